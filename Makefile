@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+# ctop: builds out of tree under build/. `make help` lists the targets.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+WERROR  ?=
+SANITIZE ?=
+
+VERSION := 0.1.0
+
+# Layers, lowest first; tests/layers checks who includes whom.
+LAYERS := base perf proc object unwind symbol profile collect format app
+
+LIBRARIES := libdw libelf ncursesw zlib libzstd
+NO_BUILD_GOALS := help clean deps format
+ifneq ($(filter-out $(NO_BUILD_GOALS) demo check,$(or $(MAKECMDGOALS),all)),)
+MISSING := $(shell CC='$(CC)' tools/deps --missing)
+ifneq ($(strip $(MISSING)),)
+$(error missing: $(strip $(MISSING)). Run `make deps` to install what ctop needs)
+endif
+endif
+LIB_CFLAGS = $(shell pkg-config --cflags $(LIBRARIES))
+LIB_LIBS   = $(shell pkg-config --libs $(LIBRARIES)) -lpfm -liberty
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
+	-Wstrict-prototypes -Wmissing-prototypes -Wundef -Wcast-qual -Wwrite-strings \
+	-Wformat=2 -Wvla -Wnull-dereference -Wimplicit-fallthrough -Wswitch-enum
+ifneq ($(findstring clang,$(CC)),clang)
+WARNINGS += -Wduplicated-cond -Wduplicated-branches -Wlogical-op
+endif
+ifneq ($(WERROR),)
+WARNINGS += -Werror
+endif
+
+ifneq ($(SANITIZE),)
+MODE := -O1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
+MODE_LINK := -fsanitize=$(SANITIZE)
+else
+MODE := -O2 -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
+	-ftrivial-auto-var-init=zero -fcf-protection -fPIE
+MODE_LINK := -pie -Wl,-z,relro,-z,now,-z,noexecstack
+endif
+
+# uthash's default hash falls through in a switch (clang warns); FNV does not.
+override CFLAGS += -std=gnu11 -g -fno-omit-frame-pointer -fno-common -D_GNU_SOURCE \
+	-DCTOP_VERSION='"$(VERSION)"' -DHASH_FUNCTION=HASH_FNV -DHASH_NONFATAL_OOM=1 \
+	$(MODE) $(WARNINGS) -Iinclude $(LIB_CFLAGS)
+override LDFLAGS += $(MODE_LINK) -Wl,--as-needed
+
+sources_of = $(wildcard src/$(1)/*.c)
+objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,$(1)))
+archive_of = $(BUILD)/lib/$(1).a
+
+.PHONY: all
+all: $(BUILD)/ctop
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+define layer_rule
+$(call archive_of,$(1)): $(call objects_of,$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	@$$(AR) rcs $$@ $$^
+endef
+$(foreach layer,$(LAYERS),$(eval $(call layer_rule,$(layer))))
+
+ARCHIVES := $(foreach layer,$(filter-out app,$(LAYERS)),$(call archive_of,$(layer)))
+
+$(BUILD)/ctop: $(call objects_of,app) $(ARCHIVES)
+	@echo '  LD $@'
+	@$(CC) $(LDFLAGS) -o $@ $(call objects_of,app) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
+
+# ---- tests ----
+# A unit test tests/unit/LAYER/NAME.c links its own layer and those below that the layer may use.
+USES_base    := base
+USES_perf    := perf base
+USES_proc    := proc base
+USES_object  := object base
+USES_unwind  := unwind object base
+USES_profile := profile base
+USES_symbol  := symbol object profile base
+USES_collect := collect perf proc object unwind profile base
+USES_format  := format profile base
+USES_app     := collect perf proc object unwind symbol format profile base
+
+UNIT_SOURCES := $(wildcard tests/unit/*/*.c)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
+
+define unit_rule
+$(BUILD)/unit/$(1)/%: tests/unit/$(1)/%.c $(foreach l,$(USES_$(1)),$(call archive_of,$(l)))
+	@mkdir -p $$(@D)
+	@echo '  CC $$<'
+	@$$(CC) $$(CFLAGS) -Wno-missing-prototypes -MMD -MP -Itests/unit -o $$@ $$< $$(LDFLAGS) \
+		-Wl,--start-group $(foreach l,$(USES_$(1)),$(call archive_of,$(l))) -Wl,--end-group $$(LIB_LIBS)
+.PHONY: unit-$(1)
+unit-$(1): $(filter $(BUILD)/unit/$(1)/%,$(UNIT_TESTS))
+	@tests/run $$^
+endef
+$(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
+
+include tests/workloads/workloads.mk
+
+.PHONY: deps
+deps: ; @tools/deps
+
+.PHONY: check
+check:
+	@tools/deps
+	@$(MAKE) --no-print-directory check-built
+
+.PHONY: check-built
+check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads
+	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(wildcard tests/cli/*.py)
+
+.PHONY: demo
+demo:
+	@tools/deps
+	@$(MAKE) --no-print-directory -s $(BUILD)/ctop $(BUILD)/workloads/demo
+	@BUILD=$(BUILD) tools/demo
+
+.PHONY: bench
+bench: all workloads ; @BUILD=$(BUILD) tests/bench/run
+
+.PHONY: format format-check lint
+FORMATTED = $(shell git ls-files 'src/*.c' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h')
+format: ; clang-format -i $(FORMATTED)
+format-check: ; clang-format --dry-run --Werror $(FORMATTED)
+lint: ; clang-tidy --quiet $(wildcard src/*/*.c) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
+
+.PHONY: install uninstall
+install: all
+	install -D -m 0755 $(BUILD)/ctop $(DESTDIR)$(PREFIX)/bin/ctop
+	install -D -m 0644 docs/ctop.1 $(DESTDIR)$(PREFIX)/share/man/man1/ctop.1
+	install -D -m 0644 completions/ctop.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ctop
+	install -D -m 0644 completions/_ctop $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ctop
+	install -D -m 0644 completions/ctop.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ctop.fish
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/ctop $(DESTDIR)$(PREFIX)/share/man/man1/ctop.1 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ctop \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ctop \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ctop.fish
+
+.PHONY: clean
+clean: ; rm -rf $(BUILD)
+
+.PHONY: help
+help:
+	@echo 'make              build $(BUILD)/ctop'
+	@echo 'make demo         install what is missing, build, profile a bundled workload, show the result'
+	@echo 'make check        install what is missing, build, run every test'
+	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
+	@echo 'make bench        ratios against perf in the same run (never a pass or fail)'
+	@echo 'make deps         install what is missing, through the package manager'
+	@echo 'make format, format-check, lint'
+	@echo 'make install      PREFIX=$(PREFIX) DESTDIR=  (and uninstall)'
+	@echo 'make clean'
+	@echo 'variables         BUILD CC CFLAGS LDFLAGS WERROR=1 SANITIZE=address,undefined'
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_OPTIONS_H
+#define CTOP_APP_OPTIONS_H
+
+/*
+ * What the user typed. One table of commands and options (src/app/options.c) drives the
+ * parser, --help, the man page's option list and the shells' completions.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+#include <ctop/perf/sampler.h>
+
+enum command {
+	COMMAND_LIVE, /* no command word */
+	COMMAND_RECORD,
+	COMMAND_REPORT,
+	COMMAND_EXPORT,
+	COMMAND_HELP,	 /* --help, -h, help [COMMAND] */
+	COMMAND_VERSION, /* --version, -V */
+	COMMAND_INTERNAL /* --print-completion=SHELL, --print-man-options: for the build */
+};
+
+struct int32_list {
+	int32_t *items;
+	size_t nr, capacity;
+};
+
+struct options {
+	enum command command;
+	enum command help_about; /* COMMAND_HELP: which one; COMMAND_LIVE: ctop itself */
+
+	/* TARGET: exactly one kind, or none for report and export */
+	struct int32_list pids, tids, cpus; /* -p, -t, -C */
+	bool system_wide;		    /* -a; -C without a target implies it */
+	const char *process_name;	    /* NAME */
+	char *const *argv;		    /* -- CMD [ARG...], NULL-terminated; NULL: none */
+
+	/* SAMPLING */
+	struct event events[SAMPLER_MAX_EVENTS]; /* nr_events 0: the default ladder from cycles */
+	size_t nr_events;
+	uint64_t count, frequency_hz; /* one or none given */
+	enum call_graph call_graph;
+	uint32_t dump_bytes;	       /* --call-graph dwarf,BYTES; 0: auto */
+	double duration_seconds;       /* 0: until the target ends or ^C */
+	uint32_t ring_pages;	       /* -m; 0: default */
+	uint32_t max_overhead_percent; /* default 10 */
+	bool strict;
+
+	/* FILTER */
+	struct int32_list filter_pids, filter_tids, filter_cpus;
+	const char *comm, *event, *module;
+	double from_seconds, to_seconds;
+	bool kernel_only, user_only;
+
+	/* input and output */
+	const char *input;  /* FILE; default profile.ctop */
+	const char *output; /* -o; record: default profile.ctop; export: NULL is stdout */
+	const char *format; /* export FORMAT */
+	const char *stats_path; /* --stats FILE */
+	bool quiet, stdio, tree;
+	double min_percent; /* rows below it are left out; default 0.5 */
+	uint32_t limit;	    /* rows of the top list; default 40; 0: all */
+};
+
+/* 0, or -EINVAL with the cause and the remedy, exit code 2. Strings are borrowed from argv. */
+int options_parse(int argc, char **argv, struct options *options, struct error *error);
+void options_release(struct options *options);
+
+/* The help text of a command (COMMAND_LIVE: of ctop), to stdout. */
+void options_print_help(enum command command);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_SESSION_H
+#define CTOP_APP_SESSION_H
+
+/*
+ * A running profile: starts the jailed children, answers their requests for
+ * files, restarts them when they die, and hands samples to one consumer. The source
+ * is either the kernel (a sampler) or a file. Single-threaded: everything happens
+ * inside session_step().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/app/options.h>
+#include <ctop/base/error.h>
+#include <ctop/profile/symbols.h>
+#include <ctop/profile/tables.h>
+
+/* Who gets the samples. Each returns 0 or -errno, which ends the session with that error. */
+struct session_consumer {
+	void *context;
+	/* Ids of samples from now on refer to these; both stay mapped until the next epoch or session_free(). */
+	int (*begin_epoch)(void *context, const struct tables *tables, const struct symbols *symbols);
+	int (*samples)(void *context, const struct sample *samples, size_t nr);
+};
+
+struct session_stats {
+	uint64_t samples;	 /* that reached the consumer */
+	uint64_t lost;		 /* by the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once */
+	uint64_t late, throttled;
+	/* dropped, by reason */
+	uint64_t dropped_overrun; /* main was too slow for the sample ring */
+	uint64_t dropped_crash;	  /* records skipped because a child died on them */
+	uint64_t dropped_damaged; /* records that contradicted themselves */
+	uint64_t dropped_tables;  /* no room for new stacks while waiting for a new epoch */
+	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
+	uint64_t ends[NR_STACK_ENDS];
+	uint64_t frames;
+	uint64_t start_ns, end_ns;
+	uint64_t cpu_ns[3];	   /* main, collector, symbolizer, dead predecessors included */
+	uint64_t peak_rss_bytes;   /* anonymous memory of all three, sampled each second, + tables */
+	uint64_t ring_bytes;
+	uint64_t restarts;
+	uint64_t cache_hits, cache_misses;
+	int target_status; /* of -- CMD, as waitpid gives it */
+	bool target_exited;
+};
+
+enum session_state {
+	SESSION_RUNNING,
+	SESSION_DRAINED /* stopped, and everything was handed over; names included */
+};
+
+struct session;
+
+/* Opens the events and the children. NULL with cause and remedy. consumer is copied. */
+struct session *session_open_live(const struct options *options, const struct session_consumer *consumer, struct error *error);
+/* Opens a recording (or perf.data, told apart by content). */
+struct session *session_open_file(const char *path, const struct session_consumer *consumer, struct error *error);
+void session_free(struct session *session);
+
+/* Lets the target run and sampling begin. 0 or -errno with error. */
+int session_start(struct session *session, struct error *error);
+/* Waits at most timeout_ms for something to do, does it. *state tells. 0 or -errno with error. */
+int session_step(struct session *session, int timeout_ms, enum session_state *state, struct error *error);
+/* Stops sampling; keep stepping until SESSION_DRAINED. Idempotent, safe after the target ended. */
+void session_stop(struct session *session);
+
+struct session_stats session_stats(struct session *session);
+size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
+const char *session_step_down(const struct session *session, size_t i);
+const struct sampler *session_sampler(const struct session *session); /* NULL for a file */
+
+#endif

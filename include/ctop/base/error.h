@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_BASE_ERROR_H
+#define CTOP_BASE_ERROR_H
+
+/*
+ * Why something failed, for the person at the terminal: one line of cause and
+ * one of remedy. Recorded where the cause is known, printed once by app/main;
+ * nothing below app/ prints. Both lines are lower-case, without a full stop.
+ */
+
+enum error_exit { ERROR_EXIT_FAILED = 1, ERROR_EXIT_USAGE = 2 };
+
+struct error {
+	char cause[512];
+	char remedy[512];	   /* "" when there is nothing to advise */
+	enum error_exit exit_code; /* 0 stands for ERROR_EXIT_FAILED */
+};
+
+/* Sets the cause (and clears the remedy); returns code, so that `return error_set(err, -errno, ...)`. */
+int error_set(struct error *error, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same for a mistake in what the user typed: exit code 2. Returns -EINVAL. */
+int error_usage(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds the remedy to a cause already set. */
+void error_remedy(struct error *error, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

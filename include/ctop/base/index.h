@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_BASE_INDEX_H
+#define CTOP_BASE_INDEX_H
+
+/*
+ * A hash index over rows that somebody else stores: hash -> row number.
+ * It holds 8 bytes a slot (the row number and 32 bits of the hash), so that
+ * millions of stack nodes are interned without a node each on the heap, as
+ * uthash would need. Rows are never removed. Row numbers are below UINT32_MAX.
+ *
+ *     struct index_probe probe = index_find(&index, hash);
+ *     uint32_t row;
+ *     while (index_next(&index, &probe, &row))
+ *             if (rows[row] equals mine)
+ *                     return row;
+ *     ... append row ...
+ *     index_add(&index, hash, row);
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct index_slot {
+	uint32_t row_plus_1; /* 0: empty */
+	uint32_t hash;
+};
+
+struct index {
+	struct index_slot *slots;
+	uint32_t mask; /* number of slots - 1 */
+	uint32_t nr;
+};
+
+struct index_probe {
+	uint32_t hash;
+	uint32_t slot;
+};
+
+void index_init(struct index *index); /* all zero is the same */
+void index_release(struct index *index);
+void index_clear(struct index *index); /* forgets every row, keeps the memory */
+
+/* Makes room for one more row: call it before appending. 0 or -ENOMEM. */
+int index_reserve(struct index *index);
+/* Adds a row that is not there yet; index_reserve() must have succeeded before. */
+void index_add(struct index *index, uint64_t hash, uint32_t row);
+
+struct index_probe index_find(const struct index *index, uint64_t hash);
+bool index_next(const struct index *index, struct index_probe *probe, uint32_t *row);
+
+/* Hashes for keys: a 64-bit mixer (splitmix64's finalizer) and bytes on top of it. */
+uint64_t hash_u64(uint64_t value);
+uint64_t hash_bytes(const void *bytes, size_t size);
+
+#endif

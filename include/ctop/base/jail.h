@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_BASE_JAIL_H
+#define CTOP_BASE_JAIL_H
+
+/*
+ * Starting the processes that parse what strangers wrote, without privileges.
+ *
+ * jail_spawn() runs in main: fork, no_new_privs, default signals, every
+ * descriptor but 0-2 and the channel closed, exec of /proc/self/exe as
+ *     ctop --child=ROLE
+ * jail_enter() runs first thing in the child: setsid, ids and capabilities
+ * dropped (to nobody when started as root), not dumpable, no core, few
+ * descriptors, the heap bounded, end with the parent. stdin is /dev/null and
+ * stdout is stderr in the child.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { JAIL_CHANNEL_FD = 3 };
+
+struct jail_limits {
+	size_t heap_bytes;     /* RLIMIT_DATA; 0: unlimited (sanitizers need it) */
+	size_t nr_descriptors; /* RLIMIT_NOFILE */
+};
+
+/*
+ * Starts a child in the given role; channel_fd is the child's end (the caller closes his copy).
+ * Fills *pid and *pid_fd (poll it for the child's end). 0 or -errno.
+ */
+int jail_spawn(const char *role, int channel_fd, pid_t *pid, int *pid_fd);
+
+/* In the child. 0, or -errno when any step failed: then exit at once, parse nothing. */
+int jail_enter(const struct jail_limits *limits);
+
+/* Main's own hardening: not dumpable, so that nobody of the same user reads it with ptrace. */
+void jail_protect_main(void);
+
+/* True when the build is instrumented by a sanitizer, which needs the heap unbounded. */
+bool jail_sanitized(void);
+
+#endif

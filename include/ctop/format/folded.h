@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_FORMAT_FOLDED_H
+#define CTOP_FORMAT_FOLDED_H
+
+/*
+ * Folded stacks, as stackcollapse-perf.pl (FlameGraph) writes them: one line a distinct stack,
+ * "comm;root;...;leaf N", sorted bytewise. The comm's spaces become _; ';' in a name becomes ':';
+ * a frame without a name is [module] or [unknown]; arguments are cut from '(' on, except
+ * "(anonymous namespace)" and Go's ".(*T)."; control bytes are escaped. N counts samples.
+ */
+
+#include <stddef.h>
+
+#include <ctop/base/text.h>
+#include <ctop/profile/history.h>
+
+/* Appends the whole export to out. 0 or -ENOMEM. */
+int folded_write(struct history *history, struct text *out);
+
+#endif

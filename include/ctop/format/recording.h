@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_FORMAT_RECORDING_H
+#define CTOP_FORMAT_RECORDING_H
+
+/*
+ * A ctop recording: stacks, not dumps, with their names inside. The format, byte
+ * by byte, is docs/recording-format.md. The writer runs in main, reads tables and
+ * symbols as input and copies; the reader runs in a jailed child and fills fresh tables and symbols.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+#include <ctop/profile/symbols.h>
+#include <ctop/profile/tables.h>
+
+/* ---- writing ---- */
+
+struct recording_writer;
+
+/* Takes fd over: a file, a pipe or a device. Writes the head. NULL: out of memory. Errors of fd show in the calls below. */
+struct recording_writer *recording_writer_new(int fd);
+/* Starts an epoch of ids. symbols may be NULL. Both stay mapped until the next epoch or the end. */
+int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables, const struct symbols *symbols);
+/* Adds samples (copied out of the ring by the caller). 0 or -ENOMEM. */
+int recording_add_samples(struct recording_writer *writer, const struct sample *samples, size_t nr);
+/* A fact about the run, e.g. "stats.lost"; the last value of a key holds. */
+int recording_add_info(struct recording_writer *writer, const char *key, const char *value);
+/* Writes what was added, with every row and name it refers to, as whole chunks: call about once a second. 0 or -errno of write(). */
+int recording_flush(struct recording_writer *writer);
+uint64_t recording_bytes(const struct recording_writer *writer); /* written so far */
+/* Flushes, writes the end chunk, closes. 0 or the first -errno. Frees the writer in any case. */
+int recording_finish(struct recording_writer *writer);
+
+/* ---- reading ---- */
+
+/* True when the first bytes (at least 8) are a recording's. */
+bool recording_is(const void *bytes, size_t size);
+
+struct recording_sink {
+	void *context;
+	/* Where to put the next epoch: fresh, mapped tables and symbols, which the sink owns. 0 or -errno: reading stops. */
+	int (*begin_epoch)(void *context, struct tables **tables, struct symbols **symbols);
+	/* The ring is full: publish has been called; return when there is room, or -errno. */
+	int (*wait_room)(void *context);
+};
+
+struct recording_read {
+	uint64_t samples;
+	uint64_t damaged_chunks; /* CRC or contents wrong: skipped */
+	bool whole;		 /* the end chunk was there */
+};
+
+/*
+ * Reads all of fd into the sink. 0, also when damage was skipped (see *read);
+ * -EINVAL: not a recording or of a newer major version, with the cause in error; -errno of read or the sink.
+ */
+int recording_read(int fd, const struct recording_sink *sink, struct recording_read *read, struct error *error);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_OBJECT_OBJECT_H
+#define CTOP_OBJECT_OBJECT_H
+
+/*
+ * One ELF file, by descriptor: its segments, build-id, entry, and where known
+ * outermost functions lie. Used by the collector (CFI) and the symbolizer (names);
+ * both are jailed: the bytes are a stranger's. Knows nothing of processes.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <libelf.h>
+
+#include <ctop/base/error.h>
+
+struct object;
+
+struct object_identity {
+	uint8_t build_id[20];
+	uint32_t build_id_size; /* 0: none */
+};
+
+/* Reads the file at fd (which it takes over, also on failure). NULL with the cause in error. */
+struct object *object_open(int fd, struct error *error);
+void object_free(struct object *object); /* NULL is fine */
+
+Elf *object_elf(const struct object *object);
+const struct object_identity *object_identity(const struct object *object);
+uint16_t object_machine(const struct object *object); /* EM_X86_64, ... */
+
+/*
+ * The elf address of a byte of the file, through the PT_LOAD that holds it.
+ * A mapping of file_offset at process address `start` has the bias
+ * start - elf_address(file_offset). False when no segment covers it.
+ */
+bool object_elf_address(const struct object *object, uint64_t file_offset, uint64_t *elf_address);
+
+/* Reads constant data (a PT_LOAD without PF_W) at an elf address. False when it is not all there. */
+bool object_read(const struct object *object, uint64_t elf_address, void *bytes, size_t size);
+
+/*
+ * True when the function at the elf address is one that has no caller: the
+ * program's or the interpreter's entry, _start, _dl_start_user, clone, clone3,
+ * __clone, musl's and Go's thread and program starts, by .symtab or .dynsym (read once, on first use).
+ */
+bool object_is_root(struct object *object, uint64_t elf_address);
+/* True for the functions of a Go program that switch stacks (systemstack, mcall, morestack, ...). */
+bool object_is_stack_switch(struct object *object, uint64_t elf_address);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PERF_SAMPLER_H
+#define CTOP_PERF_SAMPLER_H
+
+/*
+ * The kernel's side of a session: opens events on the target and one ring per
+ * CPU, steps down the fallback ladder where the machine or the privileges want it,
+ * and says each step. Main only; reads no record.
+ *
+ * One ring per CPU, owned by a PERF_COUNT_SW_DUMMY event on ctop's own pid and
+ * that CPU, so that it outlives every thread of the target; the target's per-CPU
+ * inherited events join by PERF_EVENT_IOC_SET_OUTPUT.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+#include <ctop/perf/event.h>
+#include <ctop/perf/record.h>
+
+enum { SAMPLER_MAX_EVENTS = 16, SAMPLER_MAX_STEPS = 16 };
+
+enum call_graph { CALL_GRAPH_AUTO, CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NO };
+
+struct sampler_options {
+	struct event events[SAMPLER_MAX_EVENTS];
+	size_t nr_events;
+	const int32_t *pids; /* whole processes */
+	size_t nr_pids;
+	const int32_t *tids; /* single threads */
+	size_t nr_tids;
+	bool system_wide;
+	const int32_t *cpus; /* NULL: all online */
+	size_t nr_cpus;
+	bool enable_on_exec; /* for `-- CMD`: pids holds the one held child */
+	bool inherit;
+	uint64_t count;	       /* -c; 0: use frequency */
+	uint64_t frequency_hz; /* -F */
+	enum call_graph call_graph;
+	uint32_t dump_bytes;	     /* asked for; 0: auto */
+	uint32_t ring_pages;	     /* asked for, a power of two; 0: default */
+	uint32_t max_overhead_percent; /* 0: off */
+	bool strict;		     /* a step down is an error */
+};
+
+/* One ring, as the collector needs it. */
+struct sampler_ring {
+	int32_t cpu;
+	int fd; /* of the dummy event: the sampler's */
+};
+
+/* Which event and which attached thread an id in a record belongs to. */
+struct sampler_id {
+	uint64_t id;
+	uint32_t event;
+	int32_t tid; /* -1: the whole CPU */
+};
+
+struct sampler_opened {
+	char name[128]; /* the event as opened, with modifiers: "cpu-clock", "cycles:u" */
+	uint64_t period, frequency_hz; /* one of them 0 */
+	bool clock;
+};
+
+struct sampler;
+
+/* Opens everything, disabled. NULL with cause and remedy. Steps down are in sampler_steps(). */
+struct sampler *sampler_open(const struct sampler_options *options, struct error *error);
+void sampler_free(struct sampler *sampler); /* NULL is fine */
+
+size_t sampler_nr_steps(const struct sampler *sampler);
+const char *sampler_step(const struct sampler *sampler, size_t i);
+
+size_t sampler_nr_rings(const struct sampler *sampler);
+const struct sampler_ring *sampler_rings(const struct sampler *sampler);
+uint32_t sampler_ring_pages(const struct sampler *sampler);
+/* True when main holds a mapping of each ring (it has CAP_IPC_LOCK), so that rings survive the collector. */
+bool sampler_holds_rings(const struct sampler *sampler);
+/* Redirects every event into its CPU's ring: once the collector has mapped them, and again after each of its restarts. 0 or -errno. */
+int sampler_redirect(struct sampler *sampler);
+
+const struct record_format *sampler_format(const struct sampler *sampler);
+uint32_t sampler_dump_bytes(const struct sampler *sampler);
+bool sampler_user_only(const struct sampler *sampler);
+const struct sampler_opened *sampler_opened(const struct sampler *sampler, size_t event);
+size_t sampler_nr_ids(const struct sampler *sampler);
+const struct sampler_id *sampler_ids(const struct sampler *sampler);
+/* True when samples must be filtered by pid in the collector (too few descriptors for per-thread events). */
+bool sampler_filters_pids(const struct sampler *sampler);
+
+int sampler_enable(struct sampler *sampler); /* 0 or -errno; not with enable_on_exec */
+int sampler_disable(struct sampler *sampler);
+/* A thread turned out to be attached twice: closes its own events, inherited ones go on. */
+void sampler_close_tid(struct sampler *sampler, int32_t tid);
+
+/* PERF_FORMAT_LOST and counts summed over all descriptors of an event. -ENOTSUP when the kernel has no LOST. */
+int sampler_read(struct sampler *sampler, size_t event, uint64_t *count, uint64_t *lost);
+
+#endif

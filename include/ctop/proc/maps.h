@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PROC_MAPS_H
+#define CTOP_PROC_MAPS_H
+
+/* The text of /proc/PID/maps, line by line. Pure: bytes in, struct out. The bytes are input. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct maps_line {
+	uint64_t start, end, file_offset;
+	uint32_t device_major, device_minor;
+	uint64_t inode;
+	bool readable, writable, executable, shared;
+	const char *path; /* into the text, not NUL-terminated; \012 (newline) escapes as the kernel wrote them */
+	size_t path_bytes;
+};
+
+/*
+ * Parses the line at text[*at], moves *at behind it. 1: a line; 0: the end;
+ * -EINVAL: not a maps line (*at is moved behind it all the same).
+ */
+int maps_next(const char *text, size_t size, size_t *at, struct maps_line *line);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PROFILE_HISTORY_H
+#define CTOP_PROFILE_HISTORY_H
+
+/*
+ * What main remembers of a profile, across epochs: its own interned modules,
+ * tasks, frames and nodes, and how many samples fell on each (event, task, node,
+ * leaf, end, reason). Every view, report and export is a query over it. Memory grows
+ * with distinct stacks, not with samples. No I/O, no terminal.
+ *
+ * Main only. Ids of the history are not ids of a table: history_import() translates.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/ids.h>
+#include <ctop/profile/symbols.h>
+#include <ctop/profile/tables.h>
+
+struct history;
+
+struct history *history_new(void); /* NULL: out of memory */
+void history_free(struct history *history);
+
+/* ---- filling ---- */
+
+/* Which samples count. All zero lets everything through. Strings are borrowed and must outlive the history. */
+struct history_filter {
+	const int32_t *pids; /* any of; NULL: all */
+	size_t nr_pids;
+	const int32_t *tids;
+	size_t nr_tids;
+	const int32_t *cpus;
+	size_t nr_cpus;
+	const char *comm;   /* exact */
+	const char *event;  /* exact, as opened or as asked */
+	const char *module; /* the leaf's module: file name or path, exact */
+	uint64_t from_ns;   /* since the first sample; 0: no limit */
+	uint64_t to_ns;
+	bool kernel_only; /* leaf in the kernel */
+	bool user_only;	  /* drop samples whose leaf is in the kernel */
+};
+void history_set_filter(struct history *history, const struct history_filter *filter);
+
+/*
+ * Starts an epoch: ids of samples imported from now on refer to these regions.
+ * symbols may be NULL. Both must stay mapped until the next epoch or history_free().
+ */
+int history_begin_epoch(struct history *history, const struct tables *tables, const struct symbols *symbols);
+/* Consumes samples that were read from the epoch's ring. 0 or -ENOMEM. Bad ids are counted, not trusted. */
+int history_import(struct history *history, const struct sample *samples, size_t nr);
+/* Takes over the names that the symbols region has for frames in use; cheap when nothing changed. */
+int history_update_names(struct history *history);
+
+/* ---- totals ---- */
+
+struct history_totals {
+	uint64_t samples;	 /* after the filter */
+	uint64_t samples_before; /* before the filter */
+	uint64_t weight;
+	uint64_t ends[NR_STACK_ENDS];
+	uint64_t reasons[NR_STACK_REASONS];
+	uint64_t frames; /* sum of stack depths */
+	uint64_t unsymbolized_frames;
+	uint64_t bad_samples; /* ids that made no sense: a child's memory was damaged */
+	uint64_t first_ns, last_ns;
+};
+/* unsymbolized_frames is brought up to date by the call. */
+struct history_totals history_totals(struct history *history);
+
+/* Last value of an info key over all epochs, or NULL. Borrowed. */
+const char *history_info(const struct history *history, const char *key);
+size_t history_nr_events(const struct history *history);
+const char *history_event_name(const struct history *history, size_t event);
+
+/* ---- queries ---- */
+
+/*
+ * A function: frames of equal name in the same module; a frame without a name is its own function,
+ * named "[module]" (or "[unknown]") by history_function_name(). Ids are stable for the history's life
+ * unless names arrive later: history_update_names() may then start new ones.
+ */
+struct function_id {
+	uint32_t index;
+};
+const char *history_function_name(const struct history *history, struct function_id id);   /* borrowed */
+const char *history_function_module(const struct history *history, struct function_id id); /* path */
+bool history_function_kernel(const struct history *history, struct function_id id);
+bool history_function_named(const struct history *history, struct function_id id);
+
+struct function_cost {
+	struct function_id function;
+	uint64_t self;	/* samples whose leaf it is */
+	uint64_t total; /* samples with it anywhere in the stack, counted once each */
+};
+/* Sorted by self, then total, then name. *out is the caller's to free(). */
+int history_top(struct history *history, struct function_cost **out, size_t *nr);
+
+/*
+ * The call tree, top-down, by function: merged nodes, children sorted by total, then name. Stacks that do
+ * not reach their root hang below a row named "[truncated]", "[broken]" or "[switched]".
+ */
+struct tree_node {
+	struct function_id function;
+	const char *label; /* set instead of function for the rows named above; else NULL */
+	uint64_t self, total;
+	uint32_t parent;      /* index; the first row is the root, its own parent */
+	uint32_t first_child; /* 0: none */
+	uint32_t next_sibling;
+	uint32_t depth;
+};
+int history_tree(struct history *history, struct tree_node **out, size_t *nr);
+
+/* ---- stacks, for exports ---- */
+
+struct history_frame {
+	struct function_id function;
+	uint64_t address; /* look-up address in the module's space */
+	uint32_t offset;  /* in the function; UINT32_MAX: unknown */
+	enum frame_method method;
+};
+struct history_stack {
+	int32_t pid, tid;
+	const char *comm;
+	uint32_t event;
+	enum stack_end end;
+	enum stack_reason reason;
+	uint64_t samples, weight;
+	const struct history_frame *frames; /* root first, borrowed until the next step */
+	size_t nr_frames;
+};
+/* Calls each() once per distinct (event, task, stack, end); stops at the first nonzero, which it returns. */
+int history_each_stack(struct history *history, int (*each)(void *context, const struct history_stack *stack), void *context);
+
+uint64_t history_bytes(const struct history *history); /* heap in use, for --stats */
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SYMBOL_SYMBOLIZER_H
+#define CTOP_SYMBOL_SYMBOLIZER_H
+
+/*
+ * Names for frames, in the jailed symbolizer: function symbols of ELF files and
+ * their separate debug files, the kernel's symbols, perf maps of JITs, demangled.
+ * Descriptors come from outside; this part opens nothing. It reads the
+ * collector's tables and writes the symbols region, one row a frame.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/ids.h>
+#include <ctop/profile/symbols.h>
+#include <ctop/profile/tables.h>
+
+struct symbolizer;
+
+/* What it needs from outside; answers come through symbolizer_give_*(), any time later. */
+struct symbolizer_requests {
+	void *context;
+	/* The file of a MODULE_FILE or MODULE_VDSO row, and its debug file if there is one; kallsyms for MODULE_KERNEL; the perf map of row.pid for MODULE_ANON. */
+	void (*need_module)(void *context, struct module_id module, const struct module_row *row);
+	/* Asked after a module file without .symtab was read. debuglink may be "". */
+	void (*need_debug_file)(void *context, struct module_id module, const uint8_t *build_id, size_t build_id_size, const char *debuglink);
+};
+
+struct symbolizer *symbolizer_new(const struct symbolizer_requests *requests); /* NULL: out of memory */
+void symbolizer_free(struct symbolizer *symbolizer);
+
+/* A new epoch: frames of these tables get rows in these symbols. Files already read are kept (by build-id or device and inode). */
+int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *tables, struct symbols *symbols);
+
+/* fd is taken over; -1 with error < 0 when it could not be had: the module's frames become NO_MODULE (a perf map's UNKNOWN). */
+int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id module, int fd, int error);
+int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd, int error);
+
+/* Looks at frames published since, and at those waiting for a file; at most max_frames of work. Returns how many it handled; 0: nothing to do now. */
+size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames);
+/* Asks again for perf maps whose frames have no name yet (the JIT goes on compiling). Call about once a second. */
+void symbolizer_refresh(struct symbolizer *symbolizer);
+/* True when every published frame has a final row: nothing waits for an answer. */
+bool symbolizer_idle(const struct symbolizer *symbolizer);
+
+/* Demangles C++ (Itanium) and Rust (legacy and v0) names, bounded in input and output; false: keep the name as it is. */
+bool demangle(const char *name, char *out, size_t out_bytes);
+
+#endif

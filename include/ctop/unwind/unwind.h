@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UNWIND_UNWIND_H
+#define CTOP_UNWIND_UNWIND_H
+
+/*
+ * The unwinder: registers and stack bytes of one sample in, look-up addresses
+ * out. No I/O: which module lies at an address is asked through unwind_space.
+ * Collector only; everything it is given is input.
+ *
+ * Registers are numbered as DWARF does on x86-64 (System V psABI, figure 3.36):
+ * rax rdx rcx rbx rsi rdi rbp rsp r8-r15, 16 = return address (rip).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/stack_end.h>
+
+enum { UNWIND_NR_REGS = 17, UNWIND_RBX = 3, UNWIND_RBP = 6, UNWIND_RSP = 7, UNWIND_RIP = 16 };
+enum { UNWIND_MAX_FRAMES = 1024 };
+
+struct object;
+struct cfi;
+
+/* The unwind tables of one module, with the ranges already evaluated. Shared between processes. */
+struct cfi *cfi_new(struct object *object); /* borrows object; NULL: out of memory */
+void cfi_free(struct cfi *cfi);
+/* Adds the tables of a separate debug file (.debug_frame). Takes the descriptor over. 0 or -errno. */
+int cfi_add_debug_file(struct cfi *cfi, int fd);
+
+struct unwind_mapping {
+	uint64_t start, end; /* process addresses */
+	uint64_t bias;	     /* process address - elf address */
+	struct object *object; /* NULL: code without a file (JIT): frame pointers only */
+	struct cfi *cfi;       /* NULL when object is NULL, or its file could not be had */
+	uint32_t unreadable;   /* why cfi is NULL for a file: STACK_REASON_NO_TABLE or _UNREADABLE */
+	void *module;	       /* the caller's: travels into unwind_frame */
+};
+
+enum unwind_lookup {
+	UNWIND_FOUND,
+	UNWIND_NOT_EXECUTABLE, /* no executable mapping there */
+	UNWIND_PENDING	       /* known, but its file is still on its way */
+};
+
+/* One address space as of a moment. generation changes whenever any mapping does, and is unique over all spaces. */
+struct unwind_space {
+	enum unwind_lookup (*find)(void *context, uint64_t process_address, struct unwind_mapping *mapping);
+	void *context;
+	uint64_t generation;
+};
+
+struct unwind_input {
+	uint64_t regs[UNWIND_NR_REGS];
+	uint32_t known; /* bit n: regs[n] holds a value */
+	const uint8_t *stack; /* bytes from process address regs[RSP] on; unaligned is fine */
+	size_t stack_bytes;   /* valid ones (dyn_size), never more is read */
+	bool frame_pointers_only; /* --call-graph fp on dumped stacks */
+};
+
+struct unwind_frame {
+	uint64_t process_address; /* look-up address */
+	uint64_t bias;		  /* of the mapping it lies in */
+	void *module;		  /* unwind_mapping's */
+	enum frame_method method;
+};
+
+struct unwind_result {
+	size_t nr_frames; /* leaf first */
+	enum stack_end end;
+	enum stack_reason reason;
+};
+
+struct unwind_counters {
+	uint64_t frames, cache_hits, cache_misses, rules_evaluated;
+};
+
+struct unwinder;
+struct unwinder *unwinder_new(void); /* holds the rule cache; NULL: out of memory */
+void unwinder_free(struct unwinder *unwinder);
+const struct unwind_counters *unwinder_counters(const struct unwinder *unwinder);
+/* Forgets cached rules that point into a cfi about to be freed. */
+void unwinder_forget(struct unwinder *unwinder, const struct cfi *cfi);
+
+/*
+ * Unwinds one stack into frames (room for UNWIND_MAX_FRAMES). When
+ * *pending_address is not NULL and a module is UNWIND_PENDING, stops with -EAGAIN and
+ * that address; with NULL a pending module counts as having no table. 0 otherwise: a stack that
+ * could not be followed is a result (end, reason), not an error.
+ *
+ * STACK_COMPLETE is given only by proof: the return address is undefined in CFI; or a return address
+ * of 0 was read inside the dump; or the outermost frame is in a function that object_is_root().
+ */
+int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space, const struct unwind_input *input,
+		 struct unwind_frame *frames, struct unwind_result *result, uint64_t *pending_address);
+
+#endif

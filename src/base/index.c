@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/base/index.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 64 };
+
+void index_init(struct index *index)
+{
+	*index = (struct index){0};
+}
+
+void index_release(struct index *index)
+{
+	free(index->slots);
+	index_init(index);
+}
+
+void index_clear(struct index *index)
+{
+	if (index->slots)
+		memset(index->slots, 0, ((size_t)index->mask + 1) * sizeof(*index->slots));
+	index->nr = 0;
+}
+
+static void place(struct index *index, struct index_slot slot)
+{
+	uint32_t at = slot.hash & index->mask;
+	while (index->slots[at].row_plus_1)
+		at = (at + 1) & index->mask;
+	index->slots[at] = slot;
+}
+
+int index_reserve(struct index *index)
+{
+	size_t nr_slots = index->slots ? (size_t)index->mask + 1 : 0;
+	/* Linear probing stays short while at most 3/4 of the slots are taken. */
+	if (index->nr < nr_slots / 4 * 3)
+		return 0;
+	size_t grown = nr_slots ? nr_slots * 2 : FIRST_SLOTS;
+	if (grown > (size_t)UINT32_MAX)
+		return -ENOMEM;
+	struct index_slot *slots = calloc(grown, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	struct index old = *index;
+	index->slots = slots;
+	index->mask = (uint32_t)(grown - 1);
+	for (size_t i = 0; i < nr_slots; i++)
+		if (old.slots[i].row_plus_1)
+			place(index, old.slots[i]);
+	free(old.slots);
+	return 0;
+}
+
+void index_add(struct index *index, uint64_t hash, uint32_t row)
+{
+	assert(index->slots && row < UINT32_MAX);
+	place(index, (struct index_slot){.row_plus_1 = row + 1, .hash = (uint32_t)hash});
+	index->nr++;
+}
+
+struct index_probe index_find(const struct index *index, uint64_t hash)
+{
+	return (struct index_probe){.hash = (uint32_t)hash, .slot = (uint32_t)hash & index->mask};
+}
+
+bool index_next(const struct index *index, struct index_probe *probe, uint32_t *row)
+{
+	if (!index->slots)
+		return false;
+	for (;;) {
+		const struct index_slot *slot = &index->slots[probe->slot];
+		if (!slot->row_plus_1)
+			return false;
+		probe->slot = (probe->slot + 1) & index->mask;
+		if (slot->hash == probe->hash) {
+			*row = slot->row_plus_1 - 1;
+			return true;
+		}
+	}
+}
+
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
+uint64_t hash_u64(uint64_t value)
+{
+	value ^= value >> 30;
+	value *= 0xbf58476d1ce4e5b9u;
+	value ^= value >> 27;
+	value *= 0x94d049bb133111ebu;
+	value ^= value >> 31;
+	return value;
+}
+
+uint64_t hash_bytes(const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint64_t hash = hash_u64(size + 0x9e3779b97f4a7c15u);
+	for (; size >= 8; size -= 8, at += 8) {
+		uint64_t word;
+		memcpy(&word, at, 8);
+		hash = hash_u64(hash ^ word);
+	}
+	if (size) {
+		uint64_t word = 0;
+		memcpy(&word, at, size);
+		hash = hash_u64(hash ^ word);
+	}
+	return hash;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/base/vec.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+int vec_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes)
+{
+	if (wanted <= *capacity)
+		return 0;
+	size_t grown = *capacity ? *capacity : 8;
+	while (grown < wanted) {
+		if (__builtin_mul_overflow(grown, (size_t)2, &grown))
+			return -ENOMEM;
+	}
+	void *moved = reallocarray(*items, grown, item_bytes);
+	if (!moved)
+		return -ENOMEM;
+	*items = moved;
+	*capacity = grown;
+	return 0;
+}
