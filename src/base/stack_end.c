@@ -2,8 +2,9 @@
 #include <ctop/stack_end.h>
 
 static const char *const end_names[NR_STACK_ENDS] = {
-	[STACK_COMPLETE] = "complete",	 [STACK_JOINED] = "joined", [STACK_SWITCHED] = "switched",
-	[STACK_TRUNCATED] = "truncated", [STACK_BROKEN] = "broken", [STACK_KERNEL_ONLY] = "kernel_only",
+	[STACK_COMPLETE] = "complete", [STACK_JOINED] = "joined",
+	[STACK_SWITCHED] = "switched", [STACK_TRUNCATED] = "truncated",
+	[STACK_BROKEN] = "broken",     [STACK_KERNEL_ONLY] = "kernel_only",
 };
 
 static const char *const reason_names[NR_STACK_REASONS] = {
@@ -21,9 +22,9 @@ static const char *const reason_names[NR_STACK_REASONS] = {
 };
 
 static const char *const method_names[NR_FRAME_METHODS] = {
-	[FRAME_LEAF] = "leaf",	   [FRAME_CFI] = "cfi",	      [FRAME_EXPRESSION] = "expression",
-	[FRAME_PLT] = "plt",	   [FRAME_SIGNAL] = "signal", [FRAME_RETURN] = "return",
-	[FRAME_FP] = "fp",	   [FRAME_JOINED] = "joined", [FRAME_KERNEL] = "kernel",
+	[FRAME_LEAF] = "leaf", [FRAME_CFI] = "cfi",	  [FRAME_EXPRESSION] = "expression",
+	[FRAME_PLT] = "plt",   [FRAME_SIGNAL] = "signal", [FRAME_RETURN] = "return",
+	[FRAME_FP] = "fp",     [FRAME_JOINED] = "joined", [FRAME_KERNEL] = "kernel",
 };
 
 const char *stack_end_name(uint32_t end)

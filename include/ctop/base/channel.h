@@ -32,9 +32,10 @@ void channel_free(struct channel *channel); /* closes; NULL is fine */
 int channel_fd(const struct channel *channel);
 
 /*
- * Queues one message; fd is -1 or a descriptor, which is duplicated (the caller
- * keeps his own). 0, -EMSGSIZE, -ENOBUFS when the queue is full, -ENOMEM,
- * -EMFILE, -EPERM for a child that sends a descriptor, -EPIPE when the other end is gone.
+ * Sends or queues one message; fd is -1 or a descriptor, which is duplicated (the
+ * caller keeps his own). 0, -EMSGSIZE (also for an empty message, which would read
+ * as the end), -ENOBUFS when the queue is full, -ENOMEM, -EMFILE, -EPERM for a
+ * child that sends a descriptor, -EPIPE when the other end is gone.
  */
 int channel_send(struct channel *channel, const void *message, size_t size, int fd);
 /* Writes what waits; call it when poll says POLLOUT. 0 or -errno (-EPIPE: gone). */
@@ -43,7 +44,8 @@ int channel_flush(struct channel *channel);
 bool channel_waiting(const struct channel *channel);
 /*
  * Receives one message of at most size bytes; *fd is the descriptor that came
- * along, close-on-exec, the caller's from now on, or -1. Returns the message's
+ * along, close-on-exec, the caller's from now on, or -1 (also when one came along
+ * but this process has as many as it may: the message still counts). Returns the message's
  * bytes, 0 when the other end is gone, -EAGAIN when there is none, -EMSGSIZE
  * when it was longer than size, -EPROTO when main's end was sent a descriptor (closed).
  */

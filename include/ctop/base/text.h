@@ -7,8 +7,8 @@
  * (comms, symbols, paths) are made safe to show.
  *
  * struct text always holds a NUL-terminated string once anything was added.
- * Running out of memory sets `failed` and drops what did not fit; callers look
- * once, at the end.
+ * Running out of memory sets `failed` and drops what did not fit and all that
+ * follows; callers look once, at the end.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct text {
 
 void text_init(struct text *text); /* all zero is the same */
 void text_release(struct text *text);
-void text_clear(struct text *text); /* empty, memory kept */
+void text_clear(struct text *text); /* empty, failed forgotten, memory kept */
 /* The string so far; "" when nothing was added. Borrowed. */
 const char *text_string(const struct text *text);
 

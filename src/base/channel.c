@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/base/channel.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct waiting_message {
+	struct waiting_message *next;
+	int fd; /* our duplicate, or -1 */
+	size_t size;
+	unsigned char bytes[];
+};
+
+struct channel {
+	int fd;
+	enum channel_end end;
+	struct waiting_message *first, **last_next; /* what the socket did not take yet, in order */
+	size_t nr_waiting;
+};
+
+/* Space for one descriptor, aligned as the kernel reads it. */
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int channel_pair(int *main_fd, int *child_fd)
+{
+	int fds[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds))
+		return -errno;
+	*main_fd = fds[0];
+	*child_fd = fds[1];
+	return 0;
+}
+
+struct channel *channel_new(int fd, enum channel_end end)
+{
+	struct channel *channel = calloc(1, sizeof(*channel));
+	if (!channel) {
+		close(fd);
+		return NULL;
+	}
+	channel->fd = fd;
+	channel->end = end;
+	channel->last_next = &channel->first;
+	return channel;
+}
+
+static void waiting_free(struct waiting_message *waiting)
+{
+	if (waiting->fd >= 0)
+		close(waiting->fd);
+	free(waiting);
+}
+
+static void drop_first(struct channel *channel)
+{
+	struct waiting_message *first = channel->first;
+	channel->first = first->next;
+	if (!channel->first)
+		channel->last_next = &channel->first;
+	channel->nr_waiting--;
+	waiting_free(first);
+}
+
+void channel_free(struct channel *channel)
+{
+	if (!channel)
+		return;
+	while (channel->first)
+		drop_first(channel);
+	close(channel->fd);
+	free(channel);
+}
+
+int channel_fd(const struct channel *channel)
+{
+	return channel->fd;
+}
+
+bool channel_waiting(const struct channel *channel)
+{
+	return channel->first != NULL;
+}
+
+/* -EAGAIN when the socket has no room now; other errors as sendmsg(2), -EPIPE when the peer is gone. */
+static int transmit(const struct channel *channel, const void *message, size_t size, int fd)
+{
+	struct iovec part = {.iov_base = (void *)(uintptr_t)message, .iov_len = size};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+	union control control = {0};
+	if (fd >= 0) {
+		header.msg_control = control.bytes;
+		header.msg_controllen = sizeof(control.bytes);
+		struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+		rights->cmsg_level = SOL_SOCKET;
+		rights->cmsg_type = SCM_RIGHTS;
+		rights->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+	}
+	while (sendmsg(channel->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+		switch (errno) {
+		case EINTR:
+			continue;
+		case ETOOMANYREFS: /* as many descriptors in flight as the user may have */
+		case ENOBUFS:
+		case ENOMEM:
+			return -EAGAIN;
+		case ECONNRESET:
+		case ENOTCONN:
+			return -EPIPE;
+		default:
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+static int enqueue(struct channel *channel, const void *message, size_t size, int fd)
+{
+	if (channel->nr_waiting == CHANNEL_QUEUE_MAX)
+		return -ENOBUFS;
+	struct waiting_message *waiting = malloc(sizeof(*waiting) + size);
+	if (!waiting)
+		return -ENOMEM;
+	waiting->next = NULL;
+	waiting->size = size;
+	memcpy(waiting->bytes, message, size);
+	waiting->fd = -1;
+	if (fd >= 0) {
+		waiting->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (waiting->fd < 0) {
+			int error = -errno;
+			free(waiting);
+			return error;
+		}
+	}
+	*channel->last_next = waiting;
+	channel->last_next = &waiting->next;
+	channel->nr_waiting++;
+	return 0;
+}
+
+int channel_send(struct channel *channel, const void *message, size_t size, int fd)
+{
+	if (size == 0 || size > CHANNEL_MESSAGE_MAX)
+		return -EMSGSIZE;
+	if (fd >= 0 && channel->end == CHANNEL_CHILD)
+		return -EPERM;
+	if (!channel->first) {
+		int sent = transmit(channel, message, size, fd);
+		if (sent != -EAGAIN)
+			return sent;
+	}
+	return enqueue(channel, message, size, fd);
+}
+
+int channel_flush(struct channel *channel)
+{
+	while (channel->first) {
+		const struct waiting_message *first = channel->first;
+		int sent = transmit(channel, first->bytes, first->size, first->fd);
+		if (sent == -EAGAIN)
+			return 0;
+		if (sent)
+			return sent;
+		drop_first(channel);
+	}
+	return 0;
+}
+
+static int descriptor_of(struct msghdr *header)
+{
+	const struct cmsghdr *rights = CMSG_FIRSTHDR(header);
+	int fd = -1;
+	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
+	    rights->cmsg_len >= CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
+	return fd;
+}
+
+ssize_t channel_receive(struct channel *channel, void *message, size_t size, int *fd)
+{
+	struct iovec part = {.iov_base = message, .iov_len = size};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+	union control control = {0};
+	*fd = -1;
+	/*
+	 * Main offers no room for a descriptor: the kernel then closes what a child
+	 * sends, before it becomes one of ours, and says so (MSG_CTRUNC). A child
+	 * offers room for exactly one; CMSG_SPACE's padding would let two in.
+	 */
+	if (channel->end == CHANNEL_CHILD) {
+		header.msg_control = control.bytes;
+		header.msg_controllen = CMSG_LEN(sizeof(int));
+	}
+	ssize_t received;
+	do
+		received = recvmsg(channel->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (received < 0 && errno == EINTR);
+	if (received < 0)
+		return errno == ECONNRESET ? 0 : -errno;
+	if (channel->end == CHANNEL_MAIN && header.msg_flags & MSG_CTRUNC)
+		return -EPROTO;
+	int came = descriptor_of(&header);
+	if (header.msg_flags & MSG_TRUNC) {
+		if (came >= 0)
+			close(came);
+		return -EMSGSIZE;
+	}
+	*fd = came;
+	return received;
+}
