@@ -44,7 +44,10 @@ MODE := -O1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
 MODE_LINK := -fsanitize=$(SANITIZE)
 else
 MODE := -O2 -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
-	-ftrivial-auto-var-init=zero -fcf-protection -fPIE
+	-fcf-protection -fPIE
+# gcc before 12 has no such option, clang before 16 refuses it.
+MODE += $(shell $(CC) -ftrivial-auto-var-init=zero -x c -c -o /dev/null /dev/null 2>/dev/null && \
+	echo -ftrivial-auto-var-init=zero)
 MODE_LINK := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 endif
 
