@@ -86,8 +86,11 @@ static int arrange_descriptors(struct start *start)
 		return -errno;
 	if (null == STDIN_FILENO && fcntl(null, F_SETFD, 0))
 		return -errno;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 &&
-	    (dup2(STDIN_FILENO, STDERR_FILENO) < 0 || dup2(STDIN_FILENO, STDOUT_FILENO) < 0))
+	/* With stdio closed in the parent, 2 is free or one of its own, which exec would close. */
+	int flags = fcntl(STDERR_FILENO, F_GETFD);
+	if ((flags < 0 || flags & FD_CLOEXEC) && dup2(STDIN_FILENO, STDERR_FILENO) < 0)
+		return -errno;
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return -errno;
 	if (syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0)) {
 		/* Refused by an older kernel or a container's filter: one by one. */

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The test is its own child: jail_spawn() executes this program again as
+ * `ctop --child=ROLE`, which main() sends to child_main().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/base/jail.h>
+
+#include "test.h"
+
+enum { HEAP_BYTES = 64 << 20, NR_DESCRIPTORS = 40, TIMEOUT_MS = 60000 };
+
+/* What only the child itself can see of its jail. */
+struct report {
+	int entered; /* jail_enter()'s answer */
+	int dumpable;
+	uint64_t descriptors; /* bit n: n is open */
+	uint64_t close_on_exec;
+	bool stdin_is_null, stdout_is_stderr;
+	bool has_secret;
+	bool heap_is_bounded;
+	bool can_become_root;
+	int nr_arguments;
+	char name[16];
+	struct rlimit nofile, core;
+};
+
+static struct report look_around(int argc, char **argv, int entered)
+{
+	struct report report = {.entered = entered, .nr_arguments = argc};
+	snprintf(report.name, sizeof(report.name), "%s", argv[0]);
+	report.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	for (int fd = 0; fd < 64; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+		if (flags >= 0)
+			report.descriptors |= UINT64_C(1) << fd;
+		if (flags > 0)
+			report.close_on_exec |= UINT64_C(1) << fd;
+	}
+	struct stat in = {0}, out = {0}, err = {0};
+	report.stdin_is_null = !fstat(0, &in) && S_ISCHR(in.st_mode) && in.st_rdev == makedev(1, 3);
+	report.stdout_is_stderr = !fstat(1, &out) && !fstat(2, &err) && out.st_dev == err.st_dev &&
+				  out.st_ino == err.st_ino;
+	report.has_secret = getenv("CTOP_TEST_SECRET") != NULL;
+	void *volatile too_much = malloc(HEAP_BYTES + (1 << 20));
+	report.heap_is_bounded = !too_much;
+	free(too_much);
+	report.can_become_root = geteuid() != 0 && setresuid(0, 0, 0) == 0;
+	getrlimit(RLIMIT_NOFILE, &report.nofile);
+	getrlimit(RLIMIT_CORE, &report.core);
+	return report;
+}
+
+static int child_main(int argc, char **argv)
+{
+	const struct jail_limits limits = {.heap_bytes = jail_sanitized() ? 0 : HEAP_BYTES,
+					   .nr_descriptors = NR_DESCRIPTORS};
+	int entered = jail_enter(&limits);
+	struct report report = look_around(argc, argv, entered);
+	if (write(JAIL_CHANNEL_FD, &report, sizeof(report)) != (ssize_t)sizeof(report))
+		_exit(1);
+	if (!strcmp(argv[1], "--child=report"))
+		_exit(0);
+	/* role "stay": deaf to the channel, so that only the parent's end can end it */
+	for (;;)
+		pause();
+}
+
+struct child {
+	pid_t pid;
+	int pid_fd;
+	int channel_fd;
+};
+
+static int spawn(const char *role, struct child *child)
+{
+	int child_end;
+	int error = channel_pair(&child->channel_fd, &child_end);
+	if (error)
+		return error;
+	error = jail_spawn(role, child_end, &child->pid, &child->pid_fd);
+	close(child_end);
+	if (error)
+		close(child->channel_fd);
+	return error;
+}
+
+/* False when nothing came: the child's end, or a minute, passed first. */
+static bool read_report(const struct child *child, struct report *report)
+{
+	struct pollfd poll_fd = {.fd = child->channel_fd, .events = POLLIN};
+	return poll(&poll_fd, 1, TIMEOUT_MS) == 1 &&
+	       read(child->channel_fd, report, sizeof(*report)) == (ssize_t)sizeof(*report);
+}
+
+static bool ends(int pid_fd)
+{
+	struct pollfd poll_fd = {.fd = pid_fd, .events = POLLIN};
+	return poll(&poll_fd, 1, TIMEOUT_MS) == 1;
+}
+
+static int end_child(struct child *child)
+{
+	int status = -1;
+	kill(child->pid, SIGKILL);
+	waitpid(child->pid, &status, 0);
+	close(child->pid_fd);
+	close(child->channel_fd);
+	return status;
+}
+
+/* The value of one line of /proc/PID/status, white space squeezed to single blanks. */
+static const char *status_line(pid_t pid, const char *key, char value[256])
+{
+	char path[64], line[512];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *file = fopen(path, "re");
+	CHECK(file);
+	value[0] = '\0';
+	while (fgets(line, sizeof(line), file)) {
+		size_t length = strlen(key);
+		if (strncmp(line, key, length) || line[length] != ':')
+			continue;
+		char *at = value;
+		for (char *save, *word = strtok_r(line + length + 1, " \t\n", &save); word;
+		     word = strtok_r(NULL, " \t\n", &save))
+			at += snprintf(at, (size_t)(value + 256 - at), "%s%s",
+				       at == value ? "" : " ", word);
+	}
+	fclose(file);
+	return value;
+}
+
+static void a_child_has_no_privileges(void)
+{
+	struct child child;
+	struct report report;
+	char value[256];
+	bool root = geteuid() == 0;
+	CHECK_EQ(spawn("stay", &child), 0);
+	CHECK(read_report(&child, &report));
+	CHECK_EQ(report.entered, 0);
+	CHECK(!report.can_become_root);
+	CHECK_EQ(report.dumpable, 0);
+	if (root) {
+		CHECK_STR(status_line(child.pid, "Uid", value), "65534 65534 65534 65534");
+		CHECK_STR(status_line(child.pid, "Gid", value), "65534 65534 65534 65534");
+		CHECK_STR(status_line(child.pid, "Groups", value), "");
+		CHECK_STR(status_line(child.pid, "CapBnd", value), "0000000000000000");
+	}
+	CHECK_STR(status_line(child.pid, "CapInh", value), "0000000000000000");
+	CHECK_STR(status_line(child.pid, "CapPrm", value), "0000000000000000");
+	CHECK_STR(status_line(child.pid, "CapEff", value), "0000000000000000");
+	CHECK_STR(status_line(child.pid, "CapAmb", value), "0000000000000000");
+	CHECK_STR(status_line(child.pid, "NoNewPrivs", value), "1");
+	CHECK_EQ(getsid(child.pid), child.pid); /* ^C and hang-ups pass it by */
+	CHECK(WIFSIGNALED(end_child(&child)));
+}
+
+static void a_child_has_limits(void)
+{
+	struct child child;
+	struct report report;
+	CHECK_EQ(spawn("report", &child), 0);
+	CHECK(read_report(&child, &report));
+	CHECK_EQ(report.core.rlim_cur, 0);
+	CHECK_EQ(report.core.rlim_max, 0);
+	CHECK_EQ(report.nofile.rlim_cur, NR_DESCRIPTORS);
+	CHECK_EQ(report.nofile.rlim_max, NR_DESCRIPTORS);
+	CHECK(report.heap_is_bounded == !jail_sanitized());
+	end_child(&child);
+}
+
+static void a_child_is_started_as_agreed(void)
+{
+	struct child child;
+	struct report report;
+	CHECK_EQ(setenv("CTOP_TEST_SECRET", "token", 1), 0);
+	CHECK(dup2(STDOUT_FILENO, 20) == 20); /* not close-on-exec: would be inherited */
+	CHECK(dup2(STDOUT_FILENO, 50) == 50);
+	CHECK_EQ(spawn("report", &child), 0);
+	close(20);
+	close(50);
+	CHECK(read_report(&child, &report));
+	CHECK_EQ(report.nr_arguments, 2);
+	CHECK_STR(report.name, "ctop");
+	CHECK_EQ(report.descriptors, 0xf);
+	CHECK_EQ(report.close_on_exec, 0);
+	CHECK(report.stdin_is_null);
+	CHECK(report.stdout_is_stderr);
+	CHECK(!report.has_secret);
+	CHECK(ends(child.pid_fd));
+	int status = -1;
+	CHECK_EQ(waitpid(child.pid, &status, 0), child.pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	close(child.pid_fd);
+	close(child.channel_fd);
+}
+
+static void a_child_has_signals_as_they_were_made(void)
+{
+	struct child child;
+	struct report report;
+	char value[256];
+	sigset_t blocked, before, after;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	CHECK_EQ(spawn("stay", &child), 0);
+	sigprocmask(SIG_SETMASK, &before, &after);
+	CHECK(sigismember(&after, SIGUSR1)); /* the parent's own mask came back */
+	CHECK(!sigismember(&after, SIGTERM));
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	CHECK(read_report(&child, &report));
+	CHECK_STR(status_line(child.pid, "SigBlk", value), "0000000000000000");
+	/* 32 and 33 are libc's own: it lets nobody change them, and whoever started us may have. */
+	CHECK_EQ(strtoull(status_line(child.pid, "SigIgn", value), NULL, 16) & ~(UINT64_C(3) << 31),
+		 0);
+	end_child(&child);
+}
+
+static void a_child_dies_with_its_parent(void)
+{
+	/* test -> parent -> child; the orphan comes back to us, so that we see how it died. */
+	int report_pipe[2];
+	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	CHECK_EQ(pipe2(report_pipe, O_CLOEXEC), 0);
+	pid_t parent = fork();
+	if (parent == 0) {
+		struct child child;
+		struct report report;
+		if (spawn("stay", &child) || !read_report(&child, &report) || report.entered)
+			_exit(1);
+		if (write(report_pipe[1], &child.pid, sizeof(child.pid)) != sizeof(child.pid))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(report_pipe[1]);
+	pid_t child = 0;
+	CHECK_EQ(read(report_pipe[0], &child, sizeof(child)), sizeof(child));
+	close(report_pipe[0]);
+	int pid_fd = (int)syscall(SYS_pidfd_open, child, 0);
+	CHECK(pid_fd >= 0);
+	struct pollfd alive = {.fd = pid_fd, .events = POLLIN};
+	CHECK_EQ(poll(&alive, 1, 0), 0);
+	kill(parent, SIGKILL);
+	CHECK(ends(pid_fd));
+	close(pid_fd);
+	int status = 0;
+	CHECK_EQ(waitpid(parent, NULL, 0), parent);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+}
+
+/* What jail_enter() answers in a process that jail_spawn() did not start, or whose parent is another. */
+static int enter_with_parent(const char *parent)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		const struct jail_limits limits = {.nr_descriptors = NR_DESCRIPTORS};
+		if (parent)
+			setenv("CTOP_PARENT", parent, 1);
+		else
+			unsetenv("CTOP_PARENT");
+		_exit(-jail_enter(&limits));
+	}
+	int status = -1;
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void an_orphan_does_not_enter(void)
+{
+	char self[16];
+	snprintf(self, sizeof(self), "%d", (int)getpid());
+	CHECK_EQ(enter_with_parent(self), 0);
+	CHECK_EQ(enter_with_parent("2147483647"), -ESRCH);
+	CHECK_EQ(enter_with_parent(NULL), -EINVAL);
+	CHECK_EQ(enter_with_parent(""), -EINVAL);
+	CHECK_EQ(enter_with_parent("0"), -EINVAL);
+	CHECK_EQ(enter_with_parent("12x"), -EINVAL);
+}
+
+static void a_start_that_fails_says_why_and_leaves_nothing(void)
+{
+	if (geteuid() != 0)
+		SKIP("chroot needs root");
+	pid_t changed = fork();
+	if (changed == 0) {
+		/* Neither /dev/null nor /proc/self/exe is there. */
+		struct child child;
+		char empty[] = "/tmp/ctop-test-XXXXXX";
+		if (!mkdtemp(empty) || chroot(empty))
+			_exit(100);
+		int error = spawn("report", &child);
+		bool left = waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
+		if (chdir("..") == 0 && chroot(".") == 0)
+			rmdir(empty);
+		_exit(left ? 101 : -error);
+	}
+	int status = -1;
+	CHECK_EQ(waitpid(changed, &status, 0), changed);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), ENOENT);
+}
+
+static void a_role_too_long_is_refused(void)
+{
+	struct child child;
+	char role[200];
+	memset(role, 'r', sizeof(role) - 1);
+	role[sizeof(role) - 1] = '\0';
+	CHECK_EQ(spawn(role, &child), -EINVAL);
+	CHECK(waitpid(-1, NULL, WNOHANG) < 0);
+}
+
+static void a_parent_without_stdio_starts_children_too(void)
+{
+	/* The channel's descriptors are then 0 and 1, where the child's stdio goes. */
+	pid_t closed = fork();
+	if (closed == 0) {
+		struct child child;
+		struct report report;
+		close(0);
+		close(1);
+		close(2);
+		if (spawn("report", &child))
+			_exit(1);
+		if (!read_report(&child, &report))
+			_exit(2);
+		_exit(report.entered || report.descriptors != 0xf || !report.stdin_is_null ? 3 : 0);
+	}
+	int status = -1;
+	CHECK_EQ(waitpid(closed, &status, 0), closed);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+static void main_is_not_dumpable_once_protected(void)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		jail_protect_main();
+		/* A process that is not dumpable can still start its children. */
+		struct child jailed;
+		struct report report;
+		bool works = !spawn("report", &jailed) && read_report(&jailed, &report) &&
+			     !report.entered;
+		_exit(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 && works ? 0 : 1);
+	}
+	int status = -1;
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strncmp(argv[1], "--child=", 8))
+		return child_main(argc, argv);
+	RUN(a_child_has_no_privileges);
+	RUN(a_child_has_limits);
+	RUN(a_child_is_started_as_agreed);
+	RUN(a_child_has_signals_as_they_were_made);
+	RUN(a_child_dies_with_its_parent);
+	RUN(an_orphan_does_not_enter);
+	RUN(a_start_that_fails_says_why_and_leaves_nothing);
+	RUN(a_role_too_long_is_refused);
+	RUN(a_parent_without_stdio_starts_children_too);
+	RUN(main_is_not_dumpable_once_protected);
+	return test_done();
+}
