@@ -21,7 +21,7 @@ LAYERS := base perf proc object unwind symbol profile collect format app
 LIBRARIES := libdw libelf ncursesw zlib libzstd
 NO_BUILD_GOALS := help clean deps format
 ifneq ($(filter-out $(NO_BUILD_GOALS) demo check,$(or $(MAKECMDGOALS),all)),)
-MISSING := $(shell CC='$(CC)' tools/deps --missing)
+MISSING := $(shell CC='$(CC)' CXX='$(CXX)' tools/deps --missing)
 ifneq ($(strip $(MISSING)),)
 $(error missing: $(strip $(MISSING)). Run `make deps` to install what ctop needs)
 endif
@@ -114,11 +114,11 @@ $(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
 include tests/workloads/workloads.mk
 
 .PHONY: deps
-deps: ; @tools/deps
+deps: ; @CC='$(CC)' CXX='$(CXX)' tools/deps
 
 .PHONY: check
 check:
-	@tools/deps
+	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --test
 	@$(MAKE) --no-print-directory check-built
 
 .PHONY: check-built
@@ -127,7 +127,7 @@ check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads
 
 .PHONY: demo
 demo:
-	@tools/deps
+	@CC='$(CC)' CXX='$(CXX)' tools/deps
 	@$(MAKE) --no-print-directory -s $(BUILD)/ctop $(BUILD)/workloads/demo
 	@BUILD=$(BUILD) tools/demo
 
