@@ -94,7 +94,7 @@ USES_profile := profile base
 USES_symbol  := symbol object profile base
 USES_collect := collect perf proc object unwind profile base
 USES_format  := format profile base
-USES_app     := collect perf proc object unwind symbol format profile base
+USES_app     := app collect perf proc object unwind symbol format profile base
 
 UNIT_SOURCES := $(wildcard tests/unit/*/*.c)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
@@ -123,7 +123,7 @@ check:
 
 .PHONY: check-built
 check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads
-	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(wildcard tests/cli/*.py)
+	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py))
 
 .PHONY: demo
 demo:

@@ -34,7 +34,6 @@ struct session_stats {
 	uint64_t dropped_overrun; /* main was too slow for the sample ring */
 	uint64_t dropped_crash;	  /* records skipped because a child died on them */
 	uint64_t dropped_damaged; /* records that contradicted themselves */
-	uint64_t dropped_tables;  /* no room for new stacks while waiting for a new epoch */
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t frames;
@@ -68,9 +67,15 @@ int session_step(struct session *session, int timeout_ms, enum session_state *st
 /* Stops sampling; keep stepping until SESSION_DRAINED. Idempotent, safe after the target ended. */
 void session_stop(struct session *session);
 
+/* One more descriptor to wake session_step() when it is readable (a signalfd, the terminal); -1: none. */
+void session_watch(struct session *session, int fd);
+
 struct session_stats session_stats(struct session *session);
 size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
 const char *session_step_down(const struct session *session, size_t i);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */
+/* For people: "python3[1234]"; and "pid", "tid", "system", "cpu", "command" or "file". Borrowed. */
+const char *session_target(const struct session *session);
+const char *session_target_kind(const struct session *session);
 
 #endif

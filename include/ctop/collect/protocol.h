@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_COLLECT_PROTOCOL_H
+#define CTOP_COLLECT_PROTOCOL_H
+
+/*
+ * What main and a jailed child say to each other: one fixed struct a datagram,
+ * its kind first, at most one descriptor beside it (main to child only). Both ends
+ * treat what arrives as input: size and ranges are checked by protocol_receive()
+ * and by whoever uses a value.
+ *
+ * A child starts in this order: STATUS, TO_MAIN, TO_CHILD, then its role's own
+ * (CONFIG, EVENT..., IDS..., PIDS..., RING..., TABLES / SOURCE), then START.
+ *
+ * Beside the channel stand two eventfds, one a direction, each signalled at
+ * most once a round: to_main says "look at the tables or symbols", to_child says
+ * "there are new frames" (symbolizer) or "there is room in the ring" (reader).
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/perf/record.h>
+
+enum message_kind {
+	/* main to child */
+	MESSAGE_STATUS = 1, /* fd: memfd of struct child_status */
+	MESSAGE_TO_MAIN,    /* fd: eventfd */
+	MESSAGE_TO_CHILD,   /* fd: eventfd */
+	MESSAGE_CONFIG,
+	MESSAGE_EVENT,
+	MESSAGE_IDS,
+	MESSAGE_PIDS,
+	MESSAGE_RING,	/* fd: the event that owns a CPU's ring */
+	MESSAGE_TABLES, /* fd: a fresh region; ids start again */
+	MESSAGE_SYMBOLS, /* fd: the symbols region of the same epoch; precedes TABLES */
+	MESSAGE_SOURCE, /* fd: a file to read */
+	MESSAGE_MODULE, /* fd, or an error: answers NEED_MODULE */
+	MESSAGE_DEBUG_FILE,
+	MESSAGE_PROCESS, /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */
+	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
+	MESSAGE_UNREADABLE, /* a module that killed a predecessor: leave it alone */
+	MESSAGE_START,
+	MESSAGE_STOP, /* take what the rings hold, then DONE */
+	/* child to main */
+	MESSAGE_MAPPED, /* rings are mapped, or an error */
+	MESSAGE_NEED_MODULE,
+	MESSAGE_NEED_DEBUG_FILE,
+	MESSAGE_NEED_PROCESS,
+	MESSAGE_NEED_TABLES,
+	MESSAGE_DOUBLE, /* a thread is attached twice */
+	MESSAGE_DONE,	/* with an error, and its cause for the user */
+	NR_MESSAGE_KINDS
+};
+
+enum {
+	PROTOCOL_IDS_MAX = 128,
+	PROTOCOL_PIDS_MAX = 512,
+	PROTOCOL_THREADS_MAX = 128,
+	PROTOCOL_NAME_MAX = 128,
+	PROTOCOL_CAUSE_MAX = 512,
+	COMM_MAX = 16
+};
+
+struct message_config {
+	struct record_format format;
+	uint32_t ring_pages;
+	uint32_t nr_rings;
+	uint32_t dump_bytes;
+	bool frame_pointers; /* user part of the kernel's callchain */
+	bool leaf_only;	     /* --call-graph no */
+	bool filters_pids;   /* keep samples of PIDS and their children only */
+	bool drop_own;	     /* system-wide: leave out own_pids */
+	int32_t own_pids[4]; /* 0: none; [0] is the collector's, which it fills in itself */
+	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
+	int32_t skip_cpu;
+	uint64_t skip_position;
+};
+
+struct message_event {
+	char asked[PROTOCOL_NAME_MAX], opened[PROTOCOL_NAME_MAX];
+	uint64_t period, frequency_hz;
+	bool clock;
+};
+
+struct message_ids {
+	uint32_t nr;
+	struct {
+		uint64_t id;
+		uint32_t event;
+		int32_t tid; /* -1: a whole CPU */
+	} ids[PROTOCOL_IDS_MAX];
+};
+
+struct message_pids {
+	uint32_t nr;
+	int32_t pids[PROTOCOL_PIDS_MAX];
+};
+
+struct message_ring {
+	int32_t cpu;
+};
+
+/* TABLES and SYMBOLS: number of the epoch, from 1. */
+struct message_epoch {
+	uint32_t epoch;
+};
+
+/* MODULE, NEED_MODULE, DEBUG_FILE and UNREADABLE; a child asks about rows of the epoch it is in. */
+struct message_module {
+	uint32_t epoch;
+	uint32_t module;
+	int32_t error; /* 0, or -errno: no descriptor */
+	uint8_t build_id[20]; /* NEED_DEBUG_FILE, UNREADABLE */
+	uint32_t build_id_size;
+	char name[256]; /* NEED_DEBUG_FILE: the debuglink; UNREADABLE: the path */
+};
+
+struct message_process {
+	int32_t pid;
+	uint32_t exec_count; /* returned as it was asked */
+	int32_t error;
+};
+
+struct message_threads {
+	int32_t pid;
+	uint32_t nr;
+	struct {
+		int32_t tid;
+		char comm[COMM_MAX];
+	} threads[PROTOCOL_THREADS_MAX];
+};
+
+struct message_double {
+	int32_t tid;
+};
+
+/* MAPPED and DONE. */
+struct message_result {
+	int32_t error;
+	char cause[PROTOCOL_CAUSE_MAX];
+};
+
+struct message {
+	uint32_t kind; /* enum message_kind */
+	union {
+		struct message_config config;
+		struct message_event event;
+		struct message_ids ids;
+		struct message_pids pids;
+		struct message_ring ring;
+		struct message_epoch epoch;
+		struct message_module module;
+		struct message_process process;
+		struct message_threads threads;
+		struct message_double twice;
+		struct message_result result;
+	};
+};
+_Static_assert(sizeof(struct message) <= CHANNEL_MESSAGE_MAX, "a message fits into a datagram");
+
+/* Sends the kind's own size. As channel_send(). */
+int protocol_send(struct channel *channel, const struct message *message, int fd);
+/*
+ * 1: a message whose size and counts are right for its kind, strings terminated; *fd as channel_receive().
+ * 0: the other end is gone; -EAGAIN: none now; -EPROTO: nonsense (fd, if any, is closed).
+ */
+int protocol_receive(struct channel *channel, struct message *message, int *fd);
+
+/*
+ * A page that a child shares with main: what it is working on, so that a successor
+ * can step around what killed it, and counters that outlive it. One writer, the
+ * child of the moment; main reads, and treats all of it as input.
+ */
+struct child_status {
+	_Atomic uint64_t progress;	/* moves with every piece of work */
+	_Atomic int32_t busy_cpu;	/* ring of the record in hand; -1: none */
+	_Atomic uint32_t busy_module;	/* 1 + row of the module being read; 0: none */
+	_Atomic uint64_t busy_position; /* of that record in its ring */
+	_Atomic uint64_t lost, late, throttled;
+	_Atomic uint64_t damaged, twice, skipped;
+	_Atomic uint64_t frames, cache_hits, cache_misses;
+	_Atomic uint64_t named_frames;	/* symbolizer: all frames below this one have final rows */
+	_Atomic uint64_t named_epoch;	/* ... of this epoch */
+};
+
+/* A counter with one writer: no locked instruction is needed. */
+#define status_add(counter, n)                                                                     \
+	atomic_store_explicit((counter),                                                           \
+			      atomic_load_explicit((counter), memory_order_relaxed) + (n),         \
+			      memory_order_relaxed)
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "broker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include <ctop/object/locate.h>
+
+/* Files kept open at most; further ones are opened anew for each child that asks. */
+enum { KEPT_FILES_MAX = 2048 };
+/* Threads of a process that are named to the collector; the rest show their leader's comm. */
+enum { THREADS_MAX = 100000 };
+
+struct file_key {
+	uint32_t kind;
+	uint32_t device_major, device_minor;
+	uint32_t build_id_size;
+	uint8_t build_id[BUILD_ID_MAX];
+	uint64_t inode;
+	uint64_t path_hash;
+};
+
+struct kept_file {
+	struct file_key key;
+	int fd; /* -1: see error */
+	int error;
+	UT_hash_handle hh;
+};
+
+struct broker {
+	struct kept_file *files;
+};
+
+struct broker *broker_new(void)
+{
+	return calloc(1, sizeof(struct broker));
+}
+
+void broker_free(struct broker *broker)
+{
+	if (!broker)
+		return;
+	struct kept_file *file, *next;
+	HASH_ITER (hh, broker->files, file, next) {
+		HASH_DEL(broker->files, file);
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file);
+	}
+	free(broker);
+}
+
+/* A row and its path, copied out of shared memory before anything is decided by them. */
+struct module_copy {
+	struct module_row row;
+	char path[PATH_MAX];
+};
+
+static bool copy_module(const struct tables *tables, uint32_t module, struct module_copy *copy)
+{
+	struct tables_reader reader;
+	tables_reader_init(&reader, tables);
+	tables_reader_refresh(&reader);
+	if (!tables_module(&reader, (struct module_id){module}, &copy->row))
+		return false;
+	const char *path = tables_string(&reader, copy->row.path);
+	size_t size = strnlen(path, sizeof(copy->path) - 1);
+	memcpy(copy->path, path, size);
+	copy->path[size] = '\0';
+	if (copy->row.build_id_size > BUILD_ID_MAX)
+		copy->row.build_id_size = 0;
+	return true;
+}
+
+static struct file_key key_of(const struct module_copy *copy)
+{
+	struct file_key key;
+	memset(&key, 0, sizeof(key)); /* uthash compares padding too */
+	key.kind = copy->row.kind;
+	key.build_id_size = copy->row.build_id_size;
+	memcpy(key.build_id, copy->row.build_id, copy->row.build_id_size);
+	key.device_major = copy->row.device_major;
+	key.device_minor = copy->row.device_minor;
+	key.inode = copy->row.inode;
+	uint64_t hash = 14695981039346656037u; /* FNV-1a */
+	for (const char *at = copy->path; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+	key.path_hash = hash;
+	return key;
+}
+
+static struct kept_file *find_kept(const struct broker *broker, const struct file_key *key)
+{
+	struct kept_file *file;
+	HASH_FIND(hh, broker->files, key, sizeof(*key), file);
+	return file;
+}
+
+static struct kept_file *keep(struct broker *broker, const struct file_key *key, int fd, int error)
+{
+	if (HASH_COUNT(broker->files) >= KEPT_FILES_MAX)
+		return NULL;
+	struct kept_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->key = *key;
+	file->fd = fd;
+	file->error = error;
+	HASH_ADD(hh, broker->files, key, sizeof(file->key), file);
+	return file;
+}
+
+static int open_file(const struct module_copy *copy)
+{
+	const struct locate_request request = {
+		.pid = copy->row.pid,
+		.path = copy->path,
+		.start = copy->row.start,
+		.end = copy->row.end,
+		.file_offset = copy->row.file_offset,
+		.device_major = copy->row.device_major,
+		.device_minor = copy->row.device_minor,
+		.inode = copy->row.inode,
+		.build_id = copy->row.build_id,
+		.build_id_size = copy->row.build_id_size,
+	};
+	return locate_module(&request);
+}
+
+/* A descriptor or -errno; *kept: it stays the broker's. */
+static int descriptor_for(struct broker *broker, const struct module_copy *copy, bool *kept)
+{
+	*kept = false;
+	int fd;
+	switch (copy->row.kind) {
+	case MODULE_KERNEL:
+		fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	case MODULE_ANON:
+		return locate_perf_map(copy->row.pid);
+	case MODULE_FILE:
+	case MODULE_VDSO:
+		break;
+	default:
+		return -EINVAL;
+	}
+	const struct file_key key = key_of(copy);
+	const struct kept_file *file = find_kept(broker, &key);
+	if (!file) {
+		fd = open_file(copy);
+		file = fd >= 0 ? keep(broker, &key, fd, 0) : NULL;
+		if (!file)
+			return fd;
+	}
+	*kept = true;
+	return file->fd >= 0 ? file->fd : file->error;
+}
+
+static int answer(struct channel *channel, enum message_kind kind,
+		  const struct message_module *request, int fd, bool kept)
+{
+	struct message message = {.kind = kind, .module = *request};
+	message.module.error = fd < 0 ? fd : 0;
+	int result = protocol_send(channel, &message, fd < 0 ? -1 : fd);
+	if (fd >= 0 && !kept)
+		close(fd);
+	return result;
+}
+
+int broker_answer_module(struct broker *broker, struct channel *channel,
+			 const struct message_module *request, const struct tables *tables)
+{
+	struct module_copy copy;
+	bool kept = false;
+	int fd = -ENOENT;
+	if (tables && copy_module(tables, request->module, &copy))
+		fd = descriptor_for(broker, &copy, &kept);
+	return answer(channel, MESSAGE_MODULE, request, fd, kept);
+}
+
+int broker_answer_debug_file(struct broker *broker, struct channel *channel,
+			     const struct message_module *request, const struct tables *tables)
+{
+	(void)broker;
+	struct module_copy copy;
+	int fd = -ENOENT;
+	if (tables && copy_module(tables, request->module, &copy))
+		fd = locate_debug_file(request->build_id, request->build_id_size,
+				       request->name[0] ? request->name : NULL, copy.path);
+	return answer(channel, MESSAGE_DEBUG_FILE, request, fd, false);
+}
+
+void broker_set_unreadable(struct broker *broker, const struct tables *tables, uint32_t module)
+{
+	struct module_copy copy;
+	if (!copy_module(tables, module, &copy))
+		return;
+	const struct file_key key = key_of(&copy);
+	struct kept_file *file = find_kept(broker, &key);
+	if (!file)
+		file = keep(broker, &key, -1, -EUCLEAN);
+	if (!file)
+		return;
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+	file->error = -EUCLEAN;
+}
+
+/* ---- processes ---- */
+
+static void read_comm(int32_t pid, int32_t tid, char comm[COMM_MAX])
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	memset(comm, 0, COMM_MAX);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t size = read(fd, comm, COMM_MAX - 1);
+	close(fd);
+	if (size > 0 && comm[size - 1] == '\n')
+		comm[size - 1] = '\0';
+}
+
+/* The maps through a thread: those of a leader that has exited are empty. A descriptor or -errno. */
+static int open_maps(int32_t pid, int32_t tid)
+{
+	char path[64], byte;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", pid, tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (pread(fd, &byte, 1, 0) == 1)
+		return fd;
+	close(fd);
+	return -ENODATA;
+}
+
+static int send_threads(struct channel *channel, struct message *message)
+{
+	int result = message->threads.nr ? protocol_send(channel, message, -1) : 0;
+	message->threads.nr = 0;
+	return result;
+}
+
+/* Names every thread, and opens the maps through the first one that has any. */
+static int list_threads(struct channel *channel, int32_t pid, int *maps_fd)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	*maps_fd = -ENODATA;
+	DIR *dir = opendir(path);
+	if (!dir) {
+		*maps_fd = -errno;
+		return 0;
+	}
+	struct message message = {.kind = MESSAGE_THREADS, .threads = {.pid = pid}};
+	const struct dirent *entry;
+	int result = 0, nr = 0;
+	while (!result && nr++ < THREADS_MAX && (entry = readdir(dir))) {
+		int32_t tid = atoi(entry->d_name);
+		if (tid <= 0)
+			continue;
+		if (*maps_fd == -ENODATA)
+			*maps_fd = open_maps(pid, tid);
+		uint32_t at = message.threads.nr++;
+		message.threads.threads[at].tid = tid;
+		read_comm(pid, tid, message.threads.threads[at].comm);
+		if (message.threads.nr == PROTOCOL_THREADS_MAX)
+			result = send_threads(channel, &message);
+	}
+	closedir(dir);
+	return result ? result : send_threads(channel, &message);
+}
+
+int broker_answer_process(struct channel *channel, const struct message_process *request)
+{
+	int maps_fd = -1;
+	int result = list_threads(channel, request->pid, &maps_fd);
+	struct message message = {.kind = MESSAGE_PROCESS, .process = *request};
+	message.process.error = maps_fd < 0 ? maps_fd : 0;
+	if (!result)
+		result = protocol_send(channel, &message, maps_fd < 0 ? -1 : maps_fd);
+	if (maps_fd >= 0)
+		close(maps_fd);
+	return result;
+}

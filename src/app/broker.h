@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_BROKER_H
+#define CTOP_APP_BROKER_H
+
+/*
+ * Answers what the jailed children ask for: main opens, they parse. Keeps the
+ * files of modules open, by identity, so that the symbolizer gets the very file that
+ * the collector got, also after the target has gone.
+ */
+
+#include <stdint.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/collect/protocol.h>
+#include <ctop/profile/tables.h>
+
+struct broker;
+
+struct broker *broker_new(void); /* NULL: out of memory */
+void broker_free(struct broker *broker);
+
+/* Each answers through the channel. 0, or -errno of the channel; a file that cannot be had is an answer. */
+int broker_answer_module(struct broker *broker, struct channel *channel,
+			 const struct message_module *request, const struct tables *tables);
+int broker_answer_debug_file(struct broker *broker, struct channel *channel,
+			     const struct message_module *request, const struct tables *tables);
+int broker_answer_process(struct channel *channel, const struct message_process *request);
+
+/* A child died on this row's file: from now on nobody gets it (-EUCLEAN). */
+void broker_set_unreadable(struct broker *broker, const struct tables *tables, uint32_t module);
+
+#endif

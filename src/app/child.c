@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/app/child.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/base/jail.h>
+#include <ctop/collect/collector.h>
+
+#include "child_link.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* What a jailed child may be, and what it may use. */
+static const struct role {
+	const char *name;
+	int (*run)(struct channel *channel);
+	struct jail_limits limits;
+} roles[] = {
+	/* Unwind tables and their rules, address spaces, the interning indexes. */
+	{"collector", collector_run, {.heap_bytes = 512 * MIB, .nr_descriptors = 4096}},
+	/* Symbol tables: a decompressed one of a large program is hundreds of MiB. */
+	{"symbolizer", symbolizer_child_run, {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
+	{"reader", reader_child_run, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
+};
+
+int child_main(const char *name)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+		if (strcmp(roles[i].name, name) != 0)
+			continue;
+		struct jail_limits limits = roles[i].limits;
+		if (jail_sanitized())
+			limits.heap_bytes = 0;
+		if (jail_enter(&limits))
+			return 1;
+		struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
+		return channel && roles[i].run(channel) == 0 ? 0 : 1;
+	}
+	return 1;
+}

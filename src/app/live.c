@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/app/commands.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/app/report.h>
+#include <ctop/app/session.h>
+#include <ctop/base/text.h>
+#include <ctop/profile/history.h>
+
+#include "infos.h"
+#include "run.h"
+
+/*
+ * ctop without a command word: profiles until ^C, the duration or the target's
+ * end, keeps nothing on disk, and prints the report.
+ */
+
+struct live {
+	const struct options *options;
+	struct history *history;
+	struct session *session;
+};
+
+static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
+{
+	struct live *live = context;
+	return history_begin_epoch(live->history, tables, symbols);
+}
+
+static int take_samples(void *context, const struct sample *samples, size_t nr)
+{
+	struct live *live = context;
+	return history_import(live->history, samples, nr);
+}
+
+static int add_info(void *context, const char *key, const char *value)
+{
+	struct live *live = context;
+	return history_set_info(live->history, key, value);
+}
+
+static int tick(void *context, struct error *error)
+{
+	struct live *live = context;
+	int result = history_update_names(live->history);
+	return result ? error_set(error, result, "out of memory") : 0;
+}
+
+static int run(struct live *live, int signal_fd, struct error *error)
+{
+	const struct infos_sink infos = {live, add_info};
+	const struct run_ticker ticker = {live, tick};
+	int result = infos_start(live->session, live->options, &infos);
+	if (!live->options->quiet)
+		for (size_t i = 0; i < session_nr_steps(live->session); i++)
+			fprintf(stderr, "ctop: %s\n", session_step_down(live->session, i));
+	if (!live->options->quiet && isatty(STDERR_FILENO))
+		fprintf(stderr, "ctop: profiling %s; ^C ends it and shows the report\n",
+			session_target(live->session));
+	if (!result)
+		result = run_session(live->session, live->options, signal_fd, &ticker, error);
+	if (result)
+		return result;
+	const struct session_stats stats = session_stats(live->session);
+	struct text text = {0};
+	result = infos_end(&stats, &infos);
+	if (!result)
+		result = report_text(live->history, live->options, &text);
+	if (result)
+		error_set(error, result, "out of memory");
+	else
+		fputs(text_string(&text), stdout);
+	text_release(&text);
+	if (!result && live->options->argv && stats.target_exited)
+		return run_exit_status(stats.target_status);
+	return result;
+}
+
+int command_live(const struct options *options, struct error *error)
+{
+	int signal_fd;
+	int result = run_block_signals(&signal_fd);
+	if (result)
+		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
+	struct live live = {.options = options, .history = history_new()};
+	const struct session_consumer consumer = {&live, begin_epoch, take_samples};
+	result = live.history ? 0 : error_set(error, -ENOMEM, "out of memory");
+	if (!result) {
+		live.session = session_open_live(options, &consumer, error);
+		result = live.session ? run(&live, signal_fd, error) : -EINVAL;
+	}
+	session_free(live.session);
+	history_free(live.history);
+	close(signal_fd);
+	return result < 0 ? run_failed(options, result, error) : result;
+}

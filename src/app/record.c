@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/app/commands.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/app/session.h>
+#include <ctop/app/stats.h>
+#include <ctop/base/clock.h>
+#include <ctop/base/text.h>
+#include <ctop/format/recording.h>
+#include <ctop/profile/history.h>
+
+#include "infos.h"
+#include "output.h"
+#include "run.h"
+
+/* The recording is written this often: a crash of the machine costs at most this much. */
+#define FLUSH_NS NS_PER_SECOND
+
+struct recording_run {
+	const struct options *options;
+	struct session *session;
+	struct recording_writer *writer;
+	struct history *history; /* only for --stats: counts frames without a name */
+	uint64_t samples;
+	uint64_t flushed_ns, progress_ns, progress_samples;
+	uint64_t bytes;
+	bool shows_progress;
+};
+
+/* ---- what the session hands over ---- */
+
+static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
+{
+	struct recording_run *run = context;
+	int result = recording_flush(run->writer); /* of the epoch before, with its last names */
+	if (!result)
+		result = recording_begin_epoch(run->writer, tables, symbols);
+	if (!result && run->history)
+		result = history_begin_epoch(run->history, tables, symbols);
+	return result;
+}
+
+static int take_samples(void *context, const struct sample *samples, size_t nr)
+{
+	struct recording_run *run = context;
+	run->samples += nr;
+	int result = recording_add_samples(run->writer, samples, nr);
+	if (!result && run->history)
+		result = history_import(run->history, samples, nr);
+	return result;
+}
+
+static int add_info(void *context, const char *key, const char *value)
+{
+	const struct recording_run *run = context;
+	return recording_add_info(run->writer, key, value);
+}
+
+/* ---- while it runs ---- */
+
+static void show_progress(struct recording_run *run, uint64_t now)
+{
+	const struct session_stats stats = session_stats(run->session);
+	double seconds = (double)(now - stats.start_ns) / (double)NS_PER_SECOND;
+	double since = (double)(now - run->progress_ns) / (double)NS_PER_SECOND;
+	double rate = since > 0 ? (double)(run->samples - run->progress_samples) / since : 0;
+	fprintf(stderr, "\r%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB \033[K", seconds, rate,
+		(unsigned long long)stats.lost,
+		(double)recording_bytes(run->writer) / 1024);
+	run->progress_ns = now;
+	run->progress_samples = run->samples;
+}
+
+static int flush(struct recording_run *run, struct error *error)
+{
+	int result = recording_flush(run->writer);
+	if (!result)
+		return 0;
+	error_set(error, result, "cannot write '%s': %s", run->options->output,
+		  strerror(-result));
+	error_remedy(error, result == -ENOSPC ? "make room, or record elsewhere with -o FILE"
+					      : "record elsewhere with -o FILE");
+	return result;
+}
+
+static int tick(void *context, struct error *error)
+{
+	struct recording_run *run = context;
+	uint64_t now = clock_now_ns();
+	if (run->shows_progress && now - run->progress_ns >= NS_PER_SECOND / 2)
+		show_progress(run, now);
+	if (now - run->flushed_ns < FLUSH_NS)
+		return 0;
+	run->flushed_ns = now;
+	return flush(run, error);
+}
+
+/* ---- at the end ---- */
+
+static void print_summary(const struct recording_run *run, const struct session_stats *stats)
+{
+	const struct sampler_opened *event = sampler_opened(session_sampler(run->session), 0);
+	double seconds = (double)(stats->end_ns - stats->start_ns) / (double)NS_PER_SECOND;
+	double all = stats->samples ? (double)stats->samples : 1;
+	struct text text = {0};
+	text_addf(&text, "ctop: %llu samples of ", (unsigned long long)stats->samples);
+	text_add_safe(&text, session_target(run->session));
+	text_addf(&text, " in %.1f s by %s", seconds, event->name);
+	text_addf(&text, ", %llu lost, %.1f %% of stacks complete",
+		  (unsigned long long)stats->lost,
+		  100.0 * (double)(stats->ends[STACK_COMPLETE] + stats->ends[STACK_JOINED]) / all);
+	if (stats->ends[STACK_KERNEL_ONLY])
+		text_addf(&text, ", %.1f %% kernel only",
+			  100.0 * (double)stats->ends[STACK_KERNEL_ONLY] / all);
+	if (stats->throttled)
+		text_addf(&text, ", throttled %llux", (unsigned long long)stats->throttled);
+	if (stats->dropped_overrun + stats->dropped_crash + stats->dropped_damaged)
+		text_addf(&text, ", %llu dropped",
+			  (unsigned long long)(stats->dropped_overrun + stats->dropped_crash +
+					       stats->dropped_damaged));
+	text_addf(&text, "; ");
+	text_add_safe(&text, run->options->output);
+	text_addf(&text, " %.1f KiB\n", (double)run->bytes / 1024);
+	fputs(text_string(&text), stderr);
+	text_release(&text);
+}
+
+static int write_stats(struct recording_run *run, const struct session_stats *stats,
+		       struct error *error)
+{
+	const struct sampler_opened *event = sampler_opened(session_sampler(run->session), 0);
+	const char *steps[SAMPLER_MAX_STEPS];
+	size_t nr_steps = session_nr_steps(run->session);
+	for (size_t i = 0; i < nr_steps; i++)
+		steps[i] = session_step_down(run->session, i);
+	double seconds = (double)(stats->end_ns - stats->start_ns) / (double)NS_PER_SECOND;
+	const struct history_totals totals = history_totals(run->history);
+	const struct stats_input input = {
+		.session = *stats,
+		.frames = totals.frames,
+		.unsymbolized_frames = totals.unsymbolized_frames,
+		.output_bytes = run->bytes,
+		.steps_down = steps,
+		.nr_steps_down = nr_steps,
+		.event_asked = run->options->nr_events ? run->options->events[0].asked
+							  : "cycles",
+		.event_opened = event->name,
+		.event_period = event->period,
+		.event_frequency_hz = event->frequency_hz,
+		.rate_hz = seconds > 0 ? (double)stats->samples / seconds : 0,
+	};
+	return stats_write(run->options->stats_path, &input, error);
+}
+
+static void print_steps_down(const struct recording_run *run)
+{
+	for (size_t i = 0; i < session_nr_steps(run->session); i++)
+		fprintf(stderr, "ctop: %s\n", session_step_down(run->session, i));
+}
+
+/* Runs the session and writes everything that came, also when the run failed in its middle. */
+static int record(struct recording_run *run, int signal_fd, struct error *error)
+{
+	const struct infos_sink infos = {run, add_info};
+	const struct run_ticker ticker = {run, tick};
+	int result = infos_start(run->session, run->options, &infos);
+	if (!run->options->quiet)
+		print_steps_down(run);
+	run->flushed_ns = run->progress_ns = clock_now_ns();
+	if (!result)
+		result = run_session(run->session, run->options, signal_fd, &ticker, error);
+	if (run->shows_progress)
+		fputs("\r\033[K", stderr);
+	const struct session_stats stats = session_stats(run->session);
+	if (infos_end(&stats, &infos) && !result)
+		result = error_set(error, -ENOMEM, "out of memory");
+	struct error flush_error = {0};
+	int flushed = flush(run, &flush_error);
+	run->bytes = recording_bytes(run->writer);
+	int finished = recording_finish(run->writer);
+	run->writer = NULL;
+	if (!result && (flushed || finished)) {
+		result = flushed ? flushed : finished;
+		*error = flush_error;
+		if (!flushed)
+			error_set(error, result, "cannot write '%s': %s", run->options->output,
+				  strerror(-result));
+	}
+	if (result)
+		return result;
+	if (run->history)
+		result = write_stats(run, &stats, error);
+	if (!run->options->quiet)
+		print_summary(run, &stats);
+	if (!result && run->options->argv && stats.target_exited)
+		return run_exit_status(stats.target_status);
+	return result;
+}
+
+static int open_and_run(struct recording_run *run, int signal_fd, struct error *error)
+{
+	const struct session_consumer consumer = {run, begin_epoch, take_samples};
+	int fd = output_open(run->options->output, error);
+	if (fd < 0)
+		return fd;
+	run->writer = recording_writer_new(fd);
+	if (run->options->stats_path)
+		run->history = history_new();
+	if (!run->writer || (run->options->stats_path && !run->history))
+		return error_set(error, -ENOMEM, "out of memory");
+	run->session = session_open_live(run->options, &consumer, error);
+	return run->session ? record(run, signal_fd, error) : -EINVAL;
+}
+
+int command_record(const struct options *options, struct error *error)
+{
+	int signal_fd;
+	int result = run_block_signals(&signal_fd);
+	if (result)
+		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
+	struct recording_run run = {
+		.options = options,
+		.shows_progress = !options->quiet && isatty(STDERR_FILENO),
+	};
+	result = open_and_run(&run, signal_fd, error);
+	if (run.writer)
+		recording_finish(run.writer);
+	history_free(run.history);
+	session_free(run.session);
+	close(signal_fd);
+	return result < 0 ? run_failed(options, result, error) : result;
+}

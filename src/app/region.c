@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "region.h"
+
+#include <unistd.h>
+
+#include <ctop/collect/protocol.h>
+
+int region_open(struct region *region, uint32_t epoch)
+{
+	*region = (struct region){.epoch = epoch, .tables_fd = -1, .symbols_fd = -1};
+	region->tables_fd = tables_memfd_new(&tables_capacity_default);
+	if (region->tables_fd < 0)
+		return region->tables_fd;
+	int result = tables_map(&region->tables, region->tables_fd, &tables_capacity_default, true);
+	if (!result) {
+		region->symbols_fd = symbols_memfd_new(&symbols_capacity_default);
+		result = region->symbols_fd < 0 ? region->symbols_fd
+						: symbols_map(&region->symbols, region->symbols_fd,
+							      &symbols_capacity_default, false);
+	}
+	if (result)
+		region_close(region);
+	else
+		tables_reader_init(&region->reader, &region->tables);
+	return result;
+}
+
+void region_close(struct region *region)
+{
+	if (!region->epoch)
+		return;
+	if (region->tables.header)
+		tables_unmap(&region->tables);
+	if (region->symbols.header)
+		symbols_unmap(&region->symbols);
+	if (region->tables_fd >= 0)
+		close(region->tables_fd);
+	if (region->symbols_fd >= 0)
+		close(region->symbols_fd);
+	*region = (struct region){.tables_fd = -1, .symbols_fd = -1};
+}
+
+int region_send(const struct region *region, struct channel *channel, bool symbols)
+{
+	struct message message = {.kind = MESSAGE_SYMBOLS, .epoch = {region->epoch}};
+	int result = symbols ? protocol_send(channel, &message, region->symbols_fd) : 0;
+	message.kind = MESSAGE_TABLES;
+	return result ? result : protocol_send(channel, &message, region->tables_fd);
+}
+
+uint64_t region_used_bytes(struct region *region)
+{
+	if (!region->epoch)
+		return 0;
+	tables_reader_refresh(&region->reader);
+	return tables_used_bytes(&region->reader) + symbols_used_bytes(&region->symbols);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_REGION_H
+#define CTOP_APP_REGION_H
+
+/* The shared memory of one epoch: the tables and the names of their frames. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/profile/symbols.h>
+#include <ctop/profile/tables.h>
+
+struct region {
+	uint32_t epoch; /* 0: not in use */
+	int tables_fd, symbols_fd;
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_reader reader;
+};
+
+/* Makes and maps both memfds. 0 or -errno. */
+int region_open(struct region *region, uint32_t epoch);
+void region_close(struct region *region); /* fine on an all-zero region */
+/* Tells a child about it: SYMBOLS (when wanted), then TABLES. 0 or -errno. */
+int region_send(const struct region *region, struct channel *channel, bool symbols);
+/* Bytes of it in use. */
+uint64_t region_used_bytes(struct region *region);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_RUN_H
+#define CTOP_APP_RUN_H
+
+/*
+ * Runs a live session from start to drained: until the duration is over, the
+ * target has ended, or ^C or SIGTERM asks for the end. A second ^C does not wait for names.
+ */
+
+#include <ctop/app/options.h>
+#include <ctop/app/session.h>
+#include <ctop/base/error.h>
+
+struct run_ticker {
+	void *context;
+	/* About ten times a second, and once when all is handed over. 0 or -errno with error: ends the run. */
+	int (*tick)(void *context, struct error *error);
+};
+
+/* Blocks the signals that end a run; before anything is forked or opened. *fd: a signalfd. 0 or -errno. */
+int run_block_signals(int *fd);
+int run_session(struct session *session, const struct options *options, int signal_fd,
+		const struct run_ticker *ticker, struct error *error);
+
+/*
+ * ctop itself failed: with -- CMD the exit code is 125, so that nobody takes it for the command's own (as
+ * timeout(1) does). Returns result.
+ */
+int run_failed(const struct options *options, int result, struct error *error);
+
+/* Exit status of a command by its wait status, as a shell gives it. */
+int run_exit_status(int wait_status);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "session_setup.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void setup_sampling(struct sampler_options *sampling, const struct options *options,
+		    const struct target *target)
+{
+	*sampling = (struct sampler_options){
+		.nr_events = options->nr_events,
+		.pids = target->pids.items,
+		.nr_pids = target->pids.nr,
+		.tids = options->tids.items,
+		.nr_tids = options->tids.nr,
+		.system_wide = options->system_wide,
+		.cpus = options->cpus.items,
+		.nr_cpus = options->cpus.nr,
+		.enable_on_exec = options->argv != NULL,
+		.inherit = true,
+		.count = options->count,
+		.frequency_hz = options->frequency_hz,
+		.call_graph = options->call_graph,
+		.dump_bytes = options->dump_bytes,
+		.ring_pages = options->ring_pages,
+		.max_overhead_percent = options->max_overhead_percent,
+		.strict = options->strict,
+	};
+	memcpy(sampling->events, options->events, sizeof(sampling->events));
+	if (!sampling->nr_events) {
+		static const char standard[] = "cycles";
+		struct error never;
+		sampling->nr_events = 1;
+		event_parse(standard, strlen(standard), &sampling->events[0], &never);
+	}
+	if (!sampling->count && !sampling->frequency_hz)
+		sampling->frequency_hz = DEFAULT_FREQUENCY_HZ;
+}
+
+static int send_config(struct channel *channel, const struct sampler *sampler,
+		       const struct sampler_options *sampling, pid_t symbolizer, int32_t skip_cpu,
+		       uint64_t skip_position)
+{
+	const struct message message = {
+		.kind = MESSAGE_CONFIG,
+		.config =
+			{
+				.format = *sampler_format(sampler),
+				.ring_pages = sampler_ring_pages(sampler),
+				.nr_rings = (uint32_t)sampler_nr_rings(sampler),
+				.dump_bytes = sampler_dump_bytes(sampler),
+				.frame_pointers = sampling->call_graph == CALL_GRAPH_FP,
+				.leaf_only = sampling->call_graph == CALL_GRAPH_NO,
+				.filters_pids = sampler_filters_pids(sampler),
+				.drop_own = sampling->system_wide || sampling->nr_cpus,
+				.own_pids = {0, getpid(), symbolizer},
+				.skip_cpu = skip_cpu,
+				.skip_position = skip_position,
+			},
+	};
+	return protocol_send(channel, &message, -1);
+}
+
+static int send_events(struct channel *channel, const struct sampler *sampler,
+		       const struct sampler_options *sampling)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < sampling->nr_events; i++) {
+		const struct sampler_opened *opened = sampler_opened(sampler, i);
+		struct message message = {.kind = MESSAGE_EVENT};
+		message.event.period = opened->period;
+		message.event.frequency_hz = opened->frequency_hz;
+		message.event.clock = opened->clock;
+		snprintf(message.event.asked, sizeof(message.event.asked), "%s",
+			 sampling->events[i].asked);
+		snprintf(message.event.opened, sizeof(message.event.opened), "%s", opened->name);
+		result = protocol_send(channel, &message, -1);
+	}
+	return result;
+}
+
+static int send_ids(struct channel *channel, const struct sampler *sampler)
+{
+	const struct sampler_id *ids = sampler_ids(sampler);
+	size_t nr = sampler_nr_ids(sampler), at = 0;
+	int result = 0;
+	while (!result && at < nr) {
+		struct message message = {.kind = MESSAGE_IDS};
+		struct message_ids *list = &message.ids;
+		for (; at < nr && list->nr < PROTOCOL_IDS_MAX; at++, list->nr++) {
+			list->ids[list->nr].id = ids[at].id;
+			list->ids[list->nr].event = ids[at].event;
+			list->ids[list->nr].tid = ids[at].tid;
+		}
+		result = protocol_send(channel, &message, -1);
+	}
+	return result;
+}
+
+static int send_pids(struct channel *channel, const struct sampler_options *sampling)
+{
+	int result = 0;
+	for (size_t at = 0; !result && at < sampling->nr_pids;) {
+		struct message message = {.kind = MESSAGE_PIDS};
+		while (at < sampling->nr_pids && message.pids.nr < PROTOCOL_PIDS_MAX)
+			message.pids.pids[message.pids.nr++] = sampling->pids[at++];
+		result = protocol_send(channel, &message, -1);
+	}
+	return result;
+}
+
+static int send_rings(struct channel *channel, const struct sampler *sampler)
+{
+	const struct sampler_ring *rings = sampler_rings(sampler);
+	int result = 0;
+	for (size_t i = 0; !result && i < sampler_nr_rings(sampler); i++) {
+		const struct message message = {.kind = MESSAGE_RING, .ring = {rings[i].cpu}};
+		result = protocol_send(channel, &message, rings[i].fd);
+	}
+	return result;
+}
+
+static int send_plain(struct channel *channel, enum message_kind kind, int fd)
+{
+	const struct message message = {.kind = kind};
+	return protocol_send(channel, &message, fd);
+}
+
+int setup_collector(struct worker *worker, const struct sampler *sampler,
+		    const struct sampler_options *sampling, pid_t symbolizer,
+		    const struct region *region, int32_t skip_cpu, uint64_t skip_position)
+{
+	struct channel *channel = worker->channel;
+	int result = send_config(channel, sampler, sampling, symbolizer, skip_cpu, skip_position);
+	if (!result)
+		result = send_events(channel, sampler, sampling);
+	if (!result)
+		result = send_ids(channel, sampler);
+	if (!result)
+		result = send_pids(channel, sampling);
+	if (!result)
+		result = send_rings(channel, sampler);
+	if (!result)
+		result = region_send(region, channel, false);
+	return result ? result : send_plain(channel, MESSAGE_START, -1);
+}
+
+int setup_reader(struct worker *worker, int source_fd)
+{
+	int result = send_plain(worker->channel, MESSAGE_SOURCE, source_fd);
+	return result ? result : send_plain(worker->channel, MESSAGE_START, -1);
+}
+
+int setup_stop(struct worker *worker)
+{
+	return worker->channel ? send_plain(worker->channel, MESSAGE_STOP, -1) : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_SESSION_SETUP_H
+#define CTOP_APP_SESSION_SETUP_H
+
+/* What a session tells the sampler and its children at the start, in the order that protocol.h asks for. */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <ctop/app/options.h>
+#include <ctop/perf/sampler.h>
+
+#include "region.h"
+#include "target.h"
+#include "worker.h"
+
+enum { DEFAULT_FREQUENCY_HZ = 999 };
+
+/* Fills the sampler's options from the user's; lists stay borrowed from both. */
+void setup_sampling(struct sampler_options *sampling, const struct options *options,
+		    const struct target *target);
+/* Everything up to START. skip_cpu is -1 unless a predecessor died on a record. 0 or -errno. */
+int setup_collector(struct worker *worker, const struct sampler *sampler,
+		    const struct sampler_options *sampling, pid_t symbolizer,
+		    const struct region *region, int32_t skip_cpu, uint64_t skip_position);
+int setup_reader(struct worker *worker, int source_fd);
+int setup_stop(struct worker *worker);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "child_link.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/symbol/symbolizer.h>
+
+/* Frames named between two looks at the channel. */
+enum { FRAMES_A_TURN = 512 };
+/* How often perf maps are read again for frames without a name. */
+enum { REFRESH_MS = 1000 };
+
+struct symbolizer_child {
+	struct child_link link;
+	struct symbolizer *symbolizer;
+	/* In use by the symbolizer: what an epoch replaces stays mapped until it has been left. */
+	struct tables *tables;
+	struct symbols *symbols;
+	int error;
+};
+
+static void need_module(void *context, struct module_id module, const struct module_row *row)
+{
+	(void)row; /* main reads it from the tables, by its own rules */
+	struct symbolizer_child *child = context;
+	const struct message message = {
+		.kind = MESSAGE_NEED_MODULE,
+		.module = {.epoch = child->link.epoch, .module = module.index},
+	};
+	int result = protocol_send(child->link.channel, &message, -1);
+	if (result)
+		child->error = result;
+}
+
+static void need_debug_file(void *context, struct module_id module, const uint8_t *build_id,
+			    size_t build_id_size, const char *debuglink)
+{
+	struct symbolizer_child *child = context;
+	struct message message = {
+		.kind = MESSAGE_NEED_DEBUG_FILE,
+		.module = {.epoch = child->link.epoch, .module = module.index},
+	};
+	if (build_id_size <= sizeof(message.module.build_id)) {
+		memcpy(message.module.build_id, build_id, build_id_size);
+		message.module.build_id_size = (uint32_t)build_id_size;
+	}
+	snprintf(message.module.name, sizeof(message.module.name), "%s", debuglink);
+	int result = protocol_send(child->link.channel, &message, -1);
+	if (result)
+		child->error = result;
+}
+
+/* The file in hand is published, so that a successor knows what it must not touch. */
+static int give(struct symbolizer_child *child, const struct message *message, int fd)
+{
+	const struct message_module *module = &message->module;
+	if (module->epoch != child->link.epoch) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	struct child_status *status = child->link.status;
+	const struct module_id id = {module->module};
+	atomic_store(&status->busy_module, module->module + 1);
+	int result = message->kind == MESSAGE_MODULE
+			     ? symbolizer_give_module(child->symbolizer, id, fd, module->error)
+			     : symbolizer_give_debug_file(child->symbolizer, id, fd, module->error);
+	atomic_store(&status->busy_module, 0);
+	return result == -ENOMEM ? result : 0;
+}
+
+static int begin_epoch(struct symbolizer_child *child)
+{
+	struct child_link *link = &child->link;
+	if (!link->symbols || link->symbols == child->symbols)
+		return -EPROTO;
+	int result = symbolizer_begin_epoch(child->symbolizer, link->tables, link->symbols);
+	child_link_drop(child->tables, child->symbols);
+	child->tables = link->tables;
+	child->symbols = link->symbols;
+	return result;
+}
+
+static int handle_messages(struct symbolizer_child *child)
+{
+	for (;;) {
+		struct message message;
+		int fd = -1;
+		int got = protocol_receive(child->link.channel, &message, &fd);
+		if (got <= 0)
+			return got ? got : -EPIPE;
+		bool new_epoch;
+		int result = child_link_handle(&child->link, &message, fd, &new_epoch);
+		if (result == 1 && new_epoch) {
+			result = begin_epoch(child);
+		} else if (result == 0 &&
+			   (message.kind == MESSAGE_MODULE || message.kind == MESSAGE_DEBUG_FILE)) {
+			result = child->link.status ? give(child, &message, fd) : -EPROTO;
+		} else if (result == 0) {
+			result = -EPROTO;
+		}
+		if (result < 0)
+			return result;
+	}
+}
+
+/* Names what is there, a turn at a time. True when there may be more. */
+static bool work(struct symbolizer_child *child)
+{
+	struct child_link *link = &child->link;
+	struct tables_reader reader;
+	tables_reader_init(&reader, link->tables);
+	tables_reader_refresh(&reader);
+	bool more = symbolizer_work(child->symbolizer, FRAMES_A_TURN) > 0;
+	status_add(&link->status->progress, 1);
+	if (!more && symbolizer_idle(child->symbolizer)) {
+		atomic_store(&link->status->named_frames, reader.nr[TABLE_FRAMES]);
+		atomic_store(&link->status->named_epoch, link->epoch);
+	}
+	child_link_tell_main(link);
+	return more;
+}
+
+static int serve(struct symbolizer_child *child)
+{
+	uint64_t refreshed_ns = clock_now_ns();
+	bool more = false;
+	for (;;) {
+		int result = child_link_wait(&child->link, more ? 0 : REFRESH_MS);
+		if (!result)
+			result = handle_messages(child);
+		if (result != -EAGAIN)
+			return result == -EPIPE ? 0 : result;
+		if (!child->link.tables || !child->link.status)
+			continue;
+		uint64_t now = clock_now_ns();
+		if (now - refreshed_ns >= REFRESH_MS * NS_PER_MS) {
+			refreshed_ns = now;
+			symbolizer_refresh(child->symbolizer);
+		}
+		more = work(child);
+		if (child->error)
+			return child->error;
+	}
+}
+
+int symbolizer_child_run(struct channel *channel)
+{
+	struct symbolizer_child child = {0};
+	child_link_init(&child.link, channel, false);
+	const struct symbolizer_requests requests = {&child, need_module, need_debug_file};
+	child.symbolizer = symbolizer_new(&requests);
+	int result = child.symbolizer ? serve(&child) : -ENOMEM;
+	symbolizer_free(child.symbolizer);
+	child_link_release(&child.link);
+	return result;
+}

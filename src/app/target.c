@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ctop/base/vec.h>
+
+/* As a shell would exit, and as env(1) and timeout(1) do. */
+enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+static int add_pid(struct int32_list *list, int32_t pid)
+{
+	if (vec_reserve(list, list->nr + 1))
+		return -ENOMEM;
+	list->items[list->nr++] = pid;
+	return 0;
+}
+
+/* Reads /proc/PID/WHAT as a string; empty when it cannot be had. */
+static void read_proc(int32_t pid, const char *what, char *text, size_t size)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	text[0] = '\0';
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t got = read(fd, text, size - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+static bool has_name(int32_t pid, const char *name)
+{
+	char comm[64], command[PATH_MAX];
+	read_proc(pid, "comm", comm, sizeof(comm));
+	if (strcmp(comm, name) == 0)
+		return true;
+	read_proc(pid, "cmdline", command, sizeof(command)); /* argv[0] ends at its NUL */
+	const char *base = strrchr(command, '/');
+	return strcmp(base ? base + 1 : command, name) == 0;
+}
+
+static int find_by_name(struct target *target, const char *name, struct error *error)
+{
+	DIR *dir = opendir("/proc");
+	if (!dir)
+		return error_set(error, -errno, "cannot read /proc: %s", strerror(errno));
+	const struct dirent *entry;
+	int result = 0;
+	char list[128] = "";
+	while (!result && (entry = readdir(dir))) {
+		int32_t pid = atoi(entry->d_name);
+		if (pid <= 0 || pid == getpid() || !has_name(pid, name))
+			continue;
+		size_t used = strlen(list);
+		snprintf(list + used, sizeof(list) - used, "%s%d", used ? "," : "", pid);
+		result = add_pid(&target->pids, pid);
+	}
+	closedir(dir);
+	if (result)
+		return error_set(error, result, "out of memory");
+	if (target->pids.nr == 0) {
+		error_set(error, -ESRCH, "no process is called '%s'", name);
+		error_remedy(error, "ps -e lists what runs; to start a command: ctop record -- %s",
+			     name);
+		return -ESRCH;
+	}
+	if (target->pids.nr > 1) {
+		error_set(error, -EEXIST, "%zu processes are called '%s'", target->pids.nr, name);
+		error_remedy(error, "name one, or all of them: -p %s", list);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+/* ---- a command of our own ---- */
+
+/* In the forked child: waits until main has closed its end, then becomes the command. */
+static _Noreturn void become_command(char *const *argv, int release_fd, int failure_fd)
+{
+	/* Main may have signals blocked for a signalfd: that is not the command's business. */
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	char byte;
+	while (read(release_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	execvp(argv[0], argv);
+	int error = errno;
+	if (write(failure_fd, &error, sizeof(error)) < 0)
+		_exit(EXIT_CANNOT_RUN);
+	_exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
+static int start_command(struct target *target, char *const *argv, struct error *error)
+{
+	int release[2], failure[2];
+	if (pipe2(release, O_CLOEXEC) < 0)
+		return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
+	if (pipe2(failure, O_CLOEXEC) < 0) {
+		close(release[0]);
+		close(release[1]);
+		return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(release[1]);
+		become_command(argv, release[0], failure[1]);
+	}
+	close(release[0]);
+	close(failure[1]);
+	target->release_fd = release[1];
+	target->failure_fd = failure[0];
+	if (pid < 0)
+		return error_set(error, -errno, "cannot fork: %s", strerror(errno));
+	target->command_pid = pid;
+	return add_pid(&target->pids, pid) ? error_set(error, -ENOMEM, "out of memory") : 0;
+}
+
+int target_start(struct target *target, struct error *error)
+{
+	if (target->release_fd < 0)
+		return 0;
+	close(target->release_fd);
+	target->release_fd = -1;
+	/* The other end closes on exec: no byte means that the command runs. */
+	int failure = 0;
+	ssize_t got;
+	do
+		got = read(target->failure_fd, &failure, sizeof(failure));
+	while (got < 0 && errno == EINTR);
+	if (got != sizeof(failure))
+		return 0;
+	const char *why = strerror(failure);
+	error_set(error, -failure, "cannot run the command: %s", why);
+	error->exit_code = failure == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	if (failure == ENOENT)
+		error_remedy(error, "check its name and PATH; a script needs its interpreter");
+	else if (failure == EACCES)
+		error_remedy(error, "make it executable: chmod +x, and check its directories");
+	else
+		error_remedy(error, "try to start it without ctop first");
+	return -failure;
+}
+
+/* ---- all kinds ---- */
+
+static int32_t thread_group_of(int32_t tid)
+{
+	char path[64], line[256];
+	int32_t pid = tid;
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return tid;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %d", &pid) == 1)
+			break;
+	fclose(file);
+	return pid;
+}
+
+static int watch(struct target *target, const struct int32_list *list, bool threads)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		int *fds = reallocarray(target->pid_fds, target->nr_pid_fds + 1, sizeof(int));
+		if (!fds)
+			return -ENOMEM;
+		target->pid_fds = fds;
+		int32_t pid = threads ? thread_group_of(list->items[i]) : list->items[i];
+		fds[target->nr_pid_fds++] = (int)syscall(SYS_pidfd_open, pid, 0);
+	}
+	return 0;
+}
+
+static void describe(struct target *target, const struct options *options)
+{
+	char *text = target->description;
+	size_t size = sizeof(target->description);
+	if (options->system_wide || options->cpus.nr) {
+		target->kind = options->system_wide ? "system" : "cpu";
+		snprintf(text, size,
+			 options->cpus.nr ? "the processes on %zu CPUs" : "all processes",
+			 options->cpus.nr);
+		return;
+	}
+	const struct int32_list *list = options->tids.nr ? &options->tids : &target->pids;
+	target->kind = target->command_pid ? "command" : options->tids.nr ? "tid" : "pid";
+	size_t used = 0;
+	for (size_t i = 0; i < list->nr && used < size; i++) {
+		char comm[64];
+		read_proc(list->items[i], "comm", comm, sizeof(comm));
+		if (target->command_pid)
+			snprintf(comm, sizeof(comm), "%s", options->argv[0]);
+		int added = snprintf(text + used, size - used, "%s%s[%d]", used ? ", " : "", comm,
+				     list->items[i]);
+		used += added > 0 ? (size_t)added : 0;
+	}
+}
+
+int target_open(struct target *target, const struct options *options, struct error *error)
+{
+	*target = (struct target){.release_fd = -1, .failure_fd = -1};
+	int result = 0;
+	if (options->argv)
+		result = start_command(target, options->argv, error);
+	else if (options->process_name)
+		result = find_by_name(target, options->process_name, error);
+	for (size_t i = 0; !result && i < options->pids.nr; i++)
+		if (add_pid(&target->pids, options->pids.items[i]))
+			result = error_set(error, -ENOMEM, "out of memory");
+	if (result)
+		return result;
+	describe(target, options);
+	if (watch(target, &target->pids, false) || watch(target, &options->tids, true))
+		return error_set(error, -ENOMEM, "out of memory");
+	return 0;
+}
+
+bool target_ended(struct target *target, int *status)
+{
+	if (target->command_pid && waitpid(target->command_pid, status, WNOHANG) > 0) {
+		target->command_pid = 0;
+		return true;
+	}
+	bool all = target->nr_pid_fds > 0;
+	for (size_t i = 0; i < target->nr_pid_fds; i++) {
+		struct pollfd poll_fd = {.fd = target->pid_fds[i], .events = POLLIN};
+		if (target->pid_fds[i] >= 0 && poll(&poll_fd, 1, 0) == 1) {
+			close(target->pid_fds[i]);
+			target->pid_fds[i] = -1;
+		}
+		all = all && target->pid_fds[i] < 0;
+	}
+	return all && !target->command_pid;
+}
+
+void target_release(struct target *target)
+{
+	if (target->command_pid && target->release_fd >= 0) {
+		kill(target->command_pid, SIGKILL);
+		waitpid(target->command_pid, NULL, 0);
+	}
+	if (target->release_fd >= 0)
+		close(target->release_fd);
+	if (target->failure_fd >= 0)
+		close(target->failure_fd);
+	for (size_t i = 0; i < target->nr_pid_fds; i++)
+		if (target->pid_fds[i] >= 0)
+			close(target->pid_fds[i]);
+	free(target->pid_fds);
+	free(target->pids.items);
+}

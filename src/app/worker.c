@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/base/jail.h>
+
+/* The slowest honest piece of work seen is reading a large symbol table: 0.3 s. */
+#define STUCK_CPU_NS (3 * NS_PER_SECOND)
+
+void worker_init(struct worker *worker)
+{
+	*worker = (struct worker){.pid_fd = -1, .from_child = -1, .to_child = -1, .status_fd = -1};
+}
+
+/* A child that could cut the page would end main by SIGBUS: hence the seals. */
+static int make_status(struct worker *worker)
+{
+	int fd = memfd_create("ctop-status", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	void *page = MAP_FAILED;
+	if (ftruncate(fd, sizeof(struct child_status)) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		page = mmap(NULL, sizeof(struct child_status), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    fd, 0);
+	if (page == MAP_FAILED) {
+		int error = -errno;
+		close(fd);
+		return error;
+	}
+	worker->status_fd = fd;
+	worker->status = page;
+	atomic_store(&worker->status->busy_cpu, -1);
+	return 0;
+}
+
+static int send_fd(struct worker *worker, enum message_kind kind, int fd)
+{
+	const struct message message = {.kind = kind};
+	return protocol_send(worker->channel, &message, fd);
+}
+
+int worker_start(struct worker *worker, const char *role)
+{
+	int main_fd = -1, child_fd = -1;
+	int result = worker->status ? 0 : make_status(worker);
+	if (!result)
+		result = channel_pair(&main_fd, &child_fd);
+	if (result)
+		return result;
+	worker->role = role;
+	worker->channel = channel_new(main_fd, CHANNEL_MAIN);
+	if (worker->channel)
+		result = jail_spawn(role, child_fd, &worker->pid, &worker->pid_fd);
+	else
+		result = -ENOMEM;
+	close(child_fd);
+	if (result)
+		return result;
+	worker->from_child = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	worker->to_child = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (worker->from_child < 0 || worker->to_child < 0)
+		return -errno;
+	worker->seen_progress = 0;
+	worker->seen_cpu_ns = 0;
+	result = send_fd(worker, MESSAGE_STATUS, worker->status_fd);
+	if (!result)
+		result = send_fd(worker, MESSAGE_TO_MAIN, worker->from_child);
+	if (!result)
+		result = send_fd(worker, MESSAGE_TO_CHILD, worker->to_child);
+	return result;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* What belongs to one child, not to its successors. */
+static void disconnect(struct worker *worker)
+{
+	channel_free(worker->channel);
+	worker->channel = NULL;
+	close_fd(&worker->pid_fd);
+	close_fd(&worker->from_child);
+	close_fd(&worker->to_child);
+}
+
+static void reap(struct worker *worker, int *wait_status)
+{
+	struct rusage usage = {0};
+	pid_t got;
+	do
+		got = wait4(worker->pid, wait_status, 0, &usage);
+	while (got < 0 && errno == EINTR);
+	worker->dead_cpu_ns +=
+		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SECOND +
+		(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	worker->pid = 0;
+}
+
+void worker_reap(struct worker *worker, int *wait_status, bool *too_often)
+{
+	reap(worker, wait_status);
+	disconnect(worker);
+	uint64_t now = clock_now_ns();
+	uint64_t *oldest = &worker->deaths_ns[worker->nr_deaths++ % WORKER_MAX_DEATHS];
+	*oldest = now;
+	/* The slot after the newest holds the third last. */
+	uint64_t third_last = worker->deaths_ns[worker->nr_deaths % WORKER_MAX_DEATHS];
+	*too_often = worker->nr_deaths >= WORKER_MAX_DEATHS &&
+		     now - third_last < WORKER_DEATHS_WINDOW_NS;
+}
+
+void worker_release(struct worker *worker)
+{
+	if (worker->pid) {
+		int wait_status;
+		kill(worker->pid, SIGKILL);
+		reap(worker, &wait_status);
+	}
+	disconnect(worker);
+	if (worker->status)
+		munmap(worker->status, sizeof(*worker->status));
+	worker->status = NULL;
+	close_fd(&worker->status_fd);
+}
+
+void worker_signal(const struct worker *worker)
+{
+	static const uint64_t one = 1;
+	if (worker->to_child >= 0 && write(worker->to_child, &one, sizeof(one)) < 0)
+		return; /* full: it has not looked at the last one yet */
+}
+
+void worker_clear_signal(const struct worker *worker)
+{
+	uint64_t count;
+	if (worker->from_child >= 0 && read(worker->from_child, &count, sizeof(count)) < 0)
+		return; /* not signalled */
+}
+
+static uint64_t running_cpu_ns(const struct worker *worker)
+{
+	clockid_t clock;
+	struct timespec used;
+	if (!worker->pid || clock_getcpuclockid(worker->pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * NS_PER_SECOND + (uint64_t)used.tv_nsec;
+}
+
+uint64_t worker_cpu_ns(const struct worker *worker)
+{
+	return worker->dead_cpu_ns + running_cpu_ns(worker);
+}
+
+uint64_t process_anon_bytes(pid_t pid)
+{
+	char path[64], line[256];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return 0;
+	unsigned long long kib = 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "RssAnon: %llu kB", &kib) == 1)
+			break;
+	fclose(file);
+	return kib * 1024;
+}
+
+uint64_t worker_anon_bytes(const struct worker *worker)
+{
+	return worker->pid ? process_anon_bytes(worker->pid) : 0;
+}
+
+bool worker_end_if_stuck(struct worker *worker)
+{
+	if (!worker->pid)
+		return false;
+	uint64_t progress = atomic_load(&worker->status->progress);
+	uint64_t cpu_ns = running_cpu_ns(worker);
+	bool busy = atomic_load(&worker->status->busy_cpu) >= 0 ||
+		    atomic_load(&worker->status->busy_module) != 0;
+	if (!busy || progress != worker->seen_progress) {
+		worker->seen_progress = progress;
+		worker->seen_cpu_ns = cpu_ns;
+		return false;
+	}
+	if (cpu_ns - worker->seen_cpu_ns < STUCK_CPU_NS)
+		return false;
+	kill(worker->pid, SIGKILL);
+	worker->seen_cpu_ns = cpu_ns;
+	return true;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_WORKER_H
+#define CTOP_APP_WORKER_H
+
+/*
+ * One jailed child as main sees it: its process, channel, eventfds and the page it
+ * reports on. The page and the counters in it outlive the child, so that a successor
+ * goes on from them.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/collect/protocol.h>
+
+enum { WORKER_MAX_DEATHS = 3 };
+#define WORKER_DEATHS_WINDOW_NS (UINT64_C(10) * 1000000000)
+
+struct worker {
+	const char *role; /* as --child= takes it; NULL: not in use */
+	pid_t pid;	  /* 0: not running */
+	int pid_fd;
+	struct channel *channel;
+	int from_child; /* eventfd: the child signals, main polls */
+	int to_child;
+	int status_fd;
+	struct child_status *status;
+	uint64_t dead_cpu_ns; /* of predecessors */
+	uint64_t deaths_ns[WORKER_MAX_DEATHS];
+	unsigned nr_deaths;
+	/* for the watch on an endless loop */
+	uint64_t seen_progress, seen_cpu_ns;
+};
+
+void worker_init(struct worker *worker);
+/* Makes the shared page, once, and starts a child: STATUS, TO_MAIN and TO_CHILD are sent. 0 or -errno. */
+int worker_start(struct worker *worker, const char *role);
+/* Ends the child if it still runs, reaps it, closes everything. */
+void worker_release(struct worker *worker);
+
+/*
+ * The pidfd said that the child is gone: reaps it. *too_often: the third death within 10 s.
+ * *wait_status as waitpid() gives it.
+ */
+void worker_reap(struct worker *worker, int *wait_status, bool *too_often);
+
+void worker_signal(const struct worker *worker); /* wakes the child through its eventfd */
+void worker_clear_signal(const struct worker *worker);
+uint64_t worker_cpu_ns(const struct worker *worker); /* predecessors included */
+uint64_t worker_anon_bytes(const struct worker *worker);
+/* Call about once a second: true when it holds one piece of work while burning CPU for seconds; it was sent SIGKILL. */
+bool worker_end_if_stuck(struct worker *worker);
+
+/* Anonymous memory of any process, from /proc/PID/status; 0 if unknown. */
+uint64_t process_anon_bytes(pid_t pid);
+
+#endif

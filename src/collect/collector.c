@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/collect/collector.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/base/vec.h>
+
+#include "internal.h"
+
+/* Rings are drained at the kernel's watermark, and this often besides. */
+enum { DRAIN_INTERVAL_MS = 50 };
+/* While a sample waits for an answer of main's, its patience is looked at this often. */
+enum { WAITING_INTERVAL_MS = 10 };
+
+static int add_ring(struct collector *collector, const struct message_ring *message, int fd)
+{
+	if (fd < 0)
+		return -EPROTO;
+	struct collector_ring *rings =
+		reallocarray(collector->rings, collector->nr_rings + 1, sizeof(*rings));
+	if (!rings) {
+		close(fd);
+		return -ENOMEM;
+	}
+	collector->rings = rings;
+	struct collector_ring *ring = &rings[collector->nr_rings++];
+	*ring = (struct collector_ring){.fd = fd, .cpu = message->cpu};
+	ring->last = calloc(1, sizeof(*ring->last));
+	return ring->last ? 0 : -ENOMEM;
+}
+
+/* Maps every ring and says how that went. */
+static int map_rings(struct collector *collector)
+{
+	struct message message = {.kind = MESSAGE_MAPPED};
+	for (size_t i = 0; i < collector->nr_rings && !message.result.error; i++)
+		message.result.error = ring_map(&collector->rings[i].ring, collector->rings[i].fd,
+						collector->config.ring_pages);
+	int result = protocol_send(collector->channel, &message, -1);
+	return message.result.error ? message.result.error : result;
+}
+
+static int add_ids(struct collector *collector, const struct message_ids *message)
+{
+	if (vec_reserve(&collector->ids, collector->ids.nr + message->nr))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < message->nr; i++) {
+		const struct event_id id = {message->ids[i].id, message->ids[i].event,
+					    message->ids[i].tid};
+		uint32_t row = (uint32_t)collector->ids.nr;
+		if (index_reserve(&collector->ids_index) || index_reserve(&collector->attached))
+			return -ENOMEM;
+		collector->ids.items[collector->ids.nr++] = id;
+		index_add(&collector->ids_index, hash_u64(id.id), row);
+		/* One row a thread is enough, and a thread's ids come together. */
+		if (id.tid >= 0 && (row == 0 || collector->ids.items[row - 1].tid != id.tid))
+			index_add(&collector->attached, hash_u64((uint64_t)id.tid), row);
+	}
+	return 0;
+}
+
+static int add_event_row(struct collector *collector, const struct message_event *event)
+{
+	struct event_row row = {
+		.period = event->period,
+		.frequency_hz = event->frequency_hz,
+		.weight_unit = event->clock ? WEIGHT_NS : WEIGHT_COUNT,
+	};
+	uint32_t id;
+	int result = tables_add_string(collector->writer, event->opened, strlen(event->opened),
+				       &row.name);
+	if (!result)
+		result = tables_add_string(collector->writer, event->asked, strlen(event->asked),
+					   &row.asked);
+	return result ? result : tables_add_event(collector->writer, &row, &id);
+}
+
+/* Leaves the epoch, if there is one, and goes on in a fresh region. */
+static int enter_epoch(struct collector *collector, uint32_t epoch, int fd)
+{
+	if (fd < 0)
+		return -EPROTO;
+	struct tables tables;
+	int result = tables_map(&tables, fd, &tables_capacity_default, true);
+	close(fd);
+	if (result)
+		return result;
+	if (collector->writer) {
+		tables_publish(collector->writer);
+		tables_close_epoch(collector->writer);
+		tables_writer_free(collector->writer);
+		tables_unmap(&collector->tables);
+	}
+	collector->tables = tables;
+	collector->writer = tables_writer_new(&collector->tables);
+	if (!collector->writer)
+		return -ENOMEM;
+	collector->epoch = epoch;
+	collector->wants_tables = false;
+	/* A predecessor may have died in this epoch, its events written. */
+	struct tables_reader reader;
+	tables_reader_init(&reader, &collector->tables);
+	tables_reader_refresh(&reader);
+	if (reader.nr[TABLE_EVENTS] > 1)
+		return 0;
+	for (size_t i = 0; i < collector->events.nr && !result; i++)
+		result = add_event_row(collector, &collector->events.items[i]);
+	return result;
+}
+
+static int add_event(struct collector *collector, const struct message_event *event)
+{
+	if (vec_reserve(&collector->events, collector->events.nr + 1))
+		return -ENOMEM;
+	collector->events.items[collector->events.nr++] = *event;
+	return 0;
+}
+
+static int add_pids(struct collector *collector, const struct message_pids *message)
+{
+	for (uint32_t i = 0; i < message->nr; i++)
+		if (follow_add_pid(collector, message->pids[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static int set_status(struct collector *collector, int fd)
+{
+	void *page = mmap(NULL, sizeof(struct child_status), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			  0);
+	close(fd);
+	if (page == MAP_FAILED)
+		return -errno;
+	collector->status = page;
+	return 0;
+}
+
+static int give_module(struct collector *collector, const struct message_module *message, int fd)
+{
+	struct module *module =
+		modules_find_asked(&collector->modules, message->epoch, message->module);
+	if (!module) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	struct child_status *status = collector->status;
+	atomic_store_explicit(&status->busy_module, message->module + 1, memory_order_relaxed);
+	module_set_file(module, fd);
+	if (message->error == -EUCLEAN)
+		module->unreadable = STACK_REASON_UNREADABLE;
+	atomic_store_explicit(&status->busy_module, 0, memory_order_relaxed);
+	return 0;
+}
+
+/* fd belongs to whoever handles the message; what nobody took is closed. */
+static int handle(struct collector *collector, const struct message *message, int fd)
+{
+	int result = 0;
+	switch ((enum message_kind)message->kind) {
+	case MESSAGE_STATUS:
+		return set_status(collector, fd);
+	case MESSAGE_TO_MAIN:
+		collector->to_main = fd;
+		return 0;
+	case MESSAGE_TO_CHILD:
+		collector->to_child = fd;
+		return 0;
+	case MESSAGE_CONFIG:
+		collector->config = message->config;
+		collector->config.own_pids[0] = getpid();
+		break;
+	case MESSAGE_EVENT:
+		result = add_event(collector, &message->event);
+		break;
+	case MESSAGE_IDS:
+		result = add_ids(collector, &message->ids);
+		break;
+	case MESSAGE_PIDS:
+		result = add_pids(collector, &message->pids);
+		break;
+	case MESSAGE_RING:
+		return add_ring(collector, &message->ring, fd);
+	case MESSAGE_TABLES:
+		return enter_epoch(collector, message->epoch.epoch, fd);
+	case MESSAGE_MODULE:
+		return give_module(collector, &message->module, fd);
+	case MESSAGE_THREADS:
+		result = follow_threads_answer(collector, &message->threads);
+		break;
+	case MESSAGE_PROCESS:
+		result = follow_process_answer(collector, &message->process, fd);
+		break;
+	case MESSAGE_START:
+		collector->started = true;
+		result = collector->status && collector->writer ? map_rings(collector) : -EPROTO;
+		break;
+	case MESSAGE_STOP:
+		collector->stopping = true;
+		break;
+	case MESSAGE_SYMBOLS:
+	case MESSAGE_SOURCE:
+	case MESSAGE_DEBUG_FILE:
+	case MESSAGE_UNREADABLE:
+	case MESSAGE_MAPPED:
+	case MESSAGE_NEED_MODULE:
+	case MESSAGE_NEED_DEBUG_FILE:
+	case MESSAGE_NEED_PROCESS:
+	case MESSAGE_NEED_TABLES:
+	case MESSAGE_DOUBLE:
+	case MESSAGE_DONE:
+	case NR_MESSAGE_KINDS:
+		result = -EPROTO;
+		break;
+	}
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+/* 0; -EPIPE when main has gone; or what a handler could not get over. */
+static int handle_messages(struct collector *collector)
+{
+	for (;;) {
+		struct message message;
+		int fd = -1;
+		int got = protocol_receive(collector->channel, &message, &fd);
+		if (got == -EAGAIN)
+			return 0;
+		if (got <= 0)
+			return got ? got : -EPIPE;
+		int result = handle(collector, &message, fd);
+		if (result)
+			return result;
+	}
+}
+
+static int wait_for_work(struct collector *collector)
+{
+	nfds_t nr = 1 + (collector->started && !collector->waiting ? collector->nr_rings : 0);
+	struct pollfd *fds = calloc(nr, sizeof(*fds));
+	if (!fds)
+		return -ENOMEM;
+	fds[0] = (struct pollfd){
+		.fd = channel_fd(collector->channel),
+		.events = (short)(channel_waiting(collector->channel) ? POLLIN | POLLOUT : POLLIN),
+	};
+	for (nfds_t i = 1; i < nr; i++)
+		fds[i] = (struct pollfd){.fd = collector->rings[i - 1].fd, .events = POLLIN};
+	int timeout_ms = !collector->started ? -1
+			 : collector->waiting ? WAITING_INTERVAL_MS
+					      : DRAIN_INTERVAL_MS;
+	int result = poll(fds, nr, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
+	if (!result && fds[0].revents & POLLOUT)
+		result = channel_flush(collector->channel);
+	free(fds);
+	return result;
+}
+
+static void tell_main(struct collector *collector)
+{
+	static const uint64_t one = 1;
+	uint64_t progress = atomic_load_explicit(&collector->status->progress,
+						 memory_order_relaxed);
+	if (progress == collector->told_progress)
+		return;
+	collector->told_progress = progress;
+	if (collector->to_main >= 0 && write(collector->to_main, &one, sizeof(one)) < 0)
+		return; /* full: main has not looked at the last one yet */
+}
+
+static int serve(struct collector *collector)
+{
+	for (;;) {
+		int result = handle_messages(collector);
+		if (result)
+			return result == -EPIPE ? 0 : result;
+		if (collector->started) {
+			result = merge_round(collector);
+			tell_main(collector);
+			if (result)
+				return result;
+			if (collector->stopping && !collector->waiting && merge_drained(collector))
+				return 0;
+		}
+		result = wait_for_work(collector);
+		if (result)
+			return result;
+	}
+}
+
+static void release(struct collector *collector)
+{
+	for (size_t i = 0; i < collector->nr_rings; i++) {
+		ring_unmap(&collector->rings[i].ring);
+		close(collector->rings[i].fd);
+		free(collector->rings[i].last);
+	}
+	free(collector->rings);
+	free(collector->ids.items);
+	free(collector->events.items);
+	index_release(&collector->ids_index);
+	index_release(&collector->attached);
+	index_release(&collector->doubled);
+	follow_release(collector);
+	unwinder_free(collector->unwinder);
+	modules_release(&collector->modules);
+	world_free(collector->world);
+	if (collector->writer) {
+		tables_writer_free(collector->writer);
+		tables_unmap(&collector->tables);
+	}
+	if (collector->status)
+		munmap(collector->status, sizeof(*collector->status));
+	if (collector->to_main >= 0)
+		close(collector->to_main);
+	if (collector->to_child >= 0)
+		close(collector->to_child);
+	channel_free(collector->channel);
+	free(collector);
+}
+
+int collector_run(struct channel *channel)
+{
+	struct collector *collector = calloc(1, sizeof(*collector));
+	if (!collector) {
+		channel_free(channel);
+		return -ENOMEM;
+	}
+	collector->channel = channel;
+	collector->to_main = -1;
+	collector->to_child = -1;
+	collector->world = world_new();
+	collector->unwinder = unwinder_new();
+	int result = -ENOMEM;
+	if (collector->world && collector->unwinder && !modules_init(&collector->modules))
+		result = serve(collector);
+	struct message done = {.kind = MESSAGE_DONE, .result = {.error = result}};
+	protocol_send(channel, &done, -1);
+	release(collector);
+	return result;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uthash.h>
+
+/* A process in the middle of exec or exit shows empty maps: worth a few more tries, not more. */
+enum { EMPTY_MAPS_TRIES = 3 };
+/* The text of one process's maps; the largest seen in the wild are a few MiB. */
+enum { MAPS_TEXT_MAX = 64 << 20 };
+
+/* What main was asked about a process. */
+struct ask {
+	int32_t pid;
+	uint32_t exec_count; /* the image that was asked about */
+	unsigned nr_empty;
+	bool outstanding, answered, failed;
+	UT_hash_handle hh;
+};
+
+struct followed {
+	int32_t pid;
+	UT_hash_handle hh;
+};
+
+bool follow_has_pid(const struct collector *collector, int32_t pid)
+{
+	struct followed *followed;
+	HASH_FIND(hh, collector->followed, &pid, sizeof(pid), followed);
+	return followed != NULL;
+}
+
+int follow_add_pid(struct collector *collector, int32_t pid)
+{
+	if (follow_has_pid(collector, pid))
+		return 0;
+	struct followed *followed = calloc(1, sizeof(*followed));
+	if (!followed)
+		return -ENOMEM;
+	followed->pid = pid;
+	HASH_ADD(hh, collector->followed, pid, sizeof(followed->pid), followed);
+	return 0;
+}
+
+static void unfollow(struct collector *collector, int32_t pid)
+{
+	struct followed *followed;
+	HASH_FIND(hh, collector->followed, &pid, sizeof(pid), followed);
+	if (!followed)
+		return;
+	HASH_DEL(collector->followed, followed);
+	free(followed);
+}
+
+static struct ask *find_ask(const struct collector *collector, int32_t pid)
+{
+	struct ask *ask;
+	HASH_FIND(hh, collector->asks, &pid, sizeof(pid), ask);
+	return ask;
+}
+
+static void forget_ask(struct collector *collector, int32_t pid)
+{
+	struct ask *ask = find_ask(collector, pid);
+	if (!ask)
+		return;
+	HASH_DEL(collector->asks, ask);
+	free(ask);
+}
+
+static struct ask *make_ask(struct collector *collector, int32_t pid)
+{
+	struct ask *ask = find_ask(collector, pid);
+	if (ask)
+		return ask;
+	ask = calloc(1, sizeof(*ask));
+	if (!ask)
+		return NULL;
+	ask->pid = pid;
+	HASH_ADD(hh, collector->asks, pid, sizeof(ask->pid), ask);
+	return ask;
+}
+
+void follow_release(struct collector *collector)
+{
+	struct ask *ask, *next_ask;
+	HASH_ITER(hh, collector->asks, ask, next_ask) {
+		HASH_DEL(collector->asks, ask);
+		free(ask);
+	}
+	struct followed *followed, *next;
+	HASH_ITER(hh, collector->followed, followed, next) {
+		HASH_DEL(collector->followed, followed);
+		free(followed);
+	}
+}
+
+static int follow_mmap(struct collector *collector, const struct record *record)
+{
+	const struct record_mmap *mmap = &record->mmap;
+	if (record->pid < 0 || mmap->length == 0 || mmap->start + mmap->length < mmap->start)
+		return 0; /* the kernel's own text, or nonsense */
+	struct world_map map = {
+		.start = mmap->start,
+		.end = mmap->start + mmap->length,
+		.file_offset = mmap->file_offset,
+		.device_major = mmap->device_major,
+		.device_minor = mmap->device_minor,
+		.inode = mmap->inode,
+		.inode_generation = (uint32_t)mmap->generation,
+		.build_id_size = mmap->build_id_size,
+	};
+	memcpy(map.build_id, mmap->build_id, sizeof(map.build_id));
+	return world_mmap(collector->world, record->pid, &map, mmap->path, mmap->executable);
+}
+
+static int follow_exit(struct collector *collector, const struct record *record)
+{
+	int result = world_exit(collector->world, record->pid, record->tid);
+	if (!world_find(collector->world, record->pid)) {
+		forget_ask(collector, record->pid);
+		unfollow(collector, record->pid);
+	}
+	return result;
+}
+
+int follow_record(struct collector *collector, const struct record *record)
+{
+	switch (record->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return follow_mmap(collector, record);
+	case PERF_RECORD_COMM:
+		return world_comm(collector->world, record->pid, record->tid, record->comm.name,
+				  record->comm.exec);
+	case PERF_RECORD_FORK:
+		if (follow_has_pid(collector, record->fork.parent_pid) &&
+		    follow_add_pid(collector, record->pid))
+			return -ENOMEM;
+		return world_fork(collector->world, record->pid, record->tid,
+				  record->fork.parent_pid, record->fork.parent_tid);
+	case PERF_RECORD_EXIT:
+		return follow_exit(collector, record);
+	case PERF_RECORD_LOST:
+		status_add(&collector->status->lost, record->lost);
+		/* A mapping or a fork may have been among them. */
+		world_doubt_all(collector->world);
+		struct ask *ask, *next;
+		HASH_ITER(hh, collector->asks, ask, next) {
+			ask->answered = false;
+			ask->failed = false;
+		}
+		return 0;
+	case PERF_RECORD_LOST_SAMPLES:
+		status_add(&collector->status->lost, record->lost);
+		return 0;
+	case PERF_RECORD_THROTTLE:
+		status_add(&collector->status->throttled, 1);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid,
+	       bool needs_maps)
+{
+	bool maps_known = !needs_maps || !world_process_doubtful(process);
+	if (maps_known && world_knows_thread(collector->world, pid, tid))
+		return 0;
+	struct ask *ask = make_ask(collector, pid);
+	if (!ask)
+		return -ENOMEM;
+	if (ask->outstanding)
+		return -EAGAIN;
+	uint32_t exec_count = world_process_exec_count(process);
+	bool answered = ask->answered || ask->failed;
+	if (answered && ask->exec_count == exec_count && (maps_known || ask->failed))
+		return 0; /* this is all that /proc has to say */
+	struct message message = {
+		.kind = MESSAGE_NEED_PROCESS,
+		.process = {.pid = pid, .exec_count = exec_count},
+	};
+	int result = protocol_send(collector->channel, &message, -1);
+	if (result)
+		return result == -ENOBUFS ? -EAGAIN : result;
+	ask->exec_count = exec_count;
+	ask->outstanding = true;
+	return -EAGAIN;
+}
+
+int follow_threads_answer(struct collector *collector, const struct message_threads *answer)
+{
+	for (uint32_t i = 0; i < answer->nr; i++) {
+		int32_t tid = answer->threads[i].tid;
+		/* What a record said is newer than what /proc said. */
+		if (world_knows_thread(collector->world, answer->pid, tid))
+			continue;
+		int result = world_set_thread(collector->world, answer->pid, tid,
+					      answer->threads[i].comm);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+/* Reads the whole text; *text is the caller's to free. 0 or -errno. */
+static int read_text(int fd, char **text, size_t *size)
+{
+	size_t capacity = 0;
+	*text = NULL;
+	*size = 0;
+	for (;;) {
+		if (*size == capacity) {
+			capacity = capacity ? capacity * 2 : 64 << 10;
+			char *grown = capacity <= MAPS_TEXT_MAX ? realloc(*text, capacity) : NULL;
+			if (!grown)
+				return -ENOMEM;
+			*text = grown;
+		}
+		ssize_t got = read(fd, *text + *size, capacity - *size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return 0;
+		*size += (size_t)got;
+	}
+}
+
+int follow_process_answer(struct collector *collector, const struct message_process *answer, int fd)
+{
+	struct ask *ask = find_ask(collector, answer->pid);
+	struct world_process *process = world_find(collector->world, answer->pid);
+	if (!ask || !process)
+		return 0; /* it has gone meanwhile */
+	ask->outstanding = false;
+	ask->failed = answer->error != 0 || fd < 0;
+	if (ask->failed || answer->exec_count != world_process_exec_count(process))
+		return 0; /* an exec later the maps of before are worth nothing: the next sample asks again */
+	char *text = NULL;
+	size_t size = 0;
+	int result = read_text(fd, &text, &size);
+	if (result == 0)
+		result = world_set_maps(collector->world, answer->pid, text, size);
+	free(text);
+	if (result == -ENOMEM)
+		return result;
+	if (result)
+		ask->failed = ++ask->nr_empty >= EMPTY_MAPS_TRIES;
+	else
+		ask->answered = true;
+	return 0;
+}

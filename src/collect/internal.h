@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_COLLECT_INTERNAL_H
+#define CTOP_COLLECT_INTERNAL_H
+
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c, follow.c, stack.c. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/base/index.h>
+#include <ctop/collect/protocol.h>
+#include <ctop/perf/ring.h>
+#include <ctop/proc/world.h>
+#include <ctop/profile/tables.h>
+#include <ctop/unwind/unwind.h>
+
+#include "modules.h"
+
+/* One caller of the stack that a CPU had last, root first: consecutive stacks share most of theirs. */
+struct stack_step {
+	const struct module *module;
+	uint64_t address;
+	enum frame_method method;
+	struct node_id node;
+};
+
+struct last_stack {
+	uint32_t epoch;
+	size_t nr;
+	struct stack_step steps[UNWIND_MAX_FRAMES * 2];
+};
+
+struct collector_ring {
+	struct ring ring;
+	int fd;
+	int32_t cpu;
+	uint64_t next_time_ns; /* of the record at the tail; UINT64_MAX: none */
+	const struct perf_event_header *next;
+	struct last_stack *last;
+};
+
+struct event_id {
+	uint64_t id;
+	uint32_t event;
+	int32_t tid;
+};
+
+struct ask; /* follow.c */
+
+struct collector {
+	struct channel *channel;
+	struct message_config config;
+	struct child_status *status;
+	int to_main; /* eventfd */
+	int to_child;
+
+	struct collector_ring *rings;
+	size_t nr_rings;
+
+	struct {
+		struct event_id *items;
+		size_t nr, capacity;
+	} ids;
+	struct index ids_index;
+	struct index attached;	/* tids that have events of their own: rows of ids */
+	struct index doubled;	/* tids found attached twice: rows of ids */
+	struct {
+		struct message_event *items;
+		size_t nr, capacity;
+	} events;
+	struct ask *asks;
+	struct followed *followed; /* pids let through by config.filters_pids */
+
+	struct world *world;
+	struct modules modules;
+	struct unwinder *unwinder;
+	struct unwind_frame frames[UNWIND_MAX_FRAMES];
+
+	struct tables tables;
+	struct tables_writer *writer;
+	uint32_t epoch;
+	bool wants_tables; /* asked main for a fresh region */
+
+	bool started, stopping;
+	bool waiting;		   /* the next record waits for an answer of main's */
+	uint64_t waiting_since_ns; /* 0: not waiting */
+	uint64_t last_time_ns;	   /* of the last record taken */
+	uint64_t told_progress;	   /* status->progress when main was signalled last */
+};
+
+/* ---- follow.c: what records and /proc say of processes ---- */
+
+int follow_record(struct collector *collector, const struct record *record);
+int follow_process_answer(struct collector *collector, const struct message_process *answer, int fd);
+int follow_threads_answer(struct collector *collector, const struct message_threads *answer);
+/* Asks main for what is not known of the process yet. 0: known, or not to be had; -EAGAIN: the answer is on its way. */
+int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid, bool needs_maps);
+int follow_add_pid(struct collector *collector, int32_t pid);
+bool follow_has_pid(const struct collector *collector, int32_t pid);
+void follow_release(struct collector *collector);
+
+/* ---- stack.c: one sample ---- */
+
+/*
+ * Unwinds a sample and appends it. patient: wait for files that are on their way.
+ * 0; -EAGAIN: come again with the same record when main has answered; -ENOSPC: when there are fresh tables; -ENOMEM.
+ */
+int stack_sample(struct collector *collector, struct collector_ring *ring, const struct record *record,
+		 bool patient);
+/* Asks main for a module's file. */
+int stack_ask_module(struct collector *collector, struct module *module);
+
+/* ---- merge.c: rings to records, in time order ---- */
+
+/* Takes what is old enough (everything, when stopping) from all rings. 0 or -errno that ends the collector. */
+int merge_round(struct collector *collector);
+/* True when every ring is empty. */
+bool merge_drained(const struct collector *collector);
+
+#endif

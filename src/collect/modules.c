@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "modules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/object/object.h>
+#include <ctop/unwind/unwind.h>
+
+int modules_init(struct modules *modules)
+{
+	struct module *kernel = calloc(1, sizeof(*kernel));
+	if (!kernel)
+		return -ENOMEM;
+	kernel->row.kind = MODULE_KERNEL;
+	kernel->path = "[kernel]";
+	kernel->state = MODULE_READY;
+	modules->first = kernel;
+	modules->kernel = kernel;
+	return 0;
+}
+
+static void close_file(struct module *module)
+{
+	cfi_free(module->cfi);
+	object_free(module->object);
+	module->cfi = NULL;
+	module->object = NULL;
+}
+
+void modules_release(struct modules *modules)
+{
+	for (struct module *module = modules->first, *next; module; module = next) {
+		next = module->next;
+		close_file(module);
+		free(module);
+	}
+	*modules = (struct modules){0};
+}
+
+static bool has_prefix(const char *string, const char *prefix)
+{
+	return strncmp(string, prefix, strlen(prefix)) == 0;
+}
+
+/*
+ * What a mapping's path says of it (proc_pid_maps(5)). Everything without a file
+ * behind it is code that somebody generated: a JIT's.
+ */
+static enum module_kind kind_of_path(const char *path)
+{
+	if (strcmp(path, "[vdso]") == 0)
+		return MODULE_VDSO;
+	if (path[0] != '/' || has_prefix(path, "//anon") || has_prefix(path, "/dev/zero") ||
+	    has_prefix(path, "/SYSV") || has_prefix(path, "/anon_hugepage"))
+		return MODULE_ANON;
+	return MODULE_FILE;
+}
+
+static bool same_build_id(const struct module_row *row, const uint8_t *build_id, uint32_t size)
+{
+	return row->build_id_size == size && memcmp(row->build_id, build_id, size) == 0;
+}
+
+static bool is_file_of(const struct module *module, const struct world_map *map)
+{
+	const struct module_row *row = &module->row;
+	if (row->kind != MODULE_FILE || strcmp(module->path, map->path) != 0)
+		return false;
+	/* Records may name a build-id where the maps text names an inode: a known build-id decides. */
+	if (row->build_id_size && map->build_id_size)
+		return same_build_id(row, map->build_id, map->build_id_size);
+	return row->inode && row->inode == map->inode && row->device_major == map->device_major &&
+	       row->device_minor == map->device_minor;
+}
+
+static struct module *find(const struct modules *modules, enum module_kind kind, int32_t pid,
+			   const struct world_map *map)
+{
+	for (struct module *module = modules->first; module; module = module->next) {
+		if (module->row.kind != kind)
+			continue;
+		if (kind == MODULE_VDSO || (kind == MODULE_ANON && module->row.pid == pid) ||
+		    (kind == MODULE_FILE && is_file_of(module, map)))
+			return module;
+	}
+	return NULL;
+}
+
+struct module *modules_of_map(struct modules *modules, int32_t pid, const struct world_map *map)
+{
+	enum module_kind kind = kind_of_path(map->path);
+	struct module *module = find(modules, kind, pid, map);
+	if (module)
+		return module;
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return NULL;
+	module->path = kind == MODULE_ANON ? "[anon]" : map->path;
+	module->row = (struct module_row){
+		.kind = kind,
+		.pid = pid,
+		.start = map->start,
+		.end = map->end,
+		.file_offset = map->file_offset,
+		.device_major = map->device_major,
+		.device_minor = map->device_minor,
+		.inode = map->inode,
+		.generation = map->inode_generation,
+		.build_id_size = map->build_id_size,
+	};
+	memcpy(module->row.build_id, map->build_id, sizeof(module->row.build_id));
+	module->state = kind == MODULE_ANON ? MODULE_READY : MODULE_UNASKED;
+	module->next = modules->first;
+	modules->first = module;
+	return module;
+}
+
+struct module *modules_find_asked(const struct modules *modules, uint32_t epoch, uint32_t row)
+{
+	for (struct module *module = modules->first; module; module = module->next)
+		if (module->state == MODULE_ASKED && module->asked_epoch == epoch &&
+		    module->asked_id.index == row)
+			return module;
+	return NULL;
+}
+
+void module_set_file(struct module *module, int fd)
+{
+	struct error ignored;
+	module->state = MODULE_FAILED;
+	module->unreadable = STACK_REASON_NO_TABLE;
+	if (fd < 0)
+		return;
+	module->object = object_open(fd, &ignored);
+	if (!module->object)
+		return;
+	const struct object_identity *identity = object_identity(module->object);
+	struct module_row *row = &module->row;
+	if (row->build_id_size && identity->build_id_size &&
+	    !same_build_id(row, identity->build_id, identity->build_id_size)) {
+		close_file(module);
+		return;
+	}
+	if (!row->build_id_size && identity->build_id_size) {
+		/* Known from now on, so that a record with a build-id finds this module. */
+		memcpy(row->build_id, identity->build_id, sizeof(row->build_id));
+		row->build_id_size = identity->build_id_size;
+	}
+	module->cfi = cfi_new(module->object);
+	if (!module->cfi) {
+		close_file(module);
+		return;
+	}
+	module->state = MODULE_READY;
+	module->unreadable = STACK_REASON_NONE;
+}

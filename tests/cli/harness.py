@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""What the command-line tests share: a target, a recording, its stacks; TAP out."""
+
+import collections
+import contextlib
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
+CTOP = os.path.join(BUILD, "ctop")
+NOBODY = 65534
+
+_cases = []
+
+
+class Skip(Exception):
+    """A case that cannot be decided here; its text is the reason."""
+
+
+def case(function):
+    """Registers a function as a test case; its name is the case's."""
+    _cases.append(function)
+    return function
+
+
+def main():
+    failed = False
+    for function in _cases:
+        name = function.__name__
+        try:
+            function()
+        except Skip as reason:
+            print(f"ok - {name} # SKIP {reason}")
+        except Exception:  # a failed check, or a program that did not do its part
+            failed = True
+            for line in traceback.format_exc().splitlines():
+                print(f"# {line}")
+            print(f"not ok - {name}")
+        else:
+            print(f"ok - {name}")
+        sys.stdout.flush()
+    sys.exit(1 if failed else 0)
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+
+
+def need_program(name):
+    path = shutil.which(name)
+    if not path:
+        raise Skip(f"{name} is not installed")
+    return path
+
+
+def run(*command, **options):
+    """Runs a program to its end; text in and out."""
+    options.setdefault("timeout", 120)
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace", check=False, **options)
+
+
+def ctop(*arguments, **options):
+    return run(CTOP, *arguments, **options)
+
+
+def ctop_ok(*arguments, **options):
+    result = ctop(*arguments, **options)
+    check(result.returncode == 0, f"ctop {arguments}: {result.returncode}\n{result.stderr}")
+    return result
+
+
+@contextlib.contextmanager
+def folder():
+    path = tempfile.mkdtemp(prefix="ctop-test-")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def target(name, *arguments):
+    """A workload that has said that it is ready; ended at the end."""
+    program = subprocess.Popen([os.path.join(BUILD, "workloads", name), *arguments],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    try:
+        line = program.stdout.readline()
+        check(line.startswith("ready"), f"{name} said {line!r}")
+        yield program
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+
+Recording = collections.namedtuple("Recording", "path stats stacks stderr")
+
+
+def folded(path, *options):
+    """{(comm, frame, ..., leaf): samples} of a recording."""
+    stacks = collections.Counter()
+    for line in ctop_ok("export", "folded", path, *options).stdout.splitlines():
+        stack, _, count = line.rpartition(" ")
+        stacks[tuple(stack.split(";"))] += int(count)
+    return stacks
+
+
+def record(where, *arguments, seconds=2):
+    """Records with --stats, and reads back what was written."""
+    path = os.path.join(where, "test.ctop")
+    stats_path = os.path.join(where, "stats.json")
+    result = ctop_ok("record", "-o", path, "--stats", stats_path, "--duration", seconds,
+                     *arguments)
+    with open(stats_path, encoding="utf-8") as file:
+        stats = json.load(file)
+    return Recording(path, stats, folded(path), result.stderr)
+
+
+def with_function(stacks, name):
+    return sum(count for stack, count in stacks.items() if name in stack[1:])
+
+
+def with_leaf(stacks, name):
+    """Samples whose innermost user function it is: kernel frames on top do not matter here."""
+    return sum(count for stack, count in stacks.items() if name in stack[-1:])
+
+
+def check_share(what, part, whole, expected, systematic=0.02):
+    """A share within four standard deviations of a binomial, and a stated systematic part."""
+    check(whole > 100, f"{what}: only {whole} samples")
+    share = part / whole
+    allowed = 4 * math.sqrt(expected * (1 - expected) / whole) + systematic
+    check(abs(share - expected) <= allowed,
+          f"{what}: {share:.3f} of {whole} samples, not {expected:.3f} +- {allowed:.3f}")
+
+
+def check_accounts(stats):
+    """Endings sum to samples, and nothing was lost."""
+    check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
+    check(stats["lost"] == 0, f"lost: {stats['lost']}")
+    check(not any(stats["dropped"].values()), f"dropped: {stats['dropped']}")
+
+
+def share_complete(stats):
+    complete = stats["stacks"]["complete"] + stats["stacks"]["joined"]
+    return complete / stats["samples"] if stats["samples"] else 0

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""ctop record on real processes: targets, children that die, privileges, and perf beside it."""
+
+import collections
+import json
+import os
+import signal
+import subprocess
+
+from harness import (BUILD, CTOP, NOBODY, Skip, case, check, check_accounts, ctop, ctop_ok, folded,
+                     folder, main, need_program, need_root, record, run, share_complete, target,
+                     with_function)
+
+
+@case
+def a_command_is_held_until_sampling_is_on():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        result = ctop("record", "-q", "-e", "cpu-clock", "-o", path, "--",
+                      os.path.join(BUILD, "workloads", "recursion"), "1")
+        check(result.returncode == 0, f"{result.returncode}: {result.stderr}")
+        stacks = folded(path)
+        # The dynamic linker's work at the very start is there, too.
+        check(with_function(stacks, "main") > 500, f"{sum(stacks.values())} samples")
+        check(all(stack[0] == "recursion" for stack in stacks), f"{[s[0] for s in stacks]}")
+
+
+@case
+def the_commands_own_status_is_returned():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        check(ctop("record", "-q", "-o", path, "--", "sh", "-c", "exit 7").returncode == 7, "7")
+        check(ctop("record", "-q", "-o", path, "--", "sh", "-c",
+                   "kill -9 $$").returncode == 128 + 9, "a signal")
+
+
+@case
+def cycles_at_a_count_without_counters_does_something_useful():
+    need_root()
+    with folder() as where, target("spin") as program:
+        recording = record(where, "-e", "cycles", "-c", "1000", "-p", program.pid)
+    check(recording.stats["samples"] > 100, f"{recording.stats}")
+    check(share_complete(recording.stats) > 0.99, f"{recording.stats['stacks']}")
+    check(recording.stats["event"]["asked"] == "cycles", f"{recording.stats['event']}")
+    if recording.stats["event"]["opened"].startswith("cycles"):
+        raise Skip("this machine has hardware counters: there was no step down")
+    check(recording.stats["steps_down"], "no step down is told")
+    for step in recording.stats["steps_down"]:
+        check(step in recording.stderr, f"{step!r} is not on stderr: {recording.stderr!r}")
+
+
+@case
+def strict_makes_a_step_down_an_error():
+    need_root()
+    with folder() as where, target("spin") as program:
+        result = ctop("record", "--strict", "-e", "cycles", "-o", os.path.join(where, "x.ctop"),
+                      "-p", program.pid, "--duration", "0.2")
+    if result.returncode == 0:
+        raise Skip("this machine has hardware counters: there is no step down")
+    check(result.returncode == 1 and "ctop:" in result.stderr, f"{result}")
+
+
+@case
+def the_whole_system():
+    need_root()
+    with folder() as where, target("spin") as program:
+        recording = record(where, "-a", "-e", "cpu-clock")
+        report = ctop_ok("report", "--stdio", recording.path).stdout
+    check(with_function(recording.stacks, "main") > 100, "spin is not there")
+    check(sum(recording.stats["stacks"].values()) == recording.stats["samples"], "sum")
+    check("spin" in report, report)
+    check(not any(stack[0] == "ctop" for stack in recording.stacks), "ctop sampled itself")
+    check(program.poll() is None, "the target died")
+
+
+@case
+def a_name_instead_of_a_pid():
+    need_root()
+    with folder() as where, target("sleepwork"):
+        recording = record(where, "sleepwork", seconds=1)
+    check(with_function(recording.stacks, "busy") > 50, f"{recording.stats}")
+
+
+@case
+def one_thread():
+    need_root()
+    with folder() as where, target("threads") as program:
+        tids = {}
+        for tid in os.listdir(f"/proc/{program.pid}/task"):
+            with open(f"/proc/{program.pid}/task/{tid}/comm", encoding="utf-8") as file:
+                tids[file.read().strip()] = tid
+        recording = record(where, "-e", "cpu-clock", "-t", tids["share-40"])
+    check({stack[0] for stack in recording.stacks} == {"share-40"}, f"{recording.stacks}")
+
+
+@case
+def the_end_of_the_target_ends_the_recording():
+    need_root()
+    with folder() as where, target("spin", "1.5") as program:
+        recording = record(where, "-p", program.pid, seconds=60)
+    check(recording.stats["duration_seconds"] < 30, f"{recording.stats['duration_seconds']}")
+    check(recording.stats["samples"] > 100, f"{recording.stats}")
+
+
+@case
+def page_faults_one_by_one():
+    need_root()
+    with folder() as where:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        ctop_ok("record", "-q", "-e", "page-faults", "-c", "1", "-o", path, "--stats", stats_path,
+                "--", "/bin/true")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+    check(stats["samples"] > 30, f"{stats}")
+    check(sum(stats["stacks"].values()) == stats["samples"], f"{stats}")
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def role_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+            return file.read().split("\0")[1]
+    except (OSError, IndexError):
+        return ""
+
+
+def kill_a_child(role, number):
+    """Records; ends the child of that role once samples are written; the recording goes on."""
+    with folder() as where, target("recursion") as program:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
+                                     stats_path, "--duration", "5", "-p", str(program.pid)],
+                                    stderr=subprocess.PIPE, text=True)
+        while recorder.poll() is None and (
+                not os.path.exists(path) or os.path.getsize(path) < 500):
+            os.sched_yield()
+        victims = [pid for pid in children_of(recorder.pid) if role_of(pid) == f"--child={role}"]
+        check(len(victims) == 1, f"{victims}")
+        os.kill(victims[0], number)
+        _, errors = recorder.communicate(timeout=60)
+        check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        expected = stats["duration_seconds"] * 999
+        check(stats["samples"] + stats["lost"] > 0.8 * expected, f"{stats}")
+        check(share_complete(stats) > 0.99, f"{stats}")
+        stacks = folded(path)
+        check(with_function(stacks, "bottom") > 0.95 * sum(stacks.values()), "names are missing")
+
+
+@case
+def a_collector_that_is_killed_is_replaced():
+    need_root()
+    kill_a_child("collector", signal.SIGKILL)
+
+
+@case
+def a_symbolizer_that_is_killed_is_replaced():
+    need_root()
+    kill_a_child("symbolizer", signal.SIGKILL)
+
+
+@case
+def a_plain_user():
+    need_root()
+    setpriv = need_program("setpriv")
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="utf-8") as file:
+        paranoid = int(file.read())
+    if paranoid > 2:
+        raise Skip(f"perf_event_paranoid is {paranoid}: plain users may not sample")
+    with folder() as where:
+        os.chmod(where, 0o777)
+        for name in ("ctop", "workloads/recursion"):
+            copy = os.path.join(where, os.path.basename(name))
+            with open(os.path.join(BUILD, name), "rb") as source, open(copy, "wb") as file:
+                file.write(source.read())
+            os.chmod(copy, 0o755)
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        result = run(setpriv, f"--reuid={NOBODY}", "--clear-groups", os.path.join(where, "ctop"),
+                     "record", "-o", path, "--stats", stats_path, "--",
+                     os.path.join(where, "recursion"), "2", cwd=where)
+        check(result.returncode == 0, f"{result}")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        stacks = folded(path)
+    check(stats["samples"] > 500, f"{stats}")
+    check(share_complete(stats) > 0.99, f"{stats}")
+    check(with_function(stacks, "bottom") > 0.9 * stats["samples"], "names are missing")
+    check(stats["steps_down"], "user-only is a step down that must be told")
+
+
+def top_by_leaf(stacks, number):
+    leaves = collections.Counter()
+    for stack, count in stacks.items():
+        leaves[stack[-1]] += count
+    return leaves.most_common(number)
+
+
+def perf_leaves(data):
+    """Innermost symbols by perf script, which resolves them by itself."""
+    text = run("perf", "script", "-i", data, "-F", "ip,sym").stdout
+    leaves = collections.Counter()
+    for block in text.split("\n\n"):
+        lines = block.strip().splitlines()
+        if lines:
+            leaves[lines[0].split(maxsplit=1)[-1].split("+0x")[0]] += 1
+    return leaves
+
+
+@case
+def perf_sees_the_same_functions():
+    need_root()
+    need_program("perf")
+    with folder() as where, target("templates") as program:
+        data = os.path.join(where, "perf.data")
+        perf = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o",
+                                 data, "-p", str(program.pid), "--", "sleep", "4"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=4)
+        perf.wait(timeout=60)
+        theirs = perf_leaves(data)
+    their_total = sum(theirs.values())
+    check(their_total > 1000, f"perf has {their_total} samples")
+
+    def plain(name):
+        return name.split("(")[0].split("<")[0].split("[")[0].strip()
+
+    mine, other = collections.Counter(), collections.Counter()
+    for stack, count in recording.stacks.items():
+        mine[plain(stack[-1])] += count
+    for name, count in theirs.items():
+        other[plain(name)] += count
+    total = sum(mine.values())
+    for name, count in other.most_common(10):
+        share, ours = count / their_total, mine[name] / total
+        if share < 0.02:
+            continue
+        allowed = 4 * (share * (1 - share) * (1 / total + 1 / their_total)) ** 0.5 + 0.01
+        check(abs(share - ours) <= allowed, f"{name}: perf {share:.3f}, ctop {ours:.3f}")
+
+
+if __name__ == "__main__":
+    main()
