@@ -3,8 +3,8 @@
 #define CTOP_APP_OPTIONS_H
 
 /*
- * What the user typed. One table of commands and options (src/app/options.c) drives the
- * parser, --help, the man page's option list and the shells' completions.
+ * What the user typed. One table of commands and options (src/app/options_table.c) drives
+ * the parser, --help, the man page's option list and the shells' completions.
  */
 
 #include <stdbool.h>
@@ -42,7 +42,7 @@ struct options {
 	/* SAMPLING */
 	struct event events[SAMPLER_MAX_EVENTS]; /* nr_events 0: the default ladder from cycles */
 	size_t nr_events;
-	uint64_t count, frequency_hz; /* one or none given */
+	uint64_t count, frequency_hz; /* -c, -F: one or none given */
 	enum call_graph call_graph;
 	uint32_t dump_bytes;	       /* --call-graph dwarf,BYTES; 0: auto */
 	double duration_seconds;       /* 0: until the target ends or ^C */
@@ -64,13 +64,20 @@ struct options {
 	bool quiet, stdio, tree;
 	double min_percent; /* rows below it are left out; default 0.5 */
 	uint32_t limit;	    /* rows of the top list; default 40; 0: all */
+	uint32_t columns;   /* names are cut to this width; 0: never (main sets it on a terminal) */
+	const char *print;  /* COMMAND_INTERNAL: "bash", "zsh", "fish" or "man" */
 };
 
 /* 0, or -EINVAL with the cause and the remedy, exit code 2. Strings are borrowed from argv. */
 int options_parse(int argc, char **argv, struct options *options, struct error *error);
 void options_release(struct options *options);
 
+/* The command that a word was probably meant to be, or NULL: for "no process named recrod". */
+const char *options_nearest_command(const char *word);
+
 /* The help text of a command (COMMAND_LIVE: of ctop), to stdout. */
 void options_print_help(enum command command);
+/* What `which` names: a shell's completion script, or the man page's option list ("man"), to stdout. */
+void options_print_internal(const char *which);
 
 #endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_COMMANDS_H
+#define CTOP_APP_COMMANDS_H
+
+/*
+ * The commands, one a file. Each returns the exit status of the process, or
+ * -errno with the cause and the remedy, which main prints.
+ */
+
+#include <ctop/app/options.h>
+#include <ctop/base/error.h>
+
+int command_live(const struct options *options, struct error *error);
+int command_record(const struct options *options, struct error *error);
+int command_report(const struct options *options, struct error *error);
+int command_export(const struct options *options, struct error *error);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <ctop/app/child.h>
+#include <ctop/app/commands.h>
+#include <ctop/app/options.h>
+#include <ctop/base/error.h>
+#include <ctop/base/text.h>
+
+/* Causes quote names that a stranger chose: nothing in them may reach the terminal raw. */
+static void print_error(const struct error *error)
+{
+	struct text text = {0};
+	text_add(&text, "ctop: ");
+	text_add_safe(&text, error->cause[0] ? error->cause : "failed");
+	text_add(&text, "\n");
+	if (error->remedy[0]) {
+		text_add(&text, "  ");
+		text_add_safe(&text, error->remedy);
+		text_add(&text, "\n");
+	}
+	fputs(text_string(&text), stderr);
+	text_release(&text);
+}
+
+/* Nobody may gain privileges through ctop: it opens files by the names it is given. */
+static int refuse_setuid(struct error *error)
+{
+	if (getuid() == geteuid() && getgid() == getegid())
+		return 0;
+	int code = error_set(error, -EPERM, "ctop does not run setuid or setgid");
+	error_remedy(error, "give the file capabilities instead: setcap "
+			    "cap_perfmon,cap_sys_ptrace+ep ctop");
+	return code;
+}
+
+static uint32_t terminal_columns(void)
+{
+	struct winsize size = {0};
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		return 0;
+	return size.ws_col;
+}
+
+static int flush_stdout(struct error *error)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	int code = -errno;
+	return error_set(error, code, "cannot write to standard output: %s", strerror(errno));
+}
+
+static int run_command(struct options *options, struct error *error)
+{
+	switch (options->command) {
+	case COMMAND_LIVE:
+		return command_live(options, error);
+	case COMMAND_RECORD:
+		return command_record(options, error);
+	case COMMAND_REPORT:
+		return command_report(options, error);
+	case COMMAND_EXPORT:
+		return command_export(options, error);
+	case COMMAND_HELP:
+		options_print_help(options->help_about);
+		break;
+	case COMMAND_VERSION:
+		printf("ctop %s\n", CTOP_VERSION);
+		break;
+	case COMMAND_INTERNAL:
+		options_print_internal(options->print);
+		break;
+	}
+	return flush_stdout(error);
+}
+
+int main(int argc, char **argv)
+{
+	static const char child_option[] = "--child=";
+	if (argc > 1 && !strncmp(argv[1], child_option, strlen(child_option)))
+		return child_main(argv[1] + strlen(child_option));
+
+	struct options options = {0};
+	struct error error = {0};
+	int result = refuse_setuid(&error);
+	if (!result)
+		result = options_parse(argc, argv, &options, &error);
+	if (!result) {
+		options.columns = terminal_columns();
+		result = run_command(&options, &error);
+	}
+	if (result < 0) {
+		print_error(&error);
+		result = error.exit_code ? error.exit_code : ERROR_EXIT_FAILED;
+	}
+	options_release(&options);
+	return result;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "option_values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+enum {
+	MAX_RING_PAGES = 1 << 20, /* 4 GiB a CPU */
+	MAX_DUMP_BYTES =
+		65528, /* perf_event_attr.sample_stack_user: below 64 KiB, a multiple of 8 */
+	MAX_CPU = 65535,
+	MAX_ID = INT32_MAX
+};
+
+/* strtoull and strtod take signs, blanks, "inf" and "nan": none of them is a number here. */
+static bool starts_as_number(const char *text)
+{
+	return isdigit((unsigned char)text[0]) ||
+	       (text[0] == '.' && isdigit((unsigned char)text[1]));
+}
+
+static bool whole_number(const char *text, uint64_t *value)
+{
+	if (!starts_as_number(text))
+		return false;
+	char *end;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	if (!*end && end != text)
+		return errno == 0;
+	double decimal = strtod(text, &end);
+	/* Beyond 2^53 a double does not hold every whole number. */
+	if (*end || !(decimal <= 0x1p53) || decimal != floor(decimal))
+		return false;
+	*value = (uint64_t)decimal;
+	return true;
+}
+
+int parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
+		 uint64_t *value, struct error *error)
+{
+	if (!whole_number(text, value)) {
+		int code = error_usage(error, "%s wants a whole number, not '%s'", option, text);
+		error_remedy(error, "give a number of at least %" PRIu64 ", as in %s %" PRIu64,
+			     least, option, least ? least : 1);
+		return code;
+	}
+	if (*value < least) {
+		int code = error_usage(error, "%s %s is too low", option, text);
+		error_remedy(error, "the least is %" PRIu64, least);
+		return code;
+	}
+	if (*value > most) {
+		int code = error_usage(error, "%s %s is too high", option, text);
+		error_remedy(error, "the most is %" PRIu64, most);
+		return code;
+	}
+	return 0;
+}
+
+int parse_decimal(const char *option, const char *text, double least, double most, double *value,
+		  struct error *error)
+{
+	char *end = NULL;
+	if (starts_as_number(text))
+		*value = strtod(text, &end);
+	if (end && !*end && *value >= least && *value <= most)
+		return 0;
+	int code = end && !*end ? error_usage(error, "%s %s is out of range", option, text)
+				: error_usage(error, "%s wants a number, not '%s'", option, text);
+	error_remedy(error, "give a number from %.12g to %.12g, as in %s 2.5", least, most, option);
+	return code;
+}
+
+int parse_frequency(const char *option, const char *text, uint64_t *hz, struct error *error)
+{
+	int code = parse_number(option, text, 1, MAX_FREQUENCY_HZ, hz, error);
+	if (code && *hz > MAX_FREQUENCY_HZ)
+		error_remedy(error,
+			     "the most is %d samples a second; a finer grain is a count (-c COUNT)",
+			     MAX_FREQUENCY_HZ);
+	return code;
+}
+
+int parse_ring_pages(const char *option, const char *text, uint32_t *pages, struct error *error)
+{
+	uint64_t value = 0;
+	int code = parse_number(option, text, 1, MAX_RING_PAGES, &value, error);
+	if (code)
+		return code;
+	if (value & (value - 1)) {
+		uint64_t below = 1;
+		while (below * 2 < value)
+			below *= 2;
+		code = error_usage(error, "%s %s is not a power of two", option, text);
+		error_remedy(error, "use %" PRIu64 " or %" PRIu64, below, below * 2);
+		return code;
+	}
+	*pages = (uint32_t)value;
+	return 0;
+}
+
+static int parse_dump_bytes(const char *option, const char *text, uint32_t *dump_bytes,
+			    struct error *error)
+{
+	uint64_t bytes = 0;
+	if (whole_number(text, &bytes) && bytes && bytes <= MAX_DUMP_BYTES && bytes % 8 == 0) {
+		*dump_bytes = (uint32_t)bytes;
+		return 0;
+	}
+	int code = error_usage(error, "%s dwarf,%s: no size of a stack copy", option, text);
+	error_remedy(error, "BYTES is a multiple of 8, at most %d, as in %s dwarf,8192",
+		     MAX_DUMP_BYTES, option);
+	return code;
+}
+
+int parse_call_graph(const char *option, const char *text, enum call_graph *mode,
+		     uint32_t *dump_bytes, struct error *error)
+{
+	static const char with_bytes[] = "dwarf,";
+	*dump_bytes = 0;
+	if (!strcmp(text, "auto")) {
+		*mode = CALL_GRAPH_AUTO;
+	} else if (!strcmp(text, "dwarf")) {
+		*mode = CALL_GRAPH_DWARF;
+	} else if (!strcmp(text, "fp")) {
+		*mode = CALL_GRAPH_FP;
+	} else if (!strcmp(text, "no")) {
+		*mode = CALL_GRAPH_NO;
+	} else if (!strncmp(text, with_bytes, strlen(with_bytes))) {
+		*mode = CALL_GRAPH_DWARF;
+		return parse_dump_bytes(option, text + strlen(with_bytes), dump_bytes, error);
+	} else {
+		int code = error_usage(error, "%s knows no '%s'", option, text);
+		error_remedy(error, "use auto, dwarf, dwarf,BYTES, fp or no");
+		return code;
+	}
+	return 0;
+}
+
+static int add_once(struct int32_list *list, int32_t value, struct error *error)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (list->items[i] == value)
+			return 0;
+	if (vec_reserve(list, list->nr + 1))
+		return error_set(error, -ENOMEM, "out of memory");
+	list->items[list->nr++] = value;
+	return 0;
+}
+
+/* Reads digits at *at and moves past them; false when there are none or the value is past most. */
+static bool take_id(const char **at, int32_t most, int32_t *value)
+{
+	if (!isdigit((unsigned char)**at))
+		return false;
+	int64_t sum = 0;
+	for (; isdigit((unsigned char)**at); ++*at) {
+		sum = sum * 10 + (**at - '0');
+		if (sum > most)
+			return false;
+	}
+	*value = (int32_t)sum;
+	return true;
+}
+
+int parse_ids(const char *option, const char *text, int32_t least, struct int32_list *list,
+	      struct error *error)
+{
+	const char *at = text;
+	for (;;) {
+		int32_t id = 0;
+		if (!take_id(&at, MAX_ID, &id) || id < least || (*at && *at != ',')) {
+			int code = error_usage(error, "%s wants ids, not '%s'", option, text);
+			error_remedy(error,
+				     "give one number, or several separated by commas, as in %s "
+				     "1234,1235",
+				     option);
+			return code;
+		}
+		int code = add_once(list, id, error);
+		if (code)
+			return code;
+		if (!*at)
+			return 0;
+		at++;
+	}
+}
+
+int parse_cpus(const char *option, const char *text, struct int32_list *list, struct error *error)
+{
+	const char *at = text;
+	for (;;) {
+		int32_t first = 0, last = 0;
+		bool good = take_id(&at, MAX_CPU, &first);
+		last = first;
+		if (good && *at == '-') {
+			at++;
+			good = take_id(&at, MAX_CPU, &last) && last >= first;
+		}
+		if (!good || (*at && *at != ',')) {
+			int code = error_usage(error, "%s wants CPUs, not '%s'", option, text);
+			error_remedy(error, "give numbers and ranges, as in %s 0,2-3", option);
+			return code;
+		}
+		for (int32_t cpu = first; cpu <= last; cpu++) {
+			int code = add_once(list, cpu, error);
+			if (code)
+				return code;
+		}
+		if (!*at)
+			return 0;
+		at++;
+	}
+}
+
+/* Bytes up to the comma that ends the event at text. */
+static size_t event_size(const char *text)
+{
+	bool between_slashes = false;
+	size_t size = 0;
+	for (; text[size]; size++) {
+		if (text[size] == '/')
+			between_slashes = !between_slashes;
+		else if (text[size] == ',' && !between_slashes)
+			break;
+	}
+	return size;
+}
+
+int parse_events(const char *option, const char *text, struct options *options, struct error *error)
+{
+	for (;;) {
+		size_t size = event_size(text);
+		if (!size) {
+			int code = error_usage(error, "%s was given an empty event", option);
+			error_remedy(error, "name an event, as in %s cycles", option);
+			return code;
+		}
+		if (options->nr_events == SAMPLER_MAX_EVENTS) {
+			int code = error_usage(error, "more than %d events", SAMPLER_MAX_EVENTS);
+			error_remedy(error, "sample fewer events at once");
+			return code;
+		}
+		int code = event_parse(text, size, &options->events[options->nr_events], error);
+		if (code)
+			return code;
+		options->nr_events++;
+		if (!text[size])
+			return 0;
+		text += size + 1;
+	}
+}

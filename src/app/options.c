@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/app/options.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "option_values.h"
+#include "options_table.h"
+#include "suggest.h"
+
+static const char default_file[] = "profile.ctop";
+
+static const double max_seconds = 1e9;
+
+enum {
+	SPELLED_MAX = 64,
+	NR_OPERANDS_MAX = 2,
+	DEFAULT_MAX_OVERHEAD_PERCENT = 10,
+	DEFAULT_LIMIT = 40,
+};
+static const double default_min_percent = 0.5;
+
+/* One pass over the command line. */
+struct parse {
+	struct options *options;
+	struct error *error;
+	char *const *words;
+	int nr_words, at;	   /* at: the first word not taken yet */
+	char spelled[SPELLED_MAX]; /* the option in hand, for messages */
+	const char *operands[NR_OPERANDS_MAX];
+	size_t nr_operands;
+	bool done; /* --help and the like: the rest of the line does not matter */
+};
+
+/* ---- what can be wrong ---- */
+
+/* " record" for messages like "ctop record takes no -x"; "" for ctop itself. */
+static const char *command_suffix(enum command command)
+{
+	switch (command) {
+	case COMMAND_RECORD:
+		return " record";
+	case COMMAND_REPORT:
+		return " report";
+	case COMMAND_EXPORT:
+		return " export";
+	case COMMAND_HELP:
+		return " help";
+	case COMMAND_VERSION:
+		return " version";
+	case COMMAND_LIVE:
+	case COMMAND_INTERNAL:
+		break;
+	}
+	return "";
+}
+
+static bool samples_target(enum command command)
+{
+	return command == COMMAND_LIVE || command == COMMAND_RECORD;
+}
+
+static int unknown_command(struct error *error, const char *word)
+{
+	const char *near = options_nearest_command(word);
+	int code = error_usage(error, "unknown command '%s'", word);
+	if (near)
+		error_remedy(error, "did you mean 'ctop %s'?", near);
+	else
+		error_remedy(error, "'ctop help' lists the commands");
+	return code;
+}
+
+/* A first word that is nearly a command, on a line that makes no sense as a process name's. */
+static const char *mistyped_command(const struct parse *parse)
+{
+	const struct options *options = parse->options;
+	if (options->command != COMMAND_LIVE || !parse->nr_operands ||
+	    parse->operands[0] != parse->words[1])
+		return NULL;
+	return options_nearest_command(parse->operands[0]) ? parse->operands[0] : NULL;
+}
+
+static int unknown_option(const struct parse *parse, char letter, const char *name)
+{
+	const struct options *options = parse->options;
+	const char *mistyped = mistyped_command(parse);
+	if (mistyped)
+		return unknown_command(parse->error, mistyped);
+
+	const struct option_row *elsewhere = NULL;
+	struct suggestion suggestion = {.word = name ? name : ""};
+	for (size_t i = 0; i < nr_option_rows; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (row->group == GROUP_INTERNAL)
+			continue;
+		if (name ? !strcmp(row->name, name) : row->letter == letter)
+			elsewhere = row;
+		if (option_shown(row, options->command))
+			suggestion_consider(&suggestion, row->name);
+	}
+	const char *suffix = command_suffix(options->command);
+	int code;
+	if (elsewhere) {
+		char owners[128];
+		option_owners(elsewhere, owners, sizeof(owners));
+		code = error_usage(parse->error, "ctop%s takes no %s", suffix, parse->spelled);
+		error_remedy(parse->error, "%s is an option of: %s", parse->spelled, owners);
+		return code;
+	}
+	code = error_usage(parse->error, "unknown option '%s'", parse->spelled);
+	if (samples_target(options->command) && parse->nr_operands)
+		error_remedy(parse->error,
+			     "to profile a command, put -- before it: ctop%s -- %s ...", suffix,
+			     parse->operands[0]);
+	else if (suggestion.best)
+		error_remedy(parse->error, "did you mean --%s?", suggestion.best);
+	else
+		error_remedy(parse->error, "'ctop help%s' lists the options", suffix);
+	return code;
+}
+
+static int too_many_operands(const struct parse *parse, const char *word)
+{
+	enum command command = parse->options->command;
+	const char *mistyped = mistyped_command(parse);
+	if (mistyped)
+		return unknown_command(parse->error, mistyped);
+	const char *suffix = command_suffix(command);
+	int code = error_usage(parse->error, "one word too many: '%s'", word);
+	const struct command_row *row = command_row(command);
+	if (samples_target(command))
+		error_remedy(parse->error,
+			     "to profile a command, put -- before it: ctop%s -- %s ...", suffix,
+			     parse->operands[0]);
+	else
+		error_remedy(parse->error, "usage: ctop%s%s%s", suffix,
+			     row && *row->synopsis ? " " : "", row ? row->synopsis : "");
+	return code;
+}
+
+/* ---- options ---- */
+
+static int take_string(const struct parse *parse, const struct option_row *row, const char *text,
+		       const char **string)
+{
+	if (!*text) {
+		int code = error_usage(parse->error, "%s was given nothing", parse->spelled);
+		error_remedy(parse->error, "usage: %s %s", parse->spelled, row->argument);
+		return code;
+	}
+	*string = text;
+	return 0;
+}
+
+static int take_number(const struct parse *parse, const char *text, uint32_t most, uint32_t *number)
+{
+	uint64_t value = 0;
+	int code = parse_number(parse->spelled, text, 0, most, &value, parse->error);
+	*number = (uint32_t)value;
+	return code;
+}
+
+static void take_command(struct parse *parse, enum command command)
+{
+	struct options *options = parse->options;
+	if (options->command != COMMAND_HELP)
+		options->help_about = options->command;
+	options->command = command;
+	parse->done = true;
+}
+
+static int take_print(struct parse *parse, const char *shell)
+{
+	if (strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0 && strcmp(shell, "fish") != 0) {
+		int code = error_usage(parse->error, "no completions for '%s'", shell);
+		error_remedy(parse->error, "use bash, zsh or fish");
+		return code;
+	}
+	take_command(parse, COMMAND_INTERNAL);
+	parse->options->print = shell;
+	return 0;
+}
+
+/* Applies one option; text is its argument, NULL for a flag. */
+static int apply(struct parse *parse, const struct option_row *row, const char *text)
+{
+	struct options *options = parse->options;
+	struct error *error = parse->error;
+	const char *spelled = parse->spelled;
+	switch (row->id) {
+	case OPTION_PID:
+		return parse_ids(spelled, text, 1, &options->pids, error);
+	case OPTION_TID:
+		return parse_ids(spelled, text, 1, &options->tids, error);
+	case OPTION_ALL_CPUS:
+		options->system_wide = true;
+		return 0;
+	case OPTION_CPU:
+		return parse_cpus(spelled, text, &options->cpus, error);
+	case OPTION_EVENT:
+		return parse_events(spelled, text, options, error);
+	case OPTION_COUNT:
+		return parse_number(spelled, text, 1, INT64_MAX, &options->count, error);
+	case OPTION_FREQ:
+		return parse_frequency(spelled, text, &options->frequency_hz, error);
+	case OPTION_CALL_GRAPH:
+		return parse_call_graph(spelled, text, &options->call_graph, &options->dump_bytes,
+					error);
+	case OPTION_DURATION:
+		return parse_decimal(spelled, text, 0.001, max_seconds, &options->duration_seconds,
+				     error);
+	case OPTION_MMAP_PAGES:
+		return parse_ring_pages(spelled, text, &options->ring_pages, error);
+	case OPTION_MAX_OVERHEAD:
+		return take_number(parse, text, 100, &options->max_overhead_percent);
+	case OPTION_STRICT:
+		options->strict = true;
+		return 0;
+	case OPTION_FILTER_PID:
+		return parse_ids(spelled, text, 0, &options->filter_pids, error);
+	case OPTION_FILTER_TID:
+		return parse_ids(spelled, text, 0, &options->filter_tids, error);
+	case OPTION_FILTER_COMM:
+		return take_string(parse, row, text, &options->comm);
+	case OPTION_FILTER_CPU:
+		return parse_cpus(spelled, text, &options->filter_cpus, error);
+	case OPTION_FILTER_EVENT:
+		return take_string(parse, row, text, &options->event);
+	case OPTION_FILTER_FROM:
+		return parse_decimal(spelled, text, 0, max_seconds, &options->from_seconds, error);
+	case OPTION_FILTER_TO:
+		return parse_decimal(spelled, text, 0, max_seconds, &options->to_seconds, error);
+	case OPTION_FILTER_KERNEL:
+		options->kernel_only = true;
+		return 0;
+	case OPTION_FILTER_USER:
+		options->user_only = true;
+		return 0;
+	case OPTION_FILTER_MODULE:
+		return take_string(parse, row, text, &options->module);
+	case OPTION_OUTPUT:
+		return take_string(parse, row, text, &options->output);
+	case OPTION_STATS:
+		return take_string(parse, row, text, &options->stats_path);
+	case OPTION_STDIO:
+		options->stdio = true;
+		return 0;
+	case OPTION_TREE:
+		options->tree = true;
+		return 0;
+	case OPTION_MIN_PERCENT:
+		return parse_decimal(spelled, text, 0, 100, &options->min_percent, error);
+	case OPTION_LIMIT:
+		return take_number(parse, text, UINT32_MAX, &options->limit);
+	case OPTION_QUIET:
+		options->quiet = true;
+		return 0;
+	case OPTION_HELP:
+		take_command(parse, COMMAND_HELP);
+		return 0;
+	case OPTION_VERSION:
+		take_command(parse, COMMAND_VERSION);
+		return 0;
+	case OPTION_PRINT_COMPLETION:
+		return take_print(parse, text);
+	case OPTION_PRINT_MAN_OPTIONS:
+		take_command(parse, COMMAND_INTERNAL);
+		options->print = "man";
+		return 0;
+	}
+	return 0;
+}
+
+static const struct option_row *find_option(enum command command, char letter, const char *name)
+{
+	for (size_t i = 0; i < nr_option_rows; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (!(row->commands & COMMAND_BIT(command)))
+			continue;
+		if (name ? !strcmp(row->name, name) : row->letter == letter)
+			return row;
+	}
+	return NULL;
+}
+
+/* Applies an option with `attached`, or with the next word as its argument. */
+static int apply_with_argument(struct parse *parse, const struct option_row *row,
+			       const char *attached)
+{
+	const char *text = attached;
+	if (!text && parse->at < parse->nr_words && strcmp(parse->words[parse->at], "--") != 0)
+		text = parse->words[parse->at++];
+	if (!text) {
+		int code = error_usage(parse->error, "%s needs an argument", parse->spelled);
+		error_remedy(parse->error, "usage: %s %s", parse->spelled, row->argument);
+		return code;
+	}
+	return apply(parse, row, text);
+}
+
+static int parse_long(struct parse *parse, const char *word)
+{
+	const char *value = strchr(word, '=');
+	size_t size = value ? (size_t)(value - word) : strlen(word);
+	if (size >= sizeof(parse->spelled))
+		size = sizeof(parse->spelled) - 1; /* longer than any option: unknown anyway */
+	memcpy(parse->spelled, word, size);
+	parse->spelled[size] = '\0';
+	const char *name = parse->spelled + 2;
+	const struct option_row *row = find_option(parse->options->command, 0, name);
+	if (!row)
+		return unknown_option(parse, 0, name);
+	if (row->argument)
+		return apply_with_argument(parse, row, value ? value + 1 : NULL);
+	if (value) {
+		int code = error_usage(parse->error, "%s takes no argument", parse->spelled);
+		error_remedy(parse->error, "leave out '%s'", value);
+		return code;
+	}
+	return apply(parse, row, NULL);
+}
+
+/* "-p123", "-p 123", and flags together as in "-qa". */
+static int parse_letters(struct parse *parse, const char *word)
+{
+	for (const char *letter = word + 1; *letter && !parse->done; letter++) {
+		snprintf(parse->spelled, sizeof(parse->spelled), "-%c", *letter);
+		const struct option_row *row = find_option(parse->options->command, *letter, NULL);
+		if (!row)
+			return unknown_option(parse, *letter, NULL);
+		if (row->argument)
+			return apply_with_argument(parse, row, letter[1] ? letter + 1 : NULL);
+		int code = apply(parse, row, NULL);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+/* ---- operands ---- */
+
+static size_t nr_operands_of(enum command command)
+{
+	switch (command) {
+	case COMMAND_EXPORT:
+		return 2;
+	case COMMAND_LIVE:
+	case COMMAND_RECORD:
+	case COMMAND_REPORT:
+	case COMMAND_HELP:
+		return 1;
+	case COMMAND_VERSION:
+	case COMMAND_INTERNAL:
+		break;
+	}
+	return 0;
+}
+
+static int take_operand(struct parse *parse, const char *word)
+{
+	if (parse->nr_operands == nr_operands_of(parse->options->command))
+		return too_many_operands(parse, word);
+	if (!*word) {
+		int code = error_usage(parse->error, "an empty word on the command line");
+		error_remedy(parse->error, "leave it out, or check the variable that it came from");
+		return code;
+	}
+	parse->operands[parse->nr_operands++] = word;
+	return 0;
+}
+
+/* What stands after "--". */
+static int take_rest(struct parse *parse)
+{
+	struct options *options = parse->options;
+	const char *suffix = command_suffix(options->command);
+	int code = 0;
+	if (!samples_target(options->command)) {
+		code = error_usage(parse->error, "ctop%s runs no command", suffix);
+		error_remedy(parse->error,
+			     "leave out --; a file whose name begins with - is ./-NAME");
+	} else if (parse->at == parse->nr_words || !*parse->words[parse->at]) {
+		code = error_usage(parse->error, "there is no command after --");
+		error_remedy(parse->error, "name it, as in ctop%s -- ls -l", suffix);
+	} else {
+		options->argv = parse->words + parse->at;
+		parse->at = parse->nr_words;
+	}
+	return code;
+}
+
+/* ---- the whole ---- */
+
+static int check_target(const struct parse *parse)
+{
+	struct options *options = parse->options;
+	const char *kinds[5];
+	size_t nr = 0;
+	if (options->pids.nr)
+		kinds[nr++] = "-p";
+	if (options->tids.nr)
+		kinds[nr++] = "-t";
+	if (options->system_wide)
+		kinds[nr++] = "-a";
+	if (options->process_name)
+		kinds[nr++] = "NAME";
+	if (options->argv)
+		kinds[nr++] = "-- CMD";
+	if (nr == 1)
+		return 0;
+	if (nr == 0 && options->cpus.nr) {
+		options->system_wide = true;
+		return 0;
+	}
+	if (nr == 0) {
+		int code = error_usage(parse->error, "nothing to %s",
+				       options->command == COMMAND_RECORD ? "record" : "profile");
+		error_remedy(parse->error,
+			     "name a target: -p PID, -t TID, -a, a process's NAME or -- CMD; see "
+			     "'ctop help%s'",
+			     command_suffix(options->command));
+		return code;
+	}
+	const char *mistyped = mistyped_command(parse);
+	if (mistyped)
+		return unknown_command(parse->error, mistyped);
+	int code = error_usage(parse->error, "two kinds of target: %s and %s", kinds[0], kinds[1]);
+	if (options->process_name)
+		error_remedy(parse->error,
+			     "leave out '%s', or the other; a command to run goes after --",
+			     options->process_name);
+	else
+		error_remedy(parse->error, "give one of -p, -t, -a, NAME and -- CMD");
+	return code;
+}
+
+static int finish_sampling(struct parse *parse)
+{
+	struct options *options = parse->options;
+	if (parse->nr_operands)
+		options->process_name = parse->operands[0];
+	int code = check_target(parse);
+	if (code)
+		return code;
+	if (options->count && options->frequency_hz) {
+		code = error_usage(parse->error, "-c and -F exclude each other");
+		error_remedy(parse->error,
+			     "give a count of events (-c) or samples a second (-F), not both");
+		return code;
+	}
+	if (options->command == COMMAND_RECORD && !options->output)
+		options->output = default_file;
+	return 0;
+}
+
+static int finish_reading(const struct parse *parse)
+{
+	const struct options *options = parse->options;
+	if (options->kernel_only && options->user_only) {
+		int code = error_usage(parse->error, "--kernel and --user exclude each other");
+		error_remedy(parse->error, "leave out both to see everything");
+		return code;
+	}
+	if (options->to_seconds > 0 && options->from_seconds >= options->to_seconds) {
+		int code = error_usage(parse->error, "--from is not before --to");
+		error_remedy(parse->error, "both count seconds from the first sample");
+		return code;
+	}
+	return 0;
+}
+
+static int take_format(struct parse *parse, const char *word)
+{
+	struct suggestion suggestion = {.word = word ? word : ""};
+	for (size_t i = 0; i < nr_format_rows; i++) {
+		if (word && !strcmp(format_rows[i].name, word)) {
+			parse->options->format = word;
+			return 0;
+		}
+		suggestion_consider(&suggestion, format_rows[i].name);
+	}
+	if (!word) {
+		int code = error_usage(parse->error, "export to which format?");
+		error_remedy(parse->error, "name one, as in ctop export %s", format_rows[0].name);
+		return code;
+	}
+	int code = error_usage(parse->error, "unknown format '%s'", word);
+	if (suggestion.best)
+		error_remedy(parse->error, "did you mean 'ctop export %s'?", suggestion.best);
+	else
+		error_remedy(parse->error, "'ctop help export' lists the formats");
+	return code;
+}
+
+static int take_help_topic(struct parse *parse)
+{
+	if (!parse->nr_operands)
+		return 0;
+	for (size_t i = 0; i < nr_command_rows; i++) {
+		const char *name = command_rows[i].name;
+		if (name && !strcmp(name, parse->operands[0])) {
+			parse->options->help_about = command_rows[i].command;
+			return 0;
+		}
+	}
+	return unknown_command(parse->error, parse->operands[0]);
+}
+
+static int finish(struct parse *parse)
+{
+	struct options *options = parse->options;
+	int code;
+	switch (options->command) {
+	case COMMAND_LIVE:
+	case COMMAND_RECORD:
+		return finish_sampling(parse);
+	case COMMAND_REPORT:
+		options->input = parse->nr_operands ? parse->operands[0] : default_file;
+		return finish_reading(parse);
+	case COMMAND_EXPORT:
+		options->input = parse->nr_operands > 1 ? parse->operands[1] : default_file;
+		code = take_format(parse, parse->nr_operands ? parse->operands[0] : NULL);
+		return code ? code : finish_reading(parse);
+	case COMMAND_HELP:
+		return take_help_topic(parse);
+	case COMMAND_VERSION:
+	case COMMAND_INTERNAL:
+		break;
+	}
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *options, struct error *error)
+{
+	*options = (struct options){
+		.max_overhead_percent = DEFAULT_MAX_OVERHEAD_PERCENT,
+		.min_percent = default_min_percent,
+		.limit = DEFAULT_LIMIT,
+	};
+	struct parse parse = {
+		.options = options, .error = error, .words = argv, .nr_words = argc, .at = 1};
+
+	for (size_t i = 0; argc > 1 && i < nr_command_rows; i++) {
+		if (command_rows[i].name && !strcmp(argv[1], command_rows[i].name)) {
+			options->command = command_rows[i].command;
+			parse.at = 2;
+		}
+	}
+	while (parse.at < argc && !parse.done) {
+		const char *word = argv[parse.at++];
+		int code;
+		if (!strcmp(word, "--"))
+			code = take_rest(&parse);
+		else if (!strncmp(word, "--", 2))
+			code = parse_long(&parse, word);
+		else if (word[0] == '-' && word[1])
+			code = parse_letters(&parse, word);
+		else
+			code = take_operand(&parse, word);
+		if (code)
+			return code;
+	}
+	return parse.done ? 0 : finish(&parse);
+}
+
+void options_release(struct options *options)
+{
+	struct int32_list *lists[] = {&options->pids,	     &options->tids,
+				      &options->cpus,	     &options->filter_pids,
+				      &options->filter_tids, &options->filter_cpus};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		free(lists[i]->items);
+		*lists[i] = (struct int32_list){0};
+	}
+}
+
+const char *options_nearest_command(const char *word)
+{
+	struct suggestion suggestion = {.word = word};
+	for (size_t i = 0; i < nr_command_rows; i++)
+		if (command_rows[i].name)
+			suggestion_consider(&suggestion, command_rows[i].name);
+	return suggestion.best;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "options_table.h"
+
+#include <stdio.h>
+
+enum {
+	LIVE = COMMAND_BIT(COMMAND_LIVE),
+	RECORD = COMMAND_BIT(COMMAND_RECORD),
+	REPORT = COMMAND_BIT(COMMAND_REPORT),
+	EXPORT = COMMAND_BIT(COMMAND_EXPORT),
+	SAMPLERS = LIVE | RECORD,
+	READERS = REPORT | EXPORT,
+	ANY = SAMPLERS | READERS | COMMAND_BIT(COMMAND_HELP) | COMMAND_BIT(COMMAND_VERSION)
+};
+
+#define EVENT_WORDS "cycles cpu-clock task-clock page-faults context-switches"
+
+/* Letters and long names are perf's where perf has the same option. */
+const struct option_row option_rows[] = {
+	{OPTION_PID, GROUP_TARGET, SAMPLERS, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
+	 "processes, with all their threads and children", NULL},
+	{OPTION_TID, GROUP_TARGET, SAMPLERS, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
+	 "single threads", NULL},
+	{OPTION_ALL_CPUS, GROUP_TARGET, SAMPLERS, 'a', "all-cpus", NULL, COMPLETE_NOTHING, NULL,
+	 "the whole system (needs privilege)", "Idle time and ctop's own processes are left out."},
+	{OPTION_CPU, GROUP_TARGET, SAMPLERS, 'C', "cpu", "CPUS", COMPLETE_NOTHING, NULL,
+	 "these CPUs only, as in 0,2-3; alone it implies -a", NULL},
+	{OPTION_EVENT, GROUP_SAMPLING, SAMPLERS, 'e', "event", "EVENT[:MODS][,...]", COMPLETE_WORDS,
+	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
+	 "The modifier \\fBu\\fR means user code only, \\fBk\\fR the kernel only, each \\fBp\\fR "
+	 "more precision.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
+	 "counters; any other event that cannot be opened is an error."},
+	{OPTION_COUNT, GROUP_SAMPLING, SAMPLERS, 'c', "count", "COUNT", COMPLETE_NOTHING, NULL,
+	 "one sample every COUNT events (of a clock: ns)",
+	 "A count given for cycles is not nanoseconds: when the clock stands in, it becomes that "
+	 "many cycles of time, and is raised to what --max-overhead allows."},
+	{OPTION_FREQ, GROUP_SAMPLING, SAMPLERS, 'F', "freq", "HZ", COMPLETE_NOTHING, NULL,
+	 "samples a second on each busy CPU (default 999)", NULL},
+	{OPTION_CALL_GRAPH, GROUP_SAMPLING, SAMPLERS, 0, "call-graph", "MODE", COMPLETE_WORDS,
+	 "auto dwarf fp no", "auto (default), dwarf[,BYTES], fp or no",
+	 "\\fBdwarf\\fR unwinds a copy of the stack's top BYTES (a multiple of 8, at most 65528) "
+	 "by "
+	 "the program's own unwind tables, \\fBfp\\fR follows frame pointers, \\fBno\\fR keeps the "
+	 "sampled instruction alone.\n\\fBauto\\fR is dwarf with the largest copy that the rings "
+	 "have room for."},
+	{OPTION_DURATION, GROUP_SAMPLING, SAMPLERS, 0, "duration", "SECONDS", COMPLETE_NOTHING,
+	 NULL, "stop after this long; fractions are fine",
+	 "Without it ctop goes on until ^C or until the target ends."},
+	{OPTION_MMAP_PAGES, GROUP_SAMPLING, SAMPLERS, 'm', "mmap-pages", "PAGES", COMPLETE_NOTHING,
+	 NULL, "size of each CPU's ring, a power of two", NULL},
+	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, SAMPLERS, 0, "max-overhead", "PERCENT",
+	 COMPLETE_NOTHING, NULL, "most it may slow the target (default 10)",
+	 "0 turns the guard off."},
+	{OPTION_STRICT, GROUP_SAMPLING, SAMPLERS, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
+	 "fail rather than step down from what was asked", NULL},
+	{OPTION_FILTER_PID, GROUP_FILTER, READERS, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING, NULL,
+	 "samples of these processes", NULL},
+	{OPTION_FILTER_TID, GROUP_FILTER, READERS, 0, "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
+	 "samples of these threads", NULL},
+	{OPTION_FILTER_COMM, GROUP_FILTER, READERS, 0, "comm", "NAME", COMPLETE_NOTHING, NULL,
+	 "samples of threads of this name", NULL},
+	{OPTION_FILTER_CPU, GROUP_FILTER, READERS, 0, "cpu", "CPUS", COMPLETE_NOTHING, NULL,
+	 "samples on these CPUs, as in 0,2-3", NULL},
+	{OPTION_FILTER_EVENT, GROUP_FILTER, READERS, 0, "event", "EVENT", COMPLETE_WORDS,
+	 EVENT_WORDS, "samples of this event (default: the first)", NULL},
+	{OPTION_FILTER_FROM, GROUP_FILTER, READERS, 0, "from", "SECONDS", COMPLETE_NOTHING, NULL,
+	 "samples from this time on, from the first sample", NULL},
+	{OPTION_FILTER_TO, GROUP_FILTER, READERS, 0, "to", "SECONDS", COMPLETE_NOTHING, NULL,
+	 "samples up to this time", NULL},
+	{OPTION_FILTER_KERNEL, GROUP_FILTER, READERS, 0, "kernel", NULL, COMPLETE_NOTHING, NULL,
+	 "samples taken in the kernel", NULL},
+	{OPTION_FILTER_USER, GROUP_FILTER, READERS, 0, "user", NULL, COMPLETE_NOTHING, NULL,
+	 "samples taken in user code", NULL},
+	{OPTION_FILTER_MODULE, GROUP_FILTER, READERS, 0, "module", "NAME", COMPLETE_NOTHING, NULL,
+	 "samples taken in this module: file name or path", NULL},
+	{OPTION_OUTPUT, GROUP_OUTPUT, RECORD | EXPORT, 'o', "output", "FILE", COMPLETE_FILE, NULL,
+	 "where to write; - is standard output",
+	 "\\fBctop record\\fR writes profile.ctop by default and keeps an existing one as "
+	 "FILE.old; "
+	 "\\fBctop export\\fR writes to standard output by default."},
+	{OPTION_STDIO, GROUP_OUTPUT, REPORT, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
+	 "plain text, also on a terminal", NULL},
+	{OPTION_TREE, GROUP_OUTPUT, LIVE | REPORT, 0, "tree", NULL, COMPLETE_NOTHING, NULL,
+	 "the call tree instead of the list of functions", NULL},
+	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT, 0, "min-percent", "PERCENT",
+	 COMPLETE_NOTHING, NULL, "leave out rows whose total is below (default 0.5)", NULL},
+	{OPTION_LIMIT, GROUP_OUTPUT, LIVE | REPORT, 0, "limit", "N", COMPLETE_NOTHING, NULL,
+	 "most functions to list (default 40, 0: all)", NULL},
+	{OPTION_STATS, GROUP_OUTPUT, RECORD | READERS, 0, "stats", "FILE", COMPLETE_FILE, NULL,
+	 "write what was measured as one JSON object", NULL},
+	{OPTION_QUIET, GROUP_OUTPUT, SAMPLERS, 'q', "quiet", NULL, COMPLETE_NOTHING, NULL,
+	 "no progress line and no summary", NULL},
+	{OPTION_HELP, GROUP_GENERAL, ANY, 'h', "help", NULL, COMPLETE_NOTHING, NULL,
+	 "this text; after a command, that command's", NULL},
+	{OPTION_VERSION, GROUP_GENERAL, ANY, 'V', "version", NULL, COMPLETE_NOTHING, NULL,
+	 "the version", NULL},
+	{OPTION_PRINT_COMPLETION, GROUP_INTERNAL, LIVE, 0, "print-completion", "SHELL",
+	 COMPLETE_NOTHING, NULL, "a shell's completion script", NULL},
+	{OPTION_PRINT_MAN_OPTIONS, GROUP_INTERNAL, LIVE, 0, "print-man-options", NULL,
+	 COMPLETE_NOTHING, NULL, "the man page's option list", NULL},
+};
+const size_t nr_option_rows = sizeof(option_rows) / sizeof(*option_rows);
+
+const struct command_row command_rows[] = {
+	{COMMAND_LIVE, NULL, "[TARGET] [SAMPLING]", "profile, then print the report",
+	 "Samples until ^C, --duration or the target's exit, then prints the text report.\n"
+	 "(The live terminal interface is still to come.)\n"
+	 "\n"
+	 "TARGET is one of -p, -t, -a, -C, NAME (the one process of that name) and\n"
+	 "-- CMD [ARG...] (run and profile a command).\n"},
+	{COMMAND_RECORD, "record", "[TARGET] [SAMPLING] [-o FILE]", "profile into a file",
+	 "Samples until ^C, --duration or the target's exit. FILE is profile.ctop if not\n"
+	 "given; an existing one is kept as FILE.old.\n"
+	 "\n"
+	 "TARGET is one of -p, -t, -a, -C, NAME (the one process of that name) and\n"
+	 "-- CMD [ARG...] (run and profile a command).\n"},
+	{COMMAND_REPORT, "report", "[FILE] [FILTER]", "show a recording",
+	 "Prints what was sampled and how well, then the functions that took the time, or\n"
+	 "with --tree who called them. FILE is profile.ctop if not given.\n"},
+	{COMMAND_EXPORT, "export", "FORMAT [FILE] [FILTER] [-o OUT]",
+	 "turn a recording into another format", "FILE is profile.ctop if not given. Formats:\n"},
+	{COMMAND_HELP, "help", "[COMMAND]", "this text, or a command's", ""},
+	{COMMAND_VERSION, "version", "", "the version", ""},
+};
+const size_t nr_command_rows = sizeof(command_rows) / sizeof(*command_rows);
+
+const struct format_row format_rows[] = {
+	{"folded", "one line a stack, as FlameGraph's tools read it"},
+};
+const size_t nr_format_rows = sizeof(format_rows) / sizeof(*format_rows);
+
+const char *option_group_title(enum option_group group)
+{
+	static const char *const titles[NR_OPTION_GROUPS] = {
+		[GROUP_TARGET] = "Target",   [GROUP_SAMPLING] = "Sampling",
+		[GROUP_FILTER] = "Filter",   [GROUP_OUTPUT] = "Output",
+		[GROUP_GENERAL] = "General", [GROUP_INTERNAL] = "Internal",
+	};
+	return titles[group];
+}
+
+const struct command_row *command_row(enum command command)
+{
+	for (size_t i = 0; i < nr_command_rows; i++)
+		if (command_rows[i].command == command)
+			return &command_rows[i];
+	return NULL;
+}
+
+bool option_shown(const struct option_row *row, enum command command)
+{
+	return row->group != GROUP_INTERNAL && (row->commands & COMMAND_BIT(command));
+}
+
+void option_owners(const struct option_row *row, char *owners, size_t size)
+{
+	size_t used = 0;
+	owners[0] = '\0';
+	for (size_t i = 0; i < nr_command_rows; i++) {
+		const struct command_row *command = &command_rows[i];
+		if (!(row->commands & COMMAND_BIT(command->command)) || used >= size)
+			continue;
+		int added = snprintf(owners + used, size - used, "%sctop%s%s", used ? ", " : "",
+				     command->name ? " " : "", command->name ? command->name : "");
+		used += added > 0 ? (size_t)added : 0;
+	}
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_header.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ctop/base/clock.h>
+
+#include "infos_read.h"
+#include "numbers.h"
+
+enum { LABEL_COLS = 11, NARROWEST_COLS = 40 };
+
+/* What every line is made from. */
+struct header {
+	const struct history *history;
+	const struct history_totals *totals;
+	const struct options *options;
+	struct text *out;
+	struct text line; /* the value of the line in hand */
+};
+
+static const char *fact(const struct header *header, const char *key)
+{
+	return history_info(header->history, key);
+}
+
+static uint64_t number(const struct header *header, const char *key)
+{
+	return infos_number(header->history, key);
+}
+
+/* Breaks a value at blanks, to hang below itself; a word longer than the line stays whole. */
+static void add_wrapped(struct text *out, const char *value, size_t cols)
+{
+	while (text_cols(value) > cols) {
+		size_t fits = text_fit(value, cols);
+		size_t at = fits;
+		while (at > 0 && value[at] != ' ')
+			at--;
+		if (at == 0) {
+			const char *blank = strchr(value + fits, ' ');
+			if (!blank)
+				break;
+			at = (size_t)(blank - value);
+		}
+		text_add_bytes(out, value, at);
+		text_addf(out, "\n%*s", LABEL_COLS, "");
+		value += at + 1;
+	}
+	text_add(out, value);
+}
+
+/* Writes the line in hand, if there is anything on it, and starts the next. */
+static void end_line(struct header *header, const char *label)
+{
+	uint32_t columns = header->options->columns;
+	if (header->line.size) {
+		text_addf(header->out, "%-*s", LABEL_COLS, label);
+		if (columns >= NARROWEST_COLS)
+			add_wrapped(header->out, text_string(&header->line), columns - LABEL_COLS);
+		else
+			text_add(header->out, text_string(&header->line));
+		text_add(header->out, "\n");
+	}
+	header->out->failed |= header->line.failed;
+	text_clear(&header->line);
+}
+
+static void add_share(struct text *text, const char *name, uint64_t part, uint64_t whole)
+{
+	text_addf(text, "%s%s ", text->size ? ", " : "", name);
+	add_percent(text, part, whole);
+	text_add(text, "%");
+}
+
+static void add_target(struct header *header)
+{
+	const char *target = fact(header, "target");
+	if (target)
+		text_add_safe(&header->line, target);
+	end_line(header, "target");
+}
+
+static void add_host(struct header *header)
+{
+	struct text *line = &header->line;
+	const char *host = fact(header, "hostname"), *kernel = fact(header, "kernel");
+	const char *arch = fact(header, "arch");
+	uint64_t nr_cpus = number(header, "nr_cpus");
+	if (host)
+		text_add_safe(line, host);
+	if (kernel) {
+		text_addf(line, "%sLinux ", line->size ? ", " : "");
+		text_add_safe(line, kernel);
+	}
+	if (arch) {
+		text_add(line, line->size ? " " : "");
+		text_add_safe(line, arch);
+	}
+	if (nr_cpus)
+		text_addf(line, "%s%" PRIu64 " CPU%s", line->size ? ", " : "", nr_cpus,
+			  nr_cpus == 1 ? "" : "s");
+	end_line(header, "host");
+}
+
+/* Which event the table is about, and which others the recording has. */
+static void add_event(struct header *header)
+{
+	struct text *line = &header->line;
+	const struct history *history = header->history;
+	const char *asked = fact(header, "event.asked"), *opened = fact(header, "event.opened");
+	const char *chosen = header->options->event;
+	size_t nr_events = history_nr_events(history);
+	if (!opened && nr_events)
+		opened = history_event_name(history, 0);
+	const char *shown = chosen ? chosen : opened;
+	if (!shown)
+		return;
+	bool is_first =
+		!chosen || (opened && !strcmp(chosen, opened)) || (asked && !strcmp(chosen, asked));
+	if (is_first && asked && opened && strcmp(asked, opened) != 0) {
+		text_add_safe(line, asked);
+		text_add(line, ", opened as ");
+		text_add_safe(line, opened);
+	} else {
+		text_add_safe(line, shown);
+	}
+	end_line(header, "event");
+
+	for (size_t i = 0; i < nr_events; i++) {
+		const char *name = history_event_name(history, i);
+		if (!strcmp(name, shown) || (is_first && i == 0))
+			continue;
+		text_add(line, line->size ? ", " : "not shown here: ");
+		text_add_safe(line, name);
+	}
+	if (line->size)
+		text_add(line, " (choose with --event)");
+	end_line(header, "others");
+}
+
+static bool is_clock(const char *event)
+{
+	return event && (!strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10));
+}
+
+static uint64_t duration_of(const struct header *header)
+{
+	uint64_t duration_ns = number(header, "duration_ns");
+	return duration_ns ? duration_ns : header->totals->last_ns - header->totals->first_ns;
+}
+
+static void add_rate(struct header *header)
+{
+	struct text *line = &header->line;
+	uint64_t count = number(header, "event.asked_count");
+	uint64_t period = number(header, "event.period");
+	uint64_t frequency_hz = number(header, "event.frequency_hz");
+	double seconds = (double)duration_of(header) / (double)NS_PER_SECOND;
+	const char *unit = is_clock(fact(header, "event.opened")) ? "ns" : "events";
+	if (count) {
+		text_add(line, "-c ");
+		add_grouped(line, count);
+		text_add(line, " asked; ");
+	}
+	if (frequency_hz) {
+		add_grouped(line, frequency_hz);
+		text_add(line, " Hz asked, ");
+	} else if (period) {
+		text_add(line, "one sample every ");
+		add_grouped(line, period);
+		text_addf(line, " %s, ", unit);
+	}
+	if (seconds > 0) {
+		add_grouped(line,
+			    (uint64_t)((double)header->totals->samples_before / seconds + 0.5));
+		text_add(line, " samples/s reached");
+	}
+	end_line(header, "rate");
+}
+
+static void add_samples(struct header *header)
+{
+	struct text *line = &header->line;
+	const struct history_totals *totals = header->totals;
+	uint64_t lost = number(header, "stats.lost");
+	text_addf(line, "%.2f s, ", (double)duration_of(header) / (double)NS_PER_SECOND);
+	add_grouped(line, totals->samples_before);
+	text_addf(line, " sample%s, lost ", totals->samples_before == 1 ? "" : "s");
+	add_grouped(line, lost);
+	text_add(line, " (");
+	add_percent(line, lost, lost + totals->samples_before);
+	text_add(line, "%)");
+	end_line(header, "duration");
+	if (totals->samples == totals->samples_before)
+		return;
+	add_grouped(line, totals->samples);
+	text_add(line, " samples pass (");
+	add_percent(line, totals->samples, totals->samples_before);
+	text_add(line, "%); percentages below are of these");
+	end_line(header, "filter");
+}
+
+/* What went wrong on the way, each by its name; nothing is said of what did not happen. */
+static void add_troubles(struct header *header)
+{
+	static const struct {
+		const char *key, *name;
+	} troubles[] = {
+		{"stats.dropped.overrun", "dropped: ctop was too slow"},
+		{"stats.dropped.crash", "dropped: a process of ctop died on them"},
+		{"stats.dropped.damaged", "dropped: damaged records"},
+		{"stats.late", "late"},
+		{"stats.throttled", "times throttled by the kernel"},
+		{"stats.restarts", "restarts of a process of ctop"},
+	};
+	struct text *line = &header->line;
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++) {
+		uint64_t nr = number(header, troubles[i].key);
+		if (!nr)
+			continue;
+		text_add(line, line->size ? "; " : "");
+		add_grouped(line, nr);
+		text_addf(line, " %s", troubles[i].name);
+	}
+	if (header->totals->bad_samples) {
+		text_add(line, line->size ? "; " : "");
+		add_grouped(line, header->totals->bad_samples);
+		text_add(line, " samples left out: they made no sense");
+	}
+	end_line(header, "troubles");
+}
+
+static void add_stacks(struct header *header)
+{
+	struct text *line = &header->line;
+	const struct history_totals *totals = header->totals;
+	if (!totals->samples)
+		return;
+	add_share(line, "complete", totals->ends[STACK_COMPLETE], totals->samples);
+	for (uint32_t end = STACK_COMPLETE + 1; end < NR_STACK_ENDS; end++)
+		if (totals->ends[end])
+			add_share(line, stack_end_name(end), totals->ends[end], totals->samples);
+	const char *before = " (";
+	for (uint32_t reason = STACK_REASON_NONE + 1; reason < NR_STACK_REASONS; reason++) {
+		if (!totals->reasons[reason])
+			continue;
+		text_addf(line, "%s%s ", before, stack_reason_name(reason));
+		add_grouped(line, totals->reasons[reason]);
+		before = ", ";
+	}
+	text_add(line, *before == ',' ? ")" : "");
+	end_line(header, "stacks");
+
+	const char *mode = fact(header, "call_graph");
+	uint64_t dump_bytes = number(header, "dump_bytes");
+	if (mode) {
+		text_add_safe(line, mode);
+		if (dump_bytes) {
+			text_add(line, ", copies of ");
+			add_grouped(line, dump_bytes);
+			text_add(line, " bytes");
+		}
+	}
+	end_line(header, "call graph");
+	if (totals->frames)
+		add_share(line, "without a name", totals->unsymbolized_frames, totals->frames);
+	if (line->size) {
+		text_add(line, " of ");
+		add_grouped(line, totals->frames);
+		text_add(line, " frames");
+	}
+	end_line(header, "names");
+}
+
+static void add_steps_down(struct header *header)
+{
+	for (size_t i = 0; i < SAMPLER_MAX_STEPS; i++) {
+		char key[32];
+		snprintf(key, sizeof(key), "step_down.%zu", i);
+		const char *step = fact(header, key);
+		if (!step)
+			return;
+		text_add_safe(&header->line, step);
+		end_line(header, "step down");
+	}
+}
+
+static void add_own_cost(struct header *header)
+{
+	struct text *line = &header->line;
+	uint64_t cpu_ns = number(header, "stats.cpu_ns.main") +
+			  number(header, "stats.cpu_ns.collector") +
+			  number(header, "stats.cpu_ns.symbolizer");
+	uint64_t rss_bytes = number(header, "stats.peak_rss_bytes");
+	uint64_t duration_ns = duration_of(header);
+	if (cpu_ns) {
+		text_addf(line, "%.2f s of CPU time", (double)cpu_ns / (double)NS_PER_SECOND);
+		if (duration_ns)
+			text_addf(line, " (%.1f%% of one CPU)",
+				  100.0 * (double)cpu_ns / (double)duration_ns);
+	}
+	if (rss_bytes) {
+		text_add(line, line->size ? ", " : "");
+		add_bytes(line, rss_bytes);
+	}
+	end_line(header, "ctop");
+}
+
+void report_header(const struct history *history, const struct history_totals *totals,
+		   const struct options *options, struct text *out)
+{
+	struct header header = {
+		.history = history, .totals = totals, .options = options, .out = out};
+	add_target(&header);
+	add_host(&header);
+	add_event(&header);
+	add_rate(&header);
+	add_samples(&header);
+	add_troubles(&header);
+	add_stacks(&header);
+	add_steps_down(&header);
+	add_own_cost(&header);
+	text_release(&header.line);
+}

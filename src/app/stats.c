@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/app/stats.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/base/text.h>
+#include <ctop/stack_end.h>
+
+#include "save.h"
+
+static void add_number(struct text *out, const char *key, uint64_t value)
+{
+	text_addf(out, "  \"%s\": %" PRIu64 ",\n", key, value);
+}
+
+/* JSON has no infinities: what no division gave is 0. */
+static void add_decimal(struct text *out, const char *key, double value)
+{
+	text_addf(out, "  \"%s\": %.6f,\n", key, isfinite(value) ? value : 0.0);
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / (double)NS_PER_SECOND;
+}
+
+static void add_dropped(struct text *out, const struct session_stats *session)
+{
+	const struct {
+		const char *reason;
+		uint64_t nr;
+	} dropped[] = {
+		{"overrun", session->dropped_overrun},
+		{"crash", session->dropped_crash},
+		{"damaged", session->dropped_damaged},
+		{"double", session->dropped_double},
+	};
+	text_add(out, "  \"dropped\": {");
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
+		text_addf(out, "%s\"%s\": %" PRIu64, i ? ", " : "", dropped[i].reason,
+			  dropped[i].nr);
+	text_add(out, "},\n");
+}
+
+static void add_stacks(struct text *out, const struct session_stats *session)
+{
+	text_add(out, "  \"stacks\": {");
+	for (uint32_t end = 0; end < NR_STACK_ENDS; end++)
+		text_addf(out, "%s\"%s\": %" PRIu64, end ? ", " : "", stack_end_name(end),
+			  session->ends[end]);
+	text_add(out, "},\n");
+}
+
+static void add_steps_down(struct text *out, const struct stats_input *input)
+{
+	text_add(out, "  \"steps_down\": [");
+	for (size_t i = 0; i < input->nr_steps_down; i++) {
+		text_add(out, i ? ", " : "");
+		text_add_json(out, input->steps_down[i]);
+	}
+	text_add(out, "],\n");
+}
+
+static void add_event(struct text *out, const struct stats_input *input)
+{
+	text_add(out, "  \"event\": {\"asked\": ");
+	text_add_json(out, input->event_asked ? input->event_asked : "");
+	text_add(out, ", \"opened\": ");
+	text_add_json(out, input->event_opened ? input->event_opened : "");
+	text_addf(out, ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64 "}\n",
+		  input->event_period, input->event_frequency_hz);
+}
+
+int stats_write(const char *path, const struct stats_input *input, struct error *error)
+{
+	const struct session_stats *session = &input->session;
+	struct text out = {0};
+	text_add(&out, "{\n");
+	add_number(&out, "samples", session->samples);
+	add_number(&out, "lost", session->lost);
+	add_dropped(&out, session);
+	add_number(&out, "late", session->late);
+	add_number(&out, "throttled", session->throttled);
+	add_decimal(&out, "duration_seconds", seconds(session->end_ns - session->start_ns));
+	add_decimal(&out, "rate_hz", input->rate_hz);
+	add_stacks(&out, session);
+	add_number(&out, "frames", input->frames);
+	add_number(&out, "unsymbolized_frames", input->unsymbolized_frames);
+	add_decimal(&out, "cpu_seconds",
+		    seconds(session->cpu_ns[0] + session->cpu_ns[1] + session->cpu_ns[2]));
+	add_number(&out, "peak_rss_bytes", session->peak_rss_bytes);
+	add_number(&out, "ring_bytes", session->ring_bytes);
+	add_number(&out, "output_bytes", input->output_bytes);
+	add_number(&out, "restarts", session->restarts);
+	add_steps_down(&out, input);
+	add_event(&out, input);
+	text_add(&out, "}\n");
+	int result = save_text(path, "--stats", &out, error);
+	text_release(&out);
+	return result;
+}
