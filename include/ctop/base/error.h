@@ -12,8 +12,8 @@ enum error_exit { ERROR_EXIT_FAILED = 1, ERROR_EXIT_USAGE = 2 };
 
 struct error {
 	char cause[512];
-	char remedy[512];	   /* "" when there is nothing to advise */
-	int exit_code;		   /* enum error_exit, or a command's own 126 or 127 */
+	char remedy[512]; /* "" when there is nothing to advise */
+	int exit_code;	  /* enum error_exit, or a command's own 126 or 127 */
 };
 
 /* Sets the cause (and clears the remedy); returns code, so that `return error_set(err, -errno, ...)`. */

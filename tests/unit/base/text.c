@@ -208,6 +208,7 @@ static void columns_are_those_of_a_terminal(void)
 	CHECK_EQ(text_cols("\xf0\xa0\x80\x80"), 2);			/* plane 2 */
 	CHECK_EQ(text_cols("\xe2\x94\x80\xe2\x96\x88"), 2);		/* box drawing, block */
 	CHECK_EQ(text_cols("\xf3\xa0\x84\x80"), 0);			/* variation selector 17 */
+	CHECK_EQ(text_cols("\xd8\x80"), 1); /* U+0600: a format character that shows */
 	CHECK_EQ(text_cols("\xff"), 1);
 }
 
