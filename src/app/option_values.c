@@ -18,25 +18,25 @@ enum {
 	MAX_ID = INT32_MAX
 };
 
-/* strtoull and strtod take signs, blanks, "inf" and "nan": none of them is a number here. */
-static bool starts_as_number(const char *text)
+/* strtoull and strtod also take signs, blanks, hexadecimal, "inf" and "nan": no numbers here. */
+static bool looks_decimal(const char *text)
 {
-	return isdigit((unsigned char)text[0]) ||
-	       (text[0] == '.' && isdigit((unsigned char)text[1]));
+	return (isdigit((unsigned char)text[0]) || text[0] == '.') &&
+	       text[strspn(text, "0123456789.eE+-")] == '\0';
 }
 
 static bool whole_number(const char *text, uint64_t *value)
 {
-	if (!starts_as_number(text))
+	if (!looks_decimal(text))
 		return false;
 	char *end;
 	errno = 0;
 	*value = strtoull(text, &end, 10);
-	if (!*end && end != text)
+	if (!*end)
 		return errno == 0;
 	double decimal = strtod(text, &end);
 	/* Beyond 2^53 a double does not hold every whole number. */
-	if (*end || !(decimal <= 0x1p53) || decimal != floor(decimal))
+	if (end == text || *end || !(decimal <= 0x1p53) || decimal != floor(decimal))
 		return false;
 	*value = (uint64_t)decimal;
 	return true;
@@ -68,12 +68,13 @@ int parse_decimal(const char *option, const char *text, double least, double mos
 		  struct error *error)
 {
 	char *end = NULL;
-	if (starts_as_number(text))
+	if (looks_decimal(text))
 		*value = strtod(text, &end);
-	if (end && !*end && *value >= least && *value <= most)
+	bool is_number = end && end != text && !*end;
+	if (is_number && *value >= least && *value <= most)
 		return 0;
-	int code = end && !*end ? error_usage(error, "%s %s is out of range", option, text)
-				: error_usage(error, "%s wants a number, not '%s'", option, text);
+	int code = is_number ? error_usage(error, "%s %s is out of range", option, text)
+			     : error_usage(error, "%s wants a number, not '%s'", option, text);
 	error_remedy(error, "give a number from %.12g to %.12g, as in %s 2.5", least, most, option);
 	return code;
 }
