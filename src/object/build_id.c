@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "locate_internal.h"
+
+#include <elf.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Main parses no more of a stranger's file than this: header, program headers
+ * and the notes, each at most so long.
+ */
+enum { PROGRAM_HEADERS_MAX = 128, NOTES_BYTES_MAX = 16384 };
+
+static bool read_at(int fd, uint64_t offset, void *bytes, size_t size)
+{
+	return offset <= INT64_MAX && pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+static size_t align_up(size_t value, size_t alignment)
+{
+	return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/* Names, types and sizes of notes: elf(5). Descriptions are aligned like their segment. */
+static size_t find_in_notes(const uint8_t *notes, size_t size, size_t alignment,
+			    uint8_t build_id[20])
+{
+	size_t at = 0;
+	while (size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		if (note.n_namesz > size - at)
+			return 0;
+		const uint8_t *name = notes + at;
+		at = align_up(at + note.n_namesz, alignment);
+		if (at > size || note.n_descsz > size - at)
+			return 0;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 && note.n_descsz &&
+		    note.n_descsz <= 20) {
+			memcpy(build_id, notes + at, note.n_descsz);
+			return note.n_descsz;
+		}
+		at = align_up(at + note.n_descsz, alignment);
+		if (at > size)
+			return 0;
+	}
+	return 0;
+}
+
+size_t read_build_id(int fd, uint8_t build_id[20])
+{
+	Elf64_Ehdr header;
+	if (!read_at(fd, 0, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
+		return 0;
+	for (size_t i = 0; i < header.e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
+		Elf64_Phdr segment;
+		uint8_t notes[NOTES_BYTES_MAX];
+		if (!read_at(fd, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+			return 0;
+		if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof(notes) ||
+		    !read_at(fd, segment.p_offset, notes, segment.p_filesz))
+			continue;
+		size_t size = find_in_notes(notes, segment.p_filesz,
+					    segment.p_align == 8 ? 8 : 4, build_id);
+		if (size)
+			return size;
+	}
+	return 0;
+}

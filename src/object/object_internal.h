@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_OBJECT_INTERNAL_H
+#define CTOP_OBJECT_INTERNAL_H
+
+#include <ctop/object/object.h>
+
+struct segment {
+	uint64_t elf_address;
+	uint64_t file_offset;
+	uint64_t file_bytes; /* that are really there */
+	bool writable, executable;
+};
+
+struct range {
+	uint64_t start, end; /* elf addresses */
+};
+
+struct ranges {
+	struct range *items; /* sorted, may overlap */
+	size_t nr, capacity;
+};
+
+struct object {
+	int fd;
+	Elf *elf;
+	const char *bytes; /* the whole file, libelf's */
+	size_t file_bytes;
+	uint16_t machine;
+	uint64_t entry;
+	struct object_identity identity;
+	struct segment *segments; /* PT_LOAD only */
+	size_t nr_segments;
+	bool symbols_read;
+	struct ranges roots, switches;
+};
+
+#endif
