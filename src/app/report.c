@@ -177,16 +177,19 @@ static int add_list(struct report *report)
 		return 0;
 	text_add(report->out, "... ");
 	add_grouped(report->out, nr - nr_shown);
-	text_addf(report->out, " more function%s, ", nr - nr_shown == 1 ? "" : "s");
+	text_addf(report->out, " more function%s with ", nr - nr_shown == 1 ? "" : "s");
 	add_percent(report->out, report->totals.samples - self_shown, report->totals.samples);
-	text_add(report->out, "% self");
-	if (nr_below)
-		text_addf(report->out, "; below %g%%: ", report->options->min_percent);
-	if (nr_below)
+	text_add(report->out, "% self:");
+	if (nr_below) {
+		text_add(report->out, " ");
 		add_grouped(report->out, nr_below);
-	if (nr - nr_shown > nr_below)
-		text_addf(report->out, "; past the first %" PRIu32 ": %zu", limit,
-			  nr - nr_shown - nr_below);
+		text_addf(report->out, " below %g%%", report->options->min_percent);
+	}
+	if (nr - nr_shown > nr_below) {
+		text_add(report->out, nr_below ? ", " : " ");
+		add_grouped(report->out, nr - nr_shown - nr_below);
+		text_addf(report->out, " past the first %" PRIu32, limit);
+	}
 	text_add(report->out, "\n");
 	return 0;
 }

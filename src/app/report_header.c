@@ -265,14 +265,13 @@ static void add_stacks(struct header *header)
 		}
 	}
 	end_line(header, "call graph");
-	if (totals->frames)
-		add_share(line, "without a name", totals->unsymbolized_frames, totals->frames);
-	if (line->size) {
-		text_add(line, " of ");
+	if (totals->frames) {
+		add_percent(line, totals->unsymbolized_frames, totals->frames);
+		text_add(line, "% of ");
 		add_grouped(line, totals->frames);
 		text_add(line, " frames");
 	}
-	end_line(header, "names");
+	end_line(header, "unnamed");
 }
 
 static void add_steps_down(struct header *header)
