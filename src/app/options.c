@@ -184,7 +184,7 @@ static int take_print(struct parse *parse, const char *shell)
 	return 0;
 }
 
-/* Applies one option; text is its argument, NULL for a flag. */
+/* Applies one option; text is its argument, "" for a flag. */
 static int apply(struct parse *parse, const struct option_row *row, const char *text)
 {
 	struct options *options = parse->options;
@@ -320,7 +320,7 @@ static int parse_long(struct parse *parse, const char *word)
 		error_remedy(parse->error, "leave out '%s'", value);
 		return code;
 	}
-	return apply(parse, row, NULL);
+	return apply(parse, row, "");
 }
 
 /* "-p123", "-p 123", and flags together as in "-qa". */
@@ -333,7 +333,7 @@ static int parse_letters(struct parse *parse, const char *word)
 			return unknown_option(parse, *letter, NULL);
 		if (row->argument)
 			return apply_with_argument(parse, row, letter[1] ? letter + 1 : NULL);
-		int code = apply(parse, row, NULL);
+		int code = apply(parse, row, "");
 		if (code)
 			return code;
 	}
