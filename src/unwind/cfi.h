@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UNWIND_CFI_H
+#define CTOP_UNWIND_CFI_H
+
+/* The rules of one module, evaluated on first touch and kept by range; see unwind.h for its life cycle. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rule.h"
+
+/*
+ * The rule at an elf address: RULE_NONE when nothing covers it. Flags about the code are not filled in.
+ * True when libdw had to be asked.
+ */
+bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule);
+
+/* The long rule number `offset` of a RULE_LONG that cfi_rule() gave; valid as long as the cfi. */
+const struct long_rule *cfi_long_rule(const struct cfi *cfi, int32_t number);
+
+#endif

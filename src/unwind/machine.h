@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UNWIND_MACHINE_H
+#define CTOP_UNWIND_MACHINE_H
+
+/*
+ * What the unwinder must know of a machine beyond CFI: which registers a call
+ * preserves, how a call instruction ends, how a signal frame is laid out. x86-64,
+ * in machine_x86_64.c; another machine is another file behind this header.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/stack_end.h>
+#include <ctop/unwind/unwind.h>
+
+struct memory;
+
+struct registers {
+	uint64_t value[UNWIND_NR_REGS];
+	uint32_t known; /* bit n: value[n] holds a value */
+};
+
+static inline bool registers_know(const struct registers *registers, unsigned number)
+{
+	return registers->known >> number & 1;
+}
+
+static inline void registers_set(struct registers *registers, unsigned number, uint64_t value)
+{
+	registers->value[number] = value;
+	registers->known |= 1U << number;
+}
+
+enum {
+	MACHINE_ADDRESS_BYTES = 8,
+	MACHINE_NR_SAVED = 6,
+	MACHINE_CALL_MIN_BYTES = 2,
+	MACHINE_CALL_MAX_BYTES = 7,
+	MACHINE_RESTORER_BYTES = 9,
+	/* Of the restorer's two instructions; a sample inside the kernel shows the address after the second. */
+	MACHINE_RESTORER_SYSCALL = 7,
+	/* No signal frame is larger: the widest register state (AMX) takes 11 KiB. */
+	MACHINE_SIGNAL_FRAME_MAX_BYTES = 64 << 10,
+};
+
+/* The registers that a function gives back as it got them (rbx, rbp, r12-r15), the stack pointer aside. */
+static const uint8_t machine_saved[MACHINE_NR_SAVED] = {UNWIND_RBX, UNWIND_RBP, 12, 13, 14, 15};
+#define MACHINE_SAVED_MASK ((1U << UNWIND_RBX) | (1U << UNWIND_RBP) | (0xfU << 12))
+
+/* True when the last of these bytes is the last of a call instruction. */
+bool machine_ends_in_call(const uint8_t *bytes, size_t size);
+
+/* True when MACHINE_RESTORER_BYTES bytes are the code that a signal handler returns to. */
+bool machine_is_restorer(const uint8_t *bytes);
+
+/*
+ * Replaces the registers by those the kernel saved below the restorer. STACK_REASON_DUMP_END when
+ * they lie beyond the dump, STACK_REASON_BAD_ADDRESS when what is there cannot be a signal frame.
+ */
+enum stack_reason machine_signal_registers(const struct memory *memory,
+					   struct registers *registers);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UNWIND_RULE_H
+#define CTOP_UNWIND_RULE_H
+
+/*
+ * How to get from one frame's registers to its caller's. Nearly every row of real
+ * CFI fits the 16 bytes of struct rule, which is what the caches hold; the rest (signal frames,
+ * realigned stacks, hand-written code) is a struct long_rule, kept with its module's tables.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <elfutils/libdw.h>
+
+#include "expression.h"
+#include "machine.h"
+
+enum rule_kind {
+	RULE_NONE,   /* no table covers the address */
+	RULE_BAD,    /* one does, but makes no sense */
+	RULE_ROOT,   /* the return address is undefined: the outermost frame */
+	RULE_OFFSET, /* CFA = cfa_register + offset */
+	RULE_DEREF,  /* CFA = *(cfa_register + offset) + add */
+	RULE_PLT,    /* CFA = rsp + offset, + 8 once (rip & 15) >= add: the stub has pushed */
+	RULE_LONG    /* long rule number `offset` of the module */
+};
+
+enum rule_flags {
+	/* From the module's tables. */
+	RULE_SIGNAL = 1,	     /* the caller was interrupted here: its pc is exact */
+	RULE_IN_ROOT_FUNCTION = 2,   /* object_is_root() */
+	RULE_IN_SWITCH_FUNCTION = 4, /* object_is_stack_switch() */
+	RULE_EXPRESSION = 8,	     /* takes a DWARF expression */
+	/* From the code that follows the look-up address, when that is a return address - 1. */
+	RULE_AFTER_CALL = 16,	   /* a call instruction ends there */
+	RULE_CODE_UNREADABLE = 32, /* it could not be told */
+	RULE_RESTORER = 64,	   /* a signal handler would return to there */
+};
+
+/* In every kind but LONG the return address is at CFA - 8 and the caller's rsp is the CFA. */
+struct rule {
+	int32_t offset;
+	int16_t add;
+	uint8_t kind;
+	uint8_t flags;
+	uint8_t cfa_register;
+	uint8_t saved[MACHINE_NR_SAVED]; /* of machine_saved[i]: 0 unchanged, k at CFA - 8k */
+	uint8_t unused;
+};
+
+enum recovery_kind {
+	RECOVERY_UNDEFINED,
+	RECOVERY_SAME,
+	RECOVERY_AT_CFA,      /* *(CFA + offset) */
+	RECOVERY_CFA,	      /* CFA + offset */
+	RECOVERY_AT_REGISTER, /* *(reg + offset) */
+	RECOVERY_REGISTER,    /* reg + offset */
+	RECOVERY_AT_EXPRESSION,
+	RECOVERY_EXPRESSION
+};
+
+struct recovery {
+	int64_t offset;
+	uint16_t first_op, nr_ops;
+	uint8_t kind;
+	uint8_t reg;
+	uint8_t unused[2];
+};
+
+enum { LONG_RULE_MAX_OPS = 128 };
+
+struct long_rule {
+	struct recovery cfa;
+	struct recovery registers[UNWIND_NR_REGS];
+	uint32_t nr_ops;
+	uint32_t unused;
+	struct expression_op ops[]; /* LONG_RULE_MAX_OPS of them while it is being made */
+};
+
+#define LONG_RULE_MAX_BYTES                                                                        \
+	(sizeof(struct long_rule) + LONG_RULE_MAX_OPS * sizeof(struct expression_op))
+
+static inline size_t long_rule_bytes(const struct long_rule *rule)
+{
+	return sizeof(*rule) + rule->nr_ops * sizeof(rule->ops[0]);
+}
+
+/*
+ * Makes the rule of a row of CFI. When its kind comes out as RULE_LONG, *scratch (LONG_RULE_MAX_BYTES)
+ * holds the rest and the caller sets rule->offset to where it keeps it.
+ */
+void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *scratch);
+
+#endif

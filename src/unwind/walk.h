@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UNWIND_WALK_H
+#define CTOP_UNWIND_WALK_H
+
+/* The state of one stack being unwound, and what a step may do to it. */
+
+#include "code_cache.h"
+#include "machine.h"
+#include "memory.h"
+
+struct walk {
+	struct code_cache *cache;
+	const struct unwind_space *space;
+	struct registers registers;
+	struct memory memory;
+	bool exact; /* rip is the pc itself, not a return address: a leaf, or interrupted by a signal */
+	bool elsewhere; /* a signal interrupted code on a stack that was not dumped */
+	bool frame_pointers_only;
+	bool pending_matters;
+	bool pending; /* stopped: pending_address has to be had first */
+	uint64_t pending_address;
+};
+
+/* How a step went: a caller (its registers are in the walk), or why there is none. */
+struct step_result {
+	enum stack_reason reason; /* STACK_REASON_NONE: there is one */
+	enum frame_method method;
+	bool bottom; /* the return address was there and is 0: no caller, and no failure */
+};
+
+/* Finds the code at an address; records when it is pending. */
+enum unwind_lookup walk_find(struct walk *walk, uint64_t address, struct code *code);
+
+/*
+ * The step where no table has a rule (or only the one given as `reason` for failing): a leaf's return
+ * address on top of its stack, or the frame pointer, each only as far as it can be checked.
+ */
+struct step_result walk_without_rule(struct walk *walk, const struct code *code,
+				     enum stack_reason reason);
+
+/* True when address is plausible as one that a call returns to: the code before it is a call, as far as it can be read. */
+bool walk_is_return_address(struct walk *walk, uint64_t address);
+
+#endif
