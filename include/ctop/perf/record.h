@@ -82,9 +82,4 @@ int record_parse(const void *bytes, size_t size, const struct record_format *for
 /* The time of a record without parsing the rest; 0 when the format has no time. -EINVAL as above. */
 int record_time(const void *bytes, size_t size, const struct record_format *format, uint64_t *time_ns);
 
-/* Bytes of a sample record up to the end of the valid stack bytes: what a copy for later needs (dyn_size rewritten as the copy's dump size by record_compact()). */
-size_t record_compact_bytes(const void *bytes, size_t size, const struct record_format *format);
-/* Copies a sample with its dump shortened to dyn_size into out (record_compact_bytes() long): a valid record of its own. */
-void record_compact(const void *bytes, size_t size, const struct record_format *format, void *out);
-
 #endif

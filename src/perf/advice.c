@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static int advise_permission(const struct sampler *sampler, size_t event, int32_t pid, int code,
+			     struct error *error)
+{
+	long paranoid = machine_sysctl("kernel/perf_event_paranoid", 2);
+	if (pid < 0) {
+		error_set(error, code,
+			  "sampling whole CPUs is not allowed to this user "
+			  "(kernel.perf_event_paranoid = %ld)",
+			  paranoid);
+		error_remedy(error, "run it with sudo, or name a process of your own: -p PID");
+		return code;
+	}
+	struct process_facts facts = machine_process(pid);
+	if (facts.state == PROCESS_KERNEL) {
+		error_set(error, code,
+			  "%d is a kernel thread, and this user may not sample the kernel", pid);
+		error_remedy(error, "run it with sudo");
+	} else if (facts.uid != geteuid() && geteuid() != 0) {
+		error_set(error, code, "process %d belongs to another user (uid %u, you are %u)",
+			  pid, facts.uid, geteuid());
+		error_remedy(error, "run it with sudo, or as that user");
+	} else if (paranoid > 2) {
+		error_set(error, code,
+			  "kernel.perf_event_paranoid = %ld allows no sampling without privilege",
+			  paranoid);
+		error_remedy(error, "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
+	} else {
+		error_set(error, code, "the kernel refuses %s on process %d: %s",
+			  sampler->options.events[event].asked, pid, strerror(-code));
+		error_remedy(error, "a setuid program, seccomp or an LSM may forbid it: "
+				    "run it with sudo, outside of a container");
+	}
+	return code;
+}
+
+int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
+		struct error *error)
+{
+	const char *asked = sampler->options.events[event].asked;
+	switch (-code) {
+	case EACCES:
+	case EPERM:
+		return advise_permission(sampler, event, pid, code, error);
+	case ESRCH:
+		error_set(error, code, "there is no process %d", pid);
+		error_remedy(error, "ps -e lists the processes");
+		return code;
+	case ENOENT:
+	case ENODEV:
+	case EOPNOTSUPP:
+		error_set(error, code, "this machine cannot count '%s'", asked);
+		error_remedy(error, "a virtual machine often has no counters: "
+				    "cpu-clock, task-clock and page-faults are always there");
+		return code;
+	case EBUSY:
+		error_set(error, code, "the counters for '%s' are taken", asked);
+		error_remedy(error, "end other profilers, or the NMI watchdog: "
+				    "sudo sysctl kernel.nmi_watchdog=0");
+		return code;
+	case ENOSYS:
+		error_set(error, code, "this kernel has no perf_event_open");
+		error_remedy(error, "it needs CONFIG_PERF_EVENTS, and no seccomp filter against it");
+		return code;
+	default:
+		error_set(error, code, "the kernel refuses '%s': %s", asked, strerror(-code));
+		error_remedy(error, "try -e cpu-clock, and --call-graph no");
+		return code;
+	}
+}

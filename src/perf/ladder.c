@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The registers of perf_regs.h that a 64-bit task has; DS, ES, FS and GS are refused. */
+#if defined(__x86_64__)
+#define USER_REGS UINT64_C(0xff0fff)
+#elif defined(__aarch64__)
+#define USER_REGS ((UINT64_C(1) << 33) - 1)
+#endif
+
+static bool dumps_stacks(const struct sampler *sampler)
+{
+	return sampler->options.call_graph == CALL_GRAPH_AUTO ||
+	       sampler->options.call_graph == CALL_GRAPH_DWARF;
+}
+
+static uint64_t sample_type(const struct sampler *sampler)
+{
+	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	if (dumps_stacks(sampler))
+		type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	/* Beside a dump the chain is only for the kernel's part. */
+	if (sampler->options.call_graph == CALL_GRAPH_FP ||
+	    (dumps_stacks(sampler) && !sampler->user_only))
+		type |= PERF_SAMPLE_CALLCHAIN;
+	return type;
+}
+
+void ladder_fill_attr(struct sampler *sampler, size_t index)
+{
+	const struct event *event = &sampler->events[index];
+	const struct sampler_options *options = &sampler->options;
+	struct perf_event_attr *attr = &sampler->attrs[index];
+	/* What the kernel did not know at the probe stays off. */
+	const struct perf_event_attr known = *attr;
+	bool first_time = attr->size == 0;
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.type = event->type,
+		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
+		.sample_type = sample_type(sampler),
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.disabled = 1,
+		.inherit = options->inherit && !options->system_wide,
+		.exclude_user = !event->user,
+		.exclude_kernel = !event->kernel || sampler->user_only,
+		.exclude_hv = !event->kernel || sampler->user_only,
+		.exclude_idle = options->system_wide,
+		.enable_on_exec = options->enable_on_exec,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.precise_ip = (unsigned)event->precise & 3u,
+	};
+	/* One event tells of processes; that is enough. */
+	if (index == 0) {
+		attr->mmap = 1;
+		attr->mmap2 = 1;
+		attr->comm = 1;
+		attr->comm_exec = 1;
+		attr->task = 1;
+		attr->build_id = 1;
+	}
+	if (dumps_stacks(sampler)) {
+		attr->sample_regs_user = USER_REGS;
+		attr->sample_stack_user = sampler->dump_bytes;
+		attr->exclude_callchain_user = 1;
+	}
+	if (sampler->opened[index].frequency_hz) {
+		attr->freq = 1;
+		attr->sample_freq = sampler->opened[index].frequency_hz;
+	} else {
+		attr->sample_period = sampler->opened[index].period;
+	}
+	if (!first_time) {
+		attr->read_format = known.read_format;
+		attr->build_id = known.build_id;
+		attr->precise_ip = known.precise_ip;
+	}
+}
+
+void ladder_fill_format(struct sampler *sampler)
+{
+	const struct perf_event_attr *attr = &sampler->attrs[0];
+	sampler->format = (struct record_format){
+		.sample_type = attr->sample_type,
+		.read_format = attr->read_format,
+		.regs_user = attr->sample_regs_user,
+		.sample_id_all = true,
+	};
+}
+
+/* ---- probing ---- */
+
+static int32_t first_pid(const struct sampler *sampler)
+{
+	const struct sampler_options *options = &sampler->options;
+	if (options->nr_pids)
+		return options->pids[0];
+	return options->nr_tids ? options->tids[0] : -1;
+}
+
+/* Opens and closes. 0 or -errno. */
+static int probe(struct sampler *sampler, size_t index)
+{
+	struct perf_event_attr attr = sampler->attrs[index];
+	int fd = perf_open(&attr, first_pid(sampler), sampler->rings[0].cpu);
+	/* Fields that older kernels do not have: PERF_FORMAT_LOST is of 6.0, build_id of 5.12. */
+	if (fd == -EINVAL && attr.read_format & PERF_FORMAT_LOST) {
+		attr.read_format &= ~(uint64_t)PERF_FORMAT_LOST;
+		fd = perf_open(&attr, first_pid(sampler), sampler->rings[0].cpu);
+	}
+	if (fd == -EINVAL && attr.build_id) {
+		attr.build_id = 0;
+		fd = perf_open(&attr, first_pid(sampler), sampler->rings[0].cpu);
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	sampler->attrs[index] = attr;
+	return 0;
+}
+
+static bool has_no_counter(int code)
+{
+	return code == -ENOENT || code == -ENODEV || code == -EOPNOTSUPP;
+}
+
+/* Cycles as precise as the machine can: skid moves samples to later instructions. */
+static int probe_precise(struct sampler *sampler, size_t index)
+{
+	const struct event *event = &sampler->events[index];
+	int result = -EOPNOTSUPP;
+	int most = event->cycles && !event->precise ? 2 : event->precise;
+	for (int precise = most; precise >= event->precise && result; precise--) {
+		sampler->attrs[index].precise_ip = (unsigned)precise & 3;
+		result = probe(sampler, index);
+		if (!has_no_counter(result) && result != -EINVAL)
+			break;
+	}
+	return result;
+}
+
+static int step_to_clock(struct sampler *sampler, size_t index, struct error *error)
+{
+	static const char clock[] = "cpu-clock";
+	const struct event asked = sampler->events[index];
+	struct event *event = &sampler->events[index];
+	event_parse(clock, strlen(clock), event, error);
+	event->user = asked.user;
+	event->kernel = asked.kernel;
+	sampler->stands_in[index] = true;
+	sampler->attrs[index].size = 0;
+	ladder_fill_attr(sampler, index);
+	return sampler_note_step(sampler, error,
+				 "this machine has no cycle counter: cpu-clock stands in for %s",
+				 asked.asked);
+}
+
+static int step_to_user(struct sampler *sampler, struct error *error)
+{
+	sampler->user_only = true;
+	for (size_t i = 0; i < sampler->options.nr_events; i++) {
+		sampler->attrs[i].size = 0;
+		ladder_fill_attr(sampler, i);
+	}
+	return sampler_note_step(sampler, error,
+				 "this user may not sample the kernel "
+				 "(kernel.perf_event_paranoid = %ld): user code only",
+				 machine_sysctl("kernel/perf_event_paranoid", 2));
+}
+
+static int descend(struct sampler *sampler, size_t index, struct error *error)
+{
+	const struct event *event = &sampler->events[index];
+	for (;;) {
+		int result = probe_precise(sampler, index);
+		int step;
+		if (!result)
+			return 0;
+		if (has_no_counter(result) && event->cycles)
+			step = step_to_clock(sampler, index, error);
+		else if ((result == -EACCES || result == -EPERM) && !sampler->user_only &&
+			 event->kernel && event->user && first_pid(sampler) >= 0)
+			step = step_to_user(sampler, error);
+		else
+			return advise_open(sampler, index, first_pid(sampler), result, error);
+		if (step)
+			return step;
+	}
+}
+
+/* A context switch happens in the kernel: without it there is nothing to see. */
+static int refuse_empty(const struct sampler *sampler, size_t index, struct error *error)
+{
+	const struct event *event = &sampler->events[index];
+	bool in_kernel_only = event->type == PERF_TYPE_SOFTWARE &&
+			      (event->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+			       event->config == PERF_COUNT_SW_CPU_MIGRATIONS);
+	if (!in_kernel_only || (event->kernel && !sampler->user_only))
+		return 0;
+	error_set(error, -EACCES, "'%s' happens in the kernel: user code alone shows nothing of it",
+		  event->asked);
+	error_remedy(error, event->asked_user_only ? "leave the modifier :u out"
+						   : "run it with sudo");
+	return -EACCES;
+}
+
+int ladder_descend(struct sampler *sampler, struct error *error)
+{
+	size_t nr = sampler->options.nr_events;
+	for (size_t i = 0; i < nr; i++)
+		sampler->events[i] = sampler->options.events[i];
+	/* Only all events being user-only makes the whole profile so. */
+	sampler->user_only = true;
+	for (size_t i = 0; i < nr; i++)
+		sampler->user_only = sampler->user_only && sampler->events[i].asked_user_only;
+	for (size_t i = 0; i < nr; i++) {
+		sampler->opened[i].period = 1000000; /* any: the guard chooses later */
+		ladder_fill_attr(sampler, i);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		int result = descend(sampler, i, error);
+		if (!result)
+			result = refuse_empty(sampler, i, error);
+		if (result)
+			return result;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		const struct event *event = &sampler->events[i];
+		bool user = event->user && (!event->kernel || sampler->user_only);
+		snprintf(sampler->opened[i].name, sizeof(sampler->opened[i].name), "%.100s%s%s",
+			 event->name, user || !event->user ? ":" : "",
+			 user ? "u" : !event->user ? "k" : "");
+		sampler->opened[i].clock = event->clock;
+	}
+	return 0;
+}

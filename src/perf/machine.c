@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* PF_KTHREAD, linux/sched.h: in the flags of /proc/PID/stat (proc_pid_stat(5), field 9). */
+#define FLAG_KERNEL_THREAD 0x00200000u
+
+/* Reads a small file as a string. Its length, or -errno. */
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t got = read(fd, text, size - 1);
+	int error = errno;
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got < 0 ? -error : got;
+}
+
+/* "0-3,5" into single numbers. */
+static int parse_cpu_list(const char *text, int32_t **cpus, size_t *nr)
+{
+	*nr = 0;
+	while (*text >= '0' && *text <= '9') {
+		char *end;
+		long first = strtol(text, &end, 10), last = first;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		for (long cpu = first; cpu <= last; cpu++) {
+			int32_t *grown = reallocarray(*cpus, *nr + 1, sizeof(**cpus));
+			if (!grown)
+				return -ENOMEM;
+			*cpus = grown;
+			grown[(*nr)++] = (int32_t)cpu;
+		}
+		text = *end == ',' ? end + 1 : end;
+	}
+	return *nr ? 0 : -EINVAL;
+}
+
+int machine_online_cpus(int32_t **cpus, size_t *nr)
+{
+	char text[4096];
+	*cpus = NULL;
+	ssize_t got = read_file("/sys/devices/system/cpu/online", text, sizeof(text));
+	if (got < 0) /* no sysfs here: as many as the C library counts */
+		snprintf(text, sizeof(text), "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	int result = parse_cpu_list(text, cpus, nr);
+	if (result)
+		free(*cpus);
+	return result;
+}
+
+long machine_sysctl(const char *name, long fallback)
+{
+	char path[128], text[64], *end;
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	if (read_file(path, text, sizeof(text)) <= 0)
+		return fallback;
+	long value = strtol(text, &end, 10);
+	return end == text ? fallback : value;
+}
+
+bool machine_may_lock(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	if (syscall(SYS_capget, &header, data) < 0)
+		return false;
+	return data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK);
+}
+
+struct process_facts machine_process(int32_t pid)
+{
+	struct process_facts facts = {.state = PROCESS_GONE};
+	char path[64], text[1024];
+	struct stat stat;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (lstat(path, &stat) == 0)
+		facts.uid = stat.st_uid;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (read_file(path, text, sizeof(text)) <= 0)
+		return facts;
+	/* The comm, in parentheses, may hold anything; what follows the last one is ours. */
+	const char *behind = strrchr(text, ')');
+	char state;
+	unsigned flags;
+	if (!behind || sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", &state, &facts.parent,
+			      &flags) != 3)
+		return facts;
+	facts.state = state == 'Z' || state == 'X'	 ? PROCESS_ZOMBIE
+		      : flags & FLAG_KERNEL_THREAD ? PROCESS_KERNEL
+						   : PROCESS_ALIVE;
+	return facts;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* 8 MiB a CPU: 100 ms of 64 KiB dumps at 1 kHz. */
+enum { DEFAULT_PAGES = 2048, LEAST_PAGES = 8 };
+/* A sample beside its dump: header, registers, the kernel's callchain. */
+enum { SAMPLE_HEAD_BYTES = 512 };
+
+static size_t ring_bytes(uint32_t pages)
+{
+	return (size_t)(pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * The owner of a ring counts nothing. It belongs to ctop's own process, so that the
+ * ring outlives the target's threads; a ring owned by a thread's event polls POLLHUP
+ * for ever once that thread has gone.
+ */
+static int open_owner(int32_t cpu, uint32_t pages)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME,
+		.sample_period = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		/* The ring takes its watermark from its owner. */
+		.watermark = 1,
+		.wakeup_watermark = (uint32_t)(ring_bytes(pages) / 4),
+	};
+	return perf_open(&attr, getpid(), cpu);
+}
+
+static void unmap_all(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->nr_rings; i++) {
+		if (sampler->mappings[i])
+			munmap(sampler->mappings[i], ring_bytes(sampler->ring_pages));
+		sampler->mappings[i] = NULL;
+	}
+}
+
+static void close_owners(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->nr_rings; i++) {
+		if (sampler->rings[i].fd >= 0)
+			close(sampler->rings[i].fd);
+		sampler->rings[i].fd = -1;
+	}
+}
+
+/* Opens and maps every ring at the size in sampler->ring_pages. 0 or -errno, then nothing is open. */
+static int try_size(struct sampler *sampler)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
+		struct sampler_ring *ring = &sampler->rings[i];
+		ring->fd = open_owner(ring->cpu, sampler->ring_pages);
+		if (ring->fd < 0) {
+			result = ring->fd;
+			break;
+		}
+		void *memory = mmap(NULL, ring_bytes(sampler->ring_pages), PROT_READ | PROT_WRITE,
+				    MAP_SHARED, ring->fd, 0);
+		if (memory == MAP_FAILED)
+			result = -errno;
+		else
+			sampler->mappings[i] = memory;
+	}
+	if (result) {
+		unmap_all(sampler);
+		close_owners(sampler);
+	}
+	return result;
+}
+
+/* The list of CPUs to sample on, one ring each. */
+static int list_cpus(struct sampler *sampler)
+{
+	int32_t *online = NULL;
+	const int32_t *cpus = sampler->options.cpus;
+	size_t nr = sampler->options.nr_cpus;
+	if (!nr) {
+		int result = machine_online_cpus(&online, &nr);
+		if (result)
+			return result;
+		cpus = online;
+	}
+	sampler->rings = calloc(nr, sizeof(*sampler->rings));
+	sampler->mappings = calloc(nr, sizeof(*sampler->mappings));
+	if (sampler->rings && sampler->mappings) {
+		sampler->nr_rings = nr;
+		for (size_t i = 0; i < nr; i++)
+			sampler->rings[i] = (struct sampler_ring){.cpu = cpus[i], .fd = -1};
+	}
+	free(online);
+	return sampler->nr_rings ? 0 : -ENOMEM;
+}
+
+int rings_open(struct sampler *sampler, struct error *error)
+{
+	uint32_t asked = sampler->options.ring_pages ? sampler->options.ring_pages : DEFAULT_PAGES;
+	int result = list_cpus(sampler);
+	if (result)
+		return error_set(error, result, "cannot list the CPUs: %s", strerror(-result));
+	sampler->ring_pages = asked;
+	while ((result = try_size(sampler)) == -EPERM && sampler->ring_pages > LEAST_PAGES)
+		sampler->ring_pages /= 2;
+	if (result == -EINVAL || result == -ENODEV) {
+		error_set(error, result, "one of the CPUs asked for is not online");
+		error_remedy(error, "/sys/devices/system/cpu/online lists those that are");
+		return result;
+	}
+	if (result == -EPERM) {
+		error_set(error, result, "the locked memory allowed to this user is used up");
+		error_remedy(error, "raise it (ulimit -l, or sudo sysctl "
+				    "kernel.perf_event_mlock_kb=4096), or end other profilers");
+		return result;
+	}
+	if (result) {
+		error_set(error, result, "cannot make the kernel's rings: %s", strerror(-result));
+		error_remedy(error, "try smaller ones: -m 64");
+		return result;
+	}
+	/*
+	 * A mapping of main's keeps the ring when the collector dies. For a user without
+	 * CAP_IPC_LOCK it would be charged to his limit a second time: he goes without.
+	 */
+	sampler->holds_rings = machine_may_lock();
+	if (!sampler->holds_rings)
+		unmap_all(sampler);
+	if (sampler->ring_pages == asked)
+		return 0;
+	return sampler_note_step(sampler, error,
+				 "rings of %u pages a CPU instead of %u: the locked memory "
+				 "allowed to this user ends there",
+				 sampler->ring_pages, asked);
+}
+
+void rings_close(struct sampler *sampler)
+{
+	if (sampler->mappings)
+		unmap_all(sampler);
+	close_owners(sampler);
+	free(sampler->rings);
+	free(sampler->mappings);
+}
+
+/* Samples a second on one CPU, as asked for; 1 kHz where only the machine knows. */
+static double asked_rate_hz(const struct sampler *sampler)
+{
+	double rate = 0;
+	for (size_t i = 0; i < sampler->options.nr_events; i++) {
+		const struct sampler_opened *opened = &sampler->opened[i];
+		if (opened->frequency_hz)
+			rate += (double)opened->frequency_hz;
+		else if (opened->clock && opened->period)
+			rate += 1e9 / (double)opened->period;
+		else
+			rate += 1000;
+	}
+	return rate;
+}
+
+uint32_t rings_auto_dump_bytes(const struct sampler *sampler)
+{
+	/* The largest at which the ring holds 100 ms; 65528 is the kernel's limit (a u16, 8-aligned). */
+	static const uint32_t sizes[] = {65528, 32768, 16384};
+	double room = (double)ring_bytes(sampler->ring_pages) / (asked_rate_hz(sampler) * 0.1);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i] + SAMPLE_HEAD_BYTES <= room)
+			return sizes[i];
+	return 8192;
+}

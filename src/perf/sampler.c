@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/perf/sampler.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler_internal.h"
+
+int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct perf_event_attr copy = *attr; /* the kernel writes its own size there on E2BIG */
+	long fd = syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)
+{
+	char step[STEP_BYTES];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(step, sizeof(step), format, args);
+	va_end(args);
+	if (sampler->options.strict) {
+		error_set(error, -EPERM, "%s", step);
+		error_remedy(error, "leave --strict out to profile all the same");
+		return -EPERM;
+	}
+	if (sampler->nr_steps < SAMPLER_MAX_STEPS)
+		memcpy(sampler->steps[sampler->nr_steps++], step, sizeof(step));
+	return 0;
+}
+
+/* ---- targets that cannot be profiled, whatever the events ---- */
+
+static int refuse_target(int32_t pid, bool is_thread, struct error *error)
+{
+	struct process_facts facts = machine_process(pid);
+	if (facts.state == PROCESS_GONE) {
+		error_set(error, -ESRCH, "there is no %s %d", is_thread ? "thread" : "process", pid);
+		error_remedy(error, is_thread ? "ps -eL lists the threads"
+					      : "ps -e lists the processes");
+		return -ESRCH;
+	}
+	if (facts.state == PROCESS_ZOMBIE) {
+		error_set(error, -ESRCH, "process %d is a zombie: it has ended already", pid);
+		error_remedy(error, "its parent, which has not noticed, is process %d",
+			     facts.parent);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+static int check_targets(const struct sampler_options *options, struct error *error)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < options->nr_pids; i++)
+		result = refuse_target(options->pids[i], false, error);
+	for (size_t i = 0; !result && i < options->nr_tids; i++)
+		result = refuse_target(options->tids[i], true, error);
+	return result;
+}
+
+/* A kernel thread has no user code: without the kernel nothing is left. */
+static int check_kernel_threads(const struct sampler *sampler, struct error *error)
+{
+	for (size_t i = 0; sampler->user_only && i < sampler->options.nr_pids; i++) {
+		int32_t pid = sampler->options.pids[i];
+		if (machine_process(pid).state != PROCESS_KERNEL)
+			continue;
+		error_set(error, -EACCES, "process %d is a kernel thread: it has no user code", pid);
+		error_remedy(error, "sample the kernel too: run it with sudo, without :u");
+		return -EACCES;
+	}
+	return 0;
+}
+
+/* ---- life ---- */
+
+static int open_all(struct sampler *sampler, struct error *error)
+{
+	const struct sampler_options *options = &sampler->options;
+	int result = check_targets(options, error);
+	if (!result)
+		result = rings_open(sampler, error);
+	/* The probe opens with some dump size, as small as any machine takes. */
+	sampler->dump_bytes = 8192;
+	if (!result)
+		result = ladder_descend(sampler, error);
+	if (!result)
+		result = check_kernel_threads(sampler, error);
+	if (result)
+		return result;
+	/* The rate decides on the dump, and the dump on how fast the guard lets it go. */
+	for (size_t i = 0; i < options->nr_events; i++)
+		sampler->opened[i].period =
+			options->count ? options->count : 1000000000 / options->frequency_hz;
+	sampler->dump_bytes =
+		options->dump_bytes ? options->dump_bytes : rings_auto_dump_bytes(sampler);
+	result = guard_choose_periods(sampler, error);
+	if (result)
+		return result;
+	ladder_fill_format(sampler);
+	return attach_all(sampler, error);
+}
+
+struct sampler *sampler_open(const struct sampler_options *options, struct error *error)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	if (!sampler) {
+		error_set(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	sampler->options = *options;
+	/* -C alone is the whole of those CPUs. */
+	if (!options->nr_pids && !options->nr_tids)
+		sampler->options.system_wide = true;
+	if (open_all(sampler, error) == 0)
+		return sampler;
+	sampler_free(sampler);
+	return NULL;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	for (size_t i = 0; i < sampler->fds.nr; i++)
+		if (sampler->fds.items[i].fd >= 0)
+			close(sampler->fds.items[i].fd);
+	rings_close(sampler);
+	free(sampler->fds.items);
+	free(sampler->ids.items);
+	free(sampler);
+}
+
+/* ---- running ---- */
+
+/* One request to every open event; the first error that is not its thread's end. */
+static int tell_all(const struct sampler *sampler, unsigned long request)
+{
+	int result = 0;
+	for (size_t i = 0; i < sampler->fds.nr; i++) {
+		int fd = sampler->fds.items[i].fd;
+		if (fd >= 0 && ioctl(fd, request, 0) < 0 && errno != ESRCH && !result)
+			result = -errno;
+	}
+	return result;
+}
+
+int sampler_redirect(struct sampler *sampler)
+{
+	/* Held rings outlive the collector, and their events stay redirected. */
+	if (sampler->holds_rings)
+		return 0;
+	for (size_t i = 0; i < sampler->fds.nr; i++) {
+		const struct sampler_fd *event = &sampler->fds.items[i];
+		if (event->fd >= 0 && ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT,
+					    sampler->rings[event->ring].fd) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int sampler_enable(struct sampler *sampler)
+{
+	return tell_all(sampler, PERF_EVENT_IOC_ENABLE);
+}
+
+int sampler_disable(struct sampler *sampler)
+{
+	return tell_all(sampler, PERF_EVENT_IOC_DISABLE);
+}
+
+void sampler_close_tid(struct sampler *sampler, int32_t tid)
+{
+	for (size_t i = 0; i < sampler->fds.nr; i++) {
+		struct sampler_fd *event = &sampler->fds.items[i];
+		if (event->tid != tid || event->fd < 0)
+			continue;
+		close(event->fd);
+		event->fd = -1;
+	}
+}
+
+int sampler_read(struct sampler *sampler, size_t index, uint64_t *count, uint64_t *lost)
+{
+	bool has_lost = sampler->attrs[index].read_format & PERF_FORMAT_LOST;
+	*count = *lost = 0;
+	for (size_t i = 0; i < sampler->fds.nr; i++) {
+		const struct sampler_fd *event = &sampler->fds.items[i];
+		uint64_t values[3] = {0}; /* value, id, lost */
+		size_t size = (has_lost ? 3 : 2) * sizeof(uint64_t);
+		if (event->event != index || event->fd < 0 ||
+		    read(event->fd, values, size) != (ssize_t)size)
+			continue;
+		*count += values[0];
+		*lost += values[2];
+	}
+	return has_lost ? 0 : -ENOTSUP;
+}
+
+/* ---- what it has to tell ---- */
+
+size_t sampler_nr_steps(const struct sampler *sampler)
+{
+	return sampler->nr_steps;
+}
+
+const char *sampler_step(const struct sampler *sampler, size_t i)
+{
+	return sampler->steps[i];
+}
+
+size_t sampler_nr_rings(const struct sampler *sampler)
+{
+	return sampler->nr_rings;
+}
+
+const struct sampler_ring *sampler_rings(const struct sampler *sampler)
+{
+	return sampler->rings;
+}
+
+uint32_t sampler_ring_pages(const struct sampler *sampler)
+{
+	return sampler->ring_pages;
+}
+
+bool sampler_holds_rings(const struct sampler *sampler)
+{
+	return sampler->holds_rings;
+}
+
+const struct record_format *sampler_format(const struct sampler *sampler)
+{
+	return &sampler->format;
+}
+
+uint32_t sampler_dump_bytes(const struct sampler *sampler)
+{
+	return sampler->dump_bytes;
+}
+
+bool sampler_user_only(const struct sampler *sampler)
+{
+	return sampler->user_only;
+}
+
+const struct sampler_opened *sampler_opened(const struct sampler *sampler, size_t event)
+{
+	return &sampler->opened[event];
+}
+
+size_t sampler_nr_ids(const struct sampler *sampler)
+{
+	return sampler->ids.nr;
+}
+
+const struct sampler_id *sampler_ids(const struct sampler *sampler)
+{
+	return sampler->ids.items;
+}
+
+bool sampler_filters_pids(const struct sampler *sampler)
+{
+	return sampler->filters_pids;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PERF_SAMPLER_INTERNAL_H
+#define CTOP_PERF_SAMPLER_INTERNAL_H
+
+/*
+ * The sampler's state, shared by its files: sampler.c (life), ladder.c (what to
+ * open, stepping down), rings.c (one a CPU), attach.c (threads), guard.c (how often),
+ * machine.c (what /proc and /sys say), advice.c (errno to cause and remedy).
+ */
+
+#include <sys/types.h>
+
+#include <ctop/perf/sampler.h>
+
+enum { STEP_BYTES = 320 };
+
+/* One event on one thread (or the whole CPU) and CPU. */
+struct sampler_fd {
+	int fd; /* -1: closed again */
+	uint32_t event;
+	int32_t tid; /* -1: the whole CPU */
+	uint32_t ring;
+};
+
+struct sampler {
+	struct sampler_options options;
+	struct event events[SAMPLER_MAX_EVENTS]; /* as they are opened: cpu-clock for cycles */
+	struct perf_event_attr attrs[SAMPLER_MAX_EVENTS];
+	struct sampler_opened opened[SAMPLER_MAX_EVENTS];
+	bool stands_in[SAMPLER_MAX_EVENTS]; /* the clock, for cycles */
+	char steps[SAMPLER_MAX_STEPS][STEP_BYTES];
+	size_t nr_steps;
+	struct record_format format;
+	uint32_t dump_bytes;
+	bool user_only, filters_pids;
+
+	struct sampler_ring *rings;
+	void **mappings; /* of each ring, when main holds them */
+	size_t nr_rings;
+	uint32_t ring_pages;
+	bool holds_rings;
+
+	struct {
+		struct sampler_fd *items;
+		size_t nr, capacity;
+	} fds;
+	struct {
+		struct sampler_id *items;
+		size_t nr, capacity;
+	} ids;
+};
+
+/* perf_event_open(2). A close-on-exec descriptor, or -errno. */
+int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/*
+ * Notes a step down the ladder. 0, or with --strict -EPERM with the step as the cause.
+ */
+int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- machine.c ---- */
+
+/* The CPUs that are online. *cpus is the caller's to free. 0 or -errno. */
+int machine_online_cpus(int32_t **cpus, size_t *nr);
+/* A number from a file below /proc/sys; fallback when it cannot be had. */
+long machine_sysctl(const char *name, long fallback);
+bool machine_may_lock(void); /* CAP_IPC_LOCK */
+
+enum process_state { PROCESS_GONE, PROCESS_ALIVE, PROCESS_ZOMBIE, PROCESS_KERNEL };
+struct process_facts {
+	enum process_state state;
+	uid_t uid;
+	int32_t parent;
+};
+/* Of a process or a thread. */
+struct process_facts machine_process(int32_t pid);
+
+/* ---- advice.c ---- */
+
+/* Why perf_event_open() failed on a target (pid -1: a whole CPU), and what helps. Returns code. */
+int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code, struct error *error);
+
+/* ---- ladder.c ---- */
+
+/* Finds, by opening on the first target, what of each event this machine and user get. 0 or -errno. */
+int ladder_descend(struct sampler *sampler, struct error *error);
+/* Fills attrs[event] for the dump size and period as known by now. */
+void ladder_fill_attr(struct sampler *sampler, size_t event);
+/* What the record format of all events is. */
+void ladder_fill_format(struct sampler *sampler);
+
+/* ---- rings.c ---- */
+
+int rings_open(struct sampler *sampler, struct error *error);
+void rings_close(struct sampler *sampler);
+/* The dump size that `auto` means for these rings and this rate. */
+uint32_t rings_auto_dump_bytes(const struct sampler *sampler);
+
+/* ---- guard.c ---- */
+
+/* Sets the period of every event, clocks no shorter than the guard allows. 0 or -errno. */
+int guard_choose_periods(struct sampler *sampler, struct error *error);
+
+/* ---- attach.c ---- */
+
+int attach_all(struct sampler *sampler, struct error *error);
+
+#endif
