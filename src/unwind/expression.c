@@ -7,7 +7,8 @@
 enum {
 	STACK_MAX = 32,
 	STEPS_MAX = 512, /* a loop in hostile CFI ends here */
-	BRANCH_BYTES = 3
+	BRANCH_BYTES = 3,
+	OP_MAX_BYTES = 21 /* two numbers of ten bytes each */
 };
 
 static bool is_known(uint8_t atom)
@@ -75,7 +76,9 @@ static int branch_target(const Dwarf_Op *ops, size_t nr_ops, size_t branch)
 	for (size_t i = 0; i < nr_ops; i++)
 		if (ops[i].offset == target)
 			return (int)i;
-	return target > ops[nr_ops - 1].offset ? (int)nr_ops : -EINVAL;
+	/* libdw does not say how long the last operation is. */
+	uint64_t beyond = target - ops[nr_ops - 1].offset;
+	return beyond > 0 && beyond <= OP_MAX_BYTES ? (int)nr_ops : -EINVAL;
 }
 
 int expression_copy(const Dwarf_Op *ops, size_t nr_ops, struct expression_op *copy, size_t room)

@@ -11,7 +11,7 @@
 #include "test.h"
 #include "target.h"
 
-enum { MAX_STATES = 4000, STEPS_PER_STOP = 2500, STEPS_PER_STATE = 31, SKIPPED_STOPS = 20 };
+enum { MAX_STATES = 2000, STEPS_PER_STOP = 2500, STEPS_PER_STATE = 31, SKIPPED_STOPS = 20 };
 
 struct oracle {
 	Dwfl *dwfl;
