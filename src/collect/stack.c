@@ -421,7 +421,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		.time_ns = record->time_ns,
 		.weight = sample->period ? sample->period : 1,
 		.cpu = (uint16_t)record->cpu,
-		.event = (uint8_t)event->event,
+		.event = (uint8_t)(event->event + 1), /* row 0 of the table is none */
 		.end = (uint8_t)user.end,
 		.reason = (uint8_t)user.reason,
 	};

@@ -70,6 +70,8 @@ struct history_totals {
 /* unsymbolized_frames is brought up to date by the call. */
 struct history_totals history_totals(struct history *history);
 
+/* Main's own facts about a live run: copied, the last value of a key holds. 0 or -ENOMEM. */
+int history_set_info(struct history *history, const char *key, const char *value);
 /* Last value of an info key over all epochs, or NULL. Borrowed. */
 const char *history_info(const struct history *history, const char *key);
 size_t history_nr_events(const struct history *history);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/profile/history.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+#include "history_internal.h"
+
+/* Names of C++ can be long; the symbolizer cuts them at the same length. */
+enum { NAME_MAX_BYTES = 8192 };
+
+/* Takes over one frame's name. 1: it has one now; 0: not yet; -ENOMEM. */
+static int take_name(struct history *history, uint32_t id)
+{
+	struct symbol_row row = symbols_row(history->symbols, (struct frame_id){id});
+	if (row.state != SYMBOL_NAMED)
+		return 0;
+	const char *name = history_intern(history, symbols_string(history->symbols, row.name),
+					  NAME_MAX_BYTES);
+	const char *module = history_intern(
+		history, symbols_string(history->symbols, row.module), NAME_MAX_BYTES);
+	if (!name || !module)
+		return -ENOMEM;
+	struct named_frame *frame = &history->frames.items[history->of_frame.items[id] - 1];
+	frame->name = name[0] ? name : NULL;
+	frame->module_name = module[0] ? module : NULL;
+	frame->offset = row.offset;
+	frame->function = 0;
+	return 1;
+}
+
+int history_update_names(struct history *history)
+{
+	if (!history->has_epoch || !history->symbols)
+		return 0;
+	uint64_t version = symbols_version(history->symbols);
+	if (version == history->symbols_version && !history->unnamed.nr)
+		return 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < history->unnamed.nr; i++) {
+		int result = take_name(history, history->unnamed.items[i]);
+		if (result < 0)
+			return result;
+		if (!result)
+			history->unnamed.items[kept++] = history->unnamed.items[i];
+	}
+	history->unnamed.nr = kept;
+	history->symbols_version = version;
+	return 0;
+}
+
+/* ---- functions ---- */
+
+static uint32_t find_or_add(struct history *history, const struct function *function)
+{
+	uint64_t hash = hash_u64((uintptr_t)function->name ^ hash_u64((uintptr_t)function->module));
+	struct index_probe probe = index_find(&history->functions_index, hash);
+	uint32_t row;
+	while (index_next(&history->functions_index, &probe, &row)) {
+		const struct function *known = &history->functions.items[row];
+		if (known->name == function->name && known->module == function->module &&
+		    known->named == function->named)
+			return row;
+	}
+	if (index_reserve(&history->functions_index) ||
+	    vec_reserve(&history->functions, history->functions.nr + 1))
+		return UINT32_MAX;
+	row = (uint32_t)history->functions.nr;
+	index_add(&history->functions_index, hash, row);
+	history->functions.items[history->functions.nr++] = *function;
+	return row;
+}
+
+/* All frames of a module that have no name are one function, called after the module. */
+static const char *name_after(struct history *history, const char *module)
+{
+	char name[512];
+	if (!module[0])
+		return history_intern(history, "[unknown]", sizeof(name));
+	const char *slash = strrchr(module, '/');
+	const char *base = slash && slash[1] ? slash + 1 : module;
+	snprintf(name, sizeof(name), base[0] == '[' ? "%.500s" : "[%.500s]", base);
+	return history_intern(history, name, sizeof(name));
+}
+
+uint32_t history_function_of(struct history *history, uint32_t id)
+{
+	struct named_frame *frame = &history->frames.items[id];
+	if (frame->function)
+		return frame->function;
+	const struct history_module *module = &history->modules.items[frame->module];
+	struct function function = {
+		.name = frame->name,
+		.module = frame->module_name ? frame->module_name : module->path,
+		.kernel = module->kind == MODULE_KERNEL,
+		.named = frame->name != NULL,
+	};
+	if (!function.name)
+		function.name = name_after(history, function.module);
+	uint32_t found = function.name ? find_or_add(history, &function) : UINT32_MAX;
+	if (found != UINT32_MAX)
+		frame->function = found;
+	return found;
+}
+
+const char *history_function_name(const struct history *history, struct function_id id)
+{
+	return id.index < history->functions.nr ? history->functions.items[id.index].name : "";
+}
+
+const char *history_function_module(const struct history *history, struct function_id id)
+{
+	return id.index < history->functions.nr ? history->functions.items[id.index].module : "";
+}
+
+bool history_function_kernel(const struct history *history, struct function_id id)
+{
+	return id.index < history->functions.nr && history->functions.items[id.index].kernel;
+}
+
+bool history_function_named(const struct history *history, struct function_id id)
+{
+	return id.index < history->functions.nr && history->functions.items[id.index].named;
+}
