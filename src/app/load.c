@@ -31,7 +31,8 @@ static void choose_event(struct load *load)
 	tables_reader_init(&reader, load->tables);
 	tables_reader_refresh(&reader);
 	load->event_chosen = true;
-	if (!tables_event(&reader, 0, &first) || !tables_event(&reader, 1, &second))
+	/* Row 0 is "none", as in every table. */
+	if (!tables_event(&reader, 1, &first) || !tables_event(&reader, 2, &second))
 		return;
 	snprintf(load->event, sizeof(load->event), "%s", tables_string(&reader, first.name));
 	load->filter.event = load->event;

@@ -131,7 +131,7 @@ static void add_event(struct header *header)
 
 	for (size_t i = 0; i < nr_events; i++) {
 		const char *name = history_event_name(history, i);
-		if (!strcmp(name, shown) || (is_first && i == 0))
+		if (!strcmp(name, shown) || (is_first && opened && !strcmp(name, opened)))
 			continue;
 		text_add(line, line->size ? ", " : "not shown here: ");
 		text_add_safe(line, name);
@@ -197,9 +197,9 @@ static void add_samples(struct header *header)
 	if (totals->samples == totals->samples_before)
 		return;
 	add_grouped(line, totals->samples);
-	text_add(line, " samples pass (");
+	text_addf(line, " sample%s shown (", totals->samples == 1 ? "" : "s");
 	add_percent(line, totals->samples, totals->samples_before);
-	text_add(line, "%); percentages below are of these");
+	text_add(line, "%); what follows is about these");
 	end_line(header, "filter");
 }
 
