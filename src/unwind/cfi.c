@@ -38,6 +38,7 @@ struct cfi {
 	bool eh_checked;
 	struct frame_table tables[TABLES_MAX];
 	size_t nr_tables;
+	uint32_t edition;
 	struct {
 		struct known_range *items;
 		size_t nr, capacity;
@@ -133,9 +134,16 @@ int cfi_add_debug_file(struct cfi *cfi, int fd)
 		elf_end(elf);
 	close(fd);
 	/* What was known to be covered by nothing may be covered now. */
-	if (!failure)
+	if (!failure) {
 		forget_ranges(cfi);
+		cfi->edition++;
+	}
 	return failure;
+}
+
+uint32_t cfi_edition(const struct cfi *cfi)
+{
+	return cfi->edition;
 }
 
 static bool find_range(const struct cfi *cfi, uint64_t address, struct rule *rule)

@@ -60,6 +60,12 @@ static bool same_mapping(const struct unwind_mapping *a, const struct unwind_map
 	       a->module == b->module;
 }
 
+/* Tables may be added to a module at any time; then "none" is not true any more. */
+static bool is_current(const struct place *place)
+{
+	return !place->mapping.cfi || cfi_edition(place->mapping.cfi) == place->edition;
+}
+
 static const struct place *place_of(struct code_cache *cache, uint64_t generation,
 				    const struct unwind_mapping *mapping)
 {
@@ -67,11 +73,14 @@ static const struct place *place_of(struct code_cache *cache, uint64_t generatio
 	uint64_t *recent = &cache->recent[hash % NR_PLACES];
 	struct place *place = &cache->places[*recent % NR_PLACES];
 	if (*recent != 0 && place->serial == *recent && place->generation == generation &&
-	    same_mapping(&place->mapping, mapping))
+	    same_mapping(&place->mapping, mapping) && is_current(place))
 		return place;
 	*recent = ++cache->last_serial;
 	place = &cache->places[*recent % NR_PLACES];
-	*place = (struct place){.serial = *recent, .generation = generation, .mapping = *mapping};
+	*place = (struct place){.serial = *recent,
+				.generation = generation,
+				.mapping = *mapping,
+				.edition = mapping->cfi ? cfi_edition(mapping->cfi) : 0};
 	return place;
 }
 
@@ -150,8 +159,7 @@ enum unwind_lookup code_cache_find(struct code_cache *cache, const struct unwind
 	const struct place *place = &cache->places[slot->serial % NR_PLACES];
 	if (slot->address == address && slot->serial != 0 && place->serial == slot->serial &&
 	    place->generation == space->generation &&
-	    /* Tables may be added to a module at any time; then "none" is not true any more. */
-	    (slot->rule.kind != RULE_NONE || !place->mapping.cfi)) {
+	    (slot->rule.kind != RULE_NONE || is_current(place))) {
 		cache->counters->cache_hits++;
 		code->place = place;
 		code->rule = slot->rule;

@@ -18,6 +18,7 @@ struct place {
 	uint64_t serial; /* 0: none */
 	uint64_t generation;
 	struct unwind_mapping mapping;
+	uint32_t edition; /* of mapping.cfi */
 };
 
 struct code {

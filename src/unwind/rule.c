@@ -170,6 +170,7 @@ static bool shorten_registers(const struct long_rule *from, struct rule *rule)
 	for (unsigned i = 0; i < UNWIND_RIP; i++)
 		if (!is_saved(i) && i != UNWIND_RSP && registers[i].kind != RECOVERY_UNDEFINED)
 			return false;
+	rule->deepest = 1;
 	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
 		const struct recovery *recovery = &registers[machine_saved[i]];
 		int64_t below = -recovery->offset;
@@ -179,6 +180,8 @@ static bool shorten_registers(const struct long_rule *from, struct rule *rule)
 		    below % MACHINE_ADDRESS_BYTES != 0 || below / MACHINE_ADDRESS_BYTES > UINT8_MAX)
 			return false;
 		rule->saved[i] = (uint8_t)(below / MACHINE_ADDRESS_BYTES);
+		if (rule->saved[i] > rule->deepest)
+			rule->deepest = rule->saved[i];
 	}
 	return true;
 }

@@ -45,7 +45,7 @@ struct rule {
 	uint8_t flags;
 	uint8_t cfa_register;
 	uint8_t saved[MACHINE_NR_SAVED]; /* of machine_saved[i]: 0 unchanged, k at CFA - 8k */
-	uint8_t unused;
+	uint8_t deepest;		 /* the largest of them; at least 1, the return address */
 };
 
 enum recovery_kind {

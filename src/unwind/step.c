@@ -32,26 +32,50 @@ static enum stack_reason short_cfa(const struct step_input *input,
 	return STACK_REASON_NONE;
 }
 
-static enum stack_reason step_short(const struct step_input *input, struct registers *registers)
+/*
+ * The whole frame record lies in the dump, above the stack pointer: one check for all of it, then loads without
+ * branches (a branch a register, guessed wrong half of the time, would cost more than all else).
+ */
+static bool load_frame(const struct step_input *input, struct registers *registers, uint64_t cfa)
 {
 	const struct rule *rule = input->rule;
-	uint64_t cfa, return_address;
-	enum stack_reason reason = short_cfa(input, registers, &cfa);
-	if (reason)
-		return reason;
-	if (cfa <= registers->value[UNWIND_RSP])
-		return STACK_REASON_NOT_ADVANCING;
-	reason = memory_read_address(input->memory, cfa - MACHINE_ADDRESS_BYTES, &return_address);
-	if (reason)
-		return reason;
+	const struct memory *memory = input->memory;
+	uint64_t record_bytes = (uint64_t)rule->deepest * MACHINE_ADDRESS_BYTES;
+	if (cfa > memory->end || cfa - registers->value[UNWIND_RSP] < record_bytes)
+		return false;
+	const uint8_t *top = memory->stack + (cfa - memory->start);
+	uint32_t restored = 0;
+	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
+		unsigned number = machine_saved[i], slot = rule->saved[i];
+		uint64_t value;
+		memcpy(&value, top - (slot ? slot : 1) * (size_t)MACHINE_ADDRESS_BYTES,
+		       sizeof(value));
+		registers->value[number] = slot ? value : registers->value[number];
+		restored |= (uint32_t)(slot != 0) << number;
+	}
+	registers->known = (registers->known & MACHINE_SAVED_MASK) | restored;
+	uint64_t return_address;
+	memcpy(&return_address, top - MACHINE_ADDRESS_BYTES, sizeof(return_address));
+	registers_set(registers, UNWIND_RSP, cfa);
+	registers_set(registers, UNWIND_RIP, return_address);
+	return true;
+}
 
+/* The same, slot by slot: some of them cannot be read. */
+static enum stack_reason load_partial_frame(const struct step_input *input,
+					    struct registers *registers, uint64_t cfa)
+{
+	const struct rule *rule = input->rule;
+	uint64_t return_address;
+	enum stack_reason reason =
+		memory_read_address(input->memory, cfa - MACHINE_ADDRESS_BYTES, &return_address);
+	if (reason)
+		return reason;
 	uint32_t known = registers->known & MACHINE_SAVED_MASK;
 	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
-		if (!rule->saved[i])
-			continue;
 		unsigned number = machine_saved[i];
 		uint64_t slot = cfa - (uint64_t)rule->saved[i] * MACHINE_ADDRESS_BYTES;
-		if (is_popped(input, registers, slot))
+		if (!rule->saved[i] || is_popped(input, registers, slot))
 			continue;
 		/* A register that cannot be had matters only if somebody needs it. */
 		if (memory_read_address(input->memory, slot, &registers->value[number]))
@@ -63,6 +87,18 @@ static enum stack_reason step_short(const struct step_input *input, struct regis
 	registers_set(registers, UNWIND_RSP, cfa);
 	registers_set(registers, UNWIND_RIP, return_address);
 	return STACK_REASON_NONE;
+}
+
+static enum stack_reason step_short(const struct step_input *input, struct registers *registers)
+{
+	uint64_t cfa;
+	enum stack_reason reason = short_cfa(input, registers, &cfa);
+	if (reason)
+		return reason;
+	if (cfa <= registers->value[UNWIND_RSP])
+		return STACK_REASON_NOT_ADVANCING;
+	return load_frame(input, registers, cfa) ? STACK_REASON_NONE
+						 : load_partial_frame(input, registers, cfa);
 }
 
 /* ---- long rules ---- */
