@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+/* A byte that is no text, and line ends that a careless transfer would change. */
+const uint8_t recording_magic[8] = {0x8e, 'c', 't', 'o', 'p', '\r', '\n', 0x1a};
+
+#define CHUNK_SYNC FOURCC('c', 't', 0xc8, 0x1c)
+
+enum { FLAG_ZSTD = 1, ZSTD_LEVEL = 3 };
+
+/* Offsets in a chunk's head; integers are little-endian. */
+enum { AT_SYNC = 0, AT_TYPE = 4, AT_STORED = 8, AT_RAW = 12, AT_FLAGS = 16, AT_CRC = 20 };
+
+static void put_u32(uint8_t *to, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint32_t get_u32(const uint8_t *from)
+{
+	return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
+	       (uint32_t)from[3] << 24;
+}
+
+static uint32_t crc_of(const uint8_t *head, const uint8_t *payload, size_t size)
+{
+	uLong crc = crc32(0, head, AT_CRC);
+	return (uint32_t)crc32_z(crc, payload, size);
+}
+
+/* ---- writing ---- */
+
+struct chunk_writer {
+	int fd;
+	int error; /* the first */
+	uint64_t bytes;
+	ZSTD_CCtx *zstd;
+	uint8_t *packed;
+	size_t packed_capacity;
+};
+
+struct chunk_writer *chunk_writer_new(int fd)
+{
+	struct chunk_writer *writer = calloc(1, sizeof(*writer));
+	if (!writer) {
+		close(fd);
+		return NULL;
+	}
+	writer->fd = fd;
+	writer->zstd = ZSTD_createCCtx();
+	if (writer->zstd)
+		return writer;
+	chunk_writer_free(writer);
+	return NULL;
+}
+
+void chunk_writer_free(struct chunk_writer *writer)
+{
+	if (!writer)
+		return;
+	close(writer->fd);
+	ZSTD_freeCCtx(writer->zstd);
+	free(writer->packed);
+	free(writer);
+}
+
+static int write_all(struct chunk_writer *writer, const uint8_t *bytes, size_t size)
+{
+	while (size && !writer->error) {
+		ssize_t wrote = write(writer->fd, bytes, size);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0) {
+			writer->error = wrote < 0 ? -errno : -EIO;
+			break;
+		}
+		bytes += wrote;
+		size -= (size_t)wrote;
+		writer->bytes += (uint64_t)wrote;
+	}
+	return writer->error;
+}
+
+int chunk_write_head(struct chunk_writer *writer)
+{
+	uint8_t head[RECORDING_HEAD_BYTES] = {0};
+	memcpy(head, recording_magic, sizeof(recording_magic));
+	head[8] = RECORDING_MAJOR;
+	head[10] = RECORDING_MINOR;
+	return write_all(writer, head, sizeof(head));
+}
+
+/* The payload as it is stored: packed when that is smaller. */
+static const uint8_t *pack(struct chunk_writer *writer, const struct buffer *payload,
+			   size_t *stored, uint32_t *flags)
+{
+	size_t bound = ZSTD_compressBound(payload->size);
+	*stored = payload->size;
+	*flags = 0;
+	if (bound > writer->packed_capacity) {
+		uint8_t *grown = realloc(writer->packed, bound);
+		if (!grown)
+			return payload->bytes;
+		writer->packed = grown;
+		writer->packed_capacity = bound;
+	}
+	size_t packed = ZSTD_compressCCtx(writer->zstd, writer->packed, writer->packed_capacity,
+					  payload->bytes, payload->size, ZSTD_LEVEL);
+	if (ZSTD_isError(packed) || packed >= payload->size)
+		return payload->bytes;
+	*stored = packed;
+	*flags = FLAG_ZSTD;
+	return writer->packed;
+}
+
+int chunk_write(struct chunk_writer *writer, uint32_t type, const struct buffer *payload)
+{
+	uint8_t head[CHUNK_HEAD_BYTES];
+	size_t stored;
+	uint32_t flags;
+	if (!writer->error && payload->failed)
+		writer->error = -ENOMEM;
+	if (!writer->error && payload->size > CHUNK_RAW_MAX)
+		writer->error = -EFBIG;
+	if (writer->error)
+		return writer->error;
+	const uint8_t *bytes = pack(writer, payload, &stored, &flags);
+	put_u32(head + AT_SYNC, CHUNK_SYNC);
+	put_u32(head + AT_TYPE, type);
+	put_u32(head + AT_STORED, (uint32_t)stored);
+	put_u32(head + AT_RAW, (uint32_t)payload->size);
+	put_u32(head + AT_FLAGS, flags);
+	put_u32(head + AT_CRC, crc_of(head, bytes, stored));
+	if (!write_all(writer, head, sizeof(head)))
+		write_all(writer, bytes, stored);
+	return writer->error;
+}
+
+uint64_t chunk_bytes_written(const struct chunk_writer *writer)
+{
+	return writer->bytes;
+}
+
+/* ---- reading ---- */
+
+struct chunk_reader {
+	int fd;
+	bool at_end;
+	uint8_t *bytes; /* what was read and not yet used: [from, to) */
+	size_t from, to, capacity;
+	uint8_t *raw; /* of a packed payload */
+	size_t raw_capacity;
+};
+
+struct chunk_reader *chunk_reader_new(int fd)
+{
+	struct chunk_reader *reader = calloc(1, sizeof(*reader));
+	if (reader)
+		reader->fd = fd;
+	return reader;
+}
+
+void chunk_reader_free(struct chunk_reader *reader)
+{
+	if (!reader)
+		return;
+	free(reader->bytes);
+	free(reader->raw);
+	free(reader);
+}
+
+static size_t available(const struct chunk_reader *reader)
+{
+	return reader->to - reader->from;
+}
+
+/* Reads until size bytes are there, or the end of the file. 0 or -errno. */
+static int fill(struct chunk_reader *reader, size_t size)
+{
+	if (available(reader) >= size || reader->at_end)
+		return 0;
+	if (available(reader))
+		memmove(reader->bytes, reader->bytes + reader->from, available(reader));
+	reader->to -= reader->from;
+	reader->from = 0;
+	if (size > reader->capacity) {
+		size_t capacity = size < 1 << 16 ? 1 << 16 : size;
+		uint8_t *grown = realloc(reader->bytes, capacity);
+		if (!grown)
+			return -ENOMEM;
+		reader->bytes = grown;
+		reader->capacity = capacity;
+	}
+	while (available(reader) < size && !reader->at_end) {
+		ssize_t got =
+			read(reader->fd, reader->bytes + reader->to, reader->capacity - reader->to);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		reader->at_end = got == 0;
+		reader->to += (size_t)got;
+	}
+	return 0;
+}
+
+int chunk_read_head(struct chunk_reader *reader)
+{
+	int result = fill(reader, RECORDING_HEAD_BYTES);
+	if (result)
+		return result;
+	const uint8_t *head = reader->bytes;
+	if (available(reader) < RECORDING_HEAD_BYTES ||
+	    memcmp(head, recording_magic, sizeof(recording_magic)) != 0)
+		return -EINVAL;
+	if ((head[8] | head[9] << 8) > RECORDING_MAJOR)
+		return -EPROTO;
+	reader->from = RECORDING_HEAD_BYTES;
+	return 0;
+}
+
+/* Unpacks into reader->raw. False when it is not what the head says. */
+static bool unpack(struct chunk_reader *reader, const uint8_t *stored, size_t stored_size,
+		   size_t raw_size)
+{
+	if (raw_size > reader->raw_capacity) {
+		uint8_t *grown = realloc(reader->raw, raw_size);
+		if (!grown)
+			return false;
+		reader->raw = grown;
+		reader->raw_capacity = raw_size;
+	}
+	return ZSTD_decompress(reader->raw, raw_size, stored, stored_size) == raw_size;
+}
+
+/* 1: the bytes at `from` are a whole, sound chunk; 0: they are not; -errno. */
+static int try_chunk(struct chunk_reader *reader, struct chunk *chunk)
+{
+	const uint8_t *head = reader->bytes + reader->from;
+	uint32_t stored = get_u32(head + AT_STORED), raw = get_u32(head + AT_RAW);
+	uint32_t flags = get_u32(head + AT_FLAGS);
+	if (get_u32(head + AT_SYNC) != CHUNK_SYNC || stored > CHUNK_RAW_MAX || raw > CHUNK_RAW_MAX)
+		return 0;
+	int result = fill(reader, CHUNK_HEAD_BYTES + (size_t)stored);
+	if (result)
+		return result;
+	head = reader->bytes + reader->from; /* it may have moved */
+	const uint8_t *bytes = head + CHUNK_HEAD_BYTES;
+	if (available(reader) < CHUNK_HEAD_BYTES + (size_t)stored ||
+	    get_u32(head + AT_CRC) != crc_of(head, bytes, stored))
+		return 0;
+	size_t size = stored;
+	chunk->type = get_u32(head + AT_TYPE);
+	if (flags & FLAG_ZSTD) {
+		if (!unpack(reader, bytes, stored, raw))
+			return 0;
+		bytes = reader->raw;
+		size = raw;
+	}
+	chunk->payload = (struct payload){bytes, bytes + size, false};
+	reader->from += CHUNK_HEAD_BYTES + (size_t)stored;
+	return 1;
+}
+
+int chunk_read(struct chunk_reader *reader, struct chunk *chunk, uint64_t *damaged)
+{
+	bool lost = false; /* searching for the next chunk */
+	for (;;) {
+		int result = fill(reader, CHUNK_HEAD_BYTES);
+		if (result)
+			return result;
+		if (available(reader) < CHUNK_HEAD_BYTES) {
+			if (available(reader) && !lost)
+				++*damaged;
+			return 0;
+		}
+		result = try_chunk(reader, chunk);
+		if (result)
+			return result;
+		if (!lost)
+			++*damaged;
+		lost = true;
+		reader->from++;
+	}
+}

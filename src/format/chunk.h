@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_FORMAT_CHUNK_H
+#define CTOP_FORMAT_CHUNK_H
+
+/*
+ * A recording is a head and a row of chunks; docs/recording-format.md has the
+ * layout. Chunks know their length and CRC, so that unknown ones are skipped and damaged
+ * ones passed over. Nothing here knows what a payload means.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "varint.h"
+
+#define FOURCC(a, b, c, d)                                                                         \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+enum {
+	RECORDING_HEAD_BYTES = 16,
+	RECORDING_MAJOR = 1,
+	RECORDING_MINOR = 0,
+	CHUNK_HEAD_BYTES = 24,
+	CHUNK_RAW_MAX = 64 << 20,
+};
+extern const uint8_t recording_magic[8];
+
+#define CHUNK_EPOCH   FOURCC('E', 'P', 'O', 'C')
+#define CHUNK_STRINGS FOURCC('S', 'T', 'R', 'S')
+#define CHUNK_EVENTS  FOURCC('E', 'V', 'N', 'T')
+#define CHUNK_MODULES FOURCC('M', 'O', 'D', 'S')
+#define CHUNK_TASKS   FOURCC('T', 'A', 'S', 'K')
+#define CHUNK_FRAMES  FOURCC('F', 'R', 'A', 'M')
+#define CHUNK_NODES   FOURCC('N', 'O', 'D', 'E')
+#define CHUNK_NAMES   FOURCC('N', 'A', 'M', 'E')
+#define CHUNK_SAMPLES FOURCC('S', 'A', 'M', 'P')
+#define CHUNK_INFOS   FOURCC('I', 'N', 'F', 'O')
+#define CHUNK_END     FOURCC('E', 'N', 'D', '.')
+
+/* ---- writing ---- */
+
+struct chunk_writer;
+struct chunk_writer *chunk_writer_new(int fd); /* takes fd over; NULL: out of memory, fd closed */
+void chunk_writer_free(struct chunk_writer *writer); /* closes */
+/* Each 0 or the first -errno; after an error nothing more is written. */
+int chunk_write_head(struct chunk_writer *writer);
+int chunk_write(struct chunk_writer *writer, uint32_t type, const struct buffer *payload);
+uint64_t chunk_bytes_written(const struct chunk_writer *writer);
+
+/* ---- reading ---- */
+
+struct chunk {
+	uint32_t type;
+	struct payload payload; /* borrowed until the next read */
+};
+
+struct chunk_reader;
+struct chunk_reader *chunk_reader_new(int fd); /* fd stays the caller's */
+void chunk_reader_free(struct chunk_reader *reader);
+/* 0, -EINVAL: no recording, -EPROTO: of a newer major version, or -errno of read(). */
+int chunk_read_head(struct chunk_reader *reader);
+/* 1: a chunk; 0: the end of the file; -errno. Damage is skipped, and counted in *damaged. */
+int chunk_read(struct chunk_reader *reader, struct chunk *chunk, uint64_t *damaged);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/format/folded.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+/* One stack as text, and how many samples it stands for. */
+struct line {
+	char *stack;
+	uint64_t samples;
+};
+
+struct folding {
+	struct history *history;
+	struct text text; /* of the stack in hand */
+	struct {
+		struct line *items;
+		size_t nr, capacity;
+	} lines;
+};
+
+/*
+ * The name without its arguments, as stackcollapse-perf.pl cuts it: at the first '(' that
+ * begins neither "(anonymous namespace)" nor, in Go, a receiver as in "pkg.(*T).method".
+ */
+static size_t without_arguments(const char *name)
+{
+	for (const char *at = name; (at = strchr(at, '(')); at++) {
+		bool anonymous = strncmp(at, "(anonymous namespace)", 21) == 0;
+		bool receiver = at > name && at[-1] == '.';
+		/* operator() has a pair of its own. */
+		bool call_operator = at - name >= 8 && strncmp(at - 8, "operator", 8) == 0 &&
+				     at[1] == ')';
+		if (call_operator) {
+			at++;
+			continue;
+		}
+		if (!anonymous && !receiver)
+			return at > name ? (size_t)(at - name) : strlen(name);
+	}
+	return strlen(name);
+}
+
+/* A frame's name; ';' parts frames and a line end ends the stack, so neither may stand in it. */
+static void add_name(struct text *text, const char *name, size_t size)
+{
+	char *copy = strndup(name, size);
+	if (!copy) {
+		text->failed = true;
+		return;
+	}
+	for (char *at = copy; *at; at++)
+		if (*at == ';')
+			*at = ':';
+	text_add_safe(text, copy);
+	free(copy);
+}
+
+static void add_comm(struct text *text, const char *comm)
+{
+	char *copy = strdup(comm[0] ? comm : "[unknown]");
+	if (!copy) {
+		text->failed = true;
+		return;
+	}
+	for (char *at = copy; *at; at++) {
+		if (*at == ' ')
+			*at = '_';
+		else if (*at == ';')
+			*at = ':';
+	}
+	text_add_safe(text, copy);
+	free(copy);
+}
+
+static int fold(void *context, const struct history_stack *stack)
+{
+	struct folding *folding = context;
+	struct text *text = &folding->text;
+	text_clear(text);
+	add_comm(text, stack->comm);
+	for (size_t i = 0; i < stack->nr_frames; i++) {
+		struct function_id function = stack->frames[i].function;
+		const char *name = history_function_name(folding->history, function);
+		bool named = history_function_named(folding->history, function);
+		text_add(text, ";");
+		add_name(text, name, named ? without_arguments(name) : strlen(name));
+	}
+	if (text->failed || vec_reserve(&folding->lines, folding->lines.nr + 1))
+		return -ENOMEM;
+	char *copy = strdup(text_string(text));
+	if (!copy)
+		return -ENOMEM;
+	folding->lines.items[folding->lines.nr++] = (struct line){copy, stack->samples};
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct line *)a)->stack, ((const struct line *)b)->stack);
+}
+
+/* Lines of equal text (other addresses of the same functions, other threads of one comm) are one. */
+static void write_lines(const struct folding *folding, struct text *out)
+{
+	const struct line *lines = folding->lines.items;
+	for (size_t i = 0; i < folding->lines.nr;) {
+		uint64_t samples = 0;
+		size_t j = i;
+		for (; j < folding->lines.nr && !strcmp(lines[j].stack, lines[i].stack); j++)
+			samples += lines[j].samples;
+		text_addf(out, "%s %llu\n", lines[i].stack, (unsigned long long)samples);
+		i = j;
+	}
+}
+
+int folded_write(struct history *history, struct text *out)
+{
+	struct folding folding = {.history = history};
+	int result = history_each_stack(history, fold, &folding);
+	if (!result && folding.lines.nr) {
+		qsort(folding.lines.items, folding.lines.nr, sizeof(struct line), compare);
+		write_lines(&folding, out);
+	}
+	for (size_t i = 0; i < folding.lines.nr; i++)
+		free(folding.lines.items[i].stack);
+	free(folding.lines.items);
+	text_release(&folding.text);
+	return !result && out->failed ? -ENOMEM : result;
+}
