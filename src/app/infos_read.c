@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t infos_number(const struct history *history, const char *key)
 {
@@ -14,4 +15,16 @@ uint64_t infos_number(const struct history *history, const char *key)
 	errno = 0;
 	uint64_t value = strtoull(text, &end, 10);
 	return errno || *end ? 0 : value;
+}
+
+static bool has_value(const struct history *history, const char *key, const char *value)
+{
+	const char *known = history_info(history, key);
+	return known && !strcmp(known, value);
+}
+
+bool infos_describe_event(const struct history *history, const char *event)
+{
+	return !event || has_value(history, "event.asked", event) ||
+	       has_value(history, "event.opened", event);
 }

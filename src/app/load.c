@@ -133,6 +133,10 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 		.event_period = infos_number(history, "event.period"),
 		.event_frequency_hz = infos_number(history, "event.frequency_hz"),
 	};
+	if (!infos_describe_event(history, options->event)) {
+		input.event_asked = input.event_opened = options->event;
+		input.event_period = input.event_frequency_hz = 0;
+	}
 	struct session_stats *stats = &input.session;
 	add_recorded(stats, history);
 	stats->samples = totals.samples;

@@ -118,8 +118,7 @@ static void add_event(struct header *header)
 	const char *shown = chosen ? chosen : opened;
 	if (!shown)
 		return;
-	bool is_first =
-		!chosen || (opened && !strcmp(chosen, opened)) || (asked && !strcmp(chosen, asked));
+	bool is_first = infos_describe_event(history, chosen);
 	if (is_first && asked && opened && strcmp(asked, opened) != 0) {
 		text_add_safe(line, asked);
 		text_add(line, ", opened as ");
@@ -152,6 +151,22 @@ static uint64_t duration_of(const struct header *header)
 	return duration_ns ? duration_ns : header->totals->last_ns - header->totals->first_ns;
 }
 
+/* "one sample every 1,001,001 ns (999 Hz)" */
+static void add_period(struct header *header, uint64_t period)
+{
+	struct text *line = &header->line;
+	bool clock = is_clock(fact(header, "event.opened"));
+	text_add(line, "one sample every ");
+	add_grouped(line, period);
+	text_add(line, clock ? " ns" : " events");
+	if (clock) {
+		text_add(line, " (");
+		add_grouped(line, (NS_PER_SECOND + period / 2) / period);
+		text_add(line, " Hz)");
+	}
+	text_add(line, ", ");
+}
+
 static void add_rate(struct header *header)
 {
 	struct text *line = &header->line;
@@ -159,7 +174,8 @@ static void add_rate(struct header *header)
 	uint64_t period = number(header, "event.period");
 	uint64_t frequency_hz = number(header, "event.frequency_hz");
 	double seconds = (double)duration_of(header) / (double)NS_PER_SECOND;
-	const char *unit = is_clock(fact(header, "event.opened")) ? "ns" : "events";
+	if (!infos_describe_event(header->history, header->options->event))
+		return;
 	if (count) {
 		text_add(line, "-c ");
 		add_grouped(line, count);
@@ -169,13 +185,11 @@ static void add_rate(struct header *header)
 		add_grouped(line, frequency_hz);
 		text_add(line, " Hz asked, ");
 	} else if (period) {
-		text_add(line, "one sample every ");
-		add_grouped(line, period);
-		text_addf(line, " %s, ", unit);
+		add_period(header, period);
 	}
 	if (seconds > 0) {
-		add_grouped(line,
-			    (uint64_t)((double)header->totals->samples_before / seconds + 0.5));
+		uint64_t samples = header->totals->samples_before;
+		add_grouped(line, (uint64_t)((double)samples / seconds + 0.5));
 		text_add(line, " samples/s reached");
 	}
 	end_line(header, "rate");
