@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "walk.h"
 
+#include <ctop/object/object.h>
+
 /* A frame pointer this far above the dump may still be one: then it is the dump that ended. */
 enum { STACK_BEYOND_DUMP_BYTES = 8 << 20 };
 
@@ -39,6 +41,25 @@ static bool step_to_top_of_stack(struct walk *walk, enum evidence wanted)
 	registers->known &= MACHINE_SAVED_MASK;
 	registers_set(registers, UNWIND_RSP, sp + MACHINE_ADDRESS_BYTES);
 	registers_set(registers, UNWIND_RIP, return_address);
+	return true;
+}
+
+/* A function at its end: the instructions up to its return say where it returns to. */
+static bool step_by_epilogue(struct walk *walk, const struct code *code)
+{
+	uint8_t bytes[MACHINE_EPILOGUE_MAX_BYTES];
+	struct registers caller = walk->registers;
+	const struct unwind_mapping *mapping = &code->place->mapping;
+	uint64_t elf_address = walk->registers.value[UNWIND_RIP] - mapping->bias;
+	size_t size = sizeof(bytes);
+	/* Fewer only where the segment ends. */
+	while (size > 0 && !object_read(mapping->object, elf_address, bytes, size))
+		size /= 2;
+	if (!machine_run_epilogue(bytes, size, &walk->memory, &caller) ||
+	    return_address_evidence(walk, caller.value[UNWIND_RIP]) < PROVEN)
+		return false;
+	caller.known &= MACHINE_SAVED_MASK | 1U << UNWIND_RSP | 1U << UNWIND_RIP;
+	walk->registers = caller;
 	return true;
 }
 
@@ -84,6 +105,9 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 	bool leaf = walk->exact && !walk->frame_pointers_only;
 	/* Code that was made at run time has frame pointers; what lies on top of its stack may be anything. */
 	bool generated = code->place && !code->place->mapping.object;
+	bool has_code = code->place && !generated;
+	if (has_code && !walk->frame_pointers_only && step_by_epilogue(walk, code))
+		return by_return;
 	if (leaf && !generated && step_to_top_of_stack(walk, PROVEN))
 		return by_return;
 	struct step_result result = step_by_frame_pointer(walk, reason);

@@ -39,6 +39,7 @@ enum {
 	MACHINE_CALL_MIN_BYTES = 2,
 	MACHINE_CALL_MAX_BYTES = 7,
 	MACHINE_RESTORER_BYTES = 9,
+	MACHINE_EPILOGUE_MAX_BYTES = 48,
 	/* Of the restorer's two instructions; a sample inside the kernel shows the address after the second. */
 	MACHINE_RESTORER_SYSCALL = 7,
 	/* No signal frame is larger: the widest register state (AMX) takes 11 KiB. */
@@ -61,5 +62,13 @@ bool machine_is_restorer(const uint8_t *bytes);
  */
 enum stack_reason machine_signal_registers(const struct memory *memory,
 					   struct registers *registers);
+
+/*
+ * Runs a function's last instructions, from a pc that may stand anywhere among them, up to its return: pops,
+ * stack adjustments, moves between registers. Without CFI they are what tells where the return address lies.
+ * False, and the registers as they were, when code is something else or the stack cannot be read.
+ */
+bool machine_run_epilogue(const uint8_t *code, size_t size, const struct memory *memory,
+			  struct registers *registers);
 
 #endif

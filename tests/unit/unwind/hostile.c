@@ -52,6 +52,45 @@ __asm__(".text\n	.p2align 4\n"
 #define STACK UINT64_C(0x7ffd10000000)
 enum { NR_WORDS = 128 };
 
+/* Functions that their names make known: a thread's start without CFI, and Go's switch to another stack. */
+extern const char in_thread_start[], in_switch[], in_switch_after_call[];
+__asm__(".text\n	.p2align 4\n"
+	".type thread_start, @function\n"
+	"thread_start:\n"
+	"	.fill 8, 1, 0x90\n"
+	"in_thread_start:\n"
+	"	.fill 8, 1, 0x90\n"
+	".size thread_start, . - thread_start\n"
+	"	.fill 64, 1, 0x90\n"
+	".type runtime.mcall, @function\n"
+	"runtime.mcall:\n"
+	"	.cfi_startproc\n"
+	"	.fill 8, 1, 0x90\n"
+	"in_switch:\n"
+	"	.byte 0xff, 0xd0\n"
+	"in_switch_after_call:\n"
+	"	.fill 8, 1, 0x90\n"
+	"	.cfi_endproc\n"
+	".size runtime.mcall, . - runtime.mcall\n");
+
+/* The end of a function without CFI: result into place, frame off, registers back. */
+extern const char no_cfi_epilogue[], no_cfi_leave[];
+__asm__(".text\n	.p2align 4\n"
+	"	.fill 64, 1, 0x90\n"
+	"	.byte 0xe8, 0, 0, 0, 0\n"
+	"no_cfi_epilogue:\n"
+	"	movl %ebx, %eax\n"
+	"	xorl %edx, %edx\n"
+	"	addq $16, %rsp\n"
+	"	popq %rbx\n"
+	"	popq %r12\n"
+	"	rep ret\n"
+	"	.byte 0xe8, 0, 0, 0, 0\n"
+	"no_cfi_leave:\n"
+	"	leave\n"
+	"	ret\n"
+	"	.fill 64, 1, 0x90\n");
+
 static struct {
 	struct target target;
 	struct unwinder *unwinder;
@@ -233,6 +272,59 @@ static void a_leaf_without_cfi_returns_to_after_a_call(void)
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
 	t.words[0] = 0; /* no proof: nothing says that this is a return address */
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
+}
+
+static void the_end_of_a_function_says_where_it_returns(void)
+{
+	leaf_at(address_of(cfi_plain));
+	t.words[0] = address_of(no_cfi_epilogue);
+	t.words[3] = stack_address(20); /* rbx, for a caller whose CFA is in it */
+	t.words[5] = address_of(no_cfi_after_call);
+	CHECK_END(3, STACK_BROKEN, STACK_REASON_NO_RULE);
+	CHECK_EQ(t.frames[2].method, FRAME_RETURN);
+	CHECK_EQ(t.frames[2].process_address, address_of(no_cfi_after_call) - 1);
+	t.words[5] = address_of(cfi_plain); /* not after a call: no return address */
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	t.words[5] = 0;
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	/* A leaf half way through, and one that has a frame pointer. */
+	leaf_at(address_of(no_cfi_epilogue) + 9);
+	t.words[1] = address_of(no_cfi_after_call);
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	CHECK_EQ(t.frames[1].method, FRAME_RETURN);
+	leaf_at(address_of(no_cfi_leave));
+	t.input.regs[UNWIND_RBP] = stack_address(7);
+	t.words[8] = address_of(no_cfi_after_call);
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	CHECK_EQ(t.frames[1].method, FRAME_RETURN);
+	t.input.regs[UNWIND_RBP] = STACK - 16;
+	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
+}
+
+static void known_outermost_functions_complete(void)
+{
+	leaf_at(address_of(cfi_plain));
+	t.words[0] = address_of(in_thread_start);
+	CHECK_END(2, STACK_COMPLETE, STACK_REASON_NONE);
+	/* A leaf there is outermost only when nothing says otherwise: clone() is also called. */
+	leaf_at(address_of(in_thread_start));
+	CHECK_END(1, STACK_COMPLETE, STACK_REASON_NONE);
+	t.words[0] = address_of(no_cfi_after_call);
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+}
+
+static void known_stack_switches_end_the_stack(void)
+{
+	leaf_at(address_of(cfi_plain));
+	t.words[0] = address_of(in_switch_after_call);
+	t.words[1] = address_of(no_cfi_after_call);
+	CHECK_END(2, STACK_SWITCHED, STACK_REASON_NONE);
+	/* Before it has switched, its caller is on top of the stack. */
+	leaf_at(address_of(in_switch));
+	t.words[0] = address_of(no_cfi_after_call);
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	t.words[0] = 0x1234;
+	CHECK_END(1, STACK_SWITCHED, STACK_REASON_NONE);
 }
 
 static void frame_pointers_without_cfi(void)
@@ -467,6 +559,9 @@ int main(void)
 	RUN(a_return_address_in_a_register);
 	RUN(bad_expressions_are_refused);
 	RUN(a_leaf_without_cfi_returns_to_after_a_call);
+	RUN(the_end_of_a_function_says_where_it_returns);
+	RUN(known_outermost_functions_complete);
+	RUN(known_stack_switches_end_the_stack);
 	RUN(frame_pointers_without_cfi);
 	RUN(generated_code_has_frame_pointers);
 	RUN(frame_pointers_only);
