@@ -55,10 +55,12 @@ static int run(struct live *live, int signal_fd, struct error *error)
 	const struct infos_sink infos = {live, add_info};
 	const struct run_ticker ticker = {live, tick};
 	int result = infos_start(live->session, live->options, &infos);
-	if (!live->options->quiet)
+	if (!result)
+		result = session_start(live->session, error);
+	if (!result && !live->options->quiet)
 		for (size_t i = 0; i < session_nr_steps(live->session); i++)
 			fprintf(stderr, "ctop: %s\n", session_step_down(live->session, i));
-	if (!live->options->quiet && isatty(STDERR_FILENO))
+	if (!result && !live->options->quiet && isatty(STDERR_FILENO))
 		fprintf(stderr, "ctop: profiling %s; ^C ends it and shows the report\n",
 			session_target(live->session));
 	if (!result)

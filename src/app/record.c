@@ -23,7 +23,9 @@
 struct recording_run {
 	const struct options *options;
 	struct session *session;
-	struct recording_writer *writer;
+	struct recording_writer *writer; /* NULL until the session is open: a failed start costs no file */
+	const struct tables *tables;	 /* of the epoch that the session opened with */
+	const struct symbols *symbols;
 	struct history *history; /* only for --stats: counts frames without a name */
 	uint64_t samples;
 	uint64_t flushed_ns, progress_ns, progress_samples;
@@ -36,9 +38,15 @@ struct recording_run {
 static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
 {
 	struct recording_run *run = context;
-	int result = recording_flush(run->writer); /* of the epoch before, with its last names */
-	if (!result)
-		result = recording_begin_epoch(run->writer, tables, symbols);
+	int result = 0;
+	run->tables = tables;
+	run->symbols = symbols;
+	if (run->writer) {
+		/* What is left of the epoch before, with its last names. */
+		result = recording_flush(run->writer);
+		if (!result)
+			result = recording_begin_epoch(run->writer, tables, symbols);
+	}
 	if (!result && run->history)
 		result = history_begin_epoch(run->history, tables, symbols);
 	return result;
@@ -75,16 +83,18 @@ static void show_progress(struct recording_run *run, uint64_t now)
 	run->progress_samples = run->samples;
 }
 
+static int write_failed(const struct recording_run *run, int code, struct error *error)
+{
+	error_set(error, code, "cannot write '%s': %s", run->options->output, strerror(-code));
+	error_remedy(error, code == -ENOSPC ? "make room, or record elsewhere with -o FILE"
+					    : "record elsewhere with -o FILE");
+	return code;
+}
+
 static int flush(struct recording_run *run, struct error *error)
 {
 	int result = recording_flush(run->writer);
-	if (!result)
-		return 0;
-	error_set(error, result, "cannot write '%s': %s", run->options->output,
-		  strerror(-result));
-	error_remedy(error, result == -ENOSPC ? "make room, or record elsewhere with -o FILE"
-					      : "record elsewhere with -o FILE");
-	return result;
+	return result ? write_failed(run, result, error) : 0;
 }
 
 static int tick(void *context, struct error *error)
@@ -162,13 +172,35 @@ static void print_steps_down(const struct recording_run *run)
 		fprintf(stderr, "ctop: %s\n", session_step_down(run->session, i));
 }
 
-/* Runs the session and writes everything that came, also when the run failed in its middle. */
+/* Ends the recording, also when the run failed in its middle: what came is kept. */
+static int finish(struct recording_run *run, int result, const struct session_stats *stats,
+		  struct error *error)
+{
+	const struct infos_sink infos = {run, add_info};
+	struct error own = {0};
+	int finished = infos_end(stats, &infos) ? error_set(&own, -ENOMEM, "out of memory")
+						: flush(run, &own);
+	int ended = recording_finish(run->writer, &run->bytes);
+	run->writer = NULL;
+	if (result || (!finished && !ended))
+		return result;
+	if (!finished)
+		return write_failed(run, ended, error);
+	*error = own;
+	return finished;
+}
+
 static int record(struct recording_run *run, int signal_fd, struct error *error)
 {
 	const struct infos_sink infos = {run, add_info};
 	const struct run_ticker ticker = {run, tick};
-	int result = infos_start(run->session, run->options, &infos);
-	if (!run->options->quiet)
+	int result = recording_begin_epoch(run->writer, run->tables, run->symbols);
+	if (!result)
+		result = infos_start(run->session, run->options, &infos);
+	result = result ? write_failed(run, result, error) : flush(run, error);
+	if (!result)
+		result = session_start(run->session, error);
+	if (!result && !run->options->quiet)
 		print_steps_down(run);
 	run->flushed_ns = run->progress_ns = clock_now_ns();
 	if (!result)
@@ -176,20 +208,7 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	if (run->shows_progress)
 		fputs("\r\033[K", stderr);
 	const struct session_stats stats = session_stats(run->session);
-	if (infos_end(&stats, &infos) && !result)
-		result = error_set(error, -ENOMEM, "out of memory");
-	struct error flush_error = {0};
-	int flushed = flush(run, &flush_error);
-	run->bytes = recording_bytes(run->writer);
-	int finished = recording_finish(run->writer);
-	run->writer = NULL;
-	if (!result && (flushed || finished)) {
-		result = flushed ? flushed : finished;
-		*error = flush_error;
-		if (!flushed)
-			error_set(error, result, "cannot write '%s': %s", run->options->output,
-				  strerror(-result));
-	}
+	result = finish(run, result, &stats, error);
 	if (result)
 		return result;
 	if (run->history)
@@ -204,16 +223,18 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 static int open_and_run(struct recording_run *run, int signal_fd, struct error *error)
 {
 	const struct session_consumer consumer = {run, begin_epoch, take_samples};
+	if (run->options->stats_path && !(run->history = history_new()))
+		return error_set(error, -ENOMEM, "out of memory");
+	run->session = session_open_live(run->options, &consumer, error);
+	if (!run->session)
+		return -EINVAL;
 	int fd = output_open(run->options->output, error);
 	if (fd < 0)
 		return fd;
 	run->writer = recording_writer_new(fd);
-	if (run->options->stats_path)
-		run->history = history_new();
-	if (!run->writer || (run->options->stats_path && !run->history))
+	if (!run->writer)
 		return error_set(error, -ENOMEM, "out of memory");
-	run->session = session_open_live(run->options, &consumer, error);
-	return run->session ? record(run, signal_fd, error) : -EINVAL;
+	return record(run, signal_fd, error);
 }
 
 int command_record(const struct options *options, struct error *error)
@@ -227,8 +248,7 @@ int command_record(const struct options *options, struct error *error)
 		.shows_progress = !options->quiet && isatty(STDERR_FILENO),
 	};
 	result = open_and_run(&run, signal_fd, error);
-	if (run.writer)
-		recording_finish(run.writer);
+	recording_abandon(run.writer);
 	history_free(run.history);
 	session_free(run.session);
 	close(signal_fd);

@@ -3,7 +3,7 @@
 #define CTOP_APP_RUN_H
 
 /*
- * Runs a live session from start to drained: until the duration is over, the
+ * Runs a live session, which was started, until it is drained: until the duration is over, the
  * target has ended, or ^C or SIGTERM asks for the end. A second ^C does not wait for names.
  */
 

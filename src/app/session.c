@@ -173,7 +173,7 @@ static int drain(struct session *session)
 static int answer(struct session *session, struct worker *worker, const struct message *message)
 {
 	struct region *region;
-	switch ((enum message_kind)message->kind) {
+	switch (message->kind) {
 	case MESSAGE_MAPPED:
 		if (message->result.error)
 			return error_set(session->error, message->result.error,
@@ -530,6 +530,22 @@ struct session *session_open_file(const char *path, const struct session_consume
 	return NULL;
 }
 
+/*
+ * The maps of the target as of the moment that its events were switched on: what is mapped
+ * later comes as a record; what is unmapped before the collector would ask is known.
+ */
+static int describe_targets(struct session *session)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < session->sampling.nr_pids; i++) {
+		const struct message_process process = {.pid = session->sampling.pids[i]};
+		if (!session->sampling.enable_on_exec)
+			result = broker_answer_process(session->collector.channel, &process);
+	}
+	/* It can still ask for what does not fit into the channel now. */
+	return result == -ENOBUFS ? 0 : result;
+}
+
 int session_start(struct session *session, struct error *error)
 {
 	session->stats.start_ns = clock_now_ns();
@@ -542,7 +558,8 @@ int session_start(struct session *session, struct error *error)
 			return error_set(error, result, "cannot switch the events on: %s",
 					 strerror(-result));
 	}
-	return target_start(&session->target, error);
+	int result = target_start(&session->target, error);
+	return result ? result : describe_targets(session);
 }
 
 void session_stop(struct session *session)

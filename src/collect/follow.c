@@ -235,10 +235,14 @@ static int read_text(int fd, char **text, size_t *size)
 
 int follow_process_answer(struct collector *collector, const struct message_process *answer, int fd)
 {
-	struct ask *ask = find_ask(collector, answer->pid);
-	struct world_process *process = world_find(collector->world, answer->pid);
+	/* Main tells of the target's processes unasked, at the start. */
+	bool unasked = answer->exec_count == 0 && !collector->last_time_ns;
+	struct ask *ask = unasked ? make_ask(collector, answer->pid)
+				  : find_ask(collector, answer->pid);
+	struct world_process *process = unasked ? world_process(collector->world, answer->pid)
+						: world_find(collector->world, answer->pid);
 	if (!ask || !process)
-		return 0; /* it has gone meanwhile */
+		return unasked ? -ENOMEM : 0; /* it has gone meanwhile */
 	ask->outstanding = false;
 	ask->failed = answer->error != 0 || fd < 0;
 	if (ask->failed || answer->exec_count != world_process_exec_count(process))

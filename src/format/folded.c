@@ -22,22 +22,35 @@ struct folding {
 	} lines;
 };
 
+/* True for the signs of operator(), operator<, operator-> and their like: they open and close nothing. */
+static bool is_operator(const char *name, const char *at)
+{
+	static const char word[] = "operator";
+	size_t back = 0;
+	while (back < 3 && at > name + back && strchr("<>=-()", at[-1 - (ptrdiff_t)back]))
+		back++;
+	const char *signs = at - back;
+	return strchr("<>()", *at) && signs - name >= (ptrdiff_t)strlen(word) &&
+	       strncmp(signs - strlen(word), word, strlen(word)) == 0 &&
+	       (*signs != '(' || back < 2);
+}
+
 /*
  * The name without its arguments, as stackcollapse-perf.pl cuts it: at the first '(' that
  * begins neither "(anonymous namespace)" nor, in Go, a receiver as in "pkg.(*T).method".
  */
 static size_t without_arguments(const char *name)
 {
-	for (const char *at = name; (at = strchr(at, '(')); at++) {
+	size_t depth = 0; /* of template arguments: a function's type may stand in them */
+	for (const char *at = name; *at; at++) {
+		if (is_operator(name, at))
+			continue;
+		depth += *at == '<';
+		depth -= *at == '>' && depth > 0;
+		if (*at != '(' || depth)
+			continue;
 		bool anonymous = strncmp(at, "(anonymous namespace)", 21) == 0;
 		bool receiver = at > name && at[-1] == '.';
-		/* operator() has a pair of its own. */
-		bool call_operator = at - name >= 8 && strncmp(at - 8, "operator", 8) == 0 &&
-				     at[1] == ')';
-		if (call_operator) {
-			at++;
-			continue;
-		}
 		if (!anonymous && !receiver)
 			return at > name ? (size_t)(at - name) : strlen(name);
 	}

@@ -336,12 +336,19 @@ int recording_flush(struct recording_writer *writer)
 	return result;
 }
 
-int recording_finish(struct recording_writer *writer)
+void recording_abandon(struct recording_writer *writer)
+{
+	if (writer)
+		writer_free(writer);
+}
+
+int recording_finish(struct recording_writer *writer, uint64_t *bytes)
 {
 	const struct buffer nothing = {0};
 	int result = recording_flush(writer);
 	if (!result)
 		result = chunk_write(writer->chunks, CHUNK_END, &nothing);
+	*bytes = recording_bytes(writer);
 	writer_free(writer);
 	return result;
 }

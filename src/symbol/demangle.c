@@ -29,7 +29,8 @@ static void take(const char *piece, size_t size, void *context)
 bool demangle(const char *name, char *out, size_t out_bytes)
 {
 	struct bounded bounded = {out, out_bytes - 1};
-	const int options = DMGL_PARAMS | DMGL_ANSI;
+	/* Return types, which only templates have, would hide where names begin. */
+	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP;
 	if (strnlen(name, MANGLED_MAX) == MANGLED_MAX)
 		return false;
 	/* Rust first: its legacy names are C++ names with a hash at the end. */

@@ -5,6 +5,8 @@
 
 /* A frame pointer this far above the dump may still be one: then it is the dump that ended. */
 enum { STACK_BEYOND_DUMP_BYTES = 8 << 20 };
+/* A function that starts at most this far below a pc may well be the one that the pc is in. */
+enum { SAME_FUNCTION_BYTES = 256 };
 
 enum evidence { IMPOSSIBLE, POSSIBLE, PROVEN };
 
@@ -29,13 +31,39 @@ bool walk_is_return_address(struct walk *walk, uint64_t address)
 	return return_address_evidence(walk, address) != IMPOSSIBLE;
 }
 
+/*
+ * False when the call before return_address leads to a function that cannot have led to pc: one that has CFI, where
+ * the code at pc has none. Left-over return addresses are met that way: one in a hundred leaves of node's
+ * built-in functions has one on top of its stack. A stub or another function without CFI may have jumped on.
+ */
+static bool call_may_lead_to(struct walk *walk, uint64_t return_address, uint64_t pc)
+{
+	uint8_t bytes[MACHINE_CALL_MAX_BYTES];
+	struct code code;
+	int64_t distance;
+	if (walk_find(walk, return_address - 1, &code) != UNWIND_FOUND)
+		return false;
+	const struct unwind_mapping *mapping = &code.place->mapping;
+	uint64_t first = return_address - sizeof(bytes);
+	if (!mapping->object ||
+	    !object_read(mapping->object, first - mapping->bias, bytes, sizeof(bytes)) ||
+	    !machine_call_distance(bytes, sizeof(bytes), &distance))
+		return true;
+	uint64_t target = return_address + (uint64_t)distance;
+	if (target <= pc && pc - target < SAME_FUNCTION_BYTES)
+		return true; /* clone() has CFI up to its system call, none for what follows */
+	return walk_find(walk, target, &code) == UNWIND_FOUND &&
+	       (code.rule.kind == RULE_NONE || code.rule.kind == RULE_PLT);
+}
+
 /* A leaf that has pushed nothing: its return address is on top of the stack. */
 static bool step_to_top_of_stack(struct walk *walk, enum evidence wanted)
 {
 	struct registers *registers = &walk->registers;
 	uint64_t sp = registers->value[UNWIND_RSP], return_address;
 	if (memory_read_address(&walk->memory, sp, &return_address) ||
-	    return_address_evidence(walk, return_address) < wanted)
+	    return_address_evidence(walk, return_address) < wanted ||
+	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_RIP]))
 		return false;
 	/* Having pushed nothing, it has kept what it must give back. */
 	registers->known &= MACHINE_SAVED_MASK;

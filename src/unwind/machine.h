@@ -53,6 +53,9 @@ static const uint8_t machine_saved[MACHINE_NR_SAVED] = {UNWIND_RBX, UNWIND_RBP, 
 /* True when the last of these bytes is the last of a call instruction. */
 bool machine_ends_in_call(const uint8_t *bytes, size_t size);
 
+/* Where the call that ends there leads, relative to its end; false when that cannot be told from the code. */
+bool machine_call_distance(const uint8_t *bytes, size_t size, int64_t *distance);
+
 /* True when MACHINE_RESTORER_BYTES bytes are the code that a signal handler returns to. */
 bool machine_is_restorer(const uint8_t *bytes);
 

@@ -5,6 +5,8 @@
 
 #include "memory.h"
 
+enum { DIRECT_CALL_BYTES = 5 };
+
 /* Length of call r/m64 (ff /2) from its ModRM byte and, where it has one, its SIB byte. */
 static size_t indirect_call_bytes(uint8_t modrm, uint8_t sib)
 {
@@ -21,10 +23,21 @@ static size_t indirect_call_bytes(uint8_t modrm, uint8_t sib)
 	return bytes;
 }
 
+bool machine_call_distance(const uint8_t *bytes, size_t size, int64_t *distance)
+{
+	int32_t relative;
+	if (size < DIRECT_CALL_BYTES || bytes[size - DIRECT_CALL_BYTES] != 0xe8)
+		return false;
+	memcpy(&relative, bytes + size - sizeof(relative), sizeof(relative));
+	*distance = relative;
+	return true;
+}
+
 bool machine_ends_in_call(const uint8_t *bytes, size_t size)
 {
 	const uint8_t *end = bytes + size;
-	if (size >= 5 && end[-5] == 0xe8)
+	int64_t distance;
+	if (machine_call_distance(bytes, size, &distance))
 		return true;
 	for (size_t length = MACHINE_CALL_MIN_BYTES; length <= size; length++) {
 		if (length > MACHINE_CALL_MAX_BYTES)

@@ -3,6 +3,7 @@
  * What unwinding costs: stops a program many times, keeps registers and stack bytes, then unwinds them all
  * again and again. Prints figures; there is no pass or fail.
  *
+ *     gcc -O2 -D_GNU_SOURCE -Iinclude tests/bench/unwind_loop.c build/lib/{unwind,object,base}.a -ldw -lelf
  *     unwind_loop [-s SAMPLES] [-b STACK_BYTES] PROGRAM [ARGUMENTS]
  */
 #include <ctop/unwind/unwind.h>

@@ -69,11 +69,11 @@ def the_whole_system():
     with folder() as where, target("spin") as program:
         recording = record(where, "-a", "-e", "cpu-clock")
         report = ctop_ok("report", "--stdio", recording.path).stdout
+        check(program.poll() is None, "the target died")
     check(with_function(recording.stacks, "main") > 100, "spin is not there")
     check(sum(recording.stats["stacks"].values()) == recording.stats["samples"], "sum")
     check("spin" in report, report)
     check(not any(stack[0] == "ctop" for stack in recording.stacks), "ctop sampled itself")
-    check(program.poll() is None, "the target died")
 
 
 @case

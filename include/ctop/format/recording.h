@@ -31,8 +31,10 @@ int recording_add_info(struct recording_writer *writer, const char *key, const c
 /* Writes what was added, with every row and name it refers to, as whole chunks: call about once a second. 0 or -errno of write(). */
 int recording_flush(struct recording_writer *writer);
 uint64_t recording_bytes(const struct recording_writer *writer); /* written so far */
-/* Flushes, writes the end chunk, closes. 0 or the first -errno. Frees the writer in any case. */
-int recording_finish(struct recording_writer *writer);
+/* Flushes, writes the end chunk, closes. *bytes: all that was written. 0 or the first -errno. Frees the writer in any case. */
+int recording_finish(struct recording_writer *writer, uint64_t *bytes);
+/* Closes and frees without another look at the tables; NULL is fine. */
+void recording_abandon(struct recording_writer *writer);
 
 /* ---- reading ---- */
 

@@ -73,6 +73,14 @@ __asm__(".text\n	.p2align 4\n"
 	"	.cfi_endproc\n"
 	".size runtime.mcall, . - runtime.mcall\n");
 
+/* A return address that is left over from a call of something with CFI. */
+extern const char after_call_of_plain[];
+__asm__(".text\n"
+	"	.fill 512, 1, 0x90\n"
+	"	call cfi_plain\n"
+	"after_call_of_plain:\n"
+	"	nop\n");
+
 /* The end of a function without CFI: result into place, frame off, registers back. */
 extern const char no_cfi_epilogue[], no_cfi_leave[];
 __asm__(".text\n	.p2align 4\n"
@@ -269,6 +277,8 @@ static void a_leaf_without_cfi_returns_to_after_a_call(void)
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
 	CHECK_EQ(t.frames[1].method, FRAME_RETURN);
 	t.words[0] = address_of(no_cfi_after_call) - 1; /* amid the call */
+	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
+	t.words[0] = address_of(after_call_of_plain); /* of a call that did not lead here */
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
 	t.words[0] = 0; /* no proof: nothing says that this is a return address */
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);

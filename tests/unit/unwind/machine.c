@@ -42,6 +42,17 @@ static void what_is_no_call(void)
 	CHECK(!IS_CALL("\x90\x90\x90\x90\x90\x90\x90\x90"));
 }
 
+static void where_a_direct_call_leads(void)
+{
+	static const uint8_t direct[] = {0x90, 0x90, 0xe8, 0xf0, 0xff, 0xff, 0xff};
+	static const uint8_t indirect[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0};
+	int64_t distance;
+	CHECK(machine_call_distance(direct, sizeof(direct), &distance));
+	CHECK_EQ(distance, -16);
+	CHECK(!machine_call_distance(direct, 4, &distance));
+	CHECK(!machine_call_distance(indirect, sizeof(indirect), &distance));
+}
+
 static void the_restorer(void)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -58,6 +69,7 @@ int main(void)
 {
 	RUN(every_form_of_a_call);
 	RUN(what_is_no_call);
+	RUN(where_a_direct_call_leads);
 	RUN(the_restorer);
 	return test_done();
 }
