@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from harness import (BUILD, NOBODY, case, check, ctop, ctop_ok, folder, main, need_program,
-                     need_root, run, target)
+                     need_root, run, target, wait_for_samples)
 
 
 def check_refused(result, status, *words):
@@ -201,10 +201,7 @@ def interrupt_ends_with_everything_written():
             path = os.path.join(where, "x.ctop")
             recorder = subprocess.Popen([os.path.join(BUILD, "ctop"), "record", "-o", path, "-p",
                                          str(program.pid)], stderr=subprocess.PIPE, text=True)
-            # The file grows once a second, when samples are written.
-            while recorder.poll() is None and (
-                    not os.path.exists(path) or os.path.getsize(path) < 500):
-                os.sched_yield()
+            wait_for_samples(recorder, path)
             recorder.send_signal(number)
             _, errors = recorder.communicate(timeout=30)
             check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")

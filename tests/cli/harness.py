@@ -130,6 +130,13 @@ def record(where, *arguments, seconds=2):
     return Recording(path, stats, folded(path), result.stderr)
 
 
+def wait_for_samples(recorder, path):
+    """Returns once samples are in the file (it is written once a second), or the recorder has ended."""
+    while recorder.poll() is None:
+        if os.path.exists(path) and ctop("export", "folded", path).stdout:
+            return
+
+
 def with_function(stacks, name):
     return sum(count for stack, count in stacks.items() if name in stack[1:])
 

@@ -10,7 +10,7 @@ import subprocess
 
 from harness import (BUILD, CTOP, NOBODY, Skip, case, check, check_accounts, ctop, ctop_ok, folded,
                      folder, main, need_program, need_root, record, run, share_complete, target,
-                     with_function)
+                     wait_for_samples, with_function)
 
 
 @case
@@ -138,9 +138,7 @@ def kill_a_child(role, number):
         recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
                                      stats_path, "--duration", "5", "-p", str(program.pid)],
                                     stderr=subprocess.PIPE, text=True)
-        while recorder.poll() is None and (
-                not os.path.exists(path) or os.path.getsize(path) < 500):
-            os.sched_yield()
+        wait_for_samples(recorder, path)
         victims = [pid for pid in children_of(recorder.pid) if role_of(pid) == f"--child={role}"]
         check(len(victims) == 1, f"{victims}")
         os.kill(victims[0], number)
