@@ -26,6 +26,12 @@ int broker_answer_debug_file(struct broker *broker, struct channel *channel,
 			     const struct message_module *request, const struct tables *tables);
 int broker_answer_process(struct channel *channel, const struct message_process *request);
 
+/*
+ * Tells of a process and of its descendants unasked: a child that was forked between the attaching and
+ * the switching on of the events is sampled, too, and no record told of it. As broker_answer_process().
+ */
+int broker_describe_tree(struct channel *channel, int32_t pid);
+
 /* A child died on this row's file: from now on nobody gets it (-EUCLEAN). */
 void broker_set_unreadable(struct broker *broker, const struct tables *tables, uint32_t module);
 

@@ -537,11 +537,10 @@ struct session *session_open_file(const char *path, const struct session_consume
 static int describe_targets(struct session *session)
 {
 	int result = 0;
-	for (size_t i = 0; !result && i < session->sampling.nr_pids; i++) {
-		const struct message_process process = {.pid = session->sampling.pids[i]};
+	for (size_t i = 0; !result && i < session->sampling.nr_pids; i++)
 		if (!session->sampling.enable_on_exec)
-			result = broker_answer_process(session->collector.channel, &process);
-	}
+			result = broker_describe_tree(session->collector.channel,
+						      session->sampling.pids[i]);
 	/* It can still ask for what does not fit into the channel now. */
 	return result == -ENOBUFS ? 0 : result;
 }

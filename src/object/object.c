@@ -32,10 +32,25 @@ static void read_build_id_note(struct object *object, const GElf_Phdr *segment)
 	}
 }
 
+/* True for a file that wants other libraries: of those, only programs are entered at e_entry. */
+static bool needs_libraries(const struct object *object, const GElf_Phdr *segment)
+{
+	Elf_Data *data = elf_getdata_rawchunk(object->elf, (int64_t)segment->p_offset,
+					      segment->p_filesz, ELF_T_DYN);
+	size_t nr = data ? data->d_size / sizeof(Elf64_Dyn) : 0;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Dyn entry;
+		if (gelf_getdyn(data, (int)i, &entry) && entry.d_tag == DT_NEEDED)
+			return true;
+	}
+	return false;
+}
+
 /* Keeps the loadable segments and what the notes say. 0 or -errno. */
 static int read_segments(struct object *object)
 {
 	size_t nr;
+	bool has_interpreter = false, is_library = false;
 	if (elf_getphdrnum(object->elf, &nr) || nr > SEGMENTS_MAX)
 		return -EINVAL;
 	object->segments = calloc(nr ? nr : 1, sizeof(*object->segments));
@@ -47,6 +62,8 @@ static int read_segments(struct object *object)
 			return -EINVAL;
 		if (segment.p_type == PT_NOTE && !object->identity.build_id_size)
 			read_build_id_note(object, &segment);
+		has_interpreter |= segment.p_type == PT_INTERP;
+		is_library |= segment.p_type == PT_DYNAMIC && needs_libraries(object, &segment);
 		if (segment.p_type != PT_LOAD)
 			continue;
 		/* What a segment claims beyond the file is not there. */
@@ -62,6 +79,9 @@ static int read_segments(struct object *object)
 			.executable = segment.p_flags & PF_X,
 		};
 	}
+	/* Some linkers put the start of .text there for libraries, which nobody enters. */
+	if (is_library && !has_interpreter)
+		object->entry = 0;
 	return 0;
 }
 

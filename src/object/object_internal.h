@@ -26,7 +26,7 @@ struct object {
 	const char *bytes; /* the whole file, libelf's */
 	size_t file_bytes;
 	uint16_t machine;
-	uint64_t entry;
+	uint64_t entry; /* 0: none */
 	struct object_identity identity;
 	struct segment *segments; /* PT_LOAD only */
 	size_t nr_segments;
