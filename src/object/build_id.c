@@ -64,8 +64,8 @@ size_t read_build_id(int fd, uint8_t build_id[20])
 		if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof(notes) ||
 		    !read_at(fd, segment.p_offset, notes, segment.p_filesz))
 			continue;
-		size_t size = find_in_notes(notes, segment.p_filesz,
-					    segment.p_align == 8 ? 8 : 4, build_id);
+		size_t size = find_in_notes(notes, segment.p_filesz, segment.p_align == 8 ? 8 : 4,
+					    build_id);
 		if (size)
 			return size;
 	}

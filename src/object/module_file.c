@@ -122,9 +122,9 @@ static int copy_vdso(void)
 	long page_bytes = sysconf(_SC_PAGESIZE);
 	uint64_t table;
 	uint16_t entry_bytes, nr;
-	memcpy(&table, vdso + 0x28, sizeof(table));	       /* e_shoff */
+	memcpy(&table, vdso + 0x28, sizeof(table));		/* e_shoff */
 	memcpy(&entry_bytes, vdso + 0x3a, sizeof(entry_bytes)); /* e_shentsize */
-	memcpy(&nr, vdso + 0x3c, sizeof(nr));		       /* e_shnum */
+	memcpy(&nr, vdso + 0x3c, sizeof(nr));			/* e_shnum */
 	size_t size = (size_t)table + (size_t)entry_bytes * nr;
 	if (!table || size > 64 * (size_t)page_bytes)
 		return -ENOEXEC;

@@ -5,7 +5,6 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "object_internal.h"
@@ -13,11 +12,27 @@
 /* Far more than any linker makes; keeps a lying header from costing time. */
 enum { SEGMENTS_MAX = 512 };
 
+enum { NATIVE_DATA = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB };
+
+static const char *cause_of(int result)
+{
+	switch (result) {
+	case -ENOMEM:
+		return "out of memory";
+	case -ENOTSUP:
+		return "not a 64-bit ELF file of this machine's byte order";
+	case -EIO:
+		return "the file cannot be read";
+	default:
+		return "not an ELF file";
+	}
+}
+
 static void read_build_id_note(struct object *object, const GElf_Phdr *segment)
 {
-	Elf_Data *data = elf_getdata_rawchunk(
-		object->elf, (int64_t)segment->p_offset, segment->p_filesz,
-		segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	Elf_Data *data =
+		elf_getdata_rawchunk(object->elf, (int64_t)segment->p_offset, segment->p_filesz,
+				     segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 	size_t at = 0, name_at, desc_at;
 	GElf_Nhdr note;
 	while (data && (at = gelf_getnote(data, at, &note, &name_at, &desc_at))) {
@@ -46,42 +61,64 @@ static bool needs_libraries(const struct object *object, const GElf_Phdr *segmen
 	return false;
 }
 
-/* Keeps the loadable segments and what the notes say. 0 or -errno. */
+/* A position-independent program without an interpreter says so in its dynamic section. */
+static bool is_static_pie(struct object *object, const GElf_Phdr *dynamic)
+{
+	Elf_Data *data = elf_getdata_rawchunk(object->elf, (int64_t)dynamic->p_offset,
+					      dynamic->p_filesz, ELF_T_DYN);
+	GElf_Dyn entry;
+	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+		if (entry.d_tag == DT_FLAGS_1)
+			return entry.d_un.d_val & DF_1_PIE;
+	return false;
+}
+
+static void add_load_segment(struct object *object, const GElf_Phdr *segment)
+{
+	/* What a segment claims beyond the file is not there. */
+	if (segment->p_offset >= object->file_bytes)
+		return;
+	uint64_t there = object->file_bytes - segment->p_offset;
+	object->segments[object->nr_segments++] = (struct segment){
+		.elf_address = segment->p_vaddr,
+		.file_offset = segment->p_offset,
+		.file_bytes = segment->p_filesz < there ? segment->p_filesz : there,
+		.writable = segment->p_flags & PF_W,
+		.executable = segment->p_flags & PF_X,
+	};
+}
+
+/* Keeps the loadable segments and what the others say. 0 or -errno. */
 static int read_segments(struct object *object)
 {
 	size_t nr;
-	bool has_interpreter = false, is_library = false;
 	if (elf_getphdrnum(object->elf, &nr) || nr > SEGMENTS_MAX)
-		return -EINVAL;
+		return -ENOEXEC;
 	object->segments = calloc(nr ? nr : 1, sizeof(*object->segments));
 	if (!object->segments)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
 		GElf_Phdr segment;
 		if (!gelf_getphdr(object->elf, (int)i, &segment))
-			return -EINVAL;
-		if (segment.p_type == PT_NOTE && !object->identity.build_id_size)
-			read_build_id_note(object, &segment);
-		has_interpreter |= segment.p_type == PT_INTERP;
-		is_library |= segment.p_type == PT_DYNAMIC && needs_libraries(object, &segment);
-		if (segment.p_type != PT_LOAD)
-			continue;
-		/* What a segment claims beyond the file is not there. */
-		if (segment.p_offset > object->file_bytes)
-			continue;
-		if (segment.p_filesz > object->file_bytes - segment.p_offset)
-			segment.p_filesz = object->file_bytes - segment.p_offset;
-		object->segments[object->nr_segments++] = (struct segment){
-			.elf_address = segment.p_vaddr,
-			.file_offset = segment.p_offset,
-			.file_bytes = segment.p_filesz,
-			.writable = segment.p_flags & PF_W,
-			.executable = segment.p_flags & PF_X,
-		};
+			return -ENOEXEC;
+		switch (segment.p_type) {
+		case PT_NOTE:
+			if (!object->identity.build_id_size)
+				read_build_id_note(object, &segment);
+			break;
+		case PT_INTERP:
+			object->is_program = true;
+			break;
+		case PT_DYNAMIC:
+			object->is_program |= is_static_pie(object, &segment);
+			break;
+		case PT_LOAD:
+			add_load_segment(object, &segment);
+			break;
+		default:
+			break;
+		}
 	}
-	/* Some linkers put the start of .text there for libraries, which nobody enters. */
-	if (is_library && !has_interpreter)
-		object->entry = 0;
 	return 0;
 }
 
@@ -90,10 +127,12 @@ static int read_header(struct object *object)
 	GElf_Ehdr header;
 	if (elf_kind(object->elf) != ELF_K_ELF || !gelf_getehdr(object->elf, &header))
 		return -ENOEXEC;
-	if (gelf_getclass(object->elf) != ELFCLASS64)
-		return -ENOTSUP; /* 32-bit tasks are refused sample by sample */
+	/* 32-bit tasks are refused sample by sample; the other byte order cannot run here. */
+	if (gelf_getclass(object->elf) != ELFCLASS64 || header.e_ident[EI_DATA] != NATIVE_DATA)
+		return -ENOTSUP;
 	object->machine = header.e_machine;
 	object->entry = header.e_entry;
+	object->is_program = header.e_type == ET_EXEC;
 	object->bytes = elf_rawfile(object->elf, &object->file_bytes);
 	return object->bytes ? read_segments(object) : -EIO;
 }
@@ -107,12 +146,16 @@ struct object *object_open(int fd, struct error *error)
 		error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	object->fd = fd;
+	object->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	object->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	int result = object->elf ? read_header(object) : -ENOEXEC;
+	/* All of it is mapped: a system has more modules than a process may have descriptors. */
+	if (!result && elf_cntl(object->elf, ELF_C_FDREAD))
+		result = -EIO;
+	close(fd);
 	if (!result)
 		return object;
-	error_set(error, result, result == -ENOTSUP ? "not a 64-bit ELF file" : "not an ELF file");
+	error_set(error, result, "%s", cause_of(result));
 	object_free(object);
 	return NULL;
 }
@@ -122,7 +165,6 @@ void object_free(struct object *object)
 	if (!object)
 		return;
 	elf_end(object->elf);
-	close(object->fd);
 	free(object->segments);
 	free(object->roots.items);
 	free(object->switches.items);
@@ -144,20 +186,32 @@ uint16_t object_machine(const struct object *object)
 	return object->machine;
 }
 
+/*
+ * How well a segment explains a mapping at this file offset: mappings begin at page borders, so
+ * that the bytes before a segment and those behind it on its last page belong to its neighbours too.
+ */
+static int match(const struct object *object, const struct segment *segment, uint64_t file_offset)
+{
+	uint64_t first = segment->file_offset & ~(object->page_bytes - 1);
+	uint64_t size = segment->file_bytes + (segment->file_offset - first);
+	if (file_offset < first || file_offset - first >= size)
+		return 0;
+	/* Only code is mapped executable, but for a personality that maps everything so. */
+	return 1 + (file_offset == first) + 2 * segment->executable;
+}
+
 bool object_elf_address(const struct object *object, uint64_t file_offset, uint64_t *elf_address)
 {
-	/* Mappings begin at page borders, so a segment's first page may begin below it. */
-	static const uint64_t page_bytes = 4096;
+	int best = 0;
 	for (size_t i = 0; i < object->nr_segments; i++) {
 		const struct segment *segment = &object->segments[i];
-		uint64_t first = segment->file_offset & ~(page_bytes - 1);
-		uint64_t size = segment->file_bytes + (segment->file_offset - first);
-		if (!segment->executable || file_offset < first || file_offset - first >= size)
+		int quality = match(object, segment, file_offset);
+		if (quality <= best)
 			continue;
+		best = quality;
 		*elf_address = segment->elf_address - segment->file_offset + file_offset;
-		return true;
 	}
-	return false;
+	return best > 0;
 }
 
 bool object_read(const struct object *object, uint64_t elf_address, void *bytes, size_t size)

@@ -16,17 +16,18 @@ struct range {
 };
 
 struct ranges {
-	struct range *items; /* sorted, may overlap */
+	struct range *items; /* a handful */
 	size_t nr, capacity;
 };
 
 struct object {
-	int fd;
 	Elf *elf;
 	const char *bytes; /* the whole file, libelf's */
 	size_t file_bytes;
+	uint64_t page_bytes;
 	uint16_t machine;
-	uint64_t entry; /* 0: none */
+	uint64_t entry;
+	bool is_program; /* not a library, nor the loader */
 	struct object_identity identity;
 	struct segment *segments; /* PT_LOAD only */
 	size_t nr_segments;

@@ -2,6 +2,7 @@
 #include <ctop/object/object.h>
 
 #include <gelf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,81 +10,189 @@
 
 #include "object_internal.h"
 
-/* Functions that nobody called: the kernel, or a stack switch with nothing behind it, started them. */
-static const char *const root_names[] = {
-	"_start",	"_dl_start_user",	   "clone",	  "clone3",	  "__clone",
-	"__clone3",	"_dlstart",		   "thread_start", "runtime.goexit",
-	"runtime.rt0_go", "runtime.rt0_go.abi0", "runtime.mstart", "runtime.mstart.abi0",
-	"runtime.goexit.abi0", "_rt0_amd64", "_rt0_amd64_linux", "_rt0_arm64_linux", "ret_from_fork",
+/*
+ * Functions known by name. A root has no caller; a switch runs its callee on another stack, where its own
+ * caller is not. Only names that no program may give to a function of its own:
+ * `clone` is left out (in musl, and in any program, it is an ordinary function), since glibc's is `__clone` too.
+ */
+static const struct known_function {
+	const char *name;
+	bool is_switch;
+} known_functions[] = {
+	/* ELF's start, glibc's and musl's loaders, the threads of glibc, musl and bionic. */
+	{"_start", false},
+	{"_dl_start_user", false},
+	{"_dlstart", false},
+	{"__clone", false},
+	{"__clone3", false},
+	{"__bionic_clone", false},
+	/*
+	 * Go (runtime/asm_*.s): the last frames of goroutines and of system stacks. Through
+	 * cgocallback and systemstack_switch the way goes on: they lay out their caller's frame on the same stack.
+	 */
+	{"runtime.goexit", false},
+	{"runtime.rt0_go", false},
+	{"runtime.mstart", false},
+	{"runtime.systemstack", true},
+	{"runtime.mcall", true},
+	{"runtime.morestack", true},
+	{"runtime.asmcgocall", true},
+};
+enum { NR_KNOWN_FUNCTIONS = sizeof(known_functions) / sizeof(known_functions[0]) };
+
+/* A file has a handful of them; more are made up. */
+enum { RANGES_MAX = 64 };
+/*
+ * Functions written in assembly may have no size; these are at most so long, up to their last call: a
+ * program's _start, and the others, of which glibc's _dl_start_user is the longest.
+ */
+enum { START_BYTES = 48, SIZELESS_BYTES = 64 };
+
+struct symbol {
+	const char *name;
+	uint64_t start, bytes;
 };
 
-/* Go: these run their callee on another stack; what called them lies there (runtime/asm_amd64.s). */
-static const char *const switch_names[] = {
-	"runtime.systemstack",	    "runtime.systemstack.abi0",	"runtime.mcall",
-	"runtime.mcall.abi0",	    "runtime.morestack",	"runtime.morestack.abi0",
-	"runtime.asmcgocall",	    "runtime.asmcgocall.abi0",	"runtime.systemstack_switch",
-	"runtime.cgocallback.abi0",
+/* What is gathered in one pass over the symbols. */
+struct gathered {
+	struct found {
+		const struct known_function *known; /* NULL: the entry point */
+		uint64_t start, end;
+		bool sizeless;
+		bool is_abi0;
+	} found[RANGES_MAX];
+	size_t nr;
+	bool defines_tls_get_addr;
 };
 
-/* A symbol without a size reaches this far: the longest of these functions is shorter. */
-enum { SIZELESS_BYTES = 64 };
-/* The entry point is a few instructions that end in a call or a halt. */
-enum { ENTRY_BYTES = 48 };
-
-static bool is_among(const char *name, const char *const *names, size_t nr)
+static void add(struct gathered *gathered, struct found found, uint64_t bytes)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (strcmp(name, names[i]) == 0)
+	if (gathered->nr == RANGES_MAX || __builtin_add_overflow(found.start, bytes, &found.end))
+		return;
+	gathered->found[gathered->nr++] = found;
+}
+
+static void each_symbol_of(struct object *object, Elf_Scn *section, const GElf_Shdr *header,
+			   void (*each)(struct gathered *, const struct symbol *),
+			   struct gathered *gathered)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t nr = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+	for (size_t i = 0; i < nr && i <= INT_MAX; i++) {
+		GElf_Sym symbol;
+		if (!gelf_getsym(data, (int)i, &symbol))
+			return;
+		/* Assembly may leave its labels without a type. */
+		unsigned type = GELF_ST_TYPE(symbol.st_info);
+		if ((type != STT_FUNC && type != STT_NOTYPE) || symbol.st_shndx == SHN_UNDEF ||
+		    symbol.st_shndx == SHN_ABS)
+			continue;
+		const char *name = elf_strptr(object->elf, header->sh_link, symbol.st_name);
+		/* A $ begins marks between code and data, which end no function. */
+		if (name && name[0] != '$')
+			each(gathered, &(struct symbol){name, symbol.st_value, symbol.st_size});
+	}
+}
+
+static void each_symbol(struct object *object,
+			void (*each)(struct gathered *, const struct symbol *),
+			struct gathered *gathered)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	while ((section = elf_nextscn(object->elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			each_symbol_of(object, section, &header, each, gathered);
+}
+
+static void gather(struct gathered *gathered, const struct symbol *symbol)
+{
+	static const char abi0[] = ".abi0";
+	/* C++ and Rust: most of the names there are, none of ours. */
+	if (symbol->name[0] == '_' && symbol->name[1] == 'Z')
+		return;
+	if (strcmp(symbol->name, "__tls_get_addr") == 0)
+		gathered->defines_tls_get_addr = true;
+	for (size_t i = 0; i < NR_KNOWN_FUNCTIONS; i++) {
+		const struct known_function *known = &known_functions[i];
+		size_t length = strlen(known->name);
+		if (strncmp(symbol->name, known->name, length) != 0)
+			continue;
+		const char *rest = symbol->name + length;
+		if (*rest != '\0' && strcmp(rest, abi0) != 0)
+			continue;
+		const struct found found = {
+			.known = known,
+			.start = symbol->start,
+			.sizeless = !symbol->bytes,
+			.is_abi0 = *rest != '\0',
+		};
+		add(gathered, found, symbol->bytes ? symbol->bytes : SIZELESS_BYTES);
+	}
+}
+
+static bool any_sizeless(const struct gathered *gathered)
+{
+	for (size_t i = 0; i < gathered->nr; i++)
+		if (gathered->found[i].sizeless)
 			return true;
 	return false;
 }
 
-static void add(struct ranges *ranges, uint64_t start, uint64_t bytes)
+/* A function without a size ends where the next one begins; the entry gets its symbol's size. */
+static void narrow(struct gathered *gathered, const struct symbol *symbol)
 {
-	uint64_t end = start + bytes;
-	if (end <= start || vec_reserve(ranges, ranges->nr + 1))
-		return;
-	ranges->items[ranges->nr++] = (struct range){start, end};
+	for (size_t i = 0; i < gathered->nr; i++) {
+		struct found *found = &gathered->found[i];
+		uint64_t end;
+		if (!found->sizeless)
+			continue;
+		if (symbol->start > found->start && symbol->start < found->end) {
+			found->end = symbol->start;
+		} else if (symbol->start == found->start && symbol->bytes &&
+			   !__builtin_add_overflow(symbol->start, symbol->bytes, &end)) {
+			found->end = end;
+			found->sizeless = false;
+		}
+	}
 }
 
-static bool add_symbols(struct object *object, uint32_t section_type)
+/*
+ * Where Go has a function under both calling conventions, the one with the plain
+ * name only calls the other, on the same stack.
+ */
+static bool is_wrapper(const struct gathered *gathered, const struct found *found)
 {
-	Elf_Scn *section = NULL;
-	while ((section = elf_nextscn(object->elf, section))) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type != section_type ||
-		    header.sh_entsize == 0)
-			continue;
-		Elf_Data *data = elf_getdata(section, NULL);
-		size_t nr = data ? data->d_size / header.sh_entsize : 0;
-		for (size_t i = 0; i < nr; i++) {
-			GElf_Sym symbol;
-			if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
-				continue;
-			const char *name = elf_strptr(object->elf, header.sh_link, symbol.st_name);
-			if (!name)
-				continue;
-			uint64_t bytes = symbol.st_size ? symbol.st_size : SIZELESS_BYTES;
-			if (is_among(name, root_names, sizeof(root_names) / sizeof(*root_names)))
-				add(&object->roots, symbol.st_value, bytes);
-			else if (is_among(name, switch_names,
-					  sizeof(switch_names) / sizeof(*switch_names)))
-				add(&object->switches, symbol.st_value, bytes);
-		}
-		return nr > 0;
-	}
+	for (size_t i = 0; i < gathered->nr && !found->is_abi0; i++)
+		if (gathered->found[i].is_abi0 && gathered->found[i].known == found->known)
+			return true;
 	return false;
 }
 
 static void read_symbols(struct object *object)
 {
+	struct gathered gathered = {0};
 	if (object->symbols_read)
 		return;
 	object->symbols_read = true;
-	if (object->entry)
-		add(&object->roots, object->entry, ENTRY_BYTES);
-	if (!add_symbols(object, SHT_SYMTAB))
-		add_symbols(object, SHT_DYNSYM);
+	each_symbol(object, gather, &gathered);
+	/*
+	 * Old linkers let a library's entry point be just anything; a program's is its
+	 * start, and so is the loader's, told by what no other library defines.
+	 */
+	if (object->entry && (object->is_program || gathered.defines_tls_get_addr))
+		add(&gathered, (struct found){.start = object->entry, .sizeless = true},
+		    object->is_program ? START_BYTES : SIZELESS_BYTES);
+	if (any_sizeless(&gathered))
+		each_symbol(object, narrow, &gathered);
+	for (size_t i = 0; i < gathered.nr; i++) {
+		const struct found *found = &gathered.found[i];
+		struct ranges *ranges = found->known && found->known->is_switch ? &object->switches
+										: &object->roots;
+		if (!is_wrapper(&gathered, found) && !vec_reserve(ranges, ranges->nr + 1))
+			ranges->items[ranges->nr++] = (struct range){found->start, found->end};
+	}
 }
 
 static bool contains(const struct ranges *ranges, uint64_t address)

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ctop/format/recording.h>
+
+#include "test.h"
+
+static const struct tables_capacity capacity = {
+	.nr = {4096, 64, 16, 64, 256, 4096, 8192},
+	.nr_samples = 1024,
+};
+static const struct symbols_capacity names_capacity = {4096, 16384};
+
+enum { NR_SAMPLES = 300, NR_EPOCHS = 2, FILE_MAX = 1 << 20 };
+
+struct epoch {
+	struct tables tables;
+	struct symbols symbols;
+	struct sample samples[NR_SAMPLES + 1];
+	size_t nr_samples;
+};
+
+/* ---- a profile made of numbers, so that it can be made again and compared ---- */
+
+static void fill_epoch(struct epoch *epoch, unsigned seed)
+{
+	CHECK_EQ(tables_map(&epoch->tables, -1, &capacity, true), 0);
+	CHECK_EQ(symbols_map(&epoch->symbols, -1, &names_capacity, true), 0);
+	struct tables_writer *writer = tables_writer_new(&epoch->tables);
+	struct symbols_writer *namer = symbols_writer_new(&epoch->symbols);
+	CHECK(writer && namer);
+	struct string_id path, comm;
+	struct module_id module;
+	struct task_id task;
+	CHECK_EQ(tables_add_string(writer, "/usr/bin/some program", 21, &path), 0);
+	CHECK_EQ(tables_add_string(writer, "comm;\n", 6, &comm), 0);
+	const struct event_row event = {.name = comm, .asked = path, .period = 12345};
+	uint32_t event_id;
+	CHECK_EQ(tables_add_event(writer, &event, &event_id), 0);
+	const struct module_row row = {
+		.path = path,
+		.kind = MODULE_FILE,
+		.build_id_size = 20,
+		.build_id = {1, 2, 3, 255},
+		.pid = 42,
+		.inode = 1u << 30,
+		.start = 0x7fff00000000,
+		.end = 0x7fff00010000,
+		.file_offset = 0x1000,
+	};
+	CHECK_EQ(tables_add_module(writer, &row, &module), 0);
+	CHECK_EQ(tables_add_task(writer, 42, 43, comm, &task), 0);
+	struct node_id node = {0};
+	for (unsigned i = 0; i < NR_SAMPLES; i++) {
+		struct frame_id frame, leaf;
+		unsigned number = (i * 7919 + seed) % 97;
+		CHECK_EQ(tables_add_frame(writer, module, 0x1000 + number * 16, &frame), 0);
+		CHECK_EQ(tables_add_frame(writer, module, UINT64_MAX - number, &leaf), 0);
+		if (number % 5 == 0)
+			node = (struct node_id){0};
+		CHECK_EQ(tables_add_node(writer, node, frame, FRAME_CFI, &node), 0);
+		char name[32];
+		snprintf(name, sizeof(name), "function %u", number % 13);
+		if (number % 4)
+			CHECK_EQ(symbols_set(namer, frame, SYMBOL_NAMED, name, NULL, number), 0);
+		epoch->samples[i] = (struct sample){
+			.time_ns = 1000000000 + i * 1000 - (i % 7) * 2000,
+			.weight = 1 + number % 3,
+			.task = task,
+			.node = node,
+			.leaf = leaf,
+			.cpu = (uint16_t)(number % 4),
+			.event = (uint8_t)event_id,
+			.end = (uint8_t)(number % NR_STACK_ENDS),
+			.reason = (uint8_t)(number % NR_STACK_REASONS),
+		};
+	}
+	epoch->nr_samples = NR_SAMPLES;
+	tables_publish(writer);
+	tables_writer_free(writer);
+	symbols_writer_free(namer);
+}
+
+static int memory_file(void)
+{
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+/* Writes both epochs in several flushes; returns a descriptor at the file's begin. */
+static int write_recording(struct epoch epochs[NR_EPOCHS])
+{
+	int fd = memory_file();
+	struct recording_writer *writer = recording_writer_new(dup(fd));
+	CHECK(writer != NULL);
+	CHECK_EQ(recording_add_info(writer, "hostname", "here"), 0);
+	for (unsigned e = 0; e < NR_EPOCHS; e++) {
+		fill_epoch(&epochs[e], e);
+		CHECK_EQ(recording_begin_epoch(writer, &epochs[e].tables, &epochs[e].symbols), 0);
+		for (size_t i = 0; i < NR_SAMPLES; i += 100) {
+			CHECK_EQ(recording_add_samples(writer, &epochs[e].samples[i], 100), 0);
+			CHECK_EQ(recording_flush(writer), 0);
+		}
+	}
+	CHECK_EQ(recording_add_info(writer, "hostname", "there"), 0);
+	uint64_t bytes;
+	CHECK_EQ(recording_finish(writer, &bytes), 0);
+	CHECK_EQ(bytes, lseek(fd, 0, SEEK_END));
+	CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+/* ---- reading it back ---- */
+
+struct sink {
+	struct epoch epochs[64];
+	size_t nr;
+};
+
+static void drain(struct sink *sink)
+{
+	struct sample samples[256];
+	uint64_t missed = 0;
+	size_t nr;
+	if (!sink->nr)
+		return;
+	struct epoch *epoch = &sink->epochs[sink->nr - 1];
+	while ((nr = tables_read_samples(&epoch->tables, samples, 256, &missed))) {
+		for (size_t i = 0; i < nr && epoch->nr_samples < NR_SAMPLES; i++)
+			epoch->samples[epoch->nr_samples++] = samples[i];
+	}
+	CHECK_EQ(missed, 0);
+}
+
+static int sink_epoch(void *context, struct tables **tables, struct symbols **symbols)
+{
+	struct sink *sink = context;
+	drain(sink);
+	if (sink->nr == 64)
+		return -ENOSPC;
+	struct epoch *epoch = &sink->epochs[sink->nr++];
+	epoch->nr_samples = 0;
+	if (tables_map(&epoch->tables, -1, &capacity, true) ||
+	    symbols_map(&epoch->symbols, -1, &names_capacity, true))
+		return -ENOMEM;
+	*tables = &epoch->tables;
+	*symbols = &epoch->symbols;
+	return 0;
+}
+
+static int sink_room(void *context)
+{
+	drain(context);
+	return 0;
+}
+
+static int read_back(int fd, struct sink *sink, struct recording_read *read, struct error *error)
+{
+	const struct recording_sink callbacks = {sink, sink_epoch, sink_room};
+	sink->nr = 0;
+	int result = recording_read(fd, &callbacks, read, error);
+	drain(sink);
+	return result;
+}
+
+static void release(struct epoch *epochs, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		tables_unmap(&epochs[i].tables);
+		symbols_unmap(&epochs[i].symbols);
+	}
+}
+
+/* The whole stack of a sample as text: what must survive, whatever the ids are. */
+static void describe(const struct epoch *epoch, const struct sample *sample, char *text, size_t size)
+{
+	struct tables_reader reader;
+	tables_reader_init(&reader, &epoch->tables);
+	tables_reader_refresh(&reader);
+	struct task_row task;
+	struct frame_row frame;
+	tables_task(&reader, sample->task, &task);
+	tables_frame(&reader, sample->leaf, &frame);
+	struct module_row module;
+	tables_module(&reader, frame.module, &module);
+	int used = snprintf(text, size, "%llu %llu %d %d %s %u %u %u %u %llx %s %u",
+			    (unsigned long long)sample->time_ns,
+			    (unsigned long long)sample->weight, task.pid, task.tid,
+			    tables_string(&reader, task.comm), sample->cpu, sample->event,
+			    sample->end, sample->reason, (unsigned long long)frame.address,
+			    tables_string(&reader, module.path), module.build_id[3]);
+	for (struct node_id node = sample->node; node.index && used < (int)size;) {
+		struct node_row row;
+		CHECK(tables_node(&reader, node, &row));
+		tables_frame(&reader, row.frame, &frame);
+		struct symbol_row symbol = symbols_row(&epoch->symbols, row.frame);
+		used += snprintf(text + used, size - (size_t)used, " %llx/%u/%s+%u",
+				 (unsigned long long)frame.address, row.method,
+				 symbols_string(&epoch->symbols, symbol.name),
+				 symbol.state == SYMBOL_NAMED ? symbol.offset : 0);
+		node = row.parent;
+	}
+}
+
+static struct epoch written[NR_EPOCHS];
+static struct sink sink;
+
+static void everything_comes_back(void)
+{
+	struct recording_read read;
+	struct error error = {0};
+	int fd = write_recording(written);
+	CHECK_EQ(read_back(fd, &sink, &read, &error), 0);
+	CHECK(read.whole);
+	CHECK_EQ(read.damaged_chunks, 0);
+	CHECK_EQ(read.samples, NR_EPOCHS * NR_SAMPLES);
+	size_t at = 0; /* infos before the first epoch make an epoch of their own */
+	while (sink.epochs[at].nr_samples == 0)
+		at++;
+	for (size_t e = 0; e < NR_EPOCHS; e++)
+		for (size_t i = 0; i < NR_SAMPLES; i++) {
+			char wanted[8192], got[8192];
+			describe(&written[e], &written[e].samples[i], wanted, sizeof(wanted));
+			describe(&sink.epochs[at + e], &sink.epochs[at + e].samples[i], got,
+				 sizeof(got));
+			CHECK_STR(got, wanted);
+		}
+	release(sink.epochs, sink.nr);
+	release(written, NR_EPOCHS);
+	close(fd);
+}
+
+static size_t load(uint8_t *bytes)
+{
+	int fd = write_recording(written);
+	ssize_t size = pread(fd, bytes, FILE_MAX, 0);
+	CHECK(size > 1000 && size < FILE_MAX);
+	release(written, NR_EPOCHS);
+	close(fd);
+	return (size_t)size;
+}
+
+static int read_bytes(const uint8_t *bytes, size_t size, struct recording_read *read)
+{
+	struct error error = {0};
+	int fd = memory_file();
+	CHECK_EQ(write(fd, bytes, size), size);
+	lseek(fd, 0, SEEK_SET);
+	int result = read_back(fd, &sink, read, &error);
+	CHECK(result == 0 || error.cause[0]);
+	release(sink.epochs, sink.nr);
+	close(fd);
+	return result;
+}
+
+static uint8_t file[FILE_MAX], damaged[FILE_MAX];
+
+static void a_cut_anywhere_loses_only_what_is_behind_it(void)
+{
+	size_t size = load(file);
+	uint64_t samples = 0;
+	for (size_t cut = 0; cut < size; cut += cut < 300 ? 1 : 37) {
+		struct recording_read read;
+		int result = read_bytes(file, cut, &read);
+		CHECK_EQ(result, cut < 16 ? -EINVAL : 0);
+		CHECK(!read.whole);
+		CHECK(read.samples >= samples);
+		samples = read.samples;
+	}
+	CHECK(samples > 0);
+}
+
+static void a_flipped_bit_is_noticed(void)
+{
+	size_t size = load(file);
+	for (size_t at = 16; at < size; at += 11) {
+		struct recording_read read;
+		memcpy(damaged, file, size);
+		damaged[at] ^= (uint8_t)(1u << at % 8);
+		CHECK_EQ(read_bytes(damaged, size, &read), 0);
+		CHECK(read.damaged_chunks > 0);
+		/* The reader finds its way again: everything but a chunk or two is there. */
+		CHECK(read.samples >= (uint64_t)(NR_EPOCHS * NR_SAMPLES - 200));
+	}
+}
+
+static void a_newer_major_version_is_refused(void)
+{
+	size_t size = load(file);
+	struct recording_read read;
+	file[8] = 2;
+	CHECK(read_bytes(file, size, &read) < 0);
+}
+
+static void rubbish_is_no_recording(void)
+{
+	struct recording_read read;
+	memset(file, 'x', 4096);
+	CHECK_EQ(read_bytes(file, 4096, &read), -EINVAL);
+	CHECK_EQ(read_bytes(file, 0, &read), -EINVAL);
+	CHECK(!recording_is(file, 4096));
+}
+
+static void a_full_device_is_told(void)
+{
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct recording_writer *writer = recording_writer_new(fd);
+	uint64_t bytes;
+	CHECK_EQ(recording_add_info(writer, "a", "b"), 0);
+	CHECK_EQ(recording_flush(writer), -ENOSPC);
+	CHECK_EQ(recording_finish(writer, &bytes), -ENOSPC);
+	CHECK_EQ(bytes, 0);
+}
+
+int main(void)
+{
+	RUN(everything_comes_back);
+	RUN(a_cut_anywhere_loses_only_what_is_behind_it);
+	RUN(a_flipped_bit_is_noticed);
+	RUN(a_newer_major_version_is_refused);
+	RUN(rubbish_is_no_recording);
+	RUN(a_full_device_is_told);
+	return test_done();
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/profile/history.h>
+
+#include "test.h"
+
+/*
+ * A hand-made profile:
+ *
+ *     thread 1: main > work > leaf        6 samples
+ *     thread 1: main > work > work > leaf 2 samples (recursion)
+ *     thread 2: start > [k] syscall       3 samples
+ *     thread 2: orphan                    1 sample, truncated
+ *     thread 1: main > ?                  1 sample, a frame without a name
+ */
+struct profile {
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *writer;
+	struct symbols_writer *namer;
+	struct module_id program, kernel;
+	struct task_id one, two;
+	uint32_t event;
+};
+
+static struct frame_id frame(struct profile *profile, struct module_id module, uint64_t address,
+			     const char *name)
+{
+	struct frame_id id;
+	CHECK_EQ(tables_add_frame(profile->writer, module, address, &id), 0);
+	if (name)
+		CHECK_EQ(symbols_set(profile->namer, id, SYMBOL_NAMED, name, NULL, 4), 0);
+	return id;
+}
+
+static struct node_id node(struct profile *profile, struct node_id parent, struct frame_id at)
+{
+	struct node_id id;
+	CHECK_EQ(tables_add_node(profile->writer, parent, at, FRAME_CFI, &id), 0);
+	return id;
+}
+
+static struct module_id module(struct profile *profile, enum module_kind kind, const char *path)
+{
+	struct module_row row = {.kind = kind};
+	struct module_id id;
+	CHECK_EQ(tables_add_string(profile->writer, path, strlen(path), &row.path), 0);
+	CHECK_EQ(tables_add_module(profile->writer, &row, &id), 0);
+	return id;
+}
+
+static struct task_id task(struct profile *profile, int32_t tid, const char *comm)
+{
+	struct string_id string;
+	struct task_id id;
+	CHECK_EQ(tables_add_string(profile->writer, comm, strlen(comm), &string), 0);
+	CHECK_EQ(tables_add_task(profile->writer, 10, tid, string, &id), 0);
+	return id;
+}
+
+static void open_profile(struct profile *profile)
+{
+	CHECK_EQ(tables_map(&profile->tables, -1, &tables_capacity_default, true), 0);
+	CHECK_EQ(symbols_map(&profile->symbols, -1, &symbols_capacity_default, true), 0);
+	profile->writer = tables_writer_new(&profile->tables);
+	profile->namer = symbols_writer_new(&profile->symbols);
+	CHECK(profile->writer && profile->namer);
+	profile->program = module(profile, MODULE_FILE, "/bin/program");
+	profile->kernel = module(profile, MODULE_KERNEL, "[kernel]");
+	profile->one = task(profile, 10, "one");
+	profile->two = task(profile, 11, "two");
+	struct event_row row = {0};
+	CHECK_EQ(tables_add_string(profile->writer, "cpu-clock", 9, &row.name), 0);
+	CHECK_EQ(tables_add_event(profile->writer, &row, &profile->event), 0);
+}
+
+static void close_profile(struct profile *profile)
+{
+	tables_writer_free(profile->writer);
+	symbols_writer_free(profile->namer);
+	tables_unmap(&profile->tables);
+	symbols_unmap(&profile->symbols);
+}
+
+static void add(struct history *history, const struct profile *profile, struct task_id task,
+		struct node_id callers, struct frame_id leaf, enum stack_end end, int samples)
+{
+	tables_publish(profile->writer);
+	for (int i = 0; i < samples; i++) {
+		const struct sample sample = {
+			.time_ns = 1000 + (uint64_t)i,
+			.weight = 10,
+			.task = task,
+			.node = callers,
+			.leaf = leaf,
+			.cpu = (uint16_t)i,
+			.event = (uint8_t)profile->event,
+			.end = (uint8_t)end,
+		};
+		CHECK_EQ(history_import(history, &sample, 1), 0);
+	}
+}
+
+static void fill(struct profile *profile, struct history *history)
+{
+	struct frame_id in_main = frame(profile, profile->program, 0x100, "main");
+	struct frame_id in_work = frame(profile, profile->program, 0x200, "work");
+	struct frame_id again = frame(profile, profile->program, 0x208, "work");
+	struct frame_id leaf = frame(profile, profile->program, 0x300, "leaf");
+	struct frame_id start = frame(profile, profile->program, 0x400, "start");
+	struct frame_id nameless = frame(profile, profile->program, 0x500, NULL);
+	struct frame_id syscall = frame(profile, profile->kernel, 0xffffffff81000000, "syscall");
+	struct node_id root = {0};
+	struct node_id below_main = node(profile, root, in_main);
+	struct node_id below_work = node(profile, below_main, in_work);
+	struct node_id twice = node(profile, below_work, again);
+	CHECK_EQ(history_begin_epoch(history, &profile->tables, &profile->symbols), 0);
+	add(history, profile, profile->one, below_work, leaf, STACK_COMPLETE, 6);
+	add(history, profile, profile->one, twice, leaf, STACK_COMPLETE, 2);
+	add(history, profile, profile->two, node(profile, root, start), syscall, STACK_COMPLETE, 3);
+	add(history, profile, profile->two, root, start, STACK_TRUNCATED, 1);
+	add(history, profile, profile->one, below_main, nameless, STACK_COMPLETE, 1);
+}
+
+static const struct function_cost *cost_of(struct history *history,
+					   const struct function_cost *costs, size_t nr,
+					   const char *name)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (strcmp(history_function_name(history, costs[i].function), name) == 0)
+			return &costs[i];
+	return NULL;
+}
+
+#define CHECK_COST(name, self_, total_)                                                            \
+	do {                                                                                       \
+		const struct function_cost *cost = cost_of(history, costs, nr, name);              \
+		CHECK(cost != NULL);                                                               \
+		CHECK_EQ(cost->self, self_);                                                       \
+		CHECK_EQ(cost->total, total_);                                                     \
+	} while (0)
+
+static void top_counts_recursion_once(void)
+{
+	struct profile profile;
+	struct function_cost *costs;
+	size_t nr;
+	struct history *history = history_new();
+	open_profile(&profile);
+	fill(&profile, history);
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	CHECK_EQ(nr, 6);
+	CHECK_STR(history_function_name(history, costs[0].function), "leaf");
+	CHECK_COST("leaf", 8, 8);
+	CHECK_COST("work", 0, 8);
+	CHECK_COST("main", 0, 9);
+	CHECK_COST("start", 1, 4);
+	CHECK_COST("syscall", 3, 3);
+	CHECK_COST("[program]", 1, 1);
+	const struct function_cost *syscall = cost_of(history, costs, nr, "syscall");
+	const struct function_cost *nameless = cost_of(history, costs, nr, "[program]");
+	CHECK(syscall && history_function_kernel(history, syscall->function));
+	CHECK(nameless && !history_function_named(history, nameless->function));
+	free(costs);
+	history_free(history);
+	close_profile(&profile);
+}
+
+static void totals_add_up(void)
+{
+	struct profile profile;
+	struct history *history = history_new();
+	open_profile(&profile);
+	fill(&profile, history);
+	struct history_totals totals = history_totals(history);
+	CHECK_EQ(totals.samples, 13);
+	CHECK_EQ(totals.weight, 130);
+	CHECK_EQ(totals.ends[STACK_COMPLETE], 12);
+	CHECK_EQ(totals.ends[STACK_TRUNCATED], 1);
+	CHECK_EQ(totals.frames, 6 * 3 + 2 * 4 + 3 * 2 + 1 + 2);
+	CHECK_EQ(totals.unsymbolized_frames, 1);
+	CHECK_EQ(totals.bad_samples, 0);
+	history_free(history);
+	close_profile(&profile);
+}
+
+static uint32_t child(const struct history *history, const struct tree_node *tree, uint32_t parent,
+		      const char *name)
+{
+	for (uint32_t at = tree[parent].first_child; at; at = tree[at].next_sibling) {
+		const char *own = tree[at].label ? tree[at].label
+						 : history_function_name(history, tree[at].function);
+		if (strcmp(own, name) == 0)
+			return at;
+	}
+	return 0;
+}
+
+static void tree_merges_by_function(void)
+{
+	struct profile profile;
+	struct tree_node *tree;
+	size_t nr;
+	struct history *history = history_new();
+	open_profile(&profile);
+	fill(&profile, history);
+	CHECK_EQ(history_tree(history, &tree, &nr), 0);
+	CHECK_EQ(tree[0].total, 13);
+	uint32_t at = child(history, tree, 0, "main");
+	CHECK_EQ(at, tree[0].first_child); /* the heaviest first */
+	CHECK_EQ(tree[at].total, 9);
+	at = child(history, tree, at, "work");
+	CHECK_EQ(tree[at].total, 8);
+	uint32_t recursive = child(history, tree, at, "work");
+	CHECK_EQ(tree[recursive].total, 2);
+	CHECK_EQ(tree[child(history, tree, at, "leaf")].self, 6);
+	CHECK_EQ(tree[child(history, tree, recursive, "leaf")].self, 2);
+	at = child(history, tree, 0, "[truncated]");
+	CHECK(at && tree[at].total == 1);
+	CHECK_EQ(tree[child(history, tree, at, "start")].self, 1);
+	/* Self and children account for every total. */
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t sum = tree[i].self;
+		for (uint32_t c = tree[i].first_child; c; c = tree[c].next_sibling)
+			sum += tree[c].total;
+		CHECK_EQ(sum, tree[i].total);
+	}
+	free(tree);
+	history_free(history);
+	close_profile(&profile);
+}
+
+static void filters_let_through_what_they_say(void)
+{
+	static const int32_t tid_11[] = {11}, cpu_0[] = {0};
+	static const struct {
+		struct history_filter filter;
+		uint64_t samples;
+	} cases[] = {
+		{{.tids = tid_11, .nr_tids = 1}, 4},
+		{{.cpus = cpu_0, .nr_cpus = 1}, 5},
+		{{.comm = "one"}, 9},
+		{{.comm = "on"}, 0},
+		{{.kernel_only = true}, 3},
+		{{.user_only = true}, 10},
+		{{.module = "program"}, 10},
+		{{.module = "/bin/program"}, 10},
+		{{.event = "cpu-clock"}, 13},
+		{{.event = "cycles"}, 0},
+		{{.from_ns = 2}, 5},
+		{{.to_ns = 2}, 8},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile profile;
+		struct history *history = history_new();
+		open_profile(&profile);
+		history_set_filter(history, &cases[i].filter);
+		fill(&profile, history);
+		CHECK_EQ(history_totals(history).samples, cases[i].samples);
+		CHECK_EQ(history_totals(history).samples_before, 13);
+		history_free(history);
+		close_profile(&profile);
+	}
+}
+
+static void names_may_come_late(void)
+{
+	struct profile profile;
+	struct function_cost *costs;
+	size_t nr;
+	struct history *history = history_new();
+	open_profile(&profile);
+	fill(&profile, history);
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	free(costs);
+	frame(&profile, profile.program, 0x500, "late");
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	CHECK_COST("late", 1, 1);
+	CHECK(!cost_of(history, costs, nr, "[program]"));
+	CHECK_EQ(history_totals(history).unsymbolized_frames, 0);
+	free(costs);
+	history_free(history);
+	close_profile(&profile);
+}
+
+static void epochs_merge(void)
+{
+	struct profile first, second;
+	struct function_cost *costs;
+	size_t nr;
+	struct history *history = history_new();
+	open_profile(&first);
+	fill(&first, history);
+	open_profile(&second);
+	fill(&second, history);
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	CHECK_EQ(nr, 6);
+	CHECK_COST("work", 0, 16);
+	free(costs);
+	history_free(history);
+	close_profile(&first);
+	close_profile(&second);
+}
+
+/* A child that was taken over writes what it likes: samples are counted as bad, nothing else. */
+static void rubbish_in_the_region_is_survived(void)
+{
+	struct profile profile;
+	struct history *history = history_new();
+	open_profile(&profile);
+	fill(&profile, history);
+	srand(1);
+	for (int round = 0; round < 200; round++) {
+		for (int i = 0; i < 64; i++)
+			for (int kind = 0; kind < NR_TABLES; kind++)
+				((uint8_t *)profile.tables.rows[kind])[rand() % 512] =
+					(uint8_t)rand();
+		struct sample sample;
+		for (size_t i = 0; i < sizeof(sample); i++)
+			((uint8_t *)&sample)[i] = (uint8_t)(rand() % 4 ? rand() % 8 : rand());
+		CHECK_EQ(history_import(history, &sample, 1), 0);
+		struct tree_node *tree;
+		size_t nr;
+		CHECK_EQ(history_tree(history, &tree, &nr), 0);
+		free(tree);
+	}
+	CHECK(history_totals(history).bad_samples > 0);
+	history_free(history);
+	close_profile(&profile);
+}
+
+static void the_last_fact_holds(void)
+{
+	struct history *history = history_new();
+	CHECK(!history_info(history, "key"));
+	CHECK_EQ(history_set_info(history, "key", "1"), 0);
+	CHECK_EQ(history_set_info(history, "key", "2"), 0);
+	CHECK_STR(history_info(history, "key"), "2");
+	history_free(history);
+}
+
+int main(void)
+{
+	RUN(top_counts_recursion_once);
+	RUN(totals_add_up);
+	RUN(tree_merges_by_function);
+	RUN(filters_let_through_what_they_say);
+	RUN(names_may_come_late);
+	RUN(epochs_merge);
+	RUN(rubbish_in_the_region_is_survived);
+	RUN(the_last_fact_holds);
+	return test_done();
+}
