@@ -221,6 +221,9 @@ static uint64_t hash_two(uint64_t a, uint64_t b)
 
 static int import_module(struct history *history, struct module_id id, uint32_t *to)
 {
+	/* Checked before room is made: a bad id must not cost gigabytes. */
+	if (id.index >= history->reader.nr[TABLE_MODULES])
+		return -EINVAL;
 	uint32_t *place = place_of(&history->of_module, id.index);
 	struct module_row row;
 	if (!place)
@@ -261,6 +264,9 @@ static int import_module(struct history *history, struct module_id id, uint32_t 
 
 static int import_task(struct history *history, struct task_id id, uint32_t *to)
 {
+	/* Checked before room is made: a bad id must not cost gigabytes. */
+	if (id.index >= history->reader.nr[TABLE_TASKS])
+		return -EINVAL;
 	uint32_t *place = place_of(&history->of_task, id.index);
 	struct task_row row;
 	if (!place)
@@ -296,6 +302,9 @@ static int import_task(struct history *history, struct task_id id, uint32_t *to)
 
 static int import_frame(struct history *history, struct frame_id id, uint32_t *to)
 {
+	/* Checked before room is made: a bad id must not cost gigabytes. */
+	if (id.index >= history->reader.nr[TABLE_FRAMES])
+		return -EINVAL;
 	uint32_t *place = place_of(&history->of_frame, id.index);
 	struct frame_row row;
 	uint32_t module;
