@@ -3,92 +3,429 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The largest program seen has a million functions. */
-enum { SYMBOLS_MAX = 16 << 20 };
+#include <ctop/base/vec.h>
 
-static Elf_Scn *find_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *header)
+/* The largest programs seen have a million functions; a lying header may not
+ * cost more than 200 MiB. */
+enum { SYMBOLS_MAX = 8 << 20 };
+/* .symtab or .dynsym of the file and of its debug file, and the stubs' names.
+ */
+enum { STRING_TABLES_MAX = 4, STUB_NAMES = STRING_TABLES_MAX };
+enum { STUB_NAMES_MAX_BYTES = 64 << 20 };
+/* Functions nested in functions; real ones reach 2 or 3. */
+enum { NESTING_MAX = 64 };
+
+#define NO_SYMBOL UINT32_MAX
+
+/* In the order of their weight. */
+enum demerit {
+	DEMERIT_LOCAL = 1,
+	DEMERIT_WEAK = 2,
+	DEMERIT_NO_SIZE = 4,
+	DEMERIT_NO_TYPE = 8, /* a label of assembly, a stub */
+};
+
+struct elf_symbol {
+	uint64_t address;
+	uint32_t bytes; /* 0, before finish: not said */
+	uint32_t name;	/* offset into its string table */
+	uint32_t outer; /* the next candidate where this one has ended; or NO_SYMBOL */
+	uint8_t strings;
+	uint8_t demerits;
+};
+
+struct string_table {
+	const char *bytes;
+	size_t size;
+};
+
+struct code_range {
+	uint64_t start, end; /* elf addresses of an executable section */
+};
+
+struct elf_symbols {
+	struct {
+		struct elf_symbol *items;
+		size_t nr, capacity;
+	} symbols;
+	struct {
+		struct code_range *items; /* sorted by finish() */
+		size_t nr, capacity;
+	} code;
+	struct {
+		char *items;
+		size_t nr, capacity;
+	} stub_names;
+	struct string_table string_tables[STRING_TABLES_MAX];
+	size_t nr_string_tables;
+};
+
+struct elf_symbols *elf_symbols_new(void)
+{
+	return calloc(1, sizeof(struct elf_symbols));
+}
+
+void elf_symbols_free(struct elf_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	free(symbols->symbols.items);
+	free(symbols->code.items);
+	free(symbols->stub_names.items);
+	free(symbols);
+}
+
+size_t elf_symbols_count(const struct elf_symbols *symbols)
+{
+	return symbols->symbols.nr;
+}
+
+size_t elf_symbols_bytes(const struct elf_symbols *symbols)
+{
+	return sizeof(*symbols) + symbols->symbols.capacity * sizeof(*symbols->symbols.items) +
+	       symbols->code.capacity * sizeof(*symbols->code.items) + symbols->stub_names.capacity;
+}
+
+/* Checked when the symbol was added. */
+static const char *name_of(const struct elf_symbols *symbols, const struct elf_symbol *symbol)
+{
+	return symbol->strings == STUB_NAMES
+		       ? symbols->stub_names.items + symbol->name
+		       : symbols->string_tables[symbol->strings].bytes + symbol->name;
+}
+
+static uint64_t end_of(const struct elf_symbol *symbol)
+{
+	uint64_t end = symbol->address + symbol->bytes;
+	return end < symbol->address ? UINT64_MAX : end;
+}
+
+/* ---- reading ---- */
+
+/* Linker-made marks between code and data of Arm and RISC-V: $a, $d, $t, $x,
+ * also with a suffix. */
+static bool is_mapping_symbol(uint16_t machine, const char *name)
+{
+	return (machine == EM_ARM || machine == EM_AARCH64 || machine == EM_RISCV) &&
+	       name[0] == '$' && name[1] && strchr("adtx", name[1]);
+}
+
+/* A label counts as a function only where it lies in code. */
+static bool is_label_in_code(Elf *elf, const GElf_Sym *symbol, const char *name)
+{
+	GElf_Shdr section;
+	return strncmp(name, ".L", 2) != 0 && symbol->st_shndx < SHN_LORESERVE &&
+	       gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &section) &&
+	       section.sh_flags & SHF_EXECINSTR && symbol->st_value >= section.sh_addr &&
+	       symbol->st_value - section.sh_addr < section.sh_size;
+}
+
+static bool is_function(Elf *elf, uint16_t machine, const GElf_Sym *symbol, const char *name)
+{
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
+	    symbol->st_shndx == SHN_COMMON || !symbol->st_value || !name[0] ||
+	    is_mapping_symbol(machine, name))
+		return false;
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE:
+		return is_label_in_code(elf, symbol, name);
+	default:
+		return false;
+	}
+}
+
+static uint8_t demerits_of(const GElf_Sym *symbol)
+{
+	unsigned binding = GELF_ST_BIND(symbol->st_info);
+	unsigned demerits = 0;
+	if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
+		demerits |= DEMERIT_NO_TYPE;
+	if (!symbol->st_size)
+		demerits |= DEMERIT_NO_SIZE;
+	if (binding == STB_WEAK)
+		demerits |= DEMERIT_WEAK;
+	if (binding == STB_LOCAL)
+		demerits |= DEMERIT_LOCAL;
+	return (uint8_t)demerits;
+}
+
+/* Where sizeless functions end at the latest. */
+static int add_code_ranges(struct elf_symbols *symbols, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
+		    !header.sh_size || header.sh_size > UINT64_MAX - header.sh_addr)
+			continue;
+		if (vec_reserve(&symbols->code, symbols->code.nr + 1))
+			return -ENOMEM;
+		symbols->code.items[symbols->code.nr++] =
+			(struct code_range){header.sh_addr, header.sh_addr + header.sh_size};
+	}
+	return 0;
+}
+
+static int add_table(struct elf_symbols *symbols, Elf *elf, Elf_Data *data, size_t nr,
+		     struct string_table strings)
+{
+	GElf_Ehdr header;
+	if (!gelf_getehdr(elf, &header) || symbols->nr_string_tables == STRING_TABLES_MAX)
+		return 0;
+	uint8_t strings_index = (uint8_t)symbols->nr_string_tables++;
+	symbols->string_tables[strings_index] = strings;
+	for (size_t i = 0; i < nr && symbols->symbols.nr < SYMBOLS_MAX; i++) {
+		GElf_Sym symbol;
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= strings.size ||
+		    !is_function(elf, header.e_machine, &symbol, strings.bytes + symbol.st_name))
+			continue;
+		if (vec_reserve(&symbols->symbols, symbols->symbols.nr + 1))
+			return -ENOMEM;
+		symbols->symbols.items[symbols->symbols.nr++] = (struct elf_symbol){
+			.address = symbol.st_value,
+			.bytes =
+				symbol.st_size < UINT32_MAX ? (uint32_t)symbol.st_size : UINT32_MAX,
+			.name = symbol.st_name,
+			.strings = strings_index,
+			.demerits = demerits_of(&symbol),
+		};
+	}
+	return 0;
+}
+
+/* The strings up to the last NUL, so that every offset below size begins one
+ * that ends. */
+static struct string_table read_strings(Elf *elf, uint32_t section_index)
+{
+	Elf_Scn *section = elf_getscn(elf, section_index);
+	GElf_Shdr header;
+	if (!section || !gelf_getshdr(section, &header) || header.sh_type != SHT_STRTAB)
+		return (struct string_table){0};
+	const Elf_Data *data = elf_getdata(section, NULL);
+	const char *last = data && data->d_buf ? memrchr(data->d_buf, '\0', data->d_size) : NULL;
+	if (!last)
+		return (struct string_table){0};
+	const char *bytes = data->d_buf;
+	return (struct string_table){bytes, (size_t)(last - bytes) + 1};
+}
+
+int elf_symbols_add(struct elf_symbols *symbols, Elf *elf, uint32_t table_type)
+{
+	Elf_Scn *section = NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		if (!gelf_getshdr(section, &header) || header.sh_type != table_type ||
+		    !header.sh_entsize)
+			continue;
+		Elf_Data *data = elf_getdata(section, NULL);
+		struct string_table strings = read_strings(elf, header.sh_link);
+		if (!data || !data->d_buf || !strings.size)
+			continue;
+		int result = add_code_ranges(symbols, elf);
+		if (!result)
+			result = add_table(symbols, elf, data, data->d_size / header.sh_entsize,
+					   strings);
+		return result ? result : 1;
+	}
+	return 0;
+}
+
+int elf_symbols_add_stub(struct elf_symbols *symbols, uint64_t address, uint32_t bytes,
+			 const char *name)
+{
+	size_t size = strlen(name) + 1;
+	size_t at = symbols->stub_names.nr;
+	if (size > STUB_NAMES_MAX_BYTES - at || symbols->symbols.nr >= SYMBOLS_MAX)
+		return 0;
+	if (vec_reserve(&symbols->symbols, symbols->symbols.nr + 1) ||
+	    vec_reserve(&symbols->stub_names, at + size))
+		return -ENOMEM;
+	memcpy(symbols->stub_names.items + at, name, size);
+	symbols->stub_names.nr += size;
+	symbols->symbols.items[symbols->symbols.nr++] = (struct elf_symbol){
+		.address = address,
+		.bytes = bytes,
+		.name = (uint32_t)at,
+		.strings = STUB_NAMES,
+		.demerits = DEMERIT_NO_TYPE,
+	};
+	return 0;
+}
+
+/* ---- order ---- */
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const struct elf_symbol *left = a, *right = b;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct code_range *left = a, *right = b;
+	return (left->start > right->start) - (left->start < right->start);
+}
+
+static bool is_better(const struct elf_symbols *symbols, const struct elf_symbol *a,
+		      const struct elf_symbol *b)
+{
+	const struct symbol_choice choice_a = {name_of(symbols, a), a->demerits};
+	const struct symbol_choice choice_b = {name_of(symbols, b), b->demerits};
+	return symbol_choice_compare(&choice_a, &choice_b) < 0;
+}
+
+/* Of several at one address the best name stays, with the largest extent. */
+static void drop_aliases(struct elf_symbols *symbols)
+{
+	struct elf_symbol *items = symbols->symbols.items;
+	size_t kept = 0;
+	for (size_t i = 1; i < symbols->symbols.nr; i++) {
+		if (items[i].address != items[kept].address) {
+			items[++kept] = items[i];
+			continue;
+		}
+		uint32_t bytes =
+			items[i].bytes > items[kept].bytes ? items[i].bytes : items[kept].bytes;
+		if (is_better(symbols, &items[i], &items[kept]))
+			items[kept] = items[i];
+		items[kept].bytes = bytes;
+	}
+	symbols->symbols.nr = kept + 1;
+}
+
+/* A symbol without a size names only what no sized one covers: labels inside of
+ * functions go. */
+static void drop_covered_labels(struct elf_symbols *symbols)
+{
+	struct elf_symbol *items = symbols->symbols.items;
+	uint64_t covered_end = 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < symbols->symbols.nr; i++) {
+		if (!items[i].bytes && items[i].address < covered_end)
+			continue;
+		if (items[i].bytes && end_of(&items[i]) > covered_end)
+			covered_end = end_of(&items[i]);
+		items[kept++] = items[i];
+	}
+	symbols->symbols.nr = kept;
+}
+
+/* The end of the executable section that holds the address; the address itself
+ * when there is none. */
+static uint64_t code_end(const struct elf_symbols *symbols, uint64_t address)
+{
+	size_t low = 0, high = symbols->code.nr;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (symbols->code.items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || symbols->code.items[low - 1].end <= address)
+		return address;
+	return symbols->code.items[low - 1].end;
+}
+
+static void extend_sizeless(struct elf_symbols *symbols)
+{
+	struct elf_symbol *items = symbols->symbols.items;
+	for (size_t i = 0; i < symbols->symbols.nr; i++) {
+		if (items[i].bytes)
+			continue;
+		uint64_t end = code_end(symbols, items[i].address);
+		if (i + 1 < symbols->symbols.nr && items[i + 1].address < end)
+			end = items[i + 1].address;
+		uint64_t bytes = end - items[i].address;
+		items[i].bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+	}
+}
+
+/*
+ * Functions may lie inside of others, or overlap. Each is linked to the last
+ * one before it that was still open where it begins, so that a look-up that
+ * falls behind the nearest function's end climbs to those around it.
+ */
+static void link_outer(struct elf_symbols *symbols)
+{
+	struct elf_symbol *items = symbols->symbols.items;
+	uint32_t open = NO_SYMBOL;
+	for (size_t i = 0; i < symbols->symbols.nr; i++) {
+		while (open != NO_SYMBOL && end_of(&items[open]) <= items[i].address)
+			open = items[open].outer;
+		items[i].outer = open;
+		open = (uint32_t)i;
+	}
+}
+
+void elf_symbols_finish(struct elf_symbols *symbols)
+{
+	if (!symbols->symbols.nr)
+		return;
+	qsort(symbols->symbols.items, symbols->symbols.nr, sizeof(*symbols->symbols.items),
+	      compare_addresses);
+	if (symbols->code.nr)
+		qsort(symbols->code.items, symbols->code.nr, sizeof(*symbols->code.items),
+		      compare_ranges);
+	drop_aliases(symbols);
+	drop_covered_labels(symbols);
+	extend_sizeless(symbols);
+	link_outer(symbols);
+}
+
+bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struct symbol_hit *hit)
+{
+	const struct elf_symbol *items = symbols->symbols.items;
+	size_t low = 0, high = symbols->symbols.nr;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	uint32_t at = low ? (uint32_t)(low - 1) : NO_SYMBOL;
+	for (int climbed = 0; at != NO_SYMBOL && climbed < NESTING_MAX; climbed++) {
+		if (address < end_of(&items[at])) {
+			*hit = (struct symbol_hit){
+				.name = name_of(symbols, &items[at]),
+				.start = items[at].address,
+			};
+			return true;
+		}
+		at = items[at].outer;
+	}
+	return false;
+}
+
+/* ---- sections ---- */
+
+Elf_Data *elf_section_named(Elf *elf, const char *name, Elf64_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
 	if (elf_getshdrstrndx(elf, &names))
 		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, header) || (type && header->sh_type != type))
+		if (!gelf_getshdr(section, header) || header->sh_type == SHT_NOBITS)
 			continue;
 		const char *found = elf_strptr(elf, names, header->sh_name);
-		if (!name || (found && strcmp(found, name) == 0))
-			return section;
+		if (found && strcmp(found, name) == 0)
+			return elf_getdata(section, NULL);
 	}
 	return NULL;
-}
-
-/* Lower is better: global before weak before local, functions before plain labels, then fewer underscores. */
-static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
-{
-	unsigned binding = GELF_ST_BIND(symbol->st_info), type = GELF_ST_TYPE(symbol->st_info);
-	size_t underscores = strspn(name, "_");
-	unsigned rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 16 : 32;
-	if (type == STT_NOTYPE)
-		rank += 64;
-	return (uint8_t)(rank + (underscores < 15 ? underscores : 15));
-}
-
-static bool is_function(Elf *elf, const GElf_Sym *symbol, const char *name)
-{
-	unsigned type = GELF_ST_TYPE(symbol->st_info);
-	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_value || !name[0])
-		return false;
-	if (type == STT_FUNC || type == STT_GNU_IFUNC)
-		return true;
-	/* Labels of assembly; "$x" and the like are an Arm assembler's marks. */
-	if (type != STT_NOTYPE || name[0] == '$' || symbol->st_shndx >= SHN_LORESERVE)
-		return false;
-	GElf_Shdr section;
-	return gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &section) &&
-	       section.sh_flags & SHF_EXECINSTR;
-}
-
-static int add_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-		       struct function_table *table)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t nr = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-	for (size_t i = 0; i < nr && i < SYMBOLS_MAX; i++) {
-		GElf_Sym symbol;
-		if (!gelf_getsym(data, (int)i, &symbol))
-			continue;
-		const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (!name || !is_function(elf, &symbol, name))
-			continue;
-		const struct function_entry entry = {
-			.start = symbol.st_value,
-			.bytes = symbol.st_size,
-			.name = name,
-			.rank = rank_of(&symbol, name),
-		};
-		if (function_table_add(table, &entry))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-int elf_symbols_add(Elf *elf, struct function_table *table, bool *has_symtab)
-{
-	GElf_Shdr header;
-	Elf_Scn *section = find_section(elf, SHT_SYMTAB, NULL, &header);
-	*has_symtab = section != NULL;
-	if (!section)
-		section = find_section(elf, SHT_DYNSYM, NULL, &header);
-	return section ? add_symbols(elf, section, &header, table) : 0;
 }
 
 const char *elf_debuglink(Elf *elf)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = find_section(elf, 0, ".gnu_debuglink", &header);
-	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	const Elf_Data *data = elf_section_named(elf, ".gnu_debuglink", &header);
 	if (!data || !data->d_buf || !memchr(data->d_buf, '\0', data->d_size))
 		return "";
 	return data->d_buf;

@@ -2,7 +2,6 @@
 #include <ctop/symbol/symbolizer.h>
 
 #include <errno.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,363 +10,319 @@
 #include <ctop/object/object.h>
 
 #include "elf_symbols.h"
-#include "function_table.h"
+#include "name_cache.h"
+#include "symbol_file.h"
 
-/* Demangled names beyond this are cut: nobody reads further. */
-enum { NAME_MAX_BYTES = 4096 };
+/*
+ * A frame is looked at once it is published. If its module's file is read, it
+ * gets its row at once; else it waits in the module's list, the file is asked
+ * for, and the list is worked off when the answer has come. Only frames of a
+ * JIT stay in their list without a name: the map may name them when it has
+ * grown.
+ */
 
-enum source_state {
-	SOURCE_UNASKED,
-	SOURCE_ASKED,
-	SOURCE_DEBUG_ASKED, /* the file has no .symtab: its separate debug file may */
-	SOURCE_READY,
-	SOURCE_FAILED,
+/* A perf map that isn't there is looked for again after 1, 2, 4, ... and then
+ * every so many refreshes. */
+enum { REFRESHES_SKIPPED_MAX = 8 };
+
+struct waiting_frame {
+	uint32_t frame;
+	bool is_final; /* its row says unknown; a name may still come */
 };
 
-struct frame_list {
-	uint32_t *items;
+/* A module row of this epoch. */
+struct module {
+	struct symbol_file *file; /* NULL: no frame of it was seen */
+	struct waiting_frame *items;
 	size_t nr, capacity;
-};
-
-/* Where the names of one module come from; shared by epochs and by modules of equal identity. */
-struct source {
-	struct source *next;
-	struct module_row row; /* its identity */
-	char *path;
-	enum source_state state;
-	struct function_table functions;
-	struct object *object, *debug; /* keep the names mapped */
-	struct frame_list waiting; /* frames of this epoch that want a name from it */
-	struct frame_list nameless; /* code without a file: a JIT may name it yet */
-	struct module_id asked_as;
+	/* The first ones were looked up in the file as it was at that version. */
+	size_t nr_looked_up;
+	uint32_t version;
 };
 
 struct symbolizer {
 	struct symbolizer_requests requests;
-	struct source *sources;
+	struct symbol_files files;
+	struct name_cache *names;
+	/* This epoch's. */
 	struct tables_reader reader;
-	struct symbols *symbols;
+	struct symbols *symbols; /* NULL: no epoch yet */
 	struct symbols_writer *writer;
 	struct {
-		struct source **items; /* by module id of this epoch */
+		struct module *items; /* by module id */
 		size_t nr, capacity;
-	} by_module;
+	} modules;
 	uint32_t next_frame;
-	size_t nr_waiting;
-	bool has_epoch;
+	size_t nr_pending; /* frames in lists whose rows aren't final */
+	bool has_ripe;	   /* a list may have frames that can be looked up now */
+	size_t next_ripe;  /* the module to go on with */
 };
 
-/* ---- sources ---- */
-
-static void source_clear(struct source *source)
-{
-	function_table_release(&source->functions);
-	object_free(source->object);
-	object_free(source->debug);
-	source->object = NULL;
-	source->debug = NULL;
-}
-
-static void source_free(struct source *source)
-{
-	source_clear(source);
-	free(source->waiting.items);
-	free(source->nameless.items);
-	free(source->path);
-	free(source);
-}
-
-static bool same_identity(const struct source *source, const struct module_row *row,
-			  const char *path)
-{
-	const struct module_row *own = &source->row;
-	if (own->kind != row->kind)
-		return false;
-	if (row->kind == MODULE_KERNEL || row->kind == MODULE_VDSO)
-		return true;
-	if (row->kind == MODULE_ANON)
-		return own->pid == row->pid;
-	if (own->build_id_size && row->build_id_size)
-		return own->build_id_size == row->build_id_size &&
-		       memcmp(own->build_id, row->build_id, sizeof(own->build_id)) == 0;
-	return own->build_id_size == row->build_id_size && own->inode == row->inode &&
-	       own->device_major == row->device_major && own->device_minor == row->device_minor &&
-	       strcmp(source->path, path) == 0;
-}
-
-/* The source of a module row; NULL: out of memory. */
-static struct source *source_of_row(struct symbolizer *symbolizer, struct module_row *row)
-{
-	const char *shared = tables_string(&symbolizer->reader, row->path);
-	char *path = strndup(shared, 4096);
-	if (!path)
-		return NULL;
-	if (row->build_id_size > BUILD_ID_MAX)
-		row->build_id_size = 0;
-	struct source *source = symbolizer->sources;
-	while (source && !same_identity(source, row, path))
-		source = source->next;
-	if (source) {
-		free(path);
-		return source;
-	}
-	source = calloc(1, sizeof(*source));
-	if (!source) {
-		free(path);
-		return NULL;
-	}
-	source->row = *row;
-	source->path = path;
-	source->next = symbolizer->sources;
-	symbolizer->sources = source;
-	return source;
-}
-
-/* NULL with *error 0: the id is no module. */
-static struct source *source_of(struct symbolizer *symbolizer, struct module_id id, int *error)
-{
-	struct module_row row;
-	*error = 0;
-	if (id.index < symbolizer->by_module.nr && symbolizer->by_module.items[id.index])
-		return symbolizer->by_module.items[id.index];
-	if (!id.index || !tables_module(&symbolizer->reader, id, &row) || row.kind == MODULE_NONE)
-		return NULL;
-	*error = -ENOMEM;
-	size_t nr = (size_t)id.index + 1;
-	if (nr > symbolizer->by_module.nr) {
-		if (vec_reserve(&symbolizer->by_module, nr))
-			return NULL;
-		memset(symbolizer->by_module.items + symbolizer->by_module.nr, 0,
-		       (nr - symbolizer->by_module.nr) * sizeof(struct source *));
-		symbolizer->by_module.nr = nr;
-	}
-	struct source *source = source_of_row(symbolizer, &row);
-	if (!source)
-		return NULL;
-	*error = 0;
-	symbolizer->by_module.items[id.index] = source;
-	return source;
-}
-
-/* ---- naming ---- */
-
-static int set(struct symbolizer *symbolizer, uint32_t frame, enum symbol_state state,
-	       const char *name, const char *module, uint32_t offset)
-{
-	const struct frame_id id = {frame};
-	int result = symbols_set(symbolizer->writer, id, state, name, module, offset);
-	/* No room for more names: the frame is told by its address. */
-	if (result == -ENOSPC)
-		result = symbols_set(symbolizer->writer, id, SYMBOL_UNKNOWN, NULL, NULL, UINT32_MAX);
-	return result;
-}
-
-static int name_frame(struct symbolizer *symbolizer, struct source *source, uint32_t frame)
-{
-	struct frame_row row;
-	char name[NAME_MAX_BYTES];
-	tables_frame(&symbolizer->reader, (struct frame_id){frame}, &row);
-	if (source->state == SOURCE_FAILED && source->row.kind != MODULE_ANON)
-		return set(symbolizer, frame, SYMBOL_NO_MODULE, NULL, NULL, UINT32_MAX);
-	const struct function_entry *entry =
-		function_table_find(&source->functions, row.address);
-	if (!entry) {
-		if (source->row.kind == MODULE_ANON) {
-			if (vec_reserve(&source->nameless, source->nameless.nr + 1))
-				return -ENOMEM;
-			source->nameless.items[source->nameless.nr++] = frame;
-		}
-		return set(symbolizer, frame, SYMBOL_UNKNOWN, NULL, NULL, UINT32_MAX);
-	}
-	uint64_t offset = row.address - entry->start;
-	const char *module = entry->module ? source->functions.text + entry->module - 1 : NULL;
-	return set(symbolizer, frame, SYMBOL_NAMED,
-		   demangle(entry->name, name, sizeof(name)) ? name : entry->name, module,
-		   offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX);
-}
-
-static int name_all(struct symbolizer *symbolizer, struct source *source, struct frame_list *list)
-{
-	struct frame_list frames = *list;
-	int result = 0;
-	*list = (struct frame_list){0};
-	for (size_t i = 0; !result && i < frames.nr; i++)
-		result = name_frame(symbolizer, source, frames.items[i]);
-	free(frames.items);
-	return result;
-}
-
-static int settle(struct symbolizer *symbolizer, struct source *source, enum source_state state)
-{
-	source->state = state;
-	symbolizer->nr_waiting -= source->waiting.nr;
-	return name_all(symbolizer, source, &source->waiting);
-}
-
-/* ---- files ---- */
-
-static int read_elf(struct symbolizer *symbolizer, struct source *source, int fd)
-{
-	struct error ignored;
-	bool has_symtab;
-	source->object = object_open(fd, &ignored);
-	if (!source->object)
-		return settle(symbolizer, source, SOURCE_FAILED);
-	Elf *elf = object_elf(source->object);
-	if (elf_symbols_add(elf, &source->functions, &has_symtab))
-		return -ENOMEM;
-	function_table_finish(&source->functions);
-	if (has_symtab)
-		return settle(symbolizer, source, SOURCE_READY);
-	const struct object_identity *identity = object_identity(source->object);
-	source->state = SOURCE_DEBUG_ASKED;
-	symbolizer->requests.need_debug_file(symbolizer->requests.context, source->asked_as,
-					     identity->build_id, identity->build_id_size,
-					     elf_debuglink(elf));
-	return 0;
-}
-
-int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id module, int fd,
-			   int error)
-{
-	int ignored;
-	(void)error;
-	struct source *source = source_of(symbolizer, module, &ignored);
-	if (!source || source->state == SOURCE_DEBUG_ASKED ||
-	    (source->state == SOURCE_READY && source->row.kind != MODULE_ANON)) {
-		if (fd >= 0)
-			close(fd);
-		return 0;
-	}
-	if (fd < 0)
-		return settle(symbolizer, source, SOURCE_FAILED);
-	switch (source->row.kind) {
-	case MODULE_KERNEL:
-		error = kallsyms_read(fd, &source->functions);
-		return settle(symbolizer, source, error ? SOURCE_FAILED : SOURCE_READY);
-	case MODULE_ANON:
-		function_table_release(&source->functions);
-		error = perf_map_read(fd, &source->functions);
-		if (!error)
-			error = name_all(symbolizer, source, &source->nameless);
-		return error == -ENOMEM ? error : settle(symbolizer, source, SOURCE_READY);
-	default:
-		return read_elf(symbolizer, source, fd);
-	}
-}
-
-int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd,
-			       int error)
-{
-	int ignored;
-	struct error why;
-	(void)error;
-	struct source *source = source_of(symbolizer, module, &ignored);
-	if (!source || source->state != SOURCE_DEBUG_ASKED) {
-		if (fd >= 0)
-			close(fd);
-		return 0;
-	}
-	bool has_symtab;
-	source->debug = fd >= 0 ? object_open(fd, &why) : NULL;
-	if (source->debug) {
-		if (elf_symbols_add(object_elf(source->debug), &source->functions, &has_symtab))
-			return -ENOMEM;
-		function_table_finish(&source->functions);
-	}
-	return settle(symbolizer, source, SOURCE_READY);
-}
-
-/* ---- life, and the work ---- */
+/* ---- life ---- */
 
 struct symbolizer *symbolizer_new(const struct symbolizer_requests *requests)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
-	if (symbolizer)
-		symbolizer->requests = *requests;
-	return symbolizer;
+	if (!symbolizer)
+		return NULL;
+	symbolizer->requests = *requests;
+	symbolizer->names = name_cache_new();
+	if (symbolizer->names)
+		return symbolizer;
+	symbolizer_free(symbolizer);
+	return NULL;
+}
+
+static void clear_modules(struct symbolizer *symbolizer)
+{
+	for (size_t i = 0; i < symbolizer->modules.nr; i++)
+		free(symbolizer->modules.items[i].items);
+	symbolizer->modules.nr = 0;
 }
 
 void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	for (struct source *source = symbolizer->sources, *next; source; source = next) {
-		next = source->next;
-		source_free(source);
-	}
+	clear_modules(symbolizer);
+	free(symbolizer->modules.items);
 	symbols_writer_free(symbolizer->writer);
-	free(symbolizer->by_module.items);
+	symbol_files_release(&symbolizer->files);
+	name_cache_free(symbolizer->names);
 	free(symbolizer);
 }
 
 int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *tables,
 			   struct symbols *symbols)
 {
+	clear_modules(symbolizer);
+	symbol_files_begin_epoch(&symbolizer->files);
 	symbols_writer_free(symbolizer->writer);
+	symbolizer->symbols = NULL;
+	symbolizer->next_frame = 1; /* frame 0 is none */
+	symbolizer->nr_pending = 0;
+	symbolizer->has_ripe = false;
 	symbolizer->writer = symbols_writer_new(symbols);
 	if (!symbolizer->writer)
 		return -ENOMEM;
-	symbolizer->symbols = symbols;
 	tables_reader_init(&symbolizer->reader, tables);
-	symbolizer->by_module.nr = 0;
-	symbolizer->next_frame = 1;
-	symbolizer->nr_waiting = 0;
-	symbolizer->has_epoch = true;
-	for (struct source *source = symbolizer->sources; source; source = source->next) {
-		source->waiting.nr = 0;
-		source->nameless.nr = 0;
-		/* Answers to questions of the epoch before will not be recognised. */
-		if (source->state == SOURCE_ASKED)
-			source->state = SOURCE_UNASKED;
-		else if (source->state == SOURCE_DEBUG_ASKED)
-			source->state = SOURCE_READY;
-	}
+	tables_reader_refresh(&symbolizer->reader);
+	symbolizer->symbols = symbols;
 	return 0;
 }
 
-static void ask(struct symbolizer *symbolizer, struct source *source, struct module_id id)
+/* ---- modules ---- */
+
+/* Room for every module row published so far. */
+static int grow_modules(struct symbolizer *symbolizer)
 {
-	source->state = SOURCE_ASKED;
-	source->asked_as = id;
-	symbolizer->requests.need_module(symbolizer->requests.context, id, &source->row);
+	size_t nr = symbolizer->reader.nr[TABLE_MODULES];
+	if (nr <= symbolizer->modules.nr)
+		return 0;
+	if (vec_reserve(&symbolizer->modules, nr))
+		return -ENOMEM;
+	memset(symbolizer->modules.items + symbolizer->modules.nr, 0,
+	       (nr - symbolizer->modules.nr) * sizeof(*symbolizer->modules.items));
+	symbolizer->modules.nr = nr;
+	return 0;
 }
 
-static int look_at(struct symbolizer *symbolizer, uint32_t frame)
+/* The row, with what it says of sizes checked. False when the id means no
+ * module. */
+static bool read_module_row(const struct symbolizer *symbolizer, struct module_id id,
+			    struct module_row *row)
+{
+	if (!tables_module(&symbolizer->reader, id, row) || row->kind == MODULE_NONE ||
+	    row->kind >= NR_MODULE_KINDS)
+		return false;
+	if (row->build_id_size > BUILD_ID_MAX)
+		row->build_id_size = 0;
+	return true;
+}
+
+/* 0 and *module, -ENOENT when the id means no module, -ENOMEM. */
+static int module_of(struct symbolizer *symbolizer, struct module_id id, struct module **module)
+{
+	struct module_row row;
+	if (!read_module_row(symbolizer, id, &row))
+		return -ENOENT;
+	if (grow_modules(symbolizer))
+		return -ENOMEM;
+	*module = &symbolizer->modules.items[id.index];
+	if ((*module)->file)
+		return 0;
+	/* The table is shared memory: what is hashed is a copy. */
+	char *path = strndup(tables_string(&symbolizer->reader, row.path), SYMBOL_NAME_MAX);
+	if (!path)
+		return -ENOMEM;
+	(*module)->file = symbol_files_get(&symbolizer->files, &row, path);
+	free(path);
+	return (*module)->file ? 0 : -ENOMEM;
+}
+
+static void ask(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id)
+{
+	struct module_row row;
+	if (file->asked != ASKED_NOTHING || !read_module_row(symbolizer, id, &row))
+		return;
+	file->asked = ASKED_FILE;
+	file->frames_asked = symbolizer->reader.nr[TABLE_FRAMES];
+	symbolizer->requests.need_module(symbolizer->requests.context, id, &row);
+}
+
+/* ---- naming ---- */
+
+static void set_row(struct symbolizer *symbolizer, uint32_t frame, enum symbol_state state,
+		    const struct symbol_hit *hit, uint32_t offset)
+{
+	const char *name = hit ? hit->name : NULL, *module = hit ? hit->module : NULL;
+	int result = symbols_set(symbolizer->writer, (struct frame_id){frame}, state, name, module,
+				 offset);
+	/* No room for more names: the frame is told by its address. Without even a
+   * row there is nothing to tell. */
+	if (result == -ENOSPC || result == -ENOMEM)
+		symbols_set(symbolizer->writer, (struct frame_id){frame}, SYMBOL_UNKNOWN, NULL,
+			    NULL, UINT32_MAX);
+}
+
+static void set_nameless(struct symbolizer *symbolizer, uint32_t frame, enum symbol_state state)
+{
+	set_row(symbolizer, frame, state, NULL, UINT32_MAX);
+}
+
+static void set_named(struct symbolizer *symbolizer, uint32_t frame, const struct symbol_file *file,
+		      const struct symbol_hit *found, uint64_t address)
+{
+	uint64_t offset = address - found->start;
+	struct symbol_hit shown = *found;
+	/* A JIT's names are its own words. */
+	if (file->key.kind != MODULE_ANON)
+		shown.name = name_cache_show(symbolizer->names, found->name);
+	set_row(symbolizer, frame, SYMBOL_NAMED, &shown,
+		offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX);
+}
+
+/* Looks a frame up in a file that was read or could not be. False when it stays
+ * in its list. */
+static bool name_frame(struct symbolizer *symbolizer, const struct symbol_file *file,
+		       struct waiting_frame *waiting)
 {
 	struct frame_row row;
-	int error;
-	/* A predecessor may have named it already. */
-	if (symbols_row(symbolizer->symbols, (struct frame_id){frame}).state != SYMBOL_PENDING)
+	struct symbol_hit hit;
+	tables_frame(&symbolizer->reader, (struct frame_id){waiting->frame}, &row);
+	if (file->state == SYMBOL_FILE_FAILED) {
+		set_nameless(symbolizer, waiting->frame, SYMBOL_NO_MODULE);
+		return true;
+	}
+	if (symbol_file_find(file, row.address, &hit)) {
+		set_named(symbolizer, waiting->frame, file, &hit, row.address);
+		return true;
+	}
+	/* A perf map that is older than the frame says nothing about it: the next one
+   * decides. */
+	bool may_decide = file->key.kind != MODULE_ANON || waiting->frame < file->frames_covered;
+	if (may_decide && !waiting->is_final) {
+		set_nameless(symbolizer, waiting->frame, SYMBOL_UNKNOWN);
+		waiting->is_final = true;
+		symbolizer->nr_pending--;
+	}
+	return file->key.kind != MODULE_ANON;
+}
+
+/* Looks up at most max frames of a module's list. Returns how many. */
+static size_t work_off(struct symbolizer *symbolizer, struct module *module, struct module_id id,
+		       size_t max)
+{
+	struct symbol_file *file = module->file;
+	size_t done = 0;
+	if (!file || !module->nr)
 		return 0;
-	tables_frame(&symbolizer->reader, (struct frame_id){frame}, &row);
-	struct source *source = source_of(symbolizer, row.module, &error);
-	if (!source)
-		return error ? error
-			     : set(symbolizer, frame, SYMBOL_NO_MODULE, NULL, NULL, UINT32_MAX);
-	if (source->state == SOURCE_READY || source->state == SOURCE_FAILED)
-		return name_frame(symbolizer, source, frame);
-	if (vec_reserve(&source->waiting, source->waiting.nr + 1))
+	if (module->version != file->version) {
+		module->version = file->version;
+		module->nr_looked_up = 0;
+	}
+	if (module->nr_looked_up == module->nr)
+		return 0;
+	if (file->state == SYMBOL_FILE_NONE) {
+		ask(symbolizer, file, id); /* unless it is under way */
+		return 0;
+	}
+	file->last_used = ++symbolizer->files.clock;
+	for (; done < max && module->nr_looked_up < module->nr; done++) {
+		struct waiting_frame *waiting = &module->items[module->nr_looked_up];
+		if (!name_frame(symbolizer, file, waiting)) {
+			module->nr_looked_up++;
+			continue;
+		}
+		symbolizer->nr_pending -= !waiting->is_final;
+		*waiting = module->items[--module->nr];
+	}
+	return done;
+}
+
+/* Continues with the lists whose files have come. */
+static size_t work_off_ripe(struct symbolizer *symbolizer, size_t max)
+{
+	size_t done = 0;
+	if (!symbolizer->has_ripe)
+		return 0;
+	for (; symbolizer->next_ripe < symbolizer->modules.nr; symbolizer->next_ripe++) {
+		const struct module_id id = {(uint32_t)symbolizer->next_ripe};
+		done += work_off(symbolizer, &symbolizer->modules.items[id.index], id, max - done);
+		if (done == max)
+			return done;
+	}
+	symbolizer->has_ripe = false;
+	return done;
+}
+
+static void set_ripe(struct symbolizer *symbolizer)
+{
+	symbolizer->has_ripe = true;
+	symbolizer->next_ripe = 0;
+}
+
+/* ---- frames ---- */
+
+static int wait_for_file(struct symbolizer *symbolizer, struct module *module, uint32_t frame,
+			 bool is_final)
+{
+	if (vec_reserve(module, module->nr + 1))
 		return -ENOMEM;
-	source->waiting.items[source->waiting.nr++] = frame;
-	symbolizer->nr_waiting++;
-	if (source->state == SOURCE_UNASKED)
-		ask(symbolizer, source, row.module);
+	module->items[module->nr++] = (struct waiting_frame){frame, is_final};
+	symbolizer->nr_pending += !is_final;
 	return 0;
+}
+
+static void look_at(struct symbolizer *symbolizer, uint32_t frame)
+{
+	struct frame_row row;
+	struct module *module;
+	uint32_t state = symbols_row(symbolizer->symbols, (struct frame_id){frame}).state;
+	tables_frame(&symbolizer->reader, (struct frame_id){frame}, &row);
+	int result = module_of(symbolizer, row.module, &module);
+	/* A predecessor may have had it; then only a JIT's frame may still get a
+   * name. */
+	if (state != SYMBOL_PENDING &&
+	    (result || state == SYMBOL_NAMED || module->file->key.kind != MODULE_ANON))
+		return;
+	if (!result)
+		result = wait_for_file(symbolizer, module, frame, state != SYMBOL_PENDING);
+	if (!result)
+		work_off(symbolizer, module, row.module, 1);
+	else if (state == SYMBOL_PENDING)
+		set_nameless(symbolizer, frame,
+			     result == -ENOENT ? SYMBOL_NO_MODULE : SYMBOL_UNKNOWN);
 }
 
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames)
 {
-	if (!symbolizer->has_epoch)
+	if (!symbolizer->symbols)
 		return 0;
 	tables_reader_refresh(&symbolizer->reader);
-	size_t done = 0;
+	size_t done = work_off_ripe(symbolizer, max_frames);
 	while (done < max_frames && symbolizer->next_frame < symbolizer->reader.nr[TABLE_FRAMES]) {
-		/* Out of memory: the frame keeps no name, the rest goes on. */
-		if (look_at(symbolizer, symbolizer->next_frame))
-			set(symbolizer, symbolizer->next_frame, SYMBOL_UNKNOWN, NULL, NULL,
-			    UINT32_MAX);
-		symbolizer->next_frame++;
+		look_at(symbolizer, symbolizer->next_frame++);
 		done++;
 	}
 	return done;
@@ -375,18 +330,103 @@ size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames)
 
 void symbolizer_refresh(struct symbolizer *symbolizer)
 {
-	for (size_t i = 0; i < symbolizer->by_module.nr; i++) {
-		struct source *source = symbolizer->by_module.items[i];
-		if (source && source->row.kind == MODULE_ANON && source->nameless.nr)
-			symbolizer->requests.need_module(
-				symbolizer->requests.context,
-				(struct module_id){(uint32_t)i}, &source->row);
+	for (size_t i = 0; i < symbolizer->modules.nr; i++) {
+		const struct module *module = &symbolizer->modules.items[i];
+		struct symbol_file *file = module->file;
+		if (!file || file->key.kind != MODULE_ANON || !module->nr ||
+		    file->asked != ASKED_NOTHING)
+			continue;
+		if (file->refreshes_to_skip)
+			file->refreshes_to_skip--;
+		else
+			ask(symbolizer, file, (struct module_id){(uint32_t)i});
 	}
 }
 
 bool symbolizer_idle(const struct symbolizer *symbolizer)
 {
-	return !symbolizer->has_epoch || (symbolizer->nr_waiting == 0 &&
-					  symbolizer->next_frame >=
-						  symbolizer->reader.nr[TABLE_FRAMES]);
+	if (!symbolizer->symbols)
+		return true;
+	struct tables_reader reader;
+	tables_reader_init(&reader, symbolizer->reader.tables);
+	tables_reader_refresh(&reader);
+	return !symbolizer->nr_pending && symbolizer->next_frame >= reader.nr[TABLE_FRAMES];
+}
+
+/* ---- answers ---- */
+
+/* The file that an answer is for; NULL when nobody asked. */
+static struct symbol_file *asked_file(const struct symbolizer *symbolizer, struct module_id id,
+				      enum symbol_file_asked asked)
+{
+	if (!symbolizer->symbols || id.index >= symbolizer->modules.nr)
+		return NULL;
+	struct symbol_file *file = symbolizer->modules.items[id.index].file;
+	return file && file->asked == asked ? file : NULL;
+}
+
+static int refuse(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+	return -EINVAL;
+}
+
+static void space_out_refreshes(struct symbol_file *file, bool is_there)
+{
+	uint32_t skip = file->refreshes_skipped_last * 2 + 1;
+	if (is_there)
+		skip = 0;
+	file->refreshes_to_skip = skip < REFRESHES_SKIPPED_MAX ? skip : REFRESHES_SKIPPED_MAX;
+	file->refreshes_skipped_last = file->refreshes_to_skip;
+}
+
+static void end_answer(struct symbolizer *symbolizer, struct symbol_file *file)
+{
+	file->last_used = ++symbolizer->files.clock;
+	symbol_files_make_room(&symbolizer->files, file);
+	set_ripe(symbolizer);
+}
+
+/* What was read has no .symtab: the functions that nobody exports are in its
+ * debug file. */
+static int ask_debug_file(struct symbolizer *symbolizer, struct symbol_file *file,
+			  struct module_id id)
+{
+	const struct object_identity *identity = object_identity(file->object);
+	const char *debuglink = elf_debuglink(object_elf(file->object));
+	if (!identity->build_id_size && !debuglink[0])
+		return symbol_file_give_debug(file, -1);
+	file->asked = ASKED_DEBUG_FILE;
+	symbolizer->requests.need_debug_file(symbolizer->requests.context, id, identity->build_id,
+					     identity->build_id_size, debuglink);
+	return 0;
+}
+
+int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id module, int fd,
+			   int error)
+{
+	(void)error; /* whatever it was, there is no file */
+	struct symbol_file *file = asked_file(symbolizer, module, ASKED_FILE);
+	if (!file)
+		return refuse(fd);
+	int result = symbol_file_give(file, fd);
+	if (result == 1)
+		result = ask_debug_file(symbolizer, file, module);
+	if (file->key.kind == MODULE_ANON)
+		space_out_refreshes(file, result == 0);
+	end_answer(symbolizer, file);
+	return result == -ENOMEM ? result : 0;
+}
+
+int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd,
+			       int error)
+{
+	(void)error;
+	struct symbol_file *file = asked_file(symbolizer, module, ASKED_DEBUG_FILE);
+	if (!file)
+		return refuse(fd);
+	int result = symbol_file_give_debug(file, fd);
+	end_answer(symbolizer, file);
+	return result == -ENOMEM ? result : 0;
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SYMBOL_HEX_H
+#define CTOP_SYMBOL_HEX_H
+
+/* Numbers in the text tables of symbols. */
+
+#include <stdint.h>
+
+/*
+ * Takes hexadecimal digits, 1 to 16 of them, perhaps after "0x". Returns where
+ * they end, or NULL when they are not there.
+ */
+char *hex_take(char *text, uint64_t *value);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "kallsyms.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/base/vec.h>
+
+#include "hex.h"
+
+/* 200,000 symbols with all their modules have 15 MiB. */
+enum { TEXT_MAX_BYTES = 128 << 20, TEXT_FIRST_BYTES = 1 << 20 };
+/* Behind the last function before a gap there is no end to be seen: as perf
+ * does, assume up to a page more. */
+enum { FUNCTION_MAX_BYTES = 1 << 20, KERNEL_PAGE_BYTES = 4096 };
+
+struct kernel_symbol {
+	uint64_t address;
+	uint32_t name;	 /* offset into text */
+	uint32_t module; /* likewise; 0: none (the text begins with an address) */
+	uint32_t demerits;
+};
+
+struct kallsyms {
+	struct {
+		struct kernel_symbol *items;
+		size_t nr, capacity;
+	} symbols;
+	char *text;
+	size_t text_bytes;
+	bool hidden; /* a function at address 0 was seen */
+};
+
+void kallsyms_free(struct kallsyms *kallsyms)
+{
+	if (!kallsyms)
+		return;
+	free(kallsyms->symbols.items);
+	free(kallsyms->text);
+	free(kallsyms);
+}
+
+size_t kallsyms_bytes(const struct kallsyms *kallsyms)
+{
+	return sizeof(*kallsyms) + kallsyms->text_bytes +
+	       kallsyms->symbols.capacity * sizeof(*kallsyms->symbols.items);
+}
+
+/* Leaves the whole text, NUL-terminated. */
+static int read_text(struct kallsyms *kallsyms, int fd)
+{
+	size_t capacity = 0, used = 0;
+	for (;;) {
+		if (used + 1 >= capacity) {
+			capacity = capacity ? capacity * 2 : TEXT_FIRST_BYTES;
+			char *grown = capacity <= TEXT_MAX_BYTES ? realloc(kallsyms->text, capacity)
+								 : NULL;
+			if (!grown)
+				return capacity <= TEXT_MAX_BYTES ? -ENOMEM : -EFBIG;
+			kallsyms->text = grown;
+		}
+		ssize_t got = pread(fd, kallsyms->text + used, capacity - used - 1, (off_t)used);
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (got == 0)
+			break;
+		if (got > 0)
+			used += (size_t)got;
+	}
+	kallsyms->text[used] = '\0';
+	kallsyms->text_bytes = used + 1;
+	return 0;
+}
+
+/* One line, without its newline. What makes no sense is passed over. */
+static int add_line(struct kallsyms *kallsyms, char *line)
+{
+	uint64_t address;
+	char *at = hex_take(line, &address);
+	if (!at || at[0] != ' ' || !at[1] || !strchr("tTwW", at[1]) || at[2] != ' ')
+		return 0;
+	char type = at[1], *name = at + 3;
+	char *end = name + strcspn(name, " \t");
+	char *module = end + strspn(end, " \t");
+	*end = '\0';
+	if (!name[0])
+		return 0;
+	if (!address) {
+		kallsyms->hidden = true;
+		return 0;
+	}
+	if (vec_reserve(&kallsyms->symbols, kallsyms->symbols.nr + 1))
+		return -ENOMEM;
+	kallsyms->symbols.items[kallsyms->symbols.nr++] = (struct kernel_symbol){
+		.address = address,
+		.name = (uint32_t)(name - kallsyms->text),
+		.module = module > end && *module ? (uint32_t)(module - kallsyms->text) : 0,
+		/* perf's order: weak ones last, then local ones. */
+		.demerits = type == 'T'	  ? 0
+			    : type == 't' ? 1
+					  : 2,
+	};
+	return 0;
+}
+
+static int add_lines(struct kallsyms *kallsyms)
+{
+	int result = 0;
+	for (char *line = kallsyms->text; line && *line && !result;) {
+		char *newline = strchr(line, '\n');
+		if (newline)
+			*newline = '\0';
+		result = add_line(kallsyms, line);
+		line = newline ? newline + 1 : NULL;
+	}
+	return result;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const struct kernel_symbol *left = a, *right = b;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static bool is_better(const struct kallsyms *kallsyms, const struct kernel_symbol *a,
+		      const struct kernel_symbol *b)
+{
+	const struct symbol_choice choice_a = {kallsyms->text + a->name, a->demerits};
+	const struct symbol_choice choice_b = {kallsyms->text + b->name, b->demerits};
+	return symbol_choice_compare(&choice_a, &choice_b) < 0;
+}
+
+static void sort_and_choose(struct kallsyms *kallsyms)
+{
+	struct kernel_symbol *items = kallsyms->symbols.items;
+	size_t kept = 0;
+	qsort(items, kallsyms->symbols.nr, sizeof(*items), compare_addresses);
+	for (size_t i = 1; i < kallsyms->symbols.nr; i++) {
+		if (items[i].address != items[kept].address)
+			items[++kept] = items[i];
+		else if (is_better(kallsyms, &items[i], &items[kept]))
+			items[kept] = items[i];
+	}
+	kallsyms->symbols.nr = kept + 1;
+}
+
+int kallsyms_read(int fd, struct kallsyms **out)
+{
+	*out = NULL;
+	struct kallsyms *kallsyms = calloc(1, sizeof(*kallsyms));
+	if (!kallsyms)
+		return -ENOMEM;
+	int result = read_text(kallsyms, fd);
+	if (!result)
+		result = add_lines(kallsyms);
+	if (!result && !kallsyms->symbols.nr)
+		result = kallsyms->hidden ? -EPERM : -ENODATA;
+	if (result) {
+		kallsyms_free(kallsyms);
+		return result;
+	}
+	sort_and_choose(kallsyms);
+	*out = kallsyms;
+	return 0;
+}
+
+static const char *module_of(const struct kallsyms *kallsyms, const struct kernel_symbol *symbol)
+{
+	return symbol->module ? kallsyms->text + symbol->module : NULL;
+}
+
+static bool same_module(const struct kallsyms *kallsyms, const struct kernel_symbol *a,
+			const struct kernel_symbol *b)
+{
+	const char *of_a = module_of(kallsyms, a), *of_b = module_of(kallsyms, b);
+	return of_a && of_b ? strcmp(of_a, of_b) == 0 : of_a == of_b;
+}
+
+/* Functions have no sizes here: each ends where the next begins, unless that is
+ * another module's. */
+static uint64_t end_of(const struct kallsyms *kallsyms, size_t i)
+{
+	const struct kernel_symbol *symbol = &kallsyms->symbols.items[i];
+	uint64_t page_end = (symbol->address | (KERNEL_PAGE_BYTES - 1)) + KERNEL_PAGE_BYTES + 1;
+	if (page_end < symbol->address)
+		page_end = UINT64_MAX;
+	if (i + 1 == kallsyms->symbols.nr)
+		return page_end;
+	const struct kernel_symbol *next = symbol + 1;
+	if (next->address < page_end || (next->address - symbol->address <= FUNCTION_MAX_BYTES &&
+					 same_module(kallsyms, symbol, next)))
+		return next->address;
+	return page_end;
+}
+
+bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, struct symbol_hit *hit)
+{
+	size_t low = 0, high = kallsyms->symbols.nr;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (kallsyms->symbols.items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address >= end_of(kallsyms, low - 1))
+		return false;
+	const struct kernel_symbol *symbol = &kallsyms->symbols.items[low - 1];
+	*hit = (struct symbol_hit){
+		.name = kallsyms->text + symbol->name,
+		.module = module_of(kallsyms, symbol),
+		.start = symbol->address,
+	};
+	return true;
+}

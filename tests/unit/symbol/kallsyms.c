@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../../src/symbol/kallsyms.h"
+
+static int read_text(const char *text, struct kallsyms **kallsyms)
+{
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	int result = kallsyms_read(fd, kallsyms);
+	close(fd);
+	return result;
+}
+
+static const char *name_at(const struct kallsyms *kallsyms, uint64_t address)
+{
+	struct symbol_hit hit;
+	return kallsyms_find(kallsyms, address, &hit) ? hit.name : "-";
+}
+
+static void known(void)
+{
+	struct kallsyms *kallsyms;
+	CHECK_EQ(read_text("0000000000000000 A fixed_percpu_data\n"
+			   "ffffffff81000000 T _stext\n"
+			   "ffffffff81000000 T startup_64\n"
+			   "ffffffff81000100 t local_one\n"
+			   "ffffffff81000200 T __x64_sys_read\n"
+			   "ffffffff81000200 T __do_sys_read\n"
+			   "ffffffff81000200 t sys_read\n"
+			   "ffffffff81000300 W weak_one\n"
+			   "ffffffff81000300 t strong_local\n"
+			   "ffffffff81000400 T last_of_text\n"
+			   "ffffffff82000000 D some_data\n"
+			   "ffffffff81000180 r read_only\n"
+			   "ffffffffc0001000 t ext4_read\t[ext4]\n"
+			   "ffffffffc0001080 t ext4_write\t[ext4]\n"
+			   "ffffffffc0001100 t bpf_prog_1\t[bpf]\n",
+			   &kallsyms),
+		 0);
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000000), "startup_64");
+	CHECK_STR(name_at(kallsyms, 0xffffffff810000ff), "startup_64");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000180), "local_one");
+	/* Global before local, then the longer of two with as many underscores. */
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000200), "__x64_sys_read");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000310), "strong_local");
+	/* The last function has no end: not further than the next page. */
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000410), "last_of_text");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81001fff), "last_of_text");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81002000), "-");
+	CHECK_STR(name_at(kallsyms, 0xffffffff82000000), "-");
+	CHECK_STR(name_at(kallsyms, 0), "-");
+	CHECK_STR(name_at(kallsyms, UINT64_MAX), "-");
+	struct symbol_hit hit;
+	CHECK(kallsyms_find(kallsyms, 0xffffffffc0001085, &hit));
+	CHECK_STR(hit.name, "ext4_write");
+	CHECK_STR(hit.module, "[ext4]");
+	CHECK_EQ(hit.start, 0xffffffffc0001080);
+	CHECK(kallsyms_find(kallsyms, 0xffffffffc0001100, &hit));
+	CHECK_STR(hit.module, "[bpf]");
+	CHECK(kallsyms_find(kallsyms, 0xffffffff81000100, &hit));
+	CHECK(!hit.module);
+	kallsyms_free(kallsyms);
+	kallsyms_free(NULL);
+}
+
+static void hidden(void)
+{
+	struct kallsyms *kallsyms;
+	CHECK_EQ(read_text("0000000000000000 T _stext\n0000000000000000 t other\n", &kallsyms),
+		 -EPERM);
+	CHECK(!kallsyms);
+	CHECK_EQ(read_text("", &kallsyms), -ENODATA);
+	CHECK_EQ(read_text("0000000000000000 D data\n", &kallsyms), -ENODATA);
+	CHECK_EQ(read_text("ffffffff81000000 D data\n", &kallsyms), -ENODATA);
+	CHECK_EQ(kallsyms_read(-1, &kallsyms), -EBADF);
+	CHECK(!kallsyms);
+}
+
+static void garbage(void)
+{
+	struct kallsyms *kallsyms;
+	CHECK_EQ(read_text("\n\n\nnonsense\n"
+			   "ffffffff81000000\n"
+			   "ffffffff81000000 \n"
+			   "ffffffff81000000 T\n"
+			   "ffffffff81000000 T \n"
+			   "ffffffff81000000 TT x\n"
+			   "ffffffff81000000T x\n"
+			   "fffffffff81000000 T seventeen_digits\n"
+			   "ffffffff81000000 T good trailing\n"
+			   "ffffffff81000100 t tab_only\t\n"
+			   "ffffffff81000200 t no_newline",
+			   &kallsyms),
+		 0);
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000000), "good");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000100), "tab_only");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000200), "no_newline");
+	struct symbol_hit hit;
+	CHECK(kallsyms_find(kallsyms, 0xffffffff81000100, &hit));
+	CHECK(!hit.module);
+	kallsyms_free(kallsyms);
+	/* At the very end of the address space. */
+	CHECK_EQ(read_text("ffffffffffffffff T last\n", &kallsyms), 0);
+	CHECK_STR(name_at(kallsyms, 0xfffffffffffffffe), "-");
+	kallsyms_free(kallsyms);
+}
+
+/* Any bytes at all: no more than that it survives. */
+static void noise(void)
+{
+	static const char letters[] = "0f T\t\n[x]w\xff";
+	srandom(3);
+	for (int round = 0; round < 300; round++) {
+		char text[2000];
+		for (size_t i = 0; i < sizeof(text) - 1; i++)
+			text[i] = letters[(size_t)random() % (sizeof(letters) - 1)];
+		text[sizeof(text) - 1] = '\0';
+		struct kallsyms *kallsyms;
+		if (read_text(text, &kallsyms) == 0) {
+			name_at(kallsyms, 0xffff);
+			name_at(kallsyms, (uint64_t)random());
+		}
+		kallsyms_free(kallsyms);
+	}
+}
+
+/* Every function of the running kernel is found at its address, under one of the names it has there. */
+static void running_kernel(void)
+{
+	struct kallsyms *kallsyms;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		SKIP("no /proc/kallsyms");
+	int result = kallsyms_read(fd, &kallsyms);
+	close(fd);
+	if (result == -EPERM)
+		SKIP("kernel.kptr_restrict hides addresses");
+	CHECK_EQ(result, 0);
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[1024];
+	uint64_t asked = 0;
+	size_t functions = 0, named = 0, addresses = 0;
+	while (fgets(line, sizeof(line), file)) {
+		uint64_t address;
+		char type, name[512];
+		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3 || !address ||
+		    !strchr("tTwW", type))
+			continue;
+		struct symbol_hit hit;
+		CHECK(kallsyms_find(kallsyms, address, &hit));
+		CHECK_EQ(hit.start, address);
+		functions++;
+		addresses += address != asked;
+		asked = address;
+		named += strcmp(hit.name, name) == 0;
+	}
+	fclose(file);
+	CHECK(functions > 1000);
+	/* Of the aliases at an address one is right; a name may stand there twice. */
+	CHECK(named >= addresses * 9 / 10);
+	CHECK_STR(name_at(kallsyms, 0x1000), "-");
+	kallsyms_free(kallsyms);
+}
+
+int main(void)
+{
+	RUN(known);
+	RUN(hidden);
+	RUN(garbage);
+	RUN(noise);
+	RUN(running_kernel);
+	return test_done();
+}
