@@ -26,8 +26,7 @@ struct symbols_writer {
 };
 
 const struct symbols_capacity symbols_capacity_default = {
-	.nr_frames = 1u << 20,
-	.string_units = 16u << 20, /* 64 MiB: demangled names are long */
+	.nr_frames = 1u << 20, .string_units = 16u << 20, /* 64 MiB: demangled names are long */
 };
 
 static size_t whole_pages(size_t bytes)
@@ -72,8 +71,8 @@ int symbols_map(struct symbols *symbols, int fd, const struct symbols_capacity *
 		.header = memory,
 		.capacity = *capacity,
 		.rows = (struct symbol_row *)(void *)rows,
-		.strings = (char *)rows +
-			   whole_pages(capacity->nr_frames * sizeof(struct symbol_row)),
+		.strings =
+			(char *)rows + whole_pages(capacity->nr_frames * sizeof(struct symbol_row)),
 		.bytes = bytes,
 	};
 	return 0;
@@ -111,7 +110,9 @@ struct symbols_writer *symbols_writer_new(struct symbols *symbols)
 			symbols_writer_free(writer);
 			return NULL;
 		}
-		index_add(&writer->strings, hash_bytes(string_at(symbols, unit), size), unit);
+		if (size < left) /* else it has no end: nobody's string */
+			index_add(&writer->strings, hash_bytes(string_at(symbols, unit), size),
+				  unit);
 		unit += (uint32_t)(size / UNIT_BYTES) + 1;
 	}
 	return writer;
@@ -128,23 +129,28 @@ void symbols_writer_free(struct symbols_writer *writer)
 static int add_string(struct symbols_writer *writer, const char *string, struct string_id *id)
 {
 	struct symbols *symbols = writer->symbols;
-	size_t size = string ? strlen(string) : 0;
+	size_t size = string ? strnlen(string, SYMBOLS_STRING_MAX) : 0;
 	if (!size) {
 		id->index = 0;
 		return 0;
 	}
 	uint64_t hash = hash_bytes(string, size);
 	struct index_probe probe = index_find(&writer->strings, hash);
-	while (index_next(&writer->strings, &probe, &id->index))
-		if (memcmp(string_at(symbols, id->index), string, size + 1) == 0)
+	while (index_next(&writer->strings, &probe, &id->index)) {
+		const char *known = string_at(symbols, id->index);
+		/* Stops at the known string's end, when that is the shorter one. */
+		if (strncmp(known, string, size) == 0 && known[size] == '\0')
 			return 0;
+	}
 	size_t units = size / UNIT_BYTES + 1;
 	if (units > symbols->capacity.string_units - writer->string_units)
 		return -ENOSPC;
 	if (index_reserve(&writer->strings))
 		return -ENOMEM;
 	id->index = writer->string_units;
-	memcpy(string_at(symbols, id->index), string, size + 1);
+	char *to = string_at(symbols, id->index);
+	memset(to, 0, units * UNIT_BYTES); /* a predecessor may have left something there */
+	memcpy(to, string, size);
 	index_add(&writer->strings, hash, id->index);
 	writer->string_units += (uint32_t)units;
 	atomic_store_explicit(&symbols->header->string_units, writer->string_units,
@@ -158,13 +164,15 @@ int symbols_set(struct symbols_writer *writer, struct frame_id frame, enum symbo
 	struct symbols *symbols = writer->symbols;
 	if (frame.index >= symbols->capacity.nr_frames)
 		return -EINVAL;
+	struct symbol_row *to = &symbols->rows[frame.index];
+	if (to->state == SYMBOL_NAMED && state != SYMBOL_NAMED)
+		return 0; /* a name is never lost */
 	struct symbol_row row = {.offset = offset};
 	int result = add_string(writer, name, &row.name);
 	if (!result)
 		result = add_string(writer, module, &row.module);
 	if (result)
 		return result;
-	struct symbol_row *to = &symbols->rows[frame.index];
 	to->name = row.name;
 	to->module = row.module;
 	to->offset = row.offset;
@@ -193,22 +201,30 @@ struct symbol_row symbols_row(const struct symbols *symbols, struct frame_id fra
 	return row;
 }
 
-const char *symbols_string(const struct symbols *symbols, struct string_id id)
+static uint32_t published_units(const struct symbols *symbols)
 {
 	uint32_t nr = atomic_load_explicit(&symbols->header->string_units, memory_order_acquire);
-	if (nr > symbols->capacity.string_units)
-		nr = symbols->capacity.string_units;
+	return nr < symbols->capacity.string_units ? nr : symbols->capacity.string_units;
+}
+
+const char *symbols_string(const struct symbols *symbols, struct string_id id)
+{
+	uint32_t nr = published_units(symbols);
 	if (id.index >= nr)
 		return "";
+	/* Bounded, or a region of one long string would cost its reader seconds a name. */
 	const char *string = string_at(symbols, id.index);
-	return memchr(string, '\0', (size_t)(nr - id.index) * UNIT_BYTES) ? string : "";
+	size_t left = (size_t)(nr - id.index) * UNIT_BYTES;
+	size_t most = left < SYMBOLS_STRING_MAX + 1 ? left : SYMBOLS_STRING_MAX + 1;
+	return memchr(string, '\0', most) ? string : "";
 }
 
 uint64_t symbols_used_bytes(const struct symbols *symbols)
 {
-	uint64_t units = atomic_load_explicit(&symbols->header->string_units, memory_order_relaxed);
+	uint64_t units = published_units(symbols);
 	uint64_t version = symbols_version(symbols);
 	/* Rows are touched one a change at most. */
-	uint64_t rows = version < symbols->capacity.nr_frames ? version : symbols->capacity.nr_frames;
+	uint64_t rows =
+		version < symbols->capacity.nr_frames ? version : symbols->capacity.nr_frames;
 	return PAGE_BYTES + units * UNIT_BYTES + rows * sizeof(struct symbol_row);
 }

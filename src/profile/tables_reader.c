@@ -74,7 +74,10 @@ const char *tables_string(const struct tables_reader *reader, struct string_id i
 		return "";
 	const char *string = (const char *)reader->tables->rows[TABLE_STRINGS] +
 			     (size_t)id.index * STRING_UNIT_BYTES;
-	return memchr(string, '\0', (size_t)(nr - id.index) * STRING_UNIT_BYTES) ? string : "";
+	/* Bounded, or a table of one long string would cost its reader seconds a row. */
+	size_t left = (size_t)(nr - id.index) * STRING_UNIT_BYTES;
+	size_t most = left < TABLES_STRING_MAX + 1 ? left : TABLES_STRING_MAX + 1;
+	return memchr(string, '\0', most) ? string : "";
 }
 
 uint64_t tables_used_bytes(const struct tables_reader *reader)
@@ -87,33 +90,4 @@ uint64_t tables_used_bytes(const struct tables_reader *reader)
 	if (head > tables->capacity.nr_samples)
 		head = tables->capacity.nr_samples;
 	return bytes + head * sizeof(struct sample);
-}
-
-size_t tables_read_samples(struct tables *tables, struct sample *out, size_t max, uint64_t *missed)
-{
-	struct tables_header *header = tables->header;
-	uint32_t capacity = tables->capacity.nr_samples;
-	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&header->head, memory_order_acquire);
-	uint64_t start = tail;
-	const uint64_t safe = tables_trusted_slots(tables);
-	if (head < tail) /* a writer that lies: nothing is there */
-		return 0;
-	if (head - tail > safe)
-		tail = head - safe;
-	size_t nr = head - tail < max ? (size_t)(head - tail) : max;
-	for (size_t i = 0; i < nr; i++)
-		out[i] = tables->samples[(tail + i) & (capacity - 1)];
-	/* What was overwritten while it was copied is given up, too. */
-	atomic_thread_fence(memory_order_acquire);
-	uint64_t now = atomic_load_explicit(&header->head, memory_order_acquire);
-	size_t torn = 0;
-	if (now > safe && now - safe > tail) {
-		uint64_t first = now - safe;
-		torn = first - tail < nr ? (size_t)(first - tail) : nr;
-		memmove(out, out + torn, (nr - torn) * sizeof(*out));
-	}
-	*missed += tail - start + torn;
-	atomic_store_explicit(&header->tail, tail + nr, memory_order_release);
-	return nr - torn;
 }

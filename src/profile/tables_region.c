@@ -30,9 +30,12 @@ const struct tables_capacity tables_capacity_default = {
 size_t tables_row_bytes(enum table_kind kind)
 {
 	static const size_t bytes[NR_TABLES] = {
-		[TABLE_STRINGS] = STRING_UNIT_BYTES,	    [TABLE_INFOS] = sizeof(struct info_row),
-		[TABLE_EVENTS] = sizeof(struct event_row),  [TABLE_MODULES] = sizeof(struct module_row),
-		[TABLE_TASKS] = sizeof(struct task_row),    [TABLE_FRAMES] = sizeof(struct frame_row),
+		[TABLE_STRINGS] = STRING_UNIT_BYTES,
+		[TABLE_INFOS] = sizeof(struct info_row),
+		[TABLE_EVENTS] = sizeof(struct event_row),
+		[TABLE_MODULES] = sizeof(struct module_row),
+		[TABLE_TASKS] = sizeof(struct task_row),
+		[TABLE_FRAMES] = sizeof(struct frame_row),
 		[TABLE_NODES] = sizeof(struct node_row),
 	};
 	return bytes[kind];
@@ -80,6 +83,9 @@ int tables_map(struct tables *tables, int fd, const struct tables_capacity *capa
 {
 	void *memory;
 	size_t bytes = tables_region_bytes(capacity);
+	uint32_t slots = capacity->nr_samples;
+	if (slots < 2 || (slots & (slots - 1)) != 0)
+		return -EINVAL;
 	int result = map_region(fd, bytes, writable, &memory);
 	if (result)
 		return result;

@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctop/base/index.h>
-
 #include "tables_internal.h"
-
-struct tables_writer {
-	struct tables *tables;
-	uint32_t nr[NR_TABLES]; /* appended, published or not */
-	uint64_t head;		/* samples written, published or not */
-	struct index strings, tasks, frames, nodes;
-};
 
 static const char *string_at(const struct tables *tables, uint32_t unit)
 {
@@ -59,8 +50,9 @@ static int rebuild(struct tables_writer *writer)
 	for (uint32_t unit = 0; !result && unit < writer->nr[TABLE_STRINGS];) {
 		size_t left = (size_t)(writer->nr[TABLE_STRINGS] - unit) * STRING_UNIT_BYTES;
 		size_t size = strnlen(string_at(tables, unit), left);
-		result = add_to_index(&writer->strings, hash_bytes(string_at(tables, unit), size),
-				      unit);
+		if (size < left) /* else it has no end: nobody's string */
+			result = add_to_index(&writer->strings,
+					      hash_bytes(string_at(tables, unit), size), unit);
 		unit += (uint32_t)(size / STRING_UNIT_BYTES) + 1;
 	}
 	const struct task_row *tasks = tables->rows[TABLE_TASKS];
@@ -142,12 +134,13 @@ int tables_add_string(struct tables_writer *writer, const char *bytes, size_t si
 		      struct string_id *id)
 {
 	struct tables *tables = writer->tables;
-	size = strnlen(bytes, size);
+	size = strnlen(bytes, size < TABLES_STRING_MAX ? size : TABLES_STRING_MAX);
 	uint64_t hash = hash_bytes(bytes, size);
 	struct index_probe probe = index_find(&writer->strings, hash);
 	while (index_next(&writer->strings, &probe, &id->index)) {
 		const char *known = string_at(tables, id->index);
-		if (memcmp(known, bytes, size) == 0 && known[size] == '\0')
+		/* Stops at the known string's end, when that is the shorter one. */
+		if (strncmp(known, bytes, size) == 0 && known[size] == '\0')
 			return 0;
 	}
 	uint32_t *nr = &writer->nr[TABLE_STRINGS];
@@ -231,43 +224,4 @@ int tables_add_node(struct tables_writer *writer, struct node_id parent, struct 
 	}
 	const struct node_row row = {parent, frame, (uint32_t)method};
 	return append_interned(writer, TABLE_NODES, &writer->nodes, hash, &row, &id->index);
-}
-
-/* ---- samples, and what readers see ---- */
-
-void tables_add_sample(struct tables_writer *writer, const struct sample *sample)
-{
-	struct tables *tables = writer->tables;
-	tables->samples[writer->head & (tables->capacity.nr_samples - 1)] = *sample;
-	writer->head++;
-	/*
-	 * A reader that is copying a slot which is overwritten must be able to tell: the
-	 * head that it looks at afterwards has to be past it.
-	 */
-	if (writer->head % SHOW_EVERY == 0)
-		tables_publish(writer);
-}
-
-void tables_publish(struct tables_writer *writer)
-{
-	struct tables_header *header = writer->tables->header;
-	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
-		atomic_store_explicit(&header->nr[kind], writer->nr[kind], memory_order_release);
-	/* Pairs with the acquire in tables_read_samples(): whoever sees the samples sees their rows. */
-	atomic_store_explicit(&header->head, writer->head, memory_order_release);
-}
-
-uint32_t tables_samples_room(const struct tables_writer *writer)
-{
-	const struct tables *tables = writer->tables;
-	uint64_t tail = atomic_load_explicit(&tables->header->tail, memory_order_acquire);
-	uint64_t used = writer->head - tail;
-	uint32_t slots = tables_trusted_slots(tables);
-	return used >= slots ? 0 : slots - (uint32_t)used;
-}
-
-void tables_close_epoch(struct tables_writer *writer)
-{
-	tables_publish(writer);
-	atomic_store_explicit(&writer->tables->header->closed, 1, memory_order_release);
 }

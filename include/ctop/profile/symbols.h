@@ -30,6 +30,9 @@ struct symbol_row {
 	uint32_t offset;	 /* of the look-up address from the function's start; UINT32_MAX: unknown */
 };
 
+/* The longest string; longer ones are cut when they are added, and are "" when a region holds one. */
+enum { SYMBOLS_STRING_MAX = 8192 };
+
 struct symbols_capacity {
 	uint32_t nr_frames;
 	uint32_t string_units; /* of 4 bytes */

@@ -122,7 +122,10 @@ enum table_kind {
 	NR_TABLES
 };
 
-/* How many rows each table can hold; nr_samples is a power of two. */
+/* The longest string; longer ones are cut when they are added, and are "" when a region holds one. */
+enum { TABLES_STRING_MAX = 8192 };
+
+/* How many rows each table can hold; nr_samples is a power of two, at least 2. */
 struct tables_capacity {
 	uint32_t nr[NR_TABLES];
 	uint32_t nr_samples;
@@ -150,7 +153,7 @@ struct tables {
 
 /* Creates the sealed memfd of a region. A descriptor, or -errno. */
 int tables_memfd_new(const struct tables_capacity *capacity);
-/* Maps fd (or, with fd -1, fresh private memory); writable for the writer, and for main, which moves the ring's tail. 0 or -errno. */
+/* Maps fd (or, with fd -1, fresh private memory); writable for the writer, and for main, which moves the ring's tail. 0 or -errno; -EINVAL: a capacity or a region of the wrong shape. */
 int tables_map(struct tables *tables, int fd, const struct tables_capacity *capacity, bool writable);
 void tables_unmap(struct tables *tables);
 
