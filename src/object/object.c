@@ -47,20 +47,6 @@ static void read_build_id_note(struct object *object, const GElf_Phdr *segment)
 	}
 }
 
-/* True for a file that wants other libraries: of those, only programs are entered at e_entry. */
-static bool needs_libraries(const struct object *object, const GElf_Phdr *segment)
-{
-	Elf_Data *data = elf_getdata_rawchunk(object->elf, (int64_t)segment->p_offset,
-					      segment->p_filesz, ELF_T_DYN);
-	size_t nr = data ? data->d_size / sizeof(Elf64_Dyn) : 0;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Dyn entry;
-		if (gelf_getdyn(data, (int)i, &entry) && entry.d_tag == DT_NEEDED)
-			return true;
-	}
-	return false;
-}
-
 /* A position-independent program without an interpreter says so in its dynamic section. */
 static bool is_static_pie(struct object *object, const GElf_Phdr *dynamic)
 {

@@ -4,28 +4,57 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Opens the file behind an O_PATH descriptor for reading, if it is a regular one. */
+static int reopen_regular(int path_fd)
+{
+	struct stat stat;
+	char link[64];
+	if (fstat(path_fd, &stat) < 0)
+		return -errno;
+	if (S_ISLNK(stat.st_mode))
+		return -ELOOP;
+	if (!S_ISREG(stat.st_mode))
+		return -EINVAL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * O_PATH first: opening a device or a FIFO to see what it is would already have an
+ * effect (rewind a tape, arm a watchdog, let a writer through).
+ */
+static int open_path(int root_fd, const char *path, int extra_flags)
+{
+	const int flags = O_PATH | O_CLOEXEC | extra_flags;
+	if (root_fd == AT_FDCWD)
+		return open(path, flags);
+	const struct open_how how = {
+		.flags = (unsigned)flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	/* EAGAIN: something was renamed below the root meanwhile, and ".." could not be trusted. */
+	enum { TRIES = 8 };
+	int fd = -1;
+	for (int i = 0; i < TRIES; i++) {
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd;
+}
+
 int open_regular_in(int root_fd, const char *path, int extra_flags)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | extra_flags;
-	int fd;
-	if (root_fd == AT_FDCWD) {
-		fd = open(path, flags);
-	} else {
-		struct open_how how = {
-			.flags = (unsigned)flags,
-			.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-		};
-		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	}
-	if (fd < 0)
+	int path_fd = open_path(root_fd, path, extra_flags);
+	if (path_fd < 0)
 		return -errno;
-	struct stat stat;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
-		return fd;
-	close(fd);
-	return -EINVAL;
+	int fd = reopen_regular(path_fd);
+	close(path_fd);
+	return fd;
 }

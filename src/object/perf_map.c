@@ -16,15 +16,17 @@ struct owner {
 	uid_t uid;
 };
 
-static bool read_owner(int32_t pid, struct owner *owner)
+static bool read_owner(int process_fd, struct owner *owner)
 {
-	char path[64], line[512];
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
+	int fd = openat(process_fd, "status", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
 		return false;
-	bool has_uid = false;
-	owner->namespace_pid = pid;
+	}
+	char line[512];
+	bool has_uid = false, has_pid = false;
 	while (fgets(line, sizeof(line), file)) {
 		unsigned uid;
 		if (sscanf(line, "Uid: %*u %u", &uid) == 1) {
@@ -33,42 +35,58 @@ static bool read_owner(int32_t pid, struct owner *owner)
 		} else if (strncmp(line, "NSpid:", 6) == 0) {
 			/* One number a namespace, the innermost last. */
 			const char *last = strrchr(line, '\t');
-			if (last)
-				owner->namespace_pid = atoi(last + 1);
+			owner->namespace_pid = last ? atoi(last + 1) : 0;
+			has_pid = owner->namespace_pid > 0;
 		}
 	}
 	fclose(file);
-	return has_uid;
+	return has_uid && has_pid;
 }
 
-/* Anybody may write into /tmp: the file must be the process's own, or root's. */
+/*
+ * Anybody may write into /tmp: the file must be the process's own, or root's, and not
+ * another file of theirs under a second name.
+ */
 static int check_owner(int fd, uid_t uid)
 {
 	struct stat stat;
 	if (fstat(fd, &stat) < 0)
 		return -errno;
-	if (stat.st_uid != uid && stat.st_uid != 0)
+	if ((stat.st_uid != uid && stat.st_uid != 0) || stat.st_nlink > 1)
 		return -EPERM;
 	return stat.st_size > LOCATE_PERF_MAP_MAX ? -EFBIG : 0;
 }
 
-int locate_perf_map(int32_t pid)
+static int open_map(int process_fd)
 {
-	struct owner owner;
-	char root[64], path[64];
-	if (!read_owner(pid, &owner))
+	struct owner owner = {0};
+	char path[64];
+	if (!read_owner(process_fd, &owner))
 		return -ENOENT;
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.namespace_pid);
-	int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int root_fd = openat(process_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
 	int fd = open_regular_in(root_fd, path, O_NOFOLLOW);
 	close(root_fd);
-	int result = fd < 0 ? fd : check_owner(fd, owner.uid);
-	if (result >= 0)
+	if (fd < 0)
+		return fd == -ELOOP ? -EINVAL : fd;
+	int result = check_owner(fd, owner.uid);
+	if (!result)
 		return fd;
-	if (fd >= 0)
-		close(fd);
-	return result == -ELOOP ? -EINVAL : result;
+	close(fd);
+	return result;
+}
+
+int locate_perf_map(int32_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	/* One process throughout: a pid may be given anew meanwhile, this directory is not. */
+	int process_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (process_fd < 0)
+		return -ENOENT;
+	int fd = open_map(process_fd);
+	close(process_fd);
+	return fd;
 }

@@ -57,19 +57,21 @@ struct symbol {
 struct gathered {
 	struct found {
 		const struct known_function *known; /* NULL: the entry point */
-		uint64_t start, end;
-		bool sizeless;
+		uint64_t start;
+		uint64_t guessed_bytes; /* at most, for one without a size */
+		uint64_t bytes;		/* 0: no symbol tells */
+		uint64_t next;		/* where the next symbol is */
 		bool is_abi0;
 	} found[RANGES_MAX];
 	size_t nr;
 	bool defines_tls_get_addr;
 };
 
-static void add(struct gathered *gathered, struct found found, uint64_t bytes)
+static void add(struct gathered *gathered, struct found found)
 {
-	if (gathered->nr == RANGES_MAX || __builtin_add_overflow(found.start, bytes, &found.end))
-		return;
-	gathered->found[gathered->nr++] = found;
+	found.next = UINT64_MAX;
+	if (gathered->nr < RANGES_MAX)
+		gathered->found[gathered->nr++] = found;
 }
 
 static void each_symbol_of(struct object *object, Elf_Scn *section, const GElf_Shdr *header,
@@ -125,37 +127,45 @@ static void gather(struct gathered *gathered, const struct symbol *symbol)
 		const struct found found = {
 			.known = known,
 			.start = symbol->start,
-			.sizeless = !symbol->bytes,
+			.guessed_bytes = symbol->bytes ? 0 : SIZELESS_BYTES,
+			.bytes = symbol->bytes,
 			.is_abi0 = *rest != '\0',
 		};
-		add(gathered, found, symbol->bytes ? symbol->bytes : SIZELESS_BYTES);
+		add(gathered, found);
 	}
 }
 
-static bool any_sizeless(const struct gathered *gathered)
+static bool any_guessed(const struct gathered *gathered)
 {
 	for (size_t i = 0; i < gathered->nr; i++)
-		if (gathered->found[i].sizeless)
+		if (gathered->found[i].guessed_bytes)
 			return true;
 	return false;
 }
 
-/* A function without a size ends where the next one begins; the entry gets its symbol's size. */
-static void narrow(struct gathered *gathered, const struct symbol *symbol)
+/* What other symbols say about the extent of functions whose own do not. */
+static void look_around(struct gathered *gathered, const struct symbol *symbol)
 {
 	for (size_t i = 0; i < gathered->nr; i++) {
 		struct found *found = &gathered->found[i];
-		uint64_t end;
-		if (!found->sizeless)
+		if (!found->guessed_bytes)
 			continue;
-		if (symbol->start > found->start && symbol->start < found->end) {
-			found->end = symbol->start;
-		} else if (symbol->start == found->start && symbol->bytes &&
-			   !__builtin_add_overflow(symbol->start, symbol->bytes, &end)) {
-			found->end = end;
-			found->sizeless = false;
-		}
+		if (symbol->start > found->start && symbol->start < found->next)
+			found->next = symbol->start;
+		if (symbol->start == found->start && symbol->bytes > found->bytes)
+			found->bytes = symbol->bytes;
 	}
+}
+
+static struct range extent(const struct found *found)
+{
+	uint64_t room = found->next - found->start;
+	uint64_t guess = found->guessed_bytes < room ? found->guessed_bytes : room;
+	uint64_t bytes = found->bytes > guess ? found->bytes : guess;
+	uint64_t end;
+	if (__builtin_add_overflow(found->start, bytes, &end))
+		end = UINT64_MAX;
+	return (struct range){found->start, end};
 }
 
 /*
@@ -182,16 +192,19 @@ static void read_symbols(struct object *object)
 	 * start, and so is the loader's, told by what no other library defines.
 	 */
 	if (object->entry && (object->is_program || gathered.defines_tls_get_addr))
-		add(&gathered, (struct found){.start = object->entry, .sizeless = true},
-		    object->is_program ? START_BYTES : SIZELESS_BYTES);
-	if (any_sizeless(&gathered))
-		each_symbol(object, narrow, &gathered);
+		add(&gathered,
+		    (struct found){
+			    .start = object->entry,
+			    .guessed_bytes = object->is_program ? START_BYTES : SIZELESS_BYTES,
+		    });
+	if (any_guessed(&gathered))
+		each_symbol(object, look_around, &gathered);
 	for (size_t i = 0; i < gathered.nr; i++) {
 		const struct found *found = &gathered.found[i];
 		struct ranges *ranges = found->known && found->known->is_switch ? &object->switches
 										: &object->roots;
 		if (!is_wrapper(&gathered, found) && !vec_reserve(ranges, ranges->nr + 1))
-			ranges->items[ranges->nr++] = (struct range){found->start, found->end};
+			ranges->items[ranges->nr++] = extent(found);
 	}
 }
 

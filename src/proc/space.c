@@ -72,8 +72,7 @@ static int insert(struct space *space, size_t at, const struct world_map *map)
 {
 	if (vec_reserve(space, space->nr + 1))
 		return -ENOMEM;
-	memmove(&space->items[at + 1], &space->items[at],
-		(space->nr - at) * sizeof(*space->items));
+	memmove(&space->items[at + 1], &space->items[at], (space->nr - at) * sizeof(*space->items));
 	space->items[at] = *map;
 	space->nr++;
 	return 0;
@@ -107,6 +106,8 @@ int space_cut(struct space *space, uint64_t start, uint64_t end)
 		covered++;
 	if (covered < space->nr && space->items[covered].start < end)
 		space->items[covered] = tail_of(&space->items[covered], end);
+	if (covered == at)
+		return 0;
 	memmove(&space->items[at], &space->items[covered],
 		(space->nr - covered) * sizeof(*space->items));
 	space->nr -= covered - at;

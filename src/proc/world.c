@@ -15,9 +15,19 @@ struct name {
 	char string[];
 };
 
+/* Programs' comms have 15 bytes; those of the kernel's workers up to this many. */
+enum { COMM_MAX = 64 };
+
+/*
+ * There is no munmap record: what a process maps elsewhere again and again piles up. Above the
+ * limit its maps are asked for anew; that leaves room, so that asking stays rare.
+ */
+enum { MAPS_MAX = 16384, MAPS_SET_MAX = MAPS_MAX / 2 };
+
 struct thread {
 	int32_t tid;
-	const char *comm;
+	bool named; /* false: forked by one whose name is not known */
+	char comm[COMM_MAX];
 	UT_hash_handle hh;
 };
 
@@ -28,7 +38,7 @@ struct world_process {
 	bool doubtful;
 	struct space *space;
 	struct thread *threads;
-	const char *comm; /* the leader's, also when it has exited */
+	char comm[COMM_MAX]; /* the leader's, also when it has exited */
 	UT_hash_handle hh;
 };
 
@@ -36,6 +46,7 @@ struct world {
 	struct world_process *processes;
 	struct name *names;
 	uint64_t last_generation;
+	uint32_t last_image; /* of exec_count: no pid sees a number again, though it is reused */
 };
 
 /* ---- life ---- */
@@ -54,7 +65,7 @@ static void forget_thread(struct world_process *process, struct thread *thread)
 static void forget_threads(struct world_process *process)
 {
 	struct thread *thread, *next;
-	HASH_ITER(hh, process->threads, thread, next) {
+	HASH_ITER (hh, process->threads, thread, next) {
 		forget_thread(process, thread);
 	}
 }
@@ -65,6 +76,7 @@ static void forget_process(struct world *world, struct world_process *process)
 	space_leave(process->space);
 	HASH_DEL(world->processes, process);
 	free(process);
+	world->last_image++;
 }
 
 void world_free(struct world *world)
@@ -72,11 +84,11 @@ void world_free(struct world *world)
 	if (!world)
 		return;
 	struct world_process *process, *next_process;
-	HASH_ITER(hh, world->processes, process, next_process) {
+	HASH_ITER (hh, world->processes, process, next_process) {
 		forget_process(world, process);
 	}
 	struct name *name, *next_name;
-	HASH_ITER(hh, world->names, name, next_name) {
+	HASH_ITER (hh, world->names, name, next_name) {
 		HASH_DEL(world->names, name);
 		free(name);
 	}
@@ -95,7 +107,10 @@ static const char *intern(struct world *world, const char *string, size_t size)
 		return NULL;
 	memcpy(name->string, string, size);
 	HASH_ADD_KEYPTR(hh, world->names, name->string, size, name);
-	return name->string;
+	if (name->hh.tbl)
+		return name->string;
+	free(name); /* uthash had no memory */
+	return NULL;
 }
 
 /* ---- look-ups ---- */
@@ -126,10 +141,15 @@ struct world_process *world_process(struct world *world, int32_t pid)
 		return NULL;
 	}
 	process->pid = pid;
+	process->exec_count = world->last_image;
 	process->doubtful = true;
 	touch(world, process);
 	HASH_ADD(hh, world->processes, pid, sizeof(process->pid), process);
-	return process;
+	if (process->hh.tbl)
+		return process;
+	space_leave(process->space);
+	free(process);
+	return NULL;
 }
 
 int32_t world_process_pid(const struct world_process *process)
@@ -154,6 +174,9 @@ uint32_t world_process_exec_count(const struct world_process *process)
 
 struct world_map *world_map_at(struct world_process *process, uint64_t process_address)
 {
+	/* The caller may set a module there, which is no business of who shares the space since a fork. */
+	if (process->space->nr_users > 1 && space_own(&process->space))
+		return NULL;
 	return space_at(process->space, process_address);
 }
 
@@ -163,7 +186,7 @@ void world_each_map(struct world *world,
 		    void *context)
 {
 	struct world_process *process, *next;
-	HASH_ITER(hh, world->processes, process, next) {
+	HASH_ITER (hh, world->processes, process, next) {
 		for (size_t i = 0; i < process->space->nr; i++)
 			each(context, process, &process->space->items[i]);
 	}
@@ -189,15 +212,14 @@ const char *world_comm_of(const struct world *world, int32_t pid, int32_t tid)
 	if (!process)
 		return "";
 	const struct thread *thread = find_thread(process, tid);
-	if (thread && thread->comm)
-		return thread->comm;
-	return process->comm ? process->comm : "";
+	return thread && thread->named ? thread->comm : process->comm;
 }
 
 bool world_knows_thread(const struct world *world, int32_t pid, int32_t tid)
 {
 	const struct world_process *process = find_const(world, pid);
-	return process && find_thread(process, tid);
+	const struct thread *thread = process ? find_thread(process, tid) : NULL;
+	return thread && thread->named;
 }
 
 /* ---- threads ---- */
@@ -212,29 +234,46 @@ static struct thread *make_thread(struct world_process *process, int32_t tid)
 		return NULL;
 	thread->tid = tid;
 	HASH_ADD(hh, process->threads, tid, sizeof(thread->tid), thread);
-	return thread;
+	if (thread->hh.tbl)
+		return thread;
+	free(thread);
+	return NULL;
 }
 
-static int set_comm(struct world *world, struct world_process *process, int32_t tid,
-		    const char *comm)
+static void copy_comm(char to[COMM_MAX], const char *from)
+{
+	size_t size = strnlen(from, COMM_MAX - 1);
+	memmove(to, from, size);
+	to[size] = '\0';
+}
+
+static int set_comm(struct world_process *process, int32_t tid, const char *comm)
 {
 	struct thread *thread = make_thread(process, tid);
-	const char *name = intern(world, comm, strlen(comm));
-	if (!thread || !name)
+	if (!thread)
 		return -ENOMEM;
-	thread->comm = name;
+	thread->named = true;
+	copy_comm(thread->comm, comm);
 	if (tid == process->pid)
-		process->comm = name;
+		copy_comm(process->comm, comm);
 	return 0;
 }
 
 int world_set_thread(struct world *world, int32_t pid, int32_t tid, const char *comm)
 {
 	struct world_process *process = world_process(world, pid);
-	return process ? set_comm(world, process, tid, comm) : -ENOMEM;
+	return process ? set_comm(process, tid, comm) : -ENOMEM;
 }
 
 /* ---- records ---- */
+
+/* Forgets all mappings but the newest: /proc knows which of them are left. */
+static int start_over(struct world_process *process, const struct world_map *newest)
+{
+	process->doubtful = true;
+	process->space->nr = 0;
+	return space_add(process->space, newest);
+}
 
 int world_mmap(struct world *world, int32_t pid, const struct world_map *map, const char *path,
 	       bool executable)
@@ -250,31 +289,41 @@ int world_mmap(struct world *world, int32_t pid, const struct world_map *map, co
 	struct world_map added = *map;
 	added.path = intern(world, path, strlen(path));
 	added.module = NULL;
-	return added.path ? space_add(process->space, &added) : -ENOMEM;
+	if (!added.path)
+		return -ENOMEM;
+	return process->space->nr < MAPS_MAX ? space_add(process->space, &added)
+					     : start_over(process, &added);
+}
+
+/* A new thread is called as the one that made it, if that is known. */
+static int inherit_comm(const struct world *world, struct world_process *process, int32_t tid,
+			int32_t parent_pid, int32_t parent_tid)
+{
+	const char *comm = world_comm_of(world, parent_pid, parent_tid);
+	if (comm[0])
+		return set_comm(process, tid, comm);
+	return make_thread(process, tid) ? 0 : -ENOMEM;
 }
 
 int world_fork(struct world *world, int32_t pid, int32_t tid, int32_t parent_pid,
 	       int32_t parent_tid)
 {
-	if (pid == parent_pid) {
-		struct world_process *process = world_process(world, pid);
-		return process ? set_comm(world, process, tid, world_comm_of(world, pid, parent_tid))
-			       : -ENOMEM;
+	if (pid != parent_pid) {
+		/* A pid that is there already was reused: its end went unseen. */
+		struct world_process *stale = world_find(world, pid);
+		if (stale)
+			forget_process(world, stale);
 	}
-	/* A pid that is there already was reused: its end went unseen. */
-	struct world_process *stale = world_find(world, pid);
-	if (stale)
-		forget_process(world, stale);
-	struct world_process *child = world_process(world, pid);
-	struct world_process *parent = world_find(world, parent_pid);
-	if (!child)
+	struct world_process *process = world_process(world, pid);
+	if (!process)
 		return -ENOMEM;
-	if (parent) {
-		space_leave(child->space);
-		child->space = space_share(parent->space);
-		child->doubtful = parent->doubtful;
+	const struct world_process *parent = find_const(world, parent_pid);
+	if (parent && parent != process) {
+		space_leave(process->space);
+		process->space = space_share(parent->space);
+		process->doubtful = parent->doubtful;
 	}
-	return set_comm(world, child, tid, world_comm_of(world, parent_pid, parent_tid));
+	return inherit_comm(world, process, tid, parent_pid, parent_tid);
 }
 
 static int exec(struct world *world, struct world_process *process, int32_t tid)
@@ -284,12 +333,12 @@ static int exec(struct world *world, struct world_process *process, int32_t tid)
 		return -ENOMEM;
 	space_leave(process->space);
 	process->space = fresh;
-	process->exec_count++;
+	process->exec_count = ++world->last_image;
 	process->doubtful = false; /* its mappings follow as records */
 	touch(world, process);
 	/* Only the thread that called exec is left, under the leader's id. */
 	struct thread *thread, *next;
-	HASH_ITER(hh, process->threads, thread, next) {
+	HASH_ITER (hh, process->threads, thread, next) {
 		if (thread->tid != tid)
 			forget_thread(process, thread);
 	}
@@ -302,7 +351,7 @@ int world_comm(struct world *world, int32_t pid, int32_t tid, const char *comm, 
 	if (!process)
 		return -ENOMEM;
 	int result = is_exec ? exec(world, process, tid) : 0;
-	return result ? result : set_comm(world, process, tid, comm);
+	return result ? result : set_comm(process, tid, comm);
 }
 
 int world_exit(struct world *world, int32_t pid, int32_t tid)
@@ -349,7 +398,7 @@ int world_set_maps(struct world *world, int32_t pid, const char *text, size_t si
 		if (got < 0)
 			continue;
 		nr++;
-		if (line.executable)
+		if (line.executable && space->nr < MAPS_SET_MAX)
 			result = add_line(world, space, &line);
 	}
 	if (!result && !nr)
@@ -368,7 +417,7 @@ int world_set_maps(struct world *world, int32_t pid, const char *text, size_t si
 void world_doubt_all(struct world *world)
 {
 	struct world_process *process, *next;
-	HASH_ITER(hh, world->processes, process, next) {
+	HASH_ITER (hh, world->processes, process, next) {
 		process->doubtful = true;
 	}
 }

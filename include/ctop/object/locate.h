@@ -22,9 +22,9 @@ struct locate_request {
 };
 
 /*
- * Opens the file of a mapping: /proc/PID/map_files where allowed, else the path
- * inside the target's root (openat2, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS),
- * else, when the process has gone, the path in our own root. Regular files only, never blocking.
+ * Opens the file of a mapping: /proc/PID/map_files where allowed, /proc/PID/exe, else the path
+ * inside the target's root (openat2, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), else,
+ * when the process has gone or its root is closed to us, the path in our own root. Regular files only, never blocking.
  * The candidate must agree with the request's build-id, or with device and inode as our own
  * /proc/self/maps shows them once it is mapped. "[vdso]" gives a sealed copy of our own vdso.
  * A descriptor, or -errno: -ENOENT, -EACCES, -ESTALE when another file is there now, -EINVAL when not a regular file.
@@ -33,7 +33,7 @@ int locate_module(const struct locate_request *request);
 
 /*
  * Opens a separate debug file: /usr/lib/debug/.build-id/xx/yyyy.debug for a
- * build-id, and the usual three places for a debuglink name beside module_path. -ENOENT when there is none.
+ * build-id, and the usual three places for a debuglink name beside module_path (with a build-id: only a file that has it). -ENOENT when there is none.
  * debuglink and module_path may be NULL.
  */
 int locate_debug_file(const uint8_t *build_id, size_t build_id_size, const char *debuglink, const char *module_path);
@@ -41,7 +41,7 @@ int locate_debug_file(const uint8_t *build_id, size_t build_id_size, const char 
 /*
  * Opens /tmp/perf-PID.map of a process: in its own root, under the pid of its own namespace, never
  * through a symlink, never blocking; a regular file owned by the process's uid or root, at most
- * LOCATE_PERF_MAP_MAX bytes. -ENOENT, -EPERM (wrong owner), -EFBIG, -EINVAL (not a regular file).
+ * LOCATE_PERF_MAP_MAX bytes. -ENOENT, -EPERM (wrong owner, or the file has other names), -EFBIG, -EINVAL (not a regular file).
  */
 #define LOCATE_PERF_MAP_MAX ((int64_t)256 << 20)
 int locate_perf_map(int32_t pid);

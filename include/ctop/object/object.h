@@ -22,7 +22,10 @@ struct object_identity {
 	uint32_t build_id_size; /* 0: none */
 };
 
-/* Reads the file at fd (which it takes over, also on failure). NULL with the cause in error. */
+/*
+ * Maps the file at fd, and closes fd, also on failure. NULL with the cause in error.
+ * A file that shrinks later ends its reader by SIGBUS: that is what jails and restarts are for.
+ */
 struct object *object_open(int fd, struct error *error);
 void object_free(struct object *object); /* NULL is fine */
 
@@ -42,11 +45,11 @@ bool object_read(const struct object *object, uint64_t elf_address, void *bytes,
 
 /*
  * True when the function at the elf address is one that has no caller: the
- * program's or the interpreter's entry, _start, _dl_start_user, clone, clone3,
- * __clone, musl's and Go's thread and program starts, by .symtab or .dynsym (read once, on first use).
+ * program's or the interpreter's entry, _start, _dl_start_user, glibc's __clone (which is clone) and __clone3,
+ * musl's and Go's thread and program starts, by .symtab and .dynsym (read once, on first use).
  */
 bool object_is_root(struct object *object, uint64_t elf_address);
-/* True for the functions of a Go program that switch stacks (systemstack, mcall, morestack, ...). */
+/* True for the functions of a Go program that switch stacks (systemstack, mcall, morestack, asmcgocall). */
 bool object_is_stack_switch(struct object *object, uint64_t elf_address);
 
 #endif

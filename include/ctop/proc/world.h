@@ -10,7 +10,8 @@
  *
  * An address space is executable mappings only, sorted, without overlaps: a new
  * mapping cuts what it covers (there is no munmap record). Every change gives it
- * a new generation, unique over all spaces and times.
+ * a new generation, unique over all spaces and times. A space with thousands of mappings, most of them
+ * surely gone, is forgotten and asked for again.
  */
 
 #include <stdbool.h>
@@ -56,15 +57,21 @@ int32_t world_process_pid(const struct world_process *process);
 /* True until maps were set or followed from birth (fork of a known one; exec). */
 bool world_process_doubtful(const struct world_process *process);
 uint64_t world_generation(const struct world_process *process);
-/* Number of execs so far; an old answer to a request for maps must not be applied to a later image. */
+/*
+ * Changes with every exec, and when a pid is reused (0 until anything executed or ended): an old answer to
+ * a request for maps must not be applied to a later image.
+ */
 uint32_t world_process_exec_count(const struct world_process *process);
-/* The executable mapping that covers the address, or NULL. Borrowed until the next record of pid; module may be set through it. */
+/*
+ * The executable mapping that covers the address, or NULL (also when out of memory). Borrowed until the next
+ * record of pid; module may be set through it, for this process alone.
+ */
 struct world_map *world_map_at(struct world_process *process, uint64_t process_address);
 /* Any mapping changes of what `module` points to are the collector's: it walks all maps with this. */
 void world_each_map(struct world *world, void (*each)(void *context, struct world_process *process, struct world_map *map), void *context);
-/* The thread's comm; falls back to the process's leader, then "". Interned. */
+/* The thread's comm; falls back to the process's leader, then "". Borrowed until the next record of pid. */
 const char *world_comm_of(const struct world *world, int32_t pid, int32_t tid);
-/* True when the thread was ever heard of. */
+/* True when the thread's comm was ever heard of. */
 bool world_knows_thread(const struct world *world, int32_t pid, int32_t tid);
 
 #endif

@@ -55,12 +55,12 @@ enum { NR_WORDS = 128 };
 /* Functions that their names make known: a thread's start without CFI, and Go's switch to another stack. */
 extern const char in_thread_start[], in_switch[], in_switch_after_call[];
 __asm__(".text\n	.p2align 4\n"
-	".type thread_start, @function\n"
-	"thread_start:\n"
+	".type __clone3, @function\n"
+	"__clone3:\n"
 	"	.fill 8, 1, 0x90\n"
 	"in_thread_start:\n"
 	"	.fill 8, 1, 0x90\n"
-	".size thread_start, . - thread_start\n"
+	".size __clone3, . - __clone3\n"
 	"	.fill 64, 1, 0x90\n"
 	".type runtime.mcall, @function\n"
 	"runtime.mcall:\n"
