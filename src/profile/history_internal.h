@@ -4,14 +4,17 @@
 
 /*
  * The history's rows. Its ids are indexes into these arrays; row 0 of each is
- * "none". Shared by history.c (filling), names.c, top.c, tree.c, stacks.c.
+ * "none". Filled by import.c, named by names.c, read by top.c, tree.c, stacks.c.
  */
 
 #include <ctop/base/index.h>
 #include <ctop/profile/history.h>
 
-/* Deeper stacks in a region are damage: the collector stops far earlier. */
-enum { HISTORY_DEPTH_MAX = 4096 };
+enum {
+	HISTORY_DEPTH_MAX = 4096, /* deeper stacks are damage: the collector stops far earlier */
+	HISTORY_EVENTS_MAX = 256, /* what counted_stack has room for */
+	HISTORY_STRING_MAX = TABLES_STRING_MAX
+};
 
 struct history_module {
 	const char *path;
@@ -29,8 +32,8 @@ struct named_frame {
 	uint64_t address;
 	uint32_t module;
 	uint32_t offset;
-	uint32_t function; /* 0: to be found out */
-	const char *name;  /* NULL: none, or none yet */
+	uint32_t function;	 /* 0: to be found out */
+	const char *name;	 /* NULL: none, or none yet */
 	const char *module_name; /* instead of the module's path; NULL */
 };
 
@@ -61,13 +64,14 @@ struct event_name {
 		size_t nr, capacity;                                                               \
 	}
 
-/* History ids by the ids of the epoch's tables, plus 1; 0: not met yet. */
+/* The history's rows by those of one of the epoch's tables, plus 1; 0: not met yet. See import.c. */
 typedef ROWS(uint32_t) translation;
 
 struct history_info; /* a key and its value */
 
 struct history {
 	struct history_filter filter;
+	bool filtered; /* the filter keeps something out */
 
 	ROWS(char *) strings; /* each on the heap: pointers stay */
 	ROWS(struct history_module) modules;
@@ -88,18 +92,34 @@ struct history {
 	bool has_epoch;
 	uint64_t symbols_version;
 	uint32_t nr_infos_read;
-	translation of_module, of_task, of_frame, of_node, of_event;
-	ROWS(uint32_t) unnamed; /* frames of the epoch that had no name yet */
+	translation of[NR_TABLES];
+	ROWS(uint32_t) unnamed;	     /* frames of the epoch that had no name yet */
+	size_t nr_unnamed_looked_at; /* of them, at symbols_version */
 
 	struct history_totals totals;
 	uint64_t origin_ns; /* time of the first sample of all */
+
+	/* Scratch: too large for a stack that is cleared at each call. */
+	uint32_t path[HISTORY_DEPTH_MAX];
+	char string[HISTORY_STRING_MAX + 1];
 };
 
-/* The string's one copy; NULL: out of memory. Reads at most size bytes. */
-const char *history_intern(struct history *history, const char *bytes, size_t size);
+/* The string's one copy, cut at HISTORY_STRING_MAX bytes; NULL: out of memory. */
+const char *history_intern(struct history *history, const char *string);
+
+/* Takes over the facts that the epoch has gained. 0 or -ENOMEM. */
+int history_read_infos(struct history *history);
+
+/* What the filter says of a sample that fell on the stack. */
+bool history_passes(const struct history *history, const struct sample *sample,
+		    const struct counted_stack *stack);
 
 /* The frame's function, found by its name. UINT32_MAX: out of memory. */
 uint32_t history_function_of(struct history *history, uint32_t frame);
+
+/* By name, then by module: an order that is the same in every run. */
+int history_compare_functions(const struct history *history, struct function_id a,
+			      struct function_id b);
 
 /* The frames of a stack, root first, leaf included: room for HISTORY_DEPTH_MAX + 1. Returns their number. */
 size_t history_stack_frames(const struct history *history, const struct counted_stack *stack,

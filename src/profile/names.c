@@ -9,22 +9,17 @@
 
 #include "history_internal.h"
 
-/* Names of C++ can be long; the symbolizer cuts them at the same length. */
-enum { NAME_MAX_BYTES = 8192 };
-
 /* Takes over one frame's name. 1: it has one now; 0: not yet; -ENOMEM. */
 static int take_name(struct history *history, uint32_t id)
 {
 	struct symbol_row row = symbols_row(history->symbols, (struct frame_id){id});
 	if (row.state != SYMBOL_NAMED)
 		return 0;
-	const char *name = history_intern(history, symbols_string(history->symbols, row.name),
-					  NAME_MAX_BYTES);
-	const char *module = history_intern(
-		history, symbols_string(history->symbols, row.module), NAME_MAX_BYTES);
+	const char *name = history_intern(history, symbols_string(history->symbols, row.name));
+	const char *module = history_intern(history, symbols_string(history->symbols, row.module));
 	if (!name || !module)
 		return -ENOMEM;
-	struct named_frame *frame = &history->frames.items[history->of_frame.items[id] - 1];
+	struct named_frame *frame = &history->frames.items[history->of[TABLE_FRAMES].items[id] - 1];
 	frame->name = name[0] ? name : NULL;
 	frame->module_name = module[0] ? module : NULL;
 	frame->offset = row.offset;
@@ -36,18 +31,19 @@ int history_update_names(struct history *history)
 {
 	if (!history->has_epoch || !history->symbols)
 		return 0;
+	/* Read before the rows: what changes from now on moves it again. */
 	uint64_t version = symbols_version(history->symbols);
-	if (version == history->symbols_version && !history->unnamed.nr)
-		return 0;
-	size_t kept = 0;
-	for (size_t i = 0; i < history->unnamed.nr; i++) {
-		int result = take_name(history, history->unnamed.items[i]);
+	size_t first = version == history->symbols_version ? history->nr_unnamed_looked_at : 0;
+	size_t kept = first;
+	for (size_t i = first; i < history->unnamed.nr; i++) {
+		uint32_t id = history->unnamed.items[i];
+		int result = take_name(history, id);
 		if (result < 0)
 			return result;
 		if (!result)
-			history->unnamed.items[kept++] = history->unnamed.items[i];
+			history->unnamed.items[kept++] = id;
 	}
-	history->unnamed.nr = kept;
+	history->unnamed.nr = history->nr_unnamed_looked_at = kept;
 	history->symbols_version = version;
 	return 0;
 }
@@ -62,7 +58,7 @@ static uint32_t find_or_add(struct history *history, const struct function *func
 	while (index_next(&history->functions_index, &probe, &row)) {
 		const struct function *known = &history->functions.items[row];
 		if (known->name == function->name && known->module == function->module &&
-		    known->named == function->named)
+		    known->named == function->named && known->kernel == function->kernel)
 			return row;
 	}
 	if (index_reserve(&history->functions_index) ||
@@ -79,11 +75,11 @@ static const char *name_after(struct history *history, const char *module)
 {
 	char name[512];
 	if (!module[0])
-		return history_intern(history, "[unknown]", sizeof(name));
+		return history_intern(history, "[unknown]");
 	const char *slash = strrchr(module, '/');
 	const char *base = slash && slash[1] ? slash + 1 : module;
 	snprintf(name, sizeof(name), base[0] == '[' ? "%.500s" : "[%.500s]", base);
-	return history_intern(history, name, sizeof(name));
+	return history_intern(history, name);
 }
 
 uint32_t history_function_of(struct history *history, uint32_t id)
@@ -124,4 +120,14 @@ bool history_function_kernel(const struct history *history, struct function_id i
 bool history_function_named(const struct history *history, struct function_id id)
 {
 	return id.index < history->functions.nr && history->functions.items[id.index].named;
+}
+
+int history_compare_functions(const struct history *history, struct function_id a,
+			      struct function_id b)
+{
+	int order = strcmp(history_function_name(history, a), history_function_name(history, b));
+	if (!order)
+		order = strcmp(history_function_module(history, a),
+			       history_function_module(history, b));
+	return order ? order : (a.index > b.index) - (a.index < b.index);
 }

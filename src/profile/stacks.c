@@ -98,8 +98,8 @@ struct history_totals history_totals(struct history *history)
 	totals->frames = 0;
 	for (size_t i = 0; i < history->stacks.nr; i++) {
 		const struct counted_stack *stack = &history->stacks.items[i];
-		totals->frames += stack->samples * (history->nodes.items[stack->node].depth +
-						    (stack->leaf != 0));
+		totals->frames += stack->samples *
+				  (history->nodes.items[stack->node].depth + (stack->leaf != 0));
 	}
 	totals->unsymbolized_frames = count_unsymbolized(history);
 	return *totals;

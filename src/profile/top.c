@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "history_internal.h"
 
@@ -47,8 +46,7 @@ static int compare(const void *a, const void *b, void *context)
 		return left->self < right->self ? 1 : -1;
 	if (left->total != right->total)
 		return left->total < right->total ? 1 : -1;
-	return strcmp(history_function_name(history, left->function),
-		      history_function_name(history, right->function));
+	return history_compare_functions(history, left->function, right->function);
 }
 
 int history_top(struct history *history, struct function_cost **out, size_t *nr)

@@ -12,7 +12,7 @@
 struct builder {
 	struct history *history;
 	ROWS(struct tree_node) nodes;
-	struct index index;	  /* (parent, function or label) */
+	struct index index;	    /* (parent, function or label) */
 	uint32_t *frames, *methods; /* of one stack */
 };
 
@@ -91,6 +91,11 @@ static int add_stack(struct builder *builder, const struct counted_stack *stack)
 	return 0;
 }
 
+static const char *shown_name(const struct builder *builder, const struct tree_node *node)
+{
+	return node->label ? node->label : history_function_name(builder->history, node->function);
+}
+
 static int compare(const void *a, const void *b, void *context)
 {
 	const struct builder *builder = context;
@@ -98,12 +103,10 @@ static int compare(const void *a, const void *b, void *context)
 	const struct tree_node *right = &builder->nodes.items[*(const uint32_t *)b];
 	if (left->total != right->total)
 		return left->total < right->total ? 1 : -1;
-	const char *left_name =
-		left->label ? left->label : history_function_name(builder->history, left->function);
-	const char *right_name = right->label ? right->label
-					      : history_function_name(builder->history,
-								      right->function);
-	return strcmp(left_name, right_name);
+	int order = strcmp(shown_name(builder, left), shown_name(builder, right));
+	if (order)
+		return order;
+	return history_compare_functions(builder->history, left->function, right->function);
 }
 
 /* Children by total. order has room for every node. */

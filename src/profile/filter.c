@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/profile/history.h>
+
+#include <string.h>
+
+#include "history_internal.h"
+
+void history_set_filter(struct history *history, const struct history_filter *filter)
+{
+	history->filter = *filter;
+	history->filtered = filter->nr_pids || filter->nr_tids || filter->nr_cpus || filter->comm ||
+			    filter->event || filter->module || filter->from_ns || filter->to_ns ||
+			    filter->kernel_only || filter->user_only;
+}
+
+static bool among(int32_t value, const int32_t *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (list[i] == value)
+			return true;
+	return nr == 0;
+}
+
+static bool is_module(const struct history_module *module, const char *wanted)
+{
+	const char *base = strrchr(module->path, '/');
+	return strcmp(module->path, wanted) == 0 || (base && strcmp(base + 1, wanted) == 0);
+}
+
+/* Samples of several CPUs come nearly in order: one from before the first counts as taken with it. */
+static bool in_time(const struct history *history, uint64_t time_ns)
+{
+	const struct history_filter *filter = &history->filter;
+	uint64_t since_ns = time_ns > history->origin_ns ? time_ns - history->origin_ns : 0;
+	return since_ns >= filter->from_ns && (!filter->to_ns || since_ns < filter->to_ns);
+}
+
+bool history_passes(const struct history *history, const struct sample *sample,
+		    const struct counted_stack *stack)
+{
+	const struct history_filter *filter = &history->filter;
+	const struct history_task *task = &history->tasks.items[stack->task];
+	const struct history_module *module =
+		&history->modules.items[history->frames.items[stack->leaf].module];
+	const struct event_name *event = &history->events.items[stack->event];
+	bool kernel = module->kind == MODULE_KERNEL;
+	return among(task->pid, filter->pids, filter->nr_pids) &&
+	       among(task->tid, filter->tids, filter->nr_tids) &&
+	       among(sample->cpu, filter->cpus, filter->nr_cpus) &&
+	       (!filter->comm || strcmp(task->comm, filter->comm) == 0) &&
+	       (!filter->event || strcmp(event->name, filter->event) == 0 ||
+		strcmp(event->asked, filter->event) == 0) &&
+	       (!filter->module || is_module(module, filter->module)) &&
+	       in_time(history, sample->time_ns) && !(filter->kernel_only && !kernel) &&
+	       !(filter->user_only && kernel);
+}

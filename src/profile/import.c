@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples of an epoch become counts of the history. Each row of the epoch's tables is looked at
+ * once and translated; from then on a sample costs four array look-ups and one probe of a hash.
+ */
+#include <ctop/profile/history.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+#include "history_internal.h"
+
+/* In a translation: a row that makes no sense, not to be looked at again. */
+static const uint32_t BAD_ROW = UINT32_MAX;
+
+static uint64_t hash_two(uint64_t a, uint64_t b)
+{
+	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
+}
+
+/* ---- translations ---- */
+
+/* The history's row for a table's, if that was met before: 0, -EINVAL when it was bad, -ENOENT when new. */
+static inline int known_row(const translation *map, uint32_t id, uint32_t *to)
+{
+	uint32_t place = id < map->nr ? map->items[id] : 0;
+	if (!place)
+		return -ENOENT;
+	*to = place - 1;
+	return place == BAD_ROW ? -EINVAL : 0;
+}
+
+/* id is below the table's length: a bad one must not cost gigabytes. */
+static int remember(translation *map, uint32_t id, uint32_t place)
+{
+	if (id >= map->nr) {
+		if (vec_reserve(map, (size_t)id + 1))
+			return -ENOMEM;
+		memset(map->items + map->nr, 0, ((size_t)id + 1 - map->nr) * sizeof(uint32_t));
+		map->nr = (size_t)id + 1;
+	}
+	map->items[id] = place;
+	return 0;
+}
+
+static int import_row(struct history *history, enum table_kind kind, uint32_t id, uint32_t *to);
+
+/* Row id of a table as the history's row *to: 0, -EINVAL when the row makes no sense, -ENOMEM. */
+static inline int translate(struct history *history, enum table_kind kind, uint32_t id,
+			    uint32_t *to)
+{
+	int result = known_row(&history->of[kind], id, to);
+	return result == -ENOENT ? import_row(history, kind, id, to) : result;
+}
+
+/* ---- one row each; the same results as translate() ---- */
+
+static const char *intern_string(struct history *history, struct string_id id)
+{
+	return history_intern(history, tables_string(&history->reader, id));
+}
+
+static int import_event(struct history *history, uint32_t id, uint32_t *to)
+{
+	struct event_row row;
+	tables_event(&history->reader, id, &row);
+	const struct event_name event = {intern_string(history, row.name),
+					 intern_string(history, row.asked)};
+	if (!event.name || !event.asked)
+		return -ENOMEM;
+	for (*to = 0; *to < history->events.nr; ++*to) {
+		const struct event_name *known = &history->events.items[*to];
+		if (known->name == event.name && known->asked == event.asked)
+			return 0;
+	}
+	if (*to >= HISTORY_EVENTS_MAX)
+		return -EINVAL;
+	if (vec_reserve(&history->events, *to + 1))
+		return -ENOMEM;
+	history->events.items[history->events.nr++] = event;
+	return 0;
+}
+
+static int import_module(struct history *history, uint32_t id, uint32_t *to)
+{
+	struct module_row row;
+	tables_module(&history->reader, (struct module_id){id}, &row);
+	const struct history_module module = {
+		.path = intern_string(history, row.path),
+		.kind = row.kind,
+		.pid = row.kind == MODULE_ANON ? row.pid : 0,
+	};
+	if (!module.path)
+		return -ENOMEM;
+	if (row.kind >= NR_MODULE_KINDS)
+		return -EINVAL;
+	uint64_t hash = hash_two((uintptr_t)module.path,
+				 (uint64_t)module.kind << 32 | (uint32_t)module.pid);
+	struct index_probe probe = index_find(&history->modules_index, hash);
+	while (index_next(&history->modules_index, &probe, to)) {
+		const struct history_module *known = &history->modules.items[*to];
+		if (known->path == module.path && known->kind == module.kind &&
+		    known->pid == module.pid)
+			return 0;
+	}
+	if (index_reserve(&history->modules_index) ||
+	    vec_reserve(&history->modules, history->modules.nr + 1))
+		return -ENOMEM;
+	*to = (uint32_t)history->modules.nr;
+	index_add(&history->modules_index, hash, *to);
+	history->modules.items[history->modules.nr++] = module;
+	return 0;
+}
+
+static int import_task(struct history *history, uint32_t id, uint32_t *to)
+{
+	struct task_row row;
+	tables_task(&history->reader, (struct task_id){id}, &row);
+	const struct history_task task = {row.pid, row.tid, intern_string(history, row.comm)};
+	if (!task.comm)
+		return -ENOMEM;
+	uint64_t hash = hash_two((uint64_t)(uint32_t)task.pid << 32 | (uint32_t)task.tid,
+				 (uintptr_t)task.comm);
+	struct index_probe probe = index_find(&history->tasks_index, hash);
+	while (index_next(&history->tasks_index, &probe, to)) {
+		const struct history_task *known = &history->tasks.items[*to];
+		if (known->pid == task.pid && known->tid == task.tid && known->comm == task.comm)
+			return 0;
+	}
+	if (index_reserve(&history->tasks_index) ||
+	    vec_reserve(&history->tasks, history->tasks.nr + 1))
+		return -ENOMEM;
+	*to = (uint32_t)history->tasks.nr;
+	index_add(&history->tasks_index, hash, *to);
+	history->tasks.items[history->tasks.nr++] = task;
+	return 0;
+}
+
+static int find_or_add_frame(struct history *history, uint32_t module, uint64_t address,
+			     uint32_t *to)
+{
+	uint64_t hash = hash_two(address, module);
+	struct index_probe probe = index_find(&history->frames_index, hash);
+	while (index_next(&history->frames_index, &probe, to)) {
+		const struct named_frame *known = &history->frames.items[*to];
+		if (known->address == address && known->module == module)
+			return 0;
+	}
+	if (index_reserve(&history->frames_index) ||
+	    vec_reserve(&history->frames, history->frames.nr + 1))
+		return -ENOMEM;
+	*to = (uint32_t)history->frames.nr;
+	index_add(&history->frames_index, hash, *to);
+	history->frames.items[history->frames.nr++] =
+		(struct named_frame){.address = address, .module = module, .offset = UINT32_MAX};
+	return 0;
+}
+
+static int import_frame(struct history *history, uint32_t id, uint32_t *to)
+{
+	struct frame_row row;
+	uint32_t module;
+	tables_frame(&history->reader, (struct frame_id){id}, &row);
+	int result = translate(history, TABLE_MODULES, row.module.index, &module);
+	if (!result)
+		result = find_or_add_frame(history, module, row.address, to);
+	if (result || history->frames.items[*to].name)
+		return result;
+	if (vec_reserve(&history->unnamed, history->unnamed.nr + 1))
+		return -ENOMEM;
+	history->unnamed.items[history->unnamed.nr++] = id;
+	return 0;
+}
+
+/* The child of a node of the history that the epoch's row describes. */
+static int import_child(struct history *history, const struct node_row *row, uint32_t parent,
+			uint32_t *to)
+{
+	uint32_t frame, depth = history->nodes.items[parent].depth + 1;
+	int result = translate(history, TABLE_FRAMES, row->frame.index, &frame);
+	if (result)
+		return result;
+	if (row->method >= NR_FRAME_METHODS || depth > HISTORY_DEPTH_MAX)
+		return -EINVAL;
+	uint64_t hash = hash_two((uint64_t)parent << 32 | frame, row->method);
+	struct index_probe probe = index_find(&history->nodes_index, hash);
+	while (index_next(&history->nodes_index, &probe, to)) {
+		const struct history_node *known = &history->nodes.items[*to];
+		if (known->parent == parent && known->frame == frame &&
+		    known->method == row->method)
+			return 0;
+	}
+	if (index_reserve(&history->nodes_index) ||
+	    vec_reserve(&history->nodes, history->nodes.nr + 1))
+		return -ENOMEM;
+	*to = (uint32_t)history->nodes.nr;
+	index_add(&history->nodes_index, hash, *to);
+	history->nodes.items[history->nodes.nr++] =
+		(struct history_node){parent, frame, row->method, depth};
+	return 0;
+}
+
+/*
+ * Up to the first ancestor that is known, and down again. Whatever is on the way is remembered,
+ * as bad if need be: no row is walked twice, however a damaged table hangs together.
+ */
+static int import_node(struct history *history, uint32_t id, uint32_t *to)
+{
+	translation *map = &history->of[TABLE_NODES];
+	uint32_t *path = history->path;
+	struct node_row row;
+	size_t nr = 0;
+	int result;
+	while ((result = known_row(map, id, to)) == -ENOENT) {
+		if (nr == HISTORY_DEPTH_MAX ||
+		    !tables_node(&history->reader, (struct node_id){id}, &row)) {
+			result = -EINVAL;
+			break;
+		}
+		path[nr++] = id;
+		id = row.parent.index;
+	}
+	while (nr && result != -ENOMEM) {
+		id = path[--nr];
+		if (!result) {
+			/* Read again: the way down is ours, even if a writer changed his parents meanwhile. */
+			tables_node(&history->reader, (struct node_id){id}, &row);
+			result = import_child(history, &row, *to, to);
+		}
+		if (result != -ENOMEM && remember(map, id, result ? BAD_ROW : *to + 1))
+			result = -ENOMEM;
+	}
+	return result;
+}
+
+static int import_row(struct history *history, enum table_kind kind, uint32_t id, uint32_t *to)
+{
+	static int (*const import[NR_TABLES])(struct history *, uint32_t, uint32_t *) = {
+		[TABLE_EVENTS] = import_event, [TABLE_MODULES] = import_module,
+		[TABLE_TASKS] = import_task,   [TABLE_FRAMES] = import_frame,
+		[TABLE_NODES] = import_node,
+	};
+	if (id >= history->reader.nr[kind])
+		return -EINVAL;
+	int result = import[kind](history, id, to);
+	if (result != -ENOMEM && remember(&history->of[kind], id, result ? BAD_ROW : *to + 1))
+		result = -ENOMEM;
+	return result;
+}
+
+/* ---- epochs ---- */
+
+/* What the epoch had to tell last. */
+static int leave_epoch(struct history *history)
+{
+	if (!history->has_epoch)
+		return 0;
+	tables_reader_refresh(&history->reader);
+	int result = history_update_names(history);
+	return result ? result : history_read_infos(history);
+}
+
+int history_begin_epoch(struct history *history, const struct tables *tables,
+			const struct symbols *symbols)
+{
+	int result = leave_epoch(history);
+	tables_reader_init(&history->reader, tables);
+	history->symbols = symbols;
+	history->has_epoch = true;
+	history->symbols_version = 0;
+	history->nr_infos_read = 0;
+	history->unnamed.nr = history->nr_unnamed_looked_at = 0;
+	for (enum table_kind kind = 0; kind < NR_TABLES; kind++) {
+		history->of[kind].nr = 0;
+		/* Row 0 means none, in the history as well; but an event is always one. */
+		if (kind != TABLE_EVENTS && !result)
+			result = remember(&history->of[kind], 0, 0 + 1);
+	}
+	return result;
+}
+
+/* ---- samples ---- */
+
+static int count(struct history *history, const struct counted_stack *stack)
+{
+	uint64_t hash = hash_two((uint64_t)stack->node << 32 | stack->leaf,
+				 (uint64_t)stack->task << 24 | (uint64_t)stack->event << 16 |
+					 (uint64_t)stack->end << 8 | stack->reason);
+	struct index_probe probe = index_find(&history->stacks_index, hash);
+	uint32_t row;
+	while (index_next(&history->stacks_index, &probe, &row)) {
+		struct counted_stack *known = &history->stacks.items[row];
+		if (known->node == stack->node && known->leaf == stack->leaf &&
+		    known->task == stack->task && known->event == stack->event &&
+		    known->end == stack->end && known->reason == stack->reason) {
+			known->samples++;
+			known->weight += stack->weight;
+			return 0;
+		}
+	}
+	if (index_reserve(&history->stacks_index) ||
+	    vec_reserve(&history->stacks, history->stacks.nr + 1))
+		return -ENOMEM;
+	index_add(&history->stacks_index, hash, (uint32_t)history->stacks.nr);
+	history->stacks.items[history->stacks.nr++] = *stack;
+	return 0;
+}
+
+/* Fills in the stack that a sample fell on. -EINVAL when the sample makes no sense. */
+static int stack_of(struct history *history, const struct sample *sample,
+		    struct counted_stack *stack)
+{
+	uint32_t event;
+	if (sample->end >= NR_STACK_ENDS || sample->reason >= NR_STACK_REASONS)
+		return -EINVAL;
+	if (sample->node.index && !sample->leaf.index) /* callers of nothing */
+		return -EINVAL;
+	*stack = (struct counted_stack){
+		.end = sample->end,
+		.reason = sample->reason,
+		.samples = 1,
+		.weight = sample->weight,
+	};
+	int result = translate(history, TABLE_EVENTS, sample->event, &event);
+	if (!result)
+		result = translate(history, TABLE_TASKS, sample->task.index, &stack->task);
+	if (!result)
+		result = translate(history, TABLE_NODES, sample->node.index, &stack->node);
+	if (!result)
+		result = translate(history, TABLE_FRAMES, sample->leaf.index, &stack->leaf);
+	stack->event = (uint8_t)event;
+	return result;
+}
+
+static int import_one(struct history *history, const struct sample *sample)
+{
+	struct history_totals *totals = &history->totals;
+	struct counted_stack stack;
+	int result = stack_of(history, sample, &stack);
+	if (result)
+		return result;
+	if (!totals->samples_before++)
+		history->origin_ns = sample->time_ns;
+	if (history->filtered && !history_passes(history, sample, &stack))
+		return 0;
+	if (!totals->samples || sample->time_ns < totals->first_ns)
+		totals->first_ns = sample->time_ns;
+	if (sample->time_ns > totals->last_ns)
+		totals->last_ns = sample->time_ns;
+	totals->samples++;
+	totals->weight += sample->weight;
+	totals->ends[stack.end]++;
+	totals->reasons[stack.reason]++;
+	return count(history, &stack);
+}
+
+int history_import(struct history *history, const struct sample *samples, size_t nr)
+{
+	if (!history->has_epoch)
+		return -EINVAL;
+	tables_reader_refresh(&history->reader);
+	int result = history_read_infos(history);
+	for (size_t i = 0; !result && i < nr; i++) {
+		result = import_one(history, &samples[i]);
+		if (result == -EINVAL) {
+			history->totals.bad_samples++;
+			result = 0;
+		}
+	}
+	return result;
+}
