@@ -30,7 +30,15 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		error_set(error, code,
 			  "kernel.perf_event_paranoid = %ld allows no sampling without privilege",
 			  paranoid);
-		error_remedy(error, "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
+		error_remedy(error,
+			     "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
+	} else if (paranoid > 1 && geteuid() != 0 && !sampler->options.events[event].user) {
+		error_set(error, code,
+			  "'%s' samples the kernel, which is not allowed to this user "
+			  "(kernel.perf_event_paranoid = %ld)",
+			  sampler->options.events[event].asked, paranoid);
+		error_remedy(error,
+			     "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
 	} else {
 		error_set(error, code, "the kernel refuses %s on process %d: %s",
 			  sampler->options.events[event].asked, pid, strerror(-code));
@@ -49,8 +57,18 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 	case EPERM:
 		return advise_permission(sampler, event, pid, code, error);
 	case ESRCH:
-		error_set(error, code, "there is no process %d", pid);
+		error_set(error, code, "process %d has ended", pid);
 		error_remedy(error, "ps -e lists the processes");
+		return code;
+	case EMFILE:
+	case ENFILE:
+		error_set(error, code, "no more descriptors: %s", strerror(-code));
+		error_remedy(error, code == -EMFILE ? "raise the limit: ulimit -n"
+						    : "raise it: sudo sysctl fs.file-max");
+		return code;
+	case ENOMEM:
+		error_set(error, code, "out of memory");
+		error_remedy(error, "try smaller rings: -m 64");
 		return code;
 	case ENOENT:
 	case ENODEV:
@@ -66,7 +84,8 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 		return code;
 	case ENOSYS:
 		error_set(error, code, "this kernel has no perf_event_open");
-		error_remedy(error, "it needs CONFIG_PERF_EVENTS, and no seccomp filter against it");
+		error_remedy(error,
+			     "it needs CONFIG_PERF_EVENTS, and no seccomp filter against it");
 		return code;
 	default:
 		error_set(error, code, "the kernel refuses '%s': %s", asked, strerror(-code));

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ctop/base/index.h>
@@ -23,22 +22,10 @@ struct attaching {
 		int32_t *items;
 		size_t nr, capacity;
 	} tids;
-	struct error *error;
+	uint32_t event; /* the one tried last */
 };
 
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	/* Root may go beyond the hard limit, up to fs.nr_open. */
-	const struct rlimit most = {(rlim_t)machine_sysctl("fs/nr_open", 1048576),
-				    (rlim_t)machine_sysctl("fs/nr_open", 1048576)};
-	if (most.rlim_max > limit.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
+/* ---- one thread ---- */
 
 static int add_id(struct sampler *sampler, int fd, uint32_t event, int32_t tid)
 {
@@ -60,6 +47,7 @@ static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint3
 		return fd;
 	sampler->fds.items[sampler->fds.nr++] = (struct sampler_fd){fd, event, tid, ring};
 	int result = add_id(sampler, fd, event, tid);
+	/* A ring exists from its first mapping on. */
 	if (!result && sampler->holds_rings &&
 	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[ring].fd) < 0)
 		result = -errno;
@@ -67,16 +55,20 @@ static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint3
 }
 
 /* Every event of one thread (or of the whole CPUs, tid -1) on every CPU. */
-static int attach_thread(struct sampler *sampler, int32_t tid)
+static int attach_thread(struct attaching *attaching, int32_t tid)
 {
+	struct sampler *sampler = attaching->sampler;
 	for (uint32_t ring = 0; ring < sampler->nr_rings; ring++)
 		for (uint32_t event = 0; event < sampler->options.nr_events; event++) {
+			attaching->event = event;
 			int result = attach_one(sampler, tid, ring, event);
 			if (result)
 				return result;
 		}
 	return 0;
 }
+
+/* ---- whole processes ---- */
 
 static bool is_seen(const struct attaching *attaching, int32_t tid)
 {
@@ -98,47 +90,92 @@ static int see(struct attaching *attaching, int32_t tid)
 	return 0;
 }
 
-/* One pass: attaches the threads that are new. *nr_new counts them. 0 or -errno. */
-static int attach_listed(struct attaching *attaching, int32_t pid, size_t *nr_new)
+static int attach_new(struct attaching *attaching, int32_t tid)
+{
+	int result = see(attaching, tid);
+	return result ? result : attach_thread(attaching, tid);
+}
+
+static DIR *open_threads(int32_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return opendir(path);
+}
+
+/* One pass: attaches the threads that are new. *nr_new counts them. 0 or -errno. */
+static int attach_listed(struct attaching *attaching, int32_t pid, size_t *nr_new)
+{
 	*nr_new = 0;
-	DIR *dir = opendir(path);
+	DIR *dir = open_threads(pid);
 	if (!dir)
-		return 0; /* it has gone: whether anything was attached is looked at later */
+		return errno == ENOENT ? -ESRCH : -errno;
 	const struct dirent *entry;
 	int result = 0;
 	while (!result && (entry = readdir(dir))) {
 		int32_t tid = atoi(entry->d_name);
 		if (tid <= 0 || is_seen(attaching, tid))
 			continue;
-		result = see(attaching, tid);
-		if (!result)
-			result = attach_thread(attaching->sampler, tid);
+		++*nr_new;
+		result = attach_new(attaching, tid);
 		if (result == -ESRCH)
 			result = 0; /* a thread that has ended meanwhile */
-		++*nr_new;
 	}
 	closedir(dir);
 	return result;
 }
 
+/*
+ * A thread that starts between the listing and the attaching of its maker is listed in the next
+ * pass. One that starts after it inherits its maker's events; when it is listed, too, it is attached
+ * twice: the collector sees it under two ids, and sampler_close_tid() ends that.
+ */
 static int attach_process(struct attaching *attaching, int32_t pid)
 {
 	size_t nr_before = attaching->sampler->fds.nr, nr_new = 1;
 	int result = 0;
 	for (int pass = 0; !result && nr_new && pass < PASSES_MAX; pass++)
 		result = attach_listed(attaching, pid, &nr_new);
-	if (!result && attaching->sampler->fds.nr == nr_before)
-		result = -ESRCH;
-	return result ? (result == -EMFILE ? result
-					   : advise_open(attaching->sampler, 0, pid, result,
-							 attaching->error))
-		      : 0;
+	/* What is attached already has samples to come, even if the process has ended now. */
+	if ((!result || result == -ESRCH) && attaching->sampler->fds.nr > nr_before)
+		return 0;
+	return result ? result : -ESRCH;
 }
 
-static void close_all(struct sampler *sampler)
+static bool is_among(const int32_t *pids, size_t nr, int32_t pid)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+static int attach_targets(struct attaching *attaching, struct error *error)
+{
+	struct sampler *sampler = attaching->sampler;
+	const struct sampler_options *options = &sampler->options;
+	int32_t target = -1;
+	int result = 0;
+	if (options->system_wide)
+		result = attach_thread(attaching, target);
+	for (size_t i = 0; !result && i < options->nr_pids; i++) {
+		target = options->pids[i];
+		if (!is_among(options->pids, i, target))
+			result = attach_process(attaching, target);
+	}
+	for (size_t i = 0; !result && i < options->nr_tids; i++) {
+		target = options->tids[i];
+		if (!is_seen(attaching, target))
+			result = attach_new(attaching, target);
+	}
+	if (result && result != -EMFILE)
+		advise_open(sampler, attaching->event, target, result, error);
+	return result;
+}
+
+/* ---- too few descriptors ---- */
+
+static void detach_all(struct sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->fds.nr; i++)
 		if (sampler->fds.items[i].fd >= 0)
@@ -149,11 +186,9 @@ static void close_all(struct sampler *sampler)
 
 static size_t nr_threads_of(const struct sampler *sampler)
 {
-	size_t nr = sampler->options.nr_tids;
+	size_t nr = sampler->options.nr_tids + (size_t)sampler->options.system_wide;
 	for (size_t i = 0; i < sampler->options.nr_pids; i++) {
-		char path[64];
-		snprintf(path, sizeof(path), "/proc/%d/task", sampler->options.pids[i]);
-		DIR *dir = opendir(path);
+		DIR *dir = open_threads(sampler->options.pids[i]);
 		for (const struct dirent *entry; dir && (entry = readdir(dir));)
 			nr += entry->d_name[0] != '.';
 		if (dir)
@@ -163,17 +198,23 @@ static size_t nr_threads_of(const struct sampler *sampler)
 }
 
 /* Whole CPUs, and the collector lets only the target's processes through. */
-static int attach_cpus_instead(struct sampler *sampler, struct error *error)
+static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 {
-	size_t needed = nr_threads_of(sampler) * sampler->nr_rings * sampler->options.nr_events;
-	close_all(sampler);
-	for (size_t i = 0; i < sampler->options.nr_events; i++)
+	struct sampler *sampler = attaching->sampler;
+	const struct sampler_options *options = &sampler->options;
+	detach_all(sampler);
+	size_t needed = nr_threads_of(sampler) * sampler->nr_rings * options->nr_events;
+	for (size_t i = 0; i < options->nr_events; i++) {
 		sampler->attrs[i].inherit = 0;
-	int result = sampler->options.nr_tids ? -EMFILE : attach_thread(sampler, -1);
-	if (result) {
-		close_all(sampler);
-		error_set(error, -EMFILE, "the target's threads need %zu descriptors, more than "
-					  "this user may open", needed);
+		sampler->attrs[i].exclude_idle = 1;
+	}
+	/* The collector tells processes apart, not threads; and a CPU never calls exec. */
+	bool possible = !options->system_wide && !options->nr_tids && !options->enable_on_exec;
+	if (!possible || attach_thread(attaching, -1)) {
+		detach_all(sampler);
+		error_set(error, -EMFILE,
+			  "the target's threads need %zu descriptors, more than this user may open",
+			  needed);
 		error_remedy(error, "raise the limit: ulimit -n %zu", needed + 256);
 		return -EMFILE;
 	}
@@ -184,37 +225,13 @@ static int attach_cpus_instead(struct sampler *sampler, struct error *error)
 				 needed);
 }
 
-static int attach_targets(struct attaching *attaching)
-{
-	struct sampler *sampler = attaching->sampler;
-	const struct sampler_options *options = &sampler->options;
-	int result = 0;
-	if (options->system_wide)
-		return attach_thread(sampler, -1);
-	for (size_t i = 0; !result && i < options->nr_pids; i++)
-		result = attach_process(attaching, options->pids[i]);
-	for (size_t i = 0; !result && i < options->nr_tids; i++) {
-		if (is_seen(attaching, options->tids[i]))
-			continue;
-		result = see(attaching, options->tids[i]);
-		if (!result)
-			result = attach_thread(sampler, options->tids[i]);
-		if (result && result != -EMFILE)
-			result = advise_open(sampler, 0, options->tids[i], result, attaching->error);
-	}
-	return result;
-}
-
 int attach_all(struct sampler *sampler, struct error *error)
 {
-	struct attaching attaching = {.sampler = sampler, .error = error};
-	raise_descriptor_limit();
-	int result = attach_targets(&attaching);
+	struct attaching attaching = {.sampler = sampler};
+	int result = attach_targets(&attaching, error);
+	if (result == -EMFILE)
+		result = attach_cpus_instead(&attaching, error);
 	index_release(&attaching.seen);
 	free(attaching.tids.items);
-	if (result == -EMFILE)
-		result = attach_cpus_instead(sampler, error);
-	if (result && !error->cause[0])
-		advise_open(sampler, 0, -1, result, error);
 	return result;
 }

@@ -82,13 +82,18 @@ static size_t distance(const char *a, const char *b)
 	return row[nr_b];
 }
 
+/* What was probably meant; NULL when nothing is near. */
 static const char *nearest(const char *name)
 {
 	const char *best = NULL;
-	size_t best_distance = 4; /* further away it is no typing mistake */
+	size_t size = strlen(name);
+	/* More than a third of the letters wrong is no typing mistake. */
+	size_t best_distance = (size < 9 ? size / 3 : 3) + 1;
 	for (size_t i = 0; i < NR_COMMON; i++) {
-		size_t d = distance(name, common_events[i].name);
-		if (d < best_distance && d < strlen(name)) {
+		/* An unfinished name means the one that it begins. */
+		bool begins = size >= 3 && strncmp(name, common_events[i].name, size) == 0;
+		size_t d = begins ? 1 : distance(name, common_events[i].name);
+		if (d < best_distance) {
 			best_distance = d;
 			best = common_events[i].name;
 		}
@@ -98,16 +103,22 @@ static const char *nearest(const char *name)
 
 /* ---- names ---- */
 
-static bool find_common(struct event *event)
+static const struct common_event *find_common(const char *name)
 {
-	for (size_t i = 0; i < NR_COMMON; i++) {
-		if (strcmp(common_events[i].name, event->name) != 0)
-			continue;
-		event->type = common_events[i].type;
-		event->config = common_events[i].config;
-		return true;
-	}
-	return false;
+	for (size_t i = 0; i < NR_COMMON; i++)
+		if (strcmp(common_events[i].name, name) == 0)
+			return &common_events[i];
+	return NULL;
+}
+
+static bool find_in_table(struct event *event)
+{
+	const struct common_event *common = find_common(event->name);
+	if (!common)
+		return false;
+	event->type = common->type;
+	event->config = common->config;
+	return true;
 }
 
 /* What libpfm4 knows for this CPU; it opens nothing. */
@@ -141,29 +152,55 @@ static int unknown(const struct event *event, struct error *error)
 	return -EINVAL;
 }
 
-/* u, k and up to three p, in any order. */
+/* u, k, h and up to three p, in any order. */
 static bool parse_modifiers(const char *modifiers, struct event *event)
 {
-	bool user = false, kernel = false;
+	bool user = false, kernel = false, hypervisor = false;
 	for (; *modifiers; modifiers++) {
 		if (*modifiers == 'u')
 			user = true;
 		else if (*modifiers == 'k')
 			kernel = true;
+		else if (*modifiers == 'h')
+			hypervisor = true;
 		else if (*modifiers == 'p' && event->precise < 3)
 			event->precise++;
 		else
 			return false;
 	}
-	event->user = user || !kernel;
-	event->kernel = kernel || !user;
-	event->asked_user_only = user && !kernel;
+	/* Precision alone leaves everything in. */
+	if (!user && !kernel && !hypervisor)
+		return true;
+	event->user = user;
+	event->kernel = kernel;
+	event->hypervisor = hypervisor;
+	event->asked_user_only = user && !kernel && !hypervisor;
+	return true;
+}
+
+/*
+ * Takes the modifiers off the name. libpfm4's own names have colons, too (unit masks): behind
+ * those, only known letters are modifiers; behind a name of the table everything is.
+ */
+static bool split_modifiers(struct event *event)
+{
+	char *colon = strrchr(event->name, ':');
+	if (!colon)
+		return true;
+	size_t nr_letters = strlen(colon + 1);
+	bool only_letters = nr_letters && strspn(colon + 1, "ukhp") == nr_letters;
+	*colon = '\0';
+	if (only_letters)
+		return parse_modifiers(colon + 1, event);
+	if (find_common(event->name))
+		return false;
+	*colon = ':';
 	return true;
 }
 
 int event_parse(const char *text, size_t size, struct event *event, struct error *error)
 {
-	*event = (struct event){.user = true, .kernel = true};
+	*event = (struct event){.user = true, .kernel = true, .hypervisor = true};
 	if (size == 0 || size >= sizeof(event->asked)) {
 		error_usage(error, size ? "an event's name is too long" : "an event has no name");
 		error_remedy(error, "for example: -e cycles or -e cpu-clock:u,page-faults");
@@ -171,41 +208,37 @@ int event_parse(const char *text, size_t size, struct event *event, struct error
 	}
 	memcpy(event->asked, text, size);
 	memcpy(event->name, text, size);
-	char *colon = strrchr(event->name, ':');
-	/* libpfm4's own names have colons, too (unit masks): only known letters are modifiers. */
-	if (colon && colon[1] && strspn(colon + 1, "ukp") == strlen(colon + 1)) {
-		*colon = '\0';
-		if (!parse_modifiers(colon + 1, event)) {
-			error_usage(error, "bad modifiers in event '%s'", event->asked);
-			error_remedy(error, "modifiers are u, k and up to three p");
-			return -EINVAL;
-		}
+	if (!split_modifiers(event)) {
+		error_usage(error, "bad modifiers in event '%s'", event->asked);
+		error_remedy(error, "modifiers are u (user code), k (kernel), h (hypervisor) and "
+				    "up to three p (precise), as in cycles:upp");
+		return -EINVAL;
 	}
-	if (!find_common(event) && !find_by_libpfm(event))
+	if (!find_in_table(event) && !find_by_libpfm(event))
 		return unknown(event, error);
-	event->clock = event->type == PERF_TYPE_SOFTWARE &&
-		       (event->config == PERF_COUNT_SW_CPU_CLOCK ||
-			event->config == PERF_COUNT_SW_TASK_CLOCK);
-	event->cycles = event->type == PERF_TYPE_HARDWARE &&
-			event->config == PERF_COUNT_HW_CPU_CYCLES;
+	event->clock =
+		event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
+						      event->config == PERF_COUNT_SW_TASK_CLOCK);
+	event->cycles =
+		event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES;
 	return 0;
 }
 
 /* ---- the clock that stands in for cycles ---- */
 
-static double read_number(const char *path, const char *format)
+/* The number behind a word at a line's beginning, past blanks and colons; 0 when it is not there. */
+static double read_number(const char *path, const char *word)
 {
 	FILE *file = fopen(path, "re");
 	char line[256];
 	double value = 0;
 	if (!file)
 		return 0;
-	while (!value && fgets(line, sizeof(line), file)) {
-		const char *found = strncmp(line, format, strlen(format)) == 0
-					    ? line + strlen(format)
-					    : NULL;
-		if (found)
-			value = strtod(found + strspn(found, " \t:"), NULL);
+	while (value <= 0 && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, word, strlen(word)) != 0)
+			continue;
+		const char *number = line + strlen(word);
+		value = strtod(number + strspn(number, " \t:"), NULL);
 	}
 	fclose(file);
 	return value;

@@ -17,16 +17,20 @@
 
 /* Without a measurement. */
 static const uint64_t FLOOR_NS = 200000;
-/* The calibration: slices of work with and without an event of this period. */
-static const uint64_t CALIBRATION_PERIOD_NS = 100000;
-static const uint64_t SLICE_NS = 3 * NS_PER_MS;
-enum { NR_SLICES = 5 };
+/* The kernel's timer goes no faster, but calls each sample's period what was asked for. */
+static const uint64_t KERNEL_FLOOR_NS = 10000;
+/* The calibration: slices of work without and with an event of this period, 40 ms in all. */
+static const uint64_t CALIBRATION_PERIOD_NS = 50000;
+static const uint64_t SLICE_NS = 2 * NS_PER_MS;
+enum { NR_PAIRS = 10 };
 /* Below this a measurement is noise. */
 static const uint64_t LEAST_COST_NS = 1000;
 /* A frame for the dump to copy, as deep as dumps go. */
 enum { FRAME_BYTES = 65536, RING_PAGES = 32 };
 
-/* Units of work done in a slice of our own CPU time. */
+/* ---- what one sample costs ---- */
+
+/* Units of work done in a slice of our own time. */
 static uint64_t work_in_slice(void)
 {
 	uint64_t until_ns = clock_now_ns() + SLICE_NS, units = 0;
@@ -35,25 +39,25 @@ static uint64_t work_in_slice(void)
 	return units;
 }
 
-/* The most work that any of the slices got done: the others shared the CPU with somebody. */
-static uint64_t most_work(int fd)
+static uint64_t most(uint64_t a, uint64_t b)
 {
-	uint64_t most = 0;
-	if (fd >= 0)
-		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	for (int i = 0; i < NR_SLICES; i++) {
-		uint64_t units = work_in_slice();
-		if (units > most)
-			most = units;
-	}
-	if (fd >= 0)
-		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	return most;
+	return a > b ? a : b;
 }
 
+/*
+ * Slices alternate, so that a change of the CPU's speed meets both kinds; of each kind the one that
+ * got most done counts: the others shared the CPU with somebody.
+ */
 static uint64_t cost_with(int fd)
 {
-	uint64_t without = most_work(-1), with = most_work(fd);
+	uint64_t without = 0, with = 0;
+	for (int i = 0; i < NR_PAIRS; i++) {
+		without = most(without, work_in_slice());
+		if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return 0;
+		with = most(with, work_in_slice());
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	}
 	if (!without || with >= without)
 		return LEAST_COST_NS;
 	double fraction = (double)(without - with) / (double)without;
@@ -61,14 +65,13 @@ static uint64_t cost_with(int fd)
 	return cost_ns > LEAST_COST_NS ? cost_ns : LEAST_COST_NS;
 }
 
-/* What one sample costs here, dump included; 0 when it cannot be measured. At most 50 ms. */
+/* What one sample costs here, dump included; 0 when it cannot be measured. */
 static __attribute__((noinline)) uint64_t calibrate(const struct sampler *sampler, size_t index)
 {
 	volatile char frame[FRAME_BYTES];
 	for (size_t i = 0; i < sizeof(frame); i += 4096)
 		frame[i] = 1;
 	struct perf_event_attr attr = sampler->attrs[index];
-	attr.freq = 0;
 	attr.sample_period = CALIBRATION_PERIOD_NS;
 	attr.inherit = 0;
 	attr.enable_on_exec = 0;
@@ -87,80 +90,108 @@ static __attribute__((noinline)) uint64_t calibrate(const struct sampler *sample
 	return cost_ns;
 }
 
-/* The shortest period of a clock event that the guard allows; 0: any. */
-static uint64_t shortest_ns(const struct sampler *sampler, size_t index, bool *measured)
-{
-	uint32_t percent = sampler->options.max_overhead_percent;
-	*measured = false;
-	if (!percent)
-		return 0;
-	uint64_t cost_ns = calibrate(sampler, index);
-	*measured = cost_ns != 0;
-	return cost_ns ? cost_ns * 100 / percent : FLOOR_NS;
-}
+/* ---- the periods ---- */
 
-static int choose_clock_period(struct sampler *sampler, size_t index, struct error *error)
+int guard_ask_periods(struct sampler *sampler, struct error *error)
 {
 	const struct sampler_options *options = &sampler->options;
-	struct sampler_opened *opened = &sampler->opened[index];
-	uint64_t asked_ns = options->count ? options->count : NS_PER_SECOND / options->frequency_hz;
-	char asked[128];
-	snprintf(asked, sizeof(asked), "%.1f us", (double)asked_ns / 1e3);
-	if (options->count && sampler->stands_in[index]) {
+	long most = machine_sysctl("kernel/perf_event_max_sample_rate", 100000);
+	if (!options->count && options->frequency_hz > (uint64_t)most) {
+		error_set(error, -EINVAL,
+			  "the kernel allows at most %ld samples a second, not %llu", most,
+			  (unsigned long long)options->frequency_hz);
+		error_remedy(error,
+			     "ask for less with -F, or: sudo sysctl "
+			     "kernel.perf_event_max_sample_rate=%llu (the kernel lowers it when "
+			     "sampling takes too long)",
+			     (unsigned long long)options->frequency_hz);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < options->nr_events; i++) {
+		struct sampler_opened *opened = &sampler->opened[i];
 		bool assumed;
 		const char *source;
-		asked_ns = event_cycles_to_ns(options->count, &assumed, &source);
-		snprintf(asked, sizeof(asked), "%llu cycles, %.2f us by %s",
-			 (unsigned long long)options->count, (double)asked_ns / 1e3, source);
-	}
-	bool measured;
-	opened->period = asked_ns;
-	ladder_fill_attr(sampler, index);
-	uint64_t least_ns = shortest_ns(sampler, index, &measured);
-	int result = 0;
-	if (asked_ns < least_ns) {
-		opened->period = least_ns;
-		result = sampler_note_step(
-			sampler, error,
-			"a sample each %.1f us instead of %s: one costs %s%.1f us, and "
-			"--max-overhead is %u %%",
-			(double)least_ns / 1e3, asked, measured ? "" : "an assumed ",
-			(double)least_ns * options->max_overhead_percent / 1e5,
-			options->max_overhead_percent);
-	} else if (options->count && sampler->stands_in[index]) {
-		result = sampler_note_step(sampler, error, "a sample each %.1f us of time for %s",
-					   (double)asked_ns / 1e3, asked);
-	}
-	return result;
-}
-
-static int check_frequency(const struct sampler *sampler, struct error *error)
-{
-	long most = machine_sysctl("kernel/perf_event_max_sample_rate", 100000);
-	if (sampler->options.count || sampler->options.frequency_hz <= (uint64_t)most)
-		return 0;
-	error_set(error, -EINVAL, "the kernel allows at most %ld samples a second, not %llu", most,
-		  (unsigned long long)sampler->options.frequency_hz);
-	error_remedy(error,
-		     "ask for less with -F, or: sudo sysctl kernel.perf_event_max_sample_rate=%llu "
-		     "(the kernel lowers it when sampling takes too long)",
-		     (unsigned long long)sampler->options.frequency_hz);
-	return -EINVAL;
-}
-
-int guard_choose_periods(struct sampler *sampler, struct error *error)
-{
-	const struct sampler_options *options = &sampler->options;
-	int result = check_frequency(sampler, error);
-	for (size_t i = 0; !result && i < options->nr_events; i++) {
-		struct sampler_opened *opened = &sampler->opened[i];
-		if (sampler->events[i].clock) {
-			result = choose_clock_period(sampler, i, error);
-		} else {
-			opened->period = options->count;
-			opened->frequency_hz = options->count ? 0 : options->frequency_hz;
+		opened->period = options->count;
+		opened->frequency_hz = options->count ? 0 : options->frequency_hz;
+		if (sampler->events[i].clock && !options->count) {
+			/* The clocks' frequency is a period: nothing has to be found out by trying. */
+			opened->frequency_hz = 0;
+			opened->period = NS_PER_SECOND / options->frequency_hz;
+		} else if (sampler->stands_in[i] && options->count) {
+			opened->period = event_cycles_to_ns(options->count, &assumed, &source);
 		}
-		ladder_fill_attr(sampler, i);
 	}
+	return 0;
+}
+
+/* What was asked for, for a step's sentence: "1000.0 us", "1000 cycles (0.33 us by cpufreq)". */
+static void describe_asked(const struct sampler *sampler, size_t index, char *text, size_t size)
+{
+	uint64_t count = sampler->options.count;
+	if (!count || !sampler->stands_in[index]) {
+		snprintf(text, size, "%.1f us", (double)sampler->opened[index].period / 1e3);
+		return;
+	}
+	bool assumed;
+	const char *source;
+	uint64_t ns = event_cycles_to_ns(count, &assumed, &source);
+	snprintf(text, size, "%llu cycles (%.2f us by %s)", (unsigned long long)count,
+		 (double)ns / 1e3, source);
+}
+
+/* Raises a clock's period to what the guard and the kernel allow. */
+static int limit_clock(struct sampler *sampler, size_t index, uint64_t cost_ns, uint32_t percent,
+		       struct error *error)
+{
+	uint64_t *period = &sampler->opened[index].period;
+	uint64_t least_ns = !percent ? 0 : cost_ns ? cost_ns * 100 / percent : FLOOR_NS;
+	char asked[128];
+	describe_asked(sampler, index, asked, sizeof(asked));
+	if (*period < least_ns && least_ns >= KERNEL_FLOOR_NS) {
+		*period = least_ns;
+		if (!cost_ns)
+			return sampler_note_step(sampler, error,
+						 "a sample each %.1f us instead of %s: what one "
+						 "costs here could not be measured",
+						 (double)least_ns / 1e3, asked);
+		return sampler_note_step(sampler, error,
+					 "a sample each %.1f us instead of %s: one costs %.1f us, "
+					 "and --max-overhead leaves %u %% of the time",
+					 (double)least_ns / 1e3, asked, (double)cost_ns / 1e3,
+					 percent);
+	}
+	if (*period < KERNEL_FLOOR_NS) {
+		*period = KERNEL_FLOOR_NS;
+		return sampler_note_step(sampler, error,
+					 "a sample each %.1f us instead of %s: the kernel's timer "
+					 "goes no faster",
+					 (double)KERNEL_FLOOR_NS / 1e3, asked);
+	}
+	if (sampler->options.count && sampler->stands_in[index])
+		return sampler_note_step(sampler, error, "a sample each %.1f us of time for %s",
+					 (double)*period / 1e3, asked);
+	return 0;
+}
+
+int guard_limit_periods(struct sampler *sampler, struct error *error)
+{
+	size_t nr = sampler->options.nr_events;
+	uint32_t nr_clocks = 0, percent = sampler->options.max_overhead_percent;
+	size_t clock = nr;
+	for (size_t i = 0; i < nr; i++) {
+		if (!sampler->events[i].clock)
+			continue;
+		nr_clocks++;
+		clock = i;
+	}
+	if (!nr_clocks)
+		return 0;
+	/* The clocks share the allowance; one sample costs the same for each. */
+	uint32_t share = percent && percent < nr_clocks ? 1 : percent / nr_clocks;
+	uint64_t cost_ns = share ? calibrate(sampler, clock) : 0;
+	int result = 0;
+	for (size_t i = 0; !result && i < nr; i++)
+		if (sampler->events[i].clock)
+			result = limit_clock(sampler, i, cost_ns, share, error);
 	return result;
 }

@@ -14,7 +14,7 @@
 #define USER_REGS ((UINT64_C(1) << 33) - 1)
 #endif
 
-static bool dumps_stacks(const struct sampler *sampler)
+bool ladder_dumps_stacks(const struct sampler *sampler)
 {
 	return sampler->options.call_graph == CALL_GRAPH_AUTO ||
 	       sampler->options.call_graph == CALL_GRAPH_DWARF;
@@ -24,11 +24,11 @@ static uint64_t sample_type(const struct sampler *sampler)
 {
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
-	if (dumps_stacks(sampler))
+	if (ladder_dumps_stacks(sampler))
 		type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	/* Beside a dump the chain is only for the kernel's part. */
 	if (sampler->options.call_graph == CALL_GRAPH_FP ||
-	    (dumps_stacks(sampler) && !sampler->user_only))
+	    (ladder_dumps_stacks(sampler) && !sampler->user_only))
 		type |= PERF_SAMPLE_CALLCHAIN;
 	return type;
 }
@@ -53,7 +53,8 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		.inherit = options->inherit && !options->system_wide,
 		.exclude_user = !event->user,
 		.exclude_kernel = !event->kernel || sampler->user_only,
-		.exclude_hv = !event->kernel || sampler->user_only,
+		.exclude_hv = !event->hypervisor || sampler->user_only,
+		/* The clocks honour it (6.18: an idle CPU gives 2 samples a second with it, 998 without). */
 		.exclude_idle = options->system_wide,
 		.enable_on_exec = options->enable_on_exec,
 		.sample_id_all = 1,
@@ -70,7 +71,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		attr->task = 1;
 		attr->build_id = 1;
 	}
-	if (dumps_stacks(sampler)) {
+	if (ladder_dumps_stacks(sampler)) {
 		attr->sample_regs_user = USER_REGS;
 		attr->sample_stack_user = sampler->dump_bytes;
 		attr->exclude_callchain_user = 1;
@@ -158,6 +159,7 @@ static int step_to_clock(struct sampler *sampler, size_t index, struct error *er
 	event_parse(clock, strlen(clock), event, error);
 	event->user = asked.user;
 	event->kernel = asked.kernel;
+	event->hypervisor = asked.hypervisor;
 	sampler->stands_in[index] = true;
 	sampler->attrs[index].size = 0;
 	ladder_fill_attr(sampler, index);
@@ -166,13 +168,21 @@ static int step_to_clock(struct sampler *sampler, size_t index, struct error *er
 				 asked.asked);
 }
 
-static int step_to_user(struct sampler *sampler, struct error *error)
+static bool is_forbidden(int code)
+{
+	return code == -EACCES || code == -EPERM;
+}
+
+/* *result is what the kernel said about the event: now without the kernel's part. */
+static int step_to_user(struct sampler *sampler, size_t index, int *result, struct error *error)
 {
 	sampler->user_only = true;
-	for (size_t i = 0; i < sampler->options.nr_events; i++) {
-		sampler->attrs[i].size = 0;
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
 		ladder_fill_attr(sampler, i);
-	}
+	*result = probe_precise(sampler, index);
+	/* Still forbidden: it was not about the kernel. */
+	if (is_forbidden(*result))
+		return 0;
 	return sampler_note_step(sampler, error,
 				 "this user may not sample the kernel "
 				 "(kernel.perf_event_paranoid = %ld): user code only",
@@ -182,27 +192,27 @@ static int step_to_user(struct sampler *sampler, struct error *error)
 static int descend(struct sampler *sampler, size_t index, struct error *error)
 {
 	const struct event *event = &sampler->events[index];
-	for (;;) {
-		int result = probe_precise(sampler, index);
-		int step;
-		if (!result)
-			return 0;
-		if (has_no_counter(result) && event->cycles)
-			step = step_to_clock(sampler, index, error);
-		else if ((result == -EACCES || result == -EPERM) && !sampler->user_only &&
-			 event->kernel && event->user && first_pid(sampler) >= 0)
-			step = step_to_user(sampler, error);
-		else
-			return advise_open(sampler, index, first_pid(sampler), result, error);
-		if (step)
-			return step;
+	int result = probe_precise(sampler, index), step = 0;
+	if (is_forbidden(result) && !sampler->user_only && event->kernel && event->user &&
+	    first_pid(sampler) >= 0)
+		step = step_to_user(sampler, index, &result, error);
+	if (!step && has_no_counter(result) && event->cycles) {
+		step = step_to_clock(sampler, index, error);
+		if (!step)
+			result = probe(sampler, index);
 	}
+	if (step)
+		return step;
+	return result ? advise_open(sampler, index, first_pid(sampler), result, error) : 0;
 }
 
-/* A context switch happens in the kernel: without it there is nothing to see. */
+/* Refuses what would open and show nothing. */
 static int refuse_empty(const struct sampler *sampler, size_t index, struct error *error)
 {
 	const struct event *event = &sampler->events[index];
+	if (!event->user && sampler->user_only)
+		return advise_open(sampler, index, first_pid(sampler), -EACCES, error);
+	/* A context switch happens in the kernel. */
 	bool in_kernel_only = event->type == PERF_TYPE_SOFTWARE &&
 			      (event->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
 			       event->config == PERF_COUNT_SW_CPU_MIGRATIONS);
@@ -210,9 +220,25 @@ static int refuse_empty(const struct sampler *sampler, size_t index, struct erro
 		return 0;
 	error_set(error, -EACCES, "'%s' happens in the kernel: user code alone shows nothing of it",
 		  event->asked);
-	error_remedy(error, event->asked_user_only ? "leave the modifier :u out"
-						   : "run it with sudo");
+	error_remedy(error,
+		     event->asked_user_only ? "leave the modifier :u out" : "run it with sudo");
 	return -EACCES;
+}
+
+/* The name with the modifiers that say what is really counted. */
+static void name_opened(struct sampler *sampler, size_t index)
+{
+	const struct event *event = &sampler->events[index];
+	const struct perf_event_attr *attr = &sampler->attrs[index];
+	struct sampler_opened *opened = &sampler->opened[index];
+	bool whole = event->user && event->kernel && !sampler->user_only;
+	char modifiers[8];
+	snprintf(modifiers, sizeof(modifiers), "%s%s%s%.*s", whole || attr->exclude_user ? "" : "u",
+		 whole || attr->exclude_kernel ? "" : "k", whole || attr->exclude_hv ? "" : "h",
+		 (int)attr->precise_ip, "ppp");
+	snprintf(opened->name, sizeof(opened->name), "%.110s%s%s", event->name,
+		 modifiers[0] ? ":" : "", modifiers);
+	opened->clock = event->clock;
 }
 
 int ladder_descend(struct sampler *sampler, struct error *error)
@@ -224,8 +250,10 @@ int ladder_descend(struct sampler *sampler, struct error *error)
 	sampler->user_only = true;
 	for (size_t i = 0; i < nr; i++)
 		sampler->user_only = sampler->user_only && sampler->events[i].asked_user_only;
+	/* Any dump size and period do for the probe: they are chosen when it is known what opens. */
+	sampler->dump_bytes = 8192;
 	for (size_t i = 0; i < nr; i++) {
-		sampler->opened[i].period = 1000000; /* any: the guard chooses later */
+		sampler->opened[i].period = 1000000;
 		ladder_fill_attr(sampler, i);
 	}
 	for (size_t i = 0; i < nr; i++) {
@@ -235,13 +263,7 @@ int ladder_descend(struct sampler *sampler, struct error *error)
 		if (result)
 			return result;
 	}
-	for (size_t i = 0; i < nr; i++) {
-		const struct event *event = &sampler->events[i];
-		bool user = event->user && (!event->kernel || sampler->user_only);
-		snprintf(sampler->opened[i].name, sizeof(sampler->opened[i].name), "%.100s%s%s",
-			 event->name, user || !event->user ? ":" : "",
-			 user ? "u" : !event->user ? "k" : "");
-		sampler->opened[i].clock = event->clock;
-	}
+	for (size_t i = 0; i < nr; i++)
+		name_opened(sampler, i);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -71,13 +72,39 @@ long machine_sysctl(const char *name, long fallback)
 	return end == text ? fallback : value;
 }
 
+/* The kernel asks for capabilities over locked memory in the first user namespace only. */
+static bool in_first_user_namespace(void)
+{
+	char text[256];
+	unsigned inside, outside, nr;
+	if (read_file("/proc/self/uid_map", text, sizeof(text)) <= 0)
+		return true; /* a kernel without user namespaces */
+	return sscanf(text, "%u %u %u", &inside, &outside, &nr) == 3 && inside == 0 &&
+	       outside == 0 && nr == UINT32_MAX;
+}
+
 bool machine_may_lock(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
 	if (syscall(SYS_capget, &header, data) < 0)
 		return false;
-	return data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK);
+	return data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK) &&
+	       in_first_user_namespace();
+}
+
+void machine_raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	/* Root may go beyond the hard limit, up to fs.nr_open. */
+	rlim_t most = (rlim_t)machine_sysctl("fs/nr_open", 1048576);
+	const struct rlimit wanted = {most, most};
+	if (most > limit.rlim_max && setrlimit(RLIMIT_NOFILE, &wanted) == 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 struct process_facts machine_process(int32_t pid)
@@ -95,10 +122,10 @@ struct process_facts machine_process(int32_t pid)
 	const char *behind = strrchr(text, ')');
 	char state;
 	unsigned flags;
-	if (!behind || sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", &state, &facts.parent,
-			      &flags) != 3)
+	if (!behind ||
+	    sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", &state, &facts.parent, &flags) != 3)
 		return facts;
-	facts.state = state == 'Z' || state == 'X'	 ? PROCESS_ZOMBIE
+	facts.state = state == 'Z' || state == 'X' ? PROCESS_ZOMBIE
 		      : flags & FLAG_KERNEL_THREAD ? PROCESS_KERNEL
 						   : PROCESS_ALIVE;
 	return facts;

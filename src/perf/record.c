@@ -75,6 +75,12 @@ static bool take_cpu(struct cursor *cursor, struct record *record)
 	return take_u32(cursor, &record->cpu) && take_u32(cursor, &reserved);
 }
 
+static bool body_names_task(uint32_t type)
+{
+	return type == PERF_RECORD_MMAP || type == PERF_RECORD_MMAP2 || type == PERF_RECORD_COMM ||
+	       type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
+}
+
 static bool take_trailer(struct cursor *cursor, const struct record_format *format,
 			 struct record *record)
 {
@@ -83,8 +89,14 @@ static bool take_trailer(struct cursor *cursor, const struct record_format *form
 	bool ok = true;
 	if (!format->sample_id_all)
 		return true;
-	if (type & PERF_SAMPLE_TID)
+	if (type & PERF_SAMPLE_TID) {
 		ok = take_i32(cursor, &pid) && take_i32(cursor, &tid);
+		/* The task that wrote it: a FORK's is the parent, a COMM's may be a stranger. */
+		if (ok && !body_names_task(record->type)) {
+			record->pid = pid;
+			record->tid = tid;
+		}
+	}
 	if (ok && type & PERF_SAMPLE_TIME)
 		ok = take_u64(cursor, &record->time_ns);
 	if (ok && type & PERF_SAMPLE_ID)
@@ -153,7 +165,7 @@ static bool take_stack(struct cursor *cursor, struct record_sample *sample)
 	return sample->stack_bytes <= sample->stack_asked;
 }
 
-/* Everything before the user registers: what a compact copy keeps as it is. */
+/* Everything before the user registers, in the kernel's order. */
 static bool take_sample_head(struct cursor *cursor, const struct record_format *format,
 			     struct record *record)
 {
@@ -323,8 +335,8 @@ int record_time(const void *bytes, size_t size, const struct record_format *form
 	if (!(format->sample_type & PERF_SAMPLE_TIME))
 		return 0;
 	if (header.type == PERF_RECORD_SAMPLE) {
-		static const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-					       PERF_SAMPLE_TID;
+		static const uint64_t before =
+			PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 		size_t at = sizeof(header) +
 			    8 * (size_t)__builtin_popcountll(format->sample_type & before);
 		if (size < at + 8)

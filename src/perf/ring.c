@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 /* A record's size is a u16. */
-enum { RECORD_BYTES_MAX = 65536 };
+enum { RECORD_BYTES_MAX = 65536, RECORD_ALIGNMENT = 8 };
 
 int ring_attach(struct ring *ring, void *memory, uint64_t data_bytes)
 {
 	*ring = (struct ring){0};
+	if (data_bytes < RECORD_ALIGNMENT || data_bytes & (data_bytes - 1))
+		return -EINVAL;
 	ring->scratch = malloc(RECORD_BYTES_MAX);
 	if (!ring->scratch)
 		return -ENOMEM;
@@ -53,11 +55,7 @@ void ring_unmap(struct ring *ring)
 void ring_refresh(struct ring *ring)
 {
 	/* Pairs with the kernel's store-release of data_head: the records below it are whole. */
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	/* A head that contradicts the ring's size is damage: nothing up to it can be read. */
-	if (head - ring->tail > ring->data_bytes)
-		ring->tail = head;
-	ring->head = head;
+	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
 /* The record's bytes in one piece: in place, or copied when it crosses the ring's end. */
@@ -75,26 +73,29 @@ static const void *contiguous(struct ring *ring, size_t size)
 const struct perf_event_header *ring_peek(struct ring *ring, bool *damaged)
 {
 	*damaged = false;
+	ring->peeked_bytes = 0;
 	uint64_t waiting = ring->head - ring->tail;
 	if (!waiting)
 		return NULL;
 	/* Records are 8-aligned, so a header never crosses the end. */
 	struct perf_event_header header = {0};
-	if (waiting >= sizeof(header))
+	if (ring->tail % RECORD_ALIGNMENT == 0 && waiting >= sizeof(header) &&
+	    waiting <= ring->data_bytes)
 		memcpy(&header, ring->data + (ring->tail & (ring->data_bytes - 1)), sizeof(header));
-	if (header.size < sizeof(header) || header.size > waiting || header.size % 8) {
+	if (header.size < sizeof(header) || header.size > waiting ||
+	    header.size % RECORD_ALIGNMENT) {
 		*damaged = true;
 		ring->tail = ring->head;
 		return NULL;
 	}
+	ring->peeked_bytes = header.size;
 	return contiguous(ring, header.size);
 }
 
 void ring_consume(struct ring *ring)
 {
-	struct perf_event_header header;
-	memcpy(&header, ring->data + (ring->tail & (ring->data_bytes - 1)), sizeof(header));
-	ring->tail += header.size;
+	ring->tail += ring->peeked_bytes;
+	ring->peeked_bytes = 0;
 }
 
 void ring_publish_tail(struct ring *ring)

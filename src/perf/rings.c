@@ -13,9 +13,15 @@ enum { DEFAULT_PAGES = 2048, LEAST_PAGES = 8 };
 /* A sample beside its dump: header, registers, the kernel's callchain. */
 enum { SAMPLE_HEAD_BYTES = 512 };
 
+/* Of a mapping: the page of heads and tails, then the data. */
 static size_t ring_bytes(uint32_t pages)
 {
-	return (size_t)(pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
+	return ((size_t)pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t data_bytes(const struct sampler *sampler)
+{
+	return (uint64_t)sampler->ring_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /*
@@ -85,6 +91,14 @@ static int try_size(struct sampler *sampler)
 	return result;
 }
 
+static bool has_ring(const struct sampler *sampler, int32_t cpu)
+{
+	for (size_t i = 0; i < sampler->nr_rings; i++)
+		if (sampler->rings[i].cpu == cpu)
+			return true;
+	return false;
+}
+
 /* The list of CPUs to sample on, one ring each. */
 static int list_cpus(struct sampler *sampler)
 {
@@ -99,11 +113,10 @@ static int list_cpus(struct sampler *sampler)
 	}
 	sampler->rings = calloc(nr, sizeof(*sampler->rings));
 	sampler->mappings = calloc(nr, sizeof(*sampler->mappings));
-	if (sampler->rings && sampler->mappings) {
-		sampler->nr_rings = nr;
-		for (size_t i = 0; i < nr; i++)
-			sampler->rings[i] = (struct sampler_ring){.cpu = cpus[i], .fd = -1};
-	}
+	for (size_t i = 0; sampler->rings && sampler->mappings && i < nr; i++)
+		if (!has_ring(sampler, cpus[i]))
+			sampler->rings[sampler->nr_rings++] =
+				(struct sampler_ring){.cpu = cpus[i], .fd = -1};
 	free(online);
 	return sampler->nr_rings ? 0 : -ENOMEM;
 }
@@ -128,14 +141,22 @@ int rings_open(struct sampler *sampler, struct error *error)
 				    "kernel.perf_event_mlock_kb=4096), or end other profilers");
 		return result;
 	}
+	if (result == -EACCES) {
+		advise_open(sampler, 0, getpid(), result, error);
+		return result;
+	}
 	if (result) {
 		error_set(error, result, "cannot make the kernel's rings: %s", strerror(-result));
 		error_remedy(error, "try smaller ones: -m 64");
 		return result;
 	}
 	/*
-	 * A mapping of main's keeps the ring when the collector dies. For a user without
-	 * CAP_IPC_LOCK it would be charged to his limit a second time: he goes without.
+	 * A mapping of main's keeps the ring when the collector dies, and lets the collector, who is
+	 * nobody and has no capability, map it at any size: the kernel checks the limit of locked
+	 * memory at a ring's first mapping only (measured on 6.18: 40 rings of 8 MiB with RLIMIT_MEMLOCK
+	 * 0; a first mapping by nobody gets 516 KiB a CPU, whoever opened the event). Further mappings are
+	 * charged unchecked to who makes them, and given back, once, to who made the first. A user
+	 * without CAP_IPC_LOCK would pay twice and get half of it back: he goes without.
 	 */
 	sampler->holds_rings = machine_may_lock();
 	if (!sampler->holds_rings)
@@ -173,13 +194,32 @@ static double asked_rate_hz(const struct sampler *sampler)
 	return rate;
 }
 
-uint32_t rings_auto_dump_bytes(const struct sampler *sampler)
+/* The largest at which the ring holds 100 ms; 65528 is the kernel's limit (a u16, 8-aligned). */
+static uint32_t auto_dump_bytes(const struct sampler *sampler)
 {
-	/* The largest at which the ring holds 100 ms; 65528 is the kernel's limit (a u16, 8-aligned). */
 	static const uint32_t sizes[] = {65528, 32768, 16384};
-	double room = (double)ring_bytes(sampler->ring_pages) / (asked_rate_hz(sampler) * 0.1);
+	double room = (double)data_bytes(sampler) / (asked_rate_hz(sampler) * 0.1);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (sizes[i] + SAMPLE_HEAD_BYTES <= room)
 			return sizes[i];
 	return 8192;
+}
+
+int rings_choose_dump_bytes(struct sampler *sampler, struct error *error)
+{
+	sampler->dump_bytes = 0;
+	if (!ladder_dumps_stacks(sampler))
+		return 0;
+	uint32_t asked = sampler->options.dump_bytes ? sampler->options.dump_bytes
+						     : auto_dump_bytes(sampler);
+	/* A ring that does not hold two samples loses nearly all: the one is read while the next comes. */
+	uint64_t most = data_bytes(sampler) / 2 - SAMPLE_HEAD_BYTES;
+	sampler->dump_bytes = asked;
+	if (asked <= most)
+		return 0;
+	sampler->dump_bytes = (uint32_t)most & ~7u;
+	return sampler_note_step(sampler, error,
+				 "stack dumps of %u bytes instead of %u: rings of %u pages hold no "
+				 "larger ones",
+				 sampler->dump_bytes, asked, sampler->ring_pages);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/perf/sampler.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,9 +43,10 @@ static int refuse_target(int32_t pid, bool is_thread, struct error *error)
 {
 	struct process_facts facts = machine_process(pid);
 	if (facts.state == PROCESS_GONE) {
-		error_set(error, -ESRCH, "there is no %s %d", is_thread ? "thread" : "process", pid);
-		error_remedy(error, is_thread ? "ps -eL lists the threads"
-					      : "ps -e lists the processes");
+		error_set(error, -ESRCH, "there is no %s %d", is_thread ? "thread" : "process",
+			  pid);
+		error_remedy(error,
+			     is_thread ? "ps -eL lists the threads" : "ps -e lists the processes");
 		return -ESRCH;
 	}
 	if (facts.state == PROCESS_ZOMBIE) {
@@ -67,50 +69,66 @@ static int check_targets(const struct sampler_options *options, struct error *er
 }
 
 /* A kernel thread has no user code: without the kernel nothing is left. */
-static int check_kernel_threads(const struct sampler *sampler, struct error *error)
+static int refuse_kernel_threads(const int32_t *pids, size_t nr, struct error *error)
 {
-	for (size_t i = 0; sampler->user_only && i < sampler->options.nr_pids; i++) {
-		int32_t pid = sampler->options.pids[i];
-		if (machine_process(pid).state != PROCESS_KERNEL)
+	for (size_t i = 0; i < nr; i++) {
+		if (machine_process(pids[i]).state != PROCESS_KERNEL)
 			continue;
-		error_set(error, -EACCES, "process %d is a kernel thread: it has no user code", pid);
+		error_set(error, -EACCES, "process %d is a kernel thread: it has no user code",
+			  pids[i]);
 		error_remedy(error, "sample the kernel too: run it with sudo, without :u");
 		return -EACCES;
 	}
 	return 0;
 }
 
+static int check_kernel_threads(const struct sampler *sampler, struct error *error)
+{
+	const struct sampler_options *options = &sampler->options;
+	if (!sampler->user_only)
+		return 0;
+	int result = refuse_kernel_threads(options->pids, options->nr_pids, error);
+	return result ? result : refuse_kernel_threads(options->tids, options->nr_tids, error);
+}
+
 /* ---- life ---- */
+
+static void fill_attrs(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		ladder_fill_attr(sampler, i);
+}
 
 static int open_all(struct sampler *sampler, struct error *error)
 {
-	const struct sampler_options *options = &sampler->options;
-	int result = check_targets(options, error);
+	machine_raise_descriptor_limit();
+	int result = check_targets(&sampler->options, error);
 	if (!result)
 		result = rings_open(sampler, error);
-	/* The probe opens with some dump size, as small as any machine takes. */
-	sampler->dump_bytes = 8192;
 	if (!result)
 		result = ladder_descend(sampler, error);
 	if (!result)
 		result = check_kernel_threads(sampler, error);
-	if (result)
-		return result;
 	/* The rate decides on the dump, and the dump on how fast the guard lets it go. */
-	for (size_t i = 0; i < options->nr_events; i++)
-		sampler->opened[i].period =
-			options->count ? options->count : 1000000000 / options->frequency_hz;
-	sampler->dump_bytes =
-		options->dump_bytes ? options->dump_bytes : rings_auto_dump_bytes(sampler);
-	result = guard_choose_periods(sampler, error);
+	if (!result)
+		result = guard_ask_periods(sampler, error);
+	if (!result)
+		result = rings_choose_dump_bytes(sampler, error);
 	if (result)
 		return result;
+	fill_attrs(sampler);
+	result = guard_limit_periods(sampler, error);
+	if (result)
+		return result;
+	fill_attrs(sampler);
 	ladder_fill_format(sampler);
 	return attach_all(sampler, error);
 }
 
 struct sampler *sampler_open(const struct sampler_options *options, struct error *error)
 {
+	assert(options->nr_events && options->nr_events <= SAMPLER_MAX_EVENTS);
+	assert(options->count || options->frequency_hz);
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler) {
 		error_set(error, -ENOMEM, "out of memory");
@@ -160,8 +178,8 @@ int sampler_redirect(struct sampler *sampler)
 		return 0;
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		const struct sampler_fd *event = &sampler->fds.items[i];
-		if (event->fd >= 0 && ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT,
-					    sampler->rings[event->ring].fd) < 0)
+		if (event->fd >= 0 &&
+		    ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[event->ring].fd) < 0)
 			return -errno;
 	}
 	return 0;

@@ -65,7 +65,9 @@ int sampler_note_step(struct sampler *sampler, struct error *error, const char *
 int machine_online_cpus(int32_t **cpus, size_t *nr);
 /* A number from a file below /proc/sys; fallback when it cannot be had. */
 long machine_sysctl(const char *name, long fallback);
-bool machine_may_lock(void); /* CAP_IPC_LOCK */
+/* CAP_IPC_LOCK, and not only inside a user namespace: locked memory is without limit. */
+bool machine_may_lock(void);
+void machine_raise_descriptor_limit(void);
 
 enum process_state { PROCESS_GONE, PROCESS_ALIVE, PROCESS_ZOMBIE, PROCESS_KERNEL };
 struct process_facts {
@@ -79,10 +81,12 @@ struct process_facts machine_process(int32_t pid);
 /* ---- advice.c ---- */
 
 /* Why perf_event_open() failed on a target (pid -1: a whole CPU), and what helps. Returns code. */
-int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code, struct error *error);
+int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
+		struct error *error);
 
 /* ---- ladder.c ---- */
 
+bool ladder_dumps_stacks(const struct sampler *sampler);
 /* Finds, by opening on the first target, what of each event this machine and user get. 0 or -errno. */
 int ladder_descend(struct sampler *sampler, struct error *error);
 /* Fills attrs[event] for the dump size and period as known by now. */
@@ -94,16 +98,19 @@ void ladder_fill_format(struct sampler *sampler);
 
 int rings_open(struct sampler *sampler, struct error *error);
 void rings_close(struct sampler *sampler);
-/* The dump size that `auto` means for these rings and this rate. */
-uint32_t rings_auto_dump_bytes(const struct sampler *sampler);
+/* Sets dump_bytes: what was asked for, or what `auto` means for these rings and this rate; 0 without dumps. */
+int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
 
 /* ---- guard.c ---- */
 
-/* Sets the period of every event, clocks no shorter than the guard allows. 0 or -errno. */
-int guard_choose_periods(struct sampler *sampler, struct error *error);
+/* Sets the period or frequency of every event as asked for. -EINVAL beyond what the kernel allows. */
+int guard_ask_periods(struct sampler *sampler, struct error *error);
+/* Raises the clocks' periods to what the guard allows; attrs must have the dump size. 0 or -errno. */
+int guard_limit_periods(struct sampler *sampler, struct error *error);
 
 /* ---- attach.c ---- */
 
+/* Opens every event on every target, disabled. 0 or -errno. */
 int attach_all(struct sampler *sampler, struct error *error);
 
 #endif

@@ -20,15 +20,19 @@ struct perf_event_mmap_page;
 struct ring {
 	struct perf_event_mmap_page *page; /* NULL when not mapped */
 	const uint8_t *data;
-	uint64_t data_bytes; /* power of two */
-	uint64_t head;	     /* as acquired by ring_refresh() */
-	uint64_t tail;	     /* how far we have read; published by ring_release_read() */
-	uint8_t *scratch;    /* 64 KiB, for the record across the end */
+	uint64_t data_bytes;   /* power of two */
+	uint64_t head;	       /* as acquired by ring_refresh() */
+	uint64_t tail;	       /* how far we have read; published by ring_release_read() */
+	uint64_t peeked_bytes; /* of the record peeked last; 0 when none */
+	uint8_t *scratch;      /* 64 KiB, for the record across the end */
 };
 
 /* Maps the ring of an event descriptor with data_pages pages (a power of two). 0 or -errno. */
 int ring_map(struct ring *ring, int fd, size_t data_pages);
-/* A ring over memory that looks like the kernel's (a memfd in tests): page, then data_bytes. 0 or -errno. */
+/*
+ * A ring over mapped memory that looks like the kernel's (a memfd in tests): a page, then data_bytes, a
+ * power of two. It takes the mapping over: ring_unmap() ends it. 0 or -errno.
+ */
 int ring_attach(struct ring *ring, void *memory, uint64_t data_bytes);
 void ring_unmap(struct ring *ring); /* fine on an all-zero ring */
 
@@ -36,8 +40,8 @@ void ring_unmap(struct ring *ring); /* fine on an all-zero ring */
 void ring_refresh(struct ring *ring);
 /*
  * The record at the tail, contiguous, without consuming it; NULL when there is none up to the head
- * taken last. Valid until ring_consume(). A header whose size is below 8, or past the head, is damage: NULL, with
- * *damaged set and the tail moved to the head.
+ * taken last. Valid until ring_consume(). A header whose size is below 8 or past the head, and a head
+ * further away than the ring is long, are damage: NULL, with *damaged set and the tail moved to the head.
  */
 const struct perf_event_header *ring_peek(struct ring *ring, bool *damaged);
 void ring_consume(struct ring *ring); /* moves past the record peeked last */

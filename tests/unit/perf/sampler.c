@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+#include <sys/mman.h>
+
+#include "target.h"
+
+/* ---- samples, from the kernel to a struct ---- */
+
+struct expected {
+	const struct sampler *sampler;
+	int32_t pid;
+	size_t nr_kernel_chains, nr_dumps;
+	uint64_t last_time_ns[RINGS_MAX];
+};
+
+static bool is_id(const struct sampler *sampler, uint64_t id)
+{
+	for (size_t i = 0; i < sampler_nr_ids(sampler); i++)
+		if (sampler_ids(sampler)[i].id == id)
+			return true;
+	return false;
+}
+
+static void check_sample(void *context, const struct record *record, size_t ring)
+{
+	struct expected *expected = context;
+	const struct sampler *sampler = expected->sampler;
+	CHECK(record->time_ns >= expected->last_time_ns[ring]);
+	expected->last_time_ns[ring] = record->time_ns;
+	if (record->type != PERF_RECORD_SAMPLE)
+		return;
+	CHECK_EQ(record->pid, expected->pid);
+	CHECK_EQ(record->tid, expected->pid);
+	CHECK_EQ(record->cpu, sampler_rings(sampler)[ring].cpu);
+	CHECK_EQ(record->sample.period, sampler_opened(sampler, 0)->period);
+	CHECK(record->sample.ip != 0);
+	CHECK(is_id(sampler, record->id));
+	if (sampler_format(sampler)->sample_type & PERF_SAMPLE_STACK_USER) {
+		CHECK_EQ(record->sample.regs_abi, PERF_SAMPLE_REGS_ABI_64);
+		CHECK_EQ(record->sample.regs_mask, sampler_format(sampler)->regs_user);
+		CHECK_EQ(record->sample.stack_asked, sampler_dump_bytes(sampler));
+	}
+	expected->nr_dumps += record->sample.stack_bytes > 0;
+	for (size_t i = 0; i < record->sample.nr_chain; i++)
+		expected->nr_kernel_chains += record->sample.chain[i] == PERF_CONTEXT_KERNEL;
+}
+
+static void sample_spinning(struct sampler_options *options, int32_t pid, struct expected *expected)
+{
+	static struct rings rings;
+	struct sampler *sampler = open_or_explain(options);
+	*expected = (struct expected){.sampler = sampler, .pid = pid};
+	rings_map(&rings, sampler);
+	CHECK_EQ(rings_drain(&rings, sampler_format(sampler), check_sample, expected), 0);
+	CHECK_EQ(sampler_enable(sampler), 0);
+	size_t nr = 0;
+	while (nr < 5) {
+		rings_wait(&rings);
+		nr += rings_drain(&rings, sampler_format(sampler), check_sample, expected);
+	}
+	CHECK_EQ(sampler_disable(sampler), 0);
+	uint64_t count, lost = 0;
+	int result = sampler_read(sampler, 0, &count, &lost);
+	CHECK(result == 0 || result == -ENOTSUP);
+	CHECK(count > 0);
+	CHECK_EQ(lost, 0);
+	rings_unmap(&rings);
+	sampler_free(sampler);
+}
+
+static void samples_come_with_registers_and_stack(void)
+{
+	require_root();
+	int32_t pid = start_spinning();
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	struct expected expected;
+	sample_spinning(&options, pid, &expected);
+	CHECK(expected.nr_dumps >= 5);
+	end_process(pid);
+}
+
+static void leaf_and_frame_pointer_modes_dump_nothing(void)
+{
+	require_root();
+	static const enum call_graph modes[] = {CALL_GRAPH_NO, CALL_GRAPH_FP};
+	int32_t pid = start_spinning();
+	for (size_t i = 0; i < 2; i++) {
+		struct sampler_options options = options_for(&pid, "cpu-clock");
+		struct expected expected;
+		options.call_graph = modes[i];
+		options.ring_pages = 4; /* the watermark comes soon */
+		sample_spinning(&options, pid, &expected);
+		CHECK_EQ(expected.nr_dumps, 0);
+	}
+	end_process(pid);
+}
+
+static void format_says_what_samples_hold(void)
+{
+	require_root();
+	int32_t pid = getpid();
+	static const struct {
+		enum call_graph mode;
+		const char *event;
+		bool dumps, chain;
+	} cases[] = {
+		{CALL_GRAPH_AUTO, "cpu-clock", true, true},
+		{CALL_GRAPH_DWARF, "cpu-clock:u", true, false},
+		{CALL_GRAPH_FP, "cpu-clock:u", false, true},
+		{CALL_GRAPH_NO, "cpu-clock", false, false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sampler_options options = options_for(&pid, cases[i].event);
+		options.call_graph = cases[i].mode;
+		struct sampler *sampler = open_or_explain(&options);
+		uint64_t type = sampler_format(sampler)->sample_type;
+		CHECK_EQ((type & PERF_SAMPLE_STACK_USER) != 0, cases[i].dumps);
+		CHECK_EQ((type & PERF_SAMPLE_REGS_USER) != 0, cases[i].dumps);
+		CHECK_EQ((type & PERF_SAMPLE_CALLCHAIN) != 0, cases[i].chain);
+		CHECK_EQ(sampler_dump_bytes(sampler) != 0, cases[i].dumps);
+		CHECK_STR(sampler_opened(sampler, 0)->name, cases[i].event);
+		CHECK_EQ(sampler_nr_steps(sampler), 0);
+		CHECK_EQ(sampler_nr_ids(sampler), sampler_nr_rings(sampler));
+		sampler_free(sampler);
+	}
+}
+
+/* Rings belong to our own process: the target's end leaves them quiet, not hung up. */
+static void rings_outlive_the_target(void)
+{
+	require_root();
+	static struct rings rings;
+	int32_t pid = start_spinning();
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	options.call_graph = CALL_GRAPH_NO;
+	struct sampler *sampler = open_or_explain(&options);
+	rings_map(&rings, sampler);
+	CHECK_EQ(sampler_enable(sampler), 0);
+	end_process(pid);
+	CHECK(poll(rings.polls, rings.nr, 0) >= 0);
+	for (size_t i = 0; i < rings.nr; i++)
+		CHECK(!(rings.polls[i].revents & (POLLHUP | POLLERR)));
+	CHECK_EQ(sampler_disable(sampler), 0);
+	CHECK_EQ(sampler_redirect(sampler), 0);
+	rings_unmap(&rings);
+	sampler_free(sampler);
+}
+
+static void map_without_privilege(void *context)
+{
+	struct sampler *sampler = context;
+	static struct rings rings;
+	const struct rlimit none = {0, 0};
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+	become_nobody();
+	rings_map(&rings, sampler);
+	rings_unmap(&rings);
+}
+
+/* What the collector relies on: rings that main holds can be mapped by nobody, at any size, again and again. */
+static void held_rings_are_mapped_without_privilege(void)
+{
+	require_root();
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	options.ring_pages = 0;
+	struct sampler *sampler = open_or_explain(&options);
+	if (!sampler_holds_rings(sampler)) {
+		sampler_free(sampler);
+		SKIP("no CAP_IPC_LOCK");
+	}
+	CHECK_EQ(sampler_ring_pages(sampler), 2048);
+	in_child(map_without_privilege, sampler);
+	in_child(map_without_privilege, sampler);
+	sampler_free(sampler);
+}
+
+static void asked_cpus_have_a_ring_each(void)
+{
+	require_root();
+	int32_t pid = getpid(), cpu = sched_getcpu(), twice[] = {cpu, cpu}, beyond = 100000;
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	options.cpus = twice;
+	options.nr_cpus = 2;
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK_EQ(sampler_nr_rings(sampler), 1);
+	CHECK_EQ(sampler_rings(sampler)[0].cpu, cpu);
+	sampler_free(sampler);
+	struct error error;
+	options.cpus = &beyond;
+	options.nr_cpus = 1;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "CPU"));
+}
+
+static void same_process_twice_is_attached_once(void)
+{
+	require_root();
+	int32_t pids[] = {getpid(), getpid()};
+	struct sampler_options options = options_for(pids, "page-faults");
+	options.nr_pids = 2;
+	options.tids = pids;
+	options.nr_tids = 1;
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK_EQ(sampler_nr_ids(sampler), sampler_nr_rings(sampler));
+	sampler_close_tid(sampler, pids[0]);
+	uint64_t count, lost;
+	sampler_read(sampler, 0, &count, &lost);
+	CHECK_EQ(count, 0);
+	sampler_free(sampler);
+}
+
+static void whole_machine_is_one_event_a_cpu(void)
+{
+	require_root();
+	struct sampler_options options = options_for(NULL, "cpu-clock");
+	options.system_wide = true;
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK_EQ(sampler_nr_ids(sampler), sampler_nr_rings(sampler));
+	CHECK_EQ(sampler_ids(sampler)[0].tid, -1);
+	CHECK(!sampler_filters_pids(sampler));
+	sampler_free(sampler);
+}
+
+/* ---- the ladder ---- */
+
+static bool has_cycles(void)
+{
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "cycles");
+	struct sampler *sampler = open_or_explain(&options);
+	bool clock = sampler_opened(sampler, 0)->clock;
+	sampler_free(sampler);
+	return !clock;
+}
+
+static void clock_stands_in_for_cycles(void)
+{
+	require_root();
+	if (has_cycles())
+		SKIP("this machine counts cycles");
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "cycles:u");
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK_STR(sampler_opened(sampler, 0)->name, "cpu-clock:u");
+	CHECK_EQ(sampler_opened(sampler, 0)->period, 1000000000 / 999);
+	CHECK(has_step(sampler, "cpu-clock stands in for cycles:u"));
+	CHECK_EQ(sampler_nr_steps(sampler), 1);
+	sampler_free(sampler);
+}
+
+static void count_of_cycles_becomes_time(void)
+{
+	require_root();
+	if (has_cycles())
+		SKIP("this machine counts cycles");
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "cycles");
+	bool assumed;
+	const char *source;
+	options.count = 10000000;
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK_EQ(sampler_opened(sampler, 0)->period,
+		 event_cycles_to_ns(options.count, &assumed, &source));
+	CHECK(has_step(sampler, source));
+	sampler_free(sampler);
+}
+
+static void strict_makes_a_step_an_error(void)
+{
+	require_root();
+	if (has_cycles())
+		SKIP("this machine counts cycles");
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "cycles");
+	struct error error;
+	options.strict = true;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "cpu-clock stands in"));
+	options.events[0] = event_of("cpu-clock");
+	sampler_free(open_or_explain(&options));
+}
+
+static void only_cycles_have_a_stand_in(void)
+{
+	require_root();
+	if (has_cycles())
+		SKIP("this machine has counters");
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "instructions");
+	struct error error;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "cannot count 'instructions'"));
+}
+
+static void rates_beyond_the_kernels_are_refused(void)
+{
+	require_root();
+	static const char *const events[] = {"cpu-clock", "cycles", "page-faults"};
+	int32_t pid = getpid();
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		struct sampler_options options = options_for(&pid, events[i]);
+		struct error error;
+		options.frequency_hz = 2000000000;
+		check_refused(&options, &error);
+		CHECK(strstr(error.cause, "samples a second"));
+		CHECK(strstr(error.remedy, "perf_event_max_sample_rate"));
+	}
+}
+
+static void dumps_are_as_large_as_the_ring_holds(void)
+{
+	require_root();
+	static const struct {
+		uint32_t pages, asked, dump;
+		uint64_t hz;
+		const char *step;
+	} cases[] = {
+		/* 100 ms at the rate: 8 MiB hold 127 of 64 KiB at 1 kHz; 8 KiB is the least. */
+		{2048, 0, 65528, 999, NULL},	  {2048, 0, 32768, 2000, NULL},
+		{2048, 0, 16384, 4000, NULL},	  {2048, 0, 8192, 10000, NULL},
+		{64, 0, 8192, 999, NULL},	  {2048, 16000, 16000, 10000, NULL},
+		{16, 65528, 32256, 999, "65528"}, {1, 0, 1536, 999, "8192"},
+	};
+	if (sysconf(_SC_PAGESIZE) != 4096)
+		SKIP("the figures are for pages of 4 KiB");
+	int32_t pid = getpid();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sampler_options options = options_for(&pid, "cpu-clock");
+		options.ring_pages = cases[i].pages;
+		options.dump_bytes = cases[i].asked;
+		options.frequency_hz = cases[i].hz;
+		struct sampler *sampler = open_or_explain(&options);
+		CHECK_EQ(sampler_ring_pages(sampler), cases[i].pages);
+		CHECK_EQ(sampler_dump_bytes(sampler), cases[i].dump);
+		CHECK_EQ(sampler_nr_steps(sampler), cases[i].step != NULL);
+		CHECK(!cases[i].step || has_step(sampler, cases[i].step));
+		sampler_free(sampler);
+	}
+}
+
+/* ---- the guard ---- */
+
+static uint64_t period_of(const char *event, uint64_t count, uint32_t percent, size_t nr_steps)
+{
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, event);
+	options.count = count;
+	options.max_overhead_percent = percent;
+	struct sampler *sampler = open_or_explain(&options);
+	uint64_t period = sampler_opened(sampler, 0)->period;
+	CHECK_EQ(sampler_nr_steps(sampler), nr_steps);
+	sampler_free(sampler);
+	return period;
+}
+
+static void guard_slows_clocks_down_and_says_so(void)
+{
+	require_root();
+	/* A sample costs at least a microsecond, so at 1 % they are 100 us apart. */
+	CHECK(period_of("cpu-clock", 1000, 1, 1) >= 100000);
+	CHECK(period_of("task-clock", 1000, 1, 1) >= 100000);
+	/* What is slow enough stays as it was asked for: a second, less than any percentage. */
+	CHECK_EQ(period_of("cpu-clock", 1000000000, 10, 0), 1000000000);
+}
+
+static void without_guard_the_kernels_timer_is_the_limit(void)
+{
+	require_root();
+	CHECK_EQ(period_of("cpu-clock", 1000, 0, 1), 10000);
+	CHECK_EQ(period_of("cpu-clock", 10000, 0, 0), 10000);
+}
+
+static void guard_is_for_clocks_only(void)
+{
+	require_root();
+	CHECK_EQ(period_of("page-faults", 1, 1, 0), 1);
+	CHECK_EQ(period_of("context-switches", 1, 1, 0), 1);
+}
+
+/* ---- targets ---- */
+
+static void ended_process_is_no_target(void)
+{
+	require_root();
+	int32_t pid = start_spinning();
+	end_process(pid);
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	struct error error;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "there is no process"));
+	options.nr_pids = 0;
+	options.tids = &pid;
+	options.nr_tids = 1;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "there is no thread"));
+}
+
+static void zombie_is_no_target(void)
+{
+	require_root();
+	int32_t pid = start_spinning();
+	siginfo_t info;
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	struct error error;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "zombie"));
+	waitpid(pid, NULL, 0);
+}
+
+/* kthreadd is process 2 where processes are not hidden in a namespace. */
+static bool is_kernel_thread(int32_t pid)
+{
+	char path[64], line[64] = "";
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	FILE *file = fopen(path, "re");
+	bool kernel = file && fgets(line, sizeof(line), file) && strstr(line, "kthreadd");
+	if (file)
+		fclose(file);
+	return kernel;
+}
+
+static void kernel_thread_has_only_kernel_code(void)
+{
+	require_root();
+	int32_t pid = 2;
+	if (!is_kernel_thread(pid))
+		SKIP("no kernel threads in sight");
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	sampler_free(open_or_explain(&options));
+	struct error error;
+	options.events[0] = event_of("cpu-clock:u");
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "kernel thread"));
+	options.nr_pids = 0;
+	options.tids = &pid;
+	options.nr_tids = 1;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "kernel thread"));
+}
+
+static void switches_of_user_code_alone_are_refused(void)
+{
+	require_root();
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "context-switches:u");
+	struct error error;
+	check_refused(&options, &error);
+	CHECK(strstr(error.cause, "happens in the kernel"));
+	options.events[0] = event_of("context-switches");
+	sampler_free(open_or_explain(&options));
+}
+
+int main(void)
+{
+	RUN(samples_come_with_registers_and_stack);
+	RUN(leaf_and_frame_pointer_modes_dump_nothing);
+	RUN(format_says_what_samples_hold);
+	RUN(rings_outlive_the_target);
+	RUN(held_rings_are_mapped_without_privilege);
+	RUN(asked_cpus_have_a_ring_each);
+	RUN(same_process_twice_is_attached_once);
+	RUN(whole_machine_is_one_event_a_cpu);
+	RUN(clock_stands_in_for_cycles);
+	RUN(count_of_cycles_becomes_time);
+	RUN(strict_makes_a_step_an_error);
+	RUN(only_cycles_have_a_stand_in);
+	RUN(rates_beyond_the_kernels_are_refused);
+	RUN(dumps_are_as_large_as_the_ring_holds);
+	RUN(guard_slows_clocks_down_and_says_so);
+	RUN(without_guard_the_kernels_timer_is_the_limit);
+	RUN(guard_is_for_clocks_only);
+	RUN(ended_process_is_no_target);
+	RUN(zombie_is_no_target);
+	RUN(kernel_thread_has_only_kernel_code);
+	RUN(switches_of_user_code_alone_are_refused);
+	return test_done();
+}
