@@ -531,8 +531,8 @@ struct session *session_open_file(const char *path, const struct session_consume
 }
 
 /*
- * The maps of the target as of the moment that its events were switched on: what is mapped
- * later comes as a record; what is unmapped before the collector would ask is known.
+ * The maps of the target right before its events are switched on, and right after: what is
+ * mapped later comes as a record, what is unmapped before the collector would ask is known.
  */
 static int describe_targets(struct session *session)
 {
@@ -551,13 +551,17 @@ int session_start(struct session *session, struct error *error)
 	session->phase = PHASE_RUNNING;
 	if (!is_live(session))
 		return 0;
+	int result = describe_targets(session);
+	if (result)
+		return error_set(error, result, "cannot tell the collector of the target: %s",
+				 strerror(-result));
 	if (!session->sampling.enable_on_exec) {
-		int result = sampler_enable(session->sampler);
+		result = sampler_enable(session->sampler);
 		if (result)
 			return error_set(error, result, "cannot switch the events on: %s",
 					 strerror(-result));
 	}
-	int result = target_start(&session->target, error);
+	result = target_start(&session->target, error);
 	return result ? result : describe_targets(session);
 }
 

@@ -2,11 +2,14 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
+
+#include <ctop/proc/maps.h>
 
 /* A process in the middle of exec or exit shows empty maps: worth a few more tries, not more. */
 enum { EMPTY_MAPS_TRIES = 3 };
@@ -233,6 +236,31 @@ static int read_text(int fd, char **text, size_t *size)
 	}
 }
 
+/* Lays the maps of a second look over those of the first: what was there before may still be sampled. */
+static int add_maps(struct collector *collector, int32_t pid, const char *text, size_t size)
+{
+	struct maps_line line;
+	size_t at = 0;
+	int result = 0, got;
+	while (!result && (got = maps_next(text, size, &at, &line))) {
+		char path[PATH_MAX];
+		if (got < 0 || !line.executable || line.path_bytes >= sizeof(path))
+			continue;
+		memcpy(path, line.path, line.path_bytes);
+		path[line.path_bytes] = '\0';
+		const struct world_map map = {
+			.start = line.start,
+			.end = line.end,
+			.file_offset = line.file_offset,
+			.device_major = line.device_major,
+			.device_minor = line.device_minor,
+			.inode = line.inode,
+		};
+		result = world_mmap(collector->world, pid, &map, path, true);
+	}
+	return result;
+}
+
 int follow_process_answer(struct collector *collector, const struct message_process *answer, int fd)
 {
 	/* Main tells of the target's processes unasked, at the start. */
@@ -250,7 +278,9 @@ int follow_process_answer(struct collector *collector, const struct message_proc
 	char *text = NULL;
 	size_t size = 0;
 	int result = read_text(fd, &text, &size);
-	if (result == 0)
+	if (!result && unasked && !world_process_doubtful(process))
+		result = add_maps(collector, answer->pid, text, size);
+	else if (!result)
 		result = world_set_maps(collector->world, answer->pid, text, size);
 	free(text);
 	if (result == -ENOMEM)
