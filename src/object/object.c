@@ -47,16 +47,16 @@ static void read_build_id_note(struct object *object, const GElf_Phdr *segment)
 	}
 }
 
-/* A position-independent program without an interpreter says so in its dynamic section. */
-static bool is_static_pie(struct object *object, const GElf_Phdr *dynamic)
+/* A position-independent program without an interpreter says so here. */
+static void read_dynamic(struct object *object, const GElf_Phdr *dynamic)
 {
 	Elf_Data *data = elf_getdata_rawchunk(object->elf, (int64_t)dynamic->p_offset,
 					      dynamic->p_filesz, ELF_T_DYN);
 	GElf_Dyn entry;
-	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
-		if (entry.d_tag == DT_FLAGS_1)
-			return entry.d_un.d_val & DF_1_PIE;
-	return false;
+	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+		object->is_program |= entry.d_tag == DT_FLAGS_1 && entry.d_un.d_val & DF_1_PIE;
+		object->needs_libraries |= entry.d_tag == DT_NEEDED;
+	}
 }
 
 static void add_load_segment(struct object *object, const GElf_Phdr *segment)
@@ -96,7 +96,7 @@ static int read_segments(struct object *object)
 			object->is_program = true;
 			break;
 		case PT_DYNAMIC:
-			object->is_program |= is_static_pie(object, &segment);
+			read_dynamic(object, &segment);
 			break;
 		case PT_LOAD:
 			add_load_segment(object, &segment);

@@ -28,6 +28,7 @@ struct object {
 	uint16_t machine;
 	uint64_t entry;
 	bool is_program; /* not a library, nor the loader */
+	bool needs_libraries;
 	struct object_identity identity;
 	struct segment *segments; /* PT_LOAD only */
 	size_t nr_segments;

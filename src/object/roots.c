@@ -189,9 +189,10 @@ static void read_symbols(struct object *object)
 	each_symbol(object, gather, &gathered);
 	/*
 	 * Old linkers let a library's entry point be just anything; a program's is its
-	 * start, and so is the loader's, told by what no other library defines.
+	 * start, and so is the loader's, which alone defines this and needs nobody.
 	 */
-	if (object->entry && (object->is_program || gathered.defines_tls_get_addr))
+	const bool is_loader = gathered.defines_tls_get_addr && !object->needs_libraries;
+	if (object->entry && (object->is_program || is_loader))
 		add(&gathered,
 		    (struct found){
 			    .start = object->entry,
