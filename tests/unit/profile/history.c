@@ -121,9 +121,8 @@ static void fill(struct profile *profile, struct history *history)
 	add(history, profile, profile->one, below_main, nameless, STACK_COMPLETE, 1);
 }
 
-static const struct function_cost *cost_of(struct history *history,
-					   const struct function_cost *costs, size_t nr,
-					   const char *name)
+static const struct function_cost *
+cost_of(struct history *history, const struct function_cost *costs, size_t nr, const char *name)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (strcmp(history_function_name(history, costs[i].function), name) == 0)
@@ -187,8 +186,9 @@ static uint32_t child(const struct history *history, const struct tree_node *tre
 		      const char *name)
 {
 	for (uint32_t at = tree[parent].first_child; at; at = tree[at].next_sibling) {
-		const char *own = tree[at].label ? tree[at].label
-						 : history_function_name(history, tree[at].function);
+		const char *own = tree[at].label
+					  ? tree[at].label
+					  : history_function_name(history, tree[at].function);
 		if (strcmp(own, name) == 0)
 			return at;
 	}
@@ -231,11 +231,14 @@ static void tree_merges_by_function(void)
 
 static void filters_let_through_what_they_say(void)
 {
-	static const int32_t tid_11[] = {11}, cpu_0[] = {0};
+	static const int32_t tid_11[] = {11}, cpu_0[] = {0}, pids[] = {3, 10}, pid_3[] = {3};
 	static const struct {
 		struct history_filter filter;
 		uint64_t samples;
 	} cases[] = {
+		{{0}, 13},
+		{{.pids = pids, .nr_pids = 2}, 13},
+		{{.pids = pid_3, .nr_pids = 1}, 0},
 		{{.tids = tid_11, .nr_tids = 1}, 4},
 		{{.cpus = cpu_0, .nr_cpus = 1}, 5},
 		{{.comm = "one"}, 9},
@@ -246,6 +249,7 @@ static void filters_let_through_what_they_say(void)
 		{{.module = "/bin/program"}, 10},
 		{{.event = "cpu-clock"}, 13},
 		{{.event = "cycles"}, 0},
+		{{.module = "bin/program"}, 0},
 		{{.from_ns = 2}, 5},
 		{{.to_ns = 2}, 8},
 	};
@@ -301,29 +305,213 @@ static void epochs_merge(void)
 	close_profile(&second);
 }
 
-/* A child that was taken over writes what it likes: samples are counted as bad, nothing else. */
-static void rubbish_in_the_region_is_survived(void)
+/* Per label: where stacks hang that did not reach their root, and those without a user part. */
+static void unfinished_stacks_have_their_own_roots(void)
+{
+	static const struct {
+		enum stack_end end;
+		const char *below;
+	} cases[] = {
+		{STACK_COMPLETE, NULL},		{STACK_JOINED, NULL},
+		{STACK_SWITCHED, "[switched]"}, {STACK_TRUNCATED, "[truncated]"},
+		{STACK_BROKEN, "[broken]"},	{STACK_KERNEL_ONLY, NULL},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile profile;
+		struct tree_node *tree;
+		size_t nr;
+		struct history *history = history_new();
+		open_profile(&profile);
+		struct frame_id leaf = frame(&profile, profile.kernel, 0x10, "leaf");
+		CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+		add(history, &profile, profile.one, (struct node_id){0}, leaf, cases[i].end, 3);
+		CHECK_EQ(history_tree(history, &tree, &nr), 0);
+		CHECK_EQ(nr, cases[i].below ? 3 : 2);
+		uint32_t at = 0;
+		if (cases[i].below) {
+			at = child(history, tree, 0, cases[i].below);
+			CHECK(at != 0 && tree[at].total == 3 && tree[at].self == 0);
+		}
+		at = child(history, tree, at, "leaf");
+		CHECK(at != 0 && tree[at].self == 3);
+		CHECK_EQ(history_totals(history).ends[cases[i].end], 3);
+		free(tree);
+		history_free(history);
+		close_profile(&profile);
+	}
+}
+
+/* f in two modules are two functions; nameless frames are one a module, and [unknown] without one. */
+static void functions_are_of_a_module(void)
+{
+	struct profile profile;
+	struct function_cost *costs;
+	size_t nr;
+	struct history *history = history_new();
+	struct node_id root = {0};
+	open_profile(&profile);
+	struct module_id library = module(&profile, MODULE_FILE, "/lib/libx.so.1");
+	struct module_id same = module(&profile, MODULE_FILE, "/bin/program");
+	const struct frame_id leaves[] = {
+		frame(&profile, profile.program, 1, "f"),
+		frame(&profile, same, 2, "f"),
+		frame(&profile, library, 1, "f"),
+		frame(&profile, library, 3, NULL),
+		frame(&profile, library, 4, NULL),
+		frame(&profile, (struct module_id){0}, 5, NULL),
+		{0},
+	};
+	CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
+		add(history, &profile, profile.one, root, leaves[i], STACK_COMPLETE, 1);
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	CHECK_EQ(nr, 4);
+	/* Equal weights are sorted by name, then by module. */
+	CHECK_STR(history_function_name(history, costs[0].function), "[libx.so.1]");
+	CHECK_STR(history_function_name(history, costs[1].function), "[unknown]");
+	CHECK_STR(history_function_name(history, costs[2].function), "f");
+	CHECK_STR(history_function_module(history, costs[2].function), "/bin/program");
+	CHECK_STR(history_function_module(history, costs[3].function), "/lib/libx.so.1");
+	CHECK_COST("[libx.so.1]", 2, 2);
+	CHECK_COST("[unknown]", 2, 2);
+	CHECK_EQ(costs[2].self, 2);
+	CHECK_EQ(costs[3].self, 1);
+	free(costs);
+	history_free(history);
+	close_profile(&profile);
+}
+
+struct visited {
+	const struct history *history;
+	size_t nr;
+	uint64_t samples;
+	bool recursion, kernel;
+};
+
+static int visit(void *context, const struct history_stack *stack)
+{
+	struct visited *visited = context;
+	const struct history_frame *frames = stack->frames;
+	visited->nr++;
+	visited->samples += stack->samples;
+	CHECK_EQ(stack->weight, stack->samples * 10);
+	CHECK_EQ(stack->pid, 10);
+	CHECK_STR(history_event_name(visited->history, stack->event), "cpu-clock");
+	if (stack->nr_frames == 4) {
+		static const char *const names[] = {"main", "work", "work", "leaf"};
+		for (size_t i = 0; i < 4; i++)
+			CHECK_STR(history_function_name(visited->history, frames[i].function),
+				  names[i]);
+		CHECK_EQ(frames[1].address, 0x200);
+		CHECK_EQ(frames[2].address, 0x208);
+		CHECK_EQ(frames[1].function.index, frames[2].function.index);
+		CHECK_EQ(frames[2].method, FRAME_CFI);
+		CHECK_EQ(frames[3].method, FRAME_LEAF);
+		CHECK_EQ(frames[3].offset, 4);
+		CHECK_STR(stack->comm, "one");
+		visited->recursion = true;
+	}
+	if (stack->tid == 11 && stack->nr_frames == 2) {
+		CHECK_EQ(frames[1].method, FRAME_KERNEL);
+		CHECK_STR(stack->comm, "two");
+		visited->kernel = true;
+	}
+	return 0;
+}
+
+static int stop(void *context, const struct history_stack *stack)
+{
+	(void)stack;
+	++*(int *)context;
+	return -7;
+}
+
+static void each_stack_is_seen_once(void)
+{
+	struct profile profile;
+	struct history *history = history_new();
+	struct visited visited = {.history = history};
+	int calls = 0;
+	open_profile(&profile);
+	fill(&profile, history);
+	CHECK_EQ(history_each_stack(history, visit, &visited), 0);
+	CHECK_EQ(visited.nr, 5);
+	CHECK_EQ(visited.samples, 13);
+	CHECK(visited.recursion && visited.kernel);
+	CHECK_EQ(history_each_stack(history, stop, &calls), -7);
+	CHECK_EQ(calls, 1);
+	history_free(history);
+	close_profile(&profile);
+}
+
+/* Samples of several CPUs may come slightly out of order. */
+static void a_sample_before_the_first_is_at_its_time(void)
+{
+	static const struct history_filter to_100 = {.to_ns = 100}, from_1 = {.from_ns = 1};
+	const struct history_filter *const filters[] = {&to_100, &from_1};
+	for (size_t i = 0; i < 2; i++) {
+		struct profile profile;
+		struct history *history = history_new();
+		open_profile(&profile);
+		tables_publish(profile.writer);
+		history_set_filter(history, filters[i]);
+		CHECK_EQ(history_begin_epoch(history, &profile.tables, NULL), 0);
+		const struct sample samples[] = {
+			{.time_ns = 5000}, {.time_ns = 4990}, {.time_ns = 5050}};
+		CHECK_EQ(history_import(history, samples, 3), 0);
+		CHECK_EQ(history_totals(history).samples, i == 0 ? 3 : 1);
+		CHECK_EQ(history_totals(history).first_ns, i == 0 ? 4990 : 5050);
+		CHECK_EQ(history_totals(history).last_ns, 5050);
+		history_free(history);
+		close_profile(&profile);
+	}
+}
+
+static void ids_that_make_no_sense_are_counted(void)
 {
 	struct profile profile;
 	struct history *history = history_new();
 	open_profile(&profile);
 	fill(&profile, history);
-	srand(1);
-	for (int round = 0; round < 200; round++) {
-		for (int i = 0; i < 64; i++)
-			for (int kind = 0; kind < NR_TABLES; kind++)
-				((uint8_t *)profile.tables.rows[kind])[rand() % 512] =
-					(uint8_t)rand();
-		struct sample sample;
-		for (size_t i = 0; i < sizeof(sample); i++)
-			((uint8_t *)&sample)[i] = (uint8_t)(rand() % 4 ? rand() % 8 : rand());
-		CHECK_EQ(history_import(history, &sample, 1), 0);
-		struct tree_node *tree;
-		size_t nr;
-		CHECK_EQ(history_tree(history, &tree, &nr), 0);
-		free(tree);
-	}
-	CHECK(history_totals(history).bad_samples > 0);
+	const struct sample good = {
+		.task = profile.one, .leaf = {1}, .event = (uint8_t)profile.event};
+	struct sample bad[8];
+	for (size_t i = 0; i < 8; i++)
+		bad[i] = good;
+	bad[0].task.index = UINT32_MAX;
+	bad[1].node.index = UINT32_MAX;
+	bad[2].leaf.index = UINT32_MAX;
+	bad[3].event = 200;
+	bad[4].end = NR_STACK_ENDS;
+	bad[5].reason = NR_STACK_REASONS;
+	bad[6].leaf.index = 8; /* the first that is not there */
+	bad[7].leaf.index = 0; /* callers of nothing */
+	bad[7].node.index = 1;
+	CHECK_EQ(history_update_names(history), 0);
+	uint64_t before = history_bytes(history);
+	CHECK_EQ(history_import(history, bad, 8), 0);
+	CHECK_EQ(history_totals(history).bad_samples, 8);
+	CHECK_EQ(history_totals(history).samples, 13);
+	CHECK_EQ(history_bytes(history), before);
+	CHECK_EQ(history_import(history, &good, 1), 0);
+	CHECK_EQ(history_totals(history).samples, 14);
+	history_free(history);
+	close_profile(&profile);
+}
+
+/* Ten times the samples on the same stacks take the same memory. */
+static void memory_grows_with_stacks_only(void)
+{
+	struct profile profile;
+	struct history *history = history_new();
+	open_profile(&profile);
+	fill(&profile, history);
+	CHECK_EQ(history_update_names(history), 0);
+	uint64_t before = history_bytes(history);
+	for (int i = 0; i < 10; i++)
+		fill(&profile, history);
+	CHECK_EQ(history_totals(history).samples, 11 * 13);
+	CHECK_EQ(history_bytes(history), before);
 	history_free(history);
 	close_profile(&profile);
 }
@@ -335,7 +523,24 @@ static void the_last_fact_holds(void)
 	CHECK_EQ(history_set_info(history, "key", "1"), 0);
 	CHECK_EQ(history_set_info(history, "key", "2"), 0);
 	CHECK_STR(history_info(history, "key"), "2");
+	struct profile profile;
+	open_profile(&profile);
+	CHECK_EQ(tables_add_info(profile.writer, "key", "3"), 0);
+	CHECK_EQ(tables_add_info(profile.writer, "key", "4"), 0);
+	tables_publish(profile.writer);
+	CHECK_EQ(history_begin_epoch(history, &profile.tables, NULL), 0);
+	CHECK_EQ(history_import(history, NULL, 0), 0);
+	CHECK_STR(history_info(history, "key"), "4");
+	/* The last word of an epoch is heard when it ends. */
+	CHECK_EQ(tables_add_info(profile.writer, "key", "5"), 0);
+	tables_publish(profile.writer);
+	struct profile next;
+	open_profile(&next);
+	CHECK_EQ(history_begin_epoch(history, &next.tables, NULL), 0);
+	CHECK_STR(history_info(history, "key"), "5");
 	history_free(history);
+	close_profile(&profile);
+	close_profile(&next);
 }
 
 int main(void)
@@ -346,7 +551,12 @@ int main(void)
 	RUN(filters_let_through_what_they_say);
 	RUN(names_may_come_late);
 	RUN(epochs_merge);
-	RUN(rubbish_in_the_region_is_survived);
+	RUN(unfinished_stacks_have_their_own_roots);
+	RUN(functions_are_of_a_module);
+	RUN(each_stack_is_seen_once);
+	RUN(a_sample_before_the_first_is_at_its_time);
+	RUN(ids_that_make_no_sense_are_counted);
+	RUN(memory_grows_with_stacks_only);
 	RUN(the_last_fact_holds);
 	return test_done();
 }

@@ -63,19 +63,23 @@ static void a_successor_goes_on_with_the_same_ids(void)
 	struct tables tables;
 	struct string_id string, again;
 	struct frame_id frame, frame_again;
+	struct task_id task, task_again;
 	struct node_id node, node_again, root = {0};
 	CHECK_EQ(tables_map(&tables, -1, &small, true), 0);
 	struct tables_writer *writer = tables_writer_new(&tables);
 	CHECK_EQ(tables_add_string(writer, "a longer string", 15, &string), 0);
 	CHECK_EQ(tables_add_frame(writer, (struct module_id){3}, 99, &frame), 0);
 	CHECK_EQ(tables_add_node(writer, root, frame, FRAME_CFI, &node), 0);
+	CHECK_EQ(tables_add_task(writer, 1, 2, string, &task), 0);
 	tables_publish(writer);
 	tables_writer_free(writer);
 	writer = tables_writer_new(&tables);
 	CHECK_EQ(tables_add_string(writer, "a longer string", 15, &again), 0);
 	CHECK_EQ(tables_add_frame(writer, (struct module_id){3}, 99, &frame_again), 0);
 	CHECK_EQ(tables_add_node(writer, root, frame, FRAME_CFI, &node_again), 0);
+	CHECK_EQ(tables_add_task(writer, 1, 2, string, &task_again), 0);
 	CHECK_EQ(again.index, string.index);
+	CHECK_EQ(task_again.index, task.index);
 	CHECK_EQ(frame_again.index, frame.index);
 	CHECK_EQ(node_again.index, node.index);
 	tables_writer_free(writer);
@@ -100,6 +104,31 @@ static void a_region_of_another_size_is_refused(void)
 	CHECK_EQ(ftruncate(fd, 4096), 0);
 	CHECK_EQ(tables_map(&tables, fd, &small, true), -EINVAL);
 	close(fd);
+	for (uint32_t slots = 0; slots < 8; slots++) {
+		struct tables_capacity capacity = small;
+		capacity.nr_samples = slots;
+		bool fine = slots == 2 || slots == 4;
+		CHECK_EQ(tables_map(&tables, -1, &capacity, true), fine ? 0 : -EINVAL);
+		if (fine)
+			tables_unmap(&tables);
+	}
+}
+
+static void a_region_of_another_layout_is_refused(void)
+{
+	struct tables tables;
+	uint64_t other = 0x0201010101010101;
+	int fd = tables_memfd_new(&small);
+	CHECK(fd >= 0);
+	CHECK_EQ(tables_map(&tables, fd, &small, false), -EINVAL); /* nobody has begun it */
+	CHECK_EQ(tables_map(&tables, fd, &small, true), 0);
+	tables_unmap(&tables);
+	CHECK_EQ(tables_map(&tables, fd, &small, false), 0);
+	tables_unmap(&tables);
+	CHECK_EQ(pwrite(fd, &other, sizeof(other), 0), (long long)sizeof(other));
+	CHECK_EQ(tables_map(&tables, fd, &small, true), -EINVAL);
+	CHECK_EQ(tables_map(&tables, fd, &small, false), -EINVAL);
+	close(fd);
 }
 
 static void what_was_overwritten_is_counted(void)
@@ -112,12 +141,106 @@ static void what_was_overwritten_is_counted(void)
 	for (uint64_t i = 0; i < 1000; i++)
 		tables_add_sample(writer, &(struct sample){.time_ns = i});
 	tables_publish(writer);
+	/* A quarter of so small a ring may be in the making. */
 	size_t nr = tables_read_samples(&tables, samples, 512, &missed);
-	CHECK(nr > 0 && nr <= small.nr_samples);
-	CHECK_EQ(nr + missed, 1000);
+	CHECK_EQ(nr, 192);
+	CHECK_EQ(missed, 808);
 	for (size_t i = 0; i < nr; i++)
-		CHECK_EQ(samples[i].time_ns, missed + i);
+		CHECK_EQ(samples[i].time_ns, 808 + i);
 	CHECK_EQ(tables_read_samples(&tables, samples, 512, &missed), 0);
+	/* What fits is never missed. */
+	for (uint64_t i = 0; i < 192; i++)
+		tables_add_sample(writer, &(struct sample){.time_ns = 1000 + i});
+	tables_publish(writer);
+	CHECK_EQ(tables_read_samples(&tables, samples, 100, &missed), 100);
+	CHECK_EQ(tables_read_samples(&tables, samples, 100, &missed), 92);
+	CHECK_EQ(samples[91].time_ns, 1191);
+	CHECK_EQ(missed, 808);
+	/* One more than fits. */
+	for (uint64_t i = 0; i < 193; i++)
+		tables_add_sample(writer, &(struct sample){.time_ns = 1192 + i});
+	tables_publish(writer);
+	CHECK_EQ(tables_read_samples(&tables, samples, 512, &missed), 192);
+	CHECK_EQ(missed, 809);
+	tables_writer_free(writer);
+	tables_unmap(&tables);
+}
+
+static void every_ring_size_works(void)
+{
+	for (uint32_t size = 2; size <= 1024; size *= 2) {
+		struct tables tables;
+		struct tables_capacity capacity = small;
+		struct sample sample;
+		uint64_t missed = 0, read = 0;
+		capacity.nr_samples = size;
+		CHECK_EQ(tables_map(&tables, -1, &capacity, true), 0);
+		struct tables_writer *writer = tables_writer_new(&tables);
+		uint32_t room = tables_samples_room(writer);
+		CHECK(room > 0 && room < size);
+		for (uint64_t i = 0; i < 3 * size; i++)
+			tables_add_sample(writer, &(struct sample){.time_ns = i});
+		tables_publish(writer);
+		while (tables_read_samples(&tables, &sample, 1, &missed)) {
+			CHECK_EQ(sample.time_ns, missed + read);
+			read++;
+		}
+		CHECK_EQ(read, room);
+		CHECK_EQ(read + missed, 3 * size);
+		tables_writer_free(writer);
+		tables_unmap(&tables);
+	}
+}
+
+static void rows_are_seen_once_published(void)
+{
+	struct tables tables;
+	struct tables_reader reader;
+	struct frame_id frame;
+	struct frame_row row;
+	struct node_row root;
+	CHECK_EQ(tables_map(&tables, -1, &small, true), 0);
+	struct tables_writer *writer = tables_writer_new(&tables);
+	tables_reader_init(&reader, &tables);
+	tables_reader_refresh(&reader);
+	/* Row 0 of each table is there from the start. */
+	for (int kind = 0; kind < NR_TABLES; kind++)
+		CHECK_EQ(reader.nr[kind], 1);
+	CHECK_STR(tables_string(&reader, (struct string_id){0}), "");
+	CHECK(tables_node(&reader, (struct node_id){0}, &root));
+	CHECK_EQ(tables_add_frame(writer, (struct module_id){1}, 77, &frame), 0);
+	tables_reader_refresh(&reader);
+	CHECK(!tables_frame(&reader, frame, &row));
+	CHECK_EQ(row.address, 0);
+	tables_publish(writer);
+	CHECK(!tables_frame(&reader, frame, &row)); /* not before the reader looks again */
+	tables_reader_refresh(&reader);
+	CHECK(tables_frame(&reader, frame, &row));
+	CHECK_EQ(row.address, 77);
+	CHECK(!reader.closed);
+	tables_close_epoch(writer);
+	tables_reader_refresh(&reader);
+	CHECK(reader.closed);
+	tables_writer_free(writer);
+	tables_unmap(&tables);
+}
+
+static void long_strings_are_cut(void)
+{
+	static char bytes[TABLES_STRING_MAX + 100];
+	struct tables tables;
+	struct tables_reader reader;
+	struct tables_capacity capacity = small;
+	struct string_id string;
+	capacity.nr[TABLE_STRINGS] = 8192;
+	memset(bytes, 'x', sizeof(bytes));
+	CHECK_EQ(tables_map(&tables, -1, &capacity, true), 0);
+	struct tables_writer *writer = tables_writer_new(&tables);
+	CHECK_EQ(tables_add_string(writer, bytes, sizeof(bytes), &string), 0);
+	tables_publish(writer);
+	tables_reader_init(&reader, &tables);
+	tables_reader_refresh(&reader);
+	CHECK_EQ(strlen(tables_string(&reader, string)), TABLES_STRING_MAX);
 	tables_writer_free(writer);
 	tables_unmap(&tables);
 }
@@ -160,6 +283,7 @@ static void two_processes_agree(void)
 							  .cpu = (uint16_t)i,
 						  });
 		tables_close_epoch(writer);
+		tables_writer_free(writer);
 		_exit(0);
 	}
 	struct sample samples[100];
@@ -194,7 +318,11 @@ int main(void)
 	RUN(a_successor_goes_on_with_the_same_ids);
 	RUN(nobody_can_cut_the_region);
 	RUN(a_region_of_another_size_is_refused);
+	RUN(a_region_of_another_layout_is_refused);
+	RUN(rows_are_seen_once_published);
+	RUN(long_strings_are_cut);
 	RUN(what_was_overwritten_is_counted);
+	RUN(every_ring_size_works);
 	RUN(room_is_kept_for_a_file);
 	RUN(two_processes_agree);
 	return test_done();
