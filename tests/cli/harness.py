@@ -130,6 +130,13 @@ def record(where, *arguments, seconds=2):
     return Recording(path, stats, folded(path), result.stderr)
 
 
+def cpu_seconds(pid):
+    """CPU time that a process has used: what a clock event counts, however busy the machine is."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def wait_for_samples(recorder, path):
     """Returns once samples are in the file (it is written once a second), or the recorder has ended."""
     while recorder.poll() is None:
