@@ -268,7 +268,7 @@ static void room_is_kept_for_a_file(void)
 /* One process writes as fast as it can, the other reads: no sample is torn, every one is read or counted. */
 static void two_processes_agree(void)
 {
-	enum { NR = 300000 };
+	enum { NR = 5000000 }; /* whole rings are read at once: one is often overtaken */
 	struct tables tables;
 	int fd = tables_memfd_new(&small);
 	CHECK_EQ(tables_map(&tables, fd, &small, true), 0);
@@ -286,11 +286,11 @@ static void two_processes_agree(void)
 		tables_writer_free(writer);
 		_exit(0);
 	}
-	struct sample samples[100];
+	struct sample samples[256];
 	uint64_t missed = 0, read = 0, last = 0;
 	bool ended = false, ordered = true;
 	for (;;) {
-		size_t nr = tables_read_samples(&tables, samples, 100, &missed);
+		size_t nr = tables_read_samples(&tables, samples, 256, &missed);
 		for (size_t i = 0; i < nr; i++) {
 			const struct sample *sample = &samples[i];
 			ordered = ordered && sample->time_ns > last &&
