@@ -3,7 +3,7 @@
  * What a sample costs once it is unwound: rows interned by the writer, samples imported by the
  * history, then the queries. Prints figures; there is no pass or fail.
  *
- *     gcc -O2 -D_GNU_SOURCE -Iinclude tests/bench/history_import.c build/lib/{profile,base}.a
+ *     gcc -O2 -D_GNU_SOURCE -Iinclude tests/bench/history_import.c build/lib/{profile,base}.a -o history_import
  *     history_import [SAMPLES [STACKS]]
  */
 #include <ctop/base/clock.h>
