@@ -92,7 +92,12 @@ bool sampler_filters_pids(const struct sampler *sampler);
 
 int sampler_enable(struct sampler *sampler); /* 0 or -errno; not with enable_on_exec */
 int sampler_disable(struct sampler *sampler);
-/* A thread turned out to be attached twice: closes its own events, inherited ones go on. */
+/*
+ * A thread turned out to be attached twice, once as itself and once by inheriting from the thread that
+ * started it: closes its own events, inherited ones go on. The clocks show it by samples under two ids.
+ * Other software events hit at one moment, and the kernel (6.18) gives both records the id and the time
+ * of the first: they show it by twins, two samples of a task in a row with one id and one time.
+ */
 void sampler_close_tid(struct sampler *sampler, int32_t tid);
 
 /* PERF_FORMAT_LOST and counts summed over all descriptors of an event. -ENOTSUP when the kernel has no LOST. */

@@ -148,11 +148,13 @@ static void nothing_and_too_much_are_refused(void)
 	char longest[200];
 	CHECK_EQ(parse("", &event, &error), -EINVAL);
 	CHECK_EQ(error.exit_code, ERROR_EXIT_USAGE);
+	CHECK_EQ(parse(":", &event, &error), -EINVAL);
 	CHECK_EQ(parse(":u", &event, &error), -EINVAL);
 	for (size_t size = 60; size < sizeof(longest); size++) {
 		memset(longest, 'x', size);
 		CHECK_EQ(event_parse(longest, size, &event, &error), -EINVAL);
 		CHECK_EQ(error.exit_code, ERROR_EXIT_USAGE);
+		CHECK(error.cause[0] && error.remedy[0]);
 	}
 }
 

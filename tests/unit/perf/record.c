@@ -197,6 +197,27 @@ static void lies_about_sizes_are_refused(void)
 	}
 }
 
+/* Whatever any one word says, nothing is read beyond the record's memory; a sanitizer watches. */
+static void every_word_may_lie(void)
+{
+	static const uint64_t lies[] = {0, 1, 8, 1000, UINT32_MAX, UINT64_MAX, UINT64_MAX / 8};
+	static struct builder builder;
+	struct record record;
+	add_sample(&builder, STACK_BYTES, DYN_BYTES);
+	CHECK_EQ(parse(&builder, &dwarf_format, &record), 0);
+	for (size_t at = 1; at < builder.bytes / 8; at++)
+		for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+			uint64_t *exact = malloc(builder.bytes);
+			CHECK(exact != NULL);
+			memcpy(exact, builder.words, builder.bytes);
+			exact[at] = lies[i];
+			int result = record_parse(exact, builder.bytes, &dwarf_format, &record);
+			free(exact);
+			CHECK(result == 0 || result == -EINVAL);
+			CHECK(result || record.sample.stack_bytes <= record.sample.stack_asked);
+		}
+}
+
 /* Whatever is cut off, the parser says so and reads nothing beyond. */
 static void every_shorter_record_is_refused(void)
 {
@@ -559,6 +580,7 @@ int main(void)
 	RUN(dyn_size_is_at_most_the_dump);
 	RUN(largest_dump_fits);
 	RUN(lies_about_sizes_are_refused);
+	RUN(every_word_may_lie);
 	RUN(every_shorter_record_is_refused);
 	RUN(size_in_the_header_is_the_size);
 	RUN(mmap2_has_device_and_inode);
