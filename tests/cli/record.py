@@ -63,9 +63,22 @@ def strict_makes_a_step_down_an_error():
     check(result.returncode == 1 and "ctop:" in result.stderr, f"{result}")
 
 
+def other_ctops():
+    """Whether somebody else runs ctop here: it is rightly in a recording of the whole system."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                if file.read().strip() == "ctop":
+                    return True
+        except OSError:
+            pass
+    return False
+
+
 @case
 def the_whole_system():
     need_root()
+    others = other_ctops()
     with folder() as where, target("spin") as program:
         recording = record(where, "-a", "-e", "cpu-clock")
         report = ctop_ok("report", "--stdio", recording.path).stdout
@@ -73,7 +86,8 @@ def the_whole_system():
     check(with_function(recording.stacks, "main") > 100, "spin is not there")
     check(sum(recording.stats["stacks"].values()) == recording.stats["samples"], "sum")
     check("spin" in report, report)
-    check(not any(stack[0] == "ctop" for stack in recording.stacks), "ctop sampled itself")
+    if not others and not other_ctops():
+        check(not any(stack[0] == "ctop" for stack in recording.stacks), "ctop sampled itself")
 
 
 @case
