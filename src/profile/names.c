@@ -29,8 +29,13 @@ static int take_name(struct history *history, uint32_t id)
 
 int history_update_names(struct history *history)
 {
-	if (!history->has_epoch || !history->symbols)
+	if (!history->has_epoch)
 		return 0;
+	/* Facts of the end come after the last sample, or without any. */
+	tables_reader_refresh(&history->reader);
+	int facts = history_read_infos(history);
+	if (facts || !history->symbols)
+		return facts;
 	/* Read before the rows: what changes from now on moves it again. */
 	uint64_t version = symbols_version(history->symbols);
 	size_t first = version == history->symbols_version ? history->nr_unnamed_looked_at : 0;

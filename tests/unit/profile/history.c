@@ -543,6 +543,20 @@ static void the_last_fact_holds(void)
 	close_profile(&next);
 }
 
+static void facts_without_a_sample_are_read(void)
+{
+	struct profile profile;
+	struct history *history = history_new();
+	open_profile(&profile);
+	CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+	CHECK_EQ(tables_add_info(profile.writer, "target", "idle"), 0);
+	tables_publish(profile.writer);
+	CHECK_EQ(history_update_names(history), 0);
+	CHECK_STR(history_info(history, "target"), "idle");
+	history_free(history);
+	close_profile(&profile);
+}
+
 int main(void)
 {
 	RUN(top_counts_recursion_once);
@@ -558,5 +572,6 @@ int main(void)
 	RUN(ids_that_make_no_sense_are_counted);
 	RUN(memory_grows_with_stacks_only);
 	RUN(the_last_fact_holds);
+	RUN(facts_without_a_sample_are_read);
 	return test_done();
 }
