@@ -26,14 +26,15 @@ enum { RECORD_MAX_REGS = 64 };
 struct record_sample {
 	uint64_t ip;
 	uint64_t period;
-	const uint64_t *chain; /* callchain with PERF_CONTEXT_ markers; 8-aligned; NULL when nr_chain is 0 */
+	const uint64_t *
+		chain; /* callchain with PERF_CONTEXT_ markers; 8-aligned; NULL when nr_chain is 0 */
 	uint64_t nr_chain;
-	uint64_t regs_abi; /* PERF_SAMPLE_REGS_ABI_* */
+	uint64_t regs_abi;		/* PERF_SAMPLE_REGS_ABI_* */
 	uint64_t regs[RECORD_MAX_REGS]; /* by perf's register number */
 	uint64_t regs_mask;
-	const uint8_t *stack;  /* into the record */
-	uint64_t stack_bytes;  /* dyn_size: what was really copied */
-	uint64_t stack_asked;  /* the size in the record */
+	const uint8_t *stack; /* into the record */
+	uint64_t stack_bytes; /* dyn_size: what was really copied */
+	uint64_t stack_asked; /* the size in the record */
 };
 
 struct record_mmap {
@@ -64,8 +65,8 @@ struct record {
 		} comm;
 		struct {
 			int32_t parent_pid, parent_tid;
-		} fork; /* FORK and EXIT; the task itself in pid, tid */
-		uint64_t lost;	 /* LOST and LOST_SAMPLES: how many */
+		} fork;	       /* FORK and EXIT; the task itself in pid, tid */
+		uint64_t lost; /* LOST and LOST_SAMPLES: how many */
 		struct {
 			bool out, preempted;
 		} switched; /* SWITCH */
@@ -77,9 +78,11 @@ struct record {
  * contradicts its own size; -ENOTSUP for a type that ctop does not read (skip it by its size).
  * Pointers in *record borrow from bytes.
  */
-int record_parse(const void *bytes, size_t size, const struct record_format *format, struct record *record);
+int record_parse(const void *bytes, size_t size, const struct record_format *format,
+		 struct record *record);
 
 /* The time of a record without parsing the rest; 0 when the format has no time. -EINVAL as above. */
-int record_time(const void *bytes, size_t size, const struct record_format *format, uint64_t *time_ns);
+int record_time(const void *bytes, size_t size, const struct record_format *format,
+		uint64_t *time_ns);
 
 #endif

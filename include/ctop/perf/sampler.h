@@ -39,10 +39,10 @@ struct sampler_options {
 	uint64_t count;	       /* -c; 0: use frequency */
 	uint64_t frequency_hz; /* -F */
 	enum call_graph call_graph;
-	uint32_t dump_bytes;	     /* asked for; 0: auto */
-	uint32_t ring_pages;	     /* asked for, a power of two; 0: default */
+	uint32_t dump_bytes;	       /* asked for; 0: auto */
+	uint32_t ring_pages;	       /* asked for, a power of two; 0: default */
 	uint32_t max_overhead_percent; /* 0: off */
-	bool strict;		     /* a step down is an error */
+	bool strict;		       /* a step down is an error */
 };
 
 /* One ring, as the collector needs it. */
