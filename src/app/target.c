@@ -193,8 +193,8 @@ static void describe(struct target *target, const struct options *options)
 	if (options->system_wide || options->cpus.nr) {
 		target->kind = options->system_wide ? "system" : "cpu";
 		snprintf(text, size,
-			 options->cpus.nr ? "the processes on %zu CPUs" : "all processes",
-			 options->cpus.nr);
+			 options->cpus.nr ? "the processes on %zu CPU%s" : "all processes",
+			 options->cpus.nr, options->cpus.nr == 1 ? "" : "s");
 		return;
 	}
 	const struct int32_list *list = options->tids.nr ? &options->tids : &target->pids;
