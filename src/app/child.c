@@ -23,6 +23,9 @@ static const struct role {
 	/* Symbol tables: a decompressed one of a large program is hundreds of MiB. */
 	{"symbolizer", symbolizer_child_run, {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
 	{"reader", reader_child_run, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
+	{"writer",
+	 writer_child_run,
+	 {.heap_bytes = 16 * MIB, .nr_descriptors = 16, .outlives_parent = true}},
 };
 
 int child_main(const char *name)

@@ -3,8 +3,8 @@
 #define CTOP_APP_CHILD_LINK_H
 
 /*
- * A jailed child's end of its link to main: what the symbolizer and the reader
- * share. (The collector handles its own, in collect/.)
+ * A jailed child's end of its link to main: what the symbolizer, the reader and the
+ * writer share. (The collector handles its own, in collect/.)
  */
 
 #include <stdbool.h>
@@ -46,5 +46,6 @@ void child_link_done(struct child_link *link, int result, const char *cause);
 /* The children's main functions: take the channel over, return 0 or -errno. */
 int symbolizer_child_run(struct channel *channel);
 int reader_child_run(struct channel *channel);
+int writer_child_run(struct channel *channel);
 
 #endif

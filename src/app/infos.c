@@ -118,6 +118,7 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "stats.late", stats->late);
 	add_number(&adder, "stats.throttled", stats->throttled);
 	add_number(&adder, "stats.dropped.overrun", stats->dropped_overrun);
+	add_number(&adder, "stats.dropped.disk", stats->dropped_disk);
 	add_number(&adder, "stats.dropped.crash", stats->dropped_crash);
 	add_number(&adder, "stats.dropped.damaged", stats->dropped_damaged);
 	add_number(&adder, "stats.dropped.double", stats->dropped_double);
@@ -130,6 +131,7 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "stats.cpu_ns.main", stats->cpu_ns[0]);
 	add_number(&adder, "stats.cpu_ns.collector", stats->cpu_ns[1]);
 	add_number(&adder, "stats.cpu_ns.symbolizer", stats->cpu_ns[2]);
+	add_number(&adder, "stats.cpu_ns.writer", stats->cpu_ns[3]);
 	add_number(&adder, "stats.peak_rss_bytes", stats->peak_rss_bytes);
 	add_number(&adder, "stats.ring_bytes", stats->ring_bytes);
 	add_number(&adder, "stats.restarts", stats->restarts);

@@ -2,6 +2,7 @@
 #include <ctop/app/commands.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <ctop/format/recording.h>
 #include <ctop/profile/history.h>
 
+#include "disk.h"
 #include "infos.h"
 #include "output.h"
 #include "run.h"
@@ -23,8 +25,11 @@
 struct recording_run {
 	const struct options *options;
 	struct session *session;
-	struct recording_writer *writer; /* NULL until the session is open: a failed start costs no file */
-	const struct tables *tables;	 /* of the epoch that the session opened with */
+	struct disk disk;
+	int pipe_fd; /* to the disk's process; the recording's writer owns it */
+	struct recording_writer
+		*writer; /* NULL until the session is open: a failed start costs no file */
+	const struct tables *tables; /* of the epoch that the session opened with */
 	const struct symbols *symbols;
 	struct history *history; /* only for --stats: counts frames without a name */
 	uint64_t samples;
@@ -77,17 +82,26 @@ static void show_progress(struct recording_run *run, uint64_t now)
 	double since = (double)(now - run->progress_ns) / (double)NS_PER_SECOND;
 	double rate = since > 0 ? (double)(run->samples - run->progress_samples) / since : 0;
 	fprintf(stderr, "\r%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB \033[K", seconds, rate,
-		(unsigned long long)stats.lost,
-		(double)recording_bytes(run->writer) / 1024);
+		(unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024);
 	run->progress_ns = now;
 	run->progress_samples = run->samples;
 }
 
-static int write_failed(const struct recording_run *run, int code, struct error *error)
+static int write_failed(struct recording_run *run, int code, struct error *error)
 {
+	if (code == -EPIPE) /* the writer ended: it knows why */
+		code = disk_wait(&run->disk, -1);
+	if (code == -EINTR) {
+		error_set(error, code, "'%s' is not complete: its disk was not through",
+			  run->options->output);
+		error_remedy(error, "let ctop finish, or record to a faster disk with -o FILE");
+		return code;
+	}
 	error_set(error, code, "cannot write '%s': %s", run->options->output, strerror(-code));
 	error_remedy(error, code == -ENOSPC ? "make room, or record elsewhere with -o FILE"
-					    : "record elsewhere with -o FILE");
+			    : code == -EPIPE
+				    ? "its reader went away: let it read to the end, or use -o FILE"
+				    : "record elsewhere with -o FILE");
 	return code;
 }
 
@@ -120,14 +134,16 @@ static void print_summary(const struct recording_run *run, const struct session_
 	text_addf(&text, "ctop: %llu samples of ", (unsigned long long)stats->samples);
 	text_add_safe(&text, session_target(run->session));
 	text_addf(&text, " in %.1f s by %s", seconds, event->name);
-	text_addf(&text, ", %llu lost, %.1f %% of stacks complete",
-		  (unsigned long long)stats->lost,
+	text_addf(&text, ", %llu lost, %.1f %% of stacks complete", (unsigned long long)stats->lost,
 		  100.0 * (double)(stats->ends[STACK_COMPLETE] + stats->ends[STACK_JOINED]) / all);
 	if (stats->ends[STACK_KERNEL_ONLY])
 		text_addf(&text, ", %.1f %% kernel only",
 			  100.0 * (double)stats->ends[STACK_KERNEL_ONLY] / all);
 	if (stats->throttled)
 		text_addf(&text, ", throttled %llux", (unsigned long long)stats->throttled);
+	if (stats->dropped_disk)
+		text_addf(&text, ", %llu dropped because the disk was too slow",
+			  (unsigned long long)stats->dropped_disk);
 	if (stats->dropped_overrun + stats->dropped_crash + stats->dropped_damaged)
 		text_addf(&text, ", %llu dropped",
 			  (unsigned long long)(stats->dropped_overrun + stats->dropped_crash +
@@ -156,8 +172,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 		.output_bytes = run->bytes,
 		.steps_down = steps,
 		.nr_steps_down = nr_steps,
-		.event_asked = run->options->nr_events ? run->options->events[0].asked
-							  : "cycles",
+		.event_asked = run->options->nr_events ? run->options->events[0].asked : "cycles",
 		.event_opened = event->name,
 		.event_period = event->period,
 		.event_frequency_hz = event->frequency_hz,
@@ -172,22 +187,55 @@ static void print_steps_down(const struct recording_run *run)
 		fprintf(stderr, "ctop: %s\n", session_step_down(run->session, i));
 }
 
-/* Ends the recording, also when the run failed in its middle: what came is kept. */
-static int finish(struct recording_run *run, int result, const struct session_stats *stats,
-		  struct error *error)
+/* Until the writer has taken what waits in memory. 0, -errno, or -EINTR: the user does not want to wait. */
+static int wait_for_disk(struct recording_run *run, int signal_fd)
+{
+	int result = recording_push(run->writer);
+	while (!result && recording_waiting_bytes(run->writer)) {
+		struct pollfd fds[] = {
+			{.fd = run->pipe_fd, .events = POLLOUT},
+			{.fd = signal_fd, .events = POLLIN},
+		};
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents)
+			return -EINTR;
+		result = recording_push(run->writer);
+	}
+	return result;
+}
+
+static int write_end(struct recording_run *run, const struct session_stats *stats, int signal_fd)
 {
 	const struct infos_sink infos = {run, add_info};
-	struct error own = {0};
-	int finished = infos_end(stats, &infos) ? error_set(&own, -ENOMEM, "out of memory")
-						: flush(run, &own);
-	int ended = recording_finish(run->writer, &run->bytes);
+	int result = wait_for_disk(run, signal_fd);
+	if (!result)
+		result = infos_end(stats, &infos);
+	if (!result)
+		result = recording_flush(run->writer);
+	if (!result)
+		result = wait_for_disk(run, signal_fd);
+	if (result)
+		recording_abandon(run->writer);
+	else
+		result = recording_finish(run->writer, &run->bytes);
 	run->writer = NULL;
-	if (result || (!finished && !ended))
-		return result;
-	if (!finished)
-		return write_failed(run, ended, error);
-	*error = own;
-	return finished;
+	return result ? result : disk_wait(&run->disk, signal_fd);
+}
+
+/* Ends the recording, also when the run failed in its middle: what came is kept. */
+static int finish(struct recording_run *run, int result, const struct session_stats *stats,
+		  int signal_fd, struct error *error)
+{
+	int ended = write_end(run, stats, signal_fd);
+	return result || !ended ? result : write_failed(run, ended, error);
+}
+
+/* What the writer cost belongs to us. */
+static void add_disk(const struct recording_run *run, struct session_stats *stats)
+{
+	stats->cpu_ns[3] = disk_cpu_ns(&run->disk);
+	stats->peak_rss_bytes += disk_anon_bytes(&run->disk);
 }
 
 static int record(struct recording_run *run, int signal_fd, struct error *error)
@@ -207,8 +255,9 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 		result = run_session(run->session, run->options, signal_fd, &ticker, error);
 	if (run->shows_progress)
 		fputs("\r\033[K", stderr);
-	const struct session_stats stats = session_stats(run->session);
-	result = finish(run, result, &stats, error);
+	struct session_stats stats = session_stats(run->session);
+	add_disk(run, &stats);
+	result = finish(run, result, &stats, signal_fd, error);
 	if (result)
 		return result;
 	if (run->history)
@@ -231,7 +280,11 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	int fd = output_open(run->options->output, error);
 	if (fd < 0)
 		return fd;
-	run->writer = recording_writer_new(fd);
+	int result = disk_start(&run->disk, fd, &run->pipe_fd);
+	if (result)
+		return error_set(error, result, "cannot start ctop's own processes: %s",
+				 strerror(-result));
+	run->writer = recording_writer_new(run->pipe_fd);
 	if (!run->writer)
 		return error_set(error, -ENOMEM, "out of memory");
 	return record(run, signal_fd, error);
@@ -247,8 +300,10 @@ int command_record(const struct options *options, struct error *error)
 		.options = options,
 		.shows_progress = !options->quiet && isatty(STDERR_FILENO),
 	};
+	disk_init(&run.disk);
 	result = open_and_run(&run, signal_fd, error);
 	recording_abandon(run.writer);
+	disk_release(&run.disk);
 	history_free(run.history);
 	session_free(run.session);
 	close(signal_fd);

@@ -224,6 +224,7 @@ static void add_troubles(struct header *header)
 		const char *key, *name;
 	} troubles[] = {
 		{"stats.dropped.overrun", "dropped: ctop was too slow"},
+		{"stats.dropped.disk", "dropped: the disk was too slow"},
 		{"stats.dropped.crash", "dropped: a process of ctop died on them"},
 		{"stats.dropped.damaged", "dropped: damaged records"},
 		{"stats.late", "late"},

@@ -138,11 +138,14 @@ static int drain(struct session *session)
 		size_t nr;
 		while ((nr = tables_read_samples(&session->current.tables, session->batch, BATCH,
 						 &session->stats.dropped_overrun))) {
-			count(session, session->batch, nr);
 			int result = session->consumer.samples(session->consumer.context,
 							       session->batch, nr);
-			if (result)
+			if (result == -EAGAIN)
+				session->stats.dropped_disk += nr;
+			else if (result)
 				return result;
+			else
+				count(session, session->batch, nr);
 			if (!is_live(session))
 				worker_signal(&session->collector); /* there is room again */
 		}

@@ -34,6 +34,7 @@ static void add_dropped(struct text *out, const struct session_stats *session)
 		uint64_t nr;
 	} dropped[] = {
 		{"overrun", session->dropped_overrun},
+		{"disk", session->dropped_disk},
 		{"crash", session->dropped_crash},
 		{"damaged", session->dropped_damaged},
 		{"double", session->dropped_double},
@@ -90,7 +91,8 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_number(&out, "frames", input->frames);
 	add_number(&out, "unsymbolized_frames", input->unsymbolized_frames);
 	add_decimal(&out, "cpu_seconds",
-		    seconds(session->cpu_ns[0] + session->cpu_ns[1] + session->cpu_ns[2]));
+		    seconds(session->cpu_ns[0] + session->cpu_ns[1] + session->cpu_ns[2] +
+			    session->cpu_ns[3]));
 	add_number(&out, "peak_rss_bytes", session->peak_rss_bytes);
 	add_number(&out, "ring_bytes", session->ring_bytes);
 	add_number(&out, "output_bytes", input->output_bytes);

@@ -133,7 +133,13 @@ void worker_release(struct worker *worker)
 		kill(worker->pid, SIGKILL);
 		reap(worker, &wait_status);
 	}
+	worker_abandon(worker);
+}
+
+void worker_abandon(struct worker *worker)
+{
 	disconnect(worker);
+	worker->pid = 0;
 	if (worker->status)
 		munmap(worker->status, sizeof(*worker->status));
 	worker->status = NULL;

@@ -39,6 +39,8 @@ void worker_init(struct worker *worker);
 int worker_start(struct worker *worker, const char *role);
 /* Ends the child if it still runs, reaps it, closes everything. */
 void worker_release(struct worker *worker);
+/* Closes everything; the child goes on by itself. */
+void worker_abandon(struct worker *worker);
 
 /*
  * The pidfd said that the child is gone: reaps it. *too_often: the third death within 10 s.

@@ -230,14 +230,14 @@ static int lower_limit(__rlimit_resource_t resource, rlim_t wanted)
 	return setrlimit(resource, &limit) ? -errno : 0;
 }
 
-static int die_with_parent(void)
+static int die_with_parent(bool outlives)
 {
 	const char *parent = getenv(PARENT_VARIABLE);
 	char *end = NULL;
 	long pid = parent ? strtol(parent, &end, 10) : 0;
 	if (pid <= 0 || *end)
 		return -EINVAL;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+	if (prctl(PR_SET_PDEATHSIG, outlives ? 0 : SIGKILL, 0, 0, 0))
 		return -errno;
 	/* It may have died before we asked; then somebody else adopted us. */
 	return getppid() == pid ? 0 : -ESRCH;
@@ -255,7 +255,7 @@ int jail_enter(const struct jail_limits *limits)
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = -errno;
 	if (!error)
-		error = die_with_parent();
+		error = die_with_parent(limits->outlives_parent);
 	if (!error)
 		error = lower_limit(RLIMIT_CORE, 0);
 	if (!error)

@@ -206,6 +206,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		break;
 	case MESSAGE_SYMBOLS:
 	case MESSAGE_SOURCE:
+	case MESSAGE_OUTPUT:
 	case MESSAGE_DEBUG_FILE:
 	case MESSAGE_UNREADABLE:
 	case MESSAGE_MAPPED:

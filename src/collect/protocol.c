@@ -20,6 +20,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_TABLES] = BODY(epoch),
 	[MESSAGE_SYMBOLS] = BODY(epoch),
 	[MESSAGE_SOURCE] = sizeof(uint32_t),
+	[MESSAGE_OUTPUT] = sizeof(uint32_t),
 	[MESSAGE_MODULE] = BODY(module),
 	[MESSAGE_DEBUG_FILE] = BODY(module),
 	[MESSAGE_PROCESS] = BODY(process),
@@ -85,6 +86,7 @@ static bool sane(struct message *message)
 	case MESSAGE_TABLES:
 	case MESSAGE_SYMBOLS:
 	case MESSAGE_SOURCE:
+	case MESSAGE_OUTPUT:
 	case MESSAGE_START:
 	case MESSAGE_STOP:
 	case MESSAGE_NEED_TABLES:

@@ -43,6 +43,8 @@ struct chunk_writer {
 	int fd;
 	int error; /* the first */
 	uint64_t bytes;
+	struct buffer waiting; /* what fd did not take yet: from `pushed` on */
+	size_t pushed;
 	ZSTD_CCtx *zstd;
 	uint8_t *packed;
 	size_t packed_capacity;
@@ -70,23 +72,44 @@ void chunk_writer_free(struct chunk_writer *writer)
 	close(writer->fd);
 	ZSTD_freeCCtx(writer->zstd);
 	free(writer->packed);
+	buffer_release(&writer->waiting);
 	free(writer);
+}
+
+/* Writes what fd takes now. How many bytes that were. */
+static size_t write_some(struct chunk_writer *writer, const uint8_t *bytes, size_t size)
+{
+	size_t done = 0;
+	while (done < size && !writer->error) {
+		ssize_t wrote = write(writer->fd, bytes + done, size - done);
+		if (wrote > 0)
+			done += (size_t)wrote;
+		else if (wrote < 0 && errno == EAGAIN)
+			break;
+		else if (wrote == 0 || errno != EINTR)
+			writer->error = wrote < 0 ? -errno : -EIO;
+	}
+	writer->bytes += done;
+	return done;
+}
+
+int chunk_push(struct chunk_writer *writer)
+{
+	struct buffer *waiting = &writer->waiting;
+	writer->pushed +=
+		write_some(writer, waiting->bytes + writer->pushed, waiting->size - writer->pushed);
+	if (writer->pushed == waiting->size)
+		writer->pushed = waiting->size = 0;
+	return writer->error;
 }
 
 static int write_all(struct chunk_writer *writer, const uint8_t *bytes, size_t size)
 {
-	while (size && !writer->error) {
-		ssize_t wrote = write(writer->fd, bytes, size);
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0) {
-			writer->error = wrote < 0 ? -errno : -EIO;
-			break;
-		}
-		bytes += wrote;
-		size -= (size_t)wrote;
-		writer->bytes += (uint64_t)wrote;
-	}
+	size_t wrote = chunk_waiting_bytes(writer) ? 0 : write_some(writer, bytes, size);
+	if (!writer->error)
+		buffer_add(&writer->waiting, bytes + wrote, size - wrote);
+	if (writer->waiting.failed && !writer->error)
+		writer->error = -ENOMEM;
 	return writer->error;
 }
 
@@ -148,6 +171,16 @@ int chunk_write(struct chunk_writer *writer, uint32_t type, const struct buffer 
 uint64_t chunk_bytes_written(const struct chunk_writer *writer)
 {
 	return writer->bytes;
+}
+
+size_t chunk_waiting_bytes(const struct chunk_writer *writer)
+{
+	return writer->waiting.size - writer->pushed;
+}
+
+int chunk_writer_fd(const struct chunk_writer *writer)
+{
+	return writer->fd;
 }
 
 /* ---- reading ---- */

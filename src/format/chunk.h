@@ -43,10 +43,16 @@ extern const uint8_t recording_magic[8];
 struct chunk_writer;
 struct chunk_writer *chunk_writer_new(int fd); /* takes fd over; NULL: out of memory, fd closed */
 void chunk_writer_free(struct chunk_writer *writer); /* closes */
-/* Each 0 or the first -errno; after an error nothing more is written. */
+/*
+ * Each 0 or the first -errno; after an error nothing more is written. What a non-blocking fd does not take
+ * waits in memory, without limit.
+ */
 int chunk_write_head(struct chunk_writer *writer);
 int chunk_write(struct chunk_writer *writer, uint32_t type, const struct buffer *payload);
-uint64_t chunk_bytes_written(const struct chunk_writer *writer);
+int chunk_push(struct chunk_writer *writer); /* writes what waits, as far as fd takes it */
+size_t chunk_waiting_bytes(const struct chunk_writer *writer);
+uint64_t chunk_bytes_written(const struct chunk_writer *writer); /* without what waits */
+int chunk_writer_fd(const struct chunk_writer *writer);
 
 /* ---- reading ---- */
 

@@ -59,8 +59,8 @@ static void leave_epoch(struct recording_reader *reader)
 static int begin_epoch(struct recording_reader *reader)
 {
 	leave_epoch(reader);
-	int result = reader->sink->begin_epoch(reader->sink->context, &reader->tables,
-					       &reader->symbols);
+	int result =
+		reader->sink->begin_epoch(reader->sink->context, &reader->tables, &reader->symbols);
 	if (result)
 		return result;
 	reader->writer = tables_writer_new(reader->tables);
@@ -173,8 +173,7 @@ static int read_frame_row(struct recording_reader *reader, struct payload *paylo
 			  struct previous *previous)
 {
 	struct frame_id id;
-	const struct module_id module = {
-		id_or_none(reader, TABLE_MODULES, get_varint(payload))};
+	const struct module_id module = {id_or_none(reader, TABLE_MODULES, get_varint(payload))};
 	previous->address += (uint64_t)get_signed(payload);
 	int result = tables_add_frame(reader->writer, module, previous->address, &id);
 	return result ? result : set_id(reader, TABLE_FRAMES, number, id.index);

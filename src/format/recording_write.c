@@ -2,6 +2,7 @@
 #include <ctop/format/recording.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,8 +79,15 @@ int recording_begin_epoch(struct recording_writer *writer, const struct tables *
 	return result;
 }
 
+static bool too_much_waits(const struct recording_writer *writer)
+{
+	return chunk_waiting_bytes(writer->chunks) > RECORDING_WAITING_MAX;
+}
+
 int recording_add_samples(struct recording_writer *writer, const struct sample *samples, size_t nr)
 {
+	if (too_much_waits(writer))
+		return -EAGAIN;
 	for (size_t i = 0; i < nr; i++)
 		put_sample(&writer->samples, &samples[i], &writer->before);
 	writer->nr_samples += nr;
@@ -316,10 +324,23 @@ static int write_counted(struct recording_writer *writer, uint32_t type, struct 
 	return chunk_write(writer->chunks, type, &writer->rows);
 }
 
+int recording_push(struct recording_writer *writer)
+{
+	return chunk_push(writer->chunks);
+}
+
+size_t recording_waiting_bytes(const struct recording_writer *writer)
+{
+	return chunk_waiting_bytes(writer->chunks);
+}
+
 int recording_flush(struct recording_writer *writer)
 {
-	int result = 0;
-	if (writer->nr_epochs) {
+	int result = chunk_push(writer->chunks);
+	/* Nothing is lost by this: since more than that waits, no sample was let in. */
+	if (too_much_waits(writer))
+		return result;
+	if (!result && writer->nr_epochs) {
 		tables_reader_refresh(&writer->reader);
 		uint32_t nr_frames = writer->nr_written[TABLE_FRAMES];
 		result = list_new_frames(writer, nr_frames);
@@ -329,7 +350,8 @@ int recording_flush(struct recording_writer *writer)
 			result = write_names(writer);
 	}
 	if (!result)
-		result = write_counted(writer, CHUNK_SAMPLES, &writer->samples, &writer->nr_samples);
+		result =
+			write_counted(writer, CHUNK_SAMPLES, &writer->samples, &writer->nr_samples);
 	writer->before = (struct sample){0};
 	if (!result)
 		result = write_counted(writer, CHUNK_INFOS, &writer->infos, &writer->nr_infos);
@@ -342,12 +364,29 @@ void recording_abandon(struct recording_writer *writer)
 		writer_free(writer);
 }
 
+/* Waits until fd has taken everything. */
+static int push_all(struct recording_writer *writer)
+{
+	int result = chunk_push(writer->chunks);
+	while (!result && chunk_waiting_bytes(writer->chunks)) {
+		struct pollfd fd = {.fd = chunk_writer_fd(writer->chunks), .events = POLLOUT};
+		if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+			return -errno;
+		result = chunk_push(writer->chunks);
+	}
+	return result;
+}
+
 int recording_finish(struct recording_writer *writer, uint64_t *bytes)
 {
 	const struct buffer nothing = {0};
-	int result = recording_flush(writer);
+	int result = push_all(writer);
+	if (!result)
+		result = recording_flush(writer);
 	if (!result)
 		result = chunk_write(writer->chunks, CHUNK_END, &nothing);
+	if (!result)
+		result = push_all(writer);
 	*bytes = recording_bytes(writer);
 	writer_free(writer);
 	return result;

@@ -23,6 +23,7 @@ struct session_consumer {
 	void *context;
 	/* Ids of samples from now on refer to these; both stay mapped until the next epoch or session_free(). */
 	int (*begin_epoch)(void *context, const struct tables *tables, const struct symbols *symbols);
+	/* -EAGAIN: it has no room for these now; they are counted as dropped. */
 	int (*samples)(void *context, const struct sample *samples, size_t nr);
 };
 
@@ -32,13 +33,14 @@ struct session_stats {
 	uint64_t late, throttled;
 	/* dropped, by reason */
 	uint64_t dropped_overrun; /* main was too slow for the sample ring */
+	uint64_t dropped_disk;	  /* the consumer had no room: its file was too slow */
 	uint64_t dropped_crash;	  /* records skipped because a child died on them */
 	uint64_t dropped_damaged; /* records that contradicted themselves */
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t frames;
 	uint64_t start_ns, end_ns;
-	uint64_t cpu_ns[3];	   /* main, collector, symbolizer, dead predecessors included */
+	uint64_t cpu_ns[4];	   /* main, collector, symbolizer, writer; dead predecessors included */
 	uint64_t peak_rss_bytes;   /* anonymous memory of all three, sampled each second, + tables */
 	uint64_t ring_bytes;
 	uint64_t restarts;

@@ -23,6 +23,7 @@ enum { JAIL_CHANNEL_FD = 3 };
 struct jail_limits {
 	size_t heap_bytes;     /* RLIMIT_DATA; 0: unlimited (sanitizers need it) */
 	size_t nr_descriptors; /* RLIMIT_NOFILE */
+	bool outlives_parent;  /* has something to finish when main is killed */
 };
 
 /*

@@ -9,7 +9,7 @@
  * and by whoever uses a value.
  *
  * A child starts in this order: STATUS, TO_MAIN, TO_CHILD, then its role's own
- * (CONFIG, EVENT..., IDS..., PIDS..., RING..., TABLES / SOURCE), then START.
+ * (CONFIG, EVENT..., IDS..., PIDS..., RING..., TABLES / SOURCE / SOURCE, OUTPUT), then START.
  *
  * Beside the channel stand two eventfds, one a direction, each signalled at
  * most once a round: to_main says "look at the tables or symbols", to_child says
@@ -36,7 +36,8 @@ enum message_kind {
 	MESSAGE_RING,	/* fd: the event that owns a CPU's ring */
 	MESSAGE_TABLES, /* fd: a fresh region; ids start again */
 	MESSAGE_SYMBOLS, /* fd: the symbols region of the same epoch; precedes TABLES */
-	MESSAGE_SOURCE, /* fd: a file to read */
+	MESSAGE_SOURCE, /* fd: what to read */
+	MESSAGE_OUTPUT, /* fd: where to write it */
 	MESSAGE_MODULE, /* fd, or an error: answers NEED_MODULE */
 	MESSAGE_DEBUG_FILE,
 	MESSAGE_PROCESS, /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */

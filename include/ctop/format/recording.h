@@ -20,18 +20,32 @@
 
 struct recording_writer;
 
-/* Takes fd over: a file, a pipe or a device. Writes the head. NULL: out of memory. Errors of fd show in the calls below. */
+/*
+ * Takes fd over: a file, a pipe or a device. Writes the head. NULL: out of memory. Errors of fd show in the
+ * calls below. A non-blocking fd stalls nobody: what it does not take waits in memory, and while more than
+ * RECORDING_WAITING_MAX waits, samples are refused.
+ */
 struct recording_writer *recording_writer_new(int fd);
+enum { RECORDING_WAITING_MAX = 16 << 20 };
 /* Starts an epoch of ids. symbols may be NULL. Both stay mapped until the next epoch or the end. */
 int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables, const struct symbols *symbols);
-/* Adds samples (copied out of the ring by the caller). 0 or -ENOMEM. */
+/* Adds samples (copied out of the ring by the caller). 0, -ENOMEM, or -EAGAIN: refused, too much waits. */
 int recording_add_samples(struct recording_writer *writer, const struct sample *samples, size_t nr);
 /* A fact about the run, e.g. "stats.lost"; the last value of a key holds. */
 int recording_add_info(struct recording_writer *writer, const char *key, const char *value);
-/* Writes what was added, with every row and name it refers to, as whole chunks: call about once a second. 0 or -errno of write(). */
+/*
+ * Writes what was added, with every row and name it refers to, as whole chunks: call about once a second. While
+ * too much waits it only pushes. 0 or -errno of write().
+ */
 int recording_flush(struct recording_writer *writer);
+/* Offers fd what waits. 0 or -errno. */
+int recording_push(struct recording_writer *writer);
+size_t recording_waiting_bytes(const struct recording_writer *writer);
 uint64_t recording_bytes(const struct recording_writer *writer); /* written so far */
-/* Flushes, writes the end chunk, closes. *bytes: all that was written. 0 or the first -errno. Frees the writer in any case. */
+/*
+ * Flushes, writes the end chunk, closes; waits for fd as long as that takes. *bytes: all that was written. 0 or
+ * the first -errno. Frees the writer in any case.
+ */
 int recording_finish(struct recording_writer *writer, uint64_t *bytes);
 /* Closes and frees without another look at the tables; NULL is fine. */
 void recording_abandon(struct recording_writer *writer);

@@ -67,7 +67,7 @@ static void whole_object(void)
 		  "{\n"
 		  "  \"samples\": 100,\n"
 		  "  \"lost\": 7,\n"
-		  "  \"dropped\": {\"overrun\": 5, \"crash\": 0, \"damaged\": 0, \"double\": 0},\n"
+		  "  \"dropped\": {\"overrun\": 5, \"disk\": 0, \"crash\": 0, \"damaged\": 0, \"double\": 0},\n"
 		  "  \"late\": 3,\n"
 		  "  \"throttled\": 1,\n"
 		  "  \"duration_seconds\": 2.500000,\n"

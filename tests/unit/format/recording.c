@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <sys/wait.h>
 
 #include <ctop/format/recording.h>
 
@@ -176,7 +177,8 @@ static void release(struct epoch *epochs, size_t nr)
 }
 
 /* The whole stack of a sample as text: what must survive, whatever the ids are. */
-static void describe(const struct epoch *epoch, const struct sample *sample, char *text, size_t size)
+static void describe(const struct epoch *epoch, const struct sample *sample, char *text,
+		     size_t size)
 {
 	struct tables_reader reader;
 	tables_reader_init(&reader, &epoch->tables);
@@ -188,11 +190,11 @@ static void describe(const struct epoch *epoch, const struct sample *sample, cha
 	struct module_row module;
 	tables_module(&reader, frame.module, &module);
 	int used = snprintf(text, size, "%llu %llu %d %d %s %u %u %u %u %llx %s %u",
-			    (unsigned long long)sample->time_ns,
-			    (unsigned long long)sample->weight, task.pid, task.tid,
-			    tables_string(&reader, task.comm), sample->cpu, sample->event,
-			    sample->end, sample->reason, (unsigned long long)frame.address,
-			    tables_string(&reader, module.path), module.build_id[3]);
+			    (unsigned long long)sample->time_ns, (unsigned long long)sample->weight,
+			    task.pid, task.tid, tables_string(&reader, task.comm), sample->cpu,
+			    sample->event, sample->end, sample->reason,
+			    (unsigned long long)frame.address, tables_string(&reader, module.path),
+			    module.build_id[3]);
 	for (struct node_id node = sample->node; node.index && used < (int)size;) {
 		struct node_row row;
 		CHECK(tables_node(&reader, node, &row));
@@ -316,6 +318,51 @@ static void a_full_device_is_told(void)
 	CHECK_EQ(bytes, 0);
 }
 
+/* A slow disk: nobody reads the pipe for a while. What was let in comes out whole; the rest was refused. */
+static void what_a_slow_file_does_not_take_is_refused(void)
+{
+	static struct epoch epoch;
+	int pipe_fds[2];
+	fill_epoch(&epoch, 0);
+	CHECK_EQ(pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK), 0);
+	struct recording_writer *writer = recording_writer_new(pipe_fds[1]);
+	CHECK_EQ(recording_begin_epoch(writer, &epoch.tables, &epoch.symbols), 0);
+	uint64_t taken = 0;
+	uint32_t state = 1;
+	int result = 0;
+	while (!result) {
+		struct sample samples[NR_SAMPLES];
+		for (size_t i = 0; i < NR_SAMPLES; i++) {
+			samples[i] = epoch.samples[i];
+			state = state * 1103515245 + 12345;
+			samples[i].time_ns = state; /* no compressor makes these small */
+		}
+		result = recording_add_samples(writer, samples, NR_SAMPLES);
+		taken += result ? 0 : NR_SAMPLES;
+		CHECK_EQ(recording_flush(writer), 0);
+		CHECK(taken < (64 << 20));
+	}
+	CHECK_EQ(result, -EAGAIN);
+	CHECK(recording_waiting_bytes(writer) > RECORDING_WAITING_MAX);
+
+	/* The disk is back. */
+	pid_t reader = fork();
+	if (reader == 0) {
+		struct recording_read read;
+		struct error error;
+		close(pipe_fds[1]);
+		fcntl(pipe_fds[0], F_SETFL, 0);
+		int failed = read_back(pipe_fds[0], &sink, &read, &error);
+		_exit(failed || !read.whole || read.damaged_chunks || read.samples != taken);
+	}
+	close(pipe_fds[0]);
+	uint64_t bytes;
+	int wait_status;
+	CHECK_EQ(recording_finish(writer, &bytes), 0);
+	CHECK_EQ(waitpid(reader, &wait_status, 0), reader);
+	CHECK(WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0);
+}
+
 int main(void)
 {
 	RUN(everything_comes_back);
@@ -324,5 +371,6 @@ int main(void)
 	RUN(a_newer_major_version_is_refused);
 	RUN(rubbish_is_no_recording);
 	RUN(a_full_device_is_told);
+	RUN(what_a_slow_file_does_not_take_is_refused);
 	return test_done();
 }

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Where a recording goes: a disk that hangs stalls nobody, a reader that goes away is told."""
+
+import json
+import os
+import signal
+import subprocess
+
+from harness import (CTOP, case, check, check_accounts, cpu_seconds, ctop, folded, folder, main,
+                     need_root, target)
+
+
+def child_of(pid, role):
+    """The recorder's child in that role; None before it is there."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+            children = file.read().split()
+    except OSError:
+        return None
+    for child in children:
+        try:
+            with open(f"/proc/{child}/cmdline", "rb") as file:
+                if f"--child={role}".encode() in file.read():
+                    return int(child)
+        except OSError:
+            pass
+    return None
+
+
+def start(where, program, *options):
+    command = [CTOP, "record", "-q", "-e", "cpu-clock", "-p", str(program.pid), "--stats",
+               os.path.join(where, "stats.json"), "-o", os.path.join(where, "x.ctop"), *options]
+    recorder = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                text=True)
+    writer = None
+    while writer is None and recorder.poll() is None:
+        writer = child_of(recorder.pid, "writer")
+    check(writer is not None, "there is no writer")
+    return recorder, writer
+
+
+def wait_for_cpu(program, seconds):
+    """Until the target has used that much CPU time from now."""
+    until = cpu_seconds(program.pid) + seconds
+    while cpu_seconds(program.pid) < until:
+        pass
+
+
+@case
+def a_disk_that_hangs_stalls_nobody():
+    need_root()
+    with folder() as where, target("spin") as program:
+        recorder, writer = start(where, program)
+        os.kill(writer, signal.SIGSTOP)
+        before = cpu_seconds(program.pid)
+        wait_for_cpu(program, 3)
+        recorder.send_signal(signal.SIGINT)
+        after = cpu_seconds(program.pid)
+        os.kill(writer, signal.SIGCONT)
+        _, stderr = recorder.communicate(timeout=60)
+        check(recorder.returncode == 0, f"{recorder.returncode}: {stderr}")
+        with open(os.path.join(where, "stats.json"), encoding="utf-8") as file:
+            stats = json.load(file)
+        check_accounts(stats)
+        check(stats["samples"] > 0.9 * 999 * (after - before), f"{stats['samples']} samples in "
+              f"{after - before} s of CPU time")
+        stacks = folded(os.path.join(where, "x.ctop"))
+        check(sum(stacks.values()) == stats["samples"], "not all of them are in the file")
+
+
+@case
+def a_user_need_not_wait_for_it():
+    need_root()
+    with folder() as where, target("spin") as program:
+        recorder, writer = start(where, program)
+        os.kill(writer, signal.SIGSTOP)
+        wait_for_cpu(program, 0.5)
+        while recorder.poll() is None:
+            recorder.send_signal(signal.SIGINT)
+            try:
+                recorder.wait(timeout=0.2)
+            except subprocess.TimeoutExpired:
+                pass
+        stderr = recorder.communicate()[1]
+        os.kill(writer, signal.SIGCONT)
+        check(recorder.returncode == 1 and "not complete" in stderr and stderr.count("\n") == 2,
+              f"{recorder.returncode}: {stderr}")
+
+
+@case
+def a_writer_that_dies_is_told():
+    need_root()
+    with folder() as where, target("spin") as program:
+        recorder, writer = start(where, program)
+        os.kill(writer, signal.SIGKILL)
+        _, stderr = recorder.communicate(timeout=60)
+        check(recorder.returncode == 1 and "cannot write" in stderr,
+              f"{recorder.returncode}: {stderr}")
+        check(program.poll() is None, "the target died")
+
+
+@case
+def a_reader_that_goes_away_is_told():
+    need_root()
+    with target("spin") as program:
+        recorder = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock", "-p",
+                                     str(program.pid), "-o", "-"], stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        recorder.stdout.read(100)
+        recorder.stdout.close()
+        stderr = recorder.stderr.read().decode()
+        recorder.wait(timeout=60)
+        recorder.stderr.close()
+        check(recorder.returncode == 1 and "Broken pipe" in stderr and "reader" in stderr,
+              f"{recorder.returncode}: {stderr}")
+
+
+@case
+def a_full_device_is_told():
+    need_root()
+    with target("spin") as program:
+        result = ctop("record", "-q", "-e", "cpu-clock", "-p", program.pid, "-o", "/dev/full")
+        check(result.returncode == 1 and "No space left" in result.stderr and
+              "make room" in result.stderr, f"{result.returncode}: {result.stderr}")
+
+
+if __name__ == "__main__":
+    main()
