@@ -23,6 +23,7 @@ _ctop()
 	:--freq | :-F) ;;
 	:--call-graph) COMPREPLY=($(compgen -W 'auto dwarf fp no' -- "$current")) ;;
 	:--duration) ;;
+	:--delay) ;;
 	:--mmap-pages | :-m) ;;
 	:--max-overhead) ;;
 	:--min-percent) ;;
@@ -35,6 +36,7 @@ _ctop()
 	record:--freq | record:-F) ;;
 	record:--call-graph) COMPREPLY=($(compgen -W 'auto dwarf fp no' -- "$current")) ;;
 	record:--duration) ;;
+	record:--delay) ;;
 	record:--mmap-pages | record:-m) ;;
 	record:--max-overhead) ;;
 	record:--output | record:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -64,8 +66,8 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration -m --mmap-pages --max-overhead --strict --tree --min-percent --limit -q --quiet -h --help -V --version ' ;;
-		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --tree --min-percent --limit -q --quiet -h --help -V --version ' ;;
+		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --stats -h --help -V --version ' ;;
 		export) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module -o --output --stats -h --help -V --version ' ;;
 		esac

@@ -212,6 +212,12 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_DURATION:
 		return parse_decimal(spelled, text, 0.001, max_seconds, &options->duration_seconds,
 				     error);
+	case OPTION_DELAY:
+		if (strcmp(text, "-1") == 0) { /* as perf has it */
+			options->delay_seconds = -1;
+			return 0;
+		}
+		return parse_decimal(spelled, text, 0, max_seconds, &options->delay_seconds, error);
 	case OPTION_MMAP_PAGES:
 		return parse_ring_pages(spelled, text, &options->ring_pages, error);
 	case OPTION_MAX_OVERHEAD:
@@ -575,6 +581,11 @@ void options_release(struct options *options)
 		free(lists[i]->items);
 		*lists[i] = (struct int32_list){0};
 	}
+}
+
+bool options_start_off(const struct options *options)
+{
+	return options->delay_seconds < 0 || options->delay_seconds > 0;
 }
 
 const char *options_nearest_command(const char *word)

@@ -46,6 +46,11 @@ const struct option_row option_rows[] = {
 	{OPTION_DURATION, GROUP_SAMPLING, SAMPLERS, 0, "duration", "SECONDS", COMPLETE_NOTHING,
 	 NULL, "stop after this long; fractions are fine",
 	 "Without it ctop goes on until ^C or until the target ends."},
+	{OPTION_DELAY, GROUP_SAMPLING, SAMPLERS, 0, "delay", "SECONDS", COMPLETE_NOTHING, NULL,
+	 "let the target run this long before sampling it",
+	 "\\-1 waits for the signal USR1, which switches sampling on and off at any time: "
+	 "\\fBkill \\-USR1\\fR \\fIPID\\fR of ctop.\n\\fB\\-\\-duration\\fR counts from the end of "
+	 "the delay."},
 	{OPTION_MMAP_PAGES, GROUP_SAMPLING, SAMPLERS, 'm', "mmap-pages", "PAGES", COMPLETE_NOTHING,
 	 NULL, "size of each CPU's ring, a power of two", NULL},
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, SAMPLERS, 0, "max-overhead", "PERCENT",

@@ -81,8 +81,9 @@ static void show_progress(struct recording_run *run, uint64_t now)
 	double seconds = (double)(now - stats.start_ns) / (double)NS_PER_SECOND;
 	double since = (double)(now - run->progress_ns) / (double)NS_PER_SECOND;
 	double rate = since > 0 ? (double)(run->samples - run->progress_samples) / since : 0;
-	fprintf(stderr, "\r%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB \033[K", seconds, rate,
-		(unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024);
+	fprintf(stderr, "\r%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB %s\033[K", seconds, rate,
+		(unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024,
+		session_is_on(run->session) ? "" : " (off) ");
 	run->progress_ns = now;
 	run->progress_samples = run->samples;
 }

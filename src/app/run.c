@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -13,36 +14,75 @@
 enum { TICK_MS = 100 };
 enum { EXIT_OWN_FAILURE = 125 };
 
+static void list_ends(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGHUP);
+}
+
 int run_block_signals(int *fd)
 {
-	sigset_t ends;
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
+	sigset_t watched;
+	list_ends(&watched);
+	sigaddset(&watched, SIGUSR1);
 	signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error */
-	if (sigprocmask(SIG_BLOCK, &ends, NULL) < 0)
+	if (sigprocmask(SIG_BLOCK, &watched, NULL) < 0)
 		return -errno;
-	*fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	*fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	return *fd < 0 ? -errno : 0;
 }
 
-/* How many signals came since it was asked last. */
-static int nr_signals(int fd)
+/* What a run is waiting for. Times of 0: not at all. */
+struct course {
+	const struct options *options;
+	uint64_t switch_on_ns, stop_ns;
+	unsigned nr_ends;    /* signals that ask for the end */
+	unsigned nr_toggles; /* that switch sampling on or off */
+};
+
+static void read_signals(struct course *course, int fd)
 {
 	struct signalfd_siginfo info;
-	int nr = 0;
-	while (read(fd, &info, sizeof(info)) == sizeof(info))
-		nr++;
-	return nr;
+	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGUSR1)
+			course->nr_toggles++;
+		else
+			course->nr_ends++;
+	}
 }
 
-static int remaining_ms(uint64_t until_ns)
+static int remaining_ms(const struct course *course)
 {
-	uint64_t now = clock_now_ns();
-	if (!until_ns || until_ns >= now + TICK_MS * NS_PER_MS)
-		return TICK_MS;
+	uint64_t now = clock_now_ns(), until_ns = now + TICK_MS * NS_PER_MS;
+	if (course->switch_on_ns && course->switch_on_ns < until_ns)
+		until_ns = course->switch_on_ns;
+	if (course->stop_ns && course->stop_ns < until_ns)
+		until_ns = course->stop_ns;
 	return until_ns <= now ? 0 : (int)((until_ns - now) / NS_PER_MS) + 1;
+}
+
+static int switch_sampling(struct session *session, struct course *course, uint64_t now,
+			   struct error *error)
+{
+	bool due = course->switch_on_ns && now >= course->switch_on_ns;
+	bool on = session_is_on(session);
+	if (course->nr_toggles % 2)
+		on = !on;
+	on |= due;
+	bool told = course->nr_toggles && !course->options->quiet;
+	if (due || course->nr_toggles)
+		course->switch_on_ns = 0; /* the user's word counts from now on */
+	course->nr_toggles = 0;
+	if (told)
+		fprintf(stderr, "ctop: sampling is %s\n", on ? "on" : "off");
+	return session_switch(session, on, error);
+}
+
+static uint64_t add_seconds(uint64_t ns, double seconds)
+{
+	return ns + (uint64_t)(seconds * (double)NS_PER_SECOND);
 }
 
 int run_session(struct session *session, const struct options *options, int signal_fd,
@@ -51,24 +91,30 @@ int run_session(struct session *session, const struct options *options, int sign
 	session_watch(session, signal_fd);
 	int result = 0;
 	uint64_t start_ns = clock_now_ns(), ticked_ns = start_ns;
-	uint64_t until_ns = 0;
+	struct course course = {.options = options};
+	if (options->delay_seconds > 0)
+		start_ns = course.switch_on_ns = add_seconds(start_ns, options->delay_seconds);
 	if (options->duration_seconds > 0)
-		until_ns = start_ns + (uint64_t)(options->duration_seconds * (double)NS_PER_SECOND);
+		course.stop_ns = add_seconds(start_ns, options->duration_seconds);
 	enum session_state state = SESSION_RUNNING;
-	int nr_ends = 0;
-	while (!result && state != SESSION_DRAINED && nr_ends < 2) {
-		result = session_step(session, remaining_ms(until_ns), &state, error);
+	while (!result && state != SESSION_DRAINED && course.nr_ends < 2) {
+		result = session_step(session, remaining_ms(&course), &state, error);
 		uint64_t now = clock_now_ns();
-		nr_ends += nr_signals(signal_fd);
-		if (nr_ends || (until_ns && now >= until_ns)) {
+		read_signals(&course, signal_fd);
+		if (!result)
+			result = switch_sampling(session, &course, now, error);
+		if (course.nr_ends || (course.stop_ns && now >= course.stop_ns)) {
 			session_stop(session);
-			until_ns = 0;
+			course.stop_ns = course.switch_on_ns = 0;
 		}
 		if (!result && now - ticked_ns >= TICK_MS * NS_PER_MS) {
 			ticked_ns = now;
 			result = ticker->tick(ticker->context, error);
 		}
 	}
+	sigset_t ends;
+	list_ends(&ends);
+	signalfd(signal_fd, &ends, 0); /* nothing is left to be switched on or off */
 	return result ? result : ticker->tick(ticker->context, error);
 }
 

@@ -5,6 +5,7 @@
 /*
  * Runs a live session, which was started, until it is drained: until the duration is over, the
  * target has ended, or ^C or SIGTERM asks for the end. A second ^C does not wait for names.
+ * SIGUSR1 switches sampling on and off.
  */
 
 #include <ctop/app/options.h>
@@ -17,7 +18,7 @@ struct run_ticker {
 	int (*tick)(void *context, struct error *error);
 };
 
-/* Blocks the signals that end a run; before anything is forked or opened. *fd: a signalfd. 0 or -errno. */
+/* Blocks the signals that steer a run; before anything is forked or opened. *fd: a signalfd. 0 or -errno. */
 int run_block_signals(int *fd);
 int run_session(struct session *session, const struct options *options, int signal_fd,
 		const struct run_ticker *ticker, struct error *error);

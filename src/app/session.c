@@ -47,6 +47,10 @@ struct session {
 	struct worker symbolizer; /* live only */
 	struct region current, next;
 	bool mapped, source_done;
+	bool starts_off;
+	bool on;      /* sampling, or about to */
+	bool pausing; /* the collector takes what was sampled before it was switched off */
+	uint64_t off_since_ns;
 	enum phase phase;
 	int watched_fd;
 	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
@@ -171,6 +175,39 @@ static int drain(struct session *session)
 	return 0;
 }
 
+/* ---- on and off ---- */
+
+/*
+ * The maps of the target right before its events are switched on, and right after: what is
+ * mapped later comes as a record, what is unmapped before the collector would ask is known.
+ */
+static int describe_targets(struct session *session)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < session->sampling.nr_pids; i++)
+		if (!session->sampling.enable_on_exec)
+			result = broker_describe_tree(session->collector.channel,
+						      session->sampling.pids[i]);
+	/* It can still ask for what does not fit into the channel now. */
+	if (!result || result == -ENOBUFS)
+		return 0;
+	return error_set(session->error, result, "cannot tell the collector of the target: %s",
+			 strerror(-result));
+}
+
+static int switch_on(struct session *session)
+{
+	int result = describe_targets(session);
+	if (result)
+		return result;
+	session->stats.start_ns += clock_now_ns() - session->off_since_ns;
+	result = sampler_enable(session->sampler);
+	if (result)
+		return error_set(session->error, result, "cannot switch the events on: %s",
+				 strerror(-result));
+	return describe_targets(session);
+}
+
 /* ---- what the children say ---- */
 
 static int answer(struct session *session, struct worker *worker, const struct message *message)
@@ -184,6 +221,9 @@ static int answer(struct session *session, struct worker *worker, const struct m
 					 strerror(-message->result.error));
 		session->mapped = true;
 		return session->sampler ? sampler_redirect(session->sampler) : 0;
+	case MESSAGE_PAUSED:
+		session->pausing = false;
+		return session->on && session->phase == PHASE_RUNNING ? switch_on(session) : 0;
 	case MESSAGE_NEED_MODULE:
 		region = region_of(session, message->module.epoch);
 		return broker_answer_module(session->broker, worker->channel, &message->module,
@@ -253,6 +293,8 @@ static int restart_collector(struct session *session)
 	if (!result)
 		result = setup_collector(&session->collector, session->sampler, &session->sampling,
 					 session->symbolizer.pid, region, skip_cpu, skip_position);
+	if (!result && session->pausing)
+		result = setup_pause(&session->collector);
 	if (!result && session->phase == PHASE_STOPPING)
 		result = setup_stop(&session->collector);
 	return result;
@@ -469,6 +511,7 @@ struct session *session_open_live(const struct options *options,
 		/* After the fork of a command, which must stay open to our own events. */
 		jail_protect_main();
 		setup_sampling(&session->sampling, options, &session->target);
+		session->starts_off = options_start_off(options);
 		session->sampler = sampler_open(&session->sampling, error);
 		result = session->sampler ? start_children(session, error) : -EINVAL;
 	}
@@ -533,46 +576,49 @@ struct session *session_open_file(const char *path, const struct session_consume
 	return NULL;
 }
 
-/*
- * The maps of the target right before its events are switched on, and right after: what is
- * mapped later comes as a record, what is unmapped before the collector would ask is known.
- */
-static int describe_targets(struct session *session)
-{
-	int result = 0;
-	for (size_t i = 0; !result && i < session->sampling.nr_pids; i++)
-		if (!session->sampling.enable_on_exec)
-			result = broker_describe_tree(session->collector.channel,
-						      session->sampling.pids[i]);
-	/* It can still ask for what does not fit into the channel now. */
-	return result == -ENOBUFS ? 0 : result;
-}
-
 int session_start(struct session *session, struct error *error)
 {
-	session->stats.start_ns = clock_now_ns();
+	session->stats.start_ns = session->off_since_ns = clock_now_ns();
 	session->phase = PHASE_RUNNING;
+	session->on = !session->starts_off;
+	session->error = error;
 	if (!is_live(session))
 		return 0;
-	int result = describe_targets(session);
-	if (result)
-		return error_set(error, result, "cannot tell the collector of the target: %s",
-				 strerror(-result));
-	if (!session->sampling.enable_on_exec) {
-		result = sampler_enable(session->sampler);
-		if (result)
-			return error_set(error, result, "cannot switch the events on: %s",
-					 strerror(-result));
-	}
-	result = target_start(&session->target, error);
-	return result ? result : describe_targets(session);
+	int result = session->on && !session->sampling.enable_on_exec ? switch_on(session) : 0;
+	if (!result)
+		result = target_start(&session->target, error);
+	if (!result && session->on && session->sampling.enable_on_exec)
+		result = describe_targets(session);
+	return result;
+}
+
+int session_switch(struct session *session, bool on, struct error *error)
+{
+	session->error = error;
+	if (!is_live(session) || session->phase != PHASE_RUNNING || on == session->on)
+		return 0;
+	session->on = on;
+	if (on)
+		return session->pausing ? 0 : switch_on(session);
+	session->off_since_ns = clock_now_ns();
+	if (session->pausing)
+		return 0; /* it was not on again yet */
+	session->pausing = true;
+	sampler_disable(session->sampler);
+	int result = setup_pause(&session->collector);
+	return result == -EPIPE ? 0 : result; /* it died: its successor is told */
+}
+
+bool session_is_on(const struct session *session)
+{
+	return session->on;
 }
 
 void session_stop(struct session *session)
 {
 	if (session->phase != PHASE_RUNNING && session->phase != PHASE_OPEN)
 		return;
-	session->stats.end_ns = clock_now_ns();
+	session->stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
 	session->phase = PHASE_STOPPING;
 	if (!is_live(session))
 		return;
@@ -624,7 +670,7 @@ struct session_stats session_stats(struct session *session)
 	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
 	stats.cpu_ns[2] = worker_cpu_ns(&session->symbolizer);
 	if (!stats.end_ns)
-		stats.end_ns = clock_now_ns();
+		stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
 	if (session->sampler)
 		stats.ring_bytes = (uint64_t)sampler_nr_rings(session->sampler) *
 				   (sampler_ring_pages(session->sampler) + 1) *

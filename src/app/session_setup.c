@@ -17,7 +17,7 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 		.system_wide = options->system_wide,
 		.cpus = options->cpus.items,
 		.nr_cpus = options->cpus.nr,
-		.enable_on_exec = options->argv != NULL,
+		.enable_on_exec = options->argv && !options_start_off(options),
 		.inherit = true,
 		.count = options->count,
 		.frequency_hz = options->frequency_hz,
@@ -150,6 +150,11 @@ int setup_reader(struct worker *worker, int source_fd)
 {
 	int result = send_plain(worker->channel, MESSAGE_SOURCE, source_fd);
 	return result ? result : send_plain(worker->channel, MESSAGE_START, -1);
+}
+
+int setup_pause(struct worker *worker)
+{
+	return worker->channel ? send_plain(worker->channel, MESSAGE_PAUSE, -1) : 0;
 }
 
 int setup_stop(struct worker *worker)

@@ -24,6 +24,7 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 		    const struct sampler_options *sampling, pid_t symbolizer,
 		    const struct region *region, int32_t skip_cpu, uint64_t skip_position);
 int setup_reader(struct worker *worker, int source_fd);
+int setup_pause(struct worker *worker);
 int setup_stop(struct worker *worker);
 
 #endif

@@ -132,8 +132,8 @@ static int add_pids(struct collector *collector, const struct message_pids *mess
 
 static int set_status(struct collector *collector, int fd)
 {
-	void *page = mmap(NULL, sizeof(struct child_status), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			  0);
+	void *page =
+		mmap(NULL, sizeof(struct child_status), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (page == MAP_FAILED)
 		return -errno;
@@ -201,6 +201,9 @@ static int handle(struct collector *collector, const struct message *message, in
 		collector->started = true;
 		result = collector->status && collector->writer ? map_rings(collector) : -EPROTO;
 		break;
+	case MESSAGE_PAUSE:
+		collector->pausing = true;
+		break;
 	case MESSAGE_STOP:
 		collector->stopping = true;
 		break;
@@ -210,6 +213,7 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_DEBUG_FILE:
 	case MESSAGE_UNREADABLE:
 	case MESSAGE_MAPPED:
+	case MESSAGE_PAUSED:
 	case MESSAGE_NEED_MODULE:
 	case MESSAGE_NEED_DEBUG_FILE:
 	case MESSAGE_NEED_PROCESS:
@@ -254,7 +258,7 @@ static int wait_for_work(struct collector *collector)
 	};
 	for (nfds_t i = 1; i < nr; i++)
 		fds[i] = (struct pollfd){.fd = collector->rings[i - 1].fd, .events = POLLIN};
-	int timeout_ms = !collector->started ? -1
+	int timeout_ms = !collector->started  ? -1
 			 : collector->waiting ? WAITING_INTERVAL_MS
 					      : DRAIN_INTERVAL_MS;
 	int result = poll(fds, nr, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
@@ -267,13 +271,21 @@ static int wait_for_work(struct collector *collector)
 static void tell_main(struct collector *collector)
 {
 	static const uint64_t one = 1;
-	uint64_t progress = atomic_load_explicit(&collector->status->progress,
-						 memory_order_relaxed);
+	uint64_t progress =
+		atomic_load_explicit(&collector->status->progress, memory_order_relaxed);
 	if (progress == collector->told_progress)
 		return;
 	collector->told_progress = progress;
 	if (collector->to_main >= 0 && write(collector->to_main, &one, sizeof(one)) < 0)
 		return; /* full: main has not looked at the last one yet */
+}
+
+static int finish_pause(struct collector *collector)
+{
+	const struct message message = {.kind = MESSAGE_PAUSED};
+	collector->pausing = false;
+	follow_forget(collector);
+	return protocol_send(collector->channel, &message, -1);
 }
 
 static int serve(struct collector *collector)
@@ -287,8 +299,13 @@ static int serve(struct collector *collector)
 			tell_main(collector);
 			if (result)
 				return result;
-			if (collector->stopping && !collector->waiting && merge_drained(collector))
+			bool drained = !collector->waiting && merge_drained(collector);
+			if (collector->stopping && drained)
 				return 0;
+			if (collector->pausing && drained)
+				result = finish_pause(collector);
+			if (result)
+				return result;
 		}
 		result = wait_for_work(collector);
 		if (result)

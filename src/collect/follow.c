@@ -88,15 +88,26 @@ static struct ask *make_ask(struct collector *collector, int32_t pid)
 	return ask;
 }
 
-void follow_release(struct collector *collector)
+static void forget_asks(struct collector *collector)
 {
-	struct ask *ask, *next_ask;
-	HASH_ITER(hh, collector->asks, ask, next_ask) {
+	struct ask *ask, *next;
+	HASH_ITER (hh, collector->asks, ask, next) {
 		HASH_DEL(collector->asks, ask);
 		free(ask);
 	}
+}
+
+void follow_forget(struct collector *collector)
+{
+	forget_asks(collector);
+	world_forget_all(collector->world);
+}
+
+void follow_release(struct collector *collector)
+{
+	forget_asks(collector);
 	struct followed *followed, *next;
-	HASH_ITER(hh, collector->followed, followed, next) {
+	HASH_ITER (hh, collector->followed, followed, next) {
 		HASH_DEL(collector->followed, followed);
 		free(followed);
 	}
@@ -153,7 +164,7 @@ int follow_record(struct collector *collector, const struct record *record)
 		/* A mapping or a fork may have been among them. */
 		world_doubt_all(collector->world);
 		struct ask *ask, *next;
-		HASH_ITER(hh, collector->asks, ask, next) {
+		HASH_ITER (hh, collector->asks, ask, next) {
 			ask->answered = false;
 			ask->failed = false;
 		}
@@ -265,8 +276,8 @@ int follow_process_answer(struct collector *collector, const struct message_proc
 {
 	/* Main tells of the target's processes unasked, at the start. */
 	bool unasked = answer->exec_count == 0 && !collector->last_time_ns;
-	struct ask *ask = unasked ? make_ask(collector, answer->pid)
-				  : find_ask(collector, answer->pid);
+	struct ask *ask =
+		unasked ? make_ask(collector, answer->pid) : find_ask(collector, answer->pid);
 	struct world_process *process = unasked ? world_process(collector->world, answer->pid)
 						: world_find(collector->world, answer->pid);
 	if (!ask || !process)

@@ -84,6 +84,7 @@ struct collector {
 	bool wants_tables; /* asked main for a fresh region */
 
 	bool started, stopping;
+	bool pausing; /* the events are off: the rings are taken to their end */
 	bool waiting;		   /* the next record waits for an answer of main's */
 	uint64_t waiting_since_ns; /* 0: not waiting */
 	uint64_t last_time_ns;	   /* of the last record taken */
@@ -99,6 +100,8 @@ int follow_threads_answer(struct collector *collector, const struct message_thre
 int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid, bool needs_maps);
 int follow_add_pid(struct collector *collector, int32_t pid);
 bool follow_has_pid(const struct collector *collector, int32_t pid);
+/* Main switched the events off: what happens until they are on again comes as no record. */
+void follow_forget(struct collector *collector);
 void follow_release(struct collector *collector);
 
 /* ---- stack.c: one sample ---- */

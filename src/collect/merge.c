@@ -111,7 +111,8 @@ static void request_tables(struct collector *collector)
 int merge_round(struct collector *collector)
 {
 	/* The clock before the heads: whatever was written later is younger than the horizon. */
-	uint64_t horizon_ns = collector->stopping ? UINT64_MAX : clock_now_ns() - REORDER_NS;
+	bool to_the_end = collector->stopping || collector->pausing;
+	uint64_t horizon_ns = to_the_end ? UINT64_MAX : clock_now_ns() - REORDER_NS;
 	for (size_t i = 0; i < collector->nr_rings; i++) {
 		ring_refresh(&collector->rings[i].ring);
 		peek(collector, &collector->rings[i]);

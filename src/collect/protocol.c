@@ -27,7 +27,9 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_THREADS] = BODY(threads),
 	[MESSAGE_UNREADABLE] = BODY(module),
 	[MESSAGE_START] = sizeof(uint32_t),
+	[MESSAGE_PAUSE] = sizeof(uint32_t),
 	[MESSAGE_STOP] = sizeof(uint32_t),
+	[MESSAGE_PAUSED] = sizeof(uint32_t),
 	[MESSAGE_MAPPED] = BODY(result),
 	[MESSAGE_NEED_MODULE] = BODY(module),
 	[MESSAGE_NEED_DEBUG_FILE] = BODY(module),
@@ -88,7 +90,9 @@ static bool sane(struct message *message)
 	case MESSAGE_SOURCE:
 	case MESSAGE_OUTPUT:
 	case MESSAGE_START:
+	case MESSAGE_PAUSE:
 	case MESSAGE_STOP:
+	case MESSAGE_PAUSED:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:
 		return true;

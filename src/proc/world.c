@@ -79,14 +79,19 @@ static void forget_process(struct world *world, struct world_process *process)
 	world->last_image++;
 }
 
+void world_forget_all(struct world *world)
+{
+	struct world_process *process, *next;
+	HASH_ITER (hh, world->processes, process, next) {
+		forget_process(world, process);
+	}
+}
+
 void world_free(struct world *world)
 {
 	if (!world)
 		return;
-	struct world_process *process, *next_process;
-	HASH_ITER (hh, world->processes, process, next_process) {
-		forget_process(world, process);
-	}
+	world_forget_all(world);
 	struct name *name, *next_name;
 	HASH_ITER (hh, world->names, name, next_name) {
 		HASH_DEL(world->names, name);

@@ -46,6 +46,7 @@ struct options {
 	enum call_graph call_graph;
 	uint32_t dump_bytes;	       /* --call-graph dwarf,BYTES; 0: auto */
 	double duration_seconds;       /* 0: until the target ends or ^C */
+	double delay_seconds;	       /* until sampling begins; -1: until SIGUSR1 */
 	uint32_t ring_pages;	       /* -m; 0: default */
 	uint32_t max_overhead_percent; /* default 10 */
 	bool strict;
@@ -71,6 +72,8 @@ struct options {
 /* 0, or -EINVAL with the cause and the remedy, exit code 2. Strings are borrowed from argv. */
 int options_parse(int argc, char **argv, struct options *options, struct error *error);
 void options_release(struct options *options);
+/* Whether sampling does not begin with the session. */
+bool options_start_off(const struct options *options);
 
 /* The command that a word was probably meant to be, or NULL: for "no process named recrod". */
 const char *options_nearest_command(const char *word);

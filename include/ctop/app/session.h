@@ -39,7 +39,7 @@ struct session_stats {
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t frames;
-	uint64_t start_ns, end_ns;
+	uint64_t start_ns, end_ns; /* of sampling; start_ns is moved on by the time that it was off */
 	uint64_t cpu_ns[4];	   /* main, collector, symbolizer, writer; dead predecessors included */
 	uint64_t peak_rss_bytes;   /* anonymous memory of all three, sampled each second, + tables */
 	uint64_t ring_bytes;
@@ -62,8 +62,14 @@ struct session *session_open_live(const struct options *options, const struct se
 struct session *session_open_file(const char *path, const struct session_consumer *consumer, struct error *error);
 void session_free(struct session *session);
 
-/* Lets the target run and sampling begin. 0 or -errno with error. */
+/* Lets the target run, and sampling begin unless the session starts switched off. 0 or -errno with error. */
 int session_start(struct session *session, struct error *error);
+/*
+ * Switches sampling on or off, any time after session_start(). What the target maps and starts meanwhile is
+ * asked for when it is on again. 0 or -errno with error.
+ */
+int session_switch(struct session *session, bool on, struct error *error);
+bool session_is_on(const struct session *session);
 /* Waits at most timeout_ms for something to do, does it. *state tells. 0 or -errno with error. */
 int session_step(struct session *session, int timeout_ms, enum session_state *state, struct error *error);
 /* Stops sampling; keep stepping until SESSION_DRAINED. Idempotent, safe after the target ended. */

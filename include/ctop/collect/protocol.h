@@ -44,9 +44,11 @@ enum message_kind {
 	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
 	MESSAGE_UNREADABLE, /* a module that killed a predecessor: leave it alone */
 	MESSAGE_START,
+	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE */
 	/* child to main */
 	MESSAGE_MAPPED, /* rings are mapped, or an error */
+	MESSAGE_PAUSED,
 	MESSAGE_NEED_MODULE,
 	MESSAGE_NEED_DEBUG_FILE,
 	MESSAGE_NEED_PROCESS,

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sampling that is not always on: --delay, and SIGUSR1, which switches it."""
+
+import json
+import os
+import signal
+import subprocess
+
+from harness import (BUILD, CTOP, case, check, check_accounts, cpu_seconds, ctop, ctop_ok, folded,
+                     folder, main, need_root, record, target, with_function)
+
+
+def check_samples(stats, cpu):
+    """As many samples as the target's CPU time gives, give or take what a shared machine does."""
+    check_accounts(stats)
+    check(abs(stats["samples"] - 999 * cpu) < 0.1 * 999 * cpu + 50,
+          f"{stats['samples']} samples in {cpu} s of CPU time")
+
+
+@case
+def a_delay_comes_before_the_first_sample():
+    need_root()
+    with folder() as where, target("spin") as program:
+        before = cpu_seconds(program.pid)
+        recording = record(where, "-e", "cpu-clock", "--delay", "1", "-p", program.pid, seconds=1)
+        cpu = cpu_seconds(program.pid) - before
+    check_accounts(recording.stats)
+    check(0 < recording.stats["samples"] < 0.75 * 999 * cpu, f"{recording.stats} in {cpu} s")
+    check(recording.stats["duration_seconds"] < 1.5, f"{recording.stats['duration_seconds']}")
+
+
+@case
+def what_a_command_did_during_the_delay_is_known():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        ctop("record", "-q", "-e", "cpu-clock:u", "--delay", "0.5", "--duration", "1", "-o", path,
+             "--", os.path.join(BUILD, "workloads", "forkexec"), "5")
+        stacks = folded(path)
+    for name in ("parent_work", "forked_work", "executed_work"):
+        check(with_function(stacks, name) > 50, f"{name}: {stacks}")
+    # Right after its exec the child is called by the file it was started from.
+    check(all(stack[0] in ("forkexec", "exe", "executed") for stack in stacks), f"{stacks}")
+
+
+@case
+def a_delay_that_nothing_ends():
+    need_root()
+    with folder() as where, target("spin") as program:
+        path = os.path.join(where, "x.ctop")
+        result = ctop_ok("record", "-e", "cpu-clock", "--delay", "-1", "--duration", "0.5", "-o",
+                         path, "-p", program.pid)
+        check("0 samples" in result.stderr, result.stderr)
+        report = ctop("report", "--stdio", path)
+        check(report.returncode == 0 and "0 samples" in report.stdout, f"{report}")
+
+
+@case
+def a_signal_switches_it_off_and_on():
+    need_root()
+    with folder() as where, target("dlopen") as program:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
+        recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "--delay", "-1", "-p",
+                                     str(program.pid), "-o", path, "--stats", stats_path],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        sampled = 0
+
+        def switch(expected):
+            recorder.send_signal(signal.SIGUSR1)
+            line = recorder.stderr.readline()
+            while "sampling" not in line:
+                check(line, "it ended")
+                line = recorder.stderr.readline()
+            check(line == f"ctop: sampling is {expected}\n", line)
+            return cpu_seconds(program.pid)
+
+        # Its handlers stand before it opens the file.
+        while not os.path.exists(path) and recorder.poll() is None:
+            pass
+        for _ in range(3):
+            start = switch("on")
+            while cpu_seconds(program.pid) < start + 0.5:
+                pass
+            stop = switch("off")
+            sampled += stop - start
+            while cpu_seconds(program.pid) < stop + 0.3:
+                pass
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate(timeout=60)
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        check_samples(stats, sampled)
+        stacks = folded(path)
+        hot = with_function(stacks, "hot_one") + with_function(stacks, "hot_two")
+        check(hot > 0.95 * stats["samples"], f"{hot} of {stats}")
+
+
+if __name__ == "__main__":
+    main()
