@@ -81,6 +81,7 @@ static int take(struct collector *collector, struct collector_ring *ring)
 		status_add(&status->damaged, 1);
 		return 0;
 	}
+	ring_prefetch_next(&ring->ring);
 	if (record.type != PERF_RECORD_SAMPLE)
 		return follow_record(collector, &record);
 	return stack_sample(collector, ring, &record, is_patient(collector, ring));

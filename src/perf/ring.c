@@ -92,6 +92,19 @@ const struct perf_event_header *ring_peek(struct ring *ring, bool *damaged)
 	return contiguous(ring, header.size);
 }
 
+void ring_prefetch_next(const struct ring *ring)
+{
+	/* Where a sample's ids, registers and the innermost frames of its stack copy are. */
+	enum { LINE_BYTES = 64, BEGIN_BYTES = 1024 };
+	uint64_t next = ring->tail + ring->peeked_bytes, mask = ring->data_bytes - 1;
+	if (next + BEGIN_BYTES > ring->head)
+		return;
+	for (uint64_t at = next; at < next + BEGIN_BYTES; at += LINE_BYTES)
+		__builtin_prefetch(ring->data + (at & mask));
+	/* The size of the copy stands at the end; neighbours are mostly of one length. */
+	__builtin_prefetch(ring->data + ((next + ring->peeked_bytes - 8) & mask));
+}
+
 void ring_consume(struct ring *ring)
 {
 	ring->tail += ring->peeked_bytes;

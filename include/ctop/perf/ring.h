@@ -44,6 +44,8 @@ void ring_refresh(struct ring *ring);
  * further away than the ring is long, are damage: NULL, with *damaged set and the tail moved to the head.
  */
 const struct perf_event_header *ring_peek(struct ring *ring, bool *damaged);
+/* Asks the processor for the record behind the one peeked: with 8 KiB and more each, nothing else foresees it. */
+void ring_prefetch_next(const struct ring *ring);
 void ring_consume(struct ring *ring); /* moves past the record peeked last */
 /* Gives the kernel back what was consumed: once a round. */
 void ring_publish_tail(struct ring *ring);
