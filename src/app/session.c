@@ -25,6 +25,8 @@ enum { BATCH = 4096 };
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
 /* How long a start may take until the rings are mapped. */
 #define START_PATIENCE_NS (10 * NS_PER_SECOND)
+/* New frames are named in batches: waking the symbolizer for each would cost more than the names. */
+#define NAMES_INTERVAL_NS (50 * NS_PER_MS)
 #define HOUSEKEEPING_NS	  NS_PER_SECOND
 
 enum phase {
@@ -53,6 +55,7 @@ struct session {
 	uint64_t off_since_ns;
 	enum phase phase;
 	int watched_fd;
+	uint64_t symbolizer_due_ns;  /* when it may be woken again */
 	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
 	uint64_t patience_until_ns;
 	uint64_t housekeeping_ns;
@@ -116,8 +119,10 @@ static void wake_symbolizer(struct session *session)
 {
 	tables_reader_refresh(&session->current.reader);
 	uint64_t frames = session->current.reader.nr[TABLE_FRAMES];
-	if (frames == session->named_frames_asked)
+	uint64_t now = clock_now_ns();
+	if (frames == session->named_frames_asked || now < session->symbolizer_due_ns)
 		return;
+	session->symbolizer_due_ns = now + NAMES_INTERVAL_NS;
 	session->named_frames_asked = frames;
 	worker_signal(&session->symbolizer);
 }

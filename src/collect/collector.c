@@ -15,6 +15,9 @@
 
 /* Rings are drained at the kernel's watermark, and this often besides. */
 enum { DRAIN_INTERVAL_MS = 50 };
+/* Main is woken at most this often, or when the ring of samples has so many that it should not wait. */
+#define TELL_INTERVAL_NS (50 * NS_PER_MS)
+enum { TELL_RECORDS = 8192 };
 /* While a sample waits for an answer of main's, its patience is looked at this often. */
 enum { WAITING_INTERVAL_MS = 10 };
 
@@ -275,6 +278,12 @@ static void tell_main(struct collector *collector)
 		atomic_load_explicit(&collector->status->progress, memory_order_relaxed);
 	if (progress == collector->told_progress)
 		return;
+	uint64_t now = clock_now_ns();
+	bool soon = now - collector->told_ns < TELL_INTERVAL_NS &&
+		    progress - collector->told_progress < TELL_RECORDS;
+	if (soon && !collector->stopping && !collector->pausing)
+		return; /* the next round is never further away than DRAIN_INTERVAL_MS */
+	collector->told_ns = now;
 	collector->told_progress = progress;
 	if (collector->to_main >= 0 && write(collector->to_main, &one, sizeof(one)) < 0)
 		return; /* full: main has not looked at the last one yet */

@@ -88,6 +88,7 @@ struct collector {
 	bool waiting;		   /* the next record waits for an answer of main's */
 	uint64_t waiting_since_ns; /* 0: not waiting */
 	uint64_t last_time_ns;	   /* of the last record taken */
+	uint64_t told_ns;
 	uint64_t told_progress;	   /* status->progress when main was signalled last */
 };
 

@@ -132,11 +132,21 @@ static bool is_better(const struct kallsyms *kallsyms, const struct kernel_symbo
 	return symbol_choice_compare(&choice_a, &choice_b) < 0;
 }
 
+/* The kernel itself comes in order, modules mostly do: a list of 200,000 that is sorted need not be sorted. */
+static bool is_sorted(const struct kernel_symbol *items, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (items[i].address < items[i - 1].address)
+			return false;
+	return true;
+}
+
 static void sort_and_choose(struct kallsyms *kallsyms)
 {
 	struct kernel_symbol *items = kallsyms->symbols.items;
 	size_t kept = 0;
-	qsort(items, kallsyms->symbols.nr, sizeof(*items), compare_addresses);
+	if (!is_sorted(items, kallsyms->symbols.nr))
+		qsort(items, kallsyms->symbols.nr, sizeof(*items), compare_addresses);
 	for (size_t i = 1; i < kallsyms->symbols.nr; i++) {
 		if (items[i].address != items[kept].address)
 			items[++kept] = items[i];
