@@ -131,8 +131,14 @@ demo:
 	@$(MAKE) --no-print-directory -s $(BUILD)/ctop $(BUILD)/workloads/demo
 	@BUILD=$(BUILD) tools/demo
 
+BENCH_PROGRAMS := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+$(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	@$(CC) $(CFLAGS) -MMD -MP -o $@ $< $(LDFLAGS) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
+
 .PHONY: bench
-bench: all workloads ; @BUILD=$(BUILD) tests/bench/run
+bench: all workloads $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 
 .PHONY: format format-check lint
 FORMATTED = $(shell git ls-files 'src/*.c' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h')
