@@ -89,6 +89,8 @@ int command_live(const struct options *options, struct error *error)
 	if (result)
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
 	struct live live = {.options = options, .history = history_new()};
+	if (live.history)
+		history_set_limit(live.history, RUN_HISTORY_BYTES);
 	const struct session_consumer consumer = {&live, begin_epoch, take_samples};
 	result = live.history ? 0 : error_set(error, -ENOMEM, "out of memory");
 	if (!result) {

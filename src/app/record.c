@@ -275,6 +275,8 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	const struct session_consumer consumer = {run, begin_epoch, take_samples};
 	if (run->options->stats_path && !(run->history = history_new()))
 		return error_set(error, -ENOMEM, "out of memory");
+	if (run->history)
+		history_set_limit(run->history, RUN_HISTORY_BYTES);
 	run->session = session_open_live(run->options, &consumer, error);
 	if (!run->session)
 		return -EINVAL;

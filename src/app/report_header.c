@@ -245,6 +245,12 @@ static void add_troubles(struct header *header)
 		add_grouped(line, header->totals->bad_samples);
 		text_add(line, " samples left out: they made no sense");
 	}
+	if (header->totals->folded) {
+		text_add(line, line->size ? "; " : "");
+		add_grouped(line, header->totals->folded);
+		text_add(line,
+			 " on stacks beyond the memory bound: [folded] below their known callers");
+	}
 	end_line(header, "troubles");
 }
 

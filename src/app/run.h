@@ -12,6 +12,9 @@
 #include <ctop/app/session.h>
 #include <ctop/base/error.h>
 
+/* What main may remember of a running profile; with the tables and the children, below 256 MiB in all. */
+enum { RUN_HISTORY_BYTES = 64 << 20 };
+
 struct run_ticker {
 	void *context;
 	/* About ten times a second, and once when all is handed over. 0 or -errno with error: ends the run. */

@@ -47,7 +47,8 @@ struct session {
 	struct broker *broker;
 	struct worker collector;  /* or the reader */
 	struct worker symbolizer; /* live only */
-	struct region current, next;
+	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
+	struct region *current, *next; /* next: epoch 0 until it is asked for */
 	bool mapped, source_done;
 	bool starts_off;
 	bool on;      /* sampling, or about to */
@@ -76,20 +77,20 @@ static int begin_epoch(struct session *session)
 {
 	session->named_frames_asked = 0;
 	int result = session->consumer.begin_epoch(
-		session->consumer.context, &session->current.tables, &session->current.symbols);
+		session->consumer.context, &session->current->tables, &session->current->symbols);
 	if (!result && session->symbolizer.channel)
-		result = region_send(&session->current, session->symbolizer.channel, true);
+		result = region_send(session->current, session->symbolizer.channel, true);
 	return result;
 }
 
 /* The child needs a fresh region: it goes on there at once, readers follow when they are through. */
 static int give_tables(struct session *session)
 {
-	if (session->next.epoch)
+	if (session->next->epoch)
 		return 0; /* answered already */
-	bool first = !session->current.epoch;
-	struct region *region = first ? &session->current : &session->next;
-	int result = region_open(region, first ? 1 : session->current.epoch + 1);
+	bool first = !session->current->epoch;
+	struct region *region = first ? session->current : session->next;
+	int result = region_open(region, first ? 1 : session->current->epoch + 1);
 	if (!result)
 		result = region_send(region, session->collector.channel, !is_live(session));
 	if (!result && first)
@@ -99,9 +100,9 @@ static int give_tables(struct session *session)
 
 static struct region *region_of(struct session *session, uint32_t epoch)
 {
-	if (epoch && session->current.epoch == epoch)
-		return &session->current;
-	return epoch && session->next.epoch == epoch ? &session->next : NULL;
+	if (epoch && session->current->epoch == epoch)
+		return session->current;
+	return epoch && session->next->epoch == epoch ? session->next : NULL;
 }
 
 /* True when every frame published so far has its final name. */
@@ -110,15 +111,15 @@ static bool names_final(struct session *session)
 	const struct child_status *status = session->symbolizer.status;
 	if (!session->symbolizer.pid)
 		return true;
-	tables_reader_refresh(&session->current.reader);
-	return atomic_load(&status->named_epoch) == session->current.epoch &&
-	       atomic_load(&status->named_frames) >= session->current.reader.nr[TABLE_FRAMES];
+	tables_reader_refresh(&session->current->reader);
+	return atomic_load(&status->named_epoch) == session->current->epoch &&
+	       atomic_load(&status->named_frames) >= session->current->reader.nr[TABLE_FRAMES];
 }
 
 static void wake_symbolizer(struct session *session)
 {
-	tables_reader_refresh(&session->current.reader);
-	uint64_t frames = session->current.reader.nr[TABLE_FRAMES];
+	tables_reader_refresh(&session->current->reader);
+	uint64_t frames = session->current->reader.nr[TABLE_FRAMES];
 	uint64_t now = clock_now_ns();
 	if (frames == session->named_frames_asked || now < session->symbolizer_due_ns)
 		return;
@@ -141,11 +142,11 @@ static void count(struct session *session, const struct sample *samples, size_t 
 /* Hands everything that the ring holds to the consumer. */
 static int drain(struct session *session)
 {
-	while (session->current.epoch) {
-		tables_reader_refresh(&session->current.reader);
-		bool closed = session->current.reader.closed;
+	while (session->current->epoch) {
+		tables_reader_refresh(&session->current->reader);
+		bool closed = session->current->reader.closed;
 		size_t nr;
-		while ((nr = tables_read_samples(&session->current.tables, session->batch, BATCH,
+		while ((nr = tables_read_samples(&session->current->tables, session->batch, BATCH,
 						 &session->stats.dropped_overrun))) {
 			int result = session->consumer.samples(session->consumer.context,
 							       session->batch, nr);
@@ -158,7 +159,7 @@ static int drain(struct session *session)
 			if (!is_live(session))
 				worker_signal(&session->collector); /* there is room again */
 		}
-		if (!closed || !session->next.epoch)
+		if (!closed || !session->next->epoch)
 			return 0;
 		uint64_t now = clock_now_ns();
 		if (is_live(session) && !names_final(session)) {
@@ -168,12 +169,11 @@ static int drain(struct session *session)
 				return 0;
 		}
 		session->patience_until_ns = 0;
-		struct region old = session->current;
+		struct region *old = session->current;
 		session->current = session->next;
-		session->next = (struct region){0};
-		tables_reader_init(&session->current.reader, &session->current.tables);
+		session->next = old;
 		int result = begin_epoch(session);
-		region_close(&old);
+		region_close(old);
 		if (result)
 			return result;
 	}
@@ -283,7 +283,7 @@ static void set_aside_module(struct session *session, const struct worker *worke
 	uint32_t module = atomic_load(&worker->status->busy_module);
 	if (!module)
 		return;
-	broker_set_unreadable(session->broker, &session->current.tables, module - 1);
+	broker_set_unreadable(session->broker, &session->current->tables, module - 1);
 	atomic_store(&worker->status->busy_module, 0);
 }
 
@@ -292,7 +292,7 @@ static int restart_collector(struct session *session)
 	const struct child_status *status = session->collector.status;
 	int32_t skip_cpu = atomic_load(&status->busy_cpu);
 	uint64_t skip_position = atomic_load(&status->busy_position);
-	struct region *region = session->next.epoch ? &session->next : &session->current;
+	struct region *region = session->next->epoch ? session->next : session->current;
 	session->mapped = false;
 	int result = worker_start(&session->collector, "collector");
 	if (!result)
@@ -309,7 +309,7 @@ static int restart_symbolizer(struct session *session)
 {
 	int result = worker_start(&session->symbolizer, "symbolizer");
 	if (!result)
-		result = region_send(&session->current, session->symbolizer.channel, true);
+		result = region_send(session->current, session->symbolizer.channel, true);
 	session->named_frames_asked = 0;
 	return result;
 }
@@ -348,7 +348,7 @@ static void keep_house(struct session *session)
 	session->housekeeping_ns = now + HOUSEKEEPING_NS;
 	uint64_t bytes = process_anon_bytes(getpid()) + worker_anon_bytes(&session->collector) +
 			 worker_anon_bytes(&session->symbolizer) +
-			 region_used_bytes(&session->current) + region_used_bytes(&session->next);
+			 region_used_bytes(session->current) + region_used_bytes(session->next);
 	if (bytes > session->stats.peak_rss_bytes)
 		session->stats.peak_rss_bytes = bytes;
 	if (is_live(session)) {
@@ -423,7 +423,7 @@ static int advance(struct session *session)
 		int result = drain(session);
 		if (result)
 			return result;
-		if (session->next.epoch)
+		if (session->next->epoch)
 			return 0; /* the last epoch's names are awaited: drain() goes on there */
 		session->phase = PHASE_NAMING;
 		session->patience_until_ns = now + NAMES_PATIENCE_NS;
@@ -443,7 +443,7 @@ int session_step(struct session *session, int timeout_ms, enum session_state *st
 	if (!result)
 		result = drain(session);
 	if (!result) {
-		if (is_live(session) && session->current.epoch)
+		if (is_live(session) && session->current->epoch)
 			wake_symbolizer(session);
 		keep_house(session);
 		result = advance(session);
@@ -462,6 +462,8 @@ static struct session *session_new(const struct session_consumer *consumer)
 	if (!session)
 		return NULL;
 	session->consumer = *consumer;
+	session->current = &session->regions[0];
+	session->next = &session->regions[1];
 	session->watched_fd = -1;
 	session->source_fd = -1;
 	session->target.release_fd = -1;
@@ -478,14 +480,14 @@ static struct session *session_new(const struct session_consumer *consumer)
 /* Starts both children on the first epoch, and waits until the rings are mapped. */
 static int start_children(struct session *session, struct error *error)
 {
-	int result = region_open(&session->current, 1);
+	int result = region_open(session->current, 1);
 	if (!result)
 		result = worker_start(&session->symbolizer, "symbolizer");
 	if (!result)
 		result = worker_start(&session->collector, "collector");
 	if (!result)
 		result = setup_collector(&session->collector, session->sampler, &session->sampling,
-					 session->symbolizer.pid, &session->current, -1, 0);
+					 session->symbolizer.pid, session->current, -1, 0);
 	if (!result)
 		result = begin_epoch(session);
 	if (result)
@@ -644,8 +646,8 @@ void session_free(struct session *session)
 	worker_release(&session->symbolizer);
 	sampler_free(session->sampler);
 	target_release(&session->target);
-	region_close(&session->current);
-	region_close(&session->next);
+	region_close(session->current);
+	region_close(session->next);
 	broker_free(session->broker);
 	if (session->source_fd >= 0)
 		close(session->source_fd);

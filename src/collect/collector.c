@@ -308,6 +308,9 @@ static int serve(struct collector *collector)
 			tell_main(collector);
 			if (result)
 				return result;
+			result = bound_memory(collector);
+			if (result)
+				return result;
 			bool drained = !collector->waiting && merge_drained(collector);
 			if (collector->stopping && drained)
 				return 0;

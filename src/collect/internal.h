@@ -83,6 +83,11 @@ struct collector {
 	uint32_t epoch;
 	bool wants_tables; /* asked main for a fresh region */
 
+	/* bound.c */
+	size_t bound_mib; /* of the heap; 0: not looked at yet */
+	uint64_t memory_looked_ns, forgot_ns;
+	uint64_t cache_hits_before, cache_misses_before; /* of unwinders that are gone */
+
 	bool started, stopping;
 	bool pausing; /* the events are off: the rings are taken to their end */
 	bool waiting;		   /* the next record waits for an answer of main's */
@@ -115,6 +120,11 @@ int stack_sample(struct collector *collector, struct collector_ring *ring, const
 		 bool patient);
 /* Asks main for a module's file. */
 int stack_ask_module(struct collector *collector, struct module *module);
+
+/* ---- bound.c: memory ---- */
+
+/* Call it between records. 0 or -ENOMEM. */
+int bound_memory(struct collector *collector);
 
 /* ---- merge.c: rings to records, in time order ---- */
 

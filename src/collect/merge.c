@@ -95,8 +95,12 @@ static void publish(struct collector *collector)
 		ring_publish_tail(&collector->rings[i].ring);
 	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
 	struct child_status *status = collector->status;
-	atomic_store_explicit(&status->cache_hits, counters->cache_hits, memory_order_relaxed);
-	atomic_store_explicit(&status->cache_misses, counters->cache_misses, memory_order_relaxed);
+	atomic_store_explicit(&status->cache_hits,
+			      collector->cache_hits_before + counters->cache_hits,
+			      memory_order_relaxed);
+	atomic_store_explicit(&status->cache_misses,
+			      collector->cache_misses_before + counters->cache_misses,
+			      memory_order_relaxed);
 	atomic_store_explicit(&status->busy_cpu, -1, memory_order_relaxed);
 }
 

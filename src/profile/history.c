@@ -17,17 +17,21 @@ struct history_info {
 
 /* ---- life ---- */
 
-/* Row 0 of every table: none. */
+/* Row 0 of every table: none. And the rows that fold what there is no room for. */
 static int add_none_rows(struct history *history)
 {
-	const char *none = history_intern(history, "");
-	if (!none || vec_reserve(&history->modules, 1) || vec_reserve(&history->tasks, 1) ||
-	    vec_reserve(&history->frames, 1) || vec_reserve(&history->nodes, 1) ||
-	    vec_reserve(&history->functions, 1))
+	const char *none = history_intern(history, ""),
+		   *folded = history_intern(history, "[folded]");
+	if (!none || !folded || vec_reserve(&history->modules, 1) ||
+	    vec_reserve(&history->tasks, 2) || vec_reserve(&history->frames, 2) ||
+	    vec_reserve(&history->nodes, 1) || vec_reserve(&history->functions, 1))
 		return -ENOMEM;
 	history->modules.items[history->modules.nr++] = (struct history_module){.path = none};
 	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = none};
+	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = folded};
 	history->frames.items[history->frames.nr++] = (struct named_frame){.offset = UINT32_MAX};
+	history->frames.items[history->frames.nr++] =
+		(struct named_frame){.offset = UINT32_MAX, .name = folded};
 	history->nodes.items[history->nodes.nr++] = (struct history_node){0};
 	history->functions.items[history->functions.nr++] =
 		(struct function){.name = none, .module = none};
@@ -77,6 +81,11 @@ void history_free(struct history *history)
 	index_release(&history->stacks_index);
 	index_release(&history->functions_index);
 	free(history);
+}
+
+void history_set_limit(struct history *history, uint64_t bytes)
+{
+	history->limit_bytes = bytes;
 }
 
 static uint64_t index_bytes(const struct index *index)

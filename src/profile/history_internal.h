@@ -16,6 +16,9 @@ enum {
 	HISTORY_STRING_MAX = TABLES_STRING_MAX
 };
 
+/* What stands for the rows that a full history has no room for. */
+enum { FOLDED_TASK = 1, FOLDED_FRAME = 1 };
+
 struct history_module {
 	const char *path;
 	uint32_t kind;
@@ -72,6 +75,8 @@ struct history_info; /* a key and its value */
 struct history {
 	struct history_filter filter;
 	bool filtered; /* the filter keeps something out */
+	uint64_t limit_bytes; /* 0: none */
+	bool full;	      /* nothing new is kept any more */
 
 	ROWS(char *) strings; /* each on the heap: pointers stay */
 	ROWS(struct history_module) modules;

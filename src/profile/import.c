@@ -14,6 +14,8 @@
 
 /* In a translation: a row that makes no sense, not to be looked at again. */
 static const uint32_t BAD_ROW = UINT32_MAX;
+/* A node's: the history was full, the node stands for an ancestor. */
+static const uint32_t CUT = UINT32_C(1) << 31;
 
 static uint64_t hash_two(uint64_t a, uint64_t b)
 {
@@ -28,7 +30,7 @@ static inline int known_row(const translation *map, uint32_t id, uint32_t *to)
 	uint32_t place = id < map->nr ? map->items[id] : 0;
 	if (!place)
 		return -ENOENT;
-	*to = place - 1;
+	*to = (place & ~CUT) - 1;
 	return place == BAD_ROW ? -EINVAL : 0;
 }
 
@@ -60,6 +62,18 @@ static inline int translate(struct history *history, enum table_kind kind, uint3
 static const char *intern_string(struct history *history, struct string_id id)
 {
 	return history_intern(history, tables_string(&history->reader, id));
+}
+
+/*
+ * True when nothing new is to be kept. The other half of the bound is for what still comes: a count for
+ * each node that is known, rows of the epoch's tables.
+ */
+static bool is_full(struct history *history)
+{
+	if (!history->full && history->limit_bytes &&
+	    history_bytes(history) >= history->limit_bytes / 2)
+		history->full = true;
+	return history->full;
 }
 
 static int import_event(struct history *history, uint32_t id, uint32_t *to)
@@ -129,6 +143,10 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 		if (known->pid == task.pid && known->tid == task.tid && known->comm == task.comm)
 			return 0;
 	}
+	if (is_full(history)) {
+		*to = FOLDED_TASK;
+		return 0;
+	}
 	if (index_reserve(&history->tasks_index) ||
 	    vec_reserve(&history->tasks, history->tasks.nr + 1))
 		return -ENOMEM;
@@ -147,6 +165,10 @@ static int find_or_add_frame(struct history *history, uint32_t module, uint64_t 
 		const struct named_frame *known = &history->frames.items[*to];
 		if (known->address == address && known->module == module)
 			return 0;
+	}
+	if (is_full(history)) {
+		*to = FOLDED_FRAME;
+		return 0;
 	}
 	if (index_reserve(&history->frames_index) ||
 	    vec_reserve(&history->frames, history->frames.nr + 1))
@@ -174,9 +196,9 @@ static int import_frame(struct history *history, uint32_t id, uint32_t *to)
 	return 0;
 }
 
-/* The child of a node of the history that the epoch's row describes. */
+/* The child of a node of the history that the epoch's row describes. *cut: there is no room for it, *to is the parent. */
 static int import_child(struct history *history, const struct node_row *row, uint32_t parent,
-			uint32_t *to)
+			uint32_t *to, bool *cut)
 {
 	uint32_t frame, depth = history->nodes.items[parent].depth + 1;
 	int result = translate(history, TABLE_FRAMES, row->frame.index, &frame);
@@ -192,6 +214,11 @@ static int import_child(struct history *history, const struct node_row *row, uin
 		    known->method == row->method)
 			return 0;
 	}
+	if (is_full(history)) {
+		*cut = true;
+		*to = parent;
+		return 0;
+	}
 	if (index_reserve(&history->nodes_index) ||
 	    vec_reserve(&history->nodes, history->nodes.nr + 1))
 		return -ENOMEM;
@@ -200,6 +227,12 @@ static int import_child(struct history *history, const struct node_row *row, uin
 	history->nodes.items[history->nodes.nr++] =
 		(struct history_node){parent, frame, row->method, depth};
 	return 0;
+}
+
+static bool is_cut(const struct history *history, uint32_t node)
+{
+	const translation *map = &history->of[TABLE_NODES];
+	return node < map->nr && map->items[node] != BAD_ROW && map->items[node] & CUT;
 }
 
 /*
@@ -213,6 +246,7 @@ static int import_node(struct history *history, uint32_t id, uint32_t *to)
 	struct node_row row;
 	size_t nr = 0;
 	int result;
+	bool cut;
 	while ((result = known_row(map, id, to)) == -ENOENT) {
 		if (nr == HISTORY_DEPTH_MAX ||
 		    !tables_node(&history->reader, (struct node_id){id}, &row)) {
@@ -222,14 +256,16 @@ static int import_node(struct history *history, uint32_t id, uint32_t *to)
 		path[nr++] = id;
 		id = row.parent.index;
 	}
+	cut = !result && is_cut(history, id);
 	while (nr && result != -ENOMEM) {
 		id = path[--nr];
-		if (!result) {
+		if (!result && !cut) {
 			/* Read again: the way down is ours, even if a writer changed his parents meanwhile. */
 			tables_node(&history->reader, (struct node_id){id}, &row);
-			result = import_child(history, &row, *to, to);
+			result = import_child(history, &row, *to, to, &cut);
 		}
-		if (result != -ENOMEM && remember(map, id, result ? BAD_ROW : *to + 1))
+		uint32_t place = result ? BAD_ROW : (*to + 1) | (cut ? CUT : 0);
+		if (result != -ENOMEM && remember(map, id, place))
 			result = -ENOMEM;
 	}
 	return result;
@@ -245,6 +281,8 @@ static int import_row(struct history *history, enum table_kind kind, uint32_t id
 	if (id >= history->reader.nr[kind])
 		return -EINVAL;
 	int result = import[kind](history, id, to);
+	if (kind == TABLE_NODES)
+		return result; /* the whole way was remembered */
 	if (result != -ENOMEM && remember(&history->of[kind], id, result ? BAD_ROW : *to + 1))
 		result = -ENOMEM;
 	return result;
@@ -283,6 +321,7 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 
 /* ---- samples ---- */
 
+/* 0, -ENOMEM, or -ENOSPC: the history is full, and the stack would be a new one. */
 static int count(struct history *history, const struct counted_stack *stack)
 {
 	uint64_t hash = hash_two((uint64_t)stack->node << 32 | stack->leaf,
@@ -300,6 +339,8 @@ static int count(struct history *history, const struct counted_stack *stack)
 			return 0;
 		}
 	}
+	if (is_full(history) && (stack->leaf != FOLDED_FRAME || stack->task != FOLDED_TASK))
+		return -ENOSPC;
 	if (index_reserve(&history->stacks_index) ||
 	    vec_reserve(&history->stacks, history->stacks.nr + 1))
 		return -ENOMEM;
@@ -353,7 +394,16 @@ static int import_one(struct history *history, const struct sample *sample)
 	totals->weight += sample->weight;
 	totals->ends[stack.end]++;
 	totals->reasons[stack.reason]++;
-	return count(history, &stack);
+	if (is_cut(history, sample->node.index))
+		stack.leaf = FOLDED_FRAME;
+	result = count(history, &stack);
+	if (result == -ENOSPC) {
+		stack.leaf = FOLDED_FRAME;
+		stack.task = FOLDED_TASK;
+		result = count(history, &stack);
+	}
+	totals->folded += stack.leaf == FOLDED_FRAME;
+	return result;
 }
 
 int history_import(struct history *history, const struct sample *samples, size_t nr)

@@ -26,7 +26,7 @@ struct symbols_writer {
 };
 
 const struct symbols_capacity symbols_capacity_default = {
-	.nr_frames = 1u << 20, .string_units = 16u << 20, /* 64 MiB: demangled names are long */
+	.nr_frames = 128u << 10, .string_units = 2u << 20, /* 8 MiB: demangled names are long */
 };
 
 static size_t whole_pages(size_t bytes)

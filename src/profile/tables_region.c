@@ -16,13 +16,13 @@ static const uint64_t MAGIC = UINT64_C(0x01626174706f7463);
 const struct tables_capacity tables_capacity_default = {
 	.nr =
 		{
-			[TABLE_STRINGS] = 4u << 20, /* 16 MiB */
+			[TABLE_STRINGS] = 1u << 20, /* 4 MiB */
 			[TABLE_INFOS] = 4096,
 			[TABLE_EVENTS] = 64,
-			[TABLE_MODULES] = 64u << 10,
-			[TABLE_TASKS] = 256u << 10,
-			[TABLE_FRAMES] = 1u << 20,
-			[TABLE_NODES] = 4u << 20,
+			[TABLE_MODULES] = 16u << 10,
+			[TABLE_TASKS] = 64u << 10,
+			[TABLE_FRAMES] = 128u << 10,
+			[TABLE_NODES] = 512u << 10,
 		},
 	.nr_samples = 64u << 10,
 };

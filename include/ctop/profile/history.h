@@ -45,6 +45,13 @@ struct history_filter {
 void history_set_filter(struct history *history, const struct history_filter *filter);
 
 /*
+ * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on nothing new
+ * is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
+ * "[folded]". Totals stay true; history_totals() says how many samples were folded.
+ */
+void history_set_limit(struct history *history, uint64_t bytes);
+
+/*
  * Starts an epoch: ids of samples imported from now on refer to these regions.
  * symbols may be NULL. Both must stay mapped until the next epoch or history_free().
  */
@@ -64,6 +71,7 @@ struct history_totals {
 	uint64_t reasons[NR_STACK_REASONS];
 	uint64_t frames; /* sum of stack depths */
 	uint64_t unsymbolized_frames;
+	uint64_t folded;      /* samples whose stack was cut to stay within the limit */
 	uint64_t bad_samples; /* ids that made no sense: a child's memory was damaged */
 	uint64_t first_ns, last_ns;
 };

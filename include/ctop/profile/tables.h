@@ -131,7 +131,7 @@ struct tables_capacity {
 	uint32_t nr_samples;
 };
 
-/* What a live session uses: about 100 MiB when full (1 M frames, 4 M nodes, 64 Ki samples). */
+/* What a live session uses: about 15 MiB when full (128 Ki frames, 512 Ki nodes, 64 Ki samples). */
 extern const struct tables_capacity tables_capacity_default;
 
 /* ---- regions ---- */

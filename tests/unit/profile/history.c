@@ -557,6 +557,62 @@ static void facts_without_a_sample_are_read(void)
 	close_profile(&profile);
 }
 
+/* New stacks without an end: memory stays within the bound, totals stay true, and it is said what was folded. */
+static void a_full_history_folds(void)
+{
+	enum { EPOCHS = 3, DEEP = 5000, DEPTH = 40 };
+	const uint64_t limit_bytes = 1 << 20;
+	struct history *history = history_new();
+	uint64_t samples = 0, state = 1;
+	history_set_limit(history, limit_bytes);
+	static struct profile profiles[EPOCHS];
+	for (int epoch = 0; epoch < EPOCHS; epoch++) {
+		struct profile *profile = &profiles[epoch];
+		open_profile(profile);
+		struct frame_id in_main = frame(profile, profile->program, 0x100, "main");
+		struct frame_id known = frame(profile, profile->program, 0x300, "known");
+		struct node_id below_main = node(profile, (struct node_id){0}, in_main);
+		CHECK_EQ(history_begin_epoch(history, &profile->tables, &profile->symbols), 0);
+		for (int i = 0; i < DEEP; i++) {
+			struct node_id callers = below_main;
+			struct frame_id leaf = known;
+			for (int depth = 0; depth < DEPTH; depth++) {
+				state = state * 6364136223846793005u + 1442695040888963407u;
+				leaf = frame(profile, profile->program, 0x1000 + (state >> 50),
+					     NULL);
+				callers = node(profile, callers, leaf);
+			}
+			char comm[16];
+			snprintf(comm, sizeof(comm), "thread %d", i % 50);
+			add(history, profile, task(profile, 100 + i, comm), callers, leaf,
+			    STACK_COMPLETE, 1);
+			add(history, profile, profile->one, below_main, known, STACK_COMPLETE, 1);
+			samples += 2;
+		}
+		CHECK(history_bytes(history) < limit_bytes * 5 / 4 + 4u * DEEP * DEPTH);
+	}
+	const struct history_totals totals = history_totals(history);
+	CHECK_EQ(totals.samples, samples);
+	CHECK_EQ(totals.ends[STACK_COMPLETE], samples);
+	CHECK_EQ(totals.bad_samples, 0);
+	CHECK(totals.folded > samples / 4 && totals.folded < samples / 2 + 1);
+
+	struct function_cost *costs;
+	size_t nr;
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	uint64_t self = 0;
+	for (size_t i = 0; i < nr; i++)
+		self += costs[i].self;
+	CHECK_EQ(self, samples);
+	CHECK_COST("known", samples / 2, samples / 2);
+	CHECK_COST("main", 0, samples);
+	CHECK_COST("[folded]", totals.folded, totals.folded);
+	free(costs);
+	history_free(history);
+	for (int epoch = 0; epoch < EPOCHS; epoch++)
+		close_profile(&profiles[epoch]);
+}
+
 int main(void)
 {
 	RUN(top_counts_recursion_once);
@@ -573,5 +629,6 @@ int main(void)
 	RUN(memory_grows_with_stacks_only);
 	RUN(the_last_fact_holds);
 	RUN(facts_without_a_sample_are_read);
+	RUN(a_full_history_folds);
 	return test_done();
 }

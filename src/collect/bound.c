@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A day of the whole system meets more files than memory should hold. All that the collector knows of
+ * them can be asked for again: when its heap has grown beyond a bound, it forgets every file at once,
+ * and those that are still sampled come back within a round or two. Processes it keeps: they end by
+ * themselves, and one that has ended could not be asked for.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <malloc.h>
+
+#include <ctop/base/clock.h>
+
+#define MIB ((size_t)1 << 20)
+enum { FIRST_BOUND_MIB = 64, LAST_BOUND_MIB = 256 };
+#define LOOK_INTERVAL_NS (1 * NS_PER_SECOND)
+/* Full again this soon: what is in use needs more. */
+#define THRASHING_NS (60 * NS_PER_SECOND)
+
+static void forget_module(void *context, struct world_process *process, struct world_map *map)
+{
+	(void)context;
+	(void)process;
+	map->module = NULL;
+}
+
+static int forget(struct collector *collector)
+{
+	struct unwinder *fresh = unwinder_new();
+	if (!fresh)
+		return -ENOMEM;
+	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
+	collector->cache_hits_before += counters->cache_hits;
+	collector->cache_misses_before += counters->cache_misses;
+	unwinder_free(collector->unwinder);
+	collector->unwinder = fresh;
+	for (size_t i = 0; i < collector->nr_rings; i++)
+		collector->rings[i].last->nr = 0; /* its steps point to modules */
+	world_each_map(collector->world, forget_module, NULL);
+	modules_release(&collector->modules);
+	int result = modules_init(&collector->modules);
+	malloc_trim(0);
+	return result;
+}
+
+int bound_memory(struct collector *collector)
+{
+	uint64_t now = clock_now_ns();
+	if (collector->waiting || now - collector->memory_looked_ns < LOOK_INTERVAL_NS)
+		return 0;
+	collector->memory_looked_ns = now;
+	if (!collector->bound_mib)
+		collector->bound_mib = FIRST_BOUND_MIB;
+	const struct mallinfo2 heap = mallinfo2();
+	if (heap.uordblks + heap.hblkhd < collector->bound_mib * MIB)
+		return 0;
+	if (collector->forgot_ns && now - collector->forgot_ns < THRASHING_NS &&
+	    collector->bound_mib < LAST_BOUND_MIB)
+		collector->bound_mib *= 2;
+	collector->forgot_ns = now;
+	return forget(collector);
+}
