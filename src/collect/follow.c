@@ -255,10 +255,9 @@ static int add_maps(struct collector *collector, int32_t pid, const char *text, 
 	int result = 0, got;
 	while (!result && (got = maps_next(text, size, &at, &line))) {
 		char path[PATH_MAX];
-		if (got < 0 || !line.executable || line.path_bytes >= sizeof(path))
+		if (got < 0 || !line.executable)
 			continue;
-		memcpy(path, line.path, line.path_bytes);
-		path[line.path_bytes] = '\0';
+		maps_path(&line, path, sizeof(path));
 		const struct world_map map = {
 			.start = line.start,
 			.end = line.end,

@@ -22,6 +22,16 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		error_set(error, code,
 			  "%d is a kernel thread, and this user may not sample the kernel", pid);
 		error_remedy(error, "run it with sudo");
+	} else if (facts.uid == geteuid() && facts.effective_uid != facts.uid) {
+		error_set(error, code,
+			  "process %d is setuid: it runs with the rights of uid %u, not yours", pid,
+			  facts.effective_uid);
+		error_remedy(error, "run it with sudo");
+	} else if (facts.uid == geteuid() && facts.closed && geteuid() != 0) {
+		error_set(error, code,
+			  "process %d has closed itself to other processes (it is not dumpable)",
+			  pid);
+		error_remedy(error, "run it with sudo");
 	} else if (facts.uid != geteuid() && geteuid() != 0) {
 		error_set(error, code, "process %d belongs to another user (uid %u, you are %u)",
 			  pid, facts.uid, geteuid());

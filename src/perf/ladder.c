@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sampler_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,19 +112,41 @@ static int32_t first_pid(const struct sampler *sampler)
 	return options->nr_tids ? options->tids[0] : -1;
 }
 
+/* A leader that has ended has threads that have not: the first that can be opened, else -ESRCH. */
+static int open_on_any_thread(const struct sampler *sampler, const struct perf_event_attr *attr)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", first_pid(sampler));
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	int fd = -ESRCH;
+	while (dir && fd == -ESRCH && (entry = readdir(dir)))
+		if (atoi(entry->d_name) > 0)
+			fd = perf_open(attr, atoi(entry->d_name), sampler->rings[0].cpu);
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+static int open_on_target(const struct sampler *sampler, const struct perf_event_attr *attr)
+{
+	int fd = perf_open(attr, first_pid(sampler), sampler->rings[0].cpu);
+	return fd == -ESRCH && sampler->options.nr_pids ? open_on_any_thread(sampler, attr) : fd;
+}
+
 /* Opens and closes. 0 or -errno. */
 static int probe(struct sampler *sampler, size_t index)
 {
 	struct perf_event_attr attr = sampler->attrs[index];
-	int fd = perf_open(&attr, first_pid(sampler), sampler->rings[0].cpu);
+	int fd = open_on_target(sampler, &attr);
 	/* Fields that older kernels do not have: PERF_FORMAT_LOST is of 6.0, build_id of 5.12. */
 	if (fd == -EINVAL && attr.read_format & PERF_FORMAT_LOST) {
 		attr.read_format &= ~(uint64_t)PERF_FORMAT_LOST;
-		fd = perf_open(&attr, first_pid(sampler), sampler->rings[0].cpu);
+		fd = open_on_target(sampler, &attr);
 	}
 	if (fd == -EINVAL && attr.build_id) {
 		attr.build_id = 0;
-		fd = perf_open(&attr, first_pid(sampler), sampler->rings[0].cpu);
+		fd = open_on_target(sampler, &attr);
 	}
 	if (fd < 0)
 		return fd;

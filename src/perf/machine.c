@@ -107,14 +107,26 @@ void machine_raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Whose it is. The files of a process that is closed to others are root's (proc_pid(5)). */
+static void read_uids(int32_t pid, struct process_facts *facts)
+{
+	char path[64], text[4096];
+	struct stat stat;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (lstat(path, &stat) < 0 || read_file(path, text, sizeof(text)) <= 0)
+		return;
+	/* The name before it has its line ends escaped. */
+	const char *line = strstr(text, "\nUid:");
+	if (!line || sscanf(line, " Uid: %u %u", &facts->uid, &facts->effective_uid) != 2)
+		return;
+	facts->closed = stat.st_uid != facts->effective_uid;
+}
+
 struct process_facts machine_process(int32_t pid)
 {
 	struct process_facts facts = {.state = PROCESS_GONE};
 	char path[64], text[1024];
-	struct stat stat;
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (lstat(path, &stat) == 0)
-		facts.uid = stat.st_uid;
+	read_uids(pid, &facts);
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (read_file(path, text, sizeof(text)) <= 0)
 		return facts;
@@ -123,7 +135,9 @@ struct process_facts machine_process(int32_t pid)
 	char state;
 	unsigned flags;
 	if (!behind ||
-	    sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", &state, &facts.parent, &flags) != 3)
+	    sscanf(behind + 1,
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d", &state,
+		   &facts.parent, &flags, &facts.nr_threads) != 4)
 		return facts;
 	facts.state = state == 'Z' || state == 'X' ? PROCESS_ZOMBIE
 		      : flags & FLAG_KERNEL_THREAD ? PROCESS_KERNEL

@@ -49,8 +49,11 @@ static int refuse_target(int32_t pid, bool is_thread, struct error *error)
 			     is_thread ? "ps -eL lists the threads" : "ps -e lists the processes");
 		return -ESRCH;
 	}
+	if (facts.state == PROCESS_ZOMBIE && !is_thread && facts.nr_threads > 1)
+		return 0; /* its leader has ended, other threads have not */
 	if (facts.state == PROCESS_ZOMBIE) {
-		error_set(error, -ESRCH, "process %d is a zombie: it has ended already", pid);
+		error_set(error, -ESRCH, "%s %d is a zombie: it has ended already",
+			  is_thread ? "thread" : "process", pid);
 		error_remedy(error, "its parent, which has not noticed, is process %d",
 			     facts.parent);
 		return -ESRCH;

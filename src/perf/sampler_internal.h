@@ -72,8 +72,10 @@ void machine_raise_descriptor_limit(void);
 enum process_state { PROCESS_GONE, PROCESS_ALIVE, PROCESS_ZOMBIE, PROCESS_KERNEL };
 struct process_facts {
 	enum process_state state;
-	uid_t uid;
+	uid_t uid, effective_uid;
+	bool closed; /* undumpable: only root may look into it */
 	int32_t parent;
+	int32_t nr_threads; /* of its process; a zombie leader may have some that live */
 };
 /* Of a process or a thread. */
 struct process_facts machine_process(int32_t pid);

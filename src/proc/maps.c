@@ -82,3 +82,18 @@ int maps_next(const char *text, size_t size, size_t *at, struct maps_line *line)
 	*line = (struct maps_line){0};
 	return parse(cursor, line) ? 1 : -EINVAL;
 }
+
+size_t maps_path(const struct maps_line *line, char *path, size_t size)
+{
+	static const char escape[] = "\\012";
+	const size_t escape_bytes = sizeof(escape) - 1;
+	size_t at = 0, written = 0;
+	while (at < line->path_bytes && written + 1 < size) {
+		bool escaped = line->path_bytes - at >= escape_bytes &&
+			       memcmp(line->path + at, escape, escape_bytes) == 0;
+		path[written++] = escaped ? '\n' : line->path[at];
+		at += escaped ? escape_bytes : 1;
+	}
+	path[written] = '\0';
+	return written;
+}

@@ -2,6 +2,7 @@
 #include <ctop/proc/world.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -376,6 +377,8 @@ int world_exit(struct world *world, int32_t pid, int32_t tid)
 
 static int add_line(struct world *world, struct space *space, const struct maps_line *line)
 {
+	char path[PATH_MAX];
+	size_t path_bytes = maps_path(line, path, sizeof(path));
 	const struct world_map map = {
 		.start = line->start,
 		.end = line->end,
@@ -383,7 +386,7 @@ static int add_line(struct world *world, struct space *space, const struct maps_
 		.device_major = line->device_major,
 		.device_minor = line->device_minor,
 		.inode = line->inode,
-		.path = intern(world, line->path, line->path_bytes),
+		.path = intern(world, path, path_bytes),
 	};
 	return map.path ? space_add(space, &map) : -ENOMEM;
 }

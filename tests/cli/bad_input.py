@@ -6,19 +6,8 @@ import os
 import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, case, check, ctop, ctop_ok, folder, main, need_program,
-                     need_root, run, target, wait_for_samples)
-
-
-def check_refused(result, status, *words):
-    """Exactly two lines on stderr: `ctop: CAUSE` and an indented remedy."""
-    lines = result.stderr.splitlines()
-    check(result.returncode == status, f"exit code {result.returncode}: {result.stderr}")
-    check(len(lines) == 2 and lines[0].startswith("ctop: ") and lines[1].startswith("  "),
-          f"not a cause and a remedy: {result.stderr!r}")
-    for word in words:
-        check(word in result.stderr, f"{word!r} is not in {result.stderr!r}")
-    check(result.stdout == "", f"stdout: {result.stdout!r}")
+from harness import (BUILD, NOBODY, case, check, check_refused, ctop, ctop_ok, folder, main,
+                     need_program, need_root, run, target, wait_for_samples)
 
 
 def refused(status, words, *arguments):

@@ -83,6 +83,17 @@ def ctop_ok(*arguments, **options):
     return result
 
 
+def check_refused(result, status, *words):
+    """Exactly two lines on stderr: `ctop: CAUSE` and an indented remedy."""
+    lines = result.stderr.splitlines()
+    check(result.returncode == status, f"exit code {result.returncode}: {result.stderr}")
+    check(len(lines) == 2 and lines[0].startswith("ctop: ") and lines[1].startswith("  "),
+          f"not a cause and a remedy: {result.stderr!r}")
+    for word in words:
+        check(word in result.stderr, f"{word!r} is not in {result.stderr!r}")
+    check(result.stdout == "", f"stdout: {result.stdout!r}")
+
+
 @contextlib.contextmanager
 def folder():
     path = tempfile.mkdtemp(prefix="ctop-test-")

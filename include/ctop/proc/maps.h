@@ -23,4 +23,11 @@ struct maps_line {
  */
 int maps_next(const char *text, size_t size, size_t *at, struct maps_line *line);
 
+/*
+ * The path as records have it: the line ends in it are real ones again. (A backslash of the name's own is
+ * not escaped by the kernel: a name with "\012" in it cannot be told from one with a line end.)
+ * Writes a string; returns its length, cut to size - 1.
+ */
+size_t maps_path(const struct maps_line *line, char *path, size_t size);
+
 #endif

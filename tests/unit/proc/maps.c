@@ -173,11 +173,24 @@ static void the_maps_of_this_very_process(void)
 	CHECK(found_code && found_data);
 }
 
+static void line_ends_in_paths_are_real_again(void)
+{
+	static const char text[] = "1000-2000 r-xp 0 8:1 7 /a\\012b\\01\\012";
+	struct maps_line line;
+	char path[16], small[4];
+	CHECK_EQ(parse(text, &line), 1);
+	CHECK_EQ(maps_path(&line, path, sizeof(path)), 8);
+	CHECK_STR(path, "/a\nb\\01\n");
+	CHECK_EQ(maps_path(&line, small, sizeof(small)), 3);
+	CHECK_STR(small, "/a\n");
+}
+
 int main(void)
 {
 	RUN(a_line_is_read_field_by_field);
 	RUN(flags_and_names_of_all_kinds);
 	RUN(hostile_lines_are_refused);
+	RUN(line_ends_in_paths_are_real_again);
 	RUN(the_largest_numbers_are_read);
 	RUN(reading_goes_on_behind_a_bad_line);
 	RUN(cut_or_changed_anywhere);

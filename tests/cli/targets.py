@@ -1,0 +1,435 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Targets that die, multiply, change, hide and lie while they are recorded."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from harness import (BUILD, CTOP, NOBODY, Skip, case, check, check_accounts, check_refused, ctop,
+                     ctop_ok, folded, folder, main, need_program, need_root, record, run,
+                     share_complete, target, wait_for_samples, with_function)
+
+CROWD = os.path.join(BUILD, "workloads", "crowd")
+
+
+def check_printable(what, text):
+    """Nothing that a terminal obeys: no controls but line ends (in bytes that were not decoded with errors)."""
+    bad = [char for char in text if (ord(char) < 0x20 and char not in "\n") or
+           0x7f <= ord(char) < 0xa0 or char == "\ufffd"]
+    check(not bad, f"{what} holds {bad[:5]!r}: {text[:400]!r}")
+
+
+@contextlib.contextmanager
+def recording_of(where, *arguments, **options):
+    """A recorder that has written its first samples; interrupted at the end, unless it has ended."""
+    path = os.path.join(where, "x.ctop")
+    recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
+                                 os.path.join(where, "s.json"), *map(str, arguments)],
+                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                errors="replace", **options)
+    try:
+        wait_for_samples(recorder, path)
+        yield recorder
+    finally:
+        if recorder.poll() is None:
+            recorder.send_signal(signal.SIGINT)
+        try:
+            _, recorder.errors = recorder.communicate(timeout=60)
+        finally:
+            recorder.kill()
+            recorder.wait()
+
+
+def ended_well(where, recorder):
+    """What was recorded: its stacks and its stats."""
+    check(recorder.returncode == 0, f"{recorder.returncode}: {recorder.errors}")
+    with open(os.path.join(where, "s.json"), encoding="utf-8") as file:
+        stats = json.load(file)
+    return folded(os.path.join(where, "x.ctop")), stats
+
+
+# ---- that die ----
+
+
+@case
+def dying_around_the_attach():
+    need_root()
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    refused = recorded = 0
+    with folder() as where:
+        with target("spin") as program:
+            started = time.monotonic()
+            ctop_ok("record", "-o", os.path.join(where, "x.ctop"), "--duration", "0.001", "-p",
+                    program.pid)
+            run_seconds = time.monotonic() - started
+        for i in range(50):
+            path = os.path.join(where, f"{i}.ctop")
+            # From before the attach until after it.
+            life = f"{chance.uniform(0.001, run_seconds):.6f}"
+            with target("spin", life) as program:
+                result = ctop("record", "-o", path, "-p", program.pid)
+                if result.returncode == 0:
+                    recorded += 1
+                    ctop_ok("export", "folded", path)
+                    check("samples of" in result.stderr, f"seed {seed}, {life}: {result.stderr!r}")
+                else:
+                    refused += 1
+                    check_refused(result, 1, str(program.pid))
+                    check(not os.path.exists(path), f"seed {seed}, {life}: an empty file is left")
+    print(f"# {refused} refused, {recorded} recorded, seed {seed}")
+
+
+@case
+def killed_in_the_middle():
+    need_root()
+    with folder() as where, target("spin") as program:
+        with recording_of(where, "-p", program.pid) as recorder:
+            program.kill()
+            recorder.wait(60)
+        stacks, stats = ended_well(where, recorder)
+    check_accounts(stats)
+    check(with_function(stacks, "spin_loop") > 10, f"{stacks}")
+
+
+@case
+def a_command_that_is_killed_in_the_middle():
+    need_root()
+    with folder() as where:
+        with recording_of(where, "--", CROWD, "comm", "victim") as recorder:
+            with open(f"/proc/{recorder.pid}/task/{recorder.pid}/children",
+                      encoding="utf-8") as file:
+                children = [int(word) for word in file.read().split()]
+            victims = [pid for pid in children if name_of(pid) == "victim"]
+            check(len(victims) == 1, f"{children}")
+            os.kill(victims[0], signal.SIGKILL)
+            recorder.wait(60)
+        check(recorder.returncode == 128 + signal.SIGKILL,
+              f"{recorder.returncode}: {recorder.errors}")
+        check(with_function(folded(os.path.join(where, "x.ctop")), "crowd_named") > 10, "samples")
+
+
+def name_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+        return file.read().rstrip("\n")
+
+
+@case
+def stopped_when_attached():
+    need_root()
+    with folder() as where, target("spin") as program:
+        os.kill(program.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, program.pid, os.WSTOPPED | os.WNOWAIT)
+        path = os.path.join(where, "y.ctop")
+        result = ctop_ok("record", "-o", path, "--duration", "0.3", "-p", program.pid)
+        check("0 samples" in result.stderr, result.stderr)
+        check(folded(path) == {}, "a stopped process was sampled")
+        recorder = subprocess.Popen([CTOP, "record", "-o", os.path.join(where, "x.ctop"), "-p",
+                                     str(program.pid)], stderr=subprocess.PIPE, text=True)
+        # The recorder is through its start when the file is there.
+        while recorder.poll() is None and not os.path.exists(os.path.join(where, "x.ctop")):
+            pass
+        os.kill(program.pid, signal.SIGCONT)
+        wait_for_samples(recorder, os.path.join(where, "x.ctop"))
+        recorder.send_signal(signal.SIGINT)
+        _, errors = recorder.communicate(timeout=60)
+        check(recorder.returncode == 0, errors)
+        check(with_function(folded(os.path.join(where, "x.ctop")), "spin_loop") > 10, errors)
+
+
+@case
+def a_leader_that_is_a_zombie():
+    need_root()
+    with folder() as where, target("crowd", "leaderless") as program:
+        with open(f"/proc/{program.pid}/stat", encoding="utf-8") as file:
+            while file.read().rpartition(")")[2].split()[0] != "Z":
+                file.seek(0)
+        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=1)
+    check(with_function(recording.stacks, "crowd_on") > 50, f"{recording.stacks}")
+    check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
+
+
+# ---- that change and multiply ----
+
+
+@case
+def execs_in_the_middle():
+    need_root()
+    with folder() as where, target("crowd", "exec") as program:
+        with recording_of(where, "-p", program.pid) as recorder:
+            program.send_signal(signal.SIGUSR1)
+            path = os.path.join(where, "x.ctop")
+            while recorder.poll() is None and not with_function(folded(path), "crowd_after"):
+                pass
+        stacks, stats = ended_well(where, recorder)
+    check_accounts(stats)
+    before, after = with_function(stacks, "crowd_before"), with_function(stacks, "crowd_after")
+    check(before > 10 and after > 10, f"{before} before, {after} after")
+    check(share_complete(stats) > 0.98, f"{stats['stacks']}")
+
+
+@case
+def a_thousand_threads():
+    need_root()
+    with folder() as where:
+        recording = record(where, "-q", "-e", "cpu-clock", "-F", "1999", "--max-overhead", "0", "--call-graph", "dwarf,1024", "-m", "1024",
+                           "--", CROWD, "threads", "1000", seconds=60)
+        check_accounts(recording.stats)
+        seen = {stack[0] for stack in recording.stacks} & {f"t{i}" for i in range(1000)}
+        check(len(seen) == 1000, f"only {len(seen)} threads were seen")
+        check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
+
+
+@case
+def a_thousand_children():
+    need_root()
+    with folder() as where, target("crowd", "children", "1000") as program:
+        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=3)
+        check(program.poll() is None, "the target died")
+    check_accounts(recording.stats)
+    check(with_function(recording.stacks, "crowd_child") > 50, f"{recording.stats}")
+    check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
+
+
+@case
+def a_storm_of_vforks():
+    need_root()
+    with folder() as where:
+        # The children are too short for a clock; each has page faults at its start.
+        recording = record(where, "-e", "page-faults", "-c", "20", "--call-graph", "dwarf,4096",
+                           "-m", "1024", "--", CROWD, "vforks", "200", seconds=60)
+    stats, stacks = recording.stats, recording.stacks
+    check(sum(stats["stacks"].values()) == stats["samples"], f"{stats}")
+    check(not any(stats["dropped"].values()), f"{stats}")
+    check(with_function(stacks, "dl_main") + stats["lost"] >= 100, f"{stats}")
+    # A fault of the kernel's own, between two programs, has no user stack to speak of.
+    between = with_function(stacks, "load_elf_binary")
+    check(stats["stacks"]["broken"] - between <= 0.02 * stats["samples"] + stats["lost"],
+          f"{stats}")
+
+
+# ---- that lie about their names ----
+
+
+EVIL = b"\x1b[31m\xff;a b\n"
+
+
+@case
+def a_comm_that_is_not_a_name():
+    need_root()
+    with folder() as where, target("crowd", "comm", EVIL) as program:
+        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
+        with_progress = watch_in_terminal(CTOP, "record", "-o", os.path.join(where, "y.ctop"),
+                                          "--duration", "1.2", "-p", program.pid)
+        report = ctop_ok("report", "--stdio", recording.path).stdout
+        tree = ctop_ok("report", "--stdio", "--tree", recording.path).stdout
+        lines = ctop_ok("export", "folded", recording.path).stdout
+    for what, text in ("stderr", recording.stderr), ("report", report), ("tree", tree), \
+            ("folded", lines):
+        check_printable(what, text)
+    check(b"\x1b[31m" not in with_progress and b"\xff" not in with_progress, f"{with_progress}")
+    check("\\x1b[31m\\xff" in recording.stderr, recording.stderr)
+    check({stack[0] for stack in recording.stacks} == {"\\x1b[31m\\xff:a_b\\x0a"},
+          f"{recording.stacks}")
+
+
+def watch_in_terminal(*command, columns=80, rows=24):
+    """What a command writes to a terminal of that size, as bytes."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    program = subprocess.Popen([str(word) for word in command], stdin=slave, stdout=slave,
+                               stderr=slave, start_new_session=True)
+    os.close(slave)
+    written = b""
+    with contextlib.suppress(OSError):  # EIO: nobody has it open any more
+        while chunk := os.read(master, 65536):
+            written += chunk
+    os.close(master)
+    check(program.wait(60) == 0, f"{program.returncode}: {written!r}")
+    return written
+
+
+@case
+def a_program_whose_file_name_is_not_a_name():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, os.fsdecode(b"x; \x1b[2Jy\xff\n(deleted) \xe2\x80\xae.so 7"))
+        shutil.copy(CROWD, path)
+        subprocess.run(["strip", path], check=True)
+        with started(path, "comm", "plain") as program:
+            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
+        command = record(where, "-e", "cpu-clock", "--", path, "threads", "100", seconds=60)
+        for what in (recording, command):
+            report = ctop_ok("report", "--stdio", what.path).stdout
+            check_printable("report", report)
+            check_printable("stderr", what.stderr)
+            check_printable("folded", ctop_ok("export", "folded", what.path).stdout)
+            check(share_complete(what.stats) > 0.98, f"{what.stats['stacks']}")
+            # The kernel writes line ends as \\012 in maps, and as they are in records.
+            check("y\\xff\\x0a(deleted) \\xe2\\x80\\xae.so 7" in report, report)
+
+
+@contextlib.contextmanager
+def started(*command, **options):
+    """A workload that is not in the build folder, or behind another command; ready, and ended at the end."""
+    program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               start_new_session=True, **options)
+    try:
+        line = program.stdout.readline()
+        check(line.startswith(b"ready"), f"{command} said {line!r}")
+        program.words = line.decode().split()
+        yield program
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+        program.stdout.close()
+
+
+# ---- that live elsewhere ----
+
+
+@case
+def a_mount_namespace_of_its_own():
+    need_root()
+    unshare = need_program("unshare")
+    with folder() as where:
+        inner = os.path.join(where, "in")
+        os.mkdir(inner)
+        script = f"mount -t tmpfs none {inner} && cp {CROWD} {inner}/hidden && exec {inner}/hidden comm x"
+        with started(unshare, "-m", "sh", "-c", script) as program:
+            check(not os.path.exists(os.path.join(inner, "hidden")), "not hidden")
+            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
+    check(with_function(recording.stacks, "crowd_named") > 10, f"{recording.stacks}")
+    check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
+
+
+def copy_with_libraries(program, root):
+    """A program and the libraries it needs, below another root."""
+    files = [word for word in run("ldd", program).stdout.split() if word.startswith("/")]
+    for path in files:
+        inside = root + path
+        os.makedirs(os.path.dirname(inside), exist_ok=True)
+        shutil.copy(path, inside)
+    shutil.copy(program, os.path.join(root, "program"))
+
+
+@case
+def a_root_of_its_own():
+    need_root()
+    chroot = need_program("chroot")
+    with folder() as where:
+        copy_with_libraries(CROWD, where)
+        # What is at the same path outside is another program.
+        with started(chroot, where, "/program", "comm", "x") as program:
+            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
+    check(with_function(recording.stacks, "crowd_named") > 10, f"{recording.stacks}")
+    check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
+
+
+@case
+def a_pid_namespace_of_its_own():
+    need_root()
+    unshare = need_program("unshare")
+    with folder() as where, started(unshare, "-p", "-f", "--kill-child", "--mount-proc", CROWD,
+                                    "children", "10") as program:
+        check(program.words[1] == "1", f"{program.words}")
+        recording = record(where, "-e", "cpu-clock", "-p", child_of(program.pid), seconds=1)
+    check(with_function(recording.stacks, "crowd_child") > 10, f"{recording.stacks}")
+    check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
+
+
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return int(file.read().split()[0])
+
+
+# ---- that one may not look into ----
+
+
+def as_nobody(where, *command, **options):
+    """Runs a program as an unprivileged user; what it reads and writes is in a folder for all."""
+    setpriv = need_program("setpriv")
+    return run(setpriv, f"--reuid={NOBODY}", "--clear-groups", *command, cwd=where, **options)
+
+
+def copy_for_all(where, *paths):
+    os.chmod(where, 0o777)
+    for path in paths:
+        copy = os.path.join(where, os.path.basename(path))
+        shutil.copy(path, copy)
+        os.chmod(copy, 0o755)
+
+
+def need_paranoid_at_most(level):
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="utf-8") as file:
+        if int(file.read()) > level:
+            raise Skip("plain users may not sample here")
+
+
+@case
+def an_undumpable_process():
+    need_root()
+    need_paranoid_at_most(2)
+    setpriv = need_program("setpriv")
+    with folder() as where:
+        copy_for_all(where, CTOP, CROWD)
+        with started(setpriv, f"--reuid={NOBODY}", "--clear-groups",
+                     os.path.join(where, "crowd"), "undumpable") as program:
+            result = as_nobody(where, "./ctop", "record", "-o", "x.ctop", "-p", program.pid)
+            check_refused(result, 1, str(program.pid), "dumpable")
+            check(not os.path.exists(os.path.join(where, "x.ctop")), "an empty file is left")
+            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
+    check(with_function(recording.stacks, "crowd_named") > 10, f"{recording.stacks}")
+
+
+@case
+def a_setuid_program():
+    need_root()
+    need_paranoid_at_most(2)
+    setpriv = need_program("setpriv")
+    with folder() as where:
+        copy_for_all(where, CTOP, CROWD)
+        os.chmod(os.path.join(where, "crowd"), 0o4755)
+        if os.statvfs(where).f_flag & os.ST_NOSUID:
+            raise Skip("no setuid programs on this file system")
+        with started(setpriv, f"--reuid={NOBODY}", "--clear-groups",
+                     os.path.join(where, "crowd"), "comm", "x") as program:
+            result = as_nobody(where, "./ctop", "record", "-o", "x.ctop", "-p", program.pid)
+            check_refused(result, 1, str(program.pid), "setuid")
+        # As a command of ctop's: its privileges, or nothing; never a hang or a crash.
+        result = as_nobody(where, "./ctop", "record", "-o", "x.ctop", "--duration", "0.5", "--",
+                           "./crowd", "exit")
+        check(result.returncode == 0, f"{result}")
+
+
+@case
+def a_32_bit_process():
+    need_root()
+    with folder() as where:
+        source, path = os.path.join(where, "x.c"), os.path.join(where, "x")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("int main(void) { for (volatile int i = 0;; i++); }")
+        if run("cc", "-m32", "-o", path, source).returncode:
+            raise Skip("no 32-bit compiler here")
+        program = subprocess.Popen([path])
+        try:
+            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
+        finally:
+            program.kill()
+            program.wait()
+    check(recording.stats["samples"] > 50, f"{recording.stats}")
+    check(recording.stats["stacks"]["broken"] > 0, f"{recording.stats}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A target that is hard to follow. What it does is its first argument:
+ *
+ *     threads N      N threads, named "t0" to "tN-1", each works 3 ms (crowd_thread) while the others do; then it exits
+ *     children N     forks N children one after the other, four at a time, each works 1 ms (crowd_child), for ever
+ *     vforks N       vforks N children that become "crowd exit"; then it exits
+ *     exec           works (crowd_before) until SIGUSR1, then becomes "crowd after", which works (crowd_after)
+ *     leaderless     main ends its thread; another works (crowd_thread) on
+ *     comm NAME      works (crowd_named) as NAME
+ *     undumpable     works (crowd_named), closed to users who are not root
+ *
+ * Children die with their parent.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "workload.h"
+
+enum { CHILDREN_AT_ONCE = 4 };
+
+static volatile sig_atomic_t nr_signals;
+
+static void count_signal(int signal)
+{
+	(void)signal;
+	nr_signals++;
+}
+
+static FRAME void *crowd_thread(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	work_until(3);
+	return NULL;
+}
+
+static int run_threads(int nr)
+{
+	pthread_t *threads = calloc((size_t)nr, sizeof(*threads));
+	char(*names)[16] = calloc((size_t)nr, sizeof(*names));
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	if (!threads || !names)
+		return 1;
+	for (int i = 0; i < nr; i++) {
+		snprintf(names[i], sizeof(names[i]), "t%d", i);
+		if (pthread_create(&threads[i], &attributes, crowd_thread, names[i]))
+			return 1;
+	}
+	for (int i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	free(names);
+	free(threads);
+	return 0;
+}
+
+static FRAME void crowd_child(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	work_until(cpu_ms() + 1);
+	_exit(0);
+}
+
+static _Noreturn void run_children(int nr)
+{
+	for (;;) {
+		int nr_running = 0;
+		for (int i = 0; i < nr; i++) {
+			if (nr_running == CHILDREN_AT_ONCE && wait(NULL) > 0)
+				nr_running--;
+			pid_t pid = fork();
+			if (pid == 0)
+				crowd_child();
+			nr_running += pid > 0;
+		}
+		while (wait(NULL) > 0)
+			;
+	}
+}
+
+/* False when the child could not be started, or failed. */
+static FRAME bool vfork_and_exec(char *self)
+{
+	char name[] = "exit";
+	char *const arguments[] = {self, name, NULL};
+	int status = 0;
+	pid_t pid = vfork();
+	if (pid == 0) {
+		execv("/proc/self/exe", arguments);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static int run_vforks(int nr, char *self)
+{
+	for (int i = 0; i < nr; i++)
+		if (!vfork_and_exec(self))
+			return 1;
+	return 0;
+}
+
+static FRAME void crowd_before(void)
+{
+	while (!nr_signals)
+		work(10);
+}
+
+static FRAME void crowd_after(void)
+{
+	for (;;)
+		work(1000);
+}
+
+static FRAME void *crowd_on(void *unused)
+{
+	for (;;)
+		work(1000);
+	return unused;
+}
+
+static FRAME void crowd_named(void)
+{
+	for (;;)
+		work(1000);
+}
+
+static int become_other(char *self)
+{
+	char name[] = "after";
+	char *const arguments[] = {self, name, NULL};
+	signal(SIGUSR1, count_signal);
+	workload_ready();
+	crowd_before();
+	execv("/proc/self/exe", arguments);
+	return 1;
+}
+
+static int leave_threads_alone(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, crowd_on, NULL))
+		return 1;
+	workload_ready();
+	pthread_exit(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	int nr = argc > 2 ? atoi(argv[2]) : 0;
+	if (strcmp(mode, "exit") == 0)
+		return 0;
+	if (strcmp(mode, "exec") == 0)
+		return become_other(argv[0]);
+	if (strcmp(mode, "leaderless") == 0)
+		return leave_threads_alone();
+	if (strcmp(mode, "comm") == 0 && argc > 2)
+		prctl(PR_SET_NAME, argv[2]);
+	if (strcmp(mode, "undumpable") == 0)
+		prctl(PR_SET_DUMPABLE, 0);
+	if (strcmp(mode, "after") == 0)
+		crowd_after();
+	workload_ready();
+	if (strcmp(mode, "threads") == 0)
+		return run_threads(nr);
+	if (strcmp(mode, "children") == 0)
+		run_children(nr);
+	if (strcmp(mode, "vforks") == 0)
+		return run_vforks(nr, argv[0]);
+	crowd_named();
+}
