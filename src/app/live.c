@@ -13,6 +13,7 @@
 
 #include "infos.h"
 #include "run.h"
+#include "save.h"
 
 /*
  * ctop without a command word: profiles until ^C, the duration or the target's
@@ -50,6 +51,16 @@ static int tick(void *context, struct error *error)
 	return result ? error_set(error, result, "out of memory") : 0;
 }
 
+static void show_start(const struct live *live)
+{
+	struct text text = {0};
+	text_add(&text, "ctop: profiling ");
+	text_add_safe(&text, session_target(live->session));
+	text_add(&text, "; ^C ends it and shows the report\n");
+	fputs(text_string(&text), stderr);
+	text_release(&text);
+}
+
 static int run(struct live *live, int signal_fd, struct error *error)
 {
 	const struct infos_sink infos = {live, add_info};
@@ -61,8 +72,7 @@ static int run(struct live *live, int signal_fd, struct error *error)
 		for (size_t i = 0; i < session_nr_steps(live->session); i++)
 			fprintf(stderr, "ctop: %s\n", session_step_down(live->session, i));
 	if (!result && !live->options->quiet && isatty(STDERR_FILENO))
-		fprintf(stderr, "ctop: profiling %s; ^C ends it and shows the report\n",
-			session_target(live->session));
+		show_start(live);
 	if (!result)
 		result = run_session(live->session, live->options, signal_fd, &ticker, error);
 	if (result)
@@ -75,7 +85,7 @@ static int run(struct live *live, int signal_fd, struct error *error)
 	if (result)
 		error_set(error, result, "out of memory");
 	else
-		fputs(text_string(&text), stdout);
+		result = save_text(NULL, NULL, &text, error);
 	text_release(&text);
 	if (!result && live->options->argv && stats.target_exited)
 		return run_exit_status(stats.target_status);

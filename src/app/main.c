@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -38,6 +39,25 @@ static int refuse_setuid(struct error *error)
 	return code;
 }
 
+/*
+ * Where standard input, output or error was closed by whoever started us, the number must not go to a
+ * file of ours, or messages would end up in that. Held so that using it fails still, and a command of
+ * ours finds it closed as before.
+ */
+static int hold_closed_descriptors(struct error *error)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		const int flags = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+		/* The lowest free number: this one. */
+		if (open("/dev/null", flags | O_CLOEXEC) < 0)
+			return error_set(error, -errno, "cannot open '/dev/null': %s",
+					 strerror(errno));
+	}
+	return 0;
+}
+
 static uint32_t terminal_columns(void)
 {
 	struct winsize size = {0};
@@ -51,7 +71,9 @@ static int flush_stdout(struct error *error)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
 	int code = -errno;
-	return error_set(error, code, "cannot write to standard output: %s", strerror(errno));
+	error_set(error, code, "cannot write to standard output: %s", strerror(-code));
+	error_remedy(error, "redirect it to a file: > FILE");
+	return code;
 }
 
 static int run_command(struct options *options, struct error *error)
@@ -86,7 +108,9 @@ int main(int argc, char **argv)
 
 	struct options options = {0};
 	struct error error = {0};
-	int result = refuse_setuid(&error);
+	int result = hold_closed_descriptors(&error);
+	if (!result)
+		result = refuse_setuid(&error);
 	if (!result)
 		result = options_parse(argc, argv, &options, &error);
 	if (!result) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <ctop/app/session.h>
@@ -75,15 +76,26 @@ static int add_info(void *context, const char *key, const char *value)
 
 /* ---- while it runs ---- */
 
+static int terminal_columns(void)
+{
+	enum { USUAL_COLUMNS = 80 };
+	struct winsize size = {0};
+	bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col;
+	return known ? size.ws_col : USUAL_COLUMNS;
+}
+
 static void show_progress(struct recording_run *run, uint64_t now)
 {
 	const struct session_stats stats = session_stats(run->session);
 	double seconds = (double)(now - stats.start_ns) / (double)NS_PER_SECOND;
 	double since = (double)(now - run->progress_ns) / (double)NS_PER_SECOND;
 	double rate = since > 0 ? (double)(run->samples - run->progress_samples) / since : 0;
-	fprintf(stderr, "\r%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB %s\033[K", seconds, rate,
-		(unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024,
-		session_is_on(run->session) ? "" : " (off) ");
+	char line[128];
+	snprintf(line, sizeof(line), "%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB %s", seconds,
+		 rate, (unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024,
+		 session_is_on(run->session) ? "" : " (off) ");
+	/* A line as long as the terminal is wide would begin a new one each time. */
+	fprintf(stderr, "\r%.*s\033[K", terminal_columns() - 1, line);
 	run->progress_ns = now;
 	run->progress_samples = run->samples;
 }

@@ -19,16 +19,24 @@ static void list_ends(sigset_t *signals)
 	sigemptyset(signals);
 	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGTERM);
-	sigaddset(signals, SIGHUP);
+	/* nohup(1) has it ignored, and means it. */
+	struct sigaction hang_up;
+	if (sigaction(SIGHUP, NULL, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN)
+		sigaddset(signals, SIGHUP);
 }
 
 int run_block_signals(int *fd)
 {
-	sigset_t watched;
+	sigset_t watched, blocked;
 	list_ends(&watched);
 	sigaddset(&watched, SIGUSR1);
-	signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error */
-	if (sigprocmask(SIG_BLOCK, &watched, NULL) < 0)
+	/*
+	 * A reader that went away is a write error. Blocked, not ignored: a command of ours
+	 * unblocks it, but would inherit that it is ignored.
+	 */
+	blocked = watched;
+	sigaddset(&blocked, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
 		return -errno;
 	*fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	return *fd < 0 ? -errno : 0;

@@ -69,9 +69,12 @@ int save_text(const char *path, const char *option, const struct text *text, str
 	int result = to_stdout ? write_all(STDOUT_FILENO, text) : write_path(path, text);
 	if (!result)
 		return 0;
-	if (to_stdout)
-		return error_set(error, result, "cannot write to standard output: %s",
-				 strerror(-result));
+	if (to_stdout) {
+		error_set(error, result, "cannot write to standard output: %s", strerror(-result));
+		error_remedy(error, result == -ENOSPC ? "make room, or redirect it to another file"
+						      : "redirect it to a file: > FILE");
+		return result;
+	}
 	error_set(error, result, "cannot write '%s': %s", path, strerror(-result));
 	error_remedy(error, "write elsewhere with %s FILE", option);
 	return result;

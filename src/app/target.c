@@ -38,8 +38,11 @@ static void read_proc(int32_t pid, const char *what, char *text, size_t size)
 		return;
 	ssize_t got = read(fd, text, size - 1);
 	close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+	got = got > 0 ? got : 0;
+	/* The kernel's own line end; one of the name's stands before it. */
+	if (got && text[got - 1] == '\n')
+		got--;
+	text[got] = '\0';
 }
 
 static bool has_name(int32_t pid, const char *name)
@@ -61,12 +64,18 @@ static int find_by_name(struct target *target, const char *name, struct error *e
 	const struct dirent *entry;
 	int result = 0;
 	char list[128] = "";
+	bool all_listed = true;
 	while (!result && (entry = readdir(dir))) {
 		int32_t pid = atoi(entry->d_name);
 		if (pid <= 0 || pid == getpid() || !has_name(pid, name))
 			continue;
 		size_t used = strlen(list);
-		snprintf(list + used, sizeof(list) - used, "%s%d", used ? "," : "", pid);
+		int added =
+			snprintf(list + used, sizeof(list) - used, "%s%d", used ? "," : "", pid);
+		if (added < 0 || (size_t)added >= sizeof(list) - used) {
+			list[used] = '\0';
+			all_listed = false;
+		}
 		result = add_pid(&target->pids, pid);
 	}
 	closedir(dir);
@@ -80,7 +89,11 @@ static int find_by_name(struct target *target, const char *name, struct error *e
 	}
 	if (target->pids.nr > 1) {
 		error_set(error, -EEXIST, "%zu processes are called '%s'", target->pids.nr, name);
-		error_remedy(error, "name one, or all of them: -p %s", list);
+		if (all_listed)
+			error_remedy(error, "name one, or all of them: -p %s", list);
+		else
+			error_remedy(error, "name one or more: -p PID,PID; they begin with %s",
+				     list);
 		return -EEXIST;
 	}
 	return 0;
@@ -173,6 +186,20 @@ static int32_t thread_group_of(int32_t tid)
 	return pid;
 }
 
+static int open_process(int32_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* Tells of the thread's own end; before Linux 6.9, of its process's. */
+static int open_thread(int32_t tid)
+{
+	const unsigned thread_flag = O_EXCL; /* PIDFD_THREAD, linux/pidfd.h */
+	int fd = (int)syscall(SYS_pidfd_open, tid, thread_flag);
+	return fd < 0 && errno == EINVAL ? open_process(thread_group_of(tid)) : fd;
+}
+
+/* A descriptor for each, to see its end; -1 for what has ended already. */
 static int watch(struct target *target, const struct int32_list *list, bool threads)
 {
 	for (size_t i = 0; i < list->nr; i++) {
@@ -180,8 +207,25 @@ static int watch(struct target *target, const struct int32_list *list, bool thre
 		if (!fds)
 			return -ENOMEM;
 		target->pid_fds = fds;
-		int32_t pid = threads ? thread_group_of(list->items[i]) : list->items[i];
-		fds[target->nr_pid_fds++] = (int)syscall(SYS_pidfd_open, pid, 0);
+		int fd = threads ? open_thread(list->items[i]) : open_process(list->items[i]);
+		if (fd < 0 && errno != ESRCH)
+			return -errno;
+		fds[target->nr_pid_fds++] = fd;
+	}
+	return 0;
+}
+
+/* Threads have numbers like processes, and some lists show them as such. */
+static int refuse_threads(const struct int32_list *pids, struct error *error)
+{
+	for (size_t i = 0; i < pids->nr; i++) {
+		int32_t pid = pids->items[i], group = thread_group_of(pid);
+		if (group == pid)
+			continue;
+		error_set(error, -ESRCH, "%d is a thread of process %d", pid, group);
+		error_remedy(error, "-p %d profiles the process, -t %d this thread alone", group,
+			     pid);
+		return -ESRCH;
 	}
 	return 0;
 }
@@ -222,12 +266,17 @@ int target_open(struct target *target, const struct options *options, struct err
 	for (size_t i = 0; !result && i < options->pids.nr; i++)
 		if (add_pid(&target->pids, options->pids.items[i]))
 			result = error_set(error, -ENOMEM, "out of memory");
+	if (!result)
+		result = refuse_threads(&options->pids, error);
 	if (result)
 		return result;
 	describe(target, options);
-	if (watch(target, &target->pids, false) || watch(target, &options->tids, true))
-		return error_set(error, -ENOMEM, "out of memory");
-	return 0;
+	result = watch(target, &target->pids, false);
+	if (!result)
+		result = watch(target, &options->tids, true);
+	return result ? error_set(error, result, "cannot watch for the target's end: %s",
+				  strerror(-result))
+		      : 0;
 }
 
 bool target_ended(struct target *target, int *status)

@@ -23,7 +23,7 @@ CROWD = os.path.join(BUILD, "workloads", "crowd")
 
 
 def check_printable(what, text):
-    """Nothing that a terminal obeys: no controls but line ends (in bytes that were not decoded with errors)."""
+    """Nothing that a terminal obeys: no controls but line ends; and it is UTF-8."""
     bad = [char for char in text if (ord(char) < 0x20 and char not in "\n") or
            0x7f <= ord(char) < 0xa0 or char == "\ufffd"]
     check(not bad, f"{what} holds {bad[:5]!r}: {text[:400]!r}")
@@ -31,7 +31,7 @@ def check_printable(what, text):
 
 @contextlib.contextmanager
 def recording_of(where, *arguments, **options):
-    """A recorder that has written its first samples; interrupted at the end, unless it has ended."""
+    """A recorder that has written its first samples; interrupted at the end, if it is there yet."""
     path = os.path.join(where, "x.ctop")
     recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
                                  os.path.join(where, "s.json"), *map(str, arguments)],
@@ -159,6 +159,45 @@ def a_leader_that_is_a_zombie():
     check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
 
 
+@case
+def a_thread_instead_of_a_process():
+    need_root()
+    with folder() as where, target("spin") as program:
+        tid = max(map(int, os.listdir(f"/proc/{program.pid}/task")))
+        check(tid != program.pid, "spin has no second thread")
+        result = ctop("record", "-o", os.path.join(where, "x.ctop"), "-p", tid)
+        check_refused(result, 1, str(tid), f"-p {program.pid}", f"-t {tid}")
+
+
+@case
+def a_thread_that_ends():
+    need_root()
+    release = [int(word) for word in os.uname().release.split("-")[0].split(".")[:2]]
+    with folder() as where, target("crowd", "oneshot") as program:
+        tid = max(map(int, os.listdir(f"/proc/{program.pid}/task")))
+        check(tid != program.pid, "crowd has no second thread")
+        with recording_of(where, "-t", tid) as recorder:
+            program.send_signal(signal.SIGUSR1)  # ends the thread, not the process
+            if release >= [6, 9]:
+                recorder.wait(60)
+        stacks, stats = ended_well(where, recorder)
+        check(program.poll() is None, "the process ended, too")
+    check(with_function(stacks, "crowd_before") > 10, f"{stacks}")
+    check(stats["stacks"]["complete"] >= 0.98 * stats["samples"], f"{stats}")
+
+
+@case
+def too_many_of_one_name():
+    need_root()
+    with contextlib.ExitStack() as stack:
+        pids = {stack.enter_context(target("crowd", "idle", "same-name")).pid for _ in range(30)}
+        result = ctop("record", "-o", "/nonexistent/x.ctop", "same-name")
+    check_refused(result, 1, "30 processes", "-p ")
+    # What does not fit into the line is left out, but no number is cut in two.
+    listed = result.stderr.split()[-1].split(",")
+    check(listed and {int(pid) for pid in listed} <= pids, result.stderr)
+
+
 # ---- that change and multiply ----
 
 
@@ -182,8 +221,9 @@ def execs_in_the_middle():
 def a_thousand_threads():
     need_root()
     with folder() as where:
-        recording = record(where, "-q", "-e", "cpu-clock", "-F", "1999", "--max-overhead", "0", "--call-graph", "dwarf,1024", "-m", "1024",
-                           "--", CROWD, "threads", "1000", seconds=60)
+        recording = record(where, "-q", "-e", "cpu-clock", "-F", "1999", "--max-overhead", "0",
+                           "--call-graph", "dwarf,1024", "-m", "1024", "--", CROWD, "threads",
+                           "1000", seconds=60)
         check_accounts(recording.stats)
         seen = {stack[0] for stack in recording.stacks} & {f"t{i}" for i in range(1000)}
         check(len(seen) == 1000, f"only {len(seen)} threads were seen")
@@ -281,7 +321,7 @@ def a_program_whose_file_name_is_not_a_name():
 
 @contextlib.contextmanager
 def started(*command, **options):
-    """A workload that is not in the build folder, or behind another command; ready, and ended at the end."""
+    """A workload from anywhere, or behind another command; ready, and ended at the end."""
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                start_new_session=True, **options)
     try:
@@ -305,7 +345,8 @@ def a_mount_namespace_of_its_own():
     with folder() as where:
         inner = os.path.join(where, "in")
         os.mkdir(inner)
-        script = f"mount -t tmpfs none {inner} && cp {CROWD} {inner}/hidden && exec {inner}/hidden comm x"
+        script = (f"mount -t tmpfs none {inner} && cp {CROWD} {inner}/hidden && "
+                  f"exec {inner}/hidden comm x")
         with started(unshare, "-m", "sh", "-c", script) as program:
             check(not os.path.exists(os.path.join(inner, "hidden")), "not hidden")
             recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)

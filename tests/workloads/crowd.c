@@ -7,6 +7,8 @@
  *     vforks N       vforks N children that become "crowd exit"; then it exits
  *     exec           works (crowd_before) until SIGUSR1, then becomes "crowd after", which works (crowd_after)
  *     leaderless     main ends its thread; another works (crowd_thread) on
+ *     oneshot        a thread works (crowd_before) until SIGUSR1, then ends; main waits
+ *     idle NAME      waits as NAME
  *     comm NAME      works (crowd_named) as NAME
  *     undumpable     works (crowd_named), closed to users who are not root
  *
@@ -149,6 +151,29 @@ static int leave_threads_alone(void)
 	pthread_exit(NULL);
 }
 
+static FRAME void *crowd_before_end(void *unused)
+{
+	crowd_before();
+	return unused;
+}
+
+static _Noreturn void idle(void)
+{
+	for (;;)
+		pause();
+}
+
+static int wait_for_thread(void)
+{
+	pthread_t thread;
+	signal(SIGUSR1, count_signal);
+	if (pthread_create(&thread, NULL, crowd_before_end, NULL))
+		return 1;
+	workload_ready();
+	pthread_join(thread, NULL);
+	idle();
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -159,7 +184,9 @@ int main(int argc, char **argv)
 		return become_other(argv[0]);
 	if (strcmp(mode, "leaderless") == 0)
 		return leave_threads_alone();
-	if (strcmp(mode, "comm") == 0 && argc > 2)
+	if (strcmp(mode, "oneshot") == 0)
+		return wait_for_thread();
+	if ((strcmp(mode, "comm") == 0 || strcmp(mode, "idle") == 0) && argc > 2)
 		prctl(PR_SET_NAME, argv[2]);
 	if (strcmp(mode, "undumpable") == 0)
 		prctl(PR_SET_DUMPABLE, 0);
@@ -172,5 +199,7 @@ int main(int argc, char **argv)
 		run_children(nr);
 	if (strcmp(mode, "vforks") == 0)
 		return run_vforks(nr, argv[0]);
+	if (strcmp(mode, "idle") == 0)
+		idle();
 	crowd_named();
 }
