@@ -23,6 +23,7 @@ struct file_key {
 	uint32_t device_major, device_minor;
 	uint32_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
+	int32_t pid; /* of generated code: a map is its process's own */
 	uint64_t inode;
 	uint64_t path_hash;
 };
@@ -36,6 +37,7 @@ struct kept_file {
 
 struct broker {
 	struct kept_file *files;
+	char notice[160];
 };
 
 struct broker *broker_new(void)
@@ -89,6 +91,7 @@ static struct file_key key_of(const struct module_copy *copy)
 	key.device_major = copy->row.device_major;
 	key.device_minor = copy->row.device_minor;
 	key.inode = copy->row.inode;
+	key.pid = copy->row.kind == MODULE_ANON ? copy->row.pid : 0;
 	uint64_t hash = 14695981039346656037u; /* FNV-1a */
 	for (const char *at = copy->path; *at; at++)
 		hash = (hash ^ (unsigned char)*at) * 1099511628211u;
@@ -134,25 +137,50 @@ static int open_file(const struct module_copy *copy)
 	return locate_module(&request);
 }
 
+/* Said of the first one only: a map that its maker got wrong is asked for again and again. */
+static void note_refused_map(struct broker *broker, int32_t pid, int code)
+{
+	if (code == -ENOENT || broker->notice[0])
+		return;
+	const char *why = code == -EPERM		      ? "it is not the process's own file"
+			  : code == -EFBIG		      ? "it is too large"
+			  : code == -EINVAL || code == -ELOOP ? "it is not a regular file"
+			  : code == -EUCLEAN		      ? "it could not be read"
+							      : strerror(-code);
+	snprintf(broker->notice, sizeof(broker->notice),
+		 "the perf map of process %d is not used: %s", pid, why);
+}
+
+static int open_perf_map(struct broker *broker, int32_t pid)
+{
+	int fd = locate_perf_map(pid);
+	if (fd < 0)
+		note_refused_map(broker, pid, fd);
+	return fd;
+}
+
 /* A descriptor or -errno; *kept: it stays the broker's. */
 static int descriptor_for(struct broker *broker, const struct module_copy *copy, bool *kept)
 {
 	*kept = false;
 	int fd;
-	switch (copy->row.kind) {
-	case MODULE_KERNEL:
+	if (copy->row.kind == MODULE_KERNEL) {
 		fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
+	}
+	const struct file_key key = key_of(copy);
+	const struct kept_file *file = find_kept(broker, &key);
+	if (file && file->fd < 0)
+		return file->error;
+	switch (copy->row.kind) {
 	case MODULE_ANON:
-		return locate_perf_map(copy->row.pid);
+		return open_perf_map(broker, copy->row.pid);
 	case MODULE_FILE:
 	case MODULE_VDSO:
 		break;
 	default:
 		return -EINVAL;
 	}
-	const struct file_key key = key_of(copy);
-	const struct kept_file *file = find_kept(broker, &key);
 	if (!file) {
 		fd = open_file(copy);
 		file = fd >= 0 ? keep(broker, &key, fd, 0) : NULL;
@@ -160,7 +188,12 @@ static int descriptor_for(struct broker *broker, const struct module_copy *copy,
 			return fd;
 	}
 	*kept = true;
-	return file->fd >= 0 ? file->fd : file->error;
+	return file->fd;
+}
+
+const char *broker_notice(const struct broker *broker)
+{
+	return broker->notice;
 }
 
 static int answer(struct channel *channel, enum message_kind kind,
@@ -212,6 +245,8 @@ void broker_set_unreadable(struct broker *broker, const struct tables *tables, u
 		close(file->fd);
 	file->fd = -1;
 	file->error = -EUCLEAN;
+	if (copy.row.kind == MODULE_ANON)
+		note_refused_map(broker, copy.row.pid, file->error);
 }
 
 /* ---- processes ---- */
@@ -323,7 +358,8 @@ static void list_children(int32_t pid, int32_t *pids, size_t *nr)
 			continue;
 		read_children(pid, tid, text, sizeof(text));
 		char *at = text, *end;
-		for (long child; *nr < DESCENDANTS_MAX && (child = strtol(at, &end, 10)) > 0; at = end)
+		for (long child; *nr < DESCENDANTS_MAX && (child = strtol(at, &end, 10)) > 0;
+		     at = end)
 			pids[(*nr)++] = (int32_t)child;
 	}
 	if (dir)

@@ -35,4 +35,7 @@ int broker_describe_tree(struct channel *channel, int32_t pid);
 /* A child died on this row's file: from now on nobody gets it (-EUCLEAN). */
 void broker_set_unreadable(struct broker *broker, const struct tables *tables, uint32_t module);
 
+/* A line on what was refused and a user may wonder about; "" when there is nothing to say. */
+const char *broker_notice(const struct broker *broker);
+
 #endif

@@ -77,6 +77,8 @@ static int run(struct live *live, int signal_fd, struct error *error)
 		result = run_session(live->session, live->options, signal_fd, &ticker, error);
 	if (result)
 		return result;
+	if (!live->options->quiet && session_notice(live->session)[0])
+		fprintf(stderr, "ctop: %s\n", session_notice(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
 	result = infos_end(&stats, &infos);

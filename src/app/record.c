@@ -275,8 +275,11 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 		return result;
 	if (run->history)
 		result = write_stats(run, &stats, error);
-	if (!run->options->quiet)
+	if (!run->options->quiet) {
+		if (session_notice(run->session)[0])
+			fprintf(stderr, "ctop: %s\n", session_notice(run->session));
 		print_summary(run, &stats);
+	}
 	if (!result && run->options->argv && stats.target_exited)
 		return run_exit_status(stats.target_status);
 	return result;

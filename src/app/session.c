@@ -706,6 +706,11 @@ const char *session_step_down(const struct session *session, size_t i)
 	return sampler_step(session->sampler, i);
 }
 
+const char *session_notice(const struct session *session)
+{
+	return broker_notice(session->broker);
+}
+
 const struct sampler *session_sampler(const struct session *session)
 {
 	return session->sampler;

@@ -12,7 +12,7 @@
 #include "hex.h"
 
 /* A node server of some days has 300,000 lines. */
-enum { ENTRIES_MAX = 2 << 20, NAMES_MAX_BYTES = 128 << 20 };
+enum { ENTRIES_MAX = 1 << 20, NAMES_MAX_BYTES = 64 << 20 };
 enum { BUFFER_BYTES = 256 << 10, LINE_MAX_BYTES = 64 << 10, TAIL_BYTES = 32 };
 #define NO_ENTRY UINT32_MAX
 
@@ -41,7 +41,8 @@ struct perf_map {
 	/* How far which file was read, to go on from there. */
 	dev_t device;
 	ino_t inode;
-	off_t read_bytes; /* whole lines */
+	off_t read_bytes;  /* whole lines, and what there is of one that is too long */
+	bool in_long_line; /* the next line begins behind the next line end */
 	char tail[TAIL_BYTES];
 	size_t tail_bytes; /* the last of what was read: to see that it is still the
                         same text */
@@ -75,6 +76,11 @@ size_t perf_map_bytes(const struct perf_map *map)
 
 /* ---- reading ---- */
 
+static bool is_full(const struct perf_map *map)
+{
+	return map->entries.nr >= ENTRIES_MAX || map->names.nr >= NAMES_MAX_BYTES;
+}
+
 /* One line, NUL-terminated. */
 static int add_line(struct perf_map *map, char *line)
 {
@@ -90,7 +96,7 @@ static int add_line(struct perf_map *map, char *line)
 	size_t size = strcspn(name, "\r");
 	if (size > SYMBOL_NAME_MAX)
 		size = SYMBOL_NAME_MAX;
-	if (!size || map->entries.nr >= ENTRIES_MAX || size + 1 > NAMES_MAX_BYTES - map->names.nr)
+	if (!size || is_full(map))
 		return 0;
 	if (vec_reserve(&map->entries, map->entries.nr + 1) ||
 	    vec_reserve(&map->names, map->names.nr + size + 1))
@@ -128,39 +134,42 @@ static ssize_t add_lines(struct perf_map *map, char *buffer, size_t size)
 	return (ssize_t)taken;
 }
 
-/* Reads from where the last whole line ended. */
-static int read_lines(struct perf_map *map, int fd, char *buffer)
+/* What of the buffer belongs to a line that began before it and is too long to be one. */
+static size_t skip_long_line(struct perf_map *map, const char *buffer, size_t size)
 {
-	bool too_long = false; /* inside of a line that the buffer can't hold */
-	off_t at = map->read_bytes;
-	for (;;) {
-		ssize_t got = pread(fd, buffer, BUFFER_BYTES, at);
+	if (!map->in_long_line)
+		return 0;
+	const char *newline = memchr(buffer, '\n', size);
+	map->in_long_line = !newline;
+	return newline ? (size_t)(newline - buffer) + 1 : size;
+}
+
+/* Reads from where the last reading ended to where the file ends now: it may grow faster than it is read. */
+static int read_lines(struct perf_map *map, int fd, off_t end, char *buffer)
+{
+	while (!is_full(map) && map->read_bytes < end) {
+		off_t left = end - map->read_bytes;
+		size_t wanted = left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
+		ssize_t got = pread(fd, buffer, wanted, map->read_bytes);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
-		size_t skip = 0;
-		if (too_long) {
-			const char *newline = memchr(buffer, '\n', (size_t)got);
-			skip = newline ? (size_t)(newline - buffer) + 1 : (size_t)got;
-			too_long = !newline;
-		}
-		ssize_t taken = add_lines(map, buffer + skip, (size_t)got - skip);
+		size_t size = (size_t)got, used = skip_long_line(map, buffer, size);
+		ssize_t taken = add_lines(map, buffer + used, size - used);
 		if (taken < 0)
 			return (int)taken;
-		at += (off_t)skip + taken;
-		if (skip || taken) {
-			if (!too_long) {
-				keep_tail(map, buffer, skip + (size_t)taken);
-				map->read_bytes = at;
-			}
-			continue;
-		}
-		if (got < BUFFER_BYTES)
+		used += (size_t)taken;
+		if (!used && size < BUFFER_BYTES)
 			return 0; /* a half line: the rest is not written yet */
-		too_long = true;
-		at += got;
+		if (!used) {
+			map->in_long_line = true;
+			used = size;
+		}
+		keep_tail(map, buffer, used);
+		map->read_bytes += (off_t)used;
 	}
+	return 0;
 }
 
 static bool is_continued(const struct perf_map *map, int fd, const struct stat *stat)
@@ -180,6 +189,7 @@ static void forget(struct perf_map *map)
 	map->names.nr = 0;
 	map->nr_segments = 0;
 	map->read_bytes = 0;
+	map->in_long_line = false;
 	map->tail_bytes = 0;
 }
 
@@ -278,7 +288,7 @@ int perf_map_read(struct perf_map *map, int fd)
 	if (!buffer)
 		return -ENOMEM;
 	size_t known = map->entries.nr;
-	int result = read_lines(map, fd, buffer);
+	int result = read_lines(map, fd, stat.st_size, buffer);
 	free(buffer);
 	if (map->entries.nr == known && map->nr_segments)
 		return result;

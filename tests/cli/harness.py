@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -153,6 +154,35 @@ def wait_for_samples(recorder, path):
     while recorder.poll() is None:
         if os.path.exists(path) and ctop("export", "folded", path).stdout:
             return
+
+
+@contextlib.contextmanager
+def recording_of(where, *arguments, **options):
+    """A recorder that has written its first samples; interrupted at the end, if it is there yet."""
+    path = os.path.join(where, "x.ctop")
+    recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
+                                 os.path.join(where, "s.json"), *map(str, arguments)],
+                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                errors="replace", **options)
+    try:
+        wait_for_samples(recorder, path)
+        yield recorder
+    finally:
+        if recorder.poll() is None:
+            recorder.send_signal(signal.SIGINT)
+        try:
+            _, recorder.errors = recorder.communicate(timeout=60)
+        finally:
+            recorder.kill()
+            recorder.wait()
+
+
+def ended_well(where, recorder):
+    """What was recorded: its stacks and its stats."""
+    check(recorder.returncode == 0, f"{recorder.returncode}: {recorder.errors}")
+    with open(os.path.join(where, "s.json"), encoding="utf-8") as file:
+        stats = json.load(file)
+    return folded(os.path.join(where, "x.ctop")), stats
 
 
 def with_function(stacks, name):

@@ -4,7 +4,6 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import pty
 import random
@@ -16,8 +15,8 @@ import termios
 import time
 
 from harness import (BUILD, CTOP, NOBODY, Skip, case, check, check_accounts, check_refused, ctop,
-                     ctop_ok, folded, folder, main, need_program, need_root, record, run,
-                     share_complete, target, wait_for_samples, with_function)
+                     ctop_ok, ended_well, folded, folder, main, need_program, need_root, record,
+                     recording_of, run, share_complete, target, wait_for_samples, with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 
@@ -27,35 +26,6 @@ def check_printable(what, text):
     bad = [char for char in text if (ord(char) < 0x20 and char not in "\n") or
            0x7f <= ord(char) < 0xa0 or char == "\ufffd"]
     check(not bad, f"{what} holds {bad[:5]!r}: {text[:400]!r}")
-
-
-@contextlib.contextmanager
-def recording_of(where, *arguments, **options):
-    """A recorder that has written its first samples; interrupted at the end, if it is there yet."""
-    path = os.path.join(where, "x.ctop")
-    recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
-                                 os.path.join(where, "s.json"), *map(str, arguments)],
-                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                errors="replace", **options)
-    try:
-        wait_for_samples(recorder, path)
-        yield recorder
-    finally:
-        if recorder.poll() is None:
-            recorder.send_signal(signal.SIGINT)
-        try:
-            _, recorder.errors = recorder.communicate(timeout=60)
-        finally:
-            recorder.kill()
-            recorder.wait()
-
-
-def ended_well(where, recorder):
-    """What was recorded: its stacks and its stats."""
-    check(recorder.returncode == 0, f"{recorder.returncode}: {recorder.errors}")
-    with open(os.path.join(where, "s.json"), encoding="utf-8") as file:
-        stats = json.load(file)
-    return folded(os.path.join(where, "x.ctop")), stats
 
 
 # ---- that die ----

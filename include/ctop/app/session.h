@@ -81,6 +81,8 @@ void session_watch(struct session *session, int fd);
 struct session_stats session_stats(struct session *session);
 size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
 const char *session_step_down(const struct session *session, size_t i);
+/* What else to tell at the end; "" when there is nothing. Borrowed. */
+const char *session_notice(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */
 /* For people: "python3[1234]"; and "pid", "tid", "system", "cpu", "command" or "file". Borrowed. */
 const char *session_target(const struct session *session);

@@ -266,6 +266,52 @@ static void endless_lines(void)
 	free(text);
 }
 
+static void endless_lines_that_end_later(void)
+{
+	enum { LONG = 3 << 20 };
+	char *text = malloc(LONG + 1);
+	memset(text, 'x', LONG);
+	text[LONG] = '\0';
+	struct perf_map *map = perf_map_new();
+	int fd = file_of(text);
+	CHECK_EQ(perf_map_read(map, fd), 0);
+	append(fd, "\n2000 10 after\n");
+	CHECK_EQ(perf_map_read(map, fd), 0);
+	CHECK_EQ(perf_map_count(map), 1);
+	CHECK_STR(name_at(map, 0x2000), "after");
+	/* Longer than the buffer, and written anew meanwhile. */
+	append(fd, text);
+	CHECK_EQ(perf_map_read(map, fd), 0);
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	append(fd, "3000 10 anew\n");
+	CHECK_EQ(perf_map_read(map, fd), 0);
+	CHECK_STR(name_at(map, 0x2000), "-");
+	CHECK_STR(name_at(map, 0x3000), "anew");
+	close(fd);
+	perf_map_free(map);
+	free(text);
+}
+
+/* What is beyond all reason is left out, not waited for. */
+static void far_too_many(void)
+{
+	enum { LINES = (1 << 20) + 1000 };
+	struct perf_map *map = perf_map_new();
+	char *text = malloc(LINES * 16), *at = text;
+	for (unsigned i = 0; i < LINES; i++)
+		at += sprintf(at, "%x 1 f\n", i + 1);
+	int fd = file_of(text);
+	CHECK_EQ(perf_map_read(map, fd), 0);
+	CHECK_EQ(perf_map_count(map), 1 << 20);
+	append(fd, "2000000 10 late\n");
+	CHECK_EQ(perf_map_read(map, fd), 0);
+	CHECK_STR(name_at(map, 1), "f");
+	CHECK_STR(name_at(map, 0x2000000), "-");
+	close(fd);
+	perf_map_free(map);
+	free(text);
+}
+
 /* A line over everything, again and again, is what costs most where ranges are searched. */
 static void all_cover_all(void)
 {
@@ -293,6 +339,8 @@ int main(void)
 	RUN(written_anew);
 	RUN(growing);
 	RUN(endless_lines);
+	RUN(endless_lines_that_end_later);
+	RUN(far_too_many);
 	RUN(all_cover_all);
 	return test_done();
 }

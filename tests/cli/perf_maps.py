@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Perf maps (/tmp/perf-PID.map) that lie, hide, block or are too much; each beside running code."""
+
+import contextlib
+import os
+import subprocess
+
+from harness import (BUILD, NOBODY, case, check, ctop_ok, ended_well, folded, folder, main,
+                     need_root, record, recording_of)
+
+JIT = os.path.join(BUILD, "workloads", "jit")
+
+
+class Code:
+    """A running jit: its process, where its code is, and where its map belongs."""
+
+    def __init__(self, process):
+        words = process.stdout.readline().split()
+        check(words[:1] == ["ready"], f"jit said {words}")
+        self.process = process
+        self.pid = process.pid
+        self.start = int(words[2], 16)
+        self.map = f"/tmp/perf-{self.pid}.map"
+
+    def line(self, name, start=None, size=4096):
+        return b"%x %x %s\n" % (self.start if start is None else start, size, name)
+
+
+def remove(path):
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.rmdir(path)
+        else:
+            os.unlink(path)
+
+
+@contextlib.contextmanager
+def codes(where, *names, user=None):
+    """Running jits, one a name, which is its comm."""
+    with contextlib.ExitStack() as stack:
+        running = {}
+        for name in names:
+            path = os.path.join(where, name)
+            os.symlink(JIT, path)
+            process = subprocess.Popen([path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       text=True, user=user)
+            stack.callback(process.stdout.close)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            running[name] = Code(process)
+            stack.callback(remove, running[name].map)
+            stack.callback(remove, running[name].map + ".link")
+        yield running
+
+
+def write(path, *parts):
+    with open(path, "wb") as file:
+        for part in parts:
+            file.write(part)
+
+
+def leaves(stacks, comm):
+    """{innermost user frame: samples} of one comm; the code is called by run_code."""
+    found = {}
+    for stack, nr in stacks.items():
+        if stack[0] == comm and "run_code" in stack:
+            at = stack.index("run_code") + 1
+            name = stack[at] if at < len(stack) else "run_code"
+            found[name] = found.get(name, 0) + nr
+    return found
+
+
+def check_named(stacks, comm, name):
+    found = leaves(stacks, comm)
+    check(found.get(name, 0) > 10 and set(found) <= {name, "run_code"}, f"{comm}: {found}")
+
+
+def check_unnamed(stacks, comm):
+    found = leaves(stacks, comm)
+    names = set(found) - {"run_code"}
+    check(sum(found.values()) > 10 and names and all(name[0] == "[" for name in names),
+          f"{comm}: {found}")
+
+
+# ---- makers of maps ----
+
+
+def good(code, _):
+    write(code.map, code.line(b"jit code"))
+
+
+def through_a_symlink(code, where):
+    path = os.path.join(where, f"{code.pid}.real")
+    write(path, code.line(b"forged"))
+    os.symlink(path, code.map)
+
+
+def hard_link(code, _):
+    write(code.map, code.line(b"forged"))
+    os.link(code.map, code.map + ".link")
+
+
+def fifo(code, _):
+    os.mkfifo(code.map)
+
+
+def directory(code, _):
+    os.mkdir(code.map)
+
+
+def of_another_user(code, _):
+    write(code.map, code.line(b"forged"))
+    os.chown(code.map, NOBODY, -1)
+
+
+def a_gib(code, _):
+    write(code.map, code.line(b"forged"))
+    os.truncate(code.map, 1 << 30)
+
+
+def many_lines(code, _):
+    other = b"".join(b"%x 8 other_%d\n" % (16 * i, i) for i in range(200000))
+    write(code.map, code.line(b"jit code"), *[other] * 40)
+
+
+def no_line_end(code, _):
+    write(code.map, code.line(b"jit code"))
+    os.truncate(code.map, 200 << 20)
+
+
+def rubbish(code, _):
+    write(code.map, os.urandom(1 << 20), b"\n", code.line(b"jit code"), os.urandom(1 << 20))
+
+
+def overflows(code, _):
+    huge = b"f" * 16
+    write(code.map, code.line(b"jit code"), huge + b" " + huge + b" evil\n",
+          b"%x %s evil\n" % (code.start, huge), b"%s %x evil\n" % (b"1" * 40, 1 << 40),
+          b"-1 7fffffffffffffff evil\n", b"0 -1 evil\n", b"%x 0 evil\n" % code.start,
+          b"%x\n" % code.start, b"%x  \n" % code.start, b"\n" * 1000)
+
+
+def overlaps(code, _):
+    write(code.map, code.line(b"all", 0, (1 << 64) - 1),
+          *[code.line(b"nested", code.start - i, 8192 + 2 * i) for i in range(3000)],
+          code.line(b"jit code"))
+
+
+def escapes(code, _):
+    write(code.map, code.line(b"\x1b[31m;a\r\xff\xe2\x80\xae b"))
+
+
+MAKERS = {function.__name__[:15]: function for function in (
+    good, through_a_symlink, hard_link, fifo, directory, of_another_user, a_gib, many_lines,
+    no_line_end, rubbish, overflows, overlaps, escapes)}
+
+
+@case
+def maps_of_every_kind():
+    need_root()
+    with folder() as where, codes(where, *MAKERS) as running:
+        for name, make in MAKERS.items():
+            make(running[name], where)
+        pids = ",".join(str(code.pid) for code in running.values())
+        recording = record(where, "-e", "cpu-clock", "-p", pids, seconds=3)
+        report = ctop_ok("report", "--stdio", recording.path).stdout
+    stacks, stats = recording.stacks, recording.stats
+    check(stats["restarts"] == 0, f"{stats}")
+    for name in "good", "no_line_end", "rubbish", "overflows", "overlaps", "many_lines":
+        check_named(stacks, name, "jit code")
+    for name in ("through_a_symli", "hard_link", "fifo", "directory", "of_another_user", "a_gib"):
+        check_unnamed(stacks, name)
+    check_named(stacks, "escapes", "\\x1b[31m:a")
+    for text in report, recording.stderr:
+        check("\x1b" not in text and "\r" not in text and "\u202e" not in text, f"{text!r}")
+    check("forged" not in report and "evil" not in report, report)
+
+
+@case
+def a_map_that_grows_and_is_written_anew():
+    need_root()
+    with folder() as where, codes(where, "grows", "anew") as running:
+        grows, anew = running["grows"], running["anew"]
+        write(grows.map, b"1 1 other\n", grows.line(b"half")[:10])
+        write(anew.map, anew.line(b"elsewhere", 0x1000) * 1000)
+        pids = f"{grows.pid},{anew.pid}"
+        with recording_of(where, "-p", pids) as recorder:
+            path = os.path.join(where, "x.ctop")
+            check_unnamed(folded(path), "grows")
+            check_unnamed(folded(path), "anew")
+            with open(grows.map, "ab") as file:
+                file.write(grows.line(b"jit code")[10:])
+            write(anew.map, anew.line(b"jit code"))
+            while recorder.poll() is None:
+                stacks = folded(path)
+                if all(leaves(stacks, comm).get("jit code") for comm in running):
+                    break
+        stacks, stats = ended_well(where, recorder)
+    check(stats["restarts"] == 0, f"{stats}")
+    # A frame's name holds for all of its samples, those of before too.
+    check_named(stacks, "grows", "jit code")
+    check_named(stacks, "anew", "jit code")
+
+
+@case
+def refusals_are_told_once():
+    need_root()
+    with folder() as where, codes(where, "links", "links2") as running:
+        for code in running.values():
+            through_a_symlink(code, where)
+        pids = ",".join(str(code.pid) for code in running.values())
+        recording = record(where, "-e", "cpu-clock", "-p", pids, seconds=1.5)
+    told = [line for line in recording.stderr.splitlines() if "perf map" in line]
+    check(len(told) == 1 and "not a regular file" in told[0], recording.stderr)
+
+
+@case
+def maps_and_users():
+    need_root()
+    with folder() as where:
+        os.chmod(where, 0o755)
+        with codes(where, "by_root", "by_other", user=NOBODY) as running:
+            for code in running.values():
+                write(code.map, code.line(b"jit code"))
+            os.chown(running["by_other"].map, NOBODY - 1, -1)
+            pids = ",".join(str(code.pid) for code in running.values())
+            stacks = record(where, "-e", "cpu-clock", "-p", pids, seconds=0.5).stacks
+    check_named(stacks, "by_root", "jit code")
+    check_unnamed(stacks, "by_other")
+
+
+if __name__ == "__main__":
+    main()
