@@ -7,6 +7,7 @@
 #include <ctop/base/channel.h>
 #include <ctop/base/jail.h>
 #include <ctop/collect/collector.h>
+#include <ctop/object/object.h>
 
 #include "child_link.h"
 
@@ -16,15 +17,20 @@
 static const struct role {
 	const char *name;
 	int (*run)(struct channel *channel);
+	bool maps_strangers_files;
 	struct jail_limits limits;
 } roles[] = {
 	/* Unwind tables and their rules, address spaces, the interning indexes. */
-	{"collector", collector_run, {.heap_bytes = 512 * MIB, .nr_descriptors = 4096}},
+	{"collector", collector_run, true, {.heap_bytes = 512 * MIB, .nr_descriptors = 4096}},
 	/* Symbol tables: a decompressed one of a large program is hundreds of MiB. */
-	{"symbolizer", symbolizer_child_run, {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
-	{"reader", reader_child_run, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
+	{"symbolizer",
+	 symbolizer_child_run,
+	 true,
+	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
+	{"reader", reader_child_run, false, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
 	{"writer",
 	 writer_child_run,
+	 false,
 	 {.heap_bytes = 16 * MIB, .nr_descriptors = 16, .outlives_parent = true}},
 };
 
@@ -37,6 +43,8 @@ int child_main(const char *name)
 		if (jail_sanitized())
 			limits.heap_bytes = 0;
 		if (jail_enter(&limits))
+			return 1;
+		if (roles[i].maps_strangers_files && object_survive_cut_files())
 			return 1;
 		struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
 		return channel && roles[i].run(channel) == 0 ? 0 : 1;

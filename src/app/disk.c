@@ -9,6 +9,9 @@
 /* A second of a busy recording; larger ones need privilege. */
 enum { PIPE_BYTES = 1 << 20 };
 
+/* What a disk that is not stuck needs, and who is in a hurry does not notice. */
+enum { GRACE_MS = 300 };
+
 void disk_init(struct disk *disk)
 {
 	worker_init(&disk->writer);
@@ -67,14 +70,14 @@ int disk_wait(struct disk *disk, int wake_fd)
 		};
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return -errno;
+		if (fds[1].revents && !fds[0].revents && poll(fds, 1, GRACE_MS) != 1)
+			return -EINTR;
 		if (fds[0].revents) {
 			int wait_status;
 			bool too_often;
 			disk->result = last_word(disk);
 			worker_reap(writer, &wait_status, &too_often);
 		}
-		if (fds[1].revents)
-			return -EINTR;
 	}
 	return disk->result;
 }

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,19 +47,35 @@ int run_block_signals(int *fd)
 struct course {
 	const struct options *options;
 	uint64_t switch_on_ns, stop_ns;
-	unsigned nr_ends;    /* signals that ask for the end */
-	unsigned nr_toggles; /* that switch sampling on or off */
+	bool is_ending;	     /* a signal has asked for it */
+	unsigned nr_toggles; /* signals that switch sampling on or off */
 };
 
+static void watch_ends_only(int fd)
+{
+	sigset_t ends;
+	list_ends(&ends);
+	signalfd(fd, &ends, 0);
+}
+
+/* Up to the first that asks for the end. A second one stays unread: whoever waits for something sees it. */
 static void read_signals(struct course *course, int fd)
 {
 	struct signalfd_siginfo info;
-	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1)
+	while (!course->is_ending && read(fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGUSR1) {
 			course->nr_toggles++;
-		else
-			course->nr_ends++;
+		} else {
+			course->is_ending = true;
+			watch_ends_only(fd);
+		}
 	}
+}
+
+static bool is_hurried(const struct course *course, int fd)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	return course->is_ending && poll(&poll_fd, 1, 0) == 1;
 }
 
 static int remaining_ms(const struct course *course)
@@ -105,13 +122,13 @@ int run_session(struct session *session, const struct options *options, int sign
 	if (options->duration_seconds > 0)
 		course.stop_ns = add_seconds(start_ns, options->duration_seconds);
 	enum session_state state = SESSION_RUNNING;
-	while (!result && state != SESSION_DRAINED && course.nr_ends < 2) {
+	while (!result && state != SESSION_DRAINED && !is_hurried(&course, signal_fd)) {
 		result = session_step(session, remaining_ms(&course), &state, error);
 		uint64_t now = clock_now_ns();
 		read_signals(&course, signal_fd);
 		if (!result)
 			result = switch_sampling(session, &course, now, error);
-		if (course.nr_ends || (course.stop_ns && now >= course.stop_ns)) {
+		if (course.is_ending || (course.stop_ns && now >= course.stop_ns)) {
 			session_stop(session);
 			course.stop_ns = course.switch_on_ns = 0;
 		}
@@ -120,9 +137,7 @@ int run_session(struct session *session, const struct options *options, int sign
 			result = ticker->tick(ticker->context, error);
 		}
 	}
-	sigset_t ends;
-	list_ends(&ends);
-	signalfd(signal_fd, &ends, 0); /* nothing is left to be switched on or off */
+	watch_ends_only(signal_fd); /* nothing is left to be switched on or off */
 	return result ? result : ticker->tick(ticker->context, error);
 }
 

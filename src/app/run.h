@@ -4,7 +4,8 @@
 
 /*
  * Runs a live session, which was started, until it is drained: until the duration is over, the
- * target has ended, or ^C or SIGTERM asks for the end. A second ^C does not wait for names.
+ * target has ended, or ^C or SIGTERM asks for the end. A second ^C does not wait for names;
+ * it stays unread in the signalfd, for what would wait next.
  * SIGUSR1 switches sampling on and off.
  */
 

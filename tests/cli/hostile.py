@@ -182,7 +182,7 @@ def run_without(closed, *arguments):
 def recording_without_standard_descriptors():
     need_root()
     with folder() as where, target("spin") as program:
-        for closed in (0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2):
+        for closed in (0,), (2,), (1, 2), (0, 1, 2):
             path = os.path.join(where, f"{len(closed)}{closed[0]}.ctop")
             result = run_without(closed, "record", "-o", path, "--duration", "0.3", "-p",
                                  program.pid)
@@ -245,7 +245,7 @@ def in_terminal(columns, rows, *command):
 def progress_in_a_terminal_of_any_size():
     need_root()
     with folder() as where, target("spin") as program:
-        for columns, rows in (1, 1), (2, 1), (20, 5), (80, 24), (0, 0):
+        for columns, rows in (1, 1), (20, 5), (0, 0):
             path = os.path.join(where, f"{columns}.ctop")
             status, written = in_terminal(columns, rows, CTOP, "record", "-o", path, "--duration",
                                           "0.7", "-p", program.pid)

@@ -47,16 +47,18 @@ def dying_around_the_attach():
             path = os.path.join(where, f"{i}.ctop")
             # From before the attach until after it.
             life = f"{chance.uniform(0.001, run_seconds):.6f}"
-            with target("spin", life) as program:
+            with subprocess.Popen([os.path.join(BUILD, "workloads", "spin"), life],
+                                  stdout=subprocess.DEVNULL) as program:
                 result = ctop("record", "-o", path, "-p", program.pid)
-                if result.returncode == 0:
-                    recorded += 1
-                    ctop_ok("export", "folded", path)
-                    check("samples of" in result.stderr, f"seed {seed}, {life}: {result.stderr!r}")
-                else:
-                    refused += 1
-                    check_refused(result, 1, str(program.pid))
-                    check(not os.path.exists(path), f"seed {seed}, {life}: an empty file is left")
+                program.kill()
+            if result.returncode == 0:
+                recorded += 1
+                check("samples of" in result.stderr, f"seed {seed}, {life}: {result.stderr!r}")
+                ctop_ok("export", "folded", path)
+            else:
+                refused += 1
+                check_refused(result, 1, str(program.pid))
+                check(not os.path.exists(path), f"seed {seed}, {life}: an empty file is left")
     print(f"# {refused} refused, {recorded} recorded, seed {seed}")
 
 
@@ -124,7 +126,7 @@ def a_leader_that_is_a_zombie():
         with open(f"/proc/{program.pid}/stat", encoding="utf-8") as file:
             while file.read().rpartition(")")[2].split()[0] != "Z":
                 file.seek(0)
-        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=1)
+        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.6)
     check(with_function(recording.stacks, "crowd_on") > 50, f"{recording.stacks}")
     check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
 
@@ -204,7 +206,7 @@ def a_thousand_threads():
 def a_thousand_children():
     need_root()
     with folder() as where, target("crowd", "children", "1000") as program:
-        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=3)
+        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=2)
         check(program.poll() is None, "the target died")
     check_accounts(recording.stats)
     check(with_function(recording.stacks, "crowd_child") > 50, f"{recording.stats}")
@@ -354,7 +356,7 @@ def a_pid_namespace_of_its_own():
     with folder() as where, started(unshare, "-p", "-f", "--kill-child", "--mount-proc", CROWD,
                                     "children", "10") as program:
         check(program.words[1] == "1", f"{program.words}")
-        recording = record(where, "-e", "cpu-clock", "-p", child_of(program.pid), seconds=1)
+        recording = record(where, "-e", "cpu-clock", "-p", child_of(program.pid), seconds=0.5)
     check(with_function(recording.stacks, "crowd_child") > 10, f"{recording.stacks}")
     check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
 

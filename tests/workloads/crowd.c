@@ -6,6 +6,7 @@
  *     children N     forks N children one after the other, four at a time, each works 1 ms (crowd_child), for ever
  *     vforks N       vforks N children that become "crowd exit"; then it exits
  *     exec           works (crowd_before) until SIGUSR1, then becomes "crowd after", which works (crowd_after)
+ *     plugin FILE    loads plugin_one.so from FILE and works there: enter_one until SIGUSR1, then later_one
  *     leaderless     main ends its thread; another works (crowd_thread) on
  *     oneshot        a thread works (crowd_before) until SIGUSR1, then ends; main waits
  *     idle NAME      waits as NAME
@@ -14,6 +15,7 @@
  *
  * Children die with their parent.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -131,6 +133,21 @@ static FRAME void crowd_named(void)
 		work(1000);
 }
 
+static int run_plugin(const char *path)
+{
+	void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void (*enter)(void) = plugin ? (void (*)(void))dlsym(plugin, "enter_one") : NULL;
+	void (*later)(void) = plugin ? (void (*)(void))dlsym(plugin, "later_one") : NULL;
+	if (!enter || !later)
+		return 1;
+	signal(SIGUSR1, count_signal);
+	workload_ready();
+	while (!nr_signals)
+		enter();
+	for (;;)
+		later();
+}
+
 static int become_other(char *self)
 {
 	char name[] = "after";
@@ -184,6 +201,8 @@ int main(int argc, char **argv)
 		return become_other(argv[0]);
 	if (strcmp(mode, "leaderless") == 0)
 		return leave_threads_alone();
+	if (strcmp(mode, "plugin") == 0 && argc > 2)
+		return run_plugin(argv[2]);
 	if (strcmp(mode, "oneshot") == 0)
 		return wait_for_thread();
 	if ((strcmp(mode, "comm") == 0 || strcmp(mode, "idle") == 0) && argc > 2)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One of the two libraries that dlopen.c loads; PLUGIN is `one` or `two`. */
+/* One of the two libraries that dlopen.c and crowd.c load; PLUGIN is `one` or `two`. */
 #include "workload.h"
 
 #define JOIN(a, b)	     a##b
@@ -16,4 +16,12 @@ void NAME(enter_, PLUGIN)(void)
 {
 	for (int i = 0; i < 10; i++)
 		NAME(hot_, PLUGIN)();
+}
+
+__attribute__((visibility("default"))) FRAME void NAME(later_, PLUGIN)(void);
+
+/* Has a name that nobody needs until it is called. */
+void NAME(later_, PLUGIN)(void)
+{
+	work(200);
 }

@@ -24,10 +24,17 @@ struct object_identity {
 
 /*
  * Maps the file at fd, and closes fd, also on failure. NULL with the cause in error.
- * A file that shrinks later ends its reader by SIGBUS: that is what jails and restarts are for.
+ * A file that is cut later ends its reader by SIGBUS, unless object_survive_cut_files() was called;
+ * one that is overwritten may change between two looks at it: jails and restarts are for that.
  */
 struct object *object_open(int fd, struct error *error);
 void object_free(struct object *object); /* NULL is fine */
+
+/*
+ * For a process that maps strangers' files: from now on, what is no longer in a file reads as zeros.
+ * Installs a handler of SIGBUS. 0 or -errno.
+ */
+int object_survive_cut_files(void);
 
 Elf *object_elf(const struct object *object);
 const struct object_identity *object_identity(const struct object *object);
