@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,10 +35,10 @@ static bool whole_number(const char *text, uint64_t *value)
 		return errno == 0;
 	double decimal = strtod(text, &end);
 	/* Beyond 2^53 a double does not hold every whole number. */
-	if (end == text || *end || !(decimal <= 0x1p53) || decimal != floor(decimal))
+	if (end == text || *end || !(decimal >= 0 && decimal <= 0x1p53))
 		return false;
 	*value = (uint64_t)decimal;
-	return true;
+	return (double)*value == decimal;
 }
 
 int parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
