@@ -49,14 +49,27 @@ static void terminate(char *string, size_t size)
 	string[size - 1] = '\0';
 }
 
+/* Any other byte than these in a bool is undefined behaviour where it is looked at. */
+static bool is_bool(const bool *value)
+{
+	unsigned char byte;
+	memcpy(&byte, value, sizeof(byte));
+	return byte <= 1;
+}
+
 /* Makes every count and string of a message of the right size safe to use. */
 static bool sane(struct message *message)
 {
 	switch ((enum message_kind)message->kind) {
+	case MESSAGE_CONFIG:
+		return is_bool(&message->config.format.sample_id_all) &&
+		       is_bool(&message->config.frame_pointers) &&
+		       is_bool(&message->config.leaf_only) &&
+		       is_bool(&message->config.filters_pids) && is_bool(&message->config.drop_own);
 	case MESSAGE_EVENT:
 		terminate(message->event.asked, sizeof(message->event.asked));
 		terminate(message->event.opened, sizeof(message->event.opened));
-		return true;
+		return is_bool(&message->event.clock);
 	case MESSAGE_IDS:
 		return message->ids.nr <= PROTOCOL_IDS_MAX;
 	case MESSAGE_PIDS:
@@ -83,7 +96,6 @@ static bool sane(struct message *message)
 	case MESSAGE_STATUS:
 	case MESSAGE_TO_MAIN:
 	case MESSAGE_TO_CHILD:
-	case MESSAGE_CONFIG:
 	case MESSAGE_RING:
 	case MESSAGE_TABLES:
 	case MESSAGE_SYMBOLS:

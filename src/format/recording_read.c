@@ -73,7 +73,7 @@ static int begin_epoch(struct recording_reader *reader)
 static int set_id(struct recording_reader *reader, enum table_kind kind, uint64_t id, uint32_t to)
 {
 	struct ids *ids = &reader->ids[kind];
-	if (id >= (uint64_t)1 << 26) /* no table holds as many */
+	if (id >= (uint64_t)1 << 24) /* four times what the largest table holds */
 		return -EBADMSG;
 	if (id >= ids->nr) {
 		if (vec_reserve(ids, (size_t)id + 1))
@@ -156,8 +156,8 @@ static int read_module_row(struct recording_reader *reader, struct payload *payl
 static int read_task_row(struct recording_reader *reader, struct payload *payload, uint64_t number)
 {
 	struct task_id id;
-	int64_t pid = get_signed(payload);
-	int64_t tid = pid + get_signed(payload);
+	uint32_t pid = (uint32_t)get_signed(payload);
+	uint32_t tid = pid + (uint32_t)get_signed(payload);
 	const struct string_id comm = {id_or_none(reader, TABLE_STRINGS, get_varint(payload))};
 	int result = tables_add_task(reader->writer, (int32_t)pid, (int32_t)tid, comm, &id);
 	return result ? result : set_id(reader, TABLE_TASKS, number, id.index);
@@ -267,16 +267,16 @@ static int skip_lost_names(struct recording_reader *reader, uint64_t nr)
 
 static int read_names(struct recording_reader *reader, struct payload payload)
 {
-	int64_t frame = 0;
+	uint64_t frame = 0;
 	int result = skip_lost_names(reader, get_varint(&payload));
 	while (!result && payload.at < payload.end && !payload.failed) {
 		const char *name, *module;
-		frame += get_signed(&payload);
+		frame += (uint64_t)get_signed(&payload);
 		result = get_name(reader, &payload, &name);
 		if (!result)
 			result = get_name(reader, &payload, &module);
 		uint64_t offset = get_varint(&payload);
-		uint32_t id = frame > 0 ? id_or_none(reader, TABLE_FRAMES, (uint64_t)frame) : 0;
+		uint32_t id = id_or_none(reader, TABLE_FRAMES, frame);
 		if (result || payload.failed || !id || !name)
 			continue;
 		result = symbols_set(reader->namer, (struct frame_id){id}, SYMBOL_NAMED, name,

@@ -321,6 +321,8 @@ int record_parse(const void *bytes, size_t size, const struct record_format *for
 	default:
 		return -ENOTSUP;
 	}
+	/* The trailer ends the record, also where a newer kernel's body is longer than what is known of it. */
+	ok = ok && cursor.left >= trailer && skip(&cursor, cursor.left - trailer);
 	return ok && take_trailer(&cursor, format, record) ? 0 : -EINVAL;
 }
 

@@ -167,7 +167,7 @@ _Static_assert(sizeof(struct message) <= CHANNEL_MESSAGE_MAX, "a message fits in
 /* Sends the kind's own size. As channel_send(). */
 int protocol_send(struct channel *channel, const struct message *message, int fd);
 /*
- * 1: a message whose size and counts are right for its kind, strings terminated; *fd as channel_receive().
+ * 1: a message whose size, counts and bools are right for its kind, strings terminated; *fd as channel_receive().
  * 0: the other end is gone; -EAGAIN: none now; -EPROTO: nonsense (fd, if any, is closed).
  */
 int protocol_receive(struct channel *channel, struct message *message, int *fd);

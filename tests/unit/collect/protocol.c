@@ -112,6 +112,21 @@ static void counts_are_checked(void)
 	close(raw);
 }
 
+static void bools_are_checked(void)
+{
+	int raw;
+	struct channel *channel = channel_from(&raw);
+	struct message config = {.kind = MESSAGE_CONFIG, .config = {.leaf_only = true}};
+	CHECK_EQ(received(raw, channel, &config, BODY(config)), 1);
+	memset(&config.config.leaf_only, 2, 1);
+	CHECK_EQ(received(raw, channel, &config, BODY(config)), -EPROTO);
+	struct message event = {.kind = MESSAGE_EVENT};
+	memset(&event.event.clock, 255, 1);
+	CHECK_EQ(received(raw, channel, &event, BODY(event)), -EPROTO);
+	channel_free(channel);
+	close(raw);
+}
+
 static void strings_end(void)
 {
 	int raw;
@@ -145,6 +160,7 @@ int main(void)
 	RUN(descriptor_travels_with_its_message);
 	RUN(nonsense_is_refused);
 	RUN(counts_are_checked);
+	RUN(bools_are_checked);
 	RUN(strings_end);
 	RUN(end_of_the_peer_is_seen);
 	return test_done();

@@ -401,6 +401,22 @@ static void fork_and_exit_name_the_task_and_its_parent(void)
 	}
 }
 
+static void a_longer_body_leaves_the_trailer_at_the_end(void)
+{
+	static struct builder builder;
+	struct record record;
+	uint64_t time_ns;
+	begin(&builder, PERF_RECORD_LOST_SAMPLES, 0);
+	add_u64(&builder, 1234);
+	add_u64(&builder, 0xfeed); /* of a newer kernel */
+	add_trailer(&builder);
+	CHECK_EQ(parse(&builder, &dwarf_format, &record), 0);
+	CHECK_EQ(record.lost, 1234);
+	check_trailer(&record);
+	CHECK_EQ(record_time(builder.words, builder.bytes, &dwarf_format, &time_ns), 0);
+	CHECK_EQ(time_ns, record.time_ns);
+}
+
 static void losses_are_counted(void)
 {
 	static struct builder builder;
@@ -589,6 +605,7 @@ int main(void)
 	RUN(old_mmap_is_executable_unless_data);
 	RUN(comm_says_whether_it_is_an_exec);
 	RUN(fork_and_exit_name_the_task_and_its_parent);
+	RUN(a_longer_body_leaves_the_trailer_at_the_end);
 	RUN(losses_are_counted);
 	RUN(switches_and_throttles_belong_to_the_trailers_task);
 	RUN(record_without_a_trailer_is_refused);
