@@ -25,6 +25,10 @@ static int add_ring(struct collector *collector, const struct message_ring *mess
 {
 	if (fd < 0)
 		return -EPROTO;
+	if (collector->started) { /* it would never be mapped */
+		close(fd);
+		return -EPROTO;
+	}
 	struct collector_ring *rings =
 		reallocarray(collector->rings, collector->nr_rings + 1, sizeof(*rings));
 	if (!rings) {
@@ -39,8 +43,11 @@ static int add_ring(struct collector *collector, const struct message_ring *mess
 }
 
 /* Maps every ring and says how that went. */
-static int map_rings(struct collector *collector)
+static int start(struct collector *collector)
 {
+	if (collector->started || !collector->status || !collector->writer)
+		return -EPROTO;
+	collector->started = true;
 	struct message message = {.kind = MESSAGE_MAPPED};
 	for (size_t i = 0; i < collector->nr_rings && !message.result.error; i++)
 		message.result.error = ring_map(&collector->rings[i].ring, collector->rings[i].fd,
@@ -140,6 +147,8 @@ static int set_status(struct collector *collector, int fd)
 	close(fd);
 	if (page == MAP_FAILED)
 		return -errno;
+	if (collector->status)
+		munmap(collector->status, sizeof(*collector->status));
 	collector->status = page;
 	return 0;
 }
@@ -162,6 +171,13 @@ static int give_module(struct collector *collector, const struct message_module 
 	return 0;
 }
 
+static void replace_fd(int *fd, int by)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = by;
+}
+
 /* fd belongs to whoever handles the message; what nobody took is closed. */
 static int handle(struct collector *collector, const struct message *message, int fd)
 {
@@ -170,10 +186,10 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_STATUS:
 		return set_status(collector, fd);
 	case MESSAGE_TO_MAIN:
-		collector->to_main = fd;
+		replace_fd(&collector->to_main, fd);
 		return 0;
 	case MESSAGE_TO_CHILD:
-		collector->to_child = fd;
+		replace_fd(&collector->to_child, fd);
 		return 0;
 	case MESSAGE_CONFIG:
 		collector->config = message->config;
@@ -201,8 +217,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		result = follow_process_answer(collector, &message->process, fd);
 		break;
 	case MESSAGE_START:
-		collector->started = true;
-		result = collector->status && collector->writer ? map_rings(collector) : -EPROTO;
+		result = start(collector);
 		break;
 	case MESSAGE_PAUSE:
 		collector->pausing = true;

@@ -96,6 +96,8 @@ static size_t write_some(struct chunk_writer *writer, const uint8_t *bytes, size
 int chunk_push(struct chunk_writer *writer)
 {
 	struct buffer *waiting = &writer->waiting;
+	if (!waiting->size)
+		return writer->error;
 	writer->pushed +=
 		write_some(writer, waiting->bytes + writer->pushed, waiting->size - writer->pushed);
 	if (writer->pushed == waiting->size)
