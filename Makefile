@@ -112,6 +112,7 @@ endef
 $(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
 
 include tests/workloads/workloads.mk
+include tests/fuzz/fuzz.mk
 
 .PHONY: deps
 deps: ; @CC='$(CC)' CXX='$(CXX)' tools/deps
@@ -122,8 +123,8 @@ check:
 	@$(MAKE) --no-print-directory check-built
 
 .PHONY: check-built
-check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads
-	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py))
+check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay
+	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py))
 
 .PHONY: demo
 demo:
@@ -141,7 +142,8 @@ $(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
 bench: all workloads $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 
 .PHONY: format format-check lint
-FORMATTED = $(shell git ls-files 'src/*.c' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h')
+FORMATTED = $(shell git ls-files 'src/*.c' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h' \
+	'tests/fuzz/*.c' 'tests/fuzz/*.h')
 format: ; clang-format -i $(FORMATTED)
 format-check: ; clang-format --dry-run --Werror $(FORMATTED)
 lint: ; clang-tidy --quiet $(wildcard src/*/*.c) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
@@ -168,6 +170,7 @@ help:
 	@echo 'make demo         install what is missing, build, profile a bundled workload, show the result'
 	@echo 'make check        install what is missing, build, run every test'
 	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
+	@echo 'make fuzz         search the parsers for crashes, FUZZ_SECONDS=$(FUZZ_SECONDS) each; FUZZ="$(FUZZ_TARGETS)"'
 	@echo 'make bench        ratios against perf in the same run (never a pass or fail)'
 	@echo 'make deps         install what is missing, through the package manager'
 	@echo 'make format, format-check, lint'
