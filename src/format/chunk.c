@@ -108,7 +108,7 @@ int chunk_push(struct chunk_writer *writer)
 static int write_all(struct chunk_writer *writer, const uint8_t *bytes, size_t size)
 {
 	size_t wrote = chunk_waiting_bytes(writer) ? 0 : write_some(writer, bytes, size);
-	if (!writer->error)
+	if (!writer->error && wrote < size)
 		buffer_add(&writer->waiting, bytes + wrote, size - wrote);
 	if (writer->waiting.failed && !writer->error)
 		writer->error = -ENOMEM;
