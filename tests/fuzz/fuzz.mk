@@ -16,7 +16,7 @@ FUZZ_WRAP_collector := poll clock_now_ns
 
 FUZZ_HEADERS := $(wildcard tests/fuzz/*.h)
 # Private headers of the parsers.
-FUZZ_FLAGS = -Wno-missing-prototypes -Isrc/format -Isrc/symbol -Itests/fuzz
+FUZZ_FLAGS = -Wno-missing-prototypes -Isrc/format -Isrc/symbol -Isrc/unwind -Itests/fuzz
 
 # Built in a folder of its own, as the sanitizers want all of the code; this one when it has them already.
 FUZZ_SANITIZERS := address,undefined

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* A module file: the input is the file. Its segments, its symbols, its unwind rules. */
+#include <elf.h>
+
+#include <ctop/object/object.h>
+#include <ctop/unwind/unwind.h>
+
+#include "cfi.h"
+#include "elf_plt.h"
+#include "elf_symbols.h"
+#include "fuzz.h"
+
+/* Where the seeds have something, and where nothing has. */
+static const uint64_t addresses[] = {
+	0,
+	0x40,
+	0xfff,
+	0x1000,
+	0x1001,
+	0x1004,
+	0x1008,
+	0x100f,
+	0x1010,
+	0x1020,
+	0x103f,
+	0x1040,
+	0x2000,
+	0x3000,
+	0x400000,
+	INT64_MAX,
+	UINT64_MAX - 4095,
+	UINT64_MAX - 1,
+	UINT64_MAX,
+};
+enum { NR_ADDRESSES = sizeof(addresses) / sizeof(addresses[0]) };
+
+static void check_object(struct object *object)
+{
+	REQUIRE(object_identity(object)->build_id_size <=
+		sizeof(object_identity(object)->build_id));
+	for (size_t i = 0; i < NR_ADDRESSES; i++) {
+		uint64_t elf_address;
+		uint8_t *bytes = malloc(16);
+		REQUIRE(bytes != NULL);
+		if (object_read(object, addresses[i], bytes, 16))
+			REQUIRE(addresses[i] <= UINT64_MAX - 15);
+		object_elf_address(object, addresses[i], &elf_address);
+		object_is_root(object, addresses[i]);
+		object_is_stack_switch(object, addresses[i]);
+		free(bytes);
+	}
+}
+
+static void check_symbols(Elf *elf)
+{
+	struct elf_symbols *symbols = elf_symbols_new();
+	REQUIRE(symbols != NULL);
+	int added = elf_symbols_add(symbols, elf, SHT_SYMTAB);
+	REQUIRE(added == 0 || added == 1);
+	added = elf_symbols_add(symbols, elf, SHT_DYNSYM);
+	REQUIRE(added == 0 || added == 1);
+	elf_symbols_finish(symbols);
+	elf_plt_add(symbols, elf);
+	elf_symbols_finish(symbols);
+	for (size_t i = 0; i < NR_ADDRESSES; i++) {
+		struct symbol_hit hit;
+		if (!elf_symbols_find(symbols, addresses[i], &hit))
+			continue;
+		REQUIRE(hit.start <= addresses[i]);
+		/* Read up to what is shown of it. */
+		REQUIRE(hit.name && strnlen(hit.name, SYMBOL_NAME_MAX) > 0);
+	}
+	REQUIRE(strlen(elf_debuglink(elf)) < 1 << 20);
+	elf_symbols_free(symbols);
+}
+
+static void check_rule(const struct cfi *cfi, const struct rule *rule)
+{
+	REQUIRE(rule->kind <= RULE_LONG);
+	if (rule->kind == RULE_LONG)
+		REQUIRE(cfi_long_rule(cfi, rule->offset)->nr_ops <= LONG_RULE_MAX_OPS);
+	if (rule->kind != RULE_OFFSET && rule->kind != RULE_DEREF)
+		return;
+	REQUIRE(rule->cfa_register < UNWIND_NR_REGS && rule->deepest >= 1);
+	for (size_t i = 0; i < MACHINE_NR_SAVED; i++)
+		REQUIRE(rule->saved[i] <= rule->deepest);
+}
+
+/* The same rule the second time, when it comes from what was kept. */
+static void check_rules(struct object *object)
+{
+	struct cfi *cfi = cfi_new(object);
+	REQUIRE(cfi != NULL);
+	for (size_t i = 0; i < NR_ADDRESSES; i++) {
+		struct rule first, second;
+		memset(&first, 0, sizeof(first));
+		memset(&second, 0, sizeof(second));
+		cfi_rule(cfi, addresses[i], &first);
+		cfi_rule(cfi, addresses[i], &second);
+		check_rule(cfi, &first);
+		REQUIRE(first.kind == second.kind && first.offset == second.offset &&
+			memcmp(first.saved, second.saved, sizeof(first.saved)) == 0);
+	}
+	cfi_free(cfi);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	int open_before = fuzz_open_descriptors();
+	struct error error = {0};
+	struct object *object = object_open(fuzz_file(bytes, size), &error);
+	REQUIRE(object || error.cause[0]);
+	if (object) {
+		check_object(object);
+		check_symbols(object_elf(object));
+		check_rules(object);
+		object_free(object);
+	}
+	REQUIRE(fuzz_open_descriptors() == open_before);
+	return 0;
+}
