@@ -65,6 +65,9 @@ static void add_load_segment(struct object *object, const GElf_Phdr *segment)
 	if (segment->p_offset >= object->file_bytes)
 		return;
 	uint64_t there = object->file_bytes - segment->p_offset;
+	/* Nor is one that goes on behind the last address: it would begin again at 0. */
+	if (segment->p_vaddr > UINT64_MAX - there)
+		return;
 	object->segments[object->nr_segments++] = (struct segment){
 		.elf_address = segment->p_vaddr,
 		.file_offset = segment->p_offset,
