@@ -215,9 +215,30 @@ static int switch_on(struct session *session)
 
 /* ---- what the children say ---- */
 
+/* What a child's role has no use for it must not say: it may be somebody else's by now. */
+static bool may_say(const struct session *session, const struct worker *worker, uint32_t kind)
+{
+	bool is_source = worker == &session->collector;
+	switch (kind) {
+	case MESSAGE_NEED_MODULE:
+	case MESSAGE_NEED_DEBUG_FILE:
+		return is_live(session); /* a recording has its names inside */
+	case MESSAGE_MAPPED:
+	case MESSAGE_NEED_PROCESS:
+	case MESSAGE_DOUBLE:
+		return is_source && is_live(session);
+	case MESSAGE_PAUSED:
+		return is_source && session->pausing;
+	default:
+		return is_source;
+	}
+}
+
 static int answer(struct session *session, struct worker *worker, const struct message *message)
 {
 	struct region *region;
+	if (!may_say(session, worker, message->kind))
+		return error_set(session->error, -EPROTO, "a child spoke out of turn");
 	switch (message->kind) {
 	case MESSAGE_MAPPED:
 		if (message->result.error)
@@ -225,7 +246,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 					 "the collector cannot map the kernel's rings: %s",
 					 strerror(-message->result.error));
 		session->mapped = true;
-		return session->sampler ? sampler_redirect(session->sampler) : 0;
+		return sampler_redirect(session->sampler);
 	case MESSAGE_PAUSED:
 		session->pausing = false;
 		return session->on && session->phase == PHASE_RUNNING ? switch_on(session) : 0;
@@ -242,8 +263,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	case MESSAGE_NEED_TABLES:
 		return give_tables(session);
 	case MESSAGE_DOUBLE:
-		if (session->sampler)
-			sampler_close_tid(session->sampler, message->twice.tid);
+		sampler_close_tid(session->sampler, message->twice.tid);
 		return 0;
 	case MESSAGE_DONE:
 		session->source_done = true;
