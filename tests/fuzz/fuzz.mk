@@ -13,6 +13,7 @@ FUZZ_MUTATIONS := 4000
 
 # Functions that a target replaces, by the linker's --wrap.
 FUZZ_WRAP_collector := poll clock_now_ns
+FUZZ_WRAP_session := jail_spawn jail_protect_main kill wait4
 
 FUZZ_HEADERS := $(wildcard tests/fuzz/*.h)
 # Private headers of the parsers.
