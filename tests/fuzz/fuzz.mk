@@ -17,7 +17,7 @@ FUZZ_WRAP_session := jail_spawn jail_protect_main kill wait4
 
 FUZZ_HEADERS := $(wildcard tests/fuzz/*.h)
 # Private headers of the parsers.
-FUZZ_FLAGS = -Wno-missing-prototypes -Isrc/format -Isrc/symbol -Isrc/unwind -Itests/fuzz
+FUZZ_FLAGS = -Wno-missing-prototypes -Isrc/format -Isrc/symbol -Isrc/unwind -Isrc/app -Itests/fuzz
 
 # Built in a folder of its own, as the sanitizers want all of the code; this one when it has them already.
 FUZZ_SANITIZERS := address,undefined
