@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZ ?= $(FUZZ_TARGETS)
 
-# Changed inputs a target; what takes long has fewer.
+# Changed inputs a target; FUZZ_MUTATIONS_NAME for one that takes long.
 FUZZ_MUTATIONS := 4000
 
 # Functions that a target replaces, by the linker's --wrap.
@@ -16,6 +16,7 @@ FUZZ_WRAP_collector := poll clock_now_ns
 FUZZ_WRAP_session := jail_spawn jail_protect_main kill wait4
 
 FUZZ_HEADERS := $(wildcard tests/fuzz/*.h)
+
 # Private headers of the parsers.
 FUZZ_FLAGS = -Wno-missing-prototypes -Isrc/format -Isrc/symbol -Isrc/unwind -Isrc/app -Itests/fuzz
 
@@ -28,7 +29,7 @@ fuzz_link = $(LDFLAGS) $(patsubst %,-Wl$(COMMA)--wrap=%,$(FUZZ_WRAP_$(@F))) \
 	-Wl,--start-group $(ARCHIVES) $(call archive_of,app) -Wl,--end-group $(LIB_LIBS)
 COMMA := ,
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(FUZZ_HEADERS) $(ARCHIVES) $(call archive_of,app)
+$(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(FUZZ_HEADERS) tests/fuzz/fuzz.mk $(ARCHIVES) $(call archive_of,app)
 	@mkdir -p $(@D)
 	@echo '  CC $<'
 	@$(CC) $(CFLAGS) $(FUZZ_FLAGS) -DFUZZ_TARGET='"$*"' -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' \
