@@ -1,24 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What main opens for its children: a byte of flags (1: the pid is our own, 2: a debug file is asked for), a
+ * What main opens for its children: a byte of flags (1: the pid is our own, 2: a debug file is asked for,
+ * 4: the row has the path's own inode, as a child that could see it would write it), a
  * module's row as a child wrote it, a length of two bytes and the path, then a request's build-id, its size and
  * a name. Whatever they say, an answer comes, and a descriptor in it is a regular file's that the child cannot change.
  */
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <ctop/profile/tables.h>
 
 #include "broker.h"
 #include "fuzz.h"
 
-enum { OWN_PID = 1, DEBUG_FILE = 2 };
+enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4 };
 
 static const struct tables_capacity capacity = {
 	.nr = {8192, 2, 2, 4, 2, 2, 2},
 	.nr_samples = 2,
 };
 
-static void write_row(struct tables *tables, struct input *input, bool own_pid)
+static void take_identity(const uint8_t *path, size_t size, struct module_row *row)
+{
+	struct stat stat_of_path;
+	char *string = strndup((const char *)path, size);
+	REQUIRE(string != NULL);
+	if (stat(string, &stat_of_path) == 0) {
+		row->build_id_size = 0;
+		row->inode = stat_of_path.st_ino;
+		row->device_major = major(stat_of_path.st_dev);
+		row->device_minor = minor(stat_of_path.st_dev);
+	}
+	free(string);
+}
+
+static void write_row(struct tables *tables, struct input *input, unsigned flags)
 {
 	struct tables_writer *writer = tables_writer_new(tables);
 	struct module_row row;
@@ -28,8 +44,10 @@ static void write_row(struct tables *tables, struct input *input, bool own_pid)
 	size_t size = input_u16(input);
 	const uint8_t *path = input_bytes(input, &size);
 	tables_add_string(writer, (const char *)path, size, &row.path);
-	if (own_pid)
+	if (flags & OWN_PID)
 		row.pid = getpid();
+	if (flags & OWN_INODE)
+		take_identity(path, size, &row);
 	REQUIRE(tables_add_module(writer, &row, &id) == 0 && id.index == 1);
 	tables_publish(writer);
 	tables_writer_free(writer);
@@ -60,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	unsigned flags = input_u8(&input);
 	struct tables tables;
 	REQUIRE(tables_map(&tables, -1, &capacity, true) == 0);
-	write_row(&tables, &input, flags & OWN_PID);
+	write_row(&tables, &input, flags);
 	struct message_module request = {.epoch = 1, .module = 1};
 	input_take(&input, request.build_id, sizeof(request.build_id));
 	request.build_id_size = input_u8(&input) % (sizeof(request.build_id) + 1);
