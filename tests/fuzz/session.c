@@ -152,6 +152,12 @@ static void damage_symbols(void)
 	write_bytes(child.symbols.header, child.symbols.bytes);
 }
 
+/* The id, the one behind it, or one far away. */
+static uint32_t astray(uint32_t id, uint32_t number)
+{
+	return number < 128 ? id : number < 192 ? id + 1 : id + 0x7f000000;
+}
+
 /* Rows and samples as an honest child writes them, but for what they refer to. */
 static void write_rows(void)
 {
@@ -169,7 +175,7 @@ static void write_rows(void)
 	if (!writer || tables_add_string(writer, text, 16, &string))
 		return;
 	const struct event_row event_row = {.name = string, .asked = string};
-	const struct module_row module_row = {.path = {string.index + numbers[0] / 64},
+	const struct module_row module_row = {.path = {astray(string.index, numbers[0])},
 					      .kind = numbers[0] % 8,
 					      .build_id_size = numbers[1],
 					      .pid = getpid()};
@@ -178,16 +184,16 @@ static void write_rows(void)
 	    tables_add_module(writer, &module_row, &module) ||
 	    tables_add_task(writer, 1, 2, string, &task))
 		return;
+	const struct module_id in = {astray(module.index, numbers[1])};
 	for (uint32_t i = 0; i <= numbers[2] % 8; i++) {
-		module.index += numbers[1] / 128;
-		if (tables_add_frame(writer, module, numbers[1] + i, &frame) ||
+		if (tables_add_frame(writer, in, numbers[1] + i, &frame) ||
 		    tables_add_node(writer, node, frame, FRAME_CFI, &node))
 			return;
 		const struct sample sample = {.time_ns = i,
 					      .weight = UINT64_MAX / 2,
-					      .task = task,
-					      .node = {node.index + numbers[2] / 128},
-					      .leaf = frame,
+					      .task = {astray(task.index, numbers[2] * 4 % 256)},
+					      .node = {astray(node.index, numbers[2])},
+					      .leaf = {astray(frame.index, numbers[2] * 2 % 256)},
 					      .event = (uint8_t)event,
 					      .end = (uint8_t)(numbers[0] % 8),
 					      .reason = (uint8_t)(numbers[1] % 16)};
