@@ -4,6 +4,7 @@
  * executable lines that overlap the last one holds; that is looked up and compared.
  */
 #include <errno.h>
+#include <limits.h>
 
 #include <ctop/proc/maps.h>
 #include <ctop/proc/world.h>
@@ -56,8 +57,9 @@ static void look_up(struct world_process *process, const struct lines *lines, ui
 	REQUIRE(map->file_offset - map->start == line->file_offset - line->start);
 	REQUIRE(map->inode == line->inode && map->device_major == line->device_major &&
 		map->device_minor == line->device_minor);
-	REQUIRE(strnlen(line->path, line->path_bytes) >= strlen(map->path) &&
-		memcmp(map->path, line->path, strlen(map->path)) == 0);
+	char path[PATH_MAX];
+	maps_path(line, path, sizeof(path));
+	REQUIRE(strncmp(path, map->path, strlen(map->path)) == 0);
 }
 
 static void as_space(const char *text, size_t size, const struct lines *lines)
