@@ -115,6 +115,7 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "duration_ns", stats->end_ns - stats->start_ns);
 	add_number(&adder, "stats.samples", stats->samples);
 	add_number(&adder, "stats.lost", stats->lost);
+	add_number(&adder, "stats.counted", stats->counted);
 	add_number(&adder, "stats.late", stats->late);
 	add_number(&adder, "stats.throttled", stats->throttled);
 	add_number(&adder, "stats.dropped.overrun", stats->dropped_overrun);

@@ -678,13 +678,15 @@ void session_free(struct session *session)
 /* ---- what it has to tell ---- */
 
 /* What the kernel lost: its own count where it has one, for the last records of loss may be lost too. */
-static uint64_t lost(const struct session *session)
+static uint64_t lost(const struct session *session, uint64_t *counted)
 {
 	uint64_t seen = atomic_load(&session->collector.status->lost), summed = 0;
 	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
 		uint64_t events, lost_samples;
 		if (sampler_read(session->sampler, i, &events, &lost_samples) == 0)
 			summed += lost_samples;
+		if (i == 0)
+			*counted = events;
 	}
 	return summed > seen ? summed : seen;
 }
@@ -704,7 +706,7 @@ struct session_stats session_stats(struct session *session)
 				   (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!status)
 		return stats;
-	stats.lost = lost(session);
+	stats.lost = lost(session, &stats.counted);
 	stats.late = atomic_load(&status->late);
 	stats.throttled = atomic_load(&status->throttled);
 	stats.dropped_crash = atomic_load(&status->skipped);

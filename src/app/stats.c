@@ -71,8 +71,10 @@ static void add_event(struct text *out, const struct stats_input *input)
 	text_add_json(out, input->event_asked ? input->event_asked : "");
 	text_add(out, ", \"opened\": ");
 	text_add_json(out, input->event_opened ? input->event_opened : "");
-	text_addf(out, ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64 "}\n",
-		  input->event_period, input->event_frequency_hz);
+	text_addf(out,
+		  ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64 ", \"counted\": %" PRIu64
+		  "}\n",
+		  input->event_period, input->event_frequency_hz, input->session.counted);
 }
 
 int stats_write(const char *path, const struct stats_input *input, struct error *error)

@@ -353,6 +353,7 @@ static void release(struct collector *collector)
 	index_release(&collector->ids_index);
 	index_release(&collector->attached);
 	index_release(&collector->doubled);
+	index_release(&collector->twins);
 	follow_release(collector);
 	unwinder_free(collector->unwinder);
 	modules_release(&collector->modules);

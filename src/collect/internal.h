@@ -39,6 +39,9 @@ struct collector_ring {
 	uint64_t next_time_ns; /* of the record at the tail; UINT64_MAX: none */
 	const struct perf_event_header *next;
 	struct last_stack *last;
+	/* The sample taken last: a second one with the same three is its twin. */
+	uint64_t sampled_ns, sampled_id;
+	int32_t sampled_tid;
 };
 
 struct event_id {
@@ -66,6 +69,7 @@ struct collector {
 	struct index ids_index;
 	struct index attached;	/* tids that have events of their own: rows of ids */
 	struct index doubled;	/* tids found attached twice: rows of ids */
+	struct index twins;	/* tids that main was told of because of twins: rows of ids */
 	struct {
 		struct message_event *items;
 		size_t nr, capacity;

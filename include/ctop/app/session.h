@@ -30,6 +30,7 @@ struct session_consumer {
 struct session_stats {
 	uint64_t samples;	 /* that reached the consumer */
 	uint64_t lost;		 /* by the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once */
+	uint64_t counted; /* by the first event itself: with a period of 1, samples + lost + dropped */
 	uint64_t late, throttled;
 	/* dropped, by reason */
 	uint64_t dropped_overrun; /* main was too slow for the sample ring */

@@ -83,7 +83,7 @@ static void whole_object(void)
 		  "  \"restarts\": 0,\n"
 		  "  \"steps_down\": [\"cycles: no counters, \\\"cpu-clock\\\" stands in\"],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
-		  "\"frequency_hz\": 999}\n"
+		  "\"frequency_hz\": 999, \"counted\": 0}\n"
 		  "}\n");
 }
 

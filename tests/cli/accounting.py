@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every sample is accounted for: what the kernel counted is logged, lost or dropped, to the last one."""
+
+import json
+import os
+import re
+
+from harness import (BUILD, case, check, ctop_ok, folded, folder, main, need_root, record, target)
+
+
+def workload(name):
+    return os.path.join(BUILD, "workloads", name)
+
+
+def stats_of(where, command, *arguments):
+    path = os.path.join(where, "stats.json")
+    result = ctop_ok(command, "--stats", path, *arguments)
+    with open(path, encoding="utf-8") as file:
+        return json.load(file), result.stdout
+
+
+def check_exact(stats):
+    """With a period of 1 each event is a sample, and each sample has a place."""
+    dropped = sum(stats["dropped"].values())
+    accounted = stats["samples"] + stats["lost"] + dropped
+    check(accounted == stats["event"]["counted"], f"{accounted} of {stats['event']['counted']}: {stats}")
+    check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
+
+
+@case
+def page_faults_one_by_one():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        stats, stdout = stats_of(where, "record", "-q", "-e", "page-faults", "-c", "1",
+                                 "--call-graph", "no", "-o", path, "--", workload("faults"), "20")
+        stacks = folded(path)
+    touched = int(re.search(r"touched (\d+)", stdout).group(1))
+    check_exact(stats)
+    check(stats["lost"] == 0 and stats["event"]["period"] == 1, f"{stats}")
+    leaves = sum(count for stack, count in stacks.items() if stack[-1] == "touch")
+    check(leaves == touched, f"{leaves} faults in touch(), which had {touched}")
+
+
+@case
+def page_faults_that_overrun_the_rings():
+    need_root()
+    with folder() as where:
+        stats, _ = stats_of(where, "record", "-q", "-e", "page-faults", "-c", "1", "-m", "64",
+                            "--call-graph", "dwarf,32768", "-o", os.path.join(where, "x.ctop"),
+                            "--", workload("faults"), "20")
+    check_exact(stats)
+    check(stats["lost"] > 0, f"nothing was lost: {stats}")
+
+
+@case
+def a_process_attached_in_its_middle():
+    need_root()
+    for name in ("threads", "forkexec", "dlopen"):
+        with folder() as where, target(name) as program:
+            stats, _ = stats_of(where, "record", "-q", "-e", "page-faults", "-c", "1", "-p",
+                                program.pid, "--duration", "1", "-o",
+                                os.path.join(where, "x.ctop"))
+        check_exact(stats)
+
+
+@case
+def a_clocks_periods_sum_to_the_time_it_counted():
+    need_root()
+    for name in ("spin", "recursion", "threads", "sleepwork", "templates"):
+        with folder() as where, target(name) as program:
+            stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=2).stats
+        summed, counted = stats["samples"] * stats["event"]["period"], stats["event"]["counted"]
+        # Each of up to five threads has a last period that is not full on each of its CPUs.
+        check(abs(summed - counted) <= 0.01 * counted + 10 * stats["event"]["period"],
+              f"{name}: {summed} ns in samples, {counted} ns counted: {stats}")
+
+
+@case
+def the_file_says_what_the_recorder_said():
+    need_root()
+    for name in ("spin", "recursion", "threads", "forkexec", "dlopen", "sigalt", "sleepwork",
+                 "templates", "newstacks"):
+        with folder() as where, target(name) as program:
+            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=1)
+            read, _ = stats_of(where, "report", "--stdio", recording.path)
+        for key in ("samples", "lost", "dropped", "late", "throttled", "stacks", "frames",
+                    "unsymbolized_frames", "event"):
+            check(read[key] == recording.stats[key],
+                  f"{name}: {key} is {read[key]}, was {recording.stats[key]}")
+
+
+if __name__ == "__main__":
+    main()

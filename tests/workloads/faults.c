@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Page faults whose number is known: two threads map PAGES pages at a time, touch each, and unmap them.
+ *
+ *     faults [ROUNDS]    then exits, having said "touched PAGES"
+ *
+ *     main > rounds > touch            50 %
+ *     (thread) > rounds > touch        50 %
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "workload.h"
+
+enum { PAGES = 512, DEFAULT_ROUNDS = 20 };
+
+static long page_bytes;
+
+static FRAME void touch(volatile char *page)
+{
+	*page = 1;
+}
+
+static FRAME void *rounds(void *nr)
+{
+	for (long i = *(const long *)nr; i > 0; i--) {
+		char *pages = mmap(NULL, PAGES * (size_t)page_bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (pages == MAP_FAILED)
+			exit(1);
+		madvise(pages, PAGES * (size_t)page_bytes, MADV_NOHUGEPAGE);
+		for (long page = 0; page < PAGES; page++)
+			touch(pages + page * page_bytes);
+		munmap(pages, PAGES * (size_t)page_bytes);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	long nr = argc > 1 ? atol(argv[1]) : DEFAULT_ROUNDS;
+	pthread_t thread;
+	page_bytes = sysconf(_SC_PAGESIZE);
+	workload_ready();
+	if (pthread_create(&thread, NULL, rounds, &nr))
+		return 1;
+	rounds(&nr);
+	pthread_join(thread, NULL);
+	printf("touched %ld\n", 2 * nr * PAGES);
+	return 0;
+}
