@@ -327,6 +327,7 @@ static int restart_collector(struct session *session)
 
 static int restart_symbolizer(struct session *session)
 {
+	atomic_store(&session->symbolizer.status->busy_cpu, -1);
 	int result = worker_start(&session->symbolizer, "symbolizer");
 	if (!result)
 		result = region_send(session->current, session->symbolizer.channel, true);

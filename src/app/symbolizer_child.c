@@ -115,7 +115,10 @@ static bool work(struct symbolizer_child *child)
 	struct tables_reader reader;
 	tables_reader_init(&reader, link->tables);
 	tables_reader_refresh(&reader);
+	/* It has no rings: this says only that it is at work, for main's watch on endless loops. */
+	atomic_store(&link->status->busy_cpu, 0);
 	bool more = symbolizer_work(child->symbolizer, FRAMES_A_TURN) > 0;
+	atomic_store(&link->status->busy_cpu, -1);
 	status_add(&link->status->progress, 1);
 	if (!more && symbolizer_idle(child->symbolizer)) {
 		atomic_store(&link->status->named_frames, reader.nr[TABLE_FRAMES]);

@@ -5,8 +5,10 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
+import tempfile
 
 from harness import (CTOP, Skip, case, check, cpu_seconds, ctop, folded, folder, main, need_program,
                      need_root, record, run, share_complete, target, wait_for_samples)
@@ -152,11 +154,14 @@ def abort(victim):
     os.kill(victim, signal.SIGABRT)
 
 
-def loop_for_ever(victim):
-    """Two bytes of x86-64 that jump to themselves, where it is: in the collector, in its next record."""
-    result = run("gdb", "-q", "-batch", "-p", victim, "-ex", "break record_parse", "-ex", "continue",
-                 "-ex", "set {unsigned short}$pc = 0xfeeb", "-ex", "delete", "-ex", "detach")
-    check(result.returncode == 0, f"{result}")
+def loop_in(function):
+    """Two bytes of x86-64 that jump to themselves, where it works next."""
+    def loop(victim):
+        result = run("gdb", "-q", "-batch", "-p", victim, "-ex", f"break {function}", "-ex",
+                     "continue", "-ex", "set {unsigned short}$pc = 0xfeeb", "-ex", "delete",
+                     "-ex", "detach")
+        check(result.returncode == 0, f"{result}")
+    return loop
 
 
 @case
@@ -175,7 +180,58 @@ def a_symbolizer_that_aborts_is_replaced():
 def a_collector_that_loops_for_ever_is_replaced():
     need_root()
     need_program("gdb")
-    end_child("collector", loop_for_ever)
+    end_child("collector", loop_in("record_parse"))
+
+
+@case
+def a_symbolizer_that_loops_for_ever_is_replaced():
+    need_root()
+    need_program("gdb")
+    end_child("symbolizer", loop_in("symbolizer_work"))
+
+
+GROW = """
+break %s
+continue
+set $bytes = 16 << 20
+set $got = 1
+set $nr = 0
+while $got != 0 && $nr < 200
+  set $got = (unsigned long)((void *(*)(unsigned long))malloc)($bytes)
+  if $got != 0
+    set $filled = (unsigned long)((void *(*)(unsigned long, int, unsigned long))memset)($got, 1, $bytes)
+    set $nr = $nr + 1
+  end
+end
+printf "took %%d\\n", $nr
+kill
+"""
+
+
+def grow_in(function):
+    """As much memory as it gets, each page touched; then the end."""
+    def grow(victim):
+        with tempfile.NamedTemporaryFile("w", suffix=".gdb") as script:
+            script.write(GROW % function)
+            script.flush()
+            result = run("gdb", "-q", "-batch", "-p", victim, "-x", script.name)
+        took = re.search(r"^took (\d+)$", result.stdout, re.M)
+        check(took and 0 < int(took.group(1)) < 80, f"{result}")
+    return grow
+
+
+@case
+def a_symbolizer_that_takes_memory_is_bounded_and_replaced():
+    need_root()
+    need_program("gdb")
+    end_child("symbolizer", grow_in("symbolizer_work"))
+
+
+@case
+def a_collector_that_takes_memory_is_bounded_and_replaced():
+    need_root()
+    need_program("gdb")
+    end_child("collector", grow_in("record_parse"))
 
 
 if __name__ == "__main__":
