@@ -135,6 +135,9 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "stats.cpu_ns.writer", stats->cpu_ns[3]);
 	add_number(&adder, "stats.peak_rss_bytes", stats->peak_rss_bytes);
 	add_number(&adder, "stats.ring_bytes", stats->ring_bytes);
+	if (stats->first_stack_ns > stats->opened_ns)
+		add_number(&adder, "stats.first_stack_ns",
+			   stats->first_stack_ns - stats->opened_ns);
 	add_number(&adder, "stats.restarts", stats->restarts);
 	return adder.result;
 }

@@ -109,6 +109,8 @@ static void add_recorded(struct session_stats *stats, const struct history *hist
 	stats->late = infos_number(history, "stats.late");
 	stats->throttled = infos_number(history, "stats.throttled");
 	stats->dropped_overrun = infos_number(history, "stats.dropped.overrun");
+	stats->opened_ns = 0;
+	stats->first_stack_ns = infos_number(history, "stats.first_stack_ns");
 	stats->counted = infos_number(history, "stats.counted");
 	stats->dropped_disk = infos_number(history, "stats.dropped.disk");
 	stats->dropped_crash = infos_number(history, "stats.dropped.crash");

@@ -134,9 +134,12 @@ static void count(struct session *session, const struct sample *samples, size_t 
 {
 	struct session_stats *stats = &session->stats;
 	stats->samples += nr;
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		if (samples[i].end < NR_STACK_ENDS)
 			stats->ends[samples[i].end]++;
+		if (samples[i].end == STACK_COMPLETE && !stats->first_stack_ns)
+			stats->first_stack_ns = samples[i].time_ns;
+	}
 }
 
 /* Hands everything that the ring holds to the consumer. */
@@ -482,6 +485,7 @@ static struct session *session_new(const struct session_consumer *consumer)
 	struct session *session = calloc(1, sizeof(*session));
 	if (!session)
 		return NULL;
+	session->stats.opened_ns = clock_now_ns();
 	session->consumer = *consumer;
 	session->current = &session->regions[0];
 	session->next = &session->regions[1];

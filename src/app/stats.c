@@ -33,10 +33,8 @@ static void add_dropped(struct text *out, const struct session_stats *session)
 		const char *reason;
 		uint64_t nr;
 	} dropped[] = {
-		{"overrun", session->dropped_overrun},
-		{"disk", session->dropped_disk},
-		{"crash", session->dropped_crash},
-		{"damaged", session->dropped_damaged},
+		{"overrun", session->dropped_overrun}, {"disk", session->dropped_disk},
+		{"crash", session->dropped_crash},     {"damaged", session->dropped_damaged},
 		{"double", session->dropped_double},
 	};
 	text_add(out, "  \"dropped\": {");
@@ -90,6 +88,10 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_decimal(&out, "duration_seconds", seconds(session->end_ns - session->start_ns));
 	add_decimal(&out, "rate_hz", input->rate_hz);
 	add_stacks(&out, session);
+	add_decimal(&out, "first_stack_seconds",
+		    session->first_stack_ns > session->opened_ns
+			    ? seconds(session->first_stack_ns - session->opened_ns)
+			    : 0);
 	add_number(&out, "frames", input->frames);
 	add_number(&out, "unsymbolized_frames", input->unsymbolized_frames);
 	add_decimal(&out, "cpu_seconds",

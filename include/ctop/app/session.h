@@ -39,6 +39,7 @@ struct session_stats {
 	uint64_t dropped_damaged; /* records that contradicted themselves */
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
 	uint64_t ends[NR_STACK_ENDS];
+	uint64_t opened_ns, first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */
 	uint64_t frames;
 	uint64_t start_ns, end_ns; /* of sampling; start_ns is moved on by the time that it was off */
 	uint64_t cpu_ns[4];	   /* main, collector, symbolizer, writer; dead predecessors included */

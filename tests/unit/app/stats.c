@@ -74,6 +74,7 @@ static void whole_object(void)
 		  "  \"rate_hz\": 40.000000,\n"
 		  "  \"stacks\": {\"complete\": 98, \"joined\": 0, \"switched\": 0, "
 		  "\"truncated\": 0, \"broken\": 2, \"kernel_only\": 0},\n"
+		  "  \"first_stack_seconds\": 0.000000,\n"
 		  "  \"frames\": 1000,\n"
 		  "  \"unsymbolized_frames\": 10,\n"
 		  "  \"cpu_seconds\": 1.000000,\n"
