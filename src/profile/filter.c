@@ -9,8 +9,9 @@ void history_set_filter(struct history *history, const struct history_filter *fi
 {
 	history->filter = *filter;
 	history->filtered = filter->nr_pids || filter->nr_tids || filter->nr_cpus || filter->comm ||
-			    filter->event || filter->module || filter->from_ns || filter->to_ns ||
-			    filter->kernel_only || filter->user_only;
+			    filter->event || filter->first_event || filter->module ||
+			    filter->from_ns || filter->to_ns || filter->kernel_only ||
+			    filter->user_only;
 }
 
 static bool among(int32_t value, const int32_t *list, size_t nr)
@@ -24,6 +25,8 @@ static bool among(int32_t value, const int32_t *list, size_t nr)
 static bool is_module(const struct history_module *module, const char *wanted)
 {
 	const char *base = strrchr(module->path, '/');
+	if (module->kind == MODULE_NONE)
+		return strcmp(wanted, "[unknown]") == 0;
 	return strcmp(module->path, wanted) == 0 || (base && strcmp(base + 1, wanted) == 0);
 }
 
@@ -42,7 +45,7 @@ bool history_passes(const struct history *history, const struct sample *sample,
 	const struct history_task *task = &history->tasks.items[stack->task];
 	const struct history_module *module =
 		&history->modules.items[history->frames.items[stack->leaf].module];
-	const struct event_name *event = &history->events.items[stack->event];
+	const struct event *event = &history->events.items[stack->event];
 	bool kernel = module->kind == MODULE_KERNEL;
 	return among(task->pid, filter->pids, filter->nr_pids) &&
 	       among(task->tid, filter->tids, filter->nr_tids) &&
@@ -50,7 +53,36 @@ bool history_passes(const struct history *history, const struct sample *sample,
 	       (!filter->comm || strcmp(task->comm, filter->comm) == 0) &&
 	       (!filter->event || strcmp(event->name, filter->event) == 0 ||
 		strcmp(event->asked, filter->event) == 0) &&
+	       !(filter->first_event && stack->event) &&
 	       (!filter->module || is_module(module, filter->module)) &&
 	       in_time(history, sample->time_ns) && !(filter->kernel_only && !kernel) &&
 	       !(filter->user_only && kernel);
+}
+
+static const char *name_of(const struct history *history, enum history_names which, size_t row)
+{
+	if (which == HISTORY_COMMS)
+		return history->tasks.items[row].comm;
+	const struct history_module *module = &history->modules.items[row];
+	if (!module->has_leaves)
+		return NULL;
+	return module->kind == MODULE_NONE ? "[unknown]" : module->path;
+}
+
+size_t history_names(const struct history *history, enum history_names which, const char **names,
+		     size_t most)
+{
+	size_t nr_rows = which == HISTORY_COMMS ? history->tasks.nr : history->modules.nr;
+	size_t nr = 0;
+	/* The tasks begin with none and the one that folds; row 0 of the modules is code of no module. */
+	for (size_t row = which == HISTORY_COMMS ? FOLDED_TASK + 1 : 0; row < nr_rows && nr < most;
+	     row++) {
+		const char *name = name_of(history, which, row);
+		size_t same = 0;
+		while (name && same < nr && strcmp(names[same], name) != 0)
+			same++;
+		if (name && same == nr)
+			names[nr++] = name;
+	}
+	return nr;
 }

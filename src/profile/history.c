@@ -70,6 +70,7 @@ void history_free(struct history *history)
 	free(history->stacks.items);
 	free(history->functions.items);
 	free(history->events.items);
+	free(history->samples.items);
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		free(history->of[kind].items);
 	free(history->unnamed.items);
@@ -103,6 +104,7 @@ uint64_t history_bytes(const struct history *history)
 	bytes += history->nodes.capacity * sizeof(*history->nodes.items);
 	bytes += history->stacks.capacity * sizeof(*history->stacks.items);
 	bytes += history->functions.capacity * sizeof(*history->functions.items);
+	bytes += history->samples.capacity * sizeof(*history->samples.items);
 	bytes += history->unnamed.capacity * sizeof(*history->unnamed.items);
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		bytes += history->of[kind].capacity * sizeof(*history->of[kind].items);
@@ -196,4 +198,14 @@ size_t history_nr_events(const struct history *history)
 const char *history_event_name(const struct history *history, size_t event)
 {
 	return event < history->events.nr ? history->events.items[event].name : "";
+}
+
+const char *history_event_asked(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].asked : "";
+}
+
+uint64_t history_event_samples(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].samples : 0;
 }

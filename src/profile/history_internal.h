@@ -22,7 +22,8 @@ enum { FOLDED_TASK = 1, FOLDED_FRAME = 1 };
 struct history_module {
 	const char *path;
 	uint32_t kind;
-	int32_t pid; /* of code without a file: addresses mean something only there */
+	int32_t pid;	 /* of code without a file: addresses mean something only there */
+	bool has_leaves; /* a sample was taken in it, whatever the filter says */
 };
 
 struct history_task {
@@ -57,8 +58,25 @@ struct function {
 	bool kernel, named;
 };
 
-struct event_name {
+struct event {
 	const char *name, *asked;
+	uint64_t samples; /* before the filter */
+};
+
+/* One sample of a counted stack. */
+struct kept_sample {
+	uint64_t time_ns;
+	uint64_t weight;
+	uint32_t stack;
+	uint16_t cpu;
+	uint16_t reserved;
+};
+
+/* In the order of time, unless some came far too late. */
+struct kept_samples {
+	struct kept_sample *items;
+	size_t nr, capacity;
+	bool wanted, unsorted;
 };
 
 #define ROWS(type)                                                                                 \
@@ -85,7 +103,7 @@ struct history {
 	ROWS(struct history_node) nodes;
 	ROWS(struct counted_stack) stacks;
 	ROWS(struct function) functions;
-	ROWS(struct event_name) events;
+	ROWS(struct event) events;
 	struct index strings_index, modules_index, tasks_index, frames_index, nodes_index,
 		stacks_index, functions_index;
 	struct history_info *infos;
@@ -96,11 +114,12 @@ struct history {
 	const struct symbols *symbols;
 	bool has_epoch;
 	uint64_t symbols_version;
-	uint32_t nr_infos_read;
+	uint32_t nr_infos_read, nr_events_read;
 	translation of[NR_TABLES];
 	ROWS(uint32_t) unnamed;	     /* frames of the epoch that had no name yet */
 	size_t nr_unnamed_looked_at; /* of them, at symbols_version */
 
+	struct kept_samples samples;
 	struct history_totals totals;
 	uint64_t origin_ns; /* time of the first sample of all */
 
@@ -119,12 +138,29 @@ int history_read_infos(struct history *history);
 bool history_passes(const struct history *history, const struct sample *sample,
 		    const struct counted_stack *stack);
 
+/* Keeps a sample of a counted stack. 0 or -ENOMEM. */
+int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack);
+
 /* The frame's function, found by its name. UINT32_MAX: out of memory. */
 uint32_t history_function_of(struct history *history, uint32_t frame);
 
 /* By name, then by module: an order that is the same in every run. */
 int history_compare_functions(const struct history *history, struct function_id a,
 			      struct function_id b);
+
+/*
+ * What a caller of history_each_stack() or history_each_sample() is shown of a counted stack, with room for
+ * its frames.
+ */
+struct stack_view {
+	struct history_stack stack;
+	struct history_frame *frames;
+	uint32_t *ids, *methods;
+};
+int stack_view_init(struct stack_view *view); /* 0 or -ENOMEM; release in any case */
+void stack_view_release(struct stack_view *view);
+int stack_view_set(struct stack_view *view, struct history *history,
+		   const struct counted_stack *counted); /* 0 or -ENOMEM */
 
 /* The frames of a stack, root first, leaf included: room for HISTORY_DEPTH_MAX + 1. Returns their number. */
 size_t history_stack_frames(const struct history *history, const struct counted_stack *stack,

@@ -80,12 +80,12 @@ static int import_event(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct event_row row;
 	tables_event(&history->reader, id, &row);
-	const struct event_name event = {intern_string(history, row.name),
-					 intern_string(history, row.asked)};
+	const struct event event = {.name = intern_string(history, row.name),
+				    .asked = intern_string(history, row.asked)};
 	if (!event.name || !event.asked)
 		return -ENOMEM;
 	for (*to = 0; *to < history->events.nr; ++*to) {
-		const struct event_name *known = &history->events.items[*to];
+		const struct event *known = &history->events.items[*to];
 		if (known->name == event.name && known->asked == event.asked)
 			return 0;
 	}
@@ -288,6 +288,22 @@ static int import_row(struct history *history, enum table_kind kind, uint32_t id
 	return result;
 }
 
+/*
+ * Events are few, and are taken over before the first sample: their order is that of the table, the
+ * one they were asked in, and not that of who was sampled first.
+ */
+static int read_events(struct history *history)
+{
+	int result = 0;
+	for (; result != -ENOMEM && history->nr_events_read < history->reader.nr[TABLE_EVENTS];
+	     history->nr_events_read++) {
+		uint32_t event;
+		if (history->nr_events_read != 0) /* none */
+			result = translate(history, TABLE_EVENTS, history->nr_events_read, &event);
+	}
+	return result == -ENOMEM ? result : 0;
+}
+
 /* ---- epochs ---- */
 
 /* What the epoch had to tell last. */
@@ -308,7 +324,7 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 	history->symbols = symbols;
 	history->has_epoch = true;
 	history->symbols_version = 0;
-	history->nr_infos_read = 0;
+	history->nr_infos_read = history->nr_events_read = 0;
 	history->unnamed.nr = history->nr_unnamed_looked_at = 0;
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++) {
 		history->of[kind].nr = 0;
@@ -321,16 +337,20 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 
 /* ---- samples ---- */
 
-/* 0, -ENOMEM, or -ENOSPC: the history is full, and the stack would be a new one. */
-static int count(struct history *history, const struct counted_stack *stack)
+static void note_leaf(struct history *history, const struct counted_stack *stack)
+{
+	history->modules.items[history->frames.items[stack->leaf].module].has_leaves = true;
+}
+
+/* Adds one sample to its stack, whose row is then *row. 0, -ENOMEM, or -ENOSPC: the history is full, and the stack would be a new one. */
+static int count(struct history *history, const struct counted_stack *stack, uint32_t *row)
 {
 	uint64_t hash = hash_two((uint64_t)stack->node << 32 | stack->leaf,
 				 (uint64_t)stack->task << 24 | (uint64_t)stack->event << 16 |
 					 (uint64_t)stack->end << 8 | stack->reason);
 	struct index_probe probe = index_find(&history->stacks_index, hash);
-	uint32_t row;
-	while (index_next(&history->stacks_index, &probe, &row)) {
-		struct counted_stack *known = &history->stacks.items[row];
+	while (index_next(&history->stacks_index, &probe, row)) {
+		struct counted_stack *known = &history->stacks.items[*row];
 		if (known->node == stack->node && known->leaf == stack->leaf &&
 		    known->task == stack->task && known->event == stack->event &&
 		    known->end == stack->end && known->reason == stack->reason) {
@@ -344,7 +364,9 @@ static int count(struct history *history, const struct counted_stack *stack)
 	if (index_reserve(&history->stacks_index) ||
 	    vec_reserve(&history->stacks, history->stacks.nr + 1))
 		return -ENOMEM;
-	index_add(&history->stacks_index, hash, (uint32_t)history->stacks.nr);
+	note_leaf(history, stack);
+	*row = (uint32_t)history->stacks.nr;
+	index_add(&history->stacks_index, hash, *row);
 	history->stacks.items[history->stacks.nr++] = *stack;
 	return 0;
 }
@@ -379,13 +401,18 @@ static int import_one(struct history *history, const struct sample *sample)
 {
 	struct history_totals *totals = &history->totals;
 	struct counted_stack stack;
+	uint32_t row;
 	int result = stack_of(history, sample, &stack);
 	if (result)
 		return result;
 	if (!totals->samples_before++)
 		history->origin_ns = sample->time_ns;
-	if (history->filtered && !history_passes(history, sample, &stack))
-		return 0;
+	history->events.items[stack.event].samples++;
+	if (history->filtered) {
+		note_leaf(history, &stack);
+		if (!history_passes(history, sample, &stack))
+			return 0;
+	}
 	if (!totals->samples || sample->time_ns < totals->first_ns)
 		totals->first_ns = sample->time_ns;
 	if (sample->time_ns > totals->last_ns)
@@ -396,14 +423,20 @@ static int import_one(struct history *history, const struct sample *sample)
 	totals->reasons[stack.reason]++;
 	if (is_cut(history, sample->node.index))
 		stack.leaf = FOLDED_FRAME;
-	result = count(history, &stack);
+	result = count(history, &stack, &row);
 	if (result == -ENOSPC) {
 		stack.leaf = FOLDED_FRAME;
 		stack.task = FOLDED_TASK;
-		result = count(history, &stack);
+		result = count(history, &stack, &row);
 	}
 	totals->folded += stack.leaf == FOLDED_FRAME;
-	return result;
+	if (result || !history->samples.wanted)
+		return result;
+	if (history->samples.nr == history->samples.capacity && is_full(history)) {
+		totals->not_kept++;
+		return 0;
+	}
+	return history_keep_sample(history, sample, row);
 }
 
 int history_import(struct history *history, const struct sample *samples, size_t nr)
@@ -412,6 +445,8 @@ int history_import(struct history *history, const struct sample *samples, size_t
 		return -EINVAL;
 	tables_reader_refresh(&history->reader);
 	int result = history_read_infos(history);
+	if (!result)
+		result = read_events(history);
 	for (size_t i = 0; !result && i < nr; i++) {
 		result = import_one(history, &samples[i]);
 		if (result == -EINVAL) {

@@ -26,48 +26,70 @@ size_t history_stack_frames(const struct history *history, const struct counted_
 	return nr;
 }
 
+enum { FRAMES_ROOM = HISTORY_DEPTH_MAX + 1 };
+
+int stack_view_init(struct stack_view *view)
+{
+	*view = (struct stack_view){
+		.frames = calloc(FRAMES_ROOM, sizeof(*view->frames)),
+		.ids = calloc(FRAMES_ROOM, sizeof(*view->ids)),
+		.methods = calloc(FRAMES_ROOM, sizeof(*view->methods)),
+	};
+	return view->frames && view->ids && view->methods ? 0 : -ENOMEM;
+}
+
+void stack_view_release(struct stack_view *view)
+{
+	free(view->frames);
+	free(view->ids);
+	free(view->methods);
+}
+
+int stack_view_set(struct stack_view *view, struct history *history,
+		   const struct counted_stack *counted)
+{
+	const struct history_task *task = &history->tasks.items[counted->task];
+	view->stack = (struct history_stack){
+		.pid = task->pid,
+		.tid = task->tid,
+		.comm = task->comm,
+		.event = counted->event,
+		.end = counted->end,
+		.reason = counted->reason,
+		.samples = counted->samples,
+		.weight = counted->weight,
+		.frames = view->frames,
+		.nr_frames = history_stack_frames(history, counted, view->ids, view->methods),
+	};
+	for (size_t i = 0; i < view->stack.nr_frames; i++) {
+		uint32_t function = history_function_of(history, view->ids[i]);
+		if (function == UINT32_MAX)
+			return -ENOMEM;
+		const struct named_frame *frame = &history->frames.items[view->ids[i]];
+		view->frames[i] = (struct history_frame){
+			.function = {function},
+			.address = frame->address,
+			.offset = frame->offset,
+			.method = (enum frame_method)view->methods[i],
+		};
+	}
+	return 0;
+}
+
 int history_each_stack(struct history *history,
 		       int (*each)(void *context, const struct history_stack *stack), void *context)
 {
+	struct stack_view view;
 	int result = history_update_names(history);
-	enum { ROOM = HISTORY_DEPTH_MAX + 1 };
-	struct history_frame *frames = calloc(ROOM, sizeof(*frames));
-	uint32_t *ids = calloc(ROOM, sizeof(*ids)), *methods = calloc(ROOM, sizeof(*methods));
-	if (!frames || !ids || !methods)
+	if (stack_view_init(&view))
 		result = -ENOMEM;
 	for (size_t i = 0; !result && i < history->stacks.nr; i++) {
 		const struct counted_stack counted = history->stacks.items[i];
-		const struct history_task *task = &history->tasks.items[counted.task];
-		struct history_stack stack = {
-			.pid = task->pid,
-			.tid = task->tid,
-			.comm = task->comm,
-			.event = counted.event,
-			.end = counted.end,
-			.reason = counted.reason,
-			.samples = counted.samples,
-			.weight = counted.weight,
-			.frames = frames,
-			.nr_frames = history_stack_frames(history, &counted, ids, methods),
-		};
-		for (size_t j = 0; j < stack.nr_frames; j++) {
-			uint32_t function = history_function_of(history, ids[j]);
-			if (function == UINT32_MAX)
-				result = -ENOMEM;
-			const struct named_frame *frame = &history->frames.items[ids[j]];
-			frames[j] = (struct history_frame){
-				.function = {function},
-				.address = frame->address,
-				.offset = frame->offset,
-				.method = (enum frame_method)methods[j],
-			};
-		}
+		result = stack_view_set(&view, history, &counted);
 		if (!result)
-			result = each(context, &stack);
+			result = each(context, &view.stack);
 	}
-	free(frames);
-	free(ids);
-	free(methods);
+	stack_view_release(&view);
 	return result;
 }
 

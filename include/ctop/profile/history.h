@@ -6,7 +6,7 @@
  * What main remembers of a profile, across epochs: its own interned modules,
  * tasks, frames and nodes, and how many samples fell on each (event, task, node,
  * leaf, end, reason). Every view, report and export is a query over it. Memory grows
- * with distinct stacks, not with samples. No I/O, no terminal.
+ * with distinct stacks, not with samples, unless single samples are asked for. No I/O, no terminal.
  *
  * Main only. Ids of the history are not ids of a table: history_import() translates.
  */
@@ -36,7 +36,8 @@ struct history_filter {
 	size_t nr_cpus;
 	const char *comm;   /* exact */
 	const char *event;  /* exact, as opened or as asked */
-	const char *module; /* the leaf's module: file name or path, exact */
+	bool first_event;   /* the first event only: samples of different events do not add up */
+	const char *module; /* the leaf's module: file name or path, exact; "[unknown]": none */
 	uint64_t from_ns;   /* since the first sample; 0: no limit */
 	uint64_t to_ns;
 	bool kernel_only; /* leaf in the kernel */
@@ -45,9 +46,16 @@ struct history_filter {
 void history_set_filter(struct history *history, const struct history_filter *filter);
 
 /*
+ * From now on every sample that passes the filter is kept as well, for history_each_sample(): 24 bytes a sample, and as
+ * much again by half for room to grow. Call it before the first import. Not asked for, it costs nothing.
+ */
+void history_keep_samples(struct history *history);
+
+/*
  * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on nothing new
  * is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
- * "[folded]". Totals stay true; history_totals() says how many samples were folded.
+ * "[folded]". Single samples are kept up to there, too. Totals stay true; history_totals() says how many samples
+ * were folded, and how many single ones were not kept.
  */
 void history_set_limit(struct history *history, uint64_t bytes);
 
@@ -55,7 +63,8 @@ void history_set_limit(struct history *history, uint64_t bytes);
  * Starts an epoch: ids of samples imported from now on refer to these regions.
  * symbols may be NULL. Both must stay mapped until the next epoch or history_free().
  */
-int history_begin_epoch(struct history *history, const struct tables *tables, const struct symbols *symbols);
+int history_begin_epoch(struct history *history, const struct tables *tables,
+			const struct symbols *symbols);
 /* Consumes samples that were read from the epoch's ring. 0 or -ENOMEM. Bad ids are counted, not trusted. */
 int history_import(struct history *history, const struct sample *samples, size_t nr);
 /* Takes over the names that the symbols region has for frames in use; cheap when nothing changed. */
@@ -72,6 +81,7 @@ struct history_totals {
 	uint64_t frames; /* sum of stack depths */
 	uint64_t unsymbolized_frames;
 	uint64_t folded;      /* samples whose stack was cut to stay within the limit */
+	uint64_t not_kept;    /* single samples, wanted, that the limit had no room for */
 	uint64_t bad_samples; /* ids that made no sense: a child's memory was damaged */
 	uint64_t first_ns, last_ns;
 };
@@ -82,8 +92,17 @@ struct history_totals history_totals(struct history *history);
 int history_set_info(struct history *history, const char *key, const char *value);
 /* Last value of an info key over all epochs, or NULL. Borrowed. */
 const char *history_info(const struct history *history, const char *key);
+/* Events in the order they were asked in, sampled or not. */
 size_t history_nr_events(const struct history *history);
-const char *history_event_name(const struct history *history, size_t event);
+const char *history_event_name(const struct history *history, size_t event); /* as opened */
+const char *history_event_asked(const struct history *history, size_t event);
+uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */
+
+/* What samples had, whether they passed the filter or not: to tell what a filter could have named. */
+enum history_names { HISTORY_COMMS, HISTORY_MODULES };
+/* The first `most` distinct ones, in the order of their first sample; modules are the leaves'. Borrowed. Returns their number. */
+size_t history_names(const struct history *history, enum history_names which, const char **names,
+		     size_t most);
 
 /* ---- queries ---- */
 
@@ -95,8 +114,10 @@ const char *history_event_name(const struct history *history, size_t event);
 struct function_id {
 	uint32_t index;
 };
-const char *history_function_name(const struct history *history, struct function_id id);   /* borrowed */
-const char *history_function_module(const struct history *history, struct function_id id); /* path */
+const char *history_function_name(const struct history *history,
+				  struct function_id id); /* borrowed */
+const char *history_function_module(const struct history *history,
+				    struct function_id id); /* path */
 bool history_function_kernel(const struct history *history, struct function_id id);
 bool history_function_named(const struct history *history, struct function_id id);
 
@@ -142,7 +163,24 @@ struct history_stack {
 	size_t nr_frames;
 };
 /* Calls each() once per distinct (event, task, stack, end); stops at the first nonzero, which it returns. */
-int history_each_stack(struct history *history, int (*each)(void *context, const struct history_stack *stack), void *context);
+int history_each_stack(struct history *history,
+		       int (*each)(void *context, const struct history_stack *stack),
+		       void *context);
+
+/* ---- single samples, for exports and slices of time ---- */
+
+struct history_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC of the machine that recorded */
+	uint32_t cpu;
+	struct history_stack stack; /* samples is 1, weight the sample's own */
+};
+/*
+ * Calls each() once per sample kept, in the order of time, for those from from_ns on and before to_ns (0 and
+ * UINT64_MAX: all); stops at the first nonzero, which it returns. 0 or -ENOMEM.
+ */
+int history_each_sample(struct history *history, uint64_t from_ns, uint64_t to_ns,
+			int (*each)(void *context, const struct history_sample *sample),
+			void *context);
 
 uint64_t history_bytes(const struct history *history); /* heap in use, for --stats */
 
