@@ -100,12 +100,15 @@ int command_live(const struct options *options, struct error *error)
 	int result = run_block_signals(&signal_fd);
 	if (result)
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
+	/* Samples of different events do not add up: the report is about the first. */
+	static const struct history_filter first_event = {.first_event = true};
 	struct live live = {.options = options, .history = history_new()};
 	if (live.history)
 		history_set_limit(live.history, RUN_HISTORY_BYTES);
 	const struct session_consumer consumer = {&live, begin_epoch, take_samples};
 	result = live.history ? 0 : error_set(error, -ENOMEM, "out of memory");
 	if (!result) {
+		history_set_filter(live.history, &first_event);
 		live.session = session_open_live(options, &consumer, error);
 		result = live.session ? run(&live, signal_fd, error) : -EINVAL;
 	}

@@ -6,8 +6,10 @@
 
 #include <ctop/app/stats.h>
 #include <ctop/base/clock.h>
+#include <ctop/base/text.h>
 
 #include "infos_read.h"
+#include "no_match.h"
 
 /* ---- what the session hands over ---- */
 
@@ -16,34 +18,12 @@ static int begin_epoch(void *context, const struct tables *tables, const struct 
 	struct load *load = context;
 	/* Names of the epoch before are out of reach once the next has begun. */
 	int result = history_update_names(load->history);
-	load->tables = tables;
 	return result ? result : history_begin_epoch(load->history, tables, symbols);
-}
-
-/*
- * Samples of different events do not add up. Events are in the tables only once
- * there are samples of them, so the first one is looked up that late.
- */
-static void choose_event(struct load *load)
-{
-	struct tables_reader reader;
-	struct event_row first, second;
-	tables_reader_init(&reader, load->tables);
-	tables_reader_refresh(&reader);
-	load->event_chosen = true;
-	/* Row 0 is "none", as in every table. */
-	if (!tables_event(&reader, 1, &first) || !tables_event(&reader, 2, &second))
-		return;
-	snprintf(load->event, sizeof(load->event), "%s", tables_string(&reader, first.name));
-	load->filter.event = load->event;
-	history_set_filter(load->history, &load->filter);
 }
 
 static int take_samples(void *context, const struct sample *samples, size_t nr)
 {
 	struct load *load = context;
-	if (!load->event_chosen && load->tables)
-		choose_event(load);
 	return history_import(load->history, samples, nr);
 }
 
@@ -54,7 +34,7 @@ static uint64_t ns(double seconds)
 	return (uint64_t)(seconds * (double)NS_PER_SECOND);
 }
 
-static struct history_filter filter_of(const struct options *options)
+static struct history_filter filter_of(const struct options *options, enum load_mode mode)
 {
 	return (struct history_filter){
 		.pids = options->filter_pids.items,
@@ -65,6 +45,7 @@ static struct history_filter filter_of(const struct options *options)
 		.nr_cpus = options->filter_cpus.nr,
 		.comm = options->comm,
 		.event = options->event,
+		.first_event = !options->event && mode == LOAD_COUNTS,
 		.module = options->module,
 		.from_ns = ns(options->from_seconds),
 		.to_ns = ns(options->to_seconds),
@@ -73,13 +54,16 @@ static struct history_filter filter_of(const struct options *options)
 	};
 }
 
-int load_open(struct load *load, const struct options *options, struct error *error)
+int load_open(struct load *load, const struct options *options, enum load_mode mode,
+	      struct error *error)
 {
-	*load = (struct load){.history = history_new(), .filter = filter_of(options)};
+	*load = (struct load){.history = history_new()};
 	if (!load->history)
 		return error_set(error, -ENOMEM, "out of memory");
-	load->event_chosen = options->event != NULL;
-	history_set_filter(load->history, &load->filter);
+	const struct history_filter filter = filter_of(options, mode);
+	history_set_filter(load->history, &filter);
+	if (mode == LOAD_SAMPLES)
+		history_keep_samples(load->history);
 
 	const struct session_consumer consumer = {load, begin_epoch, take_samples};
 	load->session = session_open_file(options->input, &consumer, error);
@@ -91,7 +75,27 @@ int load_open(struct load *load, const struct options *options, struct error *er
 		result = session_step(load->session, -1, &state, error);
 	if (!result && history_update_names(load->history))
 		result = error_set(error, -ENOMEM, "out of memory");
+	if (!result)
+		result = no_match_check(load->history, options, error);
 	return result;
+}
+
+void load_tell_event(const struct load *load, const struct options *options)
+{
+	const struct history *history = load->history;
+	struct text line = {0};
+	size_t nr = history_nr_events(history);
+	if (options->event || nr < 2)
+		return;
+	text_add(&line, "ctop: shown is ");
+	text_add_safe(&line, history_event_name(history, 0));
+	text_add(&line, "; choose with --event: ");
+	for (size_t i = 1; i < nr; i++) {
+		text_add(&line, i > 1 ? ", " : "");
+		text_add_safe(&line, history_event_name(history, i));
+	}
+	fprintf(stderr, "%s\n", text_string(&line));
+	text_release(&line);
 }
 
 /* The history looks into tables that the session maps: it goes first. */

@@ -4,10 +4,8 @@
 
 /*
  * A recording brought into a history, through the filter, for the commands that
- * read one. Of several events the one asked for counts, else the first.
+ * read one.
  */
-
-#include <stdbool.h>
 
 #include <ctop/app/options.h>
 #include <ctop/app/session.h>
@@ -17,14 +15,21 @@
 struct load {
 	struct history *history;
 	struct session *session;
-	struct history_filter filter;
-	const struct tables *tables; /* of the epoch in hand */
-	bool event_chosen;
-	char event[128];
 };
 
-/* Reads all of options->input. 0, or -errno with cause and remedy; load_release() is due in any case. */
-int load_open(struct load *load, const struct options *options, struct error *error);
+enum load_mode {
+	LOAD_COUNTS, /* of the event asked for, else of the first: samples of different events do not add up */
+	LOAD_SAMPLES /* single samples as well, of the event asked for, else of all */
+};
+
+/*
+ * Reads all of options->input. 0, or -errno with cause and remedy, also when there are samples and none passes the
+ * filter; load_release() is due in any case.
+ */
+int load_open(struct load *load, const struct options *options, enum load_mode mode,
+	      struct error *error);
+/* With LOAD_COUNTS: one line on stderr when the recording has more events than the one shown. */
+void load_tell_event(const struct load *load, const struct options *options);
 void load_release(struct load *load);
 
 /*

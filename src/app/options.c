@@ -12,7 +12,7 @@
 
 static const char default_file[] = "profile.ctop";
 
-static const double max_seconds = 1e9;
+static const double max_seconds = 1e9, microsecond = 1e-6;
 
 enum {
 	SPELLED_MAX = 64,
@@ -238,7 +238,8 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_FILTER_FROM:
 		return parse_decimal(spelled, text, 0, max_seconds, &options->from_seconds, error);
 	case OPTION_FILTER_TO:
-		return parse_decimal(spelled, text, 0, max_seconds, &options->to_seconds, error);
+		return parse_decimal(spelled, text, microsecond, max_seconds, &options->to_seconds,
+				     error);
 	case OPTION_FILTER_KERNEL:
 		options->kernel_only = true;
 		return 0;

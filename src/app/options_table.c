@@ -67,7 +67,8 @@ const struct option_row option_rows[] = {
 	{OPTION_FILTER_CPU, GROUP_FILTER, READERS, 0, "cpu", "CPUS", COMPLETE_NOTHING, NULL,
 	 "samples on these CPUs, as in 0,2-3", NULL},
 	{OPTION_FILTER_EVENT, GROUP_FILTER, READERS, 0, "event", "EVENT", COMPLETE_WORDS,
-	 EVENT_WORDS, "samples of this event (default: the first)", NULL},
+	 EVENT_WORDS, "samples of this event (default: the first)",
+	 "\\fBctop export script\\fR writes all events by default."},
 	{OPTION_FILTER_FROM, GROUP_FILTER, READERS, 0, "from", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "samples from this time on, from the first sample", NULL},
 	{OPTION_FILTER_TO, GROUP_FILTER, READERS, 0, "to", "SECONDS", COMPLETE_NOTHING, NULL,
@@ -131,6 +132,7 @@ const size_t nr_command_rows = sizeof(command_rows) / sizeof(*command_rows);
 
 const struct format_row format_rows[] = {
 	{"folded", "one line a stack, as FlameGraph's tools read it"},
+	{"script", "sample by sample, as perf script prints it"},
 };
 const size_t nr_format_rows = sizeof(format_rows) / sizeof(*format_rows);
 

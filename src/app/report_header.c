@@ -136,7 +136,9 @@ static void add_event(struct header *header)
 		text_add_safe(line, name);
 	}
 	if (line->size)
-		text_add(line, " (choose with --event)");
+		text_add(line, header->options->command == COMMAND_LIVE
+				       ? " (record, and choose with ctop report --event)"
+				       : " (choose with --event)");
 	end_line(header, "others");
 }
 
@@ -188,7 +190,7 @@ static void add_rate(struct header *header)
 		add_period(header, period);
 	}
 	if (seconds > 0) {
-		uint64_t samples = header->totals->samples_before;
+		uint64_t samples = history_event_samples(header->history, 0);
 		add_grouped(line, (uint64_t)((double)samples / seconds + 0.5));
 		text_add(line, " samples/s reached");
 	}

@@ -2,16 +2,35 @@
 #ifndef CTOP_APP_SAVE_H
 #define CTOP_APP_SAVE_H
 
-/* Text that a command made, to where the user wants it. */
+/*
+ * What a command made, to where the user wants it: a path, or with NULL and "-" standard output. A regular
+ * file is written beside itself and renamed at the end, so that a failure leaves the old one as it was; a device
+ * or a pipe is written as it is.
+ */
+
+#include <limits.h>
+#include <stdint.h>
 
 #include <ctop/base/error.h>
 #include <ctop/base/text.h>
 
-/*
- * Writes text to path; NULL and "-" are standard output. A regular file is written beside itself and
- * renamed, so that a failure leaves the old one as it was; a device or a pipe is written as it is.
- * `option` names the option that the path came from, for the remedy. 0 or -errno with cause and remedy.
- */
+/* Output piece by piece. */
+struct save {
+	const char *path;      /* borrowed; NULL: standard output */
+	const char *option;    /* that the path came from, for the remedy */
+	char beside[PATH_MAX]; /* what is written, to be renamed; "": path itself */
+	int fd;
+	uint64_t bytes; /* written so far */
+};
+
+/* 0 or -errno with cause and remedy; then there is nothing to end. */
+int save_begin(struct save *save, const char *path, const char *option, struct error *error);
+/* 0 or -errno; save_end() tells the cause. */
+int save_add(struct save *save, const void *bytes, size_t size);
+/* Puts the file in its place, unless result is an error: then the old one stays. 0 or -errno with cause and remedy. */
+int save_end(struct save *save, int result, struct error *error);
+
+/* All at once. `option` may be NULL with standard output. */
 int save_text(const char *path, const char *option, const struct text *text, struct error *error);
 
 #endif

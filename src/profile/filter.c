@@ -59,6 +59,33 @@ bool history_passes(const struct history *history, const struct sample *sample,
 	       !(filter->user_only && kernel);
 }
 
+/* ---- what a filter could have named ---- */
+
+/* The tasks begin with none and the one that folds; row 0 of the modules is code of no module. */
+static size_t first_row(enum history_names which)
+{
+	return which == HISTORY_COMMS ? FOLDED_TASK + 1 : 0;
+}
+
+static size_t nr_rows(const struct history *history, enum history_names which)
+{
+	return which == HISTORY_COMMS ? history->tasks.nr : history->modules.nr;
+}
+
+bool history_has_name(const struct history *history, enum history_names which, const char *name)
+{
+	for (size_t row = first_row(which); row < nr_rows(history, which); row++) {
+		if (which == HISTORY_COMMS) {
+			if (!strcmp(history->tasks.items[row].comm, name))
+				return true;
+		} else if (history->modules.items[row].has_leaves &&
+			   is_module(&history->modules.items[row], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static const char *name_of(const struct history *history, enum history_names which, size_t row)
 {
 	if (which == HISTORY_COMMS)
@@ -72,11 +99,8 @@ static const char *name_of(const struct history *history, enum history_names whi
 size_t history_names(const struct history *history, enum history_names which, const char **names,
 		     size_t most)
 {
-	size_t nr_rows = which == HISTORY_COMMS ? history->tasks.nr : history->modules.nr;
 	size_t nr = 0;
-	/* The tasks begin with none and the one that folds; row 0 of the modules is code of no module. */
-	for (size_t row = which == HISTORY_COMMS ? FOLDED_TASK + 1 : 0; row < nr_rows && nr < most;
-	     row++) {
+	for (size_t row = first_row(which); row < nr_rows(history, which) && nr < most; row++) {
 		const char *name = name_of(history, which, row);
 		size_t same = 0;
 		while (name && same < nr && strcmp(names[same], name) != 0)

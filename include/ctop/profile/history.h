@@ -104,6 +104,9 @@ enum history_names { HISTORY_COMMS, HISTORY_MODULES };
 size_t history_names(const struct history *history, enum history_names which, const char **names,
 		     size_t most);
 
+/* True when a sample had the name, by the filter's own rule. */
+bool history_has_name(const struct history *history, enum history_names which, const char *name);
+
 /* ---- queries ---- */
 
 /*

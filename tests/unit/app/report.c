@@ -337,6 +337,9 @@ static void other_events(void)
 					   .event = event};
 		CHECK_EQ(history_import(world.history, &one, 1), 0);
 	}
+	CHECK(strstr(report_of(&world),
+		     "page-faults (record, and choose with ctop report --event)\n"));
+	world.options.command = COMMAND_REPORT;
 	CHECK(strstr(report_of(&world), "event      cycles, opened as cpu-clock\n"
 					"others     not shown here: page-faults (choose with "
 					"--event)\n"));
