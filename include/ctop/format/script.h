@@ -26,7 +26,8 @@
 
 struct script_sink {
 	void *context;
-	int (*write)(void *context, const void *bytes, size_t size); /* 0 or -errno: writing stops */
+	int (*write)(void *context, const void *bytes,
+		     size_t size); /* 0 or -errno: writing stops */
 };
 
 /*
