@@ -152,6 +152,7 @@ int follow_record(struct collector *collector, const struct record *record)
 		return world_comm(collector->world, record->pid, record->tid, record->comm.name,
 				  record->comm.exec);
 	case PERF_RECORD_FORK:
+		twice_forget(collector, record->tid);
 		if (follow_has_pid(collector, record->fork.parent_pid) &&
 		    follow_add_pid(collector, record->pid))
 			return -ENOMEM;

@@ -2,7 +2,7 @@
 #ifndef CTOP_COLLECT_INTERNAL_H
 #define CTOP_COLLECT_INTERNAL_H
 
-/* The collector's state, shared by its files: collector.c (loop and messages), merge.c, follow.c, stack.c. */
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c, follow.c, stack.c, twice.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include <ctop/base/index.h>
 #include <ctop/collect/protocol.h>
 #include <ctop/perf/ring.h>
+#include <ctop/perf/sampler.h>
 #include <ctop/proc/world.h>
 #include <ctop/profile/tables.h>
 #include <ctop/unwind/unwind.h>
@@ -32,6 +33,21 @@ struct last_stack {
 	struct stack_step steps[UNWIND_MAX_FRAMES * 2];
 };
 
+/* What a sample is known by, to tell whether the next one is the same; see twice.c. */
+struct last_sample {
+	uint64_t id, time_ns;
+	uint64_t position; /* in the ring */
+	int32_t tid;
+	bool is_twin;
+};
+
+/* By whose events a thread was sampled: of the threads attached, one and, since then, another (0: none). */
+struct lineage {
+	int32_t tid, first, second;
+};
+
+enum { NR_LINEAGES = 1024 };
+
 struct collector_ring {
 	struct ring ring;
 	int fd;
@@ -39,9 +55,7 @@ struct collector_ring {
 	uint64_t next_time_ns; /* of the record at the tail; UINT64_MAX: none */
 	const struct perf_event_header *next;
 	struct last_stack *last;
-	/* The sample taken last: a second one with the same three is its twin. */
-	uint64_t sampled_ns, sampled_id;
-	int32_t sampled_tid;
+	struct last_sample last_samples[SAMPLER_MAX_EVENTS]; /* of each event */
 };
 
 struct event_id {
@@ -69,7 +83,8 @@ struct collector {
 	struct index ids_index;
 	struct index attached;	/* tids that have events of their own: rows of ids */
 	struct index doubled;	/* tids found attached twice: rows of ids */
-	struct index twins;	/* tids that main was told of because of twins: rows of ids */
+	uint32_t twin_events;	/* a bit each: twins were seen of these */
+	struct lineage lineages[NR_LINEAGES];
 	struct {
 		struct message_event *items;
 		size_t nr, capacity;
@@ -129,6 +144,14 @@ int stack_ask_module(struct collector *collector, struct module *module);
 
 /* Call it between records. 0 or -ENOMEM. */
 int bound_memory(struct collector *collector);
+
+/* ---- twice.c: threads attached twice ---- */
+
+/* True when the sample repeats another one and is not to be counted. Fine to ask again about the same record. */
+bool twice_is_second(struct collector *collector, struct collector_ring *ring,
+		     const struct event_id *event, const struct record *record);
+/* The thread's life begins or ends. */
+void twice_forget(struct collector *collector, int32_t tid);
 
 /* ---- merge.c: rings to records, in time order ---- */
 

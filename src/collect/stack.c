@@ -9,7 +9,7 @@
 /* perf's register numbers (asm/perf_regs.h) by DWARF number (System V psABI, figure 3.36). */
 #if defined(__x86_64__)
 static const uint8_t perf_register[UNWIND_NR_REGS] = {
-	0,  3,	2,  1,	4,  5,	6,  7,	  /* rax rdx rcx rbx rsi rdi rbp rsp */
+	0,  3,	2,  1,	4,  5,	6,  7, /* rax rdx rcx rbx rsi rdi rbp rsp */
 	16, 17, 18, 19, 20, 21, 22, 23, 8 /* r8-r15, rip */
 };
 #else
@@ -104,8 +104,8 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 		return UNWIND_NOT_EXECUTABLE;
 	struct collector *collector = space->collector;
 	if (!map->module)
-		map->module =
-			modules_of_map(&collector->modules, world_process_pid(space->process), map);
+		map->module = modules_of_map(&collector->modules,
+					     world_process_pid(space->process), map);
 	struct module *module = map->module;
 	if (!module) {
 		space->error = -ENOMEM;
@@ -165,8 +165,8 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 }
 
 /* One frame from an address alone. Fills frames[at]; 0 or -EAGAIN, -ENOMEM, -ENOSPC. */
-static int plain_frame(struct collector *collector, struct space_context *context, uint64_t address,
-		       enum frame_method method, bool patient, size_t at)
+static int plain_frame(struct collector *collector, struct space_context *context,
+		       uint64_t address, enum frame_method method, bool patient, size_t at)
 {
 	struct unwind_mapping mapping = {0};
 	enum unwind_lookup found = find_mapping(context, address, &mapping);
@@ -231,8 +231,8 @@ static int user_part(struct collector *collector, struct world_process *process,
 		return 0;
 	if (sample->regs_abi == PERF_SAMPLE_REGS_ABI_32) {
 		*user = (struct user_part){1, STACK_BROKEN, STACK_REASON_ABI32};
-		return plain_frame(collector, &context, sample->regs[perf_register[UNWIND_RIP]],
-				   FRAME_LEAF, patient, 0);
+		return plain_frame(collector, &context,
+				   sample->regs[perf_register[UNWIND_RIP]], FRAME_LEAF, patient, 0);
 	}
 	return unwind_user(collector, &context, sample, patient, user);
 }
@@ -257,8 +257,8 @@ static size_t kernel_part(const struct record_sample *sample, const uint64_t **c
 
 /* Appends one caller to the stack, reusing the node of the CPU's last stack as long as both agree. */
 static int add_step(struct collector *collector, struct last_stack *last, size_t depth,
-		    bool *shared, struct module *module, uint64_t address, enum frame_method method,
-		    struct node_id *node)
+		    bool *shared, struct module *module, uint64_t address,
+		    enum frame_method method, struct node_id *node)
 {
 	struct stack_step *step = &last->steps[depth];
 	if (*shared && depth < last->nr && step->module == module && step->address == address &&
@@ -325,61 +325,6 @@ static const struct event_id *find_event(const struct collector *collector, uint
 	return NULL;
 }
 
-static bool has_tid(const struct collector *collector, const struct index *tids, int32_t tid,
-		    uint32_t *row)
-{
-	struct index_probe probe = index_find(tids, hash_u64((uint64_t)tid));
-	while (index_next(tids, &probe, row))
-		if (collector->ids.items[*row].tid == tid)
-			return true;
-	return false;
-}
-
-/*
- * A thread that was started while its siblings were being attached may have
- * inherited an event and then got events of its own: it would count twice. Its own
- * are dropped here from then on, and main closes them.
- */
-static bool is_double(struct collector *collector, const struct event_id *event, int32_t tid)
-{
-	uint32_t row;
-	if (event->tid < 0)
-		return false;
-	if (event->tid != tid && has_tid(collector, &collector->attached, tid, &row) &&
-	    !has_tid(collector, &collector->doubled, tid, &row)) {
-		has_tid(collector, &collector->attached, tid, &row);
-		if (index_reserve(&collector->doubled) == 0) {
-			index_add(&collector->doubled, hash_u64((uint64_t)tid), row);
-			const struct message message = {.kind = MESSAGE_DOUBLE, .twice = {tid}};
-			protocol_send(collector->channel, &message, -1);
-		}
-	}
-	return collector->doubled.nr && has_tid(collector, &collector->doubled, event->tid, &row);
-}
-
-/*
- * Of a thread attached twice, a software event that is no clock writes two records side by side, and
- * the kernel (6.18) gives both the id and the time of the first: which of the two is the thread's own
- * is not to be seen. One is dropped, and main closes the thread's own.
- */
-static bool is_twin(struct collector *collector, const struct collector_ring *ring,
-		    const struct record *record)
-{
-	uint32_t row;
-	if (record->time_ns != ring->sampled_ns || record->id != ring->sampled_id ||
-	    record->tid != ring->sampled_tid || !record->time_ns)
-		return false;
-	if (has_tid(collector, &collector->attached, record->tid, &row) &&
-	    !has_tid(collector, &collector->twins, record->tid, &row) &&
-	    index_reserve(&collector->twins) == 0) {
-		const struct message message = {.kind = MESSAGE_DOUBLE, .twice = {record->tid}};
-		has_tid(collector, &collector->attached, record->tid, &row);
-		index_add(&collector->twins, hash_u64((uint64_t)record->tid), row);
-		protocol_send(collector->channel, &message, -1);
-	}
-	return true;
-}
-
 static bool is_own(const struct collector *collector, int32_t pid)
 {
 	for (size_t i = 0; i < sizeof(collector->config.own_pids) / sizeof(int32_t); i++)
@@ -389,14 +334,14 @@ static bool is_own(const struct collector *collector, int32_t pid)
 }
 
 /* False when the sample is not to be counted at all. */
-static bool wanted(struct collector *collector, const struct collector_ring *ring,
+static bool wanted(struct collector *collector, struct collector_ring *ring,
 		   const struct record *record, const struct event_id *event)
 {
 	if (collector->config.drop_own && is_own(collector, record->pid))
 		return false;
 	if (collector->config.filters_pids && !follow_has_pid(collector, record->pid))
 		return false;
-	if (is_twin(collector, ring, record) || is_double(collector, event, record->tid)) {
+	if (twice_is_second(collector, ring, event, record)) {
 		status_add(&collector->status->twice, 1);
 		return false;
 	}
@@ -459,9 +404,6 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	if (result)
 		return result;
 	tables_add_sample(collector->writer, &out);
-	ring->sampled_ns = record->time_ns;
-	ring->sampled_id = record->id;
-	ring->sampled_tid = record->tid;
 	status_add(&collector->status->frames, user.nr + nr_kernel);
 	return 0;
 }
