@@ -348,6 +348,16 @@ static bool wanted(struct collector *collector, struct collector_ring *ring,
 	return true;
 }
 
+/* A period that does not change is not in the record. */
+static uint64_t weight_of(const struct collector *collector, const struct event_id *event,
+			  const struct record_sample *sample)
+{
+	uint64_t period = sample->period;
+	if (!period && event->event < collector->events.nr)
+		period = collector->events.items[event->event].period;
+	return period ? period : 1;
+}
+
 int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient)
 {
@@ -387,7 +397,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 
 	struct sample out = {
 		.time_ns = record->time_ns,
-		.weight = sample->period ? sample->period : 1,
+		.weight = weight_of(collector, event, sample),
 		.cpu = (uint16_t)record->cpu,
 		.event = (uint8_t)(event->event + 1), /* row 0 of the table is none */
 		.end = (uint8_t)user.end,

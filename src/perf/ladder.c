@@ -25,7 +25,13 @@ bool ladder_dumps_stacks(const struct sampler *sampler)
 static uint64_t sample_type(const struct sampler *sampler)
 {
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	/*
+	 * Periods that do not change are known. To ask for them all the same makes the kernel (6.18)
+	 * sample a software event each time it hits, whatever its period.
+	 */
+	if (!sampler->options.count)
+		type |= PERF_SAMPLE_PERIOD;
 	if (ladder_dumps_stacks(sampler))
 		type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	/* Beside a dump the chain is only for the kernel's part. */

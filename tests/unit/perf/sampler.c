@@ -338,6 +338,58 @@ static void dumps_are_as_large_as_the_ring_holds(void)
 	}
 }
 
+/* ---- periods ---- */
+
+static void touch_pages(size_t nr)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, nr * page_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	madvise(pages, nr * page_bytes, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < nr; i++)
+		((volatile char *)pages)[i * page_bytes] = 1;
+	munmap(pages, nr * page_bytes);
+}
+
+/* One sample each so many faults on a CPU, one each fault with a period of 1; and the kernel counted them, too. */
+static void faults_are_sampled_at_their_period(uint64_t period)
+{
+	static struct rings rings;
+	enum { NR_FAULTS = 2000 };
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "page-faults");
+	options.frequency_hz = 0;
+	options.count = period;
+	options.call_graph = CALL_GRAPH_NO;
+	struct sampler *sampler = open_or_explain(&options);
+	rings_map(&rings, sampler);
+	CHECK_EQ(sampler_enable(sampler), 0);
+	touch_pages(NR_FAULTS);
+	CHECK_EQ(sampler_disable(sampler), 0);
+	uint64_t count, lost, nr_rings = sampler_nr_rings(sampler);
+	int result = sampler_read(sampler, 0, &count, &lost);
+	CHECK(result == 0 || result == -ENOTSUP);
+	uint64_t nr = rings_drain(&rings, sampler_format(sampler), NULL, NULL);
+	CHECK(count >= NR_FAULTS);
+	CHECK((nr + lost) * period <= count);
+	CHECK((nr + lost) * period + nr_rings * (period - 1) >= count);
+	rings_unmap(&rings);
+	sampler_free(sampler);
+}
+
+static void every_fault_is_a_sample_or_lost(void)
+{
+	require_root();
+	faults_are_sampled_at_their_period(1);
+}
+
+static void one_fault_in_a_hundred_is_a_sample(void)
+{
+	require_root();
+	faults_are_sampled_at_their_period(100);
+}
+
 /* ---- the guard ---- */
 
 static uint64_t period_of(const char *event, uint64_t count, uint32_t percent, size_t nr_steps)
@@ -468,6 +520,8 @@ int main(void)
 	RUN(only_cycles_have_a_stand_in);
 	RUN(rates_beyond_the_kernels_are_refused);
 	RUN(dumps_are_as_large_as_the_ring_holds);
+	RUN(every_fault_is_a_sample_or_lost);
+	RUN(one_fault_in_a_hundred_is_a_sample);
 	RUN(guard_slows_clocks_down_and_says_so);
 	RUN(without_guard_the_kernels_timer_is_the_limit);
 	RUN(guard_is_for_clocks_only);
