@@ -9,7 +9,7 @@
 /* perf's register numbers (asm/perf_regs.h) by DWARF number (System V psABI, figure 3.36). */
 #if defined(__x86_64__)
 static const uint8_t perf_register[UNWIND_NR_REGS] = {
-	0,  3,	2,  1,	4,  5,	6,  7, /* rax rdx rcx rbx rsi rdi rbp rsp */
+	0,  3,	2,  1,	4,  5,	6,  7,	  /* rax rdx rcx rbx rsi rdi rbp rsp */
 	16, 17, 18, 19, 20, 21, 22, 23, 8 /* r8-r15, rip */
 };
 #else
@@ -104,8 +104,8 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 		return UNWIND_NOT_EXECUTABLE;
 	struct collector *collector = space->collector;
 	if (!map->module)
-		map->module = modules_of_map(&collector->modules,
-					     world_process_pid(space->process), map);
+		map->module =
+			modules_of_map(&collector->modules, world_process_pid(space->process), map);
 	struct module *module = map->module;
 	if (!module) {
 		space->error = -ENOMEM;
@@ -165,8 +165,8 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 }
 
 /* One frame from an address alone. Fills frames[at]; 0 or -EAGAIN, -ENOMEM, -ENOSPC. */
-static int plain_frame(struct collector *collector, struct space_context *context,
-		       uint64_t address, enum frame_method method, bool patient, size_t at)
+static int plain_frame(struct collector *collector, struct space_context *context, uint64_t address,
+		       enum frame_method method, bool patient, size_t at)
 {
 	struct unwind_mapping mapping = {0};
 	enum unwind_lookup found = find_mapping(context, address, &mapping);
@@ -231,8 +231,8 @@ static int user_part(struct collector *collector, struct world_process *process,
 		return 0;
 	if (sample->regs_abi == PERF_SAMPLE_REGS_ABI_32) {
 		*user = (struct user_part){1, STACK_BROKEN, STACK_REASON_ABI32};
-		return plain_frame(collector, &context,
-				   sample->regs[perf_register[UNWIND_RIP]], FRAME_LEAF, patient, 0);
+		return plain_frame(collector, &context, sample->regs[perf_register[UNWIND_RIP]],
+				   FRAME_LEAF, patient, 0);
 	}
 	return unwind_user(collector, &context, sample, patient, user);
 }
@@ -257,8 +257,8 @@ static size_t kernel_part(const struct record_sample *sample, const uint64_t **c
 
 /* Appends one caller to the stack, reusing the node of the CPU's last stack as long as both agree. */
 static int add_step(struct collector *collector, struct last_stack *last, size_t depth,
-		    bool *shared, struct module *module, uint64_t address,
-		    enum frame_method method, struct node_id *node)
+		    bool *shared, struct module *module, uint64_t address, enum frame_method method,
+		    struct node_id *node)
 {
 	struct stack_step *step = &last->steps[depth];
 	if (*shared && depth < last->nr && step->module == module && step->address == address &&

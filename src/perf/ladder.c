@@ -255,6 +255,29 @@ static int refuse_empty(const struct sampler *sampler, size_t index, struct erro
 	return -EACCES;
 }
 
+/*
+ * Software events of one kind hit at one moment, and the kernel (6.18) writes the first one's id into
+ * the records of all: nobody can tell which record is whose. Clocks tick on their own.
+ */
+static int refuse_inseparable(const struct sampler *sampler, size_t index, struct error *error)
+{
+	const struct event *event = &sampler->events[index];
+	for (size_t i = 0; i < index; i++) {
+		const struct event *other = &sampler->events[i];
+		bool is_same = event->type == PERF_TYPE_SOFTWARE && other->type == event->type &&
+			       other->config == event->config && !event->clock;
+		bool meets = (event->user && other->user) || (event->kernel && other->kernel);
+		if (!is_same || !meets)
+			continue;
+		error_set(error, -EINVAL, "the kernel cannot tell '%s' and '%s' apart",
+			  other->asked, event->asked);
+		error_remedy(error, "record one of them; a report shows user and kernel apart with "
+				    "--user and --kernel");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* The name with the modifiers that say what is really counted. */
 static void name_opened(struct sampler *sampler, size_t index)
 {
@@ -290,6 +313,8 @@ int ladder_descend(struct sampler *sampler, struct error *error)
 		int result = descend(sampler, i, error);
 		if (!result)
 			result = refuse_empty(sampler, i, error);
+		if (!result)
+			result = refuse_inseparable(sampler, i, error);
 		if (result)
 			return result;
 	}

@@ -504,6 +504,33 @@ static void switches_of_user_code_alone_are_refused(void)
 	sampler_free(open_or_explain(&options));
 }
 
+/* Their records would bear the id of one of them. */
+static void software_events_of_one_kind_are_refused_together(void)
+{
+	require_root();
+	static const struct {
+		const char *first, *second;
+		bool refused;
+	} cases[] = {
+		{"page-faults", "page-faults:u", true},	   {"faults:k", "page-faults", true},
+		{"page-faults:u", "page-faults:k", false}, {"page-faults", "minor-faults", false},
+		{"cpu-clock", "cpu-clock:u", false},
+	};
+	int32_t pid = getpid();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sampler_options options = options_for(&pid, cases[i].first);
+		struct error error;
+		options.events[1] = event_of(cases[i].second);
+		options.nr_events = 2;
+		if (!cases[i].refused) {
+			sampler_free(open_or_explain(&options));
+			continue;
+		}
+		check_refused(&options, &error);
+		CHECK(strstr(error.cause, cases[i].first) && strstr(error.cause, cases[i].second));
+	}
+}
+
 int main(void)
 {
 	RUN(samples_come_with_registers_and_stack);
@@ -529,5 +556,6 @@ int main(void)
 	RUN(zombie_is_no_target);
 	RUN(kernel_thread_has_only_kernel_code);
 	RUN(switches_of_user_code_alone_are_refused);
+	RUN(software_events_of_one_kind_are_refused_together);
 	return test_done();
 }
