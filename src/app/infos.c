@@ -115,7 +115,6 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "duration_ns", stats->end_ns - stats->start_ns);
 	add_number(&adder, "stats.samples", stats->samples);
 	add_number(&adder, "stats.lost", stats->lost);
-	add_number(&adder, "stats.counted", stats->counted);
 	add_number(&adder, "stats.late", stats->late);
 	add_number(&adder, "stats.throttled", stats->throttled);
 	add_number(&adder, "stats.dropped.overrun", stats->dropped_overrun);
@@ -123,6 +122,11 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "stats.dropped.crash", stats->dropped_crash);
 	add_number(&adder, "stats.dropped.damaged", stats->dropped_damaged);
 	add_number(&adder, "stats.dropped.double", stats->dropped_double);
+	add_number(&adder, "stats.dropped.own", stats->dropped_own);
+	add_number(&adder, "stats.dropped.foreign", stats->dropped_foreign);
+	add_number(&adder, "stats.drained", stats->drained);
+	add_number(&adder, "stats.events_counted", stats->events_counted);
+	add_number(&adder, "stats.events_sampled", stats->events_sampled);
 	add_number(&adder, "stats.frames", stats->frames);
 	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
 		char key[64];

@@ -115,11 +115,14 @@ static void add_recorded(struct session_stats *stats, const struct history *hist
 	stats->dropped_overrun = infos_number(history, "stats.dropped.overrun");
 	stats->opened_ns = 0;
 	stats->first_stack_ns = infos_number(history, "stats.first_stack_ns");
-	stats->counted = infos_number(history, "stats.counted");
 	stats->dropped_disk = infos_number(history, "stats.dropped.disk");
 	stats->dropped_crash = infos_number(history, "stats.dropped.crash");
 	stats->dropped_damaged = infos_number(history, "stats.dropped.damaged");
 	stats->dropped_double = infos_number(history, "stats.dropped.double");
+	stats->dropped_own = infos_number(history, "stats.dropped.own");
+	stats->dropped_foreign = infos_number(history, "stats.dropped.foreign");
+	stats->drained = infos_number(history, "stats.drained");
+	stats->events_counted = infos_number(history, "stats.events_counted");
 	stats->ring_bytes = infos_number(history, "stats.ring_bytes");
 }
 
@@ -148,6 +151,7 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 	struct session_stats *stats = &input.session;
 	add_recorded(stats, history);
 	stats->samples = totals.samples;
+	stats->events_sampled = totals.weight;
 	for (size_t end = 0; end < NR_STACK_ENDS; end++)
 		stats->ends[end] = totals.ends[end];
 	stats->start_ns = 0;

@@ -135,6 +135,7 @@ static void count(struct session *session, const struct sample *samples, size_t 
 	struct session_stats *stats = &session->stats;
 	stats->samples += nr;
 	for (size_t i = 0; i < nr; i++) {
+		stats->events_sampled += samples[i].weight;
 		if (samples[i].end < NR_STACK_ENDS)
 			stats->ends[samples[i].end]++;
 		if (samples[i].end == STACK_COMPLETE && !stats->first_stack_ns)
@@ -682,18 +683,19 @@ void session_free(struct session *session)
 
 /* ---- what it has to tell ---- */
 
-/* What the kernel lost: its own count where it has one, for the last records of loss may be lost too. */
-static uint64_t lost(const struct session *session, uint64_t *counted)
+/* What the kernel counted and lost: its own count of losses where it has one, for the last records of loss may be lost too. */
+static void read_events(const struct session *session, struct session_stats *stats)
 {
-	uint64_t seen = atomic_load(&session->collector.status->lost), summed = 0;
+	uint64_t summed = 0;
+	stats->lost = atomic_load(&session->collector.status->lost);
 	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
-		uint64_t events, lost_samples;
-		if (sampler_read(session->sampler, i, &events, &lost_samples) == 0)
-			summed += lost_samples;
-		if (i == 0)
-			*counted = events;
+		uint64_t counted, lost;
+		sampler_read(session->sampler, i, &counted, &lost);
+		stats->events_counted += counted;
+		summed += lost;
 	}
-	return summed > seen ? summed : seen;
+	if (summed > stats->lost)
+		stats->lost = summed;
 }
 
 struct session_stats session_stats(struct session *session)
@@ -711,12 +713,15 @@ struct session_stats session_stats(struct session *session)
 				   (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!status)
 		return stats;
-	stats.lost = lost(session, &stats.counted);
+	read_events(session, &stats);
 	stats.late = atomic_load(&status->late);
 	stats.throttled = atomic_load(&status->throttled);
 	stats.dropped_crash = atomic_load(&status->skipped);
 	stats.dropped_damaged = atomic_load(&status->damaged);
 	stats.dropped_double = atomic_load(&status->twice);
+	stats.dropped_own = atomic_load(&status->own);
+	stats.dropped_foreign = atomic_load(&status->foreign);
+	stats.drained = atomic_load(&status->drained);
 	stats.frames = atomic_load(&status->frames);
 	stats.cache_hits = atomic_load(&status->cache_hits);
 	stats.cache_misses = atomic_load(&status->cache_misses);

@@ -35,7 +35,8 @@ static void add_dropped(struct text *out, const struct session_stats *session)
 	} dropped[] = {
 		{"overrun", session->dropped_overrun}, {"disk", session->dropped_disk},
 		{"crash", session->dropped_crash},     {"damaged", session->dropped_damaged},
-		{"double", session->dropped_double},
+		{"double", session->dropped_double},   {"own", session->dropped_own},
+		{"foreign", session->dropped_foreign},
 	};
 	text_add(out, "  \"dropped\": {");
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
@@ -69,10 +70,8 @@ static void add_event(struct text *out, const struct stats_input *input)
 	text_add_json(out, input->event_asked ? input->event_asked : "");
 	text_add(out, ", \"opened\": ");
 	text_add_json(out, input->event_opened ? input->event_opened : "");
-	text_addf(out,
-		  ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64 ", \"counted\": %" PRIu64
-		  "}\n",
-		  input->event_period, input->event_frequency_hz, input->session.counted);
+	text_addf(out, ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64 "}\n",
+		  input->event_period, input->event_frequency_hz);
 }
 
 int stats_write(const char *path, const struct stats_input *input, struct error *error)
@@ -83,6 +82,9 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_number(&out, "samples", session->samples);
 	add_number(&out, "lost", session->lost);
 	add_dropped(&out, session);
+	add_number(&out, "drained", session->drained);
+	add_number(&out, "events_counted", session->events_counted);
+	add_number(&out, "events_sampled", session->events_sampled);
 	add_number(&out, "late", session->late);
 	add_number(&out, "throttled", session->throttled);
 	add_decimal(&out, "duration_seconds", seconds(session->end_ns - session->start_ns));

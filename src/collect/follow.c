@@ -161,7 +161,7 @@ int follow_record(struct collector *collector, const struct record *record)
 	case PERF_RECORD_EXIT:
 		return follow_exit(collector, record);
 	case PERF_RECORD_LOST:
-		status_add(&collector->status->lost, record->lost);
+		collector->counts.lost += record->lost;
 		/* A mapping or a fork may have been among them. */
 		world_doubt_all(collector->world);
 		struct ask *ask, *next;
@@ -171,10 +171,10 @@ int follow_record(struct collector *collector, const struct record *record)
 		}
 		return 0;
 	case PERF_RECORD_LOST_SAMPLES:
-		status_add(&collector->status->lost, record->lost);
+		collector->counts.lost += record->lost;
 		return 0;
 	case PERF_RECORD_THROTTLE:
-		status_add(&collector->status->throttled, 1);
+		collector->counts.throttled++;
 		return 0;
 	default:
 		return 0;

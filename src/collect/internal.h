@@ -64,6 +64,13 @@ struct event_id {
 	int32_t tid;
 };
 
+/* What a round has to add to the counters in struct child_status; see there. */
+struct round_counts {
+	uint64_t lost, late, throttled;
+	uint64_t drained, damaged, twice, skipped, own, foreign;
+	uint64_t frames;
+};
+
 struct ask; /* follow.c */
 
 struct collector {
@@ -107,6 +114,7 @@ struct collector {
 	uint64_t memory_looked_ns, forgot_ns;
 	uint64_t cache_hits_before, cache_misses_before; /* of unwinders that are gone */
 
+	struct round_counts counts;
 	bool started, stopping;
 	bool pausing; /* the events are off: the rings are taken to their end */
 	bool waiting;		   /* the next record waits for an answer of main's */

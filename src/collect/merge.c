@@ -27,8 +27,10 @@ static void peek(struct collector *collector, struct collector_ring *ring)
 	bool damaged = false;
 	ring->next_time_ns = UINT64_MAX;
 	ring->next = ring_peek(&ring->ring, &damaged);
-	if (damaged)
-		status_add(&collector->status->damaged, 1);
+	if (damaged) {
+		collector->counts.drained++;
+		collector->counts.damaged++;
+	}
 	if (!ring->next)
 		return;
 	/* A record whose time cannot be read is taken at once: it is counted there. */
@@ -66,7 +68,8 @@ static int take(struct collector *collector, struct collector_ring *ring)
 	struct child_status *status = collector->status;
 	const struct message_config *config = &collector->config;
 	if (config->skip_cpu == ring->cpu && config->skip_position == ring->ring.tail) {
-		status_add(&status->skipped, 1);
+		collector->counts.drained++;
+		collector->counts.skipped++;
 		return 0;
 	}
 	atomic_store_explicit(&status->busy_position, ring->ring.tail, memory_order_relaxed);
@@ -78,13 +81,33 @@ static int take(struct collector *collector, struct collector_ring *ring)
 	if (result == -ENOTSUP)
 		return 0;
 	if (result) {
-		status_add(&status->damaged, 1);
+		collector->counts.drained++;
+		collector->counts.damaged++;
 		return 0;
 	}
 	ring_prefetch_next(&ring->ring);
 	if (record.type != PERF_RECORD_SAMPLE)
 		return follow_record(collector, &record);
-	return stack_sample(collector, ring, &record, is_patient(collector, ring));
+	result = stack_sample(collector, ring, &record, is_patient(collector, ring));
+	collector->counts.drained += result == 0;
+	return result;
+}
+
+static void publish_counts(struct collector *collector)
+{
+	struct child_status *status = collector->status;
+	const struct round_counts *counts = &collector->counts;
+	status_add(&status->lost, counts->lost);
+	status_add(&status->late, counts->late);
+	status_add(&status->throttled, counts->throttled);
+	status_add(&status->drained, counts->drained);
+	status_add(&status->damaged, counts->damaged);
+	status_add(&status->twice, counts->twice);
+	status_add(&status->skipped, counts->skipped);
+	status_add(&status->own, counts->own);
+	status_add(&status->foreign, counts->foreign);
+	status_add(&status->frames, counts->frames);
+	collector->counts = (struct round_counts){0};
 }
 
 static void publish(struct collector *collector)
@@ -93,6 +116,7 @@ static void publish(struct collector *collector)
 	tables_publish(collector->writer);
 	for (size_t i = 0; i < collector->nr_rings; i++)
 		ring_publish_tail(&collector->rings[i].ring);
+	publish_counts(collector);
 	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
 	struct child_status *status = collector->status;
 	atomic_store_explicit(&status->cache_hits,
@@ -125,12 +149,12 @@ int merge_round(struct collector *collector)
 	int result = 0;
 	struct collector_ring *ring;
 	while ((ring = earliest(collector)) && ring->next_time_ns <= horizon_ns) {
-		if (ring->next_time_ns && ring->next_time_ns < collector->last_time_ns)
-			status_add(&collector->status->late, 1);
 		result = take(collector, ring);
 		if (result)
 			break;
 		collector->waiting_since_ns = 0;
+		if (ring->next_time_ns && ring->next_time_ns < collector->last_time_ns)
+			collector->counts.late++;
 		if (ring->next_time_ns > collector->last_time_ns)
 			collector->last_time_ns = ring->next_time_ns;
 		ring_consume(&ring->ring);

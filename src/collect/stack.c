@@ -333,19 +333,21 @@ static bool is_own(const struct collector *collector, int32_t pid)
 	return false;
 }
 
-/* False when the sample is not to be counted at all. */
+/* False when the sample is not to be counted at all: then the reason is counted. */
 static bool wanted(struct collector *collector, struct collector_ring *ring,
 		   const struct record *record, const struct event_id *event)
 {
+	uint64_t *reason = NULL;
 	if (collector->config.drop_own && is_own(collector, record->pid))
-		return false;
-	if (collector->config.filters_pids && !follow_has_pid(collector, record->pid))
-		return false;
-	if (twice_is_second(collector, ring, event, record)) {
-		status_add(&collector->status->twice, 1);
-		return false;
-	}
-	return true;
+		reason = &collector->counts.own;
+	else if (collector->config.filters_pids && !follow_has_pid(collector, record->pid))
+		reason = &collector->counts.foreign;
+	else if (twice_is_second(collector, ring, event, record))
+		reason = &collector->counts.twice;
+	if (!reason)
+		return true;
+	(*reason)++;
+	return false;
 }
 
 /* A period that does not change is not in the record. */
@@ -414,6 +416,6 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	if (result)
 		return result;
 	tables_add_sample(collector->writer, &out);
-	status_add(&collector->status->frames, user.nr + nr_kernel);
+	collector->counts.frames += user.nr + nr_kernel;
 	return 0;
 }

@@ -198,12 +198,34 @@ int sampler_disable(struct sampler *sampler)
 	return tell_all(sampler, PERF_EVENT_IOC_DISABLE);
 }
 
+static bool has_lost(const struct sampler *sampler, size_t event)
+{
+	return sampler->attrs[event].read_format & PERF_FORMAT_LOST;
+}
+
+static bool read_one(const struct sampler *sampler, const struct sampler_fd *event, uint64_t *count,
+		     uint64_t *lost)
+{
+	uint64_t values[3] = {0}; /* value, id, lost */
+	size_t size = (has_lost(sampler, event->event) ? 3 : 2) * sizeof(uint64_t);
+	bool is_read = read(event->fd, values, size) == (ssize_t)size;
+	*count = is_read ? values[0] : 0;
+	*lost = is_read ? values[2] : 0;
+	return is_read;
+}
+
 void sampler_close_tid(struct sampler *sampler, int32_t tid)
 {
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		struct sampler_fd *event = &sampler->fds.items[i];
 		if (event->tid != tid || event->fd < 0)
 			continue;
+		uint64_t count, lost;
+		ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (read_one(sampler, event, &count, &lost)) {
+			sampler->closed_counts[event->event] += count;
+			sampler->closed_lost[event->event] += lost;
+		}
 		close(event->fd);
 		event->fd = -1;
 	}
@@ -211,19 +233,18 @@ void sampler_close_tid(struct sampler *sampler, int32_t tid)
 
 int sampler_read(struct sampler *sampler, size_t index, uint64_t *count, uint64_t *lost)
 {
-	bool has_lost = sampler->attrs[index].read_format & PERF_FORMAT_LOST;
-	*count = *lost = 0;
+	*count = sampler->closed_counts[index];
+	*lost = sampler->closed_lost[index];
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		const struct sampler_fd *event = &sampler->fds.items[i];
-		uint64_t values[3] = {0}; /* value, id, lost */
-		size_t size = (has_lost ? 3 : 2) * sizeof(uint64_t);
+		uint64_t of_one, lost_by_one;
 		if (event->event != index || event->fd < 0 ||
-		    read(event->fd, values, size) != (ssize_t)size)
+		    !read_one(sampler, event, &of_one, &lost_by_one))
 			continue;
-		*count += values[0];
-		*lost += values[2];
+		*count += of_one;
+		*lost += lost_by_one;
 	}
-	return has_lost ? 0 : -ENOTSUP;
+	return has_lost(sampler, index) ? 0 : -ENOTSUP;
 }
 
 /* ---- what it has to tell ---- */

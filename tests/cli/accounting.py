@@ -24,7 +24,7 @@ def check_exact(stats):
     """With a period of 1 each event is a sample, and each sample has a place."""
     dropped = sum(stats["dropped"].values())
     accounted = stats["samples"] + stats["lost"] + dropped
-    check(accounted == stats["event"]["counted"], f"{accounted} of {stats['event']['counted']}: {stats}")
+    check(accounted == stats["events_counted"], f"{accounted} of {stats['events_counted']}: {stats}")
     check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
 
 
@@ -71,7 +71,7 @@ def a_clocks_periods_sum_to_the_time_it_counted():
     for name in ("spin", "recursion", "threads", "sleepwork", "templates"):
         with folder() as where, target(name) as program:
             stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=2).stats
-        summed, counted = stats["samples"] * stats["event"]["period"], stats["event"]["counted"]
+        summed, counted = stats["samples"] * stats["event"]["period"], stats["events_counted"]
         # Each of up to five threads has a last period that is not full on each of its CPUs.
         check(abs(summed - counted) <= 0.01 * counted + 10 * stats["event"]["period"],
               f"{name}: {summed} ns in samples, {counted} ns counted: {stats}")

@@ -30,7 +30,6 @@ struct session_consumer {
 struct session_stats {
 	uint64_t samples;	 /* that reached the consumer */
 	uint64_t lost;		 /* by the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once */
-	uint64_t counted; /* by the first event itself: with a period of 1, samples + lost + dropped */
 	uint64_t late, throttled;
 	/* dropped, by reason */
 	uint64_t dropped_overrun; /* main was too slow for the sample ring */
@@ -38,6 +37,12 @@ struct session_stats {
 	uint64_t dropped_crash;	  /* records skipped because a child died on them */
 	uint64_t dropped_damaged; /* records that contradicted themselves */
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
+	uint64_t dropped_own;	  /* of ctop itself, when whole CPUs are sampled */
+	uint64_t dropped_foreign; /* of processes not asked for, when whole CPUs stand in for threads */
+	/* What the collector took from the rings: samples + dropped. From a file: as it was when recorded. */
+	uint64_t drained;
+	uint64_t events_counted; /* by the kernel itself, all events summed; of clocks in ns */
+	uint64_t events_sampled; /* the periods that samples stand for, summed */
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t opened_ns, first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */
 	uint64_t frames;

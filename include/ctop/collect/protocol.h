@@ -182,8 +182,10 @@ struct child_status {
 	_Atomic int32_t busy_cpu;	/* ring of the record in hand; -1: none */
 	_Atomic uint32_t busy_module;	/* 1 + row of the module being read; 0: none */
 	_Atomic uint64_t busy_position; /* of that record in its ring */
+	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;
-	_Atomic uint64_t damaged, twice, skipped;
+	_Atomic uint64_t drained; /* samples, and what could not be read: in the tables or in one of these */
+	_Atomic uint64_t damaged, twice, skipped, own, foreign;
 	_Atomic uint64_t frames, cache_hits, cache_misses;
 	_Atomic uint64_t named_frames;	/* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;	/* ... of this epoch */

@@ -100,7 +100,10 @@ int sampler_disable(struct sampler *sampler);
  */
 void sampler_close_tid(struct sampler *sampler, int32_t tid);
 
-/* PERF_FORMAT_LOST and counts summed over all descriptors of an event. -ENOTSUP when the kernel has no LOST. */
+/*
+ * PERF_FORMAT_LOST and counts summed over all descriptors of an event, those that sampler_close_tid() closed
+ * included. -ENOTSUP when the kernel has no LOST; *count is right all the same.
+ */
 int sampler_read(struct sampler *sampler, size_t event, uint64_t *count, uint64_t *lost);
 
 #endif

@@ -38,6 +38,10 @@ static struct stats_input example(void)
 			    .late = 3,
 			    .throttled = 1,
 			    .dropped_overrun = 5,
+			    .dropped_double = 6,
+			    .drained = 111,
+			    .events_counted = 1200,
+			    .events_sampled = 1000,
 			    .start_ns = NS_PER_SECOND,
 			    .end_ns = 3 * NS_PER_SECOND + NS_PER_SECOND / 2,
 			    .cpu_ns = {NS_PER_SECOND / 2, NS_PER_SECOND / 4, NS_PER_SECOND / 4},
@@ -67,7 +71,12 @@ static void whole_object(void)
 		  "{\n"
 		  "  \"samples\": 100,\n"
 		  "  \"lost\": 7,\n"
-		  "  \"dropped\": {\"overrun\": 5, \"disk\": 0, \"crash\": 0, \"damaged\": 0, \"double\": 0},\n"
+		  "  \"dropped\": {\"overrun\": 5, \"disk\": 0, \"crash\": 0, \"damaged\": 0, "
+		  "\"double\": 6, "
+		  "\"own\": 0, \"foreign\": 0},\n"
+		  "  \"drained\": 111,\n"
+		  "  \"events_counted\": 1200,\n"
+		  "  \"events_sampled\": 1000,\n"
 		  "  \"late\": 3,\n"
 		  "  \"throttled\": 1,\n"
 		  "  \"duration_seconds\": 2.500000,\n"
@@ -84,7 +93,7 @@ static void whole_object(void)
 		  "  \"restarts\": 0,\n"
 		  "  \"steps_down\": [\"cycles: no counters, \\\"cpu-clock\\\" stands in\"],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
-		  "\"frequency_hz\": 999, \"counted\": 0}\n"
+		  "\"frequency_hz\": 999}\n"
 		  "}\n");
 }
 
