@@ -9,7 +9,7 @@
 
 /* ---- a process that starts threads while it is attached to ---- */
 
-enum { NR_MAKERS = 4, THREADS_MAX = 600, FAULTS_EACH = 3 };
+enum { NR_MAKERS = 4, THREADS_MAX = 1000, FAULTS_EACH = 3 };
 
 /* Shared with the target. Threads wait for the phase to change. */
 struct storm {
@@ -181,7 +181,7 @@ static size_t attach_to_storm(void)
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(storm != MAP_FAILED);
 	int32_t pid = start_storm(storm);
-	wait_for(&storm->nr_threads, 2 * NR_MAKERS);
+	wait_for(&storm->nr_threads, 200);
 
 	struct sampler_options options = options_for(&pid, "page-faults");
 	options.frequency_hz = 0;
