@@ -267,7 +267,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	case MESSAGE_NEED_TABLES:
 		return give_tables(session);
 	case MESSAGE_DOUBLE:
-		sampler_close_tid(session->sampler, message->twice.tid);
+		sampler_close_id(session->sampler, message->twice.id);
 		return 0;
 	case MESSAGE_DONE:
 		session->source_done = true;

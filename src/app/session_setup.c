@@ -92,6 +92,7 @@ static int send_ids(struct channel *channel, const struct sampler *sampler)
 			list->ids[list->nr].id = ids[at].id;
 			list->ids[list->nr].event = ids[at].event;
 			list->ids[list->nr].tid = ids[at].tid;
+			list->ids[list->nr].cpu = ids[at].cpu;
 		}
 		result = protocol_send(channel, &message, -1);
 	}

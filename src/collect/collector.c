@@ -61,16 +61,19 @@ static int add_ids(struct collector *collector, const struct message_ids *messag
 	if (vec_reserve(&collector->ids, collector->ids.nr + message->nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < message->nr; i++) {
-		const struct event_id id = {message->ids[i].id, message->ids[i].event,
-					    message->ids[i].tid};
+		const struct event_id id = {
+			.id = message->ids[i].id,
+			.event = message->ids[i].event,
+			.tid = message->ids[i].tid,
+			.cpu = message->ids[i].cpu,
+		};
 		uint32_t row = (uint32_t)collector->ids.nr;
-		if (index_reserve(&collector->ids_index) || index_reserve(&collector->attached))
+		if (index_reserve(&collector->ids_index))
 			return -ENOMEM;
 		collector->ids.items[collector->ids.nr++] = id;
 		index_add(&collector->ids_index, hash_u64(id.id), row);
-		/* One row a thread is enough, and a thread's ids come together. */
-		if (id.tid >= 0 && (row == 0 || collector->ids.items[row - 1].tid != id.tid))
-			index_add(&collector->attached, hash_u64((uint64_t)id.tid), row);
+		if (twice_add_own(collector, row))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -351,9 +354,7 @@ static void release(struct collector *collector)
 	free(collector->ids.items);
 	free(collector->events.items);
 	index_release(&collector->ids_index);
-	index_release(&collector->attached);
-	index_release(&collector->doubled);
-	index_release(&collector->twins);
+	index_release(&collector->own);
 	follow_release(collector);
 	unwinder_free(collector->unwinder);
 	modules_release(&collector->modules);

@@ -41,9 +41,10 @@ struct last_sample {
 	bool is_twin;
 };
 
-/* By whose events a thread was sampled: of the threads attached, one and, since then, another (0: none). */
+/* By which event of those attached a thread was sampled, and by which other since then: 1 + rows of ids; 0: none. */
 struct lineage {
-	int32_t tid, first, second;
+	int32_t tid;
+	uint32_t first, second;
 };
 
 enum { NR_LINEAGES = 1024 };
@@ -61,7 +62,9 @@ struct collector_ring {
 struct event_id {
 	uint64_t id;
 	uint32_t event;
-	int32_t tid;
+	int32_t tid; /* -1: the whole CPU */
+	int32_t cpu;
+	bool doubled; /* the thread has inherited the same: this one is not counted */
 };
 
 /* What a round has to add to the counters in struct child_status; see there. */
@@ -88,8 +91,7 @@ struct collector {
 		size_t nr, capacity;
 	} ids;
 	struct index ids_index;
-	struct index attached;	/* tids that have events of their own: rows of ids */
-	struct index doubled;	/* tids found attached twice: rows of ids */
+	struct index own; /* events that a thread has by itself: rows of ids */
 	uint32_t twin_events;	/* a bit each: twins were seen of these */
 	struct lineage lineages[NR_LINEAGES];
 	struct {
@@ -155,9 +157,11 @@ int bound_memory(struct collector *collector);
 
 /* ---- twice.c: threads attached twice ---- */
 
+/* A row of the ids is new. 0 or -ENOMEM. */
+int twice_add_own(struct collector *collector, uint32_t row);
 /* True when the sample repeats another one and is not to be counted. Fine to ask again about the same record. */
 bool twice_is_second(struct collector *collector, struct collector_ring *ring,
-		     const struct event_id *event, const struct record *record);
+		     struct event_id *event, const struct record *record);
 /* The thread's life begins or ends. */
 void twice_forget(struct collector *collector, int32_t tid);
 

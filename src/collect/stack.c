@@ -315,7 +315,7 @@ static int add_stack(struct collector *collector, struct collector_ring *ring, s
 
 /* ---- whose sample it is ---- */
 
-static const struct event_id *find_event(const struct collector *collector, uint64_t id)
+static struct event_id *find_event(const struct collector *collector, uint64_t id)
 {
 	struct index_probe probe = index_find(&collector->ids_index, hash_u64(id));
 	uint32_t row;
@@ -335,7 +335,7 @@ static bool is_own(const struct collector *collector, int32_t pid)
 
 /* False when the sample is not to be counted at all: then the reason is counted. */
 static bool wanted(struct collector *collector, struct collector_ring *ring,
-		   const struct record *record, const struct event_id *event)
+		   const struct record *record, struct event_id *event)
 {
 	uint64_t *reason = NULL;
 	if (collector->config.drop_own && is_own(collector, record->pid))
@@ -363,9 +363,9 @@ static uint64_t weight_of(const struct collector *collector, const struct event_
 int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient)
 {
-	static const struct event_id unknown_event = {.tid = -1};
+	struct event_id unknown_event = {.tid = -1};
 	const struct record_sample *sample = &record->sample;
-	const struct event_id *event = find_event(collector, record->id);
+	struct event_id *event = find_event(collector, record->id);
 	if (!event)
 		event = &unknown_event;
 	if (!wanted(collector, ring, record, event))

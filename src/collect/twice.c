@@ -11,27 +11,46 @@
  */
 #include "internal.h"
 
-/* The row of a tid in one of the two indexes. */
-static bool find_tid(const struct collector *collector, const struct index *tids, int32_t tid,
-		     uint32_t *row)
+#include <errno.h>
+
+static uint64_t own_hash(int32_t tid, uint32_t event, int32_t cpu)
 {
-	struct index_probe probe = index_find(tids, hash_u64((uint64_t)tid));
-	while (index_next(tids, &probe, row))
-		if (collector->ids.items[*row].tid == tid)
-			return true;
-	return false;
+	return hash_u64((uint64_t)(uint32_t)tid << 32 ^ (uint64_t)(uint32_t)cpu << 8 ^ event);
 }
 
-/* The thread in this row of the ids has inherited events besides its own. */
-static void note_double(struct collector *collector, uint32_t row)
+int twice_add_own(struct collector *collector, uint32_t row)
 {
-	int32_t tid = collector->ids.items[row].tid;
-	uint32_t known;
-	if (find_tid(collector, &collector->doubled, tid, &known) ||
-	    index_reserve(&collector->doubled))
+	const struct event_id *id = &collector->ids.items[row];
+	if (id->tid < 0)
+		return 0;
+	if (index_reserve(&collector->own))
+		return -ENOMEM;
+	index_add(&collector->own, own_hash(id->tid, id->event, id->cpu), row);
+	return 0;
+}
+
+/* The thread's own event of this kind on this CPU; NULL: it has none. */
+static struct event_id *find_own(const struct collector *collector, int32_t tid,
+				 const struct event_id *like)
+{
+	struct index_probe probe =
+		index_find(&collector->own, own_hash(tid, like->event, like->cpu));
+	uint32_t row;
+	while (index_next(&collector->own, &probe, &row)) {
+		struct event_id *own = &collector->ids.items[row];
+		if (own->tid == tid && own->event == like->event && own->cpu == like->cpu)
+			return own;
+	}
+	return NULL;
+}
+
+/* The thread that has this event of its own has inherited the same. */
+static void note_double(struct collector *collector, struct event_id *own)
+{
+	if (!own || own->doubled)
 		return;
-	index_add(&collector->doubled, hash_u64((uint64_t)tid), row);
-	const struct message message = {.kind = MESSAGE_DOUBLE, .twice = {tid}};
+	own->doubled = true;
+	const struct message message = {.kind = MESSAGE_DOUBLE, .twice = {own->id}};
 	protocol_send(collector->channel, &message, -1);
 }
 
@@ -69,20 +88,21 @@ static struct lineage *lineage_of(struct collector *collector, int32_t tid)
  */
 static void note_lineage(struct collector *collector, const struct event_id *event, int32_t tid)
 {
+	struct event_id *ids = collector->ids.items;
 	struct lineage *lineage = lineage_of(collector, tid);
-	if (lineage->tid != tid)
-		*lineage = (struct lineage){.tid = tid, .first = event->tid};
-	if (event->tid != lineage->first) {
-		lineage->second = event->tid;
-		return;
+	uint32_t now = (uint32_t)(event - ids) + 1, first = lineage->first;
+	bool goes_on = first && lineage->tid == tid && ids[first - 1].event == event->event &&
+		       ids[first - 1].cpu == event->cpu;
+	if (!goes_on) {
+		*lineage = (struct lineage){.tid = tid, .first = now};
+	} else if (now != first) {
+		lineage->second = now;
+	} else if (lineage->second) {
+		/* Rows are in the order of attachment. */
+		uint32_t later = first > lineage->second ? first : lineage->second;
+		note_double(collector, &ids[later - 1]);
+		*lineage = (struct lineage){0};
 	}
-	uint32_t first, second;
-	if (!lineage->second ||
-	    !find_tid(collector, &collector->attached, lineage->first, &first) ||
-	    !find_tid(collector, &collector->attached, lineage->second, &second))
-		return;
-	note_double(collector, first > second ? first : second);
-	lineage->second = 0;
 }
 
 void twice_forget(struct collector *collector, int32_t tid)
@@ -93,21 +113,20 @@ void twice_forget(struct collector *collector, int32_t tid)
 }
 
 bool twice_is_second(struct collector *collector, struct collector_ring *ring,
-		     const struct event_id *event, const struct record *record)
+		     struct event_id *event, const struct record *record)
 {
-	uint32_t row;
 	if (event->tid < 0 || event->event >= SAMPLER_MAX_EVENTS)
 		return false;
 	uint32_t bit = UINT32_C(1) << event->event;
 	bool twin = is_twin(ring, event, record), inherited = event->tid != record->tid;
-	if ((twin || inherited) && find_tid(collector, &collector->attached, record->tid, &row))
-		note_double(collector, row);
+	if (twin || inherited)
+		note_double(collector, find_own(collector, record->tid, event));
 	/* Of twins the first counts, whatever its id. */
 	if (twin)
 		collector->twin_events |= bit;
 	if (collector->twin_events & bit)
 		return twin;
-	if (collector->doubled.nr && find_tid(collector, &collector->doubled, event->tid, &row))
+	if (event->doubled)
 		return true;
 	if (inherited)
 		note_lineage(collector, event, record->tid);

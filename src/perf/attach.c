@@ -27,14 +27,14 @@ struct attaching {
 
 /* ---- one thread ---- */
 
-static int add_id(struct sampler *sampler, int fd, uint32_t event, int32_t tid)
+static int add_id(struct sampler *sampler, int fd, uint32_t event, int32_t tid, int32_t cpu)
 {
 	uint64_t id;
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
 		return -errno;
 	if (vec_reserve(&sampler->ids, sampler->ids.nr + 1))
 		return -ENOMEM;
-	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){id, event, tid};
+	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){id, event, tid, cpu};
 	return 0;
 }
 
@@ -42,11 +42,12 @@ static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint3
 {
 	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1))
 		return -ENOMEM;
-	int fd = perf_open(&sampler->attrs[event], tid, sampler->rings[ring].cpu);
+	int32_t cpu = sampler->rings[ring].cpu;
+	int fd = perf_open(&sampler->attrs[event], tid, cpu);
 	if (fd < 0)
 		return fd;
 	sampler->fds.items[sampler->fds.nr++] = (struct sampler_fd){fd, event, tid, ring};
-	int result = add_id(sampler, fd, event, tid);
+	int result = add_id(sampler, fd, event, tid, cpu);
 	/* A ring exists from its first mapping on. */
 	if (!result && sampler->holds_rings &&
 	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[ring].fd) < 0)

@@ -214,11 +214,11 @@ static bool read_one(const struct sampler *sampler, const struct sampler_fd *eve
 	return is_read;
 }
 
-void sampler_close_tid(struct sampler *sampler, int32_t tid)
+void sampler_close_id(struct sampler *sampler, uint64_t id)
 {
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		struct sampler_fd *event = &sampler->fds.items[i];
-		if (event->tid != tid || event->fd < 0)
+		if (sampler->ids.items[i].id != id || event->fd < 0)
 			continue;
 		uint64_t count, lost;
 		ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);

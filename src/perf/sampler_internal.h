@@ -48,7 +48,7 @@ struct sampler {
 	struct {
 		struct sampler_id *items;
 		size_t nr, capacity;
-	} ids;
+	} ids; /* of fds, one by one */
 };
 
 /* perf_event_open(2). A close-on-exec descriptor, or -errno. */

@@ -129,7 +129,7 @@ static void usual_beginning(unsigned flags)
 	message = (struct message){.kind = MESSAGE_EVENT, .event = {.asked = "a", .opened = "b"}};
 	tell(&message, -1);
 	message = (struct message){.kind = MESSAGE_IDS,
-				   .ids = {.nr = 2, .ids = {{7, 0, 11}, {8, 0, 12}}}};
+				   .ids = {.nr = 2, .ids = {{7, 0, 11, 0}, {8, 0, 12, 0}}}};
 	tell(&message, -1);
 	tell_ring(0);
 	tell_ring(1);

@@ -53,7 +53,7 @@ enum message_kind {
 	MESSAGE_NEED_DEBUG_FILE,
 	MESSAGE_NEED_PROCESS,
 	MESSAGE_NEED_TABLES,
-	MESSAGE_DOUBLE, /* a thread is attached twice */
+	MESSAGE_DOUBLE, /* a thread has an event twice */
 	MESSAGE_DONE,	/* with an error, and its cause for the user */
 	NR_MESSAGE_KINDS
 };
@@ -94,6 +94,7 @@ struct message_ids {
 		uint64_t id;
 		uint32_t event;
 		int32_t tid; /* -1: a whole CPU */
+		int32_t cpu;
 	} ids[PROTOCOL_IDS_MAX];
 };
 
@@ -137,7 +138,7 @@ struct message_threads {
 };
 
 struct message_double {
-	int32_t tid;
+	uint64_t id; /* of the thread's own event, which is to be closed */
 };
 
 /* MAPPED and DONE. */

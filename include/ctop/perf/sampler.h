@@ -56,6 +56,7 @@ struct sampler_id {
 	uint64_t id;
 	uint32_t event;
 	int32_t tid; /* -1: the whole CPU */
+	int32_t cpu;
 };
 
 struct sampler_opened {
@@ -93,15 +94,17 @@ bool sampler_filters_pids(const struct sampler *sampler);
 int sampler_enable(struct sampler *sampler); /* 0 or -errno; not with enable_on_exec */
 int sampler_disable(struct sampler *sampler);
 /*
- * A thread turned out to be attached twice, once as itself and once by inheriting from the thread that
- * started it: closes its own events, inherited ones go on. The clocks show it by samples under two ids.
- * Other software events hit at one moment, and the kernel (6.18) gives both records the id and the time
- * of the first: they show it by twins, two samples of a task in a row with one id and one time.
+ * A thread turned out to have been given this event twice, once of its own and once by inheriting from the
+ * thread that started it: closes its own, with what others inherited from that; what it inherited itself
+ * goes on. One event on one CPU only: a thread that was started while its maker was being attached
+ * inherited some and not others. The clocks show it by samples under two ids. Other software events hit at
+ * one moment, and the kernel (6.18) gives both records the id and the time of the first: they show it by
+ * twins, two samples of a task in a row with one id and one time.
  */
-void sampler_close_tid(struct sampler *sampler, int32_t tid);
+void sampler_close_id(struct sampler *sampler, uint64_t id);
 
 /*
- * PERF_FORMAT_LOST and counts summed over all descriptors of an event, those that sampler_close_tid() closed
+ * PERF_FORMAT_LOST and counts summed over all descriptors of an event, those that sampler_close_id() closed
  * included. -ENOTSUP when the kernel has no LOST; *count is right all the same.
  */
 int sampler_read(struct sampler *sampler, size_t event, uint64_t *count, uint64_t *lost);

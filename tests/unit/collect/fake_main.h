@@ -46,7 +46,7 @@ struct fake_main {
 	uint64_t base_ns; /* records' times count from here, a second ago */
 	bool done;
 	/* What came of it. */
-	int32_t doubles[FAKE_DOUBLES_MAX];
+	uint64_t doubles[FAKE_DOUBLES_MAX]; /* ids */
 	size_t nr_doubles;
 	struct sample samples[FAKE_SAMPLES_MAX];
 	size_t nr_samples;
@@ -92,12 +92,14 @@ static inline void fake_main_init(struct fake_main *fake)
 }
 
 /* An attached thread's event, in the order of attachment. */
-static inline void fake_add_id(struct fake_main *fake, uint64_t id, uint32_t event, int32_t tid)
+static inline void fake_add_id(struct fake_main *fake, uint64_t id, uint32_t event, int32_t tid,
+			       int32_t cpu)
 {
 	uint32_t at = fake->ids.nr++;
 	fake->ids.ids[at].id = id;
 	fake->ids.ids[at].event = event;
 	fake->ids.ids[at].tid = tid;
+	fake->ids.ids[at].cpu = cpu;
 }
 
 static inline void fake_tell_all(struct fake_main *fake)
@@ -242,7 +244,7 @@ static inline void fake_answer(struct fake_main *fake, const struct message *mes
 		break;
 	case MESSAGE_DOUBLE:
 		CHECK(fake->nr_doubles < FAKE_DOUBLES_MAX);
-		fake->doubles[fake->nr_doubles++] = message->twice.tid;
+		fake->doubles[fake->nr_doubles++] = message->twice.id;
 		break;
 	case MESSAGE_DONE:
 		CHECK_EQ(message->result.error, 0);

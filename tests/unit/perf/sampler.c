@@ -202,7 +202,8 @@ static void same_process_twice_is_attached_once(void)
 	options.nr_tids = 1;
 	struct sampler *sampler = open_or_explain(&options);
 	CHECK_EQ(sampler_nr_ids(sampler), sampler_nr_rings(sampler));
-	sampler_close_tid(sampler, pids[0]);
+	for (size_t i = 0; i < sampler_nr_ids(sampler); i++)
+		sampler_close_id(sampler, sampler_ids(sampler)[i].id);
 	uint64_t count, lost;
 	sampler_read(sampler, 0, &count, &lost);
 	CHECK_EQ(count, 0);
