@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
 
-/* Passes over /proc/PID/task until two agree; a process that starts threads for ever is left after these. */
-enum { PASSES_MAX = 16 };
+/* Passes over /proc/PID/task until one is complete; a process whose threads come and go for ever is left after these. */
+enum { PASSES_MAX = 64 };
 
 /* Threads attached so far, while a process is listed again and again. */
 struct attaching {
@@ -104,20 +105,38 @@ static DIR *open_threads(int32_t pid)
 	return opendir(path);
 }
 
-/* One pass: attaches the threads that are new. *nr_new counts them. 0 or -errno. */
-static int attach_listed(struct attaching *attaching, int32_t pid, size_t *nr_new)
+/* One listing of a process's threads. */
+struct pass {
+	size_t nr_before; /* threads that there were before it */
+	size_t nr_listed, nr_new;
+};
+
+/* How many threads the process has: /proc/PID/task counts them as links. 0: it does not tell. */
+static size_t nr_threads_now(DIR *dir)
 {
-	*nr_new = 0;
+	struct stat status;
+	if (fstat(dirfd(dir), &status) || status.st_nlink < 2)
+		return 0;
+	return (size_t)status.st_nlink - 2;
+}
+
+/* Attaches the threads that are new. 0 or -errno. */
+static int attach_listed(struct attaching *attaching, int32_t pid, struct pass *pass)
+{
 	DIR *dir = open_threads(pid);
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
+	*pass = (struct pass){.nr_before = nr_threads_now(dir)};
 	const struct dirent *entry;
 	int result = 0;
 	while (!result && (entry = readdir(dir))) {
 		int32_t tid = atoi(entry->d_name);
-		if (tid <= 0 || is_seen(attaching, tid))
+		if (tid <= 0)
 			continue;
-		++*nr_new;
+		pass->nr_listed++;
+		if (is_seen(attaching, tid))
+			continue;
+		pass->nr_new++;
 		result = attach_new(attaching, tid);
 		if (result == -ESRCH)
 			result = 0; /* a thread that has ended meanwhile */
@@ -127,16 +146,27 @@ static int attach_listed(struct attaching *attaching, int32_t pid, size_t *nr_ne
 }
 
 /*
+ * A listing loses its place where a thread ends (proc_task_readdir() goes on by counting), and then leaves
+ * out others. One that shows nobody new and as many as there were before it shows all: whoever started
+ * meanwhile would be new, so those listed are of before. Their children inherit.
+ */
+static bool is_complete(const struct pass *pass)
+{
+	return !pass->nr_new && pass->nr_listed >= pass->nr_before;
+}
+
+/*
  * A thread that starts between the listing and the attaching of its maker is listed in the next
  * pass. One that starts after it inherits its maker's events; when it is listed, too, it is attached
- * twice: the collector sees it under two ids, and sampler_close_tid() ends that.
+ * twice: the collector sees it under two ids, and sampler_close_id() ends that.
  */
 static int attach_process(struct attaching *attaching, int32_t pid)
 {
-	size_t nr_before = attaching->sampler->fds.nr, nr_new = 1;
+	size_t nr_before = attaching->sampler->fds.nr;
+	struct pass pass = {.nr_new = 1};
 	int result = 0;
-	for (int pass = 0; !result && nr_new && pass < PASSES_MAX; pass++)
-		result = attach_listed(attaching, pid, &nr_new);
+	for (int i = 0; !result && !is_complete(&pass) && i < PASSES_MAX; i++)
+		result = attach_listed(attaching, pid, &pass);
 	/* What is attached already has samples to come, even if the process has ended now. */
 	if ((!result || result == -ESRCH) && attaching->sampler->fds.nr > nr_before)
 		return 0;
