@@ -28,6 +28,7 @@ enum { BATCH = 4096 };
 /* New frames are named in batches: waking the symbolizer for each would cost more than the names. */
 #define NAMES_INTERVAL_NS (50 * NS_PER_MS)
 #define HOUSEKEEPING_NS	  NS_PER_SECOND
+#define LATE_LOOK_NS	  (200 * NS_PER_MS)
 
 enum phase {
 	PHASE_OPEN, /* children run, sampling is off */
@@ -60,6 +61,7 @@ struct session {
 	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
 	uint64_t patience_until_ns;
 	uint64_t housekeeping_ns;
+	uint64_t late_look_ns; /* when to look for threads that slipped through */
 	struct session_stats stats;
 	int failure; /* -errno that ends the session, with its cause */
 	struct error *error;
@@ -209,6 +211,8 @@ static int switch_on(struct session *session)
 	int result = describe_targets(session);
 	if (result)
 		return result;
+	/* What cannot be attached any more (too few descriptors, a collector that died) is left: sampling goes on. */
+	setup_late_threads(&session->collector, session->sampler);
 	session->stats.start_ns += clock_now_ns() - session->off_since_ns;
 	result = sampler_enable(session->sampler);
 	if (result)
@@ -365,9 +369,21 @@ static int bury(struct session *session, struct worker *worker)
 
 /* ---- the loop ---- */
 
+/* A second look: where every CPU is busy, a thread may be in the middle of starting another for some 10 ms. */
+static void look_for_late_threads(struct session *session, uint64_t now)
+{
+	if (now < session->late_look_ns || session->phase != PHASE_RUNNING || !session->on)
+		return;
+	session->late_look_ns = UINT64_MAX;
+	if (setup_late_threads(&session->collector, session->sampler) == 0)
+		sampler_enable(session->sampler);
+}
+
 static void keep_house(struct session *session)
 {
 	uint64_t now = clock_now_ns();
+	if (is_live(session))
+		look_for_late_threads(session, now);
 	if (now < session->housekeeping_ns)
 		return;
 	session->housekeeping_ns = now + HOUSEKEEPING_NS;
@@ -614,6 +630,7 @@ int session_start(struct session *session, struct error *error)
 	session->stats.start_ns = session->off_since_ns = clock_now_ns();
 	session->phase = PHASE_RUNNING;
 	session->on = !session->starts_off;
+	session->late_look_ns = session->stats.start_ns + LATE_LOOK_NS;
 	session->error = error;
 	if (!is_live(session))
 		return 0;

@@ -80,10 +80,11 @@ static int send_events(struct channel *channel, const struct sampler *sampler,
 	return result;
 }
 
-static int send_ids(struct channel *channel, const struct sampler *sampler)
+/* Those from a number on. */
+static int send_ids(struct channel *channel, const struct sampler *sampler, size_t at)
 {
 	const struct sampler_id *ids = sampler_ids(sampler);
-	size_t nr = sampler_nr_ids(sampler), at = 0;
+	size_t nr = sampler_nr_ids(sampler);
 	int result = 0;
 	while (!result && at < nr) {
 		struct message message = {.kind = MESSAGE_IDS};
@@ -137,7 +138,7 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 	if (!result)
 		result = send_events(channel, sampler, sampling);
 	if (!result)
-		result = send_ids(channel, sampler);
+		result = send_ids(channel, sampler, 0);
 	if (!result)
 		result = send_pids(channel, sampling);
 	if (!result)
@@ -145,6 +146,14 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 	if (!result)
 		result = region_send(region, channel, false);
 	return result ? result : send_plain(channel, MESSAGE_START, -1);
+}
+
+int setup_late_threads(struct worker *worker, struct sampler *sampler)
+{
+	size_t nr_before = sampler_nr_ids(sampler);
+	int result = sampler_attach_late(sampler);
+	int sent = send_ids(worker->channel, sampler, nr_before);
+	return result ? result : sent;
 }
 
 int setup_reader(struct worker *worker, int source_fd)

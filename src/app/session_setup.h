@@ -23,6 +23,8 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 int setup_collector(struct worker *worker, const struct sampler *sampler,
 		    const struct sampler_options *sampling, pid_t symbolizer,
 		    const struct region *region, int32_t skip_cpu, uint64_t skip_position);
+/* Attaches threads that slipped through (sampler_attach_late()), and tells of them. 0 or -errno. */
+int setup_late_threads(struct worker *worker, struct sampler *sampler);
 int setup_reader(struct worker *worker, int source_fd);
 int setup_pause(struct worker *worker);
 int setup_stop(struct worker *worker);

@@ -5,19 +5,25 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
 
 /* Passes over /proc/PID/task until one is complete; a process whose threads come and go for ever is left after these. */
 enum { PASSES_MAX = 64 };
+/* How long after the attaching a thread may start of which a maker attached meanwhile did not know yet. */
+#define LATE_NS (100 * NS_PER_MS)
 
 /* Threads attached so far, while a process is listed again and again. */
 struct attaching {
 	struct sampler *sampler;
+	uint64_t late_until_ns; /* only threads that started before, since boot; 0: all */
 	struct index seen;
 	struct {
 		int32_t *items;
@@ -98,6 +104,41 @@ static int attach_new(struct attaching *attaching, int32_t tid)
 	return result ? result : attach_thread(attaching, tid);
 }
 
+static uint64_t ns_since_boot(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* When a thread started, since boot, to 10 ms: field 22 of proc_pid_stat(5). UINT64_MAX: it has ended. */
+static uint64_t start_of(int32_t pid, int32_t tid)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	FILE *file = fopen(path, "re");
+	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	if (file)
+		fclose(file);
+	text[size] = '\0';
+	/* The name, the second field, may hold anything but ends at the last parenthesis. */
+	const char *at = strrchr(text, ')');
+	unsigned long long ticks;
+	if (!at || sscanf(at + 1,
+			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
+			  " %*d %llu",
+			  &ticks) != 1)
+		return UINT64_MAX;
+	return ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static bool is_wanted(const struct attaching *attaching, int32_t pid, int32_t tid)
+{
+	if (is_seen(attaching, tid))
+		return false;
+	return !attaching->late_until_ns || start_of(pid, tid) <= attaching->late_until_ns;
+}
+
 static DIR *open_threads(int32_t pid)
 {
 	char path[64];
@@ -134,7 +175,7 @@ static int attach_listed(struct attaching *attaching, int32_t pid, struct pass *
 		if (tid <= 0)
 			continue;
 		pass->nr_listed++;
-		if (is_seen(attaching, tid))
+		if (!is_wanted(attaching, pid, tid))
 			continue;
 		pass->nr_new++;
 		result = attach_new(attaching, tid);
@@ -256,13 +297,52 @@ static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 				 needed);
 }
 
+static void release(struct attaching *attaching)
+{
+	index_release(&attaching->seen);
+	free(attaching->tids.items);
+}
+
 int attach_all(struct sampler *sampler, struct error *error)
 {
 	struct attaching attaching = {.sampler = sampler};
 	int result = attach_targets(&attaching, error);
 	if (result == -EMFILE)
 		result = attach_cpus_instead(&attaching, error);
-	index_release(&attaching.seen);
-	free(attaching.tids.items);
+	sampler->attached_ns = ns_since_boot();
+	release(&attaching);
 	return result;
+}
+
+/* ---- who slipped through ---- */
+
+static int see_attached(struct attaching *attaching)
+{
+	const struct sampler *sampler = attaching->sampler;
+	for (size_t i = 0; i < sampler->ids.nr; i++) {
+		int32_t tid = sampler->ids.items[i].tid;
+		if (!is_seen(attaching, tid) && see(attaching, tid))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int sampler_attach_late(struct sampler *sampler)
+{
+	const struct sampler_options *options = &sampler->options;
+	struct attaching attaching = {
+		.sampler = sampler,
+		.late_until_ns = sampler->attached_ns + LATE_NS,
+	};
+	if (options->system_wide || options->enable_on_exec || sampler->filters_pids)
+		return 0;
+	int result = see_attached(&attaching);
+	struct pass pass;
+	for (size_t i = 0; !result && i < options->nr_pids; i++) {
+		result = attach_listed(&attaching, options->pids[i], &pass);
+		if (result == -ESRCH)
+			result = 0;
+	}
+	release(&attaching);
+	return result ? result : sampler_redirect(sampler);
 }

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Every sample is accounted for: what the kernel counted is logged, lost or dropped, to the last one."""
 
+import collections
 import json
 import os
 import re
+import signal
 
-from harness import (BUILD, case, check, ctop_ok, folded, folder, main, need_root, record, target)
+from harness import (BUILD, case, check, ctop_ok, ended_well, folded, folder, main, need_root,
+                     record, recording_of, target)
 
 
 def workload(name):
@@ -24,6 +27,7 @@ def check_exact(stats):
     """With a period of 1 each event is a sample, and each sample has a place."""
     dropped = sum(stats["dropped"].values())
     accounted = stats["samples"] + stats["lost"] + dropped
+    check(stats["drained"] == stats["samples"] + dropped, f"drained and not accounted for: {stats}")
     check(accounted == stats["events_counted"], f"{accounted} of {stats['events_counted']}: {stats}")
     check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
 
@@ -66,6 +70,27 @@ def a_process_attached_in_its_middle():
 
 
 @case
+def threads_that_start_while_they_are_attached():
+    need_root()
+    with folder() as where, target("storm", "20") as program:
+        with recording_of(where, "-e", "page-faults", "-c", "1", "--call-graph", "no", "-p",
+                          program.pid) as recorder:
+            program.send_signal(signal.SIGUSR1)
+            said = program.stdout.readline()
+        stacks, stats = ended_well(where, recorder)
+    check_exact(stats)
+    touched, threads = map(int, re.match(r"touched (\d+) threads (\d+)", said).groups())
+    check(touched == 20 * threads and threads > 50, said)
+    # Nobody is missed, nobody counts twice.
+    seen = collections.Counter()
+    for stack, count in stacks.items():
+        if stack[-1] == "fault_pages":
+            seen[stack[0]] += count
+    check(len(seen) == threads and set(seen.values()) == {20},
+          f"{len(seen)} of {threads} threads, {sum(seen.values())} of {touched} faults")
+
+
+@case
 def a_clocks_periods_sum_to_the_time_it_counted():
     need_root()
     for name in ("spin", "recursion", "threads", "sleepwork", "templates"):
@@ -85,8 +110,8 @@ def the_file_says_what_the_recorder_said():
         with folder() as where, target(name) as program:
             recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=1)
             read, _ = stats_of(where, "report", "--stdio", recording.path)
-        for key in ("samples", "lost", "dropped", "late", "throttled", "stacks", "frames",
-                    "unsymbolized_frames", "event"):
+        for key in ("samples", "lost", "dropped", "drained", "events_counted", "events_sampled",
+                    "late", "throttled", "stacks", "frames", "unsymbolized_frames", "event"):
             check(read[key] == recording.stats[key],
                   f"{name}: {key} is {read[key]}, was {recording.stats[key]}")
 

@@ -160,7 +160,8 @@ def wait_for_samples(recorder, path):
 def recording_of(where, *arguments, **options):
     """A recorder that has written its first samples; interrupted at the end, if it is there yet."""
     path = os.path.join(where, "x.ctop")
-    recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
+    event = [] if "-e" in arguments else ["-e", "cpu-clock"]
+    recorder = subprocess.Popen([CTOP, "record", *event, "-o", path, "--stats",
                                  os.path.join(where, "s.json"), *map(str, arguments)],
                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                 errors="replace", **options)

@@ -91,6 +91,13 @@ const struct sampler_id *sampler_ids(const struct sampler *sampler);
 /* True when samples must be filtered by pid in the collector (too few descriptors for per-thread events). */
 bool sampler_filters_pids(const struct sampler *sampler);
 
+/*
+ * A thread that was in the middle of starting another while it was attached: the new one has neither inherited
+ * nor been listed yet. Some ms later it is there. Attaches such threads, disabled: their ids are at the end of
+ * sampler_ids(). Some of them have inherited after all; the collector finds that out. 0 or -errno.
+ */
+int sampler_attach_late(struct sampler *sampler);
+
 int sampler_enable(struct sampler *sampler); /* 0 or -errno; not with enable_on_exec */
 int sampler_disable(struct sampler *sampler);
 /*
