@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#include <ctop/base/clock.h>
 
 /* A byte that is no text, and line ends that a careless transfer would change. */
 const uint8_t recording_magic[8] = {0x8e, 'c', 't', 'o', 'p', '\r', '\n', 0x1a};
@@ -15,8 +18,21 @@ const uint8_t recording_magic[8] = {0x8e, 'c', 't', 'o', 'p', '\r', '\n', 0x1a};
 
 enum { FLAG_ZSTD = 1, ZSTD_LEVEL = 3 };
 
+/* Nobody who does not mean it makes a file with more false heads than this: a second of work. */
+#define WASTED_MAX ((size_t)16 * CHUNK_RAW_MAX)
+
 /* Offsets in a chunk's head; integers are little-endian. */
-enum { AT_SYNC = 0, AT_TYPE = 4, AT_STORED = 8, AT_RAW = 12, AT_FLAGS = 16, AT_CRC = 20 };
+enum {
+	AT_SYNC = 0,
+	AT_TYPE = 4,
+	AT_STORED = 8,
+	AT_RAW = 12,
+	AT_FLAGS = 16,
+	AT_RECORDING = 20,
+	AT_EPOCH = 24,
+	AT_NUMBER = 28,
+	AT_CRC = 32,
+};
 
 static void put_u32(uint8_t *to, uint32_t value)
 {
@@ -41,7 +57,9 @@ static uint32_t crc_of(const uint8_t *head, const uint8_t *payload, size_t size)
 
 struct chunk_writer {
 	int fd;
-	int error; /* the first */
+	int error;	    /* the first */
+	uint32_t recording; /* by chance: tells its chunks from those of any other */
+	uint32_t number;    /* of the last chunk */
 	uint64_t bytes;
 	struct buffer waiting; /* what fd did not take yet: from `pushed` on */
 	size_t pushed;
@@ -49,6 +67,14 @@ struct chunk_writer {
 	uint8_t *packed;
 	size_t packed_capacity;
 };
+
+static uint32_t any_number(void)
+{
+	uint32_t number;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = (uint32_t)clock_now_ns() ^ (uint32_t)getpid();
+	return number;
+}
 
 struct chunk_writer *chunk_writer_new(int fd)
 {
@@ -58,6 +84,7 @@ struct chunk_writer *chunk_writer_new(int fd)
 		return NULL;
 	}
 	writer->fd = fd;
+	writer->recording = any_number();
 	writer->zstd = ZSTD_createCCtx();
 	if (writer->zstd)
 		return writer;
@@ -147,7 +174,8 @@ static const uint8_t *pack(struct chunk_writer *writer, const struct buffer *pay
 	return writer->packed;
 }
 
-int chunk_write(struct chunk_writer *writer, uint32_t type, const struct buffer *payload)
+int chunk_write(struct chunk_writer *writer, uint32_t type, uint32_t epoch,
+		const struct buffer *payload)
 {
 	uint8_t head[CHUNK_HEAD_BYTES];
 	size_t stored;
@@ -164,6 +192,9 @@ int chunk_write(struct chunk_writer *writer, uint32_t type, const struct buffer 
 	put_u32(head + AT_STORED, (uint32_t)stored);
 	put_u32(head + AT_RAW, (uint32_t)payload->size);
 	put_u32(head + AT_FLAGS, flags);
+	put_u32(head + AT_RECORDING, writer->recording);
+	put_u32(head + AT_EPOCH, epoch);
+	put_u32(head + AT_NUMBER, ++writer->number);
 	put_u32(head + AT_CRC, crc_of(head, bytes, stored));
 	if (!write_all(writer, head, sizeof(head)))
 		write_all(writer, bytes, stored);
@@ -190,7 +221,11 @@ int chunk_writer_fd(const struct chunk_writer *writer)
 struct chunk_reader {
 	int fd;
 	bool at_end;
-	uint8_t *bytes; /* what was read and not yet used: [from, to) */
+	size_t wasted;	/* bytes looked at for chunks that were none */
+	bool in_damage; /* the bytes before were damage: what follows belongs to the same place */
+	uint32_t recording; /* known from the first chunk on */
+	uint32_t number;    /* of the last chunk; 0: none yet */
+	uint8_t *bytes;	    /* what was read and not yet used: [from, to) */
 	size_t from, to, capacity;
 	uint8_t *raw; /* of a packed payload */
 	size_t raw_capacity;
@@ -257,8 +292,9 @@ int chunk_read_head(struct chunk_reader *reader)
 	if (available(reader) < RECORDING_HEAD_BYTES ||
 	    memcmp(head, recording_magic, sizeof(recording_magic)) != 0)
 		return -EINVAL;
-	if ((head[8] | head[9] << 8) > RECORDING_MAJOR)
-		return -EPROTO;
+	int major = head[8] | head[9] << 8;
+	if (major != RECORDING_MAJOR)
+		return major > RECORDING_MAJOR ? -EPROTO : -EINVAL;
 	reader->from = RECORDING_HEAD_BYTES;
 	return 0;
 }
@@ -277,53 +313,102 @@ static bool unpack(struct chunk_reader *reader, const uint8_t *stored, size_t st
 	return ZSTD_decompress(reader->raw, raw_size, stored, stored_size) == raw_size;
 }
 
-/* 1: the bytes at `from` are a whole, sound chunk; 0: they are not; -errno. */
-static int try_chunk(struct chunk_reader *reader, struct chunk *chunk)
+/* The bytes at `from` are no chunk, or none to be used. */
+static void skip(struct chunk_reader *reader, size_t size, struct chunk_damage *damage)
+{
+	damage->places += !reader->in_damage;
+	damage->bytes += size;
+	reader->in_damage = true;
+	reader->from += size;
+}
+
+/* Whether a sound chunk is this recording's next, or a later one. Else it is another's, or was there before. */
+static bool is_next(struct chunk_reader *reader, const uint8_t *head, struct chunk_damage *damage)
+{
+	uint32_t number = get_u32(head + AT_NUMBER), recording = get_u32(head + AT_RECORDING);
+	if (!reader->number)
+		reader->recording = recording;
+	if (recording != reader->recording || number <= reader->number)
+		return false;
+	damage->missing += number - reader->number - 1;
+	reader->number = number;
+	return true;
+}
+
+/* 1: the bytes at `from` are a whole, sound chunk of *size bytes; 0: they are not; -errno. */
+static int check_chunk(struct chunk_reader *reader, size_t *size)
 {
 	const uint8_t *head = reader->bytes + reader->from;
 	uint32_t stored = get_u32(head + AT_STORED), raw = get_u32(head + AT_RAW);
-	uint32_t flags = get_u32(head + AT_FLAGS);
+	*size = CHUNK_HEAD_BYTES + (size_t)stored;
 	if (get_u32(head + AT_SYNC) != CHUNK_SYNC || stored > CHUNK_RAW_MAX || raw > CHUNK_RAW_MAX)
 		return 0;
-	int result = fill(reader, CHUNK_HEAD_BYTES + (size_t)stored);
+	int result = fill(reader, *size);
 	if (result)
 		return result;
 	head = reader->bytes + reader->from; /* it may have moved */
-	const uint8_t *bytes = head + CHUNK_HEAD_BYTES;
-	if (available(reader) < CHUNK_HEAD_BYTES + (size_t)stored ||
-	    get_u32(head + AT_CRC) != crc_of(head, bytes, stored))
+	if (available(reader) < *size)
 		return 0;
-	size_t size = stored;
-	chunk->type = get_u32(head + AT_TYPE);
-	if (flags & FLAG_ZSTD) {
-		if (!unpack(reader, bytes, stored, raw))
-			return 0;
-		bytes = reader->raw;
-		size = raw;
-	}
-	chunk->payload = (struct payload){bytes, bytes + size, false};
-	reader->from += CHUNK_HEAD_BYTES + (size_t)stored;
-	return 1;
+	if (get_u32(head + AT_CRC) == crc_of(head, head + CHUNK_HEAD_BYTES, stored))
+		return 1;
+	reader->wasted += *size;
+	return 0;
 }
 
-int chunk_read(struct chunk_reader *reader, struct chunk *chunk, uint64_t *damaged)
+/* What is in a sound chunk. False when it is packed in a way that is not known. */
+static bool open_chunk(struct chunk_reader *reader, size_t size, struct chunk *chunk)
 {
-	bool lost = false; /* searching for the next chunk */
+	const uint8_t *head = reader->bytes + reader->from, *bytes = head + CHUNK_HEAD_BYTES;
+	uint32_t flags = get_u32(head + AT_FLAGS), raw = get_u32(head + AT_RAW);
+	size_t stored = size - CHUNK_HEAD_BYTES;
+	if (flags & ~(uint32_t)FLAG_ZSTD || (!(flags & FLAG_ZSTD) && raw != stored))
+		return false;
+	if (flags & FLAG_ZSTD) {
+		if (!unpack(reader, bytes, stored, raw))
+			return false;
+		bytes = reader->raw;
+	}
+	*chunk = (struct chunk){
+		.type = get_u32(head + AT_TYPE),
+		.epoch = get_u32(head + AT_EPOCH),
+		.payload = {bytes, bytes + raw, false},
+	};
+	return true;
+}
+
+int chunk_read(struct chunk_reader *reader, struct chunk *chunk, struct chunk_damage *damage)
+{
 	for (;;) {
+		size_t size;
 		int result = fill(reader, CHUNK_HEAD_BYTES);
 		if (result)
 			return result;
-		if (available(reader) < CHUNK_HEAD_BYTES) {
-			if (available(reader) && !lost)
-				++*damaged;
-			return 0;
-		}
-		result = try_chunk(reader, chunk);
-		if (result)
+		if (available(reader) < CHUNK_HEAD_BYTES || reader->wasted > WASTED_MAX)
+			return chunk_read_rest(reader, damage);
+		result = check_chunk(reader, &size);
+		if (result < 0)
 			return result;
-		if (!lost)
-			++*damaged;
-		lost = true;
-		reader->from++;
+		if (!result) {
+			skip(reader, 1, damage);
+		} else if (!is_next(reader, reader->bytes + reader->from, damage)) {
+			skip(reader, size, damage);
+		} else if (!open_chunk(reader, size, chunk)) {
+			damage->missing++;
+			skip(reader, size, damage);
+		} else {
+			reader->in_damage = false;
+			reader->from += size;
+			return 1;
+		}
+	}
+}
+
+int chunk_read_rest(struct chunk_reader *reader, struct chunk_damage *damage)
+{
+	for (;;) {
+		int result = fill(reader, 1);
+		if (result || !available(reader))
+			return result;
+		skip(reader, available(reader), damage);
 	}
 }

@@ -5,7 +5,8 @@
 /*
  * A recording is a head and a row of chunks; docs/recording-format.md has the
  * layout. Chunks know their length and CRC, so that unknown ones are skipped and damaged
- * ones passed over. Nothing here knows what a payload means.
+ * ones passed over; and their recording, epoch and number, so that those are told which are
+ * missing, come twice, or belong elsewhere. Nothing here knows what a payload means.
  */
 
 #include <stdbool.h>
@@ -21,12 +22,11 @@ enum {
 	RECORDING_HEAD_BYTES = 16,
 	RECORDING_MAJOR = 1,
 	RECORDING_MINOR = 0,
-	CHUNK_HEAD_BYTES = 24,
+	CHUNK_HEAD_BYTES = 36,
 	CHUNK_RAW_MAX = 64 << 20,
 };
 extern const uint8_t recording_magic[8];
 
-#define CHUNK_EPOCH   FOURCC('E', 'P', 'O', 'C')
 #define CHUNK_STRINGS FOURCC('S', 'T', 'R', 'S')
 #define CHUNK_EVENTS  FOURCC('E', 'V', 'N', 'T')
 #define CHUNK_MODULES FOURCC('M', 'O', 'D', 'S')
@@ -48,7 +48,8 @@ void chunk_writer_free(struct chunk_writer *writer); /* closes */
  * waits in memory, without limit.
  */
 int chunk_write_head(struct chunk_writer *writer);
-int chunk_write(struct chunk_writer *writer, uint32_t type, const struct buffer *payload);
+int chunk_write(struct chunk_writer *writer, uint32_t type, uint32_t epoch,
+		const struct buffer *payload);
 int chunk_push(struct chunk_writer *writer); /* writes what waits, as far as fd takes it */
 size_t chunk_waiting_bytes(const struct chunk_writer *writer);
 uint64_t chunk_bytes_written(const struct chunk_writer *writer); /* without what waits */
@@ -58,7 +59,15 @@ int chunk_writer_fd(const struct chunk_writer *writer);
 
 struct chunk {
 	uint32_t type;
+	uint32_t epoch;
 	struct payload payload; /* borrowed until the next read */
+};
+
+/* What a reader passed over. */
+struct chunk_damage {
+	uint64_t places;  /* runs of bytes that are no chunk of this recording, or one too late */
+	uint64_t bytes;	  /* in them */
+	uint64_t missing; /* chunks that were not there when the next one was */
 };
 
 struct chunk_reader;
@@ -66,7 +75,9 @@ struct chunk_reader *chunk_reader_new(int fd); /* fd stays the caller's */
 void chunk_reader_free(struct chunk_reader *reader);
 /* 0, -EINVAL: no recording, -EPROTO: of a newer major version, or -errno of read(). */
 int chunk_read_head(struct chunk_reader *reader);
-/* 1: a chunk; 0: the end of the file; -errno. Damage is skipped, and counted in *damaged. */
-int chunk_read(struct chunk_reader *reader, struct chunk *chunk, uint64_t *damaged);
+/* 1: a chunk, in the order in which they were written; 0: the end of the file; -errno. Damage is skipped and counted. */
+int chunk_read(struct chunk_reader *reader, struct chunk *chunk, struct chunk_damage *damage);
+/* Behind the last chunk there should be nothing: what is there is damage. 0 or -errno. */
+int chunk_read_rest(struct chunk_reader *reader, struct chunk_damage *damage);
 
 #endif

@@ -9,15 +9,7 @@
 
 #include "chunk.h"
 #include "sample_code.h"
-
-/* An id of the file that was lost with a damaged chunk. */
-static const uint32_t LOST = UINT32_MAX;
-
-/* Ids that the tables gave, by the ids of the file. What is not there was lost. */
-struct ids {
-	uint32_t *items;
-	size_t nr, capacity;
-};
+#include "translation.h"
 
 struct recording_reader {
 	const struct recording_sink *sink;
@@ -26,7 +18,8 @@ struct recording_reader {
 	struct symbols *symbols;
 	struct tables_writer *writer;
 	struct symbols_writer *namer;
-	struct ids ids[NR_TABLES];
+	struct translation ids;
+	uint64_t next_sample; /* number of the first sample that was not looked for yet */
 	struct {
 		char **items; /* names by their number in the epoch - 1; NULL: lost */
 		size_t nr, capacity;
@@ -49,14 +42,12 @@ static void leave_epoch(struct recording_reader *reader)
 	symbols_writer_free(reader->namer);
 	reader->writer = NULL;
 	reader->namer = NULL;
-	for (size_t i = 0; i < NR_TABLES; i++)
-		reader->ids[i].nr = 0;
 	for (size_t i = 0; i < reader->names.nr; i++)
 		free(reader->names.items[i]);
 	reader->names.nr = 0;
 }
 
-static int begin_epoch(struct recording_reader *reader)
+static int begin_epoch(struct recording_reader *reader, uint32_t epoch)
 {
 	leave_epoch(reader);
 	int result =
@@ -64,41 +55,9 @@ static int begin_epoch(struct recording_reader *reader)
 	if (result)
 		return result;
 	reader->writer = tables_writer_new(reader->tables);
+	translation_begin_epoch(&reader->ids, reader->writer, epoch);
 	reader->namer = symbols_writer_new(reader->symbols);
 	return reader->writer && reader->namer ? 0 : -ENOMEM;
-}
-
-/* ---- ids ---- */
-
-static int set_id(struct recording_reader *reader, enum table_kind kind, uint64_t id, uint32_t to)
-{
-	struct ids *ids = &reader->ids[kind];
-	if (id >= (uint64_t)1 << 24) /* four times what the largest table holds */
-		return -EBADMSG;
-	if (id >= ids->nr) {
-		if (vec_reserve(ids, (size_t)id + 1))
-			return -ENOMEM;
-		for (size_t i = ids->nr; i <= id; i++)
-			ids->items[i] = LOST;
-		ids->nr = (size_t)id + 1;
-	}
-	ids->items[id] = to;
-	return 0;
-}
-
-static uint32_t id_of(const struct recording_reader *reader, enum table_kind kind, uint64_t id)
-{
-	const struct ids *ids = &reader->ids[kind];
-	if (id == 0)
-		return 0;
-	return id < ids->nr ? ids->items[id] : LOST;
-}
-
-/* As id_of(), "none" for what was lost. */
-static uint32_t id_or_none(const struct recording_reader *reader, enum table_kind kind, uint64_t id)
-{
-	uint32_t found = id_of(reader, kind, id);
-	return found == LOST ? 0 : found;
 }
 
 /* ---- rows. Each reads one; 0 or -errno ---- */
@@ -109,22 +68,28 @@ static int read_string_row(struct recording_reader *reader, struct payload *payl
 	size_t size;
 	uint64_t at = get_varint(payload);
 	const char *bytes = get_string(payload, &size);
+	if (payload->failed)
+		return -EBADMSG;
 	int result = tables_add_string(reader->writer, bytes, size, &id);
-	return result ? result : set_id(reader, TABLE_STRINGS, first + at, id.index);
+	return result ? result : translation_set(&reader->ids, TABLE_STRINGS, first + at, id.index);
 }
 
 static int read_event_row(struct recording_reader *reader, struct payload *payload, uint64_t number)
 {
+	struct event_row row = {0};
 	uint32_t id;
-	const struct event_row row = {
-		.name = {id_or_none(reader, TABLE_STRINGS, get_varint(payload))},
-		.asked = {id_or_none(reader, TABLE_STRINGS, get_varint(payload))},
-		.period = get_varint(payload),
-		.frequency_hz = get_varint(payload),
-		.weight_unit = (uint32_t)get_varint(payload),
-	};
-	int result = tables_add_event(reader->writer, &row, &id);
-	return result ? result : set_id(reader, TABLE_EVENTS, number, id);
+	uint64_t name = get_varint(payload), asked = get_varint(payload);
+	row.period = get_varint(payload);
+	row.frequency_hz = get_varint(payload);
+	row.weight_unit = (uint32_t)get_varint(payload);
+	if (payload->failed)
+		return -EBADMSG;
+	int result = translation_event_name(&reader->ids, name, number, &row.name);
+	if (!result)
+		result = translation_event_name(&reader->ids, asked, number, &row.asked);
+	if (!result)
+		result = tables_add_event(reader->writer, &row, &id);
+	return result ? result : translation_set(&reader->ids, TABLE_EVENTS, number, id);
 }
 
 static int read_module_row(struct recording_reader *reader, struct payload *payload,
@@ -132,10 +97,9 @@ static int read_module_row(struct recording_reader *reader, struct payload *payl
 {
 	struct module_id id;
 	size_t size;
-	struct module_row row = {
-		.path = {id_or_none(reader, TABLE_STRINGS, get_varint(payload))},
-		.kind = (uint32_t)get_varint(payload),
-	};
+	struct module_row row = {0};
+	row.path.index = translation_id(&reader->ids, TABLE_STRINGS, get_varint(payload));
+	row.kind = (uint32_t)get_varint(payload);
 	const char *build_id = get_string(payload, &size);
 	if (size <= BUILD_ID_MAX) {
 		memcpy(row.build_id, build_id, size);
@@ -149,18 +113,29 @@ static int read_module_row(struct recording_reader *reader, struct payload *payl
 	row.start = get_varint(payload);
 	row.end = row.start + get_varint(payload);
 	row.file_offset = get_varint(payload);
+	if (payload->failed)
+		return -EBADMSG;
+	/* Without its path it could not be told from others. */
+	if (row.path.index == ID_LOST)
+		return translation_set(&reader->ids, TABLE_MODULES, number, ID_LOST);
 	int result = tables_add_module(reader->writer, &row, &id);
-	return result ? result : set_id(reader, TABLE_MODULES, number, id.index);
+	return result ? result : translation_set(&reader->ids, TABLE_MODULES, number, id.index);
 }
 
 static int read_task_row(struct recording_reader *reader, struct payload *payload, uint64_t number)
 {
 	struct task_id id;
-	uint32_t pid = (uint32_t)get_signed(payload);
-	uint32_t tid = pid + (uint32_t)get_signed(payload);
-	const struct string_id comm = {id_or_none(reader, TABLE_STRINGS, get_varint(payload))};
-	int result = tables_add_task(reader->writer, (int32_t)pid, (int32_t)tid, comm, &id);
-	return result ? result : set_id(reader, TABLE_TASKS, number, id.index);
+	struct string_id comm;
+	/* Unsigned: what a file says may overflow. */
+	uint64_t pid = (uint64_t)get_signed(payload);
+	uint64_t tid = pid + (uint64_t)get_signed(payload);
+	uint64_t name = get_varint(payload);
+	if (payload->failed)
+		return -EBADMSG;
+	int result = translation_comm(&reader->ids, name, &comm);
+	if (!result)
+		result = tables_add_task(reader->writer, (int32_t)pid, (int32_t)tid, comm, &id);
+	return result ? result : translation_set(&reader->ids, TABLE_TASKS, number, id.index);
 }
 
 /* Values that count from the row before, within a chunk. */
@@ -173,29 +148,39 @@ static int read_frame_row(struct recording_reader *reader, struct payload *paylo
 			  struct previous *previous)
 {
 	struct frame_id id;
-	const struct module_id module = {id_or_none(reader, TABLE_MODULES, get_varint(payload))};
+	const struct module_id module = {
+		translation_id(&reader->ids, TABLE_MODULES, get_varint(payload))};
 	previous->address += (uint64_t)get_signed(payload);
+	if (payload->failed)
+		return -EBADMSG;
+	if (module.index == ID_LOST)
+		return translation_set(&reader->ids, TABLE_FRAMES, number, ID_LOST);
 	int result = tables_add_frame(reader->writer, module, previous->address, &id);
-	return result ? result : set_id(reader, TABLE_FRAMES, number, id.index);
+	return result ? result : translation_set(&reader->ids, TABLE_FRAMES, number, id.index);
 }
 
 static int read_node_row(struct recording_reader *reader, struct payload *payload, uint64_t number,
 			 struct previous *previous)
 {
 	struct node_id id;
+	struct frame_id frame;
 	uint64_t distance = get_varint(payload);
 	previous->frame += (uint32_t)get_signed(payload);
 	uint64_t method = get_varint(payload);
-	if (distance == 0 || distance > number || method >= NR_FRAME_METHODS)
+	if (payload->failed || distance == 0 || distance > number || method >= NR_FRAME_METHODS)
 		return -EBADMSG;
-	uint32_t parent = id_of(reader, TABLE_NODES, number - distance);
+	uint32_t parent = translation_id(&reader->ids, TABLE_NODES, number - distance);
 	/* Below a lost node everything is lost: it must not look like a stack of its own. */
-	if (parent == LOST)
-		return set_id(reader, TABLE_NODES, number, LOST);
-	const struct frame_id frame = {id_or_none(reader, TABLE_FRAMES, previous->frame)};
-	int result = tables_add_node(reader->writer, (struct node_id){parent}, frame,
-				     (enum frame_method)method, &id);
-	return result ? result : set_id(reader, TABLE_NODES, number, id.index);
+	if (parent == ID_LOST)
+		return translation_set(&reader->ids, TABLE_NODES, number, ID_LOST);
+	bool maimed = (parent & ID_MAIMED) != 0;
+	int result = translation_frame(&reader->ids, previous->frame, &frame, &maimed);
+	if (!result)
+		result = tables_add_node(reader->writer, (struct node_id){parent & ~ID_MAIMED},
+					 frame, (enum frame_method)method, &id);
+	return result ? result
+		      : translation_set(&reader->ids, TABLE_NODES, number,
+					id.index | (maimed ? ID_MAIMED : 0));
 }
 
 static int read_rows(struct recording_reader *reader, const struct chunk *chunk)
@@ -276,11 +261,14 @@ static int read_names(struct recording_reader *reader, struct payload payload)
 		if (!result)
 			result = get_name(reader, &payload, &module);
 		uint64_t offset = get_varint(&payload);
-		uint32_t id = id_or_none(reader, TABLE_FRAMES, frame);
-		if (result || payload.failed || !id || !name)
+		if (result || payload.failed || !frame || !name)
 			continue;
-		result = symbols_set(reader->namer, (struct frame_id){id}, SYMBOL_NAMED, name,
-				     module, offset ? (uint32_t)(offset - 1) : UINT32_MAX);
+		struct frame_id id;
+		bool maimed = false;
+		result = translation_frame(&reader->ids, frame, &id, &maimed);
+		if (!result)
+			result = symbols_set(reader->namer, id, SYMBOL_NAMED, name, module,
+					     offset ? (uint32_t)(offset - 1) : UINT32_MAX);
 	}
 	return result ? result : payload.failed ? -EBADMSG : 0;
 }
@@ -297,32 +285,59 @@ static int wait_for_room(struct recording_reader *reader)
 	return result;
 }
 
+/* A sample's rows by the ids of the tables. */
+static int translate_sample(struct recording_reader *reader, struct sample *sample)
+{
+	bool maimed = false;
+	uint32_t node = translation_id(&reader->ids, TABLE_NODES, sample->node.index);
+	int result = translation_task(&reader->ids, sample->task.index, &sample->task, &maimed);
+	if (!result)
+		result = translation_event(&reader->ids, sample->event, &sample->event);
+	if (!result)
+		result =
+			translation_frame(&reader->ids, sample->leaf.index, &sample->leaf, &maimed);
+	if (node == ID_LOST) {
+		node = 0;
+		sample->end = STACK_BROKEN;
+		sample->reason = STACK_REASON_NONE;
+		maimed = true;
+	}
+	maimed |= (node & ID_MAIMED) != 0;
+	sample->node.index = node & ~ID_MAIMED;
+	reader->read->maimed_samples += maimed;
+	return result;
+}
+
+/* Samples are numbered: where some are missing, their number is known. */
+static int expect_sample(struct recording_reader *reader, uint64_t number)
+{
+	if (number < reader->next_sample)
+		return -EBADMSG;
+	reader->read->lost_samples += number - reader->next_sample;
+	reader->next_sample = number;
+	return 0;
+}
+
 static int read_samples(struct recording_reader *reader, struct payload payload)
 {
 	struct sample before = {0};
-	uint64_t nr = get_varint(&payload);
-	for (uint64_t i = 0; i < nr; i++) {
+	uint64_t first = get_varint(&payload), nr = get_varint(&payload);
+	int result = payload.failed ? -EBADMSG : expect_sample(reader, first);
+	for (uint64_t i = 0; !result && i < nr; i++) {
 		struct sample sample;
 		get_sample(&payload, &sample, &before);
 		if (payload.failed)
 			return -EBADMSG;
-		sample.task.index = id_or_none(reader, TABLE_TASKS, sample.task.index);
-		sample.leaf.index = id_or_none(reader, TABLE_FRAMES, sample.leaf.index);
-		sample.event = (uint8_t)id_or_none(reader, TABLE_EVENTS, sample.event);
-		uint32_t node = id_of(reader, TABLE_NODES, sample.node.index);
-		if (node == LOST) {
-			node = 0;
-			sample.end = STACK_BROKEN;
-			sample.reason = STACK_REASON_NONE;
-		}
-		sample.node.index = node;
-		int result = wait_for_room(reader);
+		result = translate_sample(reader, &sample);
+		if (!result)
+			result = wait_for_room(reader);
 		if (result)
 			return result;
 		tables_add_sample(reader->writer, &sample);
+		reader->next_sample++;
 		reader->read->samples++;
 	}
-	return 0;
+	return result;
 }
 
 static int read_infos(struct recording_reader *reader, struct payload payload)
@@ -345,18 +360,8 @@ static int read_infos(struct recording_reader *reader, struct payload payload)
 
 /* ---- chunks ---- */
 
-static int read_chunk(struct recording_reader *reader, const struct chunk *chunk)
+static int read_payload(struct recording_reader *reader, const struct chunk *chunk)
 {
-	if (chunk->type == CHUNK_END) {
-		reader->read->whole = true;
-		return 0;
-	}
-	/* The chunk that begins an epoch may be lost; what follows still belongs to one. */
-	if (chunk->type == CHUNK_EPOCH || !reader->writer) {
-		int result = begin_epoch(reader);
-		if (result || chunk->type == CHUNK_EPOCH)
-			return result;
-	}
 	switch (chunk->type) {
 	case CHUNK_STRINGS:
 	case CHUNK_EVENTS:
@@ -376,20 +381,42 @@ static int read_chunk(struct recording_reader *reader, const struct chunk *chunk
 	}
 }
 
-static int read_chunks(struct recording_reader *reader, struct chunk_reader *chunks)
+static int read_end(struct recording_reader *reader, struct payload payload)
 {
-	for (;;) {
+	uint64_t nr = get_varint(&payload);
+	reader->read->whole = true;
+	return payload.failed ? -EBADMSG : expect_sample(reader, nr);
+}
+
+static int read_chunk(struct recording_reader *reader, const struct chunk *chunk)
+{
+	reader->read->chunks++;
+	if (chunk->type == CHUNK_END)
+		return read_end(reader, chunk->payload);
+	if (!reader->writer || chunk->epoch != reader->ids.epoch) {
+		int result = begin_epoch(reader, chunk->epoch);
+		if (result)
+			return result;
+	}
+	return read_payload(reader, chunk);
+}
+
+static int read_chunks(struct recording_reader *reader, struct chunk_reader *chunks,
+		       struct chunk_damage *damage)
+{
+	while (!reader->read->whole) {
 		struct chunk chunk;
-		int got = chunk_read(chunks, &chunk, &reader->read->damaged_chunks);
+		int got = chunk_read(chunks, &chunk, damage);
 		if (got <= 0)
 			return got;
 		int result = read_chunk(reader, &chunk);
 		/* Contents that make no sense, or more than any table holds: skip the chunk. */
 		if (result == -EBADMSG || result == -ENOSPC)
-			reader->read->damaged_chunks++;
+			damage->missing++;
 		else if (result)
 			return result;
 	}
+	return chunk_read_rest(chunks, damage);
 }
 
 int recording_read(int fd, const struct recording_sink *sink, struct recording_read *read,
@@ -397,24 +424,28 @@ int recording_read(int fd, const struct recording_sink *sink, struct recording_r
 {
 	*read = (struct recording_read){0};
 	struct recording_reader reader = {.sink = sink, .read = read};
+	struct chunk_damage damage = {0};
 	struct chunk_reader *chunks = chunk_reader_new(fd);
 	int result = chunks ? chunk_read_head(chunks) : -ENOMEM;
 	if (result == -EINVAL)
 		error_set(error, result, "not a ctop recording");
 	else if (result == -EPROTO)
-		error_set(error, result, "the recording is of a newer ctop than this one");
+		result =
+			error_set(error, -EINVAL, "the recording is of a newer ctop than this one");
 	if (!result) {
-		result = read_chunks(&reader, chunks);
+		result = read_chunks(&reader, chunks, &damage);
 		if (reader.writer)
 			tables_publish(reader.writer);
 		if (result)
 			error_set(error, result, "cannot read the recording: %s",
 				  strerror(-result));
 	}
+	read->lost_chunks = damage.missing;
+	read->damaged_places = damage.places;
+	read->skipped_bytes = damage.bytes;
 	chunk_reader_free(chunks);
 	leave_epoch(&reader);
-	for (size_t i = 0; i < NR_TABLES; i++)
-		free(reader.ids[i].items);
+	translation_release(&reader.ids);
 	free(reader.names.items);
 	return result;
 }

@@ -23,6 +23,7 @@ struct recording_writer {
 	struct buffer rows;		/* the payload being made */
 	struct buffer samples;		/* added since the last flush */
 	uint64_t nr_samples;
+	uint64_t nr_samples_written;
 	struct sample before;
 	struct buffer infos;
 	uint64_t nr_infos;
@@ -65,10 +66,7 @@ static void writer_free(struct recording_writer *writer)
 int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables,
 			  const struct symbols *symbols)
 {
-	struct buffer payload = {0};
-	put_varint(&payload, ++writer->nr_epochs);
-	int result = chunk_write(writer->chunks, CHUNK_EPOCH, &payload);
-	buffer_release(&payload);
+	writer->nr_epochs++;
 	tables_reader_init(&writer->reader, tables);
 	writer->symbols = symbols;
 	for (size_t i = 0; i < NR_TABLES; i++)
@@ -76,7 +74,12 @@ int recording_begin_epoch(struct recording_writer *writer, const struct tables *
 	writer->unnamed.nr = 0;
 	writer->name_ids.nr = 0;
 	writer->nr_names = 0;
-	return result;
+	return 0;
+}
+
+static int write_chunk(struct recording_writer *writer, uint32_t type, const struct buffer *payload)
+{
+	return chunk_write(writer->chunks, type, writer->nr_epochs, payload);
 }
 
 static bool too_much_waits(const struct recording_writer *writer)
@@ -228,8 +231,7 @@ static int write_rows(struct recording_writer *writer)
 			writer->rows.size = 0;
 			put_varint(&writer->rows, *from);
 			row_chunks[i].put(writer, *from, to);
-			int result =
-				chunk_write(writer->chunks, row_chunks[i].chunk, &writer->rows);
+			int result = write_chunk(writer, row_chunks[i].chunk, &writer->rows);
 			if (result)
 				return result;
 			*from = to;
@@ -305,23 +307,46 @@ static int write_names(struct recording_writer *writer)
 		put_varint(rows, (uint64_t)row.offset + 1 > UINT32_MAX ? 0 : row.offset + 1);
 	}
 	writer->unnamed.nr = kept;
-	return rows->size > head ? chunk_write(writer->chunks, CHUNK_NAMES, rows) : 0;
+	return rows->size > head ? write_chunk(writer, CHUNK_NAMES, rows) : 0;
 }
 
 /* ---- all of it ---- */
 
-static int write_counted(struct recording_writer *writer, uint32_t type, struct buffer *items,
-			 uint64_t *nr)
+static int write_samples(struct recording_writer *writer)
 {
-	if (!*nr)
+	struct buffer *rows = &writer->rows;
+	if (!writer->nr_samples)
+		return 0;
+	rows->size = 0;
+	put_varint(rows, writer->nr_samples_written);
+	put_varint(rows, writer->nr_samples);
+	buffer_add(rows, writer->samples.bytes, writer->samples.size);
+	rows->failed |= writer->samples.failed;
+	writer->nr_samples_written += writer->nr_samples;
+	writer->samples.size = 0;
+	writer->nr_samples = 0;
+	writer->before = (struct sample){0};
+	return write_chunk(writer, CHUNK_SAMPLES, rows);
+}
+
+static int write_infos(struct recording_writer *writer)
+{
+	if (!writer->nr_infos)
 		return 0;
 	writer->rows.size = 0;
-	put_varint(&writer->rows, *nr);
-	buffer_add(&writer->rows, items->bytes, items->size);
-	writer->rows.failed |= items->failed;
-	items->size = 0;
-	*nr = 0;
-	return chunk_write(writer->chunks, type, &writer->rows);
+	put_varint(&writer->rows, writer->nr_infos);
+	buffer_add(&writer->rows, writer->infos.bytes, writer->infos.size);
+	writer->rows.failed |= writer->infos.failed;
+	writer->infos.size = 0;
+	writer->nr_infos = 0;
+	return write_chunk(writer, CHUNK_INFOS, &writer->rows);
+}
+
+static int write_end(struct recording_writer *writer)
+{
+	writer->rows.size = 0;
+	put_varint(&writer->rows, writer->nr_samples_written);
+	return write_chunk(writer, CHUNK_END, &writer->rows);
 }
 
 int recording_push(struct recording_writer *writer)
@@ -350,11 +375,9 @@ int recording_flush(struct recording_writer *writer)
 			result = write_names(writer);
 	}
 	if (!result)
-		result =
-			write_counted(writer, CHUNK_SAMPLES, &writer->samples, &writer->nr_samples);
-	writer->before = (struct sample){0};
+		result = write_samples(writer);
 	if (!result)
-		result = write_counted(writer, CHUNK_INFOS, &writer->infos, &writer->nr_infos);
+		result = write_infos(writer);
 	return result;
 }
 
@@ -379,12 +402,11 @@ static int push_all(struct recording_writer *writer)
 
 int recording_finish(struct recording_writer *writer, uint64_t *bytes)
 {
-	const struct buffer nothing = {0};
 	int result = push_all(writer);
 	if (!result)
 		result = recording_flush(writer);
 	if (!result)
-		result = chunk_write(writer->chunks, CHUNK_END, &nothing);
+		result = write_end(writer);
 	if (!result)
 		result = push_all(writer);
 	*bytes = recording_bytes(writer);

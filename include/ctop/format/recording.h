@@ -63,14 +63,21 @@ struct recording_sink {
 	int (*wait_room)(void *context);
 };
 
+/* What was read, and what was not: of a sound recording only chunks, samples and whole. */
 struct recording_read {
+	uint64_t chunks;
 	uint64_t samples;
-	uint64_t damaged_chunks; /* CRC or contents wrong: skipped */
-	bool whole;		 /* the end chunk was there */
+	uint64_t lost_samples;	 /* that are known to have been written, and were not found */
+	uint64_t maimed_samples; /* that refer to what was lost: they are there, and say so */
+	uint64_t lost_chunks;	 /* damaged, missing, or their contents made no sense */
+	uint64_t damaged_places;
+	uint64_t skipped_bytes;
+	bool whole; /* the end chunk was there */
 };
 
 /*
- * Reads all of fd into the sink. 0, also when damage was skipped (see *read);
+ * Reads all of fd into the sink. 0, also when damage was skipped (see *read): nothing is shown in another's
+ * place, what was lost is named "[lost]";
  * -EINVAL: not a recording or of a newer major version, with the cause in error; -errno of read or the sink.
  */
 int recording_read(int fd, const struct recording_sink *sink, struct recording_read *read, struct error *error);
