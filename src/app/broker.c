@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include <ctop/base/text.h>
+#include <ctop/base/vec.h>
 #include <ctop/object/locate.h>
 
 /* Files kept open at most; further ones are opened anew for each child that asks. */
@@ -23,21 +25,25 @@ struct file_key {
 	uint32_t device_major, device_minor;
 	uint32_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
-	int32_t pid; /* of generated code: a map is its process's own */
 	uint64_t inode;
 	uint64_t path_hash;
+	int64_t pid; /* of generated code: a map is its process's own; else 0 */
 };
 
 struct kept_file {
 	struct file_key key;
-	int fd; /* -1: see error */
-	int error;
+	int fd;		  /* -1: opened anew for each who asks */
+	unsigned refused; /* to these readers (enum broker_reader) */
 	UT_hash_handle hh;
 };
 
 struct broker {
 	struct kept_file *files;
 	char notice[160];
+	struct {
+		char **items; /* see broker_unreadable() */
+		size_t nr, capacity;
+	} unreadable;
 };
 
 struct broker *broker_new(void)
@@ -56,6 +62,9 @@ void broker_free(struct broker *broker)
 			close(file->fd);
 		free(file);
 	}
+	for (size_t i = 0; i < broker->unreadable.nr; i++)
+		free(broker->unreadable.items[i]);
+	free(broker->unreadable.items);
 	free(broker);
 }
 
@@ -106,16 +115,13 @@ static struct kept_file *find_kept(const struct broker *broker, const struct fil
 	return file;
 }
 
-static struct kept_file *keep(struct broker *broker, const struct file_key *key, int fd, int error)
+static struct kept_file *keep(struct broker *broker, const struct file_key *key, int fd)
 {
-	if (HASH_COUNT(broker->files) >= KEPT_FILES_MAX)
-		return NULL;
 	struct kept_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
 	file->key = *key;
 	file->fd = fd;
-	file->error = error;
 	HASH_ADD(hh, broker->files, key, sizeof(file->key), file);
 	return file;
 }
@@ -159,36 +165,43 @@ static int open_perf_map(struct broker *broker, int32_t pid)
 	return fd;
 }
 
-/* A descriptor or -errno; *kept: it stays the broker's. */
-static int descriptor_for(struct broker *broker, const struct module_copy *copy, bool *kept)
+/* The file of a module that has one, as it was opened first; *kept: it stays the broker's. */
+static int kept_descriptor(struct broker *broker, const struct file_key *key,
+			   struct kept_file *file, const struct module_copy *copy, bool *kept)
 {
+	*kept = true;
+	if (file && file->fd >= 0)
+		return file->fd;
+	int fd = open_file(copy);
+	if (fd >= 0 && file)
+		file->fd = fd;
+	else if (fd < 0 || HASH_COUNT(broker->files) >= KEPT_FILES_MAX || !keep(broker, key, fd))
+		*kept = false;
+	return fd;
+}
+
+/* A descriptor or -errno; *kept: it stays the broker's. */
+static int descriptor_for(struct broker *broker, enum broker_reader reader,
+			  const struct module_copy *copy, bool *kept)
+{
+	const struct file_key key = key_of(copy);
+	struct kept_file *file = find_kept(broker, &key);
 	*kept = false;
-	int fd;
-	if (copy->row.kind == MODULE_KERNEL) {
-		fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	if (file && file->refused & reader)
+		return -EUCLEAN;
+	switch (copy->row.kind) {
+	case MODULE_KERNEL: {
+		int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
 	}
-	const struct file_key key = key_of(copy);
-	const struct kept_file *file = find_kept(broker, &key);
-	if (file && file->fd < 0)
-		return file->error;
-	switch (copy->row.kind) {
 	case MODULE_ANON:
 		return open_perf_map(broker, copy->row.pid);
 	case MODULE_FILE:
 	case MODULE_VDSO:
-		break;
+		return kept_descriptor(broker, &key, file, copy, kept);
 	default:
 		return -EINVAL;
 	}
-	if (!file) {
-		fd = open_file(copy);
-		file = fd >= 0 ? keep(broker, &key, fd, 0) : NULL;
-		if (!file)
-			return fd;
-	}
-	*kept = true;
-	return file->fd;
 }
 
 const char *broker_notice(const struct broker *broker)
@@ -207,30 +220,55 @@ static int answer(struct channel *channel, enum message_kind kind,
 	return result;
 }
 
-int broker_answer_module(struct broker *broker, struct channel *channel,
+int broker_answer_module(struct broker *broker, struct channel *channel, enum broker_reader reader,
 			 const struct message_module *request, const struct tables *tables)
 {
 	struct module_copy copy;
 	bool kept = false;
 	int fd = -ENOENT;
 	if (tables && copy_module(tables, request->module, &copy))
-		fd = descriptor_for(broker, &copy, &kept);
+		fd = descriptor_for(broker, reader, &copy, &kept);
 	return answer(channel, MESSAGE_MODULE, request, fd, kept);
 }
 
-int broker_answer_debug_file(struct broker *broker, struct channel *channel,
-			     const struct message_module *request, const struct tables *tables)
+static bool is_refused(const struct broker *broker, enum broker_reader reader,
+		       const struct module_copy *copy)
 {
-	(void)broker;
+	const struct file_key key = key_of(copy);
+	const struct kept_file *file = find_kept(broker, &key);
+	return file && file->refused & reader;
+}
+
+int broker_answer_debug_file(struct broker *broker, struct channel *channel,
+			     enum broker_reader reader, const struct message_module *request,
+			     const struct tables *tables)
+{
 	struct module_copy copy;
 	int fd = -ENOENT;
 	if (tables && copy_module(tables, request->module, &copy))
-		fd = locate_debug_file(request->build_id, request->build_id_size,
-				       request->name[0] ? request->name : NULL, copy.path);
+		fd = is_refused(broker, reader, &copy)
+			     ? -EUCLEAN
+			     : locate_debug_file(request->build_id, request->build_id_size,
+						 request->name[0] ? request->name : NULL,
+						 copy.path);
 	return answer(channel, MESSAGE_DEBUG_FILE, request, fd, false);
 }
 
-void broker_set_unreadable(struct broker *broker, const struct tables *tables, uint32_t module)
+/* Out of memory only means that nobody is told. */
+static void note_unreadable(struct broker *broker, enum broker_reader reader, const char *path)
+{
+	struct text text = {0};
+	text_addf(&text, "%s (%s)", path, reader == BROKER_COLLECTOR ? "stacks" : "names");
+	char *copy = text.failed ? NULL : strdup(text_string(&text));
+	if (copy && !vec_reserve(&broker->unreadable, broker->unreadable.nr + 1))
+		broker->unreadable.items[broker->unreadable.nr++] = copy;
+	else
+		free(copy);
+	text_release(&text);
+}
+
+void broker_set_unreadable(struct broker *broker, enum broker_reader reader,
+			   const struct tables *tables, uint32_t module)
 {
 	struct module_copy copy;
 	if (!copy_module(tables, module, &copy))
@@ -238,15 +276,20 @@ void broker_set_unreadable(struct broker *broker, const struct tables *tables, u
 	const struct file_key key = key_of(&copy);
 	struct kept_file *file = find_kept(broker, &key);
 	if (!file)
-		file = keep(broker, &key, -1, -EUCLEAN);
-	if (!file)
+		file = keep(broker, &key, -1);
+	if (!file || file->refused & reader)
 		return;
-	if (file->fd >= 0)
-		close(file->fd);
-	file->fd = -1;
-	file->error = -EUCLEAN;
+	file->refused |= reader;
 	if (copy.row.kind == MODULE_ANON)
-		note_refused_map(broker, copy.row.pid, file->error);
+		note_refused_map(broker, copy.row.pid, -EUCLEAN);
+	else
+		note_unreadable(broker, reader, copy.path);
+}
+
+const char *const *broker_unreadable(const struct broker *broker, size_t *nr)
+{
+	*nr = broker->unreadable.nr;
+	return (const char *const *)broker->unreadable.items;
 }
 
 /* ---- processes ---- */

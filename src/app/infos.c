@@ -143,5 +143,10 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 		add_number(&adder, "stats.first_stack_ns",
 			   stats->first_stack_ns - stats->opened_ns);
 	add_number(&adder, "stats.restarts", stats->restarts);
+	for (size_t i = 0; i < stats->nr_unreadable; i++) {
+		char key[32];
+		snprintf(key, sizeof(key), "unreadable.%zu", i);
+		add(&adder, key, stats->unreadable[i]);
+	}
 	return adder.result;
 }

@@ -2,6 +2,7 @@
 #include "infos_read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,19 @@ uint64_t infos_number(const struct history *history, const char *key)
 	errno = 0;
 	uint64_t value = strtoull(text, &end, 10);
 	return errno || *end ? 0 : value;
+}
+
+size_t infos_list(const struct history *history, const char *key, const char **values, size_t max)
+{
+	char numbered[64];
+	size_t nr = 0;
+	for (; nr < max; nr++) {
+		snprintf(numbered, sizeof(numbered), "%s.%zu", key, nr);
+		values[nr] = history_info(history, numbered);
+		if (!values[nr])
+			break;
+	}
+	return nr;
 }
 
 static bool has_value(const struct history *history, const char *key, const char *value)

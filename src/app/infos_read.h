@@ -5,12 +5,17 @@
 /* What a history's infos say. They may come from a file that anybody wrote: input. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <ctop/profile/history.h>
 
 /* 0 when the key is not there or its value is no number. */
 uint64_t infos_number(const struct history *history, const char *key);
+/* The values of KEY.0, KEY.1, ..., at most max. How many. */
+size_t infos_list(const struct history *history, const char *key, const char **values, size_t max);
+/* More than anybody reads. */
+enum { UNREADABLE_MAX = 64 };
 /* True when the infos event.* are about this event: they describe the first. NULL stands for it. */
 bool infos_describe_event(const struct history *history, const char *event);
 

@@ -10,6 +10,7 @@
 
 #include "infos_read.h"
 #include "no_match.h"
+#include "numbers.h"
 
 /* ---- what the session hands over ---- */
 
@@ -54,6 +55,55 @@ static struct history_filter filter_of(const struct options *options, enum load_
 	};
 }
 
+/* Damage that leaves something is told beside it; this is when nothing is left. */
+static int refuse_empty(const struct load *load, const struct options *options, struct error *error)
+{
+	const struct recording_read read = session_read(load->session);
+	if (read.chunks)
+		return 0;
+	error_set(error, -ENODATA, "'%s' %s", options->input,
+		  read.damaged_places ? "is damaged: nothing in it can be read"
+				      : "ends before anything was written to it");
+	error_remedy(error, "use a copy of it, or record again with ctop record -o FILE");
+	return -ENODATA;
+}
+
+static void add_count(struct text *text, uint64_t nr, const char *what)
+{
+	if (!nr)
+		return;
+	text_add(text, ", ");
+	add_grouped(text, nr);
+	text_addf(text, " %s%s", what, nr == 1 ? "" : "s");
+}
+
+void load_tell_damage(const struct load *load, const struct options *options)
+{
+	const struct recording_read read = session_read(load->session);
+	struct text text = {0};
+	if (!read.whole) {
+		text_add(&text, "ctop: ");
+		text_add_safe(&text, options->input);
+		text_add(&text,
+			 " has no end: its recorder still runs, was killed, or the file was cut\n");
+	}
+	if (read.damaged_places || read.lost_chunks) {
+		text_add(&text, "ctop: ");
+		text_add_safe(&text, options->input);
+		text_add(&text, " is damaged: ");
+		add_bytes(&text, read.skipped_bytes);
+		text_add(&text, " skipped");
+		add_count(&text, read.lost_samples, "sample");
+		text_add(&text, read.lost_samples ? " lost" : "");
+		add_count(&text, read.maimed_samples, "sample");
+		text_add(&text, read.maimed_samples ? " with [lost] parts" : "");
+		text_add(&text, "\n");
+	}
+	if (text.size)
+		fputs(text_string(&text), stderr);
+	text_release(&text);
+}
+
 int load_open(struct load *load, const struct options *options, enum load_mode mode,
 	      struct error *error)
 {
@@ -75,6 +125,8 @@ int load_open(struct load *load, const struct options *options, enum load_mode m
 		result = session_step(load->session, -1, &state, error);
 	if (!result && history_update_names(load->history))
 		result = error_set(error, -ENOMEM, "out of memory");
+	if (!result)
+		result = refuse_empty(load, options, error);
 	if (!result)
 		result = no_match_check(load->history, options, error);
 	return result;
@@ -160,15 +212,10 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 		input.rate_hz =
 			(double)totals.samples * (double)NS_PER_SECOND / (double)stats->end_ns;
 
-	const char *steps_down[SAMPLER_MAX_STEPS];
-	char key[32];
-	for (size_t i = 0; i < SAMPLER_MAX_STEPS; i++) {
-		snprintf(key, sizeof(key), "step_down.%zu", i);
-		const char *step = history_info(history, key);
-		if (!step)
-			break;
-		steps_down[input.nr_steps_down++] = step;
-	}
+	const char *steps_down[SAMPLER_MAX_STEPS], *unreadable[UNREADABLE_MAX];
+	input.nr_steps_down = infos_list(history, "step_down", steps_down, SAMPLER_MAX_STEPS);
 	input.steps_down = steps_down;
+	stats->nr_unreadable = infos_list(history, "unreadable", unreadable, UNREADABLE_MAX);
+	stats->unreadable = unreadable;
 	return stats_write(options->stats_path, &input, error);
 }

@@ -28,6 +28,8 @@ enum load_mode {
  */
 int load_open(struct load *load, const struct options *options, enum load_mode mode,
 	      struct error *error);
+/* Tells, on stderr, what was lost with the recording's damage. */
+void load_tell_damage(const struct load *load, const struct options *options);
 /* With LOAD_COUNTS: one line on stderr when the recording has more events than the one shown. */
 void load_tell_event(const struct load *load, const struct options *options);
 void load_release(struct load *load);

@@ -73,6 +73,26 @@ static int wait_room(void *context)
 	return pump(child, &new_epoch);
 }
 
+/* Damage is no error: main tells of it beside what remains. */
+static int tell_what_was_read(const struct reader_child *child, const struct recording_read *read)
+{
+	const struct message message = {
+		.kind = MESSAGE_READ,
+		.read =
+			{
+				.chunks = read->chunks,
+				.samples = read->samples,
+				.lost_samples = read->lost_samples,
+				.maimed_samples = read->maimed_samples,
+				.lost_chunks = read->lost_chunks,
+				.damaged_places = read->damaged_places,
+				.skipped_bytes = read->skipped_bytes,
+				.whole = read->whole,
+			},
+	};
+	return protocol_send(child->link.channel, &message, -1);
+}
+
 static int read_source(struct reader_child *child, struct error *error)
 {
 	bool new_epoch;
@@ -83,7 +103,8 @@ static int read_source(struct reader_child *child, struct error *error)
 		return result;
 	const struct recording_sink sink = {child, begin_epoch, wait_room};
 	struct recording_read read;
-	return recording_read(child->source_fd, &sink, &read, error);
+	result = recording_read(child->source_fd, &sink, &read, error);
+	return result ? result : tell_what_was_read(child, &read);
 }
 
 int reader_child_run(struct channel *channel)

@@ -15,6 +15,8 @@ int command_report(const struct options *options, struct error *error)
 	struct text text = {0};
 	int result = load_open(&load, options, LOAD_COUNTS, error);
 	if (!result)
+		load_tell_damage(&load, options);
+	if (!result)
 		load_tell_event(&load, options);
 	if (!result && report_text(load.history, options, &text))
 		result = error_set(error, -ENOMEM, "out of memory");

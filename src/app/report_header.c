@@ -204,11 +204,16 @@ static void add_samples(struct header *header)
 	uint64_t lost = number(header, "stats.lost");
 	text_addf(line, "%.2f s, ", (double)duration_of(header) / (double)NS_PER_SECOND);
 	add_grouped(line, totals->samples_before);
-	text_addf(line, " sample%s, lost ", totals->samples_before == 1 ? "" : "s");
-	add_grouped(line, lost);
-	text_add(line, " (");
-	add_percent(line, lost, lost + totals->samples_before);
-	text_add(line, "%)");
+	text_addf(line, " sample%s, ", totals->samples_before == 1 ? "" : "s");
+	if (fact(header, "stats.lost")) {
+		text_add(line, "lost ");
+		add_grouped(line, lost);
+		text_add(line, " (");
+		add_percent(line, lost, lost + totals->samples_before);
+		text_add(line, "%)");
+	} else { /* the recorder did not live to say */
+		text_add(line, "losses not known");
+	}
 	end_line(header, "duration");
 	if (totals->samples == totals->samples_before)
 		return;
@@ -297,16 +302,13 @@ static void add_stacks(struct header *header)
 	end_line(header, "unnamed");
 }
 
-static void add_steps_down(struct header *header)
+static void add_list(struct header *header, const char *key, const char *label, size_t max)
 {
-	for (size_t i = 0; i < SAMPLER_MAX_STEPS; i++) {
-		char key[32];
-		snprintf(key, sizeof(key), "step_down.%zu", i);
-		const char *step = fact(header, key);
-		if (!step)
-			return;
-		text_add_safe(&header->line, step);
-		end_line(header, "step down");
+	const char *values[UNREADABLE_MAX];
+	size_t nr = infos_list(header->history, key, values, max);
+	for (size_t i = 0; i < nr; i++) {
+		text_add_safe(&header->line, values[i]);
+		end_line(header, label);
 	}
 }
 
@@ -343,7 +345,9 @@ void report_header(const struct history *history, const struct history_totals *t
 	add_samples(&header);
 	add_troubles(&header);
 	add_stacks(&header);
-	add_steps_down(&header);
+	/* Files that a process of ctop died on: what was read of them, names or stacks, is not there. */
+	add_list(&header, "unreadable", "unreadable", UNREADABLE_MAX);
+	add_list(&header, "step_down", "step down", SAMPLER_MAX_STEPS);
 	add_own_cost(&header);
 	text_release(&header.line);
 }

@@ -51,6 +51,7 @@ struct session {
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */
 	bool mapped, source_done;
+	bool left_current; /* the collector goes on in next, but did not live to say so in current */
 	bool starts_off;
 	bool on;      /* sampling, or about to */
 	bool pausing; /* the collector takes what was sampled before it was switched off */
@@ -63,7 +64,8 @@ struct session {
 	uint64_t housekeeping_ns;
 	uint64_t late_look_ns; /* when to look for threads that slipped through */
 	struct session_stats stats;
-	int failure; /* -errno that ends the session, with its cause */
+	struct recording_read read; /* of a file */
+	int failure;		    /* -errno that ends the session, with its cause */
 	struct error *error;
 	struct sample batch[BATCH];
 };
@@ -150,7 +152,7 @@ static int drain(struct session *session)
 {
 	while (session->current->epoch) {
 		tables_reader_refresh(&session->current->reader);
-		bool closed = session->current->reader.closed;
+		bool closed = session->current->reader.closed || session->left_current;
 		size_t nr;
 		while ((nr = tables_read_samples(&session->current->tables, session->batch, BATCH,
 						 &session->stats.dropped_overrun))) {
@@ -176,6 +178,7 @@ static int drain(struct session *session)
 		}
 		session->patience_until_ns = 0;
 		struct region *old = session->current;
+		session->left_current = false;
 		session->current = session->next;
 		session->next = old;
 		int result = begin_epoch(session);
@@ -237,16 +240,51 @@ static bool may_say(const struct session *session, const struct worker *worker, 
 		return is_source && is_live(session);
 	case MESSAGE_PAUSED:
 		return is_source && session->pausing;
+	case MESSAGE_READ:
+		return is_source && !is_live(session);
 	default:
 		return is_source;
 	}
+}
+
+static enum broker_reader reader_of(const struct session *session, const struct worker *worker)
+{
+	return worker == &session->collector ? BROKER_COLLECTOR : BROKER_SYMBOLIZER;
+}
+
+static int take_read(struct session *session, const struct message_read *message)
+{
+	session->read = (struct recording_read){
+		.chunks = message->chunks,
+		.samples = message->samples,
+		.lost_samples = message->lost_samples,
+		.maimed_samples = message->maimed_samples,
+		.lost_chunks = message->lost_chunks,
+		.damaged_places = message->damaged_places,
+		.skipped_bytes = message->skipped_bytes,
+		.whole = message->whole != 0,
+	};
+	return 0;
+}
+
+/* The collector or the reader is through. What a collector could not get over, its successor may. */
+static int finish_source(struct session *session, const struct message_result *message)
+{
+	session->source_done = !is_live(session) || !message->error;
+	if (!message->error || is_live(session))
+		return 0;
+	error_set(session->error, message->error, "cannot read '%s': %s", session->path,
+		  message->cause[0] ? message->cause : strerror(-message->error));
+	error_remedy(session->error,
+		     "make one with ctop record -o FILE, or use the ctop that wrote it");
+	return message->error;
 }
 
 static int answer(struct session *session, struct worker *worker, const struct message *message)
 {
 	struct region *region;
 	if (!may_say(session, worker, message->kind))
-		return error_set(session->error, -EPROTO, "a child spoke out of turn");
+		return -EPROTO;
 	switch (message->kind) {
 	case MESSAGE_MAPPED:
 		if (message->result.error)
@@ -260,11 +298,13 @@ static int answer(struct session *session, struct worker *worker, const struct m
 		return session->on && session->phase == PHASE_RUNNING ? switch_on(session) : 0;
 	case MESSAGE_NEED_MODULE:
 		region = region_of(session, message->module.epoch);
-		return broker_answer_module(session->broker, worker->channel, &message->module,
+		return broker_answer_module(session->broker, worker->channel,
+					    reader_of(session, worker), &message->module,
 					    region ? &region->tables : NULL);
 	case MESSAGE_NEED_DEBUG_FILE:
 		region = region_of(session, message->module.epoch);
-		return broker_answer_debug_file(session->broker, worker->channel, &message->module,
+		return broker_answer_debug_file(session->broker, worker->channel,
+						reader_of(session, worker), &message->module,
 						region ? &region->tables : NULL);
 	case MESSAGE_NEED_PROCESS:
 		return broker_answer_process(worker->channel, &message->process);
@@ -273,16 +313,12 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	case MESSAGE_DOUBLE:
 		sampler_close_id(session->sampler, message->twice.id);
 		return 0;
+	case MESSAGE_READ:
+		return take_read(session, &message->read);
 	case MESSAGE_DONE:
-		session->source_done = true;
-		if (message->result.error)
-			return error_set(session->error, message->result.error, "%s",
-					 message->result.cause[0]
-						 ? message->result.cause
-						 : strerror(-message->result.error));
-		return 0;
+		return finish_source(session, &message->result);
 	default:
-		return error_set(session->error, -EPROTO, "a child spoke out of turn");
+		return -EPROTO; /* out of turn */
 	}
 }
 
@@ -294,9 +330,12 @@ static int listen(struct session *session, struct worker *worker)
 		int got = protocol_receive(worker->channel, &message, &fd);
 		if (got == -EAGAIN || got == 0)
 			return 0; /* gone: the pidfd tells */
-		if (got < 0)
-			return error_set(session->error, got, "a child sent nonsense");
-		int result = answer(session, worker, &message);
+		int result = got < 0 ? got : answer(session, worker, &message);
+		/* Nonsense: whatever happened to it, its successor starts anew. */
+		if (result == -EPROTO) {
+			worker_end(worker);
+			return 0;
+		}
 		/* A full or broken channel is the child's end, which its pidfd will tell. */
 		if (result && result != -EPIPE && result != -ENOBUFS)
 			return result;
@@ -306,13 +345,15 @@ static int listen(struct session *session, struct worker *worker)
 
 /* ---- children that die ---- */
 
-static void set_aside_module(struct session *session, const struct worker *worker)
+/* The module that it was reading, if that was its end. */
+static void set_aside_module(struct session *session, const struct worker *worker, int wait_status)
 {
-	uint32_t module = atomic_load(&worker->status->busy_module);
-	if (!module)
-		return;
-	broker_set_unreadable(session->broker, &session->current->tables, module - 1);
-	atomic_store(&worker->status->busy_module, 0);
+	uint32_t module = atomic_exchange(&worker->status->busy_module, 0);
+	uint32_t epoch = atomic_load(&worker->status->busy_epoch);
+	struct region *region = region_of(session, epoch);
+	if (module && region && worker_fell(worker, wait_status))
+		broker_set_unreadable(session->broker, reader_of(session, worker), &region->tables,
+				      module - 1);
 }
 
 static int restart_collector(struct session *session)
@@ -322,6 +363,7 @@ static int restart_collector(struct session *session)
 	uint64_t skip_position = atomic_load(&status->busy_position);
 	struct region *region = session->next->epoch ? session->next : session->current;
 	session->mapped = false;
+	session->left_current = session->next->epoch != 0;
 	int result = worker_start(&session->collector, "collector");
 	if (!result)
 		result = setup_collector(&session->collector, session->sampler, &session->sampling,
@@ -355,10 +397,12 @@ static int bury(struct session *session, struct worker *worker)
 	if (is_collector && session->source_done)
 		return 0;
 	session->stats.restarts++;
-	if (!is_live(session))
-		return error_set(session->error, -EIO, "the process that read '%s' died",
-				 session->path);
-	set_aside_module(session, worker);
+	if (!is_live(session)) {
+		error_set(session->error, -EIO, "the process that read '%s' died", session->path);
+		error_remedy(session->error, "read another copy of it, or record again");
+		return -EIO;
+	}
+	set_aside_module(session, worker, wait_status);
 	if (!is_collector)
 		return too_often ? 0 : restart_symbolizer(session); /* go on without names */
 	if (too_often)
@@ -719,6 +763,7 @@ struct session_stats session_stats(struct session *session)
 {
 	struct session_stats stats = session->stats;
 	struct child_status *status = session->collector.status;
+	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
 	stats.cpu_ns[0] = clock_cpu_ns();
 	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
 	stats.cpu_ns[2] = worker_cpu_ns(&session->symbolizer);
@@ -743,6 +788,11 @@ struct session_stats session_stats(struct session *session)
 	stats.cache_hits = atomic_load(&status->cache_hits);
 	stats.cache_misses = atomic_load(&status->cache_misses);
 	return stats;
+}
+
+struct recording_read session_read(const struct session *session)
+{
+	return session->read;
 }
 
 size_t session_nr_steps(const struct session *session)

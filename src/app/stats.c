@@ -54,12 +54,12 @@ static void add_stacks(struct text *out, const struct session_stats *session)
 	text_add(out, "},\n");
 }
 
-static void add_steps_down(struct text *out, const struct stats_input *input)
+static void add_list(struct text *out, const char *key, const char *const *items, size_t nr)
 {
-	text_add(out, "  \"steps_down\": [");
-	for (size_t i = 0; i < input->nr_steps_down; i++) {
+	text_addf(out, "  \"%s\": [", key);
+	for (size_t i = 0; i < nr; i++) {
 		text_add(out, i ? ", " : "");
-		text_add_json(out, input->steps_down[i]);
+		text_add_json(out, items[i]);
 	}
 	text_add(out, "],\n");
 }
@@ -103,7 +103,8 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_number(&out, "ring_bytes", session->ring_bytes);
 	add_number(&out, "output_bytes", input->output_bytes);
 	add_number(&out, "restarts", session->restarts);
-	add_steps_down(&out, input);
+	add_list(&out, "unreadable", session->unreadable, session->nr_unreadable);
+	add_list(&out, "steps_down", input->steps_down, input->nr_steps_down);
 	add_event(&out, input);
 	text_add(&out, "}\n");
 	int result = save_text(path, "--stats", &out, error);

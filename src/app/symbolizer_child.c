@@ -54,7 +54,18 @@ static void need_debug_file(void *context, struct module_id module, const uint8_
 		child->error = result;
 }
 
-/* The file in hand is published, so that a successor knows what it must not touch. */
+/* What is in hand is published, so that a successor knows what it must not touch. */
+static void reading(void *context, struct module_id module)
+{
+	const struct symbolizer_child *child = context;
+	if (!child->link.status)
+		return;
+	if (module.index)
+		status_read(child->link.status, child->link.epoch, module.index);
+	else
+		status_read_none(child->link.status);
+}
+
 static int give(struct symbolizer_child *child, const struct message *message, int fd)
 {
 	const struct message_module *module = &message->module;
@@ -63,13 +74,10 @@ static int give(struct symbolizer_child *child, const struct message *message, i
 			close(fd);
 		return 0;
 	}
-	struct child_status *status = child->link.status;
 	const struct module_id id = {module->module};
-	atomic_store(&status->busy_module, module->module + 1);
 	int result = message->kind == MESSAGE_MODULE
 			     ? symbolizer_give_module(child->symbolizer, id, fd, module->error)
 			     : symbolizer_give_debug_file(child->symbolizer, id, fd, module->error);
-	atomic_store(&status->busy_module, 0);
 	return result == -ENOMEM ? result : 0;
 }
 
@@ -99,12 +107,14 @@ static int handle_messages(struct symbolizer_child *child)
 			result = begin_epoch(child);
 		} else if (result == 0 &&
 			   (message.kind == MESSAGE_MODULE || message.kind == MESSAGE_DEBUG_FILE)) {
-			result = child->link.status ? give(child, &message, fd) : -EPROTO;
+			result = give(child, &message, fd);
 		} else if (result == 0) {
 			result = -EPROTO;
 		}
 		if (result < 0)
 			return result;
+		if (child->link.status)
+			status_add(&child->link.status->turns, 1);
 	}
 }
 
@@ -140,6 +150,7 @@ static int serve(struct symbolizer_child *child)
 			return result == -EPIPE ? 0 : result;
 		if (!child->link.tables || !child->link.status)
 			continue;
+		status_add(&child->link.status->turns, 1);
 		uint64_t now = clock_now_ns();
 		if (now - refreshed_ns >= REFRESH_MS * NS_PER_MS) {
 			refreshed_ns = now;
@@ -155,7 +166,7 @@ int symbolizer_child_run(struct channel *channel)
 {
 	struct symbolizer_child child = {0};
 	child_link_init(&child.link, channel, false);
-	const struct symbolizer_requests requests = {&child, need_module, need_debug_file};
+	const struct symbolizer_requests requests = {&child, need_module, need_debug_file, reading};
 	child.symbolizer = symbolizer_new(&requests);
 	int result = child.symbolizer ? serve(&child) : -ENOMEM;
 	symbolizer_free(child.symbolizer);

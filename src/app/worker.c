@@ -73,8 +73,9 @@ int worker_start(struct worker *worker, const char *role)
 	worker->to_child = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (worker->from_child < 0 || worker->to_child < 0)
 		return -errno;
-	worker->seen_progress = 0;
+	worker->seen_moves = 0;
 	worker->seen_cpu_ns = 0;
+	worker->ended = false;
 	result = send_fd(worker, MESSAGE_STATUS, worker->status_fd);
 	if (!result)
 		result = send_fd(worker, MESSAGE_TO_MAIN, worker->from_child);
@@ -124,6 +125,20 @@ void worker_reap(struct worker *worker, int *wait_status, bool *too_often)
 	uint64_t third_last = worker->deaths_ns[worker->nr_deaths % WORKER_MAX_DEATHS];
 	*too_often = worker->nr_deaths >= WORKER_MAX_DEATHS &&
 		     now - third_last < WORKER_DEATHS_WINDOW_NS;
+}
+
+void worker_end(struct worker *worker)
+{
+	if (worker->pid)
+		kill(worker->pid, SIGKILL);
+	worker->ended = true;
+}
+
+bool worker_fell(const struct worker *worker, int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		return worker->ended || WTERMSIG(wait_status) != SIGKILL;
+	return WEXITSTATUS(wait_status) != 0;
 }
 
 void worker_release(struct worker *worker)
@@ -198,18 +213,17 @@ bool worker_end_if_stuck(struct worker *worker)
 {
 	if (!worker->pid)
 		return false;
-	uint64_t progress = atomic_load(&worker->status->progress);
+	uint64_t moves =
+		atomic_load(&worker->status->progress) + atomic_load(&worker->status->turns);
 	uint64_t cpu_ns = running_cpu_ns(worker);
-	bool busy = atomic_load(&worker->status->busy_cpu) >= 0 ||
-		    atomic_load(&worker->status->busy_module) != 0;
-	if (!busy || progress != worker->seen_progress) {
-		worker->seen_progress = progress;
+	if (moves != worker->seen_moves) {
+		worker->seen_moves = moves;
 		worker->seen_cpu_ns = cpu_ns;
 		return false;
 	}
-	if (cpu_ns - worker->seen_cpu_ns < STUCK_CPU_NS)
+	if (cpu_ns < worker->seen_cpu_ns + STUCK_CPU_NS)
 		return false;
-	kill(worker->pid, SIGKILL);
+	worker_end(worker);
 	worker->seen_cpu_ns = cpu_ns;
 	return true;
 }

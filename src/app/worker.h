@@ -31,7 +31,8 @@ struct worker {
 	uint64_t deaths_ns[WORKER_MAX_DEATHS];
 	unsigned nr_deaths;
 	/* for the watch on an endless loop */
-	uint64_t seen_progress, seen_cpu_ns;
+	uint64_t seen_moves, seen_cpu_ns;
+	bool ended; /* by us */
 };
 
 void worker_init(struct worker *worker);
@@ -47,12 +48,19 @@ void worker_abandon(struct worker *worker);
  * *wait_status as waitpid() gives it.
  */
 void worker_reap(struct worker *worker, int *wait_status, bool *too_often);
+/* Ends the child: the pidfd will tell. For one that loops for ever or talks nonsense. */
+void worker_end(struct worker *worker);
+/*
+ * After worker_reap(): whether what it was working on brought the end about. Not when somebody
+ * else sent SIGKILL: the kernel that was out of memory, or a person.
+ */
+bool worker_fell(const struct worker *worker, int wait_status);
 
 void worker_signal(const struct worker *worker); /* wakes the child through its eventfd */
 void worker_clear_signal(const struct worker *worker);
 uint64_t worker_cpu_ns(const struct worker *worker); /* predecessors included */
 uint64_t worker_anon_bytes(const struct worker *worker);
-/* Call about once a second: true when it holds one piece of work while burning CPU for seconds; it was sent SIGKILL. */
+/* Call about once a second: true when it burns CPU for seconds and its loop does not turn; it was sent SIGKILL. */
 bool worker_end_if_stuck(struct worker *worker);
 
 /* Anonymous memory of any process, from /proc/PID/status; 0 if unknown. */

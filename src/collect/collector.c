@@ -165,12 +165,9 @@ static int give_module(struct collector *collector, const struct message_module 
 			close(fd);
 		return 0;
 	}
-	struct child_status *status = collector->status;
-	atomic_store_explicit(&status->busy_module, message->module + 1, memory_order_relaxed);
-	module_set_file(module, fd);
+	stack_take_module(collector, module, fd);
 	if (message->error == -EUCLEAN)
 		module->unreadable = STACK_REASON_UNREADABLE;
-	atomic_store_explicit(&status->busy_module, 0, memory_order_relaxed);
 	return 0;
 }
 
@@ -240,6 +237,7 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_NEED_PROCESS:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:
+	case MESSAGE_READ:
 	case MESSAGE_DONE:
 	case NR_MESSAGE_KINDS:
 		result = -EPROTO;
@@ -264,6 +262,8 @@ static int handle_messages(struct collector *collector)
 		int result = handle(collector, &message, fd);
 		if (result)
 			return result;
+		if (collector->status)
+			status_add(&collector->status->turns, 1);
 	}
 }
 
@@ -322,6 +322,7 @@ static int serve(struct collector *collector)
 		if (result)
 			return result == -EPIPE ? 0 : result;
 		if (collector->started) {
+			status_add(&collector->status->turns, 1);
 			result = merge_round(collector);
 			tell_main(collector);
 			if (result)

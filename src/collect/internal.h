@@ -149,6 +149,8 @@ int stack_sample(struct collector *collector, struct collector_ring *ring, const
 		 bool patient);
 /* Asks main for a module's file. */
 int stack_ask_module(struct collector *collector, struct module *module);
+/* The module's file came (fd is taken over), or did not (-1). */
+void stack_take_module(struct collector *collector, struct module *module, int fd);
 
 /* ---- bound.c: memory ---- */
 
@@ -167,6 +169,11 @@ void twice_forget(struct collector *collector, int32_t tid);
 
 /* ---- merge.c: rings to records, in time order ---- */
 
+/*
+ * Publishes rows and samples, and gives the kernel back what they were made of: if we die, a successor
+ * takes no record twice. The record in hand is not given back.
+ */
+void merge_publish(struct collector *collector);
 /* Takes what is old enough (everything, when stopping) from all rings. 0 or -errno that ends the collector. */
 int merge_round(struct collector *collector);
 /* True when every ring is empty. */

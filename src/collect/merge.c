@@ -110,13 +110,18 @@ static void publish_counts(struct collector *collector)
 	collector->counts = (struct round_counts){0};
 }
 
-static void publish(struct collector *collector)
+void merge_publish(struct collector *collector)
 {
 	/* Rows and samples first: what the kernel is given back must not be lost with us. */
 	tables_publish(collector->writer);
 	for (size_t i = 0; i < collector->nr_rings; i++)
 		ring_publish_tail(&collector->rings[i].ring);
 	publish_counts(collector);
+}
+
+static void end_round(struct collector *collector)
+{
+	merge_publish(collector);
 	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
 	struct child_status *status = collector->status;
 	atomic_store_explicit(&status->cache_hits,
@@ -165,6 +170,6 @@ int merge_round(struct collector *collector)
 	collector->waiting = result == -EAGAIN || result == -ENOSPC;
 	if (collector->waiting && !collector->waiting_since_ns)
 		collector->waiting_since_ns = clock_now_ns();
-	publish(collector);
+	end_round(collector);
 	return collector->waiting ? 0 : result;
 }

@@ -15,8 +15,9 @@
 #include <ctop/proc/world.h>
 #include <ctop/profile/tables.h>
 
-struct object;
 struct cfi;
+struct collector;
+struct object;
 
 enum module_state {
 	MODULE_UNASKED,
@@ -32,6 +33,7 @@ struct module {
 	enum module_state state;
 	struct object *object;
 	struct cfi *cfi;
+	struct collector *collector; /* who watches the reading of cfi */
 	enum stack_reason unreadable;
 	uint32_t epoch; /* in which id holds */
 	struct module_id id;

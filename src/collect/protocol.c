@@ -36,6 +36,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_NEED_PROCESS] = BODY(process),
 	[MESSAGE_NEED_TABLES] = sizeof(uint32_t),
 	[MESSAGE_DOUBLE] = BODY(twice),
+	[MESSAGE_READ] = BODY(read),
 	[MESSAGE_DONE] = BODY(result),
 };
 
@@ -107,6 +108,7 @@ static bool sane(struct message *message)
 	case MESSAGE_PAUSED:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:
+	case MESSAGE_READ:
 		return true;
 	case NR_MESSAGE_KINDS:
 		break;

@@ -68,7 +68,7 @@ int stack_ask_module(struct collector *collector, struct module *module)
 	if (result)
 		return result;
 	/* Main reads the row to know what to open: it must be there before the message. */
-	tables_publish(collector->writer);
+	merge_publish(collector);
 	struct message message = {
 		.kind = MESSAGE_NEED_MODULE,
 		.module = {.epoch = collector->epoch, .module = id.index},
@@ -80,6 +80,34 @@ int stack_ask_module(struct collector *collector, struct module *module)
 	module->asked_epoch = collector->epoch;
 	module->asked_id = id;
 	return 0;
+}
+
+/* Main must find the row, if we do not survive the reading. */
+static void watch_reading(void *context, bool reading)
+{
+	struct module *module = context;
+	struct collector *collector = module->collector;
+	struct module_id id;
+	if (!reading) {
+		status_read_none(collector->status);
+		return;
+	}
+	bool is_new = module->epoch != collector->epoch;
+	if (module_id(collector, module, &id))
+		return; /* no room for it in this epoch: it is read all the same */
+	if (is_new)
+		merge_publish(collector);
+	status_read(collector->status, collector->epoch, id.index);
+}
+
+void stack_take_module(struct collector *collector, struct module *module, int fd)
+{
+	status_read(collector->status, module->asked_epoch, module->asked_id.index);
+	module_set_file(module, fd);
+	status_read_none(collector->status);
+	module->collector = collector;
+	if (module->cfi)
+		cfi_set_watch(module->cfi, watch_reading, module);
 }
 
 /* ---- the user part ---- */

@@ -172,6 +172,17 @@ static void ask(struct symbolizer *symbolizer, struct symbol_file *file, struct 
 
 /* ---- naming ---- */
 
+static void tell_reading(const struct symbolizer *symbolizer, struct module_id id)
+{
+	if (symbolizer->requests.reading)
+		symbolizer->requests.reading(symbolizer->requests.context, id);
+}
+
+static void tell_read(const struct symbolizer *symbolizer)
+{
+	tell_reading(symbolizer, (struct module_id){0});
+}
+
 static void set_row(struct symbolizer *symbolizer, uint32_t frame, enum symbol_state state,
 		    const struct symbol_hit *hit, uint32_t offset)
 {
@@ -248,6 +259,7 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 		return 0;
 	}
 	file->last_used = ++symbolizer->files.clock;
+	tell_reading(symbolizer, id);
 	for (; done < max && module->nr_looked_up < module->nr; done++) {
 		struct waiting_frame *waiting = &module->items[module->nr_looked_up];
 		if (!name_frame(symbolizer, file, waiting)) {
@@ -257,6 +269,7 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 		symbolizer->nr_pending -= !waiting->is_final;
 		*waiting = module->items[--module->nr];
 	}
+	tell_read(symbolizer);
 	return done;
 }
 
@@ -410,9 +423,11 @@ int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id modul
 	struct symbol_file *file = asked_file(symbolizer, module, ASKED_FILE);
 	if (!file)
 		return refuse(fd);
+	tell_reading(symbolizer, module);
 	int result = symbol_file_give(file, fd);
 	if (result == 1)
 		result = ask_debug_file(symbolizer, file, module);
+	tell_read(symbolizer);
 	if (file->key.kind == MODULE_ANON)
 		space_out_refreshes(file, result == 0);
 	end_answer(symbolizer, file);
@@ -426,7 +441,9 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 	struct symbol_file *file = asked_file(symbolizer, module, ASKED_DEBUG_FILE);
 	if (!file)
 		return refuse(fd);
+	tell_reading(symbolizer, module);
 	int result = symbol_file_give_debug(file, fd);
+	tell_read(symbolizer);
 	end_answer(symbolizer, file);
 	return result == -ENOMEM ? result : 0;
 }

@@ -33,6 +33,8 @@ struct known_range {
 
 struct cfi {
 	struct object *object;
+	void (*watch)(void *context, bool reading); /* NULL: nobody's interest */
+	void *watch_context;
 	bool opened;
 	bool has_eh; /* tables[0] is .eh_frame */
 	bool eh_checked;
@@ -59,6 +61,18 @@ struct cfi *cfi_new(struct object *object)
 	if (cfi)
 		cfi->object = object;
 	return cfi;
+}
+
+void cfi_set_watch(struct cfi *cfi, void (*watch)(void *context, bool reading), void *context)
+{
+	cfi->watch = watch;
+	cfi->watch_context = context;
+}
+
+static void tell_watch(const struct cfi *cfi, bool reading)
+{
+	if (cfi->watch)
+		cfi->watch(cfi->watch_context, reading);
 }
 
 static void forget_ranges(struct cfi *cfi)
@@ -269,11 +283,13 @@ bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule)
 	if (find_range(cfi, elf_address, rule))
 		return false;
 	struct known_range range;
+	tell_watch(cfi, true);
 	evaluate(cfi, elf_address, &range);
 	if (object_is_root(cfi->object, elf_address))
 		range.rule.flags |= RULE_IN_ROOT_FUNCTION;
 	if (object_is_stack_switch(cfi->object, elf_address))
 		range.rule.flags |= RULE_IN_SWITCH_FUNCTION;
+	tell_watch(cfi, false);
 	remember_range(cfi, elf_address, &range);
 	*rule = range.rule;
 	return true;

@@ -15,6 +15,7 @@
 
 #include <ctop/app/options.h>
 #include <ctop/base/error.h>
+#include <ctop/format/recording.h>
 #include <ctop/profile/symbols.h>
 #include <ctop/profile/tables.h>
 
@@ -51,6 +52,9 @@ struct session_stats {
 	uint64_t peak_rss_bytes;   /* anonymous memory of all three, sampled each second, + tables */
 	uint64_t ring_bytes;
 	uint64_t restarts;
+	/* Modules that a child died on and that are left alone since: "PATH (names)", "PATH (stacks)". The session's. */
+	const char *const *unreadable;
+	size_t nr_unreadable;
 	uint64_t cache_hits, cache_misses;
 	int target_status; /* of -- CMD, as waitpid gives it */
 	bool target_exited;
@@ -86,6 +90,8 @@ void session_stop(struct session *session);
 void session_watch(struct session *session, int fd);
 
 struct session_stats session_stats(struct session *session);
+/* Once a file was read: what it had, and what was lost with its damage. */
+struct recording_read session_read(const struct session *session);
 size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
 const char *session_step_down(const struct session *session, size_t i);
 /* What else to tell at the end; "" when there is nothing. Borrowed. */

@@ -54,6 +54,7 @@ enum message_kind {
 	MESSAGE_NEED_PROCESS,
 	MESSAGE_NEED_TABLES,
 	MESSAGE_DOUBLE, /* a thread has an event twice */
+	MESSAGE_READ,	/* reader: what the file had and had not; precedes DONE */
 	MESSAGE_DONE,	/* with an error, and its cause for the user */
 	NR_MESSAGE_KINDS
 };
@@ -141,6 +142,14 @@ struct message_double {
 	uint64_t id; /* of the thread's own event, which is to be closed */
 };
 
+/* As struct recording_read. */
+struct message_read {
+	uint64_t chunks, samples;
+	uint64_t lost_samples, maimed_samples, lost_chunks;
+	uint64_t damaged_places, skipped_bytes;
+	uint32_t whole; /* 0 or 1 */
+};
+
 /* MAPPED and DONE. */
 struct message_result {
 	int32_t error;
@@ -160,6 +169,7 @@ struct message {
 		struct message_process process;
 		struct message_threads threads;
 		struct message_double twice;
+		struct message_read read;
 		struct message_result result;
 	};
 };
@@ -180,8 +190,10 @@ int protocol_receive(struct channel *channel, struct message *message, int *fd);
  */
 struct child_status {
 	_Atomic uint64_t progress;	/* moves with every piece of work */
+	_Atomic uint64_t turns;		/* moves with every turn of the child's loop, work or not */
 	_Atomic int32_t busy_cpu;	/* ring of the record in hand; -1: none */
 	_Atomic uint32_t busy_module;	/* 1 + row of the module being read; 0: none */
+	_Atomic uint32_t busy_epoch;	/* of that row; stored before it */
 	_Atomic uint64_t busy_position; /* of that record in its ring */
 	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;
@@ -191,6 +203,18 @@ struct child_status {
 	_Atomic uint64_t named_frames;	/* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;	/* ... of this epoch */
 };
+
+/* Publishes which module is being read from now on; status_read_none() when that is over. */
+static inline void status_read(struct child_status *status, uint32_t epoch, uint32_t module)
+{
+	atomic_store_explicit(&status->busy_epoch, epoch, memory_order_relaxed);
+	atomic_store_explicit(&status->busy_module, module + 1, memory_order_release);
+}
+
+static inline void status_read_none(struct child_status *status)
+{
+	atomic_store_explicit(&status->busy_module, 0, memory_order_release);
+}
 
 /* A counter with one writer: no locked instruction is needed. */
 #define status_add(counter, n)                                                                     \

@@ -26,6 +26,8 @@ struct symbolizer_requests {
 	void (*need_module)(void *context, struct module_id module, const struct module_row *row);
 	/* Asked after a module file without .symtab was read. debuglink may be "". */
 	void (*need_debug_file)(void *context, struct module_id module, const uint8_t *build_id, size_t build_id_size, const char *debuglink);
+	/* Called before anything that came from a module's files is looked at, and with {0} after it. May be NULL. */
+	void (*reading)(void *context, struct module_id module);
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_requests *requests); /* NULL: out of memory */

@@ -29,6 +29,12 @@ void cfi_free(struct cfi *cfi);
 /* Adds the tables of a separate debug file (.debug_frame). Takes the descriptor over. 0 or -errno. */
 int cfi_add_debug_file(struct cfi *cfi, int fd);
 
+/*
+ * watch is called with true before anything of the module's file is read for a rule, and with false after
+ * it: who reads what strangers wrote may want to leave word of it.
+ */
+void cfi_set_watch(struct cfi *cfi, void (*watch)(void *context, bool reading), void *context);
+
 struct unwind_mapping {
 	uint64_t start, end; /* process addresses */
 	uint64_t bias;	     /* process address - elf address */

@@ -91,6 +91,7 @@ static void whole_object(void)
 		  "  \"ring_bytes\": 8192,\n"
 		  "  \"output_bytes\": 12,\n"
 		  "  \"restarts\": 0,\n"
+		  "  \"unreadable\": [],\n"
 		  "  \"steps_down\": [\"cycles: no counters, \\\"cpu-clock\\\" stands in\"],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
 		  "\"frequency_hz\": 999}\n"

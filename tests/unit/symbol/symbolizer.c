@@ -83,7 +83,7 @@ static void close_epoch(struct scene *scene)
 static struct scene *scene_new(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file};
+	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL};
 	scene->symbolizer = symbolizer_new(&requests);
 	CHECK(scene->symbolizer != NULL);
 	open_epoch(scene, &symbols_capacity);
@@ -673,7 +673,7 @@ static void successor(void)
 	work(scene);
 	struct frame_id waiting = add_frame(scene, file, 0x1040);
 	symbolizer_free(scene->symbolizer);
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file};
+	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL};
 	scene->symbolizer = symbolizer_new(&requests);
 	CHECK_EQ(symbolizer_begin_epoch(scene->symbolizer, &scene->tables, &scene->symbols), 0);
 	scene->nr_asked = 0;
@@ -694,7 +694,7 @@ static void successor(void)
 static void symbols_fill_up(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file};
+	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL};
 	const struct symbols_capacity small = {.nr_frames = 4, .string_units = 3};
 	scene->symbolizer = symbolizer_new(&requests);
 	open_epoch(scene, &small);
@@ -758,7 +758,7 @@ static void many_files(void)
 
 static void no_epoch(void)
 {
-	const struct symbolizer_requests requests = {NULL, note_module, note_debug_file};
+	const struct symbolizer_requests requests = {NULL, note_module, note_debug_file, NULL};
 	struct symbolizer *symbolizer = symbolizer_new(&requests);
 	CHECK_EQ(symbolizer_work(symbolizer, 10), 0);
 	CHECK(symbolizer_idle(symbolizer));
