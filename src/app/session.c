@@ -202,8 +202,8 @@ static int describe_targets(struct session *session)
 		if (!session->sampling.enable_on_exec)
 			result = broker_describe_tree(session->collector.channel,
 						      session->sampling.pids[i]);
-	/* It can still ask for what does not fit into the channel now. */
-	if (!result || result == -ENOBUFS)
+	/* It can still ask for what does not fit into the channel now; so can its successor. */
+	if (!result || result == -ENOBUFS || result == -EPIPE)
 		return 0;
 	return error_set(session->error, result, "cannot tell the collector of the target: %s",
 			 strerror(-result));
@@ -403,12 +403,17 @@ static int bury(struct session *session, struct worker *worker)
 		return -EIO;
 	}
 	set_aside_module(session, worker, wait_status);
-	if (!is_collector)
-		return too_often ? 0 : restart_symbolizer(session); /* go on without names */
-	if (too_often)
-		return error_set(session->error, -EIO, "the collector died %d times in 10 s",
-				 WORKER_MAX_DEATHS);
-	return restart_collector(session);
+	if (too_often && !is_collector)
+		return 0; /* go on without names */
+	if (too_often) {
+		error_set(session->error, -EIO, "the collector died %d times in 10 s",
+			  WORKER_MAX_DEATHS);
+		error_remedy(session->error, "what came before is kept; --call-graph fp reads no "
+					     "unwind tables, which may be what it dies on");
+		return -EIO;
+	}
+	result = is_collector ? restart_collector(session) : restart_symbolizer(session);
+	return result == -EPIPE ? 0 : result; /* it died at once: its pidfd tells */
 }
 
 /* ---- the loop ---- */

@@ -12,6 +12,7 @@
 #define REORDER_NS (5 * NS_PER_MS)
 /* How long a sample may wait in its ring for a file or maps that main is fetching. */
 #define PATIENCE_NS (2 * NS_PER_SECOND)
+#define HURRY_NS    (100 * NS_PER_MS)
 
 bool merge_drained(const struct collector *collector)
 {
@@ -52,14 +53,15 @@ static struct collector_ring *earliest(struct collector *collector)
 
 /*
  * A sample waits in its ring, which holds its bytes anyway, while main fetches
- * what it needs; but not for ever, and not until the ring overflows.
+ * what it needs; but not for ever, and not for long when the ring is about to overflow. Main answers
+ * within a millisecond or two, and a collector that replaces a dead one finds the rings full and
+ * knows nothing yet: without any patience all of its first samples would be broken.
  */
 static bool is_patient(const struct collector *collector, const struct collector_ring *ring)
 {
-	if (ring_waiting_bytes(&ring->ring) > ring->ring.data_bytes / 2)
-		return false;
+	bool hurries = ring_waiting_bytes(&ring->ring) > ring->ring.data_bytes / 2;
 	return !collector->waiting_since_ns ||
-	       clock_now_ns() - collector->waiting_since_ns < PATIENCE_NS;
+	       clock_now_ns() - collector->waiting_since_ns < (hurries ? HURRY_NS : PATIENCE_NS);
 }
 
 /* 0; -EAGAIN or -ENOSPC: the record must come again; else the end of the collector. */

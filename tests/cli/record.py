@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ctop record on real processes: targets, children that die, privileges, and perf beside it."""
+"""ctop record on real processes: targets, privileges, and perf beside it."""
 
 import collections
 import json
 import os
-import signal
 import subprocess
 
-from harness import (BUILD, CTOP, NOBODY, Skip, case, check, cpu_seconds, ctop, ctop_ok, folded,
-                     folder, main, need_program, need_root, record, run, share_complete, target,
-                     wait_for_samples, with_function)
+from harness import (BUILD, NOBODY, Skip, case, check, ctop, ctop_ok, folded, folder, main,
+                     need_program, need_root, record, run, share_complete, target, with_function)
 
 
 @case
@@ -131,55 +129,6 @@ def page_faults_one_by_one():
             stats = json.load(file)
     check(stats["samples"] > 30, f"{stats}")
     check(sum(stats["stacks"].values()) == stats["samples"], f"{stats}")
-
-
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-        return [int(word) for word in file.read().split()]
-
-
-def role_of(pid):
-    try:
-        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
-            return file.read().split("\0")[1]
-    except (OSError, IndexError):
-        return ""
-
-
-def kill_a_child(role, number):
-    """Records; ends the child of that role once samples are written; the recording goes on."""
-    with folder() as where, target("recursion") as program:
-        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
-        before = cpu_seconds(program.pid)
-        recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
-                                     stats_path, "--duration", "5", "-p", str(program.pid)],
-                                    stderr=subprocess.PIPE, text=True)
-        wait_for_samples(recorder, path)
-        victims = [pid for pid in children_of(recorder.pid) if role_of(pid) == f"--child={role}"]
-        check(len(victims) == 1, f"{victims}")
-        os.kill(victims[0], number)
-        _, errors = recorder.communicate(timeout=60)
-        check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
-        with open(stats_path, encoding="utf-8") as file:
-            stats = json.load(file)
-        # The start and the end are not sampled, nor is what was in flight; the rest is.
-        expected = (cpu_seconds(program.pid) - before) * 999
-        check(stats["samples"] + stats["lost"] > 0.8 * expected, f"{expected}: {stats}")
-        check(share_complete(stats) > 0.99, f"{stats}")
-        stacks = folded(path)
-        check(with_function(stacks, "bottom") > 0.95 * sum(stacks.values()), "names are missing")
-
-
-@case
-def a_collector_that_is_killed_is_replaced():
-    need_root()
-    kill_a_child("collector", signal.SIGKILL)
-
-
-@case
-def a_symbolizer_that_is_killed_is_replaced():
-    need_root()
-    kill_a_child("symbolizer", signal.SIGKILL)
 
 
 @case

@@ -1,67 +1,195 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+/* What main gives to its children, and what it no longer gives after one of them died on it. */
+#include "../../../src/app/broker.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../src/app/broker.h"
-#include "../../../src/app/region.h"
+#include "test.h"
 
-/* A broker, tables with rows to ask about, and both ends of a channel. */
-struct scene {
-	struct broker *broker;
-	struct region region;
-	struct tables_writer *writer;
-	struct channel *main, *child;
+static const struct tables_capacity capacity = {
+	.nr = {4096, 16, 16, 16, 16, 16, 16},
+	.nr_samples = 16,
 };
 
-static void open_scene(struct scene *scene)
+struct scene {
+	struct tables tables;
+	struct tables_writer *writer;
+	struct broker *broker;
+	struct channel *main_end, *child_end;
+};
+
+static void set_up(struct scene *scene)
 {
 	int main_fd, child_fd;
-	*scene = (struct scene){.broker = broker_new()};
-	CHECK(scene->broker != NULL);
-	CHECK_EQ(region_open(&scene->region, 1), 0);
-	scene->writer = tables_writer_new(&scene->region.tables);
+	CHECK_EQ(tables_map(&scene->tables, -1, &capacity, true), 0);
 	CHECK_EQ(channel_pair(&main_fd, &child_fd), 0);
-	scene->main = channel_new(main_fd, CHANNEL_MAIN);
-	scene->child = channel_new(child_fd, CHANNEL_CHILD);
-	CHECK(scene->writer && scene->main && scene->child);
+	scene->writer = tables_writer_new(&scene->tables);
+	scene->broker = broker_new();
+	scene->main_end = channel_new(main_fd, CHANNEL_MAIN);
+	scene->child_end = channel_new(child_fd, CHANNEL_CHILD);
+	CHECK(scene->writer && scene->broker && scene->main_end && scene->child_end);
 }
 
-static void close_scene(struct scene *scene)
+static void clean_up(struct scene *scene)
 {
-	tables_writer_free(scene->writer);
-	region_close(&scene->region);
-	channel_free(scene->main);
-	channel_free(scene->child);
 	broker_free(scene->broker);
+	channel_free(scene->main_end);
+	channel_free(scene->child_end);
+	tables_writer_free(scene->writer);
+	tables_unmap(&scene->tables);
 }
 
-static uint32_t generated_code_of(struct scene *scene, int32_t pid)
+/* The row of this test program, as if it had been sampled itself. */
+static uint32_t add_own_file(struct scene *scene, enum module_kind kind, int32_t pid)
 {
-	struct module_row row = {.kind = MODULE_ANON, .pid = pid};
+	struct stat stat;
+	char path[PATH_MAX];
+	struct module_row row = {.kind = kind, .pid = pid};
 	struct module_id id;
-	CHECK_EQ(tables_add_string(scene->writer, "[anon]", 6, &row.path), 0);
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+	CHECK(size > 0 && size < (ssize_t)sizeof(path));
+	path[size] = '\0';
+	CHECK_EQ(lstat(path, &stat), 0);
+	row.inode = stat.st_ino;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	CHECK(maps != NULL);
+	char line[PATH_MAX + 128];
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long long start, end, offset;
+		char permissions[8];
+		unsigned major, minor;
+		if (strstr(line, path) &&
+		    sscanf(line, "%llx-%llx %7s %llx %x:%x", &start, &end, permissions, &offset,
+			   &major, &minor) == 6 &&
+		    strchr(permissions, 'x')) {
+			row.start = start;
+			row.end = end;
+			row.file_offset = offset;
+			row.device_major = major;
+			row.device_minor = minor;
+		}
+	}
+	fclose(maps);
+	CHECK(row.end > 0);
+	CHECK_EQ(tables_add_string(scene->writer, path, strlen(path), &row.path), 0);
 	CHECK_EQ(tables_add_module(scene->writer, &row, &id), 0);
 	tables_publish(scene->writer);
 	return id.index;
 }
 
-/* What a child gets for a row: 0 and a descriptor (closed here), or -errno. */
-static int ask(struct scene *scene, uint32_t module)
+/* Asks as a child does; 0 when a descriptor came, else the error that did. */
+static int ask(struct scene *scene, enum broker_reader reader, uint32_t module)
 {
 	const struct message_module request = {.epoch = 1, .module = module};
-	struct message message;
+	struct message answer;
 	int fd = -1;
-	CHECK_EQ(broker_answer_module(scene->broker, scene->main, &request, &scene->region.tables),
+	CHECK_EQ(broker_answer_module(scene->broker, scene->main_end, reader, &request,
+				      &scene->tables),
 		 0);
-	CHECK_EQ(protocol_receive(scene->child, &message, &fd), 1);
-	CHECK_EQ(message.kind, MESSAGE_MODULE);
-	CHECK_EQ(fd >= 0, message.module.error == 0);
+	CHECK_EQ(protocol_receive(scene->child_end, &answer, &fd), 1);
+	CHECK_EQ(answer.kind, MESSAGE_MODULE);
+	CHECK_EQ(answer.module.module, module);
+	CHECK_EQ(fd >= 0, answer.module.error == 0);
 	if (fd >= 0)
 		close(fd);
-	return message.module.error;
+	return answer.module.error;
+}
+
+static const char *only_unreadable(const struct scene *scene)
+{
+	size_t nr;
+	const char *const *unreadable = broker_unreadable(scene->broker, &nr);
+	CHECK_EQ(nr, 1);
+	return unreadable[0];
+}
+
+static void a_file_is_given_as_often_as_it_is_asked_for(void)
+{
+	struct scene scene;
+	set_up(&scene);
+	uint32_t module = add_own_file(&scene, MODULE_FILE, getpid());
+	size_t nr;
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(ask(&scene, BROKER_COLLECTOR, module), 0);
+		CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, module), 0);
+	}
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, module + 1), -ENOENT);
+	broker_unreadable(scene.broker, &nr);
+	CHECK_EQ(nr, 0);
+	clean_up(&scene);
+}
+
+static void a_file_that_killed_one_is_still_given_to_the_other(void)
+{
+	for (int asked_before = 0; asked_before < 2; asked_before++) {
+		struct scene scene;
+		set_up(&scene);
+		uint32_t module = add_own_file(&scene, MODULE_FILE, getpid());
+		/* The same file as another process sees it. */
+		uint32_t again = add_own_file(&scene, MODULE_FILE, getpid());
+		if (asked_before)
+			CHECK_EQ(ask(&scene, BROKER_COLLECTOR, module), 0);
+		broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, module);
+		for (int i = 0; i < 2; i++) {
+			CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, module), -EUCLEAN);
+			CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, again), -EUCLEAN);
+			CHECK_EQ(ask(&scene, BROKER_COLLECTOR, module), 0);
+		}
+		CHECK(strstr(only_unreadable(&scene), "/broker (names)") != NULL);
+		/* Once is enough. */
+		broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, again);
+		only_unreadable(&scene);
+		broker_set_unreadable(scene.broker, BROKER_COLLECTOR, &scene.tables, module);
+		CHECK_EQ(ask(&scene, BROKER_COLLECTOR, module), -EUCLEAN);
+		clean_up(&scene);
+	}
+}
+
+static void so_is_its_debug_file(void)
+{
+	struct scene scene;
+	set_up(&scene);
+	uint32_t module = add_own_file(&scene, MODULE_FILE, getpid());
+	const struct message_module request = {.epoch = 1, .module = module, .name = "none.debug"};
+	broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, module);
+	for (unsigned reader = BROKER_COLLECTOR; reader <= BROKER_SYMBOLIZER; reader++) {
+		struct message answer;
+		int fd;
+		CHECK_EQ(broker_answer_debug_file(scene.broker, scene.main_end,
+						  (enum broker_reader)reader, &request,
+						  &scene.tables),
+			 0);
+		CHECK_EQ(protocol_receive(scene.child_end, &answer, &fd), 1);
+		CHECK_EQ(answer.module.error == -EUCLEAN, reader == BROKER_SYMBOLIZER);
+	}
+	clean_up(&scene);
+}
+
+static void the_kernels_names_can_be_refused(void)
+{
+	struct scene scene;
+	set_up(&scene);
+	uint32_t module = add_own_file(&scene, MODULE_KERNEL, 0);
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, module), 0);
+	broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, module);
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, module), -EUCLEAN);
+	clean_up(&scene);
+}
+
+static void a_jits_map_is_refused_for_its_process_only(void)
+{
+	struct scene scene;
+	set_up(&scene);
+	uint32_t one = add_own_file(&scene, MODULE_ANON, getpid());
+	uint32_t other = add_own_file(&scene, MODULE_ANON, getppid());
+	broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, one);
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, one), -EUCLEAN);
+	CHECK(ask(&scene, BROKER_SYMBOLIZER, other) != -EUCLEAN);
+	clean_up(&scene);
 }
 
 static void write_own_map(char path[64])
@@ -73,72 +201,75 @@ static void write_own_map(char path[64])
 	close(fd);
 }
 
-static void a_map_that_a_child_died_on_is_set_aside(void)
+static void a_map_that_a_child_died_on_is_told(void)
 {
 	struct scene scene;
 	char path[64];
-	open_scene(&scene);
+	set_up(&scene);
 	write_own_map(path);
-	uint32_t own = generated_code_of(&scene, getpid());
-	uint32_t others = generated_code_of(&scene, getppid());
-	CHECK_EQ(ask(&scene, own), 0);
+	uint32_t own = add_own_file(&scene, MODULE_ANON, getpid());
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, own), 0);
 	CHECK_STR(broker_notice(scene.broker), "");
-	/* Of one process: another's map is another file. */
-	broker_set_unreadable(scene.broker, &scene.region.tables, others);
-	CHECK_EQ(ask(&scene, others), -EUCLEAN);
-	CHECK_EQ(ask(&scene, own), 0);
-	broker_set_unreadable(scene.broker, &scene.region.tables, own);
-	CHECK_EQ(ask(&scene, own), -EUCLEAN);
+	broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, own);
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, own), -EUCLEAN);
 	CHECK(strstr(broker_notice(scene.broker), "could not be read") != NULL);
 	unlink(path);
-	close_scene(&scene);
+	clean_up(&scene);
 }
 
 static void a_missing_map_is_nothing_to_tell_of(void)
 {
 	struct scene scene;
 	char path[64];
-	open_scene(&scene);
+	set_up(&scene);
 	write_own_map(path);
 	unlink(path);
-	CHECK_EQ(ask(&scene, generated_code_of(&scene, getpid())), -ENOENT);
+	uint32_t own = add_own_file(&scene, MODULE_ANON, getpid());
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, own), -ENOENT);
 	CHECK_STR(broker_notice(scene.broker), "");
-	close_scene(&scene);
+	clean_up(&scene);
 }
 
 static void a_refused_map_is_told_once(void)
 {
 	struct scene scene;
 	char path[64], first[200];
-	open_scene(&scene);
+	set_up(&scene);
 	write_own_map(path);
 	unlink(path);
 	CHECK_EQ(symlink("/dev/null", path), 0);
-	uint32_t own = generated_code_of(&scene, getpid());
-	CHECK_EQ(ask(&scene, own), -EINVAL);
+	uint32_t own = add_own_file(&scene, MODULE_ANON, getpid());
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, own), -EINVAL);
 	CHECK(strstr(broker_notice(scene.broker), "not a regular file") != NULL);
 	snprintf(first, sizeof(first), "%s", broker_notice(scene.broker));
-	broker_set_unreadable(scene.broker, &scene.region.tables, own);
+	broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, own);
 	CHECK_STR(broker_notice(scene.broker), first);
 	unlink(path);
-	close_scene(&scene);
+	clean_up(&scene);
 }
 
-static void rows_that_are_not_there(void)
+static void rows_that_are_not_there_refuse_nothing(void)
 {
 	struct scene scene;
-	open_scene(&scene);
-	CHECK_EQ(ask(&scene, 12345), -ENOENT);
-	CHECK_EQ(ask(&scene, UINT32_MAX), -ENOENT);
-	broker_set_unreadable(scene.broker, &scene.region.tables, UINT32_MAX);
-	close_scene(&scene);
+	set_up(&scene);
+	size_t nr;
+	broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, 7);
+	broker_set_unreadable(scene.broker, BROKER_SYMBOLIZER, &scene.tables, UINT32_MAX);
+	broker_unreadable(scene.broker, &nr);
+	CHECK_EQ(nr, 0);
+	clean_up(&scene);
 }
 
 int main(void)
 {
-	RUN(a_map_that_a_child_died_on_is_set_aside);
+	RUN(a_file_is_given_as_often_as_it_is_asked_for);
+	RUN(a_file_that_killed_one_is_still_given_to_the_other);
+	RUN(so_is_its_debug_file);
+	RUN(the_kernels_names_can_be_refused);
+	RUN(a_jits_map_is_refused_for_its_process_only);
+	RUN(a_map_that_a_child_died_on_is_told);
 	RUN(a_missing_map_is_nothing_to_tell_of);
 	RUN(a_refused_map_is_told_once);
-	RUN(rows_that_are_not_there);
+	RUN(rows_that_are_not_there_refuse_nothing);
 	return test_done();
 }
