@@ -13,7 +13,7 @@
 #include "broker.h"
 #include "fuzz.h"
 
-enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4 };
+enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4, OF_SYMBOLIZER = 8 };
 
 static const struct tables_capacity capacity = {
 	.nr = {8192, 2, 2, 4, 2, 2, 2},
@@ -76,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct input input = {bytes, size};
 	int open_before = fuzz_open_descriptors(), main_fd, child_fd;
 	unsigned flags = input_u8(&input);
+	enum broker_reader reader = flags & OF_SYMBOLIZER ? BROKER_SYMBOLIZER : BROKER_COLLECTOR;
 	struct tables tables;
 	REQUIRE(tables_map(&tables, -1, &capacity, true) == 0);
 	write_row(&tables, &input, flags);
@@ -90,15 +91,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct broker *broker = broker_new();
 	REQUIRE(channel && child && broker);
 	if (flags & DEBUG_FILE) {
-		REQUIRE(broker_answer_debug_file(broker, channel, &request, &tables) == 0);
+		REQUIRE(broker_answer_debug_file(broker, channel, reader, &request, &tables) == 0);
 		check_answer(child, MESSAGE_DEBUG_FILE);
 	}
 	for (int times = 0; times < 2; times++) { /* also what it has kept */
-		REQUIRE(broker_answer_module(broker, channel, &request, &tables) == 0);
+		REQUIRE(broker_answer_module(broker, channel, reader, &request, &tables) == 0);
 		check_answer(child, MESSAGE_MODULE);
 	}
-	broker_set_unreadable(broker, &tables, request.module);
-	REQUIRE(broker_answer_module(broker, channel, &request, &tables) == 0);
+	broker_set_unreadable(broker, reader, &tables, request.module);
+	REQUIRE(broker_answer_module(broker, channel, reader, &request, &tables) == 0);
 	check_answer(child, MESSAGE_MODULE);
 	broker_free(broker);
 	channel_free(channel);

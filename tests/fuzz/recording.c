@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A recording. First a byte: with bit 0, the rest is the file as it is; without, the rest is a row of
- * chunks (a byte that chooses the type, a length of two bytes, the payload), which are put into
+ * chunks (a byte that chooses the type, or the next epoch, a length of two bytes, the payload), which are put into
  * a file with the right checksums, so that changes reach what is behind them. Bit 1: small tables, which
  * overflow. What was read must hang together, and main's history must take all of it.
  */
@@ -14,7 +14,7 @@
 #include "profile_check.h"
 
 enum { AS_IT_IS = 1, SMALL_TABLES = 2 };
-enum { EPOCHS_MAX = 8 };
+enum { EPOCHS_MAX = 8, NEXT_EPOCH = 0 };
 
 static const struct tables_capacity capacity = {
 	.nr = {4096, 64, 16, 64, 256, 4096, 4096},
@@ -32,19 +32,21 @@ static const struct symbols_capacity small_names_capacity = {6, 16};
 static int make_file(struct input *input)
 {
 	static const uint32_t types[] = {
-		CHUNK_EPOCH, CHUNK_STRINGS, CHUNK_EVENTS,  CHUNK_MODULES, CHUNK_TASKS, CHUNK_FRAMES,
+		NEXT_EPOCH,  CHUNK_STRINGS, CHUNK_EVENTS,  CHUNK_MODULES, CHUNK_TASKS, CHUNK_FRAMES,
 		CHUNK_NODES, CHUNK_NAMES,   CHUNK_SAMPLES, CHUNK_INFOS,	  CHUNK_END,   0x3f3f3f3f,
 	};
 	int fd = fuzz_file("", 0);
 	struct chunk_writer *writer = chunk_writer_new(dup(fd));
 	REQUIRE(writer && chunk_write_head(writer) == 0);
+	uint32_t epoch = 1;
 	while (input->left) {
 		uint32_t type = types[input_u8(input) % (sizeof(types) / sizeof(types[0]))];
 		struct buffer payload = {0};
 		size_t size = input_u16(input);
 		const uint8_t *bytes = input_bytes(input, &size);
 		buffer_add(&payload, bytes, size);
-		REQUIRE(chunk_write(writer, type, &payload) == 0);
+		epoch += type == NEXT_EPOCH;
+		REQUIRE(type == NEXT_EPOCH || chunk_write(writer, type, epoch, &payload) == 0);
 		buffer_release(&payload);
 	}
 	chunk_writer_free(writer);
