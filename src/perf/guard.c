@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -24,18 +25,33 @@ static const uint64_t KERNEL_FLOOR_NS = 10000;
 static const uint64_t CALIBRATION_PERIOD_NS = 50000;
 static const uint64_t SLICE_NS = 2 * NS_PER_MS;
 enum { NR_PAIRS = 10, THIRD_BEST = 2 };
+/* No sample costs more, so that nothing has to be measured where the period leaves that much for one. */
+static const uint64_t MOST_COST_NS = 100000;
 /* Below this a measurement is noise. */
 static const uint64_t LEAST_COST_NS = 1000;
 /* A frame for the dump to copy, as deep as dumps go. */
-enum { FRAME_BYTES = 65536, RING_PAGES = 32 };
+enum { FRAME_BYTES = 65536 };
+/*
+ * The ring: large enough that its memory is not near the CPU, as that of the rings to come won't be; small
+ * where locked memory is scarce.
+ */
+enum { RING_PAGES = 512, SMALL_RING_PAGES = 32 };
 
 /* ---- what one sample costs ---- */
 
-/* Units of work done in a slice of our own time. */
+/* Interrupts count in it, others who use the CPU don't. */
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Units of work done in a slice of our own CPU time. */
 static uint64_t work_in_slice(void)
 {
-	uint64_t until_ns = clock_now_ns() + SLICE_NS, units = 0;
-	while (clock_now_ns() < until_ns)
+	uint64_t until_ns = thread_cpu_ns() + SLICE_NS, units = 0;
+	while (thread_cpu_ns() < until_ns)
 		units++;
 	return units;
 }
@@ -48,7 +64,7 @@ static int compare_falling(const void *a, const void *b)
 
 /*
  * Slices alternate, so that a change of the CPU's speed meets both kinds. Of each kind the third best
- * counts: most of the others shared the CPU with somebody, the best was lucky.
+ * counts: the others may have met a neighbour who uses the same caches, the best was lucky.
  */
 static uint64_t cost_with(int fd)
 {
@@ -84,9 +100,13 @@ static __attribute__((noinline)) uint64_t calibrate(const struct sampler *sample
 	int fd = perf_open(&attr, 0, -1);
 	if (fd < 0)
 		return 0;
-	size_t bytes = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
 	/* Read-only: the kernel overwrites, so that the ring never runs full. */
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (RING_PAGES + 1) * page;
 	void *ring = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED) {
+		bytes = (SMALL_RING_PAGES + 1) * page;
+		ring = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	}
 	uint64_t cost_ns = ring == MAP_FAILED ? 0 : cost_with(fd);
 	if (ring != MAP_FAILED)
 		munmap(ring, bytes);
@@ -178,6 +198,15 @@ static int limit_clock(struct sampler *sampler, size_t index, uint64_t cost_ns, 
 	return 0;
 }
 
+static uint64_t shortest_ns(const struct sampler *sampler)
+{
+	uint64_t shortest = UINT64_MAX / 100;
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		if (sampler->events[i].clock && sampler->opened[i].period < shortest)
+			shortest = sampler->opened[i].period;
+	return shortest;
+}
+
 int guard_limit_periods(struct sampler *sampler, struct error *error)
 {
 	size_t nr = sampler->options.nr_events;
@@ -193,6 +222,8 @@ int guard_limit_periods(struct sampler *sampler, struct error *error)
 		return 0;
 	/* The clocks share the allowance; one sample costs the same for each. */
 	uint32_t share = percent && percent < nr_clocks ? 1 : percent / nr_clocks;
+	if (share && shortest_ns(sampler) * share / 100 >= MOST_COST_NS)
+		share = 0;
 	uint64_t cost_ns = share ? calibrate(sampler, clock) : 0;
 	int result = 0;
 	for (size_t i = 0; !result && i < nr; i++)
