@@ -93,6 +93,8 @@ int infos_start(const struct session *session, const struct options *options,
 	add_machine(&adder);
 	add(&adder, "target", session_target(session));
 	add(&adder, "target_kind", session_target_kind(session));
+	if (options->system_wide)
+		add_number(&adder, "sampled_cpus", sampler_nr_rings(sampler));
 	add(&adder, "event.asked", options->nr_events ? options->events[0].asked : "cycles");
 	add(&adder, "event.opened", event->name);
 	add_number(&adder, "event.period", event->period);

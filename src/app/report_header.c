@@ -224,6 +224,22 @@ static void add_samples(struct header *header)
 	end_line(header, "filter");
 }
 
+/* Of whole CPUs: how much of their time was not idle. The samples of ctop itself are left out. */
+static void add_busy(struct header *header)
+{
+	struct text *line = &header->line;
+	const struct history_totals *totals = header->totals;
+	uint64_t nr_cpus = number(header, "sampled_cpus"), duration_ns = duration_of(header);
+	bool is_all = totals->samples == totals->samples_before;
+	if (!nr_cpus || !duration_ns || !is_all || !is_clock(fact(header, "event.opened")) ||
+	    !infos_describe_event(header->history, header->options->event))
+		return;
+	add_percent(line, totals->weight, duration_ns * nr_cpus);
+	text_addf(line, "%% of %" PRIu64 " CPU%s, ctop itself left out", nr_cpus,
+		  nr_cpus == 1 ? "" : "s");
+	end_line(header, "busy");
+}
+
 /* What went wrong on the way, each by its name; nothing is said of what did not happen. */
 static void add_troubles(struct header *header)
 {
@@ -317,7 +333,8 @@ static void add_own_cost(struct header *header)
 	struct text *line = &header->line;
 	uint64_t cpu_ns = number(header, "stats.cpu_ns.main") +
 			  number(header, "stats.cpu_ns.collector") +
-			  number(header, "stats.cpu_ns.symbolizer");
+			  number(header, "stats.cpu_ns.symbolizer") +
+			  number(header, "stats.cpu_ns.writer");
 	uint64_t rss_bytes = number(header, "stats.peak_rss_bytes");
 	uint64_t duration_ns = duration_of(header);
 	if (cpu_ns) {
@@ -343,6 +360,7 @@ void report_header(const struct history *history, const struct history_totals *t
 	add_event(&header);
 	add_rate(&header);
 	add_samples(&header);
+	add_busy(&header);
 	add_troubles(&header);
 	add_stacks(&header);
 	/* Files that a process of ctop died on: what was read of them, names or stacks, is not there. */

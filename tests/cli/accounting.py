@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 from harness import (BUILD, case, check, ctop_ok, ended_well, folded, folder, main, need_root,
                      record, recording_of, target)
@@ -100,6 +101,24 @@ def a_clocks_periods_sum_to_the_time_it_counted():
         # Each of up to five threads has a last period that is not full on each of its CPUs.
         check(abs(summed - counted) <= 0.01 * counted + 10 * stats["event"]["period"],
               f"{name}: {summed} ns in samples, {counted} ns counted: {stats}")
+
+
+@case
+def tasks_shorter_than_a_period_show_in_whole_cpus_only():
+    need_root()
+    script = "while :; do /bin/true; done"
+    with folder() as where:
+        shell = subprocess.Popen(["sh", "-c", script], stdin=subprocess.DEVNULL)
+        try:
+            seen = {}
+            for name, *of in ("tasks", "-p", shell.pid), ("cpus", "-a"):
+                stacks = record(where, "-e", "cpu-clock", "-F", "50", *of, seconds=3).stacks
+                seen[name] = sum(n for stack, n in stacks.items() if stack[0] == "true")
+        finally:
+            shell.kill()
+            shell.wait()
+    # A period begins anew in each task: none lives for 20 ms.
+    check(seen["tasks"] <= 2 and seen["cpus"] > 5, f"{seen}")
 
 
 @case

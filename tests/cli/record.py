@@ -5,6 +5,7 @@
 import collections
 import json
 import os
+import re
 import subprocess
 
 from harness import (BUILD, NOBODY, Skip, case, check, ctop, ctop_ok, folded, folder, main,
@@ -84,6 +85,11 @@ def the_whole_system():
     check(with_function(recording.stacks, "main") > 100, "spin is not there")
     check(sum(recording.stats["stacks"].values()) == recording.stats["samples"], "sum")
     check("spin" in report, report)
+    check(not any(stack[0].startswith("swapper") for stack in recording.stacks), "idle was sampled")
+    busy = re.search(r"^busy +([\d.]+)% of (\d+) CPUs?, ctop itself left out$", report, re.M)
+    check(busy and int(busy.group(2)) == os.cpu_count(), report)
+    # Two threads that never wait; but a virtual CPU may be taken away.
+    check(20 < float(busy.group(1)) < 102, busy.group())
     if not others and not other_ctops():
         check(not any(stack[0] == "ctop" for stack in recording.stacks), "ctop sampled itself")
 

@@ -56,6 +56,55 @@ def a_delay_that_nothing_ends():
         check(report.returncode == 0 and "0 samples" in report.stdout, f"{report}")
 
 
+def time_with_children(pid):
+    """CPU time of a process and of the children that it has waited for."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+@case
+def children_are_switched_off_and_on_too():
+    need_root()
+    with folder() as where, target("forkexec") as program:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
+        recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "--delay", "-1", "-p",
+                                     str(program.pid), "-o", path, "--stats", stats_path],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+        def switch(expected):
+            recorder.send_signal(signal.SIGUSR1)
+            for line in recorder.stderr:
+                if line == f"ctop: sampling is {expected}\n":
+                    return time_with_children(program.pid)
+            raise AssertionError("it ended")
+
+        def spend(until):
+            while time_with_children(program.pid) < until:
+                check(recorder.poll() is None, "it ended")
+
+        while not os.path.exists(path) and recorder.poll() is None:
+            pass
+        on = off = 0
+        for _ in range(2):
+            start = switch("on")
+            spend(start + 1.5)
+            stop = switch("off")
+            on += stop - start
+            spend(stop + 1.5)
+            off += time_with_children(program.pid) - stop
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate(timeout=60)
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        stacks = folded(path)
+    # A child's time shows when it has been waited for: a round, 0.1 s, at each switch.
+    check(abs(stats["samples"] / 999 - on) < 0.1 * on + 0.5,
+          f"{stats['samples']} samples, on for {on} s of CPU time, off for {off} s")
+    children = with_function(stacks, "executed_work")
+    check(children > 0.25 * stats["samples"], f"only {children} samples of children: {stats}")
+
+
 @case
 def a_signal_switches_it_off_and_on():
     need_root()
