@@ -63,7 +63,7 @@ _ctop()
 	export:--output | export:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	help:help) COMPREPLY=($(compgen -W 'record report export help version' -- "$current")) ;;
-	export:export) COMPREPLY=($(compgen -W 'folded script' -- "$current")) ;;
+	export:export) COMPREPLY=($(compgen -W 'folded script frames' -- "$current")) ;;
 	*)
 		case $command in
 		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --tree --min-percent --limit -q --quiet -h --help -V --version ' ;;

@@ -7,7 +7,7 @@ complete -c ctop -n __fish_use_subcommand -a export -d "turn a recording into an
 complete -c ctop -n __fish_use_subcommand -a help -d "this text, or a command's"
 complete -c ctop -n __fish_use_subcommand -a version -d "the version"
 complete -c ctop -n '__fish_seen_subcommand_from help' -a 'record report export help version'
-complete -c ctop -n '__fish_seen_subcommand_from export' -a 'folded script'
+complete -c ctop -n '__fish_seen_subcommand_from export' -a 'folded script frames'
 complete -c ctop -n '__fish_seen_subcommand_from report export' -F
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export help version' -s p -l pid -x -a '(__fish_complete_pids)' -d "processes, with all their threads and children"
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export help version' -s t -l tid -x -d "single threads"

@@ -6,6 +6,7 @@
 
 #include <ctop/base/text.h>
 #include <ctop/format/folded.h>
+#include <ctop/format/frames.h>
 #include <ctop/format/script.h>
 
 #include "load.h"
@@ -34,6 +35,12 @@ static int write_script(struct history *history, struct save *save)
 	return script_write(history, &sink);
 }
 
+static int write_frames(struct history *history, struct save *save)
+{
+	const struct script_sink sink = {save, add_piece};
+	return frames_write(history, &sink);
+}
+
 /* By the names that options_table.c lists. */
 static const struct format {
 	const char *name;
@@ -42,6 +49,7 @@ static const struct format {
 } formats[] = {
 	{"folded", LOAD_COUNTS, write_folded},
 	{"script", LOAD_SAMPLES, write_script},
+	{"frames", LOAD_SAMPLES, write_frames},
 };
 
 static const struct format *find_format(const char *name)

@@ -133,6 +133,7 @@ const size_t nr_command_rows = sizeof(command_rows) / sizeof(*command_rows);
 const struct format_row format_rows[] = {
 	{"folded", "one line a stack, as FlameGraph's tools read it"},
 	{"script", "sample by sample, as perf script prints it"},
+	{"frames", "the same, and how each frame was found and each stack ended"},
 };
 const size_t nr_format_rows = sizeof(format_rows) / sizeof(*format_rows);
 

@@ -4,6 +4,7 @@
 
 import collections
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -296,6 +297,41 @@ def a_name_cannot_pass_for_a_line():
         samples = script(path)
     named = [s for s in samples if s.comm.startswith("__\\x0a\\x09f (x)")]
     check(len(named) > 100, f"{collections.Counter(s.comm for s in samples)}")
+
+
+@case
+def frames_say_the_same_and_how_it_was_found():
+    need_root()
+    frame = re.compile(r"\t *([0-9a-f]+) (\w+) +(.*) \((.+)\+0x([0-9a-f]+)\)")
+    with folder() as where:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
+        ctop_ok("record", "-q", "-e", "cpu-clock", "-o", path, "--stats", stats_path, "--",
+                os.path.join(BUILD, "workloads", "sigalt"), "1")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        samples = parse(ctop_ok("export", "script", path).stdout)
+        text = ctop_ok("export", "frames", path).stdout
+    ends, methods, found = collections.Counter(), collections.Counter(), []
+    for line in text.split("\n")[:-1]:
+        match = frame.fullmatch(line)
+        if match:
+            address, method, _, module, looked_up = match.groups()
+            methods[method] += 1
+            back = int(address, 16) - int(looked_up, 16)
+            check(back == (method not in ("leaf", "signal") and bool(found[-1])) or
+                  method == "kernel", line)
+            found[-1].append((module, int(looked_up, 16)))
+        elif line:
+            ends[line.rpartition(": ")[2].partition(" ")[0]] += 1
+            found.append([])
+    check(ends == collections.Counter({key: n for key, n in stats["stacks"].items() if n}), f"{ends}")
+    check(methods["signal"] > 0 and methods["cfi"] > 0 and methods["leaf"] > 0, f"{methods}")
+    check(len(found) == len(samples), f"{len(found)} and {len(samples)}")
+    for ours, theirs in zip(found, samples):
+        # Kernel frames: perf's text has the kernel's own addresses.
+        check([module for module, _ in ours] == [one.module for one in theirs.frames] and
+              all(address == one.address for (module, address), one in zip(ours, theirs.frames)
+                  if "kernel" not in module), f"{ours}: {theirs}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctop/format/frames.h>
 #include <ctop/format/script.h>
 
 #include <errno.h>
@@ -208,6 +209,63 @@ static void every_kind_of_frame(void)
 	end(&profile);
 }
 
+static void how_each_frame_was_found(void)
+{
+	struct profile profile;
+	begin(&profile);
+	struct module_id program = module(&profile, MODULE_FILE, "/bin/program");
+	struct module_id kernel = module(&profile, MODULE_KERNEL, "[kernel]");
+	uint8_t clock = event(&profile, "cpu-clock");
+	struct node_id node = {0};
+	/* From the root on: of a caller, the instruction of the call; of an interrupted one, its own. */
+	for (enum frame_method method = NR_FRAME_METHODS; --method > FRAME_LEAF;) {
+		bool in_kernel = method == FRAME_KERNEL;
+		if (!in_kernel)
+			node = below(&profile, node,
+				     frame(&profile, program, 0x1000 + method,
+					   frame_method_name(method), NULL, method),
+				     method);
+	}
+	struct node_id in_kernel =
+		below(&profile, node, frame(&profile, kernel, 0xffffffff8100012f, NULL, NULL, 0),
+		      FRAME_KERNEL);
+	struct sample sample = {
+		.time_ns = 1000,
+		.weight = 1,
+		.task = task(&profile, 42, 43, "one"),
+		.node = in_kernel,
+		.leaf = frame(&profile, kernel, 0xffffffff81000fff, "clear_page", NULL, 0),
+		.event = clock,
+		.end = STACK_TRUNCATED,
+		.reason = STACK_REASON_DUMP_END,
+	};
+	add(&profile, sample);
+	sample.node = (struct node_id){0};
+	sample.end = STACK_COMPLETE;
+	sample.reason = STACK_REASON_NONE;
+	add(&profile, sample);
+	const struct script_sink sink = {&profile, take};
+	CHECK_EQ(frames_write(profile.history, &sink), 0);
+	CHECK_STR(text_string(&profile.out),
+		  "one    42/43    [000]     0.000001:          1 cpu-clock: truncated (dump_end)\n"
+		  "\tffffffff81000fff kernel     clear_page+0x0 "
+		  "([kernel.kallsyms]+0xffffffff81000fff)\n"
+		  "\tffffffff81000130 kernel     [unknown] ([kernel.kallsyms]+0xffffffff8100012f)\n"
+		  "\t            1002 cfi        cfi+0x2 (/bin/program+0x1001)\n"
+		  "\t            1003 expression expression+0x3 (/bin/program+0x1002)\n"
+		  "\t            1004 plt        plt+0x4 (/bin/program+0x1003)\n"
+		  "\t            1004 signal     signal+0x4 (/bin/program+0x1004)\n"
+		  "\t            1006 return     return+0x6 (/bin/program+0x1005)\n"
+		  "\t            1007 fp         fp+0x7 (/bin/program+0x1006)\n"
+		  "\t            1008 joined     joined+0x8 (/bin/program+0x1007)\n"
+		  "\n"
+		  "one    42/43    [000]     0.000001:          1 cpu-clock: complete\n"
+		  "\tffffffff81000fff kernel     clear_page+0x0 "
+		  "([kernel.kallsyms]+0xffffffff81000fff)\n"
+		  "\n");
+	end(&profile);
+}
+
 /* However many samples there are, a piece is as large as ever; an error of the sink ends it at once. */
 static void in_pieces(void)
 {
@@ -247,6 +305,7 @@ static void nothing_is_no_text(void)
 int main(void)
 {
 	RUN(every_kind_of_frame);
+	RUN(how_each_frame_was_found);
 	RUN(in_pieces);
 	RUN(nothing_is_no_text);
 	return test_done();
