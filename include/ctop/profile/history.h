@@ -52,6 +52,25 @@ void history_set_filter(struct history *history, const struct history_filter *fi
 void history_keep_samples(struct history *history);
 
 /*
+ * From now on samples are also counted by the second, for slices of the last seconds (slice.h). Not asked for, it
+ * costs nothing. Older seconds are merged: to tens after about 5 minutes, to minutes after half an hour; what is
+ * older than some two hours is forgotten, which means that it counts only in "since the start". Merging and forgetting come
+ * earlier when the counts would take more than a quarter of the limit (64 MiB without a limit).
+ */
+void history_keep_seconds(struct history *history);
+
+struct history_seconds {
+	uint64_t first_ns; /* start of the oldest second held; 0: none is */
+	uint64_t fine_ns;  /* from here on every second is held by itself */
+	uint64_t end_ns;   /* end of the newest */
+	uint64_t
+		forgotten; /* samples that belong to no second any more; nothing else is lost of them */
+	uint64_t bytes;
+	size_t nr; /* buckets of 1, 10 or 60 s */
+};
+struct history_seconds history_seconds(const struct history *history);
+
+/*
  * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on nothing new
  * is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
  * "[folded]". Single samples are kept up to there, too. Totals stay true; history_totals() says how many samples

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PROFILE_SLICE_H
+#define CTOP_PROFILE_SLICE_H
+
+/*
+ * A slice of a profile: the samples of a window of time that pass a filter, and what screens ask of
+ * them: the functions, trees in four shapes, a flame graph, threads, one function in detail, trends. Pure queries over a
+ * history; knows no terminal and no clock. Main only.
+ *
+ *     slice_set_seconds(slice, 10);
+ *     every so often:   history_import(...); slice_refresh(slice, now_ns); slice_top(slice, ...);
+ *     paused:           history_import(...); slice_refresh(slice, the_same_end_ns); ...
+ *
+ * Between two refreshes all queries speak of the same samples. What a refresh costs grows with the
+ * samples in the window and with the stacks whose counts changed, not with all that the history holds.
+ *
+ * A count of a function or node is "self" (it was the leaf) or "total" (it was anywhere in the stack;
+ * recursion counts once). Lists are the caller's: all zero at first, replaced by each call that fills them
+ * unless it says that it appends, items to be freed with free(). Actions return 0, -ENOMEM or what they say.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/profile/history.h>
+
+struct slice;
+/* The history must outlive it, and should keep seconds. NULL: out of memory. Several slices may look at one history. */
+struct slice *slice_new(struct history *history);
+void slice_free(struct slice *slice);
+
+/* ---- which samples: takes effect at the next refresh, whether the end moves or not ---- */
+
+enum { SLICE_SINCE_START = 0, SLICE_SECONDS_MAX = 3600 };
+/* The last so many seconds before the end, or everything since the start or the reset. -EINVAL above the maximum. */
+int slice_set_seconds(struct slice *slice, uint32_t seconds);
+/* "Since the start" begins with what comes after the last refresh. */
+int slice_reset(struct slice *slice);
+
+enum slice_what {
+	SLICE_TEXT, /* a function of the stack has .text in its name; case counts only if .text has capitals */
+	SLICE_MODULE,  /* the leaf's module: path or file name, exact; "[unknown]": none */
+	SLICE_THREAD,  /* tid .number */
+	SLICE_PROCESS, /* pid .number */
+	SLICE_EVENT, /* event .number of history_event_name(); samples of different events do not add up */
+	SLICE_KERNEL,	/* the leaf is in the kernel */
+	SLICE_FUNCTION, /* the stack contains .function */
+	SLICE_SUBTREE /* the stack begins with the path .id of the SLICE_TREE; stacks are shown from its last function on */
+};
+struct slice_criterion {
+	enum slice_what what;
+	bool drop; /* drop what it describes instead of keeping it; a dropped subtree re-roots nothing */
+	const char *text;
+	int32_t number;
+	struct function_id function;
+	uint64_t id;
+};
+enum { SLICE_CRITERIA_MAX = 32 };
+/* All of them must hold. Copied, strings too. -E2BIG: too many; -EINVAL: one that makes no sense. */
+int slice_set_filter(struct slice *slice, const struct slice_criterion *criteria, size_t nr);
+
+/*
+ * Takes in what the history has gained, with the window ending at end_ns (CLOCK_MONOTONIC, as samples
+ * have it), names included. Windows are made of whole seconds: of the second that end_ns is in, and those before it. With
+ * the same end as before the samples stay exactly those of the last refresh, however many came since: a
+ * pause. Only another length of the window re-reads them then, by whole seconds.
+ */
+int slice_refresh(struct slice *slice, uint64_t end_ns);
+
+struct slice_totals {
+	uint64_t samples, weight; /* shown */
+	uint64_t all_samples,
+		all_weight; /* in the window, shown or not: samples / all_samples is the share shown */
+	uint64_t ends[NR_STACK_ENDS]; /* of the samples shown */
+	uint64_t unnamed;	      /* samples shown whose leaf has no name */
+	uint64_t folded;	      /* samples shown whose stack was cut by the history's limit */
+	/* What the window covers: to is the end; from may lie before what was asked (old seconds are merged) or after it (no sample before, or forgotten). */
+	uint64_t from_ns, to_ns;
+};
+struct slice_totals slice_totals(const struct slice *slice);
+/* How far a count of samples may be off by chance, as a share of it: sqrt(n) / n. 0 of none. */
+double slice_error(uint64_t samples);
+
+struct slice_cost {
+	uint64_t self, total; /* samples */
+	uint64_t self_weight, total_weight;
+};
+
+/* Ties fall by name, then module: the same in every run. */
+enum slice_order { SLICE_BY_SELF, SLICE_BY_TOTAL, SLICE_BY_NAME, SLICE_BY_MODULE };
+
+/* ---- functions ---- */
+
+struct slice_function {
+	struct function_id id;
+	struct slice_cost cost;
+};
+struct slice_functions {
+	struct slice_function *items;
+	size_t nr, capacity;
+};
+/* The first `most` (0: all) of the functions that have samples. *nr_all, if not NULL: how many these are. */
+int slice_top(struct slice *slice, enum slice_order order, size_t most,
+	      struct slice_functions *functions, size_t *nr_all);
+/* Of one function; all zero when it has no samples. */
+struct slice_cost slice_function_cost(const struct slice *slice, struct function_id function);
+
+/* ---- trees ---- */
+
+/*
+ * A row is a path of functions; its id is a hash of that path, the same in every refresh and slice as long as
+ * its functions keep their names. Stacks that do not reach their root hang below a row "[truncated]",
+ * "[broken]" or "[switched]", which stands where their unknown callers would be.
+ */
+enum slice_shape {
+	SLICE_TREE, /* top-down: from main to the leaves */
+	SLICE_INVERTED, /* bottom-up: from each leaf to its callers. self: of stacks that have no further caller */
+	SLICE_CALLERS, /* of one function, on and on: the upper half of a sandwich */
+	SLICE_CALLEES /* of one function, on and on: the lower half. Both start at its outermost call in each stack */
+};
+struct slice_node {
+	uint64_t id, parent;	     /* parent 0: the root of its shape */
+	struct function_id function; /* index 0 where there is a label instead */
+	const char *label;	     /* "[all]", "[truncated]", ...; NULL: a function */
+	struct slice_cost cost;
+	uint32_t depth; /* of the root: 0 */
+	bool has_children;
+};
+struct slice_nodes {
+	struct slice_node *items;
+	size_t nr, capacity;
+};
+/*
+ * The root of a shape: "[all]" (with a SLICE_SUBTREE in force, that subtree's function), or the function.
+ * It is there even when it has no samples.
+ */
+int slice_root(struct slice *slice, enum slice_shape shape, struct function_id function,
+	       struct slice_node *root);
+/*
+ * Appends the children of a row that slice_root() or this gave out, those with samples, in order. None for an id that has no
+ * samples now; -ENOENT for one that was never given out, or was forgotten: roots and rows above are asked for first.
+ */
+int slice_children(struct slice *slice, uint64_t id, enum slice_order order,
+		   struct slice_nodes *nodes);
+/* A row by its id, as it is now. -ENOENT as above. */
+int slice_node(struct slice *slice, uint64_t id, struct slice_node *node);
+
+struct slice_box {
+	struct slice_node node;
+	uint64_t at; /* samples to the left of it */
+	uint64_t
+		hidden; /* samples of its children that are too few to be shown: to the right of the others */
+	size_t parent; /* item; the first is its own */
+};
+struct slice_boxes {
+	struct slice_box *items;
+	size_t nr, capacity;
+};
+/* A flame graph from a row down, parents before children: rows of at least `least` samples and, below the first, at most `levels` levels. */
+int slice_flame(struct slice *slice, uint64_t id, enum slice_order order, uint64_t least,
+		uint32_t levels, struct slice_boxes *boxes);
+
+/* ---- threads ---- */
+
+struct slice_task {
+	int32_t pid, tid; /* tid -1: a process */
+	const char *
+		comm; /* the last one seen; of a process, its main thread's if that was sampled. Borrowed */
+	uint32_t nr_threads; /* that have samples */
+	uint64_t samples, weight;
+	struct function_id top; /* where most of its samples were taken */
+	uint64_t top_samples;
+};
+struct slice_tasks {
+	struct slice_task *items;
+	size_t nr, capacity;
+};
+enum slice_tasks_of { SLICE_THREADS, SLICE_PROCESSES };
+/* Sorted by samples, then pid and tid. only_pid -1: of all. */
+int slice_tasks(struct slice *slice, enum slice_tasks_of which, int32_t only_pid,
+		struct slice_tasks *tasks);
+
+/* ---- one function in detail ---- */
+
+struct slice_detail {
+	struct slice_cost cost;
+	double error;	     /* slice_error(cost.total) */
+	uint64_t incomplete; /* samples with it whose stack is truncated, broken or switched */
+	uint64_t unnamed;    /* samples with it that have a frame without a name */
+	/* Each sorted by samples; roots of stacks have no caller, cost.self is what has no callee. */
+	struct slice_nodes callers, callees;
+	struct slice_tasks threads;
+};
+int slice_detail(struct slice *slice, struct function_id function, struct slice_detail *detail);
+void slice_detail_release(struct slice_detail *detail);
+
+/* ---- trends: samples shown, second by second ---- */
+
+enum { SLICE_TREND_SECONDS_MAX = 60, SLICE_TREND_ROWS_MAX = 64 };
+enum slice_measure { SLICE_SELF, SLICE_TOTAL };
+/*
+ * counts[row * seconds + i]: oldest second first, the last one is the end's, which is still going on unless the end
+ * stands. Read from the seconds held, whatever the window is. -EINVAL: too many rows or seconds.
+ */
+int slice_trend(struct slice *slice, uint32_t seconds, uint64_t *counts); /* one row: everything */
+int slice_trend_functions(struct slice *slice, enum slice_measure measure,
+			  const struct function_id *functions, size_t nr, uint32_t seconds,
+			  uint64_t *counts);
+/* By pid and tid of each task; tid -1: of the process. */
+int slice_trend_tasks(struct slice *slice, const struct slice_task *tasks, size_t nr,
+		      uint32_t seconds, uint64_t *counts);
+
+uint64_t slice_bytes(const struct slice *slice); /* heap in use; part of history_bytes() too */
+
+#endif
