@@ -22,7 +22,7 @@ static bool among(int32_t value, const int32_t *list, size_t nr)
 	return nr == 0;
 }
 
-static bool is_module(const struct history_module *module, const char *wanted)
+bool history_is_module(const struct history_module *module, const char *wanted)
 {
 	const char *base = strrchr(module->path, '/');
 	if (module->kind == MODULE_NONE)
@@ -54,7 +54,7 @@ bool history_passes(const struct history *history, const struct sample *sample,
 	       (!filter->event || strcmp(event->name, filter->event) == 0 ||
 		strcmp(event->asked, filter->event) == 0) &&
 	       !(filter->first_event && stack->event) &&
-	       (!filter->module || is_module(module, filter->module)) &&
+	       (!filter->module || history_is_module(module, filter->module)) &&
 	       in_time(history, sample->time_ns) && !(filter->kernel_only && !kernel) &&
 	       !(filter->user_only && kernel);
 }
@@ -79,7 +79,7 @@ bool history_has_name(const struct history *history, enum history_names which, c
 			if (!strcmp(history->tasks.items[row].comm, name))
 				return true;
 		} else if (history->modules.items[row].has_leaves &&
-			   is_module(&history->modules.items[row], name)) {
+			   history_is_module(&history->modules.items[row], name)) {
 			return true;
 		}
 	}

@@ -74,6 +74,7 @@ void history_free(struct history *history)
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		free(history->of[kind].items);
 	free(history->unnamed.items);
+	history_free_seconds(history);
 	index_release(&history->strings_index);
 	index_release(&history->modules_index);
 	index_release(&history->tasks_index);
@@ -94,9 +95,9 @@ static uint64_t index_bytes(const struct index *index)
 	return index->slots ? ((uint64_t)index->mask + 1) * sizeof(*index->slots) : 0;
 }
 
-uint64_t history_bytes(const struct history *history)
+uint64_t history_rows_bytes(const struct history *history)
 {
-	uint64_t bytes = sizeof(*history) + history->string_bytes;
+	uint64_t bytes = sizeof(*history) + history->string_bytes + history->slice_bytes;
 	bytes += history->strings.capacity * sizeof(*history->strings.items);
 	bytes += history->modules.capacity * sizeof(*history->modules.items);
 	bytes += history->tasks.capacity * sizeof(*history->tasks.items);
@@ -112,6 +113,11 @@ uint64_t history_bytes(const struct history *history)
 	       index_bytes(&history->tasks_index) + index_bytes(&history->frames_index) +
 	       index_bytes(&history->nodes_index) + index_bytes(&history->stacks_index) +
 	       index_bytes(&history->functions_index);
+}
+
+uint64_t history_bytes(const struct history *history)
+{
+	return history_rows_bytes(history) + history_seconds_bytes(history);
 }
 
 /* ---- strings and facts ---- */

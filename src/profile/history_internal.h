@@ -4,7 +4,7 @@
 
 /*
  * The history's rows. Its ids are indexes into these arrays; row 0 of each is
- * "none". Filled by import.c, named by names.c, read by top.c, tree.c, stacks.c.
+ * "none". Filled by import.c, named by names.c, read by top.c, tree.c, stacks.c and the slices.
  */
 
 #include <ctop/base/index.h>
@@ -88,6 +88,40 @@ struct kept_samples {
 /* The history's rows by those of one of the epoch's tables, plus 1; 0: not met yet. See import.c. */
 typedef ROWS(uint32_t) translation;
 
+/* Samples of a stack in some seconds. */
+struct second_count {
+	uint32_t stack;
+	uint32_t samples;
+	uint64_t weight;
+};
+
+/* Samples of the seconds [second, second + span). A stack may have several counts: they add up. */
+struct bucket {
+	uint64_t second; /* CLOCK_MONOTONIC; a multiple of span */
+	uint32_t span;	 /* 1, 10 or 60 */
+	ROWS(struct second_count) counts;
+	uint64_t samples;
+};
+
+/* Where a stack's count is in the bucket that samples go to, if the serial is that bucket's. */
+struct second_slot {
+	uint32_t serial, at;
+};
+
+struct seconds {
+	bool wanted;
+	ROWS(struct bucket) buckets;	 /* by second; they do not overlap */
+	ROWS(struct second_slot) slots;	 /* by stack */
+	bool has_open;			 /* the bucket that samples go to: */
+	size_t open;			 /* its row */
+	uint64_t open_from_ns, open_for_ns;
+	uint32_t serial;
+	uint64_t late_second; /* samples came for this other one, */
+	uint32_t nr_late;     /* that many in a row */
+	uint64_t bytes;	      /* of counts */
+	uint64_t forgotten;
+};
+
 struct history_info; /* a key and its value */
 
 struct history {
@@ -120,6 +154,9 @@ struct history {
 	size_t nr_unnamed_looked_at; /* of them, at symbols_version */
 
 	struct kept_samples samples;
+	struct seconds seconds;
+	uint64_t slice_bytes; /* of all slices that look at this history */
+	uint64_t nr_renamed;  /* how often a frame whose function had been asked for got a name */
 	struct history_totals totals;
 	uint64_t origin_ns; /* time of the first sample of all */
 
@@ -140,6 +177,23 @@ bool history_passes(const struct history *history, const struct sample *sample,
 
 /* Keeps a sample of a counted stack. 0 or -ENOMEM. */
 int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack);
+
+/* Counts a sample of a counted stack in its second. 0 or -ENOMEM. */
+int history_count_second(struct history *history, uint64_t time_ns, uint32_t stack,
+			 uint64_t weight);
+/* The first bucket that does not end before a second. */
+size_t history_bucket_from(const struct history *history, uint64_t second);
+void history_free_seconds(struct history *history);
+uint64_t history_seconds_bytes(const struct history *history);
+
+/* All but the seconds, which have a bound of their own. */
+uint64_t history_rows_bytes(const struct history *history);
+
+/* The row below which stacks hang that do not reach their root; NULL: it is their root. */
+const char *history_end_label(enum stack_end end);
+
+/* By path or file name; "[unknown]": none. */
+bool history_is_module(const struct history_module *module, const char *wanted);
 
 /* The frame's function, found by its name. UINT32_MAX: out of memory. */
 uint32_t history_function_of(struct history *history, uint32_t frame);

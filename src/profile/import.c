@@ -71,7 +71,7 @@ static const char *intern_string(struct history *history, struct string_id id)
 static bool is_full(struct history *history)
 {
 	if (!history->full && history->limit_bytes &&
-	    history_bytes(history) >= history->limit_bytes / 2)
+	    history_rows_bytes(history) >= history->limit_bytes / 2)
 		history->full = true;
 	return history->full;
 }
@@ -430,6 +430,8 @@ static int import_one(struct history *history, const struct sample *sample)
 		result = count(history, &stack, &row);
 	}
 	totals->folded += stack.leaf == FOLDED_FRAME;
+	if (!result && history->seconds.wanted)
+		result = history_count_second(history, sample->time_ns, row, sample->weight);
 	if (result || !history->samples.wanted)
 		return result;
 	if (history->samples.nr == history->samples.capacity && is_full(history)) {

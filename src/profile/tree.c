@@ -16,8 +16,7 @@ struct builder {
 	uint32_t *frames, *methods; /* of one stack */
 };
 
-/* Rows that stand for no function, below which unfinished stacks hang. */
-static const char *label_of(enum stack_end end)
+const char *history_end_label(enum stack_end end)
 {
 	switch (end) {
 	case STACK_TRUNCATED:
@@ -70,7 +69,7 @@ static int add_stack(struct builder *builder, const struct counted_stack *stack)
 	struct history *history = builder->history;
 	uint32_t at = 0;
 	builder->nodes.items[0].total += stack->samples;
-	const char *label = label_of(stack->end);
+	const char *label = history_end_label(stack->end);
 	if (label) {
 		at = child_of(builder, at, 0, label);
 		if (at == UINT32_MAX)

@@ -33,9 +33,12 @@ void slice_free(struct slice *slice);
 /* ---- which samples: takes effect at the next refresh, whether the end moves or not ---- */
 
 enum { SLICE_SINCE_START = 0, SLICE_SECONDS_MAX = 3600 };
-/* The last so many seconds before the end, or everything since the start or the reset. -EINVAL above the maximum. */
+/*
+ * The last so many seconds before the end, or everything since the start or the reset. A history that keeps no
+ * seconds has only the latter, whatever is asked. -EINVAL above the maximum.
+ */
 int slice_set_seconds(struct slice *slice, uint32_t seconds);
-/* "Since the start" begins with what comes after the last refresh. */
+/* "Since the start" begins now: what the history holds by now does not count in it any more. */
 int slice_reset(struct slice *slice);
 
 enum slice_what {
@@ -57,7 +60,7 @@ struct slice_criterion {
 	uint64_t id;
 };
 enum { SLICE_CRITERIA_MAX = 32 };
-/* All of them must hold. Copied, strings too. -E2BIG: too many; -EINVAL: one that makes no sense. */
+/* All of them must hold. Copied, strings too. -E2BIG: too many; -EINVAL: one that makes no sense; -ENOENT: no such path. Then the old ones hold. */
 int slice_set_filter(struct slice *slice, const struct slice_criterion *criteria, size_t nr);
 
 /*
@@ -75,7 +78,7 @@ struct slice_totals {
 	uint64_t ends[NR_STACK_ENDS]; /* of the samples shown */
 	uint64_t unnamed;	      /* samples shown whose leaf has no name */
 	uint64_t folded;	      /* samples shown whose stack was cut by the history's limit */
-	/* What the window covers: to is the end; from may lie before what was asked (old seconds are merged) or after it (no sample before, or forgotten). */
+	/* What the window covers: to is the end; from may lie before what was asked (old seconds are merged) or after it (nothing came before, or it was forgotten). */
 	uint64_t from_ns, to_ns;
 };
 struct slice_totals slice_totals(const struct slice *slice);
@@ -133,7 +136,7 @@ struct slice_nodes {
 };
 /*
  * The root of a shape: "[all]" (with a SLICE_SUBTREE in force, that subtree's function), or the function.
- * It is there even when it has no samples.
+ * It is there even when it has no samples. -ENOENT: no such function.
  */
 int slice_root(struct slice *slice, enum slice_shape shape, struct function_id function,
 	       struct slice_node *root);

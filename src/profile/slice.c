@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A refresh: counts of the window, stack by stack, beside those of the refresh before; what differs and
+ * passes the filter is noted on its path. When names or the filter changed, all is noted anew.
+ */
+#include <ctop/profile/slice.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+#include "slice_internal.h"
+
+static const uint64_t NS_PER_SECOND = 1000000000;
+
+/* More rows given out than this, and they are forgotten: they come back when they are asked for from the root on. */
+enum { SHOWN_MOST = 1 << 18 };
+
+struct slice *slice_new(struct history *history)
+{
+	struct slice *slice = calloc(1, sizeof(*slice));
+	if (!slice)
+		return NULL;
+	slice->history = history;
+	slice->new_filter = true;
+	if (slice_child_path(slice, 0, KEY_ALL) == 0)
+		return slice;
+	slice_free(slice);
+	return NULL;
+}
+
+static void tell_bytes(struct slice *slice, uint64_t bytes)
+{
+	slice->history->slice_bytes += bytes - slice->bytes;
+	slice->bytes = bytes;
+}
+
+void slice_free(struct slice *slice)
+{
+	if (!slice)
+		return;
+	tell_bytes(slice, 0);
+	slice_free_filter(slice);
+	free(slice->keys.items);
+	free(slice->paths.items);
+	index_release(&slice->path_index);
+	free(slice->dirty.items);
+	for (size_t i = 0; i < NR_LABELS; i++)
+		free(slice->node_paths[i].items);
+	free(slice->stacks.items);
+	free(slice->counts.items);
+	free(slice->fresh.items);
+	free(slice->before.items);
+	free(slice->shown.items);
+	index_release(&slice->shown_index);
+	free(slice->trend_masks.items);
+	free(slice);
+}
+
+static uint64_t index_bytes(const struct index *index)
+{
+	return index->slots ? ((uint64_t)index->mask + 1) * sizeof(*index->slots) : 0;
+}
+
+uint64_t slice_bytes(const struct slice *slice)
+{
+	uint64_t bytes = sizeof(*slice);
+	bytes += slice->keys.capacity * sizeof(*slice->keys.items);
+	bytes += slice->paths.capacity * sizeof(*slice->paths.items);
+	bytes += slice->dirty.capacity * sizeof(*slice->dirty.items);
+	for (size_t i = 0; i < NR_LABELS; i++)
+		bytes += slice->node_paths[i].capacity * sizeof(*slice->node_paths[i].items);
+	bytes += slice->stacks.capacity * sizeof(*slice->stacks.items);
+	bytes += slice->counts.capacity * sizeof(*slice->counts.items);
+	bytes += slice->fresh.capacity * sizeof(*slice->fresh.items);
+	bytes += slice->before.capacity * sizeof(*slice->before.items);
+	bytes += slice->shown.capacity * sizeof(*slice->shown.items);
+	bytes += slice->trend_masks.capacity * sizeof(*slice->trend_masks.items);
+	return bytes + index_bytes(&slice->path_index) + index_bytes(&slice->shown_index);
+}
+
+/* ---- the window ---- */
+
+int slice_set_seconds(struct slice *slice, uint32_t seconds)
+{
+	if (seconds > SLICE_SECONDS_MAX)
+		return -EINVAL;
+	slice->new_window = slice->new_window || seconds != slice->seconds;
+	slice->seconds = seconds;
+	return 0;
+}
+
+int slice_reset(struct slice *slice)
+{
+	const struct history *history = slice->history;
+	if (vec_reserve(&slice->before, history->stacks.nr))
+		return -ENOMEM;
+	slice->before.nr = history->stacks.nr;
+	for (size_t i = 0; i < history->stacks.nr; i++)
+		slice->before.items[i] = (struct stack_count){history->stacks.items[i].samples,
+							      history->stacks.items[i].weight};
+	slice->reset_ns = history->totals.last_ns;
+	slice->new_window = true;
+	return 0;
+}
+
+static bool is_since_start(const struct slice *slice)
+{
+	return slice->seconds == SLICE_SINCE_START || !slice->history->seconds.wanted;
+}
+
+static void subtract(uint64_t *from, uint64_t what)
+{
+	*from -= what < *from ? what : *from;
+}
+
+/* Everything, less what came before the reset and after the end. */
+static void count_since_start(struct slice *slice)
+{
+	const struct history *history = slice->history;
+	struct stack_count *fresh = slice->fresh.items;
+	for (size_t i = 0; i < slice->fresh.nr; i++)
+		fresh[i] = (struct stack_count){history->stacks.items[i].samples,
+						history->stacks.items[i].weight};
+	for (size_t i = 0; i < slice->before.nr; i++) {
+		fresh[i].samples -= slice->before.items[i].samples;
+		fresh[i].weight -= slice->before.items[i].weight;
+	}
+	size_t row = history_bucket_from(history, slice->end_ns / NS_PER_SECOND + 1);
+	for (; row < history->seconds.buckets.nr; row++) {
+		const struct bucket *bucket = &history->seconds.buckets.items[row];
+		if (bucket->second <= slice->end_ns / NS_PER_SECOND)
+			continue;
+		for (size_t i = 0; i < bucket->counts.nr; i++) {
+			const struct second_count *count = &bucket->counts.items[i];
+			subtract(&fresh[count->stack].samples, count->samples);
+			subtract(&fresh[count->stack].weight, count->weight);
+		}
+	}
+	uint64_t first_ns = history->totals.first_ns;
+	slice->totals.from_ns = slice->before.nr ? slice->reset_ns : first_ns;
+	slice->totals.to_ns = slice->end_ns;
+}
+
+/* The buckets of the window, and of these all that they hold. */
+static void count_window(struct slice *slice)
+{
+	const struct history *history = slice->history;
+	struct stack_count *fresh = slice->fresh.items;
+	uint64_t last = slice->end_ns / NS_PER_SECOND;
+	uint64_t first = last >= slice->seconds ? last - slice->seconds + 1 : 0;
+	memset(fresh, 0, slice->fresh.nr * sizeof(*fresh));
+	slice->totals.from_ns = first * NS_PER_SECOND;
+	slice->totals.to_ns = slice->end_ns;
+	size_t row = history_bucket_from(history, first);
+	bool before = row > 0; /* something came before the window, and is not forgotten */
+	for (size_t i = row; i < history->seconds.buckets.nr; i++) {
+		const struct bucket *bucket = &history->seconds.buckets.items[i];
+		if (bucket->second > last)
+			break;
+		for (size_t c = 0; c < bucket->counts.nr; c++) {
+			const struct second_count *count = &bucket->counts.items[c];
+			fresh[count->stack].samples += count->samples;
+			fresh[count->stack].weight += count->weight;
+		}
+		uint64_t from_ns = bucket->second * NS_PER_SECOND;
+		uint64_t to_ns = (bucket->second + bucket->span) * NS_PER_SECOND;
+		if (i == row && (bucket->second < first || (!before && history->seconds.forgotten)))
+			slice->totals.from_ns = from_ns;
+		if (bucket->span > 1 && to_ns > slice->end_ns)
+			slice->totals.to_ns = to_ns;
+	}
+	if (history->totals.first_ns > slice->totals.from_ns)
+		slice->totals.from_ns = history->totals.first_ns;
+}
+
+/* ---- stacks ---- */
+
+static int reserve_stacks(struct slice *slice)
+{
+	size_t nr = slice->history->stacks.nr + 1; /* never none at all: memset() and memcpy() mind */
+	return vec_reserve(&slice->stacks, nr) || vec_reserve(&slice->counts, nr) ||
+			       vec_reserve(&slice->fresh, nr) ?
+		       -ENOMEM :
+		       0;
+}
+
+/* The path of a stack; *moved: it is another one than before. */
+static int place_stack(struct slice *slice, size_t row, bool *moved)
+{
+	const struct counted_stack *stack = &slice->history->stacks.items[row];
+	struct stack_state *state = &slice->stacks.items[row];
+	uint32_t path = slice_stack_path(slice, stack);
+	if (path == NO_PATH)
+		return -ENOMEM;
+	*moved = path != state->path;
+	*state = (struct stack_state){path, slice_passes(slice, stack, path)};
+	return 0;
+}
+
+/* Names have come: some stacks may be other functions' now. */
+static int follow_names(struct slice *slice, bool *all)
+{
+	uint64_t nr_renamed = slice->history->nr_renamed;
+	if (nr_renamed == slice->nr_renamed)
+		return 0;
+	int result = slice_follow_names(slice);
+	for (size_t i = 0; !result && i < slice->stacks.nr; i++) {
+		bool moved = false;
+		result = place_stack(slice, i, &moved);
+		*all = *all || moved;
+	}
+	if (!result)
+		slice->nr_renamed = nr_renamed;
+	return result;
+}
+
+static void follow_filter(struct slice *slice, bool *all)
+{
+	if (!slice->new_filter)
+		return;
+	slice_find_hits(slice);
+	for (size_t i = 0; i < slice->stacks.nr; i++) {
+		struct stack_state *state = &slice->stacks.items[i];
+		state->passes =
+			slice_passes(slice, &slice->history->stacks.items[i], state->path);
+	}
+	slice->new_filter = false;
+	*all = true;
+}
+
+static int add_new_stacks(struct slice *slice)
+{
+	int result = reserve_stacks(slice);
+	while (!result && slice->stacks.nr < slice->history->stacks.nr) {
+		bool moved;
+		size_t row = slice->stacks.nr;
+		result = place_stack(slice, row, &moved);
+		if (result)
+			break;
+		slice->counts.items[row] = (struct stack_count){0};
+		slice->stacks.nr = slice->counts.nr = row + 1;
+	}
+	return result;
+}
+
+/* ---- what changed ---- */
+
+/* Notes a difference of a stack's count that passes the filter. Differences below zero wrap around. */
+static void note(struct slice *slice, size_t row, uint64_t samples, uint64_t weight)
+{
+	const struct counted_stack *stack = &slice->history->stacks.items[row];
+	const struct stack_state *state = &slice->stacks.items[row];
+	struct slice_totals *totals = &slice->totals;
+	totals->all_samples += samples;
+	totals->all_weight += weight;
+	if (!state->passes)
+		return;
+	totals->samples += samples;
+	totals->weight += weight;
+	totals->ends[stack->end] += samples;
+	if (!slice->history->frames.items[stack->leaf].name)
+		totals->unnamed += samples;
+	if (stack->leaf == FOLDED_FRAME)
+		totals->folded += samples;
+	slice_note(slice, state->path, samples, weight);
+}
+
+static void note_differences(struct slice *slice)
+{
+	for (size_t i = 0; i < slice->counts.nr; i++) {
+		struct stack_count *count = &slice->counts.items[i];
+		const struct stack_count *fresh = &slice->fresh.items[i];
+		if (count->samples != fresh->samples || count->weight != fresh->weight)
+			note(slice, i, fresh->samples - count->samples,
+			     fresh->weight - count->weight);
+		*count = *fresh;
+	}
+}
+
+static void note_all(struct slice *slice)
+{
+	struct slice_totals window = {.from_ns = slice->totals.from_ns,
+				      .to_ns = slice->totals.to_ns};
+	slice_clear_costs(slice);
+	slice->totals = window;
+	for (size_t i = 0; i < slice->counts.nr; i++) {
+		const struct stack_count *count = &slice->counts.items[i];
+		if (count->samples || count->weight)
+			note(slice, i, count->samples, count->weight);
+	}
+}
+
+static void forget_shown(struct slice *slice)
+{
+	if (slice->shown.nr < SHOWN_MOST)
+		return;
+	slice->shown.nr = 0;
+	index_clear(&slice->shown_index);
+}
+
+int slice_refresh(struct slice *slice, uint64_t end_ns)
+{
+	bool all = false, recount = !slice->refreshed || slice->new_window || end_ns != slice->end_ns;
+	int result = history_update_names(slice->history);
+	if (!result)
+		result = follow_names(slice, &all);
+	if (!result)
+		result = add_new_stacks(slice);
+	if (result)
+		return result;
+	follow_filter(slice, &all);
+	forget_shown(slice);
+	slice->end_ns = end_ns;
+	slice->refreshed = true;
+	slice->new_window = false;
+	if (recount) {
+		slice->fresh.nr = slice->counts.nr;
+		if (is_since_start(slice))
+			count_since_start(slice);
+		else
+			count_window(slice);
+	}
+	if (recount && !all)
+		note_differences(slice);
+	else if (recount)
+		memcpy(slice->counts.items, slice->fresh.items,
+		       slice->counts.nr * sizeof(*slice->counts.items));
+	if (all)
+		note_all(slice);
+	slice_carry(slice);
+	tell_bytes(slice, slice_bytes(slice));
+	return 0;
+}
+
+struct slice_totals slice_totals(const struct slice *slice)
+{
+	return slice->totals;
+}
+
+double slice_error(uint64_t samples)
+{
+	return samples ? 1 / sqrt((double)samples) : 0;
+}

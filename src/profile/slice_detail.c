@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/profile/slice.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "slice_internal.h"
+
+/* By path: does it, as shown, contain the function? One pass, parents first. NULL: out of memory. */
+static bool *find_containing(const struct slice *slice, uint32_t key)
+{
+	bool *containing = calloc(slice->paths.nr, sizeof(*containing));
+	if (!containing)
+		return NULL;
+	for (uint32_t i = 0; i < slice->paths.nr; i++) {
+		const struct path *path = &slice->paths.items[i];
+		containing[i] = path->key == key || (i != slice->root && containing[path->parent]);
+	}
+	return containing;
+}
+
+static bool is_containing(void *context, uint32_t path)
+{
+	const bool *containing = context;
+	return containing[path];
+}
+
+/* By path: does it have a frame without a name? NULL: out of memory. */
+static bool *find_unnamed(const struct slice *slice)
+{
+	bool *unnamed = calloc(slice->paths.nr, sizeof(*unnamed));
+	if (!unnamed)
+		return NULL;
+	for (uint32_t i = 0; i < slice->paths.nr; i++) {
+		const struct path *path = &slice->paths.items[i];
+		bool named = path->key < NR_LABELS ||
+			     history_function_named(slice->history, function_of_key(path->key));
+		unnamed[i] = !named || (i != slice->root && unnamed[path->parent]);
+	}
+	return unnamed;
+}
+
+static int add_quality(const struct slice *slice, const bool *containing,
+		       struct slice_detail *detail)
+{
+	bool *unnamed = find_unnamed(slice);
+	if (!unnamed)
+		return -ENOMEM;
+	for (size_t i = 0; i < slice->stacks.nr; i++) {
+		const struct stack_state *state = &slice->stacks.items[i];
+		uint64_t samples = slice->counts.items[i].samples;
+		if (!state->passes || !samples || !containing[state->path])
+			continue;
+		if (history_end_label(slice->history->stacks.items[i].end))
+			detail->incomplete += samples;
+		if (unnamed[state->path])
+			detail->unnamed += samples;
+	}
+	free(unnamed);
+	return 0;
+}
+
+static int add_half(struct slice *slice, enum slice_shape shape, struct function_id function,
+		    struct slice_nodes *nodes)
+{
+	struct slice_node root;
+	int result = slice_root(slice, shape, function, &root);
+	nodes->nr = 0;
+	return result ? result : slice_children(slice, root.id, SLICE_BY_TOTAL, nodes);
+}
+
+int slice_detail(struct slice *slice, struct function_id function, struct slice_detail *detail)
+{
+	detail->cost = slice_function_cost(slice, function);
+	detail->error = slice_error(detail->cost.total);
+	detail->incomplete = detail->unnamed = 0;
+	int result = add_half(slice, SLICE_CALLERS, function, &detail->callers);
+	if (!result)
+		result = add_half(slice, SLICE_CALLEES, function, &detail->callees);
+	if (result)
+		return result;
+	bool *containing = find_containing(slice, key_of_function(function.index));
+	if (!containing)
+		return -ENOMEM;
+	result = slice_tasks_where(slice, SLICE_THREADS, -1, is_containing, containing,
+				   &detail->threads);
+	if (!result)
+		result = add_quality(slice, containing, detail);
+	free(containing);
+	return result;
+}
+
+void slice_detail_release(struct slice_detail *detail)
+{
+	free(detail->callers.items);
+	free(detail->callees.items);
+	free(detail->threads.items);
+	*detail = (struct slice_detail){0};
+}

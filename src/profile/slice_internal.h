@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PROFILE_SLICE_INTERNAL_H
+#define CTOP_PROFILE_SLICE_INTERNAL_H
+
+/*
+ * A slice holds, for every counted stack of the history, how many samples the window has of it, whether it
+ * passes the filter, and its *path*: the stack as functions. Paths are a tree, each stored once. A refresh finds
+ * the stacks whose counts differ from before, and carries the differences from their paths towards the root.
+ *
+ * A *key* is what a path's step is: a function of the history, or a label.
+ */
+
+#include <ctop/base/index.h>
+#include <ctop/profile/slice.h>
+
+#include "history_internal.h"
+
+/* Keys: 0 the root, then the labels, then the history's functions. */
+enum { KEY_ALL, KEY_SWITCHED, KEY_TRUNCATED, KEY_BROKEN, NR_LABELS };
+
+static const uint32_t NO_PATH = UINT32_MAX;
+
+/* 64 bytes: carrying a difference up touches one cache line a step. */
+struct path {
+	uint32_t parent, key; /* row 0: the root, its own parent */
+	uint32_t same;	      /* the nearest path above of the same key; 0: none */
+	uint32_t depth;
+	uint32_t first_child, next_sibling;
+	uint32_t next_same; /* all paths of the same key; 0: the end */
+	uint32_t hits;	    /* bits of the criteria that it, or one above, meets */
+	uint64_t total, weight;
+	uint64_t pending, pending_weight; /* to be added to it and to what is above */
+};
+
+struct key {
+	struct slice_cost cost;
+	uint32_t first_path; /* of next_same; 0: none */
+	uint32_t hits;	     /* bits of the criteria that it meets */
+};
+
+struct stack_count {
+	uint64_t samples, weight;
+};
+
+/* What a slice knows of a counted stack. */
+struct stack_state {
+	uint32_t path;
+	bool passes;
+};
+
+/* A row of a tree that was given out. */
+struct shown_row {
+	uint64_t id;
+	uint32_t parent; /* row; its own: a root */
+	uint32_t key;
+	uint32_t path; /* of SLICE_TREE */
+	uint32_t depth;
+	uint32_t shape;
+};
+
+struct criterion {
+	struct slice_criterion asked; /* text is ours */
+	uint32_t path;		      /* of SLICE_SUBTREE */
+};
+
+struct slice {
+	struct history *history;
+
+	/* what was asked */
+	uint32_t seconds;
+	struct criterion criteria[SLICE_CRITERIA_MAX];
+	size_t nr_criteria;
+	uint32_t root; /* path that stacks are shown from */
+	bool new_window, new_filter, refreshed;
+	uint64_t end_ns;
+	uint64_t reset_ns;
+
+	/* by key, by path */
+	ROWS(struct key) keys;
+	ROWS(struct path) paths;
+	struct index path_index; /* (parent, key) */
+	ROWS(uint64_t) dirty;	 /* a bit a path: it has something pending */
+
+	/* by the history's nodes, for each label: paths, plus 1; 0: not known */
+	ROWS(uint32_t) node_paths[NR_LABELS];
+	uint64_t nr_renamed;
+
+	/* by the history's stacks */
+	ROWS(struct stack_state) stacks;
+	ROWS(struct stack_count) counts; /* in the window, whatever the filter */
+	ROWS(struct stack_count) fresh;	 /* scratch */
+	ROWS(struct stack_count) before; /* the reset */
+
+	struct slice_totals totals;
+
+	ROWS(struct shown_row) shown;
+	struct index shown_index; /* id */
+
+	/* of the last slice_trend_functions(): which of its rows a path contains */
+	struct function_id trend_of[SLICE_TREND_ROWS_MAX];
+	size_t trend_nr;
+	uint32_t trend_root;
+	ROWS(uint64_t) trend_masks;
+
+	uint64_t bytes; /* as the history was told */
+};
+
+/* ---- paths: slice_paths.c ---- */
+
+/* The path one step further, made when it is not there. NO_PATH: out of memory. */
+uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key);
+/* The same, but NO_PATH when it is not there. */
+uint32_t slice_find_path(const struct slice *slice, uint32_t parent, uint32_t key);
+/* Room for what is known of a key. 0 or -ENOMEM. */
+int slice_reserve_key(struct slice *slice, uint32_t key);
+/* NO_PATH: out of memory. */
+uint32_t slice_stack_path(struct slice *slice, const struct counted_stack *stack);
+/* Names have come: forgets the paths of nodes that go another way now. */
+int slice_follow_names(struct slice *slice);
+/* Notes a difference at the end of a path, and carries all that were noted to the root. */
+void slice_note(struct slice *slice, uint32_t path, uint64_t samples, uint64_t weight);
+void slice_carry(struct slice *slice);
+/* All counts of paths and keys become 0. */
+void slice_clear_costs(struct slice *slice);
+/* Samples of stacks that end here. */
+struct stack_count slice_path_self(const struct slice *slice, uint32_t path);
+
+static inline uint32_t key_of_function(uint32_t function)
+{
+	return function + NR_LABELS;
+}
+/* Of a label's key: 0. */
+static inline struct function_id function_of_key(uint32_t key)
+{
+	return (struct function_id){key < NR_LABELS ? 0 : key - NR_LABELS};
+}
+/* NULL: a function's. */
+const char *slice_key_label(uint32_t key);
+const char *slice_key_name(const struct slice *slice, uint32_t key);
+int slice_compare_keys(const struct slice *slice, uint32_t a, uint32_t b);
+
+/* The path that a frame's caller is, as shown; NO_PATH: it has none. */
+static inline uint32_t slice_caller(const struct slice *slice, uint32_t path)
+{
+	uint32_t parent = slice->paths.items[path].parent;
+	return path == slice->root || parent == 0 ? NO_PATH : parent;
+}
+
+/* No frame above it, as shown, has the same key. */
+static inline bool slice_is_outermost(const struct slice *slice, const struct path *path)
+{
+	return !path->same ||
+	       slice->paths.items[path->same].depth < slice->paths.items[slice->root].depth;
+}
+
+/* ---- the filter: slice_filter.c ---- */
+
+uint32_t slice_key_hits(const struct slice *slice, uint32_t key);
+/* Looks again at which criteria keys and paths meet. */
+void slice_find_hits(struct slice *slice);
+bool slice_passes(const struct slice *slice, const struct counted_stack *stack, uint32_t path);
+void slice_free_filter(struct slice *slice);
+
+/* ---- trees: slice_tree.c ---- */
+
+uint64_t slice_child_id(uint64_t parent, uint32_t key);
+uint64_t slice_root_id(enum slice_shape shape, uint32_t key);
+
+/* ---- threads and processes: slice_tasks.c ---- */
+
+struct task_ids {
+	int32_t pid, tid; /* tid -1: the process */
+};
+/* The history's tasks as threads, or as processes. */
+struct task_groups {
+	uint32_t *of_task; /* group, by the history's tasks */
+	ROWS(struct task_ids) ids;
+	struct index index;
+};
+int task_groups_init(struct task_groups *groups, const struct history *history,
+		     enum slice_tasks_of which); /* 0 or -ENOMEM; release in any case */
+void task_groups_release(struct task_groups *groups);
+/* UINT32_MAX: there is none. */
+uint32_t task_groups_find(const struct task_groups *groups, int32_t pid, int32_t tid);
+
+/* Says whether a path's stacks count. */
+typedef bool slice_chosen(void *context, uint32_t path);
+/* slice_tasks() of the paths chosen; NULL: of all. */
+int slice_tasks_where(const struct slice *slice, enum slice_tasks_of which, int32_t only_pid,
+		      slice_chosen *chosen, void *context, struct slice_tasks *tasks);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks as paths of functions, and their costs. A node of the history leads to the same path as long as no
+ * frame on its way gets a name, so that a new stack costs a step or two. Counts that changed are noted where
+ * stacks end and carried up once for all: paths come after their parents, so that one pass from the last row to
+ * the first, over those that have something to carry, meets each of them once.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+#include "slice_internal.h"
+
+static uint64_t hash_step(uint32_t parent, uint32_t key)
+{
+	return hash_u64((uint64_t)parent << 32 | key);
+}
+
+/* ---- keys ---- */
+
+const char *slice_key_label(uint32_t key)
+{
+	static const char *const labels[NR_LABELS] = {
+		[KEY_ALL] = "[all]",
+		[KEY_SWITCHED] = "[switched]",
+		[KEY_TRUNCATED] = "[truncated]",
+		[KEY_BROKEN] = "[broken]",
+	};
+	return key < NR_LABELS ? labels[key] : NULL;
+}
+
+const char *slice_key_name(const struct slice *slice, uint32_t key)
+{
+	const char *label = slice_key_label(key);
+	return label ? label : history_function_name(slice->history, function_of_key(key));
+}
+
+int slice_compare_keys(const struct slice *slice, uint32_t a, uint32_t b)
+{
+	int order = strcmp(slice_key_name(slice, a), slice_key_name(slice, b));
+	if (!order)
+		order = history_compare_functions(slice->history, function_of_key(a),
+						  function_of_key(b));
+	return order ? order : (a > b) - (a < b);
+}
+
+static uint32_t end_key(uint32_t end)
+{
+	switch (end) {
+	case STACK_SWITCHED:
+		return KEY_SWITCHED;
+	case STACK_TRUNCATED:
+		return KEY_TRUNCATED;
+	case STACK_BROKEN:
+		return KEY_BROKEN;
+	default:
+		return KEY_ALL;
+	}
+}
+
+int slice_reserve_key(struct slice *slice, uint32_t key)
+{
+	if (key < slice->keys.nr)
+		return 0;
+	if (vec_reserve(&slice->keys, (size_t)key + 1))
+		return -ENOMEM;
+	for (; slice->keys.nr <= key; slice->keys.nr++)
+		slice->keys.items[slice->keys.nr] = (struct key){
+			.hits = slice_key_hits(slice, (uint32_t)slice->keys.nr),
+		};
+	return 0;
+}
+
+/* ---- steps ---- */
+
+uint32_t slice_find_path(const struct slice *slice, uint32_t parent, uint32_t key)
+{
+	struct index_probe probe = index_find(&slice->path_index, hash_step(parent, key));
+	uint32_t row;
+	while (index_next(&slice->path_index, &probe, &row))
+		if (slice->paths.items[row].parent == parent && slice->paths.items[row].key == key)
+			return row;
+	return NO_PATH;
+}
+
+static uint32_t nearest_same(const struct slice *slice, uint32_t path, uint32_t key)
+{
+	if (!slice->keys.items[key].first_path)
+		return 0;
+	while (path && slice->paths.items[path].key != key)
+		path = slice->paths.items[path].parent;
+	return path;
+}
+
+static int reserve_path(struct slice *slice)
+{
+	size_t nr = slice->paths.nr, words = slice->dirty.nr;
+	if (nr >= NO_PATH - 1 || index_reserve(&slice->path_index) ||
+	    vec_reserve(&slice->paths, nr + 1) || vec_reserve(&slice->dirty, nr / 64 + 1))
+		return -ENOMEM;
+	for (; words < nr / 64 + 1; words++)
+		slice->dirty.items[words] = 0;
+	slice->dirty.nr = words;
+	return 0;
+}
+
+uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key)
+{
+	uint32_t row = slice_find_path(slice, parent, key);
+	if (row != NO_PATH)
+		return row;
+	if (slice_reserve_key(slice, key) || reserve_path(slice))
+		return NO_PATH;
+	struct path *above = &slice->paths.items[parent];
+	row = (uint32_t)slice->paths.nr++;
+	slice->paths.items[row] = (struct path){
+		.parent = parent,
+		.key = key,
+		.same = nearest_same(slice, parent, key),
+		.depth = row ? above->depth + 1 : 0,
+		.next_sibling = row ? above->first_child : 0,
+		.next_same = slice->keys.items[key].first_path,
+		.hits = (row ? above->hits : 0) | slice->keys.items[key].hits,
+	};
+	index_add(&slice->path_index, hash_step(parent, key), row);
+	slice->keys.items[key].first_path = row;
+	if (row)
+		above->first_child = row;
+	return row;
+}
+
+/* ---- from the history's rows ---- */
+
+static uint32_t frame_key(struct slice *slice, uint32_t frame)
+{
+	uint32_t function = history_function_of(slice->history, frame);
+	return function == UINT32_MAX ? UINT32_MAX : key_of_function(function);
+}
+
+static uint32_t step_to_frame(struct slice *slice, uint32_t path, uint32_t frame)
+{
+	uint32_t key = frame_key(slice, frame);
+	return key == UINT32_MAX || path == NO_PATH ? NO_PATH : slice_child_path(slice, path, key);
+}
+
+/* Room for a path of every node, below a label. */
+static int reserve_nodes(struct slice *slice, uint32_t label)
+{
+	size_t nr = slice->node_paths[label].nr, wanted = slice->history->nodes.nr;
+	if (nr >= wanted)
+		return 0;
+	if (vec_reserve(&slice->node_paths[label], wanted))
+		return -ENOMEM;
+	uint32_t *items = slice->node_paths[label].items;
+	memset(items + nr, 0, (wanted - nr) * sizeof(*items));
+	slice->node_paths[label].nr = wanted;
+	return 0;
+}
+
+/* Up to the first node whose path is known, and down again. The history's own scratch holds the way. */
+static uint32_t node_path(struct slice *slice, uint32_t label, uint32_t node)
+{
+	struct history *history = slice->history;
+	uint32_t *way = history->path, *known = slice->node_paths[label].items;
+	size_t nr = 0;
+	for (; node && !known[node]; node = history->nodes.items[node].parent)
+		way[nr++] = node;
+	uint32_t path = 0;
+	if (node)
+		path = known[node] - 1;
+	else if (label)
+		path = slice_child_path(slice, 0, label);
+	while (nr && path != NO_PATH) {
+		node = way[--nr];
+		path = step_to_frame(slice, path, history->nodes.items[node].frame);
+		if (path != NO_PATH)
+			known[node] = path + 1;
+	}
+	return path;
+}
+
+uint32_t slice_stack_path(struct slice *slice, const struct counted_stack *stack)
+{
+	uint32_t label = end_key(stack->end);
+	if (reserve_nodes(slice, label))
+		return NO_PATH;
+	uint32_t path = node_path(slice, label, stack->node);
+	/* Where nothing at all is known, there is still [unknown]. */
+	if (stack->leaf || !stack->node)
+		path = step_to_frame(slice, path, stack->leaf);
+	return path;
+}
+
+/* Parents come before their children: what changed above is known by then. */
+static int follow_label(struct slice *slice, uint32_t label)
+{
+	const struct history *history = slice->history;
+	uint32_t *known = slice->node_paths[label].items;
+	for (size_t i = 1; i < slice->node_paths[label].nr; i++) {
+		if (!known[i])
+			continue;
+		const struct history_node *node = &history->nodes.items[i];
+		uint32_t above = node->parent ? known[node->parent] - 1 :
+				 label	      ? slice_find_path(slice, 0, label) :
+						0;
+		const struct path *path = &slice->paths.items[known[i] - 1];
+		uint32_t function = history->frames.items[node->frame].function;
+		if (path->parent == above && function && path->key == key_of_function(function))
+			continue;
+		uint32_t moved = step_to_frame(slice, above, node->frame);
+		if (moved == NO_PATH)
+			return -ENOMEM;
+		known[i] = moved + 1;
+	}
+	return 0;
+}
+
+int slice_follow_names(struct slice *slice)
+{
+	int result = 0;
+	for (uint32_t label = 0; !result && label < NR_LABELS; label++)
+		result = follow_label(slice, label);
+	return result;
+}
+
+/* ---- costs ---- */
+
+void slice_note(struct slice *slice, uint32_t path, uint64_t samples, uint64_t weight)
+{
+	struct path *at = &slice->paths.items[path];
+	struct slice_cost *cost = &slice->keys.items[at->key].cost;
+	cost->self += samples;
+	cost->self_weight += weight;
+	at->pending += samples;
+	at->pending_weight += weight;
+	slice->dirty.items[path / 64] |= UINT64_C(1) << path % 64;
+}
+
+static void carry_one(struct slice *slice, uint32_t row)
+{
+	struct path *path = &slice->paths.items[row];
+	uint64_t samples = path->pending, weight = path->pending_weight;
+	path->pending = path->pending_weight = 0;
+	path->total += samples;
+	path->weight += weight;
+	if (slice_is_outermost(slice, path)) {
+		struct slice_cost *cost = &slice->keys.items[path->key].cost;
+		cost->total += samples;
+		cost->total_weight += weight;
+	}
+	if (row == slice->root)
+		return;
+	struct path *above = &slice->paths.items[path->parent];
+	above->pending += samples;
+	above->pending_weight += weight;
+	slice->dirty.items[path->parent / 64] |= UINT64_C(1) << path->parent % 64;
+}
+
+void slice_carry(struct slice *slice)
+{
+	for (size_t i = slice->dirty.nr; i-- > 0;) {
+		while (slice->dirty.items[i]) {
+			uint32_t bit = 63 - (uint32_t)__builtin_clzll(slice->dirty.items[i]);
+			slice->dirty.items[i] &= ~(UINT64_C(1) << bit);
+			carry_one(slice, (uint32_t)i * 64 + bit);
+		}
+	}
+}
+
+void slice_clear_costs(struct slice *slice)
+{
+	for (size_t i = 0; i < slice->paths.nr; i++)
+		slice->paths.items[i].total = slice->paths.items[i].weight = 0;
+	for (size_t i = 0; i < slice->keys.nr; i++)
+		slice->keys.items[i].cost = (struct slice_cost){0};
+}
+
+struct stack_count slice_path_self(const struct slice *slice, uint32_t path)
+{
+	const struct path *items = slice->paths.items;
+	struct stack_count self = {items[path].total, items[path].weight};
+	for (uint32_t child = items[path].first_child; child; child = items[child].next_sibling) {
+		self.samples -= items[child].total;
+		self.weight -= items[child].weight;
+	}
+	return self;
+}
