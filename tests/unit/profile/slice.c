@@ -1,0 +1,740 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slices of random profiles beside the same questions asked of every single sample: windows, filters, names
+ * that come late, pauses.
+ */
+#include <ctop/profile/slice.h>
+
+#include "test.h"
+
+enum { NR_FUNCTIONS = 7, DEPTH_MOST = 9, NR_TASKS = 5, SAMPLES_MOST = 20000 };
+enum { TRUNCATED = -1, BROKEN = -2, SWITCHED = -3, UNNAMED = NR_FUNCTIONS };
+static const uint64_t SECOND_NS = 1000000000;
+static const uint64_t FIRST_SECOND = 1000;
+
+/* What a sample was, as the test knows it. */
+struct raw {
+	uint64_t second;
+	uint64_t weight;
+	int task;
+	enum stack_end end;
+	int nr; /* frames; the last is the leaf */
+	int functions[DEPTH_MOST];
+};
+
+struct world {
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *writer;
+	struct symbols_writer *namer;
+	struct history *history;
+	struct slice *slice;
+	struct module_id program, kernel;
+	struct task_id tasks[NR_TASKS];
+	struct frame_id frames[NR_FUNCTIONS][2]; /* two call sites of each */
+	bool named[NR_FUNCTIONS];
+	uint64_t random;
+
+	struct raw *raws;
+	size_t nr_raws;
+	size_t first, nr_seen; /* raws that the slice may count */
+	size_t reset_at;
+	uint64_t newest, end; /* seconds */
+	uint32_t seconds;
+	struct slice_criterion criteria[SLICE_CRITERIA_MAX];
+	size_t nr_criteria;
+};
+
+static const int32_t pids[NR_TASKS] = {10, 10, 10, 20, 20};
+static const int32_t tids[NR_TASKS] = {10, 11, 11, 20, 21};
+static const char *const comms[NR_TASKS] = {"one", "two", "renamed", "three", "four"};
+/* The last two are the kernel's. */
+static const char *const names[NR_FUNCTIONS + 1] = {"main",	 "parse(int)", "Parse::all()",
+						    "work<int>", "leaf",       "sys_read",
+						    "copy",	 "[program]"};
+
+/* The same numbers in every run (xorshift64, Marsaglia 2003). */
+static uint64_t below(struct world *world, uint64_t limit)
+{
+	world->random ^= world->random << 13;
+	world->random ^= world->random >> 7;
+	world->random ^= world->random << 17;
+	return world->random % limit;
+}
+
+static struct string_id string(struct world *world, const char *bytes)
+{
+	struct string_id id;
+	CHECK_EQ(tables_add_string(world->writer, bytes, strlen(bytes), &id), 0);
+	return id;
+}
+
+static bool is_kernel(int function)
+{
+	return function == 5 || function == 6;
+}
+
+static void name_function(struct world *world, int function)
+{
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(symbols_set(world->namer, world->frames[function][i], SYMBOL_NAMED,
+				     names[function], NULL, 4),
+			 0);
+	world->named[function] = true;
+}
+
+static void open_world(struct world *world, uint64_t seed)
+{
+	*world = (struct world){.random = seed * 2654435761 + 1, .newest = FIRST_SECOND};
+	CHECK_EQ(tables_map(&world->tables, -1, &tables_capacity_default, true), 0);
+	CHECK_EQ(symbols_map(&world->symbols, -1, &symbols_capacity_default, true), 0);
+	world->writer = tables_writer_new(&world->tables);
+	world->namer = symbols_writer_new(&world->symbols);
+	world->history = history_new();
+	world->slice = slice_new(world->history);
+	world->raws = calloc(SAMPLES_MOST, sizeof(*world->raws));
+	CHECK(world->writer && world->namer && world->history && world->slice && world->raws);
+	struct module_row module = {.path = string(world, "/bin/program"), .kind = MODULE_FILE};
+	CHECK_EQ(tables_add_module(world->writer, &module, &world->program), 0);
+	module = (struct module_row){.path = string(world, "[kernel]"), .kind = MODULE_KERNEL};
+	CHECK_EQ(tables_add_module(world->writer, &module, &world->kernel), 0);
+	for (int i = 0; i < NR_TASKS; i++)
+		CHECK_EQ(tables_add_task(world->writer, pids[i], tids[i], string(world, comms[i]),
+					 &world->tasks[i]),
+			 0);
+	uint32_t event;
+	struct event_row row = {.name = string(world, "cycles")};
+	CHECK_EQ(tables_add_event(world->writer, &row, &event), 0);
+	for (int i = 0; i < NR_FUNCTIONS; i++)
+		for (int site = 0; site < 2; site++)
+			CHECK_EQ(tables_add_frame(world->writer,
+						  is_kernel(i) ? world->kernel : world->program,
+						  (uint64_t)(i * 256 + site * 16 + 1),
+						  &world->frames[i][site]),
+				 0);
+	for (int i = 0; i < NR_FUNCTIONS; i++)
+		if (is_kernel(i) || below(world, 2))
+			name_function(world, i);
+	tables_publish(world->writer);
+	CHECK_EQ(history_begin_epoch(world->history, &world->tables, &world->symbols), 0);
+	history_keep_seconds(world->history);
+}
+
+static void close_world(struct world *world)
+{
+	slice_free(world->slice);
+	history_free(world->history);
+	tables_writer_free(world->writer);
+	symbols_writer_free(world->namer);
+	tables_unmap(&world->tables);
+	symbols_unmap(&world->symbols);
+	free(world->raws);
+}
+
+static void import(struct world *world, const struct raw *raw)
+{
+	CHECK(world->nr_raws < SAMPLES_MOST);
+	world->raws[world->nr_raws++] = *raw;
+	if (raw->second > world->newest)
+		world->newest = raw->second;
+	struct node_id node = {0};
+	for (int i = 0; i + 1 < raw->nr; i++)
+		CHECK_EQ(tables_add_node(world->writer, node,
+					 world->frames[raw->functions[i]][below(world, 2)],
+					 FRAME_CFI, &node),
+			 0);
+	const struct sample sample = {
+		.time_ns = raw->second * SECOND_NS + below(world, SECOND_NS),
+		.weight = raw->weight,
+		.task = world->tasks[raw->task],
+		.node = node,
+		.leaf = world->frames[raw->functions[raw->nr - 1]][below(world, 2)],
+		.event = 1,
+		.end = (uint8_t)raw->end,
+	};
+	tables_publish(world->writer);
+	CHECK_EQ(history_import(world->history, &sample, 1), 0);
+}
+
+/* Mostly this second, sometimes a late one. Stacks share beginnings, and recurse. */
+static void import_random(struct world *world, uint64_t second)
+{
+	static const enum stack_end ends[] = {STACK_COMPLETE, STACK_COMPLETE,  STACK_COMPLETE,
+					      STACK_COMPLETE, STACK_TRUNCATED, STACK_BROKEN,
+					      STACK_SWITCHED, STACK_KERNEL_ONLY};
+	struct raw raw = {
+		.second = below(world, 20) ? second : second - below(world, 3),
+		.weight = 1 + below(world, 5),
+		.task = (int)below(world, NR_TASKS),
+		.end = ends[below(world, 8)],
+		.nr = 1 + (int)below(world, DEPTH_MOST),
+	};
+	if (raw.second < FIRST_SECOND)
+		raw.second = FIRST_SECOND;
+	for (int i = 0; i < raw.nr; i++)
+		raw.functions[i] = below(world, 3) ? (int)below(world, 3) :
+						     (int)below(world, NR_FUNCTIONS);
+	import(world, &raw);
+}
+
+/* ---- the same by hand ---- */
+
+/* A sample as it is shown: functions by the names they have now, below what ended the stack. */
+struct shown {
+	int nr;
+	int keys[DEPTH_MOST + 1];
+};
+
+static int end_key(enum stack_end end)
+{
+	return end == STACK_TRUNCATED ? TRUNCATED :
+	       end == STACK_BROKEN    ? BROKEN :
+	       end == STACK_SWITCHED  ? SWITCHED :
+					0;
+}
+
+static struct shown shown_whole(const struct world *world, const struct raw *raw)
+{
+	struct shown shown = {0};
+	if (end_key(raw->end))
+		shown.keys[shown.nr++] = end_key(raw->end);
+	for (int i = 0; i < raw->nr; i++)
+		shown.keys[shown.nr++] = world->named[raw->functions[i]] ? raw->functions[i] :
+									   UNNAMED;
+	return shown;
+}
+
+static const char *key_name(int key)
+{
+	return key == TRUNCATED ? "[truncated]" :
+	       key == BROKEN	? "[broken]" :
+	       key == SWITCHED	? "[switched]" :
+				  names[key];
+}
+
+static int key_of_name(const char *name)
+{
+	for (int key = SWITCHED; key <= UNNAMED; key++)
+		if (!strcmp(key_name(key), name))
+			return key;
+	printf("# no such name: %s\n", name);
+	CHECK(false);
+	return 0;
+}
+
+static int key_of(const struct world *world, struct function_id function)
+{
+	return key_of_name(history_function_name(world->history, function));
+}
+
+/* The path of a SLICE_SUBTREE, as the test remembers it. */
+struct remembered {
+	uint64_t id;
+	struct shown path;
+};
+static struct remembered remembered;
+
+static bool begins_with(const struct shown *shown, const struct shown *path)
+{
+	if (shown->nr < path->nr)
+		return false;
+	for (int i = 0; i < path->nr; i++)
+		if (shown->keys[i] != path->keys[i])
+			return false;
+	return true;
+}
+
+static bool meets(const struct world *world, const struct slice_criterion *criterion,
+		  const struct raw *raw, const struct shown *shown)
+{
+	bool contains = false;
+	int leaf = raw->functions[raw->nr - 1];
+	switch (criterion->what) {
+	case SLICE_TEXT:
+		for (int i = 0; i < shown->nr; i++)
+			contains = contains ||
+				   (strcmp(criterion->text, "parse") == 0 ?
+					    strcasestr(key_name(shown->keys[i]), "parse") :
+					    strstr(key_name(shown->keys[i]), criterion->text));
+		return contains;
+	case SLICE_MODULE:
+		return !is_kernel(leaf) == !strcmp(criterion->text, "program");
+	case SLICE_THREAD:
+		return tids[raw->task] == criterion->number;
+	case SLICE_PROCESS:
+		return pids[raw->task] == criterion->number;
+	case SLICE_EVENT:
+		return criterion->number == 0;
+	case SLICE_KERNEL:
+		return is_kernel(leaf);
+	case SLICE_FUNCTION:
+		for (int i = 0; i < shown->nr; i++)
+			contains = contains ||
+				   shown->keys[i] == key_of(world, criterion->function);
+		return contains;
+	case SLICE_SUBTREE:
+		return begins_with(shown, &remembered.path);
+	}
+	return false;
+}
+
+/* False: the sample is not in the window. *passes: it is shown. */
+static bool take(const struct world *world, size_t i, struct shown *shown, bool *passes)
+{
+	const struct raw *raw = &world->raws[i];
+	*passes = false;
+	if (i < world->first || i >= world->nr_seen || raw->second > world->end ||
+	    (world->seconds && raw->second + world->seconds <= world->end))
+		return false;
+	*shown = shown_whole(world, raw);
+	int cut = 0;
+	for (size_t c = 0; c < world->nr_criteria; c++) {
+		const struct slice_criterion *criterion = &world->criteria[c];
+		if (meets(world, criterion, raw, shown) == criterion->drop)
+			return true;
+		if (criterion->what == SLICE_SUBTREE && !criterion->drop)
+			cut = remembered.path.nr - 1;
+	}
+	shown->nr -= cut;
+	memmove(shown->keys, shown->keys + cut, (size_t)shown->nr * sizeof(int));
+	*passes = true;
+	return true;
+}
+
+static bool contains(const struct shown *shown, int key)
+{
+	for (int i = 0; i < shown->nr; i++)
+		if (shown->keys[i] == key)
+			return true;
+	return false;
+}
+
+static void check_totals(const struct world *world)
+{
+	struct slice_totals totals = slice_totals(world->slice), wanted = {0};
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		const struct raw *raw = &world->raws[i];
+		if (!take(world, i, &shown, &passes))
+			continue;
+		wanted.all_samples++;
+		wanted.all_weight += raw->weight;
+		if (!passes)
+			continue;
+		wanted.samples++;
+		wanted.weight += raw->weight;
+		wanted.ends[raw->end]++;
+		wanted.unnamed += !world->named[raw->functions[raw->nr - 1]];
+	}
+	CHECK_EQ(totals.all_samples, wanted.all_samples);
+	CHECK_EQ(totals.all_weight, wanted.all_weight);
+	CHECK_EQ(totals.samples, wanted.samples);
+	CHECK_EQ(totals.weight, wanted.weight);
+	CHECK_EQ(totals.unnamed, wanted.unnamed);
+	for (int end = 0; end < NR_STACK_ENDS; end++)
+		CHECK_EQ(totals.ends[end], wanted.ends[end]);
+}
+
+static void check_top(const struct world *world)
+{
+	struct slice_functions top = {0}, few = {0};
+	size_t nr_all, nr_wanted = 0;
+	struct slice_cost wanted[NR_FUNCTIONS + 1] = {0};
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		uint64_t weight = world->raws[i].weight;
+		wanted[shown.keys[shown.nr - 1]].self++;
+		wanted[shown.keys[shown.nr - 1]].self_weight += weight;
+		for (int key = 0; key <= UNNAMED; key++) {
+			wanted[key].total += contains(&shown, key);
+			wanted[key].total_weight += contains(&shown, key) ? weight : 0;
+		}
+	}
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_SELF, 0, &top, &nr_all), 0);
+	CHECK_EQ(top.nr, nr_all);
+	for (int key = 0; key <= UNNAMED; key++)
+		nr_wanted += wanted[key].total > 0;
+	CHECK_EQ(top.nr, nr_wanted);
+	for (size_t i = 0; i < top.nr; i++) {
+		int key = key_of(world, top.items[i].id);
+		CHECK(memcmp(&top.items[i].cost, &wanted[key], sizeof(wanted[key])) == 0);
+		CHECK(i == 0 || top.items[i - 1].cost.self >= top.items[i].cost.self);
+		struct slice_cost one = slice_function_cost(world->slice, top.items[i].id);
+		CHECK(memcmp(&one, &wanted[key], sizeof(one)) == 0);
+	}
+	for (enum slice_order order = SLICE_BY_SELF; order <= SLICE_BY_MODULE; order++) {
+		CHECK_EQ(slice_top(world->slice, order, 0, &top, NULL), 0);
+		CHECK_EQ(slice_top(world->slice, order, 3, &few, &nr_all), 0);
+		CHECK_EQ(nr_all, top.nr);
+		CHECK_EQ(few.nr, top.nr < 3 ? top.nr : 3);
+		for (size_t i = 0; i < few.nr; i++)
+			CHECK_EQ(few.items[i].id.index, top.items[i].id.index);
+	}
+	free(top.items);
+	free(few.items);
+}
+
+/* Where a chain from a row's root matches a sample: the frames of the root, and of the chain's last key. -1: nowhere. */
+static int match(enum slice_shape shape, const struct shown *chain, const struct shown *shown)
+{
+	int at = 0, step = 1;
+	if (!chain->nr)
+		return shape == SLICE_INVERTED ? shown->nr : -1;
+	if (shape == SLICE_INVERTED)
+		at = shown->nr - 1;
+	else if (shape != SLICE_TREE)
+		while (at < shown->nr && shown->keys[at] != chain->keys[0])
+			at++;
+	if (shape == SLICE_INVERTED || shape == SLICE_CALLERS)
+		step = -1;
+	for (int i = 0; i < chain->nr; i++)
+		if (at + i * step < 0 || at + i * step >= shown->nr ||
+		    shown->keys[at + i * step] != chain->keys[i])
+			return -2;
+	return at + (chain->nr - 1) * step;
+}
+
+static void check_row(const struct world *world, enum slice_shape shape, const struct shown *chain,
+		      const struct slice_node *node)
+{
+	struct slice_cost wanted = {0};
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		int at = match(shape, chain, &shown);
+		if (at < -1)
+			continue;
+		bool up = shape == SLICE_INVERTED || shape == SLICE_CALLERS;
+		bool last = up ? at == 0 : at == shown.nr - 1;
+		wanted.total++;
+		wanted.total_weight += world->raws[i].weight;
+		wanted.self += last;
+		wanted.self_weight += last ? world->raws[i].weight : 0;
+	}
+	CHECK_EQ(node->cost.total, wanted.total);
+	CHECK_EQ(node->cost.total_weight, wanted.total_weight);
+	CHECK_EQ(node->cost.self, wanted.self);
+	CHECK_EQ(node->cost.self_weight, wanted.self_weight);
+}
+
+static void check_below(struct world *world, enum slice_shape shape, struct shown *chain,
+			const struct slice_node *parent, int levels)
+{
+	struct slice_nodes nodes = {0};
+	uint64_t sum = parent->cost.self;
+	CHECK_EQ(slice_children(world->slice, parent->id, SLICE_BY_TOTAL, &nodes), 0);
+	CHECK_EQ(nodes.nr != 0, parent->has_children);
+	for (size_t i = 0; i < nodes.nr; i++) {
+		const struct slice_node *node = &nodes.items[i];
+		struct slice_node again;
+		CHECK_EQ(node->parent, parent->id);
+		CHECK_EQ(node->depth, parent->depth + 1);
+		CHECK(i == 0 || nodes.items[i - 1].cost.total >= node->cost.total);
+		sum += node->cost.total;
+		CHECK_EQ(slice_node(world->slice, node->id, &again), 0);
+		CHECK_EQ(again.parent, node->parent);
+		CHECK_EQ(again.has_children, node->has_children);
+		CHECK(memcmp(&again.cost, &node->cost, sizeof(again.cost)) == 0);
+		chain->keys[chain->nr++] =
+			key_of_name(node->label ? node->label :
+						  history_function_name(world->history,
+									node->function));
+		check_row(world, shape, chain, node);
+		if (shape == SLICE_TREE && world->nr_criteria == 0 && below(world, 9) == 0)
+			remembered = (struct remembered){node->id, *chain};
+		if (levels > 1)
+			check_below(world, shape, chain, node, levels - 1);
+		chain->nr--;
+	}
+	CHECK_EQ(sum, parent->cost.total);
+	free(nodes.items);
+}
+
+static void check_tree(struct world *world, enum slice_shape shape, struct function_id function,
+		       int levels)
+{
+	struct slice_node root;
+	struct shown chain = {0};
+	CHECK_EQ(slice_root(world->slice, shape, function, &root), 0);
+	CHECK_EQ(root.parent, 0);
+	CHECK_EQ(root.depth, 0);
+	if (!root.label)
+		chain.keys[chain.nr++] = key_of(world, root.function);
+	else if (strcmp(root.label, "[all]") != 0)
+		chain.keys[chain.nr++] = key_of_name(root.label);
+	check_row(world, shape, &chain, &root);
+	check_below(world, shape, &chain, &root, levels);
+}
+
+static void check_tasks(struct world *world)
+{
+	struct slice_tasks threads = {0}, processes = {0};
+	uint64_t of_tid[30] = {0}, of_pid[30] = {0};
+	size_t nr_threads = 0;
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		nr_threads += of_tid[tids[world->raws[i].task]]++ == 0;
+		of_pid[pids[world->raws[i].task]]++;
+	}
+	CHECK_EQ(slice_tasks(world->slice, SLICE_THREADS, -1, &threads), 0);
+	CHECK_EQ(slice_tasks(world->slice, SLICE_PROCESSES, -1, &processes), 0);
+	CHECK_EQ(threads.nr, nr_threads);
+	CHECK_EQ(processes.nr, (of_pid[10] != 0) + (of_pid[20] != 0));
+	for (size_t i = 0; i < threads.nr; i++) {
+		CHECK_EQ(threads.items[i].samples, of_tid[threads.items[i].tid]);
+		CHECK_EQ(threads.items[i].nr_threads, 1);
+	}
+	size_t sum = 0;
+	for (size_t i = 0; i < processes.nr; i++) {
+		CHECK_EQ(processes.items[i].samples, of_pid[processes.items[i].pid]);
+		CHECK_EQ(processes.items[i].tid, -1);
+		sum += processes.items[i].nr_threads;
+	}
+	CHECK_EQ(sum, nr_threads);
+	CHECK_EQ(slice_tasks(world->slice, SLICE_THREADS, 20, &threads), 0);
+	CHECK_EQ(threads.nr, (of_tid[20] != 0) + (of_tid[21] != 0));
+	free(threads.items);
+	free(processes.items);
+}
+
+static void check_trends(struct world *world)
+{
+	enum { SECONDS = 8 };
+	struct slice_functions top = {0};
+	uint64_t all[SECONDS], self[8 * SECONDS], total[8 * SECONDS];
+	uint64_t wanted_all[SECONDS] = {0}, wanted_self[8 * SECONDS] = {0},
+		 wanted_total[8 * SECONDS] = {0};
+	struct function_id functions[8];
+	uint32_t seconds = world->seconds;
+	size_t seen = world->nr_seen, first = world->first;
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_NAME, 8, &top, NULL), 0);
+	for (size_t i = 0; i < top.nr; i++)
+		functions[i] = top.items[i].id;
+	world->seconds = SECONDS; /* whatever the window is */
+	world->first = 0;
+	world->nr_seen = world->nr_raws;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		struct shown shown;
+		bool passes;
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		uint64_t column = world->raws[i].second + SECONDS - 1 - world->end;
+		wanted_all[column]++;
+		for (size_t row = 0; row < top.nr; row++) {
+			int key = key_of(world, functions[row]);
+			wanted_self[row * SECONDS + column] += shown.keys[shown.nr - 1] == key;
+			wanted_total[row * SECONDS + column] += contains(&shown, key);
+		}
+	}
+	world->seconds = seconds;
+	world->nr_seen = seen;
+	world->first = first;
+	CHECK_EQ(slice_trend(world->slice, SECONDS, all), 0);
+	CHECK_EQ(slice_trend_functions(world->slice, SLICE_SELF, functions, top.nr, SECONDS, self),
+		 0);
+	CHECK_EQ(slice_trend_functions(world->slice, SLICE_TOTAL, functions, top.nr, SECONDS,
+				       total),
+		 0);
+	CHECK(memcmp(all, wanted_all, sizeof(all)) == 0);
+	for (size_t i = 0; i < top.nr * SECONDS; i++) {
+		CHECK_EQ(self[i], wanted_self[i]);
+		CHECK_EQ(total[i], wanted_total[i]);
+	}
+	free(top.items);
+}
+
+static void check_detail(struct world *world, struct function_id function)
+{
+	struct slice_detail detail = {0};
+	int key = key_of(world, function);
+	uint64_t total = 0, incomplete = 0, unnamed = 0, threads = 0, callers = 0, callees = 0;
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes || !contains(&shown, key))
+			continue;
+		total++;
+		incomplete += end_key(world->raws[i].end) != 0;
+		unnamed += contains(&shown, UNNAMED);
+	}
+	CHECK_EQ(slice_detail(world->slice, function, &detail), 0);
+	CHECK_EQ(detail.cost.total, total);
+	CHECK_EQ(detail.incomplete, incomplete);
+	CHECK_EQ(detail.unnamed, unnamed);
+	for (size_t i = 0; i < detail.threads.nr; i++)
+		threads += detail.threads.items[i].samples;
+	CHECK_EQ(threads, total);
+	for (size_t i = 0; i < detail.callers.nr; i++)
+		callers += detail.callers.items[i].cost.total;
+	for (size_t i = 0; i < detail.callees.nr; i++)
+		callees += detail.callees.items[i].cost.total;
+	CHECK(callers <= total && callees <= total);
+	slice_detail_release(&detail);
+	CHECK(!detail.callers.items);
+}
+
+static void check_flame(struct world *world)
+{
+	struct slice_boxes boxes = {0};
+	struct slice_node root;
+	CHECK_EQ(slice_root(world->slice, SLICE_TREE, (struct function_id){0}, &root), 0);
+	uint64_t least = root.cost.total / 20 + 1;
+	CHECK_EQ(slice_flame(world->slice, root.id, SLICE_BY_NAME, least, 6, &boxes), 0);
+	CHECK(boxes.nr > 0 && boxes.items[0].parent == 0 && boxes.items[0].at == 0);
+	uint64_t *below_box = calloc(boxes.nr, sizeof(*below_box));
+	CHECK(below_box);
+	for (size_t i = 1; i < boxes.nr; i++) {
+		const struct slice_box *box = &boxes.items[i], *above = &boxes.items[box->parent];
+		CHECK(box->parent < i);
+		CHECK_EQ(box->node.parent, above->node.id);
+		CHECK(box->node.cost.total >= least);
+		CHECK_EQ(box->at, above->at + below_box[box->parent]);
+		below_box[box->parent] += box->node.cost.total;
+	}
+	for (size_t i = 0; i < boxes.nr; i++) {
+		const struct slice_node *node = &boxes.items[i].node;
+		uint64_t below_it = node->cost.total - node->cost.self;
+		CHECK_EQ(below_box[i] + boxes.items[i].hidden, node->depth < 6 ? below_it : 0);
+	}
+	free(below_box);
+	free(boxes.items);
+}
+
+static void check_all(struct world *world)
+{
+	struct slice_functions top = {0};
+	check_totals(world);
+	check_top(world);
+	check_tree(world, SLICE_TREE, (struct function_id){0}, 3);
+	check_tree(world, SLICE_INVERTED, (struct function_id){0}, 3);
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_TOTAL, 0, &top, NULL), 0);
+	if (top.nr) {
+		struct function_id one = top.items[below(world, top.nr)].id;
+		check_tree(world, SLICE_CALLERS, one, 3);
+		check_tree(world, SLICE_CALLEES, one, 3);
+		check_detail(world, one);
+	}
+	free(top.items);
+	check_tasks(world);
+	check_trends(world);
+	check_flame(world);
+}
+
+/* ---- what changes between refreshes ---- */
+
+static void refresh(struct world *world, uint64_t end, bool recount)
+{
+	if (end != world->end || recount) {
+		world->nr_seen = world->nr_raws;
+		world->first = world->seconds ? 0 : world->reset_at;
+	}
+	world->end = end;
+	CHECK_EQ(slice_refresh(world->slice, end * SECOND_NS + 7), 0);
+}
+
+static struct slice_criterion random_criterion(struct world *world)
+{
+	struct slice_functions top = {0};
+	struct slice_criterion criterion = {.drop = below(world, 3) == 0};
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_TOTAL, 0, &top, NULL), 0);
+	if (top.nr)
+		criterion.function = top.items[below(world, top.nr)].id;
+	criterion.what = (enum slice_what)below(world, top.nr ? 7 : 6);
+	free(top.items);
+	if (criterion.what == SLICE_TEXT)
+		criterion.text = below(world, 2) ? "parse" : "Parse";
+	else if (criterion.what == SLICE_MODULE)
+		criterion.text = below(world, 2) ? "program" : "[kernel]";
+	else if (criterion.what == SLICE_THREAD)
+		criterion.number = tids[below(world, NR_TASKS)];
+	else if (criterion.what == SLICE_PROCESS)
+		criterion.number = pids[below(world, NR_TASKS)];
+	return criterion;
+}
+
+static void change_filter(struct world *world)
+{
+	world->nr_criteria = below(world, 3);
+	for (size_t i = 0; i < world->nr_criteria; i++)
+		world->criteria[i] = random_criterion(world);
+	if (remembered.id && below(world, 2))
+		world->criteria[world->nr_criteria++] = (struct slice_criterion){
+			.what = SLICE_SUBTREE, .id = remembered.id, .drop = below(world, 3) == 0};
+	CHECK_EQ(slice_set_filter(world->slice, world->criteria, world->nr_criteria), 0);
+}
+
+static bool change_window(struct world *world)
+{
+	static const uint32_t lengths[] = {0, 1, 2, 10, 30};
+	uint32_t seconds = lengths[below(world, 5)];
+	bool other = seconds != world->seconds;
+	world->seconds = seconds;
+	CHECK_EQ(slice_set_seconds(world->slice, seconds), 0);
+	return other;
+}
+
+static void name_one(struct world *world)
+{
+	int function = (int)below(world, NR_FUNCTIONS);
+	if (!world->named[function])
+		name_function(world, function);
+}
+
+static void random_world(uint64_t seed)
+{
+	struct world world;
+	uint64_t second = FIRST_SECOND;
+	bool was_reset = false;
+	remembered = (struct remembered){0};
+	open_world(&world, seed);
+	/* Every path that a filter may name is made of names that stay. */
+	for (int step = 0; step < 40; step++) {
+		for (uint64_t i = below(&world, 60); i > 0; i--)
+			import_random(&world, second);
+		bool recount = step == 0;
+		if (below(&world, 3) == 0)
+			recount = change_window(&world) || recount;
+		if (below(&world, 4) == 0)
+			change_filter(&world);
+		if (below(&world, 10) == 0 && !remembered.id)
+			name_one(&world);
+		if (below(&world, 15) == 0) {
+			CHECK_EQ(slice_reset(world.slice), 0);
+			world.reset_at = world.nr_raws;
+			was_reset = recount = true;
+		}
+		/* Paused, or at the newest second, or looking back. */
+		uint64_t end = world.newest;
+		if (step && below(&world, 3) == 0)
+			end = world.end;
+		else if (!was_reset && below(&world, 8) == 0)
+			end = world.newest - below(&world, world.newest - FIRST_SECOND + 1);
+		if (was_reset && recount)
+			end = world.newest;
+		refresh(&world, end, recount);
+		check_all(&world);
+		second += below(&world, 2) ? 0 : below(&world, 4);
+	}
+	close_world(&world);
+}
+
+static void like_counting_by_hand(void)
+{
+	for (uint64_t seed = 1; seed <= 12; seed++)
+		random_world(seed);
+}
+
+int main(void)
+{
+	RUN(like_counting_by_hand);
+	return test_done();
+}
