@@ -696,7 +696,6 @@ static void random_world(uint64_t seed)
 	bool was_reset = false;
 	remembered = (struct remembered){0};
 	open_world(&world, seed);
-	/* Every path that a filter may name is made of names that stay. */
 	for (int step = 0; step < 40; step++) {
 		for (uint64_t i = below(&world, 60); i > 0; i--)
 			import_random(&world, second);
@@ -705,7 +704,7 @@ static void random_world(uint64_t seed)
 			recount = change_window(&world) || recount;
 		if (below(&world, 4) == 0)
 			change_filter(&world);
-		if (below(&world, 10) == 0 && !remembered.id)
+		if (below(&world, 8) == 0)
 			name_one(&world);
 		if (below(&world, 15) == 0) {
 			CHECK_EQ(slice_reset(world.slice), 0);
