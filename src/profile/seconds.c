@@ -100,7 +100,8 @@ static int reserve_slots(struct seconds *seconds, uint32_t stack)
 	if (vec_reserve(&seconds->slots, (size_t)stack + 1))
 		return -ENOMEM;
 	seconds->slots.nr = seconds->slots.capacity;
-	memset(seconds->slots.items + nr, 0, (seconds->slots.nr - nr) * sizeof(*seconds->slots.items));
+	memset(seconds->slots.items + nr, 0,
+	       (seconds->slots.nr - nr) * sizeof(*seconds->slots.items));
 	return 0;
 }
 
@@ -311,8 +312,7 @@ static int count_elsewhere(struct history *history, uint64_t second, struct seco
 	return add(seconds, bucket, count);
 }
 
-int history_count_second(struct history *history, uint64_t time_ns, uint32_t stack,
-			 uint64_t weight)
+int history_count_second(struct history *history, uint64_t time_ns, uint32_t stack, uint64_t weight)
 {
 	struct seconds *seconds = &history->seconds;
 	const struct second_count count = {stack, 1, weight};

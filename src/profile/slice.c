@@ -181,11 +181,12 @@ static void count_window(struct slice *slice)
 
 static int reserve_stacks(struct slice *slice)
 {
-	size_t nr = slice->history->stacks.nr + 1; /* never none at all: memset() and memcpy() mind */
+	size_t nr =
+		slice->history->stacks.nr + 1; /* never none at all: memset() and memcpy() mind */
 	return vec_reserve(&slice->stacks, nr) || vec_reserve(&slice->counts, nr) ||
-			       vec_reserve(&slice->fresh, nr) ?
-		       -ENOMEM :
-		       0;
+			       vec_reserve(&slice->fresh, nr)
+		       ? -ENOMEM
+		       : 0;
 }
 
 /* The path of a stack; *moved: it is another one than before. */
@@ -225,8 +226,7 @@ static void follow_filter(struct slice *slice, bool *all)
 	slice_find_hits(slice);
 	for (size_t i = 0; i < slice->stacks.nr; i++) {
 		struct stack_state *state = &slice->stacks.items[i];
-		state->passes =
-			slice_passes(slice, &slice->history->stacks.items[i], state->path);
+		state->passes = slice_passes(slice, &slice->history->stacks.items[i], state->path);
 	}
 	slice->new_filter = false;
 	*all = true;
@@ -304,7 +304,8 @@ static void forget_shown(struct slice *slice)
 
 int slice_refresh(struct slice *slice, uint64_t end_ns)
 {
-	bool all = false, recount = !slice->refreshed || slice->new_window || end_ns != slice->end_ns;
+	bool all = false,
+	     recount = !slice->refreshed || slice->new_window || end_ns != slice->end_ns;
 	int result = history_update_names(slice->history);
 	if (!result)
 		result = follow_names(slice, &all);

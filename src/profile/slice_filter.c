@@ -122,8 +122,8 @@ static bool key_meets(const struct slice *slice, const struct slice_criterion *a
 		return false;
 	const char *name = slice_key_name(slice, key);
 	if (asked->what == SLICE_TEXT)
-		return (has_capitals(asked->text) ? strstr(name, asked->text) :
-						    strcasestr(name, asked->text)) != NULL;
+		return (has_capitals(asked->text) ? strstr(name, asked->text)
+						  : strcasestr(name, asked->text)) != NULL;
 	return asked->what == SLICE_FUNCTION && key >= NR_LABELS &&
 	       function_of_key(key).index == asked->function.index;
 }

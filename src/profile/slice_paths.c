@@ -201,9 +201,9 @@ static int follow_label(struct slice *slice, uint32_t label)
 		if (!known[i])
 			continue;
 		const struct history_node *node = &history->nodes.items[i];
-		uint32_t above = node->parent ? known[node->parent] - 1 :
-				 label	      ? slice_find_path(slice, 0, label) :
-						0;
+		uint32_t above = node->parent ? known[node->parent] - 1
+				 : label      ? slice_find_path(slice, 0, label)
+					      : 0;
 		const struct path *path = &slice->paths.items[known[i] - 1];
 		uint32_t function = history->frames.items[node->frame].function;
 		if (path->parent == above && function && path->key == key_of_function(function))

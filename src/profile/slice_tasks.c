@@ -121,8 +121,8 @@ static int add_stacks(struct adder *adder, int32_t only_pid, slice_chosen *chose
 		adder->tasks[group].samples += count->samples;
 		adder->tasks[group].weight += count->weight;
 		adder->sampled[task] = true;
-		result = add_leaf(adder, group, slice->paths.items[state->path].key,
-				  count->samples);
+		result =
+			add_leaf(adder, group, slice->paths.items[state->path].key, count->samples);
 	}
 	return result;
 }

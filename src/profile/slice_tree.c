@@ -109,8 +109,7 @@ static int match_ends(const struct slice *slice, match_function *each, void *con
 	int result = 0;
 	for (size_t i = 0; !result && i < slice->stacks.nr; i++)
 		if (slice->stacks.items[i].passes && slice->counts.items[i].samples)
-			result = each(context, slice->stacks.items[i].path,
-				      slice->counts.items[i]);
+			result = each(context, slice->stacks.items[i].path, slice->counts.items[i]);
 	return result;
 }
 
@@ -121,8 +120,8 @@ static int match(const struct slice *slice, const struct shown_row *shown, match
 	const struct path *path = &slice->paths.items[shown->path];
 	if (shown->shape == SLICE_TREE) /* outside of the subtree in force all are 0 */
 		return path->total ? each(context, shown->path,
-					  (struct stack_count){path->total, path->weight}) :
-				     0;
+					  (struct stack_count){path->total, path->weight})
+				   : 0;
 	if (shown->shape == SLICE_INVERTED && shown->depth == 0)
 		return match_ends(slice, each, context);
 	size_t first = shown->shape == SLICE_INVERTED ? 1 : 0; /* its root is no function */
@@ -132,10 +131,10 @@ static int match(const struct slice *slice, const struct shown_row *shown, match
 		return -ENOMEM;
 	for (size_t i = nr; i-- > 0; shown = &slice->shown.items[shown->parent])
 		chain[i] = shown->key;
-	int result = shown->shape == SLICE_CALLEES ?
-			     match_down(slice, chain, nr, each, context) :
-			     match_up(slice, chain, nr, shown->shape == SLICE_INVERTED, each,
-				      context);
+	int result =
+		shown->shape == SLICE_CALLEES
+			? match_down(slice, chain, nr, each, context)
+			: match_up(slice, chain, nr, shown->shape == SLICE_INVERTED, each, context);
 	free(chain);
 	return result;
 }
@@ -259,7 +258,7 @@ struct children {
 	struct slice *slice;
 	uint32_t parent, shape;
 	struct slice_nodes *nodes;
-	size_t first;	/* node; they are appended */
+	size_t first;	  /* node; they are appended */
 	uint32_t *of_key; /* node of a key, less first, plus 1; 0: none yet */
 };
 

@@ -56,8 +56,8 @@ static void add_bucket(const struct trend *trend, const struct bucket *bucket, u
 		    !trend->slice->stacks.items[count->stack].passes)
 			continue;
 		uint64_t mask = mask_of(trend, count->stack);
-		uint64_t samples = bucket->span == 1 ? count->samples :
-						       share(count->samples, bucket->span,
+		uint64_t samples = bucket->span == 1 ? count->samples
+						     : share(count->samples, bucket->span,
 							     second - bucket->second);
 		for (; mask; mask &= mask - 1)
 			trend->counts[(size_t)__builtin_ctzll(mask) * trend->seconds + column] +=

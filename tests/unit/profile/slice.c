@@ -49,9 +49,8 @@ static const int32_t pids[NR_TASKS] = {10, 10, 10, 20, 20};
 static const int32_t tids[NR_TASKS] = {10, 11, 11, 20, 21};
 static const char *const comms[NR_TASKS] = {"one", "two", "renamed", "three", "four"};
 /* The last two are the kernel's. */
-static const char *const names[NR_FUNCTIONS + 1] = {"main",	 "parse(int)", "Parse::all()",
-						    "work<int>", "leaf",       "sys_read",
-						    "copy",	 "[program]"};
+static const char *const names[NR_FUNCTIONS + 1] = {
+	"main", "parse(int)", "Parse::all()", "work<int>", "leaf", "sys_read", "copy", "[program]"};
 
 /* The same numbers in every run (xorshift64, Marsaglia 2003). */
 static uint64_t below(struct world *world, uint64_t limit)
@@ -159,8 +158,8 @@ static void import(struct world *world, const struct raw *raw)
 /* Mostly this second, sometimes a late one. Stacks share beginnings, and recurse. */
 static void import_random(struct world *world, uint64_t second)
 {
-	static const enum stack_end ends[] = {STACK_COMPLETE, STACK_COMPLETE,  STACK_COMPLETE,
-					      STACK_COMPLETE, STACK_TRUNCATED, STACK_BROKEN,
+	static const enum stack_end ends[] = {STACK_COMPLETE, STACK_COMPLETE,	STACK_COMPLETE,
+					      STACK_COMPLETE, STACK_TRUNCATED,	STACK_BROKEN,
 					      STACK_SWITCHED, STACK_KERNEL_ONLY};
 	struct raw raw = {
 		.second = below(world, 20) ? second : second - below(world, 3),
@@ -172,8 +171,8 @@ static void import_random(struct world *world, uint64_t second)
 	if (raw.second < FIRST_SECOND)
 		raw.second = FIRST_SECOND;
 	for (int i = 0; i < raw.nr; i++)
-		raw.functions[i] = below(world, 3) ? (int)below(world, 3) :
-						     (int)below(world, NR_FUNCTIONS);
+		raw.functions[i] =
+			below(world, 3) ? (int)below(world, 3) : (int)below(world, NR_FUNCTIONS);
 	import(world, &raw);
 }
 
@@ -187,10 +186,10 @@ struct shown {
 
 static int end_key(enum stack_end end)
 {
-	return end == STACK_TRUNCATED ? TRUNCATED :
-	       end == STACK_BROKEN    ? BROKEN :
-	       end == STACK_SWITCHED  ? SWITCHED :
-					0;
+	return end == STACK_TRUNCATED  ? TRUNCATED
+	       : end == STACK_BROKEN   ? BROKEN
+	       : end == STACK_SWITCHED ? SWITCHED
+				       : 0;
 }
 
 static struct shown shown_whole(const struct world *world, const struct raw *raw)
@@ -199,17 +198,17 @@ static struct shown shown_whole(const struct world *world, const struct raw *raw
 	if (end_key(raw->end))
 		shown.keys[shown.nr++] = end_key(raw->end);
 	for (int i = 0; i < raw->nr; i++)
-		shown.keys[shown.nr++] = world->named[raw->functions[i]] ? raw->functions[i] :
-									   UNNAMED;
+		shown.keys[shown.nr++] =
+			world->named[raw->functions[i]] ? raw->functions[i] : UNNAMED;
 	return shown;
 }
 
 static const char *key_name(int key)
 {
-	return key == TRUNCATED ? "[truncated]" :
-	       key == BROKEN	? "[broken]" :
-	       key == SWITCHED	? "[switched]" :
-				  names[key];
+	return key == TRUNCATED	 ? "[truncated]"
+	       : key == BROKEN	 ? "[broken]"
+	       : key == SWITCHED ? "[switched]"
+				 : names[key];
 }
 
 static int key_of_name(const char *name)
@@ -253,9 +252,9 @@ static bool meets(const struct world *world, const struct slice_criterion *crite
 	case SLICE_TEXT:
 		for (int i = 0; i < shown->nr; i++)
 			contains = contains ||
-				   (strcmp(criterion->text, "parse") == 0 ?
-					    strcasestr(key_name(shown->keys[i]), "parse") :
-					    strstr(key_name(shown->keys[i]), criterion->text));
+				   (strcmp(criterion->text, "parse") == 0
+					    ? strcasestr(key_name(shown->keys[i]), "parse")
+					    : strstr(key_name(shown->keys[i]), criterion->text));
 		return contains;
 	case SLICE_MODULE:
 		return !is_kernel(leaf) == !strcmp(criterion->text, "program");
@@ -269,8 +268,7 @@ static bool meets(const struct world *world, const struct slice_criterion *crite
 		return is_kernel(leaf);
 	case SLICE_FUNCTION:
 		for (int i = 0; i < shown->nr; i++)
-			contains = contains ||
-				   shown->keys[i] == key_of(world, criterion->function);
+			contains = contains || shown->keys[i] == key_of(world, criterion->function);
 		return contains;
 	case SLICE_SUBTREE:
 		return begins_with(shown, &remembered.path);
@@ -441,10 +439,9 @@ static void check_below(struct world *world, enum slice_shape shape, struct show
 		CHECK_EQ(again.parent, node->parent);
 		CHECK_EQ(again.has_children, node->has_children);
 		CHECK(memcmp(&again.cost, &node->cost, sizeof(again.cost)) == 0);
-		chain->keys[chain->nr++] =
-			key_of_name(node->label ? node->label :
-						  history_function_name(world->history,
-									node->function));
+		chain->keys[chain->nr++] = key_of_name(
+			node->label ? node->label
+				    : history_function_name(world->history, node->function));
 		check_row(world, shape, chain, node);
 		if (shape == SLICE_TREE && world->nr_criteria == 0 && below(world, 9) == 0)
 			remembered = (struct remembered){node->id, *chain};
@@ -541,9 +538,9 @@ static void check_trends(struct world *world)
 	CHECK_EQ(slice_trend(world->slice, SECONDS, all), 0);
 	CHECK_EQ(slice_trend_functions(world->slice, SLICE_SELF, functions, top.nr, SECONDS, self),
 		 0);
-	CHECK_EQ(slice_trend_functions(world->slice, SLICE_TOTAL, functions, top.nr, SECONDS,
-				       total),
-		 0);
+	CHECK_EQ(
+		slice_trend_functions(world->slice, SLICE_TOTAL, functions, top.nr, SECONDS, total),
+		0);
 	CHECK(memcmp(all, wanted_all, sizeof(all)) == 0);
 	for (size_t i = 0; i < top.nr * SECONDS; i++) {
 		CHECK_EQ(self[i], wanted_self[i]);
