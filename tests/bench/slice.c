@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a live screen costs: samples of many distinct stacks arrive, and twice a second a slice is refreshed
+ * and asked for what is visible. Prints CPU time; there is no pass or fail.
+ *
+ *     slice [STACKS [SAMPLES_PER_SECOND [SECONDS]]]
+ */
+#include <ctop/base/clock.h>
+#include <ctop/profile/slice.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DEFAULT_STACKS = 100000, DEFAULT_RATE = 20000, DEFAULT_SECONDS = 60 };
+enum { NR_FUNCTIONS = 5000, SITES = 4, DEPTH = 40, NR_TASKS = 64, OWN_FRAMES_MOST = 12 };
+enum { VISIBLE_ROWS = 50, TREND_SECONDS = 16, REFRESHES_A_SECOND = 2 };
+static const uint64_t SECOND_NS = 1000000000;
+
+struct bench {
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *writer;
+	struct symbols_writer *namer;
+	struct module_id module;
+	struct task_id tasks[NR_TASKS];
+	struct sample *stacks;
+	uint32_t (*sites)[DEPTH]; /* by stack, root first */
+	size_t nr_stacks;
+	uint64_t random;
+};
+
+/* CPU time of one kind of query, over all its calls. */
+struct cost {
+	const char *what;
+	uint64_t sum_ns, most_ns, nr;
+};
+
+/* The same numbers in every run (xorshift64, Marsaglia 2003). */
+static uint64_t random_next(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void must(int result, const char *what)
+{
+	if (!result)
+		return;
+	fprintf(stderr, "%s: %d\n", what, result);
+	exit(1);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static void spent(struct cost *cost, uint64_t start_ns)
+{
+	uint64_t ns = cpu_ns() - start_ns;
+	cost->sum_ns += ns;
+	cost->nr++;
+	if (ns > cost->most_ns)
+		cost->most_ns = ns;
+}
+
+static void print(const struct cost *cost)
+{
+	if (cost->nr)
+		printf("%-36s %8.2f ms  at most %8.2f ms\n", cost->what,
+		       (double)cost->sum_ns / (double)cost->nr / 1e6, (double)cost->most_ns / 1e6);
+}
+
+static void open_bench(struct bench *bench)
+{
+	struct tables_capacity capacity = tables_capacity_default;
+	struct module_row module = {.kind = MODULE_FILE};
+	struct event_row event = {0};
+	struct string_id comm;
+	uint32_t id;
+	capacity.nr[TABLE_NODES] = 1 << 23;
+	must(tables_map(&bench->tables, -1, &capacity, true), "tables");
+	must(symbols_map(&bench->symbols, -1, &symbols_capacity_default, true), "symbols");
+	bench->writer = tables_writer_new(&bench->tables);
+	bench->namer = symbols_writer_new(&bench->symbols);
+	bench->stacks = calloc(bench->nr_stacks, sizeof(*bench->stacks));
+	bench->sites = calloc(bench->nr_stacks, sizeof(*bench->sites));
+	must(!bench->writer || !bench->namer || !bench->stacks || !bench->sites, "memory");
+	must(tables_add_string(bench->writer, "/bin/bench", 10, &module.path), "string");
+	must(tables_add_module(bench->writer, &module, &bench->module), "module");
+	must(tables_add_string(bench->writer, "bench", 5, &comm), "string");
+	for (int32_t i = 0; i < NR_TASKS; i++)
+		must(tables_add_task(bench->writer, 1, 1 + i, comm, &bench->tasks[i]), "task");
+	must(tables_add_event(bench->writer, &event, &id), "event");
+}
+
+static struct frame_id add_frame(struct bench *bench, uint32_t site)
+{
+	struct frame_id id;
+	must(tables_add_frame(bench->writer, bench->module, 0x1000 + (uint64_t)site * 16, &id),
+	     "frame");
+	return id;
+}
+
+/* Leaves an older stack's way in its innermost frames, as stacks of one program do. */
+static void add_stack(struct bench *bench, size_t number)
+{
+	struct node_id node = {0};
+	uint32_t *sites = bench->sites[number];
+	int own = DEPTH;
+	if (number) {
+		memcpy(sites, bench->sites[random_next(&bench->random) % number],
+		       sizeof(*bench->sites));
+		own = 1 + (int)(random_next(&bench->random) % OWN_FRAMES_MOST);
+	}
+	for (int i = DEPTH - own; i < DEPTH; i++)
+		sites[i] = (uint32_t)(random_next(&bench->random) % (NR_FUNCTIONS * SITES));
+	for (int i = 0; i + 1 < DEPTH; i++)
+		must(tables_add_node(bench->writer, node, add_frame(bench, sites[i]), FRAME_CFI,
+				     &node),
+		     "node");
+	bench->stacks[number] = (struct sample){
+		.weight = 1,
+		.task = bench->tasks[random_next(&bench->random) % NR_TASKS],
+		.node = node,
+		.leaf = add_frame(bench, sites[DEPTH - 1]),
+		.event = 1,
+	};
+}
+
+static void fill(struct bench *bench)
+{
+	char name[64];
+	for (uint32_t i = 0; i < NR_FUNCTIONS * SITES; i++) {
+		snprintf(name, sizeof(name), "bench::function<%u>()", i / SITES);
+		must(symbols_set(bench->namer, add_frame(bench, i), SYMBOL_NAMED, name, NULL,
+				 i % SITES),
+		     "name");
+	}
+	for (size_t i = 0; i < bench->nr_stacks; i++)
+		add_stack(bench, i);
+	tables_publish(bench->writer);
+}
+
+/* Every stack is as likely as every other: the worst case. */
+static void import(struct bench *bench, struct history *history, uint64_t from_ns, size_t nr,
+		   uint64_t for_ns, struct cost *cost)
+{
+	struct sample *batch = calloc(nr, sizeof(*batch));
+	must(!batch, "memory");
+	for (size_t i = 0; i < nr; i++) {
+		batch[i] = bench->stacks[random_next(&bench->random) % bench->nr_stacks];
+		batch[i].time_ns = from_ns + for_ns * i / nr;
+	}
+	uint64_t start_ns = cpu_ns();
+	must(history_import(history, batch, nr), "import");
+	spent(cost, start_ns);
+	free(batch);
+}
+
+/* The hot path is open, each row with its brothers, until the screen is full. */
+static void ask_tree(struct slice *slice, struct cost *cost)
+{
+	struct slice_nodes nodes = {0};
+	struct slice_node row;
+	uint64_t start_ns = cpu_ns();
+	must(slice_root(slice, SLICE_TREE, (struct function_id){0}, &row), "root");
+	for (size_t first = 0; row.has_children && first < VISIBLE_ROWS; first = nodes.nr) {
+		first = nodes.nr;
+		must(slice_children(slice, row.id, SLICE_BY_TOTAL, &nodes), "children");
+		if (nodes.nr == first)
+			break;
+		row = nodes.items[first];
+	}
+	spent(cost, start_ns);
+	free(nodes.items);
+}
+
+static void ask_trend(struct slice *slice, const struct slice_functions *top,
+		      enum slice_measure measure, struct cost *cost)
+{
+	struct function_id functions[VISIBLE_ROWS];
+	uint64_t counts[VISIBLE_ROWS * TREND_SECONDS];
+	size_t nr = top->nr < VISIBLE_ROWS ? top->nr : VISIBLE_ROWS;
+	for (size_t i = 0; i < nr; i++)
+		functions[i] = top->items[i].id;
+	uint64_t start_ns = cpu_ns();
+	must(slice_trend_functions(slice, measure, functions, nr, TREND_SECONDS, counts), "trend");
+	spent(cost, start_ns);
+}
+
+/* A screen's life: samples arrive, and half a second later it is drawn. */
+static void run(struct bench *bench, struct history *history, struct slice *slice, uint64_t *now_ns,
+		uint64_t rate, uint64_t seconds)
+{
+	struct cost importing = {.what = "import of half a second"},
+		    refreshing = {.what = "refresh"}, top = {.what = "top, 200 functions"},
+		    tree = {.what = "tree, rows visible"},
+		    self = {.what = "trends of 50 functions, self"},
+		    total = {.what = "trends of 50 functions, total"};
+	struct slice_functions functions = {0};
+	for (uint64_t i = 0; i < seconds * REFRESHES_A_SECOND; i++) {
+		uint64_t for_ns = SECOND_NS / REFRESHES_A_SECOND;
+		import(bench, history, *now_ns, rate / REFRESHES_A_SECOND, for_ns, &importing);
+		*now_ns += for_ns;
+		uint64_t start_ns = cpu_ns();
+		must(slice_refresh(slice, *now_ns - 1), "refresh");
+		spent(&refreshing, start_ns);
+		start_ns = cpu_ns();
+		must(slice_top(slice, SLICE_BY_SELF, 200, &functions, NULL), "top");
+		spent(&top, start_ns);
+		ask_tree(slice, &tree);
+		ask_trend(slice, &functions, SLICE_SELF, &self);
+		ask_trend(slice, &functions, SLICE_TOTAL, &total);
+	}
+	print(&importing);
+	print(&refreshing);
+	print(&top);
+	print(&tree);
+	print(&self);
+	print(&total);
+	free(functions.items);
+}
+
+static void ask_once(struct slice *slice, uint64_t end_ns, const char *what)
+{
+	struct cost cost = {.what = what};
+	uint64_t start_ns = cpu_ns();
+	must(slice_refresh(slice, end_ns), "refresh");
+	spent(&cost, start_ns);
+	print(&cost);
+}
+
+/* What a key costs. */
+static void press_keys(struct slice *slice, uint64_t end_ns)
+{
+	struct slice_functions top = {0};
+	struct slice_tasks tasks = {0};
+	struct slice_detail detail = {0};
+	struct slice_nodes nodes = {0};
+	struct slice_node root;
+	struct cost threads = {.what = "threads"}, one = {.what = "a function in detail"},
+		    inverted = {.what = "the first rows of the inverted tree"};
+	must(slice_top(slice, SLICE_BY_TOTAL, 10, &top, NULL), "top");
+	uint64_t start_ns = cpu_ns();
+	must(slice_tasks(slice, SLICE_THREADS, -1, &tasks), "tasks");
+	spent(&threads, start_ns);
+	start_ns = cpu_ns();
+	must(slice_detail(slice, top.items[top.nr - 1].id, &detail), "detail");
+	spent(&one, start_ns);
+	start_ns = cpu_ns();
+	must(slice_root(slice, SLICE_INVERTED, (struct function_id){0}, &root), "root");
+	must(slice_children(slice, root.id, SLICE_BY_TOTAL, &nodes), "children");
+	spent(&inverted, start_ns);
+	print(&threads);
+	print(&one);
+	print(&inverted);
+	const struct slice_criterion criteria[] = {
+		{.what = SLICE_TEXT, .text = "77"},
+		{.what = SLICE_FUNCTION, .function = top.items[0].id, .drop = true},
+	};
+	must(slice_set_filter(slice, criteria, 2), "filter");
+	ask_once(slice, end_ns, "a filter");
+	must(slice_set_filter(slice, NULL, 0), "filter");
+	ask_once(slice, end_ns, "no filter");
+	static const uint32_t windows[] = {60, 600, 3600, SLICE_SINCE_START};
+	static const char *const names[] = {"window of a minute", "of ten minutes", "of an hour",
+					    "since the start"};
+	for (size_t i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
+		must(slice_set_seconds(slice, windows[i]), "window");
+		ask_once(slice, end_ns, names[i]);
+	}
+	free(top.items);
+	free(tasks.items);
+	free(nodes.items);
+	slice_detail_release(&detail);
+}
+
+/* The same samples with and without seconds. */
+static void compare_imports(struct bench *bench, uint64_t rate)
+{
+	for (int seconds = 0; seconds < 2; seconds++) {
+		struct history *history = history_new();
+		struct cost cost = {.what = seconds ? "import, by the second"
+						    : "import, known stacks"};
+		struct cost first = {0};
+		must(!history, "memory");
+		if (seconds)
+			history_keep_seconds(history);
+		must(history_begin_epoch(history, &bench->tables, &bench->symbols), "epoch");
+		import(bench, history, 0, bench->nr_stacks * 10, SECOND_NS, &first);
+		for (uint64_t i = 1; i <= 50; i++)
+			import(bench, history, i * SECOND_NS, rate, SECOND_NS, &cost);
+		printf("%-36s %8.1f ns a sample\n", cost.what,
+		       (double)cost.sum_ns / (double)(cost.nr * rate));
+		history_free(history);
+	}
+}
+
+static uint64_t argument(int argc, char **argv, int nr, uint64_t otherwise)
+{
+	uint64_t value = argc > nr ? strtoull(argv[nr], NULL, 0) : 0;
+	return value ? value : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench bench = {.random = 1, .nr_stacks = argument(argc, argv, 1, DEFAULT_STACKS)};
+	uint64_t rate = argument(argc, argv, 2, DEFAULT_RATE);
+	uint64_t seconds = argument(argc, argv, 3, DEFAULT_SECONDS);
+	uint64_t now_ns = 1000 * SECOND_NS;
+	open_bench(&bench);
+	fill(&bench);
+	printf("%zu stacks of %d frames, %u nodes; %llu samples/s\n", bench.nr_stacks, DEPTH,
+	       bench.stacks[bench.nr_stacks - 1].node.index, (unsigned long long)rate);
+	compare_imports(&bench, rate);
+	struct history *history = history_new();
+	struct slice *slice = history ? slice_new(history) : NULL;
+	must(!slice, "memory");
+	history_keep_seconds(history);
+	must(history_begin_epoch(history, &bench.tables, &bench.symbols), "epoch");
+	must(slice_set_seconds(slice, 10), "window");
+	struct cost filling = {.what = "import of every stack, new"};
+	for (size_t i = 0; i < bench.nr_stacks; i++)
+		bench.stacks[i].time_ns = now_ns;
+	uint64_t start_ns = cpu_ns();
+	must(history_import(history, bench.stacks, bench.nr_stacks), "import");
+	spent(&filling, start_ns);
+	print(&filling);
+	ask_once(slice, now_ns, "the first refresh");
+	now_ns += SECOND_NS;
+	run(&bench, history, slice, &now_ns, rate, seconds);
+	press_keys(slice, now_ns - 1);
+	printf("history %.1f MiB, of it seconds %.1f MiB, slice %.1f MiB\n",
+	       (double)history_bytes(history) / (1 << 20),
+	       (double)history_seconds(history).bytes / (1 << 20),
+	       (double)slice_bytes(slice) / (1 << 20));
+	slice_free(slice);
+	history_free(history);
+	tables_writer_free(bench.writer);
+	symbols_writer_free(bench.namer);
+	tables_unmap(&bench.tables);
+	symbols_unmap(&bench.symbols);
+	free(bench.stacks);
+	free(bench.sites);
+	return 0;
+}
