@@ -47,6 +47,7 @@ void slice_free(struct slice *slice)
 	free(slice->keys.items);
 	free(slice->paths.items);
 	index_release(&slice->path_index);
+	free(slice->pending.items);
 	free(slice->dirty.items);
 	for (size_t i = 0; i < NR_LABELS; i++)
 		free(slice->node_paths[i].items);
@@ -70,6 +71,7 @@ uint64_t slice_bytes(const struct slice *slice)
 	uint64_t bytes = sizeof(*slice);
 	bytes += slice->keys.capacity * sizeof(*slice->keys.items);
 	bytes += slice->paths.capacity * sizeof(*slice->paths.items);
+	bytes += slice->pending.capacity * sizeof(*slice->pending.items);
 	bytes += slice->dirty.capacity * sizeof(*slice->dirty.items);
 	for (size_t i = 0; i < NR_LABELS; i++)
 		bytes += slice->node_paths[i].capacity * sizeof(*slice->node_paths[i].items);
@@ -198,7 +200,14 @@ static int place_stack(struct slice *slice, size_t row, bool *moved)
 	if (path == NO_PATH)
 		return -ENOMEM;
 	*moved = path != state->path;
-	*state = (struct stack_state){path, slice_passes(slice, stack, path)};
+	*state = (struct stack_state){
+		.path = path,
+		.key = slice->paths.items[path].key,
+		.end = stack->end,
+		.passes = slice_passes(slice, stack, path),
+		.unnamed = !slice->history->frames.items[stack->leaf].name,
+		.folded = stack->leaf == FOLDED_FRAME,
+	};
 	return 0;
 }
 
@@ -252,7 +261,6 @@ static int add_new_stacks(struct slice *slice)
 /* Notes a difference of a stack's count that passes the filter. Differences below zero wrap around. */
 static void note(struct slice *slice, size_t row, uint64_t samples, uint64_t weight)
 {
-	const struct counted_stack *stack = &slice->history->stacks.items[row];
 	const struct stack_state *state = &slice->stacks.items[row];
 	struct slice_totals *totals = &slice->totals;
 	totals->all_samples += samples;
@@ -261,12 +269,12 @@ static void note(struct slice *slice, size_t row, uint64_t samples, uint64_t wei
 		return;
 	totals->samples += samples;
 	totals->weight += weight;
-	totals->ends[stack->end] += samples;
-	if (!slice->history->frames.items[stack->leaf].name)
+	totals->ends[state->end] += samples;
+	if (state->unnamed)
 		totals->unnamed += samples;
-	if (stack->leaf == FOLDED_FRAME)
+	if (state->folded)
 		totals->folded += samples;
-	slice_note(slice, state->path, samples, weight);
+	slice_note(slice, state, samples, weight);
 }
 
 static void note_differences(struct slice *slice)

@@ -20,7 +20,6 @@ enum { KEY_ALL, KEY_SWITCHED, KEY_TRUNCATED, KEY_BROKEN, NR_LABELS };
 
 static const uint32_t NO_PATH = UINT32_MAX;
 
-/* 64 bytes: carrying a difference up touches one cache line a step. */
 struct path {
 	uint32_t parent, key; /* row 0: the root, its own parent */
 	uint32_t same;	      /* the nearest path above of the same key; 0: none */
@@ -29,7 +28,6 @@ struct path {
 	uint32_t next_same; /* all paths of the same key; 0: the end */
 	uint32_t hits;	    /* bits of the criteria that it, or one above, meets */
 	uint64_t total, weight;
-	uint64_t pending, pending_weight; /* to be added to it and to what is above */
 };
 
 struct key {
@@ -42,10 +40,12 @@ struct stack_count {
 	uint64_t samples, weight;
 };
 
-/* What a slice knows of a counted stack. */
+/* What a slice knows of a counted stack: all that a count that changes has to know. */
 struct stack_state {
 	uint32_t path;
-	bool passes;
+	uint32_t key; /* the leaf's */
+	uint8_t end;
+	bool passes, unnamed, folded;
 };
 
 /* A row of a tree that was given out. */
@@ -78,8 +78,9 @@ struct slice {
 	/* by key, by path */
 	ROWS(struct key) keys;
 	ROWS(struct path) paths;
-	struct index path_index; /* (parent, key) */
-	ROWS(uint64_t) dirty;	 /* a bit a path: it has something pending */
+	struct index path_index;	  /* (parent, key) */
+	ROWS(struct stack_count) pending; /* by path: to be added to it and to what is above */
+	ROWS(uint64_t) dirty;		  /* a bit a path: it has something pending */
 
 	/* by the history's nodes, for each label: paths, plus 1; 0: not known */
 	ROWS(uint32_t) node_paths[NR_LABELS];
@@ -118,7 +119,8 @@ uint32_t slice_stack_path(struct slice *slice, const struct counted_stack *stack
 /* Names have come: forgets the paths of nodes that go another way now. */
 int slice_follow_names(struct slice *slice);
 /* Notes a difference at the end of a path, and carries all that were noted to the root. */
-void slice_note(struct slice *slice, uint32_t path, uint64_t samples, uint64_t weight);
+void slice_note(struct slice *slice, const struct stack_state *stack, uint64_t samples,
+		uint64_t weight);
 void slice_carry(struct slice *slice);
 /* All counts of paths and keys become 0. */
 void slice_clear_costs(struct slice *slice);

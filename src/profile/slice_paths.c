@@ -97,8 +97,11 @@ static int reserve_path(struct slice *slice)
 {
 	size_t nr = slice->paths.nr, words = slice->dirty.nr;
 	if (nr >= NO_PATH - 1 || index_reserve(&slice->path_index) ||
-	    vec_reserve(&slice->paths, nr + 1) || vec_reserve(&slice->dirty, nr / 64 + 1))
+	    vec_reserve(&slice->paths, nr + 1) || vec_reserve(&slice->pending, nr + 1) ||
+	    vec_reserve(&slice->dirty, nr / 64 + 1))
 		return -ENOMEM;
+	slice->pending.items[nr] = (struct stack_count){0};
+	slice->pending.nr = nr + 1;
 	for (; words < nr / 64 + 1; words++)
 		slice->dirty.items[words] = 0;
 	slice->dirty.nr = words;
@@ -226,40 +229,62 @@ int slice_follow_names(struct slice *slice)
 
 /* ---- costs ---- */
 
-void slice_note(struct slice *slice, uint32_t path, uint64_t samples, uint64_t weight)
+static void add_pending(struct slice *slice, uint32_t path, uint64_t samples, uint64_t weight)
 {
-	struct path *at = &slice->paths.items[path];
-	struct slice_cost *cost = &slice->keys.items[at->key].cost;
+	slice->pending.items[path].samples += samples;
+	slice->pending.items[path].weight += weight;
+	slice->dirty.items[path / 64] |= UINT64_C(1) << path % 64;
+}
+
+void slice_note(struct slice *slice, const struct stack_state *stack, uint64_t samples,
+		uint64_t weight)
+{
+	struct slice_cost *cost = &slice->keys.items[stack->key].cost;
 	cost->self += samples;
 	cost->self_weight += weight;
-	at->pending += samples;
-	at->pending_weight += weight;
-	slice->dirty.items[path / 64] |= UINT64_C(1) << path % 64;
+	add_pending(slice, stack->path, samples, weight);
 }
 
 static void carry_one(struct slice *slice, uint32_t row)
 {
 	struct path *path = &slice->paths.items[row];
-	uint64_t samples = path->pending, weight = path->pending_weight;
-	path->pending = path->pending_weight = 0;
-	path->total += samples;
-	path->weight += weight;
+	const struct stack_count change = slice->pending.items[row];
+	slice->pending.items[row] = (struct stack_count){0};
+	path->total += change.samples;
+	path->weight += change.weight;
 	if (slice_is_outermost(slice, path)) {
 		struct slice_cost *cost = &slice->keys.items[path->key].cost;
-		cost->total += samples;
-		cost->total_weight += weight;
+		cost->total += change.samples;
+		cost->total_weight += change.weight;
 	}
-	if (row == slice->root)
-		return;
-	struct path *above = &slice->paths.items[path->parent];
-	above->pending += samples;
-	above->pending_weight += weight;
-	slice->dirty.items[path->parent / 64] |= UINT64_C(1) << path->parent % 64;
+	if (row != slice->root)
+		add_pending(slice, path->parent, change.samples, change.weight);
+}
+
+/* Words of dirty bits that the memory is asked for before they are carried. */
+enum { FAR_AHEAD = 4, AHEAD = 1 };
+
+/* Most of the time would go into waiting for memory: paths are many, and those dirty are anywhere. */
+static void prefetch(const struct slice *slice, size_t word)
+{
+	if (word >= FAR_AHEAD)
+		for (uint64_t bits = slice->dirty.items[word - FAR_AHEAD]; bits; bits &= bits - 1) {
+			size_t row = (word - FAR_AHEAD) * 64 + (size_t)__builtin_ctzll(bits);
+			__builtin_prefetch(&slice->paths.items[row], 1);
+			__builtin_prefetch(&slice->pending.items[row], 1);
+		}
+	if (word >= AHEAD)
+		for (uint64_t bits = slice->dirty.items[word - AHEAD]; bits; bits &= bits - 1) {
+			size_t row = (word - AHEAD) * 64 + (size_t)__builtin_ctzll(bits);
+			uint32_t parent = slice->paths.items[row].parent;
+			__builtin_prefetch(&slice->pending.items[parent], 1);
+		}
 }
 
 void slice_carry(struct slice *slice)
 {
 	for (size_t i = slice->dirty.nr; i-- > 0;) {
+		prefetch(slice, i);
 		while (slice->dirty.items[i]) {
 			uint32_t bit = 63 - (uint32_t)__builtin_clzll(slice->dirty.items[i]);
 			slice->dirty.items[i] &= ~(UINT64_C(1) << bit);

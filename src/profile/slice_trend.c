@@ -26,12 +26,11 @@ struct trend {
 static uint64_t mask_of(const struct trend *trend, uint32_t stack)
 {
 	const struct slice *slice = trend->slice;
-	uint32_t path = slice->stacks.items[stack].path;
 	switch (trend->of) {
 	case OF_PATHS:
-		return trend->masks[path];
+		return trend->masks[slice->stacks.items[stack].path];
 	case OF_KEYS:
-		return trend->masks[slice->paths.items[path].key];
+		return trend->masks[slice->stacks.items[stack].key];
 	case OF_TASKS:
 		return trend->masks[slice->history->stacks.items[stack].task];
 	case OF_ALL:

@@ -14,7 +14,14 @@
 #include <time.h>
 
 enum { DEFAULT_STACKS = 100000, DEFAULT_RATE = 20000, DEFAULT_SECONDS = 60 };
-enum { NR_FUNCTIONS = 5000, SITES = 4, DEPTH = 40, NR_TASKS = 64, OWN_FRAMES_MOST = 12 };
+enum {
+	NR_FUNCTIONS = 5000,
+	SITES = 4,
+	DEPTH = 40,
+	NR_TASKS = 64,
+	OWN_FRAMES_MOST = 12,
+	CALLEES = 8
+};
 enum { VISIBLE_ROWS = 50, TREND_SECONDS = 16, REFRESHES_A_SECOND = 2 };
 static const uint64_t SECOND_NS = 1000000000;
 
@@ -108,6 +115,13 @@ static struct frame_id add_frame(struct bench *bench, uint32_t site)
 	return id;
 }
 
+/* One of the few calls that a function makes. */
+static uint32_t call_from(struct bench *bench, uint32_t site)
+{
+	uint64_t callee = (uint64_t)site * CALLEES + random_next(&bench->random) % CALLEES + 1;
+	return (uint32_t)(random_next(&callee) % (NR_FUNCTIONS * SITES));
+}
+
 /* Leaves an older stack's way in its innermost frames, as stacks of one program do. */
 static void add_stack(struct bench *bench, size_t number)
 {
@@ -120,7 +134,7 @@ static void add_stack(struct bench *bench, size_t number)
 		own = 1 + (int)(random_next(&bench->random) % OWN_FRAMES_MOST);
 	}
 	for (int i = DEPTH - own; i < DEPTH; i++)
-		sites[i] = (uint32_t)(random_next(&bench->random) % (NR_FUNCTIONS * SITES));
+		sites[i] = call_from(bench, i ? sites[i - 1] : 0);
 	for (int i = 0; i + 1 < DEPTH; i++)
 		must(tables_add_node(bench->writer, node, add_frame(bench, sites[i]), FRAME_CFI,
 				     &node),
