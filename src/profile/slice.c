@@ -147,6 +147,32 @@ static void count_since_start(struct slice *slice)
 	slice->totals.to_ns = slice->end_ns;
 }
 
+/* What the window covers, with the buckets from a row on: old ones reach further than asked, or are gone. */
+static void find_limits(struct slice *slice, uint64_t first, uint64_t last, size_t row)
+{
+	const struct history *history = slice->history;
+	const struct seconds *seconds = &history->seconds;
+	struct slice_totals *totals = &slice->totals;
+	const struct bucket *bucket =
+		row < seconds->buckets.nr ? &seconds->buckets.items[row] : NULL;
+	totals->from_ns = first * NS_PER_SECOND;
+	totals->to_ns = slice->end_ns;
+	if (bucket && (bucket->second < first || (row == 0 && seconds->forgotten)))
+		totals->from_ns = bucket->second * NS_PER_SECOND;
+	if (history->totals.first_ns > totals->from_ns)
+		totals->from_ns = history->totals.first_ns;
+	for (; bucket && row < seconds->buckets.nr; row++) {
+		bucket = &seconds->buckets.items[row];
+		uint64_t to_ns = (bucket->second + bucket->span) * NS_PER_SECOND;
+		if (bucket->second > last)
+			break;
+		if (bucket->span > 1 && to_ns > totals->to_ns)
+			totals->to_ns = to_ns;
+	}
+	if (totals->from_ns > totals->to_ns)
+		totals->from_ns = totals->to_ns;
+}
+
 /* The buckets of the window, and of these all that they hold. */
 static void count_window(struct slice *slice)
 {
@@ -154,29 +180,19 @@ static void count_window(struct slice *slice)
 	struct stack_count *fresh = slice->fresh.items;
 	uint64_t last = slice->end_ns / NS_PER_SECOND;
 	uint64_t first = last >= slice->seconds ? last - slice->seconds + 1 : 0;
-	memset(fresh, 0, slice->fresh.nr * sizeof(*fresh));
-	slice->totals.from_ns = first * NS_PER_SECOND;
-	slice->totals.to_ns = slice->end_ns;
 	size_t row = history_bucket_from(history, first);
-	bool before = row > 0; /* something came before the window, and is not forgotten */
-	for (size_t i = row; i < history->seconds.buckets.nr; i++) {
-		const struct bucket *bucket = &history->seconds.buckets.items[i];
+	find_limits(slice, first, last, row);
+	memset(fresh, 0, slice->fresh.nr * sizeof(*fresh));
+	for (; row < history->seconds.buckets.nr; row++) {
+		const struct bucket *bucket = &history->seconds.buckets.items[row];
 		if (bucket->second > last)
 			break;
-		for (size_t c = 0; c < bucket->counts.nr; c++) {
-			const struct second_count *count = &bucket->counts.items[c];
+		for (size_t i = 0; i < bucket->counts.nr; i++) {
+			const struct second_count *count = &bucket->counts.items[i];
 			fresh[count->stack].samples += count->samples;
 			fresh[count->stack].weight += count->weight;
 		}
-		uint64_t from_ns = bucket->second * NS_PER_SECOND;
-		uint64_t to_ns = (bucket->second + bucket->span) * NS_PER_SECOND;
-		if (i == row && (bucket->second < first || (!before && history->seconds.forgotten)))
-			slice->totals.from_ns = from_ns;
-		if (bucket->span > 1 && to_ns > slice->end_ns)
-			slice->totals.to_ns = to_ns;
 	}
-	if (history->totals.first_ns > slice->totals.from_ns)
-		slice->totals.from_ns = history->totals.first_ns;
 }
 
 /* ---- stacks ---- */

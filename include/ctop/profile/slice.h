@@ -78,7 +78,10 @@ struct slice_totals {
 	uint64_t ends[NR_STACK_ENDS]; /* of the samples shown */
 	uint64_t unnamed;	      /* samples shown whose leaf has no name */
 	uint64_t folded;	      /* samples shown whose stack was cut by the history's limit */
-	/* What the window covers: to is the end; from may lie before what was asked (old seconds are merged) or after it (nothing came before, or it was forgotten). */
+	/*
+	 * What the window covers. to is the end, or later where old seconds are merged; from may lie before what was
+	 * asked (merged) or after it (nothing came before, or it is forgotten). Equal: all of it is forgotten.
+	 */
 	uint64_t from_ns, to_ns;
 };
 struct slice_totals slice_totals(const struct slice *slice);
