@@ -8,8 +8,9 @@
 
 /*
  * Opens the output: "-" is stdout; a device, a pipe or a fifo is written as it is; a regular file that is
- * there becomes PATH.old and a new one is made, never through a symlink. A descriptor, or -errno with cause and remedy.
+ * there becomes PATH.old and a new one is made, never through a symlink. A terminal is refused. Waits for a fifo's
+ * reader, unless wake_fd gets readable. A descriptor, or -errno with cause and remedy.
  */
-int output_open(const char *path, struct error *error);
+int output_open(const char *path, int wake_fd, struct error *error);
 
 #endif

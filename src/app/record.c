@@ -295,7 +295,7 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	run->session = session_open_live(run->options, &consumer, error);
 	if (!run->session)
 		return -EINVAL;
-	int fd = output_open(run->options->output, error);
+	int fd = output_open(run->options->output, signal_fd, error);
 	if (fd < 0)
 		return fd;
 	int result = disk_start(&run->disk, fd, &run->pipe_fd);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A day of the whole system meets more files than memory should hold. All that the collector knows of
- * them can be asked for again: when its heap has grown beyond a bound, it forgets every file at once,
- * and those that are still sampled come back within a round or two. Processes it keeps: they end by
- * themselves, and one that has ended could not be asked for.
+ * them can be asked for again: when its heap has grown beyond a bound, it forgets every file at once, with the
+ * paths that nothing has mapped any more, and those that are still sampled come back within a round or
+ * two. Processes it keeps: they end by themselves, and one that has ended could not be asked for.
  */
 #include "internal.h"
 
@@ -13,10 +13,11 @@
 #include <ctop/base/clock.h>
 
 #define MIB ((size_t)1 << 20)
-enum { FIRST_BOUND_MIB = 64, LAST_BOUND_MIB = 256 };
+enum { FIRST_BOUND_MIB = 64, LAST_BOUND_MIB = 128 };
 #define LOOK_INTERVAL_NS (1 * NS_PER_SECOND)
-/* Full again this soon: what is in use needs more. */
-#define THRASHING_NS (60 * NS_PER_SECOND)
+/* Full again this soon: what is in use needs more, or, at the last bound, patience. */
+#define THRASHING_NS	  (60 * NS_PER_SECOND)
+#define LAST_THRASHING_NS (10 * NS_PER_SECOND)
 
 static void forget_module(void *context, struct world_process *process, struct world_map *map)
 {
@@ -38,6 +39,7 @@ static int forget(struct collector *collector)
 	for (size_t i = 0; i < collector->nr_rings; i++)
 		collector->rings[i].last->nr = 0; /* its steps point to modules */
 	world_each_map(collector->world, forget_module, NULL);
+	world_drop_names(collector->world);
 	modules_release(&collector->modules);
 	int result = modules_init(&collector->modules);
 	malloc_trim(0);
@@ -55,8 +57,10 @@ int bound_memory(struct collector *collector)
 	const struct mallinfo2 heap = mallinfo2();
 	if (heap.uordblks + heap.hblkhd < collector->bound_mib * MIB)
 		return 0;
-	if (collector->forgot_ns && now - collector->forgot_ns < THRASHING_NS &&
-	    collector->bound_mib < LAST_BOUND_MIB)
+	uint64_t since_ns = collector->forgot_ns ? now - collector->forgot_ns : UINT64_MAX;
+	if (collector->bound_mib >= LAST_BOUND_MIB && since_ns < LAST_THRASHING_NS)
+		return 0;
+	if (since_ns < THRASHING_NS && collector->bound_mib < LAST_BOUND_MIB)
 		collector->bound_mib *= 2;
 	collector->forgot_ns = now;
 	return forget(collector);

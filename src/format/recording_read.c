@@ -360,16 +360,29 @@ static int read_infos(struct recording_reader *reader, struct payload payload)
 
 /* ---- chunks ---- */
 
-static int read_payload(struct recording_reader *reader, const struct chunk *chunk)
+/* Others are of a newer minor version. */
+static bool is_known(uint32_t type)
 {
-	switch (chunk->type) {
+	switch (type) {
 	case CHUNK_STRINGS:
 	case CHUNK_EVENTS:
 	case CHUNK_MODULES:
 	case CHUNK_TASKS:
 	case CHUNK_FRAMES:
 	case CHUNK_NODES:
-		return read_rows(reader, chunk);
+	case CHUNK_NAMES:
+	case CHUNK_SAMPLES:
+	case CHUNK_INFOS:
+	case CHUNK_END:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int read_payload(struct recording_reader *reader, const struct chunk *chunk)
+{
+	switch (chunk->type) {
 	case CHUNK_NAMES:
 		return read_names(reader, chunk->payload);
 	case CHUNK_SAMPLES:
@@ -377,7 +390,7 @@ static int read_payload(struct recording_reader *reader, const struct chunk *chu
 	case CHUNK_INFOS:
 		return read_infos(reader, chunk->payload);
 	default:
-		return 0; /* of a newer minor version */
+		return read_rows(reader, chunk);
 	}
 }
 
@@ -391,6 +404,8 @@ static int read_end(struct recording_reader *reader, struct payload payload)
 static int read_chunk(struct recording_reader *reader, const struct chunk *chunk)
 {
 	reader->read->chunks++;
+	if (!is_known(chunk->type))
+		return 0;
 	if (chunk->type == CHUNK_END)
 		return read_end(reader, chunk->payload);
 	if (!reader->writer || chunk->epoch != reader->ids.epoch) {

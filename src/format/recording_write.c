@@ -23,6 +23,7 @@ struct recording_writer {
 	struct buffer rows;		/* the payload being made */
 	struct buffer samples;		/* added since the last flush */
 	uint64_t nr_samples;
+	bool has_samples; /* of this epoch */
 	uint64_t nr_samples_written;
 	struct sample before;
 	struct buffer infos;
@@ -63,20 +64,6 @@ static void writer_free(struct recording_writer *writer)
 	free(writer);
 }
 
-int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables,
-			  const struct symbols *symbols)
-{
-	writer->nr_epochs++;
-	tables_reader_init(&writer->reader, tables);
-	writer->symbols = symbols;
-	for (size_t i = 0; i < NR_TABLES; i++)
-		writer->nr_written[i] = 1; /* row 0 is "none" in every table */
-	writer->unnamed.nr = 0;
-	writer->name_ids.nr = 0;
-	writer->nr_names = 0;
-	return 0;
-}
-
 static int write_chunk(struct recording_writer *writer, uint32_t type, const struct buffer *payload)
 {
 	return chunk_write(writer->chunks, type, writer->nr_epochs, payload);
@@ -94,6 +81,7 @@ int recording_add_samples(struct recording_writer *writer, const struct sample *
 	for (size_t i = 0; i < nr; i++)
 		put_sample(&writer->samples, &samples[i], &writer->before);
 	writer->nr_samples += nr;
+	writer->has_samples |= nr > 0;
 	return writer->samples.failed ? -ENOMEM : 0;
 }
 
@@ -359,13 +347,10 @@ size_t recording_waiting_bytes(const struct recording_writer *writer)
 	return chunk_waiting_bytes(writer->chunks);
 }
 
-int recording_flush(struct recording_writer *writer)
+static int write_news(struct recording_writer *writer)
 {
-	int result = chunk_push(writer->chunks);
-	/* Nothing is lost by this: since more than that waits, no sample was let in. */
-	if (too_much_waits(writer))
-		return result;
-	if (!result && writer->nr_epochs) {
+	int result = 0;
+	if (writer->nr_epochs) {
 		tables_reader_refresh(&writer->reader);
 		uint32_t nr_frames = writer->nr_written[TABLE_FRAMES];
 		result = list_new_frames(writer, nr_frames);
@@ -376,9 +361,33 @@ int recording_flush(struct recording_writer *writer)
 	}
 	if (!result)
 		result = write_samples(writer);
-	if (!result)
-		result = write_infos(writer);
-	return result;
+	return result ? result : write_infos(writer);
+}
+
+int recording_flush(struct recording_writer *writer)
+{
+	int result = chunk_push(writer->chunks);
+	/* It can wait: since more than that does, no sample was let in. */
+	return result || too_much_waits(writer) ? result : write_news(writer);
+}
+
+int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables,
+			  const struct symbols *symbols)
+{
+	/* What is not written now is never written; an epoch without samples needs nothing. */
+	int result = writer->has_samples ? write_news(writer) : 0;
+	if (result)
+		return result;
+	writer->nr_epochs++;
+	writer->has_samples = false;
+	tables_reader_init(&writer->reader, tables);
+	writer->symbols = symbols;
+	for (size_t i = 0; i < NR_TABLES; i++)
+		writer->nr_written[i] = 1; /* row 0 is "none" in every table */
+	writer->unnamed.nr = 0;
+	writer->name_ids.nr = 0;
+	writer->nr_names = 0;
+	return 0;
 }
 
 void recording_abandon(struct recording_writer *writer)

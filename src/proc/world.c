@@ -13,6 +13,7 @@
 
 struct name {
 	UT_hash_handle hh;
+	bool used; /* only while world_drop_names() looks */
 	char string[];
 };
 
@@ -117,6 +118,30 @@ static const char *intern(struct world *world, const char *string, size_t size)
 		return name->string;
 	free(name); /* uthash had no memory */
 	return NULL;
+}
+
+static void mark_name(void *context, struct world_process *process, struct world_map *map)
+{
+	struct world *world = context;
+	struct name *name;
+	(void)process;
+	HASH_FIND(hh, world->names, map->path, strlen(map->path), name);
+	if (name)
+		name->used = true;
+}
+
+void world_drop_names(struct world *world)
+{
+	world_each_map(world, mark_name, world);
+	struct name *name, *next;
+	HASH_ITER (hh, world->names, name, next) {
+		if (!name->used) {
+			HASH_DEL(world->names, name);
+			free(name);
+		} else {
+			name->used = false;
+		}
+	}
 }
 
 /* ---- look-ups ---- */

@@ -22,11 +22,12 @@ static int add_none_rows(struct history *history)
 {
 	const char *none = history_intern(history, ""),
 		   *folded = history_intern(history, "[folded]");
-	if (!none || !folded || vec_reserve(&history->modules, 1) ||
+	if (!none || !folded || vec_reserve(&history->modules, 2) ||
 	    vec_reserve(&history->tasks, 2) || vec_reserve(&history->frames, 2) ||
 	    vec_reserve(&history->nodes, 1) || vec_reserve(&history->functions, 1))
 		return -ENOMEM;
 	history->modules.items[history->modules.nr++] = (struct history_module){.path = none};
+	history->modules.items[history->modules.nr++] = (struct history_module){.path = folded};
 	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = none};
 	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = folded};
 	history->frames.items[history->frames.nr++] = (struct named_frame){.offset = UINT32_MAX};
@@ -122,24 +123,42 @@ uint64_t history_bytes(const struct history *history)
 
 /* ---- strings and facts ---- */
 
-const char *history_intern(struct history *history, const char *string)
+/* A string of a region may change while it is looked at: what is copied to history->string, holds. */
+static void copy_string(struct history *history, const char *string)
 {
-	/* A string of a region may change while it is looked at: what is copied here, holds. */
-	char *copy = history->string;
 	size_t size = strnlen(string, HISTORY_STRING_MAX);
-	memcpy(copy, string, size);
-	copy[size] = '\0';
-	size = strlen(copy);
-	uint64_t hash = hash_bytes(copy, size);
+	memcpy(history->string, string, size);
+	history->string[size] = '\0';
+}
+
+static const char *find_copy(const struct history *history, uint64_t hash)
+{
 	struct index_probe probe = index_find(&history->strings_index, hash);
 	uint32_t row;
 	while (index_next(&history->strings_index, &probe, &row))
-		if (strcmp(history->strings.items[row], copy) == 0)
+		if (strcmp(history->strings.items[row], history->string) == 0)
 			return history->strings.items[row];
+	return NULL;
+}
+
+const char *history_find_string(struct history *history, const char *string)
+{
+	copy_string(history, string);
+	return find_copy(history, hash_bytes(history->string, strlen(history->string)));
+}
+
+const char *history_intern(struct history *history, const char *string)
+{
+	copy_string(history, string);
+	size_t size = strlen(history->string);
+	uint64_t hash = hash_bytes(history->string, size);
+	const char *known = find_copy(history, hash);
+	if (known)
+		return known;
 	if (index_reserve(&history->strings_index) ||
 	    vec_reserve(&history->strings, history->strings.nr + 1))
 		return NULL;
-	char *kept = strdup(copy);
+	char *kept = strdup(history->string);
 	if (!kept)
 		return NULL;
 	index_add(&history->strings_index, hash, (uint32_t)history->strings.nr);

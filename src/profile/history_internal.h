@@ -17,7 +17,7 @@ enum {
 };
 
 /* What stands for the rows that a full history has no room for. */
-enum { FOLDED_TASK = 1, FOLDED_FRAME = 1 };
+enum { FOLDED_TASK = 1, FOLDED_FRAME = 1, FOLDED_MODULE = 1 };
 
 struct history_module {
 	const char *path;
@@ -167,6 +167,7 @@ struct history {
 
 /* The string's one copy, cut at HISTORY_STRING_MAX bytes; NULL: out of memory. */
 const char *history_intern(struct history *history, const char *string);
+const char *history_find_string(struct history *history, const char *string); /* NULL: not known */
 
 /* Takes over the facts that the epoch has gained. 0 or -ENOMEM. */
 int history_read_infos(struct history *history);

@@ -76,6 +76,13 @@ static bool is_full(struct history *history)
 	return history->full;
 }
 
+/* NULL: out of memory; or full, and it would be a new one. */
+static const char *string_with_room(struct history *history, struct string_id id)
+{
+	return is_full(history) ? history_find_string(history, tables_string(&history->reader, id))
+				: intern_string(history, id);
+}
+
 static int import_event(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct event_row row;
@@ -102,14 +109,14 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 	struct module_row row;
 	tables_module(&history->reader, (struct module_id){id}, &row);
 	const struct history_module module = {
-		.path = intern_string(history, row.path),
+		.path = string_with_room(history, row.path),
 		.kind = row.kind,
 		.pid = row.kind == MODULE_ANON ? row.pid : 0,
 	};
-	if (!module.path)
-		return -ENOMEM;
 	if (row.kind >= NR_MODULE_KINDS)
 		return -EINVAL;
+	if (!module.path && !is_full(history))
+		return -ENOMEM;
 	uint64_t hash = hash_two((uintptr_t)module.path,
 				 (uint64_t)module.kind << 32 | (uint32_t)module.pid);
 	struct index_probe probe = index_find(&history->modules_index, hash);
@@ -118,6 +125,10 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 		if (known->path == module.path && known->kind == module.kind &&
 		    known->pid == module.pid)
 			return 0;
+	}
+	if (is_full(history)) {
+		*to = FOLDED_MODULE; /* which has no frames: they are folded, too */
+		return 0;
 	}
 	if (index_reserve(&history->modules_index) ||
 	    vec_reserve(&history->modules, history->modules.nr + 1))
@@ -132,8 +143,8 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct task_row row;
 	tables_task(&history->reader, (struct task_id){id}, &row);
-	const struct history_task task = {row.pid, row.tid, intern_string(history, row.comm)};
-	if (!task.comm)
+	const struct history_task task = {row.pid, row.tid, string_with_room(history, row.comm)};
+	if (!task.comm && !is_full(history))
 		return -ENOMEM;
 	uint64_t hash = hash_two((uint64_t)(uint32_t)task.pid << 32 | (uint32_t)task.tid,
 				 (uintptr_t)task.comm);

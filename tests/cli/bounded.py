@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""New stacks without an end: tables are replaced when they are full, and nothing is lost by that."""
+"""New stacks, new files without an end: memory stays within bounds, and nothing is lost by that."""
 
-from harness import (Skip, case, check, check_accounts, cpu_seconds, ctop_ok, folder, main, need_root,
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness import (CTOP, Skip, case, check, children_of, ended_well, check_accounts, cpu_seconds, ctop_ok, folder, main, need_root,
                      record, share_complete, target, with_function)
 
 
@@ -31,6 +37,39 @@ def full_tables_lose_nothing():
     # 512 Ki nodes fill a table: less than that proves nothing.
     if len(stacks) * 20 < 600000:
         raise Skip(f"only {len(stacks)} stacks in {used} s of CPU time: no table was full")
+
+
+def anonymous_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return int(re.search(r"^RssAnon:\s+(\d+) kB$", file.read(), re.M).group(1)) / 1024
+
+
+@case
+def paths_without_an_end_are_forgotten():
+    need_root()
+    with folder() as where, target("paths", where) as program:
+        recorder = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock", "-p",
+                                     str(program.pid), "-o", os.path.join(where, "x.ctop"),
+                                     "--stats", os.path.join(where, "s.json")],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        most, last, falls, until = 0, 0, 0, time.monotonic() + 60
+        # As long as it takes to forget twice: the first bound is 64 MiB.
+        while falls < 2 and time.monotonic() < until:
+            check(recorder.poll() is None, "the recorder ended")
+            pid = children_of(recorder.pid).get("collector")
+            now = anonymous_mib(pid) if pid else 0
+            falls += now < last - 20
+            most, last = max(most, now), now
+            time.sleep(0.05)
+        recorder.send_signal(signal.SIGINT)
+        _, recorder.errors = recorder.communicate(timeout=60)
+        stacks, stats = ended_well(where, recorder)
+    check(most < 160, f"{most} MiB: {stats}")
+    check(stats["restarts"] == 0, f"{stats}")
+    check(share_complete(stats) > 0.98, f"{stats}")
+    check(with_function(stacks, "map_next") > 0.9 * stats["samples"], f"{stats}")
+    if falls < 2:
+        raise Skip(f"too slow to fill it twice: {most} MiB at most")
 
 
 if __name__ == "__main__":

@@ -9,27 +9,14 @@ import signal
 import subprocess
 import time
 
-from harness import (BUILD, CTOP, Skip, case, check, cpu_seconds, ctop_ok, folded, folder, main,
-                     need_program, need_root, run, share_complete, target, with_function)
+from harness import (BUILD, CTOP, Skip, case, check, children_of, cpu_seconds, ctop_ok, folded,
+                     folder, main, need_program, need_root, run, share_complete, target,
+                     with_function)
 
 HZ = 999
 MIB = 1 << 20
 # The bomb's steps, and how many of them are beyond every limit.
 BOMB_BYTES, BOMB_STEPS = 16 * MIB, 100
-
-
-def children_of(pid):
-    """{role: pid} of a recorder's children."""
-    children = {}
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/children", encoding="utf-8") as file:
-            for child in map(int, file.read().split()):
-                try:
-                    with open(f"/proc/{child}/cmdline", encoding="utf-8") as file:
-                        children[file.read().split("\0")[1].removeprefix("--child=")] = child
-                except (OSError, IndexError):
-                    pass
-    return children
 
 
 def anonymous_bytes(pid):

@@ -7,25 +7,8 @@ import os
 import signal
 import subprocess
 
-from harness import (CTOP, case, check, check_accounts, cpu_seconds, ctop, folded, folder, main,
-                     need_root, target)
-
-
-def child_of(pid, role):
-    """The recorder's child in that role; None before it is there."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-            children = file.read().split()
-    except OSError:
-        return None
-    for child in children:
-        try:
-            with open(f"/proc/{child}/cmdline", "rb") as file:
-                if f"--child={role}".encode() in file.read():
-                    return int(child)
-        except OSError:
-            pass
-    return None
+from harness import (CTOP, case, check, check_accounts, children_of, cpu_seconds, ctop, folded,
+                     folder, main, need_root, target)
 
 
 def start(where, program, *options):
@@ -35,7 +18,7 @@ def start(where, program, *options):
                                 text=True)
     writer = None
     while writer is None and recorder.poll() is None:
-        writer = child_of(recorder.pid, "writer")
+        writer = children_of(recorder.pid).get("writer")
     check(writer is not None, "there is no writer")
     return recorder, writer
 

@@ -149,6 +149,20 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def children_of(pid):
+    """{role: pid} of ctop's own children: "collector", "symbolizer", "writer", "reader"."""
+    found = {}
+    with contextlib.suppress(OSError):  # one that ended meanwhile
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/cmdline", encoding="utf-8", errors="replace") as file:
+                for word in file.read().split("\0"):
+                    if word.startswith("--child="):
+                        found[word.removeprefix("--child=")] = int(child)
+    return found
+
+
 def wait_for_samples(recorder, path):
     """Returns once samples are in the file (it is written once a second), or the recorder has ended."""
     while recorder.poll() is None:

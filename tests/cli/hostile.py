@@ -14,24 +14,10 @@ import subprocess
 import termios
 import time
 
-from harness import (BUILD, CTOP, case, check, check_refused, ctop, ctop_ok, folded, folder, main,
-                     need_root, record, target, wait_for_samples, with_function)
+from harness import (BUILD, CTOP, case, check, check_refused, children_of, ctop, ctop_ok, folded,
+                     folder, main, need_root, record, target, wait_for_samples, with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
-
-
-def children_of(pid):
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-            return [int(word) for word in file.read().split()]
-    return []
-
-
-def role_of(pid):
-    with contextlib.suppress(OSError, IndexError):
-        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
-            return file.read().split("\0")[1]
-    return ""
 
 
 def check_gone(children):
@@ -54,8 +40,8 @@ def recorder(where, *arguments, **options):
     program.path = path
     try:
         wait_for_samples(program, path)
-        program.ours = {pid: os.pidfd_open(pid) for pid in children_of(program.pid)
-                        if role_of(pid).startswith("--child=")}
+        program.roles = children_of(program.pid)
+        program.ours = {pid: os.pidfd_open(pid) for pid in program.roles.values()}
         check(len(program.ours) == 3, f"{program.ours}")
         yield program
         check_gone(program.ours)
@@ -88,7 +74,7 @@ def interrupted_twice_at_once():
 def the_second_interrupt_does_not_wait():
     need_root()
     with folder() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
-        writer = next(pid for pid in ours.ours if role_of(pid) == "--child=writer")
+        writer = ours.roles["writer"]
         os.kill(writer, signal.SIGSTOP)  # a disk that does not answer
         try:
             ours.send_signal(signal.SIGINT)

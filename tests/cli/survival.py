@@ -6,23 +6,8 @@ import os
 import random
 import subprocess
 
-from harness import (CTOP, Skip, case, check, cpu_seconds, ctop, folded, folder, main, need_root,
-                     record, run, target, wait_for_samples)
-
-
-def children_of(pid):
-    """{role: pid} of the recorder's children."""
-    found = {}
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-            for child in file.read().split():
-                with open(f"/proc/{child}/cmdline", "rb") as line:
-                    for word in line.read().split(b"\0"):
-                        if word.startswith(b"--child="):
-                            found[word[8:].decode()] = int(child)
-    except OSError:
-        pass  # one that ended meanwhile
-    return found
+from harness import (CTOP, Skip, case, check, children_of, cpu_seconds, ctop, folded, folder, main,
+                     need_root, record, run, target, wait_for_samples)
 
 
 def runs(pid):

@@ -47,6 +47,8 @@ int world_set_maps(struct world *world, int32_t pid, const char *text, size_t si
 int world_set_thread(struct world *world, int32_t pid, int32_t tid, const char *comm);
 /* Records were lost: every space must be asked for again. */
 void world_doubt_all(struct world *world);
+/* Forgets the paths that no map has any more. Whoever borrowed one of a map that is gone must not use it again. */
+void world_drop_names(struct world *world);
 /* Nobody watched for a while: every process is a stranger again. */
 void world_forget_all(struct world *world);
 

@@ -463,7 +463,8 @@ static void unknown_chunks_are_skipped(void)
 	make_file(2, 20, 12);
 	for (size_t i = 0; i < nr_chunks; i++) {
 		struct recording_read outcome;
-		put_chunk(unknown, "NEW!", chunks[i].recording, chunks[i].epoch, 0, file, 300);
+		/* Also one that is of no epoch, or of another. */
+		put_chunk(unknown, "NEW!", chunks[i].recording, (uint32_t)i % 3, 0, file, 300);
 		size_t size = with(chunks[i].at, unknown, sizeof(unknown));
 		renumber(changed, size);
 		struct compared compared = read_changed(size, &outcome);

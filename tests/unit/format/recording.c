@@ -249,9 +249,23 @@ static void a_full_device_is_told(void)
 }
 
 /* A slow disk: nobody reads the pipe for a while. What was let in comes out whole; the rest was refused. */
+static bool is_named(const struct epoch *epoch, const char *name)
+{
+	struct tables_reader reader;
+	tables_reader_init(&reader, &epoch->tables);
+	tables_reader_refresh(&reader);
+	for (uint32_t i = 1; i < reader.nr[TABLE_FRAMES]; i++) {
+		struct symbol_row row = symbols_row(&epoch->symbols, (struct frame_id){i});
+		if (row.state == SYMBOL_NAMED &&
+		    !strcmp(symbols_string(&epoch->symbols, row.name), name))
+			return true;
+	}
+	return false;
+}
+
 static void what_a_slow_file_does_not_take_is_refused(void)
 {
-	static struct epoch epoch;
+	static struct epoch epoch, next;
 	int pipe_fds[2];
 	fill_epoch(&epoch, 0);
 	CHECK_EQ(pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK), 0);
@@ -275,6 +289,22 @@ static void what_a_slow_file_does_not_take_is_refused(void)
 	CHECK_EQ(result, -EAGAIN);
 	CHECK(recording_waiting_bytes(writer) > RECORDING_WAITING_MAX);
 
+	/* The epoch ends meanwhile: what it still has to say must not go with it. */
+	struct symbols_writer *namer = symbols_writer_new(&epoch.symbols);
+	uint32_t frame = 1;
+	while (symbols_row(&epoch.symbols, (struct frame_id){frame}).state == SYMBOL_NAMED)
+		frame++;
+	CHECK_EQ(symbols_set(namer, (struct frame_id){frame}, SYMBOL_NAMED, "late", NULL, 1), 0);
+	symbols_writer_free(namer);
+	CHECK_EQ(recording_flush(writer), 0);
+	fill_epoch(&next, 1);
+	CHECK_EQ(recording_begin_epoch(writer, &next.tables, &next.symbols), 0);
+	/* While nothing is let in, further epochs cost nothing. */
+	size_t waiting_bytes = recording_waiting_bytes(writer);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(recording_begin_epoch(writer, &next.tables, &next.symbols), 0);
+	CHECK_EQ(recording_waiting_bytes(writer), waiting_bytes);
+
 	/* The disk is back. */
 	pid_t reader = fork();
 	if (reader == 0) {
@@ -283,7 +313,8 @@ static void what_a_slow_file_does_not_take_is_refused(void)
 		close(pipe_fds[1]);
 		fcntl(pipe_fds[0], F_SETFL, 0);
 		int failed = read_back(pipe_fds[0], &sink, &read, &error);
-		_exit(failed || !read.whole || read.lost_chunks || read.samples != taken);
+		_exit(failed || !read.whole || read.lost_chunks || read.samples != taken ||
+		      !is_named(&sink.epochs[0], "late"));
 	}
 	close(pipe_fds[0]);
 	uint64_t bytes;

@@ -2,6 +2,7 @@
 #include <ctop/proc/world.h>
 
 #include <errno.h>
+#include <malloc.h>
 
 #include "test.h"
 
@@ -321,6 +322,39 @@ static void what_was_borrowed_outlives_records_of_others(void)
 	world_free(world);
 }
 
+static size_t heap_in_use(void)
+{
+	return mallinfo2().uordblks;
+}
+
+static void paths_are_dropped_when_nothing_has_them(void)
+{
+	struct world *world = world_new();
+	char path[2000];
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	CHECK_EQ(world_fork(world, SHELL, SHELL, 1, 1), 0);
+	map(world, SHELL, 0x1000, 0x2000, "/stays");
+	map(world, SHELL, 0x5000, 0x6000, "");
+	size_t before = heap_in_use();
+	for (int i = 0; i < 2000; i++) {
+		snprintf(path, 10, "/%08d", i);
+		path[9] = 'x';
+		map(world, SHELL, 0x3000, 0x4000, path); /* in the place of the one before */
+	}
+	CHECK(heap_in_use() > before + 2000 * sizeof(path));
+	world_drop_names(world);
+	CHECK(heap_in_use() < before + 100000);
+	CHECK_STR(at(world, SHELL, 0x1000), "/stays");
+	CHECK_STR(at(world, SHELL, 0x3000), path);
+	CHECK_STR(at(world, SHELL, 0x5000), "");
+	world_drop_names(world);
+	CHECK_STR(at(world, SHELL, 0x1000), "/stays");
+	map(world, SHELL, 0x7000, 0x8000, "/stays");
+	CHECK_STR(at(world, SHELL, 0x7000), "/stays");
+	world_free(world);
+}
+
 static void a_fork_of_one_in_doubt_is_in_doubt(void)
 {
 	struct world *world = world_new();
@@ -508,6 +542,7 @@ int main(void)
 	RUN(a_forked_process_has_the_maps_of_its_parent);
 	RUN(a_module_set_in_one_process_is_not_set_in_its_fork);
 	RUN(what_was_borrowed_outlives_records_of_others);
+	RUN(paths_are_dropped_when_nothing_has_them);
 	RUN(a_fork_of_one_in_doubt_is_in_doubt);
 	RUN(a_thread_shares_the_space);
 	RUN(exec_drops_every_map_and_every_other_thread);

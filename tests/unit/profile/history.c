@@ -557,6 +557,44 @@ static void facts_without_a_sample_are_read(void)
 	close_profile(&profile);
 }
 
+/* A program that renames itself, and maps new files, for ever. */
+static void names_without_an_end_are_folded_too(void)
+{
+	enum { EPOCHS = 4, EACH = 3000 };
+	const uint64_t limit_bytes = 1 << 20;
+	struct history *history = history_new();
+	uint64_t full_bytes = 0;
+	history_set_limit(history, limit_bytes);
+	static struct profile profiles[EPOCHS];
+	for (int epoch = 0; epoch < EPOCHS; epoch++) {
+		struct profile *profile = &profiles[epoch];
+		open_profile(profile);
+		CHECK_EQ(history_begin_epoch(history, &profile->tables, &profile->symbols), 0);
+		for (int i = 0; i < EACH; i++) {
+			char name[300];
+			int at = snprintf(name, sizeof(name), "/%d/%d/", epoch, i);
+			memset(name + at, 'x', sizeof(name) - 1 - (size_t)at);
+			name[sizeof(name) - 1] = '\0';
+			/* One address in all of them: a file that is not known is not taken for another. */
+			struct module_id file = module(profile, MODULE_FILE, name);
+			add(history, profile, task(profile, 1, name), (struct node_id){0},
+			    frame(profile, file, 0x1000, NULL), STACK_COMPLETE, 1);
+		}
+		if (epoch == 1)
+			full_bytes = history_bytes(history);
+	}
+	/* What the last epochs have is its translations, which are the next epoch's again. */
+	CHECK(full_bytes > limit_bytes / 2);
+	CHECK(history_bytes(history) < full_bytes + 1024);
+	const struct history_totals totals = history_totals(history);
+	CHECK_EQ(totals.samples, (uint64_t)EPOCHS * EACH);
+	CHECK_EQ(totals.bad_samples, 0);
+	CHECK(totals.folded > EPOCHS * EACH / 2 && totals.folded < EPOCHS * EACH);
+	history_free(history);
+	for (int epoch = 0; epoch < EPOCHS; epoch++)
+		close_profile(&profiles[epoch]);
+}
+
 /* New stacks without an end: memory stays within the bound, totals stay true, and it is said what was folded. */
 static void a_full_history_folds(void)
 {
@@ -630,5 +668,6 @@ int main(void)
 	RUN(the_last_fact_holds);
 	RUN(facts_without_a_sample_are_read);
 	RUN(a_full_history_folds);
+	RUN(names_without_an_end_are_folded_too);
 	return test_done();
 }
