@@ -16,7 +16,7 @@ SANITIZE ?=
 VERSION := 0.1.0
 
 # Layers, lowest first; tests/layers checks who includes whom.
-LAYERS := base perf proc object unwind symbol profile collect format app
+LAYERS := base perf perfdata proc object unwind symbol profile collect format app
 
 LIBRARIES := libdw libelf ncursesw zlib libzstd
 NO_BUILD_GOALS := help clean deps format
@@ -87,14 +87,15 @@ $(BUILD)/ctop: $(call objects_of,app) $(ARCHIVES)
 # A unit test tests/unit/LAYER/NAME.c links its own layer and those below that the layer may use.
 USES_base    := base
 USES_perf    := perf base
+USES_perfdata := perfdata perf base
 USES_proc    := proc base
 USES_object  := object base
 USES_unwind  := unwind object base
 USES_profile := profile base
 USES_symbol  := symbol object profile base
-USES_collect := collect perf proc object unwind profile base
+USES_collect := collect perfdata perf proc object unwind profile base
 USES_format  := format profile base
-USES_app     := app collect perf proc object unwind symbol format profile base
+USES_app     := app collect perfdata perf proc object unwind symbol format profile base
 
 UNIT_SOURCES := $(wildcard tests/unit/*/*.c)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))

@@ -34,12 +34,19 @@ struct kept_file {
 	struct file_key key;
 	int fd;		  /* -1: opened anew for each who asks */
 	unsigned refused; /* to these readers (enum broker_reader) */
+	bool is_told;	  /* that there is none */
 	UT_hash_handle hh;
 };
 
 struct broker {
 	struct kept_file *files;
-	char notice[160];
+	bool recorded;
+	/* Modules of a file without one here: another has their place, or none. */
+	struct absent {
+		size_t nr;
+		char first[128];
+	} others, missing;
+	char notice[512];
 	struct {
 		char **items; /* see broker_unreadable() */
 		size_t nr, capacity;
@@ -126,7 +133,12 @@ static struct kept_file *keep(struct broker *broker, const struct file_key *key,
 	return file;
 }
 
-static int open_file(const struct module_copy *copy)
+void broker_serve_recorded(struct broker *broker)
+{
+	broker->recorded = true;
+}
+
+static int open_file(const struct broker *broker, const struct module_copy *copy)
 {
 	const struct locate_request request = {
 		.pid = copy->row.pid,
@@ -140,7 +152,7 @@ static int open_file(const struct module_copy *copy)
 		.build_id = copy->row.build_id,
 		.build_id_size = copy->row.build_id_size,
 	};
-	return locate_module(&request);
+	return broker->recorded ? locate_recorded_module(&request) : locate_module(&request);
 }
 
 /* Said of the first one only: a map that its maker got wrong is asked for again and again. */
@@ -172,12 +184,20 @@ static int kept_descriptor(struct broker *broker, const struct file_key *key,
 	*kept = true;
 	if (file && file->fd >= 0)
 		return file->fd;
-	int fd = open_file(copy);
+	int fd = open_file(broker, copy);
 	if (fd >= 0 && file)
 		file->fd = fd;
 	else if (fd < 0 || HASH_COUNT(broker->files) >= KEPT_FILES_MAX || !keep(broker, key, fd))
 		*kept = false;
 	return fd;
+}
+
+static int open_kernel(const struct broker *broker, const struct module_row *row)
+{
+	if (broker->recorded)
+		return locate_recorded_kernel(row->build_id, row->build_id_size, row->start);
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 /* A descriptor or -errno; *kept: it stays the broker's. */
@@ -190,18 +210,47 @@ static int descriptor_for(struct broker *broker, enum broker_reader reader,
 	if (file && file->refused & reader)
 		return -EUCLEAN;
 	switch (copy->row.kind) {
-	case MODULE_KERNEL: {
-		int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
+	case MODULE_KERNEL:
+		return open_kernel(broker, &copy->row);
 	case MODULE_ANON:
-		return open_perf_map(broker, copy->row.pid);
+		return broker->recorded ? -ENOENT : open_perf_map(broker, copy->row.pid);
 	case MODULE_FILE:
 	case MODULE_VDSO:
 		return kept_descriptor(broker, &key, file, copy, kept);
 	default:
 		return -EINVAL;
 	}
+}
+
+static void add_absent(struct text *text, const struct absent *absent, const char *why)
+{
+	if (!absent->nr)
+		return;
+	text_addf(text, "%s%zu module%s %s (", text->size ? "; " : "", absent->nr,
+		  absent->nr == 1 ? "" : "s", why);
+	text_add_safe(text, absent->first);
+	text_add(text, absent->nr > 1 ? ", ...)" : ")");
+}
+
+/* Each module of a file once, whoever asks for it. */
+static void note_absent(struct broker *broker, const struct module_copy *copy, int code)
+{
+	const struct file_key key = key_of(copy);
+	struct kept_file *file = find_kept(broker, &key);
+	if (!file)
+		file = keep(broker, &key, -1);
+	if (!file || file->is_told || code == -EUCLEAN || copy->row.kind == MODULE_ANON)
+		return;
+	file->is_told = true;
+	struct absent *absent = code == -ENOENT ? &broker->missing : &broker->others;
+	if (!absent->nr++)
+		snprintf(absent->first, sizeof(absent->first), "%.127s", copy->path);
+	struct text text = {0};
+	add_absent(&text, &broker->others,
+		   "without names: what is here is not proved to be what was recorded");
+	add_absent(&text, &broker->missing, "without names: not here");
+	snprintf(broker->notice, sizeof(broker->notice), "%s", text_string(&text));
+	text_release(&text);
 }
 
 const char *broker_notice(const struct broker *broker)
@@ -226,8 +275,11 @@ int broker_answer_module(struct broker *broker, struct channel *channel, enum br
 	struct module_copy copy;
 	bool kept = false;
 	int fd = -ENOENT;
-	if (tables && copy_module(tables, request->module, &copy))
+	if (tables && copy_module(tables, request->module, &copy)) {
 		fd = descriptor_for(broker, reader, &copy, &kept);
+		if (fd < 0 && broker->recorded)
+			note_absent(broker, &copy, fd);
+	}
 	return answer(channel, MESSAGE_MODULE, request, fd, kept);
 }
 

@@ -22,6 +22,8 @@ enum broker_reader { BROKER_COLLECTOR = 1, BROKER_SYMBOLIZER = 2 };
 
 struct broker *broker_new(void); /* NULL: out of memory */
 void broker_free(struct broker *broker);
+/* Rows are of processes in a file, recorded here or elsewhere: nothing is found by their pids, and files must prove to be theirs. */
+void broker_serve_recorded(struct broker *broker);
 
 /* Each answers through the channel. 0, or -errno of the channel; a file that cannot be had is an answer. */
 int broker_answer_module(struct broker *broker, struct channel *channel, enum broker_reader reader,

@@ -2,6 +2,7 @@
 #include "load.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <ctop/app/stats.h>
@@ -59,7 +60,7 @@ static struct history_filter filter_of(const struct options *options, enum load_
 static int refuse_empty(const struct load *load, const struct options *options, struct error *error)
 {
 	const struct recording_read read = session_read(load->session);
-	if (read.chunks)
+	if (read.chunks || session_is_perfdata(load->session))
 		return 0;
 	error_set(error, -ENODATA, "'%s' %s", options->input,
 		  read.damaged_places ? "is damaged: nothing in it can be read"
@@ -77,8 +78,31 @@ static void add_count(struct text *text, uint64_t nr, const char *what)
 	text_addf(text, " %s%s", what, nr == 1 ? "" : "s");
 }
 
+/* What a perf.data file lacks, and what this machine lacks to read it. */
+static void tell_of_perfdata(const struct load *load, const struct options *options)
+{
+	struct text text = {0};
+	const char *note = session_source_note(load->session);
+	const char *notice = session_notice(load->session);
+	if (note[0]) {
+		text_add(&text, "ctop: ");
+		text_add_safe(&text, options->input);
+		text_add(&text, " ");
+		text_add_safe(&text, note);
+		text_add(&text, "\n");
+	}
+	if (notice[0])
+		text_addf(&text, "ctop: %s\n", notice);
+	fputs(text_string(&text), stderr);
+	text_release(&text);
+}
+
 void load_tell_damage(const struct load *load, const struct options *options)
 {
+	if (session_is_perfdata(load->session)) {
+		tell_of_perfdata(load, options);
+		return;
+	}
 	const struct recording_read read = session_read(load->session);
 	struct text text = {0};
 	if (!read.whole) {
@@ -104,6 +128,36 @@ void load_tell_damage(const struct load *load, const struct options *options)
 	text_release(&text);
 }
 
+static int set_number(struct history *history, const char *key, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return history_set_info(history, key, text);
+}
+
+/* A recording has these facts inside; of a perf.data file they are known once it was read. */
+static int add_perfdata_facts(const struct load *load)
+{
+	if (!session_is_perfdata(load->session))
+		return 0;
+	const struct session_stats stats = session_stats(load->session);
+	struct history *history = load->history;
+	int result = set_number(history, "stats.lost", stats.lost);
+	if (!result)
+		result = set_number(history, "stats.late", stats.late);
+	if (!result)
+		result = set_number(history, "stats.throttled", stats.throttled);
+	if (!result)
+		result = set_number(history, "stats.dropped.crash", stats.dropped_crash);
+	if (!result)
+		result = set_number(history, "stats.dropped.damaged", stats.dropped_damaged);
+	if (!result)
+		result = set_number(history, "stats.restarts", stats.restarts);
+	if (!result)
+		result = set_number(history, "stats.drained", stats.drained);
+	return result;
+}
+
 int load_open(struct load *load, const struct options *options, enum load_mode mode,
 	      struct error *error)
 {
@@ -123,7 +177,7 @@ int load_open(struct load *load, const struct options *options, enum load_mode m
 	enum session_state state = SESSION_RUNNING;
 	while (!result && state != SESSION_DRAINED)
 		result = session_step(load->session, -1, &state, error);
-	if (!result && history_update_names(load->history))
+	if (!result && (history_update_names(load->history) || add_perfdata_facts(load)))
 		result = error_set(error, -ENOMEM, "out of memory");
 	if (!result)
 		result = refuse_empty(load, options, error);

@@ -83,6 +83,21 @@ static void add_target(struct header *header)
 	end_line(header, "target");
 }
 
+/* Who recorded it, if that was not ctop, and how. */
+static void add_recorder(struct header *header)
+{
+	const char *recorder = fact(header, "recorder"), *command = fact(header, "command_line");
+	if (recorder) {
+		text_add(&header->line, "by ");
+		text_add_safe(&header->line, recorder);
+	}
+	if (recorder && command) {
+		text_add(&header->line, ": ");
+		text_add_safe(&header->line, command);
+	}
+	end_line(header, "recorded");
+}
+
 static void add_host(struct header *header)
 {
 	struct text *line = &header->line;
@@ -356,6 +371,7 @@ void report_header(const struct history *history, const struct history_totals *t
 	struct header header = {
 		.history = history, .totals = totals, .options = options, .out = out};
 	add_target(&header);
+	add_recorder(&header);
 	add_host(&header);
 	add_event(&header);
 	add_rate(&header);

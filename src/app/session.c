@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/jail.h>
 #include <ctop/format/recording.h>
+#include <ctop/perfdata/perfdata.h>
 #include <ctop/perf/sampler.h>
 
 #include "broker.h"
@@ -45,12 +47,15 @@ struct session {
 	struct sampler_options sampling;
 	char *path; /* of a file; NULL: live */
 	int source_fd;
+	bool is_perfdata; /* the file has no stacks and no names, but what they are made from */
+	char source_note[PROTOCOL_CAUSE_MAX];
 	struct broker *broker;
 	struct worker collector;  /* or the reader */
 	struct worker symbolizer; /* live only */
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */
 	bool mapped, source_done;
+	bool owes_tables;  /* the collector has filled next, too, and waits */
 	bool left_current; /* the collector goes on in next, but did not live to say so in current */
 	bool starts_off;
 	bool on;      /* sampling, or about to */
@@ -75,6 +80,12 @@ static bool is_live(const struct session *session)
 	return session->path == NULL;
 }
 
+/* A recording is read by the reader, and has its names inside. */
+static bool is_recording(const struct session *session)
+{
+	return session->path && !session->is_perfdata;
+}
+
 /* ---- epochs ---- */
 
 static int begin_epoch(struct session *session)
@@ -90,13 +101,14 @@ static int begin_epoch(struct session *session)
 /* The child needs a fresh region: it goes on there at once, readers follow when they are through. */
 static int give_tables(struct session *session)
 {
-	if (session->next->epoch)
-		return 0; /* answered already */
+	session->owes_tables = session->next->epoch != 0;
+	if (session->owes_tables)
+		return 0; /* until the readers have left current */
 	bool first = !session->current->epoch;
 	struct region *region = first ? session->current : session->next;
 	int result = region_open(region, first ? 1 : session->current->epoch + 1);
 	if (!result)
-		result = region_send(region, session->collector.channel, !is_live(session));
+		result = region_send(region, session->collector.channel, is_recording(session));
 	if (!result && first)
 		result = begin_epoch(session);
 	return result;
@@ -170,7 +182,7 @@ static int drain(struct session *session)
 		if (!closed || !session->next->epoch)
 			return 0;
 		uint64_t now = clock_now_ns();
-		if (is_live(session) && !names_final(session)) {
+		if (!is_recording(session) && !names_final(session)) {
 			if (!session->patience_until_ns)
 				session->patience_until_ns = now + NAMES_PATIENCE_NS;
 			if (now < session->patience_until_ns)
@@ -183,7 +195,9 @@ static int drain(struct session *session)
 		session->next = old;
 		int result = begin_epoch(session);
 		region_close(old);
-		if (result)
+		if (!result && session->owes_tables)
+			result = give_tables(session);
+		if (result && result != -EPIPE && result != -ENOBUFS)
 			return result;
 	}
 	return 0;
@@ -233,15 +247,16 @@ static bool may_say(const struct session *session, const struct worker *worker, 
 	switch (kind) {
 	case MESSAGE_NEED_MODULE:
 	case MESSAGE_NEED_DEBUG_FILE:
-		return is_live(session); /* a recording has its names inside */
+		return !is_recording(session);
 	case MESSAGE_MAPPED:
+		return is_source && !is_recording(session);
 	case MESSAGE_NEED_PROCESS:
 	case MESSAGE_DOUBLE:
 		return is_source && is_live(session);
 	case MESSAGE_PAUSED:
 		return is_source && session->pausing;
 	case MESSAGE_READ:
-		return is_source && !is_live(session);
+		return is_source && is_recording(session);
 	default:
 		return is_source;
 	}
@@ -270,13 +285,33 @@ static int take_read(struct session *session, const struct message_read *message
 /* The collector or the reader is through. What a collector could not get over, its successor may. */
 static int finish_source(struct session *session, const struct message_result *message)
 {
-	session->source_done = !is_live(session) || !message->error;
-	if (!message->error || is_live(session))
+	session->source_done = is_recording(session) || !message->error;
+	if (!message->error)
+		snprintf(session->source_note, sizeof(session->source_note), "%s", message->cause);
+	if (!message->error || !is_recording(session))
 		return 0;
 	error_set(session->error, message->error, "cannot read '%s': %s", session->path,
 		  message->cause[0] ? message->cause : strerror(-message->error));
 	error_remedy(session->error,
 		     "make one with ctop record -o FILE, or use the ctop that wrote it");
+	return message->error;
+}
+
+/* The collector has, or has not, what it is to read. */
+static int finish_mapping(struct session *session, const struct message_result *message)
+{
+	session->mapped = !message->error;
+	if (session->mapped)
+		return session->sampler ? sampler_redirect(session->sampler) : 0;
+	if (is_live(session))
+		return error_set(session->error, message->error,
+				 "the collector cannot map the kernel's rings: %s",
+				 strerror(-message->error));
+	size_t cause = strcspn(message->cause, "\n");
+	error_set(session->error, message->error, "'%s' %.*s", session->path, (int)cause,
+		  message->cause);
+	if (message->cause[cause])
+		error_remedy(session->error, "%s", message->cause + cause + 1);
 	return message->error;
 }
 
@@ -287,12 +322,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 		return -EPROTO;
 	switch (message->kind) {
 	case MESSAGE_MAPPED:
-		if (message->result.error)
-			return error_set(session->error, message->result.error,
-					 "the collector cannot map the kernel's rings: %s",
-					 strerror(-message->result.error));
-		session->mapped = true;
-		return sampler_redirect(session->sampler);
+		return finish_mapping(session, &message->result);
 	case MESSAGE_PAUSED:
 		session->pausing = false;
 		return session->on && session->phase == PHASE_RUNNING ? switch_on(session) : 0;
@@ -356,6 +386,16 @@ static void set_aside_module(struct session *session, const struct worker *worke
 				      module - 1);
 }
 
+static int tell_collector(struct session *session, const struct region *region, int32_t skip_cpu,
+			  uint64_t skip_position)
+{
+	if (session->is_perfdata)
+		return setup_file_collector(&session->collector, session->source_fd, region,
+					    skip_cpu, skip_position);
+	return setup_collector(&session->collector, session->sampler, &session->sampling,
+			       session->symbolizer.pid, region, skip_cpu, skip_position);
+}
+
 static int restart_collector(struct session *session)
 {
 	const struct child_status *status = session->collector.status;
@@ -366,8 +406,7 @@ static int restart_collector(struct session *session)
 	session->left_current = session->next->epoch != 0;
 	int result = worker_start(&session->collector, "collector");
 	if (!result)
-		result = setup_collector(&session->collector, session->sampler, &session->sampling,
-					 session->symbolizer.pid, region, skip_cpu, skip_position);
+		result = tell_collector(session, region, skip_cpu, skip_position);
 	if (!result && session->pausing)
 		result = setup_pause(&session->collector);
 	if (!result && session->phase == PHASE_STOPPING)
@@ -397,7 +436,7 @@ static int bury(struct session *session, struct worker *worker)
 	if (is_collector && session->source_done)
 		return 0;
 	session->stats.restarts++;
-	if (!is_live(session)) {
+	if (is_recording(session)) {
 		error_set(session->error, -EIO, "the process that read '%s' died", session->path);
 		error_remedy(session->error, "read another copy of it, or record again");
 		return -EIO;
@@ -441,7 +480,7 @@ static void keep_house(struct session *session)
 			 region_used_bytes(session->current) + region_used_bytes(session->next);
 	if (bytes > session->stats.peak_rss_bytes)
 		session->stats.peak_rss_bytes = bytes;
-	if (is_live(session)) {
+	if (!is_recording(session)) {
 		worker_end_if_stuck(&session->collector);
 		worker_end_if_stuck(&session->symbolizer);
 	}
@@ -520,7 +559,7 @@ static int advance(struct session *session)
 		worker_signal(&session->symbolizer);
 	}
 	if (session->phase == PHASE_NAMING &&
-	    (!is_live(session) || names_final(session) || now > session->patience_until_ns))
+	    (is_recording(session) || names_final(session) || now > session->patience_until_ns))
 		session->phase = PHASE_DRAINED;
 	return 0;
 }
@@ -533,7 +572,7 @@ int session_step(struct session *session, int timeout_ms, enum session_state *st
 	if (!result)
 		result = drain(session);
 	if (!result) {
-		if (is_live(session) && session->current->epoch)
+		if (!is_recording(session) && session->current->epoch)
 			wake_symbolizer(session);
 		keep_house(session);
 		result = advance(session);
@@ -577,8 +616,7 @@ static int start_children(struct session *session, struct error *error)
 	if (!result)
 		result = worker_start(&session->collector, "collector");
 	if (!result)
-		result = setup_collector(&session->collector, session->sampler, &session->sampling,
-					 session->symbolizer.pid, session->current, -1, 0);
+		result = tell_collector(session, session->current, -1, 0);
 	if (!result)
 		result = begin_epoch(session);
 	if (result)
@@ -619,7 +657,7 @@ struct session *session_open_live(const struct options *options,
 	return NULL;
 }
 
-static int open_source(const char *path, struct error *error)
+static int open_source(const char *path, bool *is_perfdata, struct error *error)
 {
 	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -632,7 +670,9 @@ static int open_source(const char *path, struct error *error)
 	}
 	unsigned char head[8] = {0};
 	ssize_t got = pread(fd, head, sizeof(head), 0);
-	if ((got < 0 && errno == ESPIPE) || (got > 0 && recording_is(head, (size_t)got)))
+	*is_perfdata = got > 0 && perfdata_is(head, (size_t)got);
+	if ((got < 0 && errno == ESPIPE) || (got > 0 && recording_is(head, (size_t)got)) ||
+	    *is_perfdata)
 		return fd;
 	int code = got < 0 ? -errno : -EINVAL;
 	if (got == 0)
@@ -640,7 +680,8 @@ static int open_source(const char *path, struct error *error)
 	else if (got < 0)
 		error_set(error, code, "cannot read '%s': %s", path, strerror(-code));
 	else
-		error_set(error, code, "'%s' is not a ctop recording", path);
+		error_set(error, code, "'%s' is neither a ctop recording nor a perf.data file",
+			  path);
 	error_remedy(error, "make one with ctop record -o FILE");
 	close(fd);
 	return code;
@@ -657,10 +698,13 @@ struct session *session_open_file(const char *path, const struct session_consume
 	int result = 0;
 	jail_protect_main();
 	session->path = strdup(path);
-	session->source_fd = session->path ? open_source(path, error)
+	session->source_fd = session->path ? open_source(path, &session->is_perfdata, error)
 					   : error_set(error, -ENOMEM, "out of memory");
 	result = session->source_fd < 0 ? session->source_fd : 0;
-	if (!result) {
+	if (!result && session->is_perfdata) {
+		broker_serve_recorded(session->broker);
+		result = start_children(session, error);
+	} else if (!result) {
 		result = worker_start(&session->collector, "reader");
 		if (!result)
 			result = setup_reader(&session->collector, session->source_fd);
@@ -793,6 +837,16 @@ struct session_stats session_stats(struct session *session)
 	stats.cache_hits = atomic_load(&status->cache_hits);
 	stats.cache_misses = atomic_load(&status->cache_misses);
 	return stats;
+}
+
+bool session_is_perfdata(const struct session *session)
+{
+	return session->is_perfdata;
+}
+
+const char *session_source_note(const struct session *session)
+{
+	return session->source_note;
 }
 
 struct recording_read session_read(const struct session *session)

@@ -156,6 +156,21 @@ int setup_late_threads(struct worker *worker, struct sampler *sampler)
 	return result ? result : sent;
 }
 
+int setup_file_collector(struct worker *worker, int source_fd, const struct region *region,
+			 int32_t skip_cpu, uint64_t skip_position)
+{
+	const struct message message = {
+		.kind = MESSAGE_CONFIG,
+		.config = {.skip_cpu = skip_cpu, .skip_position = skip_position},
+	};
+	int result = protocol_send(worker->channel, &message, -1);
+	if (!result)
+		result = send_plain(worker->channel, MESSAGE_SOURCE, source_fd);
+	if (!result)
+		result = region_send(region, worker->channel, false);
+	return result ? result : send_plain(worker->channel, MESSAGE_START, -1);
+}
+
 int setup_reader(struct worker *worker, int source_fd)
 {
 	int result = send_plain(worker->channel, MESSAGE_SOURCE, source_fd);

@@ -25,6 +25,9 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 		    const struct region *region, int32_t skip_cpu, uint64_t skip_position);
 /* Attaches threads that slipped through (sampler_attach_late()), and tells of them. 0 or -errno. */
 int setup_late_threads(struct worker *worker, struct sampler *sampler);
+/* The same for a perf.data file. */
+int setup_file_collector(struct worker *worker, int source_fd, const struct region *region,
+			 int32_t skip_cpu, uint64_t skip_position);
 int setup_reader(struct worker *worker, int source_fd);
 int setup_pause(struct worker *worker);
 int setup_stop(struct worker *worker);

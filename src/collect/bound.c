@@ -42,6 +42,8 @@ static int forget(struct collector *collector)
 	world_drop_names(collector->world);
 	modules_release(&collector->modules);
 	int result = modules_init(&collector->modules);
+	if (!result)
+		file_describe_kernel(collector);
 	malloc_trim(0);
 	return result;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,13 +43,58 @@ static int add_ring(struct collector *collector, const struct message_ring *mess
 	return ring->last ? 0 : -ENOMEM;
 }
 
-/* Maps every ring and says how that went. */
+static int add_event_row(struct collector *collector, const struct message_event *event)
+{
+	struct event_row row = {
+		.period = event->period,
+		.frequency_hz = event->frequency_hz,
+		.weight_unit = event->clock ? WEIGHT_NS : WEIGHT_COUNT,
+	};
+	uint32_t id;
+	int result = tables_add_string(collector->writer, event->opened, strlen(event->opened),
+				       &row.name);
+	if (!result)
+		result = tables_add_string(collector->writer, event->asked, strlen(event->asked),
+					   &row.asked);
+	return result ? result : tables_add_event(collector->writer, &row, &id);
+}
+
+/* A predecessor may have died in this epoch, its events written. */
+static int add_event_rows(struct collector *collector)
+{
+	struct tables_reader reader;
+	tables_reader_init(&reader, &collector->tables);
+	tables_reader_refresh(&reader);
+	if (reader.nr[TABLE_EVENTS] > 1)
+		return 0;
+	int result = 0;
+	for (size_t i = 0; i < collector->events.nr && !result; i++)
+		result = add_event_row(collector, &collector->events.items[i]);
+	return result;
+}
+
+static int open_file(struct collector *collector, struct message_result *answer)
+{
+	struct error error = {0};
+	answer->error = file_start(collector, &error);
+	snprintf(answer->cause, sizeof(answer->cause), "%.200s\n%.200s", error.cause, error.remedy);
+	return answer->error ? answer->error : add_event_rows(collector);
+}
+
+/* Maps every ring, or opens the file, and says how that went. */
 static int start(struct collector *collector)
 {
 	if (collector->started || !collector->status || !collector->writer)
 		return -EPROTO;
+	if (collector->source_fd >= 0 && collector->nr_rings)
+		return -EPROTO;
 	collector->started = true;
 	struct message message = {.kind = MESSAGE_MAPPED};
+	if (collector->source_fd >= 0) {
+		message.result.error = open_file(collector, &message.result);
+		int sent = protocol_send(collector->channel, &message, -1);
+		return message.result.error ? message.result.error : sent;
+	}
 	for (size_t i = 0; i < collector->nr_rings && !message.result.error; i++)
 		message.result.error = ring_map(&collector->rings[i].ring, collector->rings[i].fd,
 						collector->config.ring_pages);
@@ -78,22 +124,6 @@ static int add_ids(struct collector *collector, const struct message_ids *messag
 	return 0;
 }
 
-static int add_event_row(struct collector *collector, const struct message_event *event)
-{
-	struct event_row row = {
-		.period = event->period,
-		.frequency_hz = event->frequency_hz,
-		.weight_unit = event->clock ? WEIGHT_NS : WEIGHT_COUNT,
-	};
-	uint32_t id;
-	int result = tables_add_string(collector->writer, event->opened, strlen(event->opened),
-				       &row.name);
-	if (!result)
-		result = tables_add_string(collector->writer, event->asked, strlen(event->asked),
-					   &row.asked);
-	return result ? result : tables_add_event(collector->writer, &row, &id);
-}
-
 /* Leaves the epoch, if there is one, and goes on in a fresh region. */
 static int enter_epoch(struct collector *collector, uint32_t epoch, int fd)
 {
@@ -116,15 +146,7 @@ static int enter_epoch(struct collector *collector, uint32_t epoch, int fd)
 		return -ENOMEM;
 	collector->epoch = epoch;
 	collector->wants_tables = false;
-	/* A predecessor may have died in this epoch, its events written. */
-	struct tables_reader reader;
-	tables_reader_init(&reader, &collector->tables);
-	tables_reader_refresh(&reader);
-	if (reader.nr[TABLE_EVENTS] > 1)
-		return 0;
-	for (size_t i = 0; i < collector->events.nr && !result; i++)
-		result = add_event_row(collector, &collector->events.items[i]);
-	return result;
+	return add_event_rows(collector);
 }
 
 static int add_event(struct collector *collector, const struct message_event *event)
@@ -216,6 +238,9 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_PROCESS:
 		result = follow_process_answer(collector, &message->process, fd);
 		break;
+	case MESSAGE_SOURCE:
+		replace_fd(&collector->source_fd, fd);
+		return 0;
 	case MESSAGE_START:
 		result = start(collector);
 		break;
@@ -226,7 +251,6 @@ static int handle(struct collector *collector, const struct message *message, in
 		collector->stopping = true;
 		break;
 	case MESSAGE_SYMBOLS:
-	case MESSAGE_SOURCE:
 	case MESSAGE_OUTPUT:
 	case MESSAGE_DEBUG_FILE:
 	case MESSAGE_UNREADABLE:
@@ -267,9 +291,22 @@ static int handle_messages(struct collector *collector)
 	}
 }
 
+static int timeout_ms(const struct collector *collector)
+{
+	if (!collector->started)
+		return -1;
+	if (collector->waiting)
+		return WAITING_INTERVAL_MS;
+	if (collector->file && !file_wants_room(collector))
+		return 0; /* there is more where that came from */
+	return DRAIN_INTERVAL_MS;
+}
+
 static int wait_for_work(struct collector *collector)
 {
-	nfds_t nr = 1 + (collector->started && !collector->waiting ? collector->nr_rings : 0);
+	const struct file_source *file = collector->file;
+	nfds_t nr_rings = collector->started && !collector->waiting ? collector->nr_rings : 0;
+	nfds_t nr = 2 + nr_rings;
 	struct pollfd *fds = calloc(nr, sizeof(*fds));
 	if (!fds)
 		return -ENOMEM;
@@ -277,12 +314,14 @@ static int wait_for_work(struct collector *collector)
 		.fd = channel_fd(collector->channel),
 		.events = (short)(channel_waiting(collector->channel) ? POLLIN | POLLOUT : POLLIN),
 	};
-	for (nfds_t i = 1; i < nr; i++)
-		fds[i] = (struct pollfd){.fd = collector->rings[i - 1].fd, .events = POLLIN};
-	int timeout_ms = !collector->started  ? -1
-			 : collector->waiting ? WAITING_INTERVAL_MS
-					      : DRAIN_INTERVAL_MS;
-	int result = poll(fds, nr, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
+	fds[1] = (struct pollfd){.fd = file ? collector->to_child : -1, .events = POLLIN};
+	for (nfds_t i = 0; i < nr_rings; i++)
+		fds[2 + i] = (struct pollfd){.fd = collector->rings[i].fd, .events = POLLIN};
+	int result = poll(fds, nr, timeout_ms(collector)) < 0 && errno != EINTR ? -errno : 0;
+	uint64_t count;
+	if (!result && fds[1].revents & POLLIN &&
+	    read(collector->to_child, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		result = -errno;
 	if (!result && fds[0].revents & POLLOUT)
 		result = channel_flush(collector->channel);
 	free(fds);
@@ -297,9 +336,11 @@ static void tell_main(struct collector *collector)
 	if (progress == collector->told_progress)
 		return;
 	uint64_t now = clock_now_ns();
+	bool is_awaited = collector->stopping || collector->pausing ||
+			  (collector->file && file_wants_room(collector));
 	bool soon = now - collector->told_ns < TELL_INTERVAL_NS &&
 		    progress - collector->told_progress < TELL_RECORDS;
-	if (soon && !collector->stopping && !collector->pausing)
+	if (soon && !is_awaited)
 		return; /* the next round is never further away than DRAIN_INTERVAL_MS */
 	collector->told_ns = now;
 	collector->told_progress = progress;
@@ -315,6 +356,11 @@ static int finish_pause(struct collector *collector)
 	return protocol_send(collector->channel, &message, -1);
 }
 
+static bool is_drained(const struct collector *collector)
+{
+	return collector->file ? file_drained(collector) : merge_drained(collector);
+}
+
 static int serve(struct collector *collector)
 {
 	for (;;) {
@@ -323,15 +369,15 @@ static int serve(struct collector *collector)
 			return result == -EPIPE ? 0 : result;
 		if (collector->started) {
 			status_add(&collector->status->turns, 1);
-			result = merge_round(collector);
+			result = collector->file ? file_round(collector) : merge_round(collector);
 			tell_main(collector);
 			if (result)
 				return result;
 			result = bound_memory(collector);
 			if (result)
 				return result;
-			bool drained = !collector->waiting && merge_drained(collector);
-			if (collector->stopping && drained)
+			bool drained = !collector->waiting && is_drained(collector);
+			if ((collector->stopping || collector->file) && drained)
 				return 0;
 			if (collector->pausing && drained)
 				result = finish_pause(collector);
@@ -346,9 +392,13 @@ static int serve(struct collector *collector)
 
 static void release(struct collector *collector)
 {
+	file_close(collector);
+	if (collector->source_fd >= 0)
+		close(collector->source_fd);
 	for (size_t i = 0; i < collector->nr_rings; i++) {
 		ring_unmap(&collector->rings[i].ring);
-		close(collector->rings[i].fd);
+		if (collector->rings[i].fd >= 0)
+			close(collector->rings[i].fd);
 		free(collector->rings[i].last);
 	}
 	free(collector->rings);
@@ -384,12 +434,15 @@ int collector_run(struct channel *channel)
 	collector->channel = channel;
 	collector->to_main = -1;
 	collector->to_child = -1;
+	collector->source_fd = -1;
 	collector->world = world_new();
 	collector->unwinder = unwinder_new();
 	int result = -ENOMEM;
 	if (collector->world && collector->unwinder && !modules_init(&collector->modules))
 		result = serve(collector);
 	struct message done = {.kind = MESSAGE_DONE, .result = {.error = result}};
+	if (!result)
+		snprintf(done.result.cause, sizeof(done.result.cause), "%s", file_note(collector));
 	protocol_send(channel, &done, -1);
 	release(collector);
 	return result;

@@ -184,6 +184,8 @@ int follow_record(struct collector *collector, const struct record *record)
 int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid,
 	       bool needs_maps)
 {
+	if (collector->file)
+		return 0; /* who has this pid now is another */
 	bool maps_known = !needs_maps || !world_process_doubtful(process);
 	if (maps_known && world_knows_thread(collector->world, pid, tid))
 		return 0;

@@ -2,13 +2,14 @@
 #ifndef CTOP_COLLECT_INTERNAL_H
 #define CTOP_COLLECT_INTERNAL_H
 
-/* The collector's state, shared by its files: collector.c (loop and messages), merge.c, follow.c, stack.c, twice.c. */
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, stack.c, twice.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/base/error.h>
 #include <ctop/base/index.h>
 #include <ctop/collect/protocol.h>
 #include <ctop/perf/ring.h>
@@ -74,8 +75,13 @@ struct round_counts {
 	uint64_t frames;
 };
 
-struct ask; /* follow.c */
+struct ask;	    /* follow.c */
+struct file_source; /* file.c */
 
+/*
+ * Records come from one of two sources: the rings, or a file. A file is one ring without memory: what is
+ * remembered of a ring's last sample is remembered of the file's.
+ */
 struct collector {
 	struct channel *channel;
 	struct message_config config;
@@ -85,6 +91,8 @@ struct collector {
 
 	struct collector_ring *rings;
 	size_t nr_rings;
+	int source_fd;		  /* of a file that is to be opened; -1: none */
+	struct file_source *file; /* NULL: the rings are the source */
 
 	struct {
 		struct event_id *items;
@@ -167,16 +175,47 @@ bool twice_is_second(struct collector *collector, struct collector_ring *ring,
 /* The thread's life begins or ends. */
 void twice_forget(struct collector *collector, int32_t tid);
 
-/* ---- merge.c: rings to records, in time order ---- */
+/* ---- round.c: what is done with records, wherever they come from ---- */
 
 /*
- * Publishes rows and samples, and gives the kernel back what they were made of: if we die, a successor
- * takes no record twice. The record in hand is not given back.
+ * The record at a position of a source is in hand. 1: parsed; 0: passed over, counted where that is a loss.
  */
-void merge_publish(struct collector *collector);
+int round_parse(struct collector *collector, int32_t cpu, uint64_t position, const void *bytes,
+		size_t size, struct record *record);
+/* 0; -EAGAIN or -ENOSPC: the record must come again; else the end of the collector. */
+int round_take(struct collector *collector, struct collector_ring *ring,
+	       const struct record *record, bool patient);
+/*
+ * Publishes rows and samples, and gives up what they were made of: if we die, a successor
+ * takes no record twice. The record in hand is not given up.
+ */
+void round_publish(struct collector *collector);
+/* Ends a round with what the last record had for an answer. 0, or -errno that ends the collector. */
+int round_end(struct collector *collector, int result);
+
+/* ---- merge.c: the kernel's rings as a source, in time order ---- */
+
 /* Takes what is old enough (everything, when stopping) from all rings. 0 or -errno that ends the collector. */
 int merge_round(struct collector *collector);
 /* True when every ring is empty. */
 bool merge_drained(const struct collector *collector);
+
+/* ---- file.c: a perf.data file as a source ---- */
+
+/* Opens the file, and tells the tables what it says of itself. 0, or -errno with cause and remedy. */
+int file_start(struct collector *collector, struct error *error);
+void file_close(struct collector *collector);
+/* Takes some records, as long as the reader of the samples keeps up. 0 or -errno that ends the collector. */
+int file_round(struct collector *collector);
+/* True when all was taken. */
+bool file_drained(const struct collector *collector);
+/* True while the ring of samples is full. */
+bool file_wants_room(const struct collector *collector);
+/* How far it is published. */
+void file_publish(struct collector *collector);
+/* What was wrong with the file; "" when nothing was. Borrowed. */
+const char *file_note(const struct collector *collector);
+/* A new kernel module row is to say what the file says of its kernel. */
+void file_describe_kernel(struct collector *collector);
 
 #endif

@@ -67,81 +67,13 @@ static bool is_patient(const struct collector *collector, const struct collector
 /* 0; -EAGAIN or -ENOSPC: the record must come again; else the end of the collector. */
 static int take(struct collector *collector, struct collector_ring *ring)
 {
-	struct child_status *status = collector->status;
-	const struct message_config *config = &collector->config;
-	if (config->skip_cpu == ring->cpu && config->skip_position == ring->ring.tail) {
-		collector->counts.drained++;
-		collector->counts.skipped++;
-		return 0;
-	}
-	atomic_store_explicit(&status->busy_position, ring->ring.tail, memory_order_relaxed);
-	atomic_store_explicit(&status->busy_cpu, ring->cpu, memory_order_relaxed);
-	status_add(&status->progress, 1);
-
 	struct record record;
-	int result = record_parse(ring->next, ring->next->size, &config->format, &record);
-	if (result == -ENOTSUP)
-		return 0;
-	if (result) {
-		collector->counts.drained++;
-		collector->counts.damaged++;
-		return 0;
-	}
+	int result = round_parse(collector, ring->cpu, ring->ring.tail, ring->next,
+				 ring->next->size, &record);
+	if (result <= 0)
+		return result;
 	ring_prefetch_next(&ring->ring);
-	if (record.type != PERF_RECORD_SAMPLE)
-		return follow_record(collector, &record);
-	result = stack_sample(collector, ring, &record, is_patient(collector, ring));
-	collector->counts.drained += result == 0;
-	return result;
-}
-
-static void publish_counts(struct collector *collector)
-{
-	struct child_status *status = collector->status;
-	const struct round_counts *counts = &collector->counts;
-	status_add(&status->lost, counts->lost);
-	status_add(&status->late, counts->late);
-	status_add(&status->throttled, counts->throttled);
-	status_add(&status->drained, counts->drained);
-	status_add(&status->damaged, counts->damaged);
-	status_add(&status->twice, counts->twice);
-	status_add(&status->skipped, counts->skipped);
-	status_add(&status->own, counts->own);
-	status_add(&status->foreign, counts->foreign);
-	status_add(&status->frames, counts->frames);
-	collector->counts = (struct round_counts){0};
-}
-
-void merge_publish(struct collector *collector)
-{
-	/* Rows and samples first: what the kernel is given back must not be lost with us. */
-	tables_publish(collector->writer);
-	for (size_t i = 0; i < collector->nr_rings; i++)
-		ring_publish_tail(&collector->rings[i].ring);
-	publish_counts(collector);
-}
-
-static void end_round(struct collector *collector)
-{
-	merge_publish(collector);
-	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
-	struct child_status *status = collector->status;
-	atomic_store_explicit(&status->cache_hits,
-			      collector->cache_hits_before + counters->cache_hits,
-			      memory_order_relaxed);
-	atomic_store_explicit(&status->cache_misses,
-			      collector->cache_misses_before + counters->cache_misses,
-			      memory_order_relaxed);
-	atomic_store_explicit(&status->busy_cpu, -1, memory_order_relaxed);
-}
-
-static void request_tables(struct collector *collector)
-{
-	if (collector->wants_tables)
-		return;
-	const struct message message = {.kind = MESSAGE_NEED_TABLES};
-	if (protocol_send(collector->channel, &message, -1) == 0)
-		collector->wants_tables = true;
+	return round_take(collector, ring, &record, is_patient(collector, ring));
 }
 
 int merge_round(struct collector *collector)
@@ -167,11 +99,5 @@ int merge_round(struct collector *collector)
 		ring_consume(&ring->ring);
 		peek(collector, ring);
 	}
-	if (result == -ENOSPC)
-		request_tables(collector);
-	collector->waiting = result == -EAGAIN || result == -ENOSPC;
-	if (collector->waiting && !collector->waiting_since_ns)
-		collector->waiting_since_ns = clock_now_ns();
-	end_round(collector);
-	return collector->waiting ? 0 : result;
+	return round_end(collector, result);
 }

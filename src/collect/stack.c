@@ -68,7 +68,7 @@ int stack_ask_module(struct collector *collector, struct module *module)
 	if (result)
 		return result;
 	/* Main reads the row to know what to open: it must be there before the message. */
-	merge_publish(collector);
+	round_publish(collector);
 	struct message message = {
 		.kind = MESSAGE_NEED_MODULE,
 		.module = {.epoch = collector->epoch, .module = id.index},
@@ -96,7 +96,7 @@ static void watch_reading(void *context, bool reading)
 	if (module_id(collector, module, &id))
 		return; /* no room for it in this epoch: it is read all the same */
 	if (is_new)
-		merge_publish(collector);
+		round_publish(collector);
 	status_read(collector->status, collector->epoch, id.index);
 }
 

@@ -22,8 +22,7 @@ static size_t align_up(size_t value, size_t alignment)
 }
 
 /* Names, types and sizes of notes: elf(5). Descriptions are aligned like their segment. */
-static size_t find_in_notes(const uint8_t *notes, size_t size, size_t alignment,
-			    uint8_t build_id[20])
+size_t build_id_in_notes(const uint8_t *notes, size_t size, size_t alignment, uint8_t build_id[20])
 {
 	size_t at = 0;
 	while (size - at >= sizeof(Elf64_Nhdr)) {
@@ -64,8 +63,8 @@ size_t read_build_id(int fd, uint8_t build_id[20])
 		if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof(notes) ||
 		    !read_at(fd, segment.p_offset, notes, segment.p_filesz))
 			continue;
-		size_t size = find_in_notes(notes, segment.p_filesz, segment.p_align == 8 ? 8 : 4,
-					    build_id);
+		size_t size = build_id_in_notes(notes, segment.p_filesz,
+						segment.p_align == 8 ? 8 : 4, build_id);
 		if (size)
 			return size;
 	}

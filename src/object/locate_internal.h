@@ -17,6 +17,8 @@ int open_regular_in(int root_fd, const char *path, int extra_flags);
 
 /* The build-id in the notes of an ELF file, by a few bounded reads. Its size; 0 when there is none. */
 size_t read_build_id(int fd, uint8_t build_id[20]);
+/* The same in the bytes of ELF notes, whose parts are aligned to 4 or 8. */
+size_t build_id_in_notes(const uint8_t *notes, size_t size, size_t alignment, uint8_t build_id[20]);
 
 /* A file as the kernel's list of mappings names it. */
 struct mapped_file {
@@ -26,6 +28,10 @@ struct mapped_file {
 
 /* What /proc/self/maps calls the file once it is mapped. False when it cannot be mapped or found. */
 bool mapped_file_of(int fd, struct mapped_file *file);
+
+struct locate_request;
+/* True when a file is the one of the request: by build-id, else by device and inode. */
+bool is_mapped_file(int fd, const struct locate_request *request);
 
 /* A sealed copy of our own vdso. A descriptor or -errno. */
 int copy_own_vdso(void);

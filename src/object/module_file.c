@@ -45,7 +45,7 @@ static bool same_inode(int fd, const struct locate_request *request)
 	return same_overlay_inode(fd, &stat, request);
 }
 
-static bool agrees(int fd, const struct locate_request *request)
+bool is_mapped_file(int fd, const struct locate_request *request)
 {
 	if (request->build_id_size) {
 		uint8_t build_id[20];
@@ -59,7 +59,7 @@ static bool agrees(int fd, const struct locate_request *request)
 /* Passes a descriptor on if it is the file that was mapped. */
 static int checked(int fd, const struct locate_request *request)
 {
-	if (fd < 0 || agrees(fd, request))
+	if (fd < 0 || is_mapped_file(fd, request))
 		return fd;
 	close(fd);
 	return -ESTALE;

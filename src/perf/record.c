@@ -165,6 +165,17 @@ static bool take_stack(struct cursor *cursor, struct record_sample *sample)
 	return sample->stack_bytes <= sample->stack_asked;
 }
 
+/* Linux 6.8 */
+#define BRANCH_COUNTERS (UINT64_C(1) << 19)
+
+static bool skip_branches(struct cursor *cursor, uint64_t branch_type)
+{
+	uint64_t nr, entry_bytes = branch_type & BRANCH_COUNTERS ? 32 : 24;
+	return take_u64(cursor, &nr) &&
+	       skip(cursor, branch_type & PERF_SAMPLE_BRANCH_HW_INDEX ? 8 : 0) &&
+	       nr <= cursor->left / entry_bytes && skip(cursor, nr * entry_bytes);
+}
+
 /* Everything before the user registers, in the kernel's order. */
 static bool take_sample_head(struct cursor *cursor, const struct record_format *format,
 			     struct record *record)
@@ -198,10 +209,8 @@ static bool take_sample_head(struct cursor *cursor, const struct record_format *
 		uint32_t size;
 		ok = take_u32(cursor, &size) && skip(cursor, size);
 	}
-	if (ok && type & PERF_SAMPLE_BRANCH_STACK) {
-		uint64_t nr;
-		ok = take_u64(cursor, &nr) && nr <= cursor->left / 24 && skip(cursor, nr * 24);
-	}
+	if (ok && type & PERF_SAMPLE_BRANCH_STACK)
+		ok = skip_branches(cursor, format->branch_type);
 	return ok;
 }
 

@@ -90,7 +90,11 @@ void session_stop(struct session *session);
 void session_watch(struct session *session, int fd);
 
 struct session_stats session_stats(struct session *session);
-/* Once a file was read: what it had, and what was lost with its damage. */
+/* The file is not a recording of ctop's but perf's. */
+bool session_is_perfdata(const struct session *session);
+/* Once that was read: what was wrong with it, going on from its name; "" when nothing was. Borrowed; a stranger's bytes. */
+const char *session_source_note(const struct session *session);
+/* Once a recording was read: what it had, and what was lost with its damage. */
 struct recording_read session_read(const struct session *session);
 size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
 const char *session_step_down(const struct session *session, size_t i);

@@ -9,7 +9,8 @@
  * and by whoever uses a value.
  *
  * A child starts in this order: STATUS, TO_MAIN, TO_CHILD, then its role's own
- * (CONFIG, EVENT..., IDS..., PIDS..., RING..., TABLES / SOURCE / SOURCE, OUTPUT), then START.
+ * (CONFIG, EVENT..., IDS..., PIDS..., RING..., TABLES / SOURCE / SOURCE, OUTPUT), then START. A collector
+ * that is to read a perf.data file gets CONFIG, SOURCE, TABLES.
  *
  * Beside the channel stand two eventfds, one a direction, each signalled at
  * most once a round: to_main says "look at the tables or symbols", to_child says
@@ -47,7 +48,7 @@ enum message_kind {
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE */
 	/* child to main */
-	MESSAGE_MAPPED, /* rings are mapped, or an error */
+	MESSAGE_MAPPED, /* rings are mapped, the file is open, or an error */
 	MESSAGE_PAUSED,
 	MESSAGE_NEED_MODULE,
 	MESSAGE_NEED_DEBUG_FILE,
@@ -150,10 +151,10 @@ struct message_read {
 	uint32_t whole; /* 0 or 1 */
 };
 
-/* MAPPED and DONE. */
+/* MAPPED and DONE. DONE without an error: the cause is a note on a file that was read all the same. */
 struct message_result {
 	int32_t error;
-	char cause[PROTOCOL_CAUSE_MAX];
+	char cause[PROTOCOL_CAUSE_MAX]; /* a second line, if there is one, is the remedy */
 };
 
 struct message {
@@ -194,7 +195,8 @@ struct child_status {
 	_Atomic int32_t busy_cpu;	/* ring of the record in hand; -1: none */
 	_Atomic uint32_t busy_module;	/* 1 + row of the module being read; 0: none */
 	_Atomic uint32_t busy_epoch;	/* of that row; stored before it */
-	_Atomic uint64_t busy_position; /* of that record in its ring */
+	_Atomic uint64_t busy_position; /* of that record in its ring, or its number in a file */
+	_Atomic uint64_t published;	/* records of a file whose samples are in the tables: a successor goes on behind */
 	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;
 	_Atomic uint64_t drained; /* samples, and what could not be read: in the tables or in one of these */

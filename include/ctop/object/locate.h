@@ -32,6 +32,19 @@ struct locate_request {
 int locate_module(const struct locate_request *request);
 
 /*
+ * Opens the file of a mapping that was recorded, perhaps elsewhere: the pid means nothing here. The path in our own root,
+ * else perf's cache of files (~/.debug/.build-id), and only what has the build-id, or, where none is known, device and
+ * inode. "[vdso]" by its build-id alone. As locate_module().
+ */
+int locate_recorded_module(const struct locate_request *request);
+
+/*
+ * The symbols of our own kernel, if it is the one that was recorded: its build-id, and, since each boot may put it
+ * elsewhere, the address of its _text or _stext. A descriptor, -ESTALE or another -errno.
+ */
+int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64_t text_address);
+
+/*
  * Opens a separate debug file: /usr/lib/debug/.build-id/xx/yyyy.debug for a
  * build-id, and the usual three places for a debuglink name beside module_path (with a build-id: only a file that has it). -ENOENT when there is none.
  * debuglink and module_path may be NULL.

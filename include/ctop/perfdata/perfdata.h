@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PERFDATA_PERFDATA_H
+#define CTOP_PERFDATA_PERFDATA_H
+
+/*
+ * A perf.data file as a source of kernel records (perf's file mode, 5.10 and later; the layout is in
+ * tools/perf/Documentation/perf.data-file-format.txt of the kernel's source). It knows the file alone: neither processes
+ * nor modules. Read with pread(), never mapped: a file that is cut meanwhile is an end, not a signal.
+ * Every byte is a stranger's. Collector only.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+#include <ctop/perf/record.h>
+
+/* A sample names its event in a byte. */
+enum { PERFDATA_MAX_EVENTS = 250, PERFDATA_NOTE_BYTES = 256 };
+
+struct perfdata_event {
+	char name[128]; /* as recorded */
+	struct record_format format;
+	uint64_t period, frequency_hz; /* one of them 0 */
+	uint32_t dump_bytes;	       /* asked for; 0: no stacks were dumped */
+	bool clock;		       /* the period is in ns */
+};
+
+/* What the file says of the recording; "" and 0: it does not. */
+struct perfdata_facts {
+	char hostname[128];
+	char release[128]; /* the kernel's */
+	char arch[64];	   /* as uname -m says it */
+	char version[64];  /* perf's */
+	char command_line[1024];
+	uint32_t nr_cpus;
+};
+
+struct perfdata_record {
+	const void *bytes; /* 8-aligned; until the next call */
+	size_t size;
+	uint32_t event; /* whose format it has; PERFDATA_MAX_EVENTS: a sample of none of the file's events */
+	uint64_t time_ns; /* 0: it has none */
+	uint64_t number;  /* how many came before it: the same each time the file is read */
+};
+
+struct perfdata;
+
+/* True for the beginning of a perf.data file of any sort, also of those that perfdata_open() refuses. */
+bool perfdata_is(const void *head, size_t size);
+/* Takes fd over, also on failure. NULL with cause and remedy; error->cause goes on from the file's name. *code is -errno. */
+struct perfdata *perfdata_open(int fd, int *code, struct error *error);
+void perfdata_close(struct perfdata *perfdata); /* NULL is fine */
+
+size_t perfdata_nr_events(const struct perfdata *perfdata); /* at least 1 */
+const struct perfdata_event *perfdata_event(const struct perfdata *perfdata, size_t event);
+const struct perfdata_facts *perfdata_facts(const struct perfdata *perfdata);
+
+/*
+ * The build-id that the file has for a path (or "[vdso]"): its size, 0 when it has none, or two
+ * that disagree.
+ */
+uint32_t perfdata_build_id(const struct perfdata *perfdata, const char *path, uint8_t build_id[20]);
+uint32_t perfdata_kernel_build_id(const struct perfdata *perfdata, uint8_t build_id[20]);
+
+/*
+ * The next of the kernel's records in the order of time, by perf's rounds: nothing in the round after
+ * the next one is older than what this round has. Records without a time come when they are read.
+ * 1; 0 at the end of what can be read; -ENOMEM.
+ */
+int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record);
+/* What was wrong with the file, once the end was reached: a line that goes on from its name; "" when nothing was. Borrowed. */
+const char *perfdata_note(struct perfdata *perfdata);
+
+#endif

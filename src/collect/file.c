@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A perf.data file as the collector's source. What the rings' samples have from main (events, layouts, how
+ * to unwind) the file says itself. Nothing is asked about its processes: those that have their pids
+ * now are others.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+#include <ctop/perfdata/perfdata.h>
+
+/* Between two looks at main's messages. */
+enum { RECORDS_A_ROUND = 1024 };
+/* The number of the one ring that a file is. */
+enum { FILE_CPU = 0 };
+/* A process that was there before: its FORK says nothing of its address space (tools/perf/util/event.h). */
+enum { MISC_FORK_EXEC = 1 << 13 };
+
+struct file_source {
+	struct perfdata *perfdata;
+	struct perfdata_record record; /* in hand, if any */
+	bool has_record, ended, wants_room;
+	uint64_t published;	     /* records given up so far, by a predecessor too */
+	uint64_t resumes_at;	     /* samples before this one are in the tables already */
+	uint64_t lost, lost_samples; /* by LOST, by LOST_SAMPLES: the same ones counted twice */
+	uint8_t kernel_build_id[20];
+	uint32_t kernel_build_id_size;
+	uint64_t kernel_text; /* the kernel address of its _text or _stext; 0: not known */
+};
+
+/* ---- what the file says ---- */
+
+static int add_number(struct tables_writer *writer, const char *key, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return tables_add_info(writer, key, text);
+}
+
+static int add_fact(struct tables_writer *writer, const char *key, const char *value)
+{
+	return value[0] ? tables_add_info(writer, key, value) : 0;
+}
+
+static const char *call_graph_of(const struct perfdata_event *event)
+{
+	uint64_t type = event->format.sample_type;
+	if (type & PERF_SAMPLE_STACK_USER && type & PERF_SAMPLE_REGS_USER)
+		return "dwarf";
+	return type & PERF_SAMPLE_CALLCHAIN ? "fp" : "no";
+}
+
+static int add_facts(struct collector *collector)
+{
+	struct tables_writer *writer = collector->writer;
+	const struct perfdata *perfdata = collector->file->perfdata;
+	const struct perfdata_facts *facts = perfdata_facts(perfdata);
+	const struct perfdata_event *event = perfdata_event(perfdata, 0);
+	char recorder[80];
+	snprintf(recorder, sizeof(recorder), "perf %s", facts->version);
+	int result = add_fact(writer, "recorder", recorder);
+	if (!result)
+		result = add_fact(writer, "command_line", facts->command_line);
+	if (!result)
+		result = add_fact(writer, "hostname", facts->hostname);
+	if (!result)
+		result = add_fact(writer, "kernel", facts->release);
+	if (!result)
+		result = add_fact(writer, "arch", facts->arch);
+	if (!result && facts->nr_cpus)
+		result = add_number(writer, "nr_cpus", facts->nr_cpus);
+	if (!result)
+		result = add_fact(writer, "event.asked", event->name);
+	if (!result)
+		result = add_fact(writer, "event.opened", event->name);
+	if (!result)
+		result = add_number(writer, "event.period", event->period);
+	if (!result)
+		result = add_number(writer, "event.frequency_hz", event->frequency_hz);
+	if (!result)
+		result = add_fact(writer, "call_graph", call_graph_of(event));
+	if (!result && event->dump_bytes)
+		result = add_number(writer, "dump_bytes", event->dump_bytes);
+	return result;
+}
+
+/* The events that main names for rings; each is its own id. */
+static int add_events(struct collector *collector)
+{
+	const struct perfdata *perfdata = collector->file->perfdata;
+	size_t nr = perfdata_nr_events(perfdata);
+	if (vec_reserve(&collector->events, nr) || vec_reserve(&collector->ids, nr))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct perfdata_event *event = perfdata_event(perfdata, i);
+		struct message_event named = {
+			.period = event->period,
+			.frequency_hz = event->frequency_hz,
+			.clock = event->clock,
+		};
+		snprintf(named.asked, sizeof(named.asked), "%s", event->name);
+		snprintf(named.opened, sizeof(named.opened), "%s", event->name);
+		collector->events.items[collector->events.nr++] = named;
+		if (index_reserve(&collector->ids_index))
+			return -ENOMEM;
+		index_add(&collector->ids_index, hash_u64(i), (uint32_t)collector->ids.nr);
+		collector->ids.items[collector->ids.nr++] =
+			(struct event_id){.id = i, .event = i, .tid = -1, .cpu = -1};
+	}
+	return 0;
+}
+
+void file_describe_kernel(struct collector *collector)
+{
+	const struct file_source *file = collector->file;
+	struct module_row *row = &collector->modules.kernel->row;
+	if (!file)
+		return;
+	memcpy(row->build_id, file->kernel_build_id, sizeof(row->build_id));
+	row->build_id_size = file->kernel_build_id_size;
+	row->start = file->kernel_text;
+}
+
+int file_start(struct collector *collector, struct error *error)
+{
+	int code = -ENOMEM;
+	struct file_source *file = calloc(1, sizeof(*file));
+	struct collector_ring *ring = calloc(1, sizeof(*ring));
+	struct last_stack *last = calloc(1, sizeof(*last));
+	if (!file || !ring || !last) {
+		free(file);
+		free(ring);
+		free(last);
+		return error_set(error, code, "cannot be read: out of memory");
+	}
+	*ring = (struct collector_ring){.fd = -1, .cpu = FILE_CPU, .last = last};
+	collector->rings = ring;
+	collector->nr_rings = 1;
+	collector->file = file;
+	file->perfdata = perfdata_open(collector->source_fd, &code, error);
+	collector->source_fd = -1;
+	if (!file->perfdata)
+		return code;
+	file->published = file->resumes_at =
+		atomic_load_explicit(&collector->status->published, memory_order_relaxed);
+	file->kernel_build_id_size =
+		perfdata_kernel_build_id(file->perfdata, file->kernel_build_id);
+	file_describe_kernel(collector);
+	int result = add_events(collector);
+	if (!result)
+		result = add_facts(collector);
+	return result ? error_set(error, result, "cannot be read: %s", strerror(-result)) : 0;
+}
+
+void file_close(struct collector *collector)
+{
+	if (collector->file)
+		perfdata_close(collector->file->perfdata);
+	free(collector->file);
+	collector->file = NULL;
+}
+
+/* ---- records ---- */
+
+/* What the samples of this event are made of. */
+static void use_event(struct collector *collector, uint32_t event)
+{
+	const struct perfdata_event *of = perfdata_event(collector->file->perfdata, event);
+	const char *call_graph = call_graph_of(of);
+	struct message_config *config = &collector->config;
+	config->format = of->format;
+	config->frame_pointers = call_graph[0] == 'f';
+	config->leaf_only = call_graph[0] == 'n';
+}
+
+/* perf names the kernel's text by a symbol at its start: where that was tells one boot's addresses from another's. */
+static void learn_kernel(struct collector *collector, const struct record_mmap *mmap)
+{
+	static const char kernel[] = "[kernel.kallsyms]_";
+	struct file_source *file = collector->file;
+	if (strncmp(mmap->path, kernel, sizeof(kernel) - 1) != 0)
+		return;
+	file->kernel_text = mmap->file_offset;
+	if (mmap->build_id_size && !file->kernel_build_id_size) {
+		memcpy(file->kernel_build_id, mmap->build_id, sizeof(file->kernel_build_id));
+		file->kernel_build_id_size = mmap->build_id_size;
+	}
+	file_describe_kernel(collector);
+}
+
+static void identify(const struct perfdata *perfdata, struct record_mmap *mmap)
+{
+	if (!mmap->build_id_size)
+		mmap->build_id_size = perfdata_build_id(perfdata, mmap->path, mmap->build_id);
+}
+
+/* perf adds up at the end, in LOST_SAMPLES, what the LOST records told of before. */
+static void count_lost(struct collector *collector, const struct record *record)
+{
+	struct file_source *file = collector->file;
+	uint64_t before = file->lost > file->lost_samples ? file->lost : file->lost_samples;
+	if (record->type == PERF_RECORD_LOST)
+		file->lost += record->lost;
+	else
+		file->lost_samples += record->lost;
+	uint64_t after = file->lost > file->lost_samples ? file->lost : file->lost_samples;
+	if (file->record.number >= file->resumes_at)
+		collector->counts.lost += after - before;
+}
+
+static int take_record(struct collector *collector, struct record *record)
+{
+	struct file_source *file = collector->file;
+	switch (record->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		if (record->pid < 0)
+			learn_kernel(collector, &record->mmap);
+		else
+			identify(file->perfdata, &record->mmap);
+		break;
+	case PERF_RECORD_FORK:
+		if (record->misc & MISC_FORK_EXEC)
+			record->fork.parent_pid = record->pid;
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		count_lost(collector, record);
+		return 0;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_SAMPLE:
+		if (file->record.number < file->resumes_at)
+			return 0; /* a predecessor's work */
+		break;
+	default:
+		break;
+	}
+	record->id = file->record.event;
+	/* Main answers every question, and nothing piles up meanwhile. */
+	return round_take(collector, &collector->rings[0], record, true);
+}
+
+/* The record in hand. As round_take(). */
+static int take(struct collector *collector)
+{
+	const struct perfdata_record *bytes = &collector->file->record;
+	struct record record;
+	if (bytes->event >= perfdata_nr_events(collector->file->perfdata)) {
+		collector->counts.drained++;
+		collector->counts.damaged++;
+		return 0;
+	}
+	use_event(collector, bytes->event);
+	int result =
+		round_parse(collector, FILE_CPU, bytes->number, bytes->bytes, bytes->size, &record);
+	return result <= 0 ? result : take_record(collector, &record);
+}
+
+static void note_time(struct collector *collector, uint64_t time_ns)
+{
+	if (time_ns && time_ns < collector->last_time_ns)
+		collector->counts.late++;
+	if (time_ns > collector->last_time_ns)
+		collector->last_time_ns = time_ns;
+}
+
+int file_round(struct collector *collector)
+{
+	struct file_source *file = collector->file;
+	int result = 0;
+	file->wants_room = false;
+	for (size_t i = 0; i < RECORDS_A_ROUND && !file->ended; i++) {
+		if (!file->has_record) {
+			result = perfdata_next(file->perfdata, &file->record);
+			file->has_record = result > 0;
+			file->ended = result == 0;
+		}
+		if (!file->has_record)
+			break;
+		if (!tables_samples_room(collector->writer)) {
+			file->wants_room = true;
+			result = 0;
+			break;
+		}
+		result = take(collector);
+		if (result)
+			break;
+		collector->waiting_since_ns = 0;
+		if (file->record.number >= file->resumes_at)
+			note_time(collector, file->record.time_ns);
+		file->has_record = false;
+	}
+	return round_end(collector, result > 0 ? 0 : result);
+}
+
+void file_publish(struct collector *collector)
+{
+	struct file_source *file = collector->file;
+	/* Behind the one in hand nothing was taken yet. */
+	uint64_t number = file->record.number + !file->has_record;
+	if (!file->record.bytes || number <= file->published)
+		return;
+	file->published = number;
+	atomic_store_explicit(&collector->status->published, number, memory_order_relaxed);
+}
+
+bool file_drained(const struct collector *collector)
+{
+	return collector->file->ended;
+}
+
+bool file_wants_room(const struct collector *collector)
+{
+	return collector->file->wants_room;
+}
+
+const char *file_note(const struct collector *collector)
+{
+	return collector->file ? perfdata_note(collector->file->perfdata) : "";
+}

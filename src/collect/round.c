@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "internal.h"
+
+#include <errno.h>
+
+#include <ctop/base/clock.h>
+
+int round_parse(struct collector *collector, int32_t cpu, uint64_t position, const void *bytes,
+		size_t size, struct record *record)
+{
+	struct child_status *status = collector->status;
+	const struct message_config *config = &collector->config;
+	if (config->skip_cpu == cpu && config->skip_position == position) {
+		collector->counts.drained++;
+		collector->counts.skipped++;
+		return 0;
+	}
+	atomic_store_explicit(&status->busy_position, position, memory_order_relaxed);
+	atomic_store_explicit(&status->busy_cpu, cpu, memory_order_relaxed);
+	status_add(&status->progress, 1);
+
+	int result = record_parse(bytes, size, &config->format, record);
+	if (result == -ENOTSUP)
+		return 0;
+	if (result) {
+		collector->counts.drained++;
+		collector->counts.damaged++;
+		return 0;
+	}
+	return 1;
+}
+
+int round_take(struct collector *collector, struct collector_ring *ring,
+	       const struct record *record, bool patient)
+{
+	if (record->type != PERF_RECORD_SAMPLE)
+		return follow_record(collector, record);
+	int result = stack_sample(collector, ring, record, patient);
+	collector->counts.drained += result == 0;
+	return result;
+}
+
+static void publish_counts(struct collector *collector)
+{
+	struct child_status *status = collector->status;
+	const struct round_counts *counts = &collector->counts;
+	status_add(&status->lost, counts->lost);
+	status_add(&status->late, counts->late);
+	status_add(&status->throttled, counts->throttled);
+	status_add(&status->drained, counts->drained);
+	status_add(&status->damaged, counts->damaged);
+	status_add(&status->twice, counts->twice);
+	status_add(&status->skipped, counts->skipped);
+	status_add(&status->own, counts->own);
+	status_add(&status->foreign, counts->foreign);
+	status_add(&status->frames, counts->frames);
+	collector->counts = (struct round_counts){0};
+}
+
+void round_publish(struct collector *collector)
+{
+	/* Rows and samples first: what is given up must not be lost with us. */
+	tables_publish(collector->writer);
+	if (collector->file)
+		file_publish(collector);
+	for (size_t i = 0; i < collector->nr_rings; i++)
+		ring_publish_tail(&collector->rings[i].ring);
+	publish_counts(collector);
+}
+
+static void request_tables(struct collector *collector)
+{
+	if (collector->wants_tables)
+		return;
+	const struct message message = {.kind = MESSAGE_NEED_TABLES};
+	if (protocol_send(collector->channel, &message, -1) == 0)
+		collector->wants_tables = true;
+}
+
+int round_end(struct collector *collector, int result)
+{
+	if (result == -ENOSPC)
+		request_tables(collector);
+	collector->waiting = result == -EAGAIN || result == -ENOSPC;
+	if (collector->waiting && !collector->waiting_since_ns)
+		collector->waiting_since_ns = clock_now_ns();
+	round_publish(collector);
+	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
+	struct child_status *status = collector->status;
+	atomic_store_explicit(&status->cache_hits,
+			      collector->cache_hits_before + counters->cache_hits,
+			      memory_order_relaxed);
+	atomic_store_explicit(&status->cache_misses,
+			      collector->cache_misses_before + counters->cache_misses,
+			      memory_order_relaxed);
+	atomic_store_explicit(&status->busy_cpu, -1, memory_order_relaxed);
+	return collector->waiting ? 0 : result;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/object/locate.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "locate_internal.h"
+
+enum { BUILD_ID_BYTES_MAX = 20, NOTES_BYTES_MAX = 16384 };
+
+/* Passes a descriptor on if it is what was recorded. */
+static int checked(int fd, const struct locate_request *request)
+{
+	if (fd < 0 || is_mapped_file(fd, request))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* perf record keeps copies of the files it saw, by build-id. */
+static int open_cached(const struct locate_request *request)
+{
+	const char *home = getenv("HOME");
+	char path[PATH_MAX];
+	if (!home || home[0] != '/' || request->build_id_size < 2 ||
+	    request->build_id_size > BUILD_ID_BYTES_MAX)
+		return -ENOENT;
+	int used = snprintf(path, sizeof(path), "%s/.debug/.build-id/%02x/", home,
+			    request->build_id[0]);
+	for (size_t i = 1; i < request->build_id_size && (size_t)used < sizeof(path); i++)
+		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x",
+				 request->build_id[i]);
+	if ((size_t)used + sizeof("/elf") > sizeof(path))
+		return -ENOENT;
+	strcpy(path + used, "/elf");
+	return checked(open_regular_in(AT_FDCWD, path, 0), request);
+}
+
+int locate_recorded_module(const struct locate_request *request)
+{
+	if (strcmp(request->path, "[vdso]") == 0)
+		return request->build_id_size ? checked(copy_own_vdso(), request) : -ESTALE;
+	if (request->path[0] != '/')
+		return -EINVAL;
+	int fd = checked(open_regular_in(AT_FDCWD, request->path, 0), request);
+	if (fd >= 0)
+		return fd;
+	int cached = open_cached(request);
+	return cached >= 0 ? cached : fd;
+}
+
+/* ---- the kernel ---- */
+
+static bool is_own_build_id(const uint8_t *build_id, size_t size)
+{
+	uint8_t notes[NOTES_BYTES_MAX], own[BUILD_ID_BYTES_MAX];
+	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t got = read(fd, notes, sizeof(notes));
+	close(fd);
+	size_t own_size = got > 0 ? build_id_in_notes(notes, (size_t)got, 4, own) : 0;
+	return own_size && own_size == size && memcmp(own, build_id, size) == 0;
+}
+
+/* Where kallsyms has the beginning of the kernel's text. */
+static bool is_own_text(uint64_t address)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char *line = NULL;
+	size_t capacity = 0;
+	bool found = false;
+	if (!file)
+		return false;
+	while (!found && getline(&line, &capacity, file) > 0) {
+		uint64_t start;
+		char name[8];
+		found = sscanf(line, "%" SCNx64 " %*c %7s", &start, name) == 2 &&
+			start == address && (!strcmp(name, "_text") || !strcmp(name, "_stext"));
+	}
+	free(line);
+	fclose(file);
+	return found;
+}
+
+int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64_t text_address)
+{
+	if (!build_id_size || !text_address || !is_own_build_id(build_id, build_id_size) ||
+	    !is_own_text(text_address))
+		return -ESTALE;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}

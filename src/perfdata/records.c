@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * What may wait for its turn: perf ends a round each time it went through its rings once, so that two
+ * rounds are what the rings of all CPUs hold. A file without rounds is ordered within this bound.
+ */
+enum { QUEUED_MAX = 1 << 20 };
+#define UNPACKED_BYTES_MAX (UINT64_C(160) << 20)
+
+/* ---- whose a record is ---- */
+
+static bool find_event(const struct perfdata *perfdata, uint64_t id, uint32_t *event)
+{
+	struct index_probe probe = index_find(&perfdata->ids_index, hash_u64(id));
+	uint32_t row;
+	while (index_next(&perfdata->ids_index, &probe, &row)) {
+		if (perfdata->ids.items[row].id != id)
+			continue;
+		*event = perfdata->ids.items[row].event;
+		return true;
+	}
+	return false;
+}
+
+/* Where a sample has its id, in words behind the header; -1: nowhere. */
+static int sample_id_word(uint64_t type)
+{
+	static const uint64_t before =
+		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		return 0;
+	return type & PERF_SAMPLE_ID ? __builtin_popcountll(type & before) : -1;
+}
+
+/* The same for the trailer of another record, in words from its end. */
+static int trailer_id_word(uint64_t type)
+{
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		return 1;
+	return type & PERF_SAMPLE_ID
+		       ? 1 + __builtin_popcountll(type & (PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID))
+		       : -1;
+}
+
+static uint32_t event_of(const struct perfdata *perfdata, const struct perf_event_header *header,
+			 const uint8_t *bytes)
+{
+	const struct record_format *format = &perfdata->events[0].format;
+	bool is_sample = header->type == PERF_RECORD_SAMPLE;
+	if (perfdata->nr_events == 1 || (!is_sample && !format->sample_id_all))
+		return 0;
+	size_t body = (header->size - sizeof(*header)) / sizeof(uint64_t);
+	int word = is_sample ? sample_id_word(format->sample_type)
+			     : trailer_id_word(format->sample_type);
+	if (word < 0)
+		return 0; /* all are laid out alike: whose it is nobody knows */
+	size_t at = is_sample ? sizeof(*header) + (size_t)word * sizeof(uint64_t)
+			      : header->size - (size_t)word * sizeof(uint64_t);
+	uint64_t id;
+	uint32_t event;
+	if (is_sample ? (size_t)word >= body : (size_t)word > body)
+		return 0; /* too short: damage, which whoever parses it finds */
+	memcpy(&id, bytes + at, sizeof(id));
+	if (find_event(perfdata, id, &event))
+		return event;
+	/* perf's own words about what was there before carry no id. */
+	return is_sample ? PERFDATA_MAX_EVENTS : 0;
+}
+
+static uint64_t time_of(const struct perfdata *perfdata, const struct raw_record *raw,
+			uint32_t event)
+{
+	uint64_t time_ns = 0;
+	const struct record_format *format =
+		&perfdata->events[event < perfdata->nr_events ? event : 0].format;
+	if (record_time(raw->bytes, raw->size, format, &time_ns) || time_ns == UINT64_MAX)
+		return 0;
+	return time_ns;
+}
+
+/* ---- from the order of the file to that of time ---- */
+
+static int enqueue(struct perfdata *perfdata, const struct raw_record *raw)
+{
+	struct perf_event_header header;
+	memcpy(&header, raw->bytes, sizeof(header));
+	if (header.type == PERFDATA_RECORD_FINISHED_ROUND) {
+		order_end_round(&perfdata->order);
+		return 0;
+	}
+	if (header.type >= PERFDATA_RECORD_FIRST_OWN)
+		return 0;
+	uint32_t event = event_of(perfdata, &header, raw->bytes);
+	const struct queued item = {
+		.time_ns = time_of(perfdata, raw, event),
+		.at = raw->at,
+		.chunk = raw->chunk,
+		.size = raw->size,
+		.event = event,
+	};
+	int result = order_push(&perfdata->order, &item);
+	if (!result && raw->chunk)
+		raw->chunk->nr_users++;
+	return result;
+}
+
+static bool is_full(const struct perfdata *perfdata)
+{
+	return perfdata->order.nr >= QUEUED_MAX ||
+	       (perfdata->order.nr && perfdata->stream.packed.nr_live_bytes > UNPACKED_BYTES_MAX);
+}
+
+/* Reads until a record is due. 1; 0: nothing is left; -ENOMEM. */
+static int read_ahead(struct perfdata *perfdata)
+{
+	while (!order_has_due(&perfdata->order)) {
+		if (is_full(perfdata)) {
+			perfdata->nr_forced++;
+			return 1;
+		}
+		struct raw_record raw;
+		int result = stream_next(&perfdata->stream, &raw);
+		if (result < 0)
+			return result;
+		if (result == 0) {
+			perfdata->order.limit_ns = UINT64_MAX; /* the last round */
+			return perfdata->order.nr > 0;
+		}
+		result = enqueue(perfdata, &raw);
+		if (result)
+			return result;
+	}
+	return 1;
+}
+
+int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
+{
+	for (;;) {
+		int result = read_ahead(perfdata);
+		if (result <= 0)
+			return result;
+		const struct queued item = order_pop(&perfdata->order);
+		const struct raw_record raw = {NULL, item.size, item.at, item.chunk};
+		chunk_leave(&perfdata->stream.packed, perfdata->in_hand);
+		perfdata->in_hand = item.chunk;
+		const void *bytes = stream_fetch(&perfdata->stream, &raw, perfdata->scratch);
+		if (!bytes)
+			continue; /* the file was cut meanwhile; so are those that wait perhaps not */
+		*record = (struct perfdata_record){bytes, item.size, item.event, item.time_ns,
+						   perfdata->nr_delivered++};
+		return 1;
+	}
+}
+
+const char *perfdata_note(struct perfdata *perfdata)
+{
+	const struct stream *stream = &perfdata->stream;
+	char *note = perfdata->note;
+	size_t size = sizeof(perfdata->note);
+	switch (stream->trouble) {
+	case STREAM_FINE:
+		break;
+	case STREAM_CUT:
+		snprintf(note, size, "is cut at byte %" PRIu64 "%s: what was before is shown",
+			 stream->trouble_at,
+			 perfdata->unfinished ? ", for perf record was ended before it was done"
+					      : "");
+		return note;
+	case STREAM_SHRANK:
+		snprintf(note, size,
+			 "was cut while it was read, at byte %" PRIu64 ": what was before is shown",
+			 stream->trouble_at);
+		return note;
+	case STREAM_DAMAGED:
+		snprintf(note, size, "is damaged at byte %" PRIu64 ": what was before is shown",
+			 stream->trouble_at);
+		return note;
+	case STREAM_UNREADABLE:
+		snprintf(note, size,
+			 "cannot be read at byte %" PRIu64 " (%s): what was before is shown",
+			 stream->trouble_at, strerror(-stream->error));
+		return note;
+	}
+	if (perfdata->unfinished)
+		snprintf(note, size,
+			 "was not completed by perf record: it has no build-ids and no names of "
+			 "events");
+	else if (perfdata->damaged_features)
+		snprintf(note, size,
+			 "has %" PRIu64 " damaged section%s besides its records, left out",
+			 perfdata->damaged_features, perfdata->damaged_features == 1 ? "" : "s");
+	return note;
+}

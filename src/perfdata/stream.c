@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A record has at most 64 KiB, and a COMPRESSED2 one is bounded here. */
+enum { WINDOW_BYTES = 4 << 20 };
+
+int stream_init(struct stream *stream, int fd, const struct file_section *data, uint64_t file_bytes)
+{
+	*stream = (struct stream){.fd = fd, .at = data->offset, .end = data->offset + data->size};
+	stream->ends_early = stream->end > file_bytes;
+	if (stream->ends_early)
+		stream->end = file_bytes;
+	stream->window = malloc(WINDOW_BYTES);
+	return stream->window ? 0 : -ENOMEM;
+}
+
+void stream_release(struct stream *stream)
+{
+	packed_release(&stream->packed);
+	free(stream->window);
+	if (stream->fd >= 0)
+		close(stream->fd);
+}
+
+static int stop(struct stream *stream, enum stream_trouble trouble)
+{
+	stream->trouble = trouble;
+	stream->trouble_at = stream->at;
+	stream->at = stream->end;
+	return 0;
+}
+
+/* The bytes there are at `at`, at least wanted of them unless the file ends before; NULL with *nr 0 at its end. */
+static const uint8_t *look(struct stream *stream, uint64_t at, size_t wanted, size_t *nr)
+{
+	uint64_t end = stream->window_start + stream->window_bytes;
+	if (at < stream->window_start || at + wanted > end) {
+		size_t used = 0;
+		/* Begins where the file has an 8-aligned place, so that records lie aligned in memory. */
+		stream->window_start = at & ~UINT64_C(7);
+		while (used < WINDOW_BYTES) {
+			uint64_t from = stream->window_start + used;
+			size_t most = WINDOW_BYTES - used;
+			if (from + most > stream->end)
+				most = from < stream->end ? (size_t)(stream->end - from) : 0;
+			ssize_t got =
+				most ? pread(stream->fd, stream->window + used, most, (off_t)from)
+				     : 0;
+			if (got < 0 && errno == EINTR)
+				continue;
+			if (got < 0)
+				stream->error = -errno;
+			if (got <= 0)
+				break;
+			used += (size_t)got;
+		}
+		stream->window_bytes = used;
+		end = stream->window_start + used;
+	}
+	*nr = at < end ? (size_t)(end - at) : 0;
+	return *nr ? stream->window + (at - stream->window_start) : NULL;
+}
+
+/* The whole of a piece of the file. NULL: it ends before; trouble tells. */
+static const uint8_t *take(struct stream *stream, size_t size)
+{
+	size_t nr;
+	if (size > WINDOW_BYTES - 8) {
+		stop(stream, STREAM_DAMAGED);
+		return NULL;
+	}
+	const uint8_t *bytes = look(stream, stream->at, size, &nr);
+	if (bytes && nr >= size)
+		return bytes;
+	if (stream->error)
+		stop(stream, STREAM_UNREADABLE);
+	else /* what fstat() said once may be untrue by now */
+		stop(stream, stream->end - stream->at < size ? STREAM_CUT : STREAM_SHRANK);
+	return NULL;
+}
+
+/* The packed bytes of a record. False when it contradicts itself. */
+static bool feed(struct stream *stream, const uint8_t *bytes,
+		 const struct perf_event_header *header)
+{
+	size_t head = sizeof(*header);
+	uint64_t size = header->size - head;
+	if (header->type == PERFDATA_RECORD_COMPRESSED2) {
+		uint64_t exact;
+		if (size < sizeof(exact))
+			return false;
+		memcpy(&exact, bytes + head, sizeof(exact));
+		head += sizeof(exact);
+		if (exact > header->size - head)
+			return false;
+		size = exact;
+	}
+	packed_feed(&stream->packed, bytes + head, (size_t)size);
+	return true;
+}
+
+/* Bytes that follow a record without being counted in its size. */
+static bool trailing_bytes(const uint8_t *bytes, const struct perf_event_header *header,
+			   uint64_t *size)
+{
+	*size = 0;
+	if (header->type != PERFDATA_RECORD_AUXTRACE)
+		return true;
+	if (header->size < sizeof(*header) + sizeof(*size))
+		return false;
+	memcpy(size, bytes + sizeof(*header), sizeof(*size));
+	return true;
+}
+
+/* From the file itself. 1: a record to hand on; 2: one that was dealt with; 0: the end. */
+static int next_in_file(struct stream *stream, struct raw_record *record)
+{
+	struct perf_event_header header;
+	if (stream->at == stream->end)
+		return 0;
+	const uint8_t *bytes = take(stream, sizeof(header));
+	if (!bytes)
+		return 0;
+	memcpy(&header, bytes, sizeof(header));
+	if (header.size < sizeof(header))
+		return stop(stream, STREAM_DAMAGED);
+	bytes = take(stream, header.size);
+	uint64_t trailing;
+	if (!bytes)
+		return 0;
+	if (!trailing_bytes(bytes, &header, &trailing))
+		return stop(stream, STREAM_DAMAGED);
+	if (trailing > stream->end - stream->at - header.size)
+		return stop(stream, STREAM_CUT);
+	*record = (struct raw_record){bytes, header.size, stream->at, NULL};
+	if ((header.type == PERFDATA_RECORD_COMPRESSED ||
+	     header.type == PERFDATA_RECORD_COMPRESSED2) &&
+	    !feed(stream, bytes, &header))
+		return stop(stream, STREAM_DAMAGED);
+	stream->at += header.size + trailing;
+	return header.type < PERFDATA_RECORD_FIRST_OWN ||
+			       header.type == PERFDATA_RECORD_FINISHED_ROUND
+		       ? 1
+		       : 2;
+}
+
+int stream_next(struct stream *stream, struct raw_record *record)
+{
+	for (;;) {
+		int result = packed_next(&stream->packed, record);
+		if (result == -EINVAL) {
+			packed_release(&stream->packed);
+			return stop(stream, STREAM_DAMAGED);
+		}
+		if (result)
+			return result;
+		result = next_in_file(stream, record);
+		if (result == 0 && stream->trouble == STREAM_FINE &&
+		    (stream->ends_early || packed_is_torn(&stream->packed)))
+			stop(stream, STREAM_CUT);
+		if (result != 2)
+			return result;
+	}
+}
+
+const void *stream_fetch(struct stream *stream, const struct raw_record *record, void *scratch)
+{
+	const uint8_t *bytes;
+	uint64_t window_end = stream->window_start + stream->window_bytes;
+	if (record->chunk) {
+		bytes = (const uint8_t *)record->chunk->bytes + record->at;
+	} else if (record->at >= stream->window_start && record->at + record->size <= window_end) {
+		bytes = stream->window + (record->at - stream->window_start);
+	} else {
+		int result = perfdata_read_at(stream->fd, record->at, scratch, record->size);
+		if (!result)
+			return scratch;
+		if (stream->trouble == STREAM_FINE) {
+			stream->error = result;
+			stop(stream, result == -ENODATA ? STREAM_SHRANK : STREAM_UNREADABLE);
+		}
+		return NULL;
+	}
+	if ((uintptr_t)bytes % sizeof(uint64_t) == 0)
+		return bytes;
+	return memcpy(scratch, bytes, record->size);
+}
