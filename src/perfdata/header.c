@@ -159,8 +159,11 @@ static void name_event(struct perfdata_event *event, const struct perf_event_att
 		name = software[attr->config];
 	if (attr->type == PERF_TYPE_HARDWARE && attr->config < sizeof(hardware) / sizeof(*hardware))
 		name = hardware[attr->config];
+	const char *modifier = attr->exclude_kernel == attr->exclude_user ? ""
+			       : attr->exclude_kernel			  ? ":u"
+									  : ":k";
 	if (name)
-		snprintf(event->name, sizeof(event->name), "%s", name);
+		snprintf(event->name, sizeof(event->name), "%s%s", name, modifier);
 	else
 		snprintf(event->name, sizeof(event->name), "type-%" PRIu32 ":0x%" PRIx64,
 			 (uint32_t)attr->type, (uint64_t)attr->config);

@@ -40,7 +40,8 @@ struct crafted_event {
 static inline void put(struct crafted *file, const void *bytes, size_t size)
 {
 	CHECK(file->size + size <= CRAFTED_MAX);
-	memcpy(file->bytes + file->size, bytes, size);
+	if (size)
+		memcpy(file->bytes + file->size, bytes, size);
 	file->size += size;
 }
 
