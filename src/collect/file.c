@@ -295,6 +295,7 @@ int file_round(struct collector *collector)
 		if (file->record.number >= file->resumes_at)
 			note_time(collector, file->record.time_ns);
 		file->has_record = false;
+		round_consumed(collector);
 	}
 	return round_end(collector, result > 0 ? 0 : result);
 }

@@ -190,6 +190,11 @@ int round_take(struct collector *collector, struct collector_ring *ring,
  * takes no record twice. The record in hand is not given up.
  */
 void round_publish(struct collector *collector);
+/*
+ * The record in hand is done with, and its source has moved on. The tables show their samples now and then
+ * in the middle of a round: then what they were made of must be given up, too.
+ */
+void round_consumed(struct collector *collector);
 /* Ends a round with what the last record had for an answer. 0, or -errno that ends the collector. */
 int round_end(struct collector *collector, int result);
 

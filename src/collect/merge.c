@@ -97,6 +97,7 @@ int merge_round(struct collector *collector)
 		if (ring->next_time_ns > collector->last_time_ns)
 			collector->last_time_ns = ring->next_time_ns;
 		ring_consume(&ring->ring);
+		round_consumed(collector);
 		peek(collector, ring);
 	}
 	return round_end(collector, result);

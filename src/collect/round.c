@@ -68,6 +68,12 @@ void round_publish(struct collector *collector)
 	publish_counts(collector);
 }
 
+void round_consumed(struct collector *collector)
+{
+	if (collector->counts.drained && tables_is_published(collector->writer))
+		round_publish(collector);
+}
+
 static void request_tables(struct collector *collector)
 {
 	if (collector->wants_tables)

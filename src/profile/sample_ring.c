@@ -55,6 +55,12 @@ void tables_publish(struct tables_writer *writer)
 	atomic_thread_fence(memory_order_release);
 }
 
+bool tables_is_published(const struct tables_writer *writer)
+{
+	return atomic_load_explicit(&writer->tables->header->head, memory_order_relaxed) ==
+	       writer->head;
+}
+
 uint32_t tables_samples_room(const struct tables_writer *writer)
 {
 	const struct tables *tables = writer->tables;

@@ -434,6 +434,69 @@ def other_files_are_refused():
 
 # ---- who may read, and what dies ----
 
+def collector_of(pid):
+    """The jailed child that reads the file; None while there is none."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/cmdline", "rb") as file:
+                if b"--child=collector" in file.read():
+                    return int(child)
+    except OSError:
+        pass
+    return None
+
+
+def bytes_read(pid):
+    try:
+        with open(f"/proc/{pid}/io", encoding="ascii") as file:
+            return int(re.search(r"rchar: (\d+)", file.read()).group(1))
+    except (OSError, AttributeError):
+        return 0
+
+
+def export_and_kill(path, stats_path, when):
+    """Kills the collector once it has read that much. Its output, or None when it was faster."""
+    with subprocess.Popen([os.path.join(BUILD, "ctop"), "export", "folded", path, "--stats", stats_path],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as process:
+        while process.poll() is None:
+            child = collector_of(process.pid)
+            if child and bytes_read(child) > when:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+                break
+        output, errors = process.communicate(timeout=120)
+    check(process.returncode == 0, errors)
+    with open(stats_path, encoding="utf-8") as file:
+        stats = json.load(file)
+    return (output, stats) if stats["restarts"] else None
+
+
+@case
+def a_collector_that_dies_is_replaced_and_goes_on():
+    need_root()
+    with recorded("-e", "cpu-clock:u", "-F", "2000", "--call-graph", "dwarf,65528",
+                  workload="threads", seconds=2) as path, folder() as where:
+        whole, _ = ctop_samples(path)
+        size = os.path.getsize(path)
+        deaths = 0
+        for share in (0.2, 0.5, 0.8) * 3:
+            killed = export_and_kill(path, os.path.join(where, "stats.json"), share * size)
+            if not killed:
+                continue
+            deaths += 1
+            output, stats = killed
+            dropped = stats["dropped"]["crash"]
+            shown = sum(int(line.rpartition(" ")[2]) for line in output.splitlines())
+            check(dropped <= 1 and shown + dropped == len(whole),
+                  f"{shown} and {dropped} of {len(whole)} samples")
+            check(share_complete(stats) > 0.99, f"stacks: {stats['stacks']}")
+        if not deaths:
+            raise Skip("the collector was done before it could be killed")
+
+
 @case
 def a_plain_user_reads_it():
     need_root()

@@ -190,6 +190,8 @@ void tables_publish(struct tables_writer *writer);
 
 /* Live: overwrites the oldest when the reader is behind; the reader counts what it missed. */
 void tables_add_sample(struct tables_writer *writer, const struct sample *sample);
+/* True when readers see all that was appended: the ring is published by itself now and then. */
+bool tables_is_published(const struct tables_writer *writer);
 /* From a file: free slots before the reader would be overtaken (publish and wait when 0). */
 uint32_t tables_samples_room(const struct tables_writer *writer);
 /* The writer has left this epoch: nothing more comes. Published at once. */
