@@ -122,9 +122,11 @@ const struct command_row command_rows[] = {
 	 "-- CMD [ARG...] (run and profile a command).\n"},
 	{COMMAND_REPORT, "report", "[FILE] [FILTER]", "show a recording",
 	 "Prints what was sampled and how well, then the functions that took the time, or\n"
-	 "with --tree who called them. FILE is profile.ctop if not given.\n"},
+	 "with --tree who called them. FILE is profile.ctop if not given; it may also be a\n"
+	 "perf.data file, whose stacks are unwound as those of a live profile are.\n"},
 	{COMMAND_EXPORT, "export", "FORMAT [FILE] [FILTER] [-o OUT]",
-	 "turn a recording into another format", "FILE is profile.ctop if not given. Formats:\n"},
+	 "turn a recording into another format",
+	 "FILE is profile.ctop if not given; it may also be a perf.data file. Formats:\n"},
 	{COMMAND_HELP, "help", "[COMMAND]", "this text, or a command's", ""},
 	{COMMAND_VERSION, "version", "", "the version", ""},
 };

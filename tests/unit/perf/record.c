@@ -554,6 +554,36 @@ static void foreign_fields_are_skipped(void)
 	CHECK_EQ(parse(&builder, &format, &record), -EINVAL);
 }
 
+/* Branches by themselves, with an index before them, with counters behind: what follows is found. */
+static void branches_are_skipped_in_each_layout(void)
+{
+	static const uint64_t counters = UINT64_C(1) << 19;
+	const uint64_t types[] = {0, PERF_SAMPLE_BRANCH_HW_INDEX, counters,
+				  PERF_SAMPLE_BRANCH_HW_INDEX | counters};
+	for (size_t i = 0; i < 4; i++) {
+		static struct builder builder;
+		struct record record;
+		const struct record_format format = {
+			.sample_type = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER,
+			.regs_user = 1,
+			.branch_type = types[i],
+		};
+		begin(&builder, PERF_RECORD_SAMPLE, 0);
+		add_u64(&builder, 2);
+		if (types[i] & PERF_SAMPLE_BRANCH_HW_INDEX)
+			add_u64(&builder, 77);
+		for (int word = 0; word < (types[i] & counters ? 8 : 6); word++)
+			add_u64(&builder, 88);
+		add_u64(&builder, PERF_SAMPLE_REGS_ABI_64);
+		add_u64(&builder, 99);
+		CHECK_EQ(parse(&builder, &format, &record), 0);
+		CHECK_EQ(record.sample.regs_abi, PERF_SAMPLE_REGS_ABI_64);
+		CHECK_EQ(record.sample.regs[0], 99);
+		builder.words[1] = UINT64_MAX / 24 + 2;
+		CHECK_EQ(parse(&builder, &format, &record), -EINVAL);
+	}
+}
+
 /* Random bytes behind a header: never more than an error. A sanitizer watches. */
 static void noise_is_survived(void)
 {
@@ -612,6 +642,7 @@ int main(void)
 	RUN(unknown_types_are_told_apart_from_damage);
 	RUN(time_is_the_same_without_the_rest);
 	RUN(foreign_fields_are_skipped);
+	RUN(branches_are_skipped_in_each_layout);
 	RUN(noise_is_survived);
 	return test_done();
 }
