@@ -99,6 +99,8 @@ struct second_count {
 struct bucket {
 	uint64_t second; /* CLOCK_MONOTONIC; a multiple of span */
 	uint32_t span;	 /* 1, 10 or 60 */
+	uint64_t
+		serial; /* no other bucket has it, and with as many samples it holds the same counts */
 	ROWS(struct second_count) counts;
 	uint64_t samples;
 };
@@ -110,23 +112,24 @@ struct second_slot {
 
 struct seconds {
 	bool wanted;
-	ROWS(struct bucket) buckets;	 /* by second; they do not overlap */
-	ROWS(struct second_slot) slots;	 /* by stack */
-	bool has_open;			 /* the bucket that samples go to: */
-	size_t open;			 /* its row */
+	ROWS(struct bucket) buckets;	/* by second; they do not overlap */
+	ROWS(struct second_slot) slots; /* by stack */
+	bool has_open;			/* the bucket that samples go to: */
+	size_t open;			/* its row */
 	uint64_t open_from_ns, open_for_ns;
 	uint32_t serial;
 	uint64_t late_second; /* samples came for this other one, */
 	uint32_t nr_late;     /* that many in a row */
 	uint64_t bytes;	      /* of counts */
 	uint64_t forgotten;
+	uint64_t nr_made; /* buckets, ever */
 };
 
 struct history_info; /* a key and its value */
 
 struct history {
 	struct history_filter filter;
-	bool filtered; /* the filter keeps something out */
+	bool filtered;	      /* the filter keeps something out */
 	uint64_t limit_bytes; /* 0: none */
 	bool full;	      /* nothing new is kept any more */
 

@@ -200,7 +200,11 @@ static void forget_oldest(struct seconds *seconds)
 static int merge(struct history *history, uint64_t second, uint32_t span)
 {
 	struct seconds *seconds = &history->seconds;
-	struct bucket merged = {.second = second - second % span, .span = span};
+	struct bucket merged = {
+		.second = second - second % span,
+		.span = span,
+		.serial = ++seconds->nr_made,
+	};
 	close_bucket(seconds);
 	begin_slots(seconds);
 	size_t first = history_bucket_from(history, merged.second), end = first;
@@ -287,7 +291,11 @@ static int bucket_of(struct history *history, uint64_t second, size_t *row)
 	if (*row < seconds->buckets.nr && items[*row].second <= second)
 		return 0;
 	memmove(items + *row + 1, items + *row, (seconds->buckets.nr - *row) * sizeof(*items));
-	items[*row] = (struct bucket){.second = second, .span = FINE};
+	items[*row] = (struct bucket){
+		.second = second,
+		.span = FINE,
+		.serial = ++seconds->nr_made,
+	};
 	seconds->buckets.nr++;
 	if (seconds->has_open && seconds->open >= *row)
 		seconds->open++;

@@ -14,8 +14,6 @@
 
 #include "slice_internal.h"
 
-static const uint64_t NS_PER_SECOND = 1000000000;
-
 /* More rows given out than this, and they are forgotten: they come back when they are asked for from the root on. */
 enum { SHOWN_MOST = 1 << 18 };
 
@@ -55,6 +53,8 @@ void slice_free(struct slice *slice)
 	free(slice->counts.items);
 	free(slice->fresh.items);
 	free(slice->before.items);
+	free(slice->settled.items);
+	free(slice->settled_buckets.items);
 	free(slice->shown.items);
 	index_release(&slice->shown_index);
 	free(slice->trend_masks.items);
@@ -78,13 +78,15 @@ uint64_t slice_bytes(const struct slice *slice)
 	bytes += slice->stacks.capacity * sizeof(*slice->stacks.items);
 	bytes += slice->counts.capacity * sizeof(*slice->counts.items);
 	bytes += slice->fresh.capacity * sizeof(*slice->fresh.items);
+	bytes += slice->settled.capacity * sizeof(*slice->settled.items);
+	bytes += slice->settled_buckets.capacity * sizeof(*slice->settled_buckets.items);
 	bytes += slice->before.capacity * sizeof(*slice->before.items);
 	bytes += slice->shown.capacity * sizeof(*slice->shown.items);
 	bytes += slice->trend_masks.capacity * sizeof(*slice->trend_masks.items);
 	return bytes + index_bytes(&slice->path_index) + index_bytes(&slice->shown_index);
 }
 
-/* ---- the window ---- */
+/* ---- what was asked ---- */
 
 int slice_set_seconds(struct slice *slice, uint32_t seconds)
 {
@@ -109,102 +111,16 @@ int slice_reset(struct slice *slice)
 	return 0;
 }
 
-static bool is_since_start(const struct slice *slice)
-{
-	return slice->seconds == SLICE_SINCE_START || !slice->history->seconds.wanted;
-}
-
-static void subtract(uint64_t *from, uint64_t what)
-{
-	*from -= what < *from ? what : *from;
-}
-
-/* Everything, less what came before the reset and after the end. */
-static void count_since_start(struct slice *slice)
-{
-	const struct history *history = slice->history;
-	struct stack_count *fresh = slice->fresh.items;
-	for (size_t i = 0; i < slice->fresh.nr; i++)
-		fresh[i] = (struct stack_count){history->stacks.items[i].samples,
-						history->stacks.items[i].weight};
-	for (size_t i = 0; i < slice->before.nr; i++) {
-		fresh[i].samples -= slice->before.items[i].samples;
-		fresh[i].weight -= slice->before.items[i].weight;
-	}
-	size_t row = history_bucket_from(history, slice->end_ns / NS_PER_SECOND + 1);
-	for (; row < history->seconds.buckets.nr; row++) {
-		const struct bucket *bucket = &history->seconds.buckets.items[row];
-		if (bucket->second <= slice->end_ns / NS_PER_SECOND)
-			continue;
-		for (size_t i = 0; i < bucket->counts.nr; i++) {
-			const struct second_count *count = &bucket->counts.items[i];
-			subtract(&fresh[count->stack].samples, count->samples);
-			subtract(&fresh[count->stack].weight, count->weight);
-		}
-	}
-	uint64_t first_ns = history->totals.first_ns;
-	slice->totals.from_ns = slice->before.nr ? slice->reset_ns : first_ns;
-	slice->totals.to_ns = slice->end_ns;
-}
-
-/* What the window covers, with the buckets from a row on: old ones reach further than asked, or are gone. */
-static void find_limits(struct slice *slice, uint64_t first, uint64_t last, size_t row)
-{
-	const struct history *history = slice->history;
-	const struct seconds *seconds = &history->seconds;
-	struct slice_totals *totals = &slice->totals;
-	const struct bucket *bucket =
-		row < seconds->buckets.nr ? &seconds->buckets.items[row] : NULL;
-	totals->from_ns = first * NS_PER_SECOND;
-	totals->to_ns = slice->end_ns;
-	if (bucket && (bucket->second < first || (row == 0 && seconds->forgotten)))
-		totals->from_ns = bucket->second * NS_PER_SECOND;
-	if (history->totals.first_ns > totals->from_ns)
-		totals->from_ns = history->totals.first_ns;
-	for (; bucket && row < seconds->buckets.nr; row++) {
-		bucket = &seconds->buckets.items[row];
-		uint64_t to_ns = (bucket->second + bucket->span) * NS_PER_SECOND;
-		if (bucket->second > last)
-			break;
-		if (bucket->span > 1 && to_ns > totals->to_ns)
-			totals->to_ns = to_ns;
-	}
-	if (totals->from_ns > totals->to_ns)
-		totals->from_ns = totals->to_ns;
-}
-
-/* The buckets of the window, and of these all that they hold. */
-static void count_window(struct slice *slice)
-{
-	const struct history *history = slice->history;
-	struct stack_count *fresh = slice->fresh.items;
-	uint64_t last = slice->end_ns / NS_PER_SECOND;
-	uint64_t first = last >= slice->seconds ? last - slice->seconds + 1 : 0;
-	size_t row = history_bucket_from(history, first);
-	find_limits(slice, first, last, row);
-	memset(fresh, 0, slice->fresh.nr * sizeof(*fresh));
-	for (; row < history->seconds.buckets.nr; row++) {
-		const struct bucket *bucket = &history->seconds.buckets.items[row];
-		if (bucket->second > last)
-			break;
-		for (size_t i = 0; i < bucket->counts.nr; i++) {
-			const struct second_count *count = &bucket->counts.items[i];
-			fresh[count->stack].samples += count->samples;
-			fresh[count->stack].weight += count->weight;
-		}
-	}
-}
-
 /* ---- stacks ---- */
 
 static int reserve_stacks(struct slice *slice)
 {
-	size_t nr =
-		slice->history->stacks.nr + 1; /* never none at all: memset() and memcpy() mind */
-	return vec_reserve(&slice->stacks, nr) || vec_reserve(&slice->counts, nr) ||
-			       vec_reserve(&slice->fresh, nr)
-		       ? -ENOMEM
-		       : 0;
+	/* Never none at all: memset() and memcpy() mind. */
+	size_t nr = slice->history->stacks.nr + 1;
+	if (vec_reserve(&slice->stacks, nr) || vec_reserve(&slice->counts, nr) ||
+	    vec_reserve(&slice->fresh, nr) || vec_reserve(&slice->settled, nr))
+		return -ENOMEM;
+	return 0;
 }
 
 /* The path of a stack; *moved: it is another one than before. */
@@ -253,7 +169,6 @@ static void follow_filter(struct slice *slice, bool *all)
 		struct stack_state *state = &slice->stacks.items[i];
 		state->passes = slice_passes(slice, &slice->history->stacks.items[i], state->path);
 	}
-	slice->new_filter = false;
 	*all = true;
 }
 
@@ -340,14 +255,12 @@ int slice_refresh(struct slice *slice, uint64_t end_ns)
 	follow_filter(slice, &all);
 	forget_shown(slice);
 	slice->end_ns = end_ns;
-	slice->refreshed = true;
-	slice->new_window = false;
+	slice->refreshed = false; /* should this fail, everything is counted again */
 	if (recount) {
 		slice->fresh.nr = slice->counts.nr;
-		if (is_since_start(slice))
-			count_since_start(slice);
-		else
-			count_window(slice);
+		result = slice_count_window(slice);
+		if (result)
+			return result;
 	}
 	if (recount && !all)
 		note_differences(slice);
@@ -357,6 +270,8 @@ int slice_refresh(struct slice *slice, uint64_t end_ns)
 	if (all)
 		note_all(slice);
 	slice_carry(slice);
+	slice->refreshed = true;
+	slice->new_window = slice->new_filter = false;
 	tell_bytes(slice, slice_bytes(slice));
 	return 0;
 }

@@ -25,39 +25,19 @@ static bool is_containing(void *context, uint32_t path)
 	return containing[path];
 }
 
-/* By path: does it have a frame without a name? NULL: out of memory. */
-static bool *find_unnamed(const struct slice *slice)
+static void add_quality(const struct slice *slice, const bool *containing,
+			struct slice_detail *detail)
 {
-	bool *unnamed = calloc(slice->paths.nr, sizeof(*unnamed));
-	if (!unnamed)
-		return NULL;
-	for (uint32_t i = 0; i < slice->paths.nr; i++) {
-		const struct path *path = &slice->paths.items[i];
-		bool named = path->key < NR_LABELS ||
-			     history_function_named(slice->history, function_of_key(path->key));
-		unnamed[i] = !named || (i != slice->root && unnamed[path->parent]);
-	}
-	return unnamed;
-}
-
-static int add_quality(const struct slice *slice, const bool *containing,
-		       struct slice_detail *detail)
-{
-	bool *unnamed = find_unnamed(slice);
-	if (!unnamed)
-		return -ENOMEM;
 	for (size_t i = 0; i < slice->stacks.nr; i++) {
 		const struct stack_state *state = &slice->stacks.items[i];
 		uint64_t samples = slice->counts.items[i].samples;
 		if (!state->passes || !samples || !containing[state->path])
 			continue;
-		if (history_end_label(slice->history->stacks.items[i].end))
+		if (history_end_label(state->end))
 			detail->incomplete += samples;
-		if (unnamed[state->path])
+		if (slice->paths.items[state->path].unnamed)
 			detail->unnamed += samples;
 	}
-	free(unnamed);
-	return 0;
 }
 
 static int add_half(struct slice *slice, enum slice_shape shape, struct function_id function,
@@ -84,8 +64,7 @@ int slice_detail(struct slice *slice, struct function_id function, struct slice_
 		return -ENOMEM;
 	result = slice_tasks_where(slice, SLICE_THREADS, -1, is_containing, containing,
 				   &detail->threads);
-	if (!result)
-		result = add_quality(slice, containing, detail);
+	add_quality(slice, containing, detail);
 	free(containing);
 	return result;
 }

@@ -23,7 +23,8 @@ static const uint32_t NO_PATH = UINT32_MAX;
 struct path {
 	uint32_t parent, key; /* row 0: the root, its own parent */
 	uint32_t same;	      /* the nearest path above of the same key; 0: none */
-	uint32_t depth;
+	uint16_t depth;
+	bool unnamed; /* it, or one above, has no name */
 	uint32_t first_child, next_sibling;
 	uint32_t next_same; /* all paths of the same key; 0: the end */
 	uint32_t hits;	    /* bits of the criteria that it, or one above, meets */
@@ -46,6 +47,10 @@ struct stack_state {
 	uint32_t key; /* the leaf's */
 	uint8_t end;
 	bool passes, unnamed, folded;
+};
+
+struct settled_bucket {
+	uint64_t second, serial, samples;
 };
 
 /* A row of a tree that was given out. */
@@ -91,6 +96,9 @@ struct slice {
 	ROWS(struct stack_count) counts; /* in the window, whatever the filter */
 	ROWS(struct stack_count) fresh;	 /* scratch */
 	ROWS(struct stack_count) before; /* the reset */
+	/* Of a window: counts of its buckets, but for the newest, and which these were. */
+	ROWS(struct stack_count) settled;
+	ROWS(struct settled_bucket) settled_buckets;
 
 	struct slice_totals totals;
 
@@ -162,6 +170,11 @@ uint32_t slice_key_hits(const struct slice *slice, uint32_t key);
 void slice_find_hits(struct slice *slice);
 bool slice_passes(const struct slice *slice, const struct counted_stack *stack, uint32_t path);
 void slice_free_filter(struct slice *slice);
+
+/* ---- the window: slice_window.c ---- */
+
+/* Counts the window's samples into fresh, and says what it covers. 0 or -ENOMEM. */
+int slice_count_window(struct slice *slice);
 
 /* ---- trees: slice_tree.c ---- */
 

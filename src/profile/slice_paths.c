@@ -115,21 +115,25 @@ uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key)
 		return row;
 	if (slice_reserve_key(slice, key) || reserve_path(slice))
 		return NO_PATH;
-	struct path *above = &slice->paths.items[parent];
+	static const struct path nothing = {0};
 	row = (uint32_t)slice->paths.nr++;
+	const struct path *above = row ? &slice->paths.items[parent] : &nothing;
 	slice->paths.items[row] = (struct path){
 		.parent = parent,
 		.key = key,
 		.same = nearest_same(slice, parent, key),
-		.depth = row ? above->depth + 1 : 0,
-		.next_sibling = row ? above->first_child : 0,
+		.depth = (uint16_t)(row ? above->depth + 1 : 0),
+		.unnamed = above->unnamed ||
+			   (key >= NR_LABELS &&
+			    !history_function_named(slice->history, function_of_key(key))),
+		.next_sibling = above->first_child,
 		.next_same = slice->keys.items[key].first_path,
-		.hits = (row ? above->hits : 0) | slice->keys.items[key].hits,
+		.hits = above->hits | slice->keys.items[key].hits,
 	};
 	index_add(&slice->path_index, hash_step(parent, key), row);
 	slice->keys.items[key].first_path = row;
 	if (row)
-		above->first_child = row;
+		slice->paths.items[parent].first_child = row;
 	return row;
 }
 

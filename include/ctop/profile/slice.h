@@ -193,7 +193,7 @@ struct slice_detail {
 	struct slice_cost cost;
 	double error;	     /* slice_error(cost.total) */
 	uint64_t incomplete; /* samples with it whose stack is truncated, broken or switched */
-	uint64_t unnamed;    /* samples with it that have a frame without a name */
+	uint64_t unnamed;    /* samples with it whose stack has a frame without a name */
 	/* Each sorted by samples; roots of stacks have no caller, cost.self is what has no callee. */
 	struct slice_nodes callers, callees;
 	struct slice_tasks threads;

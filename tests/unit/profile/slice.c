@@ -561,7 +561,8 @@ static void check_detail(struct world *world, struct function_id function)
 			continue;
 		total++;
 		incomplete += end_key(world->raws[i].end) != 0;
-		unnamed += contains(&shown, UNNAMED);
+		struct shown whole = shown_whole(world, &world->raws[i]);
+		unnamed += contains(&whole, UNNAMED);
 	}
 	CHECK_EQ(slice_detail(world->slice, function, &detail), 0);
 	CHECK_EQ(detail.cost.total, total);
