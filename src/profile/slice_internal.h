@@ -159,8 +159,9 @@ static inline uint32_t slice_caller(const struct slice *slice, uint32_t path)
 /* No frame above it, as shown, has the same key. */
 static inline bool slice_is_outermost(const struct slice *slice, const struct path *path)
 {
-	return !path->same ||
-	       slice->paths.items[path->same].depth < slice->paths.items[slice->root].depth;
+	if (!path->same || !slice->root)
+		return !path->same;
+	return slice->paths.items[path->same].depth < slice->paths.items[slice->root].depth;
 }
 
 /* ---- the filter: slice_filter.c ---- */

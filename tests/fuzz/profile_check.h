@@ -5,6 +5,7 @@
 /* How the tables that a child of ours wrote hang together, and what main's history makes of any. */
 
 #include <ctop/profile/history.h>
+#include <ctop/profile/slice.h>
 #include <ctop/profile/symbols.h>
 #include <ctop/profile/tables.h>
 
@@ -53,6 +54,26 @@ static inline void check_samples(const struct tables *tables, const struct sampl
 	}
 }
 
+/* Since the start a slice counts what the history counts: self, for which each sample has one function. */
+static inline void check_slice(struct history *history, uint64_t samples)
+{
+	uint64_t self = 0;
+	struct slice_functions top = {0};
+	struct slice *slice = slice_new(history);
+	REQUIRE(slice != NULL);
+	REQUIRE(slice_refresh(slice, UINT64_MAX) == 0);
+	REQUIRE(slice_totals(slice).samples == samples);
+	REQUIRE(slice_top(slice, SLICE_BY_SELF, 0, &top, NULL) == 0);
+	for (size_t i = 0; i < top.nr; i++) {
+		REQUIRE(top.items[i].cost.self <= top.items[i].cost.total);
+		REQUIRE(top.items[i].cost.total <= samples);
+		self += top.items[i].cost.self;
+	}
+	REQUIRE(self == samples);
+	free(top.items);
+	slice_free(slice);
+}
+
 /* Every query's answer adds up. samples: how many the history was given. */
 static inline void check_history(struct history *history, uint64_t samples)
 {
@@ -78,6 +99,7 @@ static inline void check_history(struct history *history, uint64_t samples)
 	for (size_t i = 0; i < nr_tree; i++)
 		REQUIRE(tree[i].parent < nr_tree && tree[i].self <= tree[i].total &&
 			tree[i].total <= tree[tree[i].parent].total);
+	check_slice(history, totals.samples);
 	free(top);
 	free(tree);
 }

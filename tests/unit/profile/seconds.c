@@ -213,6 +213,8 @@ static void seconds_stay_within_their_bound(void)
 		CHECK(history_bytes(world.history) < LIMIT);
 	}
 	struct history_seconds seconds = history_seconds(world.history);
+	for (uint64_t end = 385; end < 400; end++)
+		CHECK_EQ(check_window(&world, end, 1), end);
 	check_window(&world, 399, 10);
 	CHECK_EQ(slice_totals(world.slice).samples, 40000);
 	check_window(&world, 399, 3600);
