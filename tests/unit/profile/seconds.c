@@ -201,7 +201,7 @@ static void late_samples_take_no_room(void)
 
 static void seconds_stay_within_their_bound(void)
 {
-	enum { LIMIT = 8 << 20 };
+	enum { LIMIT = 4 << 20 };
 	struct world world;
 	open_world(&world);
 	history_keep_seconds(world.history);
