@@ -16,7 +16,7 @@ SANITIZE ?=
 VERSION := 0.1.0
 
 # Layers, lowest first; tests/layers checks who includes whom.
-LAYERS := base perf perfdata proc object unwind symbol profile collect format app
+LAYERS := base perf perfdata proc object unwind symbol profile collect format ui app
 
 LIBRARIES := libdw libelf ncursesw zlib libzstd
 NO_BUILD_GOALS := help clean deps format
@@ -57,7 +57,8 @@ override CFLAGS += -std=gnu11 -g -fno-omit-frame-pointer -fno-common -D_GNU_SOUR
 	$(MODE) $(WARNINGS) -Iinclude $(LIB_CFLAGS)
 override LDFLAGS += $(MODE_LINK) -Wl,--as-needed
 
-sources_of = $(wildcard src/$(1)/*.c)
+# The interface has a folder of its own, beside src.
+sources_of = $(wildcard $(if $(filter ui,$(1)),ui,src/$(1))/*.c)
 objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,$(1)))
 archive_of = $(BUILD)/lib/$(1).a
 
@@ -95,7 +96,8 @@ USES_profile := profile base
 USES_symbol  := symbol object profile base
 USES_collect := collect perfdata perf proc object unwind profile base
 USES_format  := format profile base
-USES_app     := app collect perfdata perf proc object unwind symbol format profile base
+USES_ui      := ui profile base
+USES_app     := app collect perfdata perf proc object unwind symbol format ui profile base
 
 UNIT_SOURCES := $(wildcard tests/unit/*/*.c)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
@@ -143,11 +145,11 @@ $(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
 bench: all workloads $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 
 .PHONY: format format-check lint
-FORMATTED = $(shell git ls-files 'src/*.c' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h' \
+FORMATTED = $(shell git ls-files 'src/*.c' 'ui/*.[ch]' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h' \
 	'tests/fuzz/*.c' 'tests/fuzz/*.h')
 format: ; clang-format -i $(FORMATTED)
 format-check: ; clang-format --dry-run --Werror $(FORMATTED)
-lint: ; clang-tidy --quiet $(wildcard src/*/*.c) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
+lint: ; clang-tidy --quiet $(wildcard src/*/*.c ui/*.c) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
 
 .PHONY: install uninstall
 install: all

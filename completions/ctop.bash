@@ -28,6 +28,7 @@ _ctop()
 	:--max-overhead) ;;
 	:--min-percent) ;;
 	:--limit) ;;
+	:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	record:--pid | record:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	record:--tid | record:-t) ;;
 	record:--cpu | record:-C) ;;
@@ -51,6 +52,7 @@ _ctop()
 	report:--module) ;;
 	report:--min-percent) ;;
 	report:--limit) ;;
+	report:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	report:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--pid) ;;
 	export:--tid) ;;
@@ -66,9 +68,9 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded script frames' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --tree --min-percent --limit -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
 		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
-		report) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --stats -h --help -V --version ' ;;
+		report) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --theme --ascii --stats -h --help -V --version ' ;;
 		export) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module -o --output --stats -h --help -V --version ' ;;
 		esac
 		if [[ $current == -* ]]; then

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ctop/base/text.h>
+#include <ctop/ui/keys.h>
+
 #include "options_table.h"
 
 /*
@@ -371,6 +374,14 @@ static void print_man_options(void)
 	}
 }
 
+static void print_man_keys(void)
+{
+	struct text text = {0};
+	keys_add_man(&text);
+	fputs(text_string(&text), stdout);
+	text_release(&text);
+}
+
 void options_print_internal(const char *which)
 {
 	if (!strcmp(which, "bash"))
@@ -379,6 +390,8 @@ void options_print_internal(const char *which)
 		print_zsh();
 	else if (!strcmp(which, "fish"))
 		print_fish();
+	else if (!strcmp(which, "keys"))
+		print_man_keys();
 	else
 		print_man_options();
 }

@@ -12,12 +12,14 @@
 #include <ctop/profile/history.h>
 
 #include "infos.h"
+#include "interact.h"
 #include "run.h"
 #include "save.h"
 
 /*
- * ctop without a command word: profiles until ^C, the duration or the target's
- * end, keeps nothing on disk, and prints the report.
+ * ctop without a command word: shows the profile while it grows, or, without a terminal,
+ * profiles until ^C, the duration or the target's end and prints the report. Keeps
+ * nothing on disk.
  */
 
 struct live {
@@ -61,20 +63,32 @@ static void show_start(const struct live *live)
 	text_release(&text);
 }
 
+static int exit_status(const struct live *live, const struct session_stats *stats)
+{
+	return live->options->argv && stats->target_exited ? run_exit_status(stats->target_status)
+							   : 0;
+}
+
+static int show(struct live *live, int signal_fd, struct error *error)
+{
+	const struct interact_source source = {live->session, live->history};
+	int result = interact_run(&source, live->options, signal_fd, error);
+	const struct session_stats stats = session_stats(live->session);
+	return result ? result : exit_status(live, &stats);
+}
+
+/* Until the end, then the report. */
 static int run(struct live *live, int signal_fd, struct error *error)
 {
 	const struct infos_sink infos = {live, add_info};
 	const struct run_ticker ticker = {live, tick};
-	int result = infos_start(live->session, live->options, &infos);
-	if (!result)
-		result = session_start(live->session, error);
-	if (!result && !live->options->quiet)
+	int result = 0;
+	if (!live->options->quiet)
 		for (size_t i = 0; i < session_nr_steps(live->session); i++)
 			fprintf(stderr, "ctop: %s\n", session_step_down(live->session, i));
-	if (!result && !live->options->quiet && isatty(STDERR_FILENO))
+	if (!live->options->quiet && isatty(STDERR_FILENO))
 		show_start(live);
-	if (!result)
-		result = run_session(live->session, live->options, signal_fd, &ticker, error);
+	result = run_session(live->session, live->options, signal_fd, &ticker, error);
 	if (result)
 		return result;
 	if (!live->options->quiet && session_notice(live->session)[0])
@@ -89,15 +103,23 @@ static int run(struct live *live, int signal_fd, struct error *error)
 	else
 		result = save_text(NULL, NULL, &text, error);
 	text_release(&text);
-	if (!result && live->options->argv && stats.target_exited)
-		return run_exit_status(stats.target_status);
-	return result;
+	return result ? result : exit_status(live, &stats);
+}
+
+static int start(struct live *live, struct error *error)
+{
+	const struct infos_sink infos = {live, add_info};
+	int result = infos_start(live->session, live->options, &infos);
+	return result ? error_set(error, result, "out of memory")
+		      : session_start(live->session, error);
 }
 
 int command_live(const struct options *options, struct error *error)
 {
 	int signal_fd;
-	int result = run_block_signals(&signal_fd);
+	bool interactive = interact_wanted(options);
+	int result =
+		interactive ? interact_block_signals(&signal_fd) : run_block_signals(&signal_fd);
 	if (result)
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
 	/* Samples of different events do not add up: the report is about the first. */
@@ -110,7 +132,9 @@ int command_live(const struct options *options, struct error *error)
 	if (!result) {
 		history_set_filter(live.history, &first_event);
 		live.session = session_open_live(options, &consumer, error);
-		result = live.session ? run(&live, signal_fd, error) : -EINVAL;
+		result = live.session ? start(&live, error) : -EINVAL;
+		if (!result)
+			result = (interactive ? show : run)(&live, signal_fd, error);
 	}
 	session_free(live.session);
 	history_free(live.history);

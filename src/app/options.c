@@ -260,6 +260,15 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		return 0;
 	case OPTION_MIN_PERCENT:
 		return parse_decimal(spelled, text, 0, 100, &options->min_percent, error);
+	case OPTION_THEME:
+		if (theme_parse(text, &options->theme))
+			return 0;
+		error_usage(error, "no theme is called '%s'", text);
+		error_remedy(error, "use auto, dark, light or mono");
+		return -EINVAL;
+	case OPTION_ASCII:
+		options->ascii = true;
+		return 0;
 	case OPTION_LIMIT:
 		return take_number(parse, text, UINT32_MAX, &options->limit);
 	case OPTION_QUIET:
@@ -276,6 +285,10 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_PRINT_MAN_OPTIONS:
 		take_command(parse, COMMAND_INTERNAL);
 		options->print = "man";
+		return 0;
+	case OPTION_PRINT_MAN_KEYS:
+		take_command(parse, COMMAND_INTERNAL);
+		options->print = "keys";
 		return 0;
 	}
 	return 0;

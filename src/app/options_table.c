@@ -84,7 +84,7 @@ const struct option_row option_rows[] = {
 	 "\\fBctop record\\fR writes profile.ctop by default and keeps an existing one as "
 	 "FILE.old; "
 	 "\\fBctop export\\fR writes to standard output by default."},
-	{OPTION_STDIO, GROUP_OUTPUT, REPORT, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
+	{OPTION_STDIO, GROUP_OUTPUT, LIVE | REPORT, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
 	 "plain text, also on a terminal", NULL},
 	{OPTION_TREE, GROUP_OUTPUT, LIVE | REPORT, 0, "tree", NULL, COMPLETE_NOTHING, NULL,
 	 "the call tree instead of the list of functions", NULL},
@@ -92,6 +92,11 @@ const struct option_row option_rows[] = {
 	 COMPLETE_NOTHING, NULL, "leave out rows whose total is below (default 0.5)", NULL},
 	{OPTION_LIMIT, GROUP_OUTPUT, LIVE | REPORT, 0, "limit", "N", COMPLETE_NOTHING, NULL,
 	 "most functions to list (default 40, 0: all)", NULL},
+	{OPTION_THEME, GROUP_OUTPUT, LIVE | REPORT, 0, "theme", "THEME", COMPLETE_WORDS,
+	 "auto dark light mono", "colours: auto (default), dark, light or mono",
+	 "\\fBauto\\fR uses none where the terminal has none or NO_COLOR is set."},
+	{OPTION_ASCII, GROUP_OUTPUT, LIVE | REPORT, 0, "ascii", NULL, COMPLETE_NOTHING, NULL,
+	 "no characters beyond ASCII on the screen", NULL},
 	{OPTION_STATS, GROUP_OUTPUT, RECORD | READERS, 0, "stats", "FILE", COMPLETE_FILE, NULL,
 	 "write what was measured as one JSON object", NULL},
 	{OPTION_QUIET, GROUP_OUTPUT, SAMPLERS, 'q', "quiet", NULL, COMPLETE_NOTHING, NULL,
@@ -104,13 +109,16 @@ const struct option_row option_rows[] = {
 	 COMPLETE_NOTHING, NULL, "a shell's completion script", NULL},
 	{OPTION_PRINT_MAN_OPTIONS, GROUP_INTERNAL, LIVE, 0, "print-man-options", NULL,
 	 COMPLETE_NOTHING, NULL, "the man page's option list", NULL},
+	{OPTION_PRINT_MAN_KEYS, GROUP_INTERNAL, LIVE, 0, "print-man-keys", NULL, COMPLETE_NOTHING,
+	 NULL, "the man page's list of keys", NULL},
 };
 const size_t nr_option_rows = sizeof(option_rows) / sizeof(*option_rows);
 
 const struct command_row command_rows[] = {
-	{COMMAND_LIVE, NULL, "[TARGET] [SAMPLING]", "profile, then print the report",
-	 "Samples until ^C, --duration or the target's exit, then prints the text report.\n"
-	 "(The live terminal interface is still to come.)\n"
+	{COMMAND_LIVE, NULL, "[TARGET] [SAMPLING]", "profile, live",
+	 "Shows where time goes while it does; ? lists the keys, q leaves. With --stdio,\n"
+	 "or where there is no terminal, it samples until ^C, --duration or the target's\n"
+	 "exit, then prints the text report.\n"
 	 "\n"
 	 "TARGET is one of -p, -t, -a, -C, NAME (the one process of that name) and\n"
 	 "-- CMD [ARG...] (run and profile a command).\n"},
@@ -121,9 +129,11 @@ const struct command_row command_rows[] = {
 	 "TARGET is one of -p, -t, -a, -C, NAME (the one process of that name) and\n"
 	 "-- CMD [ARG...] (run and profile a command).\n"},
 	{COMMAND_REPORT, "report", "[FILE] [FILTER]", "show a recording",
-	 "Prints what was sampled and how well, then the functions that took the time, or\n"
-	 "with --tree who called them. FILE is profile.ctop if not given; it may also be a\n"
-	 "perf.data file, whose stacks are unwound as those of a live profile are.\n"},
+	 "Shows a recording in the same interface. With --stdio, or where there is no\n"
+	 "terminal, it prints what was sampled and how well, then the functions that took\n"
+	 "the time, or with --tree who called them. FILE is profile.ctop if not given; it\n"
+	 "may also be a perf.data file, whose stacks are unwound as those of a live profile\n"
+	 "are.\n"},
 	{COMMAND_EXPORT, "export", "FORMAT [FILE] [FILTER] [-o OUT]",
 	 "turn a recording into another format",
 	 "FILE is profile.ctop if not given; it may also be a perf.data file. Formats:\n"},

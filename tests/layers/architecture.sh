@@ -4,9 +4,9 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 described=$(grep '^|' docs/ARCHITECTURE.md | grep -o '^| [^|]*' | grep -o '`[a-z0-9_]*\.[ch]`' | tr -d '`' | sort -u)
-present=$(find src -name '*.c' -printf '%f\n' | sort -u)
+present=$(find src ui -name '*.c' -printf '%f\n' | sort -u)
 missing=$(comm -13 <(echo "$described") <(echo "$present"))
-gone=$(comm -23 <(echo "$described") <(find src include -name '*.[ch]' -printf '%f\n' | sort -u))
+gone=$(comm -23 <(echo "$described") <(find src ui include -name '*.[ch]' -printf '%f\n' | sort -u))
 status=0
 report() { # NAME, FILES that should not be
 	if [ -z "$2" ]; then

@@ -28,7 +28,7 @@ private_header='^"[A-Za-z0-9_]+\.h"$'
 # Prints one line for each include that breaks the rules below the folder ROOT.
 violations() { # ROOT
 	local root=$1 layer allowed file line header owner
-	for layer in $(cd "$root" && find src include/ctop -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null | sort -u); do
+	for layer in $(cd "$root" && { find src include/ctop -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null; [ ! -d ui ] || echo ui; } | sort -u); do
 		case " $layers " in
 		*" $layer "*) ;;
 		*) echo "$layer: a folder that is no layer" ;;
@@ -49,11 +49,11 @@ violations() { # ROOT
 				echo "$file:$line: $header is no header of a layer"
 			elif [[ $header == '"'* ]]; then
 				# In quotes: a private header beside the file, never a path elsewhere.
-				[[ $header =~ $private_header && $file == src/* ]] ||
+				[[ $header =~ $private_header && $file =~ ^(src|ui)/ ]] ||
 					echo "$file:$line: $header: quotes are for private headers in the same folder"
 			fi
 		done < <(cd "$root" && grep -rnoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"][^>"]*[>"]' \
-			"src/$layer" "include/ctop/$layer" 2>/dev/null |
+			"src/$layer" "include/ctop/$layer" $([ "$layer" != ui ] || echo ui) 2>/dev/null |
 			sed -E 's/#[[:space:]]*include[[:space:]]*//; s/:[[:space:]]+([<"])/:\1/')
 	done
 	# Headers directly in include/ctop belong to everybody and may know nobody.
@@ -106,11 +106,13 @@ caught finds_a_path_in_quotes src/profile/planted.c '#include "../collect/privat
 caught finds_a_quoted_public_header src/perf/planted.c '#include "ctop/proc/world.h"'
 caught finds_a_public_header_that_uses_a_private_one include/ctop/unwind/planted.h '#include "rules.h"'
 caught finds_a_global_header_that_is_none src/perf/planted.c '#include <ctop/everything.h>'
+caught finds_what_the_interface_may_not_use ui/planted.c '#include <ctop/perf/ring.h>'
 caught finds_a_folder_that_is_no_layer src/utilities/planted.c '#include <stdio.h>'
 caught finds_a_free_header_that_knows_a_layer include/ctop/planted.h '#include <ctop/perf/ring.h>'
 allowed lets_a_layer_use_what_it_may src/collect/planted.c '#include <ctop/perf/ring.h>' \
 	'#include <ctop/unwind/unwind.h>' '#include <ctop/base/vec.h>' '#include <ctop/ids.h>' \
 	'#include <ctop/stack_end.h>' '#include <stdio.h>' '#include <sys/mman.h>' '#include "private.h"'
+allowed lets_the_interface_use_the_profile ui/planted.c '#include <ctop/profile/history.h>' '#include "view.h"'
 allowed lets_unwind_use_object src/unwind/planted.c '#include <ctop/object/object.h>'
 allowed lets_app_use_all src/app/planted.c '#include <ctop/ui/loop.h>' '#include <ctop/symbol/symbolizer.h>'
 

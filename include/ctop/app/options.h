@@ -13,6 +13,7 @@
 
 #include <ctop/base/error.h>
 #include <ctop/perf/sampler.h>
+#include <ctop/ui/theme.h>
 
 enum command {
 	COMMAND_LIVE, /* no command word */
@@ -62,11 +63,12 @@ struct options {
 	const char *output; /* -o; record: default profile.ctop; export: NULL is stdout */
 	const char *format; /* export FORMAT */
 	const char *stats_path; /* --stats FILE */
-	bool quiet, stdio, tree;
+	bool quiet, stdio, tree, ascii;
+	enum theme theme;
 	double min_percent; /* rows below it are left out; default 0.5 */
 	uint32_t limit;	    /* rows of the top list; default 40; 0: all */
 	uint32_t columns;   /* names are cut to this width; 0: never (main sets it on a terminal) */
-	const char *print;  /* COMMAND_INTERNAL: "bash", "zsh", "fish" or "man" */
+	const char *print;  /* COMMAND_INTERNAL: "bash", "zsh", "fish", "man" or "keys" */
 };
 
 /* 0, or -EINVAL with the cause and the remedy, exit code 2. Strings are borrowed from argv. */

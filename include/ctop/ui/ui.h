@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UI_UI_H
+#define CTOP_UI_UI_H
+
+/*
+ * The interface without a terminal: keys and refreshes in, a grid of cells out. It reads a
+ * history and what its host tells of the run; it opens nothing, waits for nothing and
+ * knows no clock but the times it is given. The host owns the loop, the session, the
+ * terminal and the files.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/text.h>
+#include <ctop/profile/history.h>
+#include <ctop/ui/cells.h>
+#include <ctop/ui/keys.h>
+
+enum ui_state {
+	UI_LIVE,
+	UI_OFF,	    /* sampling is switched off */
+	UI_STOPPED, /* the duration is over: the target runs on, unwatched */
+	UI_EXITED,  /* the target has ended */
+	UI_FILE,
+	UI_LOADING /* a file, still being read */
+};
+
+/* What the host knows of the run. Strings are borrowed until the next refresh, and may be a stranger's. */
+struct ui_facts {
+	enum ui_state state;
+	const char *target;	/* "nginx[1234]" or a file's name */
+	const char *event;	/* as opened */
+	const char *call_graph; /* "dwarf 32k" */
+	const char *step_down;	/* the first step down of the fallback ladder; NULL */
+	const char *ending;	/* how the target ended: "status 1"; NULL: nothing to tell */
+	const char *idle;	/* why no samples come: "4 threads sleep in futex_wait"; NULL */
+	size_t nr_steps_down;
+	uint64_t frequency_hz, period; /* asked of the kernel; 0: unknown */
+	double rate_hz;		       /* samples a second that arrive, lately */
+	uint64_t lost, throttled, late, dropped, restarts;
+	double own_cpu_percent; /* of ctop, all its processes; negative: unknown */
+	uint64_t own_bytes;
+};
+
+/* A process that could be profiled. */
+struct ui_process {
+	int32_t pid;
+	char name[32];
+	char user[24];
+	char command[160];
+	double cpu_percent;
+	unsigned nr_threads;
+};
+
+/* What the interface asks of its host. */
+struct ui_host {
+	void *context;
+	void (*facts)(void *context, struct ui_facts *facts);
+	/* Writes what is shown to a file; adds what became of it to *message. */
+	void (*export)(void *context, struct text *message);
+	/* For the picker: *out is the caller's to free. 0 or -errno. */
+	int (*processes)(void *context, struct ui_process **out, size_t *nr);
+};
+
+struct ui_options {
+	bool ascii;
+	double least_percent; /* rows below are hidden */
+	enum view_kind view;  /* the first one: VIEW_PICKER begins with a choice */
+};
+
+/* What the loop is to do. */
+enum ui_wish {
+	UI_WISH_NONE,
+	UI_WISH_QUIT,
+	UI_WISH_SUSPEND,
+	UI_WISH_REPAINT,
+	UI_WISH_MOUSE,	 /* on or off: ui_mouse() */
+	UI_WISH_COPY,	 /* ui_copied() to the clipboard */
+	UI_WISH_PROFILE, /* ui_picked(): the process chosen in the picker */
+};
+
+struct ui;
+
+/* history may be NULL as long as the picker is all there is. NULL: out of memory. */
+struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
+		  struct history *history);
+void ui_free(struct ui *ui);
+
+int ui_resize(struct ui *ui, int rows, int cols); /* 0 or -ENOMEM */
+/* Takes in what is new; when to call it is the host's business (twice a second). 0 or -ENOMEM. */
+int ui_refresh(struct ui *ui, uint64_t now_ns);
+enum ui_wish ui_key(struct ui *ui, int key);
+/* True when what ui_draw() would give has changed since. */
+bool ui_dirty(const struct ui *ui);
+const struct cells *ui_draw(struct ui *ui); /* borrowed until the next call */
+
+bool ui_mouse(const struct ui *ui);
+const char *ui_copied(const struct ui *ui);
+int32_t ui_picked(const struct ui *ui);
+/* A line for the user, shown until the next key. Safe text. */
+void ui_tell(struct ui *ui, const char *message);
+
+#endif

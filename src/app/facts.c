@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/perf/sampler.h>
+
+#include "infos_read.h"
+
+void facts_set_stopped(struct facts *facts)
+{
+	facts->stopped = true;
+}
+
+static void describe_call_graph(struct facts *facts, const char *mode, uint64_t dump_bytes)
+{
+	if (dump_bytes)
+		snprintf(facts->call_graph, sizeof(facts->call_graph), "%.24s %" PRIu64 "k", mode,
+			 (dump_bytes + 1023) / 1024);
+	else
+		snprintf(facts->call_graph, sizeof(facts->call_graph), "%.24s", mode);
+}
+
+static void describe_ending(struct facts *facts, int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		snprintf(facts->ending, sizeof(facts->ending), "signal %d", WTERMSIG(wait_status));
+	else
+		snprintf(facts->ending, sizeof(facts->ending), "status %d",
+			 WEXITSTATUS(wait_status));
+}
+
+static double per_second(uint64_t difference, uint64_t ns)
+{
+	return ns ? (double)difference * (double)NS_PER_SECOND / (double)ns : 0;
+}
+
+/* Rates over the last few refreshes. */
+static void add_rates(struct facts *facts, const struct session_stats *stats, struct ui_facts *out)
+{
+	struct facts_moment now = {.ns = clock_now_ns(), .samples = stats->samples};
+	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
+		now.cpu_ns += stats->cpu_ns[i];
+	unsigned nr = facts->nr_moments;
+	const struct facts_moment *before =
+		&facts->moments[nr < FACTS_MOMENTS ? 0 : nr % FACTS_MOMENTS];
+	out->own_cpu_percent = -1;
+	if (nr) {
+		uint64_t ns = now.ns - before->ns;
+		out->rate_hz = per_second(now.samples - before->samples, ns);
+		out->own_cpu_percent =
+			100 * per_second(now.cpu_ns - before->cpu_ns, ns) / (double)NS_PER_SECOND;
+	}
+	facts->moments[nr % FACTS_MOMENTS] = now;
+	facts->nr_moments++;
+}
+
+static enum ui_state state_of(const struct facts *facts, const struct session *session,
+			      const struct session_stats *stats)
+{
+	if (stats->target_exited)
+		return UI_EXITED;
+	if (facts->stopped)
+		return UI_STOPPED;
+	return session_is_on(session) ? UI_LIVE : UI_OFF;
+}
+
+static void read_live(struct facts *facts, const struct interact_source *source,
+		      struct ui_facts *out)
+{
+	struct session *session = source->session;
+	const struct session_stats stats = session_stats(session);
+	const struct sampler *sampler = session_sampler(session);
+	const struct sampler_opened *opened = sampler_opened(sampler, 0);
+	const char *mode = history_info(source->history, "call_graph");
+	describe_call_graph(facts, mode ? mode : "", sampler_dump_bytes(sampler));
+	*out = (struct ui_facts){
+		.state = state_of(facts, session, &stats),
+		.target = session_target(session),
+		.event = opened->name,
+		.call_graph = facts->call_graph,
+		.nr_steps_down = session_nr_steps(session),
+		.frequency_hz = opened->frequency_hz,
+		.period = opened->period,
+		.lost = stats.lost,
+		.throttled = stats.throttled,
+		.late = stats.late,
+		.dropped = stats.dropped_overrun + stats.dropped_crash + stats.dropped_damaged,
+		.restarts = stats.restarts,
+		.own_bytes = stats.peak_rss_bytes,
+	};
+	if (out->nr_steps_down)
+		out->step_down = session_step_down(session, 0);
+	if (stats.target_exited && !strcmp(session_target_kind(session), "command")) {
+		describe_ending(facts, stats.target_status);
+		out->ending = facts->ending;
+	}
+	add_rates(facts, &stats, out);
+}
+
+static void read_file(struct facts *facts, const struct history *history, struct ui_facts *out)
+{
+	const char *mode = history_info(history, "call_graph");
+	describe_call_graph(facts, mode ? mode : "", infos_number(history, "dump_bytes"));
+	*out = (struct ui_facts){
+		.state = UI_FILE,
+		.target = history_info(history, "target"),
+		.event = history_info(history, "event.opened"),
+		.call_graph = facts->call_graph,
+		.step_down = history_info(history, "step_down.0"),
+		.frequency_hz = infos_number(history, "event.frequency_hz"),
+		.period = infos_number(history, "event.period"),
+		.lost = infos_number(history, "stats.lost"),
+		.throttled = infos_number(history, "stats.throttled"),
+		.late = infos_number(history, "stats.late"),
+		.dropped = infos_number(history, "stats.dropped.overrun") +
+			   infos_number(history, "stats.dropped.disk") +
+			   infos_number(history, "stats.dropped.crash") +
+			   infos_number(history, "stats.dropped.damaged"),
+		.restarts = infos_number(history, "stats.restarts"),
+		.own_bytes = infos_number(history, "stats.peak_rss_bytes"),
+		.own_cpu_percent = -1,
+	};
+	char key[32];
+	for (; out->nr_steps_down < SAMPLER_MAX_STEPS; out->nr_steps_down++) {
+		snprintf(key, sizeof(key), "step_down.%zu", out->nr_steps_down);
+		if (!history_info(history, key))
+			break;
+	}
+	uint64_t duration_ns = infos_number(history, "duration_ns");
+	uint64_t cpu_ns = infos_number(history, "stats.cpu_ns.main") +
+			  infos_number(history, "stats.cpu_ns.collector") +
+			  infos_number(history, "stats.cpu_ns.symbolizer") +
+			  infos_number(history, "stats.cpu_ns.writer");
+	out->rate_hz = per_second(infos_number(history, "stats.samples"), duration_ns);
+	if (duration_ns)
+		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
+}
+
+void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out)
+{
+	if (source->session)
+		read_live(facts, source, out);
+	else
+		read_file(facts, source->history, out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_FACTS_H
+#define CTOP_APP_FACTS_H
+
+/* What the interface's header tells of a run: from the session while it lives, from the infos of a recording. */
+
+#include <ctop/ui/ui.h>
+
+#include "interact.h"
+
+/* Counts at one moment: rates are differences of two. */
+struct facts_moment {
+	uint64_t ns, samples, cpu_ns;
+};
+
+enum { FACTS_MOMENTS = 4 };
+
+struct facts {
+	struct facts_moment moments[FACTS_MOMENTS];
+	unsigned nr_moments; /* taken so far */
+	bool stopped;	     /* the duration is over */
+	char call_graph[48], ending[48];
+};
+
+void facts_set_stopped(struct facts *facts);
+void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "interact.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/ui/terminal.h>
+#include <ctop/ui/ui.h>
+
+#include "facts.h"
+
+enum {
+	REFRESH_MS = 500,
+	/* A refresh that takes long comes less often: at most this share of the time is spent on it. */
+	REFRESH_SHARE = 5,
+};
+
+struct interact {
+	const struct interact_source *source;
+	const struct options *options;
+	struct facts facts;
+	struct ui *ui;
+	struct terminal *terminal;
+	int signal_fd, timer_fd, watch_fd; /* watch_fd: an epoll of all that wakes the loop */
+	uint64_t stop_ns, switch_on_ns;	   /* 0: never */
+	bool leaving;
+};
+
+bool interact_wanted(const struct options *options)
+{
+	return !options->stdio && !options->quiet && terminal_is_usable();
+}
+
+int interact_block_signals(int *fd)
+{
+	static const int watched[] = {SIGINT,  SIGTERM,	 SIGHUP,  SIGUSR1,
+				      SIGTSTP, SIGWINCH, SIGCONT, SIGTTOU};
+	sigset_t signals, blocked;
+	sigemptyset(&signals);
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		sigaddset(&signals, watched[i]);
+	blocked = signals;
+	sigaddset(&blocked, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
+		return -errno;
+	*fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *fd < 0 ? -errno : 0;
+}
+
+/* ---- what the interface asks for ---- */
+
+static void tell_facts(void *context, struct ui_facts *facts)
+{
+	struct interact *interact = context;
+	facts_read(&interact->facts, interact->source, facts);
+}
+
+/* ---- refreshing and drawing ---- */
+
+static void set_timer(const struct interact *interact, uint64_t ns)
+{
+	const struct itimerspec time = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
+						     .tv_nsec = (long)(ns % NS_PER_SECOND)}};
+	timerfd_settime(interact->timer_fd, 0, &time, NULL);
+}
+
+static int refresh(struct interact *interact, struct error *error)
+{
+	uint64_t begin_ns = clock_now_ns();
+	if (ui_refresh(interact->ui, begin_ns))
+		return error_set(error, -ENOMEM, "out of memory");
+	terminal_draw(interact->terminal, ui_draw(interact->ui));
+	uint64_t cost_ns = clock_now_ns() - begin_ns, next_ns = REFRESH_MS * NS_PER_MS;
+	if (cost_ns * REFRESH_SHARE > next_ns)
+		next_ns = cost_ns * REFRESH_SHARE;
+	set_timer(interact, next_ns);
+	return 0;
+}
+
+static int fit(struct interact *interact, struct error *error)
+{
+	int rows, cols;
+	terminal_size(interact->terminal, &rows, &cols);
+	return ui_resize(interact->ui, rows, cols) ? error_set(error, -ENOMEM, "out of memory") : 0;
+}
+
+static int suspend(struct interact *interact, struct error *error)
+{
+	terminal_suspend(interact->terminal);
+	return fit(interact, error);
+}
+
+/* ---- what comes in ---- */
+
+static int do_signal(struct interact *interact, int number, struct error *error)
+{
+	struct session *session = interact->source->session;
+	switch (number) {
+	case SIGWINCH:
+		return fit(interact, error);
+	case SIGTSTP:
+		return suspend(interact, error);
+	case SIGCONT:
+		terminal_resume(interact->terminal);
+		return fit(interact, error);
+	case SIGUSR1:
+		interact->switch_on_ns = 0;
+		return session ? session_switch(session, !session_is_on(session), error) : 0;
+	case SIGINT:
+	case SIGTERM:
+	case SIGHUP:
+		interact->leaving = true;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int read_signals(struct interact *interact, struct error *error)
+{
+	struct signalfd_siginfo info;
+	int result = 0;
+	while (!result && read(interact->signal_fd, &info, sizeof(info)) == sizeof(info))
+		result = do_signal(interact, (int)info.ssi_signo, error);
+	return result;
+}
+
+static int do_wish(struct interact *interact, enum ui_wish wish, struct error *error)
+{
+	switch (wish) {
+	case UI_WISH_QUIT:
+		interact->leaving = true;
+		break;
+	case UI_WISH_SUSPEND:
+		return suspend(interact, error);
+	case UI_WISH_REPAINT:
+		terminal_repaint(interact->terminal);
+		return fit(interact, error);
+	case UI_WISH_MOUSE:
+		terminal_set_mouse(interact->terminal, ui_mouse(interact->ui));
+		break;
+	case UI_WISH_COPY:
+		terminal_copy(interact->terminal, ui_copied(interact->ui));
+		break;
+	case UI_WISH_PROFILE:
+	case UI_WISH_NONE:
+		break;
+	}
+	return 0;
+}
+
+static int read_keys(struct interact *interact, struct error *error)
+{
+	int key, result = 0;
+	while (!result && !interact->leaving && (key = terminal_key(interact->terminal)) != 0) {
+		if (key < 0)
+			interact->leaving = true;
+		else
+			result = do_wish(interact, ui_key(interact->ui, key), error);
+	}
+	return result;
+}
+
+static bool read_timer(const struct interact *interact)
+{
+	uint64_t expirations;
+	return read(interact->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations);
+}
+
+/* ---- the course of a live run ---- */
+
+static int keep_time(struct interact *interact, struct error *error)
+{
+	struct session *session = interact->source->session;
+	uint64_t now = clock_now_ns();
+	if (!session)
+		return 0;
+	if (interact->stop_ns && now >= interact->stop_ns) {
+		interact->stop_ns = 0;
+		facts_set_stopped(&interact->facts);
+		session_stop(session);
+	}
+	if (interact->switch_on_ns && now >= interact->switch_on_ns) {
+		interact->switch_on_ns = 0;
+		return session_switch(session, true, error);
+	}
+	return 0;
+}
+
+static int wait_and_serve(struct interact *interact, struct error *error)
+{
+	enum session_state state;
+	if (interact->source->session)
+		return session_step(interact->source->session, -1, &state, error);
+	struct pollfd poll_fd = {.fd = interact->watch_fd, .events = POLLIN};
+	return poll(&poll_fd, 1, -1) < 0 && errno != EINTR
+		       ? error_set(error, -errno, "cannot wait: %s", strerror(errno))
+		       : 0;
+}
+
+static int loop(struct interact *interact, struct error *error)
+{
+	int result = fit(interact, error);
+	if (!result)
+		result = refresh(interact, error);
+	while (!result && !interact->leaving) {
+		result = wait_and_serve(interact, error);
+		if (!result)
+			result = read_signals(interact, error);
+		if (!result)
+			result = read_keys(interact, error);
+		bool due = read_timer(interact);
+		if (!result)
+			result = keep_time(interact, error);
+		if (!result && due)
+			result = refresh(interact, error);
+		if (!result && ui_dirty(interact->ui))
+			terminal_draw(interact->terminal, ui_draw(interact->ui));
+	}
+	return result;
+}
+
+/* ---- life ---- */
+
+static int watch(const struct interact *interact, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	return epoll_ctl(interact->watch_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int open_wakers(struct interact *interact)
+{
+	interact->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	interact->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (interact->timer_fd < 0 || interact->watch_fd < 0)
+		return -errno;
+	int result = watch(interact, interact->signal_fd);
+	if (!result)
+		result = watch(interact, interact->timer_fd);
+	return result ? result : watch(interact, STDIN_FILENO);
+}
+
+static uint64_t after(double seconds)
+{
+	return seconds > 0 ? clock_now_ns() + (uint64_t)(seconds * (double)NS_PER_SECOND) : 0;
+}
+
+static int open_all(struct interact *interact, struct error *error)
+{
+	const struct options *options = interact->options;
+	const struct ui_host host = {.context = interact, .facts = tell_facts};
+	const struct ui_options ui_options = {
+		.ascii = options->ascii || !terminal_speaks_utf8(),
+		.least_percent = 0,
+		.view = options->tree ? VIEW_TREE : VIEW_TOP,
+	};
+	int result = open_wakers(interact);
+	if (result)
+		return error_set(error, result, "cannot watch the terminal: %s", strerror(-result));
+	interact->ui = ui_new(&ui_options, &host, interact->source->history);
+	if (!interact->ui)
+		return error_set(error, -ENOMEM, "out of memory");
+	interact->terminal = terminal_open(options->theme, error);
+	return interact->terminal ? 0 : -ENOTTY;
+}
+
+int interact_run(const struct interact_source *source, const struct options *options, int signal_fd,
+		 struct error *error)
+{
+	struct interact interact = {
+		.source = source,
+		.options = options,
+		.signal_fd = signal_fd,
+		.timer_fd = -1,
+		.watch_fd = -1,
+		.switch_on_ns = after(options->delay_seconds),
+		.stop_ns =
+			options->duration_seconds > 0
+				? after(options->duration_seconds +
+					(options->delay_seconds > 0 ? options->delay_seconds : 0))
+				: 0,
+	};
+	int result = open_all(&interact, error);
+	if (!result) {
+		if (source->session)
+			session_watch(source->session, interact.watch_fd);
+		result = loop(&interact, error);
+		if (source->session)
+			session_watch(source->session, -1);
+	}
+	terminal_close(interact.terminal);
+	ui_free(interact.ui);
+	if (interact.timer_fd >= 0)
+		close(interact.timer_fd);
+	if (interact.watch_fd >= 0)
+		close(interact.watch_fd);
+	return result;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "header.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <ctop/base/clock.h>
+
+/* Values side by side on a line; one that has no room is left out, whole. */
+struct strip {
+	struct cells *cells;
+	int row, col, end;
+	struct text text; /* scratch */
+};
+
+static void add(struct strip *strip, enum role role, unsigned attributes, const char *string)
+{
+	int cols = (int)text_cols(string), gap = strip->col ? 2 : 0;
+	if (!cols || strip->col + gap + cols > strip->end)
+		return;
+	strip->col += gap;
+	cells_put(strip->cells, strip->row, strip->col, cols, role, string);
+	cells_mark(strip->cells, (struct area){strip->row, strip->col, 1, cols}, attributes);
+	strip->col += cols;
+}
+
+/* The scratch text as a value. */
+static void add_text(struct strip *strip, enum role role, unsigned attributes)
+{
+	add(strip, role, attributes, text_string(&strip->text));
+	text_clear(&strip->text);
+}
+
+/* The scratch text at the right end; less room for the others. */
+static void add_right(struct strip *strip, enum role role, unsigned attributes)
+{
+	const char *string = text_string(&strip->text);
+	int cols = (int)text_cols(string);
+	if (cols && strip->end - cols >= 0) {
+		strip->end -= cols;
+		cells_put(strip->cells, strip->row, strip->end, cols, role, string);
+		cells_mark(strip->cells, (struct area){strip->row, strip->end, 1, cols},
+			   attributes);
+		strip->end -= 2;
+	}
+	text_clear(&strip->text);
+}
+
+void header_add_count(struct text *text, uint64_t number)
+{
+	static const char units[] = "kMGTPE";
+	double value = (double)number;
+	int unit = -1;
+	for (; value >= 999.95 && unit < 5; unit++)
+		value /= 1000;
+	if (unit < 0)
+		text_addf(text, "%" PRIu64, number);
+	else
+		text_addf(text, value >= 99.95 ? "%.0f%c" : "%.1f%c", value, units[unit]);
+}
+
+static void add_bytes(struct text *text, uint64_t bytes)
+{
+	uint64_t mebibytes = (bytes + (UINT64_C(1) << 19)) >> 20;
+	text_addf(text, "%" PRIu64 "M", mebibytes ? mebibytes : 1);
+}
+
+/* ---- who and how ---- */
+
+static void add_age(struct text *text, uint64_t ns)
+{
+	uint64_t seconds = ns / NS_PER_SECOND;
+	if (seconds < 120)
+		text_addf(text, " %" PRIu64 "s", seconds);
+	else
+		text_addf(text, " %" PRIu64 "m", seconds / 60);
+}
+
+static void add_state(struct strip *strip, const struct model *model)
+{
+	static const char *const words[] = {
+		[UI_LIVE] = "LIVE",	[UI_OFF] = "SAMPLING OFF", [UI_STOPPED] = "STOPPED",
+		[UI_EXITED] = "EXITED", [UI_FILE] = "FILE",	   [UI_LOADING] = "LOADING",
+	};
+	enum ui_state state = model->facts.state;
+	struct text *text = &strip->text;
+	if (model->paused) {
+		uint64_t now = history_totals(model->history).samples;
+		text_add(text, " PAUSED");
+		add_age(text, model->now_ns - model->paused_ns);
+		if (now > model->samples_at_pause) {
+			text_add(text, " +");
+			header_add_count(text, now - model->samples_at_pause);
+		}
+		text_add(text, " ");
+		add_right(strip, ROLE_TITLE, CELL_REVERSE);
+		return;
+	}
+	if (state == UI_LIVE || state == UI_FILE) {
+		text_add(text, words[state]);
+		add_right(strip, ROLE_GOOD, 0);
+		return;
+	}
+	text_addf(text, " %s%s%s ", words[state], model->facts.ending ? " " : "",
+		  model->facts.ending ? model->facts.ending : "");
+	add_right(strip, ROLE_TITLE, CELL_REVERSE);
+}
+
+static bool is_user_only(const char *event)
+{
+	const char *modifiers = strrchr(event, ':');
+	return modifiers && strchr(modifiers, 'u') && !strchr(modifiers, 'k');
+}
+
+static void draw_target(struct model *model, struct cells *cells)
+{
+	const struct ui_facts *facts = &model->facts;
+	struct strip strip = {.cells = cells, .end = cells->cols};
+	text_add(&strip.text, model_window_name(model));
+	if (cells->cols >= 60)
+		add_right(&strip, ROLE_TEXT, 0);
+	text_clear(&strip.text);
+	add_state(&strip, model);
+	text_add_safe(&strip.text, facts->target ? facts->target : "");
+	if ((int)text_cols(text_string(&strip.text)) > strip.end && strip.end > 1) {
+		size_t fits = text_fit(text_string(&strip.text), (size_t)strip.end - 1);
+		strip.text.bytes[fits] = '~';
+		strip.text.bytes[fits + 1] = '\0';
+	}
+	add_text(&strip, ROLE_TITLE, 0);
+	if (facts->event) {
+		text_add_safe(&strip.text, facts->event);
+		if (facts->frequency_hz)
+			text_addf(&strip.text, " %" PRIu64 "Hz", facts->frequency_hz);
+		else if (facts->period) {
+			text_add(&strip.text, " -c ");
+			header_add_count(&strip.text, facts->period);
+		}
+		add_text(&strip, ROLE_TEXT, 0);
+		bool user = is_user_only(facts->event);
+		add(&strip, user ? ROLE_WARN : ROLE_TEXT, 0, user ? "user only!" : "user+kern");
+	}
+	if (facts->call_graph)
+		add(&strip, ROLE_TEXT, 0, facts->call_graph);
+	if (facts->nr_steps_down) {
+		text_addf(&strip.text, "%zu step%s down!", facts->nr_steps_down,
+			  facts->nr_steps_down == 1 ? "" : "s");
+		add_text(&strip, ROLE_WARN, 0);
+	}
+	text_release(&strip.text);
+}
+
+/* ---- what was measured ---- */
+
+/* "lost 12 0.3%!": a colour, and a mark for those who don't see it. */
+static void add_quality(struct strip *strip, const char *name, uint64_t part, uint64_t whole,
+			bool count, double bad_percent)
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+	text_addf(&strip->text, "%s ", name);
+	if (count)
+		header_add_count(&strip->text, part);
+	if (count && part)
+		text_add(&strip->text, " ");
+	if (!count || part)
+		text_addf(&strip->text, "%.1f%%", part && percent < 0.05 ? 0.1 : percent);
+	bool bad = percent > bad_percent;
+	bool warn = part && (count || percent > 1);
+	text_add(&strip->text, bad || warn ? "!" : "");
+	add_text(strip, bad ? ROLE_BAD : warn ? ROLE_WARN : ROLE_TEXT, 0);
+}
+
+static void draw_measures(struct model *model, struct cells *cells)
+{
+	const struct ui_facts *facts = &model->facts;
+	const struct history_totals *totals = &model->totals;
+	struct strip strip = {.cells = cells, .row = 1, .end = cells->cols};
+	struct text *text = &strip.text;
+	if (facts->own_cpu_percent >= 0) {
+		text_addf(text, "ctop %.1f%% ", facts->own_cpu_percent);
+		add_bytes(text, facts->own_bytes);
+		add_right(&strip, ROLE_TEXT, 0);
+	}
+	text_add(text, "smp ");
+	header_add_count(text, totals->samples);
+	add_text(&strip, ROLE_TEXT, 0);
+	if (facts->state == UI_LIVE || facts->state == UI_FILE) {
+		text_addf(text, "%.0f/s", facts->rate_hz);
+		add_text(&strip, ROLE_TEXT, 0);
+	}
+	add_quality(&strip, "lost", facts->lost, facts->lost + totals->samples_before, true, 5);
+	if (facts->dropped)
+		add_quality(&strip, "dropped", facts->dropped,
+			    facts->dropped + totals->samples_before, true, 5);
+	if (facts->throttled) {
+		text_addf(text, "throttled %" PRIu64 "x!", facts->throttled);
+		add_text(&strip, ROLE_WARN, 0);
+	}
+	add_quality(&strip, "trunc", totals->ends[STACK_TRUNCATED], totals->samples, false, 20);
+	if (totals->ends[STACK_BROKEN])
+		add_quality(&strip, "broken", totals->ends[STACK_BROKEN], totals->samples, false,
+			    20);
+	add_quality(&strip, "unsym", totals->unsymbolized_frames, totals->frames, false, 20);
+	if (facts->restarts) {
+		text_addf(text, "restarts %" PRIu64 "!", facts->restarts);
+		add_text(&strip, ROLE_WARN, 0);
+	}
+	text_release(text);
+}
+
+void header_draw(struct model *model, struct cells *cells)
+{
+	draw_target(model, cells);
+	draw_measures(model, cells);
+}
+
+void header_draw_tabs(enum view_kind current, struct cells *cells, int row)
+{
+	int col = 0;
+	for (int view = 0; view < NR_VIEWS; view++) {
+		bool shown = view == (int)current;
+		int first = col;
+		col += cells_putf(cells, row, col, cells->cols - col,
+				  shown ? ROLE_TITLE : ROLE_TEXT, shown ? "[%d %s]" : " %d %s ",
+				  view + 1, view_name((enum view_kind)view));
+		cells_mark(cells, (struct area){row, first, 1, col - first},
+			   shown ? CELL_REVERSE : 0);
+	}
+}
+
+/* ---- nothing to see ---- */
+
+static const char *why_empty(const struct model *model)
+{
+	const struct ui_facts *facts = &model->facts;
+	const struct history_totals *totals = &model->totals;
+	if (totals->samples_before && !totals->samples)
+		return "No sample passes the filter. Esc takes it back.";
+	if (facts->lost)
+		return "All samples were lost: try a lower rate (-F) or larger rings (-m).";
+	switch (facts->state) {
+	case UI_LOADING:
+		return "Reading the recording ...";
+	case UI_OFF:
+		return "Sampling is off. The signal USR1 switches it on.";
+	case UI_LIVE:
+		return facts->idle ? facts->idle
+				   : "No samples yet: the target has used no CPU time.";
+	case UI_EXITED:
+		return "The target ended before the first sample.";
+	case UI_STOPPED:
+	case UI_FILE:
+		break;
+	}
+	return "No samples: the target used no CPU time while it was watched.";
+}
+
+void header_draw_empty(struct model *model, struct cells *cells, struct area area)
+{
+	struct text text = {0};
+	text_add_safe(&text, why_empty(model));
+	const char *rest = text_string(&text);
+	int row = area.row + area.rows / 3, room = area.cols - 4;
+	/* Broken between words, as often as there are lines. */
+	for (; *rest && row < area.row + area.rows && room > 0; row++) {
+		size_t size = text_fit(rest, (size_t)room);
+		if (rest[size])
+			for (size_t at = size; at > 0; at--)
+				if (rest[at] == ' ') {
+					size = at;
+					break;
+				}
+		struct text line = {0};
+		text_add_bytes(&line, rest, size);
+		cells_put(cells, row, area.col + 2, room, ROLE_TEXT, text_string(&line));
+		text_release(&line);
+		rest += size;
+		rest += *rest == ' ';
+	}
+	text_release(&text);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UI_HEADER_H
+#define CTOP_UI_HEADER_H
+
+/* What stands above every view: who is profiled and how, what is measured and how well, the views. */
+
+#include "model.h"
+
+enum { HEADER_ROWS = 2 };
+
+void header_draw(struct model *model, struct cells *cells);
+void header_draw_tabs(enum view_kind current, struct cells *cells, int row);
+/* Why there is nothing to see, into the middle of the area. */
+void header_draw_empty(struct model *model, struct cells *cells, struct area area);
+/* "950", "18.6k", "2.3M" */
+void header_add_count(struct text *text, uint64_t number);
+
+#endif

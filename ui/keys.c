@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/ui/keys.h>
+
+enum {
+	TOP = VIEW_BIT(VIEW_TOP),
+	TREE = VIEW_BIT(VIEW_TREE),
+	CALLERS = VIEW_BIT(VIEW_CALLERS),
+	SANDWICH = VIEW_BIT(VIEW_SANDWICH),
+	FLAME = VIEW_BIT(VIEW_FLAME),
+	THREADS = VIEW_BIT(VIEW_THREADS),
+	PICKER = VIEW_BIT(VIEW_PICKER),
+	HELP = VIEW_BIT(VIEW_HELP),
+	TREES = TREE | CALLERS,
+	FUNCTIONS = TOP | TREES | SANDWICH | FLAME,
+	PROFILE = FUNCTIONS | THREADS,
+	ALL = PROFILE | PICKER | HELP,
+};
+
+/* In the picker letters are typed, not pressed: only keys that are no letters work there. */
+const struct key_row key_rows[] = {
+	{ACTION_HELP, {'?', KEY_F1}, KEYS_GLOBAL, PROFILE | HELP, "help", "? F1", "this help"},
+	{ACTION_VIEW_TOP, {'1'}, KEYS_VIEWS, PROFILE | HELP, NULL, "1", "functions by cost"},
+	{ACTION_VIEW_TREE,
+	 {'2'},
+	 KEYS_VIEWS,
+	 PROFILE | HELP,
+	 NULL,
+	 "2",
+	 "the call tree, from the root down"},
+	{ACTION_VIEW_CALLERS,
+	 {'3'},
+	 KEYS_VIEWS,
+	 PROFILE | HELP,
+	 NULL,
+	 "3",
+	 "callers: the tree upside down, from where time is spent"},
+	{ACTION_VIEW_SANDWICH,
+	 {'4'},
+	 KEYS_VIEWS,
+	 PROFILE | HELP,
+	 NULL,
+	 "4",
+	 "sandwich: one function between its callers and callees"},
+	{ACTION_VIEW_FLAME, {'5'}, KEYS_VIEWS, PROFILE | HELP, NULL, "5", "the flame graph"},
+	{ACTION_VIEW_THREADS, {'6'}, KEYS_VIEWS, PROFILE | HELP, NULL, "6", "the threads"},
+	{ACTION_NEXT_VIEW, {KEY_TAB}, KEYS_VIEWS, PROFILE, NULL, "Tab", "next view"},
+	{ACTION_PREVIOUS_VIEW, {KEY_SHIFT_TAB}, KEYS_VIEWS, PROFILE, NULL, "S-Tab", "view before"},
+	{ACTION_UP, {KEY_ARROW_UP, KEY_WHEEL_UP}, KEYS_MOVE, ALL, NULL, NULL, NULL},
+	{ACTION_DOWN, {KEY_ARROW_DOWN, KEY_WHEEL_DOWN}, KEYS_MOVE, ALL, NULL, NULL, NULL},
+	{ACTION_UP, {'k'}, KEYS_MOVE, PROFILE | HELP, NULL, "Up k", "up"},
+	{ACTION_DOWN, {'j'}, KEYS_MOVE, PROFILE | HELP, NULL, "Down j", "down"},
+	{ACTION_PAGE_UP, {KEY_PAGE_UP}, KEYS_MOVE, ALL, NULL, "PgUp", "a screen up"},
+	{ACTION_PAGE_DOWN, {KEY_PAGE_DOWN}, KEYS_MOVE, ALL, NULL, "PgDn", "a screen down"},
+	{ACTION_FIRST, {KEY_TO_HOME}, KEYS_MOVE, ALL, NULL, NULL, NULL},
+	{ACTION_LAST, {KEY_TO_END}, KEYS_MOVE, ALL, NULL, NULL, NULL},
+	{ACTION_FIRST, {'g'}, KEYS_MOVE, PROFILE | HELP, NULL, "g Home", "the first row"},
+	{ACTION_LAST, {'G'}, KEYS_MOVE, PROFILE | HELP, NULL, "G End", "the last row"},
+	{ACTION_OPEN,
+	 {KEY_ARROW_RIGHT, 'l', '+'},
+	 KEYS_TREE,
+	 TREES | FLAME,
+	 "open",
+	 "Right l +",
+	 "open the row; again: to its first child"},
+	{ACTION_CLOSE,
+	 {KEY_ARROW_LEFT, 'h', '-'},
+	 KEYS_TREE,
+	 TREES | FLAME,
+	 NULL,
+	 "Left h -",
+	 "close the row; again: to its parent"},
+	{ACTION_OPEN_SUBTREE, {'*'}, KEYS_TREE, TREES, NULL, "*", "open all below the row"},
+	{ACTION_OPEN_ALL, {'E'}, KEYS_TREE, TREES, NULL, "E", "open everything"},
+	{ACTION_CLOSE_ALL, {'C'}, KEYS_TREE, TREES, NULL, "C", "close everything"},
+	{ACTION_HOT_PATH,
+	 {'H'},
+	 KEYS_TREE,
+	 TREES,
+	 "hot",
+	 "H",
+	 "open the hottest path below the row, and go to its end"},
+	{ACTION_FIND, {'/'}, KEYS_FIND, PROFILE, "find", "/", "find a name, case ignored"},
+	{ACTION_FIND_NEXT, {'n'}, KEYS_FIND, PROFILE, NULL, "n", "next match"},
+	{ACTION_FIND_PREVIOUS, {'N'}, KEYS_FIND, PROFILE, NULL, "N", "match before"},
+	{ACTION_FILTER,
+	 {'\\', KEY_F4},
+	 KEYS_FIND,
+	 PROFILE,
+	 "filter",
+	 "\\ F4",
+	 "only what passes through functions whose name has this"},
+	{ACTION_ZOOM_THREAD,
+	 {'t'},
+	 KEYS_ZOOM,
+	 PROFILE,
+	 NULL,
+	 "t",
+	 "this thread only (chosen in the threads view)"},
+	{ACTION_ZOOM_MODULE,
+	 {'d'},
+	 KEYS_ZOOM,
+	 FUNCTIONS,
+	 NULL,
+	 "d",
+	 "only samples in the row's module"},
+	{ACTION_ZOOM_KERNEL,
+	 {'K'},
+	 KEYS_ZOOM,
+	 PROFILE,
+	 NULL,
+	 "K",
+	 "all, without the kernel, the kernel only"},
+	{ACTION_FOCUS,
+	 {'f'},
+	 KEYS_ZOOM,
+	 FUNCTIONS,
+	 NULL,
+	 "f",
+	 "only stacks that contain the row's function"},
+	{ACTION_FOCUS_SUBTREE,
+	 {'F'},
+	 KEYS_ZOOM,
+	 FUNCTIONS,
+	 NULL,
+	 "F",
+	 "the same, with the function as the root"},
+	{ACTION_DROP,
+	 {'D'},
+	 KEYS_ZOOM,
+	 FUNCTIONS,
+	 NULL,
+	 "D",
+	 "leave out stacks that contain the row's function"},
+	{ACTION_BACK,
+	 {KEY_ESCAPE},
+	 KEYS_ZOOM,
+	 ALL,
+	 NULL,
+	 "Esc",
+	 "take back the last zoom or filter; close what is open"},
+	{ACTION_SORT,
+	 {'s'},
+	 KEYS_SORT,
+	 TOP | THREADS | FLAME,
+	 "sort",
+	 "s",
+	 "sort by the next column"},
+	{ACTION_INVERT, {'I'}, KEYS_SORT, TOP | THREADS, NULL, "I", "turn the order round"},
+	{ACTION_RELATIVE,
+	 {'%'},
+	 KEYS_SORT,
+	 FUNCTIONS,
+	 NULL,
+	 "%",
+	 "percent of all samples, or of those that pass the filter"},
+	{ACTION_LEAST,
+	 {'L'},
+	 KEYS_SORT,
+	 FUNCTIONS,
+	 NULL,
+	 "L",
+	 "hide rows below 0, 0.1, 0.5, 1, 5 percent"},
+	{ACTION_PAUSE,
+	 {' ', 'Z'},
+	 KEYS_TIME,
+	 PROFILE,
+	 "pause",
+	 "Space Z",
+	 "hold the picture still; samples are still taken"},
+	{ACTION_WINDOW,
+	 {'w'},
+	 KEYS_TIME,
+	 PROFILE,
+	 "window",
+	 "w",
+	 "the last seconds, or all since the start"},
+	{ACTION_SHORTER, {'['}, KEYS_TIME, PROFILE, NULL, "[", "a shorter window"},
+	{ACTION_LONGER, {']'}, KEYS_TIME, PROFILE, NULL, "]", "a longer window"},
+	{ACTION_RESET, {'r'}, KEYS_TIME, PROFILE, NULL, "r", "begin anew: forget what was before"},
+	{ACTION_NAMES,
+	 {'v'},
+	 KEYS_NAMES,
+	 FUNCTIONS,
+	 "names",
+	 "v",
+	 "names in full, without arguments, without template arguments"},
+	{ACTION_SCROLL_LEFT,
+	 {KEY_SHIFT_LEFT},
+	 KEYS_NAMES,
+	 PROFILE,
+	 NULL,
+	 "S-Left",
+	 "scroll long names back"},
+	{ACTION_SCROLL_RIGHT,
+	 {KEY_SHIFT_RIGHT},
+	 KEYS_NAMES,
+	 PROFILE,
+	 NULL,
+	 "S-Right",
+	 "scroll long names"},
+	{ACTION_ENTER,
+	 {KEY_RETURN},
+	 KEYS_ITEM,
+	 ALL,
+	 NULL,
+	 "Enter",
+	 "open the row: its sandwich, the process, the zoom"},
+	{ACTION_SANDWICH, {'b'}, KEYS_ITEM, FUNCTIONS, NULL, "b", "sandwich of the row's function"},
+	{ACTION_COPY,
+	 {'y'},
+	 KEYS_ITEM,
+	 PROFILE,
+	 "copy",
+	 "y",
+	 "copy the full name to the clipboard"},
+	{ACTION_EXPORT,
+	 {'x'},
+	 KEYS_ITEM,
+	 PROFILE,
+	 "export",
+	 "x",
+	 "write what is shown to a file: folded stacks"},
+	{ACTION_INFO,
+	 {'i'},
+	 KEYS_ITEM,
+	 PROFILE,
+	 NULL,
+	 "i",
+	 "how the profile is made, and how good it is"},
+	{ACTION_MOUSE,
+	 {'m'},
+	 KEYS_GLOBAL,
+	 PROFILE,
+	 NULL,
+	 "m",
+	 "mouse on or off (off: the terminal selects text)"},
+	{ACTION_REPAINT, {KEY_CTRL_L}, KEYS_GLOBAL, ALL, NULL, "^L", "paint the screen anew"},
+	{ACTION_SUSPEND, {KEY_CTRL_Z}, KEYS_GLOBAL, ALL, NULL, "^Z", "suspend; fg comes back"},
+	{ACTION_QUIT, {'q'}, KEYS_GLOBAL, PROFILE | HELP, "quit", NULL, NULL},
+	{ACTION_QUIT, {KEY_CTRL_C, KEY_F10}, KEYS_GLOBAL, ALL, NULL, "q ^C F10", "quit"},
+};
+const size_t nr_key_rows = sizeof(key_rows) / sizeof(*key_rows);
+
+enum action keys_action(int key, enum view_kind view)
+{
+	for (size_t i = 0; i < nr_key_rows; i++) {
+		const struct key_row *row = &key_rows[i];
+		for (size_t k = 0; k < KEYS_A_ROW && row->keys[k]; k++)
+			if (row->keys[k] == key && (row->views & VIEW_BIT(view)))
+				return row->action;
+	}
+	return ACTION_NONE;
+}
+
+const char *key_group_title(enum key_group group)
+{
+	static const char *const titles[NR_KEY_GROUPS] = {
+		[KEYS_VIEWS] = "Views",
+		[KEYS_MOVE] = "Move",
+		[KEYS_TREE] = "Tree",
+		[KEYS_FIND] = "Find and filter",
+		[KEYS_ZOOM] = "Zoom (it stacks)",
+		[KEYS_SORT] = "Sort and columns",
+		[KEYS_TIME] = "Time",
+		[KEYS_NAMES] = "Names",
+		[KEYS_ITEM] = "The selected row",
+		[KEYS_GLOBAL] = "General",
+	};
+	return titles[group];
+}
+
+const char *view_name(enum view_kind view)
+{
+	static const char *const names[NR_ALL_VIEWS] = {
+		[VIEW_TOP] = "Top",	      [VIEW_TREE] = "Tree",   [VIEW_CALLERS] = "Callers",
+		[VIEW_SANDWICH] = "Sandwich", [VIEW_FLAME] = "Flame", [VIEW_THREADS] = "Threads",
+		[VIEW_PICKER] = "Processes",  [VIEW_HELP] = "Help",
+	};
+	return names[view];
+}
+
+/* A backslash begins a request, a hyphen may become a dash. */
+static void add_roff(struct text *out, const char *string)
+{
+	for (; *string; string++) {
+		if (*string == '\\')
+			text_add(out, "\\e");
+		else if (*string == '-')
+			text_add(out, "\\-");
+		else
+			text_add_bytes(out, string, 1);
+	}
+}
+
+void keys_add_man(struct text *out)
+{
+	for (int group = 0; group < NR_KEY_GROUPS; group++) {
+		text_addf(out, ".SS %s\n", key_group_title((enum key_group)group));
+		for (size_t i = 0; i < nr_key_rows; i++) {
+			const struct key_row *row = &key_rows[i];
+			if ((int)row->group != group || !row->label)
+				continue;
+			text_add(out, ".TP\n.B ");
+			add_roff(out, row->label);
+			text_add(out, "\n");
+			add_roff(out, row->help);
+			text_add(out, "\n");
+		}
+	}
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UI_VIEW_H
+#define CTOP_UI_VIEW_H
+
+/*
+ * A view: rows that are drawn, chosen among and acted upon. What is common to all, moving
+ * and scrolling and finding, is here; a view adds what its rows are. Rows have
+ * identities that outlive a refresh: the selection is kept by them.
+ */
+
+#include "model.h"
+
+/* A row of fewer samples says little: it is dimmed. */
+enum { FEW_SAMPLES = 5 };
+
+struct view;
+
+struct view_ops {
+	enum view_kind kind;
+	/* Makes the rows anew from the model: sets nr_rows. 0 or -ENOMEM. */
+	int (*refresh)(struct view *view, struct model *model);
+	uint64_t (*id_at)(const struct view *view, size_t row);
+	void (*draw_title)(struct view *view, struct model *model, struct cells *cells,
+			   struct area line);
+	void (*draw_row)(struct view *view, struct model *model, struct cells *cells, size_t row,
+			 struct area line);
+	/* The row's text in full, safe to show: found by, shown below, copied. Valid until the model is asked for another. */
+	const char *(*text_at)(struct view *view, struct model *model, size_t row);
+	/* The row's function; false: it has none. NULL: no row has. */
+	bool (*function_at)(const struct view *view, size_t row, struct function_id *function);
+	/* False: it is nothing to this view. NULL: no action is. */
+	bool (*act)(struct view *view, struct model *model, enum action action);
+	/* Instead of rows, where a view is no list. NULL: it is one. */
+	void (*draw)(struct view *view, struct model *model, struct cells *cells, struct area area);
+	void (*free)(struct view *view);
+};
+
+struct view {
+	const struct view_ops *ops;
+	size_t nr_rows;
+	size_t selected, first; /* first: at the top of the screen */
+	int height;		/* rows on the screen, as drawn last */
+	uint64_t selected_id;
+	bool chosen; /* the user has moved: the selection follows its row, not its place */
+	bool stale;  /* settings of its own have changed */
+	unsigned generation;
+};
+
+/* Brings the rows up to date and finds the selected one again. 0 or -ENOMEM. */
+int view_refresh(struct view *view, struct model *model);
+void view_draw(struct view *view, struct model *model, struct cells *cells, struct area area);
+/* Actions that all lists know, after the view's own. */
+bool view_act(struct view *view, struct model *model, enum action action);
+void view_select(struct view *view, size_t row);
+/* Selects the next row whose text contains `wanted`, case ignored, from the one after (or before) the selected. */
+bool view_find(struct view *view, struct model *model, const char *wanted, int step,
+	       bool with_selected);
+/* Whether `text` contains `wanted`, case of ASCII letters ignored. */
+bool view_text_has(const char *text, const char *wanted);
+
+/* A name at its place, moved to the left by the model's scroll, cut with a mark. */
+void view_put_name(const struct model *model, struct cells *cells, int row, int col, int room,
+		   enum role role, const char *name);
+
+/* Each NULL: out of memory. */
+struct view *top_view_new(void);
+struct view *tree_view_new(void);
+struct view *help_view_new(enum view_kind about);
+
+#endif
