@@ -30,7 +30,7 @@ static void add_group(struct help_view *help, int group, bool of_view)
 	for (size_t i = 0; i < nr_key_rows; i++) {
 		const struct key_row *key = &key_rows[i];
 		bool here = key->views & VIEW_BIT(help->about);
-		if ((int)key->group != group || !key->label || here != of_view)
+		if ((int)key->group != group || !key->help || here != of_view)
 			continue;
 		if (!titled && of_view) {
 			if (help->view.nr_rows)

@@ -14,8 +14,10 @@ void model_release(struct model *model)
 int model_refresh(struct model *model, uint64_t now_ns)
 {
 	model->now_ns = now_ns;
-	if (!model->history)
+	if (!model->history) {
+		model->generation++;
 		return 0;
+	}
 	int result = history_update_names(model->history);
 	if (result || model->paused)
 		return result;

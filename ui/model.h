@@ -11,7 +11,8 @@
 #include <ctop/ui/ui.h>
 
 struct model {
-	struct history *history;
+	const struct ui_host *host;
+	struct history *history; /* NULL: there is only the picker */
 	struct ui_facts facts;
 	struct history_totals totals; /* of what is shown */
 	const struct glyphs *glyphs;
@@ -28,7 +29,8 @@ struct model {
 	struct tree_node *tree;
 	size_t nr_tree;
 	unsigned tree_generation;
-	struct text name; /* scratch */
+	int32_t picked_pid; /* the process chosen in the picker; 0: none yet */
+	struct text name;   /* scratch */
 };
 
 void model_release(struct model *model);

@@ -39,6 +39,7 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 	ui->host = *host;
 	ui->current = options->view;
 	ui->model = (struct model){
+		.host = &ui->host,
 		.history = history,
 		.ascii = options->ascii,
 		.glyphs = theme_glyphs(options->ascii),
@@ -72,13 +73,14 @@ static struct view *new_view(const struct ui *ui, enum view_kind kind)
 		return top_view_new();
 	case VIEW_TREE:
 		return tree_view_new();
+	case VIEW_PICKER:
+		return picker_view_new();
 	case VIEW_HELP:
 		return help_view_new(ui->before);
 	case VIEW_CALLERS:
 	case VIEW_SANDWICH:
 	case VIEW_FLAME:
 	case VIEW_THREADS:
-	case VIEW_PICKER:
 	case NR_ALL_VIEWS:
 		break;
 	}
@@ -214,10 +216,13 @@ static enum ui_wish copy(struct ui *ui)
 	return UI_WISH_COPY;
 }
 
-static void go_back(struct ui *ui)
+static enum ui_wish go_back(struct ui *ui)
 {
+	if (ui->current == VIEW_PICKER)
+		return UI_WISH_QUIT;
 	if (ui->current == VIEW_HELP)
 		show(ui, ui->before);
+	return UI_WISH_NONE;
 }
 
 static enum ui_wish act(struct ui *ui, enum action action)
@@ -226,7 +231,7 @@ static enum ui_wish act(struct ui *ui, enum action action)
 	struct model *model = &ui->model;
 	struct view *view = current_view(ui);
 	if (view && view_act(view, model, action))
-		return UI_WISH_NONE;
+		return model->picked_pid ? UI_WISH_PROFILE : UI_WISH_NONE;
 	switch ((int)action) {
 	case ACTION_VIEW_TOP:
 	case ACTION_VIEW_TREE:
@@ -255,8 +260,7 @@ static enum ui_wish act(struct ui *ui, enum action action)
 		find(ui, -1, false);
 		break;
 	case ACTION_BACK:
-		go_back(ui);
-		break;
+		return go_back(ui);
 	case ACTION_PAUSE:
 		model_pause(model, !model->paused);
 		if (!model->paused)
@@ -301,6 +305,9 @@ enum ui_wish ui_key(struct ui *ui, int key)
 	enum action action = keys_action(key, ui->current);
 	if (action)
 		return act(ui, action);
+	struct view *view = current_view(ui);
+	if (view && view->ops->type && view->ops->type(view, &ui->model, key))
+		return UI_WISH_NONE;
 	ui_tell(ui, "that key does nothing here; ? lists those that do");
 	return UI_WISH_NONE;
 }
@@ -316,8 +323,7 @@ static void draw_bar(const struct ui *ui, struct cells *cells, int row)
 		if (!key->bar || !(key->views & VIEW_BIT(ui->current)))
 			continue;
 		struct text label = {0};
-		const char *first = key->label ? key->label : "q";
-		text_add_bytes(&label, first, strcspn(first, " "));
+		text_add_bytes(&label, key->label, strcspn(key->label, " "));
 		int cols = (int)(text_cols(text_string(&label)) + 1 + strlen(key->bar) + 2);
 		if (col + cols <= cells->cols + 2) {
 			col += cells_put(cells, row, col, cols, ROLE_KEY, text_string(&label));
@@ -329,7 +335,10 @@ static void draw_bar(const struct ui *ui, struct cells *cells, int row)
 
 static void draw_status(struct ui *ui, struct cells *cells, int row)
 {
-	if (ui->asking == PROMPT_FIND)
+	struct view *view = current_view(ui);
+	if (view && view->ops->draw_status)
+		view->ops->draw_status(view, &ui->model, cells, row);
+	else if (ui->asking == PROMPT_FIND)
 		prompt_draw(&ui->prompt, cells, row, "find: ");
 	else if (ui->asking == PROMPT_FILTER)
 		prompt_draw(&ui->prompt, cells, row, "filter: ");
@@ -344,8 +353,14 @@ static struct area draw_frame(struct ui *ui)
 {
 	struct cells *cells = &ui->cells;
 	struct area body = cells_area(cells);
-	bool has_header = cells->rows >= 5, has_tabs = cells->rows >= 8;
-	if (has_header) {
+	bool is_picker = ui->current == VIEW_PICKER;
+	bool has_header = cells->rows >= 5, has_tabs = cells->rows >= 8 && !is_picker;
+	if (has_header && is_picker) {
+		cells_put(cells, 0, 0, cells->cols, ROLE_TITLE,
+			  "ctop: which process? Type to filter, Enter profiles, Esc leaves");
+		body.row++;
+		body.rows--;
+	} else if (has_header) {
 		header_draw(&ui->model, cells);
 		body.row += HEADER_ROWS;
 		body.rows -= HEADER_ROWS;
@@ -399,6 +414,5 @@ const char *ui_copied(const struct ui *ui)
 
 int32_t ui_picked(const struct ui *ui)
 {
-	(void)ui;
-	return 0;
+	return ui->model.picked_pid;
 }

@@ -30,6 +30,10 @@ struct view_ops {
 	bool (*function_at)(const struct view *view, size_t row, struct function_id *function);
 	/* False: it is nothing to this view. NULL: no action is. */
 	bool (*act)(struct view *view, struct model *model, enum action action);
+	/* A key that is no action. False: it is nothing to this view. NULL: none is. */
+	bool (*type)(struct view *view, struct model *model, int key);
+	/* The line below the rows, instead of the selected row's text. NULL: as usual. */
+	bool (*draw_status)(struct view *view, struct model *model, struct cells *cells, int row);
 	/* Instead of rows, where a view is no list. NULL: it is one. */
 	void (*draw)(struct view *view, struct model *model, struct cells *cells, struct area area);
 	void (*free)(struct view *view);
@@ -65,6 +69,7 @@ void view_put_name(const struct model *model, struct cells *cells, int row, int 
 /* Each NULL: out of memory. */
 struct view *top_view_new(void);
 struct view *tree_view_new(void);
+struct view *picker_view_new(void);
 struct view *help_view_new(enum view_kind about);
 
 #endif

@@ -143,7 +143,9 @@ static void read_file(struct facts *facts, const struct history *history, struct
 
 void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out)
 {
-	if (source->session)
+	if (!source->history)
+		*out = (struct ui_facts){0};
+	else if (source->session)
 		read_live(facts, source, out);
 	else
 		read_file(facts, source->history, out);

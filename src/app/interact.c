@@ -16,6 +16,7 @@
 #include <ctop/ui/ui.h>
 
 #include "facts.h"
+#include "processes.h"
 
 enum {
 	REFRESH_MS = 500,
@@ -27,11 +28,13 @@ struct interact {
 	const struct interact_source *source;
 	const struct options *options;
 	struct facts facts;
+	struct processes processes;
 	struct ui *ui;
 	struct terminal *terminal;
 	int signal_fd, timer_fd, watch_fd; /* watch_fd: an epoll of all that wakes the loop */
 	uint64_t stop_ns, switch_on_ns;	   /* 0: never */
 	bool leaving;
+	int32_t picked_pid;
 };
 
 bool interact_wanted(const struct options *options)
@@ -61,6 +64,12 @@ static void tell_facts(void *context, struct ui_facts *facts)
 {
 	struct interact *interact = context;
 	facts_read(&interact->facts, interact->source, facts);
+}
+
+static int list_processes(void *context, struct ui_process **out, size_t *nr)
+{
+	struct interact *interact = context;
+	return processes_list(&interact->processes, out, nr);
 }
 
 /* ---- refreshing and drawing ---- */
@@ -152,6 +161,9 @@ static int do_wish(struct interact *interact, enum ui_wish wish, struct error *e
 		terminal_copy(interact->terminal, ui_copied(interact->ui));
 		break;
 	case UI_WISH_PROFILE:
+		interact->picked_pid = ui_picked(interact->ui);
+		interact->leaving = true;
+		break;
 	case UI_WISH_NONE:
 		break;
 	}
@@ -257,11 +269,17 @@ static uint64_t after(double seconds)
 static int open_all(struct interact *interact, struct error *error)
 {
 	const struct options *options = interact->options;
-	const struct ui_host host = {.context = interact, .facts = tell_facts};
+	const struct ui_host host = {
+		.context = interact,
+		.facts = tell_facts,
+		.processes = list_processes,
+	};
 	const struct ui_options ui_options = {
 		.ascii = options->ascii || !terminal_speaks_utf8(),
 		.least_percent = 0,
-		.view = options->tree ? VIEW_TREE : VIEW_TOP,
+		.view = !interact->source->history ? VIEW_PICKER
+			: options->tree		   ? VIEW_TREE
+						   : VIEW_TOP,
 	};
 	int result = open_wakers(interact);
 	if (result)
@@ -273,22 +291,20 @@ static int open_all(struct interact *interact, struct error *error)
 	return interact->terminal ? 0 : -ENOTTY;
 }
 
-int interact_run(const struct interact_source *source, const struct options *options, int signal_fd,
-		 struct error *error)
+static int run(const struct interact_source *source, const struct options *options, int signal_fd,
+	       int32_t *picked_pid, struct error *error)
 {
+	double delay = options->delay_seconds > 0 ? options->delay_seconds : 0;
 	struct interact interact = {
 		.source = source,
 		.options = options,
 		.signal_fd = signal_fd,
 		.timer_fd = -1,
 		.watch_fd = -1,
-		.switch_on_ns = after(options->delay_seconds),
-		.stop_ns =
-			options->duration_seconds > 0
-				? after(options->duration_seconds +
-					(options->delay_seconds > 0 ? options->delay_seconds : 0))
-				: 0,
+		.switch_on_ns = after(delay),
 	};
+	if (options->duration_seconds > 0)
+		interact.stop_ns = after(delay + options->duration_seconds);
 	int result = open_all(&interact, error);
 	if (!result) {
 		if (source->session)
@@ -297,11 +313,26 @@ int interact_run(const struct interact_source *source, const struct options *opt
 		if (source->session)
 			session_watch(source->session, -1);
 	}
+	*picked_pid = interact.picked_pid;
 	terminal_close(interact.terminal);
 	ui_free(interact.ui);
+	processes_release(&interact.processes);
 	if (interact.timer_fd >= 0)
 		close(interact.timer_fd);
 	if (interact.watch_fd >= 0)
 		close(interact.watch_fd);
 	return result;
+}
+
+int interact_run(const struct interact_source *source, const struct options *options,
+		 int signal_fd, struct error *error)
+{
+	int32_t none;
+	return run(source, options, signal_fd, &none, error);
+}
+
+int interact_pick(const struct options *options, int signal_fd, int32_t *pid, struct error *error)
+{
+	const struct interact_source nothing = {0};
+	return run(&nothing, options, signal_fd, pid, error);
 }

@@ -20,11 +20,15 @@ int interact_block_signals(int *fd);
 
 struct interact_source {
 	struct session *session; /* NULL: everything is in the history */
-	struct history *history;
+	struct history *history; /* NULL: only the picker is to be shown */
 };
 
 /* Until the user leaves. 0 or -errno with error; the terminal is as it was in any case. */
 int interact_run(const struct interact_source *source, const struct options *options, int signal_fd,
 		 struct error *error);
+
+/* Lets the user choose a process. *pid: 0 when they left without one. 0 or -errno with error. */
+int interact_pick(const struct options *options, int signal_fd, int32_t *pid,
+		  struct error *error);
 
 #endif

@@ -114,21 +114,16 @@ static int start(struct live *live, struct error *error)
 		      : session_start(live->session, error);
 }
 
-int command_live(const struct options *options, struct error *error)
+static int profile(const struct options *options, bool interactive, int signal_fd,
+		   struct error *error)
 {
-	int signal_fd;
-	bool interactive = interact_wanted(options);
-	int result =
-		interactive ? interact_block_signals(&signal_fd) : run_block_signals(&signal_fd);
-	if (result)
-		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
 	/* Samples of different events do not add up: the report is about the first. */
 	static const struct history_filter first_event = {.first_event = true};
 	struct live live = {.options = options, .history = history_new()};
 	if (live.history)
 		history_set_limit(live.history, RUN_HISTORY_BYTES);
 	const struct session_consumer consumer = {&live, begin_epoch, take_samples};
-	result = live.history ? 0 : error_set(error, -ENOMEM, "out of memory");
+	int result = live.history ? 0 : error_set(error, -ENOMEM, "out of memory");
 	if (!result) {
 		history_set_filter(live.history, &first_event);
 		live.session = session_open_live(options, &consumer, error);
@@ -138,6 +133,31 @@ int command_live(const struct options *options, struct error *error)
 	}
 	session_free(live.session);
 	history_free(live.history);
-	close(signal_fd);
 	return result < 0 ? run_failed(options, result, error) : result;
+}
+
+/* The process that the user picks; nothing when they do not. */
+static int pick_and_profile(const struct options *options, int signal_fd, struct error *error)
+{
+	struct options picked = *options;
+	int32_t pid = 0;
+	int result = interact_pick(options, signal_fd, &pid, error);
+	picked.pids = (struct int32_list){.items = &pid, .nr = 1};
+	return result || !pid ? result : profile(&picked, true, signal_fd, error);
+}
+
+int command_live(const struct options *options, struct error *error)
+{
+	int signal_fd;
+	bool interactive = interact_wanted(options), has_target = options_have_target(options);
+	if (!interactive && !has_target)
+		return options_no_target(options, error);
+	int result =
+		interactive ? interact_block_signals(&signal_fd) : run_block_signals(&signal_fd);
+	if (result)
+		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
+	result = has_target ? profile(options, interactive, signal_fd, error)
+			    : pick_and_profile(options, signal_fd, error);
+	close(signal_fd);
+	return result;
 }

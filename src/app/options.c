@@ -435,15 +435,10 @@ static int check_target(const struct parse *parse)
 		options->system_wide = true;
 		return 0;
 	}
-	if (nr == 0) {
-		int code = error_usage(parse->error, "nothing to %s",
-				       options->command == COMMAND_RECORD ? "record" : "profile");
-		error_remedy(parse->error,
-			     "name a target: -p PID, -t TID, -a, a process's NAME or -- CMD; see "
-			     "'ctop help%s'",
-			     command_suffix(options->command));
-		return code;
-	}
+	if (nr == 0 && options->command == COMMAND_LIVE)
+		return 0; /* the picker asks, where there is a terminal */
+	if (nr == 0)
+		return options_no_target(options, parse->error);
 	const char *mistyped = mistyped_command(parse);
 	if (mistyped)
 		return unknown_command(parse->error, mistyped);
@@ -595,6 +590,23 @@ void options_release(struct options *options)
 		free(lists[i]->items);
 		*lists[i] = (struct int32_list){0};
 	}
+}
+
+bool options_have_target(const struct options *options)
+{
+	return options->pids.nr || options->tids.nr || options->system_wide ||
+	       options->process_name || options->argv;
+}
+
+int options_no_target(const struct options *options, struct error *error)
+{
+	int code = error_usage(error, "nothing to %s",
+			       options->command == COMMAND_RECORD ? "record" : "profile");
+	error_remedy(error,
+		     "name a target: -p PID, -t TID, -a, a process's NAME or -- CMD; see "
+		     "'ctop help%s'",
+		     command_suffix(options->command));
+	return code;
 }
 
 bool options_start_off(const struct options *options)

@@ -34,7 +34,7 @@ struct options {
 	enum command command;
 	enum command help_about; /* COMMAND_HELP: which one; COMMAND_LIVE: ctop itself */
 
-	/* TARGET: exactly one kind, or none for report and export */
+	/* TARGET: exactly one kind, or none for report and export, and for ctop itself: options_have_target() */
 	struct int32_list pids, tids, cpus; /* -p, -t, -C */
 	bool system_wide;		    /* -a; -C without a target implies it */
 	const char *process_name;	    /* NAME */
@@ -74,6 +74,9 @@ struct options {
 /* 0, or -EINVAL with the cause and the remedy, exit code 2. Strings are borrowed from argv. */
 int options_parse(int argc, char **argv, struct options *options, struct error *error);
 void options_release(struct options *options);
+bool options_have_target(const struct options *options);
+/* -EINVAL with cause and remedy: no target was named. */
+int options_no_target(const struct options *options, struct error *error);
 /* Whether sampling does not begin with the session. */
 bool options_start_off(const struct options *options);
 

@@ -213,8 +213,14 @@ static void events(void)
 static void targets(void)
 {
 	CHECK(refused("record", "nothing to record", "-p PID"));
-	CHECK(refused("", "nothing to profile", "-p PID"));
-	CHECK(refused("-q", "nothing to profile", "-p PID"));
+	/* ctop alone: the picker asks, or command_live() refuses. */
+	CHECK_EQ(parse("-q"), 0);
+	CHECK(!options_have_target(&options));
+	CHECK_EQ(options_no_target(&options, &error), -EINVAL);
+	CHECK(strstr(error.cause, "nothing to profile") && strstr(error.remedy, "-p PID"));
+	CHECK_EQ(error.exit_code, ERROR_EXIT_USAGE);
+	CHECK_EQ(parse("-p 1"), 0);
+	CHECK(options_have_target(&options));
 	CHECK(refused("-p 1 -a", "two kinds of target: -p and -a", "one of"));
 	CHECK(refused("-p 1 -t 2", "two kinds of target: -p and -t", "one of"));
 	CHECK(refused("record nginx -- ls", "two kinds of target", "nginx"));
@@ -281,8 +287,8 @@ static void hostile_words(void)
 	CHECK(strstr(error.cause, "empty word"));
 	/* execve() may leave out even the program's name. */
 	char *no_argv[] = {NULL};
-	CHECK_EQ(options_parse(0, no_argv, &options, &error), -EINVAL);
-	CHECK(strstr(error.cause, "nothing to profile"));
+	CHECK_EQ(options_parse(0, no_argv, &options, &error), 0);
+	CHECK(!options_have_target(&options));
 }
 
 int main(void)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes by CPU use, to choose one from: typing filters, Enter profiles. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/ui/theme.h>
+
+#include "prompt.h"
+#include "view.h"
+
+struct picker_view {
+	struct view view;
+	struct ui_process *all;
+	size_t nr_all;
+	uint32_t *rows; /* of `all`, that pass the filter */
+	struct prompt filter;
+	struct text name; /* scratch */
+};
+
+static struct picker_view *picker_of(struct view *view)
+{
+	return (struct picker_view *)view;
+}
+
+static const struct ui_process *process_at(const struct view *view, size_t row)
+{
+	const struct picker_view *picker = (const struct picker_view *)view;
+	return &picker->all[picker->rows[row]];
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ui_process *left = a, *right = b;
+	if (left->cpu_percent < right->cpu_percent || left->cpu_percent > right->cpu_percent)
+		return left->cpu_percent < right->cpu_percent ? 1 : -1;
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static bool passes(const struct ui_process *process, const char *wanted)
+{
+	char pid[16];
+	snprintf(pid, sizeof(pid), "%d", process->pid);
+	return view_text_has(process->name, wanted) || view_text_has(process->command, wanted) ||
+	       view_text_has(process->user, wanted) || strncmp(pid, wanted, strlen(wanted)) == 0;
+}
+
+static void apply_filter(struct picker_view *picker)
+{
+	picker->view.nr_rows = 0;
+	for (uint32_t i = 0; i < picker->nr_all; i++)
+		if (passes(&picker->all[i], picker->filter.text))
+			picker->rows[picker->view.nr_rows++] = i;
+}
+
+static int refresh(struct view *view, struct model *model)
+{
+	struct picker_view *picker = picker_of(view);
+	struct ui_process *all = NULL;
+	size_t nr = 0;
+	/* The filter alone has changed: the processes are as they were. */
+	if (view->generation != model->generation || !picker->rows) {
+		int result = model->host->processes(model->host->context, &all, &nr);
+		uint32_t *rows = result ? NULL : calloc(nr + 1, sizeof(*rows));
+		if (!rows) {
+			free(all);
+			return result ? result : -ENOMEM;
+		}
+		free(picker->all);
+		free(picker->rows);
+		picker->all = all;
+		picker->nr_all = nr;
+		picker->rows = rows;
+		if (nr)
+			qsort(all, nr, sizeof(*all), compare);
+	}
+	apply_filter(picker);
+	return 0;
+}
+
+static uint64_t id_at(const struct view *view, size_t row)
+{
+	return (uint64_t)process_at(view, row)->pid;
+}
+
+static const char *text_at(struct view *view, struct model *model, size_t row)
+{
+	struct text *name = &picker_of(view)->name;
+	(void)model;
+	text_clear(name);
+	text_add_safe(name, process_at(view, row)->command);
+	return text_string(name);
+}
+
+static void draw_title(struct view *view, struct model *model, struct cells *cells,
+		       struct area line)
+{
+	(void)view;
+	(void)model;
+	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE,
+		  "     PID   CPU%  THR USER       NAME             COMMAND");
+}
+
+static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t row,
+		     struct area line)
+{
+	const struct ui_process *process = process_at(view, row);
+	struct text name = {0};
+	int end = line.col + line.cols;
+	if (row == view->selected)
+		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
+	cells_putf(cells, line.row, line.col + 1, line.cols - 1, ROLE_TEXT, "%7d", process->pid);
+	cells_putf(cells, line.row, line.col + 9, 6, model_percent_role(process->cpu_percent),
+		   "%6.1f", process->cpu_percent);
+	cells_putf(cells, line.row, line.col + 16, 4, ROLE_TEXT, "%4u", process->nr_threads);
+	text_add_safe(&name, process->user);
+	cells_put_cut(cells, line.row, line.col + 21, 10, ROLE_LABEL, text_string(&name));
+	text_clear(&name);
+	text_add_safe(&name, process->name);
+	cells_put_cut(cells, line.row, line.col + 32, 16, ROLE_TEXT, text_string(&name));
+	text_clear(&name);
+	text_add_safe(&name, process->command);
+	cells_put_cut(cells, line.row, line.col + 49, end - line.col - 49, ROLE_MODULE,
+		      text_string(&name));
+	text_release(&name);
+}
+
+static bool act(struct view *view, struct model *model, enum action action)
+{
+	struct picker_view *picker = picker_of(view);
+	if (action == ACTION_BACK) {
+		if (!picker->filter.text[0])
+			return false;
+		picker->filter.text[0] = '\0';
+		view->stale = true;
+		return true;
+	}
+	if (action != ACTION_ENTER)
+		return false;
+	if (view->selected < view->nr_rows)
+		model->picked_pid = process_at(view, view->selected)->pid;
+	return true;
+}
+
+static bool type(struct view *view, struct model *model, int key)
+{
+	struct picker_view *picker = picker_of(view);
+	(void)model;
+	if (prompt_key(&picker->filter, key) == PROMPT_NO_KEY)
+		return false;
+	view->stale = true;
+	view->chosen = false;
+	view->selected = 0;
+	return true;
+}
+
+static bool draw_status(struct view *view, struct model *model, struct cells *cells, int row)
+{
+	(void)model;
+	prompt_draw(&picker_of(view)->filter, cells, row, "filter: ");
+	return true;
+}
+
+static void picker_free(struct view *view)
+{
+	struct picker_view *picker = picker_of(view);
+	free(picker->all);
+	free(picker->rows);
+	text_release(&picker->name);
+	free(picker);
+}
+
+struct view *picker_view_new(void)
+{
+	static const struct view_ops ops = {
+		.kind = VIEW_PICKER,
+		.refresh = refresh,
+		.id_at = id_at,
+		.draw_title = draw_title,
+		.draw_row = draw_row,
+		.draw_status = draw_status,
+		.text_at = text_at,
+		.act = act,
+		.type = type,
+		.free = picker_free,
+	};
+	struct picker_view *picker = calloc(1, sizeof(*picker));
+	if (!picker)
+		return NULL;
+	picker->view.ops = &ops;
+	picker->view.stale = true;
+	return &picker->view;
+}
