@@ -127,7 +127,8 @@ check:
 
 .PHONY: check-built
 check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay
-	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py))
+	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py)) \
+		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py))
 
 .PHONY: demo
 demo:

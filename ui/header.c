@@ -6,6 +6,9 @@
 
 #include <ctop/base/clock.h>
 
+/* On narrower screens the window stands on the second line. */
+enum { WINDOW_ABOVE_COLS = 60 };
+
 /* Values side by side on a line; one that has no room is left out, whole. */
 struct strip {
 	struct cells *cells;
@@ -85,12 +88,11 @@ static void add_state(struct strip *strip, const struct model *model)
 	enum ui_state state = model->facts.state;
 	struct text *text = &strip->text;
 	if (model->paused) {
-		uint64_t now = history_totals(model->history).samples;
 		text_add(text, " PAUSED");
 		add_age(text, model->now_ns - model->paused_ns);
-		if (now > model->samples_at_pause) {
+		if (model->all.samples > model->samples_at_pause) {
 			text_add(text, " +");
-			header_add_count(text, now - model->samples_at_pause);
+			header_add_count(text, model->all.samples - model->samples_at_pause);
 		}
 		text_add(text, " ");
 		add_right(strip, ROLE_TITLE, CELL_REVERSE);
@@ -112,12 +114,12 @@ static bool is_user_only(const char *event)
 	return modifiers && strchr(modifiers, 'u') && !strchr(modifiers, 'k');
 }
 
-static void draw_target(struct model *model, struct cells *cells)
+static void draw_target(struct model *model, struct cells *cells, int row)
 {
 	const struct ui_facts *facts = &model->facts;
-	struct strip strip = {.cells = cells, .end = cells->cols};
+	struct strip strip = {.cells = cells, .row = row, .end = cells->cols};
 	text_add(&strip.text, model_window_name(model));
-	if (cells->cols >= 60)
+	if (cells->cols >= WINDOW_ABOVE_COLS)
 		add_right(&strip, ROLE_TEXT, 0);
 	text_clear(&strip.text);
 	add_state(&strip, model);
@@ -170,13 +172,17 @@ static void add_quality(struct strip *strip, const char *name, uint64_t part, ui
 	add_text(strip, bad ? ROLE_BAD : warn ? ROLE_WARN : ROLE_TEXT, 0);
 }
 
-static void draw_measures(struct model *model, struct cells *cells)
+static void draw_measures(struct model *model, struct cells *cells, int row)
 {
 	const struct ui_facts *facts = &model->facts;
-	const struct history_totals *totals = &model->totals;
-	struct strip strip = {.cells = cells, .row = 1, .end = cells->cols};
+	const struct history_totals *all = &model->all;
+	const struct slice_totals *totals = &model->totals;
+	struct strip strip = {.cells = cells, .row = row, .end = cells->cols};
 	struct text *text = &strip.text;
-	if (facts->own_cpu_percent >= 0) {
+	if (cells->cols < WINDOW_ABOVE_COLS) {
+		text_add(text, model_window_name(model));
+		add_right(&strip, ROLE_TEXT, 0);
+	} else if (facts->own_cpu_percent >= 0) {
 		text_addf(text, "ctop %.1f%% ", facts->own_cpu_percent);
 		add_bytes(text, facts->own_bytes);
 		add_right(&strip, ROLE_TEXT, 0);
@@ -188,10 +194,10 @@ static void draw_measures(struct model *model, struct cells *cells)
 		text_addf(text, "%.0f/s", facts->rate_hz);
 		add_text(&strip, ROLE_TEXT, 0);
 	}
-	add_quality(&strip, "lost", facts->lost, facts->lost + totals->samples_before, true, 5);
+	add_quality(&strip, "lost", facts->lost, facts->lost + all->samples_before, true, 5);
 	if (facts->dropped)
-		add_quality(&strip, "dropped", facts->dropped,
-			    facts->dropped + totals->samples_before, true, 5);
+		add_quality(&strip, "dropped", facts->dropped, facts->dropped + all->samples_before,
+			    true, 5);
 	if (facts->throttled) {
 		text_addf(text, "throttled %" PRIu64 "x!", facts->throttled);
 		add_text(&strip, ROLE_WARN, 0);
@@ -200,7 +206,7 @@ static void draw_measures(struct model *model, struct cells *cells)
 	if (totals->ends[STACK_BROKEN])
 		add_quality(&strip, "broken", totals->ends[STACK_BROKEN], totals->samples, false,
 			    20);
-	add_quality(&strip, "unsym", totals->unsymbolized_frames, totals->frames, false, 20);
+	add_quality(&strip, "unsym", all->unsymbolized_frames, all->frames, false, 20);
 	if (facts->restarts) {
 		text_addf(text, "restarts %" PRIu64 "!", facts->restarts);
 		add_text(&strip, ROLE_WARN, 0);
@@ -208,10 +214,26 @@ static void draw_measures(struct model *model, struct cells *cells)
 	text_release(text);
 }
 
-void header_draw(struct model *model, struct cells *cells)
+void header_draw(struct model *model, struct cells *cells, int row)
 {
-	draw_target(model, cells);
-	draw_measures(model, cells);
+	draw_target(model, cells, row);
+	draw_measures(model, cells, row + 1);
+}
+
+void header_draw_filters(const struct model *model, struct cells *cells, int row)
+{
+	struct text text = {0};
+	uint64_t all = model->totals.all_samples;
+	text_addf(&text, "%.0f%% of samples shown  (Esc)",
+		  all ? 100.0 * (double)model->totals.samples / (double)all : 0.0);
+	struct strip strip = {.cells = cells, .row = row, .end = cells->cols, .text = text};
+	if (cells->cols >= 60)
+		add_right(&strip, ROLE_TEXT, 0);
+	text_clear(&strip.text);
+	for (size_t i = 0; i < model->nr_zooms; i++)
+		text_addf(&strip.text, "%s%s", i ? " > " : "filter: ", model->zooms[i].label);
+	cells_put_cut(cells, row, 0, strip.end, ROLE_WARN, text_string(&strip.text));
+	text_release(&strip.text);
 }
 
 void header_draw_tabs(enum view_kind current, struct cells *cells, int row)
@@ -233,10 +255,10 @@ void header_draw_tabs(enum view_kind current, struct cells *cells, int row)
 static const char *why_empty(const struct model *model)
 {
 	const struct ui_facts *facts = &model->facts;
-	const struct history_totals *totals = &model->totals;
-	if (totals->samples_before && !totals->samples)
+	const struct slice_totals *totals = &model->totals;
+	if (totals->all_samples && !totals->samples)
 		return "No sample passes the filter. Esc takes it back.";
-	if (facts->lost)
+	if (facts->lost && !model->all.samples)
 		return "All samples were lost: try a lower rate (-F) or larger rings (-m).";
 	switch (facts->state) {
 	case UI_LOADING:
@@ -244,8 +266,10 @@ static const char *why_empty(const struct model *model)
 	case UI_OFF:
 		return "Sampling is off. The signal USR1 switches it on.";
 	case UI_LIVE:
-		return facts->idle ? facts->idle
-				   : "No samples yet: the target has used no CPU time.";
+		return facts->idle	    ? facts->idle
+		       : model->all.samples ? "No samples in this window: the target used no CPU "
+					      "time. w shows all."
+					    : "No samples yet: the target has used no CPU time.";
 	case UI_EXITED:
 		return "The target ended before the first sample.";
 	case UI_STOPPED:

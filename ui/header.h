@@ -8,8 +8,10 @@
 
 enum { HEADER_ROWS = 2 };
 
-void header_draw(struct model *model, struct cells *cells);
+void header_draw(struct model *model, struct cells *cells, int row);
 void header_draw_tabs(enum view_kind current, struct cells *cells, int row);
+/* The filters in force, and how much of the samples passes them. */
+void header_draw_filters(const struct model *model, struct cells *cells, int row);
 /* Why there is nothing to see, into the middle of the area. */
 void header_draw_empty(struct model *model, struct cells *cells, struct area area);
 /* "950", "18.6k", "2.3M" */

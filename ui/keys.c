@@ -9,7 +9,7 @@ enum {
 	FLAME = VIEW_BIT(VIEW_FLAME),
 	THREADS = VIEW_BIT(VIEW_THREADS),
 	PICKER = VIEW_BIT(VIEW_PICKER),
-	HELP = VIEW_BIT(VIEW_HELP),
+	HELP = VIEW_BIT(VIEW_HELP) | VIEW_BIT(VIEW_INFO),
 	TREES = TREE | CALLERS,
 	FUNCTIONS = TOP | TREES | SANDWICH | FLAME,
 	PROFILE = FUNCTIONS | THREADS,
@@ -20,6 +20,7 @@ enum {
 /* clang-format off */
 const struct key_row key_rows[] = {
 	{ACTION_HELP, {'?', KEY_F1}, KEYS_GLOBAL, PROFILE | HELP, "help", "? F1", "this help"},
+	{ACTION_QUIT, {'q'}, KEYS_GLOBAL, PROFILE | HELP, "quit", "q", NULL},
 	{ACTION_VIEW_TOP, {'1'}, KEYS_VIEWS, PROFILE | HELP, NULL, "1", "functions by cost"},
 	{ACTION_VIEW_TREE, {'2'}, KEYS_VIEWS, PROFILE | HELP, NULL, "2",
 	 "the call tree, from the root down"},
@@ -56,7 +57,7 @@ const struct key_row key_rows[] = {
 	{ACTION_FILTER, {'\\', KEY_F4}, KEYS_FIND, PROFILE, "filter", "\\ F4",
 	 "only what passes through functions whose name has this"},
 	{ACTION_ZOOM_THREAD, {'t'}, KEYS_ZOOM, PROFILE, NULL, "t",
-	 "this thread only (chosen in the threads view)"},
+	 "one thread only: choose it in the threads view"},
 	{ACTION_ZOOM_MODULE, {'d'}, KEYS_ZOOM, FUNCTIONS, NULL, "d",
 	 "only samples in the row's module"},
 	{ACTION_ZOOM_KERNEL, {'K'}, KEYS_ZOOM, PROFILE, NULL, "K",
@@ -96,14 +97,13 @@ const struct key_row key_rows[] = {
 	{ACTION_COPY, {'y'}, KEYS_ITEM, PROFILE, "copy", "y",
 	 "copy the full name to the clipboard"},
 	{ACTION_EXPORT, {'x'}, KEYS_ITEM, PROFILE, "export", "x",
-	 "write what is shown to a file: folded stacks"},
-	{ACTION_INFO, {'i'}, KEYS_ITEM, PROFILE, NULL, "i",
+	 "write the profile to a file, as folded stacks"},
+	{ACTION_INFO, {'i'}, KEYS_ITEM, PROFILE | HELP, NULL, "i",
 	 "how the profile is made, and how good it is"},
 	{ACTION_MOUSE, {'m'}, KEYS_GLOBAL, PROFILE, NULL, "m",
 	 "mouse on or off (off: the terminal selects text)"},
 	{ACTION_REPAINT, {KEY_CTRL_L}, KEYS_GLOBAL, ALL, NULL, "^L", "paint the screen anew"},
 	{ACTION_SUSPEND, {KEY_CTRL_Z}, KEYS_GLOBAL, ALL, NULL, "^Z", "suspend; fg comes back"},
-	{ACTION_QUIT, {'q'}, KEYS_GLOBAL, PROFILE | HELP, "quit", "q", NULL},
 	{ACTION_QUIT, {KEY_CTRL_C, KEY_F10}, KEYS_GLOBAL, ALL, NULL, "q ^C F10", "quit"},
 };
 /* clang-format on */
@@ -142,7 +142,7 @@ const char *view_name(enum view_kind view)
 	static const char *const names[NR_ALL_VIEWS] = {
 		[VIEW_TOP] = "Top",	      [VIEW_TREE] = "Tree",   [VIEW_CALLERS] = "Callers",
 		[VIEW_SANDWICH] = "Sandwich", [VIEW_FLAME] = "Flame", [VIEW_THREADS] = "Threads",
-		[VIEW_PICKER] = "Processes",  [VIEW_HELP] = "Help",
+		[VIEW_PICKER] = "Processes",  [VIEW_INFO] = "Info",   [VIEW_HELP] = "Help",
 	};
 	return names[view];
 }

@@ -1,76 +1,208 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/vec.h>
+#include <ctop/ui/theme.h>
+
+static const uint32_t windows[] = {SLICE_SINCE_START, 2, 5, 10, 30, 60, 300};
+enum { NR_WINDOWS = sizeof(windows) / sizeof(*windows), WINDOW_10_S = 3 };
+
+int model_init(struct model *model)
+{
+	if (!model->history)
+		return 0;
+	model->slice = slice_new(model->history);
+	return model->slice ? 0 : -ENOMEM;
+}
+
 void model_release(struct model *model)
 {
-	free(model->functions);
-	free(model->tree);
+	while (model_zoom_out(model))
+		;
+	slice_free(model->slice);
 	text_release(&model->name);
+	text_release(&model->bytes);
+}
+
+/* ---- refreshing ---- */
+
+static bool grows(const struct model *model)
+{
+	return model->facts.state == UI_LIVE || model->facts.state == UI_OFF;
+}
+
+/* What has come to its end ends with its last sample: its last seconds stay to be seen. */
+static uint64_t window_end(const struct model *model)
+{
+	if (model->paused)
+		return model->end_ns;
+	return grows(model) ? model->now_ns : model->all.last_ns;
+}
+
+static int apply_filters(struct model *model)
+{
+	struct slice_criterion criteria[SLICE_CRITERIA_MAX];
+	for (size_t i = 0; i < model->nr_zooms; i++)
+		criteria[i] = model->zooms[i].criterion;
+	int result = slice_set_filter(model->slice, criteria, model->nr_zooms);
+	/* What it described is not there any more, or never was: the filters before it hold. */
+	while (result && result != -ENOMEM && model_zoom_out(model))
+		result = slice_set_filter(model->slice, criteria, model->nr_zooms);
+	return result;
 }
 
 int model_refresh(struct model *model, uint64_t now_ns)
 {
 	model->now_ns = now_ns;
-	if (!model->history) {
-		model->generation++;
-		return 0;
-	}
-	int result = history_update_names(model->history);
-	if (result || model->paused)
-		return result;
-	model->totals = history_totals(model->history);
 	model->generation++;
-	return 0;
+	if (!model->history)
+		return 0;
+	int result = history_update_names(model->history);
+	model->all = history_totals(model->history);
+	model->end_ns = window_end(model);
+	if (!result)
+		result = slice_set_seconds(model->slice, windows[model->window]);
+	if (!result)
+		result = apply_filters(model);
+	if (!result)
+		result = slice_refresh(model->slice, model->end_ns);
+	model->totals = slice_totals(model->slice);
+	model->changed = false;
+	return result;
 }
+
+/* ---- time ---- */
 
 void model_pause(struct model *model, bool paused)
 {
 	model->paused = paused;
 	model->paused_ns = model->now_ns;
-	model->samples_at_pause = model->totals.samples;
+	model->samples_at_pause = model->all.samples;
 }
 
-int model_functions(struct model *model)
+void model_next_window(struct model *model)
 {
-	if (model->functions_generation == model->generation)
-		return 0;
-	free(model->functions);
-	model->functions = NULL;
-	model->nr_functions = 0;
-	int result = history_top(model->history, &model->functions, &model->nr_functions);
-	if (!result)
-		model->functions_generation = model->generation;
-	return result;
+	model->window = model->window ? 0 : WINDOW_10_S;
 }
 
-int model_tree(struct model *model)
+void model_change_window(struct model *model, int step)
 {
-	if (model->tree_generation == model->generation)
-		return 0;
-	free(model->tree);
-	model->tree = NULL;
-	model->nr_tree = 0;
-	int result = history_tree(model->history, &model->tree, &model->nr_tree);
-	if (!result)
-		model->tree_generation = model->generation;
-	return result;
+	unsigned at = model->window;
+	if (step < 0) /* since the start is the longest */
+		model->window = at == 0 ? NR_WINDOWS - 1 : at > 1 ? at - 1 : 1;
+	else if (at)
+		model->window = (at + 1) % NR_WINDOWS;
+}
+
+void model_reset(struct model *model)
+{
+	model->window = 0;
+	slice_reset(model->slice);
+}
+
+const char *model_window_name(const struct model *model)
+{
+	static const char *const names[NR_WINDOWS] = {
+		"all", "win 2s", "win 5s", "win 10s", "win 30s", "win 60s", "win 5m",
+	};
+	return names[model->window];
+}
+
+/* ---- filters ---- */
+
+bool model_zoom(struct model *model, struct slice_criterion criterion, const char *label)
+{
+	if (model->nr_zooms == SLICE_CRITERIA_MAX)
+		return false;
+	struct zoom *zoom = &model->zooms[model->nr_zooms];
+	*zoom = (struct zoom){.criterion = criterion};
+	if (criterion.text) {
+		zoom->text = strdup(criterion.text);
+		if (!zoom->text)
+			return false;
+		zoom->criterion.text = zoom->text;
+	}
+	/* Cut between characters; the mark of it is the line's business. */
+	size_t size = text_fit(label, sizeof(zoom->label) / 4);
+	memcpy(zoom->label, label, size < sizeof(zoom->label) ? size : 0);
+	model->nr_zooms++;
+	model->changed = true;
+	return true;
+}
+
+bool model_zoom_out(struct model *model)
+{
+	if (!model->nr_zooms)
+		return false;
+	free(model->zooms[--model->nr_zooms].text);
+	model->changed = true;
+	return true;
+}
+
+static struct zoom *kernel_zoom(struct model *model)
+{
+	for (size_t i = 0; i < model->nr_zooms; i++)
+		if (model->zooms[i].criterion.what == SLICE_KERNEL)
+			return &model->zooms[i];
+	return NULL;
+}
+
+bool model_cycle_kernel(struct model *model)
+{
+	struct zoom *zoom = kernel_zoom(model);
+	if (!zoom)
+		return model_zoom(model,
+				  (struct slice_criterion){.what = SLICE_KERNEL, .drop = true},
+				  "user");
+	if (zoom->criterion.drop) {
+		zoom->criterion.drop = false;
+		snprintf(zoom->label, sizeof(zoom->label), "kernel");
+		return true;
+	}
+	memmove(zoom, zoom + 1, (size_t)(&model->zooms[--model->nr_zooms] - zoom) * sizeof(*zoom));
+	return true;
+}
+
+void model_set_centre(struct model *model, struct function_id function)
+{
+	model->centre = function;
+	model->has_centre = true;
+	model->changed = true;
+}
+
+/* ---- names ---- */
+
+static const char *show_name(struct model *model, struct function_id function,
+			     enum name_level level)
+{
+	const char *name = history_function_name(model->history, function);
+	text_clear(&model->name);
+	if (history_function_kernel(model->history, function))
+		text_add(&model->name, "[k] ");
+	size_t room = strlen(name) + 1;
+	struct text *bytes = &model->bytes;
+	if (level == NAME_FULL || vec_grow((void **)&bytes->bytes, &bytes->capacity, room, 1)) {
+		text_add_safe(&model->name, name);
+	} else {
+		name_shorten(name, level, bytes->bytes, room);
+		text_add_safe(&model->name, bytes->bytes);
+	}
+	return text_string(&model->name);
 }
 
 const char *model_full_name(struct model *model, struct function_id function)
 {
-	text_clear(&model->name);
-	if (history_function_kernel(model->history, function))
-		text_add(&model->name, "[k] ");
-	text_add_safe(&model->name, history_function_name(model->history, function));
-	return text_string(&model->name);
+	return show_name(model, function, NAME_FULL);
 }
 
 const char *model_name(struct model *model, struct function_id function)
 {
-	return model_full_name(model, function);
+	return show_name(model, function, model->names);
 }
 
 const char *model_module(struct model *model, struct function_id function)
@@ -82,19 +214,42 @@ const char *model_module(struct model *model, struct function_id function)
 	return text_string(&model->name);
 }
 
-const char *model_window_name(struct model *model)
+const char *model_node_name(struct model *model, const struct slice_node *node)
 {
-	(void)model;
-	return "all";
+	return node->label ? node->label : model_name(model, node->function);
 }
+
+bool model_node_is_kernel(const struct model *model, const struct slice_node *node)
+{
+	return !node->label && history_function_kernel(model->history, node->function);
+}
+
+/* ---- shares ---- */
 
 double model_percent(const struct model *model, uint64_t samples)
 {
-	uint64_t whole = model->totals.samples;
+	uint64_t whole = model->of_all ? model->totals.all_samples : model->totals.samples;
 	return whole ? 100.0 * (double)samples / (double)whole : 0.0;
+}
+
+bool model_hides(const struct model *model, uint64_t samples)
+{
+	return !samples || model_percent(model, samples) < model->least_percent;
 }
 
 enum role model_percent_role(double percent)
 {
 	return percent >= 10 ? ROLE_HOT : percent >= 2 ? ROLE_WARM : ROLE_TEXT;
+}
+
+void model_put_trend(const struct model *model, struct cells *cells, int row, int col,
+		     const uint64_t *counts, uint32_t nr)
+{
+	uint64_t most = 1;
+	for (uint32_t i = 0; i < nr; i++)
+		most = counts[i] > most ? counts[i] : most;
+	for (uint32_t i = 0; i < nr; i++)
+		if (counts[i])
+			cells_put(cells, row, col + (int)i, 1, ROLE_LABEL,
+				  model->glyphs->dots[(counts[i] * 8 - 1) / most]);
 }

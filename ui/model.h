@@ -3,52 +3,96 @@
 #define CTOP_UI_MODEL_H
 
 /*
- * What the views show: the answers to queries over the history, asked again when data or
- * settings have changed and somebody looks. Held still while paused.
+ * What the views show: a slice of the history, by a window of time and a stack of filters,
+ * and how names and shares are shown. Held still while paused.
  */
 
+#include <ctop/base/function_name.h>
 #include <ctop/profile/history.h>
+#include <ctop/profile/slice.h>
 #include <ctop/ui/ui.h>
+
+/* One step of the filter stack. */
+struct zoom {
+	struct slice_criterion criterion;
+	char *text; /* that the criterion points to; NULL */
+	char label[96];
+};
 
 struct model {
 	const struct ui_host *host;
 	struct history *history; /* NULL: there is only the picker */
+	struct slice *slice;
 	struct ui_facts facts;
-	struct history_totals totals; /* of what is shown */
+	struct history_totals all; /* since the start, nothing left out */
+	struct slice_totals totals;
 	const struct glyphs *glyphs;
-	bool ascii, paused;
-	double least_percent;
-	uint64_t paused_ns, now_ns;
-	uint64_t samples_at_pause;
-	unsigned generation; /* moves on when answers are out of date */
-	unsigned scroll;     /* columns by which names are moved to the left */
-	/* answers, each as of its generation */
-	struct function_cost *functions;
-	size_t nr_functions;
-	unsigned functions_generation;
-	struct tree_node *tree;
-	size_t nr_tree;
-	unsigned tree_generation;
+	bool ascii;
+
+	/* time */
+	uint64_t now_ns, end_ns; /* end_ns: of the window */
+	unsigned window;	 /* index of the window's length; 0: since the start */
+	bool paused;
+	uint64_t paused_ns, samples_at_pause;
+
+	/* filters */
+	struct zoom zooms[SLICE_CRITERIA_MAX];
+	size_t nr_zooms;
+
+	/* how things are shown */
+	enum name_level names;
+	double least_percent; /* rows below are hidden */
+	bool of_all; /* percent of all samples of the window, not of those that pass the filters */
+	unsigned scroll; /* columns by which names are moved to the left */
+
+	struct function_id centre; /* of the sandwich */
+	bool has_centre;
 	int32_t picked_pid; /* the process chosen in the picker; 0: none yet */
-	struct text name;   /* scratch */
+
+	bool changed;		 /* a setting: refresh at once */
+	unsigned generation;	 /* moves on when what views show is out of date */
+	struct text name, bytes; /* scratch */
 };
 
+int model_init(struct model *model); /* slices the history, if there is one. 0 or -ENOMEM */
 void model_release(struct model *model);
+
+/* Takes in what is new, and settings that have changed. 0 or -ENOMEM. */
 int model_refresh(struct model *model, uint64_t now_ns);
+
+/* ---- settings: they take effect at the next refresh ---- */
+
 void model_pause(struct model *model, bool paused);
+void model_next_window(struct model *model); /* since the start, or the last seconds */
+void model_change_window(struct model *model, int step);
+void model_reset(struct model *model); /* since the start is since now */
+/* "win 10s", "all" */
+const char *model_window_name(const struct model *model);
 
-/* Answers: borrowed until the next refresh. 0 or -ENOMEM. */
-int model_functions(struct model *model);
-int model_tree(struct model *model);
+/* Adds a step; text is copied. False: the stack is full, or there is no memory. */
+bool model_zoom(struct model *model, struct slice_criterion criterion, const char *label);
+/* Takes back the last step. False: there is none. */
+bool model_zoom_out(struct model *model);
+/* All, without the kernel, the kernel only. */
+bool model_cycle_kernel(struct model *model);
 
-/* A function's name, safe to show, marked when it is the kernel's; valid until the next call of any of these. */
-const char *model_name(struct model *model, struct function_id function);
+void model_set_centre(struct model *model, struct function_id function);
+
+/* ---- showing: strings are safe, and valid until the next call of any of these ---- */
+
+const char *model_name(struct model *model,
+		       struct function_id function); /* as short as is wished */
 const char *model_full_name(struct model *model, struct function_id function);
-const char *model_module(struct model *model, struct function_id function);
+const char *model_module(struct model *model, struct function_id function); /* the file's name */
+const char *model_node_name(struct model *model, const struct slice_node *node);
+bool model_node_is_kernel(const struct model *model, const struct slice_node *node);
 
-/* "win 10s", "all". */
-const char *model_window_name(struct model *model);
 double model_percent(const struct model *model, uint64_t samples);
+/* Too small a share to be shown. */
+bool model_hides(const struct model *model, uint64_t samples);
 enum role model_percent_role(double percent);
+/* Levels of a sparkline, `nr` cells, the largest count the highest. */
+void model_put_trend(const struct model *model, struct cells *cells, int row, int col,
+		     const uint64_t *counts, uint32_t nr);
 
 #endif

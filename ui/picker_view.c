@@ -155,11 +155,9 @@ static bool type(struct view *view, struct model *model, int key)
 	return true;
 }
 
-static bool draw_status(struct view *view, struct model *model, struct cells *cells, int row)
+static void draw_status(struct view *view, struct cells *cells, int row)
 {
-	(void)model;
 	prompt_draw(&picker_of(view)->filter, cells, row, "filter: ");
-	return true;
 }
 
 static void picker_free(struct view *view)

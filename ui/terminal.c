@@ -120,7 +120,8 @@ void terminal_size(const struct terminal *terminal, int *rows, int *cols)
 static attr_t curses_attributes(unsigned attributes)
 {
 	return (attributes & CELL_BOLD ? A_BOLD : 0) | (attributes & CELL_REVERSE ? A_REVERSE : 0) |
-	       (attributes & CELL_UNDERLINE ? A_UNDERLINE : 0);
+	       (attributes & CELL_UNDERLINE ? A_UNDERLINE : 0) |
+	       (attributes & CELL_FAINT ? A_DIM : 0);
 }
 
 static void set_look(const struct terminal *terminal, const struct cell *cell)

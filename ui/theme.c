@@ -30,7 +30,7 @@ enum theme theme_resolve(enum theme theme, bool has_colours)
 /* No dark blue, which no dark terminal shows, and no yellow on light ones. */
 static const struct role_look coloured[NR_ROLES] = {
 	[ROLE_TEXT] = {DEFAULT, 0},
-	[ROLE_DIM] = {DEFAULT, 0},
+	[ROLE_DIM] = {DEFAULT, CELL_FAINT},
 	[ROLE_LABEL] = {CYAN, 0},
 	[ROLE_TITLE] = {DEFAULT, CELL_BOLD},
 	[ROLE_KEY] = {CYAN, CELL_BOLD},
@@ -46,7 +46,7 @@ static const struct role_look coloured[NR_ROLES] = {
 
 static const struct role_look mono[NR_ROLES] = {
 	[ROLE_TEXT] = {DEFAULT, 0},
-	[ROLE_DIM] = {DEFAULT, 0},
+	[ROLE_DIM] = {DEFAULT, CELL_FAINT},
 	[ROLE_LABEL] = {DEFAULT, 0},
 	[ROLE_TITLE] = {DEFAULT, CELL_BOLD},
 	[ROLE_KEY] = {DEFAULT, CELL_BOLD},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions by cost: one row a function. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,16 +8,19 @@
 
 enum sort { SORT_SELF, SORT_TOTAL, SORT_NAME, SORT_MODULE, NR_SORTS };
 
+enum { TREND_SECONDS = 8, NAME_COLS = 16, TREND_FROM_COLS = 70 };
+enum { MODULE_COLS_MOST = 24, MODULE_FROM_COLS = 50 };
+
 struct top_view {
 	struct view view;
-	struct function_cost *rows;
-	size_t capacity;
+	struct slice_functions rows;
 	enum sort sort;
 	bool inverted;
 	size_t module_cols; /* of the longest module, within bounds */
+	/* Of the rows on the screen. */
+	uint64_t trend[SLICE_TREND_ROWS_MAX * TREND_SECONDS];
+	size_t trend_first, nr_trends;
 };
-
-enum { NUMBERS_COLS = 16, NAME_COLS_LEAST = 16, MODULE_COLS_MOST = 24, MODULE_FROM_COLS = 50 };
 
 static struct top_view *top_of(struct view *view)
 {
@@ -27,107 +29,95 @@ static struct top_view *top_of(struct view *view)
 
 /* ---- rows ---- */
 
-struct order {
-	const struct top_view *top;
-	const struct history *history;
-};
-
-static int by_number(uint64_t left, uint64_t right)
-{
-	return (left < right) - (left > right);
-}
-
-static int compare(const void *a, const void *b, void *context)
-{
-	const struct function_cost *left = a, *right = b;
-	const struct order *order = context;
-	const struct history *history = order->history;
-	int by_name = strcmp(history_function_name(history, left->function),
-			     history_function_name(history, right->function));
-	int by_module = strcmp(history_function_module(history, left->function),
-			       history_function_module(history, right->function));
-	int by_self = by_number(left->self, right->self);
-	int by_total = by_number(left->total, right->total);
-	int result = 0;
-	switch (order->top->sort) {
-	case SORT_SELF:
-		result = by_self ? by_self : by_total;
-		break;
-	case SORT_TOTAL:
-		result = by_total ? by_total : by_self;
-		break;
-	case SORT_NAME:
-		result = by_name;
-		break;
-	case SORT_MODULE:
-		result = by_module ? by_module : by_self ? by_self : by_total;
-		break;
-	case NR_SORTS:
-		break;
-	}
-	if (order->top->inverted)
-		result = -result;
-	if (!result)
-		result = by_name ? by_name : by_module;
-	if (!result)
-		result = left->function.index < right->function.index ? -1 : 1;
-	return result;
-}
-
 static void measure_modules(struct top_view *top, struct model *model)
 {
-	top->module_cols = strlen("MODULE");
-	for (size_t i = 0; i < top->view.nr_rows; i++) {
-		size_t cols = text_cols(model_module(model, top->rows[i].function));
+	top->module_cols = strlen("MODULE") + 1;
+	for (size_t i = 0; i < top->rows.nr; i++) {
+		size_t cols = text_cols(model_module(model, top->rows.items[i].id));
 		top->module_cols = cols > top->module_cols ? cols : top->module_cols;
 	}
 	if (top->module_cols > MODULE_COLS_MOST)
 		top->module_cols = MODULE_COLS_MOST;
 }
 
+static void turn_round(struct slice_functions *rows)
+{
+	for (size_t i = 0; i < rows->nr / 2; i++) {
+		struct slice_function row = rows->items[i];
+		rows->items[i] = rows->items[rows->nr - 1 - i];
+		rows->items[rows->nr - 1 - i] = row;
+	}
+}
+
 static int refresh(struct view *view, struct model *model)
 {
+	static const enum slice_order orders[NR_SORTS] = {SLICE_BY_SELF, SLICE_BY_TOTAL,
+							  SLICE_BY_NAME, SLICE_BY_MODULE};
 	struct top_view *top = top_of(view);
-	int result = model_functions(model);
+	struct slice_functions *rows = &top->rows;
+	int result = slice_top(model->slice, orders[top->sort], 0, rows, NULL);
 	if (result)
 		return result;
-	free(top->rows);
-	view->nr_rows = 0;
-	top->rows = calloc(model->nr_functions + 1, sizeof(*top->rows));
-	if (!top->rows)
-		return -ENOMEM;
-	for (size_t i = 0; i < model->nr_functions; i++)
-		if (model_percent(model, model->functions[i].total) >= model->least_percent)
-			top->rows[view->nr_rows++] = model->functions[i];
-	struct order order = {top, model->history};
-	qsort_r(top->rows, view->nr_rows, sizeof(*top->rows), compare, &order);
+	size_t nr = 0;
+	for (size_t i = 0; i < rows->nr; i++)
+		if (!model_hides(model, rows->items[i].cost.total))
+			rows->items[nr++] = rows->items[i];
+	rows->nr = view->nr_rows = nr;
+	if (top->inverted)
+		turn_round(rows);
 	measure_modules(top, model);
 	return 0;
 }
 
 static uint64_t id_at(const struct view *view, size_t row)
 {
-	return ((const struct top_view *)view)->rows[row].function.index;
+	return ((const struct top_view *)view)->rows.items[row].id.index;
 }
 
 static bool function_at(const struct view *view, size_t row, struct function_id *function)
 {
-	*function = ((const struct top_view *)view)->rows[row].function;
+	*function = ((const struct top_view *)view)->rows.items[row].id;
 	return true;
 }
 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
-	return model_full_name(model, top_of(view)->rows[row].function);
+	return model_full_name(model, top_of(view)->rows.items[row].id);
 }
 
 /* ---- drawing ---- */
 
-static int module_col(const struct top_view *top, const struct area *line)
+/* Where the columns begin; those that have no room begin at the end. */
+struct columns {
+	int trend, name, module, end;
+};
+
+static struct columns columns_of(const struct top_view *top, struct area line)
 {
-	if (line->cols < MODULE_FROM_COLS)
-		return line->col + line->cols;
-	return line->col + line->cols - (int)top->module_cols;
+	int end = line.col + line.cols, name = line.col + NAME_COLS;
+	bool has_trend = line.cols >= TREND_FROM_COLS;
+	bool has_module = line.cols >= MODULE_FROM_COLS;
+	return (struct columns){
+		.trend = has_trend ? name : end,
+		.name = has_trend ? name + TREND_SECONDS + 1 : name,
+		.module = has_module ? end - (int)top->module_cols : end,
+		.end = end,
+	};
+}
+
+/* Second by second, of what is on the screen. */
+static void prepare(struct view *view, struct model *model, size_t first, size_t nr)
+{
+	struct top_view *top = top_of(view);
+	struct function_id functions[SLICE_TREND_ROWS_MAX];
+	nr = nr < SLICE_TREND_ROWS_MAX ? nr : SLICE_TREND_ROWS_MAX;
+	for (size_t i = 0; i < nr; i++)
+		functions[i] = top->rows.items[first + i].id;
+	top->trend_first = first;
+	top->nr_trends = slice_trend_functions(model->slice, SLICE_SELF, functions, nr,
+					       TREND_SECONDS, top->trend)
+				 ? 0
+				 : nr;
 }
 
 static void title(const struct top_view *top, struct model *model, struct cells *cells, int row,
@@ -144,33 +134,38 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 		       struct area line)
 {
 	const struct top_view *top = top_of(view);
-	int name = line.col + NUMBERS_COLS, module = module_col(top, &line);
+	struct columns at = columns_of(top, line);
 	title(top, model, cells, line.row, line.col + 1, 7, SORT_SELF, "SELF%");
 	title(top, model, cells, line.row, line.col + 8, 8, SORT_TOTAL, "TOTAL%");
-	title(top, model, cells, line.row, name, module - name - 1, SORT_NAME, "FUNCTION");
-	title(top, model, cells, line.row, module, line.col + line.cols - module, SORT_MODULE,
-	      "MODULE");
+	cells_put(cells, line.row, at.trend, at.end - at.trend, ROLE_TITLE, "TREND");
+	title(top, model, cells, line.row, at.name, at.module - at.name - 1, SORT_NAME, "FUNCTION");
+	title(top, model, cells, line.row, at.module, at.end - at.module, SORT_MODULE, "MODULE");
 }
 
 static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t row,
 		     struct area line)
 {
 	const struct top_view *top = top_of(view);
-	const struct function_cost *cost = &top->rows[row];
-	double self = model_percent(model, cost->self), total = model_percent(model, cost->total);
-	int name = line.col + NUMBERS_COLS, module = module_col(top, &line);
-	bool few = cost->total < FEW_SAMPLES;
+	const struct slice_function *function = &top->rows.items[row];
+	double self = model_percent(model, function->cost.self);
+	struct columns at = columns_of(top, line);
+	bool few = function->cost.total < FEW_SAMPLES;
+	bool kernel = history_function_kernel(model->history, function->id);
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
+	size_t trend = row - top->trend_first;
 	if (row == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
 	cells_putf(cells, line.row, line.col + 1, 6, few ? ROLE_DIM : model_percent_role(self),
 		   "%5.1f", self);
-	cells_putf(cells, line.row, line.col + 8, 7, role, "%6.1f", total);
-	view_put_name(model, cells, line.row, name, module - name - 1,
-		      history_function_kernel(model->history, cost->function) ? ROLE_KERNEL : role,
-		      model_name(model, cost->function));
-	cells_put_cut(cells, line.row, module, line.col + line.cols - module, ROLE_MODULE,
-		      model_module(model, cost->function));
+	cells_putf(cells, line.row, line.col + 8, 7, role, "%6.1f",
+		   model_percent(model, function->cost.total));
+	if (at.trend < at.end && trend < top->nr_trends)
+		model_put_trend(model, cells, line.row, at.trend,
+				&top->trend[trend * TREND_SECONDS], TREND_SECONDS);
+	view_put_name(model, cells, line.row, at.name, at.module - at.name - 1,
+		      kernel ? ROLE_KERNEL : role, model_name(model, function->id));
+	cells_put_cut(cells, line.row, at.module, at.end - at.module, ROLE_MODULE,
+		      model_module(model, function->id));
 }
 
 /* ---- actions ---- */
@@ -193,7 +188,7 @@ static bool act(struct view *view, struct model *model, enum action action)
 
 static void top_free(struct view *view)
 {
-	free(top_of(view)->rows);
+	free(top_of(view)->rows.items);
 	free(view);
 }
 
@@ -203,6 +198,7 @@ struct view *top_view_new(void)
 		.kind = VIEW_TOP,
 		.refresh = refresh,
 		.id_at = id_at,
+		.prepare = prepare,
 		.draw_title = draw_title,
 		.draw_row = draw_row,
 		.text_at = text_at,

@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of calls that opens and closes: from the root down, or from where time is spent up. */
-#include <ctop/ui/theme.h>
-
+/*
+ * Trees of calls that open and close: from the root down, from where time is spent up, or one
+ * function between its callers and its callees.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/ui/theme.h>
 
 #include "folds.h"
 #include "view.h"
 
 struct row {
-	uint64_t id; /* of the path from the root */
-	uint32_t node;
-	uint32_t nr_children; /* that are not hidden */
+	struct slice_node node;
+	const char *title; /* of a section, instead of a node; NULL */
+	uint32_t depth;	   /* as shown */
 	bool open;
+	bool is_inverted; /* callers below: what is its own is told by the total */
 };
+
+struct section {
+	enum slice_shape shape;
+	const char *title; /* NULL: none */
+};
+
+enum { SECTIONS_MOST = 2, ROWS_MOST = 100000 };
 
 struct tree_view {
 	struct view view;
-	const struct tree_node *nodes; /* the model's */
-	size_t nr_nodes;
+	const char *title;
+	struct section sections[SECTIONS_MOST];
+	size_t nr_sections;
 	struct {
 		struct row *items;
 		size_t nr, capacity;
@@ -37,120 +48,106 @@ static struct tree_view *tree_of(struct view *view)
 	return (struct tree_view *)view;
 }
 
+static const struct row *row_at(const struct view *view, size_t row)
+{
+	return &((const struct tree_view *)view)->rows.items[row];
+}
+
 /* ---- rows ---- */
 
-static uint64_t label_hash(const char *label)
-{
-	uint64_t hash = 1;
-	for (; *label; label++)
-		hash = hash_u64(hash ^ (unsigned char)*label);
-	return hash;
-}
-
-static uint64_t path_id(uint64_t parent, const struct tree_node *node)
-{
-	return hash_u64(parent ^
-			(node->label ? label_hash(node->label)
-				     : hash_u64(UINT64_C(1) << 32 | node->function.index)));
-}
-
-static bool hidden(const struct model *model, const struct tree_node *node)
-{
-	return model_percent(model, node->total) < model->least_percent;
-}
-
-static uint32_t count_children(const struct tree_view *tree, const struct model *model,
-			       uint32_t node)
-{
-	uint32_t nr = 0;
-	for (uint32_t child = tree->nodes[node].first_child; child;
-	     child = tree->nodes[child].next_sibling)
-		nr += !hidden(model, &tree->nodes[child]);
-	return nr;
-}
-
-static int add_row(struct tree_view *tree, struct model *model, uint32_t node, uint64_t id)
+static int add_row(struct tree_view *tree, struct row row)
 {
 	if (vec_reserve(&tree->rows, tree->rows.nr + 1))
 		return -ENOMEM;
-	struct row row = {.id = id, .node = node};
-	row.nr_children = count_children(tree, model, node);
-	row.open = row.nr_children &&
-		   folds_open(&tree->folds, id, model_percent(model, tree->nodes[node].total));
 	tree->rows.items[tree->rows.nr++] = row;
 	return 0;
 }
 
-/* Path ids of the open rows above the one in hand, by depth. */
-struct path {
-	uint64_t *items;
-	size_t nr, capacity;
+/* Nodes whose rows are still to come, the next one last. */
+struct pending {
+	struct slice_nodes nodes;  /* children of open rows, as they were given */
+	struct slice_nodes queued; /* a stack of them */
 };
 
-/* Depth first without recursion: stacks are a thousand frames deep. */
-static int add_rows(struct tree_view *tree, struct model *model, struct path *path)
+/* Queues the children of a node so that the first comes off first. */
+static int queue_children(struct model *model, struct pending *pending, uint64_t id)
 {
-	const struct tree_node *nodes = tree->nodes;
-	uint32_t at = tree->nr_nodes ? nodes[0].first_child : 0;
-	while (at) {
-		bool descend = false;
-		if (!hidden(model, &nodes[at])) {
-			uint32_t depth = nodes[at].depth;
-			if (vec_reserve(path, depth + 1))
-				return -ENOMEM;
-			path->items[0] = 0;
-			path->items[depth] = path_id(path->items[depth - 1], &nodes[at]);
-			if (add_row(tree, model, at, path->items[depth]))
-				return -ENOMEM;
-			descend = tree->rows.items[tree->rows.nr - 1].open;
-		}
-		uint32_t next = descend ? nodes[at].first_child : 0;
-		while (at && !next) {
-			next = nodes[at].next_sibling;
-			if (!next)
-				at = nodes[at].parent;
-		}
-		at = next;
+	pending->nodes.nr = 0;
+	int result = slice_children(model->slice, id, SLICE_BY_TOTAL, &pending->nodes);
+	if (result == -ENOENT)
+		return 0;
+	struct slice_nodes *queued = &pending->queued;
+	if (!result)
+		result = vec_reserve(queued, queued->nr + pending->nodes.nr);
+	for (size_t i = pending->nodes.nr; !result && i-- > 0;)
+		if (!model_hides(model, pending->nodes.items[i].cost.total))
+			queued->items[queued->nr++] = pending->nodes.items[i];
+	return result;
+}
+
+/* Depth first without recursion: stacks are a thousand frames deep. */
+static int add_rows(struct tree_view *tree, struct model *model, struct pending *pending,
+		    const struct section *section, uint64_t root)
+{
+	bool is_inverted = section->shape == SLICE_INVERTED || section->shape == SLICE_CALLERS;
+	int result = queue_children(model, pending, root);
+	while (!result && pending->queued.nr && tree->rows.nr < ROWS_MOST) {
+		struct slice_node node = pending->queued.items[--pending->queued.nr];
+		bool open = node.has_children && folds_open(&tree->folds, node.id,
+							    model_percent(model, node.cost.total));
+		result = add_row(tree, (struct row){node, NULL, node.depth, open, is_inverted});
+		if (!result && open)
+			result = queue_children(model, pending, node.id);
 	}
-	return 0;
+	pending->queued.nr = 0;
+	return result;
+}
+
+static int add_section(struct tree_view *tree, struct model *model, struct pending *pending,
+		       const struct section *section)
+{
+	struct slice_node root;
+	int result = slice_root(model->slice, section->shape, model->centre, &root);
+	if (!result && section->title) {
+		struct row row = {.node = root, .title = section->title};
+		result = add_row(tree, row);
+	}
+	return result ? result : add_rows(tree, model, pending, section, root.id);
 }
 
 static int refresh(struct view *view, struct model *model)
 {
 	struct tree_view *tree = tree_of(view);
-	struct path path = {0};
-	int result = model_tree(model);
-	if (result)
-		return result;
-	tree->nodes = model->tree;
-	tree->nr_nodes = model->nr_tree;
+	struct pending pending = {0};
+	int result = 0;
 	tree->rows.nr = 0;
-	result = add_rows(tree, model, &path);
-	free(path.items);
+	for (size_t i = 0; !result && i < tree->nr_sections; i++)
+		result = add_section(tree, model, &pending, &tree->sections[i]);
+	free(pending.nodes.items);
+	free(pending.queued.items);
 	view->nr_rows = tree->rows.nr;
 	return result;
 }
 
 static uint64_t id_at(const struct view *view, size_t row)
 {
-	return ((const struct tree_view *)view)->rows.items[row].id;
-}
-
-static const struct tree_node *node_at(const struct view *view, size_t row)
-{
-	const struct tree_view *tree = (const struct tree_view *)view;
-	return &tree->nodes[tree->rows.items[row].node];
+	return row_at(view, row)->node.id;
 }
 
 static bool function_at(const struct view *view, size_t row, struct function_id *function)
 {
-	*function = node_at(view, row)->function;
-	return !node_at(view, row)->label;
+	*function = row_at(view, row)->node.function;
+	return !row_at(view, row)->node.label;
+}
+
+static uint64_t subtree_at(const struct view *view, size_t row)
+{
+	return row_at(view, row)->node.id;
 }
 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
-	const struct tree_node *node = node_at(view, row);
+	const struct slice_node *node = &row_at(view, row)->node;
 	return node->label ? node->label : model_full_name(model, node->function);
 }
 
@@ -159,123 +156,124 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
 		       struct area line)
 {
-	(void)view;
 	(void)model;
-	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%  SELF%  CALL TREE");
+	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s",
+		   tree_of(view)->title);
 }
 
 /* The indent of a row; deeper than half the line, the depth stands there as a number. */
 static int draw_indent(struct cells *cells, struct area line, uint32_t depth)
 {
 	int most = (line.cols - NUMBERS_COLS - NAME_COLS_LEAST) / 2;
-	int indent = (int)(depth - 1) * INDENT_COLS;
+	int indent = depth > 1 ? (int)(depth - 1) * INDENT_COLS : 0;
 	if (indent <= (most > 0 ? most : 0))
 		return indent;
 	char number[24];
 	snprintf(number, sizeof(number), "%u:", depth);
-	int col = most > (int)strlen(number) ? most - (int)strlen(number) : 0;
+	int size = (int)strlen(number), col = most > size ? most - size : 0;
 	return col + cells_put(cells, line.row, line.col + NUMBERS_COLS + col, line.cols, ROLE_DIM,
 			       number);
+}
+
+static void draw_section(struct model *model, struct cells *cells, const struct row *row,
+			 struct area line)
+{
+	int col = line.col + 1;
+	col += cells_put(cells, line.row, col, line.cols, ROLE_TITLE, row->title) + 1;
+	cells_put_cut(cells, line.row, col, line.col + line.cols - col, ROLE_TITLE,
+		      model_node_name(model, &row->node));
+	cells_mark(cells, line, CELL_BOLD);
 }
 
 static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t number,
 		     struct area line)
 {
-	const struct row *row = &tree_of(view)->rows.items[number];
-	const struct tree_node *node = node_at(view, number);
-	double total = model_percent(model, node->total), self = model_percent(model, node->self);
-	bool few = node->total < FEW_SAMPLES;
+	const struct row *row = row_at(view, number);
+	const struct slice_node *node = &row->node;
+	double self = model_percent(model, node->cost.self);
+	bool few = node->cost.total < FEW_SAMPLES;
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
 	if (number == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
-	cells_putf(cells, line.row, line.col + 1, 6, role, "%6.1f", total);
-	cells_putf(cells, line.row, line.col + 8, 6, few ? ROLE_DIM : model_percent_role(self),
-		   "%6.1f", self);
-	int col = line.col + NUMBERS_COLS + draw_indent(cells, line, node->depth);
+	if (row->title) {
+		draw_section(model, cells, row, line);
+		return;
+	}
+	cells_putf(cells, line.row, line.col + 1, 6, role, "%6.1f",
+		   model_percent(model, node->cost.total));
+	if (!row->is_inverted)
+		cells_putf(cells, line.row, line.col + 8, 6,
+			   few ? ROLE_DIM : model_percent_role(self), "%6.1f", self);
+	int col = line.col + NUMBERS_COLS + draw_indent(cells, line, row->depth);
 	int end = line.col + line.cols;
-	const char *mark = !row->nr_children ? model->glyphs->leaf
-			   : row->open	     ? model->glyphs->open
-					     : model->glyphs->closed;
+	const char *mark = !node->has_children ? model->glyphs->leaf
+			   : row->open	       ? model->glyphs->open
+					       : model->glyphs->closed;
 	col += cells_put(cells, line.row, col, end - col, ROLE_KEY, mark) + 1;
-	bool kernel = !node->label && history_function_kernel(model->history, node->function);
-	const char *name = node->label ? node->label : model_name(model, node->function);
-	char more[24] = "";
-	if (row->nr_children && !row->open)
-		snprintf(more, sizeof(more), " (+%u)", row->nr_children);
-	int room = end - col - (int)strlen(more);
-	view_put_name(model, cells, line.row, col, room, kernel ? ROLE_KERNEL : role, name);
-	col += (int)text_cols(name) < room ? (int)text_cols(name) : room;
-	cells_put(cells, line.row, col, end - col, ROLE_DIM, more);
+	view_put_name(model, cells, line.row, col, end - col,
+		      model_node_is_kernel(model, node) ? ROLE_KERNEL : role,
+		      model_node_name(model, node));
 }
 
 /* ---- opening and closing ---- */
 
 /* Opens a row, and what follows as long as there is only one way to go. */
-static void open_row(struct tree_view *tree, const struct model *model, const struct row *row)
+static void open_row(struct tree_view *tree, struct model *model, uint64_t id)
 {
-	uint32_t node = row->node;
-	uint64_t id = row->id;
+	struct slice_nodes children = {0};
+	do {
+		folds_set(&tree->folds, id, true);
+		children.nr = 0;
+		if (slice_children(model->slice, id, SLICE_BY_TOTAL, &children))
+			break;
+		id = children.nr ? children.items[0].id : 0;
+	} while (children.nr == 1 && children.items[0].has_children);
+	free(children.items);
+}
+
+/* Opens all that is below a row and not hidden. */
+static void open_subtree(struct tree_view *tree, struct model *model, uint64_t id)
+{
+	struct pending pending = {0};
+	size_t nr = 0;
 	folds_set(&tree->folds, id, true);
-	while (count_children(tree, model, node) == 1) {
-		node = tree->nodes[node].first_child;
-		id = path_id(id, &tree->nodes[node]);
-		folds_set(&tree->folds, id, true);
+	int result = queue_children(model, &pending, id);
+	while (!result && pending.queued.nr && nr++ < ROWS_MOST) {
+		struct slice_node node = pending.queued.items[--pending.queued.nr];
+		if (!node.has_children)
+			continue;
+		folds_set(&tree->folds, node.id, true);
+		result = queue_children(model, &pending, node.id);
 	}
+	free(pending.nodes.items);
+	free(pending.queued.items);
 }
 
-/* Opens everything below a node. Out of memory: as far as it went. */
-static void open_subtree(struct tree_view *tree, uint32_t top, uint64_t top_id)
+/* Follows the child with the most samples until a row keeps more for itself than it passes on. */
+static void open_hot_path(struct tree_view *tree, struct model *model, struct slice_node node)
 {
-	const struct tree_node *nodes = tree->nodes;
-	struct path path = {0};
-	uint32_t at = top, depth = nodes[top].depth;
-	if (vec_reserve(&path, depth + 1))
-		return;
-	path.items[depth] = top_id;
-	while (at) {
-		depth = nodes[at].depth;
-		if (at != top && vec_reserve(&path, depth + 1))
+	struct slice_nodes children = {0};
+	while (node.has_children) {
+		children.nr = 0;
+		if (slice_children(model->slice, node.id, SLICE_BY_TOTAL, &children) ||
+		    !children.nr || model_hides(model, children.items[0].cost.total) ||
+		    node.cost.self > children.items[0].cost.total)
 			break;
-		if (at != top)
-			path.items[depth] = path_id(path.items[depth - 1], &nodes[at]);
-		uint32_t next = nodes[at].first_child;
-		if (next)
-			folds_set(&tree->folds, path.items[depth], true);
-		while (at != top && !next) {
-			next = nodes[at].next_sibling;
-			if (!next)
-				at = nodes[at].parent;
-		}
-		at = next;
+		folds_set(&tree->folds, node.id, true);
+		node = children.items[0];
 	}
-	free(path.items);
-}
-
-/* Follows the child with the most samples until one keeps more for itself than it passes on. */
-static void open_hot_path(struct tree_view *tree, const struct model *model, struct row row)
-{
-	uint32_t at = row.node;
-	uint64_t id = row.id;
-	for (;;) {
-		const struct tree_node *node = &tree->nodes[at];
-		if (!node->first_child || hidden(model, &tree->nodes[node->first_child]) ||
-		    node->self > tree->nodes[node->first_child].total)
-			break;
-		folds_set(&tree->folds, id, true);
-		at = node->first_child;
-		id = path_id(id, &tree->nodes[at]);
-	}
-	tree->view.selected_id = id;
+	free(children.items);
+	tree->view.selected_id = node.id;
 	tree->view.chosen = true;
 }
 
 static void select_parent(struct view *view)
 {
-	uint32_t depth = node_at(view, view->selected)->depth;
+	uint32_t depth = row_at(view, view->selected)->depth;
 	size_t row = view->selected;
-	while (row > 0 && node_at(view, row)->depth >= depth)
+	while (row > 0 && row_at(view, row)->depth >= depth)
 		row--;
-	if (node_at(view, row)->depth < depth)
+	if (row_at(view, row)->depth < depth)
 		view_select(view, row);
 }
 
@@ -284,22 +282,22 @@ static bool act(struct view *view, struct model *model, enum action action)
 	struct tree_view *tree = tree_of(view);
 	if (view->selected >= tree->rows.nr)
 		return false;
-	struct row row = tree->rows.items[view->selected];
+	struct row row = *row_at(view, view->selected);
 	switch ((int)action) {
 	case ACTION_OPEN:
-		if (row.open)
+		if (row.open || row.title)
 			view_select(view, view->selected + 1);
-		else if (row.nr_children)
-			open_row(tree, model, &row);
+		else if (row.node.has_children)
+			open_row(tree, model, row.node.id);
 		break;
 	case ACTION_CLOSE:
 		if (row.open)
-			folds_set(&tree->folds, row.id, false);
+			folds_set(&tree->folds, row.node.id, false);
 		else
 			select_parent(view);
 		break;
 	case ACTION_OPEN_SUBTREE:
-		open_subtree(tree, row.node, row.id);
+		open_subtree(tree, model, row.node.id);
 		break;
 	case ACTION_OPEN_ALL:
 		folds_set_all(&tree->folds, FOLDS_OPEN);
@@ -308,7 +306,7 @@ static bool act(struct view *view, struct model *model, enum action action)
 		folds_set_all(&tree->folds, FOLDS_CLOSED);
 		break;
 	case ACTION_HOT_PATH:
-		open_hot_path(tree, model, row);
+		open_hot_path(tree, model, row.node);
 		break;
 	default:
 		return false;
@@ -317,6 +315,8 @@ static bool act(struct view *view, struct model *model, enum action action)
 	return true;
 }
 
+/* ---- the three of them ---- */
+
 static void tree_free(struct view *view)
 {
 	free(tree_of(view)->rows.items);
@@ -324,23 +324,49 @@ static void tree_free(struct view *view)
 	free(view);
 }
 
-struct view *tree_view_new(void)
+#define TREE_OPS                                                                                   \
+	.refresh = refresh, .id_at = id_at, .draw_title = draw_title, .draw_row = draw_row,        \
+	.text_at = text_at, .function_at = function_at, .act = act, .free = tree_free
+
+static struct view *new_tree(const struct view_ops *ops, const char *title)
 {
-	static const struct view_ops ops = {
-		.kind = VIEW_TREE,
-		.refresh = refresh,
-		.id_at = id_at,
-		.draw_title = draw_title,
-		.draw_row = draw_row,
-		.text_at = text_at,
-		.function_at = function_at,
-		.act = act,
-		.free = tree_free,
-	};
 	struct tree_view *tree = calloc(1, sizeof(*tree));
 	if (!tree)
 		return NULL;
-	tree->view.ops = &ops;
+	tree->view.ops = ops;
 	tree->view.stale = true;
+	tree->title = title;
 	return &tree->view;
+}
+
+static void add_shape(struct view *view, enum slice_shape shape, const char *title)
+{
+	struct tree_view *tree = view ? tree_of(view) : NULL;
+	if (tree)
+		tree->sections[tree->nr_sections++] = (struct section){shape, title};
+}
+
+struct view *tree_view_new(void)
+{
+	static const struct view_ops ops = {.kind = VIEW_TREE, .subtree_at = subtree_at, TREE_OPS};
+	struct view *view = new_tree(&ops, "CALL TREE");
+	add_shape(view, SLICE_TREE, NULL);
+	return view;
+}
+
+struct view *callers_view_new(void)
+{
+	static const struct view_ops ops = {.kind = VIEW_CALLERS, TREE_OPS};
+	struct view *view = new_tree(&ops, "CALLERS, from where time is spent");
+	add_shape(view, SLICE_INVERTED, NULL);
+	return view;
+}
+
+struct view *sandwich_view_new(void)
+{
+	static const struct view_ops ops = {.kind = VIEW_SANDWICH, TREE_OPS};
+	struct view *view = new_tree(&ops, "SANDWICH");
+	add_shape(view, SLICE_CALLERS, "CALLERS of");
+	add_shape(view, SLICE_CALLEES, "CALLEES of");
+	return view;
 }

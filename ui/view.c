@@ -66,8 +66,13 @@ void view_draw(struct view *view, struct model *model, struct cells *cells, stru
 		cells_mark(cells, line, CELL_UNDERLINE);
 		line.row++;
 	}
+	view->screen_row = line.row;
 	view->height = area.row + area.rows - line.row;
 	scroll_to_selected(view);
+	if (view->ops->prepare && view->height > 0 && view->nr_rows) {
+		size_t left = view->nr_rows - view->first, height = (size_t)view->height;
+		view->ops->prepare(view, model, view->first, left < height ? left : height);
+	}
 	for (size_t row = view->first; line.row < area.row + area.rows && row < view->nr_rows;
 	     row++, line.row++) {
 		view->ops->draw_row(view, model, cells, row, line);

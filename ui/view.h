@@ -20,6 +20,8 @@ struct view_ops {
 	/* Makes the rows anew from the model: sets nr_rows. 0 or -ENOMEM. */
 	int (*refresh)(struct view *view, struct model *model);
 	uint64_t (*id_at)(const struct view *view, size_t row);
+	/* Before rows are drawn: which they are. NULL: nothing is to be prepared. */
+	void (*prepare)(struct view *view, struct model *model, size_t first, size_t nr);
 	void (*draw_title)(struct view *view, struct model *model, struct cells *cells,
 			   struct area line);
 	void (*draw_row)(struct view *view, struct model *model, struct cells *cells, size_t row,
@@ -28,12 +30,14 @@ struct view_ops {
 	const char *(*text_at)(struct view *view, struct model *model, size_t row);
 	/* The row's function; false: it has none. NULL: no row has. */
 	bool (*function_at)(const struct view *view, size_t row, struct function_id *function);
+	/* The id of the row's path in SLICE_TREE. NULL: rows are no such paths. */
+	uint64_t (*subtree_at)(const struct view *view, size_t row);
 	/* False: it is nothing to this view. NULL: no action is. */
 	bool (*act)(struct view *view, struct model *model, enum action action);
 	/* A key that is no action. False: it is nothing to this view. NULL: none is. */
 	bool (*type)(struct view *view, struct model *model, int key);
 	/* The line below the rows, instead of the selected row's text. NULL: as usual. */
-	bool (*draw_status)(struct view *view, struct model *model, struct cells *cells, int row);
+	void (*draw_status)(struct view *view, struct cells *cells, int row);
 	/* Instead of rows, where a view is no list. NULL: it is one. */
 	void (*draw)(struct view *view, struct model *model, struct cells *cells, struct area area);
 	void (*free)(struct view *view);
@@ -43,7 +47,7 @@ struct view {
 	const struct view_ops *ops;
 	size_t nr_rows;
 	size_t selected, first; /* first: at the top of the screen */
-	int height;		/* rows on the screen, as drawn last */
+	int screen_row, height; /* of the rows on the screen, as drawn last */
 	uint64_t selected_id;
 	bool chosen; /* the user has moved: the selection follows its row, not its place */
 	bool stale;  /* settings of its own have changed */
@@ -68,8 +72,17 @@ void view_put_name(const struct model *model, struct cells *cells, int row, int 
 
 /* Each NULL: out of memory. */
 struct view *top_view_new(void);
-struct view *tree_view_new(void);
+struct view *tree_view_new(void);     /* VIEW_TREE */
+struct view *callers_view_new(void);  /* VIEW_CALLERS */
+struct view *sandwich_view_new(void); /* VIEW_SANDWICH, of the model's centre */
+struct view *flame_view_new(void);
+struct view *threads_view_new(void);
+struct view *info_view_new(void);
 struct view *picker_view_new(void);
+/* Of the function, beside a list of functions. */
+void detail_draw(struct model *model, struct cells *cells, struct area area,
+		 struct function_id function);
+
 struct view *help_view_new(enum view_kind about);
 
 #endif

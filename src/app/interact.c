@@ -16,7 +16,10 @@
 #include <ctop/ui/ui.h>
 
 #include "facts.h"
+#include "infos.h"
+#include "interact_export.h"
 #include "processes.h"
+#include "report_header.h"
 
 enum {
 	REFRESH_MS = 500,
@@ -70,6 +73,35 @@ static int list_processes(void *context, struct ui_process **out, size_t *nr)
 {
 	struct interact *interact = context;
 	return processes_list(&interact->processes, out, nr);
+}
+
+static int add_info(void *context, const char *key, const char *value)
+{
+	return history_set_info(context, key, value);
+}
+
+/* What the report says above its table. */
+static void tell_info(void *context, struct text *lines)
+{
+	struct interact *interact = context;
+	struct history *history = interact->source->history;
+	struct options options = *interact->options;
+	if (interact->source->session) {
+		const struct infos_sink infos = {history, add_info};
+		const struct session_stats stats = session_stats(interact->source->session);
+		infos_end(&stats, &infos);
+	}
+	int rows, cols;
+	terminal_size(interact->terminal, &rows, &cols);
+	options.columns = (uint32_t)cols;
+	const struct history_totals totals = history_totals(history);
+	report_header(history, &totals, &options, lines);
+}
+
+static void export_folded(void *context, struct text *message)
+{
+	const struct interact *interact = context;
+	interact_export(interact->source->history, message);
 }
 
 /* ---- refreshing and drawing ---- */
@@ -272,11 +304,14 @@ static int open_all(struct interact *interact, struct error *error)
 	const struct ui_host host = {
 		.context = interact,
 		.facts = tell_facts,
+		.info = tell_info,
+		.export = export_folded,
 		.processes = list_processes,
 	};
 	const struct ui_options ui_options = {
 		.ascii = options->ascii || !terminal_speaks_utf8(),
-		.least_percent = 0,
+		.least_percent = 0.1,
+		.since_start = !interact->source->session,
 		.view = !interact->source->history ? VIEW_PICKER
 			: options->tree		   ? VIEW_TREE
 						   : VIEW_TOP,
@@ -324,8 +359,8 @@ static int run(const struct interact_source *source, const struct options *optio
 	return result;
 }
 
-int interact_run(const struct interact_source *source, const struct options *options,
-		 int signal_fd, struct error *error)
+int interact_run(const struct interact_source *source, const struct options *options, int signal_fd,
+		 struct error *error)
 {
 	int32_t none;
 	return run(source, options, signal_fd, &none, error);

@@ -28,7 +28,6 @@ int interact_run(const struct interact_source *source, const struct options *opt
 		 struct error *error);
 
 /* Lets the user choose a process. *pid: 0 when they left without one. 0 or -errno with error. */
-int interact_pick(const struct options *options, int signal_fd, int32_t *pid,
-		  struct error *error);
+int interact_pick(const struct options *options, int signal_fd, int32_t *pid, struct error *error);
 
 #endif

@@ -126,6 +126,8 @@ static int profile(const struct options *options, bool interactive, int signal_f
 	int result = live.history ? 0 : error_set(error, -ENOMEM, "out of memory");
 	if (!result) {
 		history_set_filter(live.history, &first_event);
+		if (interactive)
+			history_keep_seconds(live.history);
 		live.session = session_open_live(options, &consumer, error);
 		result = live.session ? start(&live, error) : -EINVAL;
 		if (!result)

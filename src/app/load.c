@@ -47,7 +47,7 @@ static struct history_filter filter_of(const struct options *options, enum load_
 		.nr_cpus = options->filter_cpus.nr,
 		.comm = options->comm,
 		.event = options->event,
-		.first_event = !options->event && mode == LOAD_COUNTS,
+		.first_event = !options->event && mode != LOAD_SAMPLES,
 		.module = options->module,
 		.from_ns = ns(options->from_seconds),
 		.to_ns = ns(options->to_seconds),
@@ -168,6 +168,8 @@ int load_open(struct load *load, const struct options *options, enum load_mode m
 	history_set_filter(load->history, &filter);
 	if (mode == LOAD_SAMPLES)
 		history_keep_samples(load->history);
+	if (mode == LOAD_SECONDS)
+		history_keep_seconds(load->history);
 
 	const struct session_consumer consumer = {load, begin_epoch, take_samples};
 	load->session = session_open_file(options->input, &consumer, error);

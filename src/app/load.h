@@ -19,7 +19,8 @@ struct load {
 
 enum load_mode {
 	LOAD_COUNTS, /* of the event asked for, else of the first: samples of different events do not add up */
-	LOAD_SAMPLES /* single samples as well, of the event asked for, else of all */
+	LOAD_SECONDS, /* the same, and counts by the second, for the interface */
+	LOAD_SAMPLES  /* single samples as well, of the event asked for, else of all */
 };
 
 /*

@@ -43,9 +43,10 @@ static int show(struct load *load, const struct options *options, struct error *
 int command_report(const struct options *options, struct error *error)
 {
 	struct load load;
-	int result = load_open(&load, options, LOAD_COUNTS, error);
+	bool interactive = interact_wanted(options);
+	int result = load_open(&load, options, interactive ? LOAD_SECONDS : LOAD_COUNTS, error);
 	if (!result)
-		result = (interact_wanted(options) ? show : print)(&load, options, error);
+		result = (interactive ? show : print)(&load, options, error);
 	load_release(&load);
 	return result;
 }

@@ -36,6 +36,7 @@ enum cell_attribute {
 	CELL_BOLD = 1,
 	CELL_REVERSE = 2,
 	CELL_UNDERLINE = 4,
+	CELL_FAINT = 8,
 };
 
 enum { CELL_BYTES = 14 };

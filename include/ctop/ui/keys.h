@@ -49,6 +49,7 @@ enum view_kind {
 	VIEW_FLAME,
 	VIEW_THREADS,
 	VIEW_PICKER,
+	VIEW_INFO,
 	VIEW_HELP,
 	NR_ALL_VIEWS
 };

@@ -58,7 +58,9 @@ struct ui_process {
 struct ui_host {
 	void *context;
 	void (*facts)(void *context, struct ui_facts *facts);
-	/* Writes what is shown to a file; adds what became of it to *message. */
+	/* Adds lines on how the profile is made; safe text. */
+	void (*info)(void *context, struct text *lines);
+	/* Writes the profile to a file; adds what became of it to *message, safe text. */
 	void (*export)(void *context, struct text *message);
 	/* For the picker: *out is the caller's to free. 0 or -errno. */
 	int (*processes)(void *context, struct ui_process **out, size_t *nr);
@@ -66,6 +68,7 @@ struct ui_host {
 
 struct ui_options {
 	bool ascii;
+	bool since_start;     /* begins with everything; else with the last seconds */
 	double least_percent; /* rows below are hidden */
 	enum view_kind view;  /* the first one: VIEW_PICKER begins with a choice */
 };

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The interface in a real terminal: that it shows a live profile, and leaves the terminal as it was."""
+
+import contextlib
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from tmux import terminal
+from harness import BUILD, CTOP, case, check, ctop_ok, folder, main, need_root, target
+
+
+@contextlib.contextmanager
+def live(*options, cols=80, rows=24):
+    """ctop on a spinning workload; its first functions are on the screen."""
+    need_root()
+    with target("spin", "600") as program, terminal(cols, rows) as window:
+        before = window.modes()
+        window.type(" ".join([CTOP, "-p", str(program.pid), *options]))
+        window.wait_for("LIVE", "spin")
+        window.wait_for("100.0")
+        yield window, program
+        window.wait_for_prompt()
+        check(window.modes() == before, f"left as {window.modes()}, was {before}")
+
+
+@case
+def q_leaves_and_the_terminal_is_as_before():
+    with live() as (window, _):
+        window.press("q")
+
+
+@case
+def interrupt_leaves():
+    with live() as (window, _):
+        window.press("C-c")
+
+
+@case
+def views_follow_their_keys():
+    with live() as (window, _):
+        window.wait_for("[1 Top]", "FUNCTION", "MODULE")
+        for key, words in (("2", "CALL TREE"), ("3", "CALLERS"), ("5", "[5 Flame]"),
+                           ("6", "SHARE%"), ("?", "Keys in the view Threads"),
+                           ("Escape", "[6 Threads]"), ("Tab", "[1 Top]"),
+                           ("b", "CALLEES of"), ("i", "How this profile is made")):
+            window.press(key)
+            window.wait_for(words)
+        window.press("q")
+
+
+@case
+def suspended_and_back():
+    with live() as (window, _):
+        window.press("C-z")
+        window.wait_for("Stopped")
+        window.wait_for_prompt()
+        window.type("fg")
+        window.wait_for("LIVE", "[1 Top]")
+        window.press("2")
+        window.wait_for("CALL TREE")
+        window.press("q")
+
+
+@case
+def a_storm_of_sizes():
+    with live() as (window, _):
+        for cols, rows in ((40, 10), (120, 40), (1, 1), (2, 5), (200, 3), (30, 60), (80, 24)) * 3:
+            window.resize(cols, rows)
+        window.wait_for("[1 Top]", "quit")
+        window.resize(120, 40)
+        window.wait_for("THREADS", "CALLEES")
+        window.press("q")
+
+
+@case
+def ended_by_a_signal():
+    with live() as (window, _):
+        os.kill(window.child(), signal.SIGTERM)
+
+
+@case
+def killed_by_a_fatal_signal():
+    for number in signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT:
+        with live() as (window, _):
+            window.press("m")
+            os.kill(window.child(), number)
+
+
+@case
+def continued_after_a_stop_from_outside():
+    with live() as (window, _):
+        os.kill(window.child(), signal.SIGSTOP)
+        window.wait_for("Stopped")
+        window.type("fg")
+        window.wait_for("LIVE", "[1 Top]")
+        window.press("q")
+
+
+@case
+def paused_and_on_again():
+    with live() as (window, _):
+        window.press("Space")
+        window.wait_for("PAUSED")
+        window.wait_until(lambda screen: "PAUSED" in screen and "+" in screen.splitlines()[0],
+                          "samples that came meanwhile")
+        window.press("Space")
+        window.wait_for("LIVE")
+        window.press("q")
+
+
+@case
+def the_target_ends():
+    with live() as (window, program):
+        program.kill()
+        window.wait_for("EXITED", "spin")
+        window.press("2")
+        window.wait_for("CALL TREE", "100.0")
+        window.press("q")
+
+
+@case
+def written_from_inside():
+    with live() as (window, _):
+        window.press("x")
+        window.wait_for("written: ctop.folded")
+        with open(os.path.join(window.where, "ctop.folded"), encoding="utf-8") as lines:
+            check(all(line.rsplit(" ", 1)[1].strip().isdigit() for line in lines), "not folded")
+        window.press("q")
+
+
+@case
+def ascii_and_no_colours():
+    with live("--ascii", "--theme", "mono") as (window, _):
+        window.press("2")
+        screen = window.wait_for("CALL TREE", "100.0")
+        check(screen.isascii(), screen)
+        coloured = window.tmux("capture-pane", "-p", "-e", "-t", "test")
+        check("\x1b[3" not in coloured and "\x1b[9" not in coloured, f"colours in {coloured!r}")
+        window.press("q")
+
+
+@case
+def a_process_is_picked():
+    need_root()
+    with target("spin", "600") as program, terminal() as window:
+        window.type(CTOP)
+        window.wait_for("which process?", "COMMAND")
+        window.press(*str(program.pid))
+        window.wait_for(f"filter: {program.pid}", "spin")
+        window.press("Enter")
+        window.wait_for("LIVE", f"spin[{program.pid}]")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def a_recording_is_shown():
+    need_root()
+    with target("spin", "600") as program, folder() as where, terminal() as window:
+        path = os.path.join(where, "profile.ctop")
+        ctop_ok("record", "-q", "-p", program.pid, "--duration", "0.5", "-o", path)
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("FILE", "[1 Top]", "spin")
+        window.press("w")
+        window.wait_for("win 10s")
+        window.press("2")
+        window.wait_for("CALL TREE", "100.0")
+        window.press("q")
+        window.wait_for_prompt()
+        window.type(f"{CTOP} report --stdio {path} | head -3")
+        window.wait_for("target ")
+
+
+@case
+def no_interface_on_a_dumb_terminal():
+    need_root()
+    with target("spin", "600") as program, terminal(120, 50) as window:
+        for setting in "TERM=dumb", "TERM=":
+            window.type(f"clear; {setting} {CTOP} -p {program.pid} --duration 0.3")
+            window.wait_for("SELF%  TOTAL%", "duration")
+            window.wait_for_prompt()
+        window.type(f"clear; TERM=no-such-terminal {CTOP} -p {program.pid}; echo status $?")
+        window.wait_for("is not known here", "status 1")
+
+
+@case
+def the_cause_stands_on_the_screen_when_it_cannot_begin():
+    with terminal() as window:
+        window.type(f"{CTOP} -p 2147483647; echo status $?")
+        screen = window.wait_for("status 1")
+        check("ctop: " in screen and "2147483647" in screen, screen)
+
+
+if __name__ == "__main__":
+    check(os.path.isdir(BUILD), "nothing is built")
+    main()

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include <ctop/profile/history.h>
+#include <ctop/ui/ui.h>
+
+/*
+ * Whole screens: keys in, text out, compared with tests/golden/ui/NAME.txt. The profile is made by
+ * hand and the clock stands still, so that they are the same on every machine. To accept
+ * what is drawn now: SCREENS_UPDATE=1 build/unit/ui/screens, then read the difference.
+ */
+
+static const struct tables_capacity small_tables = {
+	.nr = {[TABLE_STRINGS] = 1 << 14,
+	       [TABLE_INFOS] = 64,
+	       [TABLE_EVENTS] = 16,
+	       [TABLE_MODULES] = 64,
+	       [TABLE_TASKS] = 64,
+	       [TABLE_FRAMES] = 1024,
+	       [TABLE_NODES] = 4096},
+	.nr_samples = 1024,
+};
+static const struct symbols_capacity small_symbols = {.nr_frames = 1024, .string_units = 1 << 14};
+
+enum { NR_THREADS = 3, FRAMES_MOST = 8, SECONDS = 30 };
+
+struct world {
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *writer;
+	struct symbols_writer *names;
+	struct history *history;
+	struct module_id program, library, kernel;
+	struct task_id threads[NR_THREADS];
+	uint64_t address;
+	struct {
+		const char *name;
+		struct frame_id id;
+	} frames[32];
+	size_t nr_frames;
+	struct ui_facts facts;
+	struct ui *ui;
+};
+static struct world world;
+
+/* ---- the profile ---- */
+
+static struct string_id string_of(const char *string)
+{
+	struct string_id id = {0};
+	CHECK_EQ(tables_add_string(world.writer, string, strlen(string), &id), 0);
+	return id;
+}
+
+static struct module_id module_of(const char *path, enum module_kind kind)
+{
+	struct module_row row = {.path = string_of(path), .kind = kind, .pid = 42};
+	struct module_id id = {0};
+	CHECK_EQ(tables_add_module(world.writer, &row, &id), 0);
+	return id;
+}
+
+/* One function of each name: "k:" in the kernel, "l:" in the library; "?" has no name. */
+static struct frame_id frame_of(const char *name)
+{
+	for (size_t i = 0; i < world.nr_frames; i++)
+		if (!strcmp(world.frames[i].name, name))
+			return world.frames[i].id;
+	bool kernel = !strncmp(name, "k:", 2), library = !strncmp(name, "l:", 2);
+	struct module_id module = kernel ? world.kernel : library ? world.library : world.program;
+	struct frame_id id = {0};
+	bool named = strcmp(name, "?") != 0;
+	world.address += 16;
+	CHECK_EQ(tables_add_frame(world.writer, module, world.address, &id), 0);
+	CHECK_EQ(symbols_set(world.names, id, named ? SYMBOL_NAMED : SYMBOL_UNKNOWN,
+			     named ? name + (kernel || library ? 2 : 0) : NULL, NULL, 0),
+		 0);
+	CHECK(world.nr_frames < sizeof(world.frames) / sizeof(*world.frames));
+	world.frames[world.nr_frames].name = name;
+	world.frames[world.nr_frames++].id = id;
+	return id;
+}
+
+struct stack {
+	size_t thread;
+	unsigned a_second; /* samples */
+	enum stack_end end;
+	const char *frames[FRAMES_MOST]; /* the root first */
+};
+
+static const struct stack stacks[] = {
+	{0, 6, STACK_COMPLETE, {"_start", "main", "serve(int)", "parse_request(char const*)"}},
+	{0,
+	 3,
+	 STACK_COMPLETE,
+	 {"_start", "main", "serve(int)", "parse_request(char const*)",
+	  "std::map<int, std::vector<int> >::find(int const&)"}},
+	{0, 4, STACK_COMPLETE, {"_start", "main", "serve(int)", "l:memcpy"}},
+	{0,
+	 2,
+	 STACK_COMPLETE,
+	 {"_start", "main", "serve(int)", "l:write", "k:ksys_write", "k:copy_from_user"}},
+	{1,
+	 5,
+	 STACK_COMPLETE,
+	 {"start_thread", "worker(void*)", "hash_block(unsigned char const*)"}},
+	{1, 1, STACK_COMPLETE, {"start_thread", "worker(void*)", "l:memcpy"}},
+	{2, 2, STACK_COMPLETE, {"start_thread", "漢字_\x1b[31m_name", "?"}},
+	{2, 1, STACK_TRUNCATED, {"deep", "deeper"}},
+};
+
+static void add_samples(const struct stack *stack, uint64_t second)
+{
+	struct node_id node = {0};
+	struct frame_id leaf = {0};
+	for (size_t i = 0; i < FRAMES_MOST && stack->frames[i]; i++) {
+		leaf = frame_of(stack->frames[i]);
+		bool is_leaf = i + 1 == FRAMES_MOST || !stack->frames[i + 1];
+		if (!is_leaf)
+			CHECK_EQ(tables_add_node(world.writer, node, leaf, FRAME_CFI, &node), 0);
+	}
+	tables_publish(world.writer);
+	for (unsigned i = 0; i < stack->a_second; i++) {
+		const struct sample sample = {
+			.time_ns = second * 1000000000 + 1000000 * (i + 1),
+			.weight = 1,
+			.task = world.threads[stack->thread],
+			.node = node,
+			.leaf = leaf,
+			.event = 1,
+			.end = (uint8_t)stack->end,
+			.reason = STACK_REASON_NONE,
+		};
+		CHECK_EQ(history_import(world.history, &sample, 1), 0);
+	}
+}
+
+static void make_tables(void)
+{
+	CHECK_EQ(tables_map(&world.tables, -1, &small_tables, true), 0);
+	CHECK_EQ(symbols_map(&world.symbols, -1, &small_symbols, true), 0);
+	world.writer = tables_writer_new(&world.tables);
+	world.names = symbols_writer_new(&world.symbols);
+	world.history = history_new();
+	CHECK(world.writer && world.names && world.history);
+	history_keep_seconds(world.history);
+	struct event_row event = {.name = string_of("cpu-clock"), .asked = string_of("cycles")};
+	uint32_t id;
+	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
+	world.program = module_of("/usr/bin/program", MODULE_FILE);
+	world.library = module_of("/usr/lib/libc.so.6", MODULE_FILE);
+	world.kernel = module_of("[kernel]", MODULE_KERNEL);
+	static const char *const names[NR_THREADS] = {"program", "worker-1", "\xff odd"};
+	for (int i = 0; i < NR_THREADS; i++)
+		CHECK_EQ(tables_add_task(world.writer, 42, 42 + i, string_of(names[i]),
+					 &world.threads[i]),
+			 0);
+	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);
+}
+
+/* ---- the host ---- */
+
+static void tell_facts(void *context, struct ui_facts *facts)
+{
+	(void)context;
+	*facts = world.facts;
+}
+
+static void tell_info(void *context, struct text *lines)
+{
+	(void)context;
+	text_add(lines, "target     program[42]\nevent      cpu-clock\n");
+}
+
+static void export(void *context, struct text *message)
+{
+	(void)context;
+	text_add(message, "written: nothing, this is a test");
+}
+
+static int list_processes(void *context, struct ui_process **out, size_t *nr)
+{
+	static const struct ui_process processes[] = {
+		{7, "idle", "root", "/sbin/idle", 0, 1},
+		{42, "program", "alice", "/usr/bin/program --serve", 187.5, 3},
+		{4711, "bad\x1b[2J", "bob", "bad\x1b[2J", 3.2, 1},
+	};
+	(void)context;
+	*out = malloc(sizeof(processes));
+	if (!*out)
+		return -1;
+	memcpy(*out, processes, sizeof(processes));
+	*nr = sizeof(processes) / sizeof(*processes);
+	return 0;
+}
+
+static void begin(const struct ui_options *options, bool with_samples)
+{
+	const struct ui_host host = {NULL, tell_facts, tell_info, export, list_processes};
+	world = (struct world){.facts = {
+				       .state = UI_LIVE,
+				       .target = "program[42]",
+				       .event = "cpu-clock",
+				       .call_graph = "auto 64k",
+				       .frequency_hz = 999,
+				       .rate_hz = 24,
+				       .own_cpu_percent = 1.8,
+				       .own_bytes = 24 << 20,
+			       }};
+	make_tables();
+	for (uint64_t second = 1; with_samples && second <= SECONDS; second++)
+		for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
+			/* The worker began late: windows differ. */
+			if (stacks[i].thread != 1 || second > SECONDS / 2)
+				add_samples(&stacks[i], second);
+	bool picks = options->view == VIEW_PICKER;
+	world.ui = ui_new(options, &host, picks ? NULL : world.history);
+	CHECK(world.ui);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * SECONDS + 500000000), 0);
+}
+
+static void end(void)
+{
+	ui_free(world.ui);
+	history_free(world.history);
+	symbols_writer_free(world.names);
+	tables_writer_free(world.writer);
+	symbols_unmap(&world.symbols);
+	tables_unmap(&world.tables);
+}
+
+/* ---- scripts ---- */
+
+/* Keys as one writes them: characters, and names in angle brackets. */
+static enum ui_wish press(const char *keys)
+{
+	static const struct {
+		const char *name;
+		int key;
+	} names[] = {
+		{"<Up>", KEY_ARROW_UP},	    {"<Down>", KEY_ARROW_DOWN},
+		{"<Left>", KEY_ARROW_LEFT}, {"<Right>", KEY_ARROW_RIGHT},
+		{"<Enter>", KEY_RETURN},    {"<Esc>", KEY_ESCAPE},
+		{"<Tab>", KEY_TAB},	    {"<End>", KEY_TO_END},
+		{"<BS>", KEY_ERASE},	    {"<PgDn>", KEY_PAGE_DOWN},
+		{"<Home>", KEY_TO_HOME},    {"<S-Tab>", KEY_SHIFT_TAB},
+	};
+	enum ui_wish wish = UI_WISH_NONE;
+	while (*keys) {
+		int key = (unsigned char)*keys;
+		size_t size = 1;
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (!strncmp(keys, names[i].name, strlen(names[i].name))) {
+				key = names[i].key;
+				size = strlen(names[i].name);
+			}
+		wish = ui_key(world.ui, key);
+		ui_draw(world.ui); /* as the loop does */
+		keys += size;
+	}
+	return wish;
+}
+
+static const struct {
+	const char *name, *keys;
+	int rows, cols;
+	bool ascii, since_start;
+} screens[] = {
+	{"top-80x24", "", 24, 80, false, false},
+	{"top-40x10", "", 10, 40, false, false},
+	{"top-120x40", "<Down>", 40, 120, false, false},
+	{"top-ascii", "", 24, 80, true, false},
+	{"top-all", "w", 24, 80, false, false},
+	{"top-by-name", "sss", 24, 80, false, false},
+	{"top-inverted", "I", 24, 80, false, false},
+	{"top-full-names", "vv", 24, 80, false, false},
+	{"top-filtered", "\\serve<Enter>", 24, 80, false, false},
+	{"top-nothing-passes", "\\nothing like it<Enter>", 24, 80, false, false},
+	{"top-find", "/copy", 24, 80, false, false},
+	{"top-found-next", "/copy<Enter>n", 24, 80, false, false},
+	{"top-not-found", "/xyzzy<Enter>", 24, 80, false, false},
+	{"top-paused", " ", 24, 80, false, false},
+	{"top-unknown-key", "Q", 24, 80, false, false},
+	{"top-user-only", "K", 24, 80, false, false},
+	{"tree-80x24", "2", 24, 80, false, false},
+	{"tree-40x10", "2", 10, 40, false, false},
+	{"tree-120x40", "2<Down><Down>", 40, 120, false, false},
+	{"tree-ascii", "2", 24, 80, true, false},
+	{"tree-closed", "2C", 24, 80, false, false},
+	{"tree-all-open", "2E", 24, 80, false, false},
+	{"tree-chain-opens", "2C<Right>", 24, 80, false, false},
+	{"tree-hot-path", "2CH", 24, 80, false, false},
+	{"tree-to-parent", "2E<Down><Down><Down><Left><Left>", 24, 80, false, false},
+	{"tree-subtree", "2<Down><Down>F", 24, 80, false, false},
+	{"callers-80x24", "3<Right>", 24, 80, false, false},
+	{"sandwich-80x24", "/memcpy<Enter>b", 24, 80, false, false},
+	{"sandwich-of-nothing", "4", 24, 80, false, false},
+	{"flame-80x24", "5", 24, 80, false, false},
+	{"flame-120x40", "5<Down>", 40, 120, false, false},
+	{"flame-zoomed", "5<Down><Down><Enter>", 24, 80, false, false},
+	{"threads-80x24", "6", 24, 80, false, false},
+	{"threads-zoomed", "6<Down><Enter>1", 24, 80, false, false},
+	{"zooms-stack", "f\\find<Enter>", 24, 80, false, false},
+	{"zooms-taken-back", "f\\find<Enter><Esc>", 24, 80, false, false},
+	{"help-80x24", "?", 24, 80, false, false},
+	{"help-of-tree-end", "2?<End>", 24, 80, false, false},
+	{"info-80x24", "i", 24, 80, false, false},
+};
+
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = calloc(1, 1 << 16);
+	if (file && text && !fread(text, 1, (1 << 16) - 1, file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	return text;
+}
+
+/* The attributes are part of the picture: what is selected shows in them. */
+static void compare(const char *name, const struct cells *cells)
+{
+	char path[256];
+	struct text text = {0};
+	cells_text(cells, &text);
+	text_add(&text, "\n");
+	cells_text_attributes(cells, &text);
+	snprintf(path, sizeof(path), "tests/golden/ui/%s.txt", name);
+	if (getenv("SCREENS_UPDATE")) {
+		FILE *file = fopen(path, "we");
+		CHECK(file);
+		fputs(text_string(&text), file);
+		fclose(file);
+	}
+	char *wanted = read_file(path);
+	bool same = wanted && !strcmp(wanted, text_string(&text));
+	if (!same)
+		printf("# %s is drawn as\n%s", path, text_string(&text));
+	free(wanted);
+	text_release(&text);
+	CHECK(same);
+}
+
+static size_t screen;
+
+static void one_screen(void)
+{
+	const struct ui_options options = {.ascii = screens[screen].ascii,
+					   .since_start = screens[screen].since_start};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, screens[screen].rows, screens[screen].cols), 0);
+	ui_draw(world.ui);
+	press(screens[screen].keys);
+	compare(screens[screen].name, ui_draw(world.ui));
+	end();
+}
+
+/* ---- states that keys do not lead to ---- */
+
+static void nothing_sampled_yet(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, false);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	compare("empty-live", ui_draw(world.ui));
+	/* No key and no view may stumble over nothing. */
+	press("2<Down><Right><Left>*ECHG3<Down>4<Enter>5<Up><Down><Right><Left><Enter>6<Enter>1"
+	      "sI/x<Enter>nNybfFDdtiK%L w[]rv<PgDn><End><Home>?<Esc>");
+	ui_draw(world.ui);
+	end();
+}
+
+static void the_target_has_ended(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	world.facts.state = UI_EXITED;
+	world.facts.ending = "status 1";
+	world.facts.lost = 400;
+	world.facts.throttled = 2;
+	world.facts.event = "cpu-clock:u";
+	world.facts.nr_steps_down = 2;
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(9000) * 1000000000), 0);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	compare("exited", ui_draw(world.ui));
+	end();
+}
+
+static void a_pause_stands_still(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	press(" ");
+	for (uint64_t second = SECONDS + 1; second < SECONDS + 8; second++)
+		add_samples(&stacks[4], second);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 8)), 0);
+	compare("paused-later", ui_draw(world.ui));
+	press(" ");
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 8)), 0);
+	compare("unpaused", ui_draw(world.ui));
+	end();
+}
+
+static void the_selection_follows_its_function(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	press("/hash_block<Enter>");
+	/* It becomes the first of all. */
+	for (uint64_t second = SECONDS + 1; second < SECONDS + 200; second++)
+		add_samples(&stacks[4], second);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 200)), 0);
+	compare("selection-followed", ui_draw(world.ui));
+	end();
+}
+
+static void the_picker(void)
+{
+	const struct ui_options options = {.view = VIEW_PICKER};
+	begin(&options, false);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	compare("picker", ui_draw(world.ui));
+	press("ali");
+	compare("picker-filtered", ui_draw(world.ui));
+	CHECK_EQ(press("<Enter>"), UI_WISH_PROFILE);
+	CHECK_EQ(ui_picked(world.ui), 42);
+	end();
+	begin(&options, false);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	CHECK_EQ(press("zzz<Enter>"), UI_WISH_NONE); /* nothing is left to choose */
+	CHECK_EQ(press("<Esc>"), UI_WISH_NONE);
+	CHECK_EQ(press("<Esc>"), UI_WISH_QUIT);
+	end();
+}
+
+static void every_size_is_survived(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	for (int rows = 0; rows < 14; rows++)
+		for (int cols = 0; cols < 130; cols += 1 + cols / 10) {
+			CHECK_EQ(ui_resize(world.ui, rows, cols), 0);
+			press("1<Down>2<Down><Right>E3<Down><Right>b5<Down><Right>6?<Down><Esc>i<"
+			      "Esc>"
+			      "/x<Esc>");
+		}
+	end();
+}
+
+static void wishes(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	CHECK_EQ(press("q"), UI_WISH_QUIT);
+	CHECK_EQ(press("\x1a"), UI_WISH_SUSPEND);
+	CHECK_EQ(press("\x0c"), UI_WISH_REPAINT);
+	CHECK_EQ(press("m"), UI_WISH_MOUSE);
+	CHECK(ui_mouse(world.ui));
+	CHECK_EQ(press("/memcpy<Enter>y"), UI_WISH_COPY);
+	CHECK_STR(ui_copied(world.ui), "memcpy");
+	CHECK_EQ(press("/q"), UI_WISH_NONE); /* typed, not pressed */
+	CHECK_EQ(press("\x03"), UI_WISH_QUIT);
+	end();
+}
+
+int main(void)
+{
+	for (screen = 0; screen < sizeof(screens) / sizeof(*screens); screen++)
+		test_run(screens[screen].name, one_screen);
+	RUN(nothing_sampled_yet);
+	RUN(the_target_has_ended);
+	RUN(a_pause_stands_still);
+	RUN(the_selection_follows_its_function);
+	RUN(the_picker);
+	RUN(every_size_is_survived);
+	RUN(wishes);
+	return test_done();
+}

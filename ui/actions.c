@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* What keys do, beyond moving in a view. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ui_internal.h"
+
+enum { SCROLL_COLS = 8 };
+
+/* ---- find and filter ---- */
+
+static void find(struct ui *ui, int step, bool with_selected)
+{
+	struct view *view = ui_view(ui);
+	if (!ui->found[0]) {
+		ui_tell(ui, "nothing to find yet: / asks for a name");
+	} else if (view && !view_find(view, &ui->model, ui->found, step, with_selected)) {
+		ui_tell(ui, "not found: ");
+		text_add_safe(&ui->message, ui->found);
+	}
+}
+
+static void ask(struct ui *ui, enum prompt_use use)
+{
+	ui->asking = use;
+	ui->prompt.text[0] = '\0';
+}
+
+static void zoom(struct ui *ui, struct slice_criterion criterion, const char *label)
+{
+	if (!model_zoom(&ui->model, criterion, label))
+		ui_tell(ui, "no more filters fit: Esc takes back the last");
+}
+
+static void filter_by_text(struct ui *ui)
+{
+	struct text label = {0};
+	if (!ui->prompt.text[0])
+		return;
+	text_add(&label, "~");
+	text_add_safe(&label, ui->prompt.text);
+	zoom(ui, (struct slice_criterion){.what = SLICE_TEXT, .text = ui->prompt.text},
+	     text_string(&label));
+	text_release(&label);
+}
+
+void ui_answer(struct ui *ui, int key)
+{
+	enum prompt_state state = prompt_key(&ui->prompt, key);
+	enum prompt_use use = ui->asking;
+	if (state != PROMPT_OPEN)
+		ui->asking = PROMPT_NONE;
+	if (state == PROMPT_NO_KEY || state == PROMPT_GIVEN_UP)
+		return;
+	if (use == PROMPT_FILTER && state == PROMPT_DONE)
+		filter_by_text(ui);
+	if (use == PROMPT_FIND) {
+		/* While it is typed, the selection already goes there. */
+		memcpy(ui->found, ui->prompt.text, sizeof(ui->found));
+		if (ui->found[0])
+			find(ui, 1, true);
+	}
+}
+
+/* ---- zooms on the selected row ---- */
+
+static void zoom_function(struct ui *ui, enum action action)
+{
+	struct function_id function;
+	struct text label = {0};
+	if (!ui_selected_function(ui, &function)) {
+		ui_tell(ui, "no function is selected");
+		return;
+	}
+	bool drop = action == ACTION_DROP;
+	text_add(&label, drop ? "without " : "in ");
+	text_add(&label, model_name(&ui->model, function));
+	zoom(ui,
+	     (struct slice_criterion){.what = SLICE_FUNCTION, .drop = drop, .function = function},
+	     text_string(&label));
+	text_release(&label);
+}
+
+static void zoom_subtree(struct ui *ui)
+{
+	struct view *view = ui_view(ui);
+	struct text label = {0};
+	if (!view || !view->ops->subtree_at || view->selected >= view->nr_rows) {
+		ui_tell(ui, "the tree and the flame graph have subtrees");
+		return;
+	}
+	text_addf(&label, "below %s", ui_selected_text(ui));
+	zoom(ui,
+	     (struct slice_criterion){.what = SLICE_SUBTREE,
+				      .id = view->ops->subtree_at(view, view->selected)},
+	     text_string(&label));
+	text_release(&label);
+}
+
+static void zoom_module(struct ui *ui)
+{
+	struct function_id function;
+	struct text label = {0};
+	if (!ui_selected_function(ui, &function)) {
+		ui_tell(ui, "no function is selected");
+		return;
+	}
+	text_addf(&label, "module=%s", model_module(&ui->model, function));
+	zoom(ui,
+	     (struct slice_criterion){.what = SLICE_MODULE,
+				      .text = history_function_module(ui->model.history, function)},
+	     text_string(&label));
+	text_release(&label);
+}
+
+static void zoom_thread(struct ui *ui)
+{
+	ui_show(ui, VIEW_THREADS);
+	ui_tell(ui, "which thread? Enter shows it alone");
+}
+
+static enum ui_wish go_back(struct ui *ui)
+{
+	if (ui->current == VIEW_PICKER)
+		return UI_WISH_QUIT;
+	if ((int)ui->current >= NR_VIEWS)
+		ui_show(ui, ui->before);
+	else if (!model_zoom_out(&ui->model))
+		ui_tell(ui, "no filter to take back; q leaves");
+	return UI_WISH_NONE;
+}
+
+/* ---- the selected row ---- */
+
+static void show_sandwich(struct ui *ui)
+{
+	struct function_id function;
+	if (ui_selected_function(ui, &function))
+		model_set_centre(&ui->model, function);
+	ui_show(ui, VIEW_SANDWICH);
+}
+
+static enum ui_wish copy(struct ui *ui)
+{
+	const char *text = ui_selected_text(ui);
+	if (!*text)
+		return UI_WISH_NONE;
+	text_clear(&ui->copied);
+	text_add(&ui->copied, text);
+	ui_tell(ui, "copied: ");
+	text_add(&ui->message, text_string(&ui->copied));
+	return UI_WISH_COPY;
+}
+
+/* ---- how things are shown ---- */
+
+static void next_least(struct ui *ui)
+{
+	static const double steps[] = {0, 0.1, 0.5, 1, 5};
+	enum { NR_STEPS = sizeof(steps) / sizeof(*steps) };
+	size_t i = 0;
+	while (i < NR_STEPS && steps[i] <= ui->model.least_percent)
+		i++;
+	ui->model.least_percent = steps[i % NR_STEPS];
+	ui_tell(ui, "");
+	text_addf(&ui->message, "rows below %g%% are hidden", ui->model.least_percent);
+}
+
+static void next_names(struct ui *ui)
+{
+	static const char *const told[] = {
+		[NAME_FULL] = "names in full",
+		[NAME_NO_ARGUMENTS] = "names without arguments",
+		[NAME_COLLAPSED] = "names without template arguments",
+	};
+	enum name_level level = ui->model.names;
+	ui->model.names = level == NAME_COLLAPSED ? NAME_FULL : level + 1;
+	ui_tell(ui, told[ui->model.names]);
+}
+
+static void scroll_names(struct model *model, enum action action)
+{
+	if (action == ACTION_SCROLL_RIGHT)
+		model->scroll += SCROLL_COLS;
+	else
+		model->scroll -= model->scroll < SCROLL_COLS ? model->scroll : SCROLL_COLS;
+}
+
+static void cycle_view(struct ui *ui, int step)
+{
+	struct function_id function;
+	int next = ((int)ui->current + step + NR_VIEWS) % NR_VIEWS;
+	if (next == VIEW_SANDWICH && !ui->model.has_centre && ui_selected_function(ui, &function))
+		model_set_centre(&ui->model, function);
+	ui_show(ui, (enum view_kind)next);
+}
+
+static enum ui_wish toggle_mouse(struct ui *ui)
+{
+	ui->mouse = !ui->mouse;
+	ui_tell(ui, ui->mouse ? "the mouse chooses rows and scrolls; m gives it back"
+			      : "the mouse is the terminal's again");
+	return UI_WISH_MOUSE;
+}
+
+static void export(struct ui *ui)
+{
+	ui_tell(ui, "");
+	ui->host.export(ui->host.context, &ui->message);
+}
+
+/* ---- all ---- */
+
+/* Settings of the model: they take effect at once. */
+static bool act_on_model(struct ui *ui, enum action action)
+{
+	struct model *model = &ui->model;
+	switch ((int)action) {
+	case ACTION_PAUSE:
+		model_pause(model, !model->paused);
+		break;
+	case ACTION_WINDOW:
+		model_next_window(model);
+		break;
+	case ACTION_SHORTER:
+		model_change_window(model, -1);
+		break;
+	case ACTION_LONGER:
+		model_change_window(model, 1);
+		break;
+	case ACTION_RESET:
+		model_reset(model);
+		ui_tell(ui, "begun anew: what was before is not shown any more");
+		break;
+	case ACTION_LEAST:
+		next_least(ui);
+		break;
+	case ACTION_NAMES:
+		next_names(ui);
+		break;
+	case ACTION_RELATIVE:
+		model->of_all = !model->of_all;
+		ui_tell(ui, model->of_all ? "percent of all samples in the window"
+					  : "percent of the samples that pass the filters");
+		break;
+	case ACTION_SCROLL_LEFT:
+	case ACTION_SCROLL_RIGHT:
+		scroll_names(model, action);
+		break;
+	case ACTION_ZOOM_KERNEL:
+		if (!model_cycle_kernel(model))
+			ui_tell(ui, "no more filters fit: Esc takes back the last");
+		break;
+	default:
+		return false;
+	}
+	model->changed = true;
+	return true;
+}
+
+static bool act_on_row(struct ui *ui, enum action action)
+{
+	switch ((int)action) {
+	case ACTION_FIND:
+		ask(ui, PROMPT_FIND);
+		break;
+	case ACTION_FIND_NEXT:
+		find(ui, 1, false);
+		break;
+	case ACTION_FIND_PREVIOUS:
+		find(ui, -1, false);
+		break;
+	case ACTION_FILTER:
+		ask(ui, PROMPT_FILTER);
+		break;
+	case ACTION_ZOOM_THREAD:
+		zoom_thread(ui);
+		break;
+	case ACTION_ZOOM_MODULE:
+		zoom_module(ui);
+		break;
+	case ACTION_FOCUS:
+	case ACTION_DROP:
+		zoom_function(ui, action);
+		break;
+	case ACTION_FOCUS_SUBTREE:
+		zoom_subtree(ui);
+		break;
+	case ACTION_ENTER:
+	case ACTION_SANDWICH:
+	case ACTION_VIEW_SANDWICH:
+		show_sandwich(ui);
+		break;
+	case ACTION_EXPORT:
+		export(ui);
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+enum ui_wish ui_act(struct ui *ui, enum action action)
+{
+	struct view *view = ui_view(ui);
+	if (view && view_act(view, &ui->model, action))
+		return ui->model.picked_pid ? UI_WISH_PROFILE : UI_WISH_NONE;
+	if (act_on_model(ui, action) || act_on_row(ui, action))
+		return UI_WISH_NONE;
+	switch ((int)action) {
+	case ACTION_VIEW_TOP:
+	case ACTION_VIEW_TREE:
+	case ACTION_VIEW_CALLERS:
+	case ACTION_VIEW_FLAME:
+	case ACTION_VIEW_THREADS:
+		ui_show(ui, (enum view_kind)(action - ACTION_VIEW_TOP));
+		break;
+	case ACTION_NEXT_VIEW:
+		cycle_view(ui, 1);
+		break;
+	case ACTION_PREVIOUS_VIEW:
+		cycle_view(ui, -1);
+		break;
+	case ACTION_HELP:
+		ui_show(ui, ui->current == VIEW_HELP ? ui->before : VIEW_HELP);
+		break;
+	case ACTION_INFO:
+		ui_show(ui, ui->current == VIEW_INFO ? ui->before : VIEW_INFO);
+		break;
+	case ACTION_BACK:
+		return go_back(ui);
+	case ACTION_COPY:
+		return copy(ui);
+	case ACTION_MOUSE:
+		return toggle_mouse(ui);
+	case ACTION_REPAINT:
+		return UI_WISH_REPAINT;
+	case ACTION_SUSPEND:
+		return UI_WISH_SUSPEND;
+	case ACTION_QUIT:
+		return UI_WISH_QUIT;
+	default:
+		break;
+	}
+	return UI_WISH_NONE;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* The screen: what stands around the views, and where there is room for what. */
+#include <stdio.h>
+#include <string.h>
+
+#include "header.h"
+#include "ui_internal.h"
+
+/* A list and a pane beside it need so much. */
+enum { DETAIL_FROM_COLS = 110, LIST_COLS_LEAST = 76, DETAIL_COLS_MOST = 60 };
+
+/* Keys of use in this view, from the left, as many as fit. */
+static void draw_bar(const struct ui *ui, struct cells *cells, int row)
+{
+	int col = 0;
+	for (size_t i = 0; i < nr_key_rows; i++) {
+		const struct key_row *key = &key_rows[i];
+		char label[16];
+		if (!key->bar || !(key->views & VIEW_BIT(ui->current)))
+			continue;
+		snprintf(label, sizeof(label), "%.*s", (int)strcspn(key->label, " "), key->label);
+		int cols = (int)(strlen(label) + 1 + strlen(key->bar));
+		if (col + cols > cells->cols)
+			continue;
+		col += cells_put(cells, row, col, cols, ROLE_KEY, label);
+		col += cells_putf(cells, row, col, cols, ROLE_TEXT, ":%s", key->bar) + 2;
+	}
+}
+
+static void draw_status(struct ui *ui, struct cells *cells, int row)
+{
+	struct view *view = ui_view(ui);
+	if (view && view->ops->draw_status)
+		view->ops->draw_status(view, cells, row);
+	else if (ui->asking == PROMPT_FIND)
+		prompt_draw(&ui->prompt, cells, row, "find: ");
+	else if (ui->asking == PROMPT_FILTER)
+		prompt_draw(&ui->prompt, cells, row, "filter: ");
+	else if (ui->message.size)
+		cells_put_cut(cells, row, 0, cells->cols, ROLE_TITLE, text_string(&ui->message));
+	else
+		cells_put_cut(cells, row, 0, cells->cols, ROLE_TEXT, ui_selected_text(ui));
+}
+
+/* Takes rows from an area's top. */
+static int take_rows(struct area *area, int rows)
+{
+	int row = area->row;
+	area->row += rows;
+	area->rows -= rows;
+	return row;
+}
+
+/* Small screens give up what is least needed: the bar, the tabs, the header. */
+static struct area draw_frame(struct ui *ui)
+{
+	struct cells *cells = &ui->cells;
+	struct model *model = &ui->model;
+	struct area body = cells_area(cells);
+	bool is_picker = ui->current == VIEW_PICKER;
+	if (is_picker) {
+		cells_put(cells, take_rows(&body, 1), 0, cells->cols, ROLE_TITLE,
+			  "ctop: which process? Type to filter, Enter profiles, Esc leaves");
+	} else {
+		if (cells->rows >= 5)
+			header_draw(model, cells, take_rows(&body, HEADER_ROWS));
+		if (cells->rows >= 8)
+			header_draw_tabs((int)ui->current < NR_VIEWS ? ui->current : ui->before,
+					 cells, take_rows(&body, 1));
+		if (model->nr_zooms && cells->rows >= 6)
+			header_draw_filters(model, cells, take_rows(&body, 1));
+	}
+	if (cells->rows >= 10)
+		draw_bar(ui, cells, body.row + --body.rows);
+	if (cells->rows >= 3)
+		draw_status(ui, cells, body.row + --body.rows);
+	return body;
+}
+
+static bool has_detail(struct ui *ui, struct function_id *function)
+{
+	bool is_list = ui->current == VIEW_TOP || ui->current == VIEW_TREE ||
+		       ui->current == VIEW_CALLERS || ui->current == VIEW_THREADS;
+	return is_list && ui->cells.cols >= DETAIL_FROM_COLS && ui_selected_function(ui, function);
+}
+
+static void draw_view(struct ui *ui, struct view *view, struct area body)
+{
+	struct cells *cells = &ui->cells;
+	struct model *model = &ui->model;
+	struct function_id function;
+	bool is_profile = (int)ui->current < NR_VIEWS;
+	if (is_profile && !model->totals.samples) {
+		header_draw_empty(model, cells, body);
+	} else if (ui->current == VIEW_SANDWICH && !model->has_centre) {
+		cells_put(cells, body.row + body.rows / 3, 2, cells->cols - 2, ROLE_TEXT,
+			  "Of which function? Choose one in another view, and press b.");
+	} else if (has_detail(ui, &function)) {
+		int cols = cells->cols - LIST_COLS_LEAST;
+		cols = cols < DETAIL_COLS_MOST ? cols : DETAIL_COLS_MOST;
+		struct area pane = {body.row, body.col + body.cols - cols, body.rows, cols};
+		body.cols -= cols + 1;
+		view_draw(view, model, cells, body);
+		detail_draw(model, cells, pane, function);
+	} else {
+		view_draw(view, model, cells, body);
+	}
+}
+
+const struct cells *ui_draw(struct ui *ui)
+{
+	struct cells *cells = &ui->cells;
+	struct view *view = ui_view(ui);
+	ui->dirty = false;
+	cells_clear(cells);
+	/* What the frame says of the selected row is to be of the rows as they are now. */
+	int result = view ? view_refresh(view, &ui->model) : -1;
+	struct area body = draw_frame(ui);
+	if (result)
+		cells_put(cells, body.row, 0, cells->cols, ROLE_BAD, "out of memory!");
+	else if (body.rows > 0)
+		draw_view(ui, view, body);
+	return cells;
+}

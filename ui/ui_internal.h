@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UI_UI_INTERNAL_H
+#define CTOP_UI_UI_INTERNAL_H
+
+/* The interface's state: ui.c has its life and what comes in, actions.c what keys do, frame.c the screen. */
+
+#include <ctop/ui/ui.h>
+
+#include "model.h"
+#include "prompt.h"
+#include "view.h"
+
+enum prompt_use { PROMPT_NONE, PROMPT_FIND, PROMPT_FILTER };
+
+struct ui {
+	struct ui_options options;
+	struct ui_host host;
+	struct model model;
+	struct cells cells;
+	struct view *views[NR_ALL_VIEWS]; /* made when they are first shown */
+	enum view_kind current,
+		before; /* before: of the profile's views, where Esc leads back to */
+	enum prompt_use asking;
+	struct prompt prompt;
+	char found[sizeof(((struct prompt *)0)->text)]; /* what n looks for */
+	struct text message;
+	struct text copied;
+	bool mouse, dirty;
+};
+
+/* The view on the screen; NULL: out of memory. */
+struct view *ui_view(struct ui *ui);
+void ui_show(struct ui *ui, enum view_kind kind);
+/* The selected row's function. False: it has none. */
+bool ui_selected_function(struct ui *ui, struct function_id *function);
+const char *ui_selected_text(struct ui *ui); /* safe; "" when nothing is selected */
+
+enum ui_wish ui_act(struct ui *ui, enum action action);
+/* A key for the prompt that is open. */
+void ui_answer(struct ui *ui, int key);
+
+#endif
