@@ -9,6 +9,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/perf/sampler.h>
 
+#include "idle.h"
 #include "infos_read.h"
 
 void facts_set_stopped(struct facts *facts)
@@ -69,7 +70,7 @@ static enum ui_state state_of(const struct facts *facts, const struct session *s
 	return session_is_on(session) ? UI_LIVE : UI_OFF;
 }
 
-static void read_live(struct facts *facts, const struct interact_source *source,
+static void read_live(struct facts *facts, const struct interact_source *source, int32_t only_pid,
 		      struct ui_facts *out)
 {
 	struct session *session = source->session;
@@ -100,6 +101,11 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		out->ending = facts->ending;
 	}
 	add_rates(facts, &stats, out);
+	text_clear(&facts->idle);
+	if (only_pid && out->state == UI_LIVE && out->rate_hz <= 0)
+		idle_describe(only_pid, &facts->idle);
+	if (facts->idle.size)
+		out->idle = text_string(&facts->idle);
 }
 
 static void read_file(struct facts *facts, const struct history *history, struct ui_facts *out)
@@ -141,12 +147,18 @@ static void read_file(struct facts *facts, const struct history *history, struct
 		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
 }
 
-void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out)
+void facts_release(struct facts *facts)
+{
+	text_release(&facts->idle);
+}
+
+void facts_read(struct facts *facts, const struct interact_source *source, int32_t only_pid,
+		struct ui_facts *out)
 {
 	if (!source->history)
 		*out = (struct ui_facts){0};
 	else if (source->session)
-		read_live(facts, source, out);
+		read_live(facts, source, only_pid, out);
 	else
 		read_file(facts, source->history, out);
 }

@@ -20,9 +20,14 @@ struct facts {
 	unsigned nr_moments; /* taken so far */
 	bool stopped;	     /* the duration is over */
 	char call_graph[48], ending[48];
+	struct text idle;
 };
 
+void facts_release(struct facts *facts);
+
 void facts_set_stopped(struct facts *facts);
-void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out);
+/* only_pid: the process that is the whole target, to say why no samples come; 0: there is none. */
+void facts_read(struct facts *facts, const struct interact_source *source, int32_t only_pid,
+		struct ui_facts *out);
 
 #endif

@@ -37,6 +37,7 @@ struct interact {
 	int signal_fd, timer_fd, watch_fd; /* watch_fd: an epoll of all that wakes the loop */
 	uint64_t stop_ns, switch_on_ns;	   /* 0: never */
 	bool leaving;
+	int session_result; /* -errno: it cannot go on; its cause is in the caller's error */
 	int32_t picked_pid;
 };
 
@@ -66,7 +67,9 @@ int interact_block_signals(int *fd)
 static void tell_facts(void *context, struct ui_facts *facts)
 {
 	struct interact *interact = context;
-	facts_read(&interact->facts, interact->source, facts);
+	const struct int32_list *pids = &interact->options->pids;
+	int32_t only_pid = pids->nr == 1 ? pids->items[0] : 0;
+	facts_read(&interact->facts, interact->source, only_pid, facts);
 }
 
 static int list_processes(void *context, struct ui_process **out, size_t *nr)
@@ -154,7 +157,9 @@ static int do_signal(struct interact *interact, int number, struct error *error)
 		return fit(interact, error);
 	case SIGUSR1:
 		interact->switch_on_ns = 0;
-		return session ? session_switch(session, !session_is_on(session), error) : 0;
+		return session && !interact->session_result
+			       ? session_switch(session, !session_is_on(session), error)
+			       : 0;
 	case SIGINT:
 	case SIGTERM:
 	case SIGHUP:
@@ -226,7 +231,7 @@ static int keep_time(struct interact *interact, struct error *error)
 {
 	struct session *session = interact->source->session;
 	uint64_t now = clock_now_ns();
-	if (!session)
+	if (!session || interact->session_result)
 		return 0;
 	if (interact->stop_ns && now >= interact->stop_ns) {
 		interact->stop_ns = 0;
@@ -240,11 +245,26 @@ static int keep_time(struct interact *interact, struct error *error)
 	return 0;
 }
 
+/* What was sampled stays to be seen when sampling can't go on; the cause is told now, and again at the end. */
+static void give_up_session(struct interact *interact, const struct error *error)
+{
+	struct text message = {0};
+	text_add_safe(&message, error->cause);
+	ui_tell(interact->ui, text_string(&message));
+	text_release(&message);
+	facts_set_stopped(&interact->facts);
+}
+
 static int wait_and_serve(struct interact *interact, struct error *error)
 {
 	enum session_state state;
-	if (interact->source->session)
-		return session_step(interact->source->session, -1, &state, error);
+	if (interact->source->session && !interact->session_result) {
+		interact->session_result =
+			session_step(interact->source->session, -1, &state, error);
+		if (interact->session_result)
+			give_up_session(interact, error);
+		return 0;
+	}
 	struct pollfd poll_fd = {.fd = interact->watch_fd, .events = POLLIN};
 	return poll(&poll_fd, 1, -1) < 0 && errno != EINTR
 		       ? error_set(error, -errno, "cannot wait: %s", strerror(errno))
@@ -345,6 +365,7 @@ static int run(const struct interact_source *source, const struct options *optio
 		if (source->session)
 			session_watch(source->session, interact.watch_fd);
 		result = loop(&interact, error);
+		result = result ? result : interact.session_result;
 		if (source->session)
 			session_watch(source->session, -1);
 	}
@@ -352,6 +373,7 @@ static int run(const struct interact_source *source, const struct options *optio
 	terminal_close(interact.terminal);
 	ui_free(interact.ui);
 	processes_release(&interact.processes);
+	facts_release(&interact.facts);
 	if (interact.timer_fd >= 0)
 		close(interact.timer_fd);
 	if (interact.watch_fd >= 0)

@@ -2,8 +2,10 @@
 #include <ctop/app/commands.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include <ctop/app/report.h>
@@ -138,6 +140,35 @@ static int profile(const struct options *options, bool interactive, int signal_f
 	return result < 0 ? run_failed(options, result, error) : result;
 }
 
+/* What a command of ours wrote while the interface had the terminal. */
+static void replay(int output)
+{
+	off_t at = 0;
+	while (sendfile(STDOUT_FILENO, output, &at, 1 << 20) > 0)
+		;
+}
+
+/* The interface on a command: what it writes waits in a file without a name. */
+static int profile_command(const struct options *options, int signal_fd, struct error *error)
+{
+	struct options quiet = *options;
+	FILE *output = tmpfile();
+	if (!output) {
+		int code = error_set(error, -errno, "cannot keep the command's output: %s",
+				     strerror(errno));
+		error_remedy(error, "make room in /tmp, or use --stdio");
+		return run_failed(options, code, error);
+	}
+	quiet.command_output = fileno(output);
+	/* Each piece goes to its end, whoever else writes. */
+	fcntl(quiet.command_output, F_SETFL, O_APPEND);
+	fcntl(quiet.command_output, F_SETFD, FD_CLOEXEC);
+	int result = profile(&quiet, true, signal_fd, error);
+	replay(quiet.command_output);
+	fclose(output);
+	return result;
+}
+
 /* The process that the user picks; nothing when they do not. */
 static int pick_and_profile(const struct options *options, int signal_fd, struct error *error)
 {
@@ -158,8 +189,12 @@ int command_live(const struct options *options, struct error *error)
 		interactive ? interact_block_signals(&signal_fd) : run_block_signals(&signal_fd);
 	if (result)
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
-	result = has_target ? profile(options, interactive, signal_fd, error)
-			    : pick_and_profile(options, signal_fd, error);
+	if (!has_target)
+		result = pick_and_profile(options, signal_fd, error);
+	else if (interactive && options->argv)
+		result = profile_command(options, signal_fd, error);
+	else
+		result = profile(options, interactive, signal_fd, error);
 	close(signal_fd);
 	return result;
 }

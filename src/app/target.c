@@ -101,9 +101,23 @@ static int find_by_name(struct target *target, const char *name, struct error *e
 
 /* ---- a command of our own ---- */
 
-/* In the forked child: waits until main has closed its end, then becomes the command. */
-static _Noreturn void become_command(char *const *argv, int release_fd, int failure_fd)
+/* Where the terminal is taken by the interface, the command neither writes on it nor reads from it. */
+static void leave_terminal(int output)
 {
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (isatty(STDIN_FILENO) && null >= 0)
+		dup2(null, STDIN_FILENO);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (isatty(fd))
+			dup2(output, fd);
+}
+
+/* In the forked child: waits until main has closed its end, then becomes the command. */
+static _Noreturn void become_command(const struct options *options, int release_fd, int failure_fd)
+{
+	char *const *argv = options->argv;
+	if (options->command_output)
+		leave_terminal(options->command_output);
 	/* Main may have signals blocked for a signalfd: that is not the command's business. */
 	sigset_t none;
 	sigemptyset(&none);
@@ -118,7 +132,7 @@ static _Noreturn void become_command(char *const *argv, int release_fd, int fail
 	_exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
-static int start_command(struct target *target, char *const *argv, struct error *error)
+static int start_command(struct target *target, const struct options *options, struct error *error)
 {
 	int release[2], failure[2];
 	if (pipe2(release, O_CLOEXEC) < 0)
@@ -131,7 +145,7 @@ static int start_command(struct target *target, char *const *argv, struct error 
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(release[1]);
-		become_command(argv, release[0], failure[1]);
+		become_command(options, release[0], failure[1]);
 	}
 	close(release[0]);
 	close(failure[1]);
@@ -260,7 +274,7 @@ int target_open(struct target *target, const struct options *options, struct err
 	*target = (struct target){.release_fd = -1, .failure_fd = -1};
 	int result = 0;
 	if (options->argv)
-		result = start_command(target, options->argv, error);
+		result = start_command(target, options, error);
 	else if (options->process_name)
 		result = find_by_name(target, options->process_name, error);
 	for (size_t i = 0; !result && i < options->pids.nr; i++)

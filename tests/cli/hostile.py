@@ -271,7 +271,8 @@ def a_terminal_that_goes_away():
 def a_name_with_escapes_in_a_terminal():
     need_root()
     with target("crowd", "comm", b"\x1b[31m\xff\n") as program:
-        status, written = in_terminal(80, 24, CTOP, "-p", program.pid, "--duration", "0.3")
+        status, written = in_terminal(80, 24, CTOP, "--stdio", "-p", program.pid,
+                                      "--duration", "0.3")
     check(status == 0, f"{status}: {written}")
     check(b"\\x1b[31m\\xff\\x0a" in written, f"{written}")
     check(b"\x1b[31m" not in written and b"\xff" not in written, f"{written}")

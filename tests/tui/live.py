@@ -176,6 +176,18 @@ def a_recording_is_shown():
 
 
 @case
+def a_command_does_not_write_over_the_interface():
+    need_root()
+    with terminal() as window:
+        window.type(f"{CTOP} -- sh -c 'echo spoken; exec {BUILD}/workloads/spin 3; echo $?'; echo status $?")
+        screen = window.wait_for("EXITED", "status 0")
+        check("spoken" not in screen and "ready" not in screen, screen)
+        window.press("q")
+        window.wait_for_prompt()
+        window.wait_for("spoken", "ready", "status 0")
+
+
+@case
 def no_interface_on_a_dumb_terminal():
     need_root()
     with target("spin", "600") as program, terminal(120, 50) as window:

@@ -39,6 +39,7 @@ struct options {
 	bool system_wide;		    /* -a; -C without a target implies it */
 	const char *process_name;	    /* NAME */
 	char *const *argv;		    /* -- CMD [ARG...], NULL-terminated; NULL: none */
+	int command_output;		    /* where CMD writes instead of a terminal; 0: nowhere else (live sets it) */
 
 	/* SAMPLING */
 	struct event events[SAMPLER_MAX_EVENTS]; /* nr_events 0: the default ladder from cycles */
