@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,14 +194,19 @@ void terminal_repaint(struct terminal *terminal)
 
 /* ---- keys ---- */
 
+static bool is_gone(void)
+{
+	struct pollfd poll_fd = {.fd = STDIN_FILENO};
+	return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
 int terminal_key(struct terminal *terminal)
 {
 	wint_t code;
 	(void)terminal;
-	errno = 0;
 	int kind = get_wch(&code);
 	if (kind == ERR)
-		return errno == EIO ? -1 : 0;
+		return is_gone() ? -1 : 0;
 	return terminal_key_code(kind == KEY_CODE_YES, code);
 }
 

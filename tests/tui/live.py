@@ -4,8 +4,10 @@
 
 import contextlib
 import os
+import pty
 import re
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -186,6 +188,27 @@ def a_command_does_not_write_over_the_interface():
         window.press("q")
         window.wait_for_prompt()
         window.wait_for("spoken", "ready", "status 0")
+
+
+@case
+def the_terminal_goes_away():
+    """Without a signal: whoever started ctop has made it a session of its own."""
+    need_root()
+    master, slave = pty.openpty()
+    with target("spin", "600") as program:
+        environment = os.environ | {"TERM": "xterm"}
+        command = subprocess.Popen([CTOP, "-p", str(program.pid)], stdin=slave, stdout=slave,
+                                   stderr=slave, start_new_session=True, env=environment)
+        os.close(slave)
+        try:
+            written = b""
+            while b"spin_loop" not in written:
+                written += os.read(master, 65536)
+            os.close(master)
+            command.wait(60)
+        finally:
+            command.kill()
+            command.wait()
 
 
 @case
