@@ -294,6 +294,8 @@ static const struct {
 	{"tree-subtree", "2<Down><Down>F", 24, 80, false, false},
 	{"callers-80x24", "3<Right>", 24, 80, false, false},
 	{"sandwich-80x24", "/memcpy<Enter>b", 24, 80, false, false},
+	{"sandwich-recentred", "/memcpy<Enter>b<Down><Enter>", 24, 80, false, false},
+	{"sandwich-closed", "/memcpy<Enter>b<Down><Left>", 24, 80, false, false},
 	{"sandwich-of-nothing", "4", 24, 80, false, false},
 	{"flame-80x24", "5", 24, 80, false, false},
 	{"flame-120x40", "5<Down>", 40, 120, false, false},
