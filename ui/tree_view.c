@@ -109,7 +109,9 @@ static int add_section(struct tree_view *tree, struct model *model, struct pendi
 	struct slice_node root;
 	int result = slice_root(model->slice, section->shape, model->centre, &root);
 	if (!result && section->title) {
-		struct row row = {.node = root, .title = section->title};
+		struct row row = {.node = root,
+				  .title = section->title,
+				  .is_inverted = section->shape == SLICE_CALLERS};
 		result = add_row(tree, row);
 	}
 	return result ? result : add_rows(tree, model, pending, section, root.id);
@@ -178,7 +180,12 @@ static int draw_indent(struct cells *cells, struct area line, uint32_t depth)
 static void draw_section(struct model *model, struct cells *cells, const struct row *row,
 			 struct area line)
 {
-	int col = line.col + 1;
+	int col = line.col + NUMBERS_COLS;
+	cells_putf(cells, line.row, line.col + 1, 6, ROLE_TITLE, "%6.1f",
+		   model_percent(model, row->node.cost.total));
+	if (!row->is_inverted)
+		cells_putf(cells, line.row, line.col + 8, 6, ROLE_TITLE, "%6.1f",
+			   model_percent(model, row->node.cost.self));
 	col += cells_put(cells, line.row, col, line.cols, ROLE_TITLE, row->title) + 1;
 	cells_put_cut(cells, line.row, col, line.col + line.cols - col, ROLE_TITLE,
 		      model_node_name(model, &row->node));
