@@ -65,7 +65,8 @@ static struct area draw_frame(struct ui *ui)
 		if (cells->rows >= 5)
 			header_draw(model, cells, take_rows(&body, HEADER_ROWS));
 		if (cells->rows >= 8)
-			header_draw_tabs((int)ui->current < NR_VIEWS ? ui->current : ui->before,
+			header_draw_tabs(model,
+					 (int)ui->current < NR_VIEWS ? ui->current : ui->before,
 					 cells, take_rows(&body, 1));
 		if (model->nr_zooms && cells->rows >= 6)
 			header_draw_filters(model, cells, take_rows(&body, 1));

@@ -2,6 +2,7 @@
 #include "header.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <ctop/base/clock.h>
@@ -236,7 +237,8 @@ void header_draw_filters(const struct model *model, struct cells *cells, int row
 	text_release(&strip.text);
 }
 
-void header_draw_tabs(enum view_kind current, struct cells *cells, int row)
+void header_draw_tabs(const struct model *model, enum view_kind current, struct cells *cells,
+		      int row)
 {
 	int col = 0;
 	for (int view = 0; view < NR_VIEWS; view++) {
@@ -248,6 +250,10 @@ void header_draw_tabs(enum view_kind current, struct cells *cells, int row)
 		cells_mark(cells, (struct area){row, first, 1, col - first},
 			   shown ? CELL_REVERSE : 0);
 	}
+	char least[32];
+	int cols = snprintf(least, sizeof(least), "rows from %g%%", model->least_percent);
+	if (model->least_percent > 0 && col + cols < cells->cols)
+		cells_put(cells, row, cells->cols - cols, cols, ROLE_DIM, least);
 }
 
 /* ---- nothing to see ---- */

@@ -330,7 +330,7 @@ static int open_all(struct interact *interact, struct error *error)
 	};
 	const struct ui_options ui_options = {
 		.ascii = options->ascii || !terminal_speaks_utf8(),
-		.least_percent = 0.1,
+		.least_percent = options->min_percent,
 		.since_start = !interact->source->session,
 		.view = !interact->source->history ? VIEW_PICKER
 			: options->tree		   ? VIEW_TREE

@@ -273,6 +273,7 @@ static const struct {
 	{"top-all", "w", 24, 80, false, false},
 	{"top-by-name", "sss", 24, 80, false, false},
 	{"top-inverted", "I", 24, 80, false, false},
+	{"top-few-rows", "LLL", 24, 80, false, false},
 	{"top-full-names", "vv", 24, 80, false, false},
 	{"top-filtered", "\\serve<Enter>", 24, 80, false, false},
 	{"top-nothing-passes", "\\nothing like it<Enter>", 24, 80, false, false},
