@@ -33,7 +33,9 @@ struct live {
 static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
 {
 	struct live *live = context;
-	return history_begin_epoch(live->history, tables, symbols);
+	/* Names of the epoch before are out of reach once the next has begun. */
+	int result = history_update_names(live->history);
+	return result ? result : history_begin_epoch(live->history, tables, symbols);
 }
 
 static int take_samples(void *context, const struct sample *samples, size_t nr)

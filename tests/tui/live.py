@@ -125,6 +125,55 @@ def the_target_ends():
 
 
 @case
+def the_duration_is_over():
+    with live("--duration", "1") as (window, program):
+        window.wait_for("STOPPED", "spin_loop")
+        check(program.poll() is None, "the target has ended")
+        window.press("q")
+
+
+@case
+def switched_off_and_on_by_a_signal():
+    with live() as (window, _):
+        os.kill(window.child(), signal.SIGUSR1)
+        window.wait_for("SAMPLING OFF")
+        os.kill(window.child(), signal.SIGUSR1)
+        window.wait_for("LIVE")
+        window.press("q")
+
+
+@case
+def an_idle_target_is_said_to_sleep():
+    need_root()
+    sleeper = subprocess.Popen(["sleep", "600"])
+    try:
+        with terminal() as window:
+            window.type(f"{CTOP} -p {sleeper.pid}")
+            window.wait_for("LIVE", "1 thread sleeps")
+            window.press("2", "Right", "E", "b", "Enter", "5", "Down", "6", "Enter")
+            window.wait_for("[6 Threads]")
+            window.press("q")
+            window.wait_for_prompt()
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+@case
+def filters_stack_and_are_taken_back():
+    with live() as (window, _):
+        for key in "\\", *"spin_thread":
+            window.press(key)
+        window.press("Enter")
+        window.wait_for("filter: ~spin_thread", "% of samples shown")
+        window.press("f")
+        window.wait_for("~spin_thread > in spin_loop")
+        window.press("Escape", "Escape")
+        window.wait_until(lambda screen: "filter:" not in screen, "no filter")
+        window.press("q")
+
+
+@case
 def written_from_inside():
     with live() as (window, _):
         window.press("x")
