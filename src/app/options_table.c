@@ -131,9 +131,8 @@ const struct command_row command_rows[] = {
 	{COMMAND_REPORT, "report", "[FILE] [FILTER]", "show a recording",
 	 "Shows a recording in the same interface. With --stdio, or where there is no\n"
 	 "terminal, it prints what was sampled and how well, then the functions that took\n"
-	 "the time, or with --tree who called them. FILE is profile.ctop if not given; it\n"
-	 "may also be a perf.data file, whose stacks are unwound as those of a live profile\n"
-	 "are.\n"},
+	 "the time, or with --tree who called them. FILE is profile.ctop if not given. It\n"
+	 "may also be a perf.data file: its stacks are unwound as those of live profiles.\n"},
 	{COMMAND_EXPORT, "export", "FORMAT [FILE] [FILTER] [-o OUT]",
 	 "turn a recording into another format",
 	 "FILE is profile.ctop if not given; it may also be a perf.data file. Formats:\n"},
