@@ -2,7 +2,9 @@
 #include <ctop/app/child.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include <ctop/base/channel.h>
 #include <ctop/base/jail.h>
@@ -39,6 +41,9 @@ int child_main(const char *name)
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (strcmp(roles[i].name, name) != 0)
 			continue;
+		char comm[16]; /* else it is "exe", after what was executed */
+		snprintf(comm, sizeof(comm), "ctop-%s", name);
+		prctl(PR_SET_NAME, comm);
 		struct jail_limits limits = roles[i].limits;
 		if (jail_sanitized())
 			limits.heap_bytes = 0;

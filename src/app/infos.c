@@ -129,6 +129,7 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "stats.drained", stats->drained);
 	add_number(&adder, "stats.events_counted", stats->events_counted);
 	add_number(&adder, "stats.events_sampled", stats->events_sampled);
+	add_number(&adder, "stats.undrained", stats->undrained);
 	add_number(&adder, "stats.frames", stats->frames);
 	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
 		char key[64];

@@ -86,28 +86,30 @@ static int run(struct live *live, int signal_fd, struct error *error)
 {
 	const struct infos_sink infos = {live, add_info};
 	const struct run_ticker ticker = {live, tick};
-	int result = 0;
 	if (!live->options->quiet)
 		for (size_t i = 0; i < session_nr_steps(live->session); i++)
 			fprintf(stderr, "ctop: %s\n", session_step_down(live->session, i));
 	if (!live->options->quiet && isatty(STDERR_FILENO))
 		show_start(live);
-	result = run_session(live->session, live->options, signal_fd, &ticker, error);
-	if (result)
-		return result;
+	/* A session that fails in its middle still has what came before. */
+	int failed = run_session(live->session, live->options, signal_fd, &ticker, error);
 	if (!live->options->quiet && session_notice(live->session)[0])
 		fprintf(stderr, "ctop: %s\n", session_notice(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
-	result = infos_end(&stats, &infos);
+	int result = infos_end(&stats, &infos);
 	if (!result)
 		result = report_text(live->history, live->options, &text);
+	struct error unsaid;
+	struct error *saying = failed ? &unsaid : error;
 	if (result)
-		error_set(error, result, "out of memory");
+		error_set(saying, result, "out of memory");
 	else
-		result = save_text(NULL, NULL, &text, error);
+		result = save_text(NULL, NULL, &text, saying);
 	text_release(&text);
-	return result ? result : exit_status(live, &stats);
+	if (failed || result)
+		return failed ? failed : result;
+	return exit_status(live, &stats);
 }
 
 static int start(struct live *live, struct error *error)

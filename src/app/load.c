@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include <ctop/app/stats.h>
 #include <ctop/base/clock.h>
@@ -57,6 +58,24 @@ static struct history_filter filter_of(const struct options *options, enum load_
 }
 
 /* Damage that leaves something is told beside it; this is when nothing is left. */
+/* What it is asked to write would replace what it reads. */
+static int refuse_own_input(const struct options *options, struct error *error)
+{
+	const char *const outputs[] = {options->output, options->stats_path};
+	struct stat input, output;
+	if (stat(options->input, &input) < 0)
+		return 0; /* which will be told */
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		if (!outputs[i] || stat(outputs[i], &output) < 0 || !S_ISREG(output.st_mode) ||
+		    output.st_dev != input.st_dev || output.st_ino != input.st_ino)
+			continue;
+		error_usage(error, "'%s' is the recording that is read", outputs[i]);
+		error_remedy(error, "write to another file");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int refuse_empty(const struct load *load, const struct options *options, struct error *error)
 {
 	const struct recording_read read = session_read(load->session);
@@ -114,9 +133,19 @@ void load_tell_damage(const struct load *load, const struct options *options)
 	if (read.damaged_places || read.lost_chunks) {
 		text_add(&text, "ctop: ");
 		text_add_safe(&text, options->input);
-		text_add(&text, " is damaged: ");
-		add_bytes(&text, read.skipped_bytes);
-		text_add(&text, " skipped");
+		text_add(&text, " is damaged");
+		const char *before = ": ";
+		if (read.skipped_bytes) {
+			text_add(&text, before);
+			add_bytes(&text, read.skipped_bytes);
+			text_add(&text, " skipped");
+			before = ", ";
+		}
+		if (read.lost_chunks) {
+			text_add(&text, before);
+			add_grouped(&text, read.lost_chunks);
+			text_addf(&text, " part%s missing", read.lost_chunks == 1 ? "" : "s");
+		}
 		add_count(&text, read.lost_samples, "sample");
 		text_add(&text, read.lost_samples ? " lost" : "");
 		add_count(&text, read.maimed_samples, "sample");
@@ -161,7 +190,10 @@ static int add_perfdata_facts(const struct load *load)
 int load_open(struct load *load, const struct options *options, enum load_mode mode,
 	      struct error *error)
 {
-	*load = (struct load){.history = history_new()};
+	*load = (struct load){0};
+	if (refuse_own_input(options, error))
+		return -EINVAL;
+	load->history = history_new();
 	if (!load->history)
 		return error_set(error, -ENOMEM, "out of memory");
 	const struct history_filter filter = filter_of(options, mode);
@@ -229,9 +261,20 @@ static void add_recorded(struct session_stats *stats, const struct history *hist
 	stats->dropped_double = infos_number(history, "stats.dropped.double");
 	stats->dropped_own = infos_number(history, "stats.dropped.own");
 	stats->dropped_foreign = infos_number(history, "stats.dropped.foreign");
+	stats->undrained = infos_number(history, "stats.undrained");
+	stats->restarts = infos_number(history, "stats.restarts");
 	stats->drained = infos_number(history, "stats.drained");
 	stats->events_counted = infos_number(history, "stats.events_counted");
 	stats->ring_bytes = infos_number(history, "stats.ring_bytes");
+}
+
+static void add_recorders_cost(struct session_stats *stats, const struct history *history)
+{
+	stats->cpu_ns[0] = infos_number(history, "stats.cpu_ns.main");
+	stats->cpu_ns[1] = infos_number(history, "stats.cpu_ns.collector");
+	stats->cpu_ns[2] = infos_number(history, "stats.cpu_ns.symbolizer");
+	stats->cpu_ns[3] = infos_number(history, "stats.cpu_ns.writer");
+	stats->peak_rss_bytes = infos_number(history, "stats.peak_rss_bytes");
 }
 
 int load_write_stats(struct load *load, const struct options *options, size_t output_bytes,
@@ -258,6 +301,8 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 	}
 	struct session_stats *stats = &input.session;
 	add_recorded(stats, history);
+	if (!session_is_perfdata(load->session)) /* the cost of that is not in the file */
+		add_recorders_cost(stats, history);
 	stats->samples = totals.samples;
 	stats->events_sampled = totals.weight;
 	for (size_t end = 0; end < NR_STACK_ENDS; end++)

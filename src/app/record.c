@@ -161,6 +161,11 @@ static void print_summary(const struct recording_run *run, const struct session_
 		text_addf(&text, ", %llu dropped",
 			  (unsigned long long)(stats->dropped_overrun + stats->dropped_crash +
 					       stats->dropped_damaged));
+	if (stats->restarts)
+		text_addf(&text, ", %llu restart%s of a process of ctop",
+			  (unsigned long long)stats->restarts, stats->restarts == 1 ? "" : "s");
+	if (stats->undrained)
+		text_add(&text, ", and what the kernel still held, which nobody waited for");
 	text_addf(&text, "; ");
 	text_add_safe(&text, run->options->output);
 	text_addf(&text, " %.1f KiB\n", (double)run->bytes / 1024);
@@ -280,6 +285,8 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 			fprintf(stderr, "ctop: %s\n", session_notice(run->session));
 		print_summary(run, &stats);
 	}
+	if (run->options->argv && !stats.target_exited && !run->options->quiet)
+		fprintf(stderr, "ctop: %s goes on\n", session_target(run->session));
 	if (!result && run->options->argv && stats.target_exited)
 		return run_exit_status(stats.target_status);
 	return result;
@@ -302,6 +309,7 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	if (result)
 		return error_set(error, result, "cannot start ctop's own processes: %s",
 				 strerror(-result));
+	session_leave_out(run->session, run->disk.writer.pid);
 	run->writer = recording_writer_new(run->pipe_fd);
 	if (!run->writer)
 		return error_set(error, -ENOMEM, "out of memory");

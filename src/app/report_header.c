@@ -265,6 +265,7 @@ static void add_troubles(struct header *header)
 		{"stats.dropped.disk", "dropped: the disk was too slow"},
 		{"stats.dropped.crash", "dropped: a process of ctop died on them"},
 		{"stats.dropped.damaged", "dropped: damaged records"},
+		{"stats.undrained", "end not waited for: what the kernel still held is missing"},
 		{"stats.late", "late"},
 		{"stats.throttled", "times throttled by the kernel"},
 		{"stats.restarts", "restarts of a process of ctop"},
@@ -346,10 +347,9 @@ static void add_list(struct header *header, const char *key, const char *label, 
 static void add_own_cost(struct header *header)
 {
 	struct text *line = &header->line;
-	uint64_t cpu_ns = number(header, "stats.cpu_ns.main") +
-			  number(header, "stats.cpu_ns.collector") +
-			  number(header, "stats.cpu_ns.symbolizer") +
-			  number(header, "stats.cpu_ns.writer");
+	uint64_t cpu_ns =
+		number(header, "stats.cpu_ns.main") + number(header, "stats.cpu_ns.collector") +
+		number(header, "stats.cpu_ns.symbolizer") + number(header, "stats.cpu_ns.writer");
 	uint64_t rss_bytes = number(header, "stats.peak_rss_bytes");
 	uint64_t duration_ns = duration_of(header);
 	if (cpu_ns) {

@@ -39,7 +39,7 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 }
 
 static int send_config(struct channel *channel, const struct sampler *sampler,
-		       const struct sampler_options *sampling, pid_t symbolizer, int32_t skip_cpu,
+		       const struct sampler_options *sampling, int32_t skip_cpu,
 		       uint64_t skip_position)
 {
 	const struct message message = {
@@ -54,7 +54,6 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.leaf_only = sampling->call_graph == CALL_GRAPH_NO,
 				.filters_pids = sampler_filters_pids(sampler),
 				.drop_own = sampling->system_wide || sampling->nr_cpus,
-				.own_pids = {0, getpid(), symbolizer},
 				.skip_cpu = skip_cpu,
 				.skip_position = skip_position,
 			},
@@ -129,12 +128,20 @@ static int send_plain(struct channel *channel, enum message_kind kind, int fd)
 	return protocol_send(channel, &message, fd);
 }
 
+int setup_own(struct worker *worker, const struct message_own *own)
+{
+	const struct message message = {.kind = MESSAGE_OWN, .own = *own};
+	return protocol_send(worker->channel, &message, -1);
+}
+
 int setup_collector(struct worker *worker, const struct sampler *sampler,
-		    const struct sampler_options *sampling, pid_t symbolizer,
+		    const struct sampler_options *sampling, const struct message_own *own,
 		    const struct region *region, int32_t skip_cpu, uint64_t skip_position)
 {
 	struct channel *channel = worker->channel;
-	int result = send_config(channel, sampler, sampling, symbolizer, skip_cpu, skip_position);
+	int result = send_config(channel, sampler, sampling, skip_cpu, skip_position);
+	if (!result)
+		result = setup_own(worker, own);
 	if (!result)
 		result = send_events(channel, sampler, sampling);
 	if (!result)

@@ -2,7 +2,7 @@
 #ifndef CTOP_APP_SESSION_SETUP_H
 #define CTOP_APP_SESSION_SETUP_H
 
-/* What a session tells the sampler and its children at the start, in the order that protocol.h asks for. */
+/* What a session tells the sampler and its children: at the start in the order that protocol.h asks for. */
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,8 +21,10 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 		    const struct target *target);
 /* Everything up to START. skip_cpu is -1 unless a predecessor died on a record. 0 or -errno. */
 int setup_collector(struct worker *worker, const struct sampler *sampler,
-		    const struct sampler_options *sampling, pid_t symbolizer,
+		    const struct sampler_options *sampling, const struct message_own *own,
 		    const struct region *region, int32_t skip_cpu, uint64_t skip_position);
+/* Which processes are ctop's own: again whenever there is another one. */
+int setup_own(struct worker *worker, const struct message_own *own);
 /* Attaches threads that slipped through (sampler_attach_late()), and tells of them. 0 or -errno. */
 int setup_late_threads(struct worker *worker, struct sampler *sampler);
 /* The same for a perf.data file. */

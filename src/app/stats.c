@@ -83,6 +83,7 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_number(&out, "lost", session->lost);
 	add_dropped(&out, session);
 	add_number(&out, "drained", session->drained);
+	add_number(&out, "undrained", session->undrained);
 	add_number(&out, "events_counted", session->events_counted);
 	add_number(&out, "events_sampled", session->events_sampled);
 	add_number(&out, "late", session->late);

@@ -118,6 +118,9 @@ static _Noreturn void become_command(const struct options *options, int release_
 	char *const *argv = options->argv;
 	if (options->command_output)
 		leave_terminal(options->command_output);
+	/* Standard output is the recording's. */
+	if (options->command == COMMAND_RECORD && !strcmp(options->output, "-"))
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	/* Main may have signals blocked for a signalfd: that is not the command's business. */
 	sigset_t none;
 	sigemptyset(&none);

@@ -215,7 +215,6 @@ static int handle(struct collector *collector, const struct message *message, in
 		return 0;
 	case MESSAGE_CONFIG:
 		collector->config = message->config;
-		collector->config.own_pids[0] = getpid();
 		break;
 	case MESSAGE_EVENT:
 		result = add_event(collector, &message->event);
@@ -225,6 +224,9 @@ static int handle(struct collector *collector, const struct message *message, in
 		break;
 	case MESSAGE_PIDS:
 		result = add_pids(collector, &message->pids);
+		break;
+	case MESSAGE_OWN:
+		collector->ours = message->own;
 		break;
 	case MESSAGE_RING:
 		return add_ring(collector, &message->ring, fd);
@@ -253,7 +255,6 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_SYMBOLS:
 	case MESSAGE_OUTPUT:
 	case MESSAGE_DEBUG_FILE:
-	case MESSAGE_UNREADABLE:
 	case MESSAGE_MAPPED:
 	case MESSAGE_PAUSED:
 	case MESSAGE_NEED_MODULE:

@@ -85,6 +85,7 @@ struct file_source; /* file.c */
 struct collector {
 	struct channel *channel;
 	struct message_config config;
+	struct message_own ours; /* processes of ctop's, but for this one */
 	struct child_status *status;
 	int to_main; /* eventfd */
 	int to_child;

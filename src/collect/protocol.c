@@ -25,7 +25,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_DEBUG_FILE] = BODY(module),
 	[MESSAGE_PROCESS] = BODY(process),
 	[MESSAGE_THREADS] = BODY(threads),
-	[MESSAGE_UNREADABLE] = BODY(module),
+	[MESSAGE_OWN] = BODY(own),
 	[MESSAGE_START] = sizeof(uint32_t),
 	[MESSAGE_PAUSE] = sizeof(uint32_t),
 	[MESSAGE_STOP] = sizeof(uint32_t),
@@ -81,7 +81,6 @@ static bool sane(struct message *message)
 		return message->threads.nr <= PROTOCOL_THREADS_MAX;
 	case MESSAGE_MODULE:
 	case MESSAGE_DEBUG_FILE:
-	case MESSAGE_UNREADABLE:
 	case MESSAGE_NEED_MODULE:
 	case MESSAGE_NEED_DEBUG_FILE:
 		terminate(message->module.name, sizeof(message->module.name));
@@ -102,6 +101,7 @@ static bool sane(struct message *message)
 	case MESSAGE_SYMBOLS:
 	case MESSAGE_SOURCE:
 	case MESSAGE_OUTPUT:
+	case MESSAGE_OWN:
 	case MESSAGE_START:
 	case MESSAGE_PAUSE:
 	case MESSAGE_STOP:

@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <unistd.h>
 #include <string.h>
 
 #include <ctop/object/object.h>
@@ -355,10 +356,10 @@ static struct event_id *find_event(const struct collector *collector, uint64_t i
 
 static bool is_own(const struct collector *collector, int32_t pid)
 {
-	for (size_t i = 0; i < sizeof(collector->config.own_pids) / sizeof(int32_t); i++)
-		if (collector->config.own_pids[i] == pid)
+	for (size_t i = 0; i < sizeof(collector->ours.pids) / sizeof(int32_t); i++)
+		if (collector->ours.pids[i] == pid && pid)
 			return true;
-	return false;
+	return pid == getpid();
 }
 
 /* False when the sample is not to be counted at all: then the reason is counted. */

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, case, check, check_refused, ctop, ctop_ok, folder, main,
+from harness import (BUILD, CTOP, NOBODY, case, check, check_refused, ctop, ctop_ok, folder, main,
                      need_program, need_root, run, target, wait_for_samples)
 
 
@@ -150,6 +150,34 @@ def an_existing_recording_is_kept():
         for _ in range(2):
             ctop_ok("record", "-q", "-o", path, "--duration", "0.3", "-p", program.pid)
         check(os.path.getsize(path) > 0 and os.path.getsize(path + ".old") > 0, "no FILE.old")
+
+
+@case
+def output_over_the_recording_that_is_read():
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", "true")
+        with open(path, "rb") as file:
+            before = file.read()
+        os.link(path, os.path.join(where, "y.ctop"))
+        for arguments in (["export", "script", path, "-o", path],
+                          ["export", "folded", path, "-o", os.path.join(where, "y.ctop")],
+                          ["report", "--stdio", path, "--stats", path]):
+            check_refused(ctop(*arguments), 2, "is the recording that is read")
+        with open(path, "rb") as file:
+            check(file.read() == before, "it was changed")
+
+
+@case
+def a_recording_into_standard_output_is_not_mixed_with_the_commands():
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        with open(path, "wb") as file:
+            result = subprocess.run([CTOP, "record", "-q", "-e", "cpu-clock:u", "-o", "-", "--",
+                                     "echo", "said by the command"], stdin=subprocess.DEVNULL,
+                                    stdout=file, stderr=subprocess.PIPE, text=True, check=False)
+        check(result.returncode == 0 and result.stderr == "said by the command\n", f"{result}")
+        ctop_ok("report", "--stdio", path)
 
 
 @case

@@ -278,5 +278,50 @@ def a_name_with_escapes_in_a_terminal():
     check(b"\x1b[31m" not in written and b"\xff" not in written, f"{written}")
 
 
+@case
+def a_fifo_that_nobody_reads_does_not_hold_it():
+    with folder() as where, target("spin") as program:
+        path = os.path.join(where, "fifo")
+        os.mkfifo(path)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            waiting = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock:u", "-o", path, "-p",
+                                        str(program.pid)], stdin=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True)
+            while len(children_of(waiting.pid)) < 2:
+                check(waiting.poll() is None, "it ended")
+            waiting.send_signal(number)
+            _, errors = waiting.communicate(timeout=30)
+            check(waiting.returncode == 1 and "nobody" not in errors and
+                  "interrupted before anybody read it" in errors, f"{waiting.returncode}: {errors}")
+        # One that comes late is in time.
+        writing = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock:u", "--duration", "1",
+                                    "-o", path, "-p", str(program.pid)], stdin=subprocess.DEVNULL)
+        while len(children_of(writing.pid)) < 2:
+            check(writing.poll() is None, "it ended")
+        with open(path, "rb") as fifo, open(os.path.join(where, "x.ctop"), "wb") as file:
+            file.write(fifo.read())
+        check(writing.wait(30) == 0, f"{writing.returncode}")
+        check(with_function(folded(file.name), "spin_loop") > 100, "it is not whole")
+
+
+@case
+def what_a_second_interrupt_leaves_is_said():
+    need_root()
+    with folder() as where, target("spin") as program:
+        with recorder(where, "-p", program.pid, "--stats", os.path.join(where, "s.json")) as ours:
+            collector = ours.roles["collector"]
+            os.kill(collector, signal.SIGSTOP)
+            try:
+                ours.send_signal(signal.SIGINT)
+                wait_until(lambda: not is_pending(ours.pid, signal.SIGINT))
+                ours.send_signal(signal.SIGINT)
+                _, errors = ours.communicate(timeout=60)
+            finally:
+                with contextlib.suppress(ProcessLookupError):  # main ends it, stopped or not
+                    os.kill(collector, signal.SIGCONT)
+        check(ours.returncode == 0 and "what the kernel still held" in errors, errors)
+        check("end not waited for" in ctop_ok("report", "--stdio", ours.path).stdout, "report")
+
+
 if __name__ == "__main__":
     main()

@@ -6,10 +6,12 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, Skip, case, check, ctop, ctop_ok, folded, folder, main,
-                     need_program, need_root, record, run, share_complete, target, with_function)
+from harness import (BUILD, NOBODY, Skip, case, check, children_of, cpu_seconds, ctop, ctop_ok,
+                     ended_well, folded, folder, main, need_program, need_root, record,
+                     recording_of, run, share_complete, target, with_function)
 
 
 @case
@@ -67,7 +69,7 @@ def other_ctops():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-                if file.read().strip() == "ctop":
+                if file.read().startswith("ctop"):
                     return True
         except OSError:
             pass
@@ -91,7 +93,29 @@ def the_whole_system():
     # Two threads that never wait; but a virtual CPU may be taken away.
     check(20 < float(busy.group(1)) < 102, busy.group())
     if not others and not other_ctops():
-        check(not any(stack[0] == "ctop" for stack in recording.stacks), "ctop sampled itself")
+        check(not any(stack[0].startswith("ctop") for stack in recording.stacks), "ctop sampled itself")
+
+
+@case
+def none_of_ctops_own_processes_is_in_the_whole_system():
+    need_root()
+    with folder() as where, target("newstacks") as program:
+        with recording_of(where, "-a", "-F", "5000") as recorder:
+            ours = {recorder.pid, *children_of(recorder.pid).values()}
+            before = children_of(recorder.pid)["symbolizer"]
+            os.kill(before, signal.SIGKILL)
+            while children_of(recorder.pid).get("symbolizer", before) == before:
+                check(recorder.poll() is None, "it ended")
+            ours |= set(children_of(recorder.pid).values())
+            until = cpu_seconds(program.pid) + 2  # all of them have work to do
+            while cpu_seconds(program.pid) < until:
+                check(recorder.poll() is None, "it ended")
+        stats = ended_well(where, recorder)[1]
+        script = ctop_ok("export", "script", os.path.join(where, "x.ctop")).stdout
+    pids = set(map(int, re.findall(r"^\S.*? +(\d+)/\d+ +\[", script, re.M)))
+    check(program.pid in pids, f"{pids}")
+    check(not pids & ours, f"{pids & ours} of {ours}")
+    check(stats["dropped"]["own"] > 0 and stats["restarts"] == 1, f"{stats}")
 
 
 @case

@@ -51,7 +51,6 @@ static void check(const struct message *message)
 		break;
 	case MESSAGE_MODULE:
 	case MESSAGE_DEBUG_FILE:
-	case MESSAGE_UNREADABLE:
 	case MESSAGE_NEED_MODULE:
 	case MESSAGE_NEED_DEBUG_FILE:
 		ENDS(message->module.name);

@@ -39,7 +39,7 @@ struct options {
 	bool system_wide;		    /* -a; -C without a target implies it */
 	const char *process_name;	    /* NAME */
 	char *const *argv;		    /* -- CMD [ARG...], NULL-terminated; NULL: none */
-	int command_output;		    /* where CMD writes instead of a terminal; 0: nowhere else (live sets it) */
+	int command_output; /* where CMD writes instead of a terminal; 0: nowhere else (live sets it) */
 
 	/* SAMPLING */
 	struct event events[SAMPLER_MAX_EVENTS]; /* nr_events 0: the default ladder from cycles */
@@ -60,9 +60,9 @@ struct options {
 	bool kernel_only, user_only;
 
 	/* input and output */
-	const char *input;  /* FILE; default profile.ctop */
-	const char *output; /* -o; record: default profile.ctop; export: NULL is stdout */
-	const char *format; /* export FORMAT */
+	const char *input;	/* FILE; default profile.ctop */
+	const char *output;	/* -o; record: default profile.ctop; export: NULL is stdout */
+	const char *format;	/* export FORMAT */
 	const char *stats_path; /* --stats FILE */
 	bool quiet, stdio, tree, ascii;
 	enum theme theme;

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/types.h>
+
 #include <ctop/app/options.h>
 #include <ctop/base/error.h>
 #include <ctop/format/recording.h>
@@ -23,15 +25,18 @@
 struct session_consumer {
 	void *context;
 	/* Ids of samples from now on refer to these; both stay mapped until the next epoch or session_free(). */
-	int (*begin_epoch)(void *context, const struct tables *tables, const struct symbols *symbols);
+	int (*begin_epoch)(void *context, const struct tables *tables,
+			   const struct symbols *symbols);
 	/* -EAGAIN: it has no room for these now; they are counted as dropped. */
 	int (*samples)(void *context, const struct sample *samples, size_t nr);
 };
 
 struct session_stats {
-	uint64_t samples;	 /* that reached the consumer */
-	uint64_t lost;		 /* by the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once */
+	uint64_t samples; /* that reached the consumer */
+	uint64_t
+		lost; /* by the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once */
 	uint64_t late, throttled;
+	bool undrained; /* it was not waited for: what the kernel's rings still held is in none of these */
 	/* dropped, by reason */
 	uint64_t dropped_overrun; /* main was too slow for the sample ring */
 	uint64_t dropped_disk;	  /* the consumer had no room: its file was too slow */
@@ -39,17 +44,20 @@ struct session_stats {
 	uint64_t dropped_damaged; /* records that contradicted themselves */
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
 	uint64_t dropped_own;	  /* of ctop itself, when whole CPUs are sampled */
-	uint64_t dropped_foreign; /* of processes not asked for, when whole CPUs stand in for threads */
+	uint64_t
+		dropped_foreign; /* of processes not asked for, when whole CPUs stand in for threads */
 	/* What the collector took from the rings: samples + dropped. From a file: as it was when recorded. */
 	uint64_t drained;
 	uint64_t events_counted; /* by the kernel itself, all events summed; of clocks in ns */
 	uint64_t events_sampled; /* the periods that samples stand for, summed */
 	uint64_t ends[NR_STACK_ENDS];
-	uint64_t opened_ns, first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */
+	uint64_t opened_ns,
+		first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */
 	uint64_t frames;
-	uint64_t start_ns, end_ns; /* of sampling; start_ns is moved on by the time that it was off */
-	uint64_t cpu_ns[4];	   /* main, collector, symbolizer, writer; dead predecessors included */
-	uint64_t peak_rss_bytes;   /* anonymous memory of all three, sampled each second, + tables */
+	uint64_t start_ns,
+		end_ns;	    /* of sampling; start_ns is moved on by the time that it was off */
+	uint64_t cpu_ns[4]; /* main, collector, symbolizer, writer; dead predecessors included */
+	uint64_t peak_rss_bytes; /* anonymous memory of all three, sampled each second, + tables */
 	uint64_t ring_bytes;
 	uint64_t restarts;
 	/* Modules that a child died on and that are left alone since: "PATH (names)", "PATH (stacks)". The session's. */
@@ -68,9 +76,11 @@ enum session_state {
 struct session;
 
 /* Opens the events and the children. NULL with cause and remedy. consumer is copied. */
-struct session *session_open_live(const struct options *options, const struct session_consumer *consumer, struct error *error);
+struct session *session_open_live(const struct options *options,
+				  const struct session_consumer *consumer, struct error *error);
 /* Opens a recording (or perf.data, told apart by content). */
-struct session *session_open_file(const char *path, const struct session_consumer *consumer, struct error *error);
+struct session *session_open_file(const char *path, const struct session_consumer *consumer,
+				  struct error *error);
 void session_free(struct session *session);
 
 /* Lets the target run, and sampling begin unless the session starts switched off. 0 or -errno with error. */
@@ -82,10 +92,13 @@ int session_start(struct session *session, struct error *error);
 int session_switch(struct session *session, bool on, struct error *error);
 bool session_is_on(const struct session *session);
 /* Waits at most timeout_ms for something to do, does it. *state tells. 0 or -errno with error. */
-int session_step(struct session *session, int timeout_ms, enum session_state *state, struct error *error);
+int session_step(struct session *session, int timeout_ms, enum session_state *state,
+		 struct error *error);
 /* Stops sampling; keep stepping until SESSION_DRAINED. Idempotent, safe after the target ended. */
 void session_stop(struct session *session);
 
+/* A process that works for the consumer: profiles of whole CPUs leave it out, as those of the session. */
+void session_leave_out(struct session *session, pid_t pid);
 /* One more descriptor to wake session_step() when it is readable (a signalfd, the terminal); -1: none. */
 void session_watch(struct session *session, int fd);
 

@@ -34,16 +34,16 @@ enum message_kind {
 	MESSAGE_EVENT,
 	MESSAGE_IDS,
 	MESSAGE_PIDS,
-	MESSAGE_RING,	/* fd: the event that owns a CPU's ring */
-	MESSAGE_TABLES, /* fd: a fresh region; ids start again */
+	MESSAGE_RING,	 /* fd: the event that owns a CPU's ring */
+	MESSAGE_TABLES,	 /* fd: a fresh region; ids start again */
 	MESSAGE_SYMBOLS, /* fd: the symbols region of the same epoch; precedes TABLES */
-	MESSAGE_SOURCE, /* fd: what to read */
-	MESSAGE_OUTPUT, /* fd: where to write it */
-	MESSAGE_MODULE, /* fd, or an error: answers NEED_MODULE */
+	MESSAGE_SOURCE,	 /* fd: what to read */
+	MESSAGE_OUTPUT,	 /* fd: where to write it */
+	MESSAGE_MODULE,	 /* fd, or an error: answers NEED_MODULE */
 	MESSAGE_DEBUG_FILE,
 	MESSAGE_PROCESS, /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */
 	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
-	MESSAGE_UNREADABLE, /* a module that killed a predecessor: leave it alone */
+	MESSAGE_OWN, /* ctop's own processes, but for the collector: whenever there is another one */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE */
@@ -77,8 +77,7 @@ struct message_config {
 	bool frame_pointers; /* user part of the kernel's callchain */
 	bool leaf_only;	     /* --call-graph no */
 	bool filters_pids;   /* keep samples of PIDS and their children only */
-	bool drop_own;	     /* system-wide: leave out own_pids */
-	int32_t own_pids[4]; /* 0: none; [0] is the collector's, which it fills in itself */
+	bool drop_own;	     /* system-wide: leave out ctop's own processes, see OWN */
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
 	int32_t skip_cpu;
 	uint64_t skip_position;
@@ -100,6 +99,10 @@ struct message_ids {
 	} ids[PROTOCOL_IDS_MAX];
 };
 
+struct message_own {
+	int32_t pids[4]; /* 0: none */
+};
+
 struct message_pids {
 	uint32_t nr;
 	int32_t pids[PROTOCOL_PIDS_MAX];
@@ -118,7 +121,7 @@ struct message_epoch {
 struct message_module {
 	uint32_t epoch;
 	uint32_t module;
-	int32_t error; /* 0, or -errno: no descriptor */
+	int32_t error;	      /* 0, or -errno: no descriptor */
 	uint8_t build_id[20]; /* NEED_DEBUG_FILE, UNREADABLE */
 	uint32_t build_id_size;
 	char name[256]; /* NEED_DEBUG_FILE: the debuglink; UNREADABLE: the path */
@@ -164,6 +167,7 @@ struct message {
 		struct message_event event;
 		struct message_ids ids;
 		struct message_pids pids;
+		struct message_own own;
 		struct message_ring ring;
 		struct message_epoch epoch;
 		struct message_module module;
@@ -196,14 +200,16 @@ struct child_status {
 	_Atomic uint32_t busy_module;	/* 1 + row of the module being read; 0: none */
 	_Atomic uint32_t busy_epoch;	/* of that row; stored before it */
 	_Atomic uint64_t busy_position; /* of that record in its ring, or its number in a file */
-	_Atomic uint64_t published;	/* records of a file whose samples are in the tables: a successor goes on behind */
+	_Atomic uint64_t
+		published; /* records of a file whose samples are in the tables: a successor goes on behind */
 	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;
-	_Atomic uint64_t drained; /* samples, and what could not be read: in the tables or in one of these */
+	_Atomic uint64_t
+		drained; /* samples, and what could not be read: in the tables or in one of these */
 	_Atomic uint64_t damaged, twice, skipped, own, foreign;
 	_Atomic uint64_t frames, cache_hits, cache_misses;
-	_Atomic uint64_t named_frames;	/* symbolizer: all frames below this one have final rows */
-	_Atomic uint64_t named_epoch;	/* ... of this epoch */
+	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
+	_Atomic uint64_t named_epoch;  /* ... of this epoch */
 };
 
 /* Publishes which module is being read from now on; status_read_none() when that is over. */

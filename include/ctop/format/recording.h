@@ -28,7 +28,8 @@ struct recording_writer;
 struct recording_writer *recording_writer_new(int fd);
 enum { RECORDING_WAITING_MAX = 16 << 20 };
 /* Starts an epoch of ids. symbols may be NULL. Both stay mapped until the next epoch or the end. */
-int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables, const struct symbols *symbols);
+int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables,
+			  const struct symbols *symbols);
 /* Adds samples (copied out of the ring by the caller). 0, -ENOMEM, or -EAGAIN: refused, too much waits. */
 int recording_add_samples(struct recording_writer *writer, const struct sample *samples, size_t nr);
 /* A fact about the run, e.g. "stats.lost"; the last value of a key holds. */
@@ -80,6 +81,7 @@ struct recording_read {
  * place, what was lost is named "[lost]";
  * -EINVAL: not a recording or of a newer major version, with the cause in error; -errno of read or the sink.
  */
-int recording_read(int fd, const struct recording_sink *sink, struct recording_read *read, struct error *error);
+int recording_read(int fd, const struct recording_sink *sink, struct recording_read *read,
+		   struct error *error);
 
 #endif

@@ -49,7 +49,8 @@ int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64
  * build-id, and the usual three places for a debuglink name beside module_path (with a build-id: only a file that has it). -ENOENT when there is none.
  * debuglink and module_path may be NULL.
  */
-int locate_debug_file(const uint8_t *build_id, size_t build_id_size, const char *debuglink, const char *module_path);
+int locate_debug_file(const uint8_t *build_id, size_t build_id_size, const char *debuglink,
+		      const char *module_path);
 
 /*
  * Opens /tmp/perf-PID.map of a process: in its own root, under the pid of its own namespace, never

@@ -17,7 +17,7 @@
 struct record_format {
 	uint64_t sample_type;
 	uint64_t read_format;
-	uint64_t regs_user; /* mask */
+	uint64_t regs_user;   /* mask */
 	uint64_t branch_type; /* of PERF_SAMPLE_BRANCH_STACK */
 	bool sample_id_all;
 };

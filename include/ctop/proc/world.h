@@ -36,10 +36,13 @@ struct world *world_new(void); /* NULL: out of memory */
 void world_free(struct world *world);
 
 /* ---- records, in time order. 0 or -ENOMEM ---- */
-int world_mmap(struct world *world, int32_t pid, const struct world_map *map, const char *path, bool executable);
-int world_fork(struct world *world, int32_t pid, int32_t tid, int32_t parent_pid, int32_t parent_tid);
+int world_mmap(struct world *world, int32_t pid, const struct world_map *map, const char *path,
+	       bool executable);
+int world_fork(struct world *world, int32_t pid, int32_t tid, int32_t parent_pid,
+	       int32_t parent_tid);
 int world_comm(struct world *world, int32_t pid, int32_t tid, const char *comm, bool exec);
-int world_exit(struct world *world, int32_t pid, int32_t tid); /* a process goes with its last thread */
+int world_exit(struct world *world, int32_t pid,
+	       int32_t tid); /* a process goes with its last thread */
 
 /* ---- what main read from /proc ---- */
 /* Replaces the space of pid with the text of its maps. 0, -ENOMEM, or -EAGAIN when it has no line at all: ask again. */
@@ -72,7 +75,10 @@ uint32_t world_process_exec_count(const struct world_process *process);
  */
 struct world_map *world_map_at(struct world_process *process, uint64_t process_address);
 /* Any mapping changes of what `module` points to are the collector's: it walks all maps with this. */
-void world_each_map(struct world *world, void (*each)(void *context, struct world_process *process, struct world_map *map), void *context);
+void world_each_map(struct world *world,
+		    void (*each)(void *context, struct world_process *process,
+				 struct world_map *map),
+		    void *context);
 /* The thread's comm; falls back to the process's leader, then "". Borrowed until the next record of pid. */
 const char *world_comm_of(const struct world *world, int32_t pid, int32_t tid);
 /* True when the thread's comm was ever heard of. */

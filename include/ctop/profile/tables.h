@@ -53,7 +53,7 @@ enum module_kind {
 	MODULE_FILE,   /* addresses are elf addresses */
 	MODULE_KERNEL, /* addresses are kernel addresses */
 	MODULE_VDSO,   /* addresses are elf addresses */
-	MODULE_ANON,   /* code without a file in the process `pid`: addresses are process addresses */
+	MODULE_ANON, /* code without a file in the process `pid`: addresses are process addresses */
 	NR_MODULE_KINDS
 };
 
@@ -154,7 +154,8 @@ struct tables {
 /* Creates the sealed memfd of a region. A descriptor, or -errno. */
 int tables_memfd_new(const struct tables_capacity *capacity);
 /* Maps fd (or, with fd -1, fresh private memory); writable for the writer, and for main, which moves the ring's tail. 0 or -errno; -EINVAL: a capacity or a region of the wrong shape. */
-int tables_map(struct tables *tables, int fd, const struct tables_capacity *capacity, bool writable);
+int tables_map(struct tables *tables, int fd, const struct tables_capacity *capacity,
+	       bool writable);
 void tables_unmap(struct tables *tables);
 
 /* ---- the writer ---- */
@@ -166,21 +167,27 @@ void tables_unmap(struct tables *tables);
  */
 struct tables_writer;
 
-struct tables_writer *tables_writer_new(struct tables *tables); /* tables stay the caller's; NULL: out of memory */
-void tables_writer_free(struct tables_writer *writer);		/* NULL is fine */
+struct tables_writer *
+tables_writer_new(struct tables *tables); /* tables stay the caller's; NULL: out of memory */
+void tables_writer_free(struct tables_writer *writer); /* NULL is fine */
 
 /*
  * Each returns 0 and the id, an existing one where equal rows are there already,
  * -ENOSPC when the table is full (ask for a new epoch) or -ENOMEM.
  * Infos and modules are always appended; events likewise.
  */
-int tables_add_string(struct tables_writer *writer, const char *bytes, size_t size, struct string_id *id);
+int tables_add_string(struct tables_writer *writer, const char *bytes, size_t size,
+		      struct string_id *id);
 int tables_add_info(struct tables_writer *writer, const char *key, const char *value);
 int tables_add_event(struct tables_writer *writer, const struct event_row *row, uint32_t *id);
-int tables_add_module(struct tables_writer *writer, const struct module_row *row, struct module_id *id);
-int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, struct string_id comm, struct task_id *id);
-int tables_add_frame(struct tables_writer *writer, struct module_id module, uint64_t address, struct frame_id *id);
-int tables_add_node(struct tables_writer *writer, struct node_id parent, struct frame_id frame, enum frame_method method, struct node_id *id);
+int tables_add_module(struct tables_writer *writer, const struct module_row *row,
+		      struct module_id *id);
+int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, struct string_id comm,
+		    struct task_id *id);
+int tables_add_frame(struct tables_writer *writer, struct module_id module, uint64_t address,
+		     struct frame_id *id);
+int tables_add_node(struct tables_writer *writer, struct node_id parent, struct frame_id frame,
+		    enum frame_method method, struct node_id *id);
 
 /*
  * Publishes rows and samples appended so far: call once a round. Samples become
@@ -214,7 +221,8 @@ bool tables_event(const struct tables_reader *reader, uint32_t id, struct event_
 bool tables_module(const struct tables_reader *reader, struct module_id id, struct module_row *row);
 bool tables_task(const struct tables_reader *reader, struct task_id id, struct task_row *row);
 bool tables_frame(const struct tables_reader *reader, struct frame_id id, struct frame_row *row);
-bool tables_node(const struct tables_reader *reader, struct node_id id, struct node_row *row); /* false too if parent >= id */
+bool tables_node(const struct tables_reader *reader, struct node_id id,
+		 struct node_row *row); /* false too if parent >= id */
 bool tables_info(const struct tables_reader *reader, uint32_t id, struct info_row *row);
 /*
  * Borrowed, valid while the region is mapped; "" when the id is no string. The

@@ -25,20 +25,25 @@ struct symbolizer_requests {
 	/* The file of a MODULE_FILE or MODULE_VDSO row, and its debug file if there is one; kallsyms for MODULE_KERNEL; the perf map of row.pid for MODULE_ANON. */
 	void (*need_module)(void *context, struct module_id module, const struct module_row *row);
 	/* Asked after a module file without .symtab was read. debuglink may be "". */
-	void (*need_debug_file)(void *context, struct module_id module, const uint8_t *build_id, size_t build_id_size, const char *debuglink);
+	void (*need_debug_file)(void *context, struct module_id module, const uint8_t *build_id,
+				size_t build_id_size, const char *debuglink);
 	/* Called before anything that came from a module's files is looked at, and with {0} after it. May be NULL. */
 	void (*reading)(void *context, struct module_id module);
 };
 
-struct symbolizer *symbolizer_new(const struct symbolizer_requests *requests); /* NULL: out of memory */
+struct symbolizer *
+symbolizer_new(const struct symbolizer_requests *requests); /* NULL: out of memory */
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /* A new epoch: frames of these tables get rows in these symbols. Files already read are kept (by build-id or device and inode). */
-int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *tables, struct symbols *symbols);
+int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *tables,
+			   struct symbols *symbols);
 
 /* fd is taken over; -1 with error < 0 when it could not be had: the module's frames become NO_MODULE (a perf map's UNKNOWN). */
-int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id module, int fd, int error);
-int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd, int error);
+int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id module, int fd,
+			   int error);
+int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd,
+			       int error);
 
 /* Looks at frames published since, and at those waiting for a file; at most max_frames of work. Returns how many it handled; 0: nothing to do now. */
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames);

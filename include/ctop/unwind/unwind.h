@@ -36,12 +36,12 @@ int cfi_add_debug_file(struct cfi *cfi, int fd);
 void cfi_set_watch(struct cfi *cfi, void (*watch)(void *context, bool reading), void *context);
 
 struct unwind_mapping {
-	uint64_t start, end; /* process addresses */
-	uint64_t bias;	     /* process address - elf address */
+	uint64_t start, end;   /* process addresses */
+	uint64_t bias;	       /* process address - elf address */
 	struct object *object; /* NULL: code without a file (JIT): frame pointers only */
 	struct cfi *cfi;       /* NULL when object is NULL, or its file could not be had */
-	uint32_t unreadable;   /* why cfi is NULL for a file: STACK_REASON_NO_TABLE or _UNREADABLE */
-	void *module;	       /* the caller's: travels into unwind_frame */
+	uint32_t unreadable; /* why cfi is NULL for a file: STACK_REASON_NO_TABLE or _UNREADABLE */
+	void *module;	     /* the caller's: travels into unwind_frame */
 };
 
 enum unwind_lookup {
@@ -52,16 +52,17 @@ enum unwind_lookup {
 
 /* One address space as of a moment. generation changes whenever any mapping does, and is unique over all spaces. */
 struct unwind_space {
-	enum unwind_lookup (*find)(void *context, uint64_t process_address, struct unwind_mapping *mapping);
+	enum unwind_lookup (*find)(void *context, uint64_t process_address,
+				   struct unwind_mapping *mapping);
 	void *context;
 	uint64_t generation;
 };
 
 struct unwind_input {
 	uint64_t regs[UNWIND_NR_REGS];
-	uint32_t known; /* bit n: regs[n] holds a value */
-	const uint8_t *stack; /* bytes from process address regs[RSP] on; unaligned is fine */
-	size_t stack_bytes;   /* valid ones (dyn_size), never more is read */
+	uint32_t known;		  /* bit n: regs[n] holds a value */
+	const uint8_t *stack;	  /* bytes from process address regs[RSP] on; unaligned is fine */
+	size_t stack_bytes;	  /* valid ones (dyn_size), never more is read */
 	bool frame_pointers_only; /* --call-graph fp on dumped stacks */
 };
 
@@ -98,7 +99,8 @@ void unwinder_forget(struct unwinder *unwinder, const struct cfi *cfi);
  * STACK_COMPLETE is given only by proof: the return address is undefined in CFI; or a return address
  * of 0 was read inside the dump; or the outermost frame is in a function that object_is_root().
  */
-int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space, const struct unwind_input *input,
-		 struct unwind_frame *frames, struct unwind_result *result, uint64_t *pending_address);
+int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
+		 const struct unwind_input *input, struct unwind_frame *frames,
+		 struct unwind_result *result, uint64_t *pending_address);
 
 #endif

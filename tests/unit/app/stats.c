@@ -75,6 +75,7 @@ static void whole_object(void)
 		  "\"double\": 6, "
 		  "\"own\": 0, \"foreign\": 0},\n"
 		  "  \"drained\": 111,\n"
+		  "  \"undrained\": 0,\n"
 		  "  \"events_counted\": 1200,\n"
 		  "  \"events_sampled\": 1000,\n"
 		  "  \"late\": 3,\n"

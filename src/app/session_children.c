@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* What the children say and ask, and what becomes of a session when they die. */
+#include "session_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session_setup.h"
+
+/* ---- what the children say ---- */
+
+/* What a child's role has no use for it must not say: it may be somebody else's by now. */
+static bool may_say(const struct session *session, const struct worker *worker, uint32_t kind)
+{
+	bool is_source = worker == &session->collector;
+	switch (kind) {
+	case MESSAGE_NEED_MODULE:
+	case MESSAGE_NEED_DEBUG_FILE:
+		return !session_is_recording(session);
+	case MESSAGE_MAPPED:
+		return is_source && !session_is_recording(session);
+	case MESSAGE_NEED_PROCESS:
+	case MESSAGE_DOUBLE:
+		return is_source && session_is_live(session);
+	case MESSAGE_PAUSED:
+		return is_source && session->pausing;
+	case MESSAGE_READ:
+		return is_source && session_is_recording(session);
+	default:
+		return is_source;
+	}
+}
+
+static enum broker_reader reader_of(const struct session *session, const struct worker *worker)
+{
+	return worker == &session->collector ? BROKER_COLLECTOR : BROKER_SYMBOLIZER;
+}
+
+static int take_read(struct session *session, const struct message_read *message)
+{
+	session->read = (struct recording_read){
+		.chunks = message->chunks,
+		.samples = message->samples,
+		.lost_samples = message->lost_samples,
+		.maimed_samples = message->maimed_samples,
+		.lost_chunks = message->lost_chunks,
+		.damaged_places = message->damaged_places,
+		.skipped_bytes = message->skipped_bytes,
+		.whole = message->whole != 0,
+	};
+	return 0;
+}
+
+/* The collector or the reader is through. What a collector could not get over, its successor may. */
+static int finish_source(struct session *session, const struct message_result *message)
+{
+	session->source_done = session_is_recording(session) || !message->error;
+	if (!message->error)
+		snprintf(session->source_note, sizeof(session->source_note), "%s", message->cause);
+	if (!message->error || !session_is_recording(session))
+		return 0;
+	error_set(session->error, message->error, "cannot read '%s': %s", session->path,
+		  message->cause[0] ? message->cause : strerror(-message->error));
+	error_remedy(session->error,
+		     "make one with ctop record -o FILE, or use the ctop that wrote it");
+	return message->error;
+}
+
+/* The collector has, or has not, what it is to read. */
+static int finish_mapping(struct session *session, const struct message_result *message)
+{
+	session->mapped = !message->error;
+	if (session->mapped)
+		return session->sampler ? sampler_redirect(session->sampler) : 0;
+	if (session_is_live(session))
+		return error_set(session->error, message->error,
+				 "the collector cannot map the kernel's rings: %s",
+				 strerror(-message->error));
+	size_t cause = strcspn(message->cause, "\n");
+	error_set(session->error, message->error, "'%s' %.*s", session->path, (int)cause,
+		  message->cause);
+	if (message->cause[cause])
+		error_remedy(session->error, "%s", message->cause + cause + 1);
+	return message->error;
+}
+
+static int answer(struct session *session, struct worker *worker, const struct message *message)
+{
+	struct region *region;
+	if (!may_say(session, worker, message->kind))
+		return -EPROTO;
+	switch (message->kind) {
+	case MESSAGE_MAPPED:
+		return finish_mapping(session, &message->result);
+	case MESSAGE_PAUSED:
+		session->pausing = false;
+		return session->on && session->phase == PHASE_RUNNING ? session_switch_on(session)
+								      : 0;
+	case MESSAGE_NEED_MODULE:
+		region = session_region(session, message->module.epoch);
+		return broker_answer_module(session->broker, worker->channel,
+					    reader_of(session, worker), &message->module,
+					    region ? &region->tables : NULL);
+	case MESSAGE_NEED_DEBUG_FILE:
+		region = session_region(session, message->module.epoch);
+		return broker_answer_debug_file(session->broker, worker->channel,
+						reader_of(session, worker), &message->module,
+						region ? &region->tables : NULL);
+	case MESSAGE_NEED_PROCESS:
+		return broker_answer_process(worker->channel, &message->process);
+	case MESSAGE_NEED_TABLES:
+		return session_give_tables(session);
+	case MESSAGE_DOUBLE:
+		sampler_close_id(session->sampler, message->twice.id);
+		return 0;
+	case MESSAGE_READ:
+		return take_read(session, &message->read);
+	case MESSAGE_DONE:
+		return finish_source(session, &message->result);
+	default:
+		return -EPROTO; /* out of turn */
+	}
+}
+
+int session_listen(struct session *session, struct worker *worker)
+{
+	while (worker->channel) {
+		struct message message;
+		int fd = -1;
+		int got = protocol_receive(worker->channel, &message, &fd);
+		if (got == -EAGAIN || got == 0)
+			return 0; /* gone: the pidfd tells */
+		int result = got < 0 ? got : answer(session, worker, &message);
+		/* Nonsense: whatever happened to it, its successor starts anew. */
+		if (result == -EPROTO) {
+			worker_end(worker);
+			return 0;
+		}
+		/* A full or broken channel is the child's end, which its pidfd will tell. */
+		if (result && result != -EPIPE && result != -ENOBUFS)
+			return result;
+	}
+	return 0;
+}
+
+/* ---- children that die ---- */
+
+/* The module that it was reading, if that was its end. */
+static void set_aside_module(struct session *session, const struct worker *worker, int wait_status)
+{
+	uint32_t module = atomic_exchange(&worker->status->busy_module, 0);
+	uint32_t epoch = atomic_load(&worker->status->busy_epoch);
+	struct region *region = session_region(session, epoch);
+	if (module && region && worker_fell(worker, wait_status))
+		broker_set_unreadable(session->broker, reader_of(session, worker), &region->tables,
+				      module - 1);
+}
+
+int session_tell_collector(struct session *session, const struct region *region, int32_t skip_cpu,
+			   uint64_t skip_position)
+{
+	if (session->is_perfdata)
+		return setup_file_collector(&session->collector, session->source_fd, region,
+					    skip_cpu, skip_position);
+	return setup_collector(&session->collector, session->sampler, &session->sampling,
+			       &session->own, region, skip_cpu, skip_position);
+}
+
+/* Its pid first: what it does from now on is not to be in a profile. */
+int session_start_symbolizer(struct session *session)
+{
+	int result = worker_start(&session->symbolizer, "symbolizer");
+	session->own.pids[OWN_LAST_SYMBOLIZER] = session->own.pids[OWN_SYMBOLIZER];
+	session->own.pids[OWN_SYMBOLIZER] = session->symbolizer.pid;
+	if (!result && session->collector.channel && session_is_live(session))
+		setup_own(&session->collector, &session->own); /* if it is broken: its successor is told */
+	return result;
+}
+
+static int restart_collector(struct session *session)
+{
+	const struct child_status *status = session->collector.status;
+	int32_t skip_cpu = atomic_load(&status->busy_cpu);
+	uint64_t skip_position = atomic_load(&status->busy_position);
+	struct region *region = session->next->epoch ? session->next : session->current;
+	session->mapped = false;
+	session->left_current = session->next->epoch != 0;
+	int result = worker_start(&session->collector, "collector");
+	if (!result)
+		result = session_tell_collector(session, region, skip_cpu, skip_position);
+	if (!result && session->pausing)
+		result = setup_pause(&session->collector);
+	if (!result && session->phase == PHASE_STOPPING)
+		result = setup_stop(&session->collector);
+	return result;
+}
+
+static int restart_symbolizer(struct session *session)
+{
+	atomic_store(&session->symbolizer.status->busy_cpu, -1);
+	int result = session_start_symbolizer(session);
+	if (!result)
+		result = region_send(session->current, session->symbolizer.channel, true);
+	session->named_frames_asked = 0;
+	return result;
+}
+
+int session_bury(struct session *session, struct worker *worker)
+{
+	int wait_status;
+	bool too_often;
+	bool is_collector = worker == &session->collector;
+	int result = session_listen(session, worker); /* its last words */
+	if (result)
+		return result;
+	worker_reap(worker, &wait_status, &too_often);
+	if (is_collector && session->source_done)
+		return 0;
+	session->stats.restarts++;
+	if (session_is_recording(session)) {
+		error_set(session->error, -EIO, "the process that read '%s' died", session->path);
+		error_remedy(session->error, "read another copy of it, or record again");
+		return -EIO;
+	}
+	set_aside_module(session, worker, wait_status);
+	if (too_often && !is_collector) {
+		snprintf(session->notice, sizeof(session->notice),
+			 "new code has no names: the process that reads them died %d times in 10 s",
+			 WORKER_MAX_DEATHS);
+		return 0;
+	}
+	if (too_often) {
+		error_set(session->error, -EIO, "the collector died %d times in 10 s",
+			  WORKER_MAX_DEATHS);
+		error_remedy(session->error, "what came before is kept; --call-graph fp reads no "
+					     "unwind tables, which may be what it dies on");
+		return -EIO;
+	}
+	result = is_collector ? restart_collector(session) : restart_symbolizer(session);
+	return result == -EPIPE ? 0 : result; /* it died at once: its pidfd tells */
+}

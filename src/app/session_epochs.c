@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* What the children share with us: tables that come in epochs, and the samples in them. */
+#include "session_internal.h"
+
+#include <errno.h>
+
+#include <ctop/base/clock.h>
+
+/* New frames are named in batches: waking the symbolizer for each would cost more than the names. */
+#define NAMES_INTERVAL_NS (50 * NS_PER_MS)
+
+/* ---- epochs ---- */
+
+int session_begin_epoch(struct session *session)
+{
+	session->named_frames_asked = 0;
+	int result = session->consumer.begin_epoch(
+		session->consumer.context, &session->current->tables, &session->current->symbols);
+	if (!result && session->symbolizer.channel)
+		result = region_send(session->current, session->symbolizer.channel, true);
+	return result;
+}
+
+/* The child needs a fresh region: it goes on there at once, readers follow when they are through. */
+int session_give_tables(struct session *session)
+{
+	session->owes_tables = session->next->epoch != 0;
+	if (session->owes_tables)
+		return 0; /* until the readers have left current */
+	bool first = !session->current->epoch;
+	struct region *region = first ? session->current : session->next;
+	int result = region_open(region, first ? 1 : session->current->epoch + 1);
+	if (!result)
+		result = region_send(region, session->collector.channel,
+				     session_is_recording(session));
+	if (!result && first)
+		result = session_begin_epoch(session);
+	return result;
+}
+
+struct region *session_region(struct session *session, uint32_t epoch)
+{
+	if (epoch && session->current->epoch == epoch)
+		return session->current;
+	return epoch && session->next->epoch == epoch ? session->next : NULL;
+}
+
+/* True when every frame published so far has its final name. */
+bool session_names_final(struct session *session)
+{
+	const struct child_status *status = session->symbolizer.status;
+	if (!session->symbolizer.pid)
+		return true;
+	tables_reader_refresh(&session->current->reader);
+	return atomic_load(&status->named_epoch) == session->current->epoch &&
+	       atomic_load(&status->named_frames) >= session->current->reader.nr[TABLE_FRAMES];
+}
+
+void session_wake_symbolizer(struct session *session)
+{
+	tables_reader_refresh(&session->current->reader);
+	uint64_t frames = session->current->reader.nr[TABLE_FRAMES];
+	uint64_t now = clock_now_ns();
+	if (frames == session->named_frames_asked || now < session->symbolizer_due_ns)
+		return;
+	session->symbolizer_due_ns = now + NAMES_INTERVAL_NS;
+	session->named_frames_asked = frames;
+	worker_signal(&session->symbolizer);
+}
+
+/* ---- samples ---- */
+
+static void count(struct session *session, const struct sample *samples, size_t nr)
+{
+	struct session_stats *stats = &session->stats;
+	stats->samples += nr;
+	for (size_t i = 0; i < nr; i++) {
+		stats->events_sampled += samples[i].weight;
+		if (samples[i].end < NR_STACK_ENDS)
+			stats->ends[samples[i].end]++;
+		if (samples[i].end == STACK_COMPLETE && !stats->first_stack_ns)
+			stats->first_stack_ns = samples[i].time_ns;
+	}
+}
+
+/* Hands everything that the ring holds to the consumer. */
+int session_drain(struct session *session)
+{
+	while (session->current->epoch) {
+		tables_reader_refresh(&session->current->reader);
+		bool closed = session->current->reader.closed || session->left_current;
+		size_t nr;
+		while ((nr = tables_read_samples(&session->current->tables, session->batch,
+						 SESSION_BATCH, &session->stats.dropped_overrun))) {
+			int result = session->consumer.samples(session->consumer.context,
+							       session->batch, nr);
+			if (result == -EAGAIN)
+				session->stats.dropped_disk += nr;
+			else if (result)
+				return result;
+			else
+				count(session, session->batch, nr);
+			if (!session_is_live(session))
+				worker_signal(&session->collector); /* there is room again */
+		}
+		if (!closed || !session->next->epoch)
+			return 0;
+		uint64_t now = clock_now_ns();
+		if (!session_is_recording(session) && !session_names_final(session)) {
+			if (!session->patience_until_ns)
+				session->patience_until_ns = now + NAMES_PATIENCE_NS;
+			if (now < session->patience_until_ns)
+				return 0;
+		}
+		session->patience_until_ns = 0;
+		struct region *old = session->current;
+		session->left_current = false;
+		session->current = session->next;
+		session->next = old;
+		int result = session_begin_epoch(session);
+		region_close(old);
+		if (!result && session->owes_tables)
+			result = session_give_tables(session);
+		if (result && result != -EPIPE && result != -ENOBUFS)
+			return result;
+	}
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_SESSION_INTERNAL_H
+#define CTOP_APP_SESSION_INTERNAL_H
+
+/*
+ * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
+ * session_sampling.c (on and off), session_children.c (messages, deaths), session_stats.c.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ctop/app/session.h>
+#include <ctop/collect/protocol.h>
+#include <ctop/perf/sampler.h>
+
+#include "broker.h"
+#include "region.h"
+#include "target.h"
+#include "worker.h"
+
+/* Samples handed to the consumer at a time. */
+enum { SESSION_BATCH = 4096 };
+/* How long the end of a session, or of an epoch, waits for names still being read. */
+#define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
+
+enum phase {
+	PHASE_OPEN, /* children run, sampling is off */
+	PHASE_RUNNING,
+	PHASE_STOPPING, /* the collector or the reader takes what is left */
+	PHASE_NAMING,	/* the symbolizer finishes */
+	PHASE_DRAINED,
+};
+
+/* Places in message_own. */
+enum own { OWN_MAIN, OWN_SYMBOLIZER, OWN_LAST_SYMBOLIZER, OWN_WRITER };
+
+struct session {
+	struct session_consumer consumer;
+	struct target target;	 /* live only */
+	struct sampler *sampler; /* live only */
+	struct sampler_options sampling;
+	char *path; /* of a file; NULL: live */
+	int source_fd;
+	bool is_perfdata; /* the file has no stacks and no names, but what they are made from */
+	char source_note[PROTOCOL_CAUSE_MAX];
+	struct broker *broker;
+	struct worker collector;  /* or the reader */
+	struct worker symbolizer; /* live only */
+	struct message_own own;	  /* by enum own */
+	char notice[160];	  /* what a user should know; "": nothing */
+	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
+	struct region *current, *next; /* next: epoch 0 until it is asked for */
+	bool mapped, source_done;
+	bool owes_tables;  /* the collector has filled next, too, and waits */
+	bool left_current; /* the collector goes on in next, but did not live to say so in current */
+	bool starts_off;
+	bool on;      /* sampling, or about to */
+	bool pausing; /* the collector takes what was sampled before it was switched off */
+	uint64_t off_since_ns;
+	enum phase phase;
+	int watched_fd;
+	uint64_t symbolizer_due_ns;  /* when it may be woken again */
+	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
+	uint64_t patience_until_ns;
+	uint64_t housekeeping_ns;
+	uint64_t late_look_ns; /* when to look for threads that slipped through */
+	struct session_stats stats;
+	struct recording_read read; /* of a file */
+	int failure;		    /* -errno that ends the session, with its cause */
+	struct error *error;
+	struct sample batch[SESSION_BATCH];
+};
+
+static inline bool session_is_live(const struct session *session)
+{
+	return session->path == NULL;
+}
+
+/* A recording is read by the reader, and has its names inside. */
+static inline bool session_is_recording(const struct session *session)
+{
+	return session->path && !session->is_perfdata;
+}
+
+/* ---- session_epochs.c ---- */
+
+/* Tells all readers of the region in hand. 0 or -errno, as all of these. */
+int session_begin_epoch(struct session *session);
+/* The source needs a fresh region. */
+int session_give_tables(struct session *session);
+struct region *session_region(struct session *session, uint32_t epoch); /* NULL: there is none of that number */
+/* True when every frame published so far has its final name. */
+bool session_names_final(struct session *session);
+void session_wake_symbolizer(struct session *session);
+/* Hands everything that the rings of samples hold to the consumer. */
+int session_drain(struct session *session);
+
+/* ---- session_sampling.c ---- */
+
+int session_describe_targets(struct session *session);
+int session_switch_on(struct session *session);
+void session_look_for_late_threads(struct session *session, uint64_t now_ns);
+
+/* ---- session_children.c ---- */
+
+int session_tell_collector(struct session *session, const struct region *region, int32_t skip_cpu,
+			   uint64_t skip_position);
+int session_start_symbolizer(struct session *session);
+/* Takes what a child says. */
+int session_listen(struct session *session, struct worker *worker);
+/* A child has died: replaces it, or gives up. */
+int session_bury(struct session *session, struct worker *worker);
+
+#endif

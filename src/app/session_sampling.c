@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Sampling is switched on and off; whoever slipped through the attaching is looked for. */
+#include "session_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <ctop/base/clock.h>
+
+#include "session_setup.h"
+
+/*
+ * The maps of the target right before its events are switched on, and right after: what is
+ * mapped later comes as a record, what is unmapped before the collector would ask is known.
+ */
+int session_describe_targets(struct session *session)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < session->sampling.nr_pids; i++)
+		if (!session->sampling.enable_on_exec)
+			result = broker_describe_tree(session->collector.channel,
+						      session->sampling.pids[i]);
+	/* It can still ask for what does not fit into the channel now; so can its successor. */
+	if (!result || result == -ENOBUFS || result == -EPIPE)
+		return 0;
+	return error_set(session->error, result, "cannot tell the collector of the target: %s",
+			 strerror(-result));
+}
+
+int session_switch_on(struct session *session)
+{
+	int result = session_describe_targets(session);
+	if (result)
+		return result;
+	/* What cannot be attached any more (too few descriptors, a collector that died) is left: sampling goes on. */
+	setup_late_threads(&session->collector, session->sampler);
+	session->stats.start_ns += clock_now_ns() - session->off_since_ns;
+	result = sampler_enable(session->sampler);
+	if (result)
+		return error_set(session->error, result, "cannot switch the events on: %s",
+				 strerror(-result));
+	return session_describe_targets(session);
+}
+
+/* A second look: where every CPU is busy, a thread may be in the middle of starting another for some 10 ms. */
+void session_look_for_late_threads(struct session *session, uint64_t now_ns)
+{
+	if (now_ns < session->late_look_ns || session->phase != PHASE_RUNNING || !session->on)
+		return;
+	session->late_look_ns = UINT64_MAX;
+	if (setup_late_threads(&session->collector, session->sampler) == 0)
+		sampler_enable(session->sampler);
+}
+
+int session_switch(struct session *session, bool on, struct error *error)
+{
+	session->error = error;
+	if (!session_is_live(session) || session->phase != PHASE_RUNNING || on == session->on)
+		return 0;
+	session->on = on;
+	if (on)
+		return session->pausing ? 0 : session_switch_on(session);
+	session->off_since_ns = clock_now_ns();
+	if (session->pausing)
+		return 0; /* it was not on again yet */
+	session->pausing = true;
+	sampler_disable(session->sampler);
+	int result = setup_pause(&session->collector);
+	return result == -EPIPE ? 0 : result; /* it died: its successor is told */
+}
+
+bool session_is_on(const struct session *session)
+{
+	return session->on;
+}

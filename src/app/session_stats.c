@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session has to tell of itself. */
+#include "session_internal.h"
+
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+
+/* What the kernel counted and lost: its own count of losses where it has one, for the last records of loss may be lost too. */
+static void read_events(const struct session *session, struct session_stats *stats)
+{
+	uint64_t summed = 0;
+	stats->lost = atomic_load(&session->collector.status->lost);
+	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
+		uint64_t counted, lost;
+		sampler_read(session->sampler, i, &counted, &lost);
+		stats->events_counted += counted;
+		summed += lost;
+	}
+	if (summed > stats->lost)
+		stats->lost = summed;
+}
+
+struct session_stats session_stats(struct session *session)
+{
+	struct session_stats stats = session->stats;
+	struct child_status *status = session->collector.status;
+	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
+	stats.cpu_ns[0] = clock_cpu_ns();
+	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
+	stats.cpu_ns[2] = worker_cpu_ns(&session->symbolizer);
+	if (!stats.end_ns)
+		stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
+	if (session->sampler)
+		stats.ring_bytes = (uint64_t)sampler_nr_rings(session->sampler) *
+				   (sampler_ring_pages(session->sampler) + 1) *
+				   (uint64_t)sysconf(_SC_PAGESIZE);
+	if (!status)
+		return stats;
+	stats.undrained = session_is_live(session) && session->phase != PHASE_DRAINED;
+	read_events(session, &stats);
+	stats.late = atomic_load(&status->late);
+	stats.throttled = atomic_load(&status->throttled);
+	stats.dropped_crash = atomic_load(&status->skipped);
+	stats.dropped_damaged = atomic_load(&status->damaged);
+	stats.dropped_double = atomic_load(&status->twice);
+	stats.dropped_own = atomic_load(&status->own);
+	stats.dropped_foreign = atomic_load(&status->foreign);
+	stats.drained = atomic_load(&status->drained);
+	stats.frames = atomic_load(&status->frames);
+	stats.cache_hits = atomic_load(&status->cache_hits);
+	stats.cache_misses = atomic_load(&status->cache_misses);
+	return stats;
+}
+
+bool session_is_perfdata(const struct session *session)
+{
+	return session->is_perfdata;
+}
+
+const char *session_source_note(const struct session *session)
+{
+	return session->source_note;
+}
+
+struct recording_read session_read(const struct session *session)
+{
+	return session->read;
+}
+
+size_t session_nr_steps(const struct session *session)
+{
+	return session->sampler ? sampler_nr_steps(session->sampler) : 0;
+}
+
+const char *session_step_down(const struct session *session, size_t i)
+{
+	return sampler_step(session->sampler, i);
+}
+
+const char *session_notice(const struct session *session)
+{
+	return session->notice[0] ? session->notice : broker_notice(session->broker);
+}
+
+const struct sampler *session_sampler(const struct session *session)
+{
+	return session->sampler;
+}
+
+const char *session_target(const struct session *session)
+{
+	return session_is_live(session) ? session->target.description : session->path;
+}
+
+const char *session_target_kind(const struct session *session)
+{
+	return session_is_live(session) ? session->target.kind : "file";
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_SOURCE_H
+#define CTOP_APP_SOURCE_H
+
+/* A file with samples: a recording or perf.data, told apart by its first bytes. */
+
+#include <stdbool.h>
+
+#include <ctop/base/error.h>
+
+/* "-" is standard input. A descriptor, or -errno with cause and remedy. */
+int source_open(const char *path, bool *is_perfdata, struct error *error);
+
+#endif
