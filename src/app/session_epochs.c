@@ -6,6 +6,8 @@
 
 #include <ctop/base/clock.h>
 
+/* Row 0 of the events is none. */
+enum { FIRST_EVENT = 1 };
 /* New frames are named in batches: waking the symbolizer for each would cost more than the names. */
 #define NAMES_INTERVAL_NS (50 * NS_PER_MS)
 
@@ -75,7 +77,8 @@ static void count(struct session *session, const struct sample *samples, size_t 
 	struct session_stats *stats = &session->stats;
 	stats->samples += nr;
 	for (size_t i = 0; i < nr; i++) {
-		stats->events_sampled += samples[i].weight;
+		if (samples[i].event == FIRST_EVENT)
+			stats->events_sampled += samples[i].weight;
 		if (samples[i].end < NR_STACK_ENDS)
 			stats->ends[samples[i].end]++;
 		if (samples[i].end == STACK_COMPLETE && !stats->first_stack_ns)

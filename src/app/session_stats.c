@@ -14,7 +14,8 @@ static void read_events(const struct session *session, struct session_stats *sta
 	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
 		uint64_t counted, lost;
 		sampler_read(session->sampler, i, &counted, &lost);
-		stats->events_counted += counted;
+		if (i == 0)
+			stats->events_counted = counted;
 		summed += lost;
 	}
 	if (summed > stats->lost)

@@ -9,8 +9,8 @@ import re
 import signal
 import subprocess
 
-from harness import (BUILD, case, check, ctop_ok, ended_well, folded, folder, main, need_root,
-                     record, recording_of, target)
+from harness import (BUILD, CTOP, case, check, ctop_ok, ended_well, folded, folder, main,
+                     need_program, need_root, record, recording_of, run, target)
 
 
 def workload(name):
@@ -119,6 +119,67 @@ def tasks_shorter_than_a_period_show_in_whole_cpus_only():
             shell.wait()
     # A period begins anew in each task: none lives for 20 ms.
     check(seen["tasks"] <= 2 and seen["cpus"] > 5, f"{seen}")
+
+
+@case
+def clocks_count_what_the_target_used():
+    need_root()
+    for name in ("spin", "recursion", "threads", "forkexec", "dlopen", "sigalt", "sleepwork",
+                 "templates", "newstacks", "demo"):
+        timed = f'TIMEFORMAT="%U %S"; time {workload(name)} 2 > /dev/null'
+        with folder() as where:
+            stats_path = os.path.join(where, "stats.json")
+            result = ctop_ok("record", "-q", "-e", "cpu-clock", "-o", os.path.join(where, "x.ctop"),
+                             "--stats", stats_path, "--", "bash", "-c", timed)
+            with open(stats_path, encoding="utf-8") as file:
+                stats = json.load(file)
+        used = sum(map(float, result.stderr.split()))
+        counted, sampled = stats["events_counted"] / 1e9, stats["events_sampled"] / 1e9
+        # bash's own start comes on top; a child that has not been waited for is not in bash's time.
+        check(abs(counted - used) <= 0.01 * used + 0.15, f"{name}: {counted} s counted, {used} s used")
+        # Each task has a last period on each CPU that is not full.
+        check(counted - 0.01 * counted - 0.1 <= sampled <= 1.01 * counted,
+              f"{name}: {sampled} s sampled, {counted} s counted")
+
+
+@case
+def too_few_descriptors_sample_whole_cpus():
+    need_root()
+    prlimit, setpriv = need_program("prlimit"), need_program("setpriv")
+    with folder() as where, target("threads") as other:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
+        with target("storm", "20") as program:
+            while len(os.listdir(f"/proc/{program.pid}/task")) < 500:
+                pass
+            # Without the capability, the limit cannot be raised.
+            result = run(setpriv, "--bounding-set=-sys_resource", "--inh-caps=-sys_resource", prlimit,
+                         "--nofile=200:200", CTOP, "record", "-e", "cpu-clock", "-o", path,
+                         "--stats", stats_path, "--duration", "2", "-p", program.pid)
+        check(result.returncode == 0, f"{result}")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        check("whole CPUs are sampled and other processes left out" in result.stderr, result.stderr)
+        check(stats["dropped"]["foreign"] > 100, f"{stats}")
+        check(stats["drained"] == stats["samples"] + sum(stats["dropped"].values()), f"{stats}")
+        script = ctop_ok("export", "script", path).stdout
+        pids = set(map(int, re.findall(r"^\S.*? +(\d+)/\d+ +\[", script, re.M)))
+        check(pids <= {program.pid}, f"{pids}, {other.pid} among them")
+
+
+@case
+def the_guard_measures_what_a_sample_costs():
+    need_root()
+    said = re.compile(r"one costs ([\d.]+) us, and --max-overhead leaves (\d+) % of the time")
+    for percent in (5, 10, 20):
+        with folder() as where, target("spin") as program:
+            recording = record(where, "-e", "cpu-clock", "-c", "1000", "--max-overhead", percent,
+                               "-p", program.pid, seconds=1)
+        found = said.search(recording.stderr)
+        check(found and int(found.group(2)) == percent, recording.stderr)
+        cost_ns, period = float(found.group(1)) * 1e3, recording.stats["event"]["period"]
+        check(1000 < cost_ns < 1e6, f"{cost_ns} ns")
+        check(abs(period - cost_ns * 100 / percent) < 0.02 * period + 2000,
+              f"{percent} %: {period} ns for {cost_ns} ns a sample")
 
 
 @case

@@ -3,13 +3,13 @@
 """New stacks, new files without an end: memory stays within bounds, and nothing is lost by that."""
 
 import os
-import re
 import signal
 import subprocess
 import time
 
-from harness import (CTOP, Skip, case, check, children_of, ended_well, check_accounts, cpu_seconds, ctop_ok, folder, main, need_root,
-                     record, share_complete, target, with_function)
+from harness import (CTOP, Skip, anonymous_bytes, case, check, check_accounts, children_of,
+                     cpu_seconds, ctop_ok, ended_well, folder, main, need_root, record,
+                     share_complete, target, with_function)
 
 
 @case
@@ -39,11 +39,6 @@ def full_tables_lose_nothing():
         raise Skip(f"only {len(stacks)} stacks in {used} s of CPU time: no table was full")
 
 
-def anonymous_mib(pid):
-    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-        return int(re.search(r"^RssAnon:\s+(\d+) kB$", file.read(), re.M).group(1)) / 1024
-
-
 @case
 def paths_without_an_end_are_forgotten():
     need_root()
@@ -57,7 +52,7 @@ def paths_without_an_end_are_forgotten():
         while falls < 2 and time.monotonic() < until:
             check(recorder.poll() is None, "the recorder ended")
             pid = children_of(recorder.pid).get("collector")
-            now = anonymous_mib(pid) if pid else 0
+            now = anonymous_bytes(pid) >> 20 if pid else 0
             falls += now < last - 20
             most, last = max(most, now), now
             time.sleep(0.05)

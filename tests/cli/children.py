@@ -9,22 +9,14 @@ import signal
 import subprocess
 import time
 
-from harness import (BUILD, CTOP, Skip, case, check, children_of, cpu_seconds, ctop_ok, folded,
-                     folder, main, need_program, need_root, run, share_complete, target,
-                     with_function)
+from harness import (BUILD, CTOP, Skip, anonymous_bytes, case, check, children_of, cpu_seconds,
+                     ctop_ok, folded, folder, main, need_program, need_root, run, share_complete,
+                     target, with_function)
 
 HZ = 999
 MIB = 1 << 20
 # The bomb's steps, and how many of them are beyond every limit.
 BOMB_BYTES, BOMB_STEPS = 16 * MIB, 100
-
-
-def anonymous_bytes(pid):
-    with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("Anonymous:"):
-                return int(line.split()[1]) * 1024
-    return 0
 
 
 class Recorder:

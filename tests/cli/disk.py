@@ -6,9 +6,15 @@ import json
 import os
 import signal
 import subprocess
+import time
 
-from harness import (CTOP, case, check, check_accounts, children_of, cpu_seconds, ctop, folded,
-                     folder, main, need_root, target)
+from harness import (BUILD, CTOP, Skip, anonymous_bytes, case, check, check_accounts, children_of,
+                     cpu_seconds, ctop, ctop_ok, folded, folder, main, need_root, target)
+
+
+def all_children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return list(map(int, file.read().split()))
 
 
 def start(where, program, *options):
@@ -50,6 +56,48 @@ def a_disk_that_hangs_stalls_nobody():
               f"{after - before} s of CPU time")
         stacks = folded(os.path.join(where, "x.ctop"))
         check(sum(stacks.values()) == stats["samples"], "not all of them are in the file")
+
+
+@case
+def what_does_not_fit_into_memory_is_dropped_and_counted():
+    need_root()
+    with folder() as where:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
+        recorder = subprocess.Popen([CTOP, "record", "-e", "page-faults", "-c", "1", "--call-graph",
+                                     "no", "-o", path, "--stats", stats_path, "--",
+                                     os.path.join(BUILD, "workloads", "faults"), "1000000"],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True)
+        while "writer" not in children_of(recorder.pid):
+            check(recorder.poll() is None, "it ended")
+        writer = children_of(recorder.pid)["writer"]
+        command = next(pid for pid in all_children_of(recorder.pid)
+                       if pid not in children_of(recorder.pid).values())
+        os.kill(writer, signal.SIGSTOP)
+        # Main keeps 16 MiB of what the writer does not take; when that is full it grows no more.
+        most, still, until = 0, 0, time.monotonic() + 120
+        while still < 30 and time.monotonic() < until:
+            now = anonymous_bytes(recorder.pid)
+            still = still + 1 if now > 20 << 20 and now <= most else 0
+            most = max(most, now)
+            time.sleep(0.1)
+        os.kill(writer, signal.SIGCONT)
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(120)
+        os.kill(command, signal.SIGKILL)  # it has the other end of the pipe, too
+        errors = recorder.communicate(timeout=60)[1]
+        check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        if not stats["dropped"]["disk"]:
+            raise Skip(f"{stats['samples']} samples did not fill it: {most} bytes")
+        check("dropped because the disk was too slow" in errors, errors)
+        check(most < 48 << 20, f"{most} bytes")
+        check(stats["samples"] + sum(stats["dropped"].values()) == stats["drained"] and
+              stats["drained"] + stats["lost"] == stats["events_counted"], f"{stats}")
+        report = ctop_ok("report", "--stdio", path).stdout
+        check("dropped: the disk was too slow" in report, report)
+        check(sum(folded(path).values()) == stats["samples"], "the file has not all of them")
 
 
 @case

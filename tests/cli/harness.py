@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -161,6 +162,12 @@ def children_of(pid):
                     if word.startswith("--child="):
                         found[word.removeprefix("--child=")] = int(child)
     return found
+
+
+def anonymous_bytes(pid):
+    """A process's own memory; what is shared with others, as rings and tables are, aside."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return int(re.search(r"^RssAnon:\s+(\d+) kB$", file.read(), re.MULTILINE).group(1)) << 10
 
 
 def wait_for_samples(recorder, path):

@@ -48,7 +48,8 @@ struct session_stats {
 		dropped_foreign; /* of processes not asked for, when whole CPUs stand in for threads */
 	/* What the collector took from the rings: samples + dropped. From a file: as it was when recorded. */
 	uint64_t drained;
-	uint64_t events_counted; /* by the kernel itself, all events summed; of clocks in ns */
+	/* Of the first event, for different ones do not add up. Of clocks in ns. */
+	uint64_t events_counted; /* by the kernel itself */
 	uint64_t events_sampled; /* the periods that samples stand for, summed */
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t opened_ns,
