@@ -91,11 +91,14 @@ static uint8_t code_flags(const struct unwind_mapping *mapping, uint64_t address
 								      : MACHINE_RESTORER_BYTES];
 	uint64_t next = address + 1 - mapping->bias;
 	uint8_t flags = 0;
+	bool starts_stack = false;
 	if (!mapping->object)
 		return RULE_CODE_UNREADABLE;
-	if (object_read(mapping->object, next, bytes, MACHINE_RESTORER_BYTES) &&
-	    machine_is_restorer(bytes))
-		flags |= RULE_RESTORER;
+	if (object_read(mapping->object, next, bytes, MACHINE_RESTORER_BYTES)) {
+		if (machine_is_restorer(bytes))
+			flags |= RULE_RESTORER;
+		starts_stack = machine_starts_stack(bytes);
+	}
 	/* Fewer only where the segment starts just before. */
 	size_t size = MACHINE_CALL_MAX_BYTES;
 	while (size >= MACHINE_CALL_MIN_BYTES &&
@@ -105,6 +108,8 @@ static uint8_t code_flags(const struct unwind_mapping *mapping, uint64_t address
 		flags |= RULE_CODE_UNREADABLE;
 	else if (machine_ends_in_call(bytes, size))
 		flags |= RULE_AFTER_CALL;
+	else if (starts_stack)
+		flags |= RULE_STARTS_STACK;
 	return flags;
 }
 

@@ -7,6 +7,11 @@
 enum { STACK_BEYOND_DUMP_BYTES = 8 << 20 };
 /* A function that starts at most this far below a pc may well be the one that the pc is in. */
 enum { SAME_FUNCTION_BYTES = 256 };
+/* How far up from musl's call of main the program's start is at most; it takes 8 words. */
+enum { START_FRAME_WORDS = 32 };
+enum { ENDING_BYTES = 16 };
+/* Of sha512_block_data_order_avx2, which has the largest such frame: 1.3 KiB. */
+enum { COPY_WITHIN_BYTES = 4096 };
 
 enum evidence { IMPOSSIBLE, POSSIBLE, PROVEN };
 
@@ -16,8 +21,8 @@ enum evidence { IMPOSSIBLE, POSSIBLE, PROVEN };
  */
 static enum evidence return_address_evidence(struct walk *walk, uint64_t address)
 {
-	const uint8_t proofs =
-		RULE_AFTER_CALL | RULE_RESTORER | RULE_SIGNAL | RULE_IN_ROOT_FUNCTION;
+	const uint8_t proofs = RULE_AFTER_CALL | RULE_RESTORER | RULE_SIGNAL |
+			       RULE_IN_ROOT_FUNCTION | RULE_STARTS_STACK;
 	struct code code;
 	if (address == 0 || walk_find(walk, address - 1, &code) != UNWIND_FOUND)
 		return IMPOSSIBLE;
@@ -72,23 +77,130 @@ static bool step_to_top_of_stack(struct walk *walk, enum evidence wanted)
 	return true;
 }
 
-/* A function at its end: the instructions up to its return say where it returns to. */
-static bool step_by_epilogue(struct walk *walk, const struct code *code)
+/* Reads code of the mapping, fewer bytes only where the segment ends. How many. */
+static size_t read_code(const struct unwind_mapping *mapping, uint64_t address, uint8_t *bytes,
+			size_t size)
 {
-	uint8_t bytes[MACHINE_EPILOGUE_MAX_BYTES];
+	while (size > 0 && !object_read(mapping->object, address - mapping->bias, bytes, size))
+		size--;
+	return size;
+}
+
+static enum machine_ending ending_at(const struct unwind_mapping *mapping, uint64_t address)
+{
+	uint8_t bytes[ENDING_BYTES];
+	if (!mapping->object)
+		return MACHINE_GOES_ON;
+	return machine_ending(bytes, read_code(mapping, address, bytes, sizeof(bytes)));
+}
+
+/*
+ * From code that calls main and then exit() to what is outermost: musl, which comes without CFI, starts programs and
+ * threads in this way. The next return address up the stack must be that of the start.
+ */
+static bool step_to_outermost(struct walk *walk)
+{
+	struct registers *registers = &walk->registers;
+	for (unsigned i = 0; i < START_FRAME_WORDS; i++) {
+		uint64_t slot = registers->value[UNWIND_RSP] + i * (uint64_t)MACHINE_ADDRESS_BYTES;
+		uint64_t address;
+		struct code code;
+		if (memory_read_address(&walk->memory, slot, &address))
+			return false;
+		if (address == 0 || walk_find(walk, address - 1, &code) != UNWIND_FOUND ||
+		    !(code.rule.flags & RULE_AFTER_CALL))
+			continue;
+		if (!(code.rule.flags & RULE_IN_ROOT_FUNCTION) &&
+		    ending_at(&code.place->mapping, address) != MACHINE_ENDS_TASK)
+			return false;
+		registers->known = 0;
+		registers_set(registers, UNWIND_RSP, slot + MACHINE_ADDRESS_BYTES);
+		registers_set(registers, UNWIND_RIP, address);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * From a function that keeps its caller's stack pointer below its own, where no dump reaches (libcrypto's hashes for
+ * AVX2), by a copy of it further up: the first word that points to a return address on the stack.
+ */
+bool walk_by_copy(struct walk *walk, const struct step_input *input)
+{
+	const struct rule *rule = input->rule;
+	uint64_t sp = walk->registers.value[UNWIND_RSP];
+	if (!walk->exact || rule->kind != RULE_DEREF || rule->cfa_register != UNWIND_RSP ||
+	    rule->add != MACHINE_ADDRESS_BYTES || rule->offset >= 0 ||
+	    rule->offset < -MACHINE_RED_ZONE_BYTES)
+		return false;
+	for (uint64_t slot = sp; slot < sp + COPY_WITHIN_BYTES; slot += MACHINE_ADDRESS_BYTES) {
+		uint64_t copy, return_address;
+		if (memory_read_address(&walk->memory, slot, &copy))
+			return false;
+		if (copy <= slot || copy >= walk->memory.end ||
+		    memory_read_address(&walk->memory, copy, &return_address) ||
+		    return_address_evidence(walk, return_address) < PROVEN)
+			continue;
+		return step_to_cfa(input, &walk->registers, copy + MACHINE_ADDRESS_BYTES) ==
+		       STACK_REASON_NONE;
+	}
+	return false;
+}
+
+/* A function near its end: the instructions up to its return say where it returns to. */
+static bool step_by_code(struct walk *walk, const struct code *code)
+{
+	uint8_t bytes[MACHINE_WAY_MAX_BYTES];
 	struct registers caller = walk->registers;
 	const struct unwind_mapping *mapping = &code->place->mapping;
-	uint64_t elf_address = walk->registers.value[UNWIND_RIP] - mapping->bias;
-	size_t size = sizeof(bytes);
-	/* Fewer only where the segment ends. */
-	while (size > 0 && !object_read(mapping->object, elf_address, bytes, size))
-		size /= 2;
-	if (!machine_run_epilogue(bytes, size, &walk->memory, &caller) ||
-	    return_address_evidence(walk, caller.value[UNWIND_RIP]) < PROVEN)
+	uint64_t pc = walk->registers.value[UNWIND_RIP];
+	size_t size = read_code(mapping, pc, bytes, sizeof(bytes));
+	bool detours;
+	if (!machine_run_to_return(bytes, size, &walk->memory, &caller, &detours) ||
+	    return_address_evidence(walk, caller.value[UNWIND_RIP]) < PROVEN ||
+	    (detours && !call_may_lead_to(walk, caller.value[UNWIND_RIP], pc)))
 		return false;
 	caller.known &= MACHINE_SAVED_MASK | 1U << UNWIND_RSP | 1U << UNWIND_RIP;
 	walk->registers = caller;
 	return true;
+}
+
+/* A function that has pushed its caller's frame pointer and nothing else. */
+static bool step_after_push(struct walk *walk, enum evidence wanted)
+{
+	struct registers *registers = &walk->registers;
+	uint64_t sp = registers->value[UNWIND_RSP], saved_fp, return_address;
+	if (!registers_know(registers, UNWIND_RBP) ||
+	    memory_read_address(&walk->memory, sp, &saved_fp) ||
+	    saved_fp != registers->value[UNWIND_RBP] ||
+	    memory_read_address(&walk->memory, sp + MACHINE_ADDRESS_BYTES, &return_address) ||
+	    return_address_evidence(walk, return_address) < wanted ||
+	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_RIP]))
+		return false;
+	registers->known &= MACHINE_SAVED_MASK;
+	registers_set(registers, UNWIND_RSP, sp + 2 * MACHINE_ADDRESS_BYTES);
+	registers_set(registers, UNWIND_RIP, return_address);
+	return true;
+}
+
+/*
+ * A new thread between its system call, which gave it 0, and the code that is its outermost by CFI: in between
+ * glibc's clone3 has none.
+ */
+static bool is_new_thread(struct walk *walk)
+{
+	enum { RAX = 0, AHEAD_BYTES = 16 };
+	const struct registers *registers = &walk->registers;
+	if (!registers_know(registers, RAX) || registers->value[RAX] != 0)
+		return false;
+	for (unsigned ahead = 1; ahead <= AHEAD_BYTES; ahead++) {
+		struct code code;
+		if (walk_find(walk, registers->value[UNWIND_RIP] + ahead, &code) != UNWIND_FOUND)
+			return false;
+		if (code.rule.kind == RULE_ROOT)
+			return true;
+	}
+	return false;
 }
 
 static enum stack_reason read_frame_record(const struct walk *walk, uint64_t fp, uint64_t *saved_fp,
@@ -134,10 +246,22 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 	/* Code that was made at run time has frame pointers; what lies on top of its stack may be anything. */
 	bool generated = code->place && !code->place->mapping.object;
 	bool has_code = code->place && !generated;
-	if (has_code && !walk->frame_pointers_only && step_by_epilogue(walk, code))
+	if (has_code && !walk->frame_pointers_only && step_by_code(walk, code))
 		return by_return;
+	if (has_code && !walk->exact) {
+		enum machine_ending ending =
+			ending_at(&code->place->mapping, walk->registers.value[UNWIND_RIP]);
+		if (ending == MACHINE_ENDS_TASK)
+			return (struct step_result){.bottom = true};
+		if (ending == MACHINE_PASSES_ON && step_to_outermost(walk))
+			return by_return;
+	}
 	if (leaf && !generated && step_to_top_of_stack(walk, PROVEN))
 		return by_return;
+	if (leaf && step_after_push(walk, generated ? POSSIBLE : PROVEN))
+		return by_return;
+	if (leaf && has_code && is_new_thread(walk))
+		return (struct step_result){.bottom = true};
 	struct step_result result = step_by_frame_pointer(walk, reason);
 	if (!result.reason || walk->pending)
 		return result;

@@ -35,11 +35,12 @@ static inline void registers_set(struct registers *registers, unsigned number, u
 
 enum {
 	MACHINE_ADDRESS_BYTES = 8,
+	MACHINE_RED_ZONE_BYTES = 128, /* below the stack pointer, a function's own */
 	MACHINE_NR_SAVED = 6,
 	MACHINE_CALL_MIN_BYTES = 2,
 	MACHINE_CALL_MAX_BYTES = 7,
 	MACHINE_RESTORER_BYTES = 9,
-	MACHINE_EPILOGUE_MAX_BYTES = 48,
+	MACHINE_WAY_MAX_BYTES = 64,
 	/* Of the restorer's two instructions; a sample inside the kernel shows the address after the second. */
 	MACHINE_RESTORER_SYSCALL = 7,
 	/* No signal frame is larger: the widest register state (AMX) takes 11 KiB. */
@@ -66,12 +67,24 @@ bool machine_is_restorer(const uint8_t *bytes);
 enum stack_reason machine_signal_registers(const struct memory *memory,
 					   struct registers *registers);
 
+/* True when the code (MACHINE_RESTORER_BYTES bytes) begins by taking another stack pointer: a stack's outermost code. */
+bool machine_starts_stack(const uint8_t *bytes);
+
+enum machine_ending {
+	MACHINE_GOES_ON,
+	MACHINE_PASSES_ON, /* calls a function with what it got, as in exit(main()) */
+	MACHINE_ENDS_TASK  /* tells the kernel that it is done: nothing called it */
+};
+/* What the code does that a call returns to. */
+enum machine_ending machine_ending(const uint8_t *code, size_t size);
+
 /*
- * Runs a function's last instructions, from a pc that may stand anywhere among them, up to its return: pops,
- * stack adjustments, moves between registers. Without CFI they are what tells where the return address lies.
+ * Runs a function from a pc that may stand anywhere near its end up to its return: pops, stack adjustments, moves
+ * into registers, comparisons. Without CFI that is what tells where the return address lies. *detours: calls on
+ * the way were taken to come back, and branches not to be taken.
  * False, and the registers as they were, when code is something else or the stack cannot be read.
  */
-bool machine_run_epilogue(const uint8_t *code, size_t size, const struct memory *memory,
-			  struct registers *registers);
+bool machine_run_to_return(const uint8_t *code, size_t size, const struct memory *memory,
+			   struct registers *registers, bool *detours);
 
 #endif

@@ -87,11 +87,73 @@ enum stack_reason machine_signal_registers(const struct memory *memory, struct r
 	return STACK_REASON_NONE;
 }
 
-/* ---- epilogues ---- */
+bool machine_starts_stack(const uint8_t *bytes)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	if (memcmp(bytes, endbr64, sizeof(endbr64)) == 0)
+		bytes += sizeof(endbr64);
+	/* mov %reg, %rsp */
+	return (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x89 && (bytes[2] & 0xc7) == 0xc4;
+}
+
+enum machine_ending machine_ending(const uint8_t *code, size_t size)
+{
+	static const uint8_t mov_eax_edi[] = {0x89, 0xc7}, xor_eax[] = {0x31, 0xc0};
+	static const uint8_t exit_short[] = {0xb0, 0x3c, 0x0f, 0x05};
+	static const uint8_t exit_long[] = {0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05};
+	const uint8_t *end = code + size;
+	code += size > 0 && *code == 0x48;
+	if ((size_t)(end - code) < sizeof(mov_eax_edi) ||
+	    memcmp(code, mov_eax_edi, sizeof(mov_eax_edi)) != 0)
+		return MACHINE_GOES_ON;
+	code += sizeof(mov_eax_edi);
+	if (code < end && *code == 0xe8)
+		return MACHINE_PASSES_ON;
+	if ((size_t)(end - code) >= sizeof(xor_eax) && memcmp(code, xor_eax, sizeof(xor_eax)) == 0)
+		code += sizeof(xor_eax);
+	size_t left = (size_t)(end - code);
+	if ((left >= sizeof(exit_short) && memcmp(code, exit_short, sizeof(exit_short)) == 0) ||
+	    (left >= sizeof(exit_long) && memcmp(code, exit_long, sizeof(exit_long)) == 0))
+		return MACHINE_ENDS_TASK;
+	return MACHINE_GOES_ON;
+}
+
+/* ---- the way to the return ---- */
 
 /* DWARF numbers of the registers as instructions number them. */
 static const uint8_t dwarf_number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
-enum { CODE_RSP = 4 };
+enum { CODE_RSP = 4, CODE_RBP = 5 };
+
+/* What is needed of an instruction's bytes: prefix, opcode and, where it has one, ModRM with what belongs to it. */
+struct instruction {
+	uint8_t rex, opcode;
+	unsigned mode, reg, rm;
+	size_t length; /* up to the immediate; 0: not to be understood */
+	const uint8_t *immediate;
+};
+
+static struct instruction with_modrm(const uint8_t *code, size_t size)
+{
+	struct instruction instruction = {0};
+	size_t at = size > 0 && (code[0] & 0xf0) == 0x40; /* REX */
+	instruction.rex = at ? code[0] : 0;
+	if (size < at + 2)
+		return instruction;
+	uint8_t modrm = code[at + 1];
+	instruction.opcode = code[at];
+	instruction.mode = modrm >> 6;
+	instruction.reg = (modrm >> 3 & 7) | (instruction.rex & 4U) << 1;
+	instruction.rm = (modrm & 7) | (instruction.rex & 1U) << 3;
+	/* Registers, and memory relative to rip: nothing that points to the stack. */
+	if (instruction.mode == 3)
+		instruction.length = at + 2;
+	else if (instruction.mode == 0 && (modrm & 7) == 5)
+		instruction.length = at + 6;
+	if (instruction.length > size)
+		instruction.length = 0;
+	instruction.immediate = code + instruction.length;
+	return instruction;
+}
 
 static bool pop(const struct memory *memory, struct registers *registers, unsigned number)
 {
@@ -112,18 +174,18 @@ static bool leave(const struct memory *memory, struct registers *registers)
 	return pop(memory, registers, UNWIND_RBP);
 }
 
-/* add $positive, %rsp: its length, or 0. */
-static size_t add_to_stack_pointer(const uint8_t *code, size_t size, struct registers *registers)
+/* add or sub $positive, %rsp: its length, or 0. */
+static size_t move_stack_pointer(const uint8_t *code, size_t size, struct registers *registers)
 {
 	int32_t wide;
 	uint64_t by;
 	size_t length;
-	if (size < 7 || code[0] != 0x48 || code[2] != 0xc4)
+	if (size < 4 || code[0] != 0x48 || (code[2] != 0xc4 && code[2] != 0xec))
 		return 0;
 	if (code[1] == 0x83 && code[3] < 0x80) {
 		by = code[3];
 		length = 4;
-	} else if (code[1] == 0x81) {
+	} else if (code[1] == 0x81 && size >= 7) {
 		memcpy(&wide, code + 3, sizeof(wide));
 		if (wide < 0)
 			return 0;
@@ -132,39 +194,89 @@ static size_t add_to_stack_pointer(const uint8_t *code, size_t size, struct regi
 	} else {
 		return 0;
 	}
+	if (code[2] == 0xec)
+		by = 0 - by;
 	registers_set(registers, UNWIND_RSP, registers->value[UNWIND_RSP] + by);
 	return length;
 }
 
 /*
- * mov or xor from register to register, which is how results get into place. Its length, or 0. What it
- * writes is forgotten: a return value, never a register that the caller gets back.
+ * mov, xor and lea into a register, which is how arguments and results get into place. Its length, or 0. What it
+ * writes is forgotten: nothing that the caller gets back.
  */
-static size_t move_between_registers(const uint8_t *code, size_t size, struct registers *registers)
+static size_t move_to_register(const uint8_t *code, size_t size, struct registers *registers)
 {
-	size_t at = size > 0 && (code[0] & 0xf0) == 0x40; /* REX */
-	unsigned rex = at ? code[0] : 0;
-	if (size < at + 2 || code[at + 1] >> 6 != 3)
-		return 0;
-	unsigned reg = (code[at + 1] >> 3 & 7) | (rex & 4) << 1;
-	unsigned rm = (code[at + 1] & 7) | (rex & 1) << 3;
+	const struct instruction instruction = with_modrm(code, size);
 	unsigned target;
-	if (code[at] == 0x89 || code[at] == 0x31)
-		target = rm;
-	else if (code[at] == 0x8b || code[at] == 0x33)
-		target = reg;
-	else
+	size_t immediate_bytes = 0;
+	if (instruction.opcode == 0x89 || instruction.opcode == 0x31) {
+		target = instruction.rm;
+	} else if (instruction.opcode == 0x8b || instruction.opcode == 0x33 ||
+		   instruction.opcode == 0x8d) {
+		target = instruction.reg;
+	} else if (instruction.opcode == 0xc7 && (instruction.reg & 7) == 0) {
+		target = instruction.rm;
+		immediate_bytes = 4;
+	} else {
 		return 0;
+	}
+	bool to_memory = instruction.mode != 3 && target == instruction.rm;
+	if (instruction.length == 0 || to_memory)
+		return 0;
+	if (instruction.opcode == 0x89 && instruction.rex == 0x48 && target == CODE_RBP &&
+	    instruction.reg == CODE_RSP) {
+		registers_set(registers, UNWIND_RBP, registers->value[UNWIND_RSP]);
+		return instruction.length;
+	}
 	unsigned number = dwarf_number[target];
 	if (target == CODE_RSP || MACHINE_SAVED_MASK >> number & 1)
 		return 0;
 	registers->known &= ~(1U << number);
-	return at + 2;
+	return instruction.length + immediate_bytes;
 }
 
-/* One instruction before the return: its length, or 0 when it belongs to no epilogue. */
+/* Comparisons, and flags of its own that a function sets: its length, or 0. */
+static size_t compare_or_set(const uint8_t *code, size_t size)
+{
+	const struct instruction instruction = with_modrm(code, size);
+	bool compares = (instruction.reg & 7) == 7, sets = (instruction.reg & 7) == 0;
+	size_t immediate_bytes;
+	if (instruction.length == 0)
+		return 0;
+	if (instruction.opcode == 0x85 || instruction.opcode == 0x84) /* test */
+		return instruction.length;
+	if ((instruction.opcode == 0x80 || instruction.opcode == 0x83) && compares)
+		immediate_bytes = 1;
+	else if (instruction.opcode == 0xc6 && instruction.mode != 3 && sets)
+		immediate_bytes = 1;
+	else
+		return 0;
+	return instruction.length + immediate_bytes;
+}
+
+/* A call, which gives the stack back as it got it, or a branch that may as well not be taken. Its length, or 0. */
+static size_t call_or_branch(const uint8_t *code, size_t size, struct registers *registers)
+{
+	size_t length = 0;
+	if (code[0] >= 0x70 && code[0] <= 0x7f)
+		return 2;
+	if (size >= 2 && code[0] == 0x0f && code[1] >= 0x80 && code[1] <= 0x8f)
+		return 6;
+	if (code[0] == 0xe8) {
+		length = DIRECT_CALL_BYTES;
+	} else {
+		const struct instruction instruction = with_modrm(code, size);
+		if (instruction.opcode == 0xff && (instruction.reg & 7) == 2)
+			length = instruction.length;
+	}
+	if (length)
+		registers->known &= MACHINE_SAVED_MASK | 1U << UNWIND_RSP;
+	return length;
+}
+
+/* One instruction before the return: its length, or 0 when it is none of those that are known. */
 static size_t run_instruction(const uint8_t *code, size_t size, const struct memory *memory,
-			      struct registers *registers)
+			      struct registers *registers, bool *detours)
 {
 	if (code[0] >= 0x58 && code[0] <= 0x5f && code[0] != 0x58 + CODE_RSP)
 		return pop(memory, registers, dwarf_number[code[0] - 0x58]) ? 1 : 0;
@@ -172,24 +284,39 @@ static size_t run_instruction(const uint8_t *code, size_t size, const struct mem
 		return pop(memory, registers, dwarf_number[8 + code[1] - 0x58]) ? 2 : 0;
 	if (code[0] == 0xc9)
 		return leave(memory, registers) ? 1 : 0;
-	size_t length = add_to_stack_pointer(code, size, registers);
-	return length ? length : move_between_registers(code, size, registers);
+	size_t length = move_stack_pointer(code, size, registers);
+	if (!length)
+		length = move_to_register(code, size, registers);
+	if (!length)
+		length = compare_or_set(code, size);
+	if (length)
+		return length;
+	*detours = true;
+	return call_or_branch(code, size, registers);
 }
 
-bool machine_run_epilogue(const uint8_t *code, size_t size, const struct memory *memory,
-			  struct registers *registers)
+/* jmp *address(%rip): from a stub to a function, whose return address is on top of the stack. */
+static bool is_stub_jump(const uint8_t *code, size_t size)
+{
+	size_t has_prefix = size > 0 && *code == 0xf2;
+	return size >= has_prefix + 2 && code[has_prefix] == 0xff && code[has_prefix + 1] == 0x25;
+}
+
+bool machine_run_to_return(const uint8_t *code, size_t size, const struct memory *memory,
+			   struct registers *registers, bool *detours)
 {
 	struct registers after = *registers;
+	*detours = false;
 	for (size_t at = 0; at < size;) {
 		bool has_prefix =
 			code[at] == 0xf3 && at + 1 < size; /* rep ret, for old branch predictors */
-		if (code[at + has_prefix] == 0xc3) {
+		if (code[at + has_prefix] == 0xc3 || is_stub_jump(code + at, size - at)) {
 			if (!pop(memory, &after, UNWIND_RIP))
 				return false;
 			*registers = after;
 			return true;
 		}
-		size_t length = run_instruction(code + at, size - at, memory, &after);
+		size_t length = run_instruction(code + at, size - at, memory, &after, detours);
 		if (length == 0)
 			return false;
 		at += length;

@@ -35,6 +35,8 @@ enum rule_flags {
 	RULE_AFTER_CALL = 16,	   /* a call instruction ends there */
 	RULE_CODE_UNREADABLE = 32, /* it could not be told */
 	RULE_RESTORER = 64,	   /* a signal handler would return to there */
+	RULE_STARTS_STACK =
+		128, /* no call ends there: it was put below a coroutine's function, and leaves the stack */
 };
 
 /* In every kind but LONG the return address is at CFA - 8 and the caller's rsp is the CFA. */

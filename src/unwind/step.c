@@ -89,16 +89,20 @@ static enum stack_reason load_partial_frame(const struct step_input *input,
 	return STACK_REASON_NONE;
 }
 
-static enum stack_reason step_short(const struct step_input *input, struct registers *registers)
+enum stack_reason step_to_cfa(const struct step_input *input, struct registers *registers,
+			      uint64_t cfa)
 {
-	uint64_t cfa;
-	enum stack_reason reason = short_cfa(input, registers, &cfa);
-	if (reason)
-		return reason;
 	if (cfa <= registers->value[UNWIND_RSP])
 		return STACK_REASON_NOT_ADVANCING;
 	return load_frame(input, registers, cfa) ? STACK_REASON_NONE
 						 : load_partial_frame(input, registers, cfa);
+}
+
+static enum stack_reason step_short(const struct step_input *input, struct registers *registers)
+{
+	uint64_t cfa;
+	enum stack_reason reason = short_cfa(input, registers, &cfa);
+	return reason ? reason : step_to_cfa(input, registers, cfa);
 }
 
 /* ---- long rules ---- */

@@ -21,4 +21,8 @@ struct step_input {
  */
 enum stack_reason step_by_rule(const struct step_input *input, struct registers *registers);
 
+/* The same by a short rule (any but RULE_LONG) whose CFA is known already. */
+enum stack_reason step_to_cfa(const struct step_input *input, struct registers *registers,
+			      uint64_t cfa);
+
 #endif

@@ -117,6 +117,8 @@ static struct step_result step_by_table(struct walk *walk, const struct code *co
 	else if (rule->flags & RULE_EXPRESSION)
 		result.method = FRAME_EXPRESSION;
 	result.reason = step_by_rule(&input, &walk->registers);
+	if (result.reason == STACK_REASON_BAD_ADDRESS && walk_by_copy(walk, &input))
+		result.reason = STACK_REASON_NONE;
 	if (!result.reason && walk->registers.value[UNWIND_RIP] == 0)
 		result.bottom = true;
 	return result;
@@ -201,6 +203,10 @@ static bool step_or_end(struct walk *walk, const struct code *code, enum frame_m
 		return true;
 	if (!was_exact && code->rule.flags & ending_functions)
 		return ends_here(walk, code, was_exact, &result, end);
+	if (!was_exact && code->rule.flags & RULE_STARTS_STACK) {
+		*end = switched;
+		return true;
+	}
 	if (walk->elsewhere) {
 		result.reason = STACK_REASON_DUMP_END;
 		*end = switched;
@@ -225,8 +231,9 @@ static struct unwind_frame make_frame(const struct walk *walk, const struct code
 				      enum frame_method method)
 {
 	uint64_t pc = walk->registers.value[UNWIND_RIP];
-	/* A handler "returns" to the first byte of the restorer: nothing called it. */
-	bool exact = walk->exact || code->rule.flags & (RULE_SIGNAL | RULE_RESTORER);
+	/* A handler "returns" to the first byte of the restorer, a coroutine to where it ends: nothing called it. */
+	bool exact =
+		walk->exact || code->rule.flags & (RULE_SIGNAL | RULE_RESTORER | RULE_STARTS_STACK);
 	return (struct unwind_frame){
 		.process_address = exact ? pc : pc - 1,
 		.bias = code->place->mapping.bias,
@@ -235,7 +242,7 @@ static struct unwind_frame make_frame(const struct walk *walk, const struct code
 	};
 }
 
-/* The sampled pc is in no mapping: a call through a bad pointer. Whoever made it may be found. */
+/* The pc is in no mapping: a call through a bad pointer. Whoever made it may be found. */
 static bool step_from_nowhere(struct walk *walk, struct unwind_frame *frame,
 			      enum frame_method *method, struct unwind_result *end)
 {
@@ -260,7 +267,7 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 		enum unwind_lookup found = walk_find(walk, lookup, &code);
 		if (walk->pending)
 			break;
-		if (found != UNWIND_FOUND && method != FRAME_LEAF) {
+		if (found != UNWIND_FOUND && !walk->exact) {
 			end = ended(STACK_REASON_NO_MAPPING);
 			break;
 		}
@@ -272,7 +279,10 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 			frames[nr++] = make_frame(walk, &code, method);
 			more = !step_or_end(walk, &code, &method, &end);
 		} else {
-			more = step_from_nowhere(walk, &frames[nr++], &method, &end);
+			bool is_leaf = nr == 0;
+			more = step_from_nowhere(walk, &frames[nr], &method, &end);
+			/* Of what a signal is said to have interrupted there, only a caller is proof. */
+			nr += is_leaf || more || end.end == STACK_COMPLETE;
 		}
 		if (walk->pending)
 			break;

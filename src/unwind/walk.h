@@ -7,6 +7,7 @@
 #include "code_cache.h"
 #include "machine.h"
 #include "memory.h"
+#include "step.h"
 
 struct walk {
 	struct code_cache *cache;
@@ -37,6 +38,9 @@ enum unwind_lookup walk_find(struct walk *walk, uint64_t address, struct code *c
  */
 struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 				     enum stack_reason reason);
+
+/* The step by a rule whose CFA lies where no dump reaches; false when it cannot be had otherwise either. */
+bool walk_by_copy(struct walk *walk, const struct step_input *input);
 
 /* True when address is plausible as one that a call returns to: the code before it is a call, as far as it can be read. */
 bool walk_is_return_address(struct walk *walk, uint64_t address);

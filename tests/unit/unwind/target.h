@@ -150,19 +150,21 @@ static inline void target_registers(const struct user_regs_struct *from, struct 
 /* Copies the stack from rsp on, up to max bytes or where it ends. */
 static inline void target_stack(pid_t pid, struct unwind_input *input, uint8_t *bytes, size_t max)
 {
-	const size_t page = 4096;
+	enum { PAGE = 4096, MAX_PAGES = TARGET_STACK_BYTES / PAGE + 2 };
+	struct iovec here = {bytes, max}, there[MAX_PAGES];
 	uint64_t sp = input->regs[UNWIND_RSP];
-	size_t got = 0;
-	while (got < max) {
-		size_t part = page - (sp + got) % page;
-		if (part > max - got)
-			part = max - got;
-		if (!target_read(pid, sp + got, bytes + got, part))
-			break;
-		got += part;
+	size_t nr = 0;
+	/* One piece a page: what can be had of a piece is all or nothing. */
+	for (size_t asked = 0; asked < max && nr < MAX_PAGES; nr++) {
+		size_t part = PAGE - (sp + asked) % PAGE;
+		if (part > max - asked)
+			part = max - asked;
+		there[nr] = (struct iovec){(void *)(uintptr_t)(sp + asked), part};
+		asked += part;
 	}
+	ssize_t got = process_vm_readv(pid, &here, 1, there, nr, 0);
 	input->stack = bytes;
-	input->stack_bytes = got;
+	input->stack_bytes = got > 0 ? (size_t)got : 0;
 }
 
 #endif
