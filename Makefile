@@ -116,6 +116,7 @@ $(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
 
 include tests/workloads/workloads.mk
 include tests/fuzz/fuzz.mk
+include tests/stacks/stacks.mk
 
 .PHONY: deps
 deps: ; @CC='$(CC)' CXX='$(CXX)' tools/deps
@@ -126,8 +127,8 @@ check:
 	@$(MAKE) --no-print-directory check-built
 
 .PHONY: check-built
-check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay
-	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py)) \
+check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay stack-programs
+	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(STACKS)/steps $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py)) \
 		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py))
 
 .PHONY: demo
@@ -147,7 +148,7 @@ bench: all workloads $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 
 .PHONY: format format-check lint
 FORMATTED = $(shell git ls-files 'src/*.c' 'ui/*.[ch]' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h' \
-	'tests/fuzz/*.c' 'tests/fuzz/*.h')
+	'tests/fuzz/*.c' 'tests/fuzz/*.h' 'tests/stacks/*.c' 'tests/stacks/*.h' 'tests/stacks/programs/*.c')
 format: ; clang-format -i $(FORMATTED)
 format-check: ; clang-format --dry-run --Werror $(FORMATTED)
 lint: ; clang-tidy --quiet $(wildcard src/*/*.c ui/*.c) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
@@ -174,6 +175,7 @@ help:
 	@echo 'make demo         install what is missing, build, profile a bundled workload, show the result'
 	@echo 'make check        install what is missing, build, run every test'
 	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
+	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'
 	@echo 'make fuzz         search the parsers for crashes, FUZZ_SECONDS=$(FUZZ_SECONDS) each; FUZZ="$(FUZZ_TARGETS)"'
 	@echo 'make bench        ratios against perf in the same run (never a pass or fail)'
 	@echo 'make deps         install what is missing, through the package manager'

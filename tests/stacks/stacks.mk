@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# Stacks proven right, one by one; README.md there says which. Programs that cannot be built here
+# (no musl, no libcrypto to link) are left out, and their cases skipped.
+
+STACKS := $(BUILD)/stacks
+STACK_TESTS := $(patsubst tests/stacks/%.c,$(STACKS)/%,$(wildcard tests/stacks/*.c))
+STACK_PROGRAMS := $(patsubst %,$(STACKS)/%,ladder ladder_cet ladder_static ladder_clang ladder_musl exceptions crypto)
+STACK_FLAGS := -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE -Wall -Wextra
+LADDER := tests/stacks/programs/ladder.c tests/stacks/programs/rungs.S
+
+$(STACK_TESTS): $(STACKS)/%: tests/stacks/%.c $(call archive_of,unwind) $(call archive_of,object) \
+		$(call archive_of,perf) $(call archive_of,base)
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Itests/unit -Itests/stacks -o $@ $< $(LDFLAGS) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIB_LIBS)
+
+# $(call stack_program,compiler and flags): what cannot be built is not there.
+stack_program = @mkdir -p $(@D); echo '  CC $@'; \
+	$(1) $(STACK_FLAGS) -o $@ $(filter-out %.mk,$^) $(2) 2>$@.log || { rm -f $@; echo '  (not here)'; }
+
+$(STACKS)/ladder: $(LADDER) ; $(call stack_program,gcc -Wl$(,)-z$(,)lazy,-pthread -ldl)
+$(STACKS)/ladder_cet: $(LADDER)
+	$(call stack_program,gcc -fcf-protection=full -no-pie -Wl$(,)-z$(,)lazy -Wl$(,)-z$(,)ibtplt,-pthread -ldl)
+$(STACKS)/ladder_static: $(LADDER) ; $(call stack_program,gcc -static,-pthread)
+$(STACKS)/ladder_clang: $(LADDER) ; $(call stack_program,clang -Wl$(,)-z$(,)now,-pthread -ldl)
+$(STACKS)/ladder_musl: $(LADDER) ; $(call stack_program,musl-gcc,-pthread)
+$(STACKS)/exceptions: tests/stacks/programs/exceptions.cpp
+	$(call stack_program,g++ -static-libstdc++ -static-libgcc)
+$(STACKS)/crypto: tests/stacks/programs/crypto.c ; $(call stack_program,gcc -static,-lcrypto)
+
+, := ,
+
+.PHONY: stack-programs check-stacks
+stack-programs: $(STACK_TESTS) $(STACK_PROGRAMS)
+check-stacks: stack-programs workloads
+	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS)
