@@ -10,8 +10,6 @@ enum { SAME_FUNCTION_BYTES = 256 };
 /* How far up from musl's call of main the program's start is at most; it takes 8 words. */
 enum { START_FRAME_WORDS = 32 };
 enum { ENDING_BYTES = 16 };
-/* Of sha512_block_data_order_avx2, which has the largest such frame: 1.3 KiB. */
-enum { COPY_WITHIN_BYTES = 4096 };
 
 enum evidence { IMPOSSIBLE, POSSIBLE, PROVEN };
 
@@ -34,6 +32,11 @@ static enum evidence return_address_evidence(struct walk *walk, uint64_t address
 bool walk_is_return_address(struct walk *walk, uint64_t address)
 {
 	return return_address_evidence(walk, address) != IMPOSSIBLE;
+}
+
+bool walk_is_surely_return_address(struct walk *walk, uint64_t address)
+{
+	return return_address_evidence(walk, address) == PROVEN;
 }
 
 /*
@@ -117,32 +120,6 @@ static bool step_to_outermost(struct walk *walk)
 		registers_set(registers, UNWIND_RSP, slot + MACHINE_ADDRESS_BYTES);
 		registers_set(registers, UNWIND_RIP, address);
 		return true;
-	}
-	return false;
-}
-
-/*
- * From a function that keeps its caller's stack pointer below its own, where no dump reaches (libcrypto's hashes for
- * AVX2), by a copy of it further up: the first word that points to a return address on the stack.
- */
-bool walk_by_copy(struct walk *walk, const struct step_input *input)
-{
-	const struct rule *rule = input->rule;
-	uint64_t sp = walk->registers.value[UNWIND_RSP];
-	if (!walk->exact || rule->kind != RULE_DEREF || rule->cfa_register != UNWIND_RSP ||
-	    rule->add != MACHINE_ADDRESS_BYTES || rule->offset >= 0 ||
-	    rule->offset < -MACHINE_RED_ZONE_BYTES)
-		return false;
-	for (uint64_t slot = sp; slot < sp + COPY_WITHIN_BYTES; slot += MACHINE_ADDRESS_BYTES) {
-		uint64_t copy, return_address;
-		if (memory_read_address(&walk->memory, slot, &copy))
-			return false;
-		if (copy <= slot || copy >= walk->memory.end ||
-		    memory_read_address(&walk->memory, copy, &return_address) ||
-		    return_address_evidence(walk, return_address) < PROVEN)
-			continue;
-		return step_to_cfa(input, &walk->registers, copy + MACHINE_ADDRESS_BYTES) ==
-		       STACK_REASON_NONE;
 	}
 	return false;
 }

@@ -117,7 +117,8 @@ static struct step_result step_by_table(struct walk *walk, const struct code *co
 	else if (rule->flags & RULE_EXPRESSION)
 		result.method = FRAME_EXPRESSION;
 	result.reason = step_by_rule(&input, &walk->registers);
-	if (result.reason == STACK_REASON_BAD_ADDRESS && walk_by_copy(walk, &input))
+	if ((result.reason == STACK_REASON_BAD_ADDRESS || result.reason == STACK_REASON_NO_RULE) &&
+	    walk_to_lost_cfa(walk, &input))
 		result.reason = STACK_REASON_NONE;
 	if (!result.reason && walk->registers.value[UNWIND_RIP] == 0)
 		result.bottom = true;

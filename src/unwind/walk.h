@@ -39,10 +39,16 @@ enum unwind_lookup walk_find(struct walk *walk, uint64_t address, struct code *c
 struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 				     enum stack_reason reason);
 
-/* The step by a rule whose CFA lies where no dump reaches; false when it cannot be had otherwise either. */
-bool walk_by_copy(struct walk *walk, const struct step_input *input);
+/*
+ * The step by a rule whose CFA is nowhere where the rule says; false when it cannot be had otherwise either. What
+ * is found has a return address below it, as far as code can prove one.
+ */
+bool walk_to_lost_cfa(struct walk *walk, const struct step_input *input);
 
 /* True when address is plausible as one that a call returns to: the code before it is a call, as far as it can be read. */
 bool walk_is_return_address(struct walk *walk, uint64_t address);
+
+/* True when it certainly is one: the code before it is a call, or it is where a stack begins. */
+bool walk_is_surely_return_address(struct walk *walk, uint64_t address);
 
 #endif

@@ -32,6 +32,8 @@ uint64_t rung_pushes(callee *);
 uint64_t rung_rbp_is_zero(callee *);
 uint64_t rung_cfa_in_rbx(callee *);
 uint64_t rung_cfa_in_r10(void);
+uint64_t rung_cfa_in_rax(void);
+uint64_t rung_red_zone(uint64_t *);
 uint64_t rung_saved_sp(callee *);
 uint64_t rung_indexed_sp(callee *);
 void rung_never_returns(callee *);
@@ -51,7 +53,8 @@ RUNG static uint64_t leaf(void)
 RUNG static uint64_t calls_leaves(void)
 {
 	sink += rung_leaf_without_cfi();
-	sink += rung_cfa_in_r10();
+	uint64_t local = rung_cfa_in_r10() + rung_cfa_in_rax();
+	sink += rung_red_zone(&local) + local;
 	return leaf() + sink;
 }
 

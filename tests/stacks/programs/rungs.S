@@ -90,6 +90,61 @@ rung_cfa_in_r10:
 	.cfi_endproc
 	.size rung_cfa_in_r10, . - rung_cfa_in_r10
 
+/* Its CFA is in a register that a call need not keep, but that the function it calls does keep. */
+	.globl rung_cfa_in_rax
+	.type rung_cfa_in_rax, @function
+rung_cfa_in_rax:
+	.cfi_startproc
+	leaq (%rsp), %rax
+	.cfi_def_cfa_register rax
+	pushq %rbx
+	.cfi_offset rbx, -16
+	subq $72, %rsp
+	andq $-64, %rsp
+	call rung_leaves_rax
+	movq -8(%rax), %rbx
+	.cfi_restore rbx
+	leaq (%rax), %rsp
+	.cfi_def_cfa_register rsp
+	ret
+	.cfi_endproc
+	.size rung_cfa_in_rax, . - rung_cfa_in_rax
+
+	.type rung_leaves_rax, @function
+rung_leaves_rax:
+	.cfi_startproc
+	movl $3, %ecx
+1:	imull $5, %ecx, %edx
+	subl $1, %ecx
+	jnz 1b
+	ret
+	.cfi_endproc
+	.size rung_leaves_rax, . - rung_leaves_rax
+
+/* Keeps its caller's stack pointer below its own, where signals leave it alone and dumps do not reach. */
+	.globl rung_red_zone
+	.type rung_red_zone, @function
+rung_red_zone:
+	.cfi_startproc
+	movq %rsp, %rax
+	.cfi_def_cfa_register rax
+	subq $328, %rsp
+	movq %rdi, 136(%rsp)
+	movq %rax, 152(%rsp)
+	leaq -128(%rsp), %rsp
+	movq %rax, -8(%rsp)
+	.cfi_escape 0x0f, 5, 0x77, 0x78, 0x06, 0x23, 8
+	xorl %eax, %eax
+	movl $4, %ecx
+1:	addl %ecx, %eax
+	subl $1, %ecx
+	jnz 1b
+	movq -8(%rsp), %rsp
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_endproc
+	.size rung_red_zone, . - rung_red_zone
+
 /* Keeps its caller's stack pointer in memory: the CFA is an expression, *(rsp + 40) + 8. */
 	.globl rung_saved_sp
 	.type rung_saved_sp, @function

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "walk.h"
+
+/* How far up a copy may be: 1.3 KiB in sha512_block_data_order_avx2, which has the largest such frame. */
+enum { COPY_WITHIN_BYTES = 4096 };
+
+/* Steps to a CFA that was found otherwise than the rule says, if there is a return address below it. */
+static bool step_if_proven(struct walk *walk, const struct step_input *input, uint64_t cfa)
+{
+	uint64_t return_address;
+	return cfa > walk->registers.value[UNWIND_RSP] &&
+	       !memory_read_address(&walk->memory, cfa - MACHINE_ADDRESS_BYTES, &return_address) &&
+	       walk_is_surely_return_address(walk, return_address) &&
+	       step_to_cfa(input, &walk->registers, cfa) == STACK_REASON_NONE;
+}
+
+/*
+ * A function keeps its caller's stack pointer below its own, where no dump reaches (libcrypto's hashes for AVX2): the
+ * first word further up that points to a return address on the stack is the copy that it made at its start.
+ */
+static bool step_by_copy(struct walk *walk, const struct step_input *input)
+{
+	const struct rule *rule = input->rule;
+	uint64_t sp = walk->registers.value[UNWIND_RSP];
+	if (!walk->exact || rule->cfa_register != UNWIND_RSP ||
+	    rule->add != MACHINE_ADDRESS_BYTES || rule->offset >= 0 ||
+	    rule->offset < -MACHINE_RED_ZONE_BYTES)
+		return false;
+	for (uint64_t slot = sp; slot < sp + COPY_WITHIN_BYTES; slot += MACHINE_ADDRESS_BYTES) {
+		uint64_t copy;
+		if (memory_read_address(&walk->memory, slot, &copy))
+			return false;
+		if (copy > slot && copy < walk->memory.end &&
+		    step_if_proven(walk, input, copy + MACHINE_ADDRESS_BYTES))
+			return true;
+	}
+	return false;
+}
+
+bool walk_to_lost_cfa(struct walk *walk, const struct step_input *input)
+{
+	const struct rule *rule = input->rule;
+	if (rule->kind == RULE_DEREF)
+		return step_by_copy(walk, input);
+	/*
+	 * A register that calls need not keep, while another function is called that leaves it alone (libcrypto's
+	 * AES-GCM): the value is still what it was, unless the callee used it after all.
+	 */
+	if (rule->kind == RULE_OFFSET && !registers_know(&walk->registers, rule->cfa_register))
+		return step_if_proven(walk, input,
+				      walk->registers.value[rule->cfa_register] +
+					      (uint64_t)(int64_t)rule->offset);
+	return false;
+}
