@@ -39,12 +39,8 @@ bool walk_is_surely_return_address(struct walk *walk, uint64_t address)
 	return return_address_evidence(walk, address) == PROVEN;
 }
 
-/*
- * False when the call before return_address leads to a function that cannot have led to pc: one that has CFI, where
- * the code at pc has none. Left-over return addresses are met that way: one in a hundred leaves of node's
- * built-in functions has one on top of its stack. A stub or another function without CFI may have jumped on.
- */
-static bool call_may_lead_to(struct walk *walk, uint64_t return_address, uint64_t pc)
+/* Where the direct call before a return address leads; false when it is another kind of call, or cannot be read. */
+static bool call_target(struct walk *walk, uint64_t return_address, uint64_t *target)
 {
 	uint8_t bytes[MACHINE_CALL_MAX_BYTES];
 	struct code code;
@@ -56,8 +52,29 @@ static bool call_may_lead_to(struct walk *walk, uint64_t return_address, uint64_
 	if (!mapping->object ||
 	    !object_read(mapping->object, first - mapping->bias, bytes, sizeof(bytes)) ||
 	    !machine_call_distance(bytes, sizeof(bytes), &distance))
+		return false;
+	*target = return_address + (uint64_t)distance;
+	return true;
+}
+
+bool walk_is_called_from(struct walk *walk, uint64_t return_address)
+{
+	uint64_t target, pc = walk->registers.value[UNWIND_RIP];
+	return call_target(walk, return_address, &target) && target <= pc &&
+	       pc - target < SAME_FUNCTION_BYTES;
+}
+
+/*
+ * False when the call before return_address leads to a function that cannot have led to pc: one that has CFI, where
+ * the code at pc has none. Left-over return addresses are met that way: one in a hundred leaves of node's
+ * built-in functions has one on top of its stack. A stub or another function without CFI may have jumped on.
+ */
+static bool call_may_lead_to(struct walk *walk, uint64_t return_address, uint64_t pc)
+{
+	struct code code;
+	uint64_t target;
+	if (!call_target(walk, return_address, &target))
 		return true;
-	uint64_t target = return_address + (uint64_t)distance;
 	if (target <= pc && pc - target < SAME_FUNCTION_BYTES)
 		return true; /* clone() has CFI up to its system call, none for what follows */
 	return walk_find(walk, target, &code) == UNWIND_FOUND &&

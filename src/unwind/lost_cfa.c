@@ -15,26 +15,33 @@ static bool step_if_proven(struct walk *walk, const struct step_input *input, ui
 }
 
 /*
- * A function keeps its caller's stack pointer below its own, where no dump reaches (libcrypto's hashes for AVX2): the
- * first word further up that points to a return address on the stack is the copy that it made at its start.
+ * A function keeps its caller's stack pointer below its own, where no dump reaches (libcrypto's hashes for AVX2). A
+ * word further up that points to a return address on the stack is the copy that it made at its start: the first
+ * of which the call is seen to lead here, or else the first.
  */
 static bool step_by_copy(struct walk *walk, const struct step_input *input)
 {
 	const struct rule *rule = input->rule;
-	uint64_t sp = walk->registers.value[UNWIND_RSP];
+	uint64_t sp = walk->registers.value[UNWIND_RSP], best = 0;
 	if (!walk->exact || rule->cfa_register != UNWIND_RSP ||
 	    rule->add != MACHINE_ADDRESS_BYTES || rule->offset >= 0 ||
 	    rule->offset < -MACHINE_RED_ZONE_BYTES)
 		return false;
 	for (uint64_t slot = sp; slot < sp + COPY_WITHIN_BYTES; slot += MACHINE_ADDRESS_BYTES) {
-		uint64_t copy;
+		uint64_t copy, return_address;
 		if (memory_read_address(&walk->memory, slot, &copy))
-			return false;
-		if (copy > slot && copy < walk->memory.end &&
-		    step_if_proven(walk, input, copy + MACHINE_ADDRESS_BYTES))
-			return true;
+			break;
+		if (copy <= slot || copy >= walk->memory.end ||
+		    memory_read_address(&walk->memory, copy, &return_address) ||
+		    !walk_is_surely_return_address(walk, return_address))
+			continue;
+		bool is_caller = walk_is_called_from(walk, return_address);
+		if (!best || is_caller)
+			best = copy;
+		if (is_caller)
+			break;
 	}
-	return false;
+	return best && step_if_proven(walk, input, best + MACHINE_ADDRESS_BYTES);
 }
 
 bool walk_to_lost_cfa(struct walk *walk, const struct step_input *input)

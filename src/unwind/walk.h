@@ -51,4 +51,7 @@ bool walk_is_return_address(struct walk *walk, uint64_t address);
 /* True when it certainly is one: the code before it is a call, or it is where a stack begins. */
 bool walk_is_surely_return_address(struct walk *walk, uint64_t address);
 
+/* True when the call that returns there leads to the very function that the pc is in, as its nearness shows. */
+bool walk_is_called_from(struct walk *walk, uint64_t return_address);
+
 #endif
