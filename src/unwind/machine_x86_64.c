@@ -129,7 +129,6 @@ struct instruction {
 	uint8_t rex, opcode;
 	unsigned mode, reg, rm;
 	size_t length; /* up to the immediate; 0: not to be understood */
-	const uint8_t *immediate;
 };
 
 static struct instruction with_modrm(const uint8_t *code, size_t size)
@@ -151,7 +150,6 @@ static struct instruction with_modrm(const uint8_t *code, size_t size)
 		instruction.length = at + 6;
 	if (instruction.length > size)
 		instruction.length = 0;
-	instruction.immediate = code + instruction.length;
 	return instruction;
 }
 

@@ -371,7 +371,8 @@ static const uint8_t plain_leaf[] = {0x48, 0x8d, 0x47, 0x03, 0xc3};
 
 static void generated_code(void)
 {
-	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *code =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t (*call)(callee *), (*add)(uint64_t);
 	if (code == MAP_FAILED)
 		_exit(2);
