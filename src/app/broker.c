@@ -138,6 +138,20 @@ void broker_serve_recorded(struct broker *broker)
 	broker->recorded = true;
 }
 
+/* The vdso of the kernel that the tables name, when its own build-id is not known. */
+static int open_vdso(const struct tables *tables)
+{
+	struct tables_reader reader;
+	struct module_row row;
+	tables_reader_init(&reader, tables);
+	tables_reader_refresh(&reader);
+	for (uint32_t i = 1; i < reader.nr[TABLE_MODULES]; i++)
+		if (tables_module(&reader, (struct module_id){i}, &row) &&
+		    row.kind == MODULE_KERNEL && row.build_id_size <= BUILD_ID_MAX)
+			return locate_recorded_vdso(row.build_id, row.build_id_size);
+	return -ESTALE;
+}
+
 static int open_file(const struct broker *broker, const struct module_copy *copy)
 {
 	const struct locate_request request = {
@@ -277,6 +291,9 @@ int broker_answer_module(struct broker *broker, struct channel *channel, enum br
 	int fd = -ENOENT;
 	if (tables && copy_module(tables, request->module, &copy)) {
 		fd = descriptor_for(broker, reader, &copy, &kept);
+		if (broker->recorded && fd < 0 && copy.row.kind == MODULE_VDSO &&
+		    !copy.row.build_id_size)
+			fd = open_vdso(tables);
 		if (fd < 0 && broker->recorded)
 			note_absent(broker, &copy, fd);
 	}

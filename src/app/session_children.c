@@ -233,8 +233,11 @@ int session_bury(struct session *session, struct worker *worker)
 	if (too_often) {
 		error_set(session->error, -EIO, "the collector died %d times in 10 s",
 			  WORKER_MAX_DEATHS);
-		error_remedy(session->error, "what came before is kept; --call-graph fp reads no "
-					     "unwind tables, which may be what it dies on");
+		error_remedy(session->error,
+			     session->is_perfdata
+				     ? "look at the file with perf report"
+				     : "what came before is kept; --call-graph fp reads no "
+				       "unwind tables, which may be what it dies on");
 		return -EIO;
 	}
 	result = is_collector ? restart_collector(session) : restart_symbolizer(session);

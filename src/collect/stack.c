@@ -64,8 +64,11 @@ static int frame_id(struct collector *collector, struct module *module, uint64_t
 
 int stack_ask_module(struct collector *collector, struct module *module)
 {
-	struct module_id id;
+	struct module_id id, kernel;
 	int result = module_id(collector, module, &id);
+	/* Which vdso it is a file may say by its kernel alone. */
+	if (!result && collector->file && module->row.kind == MODULE_VDSO)
+		result = module_id(collector, collector->modules.kernel, &kernel);
 	if (result)
 		return result;
 	/* Main reads the row to know what to open: it must be there before the message. */

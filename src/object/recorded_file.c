@@ -98,3 +98,9 @@ int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
+
+int locate_recorded_vdso(const uint8_t *kernel_build_id, size_t build_id_size)
+{
+	return build_id_size && is_own_build_id(kernel_build_id, build_id_size) ? copy_own_vdso()
+										: -ESTALE;
+}

@@ -43,6 +43,8 @@ int locate_recorded_module(const struct locate_request *request);
  * elsewhere, the address of its _text or _stext. A descriptor, -ESTALE or another -errno.
  */
 int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64_t text_address);
+/* The vdso of a kernel, of which nothing else is known: our own, if it is that kernel. A descriptor or -ESTALE. */
+int locate_recorded_vdso(const uint8_t *kernel_build_id, size_t build_id_size);
 
 /*
  * Opens a separate debug file: /usr/lib/debug/.build-id/xx/yyyy.debug for a

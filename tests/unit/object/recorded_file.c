@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of mappings that were recorded: only what proves to be the same. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <ctop/object/locate.h>
+
+#include "test.h"
+
+static const uint8_t other_id[20] = {1, 2, 3};
+
+static bool is_file(int fd, const char *path)
+{
+	struct stat opened, wanted;
+	bool same = fd >= 0 && fstat(fd, &opened) == 0 && stat(path, &wanted) == 0 &&
+		    opened.st_ino == wanted.st_ino && opened.st_dev == wanted.st_dev;
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+/* A file of ours, as a mapping of a process that never was. */
+static void make_file(char path[64], struct locate_request *request)
+{
+	struct stat stat;
+	snprintf(path, 64, "/tmp/ctop-test-XXXXXX");
+	int fd = mkstemp(path);
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, "bytes", 5), 5);
+	CHECK_EQ(fstat(fd, &stat), 0);
+	close(fd);
+	*request = (struct locate_request){
+		.pid = 1,
+		.path = path,
+		.device_major = major(stat.st_dev),
+		.device_minor = minor(stat.st_dev),
+		.inode = stat.st_ino,
+	};
+}
+
+static void device_and_inode_prove_it(void)
+{
+	char path[64];
+	struct locate_request request;
+	make_file(path, &request);
+	bool found = is_file(locate_recorded_module(&request), path);
+	request.inode++;
+	int other = locate_recorded_module(&request);
+	request.inode = 0;
+	int unknown = locate_recorded_module(&request);
+	unlink(path);
+	CHECK(found);
+	CHECK_EQ(other, -ESTALE);
+	CHECK_EQ(unknown, -ESTALE);
+	CHECK_EQ(locate_recorded_module(&request), -ENOENT);
+}
+
+/* A build-id that was recorded is not outdone by a path or an inode. */
+static void a_build_id_decides(void)
+{
+	char path[64];
+	struct locate_request request;
+	make_file(path, &request);
+	request.build_id = other_id;
+	request.build_id_size = sizeof(other_id);
+	int fd = locate_recorded_module(&request);
+	unlink(path);
+	CHECK_EQ(fd, -ESTALE);
+}
+
+/* Not our own link to it, whatever the pid: only a path of the recording's. */
+static void a_pid_means_nothing(void)
+{
+	char path[64];
+	struct locate_request request;
+	make_file(path, &request);
+	request.pid = getpid();
+	request.path = "/nowhere/ctop-test";
+	int fd = locate_recorded_module(&request);
+	unlink(path);
+	CHECK_EQ(fd, -ENOENT);
+	request.path = "relative";
+	CHECK_EQ(locate_recorded_module(&request), -EINVAL);
+}
+
+static void only_regular_files(void)
+{
+	struct stat stat_of;
+	CHECK_EQ(stat("/dev/null", &stat_of), 0);
+	const struct locate_request request = {.path = "/dev/null", .inode = stat_of.st_ino};
+	CHECK_EQ(locate_recorded_module(&request), -EINVAL);
+}
+
+static void the_vdso_needs_a_proof(void)
+{
+	struct locate_request request = {.path = "[vdso]", .inode = 1};
+	CHECK_EQ(locate_recorded_module(&request), -ESTALE);
+	request.build_id = other_id;
+	request.build_id_size = sizeof(other_id);
+	CHECK_EQ(locate_recorded_module(&request), -ESTALE);
+	CHECK_EQ(locate_recorded_vdso(other_id, sizeof(other_id)), -ESTALE);
+	CHECK_EQ(locate_recorded_vdso(other_id, 0), -ESTALE);
+}
+
+static void another_kernel_has_no_names(void)
+{
+	CHECK_EQ(locate_recorded_kernel(other_id, sizeof(other_id), 0xffffffff81000000), -ESTALE);
+	CHECK_EQ(locate_recorded_kernel(other_id, 0, 0xffffffff81000000), -ESTALE);
+	CHECK_EQ(locate_recorded_kernel(other_id, sizeof(other_id), 0), -ESTALE);
+}
+
+int main(void)
+{
+	RUN(device_and_inode_prove_it);
+	RUN(a_build_id_decides);
+	RUN(a_pid_means_nothing);
+	RUN(only_regular_files);
+	RUN(the_vdso_needs_a_proof);
+	RUN(another_kernel_has_no_names);
+	return test_done();
+}
