@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 
-from harness import (BUILD, CTOP, case, check, check_accounts, cpu_seconds, ctop, ctop_ok, folded,
+from harness import (BUILD, CTOP, Skip, case, check, check_accounts, cpu_seconds, ctop, ctop_ok, folded,
                      folder, main, need_root, record, target, with_function)
 
 
@@ -38,8 +38,11 @@ def what_a_command_did_during_the_delay_is_known():
         ctop("record", "-q", "-e", "cpu-clock:u", "--delay", "0.5", "--duration", "1", "-o", path,
              "--", os.path.join(BUILD, "workloads", "forkexec"), "5")
         stacks = folded(path)
+    total = sum(stacks.values())
+    if total < 100:
+        raise Skip(f"only {total} samples: the machine is too busy")
     for name in ("parent_work", "forked_work", "executed_work"):
-        check(with_function(stacks, name) > 50, f"{name}: {stacks}")
+        check(with_function(stacks, name) > 0.05 * total, f"{name}: {stacks}")
     # Right after its exec the child is called by the file it was started from.
     check(all(stack[0] in ("forkexec", "exe", "executed") for stack in stacks), f"{stacks}")
 
