@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int error_set(struct error *error, int code, const char *format, ...)
 {
@@ -25,6 +26,26 @@ int error_usage(struct error *error, const char *format, ...)
 	error->remedy[0] = '\0';
 	error->exit_code = ERROR_EXIT_USAGE;
 	return -EINVAL;
+}
+
+/* Typed text on either side of a mark, at most. */
+enum { MARKED_BEFORE = 60, MARKED_BEHIND = 40 };
+
+int error_marked(struct error *error, const char *typed, size_t at, const char *format, ...)
+{
+	va_list args;
+	char cause[256];
+	va_start(args, format);
+	vsnprintf(cause, sizeof(cause), format, args);
+	va_end(args);
+	size_t size = strlen(typed);
+	if (at > size)
+		at = size;
+	size_t before = at > MARKED_BEFORE ? MARKED_BEFORE : at;
+	size_t behind = size - at > MARKED_BEHIND ? MARKED_BEHIND : size - at;
+	return error_usage(error, "%s: '%s%.*s-->%.*s%s'", cause, before < at ? "..." : "",
+			   (int)before, typed + at - before, (int)behind, typed + at,
+			   behind < size - at ? "..." : "");
 }
 
 void error_remedy(struct error *error, const char *format, ...)

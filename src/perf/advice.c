@@ -17,6 +17,12 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		error_remedy(error, "run it with sudo, or name a process of your own: -p PID");
 		return code;
 	}
+	if (sampler->options.events[event].probe[0] && geteuid() != 0) {
+		error_set(error, code, "'%s' changes code of the machine: that needs CAP_PERFMON",
+			  sampler->options.events[event].asked);
+		error_remedy(error, "run it with sudo");
+		return code;
+	}
 	struct process_facts facts = machine_process(pid);
 	if (facts.state == PROCESS_KERNEL) {
 		error_set(error, code,
@@ -58,10 +64,47 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 	return code;
 }
 
+/* The kernel refuses the place. */
+static int advise_probe(const struct event *event, int code, struct error *error)
+{
+	if (code == -ENOENT) {
+		error_set(error, code, "there is no %s for '%s'",
+			  event->happens_in_user ? "such file" : "such function in the kernel",
+			  event->asked);
+		error_remedy(error,
+			     event->happens_in_user
+				     ? "the path is looked up in this mount namespace: ls -l %s"
+				     : "grep -w %s /proc/kallsyms",
+			     event->probe);
+		return code;
+	}
+	error_set(error, code, "the kernel puts no probe at '%s': %s", event->asked,
+		  strerror(-code));
+	error_remedy(error, "the offset is one of the file's, at the beginning of an instruction");
+	return code;
+}
+
+static bool is_of_no_cpu(const struct event *event)
+{
+	return event->type != PERF_TYPE_HARDWARE && event->type != PERF_TYPE_SOFTWARE &&
+	       event->type != PERF_TYPE_HW_CACHE && event->type != PERF_TYPE_RAW &&
+	       event->type != PERF_TYPE_TRACEPOINT;
+}
+
 int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
 		struct error *error)
 {
-	const char *asked = sampler->options.events[event].asked;
+	const struct event *opened = &sampler->options.events[event];
+	const char *asked = opened->asked;
+	bool is_place = code == -ENOENT || code == -EINVAL || code == -EIO || code == -EILSEQ ||
+			code == -EOPNOTSUPP || code == -ENOEXEC;
+	if (opened->probe[0] && is_place)
+		return advise_probe(opened, code, error);
+	if (code == -EINVAL && is_of_no_cpu(opened)) {
+		error_set(error, code, "'%s' can only be counted, not sampled", asked);
+		error_remedy(error, "'ctop list' shows what can be sampled");
+		return code;
+	}
 	switch (-code) {
 	case EACCES:
 	case EPERM:

@@ -51,10 +51,6 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 	bool first_time = attr->size == 0;
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
-		.type = event->type,
-		.config = event->config,
-		.config1 = event->config1,
-		.config2 = event->config2,
 		.sample_type = sample_type(sampler),
 		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
 		.disabled = 1,
@@ -70,6 +66,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		.clockid = CLOCK_MONOTONIC,
 		.precise_ip = (unsigned)event->precise & 3u,
 	};
+	event_fill_attr(event, attr);
 	/* One event tells of processes; that is enough. */
 	if (index == 0) {
 		attr->mmap = 1;
@@ -242,11 +239,14 @@ static int refuse_empty(const struct sampler *sampler, size_t index, struct erro
 	const struct event *event = &sampler->events[index];
 	if (!event->user && sampler->user_only)
 		return advise_open(sampler, index, first_pid(sampler), -EACCES, error);
-	/* A context switch happens in the kernel. */
-	bool in_kernel_only = event->type == PERF_TYPE_SOFTWARE &&
-			      (event->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-			       event->config == PERF_COUNT_SW_CPU_MIGRATIONS);
-	if (!in_kernel_only || (event->kernel && !sampler->user_only))
+	if (event->happens_in_user && !event->user) {
+		error_set(error, -EINVAL,
+			  "'%s' happens in user code: the kernel shows nothing of it",
+			  event->asked);
+		error_remedy(error, "leave the modifier out");
+		return -EINVAL;
+	}
+	if (!event->happens_in_kernel || (event->kernel && !sampler->user_only))
 		return 0;
 	error_set(error, -EACCES, "'%s' happens in the kernel: user code alone shows nothing of it",
 		  event->asked);
@@ -289,7 +289,7 @@ static void name_opened(struct sampler *sampler, size_t index)
 	snprintf(modifiers, sizeof(modifiers), "%s%s%s%.*s", whole || attr->exclude_user ? "" : "u",
 		 whole || attr->exclude_kernel ? "" : "k", whole || attr->exclude_hv ? "" : "h",
 		 (int)attr->precise_ip, "ppp");
-	snprintf(opened->name, sizeof(opened->name), "%.110s%s%s", event->name,
+	snprintf(opened->name, sizeof(opened->name), "%.200s%s%s", event->name,
 		 modifiers[0] ? ":" : "", modifiers);
 	opened->clock = event->clock;
 }

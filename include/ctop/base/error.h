@@ -8,6 +8,8 @@
  * nothing below app/ prints. Both lines are lower-case, without a full stop.
  */
 
+#include <stddef.h>
+
 enum error_exit { ERROR_EXIT_FAILED = 1, ERROR_EXIT_USAGE = 2 };
 
 struct error {
@@ -21,6 +23,12 @@ int error_set(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same for a mistake in what the user typed: exit code 2. Returns -EINVAL. */
 int error_usage(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * A mistake at a place in what was typed, marked with an arrow: "no such term: 'cpu/-->confg=1/'". Both sides are
+ * cut where they are long. Returns -EINVAL.
+ */
+int error_marked(struct error *error, const char *typed, size_t at, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 /* Adds the remedy to a cause already set. */
 void error_remedy(struct error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

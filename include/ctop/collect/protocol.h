@@ -64,7 +64,7 @@ enum {
 	PROTOCOL_IDS_MAX = 128,
 	PROTOCOL_PIDS_MAX = 512,
 	PROTOCOL_THREADS_MAX = 128,
-	PROTOCOL_NAME_MAX = 128,
+	PROTOCOL_EVENT_MAX = 256, /* of an event's name */
 	PROTOCOL_CAUSE_MAX = 512,
 	COMM_MAX = 16
 };
@@ -84,7 +84,7 @@ struct message_config {
 };
 
 struct message_event {
-	char asked[PROTOCOL_NAME_MAX], opened[PROTOCOL_NAME_MAX];
+	char asked[PROTOCOL_EVENT_MAX], opened[PROTOCOL_EVENT_MAX];
 	uint64_t period, frequency_hz;
 	bool clock;
 };

@@ -3,8 +3,9 @@
 #define CTOP_PERF_EVENT_H
 
 /*
- * Event names to perf_event_attr. The only user of libpfm4 (which names what
- * the table of common events does not). Main only; opens nothing.
+ * Event names to perf_event_attr: perf's own names (cycles, L1-dcache-load-misses), rNNN, what sysfs
+ * describes (pmu/config=1,name/), tracepoints (sched:sched_switch), probes (uprobe:/path:function), and
+ * what libpfm4 knows for this CPU. Main only; opens no event.
  */
 
 #include <stdbool.h>
@@ -14,33 +15,47 @@
 
 #include <ctop/base/error.h>
 
+enum { EVENT_TEXT_BYTES = 256 };
+
 struct event {
-	char asked[128]; /* as typed */
-	char name[128];	 /* without modifiers: "cycles" */
+	char asked[EVENT_TEXT_BYTES]; /* as typed */
+	char name[EVENT_TEXT_BYTES];  /* without modifiers: "cycles" */
 	uint32_t type;
 	uint64_t config, config1, config2;
-	bool user, kernel;    /* :u, :k; both when no modifier */
-	bool hypervisor;      /* :h; with the kernel when no modifier */
-	uint8_t precise;      /* number of p's */
-	bool clock;	      /* cpu-clock, task-clock: period in ns */
-	bool cycles;	      /* has a stand-in when the machine has no counters */
-	bool asked_user_only; /* ":u" was typed, so user-only is no step down */
+	/* A probe's file (uprobe) or function (kprobe), instead of config1; "" for all others. */
+	char probe[EVENT_TEXT_BYTES];
+	/* A uprobe's function: config2, its offset in the file, is still to be found; then "". */
+	char function[EVENT_TEXT_BYTES];
+	bool user, kernel;	/* :u, :k; both when no modifier */
+	bool hypervisor;	/* :h; with the kernel when no modifier */
+	uint8_t precise;	/* number of p's */
+	uint8_t group;		/* events of one pair of braces have the same; 0: none */
+	bool clock;		/* cpu-clock, task-clock: period in ns */
+	bool cycles;		/* has a stand-in when the machine has no counters */
+	bool asked_user_only;	/* ":u" was typed, so user-only is no step down */
+	bool happens_in_kernel; /* a context switch: user code alone shows nothing of it */
+	bool happens_in_user;	/* a uprobe: the kernel alone shows nothing of it */
 };
 
 /*
- * Parses one "name[:mods]", mods of the letters u, k, h and up to three p. 0 or -EINVAL with cause, remedy
- * (near misses) and exit code 2. That it is known does not mean that this machine can count it.
+ * Parses one event. 0, or -errno with cause and remedy: -EINVAL and exit code 2 for what nobody could open (with near
+ * misses, and the place marked), else what keeps ctop from finding it out (tracefs not readable). That it is
+ * known does not mean that this machine can count it.
  */
 int event_parse(const char *text, size_t size, struct event *event, struct error *error);
+/*
+ * Adds modifiers, letters of u, k, h and up to three p, to an event parsed; -1 when all are fine, else the
+ * position of the first that is not.
+ */
+int event_add_modifiers(struct event *event, const char *letters, size_t nr_letters);
+
+/* What of the attributes says which event it is. attr borrows from the event. */
+void event_fill_attr(const struct event *event, struct perf_event_attr *attr);
 
 /*
  * Nanoseconds for a number of cycles at this CPU's frequency, at least 1; *assumed when nothing told
  * it (3 GHz then). *source names the origin for the message, a static string.
  */
 uint64_t event_cycles_to_ns(uint64_t cycles, bool *assumed, const char **source);
-
-/* Calls each(name, description) for the events that have names of their own here. */
-void event_each_common(void (*each)(void *context, const char *name, const char *description),
-		       void *context);
 
 #endif

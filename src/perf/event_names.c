@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "event_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct named_event {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+	const char *description;
+};
+
+/* Names as perf has them; numbers: perf_event_open(2). */
+static const struct named_event named_events[] = {
+	{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "CPU cycles"},
+	{"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "the same as cycles"},
+	{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, "retired instructions"},
+	{"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES,
+	 "accesses of the last cache level"},
+	{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES,
+	 "misses of the last cache level"},
+	{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "retired branches"},
+	{"branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+	 "the same as branches"},
+	{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, "mispredicted branches"},
+	{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES, "cycles of the bus"},
+	{"stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+	 "cycles that waited for instructions"},
+	{"idle-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+	 "the same as stalled-cycles-frontend"},
+	{"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
+	 "cycles that waited for data or units"},
+	{"idle-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
+	 "the same as stalled-cycles-backend"},
+	{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES,
+	 "cycles at the reference frequency"},
+	{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "time on a CPU, by its timer"},
+	{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, "time that the task ran"},
+	{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, "page faults"},
+	{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, "the same as page-faults"},
+	{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+	 "page faults without I/O"},
+	{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, "page faults with I/O"},
+	{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES,
+	 "switches away from the task"},
+	{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, "the same as context-switches"},
+	{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS,
+	 "moves to another CPU"},
+	{"migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS,
+	 "the same as cpu-migrations"},
+	{"cgroup-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES,
+	 "switches to a task of another cgroup"},
+	{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS,
+	 "unaligned accesses that the kernel mended"},
+	{"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS,
+	 "instructions that the kernel emulated"},
+};
+enum { NR_NAMED = sizeof(named_events) / sizeof(named_events[0]) };
+
+/* ---- caches: CACHE-OPERATION, as in L1-dcache-load-misses ---- */
+
+/* How a word is spelled: the first is the name shown, all are understood. */
+struct spelling {
+	const char *words[5];
+};
+
+enum { MAY_LOAD = 1, MAY_STORE = 2, MAY_PREFETCH = 4 };
+
+static const struct cache {
+	struct spelling spelling;
+	unsigned operations; /* what the kernel has numbers for */
+	const char *what;
+} caches[] = {
+	[PERF_COUNT_HW_CACHE_L1D] = {{{"L1-dcache", "l1-d", "l1d", "L1-data"}},
+				     MAY_LOAD | MAY_STORE | MAY_PREFETCH,
+				     "the first data cache"},
+	[PERF_COUNT_HW_CACHE_L1I] = {{{"L1-icache", "l1-i", "l1i", "L1-instruction"}},
+				     MAY_LOAD | MAY_PREFETCH,
+				     "the first instruction cache"},
+	[PERF_COUNT_HW_CACHE_LL] = {{{"LLC", "L2"}},
+				    MAY_LOAD | MAY_STORE | MAY_PREFETCH,
+				    "the last cache level"},
+	[PERF_COUNT_HW_CACHE_DTLB] = {{{"dTLB", "d-tlb", "Data-TLB"}},
+				      MAY_LOAD | MAY_STORE | MAY_PREFETCH,
+				      "the TLB of data"},
+	[PERF_COUNT_HW_CACHE_ITLB] = {{{"iTLB", "i-tlb", "Instruction-TLB"}},
+				      MAY_LOAD,
+				      "the TLB of instructions"},
+	[PERF_COUNT_HW_CACHE_BPU] = {{{"branch", "bpu", "btb", "bpc"}},
+				     MAY_LOAD,
+				     "the branch predictor"},
+	[PERF_COUNT_HW_CACHE_NODE] = {{{"node"}},
+				      MAY_LOAD | MAY_STORE | MAY_PREFETCH,
+				      "the memory of this CPU's node"},
+};
+enum { NR_CACHES = sizeof(caches) / sizeof(caches[0]) };
+
+static const struct cache_event {
+	struct spelling spelling;
+	unsigned operation, result, needs;
+	const char *what;
+} cache_events[] = {
+	{{{"loads", "load", "read", "load-refs", "load-access"}},
+	 PERF_COUNT_HW_CACHE_OP_READ,
+	 PERF_COUNT_HW_CACHE_RESULT_ACCESS,
+	 MAY_LOAD,
+	 "loads of"},
+	{{{"load-misses", "loads-misses", "read-misses", "misses", "miss"}},
+	 PERF_COUNT_HW_CACHE_OP_READ,
+	 PERF_COUNT_HW_CACHE_RESULT_MISS,
+	 MAY_LOAD,
+	 "loads missing in"},
+	{{{"stores", "store", "write", "store-refs", "store-access"}},
+	 PERF_COUNT_HW_CACHE_OP_WRITE,
+	 PERF_COUNT_HW_CACHE_RESULT_ACCESS,
+	 MAY_STORE,
+	 "stores to"},
+	{{{"store-misses", "stores-misses", "write-misses"}},
+	 PERF_COUNT_HW_CACHE_OP_WRITE,
+	 PERF_COUNT_HW_CACHE_RESULT_MISS,
+	 MAY_STORE,
+	 "stores missing in"},
+	{{{"prefetches", "prefetch", "speculative-read", "prefetch-refs", "speculative-load"}},
+	 PERF_COUNT_HW_CACHE_OP_PREFETCH,
+	 PERF_COUNT_HW_CACHE_RESULT_ACCESS,
+	 MAY_PREFETCH,
+	 "prefetches from"},
+	{{{"prefetch-misses", "prefetches-misses", "speculative-read-misses"}},
+	 PERF_COUNT_HW_CACHE_OP_PREFETCH,
+	 PERF_COUNT_HW_CACHE_RESULT_MISS,
+	 MAY_PREFETCH,
+	 "prefetches missing in"},
+};
+enum { NR_CACHE_EVENTS = sizeof(cache_events) / sizeof(cache_events[0]) };
+
+static const size_t nr_spellings = sizeof(((struct spelling *)NULL)->words) / sizeof(char *);
+
+static bool is_spelled(const struct spelling *spelling, const char *word)
+{
+	for (size_t i = 0; i < nr_spellings && spelling->words[i]; i++)
+		if (strcasecmp(spelling->words[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* What follows a cache's name and a hyphen; NULL when the name is another's. */
+static const char *behind_cache(const struct cache *cache, const char *name)
+{
+	for (size_t i = 0; i < nr_spellings && cache->spelling.words[i]; i++) {
+		size_t size = strlen(cache->spelling.words[i]);
+		if (strncasecmp(cache->spelling.words[i], name, size) == 0 && name[size] == '-')
+			return name + size + 1;
+	}
+	return NULL;
+}
+
+static bool find_cache_event(const char *name, struct event *event)
+{
+	for (unsigned c = 0; c < NR_CACHES; c++) {
+		const char *operation = behind_cache(&caches[c], name);
+		for (size_t i = 0; operation && i < NR_CACHE_EVENTS; i++) {
+			const struct cache_event *found = &cache_events[i];
+			if (!(caches[c].operations & found->needs) ||
+			    !is_spelled(&found->spelling, operation))
+				continue;
+			event->type = PERF_TYPE_HW_CACHE;
+			event->config = c | found->operation << 8 | found->result << 16;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- both ---- */
+
+bool names_find(const char *name, struct event *event)
+{
+	for (size_t i = 0; i < NR_NAMED; i++) {
+		if (strcmp(named_events[i].name, name) != 0)
+			continue;
+		event->type = named_events[i].type;
+		event->config = named_events[i].config;
+		return true;
+	}
+	return find_cache_event(name, event);
+}
+
+static enum event_kind kind_of(const struct named_event *named)
+{
+	if (named->type == PERF_TYPE_HARDWARE)
+		return EVENT_HARDWARE;
+	return named->config == PERF_COUNT_SW_CPU_CLOCK || named->config == PERF_COUNT_SW_TASK_CLOCK
+		       ? EVENT_CLOCK
+		       : EVENT_SOFTWARE;
+}
+
+void names_each(const struct catalog_reader *reader)
+{
+	for (size_t i = 0; i < NR_NAMED; i++)
+		reader->event(reader->context, kind_of(&named_events[i]), named_events[i].name,
+			      named_events[i].description);
+	for (size_t c = 0; c < NR_CACHES; c++)
+		for (size_t i = 0; i < NR_CACHE_EVENTS; i++) {
+			char name[64], description[96];
+			if (!(caches[c].operations & cache_events[i].needs))
+				continue;
+			snprintf(name, sizeof(name), "%s-%s", caches[c].spelling.words[0],
+				 cache_events[i].spelling.words[0]);
+			snprintf(description, sizeof(description), "%s %s", cache_events[i].what,
+				 caches[c].what);
+			reader->event(reader->context, EVENT_CACHE, name, description);
+		}
+}

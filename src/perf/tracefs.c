@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "event_internal.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* One that is mounted. */
+static int open_mounted(const char *path)
+{
+	struct statfs status;
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!fstatfs(fd, &status) && status.f_type == TRACEFS_MAGIC)
+		return fd;
+	close(fd);
+	return -ENODEV;
+}
+
+/* One that is mounted nowhere: it is gone when it is closed. For root, fsopen(2). */
+static int open_unmounted(void)
+{
+	long context = syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
+	if (context < 0)
+		return -errno;
+	long fd = -1;
+	if (!syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		fd = syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
+	int result = fd < 0 ? -errno : (int)fd;
+	close((int)context);
+	return result;
+}
+
+/* A folder of it, "events". A descriptor; -EACCES; -ENODEV when there is none to see. */
+static int open_folder(const char *name)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	int fd = -ENODEV;
+	bool is_closed = false;
+	for (size_t i = 0; fd < 0 && i < sizeof(places) / sizeof(places[0]); i++) {
+		fd = open_mounted(places[i]);
+		is_closed = is_closed || fd == -EACCES;
+	}
+	if (fd < 0)
+		fd = open_unmounted();
+	if (fd < 0)
+		return is_closed ? -EACCES : -ENODEV;
+	int folder = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = errno;
+	close(fd);
+	if (folder >= 0)
+		return folder;
+	return error == EACCES || error == EPERM ? -EACCES : -ENODEV;
+}
+
+/* A folder's or a file's name: nothing that leads elsewhere. */
+static size_t word_size(const char *text)
+{
+	size_t size = 0;
+	while (isalnum((unsigned char)text[size]) || text[size] == '_' || text[size] == '-')
+		size++;
+	return size;
+}
+
+bool tracepoint_is(const char *name)
+{
+	size_t system = word_size(name);
+	if (!system || name[system] != ':')
+		return false;
+	size_t point = word_size(name + system + 1);
+	return point && !name[system + 1 + point];
+}
+
+static int read_id(int folder, const char *path, uint64_t *id)
+{
+	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EPERM ? -EACCES : -errno;
+	char text[32] = "", *end;
+	ssize_t got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (got <= 0 || !isdigit((unsigned char)text[0]))
+		return -ENOENT;
+	*id = strtoull(text, &end, 10);
+	return 0;
+}
+
+int tracepoint_id(const char *name, uint64_t *id)
+{
+	char path[EVENT_TEXT_BYTES + 8];
+	const char *colon = strchr(name, ':');
+	int folder = open_folder("events");
+	if (folder < 0)
+		return folder;
+	snprintf(path, sizeof(path), "%.*s/%s/id", (int)(colon - name), name, colon + 1);
+	int result = read_id(folder, path, id);
+	close(folder);
+	return result;
+}
+
+static void tell_system(const struct catalog_reader *reader, int events, const char *system)
+{
+	int fd = openat(events, system, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (const struct dirent *entry; (entry = readdir(dir));) {
+		char name[2 * sizeof(entry->d_name) + 2];
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", system, entry->d_name);
+		reader->event(reader->context, EVENT_TRACEPOINT, name, "");
+	}
+	closedir(dir);
+}
+
+int tracepoint_each(const struct catalog_reader *reader)
+{
+	int folder = open_folder("events");
+	if (folder < 0)
+		return folder;
+	DIR *dir = fdopendir(folder);
+	if (!dir) {
+		close(folder);
+		return -ENOMEM;
+	}
+	for (const struct dirent *entry; (entry = readdir(dir));)
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			tell_system(reader, folder, entry->d_name);
+	closedir(dir);
+	return 0;
+}
+
+int tracepoint_advise(const char *name, int code, struct error *error)
+{
+	if (code == -EACCES) {
+		error_set(
+			error, code,
+			"the number of tracepoint '%s' is in tracefs, which is closed to this user",
+			name);
+		error_remedy(error, "run it with sudo, or open tracefs to all: sudo mount -o "
+				    "remount,mode=755 /sys/kernel/tracing");
+	} else {
+		error_set(error, code,
+			  "the number of tracepoint '%s' is in tracefs, which is not mounted",
+			  name);
+		error_remedy(error, "sudo mount -t tracefs -o mode=755 nodev /sys/kernel/tracing "
+				    "(a kernel without tracing has none)");
+	}
+	return code;
+}
