@@ -29,6 +29,7 @@ static const struct role {
 	 symbolizer_child_run,
 	 true,
 	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
+	{"uprobe", uprobe_child_run, true, {.heap_bytes = 512 * MIB, .nr_descriptors = 16}},
 	{"reader", reader_child_run, false, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
 	{"writer",
 	 writer_child_run,

@@ -47,5 +47,6 @@ void child_link_done(struct child_link *link, int result, const char *cause);
 int symbolizer_child_run(struct channel *channel);
 int reader_child_run(struct channel *channel);
 int writer_child_run(struct channel *channel);
+int uprobe_child_run(struct channel *channel);
 
 #endif

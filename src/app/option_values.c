@@ -177,7 +177,8 @@ int parse_ids(const char *option, const char *text, int32_t least, struct int32_
 	for (;;) {
 		int32_t id = 0;
 		if (!take_id(&at, MAX_ID, &id) || id < least || (*at && *at != ',')) {
-			int code = error_usage(error, "%s wants ids, not '%s'", option, text);
+			int code = error_marked(error, text, (size_t)(at - text), "%s wants ids",
+						option);
 			error_remedy(error,
 				     "give one number, or several separated by commas, as in %s "
 				     "1234,1235",
@@ -205,7 +206,8 @@ int parse_cpus(const char *option, const char *text, struct int32_list *list, st
 			good = take_id(&at, MAX_CPU, &last) && last >= first;
 		}
 		if (!good || (*at && *at != ',')) {
-			int code = error_usage(error, "%s wants CPUs, not '%s'", option, text);
+			int code = error_marked(error, text, (size_t)(at - text), "%s wants CPUs",
+						option);
 			error_remedy(error, "give numbers and ranges, as in %s 0,2-3", option);
 			return code;
 		}
@@ -220,40 +222,92 @@ int parse_cpus(const char *option, const char *text, struct int32_list *list, st
 	}
 }
 
-/* Bytes up to the comma that ends the event at text. */
-static size_t event_size(const char *text)
+/*
+ * Bytes of the event at text: up to a comma, or the brace that ends its group. Between a PMU's slashes commas are its
+ * own; a file's path stands behind a colon.
+ */
+static size_t event_size(const char *text, bool in_group)
 {
-	bool between_slashes = false;
+	bool between_slashes = false, behind_colon = false;
 	size_t size = 0;
 	for (; text[size]; size++) {
-		if (text[size] == '/')
+		if (text[size] == ':' && !between_slashes)
+			behind_colon = true;
+		else if (text[size] == '/' && !behind_colon)
 			between_slashes = !between_slashes;
-		else if (text[size] == ',' && !between_slashes)
+		else if (!between_slashes && (text[size] == ',' || (in_group && text[size] == '}')))
 			break;
 	}
 	return size;
 }
 
+static int bad_list(const char *text, size_t at, const char *what, struct error *error)
+{
+	int code = error_marked(error, text, at, "%s", what);
+	error_remedy(error, "events are separated by commas, and counted together between braces, "
+			    "as in cycles,page-faults or {cycles,instructions}:u");
+	return code;
+}
+
+static int add_event(const char *text, size_t size, struct options *options, struct error *error)
+{
+	if (options->nr_events == SAMPLER_MAX_EVENTS) {
+		int code = error_usage(error, "more than %d events", SAMPLER_MAX_EVENTS);
+		error_remedy(error, "sample fewer events at once");
+		return code;
+	}
+	return event_parse(text, size, &options->events[options->nr_events], error);
+}
+
+/* Behind a group's brace, ":letters" goes for all of its events. *at moves to what follows. */
+static int end_group(const char *text, size_t *at, struct options *options, uint8_t group,
+		     struct error *error)
+{
+	if (text[*at] != ':')
+		return 0;
+	size_t nr = strcspn(text + *at + 1, ",");
+	for (size_t i = 0; i < options->nr_events; i++) {
+		if (options->events[i].group != group)
+			continue;
+		int bad = event_add_modifiers(&options->events[i], text + *at + 1, nr);
+		if (bad >= 0 || !nr)
+			return bad_list(text, *at + 1 + (size_t)(bad < 0 ? 0 : bad),
+					"bad modifiers", error);
+	}
+	*at += 1 + nr;
+	return 0;
+}
+
 int parse_events(const char *option, const char *text, struct options *options, struct error *error)
 {
-	for (;;) {
-		size_t size = event_size(text);
+	uint8_t group = 0; /* by its first event, from 1; 0: none */
+	for (size_t at = 0;; at++) {
+		if (!group && text[at] == '{') {
+			group = (uint8_t)(options->nr_events + 1);
+			at++;
+		}
+		size_t size = event_size(text + at, group);
 		if (!size) {
-			int code = error_usage(error, "%s was given an empty event", option);
+			int code = error_marked(error, text, at, "%s was given an empty event",
+						option);
 			error_remedy(error, "name an event, as in %s cycles", option);
 			return code;
 		}
-		if (options->nr_events == SAMPLER_MAX_EVENTS) {
-			int code = error_usage(error, "more than %d events", SAMPLER_MAX_EVENTS);
-			error_remedy(error, "sample fewer events at once");
-			return code;
-		}
-		int code = event_parse(text, size, &options->events[options->nr_events], error);
+		int code = add_event(text + at, size, options, error);
 		if (code)
 			return code;
-		options->nr_events++;
-		if (!text[size])
-			return 0;
-		text += size + 1;
+		options->events[options->nr_events++].group = group;
+		at += size;
+		if (group && text[at] == '}') {
+			at++;
+			code = end_group(text, &at, options, group, error);
+			if (code)
+				return code;
+			group = 0;
+		}
+		if (!text[at])
+			return group ? bad_list(text, at, "a } is missing", error) : 0;
+		if (text[at] != ',')
+			return bad_list(text, at, "a comma is missing", error);
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "session_setup.h"
 #include "source.h"
+#include "uprobes.h"
 
 /* How long a start may take until the rings are mapped. */
 #define START_PATIENCE_NS (10 * NS_PER_SECOND)
@@ -204,6 +205,10 @@ struct session *session_open_live(const struct options *options,
 		jail_protect_main();
 		setup_sampling(&session->sampling, options, &session->target);
 		session->starts_off = options_start_off(options);
+		result = uprobes_resolve(session->sampling.events, session->sampling.nr_events,
+					 error);
+	}
+	if (!result) {
 		session->sampler = sampler_open(&session->sampling, error);
 		result = session->sampler ? start_children(session, error) : -EINVAL;
 	}

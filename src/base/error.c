@@ -43,7 +43,7 @@ int error_marked(struct error *error, const char *typed, size_t at, const char *
 		at = size;
 	size_t before = at > MARKED_BEFORE ? MARKED_BEFORE : at;
 	size_t behind = size - at > MARKED_BEHIND ? MARKED_BEHIND : size - at;
-	return error_usage(error, "%s: '%s%.*s-->%.*s%s'", cause, before < at ? "..." : "",
+	return error_usage(error, "%s: '%s%.*s>>>%.*s%s'", cause, before < at ? "..." : "",
 			   (int)before, typed + at - before, (int)behind, typed + at,
 			   behind < size - at ? "..." : "");
 }

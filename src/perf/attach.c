@@ -45,12 +45,14 @@ static int add_id(struct sampler *sampler, int fd, uint32_t event, int32_t tid, 
 	return 0;
 }
 
-static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint32_t event)
+/* leader: the descriptor of the first event of its group; -1: it has none or is the first. */
+static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint32_t event,
+		      int leader)
 {
 	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1))
 		return -ENOMEM;
 	int32_t cpu = sampler->rings[ring].cpu;
-	int fd = perf_open(&sampler->attrs[event], tid, cpu);
+	int fd = perf_open_in_group(&sampler->attrs[event], tid, cpu, leader);
 	if (fd < 0)
 		return fd;
 	sampler->fds.items[sampler->fds.nr++] = (struct sampler_fd){fd, event, tid, ring};
@@ -66,13 +68,17 @@ static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint3
 static int attach_thread(struct attaching *attaching, int32_t tid)
 {
 	struct sampler *sampler = attaching->sampler;
-	for (uint32_t ring = 0; ring < sampler->nr_rings; ring++)
+	for (uint32_t ring = 0; ring < sampler->nr_rings; ring++) {
+		const size_t nr_before = sampler->fds.nr;
 		for (uint32_t event = 0; event < sampler->options.nr_events; event++) {
+			const uint32_t first = ladder_group_leader(sampler, event);
+			int leader = first == event ? -1 : sampler->fds.items[nr_before + first].fd;
 			attaching->event = event;
-			int result = attach_one(sampler, tid, ring, event);
+			int result = attach_one(sampler, tid, ring, event, leader);
 			if (result)
 				return result;
 		}
+	}
 	return 0;
 }
 

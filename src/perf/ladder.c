@@ -278,6 +278,53 @@ static int refuse_inseparable(const struct sampler *sampler, size_t index, struc
 	return 0;
 }
 
+/* ---- groups ---- */
+
+uint32_t ladder_group_leader(const struct sampler *sampler, uint32_t event)
+{
+	const uint8_t group = sampler->options.events[event].group;
+	for (uint32_t i = 0; group && i < event; i++)
+		if (sampler->options.events[i].group == group)
+			return i;
+	return event;
+}
+
+static int cannot_group(const struct sampler *sampler, uint32_t event, int code,
+			struct error *error)
+{
+	error_set(error, code, "'%s' cannot be counted together with '%s': %s",
+		  sampler->options.events[event].asked,
+		  sampler->options.events[ladder_group_leader(sampler, event)].asked,
+		  code == -EINVAL ? "the CPU has too few counters, or they are different PMUs'"
+				  : strerror(-code));
+	error_remedy(error, "leave out the braces, or some of the events between them");
+	return code;
+}
+
+/* Each event opens alone; now all of a group together. */
+static int probe_groups(const struct sampler *sampler, struct error *error)
+{
+	int fds[SAMPLER_MAX_EVENTS], result = 0;
+	uint32_t nr = 0;
+	for (; !result && nr < sampler->options.nr_events; nr++) {
+		const uint32_t first = ladder_group_leader(sampler, nr);
+		fds[nr] = -1;
+		if (!sampler->options.events[nr].group)
+			continue;
+		fds[nr] = perf_open_in_group(&sampler->attrs[nr], first_pid(sampler),
+					     sampler->rings[0].cpu, first == nr ? -1 : fds[first]);
+		/* A leader that has ended: its threads will tell. */
+		if (fds[nr] == -ESRCH && first == nr)
+			break;
+		if (fds[nr] < 0)
+			result = cannot_group(sampler, nr, fds[nr], error);
+	}
+	while (nr-- > 0)
+		if (fds[nr] >= 0)
+			close(fds[nr]);
+	return result;
+}
+
 /* The name with the modifiers that say what is really counted. */
 static void name_opened(struct sampler *sampler, size_t index)
 {
@@ -320,5 +367,5 @@ int ladder_descend(struct sampler *sampler, struct error *error)
 	}
 	for (size_t i = 0; i < nr; i++)
 		name_opened(sampler, i);
-	return 0;
+	return probe_groups(sampler, error);
 }

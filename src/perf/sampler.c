@@ -15,8 +15,13 @@
 
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
+	return perf_open_in_group(attr, pid, cpu, -1);
+}
+
+int perf_open_in_group(const struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
+{
 	struct perf_event_attr copy = *attr; /* the kernel writes its own size there on E2BIG */
-	long fd = syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, &copy, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
 }
 

@@ -55,6 +55,8 @@ struct sampler {
 
 /* perf_event_open(2). A close-on-exec descriptor, or -errno. */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
+/* The same, counted only while the leader is. */
+int perf_open_in_group(const struct perf_event_attr *attr, pid_t pid, int cpu, int leader);
 
 /*
  * Notes a step down the ladder. 0, or with --strict -EPERM with the step as the cause.
@@ -94,6 +96,8 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 bool ladder_dumps_stacks(const struct sampler *sampler);
 /* Finds, by opening on the first target, what of each event this machine and user get. 0 or -errno. */
 int ladder_descend(struct sampler *sampler, struct error *error);
+/* The first event of this one's group; itself when it has none. */
+uint32_t ladder_group_leader(const struct sampler *sampler, uint32_t event);
 /* Fills attrs[event] for the dump size and period as known by now. */
 void ladder_fill_attr(struct sampler *sampler, size_t event);
 /* What the record format of all events is. */

@@ -24,7 +24,7 @@ int error_set(struct error *error, int code, const char *format, ...)
 /* The same for a mistake in what the user typed: exit code 2. Returns -EINVAL. */
 int error_usage(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * A mistake at a place in what was typed, marked with an arrow: "no such term: 'cpu/-->confg=1/'". Both sides are
+ * A mistake at a place in what was typed, marked with an arrow: "no such term: 'cpu/>>>confg=1/'". Both sides are
  * cut where they are long. Returns -EINVAL.
  */
 int error_marked(struct error *error, const char *typed, size_t at, const char *format, ...)

@@ -101,41 +101,41 @@ static void what_is_malformed_is_marked(void)
 	static const struct {
 		const char *text, *marked;
 	} cases[] = {
-		{"cycles:", "'cycles:-->'"},
-		{"cycles:z", "'cycles:-->z'"},
-		{"cycles:uz", "'cycles:u-->z'"},
-		{"cycles:pppp", "'cycles:ppp-->p'"},
-		{"cpu-clock:U", "'cpu-clock:-->U'"},
-		{"cycles:u,k", "'cycles:u-->,k'"},
-		{"L1-dcache-loads:x", "'L1-dcache-loads:-->x'"},
-		{"software/config=1", "'software/config=1-->'"},
+		{"cycles:", "'cycles:>>>'"},
+		{"cycles:z", "'cycles:>>>z'"},
+		{"cycles:uz", "'cycles:u>>>z'"},
+		{"cycles:pppp", "'cycles:ppp>>>p'"},
+		{"cpu-clock:U", "'cpu-clock:>>>U'"},
+		{"cycles:u,k", "'cycles:u>>>,k'"},
+		{"L1-dcache-loads:x", "'L1-dcache-loads:>>>x'"},
+		{"software/config=1", "'software/config=1>>>'"},
 		{"software", NULL},
-		{"/config=1/", "'-->/config=1/'"},
-		{"no-such-pmu/config=1/", "'-->no-such-pmu/config=1/'"},
-		{"../software/config=1/", "'-->../software/config=1/'"},
-		{"software/config=x/", "'software/config=-->x/'"},
-		{"software/config=/", "'software/config=-->/'"},
-		{"software/config=0x/", "'software/config=-->0x/'"},
-		{"software/config=-1/", "'software/config=-->-1/'"},
+		{"/config=1/", "'>>>/config=1/'"},
+		{"no-such-pmu/config=1/", "'>>>no-such-pmu/config=1/'"},
+		{"../software/config=1/", "'>>>../software/config=1/'"},
+		{"software/config=x/", "'software/config=>>>x/'"},
+		{"software/config=/", "'software/config=>>>/'"},
+		{"software/config=0x/", "'software/config=>>>0x/'"},
+		{"software/config=-1/", "'software/config=>>>-1/'"},
 		{"software/config=99999999999999999999/",
-		 "'software/config=-->99999999999999999999/'"},
-		{"software/config=1,confg=2/", "'software/config=1,-->confg=2/'"},
-		{"software/config=1,/", "'software/config=1,-->/'"},
-		{"software//", "'software/-->/'"},
-		{"software/name=/", "'software/name=-->/'"},
-		{"software/config=1/uz", "'software/config=1/u-->z'"},
-		{"software/config=1/:", "'software/config=1/:-->'"},
-		{"uprobe:", "'uprobe:-->'"},
-		{"uprobe:bash:main", "'uprobe:-->bash:main'"},
-		{"uprobe:/bin/bash", "'uprobe:/bin/bash-->'"},
-		{"uprobe:/bin/bash:", "'uprobe:/bin/bash:-->'"},
-		{"uprobe:/usr/bin/g++", "'uprobe:/usr/bin/g++-->'"},
+		 "'software/config=>>>99999999999999999999/'"},
+		{"software/config=1,confg=2/", "'software/config=1,>>>confg=2/'"},
+		{"software/config=1,/", "'software/config=1,>>>/'"},
+		{"software//", "'software/>>>/'"},
+		{"software/name=/", "'software/name=>>>/'"},
+		{"software/config=1/uz", "'software/config=1/u>>>z'"},
+		{"software/config=1/:", "'software/config=1/:>>>'"},
+		{"uprobe:", "'uprobe:>>>'"},
+		{"uprobe:bash:main", "'uprobe:>>>bash:main'"},
+		{"uprobe:/bin/bash", "'uprobe:/bin/bash>>>'"},
+		{"uprobe:/bin/bash:", "'uprobe:/bin/bash:>>>'"},
+		{"uprobe:/usr/bin/g++", "'uprobe:/usr/bin/g++>>>'"},
 		{"uprobe:/bin/bash+99999999999999999999",
-		 "'uprobe:/bin/bash-->+99999999999999999999'"},
-		{"kprobe:", "'kprobe:-->'"},
-		{"kprobe:vfs read", "'kprobe:vfs--> read'"},
-		{"kprobe:vfs_read:ux", "'kprobe:vfs_read:u-->x'"},
-		{"cyc\nles", "'cyc-->\nles'"},
+		 "'uprobe:/bin/bash>>>+99999999999999999999'"},
+		{"kprobe:", "'kprobe:>>>'"},
+		{"kprobe:vfs read", "'kprobe:vfs>>> read'"},
+		{"kprobe:vfs_read:ux", "'kprobe:vfs_read:u>>>x'"},
+		{"cyc\nles", "'cyc>>>\nles'"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct event event;
@@ -157,10 +157,10 @@ static void long_text_is_cut_around_the_mark(void)
 	typed[200] = '\0';
 	CHECK_EQ(error_marked(&error, typed, 100, "bad"), -EINVAL);
 	CHECK(strstr(error.cause, "bad: '...aaa"));
-	CHECK(strstr(error.cause, "aaa-->bbb"));
+	CHECK(strstr(error.cause, "aaa>>>bbb"));
 	CHECK(strstr(error.cause, "bbb...'"));
 	error_marked(&error, "abc", 99, "bad");
-	CHECK_STR(error.cause, "bad: 'abc-->'");
+	CHECK_STR(error.cause, "bad: 'abc>>>'");
 }
 
 static void caches_have_their_numbers(void)
@@ -285,14 +285,14 @@ static void pmus_are_read_from_sysfs(void)
 	static const struct {
 		const char *text, *marked;
 	} bad[] = {
-		{"cpu/event=0x1000/", "'cpu/event=-->0x1000/'"},
-		{"cpu/edge=2/", "'cpu/edge=-->2/'"},
-		{"cpu/loads=1/", "'cpu/-->loads=1/'"},
-		{"cpu/loads.unit/", "'cpu/-->loads.unit/'"},
-		{"cpu/loop/", "'cpu/-->loop/'"},
-		{"cpu/far=1/", "'cpu/-->far=1/'"},
-		{"cpu/odd=1/", "'cpu/-->odd=1/'"},
-		{"cpu/umask=1,evnt=3/", "'cpu/umask=1,-->evnt=3/'"},
+		{"cpu/event=0x1000/", "'cpu/event=>>>0x1000/'"},
+		{"cpu/edge=2/", "'cpu/edge=>>>2/'"},
+		{"cpu/loads=1/", "'cpu/>>>loads=1/'"},
+		{"cpu/loads.unit/", "'cpu/>>>loads.unit/'"},
+		{"cpu/loop/", "'cpu/>>>loop/'"},
+		{"cpu/far=1/", "'cpu/>>>far=1/'"},
+		{"cpu/odd=1/", "'cpu/>>>odd=1/'"},
+		{"cpu/umask=1,evnt=3/", "'cpu/umask=1,>>>evnt=3/'"},
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		CHECK_EQ(parse_pmu(devices, bad[i].text, &event, &error), -EINVAL);

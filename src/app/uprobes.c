@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "uprobes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ctop/base/channel.h>
+#include <ctop/base/jail.h>
+#include <ctop/symbol/function_offset.h>
+
+#include "child_link.h"
+
+/* Reading the symbols of the largest programs takes a second or two. */
+enum { PATIENCE_MS = 30000 };
+
+struct answer {
+	int32_t error; /* 0 or -errno */
+	uint64_t offset;
+};
+
+/* ---- the child ---- */
+
+static int wait_for(int fd, int timeout_ms)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	int got;
+	do
+		got = poll(&poll_fd, 1, timeout_ms);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got ? 0 : -ETIMEDOUT;
+}
+
+int uprobe_child_run(struct channel *channel)
+{
+	char name[EVENT_TEXT_BYTES + 1] = "";
+	int fd = -1;
+	int result = wait_for(channel_fd(channel), -1);
+	ssize_t got = result ? result : channel_receive(channel, name, sizeof(name) - 1, &fd);
+	if (got > 0 && fd >= 0) {
+		struct answer answer = {0};
+		name[got] = '\0';
+		answer.error = function_offset(fd, name, &answer.offset);
+		result = channel_send(channel, &answer, sizeof(answer), -1);
+	} else {
+		result = -EPROTO;
+	}
+	channel_free(channel);
+	return result;
+}
+
+/* ---- main ---- */
+
+/* Only what a program can be mapped from: opening a device might set it going. */
+static int open_program(const char *path)
+{
+	struct stat status;
+	if (stat(path, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EINVAL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+static int ask(struct channel *channel, const char *function, int fd, uint64_t *offset)
+{
+	struct answer answer;
+	int unused = -1;
+	int result = channel_send(channel, function, strlen(function), fd);
+	if (!result)
+		result = wait_for(channel_fd(channel), PATIENCE_MS);
+	if (result)
+		return result;
+	ssize_t got = channel_receive(channel, &answer, sizeof(answer), &unused);
+	if (got != (ssize_t)sizeof(answer))
+		return -EIO; /* it died, or talks nonsense */
+	*offset = answer.offset;
+	return answer.error < 0 && answer.error > -4096 ? answer.error : answer.error ? -EIO : 0;
+}
+
+/* Starts the child, asks, ends it. 0 or -errno. */
+static int find_offset(const char *function, int fd, uint64_t *offset)
+{
+	int main_fd, child_fd, pid_fd;
+	pid_t pid;
+	int result = channel_pair(&main_fd, &child_fd);
+	if (result)
+		return result;
+	result = jail_spawn("uprobe", child_fd, &pid, &pid_fd);
+	close(child_fd);
+	if (result) {
+		close(main_fd);
+		return result;
+	}
+	struct channel *channel = channel_new(main_fd, CHANNEL_MAIN);
+	result = channel ? ask(channel, function, fd, offset) : -ENOMEM;
+	channel_free(channel);
+	kill(pid, SIGKILL); /* ours until it is waited for */
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(pid_fd);
+	return result;
+}
+
+static int explain(const struct event *event, int code, struct error *error)
+{
+	if (code == -ENOENT) {
+		error_set(error, code, "'%s' has no function '%s'", event->probe, event->function);
+		error_remedy(error,
+			     "readelf -Ws --dyn-syms %s lists them; a file without symbols "
+			     "takes an offset: uprobe:%s+0x...",
+			     event->probe, event->probe);
+	} else if (code == -ENOEXEC) {
+		error_set(error, code, "'%s' is no program or library", event->probe);
+		error_remedy(error, "a uprobe goes into an ELF file");
+	} else {
+		error_set(error, code, "cannot look for '%s' in '%s': %s", event->function,
+			  event->probe, strerror(-code));
+		error_remedy(error, "an offset in the file needs no symbols: uprobe:%s+0x...",
+			     event->probe);
+	}
+	return code;
+}
+
+static int resolve(struct event *event, struct error *error)
+{
+	uint64_t offset = 0;
+	int fd = open_program(event->probe);
+	if (fd < 0) {
+		error_set(error, fd, "cannot open '%s': %s", event->probe,
+			  fd == -EINVAL ? "not a file" : strerror(-fd));
+		error_remedy(error, "a uprobe is written as in uprobe:/bin/bash:readline");
+		return fd;
+	}
+	int result = find_offset(event->function, fd, &offset);
+	close(fd);
+	if (result)
+		return explain(event, result, error);
+	if (__builtin_add_overflow(offset, event->config2, &event->config2))
+		return explain(event, -EOVERFLOW, error);
+	event->function[0] = '\0';
+	return 0;
+}
+
+int uprobes_resolve(struct event *events, size_t nr_events, struct error *error)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < nr_events; i++)
+		if (events[i].function[0])
+			result = resolve(&events[i], error);
+	return result;
+}
