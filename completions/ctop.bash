@@ -10,7 +10,7 @@ _ctop()
 			return
 		fi
 	done
-	if ((COMP_CWORD > 1)) && [[ ' record report export help version ' == *" ${COMP_WORDS[1]} "* ]]; then
+	if ((COMP_CWORD > 1)) && [[ ' record report export list doctor help version ' == *" ${COMP_WORDS[1]} "* ]]; then
 		command=${COMP_WORDS[1]}
 	fi
 	COMPREPLY=()
@@ -64,7 +64,18 @@ _ctop()
 	export:--module) ;;
 	export:--output | export:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
-	help:help) COMPREPLY=($(compgen -W 'record report export help version' -- "$current")) ;;
+	doctor:--pid | doctor:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
+	doctor:--tid | doctor:-t) ;;
+	doctor:--cpu | doctor:-C) ;;
+	doctor:--event | doctor:-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
+	doctor:--count | doctor:-c) ;;
+	doctor:--freq | doctor:-F) ;;
+	doctor:--call-graph) COMPREPLY=($(compgen -W 'auto dwarf fp no' -- "$current")) ;;
+	doctor:--duration) ;;
+	doctor:--delay) ;;
+	doctor:--mmap-pages | doctor:-m) ;;
+	doctor:--max-overhead) ;;
+	help:help) COMPREPLY=($(compgen -W 'record report export list doctor help version' -- "$current")) ;;
 	export:export) COMPREPLY=($(compgen -W 'folded script frames' -- "$current")) ;;
 	*)
 		case $command in
@@ -72,11 +83,13 @@ _ctop()
 		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --theme --ascii --stats -h --help -V --version ' ;;
 		export) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module -o --output --stats -h --help -V --version ' ;;
+		list) options='-h --help -V --version ' ;;
+		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
 		esac
 		if [[ $current == -* ]]; then
 			COMPREPLY=($(compgen -W "$options" -- "$current"))
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W 'record report export help version' -- "$current"))
+			COMPREPLY=($(compgen -W 'record report export list doctor help version' -- "$current"))
 		elif [[ $command == report || $command == export ]]; then
 			COMPREPLY=($(compgen -f -- "$current"))
 		fi

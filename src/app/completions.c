@@ -14,8 +14,8 @@
  * and checked in under completions/ and docs/; a test compares the two.
  */
 
-static const enum command completed[] = {COMMAND_LIVE, COMMAND_RECORD, COMMAND_REPORT,
-					 COMMAND_EXPORT};
+static const enum command completed[] = {COMMAND_LIVE,	 COMMAND_RECORD, COMMAND_REPORT,
+					 COMMAND_EXPORT, COMMAND_LIST,	 COMMAND_DOCTOR};
 enum { NR_COMPLETED = sizeof(completed) / sizeof(*completed) };
 
 static void print_command_names(void)
@@ -181,9 +181,12 @@ static const char *zsh_operands(enum command command)
 	switch (command) {
 	case COMMAND_LIVE:
 	case COMMAND_RECORD:
+	case COMMAND_DOCTOR:
 		return "'*:: :_normal'";
 	case COMMAND_REPORT:
 		return "'1:recording:_files'";
+	case COMMAND_LIST:
+		return "'1:pattern: '";
 	case COMMAND_EXPORT:
 	case COMMAND_HELP:
 	case COMMAND_VERSION:

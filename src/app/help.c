@@ -79,6 +79,8 @@ void options_print_help(enum command command)
 	case COMMAND_RECORD:
 	case COMMAND_REPORT:
 	case COMMAND_EXPORT:
+	case COMMAND_LIST:
+	case COMMAND_DOCTOR:
 		print_command(command_row(command));
 		break;
 	case COMMAND_LIVE:

@@ -87,6 +87,10 @@ static int run_command(struct options *options, struct error *error)
 		return command_report(options, error);
 	case COMMAND_EXPORT:
 		return command_export(options, error);
+	case COMMAND_LIST:
+		return command_list(options, error);
+	case COMMAND_DOCTOR:
+		return command_doctor(options, error);
 	case COMMAND_HELP:
 		options_print_help(options->help_about);
 		break;

@@ -46,6 +46,10 @@ static const char *command_suffix(enum command command)
 		return " report";
 	case COMMAND_EXPORT:
 		return " export";
+	case COMMAND_LIST:
+		return " list";
+	case COMMAND_DOCTOR:
+		return " doctor";
 	case COMMAND_HELP:
 		return " help";
 	case COMMAND_VERSION:
@@ -59,7 +63,7 @@ static const char *command_suffix(enum command command)
 
 static bool samples_target(enum command command)
 {
-	return command == COMMAND_LIVE || command == COMMAND_RECORD;
+	return command == COMMAND_LIVE || command == COMMAND_RECORD || command == COMMAND_DOCTOR;
 }
 
 static int unknown_command(struct error *error, const char *word)
@@ -255,6 +259,9 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_STDIO:
 		options->stdio = true;
 		return 0;
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
 	case OPTION_TREE:
 		options->tree = true;
 		return 0;
@@ -370,6 +377,8 @@ static size_t nr_operands_of(enum command command)
 	case COMMAND_LIVE:
 	case COMMAND_RECORD:
 	case COMMAND_REPORT:
+	case COMMAND_LIST:
+	case COMMAND_DOCTOR:
 	case COMMAND_HELP:
 		return 1;
 	case COMMAND_VERSION:
@@ -437,6 +446,8 @@ static int check_target(const struct parse *parse)
 	}
 	if (nr == 0 && options->command == COMMAND_LIVE)
 		return 0; /* the picker asks, where there is a terminal */
+	if (nr == 0 && options->command == COMMAND_DOCTOR)
+		return 0; /* it looks at a process of its own */
 	if (nr == 0)
 		return options_no_target(options, parse->error);
 	const char *mistyped = mistyped_command(parse);
@@ -531,7 +542,11 @@ static int finish(struct parse *parse)
 	switch (options->command) {
 	case COMMAND_LIVE:
 	case COMMAND_RECORD:
+	case COMMAND_DOCTOR:
 		return finish_sampling(parse);
+	case COMMAND_LIST:
+		options->pattern = parse->nr_operands ? parse->operands[0] : NULL;
+		return 0;
 	case COMMAND_REPORT:
 		options->input = parse->nr_operands ? parse->operands[0] : default_file;
 		return finish_reading(parse);

@@ -8,55 +8,57 @@ enum {
 	RECORD = COMMAND_BIT(COMMAND_RECORD),
 	REPORT = COMMAND_BIT(COMMAND_REPORT),
 	EXPORT = COMMAND_BIT(COMMAND_EXPORT),
+	DOCTOR = COMMAND_BIT(COMMAND_DOCTOR),
 	SAMPLERS = LIVE | RECORD,
+	TARGETED = SAMPLERS | DOCTOR,
 	READERS = REPORT | EXPORT,
-	ANY = SAMPLERS | READERS | COMMAND_BIT(COMMAND_HELP) | COMMAND_BIT(COMMAND_VERSION)
+	ANY = TARGETED | READERS | COMMAND_BIT(COMMAND_LIST) | COMMAND_BIT(COMMAND_HELP) |
+	      COMMAND_BIT(COMMAND_VERSION)
 };
 
 #define EVENT_WORDS "cycles cpu-clock task-clock page-faults context-switches"
 
 /* Letters and long names are perf's where perf has the same option. */
 const struct option_row option_rows[] = {
-	{OPTION_PID, GROUP_TARGET, SAMPLERS, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
+	{OPTION_PID, GROUP_TARGET, TARGETED, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
 	 "processes, with all their threads and children", NULL},
-	{OPTION_TID, GROUP_TARGET, SAMPLERS, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
+	{OPTION_TID, GROUP_TARGET, TARGETED, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
 	 "single threads", NULL},
-	{OPTION_ALL_CPUS, GROUP_TARGET, SAMPLERS, 'a', "all-cpus", NULL, COMPLETE_NOTHING, NULL,
+	{OPTION_ALL_CPUS, GROUP_TARGET, TARGETED, 'a', "all-cpus", NULL, COMPLETE_NOTHING, NULL,
 	 "the whole system (needs privilege)", "Idle time and ctop's own processes are left out."},
-	{OPTION_CPU, GROUP_TARGET, SAMPLERS, 'C', "cpu", "CPUS", COMPLETE_NOTHING, NULL,
+	{OPTION_CPU, GROUP_TARGET, TARGETED, 'C', "cpu", "CPUS", COMPLETE_NOTHING, NULL,
 	 "these CPUs only, as in 0,2-3; alone it implies -a", NULL},
-	{OPTION_EVENT, GROUP_SAMPLING, SAMPLERS, 'e', "event", "EVENT[:MODS][,...]", COMPLETE_WORDS,
+	{OPTION_EVENT, GROUP_SAMPLING, TARGETED, 'e', "event", "EVENT[:MODS][,...]", COMPLETE_WORDS,
 	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
-	 "The modifier \\fBu\\fR means user code only, \\fBk\\fR the kernel only, each \\fBp\\fR "
-	 "more precision.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
+	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
 	 "counters; any other event that cannot be opened is an error."},
-	{OPTION_COUNT, GROUP_SAMPLING, SAMPLERS, 'c', "count", "COUNT", COMPLETE_NOTHING, NULL,
+	{OPTION_COUNT, GROUP_SAMPLING, TARGETED, 'c', "count", "COUNT", COMPLETE_NOTHING, NULL,
 	 "one sample every COUNT events (of a clock: ns)",
 	 "A count given for cycles is not nanoseconds: when the clock stands in, it becomes that "
 	 "many cycles of time, and is raised to what --max-overhead allows."},
-	{OPTION_FREQ, GROUP_SAMPLING, SAMPLERS, 'F', "freq", "HZ", COMPLETE_NOTHING, NULL,
+	{OPTION_FREQ, GROUP_SAMPLING, TARGETED, 'F', "freq", "HZ", COMPLETE_NOTHING, NULL,
 	 "samples a second on each busy CPU (default 999)", NULL},
-	{OPTION_CALL_GRAPH, GROUP_SAMPLING, SAMPLERS, 0, "call-graph", "MODE", COMPLETE_WORDS,
+	{OPTION_CALL_GRAPH, GROUP_SAMPLING, TARGETED, 0, "call-graph", "MODE", COMPLETE_WORDS,
 	 "auto dwarf fp no", "auto (default), dwarf[,BYTES], fp or no",
 	 "\\fBdwarf\\fR unwinds a copy of the stack's top BYTES (a multiple of 8, at most 65528) "
 	 "by "
 	 "the program's own unwind tables, \\fBfp\\fR follows frame pointers, \\fBno\\fR keeps the "
 	 "sampled instruction alone.\n\\fBauto\\fR is dwarf with the largest copy that the rings "
 	 "have room for."},
-	{OPTION_DURATION, GROUP_SAMPLING, SAMPLERS, 0, "duration", "SECONDS", COMPLETE_NOTHING,
+	{OPTION_DURATION, GROUP_SAMPLING, TARGETED, 0, "duration", "SECONDS", COMPLETE_NOTHING,
 	 NULL, "stop after this long; fractions are fine",
 	 "Without it ctop goes on until ^C or until the target ends."},
-	{OPTION_DELAY, GROUP_SAMPLING, SAMPLERS, 0, "delay", "SECONDS", COMPLETE_NOTHING, NULL,
+	{OPTION_DELAY, GROUP_SAMPLING, TARGETED, 0, "delay", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "let the target run this long before sampling it",
 	 "\\-1 waits for the signal USR1, which switches sampling on and off at any time: "
 	 "\\fBkill \\-USR1\\fR \\fIPID\\fR of ctop.\n\\fB\\-\\-duration\\fR counts from the end of "
 	 "the delay."},
-	{OPTION_MMAP_PAGES, GROUP_SAMPLING, SAMPLERS, 'm', "mmap-pages", "PAGES", COMPLETE_NOTHING,
+	{OPTION_MMAP_PAGES, GROUP_SAMPLING, TARGETED, 'm', "mmap-pages", "PAGES", COMPLETE_NOTHING,
 	 NULL, "size of each CPU's ring, a power of two", NULL},
-	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, SAMPLERS, 0, "max-overhead", "PERCENT",
+	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "most it may slow the target (default 10)",
 	 "0 turns the guard off."},
-	{OPTION_STRICT, GROUP_SAMPLING, SAMPLERS, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
+	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
 	 "fail rather than step down from what was asked", NULL},
 	{OPTION_FILTER_PID, GROUP_FILTER, READERS, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING, NULL,
 	 "samples of these processes", NULL},
@@ -86,6 +88,8 @@ const struct option_row option_rows[] = {
 	 "\\fBctop export\\fR writes to standard output by default."},
 	{OPTION_STDIO, GROUP_OUTPUT, LIVE | REPORT, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
 	 "plain text, also on a terminal", NULL},
+	{OPTION_JSON, GROUP_OUTPUT, DOCTOR, 0, "json", NULL, COMPLETE_NOTHING, NULL,
+	 "one JSON object instead of text", NULL},
 	{OPTION_TREE, GROUP_OUTPUT, LIVE | REPORT, 0, "tree", NULL, COMPLETE_NOTHING, NULL,
 	 "the call tree instead of the list of functions", NULL},
 	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT, 0, "min-percent", "PERCENT",
@@ -136,6 +140,15 @@ const struct command_row command_rows[] = {
 	{COMMAND_EXPORT, "export", "FORMAT [FILE] [FILTER] [-o OUT]",
 	 "turn a recording into another format",
 	 "FILE is profile.ctop if not given; it may also be a perf.data file. Formats:\n"},
+	{COMMAND_LIST, "list", "[PATTERN]", "the events of this machine",
+	 "Lists what can be given to -e, and whether this user can sample it now.\n"
+	 "PATTERN is a part of a name, a name with * and ?, or a group: hardware, cache,\n"
+	 "software, clocks, pmus, probes, cpu, tracepoints.\n"},
+	{COMMAND_DOCTOR, "doctor", "[TARGET] [SAMPLING]", "would it work here?",
+	 "Checks what profiling needs: the kernel, privileges, limits, the target. Then it\n"
+	 "opens what ctop record would, with the same TARGET and SAMPLING, and says what\n"
+	 "came of it and what to change, the smallest change first. Without TARGET it looks\n"
+	 "at a process of this user's. Exits with 0 when profiling would work, else 1.\n"},
 	{COMMAND_HELP, "help", "[COMMAND]", "this text, or a command's", ""},
 	{COMMAND_VERSION, "version", "", "the version", ""},
 };

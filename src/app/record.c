@@ -307,8 +307,7 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 		return fd;
 	int result = disk_start(&run->disk, fd, &run->pipe_fd);
 	if (result)
-		return error_set(error, result, "cannot start ctop's own processes: %s",
-				 strerror(-result));
+		return run_no_processes(result, error);
 	session_leave_out(run->session, run->disk.writer.pid);
 	run->writer = recording_writer_new(run->pipe_fd);
 	if (!run->writer)

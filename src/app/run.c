@@ -155,3 +155,13 @@ int run_exit_status(int wait_status)
 		return 128 + WTERMSIG(wait_status);
 	return WEXITSTATUS(wait_status);
 }
+
+int run_no_processes(int result, struct error *error)
+{
+	error_set(error, result, "cannot start ctop's own processes: %s", strerror(-result));
+	if (result == -EMFILE)
+		error_remedy(error, "raise the limit: ulimit -n 1024");
+	else if (result == -EAGAIN)
+		error_remedy(error, "this user has as many processes as he may: ulimit -u");
+	return result;
+}

@@ -33,6 +33,9 @@ int run_session(struct session *session, const struct options *options, int sign
  */
 int run_failed(const struct options *options, int result, struct error *error);
 
+/* ctop's own processes could not be started: the cause and the remedy. Returns result. */
+int run_no_processes(int result, struct error *error);
+
 /* Exit status of a command by its wait status, as a shell gives it. */
 int run_exit_status(int wait_status);
 

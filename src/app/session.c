@@ -10,6 +10,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/jail.h>
 
+#include "run.h"
 #include "session_setup.h"
 #include "source.h"
 #include "uprobes.h"
@@ -177,8 +178,7 @@ static int start_children(struct session *session, struct error *error)
 	if (!result)
 		result = session_begin_epoch(session);
 	if (result)
-		return error_set(error, result, "cannot start ctop's own processes: %s",
-				 strerror(-result));
+		return run_no_processes(result, error);
 	uint64_t until_ns = clock_now_ns() + START_PATIENCE_NS;
 	while (!session->mapped && clock_now_ns() < until_ns) {
 		enum session_state state;

@@ -40,8 +40,9 @@ static size_t distance(const char *a, const char *b)
 
 static void consider(void *context, enum event_kind kind, const char *name, const char *description)
 {
-	(void)kind;
 	(void)description;
+	if (kind == EVENT_PROBE)
+		return;
 	struct search *search = context;
 	size_t size = strlen(name);
 	/* Names whose lengths differ by more than that are further apart, too. */

@@ -144,21 +144,23 @@ int tracepoint_each(const struct catalog_reader *reader)
 	return 0;
 }
 
+const char *catalog_tracefs_cause(int code)
+{
+	return code == -EACCES ? "tracefs is closed to this user" : "tracefs is not mounted";
+}
+
+const char *catalog_tracefs_remedy(int code)
+{
+	return code == -EACCES ? "run it with sudo, or open tracefs to all: sudo mount -o "
+				 "remount,mode=755 /sys/kernel/tracing"
+			       : "sudo mount -t tracefs -o mode=755 nodev /sys/kernel/tracing "
+				 "(a kernel without tracing has none)";
+}
+
 int tracepoint_advise(const char *name, int code, struct error *error)
 {
-	if (code == -EACCES) {
-		error_set(
-			error, code,
-			"the number of tracepoint '%s' is in tracefs, which is closed to this user",
-			name);
-		error_remedy(error, "run it with sudo, or open tracefs to all: sudo mount -o "
-				    "remount,mode=755 /sys/kernel/tracing");
-	} else {
-		error_set(error, code,
-			  "the number of tracepoint '%s' is in tracefs, which is not mounted",
-			  name);
-		error_remedy(error, "sudo mount -t tracefs -o mode=755 nodev /sys/kernel/tracing "
-				    "(a kernel without tracing has none)");
-	}
+	error_set(error, code, "cannot look up tracepoint '%s': %s", name,
+		  catalog_tracefs_cause(code));
+	error_remedy(error, "%s", catalog_tracefs_remedy(code));
 	return code;
 }

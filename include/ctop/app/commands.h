@@ -13,6 +13,8 @@
 int command_live(const struct options *options, struct error *error);
 int command_record(const struct options *options, struct error *error);
 int command_report(const struct options *options, struct error *error);
+int command_list(const struct options *options, struct error *error);
+int command_doctor(const struct options *options, struct error *error);
 int command_export(const struct options *options, struct error *error);
 
 #endif

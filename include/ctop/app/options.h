@@ -20,6 +20,8 @@ enum command {
 	COMMAND_RECORD,
 	COMMAND_REPORT,
 	COMMAND_EXPORT,
+	COMMAND_LIST,
+	COMMAND_DOCTOR,
 	COMMAND_HELP,	 /* --help, -h, help [COMMAND] */
 	COMMAND_VERSION, /* --version, -V */
 	COMMAND_INTERNAL /* --print-completion=SHELL, --print-man-options: for the build */
@@ -63,6 +65,8 @@ struct options {
 	const char *input;	/* FILE; default profile.ctop */
 	const char *output;	/* -o; record: default profile.ctop; export: NULL is stdout */
 	const char *format;	/* export FORMAT */
+	const char *pattern;	/* list PATTERN; NULL: all */
+	bool json;		/* doctor --json */
 	const char *stats_path; /* --stats FILE */
 	bool quiet, stdio, tree, ascii;
 	enum theme theme;

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Events of every kind, their list, and the doctor, who must agree with what recording does."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import fcntl
+import subprocess
+import termios
+
+from harness import (BUILD, CTOP, Skip, case, check, check_refused, ctop, ctop_ok, folded,
+                     folder, main, need_program, need_root, run, target, with_function)
+
+SYSCTLS = "/proc/sys/kernel"
+# Nobody's locked memory is charged for the rings of every jailed child; this one is nobody else's.
+STRANGER = 54321
+
+
+@contextlib.contextmanager
+def paranoid(value):
+    """The kernel's setting, put back at the end."""
+    path = os.path.join(SYSCTLS, "perf_event_paranoid")
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(value))
+    try:
+        yield
+    finally:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(before)
+
+
+def plain_user():
+    """A command that runs another as a user without any privilege."""
+    return [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups",
+            "--bounding-set=-all", "--inh-caps=-all"]
+
+
+@contextlib.contextmanager
+def readable_ctop():
+    """A folder that everybody may write, with a ctop that everybody may run."""
+    with folder() as where:
+        os.chmod(where, 0o777)
+        shutil.copy(CTOP, where)
+        yield where, os.path.join(where, "ctop")
+
+
+def sampled(where, event, *command):
+    path = os.path.join(where, "x.ctop")
+    # All of them fit into the ring, however late it is read.
+    ctop_ok("record", "-c", "1", "-e", event, "--call-graph", "dwarf,8192", "-o", path, "-q", "--", *command)
+    return folded(path)
+
+
+def compiled(where, source):
+    compiler = need_program("gcc")
+    path = os.path.join(where, "calls.c")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(source)
+    program = os.path.join(where, "calls")
+    check(run(compiler, "-O1", "-o", program, path).returncode == 0, "gcc failed")
+    return program
+
+
+CALLS = """
+__attribute__((noinline)) int inner(int x) { __asm__ volatile(""); return x + 1; }
+static __attribute__((noinline)) int outer(int x) { __asm__ volatile(""); return inner(x) + 1; }
+int main(void) { int sum = 0; for (int i = 0; i < 500; i++) sum = outer(sum); return sum == 0; }
+"""
+
+
+# ---- that count what they should ----
+
+
+@case
+def uprobes_hit_each_call():
+    need_root()
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        raise Skip("this kernel has no uprobes")
+    with folder() as where:
+        program = compiled(where, CALLS)
+        stacks = sampled(where, f"uprobe:{program}:inner", program)
+        check(sum(stacks.values()) == 500, f"{stacks}")
+        check(all(stack[-3:] == ("main", "outer", "inner") for stack in stacks), f"{stacks}")
+        # A static function, where it returns.
+        stacks = sampled(where, f"uretprobe:{program}:outer", program)
+        check(sum(stacks.values()) == 500, f"{stacks}")
+        check(all(stack[-1] == "main" for stack in stacks), f"{stacks}")
+        result = ctop("record", "-e", f"uprobe:{program}:inner:k", "-o", "/dev/null", "-p", os.getpid())
+        check_refused(result, 1, "user code")
+
+
+@case
+def uprobes_by_what_is_no_function():
+    need_root()
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        raise Skip("this kernel has no uprobes")
+    with folder() as where:
+        program = compiled(where, CALLS)
+        text = os.path.join(where, "text")
+        with open(text, "w", encoding="ascii") as file:
+            file.write("no program\n" * 1000)
+        os.mkfifo(os.path.join(where, "fifo"))
+        for place, word in ((f"{program}:nothing", "no function"), (f"{text}:main", "no program"),
+                            (f"{where}:main", "not a file"), (f"{where}/fifo:main", "not a file"),
+                            (f"{where}/gone:main", "No such file"), (f"{where}/gone+16", "no such file")):
+            result = ctop("record", "-e", f"uprobe:{place}", "-o", "/dev/null", "-p", os.getpid())
+            check_refused(result, 1, word)
+
+
+@case
+def tracepoints_without_a_mount():
+    need_root()
+    with folder() as where:
+        # A mount namespace without tracefs: it is had all the same, and nothing stays mounted.
+        unshare = need_program("unshare")
+        script = ("umount /sys/kernel/debug/tracing /sys/kernel/tracing 2>/dev/null; "
+                  f"{CTOP} record -c 1 -e syscalls:sys_enter_write:u -o {where}/x -q -- sh -c 'echo a; echo b'; "
+                  "echo $?; grep -c tracefs /proc/self/mounts")
+        result = run(unshare, "-m", "sh", "-c", script)
+        lines = result.stdout.split()
+        if "tracepoint" in result.stderr:
+            raise Skip(result.stderr.splitlines()[0])
+        check(lines[:4] == ["a", "b", "0", "0"], f"{result.stdout}{result.stderr}")
+        check(sum(folded(os.path.join(where, "x")).values()) == 2, "two writes")
+
+
+@case
+def a_user_without_tracefs_is_told():
+    need_root()
+    as_user = plain_user()
+    with readable_ctop() as (_, program):
+        result = run(*as_user, program, "record", "-e", "sched:sched_switch", "-o", "/dev/null", "--",
+                     "true")
+        if result.returncode == 0:
+            raise Skip("tracefs is open to everybody here")
+        check("tracefs" in result.stderr and "sudo" in result.stderr, result.stderr)
+
+
+@case
+def events_of_a_group_are_counted_apart():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        program = os.path.join(BUILD, "workloads", "spin")
+        ctop_ok("record", "-F", "500", "-e", "{cpu-clock,page-faults},context-switches", "-o", path, "-q",
+                "--", program, "1")
+        clock, faults = (folded(path, "--event", event) for event in ("cpu-clock", "page-faults"))
+        check(with_function(clock, "main") > 100, f"cpu-clock: {sum(clock.values())}")
+        check(0 < sum(faults.values()), "no page fault")
+
+
+@case
+def what_needs_the_kernel_is_refused_to_users():
+    need_root()
+    as_user = plain_user()
+    with paranoid(2), readable_ctop() as (_, program):
+        for event in ("context-switches", "context-switches:u", "cgroup-switches", "cpu-clock:k"):
+            result = run(*as_user, program, "record", "-e", event, "-o", "/dev/null", "--", "true")
+            check(result.returncode == 125, f"{event}: {result.returncode} {result.stderr}")
+            check(event in result.stderr and len(result.stderr.splitlines()) == 2, result.stderr)
+
+
+# ---- malformed ----
+
+
+@case
+def the_place_of_a_mistake_is_marked():
+    for option, text, marked in (
+            ("-e", "cycles:ux", "'cycles:u>>>x'"), ("-e", "{cpu-clock,cs", "'{cpu-clock,cs>>>'"),
+            ("-e", "cs,{cpu-clock}x", "'cs,{cpu-clock}>>>x'"), ("-e", "cs,,cs", "'cs,>>>,cs'"),
+            ("-e", "{cpu-clock,}", "'{cpu-clock,>>>}'"), ("-e", "{cs}:z", "'{cs}:>>>z'"),
+            ("-e", "software/config=x/", "'software/config=>>>x/'"),
+            ("-e", "uprobe:bash:main", "'uprobe:>>>bash:main'"), ("-p", "12,x", "'12,>>>x'"),
+            ("-C", "0,1-x", "'0,1->>>x'")):
+        target_of = [] if option in "-p-C" else ["-p", os.getpid()]
+        check_refused(ctop("record", option, text, *target_of, "-o", "/dev/null"), 2, marked)
+
+
+# ---- list ----
+
+
+def listed(*arguments, **options):
+    """{group: {name: the rest of its line}}"""
+    groups, group = {}, None
+    for line in ctop_ok("list", *arguments, **options).stdout.splitlines():
+        if line.startswith("  "):
+            name, _, rest = line.strip().partition(" ")
+            groups[group][name] = rest.strip()
+        elif line:
+            group = line.partition(":")[0]
+            groups[group] = {}
+    return groups
+
+
+@case
+def the_list_has_every_group():
+    groups = listed()
+    for group, name in (("hardware", "cycles"), ("cache", "L1-dcache-load-misses"),
+                        ("software", "page-faults"), ("clocks", "cpu-clock")):
+        check(name in groups[group], f"{name} is not in {groups[group]}")
+    # What a pattern leaves over.
+    check(list(listed("L1-DCACHE").keys())[:1] == ["cache"], "a part of a name, in any case")
+    check(set(listed("clocks")["clocks"]) >= {"cpu-clock", "task-clock"}, "a group")
+    check(set(listed("?age-faults")["software"]) == {"page-faults"}, "a pattern")
+    check_refused(ctop("list", "cyclse"), 1, "cyclse", "'cycles'")
+    check_refused(ctop("list", "qqqqqqqqqqq"), 1, "qqqqqqqqqqq")
+    check_refused(ctop("list", "a", "b"), 2, "one word too many")
+
+
+@case
+def the_list_says_what_recording_finds():
+    need_root()
+    groups = listed()
+    states = {**groups["hardware"], **groups["software"], **groups["clocks"], **groups.get("pmus", {})}
+    for name in ("cycles", "instructions", "page-faults", "cpu-clock", "context-switches", "msr/tsc/"):
+        if name not in states or name == "cycles":
+            continue  # cycles have a stand-in
+        result = ctop("record", "-e", name, "-o", "/dev/null", "-q", "--", "true")
+        check((result.returncode == 0) == states[name].startswith("yes"),
+              f"{name}: {states[name]}; {result.stderr}")
+    as_user = plain_user()
+    with paranoid(2), readable_ctop() as (_, program):
+        text = run(*as_user, program, "list", "software").stdout
+        check(re.search(r"^  page-faults +yes, user code ", text, re.M), text)
+        check(re.search(r"^  context-switches +no permission ", text, re.M), text)
+
+
+@case
+def the_list_fits_the_terminal():
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    with subprocess.Popen([CTOP, "list", "L1"], stdout=follower, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL) as program:
+        os.close(follower)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO: it has ended
+            while more := os.read(leader, 65536):
+                text += more
+        check(program.wait() == 0, "exit code")
+    os.close(leader)
+    lines = text.decode().splitlines()
+    check(len(lines) > 5 and all(len(line) <= 60 for line in lines), f"{lines}")
+    # And a reader that has seen enough is no failure to speak of.
+    result = run("sh", "-c", f"{CTOP} list | head -1")
+    check(result.stdout == "hardware\n", f"{result.stdout!r} {result.stderr!r}")
+
+
+# ---- the doctor ----
+
+
+def doctor(*prefix_and_arguments):
+    result = run(*prefix_and_arguments, "--json")
+    answer = json.loads(result.stdout)
+    check(result.returncode == (0 if answer["works"] else 1), f"{result.returncode}: {result.stdout}")
+    check(len(answer["checks"]) > 8, f"{answer}")
+    return answer
+
+
+def agree(prefix, program, target_words):
+    """What the doctor says, and what recording then does; returns the answer."""
+    answer = doctor(*prefix, program, "doctor", *target_words)
+    result = run(*prefix, program, "record", "-o", "/dev/null", "--duration", "0.1", *target_words)
+    what = f"{prefix} {target_words}: {answer}\n{result.stderr}"
+    check(answer["works"] == (result.returncode == 0), what)
+    if answer["works"]:
+        for step in answer["steps_down"]:
+            # Figures may differ from one measurement to the next.
+            words = re.sub(r"[0-9.]+", "0", step)
+            check(words in re.sub(r"[0-9.]+", "0", result.stderr), what)
+    else:
+        check(answer["cause"] in result.stderr and answer["remedy"] in result.stderr, what)
+    return answer
+
+
+@case
+def the_doctor_agrees_as_root():
+    need_root()
+    with target("spin") as program:
+        answer = agree([], CTOP, ["-p", program.pid])
+        check(answer["works"] and not answer["user_only"], f"{answer}")
+        agree([], CTOP, ["-a"])
+        agree([], CTOP, ["-e", "instructions", "-p", program.pid])
+        agree([], CTOP, ["-m", "16", "-F", "2000", "-p", program.pid])
+    answer = agree([], CTOP, ["-p", program.pid])
+    check(not answer["works"], f"{answer}")
+    check(doctor(CTOP, "doctor")["works"], "without a target")
+
+
+@case
+def the_doctor_agrees_as_a_user():
+    need_root()
+    as_user = plain_user()
+    with readable_ctop() as (_, program), target("spin") as roots:
+        shutil.copy(os.path.join(BUILD, "workloads", "spin"), os.path.dirname(program))
+        with subprocess.Popen([*as_user, os.path.join(os.path.dirname(program), "spin")],
+                              stdout=subprocess.PIPE, text=True) as own:
+            own.stdout.readline()
+            try:
+                for level, works, user_only in ((2, True, True), (1, True, False), (3, None, None)):
+                    with paranoid(level):
+                        answer = agree(as_user, program, ["-p", own.pid])
+                        check(works is None or answer["works"] == works, f"{level}: {answer}")
+                        check(not works or answer["user_only"] == user_only, f"{level}: {answer}")
+                        check(not agree(as_user, program, ["-p", roots.pid])["works"], "another's")
+                        check(not agree(as_user, program, ["-a"])["works"], "whole CPUs")
+                        agree(as_user, program, ["-e", "context-switches", "-p", own.pid])
+            finally:
+                own.kill()
+
+
+@case
+def the_doctor_agrees_under_small_limits():
+    need_root()
+    as_user = plain_user()
+    prlimit = need_program("prlimit")
+    works = set()
+    with paranoid(2), readable_ctop() as (_, program):
+        for limit in ("--memlock=0:0", "--memlock=65536:65536", *(f"--nofile={n}:{n}" for n in range(12, 72, 6))):
+            prefix = [prlimit, limit, *as_user]
+            answer = doctor(*prefix, program, "doctor")
+            result = run(*prefix, program, "record", "-o", "/dev/null", "--", "true")
+            check(answer["works"] == (result.returncode == 0), f"{limit}: {answer}\n{result.stderr}")
+            if not answer["works"]:
+                check(answer["cause"] in result.stderr and answer["remedy"], f"{limit}: {answer}")
+            works.add(answer["works"])
+    check(works == {True, False}, f"no limit made a difference: {works}")
+
+
+@case
+def the_doctor_lets_no_command_go():
+    need_root()
+    with folder() as where:
+        made = os.path.join(where, "made")
+        result = ctop("doctor", "--", "touch", made)
+        check(result.returncode == 0 and not os.path.exists(made), f"{result.stdout}")
+        check("profiling works: " in result.stdout, result.stdout)
+
+
+# ---- setuid ----
+
+
+@case
+def a_setuid_ctop_refuses():
+    need_root()
+    setpriv = need_program("setpriv")
+    with readable_ctop() as (_, program):
+        for bit in (0o4755, 0o2755):
+            os.chmod(program, bit)
+            result = run(setpriv, f"--reuid={STRANGER}", f"--regid={STRANGER}",
+                         "--clear-groups", program, "list")
+            if result.returncode == 0:
+                raise Skip("the folder's file system honours no setuid bit")
+            check_refused(result, 1, "setuid", "setcap")
+
+
+main()
