@@ -263,8 +263,7 @@ static void check_counters(struct checks *checks)
 	else if (result == -EACCES || result == -EPERM)
 		add(checks, "counters", CHECK_BAD, "not allowed to this user");
 	else
-		add(checks, "counters", CHECK_NOTE,
-		    "none%s: cpu-clock stands in for cycles",
+		add(checks, "counters", CHECK_NOTE, "none%s: cpu-clock stands in for cycles",
 		    is_virtual() ? " in this virtual machine" : "");
 }
 

@@ -18,7 +18,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		return code;
 	}
 	if (sampler->options.events[event].probe[0] && geteuid() != 0) {
-		error_set(error, code, "'%s' changes code of the machine: that needs CAP_PERFMON",
+		error_set(error, code, "'%s' changes code of the machine: that needs CAP_SYS_ADMIN",
 			  sampler->options.events[event].asked);
 		error_remedy(error, "run it with sudo");
 		return code;

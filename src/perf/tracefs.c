@@ -149,12 +149,13 @@ const char *catalog_tracefs_cause(int code)
 	return code == -EACCES ? "tracefs is closed to this user" : "tracefs is not mounted";
 }
 
+/* The numbers are for root and the group that tracefs is mounted for; its mode alone opens no file. */
 const char *catalog_tracefs_remedy(int code)
 {
-	return code == -EACCES ? "run it with sudo, or open tracefs to all: sudo mount -o "
-				 "remount,mode=755 /sys/kernel/tracing"
-			       : "sudo mount -t tracefs -o mode=755 nodev /sys/kernel/tracing "
-				 "(a kernel without tracing has none)";
+	return code == -EACCES ? "run it with sudo, or open tracefs to your group: sudo mount -o "
+				 "remount,mode=750,gid=$(id -g) /sys/kernel/tracing"
+			       : "sudo mount -t tracefs -o mode=750,gid=$(id -g) nodev "
+				 "/sys/kernel/tracing (a kernel without tracing has none)";
 }
 
 int tracepoint_advise(const char *name, int code, struct error *error)
