@@ -251,7 +251,9 @@ static int refuse_empty(const struct sampler *sampler, size_t index, struct erro
 	error_set(error, -EACCES, "'%s' happens in the kernel: user code alone shows nothing of it",
 		  event->asked);
 	error_remedy(error,
-		     event->asked_user_only ? "leave the modifier :u out" : "run it with sudo");
+		     event->asked_user_only
+			     ? "leave the modifier :u out"
+			     : "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
 	return -EACCES;
 }
 

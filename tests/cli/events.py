@@ -157,6 +157,20 @@ def events_of_a_group_are_counted_apart():
 
 
 @case
+def a_group_is_one_for_the_kernel():
+    need_root()
+    strace = need_program("strace")
+    result = run(strace, "-e", "trace=perf_event_open", CTOP, "record", "-C", "0", "-e",
+                 "{cpu-clock,page-faults,context-switches}", "--duration", "0.01", "-o", "/dev/null")
+    leaders = re.findall(r"perf_event_open\(.*, -1, 0, (-?\d+), PERF_FLAG_FD_CLOEXEC\) = (\d+)",
+                         result.stderr)
+    members = [(leader, fd) for leader, fd in leaders if leader != "-1"]
+    # Once to see whether it can be, once for good; each time both follow the same leader.
+    check(len(members) == 4 and members[0][0] == members[1][0] and members[2][0] == members[3][0],
+          f"{leaders}\n{result.stderr[-2000:]}")
+
+
+@case
 def what_needs_the_kernel_is_refused_to_users():
     need_root()
     as_user = plain_user()

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A module file: the input is the file. Its segments, its symbols, its unwind rules. */
 #include <elf.h>
+#include <errno.h>
 
 #include <ctop/object/object.h>
+#include <ctop/symbol/function_offset.h>
 #include <ctop/unwind/unwind.h>
 
 #include "cfi.h"
@@ -74,6 +76,17 @@ static void check_symbols(Elf *elf)
 	elf_symbols_free(symbols);
 }
 
+/* For a uprobe; it opens the file by itself. */
+static void check_offsets(const uint8_t *bytes, size_t size)
+{
+	static const char *const names[] = {"main", "_start", "nothing", ""};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		uint64_t offset;
+		int result = function_offset(fuzz_file(bytes, size), names[i], &offset);
+		REQUIRE(result == 0 || result == -ENOENT || result == -ENOEXEC);
+	}
+}
+
 static void check_rule(const struct cfi *cfi, const struct rule *rule)
 {
 	REQUIRE(rule->kind <= RULE_LONG);
@@ -116,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_rules(object);
 		object_free(object);
 	}
+	check_offsets(bytes, size);
 	REQUIRE(fuzz_open_descriptors() == open_before);
 	return 0;
 }

@@ -204,10 +204,51 @@ static void events(void)
 	CHECK_STR(options.events[2].asked, "page-faults");
 	CHECK(refused("-a -e cycles,,cpu-clock", "empty event", "cycles"));
 	CHECK(refused("-a -e cpu-clok", "cpu-clok", ""));
+	/* A PMU's commas are its own, those behind a file's path are not. */
+	CHECK_EQ(parse("-a -e software/config=1,name=x/,cs -e r1,r2"), 0);
+	CHECK_EQ(options.nr_events, 4);
+	CHECK_STR(options.events[0].name, "x");
+	CHECK_STR(options.events[1].asked, "cs");
 	CHECK(refused("-a -e page-faults,page-faults,page-faults,page-faults,page-faults,"
 		      "page-faults,page-faults,page-faults,page-faults,page-faults,page-faults,"
 		      "page-faults,page-faults,page-faults,page-faults,page-faults,page-faults",
 		      "more than 16", "fewer"));
+}
+
+static void groups_of_events(void)
+{
+	CHECK_EQ(parse("-a -e cs,{cpu-clock,page-faults:k}:u,{faults} -e cycles"), 0);
+	CHECK_EQ(options.nr_events, 5);
+	CHECK_EQ(options.events[0].group, 0);
+	CHECK(options.events[1].group && options.events[1].group == options.events[2].group);
+	CHECK(options.events[3].group && options.events[3].group != options.events[1].group);
+	CHECK_EQ(options.events[4].group, 0);
+	CHECK(!options.events[0].asked_user_only && !options.events[3].asked_user_only);
+	CHECK(options.events[1].asked_user_only && options.events[2].asked_user_only);
+	CHECK(refused("-a -e {cs", "'{cs>>>'", "braces"));
+	CHECK(refused("-a -e {cs}}", "'{cs}>>>}'", "braces"));
+	CHECK(refused("-a -e {}", "'{>>>}'", "name an event"));
+	CHECK(refused("-a -e {cs},", "'{cs},>>>'", "name an event"));
+	CHECK(refused("-a -e {{cs}", "unknown event '{cs'", ""));
+	CHECK(refused("-a -e {cs}:", "'{cs}:>>>'", "braces"));
+	CHECK(refused("-a -e {cs:ppp}:up", "'{cs:ppp}:u>>>p'", "braces"));
+}
+
+static void lists_and_doctors(void)
+{
+	CHECK_EQ(parse("list"), 0);
+	CHECK_EQ(options.command, COMMAND_LIST);
+	CHECK(!options.pattern);
+	CHECK_EQ(parse("list sched:*"), 0);
+	CHECK_STR(options.pattern, "sched:*");
+	CHECK(refused("list a b", "one word too many: 'b'", "usage: ctop list"));
+	CHECK(refused("list --json", "takes no --json", "ctop doctor"));
+	CHECK_EQ(parse("doctor"), 0);
+	CHECK_EQ(options.command, COMMAND_DOCTOR);
+	CHECK_EQ(parse("doctor --json -e cs -F 99 -p 1"), 0);
+	CHECK(options.json && options.nr_events == 1 && options.pids.nr == 1);
+	CHECK(refused("doctor -p 1 -a", "two kinds of target", "one of"));
+	CHECK(refused("doctro -p 1", "unknown command 'doctro'", "ctop doctor"));
 }
 
 static void targets(void)
@@ -302,6 +343,8 @@ int main(void)
 	RUN(rings);
 	RUN(call_graphs);
 	RUN(events);
+	RUN(groups_of_events);
+	RUN(lists_and_doctors);
 	RUN(targets);
 	RUN(near_misses);
 	RUN(arguments);
