@@ -41,6 +41,21 @@ static uint64_t sample_type(const struct sampler *sampler)
 	return type;
 }
 
+/*
+ * A probe's place is text in ctop's memory. The kernel (6.18) reads it anew for each child that inherits the
+ * event, in the memory of the process that forks: its fork() would fail with EFAULT. A group is inherited
+ * with all its members.
+ */
+static bool may_inherit(const struct sampler *sampler, size_t index)
+{
+	const struct event *event = &sampler->events[index];
+	bool has_probe = event->probe[0] != '\0';
+	for (size_t i = 0; event->group && i < sampler->options.nr_events; i++)
+		has_probe |=
+			sampler->events[i].group == event->group && sampler->events[i].probe[0];
+	return sampler->options.inherit && !sampler->options.system_wide && !has_probe;
+}
+
 void ladder_fill_attr(struct sampler *sampler, size_t index)
 {
 	const struct event *event = &sampler->events[index];
@@ -54,7 +69,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		.sample_type = sample_type(sampler),
 		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
 		.disabled = 1,
-		.inherit = options->inherit && !options->system_wide,
+		.inherit = may_inherit(sampler, index),
 		.exclude_user = !event->user,
 		.exclude_kernel = !event->kernel || sampler->user_only,
 		.exclude_hv = !event->hypervisor || sampler->user_only,
@@ -327,6 +342,18 @@ static int probe_groups(const struct sampler *sampler, struct error *error)
 	return result;
 }
 
+static int note_not_inherited(struct sampler *sampler, size_t index, struct error *error)
+{
+	if (!sampler->options.inherit || sampler->options.system_wide ||
+	    may_inherit(sampler, index))
+		return 0;
+	return sampler_note_step(
+		sampler, error,
+		"'%s' is not followed into threads and processes that start later: "
+		"the kernel's probes cannot be; -a sees them all",
+		sampler->options.events[index].asked);
+}
+
 /* The name with the modifiers that say what is really counted. */
 static void name_opened(struct sampler *sampler, size_t index)
 {
@@ -364,6 +391,8 @@ int ladder_descend(struct sampler *sampler, struct error *error)
 			result = refuse_empty(sampler, i, error);
 		if (!result)
 			result = refuse_inseparable(sampler, i, error);
+		if (!result)
+			result = note_not_inherited(sampler, i, error);
 		if (result)
 			return result;
 	}

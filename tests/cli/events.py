@@ -97,6 +97,23 @@ def uprobes_hit_each_call():
 
 
 @case
+def uprobes_leave_forks_alone():
+    need_root()
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        raise Skip("this kernel has no uprobes")
+    with folder() as where:
+        program = compiled(where, CALLS)
+        # In a group, too: it would be inherited as a whole.
+        for event in (f"uprobe:{program}:inner", f"{{cpu-clock,uprobe:{program}:inner}}"):
+            result = ctop("record", "-e", event, "-o", os.path.join(where, "x.ctop"), "--", "sh", "-c",
+                          f"{program}; echo alive")
+            check(result.returncode == 0 and result.stdout == "alive\n", f"{event}: {result}")
+            check("not followed" in result.stderr, result.stderr)
+            result = ctop("record", "--strict", "-e", event, "-o", "/dev/null", "--", "true")
+            check_refused(result, 125, "not followed", "--strict")
+
+
+@case
 def uprobes_by_what_is_no_function():
     need_root()
     if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
