@@ -48,12 +48,13 @@ static uint64_t sample_type(const struct sampler *sampler)
  */
 static bool may_inherit(const struct sampler *sampler, size_t index)
 {
-	const struct event *event = &sampler->events[index];
+	const struct sampler_options *options = &sampler->options;
+	const struct event *event = &options->events[index];
 	bool has_probe = event->probe[0] != '\0';
-	for (size_t i = 0; event->group && i < sampler->options.nr_events; i++)
+	for (size_t i = 0; event->group && i < options->nr_events; i++)
 		has_probe |=
-			sampler->events[i].group == event->group && sampler->events[i].probe[0];
-	return sampler->options.inherit && !sampler->options.system_wide && !has_probe;
+			options->events[i].group == event->group && options->events[i].probe[0];
+	return options->inherit && !options->system_wide && !has_probe;
 }
 
 void ladder_fill_attr(struct sampler *sampler, size_t index)

@@ -104,7 +104,7 @@ def uprobes_leave_forks_alone():
     with folder() as where:
         program = compiled(where, CALLS)
         # In a group, too: it would be inherited as a whole.
-        for event in (f"uprobe:{program}:inner", f"{{cpu-clock,uprobe:{program}:inner}}"):
+        for event in (f"uprobe:{program}:inner", f"{{cycles,uprobe:{program}:inner}}"):
             result = ctop("record", "-e", event, "-o", os.path.join(where, "x.ctop"), "--", "sh", "-c",
                           f"{program}; echo alive")
             check(result.returncode == 0 and result.stdout == "alive\n", f"{event}: {result}")
