@@ -109,8 +109,8 @@ def uprobes_leave_forks_alone():
                           f"{program}; echo alive")
             check(result.returncode == 0 and result.stdout == "alive\n", f"{event}: {result}")
             check("not followed" in result.stderr, result.stderr)
-            result = ctop("record", "--strict", "-e", event, "-o", "/dev/null", "--", "true")
-            check_refused(result, 125, "not followed", "--strict")
+        result = ctop("record", "--strict", "-e", f"uprobe:{program}:inner", "-o", "/dev/null", "--", "true")
+        check_refused(result, 125, "not followed", "--strict")
 
 
 @case
