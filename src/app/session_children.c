@@ -174,7 +174,8 @@ int session_start_symbolizer(struct session *session)
 	session->own.pids[OWN_LAST_SYMBOLIZER] = session->own.pids[OWN_SYMBOLIZER];
 	session->own.pids[OWN_SYMBOLIZER] = session->symbolizer.pid;
 	if (!result && session->collector.channel && session_is_live(session))
-		setup_own(&session->collector, &session->own); /* if it is broken: its successor is told */
+		setup_own(&session->collector,
+			  &session->own); /* if it is broken: its successor is told */
 	return result;
 }
 

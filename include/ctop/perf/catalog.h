@@ -15,9 +15,9 @@ enum event_kind {
 	EVENT_CACHE,
 	EVENT_SOFTWARE,
 	EVENT_CLOCK,
-	EVENT_PMU, /* described by sysfs */
+	EVENT_PMU,   /* described by sysfs */
 	EVENT_PROBE, /* how a probe is written */
-	EVENT_CPU, /* known to libpfm4 for this CPU */
+	EVENT_CPU,   /* known to libpfm4 for this CPU */
 	EVENT_TRACEPOINT,
 	NR_EVENT_KINDS
 };

@@ -60,7 +60,8 @@ struct sampler_id {
 };
 
 struct sampler_opened {
-	char name[EVENT_TEXT_BYTES]; /* the event as opened, with modifiers: "cpu-clock", "cycles:u" */
+	char name
+		[EVENT_TEXT_BYTES]; /* the event as opened, with modifiers: "cpu-clock", "cycles:u" */
 	uint64_t period, frequency_hz; /* one of them 0 */
 	bool clock;
 };
