@@ -57,11 +57,17 @@ static bool call_target(struct walk *walk, uint64_t return_address, uint64_t *ta
 	return true;
 }
 
-bool walk_is_called_from(struct walk *walk, uint64_t return_address)
+uint64_t walk_called_from(struct walk *walk, uint64_t return_address)
 {
 	uint64_t target, pc = walk->registers.value[UNWIND_RIP];
-	return call_target(walk, return_address, &target) && target <= pc &&
-	       pc - target < SAME_FUNCTION_BYTES;
+	bool leads_here = call_target(walk, return_address, &target) && target <= pc &&
+			  pc - target < SAME_FUNCTION_BYTES;
+	return leads_here ? target : 0;
+}
+
+bool walk_is_called_from(struct walk *walk, uint64_t return_address)
+{
+	return walk_called_from(walk, return_address) != 0;
 }
 
 /*

@@ -16,13 +16,13 @@ static bool step_if_proven(struct walk *walk, const struct step_input *input, ui
 
 /*
  * A function keeps its caller's stack pointer below its own, where no dump reaches (libcrypto's hashes for AVX2). A
- * word further up that points to a return address on the stack is the copy that it made at its start: the first
- * of which the call is seen to lead here, or else the first.
+ * word further up that points to a return address on the stack is the copy that it made at its start: the one whose
+ * call is seen to lead nearest before here, for left-over ones of its neighbours may lie there too; or else the first.
  */
 static bool step_by_copy(struct walk *walk, const struct step_input *input)
 {
 	const struct rule *rule = input->rule;
-	uint64_t sp = walk->registers.value[UNWIND_RSP], best = 0;
+	uint64_t sp = walk->registers.value[UNWIND_RSP], best = 0, nearest = 0;
 	if (!walk->exact || rule->cfa_register != UNWIND_RSP ||
 	    rule->add != MACHINE_ADDRESS_BYTES || rule->offset >= 0 ||
 	    rule->offset < -MACHINE_RED_ZONE_BYTES)
@@ -35,11 +35,11 @@ static bool step_by_copy(struct walk *walk, const struct step_input *input)
 		    memory_read_address(&walk->memory, copy, &return_address) ||
 		    !walk_is_surely_return_address(walk, return_address))
 			continue;
-		bool is_caller = walk_is_called_from(walk, return_address);
-		if (!best || is_caller)
+		uint64_t function = walk_called_from(walk, return_address);
+		if (!best || function > nearest)
 			best = copy;
-		if (is_caller)
-			break;
+		if (function > nearest)
+			nearest = function;
 	}
 	return best && step_if_proven(walk, input, best + MACHINE_ADDRESS_BYTES);
 }

@@ -53,5 +53,7 @@ bool walk_is_surely_return_address(struct walk *walk, uint64_t address);
 
 /* True when the call that returns there leads to the very function that the pc is in, as its nearness shows. */
 bool walk_is_called_from(struct walk *walk, uint64_t return_address);
+/* The function that it leads to then; 0 when it does not. */
+uint64_t walk_called_from(struct walk *walk, uint64_t return_address);
 
 #endif
