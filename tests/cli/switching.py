@@ -7,15 +7,15 @@ import os
 import signal
 import subprocess
 
-from harness import (BUILD, CTOP, Skip, case, check, check_accounts, cpu_seconds, ctop, ctop_ok, folded,
+from harness import (BUILD, CTOP, Skip, case, check, cpu_seconds, ctop, ctop_ok, folded,
                      folder, main, need_root, record, target, with_function)
 
 
 def check_samples(stats, cpu):
     """As many samples as the target's CPU time gives, give or take what a shared machine does."""
-    check_accounts(stats)
-    check(abs(stats["samples"] - 999 * cpu) < 0.1 * 999 * cpu + 50,
-          f"{stats['samples']} samples in {cpu} s of CPU time")
+    check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
+    taken = stats["samples"] + stats["lost"]  # where others keep the CPUs busy, rings may overflow
+    check(abs(taken - 999 * cpu) < 0.1 * 999 * cpu + 50, f"{taken} samples in {cpu} s of CPU time")
 
 
 @case
@@ -25,7 +25,6 @@ def a_delay_comes_before_the_first_sample():
         before = cpu_seconds(program.pid)
         recording = record(where, "-e", "cpu-clock", "--delay", "1", "-p", program.pid, seconds=1)
         cpu = cpu_seconds(program.pid) - before
-    check_accounts(recording.stats)
     check(0 < recording.stats["samples"] < 0.75 * 999 * cpu, f"{recording.stats} in {cpu} s")
     check(recording.stats["duration_seconds"] < 1.5, f"{recording.stats['duration_seconds']}")
 
@@ -102,7 +101,7 @@ def children_are_switched_off_and_on_too():
             stats = json.load(file)
         stacks = folded(path)
     # A child's time shows when it has been waited for: a round, 0.1 s, at each switch.
-    check(abs(stats["samples"] / 999 - on) < 0.1 * on + 0.5,
+    check(abs((stats["samples"] + stats["lost"]) / 999 - on) < 0.1 * on + 0.5,
           f"{stats['samples']} samples, on for {on} s of CPU time, off for {off} s")
     children = with_function(stacks, "executed_work")
     check(children > 0.25 * stats["samples"], f"only {children} samples of children: {stats}")
