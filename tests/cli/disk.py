@@ -113,8 +113,9 @@ def a_user_need_not_wait_for_it():
                 recorder.wait(timeout=0.2)
             except subprocess.TimeoutExpired:
                 pass
-        stderr = recorder.communicate()[1]
+        # Stopped early, it still has the other end of the pipe.
         os.kill(writer, signal.SIGCONT)
+        stderr = recorder.communicate()[1]
         check(recorder.returncode == 1 and "not complete" in stderr and stderr.count("\n") == 2,
               f"{recorder.returncode}: {stderr}")
 

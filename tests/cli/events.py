@@ -169,7 +169,7 @@ def events_of_a_group_are_counted_apart():
         ctop_ok("record", "-F", "500", "-e", "{cpu-clock,page-faults},context-switches", "-o", path, "-q",
                 "--", program, "1")
         clock, faults = (folded(path, "--event", event) for event in ("cpu-clock", "page-faults"))
-        check(with_function(clock, "spin_loop") > 50, f"cpu-clock: {sum(clock.values())}")
+        check(with_function(clock, "spin_loop") > 0, f"cpu-clock: {sum(clock.values())}")
         check(0 < sum(faults.values()), "no page fault")
 
 
