@@ -8,7 +8,11 @@
 #include <ctop/base/clock.h>
 
 /* On narrower screens the window stands on the second line. */
-enum { WINDOW_ABOVE_COLS = 60 };
+enum { WINDOW_ABOVE_COLS = 60, TREND_ABOVE_COLS = 60 };
+/* How long it is said that the target has become another program. */
+enum { EXEC_SECONDS = 30 };
+/* A rate that is off by more is said. */
+static const double RATE_TOLERANCE = 0.1;
 
 /* Values side by side on a line; one that has no room is left out, whole. */
 struct strip {
@@ -40,7 +44,7 @@ static void add_right(struct strip *strip, enum role role, unsigned attributes)
 {
 	const char *string = text_string(&strip->text);
 	int cols = (int)text_cols(string);
-	if (cols && strip->end - cols >= 0) {
+	if (cols && strip->end - cols >= strip->col) {
 		strip->end -= cols;
 		cells_put(strip->cells, strip->row, strip->end, cols, role, string);
 		cells_mark(strip->cells, (struct area){strip->row, strip->end, 1, cols},
@@ -80,16 +84,30 @@ static void add_age(struct text *text, uint64_t ns)
 		text_addf(text, " %" PRIu64 "m", seconds / 60);
 }
 
-static void add_state(struct strip *strip, const struct model *model)
+static void add_state_word(struct text *text, const struct ui_facts *facts)
 {
 	static const char *const words[] = {
 		[UI_LIVE] = "LIVE",	[UI_OFF] = "SAMPLING OFF", [UI_STOPPED] = "STOPPED",
 		[UI_EXITED] = "EXITED", [UI_FILE] = "FILE",	   [UI_LOADING] = "LOADING",
 	};
+	text_add(text, words[facts->state]);
+	if (facts->state == UI_LOADING)
+		text_addf(text, " %.0f%%", 100 * facts->loaded);
+	if (facts->ending)
+		text_addf(text, " %s", facts->ending);
+}
+
+static void add_state(struct strip *strip, const struct model *model)
+{
 	enum ui_state state = model->facts.state;
 	struct text *text = &strip->text;
 	if (model->paused) {
-		text_add(text, " PAUSED");
+		text_add(text, " ");
+		if (state != UI_LIVE && state != UI_FILE) {
+			add_state_word(text, &model->facts);
+			text_add(text, " ");
+		}
+		text_add(text, "PAUSED");
 		add_age(text, model->now_ns - model->paused_ns);
 		if (model->all.samples > model->samples_at_pause) {
 			text_add(text, " +");
@@ -99,20 +117,47 @@ static void add_state(struct strip *strip, const struct model *model)
 		add_right(strip, ROLE_TITLE, CELL_REVERSE);
 		return;
 	}
-	if (state == UI_LIVE || state == UI_FILE) {
-		text_add(text, words[state]);
-		add_right(strip, ROLE_GOOD, 0);
+	if (state == UI_LIVE && model->exec_ns &&
+	    model->now_ns - model->exec_ns < EXEC_SECONDS * NS_PER_SECOND) {
+		text_add(text, " EXEC");
+		add_age(text, model->now_ns - model->exec_ns);
+		text_add(text, " ago ");
+		add_right(strip, ROLE_TITLE, CELL_REVERSE);
 		return;
 	}
-	text_addf(text, " %s%s%s ", words[state], model->facts.ending ? " " : "",
-		  model->facts.ending ? model->facts.ending : "");
-	add_right(strip, ROLE_TITLE, CELL_REVERSE);
+	bool plain = state == UI_LIVE || state == UI_FILE;
+	text_add(text, plain ? "" : " ");
+	add_state_word(text, &model->facts);
+	text_add(text, plain ? "" : " ");
+	add_right(strip, plain ? ROLE_GOOD : ROLE_TITLE, plain ? 0 : CELL_REVERSE);
 }
 
 static bool is_user_only(const char *event)
 {
 	const char *modifiers = strrchr(event, ':');
 	return modifiers && strchr(modifiers, 'u') && !strchr(modifiers, 'k');
+}
+
+/* What was asked for, and how it came out where that is something else. */
+static void add_event(struct strip *strip, const struct ui_facts *facts)
+{
+	struct text *text = &strip->text;
+	double asked_hz = (double)facts->frequency_hz, reached_hz = facts->reached_hz;
+	bool off = asked_hz > 0 && reached_hz > 0 &&
+		   (reached_hz < asked_hz * (1 - RATE_TOLERANCE) ||
+		    reached_hz > asked_hz * (1 + RATE_TOLERANCE));
+	text_add_safe(text, facts->event);
+	if (facts->frequency_hz) {
+		text_addf(text, " %" PRIu64 "Hz", facts->frequency_hz);
+	} else if (facts->period) {
+		text_add(text, " -c ");
+		header_add_count(text, facts->period);
+	}
+	add_text(strip, ROLE_TEXT, 0);
+	if (!off)
+		return;
+	text_addf(text, "%.0fHz reached!", reached_hz);
+	add_text(strip, ROLE_WARN, 0);
 }
 
 static void draw_target(struct model *model, struct cells *cells, int row)
@@ -132,14 +177,7 @@ static void draw_target(struct model *model, struct cells *cells, int row)
 	}
 	add_text(&strip, ROLE_TITLE, 0);
 	if (facts->event) {
-		text_add_safe(&strip.text, facts->event);
-		if (facts->frequency_hz)
-			text_addf(&strip.text, " %" PRIu64 "Hz", facts->frequency_hz);
-		else if (facts->period) {
-			text_add(&strip.text, " -c ");
-			header_add_count(&strip.text, facts->period);
-		}
-		add_text(&strip, ROLE_TEXT, 0);
+		add_event(&strip, facts);
 		bool user = is_user_only(facts->event);
 		add(&strip, user ? ROLE_WARN : ROLE_TEXT, 0, user ? "user only!" : "user+kern");
 	}
@@ -173,6 +211,24 @@ static void add_quality(struct strip *strip, const char *name, uint64_t part, ui
 	add_text(strip, bad ? ROLE_BAD : warn ? ROLE_WARN : ROLE_TEXT, 0);
 }
 
+/* "cpu 187%", of whole CPUs "busy 42% of 8"; behind it how many samples came, second by second. */
+static void add_cpu(struct strip *strip, const struct model *model)
+{
+	const struct ui_facts *facts = &model->facts;
+	if (facts->cpu_percent >= 0 && facts->nr_cpus)
+		text_addf(&strip->text, "busy %.0f%% of %" PRIu64,
+			  facts->cpu_percent / (double)facts->nr_cpus, facts->nr_cpus);
+	else if (facts->cpu_percent >= 0)
+		text_addf(&strip->text, "cpu %.0f%%", facts->cpu_percent);
+	add_text(strip, ROLE_TEXT, 0);
+	if (strip->cells->cols < TREND_ABOVE_COLS)
+		return;
+	strip->col += strip->col ? 1 : 0;
+	model_put_trend(model, strip->cells, strip->row, strip->col, model->trend,
+			MODEL_TREND_SECONDS);
+	strip->col += MODEL_TREND_SECONDS;
+}
+
 static void draw_measures(struct model *model, struct cells *cells, int row)
 {
 	const struct ui_facts *facts = &model->facts;
@@ -188,13 +244,10 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 		add_bytes(text, facts->own_bytes);
 		add_right(&strip, ROLE_TEXT, 0);
 	}
+	add_cpu(&strip, model);
 	text_add(text, "smp ");
 	header_add_count(text, totals->samples);
 	add_text(&strip, ROLE_TEXT, 0);
-	if (facts->state == UI_LIVE || facts->state == UI_FILE) {
-		text_addf(text, "%.0f/s", facts->rate_hz);
-		add_text(&strip, ROLE_TEXT, 0);
-	}
 	add_quality(&strip, "lost", facts->lost, facts->lost + all->samples_before, true, 5);
 	if (facts->dropped)
 		add_quality(&strip, "dropped", facts->dropped, facts->dropped + all->samples_before,
@@ -211,6 +264,10 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 	if (facts->restarts) {
 		text_addf(text, "restarts %" PRIu64 "!", facts->restarts);
 		add_text(&strip, ROLE_WARN, 0);
+	}
+	if (facts->state == UI_LIVE || facts->state == UI_FILE) {
+		text_addf(text, "%.0f/s", facts->rate_hz);
+		add_text(&strip, ROLE_TEXT, 0);
 	}
 	text_release(text);
 }
@@ -250,10 +307,16 @@ void header_draw_tabs(const struct model *model, enum view_kind current, struct 
 		cells_mark(cells, (struct area){row, first, 1, col - first},
 			   shown ? CELL_REVERSE : 0);
 	}
-	char least[32];
-	int cols = snprintf(least, sizeof(least), "rows from %g%%", model->least_percent);
-	if (model->least_percent > 0 && col + cols < cells->cols)
-		cells_put(cells, row, cells->cols - cols, cols, ROLE_DIM, least);
+	struct strip strip = {.cells = cells, .row = row, .col = col, .end = cells->cols};
+	if (model->facts.lost + model->facts.dropped > 0 && model->facts.state == UI_LIVE) {
+		text_add(&strip.text, model->facts.lost ? "lost: -F less, -m more" : "lower -F!");
+		add_right(&strip, ROLE_WARN, 0);
+	}
+	if (model->least_percent > 0) {
+		text_addf(&strip.text, "rows from %g%%", model->least_percent);
+		add_right(&strip, ROLE_DIM, 0);
+	}
+	text_release(&strip.text);
 }
 
 /* ---- nothing to see ---- */

@@ -56,12 +56,23 @@ static int apply_filters(struct model *model)
 	return result;
 }
 
+/* What was sampled of the program before is not the new one's. */
+static void follow_exec(struct model *model)
+{
+	if (model->facts.execs == model->execs)
+		return;
+	model->execs = model->facts.execs;
+	model->exec_ns = model->now_ns;
+	model_reset(model);
+}
+
 int model_refresh(struct model *model, uint64_t now_ns)
 {
 	model->now_ns = now_ns;
 	model->generation++;
 	if (!model->history)
 		return 0;
+	follow_exec(model);
 	int result = history_update_names(model->history);
 	model->all = history_totals(model->history);
 	model->end_ns = window_end(model);
@@ -71,6 +82,8 @@ int model_refresh(struct model *model, uint64_t now_ns)
 		result = apply_filters(model);
 	if (!result)
 		result = slice_refresh(model->slice, model->end_ns);
+	if (!result && slice_trend(model->slice, MODEL_TREND_SECONDS, model->trend))
+		memset(model->trend, 0, sizeof(model->trend));
 	model->totals = slice_totals(model->slice);
 	model->changed = false;
 	return result;

@@ -19,6 +19,8 @@ struct zoom {
 	char label[96];
 };
 
+enum { MODEL_TREND_SECONDS = 8 };
+
 struct model {
 	const struct ui_host *host;
 	struct history *history; /* NULL: there is only the picker */
@@ -26,6 +28,7 @@ struct model {
 	struct ui_facts facts;
 	struct history_totals all; /* since the start, nothing left out */
 	struct slice_totals totals;
+	uint64_t trend[MODEL_TREND_SECONDS]; /* samples shown, second by second */
 	const struct glyphs *glyphs;
 	bool ascii;
 
@@ -34,6 +37,7 @@ struct model {
 	unsigned window;	 /* index of the window's length; 0: since the start */
 	bool paused;
 	uint64_t paused_ns, samples_at_pause;
+	uint64_t execs, exec_ns; /* exec_ns: when the last was seen; 0: none was */
 
 	/* filters */
 	struct zoom zooms[SLICE_CRITERIA_MAX];

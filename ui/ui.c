@@ -122,10 +122,24 @@ int ui_resize(struct ui *ui, int rows, int cols)
 	return cells_resize(&ui->cells, rows > 1 ? rows : 1, cols > 1 ? cols : 1);
 }
 
+/* What a word in the header is too short for. */
+static void tell_news(struct ui *ui)
+{
+	const struct ui_facts *facts = &ui->model.facts;
+	if (facts->execs != ui->model.execs)
+		ui_tell(ui, "the target runs another program now: what was before is left out");
+	if (facts->step_down && !ui->told_step_down) {
+		ui_tell(ui, "");
+		text_add_safe(&ui->message, facts->step_down);
+		ui->told_step_down = true;
+	}
+}
+
 int ui_refresh(struct ui *ui, uint64_t now_ns)
 {
 	ui->host.facts(ui->host.context, &ui->model.facts);
 	ui->dirty = true;
+	tell_news(ui);
 	return model_refresh(&ui->model, now_ns);
 }
 

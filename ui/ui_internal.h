@@ -26,6 +26,7 @@ struct ui {
 	struct text message;
 	struct text copied;
 	bool mouse, dirty;
+	bool told_step_down;
 };
 
 /* The view on the screen; NULL: out of memory. */

@@ -11,6 +11,10 @@
 
 #include "idle.h"
 #include "infos_read.h"
+#include "proc_text.h"
+
+/* Of less CPU time than this no rate can be told. */
+enum { LEAST_CPU_PERCENT = 5 };
 
 void facts_set_stopped(struct facts *facts)
 {
@@ -40,21 +44,59 @@ static double per_second(uint64_t difference, uint64_t ns)
 	return ns ? (double)difference * (double)NS_PER_SECOND / (double)ns : 0;
 }
 
-/* Rates over the last few refreshes. */
-static void add_rates(struct facts *facts, const struct session_stats *stats, struct ui_facts *out)
+static bool is_clock(const char *event)
 {
-	struct facts_moment now = {.ns = clock_now_ns(), .samples = stats->samples};
+	return event && (!strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10));
+}
+
+/* Of clocks people know the rate, not the nanoseconds between two samples. */
+static void describe_rate(struct ui_facts *out)
+{
+	if (!is_clock(out->event) || !out->period)
+		return;
+	out->frequency_hz = (NS_PER_SECOND + out->period / 2) / out->period;
+	out->period = 0;
+}
+
+/*
+ * The target's CPU time. A clock of threads counts just that; that of a whole CPU also counts while nothing
+ * runs, so that there its samples have to do; where the event is no clock, /proc knows it of one process.
+ */
+static uint64_t target_cpu_ns(const struct session_stats *stats, int32_t only_pid,
+			      const struct ui_facts *out)
+{
+	if (is_clock(out->event))
+		return out->nr_cpus ? stats->events_sampled : stats->events_counted;
+	return only_pid ? proc_cpu_ns(only_pid) : 0;
+}
+
+/* Rates over the last few refreshes. */
+static void add_rates(struct facts *facts, const struct history *history,
+		      const struct session_stats *stats, int32_t only_pid, struct ui_facts *out)
+{
+	struct facts_moment now = {
+		.ns = clock_now_ns(),
+		.samples = stats->samples,
+		.first_samples = history_nr_events(history) ? history_event_samples(history, 0) : 0,
+		.target_cpu_ns = target_cpu_ns(stats, only_pid, out),
+	};
 	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
 		now.cpu_ns += stats->cpu_ns[i];
 	unsigned nr = facts->nr_moments;
 	const struct facts_moment *before =
 		&facts->moments[nr < FACTS_MOMENTS ? 0 : nr % FACTS_MOMENTS];
-	out->own_cpu_percent = -1;
+	out->own_cpu_percent = out->cpu_percent = -1;
 	if (nr) {
 		uint64_t ns = now.ns - before->ns;
 		out->rate_hz = per_second(now.samples - before->samples, ns);
 		out->own_cpu_percent =
 			100 * per_second(now.cpu_ns - before->cpu_ns, ns) / (double)NS_PER_SECOND;
+		uint64_t used_ns = now.target_cpu_ns - before->target_cpu_ns;
+		if (now.target_cpu_ns >= before->target_cpu_ns && now.target_cpu_ns)
+			out->cpu_percent = 100 * per_second(used_ns, ns) / (double)NS_PER_SECOND;
+		if (out->cpu_percent > LEAST_CPU_PERCENT)
+			out->reached_hz =
+				per_second(now.first_samples - before->first_samples, used_ns);
 	}
 	facts->moments[nr % FACTS_MOMENTS] = now;
 	facts->nr_moments++;
@@ -68,6 +110,25 @@ static enum ui_state state_of(const struct facts *facts, const struct session *s
 	if (facts->stopped)
 		return UI_STOPPED;
 	return session_is_on(session) ? UI_LIVE : UI_OFF;
+}
+
+/* The program may change under us: whose profile it is, is said anew. */
+static void follow_exec(struct facts *facts, int32_t only_pid, struct ui_facts *out)
+{
+	char program[sizeof(facts->program)], name[64];
+	proc_program(only_pid, program, sizeof(program));
+	if (facts->program[0] && program[0] && strcmp(facts->program, program) != 0) {
+		size_t size = proc_text(only_pid, "comm", name, sizeof(name));
+		if (size && name[size - 1] == '\n')
+			name[size - 1] = '\0';
+		snprintf(facts->target, sizeof(facts->target), "%s[%d]", name, only_pid);
+		facts->execs++;
+	}
+	if (program[0])
+		memcpy(facts->program, program, sizeof(program));
+	if (facts->execs)
+		out->target = facts->target;
+	out->execs = facts->execs;
 }
 
 static void read_live(struct facts *facts, const struct interact_source *source, int32_t only_pid,
@@ -100,7 +161,13 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		describe_ending(facts, stats.target_status);
 		out->ending = facts->ending;
 	}
-	add_rates(facts, &stats, out);
+	if (!strcmp(session_target_kind(session), "system") ||
+	    !strcmp(session_target_kind(session), "cpu"))
+		out->nr_cpus = sampler_nr_rings(sampler);
+	describe_rate(out);
+	add_rates(facts, source->history, &stats, only_pid, out);
+	if (only_pid)
+		follow_exec(facts, only_pid, out);
 	text_clear(&facts->idle);
 	if (only_pid && out->state == UI_LIVE && out->rate_hz <= 0)
 		idle_describe(only_pid, &facts->idle);
@@ -130,6 +197,7 @@ static void read_file(struct facts *facts, const struct history *history, struct
 		.restarts = infos_number(history, "stats.restarts"),
 		.own_bytes = infos_number(history, "stats.peak_rss_bytes"),
 		.own_cpu_percent = -1,
+		.cpu_percent = -1,
 	};
 	char key[32];
 	for (; out->nr_steps_down < SAMPLER_MAX_STEPS; out->nr_steps_down++) {
@@ -145,6 +213,12 @@ static void read_file(struct facts *facts, const struct history *history, struct
 	out->rate_hz = per_second(infos_number(history, "stats.samples"), duration_ns);
 	if (duration_ns)
 		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
+	describe_rate(out);
+	out->nr_cpus = infos_number(history, "sampled_cpus");
+	uint64_t used_ns = infos_number(history, out->nr_cpus ? "stats.events_sampled"
+							      : "stats.events_counted");
+	if (duration_ns && used_ns && is_clock(out->event))
+		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
 }
 
 void facts_release(struct facts *facts)

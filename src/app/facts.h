@@ -11,6 +11,7 @@
 /* Counts at one moment: rates are differences of two. */
 struct facts_moment {
 	uint64_t ns, samples, cpu_ns;
+	uint64_t first_samples, target_cpu_ns; /* of the first event; of the target */
 };
 
 enum { FACTS_MOMENTS = 4 };
@@ -20,6 +21,9 @@ struct facts {
 	unsigned nr_moments; /* taken so far */
 	bool stopped;	     /* the duration is over */
 	char call_graph[48], ending[48];
+	char program[256],
+		target[256]; /* what the one process runs; it, described anew after an exec */
+	uint64_t execs;
 	struct text idle;
 };
 

@@ -2,11 +2,11 @@
 #include "idle.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "proc_text.h"
 
 enum { THREADS_MOST = 512, PLACES_MOST = 16, PLACE_BYTES = 48 };
 
@@ -21,19 +21,6 @@ struct census {
 	struct place places[PLACES_MOST];
 	size_t nr_places;
 };
-
-static size_t read_task(int32_t pid, int32_t tid, const char *what, char *text, size_t size)
-{
-	char path[96];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, what);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
-	if (fd >= 0)
-		close(fd);
-	got = got > 0 ? got : 0;
-	text[got] = '\0';
-	return (size_t)got;
-}
 
 static void count_place(struct census *census, const char *name)
 {
@@ -50,14 +37,11 @@ static void count_place(struct census *census, const char *name)
 
 static void count_thread(struct census *census, int32_t pid, int32_t tid)
 {
-	char text[512];
-	if (!read_task(pid, tid, "stat", text, sizeof(text)))
-		return;
-	const char *state = strrchr(text, ')');
-	if (!state || !state[1] || !state[2])
+	struct proc_thread thread;
+	if (!proc_thread(pid, tid, &thread))
 		return;
 	census->nr_threads++;
-	switch (state[2]) {
+	switch (thread.state) {
 	case 'R':
 		census->nr_running++;
 		return;
@@ -72,9 +56,8 @@ static void count_thread(struct census *census, int32_t pid, int32_t tid)
 		census->nr_sleeping++;
 		break;
 	}
-	/* "0": the kernel does not tell. */
-	if (read_task(pid, tid, "wchan", text, PLACE_BYTES) && strcmp(text, "0") != 0)
-		count_place(census, text);
+	if (thread.place[0])
+		count_place(census, thread.place);
 }
 
 static void take_census(int32_t pid, struct census *census)

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -15,31 +14,19 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
 
+#include "proc_text.h"
+
 struct process_time {
 	int32_t pid;
 	uint64_t start_ticks; /* with the pid: which process it is */
 	uint64_t cpu_ticks;
 };
 
-/* Reads /proc/PID/WHAT as a string. Its size; 0 when it cannot be had. */
-static size_t read_proc(int32_t pid, const char *what, char *text, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
-	if (fd >= 0)
-		close(fd);
-	got = got > 0 ? got : 0;
-	text[got] = '\0';
-	return (size_t)got;
-}
-
 /* Fields of /proc/PID/stat. The name may hold anything: the last parenthesis ends it. */
 static bool read_stat(int32_t pid, struct ui_process *process, struct process_time *time)
 {
 	char text[1024];
-	if (!read_proc(pid, "stat", text, sizeof(text)))
+	if (!proc_text(pid, "stat", text, sizeof(text)))
 		return false;
 	const char *name = strchr(text, '('), *end = strrchr(text, ')');
 	if (!name || !end || end < name)
@@ -59,7 +46,7 @@ static bool read_stat(int32_t pid, struct ui_process *process, struct process_ti
 static void read_command(struct ui_process *process)
 {
 	size_t size =
-		read_proc(process->pid, "cmdline", process->command, sizeof(process->command));
+		proc_text(process->pid, "cmdline", process->command, sizeof(process->command));
 	while (size > 0 && !process->command[size - 1])
 		size--;
 	for (size_t i = 0; i < size; i++)

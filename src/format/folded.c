@@ -130,17 +130,28 @@ static void write_lines(const struct folding *folding, struct text *out)
 	}
 }
 
+/* Writes what was folded, unless that failed, and lets go of it. */
+static int finish(struct folding *folding, int result, struct text *out)
+{
+	if (!result && folding->lines.nr) {
+		qsort(folding->lines.items, folding->lines.nr, sizeof(struct line), compare);
+		write_lines(folding, out);
+	}
+	for (size_t i = 0; i < folding->lines.nr; i++)
+		free(folding->lines.items[i].stack);
+	free(folding->lines.items);
+	text_release(&folding->text);
+	return !result && out->failed ? -ENOMEM : result;
+}
+
 int folded_write(struct history *history, struct text *out)
 {
 	struct folding folding = {.history = history};
-	int result = history_each_stack(history, fold, &folding);
-	if (!result && folding.lines.nr) {
-		qsort(folding.lines.items, folding.lines.nr, sizeof(struct line), compare);
-		write_lines(&folding, out);
-	}
-	for (size_t i = 0; i < folding.lines.nr; i++)
-		free(folding.lines.items[i].stack);
-	free(folding.lines.items);
-	text_release(&folding.text);
-	return !result && out->failed ? -ENOMEM : result;
+	return finish(&folding, history_each_stack(history, fold, &folding), out);
+}
+
+int folded_write_slice(struct history *history, struct slice *slice, struct text *out)
+{
+	struct folding folding = {.history = history};
+	return finish(&folding, slice_each_stack(slice, fold, &folding), out);
 }

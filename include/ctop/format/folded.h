@@ -13,8 +13,11 @@
 
 #include <ctop/base/text.h>
 #include <ctop/profile/history.h>
+#include <ctop/profile/slice.h>
 
 /* Appends the whole export to out. 0 or -ENOMEM. */
 int folded_write(struct history *history, struct text *out);
+/* The same of the samples that a slice of the history shows. */
+int folded_write_slice(struct history *history, struct slice *slice, struct text *out);
 
 #endif

@@ -201,6 +201,15 @@ struct slice_detail {
 int slice_detail(struct slice *slice, struct function_id function, struct slice_detail *detail);
 void slice_detail_release(struct slice_detail *detail);
 
+/* ---- stacks, for exports ---- */
+
+/*
+ * history_each_stack() of the samples shown: samples and weight are those of the window. Stacks are whole, also where a
+ * subtree is in force.
+ */
+int slice_each_stack(struct slice *slice,
+		     int (*each)(void *context, const struct history_stack *stack), void *context);
+
 /* ---- trends: samples shown, second by second ---- */
 
 enum { SLICE_TREND_SECONDS_MAX = 60, SLICE_TREND_ROWS_MAX = 64 };

@@ -35,10 +35,15 @@ struct ui_facts {
 	const char *call_graph; /* "dwarf 32k" */
 	const char *step_down;	/* the first step down of the fallback ladder; NULL */
 	const char *ending;	/* how the target ended: "status 1"; NULL: nothing to tell */
+	double loaded;		/* of a file: the share that was read, 0 to 1 */
 	const char *idle;	/* why no samples come: "4 threads sleep in futex_wait"; NULL */
 	size_t nr_steps_down;
 	uint64_t frequency_hz, period; /* asked of the kernel; 0: unknown */
 	double rate_hz;		       /* samples a second that arrive, lately */
+	double reached_hz;  /* samples in a second of the target's CPU time, lately; 0: unknown */
+	double cpu_percent; /* of the target, lately, 100 a CPU; negative: unknown */
+	uint64_t nr_cpus;   /* when whole CPUs are watched: how many; else 0 */
+	uint64_t execs;	    /* how often the target has become another program */
 	uint64_t lost, throttled, late, dropped, restarts;
 	double own_cpu_percent; /* of ctop, all its processes; negative: unknown */
 	uint64_t own_bytes;

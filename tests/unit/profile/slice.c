@@ -469,6 +469,40 @@ static void check_tree(struct world *world, enum slice_shape shape, struct funct
 	check_below(world, shape, &chain, &root, levels);
 }
 
+struct stack_sum {
+	uint64_t samples, weight, ends[NR_STACK_ENDS];
+};
+
+static int add_stack(void *context, const struct history_stack *stack)
+{
+	struct stack_sum *sum = context;
+	CHECK(stack->nr_frames > 0);
+	sum->samples += stack->samples;
+	sum->weight += stack->weight;
+	sum->ends[stack->end] += stack->samples;
+	return 0;
+}
+
+static int stop_at_first(void *context, const struct history_stack *stack)
+{
+	++*(int *)context;
+	return stack->samples ? 7 : -1;
+}
+
+static void check_stacks(struct world *world)
+{
+	struct stack_sum sum = {0};
+	const struct slice_totals totals = slice_totals(world->slice);
+	int nr = 0;
+	CHECK_EQ(slice_each_stack(world->slice, add_stack, &sum), 0);
+	CHECK_EQ(sum.samples, totals.samples);
+	CHECK_EQ(sum.weight, totals.weight);
+	for (size_t end = 0; end < NR_STACK_ENDS; end++)
+		CHECK_EQ(sum.ends[end], totals.ends[end]);
+	CHECK_EQ(slice_each_stack(world->slice, stop_at_first, &nr), totals.samples ? 7 : 0);
+	CHECK_EQ(nr, totals.samples > 0);
+}
+
 static void check_tasks(struct world *world)
 {
 	struct slice_tasks threads = {0}, processes = {0};
@@ -622,6 +656,7 @@ static void check_all(struct world *world)
 		check_detail(world, one);
 	}
 	free(top.items);
+	check_stacks(world);
 	check_tasks(world);
 	check_trends(world);
 	check_flame(world);

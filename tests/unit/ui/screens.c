@@ -204,6 +204,7 @@ static void begin(const struct ui_options *options, bool with_samples)
 				       .call_graph = "auto 64k",
 				       .frequency_hz = 999,
 				       .rate_hz = 24,
+				       .cpu_percent = 187.4,
 				       .own_cpu_percent = 1.8,
 				       .own_bytes = 24 << 20,
 			       }};
@@ -390,6 +391,51 @@ static void the_target_has_ended(void)
 	end();
 }
 
+static void the_target_ends_in_a_pause(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	press(" ");
+	world.facts.state = UI_EXITED;
+	world.facts.ending = "status 1";
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 3)), 0);
+	compare("exited-in-a-pause", ui_draw(world.ui));
+	end();
+}
+
+static void the_target_becomes_another_program(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	world.facts.execs = 1;
+	world.facts.target = "another[42]";
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
+	add_samples(&stacks[4], SECONDS + 2);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 6)), 0);
+	compare("after-an-exec", ui_draw(world.ui));
+	end();
+}
+
+static void the_rate_is_not_reached(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 120), 0);
+	world.facts.reached_hz = 950;
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
+	compare("rate-reached", ui_draw(world.ui));
+	world.facts.reached_hz = 700;
+	world.facts.nr_cpus = 8;
+	world.facts.throttled = world.facts.nr_steps_down = 1;
+	world.facts.lost = 12;
+	world.facts.step_down = "no hardware counters here: cpu-clock instead of cycles";
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
+	compare("rate-not-reached", ui_draw(world.ui));
+	end();
+}
+
 static void a_pause_stands_still(void)
 {
 	const struct ui_options options = {0};
@@ -479,6 +525,9 @@ int main(void)
 		test_run(screens[screen].name, one_screen);
 	RUN(nothing_sampled_yet);
 	RUN(the_target_has_ended);
+	RUN(the_target_ends_in_a_pause);
+	RUN(the_target_becomes_another_program);
+	RUN(the_rate_is_not_reached);
 	RUN(a_pause_stands_still);
 	RUN(the_selection_follows_its_function);
 	RUN(the_picker);

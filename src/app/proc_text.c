@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "proc_text.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+
+size_t proc_text(int32_t pid, const char *what, char *text, size_t size)
+{
+	char path[96];
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	got = got > 0 ? got : 0;
+	text[got] = '\0';
+	return (size_t)got;
+}
+
+uint64_t proc_cpu_ns(int32_t pid)
+{
+	char text[1024];
+	uint64_t user, system;
+	proc_text(pid, "stat", text, sizeof(text));
+	/* The name may hold anything: the last parenthesis ends it. */
+	const char *end = strrchr(text, ')');
+	if (!end ||
+	    sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+		   &user, &system) != 2)
+		return 0;
+	return (user + system) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void proc_program(int32_t pid, char *path, size_t size)
+{
+	char link[32];
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	ssize_t got = readlink(link, path, size - 1);
+	path[got > 0 ? got : 0] = '\0';
+}
+
+bool proc_thread(int32_t pid, int32_t tid, struct proc_thread *thread)
+{
+	char what[48], text[1024];
+	snprintf(what, sizeof(what), "task/%d/stat", tid);
+	proc_text(pid, what, text, sizeof(text));
+	const char *state = strrchr(text, ')');
+	if (!state || !state[1] || !state[2])
+		return false;
+	*thread = (struct proc_thread){.state = state[2]};
+	snprintf(what, sizeof(what), "task/%d/wchan", tid);
+	proc_text(pid, what, thread->place, sizeof(thread->place));
+	if (!strcmp(thread->place, "0")) /* the kernel does not tell */
+		thread->place[0] = '\0';
+	return true;
+}

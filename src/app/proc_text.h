@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_PROC_TEXT_H
+#define CTOP_APP_PROC_TEXT_H
+
+/* What /proc says of a process or thread, now. All of it is a stranger's text, or not there at all. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/text.h>
+
+/* Reads /proc/PID/WHAT as a string, cut at size. Its size; 0 when it cannot be had. */
+size_t proc_text(int32_t pid, const char *what, char *text, size_t size);
+
+/* CPU time of a process, all its threads and those that have ended, by ticks of 10 ms; 0 when it cannot be had. */
+uint64_t proc_cpu_ns(int32_t pid);
+/* The path of what it runs; "" when it cannot be had. */
+void proc_program(int32_t pid, char *path, size_t size);
+
+struct proc_thread {
+	char state;	/* as ps shows it: 'R', 'S', ... */
+	char place[48]; /* the kernel's function that it waits in; "": not known */
+};
+/* False when it cannot be had. */
+bool proc_thread(int32_t pid, int32_t tid, struct proc_thread *thread);
+
+#endif
