@@ -54,6 +54,10 @@ void ui_answer(struct ui *ui, int key)
 		return;
 	if (use == PROMPT_FILTER && state == PROMPT_DONE)
 		filter_by_text(ui);
+	if (use == PROMPT_EXPORT && state == PROMPT_DONE && ui->prompt.text[0]) {
+		ui_tell(ui, "");
+		ui->host.export(ui->host.context, ui->model.slice, ui->prompt.text, &ui->message);
+	}
 	if (use == PROMPT_FIND) {
 		/* While it is typed, the selection already goes there. */
 		memcpy(ui->found, ui->prompt.text, sizeof(ui->found));
@@ -203,10 +207,11 @@ static enum ui_wish toggle_mouse(struct ui *ui)
 	return UI_WISH_MOUSE;
 }
 
-static void export(struct ui *ui)
+/* The name is asked for; what is written is what is shown when it is given. */
+static void ask_export(struct ui *ui)
 {
-	ui_tell(ui, "");
-	ui->host.export(ui->host.context, &ui->message);
+	ask(ui, PROMPT_EXPORT);
+	ui->host.suggest_name(ui->host.context, ui->prompt.text, sizeof(ui->prompt.text));
 }
 
 /* ---- all ---- */
@@ -292,7 +297,7 @@ static bool act_on_row(struct ui *ui, enum action action)
 		show_sandwich(ui);
 		break;
 	case ACTION_EXPORT:
-		export(ui);
+		ask_export(ui);
 		break;
 	default:
 		return false;

@@ -36,6 +36,8 @@ static void draw_status(struct ui *ui, struct cells *cells, int row)
 		prompt_draw(&ui->prompt, cells, row, "find: ");
 	else if (ui->asking == PROMPT_FILTER)
 		prompt_draw(&ui->prompt, cells, row, "filter: ");
+	else if (ui->asking == PROMPT_EXPORT)
+		prompt_draw(&ui->prompt, cells, row, "write what is shown to: ");
 	else if (ui->message.size)
 		cells_put_cut(cells, row, 0, cells->cols, ROLE_TITLE, text_string(&ui->message));
 	else

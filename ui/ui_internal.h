@@ -10,7 +10,7 @@
 #include "prompt.h"
 #include "view.h"
 
-enum prompt_use { PROMPT_NONE, PROMPT_FIND, PROMPT_FILTER };
+enum prompt_use { PROMPT_NONE, PROMPT_FIND, PROMPT_FILTER, PROMPT_EXPORT };
 
 struct ui {
 	struct ui_options options;

@@ -101,10 +101,16 @@ static void tell_info(void *context, struct text *lines)
 	report_header(history, &totals, &options, lines);
 }
 
-static void export_folded(void *context, struct text *message)
+static void suggest_name(void *context, char *name, size_t size)
+{
+	(void)context;
+	interact_suggest_name(name, size);
+}
+
+static void export_slice(void *context, struct slice *slice, const char *path, struct text *message)
 {
 	const struct interact *interact = context;
-	interact_export(interact->source->history, message);
+	interact_export(interact->source->history, slice, path, message);
 }
 
 /* ---- refreshing and drawing ---- */
@@ -325,7 +331,8 @@ static int open_all(struct interact *interact, struct error *error)
 		.context = interact,
 		.facts = tell_facts,
 		.info = tell_info,
-		.export = export_folded,
+		.suggest_name = suggest_name,
+		.export = export_slice,
 		.processes = list_processes,
 	};
 	const struct ui_options ui_options = {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "interact_export.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <ctop/format/folded.h>
@@ -13,39 +11,36 @@
 
 enum { FILES_MOST = 1000 };
 
-/* A name that no file has yet. */
-static bool find_name(char *name, size_t size)
+void interact_suggest_name(char *name, size_t size)
 {
-	for (int i = 0; i < FILES_MOST; i++) {
-		if (i)
-			snprintf(name, size, "ctop-%d.folded", i);
-		else
-			snprintf(name, size, "ctop.folded");
-		if (access(name, F_OK) < 0 && errno == ENOENT)
-			return true;
-	}
-	return false;
+	snprintf(name, size, "ctop.folded");
+	for (int i = 1; i < FILES_MOST && access(name, F_OK) == 0; i++)
+		snprintf(name, size, "ctop-%d.folded", i);
 }
 
-void interact_export(struct history *history, struct text *message)
+void interact_export(struct history *history, struct slice *slice, const char *path,
+		     struct text *message)
 {
 	struct text text = {0};
 	struct error error = {0};
-	char name[32];
-	if (!find_name(name, sizeof(name))) {
-		text_add(message, "not exported: no name is free here");
+	if (access(path, F_OK) == 0) {
+		text_add(message, "not written: ");
+		text_add_safe(message, path);
+		text_add(message, " is there already; x asks for another name");
 		return;
 	}
-	int result = folded_write(history, &text);
+	int result = folded_write_slice(history, slice, &text);
 	if (result)
-		text_add(message, "not exported: out of memory");
-	else if (save_text(name, "-o", &text, &error)) {
-		text_add(message, "not exported: ");
+		text_add(message, "not written: out of memory");
+	else if (save_text(path, "-o", &text, &error)) {
+		text_add(message, "not written: ");
 		text_add_safe(message, error.cause);
 	} else {
-		text_addf(message, "written: %s, folded stacks of ", name);
-		add_grouped(message, history_totals(history).samples);
-		text_add(message, " samples, all since the start");
+		text_add(message, "written: ");
+		text_add_safe(message, path);
+		text_add(message, ", folded stacks of ");
+		add_grouped(message, slice_totals(slice).samples);
+		text_add(message, " samples");
 	}
 	text_release(&text);
 }

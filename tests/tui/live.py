@@ -174,12 +174,24 @@ def filters_stack_and_are_taken_back():
 
 
 @case
-def written_from_inside():
+def what_is_shown_is_written():
     with live() as (window, _):
+        window.press("\\", *"spin_thread", "Enter")
+        window.wait_for("filter: ~spin_thread")
         window.press("x")
+        window.wait_for("write what is shown to: ctop.folded")
+        window.press("Enter")
         window.wait_for("written: ctop.folded")
-        with open(os.path.join(window.where, "ctop.folded"), encoding="utf-8") as lines:
-            check(all(line.rsplit(" ", 1)[1].strip().isdigit() for line in lines), "not folded")
+        with open(os.path.join(window.where, "ctop.folded"), encoding="utf-8") as file:
+            lines = file.readlines()
+        check(lines and all(";spin_thread;" in line and line.rsplit(" ", 1)[1].strip().isdigit()
+                            for line in lines), f"not the folded stacks shown: {lines}")
+        window.press("x")
+        window.wait_for("to: ctop-1.folded")
+        window.press("C-u", *"ctop.folded", "Enter")
+        window.wait_for("not written: ctop.folded is there already")
+        with open(os.path.join(window.where, "ctop.folded"), encoding="utf-8") as file:
+            check(file.readlines() == lines, "written over")
         window.press("q")
 
 

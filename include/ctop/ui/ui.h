@@ -15,6 +15,7 @@
 
 #include <ctop/base/text.h>
 #include <ctop/profile/history.h>
+#include <ctop/profile/slice.h>
 #include <ctop/ui/cells.h>
 #include <ctop/ui/keys.h>
 
@@ -65,8 +66,10 @@ struct ui_host {
 	void (*facts)(void *context, struct ui_facts *facts);
 	/* Adds lines on how the profile is made; safe text. */
 	void (*info)(void *context, struct text *lines);
-	/* Writes the profile to a file; adds what became of it to *message, safe text. */
-	void (*export)(void *context, struct text *message);
+	/* A name for a file to export to, that none has yet. */
+	void (*suggest_name)(void *context, char *name, size_t size);
+	/* Writes what the slice shows to a new file; adds what became of it to *message, safe text. */
+	void (*export)(void *context, struct slice *slice, const char *path, struct text *message);
 	/* For the picker: *out is the caller's to free. 0 or -errno. */
 	int (*processes)(void *context, struct ui_process **out, size_t *nr);
 };

@@ -172,10 +172,18 @@ static void tell_info(void *context, struct text *lines)
 	text_add(lines, "target     program[42]\nevent      cpu-clock\n");
 }
 
-static void export(void *context, struct text *message)
+static void suggest_name(void *context, char *name, size_t size)
 {
 	(void)context;
-	text_add(message, "written: nothing, this is a test");
+	snprintf(name, size, "suggested");
+}
+
+static void export(void *context, struct slice *slice, const char *path, struct text *message)
+{
+	(void)context;
+	text_add(message, "written: ");
+	text_add_safe(message, path);
+	text_addf(message, ", %d samples", (int)slice_totals(slice).samples);
 }
 
 static int list_processes(void *context, struct ui_process **out, size_t *nr)
@@ -196,7 +204,8 @@ static int list_processes(void *context, struct ui_process **out, size_t *nr)
 
 static void begin(const struct ui_options *options, bool with_samples)
 {
-	const struct ui_host host = {NULL, tell_facts, tell_info, export, list_processes};
+	const struct ui_host host = {NULL,	   tell_facts, tell_info,
+				     suggest_name, export,     list_processes};
 	world = (struct world){.facts = {
 				       .state = UI_LIVE,
 				       .target = "program[42]",
@@ -308,6 +317,9 @@ static const struct {
 	{"zooms-taken-back", "f\\find<Enter><Esc>", 24, 80, false, false},
 	{"help-80x24", "?", 24, 80, false, false},
 	{"help-of-tree-end", "2?<End>", 24, 80, false, false},
+	{"export-asks", "x", 24, 80, false, false},
+	{"export-named", "\\serve<Enter>x<BS><BS>\x15one file<Enter>", 24, 80, false, false},
+	{"export-given-up", "x<Esc>", 24, 80, false, false},
 	{"info-80x24", "i", 24, 80, false, false},
 };
 
