@@ -64,6 +64,37 @@ void cells_blank(struct cells *cells, struct area area)
 			*cell_at(cells, row, col) = blank;
 }
 
+/* How much of the text goes on one line. */
+static size_t line_size(const char *text, int room)
+{
+	size_t fits = text_fit(text, (size_t)room), end = strcspn(text, "\n");
+	if (end <= fits)
+		return end;
+	if (!text[fits])
+		return fits;
+	for (size_t at = fits; at > 0; at--)
+		if (text[at] == ' ')
+			return at;
+	return fits;
+}
+
+int cells_put_wrapped(struct cells *cells, struct area area, enum role role, const char *text)
+{
+	int row = 0;
+	for (; *text && row < area.rows && area.cols > 0; row++) {
+		size_t size = line_size(text, area.cols);
+		struct text line = {0};
+		text_add_bytes(&line, text, size);
+		cells_put(cells, area.row + row, area.col, area.cols, role, text_string(&line));
+		text_release(&line);
+		if (!size && *text != '\n')
+			break; /* not even one character has room */
+		text += size;
+		text += *text == ' ' || *text == '\n';
+	}
+	return row;
+}
+
 void cells_mark(struct cells *cells, struct area area, unsigned attributes)
 {
 	area = clip(cells, area);

@@ -63,6 +63,8 @@ static struct area draw_frame(struct ui *ui)
 	if (is_picker) {
 		cells_put(cells, take_rows(&body, 1), 0, cells->cols, ROLE_TITLE,
 			  "ctop: which process? Type to filter, Enter profiles, Esc leaves");
+		take_rows(&body,
+			  cells_put_wrapped(cells, body, ROLE_WARN, text_string(&ui->message)));
 	} else {
 		if (cells->rows >= 5)
 			header_draw(model, cells, take_rows(&body, HEADER_ROWS));

@@ -9,6 +9,7 @@
 
 /* On narrower screens the window stands on the second line. */
 enum { WINDOW_ABOVE_COLS = 60, TREND_ABOVE_COLS = 60 };
+enum { PROGRESS_COLS = 16 };
 /* How long it is said that the target has become another program. */
 enum { EXEC_SECONDS = 30 };
 /* A rate that is off by more is said. */
@@ -312,6 +313,12 @@ void header_draw_tabs(const struct model *model, enum view_kind current, struct 
 		text_add(&strip.text, model->facts.lost ? "lost: -F less, -m more" : "lower -F!");
 		add_right(&strip, ROLE_WARN, 0);
 	}
+	if (model->facts.state == UI_LOADING) {
+		int done = (int)(model->facts.loaded * PROGRESS_COLS);
+		for (int i = 0; i < PROGRESS_COLS; i++)
+			text_add(&strip.text, i < done ? model->glyphs->block : ".");
+		add_right(&strip, ROLE_LABEL, 0);
+	}
 	if (model->least_percent > 0) {
 		text_addf(&strip.text, "rows from %g%%", model->least_percent);
 		add_right(&strip, ROLE_DIM, 0);
@@ -352,23 +359,8 @@ void header_draw_empty(struct model *model, struct cells *cells, struct area are
 {
 	struct text text = {0};
 	text_add_safe(&text, why_empty(model));
-	const char *rest = text_string(&text);
-	int row = area.row + area.rows / 3, room = area.cols - 4;
-	/* Broken between words, as often as there are lines. */
-	for (; *rest && row < area.row + area.rows && room > 0; row++) {
-		size_t size = text_fit(rest, (size_t)room);
-		if (rest[size])
-			for (size_t at = size; at > 0; at--)
-				if (rest[at] == ' ') {
-					size = at;
-					break;
-				}
-		struct text line = {0};
-		text_add_bytes(&line, rest, size);
-		cells_put(cells, row, area.col + 2, room, ROLE_TEXT, text_string(&line));
-		text_release(&line);
-		rest += size;
-		rest += *rest == ' ';
-	}
+	struct area middle = {area.row + area.rows / 3, area.col + 2, area.rows - area.rows / 3,
+			      area.cols - 4};
+	cells_put_wrapped(cells, middle, ROLE_TEXT, text_string(&text));
 	text_release(&text);
 }

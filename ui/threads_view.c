@@ -7,7 +7,9 @@
 
 #include "view.h"
 
-enum { TREND_SECONDS = 8, NAME_COL = 26, FUNCTION_COL = 43 };
+enum { TREND_SECONDS = 8 };
+/* What the columns need; a state is shown where there is room for it. */
+enum { NAME_COLS = 17, STATE_COLS = 22, FUNCTION_COLS_LEAST = 16, STATE_FROM_COLS = 70 };
 
 struct threads_view {
 	struct view view;
@@ -69,13 +71,56 @@ static void prepare(struct view *view, struct model *model, size_t first, size_t
 	threads->nr_trends = result ? 0 : nr;
 }
 
+/* Where the columns begin; those that have no room begin where the next does. */
+struct columns {
+	int cpu, tid, trend, name, state, function, end;
+};
+
+static struct columns columns_of(const struct model *model, struct area line)
+{
+	struct columns at = {.cpu = line.col + 9, .end = line.col + line.cols};
+	at.tid = model->facts.weighs_ns ? at.cpu + 7 : at.cpu;
+	at.trend = at.tid + 8;
+	at.name = at.trend + TREND_SECONDS + 1;
+	at.state = at.name + NAME_COLS;
+	bool has_state = model->facts.state == UI_LIVE && line.cols >= STATE_FROM_COLS;
+	int room = at.end - at.state - FUNCTION_COLS_LEAST;
+	at.function = at.state + (!has_state ? 0 : room < STATE_COLS ? room : STATE_COLS);
+	if (at.function < at.state)
+		at.function = at.state;
+	return at;
+}
+
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
 		       struct area line)
 {
+	struct columns at = columns_of(model, line);
 	(void)view;
-	(void)model;
-	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE,
-		  "  SHARE%     TID  TREND    THREAD           MOST OF IT IN");
+	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE, "  SHARE%");
+	cells_put(cells, line.row, at.cpu, at.tid - at.cpu, ROLE_TITLE, "  CPU%");
+	cells_put(cells, line.row, at.tid, at.end - at.tid, ROLE_TITLE, "    TID");
+	cells_put(cells, line.row, at.trend, at.end - at.trend, ROLE_TITLE, "TREND");
+	cells_put(cells, line.row, at.name, at.end - at.name, ROLE_TITLE, "THREAD");
+	cells_put(cells, line.row, at.state, at.function - at.state, ROLE_TITLE, "NOW");
+	cells_put(cells, line.row, at.function, at.end - at.function, ROLE_TITLE, "MOST OF IT IN");
+}
+
+/* Of one CPU: how much of the window it ran, by the clock that samples it. */
+static double cpu_percent(const struct model *model, const struct slice_task *task)
+{
+	uint64_t window_ns = model->totals.to_ns - model->totals.from_ns;
+	return window_ns ? 100.0 * (double)task->weight / (double)window_ns : 0;
+}
+
+static void draw_state(struct threads_view *threads, const struct model *model, struct cells *cells,
+		       int row, const struct columns *at, const struct slice_task *task)
+{
+	if (at->function == at->state)
+		return;
+	text_clear(&threads->name);
+	model->host->thread(model->host->context, task->pid, task->tid, &threads->name);
+	cells_put_cut(cells, row, at->state, at->function - at->state - 1, ROLE_TEXT,
+		      text_string(&threads->name));
 }
 
 static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t row,
@@ -85,25 +130,29 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	const struct slice_task *task = task_at(view, row);
 	double share = model_percent(model, task->samples);
 	size_t trend = row - threads->trend_first;
-	int end = line.col + line.cols, function = line.col + FUNCTION_COL;
+	struct columns at = columns_of(model, line);
 	if (row == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
 	cells_putf(cells, line.row, line.col + 1, 7,
 		   task->samples < FEW_SAMPLES ? ROLE_DIM : model_percent_role(share), "%7.1f",
 		   share);
-	cells_putf(cells, line.row, line.col + 9, 7, ROLE_TEXT, "%7d", task->tid);
+	if (at.cpu < at.tid)
+		cells_putf(cells, line.row, at.cpu, 6, ROLE_TEXT, "%6.1f",
+			   cpu_percent(model, task));
+	cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d", task->tid);
 	if (trend < threads->nr_trends)
-		model_put_trend(model, cells, line.row, line.col + 17,
+		model_put_trend(model, cells, line.row, at.trend,
 				&threads->trend[trend * TREND_SECONDS], TREND_SECONDS);
 	text_clear(&threads->name);
 	text_add_safe(&threads->name, task->comm);
-	cells_put_cut(cells, line.row, line.col + NAME_COL, FUNCTION_COL - NAME_COL - 1, ROLE_LABEL,
+	cells_put_cut(cells, line.row, at.name, NAME_COLS - 1, ROLE_LABEL,
 		      text_string(&threads->name));
+	draw_state(threads, model, cells, line.row, &at, task);
 	int taken = cells_putf(
-		cells, line.row, function, end - function, ROLE_TEXT, "%3.0f%% ",
+		cells, line.row, at.function, at.end - at.function, ROLE_TEXT, "%3.0f%% ",
 		task->samples ? 100.0 * (double)task->top_samples / (double)task->samples : 0.0);
-	view_put_name(model, cells, line.row, function + taken, end - function - taken, ROLE_TEXT,
-		      model_name(model, task->top));
+	view_put_name(model, cells, line.row, at.function + taken, at.end - at.function - taken,
+		      ROLE_TEXT, model_name(model, task->top));
 }
 
 static bool act(struct view *view, struct model *model, enum action action)

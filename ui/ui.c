@@ -157,6 +157,7 @@ static enum ui_wish take_key(struct ui *ui, int key)
 {
 	struct view *view = ui_view(ui);
 	enum action action = keys_action(key, ui->current);
+	ui->model.picked_pid = 0; /* if it is still there, it was refused */
 	if (ui->asking && key != KEY_CTRL_C) {
 		ui_answer(ui, key);
 		return UI_WISH_NONE;

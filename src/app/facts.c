@@ -11,6 +11,7 @@
 
 #include "idle.h"
 #include "infos_read.h"
+#include "load.h"
 #include "proc_text.h"
 
 /* Of less CPU time than this no rate can be told. */
@@ -52,7 +53,8 @@ static bool is_clock(const char *event)
 /* Of clocks people know the rate, not the nanoseconds between two samples. */
 static void describe_rate(struct ui_facts *out)
 {
-	if (!is_clock(out->event) || !out->period)
+	out->weighs_ns = is_clock(out->event);
+	if (!out->weighs_ns || !out->period)
 		return;
 	out->frequency_hz = (NS_PER_SECOND + out->period / 2) / out->period;
 	out->period = 0;
@@ -226,13 +228,16 @@ void facts_release(struct facts *facts)
 	text_release(&facts->idle);
 }
 
-void facts_read(struct facts *facts, const struct interact_source *source, int32_t only_pid,
-		struct ui_facts *out)
+void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out)
 {
 	if (!source->history)
 		*out = (struct ui_facts){0};
 	else if (source->session)
-		read_live(facts, source, only_pid, out);
+		read_live(facts, source, source->pid, out);
 	else
 		read_file(facts, source->history, out);
+	if (source->loading) {
+		out->state = UI_LOADING;
+		out->loaded = session_source_share(source->loading->session);
+	}
 }

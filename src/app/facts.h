@@ -30,8 +30,6 @@ struct facts {
 void facts_release(struct facts *facts);
 
 void facts_set_stopped(struct facts *facts);
-/* only_pid: the process that is the whole target, to say why no samples come; 0: there is none. */
-void facts_read(struct facts *facts, const struct interact_source *source, int32_t only_pid,
-		struct ui_facts *out);
+void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out);
 
 #endif

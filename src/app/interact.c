@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interact.h"
+#include "interact_internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,33 +12,13 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/ui/terminal.h>
-#include <ctop/ui/ui.h>
 
-#include "facts.h"
-#include "infos.h"
-#include "interact_export.h"
-#include "processes.h"
-#include "report_header.h"
+#include "load.h"
 
 enum {
 	REFRESH_MS = 500,
 	/* A refresh that takes long comes less often: at most this share of the time is spent on it. */
 	REFRESH_SHARE = 5,
-};
-
-struct interact {
-	const struct interact_source *source;
-	const struct options *options;
-	struct facts facts;
-	struct processes processes;
-	struct ui *ui;
-	struct terminal *terminal;
-	int signal_fd, timer_fd, watch_fd; /* watch_fd: an epoll of all that wakes the loop */
-	uint64_t stop_ns, switch_on_ns;	   /* 0: never */
-	bool leaving;
-	int session_result; /* -errno: it cannot go on; its cause is in the caller's error */
-	int32_t picked_pid;
 };
 
 bool interact_wanted(const struct options *options)
@@ -60,57 +40,6 @@ int interact_block_signals(int *fd)
 		return -errno;
 	*fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return *fd < 0 ? -errno : 0;
-}
-
-/* ---- what the interface asks for ---- */
-
-static void tell_facts(void *context, struct ui_facts *facts)
-{
-	struct interact *interact = context;
-	const struct int32_list *pids = &interact->options->pids;
-	int32_t only_pid = pids->nr == 1 ? pids->items[0] : 0;
-	facts_read(&interact->facts, interact->source, only_pid, facts);
-}
-
-static int list_processes(void *context, struct ui_process **out, size_t *nr)
-{
-	struct interact *interact = context;
-	return processes_list(&interact->processes, out, nr);
-}
-
-static int add_info(void *context, const char *key, const char *value)
-{
-	return history_set_info(context, key, value);
-}
-
-/* What the report says above its table. */
-static void tell_info(void *context, struct text *lines)
-{
-	struct interact *interact = context;
-	struct history *history = interact->source->history;
-	struct options options = *interact->options;
-	if (interact->source->session) {
-		const struct infos_sink infos = {history, add_info};
-		const struct session_stats stats = session_stats(interact->source->session);
-		infos_end(&stats, &infos);
-	}
-	int rows, cols;
-	terminal_size(interact->terminal, &rows, &cols);
-	options.columns = (uint32_t)cols;
-	const struct history_totals totals = history_totals(history);
-	report_header(history, &totals, &options, lines);
-}
-
-static void suggest_name(void *context, char *name, size_t size)
-{
-	(void)context;
-	interact_suggest_name(name, size);
-}
-
-static void export_slice(void *context, struct slice *slice, const char *path, struct text *message)
-{
-	const struct interact *interact = context;
-	interact_export(interact->source->history, slice, path, message);
 }
 
 /* ---- refreshing and drawing ---- */
@@ -152,7 +81,7 @@ static int suspend(struct interact *interact, struct error *error)
 
 static int do_signal(struct interact *interact, int number, struct error *error)
 {
-	struct session *session = interact->source->session;
+	struct session *session = interact->source.session;
 	switch (number) {
 	case SIGWINCH:
 		return fit(interact, error);
@@ -235,7 +164,7 @@ static bool read_timer(const struct interact *interact)
 
 static int keep_time(struct interact *interact, struct error *error)
 {
-	struct session *session = interact->source->session;
+	struct session *session = interact->source.session;
 	uint64_t now = clock_now_ns();
 	if (!session || interact->session_result)
 		return 0;
@@ -264,12 +193,19 @@ static void give_up_session(struct interact *interact, const struct error *error
 static int wait_and_serve(struct interact *interact, struct error *error)
 {
 	enum session_state state;
-	if (interact->source->session && !interact->session_result) {
+	if (interact->source.session && !interact->session_result) {
 		interact->session_result =
-			session_step(interact->source->session, -1, &state, error);
+			session_step(interact->source.session, -1, &state, error);
 		if (interact->session_result)
 			give_up_session(interact, error);
 		return 0;
+	}
+	if (interact->source.loading) {
+		bool done;
+		int result = load_step(interact->source.loading, -1, &done, error);
+		if (done)
+			interact->source.loading = NULL;
+		return result;
 	}
 	struct pollfd poll_fd = {.fd = interact->watch_fd, .events = POLLIN};
 	return poll(&poll_fd, 1, -1) < 0 && errno != EINTR
@@ -324,79 +260,97 @@ static uint64_t after(double seconds)
 	return seconds > 0 ? clock_now_ns() + (uint64_t)(seconds * (double)NS_PER_SECOND) : 0;
 }
 
-static int open_all(struct interact *interact, struct error *error)
+struct interact *interact_open(const struct options *options, int signal_fd, struct error *error)
+{
+	struct interact *interact = calloc(1, sizeof(*interact));
+	if (!interact) {
+		error_set(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	*interact = (struct interact){
+		.options = options, .signal_fd = signal_fd, .timer_fd = -1, .watch_fd = -1};
+	int result = open_wakers(interact);
+	if (result)
+		error_set(error, result, "cannot watch the terminal: %s", strerror(-result));
+	else
+		interact->terminal = terminal_open(options->theme, error);
+	if (interact->terminal)
+		return interact;
+	interact_close(interact);
+	return NULL;
+}
+
+void interact_close(struct interact *interact)
+{
+	if (!interact)
+		return;
+	terminal_close(interact->terminal);
+	ui_free(interact->picker);
+	processes_release(&interact->processes);
+	if (interact->timer_fd >= 0)
+		close(interact->timer_fd);
+	if (interact->watch_fd >= 0)
+		close(interact->watch_fd);
+	free(interact);
+}
+
+static struct ui *new_ui(struct interact *interact, enum view_kind view)
 {
 	const struct options *options = interact->options;
-	const struct ui_host host = {
-		.context = interact,
-		.facts = tell_facts,
-		.info = tell_info,
-		.suggest_name = suggest_name,
-		.export = export_slice,
-		.processes = list_processes,
-	};
+	const struct ui_host host = interact_host(interact);
 	const struct ui_options ui_options = {
 		.ascii = options->ascii || !terminal_speaks_utf8(),
 		.least_percent = options->min_percent,
-		.since_start = !interact->source->session,
-		.view = !interact->source->history ? VIEW_PICKER
-			: options->tree		   ? VIEW_TREE
-						   : VIEW_TOP,
+		.since_start = !interact->source.session,
+		.view = view,
 	};
-	int result = open_wakers(interact);
-	if (result)
-		return error_set(error, result, "cannot watch the terminal: %s", strerror(-result));
-	interact->ui = ui_new(&ui_options, &host, interact->source->history);
-	if (!interact->ui)
-		return error_set(error, -ENOMEM, "out of memory");
-	interact->terminal = terminal_open(options->theme, error);
-	return interact->terminal ? 0 : -ENOTTY;
+	return ui_new(&ui_options, &host, interact->source.history);
 }
 
-static int run(const struct interact_source *source, const struct options *options, int signal_fd,
-	       int32_t *picked_pid, struct error *error)
+int interact_pick(struct interact *interact, int32_t *pid, struct error *error)
 {
-	double delay = options->delay_seconds > 0 ? options->delay_seconds : 0;
-	struct interact interact = {
-		.source = source,
-		.options = options,
-		.signal_fd = signal_fd,
-		.timer_fd = -1,
-		.watch_fd = -1,
-		.switch_on_ns = after(delay),
-	};
-	if (options->duration_seconds > 0)
-		interact.stop_ns = after(delay + options->duration_seconds);
-	int result = open_all(&interact, error);
-	if (!result) {
-		if (source->session)
-			session_watch(source->session, interact.watch_fd);
-		result = loop(&interact, error);
-		result = result ? result : interact.session_result;
-		if (source->session)
-			session_watch(source->session, -1);
-	}
-	*picked_pid = interact.picked_pid;
-	terminal_close(interact.terminal);
-	ui_free(interact.ui);
-	processes_release(&interact.processes);
-	facts_release(&interact.facts);
-	if (interact.timer_fd >= 0)
-		close(interact.timer_fd);
-	if (interact.watch_fd >= 0)
-		close(interact.watch_fd);
+	interact->source = (struct interact_source){0};
+	interact->leaving = false;
+	interact->picked_pid = 0;
+	if (!interact->picker)
+		interact->picker = new_ui(interact, VIEW_PICKER);
+	interact->ui = interact->picker;
+	int result =
+		interact->ui ? loop(interact, error) : error_set(error, -ENOMEM, "out of memory");
+	*pid = interact->picked_pid;
 	return result;
 }
 
-int interact_run(const struct interact_source *source, const struct options *options, int signal_fd,
-		 struct error *error)
+void interact_tell_refusal(struct interact *interact, const struct error *error)
 {
-	int32_t none;
-	return run(source, options, signal_fd, &none, error);
+	struct text message = {0};
+	text_add_safe(&message, error->cause);
+	text_add(&message, "\n");
+	text_add_safe(&message, error->remedy);
+	ui_tell(interact->picker, text_string(&message));
+	text_release(&message);
 }
 
-int interact_pick(const struct options *options, int signal_fd, int32_t *pid, struct error *error)
+int interact_run(struct interact *interact, const struct interact_source *source,
+		 struct error *error)
 {
-	const struct interact_source nothing = {0};
-	return run(&nothing, options, signal_fd, pid, error);
+	const struct options *options = interact->options;
+	struct session *watched = source->loading ? source->loading->session : source->session;
+	double delay = options->delay_seconds > 0 ? options->delay_seconds : 0;
+	interact->source = *source;
+	interact->leaving = false;
+	interact->switch_on_ns = after(delay);
+	interact->stop_ns =
+		options->duration_seconds > 0 ? after(delay + options->duration_seconds) : 0;
+	interact->ui = new_ui(interact, options->tree ? VIEW_TREE : VIEW_TOP);
+	if (!interact->ui)
+		return error_set(error, -ENOMEM, "out of memory");
+	if (watched)
+		session_watch(watched, interact->watch_fd);
+	int result = loop(interact, error);
+	if (watched)
+		session_watch(watched, -1);
+	ui_free(interact->ui);
+	facts_release(&interact->facts);
+	return result ? result : interact->session_result;
 }

@@ -4,7 +4,8 @@
 
 /*
  * The interface on a terminal: one loop over keys, signals, time and a session. Shows a
- * running profile, or one that was read from a file.
+ * running profile, or one that is read from a file. It has the terminal from interact_open() to
+ * interact_close(), whatever is shown in between.
  */
 
 #include <ctop/app/options.h>
@@ -12,22 +13,34 @@
 #include <ctop/base/error.h>
 #include <ctop/profile/history.h>
 
+struct load;
+struct interact;
+
 /* Whether the user is to have the interface rather than text. */
 bool interact_wanted(const struct options *options);
 
 /* Blocks the signals that the loop reads; before anything is forked. *fd: a signalfd. 0 or -errno. */
 int interact_block_signals(int *fd);
 
+/* Takes the terminal. NULL with error. Options and signal_fd stay the caller's. */
+struct interact *interact_open(const struct options *options, int signal_fd, struct error *error);
+/* Leaves the terminal as it was. NULL is fine. */
+void interact_close(struct interact *interact);
+
 struct interact_source {
-	struct session *session; /* NULL: everything is in the history */
-	struct history *history; /* NULL: only the picker is to be shown */
+	struct session *session; /* a live one; NULL: a file */
+	struct load *loading;	 /* a file that is still being read; NULL: none */
+	struct history *history;
+	int32_t pid; /* the process that is all of the target; 0: there is none */
 };
 
-/* Until the user leaves. 0 or -errno with error; the terminal is as it was in any case. */
-int interact_run(const struct interact_source *source, const struct options *options, int signal_fd,
+/* Until the user leaves. 0 or -errno with error. */
+int interact_run(struct interact *interact, const struct interact_source *source,
 		 struct error *error);
 
 /* Lets the user choose a process. *pid: 0 when they left without one. 0 or -errno with error. */
-int interact_pick(const struct options *options, int signal_fd, int32_t *pid, struct error *error);
+int interact_pick(struct interact *interact, int32_t *pid, struct error *error);
+/* The process that was picked can't be profiled: that is shown when the user is let choose again. */
+void interact_tell_refusal(struct interact *interact, const struct error *error);
 
 #endif

@@ -28,6 +28,8 @@ struct live {
 	const struct options *options;
 	struct history *history;
 	struct session *session;
+	int signal_fd;
+	struct interact *interact; /* has the terminal already; NULL: it has not, or is not to */
 };
 
 static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
@@ -73,16 +75,26 @@ static int exit_status(const struct live *live, const struct session_stats *stat
 							   : 0;
 }
 
-static int show(struct live *live, int signal_fd, struct error *error)
+static int show(struct live *live, struct error *error)
 {
-	const struct interact_source source = {live->session, live->history};
-	int result = interact_run(&source, live->options, signal_fd, error);
+	const struct int32_list *pids = &live->options->pids;
+	const struct interact_source source = {
+		.session = live->session,
+		.history = live->history,
+		.pid = pids->nr == 1 ? pids->items[0] : 0,
+	};
+	struct interact *interact = live->interact;
+	if (!interact)
+		interact = interact_open(live->options, live->signal_fd, error);
+	int result = interact ? interact_run(interact, &source, error) : -ENOTTY;
+	if (!live->interact)
+		interact_close(interact);
 	const struct session_stats stats = session_stats(live->session);
 	return result ? result : exit_status(live, &stats);
 }
 
 /* Until the end, then the report. */
-static int run(struct live *live, int signal_fd, struct error *error)
+static int run(struct live *live, struct error *error)
 {
 	const struct infos_sink infos = {live, add_info};
 	const struct run_ticker ticker = {live, tick};
@@ -92,7 +104,7 @@ static int run(struct live *live, int signal_fd, struct error *error)
 	if (!live->options->quiet && isatty(STDERR_FILENO))
 		show_start(live);
 	/* A session that fails in its middle still has what came before. */
-	int failed = run_session(live->session, live->options, signal_fd, &ticker, error);
+	int failed = run_session(live->session, live->options, live->signal_fd, &ticker, error);
 	if (!live->options->quiet && session_notice(live->session)[0])
 		fprintf(stderr, "ctop: %s\n", session_notice(live->session));
 	const struct session_stats stats = session_stats(live->session);
@@ -120,27 +132,37 @@ static int start(struct live *live, struct error *error)
 		      : session_start(live->session, error);
 }
 
-static int profile(const struct options *options, bool interactive, int signal_fd,
-		   struct error *error)
+/* Until sampling has begun, or cannot: then all is to be closed again. */
+static int open_live(struct live *live, bool interactive, struct error *error)
 {
 	/* Samples of different events do not add up: the report is about the first. */
 	static const struct history_filter first_event = {.first_event = true};
-	struct live live = {.options = options, .history = history_new()};
-	if (live.history)
-		history_set_limit(live.history, RUN_HISTORY_BYTES);
-	const struct session_consumer consumer = {&live, begin_epoch, take_samples};
-	int result = live.history ? 0 : error_set(error, -ENOMEM, "out of memory");
-	if (!result) {
-		history_set_filter(live.history, &first_event);
-		if (interactive)
-			history_keep_seconds(live.history);
-		live.session = session_open_live(options, &consumer, error);
-		result = live.session ? start(&live, error) : -EINVAL;
-		if (!result)
-			result = (interactive ? show : run)(&live, signal_fd, error);
-	}
-	session_free(live.session);
-	history_free(live.history);
+	const struct session_consumer consumer = {live, begin_epoch, take_samples};
+	live->history = history_new();
+	if (!live->history)
+		return error_set(error, -ENOMEM, "out of memory");
+	history_set_limit(live->history, RUN_HISTORY_BYTES);
+	history_set_filter(live->history, &first_event);
+	if (interactive)
+		history_keep_seconds(live->history);
+	live->session = session_open_live(live->options, &consumer, error);
+	return live->session ? start(live, error) : -EINVAL;
+}
+
+static void close_live(struct live *live)
+{
+	session_free(live->session);
+	history_free(live->history);
+}
+
+static int profile(const struct options *options, bool interactive, int signal_fd,
+		   struct error *error)
+{
+	struct live live = {.options = options, .signal_fd = signal_fd};
+	int result = open_live(&live, interactive, error);
+	if (!result)
+		result = (interactive ? show : run)(&live, error);
+	close_live(&live);
 	return result < 0 ? run_failed(options, result, error) : result;
 }
 
@@ -173,14 +195,41 @@ static int profile_command(const struct options *options, int signal_fd, struct 
 	return result;
 }
 
+/* Profiles the process picked. *refused: it is told why not, and another may be picked. */
+static int profile_picked(struct interact *interact, const struct options *options, int signal_fd,
+			  bool *refused, struct error *error)
+{
+	struct live live = {.options = options, .signal_fd = signal_fd, .interact = interact};
+	int result = open_live(&live, true, error);
+	*refused = result < 0;
+	if (*refused)
+		interact_tell_refusal(interact, error);
+	else
+		result = show(&live, error);
+	close_live(&live);
+	return result;
+}
+
 /* The process that the user picks; nothing when they do not. */
 static int pick_and_profile(const struct options *options, int signal_fd, struct error *error)
 {
 	struct options picked = *options;
 	int32_t pid = 0;
-	int result = interact_pick(options, signal_fd, &pid, error);
-	picked.pids = (struct int32_list){.items = &pid, .nr = 1};
-	return result || !pid ? result : profile(&picked, true, signal_fd, error);
+	bool refused = true;
+	int result = 0;
+	struct interact *interact = interact_open(options, signal_fd, error);
+	if (!interact)
+		return -ENOTTY;
+	while (refused) {
+		*error = (struct error){0};
+		result = interact_pick(interact, &pid, error);
+		if (result || !pid)
+			break;
+		picked.pids = (struct int32_list){.items = &pid, .nr = 1};
+		result = profile_picked(interact, &picked, signal_fd, &refused, error);
+	}
+	interact_close(interact);
+	return result;
 }
 
 int command_live(const struct options *options, struct error *error)

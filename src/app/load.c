@@ -187,10 +187,10 @@ static int add_perfdata_facts(const struct load *load)
 	return result;
 }
 
-int load_open(struct load *load, const struct options *options, enum load_mode mode,
-	      struct error *error)
+int load_begin(struct load *load, const struct options *options, enum load_mode mode,
+	       struct error *error)
 {
-	*load = (struct load){0};
+	*load = (struct load){.options = options};
 	if (refuse_own_input(options, error))
 		return -EINVAL;
 	load->history = history_new();
@@ -207,16 +207,29 @@ int load_open(struct load *load, const struct options *options, enum load_mode m
 	load->session = session_open_file(options->input, &consumer, error);
 	if (!load->session)
 		return -EINVAL;
-	int result = session_start(load->session, error);
-	enum session_state state = SESSION_RUNNING;
-	while (!result && state != SESSION_DRAINED)
-		result = session_step(load->session, -1, &state, error);
-	if (!result && (history_update_names(load->history) || add_perfdata_facts(load)))
-		result = error_set(error, -ENOMEM, "out of memory");
-	if (!result)
-		result = refuse_empty(load, options, error);
-	if (!result)
-		result = no_match_check(load->history, options, error);
+	return session_start(load->session, error);
+}
+
+int load_step(struct load *load, int timeout_ms, bool *done, struct error *error)
+{
+	enum session_state state;
+	int result = session_step(load->session, timeout_ms, &state, error);
+	*done = !result && state == SESSION_DRAINED;
+	if (!*done)
+		return result;
+	if (history_update_names(load->history) || add_perfdata_facts(load))
+		return error_set(error, -ENOMEM, "out of memory");
+	result = refuse_empty(load, load->options, error);
+	return result ? result : no_match_check(load->history, load->options, error);
+}
+
+int load_open(struct load *load, const struct options *options, enum load_mode mode,
+	      struct error *error)
+{
+	bool done = false;
+	int result = load_begin(load, options, mode, error);
+	while (!result && !done)
+		result = load_step(load, -1, &done, error);
 	return result;
 }
 

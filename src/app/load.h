@@ -15,6 +15,7 @@
 struct load {
 	struct history *history;
 	struct session *session;
+	const struct options *options; /* borrowed */
 };
 
 enum load_mode {
@@ -29,6 +30,11 @@ enum load_mode {
  */
 int load_open(struct load *load, const struct options *options, enum load_mode mode,
 	      struct error *error);
+/* The same in steps: its begin, */
+int load_begin(struct load *load, const struct options *options, enum load_mode mode,
+	       struct error *error);
+/* and what follows, for at most timeout_ms, until it is done (or fails, as load_open() does). */
+int load_step(struct load *load, int timeout_ms, bool *done, struct error *error);
 /* Tells, on stderr, what was lost with the recording's damage. */
 void load_tell_damage(const struct load *load, const struct options *options);
 /* With LOAD_COUNTS: one line on stderr when the recording has more events than the one shown. */

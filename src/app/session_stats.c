@@ -2,6 +2,7 @@
 /* What a session has to tell of itself. */
 #include "session_internal.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -62,6 +63,16 @@ bool session_is_perfdata(const struct session *session)
 const char *session_source_note(const struct session *session)
 {
 	return session->source_note;
+}
+
+double session_source_share(const struct session *session)
+{
+	struct stat source;
+	/* The child that reads moves the offset, which is of the open file and not of the descriptor. */
+	off_t at = session->source_fd < 0 ? -1 : lseek(session->source_fd, 0, SEEK_CUR);
+	if (at < 0 || fstat(session->source_fd, &source) < 0 || source.st_size <= 0)
+		return 0;
+	return at < source.st_size ? (double)at / (double)source.st_size : 1;
 }
 
 struct recording_read session_read(const struct session *session)

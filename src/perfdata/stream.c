@@ -60,6 +60,8 @@ static const uint8_t *look(struct stream *stream, uint64_t at, size_t wanted, si
 			used += (size_t)got;
 		}
 		stream->window_bytes = used;
+		/* For whoever else has the file open: how far it was read. */
+		lseek(stream->fd, (off_t)(stream->window_start + used), SEEK_SET);
 		end = stream->window_start + used;
 	}
 	*nr = at < end ? (size_t)(end - at) : 0;

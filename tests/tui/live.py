@@ -222,6 +222,68 @@ def a_process_is_picked():
 
 
 @case
+def a_process_that_cannot_be_profiled_leaves_the_picker_open():
+    need_root()
+    ended = subprocess.Popen(["true"])  # listed until it is waited for
+    try:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        with target("spin", "600") as program, terminal() as window:
+            window.type(CTOP)
+            window.wait_for("which process?", "COMMAND")
+            window.press(*str(ended.pid))
+            window.wait_for(f"filter: {ended.pid}", "[true]")
+            window.press("Enter")
+            window.wait_for("which process?", "is a zombie", f"filter: {ended.pid}")
+            window.press("Escape", *str(program.pid))
+            window.wait_for(f"filter: {program.pid}", "spin")
+            window.press("Enter")
+            window.wait_for("LIVE", f"spin[{program.pid}]")
+            window.press("q")
+            window.wait_for_prompt()
+    finally:
+        ended.wait()
+
+
+@case
+def threads_say_what_they_do():
+    with live() as (window, _):
+        window.press("6")
+        window.wait_for("CPU%", "NOW", "runs")
+        window.press("q")
+
+
+@case
+def another_program_is_run():
+    """A shell that becomes the workload: what is shown is the workload's."""
+    need_root()
+    shell = subprocess.Popen(["sh", "-c", f"read line; exec {BUILD}/workloads/spin 600"],
+                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        with terminal() as window:
+            window.type(f"{CTOP} -p {shell.pid}")
+            window.wait_for("LIVE", f"[{shell.pid}]")
+            shell.stdin.write(b"\n")
+            shell.stdin.flush()
+            window.wait_for("EXEC", f"spin[{shell.pid}]", "spin_loop", "another program")
+            window.press("q")
+            window.wait_for_prompt()
+    finally:
+        shell.kill()
+        shell.wait()
+        shell.stdin.close()
+
+
+@case
+def the_target_ends_in_a_pause():
+    with live() as (window, program):
+        window.press("Space")
+        window.wait_for("PAUSED")
+        program.kill()
+        window.wait_for("EXITED", "PAUSED", "spin_loop")
+        window.press("q")
+
+
+@case
 def a_recording_is_shown():
     need_root()
     with target("spin", "600") as program, folder() as where, terminal() as window:
@@ -237,6 +299,42 @@ def a_recording_is_shown():
         window.wait_for_prompt()
         window.type(f"{CTOP} report --stdio {path} | head -3")
         window.wait_for("target ")
+
+
+@case
+def a_recording_is_shown_before_it_is_read():
+    """Through a pipe that gives its last bytes late."""
+    need_root()
+    with target("spin", "600") as program, folder() as where, terminal() as window:
+        path, pipe = os.path.join(where, "profile.ctop"), os.path.join(where, "pipe")
+        ctop_ok("record", "-q", "-p", program.pid, "--duration", "2.5", "-o", path)
+        with open(path, "rb") as file:
+            recording = file.read()
+        os.mkfifo(pipe)
+        with open(pipe, "r+b", buffering=0) as late:
+            window.type(f"{CTOP} report {pipe}")
+            late.write(recording[:-16])
+            window.wait_for("LOADING", "[1 Top]", "spin_loop")
+            window.press("2")
+            window.wait_for("LOADING", "CALL TREE", "spin_loop")
+            late.write(recording[-16:])
+        window.wait_for("FILE", "CALL TREE", "spin_loop")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def a_file_that_fails_in_its_middle_gives_the_terminal_back():
+    need_root()
+    with folder() as where, terminal() as window:
+        pipe = os.path.join(where, "pipe")
+        os.mkfifo(pipe)
+        with open(pipe, "r+b", buffering=0) as late:
+            window.type(f"{CTOP} report {pipe}; echo status $?")
+            window.wait_for("LOADING", "Reading the recording")
+            late.write(b"no recording at all")
+        window.wait_for("status 1", "ctop: ")
+        window.wait_for_prompt()
 
 
 @case

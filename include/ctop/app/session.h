@@ -108,6 +108,8 @@ struct session_stats session_stats(struct session *session);
 bool session_is_perfdata(const struct session *session);
 /* Once that was read: what was wrong with it, going on from its name; "" when nothing was. Borrowed; a stranger's bytes. */
 const char *session_source_note(const struct session *session);
+/* The share of a file that was read, 0 to 1; 0 where it has no size. */
+double session_source_share(const struct session *session);
 /* Once a recording was read: what it had, and what was lost with its damage. */
 struct recording_read session_read(const struct session *session);
 size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */

@@ -73,6 +73,8 @@ int cells_put(struct cells *cells, int row, int col, int room, enum role role, c
 /* The same; what does not fit ends in a mark, '~'. */
 int cells_put_cut(struct cells *cells, int row, int col, int room, enum role role,
 		  const char *text);
+/* The same over several lines, broken between words and at line ends, as many as the area has. Returns how many. */
+int cells_put_wrapped(struct cells *cells, struct area area, enum role role, const char *text);
 int cells_putf(struct cells *cells, int row, int col, int room, enum role role, const char *format,
 	       ...) __attribute__((format(printf, 6, 7)));
 /* Adds attributes to what is there. */

@@ -43,6 +43,7 @@ struct ui_facts {
 	double rate_hz;		       /* samples a second that arrive, lately */
 	double reached_hz;  /* samples in a second of the target's CPU time, lately; 0: unknown */
 	double cpu_percent; /* of the target, lately, 100 a CPU; negative: unknown */
+	bool weighs_ns;	    /* samples weigh nanoseconds of CPU time */
 	uint64_t nr_cpus;   /* when whole CPUs are watched: how many; else 0 */
 	uint64_t execs;	    /* how often the target has become another program */
 	uint64_t lost, throttled, late, dropped, restarts;
@@ -66,6 +67,8 @@ struct ui_host {
 	void (*facts)(void *context, struct ui_facts *facts);
 	/* Adds lines on how the profile is made; safe text. */
 	void (*info)(void *context, struct text *lines);
+	/* Adds what a thread does now, a word or two: "runs", "in futex_wait"; nothing when that is not known. Safe text. */
+	void (*thread)(void *context, int32_t pid, int32_t tid, struct text *state);
 	/* A name for a file to export to, that none has yet. */
 	void (*suggest_name)(void *context, char *name, size_t size);
 	/* Writes what the slice shows to a new file; adds what became of it to *message, safe text. */

@@ -123,7 +123,7 @@ static void add_samples(const struct stack *stack, uint64_t second)
 	for (unsigned i = 0; i < stack->a_second; i++) {
 		const struct sample sample = {
 			.time_ns = second * 1000000000 + 1000000 * (i + 1),
-			.weight = 1,
+			.weight = 10000000,
 			.task = world.threads[stack->thread],
 			.node = node,
 			.leaf = leaf,
@@ -172,6 +172,14 @@ static void tell_info(void *context, struct text *lines)
 	text_add(lines, "target     program[42]\nevent      cpu-clock\n");
 }
 
+static void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)
+{
+	(void)context;
+	CHECK_EQ(pid, 42);
+	if (tid != 44) /* of which nothing is known */
+		text_add(state, tid == 42 ? "runs" : "in futex_do_wait");
+}
+
 static void suggest_name(void *context, char *name, size_t size)
 {
 	(void)context;
@@ -204,7 +212,7 @@ static int list_processes(void *context, struct ui_process **out, size_t *nr)
 
 static void begin(const struct ui_options *options, bool with_samples)
 {
-	const struct ui_host host = {NULL,	   tell_facts, tell_info,
+	const struct ui_host host = {NULL,	   tell_facts, tell_info,     tell_thread,
 				     suggest_name, export,     list_processes};
 	world = (struct world){.facts = {
 				       .state = UI_LIVE,
@@ -214,6 +222,7 @@ static void begin(const struct ui_options *options, bool with_samples)
 				       .frequency_hz = 999,
 				       .rate_hz = 24,
 				       .cpu_percent = 187.4,
+				       .weighs_ns = true,
 				       .own_cpu_percent = 1.8,
 				       .own_bytes = 24 << 20,
 			       }};
@@ -312,6 +321,8 @@ static const struct {
 	{"flame-120x40", "5<Down>", 40, 120, false, false},
 	{"flame-zoomed", "5<Down><Down><Enter>", 24, 80, false, false},
 	{"threads-80x24", "6", 24, 80, false, false},
+	{"threads-120x40", "6", 40, 120, false, false},
+	{"threads-40x10", "6", 10, 40, false, false},
 	{"threads-zoomed", "6<Down><Enter>1", 24, 80, false, false},
 	{"zooms-stack", "f\\find<Enter>", 24, 80, false, false},
 	{"zooms-taken-back", "f\\find<Enter><Esc>", 24, 80, false, false},
@@ -416,6 +427,18 @@ static void the_target_ends_in_a_pause(void)
 	end();
 }
 
+static void a_file_is_being_read(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	world.facts.state = UI_LOADING;
+	world.facts.loaded = 0.4;
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * SECONDS), 0);
+	compare("loading", ui_draw(world.ui));
+	end();
+}
+
 static void the_target_becomes_another_program(void)
 {
 	const struct ui_options options = {0};
@@ -489,6 +512,12 @@ static void the_picker(void)
 	compare("picker-filtered", ui_draw(world.ui));
 	CHECK_EQ(press("<Enter>"), UI_WISH_PROFILE);
 	CHECK_EQ(ui_picked(world.ui), 42);
+	ui_tell(world.ui,
+		"cannot sample process 42 (program): it is not yours, and that is all that can "
+		"be said of it here\nrun ctop as its owner, or as root");
+	compare("picker-refused", ui_draw(world.ui));
+	CHECK_EQ(press("<BS>"), UI_WISH_NONE);
+	CHECK_EQ(press("<Enter>"), UI_WISH_PROFILE); /* and chosen again */
 	end();
 	begin(&options, false);
 	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
@@ -538,6 +567,7 @@ int main(void)
 	RUN(nothing_sampled_yet);
 	RUN(the_target_has_ended);
 	RUN(the_target_ends_in_a_pause);
+	RUN(a_file_is_being_read);
 	RUN(the_target_becomes_another_program);
 	RUN(the_rate_is_not_reached);
 	RUN(a_pause_stands_still);

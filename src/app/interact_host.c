@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* What the screens ask for. */
+
+#include "infos.h"
+#include "interact_export.h"
+#include "interact_internal.h"
+#include "proc_text.h"
+#include "report_header.h"
+
+static void tell_facts(void *context, struct ui_facts *facts)
+{
+	struct interact *interact = context;
+	facts_read(&interact->facts, &interact->source, facts);
+}
+
+static int list_processes(void *context, struct ui_process **out, size_t *nr)
+{
+	struct interact *interact = context;
+	return processes_list(&interact->processes, out, nr);
+}
+
+static int add_info(void *context, const char *key, const char *value)
+{
+	return history_set_info(context, key, value);
+}
+
+/* What the report says above its table. */
+static void tell_info(void *context, struct text *lines)
+{
+	struct interact *interact = context;
+	struct history *history = interact->source.history;
+	struct options options = *interact->options;
+	if (interact->source.session) {
+		const struct infos_sink infos = {history, add_info};
+		const struct session_stats stats = session_stats(interact->source.session);
+		infos_end(&stats, &infos);
+	}
+	int rows, cols;
+	terminal_size(interact->terminal, &rows, &cols);
+	options.columns = (uint32_t)cols;
+	const struct history_totals totals = history_totals(history);
+	report_header(history, &totals, &options, lines);
+}
+
+static void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)
+{
+	const struct interact *interact = context;
+	struct proc_thread thread;
+	if (!interact->source.session)
+		return;
+	if (!proc_thread(pid, tid, &thread)) {
+		text_add(state, "ended");
+		return;
+	}
+	switch (thread.state) {
+	case 'R':
+		text_add(state, "runs");
+		return;
+	case 'T':
+	case 't':
+		text_add(state, "stopped");
+		return;
+	case 'Z':
+	case 'X':
+		text_add(state, "ended");
+		return;
+	default:
+		break;
+	}
+	text_add(state, thread.place[0] ? "in " : thread.state == 'D' ? "waits" : "sleeps");
+	text_add_safe(state, thread.place);
+}
+
+static void suggest_name(void *context, char *name, size_t size)
+{
+	(void)context;
+	interact_suggest_name(name, size);
+}
+
+static void export_slice(void *context, struct slice *slice, const char *path, struct text *message)
+{
+	const struct interact *interact = context;
+	interact_export(interact->source.history, slice, path, message);
+}
+
+struct ui_host interact_host(struct interact *interact)
+{
+	return (struct ui_host){
+		.context = interact,
+		.facts = tell_facts,
+		.info = tell_info,
+		.thread = tell_thread,
+		.suggest_name = suggest_name,
+		.export = export_slice,
+		.processes = list_processes,
+	};
+}
