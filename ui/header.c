@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/ui/theme.h>
 
 /* On narrower screens the window stands on the second line. */
 enum { WINDOW_ABOVE_COLS = 60, TREND_ABOVE_COLS = 60 };

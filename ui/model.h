@@ -37,6 +37,7 @@ struct model {
 	unsigned window;	 /* index of the window's length; 0: since the start */
 	bool paused;
 	uint64_t paused_ns, samples_at_pause;
+	uint64_t hold_until_ns;	 /* rows keep their order: the user moves among them */
 	uint64_t execs, exec_ns; /* exec_ns: when the last was seen; 0: none was */
 
 	/* filters */

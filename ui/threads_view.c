@@ -38,6 +38,12 @@ static int refresh(struct view *view, struct model *model)
 	return result;
 }
 
+static int reorder(struct view *view, const size_t *order)
+{
+	struct slice_tasks *rows = &threads_of(view)->rows;
+	return view_reorder(rows->items, rows->nr, sizeof(*rows->items), order);
+}
+
 static uint64_t id_at(const struct view *view, size_t row)
 {
 	const struct slice_task *task = task_at(view, row);
@@ -173,6 +179,7 @@ static bool act(struct view *view, struct model *model, enum action action)
 
 static void threads_free(struct view *view)
 {
+	view_release(view);
 	free(threads_of(view)->rows.items);
 	text_release(&threads_of(view)->name);
 	free(view);
@@ -184,6 +191,7 @@ struct view *threads_view_new(void)
 		.kind = VIEW_THREADS,
 		.refresh = refresh,
 		.id_at = id_at,
+		.reorder = reorder,
 		.prepare = prepare,
 		.draw_title = draw_title,
 		.draw_row = draw_row,

@@ -69,6 +69,12 @@ static int refresh(struct view *view, struct model *model)
 	return 0;
 }
 
+static int reorder(struct view *view, const size_t *order)
+{
+	struct slice_functions *rows = &top_of(view)->rows;
+	return view_reorder(rows->items, rows->nr, sizeof(*rows->items), order);
+}
+
 static uint64_t id_at(const struct view *view, size_t row)
 {
 	return ((const struct top_view *)view)->rows.items[row].id.index;
@@ -188,6 +194,7 @@ static bool act(struct view *view, struct model *model, enum action action)
 
 static void top_free(struct view *view)
 {
+	view_release(view);
 	free(top_of(view)->rows.items);
 	free(view);
 }
@@ -198,6 +205,7 @@ struct view *top_view_new(void)
 		.kind = VIEW_TOP,
 		.refresh = refresh,
 		.id_at = id_at,
+		.reorder = reorder,
 		.prepare = prepare,
 		.draw_title = draw_title,
 		.draw_row = draw_row,

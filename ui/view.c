@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "view.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* So long after a move rows stay where they are: a few refreshes. */
+static const uint64_t HOLD_NS = UINT64_C(2000000000);
 
 void view_select(struct view *view, size_t row)
 {
@@ -28,11 +33,97 @@ static void find_selected(struct view *view)
 		view->selected = view->nr_rows ? view->nr_rows - 1 : 0;
 }
 
+/* ---- the order, held while the user moves among the rows ---- */
+
+struct place {
+	uint64_t id;
+	size_t row;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+	return (left->id > right->id) - (left->id < right->id);
+}
+
+/* Where each row was, as its place; those that are new come last, in their own order. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+	if (left->id != right->id)
+		return left->id < right->id ? -1 : 1;
+	return (left->row > right->row) - (left->row < right->row);
+}
+
+static int hold_order(struct view *view)
+{
+	size_t nr = view->nr_rows, nr_before = view->nr_ordered;
+	struct place *before = calloc(nr_before + 1, sizeof(*before));
+	struct place *rows = calloc(nr + 1, sizeof(*rows));
+	size_t *order = calloc(nr + 1, sizeof(*order));
+	int result = before && rows && order ? 0 : -ENOMEM;
+	if (!result) {
+		for (size_t i = 0; i < nr_before; i++)
+			before[i] = (struct place){view->order[i], i};
+		qsort(before, nr_before, sizeof(*before), compare_places);
+		for (size_t i = 0; i < nr; i++) {
+			const struct place wanted = {.id = view->ops->id_at(view, i)};
+			const struct place *found = bsearch(&wanted, before, nr_before,
+							    sizeof(*before), compare_places);
+			rows[i] = (struct place){found ? found->row : nr_before, i};
+		}
+		qsort(rows, nr, sizeof(*rows), compare_rows);
+		for (size_t i = 0; i < nr; i++)
+			order[i] = rows[i].row;
+		result = view->ops->reorder(view, order);
+	}
+	free(before);
+	free(rows);
+	free(order);
+	return result;
+}
+
+static int keep_order(struct view *view)
+{
+	uint64_t *order = reallocarray(view->order, view->nr_rows + 1, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	view->order = order;
+	view->nr_ordered = view->nr_rows;
+	for (size_t i = 0; i < view->nr_rows; i++)
+		order[i] = view->ops->id_at(view, i);
+	return 0;
+}
+
+int view_reorder(void *items, size_t nr, size_t size, const size_t *order)
+{
+	char *copy = nr ? malloc(nr * size) : NULL;
+	if (nr && !copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		memcpy(copy + i * size, (const char *)items + order[i] * size, size);
+	if (nr)
+		memcpy(items, copy, nr * size);
+	free(copy);
+	return 0;
+}
+
+void view_release(struct view *view)
+{
+	free(view->order);
+}
+
 int view_refresh(struct view *view, struct model *model)
 {
 	if (view->generation == model->generation && !view->stale)
 		return 0;
+	bool hold = view->ops->reorder && !view->stale && view->nr_ordered &&
+		    model->now_ns < model->hold_until_ns;
 	int result = view->ops->refresh(view, model);
+	if (!result && hold)
+		result = hold_order(view);
+	if (!result && view->ops->reorder)
+		result = keep_order(view);
 	if (result)
 		return result;
 	view->generation = model->generation;
@@ -119,6 +210,7 @@ bool view_act(struct view *view, struct model *model, enum action action)
 		return false;
 	}
 	view_select(view, at);
+	model->hold_until_ns = model->now_ns + HOLD_NS;
 	return true;
 }
 

@@ -20,6 +20,8 @@ struct view_ops {
 	/* Makes the rows anew from the model: sets nr_rows. 0 or -ENOMEM. */
 	int (*refresh)(struct view *view, struct model *model);
 	uint64_t (*id_at)(const struct view *view, size_t row);
+	/* Puts rows into another order: row i is to be what row order[i] was. 0 or -ENOMEM. NULL: rows have one order only. */
+	int (*reorder)(struct view *view, const size_t *order);
 	/* Before rows are drawn: which they are. NULL: nothing is to be prepared. */
 	void (*prepare)(struct view *view, struct model *model, size_t first, size_t nr);
 	void (*draw_title)(struct view *view, struct model *model, struct cells *cells,
@@ -49,11 +51,19 @@ struct view {
 	size_t selected, first; /* first: at the top of the screen */
 	int screen_row, height; /* of the rows on the screen, as drawn last */
 	uint64_t selected_id;
-	bool chosen; /* the user has moved: the selection follows its row, not its place */
-	bool stale;  /* settings of its own have changed */
+	bool chosen;	 /* the user has moved: the selection follows its row, not its place */
+	bool stale;	 /* settings of its own have changed */
+	uint64_t *order; /* ids of the rows, as shown last */
+	size_t nr_ordered;
 	unsigned generation;
 };
 
+/*
+ * Puts rows in another order, for view_ops.reorder: items of `size` bytes, as they are to be by `order`.
+ * 0 or -ENOMEM.
+ */
+int view_reorder(void *items, size_t nr, size_t size, const size_t *order);
+void view_release(struct view *view); /* what all views have; their free() calls it */
 /* Brings the rows up to date and finds the selected one again. 0 or -ENOMEM. */
 int view_refresh(struct view *view, struct model *model);
 void view_draw(struct view *view, struct model *model, struct cells *cells, struct area area);

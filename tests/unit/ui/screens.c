@@ -502,6 +502,23 @@ static void the_selection_follows_its_function(void)
 	end();
 }
 
+/* Moving down, another function overtakes: rows stay for a while, then the order is right again. */
+static void rows_stay_while_the_user_moves(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	press("<Down>");
+	for (int i = 0; i < 200; i++)
+		add_samples(&stacks[4], SECONDS + 1);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * SECONDS + 1500000000), 0);
+	compare("order-held", ui_draw(world.ui));
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 3)), 0);
+	compare("order-let-go", ui_draw(world.ui));
+	end();
+}
+
 static void the_picker(void)
 {
 	const struct ui_options options = {.view = VIEW_PICKER};
@@ -572,6 +589,7 @@ int main(void)
 	RUN(the_rate_is_not_reached);
 	RUN(a_pause_stands_still);
 	RUN(the_selection_follows_its_function);
+	RUN(rows_stay_while_the_user_moves);
 	RUN(the_picker);
 	RUN(every_size_is_survived);
 	RUN(wishes);
