@@ -258,15 +258,15 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 		text_addf(text, "throttled %" PRIu64 "x!", facts->throttled);
 		add_text(&strip, ROLE_WARN, 0);
 	}
+	if (facts->restarts) {
+		text_addf(text, "restarts %" PRIu64 "!", facts->restarts);
+		add_text(&strip, ROLE_WARN, 0);
+	}
 	add_quality(&strip, "trunc", totals->ends[STACK_TRUNCATED], totals->samples, false, 20);
 	if (totals->ends[STACK_BROKEN])
 		add_quality(&strip, "broken", totals->ends[STACK_BROKEN], totals->samples, false,
 			    20);
 	add_quality(&strip, "unsym", all->unsymbolized_frames, all->frames, false, 20);
-	if (facts->restarts) {
-		text_addf(text, "restarts %" PRIu64 "!", facts->restarts);
-		add_text(&strip, ROLE_WARN, 0);
-	}
 	if (facts->state == UI_LIVE || facts->state == UI_FILE) {
 		text_addf(text, "%.0f/s", facts->rate_hz);
 		add_text(&strip, ROLE_TEXT, 0);

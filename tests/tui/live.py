@@ -9,11 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, case, check, ctop_ok, folder, main, need_root, target
+from harness import BUILD, CTOP, Skip, case, check, ctop_ok, folder, main, need_root, target
 
 
 @contextlib.contextmanager
@@ -70,8 +71,12 @@ def suspended_and_back():
 @case
 def a_storm_of_sizes():
     with live() as (window, _):
-        for cols, rows in ((40, 10), (120, 40), (1, 1), (2, 5), (200, 3), (30, 60), (80, 24)) * 3:
-            window.resize(cols, rows)
+        sizes = (40, 10), (120, 40), (1, 1), (2, 5), (200, 3), (30, 60), (300, 100), (80, 24)
+        for i in range(104):
+            window.resize(*sizes[i % len(sizes)])
+            if i % 13 == 0:
+                window.press("Tab")
+        window.press("1")
         window.wait_for("[1 Top]", "quit")
         window.resize(120, 40)
         window.wait_for("THREADS", "CALLEES")
@@ -90,6 +95,56 @@ def killed_by_a_fatal_signal():
         with live() as (window, _):
             window.press("m")
             os.kill(window.child(), number)
+
+
+def own_processes(window):
+    """ctop's own: {name: pid}."""
+    main_pid, own = window.child(), {}
+    with open(f"/proc/{main_pid}/task/{main_pid}/children", encoding="ascii") as children:
+        for pid in children.read().split():
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as comm:
+                own[comm.read().strip().removeprefix("ctop-")] = int(pid)
+    return own
+
+
+@case
+def a_process_of_its_own_dies_and_the_session_goes_on():
+    for name in "collector", "symbolizer":
+        with live() as (window, _):
+            os.kill(own_processes(window)[name], signal.SIGSEGV)
+            window.wait_for("restarts 1!", "LIVE", "spin_loop")
+            check(name in own_processes(window), f"there is no other {name}")
+            window.press("r")
+            window.wait_for(" all", "spin_loop")
+            window.press("q")
+
+
+def count(text):
+    """18.6k as a number."""
+    scale = {"k": 1e3, "M": 1e6}.get(text[-1], 1)
+    return float(text.rstrip("kM")) * scale
+
+
+def counted(screen):
+    """Samples since the start: shown, lost by the kernel, missed by main."""
+    found = [re.search(name + r" ([\d.]+[kM]?)", screen) for name in ("smp", "lost", "dropped")]
+    return [count(one.group(1)) if one else 0 for one in found]
+
+
+@case
+def the_terminal_is_stopped_for_seconds():
+    with live("-F", "10000", "--max-overhead", "0", cols=120) as (window, _):
+        window.press("w")
+        window.wait_for(" all")
+        before = counted(window.screen())
+        window.press("C-s")
+        time.sleep(5)
+        window.press("C-q", "2")
+        screen = window.wait_until(lambda screen: "CALL TREE" in screen and
+                                   sum(counted(screen)) > sum(before) + 10000, "the samples of 5 s")
+        window.press("q")
+        if counted(screen)[1]:
+            raise Skip(f"the machine is too busy for 10 kHz: {screen.splitlines()[1]}")
 
 
 @case
