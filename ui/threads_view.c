@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads by what they used: one row a thread. */
+/* Threads, or processes, by what they used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +13,7 @@ enum { NAME_COLS = 17, STATE_COLS = 22, FUNCTION_COLS_LEAST = 16, STATE_FROM_COL
 
 struct threads_view {
 	struct view view;
+	bool processes, chosen; /* chosen: by the user; else whole machines are shown by process */
 	struct slice_tasks rows;
 	struct text name; /* scratch */
 	/* Of the rows on the screen. */
@@ -33,7 +34,10 @@ static const struct slice_task *task_at(const struct view *view, size_t row)
 static int refresh(struct view *view, struct model *model)
 {
 	struct threads_view *threads = threads_of(view);
-	int result = slice_tasks(model->slice, SLICE_THREADS, -1, &threads->rows);
+	if (!threads->chosen)
+		threads->processes = model->facts.nr_cpus > 0;
+	int result = slice_tasks(model->slice, threads->processes ? SLICE_PROCESSES : SLICE_THREADS,
+				 -1, &threads->rows);
 	view->nr_rows = result ? 0 : threads->rows.nr;
 	return result;
 }
@@ -42,6 +46,11 @@ static int reorder(struct view *view, const size_t *order)
 {
 	struct slice_tasks *rows = &threads_of(view)->rows;
 	return view_reorder(rows->items, rows->nr, sizeof(*rows->items), order);
+}
+
+static int32_t shown_id(const struct slice_task *task)
+{
+	return task->tid < 0 ? task->pid : task->tid;
 }
 
 static uint64_t id_at(const struct view *view, size_t row)
@@ -61,7 +70,7 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 	const struct slice_task *task = task_at(view, row);
 	struct text *text = &threads_of(view)->name;
 	text_clear(text);
-	text_addf(text, "%d ", task->tid);
+	text_addf(text, "%d ", shown_id(task));
 	text_add_safe(text, task->comm);
 	text_addf(text, "  %s", model_full_name(model, task->top));
 	return text_string(text);
@@ -101,13 +110,16 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 		       struct area line)
 {
 	struct columns at = columns_of(model, line);
-	(void)view;
+	bool processes = threads_of(view)->processes;
 	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE, "  SHARE%");
 	cells_put(cells, line.row, at.cpu, at.tid - at.cpu, ROLE_TITLE, "  CPU%");
-	cells_put(cells, line.row, at.tid, at.end - at.tid, ROLE_TITLE, "    TID");
+	cells_put(cells, line.row, at.tid, at.end - at.tid, ROLE_TITLE,
+		  processes ? "    PID" : "    TID");
 	cells_put(cells, line.row, at.trend, at.end - at.trend, ROLE_TITLE, "TREND");
-	cells_put(cells, line.row, at.name, at.end - at.name, ROLE_TITLE, "THREAD");
-	cells_put(cells, line.row, at.state, at.function - at.state, ROLE_TITLE, "NOW");
+	cells_put(cells, line.row, at.name, at.end - at.name, ROLE_TITLE,
+		  processes ? "PROCESS" : "THREAD");
+	cells_put(cells, line.row, at.state, at.function - at.state, ROLE_TITLE,
+		  processes ? "THREADS" : "NOW");
 	cells_put(cells, line.row, at.function, at.end - at.function, ROLE_TITLE, "MOST OF IT IN");
 }
 
@@ -124,7 +136,10 @@ static void draw_state(struct threads_view *threads, const struct model *model, 
 	if (at->function == at->state)
 		return;
 	text_clear(&threads->name);
-	model->host->thread(model->host->context, task->pid, task->tid, &threads->name);
+	if (task->tid < 0)
+		text_addf(&threads->name, "%u", task->nr_threads);
+	else
+		model->host->thread(model->host->context, task->pid, task->tid, &threads->name);
 	cells_put_cut(cells, row, at->state, at->function - at->state - 1, ROLE_TEXT,
 		      text_string(&threads->name));
 }
@@ -145,7 +160,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	if (at.cpu < at.tid)
 		cells_putf(cells, line.row, at.cpu, 6, ROLE_TEXT, "%6.1f",
 			   cpu_percent(model, task));
-	cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d", task->tid);
+	cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d", shown_id(task));
 	if (trend < threads->nr_trends)
 		model_put_trend(model, cells, line.row, at.trend,
 				&threads->trend[trend * TREND_SECONDS], TREND_SECONDS);
@@ -163,15 +178,23 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 
 static bool act(struct view *view, struct model *model, enum action action)
 {
+	struct threads_view *threads = threads_of(view);
+	if (action == ACTION_PROCESSES) {
+		threads->processes = !threads->processes;
+		threads->chosen = view->stale = true;
+		return true;
+	}
 	if (action != ACTION_ZOOM_THREAD && action != ACTION_ENTER)
 		return false;
 	if (view->selected >= view->nr_rows)
 		return true;
 	const struct slice_task *task = task_at(view, view->selected);
 	struct text label = {0};
-	text_addf(&label, "thread=%d ", task->tid);
+	text_addf(&label, "%s=%d ", task->tid < 0 ? "process" : "thread", shown_id(task));
 	text_add_safe(&label, task->comm);
-	model_zoom(model, (struct slice_criterion){.what = SLICE_THREAD, .number = task->tid},
+	model_zoom(model,
+		   (struct slice_criterion){.what = task->tid < 0 ? SLICE_PROCESS : SLICE_THREAD,
+					    .number = shown_id(task)},
 		   text_string(&label));
 	text_release(&label);
 	return true;

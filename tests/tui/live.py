@@ -308,6 +308,22 @@ def threads_say_what_they_do():
 
 
 @case
+def a_whole_machine_is_shown_by_process():
+    need_root()
+    with target("spin", "600") as program, terminal(120) as window:
+        window.type(f"{CTOP} -a")
+        window.wait_for("LIVE", "busy", f"% of {os.cpu_count()}", "spin_loop")
+        window.press("6")
+        window.wait_for("PROCESS", f"{program.pid}", "spin_loop")
+        for key in "/", *f"{program.pid} spin":
+            window.press("Space" if key == " " else key)
+        window.press("Enter", "Enter", "2")
+        window.wait_for(f"filter: process={program.pid} spin", "CALL TREE", "spin_loop")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
 def another_program_is_run():
     """A shell that becomes the workload: what is shown is the workload's."""
     need_root()

@@ -323,6 +323,8 @@ static const struct {
 	{"threads-80x24", "6", 24, 80, false, false},
 	{"threads-120x40", "6", 40, 120, false, false},
 	{"threads-40x10", "6", 10, 40, false, false},
+	{"processes-80x24", "6p", 24, 80, false, false},
+	{"processes-zoomed", "6p<Enter>p", 24, 80, false, false},
 	{"threads-zoomed", "6<Down><Enter>1", 24, 80, false, false},
 	{"zooms-stack", "f\\find<Enter>", 24, 80, false, false},
 	{"zooms-taken-back", "f\\find<Enter><Esc>", 24, 80, false, false},
