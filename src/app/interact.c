@@ -17,6 +17,9 @@
 
 enum {
 	REFRESH_MS = 500,
+	/* Sooner while the first samples and their names come. */
+	FIRST_REFRESH_MS = 100,
+	FIRST_MS = 1000,
 	/* A refresh that takes long comes less often: at most this share of the time is spent on it. */
 	REFRESH_SHARE = 5,
 };
@@ -57,7 +60,9 @@ static int refresh(struct interact *interact, struct error *error)
 	if (ui_refresh(interact->ui, begin_ns))
 		return error_set(error, -ENOMEM, "out of memory");
 	terminal_draw(interact->terminal, ui_draw(interact->ui));
-	uint64_t cost_ns = clock_now_ns() - begin_ns, next_ns = REFRESH_MS * NS_PER_MS;
+	bool first = begin_ns - interact->begun_ns < FIRST_MS * NS_PER_MS;
+	uint64_t cost_ns = clock_now_ns() - begin_ns;
+	uint64_t next_ns = (first ? FIRST_REFRESH_MS : REFRESH_MS) * NS_PER_MS;
 	if (cost_ns * REFRESH_SHARE > next_ns)
 		next_ns = cost_ns * REFRESH_SHARE;
 	set_timer(interact, next_ns);
@@ -339,6 +344,7 @@ int interact_run(struct interact *interact, const struct interact_source *source
 	double delay = options->delay_seconds > 0 ? options->delay_seconds : 0;
 	interact->source = *source;
 	interact->leaving = false;
+	interact->begun_ns = clock_now_ns();
 	interact->switch_on_ns = after(delay);
 	interact->stop_ns =
 		options->duration_seconds > 0 ? after(delay + options->duration_seconds) : 0;
