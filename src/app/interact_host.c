@@ -6,6 +6,7 @@
 #include "interact_internal.h"
 #include "proc_text.h"
 #include "report_header.h"
+#include "unnamed_text.h"
 
 static void tell_facts(void *context, struct ui_facts *facts)
 {
@@ -40,6 +41,7 @@ static void tell_info(void *context, struct text *lines)
 	options.columns = (uint32_t)cols;
 	const struct history_totals totals = history_totals(history);
 	report_header(history, &totals, &options, lines);
+	unnamed_add(history, lines);
 }
 
 static void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)

@@ -308,6 +308,18 @@ def threads_say_what_they_do():
 
 
 @case
+def what_has_no_names_is_told_by_module():
+    need_root()
+    with target("demo") as program, terminal() as window:
+        window.type(f"{CTOP} -p {program.pid}")
+        window.wait_for("LIVE", "[1 Top]", "demo")
+        window.press("i", "G")
+        window.wait_for("by module:", "% of ", "covers them")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
 def a_whole_machine_is_shown_by_process():
     need_root()
     with target("spin", "600") as program, terminal(120) as window:

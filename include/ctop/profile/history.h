@@ -166,6 +166,16 @@ struct tree_node {
 };
 int history_tree(struct history *history, struct tree_node **out, size_t *nr);
 
+/* Frames of a module, each as often as it was sampled, in stacks that count. */
+struct history_unnamed {
+	const char *path; /* borrowed */
+	enum module_kind kind;
+	uint64_t frames; /* that have no name */
+	uint64_t all_frames;
+};
+/* The modules that have frames without a name, by how many. *out is the caller's to free(). 0 or -ENOMEM. */
+int history_unnamed(struct history *history, struct history_unnamed **out, size_t *nr);
+
 /* ---- stacks, for exports ---- */
 
 struct history_frame {

@@ -195,6 +195,30 @@ static uint32_t child(const struct history *history, const struct tree_node *tre
 	return 0;
 }
 
+static void frames_without_a_name_are_told_by_module(void)
+{
+	struct profile profile;
+	struct history_unnamed *modules;
+	size_t nr;
+	struct history *history = history_new();
+	CHECK(history);
+	CHECK_EQ(history_unnamed(history, &modules, &nr), 0);
+	CHECK_EQ(nr, 0);
+	free(modules);
+	open_profile(&profile);
+	fill(&profile, history);
+	CHECK_EQ(history_unnamed(history, &modules, &nr), 0);
+	CHECK_EQ(nr, 1);
+	CHECK_STR(modules[0].path, "/bin/program");
+	CHECK_EQ(modules[0].kind, MODULE_FILE);
+	CHECK_EQ(modules[0].frames, 1);
+	/* 6 x 3 + 2 x 4 + 3 x 1 (the other is the kernel's) + 1 + 2 */
+	CHECK_EQ(modules[0].all_frames, 32);
+	free(modules);
+	history_free(history);
+	close_profile(&profile);
+}
+
 static void tree_merges_by_function(void)
 {
 	struct profile profile;
@@ -655,6 +679,7 @@ int main(void)
 {
 	RUN(top_counts_recursion_once);
 	RUN(totals_add_up);
+	RUN(frames_without_a_name_are_told_by_module);
 	RUN(tree_merges_by_function);
 	RUN(filters_let_through_what_they_say);
 	RUN(names_may_come_late);
