@@ -454,6 +454,27 @@ def the_terminal_goes_away():
 
 
 @case
+def terminals_and_sizes_of_all_kinds():
+    need_root()
+    with target("spin", "600") as program:
+        for name, cols, rows, setting in (("xterm-256color", 40, 10, ""), ("screen", 300, 100, ""),
+                                          ("tmux", 80, 24, "NO_COLOR=1"),
+                                          ("linux", 120, 40, "LC_ALL=C"),
+                                          ("vt100", 80, 24, "")):
+            with terminal(cols, rows) as window:
+                before = window.modes()
+                window.type(f"{setting} TERM={name} {CTOP} -p {program.pid}")
+                window.wait_for("LIVE", "[1 Top]", "spin_loop")
+                for key, word in ("2", "CALL TREE"), ("5", "spin_loop"), ("6", "SHARE%"):
+                    window.press(key)
+                    screen = window.wait_for(word)
+                check("LC_ALL" not in setting or screen.isascii(), f"TERM={name}: {screen}")
+                window.press("q")
+                window.wait_for_prompt()
+                check(window.modes() == before, f"TERM={name} leaves {window.modes()}, was {before}")
+
+
+@case
 def no_interface_on_a_dumb_terminal():
     need_root()
     with target("spin", "600") as program, terminal(120, 50) as window:
