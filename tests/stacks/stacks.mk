@@ -33,5 +33,5 @@ $(STACKS)/crypto: tests/stacks/programs/crypto.c ; $(call stack_program,gcc -sta
 
 .PHONY: stack-programs check-stacks
 stack-programs: $(STACK_TESTS) $(STACK_PROGRAMS)
-check-stacks: stack-programs workloads
-	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS)
+check-stacks: all stack-programs workloads
+	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS) tests/stacks/beside_perf.py

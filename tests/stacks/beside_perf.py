@@ -1,0 +1,450 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stacks of the same perf.data file, by perf script and by ctop export frames, address by address.
+
+Without arguments programs of every day are recorded on the spot; with arguments, perf.data files are compared.
+What perf completes must be the same here; where it stops early, ours must begin with the same frames. Where they
+part there is a class that says why, from the bytes of the code: the unexplained are at most 1 in 1,000.
+"""
+
+import bisect
+import collections
+import contextlib
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import BUILD, CTOP, Skip, case, check, main, need_program, run  # noqa: E402
+
+SECONDS = float(os.environ.get("STACKS_SECONDS", "4"))
+HZ = 499
+ALLOWED = 0.001
+SHOWN = 3
+
+# The outermost functions there can be (and no others): what makes a stack of perf's complete.
+ROOTS = {"_start", "_dl_start_user", "clone", "clone3", "__clone", "__clone3", "thread_start",
+         "ret_from_fork", "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart",
+         "runtime.mstart.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0"}
+IDENTICAL, LONGER, SHORTER = "identical", "longer", "shorter"
+UNEXPLAINED = "unexplained"
+
+Frame = collections.namedtuple("Frame", "offset module function method")
+Stack = collections.namedtuple("Stack", "end frames")
+
+
+class Segments:
+    """Where an ELF file's addresses lie in it, and its code."""
+
+    _known = {}
+
+    def __init__(self, path):
+        self.loads, self.bytes = [], b""
+        with contextlib.suppress(OSError, struct.error):
+            with open(path, "rb") as file:
+                self.bytes = file.read()
+            if self.bytes[:5] != b"\x7fELF\x02":
+                return
+            at, = struct.unpack_from("<Q", self.bytes, 32)
+            size, count = struct.unpack_from("<HH", self.bytes, 54)
+            for i in range(count):
+                kind, _, offset, address, _, in_file = struct.unpack_from("<IIQQQQ", self.bytes,
+                                                                          at + i * size)
+                if kind == 1:
+                    self.loads.append((address, offset, in_file))
+
+    @classmethod
+    def of(cls, path):
+        if path not in cls._known:
+            cls._known[path] = cls(path)
+        return cls._known[path]
+
+    def offset(self, address):
+        for start, offset, size in self.loads:
+            if start <= address < start + size:
+                return address - start + offset
+        return address
+
+    def follows_call(self, offset):
+        """Whether a call's last byte lies at the offset; None when there is no code to look at."""
+        if not 8 <= offset < len(self.bytes):
+            return None
+        code = self.bytes[offset - 6:offset + 1]
+        if code[-5] == 0xE8:
+            return True
+        # ff /2 with its operand: a register, or memory with a displacement of 0, 1 or 4 bytes.
+        for size in range(2, 8):
+            if code[-size] == 0xFF and code[1 - size] >> 3 & 7 == 2:
+                kind, base = code[1 - size] >> 6, code[1 - size] & 7
+                wanted = 2 + (base == 4 and kind != 3) + {0: 4 * (base == 5), 1: 1, 2: 4, 3: 0}[kind]
+                if wanted == size:
+                    return True
+        return False
+
+
+def is_kernel(address):
+    return address >= 1 << 63  # perf's end of a stack it gave up, too
+
+
+def perf_stacks(data):
+    """{(tid, time): Stack} of the user's frames, leaf first."""
+    stacks, key, frames = {}, None, []
+
+    def keep():
+        if key:
+            complete = bool(frames) and frames[-1].function in ROOTS
+            stacks.setdefault(key, []).append(Stack("complete" if complete else "", frames))
+
+    process = subprocess.Popen(["perf", "script", "-i", data, "--no-inline", "--max-stack", "1024",
+                                "-F", "tid,time,ip,sym,dso"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
+                               errors="replace")
+    for line in process.stdout:
+        if line[0] == "\t":
+            address, _, rest = line.strip().partition(" ")
+            address = int(address, 16)
+            if not is_kernel(address):
+                function, _, module = rest.rpartition(" (")
+                frames.append(Frame(address, module[:-1], function, ""))
+        elif line.strip():
+            keep()
+            tid, time = line.split()[:2]
+            key, frames = (int(tid), time.rstrip(":")), []
+    keep()
+    check(process.wait() == 0, "perf script failed")
+    return stacks
+
+
+def ctop_stacks(data):
+    stacks, key, frames, end = {}, None, [], ""
+
+    def keep():
+        if key:
+            stacks.setdefault(key, []).append(Stack(end, frames))
+
+    process = subprocess.Popen([CTOP, "export", "frames", data], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
+                               errors="replace")
+    for line in process.stdout:
+        if line[0] == "\t":
+            _, method, rest = line.split(None, 2)
+            if method == "kernel":
+                continue
+            function, _, module = rest.rstrip("\n").rpartition(" (")
+            module, _, address = module[:-1].rpartition("+0x")
+            address = int(address, 16)
+            if not is_kernel(address):
+                frames.append(Frame(Segments.of(module).offset(address), module,
+                                    function.partition("+0x")[0], method))
+        elif line.strip():
+            keep()
+            found = re.search(r"(\d+)/(\d+) +\[\d+\] +(\d+\.\d+): .*: (\w+)(?: \(\w+\))?$", line)
+            key, frames, end = (int(found.group(2)), found.group(3)), [], found.group(4)
+    keep()
+    check(process.wait() == 0, "ctop export frames failed")
+    return stacks
+
+
+def is_file(module):
+    return module.startswith("/") and not module.startswith("/tmp/perf-")
+
+
+def same_frame(theirs, ours):
+    if theirs.offset != ours.offset:
+        return False
+    return not (is_file(theirs.module) and is_file(ours.module)) or \
+        os.path.basename(theirs.module) == os.path.basename(ours.module)
+
+
+def parting(theirs, ours):
+    """How two stacks compare: IDENTICAL, LONGER (ours goes on), SHORTER, or the frame where they part."""
+    for i, (one, other) in enumerate(zip(theirs, ours)):
+        if not same_frame(one, other):
+            return i
+    if len(theirs) == len(ours):
+        return IDENTICAL
+    return LONGER if len(theirs) < len(ours) else SHORTER
+
+
+def false_call(frames):
+    """The first caller's index that no call precedes, by the code in its file; len(frames): there is none."""
+    for i, frame in enumerate(frames[1:], 1):
+        if frames[i - 1].function.startswith("__restore_rt") or \
+                frame.method in ("signal", "leaf"):
+            continue
+        if not is_file(frame.module) and not frame.module.startswith("["):
+            continue
+        if frame.module == "[unknown]" or Segments.of(frame.module).follows_call(frame.offset) is False:
+            return i
+    return len(frames)
+
+
+class Blind:
+    """Modules that perf cannot step out of in a thread: after an exec it looks their CFI up at another base."""
+
+    def __init__(self):
+        self.steps, self.failed = collections.Counter(), collections.Counter()
+
+    def learn(self, tid, theirs, ours, part):
+        """A caller's frame (a leaf of one word is left by luck) and whether perf found its caller."""
+        agreed = part if isinstance(part, int) else min(len(theirs.frames), len(ours.frames))
+        for i in range(1, agreed):
+            if i + 1 < len(ours.frames):
+                self.steps[tid, theirs.frames[i].module] += 1
+                self.failed[tid, theirs.frames[i].module] += i + 1 == agreed
+
+    def to(self, tid, module):
+        return self.failed[tid, module] > 20 and \
+            self.failed[tid, module] >= 0.99 * self.steps[tid, module]
+
+
+def why(tid, theirs, ours, part, blind):
+    """The class of a disagreement, by evidence that neither of the two made up."""
+    if part == SHORTER:
+        part = len(ours.frames)
+        if theirs.frames[part - 1].function in ROOTS:
+            return "perf goes on behind the root"
+    below = theirs.frames[part - 1] if part else Frame(0, "", "", "")
+    if below.function.startswith("__restore_rt"):
+        return "perf takes one from the pc that a signal interrupted"
+    if false_call(theirs.frames) < len(theirs.frames) and \
+            false_call(ours.frames) == len(ours.frames):
+        return "perf has a caller that does not call"
+    if skips_leaf_caller(theirs.frames, ours.frames, part):
+        return "perf skips the caller of a leaf without CFI"
+    # What perf took for registers of the frame's caller leads astray later, too.
+    if any(blind.to(tid, frame.module) for frame in theirs.frames[:part]):
+        return "perf's CFI of a module below is not that module's"
+    return UNEXPLAINED
+
+
+def skips_leaf_caller(theirs, ours, part):
+    """The frame pointer is the caller's still: its caller is what perf finds there. The call is in the code."""
+    for i in range(1, min(part + 1, len(ours))):  # equal frames may follow: it shows later
+        if ours[i].method == "return" and \
+                Segments.of(ours[i].module).follows_call(ours[i].offset) is True and \
+                parting(theirs[i:], ours[i + 1:]) in (IDENTICAL, LONGER):
+            return True
+    return False
+
+
+def pairs(theirs, ours):
+    for key, stacks in theirs.items():
+        for one, other in zip(stacks, ours.get(key, [])):
+            yield key, one, other, parting(one.frames, other.frames)
+
+
+def compare(data):
+    theirs, ours = perf_stacks(data), ctop_stacks(data)
+    counts, shown, blind = collections.Counter(), 0, Blind()
+    for (tid, _), one, other, part in pairs(theirs, ours):
+        blind.learn(tid, one, other, part)
+    for key, one, other, part in pairs(theirs, ours):
+        counts["samples"] += 1
+        counts["perf complete"] += one.end == "complete"
+        counts["ctop complete"] += other.end == "complete"
+        if part == IDENTICAL or (part == LONGER and one.end != "complete"):
+            counts[part] += 1
+            continue
+        verdict = why(key[0], one, other, 0 if part == LONGER else part, blind)
+        counts[verdict] += 1
+        if verdict == UNEXPLAINED and shown < SHOWN:
+            shown += 1
+            show(key, one, other)
+    for what, some, others in (("only perf's", theirs, ours), ("only ctop's", ours, theirs)):
+        counts[what] = sum(max(0, len(stacks) - len(others.get(key, [])))
+                           for key, stacks in some.items())
+    return counts
+
+
+def show(key, theirs, ours):
+    print(f"# unexplained: thread {key[0]} at {key[1]}, ours {ours.end}")
+    for i in range(max(len(theirs.frames), len(ours.frames))):
+        one = theirs.frames[i] if i < len(theirs.frames) else Frame(0, "", "", "")
+        other = ours.frames[i] if i < len(ours.frames) else Frame(0, "", "", "")
+        mark = " " if same_frame(one, other) else "*"
+        print(f"# {mark} {one.offset:12x} {one.function[:40]:40} {other.offset:12x} {other.method:6} "
+              f"{other.function[:40]:40} {other.module}")
+
+
+COLUMNS = ("samples", "perf complete", "ctop complete", IDENTICAL, LONGER)
+
+
+def print_table(rows):
+    print("# " + f"{'workload':12}" + "".join(f"{column:>15}" for column in COLUMNS) + "  disagree")
+    for name, counts in rows:
+        classes = ", ".join(f"{what} {count}" for what, count in sorted(counts.items())
+                            if what not in COLUMNS and count)
+        print("# " + f"{name:12}" + "".join(f"{counts[column]:>15}" for column in COLUMNS) +
+              "  " + (classes or "none"))
+    sys.stdout.flush()
+
+
+BIG_CXX = """#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <string>
+#include <variant>
+#include <vector>
+int main(int argc, char **argv)
+{
+	std::map<std::string, std::vector<std::variant<int, double, std::string>>> map;
+	std::regex regex("a(b|c)*d");
+	for (int i = 0; i < argc; i++)
+		map[argv[i]].push_back(i);
+	std::vector<std::function<int(int)>> functions(argc, [](int i) { return i + 1; });
+	std::cout << std::regex_match("abcbcd", regex) << map.size() << functions[0](1);
+}
+"""
+BUSY_PYTHON = """import json, re, time
+end = time.time() + %f
+while time.time() < end:
+    json.loads(json.dumps([dict(a=i, b=[str(i)] * 3) for i in range(200)]))
+    re.findall("(a|b)+c", "abab" * 50 + "c")
+"""
+BUSY_NODE = """const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
+const end = Date.now() + %f * 1000;
+while (Date.now() < end) {
+	fib(20);
+	JSON.stringify([...Array(500)].map((_, i) => ({i, s: String(i)})));
+	[..."abcdef".repeat(50)].sort();
+}
+"""
+BUSY_GO = """package main
+
+import ("fmt"; "sort"; "strings"; "time")
+
+func fib(n int) int { if n < 2 { return n }; return fib(n-1) + fib(n-2) }
+
+func work(done chan int, end time.Time) {
+	all := 0
+	for time.Now().Before(end) {
+		words := strings.Fields(strings.Repeat("d c b a ", 100))
+		sort.Strings(words)
+		all += fib(18) + len(fmt.Sprint(words))
+	}
+	done <- all
+}
+
+func main() {
+	done, end := make(chan int), time.Now().Add(%d * time.Millisecond)
+	for i := 0; i < 3; i++ { go work(done, end) }
+	fmt.Println(<-done + <-done + <-done)
+}
+"""
+
+
+def written(where, name, text):
+    path = os.path.join(where, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def beside_perf(name, make_command, dump=16384, comparing=compare):
+    """Records a command, compares, prints a row of the table. make_command(folder) gives the command."""
+    need_program("perf")
+    with tempfile.TemporaryDirectory(prefix="ctop-stacks-") as where:
+        data = os.path.join(where, "perf.data")
+        result = run("perf", "record", "-q", "-e", "cpu-clock", "-F", HZ, "--call-graph",
+                     f"dwarf,{dump}", "-o", data, "--", *make_command(where), cwd=where)
+        if not os.path.exists(data) or os.path.getsize(data) < 1 << 16:
+            raise Skip(f"perf recorded nothing: {result.stderr.strip()[-200:]}")
+        counts = comparing(data)
+    print_table([(name, counts)])
+    check(counts["samples"] > 100, f"{counts['samples']} samples")
+    check(not counts["only perf's"] and not counts["only ctop's"], "samples that one of both has not")
+    check(counts[UNEXPLAINED] <= max(ALLOWED * counts["samples"], 1), "unexplained disagreements")
+
+
+def compiling(compiler):
+    need_program(compiler)
+    return lambda where: (compiler, "-O2", "-std=c++17", "-c", written(where, "big.cpp", BIG_CXX),
+                          "-o", "/dev/null")
+
+
+@case
+def small_cxx():
+    beside_perf("demo", lambda where: ("timeout", str(SECONDS),
+                                       os.path.join(BUILD, "workloads", "demo")), dump=8192)
+
+
+@case
+def gxx_compiling():
+    beside_perf("g++", compiling("g++"))
+
+
+@case
+def gxx_compiling_whole_stacks():
+    beside_perf("g++ 64K", compiling("g++"), dump=65528)
+
+
+@case
+def clangxx_compiling():
+    beside_perf("clang++", compiling("clang++"))
+
+
+@case
+def clangxx_compiling_whole_stacks():
+    beside_perf("clang++ 64K", compiling("clang++"), dump=65528)
+
+
+@case
+def openssl_speed():
+    need_program("openssl")
+    beside_perf("openssl", lambda where: ("openssl", "speed", "-seconds", "1", "-bytes", "1024",
+                                          "sha256", "aes-128-cbc", "rsa2048"))
+
+
+@case
+def python():
+    path = need_program("/usr/bin/python3")
+    beside_perf("python3", lambda where: (path, "-c", BUSY_PYTHON % SECONDS))
+
+
+@case
+def node():
+    need_program("node")
+    maps = []
+
+    def command(where):
+        written(where, "busy.js", BUSY_NODE % SECONDS)
+        # It writes its names there, and leaves the file behind.
+        return ("sh", "-c", "echo $$ >pid; exec node --perf-basic-prof busy.js")
+
+    def compare_and_tidy(data):
+        with open(os.path.join(os.path.dirname(data), "pid"), encoding="ascii") as file:
+            maps.append(f"/tmp/perf-{int(file.read())}.map")
+        return compare(data)
+    try:
+        beside_perf("node", command, comparing=compare_and_tidy)
+    finally:
+        for path in maps:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+@case
+def go():
+    need_program("go")
+
+    def build(where):
+        source = written(where, "busy.go", BUSY_GO % int(SECONDS * 1000))
+        program = os.path.join(where, "busy")
+        built = run("go", "build", "-o", program, source, env={**os.environ, "HOME": where,
+                                                               "GOFLAGS": "-mod=mod"})
+        check(built.returncode == 0, built.stderr)
+        return (program,)
+    beside_perf("go", build)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print_table([(os.path.basename(path)[:12], compare(path)) for path in sys.argv[1:]])
+    else:
+        main()
