@@ -32,7 +32,8 @@ ROOTS = {"_start", "_dl_start_user", "clone", "clone3", "__clone", "__clone3", "
 IDENTICAL, LONGER, SHORTER = "identical", "longer", "shorter"
 UNEXPLAINED = "unexplained"
 
-Frame = collections.namedtuple("Frame", "offset module function method")
+# start: where the function begins in the file; -1: not known.
+Frame = collections.namedtuple("Frame", "offset module function method start", defaults=("", -1))
 Stack = collections.namedtuple("Stack", "end frames")
 
 
@@ -85,6 +86,13 @@ class Segments:
         return False
 
 
+    def call_target(self, offset):
+        """Where the direct call leads whose last byte is there; None when there is none."""
+        if not 8 <= offset < len(self.bytes) or self.bytes[offset - 4] != 0xE8:
+            return None
+        return offset + 1 + struct.unpack_from("<i", self.bytes, offset - 3)[0]
+
+
 def is_kernel(address):
     return address >= 1 << 63  # perf's end of a stack it gave up, too
 
@@ -108,7 +116,7 @@ def perf_stacks(data):
             address = int(address, 16)
             if not is_kernel(address):
                 function, _, module = rest.rpartition(" (")
-                frames.append(Frame(address, module[:-1], function, ""))
+                frames.append(Frame(address, module[:-1], function))
         elif line.strip():
             keep()
             tid, time = line.split()[:2]
@@ -130,15 +138,17 @@ def ctop_stacks(data):
                                errors="replace")
     for line in process.stdout:
         if line[0] == "\t":
-            _, method, rest = line.split(None, 2)
+            shown, method, rest = line.split(None, 2)
             if method == "kernel":
                 continue
             function, _, module = rest.rstrip("\n").rpartition(" (")
             module, _, address = module[:-1].rpartition("+0x")
             address = int(address, 16)
             if not is_kernel(address):
-                frames.append(Frame(Segments.of(module).offset(address), module,
-                                    function.partition("+0x")[0], method))
+                offset = Segments.of(module).offset(address)
+                function, _, into = function.rpartition("+0x")
+                start = offset + int(shown, 16) - address - int(into, 16) if function else -1
+                frames.append(Frame(offset, module, function, method, start))
         elif line.strip():
             keep()
             found = re.search(r"(\d+)/(\d+) +\[\d+\] +(\d+\.\d+): .*: (\w+)(?: \(\w+\))?$", line)
@@ -207,25 +217,27 @@ def why(tid, theirs, ours, part, blind):
         part = len(ours.frames)
         if theirs.frames[part - 1].function in ROOTS:
             return "perf goes on behind the root"
-    below = theirs.frames[part - 1] if part else Frame(0, "", "", "")
+    below = theirs.frames[part - 1] if part else Frame(0, "", "")
     if below.function.startswith("__restore_rt"):
         return "perf takes one from the pc that a signal interrupted"
     if false_call(theirs.frames) < len(theirs.frames) and \
             false_call(ours.frames) == len(ours.frames):
         return "perf has a caller that does not call"
-    if skips_leaf_caller(theirs.frames, ours.frames, part):
-        return "perf skips the caller of a leaf without CFI"
+    if skips_caller(theirs.frames, ours.frames, part):
+        return "perf skips a caller"
     # What perf took for registers of the frame's caller leads astray later, too.
     if any(blind.to(tid, frame.module) for frame in theirs.frames[:part]):
         return "perf's CFI of a module below is not that module's"
     return UNEXPLAINED
 
 
-def skips_leaf_caller(theirs, ours, part):
-    """The frame pointer is the caller's still: its caller is what perf finds there. The call is in the code."""
+def skips_caller(theirs, ours, part):
+    """Theirs is ours without one frame, and the code has that frame's call: of this very function, or a leaf's."""
     for i in range(1, min(part + 1, len(ours))):  # equal frames may follow: it shows later
-        if ours[i].method == "return" and \
-                Segments.of(ours[i].module).follows_call(ours[i].offset) is True and \
+        code, called = Segments.of(ours[i].module), ours[i - 1]
+        proven = code.call_target(ours[i].offset) == called.start and \
+            ours[i].module == called.module
+        if (proven or i == 1 and code.follows_call(ours[i].offset)) and \
                 parting(theirs[i:], ours[i + 1:]) in (IDENTICAL, LONGER):
             return True
     return False
@@ -263,8 +275,8 @@ def compare(data):
 def show(key, theirs, ours):
     print(f"# unexplained: thread {key[0]} at {key[1]}, ours {ours.end}")
     for i in range(max(len(theirs.frames), len(ours.frames))):
-        one = theirs.frames[i] if i < len(theirs.frames) else Frame(0, "", "", "")
-        other = ours.frames[i] if i < len(ours.frames) else Frame(0, "", "", "")
+        one = theirs.frames[i] if i < len(theirs.frames) else Frame(0, "", "")
+        other = ours.frames[i] if i < len(ours.frames) else Frame(0, "", "")
         mark = " " if same_frame(one, other) else "*"
         print(f"# {mark} {one.offset:12x} {one.function[:40]:40} {other.offset:12x} {other.method:6} "
               f"{other.function[:40]:40} {other.module}")
