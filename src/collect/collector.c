@@ -409,6 +409,7 @@ static void release(struct collector *collector)
 	index_release(&collector->own);
 	follow_release(collector);
 	unwinder_free(collector->unwinder);
+	joins_free(collector->joins);
 	modules_release(&collector->modules);
 	world_free(collector->world);
 	if (collector->writer) {
@@ -438,8 +439,10 @@ int collector_run(struct channel *channel)
 	collector->source_fd = -1;
 	collector->world = world_new();
 	collector->unwinder = unwinder_new();
+	collector->joins = joins_new();
 	int result = -ENOMEM;
-	if (collector->world && collector->unwinder && !modules_init(&collector->modules))
+	if (collector->world && collector->unwinder && collector->joins &&
+	    !modules_init(&collector->modules))
 		result = serve(collector);
 	struct message done = {.kind = MESSAGE_DONE, .result = {.error = result}};
 	if (!result)

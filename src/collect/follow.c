@@ -100,6 +100,7 @@ static void forget_asks(struct collector *collector)
 void follow_forget(struct collector *collector)
 {
 	forget_asks(collector);
+	joins_forget_all(collector->joins);
 	world_forget_all(collector->world);
 }
 
@@ -134,6 +135,7 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 
 static int follow_exit(struct collector *collector, const struct record *record)
 {
+	joins_forget(collector->joins, record->tid);
 	int result = world_exit(collector->world, record->pid, record->tid);
 	if (!world_find(collector->world, record->pid)) {
 		forget_ask(collector, record->pid);
@@ -149,10 +151,13 @@ int follow_record(struct collector *collector, const struct record *record)
 	case PERF_RECORD_MMAP2:
 		return follow_mmap(collector, record);
 	case PERF_RECORD_COMM:
+		if (record->comm.exec)
+			joins_forget(collector->joins, record->tid);
 		return world_comm(collector->world, record->pid, record->tid, record->comm.name,
 				  record->comm.exec);
 	case PERF_RECORD_FORK:
 		twice_forget(collector, record->tid);
+		joins_forget(collector->joins, record->tid);
 		if (follow_has_pid(collector, record->fork.parent_pid) &&
 		    follow_add_pid(collector, record->pid))
 			return -ENOMEM;

@@ -16,6 +16,7 @@
 #include <ctop/perf/sampler.h>
 #include <ctop/proc/world.h>
 #include <ctop/profile/tables.h>
+#include <ctop/unwind/joins.h>
 #include <ctop/unwind/unwind.h>
 
 #include "modules.h"
@@ -113,7 +114,9 @@ struct collector {
 	struct world *world;
 	struct modules modules;
 	struct unwinder *unwinder;
+	struct joins *joins;
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
+	struct unwind_evidence evidence[UNWIND_MAX_FRAMES];
 
 	struct tables tables;
 	struct tables_writer *writer;

@@ -174,11 +174,13 @@ static void registers_of(const struct record_sample *sample, struct unwind_input
 	}
 }
 
-static int unwind_user(struct collector *collector, struct space_context *context,
+static int unwind_user(struct collector *collector, struct space_context *context, int32_t tid,
 		       const struct record_sample *sample, bool patient, struct user_part *user)
 {
 	struct unwind_input input = {.stack = sample->stack, .stack_bytes = sample->stack_bytes};
 	registers_of(sample, &input);
+	if (joins_watch(collector->joins, tid))
+		input.evidence = collector->evidence;
 	const struct unwind_space space = {
 		.find = find_mapping,
 		.context = context,
@@ -190,6 +192,9 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 				 patient ? &pending_address : NULL);
 	if (context->error)
 		return context->error;
+	if (!error)
+		error = joins_take(collector->joins, tid, space.generation, collector->frames,
+				   collector->evidence, &result);
 	if (error)
 		return error;
 	*user = (struct user_part){result.nr_frames, result.end, result.reason};
@@ -247,7 +252,7 @@ static int chain_user(struct collector *collector, struct space_context *context
 	return 0;
 }
 
-static int user_part(struct collector *collector, struct world_process *process,
+static int user_part(struct collector *collector, struct world_process *process, int32_t tid,
 		     const struct record_sample *sample, bool patient, struct user_part *user)
 {
 	const struct message_config *config = &collector->config;
@@ -266,7 +271,7 @@ static int user_part(struct collector *collector, struct world_process *process,
 		return plain_frame(collector, &context, sample->regs[perf_register[UNWIND_RIP]],
 				   FRAME_LEAF, patient, 0);
 	}
-	return unwind_user(collector, &context, sample, patient, user);
+	return unwind_user(collector, &context, tid, sample, patient, user);
 }
 
 /* ---- the whole stack ---- */
@@ -424,7 +429,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		nr_kernel = 1;
 		user = (struct user_part){0, STACK_COMPLETE, STACK_REASON_NONE};
 	} else {
-		result = user_part(collector, process, sample, patient, &user);
+		result = user_part(collector, process, record->tid, sample, patient, &user);
 	}
 	if (result)
 		return result;

@@ -87,6 +87,12 @@ static struct world_map tail_of(const struct world_map *map, uint64_t from)
 	return tail;
 }
 
+bool space_has_any(const struct space *space, uint64_t start, uint64_t end)
+{
+	size_t at = first_above(space, start);
+	return at < space->nr && space->items[at].start < end;
+}
+
 int space_cut(struct space *space, uint64_t start, uint64_t end)
 {
 	size_t at = first_above(space, start);

@@ -312,7 +312,12 @@ int world_mmap(struct world *world, int32_t pid, const struct world_map *map, co
 	if (map->end <= map->start)
 		return 0;
 	struct world_process *process = world_process(world, pid);
-	if (!process || space_own(&process->space))
+	if (!process)
+		return -ENOMEM;
+	/* Data where no code was: what is known of the code stays right. */
+	if (!executable && !space_has_any(process->space, map->start, map->end))
+		return 0;
+	if (space_own(&process->space))
 		return -ENOMEM;
 	touch(world, process);
 	if (!executable)

@@ -36,7 +36,7 @@ static inline void registers_set(struct registers *registers, unsigned number, u
 enum {
 	MACHINE_ADDRESS_BYTES = 8,
 	MACHINE_RED_ZONE_BYTES = 128, /* below the stack pointer, a function's own */
-	MACHINE_NR_SAVED = 6,
+	MACHINE_NR_SAVED = UNWIND_NR_SAVED,
 	MACHINE_CALL_MIN_BYTES = 2,
 	MACHINE_CALL_MAX_BYTES = 7,
 	MACHINE_RESTORER_BYTES = 9,

@@ -243,6 +243,18 @@ static struct unwind_frame make_frame(const struct walk *walk, const struct code
 	};
 }
 
+static void keep_evidence(const struct walk *walk, size_t nr)
+{
+	struct unwind_evidence *evidence = &walk->evidence[nr];
+	evidence->sp = walk->registers.value[UNWIND_RSP];
+	evidence->known = 0;
+	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
+		bool known = registers_know(&walk->registers, machine_saved[i]);
+		evidence->saved[i] = known ? walk->registers.value[machine_saved[i]] : 0;
+		evidence->known |= (uint32_t)known << i;
+	}
+}
+
 /* The pc is in no mapping: a call through a bad pointer. Whoever made it may be found. */
 static bool step_from_nowhere(struct walk *walk, struct unwind_frame *frame,
 			      enum frame_method *method, struct unwind_result *end)
@@ -276,6 +288,8 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 			end = ended(STACK_REASON_DEPTH_LIMIT);
 			break;
 		}
+		if (walk->evidence)
+			keep_evidence(walk, nr);
 		if (found == UNWIND_FOUND) {
 			frames[nr++] = make_frame(walk, &code, method);
 			more = !step_or_end(walk, &code, &method, &end);
@@ -307,6 +321,7 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 		.space = space,
 		.registers = {.known = input->known & ((1U << UNWIND_NR_REGS) - 1)},
 		.memory = {.stack = input->stack, .start = sp, .end = sp + input->stack_bytes},
+		.evidence = input->evidence,
 		.exact = true,
 		.frame_pointers_only = input->frame_pointers_only,
 		.pending_matters = pending_address != NULL,

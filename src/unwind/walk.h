@@ -14,6 +14,7 @@ struct walk {
 	const struct unwind_space *space;
 	struct registers registers;
 	struct memory memory;
+	struct unwind_evidence *evidence; /* NULL: not wanted */
 	bool exact; /* rip is the pc itself, not a return address: a leaf, or interrupted by a signal */
 	bool elsewhere; /* a signal interrupted code on a stack that was not dumped */
 	bool frame_pointers_only;

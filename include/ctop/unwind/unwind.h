@@ -58,12 +58,22 @@ struct unwind_space {
 	uint64_t generation;
 };
 
+enum { UNWIND_NR_SAVED = 6 };
+
+/* What a frame is known by beyond its address: registers at its pc. */
+struct unwind_evidence {
+	uint64_t sp;
+	uint64_t saved[UNWIND_NR_SAVED]; /* rbx rbp r12-r15; 0 where not known */
+	uint32_t known;			 /* bit n: saved[n] is */
+};
+
 struct unwind_input {
 	uint64_t regs[UNWIND_NR_REGS];
 	uint32_t known;		  /* bit n: regs[n] holds a value */
 	const uint8_t *stack;	  /* bytes from process address regs[RSP] on; unaligned is fine */
 	size_t stack_bytes;	  /* valid ones (dyn_size), never more is read */
 	bool frame_pointers_only; /* --call-graph fp on dumped stacks */
+	struct unwind_evidence *evidence; /* filled in, one a frame (room for UNWIND_MAX_FRAMES); or NULL */
 };
 
 struct unwind_frame {

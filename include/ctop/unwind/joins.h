@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_UNWIND_JOINS_H
+#define CTOP_UNWIND_JOINS_H
+
+/*
+ * Tails for stacks that the dump cut: a thread's complete stacks are remembered, frame by frame, and a cut one whose
+ * outermost frame is one of these gets what lay below it then. That its address and stack pointer are the same proves
+ * little (a function called in turn by two others); so are the registers that its callees must give back to it,
+ * which hold what this very call of it works on. Where two tails fit, none is taken.
+ *
+ * Nothing is remembered of threads that have no cut stacks. Memory is bounded; what is full starts again. Frames
+ * carry the caller's module pointers: joins_forget_all() before these become invalid.
+ */
+
+#include <stdint.h>
+
+#include <ctop/unwind/unwind.h>
+
+struct joins;
+struct joins *joins_new(void); /* NULL: out of memory */
+void joins_free(struct joins *joins);
+
+/* Whether the thread had cut stacks: then every stack of it wants unwind_input.evidence. */
+bool joins_watch(const struct joins *joins, int32_t tid);
+/* The thread begins, ends, or executes another program. */
+void joins_forget(struct joins *joins, int32_t tid);
+void joins_forget_all(struct joins *joins);
+
+/*
+ * A stack of the thread, in an address space of that generation (another one than the last: all is forgotten).
+ * A cut one is completed where it can be: its frames (room for UNWIND_MAX_FRAMES) and result are changed. 0 or -ENOMEM.
+ */
+int joins_take(struct joins *joins, int32_t tid, uint64_t generation, struct unwind_frame *frames,
+	       const struct unwind_evidence *evidence, struct unwind_result *result);
+
+#endif

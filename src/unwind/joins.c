@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/unwind/joins.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include <ctop/base/index.h>
+
+/* 112 bytes each and 8 of index: 2 MiB a thread at most, 32 MiB in all. */
+enum { NODES_MAX = 16384, THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8 };
+/* In the place of a caller's row: the dump ended there. */
+#define UNKNOWN UINT32_MAX
+
+/* One frame of complete stacks: equal in itself, in its registers and in all below it. */
+struct node {
+	struct unwind_frame frame;
+	struct unwind_evidence evidence;
+	uint32_t used;	 /* the thread's count of stacks when it was on one last */
+	uint32_t parent; /* its caller's row + 1; 0: the outermost frame; or UNKNOWN */
+};
+
+struct thread {
+	int32_t tid;
+	uint64_t generation;
+	uint64_t used; /* the joins' count when it was looked at last */
+	struct node *nodes;
+	uint32_t nr, capacity;
+	uint32_t nr_stacks;
+	struct index index; /* by address and stack pointer */
+	UT_hash_handle hh;
+};
+
+struct joins {
+	struct thread *threads;
+	uint64_t nr_taken;
+};
+
+struct joins *joins_new(void)
+{
+	return calloc(1, sizeof(struct joins));
+}
+
+static void drop_thread(struct joins *joins, struct thread *thread)
+{
+	HASH_DEL(joins->threads, thread);
+	index_release(&thread->index);
+	free(thread->nodes);
+	free(thread);
+}
+
+void joins_forget_all(struct joins *joins)
+{
+	struct thread *thread, *next;
+	HASH_ITER (hh, joins->threads, thread, next)
+		drop_thread(joins, thread);
+}
+
+void joins_free(struct joins *joins)
+{
+	if (!joins)
+		return;
+	joins_forget_all(joins);
+	free(joins);
+}
+
+static struct thread *find_thread(const struct joins *joins, int32_t tid)
+{
+	struct thread *thread;
+	HASH_FIND(hh, joins->threads, &tid, sizeof(tid), thread);
+	return thread;
+}
+
+bool joins_watch(const struct joins *joins, int32_t tid)
+{
+	return joins->threads && find_thread(joins, tid) != NULL;
+}
+
+void joins_forget(struct joins *joins, int32_t tid)
+{
+	struct thread *thread = find_thread(joins, tid);
+	if (thread)
+		drop_thread(joins, thread);
+}
+
+/* Room for one more thread: the one that was not sampled for longest goes. */
+static void make_room(struct joins *joins)
+{
+	struct thread *thread, *next, *oldest = NULL;
+	if (HASH_COUNT(joins->threads) < THREADS_MAX)
+		return;
+	HASH_ITER (hh, joins->threads, thread, next)
+		if (!oldest || thread->used < oldest->used)
+			oldest = thread;
+	drop_thread(joins, oldest);
+}
+
+static struct thread *add_thread(struct joins *joins, int32_t tid)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	make_room(joins);
+	thread->tid = tid;
+	HASH_ADD(hh, joins->threads, tid, sizeof(thread->tid), thread);
+	return thread;
+}
+
+static void clear_thread(struct thread *thread)
+{
+	index_clear(&thread->index);
+	thread->nr = 0;
+}
+
+/* ---- nodes ---- */
+
+static uint64_t key_hash(uint64_t address, uint64_t sp)
+{
+	return hash_u64(address ^ hash_u64(sp));
+}
+
+static bool same_place(const struct node *node, const struct unwind_frame *frame,
+		       const struct unwind_evidence *evidence)
+{
+	return node->frame.process_address == frame->process_address &&
+	       node->evidence.sp == evidence->sp;
+}
+
+/* The registers that callees give back: known or not, they must be the same. */
+static bool same_registers(const struct unwind_evidence *a, const struct unwind_evidence *b)
+{
+	return a->known == b->known && memcmp(a->saved, b->saved, sizeof(a->saved)) == 0;
+}
+
+static int compare_used(const void *a, const void *b)
+{
+	const uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+	return (one > other) - (one < other);
+}
+
+/* Forgets the half that was not seen for longest. Callers come before what they call, and are seen as late. 0 or -ENOMEM. */
+static int forget_half(struct thread *thread)
+{
+	uint32_t *rows = malloc(thread->nr * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < thread->nr; i++)
+		rows[i] = thread->nodes[i].used;
+	qsort(rows, thread->nr, sizeof(*rows), compare_used);
+	const uint32_t last_forgotten = rows[thread->nr / 2];
+	uint32_t nr = 0;
+	index_clear(&thread->index);
+	for (uint32_t i = 0; i < thread->nr; i++) {
+		struct node node = thread->nodes[i];
+		if (node.used <= last_forgotten)
+			continue;
+		if (node.parent && node.parent != UNKNOWN)
+			node.parent = rows[node.parent - 1];
+		index_add(&thread->index, key_hash(node.frame.process_address, node.evidence.sp),
+			  nr);
+		thread->nodes[nr++] = node;
+		rows[i] = nr; /* of no use as a count any more: i is behind */
+	}
+	thread->nr = nr;
+	free(rows);
+	return 0;
+}
+
+static int reserve_node(struct thread *thread)
+{
+	if (thread->nr == thread->capacity) {
+		uint32_t capacity = thread->capacity ? thread->capacity * 2 : FIRST_NODES;
+		struct node *grown = realloc(thread->nodes, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		thread->nodes = grown;
+		thread->capacity = capacity;
+	}
+	return index_reserve(&thread->index);
+}
+
+/* The node of a frame whose caller's is *parent; then it is *parent. 0 or -ENOMEM. */
+static int intern(struct thread *thread, const struct unwind_frame *frame,
+		  const struct unwind_evidence *evidence, uint32_t *parent)
+{
+	uint64_t hash = key_hash(frame->process_address, evidence->sp);
+	struct index_probe probe = index_find(&thread->index, hash);
+	uint32_t row;
+	while (index_next(&thread->index, &probe, &row)) {
+		struct node *node = &thread->nodes[row];
+		if (node->parent == *parent && same_place(node, frame, evidence) &&
+		    same_registers(&node->evidence, evidence)) {
+			node->used = thread->nr_stacks;
+			*parent = row + 1;
+			return 0;
+		}
+	}
+	if (reserve_node(thread))
+		return -ENOMEM;
+	row = thread->nr++;
+	thread->nodes[row] = (struct node){*frame, *evidence, thread->nr_stacks, *parent};
+	index_add(&thread->index, hash, row);
+	*parent = row + 1;
+	return 0;
+}
+
+/* The callers on a complete stack, below which `tail` (a row + 1) lies. */
+static int remember(struct thread *thread, const struct unwind_frame *frames,
+		    const struct unwind_evidence *evidence, size_t nr, uint32_t tail)
+{
+	int result = 0;
+	for (uint32_t row = tail; row && row != UNKNOWN; row = thread->nodes[row - 1].parent)
+		thread->nodes[row - 1].used = thread->nr_stacks;
+	/* A leaf's address is not one that it is called from again. */
+	for (size_t i = nr; !result && i-- > 1;)
+		result = intern(thread, &frames[i], &evidence[i], &tail);
+	return result;
+}
+
+/* ---- joining ---- */
+
+/* Whether two callers are the same, and all above them as far as both are known. *longer: the one that knows more. */
+static bool same_tail(const struct thread *thread, uint32_t a, uint32_t b, uint32_t *longer)
+{
+	const uint32_t first_a = a, first_b = b;
+	while (a != b && a != UNKNOWN && b != UNKNOWN) {
+		if (!a || !b)
+			return false;
+		const struct node *one = &thread->nodes[a - 1], *other = &thread->nodes[b - 1];
+		if (!same_place(one, &other->frame, &other->evidence))
+			return false;
+		a = one->parent;
+		b = other->parent;
+	}
+	*longer = a == UNKNOWN ? first_b : first_a;
+	return true;
+}
+
+/* The caller that all remembered frames like this one had, a row + 1; 0: there is none, or two. */
+static uint32_t find_caller(const struct thread *thread, const struct unwind_frame *frame,
+			    const struct unwind_evidence *evidence)
+{
+	uint64_t hash = key_hash(frame->process_address, evidence->sp);
+	struct index_probe probe = index_find(&thread->index, hash);
+	uint32_t row, caller = 0;
+	while (index_next(&thread->index, &probe, &row)) {
+		const struct node *node = &thread->nodes[row];
+		if (!node->parent || node->parent == UNKNOWN ||
+		    !same_place(node, frame, evidence) ||
+		    !same_registers(&node->evidence, evidence))
+			continue;
+		if (!caller)
+			caller = node->parent;
+		else if (!same_tail(thread, caller, node->parent, &caller))
+			return 0;
+	}
+	return caller;
+}
+
+/* Appends the frames from a cut stack's outermost one on, from one remembered stack to the next. False: they do not reach the root. */
+static bool append_tail(const struct thread *thread, struct unwind_frame *frames,
+			const struct unwind_evidence *evidence, size_t *nr, uint32_t *tail)
+{
+	size_t at = *nr;
+	struct unwind_evidence last = evidence[at - 1];
+	*tail = 0;
+	for (unsigned hops = 0; hops < HOPS_MAX; hops++) {
+		uint32_t row = find_caller(thread, &frames[at - 1], &last);
+		if (!row)
+			return false;
+		if (!*tail)
+			*tail = row;
+		while (row && row != UNKNOWN) {
+			if (at == UNWIND_MAX_FRAMES)
+				return false;
+			const struct node *node = &thread->nodes[row - 1];
+			frames[at] = node->frame;
+			frames[at++].method = FRAME_JOINED;
+			last = node->evidence;
+			row = node->parent;
+		}
+		if (!row) {
+			*nr = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+int joins_take(struct joins *joins, int32_t tid, uint64_t generation, struct unwind_frame *frames,
+	       const struct unwind_evidence *evidence, struct unwind_result *result)
+{
+	bool is_cut = result->end == STACK_TRUNCATED && result->reason == STACK_REASON_DUMP_END;
+	struct thread *thread = find_thread(joins, tid);
+	if (!thread) {
+		/* What this one lacks is not remembered; from now on it will be. */
+		return is_cut && !add_thread(joins, tid) ? -ENOMEM : 0;
+	}
+	thread->used = ++joins->nr_taken;
+	size_t nr = result->nr_frames;
+	if (thread->generation != generation)
+		clear_thread(thread);
+	thread->generation = generation;
+	thread->nr_stacks++;
+	if (thread->nr + nr > NODES_MAX && forget_half(thread))
+		return -ENOMEM;
+	if (result->end == STACK_COMPLETE)
+		return remember(thread, frames, evidence, nr, 0);
+	if (!is_cut || nr < 2)
+		return 0;
+	uint32_t tail;
+	if (!append_tail(thread, frames, evidence, &result->nr_frames, &tail))
+		return remember(thread, frames, evidence, nr, UNKNOWN);
+	result->end = STACK_JOINED;
+	result->reason = STACK_REASON_NONE;
+	return remember(thread, frames, evidence, nr, tail);
+}
