@@ -18,6 +18,11 @@ VERSION := 0.1.0
 # Layers, lowest first; tests/layers checks who includes whom.
 LAYERS := base perf perfdata proc object unwind symbol profile collect format ui app
 
+# The machine that is built for; src/unwind has a file for each.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+OTHER_MACHINES := $(filter-out src/unwind/machine_$(MACHINE).c,$(wildcard src/unwind/machine_*.c))
+BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard,-fcf-protection)
+
 LIBRARIES := libdw libelf ncursesw zlib libzstd
 NO_BUILD_GOALS := help clean deps format
 ifneq ($(filter-out $(NO_BUILD_GOALS) demo check,$(or $(MAKECMDGOALS),all)),)
@@ -44,7 +49,7 @@ MODE := -O1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
 MODE_LINK := -fsanitize=$(SANITIZE)
 else
 MODE := -O2 -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
-	-fcf-protection -fPIE
+	$(BRANCH_PROTECTION) -fPIE
 # gcc before 12 has no such option, clang before 16 refuses it.
 MODE += $(shell $(CC) -ftrivial-auto-var-init=zero -x c -c -o /dev/null /dev/null 2>/dev/null && \
 	echo -ftrivial-auto-var-init=zero)
@@ -58,7 +63,7 @@ override CFLAGS += -std=gnu11 -g -fno-omit-frame-pointer -fno-common -D_GNU_SOUR
 override LDFLAGS += $(MODE_LINK) -Wl,--as-needed
 
 # The interface has a folder of its own, beside src.
-sources_of = $(wildcard $(if $(filter ui,$(1)),ui,src/$(1))/*.c)
+sources_of = $(filter-out $(OTHER_MACHINES),$(wildcard $(if $(filter ui,$(1)),ui,src/$(1))/*.c))
 objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,$(1)))
 archive_of = $(BUILD)/lib/$(1).a
 
@@ -151,7 +156,7 @@ FORMATTED = $(shell git ls-files 'src/*.c' 'ui/*.[ch]' 'include/*.h' 'tests/unit
 	'tests/fuzz/*.c' 'tests/fuzz/*.h' 'tests/stacks/*.c' 'tests/stacks/*.h' 'tests/stacks/programs/*.c')
 format: ; clang-format -i $(FORMATTED)
 format-check: ; clang-format --dry-run --Werror $(FORMATTED)
-lint: ; clang-tidy --quiet $(wildcard src/*/*.c ui/*.c) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
+lint: ; clang-tidy --quiet $(filter-out $(OTHER_MACHINES),$(wildcard src/*/*.c ui/*.c)) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
 
 .PHONY: install uninstall
 install: all

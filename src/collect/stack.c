@@ -13,8 +13,10 @@ static const uint8_t perf_register[UNWIND_NR_REGS] = {
 	0,  3,	2,  1,	4,  5,	6,  7,	  /* rax rdx rcx rbx rsi rdi rbp rsp */
 	16, 17, 18, 19, 20, 21, 22, 23, 8 /* r8-r15, rip */
 };
-#else
-#error "ctop knows the registers of x86-64 only so far"
+#elif defined(__aarch64__)
+static const uint8_t perf_register[UNWIND_NR_REGS] = {
+	0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10, 11, 12, 13, 14, 15, 16, /* x0-x30, sp, pc */
+	17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 #endif
 
 /* The user part of a stack, leaf first, in collector->frames. */
@@ -170,7 +172,7 @@ static void registers_of(const struct record_sample *sample, struct unwind_input
 		if (!(sample->regs_mask >> number & 1))
 			continue;
 		input->regs[i] = sample->regs[number];
-		input->known |= 1u << i;
+		input->known |= UINT64_C(1) << i;
 	}
 }
 
@@ -268,7 +270,7 @@ static int user_part(struct collector *collector, struct world_process *process,
 		return 0;
 	if (sample->regs_abi == PERF_SAMPLE_REGS_ABI_32) {
 		*user = (struct user_part){1, STACK_BROKEN, STACK_REASON_ABI32};
-		return plain_frame(collector, &context, sample->regs[perf_register[UNWIND_RIP]],
+		return plain_frame(collector, &context, sample->regs[perf_register[UNWIND_PC]],
 				   FRAME_LEAF, patient, 0);
 	}
 	return unwind_user(collector, &context, tid, sample, patient, user);

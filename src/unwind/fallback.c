@@ -59,7 +59,7 @@ static bool call_target(struct walk *walk, uint64_t return_address, uint64_t *ta
 
 uint64_t walk_called_from(struct walk *walk, uint64_t return_address)
 {
-	uint64_t target, pc = walk->registers.value[UNWIND_RIP];
+	uint64_t target, pc = walk->registers.value[UNWIND_PC];
 	bool leads_here = call_target(walk, return_address, &target) && target <= pc &&
 			  pc - target < SAME_FUNCTION_BYTES;
 	return leads_here ? target : 0;
@@ -87,20 +87,28 @@ static bool call_may_lead_to(struct walk *walk, uint64_t return_address, uint64_
 	       (code.rule.kind == RULE_NONE || code.rule.kind == RULE_PLT);
 }
 
-/* A leaf that has pushed nothing: its return address is on top of the stack. */
-static bool step_to_top_of_stack(struct walk *walk, enum evidence wanted)
+/* A leaf that has pushed nothing: its return address is on top of the stack, or in the link register. */
+static bool step_from_leaf(struct walk *walk, enum evidence wanted)
 {
 	struct registers *registers = &walk->registers;
-	uint64_t sp = registers->value[UNWIND_RSP], return_address;
-	if (memory_read_address(&walk->memory, sp, &return_address) ||
+	uint64_t sp, return_address;
+	if (!machine_return_of_leaf(&walk->memory, registers, &return_address, &sp) ||
 	    return_address_evidence(walk, return_address) < wanted ||
-	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_RIP]))
+	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_PC]))
 		return false;
 	/* Having pushed nothing, it has kept what it must give back. */
 	registers->known &= MACHINE_SAVED_MASK;
-	registers_set(registers, UNWIND_RSP, sp + MACHINE_ADDRESS_BYTES);
-	registers_set(registers, UNWIND_RIP, return_address);
+	registers_set(registers, UNWIND_SP, sp);
+	machine_return_to(registers, return_address);
 	return true;
+}
+
+/* True unless the call that set the link register leads here: the code at pc may have made one of its own since. */
+static bool link_may_be_old(struct walk *walk)
+{
+	uint64_t return_address;
+	return machine_link(&walk->registers, &return_address) &&
+	       !walk_is_called_from(walk, return_address);
 }
 
 /* Reads code of the mapping, fewer bytes only where the segment ends. How many. */
@@ -128,11 +136,12 @@ static bool step_to_outermost(struct walk *walk)
 {
 	struct registers *registers = &walk->registers;
 	for (unsigned i = 0; i < START_FRAME_WORDS; i++) {
-		uint64_t slot = registers->value[UNWIND_RSP] + i * (uint64_t)MACHINE_ADDRESS_BYTES;
+		uint64_t slot = registers->value[UNWIND_SP] + i * (uint64_t)MACHINE_ADDRESS_BYTES;
 		uint64_t address;
 		struct code code;
 		if (memory_read_address(&walk->memory, slot, &address))
 			return false;
+		address = machine_code_address(address);
 		if (address == 0 || walk_find(walk, address - 1, &code) != UNWIND_FOUND ||
 		    !(code.rule.flags & RULE_AFTER_CALL))
 			continue;
@@ -140,8 +149,8 @@ static bool step_to_outermost(struct walk *walk)
 		    ending_at(&code.place->mapping, address) != MACHINE_ENDS_TASK)
 			return false;
 		registers->known = 0;
-		registers_set(registers, UNWIND_RSP, slot + MACHINE_ADDRESS_BYTES);
-		registers_set(registers, UNWIND_RIP, address);
+		registers_set(registers, UNWIND_SP, slot + MACHINE_ADDRESS_BYTES);
+		registers_set(registers, UNWIND_PC, address);
 		return true;
 	}
 	return false;
@@ -153,33 +162,46 @@ static bool step_by_code(struct walk *walk, const struct code *code)
 	uint8_t bytes[MACHINE_WAY_MAX_BYTES];
 	struct registers caller = walk->registers;
 	const struct unwind_mapping *mapping = &code->place->mapping;
-	uint64_t pc = walk->registers.value[UNWIND_RIP];
+	uint64_t pc = walk->registers.value[UNWIND_PC];
 	size_t size = read_code(mapping, pc, bytes, sizeof(bytes));
 	bool detours;
 	if (!machine_run_to_return(bytes, size, &walk->memory, &caller, &detours) ||
-	    return_address_evidence(walk, caller.value[UNWIND_RIP]) < PROVEN ||
-	    (detours && !call_may_lead_to(walk, caller.value[UNWIND_RIP], pc)))
+	    return_address_evidence(walk, caller.value[UNWIND_PC]) < PROVEN ||
+	    (detours && !call_may_lead_to(walk, caller.value[UNWIND_PC], pc)))
 		return false;
-	caller.known &= MACHINE_SAVED_MASK | 1U << UNWIND_RSP | 1U << UNWIND_RIP;
+	caller.known &= MACHINE_SAVED_MASK | register_bit(UNWIND_SP) | register_bit(UNWIND_PC);
 	walk->registers = caller;
 	return true;
 }
 
-/* A function that has pushed its caller's frame pointer and nothing else. */
+/*
+ * To the function whose call made the frame record. Where a record need not be the end of its frame, the caller's
+ * stack pointer is no nearer known than that it lies above.
+ */
+static void step_over_record(struct registers *registers, uint64_t record, uint64_t return_address)
+{
+	registers_set(registers, UNWIND_SP, record + 2 * MACHINE_ADDRESS_BYTES);
+	if (!MACHINE_RECORD_ENDS_FRAME)
+		registers_forget(registers, UNWIND_SP);
+	machine_return_to(registers, return_address);
+}
+
+/* A function that has pushed its caller's frame pointer (and return address) and nothing else. */
 static bool step_after_push(struct walk *walk, enum evidence wanted)
 {
 	struct registers *registers = &walk->registers;
-	uint64_t sp = registers->value[UNWIND_RSP], saved_fp, return_address;
-	if (!registers_know(registers, UNWIND_RBP) ||
+	uint64_t sp = registers->value[UNWIND_SP], saved_fp, return_address;
+	if (!registers_know(registers, UNWIND_FP) ||
 	    memory_read_address(&walk->memory, sp, &saved_fp) ||
-	    saved_fp != registers->value[UNWIND_RBP] ||
-	    memory_read_address(&walk->memory, sp + MACHINE_ADDRESS_BYTES, &return_address) ||
-	    return_address_evidence(walk, return_address) < wanted ||
-	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_RIP]))
+	    saved_fp != registers->value[UNWIND_FP] ||
+	    memory_read_address(&walk->memory, sp + MACHINE_ADDRESS_BYTES, &return_address))
+		return false;
+	return_address = machine_code_address(return_address);
+	if (return_address_evidence(walk, return_address) < wanted ||
+	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_PC]))
 		return false;
 	registers->known &= MACHINE_SAVED_MASK;
-	registers_set(registers, UNWIND_RSP, sp + 2 * MACHINE_ADDRESS_BYTES);
-	registers_set(registers, UNWIND_RIP, return_address);
+	step_over_record(registers, sp, return_address);
 	return true;
 }
 
@@ -189,13 +211,13 @@ static bool step_after_push(struct walk *walk, enum evidence wanted)
  */
 static bool is_new_thread(struct walk *walk)
 {
-	enum { RAX = 0, AHEAD_BYTES = 16 };
+	enum { RESULT = 0, AHEAD_BYTES = 16 }; /* rax, x0 */
 	const struct registers *registers = &walk->registers;
-	if (!registers_know(registers, RAX) || registers->value[RAX] != 0)
+	if (!registers_know(registers, RESULT) || registers->value[RESULT] != 0)
 		return false;
 	for (unsigned ahead = 1; ahead <= AHEAD_BYTES; ahead++) {
 		struct code code;
-		if (walk_find(walk, registers->value[UNWIND_RIP] + ahead, &code) != UNWIND_FOUND)
+		if (walk_find(walk, registers->value[UNWIND_PC] + ahead, &code) != UNWIND_FOUND)
 			return false;
 		if (code.rule.kind == RULE_ROOT)
 			return true;
@@ -210,17 +232,19 @@ static enum stack_reason read_frame_record(const struct walk *walk, uint64_t fp,
 		memory_read_address(&walk->memory, fp + MACHINE_ADDRESS_BYTES, return_address);
 	if (!reason)
 		reason = memory_read_address(&walk->memory, fp, saved_fp);
+	if (!reason)
+		*return_address = machine_code_address(*return_address);
 	return reason;
 }
 
-/* The frame record that rbp points to: the caller's rbp, then the return address. */
+/* The frame record that the frame pointer points to: the caller's frame pointer, then the return address. */
 static struct step_result step_by_frame_pointer(struct walk *walk, enum stack_reason reason)
 {
 	struct step_result failed = {.reason = reason};
 	struct registers *registers = &walk->registers;
-	uint64_t fp = registers->value[UNWIND_RBP], sp = registers->value[UNWIND_RSP];
+	uint64_t fp = registers->value[UNWIND_FP], sp = registers->value[UNWIND_SP];
 	uint64_t saved_fp, return_address;
-	if (!registers_know(registers, UNWIND_RBP) || fp < sp || fp % MACHINE_ADDRESS_BYTES != 0)
+	if (!registers_know(registers, UNWIND_FP) || fp < sp || fp % MACHINE_ADDRESS_BYTES != 0)
 		return failed;
 	if (read_frame_record(walk, fp, &saved_fp, &return_address)) {
 		if (fp - sp < walk->memory.end - sp + STACK_BEYOND_DUMP_BYTES)
@@ -232,9 +256,8 @@ static struct step_result step_by_frame_pointer(struct walk *walk, enum stack_re
 	if (!walk_is_return_address(walk, return_address))
 		return failed;
 	registers->known = 0;
-	registers_set(registers, UNWIND_RSP, fp + 2 * MACHINE_ADDRESS_BYTES);
-	registers_set(registers, UNWIND_RBP, saved_fp);
-	registers_set(registers, UNWIND_RIP, return_address);
+	registers_set(registers, UNWIND_FP, saved_fp);
+	step_over_record(registers, fp, return_address);
 	return (struct step_result){.method = FRAME_FP};
 }
 
@@ -250,13 +273,13 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 		return by_return;
 	if (has_code && !walk->exact) {
 		enum machine_ending ending =
-			ending_at(&code->place->mapping, walk->registers.value[UNWIND_RIP]);
+			ending_at(&code->place->mapping, walk->registers.value[UNWIND_PC]);
 		if (ending == MACHINE_ENDS_TASK)
 			return (struct step_result){.bottom = true};
 		if (ending == MACHINE_PASSES_ON && step_to_outermost(walk))
 			return by_return;
 	}
-	if (leaf && !generated && step_to_top_of_stack(walk, PROVEN))
+	if (leaf && !generated && !link_may_be_old(walk) && step_from_leaf(walk, PROVEN))
 		return by_return;
 	if (leaf && step_after_push(walk, generated ? POSSIBLE : PROVEN))
 		return by_return;
@@ -265,7 +288,7 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 	struct step_result result = step_by_frame_pointer(walk, reason);
 	if (!result.reason || walk->pending)
 		return result;
-	if (leaf && step_to_top_of_stack(walk, generated ? POSSIBLE : PROVEN))
+	if (leaf && step_from_leaf(walk, generated ? POSSIBLE : PROVEN))
 		return by_return;
 	return result;
 }

@@ -3,9 +3,9 @@
 #define CTOP_UNWIND_MACHINE_H
 
 /*
- * What the unwinder must know of a machine beyond CFI: which registers a call
- * preserves, how a call instruction ends, how a signal frame is laid out. x86-64,
- * in machine_x86_64.c; another machine is another file behind this header.
+ * What the unwinder must know of a machine beyond CFI: which registers a call preserves, where it leaves the
+ * return address, how a call instruction ends, how a signal frame is laid out. Each machine has a header with
+ * numbers, included here, and a file with code.
  */
 
 #include <stdbool.h>
@@ -19,8 +19,13 @@ struct memory;
 
 struct registers {
 	uint64_t value[UNWIND_NR_REGS];
-	uint32_t known; /* bit n: value[n] holds a value */
+	uint64_t known; /* bit n: value[n] holds a value */
 };
+
+static inline uint64_t register_bit(unsigned number)
+{
+	return UINT64_C(1) << number;
+}
 
 static inline bool registers_know(const struct registers *registers, unsigned number)
 {
@@ -30,26 +35,28 @@ static inline bool registers_know(const struct registers *registers, unsigned nu
 static inline void registers_set(struct registers *registers, unsigned number, uint64_t value)
 {
 	registers->value[number] = value;
-	registers->known |= 1U << number;
+	registers->known |= register_bit(number);
 }
 
-enum {
-	MACHINE_ADDRESS_BYTES = 8,
-	MACHINE_RED_ZONE_BYTES = 128, /* below the stack pointer, a function's own */
-	MACHINE_NR_SAVED = UNWIND_NR_SAVED,
-	MACHINE_CALL_MIN_BYTES = 2,
-	MACHINE_CALL_MAX_BYTES = 7,
-	MACHINE_RESTORER_BYTES = 9,
-	MACHINE_WAY_MAX_BYTES = 64,
-	/* Of the restorer's two instructions; a sample inside the kernel shows the address after the second. */
-	MACHINE_RESTORER_SYSCALL = 7,
-	/* No signal frame is larger: the widest register state (AMX) takes 11 KiB. */
-	MACHINE_SIGNAL_FRAME_MAX_BYTES = 64 << 10,
-};
+static inline void registers_forget(struct registers *registers, unsigned number)
+{
+	registers->known &= ~register_bit(number);
+}
 
-/* The registers that a function gives back as it got them (rbx, rbp, r12-r15), the stack pointer aside. */
-static const uint8_t machine_saved[MACHINE_NR_SAVED] = {UNWIND_RBX, UNWIND_RBP, 12, 13, 14, 15};
-#define MACHINE_SAVED_MASK ((1U << UNWIND_RBX) | (1U << UNWIND_RBP) | (0xfU << 12))
+#if defined(__x86_64__)
+#include "machine_x86_64.h"
+#elif defined(__aarch64__)
+#include "machine_aarch64.h"
+#endif
+
+enum { MACHINE_ADDRESS_BYTES = 8 };
+
+/*
+ * The return address of code that has pushed nothing and called nothing yet, and the stack pointer that it
+ * returns with. False when neither memory nor registers hold it.
+ */
+bool machine_return_of_leaf(const struct memory *memory, const struct registers *registers,
+			    uint64_t *return_address, uint64_t *sp);
 
 /* True when the last of these bytes is the last of a call instruction. */
 bool machine_ends_in_call(const uint8_t *bytes, size_t size);

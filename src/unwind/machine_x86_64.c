@@ -23,6 +23,14 @@ static size_t indirect_call_bytes(uint8_t modrm, uint8_t sib)
 	return bytes;
 }
 
+bool machine_return_of_leaf(const struct memory *memory, const struct registers *registers,
+			    uint64_t *return_address, uint64_t *sp)
+{
+	*sp = registers->value[UNWIND_SP] + MACHINE_ADDRESS_BYTES;
+	return memory_read_address(memory, registers->value[UNWIND_SP], return_address) ==
+	       STACK_REASON_NONE;
+}
+
 bool machine_call_distance(const uint8_t *bytes, size_t size, int64_t *distance)
 {
 	int32_t relative;
@@ -68,7 +76,7 @@ enum stack_reason machine_signal_registers(const struct memory *memory, struct r
 	/* DWARF numbers in the order of struct sigcontext_64. */
 	static const uint8_t order[GREGS_NR] = {8, 9, 10, 11, 12, 13, 14, 15, 5,
 						4, 6, 3,  1,  0,  2,  7,  16};
-	uint64_t gregs = registers->value[UNWIND_RSP] + UCONTEXT_GREGS;
+	uint64_t gregs = registers->value[UNWIND_SP] + UCONTEXT_GREGS;
 	uint64_t selectors;
 	enum stack_reason reason = memory_read_address(memory, gregs + GREGS_CS * 8ULL, &selectors);
 	if (reason)
@@ -155,21 +163,21 @@ static struct instruction with_modrm(const uint8_t *code, size_t size)
 
 static bool pop(const struct memory *memory, struct registers *registers, unsigned number)
 {
-	uint64_t value, sp = registers->value[UNWIND_RSP];
+	uint64_t value, sp = registers->value[UNWIND_SP];
 	if (memory_read_address(memory, sp, &value))
 		return false;
-	registers_set(registers, UNWIND_RSP, sp + MACHINE_ADDRESS_BYTES);
+	registers_set(registers, UNWIND_SP, sp + MACHINE_ADDRESS_BYTES);
 	registers_set(registers, number, value);
 	return true;
 }
 
 static bool leave(const struct memory *memory, struct registers *registers)
 {
-	uint64_t fp = registers->value[UNWIND_RBP];
-	if (!registers_know(registers, UNWIND_RBP) || fp < registers->value[UNWIND_RSP])
+	uint64_t fp = registers->value[UNWIND_FP];
+	if (!registers_know(registers, UNWIND_FP) || fp < registers->value[UNWIND_SP])
 		return false;
-	registers_set(registers, UNWIND_RSP, fp);
-	return pop(memory, registers, UNWIND_RBP);
+	registers_set(registers, UNWIND_SP, fp);
+	return pop(memory, registers, UNWIND_FP);
 }
 
 /* add or sub $positive, %rsp: its length, or 0. */
@@ -194,7 +202,7 @@ static size_t move_stack_pointer(const uint8_t *code, size_t size, struct regist
 	}
 	if (code[2] == 0xec)
 		by = 0 - by;
-	registers_set(registers, UNWIND_RSP, registers->value[UNWIND_RSP] + by);
+	registers_set(registers, UNWIND_SP, registers->value[UNWIND_SP] + by);
 	return length;
 }
 
@@ -223,13 +231,13 @@ static size_t move_to_register(const uint8_t *code, size_t size, struct register
 		return 0;
 	if (instruction.opcode == 0x89 && instruction.rex == 0x48 && target == CODE_RBP &&
 	    instruction.reg == CODE_RSP) {
-		registers_set(registers, UNWIND_RBP, registers->value[UNWIND_RSP]);
+		registers_set(registers, UNWIND_FP, registers->value[UNWIND_SP]);
 		return instruction.length;
 	}
 	unsigned number = dwarf_number[target];
 	if (target == CODE_RSP || MACHINE_SAVED_MASK >> number & 1)
 		return 0;
-	registers->known &= ~(1U << number);
+	registers_forget(registers, number);
 	return instruction.length + immediate_bytes;
 }
 
@@ -268,7 +276,7 @@ static size_t call_or_branch(const uint8_t *code, size_t size, struct registers 
 			length = instruction.length;
 	}
 	if (length)
-		registers->known &= MACHINE_SAVED_MASK | 1U << UNWIND_RSP;
+		registers->known &= MACHINE_SAVED_MASK | register_bit(UNWIND_SP);
 	return length;
 }
 
@@ -309,7 +317,7 @@ bool machine_run_to_return(const uint8_t *code, size_t size, const struct memory
 		bool has_prefix =
 			code[at] == 0xf3 && at + 1 < size; /* rep ret, for old branch predictors */
 		if (code[at + has_prefix] == 0xc3 || is_stub_jump(code + at, size - at)) {
-			if (!pop(memory, &after, UNWIND_RIP))
+			if (!pop(memory, &after, UNWIND_PC))
 				return false;
 			*registers = after;
 			return true;

@@ -145,45 +145,60 @@ static bool shorten_dereference(const struct expression_op *ops, size_t nr_ops, 
 static bool shorten_plt(const struct expression_op *ops, size_t nr_ops, struct rule *rule)
 {
 	uint64_t mask, from, shift;
-	if (nr_ops != 9 || !is_register_op(&ops[0], UNWIND_RSP) ||
-	    !is_register_op(&ops[1], UNWIND_RIP) || ops[1].number != 0 ||
+	if (nr_ops != 9 || !is_register_op(&ops[0], UNWIND_SP) ||
+	    !is_register_op(&ops[1], UNWIND_PC) || ops[1].number != 0 ||
 	    !is_constant(&ops[2], &mask) || mask != 15 || ops[3].atom != DW_OP_and ||
 	    !is_constant(&ops[4], &from) || from > 16 || ops[5].atom != DW_OP_ge ||
 	    !is_constant(&ops[6], &shift) || shift != 3 || ops[7].atom != DW_OP_shl ||
 	    ops[8].atom != DW_OP_plus || ops[0].number > INT16_MAX)
 		return false;
 	rule->kind = RULE_PLT;
-	rule->cfa_register = UNWIND_RSP;
+	rule->cfa_register = UNWIND_SP;
 	rule->offset = (int32_t)ops[0].number;
 	rule->add = (int16_t)from;
 	return true;
+}
+
+/* How many words below the CFA a register was saved; 0: nowhere there. */
+static uint8_t slot_of(const struct recovery *recovery)
+{
+	int64_t below = -recovery->offset;
+	if (recovery->kind != RECOVERY_AT_CFA || below <= 0 || below % MACHINE_ADDRESS_BYTES != 0 ||
+	    below / MACHINE_ADDRESS_BYTES > UINT8_MAX)
+		return 0;
+	return (uint8_t)(below / MACHINE_ADDRESS_BYTES);
+}
+
+static bool is_link(unsigned number)
+{
+	return MACHINE_HAS_LINK && number == machine_saved[MACHINE_NR_SAVED - 1];
 }
 
 /* True when the registers are where ordinary code has them; fills rule->saved. */
 static bool shorten_registers(const struct long_rule *from, struct rule *rule)
 {
 	const struct recovery *registers = from->registers;
-	if (registers[UNWIND_RIP].kind != RECOVERY_AT_CFA ||
-	    registers[UNWIND_RIP].offset != -MACHINE_ADDRESS_BYTES ||
-	    registers[UNWIND_RSP].kind != RECOVERY_CFA || registers[UNWIND_RSP].offset != 0)
+	const struct recovery *pc = &registers[UNWIND_PC];
+	uint8_t return_slot = slot_of(pc);
+	bool in_link = pc->kind == RECOVERY_REGISTER && pc->offset == 0 && is_link(pc->reg);
+	if ((return_slot == 0 && !in_link) || registers[UNWIND_SP].kind != RECOVERY_CFA ||
+	    registers[UNWIND_SP].offset != 0)
 		return false;
-	for (unsigned i = 0; i < UNWIND_RIP; i++)
-		if (!is_saved(i) && i != UNWIND_RSP && registers[i].kind != RECOVERY_UNDEFINED)
+	for (unsigned i = 0; i < UNWIND_PC; i++)
+		if (!is_saved(i) && i != UNWIND_SP && registers[i].kind != RECOVERY_UNDEFINED)
 			return false;
-	rule->deepest = 1;
+	rule->deepest = return_slot ? return_slot : 1;
 	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
 		const struct recovery *recovery = &registers[machine_saved[i]];
-		int64_t below = -recovery->offset;
-		if (recovery->kind == RECOVERY_SAME)
+		if (recovery->kind == RECOVERY_SAME || is_link(machine_saved[i]))
 			continue;
-		if (recovery->kind != RECOVERY_AT_CFA || below <= 0 ||
-		    below % MACHINE_ADDRESS_BYTES != 0 || below / MACHINE_ADDRESS_BYTES > UINT8_MAX)
+		rule->saved[i] = slot_of(recovery);
+		if (rule->saved[i] == 0)
 			return false;
-		rule->saved[i] = (uint8_t)(below / MACHINE_ADDRESS_BYTES);
 		if (rule->saved[i] > rule->deepest)
 			rule->deepest = rule->saved[i];
 	}
-	return true;
+	return machine_set_return_slot(rule->saved, return_slot);
 }
 
 static bool shorten(const struct long_rule *from, struct rule *rule)
@@ -210,18 +225,23 @@ static int read_row(Dwarf_Frame *frame, struct long_rule *rule, bool *is_signal)
 	if (return_column < 0)
 		return -EINVAL;
 	/* The return address first: where it is undefined the rest does not matter. */
-	struct recovery *rip = &rule->registers[UNWIND_RIP];
-	int failure = take_register(frame, return_column, UNWIND_RIP, rip, rule);
+	struct recovery *pc = &rule->registers[UNWIND_PC];
+	int failure = take_register(frame, return_column, UNWIND_PC, pc, rule);
 	if (failure)
 		return failure;
-	if (rip->kind == RECOVERY_UNDEFINED)
+	if (pc->kind == RECOVERY_UNDEFINED)
 		return -ENOENT;
-	if (rip->kind == RECOVERY_SAME)
-		return -EINVAL; /* a function that is its own caller */
+	if (pc->kind == RECOVERY_SAME) {
+		if (!is_link((unsigned)return_column))
+			return -EINVAL; /* a function that is its own caller */
+		*pc = (struct recovery){.kind = RECOVERY_REGISTER, .reg = (uint8_t)return_column};
+	}
 	failure = take_cfa(frame, &rule->cfa, rule);
 	if (failure)
 		return failure;
-	for (unsigned i = 0; i < UNWIND_RIP; i++) {
+	for (unsigned i = 0; i < UNWIND_PC; i++) {
+		if (is_link(i))
+			continue; /* undefined: no caller gets back what it called with */
 		failure = take_register(frame, (int)i, i, &rule->registers[i], rule);
 		if (failure)
 			return failure;

@@ -21,8 +21,8 @@ enum rule_kind {
 	RULE_ROOT,   /* the return address is undefined: the outermost frame */
 	RULE_OFFSET, /* CFA = cfa_register + offset */
 	RULE_DEREF,  /* CFA = *(cfa_register + offset) + add */
-	RULE_PLT,    /* CFA = rsp + offset, + 8 once (rip & 15) >= add: the stub has pushed */
-	RULE_LONG    /* long rule number `offset` of the module */
+	RULE_PLT, /* x86-64: CFA = rsp + offset, + 8 once (rip & 15) >= add: the stub has pushed */
+	RULE_LONG /* long rule number `offset` of the module */
 };
 
 enum rule_flags {
@@ -39,7 +39,7 @@ enum rule_flags {
 		128, /* no call ends there: it was put below a coroutine's function, and leaves the stack */
 };
 
-/* In every kind but LONG the return address is at CFA - 8 and the caller's rsp is the CFA. */
+/* In every kind but LONG machine_return_slot() says where the return address is; the caller's stack ends at the CFA. */
 struct rule {
 	int32_t offset;
 	int16_t add;

@@ -10,10 +10,10 @@
 static bool is_popped(const struct step_input *input, const struct registers *registers,
 		      uint64_t slot)
 {
-	return input->exact && slot < registers->value[UNWIND_RSP];
+	return input->exact && slot < registers->value[UNWIND_SP];
 }
 
-/* ---- the short rules: return address at CFA - 8, caller's rsp is the CFA ---- */
+/* ---- the short rules: the caller's stack pointer is the CFA ---- */
 
 static enum stack_reason short_cfa(const struct step_input *input,
 				   const struct registers *registers, uint64_t *cfa)
@@ -22,7 +22,7 @@ static enum stack_reason short_cfa(const struct step_input *input,
 	if (!registers_know(registers, rule->cfa_register))
 		return STACK_REASON_NO_RULE;
 	*cfa = registers->value[rule->cfa_register] + (uint64_t)(int64_t)rule->offset;
-	if (rule->kind == RULE_PLT && (registers->value[UNWIND_RIP] & 15) >= (uint64_t)rule->add)
+	if (rule->kind == RULE_PLT && (registers->value[UNWIND_PC] & 15) >= (uint64_t)rule->add)
 		*cfa += MACHINE_ADDRESS_BYTES;
 	if (rule->kind == RULE_DEREF) {
 		enum stack_reason reason = memory_read_address(input->memory, *cfa, cfa);
@@ -41,24 +41,33 @@ static bool load_frame(const struct step_input *input, struct registers *registe
 	const struct rule *rule = input->rule;
 	const struct memory *memory = input->memory;
 	uint64_t record_bytes = (uint64_t)rule->deepest * MACHINE_ADDRESS_BYTES;
-	if (cfa > memory->end || cfa - registers->value[UNWIND_RSP] < record_bytes)
+	if (cfa > memory->end || cfa - registers->value[UNWIND_SP] < record_bytes)
 		return false;
 	const uint8_t *top = memory->stack + (cfa - memory->start);
-	uint32_t restored = 0;
+	uint64_t restored = 0;
 	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
 		unsigned number = machine_saved[i], slot = rule->saved[i];
 		uint64_t value;
 		memcpy(&value, top - (slot ? slot : 1) * (size_t)MACHINE_ADDRESS_BYTES,
 		       sizeof(value));
 		registers->value[number] = slot ? value : registers->value[number];
-		restored |= (uint32_t)(slot != 0) << number;
+		restored |= (uint64_t)(slot != 0) << number;
 	}
 	registers->known = (registers->known & MACHINE_SAVED_MASK) | restored;
-	uint64_t return_address;
-	memcpy(&return_address, top - MACHINE_ADDRESS_BYTES, sizeof(return_address));
-	registers_set(registers, UNWIND_RSP, cfa);
-	registers_set(registers, UNWIND_RIP, return_address);
+	registers_set(registers, UNWIND_SP, cfa);
+	machine_return_to(registers, machine_loaded_return(registers, top));
 	return true;
+}
+
+static enum stack_reason find_return_address(const struct step_input *input,
+					     const struct registers *registers, uint64_t cfa,
+					     uint64_t *return_address)
+{
+	unsigned slot = machine_return_slot(input->rule->saved);
+	uint64_t location = cfa - slot * (uint64_t)MACHINE_ADDRESS_BYTES;
+	if (slot != 0 && !(MACHINE_HAS_LINK && is_popped(input, registers, location)))
+		return memory_read_address(input->memory, location, return_address);
+	return machine_link(registers, return_address) ? STACK_REASON_NONE : STACK_REASON_NO_RULE;
 }
 
 /* The same, slot by slot: some of them cannot be read. */
@@ -67,11 +76,10 @@ static enum stack_reason load_partial_frame(const struct step_input *input,
 {
 	const struct rule *rule = input->rule;
 	uint64_t return_address;
-	enum stack_reason reason =
-		memory_read_address(input->memory, cfa - MACHINE_ADDRESS_BYTES, &return_address);
+	enum stack_reason reason = find_return_address(input, registers, cfa, &return_address);
 	if (reason)
 		return reason;
-	uint32_t known = registers->known & MACHINE_SAVED_MASK;
+	uint64_t known = registers->known & MACHINE_SAVED_MASK;
 	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
 		unsigned number = machine_saved[i];
 		uint64_t slot = cfa - (uint64_t)rule->saved[i] * MACHINE_ADDRESS_BYTES;
@@ -79,20 +87,26 @@ static enum stack_reason load_partial_frame(const struct step_input *input,
 			continue;
 		/* A register that cannot be had matters only if somebody needs it. */
 		if (memory_read_address(input->memory, slot, &registers->value[number]))
-			known &= ~(1U << number);
+			known &= ~register_bit(number);
 		else
-			known |= 1U << number;
+			known |= register_bit(number);
 	}
 	registers->known = known;
-	registers_set(registers, UNWIND_RSP, cfa);
-	registers_set(registers, UNWIND_RIP, return_address);
+	registers_set(registers, UNWIND_SP, cfa);
+	machine_return_to(registers, return_address);
 	return STACK_REASON_NONE;
 }
 
 enum stack_reason step_to_cfa(const struct step_input *input, struct registers *registers,
 			      uint64_t cfa)
 {
-	if (cfa <= registers->value[UNWIND_RSP])
+	const uint64_t sp = registers->value[UNWIND_SP];
+	uint64_t return_address;
+	bool in_link = machine_return_slot(input->rule->saved) == 0;
+	if (in_link && !machine_link(registers, &return_address))
+		return STACK_REASON_NO_RULE;
+	/* What leaves its return address in a register may have nothing on the stack. */
+	if (cfa < sp || (cfa == sp && !in_link))
 		return STACK_REASON_NOT_ADVANCING;
 	return load_frame(input, registers, cfa) ? STACK_REASON_NONE
 						 : load_partial_frame(input, registers, cfa);
@@ -152,7 +166,7 @@ static enum stack_reason recover(const struct step_input *step, const struct lon
 	case RECOVERY_EXPRESSION:
 		return evaluate(rule, recovery, input, value);
 	case RECOVERY_AT_CFA:
-		if (number < UNWIND_RIP && is_popped(step, registers, location))
+		if (number < UNWIND_PC && is_popped(step, registers, location))
 			return same_value(registers, number, value);
 		break;
 	case RECOVERY_AT_REGISTER:
@@ -188,7 +202,7 @@ static bool advances(const struct step_input *input, const struct long_rule *rul
 {
 	if (input->rule->flags & RULE_SIGNAL)
 		return true;
-	if (input->exact && !is_in_memory(&rule->registers[UNWIND_RIP]))
+	if (input->exact && !is_in_memory(&rule->registers[UNWIND_PC]))
 		return after >= before;
 	return after > before;
 }
@@ -207,11 +221,12 @@ static enum stack_reason step_long(const struct step_input *input, struct regist
 		uint64_t value;
 		reason = recover(input, rule, i, &expression, &value);
 		if (!reason)
-			registers_set(&caller, i, value);
-		else if (i == UNWIND_RSP || i == UNWIND_RIP)
+			registers_set(&caller, i,
+				      i == UNWIND_PC ? machine_code_address(value) : value);
+		else if (i == UNWIND_SP || i == UNWIND_PC)
 			return reason;
 	}
-	if (!advances(input, rule, registers->value[UNWIND_RSP], caller.value[UNWIND_RSP]))
+	if (!advances(input, rule, registers->value[UNWIND_SP], caller.value[UNWIND_SP]))
 		return STACK_REASON_NOT_ADVANCING;
 	*registers = caller;
 	return STACK_REASON_NONE;

@@ -79,7 +79,7 @@ static bool reads_as_restorer(const struct unwind_mapping *mapping, uint64_t add
 static bool is_in_restorer(const struct walk *walk, const struct code *code)
 {
 	const struct unwind_mapping *mapping = &code->place->mapping;
-	uint64_t pc = walk->registers.value[UNWIND_RIP];
+	uint64_t pc = walk->registers.value[UNWIND_PC];
 	if (!walk->exact)
 		return code->rule.flags & RULE_RESTORER;
 	return code->rule.kind == RULE_NONE &&
@@ -94,7 +94,7 @@ static bool is_in_restorer(const struct walk *walk, const struct code *code)
  */
 static bool is_elsewhere(const struct walk *walk, uint64_t handler_sp)
 {
-	uint64_t sp = walk->registers.value[UNWIND_RSP];
+	uint64_t sp = walk->registers.value[UNWIND_SP];
 	if (sp < handler_sp)
 		return true;
 	return sp > walk->memory.end && sp - handler_sp > MACHINE_SIGNAL_FRAME_MAX_BYTES;
@@ -120,7 +120,7 @@ static struct step_result step_by_table(struct walk *walk, const struct code *co
 	if ((result.reason == STACK_REASON_BAD_ADDRESS || result.reason == STACK_REASON_NO_RULE) &&
 	    walk_to_lost_cfa(walk, &input))
 		result.reason = STACK_REASON_NONE;
-	if (!result.reason && walk->registers.value[UNWIND_RIP] == 0)
+	if (!result.reason && walk->registers.value[UNWIND_PC] == 0)
 		result.bottom = true;
 	return result;
 }
@@ -128,9 +128,12 @@ static struct step_result step_by_table(struct walk *walk, const struct code *co
 /* From a signal handler's last code to what the signal interrupted. */
 static struct step_result step_over_signal(struct walk *walk, const struct code *code)
 {
-	uint64_t handler_sp = walk->registers.value[UNWIND_RSP];
+	uint64_t handler_sp = walk->registers.value[UNWIND_SP];
 	struct step_result result = {0};
-	if (code->rule.flags & RULE_SIGNAL)
+	bool by_table = code->rule.flags & RULE_SIGNAL;
+	if (MACHINE_RESTORER_CFI_LIES && code->rule.flags & RULE_RESTORER)
+		by_table = false;
+	if (by_table)
 		result = step_by_table(walk, code);
 	else
 		result.reason = machine_signal_registers(&walk->memory, &walk->registers);
@@ -157,7 +160,7 @@ static struct step_result step(struct walk *walk, const struct code *code)
 {
 	enum rule_kind kind = (enum rule_kind)code->rule.kind;
 	bool has_rule = kind != RULE_NONE && kind != RULE_BAD;
-	struct step_result result;
+	struct step_result result = {0};
 	if ((has_rule && code->rule.flags & RULE_SIGNAL) || is_in_restorer(walk, code)) {
 		result = step_over_signal(walk, code);
 		if (result.reason != STACK_REASON_BAD_ADDRESS)
@@ -165,7 +168,9 @@ static struct step_result step(struct walk *walk, const struct code *code)
 	}
 	if (has_rule && !walk->frame_pointers_only)
 		result = step_by_table(walk, code);
-	else
+	/* After a frame record the stack pointer may not be known; then records lead on. */
+	if (!has_rule || walk->frame_pointers_only ||
+	    (result.reason == STACK_REASON_NO_RULE && !registers_know(&walk->registers, UNWIND_SP)))
 		result = walk_without_rule(walk, code, reason_without_rule(code));
 	walk->exact = false;
 	return result;
@@ -182,7 +187,7 @@ static bool ends_here(struct walk *walk, const struct code *code, bool was_exact
 	if (!(flags & (RULE_IN_ROOT_FUNCTION | RULE_IN_SWITCH_FUNCTION)))
 		return false;
 	if (was_exact && !result->reason && !result->bottom &&
-	    walk_is_return_address(walk, walk->registers.value[UNWIND_RIP]))
+	    walk_is_return_address(walk, walk->registers.value[UNWIND_PC]))
 		return false;
 	end->end = flags & RULE_IN_ROOT_FUNCTION ? STACK_COMPLETE : STACK_SWITCHED;
 	end->reason = STACK_REASON_NONE;
@@ -231,7 +236,7 @@ static bool step_or_end(struct walk *walk, const struct code *code, enum frame_m
 static struct unwind_frame make_frame(const struct walk *walk, const struct code *code,
 				      enum frame_method method)
 {
-	uint64_t pc = walk->registers.value[UNWIND_RIP];
+	uint64_t pc = walk->registers.value[UNWIND_PC];
 	/* A handler "returns" to the first byte of the restorer, a coroutine to where it ends: nothing called it. */
 	bool exact =
 		walk->exact || code->rule.flags & (RULE_SIGNAL | RULE_RESTORER | RULE_STARTS_STACK);
@@ -246,7 +251,7 @@ static struct unwind_frame make_frame(const struct walk *walk, const struct code
 static void keep_evidence(const struct walk *walk, size_t nr)
 {
 	struct unwind_evidence *evidence = &walk->evidence[nr];
-	evidence->sp = walk->registers.value[UNWIND_RSP];
+	evidence->sp = walk->registers.value[UNWIND_SP];
 	evidence->known = 0;
 	for (unsigned i = 0; i < MACHINE_NR_SAVED; i++) {
 		bool known = registers_know(&walk->registers, machine_saved[i]);
@@ -260,7 +265,7 @@ static bool step_from_nowhere(struct walk *walk, struct unwind_frame *frame,
 			      enum frame_method *method, struct unwind_result *end)
 {
 	static const struct code nowhere = {.rule = {.kind = RULE_NONE}};
-	*frame = (struct unwind_frame){.process_address = walk->registers.value[UNWIND_RIP],
+	*frame = (struct unwind_frame){.process_address = walk->registers.value[UNWIND_PC],
 				       .method = *method};
 	struct step_result result = walk_without_rule(walk, &nowhere, STACK_REASON_NO_MAPPING);
 	walk->exact = false;
@@ -276,7 +281,7 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 	size_t nr = 0;
 	for (bool more = true; more;) {
 		struct code code;
-		uint64_t lookup = walk->registers.value[UNWIND_RIP] - (walk->exact ? 0 : 1);
+		uint64_t lookup = walk->registers.value[UNWIND_PC] - (walk->exact ? 0 : 1);
 		enum unwind_lookup found = walk_find(walk, lookup, &code);
 		if (walk->pending)
 			break;
@@ -310,8 +315,8 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 		 const struct unwind_input *input, struct unwind_frame *frames,
 		 struct unwind_result *result, uint64_t *pending_address)
 {
-	const uint32_t needed = 1U << UNWIND_RIP | 1U << UNWIND_RSP;
-	const uint64_t sp = input->regs[UNWIND_RSP];
+	const uint64_t needed = register_bit(UNWIND_PC) | register_bit(UNWIND_SP);
+	const uint64_t sp = input->regs[UNWIND_SP];
 	if ((input->known & needed) != needed || input->stack_bytes > UINT64_MAX - sp) {
 		*result = ended(STACK_REASON_BAD_ADDRESS);
 		return 0;
@@ -319,7 +324,7 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 	struct walk walk = {
 		.cache = unwinder->cache,
 		.space = space,
-		.registers = {.known = input->known & ((1U << UNWIND_NR_REGS) - 1)},
+		.registers = {.known = input->known & (register_bit(UNWIND_NR_REGS) - 1)},
 		.memory = {.stack = input->stack, .start = sp, .end = sp + input->stack_bytes},
 		.evidence = input->evidence,
 		.exact = true,

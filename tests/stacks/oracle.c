@@ -86,7 +86,7 @@ static pid_t next_thread(Dwfl *dwfl, void *context, void **argument)
 static bool read_dump(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *value, void *context)
 {
 	struct oracle *oracle = context;
-	const uint64_t sp = oracle->input->regs[UNWIND_RSP];
+	const uint64_t sp = oracle->input->regs[UNWIND_SP];
 	(void)dwfl;
 	if (address >= sp && address - sp < oracle->input->stack_bytes &&
 	    oracle->input->stack_bytes - (address - sp) >= sizeof(*value)) {

@@ -7,8 +7,8 @@
  * out. No I/O: which module lies at an address is asked through unwind_space.
  * Collector only; everything it is given is input.
  *
- * Registers are numbered as DWARF does on x86-64 (System V psABI, figure 3.36):
- * rax rdx rcx rbx rsi rdi rbp rsp r8-r15, 16 = return address (rip).
+ * Registers are numbered as DWARF does: on x86-64 (System V psABI, figure 3.36) rax rdx rcx rbx rsi rdi rbp rsp
+ * r8-r15, 16 = return address (rip); on arm64 (DWARF for the Arm 64-bit Architecture) x0-x30, sp, pc.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,20 @@
 
 #include <ctop/stack_end.h>
 
-enum { UNWIND_NR_REGS = 17, UNWIND_RBX = 3, UNWIND_RBP = 6, UNWIND_RSP = 7, UNWIND_RIP = 16 };
+#if defined(__x86_64__)
+enum { UNWIND_NR_REGS = 17, UNWIND_FP = 6, UNWIND_SP = 7, UNWIND_PC = 16, UNWIND_NR_SAVED = 6 };
+#elif defined(__aarch64__)
+enum {
+	UNWIND_NR_REGS = 33,
+	UNWIND_FP = 29,
+	UNWIND_LR = 30,
+	UNWIND_SP = 31,
+	UNWIND_PC = 32,
+	UNWIND_NR_SAVED = 12
+};
+#else
+#error "ctop knows x86-64 and arm64 only"
+#endif
 enum { UNWIND_MAX_FRAMES = 1024 };
 
 struct object;
@@ -58,22 +71,21 @@ struct unwind_space {
 	uint64_t generation;
 };
 
-enum { UNWIND_NR_SAVED = 6 };
-
 /* What a frame is known by beyond its address: registers at its pc. */
 struct unwind_evidence {
 	uint64_t sp;
-	uint64_t saved[UNWIND_NR_SAVED]; /* rbx rbp r12-r15; 0 where not known */
+	uint64_t saved[UNWIND_NR_SAVED]; /* rbx rbp r12-r15, or x19-x30; 0 where not known */
 	uint32_t known;			 /* bit n: saved[n] is */
 };
 
 struct unwind_input {
 	uint64_t regs[UNWIND_NR_REGS];
-	uint32_t known;		  /* bit n: regs[n] holds a value */
+	uint64_t known;		  /* bit n: regs[n] holds a value */
 	const uint8_t *stack;	  /* bytes from process address regs[RSP] on; unaligned is fine */
 	size_t stack_bytes;	  /* valid ones (dyn_size), never more is read */
 	bool frame_pointers_only; /* --call-graph fp on dumped stacks */
-	struct unwind_evidence *evidence; /* filled in, one a frame (room for UNWIND_MAX_FRAMES); or NULL */
+	struct unwind_evidence
+		*evidence; /* filled in, one a frame (room for UNWIND_MAX_FRAMES); or NULL */
 };
 
 struct unwind_frame {

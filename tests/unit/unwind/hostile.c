@@ -50,6 +50,7 @@ __asm__(".text\n	.p2align 4\n"
 	"	.fill 32, 1, 0x90\n");
 
 #define STACK UINT64_C(0x7ffd10000000)
+enum { RBX = 3 }; /* as DWARF numbers it */
 enum { NR_WORDS = 128 };
 
 /* Functions that their names make known: a thread's start without CFI, and Go's switch to another stack. */
@@ -119,9 +120,9 @@ static void leaf_at(uint64_t pc)
 {
 	memset(&t.input, 0, sizeof(t.input));
 	memset(t.words, 0, sizeof(t.words));
-	t.input.regs[UNWIND_RIP] = pc;
-	t.input.regs[UNWIND_RSP] = STACK;
-	t.input.known = (1U << UNWIND_NR_REGS) - 1;
+	t.input.regs[UNWIND_PC] = pc;
+	t.input.regs[UNWIND_SP] = STACK;
+	t.input.known = (UINT64_C(1) << UNWIND_NR_REGS) - 1;
 	t.input.stack = (const uint8_t *)t.words;
 	t.input.stack_bytes = sizeof(t.words);
 }
@@ -187,16 +188,16 @@ static void the_cfa_must_move_up(void)
 	leaf_at(address_of(cfi_standing));
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NOT_ADVANCING);
 	leaf_at(address_of(cfi_on_rbp));
-	t.input.regs[UNWIND_RBP] = STACK - 16;
+	t.input.regs[UNWIND_FP] = STACK - 16;
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NOT_ADVANCING);
-	t.input.regs[UNWIND_RBP] = UINT64_MAX - 3; /* wraps */
+	t.input.regs[UNWIND_FP] = UINT64_MAX - 3; /* wraps */
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NOT_ADVANCING);
 }
 
 static void a_cycle_of_frame_pointers_ends(void)
 {
 	leaf_at(address_of(cfi_on_rbp));
-	t.input.regs[UNWIND_RBP] = stack_address(2);
+	t.input.regs[UNWIND_FP] = stack_address(2);
 	t.words[2] = stack_address(2);
 	t.words[3] = address_of(cfi_on_rbp);
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NOT_ADVANCING);
@@ -205,7 +206,7 @@ static void a_cycle_of_frame_pointers_ends(void)
 static void the_bytes_beyond_the_dump_are_not_there(void)
 {
 	leaf_at(address_of(cfi_on_rbp));
-	t.input.regs[UNWIND_RBP] = stack_address(NR_WORDS - 2);
+	t.input.regs[UNWIND_FP] = stack_address(NR_WORDS - 2);
 	t.words[NR_WORDS - 1] = 0;
 	CHECK_END(1, STACK_COMPLETE, STACK_REASON_NONE); /* the last word is readable */
 	t.input.stack_bytes -= 1;
@@ -214,7 +215,7 @@ static void the_bytes_beyond_the_dump_are_not_there(void)
 	t.input.stack = NULL;
 	CHECK_END(1, STACK_TRUNCATED, STACK_REASON_DUMP_END);
 	leaf_at(address_of(cfi_on_rbp));
-	t.input.regs[UNWIND_RBP] = UINT64_C(1) << 60;
+	t.input.regs[UNWIND_FP] = UINT64_C(1) << 60;
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_BAD_ADDRESS);
 }
 
@@ -232,16 +233,16 @@ static void caller_saved_registers_do_not_outlive_a_call(void)
 static void callee_saved_registers_are_followed(void)
 {
 	leaf_at(address_of(cfi_saves_rbx));
-	t.input.regs[UNWIND_RBX] = 0x666;
+	t.input.regs[RBX] = 0x666;
 	t.words[1] = stack_address(6);
 	t.words[2] = address_of(cfi_plain);
 	t.words[3] = address_of(cfi_on_rbx);
 	t.words[6] = address_of(cfi_root);
 	CHECK_END(4, STACK_COMPLETE, STACK_REASON_NONE);
-	t.input.known &= ~(1U << UNWIND_RBX);
+	t.input.known &= ~(1ULL << RBX);
 	CHECK_END(4, STACK_COMPLETE, STACK_REASON_NONE);
 	t.words[2] = address_of(cfi_on_rbp); /* its rbp is unknown */
-	t.input.known &= ~(1U << UNWIND_RBP);
+	t.input.known &= ~(1ULL << UNWIND_FP);
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
 }
 
@@ -303,11 +304,11 @@ static void the_end_of_a_function_says_where_it_returns(void)
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
 	CHECK_EQ(t.frames[1].method, FRAME_RETURN);
 	leaf_at(address_of(no_cfi_leave));
-	t.input.regs[UNWIND_RBP] = stack_address(7);
+	t.input.regs[UNWIND_FP] = stack_address(7);
 	t.words[8] = address_of(no_cfi_after_call);
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
 	CHECK_EQ(t.frames[1].method, FRAME_RETURN);
-	t.input.regs[UNWIND_RBP] = STACK - 16;
+	t.input.regs[UNWIND_FP] = STACK - 16;
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
 }
 
@@ -340,7 +341,7 @@ static void known_stack_switches_end_the_stack(void)
 static void frame_pointers_without_cfi(void)
 {
 	leaf_at(address_of(no_cfi));
-	t.input.regs[UNWIND_RBP] = stack_address(4);
+	t.input.regs[UNWIND_FP] = stack_address(4);
 	t.words[4] = stack_address(8);
 	t.words[5] = address_of(no_cfi_after_call);
 	t.words[8] = stack_address(8); /* does not go up */
@@ -356,7 +357,7 @@ static void frame_pointers_without_cfi(void)
 	CHECK_END(2, STACK_TRUNCATED, STACK_REASON_DUMP_END);
 	t.words[4] = 0; /* alone no proof of anything */
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
-	t.input.regs[UNWIND_RBP] = stack_address(4) + 1;
+	t.input.regs[UNWIND_FP] = stack_address(4) + 1;
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
 }
 
@@ -364,7 +365,7 @@ static void generated_code_has_frame_pointers(void)
 {
 	uint64_t code = (uint64_t)(uintptr_t)t.generated;
 	leaf_at(code + 100);
-	t.input.regs[UNWIND_RBP] = stack_address(3);
+	t.input.regs[UNWIND_FP] = stack_address(3);
 	t.words[0] = address_of(
 		no_cfi_after_call); /* left over: the frame pointer is the better witness */
 	t.words[3] = stack_address(6);
@@ -385,7 +386,7 @@ static void frame_pointers_only(void)
 {
 	leaf_at(address_of(cfi_plain));
 	t.input.frame_pointers_only = true;
-	t.input.regs[UNWIND_RBP] = stack_address(4);
+	t.input.regs[UNWIND_FP] = stack_address(4);
 	t.words[0] = address_of(cfi_root);
 	t.words[5] = address_of(no_cfi_after_call);
 	t.words[4] = stack_address(6);
@@ -472,7 +473,7 @@ static void missing_registers_are_an_end(void)
 	t.input.known = 0;
 	CHECK_END(0, STACK_BROKEN, STACK_REASON_BAD_ADDRESS);
 	leaf_at(address_of(cfi_plain));
-	t.input.regs[UNWIND_RSP] = UINT64_MAX - 7;
+	t.input.regs[UNWIND_SP] = UINT64_MAX - 7;
 	CHECK_END(0, STACK_BROKEN, STACK_REASON_BAD_ADDRESS);
 }
 

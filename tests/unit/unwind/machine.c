@@ -104,15 +104,15 @@ static bool returns_from(const char *code, size_t size, size_t word, bool *detou
 	const struct memory memory = {
 		.stack = (const uint8_t *)words, .start = STACK, .end = STACK + sizeof(words)};
 	struct registers registers = {.known = (1U << UNWIND_NR_REGS) - 1};
-	registers_set(&registers, UNWIND_RSP, STACK);
-	registers_set(&registers, UNWIND_RBP, STACK + 16);
+	registers_set(&registers, UNWIND_SP, STACK);
+	registers_set(&registers, UNWIND_FP, STACK + 16);
 	const struct registers before = registers;
 	if (!machine_run_to_return((const uint8_t *)code, size, &memory, &registers, detours)) {
 		CHECK(memcmp(&before, &registers, sizeof(before)) == 0);
 		return false;
 	}
-	return registers.value[UNWIND_RIP] == RETURN_ADDRESS &&
-	       registers.value[UNWIND_RSP] == STACK + 8 * (word + 1);
+	return registers.value[UNWIND_PC] == RETURN_ADDRESS &&
+	       registers.value[UNWIND_SP] == STACK + 8 * (word + 1);
 }
 
 #define RETURNS(code, word) returns_from(code, sizeof(code) - 1, word, &detours)

@@ -45,7 +45,7 @@ static pid_t next_thread(Dwfl *dwfl, void *context, void **argument)
 static bool read_dump(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *value, void *context)
 {
 	const struct oracle *oracle = context;
-	uint64_t offset = address - oracle->input->regs[UNWIND_RSP];
+	uint64_t offset = address - oracle->input->regs[UNWIND_SP];
 	(void)dwfl;
 	if (offset >= oracle->input->stack_bytes || oracle->input->stack_bytes - offset < 8)
 		return false;

@@ -144,7 +144,7 @@ static inline void target_registers(const struct user_regs_struct *from, struct 
 		from->rbp, from->rsp, from->r8,	 from->r9,  from->r10, from->r11,
 		from->r12, from->r13, from->r14, from->r15, from->rip};
 	memcpy(input->regs, regs, sizeof(regs));
-	input->known = (1U << UNWIND_NR_REGS) - 1;
+	input->known = (UINT64_C(1) << UNWIND_NR_REGS) - 1;
 }
 
 /* Copies the stack from rsp on, up to max bytes or where it ends. */
@@ -152,7 +152,7 @@ static inline void target_stack(pid_t pid, struct unwind_input *input, uint8_t *
 {
 	enum { PAGE = 4096, MAX_PAGES = TARGET_STACK_BYTES / PAGE + 2 };
 	struct iovec here = {bytes, max}, there[MAX_PAGES];
-	uint64_t sp = input->regs[UNWIND_RSP];
+	uint64_t sp = input->regs[UNWIND_SP];
 	size_t nr = 0;
 	/* One piece a page: what can be had of a piece is all or nothing. */
 	for (size_t asked = 0; asked < max && nr < MAX_PAGES; nr++) {
