@@ -62,11 +62,11 @@ bool machine_ends_in_call(const uint8_t *bytes, size_t size)
 	       is_call(instruction_at(bytes + size - INSTRUCTION_BYTES));
 }
 
-enum {
-	CODE_MOV_X8_SIGRETURN = 0xd2801168, /* mov x8, #139 */
-	CODE_MOV_X8_EXIT = 0xd2800ba8,	    /* mov x8, #93 */
-	CODE_SVC = 0xd4000001,
-};
+#define CODE_MOV_X8_SIGRETURN 0xd2801168U /* mov x8, #139 */
+#define CODE_MOV_X8_EXIT      0xd2800ba8U /* mov x8, #93 */
+#define CODE_SVC	      0xd4000001U
+#define CODE_PACIASP	      0xd503233fU
+#define CODE_PACIBSP	      0xd503237fU
 
 bool machine_is_restorer(const uint8_t *bytes)
 {
@@ -283,11 +283,10 @@ static bool is_beyond_us(uint32_t instruction)
 
 static enum outcome run_instruction(struct way *way, uint32_t instruction)
 {
-	enum { PACIASP = 0xd503233f, PACIBSP = 0xd503237f };
 	struct transfer transfer;
 	if (is_return(instruction))
 		return RETURNS;
-	if (instruction == PACIASP || instruction == PACIBSP) {
+	if (instruction == CODE_PACIASP || instruction == CODE_PACIBSP) {
 		/* The very beginning, still ahead. */
 		registers_set(&way->registers, UNWIND_SP, way->entry_sp);
 		return way->loaded_link ? UNKNOWN : RETURNS;
