@@ -121,7 +121,7 @@ $(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
 
 include tests/workloads/workloads.mk
 include tests/fuzz/fuzz.mk
-include tests/arm64.mk
+include tests/arm64/arm64.mk
 include tests/stacks/stacks.mk
 
 .PHONY: deps

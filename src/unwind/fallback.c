@@ -111,6 +111,25 @@ static bool link_may_be_old(struct walk *walk)
 	       !walk_is_called_from(walk, return_address);
 }
 
+/*
+ * True when what the link register holds has been saved already, by a function that has pushed its frame record or
+ * made it the frame pointer: then the stack pointer is not the one it returns with.
+ */
+static bool link_is_saved(const struct walk *walk)
+{
+	const struct registers *registers = &walk->registers;
+	const uint64_t records[] = {registers->value[UNWIND_FP], registers->value[UNWIND_SP]};
+	uint64_t link, saved;
+	if (!machine_link(registers, &link))
+		return false;
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
+		if (!memory_read_address(&walk->memory, records[i] + MACHINE_ADDRESS_BYTES,
+					 &saved) &&
+		    machine_code_address(saved) == link)
+			return true;
+	return false;
+}
+
 /* Reads code of the mapping, fewer bytes only where the segment ends. How many. */
 static size_t read_code(const struct unwind_mapping *mapping, uint64_t address, uint8_t *bytes,
 			size_t size)
@@ -279,7 +298,8 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 		if (ending == MACHINE_PASSES_ON && step_to_outermost(walk))
 			return by_return;
 	}
-	if (leaf && !generated && !link_may_be_old(walk) && step_from_leaf(walk, PROVEN))
+	bool trusts_leaf = !generated && !link_may_be_old(walk) && !link_is_saved(walk);
+	if (leaf && trusts_leaf && step_from_leaf(walk, PROVEN))
 		return by_return;
 	if (leaf && step_after_push(walk, generated ? POSSIBLE : PROVEN))
 		return by_return;

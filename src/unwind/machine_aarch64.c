@@ -132,6 +132,7 @@ struct way {
 	const struct memory *memory;
 	struct registers registers;
 	uint64_t entry_sp; /* where the way began */
+	uint64_t stored;   /* bit n: register n has been put on the stack, on the way */
 	bool moved_down;   /* the stack pointer has been, on the way */
 	bool loaded_link;
 	bool detours;
@@ -215,11 +216,21 @@ static bool load(struct way *way, unsigned number, uint64_t address)
 	uint64_t value;
 	if (number >= CODE_SP) /* the zero register, or none */
 		return true;
-	if (memory_read_address(way->memory, address, &value))
-		return false;
-	registers_set(&way->registers, number, value);
+	/* What the function puts there on the way is not there yet, and is the register as it is now. */
+	if (way->stored >> number & 1)
+		return true;
+	if (!memory_read_address(way->memory, address, &value))
+		registers_set(&way->registers, number, value);
+	else
+		registers_forget(&way->registers, number);
 	way->loaded_link |= number == UNWIND_LR;
-	return true;
+	return registers_know(&way->registers, number) || number != UNWIND_LR;
+}
+
+static void store(struct way *way, unsigned number)
+{
+	if (number < CODE_SP)
+		way->stored |= register_bit(number);
 }
 
 static enum outcome run_transfer(struct way *way, const struct transfer *transfer)
@@ -244,6 +255,10 @@ static enum outcome run_transfer(struct way *way, const struct transfer *transfe
 	if (transfer->loads && (!load(way, transfer->first, address) ||
 				!load(way, transfer->second, address + MACHINE_ADDRESS_BYTES)))
 		return UNKNOWN;
+	if (!transfer->loads) {
+		store(way, transfer->first);
+		store(way, transfer->second);
+	}
 	if (transfer->base == CODE_SP) {
 		registers_set(registers, UNWIND_SP,
 			      registers->value[UNWIND_SP] + (uint64_t)transfer->writeback);

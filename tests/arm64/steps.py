@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Single-steps the ladder in qemu's user-mode emulation through its debugger's socket, and gives the
+registers and the stack of every instruction to check_steps, which unwinds them with ctop's unwinder."""
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ.get("BUILD", "build-arm64")
+NR_REGS = 33
+SIGTRAP = 5
+MAX_STEPS = 200_000
+MAX_READ = 1024  # bytes a packet
+
+
+class Stub:
+    """The program's side of the GDB remote protocol."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.input = connection.makefile("rb")
+
+    def ask(self, text):
+        packet = text.encode()
+        self.connection.sendall(b"$%s#%02x" % (packet, sum(packet) & 0xFF))
+        while (byte := self.input.read(1)) != b"$":
+            if not byte:
+                raise EOFError("the emulator has gone")
+        answer = bytearray()
+        while (byte := self.input.read(1)) != b"#":
+            answer += byte
+        self.input.read(2)
+        self.connection.sendall(b"+")
+        return answer.decode()
+
+    def registers(self):
+        # x0-x30, sp, pc of 64 bits each; what follows does not matter.
+        return bytes.fromhex(self.ask("g")[: NR_REGS * 16])
+
+    def memory(self, address, size):
+        content = b""
+        while len(content) < size:
+            answer = self.ask(f"m{address + len(content):x},{min(MAX_READ, size - len(content)):x}")
+            if answer.startswith("E") or not answer:
+                break
+            content += bytes.fromhex(answer)
+        return content
+
+
+def symbol(program, name):
+    listing = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    for line in listing.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[2] == name:
+            return int(words[0], 16)
+    raise KeyError(name)
+
+
+def stack_end(maps):
+    for line in maps:
+        if line.rstrip().endswith("[stack]"):
+            return int(line.split("-")[1].split()[0], 16)
+    raise LookupError("no [stack] in the program's maps")
+
+
+def record(stub, output, sink, climb, exit_address):
+    stub.ask(f"Z0,{climb:x},4")
+    stop = stub.ask("c")
+    stub.ask(f"z0,{climb:x},4")
+    maps = []
+    while not maps or maps[-1] != "end\n":
+        maps.append(output.readline())
+        if not maps[-1]:
+            raise EOFError("the program printed no maps")
+    sink.write("".join(maps).encode())
+    top = stack_end(maps)
+    code, delivered, interrupted = {}, 0, 0
+    for _ in range(MAX_STEPS):
+        if stop[:1] in "WX":
+            return
+        number = int(stop[1:3], 16)
+        if number == SIGTRAP:
+            regs = stub.registers()
+            sp, pc = struct.unpack("<2Q", regs[-16:])
+            if pc == exit_address:
+                return
+            if pc not in code:
+                code[pc] = struct.unpack("<I", stub.memory(pc, 4))[0]
+            stack = stub.memory(sp, top - sp)
+            sink.write(regs + struct.pack("<2I2Q", code[pc], delivered, interrupted, len(stack)) + stack)
+            delivered = 0
+            stop = stub.ask("vCont;s")
+        else:
+            delivered = number
+            interrupted = struct.unpack("<Q", stub.registers()[-8:])[0]
+            stop = stub.ask(f"vCont;S{number:02x}")
+    raise OverflowError("the program does not come to its end")
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    program, checker = f"{BUILD}/arm64/{sys.argv[1]}", f"{BUILD}/arm64/check_steps"
+    climb, leaving = symbol(program, "climb"), symbol(program, "exit") if len(sys.argv) > 2 else 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "gdb")
+        with subprocess.Popen(["qemu-aarch64", "-g", path, program], text=True,
+                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as emulator, \
+             subprocess.Popen(["qemu-aarch64", checker], stdin=subprocess.PIPE) as check:
+            try:
+                with socket.socket(socket.AF_UNIX) as connection:
+                    while emulator.poll() is None:
+                        try:
+                            connection.connect(path)
+                            break
+                        except (FileNotFoundError, ConnectionRefusedError):
+                            os.sched_yield()
+                    record(Stub(connection), emulator.stdout, check.stdin, climb, leaving)
+            except BrokenPipeError:
+                pass  # check says why
+            finally:
+                emulator.kill()
+                try:
+                    check.stdin.close()
+                except BrokenPipeError:
+                    pass
+        return check.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
