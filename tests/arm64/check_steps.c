@@ -225,9 +225,10 @@ static void every_instruction(void)
 	CHECK(t.by_method[FRAME_FP] > 0 && t.by_method[FRAME_SIGNAL] > 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	RUN(every_instruction);
+	/* The name of the program that is stepped. */
+	test_run(argc > 1 ? argv[1] : "every_instruction", every_instruction);
 	unwinder_free(t.unwinder);
 	for (size_t i = 0; i < t.nr_mappings; i++) {
 		cfi_free(t.cfis[i]);

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 BUILD = os.environ.get("BUILD", "build-arm64")
 NR_REGS = 33
@@ -68,7 +69,20 @@ def stack_end(maps):
     raise LookupError("no [stack] in the program's maps")
 
 
-def record(stub, output, sink, climb, exit_address):
+def connect(path, emulator):
+    """To the emulator, once it listens."""
+    while emulator.poll() is None:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(path)
+            return connection
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            time.sleep(0.01)
+    raise EOFError("the emulator has gone")
+
+
+def record(stub, output, sink, climb):
     stub.ask(f"Z0,{climb:x},4")
     stop = stub.ask("c")
     stub.ask(f"z0,{climb:x},4")
@@ -87,8 +101,6 @@ def record(stub, output, sink, climb, exit_address):
         if number == SIGTRAP:
             regs = stub.registers()
             sp, pc = struct.unpack("<2Q", regs[-16:])
-            if pc == exit_address:
-                return
             if pc not in code:
                 code[pc] = struct.unpack("<I", stub.memory(pc, 4))[0]
             stack = stub.memory(sp, top - sp)
@@ -102,33 +114,32 @@ def record(stub, output, sink, climb, exit_address):
     raise OverflowError("the program does not come to its end")
 
 
-def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
-    program, checker = f"{BUILD}/arm64/{sys.argv[1]}", f"{BUILD}/arm64/check_steps"
-    climb, leaving = symbol(program, "climb"), symbol(program, "exit") if len(sys.argv) > 2 else 0
+def check(name):
+    """Steps one program. True when check_steps says that all is right."""
+    program, checker = f"{BUILD}/arm64/{name}", f"{BUILD}/arm64/check_steps"
+    climb = symbol(program, "climb")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "gdb")
-        with subprocess.Popen(["qemu-aarch64", "-g", path, program], text=True,
+        with subprocess.Popen(["qemu-aarch64", "-cpu", "max", "-g", path, program], text=True,
                               stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as emulator, \
-             subprocess.Popen(["qemu-aarch64", checker], stdin=subprocess.PIPE) as check:
+             subprocess.Popen(["qemu-aarch64", checker, name], stdin=subprocess.PIPE) as checking:
             try:
-                with socket.socket(socket.AF_UNIX) as connection:
-                    while emulator.poll() is None:
-                        try:
-                            connection.connect(path)
-                            break
-                        except (FileNotFoundError, ConnectionRefusedError):
-                            os.sched_yield()
-                    record(Stub(connection), emulator.stdout, check.stdin, climb, leaving)
+                with connect(path, emulator) as connection:
+                    record(Stub(connection), emulator.stdout, checking.stdin, climb)
             except BrokenPipeError:
-                pass  # check says why
+                pass  # check_steps says why
             finally:
                 emulator.kill()
                 try:
-                    check.stdin.close()
+                    checking.stdin.close()
                 except BrokenPipeError:
                     pass
-        return check.returncode
+        return checking.returncode == 0
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    return 0 if all([check("ladder"), check("ladder_dynamic")]) else 1
 
 
 if __name__ == "__main__":
