@@ -70,6 +70,8 @@ void round_publish(struct collector *collector)
 
 void round_consumed(struct collector *collector)
 {
+	/* Before it is given up: who dies from now on, reading the next one, did not die on this one. */
+	atomic_store_explicit(&collector->status->busy_cpu, -1, memory_order_release);
 	if (collector->counts.drained && tables_is_published(collector->writer))
 		round_publish(collector);
 }

@@ -33,9 +33,13 @@ def case(function):
 
 
 def main():
+    """Runs the file's cases, or those that are named on its command line."""
+    wanted = sys.argv[1:]
     failed = False
     for function in _cases:
         name = function.__name__
+        if wanted and name not in wanted:
+            continue
         try:
             function()
         except Skip as reason:
