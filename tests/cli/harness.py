@@ -12,12 +12,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
 CTOP = os.path.join(BUILD, "ctop")
 NOBODY = 65534
+# For what is a matter of seconds on any machine that is not overwhelmed.
+PATIENCE = 120
+# A case that takes longer than this hangs.
+CASE_SECONDS = 300
 
 _cases = []
 
@@ -32,27 +37,50 @@ def case(function):
     return function
 
 
+class Hangs(Exception):
+    """A case did not come to its end."""
+
+
+def _hangs(*_):
+    signal.alarm(CASE_SECONDS // 5)  # for what tidies up; it may hang, too
+    raise Hangs(f"not done after {CASE_SECONDS} s")
+
+
+def _is_ended(number, frame):
+    """Whoever ends us learns where, and lets us tidy up; SystemExit is no failed case."""
+    for line in "".join(traceback.format_stack(frame)).splitlines():
+        print(f"# {line}", flush=True)
+    sys.exit(128 + number)
+
+
+def _run(function):
+    """One case. False: it failed."""
+    name = function.__name__
+    print(f"# running {name}", flush=True)
+    try:
+        signal.alarm(CASE_SECONDS)
+        function()
+    except Skip as reason:
+        print(f"ok - {name} # SKIP {' '.join(str(reason).split())}", flush=True)
+    except Exception:  # a failed check, or a program that did not do its part
+        for line in traceback.format_exc().splitlines():
+            print(f"# {line}")
+        print(f"not ok - {name}", flush=True)
+        return False
+    else:
+        print(f"ok - {name}", flush=True)
+    finally:
+        signal.alarm(0)
+    return True
+
+
 def main():
     """Runs the file's cases, or those that are named on its command line."""
+    signal.signal(signal.SIGTERM, _is_ended)
+    signal.signal(signal.SIGALRM, _hangs)
     wanted = sys.argv[1:]
-    failed = False
-    for function in _cases:
-        name = function.__name__
-        if wanted and name not in wanted:
-            continue
-        try:
-            function()
-        except Skip as reason:
-            print(f"ok - {name} # SKIP {reason}")
-        except Exception:  # a failed check, or a program that did not do its part
-            failed = True
-            for line in traceback.format_exc().splitlines():
-                print(f"# {line}")
-            print(f"not ok - {name}")
-        else:
-            print(f"ok - {name}")
-        sys.stdout.flush()
-    sys.exit(1 if failed else 0)
+    results = [_run(function) for function in _cases if not wanted or function.__name__ in wanted]
+    sys.exit(0 if results and all(results) else 1)
 
 
 def check(condition, message):
@@ -74,7 +102,7 @@ def need_program(name):
 
 def run(*command, **options):
     """Runs a program to its end; text in and out."""
-    options.setdefault("timeout", 120)
+    options.setdefault("timeout", PATIENCE)
     return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", check=False, **options)
 
@@ -109,19 +137,41 @@ def folder():
         shutil.rmtree(path, ignore_errors=True)
 
 
+def wait_until(condition, what):
+    """Looks until it is true, or fails: for what has no event to wait for."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        check(time.monotonic() < deadline, f"no {what} within {PATIENCE} s")
+        time.sleep(0.01)
+
+
 @contextlib.contextmanager
-def target(name, *arguments):
-    """A workload that has said that it is ready; ended at the end."""
-    program = subprocess.Popen([os.path.join(BUILD, "workloads", name), *arguments],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+def child(*command, **options):
+    """A process that ends here at the latest."""
+    options.setdefault("stdin", subprocess.DEVNULL)
+    process = subprocess.Popen([str(word) for word in command], **options)
     try:
-        line = program.stdout.readline()
-        check(line.startswith("ready"), f"{name} said {line!r}")
-        yield program
+        yield process
     finally:
-        program.kill()
-        program.wait()
-        program.stdout.close()
+        process.kill()
+        process.wait()
+        for pipe in process.stdin, process.stdout, process.stderr:
+            if pipe:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+@contextlib.contextmanager
+def started(*command):
+    """A workload from anywhere, that has said that it is ready; ended at the end."""
+    with child(*command, stdout=subprocess.PIPE, text=True) as program:
+        line = program.stdout.readline()
+        check(line.startswith("ready"), f"{command} said {line!r}")
+        yield program
+
+
+def target(name, *arguments):
+    return started(os.path.join(BUILD, "workloads", name), *arguments)
 
 
 Recording = collections.namedtuple("Recording", "path stats stacks stderr")
@@ -147,11 +197,24 @@ def record(where, *arguments, seconds=2):
     return Recording(path, stats, folded(path), result.stderr)
 
 
-def cpu_seconds(pid):
-    """CPU time that a process has used: what a clock event counts, however busy the machine is."""
+def cpu_seconds(pid, children=False):
+    """
+    CPU time that a process has used, with children those that it has waited for, too: what a clock event counts,
+    however busy the machine is.
+    """
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_cpu_time(pid, seconds, or_until=lambda: False, children=False):
+    """Returns when a process has used that much from now on. What gives it none, leaves nothing to be seen."""
+    until = cpu_seconds(pid, children) + seconds
+    deadline = time.monotonic() + PATIENCE
+    while cpu_seconds(pid, children) < until and not or_until():
+        if time.monotonic() > deadline:
+            raise Skip(f"the machine had no {seconds} s for the workload within {PATIENCE} s")
+        time.sleep(0.01)
 
 
 def children_of(pid):
@@ -176,9 +239,12 @@ def anonymous_bytes(pid):
 
 def wait_for_samples(recorder, path):
     """Returns once samples are in the file (it is written once a second), or the recorder has ended."""
+    deadline = time.monotonic() + PATIENCE
     while recorder.poll() is None:
         if os.path.exists(path) and ctop("export", "folded", path).stdout:
             return
+        check(time.monotonic() < deadline, f"no samples in {path} within {PATIENCE} s")
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager
@@ -197,7 +263,7 @@ def recording_of(where, *arguments, **options):
         if recorder.poll() is None:
             recorder.send_signal(signal.SIGINT)
         try:
-            _, recorder.errors = recorder.communicate(timeout=60)
+            _, recorder.errors = recorder.communicate(timeout=PATIENCE)
         finally:
             recorder.kill()
             recorder.wait()

@@ -60,6 +60,8 @@ static const char *test_skip_reason __attribute__((unused));
 
 static inline void test_run(const char *name, void (*test)(void))
 {
+	printf("# running %s\n", name);
+	fflush(stdout);
 	int how = setjmp(test_leave);
 	if (how == 0)
 		test();

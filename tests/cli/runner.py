@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What runs the tests: a case that hangs is ended and named, failures come last, nothing stays behind."""
+
+import os
+import signal
+import subprocess
+import sys
+
+from harness import PATIENCE, ROOT, case, check, child, folder, main, run, wait_until
+
+RUN = os.path.join(ROOT, "tests", "run")
+PREAMBLE = f"""#!{sys.executable}
+import os, signal, subprocess, sys, time
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+import harness
+from harness import case, check, child, main
+
+def leave():
+    # In a session of its own, and deaf to SIGTERM: it does not end by itself.
+    left = subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 10000 & echo $$ $! > pids; wait"],
+                            start_new_session=True)
+    while not (os.path.exists("pids") and open("pids").read().endswith("\\n")):
+        time.sleep(0.01)
+
+@case
+def is_fine():
+    pass
+"""
+
+
+class Program:
+    """A test program in a folder, where it leaves the pids of what it leaves running."""
+
+    def __init__(self, where, body):
+        self.where = where
+        self.path = os.path.join(where, "program.py")
+        self.pids_path = os.path.join(where, "pids")
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(PREAMBLE + body + "\nmain()\n")
+        os.chmod(self.path, 0o755)
+
+    def run(self):
+        return run(RUN, self.path, cwd=self.where, env={**os.environ, "TEST_TIMEOUT": "900"})
+
+    def pids(self):
+        with open(self.pids_path, encoding="utf-8") as file:
+            return [int(word) for word in file.read().split()]
+
+    def has_started(self):
+        return os.path.exists(self.pids_path) and len(self.pids()) == 2
+
+    def left(self):
+        return [pid for pid in self.pids() if os.path.exists(f"/proc/{pid}")]
+
+
+@case
+def a_case_that_hangs_fails_and_the_next_one_runs():
+    with folder() as where:
+        program = Program(where, """
+harness.CASE_SECONDS = 1
+
+@case
+def hangs():
+    with child("sleep", "10000", stdout=subprocess.PIPE) as silent:
+        silent.stdout.readline()
+
+@case
+def is_last():
+    pass
+""")
+        result = program.run()
+        check(result.returncode == 1, f"{result}")
+        check("2 passed, 1 failed, 0 skipped" in result.stdout, result.stdout)
+        check("silent.stdout.readline()" in result.stdout, f"not where it hung: {result.stdout}")
+
+
+@case
+def a_program_that_takes_too_long_is_ended_and_what_it_started_too():
+    with folder() as where:
+        program = Program(where, """
+@case
+def hangs():
+    leave()
+    os.kill(os.getppid(), signal.SIGALRM)  # it need not wait for it
+    time.sleep(10000)
+""")
+        result = program.run()
+        last = result.stdout.splitlines()[-3:]
+        check(result.returncode == 1 and "1 passed, 1 failed, 0 skipped" in last[-1], f"{result}")
+        check("was ended after 900 s, in hangs" in result.stdout, f"not which case it was: {result}")
+        check("time.sleep(10000)" in result.stdout, f"not where it hung: {result}")
+        check(not program.left(), f"left: {program.left()}")
+
+
+@case
+def a_program_that_dies_leaves_nothing():
+    with folder() as where:
+        program = Program(where, """
+@case
+def dies():
+    leave()
+    os.kill(os.getpid(), signal.SIGKILL)
+""")
+        result = program.run()
+        check(result.returncode == 1, f"{result}")
+        check("exited with 137, in dies" in result.stdout, f"not which case it was: {result}")
+        check(not program.left(), f"left: {program.left()}")
+
+
+@case
+def what_is_left_behind_is_told_and_ended():
+    with folder() as where:
+        program = Program(where, """
+@case
+def leaves():
+    leave()
+""")
+        result = program.run()
+        check(result.returncode == 0 and "2 passed, 0 failed, 0 skipped" in result.stdout, f"{result}")
+        check(result.stdout.count("left behind: ") == 2, result.stdout)
+        check(not program.left(), f"left: {program.left()}")
+
+
+@case
+def nothing_outlives_who_runs_the_tests():
+    for number in signal.SIGKILL, signal.SIGTERM, signal.SIGINT:
+        with folder() as where:
+            program = Program(where, """
+@case
+def waits():
+    leave()
+    time.sleep(10000)
+""")
+            with child(RUN, program.path, cwd=where, stdout=subprocess.DEVNULL, start_new_session=True) as runner:
+                wait_until(program.has_started, "process that would be left behind")
+                if number == signal.SIGINT:  # as a terminal sends it: to all of them
+                    os.killpg(runner.pid, number)
+                else:
+                    runner.send_signal(number)
+                wait_until(lambda: not program.left(), f"end after signal {number}")
+                runner.wait(timeout=PATIENCE)
+
+
+@case
+def failures_are_told_at_the_end_with_their_causes():
+    with folder() as where:
+        program = Program(where, """
+@case
+def fails():
+    print("# a word before")
+    check(False, "\\\\n".join(f"line {i}" for i in range(100)))
+
+@case
+def is_last():
+    print("# a word after")
+""".replace("\\\\", "\\"))
+        lines = program.run().stdout.splitlines()
+        at = lines.index(f"failed: {program.path}: fails")
+        check(len(lines) - at < 20 and "line 99" in lines[-2], f"{lines[at:]}")
+        check(not [line for line in lines[at:] if "a word" in line], f"{lines[at:]}")
+
+
+if __name__ == "__main__":
+    main()
