@@ -18,6 +18,9 @@ _ctop()
 	:--pid | :-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	:--tid | :-t) ;;
 	:--cpu | :-C) ;;
+	:--cgroup | :-G) COMPREPLY=($(compgen -f -- "$current")) ;;
+	:--comm) ;;
+	:--uid) ;;
 	:--event | :-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
 	:--count | :-c) ;;
 	:--freq | :-F) ;;
@@ -32,6 +35,9 @@ _ctop()
 	record:--pid | record:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	record:--tid | record:-t) ;;
 	record:--cpu | record:-C) ;;
+	record:--cgroup | record:-G) COMPREPLY=($(compgen -f -- "$current")) ;;
+	record:--comm) ;;
+	record:--uid) ;;
 	record:--event | record:-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
 	record:--count | record:-c) ;;
 	record:--freq | record:-F) ;;
@@ -67,6 +73,9 @@ _ctop()
 	doctor:--pid | doctor:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	doctor:--tid | doctor:-t) ;;
 	doctor:--cpu | doctor:-C) ;;
+	doctor:--cgroup | doctor:-G) COMPREPLY=($(compgen -f -- "$current")) ;;
+	doctor:--comm) ;;
+	doctor:--uid) ;;
 	doctor:--event | doctor:-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
 	doctor:--count | doctor:-c) ;;
 	doctor:--freq | doctor:-F) ;;
@@ -79,12 +88,12 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded script frames' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
-		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
+		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --theme --ascii --stats -h --help -V --version ' ;;
 		export) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module -o --output --stats -h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;
-		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
+		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
 		esac
 		if [[ $current == -* ]]; then
 			COMPREPLY=($(compgen -W "$options" -- "$current"))

@@ -441,6 +441,22 @@ int broker_answer_process(struct channel *channel, const struct message_process 
 	return result;
 }
 
+int broker_answer_owner(struct channel *channel, const struct message_owner *request)
+{
+	struct message message = {.kind = MESSAGE_OWNER, .owner = {.pid = request->pid}};
+	struct message_owner *owner = &message.owner;
+	char path[64], line[256];
+	snprintf(path, sizeof(path), "/proc/%d/status", request->pid);
+	FILE *file = fopen(path, "re");
+	owner->error = -ESRCH;
+	while (file && owner->error && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Uid: %u %u", &owner->uid, &owner->effective_uid) == 2)
+			owner->error = 0;
+	if (file)
+		fclose(file);
+	return protocol_send(channel, &message, -1);
+}
+
 /* Descendants that are told of: far more than are ever born in the moment that matters. */
 enum { DESCENDANTS_MAX = 256 };
 

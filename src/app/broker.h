@@ -28,9 +28,12 @@ void broker_serve_recorded(struct broker *broker);
 /* Each answers through the channel. 0, or -errno of the channel; a file that cannot be had is an answer. */
 int broker_answer_module(struct broker *broker, struct channel *channel, enum broker_reader reader,
 			 const struct message_module *request, const struct tables *tables);
-int broker_answer_debug_file(struct broker *broker, struct channel *channel, enum broker_reader reader,
-			     const struct message_module *request, const struct tables *tables);
+int broker_answer_debug_file(struct broker *broker, struct channel *channel,
+			     enum broker_reader reader, const struct message_module *request,
+			     const struct tables *tables);
 int broker_answer_process(struct channel *channel, const struct message_process *request);
+/* The user of a process. */
+int broker_answer_owner(struct channel *channel, const struct message_owner *request);
 
 /*
  * Tells of a process and of its descendants unasked: a child that was forked between the attaching and
@@ -39,8 +42,8 @@ int broker_answer_process(struct channel *channel, const struct message_process 
 int broker_describe_tree(struct channel *channel, int32_t pid);
 
 /* A child died on what came from this row's file: from now on none in its role gets it (-EUCLEAN). */
-void broker_set_unreadable(struct broker *broker, enum broker_reader reader, const struct tables *tables,
-			   uint32_t module);
+void broker_set_unreadable(struct broker *broker, enum broker_reader reader,
+			   const struct tables *tables, uint32_t module);
 /* What was set, for people: "PATH (names)", "PATH (stacks)". Borrowed. */
 const char *const *broker_unreadable(const struct broker *broker, size_t *nr);
 

@@ -67,10 +67,8 @@ static void try_profile(struct trial *trial, const struct options *options)
 	char *const command[] = {word, NULL};
 	static const struct session_consumer consumer = {NULL, begin_no_epoch, take_no_samples};
 	struct options tried = *options;
-	bool has_target = options->pids.nr || options->tids.nr || options->system_wide ||
-			  options->process_name || options->argv;
 	/* It is held before its first instruction, and ends there. */
-	if (!has_target)
+	if (!options_have_target(options))
 		tried.argv = command;
 	trial->session = session_open_live(&tried, &consumer, &trial->error);
 	if (trial->session && try_writer(&trial->error)) {
@@ -89,7 +87,7 @@ static void check_targets(struct checks *checks, const struct options *options)
 		checks_of_target(checks, options->tids.items[i]);
 	if (!options->process_name)
 		return;
-	struct target target = {.release_fd = -1, .failure_fd = -1};
+	struct target target;
 	struct error error;
 	if (!target_open(&target, options, &error))
 		for (size_t i = 0; i < target.pids.nr; i++)

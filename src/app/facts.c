@@ -163,8 +163,7 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		describe_ending(facts, stats.target_status);
 		out->ending = facts->ending;
 	}
-	if (!strcmp(session_target_kind(session), "system") ||
-	    !strcmp(session_target_kind(session), "cpu"))
+	if (!strcmp(session_target_kind(session), "system"))
 		out->nr_cpus = sampler_nr_rings(sampler);
 	describe_rate(out);
 	add_rates(facts, source->history, &stats, only_pid, out);

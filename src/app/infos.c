@@ -126,6 +126,8 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	add_number(&adder, "stats.dropped.double", stats->dropped_double);
 	add_number(&adder, "stats.dropped.own", stats->dropped_own);
 	add_number(&adder, "stats.dropped.foreign", stats->dropped_foreign);
+	add_number(&adder, "stats.dropped.comm", stats->dropped_comm);
+	add_number(&adder, "stats.dropped.uid", stats->dropped_uid);
 	add_number(&adder, "stats.drained", stats->drained);
 	add_number(&adder, "stats.events_counted", stats->events_counted);
 	add_number(&adder, "stats.events_sampled", stats->events_sampled);

@@ -274,6 +274,8 @@ static void add_recorded(struct session_stats *stats, const struct history *hist
 	stats->dropped_double = infos_number(history, "stats.dropped.double");
 	stats->dropped_own = infos_number(history, "stats.dropped.own");
 	stats->dropped_foreign = infos_number(history, "stats.dropped.foreign");
+	stats->dropped_comm = infos_number(history, "stats.dropped.comm");
+	stats->dropped_uid = infos_number(history, "stats.dropped.uid");
 	stats->undrained = infos_number(history, "stats.undrained");
 	stats->restarts = infos_number(history, "stats.restarts");
 	stats->drained = infos_number(history, "stats.drained");

@@ -4,10 +4,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/collect/protocol.h>
 
 enum {
 	MAX_RING_PAGES = 1 << 20, /* 4 GiB a CPU */
@@ -220,6 +223,75 @@ int parse_cpus(const char *option, const char *text, struct int32_list *list, st
 			return 0;
 		at++;
 	}
+}
+
+/* Where a path leaves what it is below: at a "..", else NULL. */
+static const char *way_out(const char *path)
+{
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		if (!strncmp(at, "..", 2) && (at[2] == '/' || !at[2]))
+			return at;
+	}
+	return NULL;
+}
+
+int parse_cgroup(const char *option, const char *text, const char **path, struct error *error)
+{
+	const char *out = way_out(text);
+	int code = 0;
+	if (!*text)
+		code = error_usage(error, "%s wants the path of a cgroup", option);
+	else if (out)
+		code = error_marked(error, text, (size_t)(out - text), "%s wants a path without ..",
+				    option);
+	else if (strlen(text) >= PATH_MAX)
+		code = error_marked(error, text, PATH_MAX - 1, "%s wants a shorter path", option);
+	else if (*path && strcmp(*path, text) != 0)
+		code = error_usage(error, "two cgroups: %s %.100s and %.100s", option, *path, text);
+	*path = text;
+	if (code)
+		error_remedy(error,
+			     "name one as in /proc/PID/cgroup behind 0::, as in %s "
+			     "/system.slice/cron.service",
+			     option);
+	return code;
+}
+
+int parse_comm(const char *option, const char *text, const char **comm, struct error *error)
+{
+	size_t size = strlen(text);
+	if (size && size < COMM_MAX) {
+		*comm = text;
+		return 0;
+	}
+	int code =
+		size ? error_marked(error, text, COMM_MAX - 1,
+				    "%s: the kernel keeps %d bytes of a name", option, COMM_MAX - 1)
+		     : error_usage(error, "%s wants a name", option);
+	error_remedy(error, "give it as ps -eL -o comm shows it");
+	return code;
+}
+
+int parse_user(const char *option, const char *text, uint32_t *uid, struct error *error)
+{
+	int32_t id = 0;
+	const char *at = text;
+	if (take_id(&at, MAX_ID, &id) && !*at) {
+		*uid = (uint32_t)id;
+		return 0;
+	}
+	const struct passwd *user = getpwnam(text);
+	if (user) {
+		*uid = user->pw_uid;
+		return 0;
+	}
+	int code =
+		isdigit((unsigned char)text[0])
+			? error_marked(error, text, (size_t)(at - text), "%s wants a user", option)
+			: error_usage(error, "%s: there is no user '%s'", option, text);
+	error_remedy(error, "give a number, or a name as in /etc/passwd: %s 1000", option);
+	return code;
 }
 
 /*

@@ -204,6 +204,16 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		return 0;
 	case OPTION_CPU:
 		return parse_cpus(spelled, text, &options->cpus, error);
+	case OPTION_CGROUP:
+		return parse_cgroup(spelled, text, &options->cgroup, error);
+	case OPTION_TARGET_COMM:
+		return parse_comm(spelled, text, &options->only_comm, error);
+	case OPTION_TARGET_UID:
+		options->has_uid = true;
+		return parse_user(spelled, text, &options->uid, error);
+	case OPTION_NO_INHERIT:
+		options->no_inherit = true;
+		return 0;
 	case OPTION_EVENT:
 		return parse_events(spelled, text, options, error);
 	case OPTION_COUNT:
@@ -426,7 +436,7 @@ static int take_rest(struct parse *parse)
 static int check_target(const struct parse *parse)
 {
 	struct options *options = parse->options;
-	const char *kinds[5];
+	const char *kinds[6];
 	size_t nr = 0;
 	if (options->pids.nr)
 		kinds[nr++] = "-p";
@@ -434,6 +444,8 @@ static int check_target(const struct parse *parse)
 		kinds[nr++] = "-t";
 	if (options->system_wide)
 		kinds[nr++] = "-a";
+	if (options->cgroup)
+		kinds[nr++] = "-G";
 	if (options->process_name)
 		kinds[nr++] = "NAME";
 	if (options->argv)
@@ -459,7 +471,19 @@ static int check_target(const struct parse *parse)
 			     "leave out '%s', or the other; a command to run goes after --",
 			     options->process_name);
 	else
-		error_remedy(parse->error, "give one of -p, -t, -a, NAME and -- CMD");
+		error_remedy(parse->error, "give one of -p, -t, -a, -G, NAME and -- CMD");
+	return code;
+}
+
+/* Of processes that were named there is nothing to choose. */
+static int check_choice(const struct parse *parse)
+{
+	const struct options *options = parse->options;
+	if (options->system_wide || options->cgroup || (!options->only_comm && !options->has_uid))
+		return 0;
+	int code = error_usage(parse->error, "%s chooses among all processes",
+			       options->only_comm ? "--comm" : "--uid");
+	error_remedy(parse->error, "give it with -a, -C CPUS or -G PATH");
 	return code;
 }
 
@@ -469,6 +493,8 @@ static int finish_sampling(struct parse *parse)
 	if (parse->nr_operands)
 		options->process_name = parse->operands[0];
 	int code = check_target(parse);
+	if (!code)
+		code = check_choice(parse);
 	if (code)
 		return code;
 	if (options->count && options->frequency_hz) {
@@ -609,7 +635,7 @@ void options_release(struct options *options)
 
 bool options_have_target(const struct options *options)
 {
-	return options->pids.nr || options->tids.nr || options->system_wide ||
+	return options->pids.nr || options->tids.nr || options->system_wide || options->cgroup ||
 	       options->process_name || options->argv;
 }
 

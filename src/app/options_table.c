@@ -28,6 +28,22 @@ const struct option_row option_rows[] = {
 	 "the whole system (needs privilege)", "Idle time and ctop's own processes are left out."},
 	{OPTION_CPU, GROUP_TARGET, TARGETED, 'C', "cpu", "CPUS", COMPLETE_NOTHING, NULL,
 	 "these CPUs only, as in 0,2-3; alone it implies -a", NULL},
+	{OPTION_CGROUP, GROUP_TARGET, TARGETED, 'G', "cgroup", "PATH", COMPLETE_FILE, NULL,
+	 "the tasks of a cgroup (version 2; needs privilege)",
+	 "PATH is that of its folder, or begins below the mount of cgroup2: "
+	 "\\fB\\-G system.slice/cron.service\\fR. The cgroups in it are part of it, and tasks that "
+	 "come "
+	 "into it later, too."},
+	{OPTION_TARGET_COMM, GROUP_TARGET, TARGETED, 0, "comm", "NAME", COMPLETE_NOTHING, NULL,
+	 "with -a, -C or -G: only threads of this name", NULL},
+	{OPTION_TARGET_UID, GROUP_TARGET, TARGETED, 0, "uid", "USER", COMPLETE_NOTHING, NULL,
+	 "with -a, -C or -G: only this user's processes",
+	 "A number or a name; it is the real or the effective user, looked up at a process's first "
+	 "sample, "
+	 "after each exec, and once a second.\nWhat "
+	 "\\fB\\-\\-comm\\fR and \\fB\\-\\-uid\\fR leave out is counted."},
+	{OPTION_NO_INHERIT, GROUP_TARGET, TARGETED, 'i', "no-inherit", NULL, COMPLETE_NOTHING, NULL,
+	 "leave out threads and children started later", NULL},
 	{OPTION_EVENT, GROUP_SAMPLING, TARGETED, 'e', "event", "EVENT[:MODS][,...]", COMPLETE_WORDS,
 	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
@@ -124,14 +140,14 @@ const struct command_row command_rows[] = {
 	 "or where there is no terminal, it samples until ^C, --duration or the target's\n"
 	 "exit, then prints the text report.\n"
 	 "\n"
-	 "TARGET is one of -p, -t, -a, -C, NAME (the one process of that name) and\n"
-	 "-- CMD [ARG...] (run and profile a command).\n"},
+	 "TARGET is one of -p, -t, -a, -C, -G, NAME (the one process of that name)\n"
+	 "and -- CMD [ARG...] (run and profile a command).\n"},
 	{COMMAND_RECORD, "record", "[TARGET] [SAMPLING] [-o FILE]", "profile into a file",
 	 "Samples until ^C, --duration or the target's exit. FILE is profile.ctop if not\n"
 	 "given; an existing one is kept as FILE.old.\n"
 	 "\n"
-	 "TARGET is one of -p, -t, -a, -C, NAME (the one process of that name) and\n"
-	 "-- CMD [ARG...] (run and profile a command).\n"},
+	 "TARGET is one of -p, -t, -a, -C, -G, NAME (the one process of that name)\n"
+	 "and -- CMD [ARG...] (run and profile a command).\n"},
 	{COMMAND_REPORT, "report", "[FILE] [FILTER]", "show a recording",
 	 "Shows a recording in the same interface. With --stdio, or where there is no\n"
 	 "terminal, it prints what was sampled and how well, then the functions that took\n"

@@ -156,6 +156,7 @@ static struct session *session_new(const struct session_consumer *consumer)
 	session->source_fd = -1;
 	session->target.release_fd = -1;
 	session->target.failure_fd = -1;
+	session->target.cgroup_fd = -1;
 	worker_init(&session->collector);
 	worker_init(&session->symbolizer);
 	session->broker = broker_new();

@@ -21,6 +21,7 @@ static bool may_say(const struct session *session, const struct worker *worker, 
 	case MESSAGE_MAPPED:
 		return is_source && !session_is_recording(session);
 	case MESSAGE_NEED_PROCESS:
+	case MESSAGE_NEED_OWNER:
 	case MESSAGE_DOUBLE:
 		return is_source && session_is_live(session);
 	case MESSAGE_PAUSED:
@@ -109,6 +110,8 @@ static int answer(struct session *session, struct worker *worker, const struct m
 						region ? &region->tables : NULL);
 	case MESSAGE_NEED_PROCESS:
 		return broker_answer_process(worker->channel, &message->process);
+	case MESSAGE_NEED_OWNER:
+		return broker_answer_owner(worker->channel, &message->owner);
 	case MESSAGE_NEED_TABLES:
 		return session_give_tables(session);
 	case MESSAGE_DOUBLE:
@@ -164,7 +167,7 @@ int session_tell_collector(struct session *session, const struct region *region,
 		return setup_file_collector(&session->collector, session->source_fd, region,
 					    skip_cpu, skip_position);
 	return setup_collector(&session->collector, session->sampler, &session->sampling,
-			       &session->own, region, skip_cpu, skip_position);
+			       &session->target, &session->own, region, skip_cpu, skip_position);
 }
 
 /* Its pid first: what it does from now on is not to be in a profile. */

@@ -14,11 +14,13 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 		.nr_pids = target->pids.nr,
 		.tids = options->tids.items,
 		.nr_tids = options->tids.nr,
-		.system_wide = options->system_wide,
+		.system_wide = options->system_wide || options->cgroup,
+		.cgroup_fd = target->cgroup_fd,
 		.cpus = options->cpus.items,
 		.nr_cpus = options->cpus.nr,
 		.enable_on_exec = options->argv && !options_start_off(options),
-		.inherit = true,
+		/* A thread named by its own number is that thread; perf has it so, too. */
+		.inherit = !options->no_inherit && !options->tids.nr,
 		.count = options->count,
 		.frequency_hz = options->frequency_hz,
 		.call_graph = options->call_graph,
@@ -39,10 +41,10 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 }
 
 static int send_config(struct channel *channel, const struct sampler *sampler,
-		       const struct sampler_options *sampling, int32_t skip_cpu,
-		       uint64_t skip_position)
+		       const struct sampler_options *sampling, const struct target *target,
+		       int32_t skip_cpu, uint64_t skip_position)
 {
-	const struct message message = {
+	struct message message = {
 		.kind = MESSAGE_CONFIG,
 		.config =
 			{
@@ -54,10 +56,15 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.leaf_only = sampling->call_graph == CALL_GRAPH_NO,
 				.filters_pids = sampler_filters_pids(sampler),
 				.drop_own = sampling->system_wide || sampling->nr_cpus,
+				.filters_comm = target->only_comm != NULL,
+				.filters_uid = target->has_uid,
+				.uid = target->uid,
 				.skip_cpu = skip_cpu,
 				.skip_position = skip_position,
 			},
 	};
+	if (target->only_comm)
+		snprintf(message.config.comm, sizeof(message.config.comm), "%s", target->only_comm);
 	return protocol_send(channel, &message, -1);
 }
 
@@ -135,11 +142,12 @@ int setup_own(struct worker *worker, const struct message_own *own)
 }
 
 int setup_collector(struct worker *worker, const struct sampler *sampler,
-		    const struct sampler_options *sampling, const struct message_own *own,
-		    const struct region *region, int32_t skip_cpu, uint64_t skip_position)
+		    const struct sampler_options *sampling, const struct target *target,
+		    const struct message_own *own, const struct region *region, int32_t skip_cpu,
+		    uint64_t skip_position)
 {
 	struct channel *channel = worker->channel;
-	int result = send_config(channel, sampler, sampling, skip_cpu, skip_position);
+	int result = send_config(channel, sampler, sampling, target, skip_cpu, skip_position);
 	if (!result)
 		result = setup_own(worker, own);
 	if (!result)

@@ -48,6 +48,8 @@ struct session_stats session_stats(struct session *session)
 	stats.dropped_double = atomic_load(&status->twice);
 	stats.dropped_own = atomic_load(&status->own);
 	stats.dropped_foreign = atomic_load(&status->foreign);
+	stats.dropped_comm = atomic_load(&status->comm);
+	stats.dropped_uid = atomic_load(&status->uid);
 	stats.drained = atomic_load(&status->drained);
 	stats.frames = atomic_load(&status->frames);
 	stats.cache_hits = atomic_load(&status->cache_hits);

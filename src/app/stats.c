@@ -36,7 +36,8 @@ static void add_dropped(struct text *out, const struct session_stats *session)
 		{"overrun", session->dropped_overrun}, {"disk", session->dropped_disk},
 		{"crash", session->dropped_crash},     {"damaged", session->dropped_damaged},
 		{"double", session->dropped_double},   {"own", session->dropped_own},
-		{"foreign", session->dropped_foreign},
+		{"foreign", session->dropped_foreign}, {"comm", session->dropped_comm},
+		{"uid", session->dropped_uid},
 	};
 	text_add(out, "  \"dropped\": {");
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)

@@ -16,6 +16,8 @@
 
 #include <ctop/base/vec.h>
 
+#include "cgroup.h"
+
 /* As a shell would exit, and as env(1) and timeout(1) do. */
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -247,15 +249,34 @@ static int refuse_threads(const struct int32_list *pids, struct error *error)
 	return 0;
 }
 
+/* Behind the whole CPUs or the cgroup: who of them. */
+static void describe_choice(struct target *target)
+{
+	char *text = target->description;
+	size_t size = sizeof(target->description), used = strlen(text);
+	if (target->only_comm)
+		snprintf(text + used, size - used, ", threads called %s", target->only_comm);
+	used = strlen(text);
+	if (target->has_uid)
+		snprintf(text + used, size - used, ", of uid %u", target->uid);
+}
+
 static void describe(struct target *target, const struct options *options)
 {
 	char *text = target->description;
 	size_t size = sizeof(target->description);
-	if (options->system_wide || options->cpus.nr) {
-		target->kind = options->system_wide ? "system" : "cpu";
+	if (options->cgroup) {
+		target->kind = "cgroup";
+		snprintf(text, size, "cgroup %s", options->cgroup);
+		describe_choice(target);
+		return;
+	}
+	if (options->system_wide) {
+		target->kind = "system";
 		snprintf(text, size,
 			 options->cpus.nr ? "the processes on %zu CPU%s" : "all processes",
 			 options->cpus.nr, options->cpus.nr == 1 ? "" : "s");
+		describe_choice(target);
 		return;
 	}
 	const struct int32_list *list = options->tids.nr ? &options->tids : &target->pids;
@@ -274,12 +295,23 @@ static void describe(struct target *target, const struct options *options)
 
 int target_open(struct target *target, const struct options *options, struct error *error)
 {
-	*target = (struct target){.release_fd = -1, .failure_fd = -1};
+	*target = (struct target){
+		.release_fd = -1,
+		.failure_fd = -1,
+		.cgroup_fd = -1,
+		.only_comm = options->only_comm,
+		.has_uid = options->has_uid,
+		.uid = options->uid,
+	};
 	int result = 0;
 	if (options->argv)
 		result = start_command(target, options, error);
 	else if (options->process_name)
 		result = find_by_name(target, options->process_name, error);
+	else if (options->cgroup)
+		result = target->cgroup_fd = cgroup_open(options->cgroup, error);
+	if (result > 0)
+		result = 0;
 	for (size_t i = 0; !result && i < options->pids.nr; i++)
 		if (add_pid(&target->pids, options->pids.items[i]))
 			result = error_set(error, -ENOMEM, "out of memory");
@@ -324,6 +356,8 @@ void target_release(struct target *target)
 		close(target->release_fd);
 	if (target->failure_fd >= 0)
 		close(target->failure_fd);
+	if (target->cgroup_fd >= 0)
+		close(target->cgroup_fd);
 	for (size_t i = 0; i < target->nr_pid_fds; i++)
 		if (target->pid_fds[i] >= 0)
 			close(target->pid_fds[i]);

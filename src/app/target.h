@@ -18,11 +18,15 @@
 struct target {
 	struct int32_list pids; /* whole processes, a started command's too */
 	char description[256];	/* for people: "python3[1234]" */
-	const char *kind;	/* "pid", "tid", "system", "cpu", "command" */
-	pid_t command_pid;	/* of -- CMD; 0: none */
-	int release_fd;		/* closing it lets the command go; -1 */
-	int failure_fd;		/* the command's errno arrives here when exec fails; -1 */
-	int *pid_fds;		/* one a target process or thread group, -1 for those that ended */
+	const char *kind;	/* "pid", "tid", "system", "cgroup", "command" */
+	const char *only_comm;	/* of those: threads of this name; NULL: all; borrowed */
+	bool has_uid;		/* of those: this user's processes */
+	uint32_t uid;
+	int cgroup_fd;	   /* of -G's folder; -1 */
+	pid_t command_pid; /* of -- CMD; 0: none */
+	int release_fd;	   /* closing it lets the command go; -1 */
+	int failure_fd;	   /* the command's errno arrives here when exec fails; -1 */
+	int *pid_fds;	   /* one a target process or thread group, -1 for those that ended */
 	size_t nr_pid_fds;
 };
 

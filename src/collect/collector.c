@@ -240,6 +240,9 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_PROCESS:
 		result = follow_process_answer(collector, &message->process, fd);
 		break;
+	case MESSAGE_OWNER:
+		result = chosen_owner_answer(collector, &message->owner);
+		break;
 	case MESSAGE_SOURCE:
 		replace_fd(&collector->source_fd, fd);
 		return 0;
@@ -260,6 +263,7 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_NEED_MODULE:
 	case MESSAGE_NEED_DEBUG_FILE:
 	case MESSAGE_NEED_PROCESS:
+	case MESSAGE_NEED_OWNER:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:
 	case MESSAGE_READ:

@@ -100,6 +100,7 @@ static void forget_asks(struct collector *collector)
 void follow_forget(struct collector *collector)
 {
 	forget_asks(collector);
+	chosen_forget_all(collector);
 	joins_forget_all(collector->joins);
 	world_forget_all(collector->world);
 }
@@ -107,6 +108,7 @@ void follow_forget(struct collector *collector)
 void follow_release(struct collector *collector)
 {
 	forget_asks(collector);
+	chosen_forget_all(collector);
 	struct followed *followed, *next;
 	HASH_ITER (hh, collector->followed, followed, next) {
 		HASH_DEL(collector->followed, followed);
@@ -140,6 +142,7 @@ static int follow_exit(struct collector *collector, const struct record *record)
 	if (!world_find(collector->world, record->pid)) {
 		forget_ask(collector, record->pid);
 		unfollow(collector, record->pid);
+		chosen_exit(collector, record->pid);
 	}
 	return result;
 }
@@ -151,8 +154,10 @@ int follow_record(struct collector *collector, const struct record *record)
 	case PERF_RECORD_MMAP2:
 		return follow_mmap(collector, record);
 	case PERF_RECORD_COMM:
-		if (record->comm.exec)
+		if (record->comm.exec) {
 			joins_forget(collector->joins, record->tid);
+			chosen_exec(collector, record->pid);
+		}
 		return world_comm(collector->world, record->pid, record->tid, record->comm.name,
 				  record->comm.exec);
 	case PERF_RECORD_FORK:
@@ -160,6 +165,8 @@ int follow_record(struct collector *collector, const struct record *record)
 		joins_forget(collector->joins, record->tid);
 		if (follow_has_pid(collector, record->fork.parent_pid) &&
 		    follow_add_pid(collector, record->pid))
+			return -ENOMEM;
+		if (chosen_fork(collector, record->pid, record->fork.parent_pid))
 			return -ENOMEM;
 		return world_fork(collector->world, record->pid, record->tid,
 				  record->fork.parent_pid, record->fork.parent_tid);

@@ -2,7 +2,7 @@
 #ifndef CTOP_COLLECT_INTERNAL_H
 #define CTOP_COLLECT_INTERNAL_H
 
-/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, stack.c, twice.c. */
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, chosen.c, stack.c, twice.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,11 +72,12 @@ struct event_id {
 /* What a round has to add to the counters in struct child_status; see there. */
 struct round_counts {
 	uint64_t lost, late, throttled;
-	uint64_t drained, damaged, twice, skipped, own, foreign;
+	uint64_t drained, damaged, twice, skipped, own, foreign, comm, uid;
 	uint64_t frames;
 };
 
 struct ask;	    /* follow.c */
+struct owner;	    /* chosen.c */
 struct file_source; /* file.c */
 
 /*
@@ -101,8 +102,8 @@ struct collector {
 		size_t nr, capacity;
 	} ids;
 	struct index ids_index;
-	struct index own; /* events that a thread has by itself: rows of ids */
-	uint32_t twin_events;	/* a bit each: twins were seen of these */
+	struct index own;     /* events that a thread has by itself: rows of ids */
+	uint32_t twin_events; /* a bit each: twins were seen of these */
 	struct lineage lineages[NR_LINEAGES];
 	struct {
 		struct message_event *items;
@@ -110,6 +111,7 @@ struct collector {
 	} events;
 	struct ask *asks;
 	struct followed *followed; /* pids let through by config.filters_pids */
+	struct owner *owners;	   /* users of processes, with config.filters_uid */
 
 	struct world *world;
 	struct modules modules;
@@ -130,26 +132,43 @@ struct collector {
 
 	struct round_counts counts;
 	bool started, stopping;
-	bool pausing; /* the events are off: the rings are taken to their end */
+	bool pausing;		   /* the events are off: the rings are taken to their end */
 	bool waiting;		   /* the next record waits for an answer of main's */
 	uint64_t waiting_since_ns; /* 0: not waiting */
 	uint64_t last_time_ns;	   /* of the last record taken */
 	uint64_t told_ns;
-	uint64_t told_progress;	   /* status->progress when main was signalled last */
+	uint64_t told_progress; /* status->progress when main was signalled last */
 };
 
 /* ---- follow.c: what records and /proc say of processes ---- */
 
 int follow_record(struct collector *collector, const struct record *record);
-int follow_process_answer(struct collector *collector, const struct message_process *answer, int fd);
+int follow_process_answer(struct collector *collector, const struct message_process *answer,
+			  int fd);
 int follow_threads_answer(struct collector *collector, const struct message_threads *answer);
 /* Asks main for what is not known of the process yet. 0: known, or not to be had; -EAGAIN: the answer is on its way. */
-int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid, bool needs_maps);
+int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid,
+	       bool needs_maps);
 int follow_add_pid(struct collector *collector, int32_t pid);
 bool follow_has_pid(const struct collector *collector, int32_t pid);
 /* Main switched the events off: what happens until they are on again comes as no record. */
 void follow_forget(struct collector *collector);
 void follow_release(struct collector *collector);
+
+/* ---- chosen.c: whose samples are kept, by config.comm and config.uid ---- */
+
+/*
+ * 0: this sample's; 1: not, and counted; -EAGAIN: come again with the same record when main has answered (patient
+ * only, as in stack_sample()); -ENOMEM.
+ */
+int chosen_task(struct collector *collector, struct world_process *process,
+		const struct record *record, bool patient);
+int chosen_owner_answer(struct collector *collector, const struct message_owner *answer);
+/* A process was forked, became another program, has ended. */
+int chosen_fork(struct collector *collector, int32_t pid, int32_t parent_pid);
+void chosen_exec(struct collector *collector, int32_t pid);
+void chosen_exit(struct collector *collector, int32_t pid);
+void chosen_forget_all(struct collector *collector);
 
 /* ---- stack.c: one sample ---- */
 
@@ -157,8 +176,8 @@ void follow_release(struct collector *collector);
  * Unwinds a sample and appends it. patient: wait for files that are on their way.
  * 0; -EAGAIN: come again with the same record when main has answered; -ENOSPC: when there are fresh tables; -ENOMEM.
  */
-int stack_sample(struct collector *collector, struct collector_ring *ring, const struct record *record,
-		 bool patient);
+int stack_sample(struct collector *collector, struct collector_ring *ring,
+		 const struct record *record, bool patient);
 /* Asks main for a module's file. */
 int stack_ask_module(struct collector *collector, struct module *module);
 /* The module's file came (fd is taken over), or did not (-1). */

@@ -25,6 +25,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_DEBUG_FILE] = BODY(module),
 	[MESSAGE_PROCESS] = BODY(process),
 	[MESSAGE_THREADS] = BODY(threads),
+	[MESSAGE_OWNER] = BODY(owner),
 	[MESSAGE_OWN] = BODY(own),
 	[MESSAGE_START] = sizeof(uint32_t),
 	[MESSAGE_PAUSE] = sizeof(uint32_t),
@@ -34,6 +35,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_NEED_MODULE] = BODY(module),
 	[MESSAGE_NEED_DEBUG_FILE] = BODY(module),
 	[MESSAGE_NEED_PROCESS] = BODY(process),
+	[MESSAGE_NEED_OWNER] = BODY(owner),
 	[MESSAGE_NEED_TABLES] = sizeof(uint32_t),
 	[MESSAGE_DOUBLE] = BODY(twice),
 	[MESSAGE_READ] = BODY(read),
@@ -63,10 +65,14 @@ static bool sane(struct message *message)
 {
 	switch ((enum message_kind)message->kind) {
 	case MESSAGE_CONFIG:
+		terminate(message->config.comm, sizeof(message->config.comm));
 		return is_bool(&message->config.format.sample_id_all) &&
 		       is_bool(&message->config.frame_pointers) &&
 		       is_bool(&message->config.leaf_only) &&
-		       is_bool(&message->config.filters_pids) && is_bool(&message->config.drop_own);
+		       is_bool(&message->config.filters_pids) &&
+		       is_bool(&message->config.drop_own) &&
+		       is_bool(&message->config.filters_comm) &&
+		       is_bool(&message->config.filters_uid);
 	case MESSAGE_EVENT:
 		terminate(message->event.asked, sizeof(message->event.asked));
 		terminate(message->event.opened, sizeof(message->event.opened));
@@ -90,6 +96,9 @@ static bool sane(struct message *message)
 	case MESSAGE_DONE:
 		terminate(message->result.cause, sizeof(message->result.cause));
 		return message->result.error <= 0;
+	case MESSAGE_OWNER:
+	case MESSAGE_NEED_OWNER:
+		return message->owner.error <= 0;
 	case MESSAGE_PROCESS:
 	case MESSAGE_NEED_PROCESS:
 		return message->process.error <= 0;

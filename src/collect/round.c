@@ -53,6 +53,8 @@ static void publish_counts(struct collector *collector)
 	status_add(&status->skipped, counts->skipped);
 	status_add(&status->own, counts->own);
 	status_add(&status->foreign, counts->foreign);
+	status_add(&status->comm, counts->comm);
+	status_add(&status->uid, counts->uid);
 	status_add(&status->frames, counts->frames);
 	collector->counts = (struct round_counts){0};
 }

@@ -413,6 +413,9 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	struct world_process *process = world_process(collector->world, record->pid);
 	if (!process)
 		return -ENOMEM;
+	int choice = chosen_task(collector, process, record, patient);
+	if (choice)
+		return choice < 0 ? choice : 0;
 	bool has_user = sample->regs_abi != PERF_SAMPLE_REGS_ABI_NONE ||
 			collector->config.frame_pointers || collector->config.leaf_only;
 	int result = follow_ask(collector, process, record->pid, record->tid, has_user);

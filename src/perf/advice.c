@@ -5,61 +5,128 @@
 #include <string.h>
 #include <unistd.h>
 
+static long paranoid_level(void)
+{
+	return machine_sysctl("kernel/perf_event_paranoid", 2);
+}
+
+/* The kernel's own rules allow it: whoever refuses it is somebody else. */
+static bool allowed_by_rules(const struct sampler *sampler, size_t event, int32_t pid, int code)
+{
+	const struct event *opened = &sampler->options.events[event];
+	const long paranoid = paranoid_level();
+	/* By those rules it would be EACCES (kernel/events/core.c). */
+	if (code == -EPERM || machine_may_sample())
+		return true;
+	if (pid < 0)
+		return paranoid < 1;
+	return paranoid < 2 ||
+	       (paranoid == 2 && (!opened->kernel || (sampler->user_only && opened->user)));
+}
+
+/* Not by the rules that can be read: a container's filter, or a security module. */
+static int advise_outsider(int code, struct error *error)
+{
+	if (machine_is_filtered()) {
+		error_set(error, code,
+			  "a seccomp filter, as containers have, refuses perf_event_open: %s",
+			  strerror(-code));
+		error_remedy(error, "allow it (docker run --security-opt seccomp=FILE --cap-add "
+				    "PERFMON), or run ctop outside of the container");
+		return code;
+	}
+	error_set(error, code,
+		  "a security module refuses perf_event_open, which "
+		  "kernel.perf_event_paranoid = %ld allows: %s",
+		  paranoid_level(), strerror(-code));
+	error_remedy(error, "a container's filter, SELinux or lockdown does that: its log is in "
+			    "journalctl -k; or run it with sudo, outside of a container");
+	return code;
+}
+
+/* Some distributions' kernels have levels above 2. */
+static const char *whose_level(long paranoid)
+{
+	return paranoid == 3  ? ", as Debian and Android have it,"
+	       : paranoid > 3 ? ", as Ubuntu has it,"
+			      : "";
+}
+
+static int advise_cpus(const struct sampler *sampler, int code, struct error *error)
+{
+	error_set(error, code,
+		  "sampling %s is not allowed to this user "
+		  "(kernel.perf_event_paranoid = %ld)",
+		  sampler->options.cgroup_fd > 0 ? "a cgroup" : "whole CPUs", paranoid_level());
+	error_remedy(error, "run it with sudo, or name a process of your own: -p PID");
+	return code;
+}
+
 static int advise_permission(const struct sampler *sampler, size_t event, int32_t pid, int code,
 			     struct error *error)
 {
-	long paranoid = machine_sysctl("kernel/perf_event_paranoid", 2);
-	if (pid < 0) {
-		error_set(error, code,
-			  "sampling whole CPUs is not allowed to this user "
-			  "(kernel.perf_event_paranoid = %ld)",
-			  paranoid);
-		error_remedy(error, "run it with sudo, or name a process of your own: -p PID");
-		return code;
-	}
+	const char *asked = sampler->options.events[event].asked;
+	const long paranoid = paranoid_level();
+	const bool is_allowed = allowed_by_rules(sampler, event, pid, code);
+	if (pid < 0)
+		return is_allowed ? advise_outsider(code, error)
+				  : advise_cpus(sampler, code, error);
 	if (sampler->options.events[event].probe[0] && geteuid() != 0) {
 		error_set(error, code, "'%s' changes code of the machine: that needs CAP_SYS_ADMIN",
-			  sampler->options.events[event].asked);
+			  asked);
 		error_remedy(error, "run it with sudo");
 		return code;
 	}
 	struct process_facts facts = machine_process(pid);
-	if (facts.state == PROCESS_KERNEL) {
+	const bool is_bound = !machine_may_sample() && geteuid() != 0 && code != -EPERM;
+	if (facts.state == PROCESS_KERNEL && is_bound) {
 		error_set(error, code,
 			  "%d is a kernel thread, and this user may not sample the kernel", pid);
 		error_remedy(error, "run it with sudo");
-	} else if (facts.uid == geteuid() && facts.effective_uid != facts.uid) {
+	} else if (facts.uid == geteuid() && facts.effective_uid != facts.uid && is_bound) {
 		error_set(error, code,
 			  "process %d is setuid: it runs with the rights of uid %u, not yours", pid,
 			  facts.effective_uid);
 		error_remedy(error, "run it with sudo");
-	} else if (facts.uid == geteuid() && facts.closed && geteuid() != 0) {
+	} else if (facts.uid == geteuid() && facts.closed && is_bound) {
 		error_set(error, code,
 			  "process %d has closed itself to other processes (it is not dumpable)",
 			  pid);
 		error_remedy(error, "run it with sudo");
-	} else if (facts.uid != geteuid() && geteuid() != 0) {
+	} else if (facts.uid != geteuid() && is_bound) {
 		error_set(error, code, "process %d belongs to another user (uid %u, you are %u)",
 			  pid, facts.uid, geteuid());
 		error_remedy(error, "run it with sudo, or as that user");
+	} else if (is_allowed) {
+		return advise_outsider(code, error);
 	} else if (paranoid > 2) {
 		error_set(error, code,
-			  "kernel.perf_event_paranoid = %ld allows no sampling without privilege",
-			  paranoid);
+			  "kernel.perf_event_paranoid = %ld%s allows no sampling without privilege",
+			  paranoid, whose_level(paranoid));
 		error_remedy(error,
 			     "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
-	} else if (paranoid > 1 && geteuid() != 0 && !sampler->options.events[event].user) {
+	} else {
 		error_set(error, code,
 			  "'%s' samples the kernel, which is not allowed to this user "
 			  "(kernel.perf_event_paranoid = %ld)",
-			  sampler->options.events[event].asked, paranoid);
+			  asked, paranoid);
 		error_remedy(error,
 			     "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
+	}
+	return code;
+}
+
+/* A cgroup's folder was opened; what the kernel says of it as one to be counted. */
+static int advise_cgroup(int code, struct error *error)
+{
+	if (code == -EINVAL) {
+		error_set(error, code, "this kernel counts nothing by cgroup");
+		error_remedy(error, "it needs CONFIG_CGROUP_PERF; -p PID,PID names processes");
 	} else {
-		error_set(error, code, "the kernel refuses %s on process %d: %s",
-			  sampler->options.events[event].asked, pid, strerror(-code));
-		error_remedy(error, "a setuid program, seccomp or an LSM may forbid it: "
-				    "run it with sudo, outside of a container");
+		error_set(error, code, "the kernel does not count by cgroups of version 2: %s",
+			  strerror(-code));
+		error_remedy(error, "a hierarchy of version 1 may have perf_event: see "
+				    "/proc/cgroups; -p PID,PID names processes");
 	}
 	return code;
 }
@@ -91,6 +158,15 @@ static bool is_of_no_cpu(const struct event *event)
 	       event->type != PERF_TYPE_TRACEPOINT;
 }
 
+/* Without the cgroup the kernel takes the event: it is the cgroup that it does not. */
+static bool event_opens_on_cpu(const struct sampler *sampler, size_t event)
+{
+	int fd = perf_open(&sampler->attrs[event], -1, sampler->rings[0].cpu);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
 		struct error *error)
 {
@@ -105,6 +181,10 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 		error_remedy(error, "'ctop list' shows what can be sampled");
 		return code;
 	}
+	const bool is_about_cgroup = code == -EBADF || code == -EINVAL || code == -ENOENT;
+	if (pid < 0 && sampler->options.cgroup_fd > 0 && is_about_cgroup &&
+	    event_opens_on_cpu(sampler, event))
+		return advise_cgroup(code, error);
 	switch (-code) {
 	case EACCES:
 	case EPERM:

@@ -52,7 +52,7 @@ static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint3
 	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1))
 		return -ENOMEM;
 	int32_t cpu = sampler->rings[ring].cpu;
-	int fd = perf_open_in_group(&sampler->attrs[event], tid, cpu, leader);
+	int fd = sampler_open_on(sampler, &sampler->attrs[event], tid, cpu, leader);
 	if (fd < 0)
 		return fd;
 	sampler->fds.items[sampler->fds.nr++] = (struct sampler_fd){fd, event, tid, ring};
@@ -287,7 +287,8 @@ static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 		sampler->attrs[i].exclude_idle = 1;
 	}
 	/* The collector tells processes apart, not threads; and a CPU never calls exec. */
-	bool possible = !options->system_wide && !options->nr_tids && !options->enable_on_exec;
+	bool possible = !options->system_wide && !options->nr_tids && !options->enable_on_exec &&
+			options->inherit;
 	if (!possible || attach_thread(attaching, -1)) {
 		detach_all(sampler);
 		error_set(error, -EMFILE,
@@ -340,7 +341,8 @@ int sampler_attach_late(struct sampler *sampler)
 		.sampler = sampler,
 		.late_until_ns = sampler->attached_ns + LATE_NS,
 	};
-	if (options->system_wide || options->enable_on_exec || sampler->filters_pids)
+	if (options->system_wide || options->enable_on_exec || sampler->filters_pids ||
+	    !options->inherit)
 		return 0;
 	int result = see_attached(&attaching);
 	struct pass pass;

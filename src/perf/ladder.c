@@ -141,7 +141,8 @@ static int open_on_any_thread(const struct sampler *sampler, const struct perf_e
 	int fd = -ESRCH;
 	while (dir && fd == -ESRCH && (entry = readdir(dir)))
 		if (atoi(entry->d_name) > 0)
-			fd = perf_open(attr, atoi(entry->d_name), sampler->rings[0].cpu);
+			fd = sampler_open_on(sampler, attr, atoi(entry->d_name),
+					     sampler->rings[0].cpu, -1);
 	if (dir)
 		closedir(dir);
 	return fd;
@@ -149,7 +150,7 @@ static int open_on_any_thread(const struct sampler *sampler, const struct perf_e
 
 static int open_on_target(const struct sampler *sampler, const struct perf_event_attr *attr)
 {
-	int fd = perf_open(attr, first_pid(sampler), sampler->rings[0].cpu);
+	int fd = sampler_open_on(sampler, attr, first_pid(sampler), sampler->rings[0].cpu, -1);
 	return fd == -ESRCH && sampler->options.nr_pids ? open_on_any_thread(sampler, attr) : fd;
 }
 
@@ -329,8 +330,8 @@ static int probe_groups(const struct sampler *sampler, struct error *error)
 		fds[nr] = -1;
 		if (!sampler->options.events[nr].group)
 			continue;
-		fds[nr] = perf_open_in_group(&sampler->attrs[nr], first_pid(sampler),
-					     sampler->rings[0].cpu, first == nr ? -1 : fds[first]);
+		fds[nr] = sampler_open_on(sampler, &sampler->attrs[nr], first_pid(sampler),
+					  sampler->rings[0].cpu, first == nr ? -1 : fds[first]);
 		/* A leader that has ended: its threads will tell. */
 		if (fds[nr] == -ESRCH && first == nr)
 			break;

@@ -12,6 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Of linux/capability.h since 5.8. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
 /* PF_KTHREAD, linux/sched.h: in the flags of /proc/PID/stat (proc_pid_stat(5), field 9). */
 #define FLAG_KERNEL_THREAD 0x00200000u
 
@@ -83,14 +88,33 @@ static bool in_first_user_namespace(void)
 	       outside == 0 && nr == UINT32_MAX;
 }
 
-bool machine_may_lock(void)
+static bool has_capability(unsigned capability)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
 	if (syscall(SYS_capget, &header, data) < 0)
 		return false;
-	return data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK) &&
+	return data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability);
+}
+
+bool machine_may_lock(void)
+{
+	return has_capability(CAP_IPC_LOCK) && in_first_user_namespace();
+}
+
+bool machine_may_sample(void)
+{
+	return (has_capability(CAP_PERFMON) || has_capability(CAP_SYS_ADMIN)) &&
 	       in_first_user_namespace();
+}
+
+bool machine_is_filtered(void)
+{
+	char text[4096];
+	const char *line = read_file("/proc/self/status", text, sizeof(text)) > 0
+				   ? strstr(text, "\nSeccomp:")
+				   : NULL;
+	return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) == 2;
 }
 
 void machine_raise_descriptor_limit(void)

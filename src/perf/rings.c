@@ -66,7 +66,7 @@ static void close_owners(struct sampler *sampler)
 	}
 }
 
-/* Opens and maps every ring at the size in sampler->ring_pages. 0 or -errno, then nothing is open. */
+/* Opens and maps every ring at the size in sampler->ring_pages. 0 or -errno, then nothing is open; -EDQUOT: too large. */
 static int try_size(struct sampler *sampler)
 {
 	int result = 0;
@@ -79,8 +79,9 @@ static int try_size(struct sampler *sampler)
 		}
 		void *memory = mmap(NULL, ring_bytes(sampler->ring_pages), PROT_READ | PROT_WRITE,
 				    MAP_SHARED, ring->fd, 0);
+		/* Too much locked memory is EPERM, as is what a filter says to an open. */
 		if (memory == MAP_FAILED)
-			result = -errno;
+			result = errno == EPERM ? -EDQUOT : -errno;
 		else
 			sampler->mappings[i] = memory;
 	}
@@ -128,23 +129,21 @@ int rings_open(struct sampler *sampler, struct error *error)
 	if (result)
 		return error_set(error, result, "cannot list the CPUs: %s", strerror(-result));
 	sampler->ring_pages = asked;
-	while ((result = try_size(sampler)) == -EPERM && sampler->ring_pages > LEAST_PAGES)
+	while ((result = try_size(sampler)) == -EDQUOT && sampler->ring_pages > LEAST_PAGES)
 		sampler->ring_pages /= 2;
 	if (result == -EINVAL || result == -ENODEV) {
 		error_set(error, result, "one of the CPUs asked for is not online");
 		error_remedy(error, "/sys/devices/system/cpu/online lists those that are");
 		return result;
 	}
-	if (result == -EPERM) {
+	if (result == -EDQUOT) {
 		error_set(error, result, "the locked memory allowed to this user is used up");
 		error_remedy(error, "raise it (ulimit -l, or sudo sysctl "
 				    "kernel.perf_event_mlock_kb=4096), or end other profilers");
 		return result;
 	}
-	if (result == -EACCES) {
-		advise_open(sampler, 0, getpid(), result, error);
-		return result;
-	}
+	if (result == -EACCES || result == -EPERM)
+		return advise_open(sampler, 0, getpid(), result, error);
 	if (result) {
 		error_set(error, result, "cannot make the kernel's rings: %s", strerror(-result));
 		error_remedy(error, "try smaller ones: -m 64");

@@ -13,16 +13,28 @@
 
 #include "sampler_internal.h"
 
-int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	return perf_open_in_group(attr, pid, cpu, -1);
-}
-
-int perf_open_in_group(const struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
+/* pid is the cgroup's descriptor with PERF_FLAG_PID_CGROUP. */
+static int open_event(const struct perf_event_attr *attr, int pid, int cpu, int leader,
+		      unsigned long flags)
 {
 	struct perf_event_attr copy = *attr; /* the kernel writes its own size there on E2BIG */
-	long fd = syscall(SYS_perf_event_open, &copy, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+	long fd =
+		syscall(SYS_perf_event_open, &copy, pid, cpu, leader, flags | PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
+}
+
+int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return open_event(attr, pid, cpu, -1, 0);
+}
+
+int sampler_open_on(const struct sampler *sampler, const struct perf_event_attr *attr, int32_t tid,
+		    int32_t cpu, int leader)
+{
+	const int cgroup_fd = sampler->options.cgroup_fd;
+	return tid < 0 && cgroup_fd > 0
+		       ? open_event(attr, cgroup_fd, cpu, leader, PERF_FLAG_PID_CGROUP)
+		       : open_event(attr, tid, cpu, leader, 0);
 }
 
 int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)

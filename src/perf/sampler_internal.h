@@ -55,8 +55,12 @@ struct sampler {
 
 /* perf_event_open(2). A close-on-exec descriptor, or -errno. */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
-/* The same, counted only while the leader is. */
-int perf_open_in_group(const struct perf_event_attr *attr, pid_t pid, int cpu, int leader);
+/*
+ * The same on a target: a thread, or with tid -1 the CPU with all tasks or those of the cgroup asked for. Counted
+ * only while the leader is; -1: by itself.
+ */
+int sampler_open_on(const struct sampler *sampler, const struct perf_event_attr *attr, int32_t tid,
+		    int32_t cpu, int leader);
 
 /*
  * Notes a step down the ladder. 0, or with --strict -EPERM with the step as the cause.
@@ -72,6 +76,10 @@ int machine_online_cpus(int32_t **cpus, size_t *nr);
 long machine_sysctl(const char *name, long fallback);
 /* CAP_IPC_LOCK, and not only inside a user namespace: locked memory is without limit. */
 bool machine_may_lock(void);
+/* CAP_PERFMON or CAP_SYS_ADMIN, in the first user namespace: perf_event_paranoid does not bind. */
+bool machine_may_sample(void);
+/* A seccomp filter stands between this process and the kernel. */
+bool machine_is_filtered(void);
 void machine_raise_descriptor_limit(void);
 
 enum process_state { PROCESS_GONE, PROCESS_ALIVE, PROCESS_ZOMBIE, PROCESS_KERNEL };

@@ -39,8 +39,12 @@ struct options {
 	/* TARGET: exactly one kind, or none for report and export, and for ctop itself: options_have_target() */
 	struct int32_list pids, tids, cpus; /* -p, -t, -C */
 	bool system_wide;		    /* -a; -C without a target implies it */
-	const char *process_name;	    /* NAME */
-	char *const *argv;		    /* -- CMD [ARG...], NULL-terminated; NULL: none */
+	const char *cgroup;		    /* -G */
+	const char *only_comm;		    /* of whole CPUs: threads of this name; NULL: all */
+	bool has_uid;			    /* of whole CPUs: this user's processes */
+	uint32_t uid;
+	const char *process_name; /* NAME */
+	char *const *argv;	  /* -- CMD [ARG...], NULL-terminated; NULL: none */
 	int command_output; /* where CMD writes instead of a terminal; 0: nowhere else (live sets it) */
 
 	/* SAMPLING */
@@ -53,7 +57,7 @@ struct options {
 	double delay_seconds;	       /* until sampling begins; -1: until SIGUSR1 */
 	uint32_t ring_pages;	       /* -m; 0: default */
 	uint32_t max_overhead_percent; /* default 10 */
-	bool strict;
+	bool strict, no_inherit;
 
 	/* FILTER */
 	struct int32_list filter_pids, filter_tids, filter_cpus;

@@ -43,6 +43,7 @@ enum message_kind {
 	MESSAGE_DEBUG_FILE,
 	MESSAGE_PROCESS, /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */
 	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
+	MESSAGE_OWNER,	 /* a process's user, or an error: answers NEED_OWNER */
 	MESSAGE_OWN, /* ctop's own processes, but for the collector: whenever there is another one */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
@@ -53,6 +54,7 @@ enum message_kind {
 	MESSAGE_NEED_MODULE,
 	MESSAGE_NEED_DEBUG_FILE,
 	MESSAGE_NEED_PROCESS,
+	MESSAGE_NEED_OWNER,
 	MESSAGE_NEED_TABLES,
 	MESSAGE_DOUBLE, /* a thread has an event twice */
 	MESSAGE_READ,	/* reader: what the file had and had not; precedes DONE */
@@ -78,6 +80,10 @@ struct message_config {
 	bool leaf_only;	     /* --call-graph no */
 	bool filters_pids;   /* keep samples of PIDS and their children only */
 	bool drop_own;	     /* system-wide: leave out ctop's own processes, see OWN */
+	bool filters_comm;   /* system-wide: keep samples of threads of this name only */
+	bool filters_uid;    /* and of this user's processes */
+	uint32_t uid;
+	char comm[COMM_MAX];
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
 	int32_t skip_cpu;
 	uint64_t skip_position;
@@ -133,6 +139,13 @@ struct message_process {
 	int32_t error;
 };
 
+/* NEED_OWNER and OWNER; a request's users are 0. */
+struct message_owner {
+	int32_t pid;
+	int32_t error;
+	uint32_t uid, effective_uid;
+};
+
 struct message_threads {
 	int32_t pid;
 	uint32_t nr;
@@ -173,6 +186,7 @@ struct message {
 		struct message_module module;
 		struct message_process process;
 		struct message_threads threads;
+		struct message_owner owner;
 		struct message_double twice;
 		struct message_read read;
 		struct message_result result;
@@ -206,7 +220,7 @@ struct child_status {
 	_Atomic uint64_t lost, late, throttled;
 	_Atomic uint64_t
 		drained; /* samples, and what could not be read: in the tables or in one of these */
-	_Atomic uint64_t damaged, twice, skipped, own, foreign;
+	_Atomic uint64_t damaged, twice, skipped, own, foreign, comm, uid;
 	_Atomic uint64_t frames, cache_hits, cache_misses;
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;  /* ... of this epoch */

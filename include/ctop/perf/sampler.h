@@ -32,6 +32,7 @@ struct sampler_options {
 	const int32_t *tids; /* single threads */
 	size_t nr_tids;
 	bool system_wide;
+	int cgroup_fd; /* system_wide, this cgroup's tasks alone: its folder; 0 or less: all */
 	const int32_t *cpus; /* NULL: all online */
 	size_t nr_cpus;
 	bool enable_on_exec; /* for `-- CMD`: pids holds the one held child */

@@ -73,7 +73,7 @@ static void whole_object(void)
 		  "  \"lost\": 7,\n"
 		  "  \"dropped\": {\"overrun\": 5, \"disk\": 0, \"crash\": 0, \"damaged\": 0, "
 		  "\"double\": 6, "
-		  "\"own\": 0, \"foreign\": 0},\n"
+		  "\"own\": 0, \"foreign\": 0, \"comm\": 0, \"uid\": 0},\n"
 		  "  \"drained\": 111,\n"
 		  "  \"undrained\": 0,\n"
 		  "  \"events_counted\": 1200,\n"

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_CGROUP_H
+#define CTOP_APP_CGROUP_H
+
+/* A cgroup of version 2, found by its path. Main only. */
+
+#include <ctop/base/error.h>
+
+/*
+ * Opens the folder of a cgroup: a path from the mount of cgroup2 on, else of the file system. A close-on-exec
+ * descriptor, or -errno with cause and remedy.
+ */
+int cgroup_open(const char *path, struct error *error);
+
+#endif
