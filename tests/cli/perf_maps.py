@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from harness import (BUILD, NOBODY, case, check, ctop_ok, ended_well, folded, folder, main,
-                     need_root, record, recording_of)
+                     need_program, need_root, record, recording_of, share_complete)
 
 JIT = os.path.join(BUILD, "workloads", "jit")
 
@@ -228,6 +228,32 @@ def maps_and_users():
             stacks = record(where, "-e", "cpu-clock", "-p", pids, seconds=0.5).stacks
     check_named(stacks, "by_root", "jit code")
     check_unnamed(stacks, "by_other")
+
+
+@case
+def in_namespaces_of_its_own():
+    need_root()
+    unshare = need_program("unshare")
+    # Its user, its processes' numbers, its /tmp: nothing of it is at the same place outside.
+    words = [unshare, "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+             "sh", "-c", f"mount -t tmpfs none /tmp && exec {JIT}"]
+    with folder() as where, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             text=True) as outer:
+        try:
+            ready = outer.stdout.readline().split()
+            check(ready[:2] == ["ready", "1"], f"jit said {ready}")
+            with open(f"/proc/{outer.pid}/task/{outer.pid}/children", encoding="ascii") as file:
+                inner = int(file.read().split()[0])
+            with open(f"/proc/{inner}/root/tmp/perf-1.map", "w", encoding="ascii") as file:
+                file.write(f"{ready[2]} 1000 within_namespaces\n")
+            check(not os.path.exists("/tmp/perf-1.map"), "there is one outside")
+            recording = record(where, "-e", "cpu-clock", "-p", inner, seconds=0.6)
+        finally:
+            outer.kill()
+            outer.wait()
+    named = sum(count for stack, count in recording.stacks.items() if "within_namespaces" in stack)
+    check(named > 10 and any("run_code" in stack for stack in recording.stacks), f"{recording.stacks}")
+    check(share_complete(recording.stats) > 0.95, f"{recording.stats['stacks']}")
 
 
 if __name__ == "__main__":
