@@ -4,6 +4,10 @@
 BUILD   ?= build
 PREFIX  ?= /usr/local
 DESTDIR ?=
+# SETCAP=1: a group may profile everybody's processes, without sudo.
+SETCAP  ?=
+SETCAP_GROUP ?= perf
+CAPABILITIES := cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -161,7 +165,13 @@ lint: ; clang-tidy --quiet $(filter-out $(OTHER_MACHINES),$(wildcard src/*/*.c u
 
 .PHONY: install uninstall
 install: all
+ifneq ($(SETCAP),)
+	@getent group $(SETCAP_GROUP) >/dev/null || { echo 'there is no group $(SETCAP_GROUP): sudo groupadd $(SETCAP_GROUP)' >&2; exit 1; }
+	install -D -m 0750 -g $(SETCAP_GROUP) $(BUILD)/ctop $(DESTDIR)$(PREFIX)/bin/ctop
+	setcap $(CAPABILITIES) $(DESTDIR)$(PREFIX)/bin/ctop
+else
 	install -D -m 0755 $(BUILD)/ctop $(DESTDIR)$(PREFIX)/bin/ctop
+endif
 	install -D -m 0644 docs/ctop.1 $(DESTDIR)$(PREFIX)/share/man/man1/ctop.1
 	install -D -m 0644 completions/ctop.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ctop
 	install -D -m 0644 completions/_ctop $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ctop
@@ -186,7 +196,8 @@ help:
 	@echo 'make bench        ratios against perf in the same run (never a pass or fail)'
 	@echo 'make deps         install what is missing, through the package manager'
 	@echo 'make format, format-check, lint'
-	@echo 'make install      PREFIX=$(PREFIX) DESTDIR=  (and uninstall)'
+	@echo 'make install      PREFIX=$(PREFIX) DESTDIR=  (and uninstall); SETCAP=1: with capabilities, for'
+	@echo '                  the group $(SETCAP_GROUP) alone (SETCAP_GROUP=)'
 	@echo 'make clean'
 	@echo 'variables         BUILD CC CFLAGS LDFLAGS WERROR=1 SANITIZE=address,undefined'
 

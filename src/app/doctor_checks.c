@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <ctop/perf/catalog.h>
+#include <ctop/perf/machine.h>
 #include <ctop/perf/pmu.h>
 
 /* Of linux/capability.h since 5.8. */
@@ -64,27 +65,9 @@ static bool read_text(const char *path, char *text, size_t size)
 
 static long sysctl(const char *name, long fallback)
 {
-	char path[128], text[64], *end;
-	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	if (!read_text(path, text, sizeof(text)))
-		return fallback;
-	long value = strtol(text, &end, 10);
-	return end == text ? fallback : value;
-}
-
-static bool has_capability(unsigned capability)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	if (syscall(SYS_capget, &header, data) < 0)
-		return false;
-	return data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability);
-}
-
-/* What perf_event_paranoid does not bind. */
-static bool is_privileged(void)
-{
-	return has_capability(CAP_PERFMON) || has_capability(CAP_SYS_ADMIN);
+	char path[128];
+	snprintf(path, sizeof(path), "kernel/%s", name);
+	return machine_sysctl(path, fallback);
 }
 
 /* 0 or -errno of opening an event on ctop itself. */
@@ -98,15 +81,6 @@ static int try_event(const char *name, bool *user_only)
 
 /* ---- the kernel and its settings ---- */
 
-static long seccomp_mode(void)
-{
-	char status[4096];
-	const char *line = read_text("/proc/self/status", status, sizeof(status))
-				   ? strstr(status, "\nSeccomp:")
-				   : NULL;
-	return line ? strtol(line + strlen("\nSeccomp:"), NULL, 10) : 0;
-}
-
 static void check_kernel(struct checks *checks)
 {
 	struct utsname name;
@@ -116,33 +90,33 @@ static void check_kernel(struct checks *checks)
 	if (!result) {
 		add(checks, "kernel", CHECK_GOOD, "Linux %.64s, perf_event_open works",
 		    name.release);
-	} else if (result == -ENOSYS) {
+	} else if (result == -ENOSYS && !machine_is_filtered()) {
 		remedy(add(checks, "kernel", CHECK_BAD, "Linux %.64s has no perf_event_open",
 			   name.release),
-		       "it needs CONFIG_PERF_EVENTS, and no seccomp filter against it");
+		       "it needs CONFIG_PERF_EVENTS");
 	} else {
 		struct check *check =
 			add(checks, "kernel", CHECK_BAD, "Linux %.64s refuses perf_event_open: %s",
 			    name.release, strerror(-result));
-		if (sysctl("perf_event_paranoid", 2) > 2 && !is_privileged())
+		/* The kernel's own levels answer with EACCES. */
+		if (result == -EACCES && sysctl("perf_event_paranoid", 2) > 2 &&
+		    !machine_may_sample())
 			remedy(check, "sudo sysctl kernel.perf_event_paranoid=2");
-		else if (seccomp_mode())
+		else if (machine_is_filtered())
 			remedy(check, "a seccomp filter does it: leave the container, or allow "
 				      "perf_event_open in its profile");
 		else
-			remedy(check, "run it with sudo, outside of a container");
+			remedy(check, "a security module does it: journalctl -k has its log");
 	}
-	long mode = seccomp_mode();
-	add(checks, "seccomp", mode && result ? CHECK_BAD : CHECK_GOOD, "%s",
-	    mode == 2	? "a filter is on, as in containers"
-	    : mode == 1 ? "strict mode"
-			: "no filter");
+	const bool is_filtered = machine_is_filtered();
+	add(checks, "seccomp", is_filtered && result ? CHECK_BAD : CHECK_GOOD,
+	    is_filtered ? "a filter is on, as in containers" : "no filter");
 }
 
 static void check_paranoid(struct checks *checks)
 {
 	long paranoid = sysctl("perf_event_paranoid", 2);
-	if (is_privileged()) {
+	if (machine_may_sample()) {
 		add(checks, "paranoid", CHECK_GOOD,
 		    "kernel.perf_event_paranoid = %ld does not bind this user", paranoid);
 	} else if (paranoid > 2) {
@@ -176,13 +150,16 @@ static void check_capabilities(struct checks *checks)
 	char list[128] = "";
 	for (size_t i = 0; i < sizeof(useful) / sizeof(useful[0]); i++) {
 		size_t used = strlen(list);
-		if (has_capability(useful[i].number))
+		if (machine_has_capability(useful[i].number))
 			snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
 				 useful[i].name);
 	}
 	struct check *check = add(checks, "capabilities", list[0] ? CHECK_GOOD : CHECK_NOTE, "%s",
 				  list[0] ? list : "none: own processes only");
-	if (!list[0])
+	if (!list[0] && !machine_in_first_user_namespace())
+		remedy(check,
+		       "root of a user namespace has none over the kernel: run ctop outside of it");
+	else if (!list[0])
 		remedy(check,
 		       "for those of others: sudo setcap cap_perfmon,cap_sys_ptrace+ep ctop");
 }
@@ -194,7 +171,7 @@ static void check_locked_memory(struct checks *checks)
 	struct rlimit limit = {0};
 	long kib = sysctl("perf_event_mlock_kb", 516);
 	getrlimit(RLIMIT_MEMLOCK, &limit);
-	if (has_capability(CAP_IPC_LOCK)) {
+	if (machine_has_capability(CAP_IPC_LOCK)) {
 		add(checks, "locked memory", CHECK_GOOD, "no limit for this user (CAP_IPC_LOCK)");
 		return;
 	}
@@ -228,13 +205,10 @@ static void check_rate(struct checks *checks, uint64_t frequency_hz)
 	enum { DEFAULT_RATE = 100000 };
 	long most = sysctl("perf_event_max_sample_rate", DEFAULT_RATE);
 	bool is_too_low = frequency_hz > (uint64_t)most;
-	struct check *check =
-		add(checks, "sample rate",
-		    is_too_low		  ? CHECK_BAD
-		    : most < DEFAULT_RATE ? CHECK_NOTE
-					  : CHECK_GOOD,
-		    "at most %ld a second%s", most,
-		    most < DEFAULT_RATE ? " (it was lowered: sampling took the kernel long)" : "");
+	struct check *check = add(
+		checks, "sample rate", is_too_low || most < DEFAULT_RATE ? CHECK_NOTE : CHECK_GOOD,
+		"at most %ld a second%s", most,
+		most < DEFAULT_RATE ? " (it was lowered: sampling took the kernel long)" : "");
 	if (is_too_low)
 		remedy(check, "ask for less with -F, or: sudo sysctl "
 			      "kernel.perf_event_max_sample_rate=100000");
@@ -270,9 +244,9 @@ static void check_counters(struct checks *checks)
 static void check_kernel_names(struct checks *checks)
 {
 	long restricted = sysctl("kptr_restrict", 0);
-	bool hidden = restricted > 1 || (restricted == 1 && !has_capability(CAP_SYSLOG)) ||
+	bool hidden = restricted > 1 || (restricted == 1 && !machine_has_capability(CAP_SYSLOG)) ||
 		      (restricted == 0 && sysctl("perf_event_paranoid", 2) > 1 &&
-		       !has_capability(CAP_SYSLOG));
+		       !machine_has_capability(CAP_SYSLOG));
 	struct check *check = add(checks, "kernel names", hidden ? CHECK_NOTE : CHECK_GOOD,
 				  "kernel.kptr_restrict = %ld: the kernel's functions %s",
 				  restricted, hidden ? "have no names" : "have names");
@@ -362,7 +336,8 @@ void checks_of_target(struct checks *checks, int32_t pid)
 	/* The files of a process that is closed to others are root's, proc_pid(5). */
 	bool is_closed = owner.st_uid != effective_uid;
 	bool is_theirs = uid != geteuid() || effective_uid != uid;
-	bool may = has_capability(CAP_SYS_PTRACE) || is_privileged() || (!is_theirs && !is_closed);
+	bool may = machine_has_capability(CAP_SYS_PTRACE) || machine_may_sample() ||
+		   (!is_theirs && !is_closed);
 	int hidden = other_namespaces(pid, namespaces, sizeof(namespaces));
 	struct check *check =
 		add(checks, "target", may ? CHECK_GOOD : CHECK_BAD,

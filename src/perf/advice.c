@@ -52,6 +52,27 @@ static const char *whose_level(long paranoid)
 			      : "";
 }
 
+static int advise_level(int code, struct error *error)
+{
+	const long paranoid = paranoid_level();
+	error_set(error, code,
+		  "kernel.perf_event_paranoid = %ld%s allows no sampling without privilege",
+		  paranoid, whose_level(paranoid));
+	error_remedy(error, "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
+	return code;
+}
+
+int advise_ring(int code, struct error *error)
+{
+	if (code == -EACCES && !machine_may_sample() && paranoid_level() > 2)
+		return advise_level(code, error);
+	if (code != -ENOSYS || machine_is_filtered())
+		return advise_outsider(code, error);
+	error_set(error, code, "this kernel has no perf_event_open");
+	error_remedy(error, "it needs CONFIG_PERF_EVENTS");
+	return code;
+}
+
 static int advise_cpus(const struct sampler *sampler, int code, struct error *error)
 {
 	error_set(error, code,
@@ -78,7 +99,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		return code;
 	}
 	struct process_facts facts = machine_process(pid);
-	const bool is_bound = !machine_may_sample() && geteuid() != 0 && code != -EPERM;
+	const bool is_bound = !machine_may_sample() && code != -EPERM;
 	if (facts.state == PROCESS_KERNEL && is_bound) {
 		error_set(error, code,
 			  "%d is a kernel thread, and this user may not sample the kernel", pid);
@@ -97,14 +118,16 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		error_set(error, code, "process %d belongs to another user (uid %u, you are %u)",
 			  pid, facts.uid, geteuid());
 		error_remedy(error, "run it with sudo, or as that user");
+	} else if (is_bound && facts.apart && !machine_in_first_user_namespace()) {
+		error_set(error, code,
+			  "process %d is outside of this user namespace, whose root has no rights "
+			  "over it",
+			  pid);
+		error_remedy(error, "run ctop outside of the container");
 	} else if (is_allowed) {
 		return advise_outsider(code, error);
 	} else if (paranoid > 2) {
-		error_set(error, code,
-			  "kernel.perf_event_paranoid = %ld%s allows no sampling without privilege",
-			  paranoid, whose_level(paranoid));
-		error_remedy(error,
-			     "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
+		return advise_level(code, error);
 	} else {
 		error_set(error, code,
 			  "'%s' samples the kernel, which is not allowed to this user "
@@ -216,10 +239,7 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 				    "sudo sysctl kernel.nmi_watchdog=0");
 		return code;
 	case ENOSYS:
-		error_set(error, code, "this kernel has no perf_event_open");
-		error_remedy(error,
-			     "it needs CONFIG_PERF_EVENTS, and no seccomp filter against it");
-		return code;
+		return advise_ring(code, error);
 	default:
 		error_set(error, code, "the kernel refuses '%s': %s", asked, strerror(-code));
 		error_remedy(error, "try -e cpu-clock, and --call-graph no");

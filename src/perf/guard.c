@@ -122,15 +122,15 @@ int guard_ask_periods(struct sampler *sampler, struct error *error)
 	const struct sampler_options *options = &sampler->options;
 	long most = machine_sysctl("kernel/perf_event_max_sample_rate", 100000);
 	if (!options->count && options->frequency_hz > (uint64_t)most) {
-		error_set(error, -EINVAL,
-			  "the kernel allows at most %ld samples a second, not %llu", most,
-			  (unsigned long long)options->frequency_hz);
-		error_remedy(error,
-			     "ask for less with -F, or: sudo sysctl "
-			     "kernel.perf_event_max_sample_rate=%llu (the kernel lowers it when "
-			     "sampling takes too long)",
-			     (unsigned long long)options->frequency_hz);
-		return -EINVAL;
+		int step = sampler_note_step(
+			sampler, error,
+			"%ld samples a second instead of %llu: the kernel allows no more "
+			"(kernel.perf_event_max_sample_rate, which it lowers when sampling takes "
+			"too long)",
+			most, (unsigned long long)options->frequency_hz);
+		if (step)
+			return step;
+		sampler->options.frequency_hz = most > 0 ? (uint64_t)most : 1;
 	}
 	for (size_t i = 0; i < options->nr_events; i++) {
 		struct sampler_opened *opened = &sampler->opened[i];

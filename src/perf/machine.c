@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sampler_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -77,8 +78,8 @@ long machine_sysctl(const char *name, long fallback)
 	return end == text ? fallback : value;
 }
 
-/* The kernel asks for capabilities over locked memory in the first user namespace only. */
-static bool in_first_user_namespace(void)
+/* The kernel asks for capabilities over itself in the first one only. */
+bool machine_in_first_user_namespace(void)
 {
 	char text[256];
 	unsigned inside, outside, nr;
@@ -88,8 +89,10 @@ static bool in_first_user_namespace(void)
 	       outside == 0 && nr == UINT32_MAX;
 }
 
-static bool has_capability(unsigned capability)
+bool machine_has_capability(unsigned capability)
 {
+	if (!machine_in_first_user_namespace())
+		return false;
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
 	if (syscall(SYS_capget, &header, data) < 0)
@@ -99,13 +102,12 @@ static bool has_capability(unsigned capability)
 
 bool machine_may_lock(void)
 {
-	return has_capability(CAP_IPC_LOCK) && in_first_user_namespace();
+	return machine_has_capability(CAP_IPC_LOCK);
 }
 
 bool machine_may_sample(void)
 {
-	return (has_capability(CAP_PERFMON) || has_capability(CAP_SYS_ADMIN)) &&
-	       in_first_user_namespace();
+	return machine_has_capability(CAP_PERFMON) || machine_has_capability(CAP_SYS_ADMIN);
 }
 
 bool machine_is_filtered(void)
@@ -115,6 +117,48 @@ bool machine_is_filtered(void)
 				   ? strstr(text, "\nSeccomp:")
 				   : NULL;
 	return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) == 2;
+}
+
+/* Bytes of maps that could be read: 0 of a kernel thread's; or -errno. */
+static ssize_t read_maps(int32_t pid)
+{
+	char path[64], byte[2];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	return read_file(path, byte, sizeof(byte));
+}
+
+static bool is_hidden(ssize_t got)
+{
+	return got == -EACCES || got == -EPERM;
+}
+
+bool machine_hides_process(int32_t pid)
+{
+	return is_hidden(read_maps(pid));
+}
+
+void machine_count_hidden(size_t *nr_hidden, size_t *nr)
+{
+	*nr_hidden = *nr = 0;
+	if (machine_has_capability(CAP_SYS_PTRACE))
+		return;
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	while (dir && (entry = readdir(dir))) {
+		int32_t pid = atoi(entry->d_name);
+		ssize_t got = pid > 0 ? read_maps(pid) : 0;
+		*nr += got > 0 || is_hidden(got);
+		*nr_hidden += is_hidden(got);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+bool machine_hides_kernel(void)
+{
+	char text[64];
+	return read_file("/proc/kallsyms", text, sizeof(text)) <= 0 ||
+	       strtoull(text, NULL, 16) == 0;
 }
 
 void machine_raise_descriptor_limit(void)
@@ -146,11 +190,22 @@ static void read_uids(int32_t pid, struct process_facts *facts)
 	facts->closed = stat.st_uid != facts->effective_uid;
 }
 
+static bool is_apart(int32_t pid)
+{
+	char path[64];
+	struct stat theirs, ours;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	if (stat("/proc/self/ns/user", &ours) < 0)
+		return false; /* a kernel without them */
+	return stat(path, &theirs) < 0 ? errno == EACCES : theirs.st_ino != ours.st_ino;
+}
+
 struct process_facts machine_process(int32_t pid)
 {
 	struct process_facts facts = {.state = PROCESS_GONE};
 	char path[64], text[1024];
 	read_uids(pid, &facts);
+	facts.apart = is_apart(pid);
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (read_file(path, text, sizeof(text)) <= 0)
 		return facts;

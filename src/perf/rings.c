@@ -142,8 +142,8 @@ int rings_open(struct sampler *sampler, struct error *error)
 				    "kernel.perf_event_mlock_kb=4096), or end other profilers");
 		return result;
 	}
-	if (result == -EACCES || result == -EPERM)
-		return advise_open(sampler, 0, getpid(), result, error);
+	if (result == -EACCES || result == -EPERM || result == -ENOSYS)
+		return advise_ring(result, error);
 	if (result) {
 		error_set(error, result, "cannot make the kernel's rings: %s", strerror(-result));
 		error_remedy(error, "try smaller ones: -m 64");

@@ -119,6 +119,50 @@ static void fill_attrs(struct sampler *sampler)
 		ladder_fill_attr(sampler, i);
 }
 
+/* What can be sampled, and not be told well. */
+
+static int note_hidden_process(struct sampler *sampler, struct error *error)
+{
+	const struct sampler_options *options = &sampler->options;
+	size_t nr_hidden = 0, nr = 0;
+	if (options->system_wide)
+		machine_count_hidden(&nr_hidden, &nr);
+	if (nr_hidden)
+		return sampler_note_step(
+			sampler, error,
+			"this user may not look into %zu of %zu processes (no CAP_SYS_PTRACE): "
+			"their stacks end early and have no names",
+			nr_hidden, nr);
+	for (size_t i = 0; i < options->nr_pids + options->nr_tids; i++) {
+		int32_t pid = i < options->nr_pids ? options->pids[i]
+						   : options->tids[i - options->nr_pids];
+		if (machine_hides_process(pid))
+			return sampler_note_step(sampler, error,
+						 "this user may not look into process %d (no "
+						 "CAP_SYS_PTRACE): its stacks end early and have "
+						 "no names",
+						 pid);
+	}
+	return 0;
+}
+
+static int note_hidden_kernel(struct sampler *sampler, struct error *error)
+{
+	bool is_sampled = false;
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		is_sampled = is_sampled || sampler->options.events[i].kernel;
+	if (sampler->user_only || !is_sampled || !machine_hides_kernel())
+		return 0;
+	const long restricted = machine_sysctl("kernel/kptr_restrict", 0);
+	return sampler_note_step(sampler, error,
+				 restricted > 1 ? "the kernel's functions have no names "
+						  "(kernel.kptr_restrict = %ld)"
+						: "the kernel's functions have no names for this "
+						  "user (kernel.kptr_restrict = %ld, no "
+						  "CAP_SYSLOG)",
+				 restricted);
+}
+
 static int open_all(struct sampler *sampler, struct error *error)
 {
 	machine_raise_descriptor_limit();
@@ -142,7 +186,10 @@ static int open_all(struct sampler *sampler, struct error *error)
 		return result;
 	fill_attrs(sampler);
 	ladder_fill_format(sampler);
-	return attach_all(sampler, error);
+	result = attach_all(sampler, error);
+	if (!result)
+		result = note_hidden_process(sampler, error);
+	return result ? result : note_hidden_kernel(sampler, error);
 }
 
 struct sampler *sampler_open(const struct sampler_options *options, struct error *error)

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <ctop/perf/machine.h>
 #include <ctop/perf/sampler.h>
 
 enum { STEP_BYTES = 320 };
@@ -72,21 +73,23 @@ int sampler_note_step(struct sampler *sampler, struct error *error, const char *
 
 /* The CPUs that are online. *cpus is the caller's to free. 0 or -errno. */
 int machine_online_cpus(int32_t **cpus, size_t *nr);
-/* A number from a file below /proc/sys; fallback when it cannot be had. */
-long machine_sysctl(const char *name, long fallback);
 /* CAP_IPC_LOCK, and not only inside a user namespace: locked memory is without limit. */
 bool machine_may_lock(void);
-/* CAP_PERFMON or CAP_SYS_ADMIN, in the first user namespace: perf_event_paranoid does not bind. */
-bool machine_may_sample(void);
-/* A seccomp filter stands between this process and the kernel. */
-bool machine_is_filtered(void);
 void machine_raise_descriptor_limit(void);
+
+/* The process's maps are closed to this user: its stacks can be taken, not unwound. */
+bool machine_hides_process(int32_t pid);
+/* How many processes have maps, and how many of those hide them from this user. */
+void machine_count_hidden(size_t *nr_hidden, size_t *nr);
+/* The kernel's functions have no addresses for this user. */
+bool machine_hides_kernel(void);
 
 enum process_state { PROCESS_GONE, PROCESS_ALIVE, PROCESS_ZOMBIE, PROCESS_KERNEL };
 struct process_facts {
 	enum process_state state;
 	uid_t uid, effective_uid;
 	bool closed; /* undumpable: only root may look into it */
+	bool apart;  /* in another user namespace, as far as this user may know */
 	int32_t parent;
 	int32_t nr_threads; /* of its process; a zombie leader may have some that live */
 };
@@ -98,6 +101,12 @@ struct process_facts machine_process(int32_t pid);
 /* Why perf_event_open() failed on a target (pid -1: a whole CPU), and what helps. Returns code. */
 int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
 		struct error *error);
+
+/*
+ * The same of an event of ctop's own that counts nothing: nobody but the kernel's highest levels, or someone between it
+ * and us, forbids that.
+ */
+int advise_ring(int code, struct error *error);
 
 /* ---- ladder.c ---- */
 
@@ -120,7 +129,7 @@ int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
 
 /* ---- guard.c ---- */
 
-/* Sets the period or frequency of every event as asked for. -EINVAL beyond what the kernel allows. */
+/* Sets the period or frequency of every event as asked for, or as the kernel allows. 0, or as sampler_note_step(). */
 int guard_ask_periods(struct sampler *sampler, struct error *error);
 /* Raises the clocks' periods to what the guard allows; attrs must have the dump size. 0 or -errno. */
 int guard_limit_periods(struct sampler *sampler, struct error *error);

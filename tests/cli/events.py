@@ -13,42 +13,10 @@ import fcntl
 import subprocess
 import termios
 
-from harness import (BUILD, CTOP, Skip, case, check, check_refused, ctop, ctop_ok, folded,
-                     folder, main, need_program, need_root, run, target, with_function)
+from harness import (BUILD, CTOP, STRANGER, Skip, agree, case, check, check_refused, ctop, ctop_ok, doctor,
+                     folded, folder, main, need_program, need_root, paranoid, plain_user, readable_ctop, run,
+                     target, with_function)
 
-SYSCTLS = "/proc/sys/kernel"
-# Nobody's locked memory is charged for the rings of every jailed child; this one is nobody else's.
-STRANGER = 54321
-
-
-@contextlib.contextmanager
-def paranoid(value):
-    """The kernel's setting, put back at the end."""
-    path = os.path.join(SYSCTLS, "perf_event_paranoid")
-    with open(path, encoding="ascii") as file:
-        before = file.read()
-    with open(path, "w", encoding="ascii") as file:
-        file.write(str(value))
-    try:
-        yield
-    finally:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(before)
-
-
-def plain_user():
-    """A command that runs another as a user without any privilege."""
-    return [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups",
-            "--bounding-set=-all", "--inh-caps=-all"]
-
-
-@contextlib.contextmanager
-def readable_ctop():
-    """A folder that everybody may write, with a ctop that everybody may run."""
-    with folder() as where:
-        os.chmod(where, 0o777)
-        shutil.copy(CTOP, where)
-        yield where, os.path.join(where, "ctop")
 
 
 def sampled(where, event, *command):
@@ -284,30 +252,6 @@ def the_list_fits_the_terminal():
 
 
 # ---- the doctor ----
-
-
-def doctor(*prefix_and_arguments):
-    result = run(*prefix_and_arguments, "--json")
-    answer = json.loads(result.stdout)
-    check(result.returncode == (0 if answer["works"] else 1), f"{result.returncode}: {result.stdout}")
-    check(len(answer["checks"]) > 8, f"{answer}")
-    return answer
-
-
-def agree(prefix, program, target_words):
-    """What the doctor says, and what recording then does; returns the answer."""
-    answer = doctor(*prefix, program, "doctor", *target_words)
-    result = run(*prefix, program, "record", "-o", "/dev/null", "--duration", "0.1", *target_words)
-    what = f"{prefix} {target_words}: {answer}\n{result.stderr}"
-    check(answer["works"] == (result.returncode == 0), what)
-    if answer["works"]:
-        for step in answer["steps_down"]:
-            # Figures may differ from one measurement to the next.
-            words = re.sub(r"[0-9.]+", "0", step)
-            check(words in re.sub(r"[0-9.]+", "0", result.stderr), what)
-    else:
-        check(answer["cause"] in result.stderr and answer["remedy"] in result.stderr, what)
-    return answer
 
 
 @case

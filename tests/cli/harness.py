@@ -305,3 +305,69 @@ def check_accounts(stats):
 def share_complete(stats):
     complete = stats["stacks"]["complete"] + stats["stacks"]["joined"]
     return complete / stats["samples"] if stats["samples"] else 0
+
+
+# ---- users, settings, and what the doctor says of them ----
+
+# Nobody's locked memory is charged for the rings of every jailed child; this one is nobody else's.
+STRANGER = 54321
+
+
+@contextlib.contextmanager
+def sysctl(name, value):
+    """A setting of the kernel's, put back at the end."""
+    path = os.path.join("/proc/sys/kernel", name)
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(value))
+    try:
+        yield
+    finally:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(before)
+
+
+def paranoid(value):
+    return sysctl("perf_event_paranoid", value)
+
+
+def plain_user(*capabilities):
+    """Words in front of a command that run it as a user with no other privilege than these."""
+    words = [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+    names = "".join(f",+{name}" for name in capabilities)
+    words += [f"--bounding-set=-all{names}", f"--inh-caps=-all{names}"]
+    return words + [f"--ambient-caps=-all{names}"] if capabilities else words
+
+
+@contextlib.contextmanager
+def readable_ctop():
+    """A folder that everybody may write, with a ctop that everybody may run."""
+    with folder() as where:
+        os.chmod(where, 0o777)
+        shutil.copy(CTOP, where)
+        yield where, os.path.join(where, "ctop")
+
+
+def doctor(*prefix_and_arguments):
+    result = run(*prefix_and_arguments, "--json")
+    answer = json.loads(result.stdout)
+    check(result.returncode == (0 if answer["works"] else 1), f"{result.returncode}: {result.stdout}")
+    check(len(answer["checks"]) > 8, f"{answer}")
+    return answer
+
+
+def agree(prefix, program, target_words):
+    """What the doctor says, and what recording then does; returns the answer."""
+    answer = doctor(*prefix, program, "doctor", *target_words)
+    result = run(*prefix, program, "record", "-o", "/dev/null", "--duration", "0.1", *target_words)
+    what = f"{prefix} {target_words}: {answer}\n{result.stderr}"
+    check(answer["works"] == (result.returncode == 0), what)
+    if answer["works"]:
+        for step in answer["steps_down"]:
+            # Figures may differ from one measurement to the next.
+            words = re.sub(r"[0-9.]+", "0", step)
+            check(words in re.sub(r"[0-9.]+", "0", result.stderr), what)
+    else:
+        check(answer["cause"] in result.stderr and answer["remedy"] in result.stderr, what)
+    return answer
