@@ -143,6 +143,38 @@ static void lists(void)
 		CHECK(refused(bad_cpus[i], "-C wants CPUs", "0,2-3"));
 }
 
+static void parts_of_a_machine(void)
+{
+	CHECK_EQ(parse("-G a/b --comm x --uid 5 -i"), 0);
+	CHECK_STR(options.cgroup, "a/b");
+	CHECK_STR(options.only_comm, "x");
+	CHECK(options.has_uid && options.uid == 5 && options.no_inherit && !options.system_wide);
+	CHECK_EQ(parse("-a --uid root"), 0);
+	CHECK_EQ(options.uid, 0);
+	CHECK_EQ(parse("-C 0 --comm 123456789012345"), 0);
+	CHECK_EQ(parse("-G /a..b/..c/. -G /a..b/..c/."), 0);
+	CHECK(!options.no_inherit && !options.has_uid && !options.only_comm);
+	/* The same word is a filter of what was recorded. */
+	CHECK_EQ(parse("report --comm x"), 0);
+	CHECK_STR(options.comm, "x");
+	CHECK(!options.only_comm);
+	static const char *const bad_cgroups[] = {"..", "../a", "a/..", "/a/../b", "a//.."};
+	for (size_t i = 0; i < sizeof(bad_cgroups) / sizeof(*bad_cgroups); i++) {
+		char line[64];
+		snprintf(line, sizeof(line), "-G %s", bad_cgroups[i]);
+		CHECK(refused(line, ">>>..", "/proc/PID/cgroup"));
+	}
+	CHECK(refused("-G a -G b", "two cgroups", "name one"));
+	CHECK(refused("-G a -a", "-a and -G", "give one of"));
+	CHECK(refused("-p 1 --comm x", "--comm chooses", "-a"));
+	CHECK(refused("-t 1 --uid 1", "--uid chooses", "-a"));
+	CHECK(refused("-a --comm 1234567890123456", "'123456789012345>>>6'", "ps"));
+	CHECK(refused("-a --uid 1x", "'1>>>x'", "--uid 1000"));
+	CHECK(refused("-a --uid no-such-user", "no user 'no-such-user'", "--uid 1000"));
+	CHECK(refused("-a --uid -1", "no user '-1'", "--uid 1000"));
+	CHECK(refused("report --uid 1", "takes no --uid", "ctop record"));
+}
+
 static void numbers(void)
 {
 	CHECK(refused("-a -c 0", "-c 0 is too low", "1"));
@@ -339,6 +371,7 @@ int main(void)
 	RUN(spellings);
 	RUN(defaults);
 	RUN(lists);
+	RUN(parts_of_a_machine);
 	RUN(numbers);
 	RUN(rings);
 	RUN(call_graphs);
