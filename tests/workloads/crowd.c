@@ -9,6 +9,7 @@
  *     plugin FILE    loads plugin_one.so from FILE and works there: enter_one until SIGUSR1, then later_one
  *     leaderless     main ends its thread; another works (crowd_thread) on
  *     oneshot        a thread works (crowd_before) until SIGUSR1, then ends; main waits
+ *     waiting N      N threads wait; main works (crowd_named)
  *     idle NAME      waits as NAME
  *     comm NAME      works (crowd_named) as NAME
  *     undumpable     works (crowd_named), closed to users who are not root
@@ -180,6 +181,25 @@ static _Noreturn void idle(void)
 		pause();
 }
 
+static void *wait_for_ever(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+static int start_waiting(int nr)
+{
+	pthread_t thread;
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	for (int i = 0; i < nr; i++)
+		if (pthread_create(&thread, &attributes, wait_for_ever, NULL))
+			return 1;
+	return 0;
+}
+
 static int wait_for_thread(void)
 {
 	pthread_t thread;
@@ -211,6 +231,8 @@ int main(int argc, char **argv)
 		prctl(PR_SET_DUMPABLE, 0);
 	if (strcmp(mode, "after") == 0)
 		crowd_after();
+	if (strcmp(mode, "waiting") == 0 && start_waiting(nr))
+		return 1;
 	workload_ready();
 	if (strcmp(mode, "threads") == 0)
 		return run_threads(nr);
