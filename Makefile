@@ -192,6 +192,7 @@ help:
 	@echo 'make check        install what is missing, build, run every test'
 	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
 	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'
+	@echo 'make check-shares which share of stacks is complete, live; SHARES="g++ go": of these alone'
 	@echo 'make fuzz         search the parsers for crashes, FUZZ_SECONDS=$(FUZZ_SECONDS) each; FUZZ="$(FUZZ_TARGETS)"'
 	@echo 'make bench        ratios against perf in the same run (never a pass or fail)'
 	@echo 'make deps         install what is missing, through the package manager'

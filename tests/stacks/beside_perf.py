@@ -18,17 +18,15 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from harness import BUILD, CTOP, Skip, case, check, main, need_program, run  # noqa: E402
+from everyday import (BUSY_GO, ROOTS, building_go, compiling, running_demo,  # noqa: E402
+                      running_node, running_python, speeding_openssl, without_the_map)
+from harness import CTOP, Skip, case, check, main, need_program, run  # noqa: E402
 
 SECONDS = float(os.environ.get("STACKS_SECONDS", "4"))
 HZ = 499
 ALLOWED = 0.001
 SHOWN = 3
 
-# The outermost functions there can be (and no others): what makes a stack of perf's complete.
-ROOTS = {"_start", "_dl_start_user", "clone", "clone3", "__clone", "__clone3", "thread_start",
-         "ret_from_fork", "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart",
-         "runtime.mstart.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0"}
 IDENTICAL, LONGER, SHORTER = "identical", "longer", "shorter"
 UNEXPLAINED = "unexplained"
 
@@ -295,95 +293,26 @@ def print_table(rows):
     sys.stdout.flush()
 
 
-BIG_CXX = """#include <algorithm>
-#include <functional>
-#include <iostream>
-#include <map>
-#include <regex>
-#include <string>
-#include <variant>
-#include <vector>
-int main(int argc, char **argv)
-{
-	std::map<std::string, std::vector<std::variant<int, double, std::string>>> map;
-	std::regex regex("a(b|c)*d");
-	for (int i = 0; i < argc; i++)
-		map[argv[i]].push_back(i);
-	std::vector<std::function<int(int)>> functions(argc, [](int i) { return i + 1; });
-	std::cout << std::regex_match("abcbcd", regex) << map.size() << functions[0](1);
-}
-"""
-BUSY_PYTHON = """import json, re, time
-end = time.time() + %f
-while time.time() < end:
-    json.loads(json.dumps([dict(a=i, b=[str(i)] * 3) for i in range(200)]))
-    re.findall("(a|b)+c", "abab" * 50 + "c")
-"""
-BUSY_NODE = """const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
-const end = Date.now() + %f * 1000;
-while (Date.now() < end) {
-	fib(20);
-	JSON.stringify([...Array(500)].map((_, i) => ({i, s: String(i)})));
-	[..."abcdef".repeat(50)].sort();
-}
-"""
-BUSY_GO = """package main
-
-import ("fmt"; "sort"; "strings"; "time")
-
-func fib(n int) int { if n < 2 { return n }; return fib(n-1) + fib(n-2) }
-
-func work(done chan int, end time.Time) {
-	all := 0
-	for time.Now().Before(end) {
-		words := strings.Fields(strings.Repeat("d c b a ", 100))
-		sort.Strings(words)
-		all += fib(18) + len(fmt.Sprint(words))
-	}
-	done <- all
-}
-
-func main() {
-	done, end := make(chan int), time.Now().Add(%d * time.Millisecond)
-	for i := 0; i < 3; i++ { go work(done, end) }
-	fmt.Println(<-done + <-done + <-done)
-}
-"""
-
-
-def written(where, name, text):
-    path = os.path.join(where, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
-def beside_perf(name, make_command, dump=16384, comparing=compare):
+def beside_perf(name, make_command, dump=16384):
     """Records a command, compares, prints a row of the table. make_command(folder) gives the command."""
     need_program("perf")
-    with tempfile.TemporaryDirectory(prefix="ctop-stacks-") as where:
+    with tempfile.TemporaryDirectory(prefix="ctop-stacks-") as where, \
+            without_the_map(where):
         data = os.path.join(where, "perf.data")
         result = run("perf", "record", "-q", "-e", "cpu-clock", "-F", HZ, "--call-graph",
                      f"dwarf,{dump}", "-o", data, "--", *make_command(where), cwd=where)
         if not os.path.exists(data) or os.path.getsize(data) < 1 << 16:
             raise Skip(f"perf recorded nothing: {result.stderr.strip()[-200:]}")
-        counts = comparing(data)
+        counts = compare(data)
     print_table([(name, counts)])
     check(counts["samples"] > 100, f"{counts['samples']} samples")
     check(not counts["only perf's"] and not counts["only ctop's"], "samples that one of both has not")
     check(counts[UNEXPLAINED] <= max(ALLOWED * counts["samples"], 1), "unexplained disagreements")
 
 
-def compiling(compiler):
-    need_program(compiler)
-    return lambda where: (compiler, "-O2", "-std=c++17", "-c", written(where, "big.cpp", BIG_CXX),
-                          "-o", "/dev/null")
-
-
 @case
 def small_cxx():
-    beside_perf("demo", lambda where: ("timeout", str(SECONDS),
-                                       os.path.join(BUILD, "workloads", "demo")), dump=8192)
+    beside_perf("demo", running_demo(SECONDS), dump=8192)
 
 
 @case
@@ -408,51 +337,22 @@ def clangxx_compiling_whole_stacks():
 
 @case
 def openssl_speed():
-    need_program("openssl")
-    beside_perf("openssl", lambda where: ("openssl", "speed", "-seconds", "1", "-bytes", "1024",
-                                          "sha256", "aes-128-cbc", "rsa2048"))
+    beside_perf("openssl", speeding_openssl())
 
 
 @case
 def python():
-    path = need_program("/usr/bin/python3")
-    beside_perf("python3", lambda where: (path, "-c", BUSY_PYTHON % SECONDS))
+    beside_perf("python3", running_python(SECONDS))
 
 
 @case
 def node():
-    need_program("node")
-    maps = []
-
-    def command(where):
-        written(where, "busy.js", BUSY_NODE % SECONDS)
-        # It writes its names there, and leaves the file behind.
-        return ("sh", "-c", "echo $$ >pid; exec node --perf-basic-prof busy.js")
-
-    def compare_and_tidy(data):
-        with open(os.path.join(os.path.dirname(data), "pid"), encoding="ascii") as file:
-            maps.append(f"/tmp/perf-{int(file.read())}.map")
-        return compare(data)
-    try:
-        beside_perf("node", command, comparing=compare_and_tidy)
-    finally:
-        for path in maps:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+    beside_perf("node", running_node(SECONDS))
 
 
 @case
 def go():
-    need_program("go")
-
-    def build(where):
-        source = written(where, "busy.go", BUSY_GO % int(SECONDS * 1000))
-        program = os.path.join(where, "busy")
-        built = run("go", "build", "-o", program, source, env={**os.environ, "HOME": where,
-                                                               "GOFLAGS": "-mod=mod"})
-        check(built.returncode == 0, built.stderr)
-        return (program,)
-    beside_perf("go", build)
+    beside_perf("go", building_go(BUSY_GO % int(SECONDS * 1000)))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,11 @@ $(STACKS)/crypto: tests/stacks/programs/crypto.c ; $(call stack_program,gcc -sta
 
 , := ,
 
-.PHONY: stack-programs check-stacks
+.PHONY: stack-programs check-stacks check-shares
 stack-programs: $(STACK_TESTS) $(STACK_PROGRAMS)
 check-stacks: all stack-programs workloads
 	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS) tests/stacks/beside_perf.py
+
+# A table; only that its numbers are not ctop's own would be a failure. SHARES="g++ go": these alone.
+check-shares: all workloads
+	@BUILD=$(BUILD) tests/stacks/shares.py $(SHARES)

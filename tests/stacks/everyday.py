@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Programs of every day, what is given to them, and the functions at which their stacks begin."""
+
+import contextlib
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import BUILD, check, need_program, run  # noqa: E402
+
+# The outermost functions there can be, and no others: what makes a stack complete.
+ROOTS = {"_start", "_dl_start_user", "clone", "clone3", "__clone", "__clone3", "thread_start",
+         "ret_from_fork", "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart",
+         "runtime.mstart.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0"}
+# Functions of Go that run another on a stack that is not their caller's.
+SWITCHES = {f"runtime.{name}{abi}" for name in ("systemstack", "mcall", "morestack", "asmcgocall")
+            for abi in ("", ".abi0")}
+
+BIG_CXX = """#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <string>
+#include <variant>
+#include <vector>
+int main(int argc, char **argv)
+{
+	std::map<std::string, std::vector<std::variant<int, double, std::string>>> map;
+	std::regex regex("a(b|c)*d");
+	for (int i = 0; i < argc; i++)
+		map[argv[i]].push_back(i);
+	std::vector<std::function<int(int)>> functions(argc, [](int i) { return i + 1; });
+	std::cout << std::regex_match("abcbcd", regex) << map.size() << functions[0](1);
+}
+"""
+BUSY_PYTHON = """import json, re, time
+end = time.time() + %f
+while time.time() < end:
+    json.loads(json.dumps([dict(a=i, b=[str(i)] * 3) for i in range(200)]))
+    re.findall("(a|b)+c", "abab" * 50 + "c")
+"""
+BUSY_NODE = """const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
+const end = Date.now() + %f * 1000;
+while (Date.now() < end) {
+	fib(20);
+	JSON.stringify([...Array(500)].map((_, i) => ({i, s: String(i)})));
+	[..."abcdef".repeat(50)].sort();
+}
+"""
+BUSY_GO = """package main
+
+import ("fmt"; "sort"; "strings"; "time")
+
+func fib(n int) int { if n < 2 { return n }; return fib(n-1) + fib(n-2) }
+
+func work(done chan int, end time.Time) {
+	all := 0
+	for time.Now().Before(end) {
+		words := strings.Fields(strings.Repeat("d c b a ", 100))
+		sort.Strings(words)
+		all += fib(18) + len(fmt.Sprint(words))
+	}
+	done <- all
+}
+
+func main() {
+	done, end := make(chan int), time.Now().Add(%d * time.Millisecond)
+	for i := 0; i < 3; i++ { go work(done, end) }
+	fmt.Println(<-done + <-done + <-done)
+}
+"""
+BUSY_RUST = """use std::collections::HashMap;
+use std::time::{Duration, Instant};
+fn fib(n: u32) -> u64 { if n < 2 { n as u64 } else { fib(n - 1) + fib(n - 2) } }
+fn work(millis: u64) -> u64 {
+    let end = Instant::now() + Duration::from_millis(millis);
+    let mut all = 0;
+    while Instant::now() < end {
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        for i in 0..500u64 { *counts.entry(format!("{}", i %% 97)).or_default() += i; }
+        let mut words: Vec<_> = counts.into_iter().collect();
+        words.sort();
+        all += words.len() as u64 + fib(15);
+    }
+    all
+}
+fn main() {
+    let other = std::thread::spawn(|| work(%d));
+    println!("{}", work(%d) + other.join().unwrap());
+}
+"""
+
+
+def written(where, name, text):
+    path = os.path.join(where, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def compiling(compiler):
+    need_program(compiler)
+    return lambda where: (compiler, "-O2", "-std=c++17", "-c", written(where, "big.cpp", BIG_CXX),
+                          "-o", "/dev/null")
+
+
+def building_go(source):
+    """Makes a command for a folder: the program, built there."""
+    need_program("go")
+
+    def build(where):
+        program = os.path.join(where, "busy")
+        built = run("go", "build", "-o", program, written(where, "busy.go", source),
+                    env={**os.environ, "HOME": where, "GOFLAGS": "-mod=mod"})
+        check(built.returncode == 0, built.stderr)
+        return (program,)
+    return build
+
+
+def building_rust(source):
+    need_program("rustc")
+
+    def build(where):
+        program = os.path.join(where, "busy")
+        built = run("rustc", "-O", "-g", "-C", "panic=abort", "-o", program,
+                    written(where, "busy.rs", source))
+        check(built.returncode == 0, built.stderr)
+        return (program,)
+    return build
+
+
+def running_node(seconds):
+    """Node, which writes the names of its code to a perf map."""
+    need_program("node")
+
+    def command(where):
+        written(where, "busy.js", BUSY_NODE % seconds)
+        return ("sh", "-c", "echo $$ >pid; exec node --perf-basic-prof busy.js")
+    return command
+
+
+@contextlib.contextmanager
+def without_the_map(where):
+    """Removes the perf map that running_node() left behind."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            with open(os.path.join(where, "pid"), encoding="ascii") as file:
+                os.unlink(f"/tmp/perf-{int(file.read())}.map")
+
+
+def speeding_openssl():
+    need_program("openssl")
+    return lambda where: ("openssl", "speed", "-seconds", "1", "-bytes", "1024", "sha256",
+                          "aes-128-cbc", "rsa2048")
+
+
+def running_python(seconds):
+    path = need_program("/usr/bin/python3")
+    return lambda where: (path, "-c", BUSY_PYTHON % seconds)
+
+
+def running_demo(seconds):
+    return lambda where: ("timeout", str(seconds), os.path.join(BUILD, "workloads", "demo"))
