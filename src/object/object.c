@@ -157,6 +157,7 @@ void object_free(struct object *object)
 	free(object->segments);
 	free(object->roots.items);
 	free(object->switches.items);
+	free(object->with_record.items);
 	free(object);
 }
 

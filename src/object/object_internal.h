@@ -33,7 +33,7 @@ struct object {
 	struct segment *segments; /* PT_LOAD only */
 	size_t nr_segments;
 	bool symbols_read;
-	struct ranges roots, switches;
+	struct ranges roots, switches, with_record;
 };
 
 #endif

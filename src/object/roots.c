@@ -15,28 +15,34 @@
  * caller is not. Only names that no program may give to a function of its own:
  * `clone` is left out (in musl, and in any program, it is an ordinary function), since glibc's is `__clone` too.
  */
+enum known_kind { ROOT, SWITCH, SWITCH_WITH_RECORD };
 static const struct known_function {
 	const char *name;
-	bool is_switch;
+	enum known_kind kind;
 } known_functions[] = {
 	/* ELF's start, glibc's and musl's loaders, the threads of glibc, musl and bionic. */
-	{"_start", false},
-	{"_dl_start_user", false},
-	{"_dlstart", false},
-	{"__clone", false},
-	{"__clone3", false},
-	{"__bionic_clone", false},
+	{"_start", ROOT},
+	{"_dl_start_user", ROOT},
+	{"_dlstart", ROOT},
+	{"__clone", ROOT},
+	{"__clone3", ROOT},
+	{"__bionic_clone", ROOT},
 	/*
 	 * Go (runtime/asm_*.s): the last frames of goroutines and of system stacks. Through
 	 * cgocallback and systemstack_switch the way goes on: they lay out their caller's frame on the same stack.
 	 */
-	{"runtime.goexit", false},
-	{"runtime.rt0_go", false},
-	{"runtime.mstart", false},
-	{"runtime.systemstack", true},
-	{"runtime.mcall", true},
-	{"runtime.morestack", true},
-	{"runtime.asmcgocall", true},
+	{"runtime.goexit", ROOT},
+	{"runtime.rt0_go", ROOT},
+	{"runtime.mstart", ROOT},
+	{"runtime.systemstack", SWITCH},
+	{"runtime.mcall", SWITCH},
+	{"runtime.morestack", SWITCH},
+	{"runtime.asmcgocall", SWITCH},
+	/* The clocks of Go call the vdso on a system stack, unless they are on it already. */
+	{"runtime.nanotime1", SWITCH_WITH_RECORD},
+	{"runtime.walltime", SWITCH_WITH_RECORD},
+	{"runtime.walltime1", SWITCH_WITH_RECORD},
+	{"time.now", SWITCH_WITH_RECORD},
 };
 enum { NR_KNOWN_FUNCTIONS = sizeof(known_functions) / sizeof(known_functions[0]) };
 
@@ -180,6 +186,12 @@ static bool is_wrapper(const struct gathered *gathered, const struct found *foun
 	return false;
 }
 
+static void add_range(struct ranges *ranges, const struct found *found)
+{
+	if (!vec_reserve(ranges, ranges->nr + 1))
+		ranges->items[ranges->nr++] = extent(found);
+}
+
 static void read_symbols(struct object *object)
 {
 	struct gathered gathered = {0};
@@ -202,10 +214,12 @@ static void read_symbols(struct object *object)
 		each_symbol(object, look_around, &gathered);
 	for (size_t i = 0; i < gathered.nr; i++) {
 		const struct found *found = &gathered.found[i];
-		struct ranges *ranges = found->known && found->known->is_switch ? &object->switches
-										: &object->roots;
-		if (!is_wrapper(&gathered, found) && !vec_reserve(ranges, ranges->nr + 1))
-			ranges->items[ranges->nr++] = extent(found);
+		const enum known_kind kind = found->known ? found->known->kind : ROOT;
+		if (is_wrapper(&gathered, found))
+			continue;
+		add_range(kind == ROOT ? &object->roots : &object->switches, found);
+		if (kind == SWITCH_WITH_RECORD)
+			add_range(&object->with_record, found);
 	}
 }
 
@@ -227,4 +241,10 @@ bool object_is_stack_switch(struct object *object, uint64_t elf_address)
 {
 	read_symbols(object);
 	return contains(&object->switches, elf_address);
+}
+
+bool object_switch_has_record(struct object *object, uint64_t elf_address)
+{
+	read_symbols(object);
+	return contains(&object->with_record, elf_address);
 }

@@ -57,12 +57,23 @@ static bool call_target(struct walk *walk, uint64_t return_address, uint64_t *ta
 	return true;
 }
 
+/* Where the call before a return address leads if that is just before the pc; 0 if not. */
+static uint64_t called_function(struct walk *walk, uint64_t return_address, uint64_t pc)
+{
+	uint64_t target;
+	bool leads_there = call_target(walk, return_address, &target) && target <= pc &&
+			   pc - target < SAME_FUNCTION_BYTES;
+	return leads_there ? target : 0;
+}
+
 uint64_t walk_called_from(struct walk *walk, uint64_t return_address)
 {
-	uint64_t target, pc = walk->registers.value[UNWIND_PC];
-	bool leads_here = call_target(walk, return_address, &target) && target <= pc &&
-			  pc - target < SAME_FUNCTION_BYTES;
-	return leads_here ? target : 0;
+	return called_function(walk, return_address, walk->registers.value[UNWIND_PC]);
+}
+
+bool walk_has_called(struct walk *walk, uint64_t pc)
+{
+	return called_function(walk, walk->registers.value[UNWIND_PC], pc) != 0;
 }
 
 bool walk_is_called_from(struct walk *walk, uint64_t return_address)
@@ -254,6 +265,21 @@ static enum stack_reason read_frame_record(const struct walk *walk, uint64_t fp,
 	if (!reason)
 		*return_address = machine_code_address(*return_address);
 	return reason;
+}
+
+bool walk_over_own_record(struct walk *walk)
+{
+	struct registers *registers = &walk->registers;
+	uint64_t fp = registers->value[UNWIND_FP], saved_fp, return_address;
+	if (!registers_know(registers, UNWIND_FP) || fp < registers->value[UNWIND_SP] ||
+	    fp % MACHINE_ADDRESS_BYTES != 0 ||
+	    read_frame_record(walk, fp, &saved_fp, &return_address) ||
+	    !walk_is_called_from(walk, return_address))
+		return false;
+	registers->known = 0;
+	registers_set(registers, UNWIND_FP, saved_fp);
+	step_over_record(registers, fp, return_address);
+	return true;
 }
 
 /* The frame record that the frame pointer points to: the caller's frame pointer, then the return address. */

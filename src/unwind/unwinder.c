@@ -177,19 +177,41 @@ static struct step_result step(struct walk *walk, const struct code *code)
 }
 
 /*
- * Functions that have no caller, or whose caller is on another stack, once they have called something. Sampled in
- * their own instructions they may still (clone) or not yet (systemstack) have one: then evidence decides.
+ * Code that switches stacks has its caller on this one before it does and after, and if it was there already. Only a
+ * caller that has called it is believed: CFI knows nothing of the other stack, nor of what lies there.
+ */
+static bool step_from_switch(struct walk *walk, const struct code *code, enum frame_method *method)
+{
+	const uint64_t pc = walk->registers.value[UNWIND_PC];
+	const struct unwind_mapping *mapping = &code->place->mapping;
+	const bool has_record =
+		mapping->object &&
+		object_switch_has_record(mapping->object, pc - !walk->exact - mapping->bias);
+	if (has_record && walk_over_own_record(walk)) {
+		*method = FRAME_FP;
+		walk->exact = false;
+		return true;
+	}
+	if (!walk->exact && !has_record)
+		return false;
+	const struct step_result result = step(walk, code);
+	*method = result.method;
+	return !result.reason && !result.bottom && walk_has_called(walk, pc);
+}
+
+/*
+ * Functions that have no caller once they have called something. Sampled in their own instructions they may still
+ * have one (clone): then evidence decides.
  */
 static bool ends_here(struct walk *walk, const struct code *code, bool was_exact,
 		      const struct step_result *result, struct unwind_result *end)
 {
-	const uint8_t flags = code->rule.flags;
-	if (!(flags & (RULE_IN_ROOT_FUNCTION | RULE_IN_SWITCH_FUNCTION)))
+	if (!(code->rule.flags & RULE_IN_ROOT_FUNCTION))
 		return false;
 	if (was_exact && !result->reason && !result->bottom &&
 	    walk_is_return_address(walk, walk->registers.value[UNWIND_PC]))
 		return false;
-	end->end = flags & RULE_IN_ROOT_FUNCTION ? STACK_COMPLETE : STACK_SWITCHED;
+	end->end = STACK_COMPLETE;
 	end->reason = STACK_REASON_NONE;
 	return true;
 }
@@ -200,14 +222,13 @@ static bool step_or_end(struct walk *walk, const struct code *code, enum frame_m
 {
 	const struct unwind_result complete = {.end = STACK_COMPLETE};
 	const struct unwind_result switched = {.end = STACK_SWITCHED};
-	const uint8_t ending_functions = RULE_IN_ROOT_FUNCTION | RULE_IN_SWITCH_FUNCTION;
 	const bool was_exact = walk->exact;
 	struct step_result result = {0};
 
 	*end = complete;
 	if (code->rule.kind == RULE_ROOT)
 		return true;
-	if (!was_exact && code->rule.flags & ending_functions)
+	if (!was_exact && code->rule.flags & RULE_IN_ROOT_FUNCTION)
 		return ends_here(walk, code, was_exact, &result, end);
 	if (!was_exact && code->rule.flags & RULE_STARTS_STACK) {
 		*end = switched;
@@ -221,6 +242,10 @@ static bool step_or_end(struct walk *walk, const struct code *code, enum frame_m
 	}
 	walk->memory.object = code->place->mapping.object;
 	walk->memory.bias = code->place->mapping.bias;
+	if (code->rule.flags & RULE_IN_SWITCH_FUNCTION) {
+		*end = switched;
+		return !step_from_switch(walk, code, method);
+	}
 	result = step(walk, code);
 	*method = result.method;
 	if (ends_here(walk, code, was_exact, &result, end))

@@ -54,6 +54,10 @@ bool walk_is_surely_return_address(struct walk *walk, uint64_t address);
 
 /* True when the call that returns there leads to the very function that the pc is in, as its nearness shows. */
 bool walk_is_called_from(struct walk *walk, uint64_t return_address);
+/* True when the code that the pc returns to has called the function that another pc, its callee's, is in. */
+bool walk_has_called(struct walk *walk, uint64_t pc);
+/* The step by the frame pointer to a caller that has called the very function that the pc is in; else false. */
+bool walk_over_own_record(struct walk *walk);
 /* The function that it leads to then; 0 when it does not. */
 uint64_t walk_called_from(struct walk *walk, uint64_t return_address);
 

@@ -13,8 +13,9 @@ ROOTS = {"_start", "_dl_start_user", "clone", "clone3", "__clone", "__clone3", "
          "ret_from_fork", "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart",
          "runtime.mstart.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0"}
 # Functions of Go that run another on a stack that is not their caller's.
-SWITCHES = {f"runtime.{name}{abi}" for name in ("systemstack", "mcall", "morestack", "asmcgocall")
-            for abi in ("", ".abi0")}
+SWITCHES = {f"{name}{abi}" for abi in ("", ".abi0") for name in (
+    "runtime.systemstack", "runtime.mcall", "runtime.morestack", "runtime.asmcgocall",
+    "runtime.nanotime1", "runtime.walltime", "time.now")}
 
 BIG_CXX = """#include <algorithm>
 #include <functional>

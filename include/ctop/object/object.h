@@ -56,7 +56,9 @@ bool object_read(const struct object *object, uint64_t elf_address, void *bytes,
  * musl's and Go's thread and program starts, by .symtab and .dynsym (read once, on first use).
  */
 bool object_is_root(struct object *object, uint64_t elf_address);
-/* True for the functions of a Go program that switch stacks (systemstack, mcall, morestack, asmcgocall). */
+/* True for the functions of a Go program that switch stacks (systemstack, mcall, morestack, asmcgocall, clocks). */
 bool object_is_stack_switch(struct object *object, uint64_t elf_address);
+/* True for those of them whose frame pointer goes on pointing to their frame, on whichever stack they are (clocks). */
+bool object_switch_has_record(struct object *object, uint64_t elf_address);
 
 #endif

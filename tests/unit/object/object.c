@@ -457,11 +457,15 @@ static void go_switches_stacks(void)
 	small_elf_add(&elf, "runtime.asmcgocall.abi0", 0x300, 0x20);
 	/* Only calls the one before, on the same stack. */
 	small_elf_add(&elf, "runtime.asmcgocall", 0x400, 0x20);
+	small_elf_add(&elf, "time.now", 0x500, 0x20);
 	struct object *object = open_small();
 	CHECK(is_switch(object, 0x100));
 	CHECK(is_switch(object, 0x21f));
 	CHECK(is_switch(object, 0x300));
 	CHECK(!is_switch(object, 0x400));
+	CHECK(is_switch(object, 0x500));
+	CHECK(object_switch_has_record(object, SMALL_CODE + 0x51f));
+	CHECK(!object_switch_has_record(object, SMALL_CODE + 0x200));
 	CHECK(!is_root(object, 0x100));
 	object_free(object);
 }

@@ -54,7 +54,8 @@ enum { RBX = 3 }; /* as DWARF numbers it */
 enum { NR_WORDS = 128 };
 
 /* Functions that their names make known: a thread's start without CFI, and Go's switch to another stack. */
-extern const char in_thread_start[], in_switch[], in_switch_after_call[];
+extern const char in_thread_start[], in_switch[], in_switch_after_call[], after_call_of_switch[];
+extern const char in_clock_start[], in_clock_after_call[], after_call_of_clock[];
 __asm__(".text\n	.p2align 4\n"
 	".type __clone3, @function\n"
 	"__clone3:\n"
@@ -72,7 +73,27 @@ __asm__(".text\n	.p2align 4\n"
 	"in_switch_after_call:\n"
 	"	.fill 8, 1, 0x90\n"
 	"	.cfi_endproc\n"
-	".size runtime.mcall, . - runtime.mcall\n");
+	".size runtime.mcall, . - runtime.mcall\n"
+	"	.fill 64, 1, 0x90\n"
+	"	call runtime.mcall\n"
+	"after_call_of_switch:\n"
+	"	.fill 64, 1, 0x90\n"
+	/* Lays out a frame record, and calls on a stack of which its CFI knows nothing. */
+	".type runtime.nanotime1, @function\n"
+	"runtime.nanotime1:\n"
+	"	.cfi_startproc\n"
+	"in_clock_start:\n"
+	"	.fill 4, 1, 0x90\n"
+	"	.cfi_def_cfa_offset 32\n"
+	"	.byte 0xff, 0xd0\n"
+	"in_clock_after_call:\n"
+	"	.fill 8, 1, 0x90\n"
+	"	.cfi_endproc\n"
+	".size runtime.nanotime1, . - runtime.nanotime1\n"
+	"	.fill 64, 1, 0x90\n"
+	"	call runtime.nanotime1\n"
+	"after_call_of_clock:\n"
+	"	.fill 64, 1, 0x90\n");
 
 /* A return address that is left over from a call of something with CFI. */
 extern const char after_call_of_plain[];
@@ -330,12 +351,40 @@ static void known_stack_switches_end_the_stack(void)
 	t.words[0] = address_of(in_switch_after_call);
 	t.words[1] = address_of(no_cfi_after_call);
 	CHECK_END(2, STACK_SWITCHED, STACK_REASON_NONE);
-	/* Before it has switched, its caller is on top of the stack. */
+	/* Before it has switched, its caller is on top of the stack: the call there leads to it. */
 	leaf_at(address_of(in_switch));
-	t.words[0] = address_of(no_cfi_after_call);
+	t.words[0] = address_of(after_call_of_switch);
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
 	t.words[0] = 0x1234;
 	CHECK_END(1, STACK_SWITCHED, STACK_REASON_NONE);
+	/* After, whatever may lie there. */
+	t.words[0] = address_of(after_call_of_plain);
+	CHECK_END(1, STACK_SWITCHED, STACK_REASON_NONE);
+}
+
+static void clocks_of_go_borrow_a_stack(void)
+{
+	/* On the other stack: neither is what lies there theirs, nor is a 0 the end. */
+	leaf_at(address_of(cfi_plain));
+	t.words[0] = address_of(in_clock_after_call);
+	t.input.regs[UNWIND_FP] = STACK - 4096;
+	CHECK_END(2, STACK_SWITCHED, STACK_REASON_NONE);
+	t.words[4] = address_of(no_cfi_after_call);
+	CHECK_END(2, STACK_SWITCHED, STACK_REASON_NONE);
+	/* On their caller's, but not where CFI has it. */
+	t.input.regs[UNWIND_FP] = stack_address(6);
+	t.words[7] = address_of(after_call_of_clock);
+	CHECK_END(3, STACK_BROKEN, STACK_REASON_NO_RULE);
+	CHECK_EQ(t.frames[2].process_address, address_of(after_call_of_clock) - 1);
+	CHECK_EQ(t.frames[2].method, FRAME_FP);
+	/* A frame pointer that is another function's. */
+	t.words[7] = address_of(no_cfi_after_call);
+	CHECK_END(2, STACK_SWITCHED, STACK_REASON_NONE);
+	/* At their start, and where CFI is right. */
+	leaf_at(address_of(in_clock_start));
+	t.words[0] = address_of(after_call_of_clock);
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	CHECK_EQ(t.frames[1].method, FRAME_CFI);
 }
 
 static void frame_pointers_without_cfi(void)
@@ -573,6 +622,7 @@ int main(void)
 	RUN(the_end_of_a_function_says_where_it_returns);
 	RUN(known_outermost_functions_complete);
 	RUN(known_stack_switches_end_the_stack);
+	RUN(clocks_of_go_borrow_a_stack);
 	RUN(frame_pointers_without_cfi);
 	RUN(generated_code_has_frame_pointers);
 	RUN(frame_pointers_only);
