@@ -154,10 +154,8 @@ void object_free(struct object *object)
 	if (!object)
 		return;
 	elf_end(object->elf);
+	free(object->known.items);
 	free(object->segments);
-	free(object->roots.items);
-	free(object->switches.items);
-	free(object->with_record.items);
 	free(object);
 }
 

@@ -15,8 +15,13 @@ struct range {
 	uint64_t start, end; /* elf addresses */
 };
 
-struct ranges {
-	struct range *items; /* a handful */
+struct known_range {
+	struct range extent;
+	enum known_function is;
+};
+
+struct known_ranges {
+	struct known_range *items; /* a handful */
 	size_t nr, capacity;
 };
 
@@ -33,7 +38,7 @@ struct object {
 	struct segment *segments; /* PT_LOAD only */
 	size_t nr_segments;
 	bool symbols_read;
-	struct ranges roots, switches, with_record;
+	struct known_ranges known;
 };
 
 #endif

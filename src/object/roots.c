@@ -11,40 +11,44 @@
 #include "object_internal.h"
 
 /*
- * Functions known by name. A root has no caller; a switch runs its callee on another stack, where its own
- * caller is not. Only names that no program may give to a function of its own:
+ * Functions known by name. Only names that no program may give to a function of its own:
  * `clone` is left out (in musl, and in any program, it is an ordinary function), since glibc's is `__clone` too.
  */
-enum known_kind { ROOT, SWITCH, SWITCH_WITH_RECORD };
-static const struct known_function {
+static const struct known_name {
 	const char *name;
-	enum known_kind kind;
-} known_functions[] = {
+	enum known_function is;
+} known_names[] = {
 	/* ELF's start, glibc's and musl's loaders, the threads of glibc, musl and bionic. */
-	{"_start", ROOT},
-	{"_dl_start_user", ROOT},
-	{"_dlstart", ROOT},
-	{"__clone", ROOT},
-	{"__clone3", ROOT},
-	{"__bionic_clone", ROOT},
+	{"_start", FUNCTION_ROOT},
+	{"_dl_start_user", FUNCTION_ROOT},
+	{"_dlstart", FUNCTION_ROOT},
+	{"__clone", FUNCTION_ROOT},
+	{"__clone3", FUNCTION_ROOT},
+	{"__bionic_clone", FUNCTION_ROOT},
 	/*
 	 * Go (runtime/asm_*.s): the last frames of goroutines and of system stacks. Through
 	 * cgocallback and systemstack_switch the way goes on: they lay out their caller's frame on the same stack.
 	 */
-	{"runtime.goexit", ROOT},
-	{"runtime.rt0_go", ROOT},
-	{"runtime.mstart", ROOT},
-	{"runtime.systemstack", SWITCH},
-	{"runtime.mcall", SWITCH},
-	{"runtime.morestack", SWITCH},
-	{"runtime.asmcgocall", SWITCH},
+	{"runtime.goexit", FUNCTION_ROOT},
+	{"runtime.rt0_go", FUNCTION_ROOT},
+	{"runtime.mstart", FUNCTION_ROOT},
+	{"runtime.systemstack", FUNCTION_SWITCH},
+	{"runtime.mcall", FUNCTION_SWITCH},
+	{"runtime.morestack", FUNCTION_SWITCH},
+	{"runtime.asmcgocall", FUNCTION_SWITCH},
 	/* The clocks of Go call the vdso on a system stack, unless they are on it already. */
-	{"runtime.nanotime1", SWITCH_WITH_RECORD},
-	{"runtime.walltime", SWITCH_WITH_RECORD},
-	{"runtime.walltime1", SWITCH_WITH_RECORD},
-	{"time.now", SWITCH_WITH_RECORD},
+	{"runtime.nanotime1", FUNCTION_SWITCH_WITH_RECORD},
+	{"runtime.walltime", FUNCTION_SWITCH_WITH_RECORD},
+	{"runtime.walltime1", FUNCTION_SWITCH_WITH_RECORD},
+	{"time.now", FUNCTION_SWITCH_WITH_RECORD},
+	/* What Go's signal handlers make of a program: as if the interrupted code had called it. */
+	{"runtime.asyncPreempt", FUNCTION_AS_IF_CALLED},
+	{"runtime.sigpanic0", FUNCTION_AS_IF_CALLED},
+	/* Its CFI is that of an ordinary function. */
+	{"runtime.sigreturn", FUNCTION_RESTORER},
+	{"runtime.sigreturn__sigaction", FUNCTION_RESTORER},
 };
-enum { NR_KNOWN_FUNCTIONS = sizeof(known_functions) / sizeof(known_functions[0]) };
+enum { NR_KNOWN_NAMES = sizeof(known_names) / sizeof(known_names[0]) };
 
 /* A file has a handful of them; more are made up. */
 enum { RANGES_MAX = 64 };
@@ -62,7 +66,7 @@ struct symbol {
 /* What is gathered in one pass over the symbols. */
 struct gathered {
 	struct found {
-		const struct known_function *known; /* NULL: the entry point */
+		const struct known_name *known; /* NULL: the entry point */
 		uint64_t start;
 		uint64_t guessed_bytes; /* at most, for one without a size */
 		uint64_t bytes;		/* 0: no symbol tells */
@@ -122,8 +126,8 @@ static void gather(struct gathered *gathered, const struct symbol *symbol)
 		return;
 	if (strcmp(symbol->name, "__tls_get_addr") == 0)
 		gathered->defines_tls_get_addr = true;
-	for (size_t i = 0; i < NR_KNOWN_FUNCTIONS; i++) {
-		const struct known_function *known = &known_functions[i];
+	for (size_t i = 0; i < NR_KNOWN_NAMES; i++) {
+		const struct known_name *known = &known_names[i];
 		size_t length = strlen(known->name);
 		if (strncmp(symbol->name, known->name, length) != 0)
 			continue;
@@ -186,12 +190,6 @@ static bool is_wrapper(const struct gathered *gathered, const struct found *foun
 	return false;
 }
 
-static void add_range(struct ranges *ranges, const struct found *found)
-{
-	if (!vec_reserve(ranges, ranges->nr + 1))
-		ranges->items[ranges->nr++] = extent(found);
-}
-
 static void read_symbols(struct object *object)
 {
 	struct gathered gathered = {0};
@@ -214,37 +212,30 @@ static void read_symbols(struct object *object)
 		each_symbol(object, look_around, &gathered);
 	for (size_t i = 0; i < gathered.nr; i++) {
 		const struct found *found = &gathered.found[i];
-		const enum known_kind kind = found->known ? found->known->kind : ROOT;
-		if (is_wrapper(&gathered, found))
+		if (is_wrapper(&gathered, found) ||
+		    vec_reserve(&object->known, object->known.nr + 1))
 			continue;
-		add_range(kind == ROOT ? &object->roots : &object->switches, found);
-		if (kind == SWITCH_WITH_RECORD)
-			add_range(&object->with_record, found);
+		object->known.items[object->known.nr++] = (struct known_range){
+			.extent = extent(found),
+			.is = found->known ? found->known->is : FUNCTION_ROOT,
+		};
 	}
 }
 
-static bool contains(const struct ranges *ranges, uint64_t address)
+enum known_function object_known_function(struct object *object, uint64_t elf_address)
 {
-	for (size_t i = 0; i < ranges->nr; i++)
-		if (address >= ranges->items[i].start && address < ranges->items[i].end)
-			return true;
-	return false;
+	enum known_function is = FUNCTION_ORDINARY;
+	read_symbols(object);
+	/* Several names of one function say the same, but for an entry point that is everything. */
+	for (size_t i = 0; i < object->known.nr && is != FUNCTION_ROOT; i++) {
+		const struct known_range *range = &object->known.items[i];
+		if (elf_address >= range->extent.start && elf_address < range->extent.end)
+			is = range->is;
+	}
+	return is;
 }
 
 bool object_is_root(struct object *object, uint64_t elf_address)
 {
-	read_symbols(object);
-	return contains(&object->roots, elf_address);
-}
-
-bool object_is_stack_switch(struct object *object, uint64_t elf_address)
-{
-	read_symbols(object);
-	return contains(&object->switches, elf_address);
-}
-
-bool object_switch_has_record(struct object *object, uint64_t elf_address)
-{
-	read_symbols(object);
-	return contains(&object->with_record, elf_address);
+	return object_known_function(object, elf_address) == FUNCTION_ROOT;
 }

@@ -285,10 +285,7 @@ bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule)
 	struct known_range range;
 	tell_watch(cfi, true);
 	evaluate(cfi, elf_address, &range);
-	if (object_is_root(cfi->object, elf_address))
-		range.rule.flags |= RULE_IN_ROOT_FUNCTION;
-	if (object_is_stack_switch(cfi->object, elf_address))
-		range.rule.flags |= RULE_IN_SWITCH_FUNCTION;
+	range.rule.flags |= rule_flags_of_function(cfi->object, elf_address);
 	tell_watch(cfi, false);
 	remember_range(cfi, elf_address, &range);
 	*rule = range.rule;

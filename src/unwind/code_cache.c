@@ -121,11 +121,7 @@ static void evaluate(struct code_cache *cache, const struct unwind_mapping *mapp
 		if (cfi_rule(mapping->cfi, address - mapping->bias, rule))
 			cache->counters->rules_evaluated++;
 	} else if (mapping->object) {
-		uint64_t elf_address = address - mapping->bias;
-		if (object_is_root(mapping->object, elf_address))
-			rule->flags |= RULE_IN_ROOT_FUNCTION;
-		if (object_is_stack_switch(mapping->object, elf_address))
-			rule->flags |= RULE_IN_SWITCH_FUNCTION;
+		rule->flags |= rule_flags_of_function(mapping->object, address - mapping->bias);
 	}
 	rule->flags |= code_flags(mapping, address);
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <ctop/object/object.h>
+
 static bool is_saved(unsigned number)
 {
 	return MACHINE_SAVED_MASK >> number & 1;
@@ -267,4 +269,12 @@ void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *sc
 	if (is_signal || !shorten(scratch, rule)) {
 		*rule = (struct rule){.kind = RULE_LONG, .flags = rule->flags};
 	}
+}
+
+uint8_t rule_flags_of_function(struct object *object, uint64_t elf_address)
+{
+	enum known_function function = object_known_function(object, elf_address);
+	if (function == FUNCTION_ROOT)
+		return RULE_IN_ROOT_FUNCTION;
+	return function == FUNCTION_ORDINARY ? 0 : RULE_IN_KNOWN_FUNCTION;
 }

@@ -27,10 +27,10 @@ enum rule_kind {
 
 enum rule_flags {
 	/* From the module's tables. */
-	RULE_SIGNAL = 1,	     /* the caller was interrupted here: its pc is exact */
-	RULE_IN_ROOT_FUNCTION = 2,   /* object_is_root() */
-	RULE_IN_SWITCH_FUNCTION = 4, /* object_is_stack_switch() */
-	RULE_EXPRESSION = 8,	     /* takes a DWARF expression */
+	RULE_SIGNAL = 1,	    /* the caller was interrupted here: its pc is exact */
+	RULE_IN_ROOT_FUNCTION = 2,  /* object_known_function(): FUNCTION_ROOT */
+	RULE_IN_KNOWN_FUNCTION = 4, /* another one that is known */
+	RULE_EXPRESSION = 8,	    /* takes a DWARF expression */
 	/* From the code that follows the look-up address, when that is a return address - 1. */
 	RULE_AFTER_CALL = 16,	   /* a call instruction ends there */
 	RULE_CODE_UNREADABLE = 32, /* it could not be told */
@@ -86,6 +86,10 @@ static inline size_t long_rule_bytes(const struct long_rule *rule)
 {
 	return sizeof(*rule) + rule->nr_ops * sizeof(rule->ops[0]);
 }
+
+struct object;
+/* RULE_IN_ROOT_FUNCTION, RULE_IN_KNOWN_FUNCTION or neither. */
+uint8_t rule_flags_of_function(struct object *object, uint64_t elf_address);
 
 /*
  * Makes the rule of a row of CFI. When its kind comes out as RULE_LONG, *scratch (LONG_RULE_MAX_BYTES)

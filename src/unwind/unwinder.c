@@ -65,6 +65,15 @@ static struct unwind_result ended(enum stack_reason reason)
 				      .reason = reason};
 }
 
+static enum known_function known_function(const struct walk *walk, const struct code *code)
+{
+	const struct unwind_mapping *mapping = &code->place->mapping;
+	uint64_t lookup = walk->registers.value[UNWIND_PC] - (walk->exact ? 0 : 1);
+	if (!(code->rule.flags & RULE_IN_KNOWN_FUNCTION) || !mapping->object)
+		return FUNCTION_ORDINARY;
+	return object_known_function(mapping->object, lookup - mapping->bias);
+}
+
 /* ---- signal frames ---- */
 
 static bool reads_as_restorer(const struct unwind_mapping *mapping, uint64_t address)
@@ -75,14 +84,14 @@ static bool reads_as_restorer(const struct unwind_mapping *mapping, uint64_t add
 	       machine_is_restorer(bytes);
 }
 
-/* True in the code that ends a signal handler, where no CFI says so (musl has none). */
+/* True in the code that ends a signal handler, where no CFI says so (musl has none, Go's does not know). */
 static bool is_in_restorer(const struct walk *walk, const struct code *code)
 {
 	const struct unwind_mapping *mapping = &code->place->mapping;
 	uint64_t pc = walk->registers.value[UNWIND_PC];
 	if (!walk->exact)
 		return code->rule.flags & RULE_RESTORER;
-	return code->rule.kind == RULE_NONE &&
+	return (code->rule.kind == RULE_NONE || known_function(walk, code) == FUNCTION_RESTORER) &&
 	       (reads_as_restorer(mapping, pc) ||
 		reads_as_restorer(mapping, pc - MACHINE_RESTORER_SYSCALL) ||
 		reads_as_restorer(mapping, pc - MACHINE_RESTORER_BYTES));
@@ -160,6 +169,7 @@ static struct step_result step(struct walk *walk, const struct code *code)
 {
 	enum rule_kind kind = (enum rule_kind)code->rule.kind;
 	bool has_rule = kind != RULE_NONE && kind != RULE_BAD;
+	bool as_if_called = known_function(walk, code) == FUNCTION_AS_IF_CALLED;
 	struct step_result result = {0};
 	if ((has_rule && code->rule.flags & RULE_SIGNAL) || is_in_restorer(walk, code)) {
 		result = step_over_signal(walk, code);
@@ -172,7 +182,7 @@ static struct step_result step(struct walk *walk, const struct code *code)
 	if (!has_rule || walk->frame_pointers_only ||
 	    (result.reason == STACK_REASON_NO_RULE && !registers_know(&walk->registers, UNWIND_SP)))
 		result = walk_without_rule(walk, code, reason_without_rule(code));
-	walk->exact = false;
+	walk->exact = as_if_called;
 	return result;
 }
 
@@ -183,10 +193,7 @@ static struct step_result step(struct walk *walk, const struct code *code)
 static bool step_from_switch(struct walk *walk, const struct code *code, enum frame_method *method)
 {
 	const uint64_t pc = walk->registers.value[UNWIND_PC];
-	const struct unwind_mapping *mapping = &code->place->mapping;
-	const bool has_record =
-		mapping->object &&
-		object_switch_has_record(mapping->object, pc - !walk->exact - mapping->bias);
+	const bool has_record = known_function(walk, code) == FUNCTION_SWITCH_WITH_RECORD;
 	if (has_record && walk_over_own_record(walk)) {
 		*method = FRAME_FP;
 		walk->exact = false;
@@ -216,6 +223,12 @@ static bool ends_here(struct walk *walk, const struct code *code, bool was_exact
 	return true;
 }
 
+static bool is_switch(const struct walk *walk, const struct code *code)
+{
+	enum known_function function = known_function(walk, code);
+	return function == FUNCTION_SWITCH || function == FUNCTION_SWITCH_WITH_RECORD;
+}
+
 /* Steps from the frame at code to its caller. True: there is none, and why is in *end. */
 static bool step_or_end(struct walk *walk, const struct code *code, enum frame_method *method,
 			struct unwind_result *end)
@@ -242,7 +255,7 @@ static bool step_or_end(struct walk *walk, const struct code *code, enum frame_m
 	}
 	walk->memory.object = code->place->mapping.object;
 	walk->memory.bias = code->place->mapping.bias;
-	if (code->rule.flags & RULE_IN_SWITCH_FUNCTION) {
+	if (is_switch(walk, code)) {
 		*end = switched;
 		return !step_from_switch(walk, code, method);
 	}

@@ -48,7 +48,7 @@ static void check_object(struct object *object)
 			REQUIRE(addresses[i] <= UINT64_MAX - 15);
 		object_elf_address(object, addresses[i], &elf_address);
 		object_is_root(object, addresses[i]);
-		object_is_stack_switch(object, addresses[i]);
+		object_known_function(object, addresses[i]);
 		free(bytes);
 	}
 }

@@ -50,15 +50,23 @@ bool object_elf_address(const struct object *object, uint64_t file_offset, uint6
 /* Reads constant data (a PT_LOAD without PF_W) at an elf address. False when it is not all there. */
 bool object_read(const struct object *object, uint64_t elf_address, void *bytes, size_t size);
 
-/*
- * True when the function at the elf address is one that has no caller: the
- * program's or the interpreter's entry, _start, _dl_start_user, glibc's __clone (which is clone) and __clone3,
- * musl's and Go's thread and program starts, by .symtab and .dynsym (read once, on first use).
- */
+/* What is known of a function by its name, or because a program or interpreter starts there. */
+enum known_function {
+	FUNCTION_ORDINARY,
+	/*
+	 * It has no caller: the program's or the interpreter's entry, _start, _dl_start_user, glibc's __clone
+	 * (which is clone) and __clone3, musl's and Go's thread and program starts.
+	 */
+	FUNCTION_ROOT,
+	FUNCTION_SWITCH, /* of Go: calls on another stack (systemstack, mcall, morestack, asmcgocall) */
+	/* Of Go: the same, but its frame pointer goes on pointing to its frame, on whichever stack that is (clocks). */
+	FUNCTION_SWITCH_WITH_RECORD,
+	FUNCTION_AS_IF_CALLED, /* of Go: returns to exactly where its "caller" was interrupted */
+	FUNCTION_RESTORER,     /* of Go: what signal handlers return to */
+};
+
+/* By .symtab and .dynsym, which are read once, on first use. */
+enum known_function object_known_function(struct object *object, uint64_t elf_address);
 bool object_is_root(struct object *object, uint64_t elf_address);
-/* True for the functions of a Go program that switch stacks (systemstack, mcall, morestack, asmcgocall, clocks). */
-bool object_is_stack_switch(struct object *object, uint64_t elf_address);
-/* True for those of them whose frame pointer goes on pointing to their frame, on whichever stack they are (clocks). */
-bool object_switch_has_record(struct object *object, uint64_t elf_address);
 
 #endif

@@ -173,7 +173,7 @@ static void this_very_program(void)
 	CHECK(object_read(object, address, bytes, sizeof(bytes)));
 	CHECK(memcmp(bytes, (const void *)(uintptr_t)this_very_program, sizeof(bytes)) == 0);
 	CHECK(!object_is_root(object, address));
-	CHECK(!object_is_stack_switch(object, address));
+	CHECK_EQ(object_known_function(object, address), FUNCTION_ORDINARY);
 	uint64_t entry = getauxval(AT_ENTRY) - own_bias;
 	CHECK(object_is_root(object, entry));
 	CHECK(object_is_root(object, entry + 0x1f));
@@ -291,7 +291,8 @@ static bool is_root(struct object *object, uint64_t offset)
 
 static bool is_switch(struct object *object, uint64_t offset)
 {
-	return object_is_stack_switch(object, SMALL_CODE + offset);
+	enum known_function is = object_known_function(object, SMALL_CODE + offset);
+	return is == FUNCTION_SWITCH || is == FUNCTION_SWITCH_WITH_RECORD;
 }
 
 static void names_that_only_roots_have(void)
@@ -464,8 +465,8 @@ static void go_switches_stacks(void)
 	CHECK(is_switch(object, 0x300));
 	CHECK(!is_switch(object, 0x400));
 	CHECK(is_switch(object, 0x500));
-	CHECK(object_switch_has_record(object, SMALL_CODE + 0x51f));
-	CHECK(!object_switch_has_record(object, SMALL_CODE + 0x200));
+	CHECK_EQ(object_known_function(object, SMALL_CODE + 0x51f), FUNCTION_SWITCH_WITH_RECORD);
+	CHECK_EQ(object_known_function(object, SMALL_CODE + 0x200), FUNCTION_SWITCH);
 	CHECK(!is_root(object, 0x100));
 	object_free(object);
 }
@@ -491,7 +492,7 @@ static void use(struct object *object)
 		object_elf_address(object, i * 0x111, &address);
 		object_read(object, SMALL_CONST + i * 0x11, bytes, i);
 		object_is_root(object, SMALL_CODE + i);
-		object_is_stack_switch(object, SMALL_CODE + i);
+		object_known_function(object, SMALL_CODE + i);
 	}
 }
 

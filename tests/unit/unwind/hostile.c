@@ -55,6 +55,7 @@ enum { NR_WORDS = 128 };
 
 /* Functions that their names make known: a thread's start without CFI, and Go's switch to another stack. */
 extern const char in_thread_start[], in_switch[], in_switch_after_call[], after_call_of_switch[];
+extern const char as_if_called[], restorer_with_cfi[], after_restorer_with_cfi[];
 extern const char in_clock_start[], in_clock_after_call[], after_call_of_clock[];
 __asm__(".text\n	.p2align 4\n"
 	".type __clone3, @function\n"
@@ -79,6 +80,22 @@ __asm__(".text\n	.p2align 4\n"
 	"after_call_of_switch:\n"
 	"	.fill 64, 1, 0x90\n"
 	/* Lays out a frame record, and calls on a stack of which its CFI knows nothing. */
+	".type runtime.asyncPreempt.abi0, @function\n"
+	"runtime.asyncPreempt.abi0:\n"
+	"	.cfi_startproc\n"
+	"as_if_called:\n"
+	"	.fill 8, 1, 0x90\n"
+	"	.cfi_endproc\n"
+	".size runtime.asyncPreempt.abi0, . - runtime.asyncPreempt.abi0\n"
+	".type runtime.sigreturn.abi0, @function\n"
+	"runtime.sigreturn.abi0:\n"
+	"	.cfi_startproc\n"
+	"restorer_with_cfi:\n"
+	"	.byte 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05\n"
+	"after_restorer_with_cfi:\n"
+	"	int3\n"
+	"	.cfi_endproc\n"
+	".size runtime.sigreturn.abi0, . - runtime.sigreturn.abi0\n"
 	".type runtime.nanotime1, @function\n"
 	"runtime.nanotime1:\n"
 	"	.cfi_startproc\n"
@@ -362,6 +379,18 @@ static void known_stack_switches_end_the_stack(void)
 	CHECK_END(1, STACK_SWITCHED, STACK_REASON_NONE);
 }
 
+/* Of what was interrupted, the pc is exact: a row of CFI may begin there. */
+static void go_makes_an_interruption_a_call(void)
+{
+	leaf_at(address_of(as_if_called));
+	t.words[0] = address_of(cfi_below) - 2;
+	unwind();
+	CHECK_EQ(t.result.nr_frames, 2);
+	CHECK_EQ(t.frames[1].process_address, address_of(cfi_below) - 2);
+	CHECK_STR(stack_reason_name(t.result.reason),
+		  stack_reason_name(STACK_REASON_NOT_ADVANCING));
+}
+
 static void clocks_of_go_borrow_a_stack(void)
 {
 	/* On the other stack: neither is what lies there theirs, nor is a 0 the end. */
@@ -499,6 +528,18 @@ static void a_signal_frame_without_cfi(void)
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
 }
 
+/* Go's, whose CFI does not know what it is. */
+static void a_restorer_with_cfi_of_its_own(void)
+{
+	static const unsigned offsets[] = {0, 7, 9};
+	for (size_t i = 0; i < 3; i++) {
+		leaf_at(address_of(restorer_with_cfi) + offsets[i]);
+		put_signal_frame(0, address_of(cfi_plain), stack_address(60), 0x33);
+		CHECK_END(2, STACK_COMPLETE, STACK_REASON_NONE);
+		CHECK_EQ(t.frames[1].method, FRAME_SIGNAL);
+	}
+}
+
 static void a_signal_frame_that_leads_elsewhere(void)
 {
 	leaf_at(address_of(cfi_plain));
@@ -623,6 +664,8 @@ int main(void)
 	RUN(known_outermost_functions_complete);
 	RUN(known_stack_switches_end_the_stack);
 	RUN(clocks_of_go_borrow_a_stack);
+	RUN(go_makes_an_interruption_a_call);
+	RUN(a_restorer_with_cfi_of_its_own);
 	RUN(frame_pointers_without_cfi);
 	RUN(generated_code_has_frame_pointers);
 	RUN(frame_pointers_only);
