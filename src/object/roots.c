@@ -47,6 +47,10 @@ static const struct known_name {
 	/* Its CFI is that of an ordinary function. */
 	{"runtime.sigreturn", FUNCTION_RESTORER},
 	{"runtime.sigreturn__sigaction", FUNCTION_RESTORER},
+	{"_PyEval_EvalFrameDefault", FUNCTION_EVALUATOR},
+	{"_PyEval_EvalFrameDefault.cold", FUNCTION_EVALUATOR},
+	/* The thread in which the sanitizers look for leaks: internal_clone(int (*)(void*), void*, int, ...). */
+	{"_ZN11__sanitizer14internal_cloneEPFiPvES0_iS0_PiS0_S2_", FUNCTION_ROOT},
 };
 enum { NR_KNOWN_NAMES = sizeof(known_names) / sizeof(known_names[0]) };
 
@@ -120,9 +124,10 @@ static void each_symbol(struct object *object,
 
 static void gather(struct gathered *gathered, const struct symbol *symbol)
 {
-	static const char abi0[] = ".abi0";
-	/* C++ and Rust: most of the names there are, none of ours. */
-	if (symbol->name[0] == '_' && symbol->name[1] == 'Z')
+	static const char abi0[] = ".abi0", sanitizers[] = "_ZN11__sanitizer";
+	/* C++ and Rust: most of the names there are, one of ours. */
+	if (symbol->name[0] == '_' && symbol->name[1] == 'Z' &&
+	    strncmp(symbol->name, sanitizers, sizeof(sanitizers) - 1) != 0)
 		return;
 	if (strcmp(symbol->name, "__tls_get_addr") == 0)
 		gathered->defines_tls_get_addr = true;

@@ -306,6 +306,17 @@ static struct step_result step_by_frame_pointer(struct walk *walk, enum stack_re
 	return (struct step_result){.method = FRAME_FP};
 }
 
+/* By what generated code has called it is known. */
+static bool step_over_trampoline(struct walk *walk)
+{
+	struct registers caller = walk->registers;
+	if (!machine_return_of_trampoline(&walk->memory, &caller) ||
+	    return_address_evidence(walk, caller.value[UNWIND_PC]) < PROVEN)
+		return false;
+	walk->registers = caller;
+	return true;
+}
+
 struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 				     enum stack_reason reason)
 {
@@ -314,6 +325,9 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 	/* Code that was made at run time has frame pointers; what lies on top of its stack may be anything. */
 	bool generated = code->place && !code->place->mapping.object;
 	bool has_code = code->place && !generated;
+	if (generated && walk->called_evaluator && !walk->frame_pointers_only &&
+	    step_over_trampoline(walk))
+		return by_return;
 	if (has_code && !walk->frame_pointers_only && step_by_code(walk, code))
 		return by_return;
 	if (has_code && !walk->exact) {

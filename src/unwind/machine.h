@@ -58,6 +58,12 @@ enum { MACHINE_ADDRESS_BYTES = 8 };
 bool machine_return_of_leaf(const struct memory *memory, const struct registers *registers,
 			    uint64_t *return_address, uint64_t *sp);
 
+/*
+ * The caller of one of CPython's trampolines, which are generated, and all alike: registers as they are after the
+ * trampoline's call. False when it cannot be read. Where they have frame records there is no need of this.
+ */
+bool machine_return_of_trampoline(const struct memory *memory, struct registers *registers);
+
 /* True when the last of these bytes is the last of a call instruction. */
 bool machine_ends_in_call(const uint8_t *bytes, size_t size);
 

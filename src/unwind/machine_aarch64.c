@@ -35,6 +35,13 @@ bool machine_return_of_leaf(const struct memory *memory, const struct registers 
 	return machine_link(registers, return_address);
 }
 
+/* They have frame records. */
+bool machine_return_of_trampoline(const struct memory *memory, struct registers *registers)
+{
+	(void)memory, (void)registers;
+	return false;
+}
+
 static bool is_direct_call(uint32_t instruction)
 {
 	return (instruction & 0xfc000000) == 0x94000000; /* bl */

@@ -31,6 +31,22 @@ bool machine_return_of_leaf(const struct memory *memory, const struct registers 
 	       STACK_REASON_NONE;
 }
 
+/* sub $8, %rsp; call *%rcx; add $8, %rsp; ret: or, since CPython 3.14, push %rbp; mov %rsp, %rbp; call ... */
+bool machine_return_of_trampoline(const struct memory *memory, struct registers *registers)
+{
+	const uint64_t sp = registers->value[UNWIND_SP];
+	uint64_t saved_fp, return_address;
+	if (memory_read_address(memory, sp, &saved_fp) ||
+	    memory_read_address(memory, sp + MACHINE_ADDRESS_BYTES, &return_address))
+		return false;
+	registers->known &= MACHINE_SAVED_MASK;
+	if (registers_know(registers, UNWIND_FP) && registers->value[UNWIND_FP] == sp)
+		registers_set(registers, UNWIND_FP, saved_fp);
+	registers_set(registers, UNWIND_SP, sp + 2 * MACHINE_ADDRESS_BYTES);
+	registers_set(registers, UNWIND_PC, return_address);
+	return true;
+}
+
 bool machine_call_distance(const uint8_t *bytes, size_t size, int64_t *distance)
 {
 	int32_t relative;

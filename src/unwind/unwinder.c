@@ -169,7 +169,7 @@ static struct step_result step(struct walk *walk, const struct code *code)
 {
 	enum rule_kind kind = (enum rule_kind)code->rule.kind;
 	bool has_rule = kind != RULE_NONE && kind != RULE_BAD;
-	bool as_if_called = known_function(walk, code) == FUNCTION_AS_IF_CALLED;
+	const enum known_function function = known_function(walk, code);
 	struct step_result result = {0};
 	if ((has_rule && code->rule.flags & RULE_SIGNAL) || is_in_restorer(walk, code)) {
 		result = step_over_signal(walk, code);
@@ -182,7 +182,8 @@ static struct step_result step(struct walk *walk, const struct code *code)
 	if (!has_rule || walk->frame_pointers_only ||
 	    (result.reason == STACK_REASON_NO_RULE && !registers_know(&walk->registers, UNWIND_SP)))
 		result = walk_without_rule(walk, code, reason_without_rule(code));
-	walk->exact = as_if_called;
+	walk->exact = function == FUNCTION_AS_IF_CALLED;
+	walk->called_evaluator = function == FUNCTION_EVALUATOR;
 	return result;
 }
 

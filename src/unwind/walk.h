@@ -16,7 +16,8 @@ struct walk {
 	struct memory memory;
 	struct unwind_evidence *evidence; /* NULL: not wanted */
 	bool exact; /* rip is the pc itself, not a return address: a leaf, or interrupted by a signal */
-	bool elsewhere; /* a signal interrupted code on a stack that was not dumped */
+	bool elsewhere;	       /* a signal interrupted code on a stack that was not dumped */
+	bool called_evaluator; /* the frame called FUNCTION_EVALUATOR */
 	bool frame_pointers_only;
 	bool pending_matters;
 	bool pending; /* stopped: pending_address has to be had first */

@@ -63,6 +63,8 @@ enum known_function {
 	FUNCTION_SWITCH_WITH_RECORD,
 	FUNCTION_AS_IF_CALLED, /* of Go: returns to exactly where its "caller" was interrupted */
 	FUNCTION_RESTORER,     /* of Go: what signal handlers return to */
+	/* Of CPython: evaluates a function; called from generated code, it is by one of its trampolines. */
+	FUNCTION_EVALUATOR,
 };
 
 /* By .symtab and .dynsym, which are read once, on first use. */

@@ -297,15 +297,17 @@ static bool is_switch(struct object *object, uint64_t offset)
 
 static void names_that_only_roots_have(void)
 {
-	static const char *const roots[] = {"_start",
-					    "_dl_start_user",
-					    "_dlstart",
-					    "__clone",
-					    "__clone3",
-					    "runtime.goexit",
-					    "runtime.goexit.abi0",
-					    "runtime.mstart.abi0",
-					    "runtime.rt0_go.abi0"};
+	static const char *const roots[] = {
+		"_start",
+		"_dl_start_user",
+		"_dlstart",
+		"__clone",
+		"__clone3",
+		"runtime.goexit",
+		"runtime.goexit.abi0",
+		"runtime.mstart.abi0",
+		"runtime.rt0_go.abi0",
+		"_ZN11__sanitizer14internal_cloneEPFiPvES0_iS0_PiS0_S2_"};
 	static const char *const ordinary[] = {"main",
 					       "clone",
 					       "clone3",

@@ -55,7 +55,7 @@ enum { NR_WORDS = 128 };
 
 /* Functions that their names make known: a thread's start without CFI, and Go's switch to another stack. */
 extern const char in_thread_start[], in_switch[], in_switch_after_call[], after_call_of_switch[];
-extern const char as_if_called[], restorer_with_cfi[], after_restorer_with_cfi[];
+extern const char evaluator[], as_if_called[], restorer_with_cfi[], after_restorer_with_cfi[];
 extern const char in_clock_start[], in_clock_after_call[], after_call_of_clock[];
 __asm__(".text\n	.p2align 4\n"
 	".type __clone3, @function\n"
@@ -80,6 +80,13 @@ __asm__(".text\n	.p2align 4\n"
 	"after_call_of_switch:\n"
 	"	.fill 64, 1, 0x90\n"
 	/* Lays out a frame record, and calls on a stack of which its CFI knows nothing. */
+	".type _PyEval_EvalFrameDefault, @function\n"
+	"_PyEval_EvalFrameDefault:\n"
+	"	.cfi_startproc\n"
+	"evaluator:\n"
+	"	.fill 8, 1, 0x90\n"
+	"	.cfi_endproc\n"
+	".size _PyEval_EvalFrameDefault, . - _PyEval_EvalFrameDefault\n"
 	".type runtime.asyncPreempt.abi0, @function\n"
 	"runtime.asyncPreempt.abi0:\n"
 	"	.cfi_startproc\n"
@@ -460,6 +467,32 @@ static void generated_code_has_frame_pointers(void)
 	CHECK_EQ(t.frames[2].process_address, address_of(no_cfi_after_call) - 1);
 }
 
+static void trampolines_of_cpython(void)
+{
+	leaf_at(address_of(evaluator));
+	t.words[0] = address_of((const char *)t.generated) + 6;
+	t.input.regs[UNWIND_FP] = 12345; /* nobody's */
+	t.words[2] = address_of(no_cfi_after_call);
+	CHECK_END(3, STACK_BROKEN, STACK_REASON_NO_RULE);
+	CHECK_EQ(t.frames[1].process_address, address_of((const char *)t.generated) + 5);
+	CHECK_EQ(t.frames[2].process_address, address_of(no_cfi_after_call) - 1);
+	CHECK_EQ(t.frames[2].method, FRAME_RETURN);
+	/* It has a frame pointer, by which to go on. */
+	t.input.regs[UNWIND_FP] = stack_address(1);
+	t.words[1] = stack_address(8);
+	t.words[8] = 0;
+	t.words[9] = address_of(in_thread_start);
+	CHECK_END(4, STACK_COMPLETE, STACK_REASON_NONE);
+	CHECK_EQ(t.frames[3].method, FRAME_FP);
+	/* Nothing that returns there; and other generated code may have anything on its stack. */
+	t.words[2] = address_of(no_cfi);
+	t.input.regs[UNWIND_FP] = 12345;
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	t.words[2] = address_of(no_cfi_after_call);
+	t.input.regs[UNWIND_PC] = address_of(cfi_plain);
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+}
+
 static void frame_pointers_only(void)
 {
 	leaf_at(address_of(cfi_plain));
@@ -668,6 +701,7 @@ int main(void)
 	RUN(a_restorer_with_cfi_of_its_own);
 	RUN(frame_pointers_without_cfi);
 	RUN(generated_code_has_frame_pointers);
+	RUN(trampolines_of_cpython);
 	RUN(frame_pointers_only);
 	RUN(a_leaf_in_no_mapping);
 	RUN(too_deep_is_truncated);
