@@ -50,7 +50,7 @@ static const struct known_name {
 	{"_PyEval_EvalFrameDefault", FUNCTION_EVALUATOR},
 	{"_PyEval_EvalFrameDefault.cold", FUNCTION_EVALUATOR},
 	/* The thread in which the sanitizers look for leaks: internal_clone(int (*)(void*), void*, int, ...). */
-	{"_ZN11__sanitizer14internal_cloneEPFiPvES0_iS0_PiS0_S2_", FUNCTION_ROOT},
+	{"_ZN11__sanitizer14internal_cloneEPFiPvES0_iS0_PiS0_S3_", FUNCTION_ROOT},
 };
 enum { NR_KNOWN_NAMES = sizeof(known_names) / sizeof(known_names[0]) };
 

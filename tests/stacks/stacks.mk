@@ -4,7 +4,7 @@
 
 STACKS := $(BUILD)/stacks
 STACK_TESTS := $(patsubst tests/stacks/%.c,$(STACKS)/%,$(wildcard tests/stacks/*.c))
-STACK_PROGRAMS := $(patsubst %,$(STACKS)/%,ladder ladder_cet ladder_static ladder_clang ladder_musl exceptions crypto)
+STACK_PROGRAMS := $(patsubst %,$(STACKS)/%,ladder ladder_cet ladder_static ladder_clang ladder_musl exceptions crypto far asan_gcc asan_clang)
 STACK_FLAGS := -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE -Wall -Wextra
 LADDER := tests/stacks/programs/ladder.c tests/stacks/programs/rungs.S
 
@@ -28,13 +28,19 @@ $(STACKS)/ladder_musl: $(LADDER) ; $(call stack_program,musl-gcc,-pthread)
 $(STACKS)/exceptions: tests/stacks/programs/exceptions.cpp
 	$(call stack_program,g++ -static-libstdc++ -static-libgcc)
 $(STACKS)/crypto: tests/stacks/programs/crypto.c ; $(call stack_program,gcc -static,-lcrypto)
+# A lookup table of 32-bit distances would not reach, and no linker makes one of 64.
+$(STACKS)/far: tests/stacks/programs/far.c
+	$(call stack_program,gcc -mcmodel=large -fno-pie -no-pie -fno-dwarf2-cfi-asm \
+		-Wl$(,)--section-start=.far_text=0x200000000 -Wl$(,)--no-eh-frame-hdr)
+$(STACKS)/asan_gcc: tests/stacks/programs/asan.c ; $(call stack_program,gcc -fsanitize=address)
+$(STACKS)/asan_clang: tests/stacks/programs/asan.c ; $(call stack_program,clang -fsanitize=address)
 
 , := ,
 
 .PHONY: stack-programs check-stacks check-shares
 stack-programs: $(STACK_TESTS) $(STACK_PROGRAMS)
 check-stacks: all stack-programs workloads
-	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS) tests/stacks/beside_perf.py
+	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS) tests/stacks/beside_perf.py tests/stacks/runtimes.py
 
 # A table; only that its numbers are not ctop's own would be a failure. SHARES="g++ go": these alone.
 check-shares: all workloads

@@ -112,6 +112,11 @@ static void exceptions_of_cxx(void)
 	CHECK(r.nr_jumps > 0);
 }
 
+static void every_instruction_of_code_that_is_far_apart(void)
+{
+	check_program("far", "", &plain);
+}
+
 /* Functions with their CFA in odd registers and in memory. */
 static void assembly_of_libcrypto(void)
 {
@@ -134,6 +139,7 @@ int main(int argc, char **argv)
 	RUN(every_instruction_with_musl);
 	RUN(interrupted_every_so_often);
 	RUN(exceptions_of_cxx);
+	RUN(every_instruction_of_code_that_is_far_apart);
 	RUN(assembly_of_libcrypto);
 	return test_done();
 }

@@ -307,7 +307,7 @@ static void names_that_only_roots_have(void)
 		"runtime.goexit.abi0",
 		"runtime.mstart.abi0",
 		"runtime.rt0_go.abi0",
-		"_ZN11__sanitizer14internal_cloneEPFiPvES0_iS0_PiS0_S2_"};
+		"_ZN11__sanitizer14internal_cloneEPFiPvES0_iS0_PiS0_S3_"};
 	static const char *const ordinary[] = {"main",
 					       "clone",
 					       "clone3",

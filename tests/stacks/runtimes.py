@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runtimes that do more to a stack than calls do: sanitizers, Go calling C, interpreters that generate code."""
+
+import contextlib
+import glob
+import os
+import subprocess
+
+from everyday import building_go, without_the_map, written
+from harness import (BUILD, Skip, case, check, check_accounts, folder, main, need_root, record,
+                     share_complete, with_function)
+
+LIMIT_SECONDS = 60  # all of them end by themselves, after about this:
+SECONDS = 2
+
+CGO = """package main
+
+/*
+#include <stdint.h>
+
+extern uint64_t goWork(uint64_t);
+
+static __attribute__((noinline)) uint64_t c_work(uint64_t n)
+{
+	for (volatile int i = 0; i < 200000; i++)
+		n = n * 31 + i;
+	return n;
+}
+
+static __attribute__((noinline)) uint64_t c_between(uint64_t n)
+{
+	return c_work(n) + goWork(n) + 1;
+}
+*/
+import "C"
+import ("fmt"; "time")
+
+//export goWork
+func goWork(n C.uint64_t) C.uint64_t { return C.uint64_t(goLeaf(uint64(n)) + 1) }
+
+//go:noinline
+func goLeaf(n uint64) uint64 {
+	for i := uint64(0); i < 200000; i++ { n = n*31 + i%%7 }
+	return n
+}
+
+//go:noinline
+func callC(n uint64) uint64 { return uint64(C.c_between(C.uint64_t(n))) + 1 }
+
+func main() {
+	all, end := uint64(0), time.Now().Add(%d * time.Second)
+	for time.Now().Before(end) { all += callC(all) }
+	fmt.Println(all)
+}
+"""
+PYTHON = """import time
+
+def leaf(n):
+    return sum(i * i for i in range(n))
+
+def middle(n):
+    return [leaf(n) for _ in range(10)]
+
+def outer():
+    end = time.time() + %d
+    while time.time() < end:
+        middle(2000)
+
+outer()
+"""
+
+
+def recorded(where, *command):
+    recording = record(where, "-e", "cpu-clock:u", "--", *command, seconds=LIMIT_SECONDS)
+    check_accounts(recording.stats)
+    check(recording.stats["samples"] > 100, f"{recording.stats['samples']} samples")
+    return recording
+
+
+def path_of(stack, function):
+    """The names from a function on, without what follows their dots: .part.0, .abi0."""
+    names = [name if name.startswith("[") else name.split(".part.")[0].removesuffix(".abi0")
+             for name in stack]
+    return names[names.index(function):] if function in names else None
+
+
+# ---- sanitizers ----
+
+def address_sanitizer(program):
+    need_root()
+    program = os.path.join(BUILD, "stacks", program)
+    if not os.path.exists(program):
+        raise Skip("this program could not be built here")
+    os.environ["ASAN_OPTIONS"] = "detect_stack_use_after_return=1"
+    with folder() as where:
+        recording = recorded(where, program, str(SECONDS))
+    expected = ["main", "rounds", "in_fake_frame"]
+    for stack in recording.stacks:
+        path = path_of(stack, "main")
+        if path and "in_fake_frame" in path:
+            check(path[:3] == expected, f"{stack}")
+            check("compare" not in path or "qsort" in path[3], f"{stack}")
+    deep = with_function(recording.stacks, "in_fake_frame")
+    check(deep >= 0.8 * recording.stats["samples"], f"{deep} of {recording.stats['samples']}")
+    for function in ("work", "compare"):
+        check(with_function(recording.stacks, function) > 10, f"hardly any {function}")
+    check(share_complete(recording.stats) == 1, f"{recording.stats['stacks']}")
+
+
+@case
+def address_sanitizer_of_gcc():
+    address_sanitizer("asan_gcc")
+
+
+@case
+def address_sanitizer_of_clang():
+    address_sanitizer("asan_clang")
+
+
+# ---- Go and C ----
+
+@case
+def go_calls_c_that_calls_go():
+    need_root()
+    build = building_go(CGO % SECONDS)
+    with folder() as where:
+        recording = recorded(where, *build(where))
+    in_go = in_c = 0
+    for stack, count in recording.stacks.items():
+        path = path_of(stack, "main.main")
+        if "main.goLeaf" in stack:
+            in_go += count
+            check(stack[1].startswith("runtime.goexit") and path[:2] == ["main.main", "main.callC"] and
+                  path[-2].endswith("_goWork") and path[-1] == "main.goLeaf", f"{stack}")
+        if "c_work" in stack:
+            # On the stack of the system's thread: the goroutine's is not in the dump.
+            in_c += count
+            path = path_of(stack, "runtime.asmcgocall")
+            check(path and path == list(path_of(stack, path[0])) and len(stack) == 5 and
+                  path[1].endswith("_Cfunc_c_between") and path[2:] == ["c_between", "c_work"],
+                  f"{stack}")
+    ends, samples = recording.stats["stacks"], recording.stats["samples"]
+    check(min(in_go, in_c) > 0.2 * samples, f"{in_go} in Go, {in_c} in C, of {samples}")
+    check(ends["complete"] >= in_go and ends["switched"] >= in_c, f"{ends}")
+    check(ends["complete"] + ends["switched"] >= 0.995 * samples, f"{ends}")
+
+
+# ---- CPython ----
+
+def pythons():
+    """Interpreters that may be recent enough: of the system, and those that pyenv keeps."""
+    yield from ("/usr/bin/python3", "/usr/local/bin/python3")
+    yield from sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))
+
+
+def has_trampolines(python):
+    program = "import sys; sys.exit(not sys.is_stack_trampoline_active())"
+    if not os.path.exists(python):
+        return False
+    with subprocess.Popen([python, "-X", "perf", "-c", program], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        process.wait()
+    with contextlib.suppress(OSError):
+        os.unlink(f"/tmp/perf-{process.pid}.map")
+    return process.returncode == 0
+
+
+@case
+def trampolines_of_cpython():
+    need_root()
+    found = [python for python in pythons() if has_trampolines(python)]
+    if not found:
+        raise Skip("no CPython of 3.12 or later")
+    for python in found:
+        with folder() as where, without_the_map(where):
+            source = written(where, "busy.py", PYTHON % SECONDS)
+            recording = recorded(where, "/bin/sh", "-c", f'echo $$ >{where}/pid; exec "$0" -X perf "$1"',
+                                 python, source)
+        expected = [f"py::{name}:{source}" for name in ("<module>", "outer", "middle", "leaf")]
+        deep = 0
+        for stack, count in recording.stacks.items():
+            names = [name for name in stack if name.startswith("py::") and
+                     "<locals>" not in name and "<listcomp>" not in name]
+            if expected[-1] in names:
+                deep += count
+                check(names == expected and "_start" in stack[1], f"{python}: {stack}")
+        samples = recording.stats["samples"]
+        check(deep >= 0.6 * samples, f"{python}: {deep} of {samples}")
+        # A trampoline's own instructions are code without any table: 1 in 300 samples.
+        check(share_complete(recording.stats) >= 0.98, f"{python}: {recording.stats['stacks']}")
+
+
+if __name__ == "__main__":
+    main()
