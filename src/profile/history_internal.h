@@ -11,7 +11,7 @@
 #include <ctop/profile/history.h>
 
 enum {
-	HISTORY_DEPTH_MAX = 4096, /* deeper stacks are damage: the collector stops far earlier */
+	HISTORY_DEPTH_MAX = 8192, /* deeper stacks are damage: the collector stops earlier */
 	HISTORY_EVENTS_MAX = 256, /* what counted_stack has room for */
 	HISTORY_STRING_MAX = TABLES_STRING_MAX
 };

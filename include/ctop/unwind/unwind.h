@@ -31,7 +31,8 @@ enum {
 #else
 #error "ctop knows x86-64 and arm64 only"
 #endif
-enum { UNWIND_MAX_FRAMES = 1024 };
+/* As many as the largest dump can hold, at 16 bytes each: compilers' garbage collectors go nearly as deep. */
+enum { UNWIND_MAX_FRAMES = 4096 };
 
 struct object;
 struct cfi;

@@ -276,7 +276,7 @@ static void chains_without_end(void)
 	struct frame_id frame;
 	struct node_id node = {0};
 	CHECK_EQ(tables_add_frame(writer, (struct module_id){0}, 1, &frame), 0);
-	for (int i = 0; i < 10000; i++)
+	for (int i = 0; i < 18000; i++)
 		CHECK_EQ(tables_add_node(writer, node, frame, FRAME_CFI, &node), 0);
 	tables_publish(writer);
 	struct history *history = history_new();
@@ -284,22 +284,22 @@ static void chains_without_end(void)
 	struct sample sample = {.leaf = frame, .node = {1000}};
 	CHECK_EQ(history_import(history, &sample, 1), 0);
 	CHECK_EQ(history_totals(history).samples, 1);
-	sample.node.index = 10000;
+	sample.node.index = 18000;
 	CHECK_EQ(history_import(history, &sample, 1), 0);
 	CHECK_EQ(history_totals(history).bad_samples, 1);
 	/* One by one the limit holds as well. */
-	for (sample.node.index = 1001; sample.node.index <= 5000; sample.node.index++)
+	for (sample.node.index = 1001; sample.node.index <= 9000; sample.node.index++)
 		CHECK_EQ(history_import(history, &sample, 1), 0);
-	CHECK_EQ(history_totals(history).samples, 1 + 4096 - 1000);
-	CHECK_EQ(history_totals(history).bad_samples, 1 + 5000 - 4096);
+	CHECK_EQ(history_totals(history).samples, 1 + 8192 - 1000);
+	CHECK_EQ(history_totals(history).bad_samples, 1 + 9000 - 8192);
 	struct node_row *rows = tables.rows[TABLE_NODES];
-	rows[6000].parent.index = 6000;
-	rows[5001].parent.index = 7000;
-	sample.node.index = 6000;
+	rows[10000].parent.index = 10000;
+	rows[9001].parent.index = 11000;
+	sample.node.index = 10000;
 	CHECK_EQ(history_import(history, &sample, 1), 0);
-	sample.node.index = 5001;
+	sample.node.index = 9001;
 	CHECK_EQ(history_import(history, &sample, 1), 0);
-	CHECK_EQ(history_totals(history).bad_samples, 3 + 5000 - 4096);
+	CHECK_EQ(history_totals(history).bad_samples, 3 + 9000 - 8192);
 	ask_everything(history);
 	history_free(history);
 	tables_writer_free(writer);

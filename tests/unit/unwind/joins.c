@@ -238,14 +238,16 @@ static void take_deep(size_t nr, size_t hidden, uint64_t work)
 
 static void no_stack_is_deeper_than_the_limit(void)
 {
+	enum { OUTER = UNWIND_MAX_FRAMES - 124 };
 	start();
 	take_deep(UNWIND_MAX_FRAMES, 0, 0);
-	take_deep(UNWIND_MAX_FRAMES, 900, 0);
+	take_deep(UNWIND_MAX_FRAMES, OUTER, 0);
 	CHECK_EQ(t.result.end, STACK_JOINED);
 	CHECK_EQ(t.result.nr_frames, UNWIND_MAX_FRAMES);
 	/* The dump holds so many frames that with their tail they are too many. */
 	for (size_t at = 0; at < 200; at++)
-		set_frame(at, at == 199 ? CALLERS + 900 : 1 + at, at == 199 ? 900 : 2000 - at, 0);
+		set_frame(at, at == 199 ? CALLERS + OUTER : 1 + at,
+			  at == 199 ? OUTER : 2 * UNWIND_MAX_FRAMES - at, 0);
 	t.result = (struct unwind_result){200, STACK_TRUNCATED, STACK_REASON_DUMP_END};
 	CHECK_EQ(joins_take(t.joins, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 	CHECK_EQ(t.result.end, STACK_TRUNCATED);
