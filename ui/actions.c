@@ -182,6 +182,22 @@ static void next_names(struct ui *ui)
 	ui_tell(ui, told[ui->model.names]);
 }
 
+/* What the header tells is of the event shown. */
+static void next_event(struct ui *ui)
+{
+	struct model *model = &ui->model;
+	if (!model->nr_events) {
+		ui_tell(ui, "no event has come yet");
+		return;
+	}
+	bool several = model_next_event(model);
+	ui_tell(ui, several ? "" : "the only event: ");
+	if (several)
+		text_addf(&ui->message, "event %u of %u: ", model->event + 1, model->nr_events);
+	text_add_safe(&ui->message, history_event_name(model->history, model->event));
+	ui->host.facts(ui->host.context, model->event, &model->facts);
+}
+
 static void scroll_names(struct model *model, enum action action)
 {
 	if (action == ACTION_SCROLL_RIGHT)
@@ -251,6 +267,9 @@ static bool act_on_model(struct ui *ui, enum action action)
 	case ACTION_SCROLL_LEFT:
 	case ACTION_SCROLL_RIGHT:
 		scroll_names(model, action);
+		break;
+	case ACTION_EVENT:
+		next_event(ui);
 		break;
 	case ACTION_ZOOM_KERNEL:
 		if (!model_cycle_kernel(model))

@@ -141,13 +141,16 @@ static bool is_user_only(const char *event)
 }
 
 /* What was asked for, and how it came out where that is something else. */
-static void add_event(struct strip *strip, const struct ui_facts *facts)
+static void add_event(struct strip *strip, const struct model *model)
 {
+	const struct ui_facts *facts = &model->facts;
 	struct text *text = &strip->text;
 	double asked_hz = (double)facts->frequency_hz, reached_hz = facts->reached_hz;
 	bool off = asked_hz > 0 && reached_hz > 0 &&
 		   (reached_hz < asked_hz * (1 - RATE_TOLERANCE) ||
 		    reached_hz > asked_hz * (1 + RATE_TOLERANCE));
+	if (model->nr_events > 1)
+		text_addf(text, "%u/%u ", model->event + 1, model->nr_events);
 	text_add_safe(text, facts->event);
 	if (facts->frequency_hz) {
 		text_addf(text, " %" PRIu64 "Hz", facts->frequency_hz);
@@ -179,7 +182,7 @@ static void draw_target(struct model *model, struct cells *cells, int row)
 	}
 	add_text(&strip, ROLE_TITLE, 0);
 	if (facts->event) {
-		add_event(&strip, facts);
+		add_event(&strip, model);
 		bool user = is_user_only(facts->event);
 		add(&strip, user ? ROLE_WARN : ROLE_TEXT, 0, user ? "user only!" : "user+kern");
 	}
@@ -329,6 +332,12 @@ void header_draw_tabs(const struct model *model, enum view_kind current, struct 
 
 /* ---- nothing to see ---- */
 
+/* A clock, or cycles: what does not happen without CPU time. */
+static bool tells_cpu_time(const struct ui_facts *facts)
+{
+	return facts->weighs_ns || !facts->event || !strncmp(facts->event, "cycles", 6);
+}
+
 static const char *why_empty(const struct model *model)
 {
 	const struct ui_facts *facts = &model->facts;
@@ -343,6 +352,9 @@ static const char *why_empty(const struct model *model)
 	case UI_OFF:
 		return "Sampling is off. The signal USR1 switches it on.";
 	case UI_LIVE:
+		if (!tells_cpu_time(facts))
+			return "No samples in this window: the event did not happen, or not often "
+			       "enough for one. w shows all.";
 		return facts->idle	    ? facts->idle
 		       : model->all.samples ? "No samples in this window: the target used no CPU "
 					      "time. w shows all."
@@ -353,7 +365,9 @@ static const char *why_empty(const struct model *model)
 	case UI_FILE:
 		break;
 	}
-	return "No samples: the target used no CPU time while it was watched.";
+	return tells_cpu_time(facts)
+		       ? "No samples: the target used no CPU time while it was watched."
+		       : "No samples of this event.";
 }
 
 void header_draw_empty(struct model *model, struct cells *cells, struct area area)

@@ -62,6 +62,8 @@ const struct key_row key_rows[] = {
 	 "only samples in the row's module"},
 	{ACTION_ZOOM_KERNEL, {'K'}, KEYS_ZOOM, PROFILE, NULL, "K",
 	 "all, without the kernel, the kernel only"},
+	{ACTION_EVENT, {'e'}, KEYS_ZOOM, PROFILE, NULL, "e",
+	 "the next event, where several are sampled"},
 	{ACTION_FOCUS, {'f'}, KEYS_ZOOM, FUNCTIONS, NULL, "f",
 	 "only stacks that contain the row's function"},
 	{ACTION_FOCUS_SUBTREE, {'F'}, KEYS_ZOOM, FUNCTIONS, NULL, "F",

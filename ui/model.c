@@ -47,12 +47,14 @@ static uint64_t window_end(const struct model *model)
 static int apply_filters(struct model *model)
 {
 	struct slice_criterion criteria[SLICE_CRITERIA_MAX];
+	criteria[0] =
+		(struct slice_criterion){.what = SLICE_EVENT, .number = (int32_t)model->event};
 	for (size_t i = 0; i < model->nr_zooms; i++)
-		criteria[i] = model->zooms[i].criterion;
-	int result = slice_set_filter(model->slice, criteria, model->nr_zooms);
+		criteria[1 + i] = model->zooms[i].criterion;
+	int result = slice_set_filter(model->slice, criteria, 1 + model->nr_zooms);
 	/* What it described is not there any more, or never was: the filters before it hold. */
 	while (result && result != -ENOMEM && model_zoom_out(model))
-		result = slice_set_filter(model->slice, criteria, model->nr_zooms);
+		result = slice_set_filter(model->slice, criteria, 1 + model->nr_zooms);
 	return result;
 }
 
@@ -66,6 +68,18 @@ static void follow_exec(struct model *model)
 	model_reset(model);
 }
 
+static void find_events(struct model *model)
+{
+	model->nr_events = (uint32_t)history_nr_events(model->history);
+	for (uint32_t i = 0; model->first_event && i < model->nr_events; i++) {
+		if (strcmp(model->first_event, history_event_name(model->history, i)) != 0 &&
+		    strcmp(model->first_event, history_event_asked(model->history, i)) != 0)
+			continue;
+		model->event = i;
+		model->first_event = NULL;
+	}
+}
+
 int model_refresh(struct model *model, uint64_t now_ns)
 {
 	model->now_ns = now_ns;
@@ -75,6 +89,7 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	follow_exec(model);
 	int result = history_update_names(model->history);
 	model->all = history_totals(model->history);
+	find_events(model);
 	model->end_ns = window_end(model);
 	if (!result)
 		result = slice_set_seconds(model->slice, windows[model->window]);
@@ -130,7 +145,7 @@ const char *model_window_name(const struct model *model)
 
 bool model_zoom(struct model *model, struct slice_criterion criterion, const char *label)
 {
-	if (model->nr_zooms == SLICE_CRITERIA_MAX)
+	if (model->nr_zooms == MODEL_ZOOMS_MAX)
 		return false;
 	struct zoom *zoom = &model->zooms[model->nr_zooms];
 	*zoom = (struct zoom){.criterion = criterion};
@@ -178,6 +193,15 @@ bool model_cycle_kernel(struct model *model)
 		return true;
 	}
 	memmove(zoom, zoom + 1, (size_t)(&model->zooms[--model->nr_zooms] - zoom) * sizeof(*zoom));
+	return true;
+}
+
+bool model_next_event(struct model *model)
+{
+	if (model->nr_events < 2)
+		return false;
+	model->event = (model->event + 1) % model->nr_events;
+	model->changed = true;
 	return true;
 }
 

@@ -19,7 +19,7 @@ struct zoom {
 	char label[96];
 };
 
-enum { MODEL_TREND_SECONDS = 8 };
+enum { MODEL_TREND_SECONDS = 8, MODEL_ZOOMS_MAX = SLICE_CRITERIA_MAX - 1 };
 
 struct model {
 	const struct ui_host *host;
@@ -41,8 +41,10 @@ struct model {
 	uint64_t execs, exec_ns; /* exec_ns: when the last was seen; 0: none was */
 
 	/* filters */
-	struct zoom zooms[SLICE_CRITERIA_MAX];
+	struct zoom zooms[MODEL_ZOOMS_MAX];
 	size_t nr_zooms;
+	const char *first_event;   /* to be shown as soon as it is known; NULL: as it is */
+	uint32_t event, nr_events; /* samples of different events do not add up: one is shown */
 
 	/* how things are shown */
 	enum name_level names;
@@ -80,6 +82,9 @@ bool model_zoom(struct model *model, struct slice_criterion criterion, const cha
 bool model_zoom_out(struct model *model);
 /* All, without the kernel, the kernel only. */
 bool model_cycle_kernel(struct model *model);
+
+/* The next of several events. False: there is one only. */
+bool model_next_event(struct model *model);
 
 void model_set_centre(struct model *model, struct function_id function);
 

@@ -122,8 +122,10 @@ static int refresh(struct view *view, struct model *model)
 	struct tree_view *tree = tree_of(view);
 	struct pending pending = {0};
 	int result = 0;
+	/* Sections with titles are about a function. */
+	size_t nr = tree->sections[0].title && !model->has_centre ? 0 : tree->nr_sections;
 	tree->rows.nr = 0;
-	for (size_t i = 0; !result && i < tree->nr_sections; i++)
+	for (size_t i = 0; !result && i < nr; i++)
 		result = add_section(tree, model, &pending, &tree->sections[i]);
 	free(pending.nodes.items);
 	free(pending.queued.items);

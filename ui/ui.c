@@ -22,6 +22,7 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		.glyphs = theme_glyphs(options->ascii),
 		.names = NAME_NO_ARGUMENTS,
 		.least_percent = options->least_percent,
+		.first_event = options->event,
 	};
 	ui->cells.ascii = options->ascii;
 	ui->dirty = true;
@@ -137,7 +138,7 @@ static void tell_news(struct ui *ui)
 
 int ui_refresh(struct ui *ui, uint64_t now_ns)
 {
-	ui->host.facts(ui->host.context, &ui->model.facts);
+	ui->host.facts(ui->host.context, ui->model.event, &ui->model.facts);
 	ui->dirty = true;
 	tell_news(ui);
 	return model_refresh(&ui->model, now_ns);

@@ -64,23 +64,25 @@ static void describe_rate(struct ui_facts *out)
  * The target's CPU time. A clock of threads counts just that; that of a whole CPU also counts while nothing
  * runs, so that there its samples have to do; where the event is no clock, /proc knows it of one process.
  */
-static uint64_t target_cpu_ns(const struct session_stats *stats, int32_t only_pid,
-			      const struct ui_facts *out)
+static uint64_t target_cpu_ns(const struct session_stats *stats, const char *first_event,
+			      int32_t only_pid, const struct ui_facts *out)
 {
-	if (is_clock(out->event))
+	if (is_clock(first_event))
 		return out->nr_cpus ? stats->events_sampled : stats->events_counted;
 	return only_pid ? proc_cpu_ns(only_pid) : 0;
 }
 
 /* Rates over the last few refreshes. */
-static void add_rates(struct facts *facts, const struct history *history,
-		      const struct session_stats *stats, int32_t only_pid, struct ui_facts *out)
+static void add_rates(struct facts *facts, const struct interact_source *source,
+		      const struct session_stats *stats, uint32_t event, struct ui_facts *out)
 {
+	const struct history *history = source->history;
+	const char *first_event = sampler_opened(session_sampler(source->session), 0)->name;
 	struct facts_moment now = {
 		.ns = clock_now_ns(),
 		.samples = stats->samples,
 		.first_samples = history_nr_events(history) ? history_event_samples(history, 0) : 0,
-		.target_cpu_ns = target_cpu_ns(stats, only_pid, out),
+		.target_cpu_ns = target_cpu_ns(stats, first_event, source->pid, out),
 	};
 	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
 		now.cpu_ns += stats->cpu_ns[i];
@@ -96,7 +98,7 @@ static void add_rates(struct facts *facts, const struct history *history,
 		uint64_t used_ns = now.target_cpu_ns - before->target_cpu_ns;
 		if (now.target_cpu_ns >= before->target_cpu_ns && now.target_cpu_ns)
 			out->cpu_percent = 100 * per_second(used_ns, ns) / (double)NS_PER_SECOND;
-		if (out->cpu_percent > LEAST_CPU_PERCENT)
+		if (event == 0 && out->cpu_percent > LEAST_CPU_PERCENT)
 			out->reached_hz =
 				per_second(now.first_samples - before->first_samples, used_ns);
 	}
@@ -133,10 +135,21 @@ static void follow_exec(struct facts *facts, int32_t only_pid, struct ui_facts *
 	out->execs = facts->execs;
 }
 
-static void read_live(struct facts *facts, const struct interact_source *source, int32_t only_pid,
+/* Of the first it is known before any sample has come. */
+static void describe_event(const struct history *history, uint32_t event, struct ui_facts *out)
+{
+	if (event == 0 || event >= history_nr_events(history))
+		return;
+	out->event = history_event_name(history, event);
+	out->frequency_hz = history_event_frequency_hz(history, event);
+	out->period = history_event_period(history, event);
+}
+
+static void read_live(struct facts *facts, const struct interact_source *source, uint32_t event,
 		      struct ui_facts *out)
 {
 	struct session *session = source->session;
+	int32_t only_pid = source->pid;
 	const struct session_stats stats = session_stats(session);
 	const struct sampler *sampler = session_sampler(session);
 	const struct sampler_opened *opened = sampler_opened(sampler, 0);
@@ -165,8 +178,9 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 	}
 	if (!strcmp(session_target_kind(session), "system"))
 		out->nr_cpus = sampler_nr_rings(sampler);
+	describe_event(source->history, event, out);
 	describe_rate(out);
-	add_rates(facts, source->history, &stats, only_pid, out);
+	add_rates(facts, source, &stats, event, out);
 	if (only_pid)
 		follow_exec(facts, only_pid, out);
 	text_clear(&facts->idle);
@@ -176,7 +190,8 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		out->idle = text_string(&facts->idle);
 }
 
-static void read_file(struct facts *facts, const struct history *history, struct ui_facts *out)
+static void read_file(struct facts *facts, const struct history *history, uint32_t event,
+		      struct ui_facts *out)
 {
 	const char *mode = history_info(history, "call_graph");
 	describe_call_graph(facts, mode ? mode : "", infos_number(history, "dump_bytes"));
@@ -214,11 +229,13 @@ static void read_file(struct facts *facts, const struct history *history, struct
 	out->rate_hz = per_second(infos_number(history, "stats.samples"), duration_ns);
 	if (duration_ns)
 		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
+	bool first_is_clock = is_clock(out->event);
+	describe_event(history, event, out);
 	describe_rate(out);
 	out->nr_cpus = infos_number(history, "sampled_cpus");
 	uint64_t used_ns = infos_number(history, out->nr_cpus ? "stats.events_sampled"
 							      : "stats.events_counted");
-	if (duration_ns && used_ns && is_clock(out->event))
+	if (duration_ns && used_ns && first_is_clock)
 		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
 }
 
@@ -227,14 +244,15 @@ void facts_release(struct facts *facts)
 	text_release(&facts->idle);
 }
 
-void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out)
+void facts_read(struct facts *facts, const struct interact_source *source, uint32_t event,
+		struct ui_facts *out)
 {
 	if (!source->history)
 		*out = (struct ui_facts){0};
 	else if (source->session)
-		read_live(facts, source, source->pid, out);
+		read_live(facts, source, event, out);
 	else
-		read_file(facts, source->history, out);
+		read_file(facts, source->history, event, out);
 	if (source->loading) {
 		out->state = UI_LOADING;
 		out->loaded = session_source_share(source->loading->session);

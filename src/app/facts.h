@@ -30,6 +30,8 @@ struct facts {
 void facts_release(struct facts *facts);
 
 void facts_set_stopped(struct facts *facts);
-void facts_read(struct facts *facts, const struct interact_source *source, struct ui_facts *out);
+/* event: the one shown, as the history counts them. */
+void facts_read(struct facts *facts, const struct interact_source *source, uint32_t event,
+		struct ui_facts *out);
 
 #endif

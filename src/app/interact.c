@@ -306,6 +306,7 @@ static struct ui *new_ui(struct interact *interact, enum view_kind view)
 	const struct ui_options ui_options = {
 		.ascii = options->ascii || !terminal_speaks_utf8(),
 		.least_percent = options->min_percent,
+		.event = options->event,
 		.since_start = !interact->source.session,
 		.view = view,
 	};

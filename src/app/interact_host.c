@@ -8,10 +8,10 @@
 #include "report_header.h"
 #include "unnamed_text.h"
 
-static void tell_facts(void *context, struct ui_facts *facts)
+static void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
 {
 	struct interact *interact = context;
-	facts_read(&interact->facts, &interact->source, facts);
+	facts_read(&interact->facts, &interact->source, event, facts);
 }
 
 static int list_processes(void *context, struct ui_process **out, size_t *nr)
@@ -33,7 +33,8 @@ static void tell_info(void *context, struct text *lines)
 	struct options options = *interact->options;
 	if (interact->source.session) {
 		const struct infos_sink infos = {history, add_info};
-		const struct session_stats stats = session_stats(interact->source.session);
+		struct session_stats stats = session_stats(interact->source.session);
+		stats.undrained = false; /* not yet: it is still waited for */
 		infos_end(&stats, &infos);
 	}
 	int rows, cols;

@@ -142,9 +142,10 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 	if (!live->history)
 		return error_set(error, -ENOMEM, "out of memory");
 	history_set_limit(live->history, RUN_HISTORY_BYTES);
-	history_set_filter(live->history, &first_event);
 	if (interactive)
 		history_keep_seconds(live->history);
+	else
+		history_set_filter(live->history, &first_event);
 	live->session = session_open_live(live->options, &consumer, error);
 	return live->session ? start(live, error) : -EINVAL;
 }

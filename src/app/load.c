@@ -48,7 +48,7 @@ static struct history_filter filter_of(const struct options *options, enum load_
 		.nr_cpus = options->filter_cpus.nr,
 		.comm = options->comm,
 		.event = options->event,
-		.first_event = !options->event && mode != LOAD_SAMPLES,
+		.first_event = !options->event && mode == LOAD_COUNTS,
 		.module = options->module,
 		.from_ns = ns(options->from_seconds),
 		.to_ns = ns(options->to_seconds),

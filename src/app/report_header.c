@@ -11,6 +11,8 @@
 #include "numbers.h"
 
 enum { LABEL_COLS = 11, NARROWEST_COLS = 40 };
+/* A share of less time says nothing. */
+static const uint64_t LEAST_NS = NS_PER_SECOND / 10;
 
 /* What every line is made from. */
 struct header {
@@ -354,7 +356,7 @@ static void add_own_cost(struct header *header)
 	uint64_t duration_ns = duration_of(header);
 	if (cpu_ns) {
 		text_addf(line, "%.2f s of CPU time", (double)cpu_ns / (double)NS_PER_SECOND);
-		if (duration_ns)
+		if (duration_ns >= LEAST_NS)
 			text_addf(line, " (%.1f%% of one CPU)",
 				  100.0 * (double)cpu_ns / (double)duration_ns);
 	}

@@ -230,6 +230,16 @@ const char *history_event_asked(const struct history *history, size_t event)
 	return event < history->events.nr ? history->events.items[event].asked : "";
 }
 
+uint64_t history_event_period(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].period : 0;
+}
+
+uint64_t history_event_frequency_hz(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].frequency_hz : 0;
+}
+
 uint64_t history_event_samples(const struct history *history, size_t event)
 {
 	return event < history->events.nr ? history->events.items[event].samples : 0;

@@ -60,6 +60,7 @@ struct function {
 
 struct event {
 	const char *name, *asked;
+	uint64_t period, frequency_hz;
 	uint64_t samples; /* before the filter */
 };
 

@@ -87,7 +87,9 @@ static int import_event(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct event_row row;
 	tables_event(&history->reader, id, &row);
-	const struct event event = {.name = intern_string(history, row.name),
+	const struct event event = {.period = row.period,
+				    .frequency_hz = row.frequency_hz,
+				    .name = intern_string(history, row.name),
 				    .asked = intern_string(history, row.asked)};
 	if (!event.name || !event.asked)
 		return -ENOMEM;

@@ -136,6 +136,7 @@ static int place_stack(struct slice *slice, size_t row, bool *moved)
 		.path = path,
 		.key = slice->paths.items[path].key,
 		.end = stack->end,
+		.of_event = slice_is_of_event(slice, stack),
 		.passes = slice_passes(slice, stack, path),
 		.unnamed = !slice->history->frames.items[stack->leaf].name,
 		.folded = stack->leaf == FOLDED_FRAME,
@@ -167,7 +168,9 @@ static void follow_filter(struct slice *slice, bool *all)
 	slice_find_hits(slice);
 	for (size_t i = 0; i < slice->stacks.nr; i++) {
 		struct stack_state *state = &slice->stacks.items[i];
-		state->passes = slice_passes(slice, &slice->history->stacks.items[i], state->path);
+		const struct counted_stack *stack = &slice->history->stacks.items[i];
+		state->of_event = slice_is_of_event(slice, stack);
+		state->passes = slice_passes(slice, stack, state->path);
 	}
 	*all = true;
 }
@@ -194,6 +197,8 @@ static void note(struct slice *slice, size_t row, uint64_t samples, uint64_t wei
 {
 	const struct stack_state *state = &slice->stacks.items[row];
 	struct slice_totals *totals = &slice->totals;
+	if (!state->of_event)
+		return;
 	totals->all_samples += samples;
 	totals->all_weight += weight;
 	if (!state->passes)

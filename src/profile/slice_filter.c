@@ -94,6 +94,24 @@ static uint32_t root_of(const struct slice *slice)
 	return root;
 }
 
+static bool is_same_criterion(const struct criterion *a, const struct criterion *b)
+{
+	const struct slice_criterion *left = &a->asked, *right = &b->asked;
+	return left->what == right->what && left->drop == right->drop &&
+	       left->number == right->number && left->id == right->id &&
+	       left->function.index == right->function.index && a->path == b->path &&
+	       !left->text == !right->text && (!left->text || strcmp(left->text, right->text) == 0);
+}
+
+/* What holds already needs no new look at every stack. */
+static bool is_same_filter(const struct slice *slice, const struct criterion *criteria, size_t nr)
+{
+	bool same = slice->nr_criteria == nr;
+	for (size_t i = 0; same && i < nr; i++)
+		same = is_same_criterion(&slice->criteria[i], &criteria[i]);
+	return same;
+}
+
 int slice_set_filter(struct slice *slice, const struct slice_criterion *criteria, size_t nr)
 {
 	struct criterion copies[SLICE_CRITERIA_MAX];
@@ -105,6 +123,10 @@ int slice_set_filter(struct slice *slice, const struct slice_criterion *criteria
 			free_texts(copies, i);
 			return result;
 		}
+	}
+	if (is_same_filter(slice, copies, nr)) {
+		free_texts(copies, nr);
+		return 0;
 	}
 	slice_free_filter(slice);
 	if (nr)
@@ -180,6 +202,16 @@ static bool stack_meets(const struct slice *slice, const struct slice_criterion 
 		return path_meets;
 	}
 	return false;
+}
+
+bool slice_is_of_event(const struct slice *slice, const struct counted_stack *stack)
+{
+	for (size_t i = 0; i < slice->nr_criteria; i++) {
+		const struct slice_criterion *asked = &slice->criteria[i].asked;
+		if (asked->what == SLICE_EVENT && !asked->drop && stack->event != asked->number)
+			return false;
+	}
+	return true;
 }
 
 bool slice_passes(const struct slice *slice, const struct counted_stack *stack, uint32_t path)

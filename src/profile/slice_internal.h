@@ -46,6 +46,7 @@ struct stack_state {
 	uint32_t path;
 	uint32_t key; /* the leaf's */
 	uint8_t end;
+	bool of_event; /* else it counts nowhere */
 	bool passes, unnamed, folded;
 };
 
@@ -169,6 +170,8 @@ static inline bool slice_is_outermost(const struct slice *slice, const struct pa
 uint32_t slice_key_hits(const struct slice *slice, uint32_t key);
 /* Looks again at which criteria keys and paths meet. */
 void slice_find_hits(struct slice *slice);
+/* Of the event asked for, if one is. */
+bool slice_is_of_event(const struct slice *slice, const struct counted_stack *stack);
 bool slice_passes(const struct slice *slice, const struct counted_stack *stack, uint32_t path);
 void slice_free_filter(struct slice *slice);
 

@@ -115,6 +115,9 @@ const char *history_info(const struct history *history, const char *key);
 size_t history_nr_events(const struct history *history);
 const char *history_event_name(const struct history *history, size_t event); /* as opened */
 const char *history_event_asked(const struct history *history, size_t event);
+/* Of the two the one that was used; the other is 0. */
+uint64_t history_event_period(const struct history *history, size_t event);
+uint64_t history_event_frequency_hz(const struct history *history, size_t event);
 uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */
 
 /* What samples had, whether they passed the filter or not: to tell what a filter could have named. */

@@ -46,7 +46,11 @@ enum slice_what {
 	SLICE_MODULE,  /* the leaf's module: path or file name, exact; "[unknown]": none */
 	SLICE_THREAD,  /* tid .number */
 	SLICE_PROCESS, /* pid .number */
-	SLICE_EVENT, /* event .number of history_event_name(); samples of different events do not add up */
+	/*
+	 * Event .number of history_event_name(). Samples of different events do not add up: kept, the others count
+	 * nowhere, not in slice_totals.all_samples either.
+	 */
+	SLICE_EVENT,
 	SLICE_KERNEL,	/* the leaf is in the kernel */
 	SLICE_FUNCTION, /* the stack contains .function */
 	SLICE_SUBTREE /* the stack begins with the path .id of the SLICE_TREE; stacks are shown from its last function on */
@@ -74,7 +78,7 @@ int slice_refresh(struct slice *slice, uint64_t end_ns);
 struct slice_totals {
 	uint64_t samples, weight; /* shown */
 	uint64_t all_samples,
-		all_weight; /* in the window, shown or not: samples / all_samples is the share shown */
+		all_weight; /* in the window, of the event, shown or not: samples / all_samples is the share shown */
 	uint64_t ends[NR_STACK_ENDS]; /* of the samples shown */
 	uint64_t unnamed;	      /* samples shown whose leaf has no name */
 	uint64_t folded;	      /* samples shown whose stack was cut by the history's limit */

@@ -32,7 +32,7 @@ enum ui_state {
 struct ui_facts {
 	enum ui_state state;
 	const char *target;	/* "nginx[1234]" or a file's name */
-	const char *event;	/* as opened */
+	const char *event;	/* the one shown, as opened */
 	const char *call_graph; /* "dwarf 32k" */
 	const char *step_down;	/* the first step down of the fallback ladder; NULL */
 	const char *ending;	/* how the target ended: "status 1"; NULL: nothing to tell */
@@ -64,7 +64,8 @@ struct ui_process {
 /* What the interface asks of its host. */
 struct ui_host {
 	void *context;
-	void (*facts)(void *context, struct ui_facts *facts);
+	/* event: the one shown, as the history counts them. */
+	void (*facts)(void *context, uint32_t event, struct ui_facts *facts);
 	/* Adds lines on how the profile is made; safe text. */
 	void (*info)(void *context, struct text *lines);
 	/* Adds what a thread does now, a word or two: "runs", "in futex_wait"; nothing when that is not known. Safe text. */
@@ -81,6 +82,7 @@ struct ui_options {
 	bool ascii;
 	bool since_start;     /* begins with everything; else with the last seconds */
 	double least_percent; /* rows below are hidden */
+	const char *event;    /* to begin with, as opened or as asked; NULL: the first. Borrowed */
 	enum view_kind view;  /* the first one: VIEW_PICKER begins with a choice */
 };
 

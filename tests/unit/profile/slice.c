@@ -7,7 +7,7 @@
 
 #include "test.h"
 
-enum { NR_FUNCTIONS = 7, DEPTH_MOST = 9, NR_TASKS = 5, SAMPLES_MOST = 20000 };
+enum { NR_FUNCTIONS = 7, DEPTH_MOST = 9, NR_TASKS = 5, NR_EVENTS = 2, SAMPLES_MOST = 20000 };
 enum { TRUNCATED = -1, BROKEN = -2, SWITCHED = -3, UNNAMED = NR_FUNCTIONS };
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t FIRST_SECOND = 1000;
@@ -16,7 +16,7 @@ static const uint64_t FIRST_SECOND = 1000;
 struct raw {
 	uint64_t second;
 	uint64_t weight;
-	int task;
+	int task, event;
 	enum stack_end end;
 	int nr; /* frames; the last is the leaf */
 	int functions[DEPTH_MOST];
@@ -102,8 +102,11 @@ static void open_world(struct world *world, uint64_t seed)
 					 &world->tasks[i]),
 			 0);
 	uint32_t event;
-	struct event_row row = {.name = string(world, "cycles")};
-	CHECK_EQ(tables_add_event(world->writer, &row, &event), 0);
+	static const char *const events[NR_EVENTS] = {"cycles", "faults"};
+	for (int i = 0; i < NR_EVENTS; i++) {
+		struct event_row row = {.name = string(world, events[i])};
+		CHECK_EQ(tables_add_event(world->writer, &row, &event), 0);
+	}
 	for (int i = 0; i < NR_FUNCTIONS; i++)
 		for (int site = 0; site < 2; site++)
 			CHECK_EQ(tables_add_frame(world->writer,
@@ -148,7 +151,7 @@ static void import(struct world *world, const struct raw *raw)
 		.task = world->tasks[raw->task],
 		.node = node,
 		.leaf = world->frames[raw->functions[raw->nr - 1]][below(world, 2)],
-		.event = 1,
+		.event = (uint8_t)(1 + raw->event),
 		.end = (uint8_t)raw->end,
 	};
 	tables_publish(world->writer);
@@ -165,6 +168,7 @@ static void import_random(struct world *world, uint64_t second)
 		.second = below(world, 20) ? second : second - below(world, 3),
 		.weight = 1 + below(world, 5),
 		.task = (int)below(world, NR_TASKS),
+		.event = below(world, 4) == 0,
 		.end = ends[below(world, 8)],
 		.nr = 1 + (int)below(world, DEPTH_MOST),
 	};
@@ -263,7 +267,7 @@ static bool meets(const struct world *world, const struct slice_criterion *crite
 	case SLICE_PROCESS:
 		return pids[raw->task] == criterion->number;
 	case SLICE_EVENT:
-		return criterion->number == 0;
+		return raw->event == criterion->number;
 	case SLICE_KERNEL:
 		return is_kernel(leaf);
 	case SLICE_FUNCTION:
@@ -284,6 +288,11 @@ static bool take(const struct world *world, size_t i, struct shown *shown, bool 
 	if (i < world->first || i >= world->nr_seen || raw->second > world->end ||
 	    (world->seconds && raw->second + world->seconds <= world->end))
 		return false;
+	/* What is of another event than the one asked for is not there at all. */
+	for (size_t c = 0; c < world->nr_criteria; c++)
+		if (world->criteria[c].what == SLICE_EVENT && !world->criteria[c].drop &&
+		    raw->event != world->criteria[c].number)
+			return false;
 	*shown = shown_whole(world, raw);
 	int cut = 0;
 	for (size_t c = 0; c < world->nr_criteria; c++) {
@@ -691,6 +700,8 @@ static struct slice_criterion random_criterion(struct world *world)
 		criterion.number = tids[below(world, NR_TASKS)];
 	else if (criterion.what == SLICE_PROCESS)
 		criterion.number = pids[below(world, NR_TASKS)];
+	else if (criterion.what == SLICE_EVENT)
+		criterion.number = (int32_t)below(world, NR_EVENTS);
 	return criterion;
 }
 

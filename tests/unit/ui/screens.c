@@ -109,7 +109,7 @@ static const struct stack stacks[] = {
 	{2, 1, STACK_TRUNCATED, {"deep", "deeper"}},
 };
 
-static void add_samples(const struct stack *stack, uint64_t second)
+static void add_samples_of(uint8_t event, const struct stack *stack, uint64_t second)
 {
 	struct node_id node = {0};
 	struct frame_id leaf = {0};
@@ -127,12 +127,17 @@ static void add_samples(const struct stack *stack, uint64_t second)
 			.task = world.threads[stack->thread],
 			.node = node,
 			.leaf = leaf,
-			.event = 1,
+			.event = event,
 			.end = (uint8_t)stack->end,
 			.reason = STACK_REASON_NONE,
 		};
 		CHECK_EQ(history_import(world.history, &sample, 1), 0);
 	}
+}
+
+static void add_samples(const struct stack *stack, uint64_t second)
+{
+	add_samples_of(1, stack, second);
 }
 
 static void make_tables(void)
@@ -160,10 +165,16 @@ static void make_tables(void)
 
 /* ---- the host ---- */
 
-static void tell_facts(void *context, struct ui_facts *facts)
+static void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
 {
 	(void)context;
 	*facts = world.facts;
+	if (event) {
+		facts->event = "faults";
+		facts->frequency_hz = 0;
+		facts->period = 1;
+		facts->weighs_ns = false;
+	}
 }
 
 static void tell_info(void *context, struct text *lines)
@@ -317,6 +328,8 @@ static const struct {
 	{"sandwich-recentred", "/memcpy<Enter>b<Down><Enter>", 24, 80, false, false},
 	{"sandwich-closed", "/memcpy<Enter>b<Down><Left>", 24, 80, false, false},
 	{"sandwich-of-nothing", "4", 24, 80, false, false},
+	{"sandwich-of-nothing-zoomed", "<S-Tab><S-Tab><S-Tab>\\xyzzy<Enter>4<Esc>dfD", 24, 80,
+	 false, false},
 	{"flame-80x24", "5", 24, 80, false, false},
 	{"flame-120x40", "5<Down>", 40, 120, false, false},
 	{"flame-zoomed", "5<Down><Down><Enter>", 24, 80, false, false},
@@ -473,6 +486,34 @@ static void the_rate_is_not_reached(void)
 	end();
 }
 
+/* Each event by itself: its samples, its share, its name. */
+static void one_of_two_events_is_shown(void)
+{
+	const struct ui_options options = {0};
+	struct event_row event = {.period = 1};
+	uint32_t id;
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	event.name = event.asked = string_of("faults");
+	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
+	CHECK_EQ(press("e"), UI_WISH_NONE); /* there is one only */
+	compare("event-only", ui_draw(world.ui));
+	for (int i = 0; i < 7; i++)
+		add_samples_of((uint8_t)id, &stacks[i % 2 ? 4 : 3], SECONDS + 1);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1) + 500000000), 0);
+	compare("event-first", ui_draw(world.ui));
+	press("e");
+	compare("event-second", ui_draw(world.ui));
+	press("\\serve<Enter>");
+	compare("event-filtered", ui_draw(world.ui));
+	press("<Esc>");
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 20)), 0);
+	compare("event-without-samples", ui_draw(world.ui));
+	press("e");
+	compare("event-first-again", ui_draw(world.ui));
+	end();
+}
+
 static void a_pause_stands_still(void)
 {
 	const struct ui_options options = {0};
@@ -589,6 +630,7 @@ int main(void)
 	RUN(a_file_is_being_read);
 	RUN(the_target_becomes_another_program);
 	RUN(the_rate_is_not_reached);
+	RUN(one_of_two_events_is_shown);
 	RUN(a_pause_stands_still);
 	RUN(the_selection_follows_its_function);
 	RUN(rows_stay_while_the_user_moves);
