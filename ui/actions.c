@@ -44,8 +44,28 @@ static void filter_by_text(struct ui *ui)
 	text_release(&label);
 }
 
+static void suggest_name(struct ui *ui)
+{
+	ui->host.suggest_name(ui->host.context, ui->prompt.text, sizeof(ui->prompt.text));
+}
+
+/* What is shown when the name is given is what is written. */
+static void export(struct ui *ui)
+{
+	struct text excerpt = {0};
+	model_describe(&ui->model, &excerpt);
+	ui_tell(ui, "");
+	ui->host.export(ui->host.context, ui->model.slice, text_string(&excerpt), ui->prompt.text,
+			&ui->message);
+	text_release(&excerpt);
+}
+
 void ui_answer(struct ui *ui, int key)
 {
+	if (ui->asking == PROMPT_EXPORT && key == KEY_TAB) {
+		suggest_name(ui);
+		return;
+	}
 	enum prompt_state state = prompt_key(&ui->prompt, key);
 	enum prompt_use use = ui->asking;
 	if (state != PROMPT_OPEN)
@@ -55,8 +75,7 @@ void ui_answer(struct ui *ui, int key)
 	if (use == PROMPT_FILTER && state == PROMPT_DONE)
 		filter_by_text(ui);
 	if (use == PROMPT_EXPORT && state == PROMPT_DONE && ui->prompt.text[0]) {
-		ui_tell(ui, "");
-		ui->host.export(ui->host.context, ui->model.slice, ui->prompt.text, &ui->message);
+		export(ui);
 	}
 	if (use == PROMPT_FIND) {
 		/* While it is typed, the selection already goes there. */
@@ -223,11 +242,10 @@ static enum ui_wish toggle_mouse(struct ui *ui)
 	return UI_WISH_MOUSE;
 }
 
-/* The name is asked for; what is written is what is shown when it is given. */
 static void ask_export(struct ui *ui)
 {
 	ask(ui, PROMPT_EXPORT);
-	ui->host.suggest_name(ui->host.context, ui->prompt.text, sizeof(ui->prompt.text));
+	suggest_name(ui);
 }
 
 /* ---- all ---- */

@@ -37,7 +37,8 @@ static void draw_status(struct ui *ui, struct cells *cells, int row)
 	else if (ui->asking == PROMPT_FILTER)
 		prompt_draw(&ui->prompt, cells, row, "filter: ");
 	else if (ui->asking == PROMPT_EXPORT)
-		prompt_draw(&ui->prompt, cells, row, "write what is shown to: ");
+		prompt_draw(&ui->prompt, cells, row,
+			    cells->cols < 60 ? "to: " : "write what is shown (Tab: format) to: ");
 	else if (ui->message.size)
 		cells_put_cut(cells, row, 0, cells->cols, ROLE_TITLE, text_string(&ui->message));
 	else

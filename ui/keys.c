@@ -101,7 +101,7 @@ const struct key_row key_rows[] = {
 	{ACTION_COPY, {'y'}, KEYS_ITEM, PROFILE, "copy", "y",
 	 "copy the full name to the clipboard"},
 	{ACTION_EXPORT, {'x'}, KEYS_ITEM, PROFILE, "export", "x",
-	 "write what is shown, window and filter, to a file: folded stacks"},
+	 "write what is shown to a file: .folded, .txt (perf script), .ctop (a recording)"},
 	{ACTION_INFO, {'i'}, KEYS_ITEM, PROFILE | HELP, NULL, "i",
 	 "how the profile is made, and how good it is"},
 	{ACTION_MOUSE, {'m'}, KEYS_GLOBAL, PROFILE, NULL, "m",

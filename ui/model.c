@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
 #include <ctop/ui/theme.h>
 
@@ -139,6 +140,22 @@ const char *model_window_name(const struct model *model)
 		"all", "win 2s", "win 5s", "win 10s", "win 30s", "win 60s", "win 5m",
 	};
 	return names[model->window];
+}
+
+void model_describe(const struct model *model, struct text *out)
+{
+	const struct slice_totals *totals = &model->totals;
+	double seconds = (double)(totals->to_ns - totals->from_ns) / (double)NS_PER_SECOND;
+	text_addf(out, "%s%.1f s", windows[model->window] ? "the last " : "", seconds);
+	if (model->nr_events > 1) {
+		text_add(out, ", ");
+		text_add_safe(out, history_event_name(model->history, model->event));
+	}
+	for (size_t i = 0; i < model->nr_zooms; i++)
+		text_addf(out, "%s%s", i ? " > " : ", filter ", model->zooms[i].label);
+	if (model->nr_zooms && totals->all_samples)
+		text_addf(out, ", %.1f%% of the samples",
+			  100.0 * (double)totals->samples / (double)totals->all_samples);
 }
 
 /* ---- filters ---- */

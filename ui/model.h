@@ -76,6 +76,9 @@ void model_reset(struct model *model); /* since the start is since now */
 /* "win 10s", "all" */
 const char *model_window_name(const struct model *model);
 
+/* What of the profile is shown: window, filters and share of the samples, for people. */
+void model_describe(const struct model *model, struct text *out);
+
 /* Adds a step; text is copied. False: the stack is full, or there is no memory. */
 bool model_zoom(struct model *model, struct slice_criterion criterion, const char *label);
 /* Takes back the last step. False: there is none. */

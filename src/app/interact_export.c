@@ -1,46 +1,136 @@
 /* SPDX-License-Identifier: MIT */
 #include "interact_export.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <ctop/format/folded.h>
+#include <ctop/format/script.h>
+#include <ctop/format/slice_recording.h>
 
 #include "numbers.h"
-#include "save.h"
 
 enum { FILES_MOST = 1000 };
 
-void interact_suggest_name(char *name, size_t size)
+/* What is to be written. */
+struct export
 {
-	snprintf(name, size, "ctop.folded");
-	for (int i = 1; i < FILES_MOST && access(name, F_OK) == 0; i++)
-		snprintf(name, size, "ctop-%d.folded", i);
+	struct history *history;
+	struct slice *slice;
+	const char *excerpt;
+};
+
+/* ---- one function a format: into a new file, which it closes. 0 or -errno ---- */
+
+static int add_piece(void *context, const void *bytes, size_t size)
+{
+	const int *fd = context;
+	const char *from = bytes;
+	while (size) {
+		ssize_t written = write(*fd, from, size);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		from += written;
+		size -= (size_t)written;
+	}
+	return 0;
 }
 
-void interact_export(struct history *history, struct slice *slice, const char *path,
-		     struct text *message)
+/* close() is where some file systems report that they are full. */
+static int close_file(int fd, int result)
+{
+	return close(fd) < 0 && !result ? -errno : result;
+}
+
+static int write_folded(const struct export *export, int fd)
 {
 	struct text text = {0};
-	struct error error = {0};
-	if (access(path, F_OK) == 0) {
+	int result = folded_write_slice(export->history, export->slice, &text);
+	if (!result)
+		result = text.failed ? -ENOMEM : add_piece(&fd, text.bytes, text.size);
+	text_release(&text);
+	return close_file(fd, result);
+}
+
+static int write_script(const struct export *export, int fd)
+{
+	const struct script_sink sink = {&fd, add_piece};
+	return close_file(fd, script_write_slice(export->history, export->slice, &sink));
+}
+
+static int write_recording(const struct export *export, int fd)
+{
+	uint64_t nr;
+	return slice_record(export->history, export->slice, export->excerpt, fd, &nr);
+}
+
+/* By the name's ending; the first where it has none of them. */
+static const struct format {
+	const char *ending, *what;
+	int (*write)(const struct export *export, int fd);
+} formats[] = {
+	{".folded", "folded stacks", write_folded},
+	{".txt", "the text of perf script", write_script},
+	{".ctop", "a recording", write_recording},
+};
+enum { NR_FORMATS = sizeof(formats) / sizeof(*formats) };
+
+/* NR_FORMATS: none of them. */
+static size_t format_of(const char *path)
+{
+	size_t size = strlen(path), i = 0;
+	while (i < NR_FORMATS &&
+	       (size < strlen(formats[i].ending) ||
+		strcmp(path + size - strlen(formats[i].ending), formats[i].ending)))
+		i++;
+	return i;
+}
+
+/* ---- names ---- */
+
+void interact_suggest_name(char *name, size_t size)
+{
+	const char *ending = formats[name[0] ? (format_of(name) + 1) % NR_FORMATS : 0].ending;
+	snprintf(name, size, "ctop%s", ending);
+	for (int i = 1; i < FILES_MOST && access(name, F_OK) == 0; i++)
+		snprintf(name, size, "ctop-%d%s", i, ending);
+}
+
+/* ---- writing ---- */
+
+static int write_new(const struct export *export, const struct format *format, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	int result = format->write(export, fd);
+	if (result)
+		unlink(path);
+	return result;
+}
+
+void interact_export(struct history *history, struct slice *slice, const char *excerpt,
+		     const char *path, struct text *message)
+{
+	const struct export export = {history, slice, excerpt};
+	const struct format *format = &formats[format_of(path) % NR_FORMATS];
+	int result = write_new(&export, format, path);
+	if (result) {
 		text_add(message, "not written: ");
 		text_add_safe(message, path);
-		text_add(message, " is there already; x asks for another name");
+		text_add(message,
+			 result == -EEXIST ? " is there already; x asks for another name" : ": ");
+		text_add(message, result == -EEXIST ? "" : strerror(-result));
 		return;
 	}
-	int result = folded_write_slice(history, slice, &text);
-	if (result)
-		text_add(message, "not written: out of memory");
-	else if (save_text(path, "-o", &text, &error)) {
-		text_add(message, "not written: ");
-		text_add_safe(message, error.cause);
-	} else {
-		text_add(message, "written: ");
-		text_add_safe(message, path);
-		text_add(message, ", folded stacks of ");
-		add_grouped(message, slice_totals(slice).samples);
-		text_add(message, " samples");
-	}
-	text_release(&text);
+	text_add(message, "written: ");
+	text_add_safe(message, path);
+	text_addf(message, ", %s of ", format->what);
+	add_grouped(message, slice_totals(slice).samples);
+	text_add(message, " samples");
 }

@@ -25,23 +25,30 @@ static int add_info(void *context, const char *key, const char *value)
 	return history_set_info(context, key, value);
 }
 
+/* What a session knows by now. 0 or -ENOMEM. */
+static int add_run_infos(const struct interact *interact)
+{
+	if (!interact->source.session)
+		return 0;
+	const struct infos_sink infos = {interact->source.history, add_info};
+	struct session_stats stats = session_stats(interact->source.session);
+	stats.undrained = false; /* not yet: it is still waited for */
+	return infos_end(&stats, &infos);
+}
+
 /* What the report says above its table. */
 static void tell_info(void *context, struct text *lines)
 {
 	struct interact *interact = context;
 	struct history *history = interact->source.history;
 	struct options options = *interact->options;
-	if (interact->source.session) {
-		const struct infos_sink infos = {history, add_info};
-		struct session_stats stats = session_stats(interact->source.session);
-		stats.undrained = false; /* not yet: it is still waited for */
-		infos_end(&stats, &infos);
-	}
+	if (add_run_infos(interact))
+		text_add(lines, "out of memory!\n");
 	int rows, cols;
 	terminal_size(interact->terminal, &rows, &cols);
 	options.columns = (uint32_t)cols;
 	const struct history_totals totals = history_totals(history);
-	report_header(history, &totals, &options, lines);
+	report_header(history, &totals, &options, "e shows them", lines);
 	unnamed_add(history, lines);
 }
 
@@ -80,10 +87,14 @@ static void suggest_name(void *context, char *name, size_t size)
 	interact_suggest_name(name, size);
 }
 
-static void export_slice(void *context, struct slice *slice, const char *path, struct text *message)
+static void export_slice(void *context, struct slice *slice, const char *excerpt, const char *path,
+			 struct text *message)
 {
 	const struct interact *interact = context;
-	interact_export(interact->source.history, slice, path, message);
+	if (add_run_infos(interact))
+		text_add(message, "not written: out of memory");
+	else
+		interact_export(interact->source.history, slice, excerpt, path, message);
 }
 
 struct ui_host interact_host(struct interact *interact)

@@ -296,7 +296,11 @@ int report_text(struct history *history, const struct options *options, struct t
 				.totals = history_totals(history),
 				.out = out};
 	int result = 0;
-	report_header(history, &report.totals, options, out);
+	report_header(history, &report.totals, options,
+		      options->command == COMMAND_LIVE
+			      ? "record, and choose with ctop report --event"
+			      : "choose with --event",
+		      out);
 	text_add(out, "\n");
 	if (!report.totals.samples)
 		explain_nothing(&report, infos_number(history, "stats.lost"));

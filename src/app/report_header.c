@@ -19,6 +19,7 @@ struct header {
 	const struct history *history;
 	const struct history_totals *totals;
 	const struct options *options;
+	const char *choose;
 	struct text *out;
 	struct text line; /* the value of the line in hand */
 };
@@ -122,6 +123,15 @@ static void add_host(struct header *header)
 	end_line(header, "host");
 }
 
+/* Of a recording that was written from inside the interface: what of the profile it is. */
+static void add_excerpt(struct header *header)
+{
+	const char *excerpt = fact(header, "excerpt");
+	if (excerpt)
+		text_add_safe(&header->line, excerpt);
+	end_line(header, "excerpt");
+}
+
 /* Which event the table is about, and which others the recording has. */
 static void add_event(struct header *header)
 {
@@ -153,9 +163,7 @@ static void add_event(struct header *header)
 		text_add_safe(line, name);
 	}
 	if (line->size)
-		text_add(line, header->options->command == COMMAND_LIVE
-				       ? " (record, and choose with ctop report --event)"
-				       : " (choose with --event)");
+		text_addf(line, " (%s)", header->choose);
 	end_line(header, "others");
 }
 
@@ -368,13 +376,17 @@ static void add_own_cost(struct header *header)
 }
 
 void report_header(const struct history *history, const struct history_totals *totals,
-		   const struct options *options, struct text *out)
+		   const struct options *options, const char *choose, struct text *out)
 {
-	struct header header = {
-		.history = history, .totals = totals, .options = options, .out = out};
+	struct header header = {.history = history,
+				.totals = totals,
+				.options = options,
+				.choose = choose,
+				.out = out};
 	add_target(&header);
 	add_recorder(&header);
 	add_host(&header);
+	add_excerpt(&header);
 	add_event(&header);
 	add_rate(&header);
 	add_samples(&header);

@@ -8,7 +8,8 @@
 #include <ctop/base/text.h>
 #include <ctop/profile/history.h>
 
+/* choose: how other events are got at, where there are several. */
 void report_header(const struct history *history, const struct history_totals *totals,
-		   const struct options *options, struct text *out);
+		   const struct options *options, const char *choose, struct text *out);
 
 #endif

@@ -39,5 +39,5 @@ static void add_sample(struct sample_text *text, const struct history_sample *sa
 
 int frames_write(struct history *history, const struct script_sink *sink)
 {
-	return sample_text_write(history, sink, add_sample);
+	return sample_text_write(history, NULL, sink, add_sample);
 }

@@ -100,7 +100,22 @@ static int add_sample(void *context, const struct history_sample *sample)
 	return text->size < PIECE_BYTES && !text->failed ? 0 : hand_over(&writing->text);
 }
 
-int sample_text_write(struct history *history, const struct script_sink *sink,
+/* The samples of a moment, evenly. */
+static int add_moment(void *context, const struct slice_moment *moment)
+{
+	uint64_t nr = moment->stack.samples;
+	struct history_sample sample = {.stack = moment->stack};
+	sample.stack.samples = 1;
+	int result = 0;
+	for (uint64_t i = 0; !result && i < nr; i++) {
+		sample.time_ns = slice_moment_time(moment, i);
+		sample.stack.weight = slice_moment_weight(moment, i);
+		result = add_sample(context, &sample);
+	}
+	return result;
+}
+
+int sample_text_write(struct history *history, struct slice *slice, const struct script_sink *sink,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample))
 {
 	struct writing writing = {{.history = history, .sink = sink}, each};
@@ -109,7 +124,8 @@ int sample_text_write(struct history *history, const struct script_sink *sink,
 		if (cols > writing.text.event_cols)
 			writing.text.event_cols = cols;
 	}
-	int result = history_each_sample(history, 0, UINT64_MAX, add_sample, &writing);
+	int result = slice ? slice_each_moment(slice, add_moment, &writing)
+			   : history_each_sample(history, 0, UINT64_MAX, add_sample, &writing);
 	if (!result)
 		result = hand_over(&writing.text);
 	text_release(&writing.text.text);

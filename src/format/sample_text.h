@@ -7,6 +7,7 @@
 #include <ctop/base/text.h>
 #include <ctop/format/script.h>
 #include <ctop/profile/history.h>
+#include <ctop/profile/slice.h>
 
 struct sample_text {
 	struct history *history;
@@ -15,8 +16,11 @@ struct sample_text {
 	int event_cols;	  /* of the longest name: all end in one column */
 };
 
-/* Calls each(text, sample) once per sample that the history kept, and hands over what it adds. 0 or -errno. */
-int sample_text_write(struct history *history, const struct script_sink *sink,
+/*
+ * Calls each(text, sample) once per sample that the history kept, or, with a slice, that it shows, and hands over what
+ * it adds. 0 or -errno.
+ */
+int sample_text_write(struct history *history, struct slice *slice, const struct script_sink *sink,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample));
 
 /* "comm  pid/tid  [cpu] seconds.micros:  period event: " */

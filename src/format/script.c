@@ -29,5 +29,10 @@ static void add_sample(struct sample_text *text, const struct history_sample *sa
 
 int script_write(struct history *history, const struct script_sink *sink)
 {
-	return sample_text_write(history, sink, add_sample);
+	return sample_text_write(history, NULL, sink, add_sample);
+}
+
+int script_write_slice(struct history *history, struct slice *slice, const struct script_sink *sink)
+{
+	return sample_text_write(history, slice, sink, add_sample);
 }

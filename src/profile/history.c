@@ -197,6 +197,19 @@ const char *history_info(const struct history *history, const char *key)
 	return info ? info->value : NULL;
 }
 
+int history_each_info(const struct history *history,
+		      int (*each)(void *context, const char *key, const char *value), void *context)
+{
+	const struct history_info *info, *next;
+	int result = 0;
+	HASH_ITER (hh, history->infos, info, next) {
+		result = each(context, info->key, info->value);
+		if (result)
+			break;
+	}
+	return result;
+}
+
 int history_read_infos(struct history *history)
 {
 	const struct tables_reader *reader = &history->reader;

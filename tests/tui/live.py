@@ -234,7 +234,7 @@ def what_is_shown_is_written():
         window.press("\\", *"spin_thread", "Enter")
         window.wait_for("filter: ~spin_thread")
         window.press("x")
-        window.wait_for("write what is shown to: ctop.folded")
+        window.wait_for("to: ctop.folded")
         window.press("Enter")
         window.wait_for("written: ctop.folded")
         with open(os.path.join(window.where, "ctop.folded"), encoding="utf-8") as file:
@@ -248,6 +248,32 @@ def what_is_shown_is_written():
         with open(os.path.join(window.where, "ctop.folded"), encoding="utf-8") as file:
             check(file.readlines() == lines, "written over")
         window.press("q")
+
+
+@case
+def what_is_shown_is_written_as_a_recording_and_as_text():
+    with live() as (window, _):
+        window.press("\\", *"spin_thread", "Enter", "Space", "x", "Tab")
+        window.wait_for("to: ctop.txt")
+        window.press("Enter")
+        window.wait_for("written: ctop.txt")
+        window.press("x", "Tab", "Tab")
+        window.wait_for("to: ctop.ctop")
+        window.press("Enter")
+        screen = window.wait_for("written: ctop.ctop, a recording of ")
+        samples = re.search(r"recording of ([\d,]+) samples", screen).group(1)
+        path = os.path.join(window.where, "ctop.ctop")
+        window.press("q")
+        text = ctop_ok("report", "--stdio", path).stdout
+        check(f", {samples} samples, " in text and "filter ~spin_thread" in text and
+              "spin_loop" in text, f"{samples} samples are\n{text}")
+        folded = ctop_ok("export", "folded", path).stdout.splitlines()
+        check(folded and all(";spin_thread;" in line for line in folded), f"{folded}")
+        with open(os.path.join(window.where, "ctop.txt"), encoding="utf-8") as file:
+            script = file.read()
+        check(script.count("cpu-clock") == int(samples.replace(",", "")) and
+              ctop_ok("export", "script", path).stdout.count("spin_loop") == script.count("spin_loop"),
+              "the text has other samples")
 
 
 @case

@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include <ctop/profile/history.h>
+#include <ctop/profile/slice.h>
 
 struct script_sink {
 	void *context;
@@ -35,5 +36,11 @@ struct script_sink {
  * with their number. 0, -ENOMEM or what the sink said.
  */
 int script_write(struct history *history, const struct script_sink *sink);
+/*
+ * The same of what a slice of the history shows: samples lie evenly in the second that they were counted in, those of one
+ * stack behind those of another; the CPU is not known any more, and said to be 0.
+ */
+int script_write_slice(struct history *history, struct slice *slice,
+		       const struct script_sink *sink);
 
 #endif

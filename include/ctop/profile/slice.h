@@ -214,6 +214,22 @@ void slice_detail_release(struct slice_detail *detail);
 int slice_each_stack(struct slice *slice,
 		     int (*each)(void *context, const struct history_stack *stack), void *context);
 
+/* Samples of one stack that were taken in some span of time: a second, or more where old seconds are merged. */
+struct slice_moment {
+	uint64_t from_ns, to_ns;
+	struct history_stack stack;
+};
+/*
+ * The same, in the order of time. What is held by no second any more comes first, as taken at the window's beginning. All
+ * moments add up to the samples shown. The stack is borrowed until the next step.
+ */
+int slice_each_moment(struct slice *slice,
+		      int (*each)(void *context, const struct slice_moment *moment), void *context);
+
+/* Of the moment's sample i: they lie evenly in it, and share its weight. */
+uint64_t slice_moment_time(const struct slice_moment *moment, uint64_t i);
+uint64_t slice_moment_weight(const struct slice_moment *moment, uint64_t i);
+
 /* ---- trends: samples shown, second by second ---- */
 
 enum { SLICE_TREND_SECONDS_MAX = 60, SLICE_TREND_ROWS_MAX = 64 };

@@ -70,10 +70,14 @@ struct ui_host {
 	void (*info)(void *context, struct text *lines);
 	/* Adds what a thread does now, a word or two: "runs", "in futex_wait"; nothing when that is not known. Safe text. */
 	void (*thread)(void *context, int32_t pid, int32_t tid, struct text *state);
-	/* A name for a file to export to, that none has yet. */
+	/* A name for a file to export to, that none has yet; of another format than the one that *name holds, if any. */
 	void (*suggest_name)(void *context, char *name, size_t size);
-	/* Writes what the slice shows to a new file; adds what became of it to *message, safe text. */
-	void (*export)(void *context, struct slice *slice, const char *path, struct text *message);
+	/*
+	 * Writes what the slice shows to a new file, in the format that its name ends in; excerpt says what of the profile
+	 * that is. Adds what became of it to *message, safe text.
+	 */
+	void (*export)(void *context, struct slice *slice, const char *excerpt, const char *path,
+		       struct text *message);
 	/* For the picker: *out is the caller's to free. 0 or -errno. */
 	int (*processes)(void *context, struct ui_process **out, size_t *nr);
 };

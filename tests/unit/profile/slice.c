@@ -498,6 +498,51 @@ static int stop_at_first(void *context, const struct history_stack *stack)
 	return stack->samples ? 7 : -1;
 }
 
+/* Samples shown by second, as moments give them. */
+enum { SECONDS_MOST = 256 };
+struct moments {
+	uint64_t samples, weight, before; /* before: the second of the last one */
+	uint64_t by_second[SECONDS_MOST];
+};
+
+static int add_moment(void *context, const struct slice_moment *moment)
+{
+	struct moments *moments = context;
+	uint64_t second = moment->from_ns / SECOND_NS, weight = 0;
+	CHECK(moment->stack.samples > 0 && moment->stack.nr_frames > 0);
+	CHECK(second >= moments->before && second < FIRST_SECOND + SECONDS_MOST);
+	for (uint64_t i = 0; i < moment->stack.samples; i++) {
+		uint64_t time_ns = slice_moment_time(moment, i);
+		CHECK(time_ns >= moment->from_ns && time_ns < moment->to_ns);
+		weight += slice_moment_weight(moment, i);
+	}
+	CHECK_EQ(weight, moment->stack.weight);
+	moments->before = second;
+	moments->samples += moment->stack.samples;
+	moments->weight += weight;
+	moments->by_second[second - FIRST_SECOND] += moment->stack.samples;
+	return 0;
+}
+
+static void check_moments(const struct world *world)
+{
+	struct slice_totals totals = slice_totals(world->slice);
+	struct moments moments = {.before = FIRST_SECOND}, wanted = {0};
+	struct shown shown;
+	bool passes;
+	CHECK_EQ(slice_each_moment(world->slice, add_moment, &moments), 0);
+	CHECK_EQ(moments.samples, totals.samples);
+	CHECK_EQ(moments.weight, totals.weight);
+	/* What came to a stack in the same second before a reset, or after a pause began, is not told apart. */
+	if (world->reset_at || world->nr_seen != world->nr_raws)
+		return;
+	for (size_t i = 0; i < world->nr_raws; i++)
+		if (take(world, i, &shown, &passes) && passes)
+			wanted.by_second[world->raws[i].second - FIRST_SECOND]++;
+	for (int i = 0; i < SECONDS_MOST; i++)
+		CHECK_EQ(moments.by_second[i], wanted.by_second[i]);
+}
+
 static void check_stacks(struct world *world)
 {
 	struct stack_sum sum = {0};
@@ -666,6 +711,7 @@ static void check_all(struct world *world)
 	}
 	free(top.items);
 	check_stacks(world);
+	check_moments(world);
 	check_tasks(world);
 	check_trends(world);
 	check_flame(world);

@@ -194,15 +194,16 @@ static void tell_thread(void *context, int32_t pid, int32_t tid, struct text *st
 static void suggest_name(void *context, char *name, size_t size)
 {
 	(void)context;
-	snprintf(name, size, "suggested");
+	snprintf(name, size, name[0] ? "suggested.next" : "suggested");
 }
 
-static void export(void *context, struct slice *slice, const char *path, struct text *message)
+static void export(void *context, struct slice *slice, const char *excerpt, const char *path,
+		   struct text *message)
 {
 	(void)context;
 	text_add(message, "written: ");
 	text_add_safe(message, path);
-	text_addf(message, ", %d samples", (int)slice_totals(slice).samples);
+	text_addf(message, ", %d samples of %s", (int)slice_totals(slice).samples, excerpt);
 }
 
 static int list_processes(void *context, struct ui_process **out, size_t *nr)
@@ -344,6 +345,8 @@ static const struct {
 	{"help-80x24", "?", 24, 80, false, false},
 	{"help-of-tree-end", "2?<End>", 24, 80, false, false},
 	{"export-asks", "x", 24, 80, false, false},
+	{"export-asks-40x10", "x", 10, 40, false, false},
+	{"export-other-format", "x<Tab>", 24, 80, false, false},
 	{"export-named", "\\serve<Enter>x<BS><BS>\x15one file<Enter>", 24, 80, false, false},
 	{"export-given-up", "x<Esc>", 24, 80, false, false},
 	{"info-80x24", "i", 24, 80, false, false},

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/format/slice_recording.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/base/vec.h>
+#include <ctop/format/recording.h>
+
+/* Rows of a recording are those of tables: these are filled for it, epoch by epoch. */
+struct recorder {
+	struct history *history;
+	struct recording_writer *writer;
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *rows;
+	struct symbols_writer *names;
+	uint32_t nr_named; /* frames that have their names in this epoch */
+	struct {
+		struct known_module {
+			const char *path; /* the history's copy */
+			int32_t pid;
+			struct module_id id;
+		} * items;
+		size_t nr, capacity;
+	} modules; /* of this epoch */
+	uint64_t nr_samples, nr_flushed;
+};
+
+/* So many samples are written at a time. */
+enum { FLUSH_SAMPLES = 1 << 16 };
+
+/* ---- epochs ---- */
+
+static void close_epoch(struct recorder *recorder)
+{
+	symbols_writer_free(recorder->names);
+	tables_writer_free(recorder->rows);
+	symbols_unmap(&recorder->symbols);
+	tables_unmap(&recorder->tables);
+	recorder->names = NULL;
+	recorder->rows = NULL;
+	recorder->modules.nr = 0;
+	recorder->nr_named = 0;
+}
+
+static int add_string(struct recorder *recorder, const char *bytes, struct string_id *id)
+{
+	return tables_add_string(recorder->rows, bytes, strlen(bytes), id);
+}
+
+/* All of them, so that they have the history's numbers. */
+static int add_events(struct recorder *recorder)
+{
+	const struct history *history = recorder->history;
+	int result = 0;
+	for (size_t i = 0; !result && i < history_nr_events(history); i++) {
+		const char *name = history_event_name(history, i);
+		struct event_row row = {
+			.period = history_event_period(history, i),
+			.frequency_hz = history_event_frequency_hz(history, i),
+			.weight_unit = strstr(name, "-clock") ? WEIGHT_NS : WEIGHT_COUNT,
+		};
+		uint32_t id;
+		result = add_string(recorder, name, &row.name);
+		if (!result)
+			result = add_string(recorder, history_event_asked(history, i), &row.asked);
+		if (!result)
+			result = tables_add_event(recorder->rows, &row, &id);
+	}
+	return result;
+}
+
+static int open_epoch(struct recorder *recorder)
+{
+	int result = tables_map(&recorder->tables, -1, &tables_capacity_default, true);
+	if (!result)
+		result = symbols_map(&recorder->symbols, -1, &symbols_capacity_default, true);
+	if (result)
+		return result;
+	recorder->rows = tables_writer_new(&recorder->tables);
+	recorder->names = symbols_writer_new(&recorder->symbols);
+	if (!recorder->rows || !recorder->names)
+		return -ENOMEM;
+	result = add_events(recorder);
+	return result ? result
+		      : recording_begin_epoch(recorder->writer, &recorder->tables,
+					      &recorder->symbols);
+}
+
+static int flush(struct recorder *recorder)
+{
+	tables_publish(recorder->rows);
+	recorder->nr_flushed = recorder->nr_samples;
+	return recording_flush(recorder->writer);
+}
+
+/* ---- rows ---- */
+
+static enum module_kind kind_of(const char *path, bool kernel)
+{
+	if (kernel)
+		return MODULE_KERNEL;
+	if (!strcmp(path, "[vdso]"))
+		return MODULE_VDSO;
+	return path[0] == '/' ? MODULE_FILE : path[0] ? MODULE_ANON : MODULE_NONE;
+}
+
+static int add_module(struct recorder *recorder, struct function_id function, int32_t pid,
+		      struct module_id *id)
+{
+	const char *path = history_function_module(recorder->history, function);
+	enum module_kind kind = kind_of(path, history_function_kernel(recorder->history, function));
+	struct module_row row = {.kind = kind, .pid = kind == MODULE_ANON ? pid : 0};
+	for (size_t i = 0; i < recorder->modules.nr; i++) {
+		const struct known_module *known = &recorder->modules.items[i];
+		*id = known->id;
+		if (known->path == path && known->pid == row.pid)
+			return 0;
+	}
+	int result = vec_reserve(&recorder->modules, recorder->modules.nr + 1);
+	if (!result)
+		result = add_string(recorder, path, &row.path);
+	if (!result)
+		result = tables_add_module(recorder->rows, &row, id);
+	if (!result)
+		recorder->modules.items[recorder->modules.nr++] =
+			(struct known_module){path, row.pid, *id};
+	return result;
+}
+
+static int name_frame(struct recorder *recorder, const struct history_frame *frame,
+		      struct frame_id id)
+{
+	const struct history *history = recorder->history;
+	bool named = history_function_named(history, frame->function);
+	return symbols_set(recorder->names, id, named ? SYMBOL_NAMED : SYMBOL_UNKNOWN,
+			   named ? history_function_name(history, frame->function) : NULL, NULL,
+			   named ? frame->offset : UINT32_MAX);
+}
+
+static int add_frame(struct recorder *recorder, const struct history_frame *frame, int32_t pid,
+		     struct frame_id *id)
+{
+	struct module_id module;
+	int result = add_module(recorder, frame->function, pid, &module);
+	if (!result)
+		result = tables_add_frame(recorder->rows, module, frame->address, id);
+	if (result || id->index <= recorder->nr_named)
+		return result;
+	recorder->nr_named = id->index;
+	return name_frame(recorder, frame, *id);
+}
+
+/* The rows that samples of the stack refer to. -ENOSPC: the epoch is full. */
+static int add_stack(struct recorder *recorder, const struct history_stack *stack,
+		     struct sample *sample)
+{
+	struct string_id comm;
+	int result = add_string(recorder, stack->comm, &comm);
+	*sample = (struct sample){
+		.event = (uint8_t)(stack->event + 1),
+		.end = (uint8_t)stack->end,
+		.reason = (uint8_t)stack->reason,
+	};
+	if (!result)
+		result = tables_add_task(recorder->rows, stack->pid, stack->tid, comm,
+					 &sample->task);
+	for (size_t i = 0; !result && i < stack->nr_frames; i++) {
+		result = add_frame(recorder, &stack->frames[i], stack->pid, &sample->leaf);
+		if (!result && i + 1 < stack->nr_frames)
+			result = tables_add_node(recorder->rows, sample->node, sample->leaf,
+						 stack->frames[i].method, &sample->node);
+	}
+	return result;
+}
+
+/* ---- samples ---- */
+
+static int add_samples(struct recorder *recorder, const struct slice_moment *moment,
+		       struct sample *sample)
+{
+	uint64_t nr = moment->stack.samples;
+	int result = 0;
+	for (uint64_t i = 0; !result && i < nr; i++) {
+		sample->time_ns = slice_moment_time(moment, i);
+		sample->weight = slice_moment_weight(moment, i);
+		result = recording_add_samples(recorder->writer, sample, 1);
+		recorder->nr_samples++;
+		if (!result && recorder->nr_samples - recorder->nr_flushed >= FLUSH_SAMPLES)
+			result = flush(recorder);
+	}
+	return result;
+}
+
+static int record_moment(void *context, const struct slice_moment *moment)
+{
+	struct recorder *recorder = context;
+	struct sample sample;
+	int result = add_stack(recorder, &moment->stack, &sample);
+	if (result == -ENOSPC) {
+		result = flush(recorder);
+		if (result)
+			return result;
+		close_epoch(recorder);
+		result = open_epoch(recorder);
+		if (!result)
+			result = add_stack(recorder, &moment->stack, &sample);
+	}
+	return result ? result : add_samples(recorder, moment, &sample);
+}
+
+/* ---- infos ---- */
+
+/* True of a part of the run as it is of all of it. */
+static bool is_kept(const char *key)
+{
+	static const char *const kept[] = {"stats.lost", "stats.late", "stats.throttled",
+					   "stats.dropped.", "stats.restarts"};
+	bool is_measure = !strncmp(key, "stats.", 6);
+	for (size_t i = 0; is_measure && i < sizeof(kept) / sizeof(*kept); i++)
+		if (!strncmp(key, kept[i], strlen(kept[i])))
+			return true;
+	return !is_measure && strcmp(key, "duration_ns") != 0;
+}
+
+static int add_info(void *context, const char *key, const char *value)
+{
+	const struct recorder *recorder = context;
+	return is_kept(key) ? recording_add_info(recorder->writer, key, value) : 0;
+}
+
+static int add_number(const struct recorder *recorder, const char *key, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return recording_add_info(recorder->writer, key, text);
+}
+
+static int add_infos(struct recorder *recorder, const struct slice *slice, const char *excerpt)
+{
+	const struct slice_totals totals = slice_totals(slice);
+	int result = history_each_info(recorder->history, add_info, recorder);
+	if (!result)
+		result = recording_add_info(recorder->writer, "excerpt", excerpt);
+	if (!result)
+		result = add_number(recorder, "duration_ns", totals.to_ns - totals.from_ns);
+	return result ? result : add_number(recorder, "stats.samples", recorder->nr_samples);
+}
+
+static int record(struct recorder *recorder, struct slice *slice, const char *excerpt)
+{
+	int result = open_epoch(recorder);
+	if (!result)
+		result = slice_each_moment(slice, record_moment, recorder);
+	if (!result)
+		result = add_infos(recorder, slice, excerpt);
+	if (!result)
+		result = flush(recorder);
+	return result;
+}
+
+int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd,
+		 uint64_t *nr)
+{
+	struct recorder recorder = {.history = history, .writer = recording_writer_new(fd)};
+	uint64_t bytes;
+	*nr = 0;
+	if (!recorder.writer) {
+		close(fd);
+		return -ENOMEM;
+	}
+	int result = record(&recorder, slice, excerpt);
+	if (result)
+		recording_abandon(recorder.writer);
+	else
+		result = recording_finish(recorder.writer, &bytes);
+	*nr = recorder.nr_samples;
+	close_epoch(&recorder);
+	free(recorder.modules.items);
+	return result;
+}
