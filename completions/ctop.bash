@@ -29,6 +29,7 @@ _ctop()
 	:--delay) ;;
 	:--mmap-pages | :-m) ;;
 	:--max-overhead) ;;
+	:--memory) ;;
 	:--min-percent) ;;
 	:--limit) ;;
 	:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
@@ -88,7 +89,7 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded script frames' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
 		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --theme --ascii --stats -h --help -V --version ' ;;
 		export) options='--pid --tid --comm --cpu --event --from --to --kernel --user --module -o --output --stats -h --help -V --version ' ;;

@@ -27,6 +27,7 @@ complete -c ctop -n 'not __fish_seen_subcommand_from record report export list d
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export list doctor help version' -l delay -x -d "let the target run this long before sampling it"
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export list doctor help version' -s m -l mmap-pages -x -d "size of each CPU's ring, a power of two"
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export list doctor help version' -l max-overhead -x -d "most it may slow the target (default 10)"
+complete -c ctop -n 'not __fish_seen_subcommand_from record report export list doctor help version' -l memory -x -d "most that the history may take (default 128)"
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export list doctor help version' -l strict -d "fail rather than step down from what was asked"
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export list doctor help version' -l stdio -d "plain text, also on a terminal"
 complete -c ctop -n 'not __fish_seen_subcommand_from record report export list doctor help version' -l tree -d "the call tree instead of the list of functions"

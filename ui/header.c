@@ -169,7 +169,7 @@ static void draw_target(struct model *model, struct cells *cells, int row)
 {
 	const struct ui_facts *facts = &model->facts;
 	struct strip strip = {.cells = cells, .row = row, .end = cells->cols};
-	text_add(&strip.text, model_window_name(model));
+	model_add_window(model, &strip.text);
 	if (cells->cols >= WINDOW_ABOVE_COLS)
 		add_right(&strip, ROLE_TEXT, 0);
 	text_clear(&strip.text);
@@ -242,7 +242,7 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 	struct strip strip = {.cells = cells, .row = row, .end = cells->cols};
 	struct text *text = &strip.text;
 	if (cells->cols < WINDOW_ABOVE_COLS) {
-		text_add(text, model_window_name(model));
+		model_add_window(model, text);
 		add_right(&strip, ROLE_TEXT, 0);
 	} else if (facts->own_cpu_percent >= 0) {
 		text_addf(text, "ctop %.1f%% ", facts->own_cpu_percent);
@@ -269,6 +269,9 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 	if (totals->ends[STACK_BROKEN])
 		add_quality(&strip, "broken", totals->ends[STACK_BROKEN], totals->samples, false,
 			    20);
+	/* Stacks that the history had no room for. */
+	if (totals->folded)
+		add_quality(&strip, "folded", totals->folded, totals->samples, false, 50);
 	add_quality(&strip, "unsym", all->unsymbolized_frames, all->frames, false, 20);
 	if (facts->state == UI_LIVE || facts->state == UI_FILE) {
 		text_addf(text, "%.0f/s", facts->rate_hz);

@@ -134,12 +134,23 @@ void model_reset(struct model *model)
 	slice_reset(model->slice);
 }
 
-const char *model_window_name(const struct model *model)
+/* Seconds of the window that were forgotten: none, unless samples came before those that are held. */
+static bool is_cut(const struct model *model, uint64_t held_ns)
+{
+	uint64_t wanted_ns = windows[model->window] * NS_PER_SECOND;
+	return wanted_ns && held_ns + NS_PER_SECOND < wanted_ns && model->totals.from_ns &&
+	       model->totals.from_ns > model->all.first_ns;
+}
+
+void model_add_window(const struct model *model, struct text *out)
 {
 	static const char *const names[NR_WINDOWS] = {
 		"all", "win 2s", "win 5s", "win 10s", "win 30s", "win 60s", "win 5m",
 	};
-	return names[model->window];
+	uint64_t held_ns = model->totals.to_ns - model->totals.from_ns;
+	text_add(out, names[model->window]);
+	if (is_cut(model, held_ns))
+		text_addf(out, ", %us held!", (unsigned)(held_ns / NS_PER_SECOND));
 }
 
 void model_describe(const struct model *model, struct text *out)

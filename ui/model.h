@@ -73,8 +73,8 @@ void model_pause(struct model *model, bool paused);
 void model_next_window(struct model *model); /* since the start, or the last seconds */
 void model_change_window(struct model *model, int step);
 void model_reset(struct model *model); /* since the start is since now */
-/* "win 10s", "all" */
-const char *model_window_name(const struct model *model);
+/* "win 10s", "all"; "win 5m, 3m held!" when older seconds are forgotten. */
+void model_add_window(const struct model *model, struct text *out);
 
 /* What of the profile is shown: window, filters and share of the samples, for people. */
 void model_describe(const struct model *model, struct text *out);

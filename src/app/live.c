@@ -141,7 +141,7 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 	live->history = history_new();
 	if (!live->history)
 		return error_set(error, -ENOMEM, "out of memory");
-	history_set_limit(live->history, RUN_HISTORY_BYTES);
+	history_set_limit(live->history, live->options->memory_mib << 20);
 	if (interactive)
 		history_keep_seconds(live->history);
 	else

@@ -18,6 +18,9 @@ enum {
 	SPELLED_MAX = 64,
 	NR_OPERANDS_MAX = 2,
 	DEFAULT_MAX_OVERHEAD_PERCENT = 10,
+	DEFAULT_MEMORY_MIB = 128,
+	LEAST_MEMORY_MIB = 16,
+	MOST_MEMORY_MIB = 1 << 16,
 	DEFAULT_LIMIT = 40,
 };
 static const double default_min_percent = 0.5;
@@ -236,6 +239,9 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		return parse_ring_pages(spelled, text, &options->ring_pages, error);
 	case OPTION_MAX_OVERHEAD:
 		return take_number(parse, text, 100, &options->max_overhead_percent);
+	case OPTION_MEMORY:
+		return parse_number(spelled, text, LEAST_MEMORY_MIB, MOST_MEMORY_MIB,
+				    &options->memory_mib, error);
 	case OPTION_STRICT:
 		options->strict = true;
 		return 0;
@@ -593,6 +599,7 @@ int options_parse(int argc, char **argv, struct options *options, struct error *
 {
 	*options = (struct options){
 		.max_overhead_percent = DEFAULT_MAX_OVERHEAD_PERCENT,
+		.memory_mib = DEFAULT_MEMORY_MIB,
 		.min_percent = default_min_percent,
 		.limit = DEFAULT_LIMIT,
 	};

@@ -74,6 +74,11 @@ const struct option_row option_rows[] = {
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "most it may slow the target (default 10)",
 	 "0 turns the guard off."},
+	{OPTION_MEMORY, GROUP_SAMPLING, LIVE, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
+	 "most that the history may take (default 128)",
+	 "When about half of it is in use, stacks not seen before are folded into their callers, "
+	 "and "
+	 "seconds long past are merged: what that cost is counted and shown, totals stay true."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
 	 "fail rather than step down from what was asked", NULL},
 	{OPTION_FILTER_PID, GROUP_FILTER, READERS, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING, NULL,

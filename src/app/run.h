@@ -13,7 +13,7 @@
 #include <ctop/app/session.h>
 #include <ctop/base/error.h>
 
-/* What main may remember of a running profile; with the tables and the children, below 256 MiB in all. */
+/* What main may remember of a profile that is recorded; with the tables and the children, below 256 MiB in all. */
 enum { RUN_HISTORY_BYTES = 64 << 20 };
 
 struct run_ticker {

@@ -57,6 +57,7 @@ struct options {
 	double delay_seconds;	       /* until sampling begins; -1: until SIGUSR1 */
 	uint32_t ring_pages;	       /* -m; 0: default */
 	uint32_t max_overhead_percent; /* default 10 */
+	uint64_t memory_mib;	       /* of a live profile's history; default 128 */
 	bool strict, no_inherit;
 
 	/* FILTER */

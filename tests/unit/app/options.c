@@ -113,6 +113,7 @@ static void defaults(void)
 	CHECK_EQ(options.frequency_hz, 0);
 	CHECK_EQ(options.call_graph, CALL_GRAPH_AUTO);
 	CHECK_EQ(options.max_overhead_percent, 10);
+	CHECK_EQ(options.memory_mib, 128);
 	CHECK_EQ(options.limit, 40);
 	CHECK(options.min_percent == 0.5);
 	CHECK_EQ(options.columns, 0);
@@ -194,6 +195,9 @@ static void numbers(void)
 	CHECK(refused("-a --duration .", "wants a number", "0.001"));
 	CHECK(refused("-a --duration 1s", "wants a number", "0.001"));
 	CHECK(refused("-a --max-overhead 101", "too high", "100"));
+	CHECK(refused("-a --memory 15", "too low", "16"));
+	CHECK_EQ(parse("-a --memory 256"), 0);
+	CHECK_EQ(options.memory_mib, 256);
 	CHECK(refused("report --min-percent 101", "out of range", "100"));
 	CHECK(refused("report --limit -1", "whole number", "0"));
 }

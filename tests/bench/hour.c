@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory of the interface through an hour of a program that makes new stacks for ever: as many samples as an hour
+ * gives, nearly each on a stack of its own, imported as fast as they are taken, with a slice that follows. Prints what is
+ * held every few minutes of that hour; there is no pass or fail.
+ *
+ *     hour [MEBIBYTES [SAMPLES_PER_SECOND [SECONDS]]]
+ */
+#include <ctop/profile/slice.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_MEBIBYTES = 128, DEFAULT_RATE = 1000, DEFAULT_SECONDS = 3600 };
+/* Two functions in every order, this deep. */
+enum { DEPTH = 30, NR_CALLS = 2 };
+enum { REFRESH_SECONDS = 2, PRINT_SECONDS = 300, WINDOW_SECONDS = 10 };
+static const uint64_t SECOND_NS = 1000000000;
+
+struct bench {
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *writer;
+	struct symbols_writer *namer;
+	struct task_id task;
+	struct frame_id calls[NR_CALLS];
+	struct history *history;
+	uint64_t random;
+	unsigned nr_epochs;
+};
+
+static void must(int result, const char *what)
+{
+	if (!result)
+		return;
+	fprintf(stderr, "%s: %d\n", what, result);
+	exit(1);
+}
+
+/* The same numbers in every run (xorshift64, Marsaglia 2003). */
+static uint64_t random_next(struct bench *bench)
+{
+	bench->random ^= bench->random << 13;
+	bench->random ^= bench->random >> 7;
+	bench->random ^= bench->random << 17;
+	return bench->random;
+}
+
+static void close_epoch(struct bench *bench)
+{
+	symbols_writer_free(bench->namer);
+	tables_writer_free(bench->writer);
+	symbols_unmap(&bench->symbols);
+	tables_unmap(&bench->tables);
+}
+
+static void add_call(struct bench *bench, int i)
+{
+	static const char *const names[NR_CALLS] = {"even", "odd"};
+	struct module_row module = {.kind = MODULE_FILE};
+	struct module_id id;
+	must(tables_add_string(bench->writer, "/bin/bench", 10, &module.path), "string");
+	must(tables_add_module(bench->writer, &module, &id), "module");
+	must(tables_add_frame(bench->writer, id, 0x1000 + 64 * (uint64_t)i, &bench->calls[i]),
+	     "frame");
+	must(symbols_set(bench->namer, bench->calls[i], SYMBOL_NAMED, names[i], NULL, 4), "name");
+}
+
+static void open_epoch(struct bench *bench)
+{
+	struct event_row event = {0};
+	struct string_id comm;
+	uint32_t id;
+	must(tables_map(&bench->tables, -1, &tables_capacity_default, true), "tables");
+	must(symbols_map(&bench->symbols, -1, &symbols_capacity_default, true), "symbols");
+	bench->writer = tables_writer_new(&bench->tables);
+	bench->namer = symbols_writer_new(&bench->symbols);
+	must(!bench->writer || !bench->namer, "memory");
+	must(tables_add_string(bench->writer, "bench", 5, &comm), "string");
+	must(tables_add_task(bench->writer, 1, 1, comm, &bench->task), "task");
+	must(tables_add_event(bench->writer, &event, &id), "event");
+	for (int i = 0; i < NR_CALLS; i++)
+		add_call(bench, i);
+	tables_publish(bench->writer);
+	must(history_begin_epoch(bench->history, &bench->tables, &bench->symbols), "epoch");
+	bench->nr_epochs++;
+}
+
+/* The nodes of a stack that nobody had before; -ENOSPC: the epoch is full. */
+static int add_stack(struct bench *bench, uint64_t bits, struct node_id *node)
+{
+	int result = 0;
+	*node = (struct node_id){0};
+	for (int i = 0; !result && i < DEPTH; i++)
+		result = tables_add_node(bench->writer, *node, bench->calls[bits >> i & 1],
+					 FRAME_CFI, node);
+	return result;
+}
+
+static void add_sample(struct bench *bench, uint64_t time_ns)
+{
+	struct node_id node;
+	uint64_t bits = random_next(bench);
+	int result = add_stack(bench, bits, &node);
+	if (result == -ENOSPC) {
+		must(history_update_names(bench->history), "names");
+		close_epoch(bench);
+		open_epoch(bench);
+		result = add_stack(bench, bits, &node);
+	}
+	must(result, "stack");
+	const struct sample sample = {.time_ns = time_ns,
+				      .weight = 1,
+				      .task = bench->task,
+				      .node = node,
+				      .leaf = bench->calls[0],
+				      .event = 1};
+	tables_publish(bench->writer);
+	must(history_import(bench->history, &sample, 1), "import");
+}
+
+static double resident_mebibytes(void)
+{
+	char line[128];
+	double kibibytes = 0;
+	FILE *status = fopen("/proc/self/status", "re");
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "RssAnon: %lf", &kibibytes);
+	if (status)
+		fclose(status);
+	return kibibytes / 1024;
+}
+
+static void print(const struct bench *bench, unsigned second)
+{
+	const struct history_totals totals = history_totals(bench->history);
+	const struct history_seconds seconds = history_seconds(bench->history);
+	printf("%5u s  %8" PRIu64
+	       " samples  folded %5.1f %%  history %6.1f MiB (its seconds %5.1f, "
+	       "%" PRIu64 " s of them)  process %6.1f MiB  epochs %u\n",
+	       second, totals.samples, 100.0 * (double)totals.folded / (double)totals.samples,
+	       (double)history_bytes(bench->history) / (1 << 20), (double)seconds.bytes / (1 << 20),
+	       (seconds.end_ns - seconds.first_ns) / SECOND_NS, resident_mebibytes(),
+	       bench->nr_epochs);
+	fflush(stdout);
+}
+
+static void run(struct bench *bench, unsigned rate, unsigned nr_seconds)
+{
+	struct slice *slice = slice_new(bench->history);
+	double most = 0;
+	must(!slice, "slice");
+	must(slice_set_seconds(slice, WINDOW_SECONDS), "window");
+	for (unsigned second = 1; second <= nr_seconds; second++) {
+		for (unsigned i = 0; i < rate; i++)
+			add_sample(bench, second * SECOND_NS + SECOND_NS * i / rate);
+		if (second % REFRESH_SECONDS == 0)
+			must(slice_refresh(slice, second * SECOND_NS + SECOND_NS - 1), "refresh");
+		double now = resident_mebibytes();
+		most = now > most ? now : most;
+		if (second % PRINT_SECONDS == 0 || second == 10 || second == 60)
+			print(bench, second);
+	}
+	printf("at most %.1f MiB\n", most);
+	slice_free(slice);
+}
+
+static unsigned argument(int argc, char **argv, int i, unsigned usual)
+{
+	return argc > i ? (unsigned)strtoul(argv[i], NULL, 10) : usual;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned mebibytes = argument(argc, argv, 1, DEFAULT_MEBIBYTES);
+	struct bench bench = {.random = 88172645463325252u};
+	bench.history = history_new();
+	must(!bench.history, "history");
+	history_set_limit(bench.history, (uint64_t)mebibytes << 20);
+	history_keep_seconds(bench.history);
+	open_epoch(&bench);
+	printf("hour: bound of %u MiB\n", mebibytes);
+	run(&bench, argument(argc, argv, 2, DEFAULT_RATE),
+	    argument(argc, argv, 3, DEFAULT_SECONDS));
+	history_free(bench.history);
+	close_epoch(&bench);
+	return 0;
+}
