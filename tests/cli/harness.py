@@ -149,7 +149,8 @@ def wait_until(condition, what):
 def child(*command, **options):
     """A process that ends here at the latest."""
     options.setdefault("stdin", subprocess.DEVNULL)
-    process = subprocess.Popen([str(word) for word in command], **options)
+    process = subprocess.Popen([word if isinstance(word, bytes) else str(word) for word in command],
+                               **options)
     try:
         yield process
     finally:
