@@ -52,6 +52,9 @@ int child_main(const char *name)
 			return 1;
 		if (roles[i].maps_strangers_files && object_survive_cut_files())
 			return 1;
+		/* A sanitizer's run time needs more. A kernel without filters has the rest of the jail. */
+		if (!jail_sanitized())
+			jail_filter();
 		struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
 		return channel && roles[i].run(channel) == 0 ? 0 : 1;
 	}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -274,6 +275,16 @@ static void check_tracefs(struct checks *checks)
 						   : "can be sampled");
 }
 
+/* What ctop's own children, who read strangers' files, are kept in. */
+static void check_jail(struct checks *checks)
+{
+	bool has_filters = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+	add(checks, "jail", has_filters ? CHECK_GOOD : CHECK_NOTE, "ctop's children run %s, %s",
+	    geteuid() == 0 ? "as nobody" : "as this user, without privileges",
+	    has_filters ? "behind a seccomp filter"
+			: "with no seccomp filter: this kernel has none");
+}
+
 static void check_debug_files(struct checks *checks)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -294,6 +305,7 @@ void checks_of_machine(struct checks *checks, uint64_t frequency_hz)
 	check_counters(checks);
 	check_kernel_names(checks);
 	check_tracefs(checks);
+	check_jail(checks);
 	check_debug_files(checks);
 }
 

@@ -5,6 +5,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -118,6 +119,26 @@ def check_goes_on(one, role, deaths=1):
     after = folded(one.path, "--from", f"{reborn:.3f}")
     check(sum(after.values()) > 0.25 * HZ, f"{sum(after.values())} samples after the death")
     return stats
+
+
+def status_of(pid, key):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return re.search(rf"^{key}:\s+(.*)$", file.read(), re.MULTILINE).group(1)
+
+
+@case
+def children_are_behind_a_filter():
+    need_root()
+    if "SANITIZE" in os.environ or b"__asan_init" in open(CTOP, "rb").read():
+        raise Skip("a sanitizer's run time needs more")
+    with recorder() as one:
+        one.switch_on()
+        one.wait_for_cpu(0.2)
+        for role, pid in one.children.items():
+            check(status_of(pid, "Seccomp") == "2", f"{role} has no filter")
+            check(status_of(pid, "NoNewPrivs") == "1" and int(status_of(pid, "CapEff"), 16) == 0, role)
+        stats, _ = one.stop()
+    check(stats["restarts"] == 0 and stats["unsymbolized_frames"] == 0, f"{stats}")
 
 
 def killed(role, number):

@@ -41,6 +41,13 @@ int jail_spawn(const char *role, int channel_fd, pid_t *pid, int *pid_fd);
  */
 int jail_enter(const struct jail_limits *limits);
 
+/*
+ * Behind jail_enter(), in the child, once it has all that only main can give: a seccomp filter lets it read and write
+ * what it was given, and have memory. Whatever opens or looks up a path finds nothing (ENOENT: libraries try), all
+ * else is forbidden (EPERM); nothing is killed for asking. 0, or -errno where the kernel has no filters.
+ */
+int jail_filter(void);
+
 /* Main's own hardening: not dumpable, so that nobody of the same user reads it with ptrace. */
 void jail_protect_main(void);
 
