@@ -45,7 +45,7 @@ struct broker {
 	struct absent {
 		size_t nr;
 		char first[128];
-	} others, missing;
+	} others, missing, debug_only;
 	char notice[512];
 	struct {
 		char **items; /* see broker_unreadable() */
@@ -152,7 +152,22 @@ static int open_vdso(const struct tables *tables)
 	return -ESTALE;
 }
 
-static int open_file(const struct broker *broker, const struct module_copy *copy)
+static void note_absent(struct broker *broker, const struct module_copy *copy, int code);
+
+static int open_recorded(struct broker *broker, const struct module_copy *copy,
+			 const struct locate_request *request)
+{
+	int fd = locate_recorded_module(request);
+	if (fd >= 0 || copy->row.kind != MODULE_FILE)
+		return fd;
+	int debug = locate_recorded_debug_file(request);
+	if (debug < 0)
+		return fd;
+	note_absent(broker, copy, 0);
+	return debug;
+}
+
+static int open_file(struct broker *broker, const struct module_copy *copy)
 {
 	const struct locate_request request = {
 		.pid = copy->row.pid,
@@ -166,7 +181,7 @@ static int open_file(const struct broker *broker, const struct module_copy *copy
 		.build_id = copy->row.build_id,
 		.build_id_size = copy->row.build_id_size,
 	};
-	return broker->recorded ? locate_recorded_module(&request) : locate_module(&request);
+	return broker->recorded ? open_recorded(broker, copy, &request) : locate_module(&request);
 }
 
 /* Said of the first one only: a map that its maker got wrong is asked for again and again. */
@@ -199,6 +214,7 @@ static int kept_descriptor(struct broker *broker, const struct file_key *key,
 	if (file && file->fd >= 0)
 		return file->fd;
 	int fd = open_file(broker, copy);
+	file = find_kept(broker, key); /* what was said of it is kept, too */
 	if (fd >= 0 && file)
 		file->fd = fd;
 	else if (fd < 0 || HASH_COUNT(broker->files) >= KEPT_FILES_MAX || !keep(broker, key, fd))
@@ -246,7 +262,7 @@ static void add_absent(struct text *text, const struct absent *absent, const cha
 	text_add(text, absent->nr > 1 ? ", ...)" : ")");
 }
 
-/* Each module of a file once, whoever asks for it. */
+/* Each module of a file once, whoever asks for it. A code of 0: only its debug file is here. */
 static void note_absent(struct broker *broker, const struct module_copy *copy, int code)
 {
 	const struct file_key key = key_of(copy);
@@ -256,13 +272,17 @@ static void note_absent(struct broker *broker, const struct module_copy *copy, i
 	if (!file || file->is_told || code == -EUCLEAN || copy->row.kind == MODULE_ANON)
 		return;
 	file->is_told = true;
-	struct absent *absent = code == -ENOENT ? &broker->missing : &broker->others;
+	struct absent *absent = code >= 0	  ? &broker->debug_only
+				: code == -ENOENT ? &broker->missing
+						  : &broker->others;
 	if (!absent->nr++)
 		snprintf(absent->first, sizeof(absent->first), "%.127s", copy->path);
 	struct text text = {0};
 	add_absent(&text, &broker->others,
 		   "without names: what is here is not proved to be what was recorded");
 	add_absent(&text, &broker->missing, "without names: not here");
+	add_absent(&text, &broker->debug_only,
+		   "with names, but without code: only the debug file is here");
 	snprintf(broker->notice, sizeof(broker->notice), "%s", text_string(&text));
 	text_release(&text);
 }

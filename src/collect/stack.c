@@ -124,7 +124,8 @@ static uint64_t bias_of(const struct module *module, const struct world_map *map
 	uint64_t elf_address;
 	if (module->row.kind == MODULE_ANON)
 		return 0;
-	if (module->object && object_elf_address(module->object, map->file_offset, &elf_address))
+	if (module->object && object_mapping_address(module->object, map->file_offset,
+						     map->end - map->start, &elf_address))
 		return map->start - elf_address;
 	return map->start - map->file_offset;
 }

@@ -62,16 +62,18 @@ static void read_dynamic(struct object *object, const GElf_Phdr *dynamic)
 static void add_load_segment(struct object *object, const GElf_Phdr *segment)
 {
 	/* What a segment claims beyond the file is not there. */
-	if (segment->p_offset >= object->file_bytes)
+	if (segment->p_offset >= object->file_bytes && !object->is_debug_file)
 		return;
-	uint64_t there = object->file_bytes - segment->p_offset;
+	uint64_t there =
+		object->is_debug_file ? segment->p_memsz : object->file_bytes - segment->p_offset;
 	/* Nor is one that goes on behind the last address: it would begin again at 0. */
-	if (segment->p_vaddr > UINT64_MAX - there)
+	if (segment->p_vaddr > UINT64_MAX - there || segment->p_offset > UINT64_MAX - there)
 		return;
 	object->segments[object->nr_segments++] = (struct segment){
 		.elf_address = segment->p_vaddr,
 		.file_offset = segment->p_offset,
 		.file_bytes = segment->p_filesz < there ? segment->p_filesz : there,
+		.memory_bytes = segment->p_memsz,
 		.writable = segment->p_flags & PF_W,
 		.executable = segment->p_flags & PF_X,
 	};
@@ -99,7 +101,8 @@ static int read_segments(struct object *object)
 			object->is_program = true;
 			break;
 		case PT_DYNAMIC:
-			read_dynamic(object, &segment);
+			if (!object->is_debug_file)
+				read_dynamic(object, &segment);
 			break;
 		case PT_LOAD:
 			add_load_segment(object, &segment);
@@ -109,6 +112,22 @@ static int read_segments(struct object *object)
 		}
 	}
 	return 0;
+}
+
+/* True when sections of code are there by name alone, as strip --only-keep-debug leaves them. */
+static bool has_only_names_of_code(Elf *elf)
+{
+	GElf_Shdr header;
+	bool found = false;
+	for (Elf_Scn *section = elf_nextscn(elf, NULL); section;
+	     section = elf_nextscn(elf, section)) {
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+			continue;
+		if (header.sh_type != SHT_NOBITS)
+			return false;
+		found = true;
+	}
+	return found;
 }
 
 static int read_header(struct object *object)
@@ -122,6 +141,7 @@ static int read_header(struct object *object)
 	object->machine = header.e_machine;
 	object->entry = header.e_entry;
 	object->is_program = header.e_type == ET_EXEC;
+	object->is_debug_file = has_only_names_of_code(object->elf);
 	object->bytes = elf_rawfile(object->elf, &object->file_bytes);
 	return object->bytes ? read_segments(object) : -EIO;
 }
@@ -202,8 +222,43 @@ bool object_elf_address(const struct object *object, uint64_t file_offset, uint6
 	return best > 0;
 }
 
+/*
+ * A debug file may have lost where its segments were in the file. If one of them alone has code, and the mapping has
+ * its size, it is the mapping's.
+ */
+static bool address_of_only_code(const struct object *object, uint64_t bytes, uint64_t *elf_address)
+{
+	const struct segment *code = NULL;
+	for (size_t i = 0; i < object->nr_segments; i++) {
+		if (!object->segments[i].executable)
+			continue;
+		if (code)
+			return false;
+		code = &object->segments[i];
+	}
+	if (!code)
+		return false;
+	uint64_t first = code->elf_address & ~(object->page_bytes - 1);
+	uint64_t needed = code->elf_address - first + code->memory_bytes;
+	if (bytes < needed || bytes - needed >= object->page_bytes)
+		return false;
+	*elf_address = first;
+	return true;
+}
+
+bool object_mapping_address(const struct object *object, uint64_t file_offset, uint64_t bytes,
+			    uint64_t *elf_address)
+{
+	for (size_t i = 0; i < object->nr_segments && object->is_debug_file; i++)
+		if (object->segments[i].executable && object->segments[i].file_bytes == 0)
+			return address_of_only_code(object, bytes, elf_address);
+	return object_elf_address(object, file_offset, elf_address);
+}
+
 bool object_read(const struct object *object, uint64_t elf_address, void *bytes, size_t size)
 {
+	if (object->is_debug_file)
+		return false;
 	for (size_t i = 0; i < object->nr_segments; i++) {
 		const struct segment *segment = &object->segments[i];
 		uint64_t at = elf_address - segment->elf_address;

@@ -7,7 +7,9 @@
 struct segment {
 	uint64_t elf_address;
 	uint64_t file_offset;
-	uint64_t file_bytes; /* that are really there */
+	uint64_t
+		file_bytes; /* that are really there; of a debug file: that it says there were, if it does */
+	uint64_t memory_bytes;
 	bool writable, executable;
 };
 
@@ -34,6 +36,7 @@ struct object {
 	uint64_t entry;
 	bool is_program; /* not a library, nor the loader */
 	bool needs_libraries;
+	bool is_debug_file; /* its code is not in it */
 	struct object_identity identity;
 	struct segment *segments; /* PT_LOAD only */
 	size_t nr_segments;

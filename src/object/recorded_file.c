@@ -24,8 +24,8 @@ static int checked(int fd, const struct locate_request *request)
 	return -ESTALE;
 }
 
-/* perf record keeps copies of the files it saw, by build-id. */
-static int open_cached(const struct locate_request *request)
+/* perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. */
+static int open_cached(const struct locate_request *request, const char *name)
 {
 	const char *home = getenv("HOME");
 	char path[PATH_MAX];
@@ -37,9 +37,9 @@ static int open_cached(const struct locate_request *request)
 	for (size_t i = 1; i < request->build_id_size && (size_t)used < sizeof(path); i++)
 		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x",
 				 request->build_id[i]);
-	if ((size_t)used + sizeof("/elf") > sizeof(path))
+	int more = snprintf(path + used, sizeof(path) - (size_t)used, "/%s", name);
+	if ((size_t)used + (size_t)more >= sizeof(path))
 		return -ENOENT;
-	strcpy(path + used, "/elf");
 	return checked(open_regular_in(AT_FDCWD, path, 0), request);
 }
 
@@ -52,8 +52,14 @@ int locate_recorded_module(const struct locate_request *request)
 	int fd = checked(open_regular_in(AT_FDCWD, request->path, 0), request);
 	if (fd >= 0)
 		return fd;
-	int cached = open_cached(request);
+	int cached = open_cached(request, "elf");
 	return cached >= 0 ? cached : fd;
+}
+
+int locate_recorded_debug_file(const struct locate_request *request)
+{
+	int fd = locate_debug_file(request->build_id, request->build_id_size, NULL, NULL);
+	return fd >= 0 ? fd : open_cached(request, "debug");
 }
 
 /* ---- the kernel ---- */

@@ -15,7 +15,7 @@ import time
 
 from harness import (BUILD, CTOP, NOBODY, PATIENCE, Skip, case, check, check_accounts, check_refused, child,
                      children_of, ctop, ctop_ok, folded, folder, main, need_program, need_root,
-                     run, share_complete, started, target, wait_for_cpu_time, wait_until)
+                     run, share_complete, started, target, wait_for_cpu_time, wait_until, with_function)
 
 HEADER = re.compile(r"^(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?:\[\d+\]\s+)?(?P<seconds>\d+)\.(?P<micros>\d+):"
                     r"\s+(?P<period>\d+)\s+(?P<event>[^ ]+):\s*(?P<leaf>[0-9a-f]+ .*)?$")
@@ -298,10 +298,10 @@ def home_of_its_own():
             os.environ["HOME"] = before
 
 
-def record_a_copy(where, *options):
+def record_a_copy(where, *options, original=os.path.join(BUILD, "workloads", "templates")):
     """Records a program that lies in the folder."""
     program = os.path.join(where, "program")
-    shutil.copy(os.path.join(BUILD, "workloads", "templates"), program)
+    shutil.copy(original, program)
     path = os.path.join(where, "perf.data")
     with started(program) as process:
         perf_record_process(path, process.pid, *options, "-e", "cpu-clock:u", "-F", "500",
@@ -358,6 +358,75 @@ def a_file_that_is_gone_but_for_perfs_copy():
         result = ctop_ok("export", "folded", path)
         check(result.stderr == "", result.stderr)
         check(any("main" in stack for stack in folded(path)), "the copy was not used")
+
+
+def leave_debug_file(where, program):
+    """Leaves nothing of the program but a debug file in perf's cache."""
+    objcopy, readelf = need_program("objcopy"), need_program("readelf")
+    notes = run(readelf, "-n", program).stdout
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
+    cache = os.path.join(where, ".debug", ".build-id", build_id[:2], build_id[2:])
+    os.makedirs(cache)
+    check(run(objcopy, "--only-keep-debug", program, os.path.join(cache, "debug")).returncode == 0,
+          "objcopy failed")
+    os.unlink(program)
+
+
+@case
+def a_file_that_is_gone_but_for_its_debug_file():
+    """Its names are there, its CFI is not: the innermost function is as far as one gets."""
+    with home_of_its_own() as where:
+        path, program = record_a_copy(where, "--no-buildid-cache")
+        before = folded(path)
+        leave_debug_file(where, program)
+        result = ctop_ok("export", "folded", path)
+        check("1 module with names, but without code" in result.stderr and program in result.stderr,
+              result.stderr)
+        after = folded(path)
+        for stack in after:
+            # Nothing but what was there: functions that had been found before, from the leaf on.
+            check("[program]" not in stack and any(whole[-1] == stack[-1] for whole in before), f"{stack}")
+
+
+FRAMES_IN_DEBUG_FILE = """#include <stdio.h>
+static __attribute__((noinline)) unsigned leaf(unsigned n)
+{
+	for (volatile unsigned i = 0; i < 1000; i++)
+		n = n * 31 + i;
+	return n;
+}
+static __attribute__((noinline)) unsigned middle(unsigned n)
+{
+	return leaf(n) + leaf(n + 1) + 1;
+}
+int main(void)
+{
+	unsigned n = 0;
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		n = middle(n) + 1;
+}
+"""
+
+
+@case
+def a_debug_file_has_the_rules_too():
+    with home_of_its_own() as where:
+        built, source = os.path.join(where, "built"), os.path.join(where, "frames.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(FRAMES_IN_DEBUG_FILE)
+        # Without .eh_frame the compiler writes .debug_frame.
+        result = run(need_program("gcc"), "-O2", "-g", "-fomit-frame-pointer", "-Wl,--build-id",
+                     "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-o", built, source)
+        check(result.returncode == 0, result.stderr)
+        path, program = record_a_copy(where, "--no-buildid-cache", original=built)
+        before = folded(path)
+        leave_debug_file(where, program)
+        check(folded(path) == before, "other stacks than with the file")
+        check(with_function(before, "leaf") > 50 and
+              all(stack[stack.index("main"):][:2] in (("main",), ("main", "middle"))
+                  for stack in before if "main" in stack), f"{before}")
 
 
 @case

@@ -39,6 +39,12 @@ int locate_module(const struct locate_request *request);
 int locate_recorded_module(const struct locate_request *request);
 
 /*
+ * The debug file of a recorded module whose own file is not to be had, by build-id: in /usr/lib/debug, or in perf's
+ * cache. It has names, and what it has of CFI, but no code (object.h). A descriptor or -errno.
+ */
+int locate_recorded_debug_file(const struct locate_request *request);
+
+/*
  * The symbols of our own kernel, if it is the one that was recorded: its build-id, and, since each boot may put it
  * elsewhere, the address of its _text or _stext. A descriptor, -ESTALE or another -errno.
  */

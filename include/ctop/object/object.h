@@ -47,7 +47,14 @@ uint16_t object_machine(const struct object *object); /* EM_X86_64, ... */
  */
 bool object_elf_address(const struct object *object, uint64_t file_offset, uint64_t *elf_address);
 
-/* Reads constant data (a PT_LOAD without PF_W) at an elf address. False when it is not all there. */
+/*
+ * The elf address of the first byte of a mapping of so many bytes from the file: as object_elf_address(), but a
+ * debug file, which need not know where in the file its code was, tells it by the mapping's size, or not at all.
+ */
+bool object_mapping_address(const struct object *object, uint64_t file_offset, uint64_t bytes,
+			    uint64_t *elf_address);
+
+/* Reads constant data (a PT_LOAD without PF_W) at an elf address. False when it is not all there: of a debug file, never. */
 bool object_read(const struct object *object, uint64_t elf_address, void *bytes, size_t size);
 
 /* What is known of a function by its name, or because a program or interpreter starts there. */
