@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 /*
- * Main parses no more of a stranger's file than this: header, program headers
- * and the notes, each at most so long.
+ * Main parses no more of a stranger's file than this: header, program
+ * headers and the notes (if none says it: section headers), each at most so long.
  */
-enum { PROGRAM_HEADERS_MAX = 128, NOTES_BYTES_MAX = 16384 };
+enum { PROGRAM_HEADERS_MAX = 128, SECTION_HEADERS_MAX = 128, NOTES_BYTES_MAX = 16384 };
 
 static bool read_at(int fd, uint64_t offset, void *bytes, size_t size)
 {
@@ -48,25 +48,48 @@ size_t build_id_in_notes(const uint8_t *notes, size_t size, size_t alignment, ui
 	return 0;
 }
 
+static size_t build_id_at(int fd, uint64_t offset, uint64_t bytes, uint64_t alignment,
+			  uint8_t build_id[20])
+{
+	uint8_t notes[NOTES_BYTES_MAX];
+	if (bytes > sizeof(notes) || !read_at(fd, offset, notes, bytes))
+		return 0;
+	return build_id_in_notes(notes, bytes, alignment == 8 ? 8 : 4, build_id);
+}
+
+/* Files of generated code, as perf inject --jit makes them, say it in a section alone. */
+static size_t build_id_in_sections(int fd, const Elf64_Ehdr *header, uint8_t build_id[20])
+{
+	size_t size = 0;
+	if (header->e_shentsize != sizeof(Elf64_Shdr))
+		return 0;
+	for (size_t i = 0; i < header->e_shnum && i < SECTION_HEADERS_MAX && !size; i++) {
+		Elf64_Shdr section;
+		if (!read_at(fd, header->e_shoff + i * sizeof(section), &section, sizeof(section)))
+			return 0;
+		if (section.sh_type == SHT_NOTE)
+			size = build_id_at(fd, section.sh_offset, section.sh_size,
+					   section.sh_addralign, build_id);
+	}
+	return size;
+}
+
 size_t read_build_id(int fd, uint8_t build_id[20])
 {
 	Elf64_Ehdr header;
+	size_t size = 0;
 	if (!read_at(fd, 0, &header, sizeof(header)) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
 		return 0;
-	for (size_t i = 0; i < header.e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
+	if (header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr))
+		return 0;
+	for (size_t i = 0; i < header.e_phnum && i < PROGRAM_HEADERS_MAX && !size; i++) {
 		Elf64_Phdr segment;
-		uint8_t notes[NOTES_BYTES_MAX];
 		if (!read_at(fd, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
 			return 0;
-		if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof(notes) ||
-		    !read_at(fd, segment.p_offset, notes, segment.p_filesz))
-			continue;
-		size_t size = build_id_in_notes(notes, segment.p_filesz,
-						segment.p_align == 8 ? 8 : 4, build_id);
-		if (size)
-			return size;
+		if (segment.p_type == PT_NOTE)
+			size = build_id_at(fd, segment.p_offset, segment.p_filesz, segment.p_align,
+					   build_id);
 	}
-	return 0;
+	return size ? size : build_id_in_sections(fd, &header, build_id);
 }

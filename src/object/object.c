@@ -85,6 +85,7 @@ static int read_segments(struct object *object)
 	size_t nr;
 	if (elf_getphdrnum(object->elf, &nr) || nr > SEGMENTS_MAX)
 		return -ENOEXEC;
+	object->has_only_code = nr <= 1;
 	object->segments = calloc(nr ? nr : 1, sizeof(*object->segments));
 	if (!object->segments)
 		return -ENOMEM;
@@ -187,6 +188,11 @@ Elf *object_elf(const struct object *object)
 const struct object_identity *object_identity(const struct object *object)
 {
 	return &object->identity;
+}
+
+bool object_is_generated(const struct object *object)
+{
+	return object->has_only_code;
 }
 
 uint16_t object_machine(const struct object *object)

@@ -36,6 +36,7 @@ struct object {
 	uint64_t entry;
 	bool is_program; /* not a library, nor the loader */
 	bool needs_libraries;
+	bool has_only_code; /* or not even that: no linker made it */
 	bool is_debug_file; /* its code is not in it */
 	struct object_identity identity;
 	struct segment *segments; /* PT_LOAD only */

@@ -323,7 +323,8 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 	const struct step_result by_return = {.method = FRAME_RETURN};
 	bool leaf = walk->exact && !walk->frame_pointers_only;
 	/* Code that was made at run time has frame pointers; what lies on top of its stack may be anything. */
-	bool generated = code->place && !code->place->mapping.object;
+	const struct object *object = code->place ? code->place->mapping.object : NULL;
+	bool generated = code->place && (!object || object_is_generated(object));
 	bool has_code = code->place && !generated;
 	if (generated && walk->called_evaluator && !walk->frame_pointers_only &&
 	    step_over_trampoline(walk))

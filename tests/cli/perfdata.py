@@ -430,6 +430,29 @@ def a_debug_file_has_the_rules_too():
 
 
 @case
+def code_that_perf_inject_made_files_of():
+    """perf inject --jit makes a file for each function that a JIT dumped, with a build-id in a section only."""
+    node, perf = need_program("node"), need_program("perf")
+    with home_of_its_own() as where:
+        source, path = os.path.join(where, "busy.js"), os.path.join(where, "perf.data")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);\n"
+                       "const end = Date.now() + 1500;\nwhile (Date.now() < end) fib(20);\n")
+        recorded_by = run(perf, "record", "-q", "-k", "mono", "-o", path, "-e", "cpu-clock:u", "-F", "500",
+                          "--call-graph", "dwarf,16384", "--", node, "--perf-prof", source, cwd=where)
+        injected = os.path.join(where, "injected.data")
+        result = run(perf, "inject", "--jit", "-i", path, "-o", injected, cwd=where)
+        if result.returncode != 0 or not any(name.startswith("jitted-") for name in os.listdir(where)):
+            raise Skip(f"no files by perf inject: {recorded_by.stderr} {result.stderr}")
+        result = ctop_ok("export", "folded", injected)
+        check("jitted" not in result.stderr, result.stderr)
+        stacks = folded(injected)
+        named = [stack for stack in stacks if any(re.match(r"JS:.?fib", frame) for frame in stack)]
+        check(sum(stacks[stack] for stack in named) > 50, f"{list(stacks)[:3]}")
+        check(all(stack[1] == "_start" for stack in named), "stacks that do not reach their root")
+
+
+@case
 def no_process_of_the_file_is_asked_about():
     """Even if there is one with that pid, and maps to be had."""
     with folder() as where, target("templates") as program:
@@ -607,6 +630,47 @@ def a_collector_that_dies_is_replaced_and_goes_on():
                 check(share_complete(stats) > 0.99, f"stacks: {stats['stacks']}")
         if not deaths:
             raise Skip("the collector was done before it could be killed")
+
+
+def export_of_a_shrinking_file(path, when, size):
+    """Cuts the file to a size once that much was read. What is said, or None when the collector was faster."""
+    with subprocess.Popen([os.path.join(BUILD, "ctop"), "export", "folded", path], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        cut = False
+        while process.poll() is None and not cut:
+            child = collector_of(process.pid)
+            if child and bytes_read(child) > when:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGSTOP)
+                    cut = when < bytes_read(child) < size
+                    if cut:
+                        os.truncate(path, size)
+                    os.kill(child, signal.SIGCONT)
+                break
+        output, errors = process.communicate(timeout=120)
+    check(process.returncode == 0, errors)
+    return (output, errors) if cut else None
+
+
+@case
+def a_file_that_shrinks_meanwhile_is_said_to():
+    need_root()
+    with recorded("-e", "cpu-clock:u", "-F", "2000", "--call-graph", "dwarf,65528",
+                  workload="threads", seconds=2) as path:
+        whole, _ = ctop_samples(path)
+        size = os.path.getsize(path)
+        copy = path + ".copy"
+        for _ in range(5):
+            shutil.copy(path, copy)
+            shrunk = export_of_a_shrinking_file(copy, 0.1 * size, int(0.7 * size))
+            if shrunk:
+                break
+        else:
+            raise Skip("the file was read before it could be cut")
+        output, errors = shrunk
+        shown = sum(int(line.rpartition(" ")[2]) for line in output.splitlines())
+        check("was cut while it was read" in errors, errors)
+        check(0 < shown < len(whole), f"{shown} of {len(whole)} samples")
 
 
 @case

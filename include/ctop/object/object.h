@@ -39,6 +39,8 @@ int object_survive_cut_files(void);
 Elf *object_elf(const struct object *object);
 const struct object_identity *object_identity(const struct object *object);
 uint16_t object_machine(const struct object *object); /* EM_X86_64, ... */
+/* True when there is nothing but code to be mapped: it was generated, and put into a file later (perf inject --jit). */
+bool object_is_generated(const struct object *object);
 
 /*
  * The elf address of a byte of the file, through the PT_LOAD that holds it.
