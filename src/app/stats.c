@@ -55,6 +55,20 @@ static void add_stacks(struct text *out, const struct session_stats *session)
 	text_add(out, "},\n");
 }
 
+static void add_cpu(struct text *out, const struct session_stats *session)
+{
+	static const char *const processes[] = {"main", "collector", "symbolizer", "writer"};
+	uint64_t all_ns = 0;
+	for (size_t i = 0; i < sizeof(processes) / sizeof(*processes); i++)
+		all_ns += session->cpu_ns[i];
+	add_decimal(out, "cpu_seconds", seconds(all_ns));
+	text_add(out, "  \"cpu_seconds_of\": {");
+	for (size_t i = 0; i < sizeof(processes) / sizeof(*processes); i++)
+		text_addf(out, "%s\"%s\": %.6f", i ? ", " : "", processes[i],
+			  seconds(session->cpu_ns[i]));
+	text_add(out, "},\n");
+}
+
 static void add_list(struct text *out, const char *key, const char *const *items, size_t nr)
 {
 	text_addf(out, "  \"%s\": [", key);
@@ -98,9 +112,9 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 			    : 0);
 	add_number(&out, "frames", input->frames);
 	add_number(&out, "unsymbolized_frames", input->unsymbolized_frames);
-	add_decimal(&out, "cpu_seconds",
-		    seconds(session->cpu_ns[0] + session->cpu_ns[1] + session->cpu_ns[2] +
-			    session->cpu_ns[3]));
+	add_cpu(&out, session);
+	text_addf(&out, "  \"rule_cache\": {\"hits\": %" PRIu64 ", \"misses\": %" PRIu64 "},\n",
+		  session->cache_hits, session->cache_misses);
 	add_number(&out, "peak_rss_bytes", session->peak_rss_bytes);
 	add_number(&out, "ring_bytes", session->ring_bytes);
 	add_number(&out, "output_bytes", input->output_bytes);

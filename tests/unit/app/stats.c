@@ -45,6 +45,8 @@ static struct stats_input example(void)
 			    .start_ns = NS_PER_SECOND,
 			    .end_ns = 3 * NS_PER_SECOND + NS_PER_SECOND / 2,
 			    .cpu_ns = {NS_PER_SECOND / 2, NS_PER_SECOND / 4, NS_PER_SECOND / 4},
+			    .cache_hits = 970,
+			    .cache_misses = 30,
 			    .peak_rss_bytes = 4096,
 			    .ring_bytes = 8192},
 		.frames = 1000,
@@ -88,6 +90,9 @@ static void whole_object(void)
 		  "  \"frames\": 1000,\n"
 		  "  \"unsymbolized_frames\": 10,\n"
 		  "  \"cpu_seconds\": 1.000000,\n"
+		  "  \"cpu_seconds_of\": {\"main\": 0.500000, \"collector\": 0.250000, "
+		  "\"symbolizer\": 0.250000, \"writer\": 0.000000},\n"
+		  "  \"rule_cache\": {\"hits\": 970, \"misses\": 30},\n"
 		  "  \"peak_rss_bytes\": 4096,\n"
 		  "  \"ring_bytes\": 8192,\n"
 		  "  \"output_bytes\": 12,\n"
