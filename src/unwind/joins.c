@@ -8,8 +8,10 @@
 
 #include <ctop/base/index.h>
 
-/* 112 bytes each and 8 of index: 2 MiB a thread at most, 32 MiB in all. */
-enum { NODES_MAX = 16384, THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8 };
+/* 112 bytes a node and its indices' 64, 104 a recent frame: 2.5 MiB a thread at most, 40 MiB in all. */
+enum { NODES_MAX = 12288, THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8 };
+/* Room for one stack at least. */
+enum { RECENT_FRAMES = UNWIND_MAX_FRAMES, RECENT_STACKS = 32 };
 /* In the place of a caller's row: the dump ended there. */
 #define UNKNOWN UINT32_MAX
 
@@ -19,6 +21,19 @@ struct node {
 	struct unwind_evidence evidence;
 	uint32_t used;	 /* the thread's count of stacks when it was on one last */
 	uint32_t parent; /* its caller's row + 1; 0: the outermost frame; or UNKNOWN */
+	uint32_t next;	 /* row + 1 of another one like this, with another caller; 0: none */
+};
+
+/*
+ * Complete stacks as they came: most are like what follows at once, and of no use to anybody if no stack is cut before
+ * the room is full. Making nodes of them all would cost as much as unwinding them.
+ */
+struct recent {
+	struct unwind_frame *frames;
+	struct unwind_evidence *evidence;
+	uint32_t capacity; /* of both */
+	uint32_t ends[RECENT_STACKS];
+	uint32_t nr;
 };
 
 struct thread {
@@ -28,7 +43,9 @@ struct thread {
 	struct node *nodes;
 	uint32_t nr, capacity;
 	uint32_t nr_stacks;
-	struct index index; /* by address and stack pointer */
+	struct recent recent;
+	struct index alike;	/* the first of those that differ in their caller alone */
+	struct index by_caller; /* all */
 	UT_hash_handle hh;
 };
 
@@ -45,8 +62,11 @@ struct joins *joins_new(void)
 static void drop_thread(struct joins *joins, struct thread *thread)
 {
 	HASH_DEL(joins->threads, thread);
-	index_release(&thread->index);
+	index_release(&thread->alike);
+	index_release(&thread->by_caller);
 	free(thread->nodes);
+	free(thread->recent.frames);
+	free(thread->recent.evidence);
 	free(thread);
 }
 
@@ -109,15 +129,27 @@ static struct thread *add_thread(struct joins *joins, int32_t tid)
 
 static void clear_thread(struct thread *thread)
 {
-	index_clear(&thread->index);
+	index_clear(&thread->alike);
+	index_clear(&thread->by_caller);
 	thread->nr = 0;
+	thread->recent.nr = 0;
 }
 
 /* ---- nodes ---- */
 
-static uint64_t key_hash(uint64_t address, uint64_t sp)
+/* Of what two calls must have in common to be the same. */
+static uint64_t key_hash(const struct unwind_frame *frame, const struct unwind_evidence *evidence)
 {
-	return hash_u64(address ^ hash_u64(sp));
+	uint64_t hash = hash_u64(frame->process_address ^ hash_u64(evidence->sp));
+	for (size_t i = 0; i < sizeof(evidence->saved) / sizeof(*evidence->saved); i++)
+		hash = hash_u64(hash ^ evidence->saved[i]);
+	return hash;
+}
+
+/* One call may have been seen with many callers, as recursions have: what is looked for by both has a hash of both. */
+static uint64_t caller_hash(uint64_t key, uint32_t parent)
+{
+	return hash_u64(key ^ parent);
 }
 
 static bool same_place(const struct node *node, const struct unwind_frame *frame,
@@ -131,6 +163,36 @@ static bool same_place(const struct node *node, const struct unwind_frame *frame
 static bool same_registers(const struct unwind_evidence *a, const struct unwind_evidence *b)
 {
 	return a->known == b->known && memcmp(a->saved, b->saved, sizeof(a->saved)) == 0;
+}
+
+/* The first remembered frame like this one, a row + 1; 0: there is none. */
+static uint32_t find_alike(const struct thread *thread, uint64_t key,
+			   const struct unwind_frame *frame, const struct unwind_evidence *evidence)
+{
+	struct index_probe probe = index_find(&thread->alike, key);
+	uint32_t row;
+	while (index_next(&thread->alike, &probe, &row)) {
+		const struct node *node = &thread->nodes[row];
+		if (same_place(node, frame, evidence) && same_registers(&node->evidence, evidence))
+			return row + 1;
+	}
+	return 0;
+}
+
+/* Adds a node; room for it is there. */
+static void add_node(struct thread *thread, const struct node *node, uint64_t key)
+{
+	uint32_t row = thread->nr++;
+	uint32_t first = find_alike(thread, key, &node->frame, &node->evidence);
+	thread->nodes[row] = *node;
+	thread->nodes[row].next = 0;
+	index_add(&thread->by_caller, caller_hash(key, node->parent), row);
+	if (!first) {
+		index_add(&thread->alike, key, row);
+		return;
+	}
+	thread->nodes[row].next = thread->nodes[first - 1].next;
+	thread->nodes[first - 1].next = row + 1;
 }
 
 static int compare_used(const void *a, const void *b)
@@ -149,20 +211,19 @@ static int forget_half(struct thread *thread)
 		rows[i] = thread->nodes[i].used;
 	qsort(rows, thread->nr, sizeof(*rows), compare_used);
 	const uint32_t last_forgotten = rows[thread->nr / 2];
-	uint32_t nr = 0;
-	index_clear(&thread->index);
-	for (uint32_t i = 0; i < thread->nr; i++) {
+	const uint32_t nr = thread->nr;
+	index_clear(&thread->alike);
+	index_clear(&thread->by_caller);
+	thread->nr = 0;
+	for (uint32_t i = 0; i < nr; i++) {
 		struct node node = thread->nodes[i];
 		if (node.used <= last_forgotten)
 			continue;
 		if (node.parent && node.parent != UNKNOWN)
 			node.parent = rows[node.parent - 1];
-		index_add(&thread->index, key_hash(node.frame.process_address, node.evidence.sp),
-			  nr);
-		thread->nodes[nr++] = node;
-		rows[i] = nr; /* of no use as a count any more: i is behind */
+		add_node(thread, &node, key_hash(&node.frame, &node.evidence));
+		rows[i] = thread->nr; /* of no use as a count any more: i is behind */
 	}
-	thread->nr = nr;
 	free(rows);
 	return 0;
 }
@@ -171,23 +232,25 @@ static int reserve_node(struct thread *thread)
 {
 	if (thread->nr == thread->capacity) {
 		uint32_t capacity = thread->capacity ? thread->capacity * 2 : FIRST_NODES;
+		if (capacity > NODES_MAX)
+			capacity = NODES_MAX;
 		struct node *grown = realloc(thread->nodes, capacity * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		thread->nodes = grown;
 		thread->capacity = capacity;
 	}
-	return index_reserve(&thread->index);
+	return index_reserve(&thread->alike) || index_reserve(&thread->by_caller) ? -ENOMEM : 0;
 }
 
 /* The node of a frame whose caller's is *parent; then it is *parent. 0 or -ENOMEM. */
 static int intern(struct thread *thread, const struct unwind_frame *frame,
 		  const struct unwind_evidence *evidence, uint32_t *parent)
 {
-	uint64_t hash = key_hash(frame->process_address, evidence->sp);
-	struct index_probe probe = index_find(&thread->index, hash);
+	const uint64_t key = key_hash(frame, evidence);
+	struct index_probe probe = index_find(&thread->by_caller, caller_hash(key, *parent));
 	uint32_t row;
-	while (index_next(&thread->index, &probe, &row)) {
+	while (index_next(&thread->by_caller, &probe, &row)) {
 		struct node *node = &thread->nodes[row];
 		if (node->parent == *parent && same_place(node, frame, evidence) &&
 		    same_registers(&node->evidence, evidence)) {
@@ -198,10 +261,9 @@ static int intern(struct thread *thread, const struct unwind_frame *frame,
 	}
 	if (reserve_node(thread))
 		return -ENOMEM;
-	row = thread->nr++;
-	thread->nodes[row] = (struct node){*frame, *evidence, thread->nr_stacks, *parent};
-	index_add(&thread->index, hash, row);
-	*parent = row + 1;
+	const struct node node = {*frame, *evidence, thread->nr_stacks, *parent, 0};
+	add_node(thread, &node, key);
+	*parent = thread->nr;
 	return 0;
 }
 
@@ -210,11 +272,68 @@ static int remember(struct thread *thread, const struct unwind_frame *frames,
 		    const struct unwind_evidence *evidence, size_t nr, uint32_t tail)
 {
 	int result = 0;
+	thread->nr_stacks++;
 	for (uint32_t row = tail; row && row != UNKNOWN; row = thread->nodes[row - 1].parent)
 		thread->nodes[row - 1].used = thread->nr_stacks;
 	/* A leaf's address is not one that it is called from again. */
 	for (size_t i = nr; !result && i-- > 1;)
 		result = intern(thread, &frames[i], &evidence[i], &tail);
+	return result;
+}
+
+/* ---- recent stacks ---- */
+
+static int reserve_recent(struct recent *recent, uint32_t nr)
+{
+	if (nr <= recent->capacity)
+		return 0;
+	uint32_t capacity = nr < RECENT_FRAMES / 2 ? nr * 2 : RECENT_FRAMES;
+	struct unwind_frame *frames = realloc(recent->frames, capacity * sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	recent->frames = frames;
+	struct unwind_evidence *evidence = realloc(recent->evidence, capacity * sizeof(*evidence));
+	if (!evidence)
+		return -ENOMEM;
+	recent->evidence = evidence;
+	recent->capacity = capacity;
+	return 0;
+}
+
+/* Keeps a complete stack for the next cut one. */
+static int keep(struct recent *recent, const struct unwind_frame *frames,
+		const struct unwind_evidence *evidence, uint32_t nr)
+{
+	uint32_t at = recent->nr ? recent->ends[recent->nr - 1] : 0;
+	if (recent->nr == RECENT_STACKS || at + nr > RECENT_FRAMES)
+		recent->nr = at = 0;
+	if (reserve_recent(recent, at + nr))
+		return -ENOMEM;
+	memcpy(recent->frames + at, frames, nr * sizeof(*frames));
+	memcpy(recent->evidence + at, evidence, nr * sizeof(*evidence));
+	recent->ends[recent->nr++] = at + nr;
+	return 0;
+}
+
+static int make_nodes_room(struct thread *thread, size_t nr)
+{
+	return thread->nr + nr > NODES_MAX ? forget_half(thread) : 0;
+}
+
+/* A stack was cut: what came before it is worth remembering. */
+static int remember_recent(struct thread *thread)
+{
+	struct recent *recent = &thread->recent;
+	uint32_t at = 0;
+	int result = 0;
+	for (uint32_t i = 0; !result && i < recent->nr; at = recent->ends[i++]) {
+		uint32_t nr = recent->ends[i] - at;
+		result = make_nodes_room(thread, nr);
+		if (!result)
+			result =
+				remember(thread, recent->frames + at, recent->evidence + at, nr, 0);
+	}
+	recent->nr = 0;
 	return result;
 }
 
@@ -241,14 +360,10 @@ static bool same_tail(const struct thread *thread, uint32_t a, uint32_t b, uint3
 static uint32_t find_caller(const struct thread *thread, const struct unwind_frame *frame,
 			    const struct unwind_evidence *evidence)
 {
-	uint64_t hash = key_hash(frame->process_address, evidence->sp);
-	struct index_probe probe = index_find(&thread->index, hash);
-	uint32_t row, caller = 0;
-	while (index_next(&thread->index, &probe, &row)) {
-		const struct node *node = &thread->nodes[row];
-		if (!node->parent || node->parent == UNKNOWN ||
-		    !same_place(node, frame, evidence) ||
-		    !same_registers(&node->evidence, evidence))
+	uint32_t row = find_alike(thread, key_hash(frame, evidence), frame, evidence), caller = 0;
+	for (; row; row = thread->nodes[row - 1].next) {
+		const struct node *node = &thread->nodes[row - 1];
+		if (!node->parent || node->parent == UNKNOWN)
 			continue;
 		if (!caller)
 			caller = node->parent;
@@ -302,13 +417,15 @@ int joins_take(struct joins *joins, int32_t tid, uint64_t generation, struct unw
 	if (thread->generation != generation)
 		clear_thread(thread);
 	thread->generation = generation;
-	thread->nr_stacks++;
-	if (thread->nr + nr > NODES_MAX && forget_half(thread))
-		return -ENOMEM;
 	if (result->end == STACK_COMPLETE)
-		return remember(thread, frames, evidence, nr, 0);
+		return keep(&thread->recent, frames, evidence, (uint32_t)nr);
 	if (!is_cut || nr < 2)
 		return 0;
+	int error = remember_recent(thread);
+	if (!error)
+		error = make_nodes_room(thread, nr);
+	if (error)
+		return error;
 	uint32_t tail;
 	if (!append_tail(thread, frames, evidence, &result->nr_frames, &tail))
 		return remember(thread, frames, evidence, nr, UNKNOWN);

@@ -8,8 +8,9 @@
  * little (a function called in turn by two others); so are the registers that its callees must give back to it,
  * which hold what this very call of it works on. Where two tails fit, none is taken.
  *
- * Nothing is remembered of threads that have no cut stacks. Memory is bounded; what is full starts again. Frames
- * carry the caller's module pointers: joins_forget_all() before these become invalid.
+ * Nothing is remembered of threads that have no cut stacks. Of the others the last few stacks are only copied until one
+ * is cut. Memory is bounded, 40 MiB for all; what is full starts again. Frames carry the caller's module pointers:
+ * joins_forget_all() before these become invalid.
  */
 
 #include <stdint.h>
