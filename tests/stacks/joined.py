@@ -12,13 +12,15 @@ import shutil
 import sys
 import tempfile
 
-import beside_perf
-from cut_dumps import cut_dumps
-from harness import Skip, case, check, main, need_program, run
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from cut_dumps import cut_dumps  # noqa: E402
+from everyday import BIG_CXX, written  # noqa: E402
+from harness import Skip, case, check, main, need_program, run  # noqa: E402
+from stack_files import ctop_stacks  # noqa: E402
 
 HZ = 999
 WHOLE = 65528
-CUTS = (32768, 16384, 8192)
+CUTS = (32768, 16384)
 ALLOWED = 0.005
 SHOWN = 3
 AROUND = 3
@@ -66,7 +68,7 @@ def row(name, counts):
 
 def compare_cuts(name, data, verbose=False):
     """Rows of the table for a file with whole dumps; the counts by cut."""
-    whole = beside_perf.ctop_stacks(data)
+    whole = ctop_stacks(data)
     ends = collections.Counter(stack.end for stacks in whole.values() for stack in stacks)
     row(f"{name} whole", collections.Counter(ends, samples=sum(ends.values()), **{
         "truth not known": ends["joined"]}))
@@ -76,7 +78,7 @@ def compare_cuts(name, data, verbose=False):
         shutil.copyfile(data, copy)
         for limit in CUTS:
             cut_dumps(copy, limit)
-            counts, wrong = compare(whole, beside_perf.ctop_stacks(copy))
+            counts, wrong = compare(whole, ctop_stacks(copy))
             row(f"{name} {limit}", counts)
             for stacks in wrong[:SHOWN] if verbose else []:
                 show(*stacks)
@@ -92,7 +94,7 @@ def joined(name, compiler):
     need_program(compiler)
     with tempfile.TemporaryDirectory(prefix="ctop-stacks-") as where:
         data = os.path.join(where, "perf.data")
-        source = beside_perf.written(where, "big.cpp", beside_perf.BIG_CXX)
+        source = written(where, "big.cpp", BIG_CXX)
         result = run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", HZ, "-m", "1024", "--call-graph",
                      f"dwarf,{WHOLE}", "-o", data, "--", compiler, "-O2", "-std=c++17", "-c", source,
                      "-o", "/dev/null", cwd=where)
@@ -103,7 +105,7 @@ def joined(name, compiler):
         known = counts["joined"] - counts["truth not known"]
         check(counts["samples"] > 100, f"{counts['samples']} samples")
         check(counts["wrong"] <= max(ALLOWED * known, 1), f"{counts['wrong']} of {known} joins are wrong")
-    check(found[8192]["joined"] > 0, "nothing was joined")
+    check(any(counts["joined"] for counts in found.values()), "nothing was joined")
 
 
 @case
