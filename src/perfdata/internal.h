@@ -96,7 +96,8 @@ void chunk_leave(struct packed *packed, struct chunk *chunk); /* NULL is fine */
 
 /* ---- stream.c: records in the order of the file ---- */
 
-/* A record where it lies: in a chunk, or else in the file. bytes are valid until the next one. */
+enum { STREAM_HEAD_BYTES = 256 };
+/* A record where it lies: in a chunk, or else in the file. bytes are valid until the next one; of a large sample only the head is there. */
 struct raw_record {
 	const uint8_t *bytes;
 	uint32_t size;
@@ -111,6 +112,8 @@ struct stream {
 	uint8_t *window;
 	uint64_t window_start;
 	size_t window_bytes;
+	size_t window_next_bytes; /* how much is read next */
+	uint64_t asked_until;
 	struct packed packed;
 	enum stream_trouble trouble;
 	uint64_t trouble_at;

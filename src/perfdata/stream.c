@@ -2,12 +2,22 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A record has at most 64 KiB, and a COMPRESSED2 one is bounded here. */
-enum { WINDOW_BYTES = 4 << 20 };
+/*
+ * A record has at most 64 KiB, and a COMPRESSED2 one is bounded here. Of a sample with a dump only the head is read before
+ * its turn comes: the window is small behind one, and grows as long as all of it is used.
+ */
+enum {
+	WINDOW_BYTES = 4 << 20,
+	WINDOW_FIRST_BYTES = 2 * STREAM_HEAD_BYTES,
+	WINDOW_GROWTH = 4,
+	LARGE_RECORD_BYTES = 4096,
+	ASK_AHEAD_BYTES = 8 << 20
+};
 
 int stream_init(struct stream *stream, int fd, const struct file_section *data, uint64_t file_bytes)
 {
@@ -16,6 +26,7 @@ int stream_init(struct stream *stream, int fd, const struct file_section *data, 
 	if (stream->ends_early)
 		stream->end = file_bytes;
 	stream->window = malloc(WINDOW_BYTES);
+	stream->window_next_bytes = WINDOW_FIRST_BYTES;
 	return stream->window ? 0 : -ENOMEM;
 }
 
@@ -35,34 +46,52 @@ static int stop(struct stream *stream, enum stream_trouble trouble)
 	return 0;
 }
 
+/* Once every few megabytes: what the kernel does not see as a file being read from end to end is read ahead all the same. */
+static void ask_ahead(struct stream *stream)
+{
+	if (stream->window_start + ASK_AHEAD_BYTES / 2 < stream->asked_until)
+		return;
+	posix_fadvise(stream->fd, (off_t)stream->window_start, ASK_AHEAD_BYTES,
+		      POSIX_FADV_WILLNEED);
+	stream->asked_until = stream->window_start + ASK_AHEAD_BYTES;
+	/* For whoever else has the file open: how far it was read. */
+	lseek(stream->fd, (off_t)stream->window_start, SEEK_SET);
+}
+
+static void fill_window(struct stream *stream, uint64_t at, size_t wanted)
+{
+	size_t size =
+		wanted + 8 > stream->window_next_bytes ? wanted + 8 : stream->window_next_bytes;
+	size_t used = 0;
+	/* Begins where the file has an 8-aligned place, so that records lie aligned in memory. */
+	stream->window_start = at & ~UINT64_C(7);
+	if (size > stream->end - stream->window_start)
+		size = (size_t)(stream->end - stream->window_start);
+	ask_ahead(stream);
+	while (used < size) {
+		ssize_t got = pread(stream->fd, stream->window + used, size - used,
+				    (off_t)(stream->window_start + used));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			stream->error = -errno;
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+	}
+	stream->window_bytes = used;
+	stream->window_next_bytes *= WINDOW_GROWTH;
+	if (stream->window_next_bytes > WINDOW_BYTES)
+		stream->window_next_bytes = WINDOW_BYTES;
+}
+
 /* The bytes there are at `at`, at least wanted of them unless the file ends before; NULL with *nr 0 at its end. */
 static const uint8_t *look(struct stream *stream, uint64_t at, size_t wanted, size_t *nr)
 {
 	uint64_t end = stream->window_start + stream->window_bytes;
 	if (at < stream->window_start || at + wanted > end) {
-		size_t used = 0;
-		/* Begins where the file has an 8-aligned place, so that records lie aligned in memory. */
-		stream->window_start = at & ~UINT64_C(7);
-		while (used < WINDOW_BYTES) {
-			uint64_t from = stream->window_start + used;
-			size_t most = WINDOW_BYTES - used;
-			if (from + most > stream->end)
-				most = from < stream->end ? (size_t)(stream->end - from) : 0;
-			ssize_t got =
-				most ? pread(stream->fd, stream->window + used, most, (off_t)from)
-				     : 0;
-			if (got < 0 && errno == EINTR)
-				continue;
-			if (got < 0)
-				stream->error = -errno;
-			if (got <= 0)
-				break;
-			used += (size_t)got;
-		}
-		stream->window_bytes = used;
-		/* For whoever else has the file open: how far it was read. */
-		lseek(stream->fd, (off_t)(stream->window_start + used), SEEK_SET);
-		end = stream->window_start + used;
+		fill_window(stream, at, wanted);
+		end = stream->window_start + stream->window_bytes;
 	}
 	*nr = at < end ? (size_t)(end - at) : 0;
 	return *nr ? stream->window + (at - stream->window_start) : NULL;
@@ -119,6 +148,20 @@ static bool trailing_bytes(const uint8_t *bytes, const struct perf_event_header 
 	return true;
 }
 
+/* A large sample, of which the rest is read when its turn has come: 1; 0: it is not all there. */
+static int next_large(struct stream *stream, uint32_t size, struct raw_record *record)
+{
+	if (stream->end - stream->at < size)
+		return stop(stream, STREAM_CUT);
+	const uint8_t *head = take(stream, STREAM_HEAD_BYTES);
+	if (!head)
+		return 0;
+	*record = (struct raw_record){head, size, stream->at, NULL};
+	stream->at += size;
+	stream->window_next_bytes = WINDOW_FIRST_BYTES;
+	return 1;
+}
+
 /* From the file itself. 1: a record to hand on; 2: one that was dealt with; 0: the end. */
 static int next_in_file(struct stream *stream, struct raw_record *record)
 {
@@ -131,6 +174,8 @@ static int next_in_file(struct stream *stream, struct raw_record *record)
 	memcpy(&header, bytes, sizeof(header));
 	if (header.size < sizeof(header))
 		return stop(stream, STREAM_DAMAGED);
+	if (header.type == PERF_RECORD_SAMPLE && header.size >= LARGE_RECORD_BYTES)
+		return next_large(stream, header.size, record);
 	bytes = take(stream, header.size);
 	uint64_t trailing;
 	if (!bytes)
