@@ -17,11 +17,20 @@ static bool reorders_or_breaks(uint32_t code)
 	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
+/* Past plain ASCII, which most text is all of. */
+static const char *skip_plain(const char *at)
+{
+	while (*at >= 0x20 && *at < 0x7f)
+		at++;
+	return at;
+}
+
 void text_add_safe(struct text *text, const char *untrusted)
 {
 	const char *harmless = untrusted; /* begin of the run that is copied as it is */
 	const char *at = untrusted;
 	for (;;) {
+		at = skip_plain(at);
 		struct utf8_char next = utf8_next(at);
 		bool harms = next.size && (next.code == UTF8_INVALID || is_control(next.code) ||
 					   reorders_or_breaks(next.code));

@@ -13,9 +13,19 @@ struct line {
 	uint64_t samples;
 };
 
+/* Where the name of a function stands in the text of all names, as it is written. */
+struct name {
+	size_t at, size; /* size 0: not yet */
+};
+
 struct folding {
 	struct history *history;
 	struct text text; /* of the stack in hand */
+	struct text names_text;
+	struct {
+		struct name *items; /* by function */
+		size_t nr, capacity;
+	} names;
 	struct {
 		struct line *items;
 		size_t nr, capacity;
@@ -89,6 +99,28 @@ static void add_comm(struct text *text, const char *comm)
 	free(copy);
 }
 
+/* Each name is cut and made safe once, however many stacks have it. NULL: out of memory. */
+static const struct name *name_of(struct folding *folding, struct function_id function)
+{
+	size_t nr = (size_t)function.index + 1;
+	if (vec_reserve(&folding->names, nr))
+		return NULL;
+	if (nr > folding->names.nr) {
+		memset(folding->names.items + folding->names.nr, 0,
+		       (nr - folding->names.nr) * sizeof(struct name));
+		folding->names.nr = nr;
+	}
+	struct name *name = &folding->names.items[function.index];
+	if (name->size)
+		return name;
+	const char *whole = history_function_name(folding->history, function);
+	bool named = history_function_named(folding->history, function);
+	name->at = folding->names_text.size;
+	add_name(&folding->names_text, whole, named ? without_arguments(whole) : strlen(whole));
+	name->size = folding->names_text.size - name->at;
+	return folding->names_text.failed ? NULL : name;
+}
+
 static int fold(void *context, const struct history_stack *stack)
 {
 	struct folding *folding = context;
@@ -96,11 +128,11 @@ static int fold(void *context, const struct history_stack *stack)
 	text_clear(text);
 	add_comm(text, stack->comm);
 	for (size_t i = 0; i < stack->nr_frames; i++) {
-		struct function_id function = stack->frames[i].function;
-		const char *name = history_function_name(folding->history, function);
-		bool named = history_function_named(folding->history, function);
+		const struct name *name = name_of(folding, stack->frames[i].function);
+		if (!name)
+			return -ENOMEM;
 		text_add(text, ";");
-		add_name(text, name, named ? without_arguments(name) : strlen(name));
+		text_add_bytes(text, text_string(&folding->names_text) + name->at, name->size);
 	}
 	if (text->failed || vec_reserve(&folding->lines, folding->lines.nr + 1))
 		return -ENOMEM;
@@ -141,6 +173,8 @@ static int finish(struct folding *folding, int result, struct text *out)
 		free(folding->lines.items[i].stack);
 	free(folding->lines.items);
 	text_release(&folding->text);
+	text_release(&folding->names_text);
+	free(folding->names.items);
 	return !result && out->failed ? -ENOMEM : result;
 }
 
