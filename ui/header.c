@@ -119,14 +119,6 @@ static void add_state(struct strip *strip, const struct model *model)
 		add_right(strip, ROLE_TITLE, CELL_REVERSE);
 		return;
 	}
-	if (state == UI_LIVE && model->exec_ns &&
-	    model->now_ns - model->exec_ns < EXEC_SECONDS * NS_PER_SECOND) {
-		text_add(text, " EXEC");
-		add_age(text, model->now_ns - model->exec_ns);
-		text_add(text, " ago ");
-		add_right(strip, ROLE_TITLE, CELL_REVERSE);
-		return;
-	}
 	bool plain = state == UI_LIVE || state == UI_FILE;
 	text_add(text, plain ? "" : " ");
 	add_state_word(text, &model->facts);
@@ -284,6 +276,24 @@ void header_draw(struct model *model, struct cells *cells, int row)
 {
 	draw_target(model, cells, row);
 	draw_measures(model, cells, row + 1);
+}
+
+bool header_has_banner(const struct model *model)
+{
+	return model->exec_ns && model->now_ns - model->exec_ns < EXEC_SECONDS * NS_PER_SECOND;
+}
+
+void header_draw_banner(const struct model *model, struct cells *cells, int row)
+{
+	struct text text = {0};
+	text_add(&text, " EXEC");
+	add_age(&text, model->now_ns - model->exec_ns);
+	text_add(&text, " ago: the program became ");
+	text_add_safe(&text, model->facts.target ? model->facts.target : "another");
+	text_add(&text, "; all since then is shown");
+	cells_put_cut(cells, row, 0, cells->cols, ROLE_TITLE, text_string(&text));
+	cells_mark(cells, (struct area){row, 0, 1, cells->cols}, CELL_REVERSE);
+	text_release(&text);
 }
 
 void header_draw_filters(const struct model *model, struct cells *cells, int row)

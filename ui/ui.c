@@ -123,12 +123,20 @@ int ui_resize(struct ui *ui, int rows, int cols)
 	return cells_resize(&ui->cells, rows > 1 ? rows : 1, cols > 1 ? cols : 1);
 }
 
+/* The banner goes after a while; this stays to the next key. */
+static void tell_exec(struct ui *ui)
+{
+	ui_tell(ui, "the program became ");
+	text_add_safe(&ui->message, ui->model.facts.target);
+	text_add(&ui->message, ": what was before is left out");
+}
+
 /* What a word in the header is too short for. */
 static void tell_news(struct ui *ui)
 {
 	const struct ui_facts *facts = &ui->model.facts;
 	if (facts->execs != ui->model.execs)
-		ui_tell(ui, "the target runs another program now: what was before is left out");
+		tell_exec(ui);
 	if (facts->step_down && !ui->told_step_down) {
 		ui_tell(ui, "");
 		text_add_safe(&ui->message, facts->step_down);

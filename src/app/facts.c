@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/perf/sampler.h>
@@ -119,13 +120,17 @@ static enum ui_state state_of(const struct facts *facts, const struct session *s
 /* The program may change under us: whose profile it is, is said anew. */
 static void follow_exec(struct facts *facts, int32_t only_pid, struct ui_facts *out)
 {
-	char program[sizeof(facts->program)], name[64];
+	char program[sizeof(facts->program)], name[sizeof(facts->program)];
 	proc_program(only_pid, program, sizeof(program));
+	/* A command that was only just let go. */
+	proc_program(getpid(), name, sizeof(name));
+	if (!facts->program[0] && !strcmp(program, name))
+		return;
 	if (facts->program[0] && program[0] && strcmp(facts->program, program) != 0) {
 		size_t size = proc_text(only_pid, "comm", name, sizeof(name));
 		if (size && name[size - 1] == '\n')
 			name[size - 1] = '\0';
-		snprintf(facts->target, sizeof(facts->target), "%s[%d]", name, only_pid);
+		snprintf(facts->target, sizeof(facts->target), "%.64s[%d]", name, only_pid);
 		facts->execs++;
 	}
 	if (program[0])

@@ -77,11 +77,10 @@ static int exit_status(const struct live *live, const struct session_stats *stat
 
 static int show(struct live *live, struct error *error)
 {
-	const struct int32_list *pids = &live->options->pids;
 	const struct interact_source source = {
 		.session = live->session,
 		.history = live->history,
-		.pid = pids->nr == 1 ? pids->items[0] : 0,
+		.pid = session_only_pid(live->session),
 	};
 	struct interact *interact = live->interact;
 	if (!interact)

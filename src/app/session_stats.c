@@ -2,6 +2,7 @@
 /* What a session has to tell of itself. */
 #include "session_internal.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,4 +111,12 @@ const char *session_target(const struct session *session)
 const char *session_target_kind(const struct session *session)
 {
 	return session_is_live(session) ? session->target.kind : "file";
+}
+
+int32_t session_only_pid(const struct session *session)
+{
+	const struct int32_list *pids = &session->target.pids;
+	bool only = session_is_live(session) && pids->nr == 1 &&
+		    strcmp(session->target.kind, "tid") != 0;
+	return only ? pids->items[0] : 0;
 }

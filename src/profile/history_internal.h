@@ -190,6 +190,8 @@ int history_count_second(struct history *history, uint64_t time_ns, uint32_t sta
 size_t history_bucket_from(const struct history *history, uint64_t second);
 void history_free_seconds(struct history *history);
 uint64_t history_seconds_bytes(const struct history *history);
+/* What the seconds may take of the history's limit; 0: none are kept. */
+uint64_t history_seconds_bound(const struct history *history);
 
 /* All but the seconds, which have a bound of their own. */
 uint64_t history_rows_bytes(const struct history *history);

@@ -65,13 +65,14 @@ static const char *intern_string(struct history *history, struct string_id id)
 }
 
 /*
- * True when nothing new is to be kept. The other half of the bound is for what still comes: a count for
- * each node that is known, rows of the epoch's tables.
+ * True when nothing new is to be kept. The other half of the bound, of what the seconds leave of it, is for what still
+ * comes: a count for each node that is known, rows of the epoch's tables, what slices make of that.
  */
 static bool is_full(struct history *history)
 {
 	if (!history->full && history->limit_bytes &&
-	    history_rows_bytes(history) >= history->limit_bytes / 2)
+	    history_rows_bytes(history) >=
+		    (history->limit_bytes - history_seconds_bound(history)) / 2)
 		history->full = true;
 	return history->full;
 }

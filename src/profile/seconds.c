@@ -48,8 +48,10 @@ uint64_t history_seconds_bytes(const struct history *history)
 	       seconds->slots.capacity * sizeof(*seconds->slots.items);
 }
 
-static uint64_t bytes_most(const struct history *history)
+uint64_t history_seconds_bound(const struct history *history)
 {
+	if (!history->seconds.wanted)
+		return 0;
 	return history->limit_bytes ? history->limit_bytes / 4 : DEFAULT_BYTES;
 }
 
@@ -261,7 +263,7 @@ static int age(struct history *history)
 	int result = 0;
 	while (!result) {
 		struct bucket_numbers numbers = count_buckets(seconds);
-		bool full = seconds->bytes > bytes_most(history);
+		bool full = seconds->bytes > history_seconds_bound(history);
 		if (numbers.fine > (full ? FINE_LEAST : FINE_MOST))
 			result = merge(history, numbers.first_fine, COARSE);
 		else if (numbers.coarse > (full ? COARSE_LEAST : COARSE_MOST))
@@ -335,7 +337,7 @@ int history_count_second(struct history *history, uint64_t time_ns, uint32_t sta
 	} else {
 		result = count_elsewhere(history, time_ns / NS_PER_SECOND, count);
 	}
-	if (!result && seconds->bytes > bytes && seconds->bytes > bytes_most(history))
+	if (!result && seconds->bytes > bytes && seconds->bytes > history_seconds_bound(history))
 		result = age(history);
 	return result;
 }

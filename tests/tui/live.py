@@ -373,7 +373,7 @@ def another_program_is_run():
             window.wait_for("LIVE", f"[{shell.pid}]")
             shell.stdin.write(b"\n")
             shell.stdin.flush()
-            window.wait_for("EXEC", f"spin[{shell.pid}]", "spin_loop", "another program")
+            window.wait_for("EXEC", f"the program became spin[{shell.pid}]", "spin_loop", "LIVE")
             window.press("q")
             window.wait_for_prompt()
     finally:

@@ -71,8 +71,8 @@ struct history_seconds {
 struct history_seconds history_seconds(const struct history *history);
 
 /*
- * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on nothing new
- * is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
+ * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on, or of the
+ * three quarters of it that seconds leave, nothing new is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
  * "[folded]". Single samples are kept up to there, too. Totals stay true; history_totals() says how many samples
  * were folded, and how many single ones were not kept.
  */
@@ -112,7 +112,8 @@ int history_set_info(struct history *history, const char *key, const char *value
 /* Last value of an info key over all epochs, or NULL. Borrowed. */
 /* Calls each() once per fact; stops at the first nonzero, which it returns. */
 int history_each_info(const struct history *history,
-		      int (*each)(void *context, const char *key, const char *value), void *context);
+		      int (*each)(void *context, const char *key, const char *value),
+		      void *context);
 const char *history_info(const struct history *history, const char *key);
 /* Events in the order they were asked in, sampled or not. */
 size_t history_nr_events(const struct history *history);

@@ -471,6 +471,20 @@ static void the_target_becomes_another_program(void)
 	end();
 }
 
+/* A history that has no room folds what is new into what it knows, and forgets old seconds. */
+static void what_had_no_room_is_told(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	history_set_limit(world.history, 1);
+	add_samples(&(struct stack){0, 3, STACK_COMPLETE, {"_start", "main", "another"}},
+		    SECONDS + 1);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1) + 500000000), 0);
+	compare("folded", ui_draw(world.ui));
+	end();
+}
+
 static void the_rate_is_not_reached(void)
 {
 	const struct ui_options options = {0};
@@ -632,6 +646,7 @@ int main(void)
 	RUN(the_target_ends_in_a_pause);
 	RUN(a_file_is_being_read);
 	RUN(the_target_becomes_another_program);
+	RUN(what_had_no_room_is_told);
 	RUN(the_rate_is_not_reached);
 	RUN(one_of_two_events_is_shown);
 	RUN(a_pause_stands_still);
