@@ -155,7 +155,8 @@ int cells_put(struct cells *cells, int row, int col, int room, enum role role, c
 		for (int half = 0; foreign && half <= wide; half++)
 			set_cell(cells, row, at + half, role, "?", 1);
 		if (!foreign) {
-			set_cell(cells, row, at, role, text, size);
+			/* In ASCII without what combines with it. */
+			set_cell(cells, row, at, role, text, cells->ascii ? 1 : size);
 			if (wide)
 				set_cell(cells, row, at + 1, role, "", 0);
 		}

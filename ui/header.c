@@ -299,9 +299,14 @@ void header_draw_banner(const struct model *model, struct cells *cells, int row)
 void header_draw_filters(const struct model *model, struct cells *cells, int row)
 {
 	struct text text = {0};
-	uint64_t all = model->totals.all_samples;
-	text_addf(&text, "%.0f%% of samples shown  (Esc)",
-		  all ? 100.0 * (double)model->totals.samples / (double)all : 0.0);
+	uint64_t all = model->totals.all_samples, shown = model->totals.samples;
+	double percent = all ? 100.0 * (double)shown / (double)all : 0.0;
+	/* Few are not none. */
+	if (shown && percent < 0.05)
+		text_add(&text, "<0.1%");
+	else
+		text_addf(&text, "%.*f%%", shown && percent < 1 ? 1 : 0, percent);
+	text_add(&text, " of samples shown  (Esc)");
 	struct strip strip = {.cells = cells, .row = row, .end = cells->cols, .text = text};
 	if (cells->cols >= 60)
 		add_right(&strip, ROLE_TEXT, 0);
