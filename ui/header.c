@@ -9,7 +9,7 @@
 #include <ctop/ui/theme.h>
 
 /* On narrower screens the window stands on the second line. */
-enum { WINDOW_ABOVE_COLS = 60, TREND_ABOVE_COLS = 60 };
+enum { WINDOW_ABOVE_COLS = 60, TREND_ABOVE_COLS = 60, WIDE_COLS = 60 };
 enum { PROGRESS_COLS = 16 };
 /* How long it is said that the target has become another program. */
 enum { EXEC_SECONDS = 30 };
@@ -306,27 +306,36 @@ void header_draw_filters(const struct model *model, struct cells *cells, int row
 		text_add(&text, "<0.1%");
 	else
 		text_addf(&text, "%.*f%%", shown && percent < 1 ? 1 : 0, percent);
-	text_add(&text, " of samples shown  (Esc)");
+	text_add(&text, cells->cols >= WIDE_COLS ? " of samples shown  (Esc)" : " shown");
 	struct strip strip = {.cells = cells, .row = row, .end = cells->cols, .text = text};
-	if (cells->cols >= 60)
-		add_right(&strip, ROLE_TEXT, 0);
-	text_clear(&strip.text);
+	add_right(&strip, ROLE_TEXT, 0);
 	for (size_t i = 0; i < model->nr_zooms; i++)
 		text_addf(&strip.text, "%s%s", i ? " > " : "filter: ", model->zooms[i].label);
 	cells_put_cut(cells, row, 0, strip.end, ROLE_WARN, text_string(&strip.text));
 	text_release(&strip.text);
 }
 
+/* The names of all views side by side, and what is around them. */
+static int tabs_cols(void)
+{
+	int cols = 0;
+	for (int view = 0; view < NR_VIEWS; view++)
+		cols += (int)strlen(view_name((enum view_kind)view)) + 4;
+	return cols;
+}
+
 void header_draw_tabs(const struct model *model, enum view_kind current, struct cells *cells,
 		      int row)
 {
 	int col = 0;
+	bool named = tabs_cols() <= cells->cols;
 	for (int view = 0; view < NR_VIEWS; view++) {
 		bool shown = view == (int)current;
 		int first = col;
 		col += cells_putf(cells, row, col, cells->cols - col,
-				  shown ? ROLE_TITLE : ROLE_TEXT, shown ? "[%d %s]" : " %d %s ",
-				  view + 1, view_name((enum view_kind)view));
+				  shown ? ROLE_TITLE : ROLE_TEXT, shown ? "[%d%s%s]" : " %d%s%s ",
+				  view + 1, shown || named ? " " : "",
+				  shown || named ? view_name((enum view_kind)view) : "");
 		cells_mark(cells, (struct area){row, first, 1, col - first},
 			   shown ? CELL_REVERSE : 0);
 	}

@@ -428,6 +428,40 @@ static void one_screen(void)
 	end();
 }
 
+/* Every view at every size, in UTF-8 and ASCII. */
+static void every_view_at_every_size(void)
+{
+	static const struct {
+		const char *name, *keys;
+	} views[] = {
+		{"top", ""},
+		{"tree", "2"},
+		{"callers", "3"},
+		{"sandwich", "/memcpy<Enter>b"},
+		{"flame", "5"},
+		{"threads", "6"},
+		{"info", "i"},
+		{"help", "?"},
+		{"filtered", "\\serve<Enter>f"},
+	};
+	static const int sizes[][2] = {{10, 40}, {24, 80}, {40, 120}};
+	for (size_t view = 0; view < sizeof(views) / sizeof(*views); view++)
+		for (size_t size = 0; size < sizeof(sizes) / sizeof(*sizes); size++)
+			for (int ascii = 0; ascii < 2; ascii++) {
+				const struct ui_options options = {.ascii = ascii};
+				int rows = sizes[size][0], cols = sizes[size][1];
+				char name[64];
+				begin(&options, true);
+				CHECK_EQ(ui_resize(world.ui, rows, cols), 0);
+				ui_draw(world.ui);
+				press(views[view].keys);
+				snprintf(name, sizeof(name), "sizes/%s-%dx%d%s", views[view].name,
+					 cols, rows, ascii ? "-ascii" : "");
+				compare(name, ui_draw(world.ui));
+				end();
+			}
+}
+
 /* ---- states that keys do not lead to ---- */
 
 static void nothing_sampled_yet(void)
@@ -831,6 +865,7 @@ int main(void)
 {
 	for (screen = 0; screen < sizeof(screens) / sizeof(*screens); screen++)
 		test_run(screens[screen].name, one_screen);
+	RUN(every_view_at_every_size);
 	RUN(nothing_sampled_yet);
 	RUN(the_target_has_ended);
 	RUN(the_target_ends_in_a_pause);
