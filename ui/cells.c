@@ -64,6 +64,15 @@ void cells_blank(struct cells *cells, struct area area)
 			*cell_at(cells, row, col) = blank;
 }
 
+void cells_copy(struct cells *cells, int row, int col, const struct cells *from)
+{
+	struct area area = clip(cells, (struct area){row, col, from->rows, from->cols});
+	for (int i = 0; i < area.rows; i++)
+		memcpy(cell_at(cells, area.row + i, area.col),
+		       cell_at(from, area.row + i - row, area.col - col),
+		       (size_t)area.cols * sizeof(*cells->items));
+}
+
 /* How much of the text goes on one line. */
 static size_t line_size(const char *text, int room)
 {

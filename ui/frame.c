@@ -92,6 +92,24 @@ static bool has_detail(struct ui *ui, struct function_id *function)
 	return is_list && ui->cells.cols >= DETAIL_FROM_COLS && ui_selected_function(ui, function);
 }
 
+static void draw_pane(struct ui *ui, struct area area, struct function_id function)
+{
+	struct side_pane *pane = &ui->pane;
+	bool fits = pane->cells.rows == area.rows && pane->cells.cols == area.cols;
+	bool same = fits && pane->function.index == function.index &&
+		    pane->generation == ui->model.generation;
+	pane->due = fits && !same && pane->late;
+	if (!fits && cells_resize(&pane->cells, area.rows, area.cols))
+		return;
+	if (!pane->due) {
+		cells_clear(&pane->cells);
+		detail_draw(&ui->model, &pane->cells, cells_area(&pane->cells), function);
+		pane->function = function;
+		pane->generation = ui->model.generation;
+	}
+	cells_copy(&ui->cells, area.row, area.col, &pane->cells);
+}
+
 static void draw_view(struct ui *ui, struct view *view, struct area body)
 {
 	struct cells *cells = &ui->cells;
@@ -109,7 +127,7 @@ static void draw_view(struct ui *ui, struct view *view, struct area body)
 		struct area pane = {body.row, body.col + body.cols - cols, body.rows, cols};
 		body.cols -= cols + 1;
 		view_draw(view, model, cells, body);
-		detail_draw(model, cells, pane, function);
+		draw_pane(ui, pane, function);
 	} else {
 		view_draw(view, model, cells, body);
 	}
@@ -119,7 +137,7 @@ const struct cells *ui_draw(struct ui *ui)
 {
 	struct cells *cells = &ui->cells;
 	struct view *view = ui_view(ui);
-	ui->dirty = false;
+	ui->dirty = ui->pane.due = false;
 	cells_clear(cells);
 	/* What the frame says of the selected row is to be of the rows as they are now. */
 	int result = view ? view_refresh(view, &ui->model) : -1;
@@ -128,5 +146,6 @@ const struct cells *ui_draw(struct ui *ui)
 		cells_put(cells, body.row, 0, cells->cols, ROLE_BAD, "out of memory!");
 	else if (body.rows > 0)
 		draw_view(ui, view, body);
+	ui->pane.late = false;
 	return cells;
 }

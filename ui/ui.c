@@ -24,7 +24,7 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		.least_percent = options->least_percent,
 		.first_event = options->event,
 	};
-	ui->cells.ascii = options->ascii;
+	ui->cells.ascii = ui->pane.cells.ascii = options->ascii;
 	ui->dirty = true;
 	if (!options->since_start)
 		model_next_window(&ui->model);
@@ -43,6 +43,7 @@ void ui_free(struct ui *ui)
 			ui->views[i]->ops->free(ui->views[i]);
 	model_release(&ui->model);
 	cells_release(&ui->cells);
+	cells_release(&ui->pane.cells);
 	text_release(&ui->message);
 	text_release(&ui->copied);
 	free(ui);
@@ -147,7 +148,7 @@ static void tell_news(struct ui *ui)
 int ui_refresh(struct ui *ui, uint64_t now_ns)
 {
 	ui->host.facts(ui->host.context, ui->model.event, &ui->model.facts);
-	ui->dirty = true;
+	ui->dirty = ui->pane.late = true;
 	tell_news(ui);
 	return model_refresh(&ui->model, now_ns);
 }
@@ -184,7 +185,7 @@ static enum ui_wish take_key(struct ui *ui, int key)
 
 enum ui_wish ui_key(struct ui *ui, int key)
 {
-	ui->dirty = true;
+	ui->dirty = ui->pane.late = true;
 	text_clear(&ui->message);
 	enum ui_wish wish = take_key(ui, key);
 	if (ui->model.changed && model_refresh(&ui->model, ui->model.now_ns))
@@ -203,7 +204,7 @@ void ui_tell(struct ui *ui, const char *message)
 
 bool ui_dirty(const struct ui *ui)
 {
-	return ui->dirty;
+	return ui->dirty || ui->pane.due;
 }
 
 bool ui_mouse(const struct ui *ui)

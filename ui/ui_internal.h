@@ -12,11 +12,24 @@
 
 enum prompt_use { PROMPT_NONE, PROMPT_FIND, PROMPT_FILTER, PROMPT_EXPORT };
 
+/*
+ * The pane beside a list: it costs more than all else on the screen, and comes one drawing after a key or a refresh, so
+ * that the next key need not wait for it. Until then it stays as it was.
+ */
+struct side_pane {
+	struct cells cells;
+	struct function_id function;
+	unsigned generation; /* of the model, when it was drawn */
+	bool late;	     /* the next drawing leaves it out */
+	bool due;	     /* it was left out */
+};
+
 struct ui {
 	struct ui_options options;
 	struct ui_host host;
 	struct model model;
 	struct cells cells;
+	struct side_pane pane;
 	struct view *views[NR_ALL_VIEWS]; /* made when they are first shown */
 	enum view_kind current,
 		before; /* before: of the profile's views, where Esc leads back to */

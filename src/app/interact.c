@@ -195,25 +195,27 @@ static void give_up_session(struct interact *interact, const struct error *error
 	facts_set_stopped(&interact->facts);
 }
 
+/* What is still to be drawn comes when nothing waits. */
 static int wait_and_serve(struct interact *interact, struct error *error)
 {
+	int timeout_ms = ui_dirty(interact->ui) ? 0 : -1;
 	enum session_state state;
 	if (interact->source.session && !interact->session_result) {
 		interact->session_result =
-			session_step(interact->source.session, -1, &state, error);
+			session_step(interact->source.session, timeout_ms, &state, error);
 		if (interact->session_result)
 			give_up_session(interact, error);
 		return 0;
 	}
 	if (interact->source.loading) {
 		bool done;
-		int result = load_step(interact->source.loading, -1, &done, error);
+		int result = load_step(interact->source.loading, timeout_ms, &done, error);
 		if (done)
 			interact->source.loading = NULL;
 		return result;
 	}
 	struct pollfd poll_fd = {.fd = interact->watch_fd, .events = POLLIN};
-	return poll(&poll_fd, 1, -1) < 0 && errno != EINTR
+	return poll(&poll_fd, 1, timeout_ms) < 0 && errno != EINTR
 		       ? error_set(error, -errno, "cannot wait: %s", strerror(errno))
 		       : 0;
 }
@@ -234,7 +236,7 @@ static int loop(struct interact *interact, struct error *error)
 			result = keep_time(interact, error);
 		if (!result && due)
 			result = refresh(interact, error);
-		if (!result && ui_dirty(interact->ui))
+		else if (!result && ui_dirty(interact->ui))
 			terminal_draw(interact->terminal, ui_draw(interact->ui));
 	}
 	return result;

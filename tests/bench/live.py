@@ -135,7 +135,7 @@ def first_screen(ctop, title, target, word, rounds):
 
 def key_latency(ctop, target, hz, fill_seconds, nr_keys):
     """Keys that move the selection, at a time that is not the refresh's."""
-    with screen(ctop, "-e", "cpu-clock", "-F", str(hz), "--max-overhead", "0", "-p",
+    with screen(ctop, "-e", "cpu-clock", "-F", str(hz), "--max-overhead", "0", "--memory", "256", "-p",
                 str(target.pid)) as shown:
         shown.drain(fill_seconds)
         times = []

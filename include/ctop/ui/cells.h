@@ -79,6 +79,8 @@ int cells_putf(struct cells *cells, int row, int col, int room, enum role role, 
 	       ...) __attribute__((format(printf, 6, 7)));
 /* Adds attributes to what is there. */
 void cells_mark(struct cells *cells, struct area area, unsigned attributes);
+/* Copies another grid onto this one, its corner at (row, col). */
+void cells_copy(struct cells *cells, int row, int col, const struct cells *from);
 /* Blanks an area. */
 void cells_blank(struct cells *cells, struct area area);
 

@@ -112,7 +112,10 @@ int ui_resize(struct ui *ui, int rows, int cols); /* 0 or -ENOMEM */
 /* Takes in what is new; when to call it is the host's business (twice a second). 0 or -ENOMEM. */
 int ui_refresh(struct ui *ui, uint64_t now_ns);
 enum ui_wish ui_key(struct ui *ui, int key);
-/* True when what ui_draw() would give has changed since. */
+/*
+ * True when what ui_draw() would give has changed since. It may be so right after a draw: what takes long comes with
+ * the next one, which should follow once there is nothing more urgent.
+ */
 bool ui_dirty(const struct ui *ui);
 const struct cells *ui_draw(struct ui *ui); /* borrowed until the next call */
 

@@ -393,6 +393,8 @@ static char *read_file(const char *path)
 /* The attributes are part of the picture: what is selected shows in them. */
 static void compare(const char *name, const struct cells *cells)
 {
+	while (ui_dirty(world.ui)) /* what takes long is drawn later */
+		cells = ui_draw(world.ui);
 	char path[256];
 	struct text text = {0};
 	cells_text(cells, &text);
