@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 from harness import (BUILD, CTOP, case, check, ctop_ok, ended_well, folded, folder, main,
-                     need_program, need_root, record, recording_of, run, target)
+                     need_program, need_root, record, recording_of, run, target, wait_until)
 
 
 def workload(name):
@@ -152,9 +152,8 @@ def too_few_descriptors_sample_whole_cpus():
     prlimit, setpriv = need_program("prlimit"), need_program("setpriv")
     with folder() as where, target("threads") as other:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
-        with target("storm", "20") as program:
-            while len(os.listdir(f"/proc/{program.pid}/task")) < 500:
-                pass
+        with target("storm") as program:
+            wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) >= 500, "500 threads")
             # Without the capability, the limit cannot be raised.
             result = run(setpriv, "--bounding-set=-sys_resource", "--inh-caps=-sys_resource", prlimit,
                          "--nofile=200:200", CTOP, "record", "-e", "cpu-clock", "-o", path,

@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 
-from harness import (BUILD, CTOP, NOBODY, case, check, check_refused, ctop, ctop_ok, folder, main,
-                     need_program, need_root, run, target, wait_for_samples)
+from harness import (BUILD, CTOP, NOBODY, PATIENCE, case, check, check_refused, ctop, ctop_ok,
+                     folder, main, need_program, need_root, run, target, wait_for_samples)
 
 
 def refused(status, words, *arguments):
@@ -220,7 +220,7 @@ def interrupt_ends_with_everything_written():
                                          str(program.pid)], stderr=subprocess.PIPE, text=True)
             wait_for_samples(recorder, path)
             recorder.send_signal(number)
-            _, errors = recorder.communicate(timeout=30)
+            _, errors = recorder.communicate(timeout=PATIENCE)
             check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
             check("samples" in errors, f"no summary: {errors}")
             check("spin" in ctop_ok("report", "--stdio", path).stdout, "nothing in the report")

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import time
 
-from harness import (CTOP, Skip, anonymous_bytes, case, check, check_accounts, children_of,
-                     cpu_seconds, ctop_ok, ended_well, folder, main, need_root, record,
+from harness import (CTOP, PATIENCE, Skip, anonymous_bytes, case, check, check_accounts,
+                     children_of, cpu_seconds, ctop_ok, ended_well, folder, main, need_root, record,
                      share_complete, target, with_function)
 
 
@@ -57,7 +57,7 @@ def paths_without_an_end_are_forgotten():
             most, last = max(most, now), now
             time.sleep(0.05)
         recorder.send_signal(signal.SIGINT)
-        _, recorder.errors = recorder.communicate(timeout=60)
+        _, recorder.errors = recorder.communicate(timeout=PATIENCE)
         stacks, stats = ended_well(where, recorder)
     check(most < 160, f"{most} MiB: {stats}")
     check(stats["restarts"] == 0, f"{stats}")

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import time
 
-from harness import (BUILD, CTOP, Skip, anonymous_bytes, case, check, children_of, cpu_seconds,
-                     ctop_ok, folded, folder, main, need_program, need_root, run, share_complete,
-                     target, with_function)
+from harness import (BUILD, CTOP, PATIENCE, Skip, anonymous_bytes, case, check, children_of,
+                     cpu_seconds, ctop_ok, folded, folder, main, need_program, need_root, run,
+                     share_complete, target, wait_for_cpu_time, wait_until, with_function)
 
 HZ = 999
 MIB = 1 << 20
@@ -33,10 +33,13 @@ class Recorder:
              self.stats_path, "-p", str(program.pid), *options],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.children = {}
-        while not {"collector", "symbolizer", "writer"} <= self.children.keys():
-            self.check_alive()
-            self.children = children_of(self.process.pid)
+        wait_until(self.has_children, "children")
         self.cpu_before = 0
+
+    def has_children(self):
+        self.check_alive()
+        self.children = children_of(self.process.pid)
+        return {"collector", "symbolizer", "writer"} <= self.children.keys()
 
     def switch_on(self):
         self.cpu_before = cpu_seconds(self.program.pid)
@@ -52,24 +55,25 @@ class Recorder:
 
     def wait_for_cpu(self, seconds):
         """Until the target has used that much from now."""
-        until = cpu_seconds(self.program.pid) + seconds
-        while cpu_seconds(self.program.pid) < until:
-            self.check_alive()
-            check(self.program.poll() is None, "the target ended")
+        wait_for_cpu_time(self.program.pid, seconds,
+                          lambda: self.process.poll() is not None or self.program.poll() is not None)
+        self.check_alive()
+        check(self.program.poll() is None, "the target ended")
 
     def wait_for_successor(self, role):
-        while True:
+        before = self.children[role]
+
+        def is_there():
             self.check_alive()
-            now = children_of(self.process.pid).get(role)
-            if now not in (None, self.children[role]):
-                self.children[role] = now
-                return
+            self.children[role] = children_of(self.process.pid).get(role, before)
+            return self.children[role] != before
+        wait_until(is_there, f"successor of the {role}")
 
     def stop(self):
         """Ends it. Its statistics, with the CPU time that it should have sampled."""
         self.process.send_signal(signal.SIGINT)
         cpu = self.sampled_cpu()
-        errors = self.process.communicate(timeout=120)[1]
+        errors = self.process.communicate(timeout=PATIENCE)[1]
         check(self.process.returncode == 0, f"{self.process.returncode}: {errors}")
         check(errors == "", f"stderr: {errors}")
         with open(self.stats_path, encoding="utf-8") as file:
@@ -333,7 +337,7 @@ def a_collector_that_dies_again_and_again_ends_the_run_with_what_came():
             os.kill(one.children["collector"], signal.SIGKILL)
             one.wait_for_successor("collector")
         os.kill(one.children["collector"], signal.SIGKILL)
-        errors = one.process.communicate(timeout=120)[1]
+        errors = one.process.communicate(timeout=PATIENCE)[1]
         check(one.process.returncode == 1, f"{one.process.returncode}: {errors}")
         lines = errors.splitlines()
         check(len(lines) == 2 and "collector died" in lines[0] and lines[1].startswith("  "),

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import time
 
-from harness import (BUILD, CTOP, Skip, anonymous_bytes, case, check, check_accounts, children_of,
-                     cpu_seconds, ctop, ctop_ok, folded, folder, main, need_root, target)
+from harness import (BUILD, CTOP, PATIENCE, Skip, anonymous_bytes, case, check, check_accounts,
+                     children_of, cpu_seconds, ctop, ctop_ok, folded, folder, main, need_root,
+                     target, wait_for_cpu_time, wait_until)
 
 
 def all_children_of(pid):
@@ -22,18 +23,10 @@ def start(where, program, *options):
                os.path.join(where, "stats.json"), "-o", os.path.join(where, "x.ctop"), *options]
     recorder = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 text=True)
-    writer = None
-    while writer is None and recorder.poll() is None:
-        writer = children_of(recorder.pid).get("writer")
+    wait_until(lambda: "writer" in children_of(recorder.pid) or recorder.poll() is not None, "writer")
+    writer = children_of(recorder.pid).get("writer")
     check(writer is not None, "there is no writer")
     return recorder, writer
-
-
-def wait_for_cpu(program, seconds):
-    """Until the target has used that much CPU time from now."""
-    until = cpu_seconds(program.pid) + seconds
-    while cpu_seconds(program.pid) < until:
-        pass
 
 
 @case
@@ -43,11 +36,11 @@ def a_disk_that_hangs_stalls_nobody():
         recorder, writer = start(where, program)
         os.kill(writer, signal.SIGSTOP)
         before = cpu_seconds(program.pid)
-        wait_for_cpu(program, 3)
+        wait_for_cpu_time(program.pid, 3)
         recorder.send_signal(signal.SIGINT)
         after = cpu_seconds(program.pid)
         os.kill(writer, signal.SIGCONT)
-        _, stderr = recorder.communicate(timeout=60)
+        _, stderr = recorder.communicate(timeout=PATIENCE)
         check(recorder.returncode == 0, f"{recorder.returncode}: {stderr}")
         with open(os.path.join(where, "stats.json"), encoding="utf-8") as file:
             stats = json.load(file)
@@ -68,8 +61,7 @@ def what_does_not_fit_into_memory_is_dropped_and_counted():
                                      os.path.join(BUILD, "workloads", "faults"), "1000000"],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.PIPE, text=True)
-        while "writer" not in children_of(recorder.pid):
-            check(recorder.poll() is None, "it ended")
+        wait_until(lambda: "writer" in children_of(recorder.pid) or recorder.poll() is not None, "writer")
         writer = children_of(recorder.pid)["writer"]
         command = next(pid for pid in all_children_of(recorder.pid)
                        if pid not in children_of(recorder.pid).values())
@@ -83,9 +75,9 @@ def what_does_not_fit_into_memory_is_dropped_and_counted():
             time.sleep(0.1)
         os.kill(writer, signal.SIGCONT)
         recorder.send_signal(signal.SIGINT)
-        recorder.wait(120)
+        recorder.wait(PATIENCE)
         os.kill(command, signal.SIGKILL)  # it has the other end of the pipe, too
-        errors = recorder.communicate(timeout=60)[1]
+        errors = recorder.communicate(timeout=PATIENCE)[1]
         check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
         with open(stats_path, encoding="utf-8") as file:
             stats = json.load(file)
@@ -106,7 +98,7 @@ def a_user_need_not_wait_for_it():
     with folder() as where, target("spin") as program:
         recorder, writer = start(where, program)
         os.kill(writer, signal.SIGSTOP)
-        wait_for_cpu(program, 0.5)
+        wait_for_cpu_time(program.pid, 0.5)
         while recorder.poll() is None:
             recorder.send_signal(signal.SIGINT)
             try:
@@ -115,7 +107,7 @@ def a_user_need_not_wait_for_it():
                 pass
         # Stopped early, it still has the other end of the pipe.
         os.kill(writer, signal.SIGCONT)
-        stderr = recorder.communicate()[1]
+        stderr = recorder.communicate(timeout=PATIENCE)[1]
         check(recorder.returncode == 1 and "not complete" in stderr and stderr.count("\n") == 2,
               f"{recorder.returncode}: {stderr}")
 
@@ -126,7 +118,7 @@ def a_writer_that_dies_is_told():
     with folder() as where, target("spin") as program:
         recorder, writer = start(where, program)
         os.kill(writer, signal.SIGKILL)
-        _, stderr = recorder.communicate(timeout=60)
+        _, stderr = recorder.communicate(timeout=PATIENCE)
         # On a slow machine the others are not there yet.
         check(recorder.returncode == 1 and ("cannot write" in stderr or "cannot start" in stderr),
               f"{recorder.returncode}: {stderr}")
@@ -143,7 +135,7 @@ def a_reader_that_goes_away_is_told():
         recorder.stdout.read(100)
         recorder.stdout.close()
         stderr = recorder.stderr.read().decode()
-        recorder.wait(timeout=60)
+        recorder.wait(timeout=PATIENCE)
         recorder.stderr.close()
         check(recorder.returncode == 1 and "Broken pipe" in stderr and "reader" in stderr,
               f"{recorder.returncode}: {stderr}")

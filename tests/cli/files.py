@@ -12,7 +12,7 @@ import subprocess
 
 from harness import (BUILD, CTOP, NOBODY, Skip, case, check, ctop_ok, ended_well, folded, folder,
                      main, need_program, need_root, record, recording_of, run, share_complete,
-                     with_function)
+                     wait_until, with_function)
 
 WORKLOADS = os.path.join(BUILD, "workloads")
 CROWD = os.path.join(WORKLOADS, "crowd")
@@ -380,9 +380,8 @@ def cut_while_it_is_read():
                 before = folded(os.path.join(where, "x.ctop"))
                 os.truncate(path, loaded)
                 program.send_signal(signal.SIGUSR1)
-                while recorder.poll() is None and not new_leaf(
-                        before, folded(os.path.join(where, "x.ctop"))):
-                    pass
+                wait_until(lambda: recorder.poll() is not None or new_leaf(
+                    before, folded(os.path.join(where, "x.ctop"))), "sample of what it calls then")
             stacks, stats = ended_well(where, recorder)
             check(program.poll() is None, "the target died")
     check(stats["restarts"] == 0, f"{stats}")

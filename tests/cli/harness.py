@@ -53,6 +53,15 @@ def _is_ended(number, frame):
     sys.exit(128 + number)
 
 
+def _end_children():
+    """What a case that ended early has not ended is not to disturb the next one."""
+    me = os.getpid()
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as file:
+            for pid in map(int, file.read().split()):
+                os.kill(pid, signal.SIGKILL)
+
+
 def _run(function):
     """One case. False: it failed."""
     name = function.__name__
@@ -71,6 +80,7 @@ def _run(function):
         print(f"ok - {name}", flush=True)
     finally:
         signal.alarm(0)
+        _end_children()
     return True
 
 
@@ -98,6 +108,13 @@ def need_program(name):
     if not path:
         raise Skip(f"{name} is not installed")
     return path
+
+
+def open_to_all(where):
+    """A folder that plain users reach: what they start lies in there, as a home may keep them from the build."""
+    os.chmod(where, 0o755)
+    if run("sh", "-c", 'cd "$0"', where, user=NOBODY, group=NOBODY, extra_groups=[]).returncode:
+        raise Skip(f"plain users cannot reach {where}")
 
 
 def run(*command, **options):
@@ -149,8 +166,8 @@ def wait_until(condition, what):
 def child(*command, **options):
     """A process that ends here at the latest."""
     options.setdefault("stdin", subprocess.DEVNULL)
-    process = subprocess.Popen([word if isinstance(word, bytes) else str(word) for word in command],
-                               **options)
+    words = [word if isinstance(word, bytes) else str(word) for word in command]
+    process = subprocess.Popen(words, **options)
     try:
         yield process
     finally:

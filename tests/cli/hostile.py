@@ -14,8 +14,9 @@ import subprocess
 import termios
 import time
 
-from harness import (BUILD, CTOP, case, check, check_refused, children_of, ctop, ctop_ok, folded,
-                     folder, main, need_root, record, target, wait_for_samples, with_function)
+from harness import (BUILD, CTOP, PATIENCE, case, check, check_refused, children_of, ctop, ctop_ok,
+                     folded, folder, main, need_root, record, target, wait_for_samples, wait_until,
+                     with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 
@@ -63,7 +64,7 @@ def interrupted_twice_at_once():
     with folder() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
         ours.send_signal(signal.SIGINT)
         ours.send_signal(signal.SIGINT)
-        _, errors = ours.communicate(timeout=60)
+        _, errors = ours.communicate(timeout=PATIENCE)
         # The second may have come when the first had done its work already.
         check(ours.returncode in (0, 1), f"{ours.returncode}: {errors}")
         check(len(errors.splitlines()) in (1, 2) and errors.startswith("ctop: "), errors)
@@ -79,23 +80,16 @@ def the_second_interrupt_does_not_wait():
         try:
             ours.send_signal(signal.SIGINT)
             # Taken when it is no longer pending.
-            wait_until(lambda: not is_pending(ours.pid, signal.SIGINT))
+            wait_until(lambda: not is_pending(ours.pid, signal.SIGINT), "look at the signal")
             check(ours.poll() is None, "the first interrupt did not wait for the disk")
             ours.send_signal(signal.SIGINT)
-            _, errors = ours.communicate(timeout=30)
+            _, errors = ours.communicate(timeout=PATIENCE)
         finally:
             os.kill(writer, signal.SIGCONT)
         check(ours.returncode == 1, f"{ours.returncode}: {errors}")
         check("is not complete" in errors and len(errors.splitlines()) == 2, errors)
         check_gone({writer: os.pidfd_open(writer)} if os.path.exists(f"/proc/{writer}") else {})
         check_recorded(ours.path)
-
-
-def wait_until(is_true):
-    deadline = time.monotonic() + 60
-    while not is_true():
-        check(time.monotonic() < deadline, "waited in vain")
-        time.sleep(0.005)
 
 
 def is_pending(pid, number):
@@ -109,7 +103,7 @@ def a_hang_up_ends_it_in_order():
     need_root()
     with folder() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
         ours.send_signal(signal.SIGHUP)
-        _, errors = ours.communicate(timeout=60)
+        _, errors = ours.communicate(timeout=PATIENCE)
         check(ours.returncode == 0 and "samples of" in errors, f"{ours.returncode}: {errors}")
         check_recorded(ours.path)
 
@@ -122,10 +116,10 @@ def nohup_is_respected():
             recorder(where, "-p", program.pid, preexec_fn=ignore) as ours:
         ours.send_signal(signal.SIGHUP)
         size = os.path.getsize(ours.path)
-        wait_until(lambda: ours.poll() is not None or os.path.getsize(ours.path) > size)
+        wait_until(lambda: ours.poll() is not None or os.path.getsize(ours.path) > size, "more in the file")
         check(ours.poll() is None, "a hang-up ended it although that was to be ignored")
         ours.send_signal(signal.SIGTERM)
-        check(ours.wait(60) == 0, f"{ours.returncode}")
+        check(ours.wait(PATIENCE) == 0, f"{ours.returncode}")
 
 
 @case
@@ -160,7 +154,7 @@ def run_without(closed, *arguments):
             os.close(descriptor)
     outputs = {1: "stdout", 2: "stderr"}
     options = {name: subprocess.PIPE for number, name in outputs.items() if number not in closed}
-    return subprocess.run([CTOP, *map(str, arguments)], preexec_fn=close, text=True, timeout=60,
+    return subprocess.run([CTOP, *map(str, arguments)], preexec_fn=close, text=True, timeout=PATIENCE,
                           errors="replace", check=False, **options)
 
 
@@ -191,7 +185,7 @@ def a_report_to_nowhere_is_a_failure():
             check(result.stderr.startswith("ctop: cannot write"), f"{words}: {result}")
             with open("/dev/full", "w", encoding="utf-8") as full:
                 result = subprocess.run([CTOP, *map(str, words)], stdout=full, text=True,
-                                        stderr=subprocess.PIPE, timeout=60, check=False)
+                                        stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
             check(result.returncode == 1, f"{words}: {result}")
             check(result.stderr.startswith("ctop: cannot write"), f"{words}: {result}")
 
@@ -205,7 +199,7 @@ def a_report_whose_reader_goes_away():
         os.close(reader)
         with os.fdopen(writer, "w") as pipe:
             result = subprocess.run([CTOP, "report", "--stdio", path], stdout=pipe, text=True,
-                                    stderr=subprocess.PIPE, timeout=60, check=False)
+                                    stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
         check(result.returncode in (1, -signal.SIGPIPE), f"{result}")
 
 
@@ -224,7 +218,7 @@ def in_terminal(columns, rows, *command):
         while chunk := os.read(master, 65536):
             written += chunk
     os.close(master)
-    return program.wait(60), written
+    return program.wait(PATIENCE), written
 
 
 @case
@@ -260,7 +254,7 @@ def a_terminal_that_goes_away():
         try:
             wait_for_samples(ours, path)
             os.close(master)  # hangs up
-            check(ours.wait(60) == 0, f"{ours.returncode}")
+            check(ours.wait(PATIENCE) == 0, f"{ours.returncode}")
         finally:
             ours.kill()
             ours.wait()
@@ -287,20 +281,19 @@ def a_fifo_that_nobody_reads_does_not_hold_it():
             waiting = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock:u", "-o", path, "-p",
                                         str(program.pid)], stdin=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
-            while len(children_of(waiting.pid)) < 2:
-                check(waiting.poll() is None, "it ended")
+            wait_until(lambda: len(children_of(waiting.pid)) >= 2 or waiting.poll() is not None, "children")
             waiting.send_signal(number)
-            _, errors = waiting.communicate(timeout=30)
+            _, errors = waiting.communicate(timeout=PATIENCE)
             check(waiting.returncode == 1 and "nobody" not in errors and
                   "interrupted before anybody read it" in errors, f"{waiting.returncode}: {errors}")
         # One that comes late is in time.
         writing = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock:u", "--duration", "1",
                                     "-o", path, "-p", str(program.pid)], stdin=subprocess.DEVNULL)
-        while len(children_of(writing.pid)) < 2:
-            check(writing.poll() is None, "it ended")
+        wait_until(lambda: len(children_of(writing.pid)) >= 2 or writing.poll() is not None, "children")
+        check(writing.poll() is None, "it ended")
         with open(path, "rb") as fifo, open(os.path.join(where, "x.ctop"), "wb") as file:
             file.write(fifo.read())
-        check(writing.wait(30) == 0, f"{writing.returncode}")
+        check(writing.wait(PATIENCE) == 0, f"{writing.returncode}")
         check(with_function(folded(file.name), "spin_loop") > 100, "it is not whole")
 
 
@@ -313,9 +306,9 @@ def what_a_second_interrupt_leaves_is_said():
             os.kill(collector, signal.SIGSTOP)
             try:
                 ours.send_signal(signal.SIGINT)
-                wait_until(lambda: not is_pending(ours.pid, signal.SIGINT))
+                wait_until(lambda: not is_pending(ours.pid, signal.SIGINT), "look at the signal")
                 ours.send_signal(signal.SIGINT)
-                _, errors = ours.communicate(timeout=60)
+                _, errors = ours.communicate(timeout=PATIENCE)
             finally:
                 with contextlib.suppress(ProcessLookupError):  # main ends it, stopped or not
                     os.kill(collector, signal.SIGCONT)

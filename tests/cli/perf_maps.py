@@ -4,10 +4,12 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 
 from harness import (BUILD, NOBODY, case, check, ctop_ok, ended_well, folded, folder, main,
-                     need_program, need_root, record, recording_of, share_complete)
+                     need_program, need_root, open_to_all, record, recording_of, share_complete,
+                     wait_until)
 
 JIT = os.path.join(BUILD, "workloads", "jit")
 
@@ -42,7 +44,7 @@ def codes(where, *names, user=None):
         running = {}
         for name in names:
             path = os.path.join(where, name)
-            os.symlink(JIT, path)
+            shutil.copy(JIT, path)
             process = subprocess.Popen([path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                        text=True, user=user)
             stack.callback(process.stdout.close)
@@ -192,10 +194,10 @@ def a_map_that_grows_and_is_written_anew():
             with open(grows.map, "ab") as file:
                 file.write(grows.line(b"jit code")[10:])
             write(anew.map, anew.line(b"jit code"))
-            while recorder.poll() is None:
+            def are_named():
                 stacks = folded(path)
-                if all(leaves(stacks, comm).get("jit code") for comm in running):
-                    break
+                return all(leaves(stacks, comm).get("jit code") for comm in running)
+            wait_until(lambda: recorder.poll() is not None or are_named(), "names")
         stacks, stats = ended_well(where, recorder)
     check(stats["restarts"] == 0, f"{stats}")
     # A frame's name holds for all of its samples, those of before too.
@@ -219,7 +221,7 @@ def refusals_are_told_once():
 def maps_and_users():
     need_root()
     with folder() as where:
-        os.chmod(where, 0o755)
+        open_to_all(where)
         with codes(where, "by_root", "by_other", user=NOBODY) as running:
             for code in running.values():
                 write(code.map, code.line(b"jit code"))

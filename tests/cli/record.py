@@ -9,9 +9,10 @@ import re
 import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, Skip, case, check, children_of, cpu_seconds, ctop, ctop_ok,
-                     ended_well, folded, folder, main, need_program, need_root, record,
-                     recording_of, run, share_complete, target, with_function)
+from harness import (BUILD, NOBODY, PATIENCE, Skip, case, check, children_of, cpu_seconds, ctop,
+                     ctop_ok, ended_well, folded, folder, main, need_program, need_root, record,
+                     recording_of, run, share_complete, target, wait_for_cpu_time, wait_until,
+                     with_function)
 
 
 @case
@@ -104,12 +105,11 @@ def none_of_ctops_own_processes_is_in_the_whole_system():
             ours = {recorder.pid, *children_of(recorder.pid).values()}
             before = children_of(recorder.pid)["symbolizer"]
             os.kill(before, signal.SIGKILL)
-            while children_of(recorder.pid).get("symbolizer", before) == before:
-                check(recorder.poll() is None, "it ended")
+            wait_until(lambda: children_of(recorder.pid).get("symbolizer", before) != before or
+                       recorder.poll() is not None, "successor")
             ours |= set(children_of(recorder.pid).values())
-            until = cpu_seconds(program.pid) + 2  # all of them have work to do
-            while cpu_seconds(program.pid) < until:
-                check(recorder.poll() is None, "it ended")
+            wait_for_cpu_time(program.pid, 2, lambda: recorder.poll() is not None)  # all have work to do
+            check(recorder.poll() is None, "it ended")
         stats = ended_well(where, recorder)[1]
         script = ctop_ok("export", "script", os.path.join(where, "x.ctop")).stdout
     pids = set(map(int, re.findall(r"^\S.*? +(\d+)/\d+ +\[", script, re.M)))
@@ -131,10 +131,13 @@ def one_thread():
     need_root()
     with folder() as where, target("threads") as program:
         tids = {}
-        while "share-40" not in tids:  # the threads name themselves
+
+        def is_named():  # the threads name themselves
             for tid in os.listdir(f"/proc/{program.pid}/task"):
                 with open(f"/proc/{program.pid}/task/{tid}/comm", encoding="utf-8") as file:
                     tids[file.read().strip()] = tid
+            return "share-40" in tids
+        wait_until(is_named, "thread of that name")
         recording = record(where, "-e", "cpu-clock", "-t", tids["share-40"])
     check({stack[0] for stack in recording.stacks} == {"share-40"}, f"{recording.stacks}")
 
@@ -218,7 +221,7 @@ def perf_sees_the_same_functions():
                                  data, "-p", str(program.pid), "--", "sleep", "4"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=4)
-        perf.wait(timeout=60)
+        perf.wait(timeout=PATIENCE)
         theirs = perf_leaves(data)
     their_total = sum(theirs.values())
     check(their_total > 300, f"perf has {their_total} samples")

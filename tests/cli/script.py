@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-from harness import (BUILD, CTOP, Skip, case, check, ctop, ctop_ok, folded, folder, main,
+from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, ctop, ctop_ok, folded, folder, main,
                      need_program, need_root, run, target)
 
 HEAD = re.compile(r"(\S.*?) +(\d+)/(\d+) +\[(\d+)\] +(\d+)\.(\d{6}): +(\d+) +(\S+): ")
@@ -73,7 +73,7 @@ def record_both(where, event, pid, seconds=2):
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True)
     ctop_ok("record", "-q", "-e", event, "-F", "499", "-o", path, "--duration", seconds, "-p", pid)
-    _, errors = perf.communicate(timeout=120)
+    _, errors = perf.communicate(timeout=PATIENCE)
     if perf.returncode != 0:
         raise Skip(f"perf record failed: {errors.strip()}")
     result = run("perf", "script", "--no-inline", "-F", "+pid,+cpu", "-i", data)
@@ -279,7 +279,7 @@ def into_a_file():
         check(sorted(os.listdir(where)) == before, f"{os.listdir(where)}")
         # A reader that leaves early ends it, quietly.
         head = subprocess.run(f"'{CTOP}' export script '{path}' | head -n 1", shell=True,
-                              capture_output=True, text=True, check=False, timeout=60)
+                              capture_output=True, text=True, check=False, timeout=PATIENCE)
         check(HEAD.fullmatch(head.stdout.rstrip("\n")) and not head.stderr, f"{head}")
 
 

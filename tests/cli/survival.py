@@ -7,7 +7,7 @@ import random
 import subprocess
 
 from harness import (CTOP, Skip, case, check, children_of, cpu_seconds, ctop, folded, folder, main,
-                     need_root, record, run, target, wait_for_samples)
+                     need_root, record, run, target, wait_for_cpu_time, wait_for_samples, wait_until)
 
 
 def runs(pid):
@@ -29,9 +29,7 @@ def start(where, program, *options):
 
 
 def run_for_cpu(program, seconds):
-    until = cpu_seconds(program.pid) + seconds
-    while cpu_seconds(program.pid) < until:
-        pass
+    wait_for_cpu_time(program.pid, seconds)
     return cpu_seconds(program.pid)
 
 
@@ -56,8 +54,7 @@ def a_recorder_that_is_killed_leaves_all_but_the_last_second():
         check(report.returncode == 0 and "spin_loop" in report.stdout, f"{report}")
         check(len(children) == 3, f"{children}")
         for pid in children.values():
-            while runs(pid):  # its end is on its way; the test's time is what it has
-                pass
+            wait_until(lambda pid=pid: not runs(pid), "end of a child")
 
 
 @case

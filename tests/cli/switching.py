@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 
-from harness import (BUILD, CTOP, Skip, case, check, cpu_seconds, ctop, ctop_ok, folded,
-                     folder, main, need_root, record, target, with_function)
+from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, cpu_seconds, ctop, ctop_ok, folded,
+                     folder, main, need_root, record, target, wait_for_cpu_time, wait_until,
+                     with_function)
 
 
 def check_samples(stats, cpu):
@@ -82,11 +83,11 @@ def children_are_switched_off_and_on_too():
             raise AssertionError("it ended")
 
         def spend(until):
-            while time_with_children(program.pid) < until:
-                check(recorder.poll() is None, "it ended")
+            wait_for_cpu_time(program.pid, until - time_with_children(program.pid),
+                              lambda: recorder.poll() is not None, children=True)
+            check(recorder.poll() is None, "it ended")
 
-        while not os.path.exists(path) and recorder.poll() is None:
-            pass
+        wait_until(lambda: os.path.exists(path) or recorder.poll() is not None, "file")
         on = off = 0
         for _ in range(2):
             start = switch("on")
@@ -96,7 +97,7 @@ def children_are_switched_off_and_on_too():
             spend(stop + 1.5)
             off += time_with_children(program.pid) - stop
         recorder.send_signal(signal.SIGINT)
-        recorder.communicate(timeout=60)
+        recorder.communicate(timeout=PATIENCE)
         with open(stats_path, encoding="utf-8") as file:
             stats = json.load(file)
         stacks = folded(path)
@@ -127,18 +128,15 @@ def a_signal_switches_it_off_and_on():
             return cpu_seconds(program.pid)
 
         # Its handlers stand before it opens the file.
-        while not os.path.exists(path) and recorder.poll() is None:
-            pass
+        wait_until(lambda: os.path.exists(path) or recorder.poll() is not None, "file")
         for _ in range(3):
             start = switch("on")
-            while cpu_seconds(program.pid) < start + 0.5:
-                pass
+            wait_for_cpu_time(program.pid, 0.5)
             stop = switch("off")
             sampled += stop - start
-            while cpu_seconds(program.pid) < stop + 0.3:
-                pass
+            wait_for_cpu_time(program.pid, 0.3)
         recorder.send_signal(signal.SIGINT)
-        recorder.communicate(timeout=60)
+        recorder.communicate(timeout=PATIENCE)
         with open(stats_path, encoding="utf-8") as file:
             stats = json.load(file)
         check_samples(stats, sampled)

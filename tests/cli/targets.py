@@ -14,9 +14,10 @@ import subprocess
 import termios
 import time
 
-from harness import (BUILD, CTOP, NOBODY, Skip, case, check, check_accounts, check_refused, ctop,
-                     ctop_ok, ended_well, folded, folder, main, need_program, need_root, record,
-                     recording_of, run, share_complete, target, wait_for_samples, with_function)
+from harness import (BUILD, CTOP, NOBODY, PATIENCE, Skip, case, check, check_accounts,
+                     check_refused, ctop, ctop_ok, ended_well, folded, folder, main, need_program,
+                     need_root, record, recording_of, run, share_complete, target, wait_for_samples,
+                     wait_until, with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 
@@ -68,7 +69,7 @@ def killed_in_the_middle():
     with folder() as where, target("spin") as program:
         with recording_of(where, "-p", program.pid) as recorder:
             program.kill()
-            recorder.wait(60)
+            recorder.wait(PATIENCE)
         stacks, stats = ended_well(where, recorder)
     check_accounts(stats)
     check(with_function(stacks, "spin_loop") > 10, f"{stacks}")
@@ -85,7 +86,7 @@ def a_command_that_is_killed_in_the_middle():
             victims = [pid for pid in children if name_of(pid) == "victim"]
             check(len(victims) == 1, f"{children}")
             os.kill(victims[0], signal.SIGKILL)
-            recorder.wait(60)
+            recorder.wait(PATIENCE)
         check(recorder.returncode == 128 + signal.SIGKILL,
               f"{recorder.returncode}: {recorder.errors}")
         check(with_function(folded(os.path.join(where, "x.ctop")), "crowd_named") > 10, "samples")
@@ -109,12 +110,12 @@ def stopped_when_attached():
         recorder = subprocess.Popen([CTOP, "record", "-o", os.path.join(where, "x.ctop"), "-p",
                                      str(program.pid)], stderr=subprocess.PIPE, text=True)
         # The recorder is through its start when the file is there.
-        while recorder.poll() is None and not os.path.exists(os.path.join(where, "x.ctop")):
-            pass
+        wait_until(lambda: recorder.poll() is not None or os.path.exists(os.path.join(where, "x.ctop")),
+                   "file")
         os.kill(program.pid, signal.SIGCONT)
         wait_for_samples(recorder, os.path.join(where, "x.ctop"))
         recorder.send_signal(signal.SIGINT)
-        _, errors = recorder.communicate(timeout=60)
+        _, errors = recorder.communicate(timeout=PATIENCE)
         check(recorder.returncode == 0, errors)
         check(with_function(folded(os.path.join(where, "x.ctop")), "spin_loop") > 10, errors)
 
@@ -124,8 +125,10 @@ def a_leader_that_is_a_zombie():
     need_root()
     with folder() as where, target("crowd", "leaderless") as program:
         with open(f"/proc/{program.pid}/stat", encoding="utf-8") as file:
-            while file.read().rpartition(")")[2].split()[0] != "Z":
+            def is_zombie():
                 file.seek(0)
+                return file.read().rpartition(")")[2].split()[0] == "Z"
+            wait_until(is_zombie, "zombie")
         recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.6)
     check(with_function(recording.stacks, "crowd_on") > 50, f"{recording.stacks}")
     check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
@@ -151,7 +154,7 @@ def a_thread_that_ends():
         with recording_of(where, "-t", tid) as recorder:
             program.send_signal(signal.SIGUSR1)  # ends the thread, not the process
             if release >= [6, 9]:
-                recorder.wait(60)
+                recorder.wait(PATIENCE)
         stacks, stats = ended_well(where, recorder)
         check(program.poll() is None, "the process ended, too")
     check(with_function(stacks, "crowd_before") > 10, f"{stacks}")
@@ -180,8 +183,8 @@ def execs_in_the_middle():
         with recording_of(where, "-p", program.pid) as recorder:
             program.send_signal(signal.SIGUSR1)
             path = os.path.join(where, "x.ctop")
-            while recorder.poll() is None and not with_function(folded(path), "crowd_after"):
-                pass
+            wait_until(lambda: recorder.poll() is not None or with_function(folded(path), "crowd_after"),
+                       "sample of what it became")
         stacks, stats = ended_well(where, recorder)
     check_accounts(stats)
     before, after = with_function(stacks, "crowd_before"), with_function(stacks, "crowd_after")
@@ -267,7 +270,7 @@ def watch_in_terminal(*command, columns=80, rows=24):
         while chunk := os.read(master, 65536):
             written += chunk
     os.close(master)
-    check(program.wait(60) == 0, f"{program.returncode}: {written!r}")
+    check(program.wait(PATIENCE) == 0, f"{program.returncode}: {written!r}")
     return written
 
 
