@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The whole collector, in this process. A byte of flags (1: leave out the usual beginning; 2: frame pointers,
- * 4: leaves only), then what main does, step by step: see turn(). It takes one step each time that the collector
- * waits, and closes the channel when there are no more. Rings are memory files, the clock runs by the same steps.
+ * 4: leaves only, 8: of one name and user), then what main does, step by step: see turn(). It takes one step each
+ * time that the collector waits, and closes the channel when there are no more. Rings are memory files, the clock runs
+ * by the same steps.
  *
  * poll() and clock_now_ns() are replaced by the linker (fuzz.mk).
  */
@@ -18,7 +19,7 @@
 #include "fuzz.h"
 #include "profile_check.h"
 
-enum { NO_BEGINNING = 1, FRAME_POINTERS = 2, LEAF_ONLY = 4 };
+enum { NO_BEGINNING = 1, FRAME_POINTERS = 2, LEAF_ONLY = 4, CHOOSES = 8 };
 enum { RINGS_MAX = 4, REGIONS_MAX = 4, RING_BYTES = 4096, TURNS_MAX = 400 };
 
 struct fake_ring {
@@ -123,6 +124,9 @@ static void usual_beginning(unsigned flags)
 				      .sample_id_all = true},
 			   .frame_pointers = flags & FRAME_POINTERS,
 			   .leaf_only = flags & LEAF_ONLY,
+			   .filters_uid = flags & CHOOSES,
+			   .filters_comm = flags & CHOOSES,
+			   .comm = "a",
 			   .skip_cpu = -1},
 	};
 	tell_config(&message);
@@ -194,6 +198,16 @@ static void answer_process(void)
 	tell(&message, fd);
 }
 
+/* At once, and of some processes that there are none. */
+static void answer_owner(const struct message_owner *asked)
+{
+	struct message message = {.kind = MESSAGE_OWNER, .owner = *asked};
+	message.owner.uid = (uint32_t)asked->pid & 1;
+	message.owner.effective_uid = (uint32_t)asked->pid & 2;
+	message.owner.error = asked->pid & 4 ? -ESRCH : 0;
+	tell(&message, -1);
+}
+
 static void answer_module(void)
 {
 	struct message message = {.kind = MESSAGE_MODULE, .module = fake.module_asked};
@@ -248,6 +262,8 @@ static void listen_to_collector(void)
 			fake.process_asked = message.process;
 		if (message.kind == MESSAGE_NEED_MODULE)
 			fake.module_asked = message.module;
+		if (message.kind == MESSAGE_NEED_OWNER)
+			answer_owner(&message.owner);
 	}
 	REQUIRE(got == 0 || got == -EAGAIN);
 }

@@ -32,6 +32,9 @@ static void check(const struct message *message)
 		check_bool(&message->config.leaf_only);
 		check_bool(&message->config.filters_pids);
 		check_bool(&message->config.drop_own);
+		check_bool(&message->config.filters_comm);
+		check_bool(&message->config.filters_uid);
+		ENDS(message->config.comm);
 		break;
 	case MESSAGE_EVENT:
 		ENDS(message->event.asked);
@@ -56,6 +59,10 @@ static void check(const struct message *message)
 		ENDS(message->module.name);
 		REQUIRE(message->module.build_id_size <= sizeof(message->module.build_id));
 		REQUIRE(message->module.error <= 0);
+		break;
+	case MESSAGE_OWNER:
+	case MESSAGE_NEED_OWNER:
+		REQUIRE(message->owner.error <= 0);
 		break;
 	case MESSAGE_PROCESS:
 	case MESSAGE_NEED_PROCESS:
