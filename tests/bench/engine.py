@@ -164,7 +164,9 @@ def perfdata(ctop, build, rounds):
     with tempfile.TemporaryDirectory(prefix="ctop-bench-") as where:
         source = written(where, "x.cpp", HEADERS + "int main() { return std::regex_match(\"a\", std::regex(\"a*\")); }\n")
         data = os.path.join(where, "perf.data")
-        files = [("C++, 2 threads and 2 that sleep", lambda: record(data, 12500, 8192, [f"{build}/workloads/demo"], 20))]
+        both = f"{build}/workloads/templates & exec {build}/workloads/templates"
+        files = [("C++, four threads", lambda: record(data, 12500, 8192, [f"{build}/workloads/demo"], 10)),
+                 ("C++, two deep", lambda: record(data, 12500, 8192, ["sh", "-c", both], 10))]
         if shutil.which("clang++"):
             files.append(("clang++ 64K", lambda: record(data, 999, 65528, ["clang++", "-O2", "-c", source, "-o",
                                                                           f"{where}/x.o"])))
@@ -191,7 +193,7 @@ int main(int argc, char **argv)
 			return 1;
 }
 """
-SAMPLE, FINISHED_ROUND = 9, 68
+EXIT, SAMPLE, FINISHED_ROUND = 4, 9, 68
 TIME, BEFORE_TIME = 1 << 2, (1 << 16, 1 << 0, 1 << 1)  # identifier, ip, tid
 
 
@@ -210,7 +212,7 @@ def grow(small, grown, wanted):
         kind, _, length = struct.unpack_from("<IHH", data, position)
         record = data[position:position + length]
         position += length
-        if kind != FINISHED_ROUND:
+        if kind not in (EXIT, FINISHED_ROUND):  # nobody ends before the last sample
             first += record
         if kind == SAMPLE:
             times.append((len(again) + time_at, struct.unpack_from("<Q", record, time_at)[0]))
@@ -237,7 +239,7 @@ def growth(ctop, build, rounds):
         results = [stats_of(ctop, data, where) for _ in range(rounds)]
         stats = results[0]
         cpu = statistics.median(each["cpu_seconds_of"]["collector"] for each in results)
-        show(f"growth: {what}: {stats['samples']} samples, {stats['frames'] / stats['samples']:.1f} frames each: "
+        show(f"growth: {what}: {stats['samples']} samples ({100 * stats['stacks']['complete'] / stats['samples']:.1f} % complete), {stats['frames'] / stats['samples']:.1f} frames each: "
              f"{1e3 * cpu:.0f} ms of CPU, {1e6 * cpu / stats['samples']:.2f} us a sample, "
              f"{1e9 * cpu / stats['frames']:.0f} ns a frame; all processes "
              f"{1e3 * statistics.median(each['cpu_seconds'] for each in results):.0f} ms, "
