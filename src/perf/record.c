@@ -228,6 +228,18 @@ static bool take_sample(struct cursor *cursor, const struct record_format *forma
 
 /* ---- the others: bodies as in linux/perf_event.h, enum perf_event_type ---- */
 
+/*
+ * The kernel leaves the flag of a build-id on for all events that a mapping is told to, once one of them wants build-ids:
+ * then these bytes are a device and an inode, whoever else profiles the process. A minor number's upper bytes are 0; those
+ * of a build-id there once in 16 million.
+ */
+static bool is_device(const uint8_t *identity)
+{
+	bool is_size = identity[0] > 0 && identity[0] <= 20 && !identity[1] && !identity[2] &&
+		       !identity[3];
+	return !is_size || (!identity[5] && !identity[6] && !identity[7]);
+}
+
 static bool take_mmap(struct cursor *cursor, size_t trailer, struct record *record)
 {
 	struct record_mmap *mmap = &record->mmap;
@@ -240,8 +252,8 @@ static bool take_mmap(struct cursor *cursor, size_t trailer, struct record *reco
 		uint32_t protection, flags;
 		ok = take(cursor, identity, sizeof(identity)) && take_u32(cursor, &protection) &&
 		     take_u32(cursor, &flags);
-		if (ok && record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-			mmap->build_id_size = identity[0] <= 20 ? identity[0] : 0;
+		if (ok && record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && !is_device(identity)) {
+			mmap->build_id_size = identity[0];
 			memcpy(mmap->build_id, identity + 4, sizeof(mmap->build_id));
 		} else if (ok) {
 			memcpy(&mmap->device_major, identity, 4);

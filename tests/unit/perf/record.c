@@ -331,6 +331,23 @@ static void mmap2_has_a_build_id_instead(void)
 	CHECK_EQ(record.mmap.build_id_size, 0);
 }
 
+/* The kernel does so when another profiler, of the same process, has asked for build-ids. */
+static void mmap2_says_build_id_and_means_the_device(void)
+{
+	static const uint8_t majors[] = {8, 20, 254};
+	static struct builder builder;
+	struct record record;
+	for (size_t i = 0; i < sizeof(majors); i++) {
+		const uint8_t identity[24] = {majors[i], 0, 0, 0, 2, 0, 0, 0, 0x39, 0x30};
+		add_mmap2(&builder, PERF_RECORD_MISC_MMAP_BUILD_ID, identity, 5, "/bin/x");
+		CHECK_EQ(parse(&builder, &dwarf_format, &record), 0);
+		CHECK_EQ(record.mmap.build_id_size, 0);
+		CHECK_EQ(record.mmap.device_major, majors[i]);
+		CHECK_EQ(record.mmap.device_minor, 2);
+		CHECK_EQ(record.mmap.inode, 12345);
+	}
+}
+
 static void path_without_an_end_is_refused(void)
 {
 	static struct builder builder;
@@ -631,6 +648,7 @@ int main(void)
 	RUN(size_in_the_header_is_the_size);
 	RUN(mmap2_has_device_and_inode);
 	RUN(mmap2_has_a_build_id_instead);
+	RUN(mmap2_says_build_id_and_means_the_device);
 	RUN(path_without_an_end_is_refused);
 	RUN(old_mmap_is_executable_unless_data);
 	RUN(comm_says_whether_it_is_an_exec);
