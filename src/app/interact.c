@@ -335,6 +335,7 @@ void interact_tell_refusal(struct interact *interact, const struct error *error)
 	text_add_safe(&message, error->cause);
 	text_add(&message, "\n");
 	text_add_safe(&message, error->remedy);
+	text_addf(&message, "\nctop doctor -p %d checks all that it takes", interact->picked_pid);
 	ui_tell(interact->picker, text_string(&message));
 	text_release(&message);
 }

@@ -314,7 +314,8 @@ def a_process_that_cannot_be_profiled_leaves_the_picker_open():
             window.press(*str(ended.pid))
             window.wait_for(f"filter: {ended.pid}", "[true]")
             window.press("Enter")
-            window.wait_for("which process?", "is a zombie", f"filter: {ended.pid}")
+            window.wait_for("which process?", "is a zombie", f"filter: {ended.pid}",
+                            f"ctop doctor -p {ended.pid}")
             window.press("Escape", *str(program.pid))
             window.wait_for(f"filter: {program.pid}", "spin")
             window.press("Enter")
