@@ -384,6 +384,33 @@ def another_program_is_run():
 
 
 @case
+def a_command_runs_another_program():
+    need_root()
+    with terminal() as window:
+        window.type(f"{CTOP} -- sh -c 'sleep 3; exec {BUILD}/workloads/spin 600'")
+        window.wait_for("LIVE", "sh[")
+        screen = window.wait_for("EXEC", "the program became spin[", "spin_loop")
+        os.kill(int(re.search(r"became spin\[(\d+)\]", screen).group(1)), signal.SIGKILL)
+        window.wait_for("EXITED signal 9")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def one_of_several_events_is_shown():
+    need_root()
+    with target("spin", "600") as program, terminal(100) as window:
+        window.type(f"{CTOP} -e cpu-clock,context-switches -F 500 -p {program.pid}")
+        window.wait_for("1/2 cpu-clock", "spin_loop")
+        window.press("e")
+        window.wait_for("2/2 context-switches", "[k] schedule")
+        window.press("e")
+        window.wait_for("1/2 cpu-clock", "spin_loop")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
 def the_target_ends_in_a_pause():
     with live() as (window, program):
         window.press("Space")
