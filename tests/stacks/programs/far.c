@@ -4,7 +4,7 @@
  *
  *     main > near_round > far_middle > near_leaf > far_leaf
  */
-#define FAR __attribute__((noinline, section(".far_text")))
+#define FAR  __attribute__((noinline, section(".far_text")))
 #define NEAR __attribute__((noinline))
 
 enum { NR_VALUES = 8 };
