@@ -138,22 +138,41 @@ static int tick(void *context, struct error *error)
 
 /* ---- at the end ---- */
 
+/* Below, events took turns on the counters; what starting and stopping costs is above. */
+static const double SHARED_BELOW = 0.95;
+
+static double seconds_of(const struct session_stats *stats)
+{
+	return (double)(stats->end_ns - stats->start_ns) / (double)NS_PER_SECOND;
+}
+
+static double rate_hz(const struct session_stats *stats)
+{
+	double seconds = seconds_of(stats);
+	return seconds > 0 ? (double)stats->samples / seconds : 0;
+}
+
 static void print_summary(const struct recording_run *run, const struct session_stats *stats)
 {
 	const struct sampler_opened *event = sampler_opened(session_sampler(run->session), 0);
-	double seconds = (double)(stats->end_ns - stats->start_ns) / (double)NS_PER_SECOND;
 	double all = stats->samples ? (double)stats->samples : 1;
 	struct text text = {0};
 	text_addf(&text, "ctop: %llu samples of ", (unsigned long long)stats->samples);
 	text_add_safe(&text, session_target(run->session));
-	text_addf(&text, " in %.1f s by %s", seconds, event->name);
+	text_addf(&text, " in %.1f s by %s", seconds_of(stats), event->name);
 	text_addf(&text, ", %llu lost, %.1f %% of stacks complete", (unsigned long long)stats->lost,
 		  100.0 * (double)(stats->ends[STACK_COMPLETE] + stats->ends[STACK_JOINED]) / all);
 	if (stats->ends[STACK_KERNEL_ONLY])
 		text_addf(&text, ", %.1f %% kernel only",
 			  100.0 * (double)stats->ends[STACK_KERNEL_ONLY] / all);
 	if (stats->throttled)
-		text_addf(&text, ", throttled %llux", (unsigned long long)stats->throttled);
+		text_addf(&text, ", throttled %llux to %.0f samples a second",
+			  (unsigned long long)stats->throttled, rate_hz(stats));
+	if (stats->counted_share < SHARED_BELOW)
+		text_addf(&text,
+			  ", counters were shared: more events than counters, each had one "
+			  "%.0f %% of the time or more",
+			  100.0 * stats->counted_share);
 	if (stats->dropped_disk)
 		text_addf(&text, ", %llu dropped because the disk was too slow",
 			  (unsigned long long)stats->dropped_disk);
@@ -181,7 +200,6 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 	size_t nr_steps = session_nr_steps(run->session);
 	for (size_t i = 0; i < nr_steps; i++)
 		steps[i] = session_step_down(run->session, i);
-	double seconds = (double)(stats->end_ns - stats->start_ns) / (double)NS_PER_SECOND;
 	const struct history_totals totals = history_totals(run->history);
 	const struct stats_input input = {
 		.session = *stats,
@@ -194,7 +212,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 		.event_opened = event->name,
 		.event_period = event->period,
 		.event_frequency_hz = event->frequency_hz,
-		.rate_hz = seconds > 0 ? (double)stats->samples / seconds : 0,
+		.rate_hz = rate_hz(stats),
 	};
 	return stats_write(run->options->stats_path, &input, error);
 }

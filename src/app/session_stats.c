@@ -14,11 +14,16 @@ static void read_events(const struct session *session, struct session_stats *sta
 	uint64_t summed = 0;
 	stats->lost = atomic_load(&session->collector.status->lost);
 	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
-		uint64_t counted, lost;
-		sampler_read(session->sampler, i, &counted, &lost);
+		struct sampler_count count;
+		sampler_read(session->sampler, i, &count);
 		if (i == 0)
-			stats->events_counted = counted;
-		summed += lost;
+			stats->events_counted = count.count;
+		summed += count.lost;
+		if (count.enabled_ns) {
+			double share = (double)count.running_ns / (double)count.enabled_ns;
+			if (share < stats->counted_share)
+				stats->counted_share = share;
+		}
 	}
 	if (summed > stats->lost)
 		stats->lost = summed;
@@ -28,6 +33,7 @@ struct session_stats session_stats(struct session *session)
 {
 	struct session_stats stats = session->stats;
 	struct child_status *status = session->collector.status;
+	stats.counted_share = 1;
 	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
 	stats.cpu_ns[0] = clock_cpu_ns();
 	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);

@@ -101,6 +101,7 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_number(&out, "undrained", session->undrained);
 	add_number(&out, "events_counted", session->events_counted);
 	add_number(&out, "events_sampled", session->events_sampled);
+	add_decimal(&out, "counted_share", session->counted_share);
 	add_number(&out, "late", session->late);
 	add_number(&out, "throttled", session->throttled);
 	add_decimal(&out, "duration_seconds", seconds(session->end_ns - session->start_ns));

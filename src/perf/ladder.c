@@ -68,7 +68,8 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
 		.sample_type = sample_type(sampler),
-		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+			       PERF_FORMAT_ID | PERF_FORMAT_LOST,
 		.disabled = 1,
 		.inherit = may_inherit(sampler, index),
 		.exclude_user = !event->user,
@@ -180,12 +181,19 @@ static bool has_no_counter(int code)
 	return code == -ENOENT || code == -ENODEV || code == -EOPNOTSUPP;
 }
 
+/* Arm's kernels take any precise_ip and ignore it (6.1): to ask would only look like precision. */
+#if defined(__aarch64__)
+enum { MOST_PRECISE = 0 };
+#else
+enum { MOST_PRECISE = 2 };
+#endif
+
 /* Cycles as precise as the machine can: skid moves samples to later instructions. */
 static int probe_precise(struct sampler *sampler, size_t index)
 {
 	const struct event *event = &sampler->events[index];
 	int result = -EOPNOTSUPP;
-	int most = event->cycles && !event->precise ? 2 : event->precise;
+	int most = event->cycles && !event->precise ? MOST_PRECISE : event->precise;
 	for (int precise = most; precise >= event->precise && result; precise--) {
 		sampler->attrs[index].precise_ip = (unsigned)precise & 3;
 		result = probe(sampler, index);
@@ -327,11 +335,14 @@ static int probe_groups(const struct sampler *sampler, struct error *error)
 	uint32_t nr = 0;
 	for (; !result && nr < sampler->options.nr_events; nr++) {
 		const uint32_t first = ladder_group_leader(sampler, nr);
+		struct perf_event_attr attr = sampler->attrs[nr];
 		fds[nr] = -1;
 		if (!sampler->options.events[nr].group)
 			continue;
-		fds[nr] = sampler_open_on(sampler, &sampler->attrs[nr], first_pid(sampler),
-					  sampler->rings[0].cpu, first == nr ? -1 : fds[first]);
+		/* Arm's kernels (6.1) take any group of events that are off, and never count one that is too large. */
+		attr.enable_on_exec = 1;
+		fds[nr] = sampler_open_on(sampler, &attr, first_pid(sampler), sampler->rings[0].cpu,
+					  first == nr ? -1 : fds[first]);
 		/* A leader that has ended: its threads will tell. */
 		if (fds[nr] == -ESRCH && first == nr)
 			break;

@@ -177,6 +177,21 @@ void rings_close(struct sampler *sampler)
 	free(sampler->mappings);
 }
 
+/* A counter of the CPU counts about once a cycle at most, and the kernel holds back what is too fast. */
+static double counter_rate_hz(uint64_t period)
+{
+	bool assumed;
+	const char *source;
+	double rate = 1e9 / (double)event_cycles_to_ns(period, &assumed, &source);
+	double most = (double)machine_sysctl("kernel/perf_event_max_sample_rate", 100000);
+	return rate < most ? rate : most;
+}
+
+static bool counts_on_cpu(const struct event *event)
+{
+	return event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_RAW;
+}
+
 /* Samples a second on one CPU, as asked for; 1 kHz where only the machine knows. */
 static double asked_rate_hz(const struct sampler *sampler)
 {
@@ -187,6 +202,8 @@ static double asked_rate_hz(const struct sampler *sampler)
 			rate += (double)opened->frequency_hz;
 		else if (opened->clock && opened->period)
 			rate += 1e9 / (double)opened->period;
+		else if (counts_on_cpu(&sampler->events[i]) && opened->period)
+			rate += counter_rate_hz(opened->period);
 		else
 			rate += 1000;
 	}

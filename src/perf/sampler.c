@@ -267,15 +267,17 @@ static bool has_lost(const struct sampler *sampler, size_t event)
 	return sampler->attrs[event].read_format & PERF_FORMAT_LOST;
 }
 
-static bool read_one(const struct sampler *sampler, const struct sampler_fd *event, uint64_t *count,
-		     uint64_t *lost)
+static void add_one(const struct sampler *sampler, const struct sampler_fd *event,
+		    struct sampler_count *sum)
 {
-	uint64_t values[3] = {0}; /* value, id, lost */
-	size_t size = (has_lost(sampler, event->event) ? 3 : 2) * sizeof(uint64_t);
-	bool is_read = read(event->fd, values, size) == (ssize_t)size;
-	*count = is_read ? values[0] : 0;
-	*lost = is_read ? values[2] : 0;
-	return is_read;
+	uint64_t values[5] = {0}; /* value, enabled, running, id, lost */
+	size_t size = (has_lost(sampler, event->event) ? 5 : 4) * sizeof(uint64_t);
+	if (read(event->fd, values, size) != (ssize_t)size)
+		return;
+	sum->count += values[0];
+	sum->enabled_ns += values[1];
+	sum->running_ns += values[2];
+	sum->lost += values[4];
 }
 
 void sampler_close_id(struct sampler *sampler, uint64_t id)
@@ -284,30 +286,33 @@ void sampler_close_id(struct sampler *sampler, uint64_t id)
 		struct sampler_fd *event = &sampler->fds.items[i];
 		if (sampler->ids.items[i].id != id || event->fd < 0)
 			continue;
-		uint64_t count, lost;
 		ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-		if (read_one(sampler, event, &count, &lost)) {
-			sampler->closed_counts[event->event] += count;
-			sampler->closed_lost[event->event] += lost;
-		}
+		add_one(sampler, event, &sampler->closed[event->event]);
 		close(event->fd);
 		event->fd = -1;
 	}
 }
 
-int sampler_read(struct sampler *sampler, size_t index, uint64_t *count, uint64_t *lost)
+/*
+ * An event of a thread and a CPU is to be counted wherever the thread runs: the sum over the CPUs is that
+ * many times what it was. Where some CPUs are left out, nobody knows.
+ */
+static uint64_t enabled_once(const struct sampler *sampler, const struct sampler_count *sum)
 {
-	*count = sampler->closed_counts[index];
-	*lost = sampler->closed_lost[index];
+	if (sampler->options.system_wide)
+		return sum->enabled_ns;
+	return sampler->options.cpus ? sum->running_ns : sum->enabled_ns / sampler->nr_rings;
+}
+
+int sampler_read(struct sampler *sampler, size_t index, struct sampler_count *count)
+{
+	*count = sampler->closed[index];
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		const struct sampler_fd *event = &sampler->fds.items[i];
-		uint64_t of_one, lost_by_one;
-		if (event->event != index || event->fd < 0 ||
-		    !read_one(sampler, event, &of_one, &lost_by_one))
-			continue;
-		*count += of_one;
-		*lost += lost_by_one;
+		if (event->event == index && event->fd >= 0)
+			add_one(sampler, event, count);
 	}
+	count->enabled_ns = enabled_once(sampler, count);
 	return has_lost(sampler, index) ? 0 : -ENOTSUP;
 }
 

@@ -41,8 +41,7 @@ struct sampler {
 	uint32_t ring_pages;
 	bool holds_rings;
 	uint64_t attached_ns; /* since boot: when all were */
-	uint64_t closed_counts[SAMPLER_MAX_EVENTS],
-		closed_lost[SAMPLER_MAX_EVENTS]; /* of threads closed */
+	struct sampler_count closed[SAMPLER_MAX_EVENTS]; /* of threads closed */
 
 	struct {
 		struct sampler_fd *items;

@@ -52,6 +52,8 @@ struct session_stats {
 	/* Of the first event, for different ones do not add up. Of clocks in ns. */
 	uint64_t events_counted; /* by the kernel itself */
 	uint64_t events_sampled; /* the periods that samples stand for, summed */
+	/* Of the time, how much the least counted event had a counter; 1: there were enough. Not of files. */
+	double counted_share;
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t opened_ns,
 		first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */

@@ -112,10 +112,17 @@ int sampler_disable(struct sampler *sampler);
  */
 void sampler_close_id(struct sampler *sampler, uint64_t id);
 
+/* What the kernel knows of an event, summed over all its descriptors. */
+struct sampler_count {
+	uint64_t count, lost;
+	/* How long it was to be counted, and was: less when more events were asked for than there are counters. */
+	uint64_t enabled_ns, running_ns;
+};
+
 /*
- * PERF_FORMAT_LOST and counts summed over all descriptors of an event, those that sampler_close_id() closed
- * included. -ENOTSUP when the kernel has no LOST; *count is right all the same.
+ * Descriptors that sampler_close_id() closed are included. -ENOTSUP when the kernel has no PERF_FORMAT_LOST; all but
+ * lost is right all the same.
  */
-int sampler_read(struct sampler *sampler, size_t event, uint64_t *count, uint64_t *lost);
+int sampler_read(struct sampler *sampler, size_t event, struct sampler_count *count);
 
 #endif

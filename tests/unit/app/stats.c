@@ -42,6 +42,7 @@ static struct stats_input example(void)
 			    .drained = 111,
 			    .events_counted = 1200,
 			    .events_sampled = 1000,
+			    .counted_share = 0.75,
 			    .start_ns = NS_PER_SECOND,
 			    .end_ns = 3 * NS_PER_SECOND + NS_PER_SECOND / 2,
 			    .cpu_ns = {NS_PER_SECOND / 2, NS_PER_SECOND / 4, NS_PER_SECOND / 4},
@@ -80,6 +81,7 @@ static void whole_object(void)
 		  "  \"undrained\": 0,\n"
 		  "  \"events_counted\": 1200,\n"
 		  "  \"events_sampled\": 1000,\n"
+		  "  \"counted_share\": 0.750000,\n"
 		  "  \"late\": 3,\n"
 		  "  \"throttled\": 1,\n"
 		  "  \"duration_seconds\": 2.500000,\n"

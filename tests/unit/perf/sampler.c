@@ -58,11 +58,13 @@ static void sample_spinning(struct sampler_options *options, int32_t pid, struct
 		nr += rings_drain(&rings, sampler_format(sampler), check_sample, expected);
 	}
 	CHECK_EQ(sampler_disable(sampler), 0);
-	uint64_t count, lost = 0;
-	int result = sampler_read(sampler, 0, &count, &lost);
+	struct sampler_count read;
+	int result = sampler_read(sampler, 0, &read);
 	CHECK(result == 0 || result == -ENOTSUP);
-	CHECK(count > 0);
-	CHECK_EQ(lost, 0);
+	CHECK(read.count > 0);
+	CHECK_EQ(read.lost, 0);
+	CHECK(read.enabled_ns > 0);
+	CHECK(read.running_ns > read.enabled_ns * 9 / 10); /* nobody shares a clock */
 	rings_unmap(&rings);
 	sampler_free(sampler);
 }
@@ -204,9 +206,9 @@ static void same_process_twice_is_attached_once(void)
 	CHECK_EQ(sampler_nr_ids(sampler), sampler_nr_rings(sampler));
 	for (size_t i = 0; i < sampler_nr_ids(sampler); i++)
 		sampler_close_id(sampler, sampler_ids(sampler)[i].id);
-	uint64_t count, lost;
-	sampler_read(sampler, 0, &count, &lost);
-	CHECK_EQ(count, 0);
+	struct sampler_count read;
+	sampler_read(sampler, 0, &read);
+	CHECK_EQ(read.count, 0);
 	sampler_free(sampler);
 }
 
@@ -370,13 +372,14 @@ static void faults_are_sampled_at_their_period(uint64_t period)
 	CHECK_EQ(sampler_enable(sampler), 0);
 	touch_pages(NR_FAULTS);
 	CHECK_EQ(sampler_disable(sampler), 0);
-	uint64_t count, lost, nr_rings = sampler_nr_rings(sampler);
-	int result = sampler_read(sampler, 0, &count, &lost);
+	uint64_t nr_rings = sampler_nr_rings(sampler);
+	struct sampler_count read;
+	int result = sampler_read(sampler, 0, &read);
 	CHECK(result == 0 || result == -ENOTSUP);
 	uint64_t nr = rings_drain(&rings, sampler_format(sampler), NULL, NULL);
-	CHECK(count >= NR_FAULTS);
-	CHECK((nr + lost) * period <= count);
-	CHECK((nr + lost) * period + nr_rings * (period - 1) >= count);
+	CHECK(read.count >= NR_FAULTS);
+	CHECK((nr + read.lost) * period <= read.count);
+	CHECK((nr + read.lost) * period + nr_rings * (period - 1) >= read.count);
 	rings_unmap(&rings);
 	sampler_free(sampler);
 }
