@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The program itself, emulated: it starts, and says what it lacks where there is no perf_event_open.
 set -u
-ctop=$BUILD/ctop
+ctop=$ARM64_BUILD/ctop
 if qemu-aarch64 "$ctop" --version | grep -q '^ctop '; then
 	echo 'ok - the program starts'
 else

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-BUILD = os.environ.get("BUILD", "build-arm64")
+BUILD = os.environ.get("ARM64_BUILD", "build-arm64")
 NR_REGS = 33
 SIGTRAP = 5
 MAX_STEPS = 200_000
