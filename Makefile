@@ -29,7 +29,8 @@ BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=stand
 
 LIBRARIES := libdw libelf ncursesw zlib libzstd
 NO_BUILD_GOALS := help clean deps format
-ifneq ($(filter-out $(NO_BUILD_GOALS) demo check,$(or $(MAKECMDGOALS),all)),)
+INSTALLING_GOALS := demo check check-pmu
+ifneq ($(filter-out $(NO_BUILD_GOALS) $(INSTALLING_GOALS),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell CC='$(CC)' CXX='$(CXX)' tools/deps --missing)
 ifneq ($(strip $(MISSING)),)
 $(error missing: $(strip $(MISSING)). Run `make deps` to install what ctop needs)
@@ -126,6 +127,7 @@ $(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
 include tests/workloads/workloads.mk
 include tests/fuzz/fuzz.mk
 include tests/arm64/arm64.mk
+include tests/pmu/pmu.mk
 include tests/stacks/stacks.mk
 
 .PHONY: deps
@@ -137,9 +139,9 @@ check:
 	@$(MAKE) --no-print-directory check-built
 
 .PHONY: check-built
-check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay stack-programs
-	@BUILD=$(BUILD) tests/run $(UNIT_TESTS) $(STACKS)/steps $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py)) \
-		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py))
+check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay stack-programs arm64-if-possible
+	@BUILD=$(BUILD) $(ARM64_RUN) tests/run $(UNIT_TESTS) $(STACKS)/steps $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py)) \
+		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py)) $$(cat $(ARM64_BUILD)/checks)
 
 .PHONY: demo
 demo:
@@ -193,6 +195,8 @@ help:
 	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
 	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'
 	@echo 'make check-shares which share of stacks is complete, live; SHARES="g++ go": of these alone'
+	@echo 'make arm64        a ctop for arm64 in $(ARM64_BUILD); check-arm64 runs its tests emulated'
+	@echo 'make check-pmu    ctop in an emulated arm64 machine whose PMU interrupts'
 	@echo 'make fuzz         search the parsers for crashes, FUZZ_SECONDS=$(FUZZ_SECONDS) each; FUZZ="$(FUZZ_TARGETS)"'
 	@echo 'make bench        ratios against perf in the same run (never a pass or fail)'
 	@echo 'make deps         install what is missing, through the package manager'

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""ctop with hardware counters that interrupt: periods, events, throttling, multiplexing, arm64's stacks.
+
+Each case is a step, a shell script that the emulated machine runs, and what has to have come of it."""
+
+import collections
+import json
+import sys
+import traceback
+
+import machine
+from machine import Skip, check
+
+# What steps share. Limits: the kernel's, samples a second and percent of the time.
+PRELUDE = """
+limits() {
+	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent
+	echo $1 >/proc/sys/kernel/perf_event_max_sample_rate
+	echo $2 >/proc/sys/kernel/perf_cpu_time_max_percent
+}
+start() { # WORKLOAD
+	"$1" >ready &
+	target=$!
+	until grep -q ready ready; do usleep 1000; done
+}
+record() { # OPTION...
+	ctop record -o x.ctop --stats stats.json --duration 0.3 -p $target "$@" || return
+	ctop export folded x.ctop >folded
+	ctop report --stdio x.ctop >report
+	rm x.ctop
+}
+"""
+
+STEPS = {True: {}, False: {}}
+CHECKS = {}
+
+
+def step(text, pmu=True):
+    """Registers a check of what came of a step; the check's name is the step's."""
+    def register(function):
+        STEPS[pmu][function.__name__] = PRELUDE + text
+        CHECKS[function.__name__] = function
+        return function
+    return register
+
+
+def stats(result):
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    return json.loads(result.files["stats.json"])
+
+
+def folded(result):
+    stacks = collections.Counter()
+    for line in result.files["folded"].decode().splitlines():
+        stack, _, count = line.rpartition(" ")
+        stacks[tuple(stack.split(";"))] += int(count)
+    return stacks
+
+
+def check_complete(result):
+    numbers = stats(result)
+    ends = numbers["stacks"]
+    check(numbers["samples"] > 0, f"{numbers}")
+    check(ends["complete"] + ends["joined"] == numbers["samples"], f"{ends} of {numbers['samples']}")
+    return numbers
+
+
+RUNGS = ("even", "odd") * 30
+
+
+def check_recursion(result):
+    """All stacks complete, and nearly all 60 calls deep."""
+    numbers = check_complete(result)
+    deep = 0
+    for stack, count in folded(result).items():
+        check("main" in stack, f"{stack}")
+        below = stack[stack.index("main") + 1:]
+        if below[:60] == RUNGS and below[60:61] == ("bottom",):
+            deep += count
+    check(deep >= 0.95 * numbers["samples"], f"{deep} of {numbers['samples']} are known stacks")
+    return numbers
+
+
+def check_all_sampled(numbers, event, period):
+    """Each period of what was counted gave a sample."""
+    check(numbers["event"] == {"asked": event, "opened": event, "period": period, "frequency_hz": 0},
+          f"{numbers['event']}")
+    check(numbers["steps_down"] == [] and numbers["lost"] == 0 and numbers["throttled"] == 0, f"{numbers}")
+    missing = numbers["events_counted"] - numbers["events_sampled"]
+    check(0 <= missing <= 0.05 * numbers["events_counted"] + 2 * period, f"{missing} not sampled: {numbers}")
+
+
+def tell(numbers):
+    print(f"# {numbers['event']['opened']} each {numbers['event']['period']}: {numbers['samples']} samples in "
+          f"{numbers['duration_seconds']:.2f} s, {numbers['lost']} lost, throttled {numbers['throttled']}x, "
+          f"{numbers['events_counted']} counted, {numbers['cpu_seconds']:.2f} s of CPU")
+
+
+@step("limits 100000 0; start recursion; record -e cycles -c 1000000")
+def cycles_each_1000000(result):
+    numbers = check_recursion(result)
+    tell(numbers)
+    check_all_sampled(numbers, "cycles", 1000000)
+
+
+@step("limits 100000 0; start recursion; record -e cycles -c 100000")
+def cycles_each_100000(result):
+    numbers = check_recursion(result)
+    tell(numbers)
+    check_all_sampled(numbers, "cycles", 100000)
+
+
+def check_storm(result, period):
+    """More samples than the machine can take: those that came are right, and it says how many did not."""
+    numbers = check_recursion(result)
+    tell(numbers)
+    check(numbers["event"]["opened"] == "cycles" and numbers["event"]["period"] == period, f"{numbers}")
+    check(numbers["throttled"] > 0, f"{numbers}")
+    check(f"throttled {numbers['throttled']}x to {numbers['rate_hz']:.0f} samples a second" in result.stderr,
+          result.stderr)
+    report = result.files["report"].decode()
+    check("times throttled by the kernel" in report, report)
+    # So many samples leave room for small copies of the stack only.
+    check("copies of 8,192 bytes" in report, report)
+
+
+@step("limits 100000 25; start recursion; record -e cycles -c 10000")
+def cycles_each_10000(result):
+    check_storm(result, 10000)
+
+
+@step("limits 100000 25; start recursion; record -e cycles -c 1000; cat /proc/sys/kernel/perf_event_max_sample_rate")
+def cycles_each_1000(result):
+    check_storm(result, 1000)
+    check(int(result.stdout) < 100000, f"the kernel's limit is still {result.stdout}")
+
+
+@step("limits 1000 25; start recursion; record -e cycles -F 4000")
+def a_lowered_sample_rate_is_explained(result):
+    lines = result.stderr.splitlines()
+    check(result.status == 1 and len(lines) == 2, f"{result}")
+    check("at most 1000 samples a second, not 4000" in lines[0], lines[0])
+    check("perf_event_max_sample_rate=4000" in lines[1] and "lowers it" in lines[1], lines[1])
+
+
+@step("limits 1000 25; start recursion; record")
+def the_default_rate_fits_the_lowered_one(result):
+    numbers = check_recursion(result)
+    tell(numbers)
+    check(numbers["event"]["opened"] == "cycles" and numbers["steps_down"] == [], f"{numbers}")
+
+
+@step("limits 100000 0; start recursion; record -e instructions -c 1000000")
+def instructions(result):
+    numbers = check_recursion(result)
+    tell(numbers)
+    check_all_sampled(numbers, "instructions", 1000000)
+
+
+@step("limits 100000 0; start recursion; record -e r11 -c 100000")
+def a_raw_code_is_cycles(result):
+    numbers = check_recursion(result)
+    tell(numbers)
+    check_all_sampled(numbers, "r11", 100000)
+
+
+@step("start recursion; record -e branch-misses")
+def a_missing_event_is_named(result):
+    lines = result.stderr.splitlines()
+    check(result.status == 1 and len(lines) == 2 and "cannot count 'branch-misses'" in lines[0], f"{result}")
+
+
+@step("ctop list cycles; ctop list branch-misses; ctop doctor")
+def list_and_doctor_know_the_counters(result):
+    check(result.status == 0, f"{result}")
+    rows = {line.split()[0]: line for line in result.stdout.splitlines() if line.split()}
+    check(" yes " in rows["cycles"] and "not on this machine" in rows["branch-misses"], result.stdout)
+    check("the CPU's cycle counter can be sampled" in result.stdout, result.stdout)
+    check("profiling works: cycles," in result.stdout, result.stdout)
+
+
+EVENTS = "cycles,instructions,r11,r8,cycles:u,instructions:u,r11:u,r8:u,r11:k,r8:k"
+
+
+@step(f"limits 100000 0; start recursion; record -e {EVENTS} -c 1000000")
+def more_events_than_counters_take_turns(result):
+    numbers = check_complete(result)
+    tell(numbers)
+    check("counters were shared" in result.stderr, result.stderr)
+
+
+@step(f"limits 100000 0; start recursion; record -e '{{{EVENTS}}}' -c 1000000")
+def a_group_that_does_not_fit_is_refused(result):
+    check(result.status == 1 and "too few counters" in result.stderr, f"{result}")
+
+
+@step("limits 100000 0; start recursion_static; record -e cycles -c 100000")
+def stacks_of_a_static_program(result):
+    tell(check_recursion(result))
+
+
+def check_threads(result):
+    numbers = check_complete(result)
+    tell(numbers)
+    shares = collections.Counter()
+    for stack, count in folded(result).items():
+        for share in (10, 20, 30, 40):
+            if f"root_{share}" in stack:
+                at = stack.index(f"root_{share}")
+                check(at >= 1, f"{stack}")
+                shares[share] += count
+    check(sum(shares.values()) == numbers["samples"], f"{shares} of {numbers['samples']}")
+
+
+@step("limits 100000 0; start threads; record -e cycles -c 100000")
+def stacks_of_threads(result):
+    check_threads(result)
+
+
+@step("limits 100000 0; start threads_static; record -e cycles -c 100000")
+def stacks_of_a_static_program_with_threads(result):
+    check_threads(result)
+
+
+@step("start recursion; record", pmu=False)
+def without_a_pmu_the_clock_stands_in(result):
+    numbers = check_recursion(result)
+    tell(numbers)
+    check(numbers["event"]["opened"] == "cpu-clock", f"{numbers}")
+    check(numbers["steps_down"] == ["this machine has no cycle counter: cpu-clock stands in for cycles"],
+          f"{numbers}")
+    check("cpu-clock stands in" in result.stderr, result.stderr)
+
+
+def report(name, decide):
+    """TAP; True when the case did not fail."""
+    try:
+        decide()
+    except Skip as reason:
+        print(f"ok - {name} # SKIP {reason}")
+    except Exception:  # a failed check, or a machine that went away
+        for line in traceback.format_exc().splitlines():
+            print(f"# {line}")
+        print(f"not ok - {name}")
+        return False
+    else:
+        print(f"ok - {name}")
+    finally:
+        sys.stdout.flush()
+    return True
+
+
+def rest(names, error):
+    """What the machine did not come to has its reason once."""
+    def decide():
+        if isinstance(error, Skip):
+            raise Skip(f"{error}: {', '.join(sorted(names))}")
+        raise error or AssertionError(f"the machine is down without {sorted(names)}")
+    return report("all_that_the_machine_was_to_run", decide)
+
+
+def main(wanted):
+    good = True
+    for pmu, steps in STEPS.items():
+        steps = {name: text for name, text in steps.items() if not wanted or name in wanted}
+        waiting, error = set(steps), None
+        try:
+            for name, result in machine.run(steps, pmu) if steps else ():
+                waiting.discard(name)
+                good &= report(name, lambda: CHECKS[name](result))
+        except (Skip, AssertionError, OSError) as cause:
+            error = cause
+        if waiting:
+            good &= rest(waiting, error)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
