@@ -30,7 +30,7 @@ BUILD = os.path.abspath(os.environ.get("ARM64_BUILD", "build-arm64"))
 SYSROOT = BUILD + "-sysroot"
 TRIPLET = "aarch64-linux-gnu"
 BOOT_SECONDS = int(os.environ.get("PMU_BOOT_SECONDS", "180"))
-RUN_SECONDS = int(os.environ.get("PMU_RUN_SECONDS", "400"))
+RUN_SECONDS = int(os.environ.get("PMU_RUN_SECONDS", "300"))
 PROGRAMS = [f"{BUILD}/ctop", *(path for path in glob.glob(f"{BUILD}/pmu/*") if "." not in os.path.basename(path))]
 
 Result = collections.namedtuple("Result", "status stdout stderr files")
