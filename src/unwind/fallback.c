@@ -114,6 +114,26 @@ static bool step_from_leaf(struct walk *walk, enum evidence wanted)
 	return true;
 }
 
+/* The PLT's way to the loader's resolver. */
+static bool step_from_plt(struct walk *walk, const struct code *code)
+{
+	enum { INSTRUCTION_BYTES = 4 };
+	struct registers *registers = &walk->registers;
+	const struct unwind_mapping *mapping = &code->place->mapping;
+	uint8_t bytes[MACHINE_PLT_BYTES];
+	uint64_t first = registers->value[UNWIND_PC] + INSTRUCTION_BYTES - sizeof(bytes);
+	uint64_t return_address, sp;
+	if (!MACHINE_HAS_LINK ||
+	    !object_read(mapping->object, first - mapping->bias, bytes, sizeof(bytes)) ||
+	    !machine_return_of_plt(bytes, &walk->memory, registers, &return_address, &sp) ||
+	    return_address_evidence(walk, return_address) < PROVEN)
+		return false;
+	registers->known &= MACHINE_SAVED_MASK;
+	registers_set(registers, UNWIND_SP, sp);
+	machine_return_to(registers, return_address);
+	return true;
+}
+
 /* True unless the call that set the link register leads here: the code at pc may have made one of its own since. */
 static bool link_may_be_old(struct walk *walk)
 {
@@ -329,6 +349,8 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 	if (generated && walk->called_evaluator && !walk->frame_pointers_only &&
 	    step_over_trampoline(walk))
 		return by_return;
+	if (leaf && has_code && step_from_plt(walk, code))
+		return (struct step_result){.method = FRAME_PLT};
 	if (has_code && !walk->frame_pointers_only && step_by_code(walk, code))
 		return by_return;
 	if (has_code && !walk->exact) {

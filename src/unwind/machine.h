@@ -59,6 +59,15 @@ bool machine_return_of_leaf(const struct memory *memory, const struct registers 
 			    uint64_t *return_address, uint64_t *sp);
 
 /*
+ * The same for the PLT's first entry, which nobody calls and which has no CFI: code ends with the instruction at pc.
+ * False for other code, and where linkers write CFI for it (x86-64).
+ */
+enum { MACHINE_PLT_BYTES = 20 };
+bool machine_return_of_plt(const uint8_t *code, const struct memory *memory,
+			   const struct registers *registers, uint64_t *return_address,
+			   uint64_t *sp);
+
+/*
  * The caller of one of CPython's trampolines, which are generated, and all alike: registers as they are after the
  * trampoline's call. False when it cannot be read. Where they have frame records there is no need of this.
  */

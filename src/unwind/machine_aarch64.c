@@ -8,6 +8,8 @@
 /* Every instruction is a little-endian word (Arm Architecture Reference Manual, C4.1). */
 enum { INSTRUCTION_BYTES = 4 };
 
+#define CODE_STP_X16_X30 0xa9bf7bf0U /* stp x16, x30, [sp, #-16]! */
+
 static uint32_t instruction_at(const uint8_t *code)
 {
 	uint32_t instruction;
@@ -39,6 +41,24 @@ bool machine_return_of_leaf(const struct memory *memory, const struct registers 
 bool machine_return_of_trampoline(const struct memory *memory, struct registers *registers)
 {
 	(void)memory, (void)registers;
+	return false;
+}
+
+/* The first entry pushes x16 and x30, loads the resolver's address in four steps, and jumps. */
+bool machine_return_of_plt(const uint8_t *code, const struct memory *memory,
+			   const struct registers *registers, uint64_t *return_address,
+			   uint64_t *sp)
+{
+	const uint8_t *at = code + MACHINE_PLT_BYTES - INSTRUCTION_BYTES;
+	*sp = registers->value[UNWIND_SP];
+	if (instruction_at(at) == CODE_STP_X16_X30)
+		return machine_link(registers, return_address);
+	while (at > code)
+		if (instruction_at(at -= INSTRUCTION_BYTES) == CODE_STP_X16_X30) {
+			*sp += 2 * MACHINE_ADDRESS_BYTES;
+			return !memory_read_address(memory, *sp - MACHINE_ADDRESS_BYTES,
+						    return_address);
+		}
 	return false;
 }
 

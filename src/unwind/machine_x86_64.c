@@ -32,6 +32,14 @@ bool machine_return_of_leaf(const struct memory *memory, const struct registers 
 }
 
 /* sub $8, %rsp; call *%rcx; add $8, %rsp; ret: or, since CPython 3.14, push %rbp; mov %rsp, %rbp; call ... */
+bool machine_return_of_plt(const uint8_t *code, const struct memory *memory,
+			   const struct registers *registers, uint64_t *return_address,
+			   uint64_t *sp)
+{
+	(void)code, (void)memory, (void)registers, (void)return_address, (void)sp;
+	return false;
+}
+
 bool machine_return_of_trampoline(const struct memory *memory, struct registers *registers)
 {
 	const uint64_t sp = registers->value[UNWIND_SP];

@@ -251,6 +251,23 @@ static int read_row(Dwarf_Frame *frame, struct long_rule *rule, bool *is_signal)
 	return 0;
 }
 
+/*
+ * A return address that lies at the CFA or above it belongs to this frame still: glibc's resolver for arm64
+ * (sysdeps/aarch64/dl-trampoline.S) starts with what the PLT has pushed for it. The caller's stack begins behind it.
+ */
+static void include_return_address(struct long_rule *rule)
+{
+	const struct recovery *pc = &rule->registers[UNWIND_PC];
+	if (!MACHINE_HAS_LINK || rule->cfa.kind != RECOVERY_REGISTER ||
+	    pc->kind != RECOVERY_AT_CFA || pc->offset < 0 || pc->offset >= INT16_MAX)
+		return;
+	const int64_t above = pc->offset + MACHINE_ADDRESS_BYTES;
+	rule->cfa.offset += above;
+	for (unsigned i = 0; i < UNWIND_NR_REGS; i++)
+		if (rule->registers[i].kind == RECOVERY_AT_CFA)
+			rule->registers[i].offset -= above;
+}
+
 void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *scratch)
 {
 	bool is_signal = false;
@@ -263,6 +280,8 @@ void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *sc
 	}
 	if (is_signal)
 		rule->flags |= RULE_SIGNAL;
+	else
+		include_return_address(scratch);
 	if (scratch->nr_ops > 0)
 		rule->flags |= RULE_EXPRESSION;
 	/* A signal frame restores every register, which the short form cannot say. */

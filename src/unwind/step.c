@@ -166,8 +166,12 @@ static enum stack_reason recover(const struct step_input *step, const struct lon
 	case RECOVERY_EXPRESSION:
 		return evaluate(rule, recovery, input, value);
 	case RECOVERY_AT_CFA:
-		if (number < UNWIND_PC && is_popped(step, registers, location))
+		if (!is_popped(step, registers, location))
+			break;
+		if (number < UNWIND_PC)
 			return same_value(registers, number, value);
+		if (machine_link(registers, value))
+			return STACK_REASON_NONE;
 		break;
 	case RECOVERY_AT_REGISTER:
 		reason = register_plus(recovery, registers, &location);
@@ -202,7 +206,7 @@ static bool advances(const struct step_input *input, const struct long_rule *rul
 {
 	if (input->rule->flags & RULE_SIGNAL)
 		return true;
-	if (input->exact && !is_in_memory(&rule->registers[UNWIND_PC]))
+	if (input->exact && (MACHINE_HAS_LINK || !is_in_memory(&rule->registers[UNWIND_PC])))
 		return after >= before;
 	return after > before;
 }

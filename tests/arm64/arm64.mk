@@ -21,8 +21,7 @@ ARM64_UNITS  := $(foreach layer,$(ARM64_LAYERS),$(wildcard tests/unit/$(layer)/*
 	tests/unit/unwind/machine_aarch64.c
 ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(ARM64_KERNEL:%=tests/unit/%.c),$(ARM64_UNITS)))
 ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh
-# Left out of `make check`: the dynamic ladder, whose stacks are wrong inside the loader's lazy binding
-# (not_advancing); the same C on every machine, and most of the emulator's time.
+# Left out of `make check`: the same C on every machine, and most of the emulator's time.
 ARM64_SLOW   := base/function_name base/text proc/memory symbol/demangle symbol/perf_map profile/hostile profile/seconds \
 	profile/slice format/damage format/recording
 ARM64_QUICK  := $(filter-out $(ARM64_SLOW:%=$(ARM64_BUILD)/unit/%),$(ARM64_TESTS))

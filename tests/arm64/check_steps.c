@@ -40,7 +40,8 @@ static struct {
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	struct call calls[UNWIND_MAX_FRAMES]; /* outermost first */
 	size_t nr_calls;
-	size_t nr_steps, nr_wrong, nr_signals, nr_signed, by_method[NR_FRAME_METHODS];
+	size_t nr_steps, nr_wrong, nr_signals, nr_signed, nr_in_front_of_cfi,
+		by_method[NR_FRAME_METHODS];
 	uint8_t stack[MAX_STACK_BYTES];
 } t;
 
@@ -194,6 +195,16 @@ static void check(const struct step_header *step)
 		t.by_method[t.frames[i].method]++;
 }
 
+/*
+ * glibc 2.36's resolver for the PLT begins with a landing pad (a nop), in front of the row of its CFI which says what the
+ * PLT has pushed: there its own CFI is wrong, and the caller's stack pointer with it.
+ */
+static bool is_in_front_of_cfi(const struct step_header *before, const struct step_header *now)
+{
+	const uint32_t br_x17 = 0xd61f0220, nop = 0xd503201f;
+	return before->instruction == br_x17 && now->instruction == nop;
+}
+
 static void every_instruction(void)
 {
 	struct step_header before, now;
@@ -209,7 +220,10 @@ static void every_instruction(void)
 		push(t.frames[i].process_address, 0, false);
 	for (t.nr_steps = 1; read_step(&now); t.nr_steps++, before = now) {
 		follow(&before, &now);
-		check(&now);
+		if (is_in_front_of_cfi(&before, &now))
+			t.nr_in_front_of_cfi++;
+		else
+			check(&now);
 	}
 	printf("# %zu steps, %zu signals, %zu with a signed x30; frames:", t.nr_steps, t.nr_signals,
 	       t.nr_signed);
@@ -217,7 +231,9 @@ static void every_instruction(void)
 		if (t.by_method[i])
 			printf(" %zu %s", t.by_method[i], frame_method_name(i));
 	printf("; %zu stacks wrong\n", t.nr_wrong);
+	printf("# %zu not checked, in front of the resolver's CFI\n", t.nr_in_front_of_cfi);
 	CHECK_EQ(t.nr_wrong, 0);
+	CHECK(t.nr_in_front_of_cfi < 100);
 	CHECK(t.nr_steps > 2000);
 	CHECK_EQ(t.nr_signals, 4);
 	CHECK(t.nr_signed > 0);

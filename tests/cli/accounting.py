@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from harness import (BUILD, CTOP, case, check, ctop_ok, ended_well, folded, folder, main,
+from harness import (BUILD, CTOP, Skip, case, check, ctop_ok, ended_well, folded, folder, main,
                      need_program, need_root, record, recording_of, run, target, wait_until)
 
 
@@ -91,20 +91,30 @@ def threads_that_start_while_they_are_attached():
           f"{len(seen)} of {threads} threads, {sum(seen.values())} of {touched} faults")
 
 
+def busy_seconds():
+    """CPU time of everybody since the start of the machine, what the host took away from it included."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
 @case
 def a_clocks_periods_sum_to_the_time_it_counted():
     need_root()
     for name in ("spin", "recursion", "threads", "sleepwork", "templates"):
-        # A virtual machine whose own CPUs are taken from it misses ticks that it counts: then once more.
         for _ in range(5):
+            before = busy_seconds()
             with folder() as where, target(name) as program:
                 stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=2).stats
             summed, counted = stats["samples"] * stats["event"]["period"], stats["events_counted"]
+            others = busy_seconds() - before - counted / 1e9 - stats["cpu_seconds"]
             # Each of up to five threads has a last period that is not full on each of its CPUs.
             if abs(summed - counted) <= 0.01 * counted + 10 * stats["event"]["period"]:
                 break
+            # The kernel counts time while others interrupt a clock, or have the CPU under a virtual one, and misses ticks.
+            check(others > 0.1, f"{name}: {summed} ns in samples, {counted} ns counted: {stats}")
         else:
-            check(False, f"{name}: {summed} ns in samples, {counted} ns counted: {stats}")
+            raise Skip(f"others use this machine's CPUs, {others:.1f} s in 2 s")
 
 
 @case

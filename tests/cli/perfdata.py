@@ -634,20 +634,19 @@ def a_collector_that_dies_is_replaced_and_goes_on():
 
 def export_of_a_shrinking_file(path, when, size):
     """Cuts the file to a size once that much was read. What is said, or None when the collector was faster."""
-    with subprocess.Popen([os.path.join(BUILD, "ctop"), "export", "folded", path], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with child(CTOP, "export", "folded", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         cut = False
         while process.poll() is None and not cut:
-            child = collector_of(process.pid)
-            if child and bytes_read(child) > when:
+            reader = children_of(process.pid).get("collector")
+            if reader and bytes_read(reader) > when:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGSTOP)
-                    cut = when < bytes_read(child) < size
+                    os.kill(reader, signal.SIGSTOP)
+                    cut = when < bytes_read(reader) < size
                     if cut:
                         os.truncate(path, size)
-                    os.kill(child, signal.SIGCONT)
+                    os.kill(reader, signal.SIGCONT)
                 break
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=PATIENCE)
     check(process.returncode == 0, errors)
     return (output, errors) if cut else None
 
