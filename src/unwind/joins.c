@@ -11,7 +11,7 @@
 /* 112 bytes a node and its indices' 64, 104 a recent frame: 2.5 MiB a thread at most, 40 MiB in all. */
 enum { NODES_MAX = 12288, THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8 };
 /* Room for one stack at least. */
-enum { RECENT_FRAMES = UNWIND_MAX_FRAMES, RECENT_STACKS = 32 };
+enum { RECENT_FRAMES = UNWIND_MAX_FRAMES, RECENT_STACKS = 6 };
 /* In the place of a caller's row: the dump ended there. */
 #define UNKNOWN UINT32_MAX
 
