@@ -178,8 +178,10 @@ static void draw_target(struct model *model, struct cells *cells, int row)
 		bool user = is_user_only(facts->event);
 		add(&strip, user ? ROLE_WARN : ROLE_TEXT, 0, user ? "user only!" : "user+kern");
 	}
-	if (facts->call_graph)
-		add(&strip, ROLE_TEXT, 0, facts->call_graph);
+	if (facts->call_graph) {
+		text_add_safe(&strip.text, facts->call_graph);
+		add_text(&strip, ROLE_TEXT, 0);
+	}
 	if (facts->nr_steps_down) {
 		text_addf(&strip.text, "%zu step%s down!", facts->nr_steps_down,
 			  facts->nr_steps_down == 1 ? "" : "s");

@@ -62,7 +62,7 @@ static int apply_filters(struct model *model)
 /* What was sampled of the program before is not the new one's. */
 static void follow_exec(struct model *model)
 {
-	if (model->facts.execs == model->execs)
+	if (model->facts.execs == model->execs || model->paused)
 		return;
 	model->execs = model->facts.execs;
 	model->exec_ns = model->now_ns;
@@ -131,6 +131,7 @@ void model_change_window(struct model *model, int step)
 void model_reset(struct model *model)
 {
 	model->window = 0;
+	model->paused = false; /* what is frozen was before */
 	slice_reset(model->slice);
 }
 

@@ -215,9 +215,10 @@ static int kept_descriptor(struct broker *broker, const struct file_key *key,
 		return file->fd;
 	int fd = open_file(broker, copy);
 	file = find_kept(broker, key); /* what was said of it is kept, too */
-	if (fd >= 0 && file)
+	bool has_room = fd >= 0 && HASH_COUNT(broker->files) < KEPT_FILES_MAX;
+	if (has_room && file)
 		file->fd = fd;
-	else if (fd < 0 || HASH_COUNT(broker->files) >= KEPT_FILES_MAX || !keep(broker, key, fd))
+	else if (!has_room || !keep(broker, key, fd))
 		*kept = false;
 	return fd;
 }

@@ -53,8 +53,9 @@ int child_main(const char *name)
 		if (roles[i].maps_strangers_files && object_survive_cut_files())
 			return 1;
 		/* A sanitizer's run time needs more. A kernel without filters has the rest of the jail. */
-		if (!jail_sanitized())
-			jail_filter();
+		int filtered = jail_sanitized() ? 0 : jail_filter();
+		if (filtered && filtered != -EINVAL && filtered != -ENOSYS)
+			return 1;
 		struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
 		return channel && roles[i].run(channel) == 0 ? 0 : 1;
 	}

@@ -120,21 +120,24 @@ static enum ui_state state_of(const struct facts *facts, const struct session *s
 /* The program may change under us: whose profile it is, is said anew. */
 static void follow_exec(struct facts *facts, int32_t only_pid, struct ui_facts *out)
 {
-	char program[sizeof(facts->program)], name[sizeof(facts->program)];
-	proc_program(only_pid, program, sizeof(program));
+	struct proc_program program, own;
+	bool runs = out->state != UI_EXITED && proc_program(only_pid, &program);
 	/* A command that was only just let go. */
-	proc_program(getpid(), name, sizeof(name));
-	if (!facts->program[0] && !strcmp(program, name))
+	if (runs && !facts->knows_program && proc_program(getpid(), &own) &&
+	    proc_is_same_program(&program, &own))
 		return;
-	if (facts->program[0] && program[0] && strcmp(facts->program, program) != 0) {
+	if (runs && facts->knows_program && !proc_is_same_program(&program, &facts->program)) {
+		char name[64];
 		size_t size = proc_text(only_pid, "comm", name, sizeof(name));
 		if (size && name[size - 1] == '\n')
 			name[size - 1] = '\0';
 		snprintf(facts->target, sizeof(facts->target), "%.64s[%d]", name, only_pid);
 		facts->execs++;
 	}
-	if (program[0])
-		memcpy(facts->program, program, sizeof(program));
+	if (runs) {
+		facts->program = program;
+		facts->knows_program = true;
+	}
 	if (facts->execs)
 		out->target = facts->target;
 	out->execs = facts->execs;

@@ -7,6 +7,7 @@
 #include <ctop/ui/ui.h>
 
 #include "interact.h"
+#include "proc_text.h"
 
 /* Counts at one moment: rates are differences of two. */
 struct facts_moment {
@@ -21,8 +22,9 @@ struct facts {
 	unsigned nr_moments; /* taken so far */
 	bool stopped;	     /* the duration is over */
 	char call_graph[48], ending[48];
-	char program[256],
-		target[256]; /* what the one process runs; it, described anew after an exec */
+	bool knows_program;
+	struct proc_program program; /* what the one process runs */
+	char target[256];	     /* it, described anew after an exec */
 	uint64_t execs;
 	struct text idle;
 };

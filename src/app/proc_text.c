@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -36,12 +37,20 @@ uint64_t proc_cpu_ns(int32_t pid)
 	return (user + system) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-void proc_program(int32_t pid, char *path, size_t size)
+bool proc_program(int32_t pid, struct proc_program *program)
 {
 	char link[32];
+	struct stat status;
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	ssize_t got = readlink(link, path, size - 1);
-	path[got > 0 ? got : 0] = '\0';
+	if (stat(link, &status) < 0)
+		return false;
+	*program = (struct proc_program){status.st_dev, status.st_ino};
+	return true;
+}
+
+bool proc_is_same_program(const struct proc_program *a, const struct proc_program *b)
+{
+	return a->device == b->device && a->inode == b->inode;
 }
 
 bool proc_thread(int32_t pid, int32_t tid, struct proc_thread *thread)

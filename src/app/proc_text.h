@@ -15,8 +15,13 @@ size_t proc_text(int32_t pid, const char *what, char *text, size_t size);
 
 /* CPU time of a process, all its threads and those that have ended, by ticks of 10 ms; 0 when it cannot be had. */
 uint64_t proc_cpu_ns(int32_t pid);
-/* The path of what it runs; "" when it cannot be had. */
-void proc_program(int32_t pid, char *path, size_t size);
+/* The file that it runs, whatever that is called by now. */
+struct proc_program {
+	uint64_t device, inode;
+};
+/* False when it cannot be had. */
+bool proc_program(int32_t pid, struct proc_program *program);
+bool proc_is_same_program(const struct proc_program *a, const struct proc_program *b);
 
 struct proc_thread {
 	char state;	/* as ps shows it: 'R', 'S', ... */

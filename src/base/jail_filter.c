@@ -30,6 +30,7 @@ static const unsigned allowed[] = {
 	SYS_writev,
 	SYS_pwrite64,
 	SYS_lseek,
+	SYS_fadvise64,
 	SYS_close,
 	SYS_fstat,
 	SYS_fcntl,
@@ -141,7 +142,7 @@ static void build(struct program *program)
 		when(program, finds_nothing[i], 1);
 		answer(program, absent);
 	}
-	/* Memory, but no code; the state of a descriptor, but of no path. */
+	/* Memory, but no code; the state of descriptors (libc asks with an empty path, which a filter cannot see). */
 	allow_by_bits(program, SYS_mmap, 2, PROT_EXEC, false, forbidden);
 	allow_by_bits(program, SYS_mprotect, 2, PROT_EXEC, false, forbidden);
 	allow_by_bits(program, SYS_newfstatat, 3, AT_EMPTY_PATH, true, absent);

@@ -19,6 +19,7 @@ struct recorder {
 	struct symbols symbols;
 	struct tables_writer *rows;
 	struct symbols_writer *names;
+	uint32_t event;	   /* the only one, as the history counts them */
 	uint32_t nr_named; /* frames that have their names in this epoch */
 	struct {
 		struct known_module {
@@ -53,26 +54,21 @@ static int add_string(struct recorder *recorder, const char *bytes, struct strin
 	return tables_add_string(recorder->rows, bytes, strlen(bytes), id);
 }
 
-/* All of them, so that they have the history's numbers. */
-static int add_events(struct recorder *recorder)
+static int add_event(struct recorder *recorder)
 {
 	const struct history *history = recorder->history;
-	int result = 0;
-	for (size_t i = 0; !result && i < history_nr_events(history); i++) {
-		const char *name = history_event_name(history, i);
-		struct event_row row = {
-			.period = history_event_period(history, i),
-			.frequency_hz = history_event_frequency_hz(history, i),
-			.weight_unit = strstr(name, "-clock") ? WEIGHT_NS : WEIGHT_COUNT,
-		};
-		uint32_t id;
-		result = add_string(recorder, name, &row.name);
-		if (!result)
-			result = add_string(recorder, history_event_asked(history, i), &row.asked);
-		if (!result)
-			result = tables_add_event(recorder->rows, &row, &id);
-	}
-	return result;
+	const size_t event = recorder->event;
+	const char *name = history_event_name(history, event);
+	struct event_row row = {
+		.period = history_event_period(history, event),
+		.frequency_hz = history_event_frequency_hz(history, event),
+		.weight_unit = strstr(name, "-clock") ? WEIGHT_NS : WEIGHT_COUNT,
+	};
+	uint32_t id;
+	int result = add_string(recorder, name, &row.name);
+	if (!result)
+		result = add_string(recorder, history_event_asked(history, event), &row.asked);
+	return result ? result : tables_add_event(recorder->rows, &row, &id);
 }
 
 static int open_epoch(struct recorder *recorder)
@@ -86,7 +82,7 @@ static int open_epoch(struct recorder *recorder)
 	recorder->names = symbols_writer_new(&recorder->symbols);
 	if (!recorder->rows || !recorder->names)
 		return -ENOMEM;
-	result = add_events(recorder);
+	result = recorder->event < history_nr_events(recorder->history) ? add_event(recorder) : 0;
 	return result ? result
 		      : recording_begin_epoch(recorder->writer, &recorder->tables,
 					      &recorder->symbols);
@@ -163,7 +159,7 @@ static int add_stack(struct recorder *recorder, const struct history_stack *stac
 	struct string_id comm;
 	int result = add_string(recorder, stack->comm, &comm);
 	*sample = (struct sample){
-		.event = (uint8_t)(stack->event + 1),
+		.event = 1,
 		.end = (uint8_t)stack->end,
 		.reason = (uint8_t)stack->reason,
 	};
@@ -225,7 +221,7 @@ static bool is_kept(const char *key)
 	for (size_t i = 0; is_measure && i < sizeof(kept) / sizeof(*kept); i++)
 		if (!strncmp(key, kept[i], strlen(kept[i])))
 			return true;
-	return !is_measure && strcmp(key, "duration_ns") != 0;
+	return !is_measure && strcmp(key, "duration_ns") != 0 && strncmp(key, "event.", 6) != 0;
 }
 
 static int add_info(void *context, const char *key, const char *value)
@@ -241,10 +237,31 @@ static int add_number(const struct recorder *recorder, const char *key, uint64_t
 	return recording_add_info(recorder->writer, key, text);
 }
 
+static int add_event_infos(const struct recorder *recorder)
+{
+	const struct history *history = recorder->history;
+	const size_t event = recorder->event;
+	if (event >= history_nr_events(history))
+		return 0;
+	int result = recording_add_info(recorder->writer, "event.asked",
+					history_event_asked(history, event));
+	if (!result)
+		result = recording_add_info(recorder->writer, "event.opened",
+					    history_event_name(history, event));
+	if (!result)
+		result = add_number(recorder, "event.period", history_event_period(history, event));
+	if (!result)
+		result = add_number(recorder, "event.frequency_hz",
+				    history_event_frequency_hz(history, event));
+	return result;
+}
+
 static int add_infos(struct recorder *recorder, const struct slice *slice, const char *excerpt)
 {
 	const struct slice_totals totals = slice_totals(slice);
 	int result = history_each_info(recorder->history, add_info, recorder);
+	if (!result)
+		result = add_event_infos(recorder);
 	if (!result)
 		result = recording_add_info(recorder->writer, "excerpt", excerpt);
 	if (!result)
@@ -267,7 +284,11 @@ static int record(struct recorder *recorder, struct slice *slice, const char *ex
 int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd,
 		 uint64_t *nr)
 {
-	struct recorder recorder = {.history = history, .writer = recording_writer_new(fd)};
+	struct recorder recorder = {
+		.history = history,
+		.writer = recording_writer_new(fd),
+		.event = slice_event(slice),
+	};
 	uint64_t bytes;
 	*nr = 0;
 	if (!recorder.writer) {

@@ -138,6 +138,16 @@ int slice_set_filter(struct slice *slice, const struct slice_criterion *criteria
 
 /* ---- what paths contain ---- */
 
+uint32_t slice_event(const struct slice *slice)
+{
+	for (size_t i = 0; i < slice->nr_criteria; i++) {
+		const struct slice_criterion *asked = &slice->criteria[i].asked;
+		if (asked->what == SLICE_EVENT && !asked->drop)
+			return (uint32_t)asked->number;
+	}
+	return 0;
+}
+
 static bool key_meets(const struct slice *slice, const struct slice_criterion *asked, uint32_t key)
 {
 	if (key == KEY_ALL)

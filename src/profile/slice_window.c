@@ -48,7 +48,8 @@ static void count_since_start(struct slice *slice)
 			subtract(&fresh[count->stack].weight, count->weight);
 		}
 	}
-	slice->totals.from_ns = slice->before.nr ? slice->reset_ns : history->totals.first_ns;
+	uint64_t from_ns = slice->before.nr ? slice->reset_ns : history->totals.first_ns;
+	slice->totals.from_ns = from_ns < slice->end_ns ? from_ns : slice->end_ns;
 	slice->totals.to_ns = slice->end_ns;
 }
 

@@ -22,7 +22,9 @@ struct slot {
 	struct rule rule;
 };
 
-_Static_assert(sizeof(struct slot) <= 40, "on x86-64 two slots a cache line");
+#if defined(__x86_64__)
+_Static_assert(sizeof(struct slot) == 32, "two slots a cache line");
+#endif
 
 struct code_cache {
 	struct unwind_counters *counters;

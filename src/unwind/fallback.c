@@ -216,6 +216,7 @@ static bool step_by_code(struct walk *walk, const struct code *code)
 	size_t size = read_code(mapping, pc, bytes, sizeof(bytes));
 	bool detours;
 	if (!machine_run_to_return(bytes, size, &walk->memory, &caller, &detours) ||
+	    caller.value[UNWIND_SP] < walk->registers.value[UNWIND_SP] ||
 	    return_address_evidence(walk, caller.value[UNWIND_PC]) < PROVEN ||
 	    (detours && !call_may_lead_to(walk, caller.value[UNWIND_PC], pc)))
 		return false;
@@ -278,10 +279,13 @@ static bool is_new_thread(struct walk *walk)
 static enum stack_reason read_frame_record(const struct walk *walk, uint64_t fp, uint64_t *saved_fp,
 					   uint64_t *return_address)
 {
+	/* On the stack alone: a module's zeros are no end of it. */
+	struct memory stack = walk->memory;
+	stack.object = NULL;
 	enum stack_reason reason =
-		memory_read_address(&walk->memory, fp + MACHINE_ADDRESS_BYTES, return_address);
+		memory_read_address(&stack, fp + MACHINE_ADDRESS_BYTES, return_address);
 	if (!reason)
-		reason = memory_read_address(&walk->memory, fp, saved_fp);
+		reason = memory_read_address(&stack, fp, saved_fp);
 	if (!reason)
 		*return_address = machine_code_address(*return_address);
 	return reason;

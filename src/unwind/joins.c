@@ -9,8 +9,8 @@
 #include <ctop/base/index.h>
 
 /* 112 bytes a node and its indices' 64, 104 a recent frame: 2.5 MiB a thread at most, 40 MiB in all. */
-enum { NODES_MAX = 12288, THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8 };
-/* Room for one stack at least. */
+enum { NODES_MAX = 12288, THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8, ALIKE_MAX = 64 };
+/* Up to six stacks before a cut one: with 32 no more were joined, at a tenth of the unwinding. Room for one at least. */
 enum { RECENT_FRAMES = UNWIND_MAX_FRAMES, RECENT_STACKS = 6 };
 /* In the place of a caller's row: the dump ended there. */
 #define UNKNOWN UINT32_MAX
@@ -361,7 +361,9 @@ static uint32_t find_caller(const struct thread *thread, const struct unwind_fra
 			    const struct unwind_evidence *evidence)
 {
 	uint32_t row = find_alike(thread, key_hash(frame, evidence), frame, evidence), caller = 0;
-	for (; row; row = thread->nodes[row - 1].next) {
+	for (unsigned nr = 0; row; row = thread->nodes[row - 1].next) {
+		if (++nr > ALIKE_MAX)
+			return 0;
 		const struct node *node = &thread->nodes[row - 1];
 		if (!node->parent || node->parent == UNKNOWN)
 			continue;

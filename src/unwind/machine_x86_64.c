@@ -31,7 +31,7 @@ bool machine_return_of_leaf(const struct memory *memory, const struct registers 
 	       STACK_REASON_NONE;
 }
 
-/* sub $8, %rsp; call *%rcx; add $8, %rsp; ret: or, since CPython 3.14, push %rbp; mov %rsp, %rbp; call ... */
+/* Linkers write CFI for it. */
 bool machine_return_of_plt(const uint8_t *code, const struct memory *memory,
 			   const struct registers *registers, uint64_t *return_address,
 			   uint64_t *sp)
@@ -40,6 +40,7 @@ bool machine_return_of_plt(const uint8_t *code, const struct memory *memory,
 	return false;
 }
 
+/* sub $8, %rsp; call *%rcx; add $8, %rsp; ret: or, since CPython 3.14, push %rbp; mov %rsp, %rbp; call ... */
 bool machine_return_of_trampoline(const struct memory *memory, struct registers *registers)
 {
 	const uint64_t sp = registers->value[UNWIND_SP];

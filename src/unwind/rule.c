@@ -164,7 +164,7 @@ static bool shorten_plt(const struct expression_op *ops, size_t nr_ops, struct r
 /* How many words below the CFA a register was saved; 0: nowhere there. */
 static uint8_t slot_of(const struct recovery *recovery)
 {
-	int64_t below = -recovery->offset;
+	int64_t below = (int64_t)(0 - (uint64_t)recovery->offset);
 	if (recovery->kind != RECOVERY_AT_CFA || below <= 0 || below % MACHINE_ADDRESS_BYTES != 0 ||
 	    below / MACHINE_ADDRESS_BYTES > UINT8_MAX)
 		return 0;
@@ -261,11 +261,12 @@ static void include_return_address(struct long_rule *rule)
 	if (!MACHINE_HAS_LINK || rule->cfa.kind != RECOVERY_REGISTER ||
 	    pc->kind != RECOVERY_AT_CFA || pc->offset < 0 || pc->offset >= INT16_MAX)
 		return;
-	const int64_t above = pc->offset + MACHINE_ADDRESS_BYTES;
-	rule->cfa.offset += above;
+	const uint64_t above = (uint64_t)pc->offset + MACHINE_ADDRESS_BYTES;
+	rule->cfa.offset = (int64_t)((uint64_t)rule->cfa.offset + above);
 	for (unsigned i = 0; i < UNWIND_NR_REGS; i++)
 		if (rule->registers[i].kind == RECOVERY_AT_CFA)
-			rule->registers[i].offset -= above;
+			rule->registers[i].offset =
+				(int64_t)((uint64_t)rule->registers[i].offset - above);
 }
 
 void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *scratch)

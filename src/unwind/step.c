@@ -41,7 +41,8 @@ static bool load_frame(const struct step_input *input, struct registers *registe
 	const struct rule *rule = input->rule;
 	const struct memory *memory = input->memory;
 	uint64_t record_bytes = (uint64_t)rule->deepest * MACHINE_ADDRESS_BYTES;
-	if (cfa > memory->end || cfa - registers->value[UNWIND_SP] < record_bytes)
+	if (cfa < memory->start || cfa > memory->end || cfa - memory->start < record_bytes ||
+	    cfa - registers->value[UNWIND_SP] < record_bytes)
 		return false;
 	const uint8_t *top = memory->stack + (cfa - memory->start);
 	uint64_t restored = 0;

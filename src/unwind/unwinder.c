@@ -129,8 +129,11 @@ static struct step_result step_by_table(struct walk *walk, const struct code *co
 	if ((result.reason == STACK_REASON_BAD_ADDRESS || result.reason == STACK_REASON_NO_RULE) &&
 	    walk_to_lost_cfa(walk, &input))
 		result.reason = STACK_REASON_NONE;
-	if (!result.reason && walk->registers.value[UNWIND_PC] == 0)
-		result.bottom = true;
+	if (!result.reason && walk->registers.value[UNWIND_PC] == 0) {
+		/* Read in the dump; a module's zeros are no end of a stack. */
+		const uint64_t sp = walk->registers.value[UNWIND_SP];
+		result.bottom = sp >= walk->memory.start && sp <= walk->memory.end;
+	}
 	return result;
 }
 
@@ -173,7 +176,7 @@ static struct step_result step(struct walk *walk, const struct code *code)
 	struct step_result result = {0};
 	if ((has_rule && code->rule.flags & RULE_SIGNAL) || is_in_restorer(walk, code)) {
 		result = step_over_signal(walk, code);
-		if (result.reason != STACK_REASON_BAD_ADDRESS)
+		if (result.reason != STACK_REASON_BAD_ADDRESS || MACHINE_RESTORER_CFI_LIES)
 			return result;
 	}
 	if (has_rule && !walk->frame_pointers_only)

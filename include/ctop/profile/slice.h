@@ -66,6 +66,8 @@ struct slice_criterion {
 enum { SLICE_CRITERIA_MAX = 32 };
 /* All of them must hold. Copied, strings too. -E2BIG: too many; -EINVAL: one that makes no sense; -ENOENT: no such path. Then the old ones hold. */
 int slice_set_filter(struct slice *slice, const struct slice_criterion *criteria, size_t nr);
+/* The event that the filter keeps, as the history counts them; the first when it keeps all. */
+uint32_t slice_event(const struct slice *slice);
 
 /*
  * Takes in what the history has gained, with the window ending at end_ns (CLOCK_MONOTONIC, as samples
