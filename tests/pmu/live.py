@@ -33,6 +33,8 @@ def the_interface_over_a_serial_line():
         window.type(shlex.join(arguments))
         try:
             window.wait_until(lambda screen: "@ up" in screen or "LIVE" in screen, "the machine to be up")
+            tmux.PATIENCE_SECONDS = machine.BOOT_SECONDS // 4
+            window.wait_for("LIVE")
         except AssertionError as error:
             if window.screen().rstrip().endswith(window.PROMPT):
                 raise  # it went away
