@@ -68,9 +68,11 @@ void ui_answer(struct ui *ui, int key)
 	}
 	enum prompt_state state = prompt_key(&ui->prompt, key);
 	enum prompt_use use = ui->asking;
+	if (state == PROMPT_NO_KEY) /* what was typed is not lost by it */
+		return;
 	if (state != PROMPT_OPEN)
 		ui->asking = PROMPT_NONE;
-	if (state == PROMPT_NO_KEY || state == PROMPT_GIVEN_UP)
+	if (state == PROMPT_GIVEN_UP)
 		return;
 	if (use == PROMPT_FILTER && state == PROMPT_DONE)
 		filter_by_text(ui);
@@ -268,8 +270,10 @@ static bool act_on_model(struct ui *ui, enum action action)
 		model_change_window(model, 1);
 		break;
 	case ACTION_RESET:
-		model_reset(model);
-		ui_tell(ui, "begun anew: what was before is not shown any more");
+		if (model_reset(model))
+			ui_tell(ui, "begun anew: what was before is not shown any more");
+		else
+			ui_tell(ui, "nothing more will come: there is nothing to begin anew");
 		break;
 	case ACTION_LEAST:
 		next_least(ui);

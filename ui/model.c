@@ -101,6 +101,8 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	if (!result && slice_trend(model->slice, MODEL_TREND_SECONDS, model->trend))
 		memset(model->trend, 0, sizeof(model->trend));
 	model->totals = slice_totals(model->slice);
+	if (model->changed)
+		model->hold_until_ns = 0; /* rows of another question */
 	model->changed = false;
 	return result;
 }
@@ -128,11 +130,14 @@ void model_change_window(struct model *model, int step)
 		model->window = (at + 1) % NR_WINDOWS;
 }
 
-void model_reset(struct model *model)
+bool model_reset(struct model *model)
 {
+	if (!grows(model))
+		return false;
 	model->window = 0;
 	model->paused = false; /* what is frozen was before */
 	slice_reset(model->slice);
+	return true;
 }
 
 /* Seconds of the window that were forgotten: none, unless samples came before those that are held. */

@@ -72,7 +72,8 @@ int model_refresh(struct model *model, uint64_t now_ns);
 void model_pause(struct model *model, bool paused);
 void model_next_window(struct model *model); /* since the start, or the last seconds */
 void model_change_window(struct model *model, int step);
-void model_reset(struct model *model); /* since the start is since now */
+bool model_reset(
+	struct model *model); /* since the start is since now; false: nothing more will come */
 /* "win 10s", "all"; "win 5m, 3m held!" when older seconds are forgotten. */
 void model_add_window(const struct model *model, struct text *out);
 
