@@ -57,7 +57,6 @@ static struct history_filter filter_of(const struct options *options, enum load_
 	};
 }
 
-/* Damage that leaves something is told beside it; this is when nothing is left. */
 /* What it is asked to write would replace what it reads. */
 static int refuse_own_input(const struct options *options, struct error *error)
 {
@@ -76,6 +75,7 @@ static int refuse_own_input(const struct options *options, struct error *error)
 	return 0;
 }
 
+/* Damage that leaves something is told beside it; this is when nothing is left. */
 static int refuse_empty(const struct load *load, const struct options *options, struct error *error)
 {
 	const struct recording_read read = session_read(load->session);

@@ -109,11 +109,11 @@ struct history_totals history_totals(struct history *history);
 
 /* Main's own facts about a live run: copied, the last value of a key holds. 0 or -ENOMEM. */
 int history_set_info(struct history *history, const char *key, const char *value);
-/* Last value of an info key over all epochs, or NULL. Borrowed. */
 /* Calls each() once per fact; stops at the first nonzero, which it returns. */
 int history_each_info(const struct history *history,
 		      int (*each)(void *context, const char *key, const char *value),
 		      void *context);
+/* Last value of an info key over all epochs, or NULL. Borrowed. */
 const char *history_info(const struct history *history, const char *key);
 /* Events in the order they were asked in, sampled or not. */
 size_t history_nr_events(const struct history *history);
