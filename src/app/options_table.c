@@ -76,7 +76,8 @@ const struct option_row option_rows[] = {
 	 "0 turns the guard off."},
 	{OPTION_MEMORY, GROUP_SAMPLING, LIVE, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
 	 "most that the history may take (default 128)",
-	 "When three eighths of it are in use, stacks not seen before are folded into their callers, "
+	 "When three eighths of it are in use, stacks not seen before are folded into their "
+	 "callers, "
 	 "and "
 	 "seconds long past are merged: what that cost is counted and shown, totals stay true."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
