@@ -9,8 +9,8 @@ import re
 import signal
 import subprocess
 
-from harness import (BUILD, CTOP, Skip, case, check, ctop_ok, ended_well, folded, folder, main,
-                     need_program, need_root, record, recording_of, run, target, wait_until)
+from harness import (BUILD, CTOP, DISTURBED, Skip, case, check, ctop_ok, disturbance, ended_well, folded, folder,
+                     main, moment, need_program, need_root, record, recording_of, run, target, wait_until)
 
 
 def workload(name):
@@ -91,26 +91,19 @@ def threads_that_start_while_they_are_attached():
           f"{len(seen)} of {threads} threads, {sum(seen.values())} of {touched} faults")
 
 
-def others_seconds():
-    """CPU time of everybody but this test's processes that have ended, and what the host took away from a virtual machine."""
-    with open("/proc/stat", encoding="ascii") as file:
-        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
-    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
-
-
 def check_beside_others(measure):
     """
     measure() gives two times that are to be one, what they may differ by, and what they are. Clocks miss ticks while others
-    have the CPU, and count what the host took away: a difference that is not larger than that is measured again.
+    have the CPUs, and count what the host took away: then it is measured again.
     """
     for _ in range(5):
-        before = others_seconds()
+        start = moment()
         one, other, allowed, what = measure()
-        others = others_seconds() - before
         if abs(one - other) <= allowed:
             return
-        check(abs(one - other) <= allowed + others, f"{one} s and {other} s beside {others:.2f} s of others: {what}")
-    raise Skip(f"others keep this machine's CPUs busy: {others:.2f} s")
+        others = disturbance(start)
+        check(others > DISTURBED, f"{one} s and {other} s: {what}")
+    raise Skip(f"others have {others:.0%} of this machine's CPUs")
 
 
 @case

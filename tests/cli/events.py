@@ -77,8 +77,8 @@ def uprobes_leave_forks_alone():
                           f"{program}; echo alive")
             check(result.returncode == 0 and result.stdout == "alive\n", f"{event}: {result}")
             check("not followed" in result.stderr, result.stderr)
-        result = ctop("record", "--strict", "-e", f"uprobe:{program}:inner", "-o", "/dev/null", "--", "true")
-        check_refused(result, 125, "not followed", "--strict")
+            result = ctop("record", "--strict", "-e", event, "-o", "/dev/null", "--", "true")
+            check_refused(result, 125, "not followed", "--strict")
 
 
 @case
@@ -137,7 +137,7 @@ def events_of_a_group_are_counted_apart():
         ctop_ok("record", "-F", "500", "-e", "{cpu-clock,page-faults},context-switches", "-o", path, "-q",
                 "--", program, "1")
         clock, faults = (folded(path, "--event", event) for event in ("cpu-clock", "page-faults"))
-        check(with_function(clock, "spin_loop") > 0, f"cpu-clock: {sum(clock.values())}")
+        check(with_function(clock, "spin_loop") > 0.9 * sum(clock.values()) > 0, f"cpu-clock: {clock}")
         check(0 < sum(faults.values()), "no page fault")
 
 

@@ -24,7 +24,11 @@ PATIENCE = 120
 # A case that takes longer than this hangs.
 CASE_SECONDS = 300
 
+# What others may have of the CPUs without being in the way.
+DISTURBED = 0.02
+
 _cases = []
+_case_start = None
 
 
 class Skip(Exception):
@@ -64,8 +68,10 @@ def _end_children():
 
 def _run(function):
     """One case. False: it failed."""
+    global _case_start
     name = function.__name__
     print(f"# running {name}", flush=True)
+    _case_start = moment()
     try:
         signal.alarm(CASE_SECONDS)
         function()
@@ -225,6 +231,30 @@ def cpu_seconds(pid, children=False):
     return sum(map(int, fields[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
 
 
+def _family_cpu_seconds(pid):
+    """Of a process and all that has come from it, and is there yet or has been waited for."""
+    total = 0
+    with contextlib.suppress(OSError):
+        total = cpu_seconds(pid, children=True)
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            total += sum(map(_family_cpu_seconds, file.read().split()))
+    return total
+
+
+def moment():
+    """The time, and how much of the CPUs others than this test have had, what a virtual machine's host took included."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    everybody = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    return time.monotonic(), everybody - _family_cpu_seconds(os.getpid())
+
+
+def disturbance(start):
+    """The share of the CPUs that others have had since then."""
+    (began, before), (now, after) = start, moment()
+    return (after - before) / ((now - began) * os.cpu_count()) if now > began else 0
+
+
 def wait_for_cpu_time(pid, seconds, or_until=lambda: False, children=False):
     """Returns when a process has used that much from now on. What gives it none, leaves nothing to be seen."""
     until = cpu_seconds(pid, children) + seconds
@@ -314,11 +344,12 @@ def check_share(what, part, whole, expected, systematic=0.02):
 
 
 def check_accounts(stats):
-    """Endings sum to samples, and nothing was lost but where rings overflowed: others had the CPU for that long."""
+    """Endings sum to samples, and nothing was lost; but rings may overflow where others have the CPUs."""
     check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
-    overflowed = stats["lost"] + stats["dropped"]["overrun"]
-    check(overflowed <= 0.1 * stats["samples"], f"lost: {stats['lost']}, dropped: {stats['dropped']}")
-    check(sum(stats["dropped"].values()) == stats["dropped"]["overrun"], f"dropped: {stats['dropped']}")
+    lost, overrun = stats["lost"], stats["dropped"]["overrun"]
+    check(sum(stats["dropped"].values()) == overrun, f"dropped: {stats['dropped']}")
+    if lost or overrun:
+        check(disturbance(_case_start) > DISTURBED, f"lost: {lost}, overrun: {overrun}, and nobody was in the way")
 
 
 def share_complete(stats):

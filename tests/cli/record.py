@@ -25,7 +25,7 @@ def a_command_is_held_until_sampling_is_on():
         check(result.returncode == 0, f"{result.returncode}: {result.stderr}")
         stacks = folded(path)
         # The dynamic linker's work at the very start is there, too.
-        check(with_function(stacks, "main") > 20, f"{sum(stacks.values())} samples")
+        check(with_function(stacks, "main") > 0.9 * sum(stacks.values()) > 0, f"{stacks}")
         check(all(stack[0] == "recursion" for stack in stacks), f"{[s[0] for s in stacks]}")
 
 
