@@ -16,7 +16,10 @@
 #include <ctop/base/vec.h>
 
 /* Passes over /proc/PID/task until one is complete; a process whose threads come and go for ever is left after these. */
-enum { PASSES_MAX = 64 };
+enum {
+	PASSES_MAX = 64,
+	LATE_PASSES_MAX = 8
+};
 /* How long after the attaching a thread may start of which a maker attached meanwhile did not know yet. */
 #define LATE_NS (100 * NS_PER_MS)
 
@@ -334,23 +337,33 @@ static int see_attached(struct attaching *attaching)
 	return 0;
 }
 
+/*
+ * Whoever slipped through may have made others since, which inherited nothing, and those again others: then
+ * all that have started by now are looked at. Those that did inherit are attached twice, as above.
+ */
+static int attach_latecomers(struct attaching *attaching, int32_t pid)
+{
+	struct pass pass = {.nr_new = 1};
+	int result = 0;
+	attaching->late_until_ns = attaching->sampler->attached_ns + LATE_NS;
+	for (int i = 0; !result && pass.nr_new && i < LATE_PASSES_MAX; i++) {
+		result = attach_listed(attaching, pid, &pass);
+		if (pass.nr_new)
+			attaching->late_until_ns = ns_since_boot();
+	}
+	return result == -ESRCH ? 0 : result;
+}
+
 int sampler_attach_late(struct sampler *sampler)
 {
 	const struct sampler_options *options = &sampler->options;
-	struct attaching attaching = {
-		.sampler = sampler,
-		.late_until_ns = sampler->attached_ns + LATE_NS,
-	};
+	struct attaching attaching = {.sampler = sampler};
 	if (options->system_wide || options->enable_on_exec || sampler->filters_pids ||
 	    !options->inherit)
 		return 0;
 	int result = see_attached(&attaching);
-	struct pass pass;
-	for (size_t i = 0; !result && i < options->nr_pids; i++) {
-		result = attach_listed(&attaching, options->pids[i], &pass);
-		if (result == -ESRCH)
-			result = 0;
-	}
+	for (size_t i = 0; !result && i < options->nr_pids; i++)
+		result = attach_latecomers(&attaching, options->pids[i]);
 	release(&attaching);
 	return result ? result : sampler_redirect(sampler);
 }
