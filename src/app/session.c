@@ -254,6 +254,7 @@ int session_start(struct session *session, struct error *error)
 {
 	session->stats.start_ns = session->off_since_ns = clock_now_ns();
 	session->phase = PHASE_RUNNING;
+	session->cpu_in_hand = -1;
 	session->on = !session->starts_off;
 	session->late_look_ns = session->stats.start_ns + LATE_LOOK_NS;
 	session->error = error;

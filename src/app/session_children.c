@@ -182,11 +182,20 @@ int session_start_symbolizer(struct session *session)
 	return result;
 }
 
-static int restart_collector(struct session *session)
+/* The record that the collector had in hand is passed over if that was its end, or is it for the second time. */
+static int32_t cpu_to_skip(struct session *session, int wait_status, uint64_t position)
 {
-	const struct child_status *status = session->collector.status;
-	int32_t skip_cpu = atomic_load(&status->busy_cpu);
-	uint64_t skip_position = atomic_load(&status->busy_position);
+	const int32_t cpu = atomic_load(&session->collector.status->busy_cpu);
+	const bool again = session->cpu_in_hand == cpu && session->position_in_hand == position;
+	session->cpu_in_hand = cpu;
+	session->position_in_hand = position;
+	return again || worker_fell(&session->collector, wait_status) ? cpu : -1;
+}
+
+static int restart_collector(struct session *session, int wait_status)
+{
+	uint64_t skip_position = atomic_load(&session->collector.status->busy_position);
+	int32_t skip_cpu = cpu_to_skip(session, wait_status, skip_position);
 	struct region *region = session->next->epoch ? session->next : session->current;
 	session->mapped = false;
 	session->left_current = session->next->epoch != 0;
@@ -244,6 +253,7 @@ int session_bury(struct session *session, struct worker *worker)
 				       "unwind tables, which may be what it dies on");
 		return -EIO;
 	}
-	result = is_collector ? restart_collector(session) : restart_symbolizer(session);
+	result = is_collector ? restart_collector(session, wait_status)
+			      : restart_symbolizer(session);
 	return result == -EPIPE ? 0 : result; /* it died at once: its pidfd tells */
 }

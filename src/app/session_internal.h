@@ -52,7 +52,10 @@ struct session {
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */
 	bool mapped, source_done;
-	bool owes_tables;  /* the collector has filled next, too, and waits */
+	bool owes_tables; /* the collector has filled next, too, and waits */
+	/* The record that the last collector died with, as in struct message_config. */
+	int32_t cpu_in_hand;
+	uint64_t position_in_hand;
 	bool left_current; /* the collector goes on in next, but did not live to say so in current */
 	bool starts_off;
 	bool on;      /* sampling, or about to */
@@ -89,7 +92,8 @@ static inline bool session_is_recording(const struct session *session)
 int session_begin_epoch(struct session *session);
 /* The source needs a fresh region. */
 int session_give_tables(struct session *session);
-struct region *session_region(struct session *session, uint32_t epoch); /* NULL: there is none of that number */
+struct region *session_region(struct session *session,
+			      uint32_t epoch); /* NULL: there is none of that number */
 /* True when every frame published so far has its final name. */
 bool session_names_final(struct session *session);
 void session_wake_symbolizer(struct session *session);

@@ -2,8 +2,20 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include <linux/perf_event.h>
 
 #include <ctop/base/clock.h>
+
+static bool is_sample(const void *bytes, size_t size)
+{
+	struct perf_event_header header;
+	if (size < sizeof(header))
+		return false;
+	memcpy(&header, bytes, sizeof(header));
+	return header.type == PERF_RECORD_SAMPLE;
+}
 
 int round_parse(struct collector *collector, int32_t cpu, uint64_t position, const void *bytes,
 		size_t size, struct record *record)
@@ -11,8 +23,10 @@ int round_parse(struct collector *collector, int32_t cpu, uint64_t position, con
 	struct child_status *status = collector->status;
 	const struct message_config *config = &collector->config;
 	if (config->skip_cpu == cpu && config->skip_position == position) {
-		collector->counts.drained++;
-		collector->counts.skipped++;
+		if (is_sample(bytes, size)) {
+			collector->counts.drained++;
+			collector->counts.skipped++;
+		}
 		return 0;
 	}
 	atomic_store_explicit(&status->busy_position, position, memory_order_relaxed);
