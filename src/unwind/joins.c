@@ -8,8 +8,7 @@
 
 #include <ctop/base/index.h>
 
-/* 112 bytes a node and its indices' 64, 104 a recent frame: 2.5 MiB a thread at most, 40 MiB in all. */
-enum { NODES_MAX = 12288, THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8, ALIKE_MAX = 64 };
+enum { THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8, ALIKE_MAX = 64 };
 /* Up to six stacks before a cut one: with 32 no more were joined, at a tenth of the unwinding. Room for one at least. */
 enum { RECENT_FRAMES = UNWIND_MAX_FRAMES, RECENT_STACKS = 6 };
 /* In the place of a caller's row: the dump ended there. */
@@ -22,6 +21,15 @@ struct node {
 	uint32_t used;	 /* the thread's count of stacks when it was on one last */
 	uint32_t parent; /* its caller's row + 1; 0: the outermost frame; or UNKNOWN */
 	uint32_t next;	 /* row + 1 of another one like this, with another caller; 0: none */
+};
+
+/* Of a thread at most, 40 MiB in all: its recent frames, its nodes and what these take in their indices. */
+enum {
+	THREAD_MAX_BYTES = 2560 << 10,
+	RECENT_BYTES =
+		RECENT_FRAMES * (sizeof(struct unwind_frame) + sizeof(struct unwind_evidence)),
+	NODE_INDEX_BYTES = 64,
+	NODES_MAX = (THREAD_MAX_BYTES - RECENT_BYTES) / (sizeof(struct node) + NODE_INDEX_BYTES)
 };
 
 /*
