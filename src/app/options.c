@@ -7,16 +7,11 @@
 #include <string.h>
 
 #include "option_values.h"
-#include "options_table.h"
-#include "suggest.h"
-
-static const char default_file[] = "profile.ctop";
+#include "options_parse.h"
 
 static const double max_seconds = 1e9, microsecond = 1e-6;
 
 enum {
-	SPELLED_MAX = 64,
-	NR_OPERANDS_MAX = 2,
 	DEFAULT_MAX_OVERHEAD_PERCENT = 10,
 	DEFAULT_MEMORY_MIB = 128,
 	LEAST_MEMORY_MIB = 16,
@@ -24,131 +19,6 @@ enum {
 	DEFAULT_LIMIT = 40,
 };
 static const double default_min_percent = 0.5;
-
-/* One pass over the command line. */
-struct parse {
-	struct options *options;
-	struct error *error;
-	char *const *words;
-	int nr_words, at;	   /* at: the first word not taken yet */
-	char spelled[SPELLED_MAX]; /* the option in hand, for messages */
-	const char *operands[NR_OPERANDS_MAX];
-	size_t nr_operands;
-	bool done; /* --help and the like: the rest of the line does not matter */
-};
-
-/* ---- what can be wrong ---- */
-
-/* " record" for messages like "ctop record takes no -x"; "" for ctop itself. */
-static const char *command_suffix(enum command command)
-{
-	switch (command) {
-	case COMMAND_RECORD:
-		return " record";
-	case COMMAND_REPORT:
-		return " report";
-	case COMMAND_EXPORT:
-		return " export";
-	case COMMAND_LIST:
-		return " list";
-	case COMMAND_DOCTOR:
-		return " doctor";
-	case COMMAND_HELP:
-		return " help";
-	case COMMAND_VERSION:
-		return " version";
-	case COMMAND_LIVE:
-	case COMMAND_INTERNAL:
-		break;
-	}
-	return "";
-}
-
-static bool samples_target(enum command command)
-{
-	return command == COMMAND_LIVE || command == COMMAND_RECORD || command == COMMAND_DOCTOR;
-}
-
-static int unknown_command(struct error *error, const char *word)
-{
-	const char *near = options_nearest_command(word);
-	int code = error_usage(error, "unknown command '%s'", word);
-	if (near)
-		error_remedy(error, "did you mean 'ctop %s'?", near);
-	else
-		error_remedy(error, "'ctop help' lists the commands");
-	return code;
-}
-
-/* A first word that is nearly a command, on a line that makes no sense as a process name's. */
-static const char *mistyped_command(const struct parse *parse)
-{
-	const struct options *options = parse->options;
-	if (options->command != COMMAND_LIVE || !parse->nr_operands ||
-	    parse->operands[0] != parse->words[1])
-		return NULL;
-	return options_nearest_command(parse->operands[0]) ? parse->operands[0] : NULL;
-}
-
-static int unknown_option(const struct parse *parse, char letter, const char *name)
-{
-	const struct options *options = parse->options;
-	const char *mistyped = mistyped_command(parse);
-	if (mistyped)
-		return unknown_command(parse->error, mistyped);
-
-	const struct option_row *elsewhere = NULL;
-	struct suggestion suggestion = {.word = name ? name : ""};
-	for (size_t i = 0; i < nr_option_rows; i++) {
-		const struct option_row *row = &option_rows[i];
-		if (row->group == GROUP_INTERNAL)
-			continue;
-		if (name ? !strcmp(row->name, name) : row->letter == letter)
-			elsewhere = row;
-		if (option_shown(row, options->command))
-			suggestion_consider(&suggestion, row->name);
-	}
-	const char *suffix = command_suffix(options->command);
-	int code;
-	if (elsewhere) {
-		char owners[128];
-		option_owners(elsewhere, owners, sizeof(owners));
-		code = error_usage(parse->error, "ctop%s takes no %s", suffix, parse->spelled);
-		error_remedy(parse->error, "%s is an option of: %s", parse->spelled, owners);
-		return code;
-	}
-	code = error_usage(parse->error, "unknown option '%s'", parse->spelled);
-	if (samples_target(options->command) && parse->nr_operands)
-		error_remedy(parse->error,
-			     "to profile a command, put -- before it: ctop%s -- %s ...", suffix,
-			     parse->operands[0]);
-	else if (suggestion.best)
-		error_remedy(parse->error, "did you mean --%s?", suggestion.best);
-	else
-		error_remedy(parse->error, "'ctop help%s' lists the options", suffix);
-	return code;
-}
-
-static int too_many_operands(const struct parse *parse, const char *word)
-{
-	enum command command = parse->options->command;
-	const char *mistyped = mistyped_command(parse);
-	if (mistyped)
-		return unknown_command(parse->error, mistyped);
-	const char *suffix = command_suffix(command);
-	int code = error_usage(parse->error, "one word too many: '%s'", word);
-	const struct command_row *row = command_row(command);
-	if (samples_target(command))
-		error_remedy(parse->error,
-			     "to profile a command, put -- before it: ctop%s -- %s ...", suffix,
-			     parse->operands[0]);
-	else
-		error_remedy(parse->error, "usage: ctop%s%s%s", suffix,
-			     row && *row->synopsis ? " " : "", row ? row->synopsis : "");
-	return code;
-}
-
-/* ---- options ---- */
 
 static int take_string(const struct parse *parse, const struct option_row *row, const char *text,
 		       const char **string)
@@ -355,7 +225,7 @@ static int parse_long(struct parse *parse, const char *word)
 	const char *name = parse->spelled + 2;
 	const struct option_row *row = find_option(parse->options->command, 0, name);
 	if (!row)
-		return unknown_option(parse, 0, name);
+		return wrong_option(parse, 0, name);
 	if (row->argument)
 		return apply_with_argument(parse, row, value ? value + 1 : NULL);
 	if (value) {
@@ -373,7 +243,7 @@ static int parse_letters(struct parse *parse, const char *word)
 		snprintf(parse->spelled, sizeof(parse->spelled), "-%c", *letter);
 		const struct option_row *row = find_option(parse->options->command, *letter, NULL);
 		if (!row)
-			return unknown_option(parse, *letter, NULL);
+			return wrong_option(parse, *letter, NULL);
 		if (row->argument)
 			return apply_with_argument(parse, row, letter[1] ? letter + 1 : NULL);
 		int code = apply(parse, row, "");
@@ -407,7 +277,7 @@ static size_t nr_operands_of(enum command command)
 static int take_operand(struct parse *parse, const char *word)
 {
 	if (parse->nr_operands == nr_operands_of(parse->options->command))
-		return too_many_operands(parse, word);
+		return wrong_number_of_operands(parse, word);
 	if (!*word) {
 		int code = error_usage(parse->error, "an empty word on the command line");
 		error_remedy(parse->error, "leave it out, or check the variable that it came from");
@@ -423,7 +293,7 @@ static int take_rest(struct parse *parse)
 	struct options *options = parse->options;
 	const char *suffix = command_suffix(options->command);
 	int code = 0;
-	if (!samples_target(options->command)) {
+	if (!command_samples(options->command)) {
 		code = error_usage(parse->error, "ctop%s runs no command", suffix);
 		error_remedy(parse->error,
 			     "leave out --; a file whose name begins with - is ./-NAME");
@@ -438,162 +308,6 @@ static int take_rest(struct parse *parse)
 }
 
 /* ---- the whole ---- */
-
-static int check_target(const struct parse *parse)
-{
-	struct options *options = parse->options;
-	const char *kinds[6];
-	size_t nr = 0;
-	if (options->pids.nr)
-		kinds[nr++] = "-p";
-	if (options->tids.nr)
-		kinds[nr++] = "-t";
-	if (options->system_wide)
-		kinds[nr++] = "-a";
-	if (options->cgroup)
-		kinds[nr++] = "-G";
-	if (options->process_name)
-		kinds[nr++] = "NAME";
-	if (options->argv)
-		kinds[nr++] = "-- CMD";
-	if (nr == 1)
-		return 0;
-	if (nr == 0 && options->cpus.nr) {
-		options->system_wide = true;
-		return 0;
-	}
-	if (nr == 0 && options->command == COMMAND_LIVE)
-		return 0; /* the picker asks, where there is a terminal */
-	if (nr == 0 && options->command == COMMAND_DOCTOR)
-		return 0; /* it looks at a process of its own */
-	if (nr == 0)
-		return options_no_target(options, parse->error);
-	const char *mistyped = mistyped_command(parse);
-	if (mistyped)
-		return unknown_command(parse->error, mistyped);
-	int code = error_usage(parse->error, "two kinds of target: %s and %s", kinds[0], kinds[1]);
-	if (options->process_name)
-		error_remedy(parse->error,
-			     "leave out '%s', or the other; a command to run goes after --",
-			     options->process_name);
-	else
-		error_remedy(parse->error, "give one of -p, -t, -a, -G, NAME and -- CMD");
-	return code;
-}
-
-/* Of processes that were named there is nothing to choose. */
-static int check_choice(const struct parse *parse)
-{
-	const struct options *options = parse->options;
-	if (options->system_wide || options->cgroup || (!options->only_comm && !options->has_uid))
-		return 0;
-	int code = error_usage(parse->error, "%s chooses among all processes",
-			       options->only_comm ? "--comm" : "--uid");
-	error_remedy(parse->error, "give it with -a, -C CPUS or -G PATH");
-	return code;
-}
-
-static int finish_sampling(struct parse *parse)
-{
-	struct options *options = parse->options;
-	if (parse->nr_operands)
-		options->process_name = parse->operands[0];
-	int code = check_target(parse);
-	if (!code)
-		code = check_choice(parse);
-	if (code)
-		return code;
-	if (options->count && options->frequency_hz) {
-		code = error_usage(parse->error, "-c and -F exclude each other");
-		error_remedy(parse->error,
-			     "give a count of events (-c) or samples a second (-F), not both");
-		return code;
-	}
-	if (options->command == COMMAND_RECORD && !options->output)
-		options->output = default_file;
-	return 0;
-}
-
-static int finish_reading(const struct parse *parse)
-{
-	const struct options *options = parse->options;
-	if (options->kernel_only && options->user_only) {
-		int code = error_usage(parse->error, "--kernel and --user exclude each other");
-		error_remedy(parse->error, "leave out both to see everything");
-		return code;
-	}
-	if (options->to_seconds > 0 && options->from_seconds >= options->to_seconds) {
-		int code = error_usage(parse->error, "--from is not before --to");
-		error_remedy(parse->error, "both count seconds from the first sample");
-		return code;
-	}
-	return 0;
-}
-
-static int take_format(struct parse *parse, const char *word)
-{
-	struct suggestion suggestion = {.word = word ? word : ""};
-	for (size_t i = 0; i < nr_format_rows; i++) {
-		if (word && !strcmp(format_rows[i].name, word)) {
-			parse->options->format = word;
-			return 0;
-		}
-		suggestion_consider(&suggestion, format_rows[i].name);
-	}
-	if (!word) {
-		int code = error_usage(parse->error, "export to which format?");
-		error_remedy(parse->error, "name one, as in ctop export %s", format_rows[0].name);
-		return code;
-	}
-	int code = error_usage(parse->error, "unknown format '%s'", word);
-	if (suggestion.best)
-		error_remedy(parse->error, "did you mean 'ctop export %s'?", suggestion.best);
-	else
-		error_remedy(parse->error, "'ctop help export' lists the formats");
-	return code;
-}
-
-static int take_help_topic(struct parse *parse)
-{
-	if (!parse->nr_operands)
-		return 0;
-	for (size_t i = 0; i < nr_command_rows; i++) {
-		const char *name = command_rows[i].name;
-		if (name && !strcmp(name, parse->operands[0])) {
-			parse->options->help_about = command_rows[i].command;
-			return 0;
-		}
-	}
-	return unknown_command(parse->error, parse->operands[0]);
-}
-
-static int finish(struct parse *parse)
-{
-	struct options *options = parse->options;
-	int code;
-	switch (options->command) {
-	case COMMAND_LIVE:
-	case COMMAND_RECORD:
-	case COMMAND_DOCTOR:
-		return finish_sampling(parse);
-	case COMMAND_LIST:
-		options->pattern = parse->nr_operands ? parse->operands[0] : NULL;
-		return 0;
-	case COMMAND_REPORT:
-		options->input = parse->nr_operands ? parse->operands[0] : default_file;
-		return finish_reading(parse);
-	case COMMAND_EXPORT:
-		options->input = parse->nr_operands > 1 ? parse->operands[1] : default_file;
-		code = take_format(parse, parse->nr_operands ? parse->operands[0] : NULL);
-		return code ? code : finish_reading(parse);
-	case COMMAND_HELP:
-		return take_help_topic(parse);
-	case COMMAND_VERSION:
-	case COMMAND_INTERNAL:
-		break;
-	}
-	return 0;
-}
 
 int options_parse(int argc, char **argv, struct options *options, struct error *error)
 {
@@ -626,7 +340,7 @@ int options_parse(int argc, char **argv, struct options *options, struct error *
 		if (code)
 			return code;
 	}
-	return parse.done ? 0 : finish(&parse);
+	return parse.done ? 0 : options_check(&parse);
 }
 
 void options_release(struct options *options)
@@ -646,27 +360,7 @@ bool options_have_target(const struct options *options)
 	       options->process_name || options->argv;
 }
 
-int options_no_target(const struct options *options, struct error *error)
-{
-	int code = error_usage(error, "nothing to %s",
-			       options->command == COMMAND_RECORD ? "record" : "profile");
-	error_remedy(error,
-		     "name a target: -p PID, -t TID, -a, a process's NAME or -- CMD; see "
-		     "'ctop help%s'",
-		     command_suffix(options->command));
-	return code;
-}
-
 bool options_start_off(const struct options *options)
 {
 	return options->delay_seconds < 0 || options->delay_seconds > 0;
-}
-
-const char *options_nearest_command(const char *word)
-{
-	struct suggestion suggestion = {.word = word};
-	for (size_t i = 0; i < nr_command_rows; i++)
-		if (command_rows[i].name)
-			suggestion_consider(&suggestion, command_rows[i].name);
-	return suggestion.best;
 }
