@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_TEST_UI_INTERFACE_H
+#define CTOP_TEST_UI_INTERFACE_H
+
+/*
+ * An interface on a profile that is made by hand, with a clock that stands still, so that what is drawn is the
+ * same on every machine. Keys go in; whole screens come out, and are compared with tests/golden/ui/NAME.txt. To
+ * accept what is drawn now: SCREENS_UPDATE=1 build/unit/ui/PROGRAM, then read the difference.
+ */
+
+#include <ctop/profile/history.h>
+#include <ctop/ui/ui.h>
+
+#include "test.h"
+
+static const struct tables_capacity small_tables = {
+	.nr = {[TABLE_STRINGS] = 1 << 14,
+	       [TABLE_INFOS] = 64,
+	       [TABLE_EVENTS] = 16,
+	       [TABLE_MODULES] = 64,
+	       [TABLE_TASKS] = 64,
+	       [TABLE_FRAMES] = 1024,
+	       [TABLE_NODES] = 4096},
+	.nr_samples = 1024,
+};
+static const struct symbols_capacity small_symbols = {.nr_frames = 1024, .string_units = 1 << 14};
+static const struct tables_capacity large_tables = {
+	.nr = {[TABLE_STRINGS] = 1 << 14,
+	       [TABLE_INFOS] = 64,
+	       [TABLE_EVENTS] = 16,
+	       [TABLE_MODULES] = 64,
+	       [TABLE_TASKS] = 64,
+	       [TABLE_FRAMES] = 1 << 17,
+	       [TABLE_NODES] = 4096},
+	.nr_samples = 1024,
+};
+static const struct symbols_capacity large_symbols = {.nr_frames = 1 << 17,
+						      .string_units = 1 << 20};
+
+enum { NR_THREADS = 3, FRAMES_MOST = 8, SECONDS = 30 };
+
+struct world {
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *writer;
+	struct symbols_writer *names;
+	struct history *history;
+	struct module_id program, library, kernel;
+	struct task_id threads[NR_THREADS];
+	uint64_t address;
+	struct {
+		const char *name;
+		struct frame_id id;
+	} frames[32];
+	size_t nr_frames;
+	struct ui_facts facts;
+	struct ui *ui;
+	uint64_t now_ns;
+};
+static struct world world;
+
+/* ---- the profile ---- */
+
+static inline struct string_id string_of(const char *string)
+{
+	struct string_id id = {0};
+	CHECK_EQ(tables_add_string(world.writer, string, strlen(string), &id), 0);
+	return id;
+}
+
+static inline struct module_id module_of(const char *path, enum module_kind kind)
+{
+	struct module_row row = {.path = string_of(path), .kind = kind, .pid = 42};
+	struct module_id id = {0};
+	CHECK_EQ(tables_add_module(world.writer, &row, &id), 0);
+	return id;
+}
+
+/* One function of each name: "k:" in the kernel, "l:" in the library; "?" has no name. */
+static inline struct frame_id frame_of(const char *name)
+{
+	for (size_t i = 0; i < world.nr_frames; i++)
+		if (!strcmp(world.frames[i].name, name))
+			return world.frames[i].id;
+	bool kernel = !strncmp(name, "k:", 2), library = !strncmp(name, "l:", 2);
+	struct module_id module = kernel ? world.kernel : library ? world.library : world.program;
+	struct frame_id id = {0};
+	bool named = strcmp(name, "?") != 0;
+	world.address += 16;
+	CHECK_EQ(tables_add_frame(world.writer, module, world.address, &id), 0);
+	CHECK_EQ(symbols_set(world.names, id, named ? SYMBOL_NAMED : SYMBOL_UNKNOWN,
+			     named ? name + (kernel || library ? 2 : 0) : NULL, NULL, 0),
+		 0);
+	CHECK(world.nr_frames < sizeof(world.frames) / sizeof(*world.frames));
+	world.frames[world.nr_frames].name = name;
+	world.frames[world.nr_frames++].id = id;
+	return id;
+}
+
+struct stack {
+	size_t thread;
+	unsigned a_second; /* samples */
+	enum stack_end end;
+	const char *frames[FRAMES_MOST]; /* the root first */
+};
+
+static const struct stack stacks[] = {
+	{0, 6, STACK_COMPLETE, {"_start", "main", "serve(int)", "parse_request(char const*)"}},
+	{0,
+	 3,
+	 STACK_COMPLETE,
+	 {"_start", "main", "serve(int)", "parse_request(char const*)",
+	  "std::map<int, std::vector<int> >::find(int const&)"}},
+	{0, 4, STACK_COMPLETE, {"_start", "main", "serve(int)", "l:memcpy"}},
+	{0,
+	 2,
+	 STACK_COMPLETE,
+	 {"_start", "main", "serve(int)", "l:write", "k:ksys_write", "k:copy_from_user"}},
+	{1,
+	 5,
+	 STACK_COMPLETE,
+	 {"start_thread", "worker(void*)", "hash_block(unsigned char const*)"}},
+	{1, 1, STACK_COMPLETE, {"start_thread", "worker(void*)", "l:memcpy"}},
+	{2, 2, STACK_COMPLETE, {"start_thread", "漢字_\x1b[31m_name", "?"}},
+	{2, 1, STACK_TRUNCATED, {"deep", "deeper"}},
+};
+
+static inline void add_samples_of(uint8_t event, const struct stack *stack, uint64_t second)
+{
+	struct node_id node = {0};
+	struct frame_id leaf = {0};
+	for (size_t i = 0; i < FRAMES_MOST && stack->frames[i]; i++) {
+		leaf = frame_of(stack->frames[i]);
+		bool is_leaf = i + 1 == FRAMES_MOST || !stack->frames[i + 1];
+		if (!is_leaf)
+			CHECK_EQ(tables_add_node(world.writer, node, leaf, FRAME_CFI, &node), 0);
+	}
+	tables_publish(world.writer);
+	for (unsigned i = 0; i < stack->a_second; i++) {
+		const struct sample sample = {
+			.time_ns = second * 1000000000 + 1000000 * (i + 1),
+			.weight = 10000000,
+			.task = world.threads[stack->thread],
+			.node = node,
+			.leaf = leaf,
+			.event = event,
+			.end = (uint8_t)stack->end,
+			.reason = STACK_REASON_NONE,
+		};
+		CHECK_EQ(history_import(world.history, &sample, 1), 0);
+	}
+}
+
+static inline void add_samples(const struct stack *stack, uint64_t second)
+{
+	add_samples_of(1, stack, second);
+}
+
+static inline void make_tables(bool large)
+{
+	const struct tables_capacity *tables = large ? &large_tables : &small_tables;
+	const struct symbols_capacity *symbols = large ? &large_symbols : &small_symbols;
+	CHECK_EQ(tables_map(&world.tables, -1, tables, true), 0);
+	CHECK_EQ(symbols_map(&world.symbols, -1, symbols, true), 0);
+	world.writer = tables_writer_new(&world.tables);
+	world.names = symbols_writer_new(&world.symbols);
+	world.history = history_new();
+	CHECK(world.writer && world.names && world.history);
+	history_keep_seconds(world.history);
+	struct event_row event = {.name = string_of("cpu-clock"), .asked = string_of("cycles")};
+	uint32_t id;
+	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
+	world.program = module_of("/usr/bin/program", MODULE_FILE);
+	world.library = module_of("/usr/lib/libc.so.6", MODULE_FILE);
+	world.kernel = module_of("[kernel]", MODULE_KERNEL);
+	static const char *const names[NR_THREADS] = {"program", "worker-1", "\xff odd"};
+	for (int i = 0; i < NR_THREADS; i++)
+		CHECK_EQ(tables_add_task(world.writer, 42, 42 + i, string_of(names[i]),
+					 &world.threads[i]),
+			 0);
+	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);
+}
+
+/* ---- the host ---- */
+
+static inline void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
+{
+	(void)context;
+	*facts = world.facts;
+	if (event) {
+		facts->event = "faults";
+		facts->frequency_hz = 0;
+		facts->period = 1;
+		facts->weighs_ns = false;
+	}
+}
+
+static inline void tell_info(void *context, struct text *lines)
+{
+	(void)context;
+	text_add(lines, "target     program[42]\nevent      cpu-clock\n");
+}
+
+static inline void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)
+{
+	(void)context;
+	CHECK_EQ(pid, 42);
+	if (tid != 44) /* of which nothing is known */
+		text_add(state, tid == 42 ? "runs" : "in futex_do_wait");
+}
+
+static inline void suggest_name(void *context, char *name, size_t size)
+{
+	(void)context;
+	snprintf(name, size, name[0] ? "suggested.next" : "suggested");
+}
+
+static inline void export(void *context, struct slice *slice, const char *excerpt, const char *path,
+			  struct text *message)
+{
+	(void)context;
+	text_add(message, "written: ");
+	text_add_safe(message, path);
+	text_addf(message, ", %d samples of %s", (int)slice_totals(slice).samples, excerpt);
+}
+
+static inline int list_processes(void *context, struct ui_process **out, size_t *nr)
+{
+	static const struct ui_process processes[] = {
+		{7, "idle", "root", "/sbin/idle", 0, 1},
+		{42, "program", "alice", "/usr/bin/program --serve", 187.5, 3},
+		{4711, "bad\x1b[2J", "bob", "bad\x1b[2J", 3.2, 1},
+	};
+	(void)context;
+	*out = malloc(sizeof(processes));
+	if (!*out)
+		return -1;
+	memcpy(*out, processes, sizeof(processes));
+	*nr = sizeof(processes) / sizeof(*processes);
+	return 0;
+}
+
+static const struct ui_host host = {NULL,	  tell_facts, tell_info,     tell_thread,
+				    suggest_name, export,     list_processes};
+
+static inline void begin_ui(const struct ui_options *options)
+{
+	bool picks = options->view == VIEW_PICKER;
+	world.ui = ui_new(options, &host, picks ? NULL : world.history);
+	CHECK(world.ui);
+	world.now_ns = UINT64_C(1000000000) * SECONDS + 500000000;
+	CHECK_EQ(ui_refresh(world.ui, world.now_ns), 0);
+}
+
+static inline void begin_world(bool large)
+{
+	world = (struct world){.facts = {
+				       .state = UI_LIVE,
+				       .target = "program[42]",
+				       .event = "cpu-clock",
+				       .call_graph = "auto 64k",
+				       .frequency_hz = 999,
+				       .rate_hz = 24,
+				       .cpu_percent = 187.4,
+				       .weighs_ns = true,
+				       .own_cpu_percent = 1.8,
+				       .own_bytes = 24 << 20,
+			       }};
+	make_tables(large);
+}
+
+static inline void begin(const struct ui_options *options, bool with_samples)
+{
+	begin_world(false);
+	for (uint64_t second = 1; with_samples && second <= SECONDS; second++)
+		for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
+			/* The worker began late: windows differ. */
+			if (stacks[i].thread != 1 || second > SECONDS / 2)
+				add_samples(&stacks[i], second);
+	begin_ui(options);
+}
+
+static inline void end(void)
+{
+	ui_free(world.ui);
+	history_free(world.history);
+	symbols_writer_free(world.names);
+	tables_writer_free(world.writer);
+	symbols_unmap(&world.symbols);
+	tables_unmap(&world.tables);
+}
+
+/* ---- scripts ---- */
+
+/* Keys as one writes them: characters, and names in angle brackets. */
+static inline enum ui_wish press(const char *keys)
+{
+	static const struct {
+		const char *name;
+		int key;
+	} names[] = {
+		{"<Up>", KEY_ARROW_UP},	    {"<Down>", KEY_ARROW_DOWN},
+		{"<Left>", KEY_ARROW_LEFT}, {"<Right>", KEY_ARROW_RIGHT},
+		{"<Enter>", KEY_RETURN},    {"<Esc>", KEY_ESCAPE},
+		{"<Tab>", KEY_TAB},	    {"<End>", KEY_TO_END},
+		{"<BS>", KEY_ERASE},	    {"<PgDn>", KEY_PAGE_DOWN},
+		{"<Home>", KEY_TO_HOME},    {"<S-Tab>", KEY_SHIFT_TAB},
+	};
+	enum ui_wish wish = UI_WISH_NONE;
+	while (*keys) {
+		int key = (unsigned char)*keys;
+		size_t size = 1;
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (!strncmp(keys, names[i].name, strlen(names[i].name))) {
+				key = names[i].key;
+				size = strlen(names[i].name);
+			}
+		wish = ui_key(world.ui, key);
+		ui_draw(world.ui); /* as the loop does */
+		keys += size;
+	}
+	return wish;
+}
+
+static inline char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = calloc(1, 1 << 16);
+	if (file && text && !fread(text, 1, (1 << 16) - 1, file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	return text;
+}
+
+/* The attributes are part of the picture: what is selected shows in them. */
+static inline void compare(const char *name, const struct cells *cells)
+{
+	while (ui_dirty(world.ui)) /* what takes long is drawn later */
+		cells = ui_draw(world.ui);
+	char path[256];
+	struct text text = {0};
+	cells_text(cells, &text);
+	text_add(&text, "\n");
+	cells_text_attributes(cells, &text);
+	snprintf(path, sizeof(path), "tests/golden/ui/%s.txt", name);
+	if (getenv("SCREENS_UPDATE")) {
+		FILE *file = fopen(path, "we");
+		CHECK(file);
+		fputs(text_string(&text), file);
+		fclose(file);
+	}
+	char *wanted = read_file(path);
+	bool same = wanted && !strcmp(wanted, text_string(&text));
+	if (!same)
+		printf("# %s is drawn as\n%s", path, text_string(&text));
+	free(wanted);
+	text_release(&text);
+	CHECK(same);
+}
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* States that keys do not lead to, and what keys ask of the program. */
+#include "interface.h"
+
+static void nothing_sampled_yet(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, false);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	compare("empty-live", ui_draw(world.ui));
+	/* No key and no view may stumble over nothing. */
+	press("2<Down><Right><Left>*ECHG3<Down>4<Enter>5<Up><Down><Right><Left><Enter>6<Enter>1"
+	      "sI/x<Enter>nNybfFDdtiK%L w[]rv<PgDn><End><Home>?<Esc>");
+	ui_draw(world.ui);
+	end();
+}
+
+static void the_target_has_ended(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	world.facts.state = UI_EXITED;
+	world.facts.ending = "status 1";
+	world.facts.lost = 400;
+	world.facts.throttled = 2;
+	world.facts.event = "cpu-clock:u";
+	world.facts.nr_steps_down = 2;
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(9000) * 1000000000), 0);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	compare("exited", ui_draw(world.ui));
+	end();
+}
+
+static void the_target_ends_in_a_pause(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	press(" ");
+	world.facts.state = UI_EXITED;
+	world.facts.ending = "status 1";
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 3)), 0);
+	compare("exited-in-a-pause", ui_draw(world.ui));
+	end();
+}
+
+static void a_file_is_being_read(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	world.facts.state = UI_LOADING;
+	world.facts.loaded = 0.4;
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * SECONDS), 0);
+	compare("loading", ui_draw(world.ui));
+	end();
+}
+
+static void the_target_becomes_another_program(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	world.facts.execs = 1;
+	world.facts.target = "another[42]";
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
+	add_samples(&stacks[4], SECONDS + 2);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 6)), 0);
+	compare("after-an-exec", ui_draw(world.ui));
+	end();
+}
+
+/* A history that has no room folds what is new into what it knows, and forgets old seconds. */
+static void what_had_no_room_is_told(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	history_set_limit(world.history, 1);
+	add_samples(&(struct stack){0, 3, STACK_COMPLETE, {"_start", "main", "another"}},
+		    SECONDS + 1);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1) + 500000000), 0);
+	compare("folded", ui_draw(world.ui));
+	end();
+}
+
+static void the_rate_is_not_reached(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 120), 0);
+	world.facts.reached_hz = 950;
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
+	compare("rate-reached", ui_draw(world.ui));
+	world.facts.reached_hz = 700;
+	world.facts.nr_cpus = 8;
+	world.facts.throttled = world.facts.nr_steps_down = 1;
+	world.facts.lost = 12;
+	world.facts.step_down = "no hardware counters here: cpu-clock instead of cycles";
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
+	compare("rate-not-reached", ui_draw(world.ui));
+	end();
+}
+
+/* Each event by itself: its samples, its share, its name. */
+static void one_of_two_events_is_shown(void)
+{
+	const struct ui_options options = {0};
+	struct event_row event = {.period = 1};
+	uint32_t id;
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	event.name = event.asked = string_of("faults");
+	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
+	CHECK_EQ(press("e"), UI_WISH_NONE); /* there is one only */
+	compare("event-only", ui_draw(world.ui));
+	for (int i = 0; i < 7; i++)
+		add_samples_of((uint8_t)id, &stacks[i % 2 ? 4 : 3], SECONDS + 1);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1) + 500000000), 0);
+	compare("event-first", ui_draw(world.ui));
+	press("e");
+	compare("event-second", ui_draw(world.ui));
+	press("\\serve<Enter>");
+	compare("event-filtered", ui_draw(world.ui));
+	press("<Esc>");
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 20)), 0);
+	compare("event-without-samples", ui_draw(world.ui));
+	press("e");
+	compare("event-first-again", ui_draw(world.ui));
+	end();
+}
+
+static void a_pause_stands_still(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	press(" ");
+	for (uint64_t second = SECONDS + 1; second < SECONDS + 8; second++)
+		add_samples(&stacks[4], second);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 8)), 0);
+	compare("paused-later", ui_draw(world.ui));
+	press(" ");
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 8)), 0);
+	compare("unpaused", ui_draw(world.ui));
+	end();
+}
+
+static void the_selection_follows_its_function(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	press("/hash_block<Enter>");
+	/* It becomes the first of all. */
+	for (uint64_t second = SECONDS + 1; second < SECONDS + 200; second++)
+		add_samples(&stacks[4], second);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 200)), 0);
+	compare("selection-followed", ui_draw(world.ui));
+	end();
+}
+
+/* Moving down, another function overtakes: rows stay for a while, then the order is right again. */
+static void rows_stay_while_the_user_moves(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	press("<Down>");
+	for (int i = 0; i < 200; i++)
+		add_samples(&stacks[4], SECONDS + 1);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * SECONDS + 1500000000), 0);
+	compare("order-held", ui_draw(world.ui));
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 3)), 0);
+	compare("order-let-go", ui_draw(world.ui));
+	end();
+}
+
+static void the_picker(void)
+{
+	const struct ui_options options = {.view = VIEW_PICKER};
+	begin(&options, false);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	compare("picker", ui_draw(world.ui));
+	press("ali");
+	compare("picker-filtered", ui_draw(world.ui));
+	CHECK_EQ(press("<Enter>"), UI_WISH_PROFILE);
+	CHECK_EQ(ui_picked(world.ui), 42);
+	ui_tell(world.ui,
+		"cannot sample process 42 (program): it is not yours, and that is all that can "
+		"be said of it here\nrun ctop as its owner, or as root");
+	compare("picker-refused", ui_draw(world.ui));
+	CHECK_EQ(press("<BS>"), UI_WISH_NONE);
+	CHECK_EQ(press("<Enter>"), UI_WISH_PROFILE); /* and chosen again */
+	end();
+	begin(&options, false);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	CHECK_EQ(press("zzz<Enter>"), UI_WISH_NONE); /* nothing is left to choose */
+	CHECK_EQ(press("<Esc>"), UI_WISH_NONE);
+	CHECK_EQ(press("<Esc>"), UI_WISH_QUIT);
+	end();
+}
+
+static void wishes(void)
+{
+	const struct ui_options options = {0};
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
+	ui_draw(world.ui);
+	CHECK_EQ(press("q"), UI_WISH_QUIT);
+	CHECK_EQ(press("\x1a"), UI_WISH_SUSPEND);
+	CHECK_EQ(press("\x0c"), UI_WISH_REPAINT);
+	CHECK_EQ(press("m"), UI_WISH_MOUSE);
+	CHECK(ui_mouse(world.ui));
+	CHECK_EQ(press("/memcpy<Enter>y"), UI_WISH_COPY);
+	CHECK_STR(ui_copied(world.ui), "memcpy");
+	CHECK_EQ(press("/q"), UI_WISH_NONE); /* typed, not pressed */
+	CHECK_EQ(press("\x03"), UI_WISH_QUIT);
+	end();
+}
+
+int main(void)
+{
+	RUN(nothing_sampled_yet);
+	RUN(the_target_has_ended);
+	RUN(the_target_ends_in_a_pause);
+	RUN(a_file_is_being_read);
+	RUN(the_target_becomes_another_program);
+	RUN(what_had_no_room_is_told);
+	RUN(the_rate_is_not_reached);
+	RUN(one_of_two_events_is_shown);
+	RUN(a_pause_stands_still);
+	RUN(the_selection_follows_its_function);
+	RUN(rows_stay_while_the_user_moves);
+	RUN(the_picker);
+	RUN(wishes);
+	return test_done();
+}
