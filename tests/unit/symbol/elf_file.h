@@ -33,7 +33,7 @@ struct test_elf {
 };
 
 /* Bytes of the file; returns how many there are. */
-static size_t test_elf_bytes(const struct test_elf *elf, char *file, size_t room)
+static inline size_t test_elf_bytes(const struct test_elf *elf, char *file, size_t room)
 {
 	enum { SYMBOLS = 3, STRINGS, LINK, NAMES, NR_SECTIONS };
 	static const char names[] = "\0.text\0.data\0.symtab\0.strtab\0.gnu_debuglink\0.shstrtab";
@@ -123,7 +123,7 @@ static size_t test_elf_bytes(const struct test_elf *elf, char *file, size_t room
 	return at;
 }
 
-static int test_memfd(const void *bytes, size_t size)
+static inline int test_memfd(const void *bytes, size_t size)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 	CHECK(fd >= 0);
@@ -131,7 +131,7 @@ static int test_memfd(const void *bytes, size_t size)
 	return fd;
 }
 
-static int test_elf_fd(const struct test_elf *elf)
+static inline int test_elf_fd(const struct test_elf *elf)
 {
 	static char file[64 << 10];
 	return test_memfd(file, test_elf_bytes(elf, file, sizeof(file)));
