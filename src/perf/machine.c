@@ -119,39 +119,19 @@ bool machine_is_filtered(void)
 	return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) == 2;
 }
 
-/* Bytes of maps that could be read: 0 of a kernel thread's; or -errno. */
-static ssize_t read_maps(int32_t pid)
-{
-	char path[64], byte[2];
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	return read_file(path, byte, sizeof(byte));
-}
-
-static bool is_hidden(ssize_t got)
-{
-	return got == -EACCES || got == -EPERM;
-}
-
+/*
+ * Whether a process's maps are kept from us is decided when they are opened. They are not read: that waits for the
+ * process's lock of its mappings, which a process that hangs may hold for ever.
+ */
 bool machine_hides_process(int32_t pid)
 {
-	return is_hidden(read_maps(pid));
-}
-
-void machine_count_hidden(size_t *nr_hidden, size_t *nr)
-{
-	*nr_hidden = *nr = 0;
-	if (machine_has_capability(CAP_SYS_PTRACE))
-		return;
-	DIR *dir = opendir("/proc");
-	const struct dirent *entry;
-	while (dir && (entry = readdir(dir))) {
-		int32_t pid = atoi(entry->d_name);
-		ssize_t got = pid > 0 ? read_maps(pid) : 0;
-		*nr += got > 0 || is_hidden(got);
-		*nr_hidden += is_hidden(got);
-	}
-	if (dir)
-		closedir(dir);
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM;
+	close(fd);
+	return false;
 }
 
 bool machine_hides_kernel(void)
@@ -200,15 +180,13 @@ static bool is_apart(int32_t pid)
 	return stat(path, &theirs) < 0 ? errno == EACCES : theirs.st_ino != ours.st_ino;
 }
 
-struct process_facts machine_process(int32_t pid)
+/* What the line of numbers says: state, parent, threads. Leaves the state alone where there is no such line. */
+static void read_stat(int32_t pid, struct process_facts *facts)
 {
-	struct process_facts facts = {.state = PROCESS_GONE};
 	char path[64], text[1024];
-	read_uids(pid, &facts);
-	facts.apart = is_apart(pid);
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (read_file(path, text, sizeof(text)) <= 0)
-		return facts;
+		return;
 	/* The comm, in parentheses, may hold anything; what follows the last one is ours. */
 	const char *behind = strrchr(text, ')');
 	char state;
@@ -216,10 +194,39 @@ struct process_facts machine_process(int32_t pid)
 	if (!behind ||
 	    sscanf(behind + 1,
 		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d", &state,
-		   &facts.parent, &flags, &facts.nr_threads) != 4)
-		return facts;
-	facts.state = state == 'Z' || state == 'X' ? PROCESS_ZOMBIE
-		      : flags & FLAG_KERNEL_THREAD ? PROCESS_KERNEL
-						   : PROCESS_ALIVE;
+		   &facts->parent, &flags, &facts->nr_threads) != 4)
+		return;
+	facts->state = state == 'Z' || state == 'X' ? PROCESS_ZOMBIE
+		       : flags & FLAG_KERNEL_THREAD ? PROCESS_KERNEL
+						    : PROCESS_ALIVE;
+}
+
+struct process_facts machine_process(int32_t pid)
+{
+	struct process_facts facts = {.state = PROCESS_GONE};
+	read_uids(pid, &facts);
+	facts.apart = is_apart(pid);
+	read_stat(pid, &facts);
 	return facts;
+}
+
+void machine_count_hidden(size_t *nr_hidden, size_t *nr)
+{
+	*nr_hidden = *nr = 0;
+	if (machine_has_capability(CAP_SYS_PTRACE))
+		return;
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	while (dir && (entry = readdir(dir))) {
+		struct process_facts facts = {.state = PROCESS_GONE};
+		int32_t pid = atoi(entry->d_name);
+		if (pid > 0)
+			read_stat(pid, &facts);
+		if (facts.state != PROCESS_ALIVE)
+			continue;
+		++*nr;
+		*nr_hidden += machine_hides_process(pid);
+	}
+	if (dir)
+		closedir(dir);
 }
