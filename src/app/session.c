@@ -40,6 +40,9 @@ static void keep_house(struct session *session)
 		worker_end_if_stuck(&session->collector);
 		worker_end_if_stuck(&session->symbolizer);
 	}
+	/* One that reads a file waits for its disk; the symbolizer for frames. */
+	if (session_is_live(session))
+		worker_end_if_still(&session->collector);
 }
 
 enum { NR_WORKER_FDS = 3 };

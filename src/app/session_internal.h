@@ -92,8 +92,8 @@ static inline bool session_is_recording(const struct session *session)
 int session_begin_epoch(struct session *session);
 /* The source needs a fresh region. */
 int session_give_tables(struct session *session);
-struct region *session_region(struct session *session,
-			      uint32_t epoch); /* NULL: there is none of that number */
+/* NULL: there is none of that number. */
+struct region *session_region(struct session *session, uint32_t epoch);
 /* True when every frame published so far has its final name. */
 bool session_names_final(struct session *session);
 void session_wake_symbolizer(struct session *session);

@@ -16,8 +16,12 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/jail.h>
 
+#include "proc_text.h"
+
 /* The slowest honest piece of work seen is reading a large symbol table: 0.3 s. */
 #define STUCK_CPU_NS (3 * NS_PER_SECOND)
+/* Looks, a second apart, at one that neither moves nor asks for the CPU. A loop that waits for events turns 20 times a second. */
+enum { STILL_LOOKS = 5 };
 
 void worker_init(struct worker *worker)
 {
@@ -75,6 +79,7 @@ int worker_start(struct worker *worker, const char *role)
 		return -errno;
 	worker->seen_moves = 0;
 	worker->seen_cpu_ns = 0;
+	worker->nr_still = 0;
 	worker->ended = false;
 	result = send_fd(worker, MESSAGE_STATUS, worker->status_fd);
 	if (!result)
@@ -209,12 +214,16 @@ uint64_t worker_anon_bytes(const struct worker *worker)
 	return worker->pid ? process_anon_bytes(worker->pid) : 0;
 }
 
+static uint64_t moves_of(const struct worker *worker)
+{
+	return atomic_load(&worker->status->progress) + atomic_load(&worker->status->turns);
+}
+
 bool worker_end_if_stuck(struct worker *worker)
 {
 	if (!worker->pid)
 		return false;
-	uint64_t moves =
-		atomic_load(&worker->status->progress) + atomic_load(&worker->status->turns);
+	uint64_t moves = moves_of(worker);
 	uint64_t cpu_ns = running_cpu_ns(worker);
 	if (moves != worker->seen_moves) {
 		worker->seen_moves = moves;
@@ -225,5 +234,31 @@ bool worker_end_if_stuck(struct worker *worker)
 		return false;
 	worker_end(worker);
 	worker->seen_cpu_ns = cpu_ns;
+	return true;
+}
+
+/* What waits for a CPU would wait as its successor, too; what a debugger holds is the debugger's. */
+static bool stands(char state)
+{
+	return state == 'S' || state == 'D' || state == 'T';
+}
+
+bool worker_end_if_still(struct worker *worker)
+{
+	struct proc_thread thread = {0};
+	if (!worker->pid)
+		return false;
+	uint64_t moves = moves_of(worker);
+	/* Looks are counted, not time: main may have been stopped as well. */
+	if (moves != worker->still_moves || !proc_thread(worker->pid, worker->pid, &thread) ||
+	    !stands(thread.state))
+		worker->nr_still = 0;
+	worker->still_moves = moves;
+	if (!stands(thread.state) || ++worker->nr_still < STILL_LOOKS)
+		return false;
+	worker_end(worker);
+	/* Who was stopped did not fall. */
+	worker->ended = thread.state != 'T';
+	worker->nr_still = 0;
 	return true;
 }

@@ -32,7 +32,10 @@ struct worker {
 	unsigned nr_deaths;
 	/* for the watch on an endless loop */
 	uint64_t seen_moves, seen_cpu_ns;
-	bool ended; /* by us */
+	/* for the watch on one that stands still */
+	uint64_t still_moves;
+	unsigned nr_still;
+	bool ended; /* by us, for what it did */
 };
 
 void worker_init(struct worker *worker);
@@ -62,6 +65,11 @@ uint64_t worker_cpu_ns(const struct worker *worker); /* predecessors included */
 uint64_t worker_anon_bytes(const struct worker *worker);
 /* Call about once a second: true when it burns CPU for seconds and its loop does not turn; it was sent SIGKILL. */
 bool worker_end_if_stuck(struct worker *worker);
+/*
+ * The same for a child whose loop turns by itself, whether there is work or not: true when it has stood still for
+ * seconds, stopped or blocked; it was sent SIGKILL.
+ */
+bool worker_end_if_still(struct worker *worker);
 
 /* Anonymous memory of any process, from /proc/PID/status; 0 if unknown. */
 uint64_t process_anon_bytes(pid_t pid);

@@ -237,6 +237,30 @@ def a_symbolizer_that_loops_for_ever_is_ended():
     loops("symbolizer")
 
 
+@case
+def a_collector_that_is_stopped_is_replaced():
+    need_root()
+    with recorder() as one:
+        one.switch_on()
+        one.wait_for_cpu(1)
+        os.kill(one.children["collector"], signal.SIGSTOP)
+        stats = check_goes_on(one, "collector")
+    # Whoever stopped it, it was not what it had in hand.
+    check(stats["dropped"]["crash"] == 0, f"{stats['dropped']}")
+
+
+@case
+def a_collector_that_is_stopped_does_not_hold_up_the_end():
+    need_root()
+    with recorder() as one:
+        one.switch_on()
+        one.wait_for_cpu(1)
+        os.kill(one.children["collector"], signal.SIGSTOP)
+        stats, cpu = one.stop()
+        check_counted(stats, cpu)
+        check(stats["restarts"] == 1, f"{stats}")
+
+
 def bombs(role, limit_bytes):
     need_root()
     if b"libasan" in run("ldd", CTOP).stdout.encode():
