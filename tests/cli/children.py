@@ -10,8 +10,8 @@ import signal
 import subprocess
 import time
 
-from harness import (BUILD, CTOP, PATIENCE, Skip, anonymous_bytes, case, check, children_of,
-                     cpu_seconds, ctop_ok, folded, folder, main, need_program, need_root, run,
+from harness import (BUILD, CTOP, PATIENCE, Skip, anonymous_bytes, case, check, children_of, ctop_ok,
+                     folded, folder, main, moment, need_program, need_root, run,
                      share_complete, target, wait_for_cpu_time, wait_until, with_function)
 
 HZ = 999
@@ -34,7 +34,7 @@ class Recorder:
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.children = {}
         wait_until(self.has_children, "children")
-        self.cpu_before = 0
+        self.switched_on = moment()
 
     def has_children(self):
         self.check_alive()
@@ -42,11 +42,8 @@ class Recorder:
         return {"collector", "symbolizer", "writer"} <= self.children.keys()
 
     def switch_on(self):
-        self.cpu_before = cpu_seconds(self.program.pid)
+        self.switched_on = moment()
         self.process.send_signal(signal.SIGUSR1)
-
-    def sampled_cpu(self):
-        return cpu_seconds(self.program.pid) - self.cpu_before
 
     def check_alive(self):
         status = self.process.poll()
@@ -70,16 +67,15 @@ class Recorder:
         wait_until(is_there, f"successor of the {role}")
 
     def stop(self):
-        """Ends it. Its statistics, with the CPU time that it should have sampled."""
+        """Ends it. Its statistics."""
         self.process.send_signal(signal.SIGINT)
-        cpu = self.sampled_cpu()
         errors = self.process.communicate(timeout=PATIENCE)[1]
         check(self.process.returncode == 0, f"{self.process.returncode}: {errors}")
         check(errors == "", f"stderr: {errors}")
         with open(self.stats_path, encoding="utf-8") as file:
             stats = json.load(file)
         check(sum(stats["stacks"].values()) == stats["samples"], f"endings do not sum up: {stats}")
-        return stats, cpu
+        return stats
 
 
 @contextlib.contextmanager
@@ -95,11 +91,21 @@ def recorder(*options, name="recursion"):
             one.process.stderr.close()
 
 
-def check_counted(stats, cpu, in_flight=0.5):
-    """What is not there was counted, but for what was in flight; in_flight is in seconds."""
-    told = stats["samples"] + stats["lost"] + stats["dropped"]["crash"]
-    check(abs(told - cpu * HZ) < 0.05 * cpu * HZ + in_flight * HZ,
-          f"{told} samples or losses in {cpu} s of CPU time: {stats}")
+def check_counted(one, stats):
+    """
+    Whoever died: each sample that was taken from the rings is there or dropped for a reason, and they stand, with those that
+    were lost, for all the time that the kernel counted. Nothing is in flight: the rings hold what nobody has taken.
+    """
+    dropped = sum(stats["dropped"].values())
+    check(stats["drained"] == stats["samples"] + dropped, f"drained and not accounted for: {stats}")
+    check(not stats["undrained"], f"{stats}")
+    period, counted = stats["event"]["period"] / 1e9, stats["events_counted"] / 1e9
+    told = (stats["drained"] + stats["lost"]) * period
+    # Where others have the CPU, a virtual machine's host among them, the clock goes on and its ticks are missed.
+    others = max(0, moment()[1] - one.switched_on[1])
+    inexact = 0.01 * counted + 10 * period
+    check(counted - inexact - others < told < counted + inexact,
+          f"samples and losses for {told} s of {counted}, {others} s were others': {stats}")
 
 
 def check_goes_on(one, role, deaths=1):
@@ -111,8 +117,8 @@ def check_goes_on(one, role, deaths=1):
         grown = anonymous_bytes(one.children[child])
         check(grown < 128 * MIB, f"the {child} has {grown} bytes")
     check(anonymous_bytes(one.process.pid) < 128 * MIB, "main has grown")
-    stats, cpu = one.stop()
-    check_counted(stats, cpu)
+    stats = one.stop()
+    check_counted(one, stats)
     check(stats["restarts"] == deaths, f"restarts: {stats['restarts']}")
     check(stats["unreadable"] == [], f"{stats['unreadable']}")
     check(share_complete(stats) > 0.99, f"{stats}")
@@ -141,7 +147,7 @@ def children_are_behind_a_filter():
         for role, pid in one.children.items():
             check(status_of(pid, "Seccomp") == "2", f"{role} has no filter")
             check(status_of(pid, "NoNewPrivs") == "1" and int(status_of(pid, "CapEff"), 16) == 0, role)
-        stats, _ = one.stop()
+        stats = one.stop()
     check(stats["restarts"] == 0 and stats["unsymbolized_frames"] == 0, f"{stats}")
 
 
@@ -256,8 +262,8 @@ def a_collector_that_is_stopped_does_not_hold_up_the_end():
         one.switch_on()
         one.wait_for_cpu(1)
         os.kill(one.children["collector"], signal.SIGSTOP)
-        stats, cpu = one.stop()
-        check_counted(stats, cpu)
+        stats = one.stop()
+        check_counted(one, stats)
         check(stats["restarts"] == 1, f"{stats}")
 
 
@@ -347,8 +353,8 @@ def a_symbolizer_that_dies_again_and_again_costs_names_only():
             one.wait_for_successor("symbolizer")
         os.kill(one.children["symbolizer"], signal.SIGKILL)
         one.wait_for_cpu(1)
-        stats, cpu = one.stop()
-    check_counted(stats, cpu)
+        stats = one.stop()
+    check_counted(one, stats)
     check(stats["restarts"] == 3, f"{stats}")
 
 
@@ -407,9 +413,9 @@ def reads_to_death(role, function, condition, end):
         dies_in(one, role, function, condition, end)
         one.wait_for_successor(role)
         one.wait_for_cpu(3)
-        stats, cpu = one.stop()
+        stats = one.stop()
         check(stats["restarts"] == 1, f"the successor was not spared: {stats}")
-        check_counted(stats, cpu)
+        check_counted(one, stats)
         return stats, folded(one.path), ctop_ok("report", "--stdio", one.path).stdout
 
 
