@@ -42,6 +42,7 @@ void slice_free(struct slice *slice)
 		return;
 	tell_bytes(slice, 0);
 	slice_free_filter(slice);
+	slice_free_processes(slice);
 	free(slice->keys.items);
 	free(slice->paths.items);
 	index_release(&slice->path_index);
@@ -83,7 +84,8 @@ uint64_t slice_bytes(const struct slice *slice)
 	bytes += slice->before.capacity * sizeof(*slice->before.items);
 	bytes += slice->shown.capacity * sizeof(*slice->shown.items);
 	bytes += slice->trend_masks.capacity * sizeof(*slice->trend_masks.items);
-	return bytes + index_bytes(&slice->path_index) + index_bytes(&slice->shown_index);
+	return bytes + index_bytes(&slice->path_index) + index_bytes(&slice->shown_index) +
+	       slice_processes_bytes(slice);
 }
 
 /* ---- what was asked ---- */
@@ -251,6 +253,8 @@ int slice_refresh(struct slice *slice, uint64_t end_ns)
 	bool all = false,
 	     recount = !slice->refreshed || slice->new_window || end_ns != slice->end_ns;
 	int result = history_update_names(slice->history);
+	if (!result)
+		result = slice_follow_processes(slice);
 	if (!result)
 		result = follow_names(slice, &all);
 	if (!result)

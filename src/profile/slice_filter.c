@@ -34,7 +34,7 @@ static uint32_t path_of_id(const struct slice *slice, uint64_t id, int *result)
 	for (uint32_t i = 0; i < slice->paths.nr; i++) {
 		const struct path *path = &slice->paths.items[i];
 		if (i)
-			ids[i] = slice_child_id(ids[path->parent], path->key);
+			ids[i] = slice_path_id(slice, ids[path->parent], i);
 		if (ids[i] == id)
 			found = i;
 	}
@@ -150,7 +150,7 @@ uint32_t slice_event(const struct slice *slice)
 
 static bool key_meets(const struct slice *slice, const struct slice_criterion *asked, uint32_t key)
 {
-	if (key == KEY_ALL)
+	if (key == KEY_ALL || key == KEY_PROCESS)
 		return false;
 	const char *name = slice_key_name(slice, key);
 	if (asked->what == SLICE_TEXT)

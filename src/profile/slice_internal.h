@@ -7,7 +7,9 @@
  * passes the filter, and its *path*: the stack as functions. Paths are a tree, each stored once. A refresh finds
  * the stacks whose counts differ from before, and carries the differences from their paths towards the root.
  *
- * A *key* is what a path's step is: a function of the history, or a label.
+ * A *key* is what a path's step is: a function of the history, or a label. Where stacks are told apart by process,
+ * each process has a path of its own right below the root, and its stacks hang below that; all of these steps have
+ * the one key KEY_PROCESS, as no frame calls them and nothing is called by its process alone.
  */
 
 #include <ctop/base/index.h>
@@ -16,9 +18,9 @@
 #include "history_internal.h"
 
 /* Keys: 0 the root, then the labels, then the history's functions. */
-enum { KEY_ALL, KEY_SWITCHED, KEY_TRUNCATED, KEY_BROKEN, NR_LABELS };
+enum { KEY_ALL, KEY_SWITCHED, KEY_TRUNCATED, KEY_BROKEN, KEY_PROCESS, NR_LABELS };
 
-static const uint32_t NO_PATH = UINT32_MAX;
+static const uint32_t NO_PATH = UINT32_MAX, NO_PROCESS = UINT32_MAX;
 
 struct path {
 	uint32_t parent, key; /* row 0: the root, its own parent */
@@ -54,6 +56,14 @@ struct settled_bucket {
 	uint64_t second, serial, samples;
 };
 
+struct process {
+	int32_t pid;
+	const char *
+		comm; /* its main thread's last one; as long as that was not sampled, the last of another */
+	bool is_main;  /* comm is the main thread's */
+	uint32_t path; /* 0: not made yet */
+};
+
 /* A row of a tree that was given out. */
 struct shown_row {
 	uint64_t id;
@@ -77,6 +87,7 @@ struct slice {
 	struct criterion criteria[SLICE_CRITERIA_MAX];
 	size_t nr_criteria;
 	uint32_t root; /* path that stacks are shown from */
+	bool by_process;
 	bool new_window, new_filter, refreshed;
 	uint64_t end_ns;
 	uint64_t reset_ns;
@@ -88,9 +99,15 @@ struct slice {
 	ROWS(struct stack_count) pending; /* by path: to be added to it and to what is above */
 	ROWS(uint64_t) dirty;		  /* a bit a path: it has something pending */
 
-	/* by the history's nodes, for each label: paths, plus 1; 0: not known */
+	/* by the history's nodes, for each label: paths, plus 1; 0: not known. By process: of the one asked for last */
 	ROWS(uint32_t) node_paths[NR_LABELS];
 	uint64_t nr_renamed;
+
+	/* only where stacks are told apart by process */
+	ROWS(struct process) processes;
+	struct index process_index;    /* pid */
+	ROWS(uint32_t) task_processes; /* by the history's tasks */
+	ROWS(uint32_t) path_processes; /* by path; of the root: NO_PROCESS */
 
 	/* by the history's stacks */
 	ROWS(struct stack_state) stacks;
@@ -119,7 +136,9 @@ struct slice {
 
 /* The path one step further, made when it is not there. NO_PATH: out of memory. */
 uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key);
-/* The same, but NO_PATH when it is not there. */
+/* Always a new one, which slice_find_path() does not find. NO_PATH: out of memory. */
+uint32_t slice_add_path(struct slice *slice, uint32_t parent, uint32_t key);
+/* The same as slice_child_path(), but NO_PATH when it is not there. */
 uint32_t slice_find_path(const struct slice *slice, uint32_t parent, uint32_t key);
 /* Room for what is known of a key. 0 or -ENOMEM. */
 int slice_reserve_key(struct slice *slice, uint32_t key);
@@ -133,6 +152,8 @@ void slice_note(struct slice *slice, const struct stack_state *stack, uint64_t s
 void slice_carry(struct slice *slice);
 /* All counts of paths and keys become 0. */
 void slice_clear_costs(struct slice *slice);
+/* All paths but the root are forgotten, and what was known by them; stacks have to be placed anew. */
+void slice_clear_paths(struct slice *slice);
 /* Samples of stacks that end here. */
 struct stack_count slice_path_self(const struct slice *slice, uint32_t path);
 
@@ -150,11 +171,13 @@ const char *slice_key_label(uint32_t key);
 const char *slice_key_name(const struct slice *slice, uint32_t key);
 int slice_compare_keys(const struct slice *slice, uint32_t a, uint32_t b);
 
-/* The path that a frame's caller is, as shown; NO_PATH: it has none. */
+/* The path that a frame's caller is, as shown; NO_PATH: it has none. A process calls nothing. */
 static inline uint32_t slice_caller(const struct slice *slice, uint32_t path)
 {
 	uint32_t parent = slice->paths.items[path].parent;
-	return path == slice->root || parent == 0 ? NO_PATH : parent;
+	return path == slice->root || parent == 0 || slice->paths.items[parent].key == KEY_PROCESS
+		       ? NO_PATH
+		       : parent;
 }
 
 /* No frame above it, as shown, has the same key. */
@@ -164,6 +187,24 @@ static inline bool slice_is_outermost(const struct slice *slice, const struct pa
 		return !path->same;
 	return slice->paths.items[path->same].depth < slice->paths.items[slice->root].depth;
 }
+
+/* ---- stacks told apart by process: slice_processes.c ---- */
+
+/* Takes over the history's new tasks. 0 or -ENOMEM. */
+int slice_follow_processes(struct slice *slice);
+/* Of one of the history's tasks, or of a path: a row of processes. NO_PROCESS: they are not told apart. */
+static inline uint32_t slice_process_of_task(const struct slice *slice, uint32_t task)
+{
+	return slice->by_process ? slice->task_processes.items[task] : NO_PROCESS;
+}
+static inline uint32_t slice_process_of_path(const struct slice *slice, uint32_t path)
+{
+	return slice->by_process ? slice->path_processes.items[path] : NO_PROCESS;
+}
+/* The path that a process's stacks hang below; the root's, where they are not told apart. NO_PATH: out of memory. */
+uint32_t slice_process_path(struct slice *slice, uint32_t process);
+void slice_free_processes(struct slice *slice);
+uint64_t slice_processes_bytes(const struct slice *slice);
 
 /* ---- the filter: slice_filter.c ---- */
 
@@ -182,7 +223,9 @@ int slice_count_window(struct slice *slice);
 
 /* ---- trees: slice_tree.c ---- */
 
+/* The id of a row one step below another: of a key, or of the last step of a path. */
 uint64_t slice_child_id(uint64_t parent, uint32_t key);
+uint64_t slice_path_id(const struct slice *slice, uint64_t parent, uint32_t path);
 uint64_t slice_root_id(enum slice_shape shape, uint32_t key);
 
 /* ---- threads and processes: slice_tasks.c ---- */

@@ -26,6 +26,7 @@ const char *slice_key_label(uint32_t key)
 		[KEY_SWITCHED] = "[switched]",
 		[KEY_TRUNCATED] = "[truncated]",
 		[KEY_BROKEN] = "[broken]",
+		[KEY_PROCESS] = "[process]",
 	};
 	return key < NR_LABELS ? labels[key] : NULL;
 }
@@ -98,7 +99,8 @@ static int reserve_path(struct slice *slice)
 	size_t nr = slice->paths.nr, words = slice->dirty.nr;
 	if (nr >= NO_PATH - 1 || index_reserve(&slice->path_index) ||
 	    vec_reserve(&slice->paths, nr + 1) || vec_reserve(&slice->pending, nr + 1) ||
-	    vec_reserve(&slice->dirty, nr / 64 + 1))
+	    vec_reserve(&slice->dirty, nr / 64 + 1) ||
+	    (slice->by_process && vec_reserve(&slice->path_processes, nr + 1)))
 		return -ENOMEM;
 	slice->pending.items[nr] = (struct stack_count){0};
 	slice->pending.nr = nr + 1;
@@ -108,15 +110,12 @@ static int reserve_path(struct slice *slice)
 	return 0;
 }
 
-uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key)
+uint32_t slice_add_path(struct slice *slice, uint32_t parent, uint32_t key)
 {
-	uint32_t row = slice_find_path(slice, parent, key);
-	if (row != NO_PATH)
-		return row;
 	if (slice_reserve_key(slice, key) || reserve_path(slice))
 		return NO_PATH;
 	static const struct path nothing = {0};
-	row = (uint32_t)slice->paths.nr++;
+	uint32_t row = (uint32_t)slice->paths.nr++;
 	const struct path *above = row ? &slice->paths.items[parent] : &nothing;
 	slice->paths.items[row] = (struct path){
 		.parent = parent,
@@ -130,10 +129,23 @@ uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key)
 		.next_same = slice->keys.items[key].first_path,
 		.hits = above->hits | slice->keys.items[key].hits,
 	};
-	index_add(&slice->path_index, hash_step(parent, key), row);
 	slice->keys.items[key].first_path = row;
 	if (row)
 		slice->paths.items[parent].first_child = row;
+	if (slice->by_process)
+		slice->path_processes.items[slice->path_processes.nr++] =
+			row ? slice->path_processes.items[parent] : NO_PROCESS;
+	return row;
+}
+
+uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key)
+{
+	uint32_t row = slice_find_path(slice, parent, key);
+	if (row != NO_PATH)
+		return row;
+	row = slice_add_path(slice, parent, key);
+	if (row != NO_PATH)
+		index_add(&slice->path_index, hash_step(parent, key), row);
 	return row;
 }
 
@@ -165,19 +177,33 @@ static int reserve_nodes(struct slice *slice, uint32_t label)
 	return 0;
 }
 
+/* The path of a node in stacks of a process, if it is known. NO_PATH: it is not. */
+static uint32_t known_path(const struct slice *slice, uint32_t label, uint32_t node,
+			   uint32_t process)
+{
+	uint32_t known = slice->node_paths[label].items[node];
+	return known && slice_process_of_path(slice, known - 1) == process ? known - 1 : NO_PATH;
+}
+
+/* Where stacks begin. NO_PATH: out of memory. */
+static uint32_t first_path(struct slice *slice, uint32_t label, uint32_t process)
+{
+	uint32_t path = slice_process_path(slice, process);
+	return label && path != NO_PATH ? slice_child_path(slice, path, label) : path;
+}
+
 /* Up to the first node whose path is known, and down again. The history's own scratch holds the way. */
-static uint32_t node_path(struct slice *slice, uint32_t label, uint32_t node)
+static uint32_t node_path(struct slice *slice, uint32_t label, uint32_t node, uint32_t process)
 {
 	struct history *history = slice->history;
 	uint32_t *way = history->path, *known = slice->node_paths[label].items;
+	uint32_t path = NO_PATH;
 	size_t nr = 0;
-	for (; node && !known[node]; node = history->nodes.items[node].parent)
+	for (; node && (path = known_path(slice, label, node, process)) == NO_PATH;
+	     node = history->nodes.items[node].parent)
 		way[nr++] = node;
-	uint32_t path = 0;
-	if (node)
-		path = known[node] - 1;
-	else if (label)
-		path = slice_child_path(slice, 0, label);
+	if (!node)
+		path = first_path(slice, label, process);
 	while (nr && path != NO_PATH) {
 		node = way[--nr];
 		path = step_to_frame(slice, path, history->nodes.items[node].frame);
@@ -192,14 +218,18 @@ uint32_t slice_stack_path(struct slice *slice, const struct counted_stack *stack
 	uint32_t label = end_key(stack->end);
 	if (reserve_nodes(slice, label))
 		return NO_PATH;
-	uint32_t path = node_path(slice, label, stack->node);
+	uint32_t path =
+		node_path(slice, label, stack->node, slice_process_of_task(slice, stack->task));
 	/* Where nothing at all is known, there is still [unknown]. */
 	if (stack->leaf || !stack->node)
 		path = step_to_frame(slice, path, stack->leaf);
 	return path;
 }
 
-/* Parents come before their children: what changed above is known by then. */
+/*
+ * Parents come before their children: what changed above is known by then. A node whose caller's path is that of
+ * another process by now is forgotten.
+ */
 static int follow_label(struct slice *slice, uint32_t label)
 {
 	const struct history *history = slice->history;
@@ -208,9 +238,13 @@ static int follow_label(struct slice *slice, uint32_t label)
 		if (!known[i])
 			continue;
 		const struct history_node *node = &history->nodes.items[i];
-		uint32_t above = node->parent ? known[node->parent] - 1
-				 : label      ? slice_find_path(slice, 0, label)
-					      : 0;
+		uint32_t process = slice_process_of_path(slice, known[i] - 1);
+		uint32_t above = node->parent ? known_path(slice, label, node->parent, process)
+					      : first_path(slice, label, process);
+		if (above == NO_PATH) {
+			known[i] = 0;
+			continue;
+		}
 		const struct path *path = &slice->paths.items[known[i] - 1];
 		uint32_t function = history->frames.items[node->frame].function;
 		if (path->parent == above && function && path->key == key_of_function(function))
@@ -303,6 +337,35 @@ void slice_clear_costs(struct slice *slice)
 		slice->paths.items[i].total = slice->paths.items[i].weight = 0;
 	for (size_t i = 0; i < slice->keys.nr; i++)
 		slice->keys.items[i].cost = (struct slice_cost){0};
+}
+
+void slice_clear_paths(struct slice *slice)
+{
+	for (size_t i = 0; i < slice->keys.nr; i++) {
+		slice->keys.items[i].cost = (struct slice_cost){0};
+		slice->keys.items[i].first_path = 0;
+	}
+	for (size_t i = 0; i < slice->processes.nr; i++)
+		slice->processes.items[i].path = 0;
+	for (size_t i = 0; i < NR_LABELS; i++)
+		slice->node_paths[i].nr = 0;
+	for (size_t i = 0; i < slice->stacks.nr; i++) {
+		slice->stacks.items[i].path = 0;
+		slice->stacks.items[i].key = KEY_ALL;
+	}
+	slice->root = 0;
+	slice->paths.nr = slice->pending.nr = slice->dirty.nr = 1;
+	slice->paths.items[0].first_child = 0;
+	slice->paths.items[0].total = slice->paths.items[0].weight = 0;
+	slice->dirty.items[0] = 0;
+	slice->path_processes.nr = slice->by_process ? 1 : 0;
+	slice->trend_masks.nr = 0;
+	slice->shown.nr = 0;
+	index_clear(&slice->path_index);
+	index_clear(&slice->shown_index);
+	index_add(&slice->path_index, hash_step(0, KEY_ALL), 0);
+	/* Names are followed by placing every stack anew. */
+	slice->nr_renamed = slice->history->nr_renamed - 1;
 }
 
 struct stack_count slice_path_self(const struct slice *slice, uint32_t path)

@@ -16,10 +16,25 @@
 
 /* ---- rows given out ---- */
 
+static uint64_t step_id(uint64_t parent, uint64_t step)
+{
+	uint64_t id = hash_u64(parent + hash_u64(step + UINT64_C(0x9e3779b97f4a7c15)));
+	return id ? id : 1; /* 0 is no row */
+}
+
 uint64_t slice_child_id(uint64_t parent, uint32_t key)
 {
-	uint64_t id = hash_u64(parent + hash_u64(key + UINT64_C(0x9e3779b97f4a7c15)));
-	return id ? id : 1; /* 0 is no row */
+	return step_id(parent, key);
+}
+
+/* A process goes by its pid, beyond all keys. */
+uint64_t slice_path_id(const struct slice *slice, uint64_t parent, uint32_t path)
+{
+	uint32_t key = slice->paths.items[path].key;
+	if (key != KEY_PROCESS)
+		return slice_child_id(parent, key);
+	const struct process *process = &slice->processes.items[slice_process_of_path(slice, path)];
+	return step_id(parent, (UINT64_C(1) << 32) + (uint32_t)process->pid);
 }
 
 uint64_t slice_root_id(enum slice_shape shape, uint32_t key)
@@ -188,13 +203,20 @@ static int add_end(void *context, uint32_t path, struct stack_count count)
 static struct slice_node empty_node(const struct slice *slice, uint32_t row)
 {
 	const struct shown_row *shown = &slice->shown.items[row];
-	return (struct slice_node){
+	struct slice_node node = {
 		.id = shown->id,
 		.parent = shown->parent == row ? 0 : slice->shown.items[shown->parent].id,
 		.function = function_of_key(shown->key),
 		.label = slice_key_label(shown->key),
 		.depth = shown->depth,
 	};
+	if (shown->key == KEY_PROCESS) {
+		const struct process *process =
+			&slice->processes.items[slice_process_of_path(slice, shown->path)];
+		node.pid = process->pid;
+		node.comm = process->comm;
+	}
+	return node;
 }
 
 static int fill_node(struct slice *slice, uint32_t row, struct slice_node *node)
@@ -210,15 +232,15 @@ static int fill_node(struct slice *slice, uint32_t row, struct slice_node *node)
 static uint64_t path_id(const struct slice *slice, uint32_t path)
 {
 	uint32_t depth = slice->paths.items[path].depth;
-	uint32_t *keys = calloc((size_t)depth + 1, sizeof(*keys));
-	if (!keys)
+	uint32_t *way = calloc((size_t)depth + 1, sizeof(*way));
+	if (!way)
 		return 0;
 	for (uint32_t i = depth; path; path = slice->paths.items[path].parent)
-		keys[--i] = slice->paths.items[path].key;
+		way[--i] = path;
 	uint64_t id = slice_root_id(SLICE_TREE, KEY_ALL);
 	for (uint32_t i = 0; i < depth; i++)
-		id = slice_child_id(id, keys[i]);
-	free(keys);
+		id = slice_path_id(slice, id, way[i]);
+	free(way);
 	return id;
 }
 
@@ -267,10 +289,10 @@ static int add_child(struct children *children, uint32_t path, struct stack_coun
 	struct slice *slice = children->slice;
 	uint32_t key = slice->paths.items[path].key;
 	struct slice_nodes *nodes = children->nodes;
-	if (!children->of_key[key]) {
+	if (!children->of_key[key] || key == KEY_PROCESS) {
 		const struct shown_row *parent = &slice->shown.items[children->parent];
 		const struct shown_row shown = {
-			.id = slice_child_id(parent->id, key),
+			.id = slice_path_id(slice, parent->id, path),
 			.parent = children->parent,
 			.key = key,
 			.path = children->shape == SLICE_TREE ? path : 0,
@@ -347,6 +369,10 @@ static int compare(const void *a, const void *b, void *context)
 	}
 	if (sorting->order != SLICE_BY_NAME && one->total != two->total)
 		return one->total < two->total ? 1 : -1;
+	if (left->comm && right->comm) {
+		int order = strcmp(left->comm, right->comm);
+		return order ? order : (left->pid > right->pid) - (left->pid < right->pid);
+	}
 	return slice_compare_keys(sorting->slice, key_of_node(left), key_of_node(right));
 }
 

@@ -3,7 +3,9 @@
  * What a live screen costs: samples of many distinct stacks arrive, and twice a second a slice is refreshed
  * and asked for what is visible. Prints CPU time; there is no pass or fail.
  *
- *     slice [STACKS [SAMPLES_PER_SECOND [SECONDS]]]
+ *     slice [STACKS [SAMPLES_PER_SECOND [SECONDS [PROCESSES]]]]
+ *
+ * With a number of processes the tree is by process.
  */
 #include <ctop/base/clock.h>
 #include <ctop/profile/slice.h>
@@ -35,6 +37,7 @@ struct bench {
 	struct sample *stacks;
 	uint32_t (*sites)[DEPTH]; /* by stack, root first */
 	size_t nr_stacks;
+	uint64_t nr_processes; /* 0: one, and the tree does not tell it */
 	uint64_t random;
 };
 
@@ -102,8 +105,11 @@ static void open_bench(struct bench *bench)
 	must(tables_add_string(bench->writer, "/bin/bench", 10, &module.path), "string");
 	must(tables_add_module(bench->writer, &module, &bench->module), "module");
 	must(tables_add_string(bench->writer, "bench", 5, &comm), "string");
+	uint64_t nr_processes = bench->nr_processes ? bench->nr_processes : 1;
 	for (int32_t i = 0; i < NR_TASKS; i++)
-		must(tables_add_task(bench->writer, 1, 1 + i, comm, &bench->tasks[i]), "task");
+		must(tables_add_task(bench->writer, (int32_t)((uint64_t)i % nr_processes) + 1,
+				     1 + i, comm, &bench->tasks[i]),
+		     "task");
 	must(tables_add_event(bench->writer, &event, &id), "event");
 }
 
@@ -328,6 +334,7 @@ int main(int argc, char **argv)
 	struct bench bench = {.random = 1, .nr_stacks = argument(argc, argv, 1, DEFAULT_STACKS)};
 	uint64_t rate = argument(argc, argv, 2, DEFAULT_RATE);
 	uint64_t seconds = argument(argc, argv, 3, DEFAULT_SECONDS);
+	bench.nr_processes = argument(argc, argv, 4, 0);
 	uint64_t now_ns = 1000 * SECOND_NS;
 	open_bench(&bench);
 	fill(&bench);
@@ -340,6 +347,7 @@ int main(int argc, char **argv)
 	history_keep_seconds(history);
 	must(history_begin_epoch(history, &bench.tables, &bench.symbols), "epoch");
 	must(slice_set_seconds(slice, 10), "window");
+	must(slice_set_by_process(slice, bench.nr_processes != 0), "processes");
 	struct cost filling = {.what = "import of every stack, new"};
 	for (size_t i = 0; i < bench.nr_stacks; i++)
 		bench.stacks[i].time_ns = now_ns;

@@ -77,6 +77,13 @@ uint32_t slice_event(const struct slice *slice);
  */
 int slice_refresh(struct slice *slice, uint64_t end_ns);
 
+/*
+ * From the next refresh on SLICE_TREE has a row for each process below its root, above that process's stacks; or it
+ * has none any more, as at first. The other shapes stay as they are. Ids of the one tree are none of the other: -EBUSY
+ * while the filter has a SLICE_SUBTREE.
+ */
+int slice_set_by_process(struct slice *slice, bool by_process);
+
 struct slice_totals {
 	uint64_t samples, weight; /* shown */
 	uint64_t all_samples,
@@ -134,7 +141,10 @@ enum slice_shape {
 struct slice_node {
 	uint64_t id, parent;	     /* parent 0: the root of its shape */
 	struct function_id function; /* index 0 where there is a label instead */
-	const char *label;	     /* "[all]", "[truncated]", ...; NULL: a function */
+	const char *label; /* "[all]", "[truncated]", "[process]", ...; NULL: a function */
+	const char *
+		comm; /* of a process: what it goes by, as in struct slice_task. Borrowed. NULL: it is none */
+	int32_t pid; /* of a process */
 	struct slice_cost cost;
 	uint32_t depth; /* of the root: 0 */
 	bool has_children;
