@@ -89,15 +89,34 @@ void ui_answer(struct ui *ui, int key)
 
 /* ---- zooms on the selected row ---- */
 
-static void zoom_function(struct ui *ui, enum action action)
+/* False: no process is selected. */
+static bool zoom_process(struct ui *ui, bool drop)
+{
+	struct view *view = ui_view(ui);
+	struct slice_criterion criterion = {.what = SLICE_PROCESS, .drop = drop};
+	struct text label = {0};
+	if (!view || !view->ops->process_at || view->selected >= view->nr_rows)
+		return false;
+	const char *comm = view->ops->process_at(view, view->selected, &criterion.number);
+	if (!comm)
+		return false;
+	text_addf(&label, "%sprocess=%d ", drop ? "without " : "", criterion.number);
+	text_add_safe(&label, comm);
+	zoom(ui, criterion, text_string(&label));
+	text_release(&label);
+	return true;
+}
+
+static void zoom_row(struct ui *ui, bool drop)
 {
 	struct function_id function;
 	struct text label = {0};
+	if (zoom_process(ui, drop))
+		return;
 	if (!ui_selected_function(ui, &function)) {
 		ui_tell(ui, "no function is selected");
 		return;
 	}
-	bool drop = action == ACTION_DROP;
 	text_add(&label, drop ? "without " : "in ");
 	text_add(&label, model_name(&ui->model, function));
 	zoom(ui,
@@ -140,6 +159,8 @@ static void zoom_module(struct ui *ui)
 
 static void zoom_thread(struct ui *ui)
 {
+	if (zoom_process(ui, false))
+		return;
 	ui_show(ui, VIEW_THREADS);
 	ui_tell(ui, "which thread? Enter shows it alone");
 }
@@ -163,6 +184,12 @@ static void show_sandwich(struct ui *ui)
 	if (ui_selected_function(ui, &function))
 		model_set_centre(&ui->model, function);
 	ui_show(ui, VIEW_SANDWICH);
+}
+
+static void enter(struct ui *ui)
+{
+	if (!zoom_process(ui, false))
+		show_sandwich(ui);
 }
 
 static enum ui_wish copy(struct ui *ui)
@@ -201,6 +228,15 @@ static void next_names(struct ui *ui)
 	enum name_level level = ui->model.names;
 	ui->model.names = level == NAME_COLLAPSED ? NAME_FULL : level + 1;
 	ui_tell(ui, told[ui->model.names]);
+}
+
+static void toggle_processes(struct ui *ui)
+{
+	if (!model_toggle_processes(&ui->model))
+		ui_tell(ui, "only one subtree is shown: Esc takes it back first");
+	else
+		ui_tell(ui, ui->model.wants_processes ? "a row for each process"
+						      : "the stacks of all processes together");
 }
 
 /* What the header tells is of the event shown. */
@@ -281,6 +317,9 @@ static bool act_on_model(struct ui *ui, enum action action)
 	case ACTION_NAMES:
 		next_names(ui);
 		break;
+	case ACTION_PROCESSES:
+		toggle_processes(ui);
+		break;
 	case ACTION_RELATIVE:
 		model->of_all = !model->of_all;
 		ui_tell(ui, model->of_all ? "percent of all samples in the window"
@@ -327,12 +366,14 @@ static bool act_on_row(struct ui *ui, enum action action)
 		break;
 	case ACTION_FOCUS:
 	case ACTION_DROP:
-		zoom_function(ui, action);
+		zoom_row(ui, action == ACTION_DROP);
 		break;
 	case ACTION_FOCUS_SUBTREE:
 		zoom_subtree(ui);
 		break;
 	case ACTION_ENTER:
+		enter(ui);
+		break;
 	case ACTION_SANDWICH:
 	case ACTION_VIEW_SANDWICH:
 		show_sandwich(ui);

@@ -80,7 +80,14 @@ static bool function_at(const struct view *view, size_t row, struct function_id 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
 	const struct slice_node *node = &box_at(view, row)->node;
-	return node->label ? node->label : model_full_name(model, node->function);
+	return model_node_full_name(model, node);
+}
+
+static const char *process_at(const struct view *view, size_t row, int32_t *pid)
+{
+	const struct slice_node *node = &box_at(view, row)->node;
+	*pid = node->pid;
+	return node->comm;
 }
 
 /* ---- drawing ---- */
@@ -112,11 +119,13 @@ static void draw_box(const struct flame_view *flame, struct model *model, struct
 		cells_put(cells, row, line.col, 1, ROLE_DIM, ":");
 		line.cols = 1;
 	} else {
-		bool kernel = model_node_is_kernel(model, &box->node);
 		double percent = model_percent(model, box->node.cost.self);
+		enum role role = box->node.comm ? ROLE_LABEL
+				 : model_node_is_kernel(model, &box->node)
+					 ? ROLE_KERNEL
+					 : model_percent_role(percent);
 		cells_put(cells, row, line.col, 1, ROLE_DIM, model->glyphs->vertical);
-		cells_put_cut(cells, row, line.col + 1, line.cols - 1,
-			      kernel ? ROLE_KERNEL : model_percent_role(percent),
+		cells_put_cut(cells, row, line.col + 1, line.cols - 1, role,
 			      model_node_name(model, &box->node));
 	}
 	if (number == flame->view.selected)
@@ -236,6 +245,7 @@ struct view *flame_view_new(void)
 		.id_at = id_at,
 		.text_at = text_at,
 		.function_at = function_at,
+		.process_at = process_at,
 		.subtree_at = subtree_at,
 		.act = act,
 		.draw = draw,

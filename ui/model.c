@@ -69,6 +69,16 @@ static void follow_exec(struct model *model)
 	model_reset(model);
 }
 
+/* A subtree in force is one of the tree as it is: until it is taken back, that stays. */
+static int follow_processes(struct model *model)
+{
+	bool wanted = model->processes_chosen ? model->wants_processes : model->facts.nr_cpus > 0;
+	int result = slice_set_by_process(model->slice, wanted);
+	if (!result)
+		model->by_process = wanted;
+	return result == -EBUSY ? 0 : result;
+}
+
 static void find_events(struct model *model)
 {
 	model->nr_events = (uint32_t)history_nr_events(model->history);
@@ -94,6 +104,8 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	model->end_ns = window_end(model);
 	if (!result)
 		result = slice_set_seconds(model->slice, windows[model->window]);
+	if (!result)
+		result = follow_processes(model);
 	if (!result)
 		result = apply_filters(model);
 	if (!result)
@@ -239,6 +251,23 @@ bool model_next_event(struct model *model)
 	return true;
 }
 
+static bool has_subtree(const struct model *model)
+{
+	for (size_t i = 0; i < model->nr_zooms; i++)
+		if (model->zooms[i].criterion.what == SLICE_SUBTREE)
+			return true;
+	return false;
+}
+
+bool model_toggle_processes(struct model *model)
+{
+	if (has_subtree(model))
+		return false;
+	model->wants_processes = !model->by_process;
+	model->processes_chosen = model->changed = true;
+	return true;
+}
+
 void model_set_centre(struct model *model, struct function_id function)
 {
 	model->centre = function;
@@ -285,9 +314,25 @@ const char *model_module(struct model *model, struct function_id function)
 	return text_string(&model->name);
 }
 
+static const char *show_node(struct model *model, const struct slice_node *node,
+			     enum name_level level)
+{
+	if (!node->comm)
+		return node->label ? node->label : show_name(model, node->function, level);
+	text_clear(&model->name);
+	text_add_safe(&model->name, node->comm);
+	text_addf(&model->name, " %d", node->pid);
+	return text_string(&model->name);
+}
+
 const char *model_node_name(struct model *model, const struct slice_node *node)
 {
-	return node->label ? node->label : model_name(model, node->function);
+	return show_node(model, node, model->names);
+}
+
+const char *model_node_full_name(struct model *model, const struct slice_node *node)
+{
+	return show_node(model, node, NAME_FULL);
 }
 
 bool model_node_is_kernel(const struct model *model, const struct slice_node *node)

@@ -16,7 +16,7 @@
 struct zoom {
 	struct slice_criterion criterion;
 	char *text; /* that the criterion points to; NULL */
-	char label[96];
+	char label[160];
 };
 
 enum { MODEL_TREND_SECONDS = 8, MODEL_ZOOMS_MAX = SLICE_CRITERIA_MAX - 1 };
@@ -47,6 +47,9 @@ struct model {
 	uint32_t event, nr_events; /* samples of different events do not add up: one is shown */
 
 	/* how things are shown */
+	bool by_process;       /* the tree and the flame graph: as the slice has it */
+	bool processes_chosen; /* by the user; else only whole machines are shown by process */
+	bool wants_processes;  /* that is what the user chose */
 	enum name_level names;
 	double least_percent; /* rows below are hidden */
 	bool of_all; /* percent of all samples of the window, not of those that pass the filters */
@@ -90,6 +93,9 @@ bool model_cycle_kernel(struct model *model);
 /* The next of several events. False: there is one only. */
 bool model_next_event(struct model *model);
 
+/* Tells processes apart in the tree, or no longer. False: not while a subtree is all that is shown. */
+bool model_toggle_processes(struct model *model);
+
 void model_set_centre(struct model *model, struct function_id function);
 
 /* ---- showing: strings are safe, and valid until the next call of any of these ---- */
@@ -99,6 +105,7 @@ const char *model_name(struct model *model,
 const char *model_full_name(struct model *model, struct function_id function);
 const char *model_module(struct model *model, struct function_id function); /* the file's name */
 const char *model_node_name(struct model *model, const struct slice_node *node);
+const char *model_node_full_name(struct model *model, const struct slice_node *node);
 bool model_node_is_kernel(const struct model *model, const struct slice_node *node);
 
 double model_percent(const struct model *model, uint64_t samples);

@@ -152,7 +152,14 @@ static uint64_t subtree_at(const struct view *view, size_t row)
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
 	const struct slice_node *node = &row_at(view, row)->node;
-	return node->label ? node->label : model_full_name(model, node->function);
+	return model_node_full_name(model, node);
+}
+
+static const char *process_at(const struct view *view, size_t row, int32_t *pid)
+{
+	const struct slice_node *node = &row_at(view, row)->node;
+	*pid = node->pid;
+	return node->comm;
 }
 
 /* ---- drawing ---- */
@@ -160,9 +167,10 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
 		       struct area line)
 {
-	(void)model;
-	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s",
-		   tree_of(view)->title);
+	const struct tree_view *tree = tree_of(view);
+	bool by_process = model->by_process && tree->sections[0].shape == SLICE_TREE;
+	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s%s",
+		   tree->title, by_process ? ", by process" : "");
 }
 
 /* The indent of a row; deeper than half the line, the depth stands there as a number. */
@@ -219,9 +227,11 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 			   : row->open	       ? model->glyphs->open
 					       : model->glyphs->closed;
 	col += cells_put(cells, line.row, col, end - col, ROLE_KEY, mark) + 1;
-	view_put_name(model, cells, line.row, col, end - col,
-		      model_node_is_kernel(model, node) ? ROLE_KERNEL : role,
-		      model_node_name(model, node));
+	if (node->comm && !few)
+		role = ROLE_LABEL;
+	else if (model_node_is_kernel(model, node))
+		role = ROLE_KERNEL;
+	view_put_name(model, cells, line.row, col, end - col, role, model_node_name(model, node));
 }
 
 /* ---- opening and closing ---- */
@@ -357,7 +367,8 @@ static void add_shape(struct view *view, enum slice_shape shape, const char *tit
 
 struct view *tree_view_new(void)
 {
-	static const struct view_ops ops = {.kind = VIEW_TREE, .subtree_at = subtree_at, TREE_OPS};
+	static const struct view_ops ops = {
+		.kind = VIEW_TREE, .subtree_at = subtree_at, .process_at = process_at, TREE_OPS};
 	struct view *view = new_tree(&ops, "CALL TREE");
 	add_shape(view, SLICE_TREE, NULL);
 	return view;

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Screens of a whole machine: the tree begins with its processes. Keys in, text out, compared with
+ * tests/golden/ui/NAME.txt; SCREENS_UPDATE=1 build/unit/ui/processes accepts what is drawn now.
+ */
+#include <ctop/profile/history.h>
+#include <ctop/ui/ui.h>
+
+#include "test.h"
+
+enum { NR_TASKS = 4, SECONDS = 20, FRAMES_MOST = 4 };
+static const uint64_t SECOND_NS = 1000000000;
+
+struct world {
+	struct tables tables;
+	struct symbols symbols;
+	struct tables_writer *writer;
+	struct symbols_writer *names;
+	struct history *history;
+	struct module_id program, kernel;
+	struct task_id tasks[NR_TASKS];
+	struct {
+		const char *name;
+		struct frame_id id;
+	} frames[16];
+	size_t nr_frames;
+	struct ui_facts facts;
+	struct ui *ui;
+};
+static struct world world;
+
+static const struct {
+	int32_t pid, tid;
+	const char *comm;
+} tasks[NR_TASKS] = {
+	{4711, 4711, "python3"},
+	{4711, 4712, "helper"},
+	{20, 20, "nginx"},
+	{7, 7, "\x1b[2Jodd"},
+};
+
+struct stack {
+	size_t task;
+	unsigned a_second; /* samples */
+	enum stack_end end;
+	const char *frames[FRAMES_MOST]; /* the root first */
+};
+
+static const struct stack stacks[] = {
+	{0, 6, STACK_COMPLETE, {"_start", "main", "parse(int)"}},
+	{1, 2, STACK_COMPLETE, {"start_thread", "worker"}},
+	{2, 3, STACK_COMPLETE, {"_start", "main", "serve", "k:read"}},
+	{2, 2, STACK_COMPLETE, {"_start", "main", "parse(int)"}},
+	{2, 1, STACK_TRUNCATED, {"deep"}},
+	{3, 1, STACK_COMPLETE, {"_start", "main"}},
+};
+
+static struct string_id string_of(const char *string)
+{
+	struct string_id id = {0};
+	CHECK_EQ(tables_add_string(world.writer, string, strlen(string), &id), 0);
+	return id;
+}
+
+static struct module_id module_of(const char *path, enum module_kind kind)
+{
+	struct module_row row = {.path = string_of(path), .kind = kind};
+	struct module_id id = {0};
+	CHECK_EQ(tables_add_module(world.writer, &row, &id), 0);
+	return id;
+}
+
+static struct frame_id frame_of(const char *name)
+{
+	for (size_t i = 0; i < world.nr_frames; i++)
+		if (!strcmp(world.frames[i].name, name))
+			return world.frames[i].id;
+	bool kernel = !strncmp(name, "k:", 2);
+	struct frame_id id = {0};
+	CHECK(world.nr_frames < sizeof(world.frames) / sizeof(*world.frames));
+	CHECK_EQ(tables_add_frame(world.writer, kernel ? world.kernel : world.program,
+				  16 * world.nr_frames + 1, &id),
+		 0);
+	CHECK_EQ(symbols_set(world.names, id, SYMBOL_NAMED, name + (kernel ? 2 : 0), NULL, 0), 0);
+	world.frames[world.nr_frames].name = name;
+	world.frames[world.nr_frames++].id = id;
+	return id;
+}
+
+static void add_samples(const struct stack *stack, uint64_t second, unsigned times)
+{
+	struct node_id node = {0};
+	struct frame_id leaf = {0};
+	for (size_t i = 0; i < FRAMES_MOST && stack->frames[i]; i++) {
+		leaf = frame_of(stack->frames[i]);
+		if (i + 1 < FRAMES_MOST && stack->frames[i + 1])
+			CHECK_EQ(tables_add_node(world.writer, node, leaf, FRAME_CFI, &node), 0);
+	}
+	tables_publish(world.writer);
+	const struct sample sample = {
+		.time_ns = second * SECOND_NS,
+		.weight = 10000000,
+		.task = world.tasks[stack->task],
+		.node = node,
+		.leaf = leaf,
+		.event = 1,
+		.end = (uint8_t)stack->end,
+	};
+	for (unsigned i = 0; i < times; i++)
+		CHECK_EQ(history_import(world.history, &sample, 1), 0);
+}
+
+/* ---- the host ---- */
+
+static void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
+{
+	(void)context;
+	(void)event;
+	*facts = world.facts;
+}
+
+static void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)
+{
+	(void)context;
+	(void)pid;
+	(void)tid;
+	text_add(state, "runs");
+}
+
+static const struct ui_host host = {.facts = tell_facts, .thread = tell_thread};
+
+/* nr_cpus: 0 where no whole machine is watched. */
+static void begin(uint64_t nr_cpus, int rows, int cols, bool ascii)
+{
+	const struct ui_options options = {.ascii = ascii};
+	struct event_row event = {.period = 1};
+	uint32_t id;
+	world = (struct world){.facts = {
+				       .state = UI_LIVE,
+				       .target = "system",
+				       .event = "cpu-clock",
+				       .call_graph = "auto 64k",
+				       .frequency_hz = 999,
+				       .rate_hz = 15,
+				       .cpu_percent = nr_cpus ? 152 : 40,
+				       .nr_cpus = nr_cpus,
+				       .weighs_ns = true,
+				       .own_cpu_percent = 1.8,
+				       .own_bytes = 24 << 20,
+			       }};
+	CHECK_EQ(tables_map(&world.tables, -1, &tables_capacity_default, true), 0);
+	CHECK_EQ(symbols_map(&world.symbols, -1, &symbols_capacity_default, true), 0);
+	world.writer = tables_writer_new(&world.tables);
+	world.names = symbols_writer_new(&world.symbols);
+	world.history = history_new();
+	CHECK(world.writer && world.names && world.history);
+	history_keep_seconds(world.history);
+	event.name = event.asked = string_of("cpu-clock");
+	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
+	world.program = module_of("/usr/bin/program", MODULE_FILE);
+	world.kernel = module_of("[kernel]", MODULE_KERNEL);
+	for (int i = 0; i < NR_TASKS; i++)
+		CHECK_EQ(tables_add_task(world.writer, tasks[i].pid, tasks[i].tid,
+					 string_of(tasks[i].comm), &world.tasks[i]),
+			 0);
+	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);
+	for (uint64_t second = 1; second <= SECONDS; second++)
+		for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
+			add_samples(&stacks[i], second, stacks[i].a_second);
+	world.ui = ui_new(&options, &host, world.history);
+	CHECK(world.ui);
+	CHECK_EQ(ui_resize(world.ui, rows, cols), 0);
+	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 500000000), 0);
+	ui_draw(world.ui);
+}
+
+static void end(void)
+{
+	ui_free(world.ui);
+	history_free(world.history);
+	symbols_writer_free(world.names);
+	tables_writer_free(world.writer);
+	symbols_unmap(&world.symbols);
+	tables_unmap(&world.tables);
+}
+
+static enum ui_wish press(const char *keys)
+{
+	static const struct {
+		const char *name;
+		int key;
+	} names[] = {
+		{"<Down>", KEY_ARROW_DOWN},   {"<Left>", KEY_ARROW_LEFT},
+		{"<Right>", KEY_ARROW_RIGHT}, {"<Enter>", KEY_RETURN},
+		{"<Esc>", KEY_ESCAPE},	      {"<Home>", KEY_TO_HOME},
+	};
+	enum ui_wish wish = UI_WISH_NONE;
+	while (*keys) {
+		int key = (unsigned char)*keys;
+		size_t size = 1;
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (!strncmp(keys, names[i].name, strlen(names[i].name))) {
+				key = names[i].key;
+				size = strlen(names[i].name);
+			}
+		wish = ui_key(world.ui, key);
+		ui_draw(world.ui); /* as the loop does */
+		keys += size;
+	}
+	return wish;
+}
+
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = calloc(1, 1 << 16);
+	if (file && text && !fread(text, 1, (1 << 16) - 1, file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	return text;
+}
+
+/* The attributes are part of the picture: what is selected shows in them. */
+static void compare(const char *name)
+{
+	const struct cells *cells;
+	char path[256];
+	struct text text = {0};
+	do /* what takes long is drawn later */
+		cells = ui_draw(world.ui);
+	while (ui_dirty(world.ui));
+	cells_text(cells, &text);
+	text_add(&text, "\n");
+	cells_text_attributes(cells, &text);
+	snprintf(path, sizeof(path), "tests/golden/ui/%s.txt", name);
+	if (getenv("SCREENS_UPDATE")) {
+		FILE *file = fopen(path, "we");
+		CHECK(file);
+		fputs(text_string(&text), file);
+		fclose(file);
+	}
+	char *wanted = read_file(path);
+	bool same = wanted && !strcmp(wanted, text_string(&text));
+	if (!same)
+		printf("# %s is drawn as\n%s", path, text_string(&text));
+	free(wanted);
+	text_release(&text);
+	CHECK(same);
+}
+
+/* ---- screens ---- */
+
+static const struct {
+	const char *name, *keys;
+	int rows, cols;
+	bool ascii;
+} screens[] = {
+	{"by-process-80x24", "2", 24, 80, false},
+	{"by-process-40x10", "2", 10, 40, false},
+	{"by-process-120x40", "2<Down>", 40, 120, false},
+	{"by-process-ascii", "2", 24, 80, true},
+	{"by-process-closed", "2C", 24, 80, false},
+	{"by-process-all-open", "2E", 24, 80, false},
+	{"by-process-merged", "2p", 24, 80, false},
+	{"by-process-found", "2/nginx<Enter>", 24, 80, false},
+	{"by-process-zoomed", "2/nginx<Enter><Enter>", 24, 80, false},
+	{"by-process-focused", "2/nginx<Enter>f<Home><Down><Down><Down>f", 24, 80, false},
+	{"by-process-subtree", "2/nginx<Enter>F", 24, 80, false},
+	{"by-process-subtree-stays", "2/nginx<Enter>Fp", 24, 80, false},
+	{"by-process-dropped", "2/python3<Enter>D", 24, 80, false},
+	{"by-process-chosen-with-t", "2/nginx<Enter>t1", 24, 80, false},
+	{"by-process-copied", "2/odd<Enter>y", 24, 80, false},
+	{"by-process-flame", "5", 24, 80, false},
+	{"by-process-flame-zoomed", "5<Down><Enter>", 24, 80, false},
+	{"by-process-callers", "3E", 24, 80, false},
+	{"by-process-sandwich", "/main<Enter>b", 24, 80, false},
+};
+static size_t screen;
+
+static void one_screen(void)
+{
+	begin(2, screens[screen].rows, screens[screen].cols, screens[screen].ascii);
+	press(screens[screen].keys);
+	compare(screens[screen].name);
+	end();
+}
+
+/* Of some processes nothing is told apart, unless that is asked for. */
+static void only_whole_machines_are_shown_by_process(void)
+{
+	begin(0, 24, 80, false);
+	press("2");
+	compare("by-process-not-asked");
+	press("p");
+	compare("by-process-asked");
+	press("p<Home>");
+	compare("by-process-not-asked");
+	end();
+}
+
+/* A recording says that it was of a whole machine; that may be read after the first samples. */
+static void a_recording_tells_late(void)
+{
+	begin(0, 24, 80, false);
+	world.facts.state = UI_LOADING;
+	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 500000000), 0);
+	press("2");
+	world.facts.state = UI_FILE;
+	world.facts.nr_cpus = 2;
+	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 500000000), 0);
+	compare("by-process-file");
+	end();
+}
+
+/* What is open and what is selected stay, though the order of processes turns round and one goes by another name. */
+static void rows_stay_themselves(void)
+{
+	static const struct stack more = {2, 0, STACK_COMPLETE, {"_start", "main", "serve"}};
+	begin(2, 24, 80, false);
+	press("2C/nginx<Enter><Right>");
+	struct task_id renamed;
+	CHECK_EQ(tables_add_task(world.writer, 20, 20, string_of("nginx: worker"), &renamed), 0);
+	add_samples(&more, SECONDS, 300);
+	world.tasks[2] = renamed;
+	add_samples(&more, SECONDS, 1);
+	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 600000000), 0);
+	compare("by-process-followed");
+	press("[[");
+	compare("by-process-followed-shorter");
+	end();
+}
+
+int main(void)
+{
+	for (screen = 0; screen < sizeof(screens) / sizeof(*screens); screen++)
+		test_run(screens[screen].name, one_screen);
+	RUN(only_whole_machines_are_shown_by_process);
+	RUN(a_recording_tells_late);
+	RUN(rows_stay_themselves);
+	return test_done();
+}
