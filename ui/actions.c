@@ -167,7 +167,7 @@ static void zoom_thread(struct ui *ui)
 
 static enum ui_wish go_back(struct ui *ui)
 {
-	if (ui->current == VIEW_PICKER)
+	if (ui->current == VIEW_PICKER || ui->current == VIEW_REFUSAL)
 		return UI_WISH_QUIT;
 	if ((int)ui->current >= NR_VIEWS)
 		ui_show(ui, ui->before);

@@ -60,13 +60,12 @@ static struct area draw_frame(struct ui *ui)
 	struct cells *cells = &ui->cells;
 	struct model *model = &ui->model;
 	struct area body = cells_area(cells);
-	bool is_picker = ui->current == VIEW_PICKER;
-	if (is_picker) {
+	if (ui->current == VIEW_PICKER) {
 		cells_put(cells, take_rows(&body, 1), 0, cells->cols, ROLE_TITLE,
 			  "ctop: which process? Type to filter, Enter profiles, Esc leaves");
 		take_rows(&body,
 			  cells_put_wrapped(cells, body, ROLE_WARN, text_string(&ui->message)));
-	} else {
+	} else if (ui->current != VIEW_REFUSAL) {
 		if (cells->rows >= 5)
 			header_draw(model, cells, take_rows(&body, HEADER_ROWS));
 		if (cells->rows >= 8)

@@ -10,17 +10,19 @@ enum {
 	THREADS = VIEW_BIT(VIEW_THREADS),
 	PICKER = VIEW_BIT(VIEW_PICKER),
 	HELP = VIEW_BIT(VIEW_HELP) | VIEW_BIT(VIEW_INFO),
+	REFUSAL = VIEW_BIT(VIEW_REFUSAL),
 	TREES = TREE | CALLERS | SANDWICH,
 	FUNCTIONS = TOP | TREES | FLAME,
 	PROFILE = FUNCTIONS | THREADS,
-	ALL = PROFILE | PICKER | HELP,
+	LISTS = PROFILE | HELP | REFUSAL,
+	ALL = LISTS | PICKER,
 };
 
 /* In the picker letters are typed, not pressed: only keys that are no letters work there. */
 /* clang-format off */
 const struct key_row key_rows[] = {
 	{ACTION_HELP, {'?', KEY_F1}, KEYS_GLOBAL, PROFILE | HELP, "help", "? F1", "this help"},
-	{ACTION_QUIT, {'q'}, KEYS_GLOBAL, PROFILE | HELP, "quit", "q", NULL},
+	{ACTION_QUIT, {'q'}, KEYS_GLOBAL, LISTS, "quit", "q", NULL},
 	{ACTION_VIEW_TOP, {'1'}, KEYS_VIEWS, PROFILE | HELP, NULL, "1", "functions by cost"},
 	{ACTION_VIEW_TREE, {'2'}, KEYS_VIEWS, PROFILE | HELP, NULL, "2",
 	 "the call tree, from the root down"},
@@ -34,14 +36,14 @@ const struct key_row key_rows[] = {
 	{ACTION_PREVIOUS_VIEW, {KEY_SHIFT_TAB}, KEYS_VIEWS, PROFILE, NULL, "S-Tab", "view before"},
 	{ACTION_UP, {KEY_ARROW_UP, KEY_WHEEL_UP}, KEYS_MOVE, ALL, NULL, NULL, NULL},
 	{ACTION_DOWN, {KEY_ARROW_DOWN, KEY_WHEEL_DOWN}, KEYS_MOVE, ALL, NULL, NULL, NULL},
-	{ACTION_UP, {'k'}, KEYS_MOVE, PROFILE | HELP, NULL, "Up k", "up"},
-	{ACTION_DOWN, {'j'}, KEYS_MOVE, PROFILE | HELP, NULL, "Down j", "down"},
+	{ACTION_UP, {'k'}, KEYS_MOVE, LISTS, NULL, "Up k", "up"},
+	{ACTION_DOWN, {'j'}, KEYS_MOVE, LISTS, NULL, "Down j", "down"},
 	{ACTION_PAGE_UP, {KEY_PAGE_UP}, KEYS_MOVE, ALL, NULL, "PgUp", "a screen up"},
 	{ACTION_PAGE_DOWN, {KEY_PAGE_DOWN}, KEYS_MOVE, ALL, NULL, "PgDn", "a screen down"},
 	{ACTION_FIRST, {KEY_TO_HOME}, KEYS_MOVE, ALL, NULL, NULL, NULL},
 	{ACTION_LAST, {KEY_TO_END}, KEYS_MOVE, ALL, NULL, NULL, NULL},
-	{ACTION_FIRST, {'g'}, KEYS_MOVE, PROFILE | HELP, NULL, "g Home", "the first row"},
-	{ACTION_LAST, {'G'}, KEYS_MOVE, PROFILE | HELP, NULL, "G End", "the last row"},
+	{ACTION_FIRST, {'g'}, KEYS_MOVE, LISTS, NULL, "g Home", "the first row"},
+	{ACTION_LAST, {'G'}, KEYS_MOVE, LISTS, NULL, "G End", "the last row"},
 	{ACTION_OPEN, {KEY_ARROW_RIGHT, 'l', '+'}, KEYS_TREE, TREES | FLAME, "open", "Right l +",
 	 "open the row; again: to its first child"},
 	{ACTION_CLOSE, {KEY_ARROW_LEFT, 'h', '-'}, KEYS_TREE, TREES | FLAME, NULL, "Left h -",
@@ -100,7 +102,7 @@ const struct key_row key_rows[] = {
 	{ACTION_ENTER, {KEY_RETURN}, KEYS_ITEM, PROFILE, NULL, "Enter",
 	 "open the row: its sandwich, the process, the zoom"},
 	{ACTION_SANDWICH, {'b'}, KEYS_ITEM, FUNCTIONS, NULL, "b", "sandwich of the row's function"},
-	{ACTION_COPY, {'y'}, KEYS_ITEM, PROFILE, "copy", "y",
+	{ACTION_COPY, {'y'}, KEYS_ITEM, PROFILE | REFUSAL, "copy", "y",
 	 "copy the full name to the clipboard"},
 	{ACTION_EXPORT, {'x'}, KEYS_ITEM, PROFILE, "export", "x",
 	 "write what is shown to a file: .folded, .txt (perf script), .ctop (a recording)"},
@@ -149,6 +151,7 @@ const char *view_name(enum view_kind view)
 		[VIEW_TOP] = "Top",	      [VIEW_TREE] = "Tree",   [VIEW_CALLERS] = "Callers",
 		[VIEW_SANDWICH] = "Sandwich", [VIEW_FLAME] = "Flame", [VIEW_THREADS] = "Threads",
 		[VIEW_PICKER] = "Processes",  [VIEW_INFO] = "Info",   [VIEW_HELP] = "Help",
+		[VIEW_REFUSAL] = "Refusal",
 	};
 	return names[view];
 }

@@ -29,8 +29,10 @@ struct model {
 	struct history_totals all; /* since the start, nothing left out */
 	struct slice_totals totals;
 	uint64_t trend[MODEL_TREND_SECONDS]; /* samples shown, second by second */
+	const struct refusal *refusal;	     /* NULL: something can be sampled */
 	const struct glyphs *glyphs;
 	bool ascii;
+	int cols; /* of the screen */
 
 	/* time */
 	uint64_t now_ns, end_ns; /* end_ns: of the window */

@@ -23,6 +23,7 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		.names = NAME_NO_ARGUMENTS,
 		.least_percent = options->least_percent,
 		.first_event = options->event,
+		.refusal = options->refusal,
 	};
 	ui->cells.ascii = ui->pane.cells.ascii = options->ascii;
 	ui->dirty = true;
@@ -72,6 +73,8 @@ static struct view *new_view(const struct ui *ui, enum view_kind kind)
 		return info_view_new();
 	case VIEW_HELP:
 		return help_view_new(ui->before);
+	case VIEW_REFUSAL:
+		return refusal_view_new();
 	case NR_ALL_VIEWS:
 		break;
 	}
@@ -121,6 +124,9 @@ const char *ui_selected_text(struct ui *ui)
 int ui_resize(struct ui *ui, int rows, int cols)
 {
 	ui->dirty = true;
+	ui->model.cols = cols;
+	if (ui->views[VIEW_REFUSAL]) /* its lines are broken where the screen ends */
+		ui->views[VIEW_REFUSAL]->stale = true;
 	return cells_resize(&ui->cells, rows > 1 ? rows : 1, cols > 1 ? cols : 1);
 }
 

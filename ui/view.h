@@ -91,6 +91,7 @@ struct view *flame_view_new(void);
 struct view *threads_view_new(void);
 struct view *info_view_new(void);
 struct view *picker_view_new(void);
+struct view *refusal_view_new(void); /* of the model's refusal */
 /* Of the function, beside a list of functions. */
 void detail_draw(struct model *model, struct cells *cells, struct area area,
 		 struct function_id function);

@@ -301,7 +301,8 @@ void interact_close(struct interact *interact)
 	free(interact);
 }
 
-static struct ui *new_ui(struct interact *interact, enum view_kind view)
+static struct ui *new_ui(struct interact *interact, enum view_kind view,
+			 const struct refusal *refusal)
 {
 	const struct options *options = interact->options;
 	const struct ui_host host = interact_host(interact);
@@ -311,8 +312,22 @@ static struct ui *new_ui(struct interact *interact, enum view_kind view)
 		.event = options->event,
 		.since_start = !interact->source.session,
 		.view = view,
+		.refusal = refusal,
 	};
 	return ui_new(&ui_options, &host, interact->source.history);
+}
+
+int interact_show_refusal(struct interact *interact, const struct refusal *refusal,
+			  struct error *error)
+{
+	interact->source = (struct interact_source){0};
+	interact->leaving = false;
+	interact->ui = new_ui(interact, VIEW_REFUSAL, refusal);
+	int result =
+		interact->ui ? loop(interact, error) : error_set(error, -ENOMEM, "out of memory");
+	ui_free(interact->ui);
+	interact->ui = NULL;
+	return result;
 }
 
 int interact_pick(struct interact *interact, int32_t *pid, struct error *error)
@@ -321,7 +336,7 @@ int interact_pick(struct interact *interact, int32_t *pid, struct error *error)
 	interact->leaving = false;
 	interact->picked_pid = 0;
 	if (!interact->picker)
-		interact->picker = new_ui(interact, VIEW_PICKER);
+		interact->picker = new_ui(interact, VIEW_PICKER, NULL);
 	interact->ui = interact->picker;
 	int result =
 		interact->ui ? loop(interact, error) : error_set(error, -ENOMEM, "out of memory");
@@ -352,7 +367,7 @@ int interact_run(struct interact *interact, const struct interact_source *source
 	interact->switch_on_ns = after(delay);
 	interact->stop_ns =
 		options->duration_seconds > 0 ? after(delay + options->duration_seconds) : 0;
-	interact->ui = new_ui(interact, options->tree ? VIEW_TREE : VIEW_TOP);
+	interact->ui = new_ui(interact, options->tree ? VIEW_TREE : VIEW_TOP, NULL);
 	if (!interact->ui)
 		return error_set(error, -ENOMEM, "out of memory");
 	if (watched)

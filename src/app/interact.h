@@ -12,6 +12,7 @@
 #include <ctop/app/session.h>
 #include <ctop/base/error.h>
 #include <ctop/profile/history.h>
+#include <ctop/ui/refusal.h>
 
 struct load;
 struct interact;
@@ -37,6 +38,10 @@ struct interact_source {
 /* Until the user leaves. 0 or -errno with error. */
 int interact_run(struct interact *interact, const struct interact_source *source,
 		 struct error *error);
+
+/* Shows why nothing can be sampled, until the user has read it. 0 or -errno with error. */
+int interact_show_refusal(struct interact *interact, const struct refusal *refusal,
+			  struct error *error);
 
 /* Lets the user choose a process. *pid: 0 when they left without one. 0 or -errno with error. */
 int interact_pick(struct interact *interact, int32_t *pid, struct error *error);

@@ -15,6 +15,7 @@
 
 #include "infos.h"
 #include "interact.h"
+#include "refusal.h"
 #include "run.h"
 #include "save.h"
 
@@ -155,15 +156,46 @@ static void close_live(struct live *live)
 	history_free(live->history);
 }
 
+/* ---- where the kernel lets nobody sample ---- */
+
+static void print_refusal(const struct refusal *refusal)
+{
+	struct text text = {0};
+	refusal_add(refusal, 0, &text, NULL, 0);
+	fputs(text_string(&text), stderr);
+	text_release(&text);
+}
+
+/* On a screen of its own, where there is one. The exit code: there is nothing more to be said then; or -errno. */
+static int tell_refusal(const struct options *options, bool interactive, int signal_fd,
+			struct error *error)
+{
+	struct refusal refusal;
+	const int exit_code = error->exit_code;
+	refusal_describe(options, error, &refusal);
+	if (interactive) {
+		struct interact *interact = interact_open(options, signal_fd, error);
+		int result = interact ? interact_show_refusal(interact, &refusal, error) : -ENOTTY;
+		interact_close(interact);
+		if (result)
+			return result;
+	}
+	print_refusal(&refusal);
+	return exit_code;
+}
+
 static int profile(const struct options *options, bool interactive, int signal_fd,
 		   struct error *error)
 {
 	struct live live = {.options = options, .signal_fd = signal_fd};
 	int result = open_live(&live, interactive, error);
+	bool refused = result < 0 && error->refusal;
 	if (!result)
 		result = (interactive ? show : run)(&live, error);
 	close_live(&live);
-	return result < 0 ? run_failed(options, result, error) : result;
+	if (result < 0)
+		result = run_failed(options, result, error);
+	return refused ? tell_refusal(options, interactive, signal_fd, error) : result;
 }
 
 /* What a command of ours wrote while the interface had the terminal. */
@@ -202,12 +234,17 @@ static int profile_picked(struct interact *interact, const struct options *optio
 	struct live live = {.options = options, .signal_fd = signal_fd, .interact = interact};
 	int result = open_live(&live, true, error);
 	*refused = result < 0;
-	if (*refused)
-		interact_tell_refusal(interact, error);
-	else
+	if (!*refused)
 		result = show(&live, error);
 	close_live(&live);
-	return result;
+	if (!*refused)
+		return result;
+	interact_tell_refusal(interact, error);
+	if (!error->refusal)
+		return 0;
+	struct refusal refusal;
+	refusal_describe(options, error, &refusal);
+	return interact_show_refusal(interact, &refusal, error);
 }
 
 /* The process that the user picks; nothing when they do not. */
@@ -220,7 +257,7 @@ static int pick_and_profile(const struct options *options, int signal_fd, struct
 	struct interact *interact = interact_open(options, signal_fd, error);
 	if (!interact)
 		return -ENOTTY;
-	while (refused) {
+	while (!result && refused) {
 		*error = (struct error){0};
 		result = interact_pick(interact, &pid, error);
 		if (result || !pid)

@@ -6,13 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+static void clear_details(struct error *error)
+{
+	error->remedy[0] = error->tried[0] = '\0';
+	error->refusal = 0;
+}
+
 int error_set(struct error *error, int code, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
 	vsnprintf(error->cause, sizeof(error->cause), format, args);
 	va_end(args);
-	error->remedy[0] = '\0';
+	clear_details(error);
 	error->exit_code = ERROR_EXIT_FAILED;
 	return code;
 }
@@ -23,7 +29,7 @@ int error_usage(struct error *error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(error->cause, sizeof(error->cause), format, args);
 	va_end(args);
-	error->remedy[0] = '\0';
+	clear_details(error);
 	error->exit_code = ERROR_EXIT_USAGE;
 	return -EINVAL;
 }

@@ -2,8 +2,15 @@
 #include "sampler_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The cause is set; whose rules it comes from. */
+static void refused_by(struct error *error, enum sampler_refusal refusal)
+{
+	error->refusal = (int)refusal;
+}
 
 static long paranoid_level(void)
 {
@@ -33,6 +40,7 @@ static int advise_outsider(int code, struct error *error)
 			  strerror(-code));
 		error_remedy(error, "allow it (docker run --security-opt seccomp=FILE --cap-add "
 				    "PERFMON), or run ctop outside of the container");
+		refused_by(error, SAMPLER_REFUSED_FILTER);
 		return code;
 	}
 	error_set(error, code,
@@ -41,6 +49,7 @@ static int advise_outsider(int code, struct error *error)
 		  paranoid_level(), strerror(-code));
 	error_remedy(error, "a container's filter, SELinux or lockdown does that: its log is in "
 			    "journalctl -k; or run it with sudo, outside of a container");
+	refused_by(error, SAMPLER_REFUSED_MODULE);
 	return code;
 }
 
@@ -59,15 +68,24 @@ static int advise_level(int code, struct error *error)
 		  "kernel.perf_event_paranoid = %ld%s allows no sampling without privilege",
 		  paranoid, whose_level(paranoid));
 	error_remedy(error, "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
+	refused_by(error, SAMPLER_REFUSED_ALL);
 	return code;
+}
+
+static const char *code_name(int code)
+{
+	return code == -EPERM ? "EPERM" : code == -EACCES ? "EACCES" : "ENOSYS";
 }
 
 int advise_ring(int code, struct error *error)
 {
-	if (code == -EACCES && !machine_may_sample() && paranoid_level() > 2)
-		return advise_level(code, error);
-	if (code != -ENOSYS || machine_is_filtered())
-		return advise_outsider(code, error);
+	const bool is_level = code == -EACCES && !machine_may_sample() && paranoid_level() > 2;
+	if (is_level || code != -ENOSYS || machine_is_filtered()) {
+		(is_level ? advise_level : advise_outsider)(code, error);
+		snprintf(error->tried, sizeof(error->tried),
+			 "perf_event_open(a ring for records) -> %s", code_name(code));
+		return code;
+	}
 	error_set(error, code, "this kernel has no perf_event_open");
 	error_remedy(error, "it needs CONFIG_PERF_EVENTS");
 	return code;
@@ -80,6 +98,7 @@ static int advise_cpus(const struct sampler *sampler, int code, struct error *er
 		  "(kernel.perf_event_paranoid = %ld)",
 		  sampler->options.cgroup_fd > 0 ? "a cgroup" : "whole CPUs", paranoid_level());
 	error_remedy(error, "run it with sudo, or name a process of your own: -p PID");
+	refused_by(error, SAMPLER_REFUSED_CPUS);
 	return code;
 }
 
@@ -96,6 +115,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		error_set(error, code, "'%s' changes code of the machine: that needs CAP_SYS_ADMIN",
 			  asked);
 		error_remedy(error, "run it with sudo");
+		refused_by(error, SAMPLER_REFUSED_PROBE);
 		return code;
 	}
 	struct process_facts facts = machine_process(pid);
@@ -104,26 +124,31 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 		error_set(error, code,
 			  "%d is a kernel thread, and this user may not sample the kernel", pid);
 		error_remedy(error, "run it with sudo");
+		refused_by(error, SAMPLER_REFUSED_CLOSED);
 	} else if (facts.uid == geteuid() && facts.effective_uid != facts.uid && is_bound) {
 		error_set(error, code,
 			  "process %d is setuid: it runs with the rights of uid %u, not yours", pid,
 			  facts.effective_uid);
 		error_remedy(error, "run it with sudo");
+		refused_by(error, SAMPLER_REFUSED_CLOSED);
 	} else if (facts.uid == geteuid() && facts.closed && is_bound) {
 		error_set(error, code,
 			  "process %d has closed itself to other processes (it is not dumpable)",
 			  pid);
 		error_remedy(error, "run it with sudo");
+		refused_by(error, SAMPLER_REFUSED_CLOSED);
 	} else if (facts.uid != geteuid() && is_bound) {
 		error_set(error, code, "process %d belongs to another user (uid %u, you are %u)",
 			  pid, facts.uid, geteuid());
 		error_remedy(error, "run it with sudo, or as that user");
+		refused_by(error, SAMPLER_REFUSED_OTHERS);
 	} else if (is_bound && facts.apart && !machine_in_first_user_namespace()) {
 		error_set(error, code,
 			  "process %d is outside of this user namespace, whose root has no rights "
 			  "over it",
 			  pid);
 		error_remedy(error, "run ctop outside of the container");
+		refused_by(error, SAMPLER_REFUSED_CONTAINER);
 	} else if (is_allowed) {
 		return advise_outsider(code, error);
 	} else if (paranoid > 2) {
@@ -135,6 +160,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 			  asked, paranoid);
 		error_remedy(error,
 			     "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
+		refused_by(error, SAMPLER_REFUSED_KERNEL);
 	}
 	return code;
 }
@@ -190,6 +216,17 @@ static bool event_opens_on_cpu(const struct sampler *sampler, size_t event)
 	return fd >= 0;
 }
 
+/* "perf_event_open(cycles:u) -> EACCES (also tried with the kernel's part)" */
+static void tell_attempt(const struct sampler *sampler, size_t event, int code, struct error *error)
+{
+	const struct event *asked = &sampler->options.events[event];
+	const char *name = sampler->stands_in[event] ? "cpu-clock" : asked->asked;
+	const bool stepped = sampler->user_only && !asked->asked_user_only;
+	snprintf(error->tried, sizeof(error->tried), "perf_event_open(%.60s%s) -> %s%s", name,
+		 stepped && !strchr(name, ':') ? ":u" : "", code_name(code),
+		 stepped ? " (also tried with the kernel's part)" : "");
+}
+
 int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
 		struct error *error)
 {
@@ -211,7 +248,9 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 	switch (-code) {
 	case EACCES:
 	case EPERM:
-		return advise_permission(sampler, event, pid, code, error);
+		advise_permission(sampler, event, pid, code, error);
+		tell_attempt(sampler, event, code, error);
+		return code;
 	case ESRCH:
 		error_set(error, code, "process %d has ended", pid);
 		error_remedy(error, "ps -e lists the processes");

@@ -279,6 +279,8 @@ static int refuse_empty(const struct sampler *sampler, size_t index, struct erro
 		     event->asked_user_only
 			     ? "leave the modifier :u out"
 			     : "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
+	if (!event->asked_user_only)
+		error->refusal = SAMPLER_REFUSED_KERNEL;
 	return -EACCES;
 }
 

@@ -16,6 +16,9 @@ struct error {
 	char cause[512];
 	char remedy[512]; /* "" when there is nothing to advise */
 	int exit_code;	  /* enum error_exit, or a command's own 126 or 127 */
+	/* When it is a matter of rights: whose rules forbid it, as the layer that was refused numbers them; else 0. */
+	int refusal;
+	char tried[160]; /* and what was tried; "" */
 };
 
 /* Sets the cause (and clears the remedy); returns code, so that `return error_set(err, -errno, ...)`. */

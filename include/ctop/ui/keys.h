@@ -51,6 +51,7 @@ enum view_kind {
 	VIEW_PICKER,
 	VIEW_INFO,
 	VIEW_HELP,
+	VIEW_REFUSAL, /* nothing can be sampled: why, and what helps */
 	NR_ALL_VIEWS
 };
 enum { NR_VIEWS = VIEW_PICKER }; /* that a number key opens */

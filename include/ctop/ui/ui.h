@@ -18,6 +18,7 @@
 #include <ctop/profile/slice.h>
 #include <ctop/ui/cells.h>
 #include <ctop/ui/keys.h>
+#include <ctop/ui/refusal.h>
 
 enum ui_state {
 	UI_LIVE,
@@ -88,6 +89,7 @@ struct ui_options {
 	double least_percent; /* rows below are hidden */
 	const char *event;    /* to begin with, as opened or as asked; NULL: the first. Borrowed */
 	enum view_kind view;  /* the first one: VIEW_PICKER begins with a choice */
+	const struct refusal *refusal; /* with VIEW_REFUSAL: what it shows. Borrowed */
 };
 
 /* What the loop is to do. */
@@ -103,7 +105,7 @@ enum ui_wish {
 
 struct ui;
 
-/* history may be NULL as long as the picker is all there is. NULL: out of memory. */
+/* history may be NULL as long as the picker or a refusal is all there is. NULL: out of memory. */
 struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		  struct history *history);
 void ui_free(struct ui *ui);
