@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What keys do, beyond moving in a view. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,12 +27,6 @@ static void ask(struct ui *ui, enum prompt_use use)
 	ui->prompt.text[0] = '\0';
 }
 
-static void zoom(struct ui *ui, struct slice_criterion criterion, const char *label)
-{
-	if (!model_zoom(&ui->model, criterion, label))
-		ui_tell(ui, "no more filters fit: Esc takes back the last");
-}
-
 static void filter_by_text(struct ui *ui)
 {
 	struct text label = {0};
@@ -39,8 +34,9 @@ static void filter_by_text(struct ui *ui)
 		return;
 	text_add(&label, "~");
 	text_add_safe(&label, ui->prompt.text);
-	zoom(ui, (struct slice_criterion){.what = SLICE_TEXT, .text = ui->prompt.text},
-	     text_string(&label));
+	model_zoom(&ui->model,
+		   (struct slice_criterion){.what = SLICE_TEXT, .text = ui->prompt.text},
+		   text_string(&label));
 	text_release(&label);
 }
 
@@ -102,7 +98,7 @@ static bool zoom_process(struct ui *ui, bool drop)
 		return false;
 	text_addf(&label, "%sprocess=%d ", drop ? "without " : "", criterion.number);
 	text_add_safe(&label, comm);
-	zoom(ui, criterion, text_string(&label));
+	model_zoom(&ui->model, criterion, text_string(&label));
 	text_release(&label);
 	return true;
 }
@@ -119,9 +115,10 @@ static void zoom_row(struct ui *ui, bool drop)
 	}
 	text_add(&label, drop ? "without " : "in ");
 	text_add(&label, model_name(&ui->model, function));
-	zoom(ui,
-	     (struct slice_criterion){.what = SLICE_FUNCTION, .drop = drop, .function = function},
-	     text_string(&label));
+	model_zoom(&ui->model,
+		   (struct slice_criterion){
+			   .what = SLICE_FUNCTION, .drop = drop, .function = function},
+		   text_string(&label));
 	text_release(&label);
 }
 
@@ -134,10 +131,10 @@ static void zoom_subtree(struct ui *ui)
 		return;
 	}
 	text_addf(&label, "below %s", ui_selected_text(ui));
-	zoom(ui,
-	     (struct slice_criterion){.what = SLICE_SUBTREE,
-				      .id = view->ops->subtree_at(view, view->selected)},
-	     text_string(&label));
+	model_zoom(&ui->model,
+		   (struct slice_criterion){.what = SLICE_SUBTREE,
+					    .id = view->ops->subtree_at(view, view->selected)},
+		   text_string(&label));
 	text_release(&label);
 }
 
@@ -150,10 +147,11 @@ static void zoom_module(struct ui *ui)
 		return;
 	}
 	text_addf(&label, "module=%s", model_module(&ui->model, function));
-	zoom(ui,
-	     (struct slice_criterion){.what = SLICE_MODULE,
-				      .text = history_function_module(ui->model.history, function)},
-	     text_string(&label));
+	model_zoom(&ui->model,
+		   (struct slice_criterion){
+			   .what = SLICE_MODULE,
+			   .text = history_function_module(ui->model.history, function)},
+		   text_string(&label));
 	text_release(&label);
 }
 
@@ -199,6 +197,10 @@ static enum ui_wish copy(struct ui *ui)
 		return UI_WISH_NONE;
 	text_clear(&ui->copied);
 	text_add(&ui->copied, text);
+	if (ui->copied.failed) {
+		model_failed(&ui->model, -ENOMEM);
+		return UI_WISH_NONE;
+	}
 	ui_tell(ui, "copied: ");
 	text_add(&ui->message, text_string(&ui->copied));
 	return UI_WISH_COPY;
@@ -237,6 +239,17 @@ static void toggle_processes(struct ui *ui)
 	else
 		ui_tell(ui, ui->model.wants_processes ? "a row for each process"
 						      : "the stacks of all processes together");
+}
+
+static void reset(struct ui *ui)
+{
+	int result = model_reset(&ui->model);
+	if (result == -ENODATA)
+		ui_tell(ui, "nothing more will come: there is nothing to begin anew");
+	else if (result)
+		model_failed(&ui->model, result);
+	else
+		ui_tell(ui, "begun anew: what was before is not shown any more");
 }
 
 /* What the header tells is of the event shown. */
@@ -306,10 +319,7 @@ static bool act_on_model(struct ui *ui, enum action action)
 		model_change_window(model, 1);
 		break;
 	case ACTION_RESET:
-		if (model_reset(model))
-			ui_tell(ui, "begun anew: what was before is not shown any more");
-		else
-			ui_tell(ui, "nothing more will come: there is nothing to begin anew");
+		reset(ui);
 		break;
 	case ACTION_LEAST:
 		next_least(ui);
@@ -333,8 +343,7 @@ static bool act_on_model(struct ui *ui, enum action action)
 		next_event(ui);
 		break;
 	case ACTION_ZOOM_KERNEL:
-		if (!model_cycle_kernel(model))
-			ui_tell(ui, "no more filters fit: Esc takes back the last");
+		model_cycle_kernel(model);
 		break;
 	default:
 		return false;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of one function, in a pane beside a list. */
+#include <errno.h>
+
 #include <ctop/ui/theme.h>
 
 #include "header.h"
@@ -112,7 +114,11 @@ void detail_draw(struct model *model, struct cells *cells, struct area area,
 	struct pane pane = {model, cells, area, area.row};
 	pane.area.col += 2;
 	pane.area.cols -= 2;
-	if (!slice_detail(model->slice, function, &detail) && area.rows > 4)
+	int result = slice_detail(model->slice, function, &detail);
+	if (result == -ENOMEM)
+		cells_put(cells, area.row, pane.area.col, pane.area.cols, ROLE_BAD,
+			  "out of memory!");
+	else if (!result && area.rows > 4)
 		fill(&pane, function, &detail);
 	slice_detail_release(&detail);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "folds.h"
 
+#include <errno.h>
+
 #include <stdlib.h>
 
 #include <ctop/base/vec.h>
@@ -31,17 +33,18 @@ static struct fold *find(const struct folds *folds, uint64_t id)
 	return NULL;
 }
 
-void folds_set(struct folds *folds, uint64_t id, bool open)
+int folds_set(struct folds *folds, uint64_t id, bool open)
 {
 	struct fold *fold = find(folds, id);
 	if (fold) {
 		fold->open = open;
-		return;
+		return 0;
 	}
 	if (index_reserve(&folds->index) || vec_reserve(&folds->rows, folds->rows.nr + 1))
-		return;
+		return -ENOMEM;
 	index_add(&folds->index, hash_u64(id), (uint32_t)folds->rows.nr);
 	folds->rows.items[folds->rows.nr++] = (struct fold){id, open};
+	return 0;
 }
 
 bool folds_open(struct folds *folds, uint64_t id, double percent)
@@ -53,6 +56,6 @@ bool folds_open(struct folds *folds, uint64_t id, double percent)
 		return folds->rest == FOLDS_OPEN;
 	if (percent < open_percent)
 		return false;
-	folds_set(folds, id, true);
-	return true;
+	/* Out of memory: it is decided anew at the next refresh. */
+	return folds_set(folds, id, true) == 0;
 }

@@ -31,8 +31,8 @@ struct folds {
 void folds_release(struct folds *folds);
 /* Forgets every row's own state: all are as `rest` says. */
 void folds_set_all(struct folds *folds, enum folds_rest rest);
-/* Out of memory: the row stays as it was. */
-void folds_set(struct folds *folds, uint64_t id, bool open);
+/* 0 or -ENOMEM: the row stays as it was. */
+int folds_set(struct folds *folds, uint64_t id, bool open);
 /* Whether a row is open; a share of percent decides for one that is left to itself. */
 bool folds_open(struct folds *folds, uint64_t id, double percent);
 

@@ -98,8 +98,10 @@ static void draw_pane(struct ui *ui, struct area area, struct function_id functi
 	bool same = fits && pane->function.index == function.index &&
 		    pane->generation == ui->model.generation;
 	pane->due = fits && !same && pane->late;
-	if (!fits && cells_resize(&pane->cells, area.rows, area.cols))
+	if (!fits && cells_resize(&pane->cells, area.rows, area.cols)) {
+		cells_put(&ui->cells, area.row, area.col, area.cols, ROLE_BAD, "out of memory!");
 		return;
+	}
 	if (!pane->due) {
 		cells_clear(&pane->cells);
 		detail_draw(&ui->model, &pane->cells, cells_area(&pane->cells), function);

@@ -60,13 +60,14 @@ static int apply_filters(struct model *model)
 }
 
 /* What was sampled of the program before is not the new one's. */
-static void follow_exec(struct model *model)
+static int follow_exec(struct model *model)
 {
 	if (model->facts.execs == model->execs || model->paused)
-		return;
+		return 0;
 	model->execs = model->facts.execs;
 	model->exec_ns = model->now_ns;
-	model_reset(model);
+	int result = model_reset(model);
+	return result == -ENOMEM ? result : 0;
 }
 
 /* A subtree in force is one of the tree as it is: until it is taken back, that stays. */
@@ -97,8 +98,9 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	model->generation++;
 	if (!model->history)
 		return 0;
-	follow_exec(model);
-	int result = history_update_names(model->history);
+	int result = follow_exec(model);
+	if (!result)
+		result = history_update_names(model->history);
 	model->all = history_totals(model->history);
 	find_events(model);
 	model->end_ns = window_end(model);
@@ -142,14 +144,16 @@ void model_change_window(struct model *model, int step)
 		model->window = (at + 1) % NR_WINDOWS;
 }
 
-bool model_reset(struct model *model)
+int model_reset(struct model *model)
 {
 	if (!grows(model))
-		return false;
+		return -ENODATA;
+	int result = slice_reset(model->slice);
+	if (result)
+		return result;
 	model->window = 0;
 	model->paused = false; /* what is frozen was before */
-	slice_reset(model->slice);
-	return true;
+	return 0;
 }
 
 /* Seconds of the window that were forgotten: none, unless samples came before those that are held. */
@@ -189,16 +193,26 @@ void model_describe(const struct model *model, struct text *out)
 
 /* ---- filters ---- */
 
-bool model_zoom(struct model *model, struct slice_criterion criterion, const char *label)
+void model_failed(struct model *model, int result)
 {
-	if (model->nr_zooms == MODEL_ZOOMS_MAX)
-		return false;
+	if (!model->failure)
+		model->failure = result;
+}
+
+void model_zoom(struct model *model, struct slice_criterion criterion, const char *label)
+{
+	if (model->nr_zooms == MODEL_ZOOMS_MAX) {
+		model_failed(model, -E2BIG);
+		return;
+	}
 	struct zoom *zoom = &model->zooms[model->nr_zooms];
 	*zoom = (struct zoom){.criterion = criterion};
 	if (criterion.text) {
 		zoom->text = strdup(criterion.text);
-		if (!zoom->text)
-			return false;
+		if (!zoom->text) {
+			model_failed(model, -ENOMEM);
+			return;
+		}
 		zoom->criterion.text = zoom->text;
 	}
 	/* Cut between characters; the mark of it is the line's business. */
@@ -206,7 +220,6 @@ bool model_zoom(struct model *model, struct slice_criterion criterion, const cha
 	memcpy(zoom->label, label, size < sizeof(zoom->label) ? size : 0);
 	model->nr_zooms++;
 	model->changed = true;
-	return true;
 }
 
 bool model_zoom_out(struct model *model)
@@ -226,20 +239,19 @@ static struct zoom *kernel_zoom(struct model *model)
 	return NULL;
 }
 
-bool model_cycle_kernel(struct model *model)
+void model_cycle_kernel(struct model *model)
 {
 	struct zoom *zoom = kernel_zoom(model);
-	if (!zoom)
-		return model_zoom(model,
-				  (struct slice_criterion){.what = SLICE_KERNEL, .drop = true},
-				  "user");
-	if (zoom->criterion.drop) {
+	if (!zoom) {
+		model_zoom(model, (struct slice_criterion){.what = SLICE_KERNEL, .drop = true},
+			   "user");
+	} else if (zoom->criterion.drop) {
 		zoom->criterion.drop = false;
 		snprintf(zoom->label, sizeof(zoom->label), "kernel");
-		return true;
+	} else {
+		memmove(zoom, zoom + 1,
+			(size_t)(&model->zooms[--model->nr_zooms] - zoom) * sizeof(*zoom));
 	}
-	memmove(zoom, zoom + 1, (size_t)(&model->zooms[--model->nr_zooms] - zoom) * sizeof(*zoom));
-	return true;
 }
 
 bool model_next_event(struct model *model)

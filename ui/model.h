@@ -61,7 +61,8 @@ struct model {
 	bool has_centre;
 	int32_t picked_pid; /* the process chosen in the picker; 0: none yet */
 
-	bool changed;		 /* a setting: refresh at once */
+	bool changed; /* a setting: refresh at once */
+	int failure; /* -errno of what the last key asked for: told, as the model's users cannot; 0: it was done */
 	unsigned generation;	 /* moves on when what views show is out of date */
 	struct text name, bytes; /* scratch */
 };
@@ -77,20 +78,23 @@ int model_refresh(struct model *model, uint64_t now_ns);
 void model_pause(struct model *model, bool paused);
 void model_next_window(struct model *model); /* since the start, or the last seconds */
 void model_change_window(struct model *model, int step);
-bool model_reset(
-	struct model *model); /* since the start is since now; false: nothing more will come */
+/* Since the start is since now. 0, -ENOMEM, or -ENODATA: nothing more will come. */
+int model_reset(struct model *model);
 /* "win 10s", "all"; "win 5m, 3m held!" when older seconds are forgotten. */
 void model_add_window(const struct model *model, struct text *out);
 
 /* What of the profile is shown: window, filters and share of the samples, for people. */
 void model_describe(const struct model *model, struct text *out);
 
-/* Adds a step; text is copied. False: the stack is full, or there is no memory. */
-bool model_zoom(struct model *model, struct slice_criterion criterion, const char *label);
+/* What a key asked for could not be done: -errno. 0: nothing is noted. Of several the first is told. */
+void model_failed(struct model *model, int result);
+
+/* Adds a step; text is copied. When the stack is full, or there is no memory, that is noted as a failure. */
+void model_zoom(struct model *model, struct slice_criterion criterion, const char *label);
 /* Takes back the last step. False: there is none. */
 bool model_zoom_out(struct model *model);
 /* All, without the kernel, the kernel only. */
-bool model_cycle_kernel(struct model *model);
+void model_cycle_kernel(struct model *model);
 
 /* The next of several events. False: there is one only. */
 bool model_next_event(struct model *model);

@@ -240,14 +240,16 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 static void open_row(struct tree_view *tree, struct model *model, uint64_t id)
 {
 	struct slice_nodes children = {0};
+	int result;
 	do {
-		folds_set(&tree->folds, id, true);
+		result = folds_set(&tree->folds, id, true);
 		children.nr = 0;
-		if (slice_children(model->slice, id, SLICE_BY_TOTAL, &children))
-			break;
+		if (!result)
+			result = slice_children(model->slice, id, SLICE_BY_TOTAL, &children);
 		id = children.nr ? children.items[0].id : 0;
 	} while (children.nr == 1 && children.items[0].has_children);
 	free(children.items);
+	model_failed(model, result);
 }
 
 /* Opens all that is below a row and not hidden. */
@@ -255,15 +257,18 @@ static void open_subtree(struct tree_view *tree, struct model *model, uint64_t i
 {
 	struct pending pending = {0};
 	size_t nr = 0;
-	folds_set(&tree->folds, id, true);
-	int result = queue_children(model, &pending, id);
+	int result = folds_set(&tree->folds, id, true);
+	if (!result)
+		result = queue_children(model, &pending, id);
 	while (!result && pending.queued.nr && nr++ < ROWS_MOST) {
 		struct slice_node node = pending.queued.items[--pending.queued.nr];
 		if (!node.has_children)
 			continue;
-		folds_set(&tree->folds, node.id, true);
-		result = queue_children(model, &pending, node.id);
+		result = folds_set(&tree->folds, node.id, true);
+		if (!result)
+			result = queue_children(model, &pending, node.id);
 	}
+	model_failed(model, result);
 	free(pending.nodes.items);
 	free(pending.queued.items);
 }
@@ -272,16 +277,18 @@ static void open_subtree(struct tree_view *tree, struct model *model, uint64_t i
 static void open_hot_path(struct tree_view *tree, struct model *model, struct slice_node node)
 {
 	struct slice_nodes children = {0};
-	while (node.has_children) {
+	int result = 0;
+	while (!result && node.has_children) {
 		children.nr = 0;
-		if (slice_children(model->slice, node.id, SLICE_BY_TOTAL, &children) ||
-		    !children.nr || model_hides(model, children.items[0].cost.total) ||
+		result = slice_children(model->slice, node.id, SLICE_BY_TOTAL, &children);
+		if (result || !children.nr || model_hides(model, children.items[0].cost.total) ||
 		    node.cost.self > children.items[0].cost.total)
 			break;
-		folds_set(&tree->folds, node.id, true);
+		result = folds_set(&tree->folds, node.id, true);
 		node = children.items[0];
 	}
 	free(children.items);
+	model_failed(model, result);
 	tree->view.selected_id = node.id;
 	tree->view.chosen = true;
 }
@@ -311,7 +318,7 @@ static bool act(struct view *view, struct model *model, enum action action)
 		break;
 	case ACTION_CLOSE:
 		if (row.open)
-			folds_set(&tree->folds, row.node.id, false);
+			model_failed(model, folds_set(&tree->folds, row.node.id, false));
 		else
 			select_parent(view);
 		break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ui_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,8 +195,13 @@ enum ui_wish ui_key(struct ui *ui, int key)
 	ui->dirty = ui->pane.late = true;
 	text_clear(&ui->message);
 	enum ui_wish wish = take_key(ui, key);
-	if (ui->model.changed && model_refresh(&ui->model, ui->model.now_ns))
-		ui_tell(ui, "out of memory!");
+	if (ui->model.changed)
+		model_failed(&ui->model, model_refresh(&ui->model, ui->model.now_ns));
+	if (ui->model.failure)
+		ui_tell(ui, ui->model.failure == -E2BIG
+				    ? "no more filters fit: Esc takes back the last"
+				    : "out of memory!");
+	ui->model.failure = 0;
 	return wish;
 }
 
