@@ -16,10 +16,7 @@
 #include <ctop/base/vec.h>
 
 /* Passes over /proc/PID/task until one is complete; a process whose threads come and go for ever is left after these. */
-enum {
-	PASSES_MAX = 64,
-	LATE_PASSES_MAX = 8
-};
+enum { PASSES_MAX = 64, LATE_PASSES_MAX = 8 };
 /* How long after the attaching a thread may start of which a maker attached meanwhile did not know yet. */
 #define LATE_NS (100 * NS_PER_MS)
 
