@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -81,4 +80,9 @@ int cgroup_open(const char *path, struct error *error)
 	if (fd == -ENOENT && path[0] == '/')
 		fd = open_folder(path);
 	return fd >= 0 ? fd : refuse(mount, path, fd, error);
+}
+
+bool cgroup_is_gone(int fd)
+{
+	return faccessat(fd, "cgroup.procs", F_OK, 0) < 0 && (errno == ENOENT || errno == ENODEV);
 }

@@ -4,6 +4,8 @@
 
 /* A cgroup of version 2, found by its path. Main only. */
 
+#include <stdbool.h>
+
 #include <ctop/base/error.h>
 
 /*
@@ -11,5 +13,7 @@
  * descriptor, or -errno with cause and remedy.
  */
 int cgroup_open(const char *path, struct error *error);
+/* Of such a descriptor: the folder was removed. Empty, it may get tasks again. */
+bool cgroup_is_gone(int fd);
 
 #endif

@@ -183,6 +183,8 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 	if (stats.target_exited && !strcmp(session_target_kind(session), "command")) {
 		describe_ending(facts, stats.target_status);
 		out->ending = facts->ending;
+	} else if (stats.target_exited && !strcmp(session_target_kind(session), "cgroup")) {
+		out->ending = "cgroup removed";
 	}
 	if (!strcmp(session_target_kind(session), "system"))
 		out->nr_cpus = sampler_nr_rings(sampler);

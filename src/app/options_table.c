@@ -31,17 +31,15 @@ const struct option_row option_rows[] = {
 	{OPTION_CGROUP, GROUP_TARGET, TARGETED, 'G', "cgroup", "PATH", COMPLETE_FILE, NULL,
 	 "the tasks of a cgroup (version 2; needs privilege)",
 	 "PATH is that of its folder, or begins below the mount of cgroup2: "
-	 "\\fB\\-G system.slice/cron.service\\fR. The cgroups in it are part of it, and tasks that "
-	 "come "
-	 "into it later, too."},
+	 "\\fB\\-G system.slice/cron.service\\fR. The cgroups in it are part of it, and tasks "
+	 "that come into it later, too. When it is removed, the profile ends."},
 	{OPTION_TARGET_COMM, GROUP_TARGET, TARGETED, 0, "comm", "NAME", COMPLETE_NOTHING, NULL,
 	 "with -a, -C or -G: only threads of this name", NULL},
 	{OPTION_TARGET_UID, GROUP_TARGET, TARGETED, 0, "uid", "USER", COMPLETE_NOTHING, NULL,
 	 "with -a, -C or -G: only this user's processes",
-	 "A number or a name; it is the real or the effective user, looked up at a process's first "
-	 "sample, "
-	 "after each exec, and once a second.\nWhat "
-	 "\\fB\\-\\-comm\\fR and \\fB\\-\\-uid\\fR leave out is counted."},
+	 "A number or a name; it is the real or the effective user, looked up at a process's "
+	 "first sample, after each exec, and once a second.\nWhat \\fB\\-\\-comm\\fR and "
+	 "\\fB\\-\\-uid\\fR leave out is counted."},
 	{OPTION_NO_INHERIT, GROUP_TARGET, TARGETED, 'i', "no-inherit", NULL, COMPLETE_NOTHING, NULL,
 	 "leave out threads and children started later", NULL},
 	{OPTION_EVENT, GROUP_SAMPLING, TARGETED, 'e', "event", "EVENT[:MODS][,...]", COMPLETE_WORDS,
@@ -57,18 +55,17 @@ const struct option_row option_rows[] = {
 	{OPTION_CALL_GRAPH, GROUP_SAMPLING, TARGETED, 0, "call-graph", "MODE", COMPLETE_WORDS,
 	 "auto dwarf fp no", "auto (default), dwarf[,BYTES], fp or no",
 	 "\\fBdwarf\\fR unwinds a copy of the stack's top BYTES (a multiple of 8, at most 65528) "
-	 "by "
-	 "the program's own unwind tables, \\fBfp\\fR follows frame pointers, \\fBno\\fR keeps the "
-	 "sampled instruction alone.\n\\fBauto\\fR is dwarf with the largest copy that the rings "
-	 "have room for."},
+	 "by the program's own unwind tables, \\fBfp\\fR follows frame pointers, \\fBno\\fR "
+	 "keeps the sampled instruction alone.\n\\fBauto\\fR is dwarf with the largest copy that "
+	 "the rings have room for."},
 	{OPTION_DURATION, GROUP_SAMPLING, TARGETED, 0, "duration", "SECONDS", COMPLETE_NOTHING,
 	 NULL, "stop after this long; fractions are fine",
 	 "Without it ctop goes on until ^C or until the target ends."},
 	{OPTION_DELAY, GROUP_SAMPLING, TARGETED, 0, "delay", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "let the target run this long before sampling it",
 	 "\\-1 waits for the signal USR1, which switches sampling on and off at any time: "
-	 "\\fBkill \\-USR1\\fR \\fIPID\\fR of ctop.\n\\fB\\-\\-duration\\fR counts from the end of "
-	 "the delay."},
+	 "\\fBkill \\-USR1\\fR \\fIPID\\fR of ctop.\n\\fB\\-\\-duration\\fR counts from the end "
+	 "of the delay."},
 	{OPTION_MMAP_PAGES, GROUP_SAMPLING, TARGETED, 'm', "mmap-pages", "PAGES", COMPLETE_NOTHING,
 	 NULL, "size of each CPU's ring, a power of two", NULL},
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
@@ -77,9 +74,8 @@ const struct option_row option_rows[] = {
 	{OPTION_MEMORY, GROUP_SAMPLING, LIVE, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
 	 "most that the history may take (default 128)",
 	 "When three eighths of it are in use, stacks not seen before are folded into their "
-	 "callers, "
-	 "and "
-	 "seconds long past are merged: what that cost is counted and shown, totals stay true."},
+	 "callers, and seconds long past are merged: what that cost is counted and shown, totals "
+	 "stay true."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
 	 "fail rather than step down from what was asked", NULL},
 	{OPTION_FILTER_PID, GROUP_FILTER, READERS, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING, NULL,
@@ -106,8 +102,7 @@ const struct option_row option_rows[] = {
 	{OPTION_OUTPUT, GROUP_OUTPUT, RECORD | EXPORT, 'o', "output", "FILE", COMPLETE_FILE, NULL,
 	 "where to write; - is standard output",
 	 "\\fBctop record\\fR writes profile.ctop by default and keeps an existing one as "
-	 "FILE.old; "
-	 "\\fBctop export\\fR writes to standard output by default."},
+	 "FILE.old; \\fBctop export\\fR writes to standard output by default."},
 	{OPTION_STDIO, GROUP_OUTPUT, LIVE | REPORT, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
 	 "plain text, also on a terminal", NULL},
 	{OPTION_JSON, GROUP_OUTPUT, DOCTOR, 0, "json", NULL, COMPLETE_NOTHING, NULL,

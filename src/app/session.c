@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +104,9 @@ static int advance(struct session *session)
 	if (session->phase == PHASE_RUNNING && session_is_live(session) &&
 	    target_ended(&session->target, &session->stats.target_status)) {
 		session->stats.target_exited = true;
+		if (session->target.cgroup_fd >= 0)
+			snprintf(session->notice, sizeof(session->notice),
+				 "that was all: the cgroup was removed");
 		session_stop(session);
 	}
 	if (session->phase == PHASE_RUNNING && !session_is_live(session) && session->source_done)

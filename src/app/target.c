@@ -334,6 +334,8 @@ bool target_ended(struct target *target, int *status)
 		target->command_pid = 0;
 		return true;
 	}
+	if (target->cgroup_fd >= 0)
+		return cgroup_is_gone(target->cgroup_fd);
 	bool all = target->nr_pid_fds > 0;
 	for (size_t i = 0; i < target->nr_pid_fds; i++) {
 		struct pollfd poll_fd = {.fd = target->pid_fds[i], .events = POLLIN};

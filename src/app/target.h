@@ -34,7 +34,10 @@ struct target {
 int target_open(struct target *target, const struct options *options, struct error *error);
 /* Lets a held command go: 0, or -errno with the cause (exec failed: exit code 126 or 127). */
 int target_start(struct target *target, struct error *error);
-/* True once every process of the target has ended; never for the whole system. *status: the command's, as waitpid() gives it. */
+/*
+ * True once every process of the target has ended, or its cgroup was removed; never for the whole system. *status: the
+ * command's, as waitpid() gives it.
+ */
 bool target_ended(struct target *target, int *status);
 /* Kills a command that was never let go. Closes everything. */
 void target_release(struct target *target);

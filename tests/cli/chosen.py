@@ -6,8 +6,8 @@ import contextlib
 import os
 import subprocess
 
-from harness import (BUILD, Skip, case, check, check_refused, ctop, folded, folder, main,
-                     need_program, need_root, record, share_complete, target, with_function)
+from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_refused, child, ctop, folded, folder, main,
+                     need_program, need_root, record, share_complete, target, wait_for_cpu_time, with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 # Whom no process here belongs to but for a test's own.
@@ -90,6 +90,35 @@ def a_cgroup_and_nothing_else():
             check(comms(chosen) == {"below"}, f"{chosen.stacks}")
             check(chosen.stats["dropped"]["comm"] > 0, f"{chosen.stats}")
             check_exact(chosen.stats)
+
+
+@case
+def a_cgroup_that_is_removed_ends_the_profile():
+    need_root()
+    for words in (["record", "-o", "x.ctop"], ["--stdio"]):
+        with folder() as where, cgroup() as (mount, name):
+            path = os.path.join(mount, name, "below")
+            stderr_path = os.path.join(where, "stderr")
+            with open(stderr_path, "w", encoding="utf-8") as stderr, child(
+                    CTOP, *words, "-e", "cpu-clock", "-G", f"{name}/below", cwd=where, stdout=subprocess.DEVNULL,
+                    stderr=stderr) as profile:
+                with working("within", path) as program:
+                    # Empty is not the end: another one may come.
+                    wait_for_cpu_time(program.pid, 0.3, lambda: profile.poll() is not None)
+                with working("another", path) as program:
+                    wait_for_cpu_time(program.pid, 0.3, lambda: profile.poll() is not None)
+                check(profile.poll() is None, f"{words}: it ended while its cgroup was there")
+                os.rmdir(path)
+                try:
+                    check(profile.wait(PATIENCE) == 0, f"{words}: {profile.returncode}")
+                finally:
+                    os.makedirs(path, exist_ok=True)  # as it was
+            with open(stderr_path, encoding="utf-8") as file:
+                told = [line for line in file if "the cgroup was removed" in line]
+            check(len(told) == 1, f"{words}: {told}")
+            if "record" in words:
+                seen = {stack[0] for stack in folded(os.path.join(where, "x.ctop"))}
+                check({"within", "another"} <= seen, f"{seen}")
 
 
 @case
