@@ -9,9 +9,8 @@ static void every_size_is_survived(void)
 	for (int rows = 0; rows < 14; rows++)
 		for (int cols = 0; cols < 130; cols += 1 + cols / 10) {
 			CHECK_EQ(ui_resize(world.ui, rows, cols), 0);
-			press("1<Down>2<Down><Right>E3<Down><Right>b5<Down><Right>6?<Down><Esc>i<"
-			      "Esc>"
-			      "/x<Esc>");
+			press("1<Down>2<Down><Right>E3<Down><Right>b5<Down><Right>6"
+			      "?<Down><Esc>i<Esc>/x<Esc>");
 		}
 	end();
 }
