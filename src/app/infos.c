@@ -14,6 +14,8 @@
 
 #include <ctop/base/clock.h>
 
+#include "stats_table.h"
+
 /* Collects the first error, so that the lists below read as lists. */
 struct adder {
 	const struct infos_sink *sink;
@@ -115,39 +117,19 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 {
 	struct adder adder = {sink, 0};
 	add_number(&adder, "duration_ns", stats->end_ns - stats->start_ns);
-	add_number(&adder, "stats.samples", stats->samples);
-	add_number(&adder, "stats.lost", stats->lost);
-	add_number(&adder, "stats.late", stats->late);
-	add_number(&adder, "stats.throttled", stats->throttled);
-	add_number(&adder, "stats.dropped.overrun", stats->dropped_overrun);
-	add_number(&adder, "stats.dropped.disk", stats->dropped_disk);
-	add_number(&adder, "stats.dropped.crash", stats->dropped_crash);
-	add_number(&adder, "stats.dropped.damaged", stats->dropped_damaged);
-	add_number(&adder, "stats.dropped.double", stats->dropped_double);
-	add_number(&adder, "stats.dropped.own", stats->dropped_own);
-	add_number(&adder, "stats.dropped.foreign", stats->dropped_foreign);
-	add_number(&adder, "stats.dropped.comm", stats->dropped_comm);
-	add_number(&adder, "stats.dropped.uid", stats->dropped_uid);
-	add_number(&adder, "stats.drained", stats->drained);
-	add_number(&adder, "stats.events_counted", stats->events_counted);
-	add_number(&adder, "stats.events_sampled", stats->events_sampled);
-	add_number(&adder, "stats.undrained", stats->undrained);
-	add_number(&adder, "stats.frames", stats->frames);
+	for (size_t i = 0; i < nr_stat_rows; i++) {
+		char key[STAT_KEY_MAX];
+		stat_key(&stat_rows[i], key);
+		add_number(&adder, key, stat_value(&stat_rows[i], stats));
+	}
 	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
 		char key[64];
 		snprintf(key, sizeof(key), "stats.ends.%s", stack_end_name(end));
 		add_number(&adder, key, stats->ends[end]);
 	}
-	add_number(&adder, "stats.cpu_ns.main", stats->cpu_ns[0]);
-	add_number(&adder, "stats.cpu_ns.collector", stats->cpu_ns[1]);
-	add_number(&adder, "stats.cpu_ns.symbolizer", stats->cpu_ns[2]);
-	add_number(&adder, "stats.cpu_ns.writer", stats->cpu_ns[3]);
-	add_number(&adder, "stats.peak_rss_bytes", stats->peak_rss_bytes);
-	add_number(&adder, "stats.ring_bytes", stats->ring_bytes);
 	if (stats->first_stack_ns > stats->opened_ns)
 		add_number(&adder, "stats.first_stack_ns",
 			   stats->first_stack_ns - stats->opened_ns);
-	add_number(&adder, "stats.restarts", stats->restarts);
 	for (size_t i = 0; i < stats->nr_unreadable; i++) {
 		char key[32];
 		snprintf(key, sizeof(key), "unreadable.%zu", i);

@@ -32,7 +32,7 @@ static int add_run_infos(const struct interact *interact)
 		return 0;
 	const struct infos_sink infos = {interact->source.history, add_info};
 	struct session_stats stats = session_stats(interact->source.session);
-	stats.undrained = false; /* not yet: it is still waited for */
+	stats.undrained = 0; /* not yet: it is still waited for */
 	return infos_end(&stats, &infos);
 }
 

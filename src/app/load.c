@@ -13,6 +13,7 @@
 #include "infos_read.h"
 #include "no_match.h"
 #include "numbers.h"
+#include "stats_table.h"
 
 /* ---- what the session hands over ---- */
 
@@ -171,19 +172,13 @@ static int add_perfdata_facts(const struct load *load)
 		return 0;
 	const struct session_stats stats = session_stats(load->session);
 	struct history *history = load->history;
-	int result = set_number(history, "stats.lost", stats.lost);
-	if (!result)
-		result = set_number(history, "stats.late", stats.late);
-	if (!result)
-		result = set_number(history, "stats.throttled", stats.throttled);
-	if (!result)
-		result = set_number(history, "stats.dropped.crash", stats.dropped_crash);
-	if (!result)
-		result = set_number(history, "stats.dropped.damaged", stats.dropped_damaged);
-	if (!result)
-		result = set_number(history, "stats.restarts", stats.restarts);
-	if (!result)
-		result = set_number(history, "stats.drained", stats.drained);
+	int result = 0;
+	for (size_t i = 0; i < nr_stat_rows && !result; i++) {
+		char key[STAT_KEY_MAX];
+		stat_key(&stat_rows[i], key);
+		if (stat_rows[i].uses & STAT_OF_FILE)
+			result = set_number(history, key, stat_value(&stat_rows[i], &stats));
+	}
 	return result;
 }
 
@@ -260,36 +255,16 @@ void load_release(struct load *load)
 }
 
 /* The recording's own statistics, where the history does not count for itself. */
-static void add_recorded(struct session_stats *stats, const struct history *history)
+static void add_recorded(struct session_stats *stats, const struct history *history, unsigned uses)
 {
-	stats->lost = infos_number(history, "stats.lost");
-	stats->late = infos_number(history, "stats.late");
-	stats->throttled = infos_number(history, "stats.throttled");
-	stats->dropped_overrun = infos_number(history, "stats.dropped.overrun");
+	for (size_t i = 0; i < nr_stat_rows; i++) {
+		char key[STAT_KEY_MAX];
+		stat_key(&stat_rows[i], key);
+		if (stat_rows[i].uses & uses)
+			stat_set(&stat_rows[i], stats, infos_number(history, key));
+	}
 	stats->opened_ns = 0;
 	stats->first_stack_ns = infos_number(history, "stats.first_stack_ns");
-	stats->dropped_disk = infos_number(history, "stats.dropped.disk");
-	stats->dropped_crash = infos_number(history, "stats.dropped.crash");
-	stats->dropped_damaged = infos_number(history, "stats.dropped.damaged");
-	stats->dropped_double = infos_number(history, "stats.dropped.double");
-	stats->dropped_own = infos_number(history, "stats.dropped.own");
-	stats->dropped_foreign = infos_number(history, "stats.dropped.foreign");
-	stats->dropped_comm = infos_number(history, "stats.dropped.comm");
-	stats->dropped_uid = infos_number(history, "stats.dropped.uid");
-	stats->undrained = infos_number(history, "stats.undrained");
-	stats->restarts = infos_number(history, "stats.restarts");
-	stats->drained = infos_number(history, "stats.drained");
-	stats->events_counted = infos_number(history, "stats.events_counted");
-	stats->ring_bytes = infos_number(history, "stats.ring_bytes");
-}
-
-static void add_recorders_cost(struct session_stats *stats, const struct history *history)
-{
-	stats->cpu_ns[0] = infos_number(history, "stats.cpu_ns.main");
-	stats->cpu_ns[1] = infos_number(history, "stats.cpu_ns.collector");
-	stats->cpu_ns[2] = infos_number(history, "stats.cpu_ns.symbolizer");
-	stats->cpu_ns[3] = infos_number(history, "stats.cpu_ns.writer");
-	stats->peak_rss_bytes = infos_number(history, "stats.peak_rss_bytes");
 }
 
 int load_write_stats(struct load *load, const struct options *options, size_t output_bytes,
@@ -315,9 +290,10 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 		input.event_period = input.event_frequency_hz = 0;
 	}
 	struct session_stats *stats = &input.session;
-	add_recorded(stats, history);
-	if (!session_is_perfdata(load->session)) /* the cost of that is not in the file */
-		add_recorders_cost(stats, history);
+	/* What recording cost is not in perf's files. */
+	add_recorded(stats, history,
+		     session_is_perfdata(load->session) ? STAT_RECORDED
+							: STAT_RECORDED | STAT_COST);
 	stats->samples = totals.samples;
 	stats->events_sampled = totals.weight;
 	for (size_t end = 0; end < NR_STACK_ENDS; end++)

@@ -10,6 +10,7 @@
 #include <ctop/stack_end.h>
 
 #include "save.h"
+#include "stats_table.h"
 
 static void add_number(struct text *out, const char *key, uint64_t value)
 {
@@ -29,20 +30,16 @@ static double seconds(uint64_t ns)
 
 static void add_dropped(struct text *out, const struct session_stats *session)
 {
-	const struct {
-		const char *reason;
-		uint64_t nr;
-	} dropped[] = {
-		{"overrun", session->dropped_overrun}, {"disk", session->dropped_disk},
-		{"crash", session->dropped_crash},     {"damaged", session->dropped_damaged},
-		{"double", session->dropped_double},   {"own", session->dropped_own},
-		{"foreign", session->dropped_foreign}, {"comm", session->dropped_comm},
-		{"uid", session->dropped_uid},
-	};
+	const char *separator = "";
 	text_add(out, "  \"dropped\": {");
-	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
-		text_addf(out, "%s\"%s\": %" PRIu64, i ? ", " : "", dropped[i].reason,
-			  dropped[i].nr);
+	for (size_t i = 0; i < nr_stat_rows; i++) {
+		const struct stat_row *row = &stat_rows[i];
+		if (!row->dropped)
+			continue;
+		text_addf(out, "%s\"%s\": %" PRIu64, separator, row->dropped,
+			  stat_value(row, session));
+		separator = ", ";
+	}
 	text_add(out, "},\n");
 }
 

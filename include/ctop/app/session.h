@@ -33,10 +33,11 @@ struct session_consumer {
 
 struct session_stats {
 	uint64_t samples; /* that reached the consumer */
-	uint64_t
-		lost; /* by the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once */
+	/* By the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once. */
+	uint64_t lost;
 	uint64_t late, throttled;
-	bool undrained; /* it was not waited for: what the kernel's rings still held is in none of these */
+	/* 1: the end was not waited for: what the kernel's rings still held is in none of these. */
+	uint64_t undrained;
 	/* dropped, by reason */
 	uint64_t dropped_overrun; /* main was too slow for the sample ring */
 	uint64_t dropped_disk;	  /* the consumer had no room: its file was too slow */

@@ -9,6 +9,8 @@
 #include <ctop/app/stats.h>
 #include <ctop/base/clock.h>
 
+#include "../../../src/app/stats_table.h"
+
 static char folder[] = "/tmp/ctop-stats-XXXXXX";
 
 static const char *path_of(const char *name)
@@ -157,11 +159,27 @@ static void unwritable(void)
 	CHECK_EQ(stats_write(folder, &input, &error), -EISDIR);
 }
 
+/* No two rows are about one field, and none is of another size than it says. */
+static void each_count_has_a_place_of_its_own(void)
+{
+	struct session_stats stats = {0};
+	for (size_t i = 0; i < nr_stat_rows; i++)
+		stat_set(&stat_rows[i], &stats, ~(uint64_t)i);
+	for (size_t i = 0; i < nr_stat_rows; i++) {
+		char key[STAT_KEY_MAX];
+		CHECK_EQ(stat_value(&stat_rows[i], &stats), ~(uint64_t)i);
+		stat_key(&stat_rows[i], key);
+		CHECK(!strncmp(key, "stats.", 6) && !strcmp(key + 6, stat_rows[i].name));
+	}
+	CHECK_EQ(stats.samples, UINT64_MAX);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
 		return 1;
 	RUN(whole_object);
+	RUN(each_count_has_a_place_of_its_own);
 	RUN(nothing_measured);
 	RUN(replaces_a_file_and_leaves_no_other);
 	RUN(devices_are_written_as_they_are);
