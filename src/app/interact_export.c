@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/write_all.h>
 #include <ctop/format/folded.h>
 #include <ctop/format/script.h>
 #include <ctop/format/slice_recording.h>
@@ -28,17 +29,7 @@ struct export
 static int add_piece(void *context, const void *bytes, size_t size)
 {
 	const int *fd = context;
-	const char *from = bytes;
-	while (size) {
-		ssize_t written = write(*fd, from, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		from += written;
-		size -= (size_t)written;
-	}
-	return 0;
+	return write_all(*fd, bytes, size);
 }
 
 /* close() is where some file systems report that they are full. */
@@ -52,7 +43,7 @@ static int write_folded(const struct export *export, int fd)
 	struct text text = {0};
 	int result = folded_write_slice(export->history, export->slice, &text);
 	if (!result)
-		result = text.failed ? -ENOMEM : add_piece(&fd, text.bytes, text.size);
+		result = text.failed ? -ENOMEM : write_all(fd, text.bytes, text.size);
 	text_release(&text);
 	return close_file(fd, result);
 }

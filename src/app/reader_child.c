@@ -76,20 +76,7 @@ static int wait_room(void *context)
 /* Damage is no error: main tells of it beside what remains. */
 static int tell_what_was_read(const struct reader_child *child, const struct recording_read *read)
 {
-	const struct message message = {
-		.kind = MESSAGE_READ,
-		.read =
-			{
-				.chunks = read->chunks,
-				.samples = read->samples,
-				.lost_samples = read->lost_samples,
-				.maimed_samples = read->maimed_samples,
-				.lost_chunks = read->lost_chunks,
-				.damaged_places = read->damaged_places,
-				.skipped_bytes = read->skipped_bytes,
-				.whole = read->whole,
-			},
-	};
+	const struct message message = {.kind = MESSAGE_READ, .read = *read};
 	return protocol_send(child->link.channel, &message, -1);
 }
 

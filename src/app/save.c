@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/write_all.h>
+
 static int failed(const struct save *save, int result, struct error *error)
 {
 	if (!save->path) {
@@ -57,18 +59,9 @@ int save_begin(struct save *save, const char *path, const char *option, struct e
 
 int save_add(struct save *save, const void *bytes, size_t size)
 {
-	const char *from = bytes;
-	while (size) {
-		ssize_t written = write(save->fd, from, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		from += written;
-		size -= (size_t)written;
-		save->bytes += (uint64_t)written;
-	}
-	return 0;
+	int result = write_all(save->fd, bytes, size);
+	save->bytes += result ? 0 : size;
+	return result;
 }
 
 int save_end(struct save *save, int result, struct error *error)

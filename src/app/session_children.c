@@ -38,21 +38,6 @@ static enum broker_reader reader_of(const struct session *session, const struct 
 	return worker == &session->collector ? BROKER_COLLECTOR : BROKER_SYMBOLIZER;
 }
 
-static int take_read(struct session *session, const struct message_read *message)
-{
-	session->read = (struct recording_read){
-		.chunks = message->chunks,
-		.samples = message->samples,
-		.lost_samples = message->lost_samples,
-		.maimed_samples = message->maimed_samples,
-		.lost_chunks = message->lost_chunks,
-		.damaged_places = message->damaged_places,
-		.skipped_bytes = message->skipped_bytes,
-		.whole = message->whole != 0,
-	};
-	return 0;
-}
-
 /* The collector or the reader is through. What a collector could not get over, its successor may. */
 static int finish_source(struct session *session, const struct message_result *message)
 {
@@ -118,7 +103,8 @@ static int answer(struct session *session, struct worker *worker, const struct m
 		sampler_close_id(session->sampler, message->twice.id);
 		return 0;
 	case MESSAGE_READ:
-		return take_read(session, &message->read);
+		session->read = message->read;
+		return 0;
 	case MESSAGE_DONE:
 		return finish_source(session, &message->result);
 	default:

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <ctop/base/write_all.h>
+
 /*
  * Takes what comes through a pipe to the output, however slow that is. It has nothing of
  * main's but the two descriptors, and goes on to the pipe's end when main is killed.
@@ -44,20 +46,6 @@ static int listen(struct writer_child *child)
 			return -EPROTO;
 	}
 	return child->source_fd < 0 || child->output_fd < 0 ? -EPROTO : 0;
-}
-
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t wrote = write(fd, bytes, size);
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
-		bytes += wrote;
-		size -= (size_t)wrote;
-	}
-	return 0;
 }
 
 /* Until the pipe ends. 0 or -errno of the output. */

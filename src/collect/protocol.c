@@ -117,8 +117,9 @@ static bool sane(struct message *message)
 	case MESSAGE_PAUSED:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:
-	case MESSAGE_READ:
 		return true;
+	case MESSAGE_READ:
+		return message->read.whole <= 1;
 	case NR_MESSAGE_KINDS:
 		break;
 	}

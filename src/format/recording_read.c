@@ -397,7 +397,7 @@ static int read_payload(struct recording_reader *reader, const struct chunk *chu
 static int read_end(struct recording_reader *reader, struct payload payload)
 {
 	uint64_t nr = get_varint(&payload);
-	reader->read->whole = true;
+	reader->read->whole = 1;
 	return payload.failed ? -EBADMSG : expect_sample(reader, nr);
 }
 

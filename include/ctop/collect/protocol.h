@@ -24,6 +24,7 @@
 
 #include <ctop/base/channel.h>
 #include <ctop/perf/record.h>
+#include <ctop/profile/recording_read.h>
 
 enum message_kind {
 	/* main to child */
@@ -159,14 +160,6 @@ struct message_double {
 	uint64_t id; /* of the thread's own event, which is to be closed */
 };
 
-/* As struct recording_read. */
-struct message_read {
-	uint64_t chunks, samples;
-	uint64_t lost_samples, maimed_samples, lost_chunks;
-	uint64_t damaged_places, skipped_bytes;
-	uint32_t whole; /* 0 or 1 */
-};
-
 /* MAPPED and DONE. DONE without an error: the cause is a note on a file that was read all the same. */
 struct message_result {
 	int32_t error;
@@ -188,7 +181,7 @@ struct message {
 		struct message_threads threads;
 		struct message_owner owner;
 		struct message_double twice;
-		struct message_read read;
+		struct recording_read read;
 		struct message_result result;
 	};
 };

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <ctop/base/error.h>
+#include <ctop/profile/recording_read.h>
 #include <ctop/profile/symbols.h>
 #include <ctop/profile/tables.h>
 
@@ -62,18 +63,6 @@ struct recording_sink {
 	int (*begin_epoch)(void *context, struct tables **tables, struct symbols **symbols);
 	/* The ring is full: publish has been called; return when there is room, or -errno. */
 	int (*wait_room)(void *context);
-};
-
-/* What was read, and what was not: of a sound recording only chunks, samples and whole. */
-struct recording_read {
-	uint64_t chunks;
-	uint64_t samples;
-	uint64_t lost_samples;	 /* that are known to have been written, and were not found */
-	uint64_t maimed_samples; /* that refer to what was lost: they are there, and say so */
-	uint64_t lost_chunks;	 /* damaged, missing, or their contents made no sense */
-	uint64_t damaged_places;
-	uint64_t skipped_bytes;
-	bool whole; /* the end chunk was there */
 };
 
 /*
