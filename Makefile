@@ -140,7 +140,7 @@ check:
 
 .PHONY: check-built
 check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay stack-programs arm64-if-possible
-	@BUILD=$(BUILD) $(ARM64_RUN) tests/run $(UNIT_TESTS) $(STACKS)/steps $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py,$(wildcard tests/cli/*.py)) \
+	@BUILD=$(BUILD) $(ARM64_RUN) tests/run $(UNIT_TESTS) $(STACKS)/steps $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py %/recorded_by_perf.py,$(wildcard tests/cli/*.py)) \
 		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py)) $$(cat $(ARM64_BUILD)/checks)
 
 .PHONY: demo
