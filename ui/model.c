@@ -332,7 +332,7 @@ static const char *show_node(struct model *model, const struct slice_node *node,
 	if (!node->comm)
 		return node->label ? node->label : show_name(model, node->function, level);
 	text_clear(&model->name);
-	text_add_safe(&model->name, node->comm);
+	text_add_safe(&model->name, node->comm[0] ? node->comm : "[unknown]");
 	text_addf(&model->name, " %d", node->pid);
 	return text_string(&model->name);
 }

@@ -175,6 +175,9 @@ static enum ui_wish take_key(struct ui *ui, int key)
 	struct view *view = ui_view(ui);
 	enum action action = keys_action(key, ui->current);
 	ui->model.picked_pid = 0; /* if it is still there, it was refused */
+	/* Keys may come faster than they are drawn. That rows cannot be made is told where they are drawn. */
+	if (view && key < KEY_CLICK)
+		(void)view_refresh(view, &ui->model);
 	if (ui->asking && key != KEY_CTRL_C) {
 		ui_answer(ui, key);
 		return UI_WISH_NONE;

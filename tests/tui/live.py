@@ -362,6 +362,84 @@ def a_whole_machine_is_shown_by_process():
         window.wait_for_prompt()
 
 
+def descends(screen, *names):
+    """Whether rows of the tree have these names, one after the other, each deeper than the one before."""
+    depth, left = -1, list(names)
+    for line in screen.splitlines():
+        row = re.fullmatch(r"[> ] +[\d.]+ +[\d.]+ +(?:[▾▸] )?(\S.*?) *", line)
+        if left and row and row.group(1) == left[0] and row.start(1) > depth:
+            depth = row.start(1)
+            del left[0]
+    return not left
+
+
+@contextlib.contextmanager
+def two_workloads():
+    """[(process's row, path of functions)]"""
+    with target("spin", "600") as spin, target("recursion", "600") as recursion:
+        yield [(f"spin {spin.pid}", ("main", "spin_main", "spin_loop")),
+               (f"recursion {recursion.pid}", ("main", "even", "odd", "even"))]
+
+
+def letters(text):
+    """The keys that type it."""
+    return ["Space" if letter == " " else letter for letter in text]
+
+
+def check_tree_of_processes(window, workloads):
+    """Each workload has its row, found by name and pid, alone when Enter is pressed; its stacks are below it."""
+    rows = [row for row, _ in workloads]
+    window.press("2", "C")
+    window.wait_for("CALL TREE, by process", *rows)
+    for row, path in workloads:
+        name, pid = row.split()
+        window.press("/", *letters(row), "Enter")
+        window.wait_until(lambda screen, row=row: screen.rstrip().splitlines()[-2].startswith(row),
+                          f"{row} selected")
+        window.press("Enter", "E")
+        screen = window.wait_until(
+            lambda screen, row=row, path=path: "filter: process=" in screen and
+            descends(screen, row, *path), f"{path} below {row}")
+        check(f"filter: process={pid} {name}" in screen, screen)
+        check(not any(other in screen for other in rows if other != row), screen)
+        window.press("Escape", "C")
+        window.wait_for(*rows)
+
+
+@case
+def the_tree_of_a_whole_machine_begins_with_its_processes():
+    need_root()
+    with two_workloads() as workloads, terminal(100, 60) as window:
+        window.type(f"{CTOP} -a -F 199")
+        window.wait_for("LIVE", "busy", f"% of {os.cpu_count()}", "spin_loop", "bottom")
+        check_tree_of_processes(window, workloads)
+        window.press("p")
+        window.wait_until(lambda screen: "CALL TREE" in screen and ", by process" not in screen,
+                          "the stacks of all together")
+        window.press("E", "/", *"spin_main", "Enter")
+        window.wait_for("spin_main", "spin_loop")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def so_does_that_of_a_recording():
+    need_root()
+    with two_workloads() as workloads, folder() as where, terminal(100, 60) as window:
+        path = os.path.join(where, "profile.ctop")
+        ctop_ok("record", "-q", "-a", "-F", "199", "--duration", "2", "-o", path)
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("FILE", "busy", f"% of {os.cpu_count()}", "spin_loop")
+        check_tree_of_processes(window, workloads)
+        row, path = workloads[0]
+        window.press("5")
+        window.wait_for("[5 Flame]", "[all]")
+        window.press("/", *letters(row), "Enter", "Enter")
+        window.wait_for("[5 Flame]", row, *path)
+        window.press("q")
+        window.wait_for_prompt()
+
+
 @case
 def another_program_is_run():
     """A shell that becomes the workload: what is shown is the workload's."""

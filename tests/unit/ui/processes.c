@@ -331,6 +331,22 @@ static void rows_stay_themselves(void)
 	end();
 }
 
+/* Keys that come faster than the screen is drawn mean what would have been drawn. */
+static void keys_typed_ahead(void)
+{
+	begin(2, 24, 80, false);
+	for (const char *keys = "2C"; *keys; keys++)
+		ui_key(world.ui, *keys);
+	compare("by-process-closed");
+	for (const char *keys = "/nginx\nF"; *keys; keys++)
+		ui_key(world.ui, *keys);
+	for (const char *keys = "1\0332C"; *keys; keys++)
+		ui_key(world.ui, *keys);
+	press("<Home>");
+	compare("by-process-closed");
+	end();
+}
+
 int main(void)
 {
 	for (screen = 0; screen < sizeof(screens) / sizeof(*screens); screen++)
@@ -338,5 +354,6 @@ int main(void)
 	RUN(only_whole_machines_are_shown_by_process);
 	RUN(a_recording_tells_late);
 	RUN(rows_stay_themselves);
+	RUN(keys_typed_ahead);
 	return test_done();
 }
