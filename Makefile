@@ -159,8 +159,7 @@ $(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
 bench: all workloads $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 
 .PHONY: format format-check lint
-FORMATTED = $(shell git ls-files 'src/*.c' 'ui/*.[ch]' 'include/*.h' 'tests/unit/*.c' 'tests/unit/*.h' \
-	'tests/fuzz/*.c' 'tests/fuzz/*.h' 'tests/stacks/*.c' 'tests/stacks/*.h' 'tests/stacks/programs/*.c')
+FORMATTED = $(shell git ls-files '*.c' '*.h')
 format: ; clang-format -i $(FORMATTED)
 format-check: ; clang-format --dry-run --Werror $(FORMATTED)
 lint: ; clang-tidy --quiet $(filter-out $(OTHER_MACHINES),$(wildcard src/*/*.c ui/*.c)) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))

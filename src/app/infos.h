@@ -16,7 +16,8 @@ struct infos_sink {
 };
 
 /* Known before the first sample: machine, target, event, steps down. 0 or -errno. */
-int infos_start(const struct session *session, const struct options *options, const struct infos_sink *sink);
+int infos_start(const struct session *session, const struct options *options,
+		const struct infos_sink *sink);
 /* Known at the end. */
 int infos_end(const struct session_stats *stats, const struct infos_sink *sink);
 

@@ -7,8 +7,8 @@
 struct segment {
 	uint64_t elf_address;
 	uint64_t file_offset;
-	uint64_t
-		file_bytes; /* that are really there; of a debug file: that it says there were, if it does */
+	/* That are really there; of a debug file: that it says there were, if it does. */
+	uint64_t file_bytes;
 	uint64_t memory_bytes;
 	bool writable, executable;
 };

@@ -40,7 +40,7 @@ struct sampler {
 	size_t nr_rings;
 	uint32_t ring_pages;
 	bool holds_rings;
-	uint64_t attached_ns; /* since boot: when all were */
+	uint64_t attached_ns;				 /* since boot: when all were */
 	struct sampler_count closed[SAMPLER_MAX_EVENTS]; /* of threads closed */
 
 	struct {

@@ -23,7 +23,8 @@ struct space *space_share(struct space *space);
 void space_leave(struct space *space); /* frees with the last user; NULL is fine */
 /* Makes *space one that only its caller uses. 0 or -ENOMEM. */
 int space_own(struct space **space);
-bool space_has_any(const struct space *space, uint64_t start, uint64_t end); /* anything in [start, end)? */
+/* Anything in [start, end)? */
+bool space_has_any(const struct space *space, uint64_t start, uint64_t end);
 /* Removes what lies in [start, end), cutting maps that reach into it. 0 or -ENOMEM. */
 int space_cut(struct space *space, uint64_t start, uint64_t end);
 /* Adds a map over whatever was there. 0 or -ENOMEM. */

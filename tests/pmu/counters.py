@@ -82,8 +82,16 @@ def check_recursion(result):
     return numbers
 
 
-def check_all_sampled(numbers, event, period):
-    """Each period of what was counted gave a sample."""
+def tell(numbers):
+    print(f"# {numbers['event']['opened']} each {numbers['event']['period']}: {numbers['samples']} samples in "
+          f"{numbers['duration_seconds']:.2f} s, {numbers['lost']} lost, throttled {numbers['throttled']}x, "
+          f"{numbers['events_counted']} counted, {numbers['cpu_seconds']:.2f} s of CPU")
+
+
+def check_all_sampled(result, event, period):
+    """Each period of what was counted gave a sample of the recursion."""
+    numbers = check_recursion(result)
+    tell(numbers)
     check(numbers["event"] == {"asked": event, "opened": event, "period": period, "frequency_hz": 0},
           f"{numbers['event']}")
     check(numbers["steps_down"] == [] and numbers["lost"] == 0 and numbers["throttled"] == 0, f"{numbers}")
@@ -91,24 +99,14 @@ def check_all_sampled(numbers, event, period):
     check(0 <= missing <= 0.05 * numbers["events_counted"] + 2 * period, f"{missing} not sampled: {numbers}")
 
 
-def tell(numbers):
-    print(f"# {numbers['event']['opened']} each {numbers['event']['period']}: {numbers['samples']} samples in "
-          f"{numbers['duration_seconds']:.2f} s, {numbers['lost']} lost, throttled {numbers['throttled']}x, "
-          f"{numbers['events_counted']} counted, {numbers['cpu_seconds']:.2f} s of CPU")
-
-
 @step("limits 100000 0; start recursion; record -e cycles -c 1000000")
 def cycles_each_1000000(result):
-    numbers = check_recursion(result)
-    tell(numbers)
-    check_all_sampled(numbers, "cycles", 1000000)
+    check_all_sampled(result, "cycles", 1000000)
 
 
 @step("limits 100000 0; start recursion; record -e cycles -c 100000")
 def cycles_each_100000(result):
-    numbers = check_recursion(result)
-    tell(numbers)
-    check_all_sampled(numbers, "cycles", 100000)
+    check_all_sampled(result, "cycles", 100000)
 
 
 def check_storm(result, period):
@@ -152,16 +150,12 @@ def the_default_rate_fits_the_lowered_one(result):
 
 @step("limits 100000 0; start recursion; record -e instructions -c 1000000")
 def instructions(result):
-    numbers = check_recursion(result)
-    tell(numbers)
-    check_all_sampled(numbers, "instructions", 1000000)
+    check_all_sampled(result, "instructions", 1000000)
 
 
 @step("limits 100000 0; start recursion; record -e r11 -c 100000")
 def a_raw_code_is_cycles(result):
-    numbers = check_recursion(result)
-    tell(numbers)
-    check_all_sampled(numbers, "r11", 100000)
+    check_all_sampled(result, "r11", 100000)
 
 
 @step("start recursion; record -e branch-misses")

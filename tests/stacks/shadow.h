@@ -18,8 +18,8 @@
 enum { SHADOW_MAX_CALLS = 2048, SHADOW_MAX_STACKS = 6, SHADOW_ON_STACK_BELOW = 256 };
 
 struct shadow_call {
-	uint64_t
-		slot; /* where the return address was put; of what a signal interrupted: its stack pointer */
+	/* Where the return address was put; of what a signal interrupted: its stack pointer. */
+	uint64_t slot;
 	uint64_t address;  /* look-up address */
 	bool interrupted;  /* by a signal */
 	bool starts_stack; /* what came before it is on another stack, or is not known */

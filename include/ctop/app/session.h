@@ -45,8 +45,8 @@ struct session_stats {
 	uint64_t dropped_damaged; /* records that contradicted themselves */
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
 	uint64_t dropped_own;	  /* of ctop itself, when whole CPUs are sampled */
-	uint64_t
-		dropped_foreign; /* of processes not asked for, when whole CPUs stand in for threads */
+	/* Of processes not asked for, when whole CPUs stand in for threads. */
+	uint64_t dropped_foreign;
 	uint64_t dropped_comm, dropped_uid; /* left out by --comm and --uid */
 	/* What the collector took from the rings: samples + dropped. From a file: as it was when recorded. */
 	uint64_t drained;

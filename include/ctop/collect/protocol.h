@@ -207,12 +207,12 @@ struct child_status {
 	_Atomic uint32_t busy_module;	/* 1 + row of the module being read; 0: none */
 	_Atomic uint32_t busy_epoch;	/* of that row; stored before it */
 	_Atomic uint64_t busy_position; /* of that record in its ring, or its number in a file */
-	_Atomic uint64_t
-		published; /* records of a file whose samples are in the tables: a successor goes on behind */
+	/* Records of a file whose samples are in the tables: a successor goes on behind. */
+	_Atomic uint64_t published;
 	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;
-	_Atomic uint64_t
-		drained; /* samples, and what could not be read: in the tables or in one of these */
+	/* Samples, and what could not be read: in the tables or in one of these. */
+	_Atomic uint64_t drained;
 	_Atomic uint64_t damaged, twice, skipped, own, foreign, comm, uid;
 	_Atomic uint64_t frames, cache_hits, cache_misses;
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */

@@ -27,8 +27,8 @@ enum { RECORD_MAX_REGS = 64 };
 struct record_sample {
 	uint64_t ip;
 	uint64_t period;
-	const uint64_t *
-		chain; /* callchain with PERF_CONTEXT_ markers; 8-aligned; NULL when nr_chain is 0 */
+	/* Callchain with PERF_CONTEXT_ markers; 8-aligned; NULL when nr_chain is 0. */
+	const uint64_t *chain;
 	uint64_t nr_chain;
 	uint64_t regs_abi;		/* PERF_SAMPLE_REGS_ABI_* */
 	uint64_t regs[RECORD_MAX_REGS]; /* by perf's register number */

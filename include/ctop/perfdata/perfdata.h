@@ -40,8 +40,8 @@ struct perfdata_facts {
 struct perfdata_record {
 	const void *bytes; /* 8-aligned; until the next call */
 	size_t size;
-	uint32_t
-		event; /* whose format it has; PERFDATA_MAX_EVENTS: a sample of none of the file's events */
+	/* Whose format it has; PERFDATA_MAX_EVENTS: a sample of none of the file's events. */
+	uint32_t event;
 	uint64_t time_ns; /* 0: it has none */
 	uint64_t number;  /* how many came before it: the same each time the file is read */
 };

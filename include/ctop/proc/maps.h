@@ -13,8 +13,8 @@ struct maps_line {
 	uint32_t device_major, device_minor;
 	uint64_t inode;
 	bool readable, writable, executable, shared;
-	const char *
-		path; /* into the text, not NUL-terminated; \012 (newline) escapes as the kernel wrote them */
+	/* Into the text, not NUL-terminated; \012 (newline) escapes as the kernel wrote them. */
+	const char *path;
 	size_t path_bytes;
 };
 
