@@ -74,6 +74,8 @@ static struct area draw_frame(struct ui *ui)
 					 cells, take_rows(&body, 1));
 		if (header_has_banner(model) && cells->rows >= 8)
 			header_draw_banner(model, cells, take_rows(&body, 1));
+		if (header_has_notices(model) && cells->rows >= 6)
+			header_draw_notices(model, cells, take_rows(&body, 1));
 		if (model->nr_zooms && cells->rows >= 6)
 			header_draw_filters(model, cells, take_rows(&body, 1));
 	}

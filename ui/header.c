@@ -15,6 +15,8 @@ enum { PROGRESS_COLS = 16 };
 enum { EXEC_SECONDS = 30 };
 /* A rate that is off by more is said. */
 static const double RATE_TOLERANCE = 0.1;
+/* Events took turns on the counters: what starting and stopping costs is above. */
+static const double SHARED_BELOW = 0.95;
 
 /* Values side by side on a line; one that has no room is left out, whole. */
 struct strip {
@@ -151,10 +153,14 @@ static void add_event(struct strip *strip, const struct model *model)
 		header_add_count(text, facts->period);
 	}
 	add_text(strip, ROLE_TEXT, 0);
-	if (!off)
-		return;
-	text_addf(text, "%.0fHz reached!", reached_hz);
-	add_text(strip, ROLE_WARN, 0);
+	if (off) {
+		text_addf(text, "%.0fHz reached!", reached_hz);
+		add_text(strip, ROLE_WARN, 0);
+	}
+	if (facts->counted_share > 0 && facts->counted_share < SHARED_BELOW) {
+		text_addf(text, "counted %.0f%% of the time!", 100 * facts->counted_share);
+		add_text(strip, ROLE_WARN, 0);
+	}
 }
 
 static void draw_target(struct model *model, struct cells *cells, int row)
@@ -228,6 +234,18 @@ static void add_cpu(struct strip *strip, const struct model *model)
 	strip->col += MODEL_TREND_SECONDS;
 }
 
+/* Of the window shown, as the samples are; the info view has those of the whole run. */
+static void add_losses(struct strip *strip, const struct model *model)
+{
+	const struct losses_count *in = &model->in_window;
+	if (model->facts.hides_losses)
+		add(strip, ROLE_WARN, 0, "lost ?");
+	else
+		add_quality(strip, "lost", in->lost, in->lost + in->samples, true, 5);
+	if (in->dropped)
+		add_quality(strip, "dropped", in->dropped, in->dropped + in->samples, true, 5);
+}
+
 static void draw_measures(struct model *model, struct cells *cells, int row)
 {
 	const struct ui_facts *facts = &model->facts;
@@ -247,10 +265,7 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 	text_add(text, "smp ");
 	header_add_count(text, totals->samples);
 	add_text(&strip, ROLE_TEXT, 0);
-	add_quality(&strip, "lost", facts->lost, facts->lost + all->samples_before, true, 5);
-	if (facts->dropped)
-		add_quality(&strip, "dropped", facts->dropped, facts->dropped + all->samples_before,
-			    true, 5);
+	add_losses(&strip, model);
 	if (facts->throttled) {
 		text_addf(text, "throttled %" PRIu64 "x!", facts->throttled);
 		add_text(&strip, ROLE_WARN, 0);
@@ -298,6 +313,35 @@ void header_draw_banner(const struct model *model, struct cells *cells, int row)
 	text_release(&text);
 }
 
+bool header_has_notices(const struct model *model)
+{
+	return model_unread(model) != NULL;
+}
+
+void header_draw_notices(const struct model *model, struct cells *cells, int row)
+{
+	const char *unread = model_unread(model);
+	struct text text = {0};
+	size_t size = strcspn(unread, "\n"), more = 0;
+	for (const char *at = unread + size; *at && at[1]; at = at + 1 + strcspn(at + 1, "\n"))
+		more++;
+	text_add(&text, "! ");
+	text_add_bytes(&text, unread, size);
+	struct text end = {0};
+	if (more)
+		text_addf(&end, " (+%zu)", more);
+	text_add(&end, "  i: all");
+	int room = cells->cols - (int)text_cols(text_string(&end));
+	if (room > cells->cols / 2)
+		cells_put(cells, row, room, cells->cols - room, ROLE_WARN, text_string(&end));
+	else
+		room = cells->cols;
+	cells_put_cut(cells, row, 0, room, ROLE_WARN, text_string(&text));
+	cells_mark(cells, (struct area){row, 0, 1, cells->cols}, CELL_REVERSE);
+	text_release(&end);
+	text_release(&text);
+}
+
 void header_draw_filters(const struct model *model, struct cells *cells, int row)
 {
 	struct text text = {0};
@@ -342,8 +386,9 @@ void header_draw_tabs(const struct model *model, enum view_kind current, struct 
 			   shown ? CELL_REVERSE : 0);
 	}
 	struct strip strip = {.cells = cells, .row = row, .col = col, .end = cells->cols};
-	if (model->facts.lost + model->facts.dropped > 0 && model->facts.state == UI_LIVE) {
-		text_add(&strip.text, model->facts.lost ? "lost: -F less, -m more" : "lower -F!");
+	if (model->in_window.lost + model->in_window.dropped > 0 && model->facts.state == UI_LIVE) {
+		text_add(&strip.text,
+			 model->in_window.lost ? "lost: -F less, -m more" : "lower -F!");
 		add_right(&strip, ROLE_WARN, 0);
 	}
 	if (model->facts.state == UI_LOADING) {

@@ -15,6 +15,9 @@ void header_draw_tabs(const struct model *model, enum view_kind current, struct 
 /* What has happened to the target lately, one line. False: nothing, and nothing is drawn. */
 bool header_has_banner(const struct model *model);
 void header_draw_banner(const struct model *model, struct cells *cells, int row);
+/* What has gone wrong and was not read yet, one line. False: nothing. */
+bool header_has_notices(const struct model *model);
+void header_draw_notices(const struct model *model, struct cells *cells, int row);
 /* The filters in force, and how much of the samples passes them. */
 void header_draw_filters(const struct model *model, struct cells *cells, int row);
 /* Why there is nothing to see, into the middle of the area. */

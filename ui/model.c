@@ -28,6 +28,7 @@ void model_release(struct model *model)
 	slice_free(model->slice);
 	text_release(&model->name);
 	text_release(&model->bytes);
+	text_release(&model->read);
 }
 
 /* ---- refreshing ---- */
@@ -92,6 +93,31 @@ static void find_events(struct model *model)
 	}
 }
 
+/*
+ * What comes in a pause is of the seconds behind it, what comes after a reset of those after it. Of a file it is not
+ * known when something was lost: what is told is of the whole run.
+ */
+static void count_losses(struct model *model)
+{
+	const struct ui_facts *facts = &model->facts;
+	const struct losses_count count = {facts->lost, facts->dropped, model->all.samples_before};
+	uint64_t now_s = model->now_ns / NS_PER_SECOND, end_s = model->end_ns / NS_PER_SECOND;
+	uint64_t paused_s = model->paused_ns / NS_PER_SECOND, seconds = windows[model->window];
+	uint64_t from_s = seconds && end_s + 1 > seconds ? end_s + 1 - seconds : 0;
+	if (facts->state == UI_FILE || facts->state == UI_LOADING) {
+		model->in_window = count;
+		return;
+	}
+	if (model->paused && now_s <= paused_s)
+		now_s = paused_s + 1;
+	if (now_s < model->begun_s)
+		now_s = model->begun_s;
+	if (from_s < model->begun_s)
+		from_s = model->begun_s;
+	losses_note(&model->losses, now_s, count);
+	model->in_window = losses_between(&model->losses, from_s, model->paused ? paused_s : now_s);
+}
+
 int model_refresh(struct model *model, uint64_t now_ns)
 {
 	model->now_ns = now_ns;
@@ -115,6 +141,7 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	if (!result && slice_trend(model->slice, MODEL_TREND_SECONDS, model->trend))
 		memset(model->trend, 0, sizeof(model->trend));
 	model->totals = slice_totals(model->slice);
+	count_losses(model);
 	if (model->changed)
 		model->hold_until_ns = 0; /* rows of another question */
 	model->changed = false;
@@ -153,6 +180,7 @@ int model_reset(struct model *model)
 		return result;
 	model->window = 0;
 	model->paused = false; /* what is frozen was before */
+	model->begun_s = model->now_ns / NS_PER_SECOND + 1;
 	return 0;
 }
 
@@ -192,6 +220,37 @@ void model_describe(const struct model *model, struct text *out)
 }
 
 /* ---- filters ---- */
+
+/* ---- what went wrong ---- */
+
+/* Among the lines that were read. */
+static bool was_read(const struct model *model, const char *line, size_t size)
+{
+	for (const char *at = text_string(&model->read); *at; at += strcspn(at, "\n") + 1)
+		if (strcspn(at, "\n") == size && !memcmp(at, line, size))
+			return true;
+	return false;
+}
+
+const char *model_unread(const struct model *model)
+{
+	const char *at = model->facts.notices;
+	while (at && *at) {
+		size_t size = strcspn(at, "\n");
+		if (!was_read(model, at, size))
+			return at;
+		at += size + (at[size] == '\n');
+	}
+	return NULL;
+}
+
+void model_set_read(struct model *model)
+{
+	if (!model_unread(model))
+		return;
+	text_clear(&model->read);
+	text_add(&model->read, model->facts.notices);
+}
 
 void model_failed(struct model *model, int result)
 {

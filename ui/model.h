@@ -12,6 +12,8 @@
 #include <ctop/profile/slice.h>
 #include <ctop/ui/ui.h>
 
+#include "losses.h"
+
 /* One step of the filter stack. */
 struct zoom {
 	struct slice_criterion criterion;
@@ -28,6 +30,8 @@ struct model {
 	struct ui_facts facts;
 	struct history_totals all; /* since the start, nothing left out */
 	struct slice_totals totals;
+	struct losses losses;
+	struct losses_count in_window;	     /* what was lost in it, as far as is known when */
 	uint64_t trend[MODEL_TREND_SECONDS]; /* samples shown, second by second */
 	const struct refusal *refusal;	     /* NULL: something can be sampled */
 	const struct glyphs *glyphs;
@@ -36,6 +40,7 @@ struct model {
 
 	/* time */
 	uint64_t now_ns, end_ns; /* end_ns: of the window */
+	uint64_t begun_s;	 /* the second in which "since the start" begins; 0: with the run */
 	unsigned window;	 /* index of the window's length; 0: since the start */
 	bool paused;
 	uint64_t paused_ns, samples_at_pause;
@@ -61,7 +66,8 @@ struct model {
 	bool has_centre;
 	int32_t picked_pid; /* the process chosen in the picker; 0: none yet */
 
-	bool changed; /* a setting: refresh at once */
+	bool changed;	  /* a setting: refresh at once */
+	struct text read; /* the notices that were read */
 	int failure; /* -errno of what the last key asked for: told, as the model's users cannot; 0: it was done */
 	unsigned generation;	 /* moves on when what views show is out of date */
 	struct text name, bytes; /* scratch */
@@ -85,6 +91,10 @@ void model_add_window(const struct model *model, struct text *out);
 
 /* What of the profile is shown: window, filters and share of the samples, for people. */
 void model_describe(const struct model *model, struct text *out);
+
+/* The notices that nobody has read yet: what facts.notices has from there on; NULL: all were read. */
+const char *model_unread(const struct model *model);
+void model_set_read(struct model *model); /* all of them */
 
 /* What a key asked for could not be done: -errno. 0: nothing is noted. Of several the first is told. */
 void model_failed(struct model *model, int result);

@@ -81,7 +81,7 @@ int command_export(const struct options *options, struct error *error)
 		return error_set(error, -EINVAL, "cannot export to %s", options->format);
 	int result = load_open(&load, options, format->mode, error);
 	if (!result)
-		load_tell_damage(&load, options);
+		load_tell_damage(&load);
 	if (!result && format->mode == LOAD_COUNTS)
 		load_tell_event(&load, options);
 	if (!result)

@@ -172,6 +172,7 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		.frequency_hz = opened->frequency_hz,
 		.period = opened->period,
 		.lost = stats.lost,
+		.counted_share = event < stats.nr_events ? stats.counted_shares[event] : 0,
 		.throttled = stats.throttled,
 		.late = stats.late,
 		.dropped = stats.dropped_overrun + stats.dropped_crash + stats.dropped_damaged,
@@ -214,6 +215,8 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 		.frequency_hz = infos_number(history, "event.frequency_hz"),
 		.period = infos_number(history, "event.period"),
 		.lost = infos_number(history, "stats.lost"),
+		.hides_losses = !history_info(history, "stats.lost"),
+		.counted_share = infos_share(history, event),
 		.throttled = infos_number(history, "stats.throttled"),
 		.late = infos_number(history, "stats.late"),
 		.dropped = infos_number(history, "stats.dropped.overrun") +
@@ -249,9 +252,31 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
 }
 
+static void add_notice(struct text *notices, const char *notice)
+{
+	if (!notice[0])
+		return;
+	text_add_safe(notices, notice);
+	text_add(notices, "\n");
+}
+
+void facts_add_notices(const struct interact_source *source, struct text *notices)
+{
+	const struct session *session = source->session;
+	if (!session && source->load && !source->loading)
+		load_add_damage(source->load, notices);
+	if (!session)
+		session = source->load ? source->load->session : NULL;
+	for (size_t i = 0; session && i < session_nr_news(session); i++)
+		add_notice(notices, session_news(session, i));
+	if (source->session)
+		add_notice(notices, session_notice(source->session));
+}
+
 void facts_release(struct facts *facts)
 {
 	text_release(&facts->idle);
+	text_release(&facts->notices);
 }
 
 void facts_read(struct facts *facts, const struct interact_source *source, uint32_t event,
@@ -263,6 +288,9 @@ void facts_read(struct facts *facts, const struct interact_source *source, uint3
 		read_live(facts, source, event, out);
 	else
 		read_file(facts, source->history, event, out);
+	text_clear(&facts->notices);
+	facts_add_notices(source, &facts->notices);
+	out->notices = text_string(&facts->notices);
 	if (source->loading) {
 		out->state = UI_LOADING;
 		out->loaded = session_source_share(source->loading->session);

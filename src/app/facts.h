@@ -26,12 +26,14 @@ struct facts {
 	struct proc_program program; /* what the one process runs */
 	char target[256];	     /* it, described anew after an exec */
 	uint64_t execs;
-	struct text idle;
+	struct text idle, notices;
 };
 
 void facts_release(struct facts *facts);
 
 void facts_set_stopped(struct facts *facts);
+/* Adds what has gone wrong, of a session so far, of a file when all of it is read: lines of safe text. */
+void facts_add_notices(const struct interact_source *source, struct text *notices);
 /* event: the one shown, as the history counts them. */
 void facts_read(struct facts *facts, const struct interact_source *source, uint32_t event,
 		struct ui_facts *out);

@@ -122,6 +122,11 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 		stat_key(&stat_rows[i], key);
 		add_number(&adder, key, stat_value(&stat_rows[i], stats));
 	}
+	for (size_t i = 0; i < stats->nr_events; i++) {
+		char key[STAT_KEY_MAX];
+		snprintf(key, sizeof(key), "stats.counted_ppm.%zu", i);
+		add_number(&adder, key, (uint64_t)(1e6 * stats->counted_shares[i] + 0.5));
+	}
 	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
 		char key[64];
 		snprintf(key, sizeof(key), "stats.ends.%s", stack_end_name(end));

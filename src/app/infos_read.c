@@ -31,6 +31,15 @@ size_t infos_list(const struct history *history, const char *key, const char **v
 	return nr;
 }
 
+double infos_share(const struct history *history, size_t event)
+{
+	enum { PARTS = 1000000 };
+	char key[64];
+	snprintf(key, sizeof(key), "stats.counted_ppm.%zu", event);
+	uint64_t parts = infos_number(history, key);
+	return parts <= PARTS ? (double)parts / PARTS : 0;
+}
+
 static bool has_value(const struct history *history, const char *key, const char *value)
 {
 	const char *known = history_info(history, key);

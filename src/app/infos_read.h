@@ -14,6 +14,10 @@
 uint64_t infos_number(const struct history *history, const char *key);
 /* The values of KEY.0, KEY.1, ..., at most max. How many. */
 size_t infos_list(const struct history *history, const char *key, const char **values, size_t max);
+/* Of the time, how much of it an event had a counter; 0: not known. */
+double infos_share(const struct history *history, size_t event);
+/* Below, events took turns on the counters; what starting and stopping costs is above. */
+#define INFOS_SHARED_BELOW 0.95
 /* More than anybody reads. */
 enum { UNREADABLE_MAX = 64 };
 /* True when the infos event.* are about this event: they describe the first. NULL stands for it. */

@@ -30,7 +30,8 @@ void interact_close(struct interact *interact);
 
 struct interact_source {
 	struct session *session; /* a live one; NULL: a file */
-	struct load *loading;	 /* a file that is still being read; NULL: none */
+	const struct load *load; /* of a file */
+	struct load *loading;	 /* the same while it is still being read; else NULL */
 	struct history *history;
 	int32_t pid; /* the process that is all of the target; 0: there is none */
 };

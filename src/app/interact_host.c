@@ -2,11 +2,14 @@
 /* What the screens ask for. */
 
 #include "infos.h"
+#include "label_line.h"
 #include "interact_export.h"
 #include "interact_internal.h"
 #include "proc_text.h"
 #include "report_header.h"
 #include "unnamed_text.h"
+
+#include <string.h>
 
 static void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
 {
@@ -48,6 +51,14 @@ static void tell_info(void *context, struct text *lines)
 	terminal_size(interact->terminal, &rows, &cols);
 	options.columns = (uint32_t)cols;
 	const struct history_totals totals = history_totals(history);
+	struct text notices = {0};
+	facts_add_notices(&interact->source, &notices);
+	char *at = notices.bytes;
+	for (char *end_of; at && (end_of = strchr(at, '\n')); at = end_of + 1) {
+		*end_of = '\0';
+		label_line_add(lines, "told", at, options.columns);
+	}
+	text_release(&notices);
 	report_header(history, &totals, &options, "e shows them", lines);
 	unnamed_add(history, lines);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <ctop/app/stats.h>
@@ -99,63 +100,69 @@ static void add_count(struct text *text, uint64_t nr, const char *what)
 }
 
 /* What a perf.data file lacks, and what this machine lacks to read it. */
-static void tell_of_perfdata(const struct load *load, const struct options *options)
+static void add_perfdata_notes(const struct load *load, struct text *lines)
 {
-	struct text text = {0};
 	const char *note = session_source_note(load->session);
 	const char *notice = session_notice(load->session);
 	if (note[0]) {
-		text_add(&text, "ctop: ");
-		text_add_safe(&text, options->input);
-		text_add(&text, " ");
-		text_add_safe(&text, note);
-		text_add(&text, "\n");
+		text_add_safe(lines, load->options->input);
+		text_add(lines, " ");
+		text_add_safe(lines, note);
+		text_add(lines, "\n");
 	}
 	if (notice[0])
-		text_addf(&text, "ctop: %s\n", notice);
-	fputs(text_string(&text), stderr);
-	text_release(&text);
+		text_addf(lines, "%s\n", notice);
 }
 
-void load_tell_damage(const struct load *load, const struct options *options)
+static void add_damage(const struct load *load, struct text *lines)
 {
-	if (session_is_perfdata(load->session)) {
-		tell_of_perfdata(load, options);
-		return;
-	}
 	const struct recording_read read = session_read(load->session);
-	struct text text = {0};
 	if (!read.whole) {
-		text_add(&text, "ctop: ");
-		text_add_safe(&text, options->input);
-		text_add(&text,
+		text_add_safe(lines, load->options->input);
+		text_add(lines,
 			 " has no end: its recorder still runs, was killed, or the file was cut\n");
 	}
-	if (read.damaged_places || read.lost_chunks) {
-		text_add(&text, "ctop: ");
-		text_add_safe(&text, options->input);
-		text_add(&text, " is damaged");
-		const char *before = ": ";
-		if (read.skipped_bytes) {
-			text_add(&text, before);
-			add_bytes(&text, read.skipped_bytes);
-			text_add(&text, " skipped");
-			before = ", ";
-		}
-		if (read.lost_chunks) {
-			text_add(&text, before);
-			add_grouped(&text, read.lost_chunks);
-			text_addf(&text, " part%s missing", read.lost_chunks == 1 ? "" : "s");
-		}
-		add_count(&text, read.lost_samples, "sample");
-		text_add(&text, read.lost_samples ? " lost" : "");
-		add_count(&text, read.maimed_samples, "sample");
-		text_add(&text, read.maimed_samples ? " with [lost] parts" : "");
-		text_add(&text, "\n");
+	if (!read.damaged_places && !read.lost_chunks)
+		return;
+	text_add_safe(lines, load->options->input);
+	text_add(lines, " is damaged");
+	const char *before = ": ";
+	if (read.skipped_bytes) {
+		text_add(lines, before);
+		add_bytes(lines, read.skipped_bytes);
+		text_add(lines, " skipped");
+		before = ", ";
 	}
-	if (text.size)
-		fputs(text_string(&text), stderr);
-	text_release(&text);
+	if (read.lost_chunks) {
+		text_add(lines, before);
+		add_grouped(lines, read.lost_chunks);
+		text_addf(lines, " part%s missing", read.lost_chunks == 1 ? "" : "s");
+	}
+	add_count(lines, read.lost_samples, "sample");
+	text_add(lines, read.lost_samples ? " lost" : "");
+	add_count(lines, read.maimed_samples, "sample");
+	text_add(lines, read.maimed_samples ? " with [lost] parts" : "");
+	text_add(lines, "\n");
+}
+
+void load_add_damage(const struct load *load, struct text *lines)
+{
+	if (session_is_perfdata(load->session))
+		add_perfdata_notes(load, lines);
+	else
+		add_damage(load, lines);
+}
+
+void load_tell_damage(const struct load *load)
+{
+	struct text lines = {0};
+	load_add_damage(load, &lines);
+	const char *at = text_string(&lines);
+	for (size_t size; *at; at += size) {
+		size = strcspn(at, "\n") + 1;
+		fprintf(stderr, "ctop: %.*s", (int)size, at);
+	}
+	text_release(&lines);
 }
 
 static int set_number(struct history *history, const char *key, uint64_t value)

@@ -10,6 +10,7 @@
 #include <ctop/app/options.h>
 #include <ctop/app/session.h>
 #include <ctop/base/error.h>
+#include <ctop/base/text.h>
 #include <ctop/profile/history.h>
 
 struct load {
@@ -35,8 +36,10 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 	       struct error *error);
 /* and what follows, for at most timeout_ms, until it is done (or fails, as load_open() does). */
 int load_step(struct load *load, int timeout_ms, bool *done, struct error *error);
-/* Tells, on stderr, what was lost with the recording's damage. */
-void load_tell_damage(const struct load *load, const struct options *options);
+/* Once it is read: adds lines on what was lost with its damage, or is lacking to read it; safe text. */
+void load_add_damage(const struct load *load, struct text *lines);
+/* Tells that on stderr. */
+void load_tell_damage(const struct load *load);
 /* With LOAD_COUNTS: one line on stderr when the recording has more events than the one shown. */
 void load_tell_event(const struct load *load, const struct options *options);
 void load_release(struct load *load);

@@ -17,6 +17,7 @@
 
 #include "disk.h"
 #include "infos.h"
+#include "infos_read.h"
 #include "output.h"
 #include "run.h"
 
@@ -138,9 +139,6 @@ static int tick(void *context, struct error *error)
 
 /* ---- at the end ---- */
 
-/* Below, events took turns on the counters; what starting and stopping costs is above. */
-static const double SHARED_BELOW = 0.95;
-
 static double seconds_of(const struct session_stats *stats)
 {
 	return (double)(stats->end_ns - stats->start_ns) / (double)NS_PER_SECOND;
@@ -168,10 +166,10 @@ static void print_summary(const struct recording_run *run, const struct session_
 	if (stats->throttled)
 		text_addf(&text, ", throttled %llux to %.0f samples a second",
 			  (unsigned long long)stats->throttled, rate_hz(stats));
-	if (stats->counted_share < SHARED_BELOW)
+	if (stats->counted_share < INFOS_SHARED_BELOW)
 		text_addf(&text,
-			  ", counters were shared: more events than counters, each had one "
-			  "%.0f %% of the time or more",
+			  ", counters were shared: each event was counted %.0f %% of the time or "
+			  "more, and what it would have been is an estimate",
 			  100.0 * stats->counted_share);
 	if (stats->dropped_disk)
 		text_addf(&text, ", %llu dropped because the disk was too slow",

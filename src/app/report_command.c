@@ -20,7 +20,7 @@ enum { MOMENT_STEP_MS = 50 };
 static int print(struct load *load, const struct options *options, struct error *error)
 {
 	struct text text = {0};
-	load_tell_damage(load, options);
+	load_tell_damage(load);
 	load_tell_event(load, options);
 	int result = report_text(load->history, options, &text);
 	if (result)
@@ -54,6 +54,7 @@ static int show(struct load *load, const struct options *options, struct error *
 	result = load_for_a_moment(load, &done, error);
 	struct interact *interact = result ? NULL : interact_open(options, signal_fd, error);
 	const struct interact_source source = {.history = load->history,
+					       .load = load,
 					       .loading = done ? NULL : load};
 	if (!result)
 		result = interact ? interact_run(interact, &source, error) : -ENOTTY;

@@ -8,9 +8,9 @@
 #include <ctop/base/clock.h>
 
 #include "infos_read.h"
+#include "label_line.h"
 #include "numbers.h"
 
-enum { LABEL_COLS = 11, NARROWEST_COLS = 40 };
 /* A share of less time says nothing. */
 static const uint64_t LEAST_NS = NS_PER_SECOND / 10;
 
@@ -34,39 +34,12 @@ static uint64_t number(const struct header *header, const char *key)
 	return infos_number(header->history, key);
 }
 
-/* Breaks a value at blanks, to hang below itself; a word longer than the line stays whole. */
-static void add_wrapped(struct text *out, const char *value, size_t cols)
-{
-	while (text_cols(value) > cols) {
-		size_t fits = text_fit(value, cols);
-		size_t at = fits;
-		while (at > 0 && value[at] != ' ')
-			at--;
-		if (at == 0) {
-			const char *blank = strchr(value + fits, ' ');
-			if (!blank)
-				break;
-			at = (size_t)(blank - value);
-		}
-		text_add_bytes(out, value, at);
-		text_addf(out, "\n%*s", LABEL_COLS, "");
-		value += at + 1;
-	}
-	text_add(out, value);
-}
-
 /* Writes the line in hand, if there is anything on it, and starts the next. */
 static void end_line(struct header *header, const char *label)
 {
-	uint32_t columns = header->options->columns;
-	if (header->line.size) {
-		text_addf(header->out, "%-*s", LABEL_COLS, label);
-		if (columns >= NARROWEST_COLS)
-			add_wrapped(header->out, text_string(&header->line), columns - LABEL_COLS);
-		else
-			text_add(header->out, text_string(&header->line));
-		text_add(header->out, "\n");
-	}
+	if (header->line.size)
+		label_line_add(header->out, label, text_string(&header->line),
+			       header->options->columns);
 	header->out->failed |= header->line.failed;
 	text_clear(&header->line);
 }
@@ -220,6 +193,23 @@ static void add_rate(struct header *header)
 		text_add(line, " samples/s reached");
 	}
 	end_line(header, "rate");
+}
+
+/* More events than counters: they took turns, and what one would have had all the time is an estimate. */
+static void add_counted(struct header *header)
+{
+	const char *chosen = header->options->event;
+	size_t event = 0;
+	while (chosen && event < history_nr_events(header->history) &&
+	       strcmp(history_event_name(header->history, event), chosen) != 0 &&
+	       strcmp(history_event_asked(header->history, event), chosen) != 0)
+		event++;
+	double share = infos_share(header->history, event);
+	if (share > 0 && share < INFOS_SHARED_BELOW)
+		text_addf(&header->line,
+			  "%.0f %% of the time, as events took turns on the counters: an estimate",
+			  100 * share);
+	end_line(header, "counted");
 }
 
 static void add_samples(struct header *header)
@@ -389,6 +379,7 @@ void report_header(const struct history *history, const struct history_totals *t
 	add_excerpt(&header);
 	add_event(&header);
 	add_rate(&header);
+	add_counted(&header);
 	add_samples(&header);
 	add_busy(&header);
 	add_troubles(&header);

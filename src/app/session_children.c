@@ -217,6 +217,8 @@ int session_bury(struct session *session, struct worker *worker)
 	if (is_collector && session->source_done)
 		return 0;
 	session->stats.restarts++;
+	session_note_death(session, worker, wait_status,
+			   !too_often && !session_is_recording(session));
 	if (session_is_recording(session)) {
 		error_set(session->error, -EIO, "the process that read '%s' died", session->path);
 		error_remedy(session->error, "read another copy of it, or record again");

@@ -4,7 +4,7 @@
 
 /*
  * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
- * session_sampling.c (on and off), session_children.c (messages, deaths), session_stats.c.
+ * session_sampling.c (on and off), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
 #include <stdbool.h>
@@ -23,6 +23,9 @@
 enum { SESSION_BATCH = 4096 };
 /* How long the end of a session, or of an epoch, waits for names still being read. */
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
+
+/* Deaths that are told one by one. */
+enum { SESSION_NEWS_MAX = 8 };
 
 enum phase {
 	PHASE_OPEN, /* children run, sampling is off */
@@ -49,6 +52,8 @@ struct session {
 	struct worker symbolizer; /* live only */
 	struct message_own own;	  /* by enum own */
 	char notice[160];	  /* what a user should know; "": nothing */
+	char news[SESSION_NEWS_MAX][160];
+	size_t nr_news;
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */
 	bool mapped, source_done;
@@ -105,6 +110,12 @@ int session_drain(struct session *session);
 int session_describe_targets(struct session *session);
 int session_switch_on(struct session *session);
 void session_look_for_late_threads(struct session *session, uint64_t now_ns);
+
+/* ---- session_news.c ---- */
+
+/* A child was reaped. */
+void session_note_death(struct session *session, const struct worker *worker, int wait_status,
+			bool is_replaced);
 
 /* ---- session_children.c ---- */
 

@@ -15,12 +15,15 @@ static void read_events(const struct session *session, struct session_stats *sta
 	stats->lost = atomic_load(&session->collector.status->lost);
 	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
 		struct sampler_count count;
+		stats->counted_shares[i] = 1;
+		stats->nr_events = i + 1;
 		sampler_read(session->sampler, i, &count);
 		if (i == 0)
 			stats->events_counted = count.count;
 		summed += count.lost;
 		if (count.enabled_ns) {
 			double share = (double)count.running_ns / (double)count.enabled_ns;
+			stats->counted_shares[i] = share;
 			if (share < stats->counted_share)
 				stats->counted_share = share;
 		}

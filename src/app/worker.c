@@ -81,6 +81,7 @@ int worker_start(struct worker *worker, const char *role)
 	worker->seen_cpu_ns = 0;
 	worker->nr_still = 0;
 	worker->ended = false;
+	worker->why = NULL;
 	result = send_fd(worker, MESSAGE_STATUS, worker->status_fd);
 	if (!result)
 		result = send_fd(worker, MESSAGE_TO_MAIN, worker->from_child);
@@ -233,6 +234,7 @@ bool worker_end_if_stuck(struct worker *worker)
 	if (cpu_ns < worker->seen_cpu_ns + STUCK_CPU_NS)
 		return false;
 	worker_end(worker);
+	worker->why = "hung and was ended";
 	worker->seen_cpu_ns = cpu_ns;
 	return true;
 }
@@ -259,6 +261,8 @@ bool worker_end_if_still(struct worker *worker)
 	worker_end(worker);
 	/* Who was stopped did not fall. */
 	worker->ended = thread.state != 'T';
+	worker->why = worker->ended ? "stood still and was ended"
+				    : "was stopped by somebody and was ended";
 	worker->nr_still = 0;
 	return true;
 }

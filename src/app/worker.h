@@ -36,6 +36,7 @@ struct worker {
 	uint64_t still_moves;
 	unsigned nr_still;
 	bool ended; /* by us, for what it did */
+	const char *why; /* it was ended: "hung and was ended"; NULL: something else became of it */
 };
 
 void worker_init(struct worker *worker);

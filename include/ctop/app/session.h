@@ -55,6 +55,8 @@ struct session_stats {
 	uint64_t events_sampled; /* the periods that samples stand for, summed */
 	/* Of the time, how much the least counted event had a counter; 1: there were enough. Not of files. */
 	double counted_share;
+	double counted_shares[SAMPLER_MAX_EVENTS]; /* of each event */
+	size_t nr_events;
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t opened_ns,
 		first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */
@@ -118,6 +120,9 @@ double session_source_share(const struct session *session);
 struct recording_read session_read(const struct session *session);
 size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
 const char *session_step_down(const struct session *session, size_t i);
+/* What has become of ctop's own processes, one after the other: "the collector hung and was ended; ..." */
+size_t session_nr_news(const struct session *session);
+const char *session_news(const struct session *session, size_t i);
 /* What else to tell at the end; "" when there is nothing. Borrowed. */
 const char *session_notice(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What has happened to a session's own processes, in words. */
+#include "session_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static const char *what_it_does(const struct session *session, const struct worker *worker)
+{
+	if (worker == &session->symbolizer)
+		return "the process that reads names";
+	return session->path ? "the process that reads the file" : "the collector";
+}
+
+static void describe_end(const struct worker *worker, int wait_status, char *text, size_t size)
+{
+	if (worker->why)
+		snprintf(text, size, "%s", worker->why);
+	else if (worker->ended)
+		snprintf(text, size, "talked nonsense and was ended");
+	else if (WIFSIGNALED(wait_status))
+		snprintf(text, size, "died of signal %d", WTERMSIG(wait_status));
+	else
+		snprintf(text, size, "ended with status %d", WEXITSTATUS(wait_status));
+}
+
+void session_note_death(struct session *session, const struct worker *worker, int wait_status,
+			bool is_replaced)
+{
+	char how[64];
+	if (session->nr_news == SESSION_NEWS_MAX)
+		return; /* their number stands in the statistics */
+	char *news = session->news[session->nr_news++];
+	describe_end(worker, wait_status, how, sizeof(how));
+	if (session->nr_news == SESSION_NEWS_MAX)
+		snprintf(news, sizeof(session->news[0]), "ctop's own processes go on dying");
+	else
+		snprintf(news, sizeof(session->news[0]), "%s %s%s", what_it_does(session, worker),
+			 how,
+			 is_replaced ? "; another has taken over, and leaves out what it was at"
+				     : "");
+}
+
+size_t session_nr_news(const struct session *session)
+{
+	return session->nr_news;
+}
+
+const char *session_news(const struct session *session, size_t i)
+{
+	return session->news[i];
+}
