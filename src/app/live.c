@@ -2,10 +2,8 @@
 #include <ctop/app/commands.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include <ctop/app/report.h>
@@ -13,6 +11,7 @@
 #include <ctop/base/text.h>
 #include <ctop/profile/history.h>
 
+#include "command_output.h"
 #include "infos.h"
 #include "interact.h"
 #include "refusal.h"
@@ -198,32 +197,17 @@ static int profile(const struct options *options, bool interactive, int signal_f
 	return refused ? tell_refusal(options, interactive, signal_fd, error) : result;
 }
 
-/* What a command of ours wrote while the interface had the terminal. */
-static void replay(int output)
-{
-	off_t at = 0;
-	while (sendfile(STDOUT_FILENO, output, &at, 1 << 20) > 0)
-		;
-}
-
-/* The interface on a command: what it writes waits in a file without a name. */
+/* The interface on a command: what it writes is kept until the terminal is free. */
 static int profile_command(const struct options *options, int signal_fd, struct error *error)
 {
 	struct options quiet = *options;
-	FILE *output = tmpfile();
-	if (!output) {
-		int code = error_set(error, -errno, "cannot keep the command's output: %s",
-				     strerror(errno));
-		error_remedy(error, "make room in /tmp, or use --stdio");
-		return run_failed(options, code, error);
-	}
-	quiet.command_output = fileno(output);
-	/* Each piece goes to its end, whoever else writes. */
-	fcntl(quiet.command_output, F_SETFL, O_APPEND);
-	fcntl(quiet.command_output, F_SETFD, FD_CLOEXEC);
-	int result = profile(&quiet, true, signal_fd, error);
-	replay(quiet.command_output);
-	fclose(output);
+	struct command_output output;
+	int result = command_output_open(&output, error);
+	if (result)
+		return run_failed(options, result, error);
+	quiet.command_output = output.write_fd;
+	result = profile(&quiet, true, signal_fd, error);
+	command_output_close(&output);
 	return result;
 }
 
