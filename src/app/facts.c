@@ -15,6 +15,8 @@
 #include "load.h"
 #include "proc_text.h"
 
+/* So soon after a command was let run its exec is the one that it begins with. */
+#define FIRST_EXEC_NS (200 * NS_PER_MS)
 /* Of less CPU time than this no rate can be told. */
 enum { LEAST_CPU_PERCENT = 5 };
 
@@ -118,15 +120,23 @@ static enum ui_state state_of(const struct facts *facts, const struct session *s
 }
 
 /* The program may change under us: whose profile it is, is said anew. */
-static void follow_exec(struct facts *facts, int32_t only_pid, struct ui_facts *out)
+static void follow_exec(struct facts *facts, const struct interact_source *source,
+			const struct session_stats *stats, struct ui_facts *out)
 {
+	int32_t only_pid = source->pid;
 	struct proc_program program, own;
+	uint64_t now_ns = clock_now_ns();
 	bool runs = out->state != UI_EXITED && proc_program(only_pid, &program);
 	/* A command that was only just let go. */
 	if (runs && !facts->knows_program && proc_program(getpid(), &own) &&
 	    proc_is_same_program(&program, &own))
 		return;
-	if (runs && facts->knows_program && !proc_is_same_program(&program, &facts->program)) {
+	bool is_other =
+		runs && facts->knows_program && !proc_is_same_program(&program, &facts->program);
+	/* The same file all over again shows in the kernel's records only. */
+	bool is_anew = runs && facts->knows_program && stats->target_exec_ns > facts->known_exec_ns;
+	if (is_other || is_anew) {
+		facts->known_exec_ns = now_ns;
 		char name[64];
 		size_t size = proc_text(only_pid, "comm", name, sizeof(name));
 		if (size && name[size - 1] == '\n')
@@ -134,6 +144,9 @@ static void follow_exec(struct facts *facts, int32_t only_pid, struct ui_facts *
 		snprintf(facts->target, sizeof(facts->target), "%.64s[%d]", name, only_pid);
 		facts->execs++;
 	}
+	if (runs && !facts->knows_program &&
+	    !strcmp(session_target_kind(source->session), "command"))
+		facts->known_exec_ns = stats->released_ns + FIRST_EXEC_NS;
 	if (runs) {
 		facts->program = program;
 		facts->knows_program = true;
@@ -193,7 +206,7 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 	describe_rate(out);
 	add_rates(facts, source, &stats, event, out);
 	if (only_pid)
-		follow_exec(facts, only_pid, out);
+		follow_exec(facts, source, &stats, out);
 	text_clear(&facts->idle);
 	if (only_pid && out->state == UI_LIVE && out->rate_hz <= 0)
 		idle_describe(only_pid, &facts->idle);

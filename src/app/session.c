@@ -271,6 +271,7 @@ int session_start(struct session *session, struct error *error)
 		session->on && !session->sampling.enable_on_exec ? session_switch_on(session) : 0;
 	if (!result)
 		result = target_start(&session->target, error);
+	session->stats.released_ns = clock_now_ns();
 	if (!result && session->on && session->sampling.enable_on_exec)
 		result = session_describe_targets(session);
 	return result;

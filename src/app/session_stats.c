@@ -51,6 +51,7 @@ struct session_stats session_stats(struct session *session)
 		return stats;
 	stats.undrained = session_is_live(session) && session->phase != PHASE_DRAINED;
 	read_events(session, &stats);
+	stats.target_exec_ns = atomic_load(&status->exec_ns);
 	stats.late = atomic_load(&status->late);
 	stats.throttled = atomic_load(&status->throttled);
 	stats.dropped_crash = atomic_load(&status->skipped);

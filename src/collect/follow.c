@@ -147,6 +147,15 @@ static int follow_exit(struct collector *collector, const struct record *record)
 	return result;
 }
 
+/* A record that is read again tells the same. */
+static void note_exec(const struct collector *collector, const struct record *record)
+{
+	_Atomic uint64_t *exec_ns = &collector->status->exec_ns;
+	if (record->pid == collector->config.watched_pid && record->pid &&
+	    record->time_ns > atomic_load_explicit(exec_ns, memory_order_relaxed))
+		atomic_store_explicit(exec_ns, record->time_ns, memory_order_relaxed);
+}
+
 int follow_record(struct collector *collector, const struct record *record)
 {
 	switch (record->type) {
@@ -157,6 +166,7 @@ int follow_record(struct collector *collector, const struct record *record)
 		if (record->comm.exec) {
 			joins_forget(collector->joins, record->tid);
 			chosen_exec(collector, record->pid);
+			note_exec(collector, record);
 		}
 		return world_comm(collector->world, record->pid, record->tid, record->comm.name,
 				  record->comm.exec);

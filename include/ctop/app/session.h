@@ -73,6 +73,9 @@ struct session_stats {
 	uint64_t cache_hits, cache_misses;
 	int target_status; /* of -- CMD, as waitpid gives it */
 	bool target_exited;
+	uint64_t released_ns; /* when a command of ours was let run */
+	uint64_t
+		target_exec_ns; /* when the one process last ran exec, by the kernel's records; 0: never */
 };
 
 enum session_state {

@@ -85,6 +85,7 @@ struct message_config {
 	bool filters_uid;    /* and of this user's processes */
 	uint32_t uid;
 	char comm[COMM_MAX];
+	int32_t watched_pid; /* whose execs are told of in the status; 0: nobody's */
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
 	int32_t skip_cpu;
 	uint64_t skip_position;
@@ -215,6 +216,8 @@ struct child_status {
 	_Atomic uint64_t drained;
 	_Atomic uint64_t damaged, twice, skipped, own, foreign, comm, uid;
 	_Atomic uint64_t frames, cache_hits, cache_misses;
+	_Atomic uint64_t
+		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;  /* ... of this epoch */
 };

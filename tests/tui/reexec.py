@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A program that runs itself anew: the same file, but nothing of what was before is its own."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from tmux import terminal
+from harness import BUILD, CTOP, case, check, main, need_root
+
+LOOP = "while :; do :; done"
+
+
+@case
+def a_process_that_runs_itself_anew():
+    need_root()
+    shell = subprocess.Popen(["sh", "-c", f"read line; exec sh -c '{LOOP}'"], stdin=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL)
+    try:
+        with terminal(100, 30) as window:
+            window.type(f"{CTOP} -p {shell.pid}")
+            screen = window.wait_for("LIVE", f"sh[{shell.pid}]")
+            check("EXEC" not in screen, screen)
+            shell.stdin.write(b"\n")
+            shell.stdin.flush()
+            window.wait_for("EXEC", f"the program became sh[{shell.pid}]", "[1 Top]")
+            # Once only: the banner grows old.
+            window.wait_for("EXEC 3s ago")
+            window.press("q")
+            window.wait_for_prompt()
+    finally:
+        shell.kill()
+        shell.wait()
+        shell.stdin.close()
+
+
+@case
+def a_command_that_runs_itself_anew():
+    need_root()
+    with terminal(100, 30) as window:
+        window.type(f"{CTOP} -- sh -c 'read line </dev/null; i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; "
+                    f"exec sh -c \"{LOOP}\"'")
+        # Its own beginning is none.
+        screen = window.wait_for("LIVE", "sh[", "SELF%")
+        check("EXEC" not in screen, screen)
+        window.wait_for("EXEC", "the program became sh[")
+        pid = window.screen().split("the program became sh[")[1].split("]")[0]
+        window.press("q")
+        window.wait_for_prompt()
+        os.kill(int(pid), 9)
+
+
+@case
+def a_child_that_runs_something_is_no_exec_of_its_parent():
+    need_root()
+    with terminal(100, 30) as window:
+        window.type(f"{CTOP} -- sh -c 'i=0; while [ $i -lt 30 ]; do sh -c true; i=$((i+1)); sleep 0.05; done'")
+        screen = window.wait_for("EXITED status 0")
+        check("EXEC " not in screen, screen)
+        window.press("q")
+        window.wait_for_prompt()
+
+
+if __name__ == "__main__":
+    check(os.path.isdir(BUILD), "nothing is built")
+    main()
