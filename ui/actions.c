@@ -169,7 +169,11 @@ static enum ui_wish go_back(struct ui *ui)
 		return UI_WISH_QUIT;
 	if ((int)ui->current >= NR_VIEWS)
 		ui_show(ui, ui->before);
-	else if (!model_zoom_out(&ui->model))
+	else if (model_zoom_out(&ui->model))
+		return UI_WISH_NONE;
+	else if (model_unread(&ui->model))
+		model_set_read(&ui->model);
+	else
 		ui_tell(ui, "no filter to take back; q leaves");
 	return UI_WISH_NONE;
 }

@@ -158,7 +158,8 @@ static void add_event(struct strip *strip, const struct model *model)
 		add_text(strip, ROLE_WARN, 0);
 	}
 	if (facts->counted_share > 0 && facts->counted_share < SHARED_BELOW) {
-		text_addf(text, "counted %.0f%% of the time!", 100 * facts->counted_share);
+		text_addf(text, "counted %.0f%%%s!", 100 * facts->counted_share,
+			  strip->cells->cols >= WIDE_COLS + 40 ? " of the time" : "");
 		add_text(strip, ROLE_WARN, 0);
 	}
 }

@@ -255,20 +255,21 @@ static void add_base64(struct text *out, const unsigned char *bytes, size_t size
 	}
 }
 
-void terminal_copy(struct terminal *terminal, const char *string)
+int terminal_copy(struct terminal *terminal, const char *string)
 {
 	struct text text = {0};
 	size_t size = strlen(string);
 	bool in_tmux = getenv("TMUX") != NULL;
 	(void)terminal;
+	if (size > COPY_BYTES_MAX)
+		return -E2BIG;
 	/* tmux passes on what is wrapped, each escape doubled; it takes the plain one as well when set-clipboard is on. */
 	text_add(&text, in_tmux ? "\033Ptmux;\033\033]52;c;" : "\033]52;c;");
-	add_base64(&text, (const unsigned char *)string,
-		   size < COPY_BYTES_MAX ? size : COPY_BYTES_MAX);
+	add_base64(&text, (const unsigned char *)string, size);
 	text_add(&text, in_tmux ? "\a\033\\" : "\a");
-	if (!text.failed) {
-		fwrite(text.bytes, 1, text.size, stdout);
-		fflush(stdout);
-	}
+	int result = text.failed ? -ENOMEM : 0;
+	if (!result && (fwrite(text.bytes, 1, text.size, stdout) < text.size || fflush(stdout)))
+		result = -EIO;
 	text_release(&text);
+	return result;
 }

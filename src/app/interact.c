@@ -120,6 +120,16 @@ static int read_signals(struct interact *interact, struct error *error)
 	return result;
 }
 
+static void copy(struct interact *interact)
+{
+	int result = terminal_copy(interact->terminal, ui_copied(interact->ui));
+	if (result)
+		ui_tell(interact->ui,
+			result == -E2BIG    ? "not copied: it is more than a terminal takes"
+			: result == -ENOMEM ? "out of memory!"
+					    : "not copied: the terminal does not take it");
+}
+
 static int do_wish(struct interact *interact, enum ui_wish wish, struct error *error)
 {
 	switch (wish) {
@@ -135,7 +145,7 @@ static int do_wish(struct interact *interact, enum ui_wish wish, struct error *e
 		terminal_set_mouse(interact->terminal, ui_mouse(interact->ui));
 		break;
 	case UI_WISH_COPY:
-		terminal_copy(interact->terminal, ui_copied(interact->ui));
+		copy(interact);
 		break;
 	case UI_WISH_PROFILE:
 		interact->picked_pid = ui_picked(interact->ui);

@@ -38,7 +38,10 @@ void terminal_resume(struct terminal *terminal);
 /* Forget what is on the screen: the next draw paints all of it. */
 void terminal_repaint(struct terminal *terminal);
 void terminal_set_mouse(struct terminal *terminal, bool on);
-/* Puts text on the terminal's clipboard (OSC 52, wrapped for tmux). Write-only: nothing is read back. */
-void terminal_copy(struct terminal *terminal, const char *text);
+/*
+ * Puts text on the terminal's clipboard (OSC 52, wrapped for tmux). Write-only: nothing is read back. 0, -ENOMEM, -EIO, or
+ * -E2BIG: it is more than terminals take.
+ */
+int terminal_copy(struct terminal *terminal, const char *text);
 
 #endif

@@ -53,10 +53,15 @@ static void what_went_wrong_stays_until_it_is_read(void)
 	CHECK(small_shows("! second"));
 	CHECK(small_shows("(+1)  i: all"));
 	CHECK(!small_line("signal 11"));
-	ui_key(small.ui, 'i');
-	CHECK(!small_line("! second"));
-	ui_key(small.ui, 'i');
+	/* Escape takes back a filter first. */
+	ui_key(small.ui, 'K');
+	ui_key(small.ui, KEY_ESCAPE);
+	CHECK(small_shows("! second"));
+	ui_key(small.ui, KEY_ESCAPE);
 	CHECK(!small_line("second"));
+	CHECK(!small_line("no filter to take back"));
+	ui_key(small.ui, KEY_ESCAPE);
+	CHECK(small_shows("no filter to take back"));
 	small_end();
 }
 
@@ -193,6 +198,8 @@ static void a_shared_counter_is_told(void)
 	small.facts.counted_share = 0.43;
 	small_refresh(31);
 	CHECK(small_shows("counted 43% of the time!"));
+	CHECK_EQ(ui_resize(small.ui, 24, 80), 0);
+	CHECK(small_shows("counted 43%!"));
 	small.facts.counted_share = 0.99;
 	small_refresh(32);
 	CHECK(!small_line("counted"));
