@@ -53,9 +53,8 @@ static int show(struct load *load, const struct options *options, struct error *
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
 	result = load_for_a_moment(load, &done, error);
 	struct interact *interact = result ? NULL : interact_open(options, signal_fd, error);
-	const struct interact_source source = {.history = load->history,
-					       .load = load,
-					       .loading = done ? NULL : load};
+	const struct interact_source source = {
+		.history = load->history, .load = load, .loading = done ? NULL : load};
 	if (!result)
 		result = interact ? interact_run(interact, &source, error) : -ENOTTY;
 	interact_close(interact);

@@ -35,7 +35,7 @@ struct worker {
 	/* for the watch on one that stands still */
 	uint64_t still_moves;
 	unsigned nr_still;
-	bool ended; /* by us, for what it did */
+	bool ended;	 /* by us, for what it did */
 	const char *why; /* it was ended: "hung and was ended"; NULL: something else became of it */
 };
 

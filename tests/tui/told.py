@@ -37,6 +37,18 @@ def a_process_of_its_own_that_died():
 
 
 @case
+def a_process_of_its_own_that_stood_still():
+    need_root()
+    with target("spin", "600") as program, terminal(100, 30) as window:
+        window.type(f"{CTOP} -p {program.pid}")
+        window.wait_for("LIVE", "spin_loop")
+        os.kill(children_of(window.child())["collector"], signal.SIGSTOP)
+        window.wait_for("! the collector was stopped by somebody and was ended; another has taken over")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
 def a_file_that_is_damaged():
     need_root()
     with folder() as where, target("spin") as program, terminal(100, 30) as window:

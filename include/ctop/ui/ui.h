@@ -48,7 +48,7 @@ struct ui_facts {
 	uint64_t nr_cpus;   /* when whole CPUs are watched: how many; else 0 */
 	uint64_t execs;	    /* how often the target has become another program */
 	uint64_t lost, throttled, late, dropped, restarts; /* since the start */
-	bool hides_losses;    /* nobody has counted what was lost */
+	bool hides_losses;				   /* nobody has counted what was lost */
 	double counted_share; /* of the time, how much of it the event had a counter; 0: unknown */
 	/* What has gone wrong so far, lines of safe text each with its '\n': shown until they are read. NULL: nothing. */
 	const char *notices;
