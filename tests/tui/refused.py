@@ -95,6 +95,23 @@ def on_a_terminal_it_is_a_screen():
 
 
 @case
+def from_the_picker_and_back():
+    need_root()
+    with readable_ctop() as (_, program), target("spin") as roots, paranoid(2), terminal(100, 30) as window:
+        window.type(" ".join([*plain_user(), program]))
+        window.wait_for("which process?", "COMMAND")
+        window.press(*str(roots.pid))
+        window.wait_for(f"filter: {roots.pid}", "spin")
+        window.press("Enter")
+        # The command line had no process: the fix names it.
+        window.wait_for("Cause: ", f" 2  sudo {program} -p {roots.pid}", "y:copy")
+        window.press("Escape")
+        window.wait_for("which process?", "belongs to another user")
+        window.press("C-c")
+        window.wait_for_prompt()
+
+
+@case
 def a_command_is_not_run():
     need_root()
     with readable_ctop() as (where, program), terminal(100, 30) as window:
