@@ -67,7 +67,10 @@ const struct option_row option_rows[] = {
 	 "\\fBkill \\-USR1\\fR \\fIPID\\fR of ctop.\n\\fB\\-\\-duration\\fR counts from the end "
 	 "of the delay."},
 	{OPTION_MMAP_PAGES, GROUP_SAMPLING, TARGETED, 'm', "mmap-pages", "PAGES", COMPLETE_NOTHING,
-	 NULL, "size of each CPU's ring, a power of two", NULL},
+	 NULL, "size of each CPU's ring, a power of two",
+	 "By default 8 MiB, which hold a tenth of a second of the largest copies at 1 kHz; of "
+	 "whole CPUs up to 32 MiB, "
+	 "128 MiB in all, where the user may lock them."},
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "most it may slow the target (default 10)",
 	 "0 turns the guard off."},

@@ -8,20 +8,29 @@
 #include <time.h>
 #include <unistd.h>
 
-/* 8 MiB a CPU: 100 ms of 64 KiB dumps at 1 kHz. */
-enum { DEFAULT_PAGES = 2048, LEAST_PAGES = 8 };
+/*
+ * 8 MiB a CPU: 100 ms of 64 KiB dumps at 1 kHz. Whole CPUs have everybody's samples from the first moment on, while
+ * everybody's modules are still to be read: there it is four times as much, as long as all rings together stay small.
+ */
+enum { DEFAULT_PAGES = 2048, WHOLE_CPU_PAGES = 8192, LEAST_PAGES = 8 };
+#define WHOLE_CPUS_BYTES (UINT64_C(128) << 20)
 /* A sample beside its dump: header, registers, the kernel's callchain. */
 enum { SAMPLE_HEAD_BYTES = 512 };
+
+static uint64_t pages_bytes(uint32_t pages)
+{
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
 
 /* Of a mapping: the page of heads and tails, then the data. */
 static size_t ring_bytes(uint32_t pages)
 {
-	return ((size_t)pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
+	return (size_t)pages_bytes(pages + 1);
 }
 
 static uint64_t data_bytes(const struct sampler *sampler)
 {
-	return (uint64_t)sampler->ring_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return pages_bytes(sampler->ring_pages);
 }
 
 /*
@@ -122,12 +131,23 @@ static int list_cpus(struct sampler *sampler)
 	return sampler->nr_rings ? 0 : -ENOMEM;
 }
 
+static uint32_t default_pages(const struct sampler *sampler)
+{
+	uint32_t pages = DEFAULT_PAGES;
+	if (sampler->options.system_wide && machine_may_lock())
+		while (pages < WHOLE_CPU_PAGES &&
+		       sampler->nr_rings * 2 * pages_bytes(pages) <= WHOLE_CPUS_BYTES)
+			pages *= 2;
+	return pages;
+}
+
 int rings_open(struct sampler *sampler, struct error *error)
 {
-	uint32_t asked = sampler->options.ring_pages ? sampler->options.ring_pages : DEFAULT_PAGES;
 	int result = list_cpus(sampler);
 	if (result)
 		return error_set(error, result, "cannot list the CPUs: %s", strerror(-result));
+	const uint32_t asked =
+		sampler->options.ring_pages ? sampler->options.ring_pages : default_pages(sampler);
 	sampler->ring_pages = asked;
 	while ((result = try_size(sampler)) == -EDQUOT && sampler->ring_pages > LEAST_PAGES)
 		sampler->ring_pages /= 2;
@@ -210,11 +230,17 @@ static double asked_rate_hz(const struct sampler *sampler)
 	return rate;
 }
 
-/* The largest at which the ring holds 100 ms; 65528 is the kernel's limit (a u16, 8-aligned). */
+/*
+ * The largest at which the ring holds 100 ms; 65528 is the kernel's limit (a u16, 8-aligned). What whole CPUs have more
+ * is for more time.
+ */
 static uint32_t auto_dump_bytes(const struct sampler *sampler)
 {
 	static const uint32_t sizes[] = {65528, 32768, 16384};
-	double room = (double)data_bytes(sampler) / (asked_rate_hz(sampler) * 0.1);
+	uint32_t pages = sampler->ring_pages;
+	if (!sampler->options.ring_pages && pages > DEFAULT_PAGES)
+		pages = DEFAULT_PAGES;
+	double room = (double)pages_bytes(pages) / (asked_rate_hz(sampler) * 0.1);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (sizes[i] + SAMPLE_HEAD_BYTES <= room)
 			return sizes[i];

@@ -224,6 +224,27 @@ static void whole_machine_is_one_event_a_cpu(void)
 	sampler_free(sampler);
 }
 
+/* Everybody's samples come at once: their rings hold them for longer, and not in longer copies. */
+static void rings_of_whole_cpus_hold_more(void)
+{
+	require_root();
+	struct sampler_options options = options_for(NULL, "cpu-clock");
+	options.system_wide = true;
+	options.ring_pages = 0;
+	options.frequency_hz = 4000;
+	struct sampler *sampler = open_or_explain(&options);
+	const uint64_t nr = sampler_nr_rings(sampler), pages = sampler_ring_pages(sampler),
+		       all = nr * pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (!sampler_holds_rings(sampler)) {
+		sampler_free(sampler);
+		SKIP("no CAP_IPC_LOCK");
+	}
+	CHECK(pages == 8192 || 2 * all > 128 << 20);
+	CHECK(pages == 2048 || all <= 128 << 20);
+	CHECK_EQ(sampler_dump_bytes(sampler), 16384);
+	sampler_free(sampler);
+}
+
 /* ---- the ladder ---- */
 
 static bool has_cycles(void)
@@ -547,6 +568,7 @@ int main(void)
 	RUN(asked_cpus_have_a_ring_each);
 	RUN(same_process_twice_is_attached_once);
 	RUN(whole_machine_is_one_event_a_cpu);
+	RUN(rings_of_whole_cpus_hold_more);
 	RUN(clock_stands_in_for_cycles);
 	RUN(count_of_cycles_becomes_time);
 	RUN(strict_makes_a_step_an_error);
