@@ -150,14 +150,27 @@ static double rate_hz(const struct session_stats *stats)
 	return seconds > 0 ? (double)stats->samples / seconds : 0;
 }
 
+/* " by cpu-clock"; of several events how many samples each has, for those are never added up elsewhere. */
+static void add_events(struct text *out, const struct sampler *sampler,
+		       const struct session_stats *stats, size_t nr_events)
+{
+	for (size_t i = 0; i < nr_events; i++) {
+		text_add(out, i ? ", " : nr_events > 1 ? ": " : " ");
+		if (nr_events > 1)
+			text_addf(out, "%llu ", (unsigned long long)stats->samples_of[i]);
+		text_addf(out, "by %s", sampler_opened(sampler, i)->name);
+	}
+}
+
 static void print_summary(const struct recording_run *run, const struct session_stats *stats)
 {
-	const struct sampler_opened *event = sampler_opened(session_sampler(run->session), 0);
 	double all = stats->samples ? (double)stats->samples : 1;
 	struct text text = {0};
 	text_addf(&text, "ctop: %llu samples of ", (unsigned long long)stats->samples);
 	text_add_safe(&text, session_target(run->session));
-	text_addf(&text, " in %.1f s by %s", seconds_of(stats), event->name);
+	text_addf(&text, " in %.1f s", seconds_of(stats));
+	add_events(&text, session_sampler(run->session), stats,
+		   run->options->nr_events ? run->options->nr_events : 1);
 	text_addf(&text, ", %llu lost, %.1f %% of stacks complete", (unsigned long long)stats->lost,
 		  100.0 * (double)(stats->ends[STACK_COMPLETE] + stats->ends[STACK_JOINED]) / all);
 	if (stats->ends[STACK_KERNEL_ONLY])

@@ -77,6 +77,9 @@ static void count(struct session *session, const struct sample *samples, size_t 
 	struct session_stats *stats = &session->stats;
 	stats->samples += nr;
 	for (size_t i = 0; i < nr; i++) {
+		size_t event = (size_t)samples[i].event - FIRST_EVENT;
+		if (event < SAMPLER_MAX_EVENTS)
+			stats->samples_of[event]++;
 		if (samples[i].event == FIRST_EVENT)
 			stats->events_sampled += samples[i].weight;
 		if (samples[i].end < NR_STACK_ENDS)

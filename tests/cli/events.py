@@ -142,6 +142,19 @@ def events_of_a_group_are_counted_apart():
 
 
 @case
+def the_summary_counts_each_event():
+    need_root()
+    names = ("cpu-clock", "page-faults", "context-switches")
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        program = os.path.join(BUILD, "workloads", "spin")
+        result = ctop_ok("record", "-e", ",".join(names), "-o", path, "--", program, "1")
+        samples = {name: sum(folded(path, "--event", name).values()) for name in names}
+    said = ", ".join(f"{samples[name]} by {name}" for name in names)
+    check(all(samples.values()) and f" s: {said}, " in result.stderr, f"{samples}: {result.stderr}")
+
+
+@case
 def a_group_is_one_for_the_kernel():
     need_root()
     strace = need_program("strace")

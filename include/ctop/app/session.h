@@ -32,7 +32,8 @@ struct session_consumer {
 };
 
 struct session_stats {
-	uint64_t samples; /* that reached the consumer */
+	uint64_t samples;			 /* that reached the consumer */
+	uint64_t samples_of[SAMPLER_MAX_EVENTS]; /* of them, by event; not of files */
 	/* By the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once. */
 	uint64_t lost;
 	uint64_t late, throttled;
