@@ -149,12 +149,16 @@ int guard_ask_periods(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
-/* What was asked for, for a step's sentence: "1000.0 us", "1000 cycles (0.33 us by cpufreq)". */
+/* What was asked for, for a step's sentence: "1000.0 us", "40 ns", "1000 cycles (0.33 us by cpufreq)". */
 static void describe_asked(const struct sampler *sampler, size_t index, char *text, size_t size)
 {
 	uint64_t count = sampler->options.count;
 	if (!count || !sampler->stands_in[index]) {
-		snprintf(text, size, "%.1f us", (double)sampler->opened[index].period / 1e3);
+		uint64_t period_ns = sampler->opened[index].period;
+		if (period_ns < 1000)
+			snprintf(text, size, "%llu ns", (unsigned long long)period_ns);
+		else
+			snprintf(text, size, "%.1f us", (double)period_ns / 1e3);
 		return;
 	}
 	bool assumed;

@@ -449,6 +449,18 @@ static void without_guard_the_kernels_timer_is_the_limit(void)
 	CHECK_EQ(period_of("cpu-clock", 10000, 0, 0), 10000);
 }
 
+static void a_period_below_a_microsecond_is_told_in_ns(void)
+{
+	require_root();
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	options.count = 40;
+	options.max_overhead_percent = 0;
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK(has_step(sampler, "a sample each 10.0 us instead of 40 ns: "));
+	sampler_free(sampler);
+}
+
 static void guard_is_for_clocks_only(void)
 {
 	require_root();
@@ -579,6 +591,7 @@ int main(void)
 	RUN(one_fault_in_a_hundred_is_a_sample);
 	RUN(guard_slows_clocks_down_and_says_so);
 	RUN(without_guard_the_kernels_timer_is_the_limit);
+	RUN(a_period_below_a_microsecond_is_told_in_ns);
 	RUN(guard_is_for_clocks_only);
 	RUN(ended_process_is_no_target);
 	RUN(zombie_is_no_target);
