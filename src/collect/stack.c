@@ -400,6 +400,23 @@ static uint64_t weight_of(const struct collector *collector, const struct event_
 	return period ? period : 1;
 }
 
+static int add_thread(const struct collector *collector, int32_t pid, int32_t tid,
+		      struct task_id *id)
+{
+	const char *comm = world_comm_of(collector->world, pid, tid);
+	struct string_id string;
+	int result = tables_add_string(collector->writer, comm, strlen(comm), &string);
+	return result ? result : tables_add_task(collector->writer, pid, tid, string, id);
+}
+
+/* A process is known by its main thread: there is a row of that, too, as it may never be sampled. */
+static int add_task(const struct collector *collector, int32_t pid, int32_t tid, struct task_id *id)
+{
+	struct task_id main_thread;
+	int result = add_thread(collector, pid, tid, id);
+	return result || tid == pid ? result : add_thread(collector, pid, pid, &main_thread);
+}
+
 int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient)
 {
@@ -448,12 +465,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		.end = (uint8_t)user.end,
 		.reason = (uint8_t)user.reason,
 	};
-	const char *comm = world_comm_of(collector->world, record->pid, record->tid);
-	struct string_id comm_id;
-	result = tables_add_string(collector->writer, comm, strlen(comm), &comm_id);
-	if (!result)
-		result = tables_add_task(collector->writer, record->pid, record->tid, comm_id,
-					 &out.task);
+	result = add_task(collector, record->pid, record->tid, &out.task);
 	if (!result)
 		result = add_stack(collector, ring, user.nr, kernel, nr_kernel, &out);
 	if (result)

@@ -66,6 +66,7 @@ void history_free(struct history *history)
 	free(history->strings.items);
 	free(history->modules.items);
 	free(history->tasks.items);
+	free(history->processes.items);
 	free(history->frames.items);
 	free(history->nodes.items);
 	free(history->stacks.items);
@@ -83,6 +84,7 @@ void history_free(struct history *history)
 	index_release(&history->nodes_index);
 	index_release(&history->stacks_index);
 	index_release(&history->functions_index);
+	index_release(&history->processes_index);
 	free(history);
 }
 
@@ -102,6 +104,7 @@ uint64_t history_rows_bytes(const struct history *history)
 	bytes += history->strings.capacity * sizeof(*history->strings.items);
 	bytes += history->modules.capacity * sizeof(*history->modules.items);
 	bytes += history->tasks.capacity * sizeof(*history->tasks.items);
+	bytes += history->processes.capacity * sizeof(*history->processes.items);
 	bytes += history->frames.capacity * sizeof(*history->frames.items);
 	bytes += history->nodes.capacity * sizeof(*history->nodes.items);
 	bytes += history->stacks.capacity * sizeof(*history->stacks.items);

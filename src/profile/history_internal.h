@@ -31,6 +31,11 @@ struct history_task {
 	const char *comm;
 };
 
+struct history_process {
+	int32_t pid;
+	const char *comm; /* its main thread's */
+};
+
 /* One (module, address), and what is known of its name by now. */
 struct named_frame {
 	uint64_t address;
@@ -137,13 +142,14 @@ struct history {
 	ROWS(char *) strings; /* each on the heap: pointers stay */
 	ROWS(struct history_module) modules;
 	ROWS(struct history_task) tasks;
+	ROWS(struct history_process) processes; /* whose main threads the tables have */
 	ROWS(struct named_frame) frames;
 	ROWS(struct history_node) nodes;
 	ROWS(struct counted_stack) stacks;
 	ROWS(struct function) functions;
 	ROWS(struct event) events;
 	struct index strings_index, modules_index, tasks_index, frames_index, nodes_index,
-		stacks_index, functions_index;
+		stacks_index, functions_index, processes_index;
 	struct history_info *infos;
 	uint64_t string_bytes;
 
@@ -152,7 +158,7 @@ struct history {
 	const struct symbols *symbols;
 	bool has_epoch;
 	uint64_t symbols_version;
-	uint32_t nr_infos_read, nr_events_read;
+	uint32_t nr_infos_read, nr_events_read, nr_tasks_read;
 	translation of[NR_TABLES];
 	ROWS(uint32_t) unnamed;	     /* frames of the epoch that had no name yet */
 	size_t nr_unnamed_looked_at; /* of them, at symbols_version */
@@ -175,6 +181,11 @@ const char *history_find_string(struct history *history, const char *string); /*
 
 /* Takes over the facts that the epoch has gained. 0 or -ENOMEM. */
 int history_read_infos(struct history *history);
+
+/* Takes over what the epoch's processes go by. 0 or -ENOMEM. */
+int history_read_processes(struct history *history);
+/* Its main thread's last name, whether that was sampled or not. NULL: not known. */
+const char *history_process_name(const struct history *history, int32_t pid);
 
 /* What the filter says of a sample that fell on the stack. */
 bool history_passes(const struct history *history, const struct sample *sample,

@@ -338,7 +338,7 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 	history->symbols = symbols;
 	history->has_epoch = true;
 	history->symbols_version = 0;
-	history->nr_infos_read = history->nr_events_read = 0;
+	history->nr_infos_read = history->nr_events_read = history->nr_tasks_read = 0;
 	history->unnamed.nr = history->nr_unnamed_looked_at = 0;
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++) {
 		history->of[kind].nr = 0;
@@ -463,6 +463,8 @@ int history_import(struct history *history, const struct sample *samples, size_t
 	int result = history_read_infos(history);
 	if (!result)
 		result = read_events(history);
+	if (!result && !is_full(history))
+		result = history_read_processes(history);
 	for (size_t i = 0; !result && i < nr; i++) {
 		result = import_one(history, &samples[i]);
 		if (result == -EINVAL) {

@@ -58,10 +58,8 @@ struct settled_bucket {
 
 struct process {
 	int32_t pid;
-	const char *
-		comm; /* its main thread's last one; as long as that was not sampled, the last of another */
-	bool is_main;  /* comm is the main thread's */
-	uint32_t path; /* 0: not made yet */
+	const char *comm; /* the last one of any of its threads */
+	uint32_t path;	  /* 0: not made yet */
 };
 
 /* A row of a tree that was given out. */
@@ -203,6 +201,8 @@ static inline uint32_t slice_process_of_path(const struct slice *slice, uint32_t
 }
 /* The path that a process's stacks hang below; the root's, where they are not told apart. NO_PATH: out of memory. */
 uint32_t slice_process_path(struct slice *slice, uint32_t process);
+/* Its main thread's; where that is not known, of another. */
+const char *slice_process_comm(const struct slice *slice, const struct process *process);
 void slice_free_processes(struct slice *slice);
 uint64_t slice_processes_bytes(const struct slice *slice);
 

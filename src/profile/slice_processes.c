@@ -36,16 +36,6 @@ static uint32_t process_of_pid(struct slice *slice, int32_t pid)
 	return row;
 }
 
-/* Later comms replace earlier ones, but those of other threads not the main thread's. */
-static void name_process(struct process *process, const struct history_task *task)
-{
-	bool is_main = task->pid == task->tid;
-	if (process->is_main && !is_main)
-		return;
-	process->comm = task->comm;
-	process->is_main = is_main;
-}
-
 int slice_follow_processes(struct slice *slice)
 {
 	const struct history *history = slice->history;
@@ -58,10 +48,16 @@ int slice_follow_processes(struct slice *slice)
 		uint32_t row = process_of_pid(slice, task->pid);
 		if (row == NO_PROCESS)
 			return -ENOMEM;
-		name_process(&slice->processes.items[row], task);
+		slice->processes.items[row].comm = task->comm;
 		slice->task_processes.items[slice->task_processes.nr++] = row;
 	}
 	return 0;
+}
+
+const char *slice_process_comm(const struct slice *slice, const struct process *process)
+{
+	const char *comm = history_process_name(slice->history, process->pid);
+	return comm ? comm : process->comm;
 }
 
 uint32_t slice_process_path(struct slice *slice, uint32_t process)

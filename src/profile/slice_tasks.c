@@ -143,14 +143,23 @@ static void find_top(struct adder *adder)
 	}
 }
 
-/* Later comms replace earlier ones; but a process goes by its main thread's, if that was sampled. */
-static void name_tasks(struct adder *adder, bool main_threads)
+/* Later comms replace earlier ones. */
+static void name_tasks(struct adder *adder)
 {
 	const struct history *history = adder->slice->history;
-	for (size_t i = 0; i < history->tasks.nr; i++) {
-		const struct history_task *task = &history->tasks.items[i];
-		if (adder->sampled[i] && (!main_threads || task->pid == task->tid))
-			adder->tasks[adder->groups.of_task[i]].comm = task->comm;
+	for (size_t i = 0; i < history->tasks.nr; i++)
+		if (adder->sampled[i])
+			adder->tasks[adder->groups.of_task[i]].comm = history->tasks.items[i].comm;
+}
+
+/* But a process goes by its main thread's. */
+static void name_processes(struct adder *adder)
+{
+	for (size_t i = 0; i < adder->groups.ids.nr; i++) {
+		const char *comm =
+			history_process_name(adder->slice->history, adder->groups.ids.items[i].pid);
+		if (comm)
+			adder->tasks[i].comm = comm;
 	}
 }
 
@@ -216,9 +225,9 @@ static int add_up(struct adder *adder, enum slice_tasks_of which, int32_t only_p
 	if (!result)
 		result = count_threads(adder);
 	find_top(adder);
-	name_tasks(adder, false);
+	name_tasks(adder);
 	if (which == SLICE_PROCESSES)
-		name_tasks(adder, true);
+		name_processes(adder);
 	return result;
 }
 

@@ -214,7 +214,7 @@ static struct slice_node empty_node(const struct slice *slice, uint32_t row)
 		const struct process *process =
 			&slice->processes.items[slice_process_of_path(slice, shown->path)];
 		node.pid = process->pid;
-		node.comm = process->comm;
+		node.comm = slice_process_comm(slice, process);
 	}
 	return node;
 }

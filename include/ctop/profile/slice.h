@@ -188,7 +188,7 @@ int slice_flame(struct slice *slice, uint64_t id, enum slice_order order, uint64
 struct slice_task {
 	int32_t pid, tid; /* tid -1: a process */
 	const char *
-		comm; /* the last one seen; of a process, its main thread's if that was sampled. Borrowed */
+		comm; /* the last one seen; of a process, its main thread's if that is known. Borrowed */
 	uint32_t nr_threads; /* that have samples */
 	uint64_t samples, weight;
 	struct function_id top; /* where most of its samples were taken */

@@ -10,7 +10,7 @@
  *      infos     facts about the run: key string -> value string; the last row of a key holds
  *      events    what was sampled
  *      modules   files, the kernel, the vdso, a process's code without a file
- *      tasks     one row per (pid, tid, comm)
+ *      tasks     one row per (pid, tid, comm); where a thread has one, its process's main thread has
  *      frames    (module, look-up address)
  *      nodes     stack tree: (parent node, call-site frame, method)
  *      samples   a ring
