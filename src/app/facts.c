@@ -65,13 +65,15 @@ static void describe_rate(struct ui_facts *out)
 
 /*
  * The target's CPU time. A clock of threads counts just that; that of a whole CPU also counts while nothing
- * runs, so that there its samples have to do; where the event is no clock, /proc knows it of one process.
+ * runs, so that there its samples have to do; where the event is no clock, /proc knows it of CPUs, and of one process.
  */
-static uint64_t target_cpu_ns(const struct session_stats *stats, const char *first_event,
+static uint64_t target_cpu_ns(const struct session_stats *stats, const struct sampler *sampler,
 			      int32_t only_pid, const struct ui_facts *out)
 {
-	if (is_clock(first_event))
+	if (is_clock(sampler_opened(sampler, 0)->name))
 		return out->nr_cpus ? stats->events_sampled : stats->events_counted;
+	if (out->nr_cpus)
+		return proc_busy_ns(sampler_rings(sampler), sampler_nr_rings(sampler));
 	return only_pid ? proc_cpu_ns(only_pid) : 0;
 }
 
@@ -80,12 +82,12 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 		      const struct session_stats *stats, uint32_t event, struct ui_facts *out)
 {
 	const struct history *history = source->history;
-	const char *first_event = sampler_opened(session_sampler(source->session), 0)->name;
 	struct facts_moment now = {
 		.ns = clock_now_ns(),
 		.samples = stats->samples,
 		.first_samples = history_nr_events(history) ? history_event_samples(history, 0) : 0,
-		.target_cpu_ns = target_cpu_ns(stats, first_event, source->pid, out),
+		.target_cpu_ns =
+			target_cpu_ns(stats, session_sampler(source->session), source->pid, out),
 	};
 	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
 		now.cpu_ns += stats->cpu_ns[i];
@@ -101,7 +103,9 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 		uint64_t used_ns = now.target_cpu_ns - before->target_cpu_ns;
 		if (now.target_cpu_ns >= before->target_cpu_ns && now.target_cpu_ns)
 			out->cpu_percent = 100 * per_second(used_ns, ns) / (double)NS_PER_SECOND;
-		if (event == 0 && out->cpu_percent > LEAST_CPU_PERCENT)
+		/* Of whole CPUs only the clock's time has no more in it than the samples: ctop's own is left out. */
+		bool is_theirs = !out->nr_cpus || out->weighs_ns;
+		if (event == 0 && is_theirs && out->cpu_percent > LEAST_CPU_PERCENT)
 			out->reached_hz =
 				per_second(now.first_samples - before->first_samples, used_ns);
 	}

@@ -9,12 +9,15 @@
 #include <stdint.h>
 
 #include <ctop/base/text.h>
+#include <ctop/perf/sampler.h>
 
 /* Reads /proc/PID/WHAT as a string, cut at size. Its size; 0 when it cannot be had. */
 size_t proc_text(int32_t pid, const char *what, char *text, size_t size);
 
 /* CPU time of a process, all its threads and those that have ended, by ticks of 10 ms; 0 when it cannot be had. */
 uint64_t proc_cpu_ns(int32_t pid);
+/* Time that these CPUs were not idle, since they are up, by ticks of 10 ms; 0 when it cannot be had. */
+uint64_t proc_busy_ns(const struct sampler_ring *rings, size_t nr);
 /* The file that it runs, whatever that is called by now. */
 struct proc_program {
 	uint64_t device, inode;

@@ -424,6 +424,17 @@ def the_tree_of_a_whole_machine_begins_with_its_processes():
 
 
 @case
+def a_whole_machine_is_busy_whatever_the_event_is():
+    need_root()
+    with target("spin", "600"), terminal(100) as window:
+        window.type(f"{CTOP} -a -e context-switches")
+        window.wait_until(lambda screen: re.search(rf"busy [1-9]\d*% of {os.cpu_count()} ", screen),
+                          "how busy it is")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
 def so_does_that_of_a_recording():
     need_root()
     with two_workloads() as workloads, folder() as where, terminal(100, 60) as window:
