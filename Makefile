@@ -109,7 +109,12 @@ USES_format  := format profile base
 USES_ui      := ui profile base
 USES_app     := app collect perfdata perf proc object unwind symbol format ui profile base
 
-UNIT_SOURCES := $(wildcard tests/unit/*/*.c)
+# Of x86-64's registers and instructions; those of arm64's are stepped (tests/arm64).
+X86_64_TESTS := $(patsubst %,tests/unit/unwind/%.c,dumps hostile known_functions ladder machine oracle signal_frames \
+	without_cfi) $(wildcard tests/stacks/*.c)
+OTHER_MACHINE_TESTS := $(if $(filter x86_64,$(MACHINE)),,$(X86_64_TESTS))
+
+UNIT_SOURCES := $(filter-out $(OTHER_MACHINE_TESTS),$(wildcard tests/unit/*/*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
 
 define unit_rule
@@ -140,7 +145,10 @@ check:
 
 .PHONY: check-built
 check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay stack-programs arm64-if-possible
-	@BUILD=$(BUILD) $(ARM64_RUN) tests/run $(UNIT_TESTS) $(STACKS)/steps $(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) $(filter-out %/harness.py %/recorded_by_perf.py,$(wildcard tests/cli/*.py)) \
+	@BUILD=$(BUILD) $(ARM64_RUN) OTHER_MACHINE_TESTS='$(OTHER_MACHINE_TESTS)' tests/run $(UNIT_TESTS) \
+		$(filter %/steps,$(STACK_TESTS)) $(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh) \
+		$(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) \
+		$(filter-out %/harness.py %/recorded_by_perf.py,$(wildcard tests/cli/*.py)) \
 		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py)) $$(cat $(ARM64_BUILD)/checks)
 
 .PHONY: demo

@@ -3,7 +3,7 @@
 # (no musl, no libcrypto to link) are left out, and their cases skipped.
 
 STACKS := $(BUILD)/stacks
-STACK_TESTS := $(patsubst tests/stacks/%.c,$(STACKS)/%,$(wildcard tests/stacks/*.c))
+STACK_TESTS := $(patsubst tests/stacks/%.c,$(STACKS)/%,$(filter-out $(OTHER_MACHINE_TESTS),$(wildcard tests/stacks/*.c)))
 STACK_PROGRAMS := $(patsubst %,$(STACKS)/%,ladder ladder_cet ladder_static ladder_clang ladder_musl exceptions crypto far asan_gcc asan_clang)
 STACK_FLAGS := -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE -Wall -Wextra
 LADDER := tests/stacks/programs/ladder.c tests/stacks/programs/rungs.S
