@@ -165,20 +165,18 @@ static void print_refusal(const struct refusal *refusal)
 	text_release(&text);
 }
 
-/* On a screen of its own, where there is one. The exit code: there is nothing more to be said then; or -errno. */
+/* On a screen of its own, where there is one, and as text in any case. The exit code: nothing more is to be said. */
 static int tell_refusal(const struct options *options, bool interactive, int signal_fd,
 			struct error *error)
 {
 	struct refusal refusal;
 	const int exit_code = error->exit_code;
 	refusal_describe(options, error, &refusal);
-	if (interactive) {
-		struct interact *interact = interact_open(options, signal_fd, error);
-		int result = interact ? interact_show_refusal(interact, &refusal, error) : -ENOTTY;
-		interact_close(interact);
-		if (result)
-			return result;
-	}
+	struct interact *interact = interactive ? interact_open(options, signal_fd, error) : NULL;
+	int result = interact ? interact_show_refusal(interact, &refusal, error) : 0;
+	interact_close(interact);
+	if (result)
+		fprintf(stderr, "ctop: %s\n", error->cause);
 	print_refusal(&refusal);
 	return exit_code;
 }
