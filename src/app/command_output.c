@@ -25,8 +25,8 @@ struct relay {
 	char piece[PIECE_BYTES];
 };
 
-/* All of it, also where the terminal does not block; errors are -errno. */
-static int write_all(void *context, const char *bytes, size_t size)
+/* All of it, also where the terminal does not block. 0 or -errno. */
+static int write_to_terminal(void *context, const char *bytes, size_t size)
 {
 	(void)context;
 	while (size) {
@@ -100,12 +100,12 @@ static _Noreturn void run_relay(struct relay *relay)
 	ignore_the_terminal();
 	prctl(PR_SET_NAME, "ctop-output");
 	bool more = keep(relay);
-	int result = kept_output_give(&relay->kept, write_all, NULL);
+	int result = kept_output_give(&relay->kept, write_to_terminal, NULL);
 	close(relay->done_fd);
 	/* A terminal that is gone is no reason for the command to fail. */
 	for (size_t size; more && (size = read_piece(relay)) > 0;)
 		if (!result)
-			result = write_all(NULL, relay->piece, size);
+			result = write_to_terminal(NULL, relay->piece, size);
 	_exit(0);
 }
 
