@@ -148,6 +148,12 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	return result;
 }
 
+void model_advance(struct model *model)
+{
+	if (model->slice)
+		slice_advance(model->slice); /* what fails now is told by the refresh */
+}
+
 /* ---- time ---- */
 
 void model_pause(struct model *model, bool paused)
@@ -175,12 +181,13 @@ int model_reset(struct model *model)
 {
 	if (!grows(model))
 		return -ENODATA;
-	int result = slice_reset(model->slice);
+	int result = slice_restart(model->slice);
 	if (result)
 		return result;
 	model->window = 0;
 	model->paused = false; /* what is frozen was before */
 	model->begun_s = model->now_ns / NS_PER_SECOND + 1;
+	model->began_ns = history_totals(model->history).last_ns;
 	return 0;
 }
 
@@ -188,8 +195,9 @@ int model_reset(struct model *model)
 static bool is_cut(const struct model *model, uint64_t held_ns)
 {
 	uint64_t wanted_ns = windows[model->window] * NS_PER_SECOND;
+	uint64_t first_ns = model->began_ns ? model->began_ns : model->all.first_ns;
 	return wanted_ns && held_ns + NS_PER_SECOND < wanted_ns && model->totals.from_ns &&
-	       model->totals.from_ns > model->all.first_ns;
+	       model->totals.from_ns > first_ns;
 }
 
 void model_add_window(const struct model *model, struct text *out)

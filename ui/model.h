@@ -45,6 +45,7 @@ struct model {
 	bool paused;
 	uint64_t paused_ns, samples_at_pause;
 	uint64_t hold_until_ns;	 /* rows keep their order: the user moves among them */
+	uint64_t began_ns;	 /* last sample before all was begun anew; 0: it never was */
 	uint64_t execs, exec_ns; /* exec_ns: when the last was seen; 0: none was */
 
 	/* filters */
@@ -78,13 +79,15 @@ void model_release(struct model *model);
 
 /* Takes in what is new, and settings that have changed. 0 or -ENOMEM. */
 int model_refresh(struct model *model, uint64_t now_ns);
+/* Does some of the next refresh's work. */
+void model_advance(struct model *model);
 
 /* ---- settings: they take effect at the next refresh ---- */
 
 void model_pause(struct model *model, bool paused);
 void model_next_window(struct model *model); /* since the start, or the last seconds */
 void model_change_window(struct model *model, int step);
-/* Since the start is since now. 0, -ENOMEM, or -ENODATA: nothing more will come. */
+/* What was before is forgotten, its memory is given back. 0, -ENOMEM, or -ENODATA: nothing more will come. */
 int model_reset(struct model *model);
 /* "win 10s", "all"; "win 5m, 3m held!" when older seconds are forgotten. */
 void model_add_window(const struct model *model, struct text *out);

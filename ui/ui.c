@@ -160,6 +160,11 @@ int ui_refresh(struct ui *ui, uint64_t now_ns)
 	return model_refresh(&ui->model, now_ns);
 }
 
+void ui_advance(struct ui *ui)
+{
+	model_advance(&ui->model);
+}
+
 static void click(struct ui *ui, int row)
 {
 	struct view *view = ui_view(ui);

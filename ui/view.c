@@ -127,7 +127,7 @@ int view_refresh(struct view *view, struct model *model)
 	if (result)
 		return result;
 	view->generation = model->generation;
-	view->stale = false;
+	view->stale = view->is_prepared = false;
 	find_selected(view);
 	return 0;
 }
@@ -145,6 +145,20 @@ static void scroll_to_selected(struct view *view)
 		view->first = view->nr_rows > height ? view->nr_rows - height : 0;
 }
 
+/* What is on the screen is the same after most keys. */
+static void prepare(struct view *view, struct model *model)
+{
+	if (!view->ops->prepare || view->height <= 0 || !view->nr_rows)
+		return;
+	size_t left = view->nr_rows - view->first, height = (size_t)view->height;
+	size_t nr = left < height ? left : height;
+	if (!view->is_prepared || view->first_prepared != view->first || view->nr_prepared != nr)
+		view->ops->prepare(view, model, view->first, nr);
+	view->is_prepared = true;
+	view->first_prepared = view->first;
+	view->nr_prepared = nr;
+}
+
 void view_draw(struct view *view, struct model *model, struct cells *cells, struct area area)
 {
 	if (view->ops->draw) {
@@ -160,10 +174,7 @@ void view_draw(struct view *view, struct model *model, struct cells *cells, stru
 	view->screen_row = line.row;
 	view->height = area.row + area.rows - line.row;
 	scroll_to_selected(view);
-	if (view->ops->prepare && view->height > 0 && view->nr_rows) {
-		size_t left = view->nr_rows - view->first, height = (size_t)view->height;
-		view->ops->prepare(view, model, view->first, left < height ? left : height);
-	}
+	prepare(view, model);
 	for (size_t row = view->first; line.row < area.row + area.rows && row < view->nr_rows;
 	     row++, line.row++) {
 		view->ops->draw_row(view, model, cells, row, line);

@@ -22,7 +22,7 @@ struct view_ops {
 	uint64_t (*id_at)(const struct view *view, size_t row);
 	/* Puts rows into another order: row i is to be what row order[i] was. 0 or -ENOMEM. NULL: rows have one order only. */
 	int (*reorder)(struct view *view, const size_t *order);
-	/* Before rows are drawn: which they are. NULL: nothing is to be prepared. */
+	/* Before rows are drawn, unless they were the last time: which they are. NULL: nothing is to be prepared. */
 	void (*prepare)(struct view *view, struct model *model, size_t first, size_t nr);
 	void (*draw_title)(struct view *view, struct model *model, struct cells *cells,
 			   struct area line);
@@ -58,6 +58,8 @@ struct view {
 	uint64_t *order; /* ids of the rows, as shown last */
 	size_t nr_ordered;
 	unsigned generation;
+	bool is_prepared;
+	size_t first_prepared, nr_prepared; /* rows */
 };
 
 /*

@@ -22,6 +22,8 @@ enum {
 	FIRST_MS = 1000,
 	/* A refresh that takes long comes less often: at most this share of the time is spent on it. */
 	REFRESH_SHARE = 5,
+	/* Between refreshes some of the next one's work is done. */
+	ADVANCE_MS = 100,
 };
 
 bool interact_wanted(const struct options *options)
@@ -54,6 +56,13 @@ static void set_timer(const struct interact *interact, uint64_t ns)
 	timerfd_settime(interact->timer_fd, 0, &time, NULL);
 }
 
+static void wait_for_refresh(struct interact *interact)
+{
+	uint64_t now_ns = clock_now_ns(), due_ns = interact->refresh_ns;
+	uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 1;
+	set_timer(interact, left_ns < ADVANCE_MS * NS_PER_MS ? left_ns : ADVANCE_MS * NS_PER_MS);
+}
+
 static int refresh(struct interact *interact, struct error *error)
 {
 	uint64_t begin_ns = clock_now_ns();
@@ -61,11 +70,21 @@ static int refresh(struct interact *interact, struct error *error)
 		return error_set(error, -ENOMEM, "out of memory");
 	terminal_draw(interact->terminal, ui_draw(interact->ui));
 	bool first = begin_ns - interact->begun_ns < FIRST_MS * NS_PER_MS;
-	uint64_t cost_ns = clock_now_ns() - begin_ns;
+	uint64_t now_ns = clock_now_ns(), cost_ns = now_ns - begin_ns;
 	uint64_t next_ns = (first ? FIRST_REFRESH_MS : REFRESH_MS) * NS_PER_MS;
 	if (cost_ns * REFRESH_SHARE > next_ns)
 		next_ns = cost_ns * REFRESH_SHARE;
-	set_timer(interact, next_ns);
+	interact->refresh_ns = now_ns + next_ns;
+	wait_for_refresh(interact);
+	return 0;
+}
+
+static int do_timer(struct interact *interact, struct error *error)
+{
+	if (clock_now_ns() >= interact->refresh_ns)
+		return refresh(interact, error);
+	ui_advance(interact->ui);
+	wait_for_refresh(interact);
 	return 0;
 }
 
@@ -245,8 +264,8 @@ static int loop(struct interact *interact, struct error *error)
 		if (!result)
 			result = keep_time(interact, error);
 		if (!result && due)
-			result = refresh(interact, error);
-		else if (!result && ui_dirty(interact->ui))
+			result = do_timer(interact, error);
+		if (!result && ui_dirty(interact->ui))
 			terminal_draw(interact->terminal, ui_draw(interact->ui));
 	}
 	return result;

@@ -56,8 +56,7 @@ static int write_script(const struct export *export, int fd)
 
 static int write_recording(const struct export *export, int fd)
 {
-	uint64_t nr;
-	return slice_record(export->history, export->slice, export->excerpt, fd, &nr);
+	return slice_record(export->history, export->slice, export->excerpt, fd);
 }
 
 /* By the name's ending; the first where it has none of them. */

@@ -23,6 +23,7 @@ struct interact {
 	struct processes processes;
 
 	uint64_t begun_ns;
+	uint64_t refresh_ns;		/* when the next is due */
 	uint64_t stop_ns, switch_on_ns; /* 0: never */
 	bool leaving;
 	int session_result; /* -errno: it cannot go on; its cause is in the caller's error */

@@ -151,8 +151,8 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 
 static void close_live(struct live *live)
 {
+	history_free(live->history); /* it reads the session's tables */
 	session_free(live->session);
-	history_free(live->history);
 }
 
 /* ---- where the kernel lets nobody sample ---- */

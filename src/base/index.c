@@ -34,26 +34,45 @@ static void place(struct index *index, struct index_slot slot)
 	index->slots[at] = slot;
 }
 
-int index_reserve(struct index *index)
+/* Moves all rows to so many slots. */
+static int move(struct index *index, size_t nr_slots)
 {
-	size_t nr_slots = index->slots ? (size_t)index->mask + 1 : 0;
-	/* Linear probing stays short while at most 3/4 of the slots are taken. */
-	if (index->nr < nr_slots / 4 * 3)
-		return 0;
-	size_t grown = nr_slots ? nr_slots * 2 : FIRST_SLOTS;
-	if (grown > (size_t)UINT32_MAX)
+	if (nr_slots > (size_t)UINT32_MAX)
 		return -ENOMEM;
-	struct index_slot *slots = calloc(grown, sizeof(*slots));
+	struct index_slot *slots = calloc(nr_slots, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	struct index old = *index;
 	index->slots = slots;
-	index->mask = (uint32_t)(grown - 1);
-	for (size_t i = 0; i < nr_slots; i++)
+	index->mask = (uint32_t)(nr_slots - 1);
+	for (size_t i = 0; old.slots && i <= old.mask; i++)
 		if (old.slots[i].row_plus_1)
 			place(index, old.slots[i]);
 	free(old.slots);
 	return 0;
+}
+
+/* Linear probing stays short while at most 3/4 of the slots are taken. */
+static size_t most_rows(size_t nr_slots)
+{
+	return nr_slots / 4 * 3;
+}
+
+int index_reserve(struct index *index)
+{
+	size_t nr_slots = index->slots ? (size_t)index->mask + 1 : 0;
+	if (index->nr < most_rows(nr_slots))
+		return 0;
+	return move(index, nr_slots ? nr_slots * 2 : FIRST_SLOTS);
+}
+
+void index_trim(struct index *index)
+{
+	size_t wanted = FIRST_SLOTS;
+	while (index->nr >= most_rows(wanted))
+		wanted *= 2;
+	if (index->slots && wanted <= index->mask)
+		move(index, wanted);
 }
 
 void index_add(struct index *index, uint64_t hash, uint32_t row)

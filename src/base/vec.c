@@ -20,3 +20,15 @@ int vec_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes)
 	*capacity = grown;
 	return 0;
 }
+
+void vec_trim(void **items, size_t *capacity, size_t nr, size_t item_bytes)
+{
+	size_t kept = nr ? nr : 1;
+	if (kept >= *capacity)
+		return;
+	void *moved = reallocarray(*items, kept, item_bytes);
+	if (!moved)
+		return;
+	*items = moved;
+	*capacity = kept;
+}

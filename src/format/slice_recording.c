@@ -281,8 +281,7 @@ static int record(struct recorder *recorder, struct slice *slice, const char *ex
 	return result;
 }
 
-int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd,
-		 uint64_t *nr)
+int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd)
 {
 	struct recorder recorder = {
 		.history = history,
@@ -290,7 +289,6 @@ int slice_record(struct history *history, struct slice *slice, const char *excer
 		.event = slice_event(slice),
 	};
 	uint64_t bytes;
-	*nr = 0;
 	if (!recorder.writer) {
 		close(fd);
 		return -ENOMEM;
@@ -300,7 +298,6 @@ int slice_record(struct history *history, struct slice *slice, const char *excer
 		recording_abandon(recorder.writer);
 	else
 		result = recording_finish(recorder.writer, &bytes);
-	*nr = recorder.nr_samples;
 	close_epoch(&recorder);
 	free(recorder.modules.items);
 	return result;

@@ -48,8 +48,10 @@ struct named_frame {
 
 struct history_node {
 	uint32_t parent, frame;
-	uint32_t method;
-	uint32_t depth;
+	uint16_t depth;
+	uint16_t
+		unnamed; /* frames without a name from here to the root; see history.frames_changed */
+	uint8_t method;
 };
 
 struct counted_stack {
@@ -137,7 +139,10 @@ struct history {
 	struct history_filter filter;
 	bool filtered;	      /* the filter keeps something out */
 	uint64_t limit_bytes; /* 0: none */
-	bool full;	      /* nothing new is kept any more */
+	bool full;	      /* it has reached the limit once */
+	bool pressed;	      /* something found no room since the last forgetting, */
+	uint64_t forgot_ns;   /* which was when this sample had come */
+	uint32_t nr_slices;   /* that look at this history */
 
 	ROWS(char *) strings; /* each on the heap: pointers stay */
 	ROWS(struct history_module) modules;
@@ -168,6 +173,7 @@ struct history {
 	uint64_t slice_bytes; /* of all slices that look at this history */
 	uint64_t nr_renamed;  /* how often a frame whose function had been asked for got a name */
 	struct history_totals totals;
+	bool frames_changed; /* some are named or folded now: totals of frames are to be counted again */
 	uint64_t origin_ns; /* time of the first sample of all */
 
 	/* Scratch: too large for a stack that is cleared at each call. */
@@ -207,6 +213,43 @@ uint64_t history_seconds_bound(const struct history *history);
 /* All but the seconds, which have a bound of their own. */
 uint64_t history_rows_bytes(const struct history *history);
 
+/* ---- the limit: room.c, forget.c ---- */
+
+/*
+ * Rows are renumbered when old ones are forgotten: the one slice that looks at them has to follow at once, and what is
+ * held by nobody but single samples can't.
+ */
+static inline bool history_can_forget(const struct history *history)
+{
+	return history->nr_slices == 1 && history->seconds.wanted && !history->samples.wanted;
+}
+
+/* Whether rows that take so many bytes may grow to twice as many. */
+bool history_has_room(struct history *history, uint64_t bytes);
+/* The rows that are left will not do for long, or did not. */
+bool history_wants_to_forget(const struct history *history);
+
+/* Where rows have gone to. */
+struct forgotten_rows {
+	uint32_t *stacks;	    /* by the row that a stack had */
+	uint32_t *nodes;	    /* the same; 0: it is no more */
+	size_t nr_stacks, nr_nodes; /* before */
+};
+/*
+ * Keeps the callers and the stacks that count, and of the others those sampled last, as many as fit into half of the room.
+ * What goes is counted as "[folded]" below callers that stay. Stacks of the window from from_ns to end_ns, and
+ * those that `wanted` says (NULL: none), come before others. 0 or -ENOMEM, and nothing has changed. Release in any case.
+ */
+int history_forget(struct history *history, uint64_t from_ns, uint64_t end_ns, const bool *wanted,
+		   struct forgotten_rows *gone);
+/* Forgets all stacks and seconds, gives their memory back; totals stay. 0 or -ENOMEM, as above. */
+int history_forget_all(struct history *history, struct forgotten_rows *gone);
+void forgotten_rows_release(struct forgotten_rows *gone);
+
+/* Stacks of seconds have gone elsewhere. Or there are none any more. */
+void history_move_seconds(struct history *history, const uint32_t *stacks);
+void history_drop_seconds(struct history *history);
+
 /* The row below which stacks hang that do not reach their root; NULL: it is their root. */
 const char *history_end_label(enum stack_end end);
 
@@ -233,6 +276,19 @@ int stack_view_init(struct stack_view *view); /* 0 or -ENOMEM; release in any ca
 void stack_view_release(struct stack_view *view);
 int stack_view_set(struct stack_view *view, struct history *history,
 		   const struct counted_stack *counted); /* 0 or -ENOMEM */
+
+static inline uint32_t history_stack_depth(const struct history *history,
+					   const struct counted_stack *stack)
+{
+	return (uint32_t)history->nodes.items[stack->node].depth + (stack->leaf ? 1 : 0);
+}
+/* How many of its frames have no name, unless frames have changed. */
+static inline uint32_t history_stack_unnamed(const struct history *history,
+					     const struct counted_stack *stack)
+{
+	bool leaf = stack->leaf && !history->frames.items[stack->leaf].name;
+	return (uint32_t)history->nodes.items[stack->node].unnamed + (leaf ? 1 : 0);
+}
 
 /* The frames of a stack, root first, leaf included: room for HISTORY_DEPTH_MAX + 1. Returns their number. */
 size_t history_stack_frames(const struct history *history, const struct counted_stack *stack,

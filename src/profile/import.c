@@ -10,17 +10,7 @@
 
 #include <ctop/base/vec.h>
 
-#include "history_internal.h"
-
-/* In a translation: a row that makes no sense, not to be looked at again. */
-static const uint32_t BAD_ROW = UINT32_MAX;
-/* A node's: the history was full, the node stands for an ancestor. */
-static const uint32_t CUT = UINT32_C(1) << 31;
-
-static uint64_t hash_two(uint64_t a, uint64_t b)
-{
-	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
-}
+#include "rows.h"
 
 /* ---- translations ---- */
 
@@ -64,24 +54,17 @@ static const char *intern_string(struct history *history, struct string_id id)
 	return history_intern(history, tables_string(&history->reader, id));
 }
 
-/*
- * True when nothing new is to be kept. The other half of the bound, of what the seconds leave of it, is for what still
- * comes: a count for each node that is known, rows of the epoch's tables, what slices make of that.
- */
-static bool is_full(struct history *history)
-{
-	if (!history->full && history->limit_bytes &&
-	    history_rows_bytes(history) >=
-		    (history->limit_bytes - history_seconds_bound(history)) / 2)
-		history->full = true;
-	return history->full;
-}
+/* Whether one more row may be kept. */
+#define has_room(history, rows)                                                                    \
+	((history_can_forget(history) && (rows)->nr < (rows)->capacity) ||                         \
+	 history_has_room((history), (rows)->capacity * sizeof(*(rows)->items)))
 
 /* NULL: out of memory; or full, and it would be a new one. */
 static const char *string_with_room(struct history *history, struct string_id id)
 {
-	return is_full(history) ? history_find_string(history, tables_string(&history->reader, id))
-				: intern_string(history, id);
+	return history_has_room(history, 0)
+		       ? intern_string(history, id)
+		       : history_find_string(history, tables_string(&history->reader, id));
 }
 
 static int import_event(struct history *history, uint32_t id, uint32_t *to)
@@ -118,10 +101,9 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 	};
 	if (row.kind >= NR_MODULE_KINDS)
 		return -EINVAL;
-	if (!module.path && !is_full(history))
+	if (!module.path && !history->full)
 		return -ENOMEM;
-	uint64_t hash = hash_two((uintptr_t)module.path,
-				 (uint64_t)module.kind << 32 | (uint32_t)module.pid);
+	uint64_t hash = hash_module(&module);
 	struct index_probe probe = index_find(&history->modules_index, hash);
 	while (index_next(&history->modules_index, &probe, to)) {
 		const struct history_module *known = &history->modules.items[*to];
@@ -129,7 +111,7 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 		    known->pid == module.pid)
 			return 0;
 	}
-	if (is_full(history)) {
+	if (!module.path || !has_room(history, &history->modules)) {
 		*to = FOLDED_MODULE; /* which has no frames: they are folded, too */
 		return 0;
 	}
@@ -147,17 +129,16 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 	struct task_row row;
 	tables_task(&history->reader, (struct task_id){id}, &row);
 	const struct history_task task = {row.pid, row.tid, string_with_room(history, row.comm)};
-	if (!task.comm && !is_full(history))
+	if (!task.comm && !history->full)
 		return -ENOMEM;
-	uint64_t hash = hash_two((uint64_t)(uint32_t)task.pid << 32 | (uint32_t)task.tid,
-				 (uintptr_t)task.comm);
+	uint64_t hash = hash_task(&task);
 	struct index_probe probe = index_find(&history->tasks_index, hash);
 	while (index_next(&history->tasks_index, &probe, to)) {
 		const struct history_task *known = &history->tasks.items[*to];
 		if (known->pid == task.pid && known->tid == task.tid && known->comm == task.comm)
 			return 0;
 	}
-	if (is_full(history)) {
+	if (!task.comm || !has_room(history, &history->tasks)) {
 		*to = FOLDED_TASK;
 		return 0;
 	}
@@ -173,14 +154,14 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 static int find_or_add_frame(struct history *history, uint32_t module, uint64_t address,
 			     uint32_t *to)
 {
-	uint64_t hash = hash_two(address, module);
+	uint64_t hash = hash_frame(module, address);
 	struct index_probe probe = index_find(&history->frames_index, hash);
 	while (index_next(&history->frames_index, &probe, to)) {
 		const struct named_frame *known = &history->frames.items[*to];
 		if (known->address == address && known->module == module)
 			return 0;
 	}
-	if (is_full(history)) {
+	if (!has_room(history, &history->frames)) {
 		*to = FOLDED_FRAME;
 		return 0;
 	}
@@ -200,7 +181,9 @@ static int import_frame(struct history *history, uint32_t id, uint32_t *to)
 	uint32_t module;
 	tables_frame(&history->reader, (struct frame_id){id}, &row);
 	int result = translate(history, TABLE_MODULES, row.module.index, &module);
-	if (!result)
+	if (!result && module == FOLDED_MODULE)
+		*to = FOLDED_FRAME;
+	else if (!result)
 		result = find_or_add_frame(history, module, row.address, to);
 	if (result || history->frames.items[*to].name)
 		return result;
@@ -220,7 +203,7 @@ static int import_child(struct history *history, const struct node_row *row, uin
 		return result;
 	if (row->method >= NR_FRAME_METHODS || depth > HISTORY_DEPTH_MAX)
 		return -EINVAL;
-	uint64_t hash = hash_two((uint64_t)parent << 32 | frame, row->method);
+	uint64_t hash = hash_node(parent, frame, row->method);
 	struct index_probe probe = index_find(&history->nodes_index, hash);
 	while (index_next(&history->nodes_index, &probe, to)) {
 		const struct history_node *known = &history->nodes.items[*to];
@@ -228,7 +211,7 @@ static int import_child(struct history *history, const struct node_row *row, uin
 		    known->method == row->method)
 			return 0;
 	}
-	if (is_full(history)) {
+	if (frame == FOLDED_FRAME || !has_room(history, &history->nodes)) {
 		*cut = true;
 		*to = parent;
 		return 0;
@@ -238,8 +221,14 @@ static int import_child(struct history *history, const struct node_row *row, uin
 		return -ENOMEM;
 	*to = (uint32_t)history->nodes.nr;
 	index_add(&history->nodes_index, hash, *to);
-	history->nodes.items[history->nodes.nr++] =
-		(struct history_node){parent, frame, row->method, depth};
+	const struct history_node *above = &history->nodes.items[parent];
+	history->nodes.items[history->nodes.nr++] = (struct history_node){
+		.parent = parent,
+		.frame = frame,
+		.depth = (uint16_t)depth,
+		.unnamed = (uint16_t)(above->unnamed + !history->frames.items[frame].name),
+		.method = (uint8_t)row->method,
+	};
 	return 0;
 }
 
@@ -359,21 +348,18 @@ static void note_leaf(struct history *history, const struct counted_stack *stack
 /* Adds one sample to its stack, whose row is then *row. 0, -ENOMEM, or -ENOSPC: the history is full, and the stack would be a new one. */
 static int count(struct history *history, const struct counted_stack *stack, uint32_t *row)
 {
-	uint64_t hash = hash_two((uint64_t)stack->node << 32 | stack->leaf,
-				 (uint64_t)stack->task << 24 | (uint64_t)stack->event << 16 |
-					 (uint64_t)stack->end << 8 | stack->reason);
+	uint64_t hash = hash_stack(stack);
 	struct index_probe probe = index_find(&history->stacks_index, hash);
 	while (index_next(&history->stacks_index, &probe, row)) {
 		struct counted_stack *known = &history->stacks.items[*row];
-		if (known->node == stack->node && known->leaf == stack->leaf &&
-		    known->task == stack->task && known->event == stack->event &&
-		    known->end == stack->end && known->reason == stack->reason) {
+		if (is_same_stack(known, stack)) {
 			known->samples++;
 			known->weight += stack->weight;
 			return 0;
 		}
 	}
-	if (is_full(history) && (stack->leaf != FOLDED_FRAME || stack->task != FOLDED_TASK))
+	if ((stack->leaf != FOLDED_FRAME || stack->task != FOLDED_TASK) &&
+	    !has_room(history, &history->stacks))
 		return -ENOSPC;
 	if (index_reserve(&history->stacks_index) ||
 	    vec_reserve(&history->stacks, history->stacks.nr + 1))
@@ -444,11 +430,13 @@ static int import_one(struct history *history, const struct sample *sample)
 		result = count(history, &stack, &row);
 	}
 	totals->folded += stack.leaf == FOLDED_FRAME;
+	totals->frames += history_stack_depth(history, &stack);
+	totals->unsymbolized_frames += history_stack_unnamed(history, &stack);
 	if (!result && history->seconds.wanted)
 		result = history_count_second(history, sample->time_ns, row, sample->weight);
 	if (result || !history->samples.wanted)
 		return result;
-	if (history->samples.nr == history->samples.capacity && is_full(history)) {
+	if (history->samples.nr == history->samples.capacity && !history_has_room(history, 0)) {
 		totals->not_kept++;
 		return 0;
 	}

@@ -23,6 +23,7 @@ static int take_name(struct history *history, uint32_t id)
 	frame->name = name[0] ? name : NULL;
 	frame->module_name = module[0] ? module : NULL;
 	frame->offset = row.offset;
+	history->frames_changed = history->frames_changed || frame->name;
 	history->nr_renamed += frame->function != 0;
 	frame->function = 0;
 	return 1;

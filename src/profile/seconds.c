@@ -276,6 +276,32 @@ static int age(struct history *history)
 	return result;
 }
 
+/* ---- forgotten stacks ---- */
+
+static void move_counts(struct bucket *bucket, const uint32_t *stacks)
+{
+	for (size_t i = 0; i < bucket->counts.nr; i++)
+		bucket->counts.items[i].stack = stacks[bucket->counts.items[i].stack];
+}
+
+/* Many stacks may have become one, so that fewer counts will do. */
+void history_move_seconds(struct history *history, const uint32_t *stacks)
+{
+	struct seconds *seconds = &history->seconds;
+	close_bucket(seconds);
+	for (size_t i = 0; i < seconds->buckets.nr; i++) {
+		move_counts(&seconds->buckets.items[i], stacks);
+		open_bucket(seconds, i);
+	}
+	close_bucket(seconds);
+}
+
+void history_drop_seconds(struct history *history)
+{
+	while (history->seconds.buckets.nr)
+		forget_oldest(&history->seconds);
+}
+
 /* ---- a sample ---- */
 
 /* The bucket of a second, a new one if need be. 0 or -ENOMEM. */

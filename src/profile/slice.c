@@ -24,6 +24,7 @@ struct slice *slice_new(struct history *history)
 		return NULL;
 	slice->history = history;
 	slice->new_filter = true;
+	history->nr_slices++;
 	if (slice_child_path(slice, 0, KEY_ALL) == 0)
 		return slice;
 	slice_free(slice);
@@ -41,6 +42,7 @@ void slice_free(struct slice *slice)
 	if (!slice)
 		return;
 	tell_bytes(slice, 0);
+	slice->history->nr_slices--;
 	slice_free_filter(slice);
 	slice_free_processes(slice);
 	free(slice->keys.items);
@@ -177,17 +179,19 @@ static void follow_filter(struct slice *slice, bool *all)
 	*all = true;
 }
 
-static int add_new_stacks(struct slice *slice)
+/* Those of the history's first nr stacks that are new. */
+static int add_new_stacks(struct slice *slice, size_t nr)
 {
 	int result = reserve_stacks(slice);
-	while (!result && slice->stacks.nr < slice->history->stacks.nr) {
+	while (!result && slice->stacks.nr < nr) {
 		bool moved;
 		size_t row = slice->stacks.nr;
 		result = place_stack(slice, row, &moved);
 		if (result)
 			break;
-		slice->counts.items[row] = (struct stack_count){0};
-		slice->stacks.nr = slice->counts.nr = row + 1;
+		if (row == slice->counts.nr)
+			slice->counts.items[slice->counts.nr++] = (struct stack_count){0};
+		slice->stacks.nr = row + 1;
 	}
 	return result;
 }
@@ -254,15 +258,22 @@ int slice_refresh(struct slice *slice, uint64_t end_ns)
 	     recount = !slice->refreshed || slice->new_window || end_ns != slice->end_ns;
 	int result = history_update_names(slice->history);
 	if (!result)
+		slice_forget(slice, end_ns);
+	if (!result)
 		result = slice_follow_processes(slice);
 	if (!result)
 		result = follow_names(slice, &all);
 	if (!result)
-		result = add_new_stacks(slice);
+		result = add_new_stacks(slice, slice->history->stacks.nr);
 	if (result)
 		return result;
+	if (!slice->has_moved ||
+	    slice->is_restarted) /* else with the next refresh: each of the two takes its time */
+		slice_drop_paths(slice);
+	all = all || slice->has_moved;
 	follow_filter(slice, &all);
 	forget_shown(slice);
+	slice->nr_seen = slice->history->stacks.nr;
 	slice->end_ns = end_ns;
 	slice->refreshed = false; /* should this fail, everything is counted again */
 	if (recount) {
@@ -280,9 +291,21 @@ int slice_refresh(struct slice *slice, uint64_t end_ns)
 		note_all(slice);
 	slice_carry(slice);
 	slice->refreshed = true;
-	slice->new_window = slice->new_filter = false;
+	slice->new_window = slice->new_filter = slice->has_moved = false;
 	tell_bytes(slice, slice_bytes(slice));
 	return 0;
+}
+
+int slice_advance(struct slice *slice)
+{
+	size_t nr = slice->nr_seen;
+	slice->nr_seen = slice->history->stacks.nr;
+	/* Where names have come, or stacks are to go, the refresh has more to do first. */
+	if (!slice->refreshed || slice->has_moved ||
+	    slice->nr_renamed != slice->history->nr_renamed)
+		return 0;
+	int result = slice_follow_processes(slice);
+	return result ? result : add_new_stacks(slice, nr);
 }
 
 struct slice_totals slice_totals(const struct slice *slice)

@@ -87,6 +87,11 @@ struct slice {
 	uint32_t root; /* path that stacks are shown from */
 	bool by_process;
 	bool new_window, new_filter, refreshed;
+	size_t nr_seen; /* stacks of the history at the last refresh or slice_advance() */
+	bool has_moved; /* counts went elsewhere with what was forgotten: they are to be noted anew */
+	bool has_old_paths; /* of stacks that are forgotten */
+	bool is_restarted;  /* what they take is given back */
+	uint64_t began_ns;  /* of no sample before is it known when it came; 0: of all */
 	uint64_t end_ns;
 	uint64_t reset_ns;
 
@@ -205,6 +210,16 @@ uint32_t slice_process_path(struct slice *slice, uint32_t process);
 const char *slice_process_comm(const struct slice *slice, const struct process *process);
 void slice_free_processes(struct slice *slice);
 uint64_t slice_processes_bytes(const struct slice *slice);
+
+/* Paths have other rows than before. */
+void slice_index_paths(struct slice *slice);
+
+/* ---- what the history forgets: slice_forget.c ---- */
+
+/* Lets the history forget, if it wants to, what a window that ends then can best do without. */
+void slice_forget(struct slice *slice, uint64_t end_ns);
+/* Drops paths that nothing leads to any more; with them all rows that were given out. */
+void slice_drop_paths(struct slice *slice);
 
 /* ---- the filter: slice_filter.c ---- */
 

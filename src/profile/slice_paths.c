@@ -94,6 +94,26 @@ static uint32_t nearest_same(const struct slice *slice, uint32_t path, uint32_t 
 	return path;
 }
 
+static uint64_t path_hash(const struct path *path)
+{
+	return hash_step(path->parent, path->key);
+}
+
+/* Rows between asking the memory for a place in the index and taking it. */
+enum { INDEX_AHEAD = 16 };
+
+void slice_index_paths(struct slice *slice)
+{
+	const struct path *items = slice->paths.items;
+	index_clear(&slice->path_index);
+	for (uint32_t i = 0; i < slice->paths.nr; i++) {
+		if (i + INDEX_AHEAD < slice->paths.nr)
+			index_prefetch(&slice->path_index, path_hash(&items[i + INDEX_AHEAD]));
+		if (items[i].key != KEY_PROCESS) /* which are many of one parent */
+			index_add(&slice->path_index, path_hash(&items[i]), i);
+	}
+}
+
 static int reserve_path(struct slice *slice)
 {
 	size_t nr = slice->paths.nr, words = slice->dirty.nr;

@@ -97,6 +97,8 @@ static void find_limits(struct slice *slice, const struct range *range)
 		if (to_ns > totals->to_ns)
 			totals->to_ns = to_ns;
 	}
+	if (slice->began_ns > totals->from_ns)
+		totals->from_ns = slice->began_ns;
 	if (totals->from_ns > totals->to_ns)
 		totals->from_ns = totals->to_ns;
 }

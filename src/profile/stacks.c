@@ -93,36 +93,29 @@ int history_each_stack(struct history *history,
 	return result;
 }
 
-/* Frames without a name, over all samples: per node the sum along its callers, parents first. */
-static uint64_t count_unsymbolized(const struct history *history)
+/* Parents come first. */
+static void count_frames(struct history *history)
 {
-	uint32_t *unnamed = calloc(history->nodes.nr, sizeof(*unnamed));
-	uint64_t sum = 0;
-	if (!unnamed)
-		return 0;
+	struct history_totals *totals = &history->totals;
+	totals->frames = totals->unsymbolized_frames = 0;
 	for (size_t i = 1; i < history->nodes.nr; i++) {
-		const struct history_node *node = &history->nodes.items[i];
-		unnamed[i] = unnamed[node->parent] + !history->frames.items[node->frame].name;
+		struct history_node *node = &history->nodes.items[i];
+		node->unnamed = (uint16_t)(history->nodes.items[node->parent].unnamed +
+					   !history->frames.items[node->frame].name);
 	}
 	for (size_t i = 0; i < history->stacks.nr; i++) {
 		const struct counted_stack *stack = &history->stacks.items[i];
-		bool leaf = stack->leaf && !history->frames.items[stack->leaf].name;
-		sum += stack->samples * (unnamed[stack->node] + leaf);
+		totals->frames += stack->samples * history_stack_depth(history, stack);
+		totals->unsymbolized_frames +=
+			stack->samples * history_stack_unnamed(history, stack);
 	}
-	free(unnamed);
-	return sum;
+	history->frames_changed = false;
 }
 
 struct history_totals history_totals(struct history *history)
 {
 	history_update_names(history);
-	struct history_totals *totals = &history->totals;
-	totals->frames = 0;
-	for (size_t i = 0; i < history->stacks.nr; i++) {
-		const struct counted_stack *stack = &history->stacks.items[i];
-		totals->frames += stack->samples *
-				  (history->nodes.items[stack->node].depth + (stack->leaf != 0));
-	}
-	totals->unsymbolized_frames = count_unsymbolized(history);
-	return *totals;
+	if (history->frames_changed)
+		count_frames(history);
+	return history->totals;
 }

@@ -41,10 +41,20 @@ void index_init(struct index *index); /* all zero is the same */
 void index_release(struct index *index);
 void index_clear(struct index *index); /* forgets every row, keeps the memory */
 
+/* Gives back what the rows that are left do not need. If that fails, nothing changes. */
+void index_trim(struct index *index);
+
 /* Makes room for one more row: call it before appending. 0 or -ENOMEM. */
 int index_reserve(struct index *index);
 /* Adds a row that is not there yet; index_reserve() must have succeeded before. */
 void index_add(struct index *index, uint64_t hash, uint32_t row);
+
+/* Asks the memory for the place of a hash that will be needed soon: many rows in turn are added several times as fast. */
+static inline void index_prefetch(const struct index *index, uint64_t hash)
+{
+	if (index->slots)
+		__builtin_prefetch(&index->slots[(uint32_t)hash & index->mask], 1);
+}
 
 struct index_probe index_find(const struct index *index, uint64_t hash);
 bool index_next(const struct index *index, struct index_probe *probe, uint32_t *row);

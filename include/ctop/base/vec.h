@@ -16,6 +16,9 @@
 /* Doubles capacity until it holds wanted items; 0 or -ENOMEM (then unchanged). */
 int vec_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes);
 
+/* Gives back what is not needed for nr items. If that fails, nothing changes. */
+void vec_trim(void **items, size_t *capacity, size_t nr, size_t item_bytes);
+
 #define vec_reserve(vec, wanted)                                                                   \
 	vec_grow((void **)&(vec)->items, &(vec)->capacity, (wanted), sizeof(*(vec)->items))
 

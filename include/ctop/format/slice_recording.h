@@ -7,17 +7,14 @@
  * the second that they were counted in; which CPU took them is not known any more, and said to be 0.
  */
 
-#include <stdint.h>
-
 #include <ctop/profile/history.h>
 #include <ctop/profile/slice.h>
 
 /*
  * Takes fd over, which must block, and closes it. excerpt: what of the profile this is, for people; kept as an info. Of the
- * history's own infos those are kept that are true of a part: how it was made, and what was lost of the whole. *nr: samples
- * written. 0 or -errno.
+ * history's own infos those are kept that are true of a part: how it was made, and what was lost of the whole.
+ * 0 or -errno.
  */
-int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd,
-		 uint64_t *nr);
+int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd);
 
 #endif

@@ -26,7 +26,11 @@
 #include <ctop/profile/history.h>
 
 struct slice;
-/* The history must outlive it, and should keep seconds. NULL: out of memory. Several slices may look at one history. */
+/*
+ * A history that keeps seconds, within a limit, and has a single slice does not stay full: a refresh then lets it forget stacks. Not
+ * those of the window shown, as far as they fit; the others are found as "[folded]" below those of their callers that matter.
+ * The history must outlive it, and should keep seconds. NULL: out of memory. Several slices may look at one history.
+ */
 struct slice *slice_new(struct history *history);
 void slice_free(struct slice *slice);
 
@@ -40,6 +44,11 @@ enum { SLICE_SINCE_START = 0, SLICE_SECONDS_MAX = 3600 };
 int slice_set_seconds(struct slice *slice, uint32_t seconds);
 /* "Since the start" begins now: what the history holds by now does not count in it any more. */
 int slice_reset(struct slice *slice);
+/*
+ * The same, for windows, too: the history forgets the stacks and seconds that it holds and gives their memory back, if this is the
+ * only slice that looks at it and it keeps seconds. Its totals stay. Rows of trees are to be asked for anew.
+ */
+int slice_restart(struct slice *slice);
 
 enum slice_what {
 	SLICE_TEXT, /* a function of the stack has .text in its name; case counts only if .text has capitals */
@@ -83,6 +92,12 @@ int slice_refresh(struct slice *slice, uint64_t end_ns);
  * while the filter has a SLICE_SUBTREE.
  */
 int slice_set_by_process(struct slice *slice, bool by_process);
+
+/*
+ * Does some of the next refresh's work: takes in stacks that the history had at the last call, or at the refresh if that was
+ * later, without their samples. Those that came since may get their names meanwhile. 0 or -ENOMEM.
+ */
+int slice_advance(struct slice *slice);
 
 struct slice_totals {
 	uint64_t samples, weight; /* shown */

@@ -113,6 +113,31 @@ static void clear_forgets_and_keeps_the_memory(void)
 	index_release(&index);
 }
 
+static void trimmed_it_finds_what_is_left(void)
+{
+	struct index index = {0};
+	for (uint32_t row = 0; row < 1000; row++)
+		add(&index, hash_u64(row), row);
+	uint32_t mask = index.mask;
+	index_trim(&index); /* it is as small as can be */
+	CHECK_EQ(index.mask, mask);
+	index_clear(&index);
+	for (uint32_t row = 0; row < 100; row++)
+		add(&index, hash_u64(row), row);
+	index_trim(&index);
+	CHECK(index.mask < mask);
+	for (uint32_t row = 0; row < 100; row++)
+		CHECK_EQ(times_found(&index, hash_u64(row), row), 1);
+	for (uint32_t row = 100; row < 1000; row++)
+		add(&index, hash_u64(row), row);
+	CHECK_EQ(index.mask, mask);
+	for (uint32_t row = 0; row < 1000; row++)
+		CHECK_EQ(times_found(&index, hash_u64(row), row), 1);
+	index_release(&index);
+	index_trim(&index); /* nothing at all */
+	CHECK(!index.slots);
+}
+
 static void the_mixer_is_splitmix64(void)
 {
 	/* The generator's first two outputs for seed 0; its state steps by the golden ratio. */
@@ -155,6 +180,7 @@ int main(void)
 	RUN(hashes_that_share_a_slot_are_told_apart);
 	RUN(extreme_rows_fit);
 	RUN(clear_forgets_and_keeps_the_memory);
+	RUN(trimmed_it_finds_what_is_left);
 	RUN(the_mixer_is_splitmix64);
 	RUN(bytes_hash_by_content_and_length);
 	RUN(the_low_bits_spread);

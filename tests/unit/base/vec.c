@@ -83,11 +83,30 @@ static void impossible_sizes_change_nothing(void)
 	free(points.items);
 }
 
+static void trimmed_it_holds_what_is_left(void)
+{
+	struct points points = {0};
+	CHECK_EQ(vec_reserve(&points, 1000), 0);
+	for (int i = 0; i < 3; i++)
+		points.items[i].x = 7 + i;
+	vec_trim((void **)&points.items, &points.capacity, 3, sizeof(*points.items));
+	CHECK_EQ(points.capacity, 3);
+	vec_trim((void **)&points.items, &points.capacity, 5, sizeof(*points.items));
+	CHECK_EQ(points.capacity, 3); /* nothing is made room for */
+	CHECK_EQ(vec_reserve(&points, 4), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(points.items[i].x, 7 + i);
+	vec_trim((void **)&points.items, &points.capacity, 0, sizeof(*points.items));
+	CHECK_EQ(points.capacity, 1);
+	free(points.items);
+}
+
 int main(void)
 {
 	RUN(items_survive_growth);
 	RUN(enough_room_is_left_alone);
 	RUN(growth_is_geometric);
 	RUN(impossible_sizes_change_nothing);
+	RUN(trimmed_it_holds_what_is_left);
 	return test_done();
 }

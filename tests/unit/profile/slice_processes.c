@@ -520,8 +520,7 @@ static void check_other_shapes(struct slice *plain)
 	CHECK_EQ(one.nr, two.nr);
 	for (size_t i = 0; i < one.nr; i++) {
 		CHECK_EQ(one.items[i].id.index, two.items[i].id.index);
-		CHECK(memcmp(&one.items[i].cost, &two.items[i].cost, sizeof(one.items[i].cost)) ==
-		      0);
+		CHECK(memcmp(&one.items[i].cost, &two.items[i].cost, sizeof(one.items->cost)) == 0);
 	}
 	for (enum slice_shape shape = SLICE_INVERTED; one.nr && shape <= SLICE_CALLEES; shape++) {
 		struct function_id function = one.items[below(one.nr)].id;

@@ -70,7 +70,7 @@ static void the_target_becomes_another_program(void)
 	end();
 }
 
-/* A history that has no room folds what is new into what it knows, and forgets old seconds. */
+/* A history that has no room folds stacks below callers that matter, and forgets old seconds. */
 static void what_had_no_room_is_told(void)
 {
 	const struct ui_options options = {0};
