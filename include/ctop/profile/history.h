@@ -73,7 +73,8 @@ struct history_seconds history_seconds(const struct history *history);
 /*
  * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on, or of the
  * three quarters of it that seconds leave, nothing new is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
- * "[folded]". Single samples are kept up to there, too. Totals stay true; history_totals() says how many samples
+ * "[folded]". Single samples are kept up to there, too. With a single slice and with seconds it does not end there: stacks
+ * are forgotten for new ones (slice.h). Totals stay true; history_totals() says how many samples
  * were folded, and how many single ones were not kept.
  */
 void history_set_limit(struct history *history, uint64_t bytes);

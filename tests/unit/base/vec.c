@@ -87,14 +87,14 @@ static void trimmed_it_holds_what_is_left(void)
 {
 	struct points points = {0};
 	CHECK_EQ(vec_reserve(&points, 1000), 0);
-	for (int i = 0; i < 3; i++)
+	for (uint64_t i = 0; i < 3; i++)
 		points.items[i].x = 7 + i;
 	vec_trim((void **)&points.items, &points.capacity, 3, sizeof(*points.items));
 	CHECK_EQ(points.capacity, 3);
 	vec_trim((void **)&points.items, &points.capacity, 5, sizeof(*points.items));
 	CHECK_EQ(points.capacity, 3); /* nothing is made room for */
 	CHECK_EQ(vec_reserve(&points, 4), 0);
-	for (int i = 0; i < 3; i++)
+	for (uint64_t i = 0; i < 3; i++)
 		CHECK_EQ(points.items[i].x, 7 + i);
 	vec_trim((void **)&points.items, &points.capacity, 0, sizeof(*points.items));
 	CHECK_EQ(points.capacity, 1);
