@@ -239,17 +239,20 @@ void load_tell_event(const struct load *load, const struct options *options)
 {
 	const struct history *history = load->history;
 	struct text line = {0};
-	size_t nr = history_nr_events(history);
-	if (options->event || nr < 2)
+	size_t nr_others = 0;
+	if (options->event || history_nr_events(history) < 2)
 		return;
 	text_add(&line, "ctop: shown is ");
 	text_add_safe(&line, history_event_name(history, 0));
 	text_add(&line, "; choose with --event: ");
-	for (size_t i = 1; i < nr; i++) {
-		text_add(&line, i > 1 ? ", " : "");
+	for (size_t i = 1; i < history_nr_events(history); i++) {
+		if (!history_event_samples(history, i))
+			continue; /* perf's dummy, say: there is nothing to show */
+		text_add(&line, nr_others++ ? ", " : "");
 		text_add_safe(&line, history_event_name(history, i));
 	}
-	fprintf(stderr, "%s\n", text_string(&line));
+	if (nr_others)
+		fprintf(stderr, "%s\n", text_string(&line));
 	text_release(&line);
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "session_setup.h"
 
@@ -48,8 +49,13 @@ static int finish_source(struct session *session, const struct message_result *m
 		return 0;
 	error_set(session->error, message->error, "cannot read '%s': %s", session->path,
 		  message->cause[0] ? message->cause : strerror(-message->error));
+	/* A pipe's first bytes cannot be looked at without taking them: it was for the reader to find out. */
+	bool from_pipe = lseek(session->source_fd, 0, SEEK_CUR) < 0 && errno == ESPIPE;
 	error_remedy(session->error,
-		     "make one with ctop record -o FILE, or use the ctop that wrote it");
+		     from_pipe
+			     ? "let ctop record -o - write it; perf.data is not read from pipes: "
+			       "perf record -o FILE, then name it"
+			     : "make one with ctop record -o FILE, or use the ctop that wrote it");
 	return message->error;
 }
 

@@ -105,6 +105,17 @@ def several_events():
 
 
 @case
+def events_without_samples_are_not_offered():
+    """A context switch is the kernel's; of all CPUs perf adds a dummy of its own besides."""
+    with recorded("-e", "cpu-clock:u,context-switches:u", "-F", "500", "--call-graph", "dwarf") as path:
+        ours, _, _ = compare(path)
+        if {sample.event for sample in ours} != {"cpu-clock:u"}:
+            raise Skip("context switches of user code")
+        told = ctop_ok("report", path).stderr
+        check("--event" not in told, told)
+
+
+@case
 def periods_that_are_fixed():
     with recorded("-e", "task-clock:u", "-c", "2000000", "--call-graph", "dwarf",
                   workload="threads") as path:
@@ -161,6 +172,16 @@ def through_standard_input():
                                     text=True, check=False, timeout=PATIENCE)
         check(result.returncode == 0, result.stderr)
         check(result.stdout == ctop_ok("export", "folded", path).stdout, "another outcome")
+
+
+@case
+def through_a_pipe_it_is_refused():
+    """What perf record -o - writes, and a whole file."""
+    for content in (b"PERFILE2" + struct.pack("<Q", 16) + bytes(64), b"PERFILE2" + struct.pack("<Q", 104) + bytes(88)):
+        result = subprocess.run([CTOP, "report", "-"], input=content, capture_output=True, check=False,
+                                timeout=PATIENCE)
+        told = result.stderr.decode()
+        check(result.returncode == 1 and "perf record -o FILE" in told, told)
 
 
 @case

@@ -117,6 +117,8 @@ def why(tid, theirs, ours, part, blind):
         part = len(ours.frames)
         if theirs.frames[part - 1].function in ROOTS:
             return "perf goes on behind the root"
+    if called_root(theirs.frames, ours.frames):
+        return "perf ends in the making of a thread"
     below = theirs.frames[part - 1] if part else Frame(0, "", "")
     if below.function.startswith("__restore_rt"):
         return "perf takes one from the pc that a signal interrupted"
@@ -131,12 +133,21 @@ def why(tid, theirs, ours, part, blind):
     return UNEXPLAINED
 
 
+def calls(caller, called):
+    """Whether the code of the one has a call of the other's very function."""
+    return caller.module == called.module and \
+        Segments.of(caller.module).call_target(caller.offset) == called.start
+
+
+def called_root(theirs, ours):
+    """Theirs ends in a function in which stacks begin, clone3 say, where ours knows who called it."""
+    return parting(theirs, ours) == LONGER and calls(ours[len(theirs)], ours[len(theirs) - 1])
+
+
 def skips_caller(theirs, ours, part):
     """Theirs is ours without one frame, and the code has that frame's call: of this very function, or a leaf's."""
     for i in range(1, min(part + 1, len(ours))):  # equal frames may follow: it shows later
-        code, called = Segments.of(ours[i].module), ours[i - 1]
-        proven = code.call_target(ours[i].offset) == called.start and \
-            ours[i].module == called.module
+        code, proven = Segments.of(ours[i].module), calls(ours[i], ours[i - 1])
         if (proven or i == 1 and code.follows_call(ours[i].offset)) and \
                 parting(theirs[i:], ours[i + 1:]) in (IDENTICAL, LONGER):
             return True
