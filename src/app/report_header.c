@@ -132,6 +132,8 @@ static void add_event(struct header *header)
 		const char *name = history_event_name(history, i);
 		if (!strcmp(name, shown) || (is_first && opened && !strcmp(name, opened)))
 			continue;
+		if (!history_event_samples(history, i))
+			continue; /* perf's dummy, say */
 		text_add(line, line->size ? ", " : "not shown here: ");
 		text_add_safe(line, name);
 	}
