@@ -76,9 +76,12 @@ const struct option_row option_rows[] = {
 	 "0 turns the guard off."},
 	{OPTION_MEMORY, GROUP_SAMPLING, LIVE, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
 	 "most that the history may take (default 128)",
-	 "When three eighths of it are in use, stacks not seen before are folded into their "
-	 "callers, and seconds long past are merged: what that cost is counted and shown, totals "
-	 "stay true."},
+	 "When about half of it is in use, stacks of little weight that were not sampled lately "
+	 "are forgotten: they count "
+	 "as \\fB[folded]\\fR below those of their callers that matter. Seconds long past are "
+	 "merged. What that cost is "
+	 "counted and shown, totals stay true, and the window shown stays whole as far as it "
+	 "fits."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
 	 "fail rather than step down from what was asked", NULL},
 	{OPTION_FILTER_PID, GROUP_FILTER, READERS, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING, NULL,
