@@ -113,6 +113,24 @@ int infos_start(const struct session *session, const struct options *options,
 	return adder.result;
 }
 
+static void add_event_stats(struct adder *adder, size_t i, const struct session_event *event)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counts[] = {
+		{"counted", event->counted},
+		{"sampled", event->sampled},
+		{"lost", event->lost},
+		{"counted_ppm", (uint64_t)(1e6 * event->counted_share + 0.5)},
+	};
+	for (size_t n = 0; n < sizeof(counts) / sizeof(*counts); n++) {
+		char key[STAT_KEY_MAX];
+		snprintf(key, sizeof(key), "stats.%s.%zu", counts[n].name, i);
+		add_number(adder, key, counts[n].value);
+	}
+}
+
 int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 {
 	struct adder adder = {sink, 0};
@@ -122,11 +140,8 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 		stat_key(&stat_rows[i], key);
 		add_number(&adder, key, stat_value(&stat_rows[i], stats));
 	}
-	for (size_t i = 0; i < stats->nr_events; i++) {
-		char key[STAT_KEY_MAX];
-		snprintf(key, sizeof(key), "stats.counted_ppm.%zu", i);
-		add_number(&adder, key, (uint64_t)(1e6 * stats->counted_shares[i] + 0.5));
-	}
+	for (size_t i = 0; i < stats->nr_events; i++)
+		add_event_stats(&adder, i, &stats->events[i]);
 	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
 		char key[64];
 		snprintf(key, sizeof(key), "stats.ends.%s", stack_end_name(end));

@@ -31,12 +31,17 @@ size_t infos_list(const struct history *history, const char *key, const char **v
 	return nr;
 }
 
+uint64_t infos_event_number(const struct history *history, const char *name, size_t event)
+{
+	char key[64];
+	snprintf(key, sizeof(key), "stats.%s.%zu", name, event);
+	return infos_number(history, key);
+}
+
 double infos_share(const struct history *history, size_t event)
 {
 	enum { PARTS = 1000000 };
-	char key[64];
-	snprintf(key, sizeof(key), "stats.counted_ppm.%zu", event);
-	uint64_t parts = infos_number(history, key);
+	uint64_t parts = infos_event_number(history, "counted_ppm", event);
 	return parts <= PARTS ? (double)parts / PARTS : 0;
 }
 

@@ -14,6 +14,8 @@
 uint64_t infos_number(const struct history *history, const char *key);
 /* The values of KEY.0, KEY.1, ..., at most max. How many. */
 size_t infos_list(const struct history *history, const char *key, const char **values, size_t max);
+/* "stats.NAME.EVENT": what an event came to. 0: not known. */
+uint64_t infos_event_number(const struct history *history, const char *name, size_t event);
 /* Of the time, how much of it an event had a counter; 0: not known. */
 double infos_share(const struct history *history, size_t event);
 /* Below, events took turns on the counters; what starting and stopping costs is above. */

@@ -277,6 +277,30 @@ static void add_recorded(struct session_stats *stats, const struct history *hist
 	stats->first_stack_ns = infos_number(history, "stats.first_stack_ns");
 }
 
+/* wanted: by its name as opened or asked; NULL: the first. */
+static void add_events(struct stats_input *input, const struct history *history, const char *wanted)
+{
+	for (size_t i = 0; i < history_nr_events(history) && i < SAMPLER_MAX_EVENTS; i++) {
+		const char *asked = history_event_asked(history, i),
+			   *opened = history_event_name(history, i);
+		input->events[i] = (struct stats_event){
+			.asked = asked,
+			.opened = opened,
+			.period = history_event_period(history, i),
+			.frequency_hz = history_event_frequency_hz(history, i),
+			.counts = {.samples = history_event_samples(history, i),
+				   .counted = infos_event_number(history, "counted", i),
+				   .sampled = infos_event_number(history, "sampled", i),
+				   .lost = infos_event_number(history, "lost", i),
+				   .counted_share = infos_share(history, i)},
+		};
+		input->nr_events = i + 1;
+		if (wanted && input->event == 0 &&
+		    (!strcmp(wanted, opened) || (asked && !strcmp(wanted, asked))))
+			input->event = i;
+	}
+}
+
 int load_write_stats(struct load *load, const struct options *options, size_t output_bytes,
 		     struct error *error)
 {
@@ -290,15 +314,8 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 		.frames = totals.frames,
 		.unsymbolized_frames = totals.unsymbolized_frames,
 		.output_bytes = output_bytes,
-		.event_asked = history_info(history, "event.asked"),
-		.event_opened = history_info(history, "event.opened"),
-		.event_period = infos_number(history, "event.period"),
-		.event_frequency_hz = infos_number(history, "event.frequency_hz"),
 	};
-	if (!infos_describe_event(history, options->event)) {
-		input.event_asked = input.event_opened = options->event;
-		input.event_period = input.event_frequency_hz = 0;
-	}
+	add_events(&input, history, options->event);
 	struct session_stats *stats = &input.session;
 	/* What recording cost is not in perf's files. */
 	add_recorded(stats, history,

@@ -144,10 +144,11 @@ static double seconds_of(const struct session_stats *stats)
 	return (double)(stats->end_ns - stats->start_ns) / (double)NS_PER_SECOND;
 }
 
+/* Of the first event: different ones do not add up. */
 static double rate_hz(const struct session_stats *stats)
 {
 	double seconds = seconds_of(stats);
-	return seconds > 0 ? (double)stats->samples / seconds : 0;
+	return seconds > 0 ? (double)stats->events[0].samples / seconds : 0;
 }
 
 /* " by cpu-clock"; of several events how many samples each has, for those are never added up elsewhere. */
@@ -157,7 +158,7 @@ static void add_events(struct text *out, const struct sampler *sampler,
 	for (size_t i = 0; i < nr_events; i++) {
 		text_add(out, i ? ", " : nr_events > 1 ? ": " : " ");
 		if (nr_events > 1)
-			text_addf(out, "%llu ", (unsigned long long)stats->samples_of[i]);
+			text_addf(out, "%llu ", (unsigned long long)stats->events[i].samples);
 		text_addf(out, "by %s", sampler_opened(sampler, i)->name);
 	}
 }
@@ -206,25 +207,32 @@ static void print_summary(const struct recording_run *run, const struct session_
 static int write_stats(struct recording_run *run, const struct session_stats *stats,
 		       struct error *error)
 {
-	const struct sampler_opened *event = sampler_opened(session_sampler(run->session), 0);
 	const char *steps[SAMPLER_MAX_STEPS];
 	size_t nr_steps = session_nr_steps(run->session);
 	for (size_t i = 0; i < nr_steps; i++)
 		steps[i] = session_step_down(run->session, i);
 	const struct history_totals totals = history_totals(run->history);
-	const struct stats_input input = {
+	struct stats_input input = {
 		.session = *stats,
 		.frames = totals.frames,
 		.unsymbolized_frames = totals.unsymbolized_frames,
 		.output_bytes = run->bytes,
 		.steps_down = steps,
 		.nr_steps_down = nr_steps,
-		.event_asked = run->options->nr_events ? run->options->events[0].asked : "cycles",
-		.event_opened = event->name,
-		.event_period = event->period,
-		.event_frequency_hz = event->frequency_hz,
+		.nr_events = stats->nr_events,
 		.rate_hz = rate_hz(stats),
 	};
+	for (size_t i = 0; i < stats->nr_events; i++) {
+		const struct sampler_opened *opened =
+			sampler_opened(session_sampler(run->session), i);
+		input.events[i] = (struct stats_event){
+			.asked = run->options->nr_events ? run->options->events[i].asked : "cycles",
+			.opened = opened->name,
+			.period = opened->period,
+			.frequency_hz = opened->frequency_hz,
+			.counts = stats->events[i],
+		};
+	}
 	return stats_write(run->options->stats_path, &input, error);
 }
 

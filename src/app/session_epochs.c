@@ -78,10 +78,10 @@ static void count(struct session *session, const struct sample *samples, size_t 
 	stats->samples += nr;
 	for (size_t i = 0; i < nr; i++) {
 		size_t event = (size_t)samples[i].event - FIRST_EVENT;
-		if (event < SAMPLER_MAX_EVENTS)
-			stats->samples_of[event]++;
-		if (samples[i].event == FIRST_EVENT)
-			stats->events_sampled += samples[i].weight;
+		if (event < SAMPLER_MAX_EVENTS) {
+			stats->events[event].samples++;
+			stats->events[event].sampled += samples[i].weight;
+		}
 		if (samples[i].end < NR_STACK_ENDS)
 			stats->ends[samples[i].end]++;
 		if (samples[i].end == STACK_COMPLETE && !stats->first_stack_ns)

@@ -15,19 +15,23 @@ static void read_events(const struct session *session, struct session_stats *sta
 	stats->lost = atomic_load(&session->collector.status->lost);
 	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
 		struct sampler_count count;
-		stats->counted_shares[i] = 1;
+		struct session_event *event = &stats->events[i];
+		event->counted_share = 1;
 		stats->nr_events = i + 1;
 		sampler_read(session->sampler, i, &count);
-		if (i == 0)
-			stats->events_counted = count.count;
+		event->counted = count.count;
+		event->lost = count.lost;
 		summed += count.lost;
-		if (count.enabled_ns) {
+		/* Times of tasks that begin and end meanwhile may come to more. */
+		if (count.running_ns < count.enabled_ns) {
 			double share = (double)count.running_ns / (double)count.enabled_ns;
-			stats->counted_shares[i] = share;
+			event->counted_share = share;
 			if (share < stats->counted_share)
 				stats->counted_share = share;
 		}
 	}
+	stats->events_counted = stats->events[0].counted;
+	stats->events_sampled = stats->events[0].sampled;
 	if (summed > stats->lost)
 		stats->lost = summed;
 }

@@ -76,14 +76,35 @@ static void add_list(struct text *out, const char *key, const char *const *items
 	text_add(out, "],\n");
 }
 
-static void add_event(struct text *out, const struct stats_input *input)
+static void add_description(struct text *out, const struct stats_event *event)
 {
-	text_add(out, "  \"event\": {\"asked\": ");
-	text_add_json(out, input->event_asked ? input->event_asked : "");
+	text_add(out, "{\"asked\": ");
+	text_add_json(out, event->asked ? event->asked : "");
 	text_add(out, ", \"opened\": ");
-	text_add_json(out, input->event_opened ? input->event_opened : "");
-	text_addf(out, ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64 "}\n",
-		  input->event_period, input->event_frequency_hz);
+	text_add_json(out, event->opened ? event->opened : "");
+	text_addf(out, ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64, event->period,
+		  event->frequency_hz);
+}
+
+/* The event shown, and all there are with what each came to. */
+static void add_events(struct text *out, const struct stats_input *input)
+{
+	static const struct stats_event none;
+	text_add(out, "  \"event\": ");
+	add_description(out,
+			input->event < input->nr_events ? &input->events[input->event] : &none);
+	text_add(out, "},\n  \"events\": [");
+	for (size_t i = 0; i < input->nr_events; i++) {
+		const struct session_event *counts = &input->events[i].counts;
+		text_add(out, i ? ",\n    " : "\n    ");
+		add_description(out, &input->events[i]);
+		text_addf(out,
+			  ", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"counted\": %" PRIu64
+			  ", \"sampled\": %" PRIu64 ", \"counted_share\": %.6f}",
+			  counts->samples, counts->lost, counts->counted, counts->sampled,
+			  counts->counted_share);
+	}
+	text_add(out, "]\n");
 }
 
 int stats_write(const char *path, const struct stats_input *input, struct error *error)
@@ -119,7 +140,7 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_number(&out, "restarts", session->restarts);
 	add_list(&out, "unreadable", session->unreadable, session->nr_unreadable);
 	add_list(&out, "steps_down", input->steps_down, input->nr_steps_down);
-	add_event(&out, input);
+	add_events(&out, input);
 	text_add(&out, "}\n");
 	int result = save_text(path, "--stats", &out, error);
 	text_release(&out);

@@ -148,7 +148,7 @@ static void print(const struct bench *bench, const struct slice *slice, unsigned
 	const struct history_totals totals = history_totals(bench->history);
 	const struct history_seconds seconds = history_seconds(bench->history);
 	printf("%5u s  %8" PRIu64 " samples  folded %5.1f %%, of the window %4.1f %%  history "
-				  "%6.1f MiB (its seconds %5.1f, "
+	       "%6.1f MiB (its seconds %5.1f, "
 	       "%" PRIu64 " s of them)  process %6.1f MiB  epochs %u\n",
 	       second, totals.samples, 100.0 * (double)totals.folded / (double)totals.samples,
 	       100.0 * (double)window.folded / (double)window.samples,

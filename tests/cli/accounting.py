@@ -217,9 +217,31 @@ def the_file_says_what_the_recorder_said():
             recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=1)
             read, _ = stats_of(where, "report", "--stdio", recording.path)
         for key in ("samples", "lost", "dropped", "drained", "events_counted", "events_sampled",
-                    "late", "throttled", "stacks", "frames", "unsymbolized_frames", "event"):
+                    "late", "throttled", "stacks", "frames", "unsymbolized_frames", "event", "events"):
             check(read[key] == recording.stats[key],
                   f"{name}: {key} is {read[key]}, was {recording.stats[key]}")
+        check(abs(read["rate_hz"] - recording.stats["rate_hz"]) < 1,
+              f"{name}: rate {read['rate_hz']}, was {recording.stats['rate_hz']}")
+
+
+@case
+def each_event_has_its_own_totals():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        stats, _ = stats_of(where, "record", "-q", "-e", "page-faults,minor-faults,cpu-clock", "-c", "1000000",
+                            "-o", path, "--", workload("spin"), "0.2")
+        ones, _ = stats_of(where, "record", "-q", "-e", "page-faults,minor-faults", "-c", "1", "-o", path, "--",
+                           workload("threads"), "0.2")
+        read, _ = stats_of(where, "report", "--stdio", path)
+    check([event["opened"] for event in stats["events"]] == ["page-faults", "minor-faults", "cpu-clock"], f"{stats}")
+    check(sum(event["samples"] for event in stats["events"]) == stats["samples"], f"{stats['events']}")
+    clock = stats["events"][2]
+    check(clock["samples"] > 50 and clock["sampled"] == clock["samples"] * 1e6, f"{clock}")
+    # What the kernel counted of each is what came of it, and what was lost.
+    for event in ones["events"]:
+        check(event["counted"] == event["samples"] + event["lost"] and event["counted"] > 50, f"{ones}")
+    check(read["events"] == ones["events"], f"{read['events']}, was {ones['events']}")
 
 
 if __name__ == "__main__":

@@ -31,9 +31,17 @@ struct session_consumer {
 	int (*samples)(void *context, const struct sample *samples, size_t nr);
 };
 
+/* One of several events: different ones do not add up. Not of files. */
+struct session_event {
+	uint64_t samples; /* that reached the consumer */
+	uint64_t counted; /* by the kernel itself; of clocks in ns */
+	uint64_t sampled; /* the periods that samples stand for, summed */
+	uint64_t lost;	  /* by the kernel's count, where it has one for each event (since 6.0) */
+	double counted_share; /* of the time, how much it had a counter; 1: always */
+};
+
 struct session_stats {
-	uint64_t samples;			 /* that reached the consumer */
-	uint64_t samples_of[SAMPLER_MAX_EVENTS]; /* of them, by event; not of files */
+	uint64_t samples; /* that reached the consumer */
 	/* By the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once. */
 	uint64_t lost;
 	uint64_t late, throttled;
@@ -56,7 +64,7 @@ struct session_stats {
 	uint64_t events_sampled; /* the periods that samples stand for, summed */
 	/* Of the time, how much the least counted event had a counter; 1: there were enough. Not of files. */
 	double counted_share;
-	double counted_shares[SAMPLER_MAX_EVENTS]; /* of each event */
+	struct session_event events[SAMPLER_MAX_EVENTS];
 	size_t nr_events;
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t opened_ns,

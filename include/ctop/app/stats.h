@@ -10,16 +10,23 @@
 #include <ctop/base/error.h>
 #include <ctop/profile/history.h>
 
+struct stats_event {
+	const char *asked, *opened;
+	uint64_t period;       /* 0 when a frequency was asked */
+	uint64_t frequency_hz; /* 0 when a period was asked */
+	struct session_event counts;
+};
+
 struct stats_input {
 	struct session_stats session;
 	uint64_t frames, unsymbolized_frames;
 	uint64_t output_bytes;
 	const char *const *steps_down;
 	size_t nr_steps_down;
-	const char *event_asked, *event_opened;
-	uint64_t event_period;	     /* 0 when a frequency was asked */
-	uint64_t event_frequency_hz; /* 0 when a period was asked */
-	double rate_hz;		     /* reached: samples per second of duration */
+	struct stats_event events[SAMPLER_MAX_EVENTS];
+	size_t nr_events;
+	size_t event;	/* the one that totals of weight, and the rate, are of */
+	double rate_hz; /* reached: its samples per second of duration */
 };
 
 /* Writes the object to path ("-": stdout). 0 or -errno with the cause. */

@@ -18,12 +18,18 @@ static void what_is_kept_is_read_back(void)
 	struct history *history = history_new();
 	const struct infos_sink sink = {history, add};
 	struct session_stats stats = {
-		.counted_shares = {1, 0.43, 0.000001},
+		.events = {{.counted = 7, .sampled = 6, .lost = 5, .counted_share = 1},
+			   {.counted_share = 0.43},
+			   {.counted_share = 0.000001}},
 		.nr_events = 3,
 	};
 	CHECK(history);
 	CHECK_EQ(infos_end(&stats, &sink), 0);
 	CHECK(infos_share(history, 0) > 0.999999);
+	CHECK_EQ(infos_event_number(history, "counted", 0), 7);
+	CHECK_EQ(infos_event_number(history, "sampled", 0), 6);
+	CHECK_EQ(infos_event_number(history, "lost", 0), 5);
+	CHECK_EQ(infos_event_number(history, "lost", 1), 0);
 	CHECK(infos_share(history, 1) > 0.4299 && infos_share(history, 1) < 0.4301);
 	CHECK(infos_share(history, 2) > 0);
 	CHECK(infos_share(history, 3) <= 0);

@@ -57,9 +57,19 @@ static struct stats_input example(void)
 		.output_bytes = 12,
 		.steps_down = steps_down,
 		.nr_steps_down = 1,
-		.event_asked = "cycles",
-		.event_opened = "cpu-clock",
-		.event_frequency_hz = 999,
+		.events = {{.asked = "cycles",
+			    .opened = "cpu-clock",
+			    .frequency_hz = 999,
+			    .counts = {.samples = 99,
+				       .lost = 3,
+				       .counted = 990,
+				       .sampled = 980,
+				       .counted_share = 1}},
+			   {.asked = "page-faults",
+			    .opened = "page-faults",
+			    .period = 1,
+			    .counts = {.samples = 1, .counted_share = 0.5}}},
+		.nr_events = 2,
 		.rate_hz = 40,
 	};
 	input.session.ends[STACK_COMPLETE] = 98;
@@ -104,7 +114,14 @@ static void whole_object(void)
 		  "  \"unreadable\": [],\n"
 		  "  \"steps_down\": [\"cycles: no counters, \\\"cpu-clock\\\" stands in\"],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
-		  "\"frequency_hz\": 999}\n"
+		  "\"frequency_hz\": 999},\n"
+		  "  \"events\": [\n"
+		  "    {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
+		  "\"frequency_hz\": 999, \"samples\": 99, \"lost\": 3, \"counted\": 990, "
+		  "\"sampled\": 980, \"counted_share\": 1.000000},\n"
+		  "    {\"asked\": \"page-faults\", \"opened\": \"page-faults\", \"period\": 1, "
+		  "\"frequency_hz\": 0, \"samples\": 1, \"lost\": 0, \"counted\": 0, "
+		  "\"sampled\": 0, \"counted_share\": 0.500000}]\n"
 		  "}\n");
 }
 
