@@ -29,12 +29,16 @@ int source_open(const char *path, bool *is_perfdata, struct error *error)
 	int code = got < 0 ? -errno : -EINVAL;
 	if (got == 0)
 		error_set(error, code, "'%s' is empty", path);
+	else if (code == -EISDIR)
+		error_set(error, code,
+			  "'%s' is a folder, which perf record --threads and --kcore make", path);
 	else if (got < 0)
 		error_set(error, code, "cannot read '%s': %s", path, strerror(-code));
 	else
 		error_set(error, code, "'%s' is neither a ctop recording nor a perf.data file",
 			  path);
-	error_remedy(error, "make one with ctop record -o FILE");
+	error_remedy(error, code == -EISDIR ? "record without these, or name a file"
+					    : "make one with ctop record -o FILE");
 	close(fd);
 	return code;
 }

@@ -131,6 +131,24 @@ static int list_cpus(struct sampler *sampler)
 	return sampler->nr_rings ? 0 : -ENOMEM;
 }
 
+/* -1: all were online just now. */
+static int32_t first_offline(const struct sampler *sampler)
+{
+	int32_t *online, cpu = -1;
+	size_t nr;
+	if (machine_online_cpus(&online, &nr))
+		return -1;
+	for (size_t i = 0; cpu < 0 && i < sampler->nr_rings; i++) {
+		size_t at = 0;
+		while (at < nr && online[at] != sampler->rings[i].cpu)
+			at++;
+		if (at == nr)
+			cpu = sampler->rings[i].cpu;
+	}
+	free(online);
+	return cpu;
+}
+
 static uint32_t default_pages(const struct sampler *sampler)
 {
 	uint32_t pages = DEFAULT_PAGES;
@@ -152,7 +170,11 @@ int rings_open(struct sampler *sampler, struct error *error)
 	while ((result = try_size(sampler)) == -EDQUOT && sampler->ring_pages > LEAST_PAGES)
 		sampler->ring_pages /= 2;
 	if (result == -EINVAL || result == -ENODEV) {
-		error_set(error, result, "one of the CPUs asked for is not online");
+		const int32_t cpu = first_offline(sampler);
+		if (cpu < 0)
+			error_set(error, result, "one of the CPUs asked for is not online");
+		else
+			error_set(error, result, "CPU %d is not online", cpu);
 		error_remedy(error, "/sys/devices/system/cpu/online lists those that are");
 		return result;
 	}

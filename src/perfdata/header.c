@@ -263,13 +263,21 @@ static int read_events(struct perfdata *perfdata, int fd, const struct file_head
 
 /* ---- life ---- */
 
+/* As uname -m says it: registers and stacks are read as this program's own machine has them. */
+#if defined(__aarch64__)
+static const char own_arch[] = "aarch64";
+#else
+static const char own_arch[] = "x86_64";
+#endif
+
 static int check_arch(const struct perfdata *perfdata, struct error *error)
 {
 	const char *arch = perfdata->facts.arch;
-	if (!arch[0] || !strcmp(arch, "x86_64"))
+	if (!arch[0] || !strcmp(arch, own_arch))
 		return 0;
-	error_set(error, -ENOTSUP, "was recorded on %.32s: ctop knows x86_64 only so far", arch);
-	error_remedy(error, "look at it with perf report");
+	error_set(error, -ENOTSUP, "was recorded on %.32s: this ctop reads files of %s", arch,
+		  own_arch);
+	error_remedy(error, "use the ctop of such a machine, or look at it with perf report");
 	return -ENOTSUP;
 }
 

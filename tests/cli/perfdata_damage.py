@@ -96,6 +96,12 @@ def pipe_mode_is_refused():
 
 
 @case
+def a_folder_is_refused():
+    with folder() as where:
+        check_refused(ctop("report", where), 1, "is a folder")
+
+
+@case
 def other_files_are_refused():
     with folder() as where:
         path = os.path.join(where, "x")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is refused, with which words; and what a cut or damaged file still gives. */
 #include <errno.h>
+#include <sys/utsname.h>
 
 #include "crafted.h"
 
@@ -90,9 +91,26 @@ static void another_machine(void)
 	uint8_t bytes[512];
 	crafted_begin(&file, &event, 1);
 	put_round(&file);
-	crafted_section(&file, 6, bytes, crafted_string(bytes, "aarch64"));
+	crafted_section(&file, 6, bytes, crafted_string(bytes, "riscv64"));
 	crafted_end(&file);
-	check_refused(&file, "recorded on aarch64");
+	check_refused(&file, "recorded on riscv64");
+	crafted_release(&file);
+}
+
+/* Where this runs, under emulation, too. */
+static void this_machine(void)
+{
+	struct utsname name;
+	struct crafted file;
+	uint8_t bytes[512];
+	CHECK_EQ(uname(&name), 0);
+	crafted_begin(&file, &event, 1);
+	put_round(&file);
+	crafted_section(&file, 6, bytes, crafted_string(bytes, name.machine));
+	crafted_end(&file);
+	struct perfdata *perfdata = crafted_open(&file);
+	CHECK_STR(perfdata_facts(perfdata)->arch, name.machine);
+	perfdata_close(perfdata);
 	crafted_release(&file);
 }
 
@@ -251,6 +269,7 @@ int main(void)
 	RUN(told_apart_by_content);
 	RUN(refusals);
 	RUN(another_machine);
+	RUN(this_machine);
 	RUN(events_that_cannot_be_told_apart);
 	RUN(cut_at_every_byte);
 	RUN(every_byte_damaged);
