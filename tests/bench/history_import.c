@@ -3,78 +3,27 @@
  * What a sample costs once it is unwound: rows interned by the writer, samples imported by the
  * history, then the queries. Prints figures; there is no pass or fail.
  *
- *     gcc -O2 -D_GNU_SOURCE -Iinclude tests/bench/history_import.c build/lib/{profile,base}.a -o history_import
  *     history_import [SAMPLES [STACKS]]
  */
 #include <ctop/base/clock.h>
 #include <ctop/profile/history.h>
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "made.h"
 
 enum { DEFAULT_SAMPLES = 10000000, DEFAULT_STACKS = 30000, BATCH = 4096 };
 enum { NR_FUNCTIONS = 2000, SITES = 8, DEPTH = 30, NR_TASKS = 16, SHARED_DEPTH = 12 };
 
 struct profile {
-	struct tables tables;
-	struct symbols symbols;
-	struct tables_writer *writer;
-	struct symbols_writer *namer;
-	struct module_id module;
-	struct task_id tasks[NR_TASKS];
+	struct made made;
 	struct sample *stacks;
 	size_t nr_stacks;
 };
-
-/* The same numbers in every run (xorshift64, Marsaglia 2003). */
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-static void must(int result, const char *what)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "%s: %d\n", what, result);
-	exit(1);
-}
 
 static void report(const char *what, uint64_t start_ns, uint64_t nr, const char *unit)
 {
 	uint64_t spent_ns = clock_now_ns() - start_ns;
 	printf("%-28s %9.1f ms  %8.1f ns/%s\n", what, (double)spent_ns / 1e6,
 	       (double)spent_ns / (double)(nr ? nr : 1), unit);
-}
-
-static void open_profile(struct profile *profile)
-{
-	struct module_row module = {.kind = MODULE_FILE};
-	struct event_row event = {0};
-	struct string_id comm;
-	uint32_t id;
-	must(tables_map(&profile->tables, -1, &tables_capacity_default, true), "tables");
-	must(symbols_map(&profile->symbols, -1, &symbols_capacity_default, true), "symbols");
-	profile->writer = tables_writer_new(&profile->tables);
-	profile->namer = symbols_writer_new(&profile->symbols);
-	must(!profile->writer || !profile->namer, "writers");
-	must(tables_add_string(profile->writer, "/bin/bench", 10, &module.path), "string");
-	must(tables_add_module(profile->writer, &module, &profile->module), "module");
-	must(tables_add_string(profile->writer, "bench", 5, &comm), "string");
-	for (int32_t i = 0; i < NR_TASKS; i++)
-		must(tables_add_task(profile->writer, 1, 1 + i, comm, &profile->tasks[i]), "task");
-	must(tables_add_event(profile->writer, &event, &id), "event");
-}
-
-static struct frame_id add_frame(struct profile *profile, uint64_t number)
-{
-	struct frame_id id;
-	must(tables_add_frame(profile->writer, profile->module, 0x1000 + number * 16, &id),
-	     "frame");
-	return id;
 }
 
 /* One stack: its outer half is one of few, its inner half is its own. */
@@ -85,15 +34,15 @@ static void add_stack(struct profile *profile, uint64_t seed, struct sample *sam
 	for (int i = 0; i < DEPTH; i++) {
 		uint64_t *from = i < SHARED_DEPTH ? &outer : &inner;
 		uint64_t site = random_next(from) % (NR_FUNCTIONS * SITES);
-		must(tables_add_node(profile->writer, node, add_frame(profile, site), FRAME_CFI,
-				     &node),
+		must(tables_add_node(profile->made.writer, node, made_frame(&profile->made, site),
+				     FRAME_CFI, &node),
 		     "node");
 	}
 	*sample = (struct sample){
 		.weight = 1,
-		.task = profile->tasks[random_next(&inner) % NR_TASKS],
+		.task = profile->made.tasks[random_next(&inner) % NR_TASKS],
 		.node = node,
-		.leaf = add_frame(profile, random_next(&inner) % (NR_FUNCTIONS * SITES)),
+		.leaf = made_frame(&profile->made, random_next(&inner) % (NR_FUNCTIONS * SITES)),
 	};
 }
 
@@ -103,18 +52,19 @@ static void add_stacks(struct profile *profile, const char *what)
 	for (size_t i = 0; i < profile->nr_stacks; i++)
 		add_stack(profile, i, &profile->stacks[i]);
 	report(what, start_ns, profile->nr_stacks * DEPTH, "frame");
-	tables_publish(profile->writer);
+	tables_publish(profile->made.writer);
 }
 
 static void name_functions(struct profile *profile)
 {
 	char name[64];
 	for (uint32_t i = 0; i < NR_FUNCTIONS * SITES; i++) {
-		struct frame_id id = add_frame(profile, i);
+		struct frame_id id = made_frame(&profile->made, i);
 		snprintf(name, sizeof(name), "bench::function<%u>()", i / SITES);
-		must(symbols_set(profile->namer, id, SYMBOL_NAMED, name, NULL, i % SITES), "name");
+		must(symbols_set(profile->made.namer, id, SYMBOL_NAMED, name, NULL, i % SITES),
+		     "name");
 	}
-	tables_publish(profile->writer);
+	tables_publish(profile->made.writer);
 }
 
 /* Few stacks take most samples, as in life. */
@@ -165,22 +115,19 @@ int main(int argc, char **argv)
 	profile.stacks = calloc(profile.nr_stacks, sizeof(*profile.stacks));
 	struct history *history = history_new();
 	must(!profile.stacks || !history, "memory");
-	open_profile(&profile);
+	made_open(&profile.made, &tables_capacity_default, NR_TASKS);
 	printf("%llu samples, %zu stacks of %d frames\n", (unsigned long long)nr, profile.nr_stacks,
 	       DEPTH);
 	add_stacks(&profile, "intern frames, new");
 	add_stacks(&profile, "intern frames, known");
 	name_functions(&profile);
-	must(history_begin_epoch(history, &profile.tables, &profile.symbols), "epoch");
+	must(history_begin_epoch(history, &profile.made.tables, &profile.made.symbols), "epoch");
 	import(&profile, history, nr / 10, "import, first tenth");
 	import(&profile, history, nr, "import, known stacks");
 	query(history, profile.nr_stacks);
 	printf("history %.1f MiB\n", (double)history_bytes(history) / (1 << 20));
 	history_free(history);
-	tables_writer_free(profile.writer);
-	symbols_writer_free(profile.namer);
-	tables_unmap(&profile.tables);
-	symbols_unmap(&profile.symbols);
+	made_close(&profile.made);
 	free(profile.stacks);
 	return 0;
 }

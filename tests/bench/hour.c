@@ -10,83 +10,40 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "made.h"
 
 enum { DEFAULT_MEBIBYTES = 128, DEFAULT_RATE = 1000, DEFAULT_SECONDS = 3600 };
 /* Two functions in every order, this deep. */
 enum { DEPTH = 30, NR_CALLS = 2 };
 enum { PRINT_SECONDS = 300, WINDOW_SECONDS = 10 };
-static const uint64_t SECOND_NS = 1000000000;
 
 struct bench {
-	struct tables tables;
-	struct symbols symbols;
-	struct tables_writer *writer;
-	struct symbols_writer *namer;
-	struct task_id task;
+	struct made made;
 	struct frame_id calls[NR_CALLS];
 	struct history *history;
 	uint64_t random;
 	unsigned nr_epochs;
 };
 
-static void must(int result, const char *what)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "%s: %d\n", what, result);
-	exit(1);
-}
-
-/* The same numbers in every run (xorshift64, Marsaglia 2003). */
-static uint64_t random_next(struct bench *bench)
-{
-	bench->random ^= bench->random << 13;
-	bench->random ^= bench->random >> 7;
-	bench->random ^= bench->random << 17;
-	return bench->random;
-}
-
-static void close_epoch(struct bench *bench)
-{
-	symbols_writer_free(bench->namer);
-	tables_writer_free(bench->writer);
-	symbols_unmap(&bench->symbols);
-	tables_unmap(&bench->tables);
-}
-
 static void add_call(struct bench *bench, int i)
 {
 	static const char *const names[NR_CALLS] = {"even", "odd"};
-	struct module_row module = {.kind = MODULE_FILE};
-	struct module_id id;
-	must(tables_add_string(bench->writer, "/bin/bench", 10, &module.path), "string");
-	must(tables_add_module(bench->writer, &module, &id), "module");
-	must(tables_add_frame(bench->writer, id, 0x1000 + 64 * (uint64_t)i, &bench->calls[i]),
-	     "frame");
-	must(symbols_set(bench->namer, bench->calls[i], SYMBOL_NAMED, names[i], NULL, 4), "name");
+	bench->calls[i] = made_frame(&bench->made, 4 * (uint64_t)i);
+	must(symbols_set(bench->made.namer, bench->calls[i], SYMBOL_NAMED, names[i], NULL, 4),
+	     "name");
 }
 
 static void open_epoch(struct bench *bench)
 {
-	struct event_row event = {0};
-	struct string_id comm;
-	uint32_t id;
-	must(tables_map(&bench->tables, -1, &tables_capacity_default, true), "tables");
-	must(symbols_map(&bench->symbols, -1, &symbols_capacity_default, true), "symbols");
-	bench->writer = tables_writer_new(&bench->tables);
-	bench->namer = symbols_writer_new(&bench->symbols);
-	must(!bench->writer || !bench->namer, "memory");
-	must(tables_add_string(bench->writer, "bench", 5, &comm), "string");
-	must(tables_add_task(bench->writer, 1, 1, comm, &bench->task), "task");
-	must(tables_add_event(bench->writer, &event, &id), "event");
+	made_open(&bench->made, &tables_capacity_default, 1);
 	for (int i = 0; i < NR_CALLS; i++)
 		add_call(bench, i);
-	tables_publish(bench->writer);
-	must(history_begin_epoch(bench->history, &bench->tables, &bench->symbols), "epoch");
+	tables_publish(bench->made.writer);
+	must(history_begin_epoch(bench->history, &bench->made.tables, &bench->made.symbols),
+	     "epoch");
 	bench->nr_epochs++;
 }
 
@@ -96,7 +53,7 @@ static int add_stack(struct bench *bench, uint64_t bits, struct node_id *node)
 	int result = 0;
 	*node = (struct node_id){0};
 	for (int i = 0; !result && i < DEPTH; i++)
-		result = tables_add_node(bench->writer, *node, bench->calls[bits >> i & 1],
+		result = tables_add_node(bench->made.writer, *node, bench->calls[bits >> i & 1],
 					 FRAME_CFI, node);
 	return result;
 }
@@ -104,22 +61,22 @@ static int add_stack(struct bench *bench, uint64_t bits, struct node_id *node)
 static void add_sample(struct bench *bench, uint64_t time_ns)
 {
 	struct node_id node;
-	uint64_t bits = random_next(bench);
+	uint64_t bits = random_next(&bench->random);
 	int result = add_stack(bench, bits, &node);
 	if (result == -ENOSPC) {
 		must(history_update_names(bench->history), "names");
-		close_epoch(bench);
+		made_close(&bench->made);
 		open_epoch(bench);
 		result = add_stack(bench, bits, &node);
 	}
 	must(result, "stack");
 	const struct sample sample = {.time_ns = time_ns,
 				      .weight = 1,
-				      .task = bench->task,
+				      .task = bench->made.tasks[0],
 				      .node = node,
 				      .leaf = bench->calls[0],
 				      .event = 1};
-	tables_publish(bench->writer);
+	tables_publish(bench->made.writer);
 	must(history_import(bench->history, &sample, 1), "import");
 }
 
@@ -201,6 +158,6 @@ int main(int argc, char **argv)
 	run(&bench, argument(argc, argv, 2, DEFAULT_RATE),
 	    argument(argc, argv, 3, DEFAULT_SECONDS));
 	history_free(bench.history);
-	close_epoch(&bench);
+	made_close(&bench.made);
 	return 0;
 }

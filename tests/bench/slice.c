@@ -10,10 +10,10 @@
 #include <ctop/base/clock.h>
 #include <ctop/profile/slice.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "made.h"
 
 enum { DEFAULT_STACKS = 100000, DEFAULT_RATE = 20000, DEFAULT_SECONDS = 60 };
 enum {
@@ -25,15 +25,9 @@ enum {
 	CALLEES = 8
 };
 enum { VISIBLE_ROWS = 50, TREND_SECONDS = 16, REFRESHES_A_SECOND = 2 };
-static const uint64_t SECOND_NS = 1000000000;
 
 struct bench {
-	struct tables tables;
-	struct symbols symbols;
-	struct tables_writer *writer;
-	struct symbols_writer *namer;
-	struct module_id module;
-	struct task_id tasks[NR_TASKS];
+	struct made made;
 	struct sample *stacks;
 	uint32_t (*sites)[DEPTH]; /* by stack, root first */
 	size_t nr_stacks;
@@ -46,23 +40,6 @@ struct cost {
 	const char *what;
 	uint64_t sum_ns, most_ns, nr;
 };
-
-/* The same numbers in every run (xorshift64, Marsaglia 2003). */
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-static void must(int result, const char *what)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "%s: %d\n", what, result);
-	exit(1);
-}
 
 static uint64_t cpu_ns(void)
 {
@@ -90,35 +67,11 @@ static void print(const struct cost *cost)
 static void open_bench(struct bench *bench)
 {
 	struct tables_capacity capacity = tables_capacity_default;
-	struct module_row module = {.kind = MODULE_FILE};
-	struct event_row event = {0};
-	struct string_id comm;
-	uint32_t id;
 	capacity.nr[TABLE_NODES] = 1 << 23;
-	must(tables_map(&bench->tables, -1, &capacity, true), "tables");
-	must(symbols_map(&bench->symbols, -1, &symbols_capacity_default, true), "symbols");
-	bench->writer = tables_writer_new(&bench->tables);
-	bench->namer = symbols_writer_new(&bench->symbols);
+	made_open(&bench->made, &capacity, NR_TASKS);
 	bench->stacks = calloc(bench->nr_stacks, sizeof(*bench->stacks));
 	bench->sites = calloc(bench->nr_stacks, sizeof(*bench->sites));
-	must(!bench->writer || !bench->namer || !bench->stacks || !bench->sites, "memory");
-	must(tables_add_string(bench->writer, "/bin/bench", 10, &module.path), "string");
-	must(tables_add_module(bench->writer, &module, &bench->module), "module");
-	must(tables_add_string(bench->writer, "bench", 5, &comm), "string");
-	uint64_t nr_processes = bench->nr_processes ? bench->nr_processes : 1;
-	for (int32_t i = 0; i < NR_TASKS; i++)
-		must(tables_add_task(bench->writer, (int32_t)((uint64_t)i % nr_processes) + 1,
-				     1 + i, comm, &bench->tasks[i]),
-		     "task");
-	must(tables_add_event(bench->writer, &event, &id), "event");
-}
-
-static struct frame_id add_frame(struct bench *bench, uint32_t site)
-{
-	struct frame_id id;
-	must(tables_add_frame(bench->writer, bench->module, 0x1000 + (uint64_t)site * 16, &id),
-	     "frame");
-	return id;
+	must(!bench->stacks || !bench->sites, "memory");
 }
 
 /* One of the few calls that a function makes. */
@@ -142,14 +95,14 @@ static void add_stack(struct bench *bench, size_t number)
 	for (int i = DEPTH - own; i < DEPTH; i++)
 		sites[i] = call_from(bench, i ? sites[i - 1] : 0);
 	for (int i = 0; i + 1 < DEPTH; i++)
-		must(tables_add_node(bench->writer, node, add_frame(bench, sites[i]), FRAME_CFI,
-				     &node),
+		must(tables_add_node(bench->made.writer, node, made_frame(&bench->made, sites[i]),
+				     FRAME_CFI, &node),
 		     "node");
 	bench->stacks[number] = (struct sample){
 		.weight = 1,
-		.task = bench->tasks[random_next(&bench->random) % NR_TASKS],
+		.task = bench->made.tasks[random_next(&bench->random) % NR_TASKS],
 		.node = node,
-		.leaf = add_frame(bench, sites[DEPTH - 1]),
+		.leaf = made_frame(&bench->made, sites[DEPTH - 1]),
 		.event = 1,
 	};
 }
@@ -159,13 +112,13 @@ static void fill(struct bench *bench)
 	char name[64];
 	for (uint32_t i = 0; i < NR_FUNCTIONS * SITES; i++) {
 		snprintf(name, sizeof(name), "bench::function<%u>()", i / SITES);
-		must(symbols_set(bench->namer, add_frame(bench, i), SYMBOL_NAMED, name, NULL,
-				 i % SITES),
+		must(symbols_set(bench->made.namer, made_frame(&bench->made, i), SYMBOL_NAMED, name,
+				 NULL, i % SITES),
 		     "name");
 	}
 	for (size_t i = 0; i < bench->nr_stacks; i++)
 		add_stack(bench, i);
-	tables_publish(bench->writer);
+	tables_publish(bench->made.writer);
 }
 
 /* Every stack is as likely as every other: the worst case. */
@@ -313,7 +266,8 @@ static void compare_imports(struct bench *bench, uint64_t rate)
 		must(!history, "memory");
 		if (seconds)
 			history_keep_seconds(history);
-		must(history_begin_epoch(history, &bench->tables, &bench->symbols), "epoch");
+		must(history_begin_epoch(history, &bench->made.tables, &bench->made.symbols),
+		     "epoch");
 		import(bench, history, 0, bench->nr_stacks * 10, SECOND_NS, &first);
 		for (uint64_t i = 1; i <= 50; i++)
 			import(bench, history, i * SECOND_NS, rate, SECOND_NS, &cost);
@@ -345,7 +299,7 @@ int main(int argc, char **argv)
 	struct slice *slice = history ? slice_new(history) : NULL;
 	must(!slice, "memory");
 	history_keep_seconds(history);
-	must(history_begin_epoch(history, &bench.tables, &bench.symbols), "epoch");
+	must(history_begin_epoch(history, &bench.made.tables, &bench.made.symbols), "epoch");
 	must(slice_set_seconds(slice, 10), "window");
 	must(slice_set_by_process(slice, bench.nr_processes != 0), "processes");
 	struct cost filling = {.what = "import of every stack, new"};
@@ -365,10 +319,7 @@ int main(int argc, char **argv)
 	       (double)slice_bytes(slice) / (1 << 20));
 	slice_free(slice);
 	history_free(history);
-	tables_writer_free(bench.writer);
-	symbols_writer_free(bench.namer);
-	tables_unmap(&bench.tables);
-	symbols_unmap(&bench.symbols);
+	made_close(&bench.made);
 	free(bench.stacks);
 	free(bench.sites);
 	return 0;
