@@ -6,13 +6,13 @@
 #include <ctop/unwind/unwind.h>
 
 #include <dirent.h>
-#include <elfutils/libdwfl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "test.h"
+#include "unwind/dwfl.h"
 #include "unwind/target.h"
 
 enum { WANTED_STACKS = 1000, MAX_RUNS = 20, MAX_THREADS = 64, MAX_WORDS = 16, SHOWN = 3 };
@@ -39,14 +39,6 @@ static const char *const verdict_names[NR_VERDICTS] = {
 	"unexplained",
 };
 
-struct oracle {
-	Dwfl *dwfl;
-	const struct unwind_input *input;
-	uint64_t addresses[UNWIND_MAX_FRAMES];
-	size_t nr;
-	bool read_below, read_outside;
-};
-
 static struct {
 	pid_t pid;
 	struct target target;
@@ -58,71 +50,6 @@ static struct {
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	size_t nr, nr_complete, nr_by_verdict[NR_VERDICTS], nr_shown;
 } t;
-
-/* ---- libdwfl ---- */
-
-static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-			      const char *file, const char *link, GElf_Word crc, char **found)
-{
-	(void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc;
-	(void)found;
-	return -1;
-}
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_linux_proc_find_elf,
-	.find_debuginfo = find_no_debug_file,
-};
-
-static pid_t next_thread(Dwfl *dwfl, void *context, void **argument)
-{
-	(void)context;
-	if (*argument)
-		return 0;
-	*argument = dwfl;
-	return dwfl_pid(dwfl);
-}
-
-static bool read_dump(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *value, void *context)
-{
-	struct oracle *oracle = context;
-	const uint64_t sp = oracle->input->regs[UNWIND_SP];
-	(void)dwfl;
-	if (address >= sp && address - sp < oracle->input->stack_bytes &&
-	    oracle->input->stack_bytes - (address - sp) >= sizeof(*value)) {
-		memcpy(value, oracle->input->stack + (address - sp), sizeof(*value));
-		return true;
-	}
-	oracle->read_below |= address < sp;
-	oracle->read_outside |= address >= sp;
-	return false;
-}
-
-static bool set_registers(Dwfl_Thread *thread, void *context)
-{
-	Dwarf_Word regs[UNWIND_NR_REGS];
-	(void)context;
-	for (size_t i = 0; i < UNWIND_NR_REGS; i++)
-		regs[i] = t.oracle.input->regs[i];
-	return dwfl_thread_state_registers(thread, 0, UNWIND_NR_REGS, regs);
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-	.next_thread = next_thread,
-	.memory_read = read_dump,
-	.set_initial_registers = set_registers,
-};
-
-static int take_frame(Dwfl_Frame *frame, void *context)
-{
-	struct oracle *oracle = context;
-	Dwarf_Addr pc;
-	bool exact;
-	if (!dwfl_frame_pc(frame, &pc, &exact) || oracle->nr == UNWIND_MAX_FRAMES)
-		return DWARF_CB_ABORT;
-	oracle->addresses[oracle->nr++] = exact ? pc : pc - 1;
-	return DWARF_CB_OK;
-}
 
 /* ---- the target ---- */
 
@@ -151,13 +78,7 @@ static bool follow_mappings(void)
 		return true;
 	memcpy(t.maps, text, bytes);
 	t.maps_bytes = bytes;
-	if (t.oracle.dwfl)
-		dwfl_end(t.oracle.dwfl);
-	t.oracle.dwfl = dwfl_begin(&callbacks);
-	return t.oracle.dwfl && dwfl_linux_proc_report(t.oracle.dwfl, t.pid) == 0 &&
-	       dwfl_report_end(t.oracle.dwfl, NULL, NULL) == 0 &&
-	       dwfl_attach_state(t.oracle.dwfl, NULL, t.pid, &thread_callbacks, &t.oracle) &&
-	       target_map(&t.target, t.pid);
+	return oracle_open(&t.oracle, t.pid) && target_map(&t.target, t.pid);
 }
 
 static bool by_cfi(const struct unwind_frame *frame)
@@ -219,10 +140,7 @@ static void compare_thread(pid_t tid)
 	target_registers(&regs, &input);
 	target_stack(tid, &input, t.stack, sizeof(t.stack));
 	unwind_stack(t.unwinder, &t.target.space, &input, t.frames, &result, NULL);
-	t.oracle.input = &input;
-	t.oracle.nr = 0;
-	t.oracle.read_below = t.oracle.read_outside = false;
-	dwfl_getthread_frames(t.oracle.dwfl, t.pid, take_frame, &t.oracle);
+	oracle_unwind(&t.oracle, &input, t.pid);
 	enum verdict verdict = compare(&result);
 	t.nr++;
 	t.nr_complete += result.end == STACK_COMPLETE;
@@ -307,9 +225,7 @@ static void run_once(char *const argv[])
 	/* Its threads are our children, too, as long as we trace them. */
 	while (waitpid(-1, &status, __WALL) > 0)
 		;
-	if (t.oracle.dwfl)
-		dwfl_end(t.oracle.dwfl);
-	t.oracle.dwfl = NULL;
+	oracle_close(&t.oracle);
 	t.maps_bytes = 0;
 }
 

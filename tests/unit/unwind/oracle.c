@@ -2,102 +2,16 @@
 /* libdwfl as an oracle: from the same registers and stack bytes it must find the same addresses. */
 #include <ctop/unwind/unwind.h>
 
-#include <elfutils/libdwfl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <signal.h>
 
-#include "test.h"
+#include "dwfl.h"
 #include "target.h"
+#include "test.h"
 
 enum { MAX_STATES = 2000, STEPS_PER_STOP = 2500, STEPS_PER_STATE = 31, SKIPPED_STOPS = 20 };
-
-struct oracle {
-	Dwfl *dwfl;
-	const struct unwind_input *input;
-	uint64_t addresses[UNWIND_MAX_FRAMES];
-	size_t nr;
-};
-
-static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-			      const char *file, const char *link, GElf_Word crc, char **found)
-{
-	(void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc;
-	(void)found;
-	return -1;
-}
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_linux_proc_find_elf,
-	.find_debuginfo = find_no_debug_file,
-};
-
-static pid_t next_thread(Dwfl *dwfl, void *context, void **argument)
-{
-	(void)context;
-	if (*argument)
-		return 0;
-	*argument = dwfl;
-	return dwfl_pid(dwfl);
-}
-
-static bool read_dump(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *value, void *context)
-{
-	const struct oracle *oracle = context;
-	uint64_t offset = address - oracle->input->regs[UNWIND_SP];
-	(void)dwfl;
-	if (offset >= oracle->input->stack_bytes || oracle->input->stack_bytes - offset < 8)
-		return false;
-	memcpy(value, oracle->input->stack + offset, 8);
-	return true;
-}
-
-/* The thread's context is the Dwfl; the oracle cannot be had from there otherwise. */
-static struct oracle *current;
-
-static bool set_registers(Dwfl_Thread *thread, void *context)
-{
-	Dwarf_Word regs[UNWIND_NR_REGS];
-	(void)context;
-	for (size_t i = 0; i < UNWIND_NR_REGS; i++)
-		regs[i] = current->input->regs[i];
-	return dwfl_thread_state_registers(thread, 0, UNWIND_NR_REGS, regs);
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-	.next_thread = next_thread,
-	.memory_read = read_dump,
-	.set_initial_registers = set_registers,
-};
-
-static int take_frame(Dwfl_Frame *frame, void *context)
-{
-	struct oracle *oracle = context;
-	Dwarf_Addr pc;
-	bool exact;
-	if (!dwfl_frame_pc(frame, &pc, &exact) || oracle->nr == UNWIND_MAX_FRAMES)
-		return DWARF_CB_ABORT;
-	oracle->addresses[oracle->nr++] = exact ? pc : pc - 1;
-	return DWARF_CB_OK;
-}
-
-static void oracle_open(struct oracle *oracle, pid_t pid)
-{
-	oracle->dwfl = dwfl_begin(&callbacks);
-	CHECK(oracle->dwfl);
-	CHECK_EQ(dwfl_linux_proc_report(oracle->dwfl, pid), 0);
-	CHECK_EQ(dwfl_report_end(oracle->dwfl, NULL, NULL), 0);
-	CHECK(dwfl_attach_state(oracle->dwfl, NULL, pid, &thread_callbacks, oracle));
-}
-
-static void oracle_unwind(struct oracle *oracle, const struct unwind_input *input, pid_t pid)
-{
-	current = oracle;
-	oracle->input = input;
-	oracle->nr = 0;
-	dwfl_getthread_frames(oracle->dwfl, pid, take_frame, oracle);
-}
 
 struct comparison {
 	struct target target;
@@ -200,7 +114,7 @@ static void compare_program(char *const argv[])
 		running = run_to_getppid(pid);
 	CHECK(running);
 	CHECK(target_map(&comparison.target, pid));
-	oracle_open(&comparison.oracle, pid);
+	CHECK(oracle_open(&comparison.oracle, pid));
 	while (running && comparison.nr_states < MAX_STATES) {
 		for (int i = 0; running && i < STEPS_PER_STOP; i++) {
 			if (i % STEPS_PER_STATE == 0)
@@ -221,7 +135,7 @@ static void compare_program(char *const argv[])
 	CHECK_EQ(comparison.nr_complete, comparison.nr_states);
 	unwinder_free(comparison.unwinder);
 	target_release(&comparison.target);
-	dwfl_end(comparison.oracle.dwfl);
+	oracle_close(&comparison.oracle);
 }
 
 static void an_interpreter_unwinds_as_libdwfl_does(void)
