@@ -15,6 +15,8 @@
 #include <ctop/base/vec.h>
 #include <ctop/object/locate.h>
 
+#include "proc_text.h"
+
 /* Files kept open at most; further ones are opened anew for each child that asks. */
 enum { KEPT_FILES_MAX = 2048 };
 /* Threads of a process that are named to the collector; the rest show their leader's comm. */
@@ -484,15 +486,9 @@ enum { DESCENDANTS_MAX = 256 };
 /* The children of one thread, as text (proc_tid_children(5)); empty where the kernel does not tell. */
 static void read_children(int32_t pid, int32_t tid, char *text, size_t size)
 {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tid);
-	text[0] = '\0';
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	ssize_t got = read(fd, text, size - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = '\0';
+	char what[64];
+	snprintf(what, sizeof(what), "task/%d/children", tid);
+	proc_text(pid, what, text, size);
 }
 
 static void list_children(int32_t pid, int32_t *pids, size_t *nr)

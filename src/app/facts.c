@@ -142,9 +142,7 @@ static void follow_exec(struct facts *facts, const struct interact_source *sourc
 	if (is_other || is_anew) {
 		facts->known_exec_ns = now_ns;
 		char name[64];
-		size_t size = proc_text(only_pid, "comm", name, sizeof(name));
-		if (size && name[size - 1] == '\n')
-			name[size - 1] = '\0';
+		proc_line(only_pid, "comm", name, sizeof(name));
 		snprintf(facts->target, sizeof(facts->target), "%.64s[%d]", name, only_pid);
 		facts->execs++;
 	}

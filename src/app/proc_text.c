@@ -23,6 +23,14 @@ size_t proc_text(int32_t pid, const char *what, char *text, size_t size)
 	return (size_t)got;
 }
 
+size_t proc_line(int32_t pid, const char *what, char *text, size_t size)
+{
+	size_t got = proc_text(pid, what, text, size);
+	if (got && text[got - 1] == '\n')
+		text[--got] = '\0';
+	return got;
+}
+
 uint64_t proc_cpu_ns(int32_t pid)
 {
 	char text[1024];

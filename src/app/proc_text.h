@@ -13,6 +13,8 @@
 
 /* Reads /proc/PID/WHAT as a string, cut at size. Its size; 0 when it cannot be had. */
 size_t proc_text(int32_t pid, const char *what, char *text, size_t size);
+/* The same without the kernel's own line end; one that is the name's stands before it. */
+size_t proc_line(int32_t pid, const char *what, char *text, size_t size);
 
 /* CPU time of a process, all its threads and those that have ended, by ticks of 10 ms; 0 when it cannot be had. */
 uint64_t proc_cpu_ns(int32_t pid);

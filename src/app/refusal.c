@@ -116,9 +116,7 @@ static void describe_target(const struct facts_of_refusal *facts, const struct o
 	size_t size = sizeof(refusal->title);
 	if (facts->only_pid) {
 		char name[64], owner[80] = "";
-		size_t got = proc_text(facts->only_pid, "comm", name, sizeof(name));
-		if (got && name[got - 1] == '\n')
-			name[got - 1] = '\0';
+		proc_line(facts->only_pid, "comm", name, sizeof(name));
 		if (facts->knows_owner)
 			describe_owner(facts, owner, sizeof(owner));
 		snprintf(title, size, "ctop cannot sample process %d (%s%s)", facts->only_pid, name,

@@ -17,6 +17,7 @@
 #include <ctop/base/vec.h>
 
 #include "cgroup.h"
+#include "proc_text.h"
 
 /* As a shell would exit, and as env(1) and timeout(1) do. */
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
@@ -29,31 +30,13 @@ static int add_pid(struct int32_list *list, int32_t pid)
 	return 0;
 }
 
-/* Reads /proc/PID/WHAT as a string; empty when it cannot be had. */
-static void read_proc(int32_t pid, const char *what, char *text, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	text[0] = '\0';
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	ssize_t got = read(fd, text, size - 1);
-	close(fd);
-	got = got > 0 ? got : 0;
-	/* The kernel's own line end; one of the name's stands before it. */
-	if (got && text[got - 1] == '\n')
-		got--;
-	text[got] = '\0';
-}
-
 static bool has_name(int32_t pid, const char *name)
 {
 	char comm[64], command[PATH_MAX];
-	read_proc(pid, "comm", comm, sizeof(comm));
+	proc_line(pid, "comm", comm, sizeof(comm));
 	if (strcmp(comm, name) == 0)
 		return true;
-	read_proc(pid, "cmdline", command, sizeof(command)); /* argv[0] ends at its NUL */
+	proc_line(pid, "cmdline", command, sizeof(command)); /* argv[0] ends at its NUL */
 	const char *base = strrchr(command, '/');
 	return strcmp(base ? base + 1 : command, name) == 0;
 }
@@ -284,7 +267,7 @@ static void describe(struct target *target, const struct options *options)
 	size_t used = 0;
 	for (size_t i = 0; i < list->nr && used < size; i++) {
 		char comm[64];
-		read_proc(list->items[i], "comm", comm, sizeof(comm));
+		proc_line(list->items[i], "comm", comm, sizeof(comm));
 		if (target->command_pid)
 			snprintf(comm, sizeof(comm), "%s", options->argv[0]);
 		int added = snprintf(text + used, size - used, "%s%s[%d]", used ? ", " : "", comm,
