@@ -366,7 +366,7 @@ static void as_nobody_many_threads(void *context)
 {
 	struct sampler_options options;
 	int32_t pid, cpu;
-	become_nobody();
+	become_stranger();
 	start_many_threads(context, &options, &pid, &cpu);
 	options.ring_pages = 8;
 	refuse_with_few_descriptors(&options);
@@ -422,7 +422,7 @@ static void sample_own_child(void *context)
 {
 	(void)context;
 	static struct rings rings;
-	become_nobody();
+	become_stranger();
 	int32_t pid = start_spinning();
 	struct sampler_options options = options_for(&pid, "cpu-clock");
 	options.ring_pages = 0;
@@ -460,7 +460,7 @@ static void ask_for_what_is_not_his(void *context)
 {
 	int32_t root_pid = *(const int32_t *)context, own_pid, kernel_pid = 2;
 	struct error error;
-	become_nobody();
+	become_stranger();
 	own_pid = getpid();
 	struct sampler_options options = options_for(&root_pid, "cpu-clock");
 	options.ring_pages = 8;

@@ -153,7 +153,7 @@ static void map_without_privilege(void *context)
 	static struct rings rings;
 	const struct rlimit none = {0, 0};
 	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
-	become_nobody();
+	become_stranger();
 	rings_map(&rings, sampler);
 	rings_unmap(&rings);
 }
