@@ -91,29 +91,50 @@ static void put_cost(struct pane *pane, const struct slice_detail *detail)
 	text_release(&line);
 }
 
-static void fill(struct pane *pane, struct function_id function, const struct slice_detail *detail)
+static void put_name(struct pane *pane, struct function_id function)
 {
-	int most = pane->area.rows / 3 - 2;
-	uint64_t whole = detail->cost.total;
 	cells_put_cut(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_TITLE,
 		      model_name(pane->model, function));
 	cells_put_cut(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_MODULE,
 		      model_module(pane->model, function));
+}
+
+static void fill(struct pane *pane, struct function_id function, const struct slice_detail *detail)
+{
+	int most = pane->area.rows / 3 - 2;
+	uint64_t whole = detail->cost.total;
+	put_name(pane, function);
 	put_cost(pane, detail);
 	put_nodes(pane, "    %  CALLERS", &detail->callers, 0, whole, most);
 	put_nodes(pane, "    %  CALLEES", &detail->callees, detail->cost.self, whole, most);
 	put_threads(pane, &detail->threads, whole, most);
 }
 
+/* Empty, beside its border. */
+static struct pane pane_of(struct model *model, struct cells *cells, struct area area)
+{
+	struct pane pane = {model, cells, area, area.row};
+	for (int row = area.row; row < area.row + area.rows; row++)
+		cells_put(cells, row, area.col, 1, ROLE_DIM, model->glyphs->vertical);
+	pane.area.col += 2;
+	pane.area.cols -= 2;
+	return pane;
+}
+
+void detail_draw_name(struct model *model, struct cells *cells, struct area area,
+		      struct function_id function)
+{
+	cells_clear(cells);
+	struct pane pane = pane_of(model, cells, area);
+	if (area.rows > 4)
+		put_name(&pane, function);
+}
+
 void detail_draw(struct model *model, struct cells *cells, struct area area,
 		 struct function_id function)
 {
-	for (int row = area.row; row < area.row + area.rows; row++)
-		cells_put(cells, row, area.col, 1, ROLE_DIM, model->glyphs->vertical);
 	struct slice_detail detail = {0};
-	struct pane pane = {model, cells, area, area.row};
-	pane.area.col += 2;
-	pane.area.cols -= 2;
+	struct pane pane = pane_of(model, cells, area);
 	int result = slice_detail(model->slice, function, &detail);
 	if (result == -ENOMEM)
 		cells_put(cells, area.row, pane.area.col, pane.area.cols, ROLE_BAD,

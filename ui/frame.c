@@ -99,7 +99,7 @@ static void draw_pane(struct ui *ui, struct area area, struct function_id functi
 	bool fits = pane->cells.rows == area.rows && pane->cells.cols == area.cols;
 	bool same = fits && pane->function.index == function.index &&
 		    pane->generation == ui->model.generation;
-	pane->due = fits && !same && pane->late;
+	pane->due = fits && !same && (pane->late || pane->wait);
 	if (!fits && cells_resize(&pane->cells, area.rows, area.cols)) {
 		cells_put(&ui->cells, area.row, area.col, area.cols, ROLE_BAD, "out of memory!");
 		return;
@@ -110,6 +110,8 @@ static void draw_pane(struct ui *ui, struct area area, struct function_id functi
 		pane->function = function;
 		pane->generation = ui->model.generation;
 	}
+	if (pane->due && pane->function.index != function.index && pane->wait)
+		detail_draw_name(&ui->model, &pane->cells, cells_area(&pane->cells), function);
 	cells_copy(&ui->cells, area.row, area.col, &pane->cells);
 }
 

@@ -53,6 +53,8 @@ void ui_free(struct ui *ui)
 
 /* ---- views ---- */
 
+enum { PANE_PATHS_A_TICK = 200000, PANE_TICKS_AFTER_KEY = 2 };
+
 static struct view *new_view(const struct ui *ui, enum view_kind kind)
 {
 	switch (kind) {
@@ -152,16 +154,30 @@ static void tell_news(struct ui *ui)
 	}
 }
 
+/*
+ * What is known of one function takes a look at all paths, some 10 ms a tick's worth of them: it is made anew so seldom that
+ * keys and refreshes hardly meet it, and not while keys come. 0: they are few.
+ */
+static unsigned pane_patience(const struct ui *ui)
+{
+	size_t nr = ui->model.slice ? slice_nr_paths(ui->model.slice) : 0;
+	return (unsigned)(nr / PANE_PATHS_A_TICK);
+}
+
 int ui_refresh(struct ui *ui, uint64_t now_ns)
 {
 	ui->host.facts(ui->host.context, ui->model.event, &ui->model.facts);
 	ui->dirty = ui->pane.late = true;
+	if (!ui->pane.due)
+		ui->pane.wait = pane_patience(ui);
 	tell_news(ui);
 	return model_refresh(&ui->model, now_ns);
 }
 
 void ui_advance(struct ui *ui)
 {
+	if (ui->pane.wait)
+		ui->pane.wait--;
 	model_advance(&ui->model);
 }
 
@@ -201,6 +217,8 @@ static enum ui_wish take_key(struct ui *ui, int key)
 enum ui_wish ui_key(struct ui *ui, int key)
 {
 	ui->dirty = ui->pane.late = true;
+	if (pane_patience(ui))
+		ui->pane.wait = PANE_TICKS_AFTER_KEY;
 	text_clear(&ui->message);
 	enum ui_wish wish = take_key(ui, key);
 	if (ui->model.changed)
@@ -224,7 +242,7 @@ void ui_tell(struct ui *ui, const char *message)
 
 bool ui_dirty(const struct ui *ui)
 {
-	return ui->dirty || ui->pane.due;
+	return ui->dirty || (ui->pane.due && !ui->pane.wait);
 }
 
 bool ui_mouse(const struct ui *ui)

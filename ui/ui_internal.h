@@ -22,6 +22,8 @@ struct side_pane {
 	unsigned generation; /* of the model, when it was drawn */
 	bool late;	     /* the next drawing leaves it out */
 	bool due;	     /* it was left out */
+	unsigned
+		wait; /* calls of ui_advance() before it is drawn: of very many stacks it takes long */
 };
 
 struct ui {

@@ -95,6 +95,9 @@ struct view *info_view_new(void);
 struct view *picker_view_new(void);
 struct view *refusal_view_new(void); /* of the model's refusal */
 /* Of the function, beside a list of functions. */
+/* Its name alone, until there is time for the rest. */
+void detail_draw_name(struct model *model, struct cells *cells, struct area area,
+		      struct function_id function);
 void detail_draw(struct model *model, struct cells *cells, struct area area,
 		 struct function_id function);
 

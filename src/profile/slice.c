@@ -296,6 +296,11 @@ int slice_refresh(struct slice *slice, uint64_t end_ns)
 	return 0;
 }
 
+size_t slice_nr_paths(const struct slice *slice)
+{
+	return slice->paths.nr;
+}
+
 int slice_advance(struct slice *slice)
 {
 	size_t nr = slice->nr_seen;

@@ -99,6 +99,9 @@ int slice_set_by_process(struct slice *slice, bool by_process);
  */
 int slice_advance(struct slice *slice);
 
+/* How much there is to be looked at by what looks at all: distinct ways from the root. */
+size_t slice_nr_paths(const struct slice *slice);
+
 struct slice_totals {
 	uint64_t samples, weight; /* shown */
 	uint64_t all_samples,
