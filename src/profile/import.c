@@ -451,7 +451,7 @@ int history_import(struct history *history, const struct sample *samples, size_t
 	int result = history_read_infos(history);
 	if (!result)
 		result = read_events(history);
-	if (!result && history_has_room(history, 0))
+	if (!result && !history->full)
 		result = history_read_processes(history);
 	for (size_t i = 0; !result && i < nr; i++) {
 		result = import_one(history, &samples[i]);
