@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Screens of a whole machine: the tree begins with its processes. Keys in, text out, compared with
- * tests/golden/ui/NAME.txt; SCREENS_UPDATE=1 build/unit/ui/processes accepts what is drawn now.
- */
+/* Screens of a whole machine: the tree begins with its processes. */
 #include <ctop/profile/history.h>
 #include <ctop/ui/ui.h>
 
+#include "script.h"
 #include "test.h"
 
 enum { NR_TASKS = 4, SECONDS = 20, FRAMES_MOST = 4 };
@@ -186,67 +184,12 @@ static void end(void)
 
 static enum ui_wish press(const char *keys)
 {
-	static const struct {
-		const char *name;
-		int key;
-	} names[] = {
-		{"<Down>", KEY_ARROW_DOWN},   {"<Left>", KEY_ARROW_LEFT},
-		{"<Right>", KEY_ARROW_RIGHT}, {"<Enter>", KEY_RETURN},
-		{"<Esc>", KEY_ESCAPE},	      {"<Home>", KEY_TO_HOME},
-	};
-	enum ui_wish wish = UI_WISH_NONE;
-	while (*keys) {
-		int key = (unsigned char)*keys;
-		size_t size = 1;
-		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-			if (!strncmp(keys, names[i].name, strlen(names[i].name))) {
-				key = names[i].key;
-				size = strlen(names[i].name);
-			}
-		wish = ui_key(world.ui, key);
-		ui_draw(world.ui); /* as the loop does */
-		keys += size;
-	}
-	return wish;
+	return press_keys(world.ui, keys);
 }
 
-static char *read_file(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char *text = calloc(1, 1 << 16);
-	if (file && text && !fread(text, 1, (1 << 16) - 1, file))
-		text[0] = '\0';
-	if (file)
-		fclose(file);
-	return text;
-}
-
-/* The attributes are part of the picture: what is selected shows in them. */
 static void compare(const char *name)
 {
-	const struct cells *cells;
-	char path[256];
-	struct text text = {0};
-	do /* what takes long is drawn later */
-		cells = ui_draw(world.ui);
-	while (ui_dirty(world.ui));
-	cells_text(cells, &text);
-	text_add(&text, "\n");
-	cells_text_attributes(cells, &text);
-	snprintf(path, sizeof(path), "tests/golden/ui/%s.txt", name);
-	if (getenv("SCREENS_UPDATE")) {
-		FILE *file = fopen(path, "we");
-		CHECK(file);
-		fputs(text_string(&text), file);
-		fclose(file);
-	}
-	char *wanted = read_file(path);
-	bool same = wanted && !strcmp(wanted, text_string(&text));
-	if (!same)
-		printf("# %s is drawn as\n%s", path, text_string(&text));
-	free(wanted);
-	text_release(&text);
-	CHECK(same);
+	compare_screen(world.ui, name);
 }
 
 /* ---- screens ---- */

@@ -72,7 +72,7 @@ static void one_screen(void)
 	CHECK_EQ(ui_resize(world.ui, screens[screen].rows, screens[screen].cols), 0);
 	ui_draw(world.ui);
 	press(screens[screen].keys);
-	compare(screens[screen].name, ui_draw(world.ui));
+	compare(screens[screen].name);
 	end();
 }
 
@@ -105,7 +105,7 @@ static void every_view_at_every_size(void)
 				press(views[view].keys);
 				snprintf(name, sizeof(name), "sizes/%s-%dx%d%s", views[view].name,
 					 cols, rows, ascii ? "-ascii" : "");
-				compare(name, ui_draw(world.ui));
+				compare(name);
 				end();
 			}
 }

@@ -7,7 +7,7 @@ static void nothing_sampled_yet(void)
 	const struct ui_options options = {0};
 	begin(&options, false);
 	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
-	compare("empty-live", ui_draw(world.ui));
+	compare("empty-live");
 	/* No key and no view may stumble over nothing. */
 	press("2<Down><Right><Left>*ECHG3<Down>4<Enter>5<Up><Down><Right><Left><Enter>6<Enter>1"
 	      "sI/x<Enter>nNybfFDdtiK%L w[]rv<PgDn><End><Home>?<Esc>");
@@ -27,7 +27,7 @@ static void the_target_has_ended(void)
 	world.facts.nr_steps_down = 2;
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(9000) * 1000000000), 0);
 	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
-	compare("exited", ui_draw(world.ui));
+	compare("exited");
 	end();
 }
 
@@ -40,7 +40,7 @@ static void the_target_ends_in_a_pause(void)
 	world.facts.state = UI_EXITED;
 	world.facts.ending = "status 1";
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 3)), 0);
-	compare("exited-in-a-pause", ui_draw(world.ui));
+	compare("exited-in-a-pause");
 	end();
 }
 
@@ -52,7 +52,7 @@ static void a_file_is_being_read(void)
 	world.facts.state = UI_LOADING;
 	world.facts.loaded = 0.4;
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * SECONDS), 0);
-	compare("loading", ui_draw(world.ui));
+	compare("loading");
 	end();
 }
 
@@ -66,7 +66,7 @@ static void the_target_becomes_another_program(void)
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
 	add_samples(&stacks[4], SECONDS + 2);
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 6)), 0);
-	compare("after-an-exec", ui_draw(world.ui));
+	compare("after-an-exec");
 	end();
 }
 
@@ -80,7 +80,7 @@ static void what_had_no_room_is_told(void)
 	add_samples(&(struct stack){0, 3, STACK_COMPLETE, {"_start", "main", "another"}},
 		    SECONDS + 1);
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1) + 500000000), 0);
-	compare("folded", ui_draw(world.ui));
+	compare("folded");
 	end();
 }
 
@@ -91,14 +91,14 @@ static void the_rate_is_not_reached(void)
 	CHECK_EQ(ui_resize(world.ui, 24, 120), 0);
 	world.facts.reached_hz = 950;
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
-	compare("rate-reached", ui_draw(world.ui));
+	compare("rate-reached");
 	world.facts.reached_hz = 700;
 	world.facts.nr_cpus = 8;
 	world.facts.throttled = world.facts.nr_steps_down = 1;
 	world.facts.lost = 12;
 	world.facts.step_down = "no hardware counters here: cpu-clock instead of cycles";
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
-	compare("rate-not-reached", ui_draw(world.ui));
+	compare("rate-not-reached");
 	end();
 }
 
@@ -113,20 +113,20 @@ static void one_of_two_events_is_shown(void)
 	event.name = event.asked = string_of("faults");
 	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
 	CHECK_EQ(press("e"), UI_WISH_NONE); /* there is one only */
-	compare("event-only", ui_draw(world.ui));
+	compare("event-only");
 	for (int i = 0; i < 7; i++)
 		add_samples_of((uint8_t)id, &stacks[i % 2 ? 4 : 3], SECONDS + 1);
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1) + 500000000), 0);
-	compare("event-first", ui_draw(world.ui));
+	compare("event-first");
 	press("e");
-	compare("event-second", ui_draw(world.ui));
+	compare("event-second");
 	press("\\serve<Enter>");
-	compare("event-filtered", ui_draw(world.ui));
+	compare("event-filtered");
 	press("<Esc>");
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 20)), 0);
-	compare("event-without-samples", ui_draw(world.ui));
+	compare("event-without-samples");
 	press("e");
-	compare("event-first-again", ui_draw(world.ui));
+	compare("event-first-again");
 	end();
 }
 
@@ -139,10 +139,10 @@ static void a_pause_stands_still(void)
 	for (uint64_t second = SECONDS + 1; second < SECONDS + 8; second++)
 		add_samples(&stacks[4], second);
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 8)), 0);
-	compare("paused-later", ui_draw(world.ui));
+	compare("paused-later");
 	press(" ");
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 8)), 0);
-	compare("unpaused", ui_draw(world.ui));
+	compare("unpaused");
 	end();
 }
 
@@ -157,7 +157,7 @@ static void the_selection_follows_its_function(void)
 	for (uint64_t second = SECONDS + 1; second < SECONDS + 200; second++)
 		add_samples(&stacks[4], second);
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 200)), 0);
-	compare("selection-followed", ui_draw(world.ui));
+	compare("selection-followed");
 	end();
 }
 
@@ -172,9 +172,9 @@ static void rows_stay_while_the_user_moves(void)
 	for (int i = 0; i < 200; i++)
 		add_samples(&stacks[4], SECONDS + 1);
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * SECONDS + 1500000000), 0);
-	compare("order-held", ui_draw(world.ui));
+	compare("order-held");
 	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 3)), 0);
-	compare("order-let-go", ui_draw(world.ui));
+	compare("order-let-go");
 	end();
 }
 
@@ -183,15 +183,15 @@ static void the_picker(void)
 	const struct ui_options options = {.view = VIEW_PICKER};
 	begin(&options, false);
 	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
-	compare("picker", ui_draw(world.ui));
+	compare("picker");
 	press("ali");
-	compare("picker-filtered", ui_draw(world.ui));
+	compare("picker-filtered");
 	CHECK_EQ(press("<Enter>"), UI_WISH_PROFILE);
 	CHECK_EQ(ui_picked(world.ui), 42);
 	ui_tell(world.ui,
 		"cannot sample process 42 (program): it is not yours, and that is all that can "
 		"be said of it here\nrun ctop as its owner, or as root");
-	compare("picker-refused", ui_draw(world.ui));
+	compare("picker-refused");
 	CHECK_EQ(press("<BS>"), UI_WISH_NONE);
 	CHECK_EQ(press("<Enter>"), UI_WISH_PROFILE); /* and chosen again */
 	end();
