@@ -238,7 +238,7 @@ def installed_with_capabilities_for_a_group():
         with paranoid(2):
             answer = agree(member, program, ["-e", "cpu-clock", "-a"])
             # As good as root's: the kernel too, with names, full rings, everybody's processes.
-            check(answer["works"] and not answer["user_only"] and answer["ring_pages"] == 2048, f"{answer}")
+            check(answer["works"] and not answer["user_only"] and answer["ring_pages"] >= 2048, f"{answer}")
             check(answer["steps_down"] == [], f"{answer}")
             os.makedirs(os.path.join(where, "out"), mode=0o777)
             os.chmod(os.path.join(where, "out"), 0o777)

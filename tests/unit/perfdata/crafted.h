@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ctop/perfdata/perfdata.h>
@@ -36,6 +37,14 @@ struct crafted_event {
 	uint64_t ids[2];
 	size_t nr_ids;
 };
+
+/* Whose files are read here: this one's, or that which is emulated. */
+static inline const char *crafted_machine(void)
+{
+	static struct utsname name;
+	CHECK_EQ(uname(&name), 0);
+	return name.machine;
+}
 
 static inline void put(struct crafted *file, const void *bytes, size_t size)
 {

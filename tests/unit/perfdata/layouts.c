@@ -244,7 +244,7 @@ static void what_sections_say(void)
 	crafted_section(&file, 3, bytes, crafted_string(bytes, "host"));
 	crafted_section(&file, 4, bytes, crafted_string(bytes, "6.1.0"));
 	crafted_section(&file, 5, bytes, crafted_string(bytes, "6.1.2"));
-	crafted_section(&file, 6, bytes, crafted_string(bytes, "x86_64"));
+	crafted_section(&file, 6, bytes, crafted_string(bytes, crafted_machine()));
 	crafted_section(&file, 7, "\4\0\0\0\5\0\0\0", 8);
 	uint32_t nr = 2;
 	memcpy(bytes, &nr, 4);
@@ -267,7 +267,7 @@ static void what_sections_say(void)
 	CHECK_STR(facts->hostname, "host");
 	CHECK_STR(facts->release, "6.1.0");
 	CHECK_STR(facts->version, "6.1.2");
-	CHECK_STR(facts->arch, "x86_64");
+	CHECK_STR(facts->arch, crafted_machine());
 	CHECK_STR(facts->command_line, "perf record");
 	CHECK_EQ(facts->nr_cpus, 4);
 	CHECK_STR(perfdata_event(perfdata, 0)->name, "cpu-clock:u");
