@@ -133,7 +133,7 @@ def first_screen(ctop, title, target, word, rounds):
         print(f"live: {title}: {word.decode()} never came to the screen")
 
 
-def key_latency(ctop, target, hz, fill_seconds, nr_keys):
+def key_latency(ctop, title, target, hz, fill_seconds, nr_keys):
     """Keys that move the selection, at a time that is not the refresh's."""
     with screen(ctop, "-e", "cpu-clock", "-F", str(hz), "--max-overhead", "0", "--memory", "256", "-p",
                 str(target.pid)) as shown:
@@ -143,6 +143,6 @@ def key_latency(ctop, target, hz, fill_seconds, nr_keys):
             times.append(1e3 * shown.press(b"j" if i % 2 == 0 else b"k"))
             shown.drain(0.037)
     times.sort()
-    print(f"live: a key is drawn after {statistics.median(times):.1f} ms, p99 "
+    print(f"live: {title}: a key is drawn after {statistics.median(times):.1f} ms, p99 "
           f"{times[int(0.99 * len(times))]:.1f} ms, at most {times[-1]:.1f} ms ({nr_keys} keys, "
           f"cpu-clock at {hz} Hz, {fill_seconds} s into it)")

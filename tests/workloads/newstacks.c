@@ -4,10 +4,14 @@
  * chosen by a random number.
  *
  *     main > (even | odd) x 24 > bottom    100 %
+ *
+ * newstacks SECONDS STACKS: that many different ones, each as likely, that differ in the last 5 calls.
+ *
+ *     main > down x 20 > (even | odd) x 5 > bottom    100 %
  */
 #include "workload.h"
 
-enum { DEPTH = 24 };
+enum { DEPTH = 24, COMMON = 20, RANDOM = 5 };
 
 static FRAME void bottom(void)
 {
@@ -55,13 +59,26 @@ static FRAME void odd(uint64_t way, int depth)
 	BODY
 }
 
+static FRAME void down(uint64_t way, int depth)
+{
+	if (depth)
+		down(way, depth - 1);
+	else
+		even(way, RANDOM - 1);
+	__asm__ volatile("");
+}
+
 int main(int argc, char **argv)
 {
+	const uint64_t nr = argc > 2 ? (uint64_t)atoll(argv[2]) : 0;
 	uint64_t way = 1;
 	workload_start(argc, argv);
 	workload_ready();
 	for (;;) {
 		way = way * 2862933555777941757u + 3037000493u;
-		even(way >> 20, DEPTH);
+		if (nr)
+			down((way >> 20) % nr * 0x9e3779b97f4a7c15u >> 8, COMMON - 1);
+		else
+			even(way >> 20, DEPTH);
 	}
 }
