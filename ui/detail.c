@@ -81,7 +81,8 @@ static void put_cost(struct pane *pane, const struct slice_detail *detail)
 	text_addf(&line, "self %.1f%%  total %.1f%%  ", model_percent(model, detail->cost.self),
 		  model_percent(model, detail->cost.total));
 	header_add_count(&line, detail->cost.total);
-	text_addf(&line, " smp  +-%.1f%%", 100 * detail->error);
+	/* In points, as the shares are. */
+	text_addf(&line, " smp  +-%.1f", model_percent(model, detail->cost.total) * detail->error);
 	cells_put(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_TEXT,
 		  text_string(&line));
 	if (detail->incomplete && !full(pane))
@@ -106,7 +107,7 @@ static void fill(struct pane *pane, struct function_id function, const struct sl
 	put_name(pane, function);
 	put_cost(pane, detail);
 	put_nodes(pane, "    %  CALLERS", &detail->callers, 0, whole, most);
-	put_nodes(pane, "    %  CALLEES", &detail->callees, detail->cost.self, whole, most);
+	put_nodes(pane, "    %  CALLEES", &detail->callees, detail->own, whole, most);
 	put_threads(pane, &detail->threads, whole, most);
 }
 

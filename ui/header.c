@@ -356,8 +356,14 @@ void header_draw_filters(const struct model *model, struct cells *cells, int row
 	text_add(&text, cells->cols >= WIDE_COLS ? " of samples shown  (Esc)" : " shown");
 	struct strip strip = {.cells = cells, .row = row, .end = cells->cols, .text = text};
 	add_right(&strip, ROLE_TEXT, 0);
-	for (size_t i = 0; i < model->nr_zooms; i++)
-		text_addf(&strip.text, "%s%s", i ? " > " : "filter: ", model->zooms[i].label);
+	/* Esc takes back the last one: where there is no room for all, the first are left out. */
+	size_t first = 0;
+	do {
+		text_clear(&strip.text);
+		text_add(&strip.text, first ? "filter: .." : "filter: ");
+		for (size_t i = first; i < model->nr_zooms; i++)
+			text_addf(&strip.text, "%s%s", i ? " > " : "", model->zooms[i].label);
+	} while ((int)text_cols(text_string(&strip.text)) > strip.end && ++first < model->nr_zooms);
 	cells_put_cut(cells, row, 0, strip.end, ROLE_WARN, text_string(&strip.text));
 	text_release(&strip.text);
 }

@@ -41,12 +41,11 @@ static void add_quality(const struct slice *slice, const bool *containing,
 }
 
 static int add_half(struct slice *slice, enum slice_shape shape, struct function_id function,
-		    struct slice_nodes *nodes)
+		    struct slice_node *root, struct slice_nodes *nodes)
 {
-	struct slice_node root;
-	int result = slice_root(slice, shape, function, &root);
+	int result = slice_root(slice, shape, function, root);
 	nodes->nr = 0;
-	return result ? result : slice_children(slice, root.id, SLICE_BY_TOTAL, nodes);
+	return result ? result : slice_children(slice, root->id, SLICE_BY_TOTAL, nodes);
 }
 
 int slice_detail(struct slice *slice, struct function_id function, struct slice_detail *detail)
@@ -54,11 +53,13 @@ int slice_detail(struct slice *slice, struct function_id function, struct slice_
 	detail->cost = slice_function_cost(slice, function);
 	detail->error = slice_error(detail->cost.total);
 	detail->incomplete = detail->unnamed = 0;
-	int result = add_half(slice, SLICE_CALLERS, function, &detail->callers);
+	struct slice_node root;
+	int result = add_half(slice, SLICE_CALLERS, function, &root, &detail->callers);
 	if (!result)
-		result = add_half(slice, SLICE_CALLEES, function, &detail->callees);
+		result = add_half(slice, SLICE_CALLEES, function, &root, &detail->callees);
 	if (result)
 		return result;
+	detail->own = root.cost.self;
 	bool *containing = find_containing(slice, key_of_function(function.index));
 	if (!containing)
 		return -ENOMEM;

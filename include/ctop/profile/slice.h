@@ -228,7 +228,11 @@ struct slice_detail {
 	double error;	     /* slice_error(cost.total) */
 	uint64_t incomplete; /* samples with it whose stack is truncated, broken or switched */
 	uint64_t unnamed;    /* samples with it whose stack has a frame without a name */
-	/* Each sorted by samples; roots of stacks have no caller, cost.self is what has no callee. */
+	/*
+	 * Each sorted by samples; roots of stacks have no caller. own is what ends in an outermost call of it: with the callees,
+	 * which are called from these, it is all of cost.total. cost.self has what ends in calls from itself as well.
+	 */
+	uint64_t own;
 	struct slice_nodes callers, callees;
 	struct slice_tasks threads;
 };

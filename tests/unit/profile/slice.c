@@ -352,7 +352,8 @@ static void check_detail(struct world *world, struct function_id function)
 		callers += detail.callers.items[i].cost.total;
 	for (size_t i = 0; i < detail.callees.nr; i++)
 		callees += detail.callees.items[i].cost.total;
-	CHECK(callers <= total && callees <= total);
+	CHECK(callers <= total);
+	CHECK_EQ(callees + detail.own, total);
 	slice_detail_release(&detail);
 	CHECK(!detail.callers.items);
 }
