@@ -244,6 +244,13 @@ static void describe_choice(struct target *target)
 		snprintf(text + used, size - used, ", of uid %u", target->uid);
 }
 
+/* What the process will be called. */
+static const char *name_of_command(const char *command)
+{
+	const char *slash = strrchr(command, '/');
+	return slash && slash[1] ? slash + 1 : command;
+}
+
 static void describe(struct target *target, const struct options *options)
 {
 	char *text = target->description;
@@ -269,7 +276,7 @@ static void describe(struct target *target, const struct options *options)
 		char comm[64];
 		proc_line(list->items[i], "comm", comm, sizeof(comm));
 		if (target->command_pid)
-			snprintf(comm, sizeof(comm), "%s", options->argv[0]);
+			snprintf(comm, sizeof(comm), "%s", name_of_command(options->argv[0]));
 		int added = snprintf(text + used, size - used, "%s%s[%d]", used ? ", " : "", comm,
 				     list->items[i]);
 		used += added > 0 ? (size_t)added : 0;

@@ -23,6 +23,8 @@ def a_command_is_held_until_sampling_is_on():
         result = ctop("record", "-q", "-e", "cpu-clock", "-o", path, "--",
                       os.path.join(BUILD, "workloads", "recursion"), "1")
         check(result.returncode == 0, f"{result.returncode}: {result.stderr}")
+        report = ctop_ok("report", "--stdio", path).stdout
+        check(re.search(r"^target +recursion\[\d+\]$", report, re.M), report)
         stacks = folded(path)
         # The dynamic linker's work at the very start is there, too.
         check(with_function(stacks, "main") > 0.9 * sum(stacks.values()) > 0, f"{stacks}")
