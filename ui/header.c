@@ -23,13 +23,18 @@ struct strip {
 	struct cells *cells;
 	int row, col, end;
 	struct text text; /* scratch */
+	bool misses;	  /* a warning for which there was no room */
 };
 
 static void add(struct strip *strip, enum role role, unsigned attributes, const char *string)
 {
 	int cols = (int)text_cols(string), gap = strip->col ? 2 : 0;
-	if (!cols || strip->col + gap + cols > strip->end)
+	if (!cols)
 		return;
+	if (strip->col + gap + cols > strip->end) {
+		strip->misses = strip->misses || role == ROLE_WARN || role == ROLE_BAD;
+		return;
+	}
 	strip->col += gap;
 	cells_put(strip->cells, strip->row, strip->col, cols, role, string);
 	cells_mark(strip->cells, (struct area){strip->row, strip->col, 1, cols}, attributes);
@@ -217,8 +222,11 @@ static void add_quality(struct strip *strip, const char *name, uint64_t part, ui
 	add_text(strip, bad ? ROLE_BAD : warn ? ROLE_WARN : ROLE_TEXT, 0);
 }
 
+/* What is not as it should be is worth more than a picture, and more than what we cost. */
+enum without { WITHOUT_NOTHING, WITHOUT_TREND, WITHOUT_COST };
+
 /* "cpu 187%", of whole CPUs "busy 42% of 8"; behind it how many samples came, second by second. */
-static void add_cpu(struct strip *strip, const struct model *model)
+static void add_cpu(struct strip *strip, const struct model *model, enum without without)
 {
 	const struct ui_facts *facts = &model->facts;
 	if (facts->cpu_percent >= 0 && facts->nr_cpus)
@@ -227,7 +235,7 @@ static void add_cpu(struct strip *strip, const struct model *model)
 	else if (facts->cpu_percent >= 0)
 		text_addf(&strip->text, "cpu %.0f%%", facts->cpu_percent);
 	add_text(strip, ROLE_TEXT, 0);
-	if (strip->cells->cols < TREND_ABOVE_COLS)
+	if (strip->cells->cols < TREND_ABOVE_COLS || without > WITHOUT_NOTHING)
 		return;
 	strip->col += strip->col ? 1 : 0;
 	model_put_trend(model, strip->cells, strip->row, strip->col, model->trend,
@@ -247,7 +255,9 @@ static void add_losses(struct strip *strip, const struct model *model)
 		add_quality(strip, "dropped", in->dropped, in->dropped + in->samples, true, 5);
 }
 
-static void draw_measures(struct model *model, struct cells *cells, int row)
+/* False: something that is not as it should be had no room. */
+static bool draw_measures_without(enum without without, struct model *model, struct cells *cells,
+				  int row)
 {
 	const struct ui_facts *facts = &model->facts;
 	const struct history_totals *all = &model->all;
@@ -257,16 +267,21 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 	if (cells->cols < WINDOW_ABOVE_COLS) {
 		model_add_window(model, text);
 		add_right(&strip, ROLE_TEXT, 0);
-	} else if (facts->own_cpu_percent >= 0) {
+	} else if (facts->own_cpu_percent >= 0 && without < WITHOUT_COST) {
 		text_addf(text, "ctop %.1f%% ", facts->own_cpu_percent);
 		add_bytes(text, facts->own_bytes);
 		add_right(&strip, ROLE_TEXT, 0);
 	}
-	add_cpu(&strip, model);
+	add_cpu(&strip, model, without);
 	text_add(text, "smp ");
 	header_add_count(text, totals->samples);
 	add_text(&strip, ROLE_TEXT, 0);
 	add_losses(&strip, model);
+	add_quality(&strip, "trunc", totals->ends[STACK_TRUNCATED], totals->samples, false, 20);
+	if (totals->ends[STACK_BROKEN])
+		add_quality(&strip, "broken", totals->ends[STACK_BROKEN], totals->samples, false,
+			    20);
+	add_quality(&strip, "unsym", all->unsymbolized_frames, all->frames, false, 20);
 	if (facts->throttled) {
 		text_addf(text, "throttled %" PRIu64 "x!", facts->throttled);
 		add_text(&strip, ROLE_WARN, 0);
@@ -275,19 +290,22 @@ static void draw_measures(struct model *model, struct cells *cells, int row)
 		text_addf(text, "restarts %" PRIu64 "!", facts->restarts);
 		add_text(&strip, ROLE_WARN, 0);
 	}
-	add_quality(&strip, "trunc", totals->ends[STACK_TRUNCATED], totals->samples, false, 20);
-	if (totals->ends[STACK_BROKEN])
-		add_quality(&strip, "broken", totals->ends[STACK_BROKEN], totals->samples, false,
-			    20);
 	/* Stacks that the history had no room for. */
 	if (totals->folded)
 		add_quality(&strip, "folded", totals->folded, totals->samples, false, 50);
-	add_quality(&strip, "unsym", all->unsymbolized_frames, all->frames, false, 20);
 	if (facts->state == UI_LIVE || facts->state == UI_FILE) {
 		text_addf(text, "%.0f/s", facts->rate_hz);
 		add_text(&strip, ROLE_TEXT, 0);
 	}
 	text_release(text);
+	return !strip.misses;
+}
+
+static void draw_measures(struct model *model, struct cells *cells, int row)
+{
+	enum without without = WITHOUT_NOTHING;
+	while (!draw_measures_without(without, model, cells, row) && without++ < WITHOUT_COST)
+		cells_blank(cells, (struct area){row, 0, 1, cells->cols});
 }
 
 void header_draw(struct model *model, struct cells *cells, int row)
