@@ -64,6 +64,9 @@ static void show_start(const struct live *live)
 	struct text text = {0};
 	text_add(&text, "ctop: profiling ");
 	text_add_safe(&text, session_target(live->session));
+	/* Somebody sits there, and did not ask for a report. */
+	if (!live->options->stdio && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		text_add(&text, "; this terminal (TERM) cannot show the interface");
 	text_add(&text, "; ^C ends it and shows the report\n");
 	fputs(text_string(&text), stderr);
 	text_release(&text);

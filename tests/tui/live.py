@@ -624,7 +624,7 @@ def no_interface_on_a_dumb_terminal():
     with target("spin", "600") as program, terminal(120, 50) as window:
         for setting in "TERM=dumb", "TERM=":
             window.type(f"clear; {setting} {CTOP} -p {program.pid} --duration 0.3")
-            window.wait_for("SELF%  TOTAL%", "duration")
+            window.wait_for("cannot show the interface", "SELF%  TOTAL%", "duration")
             window.wait_for_prompt()
         window.type(f"clear; TERM=no-such-terminal {CTOP} -p {program.pid}; echo status $?")
         window.wait_for("is not known here", "status 1")
