@@ -282,8 +282,8 @@ static bool draw_measures_without(enum without without, struct model *model, str
 		add_quality(&strip, "broken", totals->ends[STACK_BROKEN], totals->samples, false,
 			    20);
 	add_quality(&strip, "unsym", all->unsymbolized_frames, all->frames, false, 20);
-	if (facts->throttled) {
-		text_addf(text, "throttled %" PRIu64 "x!", facts->throttled);
+	if (model->in_window.throttled) {
+		text_addf(text, "throttled %" PRIu64 "x!", model->in_window.throttled);
 		add_text(&strip, ROLE_WARN, 0);
 	}
 	if (facts->restarts) {

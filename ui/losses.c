@@ -46,5 +46,6 @@ struct losses_count losses_between(const struct losses *losses, uint64_t from_s,
 		.lost = difference(to.lost, from.lost),
 		.dropped = difference(to.dropped, from.dropped),
 		.samples = difference(to.samples, from.samples),
+		.throttled = difference(to.throttled, from.throttled),
 	};
 }

@@ -14,6 +14,7 @@ enum { LOSSES_SECONDS = 320 };
 /* Counts since the start. */
 struct losses_count {
 	uint64_t lost, dropped, samples;
+	uint64_t throttled; /* times that the kernel held sampling back */
 };
 
 struct losses {

@@ -100,7 +100,12 @@ static void find_events(struct model *model)
 static void count_losses(struct model *model)
 {
 	const struct ui_facts *facts = &model->facts;
-	const struct losses_count count = {facts->lost, facts->dropped, model->all.samples_before};
+	const struct losses_count count = {
+		.lost = facts->lost,
+		.dropped = facts->dropped,
+		.samples = model->all.samples_before,
+		.throttled = facts->throttled,
+	};
 	uint64_t now_s = model->now_ns / NS_PER_SECOND, end_s = model->end_ns / NS_PER_SECOND;
 	uint64_t paused_s = model->paused_ns / NS_PER_SECOND, seconds = windows[model->window];
 	uint64_t from_s = seconds && end_s + 1 > seconds ? end_s + 1 - seconds : 0;

@@ -79,6 +79,12 @@ def lines(nr, name):
     return ["sh", "-c", f"seq -f 'line %010g' 1 {nr}; touch {name}"]
 
 
+def let_go(where):
+    """Opening waits for the command to read."""
+    with open(f"{where}/go", "w", encoding="ascii") as fifo:
+        fifo.write("\n")
+
+
 @case
 def the_first_and_the_last_megabyte_are_kept():
     nr = 500000
@@ -115,12 +121,12 @@ def little_is_kept_whole():
 def a_stopped_ctop_holds_nobody_up():
     """Ten times what a pipe holds is written while main does not run."""
     with folder() as where:
-        script = f"while [ ! -e {where}/go ]; do sleep 0.05; done; seq 1 200000; touch {where}/done"
+        os.mkfifo(f"{where}/go")
+        script = f"read line < {where}/go; seq 1 200000; touch {where}/done"
         with window("sh", "-c", script) as one:
             one.wait_for(rb"\[1 Top\]")
             os.kill(one.program.pid, signal.SIGSTOP)
-            with open(f"{where}/go", "w", encoding="ascii"):
-                pass
+            let_go(where)
             wait_until(lambda: os.path.exists(f"{where}/done"), "end of its output")
             os.kill(one.program.pid, signal.SIGCONT)
             one.press("q")
@@ -131,15 +137,15 @@ def a_stopped_ctop_holds_nobody_up():
 @case
 def a_command_that_goes_on_writes_on_to_the_terminal():
     with folder() as where:
-        script = (f"echo before; while [ ! -e {where}/go ]; do sleep 0.05; done; echo after; echo again; "
+        os.mkfifo(f"{where}/go")
+        script = (f"echo before; read line < {where}/go; echo after; echo again; "
                   f"touch {where}/done")
         with window("sh", "-c", script) as one:
             one.wait_for(rb"\[1 Top\]")
             one.press("q")
             one.wait_for(rb"before\n")
             check(one.program.wait(PATIENCE) == 0, "exit code")
-            with open(f"{where}/go", "w", encoding="ascii"):
-                pass
+            let_go(where)
             one.wait_for(rb"after\nagain\n")
             wait_until(lambda: os.path.exists(f"{where}/done"), "end of the command")
             # And then nobody has the terminal any more.
@@ -149,14 +155,14 @@ def a_command_that_goes_on_writes_on_to_the_terminal():
 @case
 def a_killed_ctop_takes_no_output_along():
     with folder() as where:
-        script = (f"echo before; while [ ! -e {where}/go ]; do sleep 0.05; done; echo after && "
+        os.mkfifo(f"{where}/go")
+        script = (f"echo before; read line < {where}/go; echo after && "
                   f"touch {where}/done")
         with window("sh", "-c", script) as one:
             one.wait_for(rb"\[1 Top\]")
             one.program.kill()
             one.wait_for(rb"before\n")
-            with open(f"{where}/go", "w", encoding="ascii"):
-                pass
+            let_go(where)
             one.wait_for(rb"after\n")
             wait_until(lambda: os.path.exists(f"{where}/done"), "end of the command")
 

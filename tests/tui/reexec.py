@@ -57,7 +57,7 @@ def a_command_that_runs_itself_anew():
 def a_child_that_runs_something_is_no_exec_of_its_parent():
     need_root()
     with terminal(100, 30) as window:
-        window.type(f"{CTOP} -- sh -c 'i=0; while [ $i -lt 30 ]; do sh -c true; i=$((i+1)); sleep 0.05; done'")
+        window.type(f"{CTOP} -- sh -c 'i=0; while [ $i -lt 500 ]; do sh -c true; i=$((i+1)); done'")
         screen = window.wait_for("EXITED status 0")
         check("EXEC " not in screen, screen)
         window.press("q")

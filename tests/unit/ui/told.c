@@ -146,6 +146,21 @@ static void a_pause_and_a_reset_hold_for_losses(void)
 	small_end();
 }
 
+static void throttling_before_a_reset_is_not_told_after_it(void)
+{
+	small_begin(30);
+	small.facts.throttled = 138;
+	small_refresh(30);
+	CHECK(header_has("throttled 138x!"));
+	ui_key(small.ui, 'r');
+	small_refresh(31);
+	CHECK(!small_line("throttled"));
+	small.facts.throttled = 140;
+	small_refresh(32);
+	CHECK(header_has("throttled 2x!"));
+	small_end();
+}
+
 static void losses_after_the_last_sample_count(void)
 {
 	small_begin(30);
@@ -213,6 +228,7 @@ int main(void)
 	RUN(a_notice_fits_every_screen);
 	RUN(losses_are_those_of_the_window);
 	RUN(a_pause_and_a_reset_hold_for_losses);
+	RUN(throttling_before_a_reset_is_not_told_after_it);
 	RUN(losses_after_the_last_sample_count);
 	RUN(of_a_file_losses_are_those_of_the_run_or_not_known);
 	RUN(the_ring_of_losses_forgets_the_oldest_only);
