@@ -36,10 +36,11 @@ void session_note_death(struct session *session, const struct worker *worker, in
 	if (session->nr_news == SESSION_NEWS_MAX)
 		snprintf(news, sizeof(session->news[0]), "ctop's own processes go on dying");
 	else
-		snprintf(news, sizeof(session->news[0]), "%s %s%s", what_it_does(session, worker),
-			 how,
-			 is_replaced ? "; another has taken over, and leaves out what it was at"
-				     : "");
+		snprintf(news, sizeof(session->news[0]), "%s %s%s%s", what_it_does(session, worker),
+			 how, is_replaced ? "; another has taken over" : "",
+			 is_replaced && worker_fell(worker, wait_status)
+				 ? ", and leaves out what it was at"
+				 : "");
 }
 
 size_t session_nr_news(const struct session *session)

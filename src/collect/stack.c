@@ -409,12 +409,15 @@ static int add_thread(const struct collector *collector, int32_t pid, int32_t ti
 	return result ? result : tables_add_task(collector->writer, pid, tid, string, id);
 }
 
-/* A process is known by its main thread: there is a row of that, too, as it may never be sampled. */
+/* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */
 static int add_task(const struct collector *collector, int32_t pid, int32_t tid, struct task_id *id)
 {
 	struct task_id main_thread;
+	const uint32_t nr_before = tables_nr_rows(collector->writer, TABLE_TASKS);
 	int result = add_thread(collector, pid, tid, id);
-	return result || tid == pid ? result : add_thread(collector, pid, pid, &main_thread);
+	if (result || tid == pid || tables_nr_rows(collector->writer, TABLE_TASKS) == nr_before)
+		return result;
+	return add_thread(collector, pid, pid, &main_thread);
 }
 
 int stack_sample(struct collector *collector, struct collector_ring *ring,

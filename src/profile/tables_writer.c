@@ -225,3 +225,8 @@ int tables_add_node(struct tables_writer *writer, struct node_id parent, struct 
 	const struct node_row row = {parent, frame, (uint32_t)method};
 	return append_interned(writer, TABLE_NODES, &writer->nodes, hash, &row, &id->index);
 }
+
+uint32_t tables_nr_rows(const struct tables_writer *writer, enum table_kind kind)
+{
+	return writer->nr[kind];
+}

@@ -199,6 +199,8 @@ void tables_publish(struct tables_writer *writer);
 void tables_add_sample(struct tables_writer *writer, const struct sample *sample);
 /* True when readers see all that was appended: the ring is published by itself now and then. */
 bool tables_is_published(const struct tables_writer *writer);
+/* Rows added so far, published or not; row 0 of none is among them. */
+uint32_t tables_nr_rows(const struct tables_writer *writer, enum table_kind kind);
 /* From a file: free slots before the reader would be overtaken (publish and wait when 0). */
 uint32_t tables_samples_room(const struct tables_writer *writer);
 /* The writer has left this epoch: nothing more comes. Published at once. */
