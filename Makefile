@@ -131,6 +131,7 @@ $(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
 
 include tests/workloads/workloads.mk
 include tests/fuzz/fuzz.mk
+include tests/faults/faults.mk
 include tests/arm64/arm64.mk
 include tests/pmu/pmu.mk
 include tests/stacks/stacks.mk
@@ -144,12 +145,12 @@ check:
 	@$(MAKE) --no-print-directory check-built
 
 .PHONY: check-built
-check-built: $(BUILD)/ctop $(UNIT_TESTS) workloads fuzz-replay stack-programs arm64-if-possible
+check-built: $(BUILD)/ctop $(FAULTY) $(UNIT_TESTS) workloads fuzz-replay stack-programs arm64-if-possible
 	@BUILD=$(BUILD) $(ARM64_RUN) OTHER_MACHINE_TESTS='$(OTHER_MACHINE_TESTS)' tests/run $(UNIT_TESTS) \
 		$(filter %/steps,$(STACK_TESTS)) $(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh) \
 		$(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) \
 		$(filter-out %/harness.py %/recorded_by_perf.py,$(wildcard tests/cli/*.py)) \
-		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py)) $$(cat $(ARM64_BUILD)/checks)
+		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py)) $(wildcard tests/security/*.py) $$(cat $(ARM64_BUILD)/checks)
 
 .PHONY: demo
 demo:
@@ -199,6 +200,7 @@ help:
 	@echo 'make              build $(BUILD)/ctop'
 	@echo 'make demo         install what is missing, build, profile a bundled workload, show the result'
 	@echo 'make check        install what is missing, build, run every test'
+	@echo 'make faulty       $(FAULTY), whose children fall where a test asks them to'
 	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
 	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'
 	@echo 'make check-shares which share of stacks is complete, live; SHARES="g++ go": of these alone'

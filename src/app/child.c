@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/base/fault.h>
 #include <ctop/base/jail.h>
 #include <ctop/collect/collector.h>
 #include <ctop/object/object.h>
@@ -42,6 +43,7 @@ int child_main(const char *name)
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (strcmp(roles[i].name, name) != 0)
 			continue;
+		fault_begin(name);
 		char comm[16]; /* else it is "exe", after what was executed */
 		snprintf(comm, sizeof(comm), "ctop-%s", name);
 		prctl(PR_SET_NAME, comm);
@@ -57,6 +59,7 @@ int child_main(const char *name)
 		if (filtered && filtered != -EINVAL && filtered != -ENOSYS)
 			return 1;
 		struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
+		fault_at("jailed", "", channel);
 		return channel && roles[i].run(channel) == 0 ? 0 : 1;
 	}
 	return 1;

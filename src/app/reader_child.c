@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <ctop/base/error.h>
+#include <ctop/base/fault.h>
 #include <ctop/format/recording.h>
 
 struct reader_child {
@@ -21,6 +22,7 @@ struct reader_child {
 static int pump(struct reader_child *child, bool *new_epoch)
 {
 	*new_epoch = false;
+	fault_at("turn", "", child->link.channel);
 	int result = child_link_wait(&child->link, -1);
 	while (!result && !*new_epoch) {
 		struct message message;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/fault.h>
 #include <ctop/symbol/symbolizer.h>
 
 /* Frames named between two looks at the channel. */
@@ -150,6 +151,7 @@ static int serve(struct symbolizer_child *child)
 			return result == -EPIPE ? 0 : result;
 		if (!child->link.tables || !child->link.status)
 			continue;
+		fault_at("turn", "", child->link.channel);
 		status_add(&child->link.status->turns, 1);
 		uint64_t now = clock_now_ns();
 		if (now - refreshed_ns >= REFRESH_MS * NS_PER_MS) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/base/fault.h>
 #include <ctop/base/jail.h>
 #include <ctop/symbol/function_offset.h>
 
@@ -43,6 +44,7 @@ int uprobe_child_run(struct channel *channel)
 	int fd = -1;
 	int result = wait_for(channel_fd(channel), -1);
 	ssize_t got = result ? result : channel_receive(channel, name, sizeof(name) - 1, &fd);
+	fault_at("turn", "", channel);
 	if (got > 0 && fd >= 0) {
 		struct answer answer = {0};
 		name[got] = '\0';

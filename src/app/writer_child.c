@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <ctop/base/fault.h>
 #include <ctop/base/write_all.h>
 
 /*
@@ -53,6 +54,7 @@ static int copy(const struct writer_child *child)
 {
 	static char bytes[64 << 10];
 	for (;;) {
+		fault_at("turn", "", child->link.channel);
 		ssize_t got = read(child->source_fd, bytes, sizeof(bytes));
 		if (got < 0 && errno == EINTR)
 			continue;

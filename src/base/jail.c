@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctop/base/fault.h>
+
 /* The kernel's overflow id: what distributions name nobody. */
 enum { NOBODY = 65534 };
 
@@ -27,6 +29,9 @@ enum { REPORT_FD = JAIL_CHANNEL_FD + 1 };
 /* All that a child sees of the environment: what its loader and a sanitizer need to start. */
 static const char *const passed_variables[] = {
 	"LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
+#ifdef CTOP_FAULTS
+	FAULT_VARIABLE,
+#endif
 };
 
 enum { NR_PASSED = sizeof(passed_variables) / sizeof(*passed_variables) };

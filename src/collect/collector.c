@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/fault.h>
 #include <ctop/base/vec.h>
 
 #include "internal.h"
@@ -373,6 +374,7 @@ static int serve(struct collector *collector)
 		if (result)
 			return result == -EPIPE ? 0 : result;
 		if (collector->started) {
+			fault_at("turn", "", collector->channel);
 			status_add(&collector->status->turns, 1);
 			result = collector->file ? file_round(collector) : merge_round(collector);
 			tell_main(collector);

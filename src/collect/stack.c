@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <string.h>
 
+#include <ctop/base/fault.h>
 #include <ctop/object/object.h>
 
 /* perf's register numbers (asm/perf_regs.h) by DWARF number (System V psABI, figure 3.36). */
@@ -104,11 +105,14 @@ static void watch_reading(void *context, bool reading)
 	if (is_new)
 		round_publish(collector);
 	status_read(collector->status, collector->epoch, id.index);
+	fault_at("tables", module->path, collector->channel);
 }
 
 void stack_take_module(struct collector *collector, struct module *module, int fd)
 {
 	status_read(collector->status, module->asked_epoch, module->asked_id.index);
+	if (fd >= 0)
+		fault_at("file", module->path, collector->channel);
 	module_set_file(module, fd);
 	status_read_none(collector->status);
 	module->collector = collector;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/fault.h>
 #include <ctop/base/vec.h>
 #include <ctop/object/object.h>
 
@@ -183,6 +184,14 @@ static void tell_read(const struct symbolizer *symbolizer)
 	tell_reading(symbolizer, (struct module_id){0});
 }
 
+/* For who makes it fall there. */
+static const char *path_of(const struct symbolizer *symbolizer, struct module_id id)
+{
+	struct module_row row;
+	return read_module_row(symbolizer, id, &row) ? tables_string(&symbolizer->reader, row.path)
+						     : "";
+}
+
 static void set_row(struct symbolizer *symbolizer, uint32_t frame, enum symbol_state state,
 		    const struct symbol_hit *hit, uint32_t offset)
 {
@@ -262,6 +271,7 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 	tell_reading(symbolizer, id);
 	for (; done < max && module->nr_looked_up < module->nr; done++) {
 		struct waiting_frame *waiting = &module->items[module->nr_looked_up];
+		fault_at("name", path_of(symbolizer, id), NULL);
 		if (!name_frame(symbolizer, file, waiting)) {
 			module->nr_looked_up++;
 			continue;
@@ -424,6 +434,8 @@ int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id modul
 	if (!file)
 		return refuse(fd);
 	tell_reading(symbolizer, module);
+	if (fd >= 0)
+		fault_at("file", path_of(symbolizer, module), NULL);
 	int result = symbol_file_give(file, fd);
 	if (result == 1)
 		result = ask_debug_file(symbolizer, file, module);

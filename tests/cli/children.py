@@ -12,7 +12,7 @@ import time
 
 from harness import (BUILD, CTOP, PATIENCE, Skip, anonymous_bytes, case, check, children_of, ctop_ok,
                      folded, folder, main, moment, need_program, need_root, run,
-                     share_complete, target, wait_for_cpu_time, wait_until, with_function)
+                     share_complete, status_of, target, wait_for_cpu_time, wait_until, with_function)
 
 HZ = 999
 MIB = 1 << 20
@@ -129,11 +129,6 @@ def check_goes_on(one, role, deaths=1):
     after = folded(one.path, "--from", f"{reborn:.3f}")
     check(sum(after.values()) > 0.25 * HZ, f"{sum(after.values())} samples after the death")
     return stats
-
-
-def status_of(pid, key):
-    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-        return re.search(rf"^{key}:\s+(.*)$", file.read(), re.MULTILINE).group(1)
 
 
 @case

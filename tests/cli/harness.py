@@ -18,6 +18,8 @@ import traceback
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
 CTOP = os.path.join(BUILD, "ctop")
+# The same with places to fall at: see tests/faults/fault.c.
+FAULTY = os.path.join(BUILD, "faulty", "ctop")
 NOBODY = 65534
 # For what is a matter of seconds on any machine that is not overwhelmed.
 PATIENCE = 120
@@ -147,6 +149,22 @@ def run(*command, **options):
 
 def ctop(*arguments, **options):
     return run(CTOP, *arguments, **options)
+
+
+def falling(fault):
+    """The environment for FAULTY: which child falls where, and how."""
+    return {**os.environ, "CTOP_FAULT": fault}
+
+
+def catches(pid, number):
+    """Whether a process has a handler for that signal."""
+    return int(status_of(pid, "SigCgt"), 16) >> (number - 1) & 1
+
+
+def tell(pid):
+    """A child whose fault waits (told-) is to have it now."""
+    wait_until(lambda: catches(pid, signal.SIGUSR2), "fault that waits")
+    os.kill(pid, signal.SIGUSR2)
 
 
 def ctop_ok(*arguments, **options):
@@ -294,10 +312,15 @@ def children_of(pid):
     return found
 
 
+def status_of(pid, key):
+    """What /proc says of a process under that key."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return re.search(rf"^{key}:\s+(.*)$", file.read(), re.MULTILINE).group(1)
+
+
 def anonymous_bytes(pid):
     """A process's own memory; what is shared with others, as rings and tables are, aside."""
-    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-        return int(re.search(r"^RssAnon:\s+(\d+) kB$", file.read(), re.MULTILINE).group(1)) << 10
+    return int(status_of(pid, "RssAnon").removesuffix(" kB")) << 10
 
 
 def wait_for_samples(recorder, path):

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_BASE_FAULT_H
+#define CTOP_BASE_FAULT_H
+
+/*
+ * Places where a test makes a child fall. In ctop there is nothing of it: only build/faulty/ctop, which tests start,
+ * is compiled with CTOP_FAULTS and linked with tests/faults/, where it says what CTOP_FAULT may ask for.
+ */
+
+#ifdef CTOP_FAULTS
+
+#define FAULT_VARIABLE "CTOP_FAULT"
+
+struct channel;
+
+/* In a child, before anything else: which role this process has. It is the first place, "start", too. */
+void fault_begin(const char *role);
+
+/*
+ * A place by its name; what: of which of several things it is (a path), or ""; the channel to main, or NULL where there
+ * is none. Does what was asked for this place, or nothing.
+ */
+void fault_at(const char *where, const char *what, struct channel *channel);
+
+#else
+
+#define fault_begin(role)                                                                          \
+	do {                                                                                       \
+	} while (0)
+/* Arguments are compiled, never evaluated. */
+#define fault_at(where, what, channel)                                                             \
+	do {                                                                                       \
+		if (0) {                                                                           \
+			(void)(what);                                                              \
+			(void)(channel);                                                           \
+		}                                                                                  \
+	} while (0)
+
+#endif
+
+#endif

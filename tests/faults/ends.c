@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Ways to come to an end, and not to. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+FAULT(abort)
+{
+	(void)fault;
+	abort();
+}
+
+FAULT(segv)
+{
+	(void)fault;
+	raise(SIGSEGV);
+}
+
+/* As somebody else might. */
+FAULT(kill)
+{
+	(void)fault;
+	raise(SIGKILL);
+}
+
+FAULT(exit)
+{
+	_exit(atoi(fault->argument));
+}
+
+FAULT(loop)
+{
+	(void)fault;
+	for (;;)
+		__asm__ volatile("");
+}
+
+/* Takes memory until there is none, says how much it got, and ends by it. */
+FAULT(bomb)
+{
+	enum { STEP_BYTES = 16 << 20, STEPS_MAX = 1000 };
+	int nr = 0;
+	(void)fault;
+	for (char *bytes; nr < STEPS_MAX && (bytes = malloc(STEP_BYTES)); nr++) {
+		memset(bytes, 1, STEP_BYTES);
+		__asm__ volatile("" : : "r"(bytes) : "memory"); /* as nobody reads it */
+	}
+	dprintf(STDERR_FILENO, "took %zu bytes\n", (size_t)nr * STEP_BYTES);
+	abort();
+}
