@@ -236,9 +236,10 @@ def maps_and_users():
 def in_namespaces_of_its_own():
     need_root()
     unshare = need_program("unshare")
-    # Its user, its processes' numbers, its /tmp: nothing of it is at the same place outside.
+    # Its user, its processes' numbers, its /tmp: nothing of it is at the same place outside. The program goes along, as the
+    # build may lie below what is covered.
     words = [unshare, "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-             "sh", "-c", f"mount -t tmpfs none /tmp && exec {JIT}"]
+             "sh", "-c", "exec 9<\"$0\" && mount -t tmpfs none /tmp && cat <&9 >/tmp/jit && chmod +x /tmp/jit && exec /tmp/jit", JIT]
     with folder() as where, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                              text=True) as outer:
         try:
