@@ -24,10 +24,8 @@ enum { THREADS_MAX = 100000 };
 
 struct file_key {
 	uint32_t kind;
-	uint32_t device_major, device_minor;
-	uint32_t build_id_size;
-	uint8_t build_id[BUILD_ID_MAX];
-	uint64_t inode;
+	uint32_t reserved;
+	struct module_identity file;
 	uint64_t path_hash;
 	int64_t pid; /* of generated code: a map is its process's own; else 0 */
 };
@@ -94,8 +92,8 @@ static bool copy_module(const struct tables *tables, uint32_t module, struct mod
 	size_t size = strnlen(path, sizeof(copy->path) - 1);
 	memcpy(copy->path, path, size);
 	copy->path[size] = '\0';
-	if (copy->row.build_id_size > BUILD_ID_MAX)
-		copy->row.build_id_size = 0;
+	if (copy->row.identity.build_id_size > BUILD_ID_MAX)
+		copy->row.identity.build_id_size = 0;
 	return true;
 }
 
@@ -104,11 +102,7 @@ static struct file_key key_of(const struct module_copy *copy)
 	struct file_key key;
 	memset(&key, 0, sizeof(key)); /* uthash compares padding too */
 	key.kind = copy->row.kind;
-	key.build_id_size = copy->row.build_id_size;
-	memcpy(key.build_id, copy->row.build_id, copy->row.build_id_size);
-	key.device_major = copy->row.device_major;
-	key.device_minor = copy->row.device_minor;
-	key.inode = copy->row.inode;
+	module_identity_file_key(&copy->row.identity, &key.file);
 	key.pid = copy->row.kind == MODULE_ANON ? copy->row.pid : 0;
 	uint64_t hash = 14695981039346656037u; /* FNV-1a */
 	for (const char *at = copy->path; *at; at++)
@@ -149,8 +143,9 @@ static int open_vdso(const struct tables *tables)
 	tables_reader_refresh(&reader);
 	for (uint32_t i = 1; i < reader.nr[TABLE_MODULES]; i++)
 		if (tables_module(&reader, (struct module_id){i}, &row) &&
-		    row.kind == MODULE_KERNEL && row.build_id_size <= BUILD_ID_MAX)
-			return locate_recorded_vdso(row.build_id, row.build_id_size);
+		    row.kind == MODULE_KERNEL && row.identity.build_id_size <= BUILD_ID_MAX)
+			return locate_recorded_vdso(row.identity.build_id,
+						    row.identity.build_id_size);
 	return -ESTALE;
 }
 
@@ -177,11 +172,11 @@ static int open_file(struct broker *broker, const struct module_copy *copy)
 		.start = copy->row.start,
 		.end = copy->row.end,
 		.file_offset = copy->row.file_offset,
-		.device_major = copy->row.device_major,
-		.device_minor = copy->row.device_minor,
-		.inode = copy->row.inode,
-		.build_id = copy->row.build_id,
-		.build_id_size = copy->row.build_id_size,
+		.device_major = copy->row.identity.device_major,
+		.device_minor = copy->row.identity.device_minor,
+		.inode = copy->row.identity.inode,
+		.build_id = copy->row.identity.build_id,
+		.build_id_size = copy->row.identity.build_id_size,
 	};
 	return broker->recorded ? open_recorded(broker, copy, &request) : locate_module(&request);
 }
@@ -228,7 +223,8 @@ static int kept_descriptor(struct broker *broker, const struct file_key *key,
 static int open_kernel(const struct broker *broker, const struct module_row *row)
 {
 	if (broker->recorded)
-		return locate_recorded_kernel(row->build_id, row->build_id_size, row->start);
+		return locate_recorded_kernel(row->identity.build_id,
+					      row->identity.build_id_size, row->start);
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
@@ -315,7 +311,7 @@ int broker_answer_module(struct broker *broker, struct channel *channel, enum br
 	if (tables && copy_module(tables, request->module, &copy)) {
 		fd = descriptor_for(broker, reader, &copy, &kept);
 		if (broker->recorded && fd < 0 && copy.row.kind == MODULE_VDSO &&
-		    !copy.row.build_id_size)
+		    !copy.row.identity.build_id_size)
 			fd = open_vdso(tables);
 		if (fd < 0 && broker->recorded)
 			note_absent(broker, &copy, fd);

@@ -122,8 +122,8 @@ void file_describe_kernel(struct collector *collector)
 	struct module_row *row = &collector->modules.kernel->row;
 	if (!file)
 		return;
-	memcpy(row->build_id, file->kernel_build_id, sizeof(row->build_id));
-	row->build_id_size = file->kernel_build_id_size;
+	module_identity_set_build_id(&row->identity, file->kernel_build_id,
+				     file->kernel_build_id_size);
 	row->start = file->kernel_text;
 }
 

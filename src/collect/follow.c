@@ -125,13 +125,12 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 		.start = mmap->start,
 		.end = mmap->start + mmap->length,
 		.file_offset = mmap->file_offset,
-		.device_major = mmap->device_major,
-		.device_minor = mmap->device_minor,
-		.inode = mmap->inode,
-		.inode_generation = (uint32_t)mmap->generation,
-		.build_id_size = mmap->build_id_size,
+		.identity = {.device_major = mmap->device_major,
+			     .device_minor = mmap->device_minor,
+			     .inode = mmap->inode,
+			     .generation = (uint32_t)mmap->generation},
 	};
-	memcpy(map.build_id, mmap->build_id, sizeof(map.build_id));
+	module_identity_set_build_id(&map.identity, mmap->build_id, mmap->build_id_size);
 	return world_mmap(collector->world, record->pid, &map, mmap->path, mmap->executable);
 }
 
@@ -287,9 +286,9 @@ static int add_maps(struct collector *collector, int32_t pid, const char *text, 
 			.start = line.start,
 			.end = line.end,
 			.file_offset = line.file_offset,
-			.device_major = line.device_major,
-			.device_minor = line.device_minor,
-			.inode = line.inode,
+			.identity = {.device_major = line.device_major,
+				     .device_minor = line.device_minor,
+				     .inode = line.inode},
 		};
 		result = world_mmap(collector->world, pid, &map, path, true);
 	}

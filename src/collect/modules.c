@@ -58,21 +58,10 @@ static enum module_kind kind_of_path(const char *path)
 	return MODULE_FILE;
 }
 
-static bool same_build_id(const struct module_row *row, const uint8_t *build_id, uint32_t size)
-{
-	return row->build_id_size == size && memcmp(row->build_id, build_id, size) == 0;
-}
-
 static bool is_file_of(const struct module *module, const struct world_map *map)
 {
-	const struct module_row *row = &module->row;
-	if (row->kind != MODULE_FILE || strcmp(module->path, map->path) != 0)
-		return false;
-	/* Records may name a build-id where the maps text names an inode: a known build-id decides. */
-	if (row->build_id_size && map->build_id_size)
-		return same_build_id(row, map->build_id, map->build_id_size);
-	return row->inode && row->inode == map->inode && row->device_major == map->device_major &&
-	       row->device_minor == map->device_minor;
+	return strcmp(module->path, map->path) == 0 &&
+	       module_identity_same(&module->row.identity, &map->identity);
 }
 
 static struct module *find(const struct modules *modules, enum module_kind kind, int32_t pid,
@@ -104,13 +93,8 @@ struct module *modules_of_map(struct modules *modules, int32_t pid, const struct
 		.start = map->start,
 		.end = map->end,
 		.file_offset = map->file_offset,
-		.device_major = map->device_major,
-		.device_minor = map->device_minor,
-		.inode = map->inode,
-		.generation = map->inode_generation,
-		.build_id_size = map->build_id_size,
+		.identity = map->identity,
 	};
-	memcpy(module->row.build_id, map->build_id, sizeof(module->row.build_id));
 	module->state = kind == MODULE_ANON ? MODULE_READY : MODULE_UNASKED;
 	module->next = modules->first;
 	modules->first = module;
@@ -136,18 +120,15 @@ void module_set_file(struct module *module, int fd)
 	module->object = object_open(fd, &ignored);
 	if (!module->object)
 		return;
-	const struct object_identity *identity = object_identity(module->object);
-	struct module_row *row = &module->row;
-	if (row->build_id_size && identity->build_id_size &&
-	    !same_build_id(row, identity->build_id, identity->build_id_size)) {
+	const struct object_identity *of_file = object_identity(module->object);
+	struct module_identity known = {0};
+	module_identity_set_build_id(&known, of_file->build_id, of_file->build_id_size);
+	if (module->row.identity.build_id_size && known.build_id_size &&
+	    !module_identity_same_build_id(&module->row.identity, &known)) {
 		close_file(module);
 		return;
 	}
-	if (!row->build_id_size && identity->build_id_size) {
-		/* Known from now on, so that a record with a build-id finds this module. */
-		memcpy(row->build_id, identity->build_id, sizeof(row->build_id));
-		row->build_id_size = identity->build_id_size;
-	}
+	module_identity_learn(&module->row.identity, &known);
 	module->cfi = cfi_new(module->object);
 	if (!module->cfi) {
 		close_file(module);

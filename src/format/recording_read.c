@@ -101,15 +101,12 @@ static int read_module_row(struct recording_reader *reader, struct payload *payl
 	row.path.index = translation_id(&reader->ids, TABLE_STRINGS, get_varint(payload));
 	row.kind = (uint32_t)get_varint(payload);
 	const char *build_id = get_string(payload, &size);
-	if (size <= BUILD_ID_MAX) {
-		memcpy(row.build_id, build_id, size);
-		row.build_id_size = (uint32_t)size;
-	}
+	module_identity_set_build_id(&row.identity, build_id, size);
 	row.pid = (int32_t)get_varint(payload);
-	row.generation = (uint32_t)get_varint(payload);
-	row.device_major = (uint32_t)get_varint(payload);
-	row.device_minor = (uint32_t)get_varint(payload);
-	row.inode = get_varint(payload);
+	row.identity.generation = (uint32_t)get_varint(payload);
+	row.identity.device_major = (uint32_t)get_varint(payload);
+	row.identity.device_minor = (uint32_t)get_varint(payload);
+	row.identity.inode = get_varint(payload);
 	row.start = get_varint(payload);
 	row.end = row.start + get_varint(payload);
 	row.file_offset = get_varint(payload);

@@ -140,13 +140,14 @@ static void put_modules(struct recording_writer *writer, uint32_t from, uint32_t
 		tables_module(&writer->reader, (struct module_id){id}, &row);
 		put_varint(&writer->rows, row.path.index);
 		put_varint(&writer->rows, row.kind);
-		put_string(&writer->rows, (const char *)row.build_id,
-			   row.build_id_size <= BUILD_ID_MAX ? row.build_id_size : 0);
+		const struct module_identity *identity = &row.identity;
+		put_string(&writer->rows, (const char *)identity->build_id,
+			   identity->build_id_size <= BUILD_ID_MAX ? identity->build_id_size : 0);
 		put_varint(&writer->rows, (uint32_t)row.pid);
-		put_varint(&writer->rows, row.generation);
-		put_varint(&writer->rows, row.device_major);
-		put_varint(&writer->rows, row.device_minor);
-		put_varint(&writer->rows, row.inode);
+		put_varint(&writer->rows, identity->generation);
+		put_varint(&writer->rows, identity->device_major);
+		put_varint(&writer->rows, identity->device_minor);
+		put_varint(&writer->rows, identity->inode);
 		put_varint(&writer->rows, row.start);
 		put_varint(&writer->rows, row.end - row.start);
 		put_varint(&writer->rows, row.file_offset);

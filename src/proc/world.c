@@ -413,9 +413,9 @@ static int add_line(struct world *world, struct space *space, const struct maps_
 		.start = line->start,
 		.end = line->end,
 		.file_offset = line->file_offset,
-		.device_major = line->device_major,
-		.device_minor = line->device_minor,
-		.inode = line->inode,
+		.identity = {.device_major = line->device_major,
+			     .device_minor = line->device_minor,
+			     .inode = line->inode},
 		.path = intern(world, path, path_bytes),
 	};
 	return map.path ? space_add(space, &map) : -ENOMEM;

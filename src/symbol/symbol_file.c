@@ -38,16 +38,10 @@ static struct symbol_file_key key_of(const struct module_row *row, const char *p
 	default:
 		break;
 	}
-	if (row->build_id_size && row->build_id_size <= BUILD_ID_MAX) {
-		key.build_id_size = row->build_id_size;
-		memcpy(key.build_id, row->build_id, row->build_id_size);
-		return key;
-	}
-	key.device_major = row->device_major;
-	key.device_minor = row->device_minor;
-	key.generation = row->generation;
-	key.inode = row->inode;
-	key.path_hash = hash_bytes(path, strlen(path));
+	module_identity_content_key(&row->identity, &key.content);
+	/* Numbers of devices come again: a container's root has that of one that ended. */
+	if (!key.content.build_id_size)
+		key.path_hash = hash_bytes(path, strlen(path));
 	return key;
 }
 
@@ -164,9 +158,10 @@ bool symbol_files_make_room(struct symbol_files *files, const struct symbol_file
  * they are. */
 static bool is_other_file(const struct symbol_file *file, const struct object_identity *identity)
 {
-	return file->key.build_id_size && identity->build_id_size &&
-	       (file->key.build_id_size != identity->build_id_size ||
-		memcmp(file->key.build_id, identity->build_id, identity->build_id_size) != 0);
+	struct module_identity found = {0};
+	module_identity_set_build_id(&found, identity->build_id, identity->build_id_size);
+	return file->key.content.build_id_size && found.build_id_size &&
+	       !module_identity_same_build_id(&file->key.content, &found);
 }
 
 /* Functions by address, then the stubs, which may be named by functions. */

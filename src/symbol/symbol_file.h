@@ -23,17 +23,11 @@ struct elf_symbols;
 struct kallsyms;
 struct perf_map;
 
-/* A build-id, else device, inode and path; the process of a perf map. All zero
- * but for these. */
+/* What a file's content is known by, and its path where it has no build-id; the process of a perf map. All zero but for these. */
 struct symbol_file_key {
 	uint32_t kind; /* enum module_kind */
 	int32_t pid;
-	uint32_t build_id_size;
-	uint8_t build_id[BUILD_ID_MAX];
-	uint32_t device_major, device_minor;
-	uint32_t generation;
-	uint32_t reserved;
-	uint64_t inode;
+	struct module_identity content;
 	uint64_t path_hash;
 };
 

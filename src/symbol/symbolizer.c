@@ -136,8 +136,8 @@ static bool read_module_row(const struct symbolizer *symbolizer, struct module_i
 	if (!tables_module(&symbolizer->reader, id, row) || row->kind == MODULE_NONE ||
 	    row->kind >= NR_MODULE_KINDS)
 		return false;
-	if (row->build_id_size > BUILD_ID_MAX)
-		row->build_id_size = 0;
+	if (row->identity.build_id_size > BUILD_ID_MAX)
+		row->identity.build_id_size = 0;
 	return true;
 }
 

@@ -26,10 +26,10 @@ static void take_identity(const uint8_t *path, size_t size, struct module_row *r
 	char *string = strndup((const char *)path, size);
 	REQUIRE(string != NULL);
 	if (stat(string, &stat_of_path) == 0) {
-		row->build_id_size = 0;
-		row->inode = stat_of_path.st_ino;
-		row->device_major = major(stat_of_path.st_dev);
-		row->device_minor = minor(stat_of_path.st_dev);
+		row->identity.build_id_size = 0;
+		row->identity.inode = stat_of_path.st_ino;
+		row->identity.device_major = major(stat_of_path.st_dev);
+		row->identity.device_minor = minor(stat_of_path.st_dev);
 	}
 	free(string);
 }

@@ -37,7 +37,7 @@ static inline void check_tables(const struct tables *tables)
 		struct module_row row;
 		REQUIRE(tables_module(&reader, (struct module_id){i}, &row));
 		REQUIRE(row.path.index < reader.nr[TABLE_STRINGS]);
-		REQUIRE(row.build_id_size <= BUILD_ID_MAX);
+		REQUIRE(row.identity.build_id_size <= BUILD_ID_MAX);
 	}
 }
 

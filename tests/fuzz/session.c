@@ -177,7 +177,7 @@ static void write_rows(void)
 	const struct event_row event_row = {.name = string, .asked = string};
 	const struct module_row module_row = {.path = {astray(string.index, numbers[0])},
 					      .kind = numbers[0] % 8,
-					      .build_id_size = numbers[1],
+					      .identity.build_id_size = numbers[1],
 					      .pid = getpid()};
 	tables_add_info(writer, text, text);
 	if (tables_add_event(writer, &event_row, &event) ||

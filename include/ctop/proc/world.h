@@ -18,15 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/module_identity.h>
+
 struct world_map {
 	uint64_t start, end, file_offset;
-	uint32_t device_major, device_minor;
-	uint64_t inode;
-	uint32_t inode_generation;
-	uint8_t build_id[20];
-	uint32_t build_id_size; /* 0: device and inode hold instead */
-	const char *path;	/* interned in the world, lives as long as it does */
-	void *module;		/* the collector's; NULL until it looked */
+	struct module_identity identity; /* as far as the kernel tells it */
+	const char *path;		 /* interned in the world, lives as long as it does */
+	void *module;			 /* the collector's; NULL until it looked */
 };
 
 struct world;

@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include <ctop/ids.h>
+#include <ctop/module_identity.h>
 #include <ctop/stack_end.h>
 
 struct event_row {
@@ -57,19 +58,13 @@ enum module_kind {
 	NR_MODULE_KINDS
 };
 
-enum { BUILD_ID_MAX = 20 };
-
 struct module_row {
 	struct string_id path; /* as the target's maps say; "[kernel]", "[vdso]", "[anon]" */
 	uint32_t kind;
-	uint32_t build_id_size; /* 0: not known */
-	uint8_t build_id[BUILD_ID_MAX];
+	struct module_identity identity;
 	/* Where it was first seen mapped: what main needs to open it. */
 	int32_t pid;
-	uint32_t generation; /* of the inode, 0 if unknown */
-	uint32_t device_major;
-	uint32_t device_minor;
-	uint64_t inode; /* 0: not known */
+	uint32_t reserved;
 	uint64_t start; /* process addresses of the executable mapping */
 	uint64_t end;
 	uint64_t file_offset;

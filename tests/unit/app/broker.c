@@ -54,7 +54,7 @@ static uint32_t add_own_file(struct scene *scene, enum module_kind kind, int32_t
 	CHECK(size > 0 && size < (ssize_t)sizeof(path));
 	path[size] = '\0';
 	CHECK_EQ(lstat(path, &stat), 0);
-	row.inode = stat.st_ino;
+	row.identity.inode = stat.st_ino;
 	FILE *maps = fopen("/proc/self/maps", "re");
 	CHECK(maps != NULL);
 	char line[PATH_MAX + 128];
@@ -69,8 +69,8 @@ static uint32_t add_own_file(struct scene *scene, enum module_kind kind, int32_t
 			row.start = start;
 			row.end = end;
 			row.file_offset = offset;
-			row.device_major = major;
-			row.device_minor = minor;
+			row.identity.device_major = major;
+			row.identity.device_minor = minor;
 		}
 	}
 	fclose(maps);

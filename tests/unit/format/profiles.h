@@ -121,18 +121,18 @@ static inline void add_module(struct epoch *epoch)
 	struct module_row row = {
 		.path = any_string(epoch),
 		.kind = 1 + below(numbers, NR_MODULE_KINDS - 1),
-		.build_id_size = below(numbers, 2) ? BUILD_ID_MAX : 0,
+		.identity.build_id_size = below(numbers, 2) ? BUILD_ID_MAX : 0,
 		.pid = (int32_t)next(numbers),
-		.generation = (uint32_t)next(numbers),
-		.device_major = below(numbers, 256),
-		.device_minor = (uint32_t)next(numbers),
-		.inode = next(numbers),
+		.identity.generation = (uint32_t)next(numbers),
+		.identity.device_major = below(numbers, 256),
+		.identity.device_minor = (uint32_t)next(numbers),
+		.identity.inode = next(numbers),
 		.start = next(numbers),
 		.end = next(numbers),
 		.file_offset = next(numbers),
 	};
-	for (size_t i = 0; i < row.build_id_size; i++)
-		row.build_id[i] = (uint8_t)next(numbers);
+	for (size_t i = 0; i < row.identity.build_id_size; i++)
+		row.identity.build_id[i] = (uint8_t)next(numbers);
 	CHECK_EQ(tables_add_module(epoch->writer, &row, &epoch->modules[epoch->nr_modules++]), 0);
 }
 

@@ -44,10 +44,8 @@ static void fill_epoch(struct epoch *epoch, unsigned seed)
 	const struct module_row row = {
 		.path = path,
 		.kind = MODULE_FILE,
-		.build_id_size = 20,
-		.build_id = {1, 2, 3, 255},
+		.identity = {.build_id_size = 20, .build_id = {1, 2, 3, 255}, .inode = 1u << 30},
 		.pid = 42,
-		.inode = 1u << 30,
 		.start = 0x7fff00000000,
 		.end = 0x7fff00010000,
 		.file_offset = 0x1000,
@@ -194,7 +192,7 @@ static void describe(const struct epoch *epoch, const struct sample *sample, cha
 			    task.pid, task.tid, tables_string(&reader, task.comm), sample->cpu,
 			    sample->event, sample->end, sample->reason,
 			    (unsigned long long)frame.address, tables_string(&reader, module.path),
-			    module.build_id[3]);
+			    module.identity.build_id[3]);
 	for (struct node_id node = sample->node; node.index && used < (int)size;) {
 		struct node_row row;
 		CHECK(tables_node(&reader, node, &row));

@@ -11,7 +11,7 @@ enum { SHELL = 100, CHILD = 200, OTHER = 300 };
 static void map(struct world *world, int32_t pid, uint64_t start, uint64_t end, const char *path)
 {
 	const struct world_map map = {
-		.start = start, .end = end, .file_offset = 0x100000 + start, .inode = 7};
+		.start = start, .end = end, .file_offset = 0x100000 + start, .identity.inode = 7};
 	CHECK_EQ(world_mmap(world, pid, &map, path, true), 0);
 }
 
@@ -96,7 +96,7 @@ static void a_mapping_in_the_middle_leaves_both_ends(void)
 	CHECK_EQ(tail->start, 0x5000);
 	CHECK_EQ(tail->end, 0x9000);
 	CHECK_EQ(tail->file_offset, 0x100000 + 0x5000);
-	CHECK_EQ(tail->inode, 7);
+	CHECK_EQ(tail->identity.inode, 7);
 	const struct world_map *head = world_map_at(world_find(world, SHELL), 0x1000);
 	CHECK_EQ(head->end, 0x3000);
 	CHECK_EQ(head->file_offset, 0x100000 + 0x1000);
@@ -221,9 +221,9 @@ static void maps_replace_the_space(void)
 	CHECK_STR(at(world, SHELL, 0x7000), "[vdso]");
 	const struct world_map *found = world_map_at(world_find(world, SHELL), 0x4000);
 	CHECK_EQ(found->file_offset, 0x1000);
-	CHECK_EQ(found->device_major, 8);
-	CHECK_EQ(found->device_minor, 1);
-	CHECK_EQ(found->inode, 9);
+	CHECK_EQ(found->identity.device_major, 8);
+	CHECK_EQ(found->identity.device_minor, 1);
+	CHECK_EQ(found->identity.inode, 9);
 	world_free(world);
 }
 

@@ -117,7 +117,7 @@ static inline struct module_id add_module(struct scene *scene, struct module_row
 
 static inline struct module_id add_file(struct scene *scene, uint64_t inode, const char *path)
 {
-	return add_module(scene, (struct module_row){.kind = MODULE_FILE, .inode = inode, .pid = 7},
+	return add_module(scene, (struct module_row){.kind = MODULE_FILE, .identity.inode = inode, .pid = 7},
 			  path);
 }
 

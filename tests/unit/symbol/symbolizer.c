@@ -116,12 +116,12 @@ static void bad_ids(void)
 static void bad_build_id(void)
 {
 	struct scene *scene = scene_new();
-	struct module_row row = {.kind = MODULE_FILE, .build_id_size = 4000, .inode = 3};
+	struct module_row row = {.kind = MODULE_FILE, .identity = {.build_id_size = 4000, .inode = 3}};
 	struct module_id module = add_module(scene, row, "/x");
 	add_frame(scene, module, 0x1000);
 	work(scene);
 	CHECK_EQ(scene->nr_asked, 1);
-	CHECK_EQ(scene->asked[0].row.build_id_size, 0);
+	CHECK_EQ(scene->asked[0].row.identity.build_id_size, 0);
 	scene_free(scene);
 }
 
@@ -183,8 +183,8 @@ static void debug_file(void)
 static void another_file_than_asked(void)
 {
 	struct scene *scene = scene_new();
-	struct module_row row = {.kind = MODULE_FILE, .build_id_size = 20};
-	memcpy(row.build_id, "wanted", 6);
+	struct module_row row = {.kind = MODULE_FILE, .identity.build_id_size = 20};
+	memcpy(row.identity.build_id, "wanted", 6);
 	struct module_id module = add_module(scene, row, "/lib/a.so");
 	struct frame_id frame = add_frame(scene, module, 0x1000);
 	work(scene);
@@ -199,10 +199,13 @@ static void another_file_than_asked(void)
 static void rows_of_one_file(void)
 {
 	struct scene *scene = scene_new();
-	struct module_row row = {.kind = MODULE_FILE, .build_id_size = 20, .inode = 1};
-	memcpy(row.build_id, "same", 4);
+	struct module_row row = {.kind = MODULE_FILE,
+				 .identity = {.build_id_size = 20,
+					      .build_id = "same",
+					      .owner_plus_1 = MODULE_OWNED_BY_ROOT,
+					      .inode = 1}};
 	struct module_id first = add_module(scene, row, "/lib/a.so");
-	row.inode = 2;
+	row.identity.inode = 2;
 	struct module_id second = add_module(scene, row, "/container/lib/a.so");
 	/* No build-id: the path counts, too. */
 	struct module_id third = add_file(scene, 5, "/lib/b.so"),
@@ -224,6 +227,34 @@ static void rows_of_one_file(void)
 	work(scene);
 	CHECK_STR(name_of(scene, frames[3]), "main");
 	CHECK(is_idle(scene));
+	scene_free(scene);
+}
+
+/* A build-id is what its file's owner says it is. */
+static void a_copied_build_id(void)
+{
+	struct scene *scene = scene_new();
+	struct module_row row = {.kind = MODULE_FILE,
+				 .identity = {.build_id_size = 20, .build_id = "same"}};
+	static const uint32_t owners[] = {1 + 65534, MODULE_OWNED_BY_ROOT, 1 + 65534, 0};
+	enum { NR = sizeof(owners) / sizeof(*owners) };
+	struct module_id modules[NR];
+	struct frame_id frames[NR];
+	for (uint32_t i = 0; i < NR; i++) {
+		row.identity.inode = 1 + i;
+		row.identity.owner_plus_1 = owners[i];
+		modules[i] = add_module(scene, row, "/srv/app");
+		frames[i] = add_frame(scene, modules[i], 0x1000);
+	}
+	work(scene);
+	CHECK_EQ(scene->nr_asked, NR);
+	struct test_elf file = program_file;
+	file.build_id = "same";
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, modules[0], test_elf_fd(&file), 0), 0);
+	work(scene);
+	CHECK_STR(name_of(scene, frames[0]), "main");
+	for (uint32_t i = 1; i < NR; i++)
+		CHECK_STR(name_of(scene, frames[i]), "-");
 	scene_free(scene);
 }
 
@@ -355,6 +386,7 @@ int main(void)
 	RUN(debug_file);
 	RUN(another_file_than_asked);
 	RUN(rows_of_one_file);
+	RUN(a_copied_build_id);
 	RUN(kernel);
 	RUN(kernel_hides);
 	RUN(symbols_fill_up);

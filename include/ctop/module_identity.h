@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_MODULE_IDENTITY_H
+#define CTOP_MODULE_IDENTITY_H
+
+/*
+ * Which file a module is: one answer for the collector, main's opener, the symbolizer, the history, recordings and slices.
+ *
+ * A path does not say it: files are replaced, and other mount namespaces have others. A build-id alone does not either:
+ * whoever makes a file chooses what its note says. A file is its inode, for as long as there is one; what was rewritten in
+ * place is told by its build-id. Different files are one module only
+ *   - if root owns both, and they have the same build-id: nobody else chose what is in them;
+ *   - or if somebody compared their bytes (collect/modules.c), and then gave them one identity.
+ * Device and inode of a mapping come from the kernel; the owner is known once main has opened the file, the build-id once it
+ * was read. What is not known yet contradicts nothing. Pure; knows no path, no descriptor and no table.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BUILD_ID_MAX = 20 };
+
+/* No padding: may be hashed and compared as bytes. All zero: nothing is known. */
+struct module_identity {
+	uint64_t inode; /* 0: not known */
+	uint32_t device_major, device_minor;
+	uint32_t generation;	/* of the inode; 0: not known */
+	uint32_t owner_plus_1;	/* 1 + user id; 0: not known, or others than the owner may have written it */
+	uint32_t build_id_size; /* 0: not known, or it has none */
+	uint8_t build_id[BUILD_ID_MAX];
+};
+
+enum { MODULE_OWNED_BY_ROOT = 1 }; /* of owner_plus_1 */
+
+/* Takes over a build-id; none if it is too long to be one. */
+void module_identity_set_build_id(struct module_identity *identity, const void *build_id,
+				  uint64_t size);
+/* Both are known and equal. */
+bool module_identity_same_build_id(const struct module_identity *a,
+				   const struct module_identity *b);
+
+/*
+ * True if both are one module. Of two that know nothing at all of themselves, nothing says that they differ: where that
+ * may be, compare paths, too.
+ */
+bool module_identity_same(const struct module_identity *a, const struct module_identity *b);
+
+/* Adds what is known of the same module from elsewhere. True if that was anything new. */
+bool module_identity_learn(struct module_identity *identity, const struct module_identity *more);
+
+/*
+ * What to find its content by, what was read of it: equal keys are one module. For two of the same module it may differ as
+ * long as something is not known; then a file is read twice. False: nothing is known, the key is all zero, take the path.
+ */
+bool module_identity_content_key(const struct module_identity *identity,
+				 struct module_identity *key);
+/* What to find an open descriptor by: the inode, whatever else is known by now; without one, the build-id. As above. */
+bool module_identity_file_key(const struct module_identity *identity, struct module_identity *key);
+
+/*
+ * When a process started, by CLOCK_MONOTONIC; 0: not known. /proc tells it to 10 ms, a fork's record exactly: two times so
+ * near are one. A pid does not come again that soon.
+ */
+bool process_start_same(uint64_t a_ns, uint64_t b_ns);
+
+#endif
