@@ -2,7 +2,6 @@
 #include "interact_export.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <ctop/format/slice_recording.h>
 
 #include "numbers.h"
+#include "output.h"
 
 enum { FILES_MOST = 1000 };
 
@@ -95,13 +95,16 @@ void interact_suggest_name(char *name, size_t size)
 
 static int write_new(const struct export *export, const struct format *format, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -errno;
-	int result = format->write(export, fd);
+	const struct output_request request = {
+		.path = path, .option = "x", .way = OUTPUT_NEW, .wake_fd = -1};
+	struct output output;
+	struct error unsaid; /* there is one line for it, and the path may be long */
+	int result = output_open(&output, &request, &unsaid);
 	if (result)
-		unlink(path);
-	return result;
+		return result;
+	int fd = output.fd;
+	output.fd = -1;
+	return output_end(&output, format->write(export, fd));
 }
 
 void interact_export(struct history *history, struct slice *slice, const char *excerpt,

@@ -77,8 +77,10 @@ static int finish_sampling(struct parse *parse)
 			     "give a count of events (-c) or samples a second (-F), not both");
 		return code;
 	}
-	if (options->command == COMMAND_RECORD && !options->output)
+	if (options->command == COMMAND_RECORD && !options->output) {
 		options->output = default_file;
+		options->output_by_default = true;
+	}
 	return 0;
 }
 

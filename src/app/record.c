@@ -339,10 +339,19 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	run->session = session_open_live(run->options, &consumer, error);
 	if (!run->session)
 		return -EINVAL;
-	int fd = output_open(run->options->output, signal_fd, error);
-	if (fd < 0)
-		return fd;
-	int result = disk_start(&run->disk, fd, &run->pipe_fd);
+	const struct output_request request = {
+		.path = run->options->output,
+		.option = "-o",
+		.way = OUTPUT_KEEP_OLD,
+		.by_default = run->options->output_by_default,
+		.is_recording = true,
+		.wake_fd = signal_fd,
+	};
+	struct output output;
+	int result = output_open(&output, &request, error);
+	if (result)
+		return result;
+	result = disk_start(&run->disk, output.fd, &run->pipe_fd);
 	if (result)
 		return run_no_processes(result, error);
 	session_leave_out(run->session, run->disk.writer.pid);

@@ -3,23 +3,23 @@
 #define CTOP_APP_SAVE_H
 
 /*
- * What a command made, to where the user wants it: a path, or with NULL and "-" standard output. A regular
- * file is written beside itself and renamed at the end, so that a failure leaves the old one as it was; a device
- * or a pipe is written as it is.
+ * What a command made, to where the user wants it: a path, or with NULL and "-" standard output. A file is
+ * written beside itself and renamed at the end, so that a failure leaves the old one as it was; a device
+ * or a pipe is written as it is. See output.h.
  */
 
-#include <limits.h>
 #include <stdint.h>
 
 #include <ctop/base/error.h>
 #include <ctop/base/text.h>
 
+#include "output.h"
+
 /* Output piece by piece. */
 struct save {
-	const char *path;      /* borrowed; NULL: standard output */
-	const char *option;    /* that the path came from, for the remedy */
-	char beside[PATH_MAX]; /* what is written, to be renamed; "": path itself */
-	int fd;
+	const char *path;   /* borrowed; NULL: standard output */
+	const char *option; /* that the path came from, for the remedy */
+	struct output output;
 	uint64_t bytes; /* written so far */
 };
 

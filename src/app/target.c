@@ -17,6 +17,7 @@
 #include <ctop/base/vec.h>
 
 #include "cgroup.h"
+#include "output.h"
 #include "proc_text.h"
 
 /* As a shell would exit, and as env(1) and timeout(1) do. */
@@ -104,7 +105,8 @@ static _Noreturn void become_command(const struct options *options, int release_
 	if (options->command_output)
 		leave_terminal(options->command_output);
 	/* Standard output is the recording's. */
-	if (options->command == COMMAND_RECORD && !strcmp(options->output, "-"))
+	if (options->command == COMMAND_RECORD &&
+	    output_descriptor(options->output) == STDOUT_FILENO)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	/* Main may have signals blocked for a signalfd: that is not the command's business. */
 	sigset_t none;

@@ -69,6 +69,7 @@ struct options {
 	/* input and output */
 	const char *input;	/* FILE; default profile.ctop */
 	const char *output;	/* -o; record: default profile.ctop; export: NULL is stdout */
+	bool output_by_default; /* it was not named */
 	const char *format;	/* export FORMAT */
 	const char *pattern;	/* list PATTERN; NULL: all */
 	bool json;		/* doctor --json */
