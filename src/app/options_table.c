@@ -108,8 +108,10 @@ const struct option_row option_rows[] = {
 	{OPTION_OUTPUT, GROUP_OUTPUT, RECORD | EXPORT, 'o', "output", "FILE", COMPLETE_FILE, NULL,
 	 "where to write; - is standard output",
 	 "\\fBctop record\\fR writes profile.ctop by default and keeps an existing one as "
-	 "FILE.old; \\fBctop export\\fR writes to standard output by default. /dev/stderr, /dev/fd/N and a "
-	 "shell's >(COMMAND) are written as they are; so are a fifo or a device that is yours or root's. Symbolic "
+	 "FILE.old; \\fBctop export\\fR writes to standard output by default. /dev/stderr, "
+	 "/dev/fd/N and a "
+	 "shell's >(COMMAND) are written as they are; so are a fifo or a device that is yours or "
+	 "root's. Symbolic "
 	 "links are refused: another user may have put them there."},
 	{OPTION_STDIO, GROUP_OUTPUT, LIVE | REPORT, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
 	 "plain text, also on a terminal", NULL},

@@ -38,7 +38,8 @@ struct output {
 	int fd;			 /* -1: closed, or somebody else's */
 	int folder_fd;		 /* of a new file that has an end; else -1 */
 	char name[NAME_MAX + 1]; /* there */
-	char made[NAME_MAX + 1]; /* what is to be put in its place, or removed; may be the name itself */
+	char made[NAME_MAX +
+		  1]; /* what is to be put in its place, or removed; may be the name itself */
 };
 
 /* 0 or -errno with cause and remedy; then there is nothing to end. */
