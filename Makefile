@@ -61,9 +61,9 @@ MODE += $(shell $(CC) -ftrivial-auto-var-init=zero -x c -c -o /dev/null /dev/nul
 MODE_LINK := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 endif
 
-# uthash's default hash falls through in a switch (clang warns); FNV does not.
+# uthash hashes as all tables do: include/ctop/base/hash.h.
 override CFLAGS += -std=gnu11 -g -fno-omit-frame-pointer -fno-common -D_GNU_SOURCE \
-	-DCTOP_VERSION='"$(VERSION)"' -DHASH_FUNCTION=HASH_FNV -DHASH_NONFATAL_OOM=1 \
+	-DCTOP_VERSION='"$(VERSION)"' -DHASH_FUNCTION=HASH_KEYED -DHASH_NONFATAL_OOM=1 \
 	$(MODE) $(WARNINGS) -Iinclude $(LIB_CFLAGS)
 override LDFLAGS += $(MODE_LINK) -Wl,--as-needed
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include <ctop/base/hash.h>
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
 #include <ctop/object/locate.h>

@@ -102,31 +102,3 @@ bool index_next(const struct index *index, struct index_probe *probe, uint32_t *
 		}
 	}
 }
-
-/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
-uint64_t hash_u64(uint64_t value)
-{
-	value ^= value >> 30;
-	value *= 0xbf58476d1ce4e5b9u;
-	value ^= value >> 27;
-	value *= 0x94d049bb133111ebu;
-	value ^= value >> 31;
-	return value;
-}
-
-uint64_t hash_bytes(const void *bytes, size_t size)
-{
-	const unsigned char *at = bytes;
-	uint64_t hash = hash_u64(size + 0x9e3779b97f4a7c15u);
-	for (; size >= 8; size -= 8, at += 8) {
-		uint64_t word;
-		memcpy(&word, at, 8);
-		hash = hash_u64(hash ^ word);
-	}
-	if (size) {
-		uint64_t word = 0;
-		memcpy(&word, at, size);
-		hash = hash_u64(hash ^ word);
-	}
-	return hash;
-}

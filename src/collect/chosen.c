@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/hash.h>
 
 /* A process changes its user without a record: what is older than this is looked up again. */
 #define OWNER_AGE_NS NS_PER_SECOND

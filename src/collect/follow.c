@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include <ctop/base/hash.h>
 #include <ctop/proc/maps.h>
 
 /* A process in the middle of exec or exit shows empty maps: worth a few more tries, not more. */

@@ -15,7 +15,7 @@
 
 static uint64_t own_hash(int32_t tid, uint32_t event, int32_t cpu)
 {
-	return hash_u64((uint64_t)(uint32_t)tid << 32 ^ (uint64_t)(uint32_t)cpu << 8 ^ event);
+	return hash_two((uint64_t)(uint32_t)tid << 32 | (uint32_t)cpu, event);
 }
 
 int twice_add_own(struct collector *collector, uint32_t row)

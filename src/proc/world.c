@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include <ctop/base/hash.h>
 #include <ctop/proc/maps.h>
 
 #include "space.h"

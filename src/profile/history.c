@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
 
 #include "history_internal.h"

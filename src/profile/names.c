@@ -59,7 +59,7 @@ int history_update_names(struct history *history)
 
 static uint32_t find_or_add(struct history *history, const struct function *function)
 {
-	uint64_t hash = hash_u64((uintptr_t)function->name ^ hash_u64((uintptr_t)function->module));
+	uint64_t hash = hash_two((uintptr_t)function->name, (uintptr_t)function->module);
 	struct index_probe probe = index_find(&history->functions_index, hash);
 	uint32_t row;
 	while (index_next(&history->functions_index, &probe, &row)) {

@@ -6,11 +6,6 @@
 
 #include "history_internal.h"
 
-static inline uint64_t hash_two(uint64_t a, uint64_t b)
-{
-	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
-}
-
 static inline uint64_t hash_module(const struct history_module *module)
 {
 	return hash_two((uintptr_t)module->path,

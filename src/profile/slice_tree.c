@@ -18,7 +18,7 @@
 
 static uint64_t step_id(uint64_t parent, uint64_t step)
 {
-	uint64_t id = hash_u64(parent + hash_u64(step + UINT64_C(0x9e3779b97f4a7c15)));
+	uint64_t id = hash_two(parent, step);
 	return id ? id : 1; /* 0 is no row */
 }
 

@@ -12,24 +12,19 @@ static const char *string_at(const struct tables *tables, uint32_t unit)
 	return (const char *)tables->rows[TABLE_STRINGS] + (size_t)unit * STRING_UNIT_BYTES;
 }
 
-static uint64_t hash_pair(uint64_t a, uint64_t b)
-{
-	return hash_u64(a ^ hash_u64(b));
-}
-
 static uint64_t hash_task(const struct task_row *row)
 {
-	return hash_pair((uint64_t)(uint32_t)row->pid << 32 | (uint32_t)row->tid, row->comm.index);
+	return hash_two((uint64_t)(uint32_t)row->pid << 32 | (uint32_t)row->tid, row->comm.index);
 }
 
 static uint64_t hash_frame(uint32_t module, uint64_t address)
 {
-	return hash_u64(address * 31 + module);
+	return hash_two(address, module);
 }
 
 static uint64_t hash_node(uint32_t parent, uint32_t frame, uint32_t method)
 {
-	return hash_u64((uint64_t)parent << 32 | frame) + method * UINT64_C(0x9e3779b97f4a7c15);
+	return hash_two((uint64_t)parent << 32 | frame, method);
 }
 
 /* ---- life ---- */

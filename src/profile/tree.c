@@ -38,7 +38,7 @@ const char *history_end_label(enum stack_end end)
 static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t function,
 			 const char *label)
 {
-	uint64_t hash = hash_u64((uint64_t)parent << 32 | function) ^ (uintptr_t)label;
+	uint64_t hash = hash_two((uint64_t)parent << 32 | function, (uintptr_t)label);
 	struct index_probe probe = index_find(&builder->index, hash);
 	uint32_t row;
 	while (index_next(&builder->index, &probe, &row)) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include <ctop/base/hash.h>
 #include <ctop/profile/tables.h>
 
 #include "hit.h"

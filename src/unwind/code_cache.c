@@ -71,7 +71,7 @@ static bool is_current(const struct place *place)
 static const struct place *place_of(struct code_cache *cache, uint64_t generation,
 				    const struct unwind_mapping *mapping)
 {
-	uint64_t hash = hash_u64(generation ^ hash_u64(mapping->start));
+	uint64_t hash = hash_two(generation, mapping->start);
 	uint64_t *recent = &cache->recent[hash % NR_PLACES];
 	struct place *place = &cache->places[*recent % NR_PLACES];
 	if (*recent != 0 && place->serial == *recent && place->generation == generation &&

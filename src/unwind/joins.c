@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include <ctop/base/hash.h>
 #include <ctop/base/index.h>
 
 enum { THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8, ALIKE_MAX = 64 };
@@ -148,16 +149,16 @@ static void clear_thread(struct thread *thread)
 /* Of what two calls must have in common to be the same. */
 static uint64_t key_hash(const struct unwind_frame *frame, const struct unwind_evidence *evidence)
 {
-	uint64_t hash = hash_u64(frame->process_address ^ hash_u64(evidence->sp));
+	uint64_t hash = hash_two(frame->process_address, evidence->sp);
 	for (size_t i = 0; i < sizeof(evidence->saved) / sizeof(*evidence->saved); i++)
-		hash = hash_u64(hash ^ evidence->saved[i]);
+		hash = hash_two(hash, evidence->saved[i]);
 	return hash;
 }
 
 /* One call may have been seen with many callers, as recursions have: what is looked for by both has a hash of both. */
 static uint64_t caller_hash(uint64_t key, uint32_t parent)
 {
-	return hash_u64(key ^ parent);
+	return hash_two(key, parent);
 }
 
 static bool same_place(const struct node *node, const struct unwind_frame *frame,

@@ -7,6 +7,7 @@
  * It holds 8 bytes a slot (the row number and 32 bits of the hash), so that
  * millions of stack nodes are interned without a node each on the heap, as
  * uthash would need. Rows are never removed. Row numbers are below UINT32_MAX.
+ * Hashes are those of base/hash.h: whoever chooses the keys cannot make probes long.
  *
  *     struct index_probe probe = index_find(&index, hash);
  *     uint32_t row;
@@ -20,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <ctop/base/hash.h>
 
 struct index_slot {
 	uint32_t row_plus_1; /* 0: empty */
@@ -58,9 +61,5 @@ static inline void index_prefetch(const struct index *index, uint64_t hash)
 
 struct index_probe index_find(const struct index *index, uint64_t hash);
 bool index_next(const struct index *index, struct index_probe *probe, uint32_t *row);
-
-/* Hashes for keys: a 64-bit mixer (splitmix64's finalizer) and bytes on top of it. */
-uint64_t hash_u64(uint64_t value);
-uint64_t hash_bytes(const void *bytes, size_t size);
 
 #endif

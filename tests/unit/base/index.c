@@ -138,29 +138,6 @@ static void trimmed_it_finds_what_is_left(void)
 	CHECK(!index.slots);
 }
 
-static void the_mixer_is_splitmix64(void)
-{
-	/* The generator's first two outputs for seed 0; its state steps by the golden ratio. */
-	CHECK(hash_u64(UINT64_C(0x9e3779b97f4a7c15)) == UINT64_C(0xe220a8397b1dcdaf));
-	CHECK(hash_u64(UINT64_C(0x9e3779b97f4a7c15) * 2) == UINT64_C(0x6e789e6aa1b965f4));
-	CHECK(hash_u64(0) == 0);
-}
-
-static void bytes_hash_by_content_and_length(void)
-{
-	static const char zeros[32];
-	char moved[64];
-	for (size_t size = 0; size < sizeof(zeros); size++) {
-		for (size_t other = 0; other < size; other++)
-			CHECK(hash_bytes(zeros, size) != hash_bytes(zeros, other));
-		memcpy(moved + 3, zeros, size); /* unaligned */
-		CHECK(hash_bytes(moved + 3, size) == hash_bytes(zeros, size));
-	}
-	CHECK(hash_bytes("abcdefgh1", 9) != hash_bytes("abcdefgh2", 9));
-	CHECK(hash_bytes("1abcdefgh", 9) != hash_bytes("2abcdefgh", 9));
-	CHECK(hash_bytes("ab", 2) != hash_bytes("ba", 2));
-}
-
 static void the_low_bits_spread(void)
 {
 	/* Consecutive ids into 1,024 buckets: about 97.7 each; none may be empty or crowded. */
@@ -181,8 +158,6 @@ int main(void)
 	RUN(extreme_rows_fit);
 	RUN(clear_forgets_and_keeps_the_memory);
 	RUN(trimmed_it_finds_what_is_left);
-	RUN(the_mixer_is_splitmix64);
-	RUN(bytes_hash_by_content_and_length);
 	RUN(the_low_bits_spread);
 	return test_done();
 }
