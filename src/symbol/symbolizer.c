@@ -271,7 +271,8 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 	tell_reading(symbolizer, id);
 	for (; done < max && module->nr_looked_up < module->nr; done++) {
 		struct waiting_frame *waiting = &module->items[module->nr_looked_up];
-		fault_at("name", path_of(symbolizer, id), NULL);
+		if (file->state == SYMBOL_FILE_READY)
+			fault_at("name", path_of(symbolizer, id), NULL);
 		if (!name_frame(symbolizer, file, waiting)) {
 			module->nr_looked_up++;
 			continue;
