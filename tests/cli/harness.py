@@ -85,26 +85,19 @@ def _try(function):
 
 
 def _run(function):
-    """
-    One case; one that fails has a second try, as the machine may be others' too: what is wrong fails twice. The first
-    failure is told in any case. False: it failed.
-    """
+    """One case. False: it failed."""
     name = function.__name__
-    for is_last in False, True:
-        failure = _try(function)
-        if failure is None:
-            print(f"ok - {name}", flush=True)
-            return True
-        if isinstance(failure, Skip):
-            print(f"ok - {name} # SKIP {' '.join(str(failure).split())}", flush=True)
-            return True
+    failure = _try(function)
+    if isinstance(failure, Skip):
+        print(f"ok - {name} # SKIP {' '.join(str(failure).split())}", flush=True)
+    elif failure is None:
+        print(f"ok - {name}", flush=True)
+    else:
         for line in "".join(traceback.format_exception(failure)).splitlines():
             print(f"# {line}")
-        if is_last or isinstance(failure, Hangs):
-            break
-        print(f"# tried again: {name}: {' '.join(str(failure).split())[:300]}", flush=True)
-    print(f"not ok - {name}", flush=True)
-    return False
+        print(f"not ok - {name}", flush=True)
+        return False
+    return True
 
 
 def main():

@@ -164,7 +164,7 @@ def is_last():
 
 
 @case
-def a_failure_is_told_though_the_second_try_passes():
+def what_fails_once_has_failed():
     with folder() as where:
         program = Program(where, """
 @case
@@ -174,8 +174,37 @@ def fails_once():
     check(not is_first, "the machine was busy")
 """)
         result = program.run()
-        check(result.returncode == 0 and "2 passed, 0 failed, 0 skipped" in result.stdout, f"{result}")
-        check(f"tried again: {program.path}: fails_once: the machine was busy" in result.stdout, result.stdout)
+        check(result.returncode == 1 and "1 passed, 1 failed, 0 skipped" in result.stdout, f"{result}")
+
+
+def shell_programs(where, *bodies):
+    """Paths of test programs, which find one another's files in their folder."""
+    paths = [os.path.join(where, f"{number}.sh") for number in range(len(bodies))]
+    for path, body in zip(paths, bodies):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{body}\n")
+        os.chmod(path, 0o755)
+    return paths
+
+
+@case
+def programs_run_side_by_side_and_are_told_of_in_order():
+    meet = "touch {me}; until [ -e {other} ]; do sleep 0.01; done; echo 'ok - {me}'"
+    with folder() as where:
+        paths = shell_programs(where, meet.format(me="a", other="c"), "echo 'ok - b'; exit 1",
+                               meet.format(me="c", other="a"))
+        result = run(RUN, *paths, cwd=where, env={**os.environ, "TEST_JOBS": "2"})
+        told = [line.partition(":")[0] for line in result.stdout.splitlines() if " passed" in line]
+        check(told[:3] == paths and "3 passed, 1 failed, 0 skipped" in result.stdout.splitlines()[-1], result.stdout)
+
+
+@case
+def who_runs_alone_does():
+    alone = "# Runs alone: others would be in its way\ntest -e b -a -e c && mkdir alone && sleep 0.1 && rmdir alone && echo 'ok - a'"
+    with folder() as where:
+        paths = shell_programs(where, alone, "touch b; echo 'ok - b'", "touch c; echo 'ok - c'", alone)
+        result = run(RUN, *paths, cwd=where, env={**os.environ, "TEST_JOBS": "4"})
+        check("4 passed, 0 failed, 0 skipped" in result.stdout, result.stdout)
 
 
 if __name__ == "__main__":
