@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A second of a busy recording; larger ones need privilege. */
@@ -14,8 +15,8 @@ enum { GRACE_MS = 300 };
 
 void disk_init(struct disk *disk)
 {
+	*disk = (struct disk){.output_fd = -1, .start = -1};
 	worker_init(&disk->writer);
-	disk->result = -EIO; /* until it said better */
 }
 
 static int send_fd(const struct disk *disk, enum message_kind kind, int fd)
@@ -24,32 +25,82 @@ static int send_fd(const struct disk *disk, enum message_kind kind, int fd)
 	return protocol_send(disk->writer.channel, &message, fd);
 }
 
-int disk_start(struct disk *disk, int fd, int *pipe_fd)
+static int start_writer(struct disk *disk, int *pipe_fd)
 {
 	int ends[2];
-	int result = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
-	if (!result) {
-		fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* else it is smaller: that does, too */
-		result = fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
-		if (!result)
-			result = worker_start(&disk->writer, "writer");
-		if (!result)
-			result = send_fd(disk, MESSAGE_SOURCE, ends[0]);
-		if (!result)
-			result = send_fd(disk, MESSAGE_OUTPUT, fd);
-		if (!result)
-			result = send_fd(disk, MESSAGE_START, -1);
-		close(ends[0]);
-		if (result)
-			close(ends[1]);
-		else
-			*pipe_fd = ends[1];
-	}
-	close(fd);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* else it is smaller: that does, too */
+	int result = fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+	if (!result)
+		result = worker_start(&disk->writer, "writer");
+	if (!result)
+		result = send_fd(disk, MESSAGE_SOURCE, ends[0]);
+	if (!result)
+		result = send_fd(disk, MESSAGE_OUTPUT, disk->output_fd);
+	if (!result)
+		result = send_fd(disk, MESSAGE_START, -1);
+	close(ends[0]);
+	if (result == -EPIPE)
+		result = 0; /* it died at once: its pidfd tells */
+	if (result)
+		close(ends[1]);
+	else
+		*pipe_fd = ends[1];
 	return result;
 }
 
-/* What the writer said last; -EIO when it was killed before it could. */
+/* Where bytes written now go; -1 where that is not to be chosen. */
+static off_t position_of(int fd)
+{
+	struct stat stat;
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || flags & O_APPEND || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+		return -1;
+	return lseek(fd, 0, SEEK_CUR);
+}
+
+int disk_start(struct disk *disk, int fd, int *pipe_fd)
+{
+	disk->output_fd = fd;
+	disk->start = position_of(fd);
+	return start_writer(disk, pipe_fd);
+}
+
+uint64_t disk_written(const struct disk *disk)
+{
+	const struct child_status *status = disk->writer.status;
+	return status ? atomic_load(&status->written) : 0;
+}
+
+bool disk_has_ended(const struct disk *disk)
+{
+	struct pollfd fd = {.fd = disk->writer.pid_fd, .events = POLLIN};
+	return !disk->writer.pid || poll(&fd, 1, 0) == 1;
+}
+
+int disk_restart(struct disk *disk, uint64_t written, int *pipe_fd)
+{
+	/* Nobody else has the page, nor the file, now. What the last one has written without saying so is written again. */
+	atomic_store(&disk->writer.status->written, written);
+	disk->result = 0;
+	if (disk->start >= 0 && lseek(disk->output_fd, disk->start + (off_t)written, SEEK_SET) < 0)
+		disk->result = -errno;
+	if (!disk->result)
+		disk->result = start_writer(disk, pipe_fd);
+	if (disk->result && disk->writer.pid)
+		worker_release(&disk->writer);
+	return disk->result;
+}
+
+static void close_output(struct disk *disk)
+{
+	if (disk->output_fd >= 0)
+		close(disk->output_fd);
+	disk->output_fd = -1;
+}
+
+/* What the writer said last; -EAGAIN when it was killed before it could. */
 static int last_word(const struct disk *disk)
 {
 	struct message message;
@@ -57,12 +108,24 @@ static int last_word(const struct disk *disk)
 	int got = protocol_receive(disk->writer.channel, &message, &fd);
 	if (fd >= 0)
 		close(fd);
-	return got == 1 && message.kind == MESSAGE_DONE ? message.result.error : -EIO;
+	return got == 1 && message.kind == MESSAGE_DONE ? message.result.error : -EAGAIN;
+}
+
+static void bury(struct disk *disk)
+{
+	int wait_status;
+	bool too_often;
+	disk->result = last_word(disk);
+	worker_reap(&disk->writer, &wait_status, &too_often);
+	if (disk->result == -EAGAIN && too_often)
+		disk->result = -ECHILD;
+	if (disk->result != -EAGAIN)
+		close_output(disk);
 }
 
 int disk_wait(struct disk *disk, int wake_fd)
 {
-	struct worker *writer = &disk->writer;
+	const struct worker *writer = &disk->writer;
 	while (writer->pid) {
 		struct pollfd fds[] = {
 			{.fd = writer->pid_fd, .events = POLLIN},
@@ -72,12 +135,8 @@ int disk_wait(struct disk *disk, int wake_fd)
 			return -errno;
 		if (fds[1].revents && !fds[0].revents && poll(fds, 1, GRACE_MS) != 1)
 			return -EINTR;
-		if (fds[0].revents) {
-			int wait_status;
-			bool too_often;
-			disk->result = last_word(disk);
-			worker_reap(writer, &wait_status, &too_often);
-		}
+		if (fds[0].revents)
+			bury(disk);
 	}
 	return disk->result;
 }
@@ -95,4 +154,5 @@ uint64_t disk_anon_bytes(const struct disk *disk)
 void disk_release(struct disk *disk)
 {
 	worker_abandon(&disk->writer);
+	close_output(disk);
 }

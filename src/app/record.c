@@ -23,6 +23,8 @@
 
 /* The recording is written this often: a crash of the machine costs at most this much. */
 #define FLUSH_NS NS_PER_SECOND
+/* While the end of the disk's work is awaited, what it confirms is looked at this often. */
+enum { CONFIRMED_MS = 20 };
 
 struct recording_run {
 	const struct options *options;
@@ -37,6 +39,7 @@ struct recording_run {
 	uint64_t samples;
 	uint64_t flushed_ns, progress_ns, progress_samples;
 	uint64_t bytes;
+	uint64_t nr_writers_died;
 	bool shows_progress;
 };
 
@@ -103,12 +106,17 @@ static void show_progress(struct recording_run *run, uint64_t now)
 
 static int write_failed(struct recording_run *run, int code, struct error *error)
 {
-	if (code == -EPIPE) /* the writer ended: it knows why */
-		code = disk_wait(&run->disk, -1);
 	if (code == -EINTR) {
 		error_set(error, code, "'%s' is not complete: its disk was not through",
 			  run->options->output);
 		error_remedy(error, "let ctop finish, or record to a faster disk with -o FILE");
+		return code;
+	}
+	if (code == -ECHILD) {
+		error_set(error, code, "the process that writes '%s' died %d times in 10 s",
+			  run->options->output, WORKER_MAX_DEATHS);
+		error_remedy(error, "what came before is kept; somebody ends it, or the machine is "
+				    "out of memory: see dmesg");
 		return code;
 	}
 	error_set(error, code, "cannot write '%s': %s", run->options->output, strerror(-code));
@@ -117,6 +125,32 @@ static int write_failed(struct recording_run *run, int code, struct error *error
 				    ? "its reader went away: let it read to the end, or use -o FILE"
 				    : "record elsewhere with -o FILE");
 	return code;
+}
+
+/* The writer has ended before the recording has: with a cause, or another goes on where it was. */
+static int replace_writer(struct recording_run *run)
+{
+	int result = disk_wait(&run->disk, -1);
+	if (result != -EAGAIN)
+		return result ? result : -EIO;
+	const uint64_t written = recording_confirm(run->writer, disk_written(&run->disk));
+	run->nr_writers_died++;
+	result = disk_restart(&run->disk, written, &run->pipe_fd);
+	if (result)
+		return result;
+	session_leave_out(run->session, run->disk.writer.pid);
+	return recording_redirect(run->writer, run->pipe_fd, written);
+}
+
+/* What the writer says that it has written need not be kept. 0 or -errno. */
+static int look_after_writer(struct recording_run *run)
+{
+	/* A pipe that nobody reads is the end of its reader, if need be by our hand. */
+	if (recording_is_broken(run->writer) && !disk_has_ended(&run->disk))
+		worker_end(&run->disk.writer);
+	else if (!disk_has_ended(&run->disk))
+		recording_confirm(run->writer, disk_written(&run->disk));
+	return disk_has_ended(&run->disk) ? replace_writer(run) : 0;
 }
 
 static int flush(struct recording_run *run, struct error *error)
@@ -131,6 +165,11 @@ static int tick(void *context, struct error *error)
 	uint64_t now = clock_now_ns();
 	if (run->shows_progress && now - run->progress_ns >= NS_PER_SECOND / 2)
 		show_progress(run, now);
+	int result = look_after_writer(run);
+	if (!result)
+		result = recording_push(run->writer);
+	if (result)
+		return write_failed(run, result, error);
 	if (now - run->flushed_ns < FLUSH_NS)
 		return 0;
 	run->flushed_ns = now;
@@ -250,14 +289,34 @@ static int wait_for_disk(struct recording_run *run, int signal_fd)
 		struct pollfd fds[] = {
 			{.fd = run->pipe_fd, .events = POLLOUT},
 			{.fd = signal_fd, .events = POLLIN},
+			{.fd = run->disk.writer.pid_fd, .events = POLLIN},
 		};
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		/* The pipe may have room, and yet nothing be confirmed that is kept: that is not told, but looked at. */
+		if (poll(fds, 3, CONFIRMED_MS) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[1].revents)
 			return -EINTR;
-		result = recording_push(run->writer);
+		result = look_after_writer(run);
+		if (!result)
+			result = recording_push(run->writer);
 	}
 	return result;
+}
+
+/* The pipe's end is the recording's: until the writer, or one of its successors, is through. */
+static int close_and_wait(struct recording_run *run, int signal_fd)
+{
+	for (;;) {
+		recording_close(run->writer);
+		int result = disk_wait(&run->disk, signal_fd);
+		if (result != -EAGAIN)
+			return result;
+		result = replace_writer(run);
+		if (!result)
+			result = wait_for_disk(run, signal_fd);
+		if (result)
+			return result;
+	}
 }
 
 static int write_end(struct recording_run *run, const struct session_stats *stats, int signal_fd)
@@ -267,15 +326,15 @@ static int write_end(struct recording_run *run, const struct session_stats *stat
 	if (!result)
 		result = infos_end(stats, &infos);
 	if (!result)
-		result = recording_flush(run->writer);
+		result = recording_end(run->writer);
 	if (!result)
 		result = wait_for_disk(run, signal_fd);
-	if (result)
-		recording_abandon(run->writer);
-	else
-		result = recording_finish(run->writer, &run->bytes);
+	run->bytes = recording_bytes(run->writer);
+	if (!result)
+		result = close_and_wait(run, signal_fd);
+	recording_abandon(run->writer);
 	run->writer = NULL;
-	return result ? result : disk_wait(&run->disk, signal_fd);
+	return result;
 }
 
 /* Ends the recording, also when the run failed in its middle: what came is kept. */
@@ -289,6 +348,7 @@ static int finish(struct recording_run *run, int result, const struct session_st
 /* What the writer cost belongs to us. */
 static void add_disk(const struct recording_run *run, struct session_stats *stats)
 {
+	stats->restarts += run->nr_writers_died;
 	stats->cpu_ns[3] = disk_cpu_ns(&run->disk);
 	stats->peak_rss_bytes += disk_anon_bytes(&run->disk);
 }
@@ -355,7 +415,7 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	if (result)
 		return run_no_processes(result, error);
 	session_leave_out(run->session, run->disk.writer.pid);
-	run->writer = recording_writer_new(run->pipe_fd);
+	run->writer = recording_writer_new_keeping(run->pipe_fd);
 	if (!run->writer)
 		return error_set(error, -ENOMEM, "out of memory");
 	return record(run, signal_fd, error);

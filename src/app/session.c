@@ -291,6 +291,7 @@ void session_stop(struct session *session)
 
 void session_leave_out(struct session *session, pid_t pid)
 {
+	session->own.pids[OWN_LAST_WRITER] = session->own.pids[OWN_WRITER];
 	session->own.pids[OWN_WRITER] = pid;
 	setup_own(&session->collector, &session->own); /* if it is broken: its successor is told */
 }

@@ -36,7 +36,7 @@ enum phase {
 };
 
 /* Places in message_own. */
-enum own { OWN_MAIN, OWN_SYMBOLIZER, OWN_LAST_SYMBOLIZER, OWN_WRITER };
+enum own { OWN_MAIN, OWN_SYMBOLIZER, OWN_LAST_SYMBOLIZER, OWN_WRITER, OWN_LAST_WRITER };
 
 struct session {
 	struct session_consumer consumer;

@@ -139,7 +139,7 @@ static int send_plain(struct channel *channel, enum message_kind kind, int fd)
 int setup_own(struct worker *worker, const struct message_own *own)
 {
 	const struct message message = {.kind = MESSAGE_OWN, .own = *own};
-	return protocol_send(worker->channel, &message, -1);
+	return worker->channel ? protocol_send(worker->channel, &message, -1) : 0;
 }
 
 int setup_collector(struct worker *worker, const struct sampler *sampler,

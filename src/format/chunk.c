@@ -21,6 +21,9 @@ enum { FLAG_ZSTD = 1, ZSTD_LEVEL = 3 };
 /* Nobody who does not mean it makes a file with more false heads than this: a second of work. */
 #define WASTED_MAX ((size_t)16 * CHUNK_RAW_MAX)
 
+/* Of what is confirmed: fewer bytes stay where they are until there are more. */
+enum { FORGOTTEN_AT_ONCE = 256 << 10 };
+
 /* Offsets in a chunk's head; integers are little-endian. */
 enum {
 	AT_SYNC = 0,
@@ -62,7 +65,9 @@ struct chunk_writer {
 	uint32_t number;    /* of the last chunk */
 	uint64_t bytes;
 	struct buffer waiting; /* what fd did not take yet: from `pushed` on */
-	size_t pushed;
+	size_t pushed;	       /* taken, and kept until it is confirmed */
+	bool keeps;
+	bool broken; /* keeps, and nobody reads fd any more */
 	ZSTD_CCtx *zstd;
 	uint8_t *packed;
 	size_t packed_capacity;
@@ -96,7 +101,7 @@ void chunk_writer_free(struct chunk_writer *writer)
 {
 	if (!writer)
 		return;
-	close(writer->fd);
+	chunk_close(writer);
 	ZSTD_freeCCtx(writer->zstd);
 	free(writer->packed);
 	buffer_release(&writer->waiting);
@@ -107,12 +112,14 @@ void chunk_writer_free(struct chunk_writer *writer)
 static size_t write_some(struct chunk_writer *writer, const uint8_t *bytes, size_t size)
 {
 	size_t done = 0;
-	while (done < size && !writer->error) {
+	while (done < size && !writer->error && !writer->broken) {
 		ssize_t wrote = write(writer->fd, bytes + done, size - done);
 		if (wrote > 0)
 			done += (size_t)wrote;
 		else if (wrote < 0 && errno == EAGAIN)
 			break;
+		else if (wrote < 0 && errno == EPIPE && writer->keeps)
+			writer->broken = true;
 		else if (wrote == 0 || errno != EINTR)
 			writer->error = wrote < 0 ? -errno : -EIO;
 	}
@@ -120,26 +127,77 @@ static size_t write_some(struct chunk_writer *writer, const uint8_t *bytes, size
 	return done;
 }
 
-int chunk_push(struct chunk_writer *writer)
+/* What was taken is not needed any more, up to there. Bytes are moved only where that pays. */
+static void forget(struct chunk_writer *writer, size_t nr)
 {
 	struct buffer *waiting = &writer->waiting;
-	if (!waiting->size)
-		return writer->error;
-	writer->pushed +=
-		write_some(writer, waiting->bytes + writer->pushed, waiting->size - writer->pushed);
-	if (writer->pushed == waiting->size)
-		writer->pushed = waiting->size = 0;
+	if (nr < waiting->size && nr < FORGOTTEN_AT_ONCE)
+		return;
+	memmove(waiting->bytes, waiting->bytes + nr, waiting->size - nr);
+	waiting->size -= nr;
+	writer->pushed -= nr;
+}
+
+int chunk_push(struct chunk_writer *writer)
+{
+	const struct buffer *waiting = &writer->waiting;
+	size_t nr = waiting->size - writer->pushed;
+	if (writer->keeps && nr > CHUNK_KEPT_MAX - writer->pushed)
+		nr = CHUNK_KEPT_MAX - writer->pushed;
+	if (nr)
+		writer->pushed += write_some(writer, waiting->bytes + writer->pushed, nr);
+	if (!writer->keeps && writer->pushed == waiting->size)
+		forget(writer, writer->pushed);
 	return writer->error;
+}
+
+void chunk_keep(struct chunk_writer *writer)
+{
+	writer->keeps = true;
+}
+
+uint64_t chunk_confirm(struct chunk_writer *writer, uint64_t bytes)
+{
+	const uint64_t first = writer->bytes - writer->pushed;
+	if (bytes < first)
+		bytes = first;
+	if (bytes > writer->bytes)
+		bytes = writer->bytes;
+	forget(writer, (size_t)(bytes - first));
+	return bytes;
+}
+
+void chunk_redirect(struct chunk_writer *writer, int fd, uint64_t from)
+{
+	chunk_close(writer);
+	writer->fd = fd;
+	writer->broken = false;
+	from = chunk_confirm(writer, from);
+	writer->pushed -= (size_t)(writer->bytes - from);
+	writer->bytes = from;
+}
+
+bool chunk_is_broken(const struct chunk_writer *writer)
+{
+	return writer->broken;
+}
+
+void chunk_close(struct chunk_writer *writer)
+{
+	if (writer->fd >= 0)
+		close(writer->fd);
+	writer->fd = -1;
 }
 
 static int write_all(struct chunk_writer *writer, const uint8_t *bytes, size_t size)
 {
-	size_t wrote = chunk_waiting_bytes(writer) ? 0 : write_some(writer, bytes, size);
+	bool direct = !writer->keeps && !chunk_waiting_bytes(writer);
+	size_t wrote = direct ? write_some(writer, bytes, size) : 0;
 	if (!writer->error && wrote < size)
 		buffer_add(&writer->waiting, bytes + wrote, size - wrote);
 	if (writer->waiting.failed && !writer->error)
 		writer->error = -ENOMEM;
-	return writer->error;
+	return writer->keeps ? chunk_push(writer) : writer->error;
 }
 
 int chunk_write_head(struct chunk_writer *writer)

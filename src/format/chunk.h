@@ -24,6 +24,7 @@ enum {
 	RECORDING_MINOR = 0,
 	CHUNK_HEAD_BYTES = 36,
 	CHUNK_RAW_MAX = 64 << 20,
+	CHUNK_KEPT_MAX = 4 << 20,
 };
 extern const uint8_t recording_magic[8];
 
@@ -54,6 +55,19 @@ int chunk_push(struct chunk_writer *writer); /* writes what waits, as far as fd 
 size_t chunk_waiting_bytes(const struct chunk_writer *writer);
 uint64_t chunk_bytes_written(const struct chunk_writer *writer); /* without what waits */
 int chunk_writer_fd(const struct chunk_writer *writer);
+
+/*
+ * For a non-blocking pipe whose reader may die, from the start: what fd took stays in memory, too, until it is confirmed,
+ * at most CHUNK_KEPT_MAX of it (the rest waits), and a pipe that breaks is no error: what fd does not take waits.
+ */
+void chunk_keep(struct chunk_writer *writer);
+/* The first so many bytes need not be kept. That number, within what fd took and was not confirmed yet. */
+uint64_t chunk_confirm(struct chunk_writer *writer, uint64_t bytes);
+/* Takes fd over in place of the one before: what is written to it begins at this byte, as chunk_confirm() gave it. */
+void chunk_redirect(struct chunk_writer *writer, int fd, uint64_t from);
+bool chunk_is_broken(const struct chunk_writer *writer);
+/* Closes fd; what is kept stays. */
+void chunk_close(struct chunk_writer *writer);
 
 /* ---- reading ---- */
 

@@ -39,7 +39,7 @@ struct recording_writer {
 	uint32_t nr_names; /* strings of names written in this epoch */
 };
 
-struct recording_writer *recording_writer_new(int fd)
+static struct recording_writer *writer_new(int fd, bool keeps)
 {
 	struct recording_writer *writer = calloc(1, sizeof(*writer));
 	struct chunk_writer *chunks = chunk_writer_new(fd);
@@ -49,8 +49,20 @@ struct recording_writer *recording_writer_new(int fd)
 		return NULL;
 	}
 	writer->chunks = chunks;
+	if (keeps)
+		chunk_keep(chunks);
 	chunk_write_head(chunks); /* an error comes again with the first chunk */
 	return writer;
+}
+
+struct recording_writer *recording_writer_new(int fd)
+{
+	return writer_new(fd, false);
+}
+
+struct recording_writer *recording_writer_new_keeping(int fd)
+{
+	return writer_new(fd, true);
 }
 
 static void writer_free(struct recording_writer *writer)
@@ -348,6 +360,27 @@ size_t recording_waiting_bytes(const struct recording_writer *writer)
 	return chunk_waiting_bytes(writer->chunks);
 }
 
+uint64_t recording_confirm(struct recording_writer *writer, uint64_t bytes)
+{
+	return chunk_confirm(writer->chunks, bytes);
+}
+
+int recording_redirect(struct recording_writer *writer, int fd, uint64_t from)
+{
+	chunk_redirect(writer->chunks, fd, from);
+	return chunk_push(writer->chunks);
+}
+
+bool recording_is_broken(const struct recording_writer *writer)
+{
+	return chunk_is_broken(writer->chunks);
+}
+
+void recording_close(struct recording_writer *writer)
+{
+	chunk_close(writer->chunks);
+}
+
 static int write_news(struct recording_writer *writer)
 {
 	int result = 0;
@@ -410,13 +443,17 @@ static int push_all(struct recording_writer *writer)
 	return result;
 }
 
+int recording_end(struct recording_writer *writer)
+{
+	int result = recording_flush(writer);
+	return result ? result : write_end(writer);
+}
+
 int recording_finish(struct recording_writer *writer, uint64_t *bytes)
 {
 	int result = push_all(writer);
 	if (!result)
-		result = recording_flush(writer);
-	if (!result)
-		result = write_end(writer);
+		result = recording_end(writer);
 	if (!result)
 		result = push_all(writer);
 	*bytes = recording_bytes(writer);

@@ -113,19 +113,6 @@ def a_user_need_not_wait_for_it():
 
 
 @case
-def a_writer_that_dies_is_told():
-    need_root()
-    with folder() as where, target("spin") as program:
-        recorder, writer = start(where, program)
-        os.kill(writer, signal.SIGKILL)
-        _, stderr = recorder.communicate(timeout=PATIENCE)
-        # On a slow machine the others are not there yet.
-        check(recorder.returncode == 1 and ("cannot write" in stderr or "cannot start" in stderr),
-              f"{recorder.returncode}: {stderr}")
-        check(program.poll() is None, "the target died")
-
-
-@case
 def a_reader_that_goes_away_is_told():
     need_root()
     with target("spin") as program:

@@ -108,7 +108,7 @@ struct message_ids {
 };
 
 struct message_own {
-	int32_t pids[4]; /* 0: none */
+	int32_t pids[5]; /* 0: none */
 };
 
 struct message_pids {
@@ -220,6 +220,7 @@ struct child_status {
 		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;  /* ... of this epoch */
+	_Atomic uint64_t written;      /* writer: bytes of the stream that the output took */
 };
 
 /* Publishes which module is being read from now on; status_read_none() when that is over. */

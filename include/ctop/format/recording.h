@@ -49,6 +49,21 @@ uint64_t recording_bytes(const struct recording_writer *writer); /* written so f
  * the first -errno. Frees the writer in any case.
  */
 int recording_finish(struct recording_writer *writer, uint64_t *bytes);
+
+/*
+ * The same for a non-blocking pipe to a process that writes, and may die. What the pipe took stays in memory
+ * until it is confirmed, and its end is no error. recording_confirm() gives the number of bytes that count as confirmed
+ * (within what is known to have been taken), from where recording_redirect() goes on in another pipe, which it takes over.
+ */
+struct recording_writer *recording_writer_new_keeping(int fd);
+uint64_t recording_confirm(struct recording_writer *writer, uint64_t bytes);
+int recording_redirect(struct recording_writer *writer, int fd, uint64_t from);
+bool recording_is_broken(const struct recording_writer *writer);
+/* Flushes and writes the end chunk, as far as fd takes it: recording_push() until nothing waits, recording_close(). */
+int recording_end(struct recording_writer *writer);
+/* Closes fd; what is kept can still be redirected. */
+void recording_close(struct recording_writer *writer);
+
 /* Closes and frees without another look at the tables; NULL is fine. */
 void recording_abandon(struct recording_writer *writer);
 

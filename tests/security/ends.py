@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whoever ends a process of ctop's, or makes it end, ends no profile: what was sampled stays, and what that cost is said."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+
+from harness import (CTOP, PATIENCE, case, check, check_refused, children_of, ctop, folded, folder, main,
+                     need_root, target, wait_for_cpu_time, wait_for_samples, wait_until)
+
+DEATHS_TOO_MANY = 3
+
+
+def start(where, program, *options, output=None, **more):
+    output = output or os.path.join(where, "x.ctop")
+    return subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-p", str(program.pid), "-o", output,
+                             "--stats", os.path.join(where, "stats.json"), *options],
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
+
+
+def kill_one(recorder, role):
+    """Ends a child of the recorder's that is at work, and waits for the next one of its role, or the recorder's end."""
+    before = []
+
+    def is_there():
+        before[:] = [children_of(recorder.pid).get(role)]
+        return before[0] or recorder.poll() is not None
+    wait_until(is_there, role)
+    if before[0]:
+        os.kill(before[0], signal.SIGKILL)
+    wait_until(lambda: recorder.poll() is not None or children_of(recorder.pid).get(role, before[0]) != before[0],
+               f"successor of the {role}")
+
+
+def stopped(where, recorder):
+    """Ends the recorder: what it said, and its statistics."""
+    recorder.send_signal(signal.SIGINT)
+    errors = recorder.communicate(timeout=PATIENCE)[1]
+    check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
+    with open(os.path.join(where, "stats.json"), encoding="utf-8") as file:
+        return errors, json.load(file)
+
+
+def check_whole(path, stats):
+    """A recording without a gap, with all samples that were not dropped for a reason."""
+    report = ctop("report", "--stdio", path)
+    check(report.returncode == 0 and report.stderr == "", f"{report}")
+    check(sum(folded(path).values()) == stats["samples"], "not all samples are in the file")
+    check(stats["drained"] == stats["samples"] + sum(stats["dropped"].values()), f"{stats}")
+
+
+@case
+def a_writer_that_is_killed_is_replaced_and_the_file_is_whole():
+    need_root()
+    with folder() as where, target("newstacks") as program:
+        path = os.path.join(where, "x.ctop")
+        recorder = start(where, program, "-F", "5000", "--max-overhead", "0")
+        wait_for_samples(recorder, path)
+        for _ in range(DEATHS_TOO_MANY - 1):
+            kill_one(recorder, "writer")
+            wait_for_cpu_time(program.pid, 0.3)
+        errors, stats = stopped(where, recorder)
+        check("2 restarts of a process of ctop" in errors, errors)
+        check(stats["restarts"] == 2 and stats["dropped"]["disk"] == 0, f"{stats}")
+        check_whole(path, stats)
+
+
+@case
+def a_writer_that_is_killed_at_the_end_is_replaced():
+    """Stopped, it has not taken the last of it; killed, somebody else must."""
+    need_root()
+    with folder() as where, target("newstacks") as program:
+        path = os.path.join(where, "x.ctop")
+        recorder = start(where, program)
+        wait_for_samples(recorder, path)
+        writer = children_of(recorder.pid)["writer"]
+        os.kill(writer, signal.SIGSTOP)
+        wait_for_cpu_time(program.pid, 0.3)
+        recorder.send_signal(signal.SIGINT)
+        # The collector goes when it has taken all.
+        wait_until(lambda: "collector" not in children_of(recorder.pid), "end of the sampling")
+        os.kill(writer, signal.SIGKILL)
+        errors = recorder.communicate(timeout=PATIENCE)[1]
+        check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
+        with open(os.path.join(where, "stats.json"), encoding="utf-8") as file:
+            check_whole(path, json.load(file))
+
+
+@case
+def behind_the_end_of_a_file_it_goes_on_there():
+    """Standard output that is a file may have something in it, and be appended to."""
+    need_root()
+    for how in "r+b", "ab":
+        with folder() as where, target("newstacks") as program:
+            path = os.path.join(where, "x.ctop")
+            with open(path, "wb") as file:
+                file.write(b"before")
+            with open(path, how) as file:
+                file.seek(0, os.SEEK_END)
+                recorder = start(where, program, output="-", stdout=file)
+            wait_until(lambda: os.path.getsize(path) > 1000 or recorder.poll() is not None, "bytes")
+            kill_one(recorder, "writer")
+            wait_for_cpu_time(program.pid, 0.3)
+            _, stats = stopped(where, recorder)
+            with open(path, "rb") as file:
+                whole = file.read()
+            check(whole[:6] == b"before", "what was there is gone")
+            with open(path, "wb") as file:
+                file.write(whole[6:])
+            check(sum(folded(path).values()) == stats["samples"], "not all samples are in the file")
+            if how == "r+b":
+                check_whole(path, stats)
+
+
+@case
+def a_pipe_gets_all_of_it():
+    """In a pipe nobody goes back: at worst what was in hand comes twice, which readers pass over."""
+    need_root()
+    with folder() as where, target("newstacks") as program:
+        path = os.path.join(where, "x.ctop")
+        with open(path, "wb") as file:
+            reader = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=file)
+            recorder = start(where, program, output="-", stdout=reader.stdin)
+            reader.stdin.close()
+        wait_until(lambda: os.path.getsize(path) > 1000 or recorder.poll() is not None, "bytes")
+        kill_one(recorder, "writer")
+        wait_for_cpu_time(program.pid, 0.3)
+        _, stats = stopped(where, recorder)
+        check(reader.wait(timeout=PATIENCE) == 0, "the reader")
+        check(stats["restarts"] == 1, f"{stats}")
+        check(sum(folded(path).values()) == stats["samples"], "not all samples came through")
+
+
+@case
+def a_writer_that_is_killed_again_and_again_leaves_what_it_wrote():
+    need_root()
+    with folder() as where, target("newstacks") as program:
+        path = os.path.join(where, "x.ctop")
+        recorder = start(where, program)
+        wait_for_samples(recorder, path)
+        for _ in range(DEATHS_TOO_MANY):
+            kill_one(recorder, "writer")
+        errors = recorder.communicate(timeout=PATIENCE)[1]
+        check_refused(subprocess.CompletedProcess([], recorder.returncode, "", errors), 1,
+                      "the process that writes", "died 3 times in 10 s", "what came before is kept")
+        check(program.poll() is None, "the target died")
+        check(sum(folded(path).values()) > 0, "nothing is left")
+
+
+if __name__ == "__main__":
+    main()
