@@ -8,8 +8,11 @@
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "proc_text.h"
 
 /* Where cgroup2 is mounted first. False: nowhere here. */
 static bool find_mount(char *mount, size_t size)
@@ -85,4 +88,31 @@ int cgroup_open(const char *path, struct error *error)
 bool cgroup_is_gone(int fd)
 {
 	return faccessat(fd, "cgroup.procs", F_OK, 0) < 0 && (errno == ENOENT || errno == ENODEV);
+}
+
+static bool is_folder(const char *path, const struct stat *wanted)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && status.st_ino == wanted->st_ino &&
+	       status.st_dev == wanted->st_dev;
+}
+
+bool cgroup_has(int fd, int32_t pid)
+{
+	char mount[PATH_MAX], text[2 * PATH_MAX], path[3 * PATH_MAX];
+	struct stat wanted;
+	proc_text(pid, "cgroup", text, sizeof(text));
+	/* Version 2's line is "0::/PATH" (cgroups(7)); a name may hold anything but a line's end. */
+	char *line = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+	if (!line || fstat(fd, &wanted) || !find_mount(mount, sizeof(mount)))
+		return false;
+	line += *line == '\n' ? 4 : 3;
+	line[strcspn(line, "\n")] = '\0';
+	snprintf(path, sizeof(path), "%s%s", mount, line);
+	for (size_t above = strlen(mount); strlen(path) >= above;) {
+		if (is_folder(path, &wanted))
+			return true;
+		*strrchr(path, '/') = '\0';
+	}
+	return false;
 }

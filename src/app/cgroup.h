@@ -5,6 +5,7 @@
 /* A cgroup of version 2, found by its path. Main only. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <ctop/base/error.h>
 
@@ -15,5 +16,7 @@
 int cgroup_open(const char *path, struct error *error);
 /* Of such a descriptor: the folder was removed. Empty, it may get tasks again. */
 bool cgroup_is_gone(int fd);
+/* Of such a descriptor: the process is in that cgroup, or in one below it. */
+bool cgroup_has(int fd, int32_t pid);
 
 #endif

@@ -31,6 +31,7 @@ static const struct role {
 	 true,
 	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
 	{"uprobe", uprobe_child_run, true, {.heap_bytes = 512 * MIB, .nr_descriptors = 16}},
+	{"prober", prober_child_run, true, {.heap_bytes = 64 * MIB, .nr_descriptors = 16}},
 	{"reader", reader_child_run, false, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
 	{"writer",
 	 writer_child_run,

@@ -48,5 +48,6 @@ int symbolizer_child_run(struct channel *channel);
 int reader_child_run(struct channel *channel);
 int writer_child_run(struct channel *channel);
 int uprobe_child_run(struct channel *channel);
+int prober_child_run(struct channel *channel);
 
 #endif

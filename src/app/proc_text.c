@@ -31,6 +31,27 @@ size_t proc_line(int32_t pid, const char *what, char *text, size_t size)
 	return got;
 }
 
+/* A line of /proc/PID/status that holds a number; 0 when there is none. */
+static int32_t status_number(int32_t pid, const char *name)
+{
+	char text[4096];
+	proc_text(pid, "status", text, sizeof(text));
+	/* A thread's own name comes first, with its line ends escaped. */
+	const char *at = strstr(text, name);
+	int32_t number;
+	return at && sscanf(at + strlen(name), " %" SCNd32, &number) == 1 ? number : 0;
+}
+
+int32_t proc_parent(int32_t pid)
+{
+	return status_number(pid, "\nPPid:");
+}
+
+int32_t proc_of_thread(int32_t tid)
+{
+	return status_number(tid, "\nTgid:");
+}
+
 uint64_t proc_cpu_ns(int32_t pid)
 {
 	char text[1024];

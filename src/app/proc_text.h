@@ -16,6 +16,11 @@ size_t proc_text(int32_t pid, const char *what, char *text, size_t size);
 /* The same without the kernel's own line end; one that is the name's stands before it. */
 size_t proc_line(int32_t pid, const char *what, char *text, size_t size);
 
+/* The parent of a process; 0 when it cannot be had. */
+int32_t proc_parent(int32_t pid);
+/* The process that a thread belongs to; 0 when it cannot be had. */
+int32_t proc_of_thread(int32_t tid);
+
 /* CPU time of a process, all its threads and those that have ended, by ticks of 10 ms; 0 when it cannot be had. */
 uint64_t proc_cpu_ns(int32_t pid);
 /* Time that these CPUs were not idle, since they are up, by ticks of 10 ms; 0 when it cannot be had. */

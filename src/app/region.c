@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "region.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <ctop/collect/protocol.h>
@@ -40,12 +43,30 @@ void region_close(struct region *region)
 	*region = (struct region){.tables_fd = -1, .symbols_fd = -1};
 }
 
-int region_send(const struct region *region, struct channel *channel, bool symbols)
+/* For one who only reads: a descriptor that cannot be mapped otherwise. */
+static int send_tables_to_read(const struct region *region, struct channel *channel,
+			       const struct message *message)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", region->tables_fd);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int result = protocol_send(channel, message, fd);
+	close(fd);
+	return result;
+}
+
+int region_send(const struct region *region, struct channel *channel, enum region_writer writes)
 {
 	struct message message = {.kind = MESSAGE_SYMBOLS, .epoch = {region->epoch}};
-	int result = symbols ? protocol_send(channel, &message, region->symbols_fd) : 0;
+	int result =
+		writes & REGION_NAMES ? protocol_send(channel, &message, region->symbols_fd) : 0;
 	message.kind = MESSAGE_TABLES;
-	return result ? result : protocol_send(channel, &message, region->tables_fd);
+	if (result)
+		return result;
+	return writes & REGION_TABLES ? protocol_send(channel, &message, region->tables_fd)
+				      : send_tables_to_read(region, channel, &message);
 }
 
 uint64_t region_used_bytes(struct region *region)

@@ -22,8 +22,13 @@ struct region {
 /* Makes and maps both memfds. 0 or -errno. */
 int region_open(struct region *region, uint32_t epoch);
 void region_close(struct region *region); /* fine on an all-zero region */
-/* Tells a child about it: SYMBOLS (when wanted), then TABLES. 0 or -errno. */
-int region_send(const struct region *region, struct channel *channel, bool symbols);
+/* What a child is to write. A successor must be able to, too: neither memfd can be sealed against it. */
+enum region_writer { REGION_TABLES = 1, REGION_NAMES = 2 };
+/*
+ * Tells a child about it: SYMBOLS, if it writes names, then TABLES, to be read only if it does not write them. 0 or
+ * -errno.
+ */
+int region_send(const struct region *region, struct channel *channel, enum region_writer writes);
 /* Bytes of it in use. */
 uint64_t region_used_bytes(struct region *region);
 

@@ -11,6 +11,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/jail.h>
 
+#include "proc_text.h"
 #include "run.h"
 #include "session_setup.h"
 #include "source.h"
@@ -24,9 +25,20 @@
 
 /* ---- the loop ---- */
 
+static void tell_of_opener(struct session *session)
+{
+	const int32_t pid = broker_opener_pid(session->broker);
+	if (!pid || pid == session->own.pids[OWN_OPENER] || !session->collector.channel)
+		return;
+	session->own.pids[OWN_OPENER] = pid;
+	setup_own(&session->collector, &session->own); /* if it is broken: its successor is told */
+}
+
 static void keep_house(struct session *session)
 {
 	uint64_t now = clock_now_ns();
+	if (session_is_live(session))
+		tell_of_opener(session);
 	if (session_is_live(session))
 		session_look_for_late_threads(session, now);
 	if (now < session->housekeeping_ns)
@@ -73,22 +85,37 @@ static int serve_worker(struct session *session, struct worker *worker, const st
 	return result;
 }
 
+static int sooner(int a_ms, int b_ms)
+{
+	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 static int wait_and_serve(struct session *session, int timeout_ms)
 {
 	size_t nr_targets = session->phase == PHASE_RUNNING ? session->target.nr_pid_fds : 0;
-	struct pollfd *fds = calloc(2 * NR_WORKER_FDS + 1 + nr_targets, sizeof(*fds));
+	size_t nr_sideband = session->sampler ? sampler_nr_sideband(session->sampler) : 0;
+	struct pollfd *fds = calloc(
+		2 * NR_WORKER_FDS + 1 + BROKER_POLL_MAX + nr_sideband + nr_targets, sizeof(*fds));
 	if (!fds)
 		return -ENOMEM;
 	size_t nr_collector = poll_worker(&session->collector, fds);
 	size_t nr_symbolizer = poll_worker(&session->symbolizer, fds + nr_collector);
 	size_t nr = nr_collector + nr_symbolizer;
 	fds[nr++] = (struct pollfd){.fd = session->watched_fd, .events = POLLIN};
+	nr += broker_poll(session->broker, fds + nr);
+	for (size_t i = 0; i < nr_sideband; i++)
+		fds[nr++] = (struct pollfd){
+			.fd = sampler_sideband_fd(session->sampler, i),
+			.events = POLLIN,
+		};
 	for (size_t i = 0; i < nr_targets; i++)
 		fds[nr++] = (struct pollfd){.fd = session->target.pid_fds[i], .events = POLLIN};
 	int result = 0;
-	if (poll(fds, nr, timeout_ms) < 0)
+	if (poll(fds, nr, sooner(timeout_ms, broker_timeout_ms(session->broker))) < 0) {
 		result = errno == EINTR ? 0 : -errno;
-	else {
+	} else {
+		session_take_sideband(session);
+		broker_serve(session->broker);
 		if (nr_collector)
 			result = serve_worker(session, &session->collector, fds);
 		if (!result && nr_symbolizer)
@@ -199,6 +226,21 @@ static int start_children(struct session *session, struct error *error)
 	return 0;
 }
 
+/* Whose files the broker may open: the profile's. */
+static void name_processes(struct session *session)
+{
+	struct mapped_files *mapped = broker_mapped_files(session->broker);
+	const struct sampler_options *sampling = &session->sampling;
+	if (sampling->cgroup_fd >= 0)
+		broker_take_cgroup(session->broker, sampling->cgroup_fd);
+	else if (!sampling->nr_pids && !sampling->nr_tids)
+		mapped_files_take_everybody(mapped);
+	for (size_t i = 0; i < sampling->nr_pids; i++)
+		mapped_files_add_process(mapped, sampling->pids[i]);
+	for (size_t i = 0; i < sampling->nr_tids; i++)
+		mapped_files_add_process(mapped, proc_of_thread(sampling->tids[i]));
+}
+
 struct session *session_open_live(const struct options *options,
 				  const struct session_consumer *consumer, struct error *error)
 {
@@ -218,6 +260,7 @@ struct session *session_open_live(const struct options *options,
 	}
 	if (!result) {
 		session->sampler = sampler_open(&session->sampling, error);
+		name_processes(session);
 		result = session->sampler ? start_children(session, error) : -EINVAL;
 	}
 	if (!result)

@@ -82,6 +82,8 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	struct region *region;
 	if (!may_say(session, worker, message->kind))
 		return -EPROTO;
+	/* What the kernel said up to now comes first: the child may ask about the latest of it. */
+	session_take_sideband(session);
 	switch (message->kind) {
 	case MESSAGE_MAPPED:
 		return finish_mapping(session, &message->result);
@@ -100,9 +102,9 @@ static int answer(struct session *session, struct worker *worker, const struct m
 						reader_of(session, worker), &message->module,
 						region ? &region->tables : NULL);
 	case MESSAGE_NEED_PROCESS:
-		return broker_answer_process(worker->channel, &message->process);
+		return broker_answer_process(session->broker, worker->channel, &message->process);
 	case MESSAGE_NEED_OWNER:
-		return broker_answer_owner(worker->channel, &message->owner);
+		return broker_answer_owner(session->broker, worker->channel, &message->owner);
 	case MESSAGE_NEED_TABLES:
 		return session_give_tables(session);
 	case MESSAGE_DOUBLE:
@@ -206,7 +208,7 @@ static int restart_symbolizer(struct session *session)
 	atomic_store(&session->symbolizer.status->busy_cpu, -1);
 	int result = session_start_symbolizer(session);
 	if (!result)
-		result = region_send(session->current, session->symbolizer.channel, true);
+		result = region_send(session->current, session->symbolizer.channel, REGION_NAMES);
 	session->named_frames_asked = 0;
 	return result;
 }
@@ -219,6 +221,7 @@ int session_bury(struct session *session, struct worker *worker)
 	int result = session_listen(session, worker); /* its last words */
 	if (result)
 		return result;
+	broker_forget(session->broker, reader_of(session, worker));
 	worker_reap(worker, &wait_status, &too_often);
 	if (is_collector && session->source_done)
 		return 0;

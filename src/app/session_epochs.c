@@ -19,7 +19,7 @@ int session_begin_epoch(struct session *session)
 	int result = session->consumer.begin_epoch(
 		session->consumer.context, &session->current->tables, &session->current->symbols);
 	if (!result && session->symbolizer.channel)
-		result = region_send(session->current, session->symbolizer.channel, true);
+		result = region_send(session->current, session->symbolizer.channel, REGION_NAMES);
 	return result;
 }
 
@@ -34,7 +34,8 @@ int session_give_tables(struct session *session)
 	int result = region_open(region, first ? 1 : session->current->epoch + 1);
 	if (!result)
 		result = region_send(region, session->collector.channel,
-				     session_is_recording(session));
+				     session_is_recording(session) ? REGION_TABLES | REGION_NAMES
+								   : REGION_TABLES);
 	if (!result && first)
 		result = session_begin_epoch(session);
 	return result;

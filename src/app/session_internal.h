@@ -36,7 +36,14 @@ enum phase {
 };
 
 /* Places in message_own. */
-enum own { OWN_MAIN, OWN_SYMBOLIZER, OWN_LAST_SYMBOLIZER, OWN_WRITER, OWN_LAST_WRITER };
+enum own {
+	OWN_MAIN,
+	OWN_SYMBOLIZER,
+	OWN_LAST_SYMBOLIZER,
+	OWN_WRITER,
+	OWN_LAST_WRITER,
+	OWN_OPENER,
+};
 
 struct session {
 	struct session_consumer consumer;
@@ -110,6 +117,9 @@ int session_drain(struct session *session);
 int session_describe_targets(struct session *session);
 int session_switch_on(struct session *session);
 void session_look_for_late_threads(struct session *session, uint64_t now_ns);
+
+/* Takes what the kernel said of maps and processes, for the broker; a part of it, where it is very much. */
+void session_take_sideband(struct session *session);
 
 /* ---- session_news.c ---- */
 

@@ -18,13 +18,28 @@ int session_describe_targets(struct session *session)
 	int result = 0;
 	for (size_t i = 0; !result && i < session->sampling.nr_pids; i++)
 		if (!session->sampling.enable_on_exec)
-			result = broker_describe_tree(session->collector.channel,
+			result = broker_describe_tree(session->broker, session->collector.channel,
 						      session->sampling.pids[i]);
 	/* It can still ask for what does not fit into the channel now; so can its successor. */
 	if (!result || result == -ENOBUFS || result == -EPIPE)
 		return 0;
 	return error_set(session->error, result, "cannot tell the collector of the target: %s",
 			 strerror(-result));
+}
+
+/* Records of a ring at a time: main has more to do. */
+enum { SIDEBAND_A_TURN = 4096 };
+
+static void take(void *context, const struct record *record)
+{
+	struct session *session = context;
+	mapped_files_take(broker_mapped_files(session->broker), record);
+}
+
+void session_take_sideband(struct session *session)
+{
+	if (session->sampler)
+		sampler_read_sideband(session->sampler, SIDEBAND_A_TURN, take, session);
 }
 
 int session_switch_on(struct session *session)

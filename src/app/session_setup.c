@@ -160,7 +160,7 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 	if (!result)
 		result = send_rings(channel, sampler);
 	if (!result)
-		result = region_send(region, channel, false);
+		result = region_send(region, channel, REGION_TABLES);
 	return result ? result : send_plain(channel, MESSAGE_START, -1);
 }
 
@@ -183,7 +183,7 @@ int setup_file_collector(struct worker *worker, int source_fd, const struct regi
 	if (!result)
 		result = send_plain(worker->channel, MESSAGE_SOURCE, source_fd);
 	if (!result)
-		result = region_send(region, worker->channel, false);
+		result = region_send(region, worker->channel, REGION_TABLES);
 	return result ? result : send_plain(worker->channel, MESSAGE_START, -1);
 }
 

@@ -117,6 +117,34 @@ void follow_release(struct collector *collector)
 	}
 }
 
+static bool has_pid(const int32_t *pids, size_t nr, int32_t pid)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pids[i] == pid && pid)
+			return true;
+	return false;
+}
+
+bool follow_is_own(const struct collector *collector, int32_t pid)
+{
+	const struct message_own *ours = &collector->ours;
+	return pid == getpid() ||
+	       has_pid(ours->pids, sizeof(ours->pids) / sizeof(*ours->pids), pid) ||
+	       has_pid(collector->forked_by_ours, NR_FORKED, pid);
+}
+
+/* Main starts a process for each question about a file; it has ended before main could tell of it. */
+static void note_own_fork(struct collector *collector, const struct record *record)
+{
+	if (record->pid != record->tid)
+		return;
+	for (size_t i = 0; i < NR_FORKED; i++)
+		if (collector->forked_by_ours[i] == record->pid)
+			collector->forked_by_ours[i] = 0; /* somebody else's now */
+	if (follow_is_own(collector, record->fork.parent_pid))
+		collector->forked_by_ours[collector->nr_forked++ % NR_FORKED] = record->pid;
+}
+
 static int follow_mmap(struct collector *collector, const struct record *record)
 {
 	const struct record_mmap *mmap = &record->mmap;
@@ -171,6 +199,7 @@ int follow_record(struct collector *collector, const struct record *record)
 		return world_comm(collector->world, record->pid, record->tid, record->comm.name,
 				  record->comm.exec);
 	case PERF_RECORD_FORK:
+		note_own_fork(collector, record);
 		twice_forget(collector, record->tid);
 		joins_forget(collector->joins, record->tid);
 		if (follow_has_pid(collector, record->fork.parent_pid) &&

@@ -50,6 +50,8 @@ struct lineage {
 };
 
 enum { NR_LINEAGES = 1024 };
+/* Children of main's that live for a moment: only so many at a time. */
+enum { NR_FORKED = 16 };
 
 struct collector_ring {
 	struct ring ring;
@@ -87,7 +89,9 @@ struct file_source; /* file.c */
 struct collector {
 	struct channel *channel;
 	struct message_config config;
-	struct message_own ours; /* processes of ctop's, but for this one */
+	struct message_own ours;	   /* processes of ctop's, but for this one */
+	int32_t forked_by_ours[NR_FORKED]; /* the last ones since then: see follow.c */
+	unsigned nr_forked;
 	struct child_status *status;
 	int to_main; /* eventfd */
 	int to_child;
@@ -154,6 +158,9 @@ bool follow_has_pid(const struct collector *collector, int32_t pid);
 /* Main switched the events off: what happens until they are on again comes as no record. */
 void follow_forget(struct collector *collector);
 void follow_release(struct collector *collector);
+
+/* True for ctop's own processes. */
+bool follow_is_own(const struct collector *collector, int32_t pid);
 
 /* ---- chosen.c: whose samples are kept, by config.comm and config.uid ---- */
 

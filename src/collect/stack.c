@@ -369,20 +369,12 @@ static struct event_id *find_event(const struct collector *collector, uint64_t i
 	return NULL;
 }
 
-static bool is_own(const struct collector *collector, int32_t pid)
-{
-	for (size_t i = 0; i < sizeof(collector->ours.pids) / sizeof(int32_t); i++)
-		if (collector->ours.pids[i] == pid && pid)
-			return true;
-	return pid == getpid();
-}
-
 /* False when the sample is not to be counted at all: then the reason is counted. */
 static bool wanted(struct collector *collector, struct collector_ring *ring,
 		   const struct record *record, struct event_id *event)
 {
 	uint64_t *reason = NULL;
-	if (collector->config.drop_own && is_own(collector, record->pid))
+	if (collector->config.drop_own && follow_is_own(collector, record->pid))
 		reason = &collector->counts.own;
 	else if (collector->config.filters_pids && !follow_has_pid(collector, record->pid))
 		reason = &collector->counts.foreign;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "locate_internal.h"
+#include <ctop/object/build_id.h>
 
 #include <elf.h>
+#include <elfutils/libdwelf.h>
+#include <libelf.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Main parses no more of a stranger's file than this: header, program
- * headers and the notes (if none says it: section headers), each at most so long.
- */
+/* Header, program headers and the notes (if none says it: section headers), each at most so long. */
 enum { PROGRAM_HEADERS_MAX = 128, SECTION_HEADERS_MAX = 128, NOTES_BYTES_MAX = 16384 };
 
 static bool read_at(int fd, uint64_t offset, void *bytes, size_t size)
@@ -92,4 +92,20 @@ size_t read_build_id(int fd, uint8_t build_id[20])
 					   build_id);
 	}
 	return size ? size : build_id_in_sections(fd, &header, build_id);
+}
+
+bool read_debuglink(int fd, char name[DEBUGLINK_MAX], uint32_t *crc)
+{
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return false;
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	GElf_Word sum;
+	const char *link = elf ? dwelf_elf_gnu_debuglink(elf, &sum) : NULL;
+	bool found = link && link[0] && strlen(link) < DEBUGLINK_MAX;
+	if (found) {
+		snprintf(name, DEBUGLINK_MAX, "%s", link);
+		*crc = sum;
+	}
+	elf_end(elf);
+	return found;
 }

@@ -10,63 +10,77 @@
 
 #include "locate_internal.h"
 
+enum { BUILD_ID_BYTES_MAX = 20 };
+
 static const char debug_root[] = "/usr/lib/debug";
 
-static bool has_build_id(int fd, const uint8_t *build_id, size_t size)
+/* Passes a descriptor on if its owner is one whose files are read by name. */
+static int owned(int fd, int32_t pid)
 {
-	uint8_t found[20];
-	return read_build_id(fd, found) == size && memcmp(found, build_id, size) == 0;
+	int result = fd < 0 ? fd : check_name_owner(fd, pid);
+	if (fd >= 0 && result)
+		close(fd);
+	return result ? result : fd;
 }
 
-static int open_by_build_id(const uint8_t *build_id, size_t size)
+/* Below the root of a process, or in our own (pid 0, or one that has gone, or is not ours to look into). */
+static int open_below(int32_t pid, const char *path)
+{
+	int root_fd = open_root_of(pid);
+	if (root_fd < 0)
+		return owned(open_regular_in(AT_FDCWD, path, 0), pid);
+	int fd = owned(open_regular_in(root_fd, path, 0), pid);
+	close(root_fd);
+	return fd;
+}
+
+int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_id_size,
+			     unsigned candidate)
 {
 	char path[128];
-	if (size < 2 || size > 20)
+	const int32_t roots[] = {pid, 0};
+	if (build_id_size < 2 || build_id_size > BUILD_ID_BYTES_MAX)
 		return -ENOENT;
 	int used = snprintf(path, sizeof(path), "%s/.build-id/%02x/", debug_root, build_id[0]);
-	for (size_t i = 1; i < size; i++)
+	for (size_t i = 1; i < build_id_size; i++)
 		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x", build_id[i]);
 	snprintf(path + used, sizeof(path) - (size_t)used, ".debug");
-	int fd = open_regular_in(AT_FDCWD, path, 0);
-	if (fd < 0 || has_build_id(fd, build_id, size))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-/* The places that GDB's manual names for a debug link ("Debugging Information in Separate Files"). */
-static int open_by_link(const uint8_t *build_id, size_t build_id_size, const char *debuglink,
-			const char *module_path)
-{
-	static const struct {
-		const char *before, *between;
-	} places[] = {{"", "/"}, {"", "/.debug/"}, {debug_root, "/"}};
-	const char *slash = strrchr(module_path, '/');
-	if (!slash || module_path[0] != '/' || strchr(debuglink, '/') || !debuglink[0])
-		return -ENOENT;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		char path[PATH_MAX];
-		int used = snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].before,
-				    (int)(slash - module_path), module_path, places[i].between,
-				    debuglink);
-		if (used < 0 || (size_t)used >= sizeof(path) || strcmp(path, module_path) == 0)
-			continue;
-		int fd = open_regular_in(AT_FDCWD, path, 0);
+	for (size_t i = pid > 0 ? 0 : 1; i < sizeof(roots) / sizeof(*roots); i++) {
+		int fd = open_below(roots[i], path);
 		if (fd < 0)
 			continue;
-		/* Where a build-id is known, a name alone proves nothing. */
-		if (!build_id_size || has_build_id(fd, build_id, build_id_size))
+		if (candidate-- == 0)
 			return fd;
 		close(fd);
 	}
 	return -ENOENT;
 }
 
-int locate_debug_file(const uint8_t *build_id, size_t build_id_size, const char *debuglink,
-		      const char *module_path)
+/* The places that GDB's manual names for a debug link ("Debugging Information in Separate Files"). */
+static const struct {
+	const char *before, *between;
+} places[] = {{"", "/"}, {"", "/.debug/"}, {debug_root, "/"}};
+enum { NR_PLACES = sizeof(places) / sizeof(*places) };
+
+int locate_debug_by_link(int32_t pid, const char *module_path, const char *debuglink,
+			 unsigned candidate)
 {
-	int fd = build_id_size ? open_by_build_id(build_id, build_id_size) : -ENOENT;
-	if (fd < 0 && debuglink && module_path)
-		fd = open_by_link(build_id, build_id_size, debuglink, module_path);
-	return fd < 0 ? -ENOENT : fd;
+	const char *slash = strrchr(module_path, '/');
+	if (!slash || module_path[0] != '/' || strchr(debuglink, '/') || !debuglink[0])
+		return -ENOENT;
+	for (unsigned i = 0; i < NR_PLACES; i++) {
+		char path[PATH_MAX];
+		int used = snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].before,
+				    (int)(slash - module_path), module_path, places[i].between,
+				    debuglink);
+		if (used < 0 || (size_t)used >= sizeof(path) || strcmp(path, module_path) == 0)
+			continue;
+		int fd = open_below(pid, path);
+		if (fd < 0)
+			continue;
+		if (candidate-- == 0)
+			return fd;
+		close(fd);
+	}
+	return -ENOENT;
 }

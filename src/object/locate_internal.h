@@ -2,23 +2,32 @@
 #ifndef CTOP_OBJECT_LOCATE_INTERNAL_H
 #define CTOP_OBJECT_LOCATE_INTERNAL_H
 
-/* Shared by module_file.c, debug_file.c and perf_map.c: main's careful ways with files. */
+/* Shared by module_file.c, recorded_file.c, debug_file.c and perf_map.c: careful ways with files. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Opens a path below a root directory, which no symlink or ".." leaves (openat2, RESOLVE_IN_ROOT |
  * RESOLVE_NO_MAGICLINKS); root_fd is AT_FDCWD for a path of our own. Regular files only: anything else is not even
- * opened. extra_flags: O_NOFOLLOW or 0. A descriptor or -errno (-EINVAL: not a regular file; -ELOOP: a symlink).
+ * opened, nor is what the kernel makes up (is_made_up()). extra_flags: O_NOFOLLOW or 0. A descriptor or -errno
+ * (-EINVAL: not a regular file; -ELOOP: a symlink).
  */
 int open_regular_in(int root_fd, const char *path, int extra_flags);
 
-/* The build-id in the notes of an ELF file, by a few bounded reads. Its size; 0 when there is none. */
-size_t read_build_id(int fd, uint8_t build_id[20]);
-/* The same in the bytes of ELF notes, whose parts are aligned to 4 or 8. */
-size_t build_id_in_notes(const uint8_t *notes, size_t size, size_t alignment, uint8_t build_id[20]);
+/* True for a file of proc, sysfs, tracefs, debugfs and their like, also when that cannot be told. */
+bool is_made_up(int fd);
+/* The user of a process (root, where it is undumpable). False: it has gone. */
+bool process_uid(int32_t pid, uid_t *uid);
+/*
+ * Of a file that was reached by a name alone, which anybody may have chosen: 0 when it is owned by root, by the
+ * user of process pid (0: of none), or by the user who runs us; else -EPERM.
+ */
+int check_name_owner(int fd, int32_t pid);
+/* A process's root. An O_PATH descriptor, or -errno: gone, or not ours to look into. */
+int open_root_of(int32_t pid);
 
 /* A file as the kernel's list of mappings names it. */
 struct mapped_file {
@@ -30,8 +39,8 @@ struct mapped_file {
 bool mapped_file_of(int fd, struct mapped_file *file);
 
 struct locate_request;
-/* True when a file is the one of the request: by build-id, else by device and inode. */
-bool is_mapped_file(int fd, const struct locate_request *request);
+/* True when a file has the device, inode and generation of the request. */
+bool is_file_of_request(int fd, const struct locate_request *request);
 
 /* A sealed copy of our own vdso. A descriptor or -errno. */
 int copy_own_vdso(void);

@@ -6,11 +6,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <linux/fs.h>
 #include <linux/magic.h>
 
 #include "locate_internal.h"
@@ -45,21 +47,23 @@ static bool same_inode(int fd, const struct locate_request *request)
 	return same_overlay_inode(fd, &stat, request);
 }
 
-bool is_mapped_file(int fd, const struct locate_request *request)
+/* Where both sides know one. Overlays show the inode of one file system under another's rules: no generation there. */
+static bool same_generation(int fd, const struct locate_request *request)
 {
-	if (request->build_id_size) {
-		uint8_t build_id[20];
-		size_t size = read_build_id(fd, build_id);
-		return size == request->build_id_size &&
-		       memcmp(build_id, request->build_id, size) == 0;
-	}
-	return request->inode && same_inode(fd, request);
+	int generation = 0;
+	return !request->generation || ioctl(fd, FS_IOC_GETVERSION, &generation) < 0 ||
+	       !generation || (uint32_t)generation == request->generation;
+}
+
+bool is_file_of_request(int fd, const struct locate_request *request)
+{
+	return request->inode && same_inode(fd, request) && same_generation(fd, request);
 }
 
 /* Passes a descriptor on if it is the file that was mapped. */
 static int checked(int fd, const struct locate_request *request)
 {
-	if (fd < 0 || is_mapped_file(fd, request))
+	if (fd < 0 || is_file_of_request(fd, request))
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -82,23 +86,36 @@ static int open_kernel_link(const struct locate_request *request)
 	return checked(open_regular_in(AT_FDCWD, path, 0), request);
 }
 
-static int open_by_path(int root_fd, const struct locate_request *request)
+/* Another file by now: the same again (a package reinstalled) can prove itself, if a build-id is known. */
+static int by_name_or_stale(int fd, const struct locate_request *request, bool *by_name)
+{
+	int result = request->build_id_size ? check_name_owner(fd, request->pid) : -ESTALE;
+	*by_name = !result;
+	if (!result)
+		return fd;
+	close(fd);
+	return result;
+}
+
+static int open_by_path(int root_fd, const struct locate_request *request, bool *by_name)
 {
 	int fd = open_regular_in(root_fd, request->path, 0);
 	size_t length = strlen(request->path), suffix = sizeof(deleted_suffix) - 1;
 	if (fd == -ENOENT && length > suffix && length - suffix < PATH_MAX &&
 	    strcmp(request->path + length - suffix, deleted_suffix) == 0) {
-		/* Replaced by the same again (a package reinstalled), or else by something newer. */
 		char path[PATH_MAX];
 		memcpy(path, request->path, length - suffix);
 		path[length - suffix] = '\0';
 		fd = open_regular_in(root_fd, path, 0);
 	}
-	return checked(fd, request);
+	if (fd < 0 || is_file_of_request(fd, request))
+		return fd;
+	return by_name_or_stale(fd, request, by_name);
 }
 
-int locate_module(const struct locate_request *request)
+int locate_module(const struct locate_request *request, bool *by_name)
 {
+	*by_name = false;
 	/* Every 64-bit process of this kernel has the same one. */
 	if (strcmp(request->path, "[vdso]") == 0)
 		return copy_own_vdso();
@@ -107,12 +124,10 @@ int locate_module(const struct locate_request *request)
 	int fd = open_kernel_link(request);
 	if (fd >= 0)
 		return fd;
-	char root[64];
-	snprintf(root, sizeof(root), "/proc/%d/root", request->pid);
-	int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0) /* gone, or not ours to look into */
-		return open_by_path(AT_FDCWD, request);
-	fd = open_by_path(root_fd, request);
+	int root_fd = open_root_of(request->pid);
+	if (root_fd < 0)
+		return open_by_path(AT_FDCWD, request, by_name);
+	fd = open_by_path(root_fd, request, by_name);
 	close(root_fd);
 	return fd;
 }

@@ -18,7 +18,7 @@ static int reopen_regular(int path_fd)
 		return -errno;
 	if (S_ISLNK(stat.st_mode))
 		return -ELOOP;
-	if (!S_ISREG(stat.st_mode))
+	if (!S_ISREG(stat.st_mode) || is_made_up(path_fd))
 		return -EINVAL;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
 	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -57,4 +57,12 @@ int open_regular_in(int root_fd, const char *path, int extra_flags)
 	int fd = reopen_regular(path_fd);
 	close(path_fd);
 	return fd;
+}
+
+int open_root_of(int32_t pid)
+{
+	char root[64];
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	int fd = pid > 0 ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	return fd < 0 ? -ESRCH : fd;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctop/object/build_id.h>
 #include <ctop/object/locate.h>
 
 #include <errno.h>
@@ -9,19 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "locate_internal.h"
 
 enum { BUILD_ID_BYTES_MAX = 20, NOTES_BYTES_MAX = 16384 };
 
-/* Passes a descriptor on if it is what was recorded. */
-static int checked(int fd, const struct locate_request *request)
+/* Passes a descriptor on if its owner is one whose files are read by name. */
+static int owned_by_us(int fd)
 {
-	if (fd < 0 || is_mapped_file(fd, request))
-		return fd;
-	close(fd);
-	return -ESTALE;
+	int result = fd < 0 ? fd : check_name_owner(fd, 0);
+	if (fd >= 0 && result)
+		close(fd);
+	return result ? result : fd;
 }
 
 /* perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. */
@@ -40,26 +42,46 @@ static int open_cached(const struct locate_request *request, const char *name)
 	int more = snprintf(path + used, sizeof(path) - (size_t)used, "/%s", name);
 	if ((size_t)used + (size_t)more >= sizeof(path))
 		return -ENOENT;
-	return checked(open_regular_in(AT_FDCWD, path, 0), request);
+	return owned_by_us(open_regular_in(AT_FDCWD, path, 0));
 }
 
-int locate_recorded_module(const struct locate_request *request)
+static bool everybody_may_read(int fd)
 {
+	struct stat status;
+	return fstat(fd, &status) == 0 && status.st_mode & S_IROTH;
+}
+
+/* A claim without a build-id, of whoever made the file: as root, only what is nobody's secret. */
+static int by_inode(const struct locate_request *request, int fd)
+{
+	if (fd < 0 || (is_file_of_request(fd, request) && (geteuid() || everybody_may_read(fd))))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+int locate_recorded_module(const struct locate_request *request, unsigned candidate, bool *by_name)
+{
+	*by_name = request->build_id_size > 0;
 	if (strcmp(request->path, "[vdso]") == 0)
-		return request->build_id_size ? checked(copy_own_vdso(), request) : -ESTALE;
+		return candidate ? -ENOENT : *by_name ? copy_own_vdso() : -ESTALE;
 	if (request->path[0] != '/')
 		return -EINVAL;
-	int fd = checked(open_regular_in(AT_FDCWD, request->path, 0), request);
-	if (fd >= 0)
+	if (!*by_name)
+		return candidate ? -ENOENT
+				 : by_inode(request, open_regular_in(AT_FDCWD, request->path, 0));
+	int fd = owned_by_us(open_regular_in(AT_FDCWD, request->path, 0));
+	if (fd >= 0 && candidate-- == 0)
 		return fd;
-	int cached = open_cached(request, "elf");
-	return cached >= 0 ? cached : fd;
+	if (fd >= 0)
+		close(fd);
+	int cached = candidate ? -ENOENT : open_cached(request, "elf");
+	return cached >= 0 || fd >= 0 ? cached : fd;
 }
 
-int locate_recorded_debug_file(const struct locate_request *request)
+int locate_cached_debug_file(const struct locate_request *request)
 {
-	int fd = locate_debug_file(request->build_id, request->build_id_size, NULL, NULL);
-	return fd >= 0 ? fd : open_cached(request, "debug");
+	return open_cached(request, "debug");
 }
 
 /* ---- the kernel ---- */

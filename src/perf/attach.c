@@ -358,9 +358,11 @@ int sampler_attach_late(struct sampler *sampler)
 	if (options->system_wide || options->enable_on_exec || sampler->filters_pids ||
 	    !options->inherit)
 		return 0;
+	const size_t nr_before = sampler->fds.nr;
 	int result = see_attached(&attaching);
 	for (size_t i = 0; !result && i < options->nr_pids; i++)
 		result = attach_latecomers(&attaching, options->pids[i]);
 	release(&attaching);
+	sideband_follow(sampler, nr_before);
 	return result ? result : sampler_redirect(sampler);
 }

@@ -188,6 +188,8 @@ static int open_all(struct sampler *sampler, struct error *error)
 	ladder_fill_format(sampler);
 	result = attach_all(sampler, error);
 	if (!result)
+		sideband_follow(sampler, 0);
+	if (!result)
 		result = note_hidden_process(sampler, error);
 	return result ? result : note_hidden_kernel(sampler, error);
 }
@@ -218,6 +220,7 @@ void sampler_free(struct sampler *sampler)
 	for (size_t i = 0; i < sampler->fds.nr; i++)
 		if (sampler->fds.items[i].fd >= 0)
 			close(sampler->fds.items[i].fd);
+	sideband_close(sampler);
 	rings_close(sampler);
 	free(sampler->fds.items);
 	free(sampler->ids.items);

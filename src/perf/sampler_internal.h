@@ -4,13 +4,14 @@
 
 /*
  * The sampler's state, shared by its files: sampler.c (life), ladder.c (what to
- * open, stepping down), rings.c (one a CPU), attach.c (threads), guard.c (how often),
+ * open, stepping down), rings.c (one a CPU), sideband.c (what main reads), attach.c (threads), guard.c (how often),
  * machine.c (what /proc and /sys say), advice.c (errno to cause and remedy).
  */
 
 #include <sys/types.h>
 
 #include <ctop/perf/machine.h>
+#include <ctop/perf/ring.h>
 #include <ctop/perf/sampler.h>
 
 enum { STEP_BYTES = 320 };
@@ -21,6 +22,22 @@ struct sampler_fd {
 	uint32_t event;
 	int32_t tid; /* -1: the whole CPU */
 	uint32_t ring;
+};
+
+struct sideband_ring {
+	int fd; /* its owner's */
+	struct ring ring;
+};
+
+/* What main itself reads: sideband.c. */
+struct sideband {
+	struct sideband_ring *rings; /* one for each of the sampler's; NULL: not to be had */
+	size_t nr_rings;
+	uint32_t pages;
+	struct {
+		int *items;
+		size_t nr, capacity;
+	} fds;
 };
 
 struct sampler {
@@ -51,6 +68,7 @@ struct sampler {
 		struct sampler_id *items;
 		size_t nr, capacity;
 	} ids; /* of fds, one by one */
+	struct sideband sideband;
 };
 
 /* perf_event_open(2). A close-on-exec descriptor, or -errno. */
@@ -125,6 +143,14 @@ int rings_open(struct sampler *sampler, struct error *error);
 void rings_close(struct sampler *sampler);
 /* Sets dump_bytes: what was asked for, or what `auto` means for these rings and this rate; 0 without dumps. */
 int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
+
+/* ---- sideband.c ---- */
+
+/* Opens rings for it, in what locked memory is left; none where there is none. */
+void sideband_open(struct sampler *sampler);
+/* Attaches it to all that was attached from a row of fds on. */
+void sideband_follow(struct sampler *sampler, size_t from);
+void sideband_close(struct sampler *sampler);
 
 /* ---- guard.c ---- */
 

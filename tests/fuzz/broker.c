@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What main opens for its children: a byte of flags (1: the pid is our own, 2: a debug file is asked for,
- * 4: the row has the path's own inode, as a child that could see it would write it), a
+ * 4: the row has the path's own inode, as a child that could see it would write it, 16: of a recording), a
  * module's row as a child wrote it, a length of two bytes and the path, then a request's build-id, its size and
- * a name. Whatever they say, an answer comes, and a descriptor in it is a regular file's that the child cannot change.
+ * a name. Whatever they say, an answer comes, and a descriptor in it is a regular file's that the child cannot change:
+ * of a running process one that is mapped in it, of a recording one that everybody may read or that has the build-id.
+ * The opener and the prober do their work in this process.
  */
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -12,8 +14,56 @@
 
 #include "broker.h"
 #include "fuzz.h"
+#include "opener_protocol.h"
+#include "prober_protocol.h"
 
-enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4, OF_SYMBOLIZER = 8 };
+enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4, OF_SYMBOLIZER = 8, RECORDED = 16 };
+
+int __wrap_opener_ask(struct opener *opener, const struct opener_request *request,
+		      opener_taker *taker, void *context);
+int __wrap_prober_ask(struct prober *prober, int fd, bool sum_up, prober_taker *taker,
+		      void *context);
+
+int __wrap_opener_ask(struct opener *opener, const struct opener_request *request,
+		      opener_taker *taker, void *context)
+{
+	struct opener_message message;
+	struct opener_answer answer = {0};
+	(void)opener;
+	int result = opener_message_fill(&message, request);
+	if (result)
+		return result;
+	int fd = opener_open(&message, &answer.by_name);
+	answer.error = fd < 0 ? fd : 0;
+	taker(context, &answer, fd < 0 ? -1 : fd);
+	return 0;
+}
+
+int __wrap_prober_ask(struct prober *prober, int fd, bool sum_up, prober_taker *taker,
+		      void *context)
+{
+	struct prober_answer answer;
+	(void)prober;
+	prober_look(fd, &(struct prober_question){sum_up}, &answer);
+	taker(context, &answer);
+	return 0;
+}
+
+/* True when one of our own executable mappings is of this file. */
+static bool is_mapped_here(const struct stat *file)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[8192], permissions[5];
+	bool found = false;
+	REQUIRE(maps != NULL);
+	while (!found && fgets(line, sizeof(line), maps)) {
+		unsigned long long inode = 0;
+		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %llu", permissions, &inode) == 2)
+			found = permissions[2] == 'x' && inode == file->st_ino;
+	}
+	fclose(maps);
+	return found;
+}
 
 static const struct tables_capacity capacity = {
 	.nr = {8192, 2, 2, 4, 2, 2, 2},
@@ -53,7 +103,7 @@ static void write_row(struct tables *tables, struct input *input, unsigned flags
 	tables_writer_free(writer);
 }
 
-static void check_answer(struct channel *child, enum message_kind kind)
+static void check_answer(struct channel *child, enum message_kind kind, bool recorded)
 {
 	struct message message;
 	struct stat stat;
@@ -68,6 +118,9 @@ static void check_answer(struct channel *child, enum message_kind kind)
 	int seals = fcntl(fd, F_GET_SEALS);
 	REQUIRE((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ||
 		(seals >= 0 && seals & F_SEAL_WRITE));
+	/* The kernel's names are a file of proc, and small ones are maps of generated code. */
+	if (kind == MESSAGE_MODULE && !recorded && seals < 0 && stat.st_nlink && stat.st_size)
+		REQUIRE(is_mapped_here(&stat));
 	close(fd);
 }
 
@@ -90,17 +143,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct channel *child = channel_new(child_fd, CHANNEL_CHILD);
 	struct broker *broker = broker_new();
 	REQUIRE(channel && child && broker);
+	mapped_files_add_process(broker_mapped_files(broker), getpid());
+	if (flags & RECORDED)
+		broker_serve_recorded(broker);
 	if (flags & DEBUG_FILE) {
 		REQUIRE(broker_answer_debug_file(broker, channel, reader, &request, &tables) == 0);
-		check_answer(child, MESSAGE_DEBUG_FILE);
+		check_answer(child, MESSAGE_DEBUG_FILE, flags & RECORDED);
 	}
 	for (int times = 0; times < 2; times++) { /* also what it has kept */
 		REQUIRE(broker_answer_module(broker, channel, reader, &request, &tables) == 0);
-		check_answer(child, MESSAGE_MODULE);
+		check_answer(child, MESSAGE_MODULE, flags & RECORDED);
 	}
 	broker_set_unreadable(broker, reader, &tables, request.module);
 	REQUIRE(broker_answer_module(broker, channel, reader, &request, &tables) == 0);
-	check_answer(child, MESSAGE_MODULE);
+	check_answer(child, MESSAGE_MODULE, flags & RECORDED);
 	broker_free(broker);
 	channel_free(channel);
 	channel_free(child);

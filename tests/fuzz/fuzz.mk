@@ -12,6 +12,7 @@ FUZZ ?= $(FUZZ_TARGETS)
 FUZZ_MUTATIONS := 4000
 
 # Functions that a target replaces, by the linker's --wrap.
+FUZZ_WRAP_broker := opener_ask prober_ask
 FUZZ_WRAP_event := near_name tracepoint_id
 FUZZ_WRAP_collector := poll clock_now_ns
 FUZZ_WRAP_session := jail_spawn jail_protect_main kill wait4

@@ -108,7 +108,7 @@ struct message_ids {
 };
 
 struct message_own {
-	int32_t pids[5]; /* 0: none */
+	int32_t pids[8]; /* 0: none */
 };
 
 struct message_pids {
@@ -125,14 +125,15 @@ struct message_epoch {
 	uint32_t epoch;
 };
 
-/* MODULE, NEED_MODULE, DEBUG_FILE and UNREADABLE; a child asks about rows of the epoch it is in. */
+/* MODULE, NEED_MODULE and DEBUG_FILE, NEED_DEBUG_FILE; a child asks about rows of the epoch it is in. */
 struct message_module {
 	uint32_t epoch;
 	uint32_t module;
-	int32_t error;	      /* 0, or -errno: no descriptor */
-	uint8_t build_id[20]; /* NEED_DEBUG_FILE, UNREADABLE */
+	int32_t error; /* 0, or -errno: no descriptor */
+	/* NEED_DEBUG_FILE: hints at where it may be, which prove nothing */
+	uint8_t build_id[20];
 	uint32_t build_id_size;
-	char name[256]; /* NEED_DEBUG_FILE: the debuglink; UNREADABLE: the path */
+	char name[256]; /* of the debug link */
 };
 
 struct message_process {

@@ -3,11 +3,16 @@
 #define CTOP_OBJECT_LOCATE_H
 
 /*
- * Main's side of module files: opening the right file safely, never parsing
- * more of it than the build-id note's bytes need. A child asks for a module by
- * what the kernel said of a mapping; main turns that into a descriptor here.
+ * Finding and opening the files of modules: which file it is, never what is in it. What a request says of a mapping
+ * comes from the kernel, of a file that was recorded elsewhere from that file. Runs in the opener (app/opener.h), with
+ * main's privileges: a look-up may hang in a file system of somebody's.
+ *
+ * A file that is not the mapped one by device, inode and generation was found by its name alone, and anybody may have
+ * chosen that. It is opened only if it is owned by root, the target's user or the user who runs us, and it must be
+ * proved to be the right one by what is in it (app/prober.h).
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +21,8 @@ struct locate_request {
 	const char *path; /* as the target's maps show it; " (deleted)" and all */
 	uint64_t start, end, file_offset;
 	uint32_t device_major, device_minor;
-	uint64_t inode; /* 0: not known */
+	uint64_t inode;	     /* 0: not known */
+	uint32_t generation; /* of the inode; 0: not known */
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: not known */
 };
@@ -25,24 +31,27 @@ struct locate_request {
  * Opens the file of a mapping: /proc/PID/map_files where allowed, /proc/PID/exe, else the path
  * inside the target's root (openat2, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), else,
  * when the process has gone or its root is closed to us, the path in our own root. Regular files only, never blocking.
- * The candidate must agree with the request's build-id, or with device and inode as our own
- * /proc/self/maps shows them once it is mapped. "[vdso]" gives a sealed copy of our own vdso.
- * A descriptor, or -errno: -ENOENT, -EACCES, -ESTALE when another file is there now, -EINVAL when not a regular file.
+ * *by_name: it is another file, by inode, and must prove to have the request's build-id; never without one.
+ * "[vdso]" gives a sealed copy of our own vdso.
+ * A descriptor, or -errno: -ENOENT, -EACCES, -ESTALE when another file is there now, -EINVAL when not a regular file,
+ * -EPERM when it is nobody's whose files are read by name.
  */
-int locate_module(const struct locate_request *request);
+int locate_module(const struct locate_request *request, bool *by_name);
 
 /*
  * Opens the file of a mapping that was recorded, perhaps elsewhere: the pid means nothing here. The path in our own root,
- * else perf's cache of files (~/.debug/.build-id), and only what has the build-id, or, where none is known, device and
- * inode. "[vdso]" by its build-id alone. As locate_module().
+ * else perf's cache of files (~/.debug/.build-id). With a build-id always *by_name; without one device and inode must
+ * be the recorded ones, and for root the file readable by everybody: the claim is a file's, whoever made it.
+ * "[vdso]" is as locate_module() has it, and must be proved. As locate_module(). candidate counts the places, from 0:
+ * what proves to be another file is asked for again with the next, until -ENOENT.
  */
-int locate_recorded_module(const struct locate_request *request);
+int locate_recorded_module(const struct locate_request *request, unsigned candidate, bool *by_name);
 
 /*
- * The debug file of a recorded module whose own file is not to be had, by build-id: in /usr/lib/debug, or in perf's
- * cache. It has names, and what it has of CFI, but no code (object.h). A descriptor or -errno.
+ * The debug file of a recorded module whose own file is not to be had, by build-id, in perf's cache: by name, to be
+ * proved. It has names, and what it has of CFI, but no code (object.h). A descriptor or -errno.
  */
-int locate_recorded_debug_file(const struct locate_request *request);
+int locate_cached_debug_file(const struct locate_request *request);
 
 /*
  * The symbols of our own kernel, if it is the one that was recorded: its build-id, and, since each boot may put it
@@ -53,12 +62,17 @@ int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64
 int locate_recorded_vdso(const uint8_t *kernel_build_id, size_t build_id_size);
 
 /*
- * Opens a separate debug file: /usr/lib/debug/.build-id/xx/yyyy.debug for a
- * build-id, and the usual three places for a debuglink name beside module_path (with a build-id: only a file that has it). -ENOENT when there is none.
- * debuglink and module_path may be NULL.
+ * Opens what may be the separate debug file of a build-id: /usr/lib/debug/.build-id/xx/yyyy.debug, in the root of process
+ * pid, then in our own. By name, to be proved; candidate as in locate_recorded_module(). A descriptor or -errno.
  */
-int locate_debug_file(const uint8_t *build_id, size_t build_id_size, const char *debuglink,
-		      const char *module_path);
+int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_id_size,
+			     unsigned candidate);
+/*
+ * The same by the name of a debug link, in the three usual places beside module_path, below the root of process pid; in
+ * our own only when that process has gone. By name, to be proved. A descriptor or -errno.
+ */
+int locate_debug_by_link(int32_t pid, const char *module_path, const char *debuglink,
+			 unsigned candidate);
 
 /*
  * Opens /tmp/perf-PID.map of a process: in its own root, under the pid of its own namespace, never

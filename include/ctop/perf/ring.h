@@ -7,7 +7,7 @@
  * we write data_tail (pairs with the kernel's barriers: load-acquire of head
  * before reading, store-release of tail after; linux/perf_event.h, data_head).
  * A record that crosses the ring's end is copied once to scratch; the only copy.
- * Collector only (main may hold a mapping to keep the ring alive).
+ * The collector's rings (main may hold a mapping to keep one alive), and main's own of side-band records.
  */
 
 #include <stdbool.h>

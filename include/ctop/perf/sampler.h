@@ -5,11 +5,14 @@
 /*
  * The kernel's side of a session: opens events on the target and one ring per
  * CPU, steps down the fallback ladder where the machine or the privileges want it,
- * and says each step. Main only; reads no record.
+ * and says each step. Main only.
  *
  * One ring per CPU, owned by a PERF_COUNT_SW_DUMMY event on ctop's own pid and
  * that CPU, so that it outlives every thread of the target; the target's per-CPU
  * inherited events join by PERF_EVENT_IOC_SET_OUTPUT.
+ *
+ * Beside each stands a small ring of side-band records (maps, forks, exits) of the same tasks, for main alone: what
+ * the collector says of them is checked against it. It is there from the attaching on, also while the events are off.
  */
 
 #include <stdbool.h>
@@ -106,6 +109,17 @@ size_t sampler_nr_ids(const struct sampler *sampler);
 const struct sampler_id *sampler_ids(const struct sampler *sampler);
 /* True when samples must be filtered by pid in the collector (too few descriptors for per-thread events). */
 bool sampler_filters_pids(const struct sampler *sampler);
+
+/* How many side-band rings there are: one a CPU, or 0 where no locked memory was left for them. */
+size_t sampler_nr_sideband(const struct sampler *sampler);
+int sampler_sideband_fd(const struct sampler *sampler,
+			size_t i); /* to poll: POLLIN when it fills */
+/*
+ * Hands at most so many records of each ring to take(), oldest first: MMAP2 with device and inode, FORK, EXIT, LOST.
+ * True when there are more.
+ */
+bool sampler_read_sideband(struct sampler *sampler, size_t max,
+			   void (*take)(void *context, const struct record *record), void *context);
 
 /*
  * A thread that was in the middle of starting another while it was attached: the new one has neither inherited

@@ -32,6 +32,23 @@ static void set_up(struct scene *scene)
 	scene->main_end = channel_new(main_fd, CHANNEL_MAIN);
 	scene->child_end = channel_new(child_fd, CHANNEL_CHILD);
 	CHECK(scene->writer && scene->broker && scene->main_end && scene->child_end);
+	/* As if ctop profiled this program, and its parent. */
+	mapped_files_add_process(broker_mapped_files(scene->broker), getpid());
+	mapped_files_add_process(broker_mapped_files(scene->broker), getppid());
+}
+
+/* Until an answer has come. */
+static void receive(struct scene *scene, struct message *answer, int *fd)
+{
+	int got;
+	while ((got = protocol_receive(scene->child_end, answer, fd)) == -EAGAIN) {
+		struct pollfd fds[BROKER_POLL_MAX];
+		int timeout_ms = broker_timeout_ms(scene->broker);
+		CHECK(timeout_ms >= 0);
+		poll(fds, broker_poll(scene->broker, fds), timeout_ms);
+		broker_serve(scene->broker);
+	}
+	CHECK_EQ(got, 1);
 }
 
 static void clean_up(struct scene *scene)
@@ -90,7 +107,7 @@ static int ask(struct scene *scene, enum broker_reader reader, uint32_t module)
 	CHECK_EQ(broker_answer_module(scene->broker, scene->main_end, reader, &request,
 				      &scene->tables),
 		 0);
-	CHECK_EQ(protocol_receive(scene->child_end, &answer, &fd), 1);
+	receive(scene, &answer, &fd);
 	CHECK_EQ(answer.kind, MESSAGE_MODULE);
 	CHECK_EQ(answer.module.module, module);
 	CHECK_EQ(fd >= 0, answer.module.error == 0);
@@ -163,7 +180,7 @@ static void so_is_its_debug_file(void)
 						  (enum broker_reader)reader, &request,
 						  &scene.tables),
 			 0);
-		CHECK_EQ(protocol_receive(scene.child_end, &answer, &fd), 1);
+		receive(&scene, &answer, &fd);
 		CHECK_EQ(answer.module.error == -EUCLEAN, reader == BROKER_SYMBOLIZER);
 	}
 	clean_up(&scene);

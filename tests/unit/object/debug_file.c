@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "apart.h"
+#include "proved.h"
 #include "small_elf.h"
 #include "test.h"
 
@@ -29,7 +30,7 @@ static bool write_elf(const char *path)
 /* Closes what was opened; -errno or 0. */
 static int locate(const uint8_t *build_id, size_t size, const char *link, const char *module)
 {
-	int fd = locate_debug_file(build_id, size, link, module);
+	int fd = debug_file(build_id, size, link, module);
 	if (fd < 0)
 		return fd;
 	close(fd);

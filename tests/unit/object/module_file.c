@@ -10,6 +10,7 @@
 #include <ctop/object/object.h>
 
 #include "apart.h"
+#include "proved.h"
 #include "small_elf.h"
 #include "test.h"
 
@@ -86,7 +87,7 @@ static bool is_small_elf(int fd)
 /* -errno; 0 when a file was opened. */
 static int refusal(struct locate_request request)
 {
-	int fd = locate_module(&request);
+	int fd = module_of(&request);
 	close_if_open(fd);
 	return fd < 0 ? fd : 0;
 }
@@ -107,16 +108,16 @@ static void a_file_by_its_inode_or_its_build_id(void)
 {
 	make_file();
 	struct locate_request request = by_inode(getpid(), t.file);
-	CHECK(is_small_elf(locate_module(&request)));
+	CHECK(is_small_elf(module_of(&request)));
 	request = by_build_id(getpid(), t.file);
-	CHECK(is_small_elf(locate_module(&request)));
+	CHECK(is_small_elf(module_of(&request)));
 }
 
 static void the_descriptor_is_for_reading_and_not_inherited(void)
 {
 	make_file();
 	struct locate_request request = by_inode(getpid(), t.file);
-	int fd = locate_module(&request);
+	int fd = module_of(&request);
 	CHECK(fd >= 0);
 	CHECK_EQ(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -159,7 +160,7 @@ static void a_replaced_program_is_stale(void)
 	CHECK_EQ(refusal(request), -ESTALE);
 	/* Installed again, byte for byte: as good as the old one. */
 	request = by_build_id(getpid(), deleted);
-	CHECK(is_small_elf(locate_module(&request)));
+	CHECK(is_small_elf(module_of(&request)));
 }
 
 static void a_build_id_beats_an_inode(void)
@@ -167,7 +168,7 @@ static void a_build_id_beats_an_inode(void)
 	make_file();
 	struct locate_request request = by_build_id(getpid(), t.file);
 	request.inode = 1;
-	CHECK(is_small_elf(locate_module(&request)));
+	CHECK(is_small_elf(module_of(&request)));
 	/* Written over in place: same inode, another build-id. */
 	struct small_elf other = t.elf;
 	other.start.note.build_id[0] ^= 1;
@@ -227,7 +228,7 @@ static void symlinks_inside_the_root_are_followed(void)
 	make_file();
 	CHECK_EQ(symlink(t.file, path_of("link")), 0);
 	struct locate_request request = by_inode(getpid(), path_of("link"));
-	CHECK(is_small_elf(locate_module(&request)));
+	CHECK(is_small_elf(module_of(&request)));
 	/* Not so the kernel's own links into other processes. */
 	char magic[64];
 	int fd = open(t.file, O_RDONLY | O_CLOEXEC);
@@ -241,7 +242,7 @@ static void a_process_that_has_gone(void)
 {
 	make_file();
 	struct locate_request request = by_inode(gone_process(), t.file);
-	CHECK(is_small_elf(locate_module(&request)));
+	CHECK(is_small_elf(module_of(&request)));
 	request.inode++;
 	CHECK_EQ(refusal(request), -ESTALE);
 }
@@ -256,7 +257,7 @@ static void a_zombie(void)
 	siginfo_t info;
 	CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	struct locate_request request = by_inode(pid, t.file);
-	bool found = is_small_elf(locate_module(&request));
+	bool found = is_small_elf(module_of(&request));
 	waitpid(pid, NULL, 0);
 	CHECK(found);
 }
@@ -296,7 +297,7 @@ static int locate_mapped(int fd, const char *path, bool unlinked)
 	own_mapping(mapped, &request);
 	if (unlinked)
 		unlink(t.file);
-	int located = locate_module(&request);
+	int located = module_of(&request);
 	munmap(mapped, sizeof(t.elf));
 	return located;
 }
@@ -347,7 +348,7 @@ static void a_deleted_program_without_privileges(void)
 	request.device_major = major(own.st_dev);
 	request.device_minor = minor(own.st_dev);
 	request.inode = own.st_ino;
-	int fd = locate_module(&request);
+	int fd = module_of(&request);
 	CHECK(fd >= 0);
 	struct stat found;
 	CHECK_EQ(fstat(fd, &found), 0);
@@ -361,7 +362,7 @@ static void the_vdso(void)
 	if (!own)
 		SKIP("no vdso");
 	const struct locate_request request = {.pid = gone_process(), .path = "[vdso]"};
-	int fd = locate_module(&request);
+	int fd = module_of(&request);
 	CHECK(fd >= 0);
 	char bytes[4096], byte = 0;
 	CHECK_EQ(pread(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
@@ -394,7 +395,7 @@ static void another_mount_namespace(void)
 	struct apart apart;
 	apart_start(&apart, hide_file_elsewhere);
 	struct locate_request request = by_build_id(apart.pid, t.file);
-	int fd = apart.ready ? locate_module(&request) : -1;
+	int fd = apart.ready ? module_of(&request) : -1;
 	request.pid = getpid();
 	int here = refusal(request);
 	bool ready = apart.ready;
@@ -431,7 +432,7 @@ static void no_symlink_leads_out_of_a_root(void)
 	outside.path = up;
 	int above = refusal(outside);
 	struct locate_request inside = by_inode(apart.pid, "/up/file");
-	int fd = locate_module(&inside);
+	int fd = module_of(&inside);
 	apart_end(&apart);
 	if (!ready) {
 		close_if_open(fd);
@@ -474,7 +475,7 @@ static int an_overlay_by_the_inode_below(void)
 		.device_minor = minor(below.st_dev),
 		.inode = below.st_ino,
 	};
-	EXPECT(is_small_elf(locate_module(&request)));
+	EXPECT(is_small_elf(module_of(&request)));
 	request.inode++;
 	EXPECT(refusal(request) == -ESTALE);
 	return 0;

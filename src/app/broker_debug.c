@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The debug file of a module. The child only hints at where it may be, by a build-id and by the name in a debug link:
+ * a candidate is given if it proves to have the build-id, or if the module itself proves to name it and its CRC.
+ */
+#include "broker_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void next_candidate(struct job *job);
+
+static void give_up(struct job *job)
+{
+	job_answer(job, -ENOENT);
+}
+
+/* Closes what was not the right one, and looks on. */
+static void not_proved(struct job *job)
+{
+	close(job->fd);
+	job->fd = -1;
+	next_candidate(job);
+}
+
+static void give(struct job *job)
+{
+	job_answer(job, job->fd); /* which closes it */
+}
+
+/* Where a build-id is known, a name alone proves nothing, and where it agrees, no sum is needed. */
+static void take_candidates_word(void *context, const struct prober_answer *answer)
+{
+	struct job *job = context;
+	const struct message_module *asked = &job->request;
+	if (!answer->error && asked->build_id_size &&
+	    answer->build_id_size == asked->build_id_size &&
+	    memcmp(answer->build_id, asked->build_id, asked->build_id_size) == 0)
+		give(job);
+	else
+		not_proved(job);
+}
+
+static void take_candidates_sum(void *context, const struct prober_answer *answer)
+{
+	struct job *job = context;
+	if (!answer->error && answer->crc == job->crc)
+		give(job);
+	else
+		not_proved(job);
+}
+
+/* What the module itself says of its debug file, as far as a file can say it of itself. */
+static void take_modules_word(void *context, const struct prober_answer *answer)
+{
+	struct job *job = context;
+	if (answer->error || !answer->has_debuglink ||
+	    strcmp(answer->debuglink, job->request.name) != 0) {
+		give_up(job);
+		return;
+	}
+	job->crc = answer->debuglink_crc;
+	job->needs_crc = true;
+	job_prove(job, job->fd, true, take_candidates_sum);
+}
+
+static void prove(struct job *job)
+{
+	const struct kept_file *module = find_kept(job->broker, &job->key);
+	if (job->request.build_id_size)
+		job_prove(job, job->fd, false, take_candidates_word);
+	else if (job->needs_crc)
+		job_prove(job, job->fd, true, take_candidates_sum);
+	else if (module && module->fd >= 0)
+		job_prove(job, module->fd, false, take_modules_word);
+	else
+		give_up(job);
+}
+
+static void look_for(struct job *job, enum opener_kind kind);
+
+static void take_candidate(void *context, const struct opener_answer *answer, int fd)
+{
+	struct job *job = context;
+	(void)answer;
+	job->fd = fd;
+	if (fd >= 0) {
+		prove(job);
+		return;
+	}
+	job->candidate = 0;
+	if (job->looking_for == OPENER_DEBUG_BUILD_ID && job->request.name[0])
+		look_for(job, OPENER_DEBUG_LINK);
+	else
+		give_up(job);
+}
+
+static void look_for(struct job *job, enum opener_kind kind)
+{
+	const struct opener_request request = {
+		.kind = kind,
+		.candidate = job->candidate,
+		.request =
+			{
+				.pid = job->broker->recorded ? 0 : job->named.pid,
+				.path = job->copy.path,
+				.build_id = job->request.build_id,
+				.build_id_size = job->request.build_id_size,
+			},
+		.debuglink = job->request.name,
+	};
+	job->looking_for = kind;
+	job_open(job, &request, take_candidate);
+}
+
+static void next_candidate(struct job *job)
+{
+	job->candidate++;
+	look_for(job, job->looking_for);
+}
+
+static void begin(struct job *job)
+{
+	struct broker *broker = job->broker;
+	bool named;
+	job->key = key_of(broker, &job->copy, &job->named, &named);
+	const struct kept_file *module = find_kept(broker, &job->key);
+	if (module && module->refused & job->reader)
+		job_answer(job, -EUCLEAN);
+	else if (job->copy.row.kind != MODULE_FILE || !(named || broker->recorded))
+		give_up(job);
+	else
+		look_for(job, OPENER_DEBUG_BUILD_ID);
+}
+
+int broker_answer_debug_file(struct broker *broker, struct channel *channel,
+			     enum broker_reader reader, const struct message_module *request,
+			     const struct tables *tables)
+{
+	struct job *job = job_new(broker, channel, reader, MESSAGE_DEBUG_FILE);
+	if (!job)
+		return -EPROTO;
+	job->request = *request;
+	if (job->request.build_id_size > sizeof(job->request.build_id))
+		job->request.build_id_size = 0;
+	if (!tables || !copy_module(tables, request->module, &job->copy))
+		give_up(job);
+	else if (!may_ask_again(broker, reader, request, MESSAGE_DEBUG_FILE))
+		job_answer(job, -EDQUOT);
+	else
+		begin(job);
+	return 0;
+}

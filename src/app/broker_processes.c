@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc says of the processes of the profile, and of no others. */
+#include "broker_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "proc_text.h"
+
+/* Threads of a process that are named to the collector; the rest show their leader's comm. */
+enum { THREADS_MAX = 100000 };
+
+static void read_comm(int32_t pid, int32_t tid, char comm[COMM_MAX])
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	memset(comm, 0, COMM_MAX);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t size = read(fd, comm, COMM_MAX - 1);
+	close(fd);
+	if (size > 0 && comm[size - 1] == '\n')
+		comm[size - 1] = '\0';
+}
+
+static int send_threads(struct channel *channel, struct message *message)
+{
+	int result = message->threads.nr ? protocol_send(channel, message, -1) : 0;
+	message->threads.nr = 0;
+	return result;
+}
+
+/* Names every thread. */
+static int list_threads(struct channel *channel, int32_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return 0;
+	struct message message = {.kind = MESSAGE_THREADS, .threads = {.pid = pid}};
+	const struct dirent *entry;
+	int result = 0, nr = 0;
+	while (!result && nr++ < THREADS_MAX && (entry = readdir(dir))) {
+		int32_t tid = atoi(entry->d_name);
+		if (tid <= 0)
+			continue;
+		uint32_t at = message.threads.nr++;
+		message.threads.threads[at].tid = tid;
+		read_comm(pid, tid, message.threads.threads[at].comm);
+		if (message.threads.nr == PROTOCOL_THREADS_MAX)
+			result = send_threads(channel, &message);
+	}
+	closedir(dir);
+	return result ? result : send_threads(channel, &message);
+}
+
+/* ---- who is in the profile ---- */
+
+/* How many generations are looked back for a process that no record told of. */
+enum { GENERATIONS_MAX = 64 };
+
+bool is_in_profile(struct broker *broker, int32_t pid)
+{
+	if (mapped_files_has_process(broker->mapped, pid))
+		return true;
+	if (broker->cgroup_fd >= 0 && cgroup_has(broker->cgroup_fd, pid)) {
+		mapped_files_add_process(broker->mapped, pid);
+		return true;
+	}
+	int32_t ancestor = pid;
+	for (int i = 0; i < GENERATIONS_MAX && ancestor > 1; i++) {
+		ancestor = proc_parent(ancestor);
+		if (!mapped_files_has_process(broker->mapped, ancestor))
+			continue;
+		mapped_files_add_process(broker->mapped, pid);
+		return true;
+	}
+	return false;
+}
+
+/* ---- maps ---- */
+
+void take_maps(struct broker *broker, int32_t pid, int fd)
+{
+	struct stat status;
+	if (fd < 0)
+		return;
+	if (fstat(fd, &status) == 0 && status.st_size > 0) {
+		/* The opener's, sealed: it stays as long as it is. */
+		const size_t size = (size_t)status.st_size;
+		void *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (text != MAP_FAILED) {
+			mapped_files_take_maps(broker->mapped, pid, text, size);
+			munmap(text, size);
+		}
+	}
+}
+
+static void take_process(void *context, const struct opener_answer *answer, int fd)
+{
+	struct job *job = context;
+	take_maps(job->broker, job->process.pid, fd);
+	job_answer(job, fd < 0 ? answer->error : fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+int broker_answer_process(struct broker *broker, struct channel *channel,
+			  const struct message_process *request)
+{
+	struct job *job = job_new(broker, channel, BROKER_COLLECTOR, MESSAGE_PROCESS);
+	const struct opener_request maps = {.kind = OPENER_MAPS, .request = {.pid = request->pid}};
+	if (!job)
+		return -EPROTO;
+	job->process = *request;
+	if (!is_in_profile(broker, request->pid)) {
+		job_answer(job, -ESRCH);
+		return 0;
+	}
+	int result = list_threads(channel, request->pid);
+	job_open(job, &maps, take_process);
+	return result;
+}
+
+int broker_answer_owner(struct broker *broker, struct channel *channel,
+			const struct message_owner *request)
+{
+	struct message message = {.kind = MESSAGE_OWNER, .owner = {.pid = request->pid}};
+	struct message_owner *owner = &message.owner;
+	char path[64], line[256];
+	snprintf(path, sizeof(path), "/proc/%d/status", request->pid);
+	FILE *file = is_in_profile(broker, request->pid) ? fopen(path, "re") : NULL;
+	owner->error = -ESRCH;
+	while (file && owner->error && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Uid: %u %u", &owner->uid, &owner->effective_uid) == 2)
+			owner->error = 0;
+	if (file)
+		fclose(file);
+	return protocol_send(channel, &message, -1);
+}
+
+/* Descendants that are told of: far more than are ever born in the moment that matters. */
+enum { DESCENDANTS_MAX = 256 };
+
+/* The children of one thread, as text (proc_tid_children(5)); empty where the kernel does not tell. */
+static void read_children(int32_t pid, int32_t tid, char *text, size_t size)
+{
+	char what[64];
+	snprintf(what, sizeof(what), "task/%d/children", tid);
+	proc_text(pid, what, text, size);
+}
+
+static void list_children(int32_t pid, int32_t *pids, size_t *nr)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	while (dir && (entry = readdir(dir))) {
+		int32_t tid = atoi(entry->d_name);
+		if (tid <= 0)
+			continue;
+		read_children(pid, tid, text, sizeof(text));
+		char *at = text, *end;
+		for (long child; *nr < DESCENDANTS_MAX && (child = strtol(at, &end, 10)) > 0;
+		     at = end)
+			pids[(*nr)++] = (int32_t)child;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Until the opener has answered all: it gives up what hangs. */
+static void wait_for_all(struct broker *broker)
+{
+	struct pollfd fds[BROKER_POLL_MAX];
+	int timeout_ms;
+	while (broker->jobs && (timeout_ms = broker_timeout_ms(broker)) >= 0) {
+		poll(fds, broker_poll(broker, fds), timeout_ms);
+		broker_serve(broker);
+	}
+}
+
+int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t pid)
+{
+	int32_t pids[DESCENDANTS_MAX] = {pid};
+	size_t nr = 1;
+	int result = 0;
+	for (size_t i = 0; !result && i < nr; i++) {
+		const struct message_process process = {.pid = pids[i]};
+		mapped_files_add_process(broker->mapped, pids[i]);
+		list_children(pids[i], pids, &nr);
+		result = broker_answer_process(broker, channel, &process);
+	}
+	wait_for_all(broker);
+	return result;
+}

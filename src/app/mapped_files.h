@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_MAPPED_FILES_H
+#define CTOP_APP_MAPPED_FILES_H
+
+/*
+ * Which files are mapped, and which processes are in the profile, as the kernel itself told main: by the side-band
+ * records that main reads (perf/sideband.h) and by /proc/PID/maps. A child's request for a file is looked up here; what
+ * the child says of it only chooses among what the kernel named. Main only. Bounded: the files named first go first.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/perf/record.h>
+
+struct mapped_files;
+
+/* A file, and where it was mapped last. path is borrowed until the next call that is told of something. */
+struct mapped_file {
+	const char *path;
+	uint32_t device_major, device_minor;
+	uint64_t inode;
+	uint32_t generation; /* 0: not known */
+	int32_t pid;
+	uint64_t start, end, file_offset;
+};
+
+struct mapped_files *mapped_files_new(void); /* NULL: out of memory */
+void mapped_files_free(struct mapped_files *files);
+
+/* ---- told by the kernel ---- */
+
+/* Every process is in the profile: whole CPUs are sampled. */
+void mapped_files_take_everybody(struct mapped_files *files);
+void mapped_files_add_process(struct mapped_files *files, int32_t pid);
+/* A side-band record: maps, forks and exits. */
+void mapped_files_take(struct mapped_files *files, const struct record *record);
+/* The text of a process's maps. */
+void mapped_files_take_maps(struct mapped_files *files, int32_t pid, const char *text, size_t size);
+
+/* ---- asked ---- */
+
+bool mapped_files_has_process(const struct mapped_files *files, int32_t pid);
+/*
+ * The file at a path that was mapped by a process of the profile: the one with that inode (0: any), rather where
+ * pid has it at that start. False: the kernel named none.
+ */
+bool mapped_files_find(const struct mapped_files *files, const char *path, uint64_t inode,
+		       int32_t pid, uint64_t start, struct mapped_file *file);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_APP_OPENER_PROTOCOL_H
+#define CTOP_APP_OPENER_PROTOCOL_H
+
+/* What main and its opener say to each other: one datagram a request, one a reply, with the descriptor beside it. */
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ctop/object/build_id.h>
+
+#include "opener.h"
+
+enum { OPENER_FD = 3 };
+
+struct opener_message {
+	uint32_t kind, candidate;
+	int32_t pid;
+	uint32_t device_major, device_minor, generation;
+	uint64_t start, end, file_offset, inode;
+	uint32_t build_id_size;
+	uint8_t build_id[20];
+	char debuglink[DEBUGLINK_MAX];
+	char path[PATH_MAX];
+};
+
+struct opener_reply {
+	int32_t error; /* 0, or -errno: no descriptor */
+	bool by_name;
+};
+
+/* 0, or -E2BIG: a string is too long. */
+int opener_message_fill(struct opener_message *message, const struct opener_request *request);
+/* Receives one datagram, with the descriptor that came with it or -1. Its bytes, 0: the end, or -errno. */
+int opener_receive(int fd, void *bytes, size_t size, int flags, int *received_fd);
+/* Does what a request asks for. A descriptor or -errno. */
+int opener_open(const struct opener_message *message, bool *by_name);
+/* Serves requests until main is gone. */
+void opener_run(int fd);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ctop/base/vec.h>
+
+/*
+ * 64 KiB a CPU hold some 500 records of a usual path's length: fifty programs that start. What the rings of samples
+ * leave of the locked memory decides; a page is still something.
+ */
+enum { PAGES = 16, WHOLE_CPU_PAGES = 128 };
+
+/* Whole processes and their maps, without a word of samples; device and inode, where the samples' records have build-ids. */
+static struct perf_event_attr attr_of(const struct sampler *sampler, uint32_t pages)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.inherit = sampler->options.inherit && !sampler->options.system_wide,
+		.mmap = 1,
+		.mmap2 = 1,
+		.task = 1,
+		.watermark = 1,
+		.wakeup_watermark = (uint32_t)(pages * (uint32_t)sysconf(_SC_PAGESIZE) / 4),
+	};
+}
+
+static const struct record_format format = {
+	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+	.sample_id_all = true,
+};
+
+static void close_all(struct sideband *sideband)
+{
+	for (size_t i = 0; i < sideband->nr_rings; i++) {
+		ring_unmap(&sideband->rings[i].ring);
+		if (sideband->rings[i].fd >= 0)
+			close(sideband->rings[i].fd);
+	}
+	free(sideband->rings);
+	sideband->rings = NULL;
+	sideband->nr_rings = 0;
+}
+
+/* As in rings.c: an owner of ctop's own outlives the target's threads. */
+static int open_rings(struct sampler *sampler, uint32_t pages)
+{
+	struct sideband *sideband = &sampler->sideband;
+	struct perf_event_attr attr = attr_of(sampler, pages);
+	attr.inherit = attr.mmap = attr.mmap2 = attr.task = 0;
+	sideband->rings = calloc(sampler->nr_rings, sizeof(*sideband->rings));
+	if (!sideband->rings)
+		return -ENOMEM;
+	int result = 0;
+	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
+		struct sideband_ring *ring = &sideband->rings[sideband->nr_rings++];
+		ring->fd = perf_open(&attr, getpid(), sampler->rings[i].cpu);
+		result = ring->fd < 0 ? ring->fd : ring_map(&ring->ring, ring->fd, pages);
+	}
+	if (result)
+		close_all(sideband);
+	return result;
+}
+
+void sideband_open(struct sampler *sampler)
+{
+	uint32_t pages = sampler->options.system_wide ? WHOLE_CPU_PAGES : PAGES;
+	int result;
+	while ((result = open_rings(sampler, pages)) == -EPERM && pages > 1)
+		pages /= 2;
+	sampler->sideband.pages = pages;
+}
+
+void sideband_follow(struct sampler *sampler, size_t from)
+{
+	struct sideband *sideband = &sampler->sideband;
+	const struct perf_event_attr attr = attr_of(sampler, sideband->pages);
+	for (size_t i = from; sideband->nr_rings && i < sampler->fds.nr; i++) {
+		const struct sampler_fd *of = &sampler->fds.items[i];
+		if (of->event != 0 || of->fd < 0)
+			continue;
+		if (vec_reserve(&sideband->fds, sideband->fds.nr + 1))
+			return;
+		/* A thread that has gone, too many descriptors: /proc is left. */
+		int fd = sampler_open_on(sampler, &attr, of->tid, sampler->rings[of->ring].cpu, -1);
+		if (fd < 0)
+			continue;
+		sideband->fds.items[sideband->fds.nr++] = fd;
+		ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sideband->rings[of->ring].fd);
+	}
+}
+
+void sideband_close(struct sampler *sampler)
+{
+	struct sideband *sideband = &sampler->sideband;
+	for (size_t i = 0; i < sideband->fds.nr; i++)
+		close(sideband->fds.items[i]);
+	free(sideband->fds.items);
+	close_all(sideband);
+	*sideband = (struct sideband){0};
+}
+
+size_t sampler_nr_sideband(const struct sampler *sampler)
+{
+	return sampler->sideband.nr_rings;
+}
+
+int sampler_sideband_fd(const struct sampler *sampler, size_t i)
+{
+	return sampler->sideband.rings[i].fd;
+}
+
+static size_t read_ring(struct ring *ring, size_t max,
+			void (*take)(void *context, const struct record *record), void *context)
+{
+	const struct perf_event_header *header;
+	bool damaged = false;
+	size_t nr = 0;
+	ring_refresh(ring);
+	while (nr < max && (header = ring_peek(ring, &damaged))) {
+		struct record record;
+		if (record_parse(header, header->size, &format, &record) == 0)
+			take(context, &record);
+		ring_consume(ring);
+		nr++;
+	}
+	ring_publish_tail(ring);
+	return nr;
+}
+
+bool sampler_read_sideband(struct sampler *sampler, size_t max,
+			   void (*take)(void *context, const struct record *record), void *context)
+{
+	bool more = false;
+	for (size_t i = 0; i < sampler->sideband.nr_rings; i++)
+		more |= read_ring(&sampler->sideband.rings[i].ring, max, take, context) == max;
+	return more;
+}
