@@ -29,7 +29,7 @@ BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=stand
 
 LIBRARIES := libdw libelf ncursesw zlib libzstd
 NO_BUILD_GOALS := help clean deps format
-INSTALLING_GOALS := demo check check-pmu
+INSTALLING_GOALS := demo check check-all check-pmu
 ifneq ($(filter-out $(NO_BUILD_GOALS) $(INSTALLING_GOALS),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell CC='$(CC)' CXX='$(CXX)' tools/deps --missing)
 ifneq ($(strip $(MISSING)),)
@@ -139,18 +139,29 @@ include tests/stacks/stacks.mk
 .PHONY: deps
 deps: ; @CC='$(CC)' CXX='$(CXX)' tools/deps
 
-.PHONY: check
+# The longest first: at the end none is to be left to itself.
+LONG_CHECKS := tests/tui/live.py tests/cli/children.py $(filter %/steps,$(STACK_TESTS))
+SCRIPTED_CHECKS := $(filter-out %/harness.py %/recorded_by_perf.py %/tmux.py,$(wildcard tests/cli/*.py tests/tui/*.py \
+	tests/security/*.py tests/cli/*.sh tests/layers/*.sh))
+CHECKS := $(LONG_CHECKS) $(filter-out $(LONG_CHECKS),$(SCRIPTED_CHECKS)) $(UNIT_TESTS) $(FUZZ_REPLAYS) \
+	$(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh)
+RUN_CHECKS = BUILD=$(BUILD) OTHER_MACHINE_TESTS='$(OTHER_MACHINE_TESTS)' tests/run $(CHECKS)
+
+.PHONY: check check-built check-all check-all-built checked
 check:
 	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --test
 	@$(MAKE) --no-print-directory check-built
+check-built: checked ; @$(RUN_CHECKS)
+# What they run.
+checked: $(BUILD)/ctop $(FAULTY) $(UNIT_TESTS) workloads fuzz-replay stack-programs
 
-.PHONY: check-built
-check-built: $(BUILD)/ctop $(FAULTY) $(UNIT_TESTS) workloads fuzz-replay stack-programs arm64-if-possible
-	@BUILD=$(BUILD) $(ARM64_RUN) OTHER_MACHINE_TESTS='$(OTHER_MACHINE_TESTS)' tests/run $(UNIT_TESTS) \
-		$(filter %/steps,$(STACK_TESTS)) $(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh) \
-		$(FUZZ_REPLAYS) $(wildcard tests/layers/*.sh) $(wildcard tests/cli/*.sh) \
-		$(filter-out %/harness.py %/recorded_by_perf.py,$(wildcard tests/cli/*.py)) \
-		$(filter-out %/tmux.py,$(wildcard tests/tui/*.py)) $(wildcard tests/security/*.py) $$(cat $(ARM64_BUILD)/checks)
+check-all:
+	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --all
+	@$(MAKE) --no-print-directory check-all-built
+check-all-built: checked
+	+@$(MAKE) --no-print-directory arm64-if-possible # one after the other: they build in one folder
+	+@$(MAKE) --no-print-directory pmu-if-possible
+	@CHECK_ALL=1 STACKS=all $(ARM64_RUN) $(RUN_CHECKS) $$(cat '$(ARM64_BUILD)/checks' '$(ARM64_BUILD)/pmu-checks')
 
 .PHONY: demo
 demo:
@@ -199,7 +210,8 @@ clean: ; rm -rf $(BUILD)
 help:
 	@echo 'make              build $(BUILD)/ctop'
 	@echo 'make demo         install what is missing, build, profile a bundled workload, show the result'
-	@echo 'make check        install what is missing, build, run every test'
+	@echo 'make check        install what is missing, build, test'
+	@echo 'make check-all    the same, with what takes long, arm64 emulated, and a machine with a PMU emulated'
 	@echo 'make faulty       $(FAULTY), whose children fall where a test asks them to'
 	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
 	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'

@@ -21,7 +21,7 @@ ARM64_UNITS  := $(foreach layer,$(ARM64_LAYERS),$(wildcard tests/unit/$(layer)/*
 	tests/unit/unwind/machine_aarch64.c
 ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(ARM64_KERNEL:%=tests/unit/%.c),$(ARM64_UNITS)))
 ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh
-# Left out of `make check`: the same C on every machine, and most of the emulator's time.
+# Left to `make check-arm64`: the same C on every machine, and most of the emulator's time.
 ARM64_SLOW   := base/function_name base/text proc/memory symbol/demangle symbol/perf_map profile/hostile profile/seconds \
 	profile/slice profile/history_bound profile/slice_processes format/damage format/deceit format/recording
 ARM64_QUICK  := $(filter-out $(ARM64_SLOW:%=$(ARM64_BUILD)/unit/%),$(ARM64_TESTS))
@@ -35,7 +35,7 @@ check-arm64: arm64
 	+@$(ARM64_MAKE) $(ARM64_TESTS) arm64-steps
 	@$(ARM64_RUN) tests/run $(ARM64_TESTS) $(ARM64_STEPS)
 
-# For make check: leaves the list of what there is to run. Without compiler, libraries or emulator that is
+# For make check-all: leaves the list of what there is to run. Without compiler, libraries or emulator that is
 # a test that says so; a build that fails is a test that failed.
 arm64-if-possible:
 	+@mkdir -p '$(ARM64_BUILD)'; \

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: counts what is lost where nobody is in the way.
 """Every sample is accounted for: what the kernel counted is logged, lost or dropped, to the last one."""
 
 import collections
@@ -114,7 +115,7 @@ def a_clocks_periods_sum_to_the_time_it_counted():
 
     def measure(name):
         with folder() as where, target(name) as program:
-            stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=2).stats
+            stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=1).stats
         period, counted = stats["event"]["period"] / 1e9, stats["events_counted"] / 1e9
         # Each of up to five threads has a last period that is not full on each of its CPUs.
         return stats["samples"] * period, counted, 0.01 * counted + 10 * period, f"{name}: {stats}"
@@ -147,7 +148,7 @@ def clocks_count_what_the_target_used():
     stats = {}
 
     def measure(name):
-        timed = f'TIMEFORMAT="%U %S"; time {workload(name)} 2 > /dev/null'
+        timed = f'TIMEFORMAT="%U %S"; time {workload(name)} 1 > /dev/null'
         with folder() as where:
             stats_path = os.path.join(where, "stats.json")
             result = ctop_ok("record", "-q", "-e", "cpu-clock", "-o", os.path.join(where, "x.ctop"),
@@ -214,7 +215,7 @@ def the_file_says_what_the_recorder_said():
     for name in ("spin", "recursion", "threads", "forkexec", "dlopen", "sigalt", "sleepwork",
                  "templates", "newstacks"):
         with folder() as where, target(name) as program:
-            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=1)
+            recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.4)
             read, _ = stats_of(where, "report", "--stdio", recording.path)
         for key in ("samples", "lost", "dropped", "drained", "events_counted", "events_sampled",
                     "late", "throttled", "stacks", "frames", "unsymbolized_frames", "event", "events"):

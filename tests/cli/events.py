@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: changes the kernel's settings.
 """Events of every kind, their list, and the doctor, who must agree with what recording does."""
 
 import contextlib

@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import functools
 import json
 import math
 import os
@@ -41,6 +42,16 @@ def case(function):
     """Registers a function as a test case; its name is the case's."""
     _cases.append(function)
     return function
+
+
+def long_case(function):
+    """A case that takes long, for what it may find: `make check-all` has the time."""
+    @functools.wraps(function)
+    def run_or_skip():
+        if "CHECK_ALL" not in os.environ and not sys.argv[1:]:
+            raise Skip("make check-all runs it")
+        function()
+    return case(run_or_skip)
 
 
 class Hangs(Exception):

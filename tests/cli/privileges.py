@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: changes the kernel's settings.
 """Every privilege: the best profile there is, with what is missing said; or one cause and what helps.
 
 Levels 3 and 4 of kernel.perf_event_paranoid are some distributions' own; they are emulated by a seccomp filter that

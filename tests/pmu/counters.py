@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: an emulated machine is slow enough by itself.
 """ctop with hardware counters that interrupt: periods, events, throttling, multiplexing, arm64's stacks.
 
 Each case is a step, a shell script that the emulated machine runs, and what has to have come of it."""

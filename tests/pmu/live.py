@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: an emulated machine is slow enough by itself.
 """The interface in the emulated machine, over its serial console: the terminal is tmux's, the line is slow."""
 
 import os

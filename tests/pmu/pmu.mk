@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# ctop in an emulated arm64 machine whose PMU interrupts: tests/pmu/README.md. Not part of `make check`.
+# ctop in an emulated arm64 machine whose PMU interrupts: tests/pmu/README.md. Part of `make check-all`.
 
 PMU_WORKLOADS := recursion spin threads
 PMU_PROGRAMS  := $(foreach name,$(PMU_WORKLOADS),$(BUILD)/pmu/$(name) $(BUILD)/pmu/$(name)_static)
@@ -14,10 +14,10 @@ check-pmu:
 
 pmu-if-possible:
 	+@mkdir -p '$(ARM64_BUILD)'; \
-	if tests/arm64/possible '$(ARM64_SYSROOT)' qemu-system-aarch64 cpio python3 >'$(ARM64_BUILD)/reason'; then \
+	if tests/arm64/possible '$(ARM64_SYSROOT)' qemu-system-aarch64 cpio python3 >'$(ARM64_BUILD)/pmu-reason'; then \
 		$(ARM64_MAKE) all pmu-programs && echo tests/pmu/counters.py tests/pmu/live.py >'$(ARM64_BUILD)/pmu-checks'; \
 	else \
-		echo tests/arm64/skipped.sh >'$(ARM64_BUILD)/pmu-checks'; \
+		echo tests/pmu/skipped.sh >'$(ARM64_BUILD)/pmu-checks'; \
 	fi
 
 # As BUILD and CC of the moment have it.

@@ -12,11 +12,11 @@
 enum { MAX_WORDS = 16 };
 static const struct how plain = {0};
 
-/* Half a minute for all; `make check` takes those that show most. */
+/* Half a minute for all; `make check` takes those that show most, `make check-all` the others. */
 static void need_all(void)
 {
 	if (!getenv("STACKS"))
-		SKIP("make check-stacks does");
+		SKIP("make check-all runs it");
 }
 
 /* Steps build/stacks/NAME with the arguments, words between blanks. Every stack must be right. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: changes the kernel's settings.
 """Where the kernel lets nobody sample: one cause and numbered fixes, on a screen and as text."""
 
 import base64
