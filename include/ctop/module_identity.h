@@ -9,7 +9,7 @@
  * whoever makes a file chooses what its note says. A file is its inode, for as long as there is one; what was rewritten in
  * place is told by its build-id. Different files are one module only
  *   - if root owns both, and they have the same build-id: nobody else chose what is in them;
- *   - or if somebody compared their bytes (collect/modules.c), and then gave them one identity.
+ *   - or if the collector compared their bytes, and then gave them one identity (collect/modules.c).
  * Device and inode of a mapping come from the kernel; the owner is known once main has opened the file, the build-id once it
  * was read. What is not known yet contradicts nothing. Pure; knows no path, no descriptor and no table.
  */
@@ -23,8 +23,9 @@ enum { BUILD_ID_MAX = 20 };
 struct module_identity {
 	uint64_t inode; /* 0: not known */
 	uint32_t device_major, device_minor;
-	uint32_t generation;	/* of the inode; 0: not known */
-	uint32_t owner_plus_1;	/* 1 + user id; 0: not known, or others than the owner may have written it */
+	uint32_t generation; /* of the inode; 0: not known */
+	uint32_t
+		owner_plus_1; /* 1 + user id; 0: not known, or others than the owner may have written it */
 	uint32_t build_id_size; /* 0: not known, or it has none */
 	uint8_t build_id[BUILD_ID_MAX];
 };
@@ -38,18 +39,16 @@ void module_identity_set_build_id(struct module_identity *identity, const void *
 bool module_identity_same_build_id(const struct module_identity *a,
 				   const struct module_identity *b);
 
-/*
- * True if both are one module. Of two that know nothing at all of themselves, nothing says that they differ: where that
- * may be, compare paths, too.
- */
+/* True if what both say of themselves makes them one module. Compare paths, too: perhaps one of them says nothing. */
 bool module_identity_same(const struct module_identity *a, const struct module_identity *b);
 
 /* Adds what is known of the same module from elsewhere. True if that was anything new. */
 bool module_identity_learn(struct module_identity *identity, const struct module_identity *more);
 
 /*
- * What to find its content by, what was read of it: equal keys are one module. For two of the same module it may differ as
- * long as something is not known; then a file is read twice. False: nothing is known, the key is all zero, take the path.
+ * What to find by what was read of it: equal keys are one module. (One module may have several: root's stripped and
+ * unstripped files of one build; one of which not everything is known yet. Each is read.) False: nothing is known, the key
+ * is all zero, take the path.
  */
 bool module_identity_content_key(const struct module_identity *identity,
 				 struct module_identity *key);

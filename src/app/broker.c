@@ -128,8 +128,10 @@ struct file_key key_of(const struct broker *broker, const struct module_copy *co
 	}
 	key.kind = row->kind;
 	module_identity_file_key(&identity, &key.file);
-	key.build_id_size = identity.build_id_size;
-	memcpy(key.build_id, identity.build_id, identity.build_id_size);
+	if (!*named) {
+		key.build_id_size = identity.build_id_size;
+		memcpy(key.build_id, identity.build_id, identity.build_id_size);
+	}
 	key.pid = row->kind == MODULE_ANON ? row->pid : 0;
 	key.path_hash = *named ? 0 : hash_bytes(copy->path, strlen(copy->path));
 	return key;

@@ -20,7 +20,7 @@
 /* Which file a row means: as the kernel named it, and the build-id that the row claims. */
 struct file_key {
 	uint32_t kind;
-	uint32_t build_id_size; /* what was rewritten in place is another file */
+	uint32_t build_id_size; /* of a recorded file, or one that nobody named; else 0: the inode says it, before and after it was read */
 	uint8_t build_id[BUILD_ID_MAX];
 	struct module_identity file;
 	uint64_t path_hash; /* of a recorded file, or one that nobody named; else 0 */
@@ -29,6 +29,7 @@ struct file_key {
 
 struct kept_file {
 	struct file_key key;
+	struct module_identity identity; /* the open file's */
 	int fd;		  /* -1: opened anew for each who asks */
 	unsigned refused; /* to these readers (enum broker_reader) */
 	bool is_told;	  /* that there is none */
@@ -75,6 +76,7 @@ struct job {
 	struct module_copy copy;
 	struct mapped_file named; /* by the kernel; path is copy's */
 	struct file_key key;
+	struct module_identity identity; /* of the file that is given, as the opener saw it */
 	enum opener_kind looking_for;
 	unsigned candidate;
 	int error; /* the first, which is told when there are no more candidates */

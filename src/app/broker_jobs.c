@@ -68,6 +68,7 @@ void job_answer(struct job *job, int fd)
 	} else {
 		message.module = job->request;
 		message.module.error = error;
+		message.module.identity = job->identity;
 	}
 	/* A broken or full channel is the child's end, which its pidfd will tell. */
 	if (job->channel)

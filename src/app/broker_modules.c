@@ -53,12 +53,15 @@ static void give(struct job *job, int fd)
 	bool has_room = HASH_COUNT(broker->files) < KEPT_FILES_MAX;
 	if (file && file->fd >= 0) { /* asked for twice at a time */
 		close(fd);
+		job->identity = file->identity;
 		job_answer(job, file->fd);
 		return;
 	}
-	bool kept = has_room && keep(broker, &job->key, fd);
+	file = has_room ? keep(broker, &job->key, fd) : NULL;
+	if (file)
+		file->identity = job->identity;
 	job_answer(job, fd);
-	if (!kept)
+	if (!file)
 		close(fd);
 }
 
@@ -109,6 +112,7 @@ static void stale(struct job *job)
 static void take_named(void *context, const struct opener_answer *answer, int fd)
 {
 	struct job *job = context;
+	job->identity = answer->identity;
 	if (fd < 0)
 		refuse(job, answer->error);
 	else if (answer->by_name)
@@ -326,6 +330,7 @@ static void begin(struct job *job, const struct tables *tables)
 		return;
 	}
 	if (file && file->fd >= 0) {
+		job->identity = file->identity;
 		job_answer(job, file->fd);
 		return;
 	}

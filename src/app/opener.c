@@ -243,7 +243,7 @@ static int take_one(struct opener *opener)
 			close(fd);
 		return -EIO;
 	}
-	answer_first(opener, &(struct opener_answer){reply.error, reply.by_name}, fd);
+	answer_first(opener, &(struct opener_answer){reply.error, reply.by_name, reply.identity}, fd);
 	return 1;
 }
 

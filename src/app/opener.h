@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/module_identity.h>
 #include <ctop/object/locate.h>
 
 enum opener_kind {
@@ -36,6 +37,7 @@ struct opener_request {
 struct opener_answer {
 	int error;    /* 0, or -errno: no descriptor; -ETIMEDOUT */
 	bool by_name; /* to be proved: see object/locate.h */
+	struct module_identity identity; /* OPENER_MODULE, unless by name: whose file it is (object/file_identity.h) */
 };
 
 /* fd is the taker's to close, -1 with an error. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <ctop/base/write_all.h>
+#include <ctop/object/file_identity.h>
 
 /* The largest maps seen in the wild are a few MiB. */
 enum { MAPS_TEXT_MAX = 64 << 20 };
@@ -201,6 +202,9 @@ void opener_run(int socket)
 		struct opener_reply reply = {0};
 		int fd = opener_open(&message, &reply.by_name);
 		reply.error = fd < 0 ? fd : 0;
+		/* Here, as a file system of somebody's may hang in any of it. */
+		if (fd >= 0 && message.kind == OPENER_MODULE && !reply.by_name)
+			reply.identity = file_identity(fd);
 		sent = send_reply(socket, &reply, fd);
 		if (fd >= 0)
 			close(fd);

@@ -47,10 +47,9 @@ bool module_identity_same(const struct module_identity *a, const struct module_i
 	/* Another build in the same place: it was overwritten. */
 	if (has_build_id(a) && has_build_id(b) && !same_build)
 		return false;
-	if (a->inode && b->inode)
-		return same_inode(a, b) || (same_build && is_roots(a) && is_roots(b));
-	/* What was recorded elsewhere says one or the other; no user of ours made it. */
-	return same_build || (!a->inode && !b->inode && !has_build_id(a) && !has_build_id(b));
+	/* What was recorded elsewhere may not say. */
+	return !a->inode || !b->inode || same_inode(a, b) ||
+	       (same_build && is_roots(a) && is_roots(b));
 }
 
 bool module_identity_learn(struct module_identity *identity, const struct module_identity *more)
@@ -73,20 +72,16 @@ bool module_identity_learn(struct module_identity *identity, const struct module
 bool module_identity_content_key(const struct module_identity *identity,
 				 struct module_identity *key)
 {
-	bool by_build_id = has_build_id(identity) && (is_roots(identity) || !identity->inode);
 	*key = (struct module_identity){0};
 	if (has_build_id(identity))
 		module_identity_set_build_id(key, identity->build_id, identity->build_id_size);
-	/* Root's are apart from a build-id that somebody else claims. */
-	if (by_build_id && is_roots(identity))
-		key->owner_plus_1 = MODULE_OWNED_BY_ROOT;
-	if (by_build_id || !identity->inode)
-		return by_build_id;
-	key->inode = identity->inode;
-	key->device_major = identity->device_major;
-	key->device_minor = identity->device_minor;
-	key->generation = identity->generation;
-	return true;
+	if (identity->inode) {
+		key->inode = identity->inode;
+		key->device_major = identity->device_major;
+		key->device_minor = identity->device_minor;
+		key->generation = identity->generation;
+	}
+	return key->inode || key->build_id_size;
 }
 
 bool module_identity_file_key(const struct module_identity *identity, struct module_identity *key)

@@ -188,7 +188,7 @@ static int give_module(struct collector *collector, const struct message_module 
 			close(fd);
 		return 0;
 	}
-	stack_take_module(collector, module, fd);
+	stack_take_module(collector, module, fd, &message->identity);
 	if (message->error == -EUCLEAN)
 		module->unreadable = STACK_REASON_UNREADABLE;
 	return 0;

@@ -187,8 +187,9 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient);
 /* Asks main for a module's file. */
 int stack_ask_module(struct collector *collector, struct module *module);
-/* The module's file came (fd is taken over), or did not (-1). */
-void stack_take_module(struct collector *collector, struct module *module, int fd);
+/* The module's file came (fd is taken over), with what main says of it, or did not (-1). */
+void stack_take_module(struct collector *collector, struct module *module, int fd,
+		       const struct module_identity *identity);
 
 /* ---- bound.c: memory ---- */
 

@@ -23,8 +23,11 @@ int modules_init(struct modules *modules)
 
 static void close_file(struct module *module)
 {
-	cfi_free(module->cfi);
-	object_free(module->object);
+	if (!module->borrows_file) {
+		cfi_free(module->cfi);
+		object_free(module->object);
+	}
+	module->borrows_file = false;
 	module->cfi = NULL;
 	module->object = NULL;
 }
@@ -58,10 +61,18 @@ static enum module_kind kind_of_path(const char *path)
 	return MODULE_FILE;
 }
 
-static bool is_file_of(const struct module *module, const struct world_map *map)
+/* Rewritten in place a file keeps its inode: what is mapped now is told by what is in it now. */
+static bool is_overwritten(struct module *module)
+{
+	if (module->object && !module->is_overwritten)
+		module->is_overwritten = !object_is_unchanged(module->object);
+	return module->is_overwritten;
+}
+
+static bool is_file_of(struct module *module, const struct world_map *map)
 {
 	return strcmp(module->path, map->path) == 0 &&
-	       module_identity_same(&module->row.identity, &map->identity);
+	       module_identity_same(&module->mapped, &map->identity) && !is_overwritten(module);
 }
 
 static struct module *find(const struct modules *modules, enum module_kind kind, int32_t pid,
@@ -95,6 +106,7 @@ struct module *modules_of_map(struct modules *modules, int32_t pid, const struct
 		.file_offset = map->file_offset,
 		.identity = map->identity,
 	};
+	module->mapped = map->identity;
 	module->state = kind == MODULE_ANON ? MODULE_READY : MODULE_UNASKED;
 	module->next = modules->first;
 	modules->first = module;
@@ -110,7 +122,59 @@ struct module *modules_find_asked(const struct modules *modules, uint32_t epoch,
 	return NULL;
 }
 
-void module_set_file(struct module *module, int fd)
+/* What is known now of the file. False: another build is there than was mapped. */
+static bool learn(struct module *module, const struct module_identity *from_main)
+{
+	const struct object_identity *of_file = object_identity(module->object);
+	struct module_identity known = {0};
+	if (from_main->inode == module->mapped.inode)
+		known = *from_main;
+	module_identity_set_build_id(&known, of_file->build_id, of_file->build_id_size);
+	if (module->mapped.build_id_size && known.build_id_size &&
+	    !module_identity_same_build_id(&module->mapped, &known))
+		return false;
+	/* The kernel's word for the inode stays: main may see it through another file system (overlays). */
+	if (module_identity_learn(&module->row.identity, &known))
+		module->epoch = 0; /* the row that main was asked about did not say so yet */
+	module_identity_learn(&module->mapped, &known);
+	return true;
+}
+
+/*
+ * A copy of a file that is known already: of root's by build-id and size (a stripped one has fewer names), else of the
+ * same user's by the bytes. (What is equal now the owner may change later; then he fools himself.)
+ */
+static bool is_copy(const struct module *module, const struct module *of)
+{
+	const struct module_identity *a = &module->row.identity, *b = &of->row.identity;
+	if (of == module || of->row.kind != MODULE_FILE || !of->object || of->borrows_file ||
+	    of->is_overwritten || a->inode == 0 || a->owner_plus_1 == 0 ||
+	    a->owner_plus_1 != b->owner_plus_1 || !module_identity_same_build_id(a, b))
+		return false;
+	return a->owner_plus_1 == MODULE_OWNED_BY_ROOT
+		       ? object_same_size(module->object, of->object)
+		       : object_same_bytes(module->object, of->object);
+}
+
+/* Containers of one image have the same files at many inodes: they are read once. */
+static bool borrow(const struct modules *modules, struct module *module)
+{
+	for (const struct module *of = modules->first; of; of = of->next) {
+		if (!is_copy(module, of))
+			continue;
+		close_file(module);
+		module->object = of->object;
+		module->cfi = of->cfi;
+		module->borrows_file = true;
+		module->row.identity = of->row.identity;
+		module->epoch = 0;
+		return true;
+	}
+	return false;
+}
+
+void modules_set_file(struct modules *modules, struct module *module, int fd,
+		      const struct module_identity *identity)
 {
 	struct error ignored;
 	module->state = MODULE_FAILED;
@@ -120,19 +184,16 @@ void module_set_file(struct module *module, int fd)
 	module->object = object_open(fd, &ignored);
 	if (!module->object)
 		return;
-	const struct object_identity *of_file = object_identity(module->object);
-	struct module_identity known = {0};
-	module_identity_set_build_id(&known, of_file->build_id, of_file->build_id_size);
-	if (module->row.identity.build_id_size && known.build_id_size &&
-	    !module_identity_same_build_id(&module->row.identity, &known)) {
+	if (!learn(module, identity)) {
 		close_file(module);
 		return;
 	}
-	module_identity_learn(&module->row.identity, &known);
-	module->cfi = cfi_new(module->object);
-	if (!module->cfi) {
-		close_file(module);
-		return;
+	if (!borrow(modules, module)) {
+		module->cfi = cfi_new(module->object);
+		if (!module->cfi) {
+			close_file(module);
+			return;
+		}
 	}
 	module->state = MODULE_READY;
 	module->unreadable = STACK_REASON_NONE;

@@ -3,9 +3,9 @@
 #define CTOP_COLLECT_MODULES_H
 
 /*
- * The module files that mappings refer to, shared between processes by identity:
- * equal build-ids, else equal device, inode and path. A module's file arrives
- * as a descriptor some time after it was asked for. Collector only.
+ * The module files that mappings refer to, shared between processes by identity (module_identity.h) and path.
+ * A module's file arrives as a descriptor some time after it was asked for; then its build-id and owner are known,
+ * too, and if it is another one's copy. Collector only.
  */
 
 #include <stdbool.h>
@@ -29,7 +29,10 @@ enum module_state {
 struct module {
 	struct module *next;
 	struct module_row row; /* what goes into the tables; row.path is filled in per epoch */
-	const char *path;      /* interned in the world */
+	struct module_identity mapped; /* what mappings of it say */
+	bool is_overwritten; /* its file has become another one's: no new mapping is of it */
+	bool borrows_file;   /* object and cfi are those of the module it is a copy of */
+	const char *path;    /* interned in the world */
 	enum module_state state;
 	struct object *object;
 	struct cfi *cfi;
@@ -53,7 +56,8 @@ void modules_release(struct modules *modules);
 struct module *modules_of_map(struct modules *modules, int32_t pid, const struct world_map *map);
 /* The module that main was asked about, or NULL. */
 struct module *modules_find_asked(const struct modules *modules, uint32_t epoch, uint32_t row);
-/* The file came (fd is taken over), or did not (-1). */
-void module_set_file(struct module *module, int fd);
+/* The file came (fd is taken over), with what main says of it, or did not (-1). */
+void modules_set_file(struct modules *modules, struct module *module, int fd,
+		      const struct module_identity *identity);
 
 #endif

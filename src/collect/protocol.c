@@ -67,6 +67,7 @@ static bool sane(struct message *message)
 	case MESSAGE_CONFIG:
 		terminate(message->config.comm, sizeof(message->config.comm));
 		return is_bool(&message->config.format.sample_id_all) &&
+		       is_bool(&message->config.format.inodes_only) &&
 		       is_bool(&message->config.frame_pointers) &&
 		       is_bool(&message->config.leaf_only) &&
 		       is_bool(&message->config.filters_pids) &&

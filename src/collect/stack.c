@@ -108,15 +108,19 @@ static void watch_reading(void *context, bool reading)
 	fault_at("tables", module->path, collector->channel);
 }
 
-void stack_take_module(struct collector *collector, struct module *module, int fd)
+void stack_take_module(struct collector *collector, struct module *module, int fd,
+		       const struct module_identity *identity)
 {
+	/* Of a perf.data file: what is here now has an owner and an inode of its own. So has our copy of the vdso. */
+	const struct module_identity nothing = {0};
+	bool is_mapped_file = !collector->file && module->row.kind == MODULE_FILE;
 	status_read(collector->status, module->asked_epoch, module->asked_id.index);
 	if (fd >= 0)
 		fault_at("file", module->path, collector->channel);
-	module_set_file(module, fd);
+	modules_set_file(&collector->modules, module, fd, is_mapped_file ? identity : &nothing);
 	status_read_none(collector->status);
 	module->collector = collector;
-	if (module->cfi)
+	if (module->cfi && !module->borrows_file)
 		cfi_set_watch(module->cfi, watch_reading, module);
 }
 

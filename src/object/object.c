@@ -43,6 +43,7 @@ static void read_build_id_note(struct object *object, const GElf_Phdr *segment)
 			continue;
 		memcpy(object->identity.build_id, bytes + desc_at, note.n_descsz);
 		object->identity.build_id_size = note.n_descsz;
+		object->build_id_at = segment->p_offset + desc_at;
 		return;
 	}
 }
@@ -144,7 +145,10 @@ static int read_header(struct object *object)
 	object->is_program = header.e_type == ET_EXEC;
 	object->is_debug_file = has_only_names_of_code(object->elf);
 	object->bytes = elf_rawfile(object->elf, &object->file_bytes);
-	return object->bytes ? read_segments(object) : -EIO;
+	if (!object->bytes || object->file_bytes < sizeof(object->head))
+		return -EIO;
+	memcpy(object->head, object->bytes, sizeof(object->head));
+	return read_segments(object);
 }
 
 struct object *object_open(int fd, struct error *error)

@@ -39,7 +39,9 @@ struct object {
 	bool has_only_code; /* or not even that: no linker made it */
 	bool is_debug_file; /* its code is not in it */
 	struct object_identity identity;
-	struct segment *segments; /* PT_LOAD only */
+	uint64_t build_id_at;		  /* where in the file it is */
+	uint8_t head[sizeof(Elf64_Ehdr)]; /* the file's, as it was */
+	struct segment *segments;	  /* PT_LOAD only */
 	size_t nr_segments;
 	bool symbols_read;
 	struct known_ranges known;

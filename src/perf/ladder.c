@@ -91,7 +91,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		attr->comm = 1;
 		attr->comm_exec = 1;
 		attr->task = 1;
-		attr->build_id = 1;
+		/* No build_id: it would stand in the place of device and inode, and a file's maker chooses it. */
 	}
 	if (ladder_dumps_stacks(sampler)) {
 		attr->sample_regs_user = USER_REGS;
@@ -106,7 +106,6 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 	}
 	if (!first_time) {
 		attr->read_format = known.read_format;
-		attr->build_id = known.build_id;
 		attr->precise_ip = known.precise_ip;
 	}
 }
@@ -119,6 +118,7 @@ void ladder_fill_format(struct sampler *sampler)
 		.read_format = attr->read_format,
 		.regs_user = attr->sample_regs_user,
 		.sample_id_all = true,
+		.inodes_only = true,
 	};
 }
 
@@ -160,13 +160,9 @@ static int probe(struct sampler *sampler, size_t index)
 {
 	struct perf_event_attr attr = sampler->attrs[index];
 	int fd = open_on_target(sampler, &attr);
-	/* Fields that older kernels do not have: PERF_FORMAT_LOST is of 6.0, build_id of 5.12. */
+	/* What older kernels do not have: PERF_FORMAT_LOST is of 6.0. */
 	if (fd == -EINVAL && attr.read_format & PERF_FORMAT_LOST) {
 		attr.read_format &= ~(uint64_t)PERF_FORMAT_LOST;
-		fd = open_on_target(sampler, &attr);
-	}
-	if (fd == -EINVAL && attr.build_id) {
-		attr.build_id = 0;
 		fd = open_on_target(sampler, &attr);
 	}
 	if (fd < 0)

@@ -230,8 +230,8 @@ static bool take_sample(struct cursor *cursor, const struct record_format *forma
 
 /*
  * The kernel leaves the flag of a build-id on for all events that a mapping is told to, once one of them wants build-ids:
- * then these bytes are a device and an inode, whoever else profiles the process. A minor number's upper bytes are 0; those
- * of a build-id there once in 16 million.
+ * then these bytes are a device and an inode, whoever else profiles the process. Of a file nobody can tell; a minor
+ * number's upper bytes are 0, those of a build-id there once in 16 million, unless somebody chose them.
  */
 static bool is_device(const uint8_t *identity)
 {
@@ -240,7 +240,8 @@ static bool is_device(const uint8_t *identity)
 	return !is_size || (!identity[5] && !identity[6] && !identity[7]);
 }
 
-static bool take_mmap(struct cursor *cursor, size_t trailer, struct record *record)
+static bool take_mmap(struct cursor *cursor, const struct record_format *format, size_t trailer,
+		      struct record *record)
 {
 	struct record_mmap *mmap = &record->mmap;
 	bool ok = take_i32(cursor, &record->pid) && take_i32(cursor, &record->tid) &&
@@ -252,7 +253,9 @@ static bool take_mmap(struct cursor *cursor, size_t trailer, struct record *reco
 		uint32_t protection, flags;
 		ok = take(cursor, identity, sizeof(identity)) && take_u32(cursor, &protection) &&
 		     take_u32(cursor, &flags);
-		if (ok && record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && !is_device(identity)) {
+		bool has_build_id =
+			!format->inodes_only && record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+		if (ok && has_build_id && !is_device(identity)) {
 			mmap->build_id_size = identity[0];
 			memcpy(mmap->build_id, identity + 4, sizeof(mmap->build_id));
 		} else if (ok) {
@@ -317,7 +320,7 @@ int record_parse(const void *bytes, size_t size, const struct record_format *for
 		return take_sample(&cursor, format, record) ? 0 : -EINVAL;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		ok = take_mmap(&cursor, trailer, record);
+		ok = take_mmap(&cursor, format, trailer, record);
 		break;
 	case PERF_RECORD_COMM:
 		ok = take_comm(&cursor, trailer, record);

@@ -15,7 +15,7 @@
  */
 enum { PAGES = 16, WHOLE_CPU_PAGES = 128 };
 
-/* Whole processes and their maps, without a word of samples; device and inode, where the samples' records have build-ids. */
+/* Whole processes and their maps, without a word of samples; with device and inode. */
 static struct perf_event_attr attr_of(const struct sampler *sampler, uint32_t pages)
 {
 	return (struct perf_event_attr){
@@ -40,6 +40,7 @@ static struct perf_event_attr attr_of(const struct sampler *sampler, uint32_t pa
 static const struct record_format format = {
 	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 	.sample_id_all = true,
+	.inodes_only = true,
 };
 
 static void close_all(struct sideband *sideband)

@@ -22,14 +22,6 @@ static bool among(int32_t value, const int32_t *list, size_t nr)
 	return nr == 0;
 }
 
-bool history_is_module(const struct history_module *module, const char *wanted)
-{
-	const char *base = strrchr(module->path, '/');
-	if (module->kind == MODULE_NONE)
-		return strcmp(wanted, "[unknown]") == 0;
-	return strcmp(module->path, wanted) == 0 || (base && strcmp(base + 1, wanted) == 0);
-}
-
 /* Samples of several CPUs come nearly in order: one from before the first counts as taken with it. */
 static bool in_time(const struct history *history, uint64_t time_ns)
 {
@@ -93,7 +85,7 @@ static const char *name_of(const struct history *history, enum history_names whi
 	const struct history_module *module = &history->modules.items[row];
 	if (!module->has_leaves)
 		return NULL;
-	return module->kind == MODULE_NONE ? "[unknown]" : module->path;
+	return module->kind == MODULE_NONE ? "[unknown]" : module->label;
 }
 
 size_t history_names(const struct history *history, enum history_names which, const char **names,

@@ -27,8 +27,10 @@ static int add_none_rows(struct history *history)
 	    vec_reserve(&history->tasks, 2) || vec_reserve(&history->frames, 2) ||
 	    vec_reserve(&history->nodes, 1) || vec_reserve(&history->functions, 1))
 		return -ENOMEM;
-	history->modules.items[history->modules.nr++] = (struct history_module){.path = none};
-	history->modules.items[history->modules.nr++] = (struct history_module){.path = folded};
+	history->modules.items[history->modules.nr++] =
+		(struct history_module){.path = none, .label = none};
+	history->modules.items[history->modules.nr++] =
+		(struct history_module){.path = folded, .label = folded};
 	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = none};
 	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = folded};
 	history->frames.items[history->frames.nr++] = (struct named_frame){.offset = UINT32_MAX};

@@ -21,6 +21,8 @@ enum { FOLDED_TASK = 1, FOLDED_FRAME = 1, FOLDED_MODULE = 1 };
 
 struct history_module {
 	const char *path;
+	const char *label; /* what is shown: the path, and more where that is not enough; see modules.c */
+	struct module_identity identity;
 	uint32_t kind;
 	int32_t pid;	 /* of code without a file: addresses mean something only there */
 	bool has_leaves; /* a sample was taken in it, whatever the filter says */
@@ -196,6 +198,11 @@ const char *history_process_name(const struct history *history, int32_t pid);
 /* What the filter says of a sample that fell on the stack. */
 bool history_passes(const struct history *history, const struct sample *sample,
 		    const struct counted_stack *stack);
+
+/* The row that a table's module is one with, or UINT32_MAX. What is new of it is learnt. */
+uint32_t history_find_module(struct history *history, const struct history_module *module);
+/* Adds a row, and tells it from others of its path. 0 or -ENOMEM. */
+int history_add_module(struct history *history, const struct history_module *module, uint32_t *row);
 
 /* Keeps a sample of a counted stack. 0 or -ENOMEM. */
 int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack);

@@ -96,6 +96,7 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 	tables_module(&history->reader, (struct module_id){id}, &row);
 	const struct history_module module = {
 		.path = string_with_room(history, row.path),
+		.identity = row.identity,
 		.kind = row.kind,
 		.pid = row.kind == MODULE_ANON ? row.pid : 0,
 	};
@@ -103,25 +104,14 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 		return -EINVAL;
 	if (!module.path && !history->full)
 		return -ENOMEM;
-	uint64_t hash = hash_module(&module);
-	struct index_probe probe = index_find(&history->modules_index, hash);
-	while (index_next(&history->modules_index, &probe, to)) {
-		const struct history_module *known = &history->modules.items[*to];
-		if (known->path == module.path && known->kind == module.kind &&
-		    known->pid == module.pid)
-			return 0;
-	}
+	*to = history_find_module(history, &module);
+	if (*to != UINT32_MAX)
+		return 0;
 	if (!module.path || !has_room(history, &history->modules)) {
 		*to = FOLDED_MODULE; /* which has no frames: they are folded, too */
 		return 0;
 	}
-	if (index_reserve(&history->modules_index) ||
-	    vec_reserve(&history->modules, history->modules.nr + 1))
-		return -ENOMEM;
-	*to = (uint32_t)history->modules.nr;
-	index_add(&history->modules_index, hash, *to);
-	history->modules.items[history->modules.nr++] = module;
-	return 0;
+	return history_add_module(history, &module, to);
 }
 
 static int import_task(struct history *history, uint32_t id, uint32_t *to)

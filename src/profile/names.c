@@ -7,7 +7,7 @@
 
 #include <ctop/base/vec.h>
 
-#include "history_internal.h"
+#include "rows.h"
 
 /* Takes over one frame's name. 1: it has one now; 0: not yet; -ENOMEM. */
 static int take_name(struct history *history, uint32_t id)
@@ -59,7 +59,7 @@ int history_update_names(struct history *history)
 
 static uint32_t find_or_add(struct history *history, const struct function *function)
 {
-	uint64_t hash = hash_two((uintptr_t)function->name, (uintptr_t)function->module);
+	uint64_t hash = hash_function(function->name, function->module);
 	struct index_probe probe = index_find(&history->functions_index, hash);
 	uint32_t row;
 	while (index_next(&history->functions_index, &probe, &row)) {
@@ -97,7 +97,7 @@ uint32_t history_function_of(struct history *history, uint32_t id)
 	const struct history_module *module = &history->modules.items[frame->module];
 	struct function function = {
 		.name = frame->name,
-		.module = frame->module_name ? frame->module_name : module->path,
+		.module = frame->module_name ? frame->module_name : module->label,
 		.kernel = module->kind == MODULE_KERNEL,
 		.named = frame->name != NULL,
 	};

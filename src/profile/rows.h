@@ -12,6 +12,12 @@ static inline uint64_t hash_module(const struct history_module *module)
 			(uint64_t)module->kind << 32 | (uint32_t)module->pid);
 }
 
+/* By their one copies in the history. */
+static inline uint64_t hash_function(const char *name, const char *module)
+{
+	return hash_two((uintptr_t)name, (uintptr_t)module);
+}
+
 static inline uint64_t hash_task(const struct history_task *task)
 {
 	return hash_two((uint64_t)(uint32_t)task->pid << 32 | (uint32_t)task->tid,

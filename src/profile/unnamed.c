@@ -48,7 +48,7 @@ int history_unnamed(struct history *history, struct history_unnamed **out, size_
 		if (!modules[i].frames)
 			continue;
 		struct history_unnamed module = modules[i];
-		const char *path = history->modules.items[i].path;
+		const char *path = history->modules.items[i].label;
 		module.path = path ? path : "[unknown]";
 		module.kind = (enum module_kind)history->modules.items[i].kind;
 		modules[(*nr)++] = module;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/module_identity.h>
 #include <ctop/perf/record.h>
 #include <ctop/profile/recording_read.h>
 
@@ -134,6 +135,7 @@ struct message_module {
 	uint8_t build_id[20];
 	uint32_t build_id_size;
 	char name[256]; /* of the debug link */
+	struct module_identity identity; /* MODULE: what the descriptor says of the file */
 };
 
 struct message_process {

@@ -36,6 +36,15 @@ void object_free(struct object *object); /* NULL is fine */
  */
 int object_survive_cut_files(void);
 
+/*
+ * False when the file was overwritten with another program since: by its header and its build-id, which is what
+ * differs between builds. Cheap.
+ */
+bool object_is_unchanged(const struct object *object);
+bool object_same_size(const struct object *a, const struct object *b);
+/* True when the files have the same bytes, all of them read. False, too, when that would take long. */
+bool object_same_bytes(const struct object *a, const struct object *b);
+
 Elf *object_elf(const struct object *object);
 const struct object_identity *object_identity(const struct object *object);
 uint16_t object_machine(const struct object *object); /* EM_X86_64, ... */

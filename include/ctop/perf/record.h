@@ -20,6 +20,7 @@ struct record_format {
 	uint64_t regs_user;   /* mask */
 	uint64_t branch_type; /* of PERF_SAMPLE_BRANCH_STACK */
 	bool sample_id_all;
+	bool inodes_only; /* nobody asked for build-ids: MMAP2 has device and inode, whatever its flag says */
 };
 
 enum { RECORD_MAX_REGS = 64 };

@@ -61,6 +61,21 @@ static void mmap2_has_a_build_id_instead(void)
 	CHECK_EQ(record.mmap.build_id_size, 0);
 }
 
+/* Whoever makes a file chooses its build-id: one that looks like a device is not believed, where none was asked for. */
+static void mmap2_of_rings_has_no_build_id(void)
+{
+	static struct builder builder;
+	struct record record;
+	struct record_format format = dwarf_format;
+	format.inodes_only = true;
+	const uint8_t identity[24] = {20, 0, 0, 0, 0xab, 0xcd, 1, 0, 0x39, 0x30};
+	add_mmap2(&builder, PERF_RECORD_MISC_MMAP_BUILD_ID, identity, 5, "/bin/x");
+	CHECK_EQ(parse(&builder, &format, &record), 0);
+	CHECK_EQ(record.mmap.build_id_size, 0);
+	CHECK_EQ(record.mmap.device_major, 20);
+	CHECK_EQ(record.mmap.inode, 12345);
+}
+
 /* The kernel does so when another profiler, of the same process, has asked for build-ids. */
 static void mmap2_says_build_id_and_means_the_device(void)
 {
@@ -234,6 +249,7 @@ int main(void)
 	RUN(mmap2_has_device_and_inode);
 	RUN(mmap2_has_a_build_id_instead);
 	RUN(mmap2_says_build_id_and_means_the_device);
+	RUN(mmap2_of_rings_has_no_build_id);
 	RUN(path_without_an_end_is_refused);
 	RUN(old_mmap_is_executable_unless_data);
 	RUN(comm_says_whether_it_is_an_exec);

@@ -205,7 +205,7 @@ static void rows_of_one_file(void)
 					      .owner_plus_1 = MODULE_OWNED_BY_ROOT,
 					      .inode = 1}};
 	struct module_id first = add_module(scene, row, "/lib/a.so");
-	row.identity.inode = 2;
+	row.pid = 8;
 	struct module_id second = add_module(scene, row, "/container/lib/a.so");
 	/* No build-id: the path counts, too. */
 	struct module_id third = add_file(scene, 5, "/lib/b.so"),

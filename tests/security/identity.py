@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Which file a module is: rebuilds, copied build-ids, other mount namespaces, pids that come again."""
+
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+
+from harness import (NOBODY, Skip, case, check, ctop_ok, folded, folder, main, need_program, need_root,
+                     open_to_all, run, with_function)
+
+# Says that it runs, and uses CPU time in a function whose name tells the build.
+SOURCE = r"""
+#include <stdio.h>
+#include <time.h>
+static double used(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+__attribute__((noinline)) void WORK(void)
+{
+	static volatile unsigned long sum;
+	double until = used() + 0.3;
+	while (used() < until)
+		for (int i = 0; i < 100000; i++)
+			sum += (unsigned long)i;
+}
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	WORK();
+	return 0;
+}
+"""
+
+
+def build(where, name, function, *options):
+    need_program("cc")
+    source = os.path.join(where, "app.c")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(SOURCE)
+    path = os.path.join(where, name)
+    result = run("cc", "-O1", "-g", f"-DWORK={function}", *options, "-o", path, source)
+    check(result.returncode == 0, result.stderr)
+    return path
+
+
+def record_script(where, script, *options):
+    """What a shell script's programs did; `started PROGRAM...` in it returns once the program runs. {stack: samples}."""
+    path = os.path.join(where, "go.sh")
+    with open(path, "w", encoding="ascii") as file:
+        file.write('set -e\ncd "$(dirname "$0")"\nmkfifo pipe\n'
+                   'started() { "$@" >pipe & read line <pipe; [ "$line" = ready ]; }\n' + script)
+    recording = os.path.join(where, "x.ctop")
+    ctop_ok("record", "-e", "cpu-clock", "-F", "499", "-o", recording, *options, "--", "sh", path)
+    return folded(recording)
+
+
+def check_both(where, stacks, first="old_build", second="new_build"):
+    """Each build has used as much as the other, and nobody's functions have the other's name."""
+    counts = [with_function(stacks, name) for name in (first, second)]
+    check(min(counts) > 30 and max(counts) < 2 * min(counts), f"{first}, {second}: {counts}")
+    report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+    rows = [line for line in report.splitlines() if first in line or second in line]
+    check(any(first in row for row in rows) and any(second in row for row in rows),
+          f"not both in the report:\n{report}")
+    return rows
+
+
+def build_id(path):
+    notes = run(need_program("readelf"), "-n", path).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
+
+
+@case
+def two_builds_at_one_path():
+    """The second is not called by the first one's names, and the two are told apart, and chosen, by their build-ids."""
+    with folder() as where:
+        ids = [build_id(build(where, name, f"{name}_build")) for name in ("old", "new")]
+        stacks = record_script(where, "cp old app; started ./app; rm app; cp new app; ./app >/dev/null; wait\n")
+        rows = check_both(where, stacks)
+        for name, known in zip(("old", "new"), ids):
+            label = f"app ({known[:8]})"
+            check(any(f"{name}_build" in row and label in row for row in rows), f"no {label}: {rows}")
+            chosen = folded(os.path.join(where, "x.ctop"), "--module", label)
+            both = [with_function(chosen, f"{other}_build") > 0 for other in ("old", "new")]
+            check(both == [name == "old", name == "new"], f"{label} chooses {both}")
+        chosen = folded(os.path.join(where, "x.ctop"), "--module", "app")
+        check_both(where, chosen)
+
+
+@case
+def a_build_written_over_another():
+    """The inode stays."""
+    with folder() as where:
+        build(where, "old", "old_build")
+        build(where, "new", "new_build")
+        check_both(where, record_script(
+            where, "cp old app; ./app >/dev/null; cp new app; ./app >/dev/null\n"))
+
+
+@case
+def builds_without_build_ids():
+    with folder() as where:
+        build(where, "old", "old_build", "-Wl,--build-id=none")
+        build(where, "new", "new_build", "-Wl,--build-id=none")
+        rows = check_both(where, record_script(
+            where, "cp old app; started ./app; rm app; cp new app; ./app >/dev/null; wait\n"))
+        check(all("(inode " in row for row in rows), f"not told apart: {rows}")
+
+
+@case
+def the_same_build_twice_is_one():
+    """A deployment of what was there already: nothing is to be told apart, whoever owns it."""
+    with folder() as where:
+        build(where, "old", "old_build")
+        record_script(where, "cp old app; started ./app; mv app gone; cp old app; ./app >/dev/null; wait\n")
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+        rows = [line for line in report.splitlines() if "old_build" in line]
+        check(len(rows) == 1 and "(" not in rows[0], f"told apart:\n{report}")
+
+
+def as_nobody(command):
+    return f"setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups {command}"
+
+
+@case
+def a_copied_build_id_renames_nothing():
+    """A user's program with the build-id of root's, sampled first; the other way round; with the same path, too."""
+    need_root()
+    need_program("setpriv")
+    same = "-Wl,--build-id=0x" + "5a" * 20
+    with folder() as where:
+        open_to_all(where)
+        for path in build(where, "honest", "honest_work", same), build(where, "evil", "evil_work", same):
+            os.chmod(path, 0o755)
+        os.chown(os.path.join(where, "evil"), NOBODY, NOBODY)
+        for script in (f"started {as_nobody('./evil')}; wait; ./honest >/dev/null\n",
+                       f"started ./honest; {as_nobody('./evil')} >/dev/null; wait\n",
+                       f"cp -p evil app; started {as_nobody('./app')}; rm app; cp -p honest app; ./app >/dev/null; wait\n"):
+            stacks = record_script(where, script)
+            check_both(where, stacks, "honest_work", "evil_work")
+            os.unlink(os.path.join(where, "pipe"))
+
+
+@case
+def one_path_in_two_mount_namespaces():
+    need_root()
+    need_program("unshare")
+    if run("unshare", "-m", "true").returncode:
+        raise Skip("no mount namespace may be made")
+    with folder() as where:
+        for name in "old", "new", "mnt":
+            os.mkdir(os.path.join(where, name))
+        for name in "old", "new":
+            shutil.move(build(where, f"{name}.bin", f"{name}_build"), os.path.join(where, name, "app"))
+        inside = "unshare -m --propagation private sh -c 'mount --bind %s mnt && exec mnt/app'"
+        stacks = record_script(where, f"started {inside % 'old'}; {inside % 'new'} >/dev/null; wait\n")
+        check_both(where, stacks)
+
+
+if __name__ == "__main__":
+    main()
