@@ -7,7 +7,7 @@ DESTDIR ?=
 # SETCAP=1: a group may profile everybody's processes, without sudo.
 SETCAP  ?=
 SETCAP_GROUP ?= perf
-CAPABILITIES := cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep
+CAPABILITIES := cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=p
 ifeq ($(origin CC),default)
 CC := gcc
 endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
 #include <ctop/object/locate.h>
 
 /* Files kept open at most; further ones are opened anew for each child that asks. */
@@ -278,7 +279,8 @@ static int open_kernel(const struct broker *broker, const struct module_row *row
 	if (broker->recorded)
 		return locate_recorded_kernel(row->identity.build_id, row->identity.build_id_size,
 					      row->start);
-	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
+				  O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 #include "cgroup.h"
 #include "proc_text.h"
 
@@ -24,7 +26,7 @@ static void read_comm(int32_t pid, int32_t tid, char comm[COMM_MAX])
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
 	memset(comm, 0, COMM_MAX);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	ssize_t size = read(fd, comm, COMM_MAX - 1);
@@ -45,7 +47,7 @@ static int list_threads(struct channel *channel, int32_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
+	DIR *dir = proc_opendir(path);
 	if (!dir)
 		return 0;
 	struct message message = {.kind = MESSAGE_THREADS, .threads = {.pid = pid}};
@@ -140,7 +142,7 @@ int broker_answer_owner(struct broker *broker, struct channel *channel,
 	struct message_owner *owner = &message.owner;
 	char path[64], line[256];
 	snprintf(path, sizeof(path), "/proc/%d/status", request->pid);
-	FILE *file = is_in_profile(broker, request->pid) ? fopen(path, "re") : NULL;
+	FILE *file = is_in_profile(broker, request->pid) ? proc_fopen(path) : NULL;
 	owner->error = -ESRCH;
 	while (file && owner->error && fgets(line, sizeof(line), file))
 		if (sscanf(line, "Uid: %u %u", &owner->uid, &owner->effective_uid) == 2)
@@ -165,7 +167,7 @@ static void list_children(int32_t pid, int32_t *pids, size_t *nr)
 {
 	char path[64], text[4096];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
+	DIR *dir = proc_opendir(path);
 	const struct dirent *entry;
 	while (dir && (entry = readdir(dir))) {
 		int32_t tid = atoi(entry->d_name);

@@ -16,9 +16,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
 #include <ctop/perf/catalog.h>
 #include <ctop/perf/machine.h>
 #include <ctop/perf/pmu.h>
+
+#include "proc_text.h"
 
 /* Of linux/capability.h since 5.8. */
 #ifndef CAP_PERFMON
@@ -57,7 +60,7 @@ static void remedy(struct check *check, const char *format, ...)
 
 static bool read_text(const char *path, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
 	if (fd >= 0)
 		close(fd);
@@ -162,8 +165,7 @@ static void check_capabilities(struct checks *checks)
 		remedy(check,
 		       "root of a user namespace has none over the kernel: run ctop outside of it");
 	else if (!list[0])
-		remedy(check,
-		       "for those of others: sudo setcap cap_perfmon,cap_sys_ptrace+ep ctop");
+		remedy(check, "for those of others: sudo setcap cap_perfmon,cap_sys_ptrace+p ctop");
 }
 
 /* ---- limits ---- */
@@ -324,7 +326,7 @@ static int other_namespaces(int32_t pid, char *list, size_t size)
 		size_t used = strlen(list);
 		snprintf(theirs, sizeof(theirs), "/proc/%d/ns/%s", pid, kinds[i]);
 		snprintf(ours, sizeof(ours), "/proc/self/ns/%s", kinds[i]);
-		if (stat(theirs, &their_status) || stat(ours, &our_status))
+		if (proc_stat(theirs, &their_status) || stat(ours, &our_status))
 			return -errno;
 		if (their_status.st_ino != our_status.st_ino)
 			snprintf(list + used, size - used, "%s%s", used ? ", " : "", kinds[i]);
@@ -338,7 +340,7 @@ void checks_of_target(struct checks *checks, int32_t pid)
 	unsigned uid = 0, effective_uid = 0;
 	struct stat owner;
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (!read_text(path, status, sizeof(status)) || stat(path, &owner)) {
+	if (!read_text(path, status, sizeof(status)) || proc_stat(path, &owner)) {
 		add(checks, "target", CHECK_BAD, "%d is no process", pid);
 		return;
 	}

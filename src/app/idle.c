@@ -64,7 +64,7 @@ static void take_census(int32_t pid, struct census *census)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
+	DIR *dir = proc_opendir(path);
 	const struct dirent *entry;
 	while (dir && census->nr_threads < THREADS_MOST && (entry = readdir(dir))) {
 		int32_t tid = atoi(entry->d_name);

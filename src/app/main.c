@@ -9,7 +9,9 @@
 #include <ctop/app/child.h>
 #include <ctop/app/commands.h>
 #include <ctop/app/options.h>
+#include <ctop/base/environment.h>
 #include <ctop/base/error.h>
+#include <ctop/base/privilege.h>
 #include <ctop/base/text.h>
 
 /* Causes quote names that a stranger chose: nothing in them may reach the terminal raw. */
@@ -35,7 +37,7 @@ static int refuse_setuid(struct error *error)
 		return 0;
 	int code = error_set(error, -EPERM, "ctop does not run setuid or setgid");
 	error_remedy(error, "give the file capabilities instead: setcap "
-			    "cap_perfmon,cap_sys_ptrace+ep ctop");
+			    "cap_perfmon,cap_sys_ptrace+p ctop");
 	return code;
 }
 
@@ -104,12 +106,14 @@ static int run_command(struct options *options, struct error *error)
 	return flush_stdout(error);
 }
 
-int main(int argc, char **argv)
+int main(int argc, char **argv, char **environment)
 {
 	static const char child_option[] = "--child=";
 	if (argc > 1 && !strncmp(argv[1], child_option, strlen(child_option)))
 		return child_main(argv[1] + strlen(child_option));
 
+	privilege_begin();
+	environment_distrust();
 	struct options options = {0};
 	struct error error = {0};
 	int result = hold_closed_descriptors(&error);
@@ -118,6 +122,7 @@ int main(int argc, char **argv)
 	if (!result)
 		result = options_parse(argc, argv, &options, &error);
 	if (!result) {
+		options.environment = environment;
 		options.columns = terminal_columns();
 		result = run_command(&options, &error);
 	}

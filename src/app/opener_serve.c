@@ -11,8 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
 #include <ctop/base/write_all.h>
 #include <ctop/object/file_identity.h>
+
+#include "proc_text.h"
 
 /* The largest maps seen in the wild are a few MiB. */
 enum { MAPS_TEXT_MAX = 64 << 20 };
@@ -78,7 +81,7 @@ static int open_maps(int32_t pid, const char *thread)
 {
 	char path[320], byte;
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/maps", pid, thread);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (pread(fd, &byte, 1, 0) == 1)
@@ -92,7 +95,7 @@ static int open_maps_of_any(int32_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
+	DIR *dir = proc_opendir(path);
 	const struct dirent *entry;
 	int fd = dir ? -ENODATA : -errno;
 	while (fd == -ENODATA && (entry = readdir(dir)))

@@ -4,17 +4,52 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/privilege.h>
+
+FILE *proc_fopen(const char *path)
+{
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
+DIR *proc_opendir(const char *path)
+{
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	DIR *dir = opendir(path);
+	privilege_restore(&before);
+	return dir;
+}
+
+int32_t proc_next_pid(DIR *processes)
+{
+	int32_t pid = 0;
+	const struct dirent *entry;
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	while (pid <= 0 && (entry = readdir(processes)))
+		pid = atoi(entry->d_name);
+	privilege_restore(&before);
+	return pid;
+}
+
+int proc_stat(const char *path, struct stat *status)
+{
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	int result = stat(path, status);
+	privilege_restore(&before);
+	return result;
+}
 
 size_t proc_text(int32_t pid, const char *what, char *text, size_t size)
 {
 	char path[96];
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
 	if (fd >= 0)
 		close(fd);
@@ -97,7 +132,7 @@ bool proc_program(int32_t pid, struct proc_program *program)
 	char link[32];
 	struct stat status;
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	if (stat(link, &status) < 0)
+	if (proc_stat(link, &status) < 0)
 		return false;
 	*program = (struct proc_program){status.st_dev, status.st_ino};
 	return true;

@@ -4,12 +4,22 @@
 
 /* What /proc says of a process or thread, now. All of it is a stranger's text, or not there at all. */
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
 #include <ctop/base/text.h>
 #include <ctop/perf/sampler.h>
+
+/* What libc opens and asks, below /proc/PID as the privilege to look into it allows. */
+FILE *proc_fopen(const char *path);
+DIR *proc_opendir(const char *path);
+int proc_stat(const char *path, struct stat *status);
+/* The next process of a listing of /proc; 0: that was all. */
+int32_t proc_next_pid(DIR *processes);
 
 /* Reads /proc/PID/WHAT as a string, cut at size. Its size; 0 when it cannot be had. */
 size_t proc_text(int32_t pid, const char *what, char *text, size_t size);

@@ -61,7 +61,7 @@ static void read_user(struct ui_process *process)
 	char path[64];
 	struct stat status;
 	snprintf(path, sizeof(path), "/proc/%d", process->pid);
-	if (stat(path, &status) < 0)
+	if (proc_stat(path, &status) < 0)
 		return;
 	const struct passwd *user = getpwuid(status.st_uid);
 	if (user)
@@ -133,11 +133,10 @@ int processes_list(struct processes *processes, struct ui_process **out, size_t 
 	DIR *dir = opendir("/proc");
 	if (!dir)
 		return -errno;
-	const struct dirent *entry;
 	int result = 0;
-	while (!result && (entry = readdir(dir))) {
-		int32_t pid = atoi(entry->d_name);
-		if (pid > 0 && pid != getpid())
+	int32_t pid;
+	while (!result && (pid = proc_next_pid(dir)) > 0) {
+		if (pid != getpid())
 			result = add(processes, pid, now_ns, &list, &times);
 	}
 	closedir(dir);

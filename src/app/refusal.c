@@ -157,7 +157,7 @@ static void add_capabilities(const struct facts_of_refusal *facts, struct refusa
 	if (!refusal_add_word(program, sizeof(program), facts->program))
 		return;
 	struct refusal_fix *fix = new_fix(refusal);
-	snprintf(fix->command, sizeof(fix->command), "sudo setcap cap_perfmon,cap_sys_ptrace+ep %s",
+	snprintf(fix->command, sizeof(fix->command), "sudo setcap cap_perfmon,cap_sys_ptrace+p %s",
 		 program);
 	snprintf(fix->reach, sizeof(fix->reach),
 		 "this binary only, for whoever may run it: chown root:GROUP and chmod 0750 say "

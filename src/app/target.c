@@ -47,13 +47,12 @@ static int find_by_name(struct target *target, const char *name, struct error *e
 	DIR *dir = opendir("/proc");
 	if (!dir)
 		return error_set(error, -errno, "cannot read /proc: %s", strerror(errno));
-	const struct dirent *entry;
 	int result = 0;
+	int32_t pid;
 	char list[128] = "";
 	bool all_listed = true;
-	while (!result && (entry = readdir(dir))) {
-		int32_t pid = atoi(entry->d_name);
-		if (pid <= 0 || pid == getpid() || !has_name(pid, name))
+	while (!result && (pid = proc_next_pid(dir)) > 0) {
+		if (pid == getpid() || !has_name(pid, name))
 			continue;
 		size_t used = strlen(list);
 		int added =
@@ -115,6 +114,7 @@ static _Noreturn void become_command(const struct options *options, int release_
 	char byte;
 	while (read(release_fd, &byte, 1) < 0 && errno == EINTR)
 		;
+	environ = options->environment; /* the caller's: PATH, too */
 	execvp(argv[0], argv);
 	int error = errno;
 	if (write(failure_fd, &error, sizeof(error)) < 0)
@@ -180,7 +180,7 @@ static int32_t thread_group_of(int32_t tid)
 	char path[64], line[256];
 	int32_t pid = tid;
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	FILE *file = fopen(path, "re");
+	FILE *file = proc_fopen(path);
 	if (!file)
 		return tid;
 	while (fgets(line, sizeof(line), file))

@@ -199,7 +199,7 @@ uint64_t process_anon_bytes(pid_t pid)
 {
 	char path[64], line[256];
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *file = fopen(path, "re");
+	FILE *file = proc_fopen(path);
 	if (!file)
 		return 0;
 	unsigned long long kib = 0;

@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 /* What the kernel makes up as it is read: a look may have an effect, and none of it is a file of anybody's. */
 bool is_made_up(int fd)
 {
@@ -41,7 +43,12 @@ bool process_uid(int32_t pid, uid_t *uid)
 	struct stat status;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	/* Of an undumpable process this is root, whose files may be had anyway. */
-	if (pid <= 0 || stat(path, &status))
+	if (pid <= 0)
+		return false;
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	int result = stat(path, &status);
+	privilege_restore(&before);
+	if (result)
 		return false;
 	*uid = status.st_uid;
 	return true;

@@ -15,6 +15,8 @@
 #include <linux/fs.h>
 #include <linux/magic.h>
 
+#include <ctop/base/privilege.h>
+
 #include "locate_internal.h"
 
 static const char deleted_suffix[] = " (deleted)";
@@ -69,6 +71,15 @@ static int checked(int fd, const struct locate_request *request)
 	return -ESTALE;
 }
 
+/* By a link of /proc/PID, which the kernel follows for those who may trace the process. */
+static int open_inside(const char *link)
+{
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	int fd = open_regular_in(AT_FDCWD, link, 0);
+	privilege_restore(&before);
+	return fd;
+}
+
 /*
  * The kernel's own links to mapped files, deleted ones too. By the time they are followed another
  * file may be mapped there, or another process have the pid.
@@ -78,12 +89,12 @@ static int open_kernel_link(const struct locate_request *request)
 	char path[128];
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", request->pid,
 		 (unsigned long long)request->start, (unsigned long long)request->end);
-	int fd = checked(open_regular_in(AT_FDCWD, path, 0), request);
+	int fd = checked(open_inside(path), request);
 	if (fd >= 0)
 		return fd;
 	/* map_files takes a capability; one's own processes' programs can be had without. */
 	snprintf(path, sizeof(path), "/proc/%d/exe", request->pid);
-	return checked(open_regular_in(AT_FDCWD, path, 0), request);
+	return checked(open_inside(path), request);
 }
 
 /* Another file by now: the same again (a package reinstalled) can prove itself, if a build-id is known. */

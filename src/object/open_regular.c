@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 /* Opens the file behind an O_PATH descriptor for reading, if it is a regular one. */
 static int reopen_regular(int path_fd)
 {
@@ -63,6 +65,8 @@ int open_root_of(int32_t pid)
 {
 	char root[64];
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	int fd = pid > 0 ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd = pid > 0 ? privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, root,
+					    O_PATH | O_DIRECTORY | O_CLOEXEC)
+			 : -1;
 	return fd < 0 ? -ESRCH : fd;
 }

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 #include "locate_internal.h"
 
 struct owner {
@@ -18,7 +20,7 @@ struct owner {
 
 static bool read_owner(int process_fd, struct owner *owner)
 {
-	int fd = openat(process_fd, "status", O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_INSPECT, process_fd, "status", O_RDONLY | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!file) {
 		if (fd >= 0)
@@ -64,7 +66,8 @@ static int open_map(int process_fd)
 	if (!read_owner(process_fd, &owner))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.namespace_pid);
-	int root_fd = openat(process_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int root_fd = privilege_openat(PRIVILEGE_INSPECT, process_fd, "root",
+				       O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
 	int fd = open_regular_in(root_fd, path, O_NOFOLLOW);
@@ -83,7 +86,8 @@ int locate_perf_map(int32_t pid)
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	/* One process throughout: a pid may be given anew meanwhile, this directory is not. */
-	int process_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int process_fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path,
+					  O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (process_fd < 0)
 		return -ENOENT;
 	int fd = open_map(process_fd);

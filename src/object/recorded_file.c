@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 #include "locate_internal.h"
 
 enum { BUILD_ID_BYTES_MAX = 20, NOTES_BYTES_MAX = 16384 };
@@ -101,7 +103,9 @@ static bool is_own_build_id(const uint8_t *build_id, size_t size)
 /* Where kallsyms has the beginning of the kernel's text. */
 static bool is_own_text(uint64_t address)
 {
-	FILE *file = fopen("/proc/kallsyms", "re");
+	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
+				  O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	char *line = NULL;
 	size_t capacity = 0;
 	bool found = false;
@@ -123,7 +127,8 @@ int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64
 	if (!build_id_size || !text_address || !is_own_build_id(build_id, build_id_size) ||
 	    !is_own_text(text_address))
 		return -ESTALE;
-	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
+				  O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

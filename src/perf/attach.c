@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/index.h>
+#include <ctop/base/privilege.h>
 #include <ctop/base/vec.h>
 
 /* Passes over /proc/PID/task until one is complete; a process whose threads come and go for ever is left after these. */
@@ -122,7 +124,8 @@ static uint64_t start_of(int32_t pid, int32_t tid)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	FILE *file = fopen(path, "re");
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	if (file)
 		fclose(file);
@@ -149,7 +152,10 @@ static DIR *open_threads(int32_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	return opendir(path);
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	DIR *dir = opendir(path);
+	privilege_restore(&before);
+	return dir;
 }
 
 /* One listing of a process's threads. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/privilege.h>
 
 /*
  * A clock event interrupts the target: below some period the target does nothing
@@ -105,11 +106,13 @@ static __attribute__((noinline)) uint64_t calibrate(const struct sampler *sample
 		return 0;
 	/* Read-only: the kernel overwrites, so that the ring never runs full. */
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (RING_PAGES + 1) * page;
+	struct privilege_before before = privilege_raise(PRIVILEGE_LOCK);
 	void *ring = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED) {
 		bytes = (SMALL_RING_PAGES + 1) * page;
 		ring = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 	}
+	privilege_restore(&before);
 	uint64_t cost_ns = ring == MAP_FAILED ? 0 : cost_with(fd);
 	if (ring != MAP_FAILED)
 		munmap(ring, bytes);

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 /* The registers of perf_regs.h that a 64-bit task has; DS, ES, FS and GS are refused. */
 #if defined(__x86_64__)
 #define USER_REGS UINT64_C(0xff0fff)
@@ -137,7 +139,9 @@ static int open_on_any_thread(const struct sampler *sampler, const struct perf_e
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", first_pid(sampler));
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
 	DIR *dir = opendir(path);
+	privilege_restore(&before);
 	const struct dirent *entry;
 	int fd = -ESRCH;
 	while (dir && fd == -ESRCH && (entry = readdir(dir)))

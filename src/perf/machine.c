@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 /* Of linux/capability.h since 5.8. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -91,13 +93,7 @@ bool machine_in_first_user_namespace(void)
 
 bool machine_has_capability(unsigned capability)
 {
-	if (!machine_in_first_user_namespace())
-		return false;
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	if (syscall(SYS_capget, &header, data) < 0)
-		return false;
-	return data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability);
+	return machine_in_first_user_namespace() && privilege_has(capability);
 }
 
 bool machine_may_lock(void)
@@ -127,7 +123,7 @@ bool machine_hides_process(int32_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES || errno == EPERM;
 	close(fd);
@@ -137,8 +133,11 @@ bool machine_hides_process(int32_t pid)
 bool machine_hides_kernel(void)
 {
 	char text[64];
-	return read_file("/proc/kallsyms", text, sizeof(text)) <= 0 ||
-	       strtoull(text, NULL, 16) == 0;
+	struct privilege_before before = privilege_raise(PRIVILEGE_KERNEL_NAMES);
+	bool is_hidden = read_file("/proc/kallsyms", text, sizeof(text)) <= 0 ||
+			 strtoull(text, NULL, 16) == 0;
+	privilege_restore(&before);
+	return is_hidden;
 }
 
 void machine_raise_descriptor_limit(void)
@@ -204,9 +203,11 @@ static void read_stat(int32_t pid, struct process_facts *facts)
 struct process_facts machine_process(int32_t pid)
 {
 	struct process_facts facts = {.state = PROCESS_GONE};
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
 	read_uids(pid, &facts);
 	facts.apart = is_apart(pid);
 	read_stat(pid, &facts);
+	privilege_restore(&before);
 	return facts;
 }
 

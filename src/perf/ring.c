@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 /* A record's size is a u16. */
 enum { RECORD_BYTES_MAX = 65536, RECORD_ALIGNMENT = 8 };
 
@@ -35,7 +37,9 @@ int ring_map(struct ring *ring, int fd, size_t data_pages)
 	if (!data_pages || (data_pages & (data_pages - 1)))
 		return -EINVAL;
 	size_t bytes = (1 + data_pages) * page_bytes;
+	struct privilege_before before = privilege_raise(PRIVILEGE_LOCK);
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	privilege_restore(&before);
 	if (memory == MAP_FAILED)
 		return -errno;
 	int result = ring_attach(ring, memory, data_pages * page_bytes);

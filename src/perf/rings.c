@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 /*
  * 8 MiB a CPU: 100 ms of 64 KiB dumps at 1 kHz. Whole CPUs have everybody's samples from the first moment on, while
  * everybody's modules are still to be read: there it is four times as much, as long as all rings together stay small.
@@ -86,8 +88,10 @@ static int try_size(struct sampler *sampler)
 			result = ring->fd;
 			break;
 		}
+		struct privilege_before before = privilege_raise(PRIVILEGE_LOCK);
 		void *memory = mmap(NULL, ring_bytes(sampler->ring_pages), PROT_READ | PROT_WRITE,
 				    MAP_SHARED, ring->fd, 0);
+		privilege_restore(&before);
 		/* Too much locked memory is EPERM, as is what a filter says to an open. */
 		if (memory == MAP_FAILED)
 			result = errno == EPERM ? -EDQUOT : -errno;

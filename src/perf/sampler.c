@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 #include "sampler_internal.h"
 
 /* pid is the cgroup's descriptor with PERF_FLAG_PID_CGROUP. */
@@ -18,8 +20,10 @@ static int open_event(const struct perf_event_attr *attr, int pid, int cpu, int 
 		      unsigned long flags)
 {
 	struct perf_event_attr copy = *attr; /* the kernel writes its own size there on E2BIG */
+	struct privilege_before before = privilege_raise(PRIVILEGE_SAMPLE);
 	long fd =
 		syscall(SYS_perf_event_open, &copy, pid, cpu, leader, flags | PERF_FLAG_FD_CLOEXEC);
+	privilege_restore(&before);
 	return fd < 0 ? -errno : (int)fd;
 }
 

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 /* One that is mounted. */
 static int open_mounted(const char *path)
 {
@@ -51,8 +53,11 @@ static int open_folder(const char *name)
 		fd = open_mounted(places[i]);
 		is_closed = is_closed || fd == -EACCES;
 	}
-	if (fd < 0)
+	if (fd < 0) {
+		struct privilege_before before = privilege_raise(PRIVILEGE_MOUNT);
 		fd = open_unmounted();
+		privilege_restore(&before);
+	}
 	if (fd < 0)
 		return is_closed ? -EACCES : -ENODEV;
 	int folder = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

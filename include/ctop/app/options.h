@@ -44,6 +44,7 @@ struct options {
 	bool has_uid;			    /* of whole CPUs: this user's processes */
 	uint32_t uid;
 	const char *process_name; /* NAME */
+	char **environment;	  /* as the caller has it: the command's; main's own may be less */
 	char *const *argv;	  /* -- CMD [ARG...], NULL-terminated; NULL: none */
 	int command_output; /* where CMD writes instead of a terminal; 0: nowhere else (live sets it) */
 

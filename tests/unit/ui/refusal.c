@@ -11,7 +11,7 @@ static const struct refusal refusal = {
 		 "privilege",
 	.fixes =
 		{
-			{"sudo setcap cap_perfmon,cap_sys_ptrace+ep /usr/bin/ctop",
+			{"sudo setcap cap_perfmon,cap_sys_ptrace+p /usr/bin/ctop",
 			 "this binary only"},
 			{"sudo ctop -p 1234", "this run only"},
 			{"", "run ctop outside of the container"},
@@ -30,7 +30,7 @@ static void the_text_has_one_cause_and_numbered_fixes(void)
 		  "Cause: kernel.perf_event_paranoid = 4, as Ubuntu has it, allows no sampling "
 		  "without privilege\n"
 		  "Fix, the smallest first:\n"
-		  " 1  sudo setcap cap_perfmon,cap_sys_ptrace+ep /usr/bin/ctop\n"
+		  " 1  sudo setcap cap_perfmon,cap_sys_ptrace+p /usr/bin/ctop\n"
 		  "      this binary only\n"
 		  " 2  sudo ctop -p 1234\n"
 		  "      this run only\n"
@@ -146,7 +146,7 @@ static void every_line_is_reached_on_small_screens(void)
 			CHECK(shows(ui, "Not the cause:"));
 		/* The lines are broken anew. */
 		CHECK_EQ(ui_resize(ui, 30, 100), 0);
-		CHECK(shows(ui, "sudo setcap cap_perfmon,cap_sys_ptrace+ep /usr/bin/ctop"));
+		CHECK(shows(ui, "sudo setcap cap_perfmon,cap_sys_ptrace+p /usr/bin/ctop"));
 		ui_free(ui);
 	}
 }
