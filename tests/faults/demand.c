@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* A child that has fallen asks main for what is not its business, and says what came of it. */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctop/collect/protocol.h>
+#include <ctop/profile/tables.h>
+
+#include "faults.h"
+
+/* Of FIELD,FIELD,...: the one with that number, "" where there is none. */
+static void field(const char *argument, int nr, char *text, size_t size)
+{
+	while (nr-- > 0) {
+		argument += strcspn(argument, ",");
+		argument += *argument == ',';
+	}
+	snprintf(text, size, "%.*s", (int)strcspn(argument, ","), argument);
+}
+
+static unsigned long long number(const char *argument, int nr)
+{
+	char text[64];
+	field(argument, nr, text, sizeof(text));
+	return strtoull(text, NULL, 0);
+}
+
+/* The next message, whenever it comes. */
+static int receive(struct channel *channel, struct message *message)
+{
+	struct pollfd poll_fd = {.fd = channel_fd(channel), .events = POLLIN};
+	int fd = -1, got;
+	while ((got = protocol_receive(channel, message, &fd)) == -EAGAIN)
+		poll(&poll_fd, 1, -1);
+	if (got <= 0)
+		_exit(0);
+	return fd;
+}
+
+static void say(const struct message *answer, int32_t error, int fd)
+{
+	struct stat status;
+	if (fd >= 0 && fstat(fd, &status) == 0)
+		dprintf(STDERR_FILENO, "was given inode %llu\n", (unsigned long long)status.st_ino);
+	else
+		dprintf(STDERR_FILENO, "was refused %u: %d\n", answer->kind, error);
+}
+
+/* Waits for an answer of that kind, says it, and does what main asks for until it ends. */
+static _Noreturn void live_on(struct channel *channel, uint32_t awaited)
+{
+	for (;;) {
+		struct message message;
+		int fd = receive(channel, &message);
+		if (message.kind == MESSAGE_STOP) {
+			message = (struct message){.kind = MESSAGE_DONE};
+			protocol_send(channel, &message, -1);
+		} else if (message.kind == awaited) {
+			say(&message,
+			    awaited == MESSAGE_PROCESS ? message.process.error : message.module.error,
+			    fd);
+			awaited = 0;
+		}
+	}
+}
+
+/* As a collector, up to its start: tables that it may write, and the number of their epoch. */
+static uint32_t start_as_collector(struct channel *channel, struct tables *tables)
+{
+	uint32_t epoch = 0;
+	for (;;) {
+		struct message message;
+		int fd = receive(channel, &message);
+		if (message.kind == MESSAGE_TABLES) {
+			if (tables_map(tables, fd, &tables_capacity_default, true))
+				_exit(3);
+			epoch = message.epoch.epoch;
+		} else if (message.kind == MESSAGE_START) {
+			message = (struct message){.kind = MESSAGE_MAPPED};
+			protocol_send(channel, &message, -1);
+			return epoch;
+		}
+	}
+}
+
+/* PID,INODE,MAJOR,MINOR,PATH: a file, by a row of its own making. */
+FAULT(demand_file)
+{
+	struct tables tables;
+	struct module_row row = {.kind = MODULE_FILE};
+	struct module_id id;
+	struct message message = {.kind = MESSAGE_NEED_MODULE};
+	char path[400];
+	message.module.epoch = start_as_collector(fault->channel, &tables);
+	struct tables_writer *writer = tables_writer_new(&tables);
+	row.pid = (int32_t)number(fault->argument, 0);
+	row.identity.inode = number(fault->argument, 1);
+	row.identity.device_major = (uint32_t)number(fault->argument, 2);
+	row.identity.device_minor = (uint32_t)number(fault->argument, 3);
+	field(fault->argument, 4, path, sizeof(path));
+	if (!writer || tables_add_string(writer, path, strlen(path), &row.path) ||
+	    tables_add_module(writer, &row, &id))
+		_exit(3);
+	tables_publish(writer);
+	message.module.module = id.index;
+	protocol_send(fault->channel, &message, -1);
+	live_on(fault->channel, MESSAGE_MODULE);
+}
+
+/* PID: a process's maps. */
+FAULT(demand_process)
+{
+	struct tables tables;
+	struct message message = {.kind = MESSAGE_NEED_PROCESS};
+	start_as_collector(fault->channel, &tables);
+	/* The target's own come unasked; the number of an exec tells this answer from those. */
+	message.process.pid = (int32_t)number(fault->argument, 0);
+	message.process.exec_count = 77;
+	protocol_send(fault->channel, &message, -1);
+	for (;;) {
+		struct message answer;
+		int fd = receive(fault->channel, &answer);
+		if (answer.kind == MESSAGE_PROCESS && answer.process.exec_count == 77) {
+			say(&answer, answer.process.error, fd);
+			live_on(fault->channel, 0);
+		}
+	}
+}
+
+/* In the symbolizer. NAME: the debug file of that name of each of the first rows. */
+FAULT(demand_debug)
+{
+	enum { NR_ROWS = 8 };
+	struct message message;
+	uint32_t epoch;
+	int fd;
+	do
+		fd = receive(fault->channel, &message);
+	while (message.kind != MESSAGE_TABLES);
+	epoch = message.epoch.epoch;
+	const size_t bytes = tables_region_bytes(&tables_capacity_default);
+	void *writable = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	dprintf(STDERR_FILENO, writable == MAP_FAILED ? "reads the tables\n" : "writes the tables\n");
+	/* Rows that are not there yet are asked for until they are: each is answered. */
+	for (bool is_over = false; !is_over;) {
+		struct pollfd poll_fd = {.fd = channel_fd(fault->channel), .events = POLLIN};
+		for (uint32_t row = 1; row <= NR_ROWS; row++) {
+			message = (struct message){.kind = MESSAGE_NEED_DEBUG_FILE};
+			message.module.epoch = epoch;
+			message.module.module = row;
+			field(fault->argument, 0, message.module.name, sizeof(message.module.name));
+			protocol_send(fault->channel, &message, -1);
+		}
+		for (uint32_t row = 1; row <= NR_ROWS; row++) {
+			fd = receive(fault->channel, &message);
+			is_over |= fd >= 0 || message.module.error == -EDQUOT;
+			if (fd >= 0 || message.module.error == -EDQUOT)
+				say(&message, message.module.error, fd);
+		}
+		poll(&poll_fd, 1, 10);
+	}
+	live_on(fault->channel, 0);
+}
