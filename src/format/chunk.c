@@ -24,6 +24,12 @@ enum { FLAG_ZSTD = 1, ZSTD_LEVEL = 3 };
 /* Of what is confirmed: fewer bytes stay where they are until there are more. */
 enum { FORGOTTEN_AT_ONCE = 256 << 10 };
 
+/*
+ * How much payloads may be in all, by the bytes of the file up to their ends: docs/recording-format.md. The writer keeps
+ * to it, so that what claims more is no recording of ctop's.
+ */
+enum { RAW_FREE = 1 << 20, RAW_A_BYTE = 256 };
+
 /* Offsets in a chunk's head; integers are little-endian. */
 enum {
 	AT_SYNC = 0,
@@ -56,6 +62,11 @@ static uint32_t crc_of(const uint8_t *head, const uint8_t *payload, size_t size)
 	return (uint32_t)(size ? crc32_z(crc, payload, size) : crc);
 }
 
+static uint64_t raw_most(uint64_t file_bytes)
+{
+	return RAW_FREE + RAW_A_BYTE * file_bytes;
+}
+
 /* ---- writing ---- */
 
 struct chunk_writer {
@@ -64,8 +75,9 @@ struct chunk_writer {
 	uint32_t recording; /* by chance: tells its chunks from those of any other */
 	uint32_t number;    /* of the last chunk */
 	uint64_t bytes;
-	struct buffer waiting; /* what fd did not take yet: from `pushed` on */
-	size_t pushed;	       /* taken, and kept until it is confirmed */
+	uint64_t file_bytes, raw_bytes; /* of all chunks: as they are stored, and unpacked */
+	struct buffer waiting;		/* what fd did not take yet: from `pushed` on */
+	size_t pushed;			/* taken, and kept until it is confirmed */
 	bool keeps;
 	bool broken; /* keeps, and nobody reads fd any more */
 	ZSTD_CCtx *zstd;
@@ -209,7 +221,7 @@ int chunk_write_head(struct chunk_writer *writer)
 	return write_all(writer, head, sizeof(head));
 }
 
-/* The payload as it is stored: packed when that is smaller. */
+/* The payload as it is stored: packed when that is smaller, and not so small that it would look like a lie. */
 static const uint8_t *pack(struct chunk_writer *writer, const struct buffer *payload,
 			   size_t *stored, uint32_t *flags)
 {
@@ -226,6 +238,9 @@ static const uint8_t *pack(struct chunk_writer *writer, const struct buffer *pay
 	size_t packed = ZSTD_compressCCtx(writer->zstd, writer->packed, writer->packed_capacity,
 					  payload->bytes, payload->size, ZSTD_LEVEL);
 	if (ZSTD_isError(packed) || packed >= payload->size)
+		return payload->bytes;
+	if (writer->raw_bytes + payload->size >
+	    raw_most(writer->file_bytes + CHUNK_HEAD_BYTES + packed))
 		return payload->bytes;
 	*stored = packed;
 	*flags = FLAG_ZSTD;
@@ -245,6 +260,8 @@ int chunk_write(struct chunk_writer *writer, uint32_t type, uint32_t epoch,
 	if (writer->error)
 		return writer->error;
 	const uint8_t *bytes = pack(writer, payload, &stored, &flags);
+	writer->file_bytes += CHUNK_HEAD_BYTES + stored;
+	writer->raw_bytes += payload->size;
 	put_u32(head + AT_SYNC, CHUNK_SYNC);
 	put_u32(head + AT_TYPE, type);
 	put_u32(head + AT_STORED, (uint32_t)stored);
@@ -281,9 +298,11 @@ struct chunk_reader {
 	bool at_end;
 	size_t wasted;	/* bytes looked at for chunks that were none */
 	bool in_damage; /* the bytes before were damage: what follows belongs to the same place */
-	uint32_t recording; /* known from the first chunk on */
-	uint32_t number;    /* of the last chunk; 0: none yet */
-	uint8_t *bytes;	    /* what was read and not yet used: [from, to) */
+	uint32_t recording;  /* known from the first chunk on */
+	uint32_t number;     /* of the last chunk; 0: none yet */
+	uint64_t read_bytes; /* of the file */
+	uint64_t raw_bytes;  /* of all payloads so far */
+	uint8_t *bytes;	     /* what was read and not yet used: [from, to) */
 	size_t from, to, capacity;
 	uint8_t *raw; /* of a packed payload */
 	size_t raw_capacity;
@@ -337,6 +356,7 @@ static int fill(struct chunk_reader *reader, size_t size)
 			return -errno;
 		reader->at_end = got == 0;
 		reader->to += (size_t)got;
+		reader->read_bytes += (size_t)got;
 	}
 	return 0;
 }
@@ -413,6 +433,13 @@ static int check_chunk(struct chunk_reader *reader, size_t *size)
 	return 0;
 }
 
+/* A sound chunk may still say that more is in it than any writer puts there. */
+static bool holds_too_much(const struct chunk_reader *reader, size_t size, uint32_t raw)
+{
+	uint64_t end = reader->read_bytes - available(reader) + size;
+	return reader->raw_bytes + raw > raw_most(end);
+}
+
 /* What is in a sound chunk. False when it is packed in a way that is not known. */
 static bool open_chunk(struct chunk_reader *reader, size_t size, struct chunk *chunk)
 {
@@ -422,10 +449,11 @@ static bool open_chunk(struct chunk_reader *reader, size_t size, struct chunk *c
 	if (flags & ~(uint32_t)FLAG_ZSTD || (!(flags & FLAG_ZSTD) && raw != stored))
 		return false;
 	if (flags & FLAG_ZSTD) {
-		if (!unpack(reader, bytes, stored, raw))
+		if (holds_too_much(reader, size, raw) || !unpack(reader, bytes, stored, raw))
 			return false;
 		bytes = reader->raw;
 	}
+	reader->raw_bytes += raw;
 	*chunk = (struct chunk){
 		.type = get_u32(head + AT_TYPE),
 		.epoch = get_u32(head + AT_EPOCH),
