@@ -12,40 +12,58 @@
 #include "load.h"
 #include "save.h"
 
-/* ---- one function a format: to the output, piece by piece; 0, -ENOMEM or what save_add() said ---- */
+struct export
+{
+	struct load load;
+	struct save save;
+	/* What reading again had to say; an error of the output is save_end()'s. */
+	struct error *error;
+	bool cannot_read;
+};
 
-static int write_folded(struct history *history, struct save *save)
+/* ---- one function a format: to the output, piece by piece; 0 or -errno ---- */
+
+static int write_folded(struct export *export)
 {
 	struct text text = {0};
-	int result = folded_write(history, &text);
+	int result = folded_write(export->load.history, &text);
 	if (!result)
-		result = save_add(save, text.bytes, text.size);
+		result = save_add(&export->save, text.bytes, text.size);
 	text_release(&text);
 	return result;
 }
 
 static int add_piece(void *context, const void *bytes, size_t size)
 {
-	return save_add(context, bytes, size);
+	struct export *export = context;
+	return save_add(&export->save, bytes, size);
 }
 
-static int write_script(struct history *history, struct save *save)
+static int read_again(void *context)
 {
-	const struct script_sink sink = {save, add_piece};
-	return script_write(history, &sink);
+	struct export *export = context;
+	int result = load_again(&export->load, export->error);
+	export->cannot_read = result && !export->save.failed;
+	return result;
 }
 
-static int write_frames(struct history *history, struct save *save)
+static int write_script(struct export *export)
 {
-	const struct script_sink sink = {save, add_piece};
-	return frames_write(history, &sink);
+	const struct script_sink sink = {export, add_piece, read_again};
+	return script_write(export->load.history, &sink);
+}
+
+static int write_frames(struct export *export)
+{
+	const struct script_sink sink = {export, add_piece, read_again};
+	return frames_write(export->load.history, &sink);
 }
 
 /* By the names that options_table.c lists. */
 static const struct format {
 	const char *name;
 	enum load_mode mode;
-	int (*write)(struct history *history, struct save *save);
+	int (*write)(struct export *export);
 } formats[] = {
 	{"folded", LOAD_COUNTS, write_folded},
 	{"script", LOAD_SAMPLES, write_script},
@@ -62,30 +80,34 @@ static const struct format *find_format(const char *name)
 
 /* ---- the command ---- */
 
-static int write_output(struct load *load, const struct format *format,
-			const struct options *options, struct error *error)
+static int write_output(struct export *export, const struct format *format,
+			const struct options *options)
 {
-	struct save save;
-	int result = save_begin(&save, options->output, "-o", error);
+	struct error unsaid;
+	int result = save_begin(&export->save, options->output, "-o", export->error);
 	if (result)
 		return result;
-	result = save_end(&save, format->write(load->history, &save), error);
-	return result ? result : load_write_stats(load, options, save.bytes, error);
+	result = format->write(export);
+	result = save_end(&export->save, result, export->cannot_read ? &unsaid : export->error);
+	return result ? result
+		      : load_write_stats(&export->load, options, export->save.bytes, export->error);
 }
 
 int command_export(const struct options *options, struct error *error)
 {
 	const struct format *format = find_format(options->format);
-	struct load load;
+	struct export export = {.error = error};
 	if (!format)
 		return error_set(error, -EINVAL, "cannot export to %s", options->format);
-	int result = load_open(&load, options, format->mode, error);
+	int result = load_open(&export.load, options, format->mode, error);
 	if (!result)
-		load_tell_damage(&load);
+		load_tell_damage(&export.load);
+	if (!result)
+		load_tell_folded(&export.load);
 	if (!result && format->mode == LOAD_COUNTS)
-		load_tell_event(&load, options);
+		load_tell_event(&export.load, options);
 	if (!result)
-		result = write_output(&load, format, options, error);
-	load_release(&load);
+		result = write_output(&export, format, options);
+	load_release(&export.load);
 	return result;
 }

@@ -200,8 +200,10 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 		return error_set(error, -ENOMEM, "out of memory");
 	const struct history_filter filter = filter_of(options, mode);
 	history_set_filter(load->history, &filter);
+	/* A file may hold as much as a day of live profiling, or say so. */
+	history_set_limit(load->history, options->memory_mib << 20);
 	if (mode == LOAD_SAMPLES)
-		history_keep_samples(load->history);
+		history_keep_samples(load->history, LOAD_SAMPLES_MOST);
 	if (mode == LOAD_SECONDS)
 		history_keep_seconds(load->history);
 
@@ -235,6 +237,31 @@ int load_open(struct load *load, const struct options *options, enum load_mode m
 	return result;
 }
 
+int load_again(struct load *load, struct error *error)
+{
+	const struct session_consumer consumer = {load, begin_epoch, take_samples};
+	enum session_state state = SESSION_RUNNING;
+	load->again = session_open_again(load->session, &consumer, error);
+	int result = load->again ? session_start(load->again, error) : -EINVAL;
+	while (!result && state != SESSION_DRAINED)
+		result = session_step(load->again, -1, &state, error);
+	return result;
+}
+
+void load_tell_folded(const struct load *load)
+{
+	struct text line = {0};
+	const struct history_totals totals = history_totals(load->history);
+	if (!totals.folded)
+		return;
+	text_add(&line, "ctop: ");
+	add_grouped(&line, totals.folded);
+	text_add(&line, " samples are on stacks beyond the memory bound: [folded] below their "
+			"known callers; more with --memory MIB\n");
+	fputs(text_string(&line), stderr);
+	text_release(&line);
+}
+
 void load_tell_event(const struct load *load, const struct options *options)
 {
 	const struct history *history = load->history;
@@ -260,6 +287,7 @@ void load_tell_event(const struct load *load, const struct options *options)
 void load_release(struct load *load)
 {
 	history_free(load->history);
+	session_free(load->again);
 	session_free(load->session);
 	*load = (struct load){0};
 }

@@ -74,12 +74,12 @@ const struct option_row option_rows[] = {
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "most it may slow the target (default 10)",
 	 "0 turns the guard off."},
-	{OPTION_MEMORY, GROUP_SAMPLING, LIVE, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
+	{OPTION_MEMORY, GROUP_SAMPLING, LIVE | READERS, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
 	 "most that the history may take (default 128)",
 	 "When about half of it is in use, stacks of little weight that were not sampled lately "
 	 "are forgotten: they count "
 	 "as \\fB[folded]\\fR below those of their callers that matter. Seconds long past are "
-	 "merged. What that cost is "
+	 "merged. Of a file, stacks are kept up to there, and later ones folded. What that cost is "
 	 "counted and shown, totals stay true, and the window shown stays whole as far as it "
 	 "fits."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,

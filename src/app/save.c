@@ -39,6 +39,7 @@ int save_add(struct save *save, const void *bytes, size_t size)
 {
 	int result = write_all(save->output.fd, bytes, size);
 	save->bytes += result ? 0 : size;
+	save->failed |= result != 0;
 	return result;
 }
 

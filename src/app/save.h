@@ -21,6 +21,7 @@ struct save {
 	const char *option; /* that the path came from, for the remedy */
 	struct output output;
 	uint64_t bytes; /* written so far */
+	bool failed;	/* save_add() did */
 };
 
 /* 0 or -errno with cause and remedy; then there is nothing to end. */

@@ -269,20 +269,11 @@ struct session *session_open_live(const struct options *options,
 	return NULL;
 }
 
-struct session *session_open_file(const char *path, const struct session_consumer *consumer,
-				  struct error *error)
+/* source_fd is the session's; negative, with the error: it could not be opened. NULL, with error. */
+static struct session *open_source(struct session *session, int source_fd, struct error *error)
 {
-	struct session *session = session_new(consumer);
-	if (!session) {
-		error_set(error, -ENOMEM, "out of memory");
-		return NULL;
-	}
-	int result = 0;
-	jail_protect_main();
-	session->path = strdup(path);
-	session->source_fd = session->path ? source_open(path, &session->is_perfdata, error)
-					   : error_set(error, -ENOMEM, "out of memory");
-	result = session->source_fd < 0 ? session->source_fd : 0;
+	int result = source_fd < 0 ? source_fd : 0;
+	session->source_fd = source_fd;
 	if (!result && session->is_perfdata) {
 		broker_serve_recorded(session->broker);
 		result = start_children(session, error);
@@ -298,6 +289,39 @@ struct session *session_open_file(const char *path, const struct session_consume
 		return session;
 	session_free(session);
 	return NULL;
+}
+
+static struct session *new_for_file(const char *path, const struct session_consumer *consumer,
+				    struct error *error)
+{
+	struct session *session = session_new(consumer);
+	if (session)
+		session->path = strdup(path);
+	if (session && session->path)
+		return session;
+	session_free(session);
+	error_set(error, -ENOMEM, "out of memory");
+	return NULL;
+}
+
+struct session *session_open_file(const char *path, const struct session_consumer *consumer,
+				  struct error *error)
+{
+	struct session *session = new_for_file(path, consumer, error);
+	if (!session)
+		return NULL;
+	jail_protect_main();
+	return open_source(session, source_open(path, &session->is_perfdata, error), error);
+}
+
+struct session *session_open_again(const struct session *before,
+				   const struct session_consumer *consumer, struct error *error)
+{
+	struct session *session = new_for_file(before->path, consumer, error);
+	if (!session)
+		return NULL;
+	session->is_perfdata = before->is_perfdata;
+	return open_source(session, source_again(before->source_fd, before->path, error), error);
 }
 
 int session_start(struct session *session, struct error *error)

@@ -42,3 +42,15 @@ int source_open(const char *path, bool *is_perfdata, struct error *error)
 	close(fd);
 	return code;
 }
+
+int source_again(int fd, const char *path, struct error *error)
+{
+	int again = lseek(fd, 0, SEEK_SET) < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (again >= 0)
+		return again;
+	int code = -errno;
+	error_set(error, code, "'%s' has too many samples to be kept, and cannot be read twice: %s",
+		  path, strerror(-code));
+	error_remedy(error, "put it into a file first, and name that");
+	return code;
+}

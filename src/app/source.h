@@ -10,5 +10,7 @@
 
 /* "-" is standard input. A descriptor, or -errno with cause and remedy. */
 int source_open(const char *path, bool *is_perfdata, struct error *error);
+/* The same file from its start, whatever has its name now. A descriptor, or -errno with cause and remedy. */
+int source_again(int fd, const char *path, struct error *error);
 
 #endif

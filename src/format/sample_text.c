@@ -115,6 +115,17 @@ static int add_moment(void *context, const struct slice_moment *moment)
 	return result;
 }
 
+static int write_history(struct history *history, const struct script_sink *sink,
+			 struct writing *writing)
+{
+	int result = 0;
+	if (history_totals(history).not_kept) {
+		history_follow_samples(history, add_sample, writing);
+		result = sink->read_again(sink->context);
+	}
+	return result ? result : history_each_sample(history, 0, UINT64_MAX, add_sample, writing);
+}
+
 int sample_text_write(struct history *history, struct slice *slice, const struct script_sink *sink,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample))
 {
@@ -125,7 +136,7 @@ int sample_text_write(struct history *history, struct slice *slice, const struct
 			writing.text.event_cols = cols;
 	}
 	int result = slice ? slice_each_moment(slice, add_moment, &writing)
-			   : history_each_sample(history, 0, UINT64_MAX, add_sample, &writing);
+			   : write_history(history, sink, &writing);
 	if (!result)
 		result = hand_over(&writing.text);
 	text_release(&writing.text.text);

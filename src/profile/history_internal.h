@@ -86,7 +86,11 @@ struct kept_sample {
 struct kept_samples {
 	struct kept_sample *items;
 	size_t nr, capacity;
-	bool wanted, unsorted;
+	size_t most; /* 0: none is wanted */
+	bool unsorted;
+	/* Who is handed what comes, see history_follow_samples(); NULL: it is kept. */
+	int (*each)(void *context, const struct history_sample *sample);
+	void *context;
 };
 
 #define ROWS(type)                                                                                 \
@@ -206,6 +210,10 @@ int history_add_module(struct history *history, const struct history_module *mod
 
 /* Keeps a sample of a counted stack. 0 or -ENOMEM. */
 int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack);
+static inline bool history_follows(const struct history *history)
+{
+	return history->samples.each != NULL;
+}
 
 /* Counts a sample of a counted stack in its second. 0 or -ENOMEM. */
 int history_count_second(struct history *history, uint64_t time_ns, uint32_t stack,
@@ -228,7 +236,7 @@ uint64_t history_rows_bytes(const struct history *history);
  */
 static inline bool history_can_forget(const struct history *history)
 {
-	return history->nr_slices == 1 && history->seconds.wanted && !history->samples.wanted;
+	return history->nr_slices == 1 && history->seconds.wanted && !history->samples.most;
 }
 
 /* Whether rows that take so many bytes may grow to twice as many. */

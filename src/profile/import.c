@@ -343,7 +343,7 @@ static int count(struct history *history, const struct counted_stack *stack, uin
 	while (index_next(&history->stacks_index, &probe, row)) {
 		struct counted_stack *known = &history->stacks.items[*row];
 		if (is_same_stack(known, stack)) {
-			known->samples++;
+			known->samples += stack->samples;
 			known->weight += stack->weight;
 			return 0;
 		}
@@ -387,6 +387,48 @@ static int stack_of(struct history *history, const struct sample *sample,
 	return result;
 }
 
+/* A sample that passed: its stack's row, or that of its known callers where it is new and there is no room. */
+static int count_known(struct history *history, const struct sample *sample,
+		       struct counted_stack *stack, uint32_t *row)
+{
+	if (is_cut(history, sample->node.index))
+		stack->leaf = FOLDED_FRAME;
+	int result = count(history, stack, row);
+	if (result == -ENOSPC) {
+		stack->leaf = FOLDED_FRAME;
+		stack->task = FOLDED_TASK;
+		result = count(history, stack, row);
+	}
+	return result;
+}
+
+static void add_to_totals(struct history *history, const struct sample *sample)
+{
+	struct history_totals *totals = &history->totals;
+	if (!totals->samples || sample->time_ns < totals->first_ns)
+		totals->first_ns = sample->time_ns;
+	if (sample->time_ns > totals->last_ns)
+		totals->last_ns = sample->time_ns;
+	totals->samples++;
+	totals->weight += sample->weight;
+	totals->ends[sample->end]++;
+	totals->reasons[sample->reason]++;
+}
+
+/* One that was counted when its source was read first. */
+static int follow_one(struct history *history, const struct sample *sample)
+{
+	struct counted_stack stack;
+	uint32_t row;
+	int result = stack_of(history, sample, &stack);
+	if (result || (history->filtered && !history_passes(history, sample, &stack)))
+		return result;
+	stack.samples = 0;
+	stack.weight = 0;
+	result = count_known(history, sample, &stack, &row);
+	return result ? result : history_keep_sample(history, sample, row);
+}
+
 static int import_one(struct history *history, const struct sample *sample)
 {
 	struct history_totals *totals = &history->totals;
@@ -403,34 +445,15 @@ static int import_one(struct history *history, const struct sample *sample)
 		if (!history_passes(history, sample, &stack))
 			return 0;
 	}
-	if (!totals->samples || sample->time_ns < totals->first_ns)
-		totals->first_ns = sample->time_ns;
-	if (sample->time_ns > totals->last_ns)
-		totals->last_ns = sample->time_ns;
-	totals->samples++;
-	totals->weight += sample->weight;
-	totals->ends[stack.end]++;
-	totals->reasons[stack.reason]++;
-	if (is_cut(history, sample->node.index))
-		stack.leaf = FOLDED_FRAME;
-	result = count(history, &stack, &row);
-	if (result == -ENOSPC) {
-		stack.leaf = FOLDED_FRAME;
-		stack.task = FOLDED_TASK;
-		result = count(history, &stack, &row);
-	}
+	add_to_totals(history, sample);
+	result = count_known(history, sample, &stack, &row);
 	totals->folded += stack.leaf == FOLDED_FRAME;
 	totals->frames += history_stack_depth(history, &stack);
 	totals->unsymbolized_frames += history_stack_unnamed(history, &stack);
 	if (!result && history->seconds.wanted)
 		result = history_count_second(history, sample->time_ns, row, sample->weight);
-	if (result || !history->samples.wanted)
-		return result;
-	if (history->samples.nr == history->samples.capacity && !history_has_room(history, 0)) {
-		totals->not_kept++;
-		return 0;
-	}
-	return history_keep_sample(history, sample, row);
+	return result || !history->samples.most ? result
+						: history_keep_sample(history, sample, row);
 }
 
 int history_import(struct history *history, const struct sample *samples, size_t nr)
@@ -444,9 +467,10 @@ int history_import(struct history *history, const struct sample *samples, size_t
 	if (!result && !history->full)
 		result = history_read_processes(history);
 	for (size_t i = 0; !result && i < nr; i++) {
-		result = import_one(history, &samples[i]);
+		result = history_follows(history) ? follow_one(history, &samples[i])
+						  : import_one(history, &samples[i]);
 		if (result == -EINVAL) {
-			history->totals.bad_samples++;
+			history->totals.bad_samples += !history_follows(history);
 			result = 0;
 		}
 	}

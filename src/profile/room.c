@@ -25,7 +25,9 @@ static uint64_t bound(const struct history *history)
 /* Slices come to know rows at their next refresh; by then they may be many. */
 static uint64_t taken_bytes(const struct history *history)
 {
-	uint64_t own = history_rows_bytes(history) - history->slice_bytes;
+	/* Single samples have a bound of their own. */
+	uint64_t own = history_rows_bytes(history) - history->slice_bytes -
+		       history->samples.capacity * sizeof(*history->samples.items);
 	uint64_t shown = history->nr_slices * (history->nodes.nr * SLICE_BYTES_A_NODE +
 					       history->stacks.nr * SLICE_BYTES_A_STACK);
 	return own + (shown > history->slice_bytes ? shown : history->slice_bytes);

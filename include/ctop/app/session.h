@@ -100,6 +100,9 @@ struct session *session_open_live(const struct options *options,
 /* Opens a recording (or perf.data, told apart by content). */
 struct session *session_open_file(const char *path, const struct session_consumer *consumer,
 				  struct error *error);
+/* The same file once more, from its start; `before` has read it. NULL with cause and remedy: a pipe is read once. */
+struct session *session_open_again(const struct session *before,
+				   const struct session_consumer *consumer, struct error *error);
 void session_free(struct session *session);
 
 /* Lets the target run, and sampling begin unless the session starts switched off. 0 or -errno with error. */

@@ -29,11 +29,13 @@ struct script_sink {
 	void *context;
 	int (*write)(void *context, const void *bytes,
 		     size_t size); /* 0 or -errno: writing stops */
+	/* Imports the history's source once more, as history_follow_samples() wants it. 0 or -errno. */
+	int (*read_again)(void *context);
 };
 
 /*
  * Writes all samples that the history kept (history_keep_samples()), in pieces of some 64 KiB: memory does not grow
- * with their number. 0, -ENOMEM or what the sink said.
+ * with their number. Where there were too many to be kept, reads them again. 0, -ENOMEM or what the sink said.
  */
 int script_write(struct history *history, const struct script_sink *sink);
 /*

@@ -47,9 +47,10 @@ void history_set_filter(struct history *history, const struct history_filter *fi
 
 /*
  * From now on every sample that passes the filter is kept as well, for history_each_sample(): 24 bytes a sample, and as
- * much again by half for room to grow. Call it before the first import. Not asked for, it costs nothing.
+ * much again by half for room to grow, apart from what the limit bounds. When there are more than `most`, none is kept any
+ * more: see history_follow_samples(). Call it before the first import. Not asked for, it costs nothing.
  */
-void history_keep_samples(struct history *history);
+void history_keep_samples(struct history *history, size_t most);
 
 /*
  * From now on samples are also counted by the second, for slices of the last seconds (slice.h). Not asked for, it
@@ -73,9 +74,9 @@ struct history_seconds history_seconds(const struct history *history);
 /*
  * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on, or of the
  * three quarters of it that seconds leave, nothing new is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
- * "[folded]". Single samples are kept up to there, too. With a single slice and with seconds it does not end there: stacks
+ * "[folded]". With a single slice and with seconds it does not end there: stacks
  * are forgotten for new ones (slice.h). Totals stay true; history_totals() says how many samples
- * were folded, and how many single ones were not kept.
+ * were folded.
  */
 void history_set_limit(struct history *history, uint64_t bytes);
 
@@ -101,7 +102,7 @@ struct history_totals {
 	uint64_t frames; /* sum of stack depths */
 	uint64_t unsymbolized_frames;
 	uint64_t folded;      /* samples whose stack was cut to stay within the limit */
-	uint64_t not_kept;    /* single samples, wanted, that the limit had no room for */
+	uint64_t not_kept;    /* single samples, wanted: all of them, if there were too many; else 0 */
 	uint64_t bad_samples; /* ids that made no sense: a child's memory was damaged */
 	uint64_t first_ns, last_ns;
 };
@@ -221,6 +222,15 @@ struct history_sample {
 int history_each_sample(struct history *history, uint64_t from_ns, uint64_t to_ns,
 			int (*each)(void *context, const struct history_sample *sample),
 			void *context);
+
+/*
+ * Where there were too many to be kept: their source is read once more, now that all is known that they refer to. What is
+ * imported from now on is not counted again, but handed to each() in the order of time, those excepted that come later
+ * than half of `most` others; history_each_sample() hands over the last ones. history_import() returns what each() said.
+ */
+void history_follow_samples(struct history *history,
+			    int (*each)(void *context, const struct history_sample *sample),
+			    void *context);
 
 uint64_t history_bytes(const struct history *history); /* heap in use, for --stats */
 

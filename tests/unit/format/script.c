@@ -83,7 +83,7 @@ static void begin(struct profile *profile)
 	profile->writer = tables_writer_new(&profile->tables);
 	profile->namer = symbols_writer_new(&profile->symbols);
 	CHECK(profile->history && profile->writer && profile->namer);
-	history_keep_samples(profile->history);
+	history_keep_samples(profile->history, 1 << 20);
 	CHECK_EQ(history_begin_epoch(profile->history, &profile->tables, &profile->symbols), 0);
 }
 
@@ -109,7 +109,7 @@ static int take(void *context, const void *bytes, size_t size)
 
 static int write_script(struct profile *profile)
 {
-	const struct script_sink sink = {profile, take};
+	const struct script_sink sink = {.context = profile, .write = take};
 	return script_write(profile->history, &sink);
 }
 
@@ -244,7 +244,7 @@ static void how_each_frame_was_found(void)
 	sample.end = STACK_COMPLETE;
 	sample.reason = STACK_REASON_NONE;
 	add(&profile, sample);
-	const struct script_sink sink = {&profile, take};
+	const struct script_sink sink = {.context = &profile, .write = take};
 	CHECK_EQ(frames_write(profile.history, &sink), 0);
 	CHECK_STR(text_string(&profile.out),
 		  "one    42/43    [000]     0.000001:          1 cpu-clock: truncated (dump_end)\n"

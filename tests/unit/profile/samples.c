@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/profile/history.h>
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "test.h"
+
+enum { MOST = 1 << 17 };
 
 /* Two events, two threads, a program and the kernel; samples at the times a test wants. */
 struct profile {
@@ -106,18 +109,24 @@ static int look(void *context, const struct history_sample *sample)
 	return 0;
 }
 
-static int count_one(void *context, const struct history_sample *sample)
+struct times {
+	uint64_t last, nr, nr_backwards, stop_at;
+};
+
+static int count_time(void *context, const struct history_sample *sample)
 {
-	uint64_t *nr = context;
-	*nr += sample->stack.samples;
-	return 0;
+	struct times *times = context;
+	times->nr_backwards += sample->time_ns < times->last;
+	times->last = sample->time_ns;
+	times->nr += sample->stack.samples;
+	return times->stop_at && times->nr == times->stop_at ? -EPIPE : 0;
 }
 
 static void begin(struct profile *profile)
 {
 	*profile = (struct profile){.history = history_new()};
 	CHECK(profile->history != NULL);
-	history_keep_samples(profile->history);
+	history_keep_samples(profile->history, MOST);
 	begin_epoch(profile);
 }
 
@@ -241,7 +250,7 @@ static void not_asked_for_costs_nothing(void)
 	for (int kept = 0; kept < 2; kept++) {
 		profile = (struct profile){.history = history_new()};
 		if (kept)
-			history_keep_samples(profile.history);
+			history_keep_samples(profile.history, MOST);
 		begin_epoch(&profile);
 		add(&profile, 1, 0, 0);
 		uint64_t before = history_bytes(profile.history);
@@ -258,23 +267,46 @@ static void not_asked_for_costs_nothing(void)
 	CHECK(bytes[1] > 0 && bytes[1] <= NR * 40);
 }
 
-/* What a bound has no room for is counted, and the totals stay true. */
-static void within_a_limit(void)
+/* Of more than are wanted none stays; at a second reading they come again, in order, and are not counted twice. */
+static void too_many_are_read_again(void)
 {
-	enum { NR = 200000 };
-	const uint64_t limit_bytes = 1 << 20;
+	enum { NR = 3 * MOST / 2, LATE = 1000 };
 	struct profile profile;
+	struct times seen = {0};
 	begin(&profile);
-	history_set_limit(profile.history, limit_bytes);
-	for (uint64_t i = 1; i <= NR; i++)
-		add(&profile, i, 0, 0);
-	const struct history_totals totals = history_totals(profile.history);
-	CHECK_EQ(totals.samples, NR);
-	CHECK(totals.not_kept > 0 && totals.not_kept < NR);
-	CHECK(history_bytes(profile.history) <= limit_bytes);
-	uint64_t nr = 0;
-	CHECK_EQ(history_each_sample(profile.history, 0, UINT64_MAX, count_one, &nr), 0);
-	CHECK_EQ(nr + totals.not_kept, NR);
+	for (uint64_t i = 0; i <= NR; i++)
+		add(&profile, i ^ 1, 0, 0);
+	struct history_totals totals = history_totals(profile.history);
+	CHECK_EQ(totals.not_kept, NR + 1);
+	CHECK_EQ(history_each_sample(profile.history, 0, UINT64_MAX, count_time, &seen), 0);
+	CHECK_EQ(seen.nr, 0);
+	uint64_t bytes = history_bytes(profile.history);
+	CHECK(bytes < MOST * 24);
+	history_follow_samples(profile.history, count_time, &seen);
+	for (uint64_t i = 0; i <= NR; i++)
+		add(&profile, i >= LATE && i % LATE == 0 ? i - LATE : i ^ 1, 0, 0);
+	CHECK(seen.nr >= MOST / 2 && seen.nr <= NR + 1 - MOST / 2);
+	CHECK(history_bytes(profile.history) <= bytes + MOST * 24 + 4096);
+	CHECK_EQ(history_each_sample(profile.history, 0, UINT64_MAX, count_time, &seen), 0);
+	CHECK_EQ(seen.nr, NR + 1);
+	CHECK_EQ(seen.nr_backwards, 0);
+	totals = history_totals(profile.history);
+	CHECK_EQ(totals.samples, NR + 1);
+	end(&profile);
+}
+
+static void who_follows_may_stop(void)
+{
+	struct profile profile;
+	struct times seen = {.stop_at = 1};
+	struct sample sample = {.event = 1, .task = {1}};
+	begin(&profile);
+	history_follow_samples(profile.history, count_time, &seen);
+	int result = 0;
+	for (size_t i = 0; !result && i <= MOST; i++)
+		result = history_import(profile.history, &sample, 1);
+	CHECK_EQ(result, -EPIPE);
+	CHECK_EQ(seen.nr, 1);
 	end(&profile);
 }
 
@@ -284,7 +316,8 @@ int main(void)
 	RUN(backwards);
 	RUN(only_what_passes_the_filter_is_kept);
 	RUN(samples_outlive_their_epoch);
-	RUN(within_a_limit);
+	RUN(too_many_are_read_again);
+	RUN(who_follows_may_stop);
 	RUN(not_asked_for_costs_nothing);
 	return test_done();
 }
