@@ -17,6 +17,7 @@
 #include "refusal.h"
 #include "run.h"
 #include "save.h"
+#include "say.h"
 
 /*
  * ctop without a command word: shows the profile while it grows, or, without a terminal,
@@ -68,7 +69,7 @@ static void show_start(const struct live *live)
 	if (!live->options->stdio && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		text_add(&text, "; this terminal (TERM) cannot show the interface");
 	text_add(&text, "; ^C ends it and shows the report\n");
-	fputs(text_string(&text), stderr);
+	say_text(&text);
 	text_release(&text);
 }
 
@@ -102,13 +103,13 @@ static int run(struct live *live, struct error *error)
 	const struct run_ticker ticker = {live, tick};
 	if (!live->options->quiet)
 		for (size_t i = 0; i < session_nr_steps(live->session); i++)
-			fprintf(stderr, "ctop: %s\n", session_step_down(live->session, i));
+			say("%s", session_step_down(live->session, i));
 	if (!live->options->quiet && isatty(STDERR_FILENO))
 		show_start(live);
 	/* A session that fails in its middle still has what came before. */
 	int failed = run_session(live->session, live->options, live->signal_fd, &ticker, error);
 	if (!live->options->quiet && session_notice(live->session)[0])
-		fprintf(stderr, "ctop: %s\n", session_notice(live->session));
+		say("%s", session_notice(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
 	int result = infos_end(&stats, &infos);
@@ -164,7 +165,7 @@ static void print_refusal(const struct refusal *refusal)
 {
 	struct text text = {0};
 	refusal_add(refusal, 0, &text, NULL, 0);
-	fputs(text_string(&text), stderr);
+	say_text(&text);
 	text_release(&text);
 }
 
@@ -179,7 +180,7 @@ static int tell_refusal(const struct options *options, bool interactive, int sig
 	int result = interact ? interact_show_refusal(interact, &refusal, error) : 0;
 	interact_close(interact);
 	if (result)
-		fprintf(stderr, "ctop: %s\n", error->cause);
+		say("%s", error->cause);
 	print_refusal(&refusal);
 	return exit_code;
 }

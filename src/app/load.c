@@ -14,6 +14,7 @@
 #include "infos_read.h"
 #include "no_match.h"
 #include "numbers.h"
+#include "say.h"
 #include "stats_table.h"
 
 /* ---- what the session hands over ---- */
@@ -160,7 +161,7 @@ void load_tell_damage(const struct load *load)
 	const char *at = text_string(&lines);
 	for (size_t size; *at; at += size) {
 		size = strcspn(at, "\n") + 1;
-		fprintf(stderr, "ctop: %.*s", (int)size, at);
+		say("%.*s", (int)size - 1, at);
 	}
 	text_release(&lines);
 }
@@ -278,8 +279,9 @@ void load_tell_event(const struct load *load, const struct options *options)
 		text_add(&line, nr_others++ ? ", " : "");
 		text_add_safe(&line, history_event_name(history, i));
 	}
+	text_add(&line, "\n");
 	if (nr_others)
-		fprintf(stderr, "%s\n", text_string(&line));
+		say_text(&line);
 	text_release(&line);
 }
 

@@ -14,6 +14,8 @@
 #include <ctop/base/privilege.h>
 #include <ctop/base/text.h>
 
+#include "say.h"
+
 /* Causes quote names that a stranger chose: nothing in them may reach the terminal raw. */
 static void print_error(const struct error *error)
 {
@@ -26,7 +28,7 @@ static void print_error(const struct error *error)
 		text_add_safe(&text, error->remedy);
 		text_add(&text, "\n");
 	}
-	fputs(text_string(&text), stderr);
+	say_text(&text);
 	text_release(&text);
 }
 

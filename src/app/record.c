@@ -20,6 +20,7 @@
 #include "infos_read.h"
 #include "output.h"
 #include "run.h"
+#include "say.h"
 
 /* The recording is written this often: a crash of the machine costs at most this much. */
 #define FLUSH_NS NS_PER_SECOND
@@ -239,7 +240,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 	text_addf(&text, "; ");
 	text_add_safe(&text, run->options->output);
 	text_addf(&text, " %.1f KiB\n", (double)run->bytes / 1024);
-	fputs(text_string(&text), stderr);
+	say_text(&text);
 	text_release(&text);
 }
 
@@ -278,7 +279,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 static void print_steps_down(const struct recording_run *run)
 {
 	for (size_t i = 0; i < session_nr_steps(run->session); i++)
-		fprintf(stderr, "ctop: %s\n", session_step_down(run->session, i));
+		say("%s", session_step_down(run->session, i));
 }
 
 /* Until the writer has taken what waits in memory. 0, -errno, or -EINTR: the user does not want to wait. */
@@ -379,11 +380,11 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 		result = write_stats(run, &stats, error);
 	if (!run->options->quiet) {
 		if (session_notice(run->session)[0])
-			fprintf(stderr, "ctop: %s\n", session_notice(run->session));
+			say("%s", session_notice(run->session));
 		print_summary(run, &stats);
 	}
 	if (run->options->argv && !stats.target_exited && !run->options->quiet)
-		fprintf(stderr, "ctop: %s goes on\n", session_target(run->session));
+		say("%s goes on", session_target(run->session));
 	if (!result && run->options->argv && stats.target_exited)
 		return run_exit_status(stats.target_status);
 	return result;

@@ -12,6 +12,8 @@
 
 #include <ctop/base/clock.h>
 
+#include "say.h"
+
 enum { TICK_MS = 100 };
 enum { EXIT_OWN_FAILURE = 125 };
 
@@ -101,7 +103,7 @@ static int switch_sampling(struct session *session, struct course *course, uint6
 		course->switch_on_ns = 0; /* the user's word counts from now on */
 	course->nr_toggles = 0;
 	if (told)
-		fprintf(stderr, "ctop: sampling is %s\n", on ? "on" : "off");
+		say("sampling is %s", on ? "on" : "off");
 	return session_switch(session, on, error);
 }
 

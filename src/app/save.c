@@ -7,6 +7,8 @@
 
 #include <ctop/base/write_all.h>
 
+#include "say.h"
+
 static int failed(const struct save *save, int result, struct error *error)
 {
 	if (!save->path) {
@@ -37,7 +39,14 @@ int save_begin(struct save *save, const char *path, const char *option, struct e
 
 int save_add(struct save *save, const void *bytes, size_t size)
 {
-	int result = write_all(save->output.fd, bytes, size);
+	struct text ascii = {0};
+	if (is_eight_bit_terminal(save->output.fd)) {
+		text_add_ascii(&ascii, bytes, size);
+		bytes = text_string(&ascii);
+		size = ascii.size;
+	}
+	int result = ascii.failed ? -ENOMEM : write_all(save->output.fd, bytes, size);
+	text_release(&ascii);
 	save->bytes += result ? 0 : size;
 	save->failed |= result != 0;
 	return result;

@@ -47,6 +47,21 @@ void text_add_safe(struct text *text, const char *untrusted)
 	}
 }
 
+void text_add_ascii(struct text *text, const char *bytes, size_t size)
+{
+	for (const char *end = bytes + size; bytes < end;) {
+		const char *foreign = bytes;
+		while (foreign < end && !(*foreign & 0x80))
+			foreign++;
+		text_add_bytes(text, bytes, (size_t)(foreign - bytes));
+		if (foreign < end)
+			text_add(text, "?");
+		/* The first byte of a character, and those that go on with it. */
+		for (bytes = foreign + (foreign < end); bytes < end && (*bytes & 0xc0) == 0x80;)
+			bytes++;
+	}
+}
+
 void text_add_json(struct text *text, const char *untrusted)
 {
 	text_add(text, "\"");

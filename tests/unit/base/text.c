@@ -179,6 +179,55 @@ static void any_bytes_come_out_as_harmless_utf8(void)
 	iconv_close(utf8);
 }
 
+/* Whether a terminal of eight bits takes one of the bytes for a C1 control. */
+static bool has_c1(const struct text *text)
+{
+	for (size_t i = 0; i < text->size; i++)
+		if ((unsigned char)text->bytes[i] >= 0x80 && (unsigned char)text->bytes[i] <= 0x9f)
+			return true;
+	return false;
+}
+
+static void c1_is_spelled_out_in_each_charset(void)
+{
+	/* Each C1 control as a byte of its own, and as UTF-8 has it. */
+	for (int code = 0x80; code <= 0x9f; code++) {
+		char byte[] = {'a', (char)code, 'b', 0},
+		     spelled[] = {'a', '\xc2', (char)code, 'b', 0};
+		char wanted[16];
+		snprintf(wanted, sizeof(wanted), "a\\x%02xb", code);
+		CHECK_SAFE(byte, wanted);
+		snprintf(wanted, sizeof(wanted), "a\\xc2\\x%02xb", code);
+		CHECK_SAFE(spelled, wanted);
+		/* A letter with that byte inside stays, but where bytes are characters. */
+		char letter[] = {'a', '\xc4', (char)code, 'b', 0};
+		struct text text = {0}, ascii = {0};
+		text_add_safe(&text, letter);
+		CHECK_STR(text_string(&text), letter);
+		CHECK(has_c1(&text));
+		text_add_ascii(&ascii, text_string(&text), text.size);
+		CHECK_STR(text_string(&ascii), "a?b");
+		text_release(&text);
+		text_release(&ascii);
+	}
+	/* Sequences of every length, cut ones, and what begins or ends with one. */
+	static const char *const pairs[][2] = {
+		{"", ""},
+		{"plain\n", "plain\n"},
+		{"\xc3\xbc", "?"},
+		{"\xe2\x82\xac.", "?."},
+		{"\xf0\x9f\x98\x80x\xc3\xbc", "?x?"},
+		{"\x9b\x9b", "?"},
+		{"a\xff", "a?"},
+	};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		struct text ascii = {0};
+		text_add_ascii(&ascii, pairs[i][0], strlen(pairs[i][0]));
+		CHECK_STR(text_string(&ascii), pairs[i][1]);
+		text_release(&ascii);
+	}
+}
+
 static void json_quotes(void)
 {
 	CHECK_JSON("", "\"\"");
@@ -235,6 +284,7 @@ int main(void)
 	RUN(reordering_and_line_breaks_are_spelled_out);
 	RUN(invalid_utf8_is_spelled_out);
 	RUN(any_bytes_come_out_as_harmless_utf8);
+	RUN(c1_is_spelled_out_in_each_charset);
 	RUN(json_quotes);
 	RUN(columns_are_those_of_a_terminal);
 	RUN(what_fits_ends_between_characters);
