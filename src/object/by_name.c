@@ -64,3 +64,16 @@ int check_name_owner(int fd, int32_t pid)
 		return 0;
 	return process_uid(pid, &target) && target == status.st_uid ? 0 : -EPERM;
 }
+
+bool build_id_path(char *path, size_t size, const char *folder, const uint8_t *build_id,
+		   size_t build_id_size, const char *suffix)
+{
+	enum { BUILD_ID_BYTES_MAX = 20 };
+	char hex[2 * BUILD_ID_BYTES_MAX + 1];
+	if (build_id_size < 2 || build_id_size > BUILD_ID_BYTES_MAX)
+		return false;
+	for (size_t i = 0; i < build_id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
+	int used = snprintf(path, size, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix);
+	return used >= 0 && (size_t)used < size;
+}

@@ -10,8 +10,6 @@
 
 #include "locate_internal.h"
 
-enum { BUILD_ID_BYTES_MAX = 20 };
-
 static const char debug_root[] = "/usr/lib/debug";
 
 /* Passes a descriptor on if its owner is one whose files are read by name. */
@@ -39,12 +37,8 @@ int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_
 {
 	char path[128];
 	const int32_t roots[] = {pid, 0};
-	if (build_id_size < 2 || build_id_size > BUILD_ID_BYTES_MAX)
+	if (!build_id_path(path, sizeof(path), debug_root, build_id, build_id_size, ".debug"))
 		return -ENOENT;
-	int used = snprintf(path, sizeof(path), "%s/.build-id/%02x/", debug_root, build_id[0]);
-	for (size_t i = 1; i < build_id_size; i++)
-		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x", build_id[i]);
-	snprintf(path + used, sizeof(path) - (size_t)used, ".debug");
 	for (size_t i = pid > 0 ? 0 : 1; i < sizeof(roots) / sizeof(*roots); i++) {
 		int fd = open_below(roots[i], path);
 		if (fd < 0)

@@ -42,6 +42,13 @@ struct locate_request;
 /* True when a file has the device, inode and generation of the request. */
 bool is_file_of_request(int fd, const struct locate_request *request);
 
+/*
+ * Where files lie by build-id: FOLDER/.build-id/xx/yyyySUFFIX. False when the build-id is too short or too long for that, or
+ * the path for its buffer.
+ */
+bool build_id_path(char *path, size_t size, const char *folder, const uint8_t *build_id,
+		   size_t build_id_size, const char *suffix);
+
 /* A sealed copy of our own vdso. A descriptor or -errno. */
 int copy_own_vdso(void);
 

@@ -28,21 +28,26 @@ static int owned_by_us(int fd)
 	return result ? result : fd;
 }
 
-/* perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. */
+static bool is_owned_by(const char *path, uid_t uid)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && status.st_uid == uid;
+}
+
+/*
+ * perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. Only a cache of our
+ * own: behind sudo HOME may still be the user's.
+ */
 static int open_cached(const struct locate_request *request, const char *name)
 {
 	const char *home = getenv("HOME");
-	char path[PATH_MAX];
-	if (!home || home[0] != '/' || request->build_id_size < 2 ||
-	    request->build_id_size > BUILD_ID_BYTES_MAX)
+	char folder[PATH_MAX], path[PATH_MAX], suffix[16];
+	if (!home || home[0] != '/' || !is_owned_by(home, geteuid()) ||
+	    (size_t)snprintf(folder, sizeof(folder), "%s/.debug", home) >= sizeof(folder))
 		return -ENOENT;
-	int used = snprintf(path, sizeof(path), "%s/.debug/.build-id/%02x/", home,
-			    request->build_id[0]);
-	for (size_t i = 1; i < request->build_id_size && (size_t)used < sizeof(path); i++)
-		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x",
-				 request->build_id[i]);
-	int more = snprintf(path + used, sizeof(path) - (size_t)used, "/%s", name);
-	if ((size_t)used + (size_t)more >= sizeof(path))
+	snprintf(suffix, sizeof(suffix), "/%s", name);
+	if (!build_id_path(path, sizeof(path), folder, request->build_id, request->build_id_size,
+			   suffix))
 		return -ENOENT;
 	return owned_by_us(open_regular_in(AT_FDCWD, path, 0));
 }

@@ -76,6 +76,14 @@ static void a_link_names_a_file_and_no_path(void)
 	unlink(path_of("program"));
 }
 
+/* What the kernel makes up is no file: a look at the kernel's log would take it from who reads it. */
+static void nothing_that_the_kernel_makes_up(void)
+{
+	CHECK_EQ(locate(NULL, 0, "kmsg", "/proc/evil"), -ENOENT);
+	CHECK_EQ(locate(NULL, 0, "kallsyms", "/proc/evil"), -ENOENT);
+	CHECK_EQ(locate(NULL, 0, "uevent_seqnum", "/sys/kernel/evil"), -ENOENT);
+}
+
 static void nothing_asked_nothing_found(void)
 {
 	CHECK_EQ(locate(NULL, 0, NULL, NULL), -ENOENT);
@@ -148,6 +156,7 @@ int main(void)
 	small_elf_init(&elf);
 	RUN(beside_the_module_or_below_it);
 	RUN(a_link_names_a_file_and_no_path);
+	RUN(nothing_that_the_kernel_makes_up);
 	RUN(nothing_asked_nothing_found);
 	RUN(with_a_build_id_a_name_alone_does_not_do);
 	RUN(build_ids_of_odd_sizes);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel named, and what it did not. */
+#include "../../../src/app/mapped_files.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static struct record mmap_of(int32_t pid, const char *path, uint64_t inode, uint32_t generation,
+			     uint64_t start)
+{
+	return (struct record){
+		.type = PERF_RECORD_MMAP2,
+		.pid = pid,
+		.tid = pid,
+		.mmap =
+			{
+				.start = start,
+				.length = 0x1000,
+				.executable = true,
+				.device_major = 8,
+				.device_minor = 1,
+				.inode = inode,
+				.generation = generation,
+				.path = path,
+			},
+	};
+}
+
+static void take_mmap(struct mapped_files *files, int32_t pid, const char *path, uint64_t inode,
+		      uint64_t start)
+{
+	const struct record record = mmap_of(pid, path, inode, 1, start);
+	mapped_files_take(files, &record);
+}
+
+static void take(struct mapped_files *files, uint32_t type, int32_t pid, int32_t tid)
+{
+	const struct record record = {.type = type, .pid = pid, .tid = tid};
+	mapped_files_take(files, &record);
+}
+
+static void a_file_is_found_by_its_path(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file file;
+	take_mmap(files, 10, "/bin/a", 5, 0x1000);
+	CHECK(mapped_files_find(files, "/bin/a", 0, 10, 0x1000, &file));
+	CHECK_STR(file.path, "/bin/a");
+	CHECK_EQ(file.inode, 5);
+	CHECK_EQ(file.device_major, 8);
+	CHECK_EQ(file.device_minor, 1);
+	CHECK_EQ(file.generation, 1);
+	CHECK_EQ(file.pid, 10);
+	CHECK_EQ(file.end, 0x2000);
+	CHECK(!mapped_files_find(files, "/bin/b", 0, 10, 0x1000, &file));
+	CHECK(!mapped_files_find(files, "/bin", 0, 10, 0x1000, &file));
+	CHECK(!mapped_files_find(files, "", 0, 10, 0x1000, &file));
+	mapped_files_free(files);
+}
+
+static void an_inode_that_was_not_named_is_none(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file file;
+	take_mmap(files, 10, "/bin/a", 5, 0x1000);
+	CHECK(mapped_files_find(files, "/bin/a", 5, 10, 0x1000, &file));
+	CHECK(!mapped_files_find(files, "/bin/a", 6, 10, 0x1000, &file));
+	mapped_files_free(files);
+}
+
+static void of_several_at_a_path_the_one_that_is_meant(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file file;
+	take_mmap(files, 10, "/bin/a", 5, 0x1000);
+	take_mmap(files, 11, "/bin/a", 6, 0x1000);
+	take_mmap(files, 12, "/bin/a", 7, 0x9000);
+	CHECK(mapped_files_find(files, "/bin/a", 0, 10, 0x1000, &file));
+	CHECK_EQ(file.inode, 5);
+	CHECK(mapped_files_find(files, "/bin/a", 0, 11, 0x1000, &file));
+	CHECK_EQ(file.inode, 6);
+	CHECK(mapped_files_find(files, "/bin/a", 5, 99, 0, &file));
+	CHECK_EQ(file.pid, 10);
+	/* Nobody's in particular: the newest. */
+	CHECK(mapped_files_find(files, "/bin/a", 0, 99, 0, &file));
+	CHECK_EQ(file.inode, 7);
+	mapped_files_free(files);
+}
+
+static void only_code_of_files(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file file;
+	struct record data = mmap_of(10, "/lib/data", 5, 1, 0x1000);
+	data.mmap.executable = false;
+	mapped_files_take(files, &data);
+	take_mmap(files, 10, "//anon", 0, 0x1000);
+	take_mmap(files, 10, "[vdso]", 7, 0x1000);
+	CHECK(!mapped_files_find(files, "/lib/data", 0, 10, 0x1000, &file));
+	CHECK(!mapped_files_find(files, "//anon", 0, 10, 0x1000, &file));
+	CHECK(!mapped_files_find(files, "[vdso]", 0, 10, 0x1000, &file));
+	mapped_files_free(files);
+}
+
+static void the_text_of_maps(void)
+{
+	static const char text[] =
+		"00400000-00401000 r--p 00000000 08:01 5 /bin/a\n"
+		"00401000-00402000 r-xp 00001000 08:01 5 /bin/a\n"
+		"nonsense\n"
+		"7f0000000000-7f0000001000 r-xp 00000000 00:00 0 \n"
+		"7f0000002000-7f0000003000 r-xp 00002000 fd:10 77 /lib/with\\012line\n";
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file file;
+	mapped_files_take_maps(files, 10, text, sizeof(text) - 1);
+	CHECK(mapped_files_find(files, "/bin/a", 5, 10, 0x401000, &file));
+	CHECK_EQ(file.start, 0x401000);
+	CHECK_EQ(file.file_offset, 0x1000);
+	CHECK_EQ(file.generation, 0);
+	CHECK(mapped_files_find(files, "/lib/with\nline", 77, 10, 0x7f0000002000, &file));
+	CHECK_EQ(file.device_major, 0xfd);
+	/* What a record says of the same file is added. */
+	take_mmap(files, 12, "/bin/a", 5, 0x401000);
+	CHECK(mapped_files_find(files, "/bin/a", 5, 10, 0x401000, &file));
+	CHECK_EQ(file.generation, 1);
+	CHECK_EQ(file.pid, 10);
+	mapped_files_free(files);
+}
+
+static void processes_by_birth(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	mapped_files_add_process(files, 10);
+	CHECK(mapped_files_has_process(files, 10));
+	CHECK(!mapped_files_has_process(files, 11));
+	take(files, PERF_RECORD_FORK, 11, 11);
+	CHECK(mapped_files_has_process(files, 11));
+	/* A thread is no process. */
+	take(files, PERF_RECORD_FORK, 11, 12);
+	CHECK(!mapped_files_has_process(files, 12));
+	CHECK(!mapped_files_has_process(files, 0));
+	CHECK(!mapped_files_has_process(files, -1));
+	mapped_files_add_process(files, 0);
+	CHECK(!mapped_files_has_process(files, 0));
+	mapped_files_take_everybody(files);
+	CHECK(mapped_files_has_process(files, 12345));
+	CHECK(!mapped_files_has_process(files, 0));
+	mapped_files_free(files);
+}
+
+/* Somebody else may have its number from then on. */
+static void a_process_that_has_ended(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	const int32_t alive = getpid();
+	mapped_files_add_process(files, alive);
+	take(files, PERF_RECORD_EXIT, alive, alive + 1); /* one of its threads */
+	CHECK(mapped_files_has_process(files, alive));
+	take(files, PERF_RECORD_EXIT, alive, alive);
+	CHECK(!mapped_files_has_process(files, alive));
+	take(files, PERF_RECORD_FORK, alive, alive);
+	CHECK(mapped_files_has_process(files, alive));
+	mapped_files_free(files);
+}
+
+/* A target that maps new files for ever takes no more memory than so much, and forgets its own first. */
+static void bounded(void)
+{
+	enum { MANY = 100000 };
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file file;
+	char path[64];
+	for (uint64_t i = 1; i <= MANY; i++) {
+		snprintf(path, sizeof(path), "/tmp/%u", (unsigned)i);
+		take_mmap(files, 10, path, i, 0x1000);
+		take_mmap(files, 10, "/tmp/same", i, 0x1000);
+	}
+	CHECK(!mapped_files_find(files, "/tmp/1", 0, 10, 0x1000, &file));
+	CHECK(mapped_files_find(files, path, 0, 10, 0x1000, &file));
+	CHECK(mapped_files_find(files, "/tmp/same", MANY, 10, 0x1000, &file));
+	CHECK(!mapped_files_find(files, "/tmp/same", 1, 10, 0x1000, &file));
+	mapped_files_free(files);
+}
+
+int main(void)
+{
+	RUN(a_file_is_found_by_its_path);
+	RUN(an_inode_that_was_not_named_is_none);
+	RUN(of_several_at_a_path_the_one_that_is_meant);
+	RUN(only_code_of_files);
+	RUN(the_text_of_maps);
+	RUN(processes_by_birth);
+	RUN(a_process_that_has_ended);
+	RUN(bounded);
+	return test_done();
+}
