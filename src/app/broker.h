@@ -47,6 +47,8 @@ int broker_answer_debug_file(struct broker *broker, struct channel *channel,
 			     const struct tables *tables);
 int broker_answer_process(struct broker *broker, struct channel *channel,
 			  const struct message_process *request);
+/* Whether a process is in the profile: its threads are told before its maps (thread_list.h). */
+bool broker_has_process(struct broker *broker, int32_t pid);
 /* The user of a process. */
 int broker_answer_owner(struct broker *broker, struct channel *channel,
 			const struct message_owner *request);

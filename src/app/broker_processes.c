@@ -17,60 +17,17 @@
 
 #include "cgroup.h"
 #include "proc_text.h"
-
-/* Threads of a process that are named to the collector; the rest show their leader's comm. */
-enum { THREADS_MAX = 100000 };
-
-static void read_comm(int32_t pid, int32_t tid, char comm[COMM_MAX])
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	memset(comm, 0, COMM_MAX);
-	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	ssize_t size = read(fd, comm, COMM_MAX - 1);
-	close(fd);
-	if (size > 0 && comm[size - 1] == '\n')
-		comm[size - 1] = '\0';
-}
-
-static int send_threads(struct channel *channel, struct message *message)
-{
-	int result = message->threads.nr ? protocol_send(channel, message, -1) : 0;
-	message->threads.nr = 0;
-	return result;
-}
-
-/* Names every thread. */
-static int list_threads(struct channel *channel, int32_t pid)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = proc_opendir(path);
-	if (!dir)
-		return 0;
-	struct message message = {.kind = MESSAGE_THREADS, .threads = {.pid = pid}};
-	const struct dirent *entry;
-	int result = 0, nr = 0;
-	while (!result && nr++ < THREADS_MAX && (entry = readdir(dir))) {
-		int32_t tid = atoi(entry->d_name);
-		if (tid <= 0)
-			continue;
-		uint32_t at = message.threads.nr++;
-		message.threads.threads[at].tid = tid;
-		read_comm(pid, tid, message.threads.threads[at].comm);
-		if (message.threads.nr == PROTOCOL_THREADS_MAX)
-			result = send_threads(channel, &message);
-	}
-	closedir(dir);
-	return result ? result : send_threads(channel, &message);
-}
+#include "thread_list.h"
 
 /* ---- who is in the profile ---- */
 
 /* How many generations are looked back for a process that no record told of. */
 enum { GENERATIONS_MAX = 64 };
+
+bool broker_has_process(struct broker *broker, int32_t pid)
+{
+	return is_in_profile(broker, pid);
+}
 
 bool is_in_profile(struct broker *broker, int32_t pid)
 {
@@ -130,9 +87,8 @@ int broker_answer_process(struct broker *broker, struct channel *channel,
 		job_answer(job, -ESRCH);
 		return 0;
 	}
-	int result = list_threads(channel, request->pid);
 	job_open(job, &maps, take_process);
-	return result;
+	return 0;
 }
 
 int broker_answer_owner(struct broker *broker, struct channel *channel,
@@ -197,13 +153,18 @@ static void wait_for_all(struct broker *broker)
 int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t pid)
 {
 	int32_t pids[DESCENDANTS_MAX] = {pid};
+	struct thread_list threads = {0};
 	size_t nr = 1;
 	int result = 0;
 	for (size_t i = 0; !result && i < nr; i++) {
 		const struct message_process process = {.pid = pids[i]};
 		mapped_files_add_process(broker->mapped, pids[i]);
 		list_children(pids[i], pids, &nr);
-		result = broker_answer_process(broker, channel, &process);
+		thread_list_open(&threads, &process);
+		while (thread_list_is_open(&threads) && result >= 0)
+			result = thread_list_step(&threads, channel);
+		if (!result)
+			result = broker_answer_process(broker, channel, &process);
 	}
 	wait_for_all(broker);
 	return result;

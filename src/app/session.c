@@ -49,6 +49,8 @@ static void keep_house(struct session *session)
 			 region_used_bytes(session->current) + region_used_bytes(session->next);
 	if (bytes > session->stats.peak_rss_bytes)
 		session->stats.peak_rss_bytes = bytes;
+	worker_end_if_hung_up(&session->collector);
+	worker_end_if_hung_up(&session->symbolizer);
 	if (!session_is_recording(session)) {
 		worker_end_if_stuck(&session->collector);
 		worker_end_if_stuck(&session->symbolizer);
@@ -66,9 +68,10 @@ static size_t poll_worker(const struct worker *worker, struct pollfd *fds)
 		return 0;
 	fds[0] = (struct pollfd){.fd = worker->pid_fd, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = worker->from_child, .events = POLLIN};
+	/* Who does not take its answers is not heard. One that has hung up has nothing more to say: its end is awaited. */
 	fds[2] = (struct pollfd){
-		.fd = channel_fd(worker->channel),
-		.events = (short)(channel_waiting(worker->channel) ? POLLIN | POLLOUT : POLLIN),
+		.fd = worker->hung_up ? -1 : channel_fd(worker->channel),
+		.events = channel_waiting(worker->channel) ? POLLOUT : POLLIN,
 	};
 	return NR_WORKER_FDS;
 }
@@ -79,7 +82,10 @@ static int serve_worker(struct session *session, struct worker *worker, const st
 		worker_clear_signal(worker);
 	if (fds[2].revents & POLLOUT)
 		channel_flush(worker->channel); /* a broken channel shows in the pidfd */
-	int result = fds[2].revents & (POLLIN | POLLHUP) ? session_listen(session, worker) : 0;
+	bool speaks = fds[2].revents & POLLIN || session_owes(session, worker);
+	int result = speaks ? session_listen(session, worker) : 0;
+	if ((fds[2].revents & (POLLIN | POLLHUP)) == POLLHUP)
+		worker->hung_up = true;
 	if (!result && fds[0].revents)
 		result = session_bury(session, worker);
 	return result;
@@ -125,6 +131,16 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 	return result;
 }
 
+/* It does not come to its end: what the kernel still held is nobody's. */
+static void leave_collector(struct session *session)
+{
+	worker_end(&session->collector);
+	session->source_done = true;
+	session->stats.undrained = 1;
+	snprintf(session->notice, sizeof(session->notice),
+		 "the collector was not through with what the kernel held, and was ended");
+}
+
 static int advance(struct session *session)
 {
 	uint64_t now = clock_now_ns();
@@ -138,11 +154,14 @@ static int advance(struct session *session)
 	}
 	if (session->phase == PHASE_RUNNING && !session_is_live(session) && session->source_done)
 		session->phase = PHASE_STOPPING;
+	if (session->phase == PHASE_STOPPING && session_is_live(session) && !session->source_done &&
+	    now > session->stop_until_ns)
+		leave_collector(session);
 	if (session->phase == PHASE_STOPPING && session->source_done) {
 		int result = session_drain(session);
 		if (result)
 			return result;
-		if (session->next->epoch)
+		if (session->busy || session->next->epoch)
 			return 0; /* the last epoch's names are awaited: session_drain() goes on there */
 		session->phase = PHASE_NAMING;
 		session->patience_until_ns = now + NAMES_PATIENCE_NS;
@@ -159,7 +178,9 @@ int session_step(struct session *session, int timeout_ms, enum session_state *st
 		 struct error *error)
 {
 	session->error = error;
-	int result = wait_and_serve(session, timeout_ms);
+	bool busy = session->busy;
+	session->busy = false;
+	int result = wait_and_serve(session, busy ? 0 : timeout_ms);
 	if (!result)
 		result = session_drain(session);
 	if (!result) {
@@ -350,6 +371,7 @@ void session_stop(struct session *session)
 		return;
 	session->stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
 	session->phase = PHASE_STOPPING;
+	session->stop_until_ns = clock_now_ns() + STOP_PATIENCE_NS;
 	if (!session_is_live(session))
 		return;
 	sampler_disable(session->sampler);
@@ -372,6 +394,7 @@ void session_free(struct session *session)
 {
 	if (!session)
 		return;
+	thread_list_close(&session->listing);
 	worker_release(&session->collector);
 	worker_release(&session->symbolizer);
 	sampler_free(session->sampler);

@@ -77,6 +77,18 @@ static int finish_mapping(struct session *session, const struct message_result *
 	return message->error;
 }
 
+/* The threads of a process a part at a time, then its maps. */
+static int go_on_listing(struct session *session, const struct message_process *asked)
+{
+	struct channel *channel = session->collector.channel;
+	const struct message_process request = *asked;
+	int result = 0;
+	if (thread_list_is_open(&session->listing))
+		result = thread_list_step(&session->listing, channel);
+	return result ? (result < 0 ? result : 0)
+		      : broker_answer_process(session->broker, channel, &request);
+}
+
 static int answer(struct session *session, struct worker *worker, const struct message *message)
 {
 	struct region *region;
@@ -102,7 +114,9 @@ static int answer(struct session *session, struct worker *worker, const struct m
 						reader_of(session, worker), &message->module,
 						region ? &region->tables : NULL);
 	case MESSAGE_NEED_PROCESS:
-		return broker_answer_process(session->broker, worker->channel, &message->process);
+		if (broker_has_process(session->broker, message->process.pid))
+			thread_list_open(&session->listing, &message->process);
+		return go_on_listing(session, &message->process);
 	case MESSAGE_NEED_OWNER:
 		return broker_answer_owner(session->broker, worker->channel, &message->owner);
 	case MESSAGE_NEED_TABLES:
@@ -120,25 +134,73 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	}
 }
 
+static bool is_listing_for(const struct session *session, const struct worker *worker)
+{
+	return worker == &session->collector && thread_list_is_open(&session->listing);
+}
+
+bool session_owes(const struct session *session, const struct worker *worker)
+{
+	return channel_waiting(worker->channel) || is_listing_for(session, worker);
+}
+
+/* One message, or a part of a long answer. 1: there may be more; 0: not now; -errno that ends the session. */
+static int hear(struct session *session, struct worker *worker)
+{
+	struct message message;
+	int fd = -1, result;
+	if (is_listing_for(session, worker)) {
+		result = go_on_listing(session, &session->listing.request);
+	} else {
+		int got = protocol_receive(worker->channel, &message, &fd);
+		worker->hung_up = got == 0; /* the pidfd tells of its end */
+		if (got == -EAGAIN || got == 0)
+			return 0;
+		result = got < 0 ? got : answer(session, worker, &message);
+	}
+	/* Nonsense: whatever happened to it, its successor starts anew. */
+	if (result == -EPROTO) {
+		worker_end(worker);
+		return 0;
+	}
+	/* A full or broken channel is the child's end, which its pidfd will tell. */
+	return result && result != -EPIPE && result != -ENOBUFS ? result : 1;
+}
+
 int session_listen(struct session *session, struct worker *worker)
 {
-	while (worker->channel) {
-		struct message message;
-		int fd = -1;
-		int got = protocol_receive(worker->channel, &message, &fd);
-		if (got == -EAGAIN || got == 0)
-			return 0; /* gone: the pidfd tells */
-		int result = got < 0 ? got : answer(session, worker, &message);
-		/* Nonsense: whatever happened to it, its successor starts anew. */
-		if (result == -EPROTO) {
-			worker_end(worker);
-			return 0;
+	struct budget budget = budget_of(SESSION_MESSAGES_A_TURN);
+	int result = 1;
+	/* Who does not take its answers is not heard: there would be no end to them. */
+	while (result > 0 && worker->channel && !channel_waiting(worker->channel)) {
+		if (!budget_take(&budget)) {
+			session->busy = true;
+			break;
 		}
-		/* A full or broken channel is the child's end, which its pidfd will tell. */
-		if (result && result != -EPIPE && result != -ENOBUFS)
-			return result;
+		result = hear(session, worker);
 	}
-	return 0;
+	return result < 0 ? result : 0;
+}
+
+/* Of a child that is gone what it told counts, not what it asked for. */
+static bool is_question(uint32_t kind)
+{
+	return kind == MESSAGE_NEED_MODULE || kind == MESSAGE_NEED_DEBUG_FILE ||
+	       kind == MESSAGE_NEED_PROCESS || kind == MESSAGE_NEED_OWNER ||
+	       kind == MESSAGE_NEED_TABLES;
+}
+
+/* No more than fits into a socket. */
+static int hear_last_words(struct session *session, struct worker *worker)
+{
+	struct message message;
+	int fd = -1, result = 0;
+	if (worker == &session->collector)
+		thread_list_close(&session->listing);
+	while (!result && protocol_receive(worker->channel, &message, &fd) == 1)
+		if (!is_question(message.kind))
+			result = answer(session, worker, &message);
+	return result == -EPROTO || result == -EPIPE || result == -ENOBUFS ? 0 : result;
 }
 
 /* ---- children that die ---- */
@@ -218,7 +280,7 @@ int session_bury(struct session *session, struct worker *worker)
 	int wait_status;
 	bool too_often;
 	bool is_collector = worker == &session->collector;
-	int result = session_listen(session, worker); /* its last words */
+	int result = hear_last_words(session, worker);
 	if (result)
 		return result;
 	broker_forget(session->broker, reader_of(session, worker));

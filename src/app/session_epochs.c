@@ -90,46 +90,66 @@ static void count(struct session *session, const struct sample *samples, size_t 
 	}
 }
 
-/* Hands everything that the ring holds to the consumer. */
+/* One epoch's. True when that was all. *result: 0 or -errno. */
+static bool drain_ring(struct session *session, struct budget *budget, int *result)
+{
+	size_t nr;
+	*result = 0;
+	while (!*result && budget_take(budget)) {
+		nr = tables_read_samples(&session->current->tables, session->batch, SESSION_BATCH,
+					 &session->stats.dropped_overrun);
+		if (!nr)
+			return true;
+		*result = session->consumer.samples(session->consumer.context, session->batch, nr);
+		if (!*result)
+			count(session, session->batch, nr);
+		if (*result == -EAGAIN) {
+			session->stats.dropped_disk += nr;
+			*result = 0;
+		}
+		if (!session_is_live(session))
+			worker_signal(&session->collector); /* there is room again */
+	}
+	return false;
+}
+
+/* True while the epoch's names are worth waiting for. */
+static bool awaits_names(struct session *session)
+{
+	uint64_t now = clock_now_ns();
+	if (session_is_recording(session) || session_names_final(session))
+		return false;
+	if (!session->patience_until_ns)
+		session->patience_until_ns = now + NAMES_PATIENCE_NS;
+	return now < session->patience_until_ns;
+}
+
+static int leave_epoch(struct session *session)
+{
+	struct region *old = session->current;
+	session->patience_until_ns = 0;
+	session->left_current = false;
+	session->current = session->next;
+	session->next = old;
+	int result = session_begin_epoch(session);
+	region_close(old);
+	if (!result && session->owes_tables)
+		result = session_give_tables(session);
+	return result == -EPIPE || result == -ENOBUFS ? 0 : result;
+}
+
 int session_drain(struct session *session)
 {
-	while (session->current->epoch) {
-		tables_reader_refresh(&session->current->reader);
-		bool closed = session->current->reader.closed || session->left_current;
-		size_t nr;
-		while ((nr = tables_read_samples(&session->current->tables, session->batch,
-						 SESSION_BATCH, &session->stats.dropped_overrun))) {
-			int result = session->consumer.samples(session->consumer.context,
-							       session->batch, nr);
-			if (result == -EAGAIN)
-				session->stats.dropped_disk += nr;
-			else if (result)
-				return result;
-			else
-				count(session, session->batch, nr);
-			if (!session_is_live(session))
-				worker_signal(&session->collector); /* there is room again */
-		}
-		if (!closed || !session->next->epoch)
-			return 0;
-		uint64_t now = clock_now_ns();
-		if (!session_is_recording(session) && !session_names_final(session)) {
-			if (!session->patience_until_ns)
-				session->patience_until_ns = now + NAMES_PATIENCE_NS;
-			if (now < session->patience_until_ns)
-				return 0;
-		}
-		session->patience_until_ns = 0;
-		struct region *old = session->current;
-		session->left_current = false;
-		session->current = session->next;
-		session->next = old;
-		int result = session_begin_epoch(session);
-		region_close(old);
-		if (!result && session->owes_tables)
-			result = session_give_tables(session);
-		if (result && result != -EPIPE && result != -ENOBUFS)
-			return result;
-	}
-	return 0;
+	struct budget budget = budget_of(SESSION_BATCHES_A_TURN);
+	int result;
+	if (!session->current->epoch)
+		return 0;
+	tables_reader_refresh(&session->current->reader);
+	bool closed = session->current->reader.closed || session->left_current;
+	bool drained = drain_ring(session, &budget, &result);
+	session->busy |= !drained;
+	if (result || !drained || !closed || !session->next->epoch || awaits_names(session))
+		return result;
+	session->busy = true; /* with the next epoch */
+	return leave_epoch(session);
 }

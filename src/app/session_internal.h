@@ -15,12 +15,18 @@
 #include <ctop/perf/sampler.h>
 
 #include "broker.h"
+#include "budget.h"
 #include "region.h"
 #include "target.h"
+#include "thread_list.h"
 #include "worker.h"
 
 /* Samples handed to the consumer at a time. */
-enum { SESSION_BATCH = 4096 };
+enum { SESSION_BATCH = 1024 };
+/* ... and in one turn; messages of a child in one turn. */
+enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
+/* How long a collector may take for what the rings still hold: seconds, on a busy machine. One that goes on is left. */
+#define STOP_PATIENCE_NS (60 * NS_PER_SECOND)
 /* How long the end of a session, or of an epoch, waits for names still being read. */
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
 
@@ -64,6 +70,9 @@ struct session {
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */
 	bool mapped, source_done;
+	bool busy; /* a budget was spent: there is more to do in the next turn */
+	struct thread_list
+		listing;  /* for the collector, whose next message waits until it is told */
 	bool owes_tables; /* the collector has filled next, too, and waits */
 	/* The record that the last collector died with, as in struct message_config. */
 	int32_t cpu_in_hand;
@@ -77,7 +86,7 @@ struct session {
 	int watched_fd;
 	uint64_t symbolizer_due_ns;  /* when it may be woken again */
 	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
-	uint64_t patience_until_ns;
+	uint64_t patience_until_ns, stop_until_ns;
 	uint64_t housekeeping_ns;
 	uint64_t late_look_ns; /* when to look for threads that slipped through */
 	struct session_stats stats;
@@ -109,7 +118,7 @@ struct region *session_region(struct session *session, uint32_t epoch);
 /* True when every frame published so far has its final name. */
 bool session_names_final(struct session *session);
 void session_wake_symbolizer(struct session *session);
-/* Hands everything that the rings of samples hold to the consumer. */
+/* Hands what the rings of samples hold to the consumer, as much as a turn may have. */
 int session_drain(struct session *session);
 
 /* ---- session_sampling.c ---- */
@@ -132,7 +141,9 @@ void session_note_death(struct session *session, const struct worker *worker, in
 int session_tell_collector(struct session *session, const struct region *region, int32_t skip_cpu,
 			   uint64_t skip_position);
 int session_start_symbolizer(struct session *session);
-/* Takes what a child says. */
+/* True when there is something to do for a child before it is heard again: answers it does not take, or a long one. */
+bool session_owes(const struct session *session, const struct worker *worker);
+/* Takes what a child says, as much as a turn may have. */
 int session_listen(struct session *session, struct worker *worker);
 /* A child has died: replaces it, or gives up. */
 int session_bury(struct session *session, struct worker *worker);

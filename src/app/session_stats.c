@@ -53,7 +53,7 @@ struct session_stats session_stats(struct session *session)
 				   (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!status)
 		return stats;
-	stats.undrained = session_is_live(session) && session->phase != PHASE_DRAINED;
+	stats.undrained |= session_is_live(session) && session->phase != PHASE_DRAINED;
 	read_events(session, &stats);
 	stats.target_exec_ns = atomic_load(&status->exec_ns);
 	stats.late = atomic_load(&status->late);

@@ -80,6 +80,7 @@ int worker_start(struct worker *worker, const char *role)
 	worker->seen_moves = 0;
 	worker->seen_cpu_ns = 0;
 	worker->nr_still = 0;
+	worker->hung_up = false;
 	worker->ended = false;
 	worker->why = NULL;
 	result = send_fd(worker, MESSAGE_STATUS, worker->status_fd);
@@ -237,6 +238,12 @@ bool worker_end_if_stuck(struct worker *worker)
 	worker->why = "hung and was ended";
 	worker->seen_cpu_ns = cpu_ns;
 	return true;
+}
+
+void worker_end_if_hung_up(struct worker *worker)
+{
+	if (worker->pid && worker->hung_up)
+		worker_end(worker);
 }
 
 /* What waits for a CPU would wait as its successor, too; what a debugger holds is the debugger's. */

@@ -35,6 +35,7 @@ struct worker {
 	/* for the watch on one that stands still */
 	uint64_t still_moves;
 	unsigned nr_still;
+	bool hung_up;	 /* it has closed its end of the channel */
 	bool ended;	 /* by us, for what it did */
 	const char *why; /* it was ended: "hung and was ended"; NULL: something else became of it */
 };
@@ -71,6 +72,9 @@ bool worker_end_if_stuck(struct worker *worker);
  * seconds, stopped or blocked; it was sent SIGKILL.
  */
 bool worker_end_if_still(struct worker *worker);
+
+/* Ends a child that has closed its channel and goes on: it is at its end by itself, or up to something. */
+void worker_end_if_hung_up(struct worker *worker);
 
 /* Anonymous memory of any process, from /proc/PID/status; 0 if unknown. */
 uint64_t process_anon_bytes(pid_t pid);

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""No child keeps main: however much one asks, or does not listen, the user, the others and the profile have their turn."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+
+from harness import (FAULTY, PATIENCE, case, check, children_of, falling, folder, main, need_root, target, tell,
+                     wait_for_cpu_time, wait_until)
+
+NR_THREADS = 500
+
+
+@contextlib.contextmanager
+def recorder(where, program, fault):
+    process = subprocess.Popen([FAULTY, "record", "-q", "-e", "cpu-clock", "-p", str(program.pid), "-o",
+                                os.path.join(where, "x.ctop"), "--stats", os.path.join(where, "stats.json")],
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=falling(fault))
+    try:
+        wait_until(lambda: process.poll() is not None or {"collector", "symbolizer"} <= children_of(process.pid).keys(),
+                   "children")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ended(where, process):
+    """One signal is enough. Its statistics."""
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=PATIENCE)[1]
+    check(process.returncode == 0, f"{process.returncode}: {errors}")
+    with open(os.path.join(where, "stats.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def is_held_by(fault, role="collector"):
+    """A child does that in the middle of a recording: the recording ends when it is told to, with its samples."""
+    need_root()
+    with folder() as where, target("crowd", "waiting", str(NR_THREADS)) as program:
+        with recorder(where, program, f"{role}:{fault.replace('PID', str(program.pid))}:told-turn") as process:
+            wait_for_cpu_time(program.pid, 0.5)
+            tell(children_of(process.pid)[role])
+            wait_for_cpu_time(program.pid, 0.5)
+            check(process.poll() is None, "the recorder ended")
+            stats = ended(where, process)
+    check(stats["samples"] > 0 and sum(stats["stacks"].values()) == stats["samples"], f"{stats}")
+    check(stats["drained"] == stats["samples"] + sum(stats["dropped"].values()), f"{stats}")
+    return stats
+
+
+@case
+def one_that_asks_for_thousands_of_threads_for_ever():
+    is_held_by("flood=PID")
+
+
+@case
+def one_that_asks_and_does_not_take_the_answers():
+    is_held_by("deaf=PID")
+
+
+@case
+def one_that_hangs_up_and_goes_on():
+    check(is_held_by("hang_up")["restarts"] == 1, "it was not replaced")
+
+
+@case
+def one_that_asks_for_what_it_may_not():
+    check(is_held_by("flood=PID", role="symbolizer")["restarts"] == 1, "it was not replaced")
+
+
+if __name__ == "__main__":
+    main()
