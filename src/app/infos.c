@@ -150,6 +150,11 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	if (stats->first_stack_ns > stats->opened_ns)
 		add_number(&adder, "stats.first_stack_ns",
 			   stats->first_stack_ns - stats->opened_ns);
+	if (stats->late_step_down) {
+		char key[32];
+		snprintf(key, sizeof(key), "step_down.%zu", stats->nr_steps_before);
+		add(&adder, key, stats->late_step_down);
+	}
 	for (size_t i = 0; i < stats->nr_unreadable; i++) {
 		char key[32];
 		snprintf(key, sizeof(key), "unreadable.%zu", i);

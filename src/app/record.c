@@ -247,7 +247,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 static int write_stats(struct recording_run *run, const struct session_stats *stats,
 		       struct error *error)
 {
-	const char *steps[SAMPLER_MAX_STEPS];
+	const char *steps[SAMPLER_MAX_STEPS + 1];
 	size_t nr_steps = session_nr_steps(run->session);
 	for (size_t i = 0; i < nr_steps; i++)
 		steps[i] = session_step_down(run->session, i);

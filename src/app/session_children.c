@@ -59,12 +59,25 @@ static int finish_source(struct session *session, const struct message_result *m
 	return message->error;
 }
 
+/* Collectors died too often, and nothing can be left out any more. */
+static int give_up_collector(struct session *session)
+{
+	error_set(session->error, -EIO, "the collector died %d times in 10 s", WORKER_MAX_DEATHS);
+	error_remedy(session->error, session->is_perfdata
+					     ? "look at the file with perf report"
+					     : "what came before is kept; --call-graph fp reads no "
+					       "unwind tables, which may be what it dies on");
+	return -EIO;
+}
+
 /* The collector has, or has not, what it is to read. */
 static int finish_mapping(struct session *session, const struct message_result *message)
 {
 	session->mapped = !message->error;
 	if (session->mapped)
 		return session->sampler ? sampler_redirect(session->sampler) : 0;
+	if (session->without_tables && !session_is_live(session))
+		return give_up_collector(session);
 	if (session_is_live(session))
 		return error_set(session->error, message->error,
 				 "the collector cannot map the kernel's rings: %s",
@@ -221,9 +234,10 @@ int session_tell_collector(struct session *session, const struct region *region,
 {
 	if (session->is_perfdata)
 		return setup_file_collector(&session->collector, session->source_fd, region,
-					    skip_cpu, skip_position);
+					    session->without_tables, skip_cpu, skip_position);
 	return setup_collector(&session->collector, session->sampler, &session->sampling,
-			       &session->target, &session->own, region, skip_cpu, skip_position);
+			       &session->target, &session->own, region, session->without_tables,
+			       skip_cpu, skip_position);
 }
 
 /* Its pid first: what it does from now on is not to be in a profile. */
@@ -275,6 +289,14 @@ static int restart_symbolizer(struct session *session)
 	return result;
 }
 
+/* The next one reads nothing but records: whatever file it was that its predecessors died on. */
+static void go_on_without_tables(struct session *session)
+{
+	session->without_tables = true;
+	session->collector.nr_deaths = 0;
+	snprintf(session->notice, sizeof(session->notice), "%s", SESSION_WITHOUT_TABLES);
+}
+
 int session_bury(struct session *session, struct worker *worker)
 {
 	int wait_status;
@@ -289,7 +311,8 @@ int session_bury(struct session *session, struct worker *worker)
 		return 0;
 	session->stats.restarts++;
 	session_note_death(session, worker, wait_status,
-			   !too_often && !session_is_recording(session));
+			   !session_is_recording(session) &&
+				   (!too_often || (is_collector && !session->without_tables)));
 	if (session_is_recording(session)) {
 		error_set(session->error, -EIO, "the process that read '%s' died", session->path);
 		error_remedy(session->error, "read another copy of it, or record again");
@@ -302,16 +325,10 @@ int session_bury(struct session *session, struct worker *worker)
 			 WORKER_MAX_DEATHS);
 		return 0;
 	}
-	if (too_often) {
-		error_set(session->error, -EIO, "the collector died %d times in 10 s",
-			  WORKER_MAX_DEATHS);
-		error_remedy(session->error,
-			     session->is_perfdata
-				     ? "look at the file with perf report"
-				     : "what came before is kept; --call-graph fp reads no "
-				       "unwind tables, which may be what it dies on");
-		return -EIO;
-	}
+	if (too_often && (session->without_tables || session->sampling.strict))
+		return give_up_collector(session);
+	if (too_often)
+		go_on_without_tables(session);
 	result = is_collector ? restart_collector(session, wait_status)
 			      : restart_symbolizer(session);
 	return result == -EPIPE ? 0 : result; /* it died at once: its pidfd tells */

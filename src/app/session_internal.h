@@ -30,6 +30,10 @@ enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
 /* How long the end of a session, or of an epoch, waits for names still being read. */
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
 
+/* A step down that comes late. */
+#define SESSION_WITHOUT_TABLES                                                                     \
+	"stacks by frame pointers, without unwind tables: the collector died 3 times in 10 s"
+
 /* Deaths that are told one by one. */
 enum { SESSION_NEWS_MAX = 8 };
 
@@ -70,7 +74,8 @@ struct session {
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */
 	bool mapped, source_done;
-	bool busy; /* a budget was spent: there is more to do in the next turn */
+	bool without_tables; /* collectors died too often: see struct message_config */
+	bool busy;	     /* a budget was spent: there is more to do in the next turn */
 	struct thread_list
 		listing;  /* for the collector, whose next message waits until it is told */
 	bool owes_tables; /* the collector has filled next, too, and waits */

@@ -42,7 +42,7 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 
 static int send_config(struct channel *channel, const struct sampler *sampler,
 		       const struct sampler_options *sampling, const struct target *target,
-		       int32_t skip_cpu, uint64_t skip_position)
+		       bool without_tables, int32_t skip_cpu, uint64_t skip_position)
 {
 	struct message message = {
 		.kind = MESSAGE_CONFIG,
@@ -58,6 +58,7 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.drop_own = sampling->system_wide || sampling->nr_cpus,
 				.filters_comm = target->only_comm != NULL,
 				.filters_uid = target->has_uid,
+				.without_tables = without_tables,
 				.watched_pid = target->pids.nr == 1 ? target->pids.items[0] : 0,
 				.uid = target->uid,
 				.skip_cpu = skip_cpu,
@@ -144,11 +145,12 @@ int setup_own(struct worker *worker, const struct message_own *own)
 
 int setup_collector(struct worker *worker, const struct sampler *sampler,
 		    const struct sampler_options *sampling, const struct target *target,
-		    const struct message_own *own, const struct region *region, int32_t skip_cpu,
-		    uint64_t skip_position)
+		    const struct message_own *own, const struct region *region, bool without_tables,
+		    int32_t skip_cpu, uint64_t skip_position)
 {
 	struct channel *channel = worker->channel;
-	int result = send_config(channel, sampler, sampling, target, skip_cpu, skip_position);
+	int result = send_config(channel, sampler, sampling, target, without_tables, skip_cpu,
+				 skip_position);
 	if (!result)
 		result = setup_own(worker, own);
 	if (!result)
@@ -173,11 +175,13 @@ int setup_late_threads(struct worker *worker, struct sampler *sampler)
 }
 
 int setup_file_collector(struct worker *worker, int source_fd, const struct region *region,
-			 int32_t skip_cpu, uint64_t skip_position)
+			 bool without_tables, int32_t skip_cpu, uint64_t skip_position)
 {
 	const struct message message = {
 		.kind = MESSAGE_CONFIG,
-		.config = {.skip_cpu = skip_cpu, .skip_position = skip_position},
+		.config = {.without_tables = without_tables,
+			   .skip_cpu = skip_cpu,
+			   .skip_position = skip_position},
 	};
 	int result = protocol_send(worker->channel, &message, -1);
 	if (!result)

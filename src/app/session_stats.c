@@ -41,6 +41,8 @@ struct session_stats session_stats(struct session *session)
 	struct session_stats stats = session->stats;
 	struct child_status *status = session->collector.status;
 	stats.counted_share = 1;
+	stats.late_step_down = session->without_tables ? SESSION_WITHOUT_TABLES : NULL;
+	stats.nr_steps_before = session_nr_steps(session) - session->without_tables;
 	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
 	stats.cpu_ns[0] = clock_cpu_ns();
 	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
@@ -99,12 +101,14 @@ struct recording_read session_read(const struct session *session)
 
 size_t session_nr_steps(const struct session *session)
 {
-	return session->sampler ? sampler_nr_steps(session->sampler) : 0;
+	size_t nr = session->sampler ? sampler_nr_steps(session->sampler) : 0;
+	return nr + session->without_tables;
 }
 
 const char *session_step_down(const struct session *session, size_t i)
 {
-	return sampler_step(session->sampler, i);
+	size_t nr = session->sampler ? sampler_nr_steps(session->sampler) : 0;
+	return i < nr ? sampler_step(session->sampler, i) : SESSION_WITHOUT_TABLES;
 }
 
 const char *session_notice(const struct session *session)

@@ -127,6 +127,15 @@ void file_describe_kernel(struct collector *collector)
 	row->start = file->kernel_text;
 }
 
+/* Whether any event's samples have more than where they were taken. */
+static bool has_chains(const struct perfdata *perfdata)
+{
+	for (uint32_t i = 0; i < perfdata_nr_events(perfdata); i++)
+		if (call_graph_of(perfdata_event(perfdata, i))[0] != 'n')
+			return true;
+	return false;
+}
+
 int file_start(struct collector *collector, struct error *error)
 {
 	int code = -ENOMEM;
@@ -147,6 +156,8 @@ int file_start(struct collector *collector, struct error *error)
 	collector->source_fd = -1;
 	if (!file->perfdata)
 		return code;
+	if (collector->config.without_tables && !has_chains(file->perfdata))
+		return error_set(error, -ENODATA, "has neither frame pointers nor kernel chains");
 	file->published = file->resumes_at =
 		atomic_load_explicit(&collector->status->published, memory_order_relaxed);
 	file->kernel_build_id_size =

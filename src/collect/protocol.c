@@ -73,7 +73,8 @@ static bool sane(struct message *message)
 		       is_bool(&message->config.filters_pids) &&
 		       is_bool(&message->config.drop_own) &&
 		       is_bool(&message->config.filters_comm) &&
-		       is_bool(&message->config.filters_uid);
+		       is_bool(&message->config.filters_uid) &&
+		       is_bool(&message->config.without_tables);
 	case MESSAGE_EVENT:
 		terminate(message->event.asked, sizeof(message->event.asked));
 		terminate(message->event.opened, sizeof(message->event.opened));

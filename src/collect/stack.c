@@ -45,6 +45,8 @@ static int module_id(struct collector *collector, struct module *module, struct 
 	}
 	if (module->epoch != collector->epoch) {
 		struct module_row row = module->row;
+		row.by_offset = collector->config.without_tables &&
+				(row.kind == MODULE_FILE || row.kind == MODULE_VDSO);
 		int result = tables_add_string(collector->writer, module->path,
 					       strlen(module->path), &row.path);
 		if (!result)
@@ -154,6 +156,10 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 		space->error = -ENOMEM;
 		return UNWIND_NOT_EXECUTABLE;
 	}
+	if (module->state == MODULE_UNASKED && collector->config.without_tables) {
+		module->state = MODULE_FAILED;
+		module->unreadable = STACK_REASON_NO_TABLE;
+	}
 	if (module->state == MODULE_UNASKED) {
 		int result = stack_ask_module(collector, module);
 		if (result && result != -ENOBUFS)
@@ -188,9 +194,14 @@ static void registers_of(const struct record_sample *sample, struct unwind_input
 static int unwind_user(struct collector *collector, struct space_context *context, int32_t tid,
 		       const struct record_sample *sample, bool patient, struct user_part *user)
 {
-	struct unwind_input input = {.stack = sample->stack, .stack_bytes = sample->stack_bytes};
+	const bool plain = collector->config.without_tables;
+	struct unwind_input input = {
+		.stack = sample->stack,
+		.stack_bytes = sample->stack_bytes,
+		.frame_pointers_only = plain,
+	};
 	registers_of(sample, &input);
-	if (joins_watch(collector->joins, tid))
+	if (!plain && joins_watch(collector->joins, tid))
 		input.evidence = collector->evidence;
 	const struct unwind_space space = {
 		.find = find_mapping,
@@ -203,7 +214,7 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 				 patient ? &pending_address : NULL);
 	if (context->error)
 		return context->error;
-	if (!error)
+	if (!error && !plain)
 		error = joins_take(collector->joins, tid, space.generation, collector->frames,
 				   collector->evidence, &result);
 	if (error)

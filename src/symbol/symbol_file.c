@@ -283,6 +283,11 @@ int symbol_file_give_debug(struct symbol_file *file, int fd)
 	return result;
 }
 
+bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address)
+{
+	return file->object && object_elf_address(file->object, offset, address);
+}
+
 bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit)
 {
 	if (file->state != SYMBOL_FILE_READY)

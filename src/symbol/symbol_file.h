@@ -84,6 +84,8 @@ bool symbol_files_make_room(struct symbol_files *files, const struct symbol_file
 int symbol_file_give(struct symbol_file *file, int fd);
 int symbol_file_give_debug(struct symbol_file *file, int fd);
 
+/* The elf address of a byte of the file; false when it is none that is mapped. */
+bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address);
 /* The function at a look-up address of the file's kind. */
 bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit);
 

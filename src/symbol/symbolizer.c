@@ -36,6 +36,7 @@ struct module {
 	struct symbol_file *file; /* NULL: no frame of it was seen */
 	struct waiting_frame *items;
 	size_t nr, capacity;
+	bool by_offset; /* frames are offsets in the file */
 	/* The first ones were looked up in the file as it was at that version. */
 	size_t nr_looked_up;
 	uint32_t version;
@@ -156,6 +157,7 @@ static int module_of(struct symbolizer *symbolizer, struct module_id id, struct 
 	char *path = strndup(tables_string(&symbolizer->reader, row.path), SYMBOL_NAME_MAX);
 	if (!path)
 		return -ENOMEM;
+	(*module)->by_offset = row.by_offset;
 	(*module)->file = symbol_files_get(&symbolizer->files, &row, path);
 	free(path);
 	return (*module)->file ? 0 : -ENOMEM;
@@ -224,9 +226,10 @@ static void set_named(struct symbolizer *symbolizer, uint32_t frame, const struc
 
 /* Looks a frame up in a file that was read or could not be. False when it stays
  * in its list. */
-static bool name_frame(struct symbolizer *symbolizer, const struct symbol_file *file,
+static bool name_frame(struct symbolizer *symbolizer, const struct module *module,
 		       struct waiting_frame *waiting)
 {
+	const struct symbol_file *file = module->file;
 	struct frame_row row;
 	struct symbol_hit hit;
 	tables_frame(&symbolizer->reader, (struct frame_id){waiting->frame}, &row);
@@ -234,7 +237,9 @@ static bool name_frame(struct symbolizer *symbolizer, const struct symbol_file *
 		set_nameless(symbolizer, waiting->frame, SYMBOL_NO_MODULE);
 		return true;
 	}
-	if (symbol_file_find(file, row.address, &hit)) {
+	bool has_address =
+		!module->by_offset || symbol_file_address(file, row.address, &row.address);
+	if (has_address && symbol_file_find(file, row.address, &hit)) {
 		set_named(symbolizer, waiting->frame, file, &hit, row.address);
 		return true;
 	}
@@ -273,7 +278,7 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 		struct waiting_frame *waiting = &module->items[module->nr_looked_up];
 		if (file->state == SYMBOL_FILE_READY)
 			fault_at("name", path_of(symbolizer, id), NULL);
-		if (!name_frame(symbolizer, file, waiting)) {
+		if (!name_frame(symbolizer, module, waiting)) {
 			module->nr_looked_up++;
 			continue;
 		}

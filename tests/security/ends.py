@@ -10,8 +10,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import (CTOP, PATIENCE, case, check, check_refused, children_of, ctop, folded, folder, main,
-                     need_root, target, wait_for_cpu_time, wait_for_samples, wait_until)
+from harness import (CTOP, PATIENCE, ROOT, Skip, case, check, check_refused, children_of, ctop, folded, folder, main,
+                     need_program, need_root, run, started, target, wait_for_cpu_time, wait_for_samples, wait_until, with_function)
 
 DEATHS_TOO_MANY = 3
 
@@ -150,6 +150,72 @@ def a_writer_that_is_killed_again_and_again_leaves_what_it_wrote():
                       "the process that writes", "died 3 times in 10 s", "what came before is kept")
         check(program.poll() is None, "the target died")
         check(sum(folded(path).values()) > 0, "nothing is left")
+
+
+def with_frame_pointers(where):
+    """A recursion, compiled so."""
+    program = os.path.join(where, "recursion")
+    source = os.path.join(ROOT, "tests", "workloads", "recursion.c")
+    result = run(need_program("gcc"), "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-no-pie",
+                 "-D_GNU_SOURCE", "-o", program, source)
+    if result.returncode:
+        raise Skip(f"no program without a choice of addresses can be made here: {result.stderr}")
+    return started(program)
+
+
+def kill_collectors(program, recorder):
+    for _ in range(DEATHS_TOO_MANY):
+        kill_one(recorder, "collector")
+        wait_for_cpu_time(program.pid, 0.1)
+
+
+@case
+def the_fourth_collector_goes_on_with_frame_pointers():
+    """Of a program whose addresses are not its offsets in the file, which the collector does not know any more."""
+    need_root()
+    with folder() as where, with_frame_pointers(where) as program:
+        path = os.path.join(where, "x.ctop")
+        recorder = start(where, program)
+        wait_for_samples(recorder, path)
+        kill_collectors(program, recorder)
+        wait_for_cpu_time(program.pid, 1)
+        errors, stats = stopped(where, recorder)
+        said = "stacks by frame pointers, without unwind tables: the collector died 3 times in 10 s"
+        check(said in errors, errors)
+        check(said in stats["steps_down"], f"{stats['steps_down']}")
+        check(stats["restarts"] == DEATHS_TOO_MANY, f"{stats}")
+        check_whole(path, stats)
+        check(said in ctop("report", "--stdio", path).stdout, "the report does not say it")
+        frames = ctop("export", "frames", path).stdout
+        check(" fp " in frames, "no frame was found by its frame pointer")
+        stacks = folded(path)
+        for name in "bottom", "even", "odd":
+            check(with_function(stacks, name) > 0.9 * sum(stacks.values()), f"{name} is missing")
+
+
+@case
+def strictly_that_is_an_error():
+    need_root()
+    with folder() as where, target("recursion") as program:
+        recorder = start(where, program, "--strict")
+        wait_for_samples(recorder, os.path.join(where, "x.ctop"))
+        kill_collectors(program, recorder)
+        errors = recorder.communicate(timeout=PATIENCE)[1]
+        check(recorder.returncode == 1 and "the collector died 3 times in 10 s" in errors and
+              "what came before is kept" in errors, f"{recorder.returncode}: {errors}")
+
+
+@case
+def a_collector_that_dies_on_records_alone_is_the_end():
+    need_root()
+    with folder() as where, target("recursion") as program:
+        recorder = start(where, program)
+        wait_for_samples(recorder, os.path.join(where, "x.ctop"))
+        kill_collectors(program, recorder)
+        kill_collectors(program, recorder)
+        errors = recorder.communicate(timeout=PATIENCE)[1]
+        check(recorder.returncode == 1 and "the collector died 3 times in 10 s" in errors,
+              f"{recorder.returncode}: {errors}")
 
 
 if __name__ == "__main__":

@@ -84,6 +84,8 @@ struct message_config {
 	bool drop_own;	     /* system-wide: leave out ctop's own processes, see OWN */
 	bool filters_comm;   /* system-wide: keep samples of threads of this name only */
 	bool filters_uid;    /* and of this user's processes */
+	/* Predecessors died too often: stacks by frame pointers and the kernel's chains, no file is asked for. */
+	bool without_tables;
 	uint32_t uid;
 	char comm[COMM_MAX];
 	int32_t watched_pid; /* whose execs are told of in the status; 0: nobody's */
@@ -134,7 +136,7 @@ struct message_module {
 	/* NEED_DEBUG_FILE: hints at where it may be, which prove nothing */
 	uint8_t build_id[20];
 	uint32_t build_id_size;
-	char name[256]; /* of the debug link */
+	char name[256];			 /* of the debug link */
 	struct module_identity identity; /* MODULE: what the descriptor says of the file */
 };
 

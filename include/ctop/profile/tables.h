@@ -64,7 +64,7 @@ struct module_row {
 	struct module_identity identity;
 	/* Where it was first seen mapped: what main needs to open it. */
 	int32_t pid;
-	uint32_t reserved;
+	uint32_t by_offset; /* 1: addresses of its frames are offsets in the file, whose segments nobody looked at */
 	uint64_t start; /* process addresses of the executable mapping */
 	uint64_t end;
 	uint64_t file_offset;
