@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_accounts, cpu_seconds, ctop, ctop_ok, folded,
                      folder, main, need_root, record, target, wait_for_cpu_time, wait_until,
@@ -23,12 +24,14 @@ def check_samples(stats, cpu):
 def a_delay_comes_before_the_first_sample():
     need_root()
     with folder() as where, target("spin") as program:
-        before = cpu_seconds(program.pid)
+        before = time.monotonic()
         recording = record(where, "-e", "cpu-clock", "--delay", "1", "-p", program.pid, seconds=1)
-        cpu = cpu_seconds(program.pid) - before
+        left = time.monotonic() - before - 1  # for sampling, however slow the machine is
+        late = ctop("export", "folded", recording.path, "--from", f"{left:.3f}")
     check_accounts(recording.stats)
-    check(0 < recording.stats["samples"] < 0.75 * 999 * cpu, f"{recording.stats} in {cpu} s")
-    check(recording.stats["duration_seconds"] < 1.5, f"{recording.stats['duration_seconds']}")
+    check(recording.stats["samples"] > 0, f"{recording.stats}")
+    check(recording.stats["duration_seconds"] < left, f"{recording.stats['duration_seconds']} s, {left} s were left")
+    check("none of" in late.stderr and not late.stdout, f"more than {left} s of samples: there was no delay")
 
 
 @case
