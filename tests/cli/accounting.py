@@ -245,7 +245,7 @@ def each_event_has_its_own_totals():
     check([event["opened"] for event in stats["events"]] == ["page-faults", "minor-faults", "cpu-clock"], f"{stats}")
     check(sum(event["samples"] for event in stats["events"]) == stats["samples"], f"{stats['events']}")
     clock = stats["events"][2]
-    check(clock["samples"] > 50 and clock["sampled"] == clock["samples"] * 1e6, f"{clock}")
+    check(clock["samples"] > 5 and clock["sampled"] == clock["samples"] * 1e6, f"{clock}")
     # What the kernel counted of each is what came of it, and what was lost.
     for event in ones["events"]:
         check(event["counted"] == event["samples"] + event["lost"] and event["counted"] > 50, f"{ones}")

@@ -461,6 +461,8 @@ def agree(prefix, program, target_words):
     check(answer["works"] == (result.returncode == 0), what)
     if answer["works"]:
         for step in answer["steps_down"]:
+            if "one costs" in step:
+                continue  # of a sample, measured anew each time: where it is at the limit, once so and once otherwise
             # Figures may differ from one measurement to the next.
             words = re.sub(r"[0-9.]+", "0", step)
             check(words in re.sub(r"[0-9.]+", "0", result.stderr), what)
