@@ -15,7 +15,11 @@ check-pmu:
 pmu-if-possible:
 	+@mkdir -p '$(ARM64_BUILD)'; \
 	if tests/arm64/possible '$(ARM64_SYSROOT)' qemu-system-aarch64 cpio python3 >'$(ARM64_BUILD)/pmu-reason'; then \
-		$(ARM64_MAKE) all pmu-programs && echo tests/pmu/counters.py tests/pmu/live.py >'$(ARM64_BUILD)/pmu-checks'; \
+		if $(ARM64_MAKE) all pmu-programs; then \
+			echo tests/pmu/counters.py tests/pmu/live.py >'$(ARM64_BUILD)/pmu-checks'; \
+		else \
+			echo tests/arm64/not_built.sh >'$(ARM64_BUILD)/pmu-checks'; \
+		fi; \
 	else \
 		echo tests/pmu/skipped.sh >'$(ARM64_BUILD)/pmu-checks'; \
 	fi
