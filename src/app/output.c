@@ -20,7 +20,10 @@ enum { ASK_FIFO_MS = 50, NAMES_TRIED = 16 };
 static int refuse(const struct output_request *request, struct error *error, int code,
 		  const char *why, const char *remedy)
 {
-	error_set(error, code, "cannot write '%s': %s", request->path, why);
+	enum { SHOWN_MOST = 300 };
+	bool is_long = strlen(request->path) > SHOWN_MOST;
+	error_set(error, code, "cannot write '%.*s%s': %s", SHOWN_MOST, request->path,
+		  is_long ? "..." : "", why);
 	if (remedy)
 		error_remedy(error, "%s", remedy);
 	else if (request->is_recording)

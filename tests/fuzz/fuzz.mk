@@ -15,6 +15,7 @@ FUZZ_MUTATIONS := 4000
 FUZZ_WRAP_broker := opener_ask prober_ask
 FUZZ_WRAP_event := near_name tracepoint_id
 FUZZ_WRAP_collector := poll clock_now_ns
+FUZZ_WRAP_output := openat fstatat renameat unlinkat poll
 FUZZ_WRAP_session := jail_spawn jail_protect_main kill wait4
 
 FUZZ_HEADERS := $(wildcard tests/fuzz/*.h)

@@ -3,6 +3,8 @@
 """Small files that hold a lot: what reading them costs is bounded, and what holds more than it can is damaged."""
 
 import ctypes
+import importlib.machinery
+import importlib.util
 import os
 import re
 import struct
@@ -11,7 +13,7 @@ import sys
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import CTOP, Skip, case, check, folded, folder, main
+from harness import CTOP, ROOT, Skip, case, check, folded, folder, main
 
 MIB = 1 << 20
 # docs/recording-format.md
@@ -94,20 +96,15 @@ class Recording:
         self.file.close()
 
 
-def made(path, write):
-    """
-    By a process of its own: what a child has used at most begins with what this one has.  Returns its size.
-    """
+def in_another_process(function):
+    """What a child has used at most begins with what this process has: let that be little."""
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
-            recording = Recording(path)
-            write(recording)
-            recording.end()
+            function()
             status = 0
-        except Skip as reason:
-            print(f"# {reason}", flush=True)
+        except Skip:
             status = 2
         finally:
             os._exit(status)
@@ -115,6 +112,15 @@ def made(path, write):
     if status == 2:
         raise Skip("there is no libzstd")
     check(status == 0, "the file was not made")
+
+
+def made(path, write):
+    """A recording; returns its size."""
+    def make():
+        recording = Recording(path)
+        write(recording)
+        recording.end()
+    in_another_process(make)
     return os.path.getsize(path)
 
 
@@ -271,6 +277,37 @@ def a_pipe_is_not_read_twice():
             cat.stdout.close()
         check(status == 1 and re.search("cannot be read twice.*\n  put it into a file", said), f"{status}: {said}")
         check(bytes_used < 160 * MIB, f"{bytes_used >> 20} MiB")
+
+
+# ---- perf.data files ----
+
+def perfdata_with(records, where):
+    """One whose records are compressed, as perf record -z makes them; by a process of its own, as made() has it."""
+    loader = importlib.machinery.SourceFileLoader("make_corpus", os.path.join(ROOT, "tests", "fuzz", "make-corpus"))
+    corpus = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_corpus", loader))
+    loader.exec_module(corpus)
+    content, stored = records(corpus), b""
+    frame = packed(content)
+    for at in range(0, len(frame), 60000):
+        stored += corpus.header(81, frame[at:at + 60000])
+    with open(where, "wb") as file:
+        file.write(corpus.perfdata_file(stored, ((27, struct.pack("<5I", 1, 1, 1, 100, 1 << 20)),)))
+
+
+@case
+def compressed_perf_data():
+    """More samples than are kept, in some kilobytes: they are read, but not held."""
+    nr = 2_200_000
+    def records(corpus):
+        return corpus.header(9, corpus.u64(7) + corpus.u64(0x401000) + corpus.i32(10) + corpus.i32(11) + corpus.u64(5), 2) * nr
+    with folder() as where:
+        path = os.path.join(where, "perf.data")
+        in_another_process(lambda: perfdata_with(records, path))
+        check(os.path.getsize(path) < MIB, f"{os.path.getsize(path)} bytes are no bomb")
+        for words in ("export", "script", path), ("report", "--stdio", path):
+            status, said, bytes_used = cost(*words)
+            check(bytes_used < 256 * MIB, f"{words}: {bytes_used >> 20} MiB")
+            check(status == 0, f"{words}: {status} {said}")
 
 
 main()
