@@ -131,6 +131,15 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 	return result;
 }
 
+static void note_changed_files(struct session *session)
+{
+	const struct child_status *status = session->symbolizer.status;
+	unsigned long long nr = status ? atomic_load(&status->changed) : 0;
+	if (nr && !session->notice[0])
+		snprintf(session->notice, sizeof(session->notice),
+			 "without names: %llu file%s changed while read", nr, nr == 1 ? "" : "s");
+}
+
 /* It does not come to its end: what the kernel still held is nobody's. */
 static void leave_collector(struct session *session)
 {
@@ -169,8 +178,10 @@ static int advance(struct session *session)
 	}
 	if (session->phase == PHASE_NAMING &&
 	    (session_is_recording(session) || session_names_final(session) ||
-	     now > session->patience_until_ns))
+	     now > session->patience_until_ns)) {
 		session->phase = PHASE_DRAINED;
+		note_changed_files(session);
+	}
 	return 0;
 }
 

@@ -131,6 +131,7 @@ static bool work(struct symbolizer_child *child)
 	bool more = symbolizer_work(child->symbolizer, FRAMES_A_TURN) > 0;
 	atomic_store(&link->status->busy_cpu, -1);
 	status_add(&link->status->progress, 1);
+	atomic_store(&link->status->changed, symbolizer_nr_changed(child->symbolizer));
 	if (!more && symbolizer_idle(child->symbolizer)) {
 		atomic_store(&link->status->named_frames, reader.nr[TABLE_FRAMES]);
 		atomic_store(&link->status->named_epoch, link->epoch);

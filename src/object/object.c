@@ -5,12 +5,15 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "object_internal.h"
 
 /* Far more than any linker makes; keeps a lying header from costing time. */
 enum { SEGMENTS_MAX = 512 };
+/* A child may have 4,096 descriptors, and modules are more than that: beyond these none is kept. */
+enum { KEPT_FDS = 3500 };
 
 enum { NATIVE_DATA = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB };
 
@@ -21,6 +24,8 @@ static const char *cause_of(int result)
 		return "out of memory";
 	case -ENOTSUP:
 		return "not a 64-bit ELF file of this machine's byte order";
+	case -EBUSY:
+		return "the file changed while it was read";
 	case -EIO:
 		return "the file cannot be read";
 	default:
@@ -151,6 +156,39 @@ static int read_header(struct object *object)
 	return read_segments(object);
 }
 
+static void note_file(struct object *object, int fd)
+{
+	struct stat stat;
+	if (fstat(fd, &stat) < 0)
+		return;
+	object->opened_bytes = (uint64_t)stat.st_size;
+	object->modified = stat.st_mtim;
+	object->changed = stat.st_ctim;
+	object->nr_links = stat.st_nlink;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Its status also changes with its names: that is told by their number, as far as it is. */
+static bool is_as_noted(const struct object *object, int fd, bool while_read)
+{
+	struct stat stat;
+	if (fstat(fd, &stat) < 0)
+		return false;
+	return (uint64_t)stat.st_size == object->opened_bytes &&
+	       same_time(&stat.st_mtim, &object->modified) &&
+	       (!while_read || stat.st_nlink != object->nr_links ||
+		same_time(&stat.st_ctim, &object->changed));
+}
+
+bool object_is_as_opened(const struct object *object, bool while_read)
+{
+	return object->fd < 0 || is_as_noted(object, object->fd, while_read);
+}
+
 struct object *object_open(int fd, struct error *error)
 {
 	elf_version(EV_CURRENT);
@@ -161,12 +199,19 @@ struct object *object_open(int fd, struct error *error)
 		return NULL;
 	}
 	object->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	object->fd = -1;
+	note_file(object, fd);
 	object->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	int result = object->elf ? read_header(object) : -ENOEXEC;
-	/* All of it is mapped: a system has more modules than a process may have descriptors. */
+	/* All of it is mapped: it is read without the descriptor. */
 	if (!result && elf_cntl(object->elf, ELF_C_FDREAD))
 		result = -EIO;
-	close(fd);
+	if (!result && !is_as_noted(object, fd, true))
+		result = -EBUSY;
+	if (!result && fd < KEPT_FDS)
+		object->fd = fd;
+	else
+		close(fd);
 	if (!result)
 		return object;
 	error_set(error, result, "%s", cause_of(result));
@@ -179,6 +224,8 @@ void object_free(struct object *object)
 	if (!object)
 		return;
 	elf_end(object->elf);
+	if (object->fd >= 0)
+		close(object->fd);
 	free(object->known.items);
 	free(object->segments);
 	free(object);

@@ -2,6 +2,8 @@
 #ifndef CTOP_OBJECT_INTERNAL_H
 #define CTOP_OBJECT_INTERNAL_H
 
+#include <time.h>
+
 #include <ctop/object/object.h>
 
 struct segment {
@@ -39,6 +41,11 @@ struct object {
 	bool has_only_code; /* or not even that: no linker made it */
 	bool is_debug_file; /* its code is not in it */
 	struct object_identity identity;
+	/* The file as it was when it was opened; fd: to look again, -1 where there are too many. */
+	int fd;
+	uint64_t opened_bytes;
+	struct timespec modified, changed;
+	uint64_t nr_links;
 	uint64_t build_id_at;		  /* where in the file it is */
 	uint8_t head[sizeof(Elf64_Ehdr)]; /* the file's, as it was */
 	struct segment *segments;	  /* PT_LOAD only */

@@ -164,6 +164,13 @@ static bool is_other_file(const struct symbol_file *file, const struct object_id
 	       !module_identity_same_build_id(&file->key.content, &found);
 }
 
+/* False: what was read of the files is of no one file, or may be. */
+static bool is_as_opened(const struct symbol_file *file, bool while_read)
+{
+	return object_is_as_opened(file->object, while_read) &&
+	       (!file->debug || object_is_as_opened(file->debug, while_read));
+}
+
 /* Functions by address, then the stubs, which may be named by functions. */
 static int finish_elf(struct symbol_file *file)
 {
@@ -171,7 +178,7 @@ static int finish_elf(struct symbol_file *file)
 	int result = elf_plt_add(file->symbols, object_elf(file->object));
 	elf_symbols_finish(file->symbols);
 	file->state = SYMBOL_FILE_READY;
-	return result;
+	return is_as_opened(file, true) ? result : -EBUSY;
 }
 
 static int read_elf(struct symbol_file *file, int fd)
@@ -286,6 +293,15 @@ int symbol_file_give_debug(struct symbol_file *file, int fd)
 bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address)
 {
 	return file->object && object_elf_address(file->object, offset, address);
+}
+
+bool symbol_file_still_holds(struct symbol_file *file)
+{
+	if (!file->object || is_as_opened(file, false))
+		return true;
+	unload(file);
+	file->state = SYMBOL_FILE_FAILED;
+	return false;
 }
 
 bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit)

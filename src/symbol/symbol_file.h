@@ -86,6 +86,11 @@ int symbol_file_give_debug(struct symbol_file *file, int fd);
 
 /* The elf address of a byte of the file; false when it is none that is mapped. */
 bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address);
+/*
+ * False when a file has changed since it was opened: what was read of it is dropped, as is what was just found in it. Names are
+ * where the file is mapped: copy, ask this, then use.
+ */
+bool symbol_file_still_holds(struct symbol_file *file);
 /* The function at a look-up address of the file's kind. */
 bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit);
 

@@ -2,6 +2,7 @@
 #include <ctop/symbol/symbolizer.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,9 +56,10 @@ struct symbolizer {
 		size_t nr, capacity;
 	} modules;
 	uint32_t next_frame;
-	size_t nr_pending; /* frames in lists whose rows aren't final */
-	bool has_ripe;	   /* a list may have frames that can be looked up now */
-	size_t next_ripe;  /* the module to go on with */
+	uint64_t nr_changed; /* files that changed while they were read */
+	size_t nr_pending;   /* frames in lists whose rows aren't final */
+	bool has_ripe;	     /* a list may have frames that can be looked up now */
+	size_t next_ripe;    /* the module to go on with */
 };
 
 /* ---- life ---- */
@@ -229,7 +231,8 @@ static void set_named(struct symbolizer *symbolizer, uint32_t frame, const struc
 static bool name_frame(struct symbolizer *symbolizer, const struct module *module,
 		       struct waiting_frame *waiting)
 {
-	const struct symbol_file *file = module->file;
+	struct symbol_file *file = module->file;
+	char name[SYMBOL_NAME_MAX];
 	struct frame_row row;
 	struct symbol_hit hit;
 	tables_frame(&symbolizer->reader, (struct frame_id){waiting->frame}, &row);
@@ -239,7 +242,17 @@ static bool name_frame(struct symbolizer *symbolizer, const struct module *modul
 	}
 	bool has_address =
 		!module->by_offset || symbol_file_address(file, row.address, &row.address);
-	if (has_address && symbol_file_find(file, row.address, &hit)) {
+	bool found = has_address && symbol_file_find(file, row.address, &hit);
+	if (found && file->object) {
+		snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, hit.name);
+		hit.name = name;
+	}
+	if (found && !symbol_file_still_holds(file)) {
+		symbolizer->nr_changed++;
+		set_nameless(symbolizer, waiting->frame, SYMBOL_NO_MODULE);
+		return true;
+	}
+	if (found) {
 		set_named(symbolizer, waiting->frame, file, &hit, row.address);
 		return true;
 	}
@@ -372,6 +385,11 @@ void symbolizer_refresh(struct symbolizer *symbolizer)
 	}
 }
 
+uint64_t symbolizer_nr_changed(const struct symbolizer *symbolizer)
+{
+	return symbolizer->nr_changed;
+}
+
 bool symbolizer_idle(const struct symbolizer *symbolizer)
 {
 	if (!symbolizer->symbols)
@@ -443,6 +461,7 @@ int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id modul
 	if (fd >= 0)
 		fault_at("file", path_of(symbolizer, module), NULL);
 	int result = symbol_file_give(file, fd);
+	symbolizer->nr_changed += result == -EBUSY;
 	if (result == 1)
 		result = ask_debug_file(symbolizer, file, module);
 	tell_read(symbolizer);
@@ -461,6 +480,7 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 		return refuse(fd);
 	tell_reading(symbolizer, module);
 	int result = symbol_file_give_debug(file, fd);
+	symbolizer->nr_changed += result == -EBUSY;
 	tell_read(symbolizer);
 	end_answer(symbolizer, file);
 	return result == -ENOMEM ? result : 0;

@@ -287,7 +287,10 @@ bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule)
 	evaluate(cfi, elf_address, &range);
 	range.rule.flags |= rule_flags_of_function(cfi->object, elf_address);
 	tell_watch(cfi, false);
-	remember_range(cfi, elf_address, &range);
-	*rule = range.rule;
+	/* A rule of a file that has changed meanwhile may be of two. */
+	bool holds = !cfi->object || object_is_as_opened(cfi->object, false);
+	if (holds)
+		remember_range(cfi, elf_address, &range);
+	*rule = holds ? range.rule : (struct rule){.kind = RULE_BAD};
 	return true;
 }

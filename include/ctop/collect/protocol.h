@@ -225,6 +225,7 @@ struct child_status {
 		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;  /* ... of this epoch */
+	_Atomic uint64_t changed;      /* symbolizer: files that changed while they were read */
 	_Atomic uint64_t written;      /* writer: bytes of the stream that the output took */
 };
 

@@ -23,11 +23,17 @@ struct object_identity {
 };
 
 /*
- * Maps the file at fd, and closes fd, also on failure. NULL with the cause in error.
+ * Maps the file at fd, and takes fd over, also on failure. NULL with the cause in error, also when it changed meanwhile.
  * A file that is cut later ends its reader by SIGBUS, unless object_survive_cut_files() was called;
- * one that is overwritten may change between two looks at it: jails and restarts are for that.
+ * one that is overwritten may change between two looks at it: object_is_as_opened() tells, jails and restarts are for the rest.
  */
 struct object *object_open(int fd, struct error *error);
+/*
+ * True as long as the file is the one that was opened, by its size and time: what was read up to now is all of one
+ * file. While it is being read, by its status, too: one that may be unlinked or renamed later may not while it is read. (Who
+ * writes through a mapping that was written to just before is not seen.) True, too, where there is no descriptor left to look by.
+ */
+bool object_is_as_opened(const struct object *object, bool while_read);
 void object_free(struct object *object); /* NULL is fine */
 
 /*

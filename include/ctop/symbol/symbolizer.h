@@ -49,6 +49,8 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames);
 /* Asks again for perf maps whose frames have no name yet (the JIT goes on compiling). Call about once a second. */
 void symbolizer_refresh(struct symbolizer *symbolizer);
+/* Files that changed while they were read: what was read is left out, and their frames have no names. */
+uint64_t symbolizer_nr_changed(const struct symbolizer *symbolizer);
 /* True when every published frame has a final row: nothing waits for an answer. */
 bool symbolizer_idle(const struct symbolizer *symbolizer);
 
