@@ -134,11 +134,11 @@ void opener_free(struct opener *opener)
 {
 	if (!opener)
 		return;
-	if (opener->pid && !opener->first) {
-		kill(opener->pid, SIGKILL);
-		waitpid(opener->pid, NULL, 0); /* it waits for us: nothing holds it */
-	}
+	/* One with nothing to do ends at once; one that hangs is left to whoever reaps after us. */
+	const bool idle = !opener->first;
 	end(opener);
+	if (idle && opener->nr_hung)
+		waitpid(opener->hung[--opener->nr_hung], NULL, 0);
 	reap_hung(opener);
 	while (opener->first)
 		drop_first(opener);
@@ -256,7 +256,10 @@ void opener_serve(struct opener *opener)
 		;
 	if (!opener->first)
 		return;
-	if (got < 0)
+	/* Killed by somebody while it had nothing to do: that was not the request's fault. */
+	if (got < 0 && !opener->nr_sent)
+		end(opener);
+	else if (got < 0)
 		give_up_first(opener, -EIO);
 	else if (opener_timeout_ms(opener) == 0)
 		give_up_first(opener, -ETIMEDOUT);
