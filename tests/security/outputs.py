@@ -193,6 +193,11 @@ def descriptors_that_it_was_started_with():
             result = run(bash, "-c", script, path)
             check(result.returncode == 0, f"{name}: {result}")
             check(folded(path), f"{name}: nothing was recorded")
+        for name in "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+            result = run(bash, "-c", f"{CTOP} record -q -e cpu-clock:u -o {name} -- sh -c 'echo said' > $0", path)
+            check(result.returncode == 0 and result.stderr == "said\n", f"{name}: {result}")
+            ctop_ok("report", "--stdio", path, "--stats", "/dev/null")
+        path = os.path.join(where, "number")
         export = f"{CTOP} export script {path} -o"
         check("spin" in run(bash, "-c", f"{export} >(cat)").stdout, "export into a process")
         check("spin" in run(bash, "-c", f"{export} /dev/stderr").stderr, "export to stderr")
