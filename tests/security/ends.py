@@ -10,8 +10,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import (CTOP, PATIENCE, ROOT, Skip, case, check, check_refused, children_of, ctop, folded, folder, main,
-                     need_program, need_root, run, started, target, wait_for_cpu_time, wait_for_samples, wait_until, with_function)
+from harness import (CTOP, FAULTY, PATIENCE, ROOT, Skip, case, check, check_refused, children_of, ctop, falling,
+                     folded, folder, main, need_program, need_root, run, started, target, wait_for_cpu_time,
+                     wait_for_samples, wait_until, with_function)
 
 DEATHS_TOO_MANY = 3
 
@@ -191,6 +192,36 @@ def the_fourth_collector_goes_on_with_frame_pointers():
         stacks = folded(path)
         for name in "bottom", "even", "odd":
             check(with_function(stacks, name) > 0.9 * sum(stacks.values()), f"{name} is missing")
+
+
+def perf_data(where, *options):
+    """A file of perf's, of a program that has used CPU time."""
+    path = os.path.join(where, "perf.data")
+    with with_frame_pointers(where) as program:
+        recorder = subprocess.Popen([need_program("perf"), "record", "-q", "-e", "cpu-clock", *options, "-o", path, "-p",
+                                     str(program.pid)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for_cpu_time(program.pid, 0.5)
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(timeout=PATIENCE)
+    return path
+
+
+@case
+def so_does_that_of_a_file_with_chains():
+    need_root()
+    with folder() as where:
+        result = run(FAULTY, "report", "--stdio", perf_data(where, "--call-graph", "fp"), env=falling("collector:kill:file"))
+        check(result.returncode == 0 and "stacks by frame pointers, without unwind tables" in result.stdout + result.stderr,
+              f"{result}")
+        check("bottom" in result.stdout and "even" in result.stdout, f"{result}")
+
+
+@case
+def without_chains_there_is_nothing_to_go_on_with():
+    need_root()
+    with folder() as where:
+        result = run(FAULTY, "report", "--stdio", perf_data(where), env=falling("collector:kill:file"))
+        check_refused(result, 1, "the collector died 3 times in 10 s", "perf report")
 
 
 @case
