@@ -203,7 +203,7 @@ lint: ; clang-tidy --quiet $(filter-out $(OTHER_MACHINES),$(wildcard src/*/*.c u
 install: all
 ifneq ($(SETCAP),)
 	@getent group $(SETCAP_GROUP) >/dev/null || { echo 'there is no group $(SETCAP_GROUP): sudo groupadd $(SETCAP_GROUP)' >&2; exit 1; }
-	install -D -m 0750 -g $(SETCAP_GROUP) $(BUILD)/ctop $(DESTDIR)$(PREFIX)/bin/ctop
+	install -D -m 0710 -g $(SETCAP_GROUP) $(BUILD)/ctop $(DESTDIR)$(PREFIX)/bin/ctop
 	setcap $(CAPABILITIES) $(DESTDIR)$(PREFIX)/bin/ctop
 else
 	install -D -m 0755 $(BUILD)/ctop $(DESTDIR)$(PREFIX)/bin/ctop

@@ -73,8 +73,16 @@ uint64_t disk_written(const struct disk *disk)
 	return status ? atomic_load(&status->written) : 0;
 }
 
+/* One that is not there yet is like a disk that hangs: what it is to have waits. */
+static void listen_for_hello(const struct disk *disk)
+{
+	if (disk->writer.pid)
+		channel_await_hello(disk->writer.channel, 0);
+}
+
 bool disk_has_ended(const struct disk *disk)
 {
+	listen_for_hello(disk);
 	struct pollfd fd = {.fd = disk->writer.pid_fd, .events = POLLIN};
 	return !disk->writer.pid || poll(&fd, 1, 0) == 1;
 }
@@ -127,12 +135,15 @@ int disk_wait(struct disk *disk, int wake_fd)
 {
 	const struct worker *writer = &disk->writer;
 	while (writer->pid) {
+		const bool held = channel_held(writer->channel);
 		struct pollfd fds[] = {
 			{.fd = writer->pid_fd, .events = POLLIN},
 			{.fd = wake_fd, .events = POLLIN},
+			{.fd = held ? channel_fd(writer->channel) : -1, .events = POLLIN},
 		};
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			return -errno;
+		listen_for_hello(disk);
 		if (fds[1].revents && !fds[0].revents && poll(fds, 1, GRACE_MS) != 1)
 			return -EINTR;
 		if (fds[0].revents)

@@ -110,6 +110,8 @@ static int run(struct live *live, struct error *error)
 	int failed = run_session(live->session, live->options, live->signal_fd, &ticker, error);
 	if (!live->options->quiet && session_notice(live->session)[0])
 		say("%s", session_notice(live->session));
+	if (session_last_words(live->session)[0])
+		say("%s", session_last_words(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
 	int result = infos_end(&stats, &infos);

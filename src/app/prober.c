@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -31,9 +29,7 @@ struct prober {
 	struct waiting *first;
 	size_t nr;
 	/* The child that was asked the first question. */
-	pid_t pid; /* 0: it does not run */
-	int pid_fd;
-	struct channel *channel;
+	struct jail_child child; /* pid 0: it does not run */
 	uint64_t since_ns;
 };
 
@@ -44,16 +40,9 @@ struct prober *prober_new(void)
 
 static void end(struct prober *prober)
 {
-	if (!prober->pid)
-		return;
-	/* Ours until it is waited for; jailed, it cannot hang but in a read, which SIGKILL ends. */
-	kill(prober->pid, SIGKILL);
-	while (waitpid(prober->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(prober->pid_fd);
-	channel_free(prober->channel);
-	prober->pid = 0;
-	prober->channel = NULL;
+	/* Jailed, it cannot hang but in a read, which SIGKILL ends. */
+	if (prober->child.pid)
+		jail_end(&prober->child);
 }
 
 static void drop_first(struct prober *prober)
@@ -77,22 +66,12 @@ void prober_free(struct prober *prober)
 
 static int start(struct prober *prober)
 {
-	int main_fd, child_fd;
-	int result = channel_pair(&main_fd, &child_fd);
+	int result = jail_spawn("prober", &prober->child);
 	if (result)
 		return result;
-	result = jail_spawn("prober", child_fd, &prober->pid, &prober->pid_fd);
-	close(child_fd);
-	if (result) {
-		close(main_fd);
-		prober->pid = 0;
-		return result;
-	}
-	prober->channel = channel_new(main_fd, CHANNEL_MAIN);
 	prober->since_ns = clock_now_ns();
-	result = prober->channel ? channel_send(prober->channel, &prober->first->question,
-						sizeof(prober->first->question), prober->first->fd)
-				 : -ENOMEM;
+	result = channel_send(prober->child.channel, &prober->first->question,
+			      sizeof(prober->first->question), prober->first->fd);
 	if (result)
 		end(prober);
 	return result;
@@ -111,7 +90,7 @@ static void answer_first(struct prober *prober, const struct prober_answer *answ
 /* Until there is a child for the first question, or none is left. */
 static void go_on(struct prober *prober)
 {
-	while (prober->first && !prober->pid) {
+	while (prober->first && !prober->child.pid) {
 		int result = prober->first->taker ? start(prober) : -ECANCELED;
 		if (result)
 			answer_first(prober, &(struct prober_answer){.error = result});
@@ -160,13 +139,13 @@ void prober_forget(struct prober *prober, const void *context)
 
 int prober_fd(const struct prober *prober)
 {
-	return prober->pid ? channel_fd(prober->channel) : -1;
+	return prober->child.pid ? channel_fd(prober->child.channel) : -1;
 }
 
 int prober_timeout_ms(const struct prober *prober)
 {
 	const uint64_t until = prober->since_ns + PATIENCE_NS, now = clock_now_ns();
-	if (!prober->pid)
+	if (!prober->child.pid)
 		return -1;
 	return now >= until ? 0 : (int)((until - now) / NS_PER_MS) + 1;
 }
@@ -183,9 +162,9 @@ void prober_serve(struct prober *prober)
 {
 	struct prober_answer answer = {0};
 	int unused = -1;
-	if (!prober->pid)
+	if (!prober->child.pid)
 		return;
-	ssize_t got = channel_receive(prober->channel, &answer, sizeof(answer), &unused);
+	ssize_t got = channel_receive(prober->child.channel, &answer, sizeof(answer), &unused);
 	if (got == -EAGAIN && prober_timeout_ms(prober))
 		return;
 	if (got == -EAGAIN)

@@ -378,6 +378,8 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 		return result;
 	if (run->history)
 		result = write_stats(run, &stats, error);
+	if (session_last_words(run->session)[0])
+		say("%s", session_last_words(run->session));
 	if (!run->options->quiet) {
 		if (session_notice(run->session)[0])
 			say("%s", session_notice(run->session));

@@ -51,6 +51,8 @@ static void keep_house(struct session *session)
 		session->stats.peak_rss_bytes = bytes;
 	worker_end_if_hung_up(&session->collector);
 	worker_end_if_hung_up(&session->symbolizer);
+	worker_end_if_silent(&session->collector);
+	worker_end_if_silent(&session->symbolizer);
 	if (!session_is_recording(session)) {
 		worker_end_if_stuck(&session->collector);
 		worker_end_if_stuck(&session->symbolizer);

@@ -235,6 +235,10 @@ int session_tell_collector(struct session *session, const struct region *region,
 	if (session->is_perfdata)
 		return setup_file_collector(&session->collector, session->source_fd, region,
 					    session->without_tables, skip_cpu, skip_position);
+	if (session->own.pids[OWN_COLLECTOR] != session->collector.pid) {
+		session->own.pids[OWN_LAST_COLLECTOR] = session->own.pids[OWN_COLLECTOR];
+		session->own.pids[OWN_COLLECTOR] = session->collector.pid;
+	}
 	return setup_collector(&session->collector, session->sampler, &session->sampling,
 			       &session->target, &session->own, region, session->without_tables,
 			       skip_cpu, skip_position);

@@ -48,6 +48,8 @@ enum phase {
 /* Places in message_own. */
 enum own {
 	OWN_MAIN,
+	OWN_COLLECTOR,
+	OWN_LAST_COLLECTOR,
 	OWN_SYMBOLIZER,
 	OWN_LAST_SYMBOLIZER,
 	OWN_WRITER,
@@ -68,8 +70,9 @@ struct session {
 	struct worker collector;  /* or the reader */
 	struct worker symbolizer; /* live only */
 	struct message_own own;	  /* by enum own */
+	char last_words[160];	  /* of the last child that had any, and whose they are */
 	char notice[160];	  /* what a user should know; "": nothing */
-	char news[SESSION_NEWS_MAX][160];
+	char news[SESSION_NEWS_MAX][240];
 	size_t nr_news;
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */

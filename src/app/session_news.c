@@ -23,12 +23,18 @@ static void describe_end(const struct worker *worker, int wait_status, char *tex
 		snprintf(text, size, "died of signal %d", WTERMSIG(wait_status));
 	else
 		snprintf(text, size, "ended with status %d", WEXITSTATUS(wait_status));
+	size_t used = strlen(text);
+	if (worker->last_words[0])
+		snprintf(text + used, size - used, " (%s)", worker->last_words);
 }
 
 void session_note_death(struct session *session, const struct worker *worker, int wait_status,
 			bool is_replaced)
 {
-	char how[64];
+	char how[160];
+	if (worker->last_words[0])
+		snprintf(session->last_words, sizeof(session->last_words), "%s said: %s",
+			 what_it_does(session, worker), worker->last_words);
 	if (session->nr_news == SESSION_NEWS_MAX)
 		return; /* their number stands in the statistics */
 	char *news = session->news[session->nr_news++];
@@ -41,6 +47,11 @@ void session_note_death(struct session *session, const struct worker *worker, in
 			 is_replaced && worker_fell(worker, wait_status)
 				 ? ", and leaves out what it was at"
 				 : "");
+}
+
+const char *session_last_words(const struct session *session)
+{
+	return session->last_words;
 }
 
 size_t session_nr_news(const struct session *session)

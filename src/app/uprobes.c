@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ctop/base/channel.h>
@@ -77,6 +75,8 @@ static int ask(struct channel *channel, const char *function, int fd, uint64_t *
 	int unused = -1;
 	int result = channel_send(channel, function, strlen(function), fd);
 	if (!result)
+		result = channel_await_hello(channel, PATIENCE_MS);
+	if (!result)
 		result = wait_for(channel_fd(channel), PATIENCE_MS);
 	if (result)
 		return result;
@@ -90,24 +90,12 @@ static int ask(struct channel *channel, const char *function, int fd, uint64_t *
 /* Starts the child, asks, ends it. 0 or -errno. */
 static int find_offset(const char *function, int fd, uint64_t *offset)
 {
-	int main_fd, child_fd, pid_fd;
-	pid_t pid;
-	int result = channel_pair(&main_fd, &child_fd);
+	struct jail_child child;
+	int result = jail_spawn("uprobe", &child);
 	if (result)
 		return result;
-	result = jail_spawn("uprobe", child_fd, &pid, &pid_fd);
-	close(child_fd);
-	if (result) {
-		close(main_fd);
-		return result;
-	}
-	struct channel *channel = channel_new(main_fd, CHANNEL_MAIN);
-	result = channel ? ask(channel, function, fd, offset) : -ENOMEM;
-	channel_free(channel);
-	kill(pid, SIGKILL); /* ours until it is waited for */
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(pid_fd);
+	result = ask(child.channel, function, fd, offset);
+	jail_end(&child);
 	return result;
 }
 

@@ -15,17 +15,20 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/jail.h>
+#include <ctop/base/text.h>
 
 #include "proc_text.h"
 
 /* The slowest honest piece of work seen is reading a large symbol table: 0.3 s. */
-#define STUCK_CPU_NS (3 * NS_PER_SECOND)
+#define STUCK_CPU_NS	  (3 * NS_PER_SECOND)
+#define HELLO_PATIENCE_NS (10 * NS_PER_SECOND)
 /* Looks, a second apart, at one that neither moves nor asks for the CPU. A loop that waits for events turns 20 times a second. */
 enum { STILL_LOOKS = 5 };
 
 void worker_init(struct worker *worker)
 {
-	*worker = (struct worker){.pid_fd = -1, .from_child = -1, .to_child = -1, .status_fd = -1};
+	*worker = (struct worker){
+		.pid_fd = -1, .stderr_fd = -1, .from_child = -1, .to_child = -1, .status_fd = -1};
 }
 
 /* A child that could cut the page would end main by SIGBUS: hence the seals. */
@@ -58,21 +61,18 @@ static int send_fd(struct worker *worker, enum message_kind kind, int fd)
 
 int worker_start(struct worker *worker, const char *role)
 {
-	int main_fd = -1, child_fd = -1;
+	struct jail_child child;
 	int result = worker->status ? 0 : make_status(worker);
 	if (!result)
-		result = channel_pair(&main_fd, &child_fd);
+		result = jail_spawn(role, &child);
 	if (result)
 		return result;
 	worker->role = role;
-	worker->channel = channel_new(main_fd, CHANNEL_MAIN);
-	if (worker->channel)
-		result = jail_spawn(role, child_fd, &worker->pid, &worker->pid_fd);
-	else
-		result = -ENOMEM;
-	close(child_fd);
-	if (result)
-		return result;
+	worker->pid = child.pid;
+	worker->pid_fd = child.pid_fd;
+	worker->stderr_fd = child.stderr_fd;
+	worker->channel = child.channel;
+	worker->started_ns = clock_now_ns();
 	worker->from_child = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	worker->to_child = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (worker->from_child < 0 || worker->to_child < 0)
@@ -104,8 +104,28 @@ static void disconnect(struct worker *worker)
 	channel_free(worker->channel);
 	worker->channel = NULL;
 	close_fd(&worker->pid_fd);
+	close_fd(&worker->stderr_fd);
 	close_fd(&worker->from_child);
 	close_fd(&worker->to_child);
+}
+
+/* What libc or the loader said of its end: the last line, as far as it fits. It may be a stranger's. */
+static void read_last_words(struct worker *worker)
+{
+	char bytes[4096 + 1];
+	ssize_t got =
+		worker->stderr_fd < 0 ? -1 : read(worker->stderr_fd, bytes, sizeof(bytes) - 1);
+	size_t size = got > 0 ? (size_t)got : 0;
+	while (size && bytes[size - 1] == '\n')
+		size--;
+	bytes[size] = '\0';
+	const char *end_of_line = memrchr(bytes, '\n', size);
+	struct text text = {0};
+	text_add_safe(&text, end_of_line ? end_of_line + 1 : bytes);
+	const char *safe = text_string(&text);
+	snprintf(worker->last_words, sizeof(worker->last_words), "%.*s",
+		 (int)text_fit(safe, sizeof(worker->last_words) / 2), safe);
+	text_release(&text);
 }
 
 static void reap(struct worker *worker, int *wait_status)
@@ -119,6 +139,7 @@ static void reap(struct worker *worker, int *wait_status)
 		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SECOND +
 		(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 	worker->pid = 0;
+	read_last_words(worker);
 }
 
 void worker_reap(struct worker *worker, int *wait_status, bool *too_often)
@@ -244,6 +265,16 @@ void worker_end_if_hung_up(struct worker *worker)
 {
 	if (worker->pid && worker->hung_up)
 		worker_end(worker);
+}
+
+bool worker_end_if_silent(struct worker *worker)
+{
+	if (!worker->pid || !channel_held(worker->channel) ||
+	    clock_now_ns() - worker->started_ns < HELLO_PATIENCE_NS)
+		return false;
+	worker_end(worker);
+	worker->why = "did not start and was ended";
+	return true;
 }
 
 /* What waits for a CPU would wait as its successor, too; what a debugger holds is the debugger's. */

@@ -22,7 +22,9 @@ struct worker {
 	const char *role; /* as --child= takes it; NULL: not in use */
 	pid_t pid;	  /* 0: not running */
 	int pid_fd;
-	struct channel *channel;
+	int stderr_fd;		 /* as in struct jail_child */
+	struct channel *channel; /* held until the child has said that it is jailed */
+	uint64_t started_ns;
 	int from_child; /* eventfd: the child signals, main polls */
 	int to_child;
 	int status_fd;
@@ -38,10 +40,14 @@ struct worker {
 	bool hung_up;	 /* it has closed its end of the channel */
 	bool ended;	 /* by us, for what it did */
 	const char *why; /* it was ended: "hung and was ended"; NULL: something else became of it */
+	char last_words[80]; /* the last line that it wrote to stderr, safe to show; "": none */
 };
 
 void worker_init(struct worker *worker);
-/* Makes the shared page, once, and starts a child: STATUS, TO_MAIN and TO_CHILD are sent. 0 or -errno. */
+/*
+ * Makes the shared page, once, and starts a child: STATUS, TO_MAIN and TO_CHILD are sent, and wait with all that follows
+ * until it has said hello. 0 or -errno.
+ */
 int worker_start(struct worker *worker, const char *role);
 /* Ends the child if it still runs, reaps it, closes everything. */
 void worker_release(struct worker *worker);
@@ -75,6 +81,8 @@ bool worker_end_if_still(struct worker *worker);
 
 /* Ends a child that has closed its channel and goes on: it is at its end by itself, or up to something. */
 void worker_end_if_hung_up(struct worker *worker);
+/* Ends a child that has not said hello for 10 s: true when it was sent SIGKILL. */
+bool worker_end_if_silent(struct worker *worker);
 
 /* Anonymous memory of any process, from /proc/PID/status; 0 if unknown. */
 uint64_t process_anon_bytes(pid_t pid);

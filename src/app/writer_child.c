@@ -103,9 +103,6 @@ int writer_child_run(struct channel *channel)
 	struct writer_child child = {.source_fd = -1, .output_fd = -1};
 	child_link_init(&child.link, channel, false);
 	signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write() */
-	/* It may outlive main, whose stderr somebody may be reading to its end: 0 is /dev/null. */
-	if (dup2(STDIN_FILENO, STDOUT_FILENO) < 0 || dup2(STDIN_FILENO, STDERR_FILENO) < 0)
-		return -errno;
 	int result = listen(&child);
 	if (!result)
 		result = copy(&child);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,15 @@ struct channel {
 	enum channel_end end;
 	struct waiting_message *first, **last_next; /* what the socket did not take yet, in order */
 	size_t nr_waiting;
+	bool held;
+	uint32_t hello_word;
+};
+
+/* What a child says first: no message of collect/protocol.h begins like this. */
+#define HELLO_MAGIC UINT32_C(0x21696821)
+
+struct hello {
+	uint32_t magic, word;
 };
 
 /* Space for one descriptor, aligned as the kernel reads it. */
@@ -87,7 +97,22 @@ int channel_fd(const struct channel *channel)
 
 bool channel_waiting(const struct channel *channel)
 {
-	return channel->first != NULL;
+	return channel->first && !channel->held;
+}
+
+void channel_hold(struct channel *channel)
+{
+	channel->held = true;
+}
+
+bool channel_held(const struct channel *channel)
+{
+	return channel->held;
+}
+
+uint32_t channel_hello_word(const struct channel *channel)
+{
+	return channel->hello_word;
 }
 
 /* -EAGAIN when the socket has no room now; other errors as sendmsg(2), -EPIPE when the peer is gone. */
@@ -154,7 +179,7 @@ int channel_send(struct channel *channel, const void *message, size_t size, int 
 		return -EMSGSIZE;
 	if (fd >= 0 && channel->end == CHANNEL_CHILD)
 		return -EPERM;
-	if (!channel->first) {
+	if (!channel->first && !channel->held) {
 		int sent = transmit(channel, message, size, fd);
 		if (sent != -EAGAIN)
 			return sent;
@@ -164,7 +189,7 @@ int channel_send(struct channel *channel, const void *message, size_t size, int 
 
 int channel_flush(struct channel *channel)
 {
-	while (channel->first) {
+	while (channel->first && !channel->held) {
 		const struct waiting_message *first = channel->first;
 		int sent = transmit(channel, first->bytes, first->size, first->fd);
 		if (sent == -EAGAIN)
@@ -186,7 +211,8 @@ static int descriptor_of(struct msghdr *header)
 	return fd;
 }
 
-ssize_t channel_receive(struct channel *channel, void *message, size_t size, int *fd)
+/* As channel_receive(), without a hello's part in it. */
+static ssize_t receive(const struct channel *channel, void *message, size_t size, int *fd)
 {
 	struct iovec part = {.iov_base = message, .iov_len = size};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
@@ -217,4 +243,52 @@ ssize_t channel_receive(struct channel *channel, void *message, size_t size, int
 	}
 	*fd = came;
 	return received;
+}
+
+int channel_say_hello(struct channel *channel, uint32_t word)
+{
+	const struct hello hello = {HELLO_MAGIC, word};
+	return channel_send(channel, &hello, sizeof(hello), -1);
+}
+
+/* Takes the hello, and sends what has waited for it. 0, -EAGAIN when there is none yet, -EPIPE, -EPROTO. */
+static int take_hello(struct channel *channel)
+{
+	struct hello hello;
+	int fd = -1;
+	ssize_t got = receive(channel, &hello, sizeof(hello), &fd);
+	if (got == 0 || got == -EAGAIN)
+		return got ? -EAGAIN : -EPIPE;
+	if (got != (ssize_t)sizeof(hello) || hello.magic != HELLO_MAGIC)
+		return -EPROTO; /* from main's end, no descriptor can have come along */
+	channel->held = false;
+	channel->hello_word = hello.word;
+	return channel_flush(channel);
+}
+
+int channel_await_hello(struct channel *channel, int timeout_ms)
+{
+	struct pollfd poll_fd = {.fd = channel->fd, .events = POLLIN};
+	int result = 0;
+	while (channel->held && !result) {
+		int got = poll(&poll_fd, 1, timeout_ms);
+		if (got < 0 && errno != EINTR)
+			result = -errno;
+		else if (got == 0)
+			result = -ETIMEDOUT;
+		else if (got > 0)
+			result = take_hello(channel);
+		if (result == -EAGAIN)
+			result = 0;
+	}
+	return result;
+}
+
+ssize_t channel_receive(struct channel *channel, void *message, size_t size, int *fd)
+{
+	*fd = -1;
+	int result = channel->held ? take_hello(channel) : 0;
+	if (result)
+		return result == -EPIPE ? 0 : result;
+	return receive(channel, message, size, fd);
 }

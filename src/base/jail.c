@@ -2,206 +2,117 @@
 #include <ctop/base/jail.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <ctop/base/fault.h>
+#include <ctop/base/privilege.h>
 
+#include "jail_internal.h"
+
+/*
+ * A child of root's becomes one of these, at random: nobody else is to be it, its siblings and what other services run
+ * as nobody included. Distributions, systemd and container managers give out ids below 0x70000000, and none above.
+ */
+#define FIRST_OWN_ID UINT32_C(0x78000000)
+#define NR_OWN_IDS   (UINT32_C(1) << 26)
 /* The kernel's overflow id: what distributions name nobody. */
 enum { NOBODY = 65534 };
 
-/* Where a child keeps the write end of its report until exec closes it. */
-enum { REPORT_FD = JAIL_CHANNEL_FD + 1 };
+#define STACK_BYTES ((rlim_t)8 << 20)
 
-/* Tells the child which process must be its parent; 1 is no sign of an orphan in a container. */
-#define PARENT_VARIABLE "CTOP_PARENT"
+/* ---- namespaces ---- */
 
-/* All that a child sees of the environment: what its loader and a sanitizer need to start. */
-static const char *const passed_variables[] = {
-	"LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
-#ifdef CTOP_FAULTS
-	FAULT_VARIABLE,
-#endif
-};
-
-enum { NR_PASSED = sizeof(passed_variables) / sizeof(*passed_variables) };
-
-/* What the child of fork needs for exec, made before the fork. */
-struct start {
-	char role[64];
-	char parent[32];
-	char *environment[NR_PASSED + 2];
-	int channel_fd;
-	int report_fd;
-};
-
-static int start_prepare(struct start *start, const char *role)
+/*
+ * The kernel keeps signals without a handler from the first process of a pid namespace, abort()'s among them; only faults
+ * end it. So they have one.
+ */
+static void end(int number, siginfo_t *info, void *context)
 {
-	int length = snprintf(start->role, sizeof(start->role), "--child=%s", role);
-	if (length < 0 || (size_t)length >= sizeof(start->role))
-		return -EINVAL;
-	snprintf(start->parent, sizeof(start->parent), PARENT_VARIABLE "=%d", (int)getpid());
-	size_t nr = 0;
-	start->environment[nr++] = start->parent;
-	for (char **variable = environ; variable && *variable; variable++) {
-		for (size_t i = 0; i < NR_PASSED && nr < NR_PASSED + 1; i++) {
-			size_t name = strlen(passed_variables[i]);
-			if (!strncmp(*variable, passed_variables[i], name) &&
-			    (*variable)[name] == '=')
-				start->environment[nr++] = *variable;
-		}
-	}
-	start->environment[nr] = NULL;
-	return 0;
+	(void)context;
+	if (info->si_code <= 0) /* somebody sent it */
+		_exit(128 + number);
+	signal(number, SIG_DFL); /* what failed does so again */
 }
 
-static int reset_signals(void)
+static void stay_mortal(void)
 {
-	struct sigaction action = {.sa_handler = SIG_DFL};
-	for (int signal = 1; signal < NSIG; signal++)
-		sigaction(signal, &action, NULL); /* fails for KILL, STOP and libc's own */
-	sigset_t none;
-	sigemptyset(&none);
-	return sigprocmask(SIG_SETMASK, &none, NULL) ? -errno : 0;
+	static const int deadly[] = {SIGABRT, SIGTERM, SIGHUP, SIGINT, SIGQUIT,
+				     SIGSEGV, SIGILL,  SIGFPE, SIGBUS};
+	const struct sigaction action = {.sa_sigaction = end, .sa_flags = SA_SIGINFO};
+	for (size_t i = 0; getpid() == 1 && i < sizeof(deadly) / sizeof(*deadly); i++)
+		sigaction(deadly[i], &action, NULL);
 }
 
-/* 0: /dev/null, 1: stderr, 2 as it was, then the channel and the report; nothing else. */
-static int arrange_descriptors(struct start *start)
+/* An empty root; whatever still has the old one open keeps it. 0 or -errno. */
+static int enter_empty_root(void)
 {
-	/* Out of the way first: with stdio closed in the parent, either may be any of 0-4. */
-	int channel = fcntl(start->channel_fd, F_DUPFD_CLOEXEC, REPORT_FD + 1);
-	int report = fcntl(start->report_fd, F_DUPFD_CLOEXEC, REPORT_FD + 1);
-	if (channel < 0 || report < 0 || dup3(report, REPORT_FD, O_CLOEXEC) < 0)
+	/* /proc is there: this program was executed from it. */
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("ctop", "/proc", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		  "size=4k") ||
+	    chdir("/proc"))
 		return -errno;
-	start->report_fd = REPORT_FD;
-	if (dup2(channel, JAIL_CHANNEL_FD) < 0)
-		return -errno;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0 || (null != STDIN_FILENO && dup2(null, STDIN_FILENO) < 0))
-		return -errno;
-	if (null == STDIN_FILENO && fcntl(null, F_SETFD, 0))
-		return -errno;
-	/* With stdio closed in the parent, 2 is free or one of its own, which exec would close. */
-	int flags = fcntl(STDERR_FILENO, F_GETFD);
-	if ((flags < 0 || flags & FD_CLOEXEC) && dup2(STDIN_FILENO, STDERR_FILENO) < 0)
-		return -errno;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return -errno;
-	if (syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0)) {
-		/* Refused by an older kernel or a container's filter: one by one. */
-		long end = sysconf(_SC_OPEN_MAX);
-		for (int fd = REPORT_FD + 1; fd < end; fd++)
-			close(fd);
-	}
-	return 0;
+	/* Stacks the old root on the new one, whence it is taken away. */
+	if (syscall(SYS_pivot_root, ".", ".") == 0)
+		return umount2(".", MNT_DETACH) ? -errno : 0;
+	/* Where the root is no mount, as in a chroot. */
+	return chroot(".") ? -errno : 0;
 }
 
-/* In the child of fork; comes back only when a step failed, with -errno. */
-static int become(struct start *start)
+/* Needs CAP_SYS_ADMIN. The pid namespace is jail_spawn()'s business. */
+static unsigned enter_namespaces(void)
 {
-	char name[] = "ctop";
-	char *const arguments[] = {name, start->role, NULL};
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	/* Before signals can reach it: from here on the terminal's ^C, ^Z and hang-up do not. */
-	if (setsid() < 0)
-		return -errno;
-	int error = reset_signals();
-	if (error)
-		return error;
-	error = arrange_descriptors(start);
-	if (error)
-		return error;
-	execve("/proc/self/exe", arguments, start->environment);
-	return -errno;
-}
-
-/* Waits until the child's exec closed the report (0), or a failed step wrote its -errno into it. */
-static int read_report(int report_fd)
-{
-	int error = 0;
-	ssize_t got;
-	do
-		got = read(report_fd, &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	if (got == 0)
+	enum { ALL = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS };
+	if (jail_sanitized() || getpid() != 1)
 		return 0;
-	return got == (ssize_t)sizeof(error) && error < 0 ? error : -EIO;
+	privilege_raise(PRIVILEGE_JAIL); /* for good: it drops all in a moment */
+	return unshare(ALL) || enter_empty_root() ? 0 : JAIL_NAMESPACES;
 }
 
-static void reap(pid_t pid)
-{
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
+/* ---- ids and capabilities ---- */
 
-int jail_spawn(const char *role, int channel_fd, pid_t *pid, int *pid_fd)
+static uint32_t pick_id(void)
 {
-	struct start start = {.channel_fd = channel_fd};
-	int error = start_prepare(&start, role);
-	if (error)
-		return error;
-	int report[2];
-	if (pipe2(report, O_CLOEXEC))
-		return -errno;
-	start.report_fd = report[1];
-
-	/* No handler of ours may run in the child. */
-	sigset_t all, before;
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t child = fork();
-	if (child == 0) {
-		error = become(&start);
-		ssize_t told = write(start.report_fd, &error, sizeof(error));
-		_exit(told == (ssize_t)sizeof(error) ? 126 : 127);
-	}
-	error = child < 0 ? -errno : 0;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(report[1]);
-	if (!error) {
-		error = read_report(report[0]);
-		int fd = error ? -1 : (int)syscall(SYS_pidfd_open, child, 0);
-		if (!error && fd < 0)
-			error = -errno;
-		if (error) {
-			kill(child, SIGKILL);
-			reap(child);
-		} else {
-			*pid = child;
-			*pid_fd = fd;
-		}
-	}
-	close(report[0]);
-	return error;
+	uint32_t number;
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return NOBODY;
+	return FIRST_OWN_ID + number % NR_OWN_IDS;
 }
 
 /*
- * From root to nobody. Where root is root of a user namespace only, nobody may
+ * From root to somebody. Where root is root of a user namespace only, an id may
  * have no number there (EINVAL); where root was stripped of the capability, it
  * can't change (EPERM). Such a root is an ordinary user outside, and stays one
  * here, without capabilities.
  */
-static int drop_ids(void)
+static int drop_ids(unsigned *walls)
 {
 	if (geteuid() != 0)
 		return 0;
 	if (setgroups(0, NULL) && errno != EPERM)
 		return -errno;
-	if (setresgid(NOBODY, NOBODY, NOBODY) && errno != EPERM && errno != EINVAL)
-		return -errno;
-	if (setresuid(NOBODY, NOBODY, NOBODY) && errno != EPERM && errno != EINVAL)
-		return -errno;
+	const uint32_t ids[] = {pick_id(), NOBODY};
+	for (size_t i = 0; i < 2; i++) {
+		const uint32_t id = ids[i];
+		if (setresgid(id, id, id) && errno != EPERM && errno != EINVAL)
+			return -errno;
+		/* The kernel makes a process that changes its user what fs.suid_dumpable says: jail_enter() undoes that. */
+		if (setresuid(id, id, id) == 0) {
+			*walls |= id == NOBODY ? 0 : JAIL_OWN_ID;
+			return 0;
+		}
+		if (errno != EPERM && errno != EINVAL)
+			return -errno;
+	}
 	return 0;
 }
 
@@ -223,6 +134,26 @@ static void drop_bounding_set(void)
 			break;
 }
 
+/* Capabilities go last: while it has them, they keep others off whenever the kernel makes it dumpable again. */
+static int drop_privileges(unsigned *walls)
+{
+	drop_bounding_set();
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+		return -errno;
+	int error = drop_ids(walls);
+	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		error = -errno;
+	if (!error)
+		error = drop_capabilities();
+	if (!error && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
+		error = -errno;
+	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		error = -errno;
+	return error || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? error : -EPERM;
+}
+
+/* ---- limits ---- */
+
 /* Lowers a limit for good; one that is lower already stays. 0 or -errno. */
 static int lower_limit(__rlimit_resource_t resource, rlim_t wanted)
 {
@@ -235,45 +166,35 @@ static int lower_limit(__rlimit_resource_t resource, rlim_t wanted)
 	return setrlimit(resource, &limit) ? -errno : 0;
 }
 
-static int die_with_parent(bool outlives)
+static int lower_limits(const struct jail_limits *limits)
 {
-	const char *parent = getenv(PARENT_VARIABLE);
-	char *end = NULL;
-	long pid = parent ? strtol(parent, &end, 10) : 0;
-	if (pid <= 0 || *end)
-		return -EINVAL;
-	if (prctl(PR_SET_PDEATHSIG, outlives ? 0 : SIGKILL, 0, 0, 0))
-		return -errno;
-	/* It may have died before we asked; then somebody else adopted us. */
-	return getppid() == pid ? 0 : -ESRCH;
-}
-
-int jail_enter(const struct jail_limits *limits)
-{
-	drop_bounding_set();
-	int error = drop_ids();
-	if (!error)
-		error = drop_capabilities();
-	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		error = -errno;
-	/* These two come after the ids: changing them resets both. */
-	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		error = -errno;
-	if (!error)
-		error = die_with_parent(limits->outlives_parent);
-	if (!error)
-		error = lower_limit(RLIMIT_CORE, 0);
+	int error = lower_limit(RLIMIT_CORE, 0);
 	if (!error)
 		error = lower_limit(RLIMIT_NOFILE, limits->nr_descriptors);
+	/* A stack is not counted as data. */
+	if (!error)
+		error = lower_limit(RLIMIT_STACK, STACK_BYTES);
 	if (!error && limits->heap_bytes)
 		error = lower_limit(RLIMIT_DATA, limits->heap_bytes);
 	return error;
 }
 
-void jail_protect_main(void)
+int jail_enter(const struct jail_limits *limits, unsigned *walls)
 {
-	/* The only failure is an argument out of range. */
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	/* Before anything else: exec has made it dumpable. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return -errno;
+	stay_mortal();
+	*walls = enter_namespaces();
+	int error = drop_privileges(walls);
+	/* After the ids: changing them resets it. Had the parent been gone before, nobody would take the hello. */
+	if (!error && prctl(PR_SET_PDEATHSIG, limits->outlives_parent ? 0 : SIGKILL, 0, 0, 0))
+		error = -errno;
+	if (!error)
+		error = lower_limits(limits);
+	if (!error && !jail_sanitized())
+		*walls |= landlock_enter();
+	return error;
 }
 
 #ifndef __has_feature

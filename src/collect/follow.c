@@ -128,8 +128,7 @@ static bool has_pid(const int32_t *pids, size_t nr, int32_t pid)
 bool follow_is_own(const struct collector *collector, int32_t pid)
 {
 	const struct message_own *ours = &collector->ours;
-	return pid == getpid() ||
-	       has_pid(ours->pids, sizeof(ours->pids) / sizeof(*ours->pids), pid) ||
+	return has_pid(ours->pids, sizeof(ours->pids) / sizeof(*ours->pids), pid) ||
 	       has_pid(collector->forked_by_ours, NR_FORKED, pid);
 }
 

@@ -89,7 +89,7 @@ struct file_source; /* file.c */
 struct collector {
 	struct channel *channel;
 	struct message_config config;
-	struct message_own ours;	   /* processes of ctop's, but for this one */
+	struct message_own ours;	   /* processes of ctop's, this one among them */
 	int32_t forked_by_ours[NR_FORKED]; /* the last ones since then: see follow.c */
 	unsigned nr_forked;
 	struct child_status *status;

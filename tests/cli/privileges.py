@@ -234,7 +234,7 @@ def installed_with_capabilities_for_a_group():
         check(result.returncode == 0, result.stderr)
         program = os.path.join(where, "usr/bin/ctop")
         status = os.stat(program)
-        check(status.st_mode & 0o7777 == 0o750 and status.st_gid == group.gr_gid, f"{status}")
+        check(status.st_mode & 0o7777 == 0o710 and status.st_gid == group.gr_gid, f"{status}")
         member = [setpriv, f"--reuid={STRANGER}", f"--regid={group.gr_gid}", "--clear-groups"]
         with paranoid(2):
             answer = agree(member, program, ["-e", "cpu-clock", "-a"])

@@ -20,7 +20,7 @@ FAULT(segv)
 	raise(SIGSEGV);
 }
 
-/* As somebody else might. */
+/* As somebody else might: see fault_kills(). */
 FAULT(kill)
 {
 	(void)fault;

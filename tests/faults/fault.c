@@ -84,6 +84,12 @@ void fault_begin(const char *role)
 	fault_at("start", "", NULL);
 }
 
+bool fault_kills(void)
+{
+	const char *text = getenv(FAULT_VARIABLE);
+	return text && strstr(text, "kill");
+}
+
 static bool is_about(const char *what)
 {
 	size_t length = strlen(what), wanted = strlen(asked.what);

@@ -40,15 +40,21 @@ struct consumer {
 
 /* ---- instead of a process ---- */
 
-int __wrap_jail_spawn(const char *role, int channel_fd, pid_t *pid, int *pid_fd);
-int __wrap_jail_spawn(const char *role, int channel_fd, pid_t *pid, int *pid_fd)
+int __wrap_jail_spawn(const char *role, struct jail_child *started);
+int __wrap_jail_spawn(const char *role, struct jail_child *started)
 {
 	(void)role;
-	child.channel = channel_new(fcntl(channel_fd, F_DUPFD_CLOEXEC, 0), CHANNEL_CHILD);
+	int main_fd, child_fd;
+	REQUIRE(channel_pair(&main_fd, &child_fd) == 0);
+	child.channel = channel_new(child_fd, CHANNEL_CHILD);
 	child.pid_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	REQUIRE(child.channel && child.pid_fd >= 0);
-	*pid = CHILD_PID;
-	*pid_fd = child.pid_fd;
+	*started = (struct jail_child){
+		.pid = CHILD_PID,
+		.pid_fd = child.pid_fd,
+		.stderr_fd = -1,
+		.channel = channel_new(main_fd, CHANNEL_MAIN),
+	};
+	REQUIRE(child.channel && started->channel && child.pid_fd >= 0);
 	return 0;
 }
 

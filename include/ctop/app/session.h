@@ -142,6 +142,8 @@ size_t session_nr_news(const struct session *session);
 const char *session_news(const struct session *session, size_t i);
 /* What else to tell at the end; "" when there is nothing. Borrowed. */
 const char *session_notice(const struct session *session);
+/* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */
+const char *session_last_words(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */
 /* For people: "python3[1234]"; and "pid", "tid", "system", "cpu", "command" or "file". Borrowed. */
 const char *session_target(const struct session *session);

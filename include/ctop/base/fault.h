@@ -11,6 +11,8 @@
 
 #define FAULT_VARIABLE "CTOP_FAULT"
 
+#include <stdbool.h>
+
 struct channel;
 
 /* In a child, before anything else: which role this process has. It is the first place, "start", too. */
@@ -22,8 +24,12 @@ void fault_begin(const char *role);
  */
 void fault_at(const char *where, const char *what, struct channel *channel);
 
+/* Whether a child is to kill itself: the first process of a namespace cannot. */
+bool fault_kills(void);
+
 #else
 
+#define fault_kills() false
 #define fault_begin(role)                                                                          \
 	do {                                                                                       \
 	} while (0)

@@ -46,7 +46,7 @@ enum message_kind {
 	MESSAGE_PROCESS, /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */
 	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
 	MESSAGE_OWNER,	 /* a process's user, or an error: answers NEED_OWNER */
-	MESSAGE_OWN, /* ctop's own processes, but for the collector: whenever there is another one */
+	MESSAGE_OWN,	 /* ctop's own processes: whenever there is another one */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE */
@@ -111,7 +111,7 @@ struct message_ids {
 };
 
 struct message_own {
-	int32_t pids[8]; /* 0: none */
+	int32_t pids[8]; /* as main sees them: a child may be the first of its namespace; 0: none */
 };
 
 struct message_pids {

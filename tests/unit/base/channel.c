@@ -327,6 +327,54 @@ static void free_takes_null(void)
 	channel_free(NULL);
 }
 
+/* What main has for a child, a descriptor above all, stays with main until the child says that it is jailed. */
+static void nothing_goes_out_before_the_hello(void)
+{
+	struct ends ends = open_ends();
+	char message[64] = {0};
+	int fds[2], fd;
+	CHECK_EQ(pipe2(fds, O_CLOEXEC), 0);
+	channel_hold(ends.main);
+	CHECK_EQ(channel_send(ends.main, "pipe", 4, fds[1]), 0);
+	CHECK_EQ(channel_flush(ends.main), 0);
+	CHECK(!channel_waiting(ends.main)); /* not for room in the socket */
+	CHECK_EQ(channel_receive(ends.child, message, sizeof(message), &fd), -EAGAIN);
+	CHECK_EQ(channel_receive(ends.main, message, sizeof(message), &fd), -EAGAIN);
+	CHECK_EQ(channel_await_hello(ends.main, 0), -ETIMEDOUT);
+	CHECK(channel_held(ends.main));
+
+	CHECK_EQ(channel_say_hello(ends.child, 7), 0);
+	CHECK_EQ(channel_send(ends.child, "answer", 6, -1), 0);
+	receive_string(ends.main, "answer"); /* the hello is no message */
+	CHECK(!channel_held(ends.main));
+	CHECK_EQ(channel_hello_word(ends.main), 7);
+	CHECK_EQ(channel_receive(ends.child, message, sizeof(message), &fd), 4);
+	CHECK(fd >= 0);
+	close(fd);
+	close(fds[0]);
+	close(fds[1]);
+	close_ends(&ends);
+}
+
+static void what_is_no_hello_opens_nothing(void)
+{
+	static const char *const words[] = {"hello", "something that is longer than a hello"};
+	for (size_t i = 0; i < 2; i++) {
+		struct ends ends = open_ends();
+		char message[64];
+		int fd;
+		channel_hold(ends.main);
+		CHECK_EQ(channel_send(ends.main, "secret", 6, -1), 0);
+		CHECK_EQ(channel_send(ends.child, words[i], strlen(words[i]), -1), 0);
+		CHECK(channel_receive(ends.main, message, sizeof(message), &fd) == -EPROTO);
+		CHECK(channel_held(ends.main));
+		CHECK_EQ(channel_receive(ends.child, message, sizeof(message), &fd), -EAGAIN);
+		channel_free(ends.child);
+		CHECK_EQ(channel_await_hello(ends.main, -1), -EPIPE);
+		channel_free(ends.main);
+	}
+}
+
 int main(void)
 {
 	RUN(messages_arrive_whole_and_in_order);
@@ -344,5 +392,7 @@ int main(void)
 	RUN(the_other_ends_death_is_told_not_signalled);
 	RUN(a_death_with_mail_unread_is_a_death_too);
 	RUN(free_takes_null);
+	RUN(nothing_goes_out_before_the_hello);
+	RUN(what_is_no_hello_opens_nothing);
 	return test_done();
 }

@@ -30,7 +30,9 @@ struct report {
 	int dumpable;
 	uint64_t descriptors; /* bit n: n is open */
 	uint64_t close_on_exec;
-	bool stdin_is_null, stdout_is_stderr;
+	bool stdin_is_null, stdout_is_null, stderr_is_pipe;
+	unsigned walls;
+	uint32_t user, group;
 	bool has_secret;
 	bool heap_is_bounded;
 	bool can_become_root;
@@ -39,9 +41,14 @@ struct report {
 	struct rlimit nofile, core;
 };
 
-static struct report look_around(int argc, char **argv, int entered)
+static bool is_null(const struct stat *file)
 {
-	struct report report = {.entered = entered, .nr_arguments = argc};
+	return S_ISCHR(file->st_mode) && file->st_rdev == makedev(1, 3);
+}
+
+static struct report look_around(int argc, char **argv, int entered, unsigned walls)
+{
+	struct report report = {.entered = entered, .nr_arguments = argc, .walls = walls};
 	snprintf(report.name, sizeof(report.name), "%s", argv[0]);
 	report.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
 	for (int fd = 0; fd < 64; fd++) {
@@ -52,9 +59,11 @@ static struct report look_around(int argc, char **argv, int entered)
 			report.close_on_exec |= UINT64_C(1) << fd;
 	}
 	struct stat in = {0}, out = {0}, err = {0};
-	report.stdin_is_null = !fstat(0, &in) && S_ISCHR(in.st_mode) && in.st_rdev == makedev(1, 3);
-	report.stdout_is_stderr = !fstat(1, &out) && !fstat(2, &err) && out.st_dev == err.st_dev &&
-				  out.st_ino == err.st_ino;
+	report.stdin_is_null = !fstat(0, &in) && is_null(&in);
+	report.stdout_is_null = !fstat(1, &out) && is_null(&out);
+	report.stderr_is_pipe = !fstat(2, &err) && S_ISFIFO(err.st_mode);
+	report.user = geteuid();
+	report.group = getegid();
 	report.has_secret = getenv("CTOP_TEST_SECRET") != NULL;
 	void *volatile too_much = malloc(HEAP_BYTES + (1 << 20));
 	report.heap_is_bounded = !too_much;
@@ -69,9 +78,12 @@ static int child_main(int argc, char **argv)
 {
 	const struct jail_limits limits = {.heap_bytes = jail_sanitized() ? 0 : HEAP_BYTES,
 					   .nr_descriptors = NR_DESCRIPTORS};
-	int entered = jail_enter(&limits);
-	struct report report = look_around(argc, argv, entered);
-	if (write(JAIL_CHANNEL_FD, &report, sizeof(report)) != (ssize_t)sizeof(report))
+	unsigned walls = 0;
+	int entered = jail_enter(&limits, &walls);
+	struct report report = look_around(argc, argv, entered, walls);
+	struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
+	if (!channel || channel_say_hello(channel, walls) ||
+	    channel_send(channel, &report, sizeof(report), -1))
 		_exit(1);
 	if (!strcmp(argv[1], "--child=report"))
 		_exit(0);
@@ -80,47 +92,21 @@ static int child_main(int argc, char **argv)
 		pause();
 }
 
-struct child {
-	pid_t pid;
-	int pid_fd;
-	int channel_fd;
-};
-
-static int spawn(const char *role, struct child *child)
-{
-	int child_end;
-	int error = channel_pair(&child->channel_fd, &child_end);
-	if (error)
-		return error;
-	error = jail_spawn(role, child_end, &child->pid, &child->pid_fd);
-	close(child_end);
-	if (error)
-		close(child->channel_fd);
-	return error;
-}
-
 /* False when nothing came: the child's end, or a minute, passed first. */
-static bool read_report(const struct child *child, struct report *report)
+static bool read_report(const struct jail_child *child, struct report *report)
 {
-	struct pollfd poll_fd = {.fd = child->channel_fd, .events = POLLIN};
-	return poll(&poll_fd, 1, TIMEOUT_MS) == 1 &&
-	       read(child->channel_fd, report, sizeof(*report)) == (ssize_t)sizeof(*report);
+	struct pollfd poll_fd = {.fd = channel_fd(child->channel), .events = POLLIN};
+	int fd;
+	return !channel_await_hello(child->channel, TIMEOUT_MS) &&
+	       poll(&poll_fd, 1, TIMEOUT_MS) == 1 &&
+	       channel_receive(child->channel, report, sizeof(*report), &fd) ==
+		       (ssize_t)sizeof(*report);
 }
 
 static bool ends(int pid_fd)
 {
 	struct pollfd poll_fd = {.fd = pid_fd, .events = POLLIN};
 	return poll(&poll_fd, 1, TIMEOUT_MS) == 1;
-}
-
-static int end_child(struct child *child)
-{
-	int status = -1;
-	kill(child->pid, SIGKILL);
-	waitpid(child->pid, &status, 0);
-	close(child->pid_fd);
-	close(child->channel_fd);
-	return status;
 }
 
 /* The value of one line of /proc/PID/status, white space squeezed to single blanks. */
@@ -165,10 +151,10 @@ static bool may_drop_bounding_set(void)
 
 static void a_child_has_no_privileges(void)
 {
-	struct child child;
+	struct jail_child child;
 	struct report report;
-	char value[256];
-	CHECK_EQ(spawn("stay", &child), 0);
+	char value[256], ids[64];
+	CHECK_EQ(jail_spawn("stay", &child), 0);
 	CHECK(read_report(&child, &report));
 	CHECK_EQ(report.entered, 0);
 	CHECK(!report.can_become_root);
@@ -176,8 +162,14 @@ static void a_child_has_no_privileges(void)
 	if (may_drop_bounding_set())
 		CHECK_STR(status_line(child.pid, "CapBnd", value), "0000000000000000");
 	if (can_become_nobody()) {
-		CHECK_STR(status_line(child.pid, "Uid", value), "65534 65534 65534 65534");
-		CHECK_STR(status_line(child.pid, "Gid", value), "65534 65534 65534 65534");
+		/* Somebody that nobody else is. */
+		CHECK(report.walls & JAIL_OWN_ID ? report.user >= 0x78000000
+						 : report.user == 65534);
+		CHECK_EQ(report.group, report.user);
+		snprintf(ids, sizeof(ids), "%u %u %u %u", report.user, report.user, report.user,
+			 report.user);
+		CHECK_STR(status_line(child.pid, "Uid", value), ids);
+		CHECK_STR(status_line(child.pid, "Gid", value), ids);
 		CHECK_STR(status_line(child.pid, "Groups", value), "");
 	}
 	CHECK_STR(status_line(child.pid, "CapInh", value), "0000000000000000");
@@ -186,31 +178,31 @@ static void a_child_has_no_privileges(void)
 	CHECK_STR(status_line(child.pid, "CapAmb", value), "0000000000000000");
 	CHECK_STR(status_line(child.pid, "NoNewPrivs", value), "1");
 	CHECK_EQ(getsid(child.pid), child.pid); /* ^C and hang-ups pass it by */
-	CHECK(WIFSIGNALED(end_child(&child)));
+	jail_end(&child);
 }
 
 static void a_child_has_limits(void)
 {
-	struct child child;
+	struct jail_child child;
 	struct report report;
-	CHECK_EQ(spawn("report", &child), 0);
+	CHECK_EQ(jail_spawn("report", &child), 0);
 	CHECK(read_report(&child, &report));
 	CHECK_EQ(report.core.rlim_cur, 0);
 	CHECK_EQ(report.core.rlim_max, 0);
 	CHECK_EQ(report.nofile.rlim_cur, NR_DESCRIPTORS);
 	CHECK_EQ(report.nofile.rlim_max, NR_DESCRIPTORS);
 	CHECK(report.heap_is_bounded == !jail_sanitized());
-	end_child(&child);
+	jail_end(&child);
 }
 
 static void a_child_is_started_as_agreed(void)
 {
-	struct child child;
+	struct jail_child child;
 	struct report report;
 	CHECK_EQ(setenv("CTOP_TEST_SECRET", "token", 1), 0);
 	CHECK(dup2(STDOUT_FILENO, 20) == 20); /* not close-on-exec: would be inherited */
 	CHECK(dup2(STDOUT_FILENO, 50) == 50);
-	CHECK_EQ(spawn("report", &child), 0);
+	CHECK_EQ(jail_spawn("report", &child), 0);
 	close(20);
 	close(50);
 	CHECK(read_report(&child, &report));
@@ -219,19 +211,20 @@ static void a_child_is_started_as_agreed(void)
 	CHECK_EQ(report.descriptors, 0xf);
 	CHECK_EQ(report.close_on_exec, 0);
 	CHECK(report.stdin_is_null);
-	CHECK(report.stdout_is_stderr);
+	CHECK(report.stdout_is_null);
+	CHECK(report.stderr_is_pipe == !jail_sanitized());
 	CHECK(!report.has_secret);
 	CHECK(ends(child.pid_fd));
 	int status = -1;
 	CHECK_EQ(waitpid(child.pid, &status, 0), child.pid);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	close(child.pid_fd);
-	close(child.channel_fd);
+	child.pid = 0;
+	jail_end(&child);
 }
 
 static void a_child_has_signals_as_they_were_made(void)
 {
-	struct child child;
+	struct jail_child child;
 	struct report report;
 	char value[256];
 	sigset_t blocked, before, after;
@@ -240,7 +233,7 @@ static void a_child_has_signals_as_they_were_made(void)
 	sigprocmask(SIG_BLOCK, &blocked, &before);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
-	CHECK_EQ(spawn("stay", &child), 0);
+	CHECK_EQ(jail_spawn("stay", &child), 0);
 	sigprocmask(SIG_SETMASK, &before, &after);
 	CHECK(sigismember(&after, SIGUSR1)); /* the parent's own mask came back */
 	CHECK(!sigismember(&after, SIGTERM));
@@ -251,7 +244,7 @@ static void a_child_has_signals_as_they_were_made(void)
 	/* 32 and 33 are libc's own: it lets nobody change them, and whoever started us may have. */
 	CHECK_EQ(strtoull(status_line(child.pid, "SigIgn", value), NULL, 16) & ~(UINT64_C(3) << 31),
 		 0);
-	end_child(&child);
+	jail_end(&child);
 }
 
 static void a_child_dies_with_its_parent(void)
@@ -262,9 +255,9 @@ static void a_child_dies_with_its_parent(void)
 	CHECK_EQ(pipe2(report_pipe, O_CLOEXEC), 0);
 	pid_t parent = fork();
 	if (parent == 0) {
-		struct child child;
+		struct jail_child child;
 		struct report report;
-		if (spawn("stay", &child) || !read_report(&child, &report) || report.entered)
+		if (jail_spawn("stay", &child) || !read_report(&child, &report) || report.entered)
 			_exit(1);
 		if (write(report_pipe[1], &child.pid, sizeof(child.pid)) != sizeof(child.pid))
 			_exit(1);
@@ -289,34 +282,19 @@ static void a_child_dies_with_its_parent(void)
 	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 }
 
-/* What jail_enter() answers in a process that jail_spawn() did not start, or whose parent is another. */
-static int enter_with_parent(const char *parent)
+/* Whose parent is gone, and who was not started by jail_spawn(), learns it from the hello. */
+static void an_orphan_is_not_heard(void)
 {
-	pid_t child = fork();
-	if (child == 0) {
-		const struct jail_limits limits = {.nr_descriptors = NR_DESCRIPTORS};
-		if (parent)
-			setenv("CTOP_PARENT", parent, 1);
-		else
-			unsetenv("CTOP_PARENT");
-		_exit(-jail_enter(&limits));
-	}
-	int status = -1;
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK(WIFEXITED(status));
-	return -WEXITSTATUS(status);
-}
-
-static void an_orphan_does_not_enter(void)
-{
-	char self[16];
-	snprintf(self, sizeof(self), "%d", (int)getpid());
-	CHECK_EQ(enter_with_parent(self), 0);
-	CHECK_EQ(enter_with_parent("2147483647"), -ESRCH);
-	CHECK_EQ(enter_with_parent(NULL), -EINVAL);
-	CHECK_EQ(enter_with_parent(""), -EINVAL);
-	CHECK_EQ(enter_with_parent("0"), -EINVAL);
-	CHECK_EQ(enter_with_parent("12x"), -EINVAL);
+	int main_fd, child_fd;
+	CHECK_EQ(channel_pair(&main_fd, &child_fd), 0);
+	close(main_fd);
+	struct channel *channel = channel_new(child_fd, CHANNEL_CHILD);
+	CHECK_EQ(channel_say_hello(channel, 0), -EPIPE);
+	channel_free(channel);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	channel = channel_new(null, CHANNEL_CHILD);
+	CHECK_EQ(channel_say_hello(channel, 0), -ENOTSOCK);
+	channel_free(channel);
 }
 
 /* -errno, or 0 or more. */
@@ -379,7 +357,7 @@ static void a_filter_leaves_what_a_child_needs(void)
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid == 0) {
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || jail_filter())
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || jail_filter(JAIL_READS | JAIL_WRITES))
 			_exit(100);
 		int surprise = ask_for_everything(fds[1]);
 		if (surprise)
@@ -402,10 +380,10 @@ static void a_start_that_fails_says_why_and_leaves_nothing(void)
 	pid_t changed = fork();
 	if (changed == 0) {
 		/* Neither /dev/null nor /proc/self/exe is there. */
-		struct child child;
+		struct jail_child child;
 		if (chroot(empty))
 			_exit(100);
-		int error = spawn("report", &child);
+		int error = jail_spawn("report", &child);
 		bool left = waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
 		_exit(left ? 101 : -error);
 	}
@@ -418,11 +396,11 @@ static void a_start_that_fails_says_why_and_leaves_nothing(void)
 
 static void a_role_too_long_is_refused(void)
 {
-	struct child child;
+	struct jail_child child;
 	char role[200];
 	memset(role, 'r', sizeof(role) - 1);
 	role[sizeof(role) - 1] = '\0';
-	CHECK_EQ(spawn(role, &child), -EINVAL);
+	CHECK_EQ(jail_spawn(role, &child), -EINVAL);
 	CHECK(waitpid(-1, NULL, WNOHANG) < 0);
 }
 
@@ -431,12 +409,12 @@ static void a_parent_without_stdio_starts_children_too(void)
 	/* The channel's descriptors are then 0 and 1, where the child's stdio goes. */
 	pid_t closed = fork();
 	if (closed == 0) {
-		struct child child;
+		struct jail_child child;
 		struct report report;
 		close(0);
 		close(1);
 		close(2);
-		if (spawn("report", &child))
+		if (jail_spawn("report", &child))
 			_exit(1);
 		if (!read_report(&child, &report))
 			_exit(2);
@@ -454,9 +432,9 @@ static void main_is_not_dumpable_once_protected(void)
 	if (child == 0) {
 		jail_protect_main();
 		/* A process that is not dumpable can still start its children. */
-		struct child jailed;
+		struct jail_child jailed;
 		struct report report;
-		bool works = !spawn("report", &jailed) && read_report(&jailed, &report) &&
+		bool works = !jail_spawn("report", &jailed) && read_report(&jailed, &report) &&
 			     !report.entered;
 		_exit(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 && works ? 0 : 1);
 	}
@@ -475,7 +453,7 @@ int main(int argc, char **argv)
 	RUN(a_child_is_started_as_agreed);
 	RUN(a_child_has_signals_as_they_were_made);
 	RUN(a_child_dies_with_its_parent);
-	RUN(an_orphan_does_not_enter);
+	RUN(an_orphan_is_not_heard);
 	RUN(a_filter_leaves_what_a_child_needs);
 	RUN(a_start_that_fails_says_why_and_leaves_nothing);
 	RUN(a_role_too_long_is_refused);
