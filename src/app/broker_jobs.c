@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests under way, and how often a child may ask. */
 #include "broker_internal.h"
+#include "proc_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ void job_answer(struct job *job, int fd)
 	if (job->answer == MESSAGE_PROCESS) {
 		message.process = job->process;
 		message.process.error = error;
+		message.process.started_ns = proc_start_ns(job->process.pid);
 	} else {
 		message.module = job->request;
 		message.module.error = error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The file of a module: named by the kernel, or, of a recording, proved by its build-id. */
 #include "broker_internal.h"
+#include "proc_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -314,6 +315,9 @@ static void answer_perf_map(struct job *job)
 	if (job->broker->recorded)
 		job_answer(job, -ENOENT);
 	else if (!is_in_profile(job->broker, request.request.pid))
+		job_answer(job, -ESRCH);
+	/* Pids come again: who has this one now has another's code. */
+	else if (!process_start_same(proc_start_ns(request.request.pid), job->copy.row.started_ns))
 		job_answer(job, -ESRCH);
 	else
 		job_open(job, &request, take_perf_map);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -99,6 +100,32 @@ uint64_t proc_cpu_ns(int32_t pid)
 		   &user, &system) != 2)
 		return 0;
 	return (user + system) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+uint64_t proc_start_ns(int32_t pid)
+{
+	char text[1024];
+	uint64_t ticks;
+	proc_text(pid, "stat", text, sizeof(text));
+	const char *end = strrchr(text, ')');
+	if (!end || sscanf(end + 1,
+			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
+			   " %*d %*d %" SCNu64,
+			   &ticks) != 1)
+		return 0;
+	/* It is counted since boot, and so is time that the machine slept. */
+	uint64_t since_boot_ns = ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+	uint64_t monotonic_ns =
+		now_ns(CLOCK_MONOTONIC); /* first: the other one is never behind it */
+	uint64_t slept_ns = now_ns(CLOCK_BOOTTIME) - monotonic_ns;
+	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns : 1;
 }
 
 static bool is_one_of(const struct sampler_ring *rings, size_t nr, int cpu)

@@ -31,6 +31,8 @@ int32_t proc_parent(int32_t pid);
 /* The process that a thread belongs to; 0 when it cannot be had. */
 int32_t proc_of_thread(int32_t tid);
 
+/* When a process started, by CLOCK_MONOTONIC, by ticks of 10 ms; 0 when it cannot be had. */
+uint64_t proc_start_ns(int32_t pid);
 /* CPU time of a process, all its threads and those that have ended, by ticks of 10 ms; 0 when it cannot be had. */
 uint64_t proc_cpu_ns(int32_t pid);
 /* Time that these CPUs were not idle, since they are up, by ticks of 10 ms; 0 when it cannot be had. */

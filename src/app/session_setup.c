@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proc_text.h"
+
 void setup_sampling(struct sampler_options *sampling, const struct options *options,
 		    const struct target *target)
 {
@@ -60,6 +62,9 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.filters_uid = target->has_uid,
 				.without_tables = without_tables,
 				.watched_pid = target->pids.nr == 1 ? target->pids.items[0] : 0,
+				.watched_started_ns =
+					target->pids.nr == 1 ? proc_start_ns(target->pids.items[0])
+							     : 0,
 				.uid = target->uid,
 				.skip_cpu = skip_cpu,
 				.skip_position = skip_position,

@@ -174,6 +174,16 @@ static int follow_exit(struct collector *collector, const struct record *record)
 	return result;
 }
 
+static int follow_fork(struct collector *collector, const struct record *record)
+{
+	int result = world_fork(collector->world, record->pid, record->tid, record->fork.parent_pid,
+				record->fork.parent_tid);
+	/* perf's own exec of a command comes as a fork of itself; it has no start of its own. */
+	if (!result && record->pid != record->fork.parent_pid)
+		world_process_set_start(world_find(collector->world, record->pid), record->time_ns);
+	return result;
+}
+
 /* A record that is read again tells the same. */
 static void note_exec(const struct collector *collector, const struct record *record)
 {
@@ -181,6 +191,18 @@ static void note_exec(const struct collector *collector, const struct record *re
 	if (record->pid == collector->config.watched_pid && record->pid &&
 	    record->time_ns > atomic_load_explicit(exec_ns, memory_order_relaxed))
 		atomic_store_explicit(exec_ns, record->time_ns, memory_order_relaxed);
+}
+
+static int follow_comm(struct collector *collector, const struct record *record)
+{
+	const struct message_config *config = &collector->config;
+	int result = world_comm(collector->world, record->pid, record->tid, record->comm.name,
+				record->comm.exec);
+	struct world_process *process = world_find(collector->world, record->pid);
+	/* A command of ours is known from its exec on, and nobody asks when it started. */
+	if (process && record->pid == config->watched_pid && !world_process_start(process))
+		world_process_set_start(process, config->watched_started_ns);
+	return result;
 }
 
 int follow_record(struct collector *collector, const struct record *record)
@@ -195,8 +217,7 @@ int follow_record(struct collector *collector, const struct record *record)
 			chosen_exec(collector, record->pid);
 			note_exec(collector, record);
 		}
-		return world_comm(collector->world, record->pid, record->tid, record->comm.name,
-				  record->comm.exec);
+		return follow_comm(collector, record);
 	case PERF_RECORD_FORK:
 		note_own_fork(collector, record);
 		twice_forget(collector, record->tid);
@@ -206,8 +227,7 @@ int follow_record(struct collector *collector, const struct record *record)
 			return -ENOMEM;
 		if (chosen_fork(collector, record->pid, record->fork.parent_pid))
 			return -ENOMEM;
-		return world_fork(collector->world, record->pid, record->tid,
-				  record->fork.parent_pid, record->fork.parent_tid);
+		return follow_fork(collector, record);
 	case PERF_RECORD_EXIT:
 		return follow_exit(collector, record);
 	case PERF_RECORD_LOST:
@@ -335,6 +355,11 @@ int follow_process_answer(struct collector *collector, const struct message_proc
 	if (!ask || !process)
 		return unasked ? -ENOMEM : 0; /* it has gone meanwhile */
 	ask->outstanding = false;
+	/* Its fork may have been lost, and a namesake's before. */
+	if (answer->started_ns &&
+	    (!world_process_start(process) ||
+	     !process_start_same(world_process_start(process), answer->started_ns)))
+		world_process_set_start(process, answer->started_ns);
 	ask->failed = answer->error != 0 || fd < 0;
 	if (ask->failed || answer->exec_count != world_process_exec_count(process))
 		return 0; /* an exec later the maps of before are worth nothing: the next sample asks again */

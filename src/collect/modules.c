@@ -75,23 +75,31 @@ static bool is_file_of(struct module *module, const struct world_map *map)
 	       module_identity_same(&module->mapped, &map->identity) && !is_overwritten(module);
 }
 
+/* Generated code is its process's own. */
+static bool is_code_of(const struct module *module, int32_t pid, uint64_t started_ns)
+{
+	return module->row.pid == pid && module->row.started_ns == started_ns;
+}
+
 static struct module *find(const struct modules *modules, enum module_kind kind, int32_t pid,
-			   const struct world_map *map)
+			   uint64_t started_ns, const struct world_map *map)
 {
 	for (struct module *module = modules->first; module; module = module->next) {
 		if (module->row.kind != kind)
 			continue;
-		if (kind == MODULE_VDSO || (kind == MODULE_ANON && module->row.pid == pid) ||
+		if (kind == MODULE_VDSO ||
+		    (kind == MODULE_ANON && is_code_of(module, pid, started_ns)) ||
 		    (kind == MODULE_FILE && is_file_of(module, map)))
 			return module;
 	}
 	return NULL;
 }
 
-struct module *modules_of_map(struct modules *modules, int32_t pid, const struct world_map *map)
+struct module *modules_of_map(struct modules *modules, int32_t pid, uint64_t started_ns,
+			      const struct world_map *map)
 {
 	enum module_kind kind = kind_of_path(map->path);
-	struct module *module = find(modules, kind, pid, map);
+	struct module *module = find(modules, kind, pid, started_ns, map);
 	if (module)
 		return module;
 	module = calloc(1, sizeof(*module));
@@ -101,6 +109,7 @@ struct module *modules_of_map(struct modules *modules, int32_t pid, const struct
 	module->row = (struct module_row){
 		.kind = kind,
 		.pid = pid,
+		.started_ns = started_ns,
 		.start = map->start,
 		.end = map->end,
 		.file_offset = map->file_offset,

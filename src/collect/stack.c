@@ -149,8 +149,8 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 		return UNWIND_NOT_EXECUTABLE;
 	struct collector *collector = space->collector;
 	if (!map->module)
-		map->module =
-			modules_of_map(&collector->modules, world_process_pid(space->process), map);
+		map->module = modules_of_map(&collector->modules, world_process_pid(space->process),
+					     world_process_start(space->process), map);
 	struct module *module = map->module;
 	if (!module) {
 		space->error = -ENOMEM;
@@ -417,7 +417,10 @@ static int add_thread(const struct collector *collector, int32_t pid, int32_t ti
 	const char *comm = world_comm_of(collector->world, pid, tid);
 	struct string_id string;
 	int result = tables_add_string(collector->writer, comm, strlen(comm), &string);
-	return result ? result : tables_add_task(collector->writer, pid, tid, string, id);
+	const struct world_process *process = world_find(collector->world, pid);
+	uint64_t started_ns = process ? world_process_start(process) : 0;
+	return result ? result
+		      : tables_add_task(collector->writer, pid, tid, started_ns, string, id);
 }
 
 /* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */

@@ -294,6 +294,7 @@ int chunk_writer_fd(const struct chunk_writer *writer)
 /* ---- reading ---- */
 
 struct chunk_reader {
+	int major; /* of the head */
 	int fd;
 	bool at_end;
 	size_t wasted;	/* bytes looked at for chunks that were none */
@@ -371,10 +372,16 @@ int chunk_read_head(struct chunk_reader *reader)
 	    memcmp(head, recording_magic, sizeof(recording_magic)) != 0)
 		return -EINVAL;
 	int major = head[8] | head[9] << 8;
-	if (major != RECORDING_MAJOR)
+	if (major > RECORDING_MAJOR || major < RECORDING_MAJOR_FIRST)
 		return major > RECORDING_MAJOR ? -EPROTO : -EINVAL;
+	reader->major = major;
 	reader->from = RECORDING_HEAD_BYTES;
 	return 0;
+}
+
+int chunk_major_version(const struct chunk_reader *reader)
+{
+	return reader->major;
 }
 
 /* Unpacks into reader->raw. False when it is not what the head says. */

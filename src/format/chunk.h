@@ -20,7 +20,8 @@
 
 enum {
 	RECORDING_HEAD_BYTES = 16,
-	RECORDING_MAJOR = 1,
+	RECORDING_MAJOR = 2,
+	RECORDING_MAJOR_FIRST = 1, /* that is still read */
 	RECORDING_MINOR = 0,
 	CHUNK_HEAD_BYTES = 36,
 	CHUNK_RAW_MAX = 64 << 20,
@@ -89,6 +90,8 @@ struct chunk_reader *chunk_reader_new(int fd); /* fd stays the caller's */
 void chunk_reader_free(struct chunk_reader *reader);
 /* 0, -EINVAL: no recording, -EPROTO: of a newer major version, or -errno of read(). */
 int chunk_read_head(struct chunk_reader *reader);
+/* The file's major version, once its head was read. */
+int chunk_major_version(const struct chunk_reader *reader);
 /* 1: a chunk, in the order in which they were written; 0: the end of the file; -errno. Damage is skipped and counted. */
 int chunk_read(struct chunk_reader *reader, struct chunk *chunk, struct chunk_damage *damage);
 /* Behind the last chunk there should be nothing: what is there is damage. 0 or -errno. */

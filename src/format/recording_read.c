@@ -13,6 +13,7 @@
 
 struct recording_reader {
 	const struct recording_sink *sink;
+	int major; /* version of the file */
 	struct recording_read *read;
 	struct tables *tables;
 	struct symbols *symbols;
@@ -92,6 +93,12 @@ static int read_event_row(struct recording_reader *reader, struct payload *paylo
 	return result ? result : translation_set(&reader->ids, TABLE_EVENTS, number, id);
 }
 
+/* Version 1 had neither owners of files nor starts of processes. */
+static bool has_identities(const struct recording_reader *reader)
+{
+	return reader->major > 1;
+}
+
 static int read_module_row(struct recording_reader *reader, struct payload *payload,
 			   uint64_t number)
 {
@@ -110,6 +117,10 @@ static int read_module_row(struct recording_reader *reader, struct payload *payl
 	row.start = get_varint(payload);
 	row.end = row.start + get_varint(payload);
 	row.file_offset = get_varint(payload);
+	if (has_identities(reader)) {
+		row.identity.owner_plus_1 = (uint32_t)get_varint(payload);
+		row.started_ns = get_varint(payload);
+	}
 	if (payload->failed)
 		return -EBADMSG;
 	/* Without its path it could not be told from others. */
@@ -127,11 +138,13 @@ static int read_task_row(struct recording_reader *reader, struct payload *payloa
 	uint64_t pid = (uint64_t)get_signed(payload);
 	uint64_t tid = pid + (uint64_t)get_signed(payload);
 	uint64_t name = get_varint(payload);
+	uint64_t started_ns = has_identities(reader) ? get_varint(payload) : 0;
 	if (payload->failed)
 		return -EBADMSG;
 	int result = translation_comm(&reader->ids, name, &comm);
 	if (!result)
-		result = tables_add_task(reader->writer, (int32_t)pid, (int32_t)tid, comm, &id);
+		result = tables_add_task(reader->writer, (int32_t)pid, (int32_t)tid, started_ns,
+					 comm, &id);
 	return result ? result : translation_set(&reader->ids, TABLE_TASKS, number, id.index);
 }
 
@@ -445,6 +458,7 @@ int recording_read(int fd, const struct recording_sink *sink, struct recording_r
 		result =
 			error_set(error, -EINVAL, "the recording is of a newer ctop than this one");
 	if (!result) {
+		reader.major = chunk_major_version(chunks);
 		result = read_chunks(&reader, chunks, &damage);
 		if (reader.writer)
 			tables_publish(reader.writer);

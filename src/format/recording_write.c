@@ -163,6 +163,8 @@ static void put_modules(struct recording_writer *writer, uint32_t from, uint32_t
 		put_varint(&writer->rows, row.start);
 		put_varint(&writer->rows, row.end - row.start);
 		put_varint(&writer->rows, row.file_offset);
+		put_varint(&writer->rows, identity->owner_plus_1);
+		put_varint(&writer->rows, row.started_ns);
 	}
 }
 
@@ -175,6 +177,7 @@ static void put_tasks(struct recording_writer *writer, uint32_t from, uint32_t t
 		put_signed(&writer->rows, row.pid);
 		put_signed(&writer->rows, (int64_t)row.tid - row.pid);
 		put_varint(&writer->rows, row.comm.index);
+		put_varint(&writer->rows, row.started_ns);
 	}
 }
 

@@ -23,8 +23,7 @@ struct recorder {
 	uint32_t nr_named; /* frames that have their names in this epoch */
 	struct {
 		struct known_module {
-			const char *path; /* the history's copy */
-			int32_t pid;
+			uint32_t module; /* the history's */
 			struct module_id id;
 		} * items;
 		size_t nr, capacity;
@@ -97,35 +96,29 @@ static int flush(struct recorder *recorder)
 
 /* ---- rows ---- */
 
-static enum module_kind kind_of(const char *path, bool kernel)
+static int add_module(struct recorder *recorder, uint32_t module, struct module_id *id)
 {
-	if (kernel)
-		return MODULE_KERNEL;
-	if (!strcmp(path, "[vdso]"))
-		return MODULE_VDSO;
-	return path[0] == '/' ? MODULE_FILE : path[0] ? MODULE_ANON : MODULE_NONE;
-}
-
-static int add_module(struct recorder *recorder, struct function_id function, int32_t pid,
-		      struct module_id *id)
-{
-	const char *path = history_function_module(recorder->history, function);
-	enum module_kind kind = kind_of(path, history_function_kernel(recorder->history, function));
-	struct module_row row = {.kind = kind, .pid = kind == MODULE_ANON ? pid : 0};
+	const struct history_module_facts facts = history_module(recorder->history, module);
+	struct module_row row = {
+		.kind = facts.kind,
+		.pid = facts.pid,
+		.started_ns = facts.started_ns,
+		.identity = facts.identity,
+	};
 	for (size_t i = 0; i < recorder->modules.nr; i++) {
 		const struct known_module *known = &recorder->modules.items[i];
 		*id = known->id;
-		if (known->path == path && known->pid == row.pid)
+		if (known->module == module)
 			return 0;
 	}
 	int result = vec_reserve(&recorder->modules, recorder->modules.nr + 1);
 	if (!result)
-		result = add_string(recorder, path, &row.path);
+		result = add_string(recorder, facts.path, &row.path);
 	if (!result)
 		result = tables_add_module(recorder->rows, &row, id);
 	if (!result)
 		recorder->modules.items[recorder->modules.nr++] =
-			(struct known_module){path, row.pid, *id};
+			(struct known_module){module, *id};
 	return result;
 }
 
@@ -135,15 +128,15 @@ static int name_frame(struct recorder *recorder, const struct history_frame *fra
 	const struct history *history = recorder->history;
 	bool named = history_function_named(history, frame->function);
 	return symbols_set(recorder->names, id, named ? SYMBOL_NAMED : SYMBOL_UNKNOWN,
-			   named ? history_function_name(history, frame->function) : NULL, NULL,
-			   named ? frame->offset : UINT32_MAX);
+			   named ? history_function_name(history, frame->function) : NULL,
+			   named ? frame->module_name : NULL, named ? frame->offset : UINT32_MAX);
 }
 
-static int add_frame(struct recorder *recorder, const struct history_frame *frame, int32_t pid,
+static int add_frame(struct recorder *recorder, const struct history_frame *frame,
 		     struct frame_id *id)
 {
 	struct module_id module;
-	int result = add_module(recorder, frame->function, pid, &module);
+	int result = add_module(recorder, frame->module, &module);
 	if (!result)
 		result = tables_add_frame(recorder->rows, module, frame->address, id);
 	if (result || id->index <= recorder->nr_named)
@@ -164,10 +157,10 @@ static int add_stack(struct recorder *recorder, const struct history_stack *stac
 		.reason = (uint8_t)stack->reason,
 	};
 	if (!result)
-		result = tables_add_task(recorder->rows, stack->pid, stack->tid, comm,
-					 &sample->task);
+		result = tables_add_task(recorder->rows, stack->pid, stack->tid, stack->started_ns,
+					 comm, &sample->task);
 	for (size_t i = 0; !result && i < stack->nr_frames; i++) {
-		result = add_frame(recorder, &stack->frames[i], stack->pid, &sample->leaf);
+		result = add_frame(recorder, &stack->frames[i], &sample->leaf);
 		if (!result && i + 1 < stack->nr_frames)
 			result = tables_add_node(recorder->rows, sample->node, sample->leaf,
 						 stack->frames[i].method, &sample->node);

@@ -100,7 +100,7 @@ int translation_task(struct translation *translation, uint64_t number, struct ta
 		return 0;
 	*maimed = true;
 	int result = add_string(translation, lost_name, &comm);
-	return result ? result : tables_add_task(translation->writer, -1, -1, comm, task);
+	return result ? result : tables_add_task(translation->writer, -1, -1, 0, comm, task);
 }
 
 int translation_comm(struct translation *translation, uint64_t string, struct string_id *comm)

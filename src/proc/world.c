@@ -38,6 +38,7 @@ struct world_process {
 	int32_t pid;
 	uint32_t exec_count;
 	uint64_t generation;
+	uint64_t started_ns; /* 0: not known */
 	bool doubtful;
 	struct space *space;
 	struct thread *threads;
@@ -192,6 +193,16 @@ int32_t world_process_pid(const struct world_process *process)
 bool world_process_doubtful(const struct world_process *process)
 {
 	return process->doubtful;
+}
+
+uint64_t world_process_start(const struct world_process *process)
+{
+	return process->started_ns;
+}
+
+void world_process_set_start(struct world_process *process, uint64_t started_ns)
+{
+	process->started_ns = started_ns;
 }
 
 uint64_t world_generation(const struct world_process *process)

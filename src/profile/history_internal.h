@@ -24,17 +24,20 @@ struct history_module {
 	const char *label; /* what is shown: the path, and more where that is not enough; see modules.c */
 	struct module_identity identity;
 	uint32_t kind;
-	int32_t pid;	 /* of code without a file: addresses mean something only there */
+	int32_t pid;	 /* of code without a file: addresses mean something only there, */
+	uint64_t started_ns; /* while that process lives; 0: not known */
 	bool has_leaves; /* a sample was taken in it, whatever the filter says */
 };
 
 struct history_task {
 	int32_t pid, tid;
+	uint64_t started_ns; /* the process; 0: not known */
 	const char *comm;
 };
 
 struct history_process {
 	int32_t pid;
+	uint64_t started_ns;
 	const char *comm; /* its main thread's */
 };
 
@@ -197,7 +200,12 @@ int history_read_infos(struct history *history);
 /* Takes over what the epoch's processes go by. 0 or -ENOMEM. */
 int history_read_processes(struct history *history);
 /* Its main thread's last name, whether that was sampled or not. NULL: not known. */
-const char *history_process_name(const struct history *history, int32_t pid);
+const char *history_process_name(const struct history *history, int32_t pid, uint64_t started_ns);
+/*
+ * Whether two processes of one pid are the same. One whose start nobody knows was there before the profile began: it is
+ * not one that started later.
+ */
+bool history_same_process(const struct history *history, uint64_t a_ns, uint64_t b_ns);
 
 /* What the filter says of a sample that fell on the stack. */
 bool history_passes(const struct history *history, const struct sample *sample,

@@ -99,6 +99,7 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 		.identity = row.identity,
 		.kind = row.kind,
 		.pid = row.kind == MODULE_ANON ? row.pid : 0,
+		.started_ns = row.kind == MODULE_ANON ? row.started_ns : 0,
 	};
 	if (row.kind >= NR_MODULE_KINDS)
 		return -EINVAL;
@@ -118,15 +119,22 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct task_row row;
 	tables_task(&history->reader, (struct task_id){id}, &row);
-	const struct history_task task = {row.pid, row.tid, string_with_room(history, row.comm)};
+	const struct history_task task = {.pid = row.pid,
+					  .tid = row.tid,
+					  .started_ns = row.started_ns,
+					  .comm = string_with_room(history, row.comm)};
 	if (!task.comm && !history->full)
 		return -ENOMEM;
 	uint64_t hash = hash_task(&task);
 	struct index_probe probe = index_find(&history->tasks_index, hash);
 	while (index_next(&history->tasks_index, &probe, to)) {
-		const struct history_task *known = &history->tasks.items[*to];
-		if (known->pid == task.pid && known->tid == task.tid && known->comm == task.comm)
-			return 0;
+		struct history_task *known = &history->tasks.items[*to];
+		if (known->pid != task.pid || known->tid != task.tid || known->comm != task.comm ||
+		    !history_same_process(history, known->started_ns, task.started_ns))
+			continue;
+		if (!known->started_ns)
+			known->started_ns = task.started_ns;
+		return 0;
 	}
 	if (!task.comm || !has_room(history, &history->tasks)) {
 		*to = FOLDED_TASK;

@@ -21,9 +21,17 @@ enum { SAME_PATH_MAX = 256 };
 /* Any mark is shorter. */
 enum { MARK_BYTES = 48 };
 
-static bool has_path_of(const struct history_module *a, const struct history_module *b)
+/* Generated code is its process's own, and goes by one name for all of them. */
+static bool is_of_process(const struct history *history, const struct history_module *a,
+			  const struct history_module *b)
 {
-	return a->path == b->path && a->kind == b->kind && a->pid == b->pid;
+	return a->pid == b->pid && history_same_process(history, a->started_ns, b->started_ns);
+}
+
+static bool has_path_of(const struct history *history, const struct history_module *a,
+			const struct history_module *b)
+{
+	return a->path == b->path && a->kind == b->kind && is_of_process(history, a, b);
 }
 
 uint32_t history_find_module(struct history *history, const struct history_module *module)
@@ -33,7 +41,7 @@ uint32_t history_find_module(struct history *history, const struct history_modul
 	size_t nr = 0;
 	while (index_next(&history->modules_index, &probe, &row)) {
 		struct history_module *known = &history->modules.items[row];
-		if (!has_path_of(known, module))
+		if (!has_path_of(history, known, module))
 			continue;
 		if (module_identity_same(&known->identity, &module->identity)) {
 			module_identity_learn(&known->identity, &module->identity);
@@ -138,7 +146,7 @@ static struct history_module *find_plain(struct history *history,
 	uint32_t row;
 	while (index_next(&history->modules_index, &probe, &row)) {
 		struct history_module *known = &history->modules.items[row];
-		if (has_path_of(known, module) && known->label == known->path)
+		if (has_path_of(history, known, module) && known->label == known->path)
 			return known;
 	}
 	return NULL;
@@ -149,7 +157,7 @@ static bool has_path(const struct history *history, const struct history_module 
 	struct index_probe probe = index_find(&history->modules_index, hash_module(module));
 	uint32_t row;
 	while (index_next(&history->modules_index, &probe, &row))
-		if (has_path_of(&history->modules.items[row], module))
+		if (has_path_of(history, &history->modules.items[row], module))
 			return true;
 	return false;
 }
@@ -173,6 +181,19 @@ int history_add_module(struct history *history, const struct history_module *mod
 	index_add(&history->modules_index, hash_module(module), *row);
 	history->modules.items[history->modules.nr++] = added;
 	return 0;
+}
+
+struct history_module_facts history_module(const struct history *history, uint32_t module)
+{
+	const struct history_module *row =
+		&history->modules.items[module < history->modules.nr ? module : 0];
+	return (struct history_module_facts){
+		.path = row->path,
+		.kind = (enum module_kind)row->kind,
+		.pid = row->pid,
+		.started_ns = row->started_ns,
+		.identity = row->identity,
+	};
 }
 
 /* ---- names of modules, as filters have them ---- */

@@ -14,26 +14,36 @@ static uint64_t hash_pid(int32_t pid)
 	return hash_u64((uint32_t)pid);
 }
 
-static struct history_process *find(const struct history *history, int32_t pid)
+bool history_same_process(const struct history *history, uint64_t a_ns, uint64_t b_ns)
+{
+	uint64_t known_ns = a_ns ? a_ns : b_ns;
+	if (a_ns && b_ns)
+		return process_start_same(a_ns, b_ns);
+	return !history->origin_ns || known_ns <= history->origin_ns;
+}
+
+static struct history_process *find(const struct history *history, int32_t pid, uint64_t started_ns)
 {
 	struct index_probe probe = index_find(&history->processes_index, hash_pid(pid));
 	uint32_t row;
 	while (index_next(&history->processes_index, &probe, &row))
-		if (history->processes.items[row].pid == pid)
+		if (history->processes.items[row].pid == pid &&
+		    history_same_process(history, history->processes.items[row].started_ns,
+					 started_ns))
 			return &history->processes.items[row];
 	return NULL;
 }
 
-const char *history_process_name(const struct history *history, int32_t pid)
+const char *history_process_name(const struct history *history, int32_t pid, uint64_t started_ns)
 {
-	const struct history_process *process = find(history, pid);
+	const struct history_process *process = find(history, pid, started_ns);
 	return process ? process->comm : NULL;
 }
 
 /* The last name holds. */
-static int name_process(struct history *history, int32_t pid, const char *comm)
+static int name_process(struct history *history, int32_t pid, uint64_t started_ns, const char *comm)
 {
-	struct history_process *process = find(history, pid);
+	struct history_process *process = find(history, pid, started_ns);
 	if (!process) {
 		if (index_reserve(&history->processes_index) ||
 		    vec_reserve(&history->processes, history->processes.nr + 1))
@@ -42,7 +52,10 @@ static int name_process(struct history *history, int32_t pid, const char *comm)
 			  (uint32_t)history->processes.nr);
 		process = &history->processes.items[history->processes.nr++];
 		process->pid = pid;
+		process->started_ns = started_ns;
 	}
+	if (!process->started_ns)
+		process->started_ns = started_ns;
 	process->comm = comm;
 	return 0;
 }
@@ -59,7 +72,7 @@ int history_read_processes(struct history *history)
 		    row.pid != row.tid)
 			continue;
 		const char *comm = history_intern(history, tables_string(reader, row.comm));
-		result = comm ? name_process(history, row.pid, comm) : -ENOMEM;
+		result = comm ? name_process(history, row.pid, row.started_ns, comm) : -ENOMEM;
 	}
 	return result;
 }

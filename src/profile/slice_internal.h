@@ -58,6 +58,7 @@ struct settled_bucket {
 
 struct process {
 	int32_t pid;
+	uint64_t started_ns;
 	const char *comm; /* the last one of any of its threads */
 	uint32_t path;	  /* 0: not made yet */
 };
@@ -247,6 +248,7 @@ uint64_t slice_root_id(enum slice_shape shape, uint32_t key);
 
 struct task_ids {
 	int32_t pid, tid; /* tid -1: the process */
+	uint64_t started_ns;
 };
 /* The history's tasks as threads, or as processes. */
 struct task_groups {
@@ -258,7 +260,8 @@ int task_groups_init(struct task_groups *groups, const struct history *history,
 		     enum slice_tasks_of which); /* 0 or -ENOMEM; release in any case */
 void task_groups_release(struct task_groups *groups);
 /* UINT32_MAX: there is none. */
-uint32_t task_groups_find(const struct task_groups *groups, int32_t pid, int32_t tid);
+uint32_t task_groups_find(const struct task_groups *groups, const struct history *history,
+			  const struct task_ids *ids);
 
 /* Says whether a path's stacks count. */
 typedef bool slice_chosen(void *context, uint32_t path);

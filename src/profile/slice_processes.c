@@ -20,18 +20,21 @@ static uint64_t hash_pid(int32_t pid)
 /* ---- which there are ---- */
 
 /* NO_PROCESS: out of memory. */
-static uint32_t process_of_pid(struct slice *slice, int32_t pid)
+static uint32_t process_of_task(struct slice *slice, const struct history_task *task)
 {
+	const int32_t pid = task->pid;
 	struct index_probe probe = index_find(&slice->process_index, hash_pid(pid));
 	uint32_t row;
 	while (index_next(&slice->process_index, &probe, &row))
-		if (slice->processes.items[row].pid == pid)
+		if (slice->processes.items[row].pid == pid &&
+		    history_same_process(slice->history, slice->processes.items[row].started_ns,
+					 task->started_ns))
 			return row;
 	if (index_reserve(&slice->process_index) ||
 	    vec_reserve(&slice->processes, slice->processes.nr + 1))
 		return NO_PROCESS;
 	row = (uint32_t)slice->processes.nr++;
-	slice->processes.items[row] = (struct process){.pid = pid};
+	slice->processes.items[row] = (struct process){.pid = pid, .started_ns = task->started_ns};
 	index_add(&slice->process_index, hash_pid(pid), row);
 	return row;
 }
@@ -45,7 +48,7 @@ int slice_follow_processes(struct slice *slice)
 		return -ENOMEM;
 	while (slice->task_processes.nr < history->tasks.nr) {
 		const struct history_task *task = &history->tasks.items[slice->task_processes.nr];
-		uint32_t row = process_of_pid(slice, task->pid);
+		uint32_t row = process_of_task(slice, task);
 		if (row == NO_PROCESS)
 			return -ENOMEM;
 		slice->processes.items[row].comm = task->comm;
@@ -56,7 +59,7 @@ int slice_follow_processes(struct slice *slice)
 
 const char *slice_process_comm(const struct slice *slice, const struct process *process)
 {
-	const char *comm = history_process_name(slice->history, process->pid);
+	const char *comm = history_process_name(slice->history, process->pid, process->started_ns);
 	return comm ? comm : process->comm;
 }
 

@@ -23,26 +23,31 @@ static uint64_t hash_ids(int32_t pid, int32_t tid)
 	return hash_u64((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid);
 }
 
-uint32_t task_groups_find(const struct task_groups *groups, int32_t pid, int32_t tid)
+uint32_t task_groups_find(const struct task_groups *groups, const struct history *history,
+			  const struct task_ids *ids)
 {
-	struct index_probe probe = index_find(&groups->index, hash_ids(pid, tid));
+	struct index_probe probe = index_find(&groups->index, hash_ids(ids->pid, ids->tid));
 	uint32_t row;
-	while (index_next(&groups->index, &probe, &row))
-		if (groups->ids.items[row].pid == pid && groups->ids.items[row].tid == tid)
+	while (index_next(&groups->index, &probe, &row)) {
+		const struct task_ids *known = &groups->ids.items[row];
+		if (known->pid == ids->pid && known->tid == ids->tid &&
+		    history_same_process(history, known->started_ns, ids->started_ns))
 			return row;
+	}
 	return UINT32_MAX;
 }
 
-static int add_group(struct task_groups *groups, int32_t pid, int32_t tid, uint32_t *row)
+static int add_group(struct task_groups *groups, const struct history *history,
+		     const struct task_ids *ids, uint32_t *row)
 {
-	*row = task_groups_find(groups, pid, tid);
+	*row = task_groups_find(groups, history, ids);
 	if (*row != UINT32_MAX)
 		return 0;
 	if (index_reserve(&groups->index) || vec_reserve(&groups->ids, groups->ids.nr + 1))
 		return -ENOMEM;
 	*row = (uint32_t)groups->ids.nr;
-	index_add(&groups->index, hash_ids(pid, tid), *row);
-	groups->ids.items[groups->ids.nr++] = (struct task_ids){pid, tid};
+	index_add(&groups->index, hash_ids(ids->pid, ids->tid), *row);
+	groups->ids.items[groups->ids.nr++] = *ids;
 	return 0;
 }
 
@@ -55,7 +60,8 @@ int task_groups_init(struct task_groups *groups, const struct history *history,
 	int result = 0;
 	for (size_t i = 0; !result && i < history->tasks.nr; i++) {
 		const struct history_task *task = &history->tasks.items[i];
-		result = add_group(groups, task->pid, shown_tid(which, task), &groups->of_task[i]);
+		const struct task_ids ids = {task->pid, shown_tid(which, task), task->started_ns};
+		result = add_group(groups, history, &ids, &groups->of_task[i]);
 	}
 	return result;
 }
@@ -156,8 +162,9 @@ static void name_tasks(struct adder *adder)
 static void name_processes(struct adder *adder)
 {
 	for (size_t i = 0; i < adder->groups.ids.nr; i++) {
+		const struct task_ids *ids = &adder->groups.ids.items[i];
 		const char *comm =
-			history_process_name(adder->slice->history, adder->groups.ids.items[i].pid);
+			history_process_name(adder->slice->history, ids->pid, ids->started_ns);
 		if (comm)
 			adder->tasks[i].comm = comm;
 	}
@@ -220,6 +227,7 @@ static int add_up(struct adder *adder, enum slice_tasks_of which, int32_t only_p
 	for (size_t i = 0; i < adder->groups.ids.nr; i++) {
 		adder->tasks[i].pid = adder->groups.ids.items[i].pid;
 		adder->tasks[i].tid = adder->groups.ids.items[i].tid;
+		adder->tasks[i].started_ns = adder->groups.ids.items[i].started_ns;
 	}
 	result = add_stacks(adder, only_pid, chosen, context);
 	if (!result)

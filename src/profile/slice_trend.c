@@ -173,7 +173,8 @@ static int add_task_masks(const struct history *history, enum slice_tasks_of whi
 	if (!result && !by_group)
 		result = -ENOMEM;
 	for (size_t i = 0; !result && i < nr; i++) {
-		uint32_t group = task_groups_find(&groups, tasks[i].pid, tasks[i].tid);
+		const struct task_ids ids = {tasks[i].pid, tasks[i].tid, tasks[i].started_ns};
+		uint32_t group = task_groups_find(&groups, history, &ids);
 		if (group != UINT32_MAX)
 			by_group[group] |= UINT64_C(1) << i;
 	}

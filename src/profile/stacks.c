@@ -52,6 +52,7 @@ int stack_view_set(struct stack_view *view, struct history *history,
 	view->stack = (struct history_stack){
 		.pid = task->pid,
 		.tid = task->tid,
+		.started_ns = task->started_ns,
 		.comm = task->comm,
 		.event = counted->event,
 		.end = counted->end,
@@ -68,6 +69,8 @@ int stack_view_set(struct stack_view *view, struct history *history,
 		const struct named_frame *frame = &history->frames.items[view->ids[i]];
 		view->frames[i] = (struct history_frame){
 			.function = {function},
+			.module = frame->module,
+			.module_name = frame->module_name,
 			.address = frame->address,
 			.offset = frame->offset,
 			.method = (enum frame_method)view->methods[i],

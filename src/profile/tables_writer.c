@@ -14,7 +14,8 @@ static const char *string_at(const struct tables *tables, uint32_t unit)
 
 static uint64_t hash_task(const struct task_row *row)
 {
-	return hash_two((uint64_t)(uint32_t)row->pid << 32 | (uint32_t)row->tid, row->comm.index);
+	return hash_two((uint64_t)(uint32_t)row->pid << 32 | (uint32_t)row->tid,
+			row->comm.index ^ row->started_ns << 24);
 }
 
 static uint64_t hash_frame(uint32_t module, uint64_t address)
@@ -174,10 +175,11 @@ int tables_add_module(struct tables_writer *writer, const struct module_row *row
 	return append(writer, TABLE_MODULES, row, &id->index);
 }
 
-int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, struct string_id comm,
-		    struct task_id *id)
+int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, uint64_t started_ns,
+		    struct string_id comm, struct task_id *id)
 {
-	const struct task_row row = {pid, tid, comm};
+	const struct task_row row = {
+		.pid = pid, .tid = tid, .comm = comm, .started_ns = started_ns};
 	const struct task_row *rows = writer->tables->rows[TABLE_TASKS];
 	uint64_t hash = hash_task(&row);
 	struct index_probe probe = index_find(&writer->tasks, hash);

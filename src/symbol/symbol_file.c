@@ -34,6 +34,7 @@ static struct symbol_file_key key_of(const struct module_row *row, const char *p
 		return key;
 	case MODULE_ANON:
 		key.pid = row->pid;
+		key.started_ns = row->started_ns;
 		return key;
 	default:
 		break;

@@ -28,6 +28,7 @@ struct perf_map;
 struct symbol_file_key {
 	uint32_t kind; /* enum module_kind */
 	int32_t pid;
+	uint64_t started_ns; /* that process */
 	struct module_identity content;
 	uint64_t path_hash;
 };

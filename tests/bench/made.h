@@ -55,7 +55,7 @@ static inline void made_open(struct made *made, const struct tables_capacity *ca
 	must(tables_add_module(made->writer, &module, &made->module), "module");
 	must(tables_add_string(made->writer, "bench", 5, &comm), "string");
 	for (int32_t i = 0; i < nr_tasks; i++)
-		must(tables_add_task(made->writer, 1, 1 + i, comm, &made->tasks[i]), "task");
+		must(tables_add_task(made->writer, 1, 1 + i, 0, comm, &made->tasks[i]), "task");
 	must(tables_add_event(made->writer, &event, &id), "event");
 }
 

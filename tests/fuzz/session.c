@@ -188,7 +188,7 @@ static void write_rows(void)
 	tables_add_info(writer, text, text);
 	if (tables_add_event(writer, &event_row, &event) ||
 	    tables_add_module(writer, &module_row, &module) ||
-	    tables_add_task(writer, 1, 2, string, &task))
+	    tables_add_task(writer, 1, 2, 0, string, &task))
 		return;
 	const struct module_id in = {astray(module.index, numbers[1])};
 	for (uint32_t i = 0; i <= numbers[2] % 8; i++) {

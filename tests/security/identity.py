@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import (NOBODY, Skip, case, check, ctop_ok, folded, folder, main, need_program, need_root,
+from harness import (NOBODY, ROOT, Skip, case, check, ctop, ctop_ok, folded, folder, main, need_program, need_root,
                      open_to_all, run, with_function)
 
 # Says that it runs, and uses CPU time in a function whose name tells the build.
@@ -163,6 +163,106 @@ def one_path_in_two_mount_namespaces():
         inside = "unshare -m --propagation private sh -c 'mount --bind %s mnt && exec mnt/app'"
         stacks = record_script(where, f"started {inside % 'old'}; {inside % 'new'} >/dev/null; wait\n")
         check_both(where, stacks)
+
+
+# Two processes of one pid, one after the other; each writes a perf map for its generated code, which is one loop.
+TWICE = r"""
+#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static double used(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+static void live(const char *name)
+{
+	/* mov $10000000, %rdi; 1: dec %rdi; jnz 1b; ret */
+	static const unsigned char loop[] = {0x48, 0xc7, 0xc7, 0x80, 0x96, 0x98, 0, 0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};
+	char path[64];
+	unsigned char *code = mmap((void *)0x70000000, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	memcpy(code, loop, sizeof(loop));
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	FILE *map = fopen(path, "w");
+	fprintf(map, "%lx 1000 %s\n", (unsigned long)(uintptr_t)code, name);
+	fclose(map);
+	prctl(PR_SET_NAME, name);
+	while (used() < 1.5)
+		((void (*)(void))(uintptr_t)code)();
+	_exit(0);
+}
+int main(void)
+{
+	pid_t pid = 0;
+	for (int i = 0; i < 2; i++) {
+		struct clone_args args = {.exit_signal = SIGCHLD};
+		if (i) {
+			args.set_tid = (uintptr_t)&pid;
+			args.set_tid_size = 1;
+		}
+		long child = syscall(SYS_clone3, &args, sizeof(args));
+		if (child == 0)
+			live(i ? "second_life" : "first_life");
+		if (child < 0)
+			return 3;
+		pid = (pid_t)child;
+		waitpid(pid, NULL, 0);
+	}
+	char path[64];
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	unlink(path);
+	return 0;
+}
+"""
+
+
+@case
+def a_pid_used_again_is_another_process():
+    """Generated code of the first is not called by the names of the second, and the other way round."""
+    need_root()
+    need_program("cc")
+    if os.uname().machine != "x86_64":
+        raise Skip("its generated code is x86-64's")
+    with folder() as where:
+        source, program = os.path.join(where, "twice.c"), os.path.join(where, "twice")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(TWICE)
+        result = run("cc", "-O1", "-o", program, source)
+        check(result.returncode == 0, result.stderr)
+        recording = os.path.join(where, "x.ctop")
+        result = ctop("record", "-e", "cpu-clock:u", "-F", "499", "-o", recording, "--", program)
+        if result.returncode == 3:
+            raise Skip("the kernel gives no process a chosen pid (clone3, set_tid)")
+        check(result.returncode == 0, result.stderr)
+        stacks = folded(recording)
+        for comm, other in ("first_life", "second_life"), ("second_life", "first_life"):
+            own = {stack: count for stack, count in stacks.items() if stack[0] == comm}
+            check(sum(own.values()) > 30, f"{comm} was not seen: {stacks}")
+            check(with_function(own, comm) > 0.5 * sum(own.values()), f"{comm} has no name: {own}")
+            check(not with_function(own, other), f"{comm} has the other's name: {own}")
+
+
+@case
+def an_older_recording_is_read():
+    """Version 1 had neither owners nor starts of processes."""
+    path = os.path.join(ROOT, "tests", "golden", "recordings", "version-1")
+    stacks = folded(path)
+    check(sum(stacks.values()) == 39 and with_function(stacks, "recorded_by_version_one") == 39, f"{stacks}")
+    report = ctop_ok("report", path).stdout
+    check("recorded_by_version_one  w\n" in report and "__libc_start_main" in report, report)
 
 
 if __name__ == "__main__":

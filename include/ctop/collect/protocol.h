@@ -89,6 +89,7 @@ struct message_config {
 	uint32_t uid;
 	char comm[COMM_MAX];
 	int32_t watched_pid; /* whose execs are told of in the status; 0: nobody's */
+	uint64_t watched_started_ns; /* when that process started, by CLOCK_MONOTONIC; 0: not known */
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
 	int32_t skip_cpu;
 	uint64_t skip_position;
@@ -144,6 +145,7 @@ struct message_process {
 	int32_t pid;
 	uint32_t exec_count; /* returned as it was asked */
 	int32_t error;
+	uint64_t started_ns; /* PROCESS: by CLOCK_MONOTONIC, to a tick; 0: not known */
 };
 
 /* NEED_OWNER and OWNER; a request's users are 0. */

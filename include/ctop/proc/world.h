@@ -61,6 +61,9 @@ struct world_process *world_process(struct world *world, int32_t pid);
 int32_t world_process_pid(const struct world_process *process);
 /* True until maps were set or followed from birth (fork of a known one; exec). */
 bool world_process_doubtful(const struct world_process *process);
+/* When it started, by CLOCK_MONOTONIC, as somebody knew; 0: nobody has said so. */
+uint64_t world_process_start(const struct world_process *process);
+void world_process_set_start(struct world_process *process, uint64_t started_ns);
 uint64_t world_generation(const struct world_process *process);
 /*
  * Changes with every exec, and when a pid is reused (0 until anything executed or ended): an old answer to

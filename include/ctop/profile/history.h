@@ -189,12 +189,26 @@ int history_unnamed(struct history *history, struct history_unnamed **out, size_
 
 struct history_frame {
 	struct function_id function;
-	uint64_t address; /* look-up address in the module's space */
-	uint32_t offset;  /* in the function; UINT32_MAX: unknown */
+	uint32_t module; /* for history_module() */
+	const char *
+		module_name; /* the kernel's module that the function is in; NULL: none. Borrowed */
+	uint64_t address;    /* look-up address in the module's space */
+	uint32_t offset;     /* in the function; UINT32_MAX: unknown */
 	enum frame_method method;
 };
+/* A module: which file it is, or whose generated code. */
+struct history_module_facts {
+	const char *path; /* borrowed, without what tells it from others of its path */
+	enum module_kind kind;
+	int32_t pid; /* of generated code */
+	uint64_t started_ns;
+	struct module_identity identity;
+};
+struct history_module_facts history_module(const struct history *history, uint32_t module);
+
 struct history_stack {
 	int32_t pid, tid;
+	uint64_t started_ns; /* the process; 0: not known */
 	const char *comm;
 	uint32_t event;
 	enum stack_end end;

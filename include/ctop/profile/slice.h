@@ -205,6 +205,7 @@ int slice_flame(struct slice *slice, uint64_t id, enum slice_order order, uint64
 
 struct slice_task {
 	int32_t pid, tid; /* tid -1: a process */
+	uint64_t started_ns; /* the process: pids come again; 0: not known */
 	const char *
 		comm; /* the last one seen; of a process, its main thread's if that is known. Borrowed */
 	uint32_t nr_threads; /* that have samples */

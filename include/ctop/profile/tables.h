@@ -10,7 +10,7 @@
  *      infos     facts about the run: key string -> value string; the last row of a key holds
  *      events    what was sampled
  *      modules   files, the kernel, the vdso, a process's code without a file
- *      tasks     one row per (pid, tid, comm); where a thread has one, its process's main thread has
+ *      tasks     one row per (pid, tid, comm, start of the process); where a thread has one, its process's main thread has
  *      frames    (module, look-up address)
  *      nodes     stack tree: (parent node, call-site frame, method)
  *      samples   a ring
@@ -65,7 +65,8 @@ struct module_row {
 	/* Where it was first seen mapped: what main needs to open it. */
 	int32_t pid;
 	uint32_t by_offset; /* 1: addresses of its frames are offsets in the file, whose segments nobody looked at */
-	uint64_t start; /* process addresses of the executable mapping */
+	uint64_t started_ns; /* that process: pids come again; CLOCK_MONOTONIC, 0: not known */
+	uint64_t start;	     /* process addresses of the executable mapping */
 	uint64_t end;
 	uint64_t file_offset;
 };
@@ -74,6 +75,8 @@ struct task_row {
 	int32_t pid;
 	int32_t tid;
 	struct string_id comm;
+	uint32_t reserved;
+	uint64_t started_ns; /* the process: pids come again; CLOCK_MONOTONIC, 0: not known */
 };
 
 struct frame_row {
@@ -177,8 +180,8 @@ int tables_add_info(struct tables_writer *writer, const char *key, const char *v
 int tables_add_event(struct tables_writer *writer, const struct event_row *row, uint32_t *id);
 int tables_add_module(struct tables_writer *writer, const struct module_row *row,
 		      struct module_id *id);
-int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, struct string_id comm,
-		    struct task_id *id);
+int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, uint64_t started_ns,
+		    struct string_id comm, struct task_id *id);
 int tables_add_frame(struct tables_writer *writer, struct module_id module, uint64_t address,
 		     struct frame_id *id);
 int tables_add_node(struct tables_writer *writer, struct node_id parent, struct frame_id frame,

@@ -62,7 +62,8 @@ static void world_begin(struct world *world)
 	CHECK_EQ(tables_add_event(world->writer, &event, &id), 0);
 	world->program = module_of(world, "/usr/bin/program", MODULE_FILE);
 	world->kernel = module_of(world, "[kernel]", MODULE_KERNEL);
-	CHECK_EQ(tables_add_task(world->writer, 42, 42, string_of(world, "program"), &world->task),
+	CHECK_EQ(tables_add_task(world->writer, 42, 42, 0, string_of(world, "program"),
+				 &world->task),
 		 0);
 	CHECK_EQ(history_begin_epoch(world->history, &world->tables, &world->symbols), 0);
 }

@@ -141,7 +141,7 @@ static inline void add_task(struct epoch *epoch)
 	struct numbers *numbers = &epoch->numbers;
 	int32_t pid = (int32_t)next(numbers),
 		tid = below(numbers, 2) ? pid : (int32_t)next(numbers);
-	CHECK_EQ(tables_add_task(epoch->writer, pid, tid, any_string(epoch),
+	CHECK_EQ(tables_add_task(epoch->writer, pid, tid, 0, any_string(epoch),
 				 &epoch->tasks[epoch->nr_tasks++]),
 		 0);
 }

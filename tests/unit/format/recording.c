@@ -51,7 +51,7 @@ static void fill_epoch(struct epoch *epoch, unsigned seed)
 		.file_offset = 0x1000,
 	};
 	CHECK_EQ(tables_add_module(writer, &row, &module), 0);
-	CHECK_EQ(tables_add_task(writer, 42, 43, comm, &task), 0);
+	CHECK_EQ(tables_add_task(writer, 42, 43, 0, comm, &task), 0);
 	struct node_id node = {0};
 	for (unsigned i = 0; i < NR_SAMPLES; i++) {
 		struct frame_id frame, leaf;

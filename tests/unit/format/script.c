@@ -57,7 +57,7 @@ static struct node_id below(struct profile *profile, struct node_id parent, stru
 static struct task_id task(struct profile *profile, int32_t pid, int32_t tid, const char *comm)
 {
 	struct task_id id = {0};
-	CHECK_EQ(tables_add_task(profile->writer, pid, tid, string_of(profile, comm), &id), 0);
+	CHECK_EQ(tables_add_task(profile->writer, pid, tid, 0, string_of(profile, comm), &id), 0);
 	return id;
 }
 

@@ -58,7 +58,7 @@ static inline struct task_id task(struct profile *profile, int32_t tid, const ch
 	struct string_id string;
 	struct task_id id;
 	CHECK_EQ(tables_add_string(profile->writer, comm, strlen(comm), &string), 0);
-	CHECK_EQ(tables_add_task(profile->writer, 10, tid, string, &id), 0);
+	CHECK_EQ(tables_add_task(profile->writer, 10, tid, 0, string, &id), 0);
 	return id;
 }
 

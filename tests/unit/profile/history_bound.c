@@ -89,7 +89,8 @@ static void open_world(struct world *world)
 	CHECK(world->writer && world->namer && world->slice && world->stacks && world->wanted);
 	struct module_row row = {.path = string(world, "/bin/program"), .kind = MODULE_FILE};
 	CHECK_EQ(tables_add_module(world->writer, &row, &module), 0);
-	CHECK_EQ(tables_add_task(world->writer, 1, 1, string(world, "program"), &world->task), 0);
+	CHECK_EQ(tables_add_task(world->writer, 1, 1, 0, string(world, "program"), &world->task),
+		 0);
 	CHECK_EQ(tables_add_event(world->writer, &event, &id), 0);
 	add_frame(world, module, 16, "even", &world->calls[0]);
 	add_frame(world, module, 32, "odd", &world->calls[1]);

@@ -220,7 +220,7 @@ static void a_writer_on_rubbish(void)
 		struct node_id node = {0};
 		(void)tables_add_string(writer, "new", 3, &string);
 		(void)tables_add_info(writer, "key", "value");
-		(void)tables_add_task(writer, 1, 2, string, &task);
+		(void)tables_add_task(writer, 1, 2, 0, string, &task);
 		(void)tables_add_frame(writer, (struct module_id){1}, 99, &frame);
 		(void)tables_add_node(writer, node, frame, FRAME_CFI, &node);
 		for (uint64_t i = 0; i < 300; i++)

@@ -99,8 +99,8 @@ static inline void open_world(struct world *world, uint64_t seed)
 	module = (struct module_row){.path = string(world, "[kernel]"), .kind = MODULE_KERNEL};
 	CHECK_EQ(tables_add_module(world->writer, &module, &world->kernel), 0);
 	for (int i = 0; i < NR_TASKS; i++)
-		CHECK_EQ(tables_add_task(world->writer, pids[i], tids[i], string(world, comms[i]),
-					 &world->tasks[i]),
+		CHECK_EQ(tables_add_task(world->writer, pids[i], tids[i], 0,
+					 string(world, comms[i]), &world->tasks[i]),
 			 0);
 	uint32_t event;
 	static const char *const events[NR_EVENTS] = {"cycles", "faults"};

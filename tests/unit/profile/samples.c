@@ -47,7 +47,7 @@ static void begin_epoch(struct profile *profile)
 		const struct event_row row = {.name = string_of(profile, names[i]),
 					      .asked = string_of(profile, names[i])};
 		CHECK_EQ(tables_add_event(profile->writer, &row, &profile->events[i]), 0);
-		CHECK_EQ(tables_add_task(profile->writer, 10, 10 + i,
+		CHECK_EQ(tables_add_task(profile->writer, 10, 10 + i, 0,
 					 string_of(profile, i ? "two" : "one"), &profile->tasks[i]),
 			 0);
 	}

@@ -39,7 +39,8 @@ static void open_world(struct world *world)
 	for (int i = 0; i < 3; i++) {
 		const char *name = i == 2 ? "after" : "before";
 		CHECK_EQ(tables_add_string(world->writer, name, strlen(name), &comm), 0);
-		CHECK_EQ(tables_add_task(world->writer, 5, i == 0 ? 5 : 6, comm, &world->tasks[i]),
+		CHECK_EQ(tables_add_task(world->writer, 5, i == 0 ? 5 : 6, 0, comm,
+					 &world->tasks[i]),
 			 0);
 	}
 	for (uint64_t i = 0; i < NR_FRAMES; i++)

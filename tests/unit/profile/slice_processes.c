@@ -105,7 +105,7 @@ static void import(int task, enum stack_end end, const int *functions, int nr, u
 {
 	struct node_id node = {0};
 	struct task_id id;
-	CHECK_EQ(tables_add_task(world.writer, tasks[task].pid, tasks[task].tid,
+	CHECK_EQ(tables_add_task(world.writer, tasks[task].pid, tasks[task].tid, 0,
 				 string(tasks[task].comm), &id),
 		 0);
 	for (int i = 0; i + 1 < nr; i++)
@@ -303,7 +303,7 @@ static void a_main_thread_need_not_be_sampled(void)
 	const char *comms[8];
 	open_world(1);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN);
-	CHECK_EQ(tables_add_task(world.writer, 30, 30, string("java"), &id), 0);
+	CHECK_EQ(tables_add_task(world.writer, 30, 30, 0, string("java"), &id), 0);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN);
 	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
 	refresh(world.slice);

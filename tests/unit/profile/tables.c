@@ -70,14 +70,14 @@ static void a_successor_goes_on_with_the_same_ids(void)
 	CHECK_EQ(tables_add_string(writer, "a longer string", 15, &string), 0);
 	CHECK_EQ(tables_add_frame(writer, (struct module_id){3}, 99, &frame), 0);
 	CHECK_EQ(tables_add_node(writer, root, frame, FRAME_CFI, &node), 0);
-	CHECK_EQ(tables_add_task(writer, 1, 2, string, &task), 0);
+	CHECK_EQ(tables_add_task(writer, 1, 2, 0, string, &task), 0);
 	tables_publish(writer);
 	tables_writer_free(writer);
 	writer = tables_writer_new(&tables);
 	CHECK_EQ(tables_add_string(writer, "a longer string", 15, &again), 0);
 	CHECK_EQ(tables_add_frame(writer, (struct module_id){3}, 99, &frame_again), 0);
 	CHECK_EQ(tables_add_node(writer, root, frame, FRAME_CFI, &node_again), 0);
-	CHECK_EQ(tables_add_task(writer, 1, 2, string, &task_again), 0);
+	CHECK_EQ(tables_add_task(writer, 1, 2, 0, string, &task_again), 0);
 	CHECK_EQ(again.index, string.index);
 	CHECK_EQ(task_again.index, task.index);
 	CHECK_EQ(frame_again.index, frame.index);

@@ -176,7 +176,7 @@ static inline void make_tables(bool large)
 	world.kernel = module_of("[kernel]", MODULE_KERNEL);
 	static const char *const names[NR_THREADS] = {"program", "worker-1", "\xff odd"};
 	for (int i = 0; i < NR_THREADS; i++)
-		CHECK_EQ(tables_add_task(world.writer, 42, 42 + i, string_of(names[i]),
+		CHECK_EQ(tables_add_task(world.writer, 42, 42 + i, 0, string_of(names[i]),
 					 &world.threads[i]),
 			 0);
 	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);

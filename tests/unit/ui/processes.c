@@ -158,7 +158,7 @@ static void begin(uint64_t nr_cpus, int rows, int cols, bool ascii)
 	world.program = module_of("/usr/bin/program", MODULE_FILE);
 	world.kernel = module_of("[kernel]", MODULE_KERNEL);
 	for (int i = 0; i < NR_TASKS; i++)
-		CHECK_EQ(tables_add_task(world.writer, tasks[i].pid, tasks[i].tid,
+		CHECK_EQ(tables_add_task(world.writer, tasks[i].pid, tasks[i].tid, 0,
 					 string_of(tasks[i].comm), &world.tasks[i]),
 			 0);
 	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);
@@ -263,7 +263,7 @@ static void rows_stay_themselves(void)
 	begin(2, 24, 80, false);
 	press("2C/nginx<Enter><Right>");
 	struct task_id renamed;
-	CHECK_EQ(tables_add_task(world.writer, 20, 20, string_of("nginx: worker"), &renamed), 0);
+	CHECK_EQ(tables_add_task(world.writer, 20, 20, 0, string_of("nginx: worker"), &renamed), 0);
 	add_samples(&more, SECONDS, 300);
 	world.tasks[2] = renamed;
 	add_samples(&more, SECONDS, 1);

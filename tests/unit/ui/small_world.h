@@ -120,7 +120,7 @@ static void small_begin(uint64_t second)
 	CHECK_EQ(tables_add_frame(small.writer, module, 16, &small.leaf), 0);
 	CHECK_EQ(symbols_set(small.names, small.leaf, SYMBOL_NAMED, "leaf", NULL, 0), 0);
 	for (int i = 0; i < 2; i++)
-		CHECK_EQ(tables_add_task(small.writer, 42, 42 + i, small_string("thread"),
+		CHECK_EQ(tables_add_task(small.writer, 42, 42 + i, 0, small_string("thread"),
 					 &small.threads[i]),
 			 0);
 	tables_publish(small.writer);
