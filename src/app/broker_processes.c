@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/end_pending.h>
 #include <ctop/base/privilege.h>
 
 #include "cgroup.h"
@@ -161,9 +162,10 @@ int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t
 		mapped_files_add_process(broker->mapped, pids[i]);
 		list_children(pids[i], pids, &nr);
 		thread_list_open(&threads, &process);
-		while (thread_list_is_open(&threads) && result >= 0)
+		while (thread_list_is_open(&threads) && result >= 0 && !end_pending())
 			result = thread_list_step(&threads, channel);
-		if (!result)
+		thread_list_close(&threads);
+		if (result >= 0)
 			result = broker_answer_process(broker, channel, &process);
 	}
 	wait_for_all(broker);

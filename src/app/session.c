@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/end_pending.h>
 #include <ctop/base/jail.h>
 
 #include "proc_text.h"
@@ -249,11 +250,16 @@ static int start_children(struct session *session, struct error *error)
 	if (result)
 		return run_no_processes(result, error);
 	uint64_t until_ns = clock_now_ns() + START_PATIENCE_NS;
-	while (!session->mapped && clock_now_ns() < until_ns) {
+	while (!session->mapped && clock_now_ns() < until_ns && !end_pending()) {
 		enum session_state state;
 		result = session_step(session, 100, &state, error);
 		if (result)
 			return result;
+	}
+	if (!session->mapped && end_pending()) {
+		error_set(error, -EINTR, "interrupted before sampling began");
+		error_remedy(error, "nothing was sampled: start it again, and let it begin");
+		return -EINTR;
 	}
 	if (!session->mapped)
 		return error_set(error, -ETIMEDOUT, "the collector did not start within 10 s");

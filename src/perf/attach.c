@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/end_pending.h>
 #include <ctop/base/index.h>
 #include <ctop/base/privilege.h>
 #include <ctop/base/vec.h>
@@ -190,7 +191,8 @@ static int attach_listed(struct attaching *attaching, int32_t pid, struct pass *
 		if (!is_wanted(attaching, pid, tid))
 			continue;
 		pass->nr_new++;
-		result = attach_new(attaching, tid);
+		/* Thousands of threads take seconds. */
+		result = end_pending() ? -EINTR : attach_new(attaching, tid);
 		if (result == -ESRCH)
 			result = 0; /* a thread that has ended meanwhile */
 	}
@@ -251,6 +253,11 @@ static int attach_targets(struct attaching *attaching, struct error *error)
 		target = options->tids[i];
 		if (!is_seen(attaching, target))
 			result = attach_new(attaching, target);
+	}
+	if (result == -EINTR) {
+		error_set(error, result, "interrupted while the target's threads were attached");
+		error_remedy(error, "nothing was sampled: start it again, and let it begin");
+		return result;
 	}
 	if (result && result != -EMFILE)
 		advise_open(sampler, attaching->event, target, result, error);
