@@ -368,25 +368,6 @@ def a_symbolizer_that_dies_again_and_again_costs_names_only():
     check(stats["restarts"] == 3, f"{stats}")
 
 
-@case
-def a_collector_that_dies_again_and_again_ends_the_run_with_what_came():
-    need_root()
-    with recorder() as one:
-        one.switch_on()
-        one.wait_for_cpu(BEFORE_SECONDS)
-        for _ in range(2):
-            os.kill(one.children["collector"], signal.SIGKILL)
-            one.wait_for_successor("collector")
-        os.kill(one.children["collector"], signal.SIGKILL)
-        errors = one.process.communicate(timeout=PATIENCE)[1]
-        check(one.process.returncode == 1, f"{one.process.returncode}: {errors}")
-        lines = errors.splitlines()
-        check(len(lines) == 2 and "collector died" in lines[0] and lines[1].startswith("  "),
-              errors)
-        check(one.program.poll() is None, "the target died")
-        check(with_function(folded(one.path), "bottom") > 0.3 * HZ, "what came is not there")
-
-
 # ---- a module that kills its reader ----
 
 def reads_to_death(role, fault):

@@ -417,8 +417,8 @@ def the_tree_of_a_whole_machine_begins_with_its_processes():
         window.press("p")
         window.wait_until(lambda screen: "CALL TREE" in screen and ", by process" not in screen,
                           "the stacks of all together")
-        window.press("E", "/", *"spin_loop", "Enter")  # what is above it is in sight, what is below may not be
-        window.wait_for("spin_main", "spin_loop")
+        window.press("E", "/", *"spin_loop", "Enter")
+        window.wait_until(lambda screen: re.search("^>.* spin_loop", screen, re.M), "spin_loop selected")
         window.press("q")
         window.wait_for_prompt()
 
