@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames of files and of the kernel: what is asked for, and which names they get. */
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "scene.h"
 
@@ -50,6 +51,43 @@ static void names_a_file(void)
 	CHECK(is_idle(scene));
 	CHECK_EQ(scene->nr_asked, 1);
 	scene_free(scene);
+}
+
+/* A file whose time is long ago: whatever is written now has another. */
+static int old_program(void)
+{
+	const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	int fd = test_elf_fd(&program_file);
+	CHECK_EQ(futimens(fd, long_ago), 0);
+	return fd;
+}
+
+static void a_file_that_changes_names_nothing_any_more(void)
+{
+	struct scene *scene = scene_new();
+	int fd = old_program();
+	struct module_id module = add_file(scene, 11, "/bin/program");
+	struct frame_id before = add_frame(scene, module, 0x1004);
+	work(scene);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, dup(fd), 0), 0);
+	work(scene);
+	CHECK_STR(name_of(scene, before), "main");
+	CHECK_EQ(symbolizer_nr_changed(scene->symbolizer), 0);
+	/* All names become others', in place. */
+	static char bytes[1 << 16];
+	ssize_t size = pread(fd, bytes, sizeof(bytes), 0);
+	CHECK(size > 0);
+	for (ssize_t at = 0; at + 4 < size; at++)
+		if (!memcmp(bytes + at, "main", 5))
+			memcpy(bytes + at, "evil", 4);
+	CHECK_EQ(pwrite(fd, bytes, (size_t)size, 0), size);
+	struct frame_id after = add_frame(scene, module, 0x1008);
+	work(scene);
+	CHECK_EQ(state_of(scene, after), SYMBOL_NO_MODULE);
+	CHECK_STR(name_of(scene, before), "main");
+	CHECK_EQ(symbolizer_nr_changed(scene->symbolizer), 1);
+	scene_free(scene);
+	close(fd);
 }
 
 static void no_file(void)
@@ -116,7 +154,8 @@ static void bad_ids(void)
 static void bad_build_id(void)
 {
 	struct scene *scene = scene_new();
-	struct module_row row = {.kind = MODULE_FILE, .identity = {.build_id_size = 4000, .inode = 3}};
+	struct module_row row = {.kind = MODULE_FILE,
+				 .identity = {.build_id_size = 4000, .inode = 3}};
 	struct module_id module = add_module(scene, row, "/x");
 	add_frame(scene, module, 0x1000);
 	work(scene);
@@ -380,6 +419,7 @@ static void no_epoch(void)
 int main(void)
 {
 	RUN(names_a_file);
+	RUN(a_file_that_changes_names_nothing_any_more);
 	RUN(no_file);
 	RUN(bad_ids);
 	RUN(bad_build_id);
