@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, PATIENCE, Skip, case, check, check_accounts, children_of, cpu_seconds, ctop,
+from harness import (BUILD, NOBODY, PATIENCE, Skip, case, check, check_accounts, child, children_of, cpu_seconds, ctop,
                      ctop_ok, ended_well, folded, folder, main, need_program, need_root, record,
                      recording_of, run, share_complete, target, wait_for_cpu_time, wait_until,
                      with_function)
@@ -222,11 +222,13 @@ def perf_sees_the_same_functions():
     need_program("perf")
     with folder() as where, target("templates") as program:
         data = os.path.join(where, "perf.data")
-        perf = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o",
-                                 data, "-p", str(program.pid), "--", "sleep", "4"],
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=4)
-        perf.wait(timeout=PATIENCE)
+        with child("perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o", data, "-p", program.pid,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as perf:
+            with recording_of(where, "-p", program.pid) as recorder:
+                wait_for_cpu_time(program.pid, 3)
+            perf.send_signal(signal.SIGINT)
+            perf.wait(timeout=PATIENCE)
+        stacks, _ = ended_well(where, recorder)
         theirs = perf_leaves(data)
     their_total = sum(theirs.values())
     check(their_total > 300, f"perf has {their_total} samples")
@@ -235,7 +237,7 @@ def perf_sees_the_same_functions():
         return name.split("(")[0].split("<")[0].split("[")[0].strip()
 
     mine, other = collections.Counter(), collections.Counter()
-    for stack, count in recording.stacks.items():
+    for stack, count in stacks.items():
         mine[plain(stack[-1])] += count
     for name, count in theirs.items():
         other[plain(name)] += count
