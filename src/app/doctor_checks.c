@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,6 +15,8 @@
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
+#include <ctop/base/channel.h>
+#include <ctop/base/jail.h>
 #include <ctop/perf/catalog.h>
 #include <ctop/perf/machine.h>
 #include <ctop/perf/pmu.h>
@@ -278,15 +278,39 @@ static void check_tracefs(struct checks *checks)
 						   : "can be sampled");
 }
 
-/* What ctop's own children, who read strangers' files, are kept in. */
+/* For a child to be started, and jailed. */
+enum { HELLO_PATIENCE_MS = 10000 };
+
+/* What ctop's own children, who read strangers' files, are kept in: one of them says it. */
 static void check_jail(struct checks *checks)
 {
-	/* Asked without a program: what knows filters misses it. */
-	bool has_filters = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) < 0 && errno == EFAULT;
-	add(checks, "jail", has_filters ? CHECK_GOOD : CHECK_NOTE, "ctop's children run %s, %s",
-	    geteuid() == 0 ? "as nobody" : "as this user, without privileges",
-	    has_filters ? "behind a seccomp filter"
-			: "with no seccomp filter: this kernel has none");
+	struct jail_child child;
+	char landlock[64] = "no Landlock";
+	int result = jail_spawn("uprobe", &child);
+	if (!result)
+		result = channel_await_hello(child.channel, HELLO_PATIENCE_MS);
+	if (result) {
+		add(checks, "jail", CHECK_BAD, "ctop's children cannot be started: %s",
+		    strerror(-result));
+		if (child.pid)
+			jail_end(&child);
+		return;
+	}
+	const unsigned walls = channel_hello_word(child.channel);
+	jail_end(&child);
+	if (walls & JAIL_LANDLOCK)
+		snprintf(landlock, sizeof(landlock), "Landlock %u%s", walls / JAIL_LANDLOCK_ABI,
+			 walls & JAIL_SCOPES ? "" : " (no scopes)");
+	add(checks, "jail", walls & JAIL_FILTER ? CHECK_GOOD : CHECK_NOTE,
+	    "ctop's children run as %s, %s, %s, %s",
+	    walls & JAIL_OWN_ID ? "users of their own"
+	    : geteuid() == 0	? "nobody"
+				: "this user, without privileges",
+	    walls & JAIL_FILTER ? "behind a seccomp filter"
+				: "with no seccomp filter: this kernel has none",
+	    landlock,
+	    walls & JAIL_NAMESPACES ? "in namespaces of their own"
+				    : "in ctop's namespaces: those of their own are root's");
 }
 
 static void check_debug_files(struct checks *checks)
