@@ -444,8 +444,26 @@ static void main_is_not_dumpable_once_protected(void)
 	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
+/* For tests/security/attackers.py, which attacks them: one child after the other, until standard input ends. */
+static int start_many(void)
+{
+	struct jail_child child;
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	jail_protect_main();
+	while (poll(&input, 1, 0) == 0) {
+		struct report report;
+		int result = jail_spawn("report", &child);
+		if (result || !read_report(&child, &report) || report.entered)
+			return 1;
+		jail_end(&child);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "--starts"))
+		return start_many();
 	if (argc == 2 && !strncmp(argv[1], "--child=", 8))
 		return child_main(argc, argv);
 	RUN(a_child_has_no_privileges);
