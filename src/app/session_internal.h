@@ -72,7 +72,7 @@ struct session {
 	struct message_own own;	  /* by enum own */
 	char last_words[160];	  /* of the last child that had any, and whose they are */
 	char notice[160];	  /* what a user should know; "": nothing */
-	char news[SESSION_NEWS_MAX][240];
+	char news[SESSION_NEWS_MAX][256];
 	size_t nr_news;
 	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
 	struct region *current, *next; /* next: epoch 0 until it is asked for */
