@@ -236,12 +236,12 @@ def maps_and_users():
 def in_namespaces_of_its_own():
     need_root()
     unshare = need_program("unshare")
-    # Its user, its processes' numbers, its /tmp: nothing of it is at the same place outside. The program goes along, as the
-    # build may lie below what is covered.
+    # Its user, its processes' numbers, its /tmp: nothing of it is at the same place outside. The program goes along, opened
+    # here: the build may lie below what is covered, or in a home that is closed to root of that namespace.
     words = [unshare, "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-             "sh", "-c", "exec 9<\"$0\" && mount -t tmpfs none /tmp && cat <&9 >/tmp/jit && chmod +x /tmp/jit && exec /tmp/jit", JIT]
-    with folder() as where, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                             text=True) as outer:
+             "sh", "-c", "mount -t tmpfs none /tmp && cat >/tmp/jit && chmod +x /tmp/jit && exec /tmp/jit </dev/null"]
+    with folder() as where, open(JIT, "rb") as program, \
+            subprocess.Popen(words, stdin=program, stdout=subprocess.PIPE, text=True) as outer:
         try:
             ready = outer.stdout.readline().split()
             check(ready[:2] == ["ready", "1"], f"jit said {ready}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: changes the kernel's settings.
 """A ctop with file capabilities: none is effective but around the calls that need it, and no file is opened because
 the caller's environment names it. As root: no more than files and limits take."""
 
@@ -12,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 from harness import (CTOP, NOBODY, STRANGER, Skip, case, check, child, ctop_ok, folded, folder, main,
-                     need_program, need_root, paranoid, run, status_of, target, wait_until, with_function)
+                     need_program, need_root, open_to_all, paranoid, run, status_of, target, wait_until, with_function)
 
 CAPABILITIES = "cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock"
 ENOUGH = 1 << 38 | 1 << 19 | 1 << 34 | 1 << 14
@@ -29,6 +30,7 @@ def installed(how="p"):
     need_root()
     setcap = need_program("setcap")
     with folder() as where:
+        open_to_all(where)
         os.chmod(where, 0o777)
         program = os.path.join(where, "ctop")
         shutil.copy(CTOP, program)

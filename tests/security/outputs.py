@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 from harness import (CTOP, NOBODY, PATIENCE, STRANGER, case, check, check_refused, child, children_of, ctop, ctop_ok,
-                     folded, folder, main, need_program, need_root, run, target, wait_until)
+                     folded, folder, main, need_program, need_root, open_to_all, run, target, wait_until)
 
 PRECIOUS = b"what root alone may read and write\n" * 100
 QUICK = ("-q", "-e", "cpu-clock:u", "--duration", "0.2")
@@ -62,7 +62,7 @@ def hostile_folder():
     """A folder of the attacker's, and a file of root's, elsewhere."""
     need_root()
     with folder() as where:
-        os.chmod(where, 0o755)
+        open_to_all(where)
         theirs, victim = os.path.join(where, "theirs"), os.path.join(where, "victim")
         os.mkdir(theirs)
         os.chown(theirs, NOBODY, NOBODY)

@@ -29,11 +29,16 @@ enum { DESCRIPTORS = 10 };
 
 static unsigned long attempts;
 
+static bool has_ended(int pid_fd)
+{
+	struct pollfd ended = {.fd = pid_fd, .events = POLLIN};
+	return poll(&ended, 1, 0) != 0;
+}
+
 /* Of one that has ended there is nothing to be had, and nothing keeps it. */
 static void got(pid_t pid, int pid_fd, const char *what)
 {
-	struct pollfd ended = {.fd = pid_fd, .events = POLLIN};
-	if (poll(&ended, 1, 0))
+	if (has_ended(pid_fd))
 		return;
 	printf("got %s of %d\n", what, (int)pid);
 	fflush(stdout);
@@ -116,12 +121,12 @@ int main(int argc, char **argv)
 		printf("cannot read %s: %s\n", path, strerror(errno));
 		return 2;
 	}
-	struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, target, 0), .events = POLLIN};
+	const int target_fd = (int)syscall(SYS_pidfd_open, target, 0);
 	puts("ready");
 	fflush(stdout);
 	while (nr < enough) {
 		ssize_t size = pread(children, text, sizeof(text) - 1, 0);
-		if (poll(&ended, 1, 0))
+		if (has_ended(target_fd))
 			break;
 		text[size > 0 ? size : 0] = '\0';
 		for (char *at = text, *end; *at; at = end) {
@@ -133,8 +138,9 @@ int main(int argc, char **argv)
 			int pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 			last = pid;
 			nr++;
-			/* The next one is there when this one is gone, or attacked enough. */
-			for (int i = 0; pid_fd >= 0 && i < 300 && attack(pid, pid_fd); i++)
+			if (pid_fd < 0)
+				continue;
+			while (!has_ended(pid_fd) && attack(pid, pid_fd))
 				;
 			close(pid_fd);
 		}
