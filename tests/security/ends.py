@@ -13,13 +13,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import (CTOP, FAULTY, PATIENCE, ROOT, Skip, case, check, check_refused, children_of, ctop, falling,
                      folded, folder, main, need_program, need_root, run, started, target, wait_for_cpu_time,
                      wait_for_samples, wait_until, with_function)
+from recorded_by_perf import perf_record_process
 
 DEATHS_TOO_MANY = 3
 
 
-def start(where, program, *options, output=None, **more):
+def start(where, program, *options, output=None, binary=CTOP, **more):
     output = output or os.path.join(where, "x.ctop")
-    return subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-p", str(program.pid), "-o", output,
+    return subprocess.Popen([binary, "record", "-e", "cpu-clock", "-p", str(program.pid), "-o", output,
                              "--stats", os.path.join(where, "stats.json"), *options],
                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
 
@@ -164,10 +165,9 @@ def with_frame_pointers(where):
     return started(program)
 
 
-def kill_collectors(program, recorder):
-    for _ in range(DEATHS_TOO_MANY):
-        kill_one(recorder, "collector")
-        wait_for_cpu_time(program.pid, 0.1)
+def start_killed(where, program, place, *options):
+    """With a collector that is killed, each time anew, when it comes to that place."""
+    return start(where, program, *options, binary=FAULTY, env=falling(f"collector:kill:{place}"))
 
 
 @case
@@ -176,9 +176,8 @@ def the_fourth_collector_goes_on_with_frame_pointers():
     need_root()
     with folder() as where, with_frame_pointers(where) as program:
         path = os.path.join(where, "x.ctop")
-        recorder = start(where, program)
+        recorder = start_killed(where, program, "file")
         wait_for_samples(recorder, path)
-        kill_collectors(program, recorder)
         wait_for_cpu_time(program.pid, 1)
         errors, stats = stopped(where, recorder)
         said = "stacks by frame pointers, without unwind tables: the collector died 3 times in 10 s"
@@ -198,11 +197,7 @@ def perf_data(where, *options):
     """A file of perf's, of a program that has used CPU time."""
     path = os.path.join(where, "perf.data")
     with with_frame_pointers(where) as program:
-        recorder = subprocess.Popen([need_program("perf"), "record", "-q", "-e", "cpu-clock", *options, "-o", path, "-p",
-                                     str(program.pid)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for_cpu_time(program.pid, 0.5)
-        recorder.send_signal(signal.SIGINT)
-        recorder.wait(timeout=PATIENCE)
+        perf_record_process(path, program.pid, "-e", "cpu-clock", *options, seconds=0.5)
     return path
 
 
@@ -228,9 +223,7 @@ def without_chains_there_is_nothing_to_go_on_with():
 def strictly_that_is_an_error():
     need_root()
     with folder() as where, target("recursion") as program:
-        recorder = start(where, program, "--strict")
-        wait_for_samples(recorder, os.path.join(where, "x.ctop"))
-        kill_collectors(program, recorder)
+        recorder = start_killed(where, program, "file", "--strict")
         errors = recorder.communicate(timeout=PATIENCE)[1]
         check(recorder.returncode == 1 and "the collector died 3 times in 10 s" in errors and
               "what came before is kept" in errors, f"{recorder.returncode}: {errors}")
@@ -240,10 +233,7 @@ def strictly_that_is_an_error():
 def a_collector_that_dies_on_records_alone_is_the_end():
     need_root()
     with folder() as where, target("recursion") as program:
-        recorder = start(where, program)
-        wait_for_samples(recorder, os.path.join(where, "x.ctop"))
-        kill_collectors(program, recorder)
-        kill_collectors(program, recorder)
+        recorder = start_killed(where, program, "turn")
         errors = recorder.communicate(timeout=PATIENCE)[1]
         check(recorder.returncode == 1 and "the collector died 3 times in 10 s" in errors,
               f"{recorder.returncode}: {errors}")
