@@ -5,10 +5,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -36,6 +40,11 @@ struct report {
 	bool has_secret;
 	bool heap_is_bounded;
 	bool can_become_root;
+	bool is_first;	      /* of its pid namespace */
+	bool signals_parent;  /* or could */
+	int root_error;	      /* of a look into the root folder, positive; 0: it is open to it */
+	int passwd_error;     /* of an attempt to open /etc/passwd */
+	int nr_interfaces_up; /* a new network namespace has none, loopback included */
 	int nr_arguments;
 	char name[16];
 	struct rlimit nofile, core;
@@ -44,6 +53,37 @@ struct report {
 static bool is_null(const struct stat *file)
 {
 	return S_ISCHR(file->st_mode) && file->st_rdev == makedev(1, 3);
+}
+
+static int error_of_open(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+	int error = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+static int count_interfaces_up(void)
+{
+	struct ifaddrs *all;
+	int nr = 0;
+	if (getifaddrs(&all))
+		return -errno;
+	for (const struct ifaddrs *one = all; one; one = one->ifa_next)
+		nr += (one->ifa_flags & IFF_UP) != 0;
+	freeifaddrs(all);
+	return nr;
+}
+
+static void look_at_walls(struct report *report)
+{
+	const pid_t parent = getppid(); /* 0: beyond its pid namespace */
+	report->is_first = getpid() == 1;
+	report->signals_parent = parent > 0 && kill(parent, 0) == 0;
+	report->root_error = error_of_open("/", O_RDONLY | O_DIRECTORY);
+	report->passwd_error = error_of_open("/etc/passwd", O_RDONLY);
+	report->nr_interfaces_up = count_interfaces_up();
 }
 
 static struct report look_around(int argc, char **argv, int entered, unsigned walls)
@@ -71,6 +111,7 @@ static struct report look_around(int argc, char **argv, int entered, unsigned wa
 	report.can_become_root = geteuid() != 0 && setresuid(0, 0, 0) == 0;
 	getrlimit(RLIMIT_NOFILE, &report.nofile);
 	getrlimit(RLIMIT_CORE, &report.core);
+	look_at_walls(&report);
 	return report;
 }
 
@@ -131,15 +172,43 @@ static const char *status_line(pid_t pid, const char *key, char value[256])
 	return value;
 }
 
-/* Root of a user namespace without that id, or root without the capability, can't become nobody. */
-static bool can_become_nobody(void)
+/* Whether that works here: found out by a process of its own. */
+static bool can(bool (*try)(void))
 {
+	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0)
-		_exit(geteuid() == 0 && !setresuid(65534, 65534, 65534) ? 0 : 1);
+		_exit(try() ? 0 : 1);
 	int status = -1;
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Root of a user namespace without that id, or root without the capability, can't. */
+static bool become_nobody(void)
+{
+	return geteuid() == 0 && !setresuid(65534, 65534, 65534);
+}
+
+static bool become_somebody(void)
+{
+	const uid_t id = 0x78000000;
+	return geteuid() == 0 && !setresgid(id, id, id) && !setresuid(id, id, id);
+}
+
+static bool leave_namespaces(void)
+{
+	enum { ALL = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS };
+	return !unshare(ALL) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("test", "/proc", "tmpfs", MS_RDONLY, NULL);
+}
+
+/* 0: the kernel has none. */
+static long landlock_version(void)
+{
+	enum { CREATE_RULESET = 444, VERSION = 1 };
+	long version = syscall(CREATE_RULESET, NULL, (size_t)0, VERSION);
+	return version < 0 ? 0 : version;
 }
 
 static bool may_drop_bounding_set(void)
@@ -161,7 +230,7 @@ static void a_child_has_no_privileges(void)
 	CHECK_EQ(report.dumpable, 0);
 	if (may_drop_bounding_set())
 		CHECK_STR(status_line(child.pid, "CapBnd", value), "0000000000000000");
-	if (can_become_nobody()) {
+	if (can(become_nobody)) {
 		/* Somebody that nobody else is. */
 		CHECK(report.walls & JAIL_OWN_ID ? report.user >= 0x78000000
 						 : report.user == 65534);
@@ -178,6 +247,40 @@ static void a_child_has_no_privileges(void)
 	CHECK_STR(status_line(child.pid, "CapAmb", value), "0000000000000000");
 	CHECK_STR(status_line(child.pid, "NoNewPrivs", value), "1");
 	CHECK_EQ(getsid(child.pid), child.pid); /* ^C and hang-ups pass it by */
+	jail_end(&child);
+}
+
+/* Whatever wall is possible here stands, and is what it is said to be. */
+static void a_child_has_walls(void)
+{
+	struct jail_child child;
+	struct report report;
+	if (jail_sanitized())
+		SKIP("the sanitizer's run time needs files and threads");
+	const bool has_namespaces = can(leave_namespaces), has_own_id = can(become_somebody);
+	const long version = landlock_version();
+	if (!has_namespaces && !has_own_id && !version)
+		SKIP("no wall is possible here");
+	CHECK_EQ(jail_spawn("report", &child), 0);
+	CHECK(read_report(&child, &report));
+	if (has_namespaces) {
+		CHECK(report.walls & JAIL_NAMESPACES);
+		CHECK(report.is_first);
+		CHECK_EQ(report.passwd_error, ENOENT);
+		CHECK_EQ(report.nr_interfaces_up, 0);
+	}
+	if (version) {
+		CHECK(report.walls & JAIL_LANDLOCK);
+		CHECK_EQ(report.root_error, EACCES);
+	}
+	if (has_own_id) {
+		CHECK(report.walls & JAIL_OWN_ID);
+		CHECK(report.user >= 0x78000000);
+	}
+	if (version >= 6)
+		CHECK(report.walls & JAIL_SCOPES);
+	if (has_namespaces || has_own_id || version >= 6)
+		CHECK(!report.signals_parent);
 	jail_end(&child);
 }
 
@@ -467,6 +570,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strncmp(argv[1], "--child=", 8))
 		return child_main(argc, argv);
 	RUN(a_child_has_no_privileges);
+	RUN(a_child_has_walls);
 	RUN(a_child_has_limits);
 	RUN(a_child_is_started_as_agreed);
 	RUN(a_child_has_signals_as_they_were_made);
