@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/base/jail.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -8,6 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -75,6 +77,34 @@ static int reset_signals(void)
 	return sigprocmask(SIG_SETMASK, &none, NULL) ? -errno : 0;
 }
 
+/*
+ * All from `first` on, where close_range() is refused by an older kernel or a container's filter. The limit may be a
+ * thousand million: what is open stands in /proc, in whose order the next one is found whatever was closed meanwhile.
+ * No opendir(): it allocates, which the child of a fork must not.
+ */
+static void close_one_by_one(int first)
+{
+	_Alignas(struct dirent64) char entries[2048];
+	int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t got = -1;
+	while (folder >= 0 && (got = getdents64(folder, entries, sizeof(entries))) > 0) {
+		for (ssize_t at = 0; at < got;) {
+			const struct dirent64 *entry = (const void *)(entries + at);
+			int fd = entry->d_name[0] == '.' ? -1 : atoi(entry->d_name);
+			if (fd >= first && fd != folder)
+				close(fd);
+			at += entry->d_reclen;
+		}
+	}
+	if (got < 0) {
+		long end = sysconf(_SC_OPEN_MAX);
+		for (int fd = first; fd < end; fd++)
+			close(fd);
+	} else if (folder >= first) {
+		close(folder);
+	}
+}
+
 /* 0 and 1: /dev/null, 2: the pipe, then the channel and the report; nothing else. */
 static int arrange_descriptors(struct start *start)
 {
@@ -98,12 +128,8 @@ static int arrange_descriptors(struct start *start)
 	if (dup2(channel, JAIL_CHANNEL_FD) < 0 || dup2(null, STDIN_FILENO) < 0 ||
 	    dup2(null, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
 		return -errno;
-	if (syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0)) {
-		/* Refused by an older kernel or a container's filter: one by one. */
-		long end = sysconf(_SC_OPEN_MAX);
-		for (int fd = REPORT_FD + 1; fd < end; fd++)
-			close(fd);
-	}
+	if (syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0))
+		close_one_by_one(REPORT_FD + 1);
 	return 0;
 }
 

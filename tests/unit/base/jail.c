@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -34,6 +37,7 @@ struct report {
 	int dumpable;
 	uint64_t descriptors; /* bit n: n is open */
 	uint64_t close_on_exec;
+	unsigned nr_above; /* open, and no bit above */
 	bool stdin_is_null, stdout_is_null, stderr_is_pipe;
 	unsigned walls;
 	uint32_t user, group;
@@ -98,6 +102,8 @@ static struct report look_around(int argc, char **argv, int entered, unsigned wa
 		if (flags > 0)
 			report.close_on_exec |= UINT64_C(1) << fd;
 	}
+	for (int fd = 64; fd < 1024; fd++)
+		report.nr_above += fcntl(fd, F_GETFD) >= 0;
 	struct stat in = {0}, out = {0}, err = {0};
 	report.stdin_is_null = !fstat(0, &in) && is_null(&in);
 	report.stdout_is_null = !fstat(1, &out) && is_null(&out);
@@ -323,6 +329,55 @@ static void a_child_is_started_as_agreed(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	child.pid = 0;
 	jail_end(&child);
+}
+
+enum { NOBODY_HAS_FD = 2000 };
+
+/* As an older kernel or a container's filter; and whoever tries numbers that nobody has is killed. */
+static bool refuse_close_range(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, NOBODY_HAS_FD, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void what_is_open_is_closed_without_close_range_too(void)
+{
+	pid_t refused = fork();
+	if (refused == 0) {
+		struct jail_child child;
+		struct report report;
+		struct rlimit limit;
+		/* As many as it may, which is far more than there are. */
+		if (getrlimit(RLIMIT_NOFILE, &limit))
+			_exit(1);
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit) || !refuse_close_range())
+			_exit(2);
+		/* More than are read at once, and with gaps. */
+		for (int fd = 10; fd < 600; fd += fd % 7 ? 1 : 3)
+			if (dup2(STDOUT_FILENO, fd) < 0)
+				_exit(3);
+		if (jail_spawn("report", &child))
+			_exit(4);
+		if (!read_report(&child, &report))
+			_exit(5);
+		_exit(report.descriptors == 0xf && !report.nr_above ? 0 : 6);
+	}
+	int status = -1;
+	CHECK_EQ(waitpid(refused, &status, 0), refused);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
 static void a_child_has_signals_as_they_were_made(void)
@@ -573,6 +628,7 @@ int main(int argc, char **argv)
 	RUN(a_child_has_walls);
 	RUN(a_child_has_limits);
 	RUN(a_child_is_started_as_agreed);
+	RUN(what_is_open_is_closed_without_close_range_too);
 	RUN(a_child_has_signals_as_they_were_made);
 	RUN(a_child_dies_with_its_parent);
 	RUN(an_orphan_is_not_heard);
