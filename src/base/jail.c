@@ -75,7 +75,10 @@ static unsigned enter_namespaces(void)
 	if (jail_sanitized() || getpid() != 1)
 		return 0;
 	privilege_raise(PRIVILEGE_JAIL); /* for good: it drops all in a moment */
-	return unshare(ALL) || enter_empty_root() ? 0 : JAIL_NAMESPACES;
+	if (unshare(ALL))
+		return 0;
+	/* What mounts may be refused all the same. */
+	return JAIL_NAMESPACES | (enter_empty_root() ? 0 : JAIL_EMPTY_ROOT);
 }
 
 /* ---- ids and capabilities ---- */

@@ -55,8 +55,9 @@ enum jail_wall {
 	JAIL_FILTER = 1 << 0,	    /* system calls, by role */
 	JAIL_LANDLOCK = 1 << 1,	    /* no path leads anywhere, nor TCP */
 	JAIL_SCOPES = 1 << 2,	    /* Landlock: no signals, no abstract sockets out of the jail */
-	JAIL_NAMESPACES = 1 << 3,   /* pid, mount (an empty root), network, ipc, uts of its own */
+	JAIL_NAMESPACES = 1 << 3,   /* pid, mount, network, ipc, uts of its own */
 	JAIL_OWN_ID = 1 << 4,	    /* a user and a group that nobody else is */
+	JAIL_EMPTY_ROOT = 1 << 5,   /* and in the mount namespace nothing */
 	JAIL_LANDLOCK_ABI = 1 << 8, /* times the kernel's version of Landlock */
 };
 
