@@ -165,7 +165,7 @@ static void check_capabilities(struct checks *checks)
 		remedy(check,
 		       "root of a user namespace has none over the kernel: run ctop outside of it");
 	else if (!list[0])
-		remedy(check, "for those of others: sudo setcap cap_perfmon,cap_sys_ptrace+p ctop");
+		remedy(check, "for those of others: sudo make install SETCAP=1");
 }
 
 /* ---- limits ---- */
@@ -282,6 +282,17 @@ static void check_tracefs(struct checks *checks)
 enum { HELLO_PATIENCE_MS = 10000 };
 
 /* What ctop's own children, who read strangers' files, are kept in: one of them says it. */
+static const char *namespaces_of_children(unsigned walls)
+{
+	if (!(walls & JAIL_NAMESPACES))
+		return geteuid() == 0
+			       ? "in ctop's namespaces: those of their own are refused to root here"
+			       : "in ctop's namespaces: those of their own are root's";
+	return walls & JAIL_EMPTY_ROOT ? "in namespaces of their own with an empty root"
+				       : "in namespaces of their own, with ctop's root: an empty "
+					 "one is refused here";
+}
+
 static void check_jail(struct checks *checks)
 {
 	struct jail_child child;
@@ -308,9 +319,7 @@ static void check_jail(struct checks *checks)
 				: "this user, without privileges",
 	    walls & JAIL_FILTER ? "behind a seccomp filter"
 				: "with no seccomp filter: this kernel has none",
-	    landlock,
-	    walls & JAIL_NAMESPACES ? "in namespaces of their own"
-				    : "in ctop's namespaces: those of their own are root's");
+	    landlock, namespaces_of_children(walls));
 }
 
 static void check_debug_files(struct checks *checks)

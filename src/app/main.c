@@ -38,8 +38,7 @@ static int refuse_setuid(struct error *error)
 	if (getuid() == geteuid() && getgid() == getegid())
 		return 0;
 	int code = error_set(error, -EPERM, "ctop does not run setuid or setgid");
-	error_remedy(error, "give the file capabilities instead: setcap "
-			    "cap_perfmon,cap_sys_ptrace+p ctop");
+	error_remedy(error, "give the file capabilities instead: sudo make install SETCAP=1");
 	return code;
 }
 

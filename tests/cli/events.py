@@ -346,7 +346,7 @@ def a_setuid_ctop_refuses():
                          "--clear-groups", program, "list")
             if result.returncode == 0:
                 raise Skip("the folder's file system honours no setuid bit")
-            check_refused(result, 1, "setuid", "setcap")
+            check_refused(result, 1, "setuid", "SETCAP=1")
 
 
 main()

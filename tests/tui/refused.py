@@ -18,6 +18,7 @@ from harness import (BUILD, PATIENCE, STRANGER, case, check, main, need_root, pa
                      run, target)
 
 REFUSE = os.path.join(BUILD, "workloads", "refuse")
+CAPABILITIES = "cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=p"
 
 
 def fixes(text):
@@ -36,7 +37,7 @@ def without_a_terminal_the_text_is_printed():
                   result.stderr)
             check("perf_event_open(" in result.stderr and "-> EACCES" in result.stderr, result.stderr)
             found = fixes(result.stderr)
-            check("setcap cap_perfmon,cap_sys_ptrace+p " + program in found[1], f"{found}")
+            check(f"setcap {CAPABILITIES} {program}" in found[1], f"{found}")
             check(found[2] == f"sudo {program} -p {roots.pid}", f"{found}")
             # A level does not open somebody else's process.
             check("sysctl" not in result.stderr, result.stderr)
@@ -141,7 +142,7 @@ def what_is_copied_is_the_command():
                     os.write(master, b"y")
                 found = re.search(rb"\x1b\]52;c?;([A-Za-z0-9+/=]+)(?:\x07|\x1b\\)", written)
             copied = base64.b64decode(found.group(1)).decode()
-            check(copied == f"sudo setcap cap_perfmon,cap_sys_ptrace+p {program}", copied)
+            check(copied == f"sudo setcap {CAPABILITIES} {program}", copied)
             os.write(master, b"q")
             while select.select([master], [], [], PATIENCE)[0]:
                 try:
