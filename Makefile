@@ -177,9 +177,9 @@ $(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
 
 # Which lines of what guards privileges the tests reach: unit tests, corpora and attacks, in a build of its own. What
 # jailed children run is not counted: they may not write their counts, and say so on stderr, where a few cases want nothing.
-COVERED := $(wildcard src/app/broker*.c) src/base/jail.c src/app/output.c src/app/save.c
+COVERED := $(wildcard src/app/broker*.c src/base/jail*.c) src/app/output.c src/app/save.c
 COVERAGE_BUILD := $(BUILD)-coverage
-COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,app/broker app/output app/stats base/jail) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
+COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,app/broker app/jail_calls app/output app/stats base/jail) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
 COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py)
 .PHONY: coverage coverage-here
 coverage:
