@@ -193,7 +193,7 @@ static void json_trial(struct text *out, const struct trial *trial, size_t nr_ev
 /* ---- the command ---- */
 
 static int print(const struct checks *checks, const struct trial *trial,
-		 const struct options *options, struct error *error)
+		 const struct options *options, int signal_fd, struct error *error)
 {
 	struct text out = {0};
 	size_t nr_events = options->nr_events ? options->nr_events : 1;
@@ -207,7 +207,7 @@ static int print(const struct checks *checks, const struct trial *trial,
 		add_trial(&out, trial, nr_events);
 	}
 	int result = out.failed ? error_set(error, -ENOMEM, "out of memory")
-				: save_text(NULL, NULL, &out, error);
+				: save_text(NULL, NULL, &out, signal_fd, error);
 	text_release(&out);
 	return result ? result : !trial->session;
 }
@@ -227,7 +227,7 @@ int command_doctor(const struct options *options, struct error *error)
 	checks_of_machine(&checks, options->count ? 0 : frequency_hz);
 	check_targets(&checks, options);
 	try_profile(&trial, options);
-	result = print(&checks, &trial, options, error);
+	result = print(&checks, &trial, options, signal_fd, error);
 	session_free(trial.session);
 	close(signal_fd);
 	return result;

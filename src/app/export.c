@@ -84,7 +84,7 @@ static int write_output(struct export *export, const struct format *format,
 			const struct options *options)
 {
 	struct error unsaid;
-	int result = save_begin(&export->save, options->output, "-o", export->error);
+	int result = save_begin(&export->save, options->output, "-o", -1, export->error);
 	if (result)
 		return result;
 	result = format->write(export);

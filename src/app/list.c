@@ -214,7 +214,7 @@ static int print(const struct list *list, int tracepoints, uint32_t columns, str
 		add_missing(&out, &line, tracepoints, columns);
 	int result = out.failed || line.failed ? error_set(error, -ENOMEM, "out of memory")
 		     : !out.size	       ? nothing_found(list, tracepoints, error)
-					       : save_text(NULL, NULL, &out, error);
+					       : save_text(NULL, NULL, &out, -1, error);
 	text_release(&out);
 	text_release(&line);
 	return result;

@@ -122,7 +122,7 @@ static int run(struct live *live, struct error *error)
 	if (result)
 		error_set(saying, result, "out of memory");
 	else
-		result = save_text(NULL, NULL, &text, saying);
+		result = save_text(NULL, NULL, &text, live->signal_fd, saying);
 	text_release(&text);
 	if (failed || result)
 		return failed ? failed : result;

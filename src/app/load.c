@@ -368,5 +368,5 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 	input.steps_down = steps_down;
 	stats->nr_unreadable = infos_list(history, "unreadable", unreadable, UNREADABLE_MAX);
 	stats->unreadable = unreadable;
-	return stats_write(options->stats_path, &input, error);
+	return stats_write(options->stats_path, &input, -1, error);
 }

@@ -244,7 +244,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 	text_release(&text);
 }
 
-static int write_stats(struct recording_run *run, const struct session_stats *stats,
+static int write_stats(struct recording_run *run, const struct session_stats *stats, int signal_fd,
 		       struct error *error)
 {
 	const char *steps[SAMPLER_MAX_STEPS + 1];
@@ -273,7 +273,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 			.counts = stats->events[i],
 		};
 	}
-	return stats_write(run->options->stats_path, &input, error);
+	return stats_write(run->options->stats_path, &input, signal_fd, error);
 }
 
 static void print_steps_down(const struct recording_run *run)
@@ -377,7 +377,7 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	if (result)
 		return result;
 	if (run->history)
-		result = write_stats(run, &stats, error);
+		result = write_stats(run, &stats, signal_fd, error);
 	if (session_last_words(run->session)[0])
 		say("%s", session_last_words(run->session));
 	if (!run->options->quiet) {

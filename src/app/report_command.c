@@ -26,7 +26,7 @@ static int print(struct load *load, const struct options *options, struct error 
 	if (result)
 		error_set(error, result, "out of memory");
 	else
-		result = save_text(NULL, NULL, &text, error);
+		result = save_text(NULL, NULL, &text, -1, error);
 	if (!result)
 		result = load_write_stats(load, options, text.size, error);
 	text_release(&text);

@@ -107,7 +107,7 @@ static void add_events(struct text *out, const struct stats_input *input)
 	text_add(out, "]\n");
 }
 
-int stats_write(const char *path, const struct stats_input *input, struct error *error)
+int stats_write(const char *path, const struct stats_input *input, int wake_fd, struct error *error)
 {
 	const struct session_stats *session = &input->session;
 	struct text out = {0};
@@ -142,7 +142,7 @@ int stats_write(const char *path, const struct stats_input *input, struct error 
 	add_list(&out, "steps_down", input->steps_down, input->nr_steps_down);
 	add_events(&out, input);
 	text_add(&out, "}\n");
-	int result = save_text(path, "--stats", &out, error);
+	int result = save_text(path, "--stats", &out, wake_fd, error);
 	text_release(&out);
 	return result;
 }

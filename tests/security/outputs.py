@@ -12,7 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 from harness import (CTOP, NOBODY, PATIENCE, STRANGER, case, check, check_refused, child, children_of, ctop, ctop_ok,
-                     folded, folder, main, need_program, need_root, open_to_all, run, target, wait_until)
+                     folded, folder, main, need_program, need_root, open_to_all, run, target, wait_for_cpu_time,
+                     wait_until)
 
 PRECIOUS = b"what root alone may read and write\n" * 100
 QUICK = ("-q", "-e", "cpu-clock:u", "--duration", "0.2")
@@ -229,6 +230,39 @@ def a_fifo_with_a_reader():
         with child("cat", path, stdout=subprocess.PIPE, text=True) as reader:
             ctop_ok("export", "script", copy, "-o", path)
             check("spin" in reader.communicate(timeout=PATIENCE)[0], "nothing was exported")
+
+
+@case
+def a_fifo_for_statistics_that_nobody_reads():
+    """Or that nobody reads on: the recording is there, and one signal is enough."""
+    with folder() as where, target("spin") as program:
+        fifo = os.path.join(where, "fifo")
+        os.mkfifo(fifo)
+        for number, reads in ((signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGINT, True)):
+            path = os.path.join(where, f"{number}-{reads}.ctop")
+            reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK) if reads else None
+            with contextlib.suppress(BlockingIOError):
+                while reads:  # until it is full
+                    os.write(reader, b"x" * 4096)
+            recorder = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock:u", "-p", str(program.pid), "-o", path,
+                                         "--stats", fifo], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            try:
+                wait_until(lambda: "writer" in children_of(recorder.pid) or recorder.poll() is not None, "writer")
+                wait_for_cpu_time(program.pid, 0.3)
+                recorder.send_signal(signal.SIGINT)
+                # Then the recording is through, and what is left is the statistics.
+                wait_until(lambda: "writer" not in children_of(recorder.pid), "end of the writer")
+                check(recorder.poll() is None, "it waited for nobody")
+                recorder.send_signal(number)
+                errors = recorder.communicate(timeout=PATIENCE)[1]
+            finally:
+                recorder.kill()
+                recorder.communicate()
+                if reads:
+                    os.close(reader)
+            check(recorder.returncode == 1 and "interrupted before" in errors and len(errors.splitlines()) == 2,
+                  f"{recorder.returncode}: {errors}")
+            check(folded(path), "nothing was recorded")
 
 
 @case

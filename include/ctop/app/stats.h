@@ -29,7 +29,11 @@ struct stats_input {
 	double rate_hz; /* reached: its samples per second of duration */
 };
 
-/* Writes the object to path ("-": stdout). 0 or -errno with the cause. */
-int stats_write(const char *path, const struct stats_input *input, struct error *error);
+/*
+ * Writes the object to path ("-": stdout). 0 or -errno with the cause; -EINTR once wake_fd is readable and nobody reads
+ * what is to be written; -1: it waits however long.
+ */
+int stats_write(const char *path, const struct stats_input *input, int wake_fd,
+		struct error *error);
 
 #endif

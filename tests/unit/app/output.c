@@ -273,9 +273,9 @@ static void what_is_saved(void)
 	struct error error = {0};
 	struct text text = {0};
 	text_add(&text, "text\n");
-	CHECK_EQ(save_text(path_of("saved"), "--stats", &text, &error), 0);
+	CHECK_EQ(save_text(path_of("saved"), "--stats", &text, -1, &error), 0);
 	CHECK_STR(content("saved"), "text\n");
-	CHECK_EQ(save_text("/dev/full", "--stats", &text, &error), -ENOSPC);
+	CHECK_EQ(save_text("/dev/full", "--stats", &text, -1, &error), -ENOSPC);
 	CHECK(strstr(error.cause, "/dev/full") && strstr(error.remedy, "--stats FILE"));
 	/* Standard output, as it is found. */
 	int before = dup(STDOUT_FILENO);
@@ -286,7 +286,7 @@ static void what_is_saved(void)
 		int fd = open(outputs[i], i < 2 ? O_WRONLY : O_RDONLY);
 		dup2(fd, STDOUT_FILENO);
 		close(fd);
-		results[i] = save_text(i == 1 ? "-" : NULL, NULL, &text, &error);
+		results[i] = save_text(i == 1 ? "-" : NULL, NULL, &text, -1, &error);
 	}
 	dup2(before, STDOUT_FILENO);
 	close(before);
@@ -295,7 +295,7 @@ static void what_is_saved(void)
 	CHECK_EQ(results[2], -EBADF);
 	CHECK(strstr(error.cause, "standard output") && error.remedy[0]);
 	text.failed = true;
-	CHECK_EQ(save_text(NULL, NULL, &text, &error), -ENOMEM);
+	CHECK_EQ(save_text(NULL, NULL, &text, -1, &error), -ENOMEM);
 	text_release(&text);
 }
 

@@ -81,7 +81,7 @@ static void whole_object(void)
 {
 	struct error error = {0};
 	const struct stats_input input = example();
-	CHECK_EQ(stats_write(path_of("stats.json"), &input, &error), 0);
+	CHECK_EQ(stats_write(path_of("stats.json"), &input, -1, &error), 0);
 	CHECK_STR(contents(path_of("stats.json")),
 		  "{\n"
 		  "  \"samples\": 100,\n"
@@ -130,7 +130,7 @@ static void nothing_measured(void)
 {
 	struct error error = {0};
 	const struct stats_input input = {.rate_hz = (double)NAN};
-	CHECK_EQ(stats_write(path_of("empty.json"), &input, &error), 0);
+	CHECK_EQ(stats_write(path_of("empty.json"), &input, -1, &error), 0);
 	const char *text = contents(path_of("empty.json"));
 	CHECK(strstr(text, "\"rate_hz\": 0.000000"));
 	CHECK(strstr(text, "\"steps_down\": []"));
@@ -146,7 +146,7 @@ static void replaces_a_file_and_leaves_no_other(void)
 	CHECK(old);
 	fputs("old", old);
 	fclose(old);
-	CHECK_EQ(stats_write(path, &input, &error), 0);
+	CHECK_EQ(stats_write(path, &input, -1, &error), 0);
 	CHECK(contents(path)[0] == '{');
 	char beside[160];
 	snprintf(beside, sizeof(beside), "%s.%d.tmp", path, (int)getpid());
@@ -158,10 +158,10 @@ static void devices_are_written_as_they_are(void)
 	struct error error = {0};
 	const struct stats_input input = example();
 	struct stat stat_of;
-	CHECK_EQ(stats_write("/dev/null", &input, &error), 0);
+	CHECK_EQ(stats_write("/dev/null", &input, -1, &error), 0);
 	CHECK_EQ(stat("/dev/null", &stat_of), 0);
 	CHECK(S_ISCHR(stat_of.st_mode));
-	CHECK_EQ(stats_write("/dev/full", &input, &error), -ENOSPC);
+	CHECK_EQ(stats_write("/dev/full", &input, -1, &error), -ENOSPC);
 	CHECK(strstr(error.cause, "/dev/full"));
 	CHECK(strstr(error.remedy, "--stats"));
 }
@@ -170,10 +170,10 @@ static void unwritable(void)
 {
 	struct error error = {0};
 	const struct stats_input input = example();
-	CHECK_EQ(stats_write(path_of("no/such/folder"), &input, &error), -ENOENT);
+	CHECK_EQ(stats_write(path_of("no/such/folder"), &input, -1, &error), -ENOENT);
 	CHECK(strstr(error.cause, "no/such/folder"));
 	CHECK(error.remedy[0]);
-	CHECK_EQ(stats_write(folder, &input, &error), -EISDIR);
+	CHECK_EQ(stats_write(folder, &input, -1, &error), -EISDIR);
 }
 
 /* No two rows are about one field, and none is of another size than it says. */
