@@ -271,6 +271,7 @@ static void a_child_has_walls(void)
 	CHECK(read_report(&child, &report));
 	if (has_namespaces) {
 		CHECK(report.walls & JAIL_NAMESPACES);
+		CHECK(report.walls & JAIL_EMPTY_ROOT);
 		CHECK(report.is_first);
 		CHECK_EQ(report.passwd_error, ENOENT);
 		CHECK_EQ(report.nr_interfaces_up, 0);
