@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/base/clock.h>
+#include <ctop/base/end_pending.h>
 #include <ctop/base/fault.h>
 #include <ctop/base/jail.h>
 #include <ctop/symbol/function_offset.h>
@@ -17,7 +19,7 @@
 #include "child_link.h"
 
 /* Reading the symbols of the largest programs takes a second or two. */
-enum { PATIENCE_MS = 30000 };
+enum { PATIENCE_MS = 30000, SLICE_MS = 100 };
 
 struct answer {
 	int32_t error; /* 0 or -errno */
@@ -69,15 +71,30 @@ static int open_program(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+static int await_answer(struct channel *channel, int timeout_ms)
+{
+	return wait_for(channel_fd(channel), timeout_ms);
+}
+
+/* As long as the user has patience, too. 0 or -errno: -EINTR when ctop is told to end. */
+static int await(struct channel *channel, int (*what)(struct channel *, int))
+{
+	const uint64_t until_ns = clock_now_ns() + PATIENCE_MS * NS_PER_MS;
+	int result = -ETIMEDOUT;
+	while (result == -ETIMEDOUT && clock_now_ns() < until_ns)
+		result = end_pending() ? -EINTR : what(channel, SLICE_MS);
+	return result;
+}
+
 static int ask(struct channel *channel, const char *function, int fd, uint64_t *offset)
 {
 	struct answer answer;
 	int unused = -1;
 	int result = channel_send(channel, function, strlen(function), fd);
 	if (!result)
-		result = channel_await_hello(channel, PATIENCE_MS);
+		result = await(channel, channel_await_hello);
 	if (!result)
-		result = wait_for(channel_fd(channel), PATIENCE_MS);
+		result = await(channel, await_answer);
 	if (result)
 		return result;
 	ssize_t got = channel_receive(channel, &answer, sizeof(answer), &unused);
@@ -101,7 +118,11 @@ static int find_offset(const char *function, int fd, uint64_t *offset)
 
 static int explain(const struct event *event, int code, struct error *error)
 {
-	if (code == -ENOENT) {
+	if (code == -EINTR) {
+		error_set(error, code, "interrupted before '%s' was found in '%s'", event->function,
+			  event->probe);
+		error_remedy(error, "nothing was sampled: start it again, and let it begin");
+	} else if (code == -ENOENT) {
 		error_set(error, code, "'%s' has no function '%s'", event->probe, event->function);
 		error_remedy(error,
 			     "readelf -Ws --dyn-syms %s lists them; a file without symbols "

@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import (FAULTY, PATIENCE, case, check, check_refused, children_of, falling, folder, main, need_root, run,
+from harness import (FAULTY, PATIENCE, Skip, case, check, check_refused, children_of, falling, folder, main, need_root, run,
                      target, tell, wait_for_cpu_time, wait_until)
 
 NR_THREADS = 500
@@ -90,6 +90,24 @@ def a_target_with_very_many_threads():
         result = run(FAULTY, "record", "-e", "cpu-clock", "-o", path, "-p", program.pid, preexec_fn=interrupt_at_once)
         check_refused(result, 1, "interrupted while the target's threads were attached", "nothing was sampled")
         check(not os.path.exists(path), "there is a file")
+
+
+@case
+def one_that_looks_for_a_function_for_ever():
+    """Before there is anything to sample."""
+    need_root()
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        raise Skip("this kernel has no uprobes")
+    with target("spin") as program:
+        path = os.readlink(f"/proc/{program.pid}/exe")
+        process = subprocess.Popen([FAULTY, "record", "-e", f"uprobe:{path}:main", "-o", "/dev/null",
+                                    "-p", str(program.pid)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=falling("uprobe:loop"))
+        wait_until(lambda: "uprobe" in children_of(process.pid) or process.poll() is not None, "child")
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=PATIENCE)[1]
+        check(process.returncode == 1 and "interrupted before 'main' was found" in errors and errors.count("\n") == 2,
+              f"{process.returncode}: {errors}")
 
 
 if __name__ == "__main__":
