@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/hash.h>
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
@@ -17,6 +18,7 @@ struct broker *broker_new(void)
 	if (!broker)
 		return NULL;
 	broker->cgroup_fd = -1;
+	broker->opened_ns = clock_now_ns();
 	broker->opener = opener_new();
 	broker->prober = prober_new();
 	broker->mapped = mapped_files_new();

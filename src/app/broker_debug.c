@@ -29,14 +29,13 @@ static void give(struct job *job)
 	job_answer(job, job->fd); /* which closes it */
 }
 
-/* Where a build-id is known, a name alone proves nothing, and where it agrees, no sum is needed. */
+/* Where the module has a build-id, that decides: a name alone proves nothing, and no sum is needed. */
 static void take_candidates_word(void *context, const struct prober_answer *answer)
 {
 	struct job *job = context;
-	const struct message_module *asked = &job->request;
-	if (!answer->error && asked->build_id_size &&
-	    answer->build_id_size == asked->build_id_size &&
-	    memcmp(answer->build_id, asked->build_id, asked->build_id_size) == 0)
+	const struct prober_answer *module = &job->module;
+	if (!answer->error && answer->build_id_size == module->build_id_size &&
+	    memcmp(answer->build_id, module->build_id, module->build_id_size) == 0)
 		give(job);
 	else
 		not_proved(job);
@@ -45,37 +44,36 @@ static void take_candidates_word(void *context, const struct prober_answer *answ
 static void take_candidates_sum(void *context, const struct prober_answer *answer)
 {
 	struct job *job = context;
-	if (!answer->error && answer->crc == job->crc)
+	if (!answer->error && answer->crc == job->module.debuglink_crc)
 		give(job);
 	else
 		not_proved(job);
 }
 
-/* What the module itself says of its debug file, as far as a file can say it of itself. */
+static void prove(struct job *job)
+{
+	const bool names_it =
+		job->module.has_debuglink && strcmp(job->module.debuglink, job->request.name) == 0;
+	if (job->looking_for == OPENER_DEBUG_LINK && !names_it)
+		give_up(job);
+	else if (job->module.build_id_size)
+		job_prove(job, job->fd, false, take_candidates_word);
+	else if (job->looking_for == OPENER_DEBUG_LINK)
+		job_prove(job, job->fd, true, take_candidates_sum);
+	else
+		not_proved(job);
+}
+
+/* What the module says of itself, as far as a file can: the child's word for it counts nothing. */
 static void take_modules_word(void *context, const struct prober_answer *answer)
 {
 	struct job *job = context;
-	if (answer->error || !answer->has_debuglink ||
-	    strcmp(answer->debuglink, job->request.name) != 0) {
+	job->module = *answer;
+	job->knows_module = true;
+	if (answer->error)
 		give_up(job);
-		return;
-	}
-	job->crc = answer->debuglink_crc;
-	job->needs_crc = true;
-	job_prove(job, job->fd, true, take_candidates_sum);
-}
-
-static void prove(struct job *job)
-{
-	const struct kept_file *module = find_kept(job->broker, &job->key);
-	if (job->request.build_id_size)
-		job_prove(job, job->fd, false, take_candidates_word);
-	else if (job->needs_crc)
-		job_prove(job, job->fd, true, take_candidates_sum);
-	else if (module && module->fd >= 0)
-		job_prove(job, module->fd, false, take_modules_word);
 	else
-		give_up(job);
+		prove(job);
 }
 
 static void look_for(struct job *job, enum opener_kind kind);
@@ -85,8 +83,14 @@ static void take_candidate(void *context, const struct opener_answer *answer, in
 	struct job *job = context;
 	(void)answer;
 	job->fd = fd;
+	const struct kept_file *module = find_kept(job->broker, &job->key);
 	if (fd >= 0) {
-		prove(job);
+		if (job->knows_module)
+			prove(job);
+		else if (module && module->fd >= 0)
+			job_prove(job, module->fd, false, take_modules_word);
+		else
+			give_up(job);
 		return;
 	}
 	job->candidate = 0;

@@ -48,10 +48,11 @@ struct broker {
 	struct prober *prober;
 	struct mapped_files *mapped;
 	struct job *jobs;
-	size_t nr_jobs;
+	size_t nr_jobs[BROKER_SYMBOLIZER + 1]; /* of each reader */
 	struct asked *asked;
 	int cgroup_fd; /* -1: none */
 	bool recorded;
+	uint64_t opened_ns; /* older processes are in the profile only as targets */
 	/* Modules of a file without one here: another has their place, or none. */
 	struct absent {
 		size_t nr;
@@ -68,7 +69,7 @@ struct broker {
 struct job {
 	struct job *prev, *next;
 	struct broker *broker;
-	struct channel *channel; /* NULL: who asked has died */
+	struct channel *channel;
 	enum broker_reader reader;
 	enum message_kind answer; /* MESSAGE_MODULE, MESSAGE_DEBUG_FILE or MESSAGE_PROCESS */
 	struct message_module request;
@@ -81,8 +82,9 @@ struct job {
 	unsigned candidate;
 	int error; /* the first, which is told when there are no more candidates */
 	int fd;	   /* the file that is being proved; -1: none */
-	bool needs_crc;
-	uint32_t crc;
+	bool knows_module;
+	struct prober_answer module; /* what it says of its debug file */
+	bool looked_at_maps;
 	void (*unproved)(struct job *job); /* what is done when it is not the right one */
 };
 

@@ -28,7 +28,7 @@ struct asked {
 struct job *job_new(struct broker *broker, struct channel *channel, enum broker_reader reader,
 		    enum message_kind answer)
 {
-	struct job *job = broker->nr_jobs < JOBS_MAX ? calloc(1, sizeof(*job)) : NULL;
+	struct job *job = broker->nr_jobs[reader] < JOBS_MAX ? calloc(1, sizeof(*job)) : NULL;
 	if (!job)
 		return NULL;
 	job->broker = broker;
@@ -37,26 +37,30 @@ struct job *job_new(struct broker *broker, struct channel *channel, enum broker_
 	job->answer = answer;
 	job->fd = -1;
 	DL_APPEND(broker->jobs, job);
-	broker->nr_jobs++;
+	broker->nr_jobs[reader]++;
 	return job;
 }
 
 static void end(struct job *job)
 {
 	DL_DELETE(job->broker->jobs, job);
-	job->broker->nr_jobs--;
+	job->broker->nr_jobs[job->reader]--;
 	if (job->fd >= 0)
 		close(job->fd);
 	free(job);
 }
 
+static void forget(struct job *job)
+{
+	opener_forget(job->broker->opener, job);
+	prober_forget(job->broker->prober, job);
+	end(job);
+}
+
 void jobs_free(struct broker *broker)
 {
-	while (broker->jobs) {
-		opener_forget(broker->opener, broker->jobs);
-		prober_forget(broker->prober, broker->jobs);
-		end(broker->jobs);
-	}
+	while (broker->jobs)
+		forget(broker->jobs);
 }
 
 void job_answer(struct job *job, int fd)
@@ -73,8 +77,7 @@ void job_answer(struct job *job, int fd)
 		message.module.identity = job->identity;
 	}
 	/* A broken or full channel is the child's end, which its pidfd will tell. */
-	if (job->channel)
-		protocol_send(job->channel, &message, fd < 0 ? -1 : fd);
+	protocol_send(job->channel, &message, fd < 0 ? -1 : fd);
 	end(job);
 }
 
@@ -126,9 +129,9 @@ void forget_asked(struct broker *broker, unsigned readers)
 
 void broker_forget(struct broker *broker, enum broker_reader reader)
 {
-	struct job *job;
+	struct job *job, *next;
 	forget_asked(broker, reader);
-	DL_FOREACH(broker->jobs, job)
+	DL_FOREACH_SAFE(broker->jobs, job, next)
 	if (job->reader == reader)
-		job->channel = NULL;
+		forget(job);
 }

@@ -111,11 +111,17 @@ static void stale(struct job *job)
 	refuse(job, -ESTALE);
 }
 
+static void look_at_maps(struct job *job);
+
 static void take_named(void *context, const struct opener_answer *answer, int fd)
 {
 	struct job *job = context;
 	job->identity = answer->identity;
-	if (fd < 0)
+	/* Mapped last by one that has gone: who asks may have it mapped yet. */
+	if (fd < 0 && !job->looked_at_maps && job->named.pid != job->copy.row.pid &&
+	    is_in_profile(job->broker, job->copy.row.pid))
+		look_at_maps(job);
+	else if (fd < 0)
 		refuse(job, answer->error);
 	else if (answer->by_name)
 		prove(job, fd, stale);
@@ -166,6 +172,7 @@ static void look_at_maps(struct job *job)
 		.kind = OPENER_MAPS,
 		.request = {.pid = job->copy.row.pid},
 	};
+	job->looked_at_maps = true;
 	job_open(job, &request, take_maps_for_module);
 }
 

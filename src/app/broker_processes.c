@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/end_pending.h>
 #include <ctop/base/privilege.h>
 
@@ -24,6 +25,8 @@
 
 /* How many generations are looked back for a process that no record told of. */
 enum { GENERATIONS_MAX = 64 };
+/* /proc tells when a process started to 10 ms. */
+#define START_SLACK_NS (20 * NS_PER_MS)
 
 bool broker_has_process(struct broker *broker, int32_t pid)
 {
@@ -38,6 +41,10 @@ bool is_in_profile(struct broker *broker, int32_t pid)
 		mapped_files_add_process(broker->mapped, pid);
 		return true;
 	}
+	/* Who was there before is not sampled, whoever's child it is: no event was inherited. */
+	const uint64_t started_ns = proc_start_ns(pid);
+	if (started_ns + START_SLACK_NS < broker->opened_ns)
+		return false;
 	int32_t ancestor = pid;
 	for (int i = 0; i < GENERATIONS_MAX && ancestor > 1; i++) {
 		ancestor = proc_parent(ancestor);
@@ -51,14 +58,17 @@ bool is_in_profile(struct broker *broker, int32_t pid)
 
 /* ---- maps ---- */
 
+enum { MAPS_BYTES_MAX = 4 << 20 };
+
 void take_maps(struct broker *broker, int32_t pid, int fd)
 {
 	struct stat status;
 	if (fd < 0)
 		return;
 	if (fstat(fd, &status) == 0 && status.st_size > 0) {
-		/* The opener's, sealed: it stays as long as it is. */
-		const size_t size = (size_t)status.st_size;
+		/* The opener's, sealed: it stays as long as it is. Main reads no more of it than takes some 10 ms. */
+		const size_t size =
+			status.st_size < MAPS_BYTES_MAX ? (size_t)status.st_size : MAPS_BYTES_MAX;
 		void *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (text != MAP_FAILED) {
 			mapped_files_take_maps(broker->mapped, pid, text, size);
@@ -140,13 +150,24 @@ static void list_children(int32_t pid, int32_t *pids, size_t *nr)
 		closedir(dir);
 }
 
-/* Until the opener has answered all: it gives up what hangs. */
-static void wait_for_all(struct broker *broker)
+/* What is not there by then comes from the loop, as any other answer; ^C is looked at so often. */
+#define DESCRIBE_NS (500 * NS_PER_MS)
+enum { LOOK_MS = 50 };
+
+static bool is_being_described(const struct broker *broker)
+{
+	const struct job *job = broker->jobs;
+	while (job && job->answer != MESSAGE_PROCESS)
+		job = job->next;
+	return job != NULL;
+}
+
+static void wait_for_maps(struct broker *broker)
 {
 	struct pollfd fds[BROKER_POLL_MAX];
-	int timeout_ms;
-	while (broker->jobs && (timeout_ms = broker_timeout_ms(broker)) >= 0) {
-		poll(fds, broker_poll(broker, fds), timeout_ms);
+	const uint64_t until_ns = clock_now_ns() + DESCRIBE_NS;
+	while (is_being_described(broker) && clock_now_ns() < until_ns && !end_pending()) {
+		poll(fds, broker_poll(broker, fds), LOOK_MS);
 		broker_serve(broker);
 	}
 }
@@ -159,7 +180,10 @@ int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t
 	int result = 0;
 	for (size_t i = 0; !result && i < nr; i++) {
 		const struct message_process process = {.pid = pids[i]};
-		mapped_files_add_process(broker->mapped, pids[i]);
+		if (i == 0)
+			mapped_files_add_process(broker->mapped, pid);
+		else if (!is_in_profile(broker, pids[i]))
+			continue;
 		list_children(pids[i], pids, &nr);
 		thread_list_open(&threads, &process);
 		while (thread_list_is_open(&threads) && result >= 0 && !end_pending())
@@ -168,6 +192,6 @@ int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t
 		if (result >= 0)
 			result = broker_answer_process(broker, channel, &process);
 	}
-	wait_for_all(broker);
+	wait_for_maps(broker);
 	return result;
 }

@@ -15,6 +15,7 @@
 
 #include <ctop/base/clock.h>
 
+#include "budget.h"
 #include "opener_protocol.h"
 
 #define PATIENCE_NS (2 * NS_PER_SECOND)
@@ -66,11 +67,36 @@ static _Noreturn void become(int fd, pid_t parent)
 	_exit(0);
 }
 
+static void reap_hung(struct opener *opener)
+{
+	for (unsigned i = opener->nr_hung; i-- > 0;)
+		if (waitpid(opener->hung[i], NULL, WNOHANG))
+			opener->hung[i] = opener->hung[--opener->nr_hung];
+}
+
+/* Nearly all end at once; one that hangs is left to whoever reaps after us. */
+static void wait_a_moment(struct opener *opener)
+{
+	enum { MOMENT_MS = 100 };
+	struct pollfd fd = {.events = POLLIN};
+	if (!opener->nr_hung)
+		return;
+	fd.fd = (int)syscall(SYS_pidfd_open, opener->hung[opener->nr_hung - 1], 0);
+	if (fd.fd >= 0) {
+		poll(&fd, 1, MOMENT_MS);
+		close(fd.fd);
+	}
+	reap_hung(opener);
+}
+
 static int start(struct opener *opener)
 {
 	int fds[2];
 	if (opener->pid)
 		return 0;
+	reap_hung(opener);
+	if (opener->nr_hung == HUNG_MAX)
+		return -ETIMEDOUT; /* no more processes for what hangs */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -errno;
 	const pid_t parent = getpid();
@@ -97,20 +123,12 @@ static int start(struct opener *opener)
 	return 0;
 }
 
-static void reap_hung(struct opener *opener)
-{
-	for (unsigned i = opener->nr_hung; i-- > 0;)
-		if (waitpid(opener->hung[i], NULL, WNOHANG))
-			opener->hung[i] = opener->hung[--opener->nr_hung];
-}
-
 static void end(struct opener *opener)
 {
 	if (!opener->pid)
 		return;
 	kill(opener->pid, SIGKILL);
-	if (opener->nr_hung < HUNG_MAX)
-		opener->hung[opener->nr_hung++] = opener->pid;
+	opener->hung[opener->nr_hung++] = opener->pid; /* start() left room for it */
 	close(opener->fd);
 	opener->pid = 0;
 	opener->fd = -1;
@@ -134,12 +152,8 @@ void opener_free(struct opener *opener)
 {
 	if (!opener)
 		return;
-	/* One with nothing to do ends at once; one that hangs is left to whoever reaps after us. */
-	const bool idle = !opener->first;
 	end(opener);
-	if (idle && opener->nr_hung)
-		waitpid(opener->hung[--opener->nr_hung], NULL, 0);
-	reap_hung(opener);
+	wait_a_moment(opener);
 	while (opener->first)
 		drop_first(opener);
 	free(opener);
@@ -243,7 +257,8 @@ static int take_one(struct opener *opener)
 			close(fd);
 		return -EIO;
 	}
-	answer_first(opener, &(struct opener_answer){reply.error, reply.by_name, reply.identity}, fd);
+	answer_first(opener, &(struct opener_answer){reply.error, reply.by_name, reply.identity},
+		     fd);
 	return 1;
 }
 
@@ -251,8 +266,8 @@ void opener_serve(struct opener *opener)
 {
 	int got = 0;
 	reap_hung(opener);
-	/* A taker may ask anew: as many as there were are enough for one call. */
-	for (size_t i = opener->nr; i > 0 && opener->pid && (got = take_one(opener)) > 0; i--)
+	struct budget budget = budget_of((unsigned)opener->nr);
+	while (opener->pid && budget_take(&budget) && (got = take_one(opener)) > 0)
 		;
 	if (!opener->first)
 		return;

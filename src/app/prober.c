@@ -40,7 +40,6 @@ struct prober *prober_new(void)
 
 static void end(struct prober *prober)
 {
-	/* Jailed, it cannot hang but in a read, which SIGKILL ends. */
 	if (prober->child.pid)
 		jail_end(&prober->child);
 }

@@ -42,6 +42,9 @@ static enum broker_reader reader_of(const struct session *session, const struct 
 /* The collector or the reader is through. What a collector could not get over, its successor may. */
 static int finish_source(struct session *session, const struct message_result *message)
 {
+	/* The kernel's rings have no end of their own: that one is main's to tell. */
+	if (session_is_live(session) && !message->error && session->phase != PHASE_STOPPING)
+		return -EPROTO;
 	session->source_done = session_is_recording(session) || !message->error;
 	if (!message->error)
 		snprintf(session->source_note, sizeof(session->source_note), "%s", message->cause);
@@ -62,7 +65,8 @@ static int finish_source(struct session *session, const struct message_result *m
 /* Collectors died too often, and nothing can be left out any more. */
 static int give_up_collector(struct session *session)
 {
-	error_set(session->error, -EIO, "the collector died %d times in 10 s", WORKER_MAX_DEATHS);
+	error_set(session->error, -EIO, "the collector died %d times in 10 s%s%s", WORKER_MAX_DEATHS,
+		  session->last_words[0] ? "; " : "", session->last_words);
 	error_remedy(session->error, session->is_perfdata
 					     ? "look at the file with perf report"
 					     : "what came before is kept; --call-graph fp reads no "
@@ -73,6 +77,8 @@ static int give_up_collector(struct session *session)
 /* The collector has, or has not, what it is to read. */
 static int finish_mapping(struct session *session, const struct message_result *message)
 {
+	if (session->mapped)
+		return -EPROTO;
 	session->mapped = !message->error;
 	if (session->mapped)
 		return session->sampler ? sampler_redirect(session->sampler) : 0;
@@ -102,13 +108,21 @@ static int go_on_listing(struct session *session, const struct message_process *
 		      : broker_answer_process(session->broker, channel, &request);
 }
 
+static bool is_question(uint32_t kind)
+{
+	return kind == MESSAGE_NEED_MODULE || kind == MESSAGE_NEED_DEBUG_FILE ||
+	       kind == MESSAGE_NEED_PROCESS || kind == MESSAGE_NEED_OWNER ||
+	       kind == MESSAGE_NEED_TABLES;
+}
+
 static int answer(struct session *session, struct worker *worker, const struct message *message)
 {
 	struct region *region;
 	if (!may_say(session, worker, message->kind))
 		return -EPROTO;
 	/* What the kernel said up to now comes first: the child may ask about the latest of it. */
-	session_take_sideband(session);
+	if (is_question(message->kind))
+		session_take_sideband(session);
 	switch (message->kind) {
 	case MESSAGE_MAPPED:
 		return finish_mapping(session, &message->result);
@@ -195,15 +209,7 @@ int session_listen(struct session *session, struct worker *worker)
 	return result < 0 ? result : 0;
 }
 
-/* Of a child that is gone what it told counts, not what it asked for. */
-static bool is_question(uint32_t kind)
-{
-	return kind == MESSAGE_NEED_MODULE || kind == MESSAGE_NEED_DEBUG_FILE ||
-	       kind == MESSAGE_NEED_PROCESS || kind == MESSAGE_NEED_OWNER ||
-	       kind == MESSAGE_NEED_TABLES;
-}
-
-/* No more than fits into a socket. */
+/* No more than fits into a socket. What it told counts, not what it asked for. */
 static int hear_last_words(struct session *session, struct worker *worker)
 {
 	struct message message;
@@ -311,8 +317,10 @@ int session_bury(struct session *session, struct worker *worker)
 		return result;
 	broker_forget(session->broker, reader_of(session, worker));
 	worker_reap(worker, &wait_status, &too_often);
-	if (is_collector && session->source_done)
+	if (is_collector && session->source_done) {
+		session->owes_tables = false;
 		return 0;
+	}
 	session->stats.restarts++;
 	session_note_death(session, worker, wait_status,
 			   !session_is_recording(session) &&

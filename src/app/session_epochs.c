@@ -27,8 +27,8 @@ int session_begin_epoch(struct session *session)
 int session_give_tables(struct session *session)
 {
 	session->owes_tables = session->next->epoch != 0;
-	if (session->owes_tables)
-		return 0; /* until the readers have left current */
+	if (session->owes_tables || !session->collector.channel)
+		return 0; /* until the readers have left current; or who asked has gone */
 	bool first = !session->current->epoch;
 	struct region *region = first ? session->current : session->next;
 	int result = region_open(region, first ? 1 : session->current->epoch + 1);

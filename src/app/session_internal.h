@@ -99,7 +99,6 @@ struct session {
 	uint64_t late_look_ns; /* when to look for threads that slipped through */
 	struct session_stats stats;
 	struct recording_read read; /* of a file */
-	int failure;		    /* -errno that ends the session, with its cause */
 	struct error *error;
 	struct sample batch[SESSION_BATCH];
 };

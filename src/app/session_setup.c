@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session_setup.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,9 +63,9 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.filters_uid = target->has_uid,
 				.without_tables = without_tables,
 				.watched_pid = target->pids.nr == 1 ? target->pids.items[0] : 0,
-				.watched_started_ns =
-					target->pids.nr == 1 ? proc_start_ns(target->pids.items[0])
-							     : 0,
+				.watched_started_ns = target->pids.nr == 1
+							      ? proc_start_ns(target->pids.items[0])
+							      : 0,
 				.uid = target->uid,
 				.skip_cpu = skip_cpu,
 				.skip_position = skip_position,
@@ -173,6 +174,8 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 
 int setup_late_threads(struct worker *worker, struct sampler *sampler)
 {
+	if (!worker->channel)
+		return -EPIPE;
 	size_t nr_before = sampler_nr_ids(sampler);
 	int result = sampler_attach_late(sampler);
 	int sent = send_ids(worker->channel, sampler, nr_before);

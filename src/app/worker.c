@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,13 +129,16 @@ static void read_last_words(struct worker *worker)
 	text_release(&text);
 }
 
+enum { MOMENT_MS = 1000 };
+
 static void reap(struct worker *worker, int *wait_status)
 {
 	struct rusage usage = {0};
-	pid_t got;
-	do
-		got = wait4(worker->pid, wait_status, 0, &usage);
-	while (got < 0 && errno == EINTR);
+	/* At once, or soon after SIGKILL. One that hangs in the kernel is left to whoever reaps after us. */
+	struct pollfd gone = {.fd = worker->pid_fd, .events = POLLIN};
+	*wait_status = SIGKILL;
+	poll(&gone, 1, MOMENT_MS);
+	wait4(worker->pid, wait_status, WNOHANG, &usage);
 	worker->dead_cpu_ns +=
 		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SECOND +
 		(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;

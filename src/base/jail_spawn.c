@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -203,6 +204,9 @@ static int read_report(int report_fd)
 	return got == (ssize_t)sizeof(error) && error < 0 ? error : -EIO;
 }
 
+/* In which a process that was sent SIGKILL ends, unless it hangs in somebody's file system. */
+enum { MOMENT_MS = 1000 };
+
 static void reap(pid_t pid)
 {
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -298,8 +302,11 @@ int jail_spawn(const char *role, struct jail_child *child)
 void jail_end(struct jail_child *child)
 {
 	if (child->pid > 0) {
-		kill(child->pid, SIGKILL); /* ours until it is waited for */
-		reap(child->pid);
+		/* Ours until it is waited for. One that hangs in the kernel is left to whoever reaps after us. */
+		struct pollfd gone = {.fd = child->pid_fd, .events = POLLIN};
+		kill(child->pid, SIGKILL);
+		poll(&gone, 1, MOMENT_MS);
+		waitpid(child->pid, NULL, WNOHANG);
 	}
 	int fds[2] = {child->pid_fd, child->stderr_fd};
 	close_both(fds);

@@ -2,7 +2,6 @@
 /* A child that has fallen asks main for what is not its business, and says what came of it. */
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,31 +43,16 @@ static int receive(struct channel *channel, struct message *message)
 	return fd;
 }
 
-static void say(const struct message *answer, int32_t error, int fd)
+/* Its last words, which main tells, and its end. */
+static _Noreturn void say(const char *before, const struct message *answer, int32_t error, int fd)
 {
 	struct stat status;
 	if (fd >= 0 && fstat(fd, &status) == 0)
-		dprintf(STDERR_FILENO, "was given inode %llu\n", (unsigned long long)status.st_ino);
+		dprintf(STDERR_FILENO, "%swas given inode %llu\n", before,
+			(unsigned long long)status.st_ino);
 	else
-		dprintf(STDERR_FILENO, "was refused %u: %d\n", answer->kind, error);
-}
-
-/* Waits for an answer of that kind, says it, and does what main asks for until it ends. */
-static _Noreturn void live_on(struct channel *channel, uint32_t awaited)
-{
-	for (;;) {
-		struct message message;
-		int fd = receive(channel, &message);
-		if (message.kind == MESSAGE_STOP) {
-			message = (struct message){.kind = MESSAGE_DONE};
-			protocol_send(channel, &message, -1);
-		} else if (message.kind == awaited) {
-			say(&message,
-			    awaited == MESSAGE_PROCESS ? message.process.error : message.module.error,
-			    fd);
-			awaited = 0;
-		}
-	}
+		dprintf(STDERR_FILENO, "%swas refused %u: %d\n", before, answer->kind, error);
+	_exit(1);
 }
 
 /* As a collector, up to its start: tables that it may write, and the number of their epoch. */
@@ -111,7 +95,11 @@ FAULT(demand_file)
 	tables_publish(writer);
 	message.module.module = id.index;
 	protocol_send(fault->channel, &message, -1);
-	live_on(fault->channel, MESSAGE_MODULE);
+	for (;;) {
+		int fd = receive(fault->channel, &message);
+		if (message.kind == MESSAGE_MODULE)
+			say("", &message, message.module.error, fd);
+	}
 }
 
 /* PID: a process's maps. */
@@ -127,10 +115,8 @@ FAULT(demand_process)
 	for (;;) {
 		struct message answer;
 		int fd = receive(fault->channel, &answer);
-		if (answer.kind == MESSAGE_PROCESS && answer.process.exec_count == 77) {
-			say(&answer, answer.process.error, fd);
-			live_on(fault->channel, 0);
-		}
+		if (answer.kind == MESSAGE_PROCESS && answer.process.exec_count == 77)
+			say("", &answer, answer.process.error, fd);
 	}
 }
 
@@ -147,9 +133,9 @@ FAULT(demand_debug)
 	epoch = message.epoch.epoch;
 	const size_t bytes = tables_region_bytes(&tables_capacity_default);
 	void *writable = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	dprintf(STDERR_FILENO, writable == MAP_FAILED ? "reads the tables\n" : "writes the tables\n");
-	/* Rows that are not there yet are asked for until they are: each is answered. */
-	for (bool is_over = false; !is_over;) {
+	const char *tables = writable == MAP_FAILED ? "reads tables, " : "WRITES TABLES, ";
+	/* Rows that are not there yet are asked for until they are: each is answered, so many times. */
+	for (;;) {
 		struct pollfd poll_fd = {.fd = channel_fd(fault->channel), .events = POLLIN};
 		for (uint32_t row = 1; row <= NR_ROWS; row++) {
 			message = (struct message){.kind = MESSAGE_NEED_DEBUG_FILE};
@@ -160,11 +146,9 @@ FAULT(demand_debug)
 		}
 		for (uint32_t row = 1; row <= NR_ROWS; row++) {
 			fd = receive(fault->channel, &message);
-			is_over |= fd >= 0 || message.module.error == -EDQUOT;
 			if (fd >= 0 || message.module.error == -EDQUOT)
-				say(&message, message.module.error, fd);
+				say(tables, &message, message.module.error, fd);
 		}
 		poll(&poll_fd, 1, 10);
 	}
-	live_on(fault->channel, 0);
 }
