@@ -225,6 +225,7 @@ int command_doctor(const struct options *options, struct error *error)
 		options->frequency_hz ? options->frequency_hz : DEFAULT_FREQUENCY_HZ;
 	/* Before main closes itself to others, and to questions about itself. */
 	checks_of_machine(&checks, options->count ? 0 : frequency_hz);
+	checks_of_jail(&checks);
 	check_targets(&checks, options);
 	try_profile(&trial, options);
 	result = print(&checks, &trial, options, signal_fd, error);

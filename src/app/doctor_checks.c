@@ -293,7 +293,7 @@ static const char *namespaces_of_children(unsigned walls)
 					 "one is refused here";
 }
 
-static void check_jail(struct checks *checks)
+void checks_of_jail(struct checks *checks)
 {
 	struct jail_child child;
 	char landlock[64] = "no Landlock";
@@ -342,7 +342,6 @@ void checks_of_machine(struct checks *checks, uint64_t frequency_hz)
 	check_counters(checks);
 	check_kernel_names(checks);
 	check_tracefs(checks);
-	check_jail(checks);
 	check_debug_files(checks);
 }
 
