@@ -19,7 +19,8 @@ static struct locate_request claim_of(const struct job *job)
 	const struct module_row *row = &job->copy.row;
 	return (struct locate_request){
 		.pid = job->broker->recorded ? 0 : row->pid,
-		.path = job->copy.path,
+		/* Ours, and no file that a row calls so. */
+		.path = row->kind == MODULE_VDSO ? "[vdso]" : job->copy.path,
 		.start = row->start,
 		.end = row->end,
 		.file_offset = row->file_offset,
