@@ -6,11 +6,22 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <ctop/base/jail.h>
+
 static const char *what_it_does(const struct session *session, const struct worker *worker)
 {
 	if (worker == &session->symbolizer)
 		return "the process that reads names";
 	return session->path ? "the process that reads the file" : "the collector";
+}
+
+/* The first process of a pid namespace ends by no signal of its own accord: it tells which it was (base/jail.h). */
+static int signal_of(int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		return WTERMSIG(wait_status);
+	return WEXITSTATUS(wait_status) > JAIL_SIGNALLED ? WEXITSTATUS(wait_status) - JAIL_SIGNALLED
+							 : 0;
 }
 
 static void describe_end(const struct worker *worker, int wait_status, char *text, size_t size)
@@ -19,8 +30,8 @@ static void describe_end(const struct worker *worker, int wait_status, char *tex
 		snprintf(text, size, "%s", worker->why);
 	else if (worker->ended)
 		snprintf(text, size, "talked nonsense and was ended");
-	else if (WIFSIGNALED(wait_status))
-		snprintf(text, size, "died of signal %d", WTERMSIG(wait_status));
+	else if (signal_of(wait_status))
+		snprintf(text, size, "died of signal %d", signal_of(wait_status));
 	else
 		snprintf(text, size, "ended with status %d", WEXITSTATUS(wait_status));
 	size_t used = strlen(text);

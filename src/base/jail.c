@@ -39,7 +39,7 @@ static void end(int number, siginfo_t *info, void *context)
 {
 	(void)context;
 	if (info->si_code <= 0) /* somebody sent it */
-		_exit(128 + number);
+		_exit(JAIL_SIGNALLED + number);
 	signal(number, SIG_DFL); /* what failed does so again */
 }
 

@@ -208,6 +208,14 @@ int rings_open(struct sampler *sampler, struct error *error)
 	sampler->holds_rings = machine_may_lock();
 	if (!sampler->holds_rings)
 		unmap_all(sampler);
+	if (!sampler_nr_sideband(sampler)) {
+		result = sampler_note_step(
+			sampler, error,
+			"files of processes that end at once have no names: no locked memory is "
+			"left for records of theirs that ctop checks its own processes by");
+		if (result)
+			return result;
+	}
 	if (sampler->ring_pages == asked)
 		return 0;
 	return sampler_note_step(sampler, error,

@@ -25,6 +25,9 @@ struct channel;
 
 enum { JAIL_CHANNEL_FD = 3 };
 
+/* A child that a signal ended may say so by this exit status and the signal's number. */
+enum { JAIL_SIGNALLED = 128 };
+
 /* ---- main's side ---- */
 
 struct jail_child {
