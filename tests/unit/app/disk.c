@@ -17,6 +17,8 @@
 #include "test.h"
 
 enum { NR_CHUNKS = 600, CHUNK_BYTES = 3000, ROUNDS = 6 };
+/* Nothing goes out before its hello, which a loop would take; there is none here. */
+enum { HELLO_MS = 60000 };
 
 struct scene {
 	struct disk disk;
@@ -29,6 +31,7 @@ static void set_up(struct scene *scene, int output_fd)
 {
 	disk_init(&scene->disk);
 	CHECK_EQ(disk_start(&scene->disk, output_fd, &scene->pipe_fd), 0);
+	CHECK_EQ(channel_await_hello(scene->disk.writer.channel, HELLO_MS), 0);
 	scene->chunks = chunk_writer_new(scene->pipe_fd);
 	CHECK(scene->chunks != NULL);
 	chunk_keep(scene->chunks);
@@ -40,6 +43,7 @@ static void go_on(struct scene *scene)
 {
 	uint64_t from = chunk_confirm(scene->chunks, disk_written(&scene->disk));
 	CHECK_EQ(disk_restart(&scene->disk, from, &scene->pipe_fd), 0);
+	CHECK_EQ(channel_await_hello(scene->disk.writer.channel, HELLO_MS), 0);
 	chunk_redirect(scene->chunks, scene->pipe_fd, from);
 	CHECK_EQ(chunk_push(scene->chunks), 0);
 }
