@@ -71,6 +71,8 @@ static void ids_hash_by_value_and_place(void)
 	}
 }
 
+enum { CANNOT_EXECUTE = 127 };
+
 /* What another run of this program makes of the same keys, through fork and exec: fork alone keeps the key. */
 static void each_process_has_a_key_of_its_own(void)
 {
@@ -80,14 +82,17 @@ static void each_process_has_a_key_of_its_own(void)
 	if (child == 0) {
 		dup2(fds[1], STDOUT_FILENO);
 		execl("/proc/self/exe", "hash", "tell", (char *)NULL);
-		_exit(127);
+		_exit(CANNOT_EXECUTE);
 	}
 	close(fds[1]);
 	uint64_t told[3] = {0};
 	ssize_t got = read(fds[0], told, sizeof(told));
 	close(fds[0]);
 	int status = -1;
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_EXECUTE)
+		SKIP("emulated, a program cannot execute itself");
+	CHECK_EQ(status, 0);
 	CHECK_EQ(got, sizeof(told));
 	CHECK(told[0] != hash_u64(1));
 	CHECK(told[1] != hash_two(1, 2));
