@@ -161,8 +161,7 @@ static void add_capabilities(const struct facts_of_refusal *facts, struct refusa
 	snprintf(fix->command, sizeof(fix->command),
 		 "sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=p %s", program);
 	snprintf(fix->reach, sizeof(fix->reach),
-		 "this binary only; before it, chown root:GROUP and chmod 0710: that group runs "
-		 "it, nobody reads it");
+		 "this binary only, after chown root:GROUP and chmod 0710: nobody reads it");
 }
 
 static void add_root(const struct facts_of_refusal *facts, struct refusal *refusal)
