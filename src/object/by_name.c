@@ -65,6 +65,14 @@ int check_name_owner(int fd, int32_t pid)
 	return process_uid(pid, &target) && target == status.st_uid ? 0 : -EPERM;
 }
 
+int if_owned(int fd, int32_t pid)
+{
+	int result = fd < 0 ? fd : check_name_owner(fd, pid);
+	if (fd >= 0 && result)
+		close(fd);
+	return result ? result : fd;
+}
+
 bool build_id_path(char *path, size_t size, const char *folder, const uint8_t *build_id,
 		   size_t build_id_size, const char *suffix)
 {

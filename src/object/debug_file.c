@@ -12,22 +12,13 @@
 
 static const char debug_root[] = "/usr/lib/debug";
 
-/* Passes a descriptor on if its owner is one whose files are read by name. */
-static int owned(int fd, int32_t pid)
-{
-	int result = fd < 0 ? fd : check_name_owner(fd, pid);
-	if (fd >= 0 && result)
-		close(fd);
-	return result ? result : fd;
-}
-
 /* Below the root of a process, or in our own (pid 0, or one that has gone, or is not ours to look into). */
 static int open_below(int32_t pid, const char *path)
 {
 	int root_fd = open_root_of(pid);
 	if (root_fd < 0)
-		return owned(open_regular_in(AT_FDCWD, path, 0), pid);
-	int fd = owned(open_regular_in(root_fd, path, 0), pid);
+		return if_owned(open_regular_in(AT_FDCWD, path, 0), pid);
+	int fd = if_owned(open_regular_in(root_fd, path, 0), pid);
 	close(root_fd);
 	return fd;
 }

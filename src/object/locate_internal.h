@@ -26,6 +26,8 @@ bool process_uid(int32_t pid, uid_t *uid);
  * user of process pid (0: of none), or by the user who runs us; else -EPERM.
  */
 int check_name_owner(int fd, int32_t pid);
+/* Passes a descriptor on if that is so, else closes it: the descriptor or -errno, as it was given or of the check. */
+int if_owned(int fd, int32_t pid);
 /* A process's root. An O_PATH descriptor, or -errno: gone, or not ours to look into. */
 int open_root_of(int32_t pid);
 

@@ -19,15 +19,6 @@
 
 enum { BUILD_ID_BYTES_MAX = 20, NOTES_BYTES_MAX = 16384 };
 
-/* Passes a descriptor on if its owner is one whose files are read by name. */
-static int owned_by_us(int fd)
-{
-	int result = fd < 0 ? fd : check_name_owner(fd, 0);
-	if (fd >= 0 && result)
-		close(fd);
-	return result ? result : fd;
-}
-
 static bool is_owned_by(const char *path, uid_t uid)
 {
 	struct stat status;
@@ -49,7 +40,7 @@ static int open_cached(const struct locate_request *request, const char *name)
 	if (!build_id_path(path, sizeof(path), folder, request->build_id, request->build_id_size,
 			   suffix))
 		return -ENOENT;
-	return owned_by_us(open_regular_in(AT_FDCWD, path, 0));
+	return if_owned(open_regular_in(AT_FDCWD, path, 0), 0);
 }
 
 static bool everybody_may_read(int fd)
@@ -77,7 +68,7 @@ int locate_recorded_module(const struct locate_request *request, unsigned candid
 	if (!*by_name)
 		return candidate ? -ENOENT
 				 : by_inode(request, open_regular_in(AT_FDCWD, request->path, 0));
-	int fd = owned_by_us(open_regular_in(AT_FDCWD, request->path, 0));
+	int fd = if_owned(open_regular_in(AT_FDCWD, request->path, 0), 0);
 	if (fd >= 0 && candidate-- == 0)
 		return fd;
 	if (fd >= 0)
