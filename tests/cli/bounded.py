@@ -18,11 +18,12 @@ def full_tables_lose_nothing():
     with folder() as where, target("newstacks") as program:
         before = cpu_seconds(program.pid)
         recording = record(where, "-F", "10000", "--max-overhead", "0", "-e", "cpu-clock:u", "-p",
-                           program.pid, seconds=9)
+                           program.pid, seconds=6.5)
         used = cpu_seconds(program.pid) - before
         report = ctop_ok("report", "--stdio", recording.path).stdout
     check_accounts(recording.stats)
-    check("left out" not in report, report)
+    # At most 65,000 stacks, however fast the machine: a reader's bound, some 72,000 of these, is another matter.
+    check("[folded]" not in report, report)
     stacks, samples = recording.stacks, recording.stats["samples"]
     check(sum(stacks.values()) == samples, f"{sum(stacks.values())} of {samples}")
     check(share_complete(recording.stats) > 0.99, f"{recording.stats['stacks']}")
