@@ -13,7 +13,7 @@ import sys
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import CTOP, ROOT, Skip, case, check, folded, folder, main
+from harness import CTOP, ROOT, Skip, case, check, folded, folder, long_case, main
 
 MIB = 1 << 20
 # docs/recording-format.md
@@ -236,7 +236,7 @@ def long(recording, nr):
         recording.add_samples(min(100_000, nr - recording.samples))
 
 
-@case
+@long_case
 def ten_million_samples_that_lie_evenly():
     """Too many to be kept: they are read twice. Memory is that of two million."""
     with folder() as where:
