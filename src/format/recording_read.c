@@ -271,13 +271,14 @@ static int read_names(struct recording_reader *reader, struct payload payload)
 		if (!result)
 			result = get_name(reader, &payload, &module);
 		uint64_t offset = get_varint(&payload);
-		if (result || payload.failed || !frame || !name)
+		if (result || payload.failed || !frame || (!name && !offset))
 			continue;
 		struct frame_id id;
 		bool maimed = false;
 		result = translation_frame(&reader->ids, frame, &id, &maimed);
 		if (!result)
-			result = symbols_set(reader->namer, id, SYMBOL_NAMED, name, module,
+			result = symbols_set(reader->namer, id,
+					     name ? SYMBOL_NAMED : SYMBOL_BOUNDED, name, module,
 					     offset ? (uint32_t)(offset - 1) : UINT32_MAX);
 	}
 	return result ? result : payload.failed ? -EBADMSG : 0;

@@ -300,7 +300,7 @@ static int write_names(struct recording_writer *writer)
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t frame = writer->unnamed.items[i];
 		struct symbol_row row = symbols_row(writer->symbols, (struct frame_id){frame});
-		if (row.state != SYMBOL_NAMED) {
+		if (row.state != SYMBOL_NAMED && row.state != SYMBOL_BOUNDED) {
 			writer->unnamed.items[kept++] = frame;
 			continue;
 		}

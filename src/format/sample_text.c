@@ -52,7 +52,8 @@ void sample_text_add_function(struct sample_text *sample_text, const struct hist
 {
 	struct text *text = &sample_text->text;
 	const struct history *history = sample_text->history;
-	if (!history_function_named(history, frame->function)) {
+	if (!history_function_named(history, frame->function) &&
+	    !history_function_bounded(history, frame->function)) {
 		text_add(text, "[unknown]");
 		return;
 	}

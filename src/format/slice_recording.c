@@ -127,6 +127,8 @@ static int name_frame(struct recorder *recorder, const struct history_frame *fra
 {
 	const struct history *history = recorder->history;
 	bool named = history_function_named(history, frame->function);
+	if (history_function_bounded(history, frame->function))
+		return symbols_set(recorder->names, id, SYMBOL_BOUNDED, NULL, NULL, frame->offset);
 	return symbols_set(recorder->names, id, named ? SYMBOL_NAMED : SYMBOL_UNKNOWN,
 			   named ? history_function_name(history, frame->function) : NULL,
 			   named ? frame->module_name : NULL, named ? frame->offset : UINT32_MAX);

@@ -47,6 +47,7 @@ struct named_frame {
 	uint32_t module;
 	uint32_t offset;
 	uint32_t function;	 /* 0: to be found out */
+	bool bounded;		 /* without a name, offset says where its function begins */
 	const char *name;	 /* NULL: none, or none yet */
 	const char *module_name; /* instead of the module's path; NULL */
 };
@@ -68,6 +69,7 @@ struct counted_stack {
 struct function {
 	const char *name, *module;
 	bool kernel, named;
+	bool bounded; /* without a name, but one function all the same: called after where it begins */
 };
 
 struct event {

@@ -2,6 +2,7 @@
 #include <ctop/profile/history.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,18 +10,20 @@
 
 #include "rows.h"
 
-/* Takes over one frame's name. 1: it has one now; 0: not yet; -ENOMEM. */
+/* Takes over one frame's name, or that it will have none. 1: done; 0: not yet; -ENOMEM. */
 static int take_name(struct history *history, uint32_t id)
 {
 	struct symbol_row row = symbols_row(history->symbols, (struct frame_id){id});
-	if (row.state != SYMBOL_NAMED)
+	if (row.state != SYMBOL_NAMED && row.state != SYMBOL_BOUNDED)
 		return 0;
 	const char *name = history_intern(history, symbols_string(history->symbols, row.name));
 	const char *module = history_intern(history, symbols_string(history->symbols, row.module));
 	if (!name || !module)
 		return -ENOMEM;
 	struct named_frame *frame = &history->frames.items[history->of[TABLE_FRAMES].items[id] - 1];
-	frame->name = name[0] ? name : NULL;
+	frame->bounded = row.state == SYMBOL_BOUNDED && row.offset <= frame->address &&
+			 row.offset != UINT32_MAX;
+	frame->name = name[0] && row.state == SYMBOL_NAMED ? name : NULL;
 	frame->module_name = module[0] ? module : NULL;
 	frame->offset = row.offset;
 	history->frames_changed = history->frames_changed || frame->name;
@@ -65,7 +68,8 @@ static uint32_t find_or_add(struct history *history, const struct function *func
 	while (index_next(&history->functions_index, &probe, &row)) {
 		const struct function *known = &history->functions.items[row];
 		if (known->name == function->name && known->module == function->module &&
-		    known->named == function->named && known->kernel == function->kernel)
+		    known->named == function->named && known->bounded == function->bounded &&
+		    known->kernel == function->kernel)
 			return row;
 	}
 	if (index_reserve(&history->functions_index) ||
@@ -77,15 +81,23 @@ static uint32_t find_or_add(struct history *history, const struct function *func
 	return row;
 }
 
-/* All frames of a module that have no name are one function, called after the module. */
-static const char *name_after(struct history *history, const char *module)
+/*
+ * A frame without a name is called after its module: by where its function begins, if that is known; all others of the
+ * module are one.
+ */
+static const char *name_after(struct history *history, const char *module,
+			      const struct named_frame *frame)
 {
 	char name[512];
 	if (!module[0])
 		return history_intern(history, "[unknown]");
 	const char *slash = strrchr(module, '/');
 	const char *base = slash && slash[1] ? slash + 1 : module;
-	snprintf(name, sizeof(name), base[0] == '[' ? "%.500s" : "[%.500s]", base);
+	if (frame->bounded)
+		snprintf(name, sizeof(name), "%.480s+0x%" PRIx64, base,
+			 frame->address - frame->offset);
+	else
+		snprintf(name, sizeof(name), base[0] == '[' ? "%.500s" : "[%.500s]", base);
 	return history_intern(history, name);
 }
 
@@ -100,9 +112,10 @@ uint32_t history_function_of(struct history *history, uint32_t id)
 		.module = frame->module_name ? frame->module_name : module->label,
 		.kernel = module->kind == MODULE_KERNEL,
 		.named = frame->name != NULL,
+		.bounded = frame->bounded,
 	};
 	if (!function.name)
-		function.name = name_after(history, function.module);
+		function.name = name_after(history, function.module, frame);
 	uint32_t found = function.name ? find_or_add(history, &function) : UINT32_MAX;
 	if (found != UINT32_MAX)
 		frame->function = found;
@@ -127,6 +140,11 @@ bool history_function_kernel(const struct history *history, struct function_id i
 bool history_function_named(const struct history *history, struct function_id id)
 {
 	return id.index < history->functions.nr && history->functions.items[id.index].named;
+}
+
+bool history_function_bounded(const struct history *history, struct function_id id)
+{
+	return id.index < history->functions.nr && history->functions.items[id.index].bounded;
 }
 
 int history_compare_functions(const struct history *history, struct function_id a,

@@ -197,7 +197,7 @@ struct symbol_row symbols_row(const struct symbols *symbols, struct frame_id fra
 	const struct symbol_row *from = &symbols->rows[frame.index];
 	uint32_t state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
 	row = *from;
-	row.state = state <= SYMBOL_NO_MODULE ? state : SYMBOL_UNKNOWN;
+	row.state = state < NR_SYMBOL_STATES ? state : SYMBOL_UNKNOWN;
 	return row;
 }
 

@@ -8,6 +8,8 @@
 
 #include <ctop/base/vec.h>
 
+#include "elf_bounds.h"
+
 /* The largest programs seen have a million functions; a lying header may not
  * cost more than 200 MiB. */
 enum { SYMBOLS_MAX = 8 << 20 };
@@ -17,6 +19,8 @@ enum { STRING_TABLES_MAX = 4, STUB_NAMES = STRING_TABLES_MAX };
 enum { STUB_NAMES_MAX_BYTES = 64 << 20 };
 /* Functions nested in functions; real ones reach 2 or 3. */
 enum { NESTING_MAX = 64 };
+/* Nobody says how long a symbol without a size is: what lies further behind it is hardly its function. */
+enum { SIZELESS_MAX_BYTES = 4096 };
 
 #define NO_SYMBOL UINT32_MAX
 
@@ -42,19 +46,12 @@ struct string_table {
 	size_t size;
 };
 
-struct code_range {
-	uint64_t start, end; /* elf addresses of an executable section */
-};
-
 struct elf_symbols {
 	struct {
 		struct elf_symbol *items;
 		size_t nr, capacity;
 	} symbols;
-	struct {
-		struct code_range *items; /* sorted by finish() */
-		size_t nr, capacity;
-	} code;
+	struct elf_bounds bounds;
 	struct {
 		char *items;
 		size_t nr, capacity;
@@ -73,7 +70,7 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	if (!symbols)
 		return;
 	free(symbols->symbols.items);
-	free(symbols->code.items);
+	elf_bounds_release(&symbols->bounds);
 	free(symbols->stub_names.items);
 	free(symbols);
 }
@@ -86,7 +83,7 @@ size_t elf_symbols_count(const struct elf_symbols *symbols)
 size_t elf_symbols_bytes(const struct elf_symbols *symbols)
 {
 	return sizeof(*symbols) + symbols->symbols.capacity * sizeof(*symbols->symbols.items) +
-	       symbols->code.capacity * sizeof(*symbols->code.items) + symbols->stub_names.capacity;
+	       elf_bounds_bytes(&symbols->bounds) + symbols->stub_names.capacity;
 }
 
 /* Checked when the symbol was added. */
@@ -155,23 +152,6 @@ static uint8_t demerits_of(const GElf_Sym *symbol)
 	return (uint8_t)demerits;
 }
 
-/* Where sizeless functions end at the latest. */
-static int add_code_ranges(struct elf_symbols *symbols, Elf *elf)
-{
-	Elf_Scn *section = NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
-		    !header.sh_size || header.sh_size > UINT64_MAX - header.sh_addr)
-			continue;
-		if (vec_reserve(&symbols->code, symbols->code.nr + 1))
-			return -ENOMEM;
-		symbols->code.items[symbols->code.nr++] =
-			(struct code_range){header.sh_addr, header.sh_addr + header.sh_size};
-	}
-	return 0;
-}
-
 static int add_table(struct elf_symbols *symbols, Elf *elf, Elf_Data *data, size_t nr,
 		     struct string_table strings)
 {
@@ -227,13 +207,19 @@ int elf_symbols_add(struct elf_symbols *symbols, Elf *elf, uint32_t table_type)
 		struct string_table strings = read_strings(elf, header.sh_link);
 		if (!data || !data->d_buf || !strings.size)
 			continue;
-		int result = add_code_ranges(symbols, elf);
+		int result = elf_bounds_add_code(&symbols->bounds, elf);
 		if (!result)
 			result = add_table(symbols, elf, data, data->d_size / header.sh_entsize,
 					   strings);
 		return result ? result : 1;
 	}
 	return 0;
+}
+
+int elf_symbols_add_unwind_table(struct elf_symbols *symbols, Elf *elf)
+{
+	int result = elf_bounds_add_code(&symbols->bounds, elf);
+	return result ? result : elf_bounds_add_unwind_table(&symbols->bounds, elf);
 }
 
 int elf_symbols_add_stub(struct elf_symbols *symbols, uint64_t address, uint32_t bytes,
@@ -264,12 +250,6 @@ static int compare_addresses(const void *a, const void *b)
 {
 	const struct elf_symbol *left = a, *right = b;
 	return (left->address > right->address) - (left->address < right->address);
-}
-
-static int compare_ranges(const void *a, const void *b)
-{
-	const struct code_range *left = a, *right = b;
-	return (left->start > right->start) - (left->start < right->start);
 }
 
 static bool is_better(const struct elf_symbols *symbols, const struct elf_symbol *a,
@@ -316,21 +296,15 @@ static void drop_covered_labels(struct elf_symbols *symbols)
 	symbols->symbols.nr = kept;
 }
 
-/* The end of the executable section that holds the address; the address itself
- * when there is none. */
-static uint64_t code_end(const struct elf_symbols *symbols, uint64_t address)
+/* A size that leaves the code it begins in is none. */
+static void cut_at_code(struct elf_symbols *symbols)
 {
-	size_t low = 0, high = symbols->code.nr;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (symbols->code.items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
+	for (size_t i = 0; i < symbols->symbols.nr; i++) {
+		struct elf_symbol *symbol = &symbols->symbols.items[i];
+		const struct elf_range *code = elf_bounds_code(&symbols->bounds, symbol->address);
+		if (code && end_of(symbol) > code->end)
+			symbol->bytes = (uint32_t)(code->end - symbol->address);
 	}
-	if (!low || symbols->code.items[low - 1].end <= address)
-		return address;
-	return symbols->code.items[low - 1].end;
 }
 
 static void extend_sizeless(struct elf_symbols *symbols)
@@ -339,11 +313,11 @@ static void extend_sizeless(struct elf_symbols *symbols)
 	for (size_t i = 0; i < symbols->symbols.nr; i++) {
 		if (items[i].bytes)
 			continue;
-		uint64_t end = code_end(symbols, items[i].address);
+		uint64_t end = elf_bounds_end(&symbols->bounds, items[i].address);
 		if (i + 1 < symbols->symbols.nr && items[i + 1].address < end)
 			end = items[i + 1].address;
 		uint64_t bytes = end - items[i].address;
-		items[i].bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+		items[i].bytes = bytes < SIZELESS_MAX_BYTES ? (uint32_t)bytes : SIZELESS_MAX_BYTES;
 	}
 }
 
@@ -366,20 +340,20 @@ static void link_outer(struct elf_symbols *symbols)
 
 void elf_symbols_finish(struct elf_symbols *symbols)
 {
+	elf_bounds_finish(&symbols->bounds);
 	if (!symbols->symbols.nr)
 		return;
 	qsort(symbols->symbols.items, symbols->symbols.nr, sizeof(*symbols->symbols.items),
 	      compare_addresses);
-	if (symbols->code.nr)
-		qsort(symbols->code.items, symbols->code.nr, sizeof(*symbols->code.items),
-		      compare_ranges);
 	drop_aliases(symbols);
+	cut_at_code(symbols);
 	drop_covered_labels(symbols);
 	extend_sizeless(symbols);
 	link_outer(symbols);
 }
 
-bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struct symbol_hit *hit)
+/* The last symbol at or before the address; NO_SYMBOL. */
+static uint32_t last_before(const struct elf_symbols *symbols, uint64_t address)
 {
 	const struct elf_symbol *items = symbols->symbols.items;
 	size_t low = 0, high = symbols->symbols.nr;
@@ -390,7 +364,13 @@ bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struc
 		else
 			high = middle;
 	}
-	uint32_t at = low ? (uint32_t)(low - 1) : NO_SYMBOL;
+	return low ? (uint32_t)(low - 1) : NO_SYMBOL;
+}
+
+bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struct symbol_hit *hit)
+{
+	const struct elf_symbol *items = symbols->symbols.items;
+	uint32_t at = last_before(symbols, address);
 	for (int climbed = 0; at != NO_SYMBOL && climbed < NESTING_MAX; climbed++) {
 		if (address < end_of(&items[at])) {
 			*hit = (struct symbol_hit){
@@ -402,6 +382,24 @@ bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struc
 		at = items[at].outer;
 	}
 	return false;
+}
+
+bool elf_symbols_bound(const struct elf_symbols *symbols, uint64_t address, uint64_t *start)
+{
+	const struct elf_symbol *items = symbols->symbols.items;
+	if (!elf_bounds_code(&symbols->bounds, address) ||
+	    (!symbols->symbols.nr && !symbols->bounds.entries.nr))
+		return false;
+	*start = elf_bounds_start(&symbols->bounds, address);
+	/* The symbol that ends last is the one before, or around that. */
+	uint32_t at = last_before(symbols, address);
+	for (int climbed = 0; at != NO_SYMBOL && climbed < NESTING_MAX; climbed++) {
+		uint64_t end = end_of(&items[at]);
+		if (end > *start && end <= address)
+			*start = end;
+		at = items[at].outer;
+	}
+	return true;
 }
 
 /* ---- sections ---- */

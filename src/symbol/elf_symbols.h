@@ -29,6 +29,8 @@ void elf_symbols_free(struct elf_symbols *symbols);
  * SHT_DYNSYM. 1: there was one, 0: there is none, -ENOMEM.
  */
 int elf_symbols_add(struct elf_symbols *symbols, Elf *elf, uint32_t table_type);
+/* Adds where the file's unwind table says that functions begin and end. 0 or -ENOMEM. */
+int elf_symbols_add_unwind_table(struct elf_symbols *symbols, Elf *elf);
 /* Adds a function that no table has; name is copied. 0 or -ENOMEM. */
 int elf_symbols_add_stub(struct elf_symbols *symbols, uint64_t address, uint32_t bytes,
 			 const char *name);
@@ -38,6 +40,12 @@ void elf_symbols_finish(struct elf_symbols *symbols);
 
 /* The innermost function that covers the elf address. */
 bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struct symbol_hit *hit);
+
+/*
+ * Where the function at an address begins that no symbol covers: after the last symbol, or where an entry of the
+ * unwind table begins or ends. False: the address is not in code, or nothing is known of the file's functions.
+ */
+bool elf_symbols_bound(const struct elf_symbols *symbols, uint64_t address, uint64_t *start);
 
 size_t elf_symbols_count(const struct elf_symbols *symbols);
 /* Heap bytes in use. */

@@ -175,8 +175,10 @@ static bool is_as_opened(const struct symbol_file *file, bool while_read)
 /* Functions by address, then the stubs, which may be named by functions. */
 static int finish_elf(struct symbol_file *file)
 {
+	int result = elf_symbols_add_unwind_table(file->symbols, object_elf(file->object));
 	elf_symbols_finish(file->symbols);
-	int result = elf_plt_add(file->symbols, object_elf(file->object));
+	if (!result)
+		result = elf_plt_add(file->symbols, object_elf(file->object));
 	elf_symbols_finish(file->symbols);
 	file->state = SYMBOL_FILE_READY;
 	return is_as_opened(file, true) ? result : -EBUSY;
@@ -314,4 +316,10 @@ bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct s
 	if (file->kallsyms)
 		return kallsyms_find(file->kallsyms, address, hit);
 	return file->map && perf_map_find(file->map, address, hit);
+}
+
+bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_t *start)
+{
+	return file->state == SYMBOL_FILE_READY && file->symbols &&
+	       elf_symbols_bound(file->symbols, address, start);
 }

@@ -95,4 +95,7 @@ bool symbol_file_still_holds(struct symbol_file *file);
 /* The function at a look-up address of the file's kind. */
 bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit);
 
+/* Where the nameless function at an address of an ELF file begins, see elf_symbols_bound(). */
+bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_t *start);
+
 #endif

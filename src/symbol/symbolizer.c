@@ -214,16 +214,20 @@ static void set_nameless(struct symbolizer *symbolizer, uint32_t frame, enum sym
 	set_row(symbolizer, frame, state, NULL, UINT32_MAX);
 }
 
+static uint32_t offset_from(uint64_t start, uint64_t address)
+{
+	uint64_t offset = address - start;
+	return offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX;
+}
+
 static void set_named(struct symbolizer *symbolizer, uint32_t frame, const struct symbol_file *file,
 		      const struct symbol_hit *found, uint64_t address)
 {
-	uint64_t offset = address - found->start;
 	struct symbol_hit shown = *found;
 	/* A JIT's names are its own words. */
 	if (file->key.kind != MODULE_ANON)
 		shown.name = name_cache_show(symbolizer->names, found->name);
-	set_row(symbolizer, frame, SYMBOL_NAMED, &shown,
-		offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX);
+	set_row(symbolizer, frame, SYMBOL_NAMED, &shown, offset_from(found->start, address));
 }
 
 /* Looks a frame up in a file that was read or could not be. False when it stays
@@ -247,13 +251,21 @@ static bool name_frame(struct symbolizer *symbolizer, const struct module *modul
 		snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, hit.name);
 		hit.name = name;
 	}
-	if (found && !symbol_file_still_holds(file)) {
+	/* Its row has the address in the file, by which nothing is named. */
+	uint64_t start;
+	bool bound = !found && !module->by_offset && symbol_file_bound(file, row.address, &start);
+	if ((found || bound) && !symbol_file_still_holds(file)) {
 		symbolizer->nr_changed++;
 		set_nameless(symbolizer, waiting->frame, SYMBOL_NO_MODULE);
 		return true;
 	}
 	if (found) {
 		set_named(symbolizer, waiting->frame, file, &hit, row.address);
+		return true;
+	}
+	if (bound) {
+		set_row(symbolizer, waiting->frame, SYMBOL_BOUNDED, NULL,
+			offset_from(start, row.address));
 		return true;
 	}
 	/* A perf map that is older than the frame says nothing about it: the next one

@@ -61,11 +61,16 @@ static void check_symbols(Elf *elf)
 	REQUIRE(added == 0 || added == 1);
 	added = elf_symbols_add(symbols, elf, SHT_DYNSYM);
 	REQUIRE(added == 0 || added == 1);
+	added = elf_symbols_add_unwind_table(symbols, elf);
+	REQUIRE(added == 0);
 	elf_symbols_finish(symbols);
 	elf_plt_add(symbols, elf);
 	elf_symbols_finish(symbols);
 	for (size_t i = 0; i < NR_ADDRESSES; i++) {
 		struct symbol_hit hit;
+		uint64_t start;
+		if (elf_symbols_bound(symbols, addresses[i], &start))
+			REQUIRE(start <= addresses[i]);
 		if (!elf_symbols_find(symbols, addresses[i], &hit))
 			continue;
 		REQUIRE(hit.start <= addresses[i]);

@@ -151,6 +151,8 @@ const char *history_function_module(const struct history *history,
 				    struct function_id id); /* path */
 bool history_function_kernel(const struct history *history, struct function_id id);
 bool history_function_named(const struct history *history, struct function_id id);
+/* No symbol names it, but its module says where it begins: that, as module+0xoffset, is its name. */
+bool history_function_bounded(const struct history *history, struct function_id id);
 
 struct function_cost {
 	struct function_id function;

@@ -134,7 +134,7 @@ static void rubbish_is_survived(void)
 			bytes[i] = (uint8_t)(rand() % 3 ? rand() : rand() % 4);
 		for (uint32_t i = 0; i < 20; i++) {
 			struct symbol_row row = symbols_row(&symbols, (struct frame_id){i});
-			CHECK(row.state <= SYMBOL_NO_MODULE);
+			CHECK(row.state < NR_SYMBOL_STATES);
 			CHECK(strlen(symbols_string(&symbols, row.name)) < 64 * 4);
 			CHECK(strlen(symbols_string(&symbols, row.module)) < 64 * 4);
 		}

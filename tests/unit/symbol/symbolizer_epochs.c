@@ -111,7 +111,7 @@ static void successor(void)
 	CHECK_EQ(symbolizer_give_module(scene->symbolizer, jit, text_fd("1000 10 now\n"), 0), 0);
 	work(scene);
 	CHECK_STR(name_of(scene, named), "main");
-	CHECK_EQ(state_of(scene, unknown), SYMBOL_UNKNOWN);
+	CHECK_EQ(state_of(scene, unknown), SYMBOL_BOUNDED);
 	CHECK_STR(name_of(scene, waiting), "foo::bar(int)");
 	CHECK_STR(name_of(scene, jit_unknown), "now");
 	CHECK(is_idle(scene));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "eh_scan.h"
+#include <ctop/object/eh_scan.h>
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -158,21 +158,24 @@ static uint8_t encoding_of(struct scan *scan, const Dwarf_FDE *fde)
 	return scan->encoding;
 }
 
-/* Decodes where an FDE starts; false when it covers nothing or could not be understood. */
-static bool decode(struct scan *scan, const Dwarf_FDE *fde, uint64_t *start)
+/* Decodes what an FDE covers; false when that is nothing or could not be understood. */
+static bool decode(struct scan *scan, const Dwarf_FDE *fde, struct fde_entry *covered)
 {
 	uint8_t encoding = encoding_of(scan, fde);
 	size_t size = encoding == DW_EH_PE_omit ? 0 : encoded_bytes(encoding);
 	if (size == 0 || (size_t)(fde->end - fde->start) < 2 * size)
 		return false;
 	const uint8_t *frame = scan->sections->frame->d_buf;
-	*start = read_encoded(fde->start, encoding, size);
+	uint64_t start = read_encoded(fde->start, encoding, size);
 	if ((encoding & 0x70) == DW_EH_PE_pcrel)
-		*start += scan->sections->frame_address + (uint64_t)(fde->start - frame);
+		start += scan->sections->frame_address + (uint64_t)(fde->start - frame);
 	else if ((encoding & 0x70) != DW_EH_PE_absptr)
 		return false;
 	/* The length is encoded like the start, but relative to nothing. */
-	return read_encoded(fde->start + size, encoding & 0x0f, size) != 0;
+	uint64_t bytes = read_encoded(fde->start + size, encoding & 0x07, size);
+	covered->start = start;
+	covered->end = start + bytes < start ? UINT64_MAX : start + bytes;
+	return bytes != 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -199,13 +202,13 @@ int fde_list_scan(struct fde_list *list, Elf *elf, const struct eh_sections *sec
 			dwarf_next_cfi(scan.ident, sections->frame, true, offset, &next, &entry);
 		if (status > 0 || next <= offset)
 			break;
-		uint64_t start;
-		if (status < 0 || dwarf_cfi_cie_p(&entry) || !decode(&scan, &entry.fde, &start))
+		struct fde_entry found;
+		if (status < 0 || dwarf_cfi_cie_p(&entry) || !decode(&scan, &entry.fde, &found))
 			continue;
 		if (vec_reserve(list, list->nr + 1))
 			return -ENOMEM;
-		list->items[list->nr++] = (struct fde_entry){
-			.start = start, .address = sections->frame_address + offset};
+		found.address = sections->frame_address + offset;
+		list->items[list->nr++] = found;
 	}
 	if (list->nr > 1)
 		qsort(list->items, list->nr, sizeof(*list->items), by_start);
@@ -252,7 +255,7 @@ int fde_list_header(const struct fde_list *list, uint64_t frame_address, uint8_t
 		return -E2BIG;
 	uint32_t nr = (uint32_t)list->nr;
 	*size = sizeof(encodings) + sizeof(frame_address) + sizeof(nr) +
-		list->nr * sizeof(*list->items);
+		list->nr * 2 * sizeof(uint64_t);
 	*bytes = malloc(*size);
 	if (!*bytes)
 		return -ENOMEM;
@@ -263,7 +266,9 @@ int fde_list_header(const struct fde_list *list, uint64_t frame_address, uint8_t
 	at += sizeof(frame_address);
 	memcpy(at, &nr, sizeof(nr));
 	at += sizeof(nr);
-	if (nr > 0)
-		memcpy(at, list->items, list->nr * sizeof(*list->items));
+	for (size_t i = 0; i < list->nr; i++, at += 2 * sizeof(uint64_t)) {
+		const uint64_t row[2] = {list->items[i].start, list->items[i].address};
+		memcpy(at, row, sizeof(row));
+	}
 	return 0;
 }

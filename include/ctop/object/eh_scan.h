@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CTOP_UNWIND_EH_SCAN_H
-#define CTOP_UNWIND_EH_SCAN_H
+#ifndef CTOP_OBJECT_EH_SCAN_H
+#define CTOP_OBJECT_EH_SCAN_H
 
 /*
  * Every FDE of an .eh_frame, found by reading it from its start: what tells
- * whether the lookup table in .eh_frame_hdr can be believed, and replaces it where it cannot.
+ * whether the lookup table in .eh_frame_hdr can be believed, and replaces it where it cannot; and where functions begin
+ * and end, whether they have names or not.
  */
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #include <gelf.h>
 
 struct fde_entry {
-	uint64_t start;	  /* first elf address it covers */
+	uint64_t start, end; /* elf addresses it covers; start < end */
 	uint64_t address; /* of the FDE itself */
 };
 
