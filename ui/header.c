@@ -434,7 +434,7 @@ void header_draw_tabs(const struct model *model, enum view_kind current, struct 
 /* A clock, or cycles: what does not happen without CPU time. */
 static bool tells_cpu_time(const struct ui_facts *facts)
 {
-	return facts->weighs_ns || !facts->event || !strncmp(facts->event, "cycles", 6);
+	return facts->unit == WEIGHT_NS || facts->unit == WEIGHT_CYCLES || !facts->event;
 }
 
 static const char *why_empty(const struct model *model)

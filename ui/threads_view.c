@@ -94,7 +94,7 @@ struct columns {
 static struct columns columns_of(const struct model *model, struct area line)
 {
 	struct columns at = {.cpu = line.col + 9, .end = line.col + line.cols};
-	at.tid = model->facts.weighs_ns ? at.cpu + 7 : at.cpu;
+	at.tid = model->facts.unit == WEIGHT_NS ? at.cpu + 7 : at.cpu;
 	at.trend = at.tid + 8;
 	at.name = at.trend + TREND_SECONDS + 1;
 	at.state = at.name + NAME_COLS;

@@ -48,16 +48,10 @@ static double per_second(uint64_t difference, uint64_t ns)
 	return ns ? (double)difference * (double)NS_PER_SECOND / (double)ns : 0;
 }
 
-static bool is_clock(const char *event)
-{
-	return event && (!strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10));
-}
-
 /* Of clocks people know the rate, not the nanoseconds between two samples. */
 static void describe_rate(struct ui_facts *out)
 {
-	out->weighs_ns = is_clock(out->event);
-	if (!out->weighs_ns || !out->period)
+	if (out->unit != WEIGHT_NS || !out->period)
 		return;
 	out->frequency_hz = (NS_PER_SECOND + out->period / 2) / out->period;
 	out->period = 0;
@@ -70,7 +64,7 @@ static void describe_rate(struct ui_facts *out)
 static uint64_t target_cpu_ns(const struct session_stats *stats, const struct sampler *sampler,
 			      int32_t only_pid, const struct ui_facts *out)
 {
-	if (is_clock(sampler_opened(sampler, 0)->name))
+	if (sampler_opened(sampler, 0)->unit == WEIGHT_NS)
 		return out->nr_cpus ? stats->events_sampled : stats->events_counted;
 	if (out->nr_cpus)
 		return proc_busy_ns(sampler_rings(sampler), sampler_nr_rings(sampler));
@@ -104,7 +98,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 		if (now.target_cpu_ns >= before->target_cpu_ns && now.target_cpu_ns)
 			out->cpu_percent = 100 * per_second(used_ns, ns) / (double)NS_PER_SECOND;
 		/* Of whole CPUs only the clock's time has no more in it than the samples: ctop's own is left out. */
-		bool is_theirs = !out->nr_cpus || out->weighs_ns;
+		bool is_theirs = !out->nr_cpus || out->unit == WEIGHT_NS;
 		if (event == 0 && is_theirs && out->cpu_percent > LEAST_CPU_PERCENT)
 			out->reached_hz =
 				per_second(now.first_samples - before->first_samples, used_ns);
@@ -164,6 +158,7 @@ static void describe_event(const struct history *history, uint32_t event, struct
 	if (event == 0 || event >= history_nr_events(history))
 		return;
 	out->event = history_event_name(history, event);
+	out->unit = history_event_unit(history, event);
 	out->frequency_hz = history_event_frequency_hz(history, event);
 	out->period = history_event_period(history, event);
 }
@@ -182,6 +177,7 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		.state = state_of(facts, session, &stats),
 		.target = session_target(session),
 		.event = opened->name,
+		.unit = opened->unit,
 		.call_graph = facts->call_graph,
 		.nr_steps_down = session_nr_steps(session),
 		.frequency_hz = opened->frequency_hz,
@@ -225,6 +221,7 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 		.state = UI_FILE,
 		.target = history_info(history, "target"),
 		.event = history_info(history, "event.opened"),
+		.unit = history_event_unit(history, event),
 		.call_graph = facts->call_graph,
 		.step_down = history_info(history, "step_down.0"),
 		.frequency_hz = infos_number(history, "event.frequency_hz"),
@@ -257,13 +254,12 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 	out->rate_hz = per_second(infos_number(history, "stats.samples"), duration_ns);
 	if (duration_ns)
 		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
-	bool first_is_clock = is_clock(out->event);
 	describe_event(history, event, out);
 	describe_rate(out);
 	out->nr_cpus = infos_number(history, "sampled_cpus");
 	uint64_t used_ns = infos_number(history, out->nr_cpus ? "stats.events_sampled"
 							      : "stats.events_counted");
-	if (duration_ns && used_ns && first_is_clock)
+	if (duration_ns && used_ns && history_event_unit(history, 0) == WEIGHT_NS)
 		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
 }
 

@@ -142,11 +142,6 @@ static void add_event(struct header *header)
 	end_line(header, "others");
 }
 
-static bool is_clock(const char *event)
-{
-	return event && (!strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10));
-}
-
 static uint64_t duration_of(const struct header *header)
 {
 	uint64_t duration_ns = number(header, "duration_ns");
@@ -157,7 +152,7 @@ static uint64_t duration_of(const struct header *header)
 static void add_period(struct header *header, uint64_t period)
 {
 	struct text *line = &header->line;
-	bool clock = is_clock(fact(header, "event.opened"));
+	bool clock = history_event_unit(header->history, 0) == WEIGHT_NS;
 	text_add(line, "one sample every ");
 	add_grouped(line, period);
 	text_add(line, clock ? " ns" : " events");
@@ -248,7 +243,8 @@ static void add_busy(struct header *header)
 	const struct history_totals *totals = header->totals;
 	uint64_t nr_cpus = number(header, "sampled_cpus"), duration_ns = duration_of(header);
 	bool is_all = totals->samples == totals->samples_before;
-	if (!nr_cpus || !duration_ns || !is_all || !is_clock(fact(header, "event.opened")) ||
+	if (!nr_cpus || !duration_ns || !is_all ||
+	    history_event_unit(header->history, 0) != WEIGHT_NS ||
 	    !infos_describe_event(header->history, header->options->event))
 		return;
 	add_percent(line, totals->weight, duration_ns * nr_cpus);

@@ -49,7 +49,7 @@ static int add_event_row(struct collector *collector, const struct message_event
 	struct event_row row = {
 		.period = event->period,
 		.frequency_hz = event->frequency_hz,
-		.weight_unit = event->clock ? WEIGHT_NS : WEIGHT_COUNT,
+		.weight_unit = event->unit,
 	};
 	uint32_t id;
 	int result = tables_add_string(collector->writer, event->opened, strlen(event->opened),

@@ -102,7 +102,7 @@ static int add_events(struct collector *collector)
 		struct message_event named = {
 			.period = event->period,
 			.frequency_hz = event->frequency_hz,
-			.clock = event->clock,
+			.unit = event->unit,
 		};
 		snprintf(named.asked, sizeof(named.asked), "%s", event->name);
 		snprintf(named.opened, sizeof(named.opened), "%s", event->name);

@@ -78,7 +78,7 @@ static bool sane(struct message *message)
 	case MESSAGE_EVENT:
 		terminate(message->event.asked, sizeof(message->event.asked));
 		terminate(message->event.opened, sizeof(message->event.opened));
-		return is_bool(&message->event.clock);
+		return message->event.unit < NR_WEIGHT_UNITS;
 	case MESSAGE_IDS:
 		return message->ids.nr <= PROTOCOL_IDS_MAX;
 	case MESSAGE_PIDS:

@@ -61,7 +61,7 @@ static int add_event(struct recorder *recorder)
 	struct event_row row = {
 		.period = history_event_period(history, event),
 		.frequency_hz = history_event_frequency_hz(history, event),
-		.weight_unit = strstr(name, "-clock") ? WEIGHT_NS : WEIGHT_COUNT,
+		.weight_unit = history_event_unit(history, event),
 	};
 	uint32_t id;
 	int result = add_string(recorder, name, &row.name);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
+#include <ctop/perf/event_unit.h>
 
 /* The registers of perf_regs.h that a 64-bit task has; DS, ES, FS and GS are refused. */
 #if defined(__x86_64__)
@@ -383,6 +384,9 @@ static void name_opened(struct sampler *sampler, size_t index)
 	snprintf(opened->name, sizeof(opened->name), "%.200s%s%s", event->name,
 		 modifiers[0] ? ":" : "", modifiers);
 	opened->clock = event->clock;
+	opened->unit = event_unit(event->type, event->config);
+	if (event->probe[0] || event->function[0])
+		opened->unit = WEIGHT_HITS;
 }
 
 int ladder_descend(struct sampler *sampler, struct error *error)

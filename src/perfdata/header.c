@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/perf/event_unit.h>
 
 enum { PIPE_HEADER_BYTES = 16, ATTR_BYTES_MAX = 4096, RECORD_BYTES_MAX = 65536 };
 /* An id for each event, thread and CPU. */
@@ -179,9 +180,7 @@ static void set_event(struct perfdata_event *event, const struct perf_event_attr
 			   .sample_id_all = attr->sample_id_all},
 		.period = attr->freq ? 0 : attr->sample_period,
 		.frequency_hz = attr->freq ? attr->sample_freq : 0,
-		.clock = attr->type == PERF_TYPE_SOFTWARE &&
-			 (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
-			  attr->config == PERF_COUNT_SW_TASK_CLOCK),
+		.unit = event_unit(attr->type, attr->config),
 	};
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
 		event->dump_bytes = attr->sample_stack_user;

@@ -21,12 +21,13 @@ enum { FOLDED_TASK = 1, FOLDED_FRAME = 1, FOLDED_MODULE = 1 };
 
 struct history_module {
 	const char *path;
-	const char *label; /* what is shown: the path, and more where that is not enough; see modules.c */
+	const char *
+		label; /* what is shown: the path, and more where that is not enough; see modules.c */
 	struct module_identity identity;
 	uint32_t kind;
-	int32_t pid;	 /* of code without a file: addresses mean something only there, */
+	int32_t pid;	     /* of code without a file: addresses mean something only there, */
 	uint64_t started_ns; /* while that process lives; 0: not known */
-	bool has_leaves; /* a sample was taken in it, whatever the filter says */
+	bool has_leaves;     /* a sample was taken in it, whatever the filter says */
 };
 
 struct history_task {
@@ -75,6 +76,7 @@ struct function {
 struct event {
 	const char *name, *asked;
 	uint64_t period, frequency_hz;
+	enum weight_unit unit;
 	uint64_t samples; /* before the filter */
 };
 

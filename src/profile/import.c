@@ -73,6 +73,9 @@ static int import_event(struct history *history, uint32_t id, uint32_t *to)
 	tables_event(&history->reader, id, &row);
 	const struct event event = {.period = row.period,
 				    .frequency_hz = row.frequency_hz,
+				    .unit = row.weight_unit < NR_WEIGHT_UNITS
+						    ? (enum weight_unit)row.weight_unit
+						    : WEIGHT_EVENTS,
 				    .name = intern_string(history, row.name),
 				    .asked = intern_string(history, row.asked)};
 	if (!event.name || !event.asked)

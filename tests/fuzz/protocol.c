@@ -39,7 +39,7 @@ static void check(const struct message *message)
 	case MESSAGE_EVENT:
 		ENDS(message->event.asked);
 		ENDS(message->event.opened);
-		check_bool(&message->event.clock);
+		REQUIRE(message->event.unit < NR_WEIGHT_UNITS);
 		break;
 	case MESSAGE_IDS:
 		REQUIRE(message->ids.nr <= PROTOCOL_IDS_MAX);

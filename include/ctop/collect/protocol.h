@@ -26,6 +26,7 @@
 #include <ctop/module_identity.h>
 #include <ctop/perf/record.h>
 #include <ctop/profile/recording_read.h>
+#include <ctop/weight_unit.h>
 
 enum message_kind {
 	/* main to child */
@@ -89,7 +90,8 @@ struct message_config {
 	uint32_t uid;
 	char comm[COMM_MAX];
 	int32_t watched_pid; /* whose execs are told of in the status; 0: nobody's */
-	uint64_t watched_started_ns; /* when that process started, by CLOCK_MONOTONIC; 0: not known */
+	uint64_t
+		watched_started_ns; /* when that process started, by CLOCK_MONOTONIC; 0: not known */
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
 	int32_t skip_cpu;
 	uint64_t skip_position;
@@ -98,7 +100,7 @@ struct message_config {
 struct message_event {
 	char asked[PROTOCOL_EVENT_MAX], opened[PROTOCOL_EVENT_MAX];
 	uint64_t period, frequency_hz;
-	bool clock;
+	uint32_t unit; /* enum weight_unit */
 };
 
 struct message_ids {

@@ -22,6 +22,7 @@
 #include <ctop/base/error.h>
 #include <ctop/perf/event.h>
 #include <ctop/perf/record.h>
+#include <ctop/weight_unit.h>
 
 enum { SAMPLER_MAX_EVENTS = 16, SAMPLER_MAX_STEPS = 16 };
 
@@ -82,6 +83,7 @@ struct sampler_opened {
 		[EVENT_TEXT_BYTES]; /* the event as opened, with modifiers: "cpu-clock", "cycles:u" */
 	uint64_t period, frequency_hz; /* one of them 0 */
 	bool clock;
+	enum weight_unit unit; /* what its samples weigh */
 };
 
 struct sampler;

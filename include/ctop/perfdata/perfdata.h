@@ -15,6 +15,7 @@
 
 #include <ctop/base/error.h>
 #include <ctop/perf/record.h>
+#include <ctop/weight_unit.h>
 
 /* A sample names its event in a byte. */
 enum { PERFDATA_MAX_EVENTS = 250, PERFDATA_NOTE_BYTES = 256 };
@@ -24,7 +25,7 @@ struct perfdata_event {
 	struct record_format format;
 	uint64_t period, frequency_hz; /* one of them 0 */
 	uint32_t dump_bytes;	       /* asked for; 0: no stacks were dumped */
-	bool clock;		       /* the period is in ns */
+	enum weight_unit unit;
 };
 
 /* What the file says of the recording; "" and 0: it does not. */

@@ -101,8 +101,8 @@ struct history_totals {
 	uint64_t reasons[NR_STACK_REASONS];
 	uint64_t frames; /* sum of stack depths */
 	uint64_t unsymbolized_frames;
-	uint64_t folded;      /* samples whose stack was cut to stay within the limit */
-	uint64_t not_kept;    /* single samples, wanted: all of them, if there were too many; else 0 */
+	uint64_t folded;   /* samples whose stack was cut to stay within the limit */
+	uint64_t not_kept; /* single samples, wanted: all of them, if there were too many; else 0 */
 	uint64_t bad_samples; /* ids that made no sense: a child's memory was damaged */
 	uint64_t first_ns, last_ns;
 };
@@ -124,6 +124,8 @@ const char *history_event_asked(const struct history *history, size_t event);
 /* Of the two the one that was used; the other is 0. */
 uint64_t history_event_period(const struct history *history, size_t event);
 uint64_t history_event_frequency_hz(const struct history *history, size_t event);
+/* What weights of its samples count. */
+enum weight_unit history_event_unit(const struct history *history, size_t event);
 uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */
 
 /* What samples had, whether they passed the filter or not: to tell what a filter could have named. */

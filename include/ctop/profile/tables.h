@@ -37,6 +37,7 @@
 #include <ctop/ids.h>
 #include <ctop/module_identity.h>
 #include <ctop/stack_end.h>
+#include <ctop/weight_unit.h>
 
 struct event_row {
 	struct string_id name;	/* as opened, e.g. "cpu-clock" or "cycles:u" */
@@ -46,8 +47,6 @@ struct event_row {
 	uint32_t weight_unit;	/* enum weight_unit */
 	uint32_t reserved;
 };
-
-enum weight_unit { WEIGHT_COUNT, WEIGHT_NS };
 
 enum module_kind {
 	MODULE_NONE,
@@ -64,7 +63,8 @@ struct module_row {
 	struct module_identity identity;
 	/* Where it was first seen mapped: what main needs to open it. */
 	int32_t pid;
-	uint32_t by_offset; /* 1: addresses of its frames are offsets in the file, whose segments nobody looked at */
+	uint32_t
+		by_offset; /* 1: addresses of its frames are offsets in the file, whose segments nobody looked at */
 	uint64_t started_ns; /* that process: pids come again; CLOCK_MONOTONIC, 0: not known */
 	uint64_t start;	     /* process addresses of the executable mapping */
 	uint64_t end;

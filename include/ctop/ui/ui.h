@@ -44,9 +44,9 @@ struct ui_facts {
 	double rate_hz;		       /* samples a second that arrive, lately */
 	double reached_hz;  /* samples in a second of the target's CPU time, lately; 0: unknown */
 	double cpu_percent; /* of the target, lately, 100 a CPU; negative: unknown */
-	bool weighs_ns;	    /* samples weigh nanoseconds of CPU time */
-	uint64_t nr_cpus;   /* when whole CPUs are watched: how many; else 0 */
-	uint64_t execs;	    /* how often the target has become another program */
+	enum weight_unit unit; /* what its samples weigh */
+	uint64_t nr_cpus;      /* when whole CPUs are watched: how many; else 0 */
+	uint64_t execs;	       /* how often the target has become another program */
 	uint64_t lost, throttled, late, dropped, restarts; /* since the start */
 	bool hides_losses;				   /* nobody has counted what was lost */
 	double counted_share; /* of the time, how much of it the event had a counter; 0: unknown */

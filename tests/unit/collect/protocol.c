@@ -121,7 +121,7 @@ static void bools_are_checked(void)
 	memset(&config.config.leaf_only, 2, 1);
 	CHECK_EQ(received(raw, channel, &config, BODY(config)), -EPROTO);
 	struct message event = {.kind = MESSAGE_EVENT};
-	memset(&event.event.clock, 255, 1);
+	event.event.unit = NR_WEIGHT_UNITS;
 	CHECK_EQ(received(raw, channel, &event, BODY(event)), -EPROTO);
 	channel_free(channel);
 	close(raw);

@@ -109,7 +109,7 @@ static inline void add_event(struct epoch *epoch)
 		.asked = any_string(epoch),
 		.period = next(&epoch->numbers) >> below(&epoch->numbers, 64),
 		.frequency_hz = below(&epoch->numbers, 10000),
-		.weight_unit = below(&epoch->numbers, 2),
+		.weight_unit = below(&epoch->numbers, NR_WEIGHT_UNITS),
 	};
 	CHECK_EQ(tables_add_event(epoch->writer, &row, &id), 0);
 	epoch->nr_events++;

@@ -7,6 +7,7 @@
 
 #include <ctop/perf/catalog.h>
 #include <ctop/perf/event.h>
+#include <ctop/perf/event_unit.h>
 #include <ctop/perf/pmu.h>
 
 #include "test.h"
@@ -32,18 +33,27 @@ static void names_have_their_numbers(void)
 		uint32_t type;
 		uint64_t config;
 		bool clock, cycles;
+		enum weight_unit unit;
 	} cases[] = {
-		{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, true},
-		{"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, true},
-		{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false, false},
-		{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true, false},
-		{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true, false},
-		{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false, false},
-		{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, false, false},
-		{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, false, false},
+		{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, true,
+		 WEIGHT_CYCLES},
+		{"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, true,
+		 WEIGHT_CYCLES},
+		{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false, false,
+		 WEIGHT_INSTRUCTIONS},
+		{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true, false, WEIGHT_NS},
+		{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true, false,
+		 WEIGHT_NS},
+		{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false, false,
+		 WEIGHT_FAULTS},
+		{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, false, false,
+		 WEIGHT_FAULTS},
+		{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, false, false,
+		 WEIGHT_FAULTS},
 		{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false,
-		 false},
-		{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false, false},
+		 false, WEIGHT_SWITCHES},
+		{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false, false,
+		 WEIGHT_MIGRATIONS},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct event event = parsed(cases[i].name);
@@ -52,6 +62,7 @@ static void names_have_their_numbers(void)
 		CHECK_EQ(event.config, cases[i].config);
 		CHECK_EQ(event.clock, cases[i].clock);
 		CHECK_EQ(event.cycles, cases[i].cycles);
+		CHECK_EQ(event_unit(event.type, event.config), cases[i].unit);
 	}
 }
 

@@ -31,7 +31,7 @@ static void one_event_without_ids(void)
 	CHECK_EQ(perfdata_nr_events(perfdata), 1);
 	CHECK_STR(perfdata_event(perfdata, 0)->name, "cpu-clock");
 	CHECK_EQ(perfdata_event(perfdata, 0)->period, 1000);
-	CHECK(perfdata_event(perfdata, 0)->clock);
+	CHECK_EQ(perfdata_event(perfdata, 0)->unit, WEIGHT_NS);
 	CHECK_EQ(perfdata_next(perfdata, &at), 1);
 	CHECK_EQ(at.event, 0);
 	CHECK_EQ(at.time_ns, 50);

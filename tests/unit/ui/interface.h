@@ -192,7 +192,7 @@ static inline void tell_facts(void *context, uint32_t event, struct ui_facts *fa
 		facts->event = "faults";
 		facts->frequency_hz = 0;
 		facts->period = 1;
-		facts->weighs_ns = false;
+		facts->unit = WEIGHT_FAULTS;
 	}
 }
 
@@ -263,7 +263,7 @@ static inline void begin_world(bool large)
 				       .frequency_hz = 999,
 				       .rate_hz = 24,
 				       .cpu_percent = 187.4,
-				       .weighs_ns = true,
+				       .unit = WEIGHT_NS,
 				       .own_cpu_percent = 1.8,
 				       .own_bytes = 24 << 20,
 			       }};

@@ -142,7 +142,7 @@ static void begin(uint64_t nr_cpus, int rows, int cols, bool ascii)
 				       .rate_hz = 15,
 				       .cpu_percent = nr_cpus ? 152 : 40,
 				       .nr_cpus = nr_cpus,
-				       .weighs_ns = true,
+				       .unit = WEIGHT_NS,
 				       .own_cpu_percent = 1.8,
 				       .own_bytes = 24 << 20,
 			       }};
