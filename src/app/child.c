@@ -27,7 +27,7 @@ const struct child_role child_roles[] = {
 	{"collector",
 	 collector_run,
 	 SHARES | READS_ELF | JAIL_SEEKS,
-	 {.heap_bytes = 512 * MIB, .nr_descriptors = 4096}},
+	 {.heap_bytes = 512 * MIB, .nr_descriptors = 4096, .is_prompt = true}},
 	/* Symbol tables: a decompressed one of a large program is hundreds of MiB. */
 	{"symbolizer",
 	 symbolizer_child_run,

@@ -11,6 +11,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/end_pending.h>
 #include <ctop/base/jail.h>
+#include <ctop/base/promptness.h>
 
 #include "proc_text.h"
 #include "run.h"
@@ -293,6 +294,7 @@ struct session *session_open_live(const struct options *options,
 	if (!result) {
 		/* After the fork of a command, which must stay open to our own events. */
 		jail_protect_main();
+		promptness_ask();
 		setup_sampling(&session->sampling, options, &session->target);
 		session->starts_off = options_start_off(options);
 		result = uprobes_resolve(session->sampling.events, session->sampling.nr_events,

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
+#include <ctop/base/promptness.h>
 
 #include "jail_internal.h"
 
@@ -188,6 +189,8 @@ int jail_enter(const struct jail_limits *limits, unsigned *walls)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
 	stay_mortal();
+	if (limits->is_prompt)
+		promptness_ask(); /* while it may */
 	*walls = enter_namespaces();
 	int error = drop_privileges(walls);
 	/* After the ids: changing them resets it. Had the parent been gone before, nobody would take the hello. */

@@ -22,6 +22,7 @@ static const uint64_t wanted[NR_PRIVILEGES] = {
 		BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYS_ADMIN),
 	[PRIVILEGE_JAIL] = BIT(CAP_SYS_ADMIN),
 	[PRIVILEGE_MOUNT] = BIT(CAP_SYS_ADMIN),
+	[PRIVILEGE_PROMPTNESS] = BIT(CAP_SYS_NICE),
 };
 
 /* Root's, all the time: others' folders and files, its limits, the ends of its children, which are nobody's. */

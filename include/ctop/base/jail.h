@@ -51,6 +51,7 @@ struct jail_limits {
 	size_t heap_bytes;     /* RLIMIT_DATA; 0: unlimited (sanitizers need it) */
 	size_t nr_descriptors; /* RLIMIT_NOFILE */
 	bool outlives_parent;  /* has something to finish when main is killed */
+	bool is_prompt;	       /* base/promptness.h */
 };
 
 /* The walls that not every kernel and not every user can have. */

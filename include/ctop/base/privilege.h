@@ -31,6 +31,7 @@ enum privilege {
 	PRIVILEGE_INSPECT, /* others' /proc/PID: maps, map_files, root, ns; all of it with hidepid */
 	PRIVILEGE_JAIL,	   /* namespaces for a child */
 	PRIVILEGE_MOUNT,   /* a tracefs of our own, mounted nowhere */
+	PRIVILEGE_PROMPTNESS, /* a nice value below 0 */
 	NR_PRIVILEGES
 };
 
