@@ -119,8 +119,8 @@ int broker_answer_owner(struct broker *broker, struct channel *channel,
 	return protocol_send(channel, &message, -1);
 }
 
-/* Descendants that are told of: far more than are ever born in the moment that matters. */
-enum { DESCENDANTS_MAX = 256 };
+/* Descendants that are told of. Others are asked about when they are sampled first, if they live as long. */
+enum { DESCENDANTS_MAX = 4096 };
 
 /* The children of one thread, as text (proc_tid_children(5)); empty where the kernel does not tell. */
 static void read_children(int32_t pid, int32_t tid, char *text, size_t size)
@@ -132,7 +132,7 @@ static void read_children(int32_t pid, int32_t tid, char *text, size_t size)
 
 static void list_children(int32_t pid, int32_t *pids, size_t *nr)
 {
-	char path[64], text[4096];
+	char path[64], text[8 * DESCENDANTS_MAX];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *dir = proc_opendir(path);
 	const struct dirent *entry;
@@ -174,10 +174,11 @@ static void wait_for_maps(struct broker *broker)
 
 int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t pid)
 {
-	int32_t pids[DESCENDANTS_MAX] = {pid};
+	int32_t pids[DESCENDANTS_MAX];
 	struct thread_list threads = {0};
 	size_t nr = 1;
 	int result = 0;
+	pids[0] = pid;
 	for (size_t i = 0; !result && i < nr; i++) {
 		const struct message_process process = {.pid = pids[i]};
 		if (i == 0)

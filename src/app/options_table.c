@@ -21,7 +21,10 @@ enum {
 /* Letters and long names are perf's where perf has the same option. */
 const struct option_row option_rows[] = {
 	{OPTION_PID, GROUP_TARGET, TARGETED, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
-	 "processes, with all their threads and children", NULL},
+	 "processes, with all their threads and children",
+	 "Children that run already are part of it, and theirs; the header says how many. Those "
+	 "that this user may not "
+	 "profile are left out, and counted."},
 	{OPTION_TID, GROUP_TARGET, TARGETED, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
 	 "single threads", NULL},
 	{OPTION_ALL_CPUS, GROUP_TARGET, TARGETED, 'a', "all-cpus", NULL, COMPLETE_NOTHING, NULL,
@@ -41,7 +44,7 @@ const struct option_row option_rows[] = {
 	 "first sample, after each exec, and once a second.\nWhat \\fB\\-\\-comm\\fR and "
 	 "\\fB\\-\\-uid\\fR leave out is counted."},
 	{OPTION_NO_INHERIT, GROUP_TARGET, TARGETED, 'i', "no-inherit", NULL, COMPLETE_NOTHING, NULL,
-	 "leave out threads and children started later", NULL},
+	 "leave out children, and threads started later", NULL},
 	{OPTION_EVENT, GROUP_SAMPLING, TARGETED, 'e', "event", "EVENT[:MODS][,...]", COMPLETE_WORDS,
 	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "

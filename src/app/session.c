@@ -267,8 +267,7 @@ static int start_children(struct session *session, struct error *error)
 	return 0;
 }
 
-/* Whose files the broker may open: the profile's. */
-static void name_processes(struct session *session)
+void session_name_processes(struct session *session)
 {
 	struct mapped_files *mapped = broker_mapped_files(session->broker);
 	const struct sampler_options *sampling = &session->sampling;
@@ -276,8 +275,9 @@ static void name_processes(struct session *session)
 		broker_take_cgroup(session->broker, sampling->cgroup_fd);
 	else if (!sampling->nr_pids && !sampling->nr_tids)
 		mapped_files_take_everybody(mapped);
-	for (size_t i = 0; i < sampling->nr_pids; i++)
-		mapped_files_add_process(mapped, sampling->pids[i]);
+	for (size_t i = 0; i < sampler_nr_processes(session->sampler); i++)
+		if (sampler_process(session->sampler, i))
+			mapped_files_add_process(mapped, sampler_process(session->sampler, i));
 	for (size_t i = 0; i < sampling->nr_tids; i++)
 		mapped_files_add_process(mapped, proc_of_thread(sampling->tids[i]));
 }
@@ -302,8 +302,12 @@ struct session *session_open_live(const struct options *options,
 	}
 	if (!result) {
 		session->sampler = sampler_open(&session->sampling, error);
-		name_processes(session);
-		result = session->sampler ? start_children(session, error) : -EINVAL;
+		result = session->sampler ? 0 : -EINVAL;
+	}
+	if (!result) {
+		target_count_children(&session->target, sampler_nr_children(session->sampler));
+		session_name_processes(session);
+		result = start_children(session, error);
 	}
 	if (!result)
 		return session;

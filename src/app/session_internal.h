@@ -114,6 +114,11 @@ static inline bool session_is_recording(const struct session *session)
 	return session->path && !session->is_perfdata;
 }
 
+/* ---- session.c ---- */
+
+/* Whose files the broker may open: the profile's. */
+void session_name_processes(struct session *session);
+
 /* ---- session_epochs.c ---- */
 
 /* Tells all readers of the region in hand. 0 or -errno, as all of these. */

@@ -49,6 +49,7 @@ int session_switch_on(struct session *session)
 		return result;
 	/* What cannot be attached any more (too few descriptors, a collector that died) is left: sampling goes on. */
 	setup_late_threads(&session->collector, session->sampler);
+	session_name_processes(session);
 	session->stats.start_ns += clock_now_ns() - session->off_since_ns;
 	result = sampler_enable(session->sampler);
 	if (result)
@@ -65,6 +66,7 @@ void session_look_for_late_threads(struct session *session, uint64_t now_ns)
 	session->late_look_ns = UINT64_MAX;
 	if (setup_late_threads(&session->collector, session->sampler) == 0)
 		sampler_enable(session->sampler);
+	session_name_processes(session);
 }
 
 int session_switch(struct session *session, bool on, struct error *error)

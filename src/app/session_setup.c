@@ -114,13 +114,15 @@ static int send_ids(struct channel *channel, const struct sampler *sampler, size
 	return result;
 }
 
-static int send_pids(struct channel *channel, const struct sampler_options *sampling)
+static int send_pids(struct channel *channel, const struct sampler *sampler)
 {
+	const size_t nr = sampler_nr_processes(sampler);
 	int result = 0;
-	for (size_t at = 0; !result && at < sampling->nr_pids;) {
+	for (size_t at = 0; !result && at < nr;) {
 		struct message message = {.kind = MESSAGE_PIDS};
-		while (at < sampling->nr_pids && message.pids.nr < PROTOCOL_PIDS_MAX)
-			message.pids.pids[message.pids.nr++] = sampling->pids[at++];
+		for (; at < nr && message.pids.nr < PROTOCOL_PIDS_MAX; at++)
+			if (sampler_process(sampler, at))
+				message.pids.pids[message.pids.nr++] = sampler_process(sampler, at);
 		result = protocol_send(channel, &message, -1);
 	}
 	return result;
@@ -164,7 +166,7 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 	if (!result)
 		result = send_ids(channel, sampler, 0);
 	if (!result)
-		result = send_pids(channel, sampling);
+		result = send_pids(channel, sampler);
 	if (!result)
 		result = send_rings(channel, sampler);
 	if (!result)

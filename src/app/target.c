@@ -285,6 +285,21 @@ static void describe(struct target *target, const struct options *options)
 	}
 }
 
+void target_count_children(struct target *target, size_t nr)
+{
+	char text[32];
+	char *description = target->description;
+	if (!nr)
+		return;
+	/* Where a list of processes fills it, its end goes. */
+	const int size = snprintf(text, sizeof(text), " +%zu child%s", nr, nr == 1 ? "" : "ren");
+	size_t used = strlen(description);
+	const size_t room = sizeof(target->description) - 1 - (size_t)size;
+	if (used > room)
+		used = room;
+	memcpy(description + used, text, (size_t)size + 1);
+}
+
 int target_open(struct target *target, const struct options *options, struct error *error)
 {
 	*target = (struct target){

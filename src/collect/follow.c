@@ -346,8 +346,14 @@ static int add_maps(struct collector *collector, int32_t pid, const char *text, 
 
 int follow_process_answer(struct collector *collector, const struct message_process *answer, int fd)
 {
-	/* Main tells of the target's processes unasked, at the start. */
-	bool unasked = answer->exec_count == 0 && !collector->last_time_ns;
+	/*
+	 * Main tells of the target's processes unasked, at the start. Of many it comes when records have come, too: it is
+	 * all that is known of those who were forked by then, and their events not on yet.
+	 */
+	struct world_process *known = world_find(collector->world, answer->pid);
+	const bool is_unknown =
+		!find_ask(collector, answer->pid) && (!known || world_process_doubtful(known));
+	bool unasked = answer->exec_count == 0 && (!collector->last_time_ns || is_unknown);
 	struct ask *ask =
 		unasked ? make_ask(collector, answer->pid) : find_ask(collector, answer->pid);
 	struct world_process *process = unasked ? world_process(collector->world, answer->pid)

@@ -22,6 +22,8 @@
 enum { PASSES_MAX = 64, LATE_PASSES_MAX = 8 };
 /* How long after the attaching a thread may start of which a maker attached meanwhile did not know yet. */
 #define LATE_NS (100 * NS_PER_MS)
+/* /proc tells of starts to 10 ms. */
+#define START_SLACK_NS (10 * NS_PER_MS)
 
 /* Threads attached so far, while a process is listed again and again. */
 struct attaching {
@@ -32,7 +34,8 @@ struct attaching {
 		int32_t *items;
 		size_t nr, capacity;
 	} tids;
-	uint32_t event; /* the one tried last */
+	uint32_t event;	   /* the one tried last */
+	size_t nr_refused; /* descendants that are not this user's */
 };
 
 /* ---- one thread ---- */
@@ -120,33 +123,13 @@ static uint64_t ns_since_boot(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* When a thread started, since boot, to 10 ms: field 22 of proc_pid_stat(5). UINT64_MAX: it has ended. */
-static uint64_t start_of(int32_t pid, int32_t tid)
-{
-	char path[64], text[1024];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	if (file)
-		fclose(file);
-	text[size] = '\0';
-	/* The name, the second field, may hold anything but ends at the last parenthesis. */
-	const char *at = strrchr(text, ')');
-	unsigned long long ticks;
-	if (!at || sscanf(at + 1,
-			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
-			  " %*d %llu",
-			  &ticks) != 1)
-		return UINT64_MAX;
-	return ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 static bool is_wanted(const struct attaching *attaching, int32_t pid, int32_t tid)
 {
 	if (is_seen(attaching, tid))
 		return false;
-	return !attaching->late_until_ns || start_of(pid, tid) <= attaching->late_until_ns;
+	struct task_start start;
+	return !attaching->late_until_ns ||
+	       (task_start_read(pid, tid, &start) && start.ns <= attaching->late_until_ns);
 }
 
 static DIR *open_threads(int32_t pid)
@@ -228,12 +211,75 @@ static int attach_process(struct attaching *attaching, int32_t pid)
 	return result ? result : -ESRCH;
 }
 
-static bool is_among(const int32_t *pids, size_t nr, int32_t pid)
+/* Rows of fds from there on: of a process that is another by now. */
+static void detach_from(struct sampler *sampler, size_t row)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (pids[i] == pid)
-			return true;
-	return false;
+	for (size_t i = row; i < sampler->fds.nr; i++)
+		if (sampler->fds.items[i].fd >= 0)
+			close(sampler->fds.items[i].fd);
+	sampler->fds.nr = sampler->ids.nr = row;
+}
+
+/* A descendant may end meanwhile, its number go to somebody else, or be another user's. */
+static int attach_descendant(struct attaching *attaching, struct member *member)
+{
+	struct sampler *sampler = attaching->sampler;
+	const size_t nr_before = sampler->fds.nr;
+	int result = attach_process(attaching, member->pid);
+	if (!result && !family_is_still(member)) {
+		detach_from(sampler, nr_before);
+		result = -ESRCH;
+	}
+	if (result == -EACCES || result == -EPERM) {
+		attaching->nr_refused++;
+		detach_from(sampler, nr_before);
+	}
+	if (!result)
+		member->attached_ns = ns_since_boot();
+	return result == -ESRCH || result == -EACCES || result == -EPERM ? 0 : result;
+}
+
+/* Those of the family that are not attached yet. *pid: the one tried last. */
+static int attach_members(struct attaching *attaching, int32_t *pid)
+{
+	struct family *family = &attaching->sampler->family;
+	int result = 0;
+	for (size_t i = 0; !result && i < family->members.nr; i++) {
+		struct member *member = &family->members.items[i];
+		if (member->is_done)
+			continue;
+		*pid = member->pid;
+		result = member->is_asked ? attach_process(attaching, member->pid)
+					  : attach_descendant(attaching, member);
+		if (!result && member->is_asked)
+			member->attached_ns = ns_since_boot();
+		member->is_done = true;
+	}
+	return result;
+}
+
+/*
+ * A descendant is known from a listing before its parent is attached, or from one after that; or it has inherited. Those
+ * who did both are dropped where they show, as threads are.
+ */
+static int attach_family(struct attaching *attaching, int32_t *pid)
+{
+	struct sampler *sampler = attaching->sampler;
+	struct family *family = &sampler->family;
+	const bool with_descendants = sampler->options.inherit && !sampler->options.enable_on_exec;
+	int result = 0;
+	for (size_t i = 0; !result && i < sampler->options.nr_pids; i++)
+		result = family_ask(family, sampler->options.pids[i]);
+	size_t nr_before = 0;
+	for (int i = 0; !result && i < PASSES_MAX; i++) {
+		if (with_descendants)
+			result = family_look(family, START_SLACK_NS);
+		if (result || family->members.nr == nr_before)
+			break;
+		nr_before = family->members.nr;
+		result = attach_members(attaching, pid);
+	}
+	return result;
 }
 
 static int attach_targets(struct attaching *attaching, struct error *error)
@@ -241,14 +287,9 @@ static int attach_targets(struct attaching *attaching, struct error *error)
 	struct sampler *sampler = attaching->sampler;
 	const struct sampler_options *options = &sampler->options;
 	int32_t target = -1;
-	int result = 0;
-	if (options->system_wide)
-		result = attach_thread(attaching, target);
-	for (size_t i = 0; !result && i < options->nr_pids; i++) {
-		target = options->pids[i];
-		if (!is_among(options->pids, i, target))
-			result = attach_process(attaching, target);
-	}
+	int result = options->system_wide ? attach_thread(attaching, target) : 0;
+	if (!result)
+		result = attach_family(attaching, &target);
 	for (size_t i = 0; !result && i < options->nr_tids; i++) {
 		target = options->tids[i];
 		if (!is_seen(attaching, target))
@@ -266,20 +307,11 @@ static int attach_targets(struct attaching *attaching, struct error *error)
 
 /* ---- too few descriptors ---- */
 
-static void detach_all(struct sampler *sampler)
-{
-	for (size_t i = 0; i < sampler->fds.nr; i++)
-		if (sampler->fds.items[i].fd >= 0)
-			close(sampler->fds.items[i].fd);
-	sampler->fds.nr = 0;
-	sampler->ids.nr = 0;
-}
-
 static size_t nr_threads_of(const struct sampler *sampler)
 {
 	size_t nr = sampler->options.nr_tids + (size_t)sampler->options.system_wide;
-	for (size_t i = 0; i < sampler->options.nr_pids; i++) {
-		DIR *dir = open_threads(sampler->options.pids[i]);
+	for (size_t i = 0; i < sampler->family.members.nr; i++) {
+		DIR *dir = open_threads(sampler->family.members.items[i].pid);
 		for (const struct dirent *entry; dir && (entry = readdir(dir));)
 			nr += entry->d_name[0] != '.';
 		if (dir)
@@ -293,7 +325,7 @@ static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 {
 	struct sampler *sampler = attaching->sampler;
 	const struct sampler_options *options = &sampler->options;
-	detach_all(sampler);
+	detach_from(sampler, 0);
 	size_t needed = nr_threads_of(sampler) * sampler->nr_rings * options->nr_events;
 	for (size_t i = 0; i < options->nr_events; i++) {
 		sampler->attrs[i].inherit = 0;
@@ -303,14 +335,23 @@ static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 	bool possible = !options->system_wide && !options->nr_tids && !options->enable_on_exec &&
 			options->inherit;
 	if (!possible || attach_thread(attaching, -1)) {
-		detach_all(sampler);
-		error_set(error, -EMFILE,
-			  "the target's threads need %zu descriptors, more than this user may open",
-			  needed);
-		error_remedy(error, "raise the limit: ulimit -n %zu", needed + 256);
+		detach_from(sampler, 0);
+		const size_t nr_children = sampler->family.members.nr - options->nr_pids;
+		char children[64] = "";
+		if (options->nr_pids && nr_children)
+			snprintf(children, sizeof(children), " and those of its %zu children",
+				 nr_children);
+		error_set(
+			error, -EMFILE,
+			"the target's threads%s need %zu descriptors, more than this user may open",
+			children, needed);
+		error_remedy(error, "raise the limit: ulimit -n %zu%s", needed + 256,
+			     children[0] ? ", or leave the children out: --no-inherit" : "");
 		return -EMFILE;
 	}
 	sampler->filters_pids = true;
+	for (size_t i = 0; i < sampler->family.members.nr; i++)
+		sampler->family.members.items[i].attached_ns = ns_since_boot();
 	return sampler_note_step(sampler, error,
 				 "whole CPUs are sampled and other processes left out: the "
 				 "target's threads need %zu descriptors",
@@ -331,6 +372,13 @@ int attach_all(struct sampler *sampler, struct error *error)
 		result = attach_cpus_instead(&attaching, error);
 	sampler->attached_ns = ns_since_boot();
 	release(&attaching);
+	if (!result && attaching.nr_refused)
+		result = sampler_note_step(sampler, error,
+					   "%zu descendant%s of the target may not be profiled by "
+					   "this user, and %s left out",
+					   attaching.nr_refused,
+					   attaching.nr_refused == 1 ? "" : "s",
+					   attaching.nr_refused == 1 ? "is" : "are");
 	return result;
 }
 
@@ -373,8 +421,16 @@ int sampler_attach_late(struct sampler *sampler)
 		return 0;
 	const size_t nr_before = sampler->fds.nr;
 	int result = see_attached(&attaching);
-	for (size_t i = 0; !result && i < options->nr_pids; i++)
-		result = attach_latecomers(&attaching, options->pids[i]);
+	struct family *family = &sampler->family;
+	for (size_t i = 0; !result && i < family->members.nr; i++)
+		if (family->members.items[i].attached_ns)
+			result = attach_latecomers(&attaching, family->members.items[i].pid);
+	if (!result && family->members.nr)
+		result = family_look(family, LATE_NS);
+	attaching.late_until_ns = 0;
+	int32_t pid;
+	if (!result)
+		result = attach_members(&attaching, &pid);
 	release(&attaching);
 	sideband_follow(sampler, nr_before);
 	return result ? result : sampler_redirect(sampler);

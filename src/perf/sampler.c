@@ -226,6 +226,7 @@ void sampler_free(struct sampler *sampler)
 			close(sampler->fds.items[i].fd);
 	sideband_close(sampler);
 	rings_close(sampler);
+	family_release(&sampler->family);
 	free(sampler->fds.items);
 	free(sampler->ids.items);
 	free(sampler);
@@ -234,7 +235,7 @@ void sampler_free(struct sampler *sampler)
 /* ---- running ---- */
 
 /* One request to every open event; the first error that is not its thread's end. */
-static int tell_all(const struct sampler *sampler, unsigned long request)
+static int tell_each(const struct sampler *sampler, unsigned long request)
 {
 	int result = 0;
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
@@ -243,6 +244,17 @@ static int tell_all(const struct sampler *sampler, unsigned long request)
 			result = -errno;
 	}
 	return result;
+}
+
+/*
+ * Twice: a task that is forked while the kernel (6.18) tells an event's heirs inherits from one that was not told yet, and
+ * joins the heirs when they have been told. It goes on as before; and so does its maker, for tasks of one inheritance
+ * trade their events when one is switched for the other: with all that it forks from then on.
+ */
+static int tell_all(const struct sampler *sampler, unsigned long request)
+{
+	int result = tell_each(sampler, request);
+	return result ? result : tell_each(sampler, request);
 }
 
 int sampler_redirect(struct sampler *sampler)
@@ -388,4 +400,20 @@ const struct sampler_id *sampler_ids(const struct sampler *sampler)
 bool sampler_filters_pids(const struct sampler *sampler)
 {
 	return sampler->filters_pids;
+}
+
+size_t sampler_nr_processes(const struct sampler *sampler)
+{
+	return sampler->family.members.nr;
+}
+
+int32_t sampler_process(const struct sampler *sampler, size_t i)
+{
+	const struct member *member = &sampler->family.members.items[i];
+	return member->attached_ns ? member->pid : 0;
+}
+
+size_t sampler_nr_children(const struct sampler *sampler)
+{
+	return family_nr_children(&sampler->family);
 }

@@ -5,11 +5,12 @@
 /*
  * The sampler's state, shared by its files: sampler.c (life), ladder.c (what to
  * open, stepping down), rings.c (one a CPU), sideband.c (what main reads), attach.c (threads), guard.c (how often),
- * machine.c (what /proc and /sys say), advice.c (errno to cause and remedy).
+ * family.c (a target's processes), machine.c (what /proc and /sys say), advice.c (errno to cause and remedy).
  */
 
 #include <sys/types.h>
 
+#include <ctop/base/index.h>
 #include <ctop/perf/machine.h>
 #include <ctop/perf/ring.h>
 #include <ctop/perf/sampler.h>
@@ -40,6 +41,23 @@ struct sideband {
 	} fds;
 };
 
+/* One process of the target. */
+struct member {
+	int32_t pid;
+	bool is_asked;	      /* by its number; else it is a descendant of one that is */
+	bool is_done;	      /* it was attached, or cannot be */
+	uint64_t started_ns;  /* since boot, to 10 ms */
+	uint64_t attached_ns; /* since boot; 0: not attached */
+};
+
+struct family {
+	struct {
+		struct member *items;
+		size_t nr, capacity;
+	} members;
+	struct index by_pid;
+};
+
 struct sampler {
 	struct sampler_options options;
 	struct event events[SAMPLER_MAX_EVENTS]; /* as they are opened: cpu-clock for cycles */
@@ -57,6 +75,7 @@ struct sampler {
 	size_t nr_rings;
 	uint32_t ring_pages;
 	bool holds_rings;
+	struct family family;				 /* of the processes asked for */
 	uint64_t attached_ns;				 /* since boot: when all were */
 	struct sampler_count closed[SAMPLER_MAX_EVENTS]; /* of threads closed */
 
@@ -158,6 +177,28 @@ void sideband_close(struct sampler *sampler);
 int guard_ask_periods(struct sampler *sampler, struct error *error);
 /* Raises the clocks' periods to what the guard allows; attrs must have the dump size. 0 or -errno. */
 int guard_limit_periods(struct sampler *sampler, struct error *error);
+
+/* ---- family.c ---- */
+
+/* When a thread started, since boot, to 10 ms, and the parent of its process: fields 22 and 4 of proc_pid_stat(5). */
+struct task_start {
+	int32_t parent;
+	uint64_t ns;
+};
+/* False: it has ended. */
+bool task_start_read(int32_t pid, int32_t tid, struct task_start *start);
+
+/* Adds a process that was asked for. 0 or -ENOMEM. */
+int family_ask(struct family *family, int32_t pid);
+/*
+ * Adds the descendants that run now, but those that started more than that long after their parent was attached: they
+ * have inherited its events. 0 or -errno.
+ */
+int family_look(struct family *family, uint64_t slack_ns);
+/* Whether its number has not gone to another process meanwhile; it may have ended. */
+bool family_is_still(const struct member *member);
+size_t family_nr_children(const struct family *family);
+void family_release(struct family *family);
 
 /* ---- attach.c ---- */
 

@@ -54,7 +54,7 @@ struct sampler_options {
 	const int32_t *cpus; /* NULL: all online */
 	size_t nr_cpus;
 	bool enable_on_exec; /* for `-- CMD`: pids holds the one held child */
-	bool inherit;
+	bool inherit; /* the targets' descendants, too: those that run, and those to come */
 	uint64_t count;	       /* -c; 0: use frequency */
 	uint64_t frequency_hz; /* -F */
 	enum call_graph call_graph;
@@ -111,6 +111,13 @@ size_t sampler_nr_ids(const struct sampler *sampler);
 const struct sampler_id *sampler_ids(const struct sampler *sampler);
 /* True when samples must be filtered by pid in the collector (too few descriptors for per-thread events). */
 bool sampler_filters_pids(const struct sampler *sampler);
+
+/* The processes attached: those asked for and their descendants that ran already; more after sampler_attach_late(). */
+size_t sampler_nr_processes(const struct sampler *sampler);
+/* 0: it could not be attached. */
+int32_t sampler_process(const struct sampler *sampler, size_t i);
+/* How many of them were not asked for by number. */
+size_t sampler_nr_children(const struct sampler *sampler);
 
 /* How many side-band rings there are: one a CPU, or 0 where no locked memory was left for them. */
 size_t sampler_nr_sideband(const struct sampler *sampler);
