@@ -216,17 +216,34 @@ const char *broker_notice(const struct broker *broker)
 	return broker->notice;
 }
 
-/* Out of memory only means that nobody is told. */
-static void note_unreadable(struct broker *broker, enum broker_reader reader, const char *path)
+/* Takes the text over. Out of memory only means that nobody is told. */
+static void add_unreadable(struct broker *broker, struct text *text)
 {
-	struct text text = {0};
-	text_addf(&text, "%s (%s)", path, reader == BROKER_COLLECTOR ? "stacks" : "names");
-	char *copy = text.failed ? NULL : strdup(text_string(&text));
+	enum { UNREADABLE_MAX = 1024 };
+	char *copy = text->failed || broker->unreadable.nr >= UNREADABLE_MAX
+			     ? NULL
+			     : strdup(text_string(text));
 	if (copy && !vec_reserve(&broker->unreadable, broker->unreadable.nr + 1))
 		broker->unreadable.items[broker->unreadable.nr++] = copy;
 	else
 		free(copy);
-	text_release(&text);
+	text_release(text);
+}
+
+static void note_unreadable(struct broker *broker, enum broker_reader reader, const char *path)
+{
+	struct text text = {0};
+	text_addf(&text, "%s (%s)", path, reader == BROKER_COLLECTOR ? "stacks" : "names");
+	add_unreadable(broker, &text);
+}
+
+void note_mismatch(struct broker *broker, const char *module, const char *name, const char *why)
+{
+	struct text text = {0};
+	text_addf(&text, "%s (names: the debug file ", module);
+	text_add(&text, name[0] ? name : "of its build-id");
+	text_addf(&text, " does not match: %s)", why);
+	add_unreadable(broker, &text);
 }
 
 void broker_set_unreadable(struct broker *broker, enum broker_reader reader,

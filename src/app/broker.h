@@ -77,7 +77,7 @@ int32_t broker_opener_pid(const struct broker *broker);
 /* A child died on what came from this row's file: from now on none in its role gets it (-EUCLEAN). */
 void broker_set_unreadable(struct broker *broker, enum broker_reader reader,
 			   const struct tables *tables, uint32_t module);
-/* What was set, for people: "PATH (names)", "PATH (stacks)". Borrowed. */
+/* What was set, for people: "PATH (names)", "PATH (stacks)"; and debug files that do not match. Borrowed. */
 const char *const *broker_unreadable(const struct broker *broker, size_t *nr);
 
 /* A line on what was refused and a user may wonder about; "" when there is nothing to say. */

@@ -11,8 +11,14 @@
 
 static void next_candidate(struct job *job);
 
+/* A name led to another file: GDB says so, too, and a stale file is soon made anew. */
 static void give_up(struct job *job)
 {
+	struct kept_file *module = find_kept(job->broker, &job->key);
+	if (job->mismatch && module && !module->is_told) {
+		module->is_told = true;
+		note_mismatch(job->broker, job->copy.path, job->request.name, job->mismatch);
+	}
 	job_answer(job, -ENOENT);
 }
 
@@ -35,19 +41,23 @@ static void take_candidates_word(void *context, const struct prober_answer *answ
 	struct job *job = context;
 	const struct prober_answer *module = &job->module;
 	if (!answer->error && answer->build_id_size == module->build_id_size &&
-	    memcmp(answer->build_id, module->build_id, module->build_id_size) == 0)
+	    memcmp(answer->build_id, module->build_id, module->build_id_size) == 0) {
 		give(job);
-	else
+	} else {
+		job->mismatch = "build-id mismatch";
 		not_proved(job);
+	}
 }
 
 static void take_candidates_sum(void *context, const struct prober_answer *answer)
 {
 	struct job *job = context;
-	if (!answer->error && answer->crc == job->module.debuglink_crc)
+	if (!answer->error && answer->crc == job->module.debuglink_crc) {
 		give(job);
-	else
+	} else {
+		job->mismatch = answer->error ? "its CRC took too long" : "CRC mismatch";
 		not_proved(job);
+	}
 }
 
 static void prove(struct job *job)

@@ -83,6 +83,7 @@ struct job {
 	int error; /* the first, which is told when there are no more candidates */
 	int fd;	   /* the file that is being proved; -1: none */
 	bool knows_module;
+	const char *mismatch; /* why a debug file that was found is not the right one; NULL: none was */
 	struct prober_answer module; /* what it says of its debug file */
 	bool looked_at_maps;
 	void (*unproved)(struct job *job); /* what is done when it is not the right one */
@@ -99,6 +100,8 @@ struct kept_file *find_kept(const struct broker *broker, const struct file_key *
 struct kept_file *keep(struct broker *broker, const struct file_key *key, int fd);
 /* A code of 0: only its debug file is here. */
 void note_absent(struct broker *broker, const struct module_copy *copy, int code);
+/* A debug file by a name that the module has for it, and why it is not used. */
+void note_mismatch(struct broker *broker, const char *module, const char *name, const char *why);
 void note_refused_map(struct broker *broker, int32_t pid, int code);
 
 /* ---- broker_jobs.c ---- */
