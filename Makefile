@@ -27,7 +27,7 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 OTHER_MACHINES := $(filter-out src/unwind/machine_$(MACHINE).c,$(wildcard src/unwind/machine_*.c))
 BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard,-fcf-protection)
 
-LIBRARIES := libdw libelf ncursesw zlib libzstd
+LIBRARIES := libdw libelf ncursesw zlib libzstd liblzma
 NO_BUILD_GOALS := help clean deps format
 INSTALLING_GOALS := demo check check-all check-pmu
 ifneq ($(filter-out $(NO_BUILD_GOALS) $(INSTALLING_GOALS),$(or $(MAKECMDGOALS),all)),)

@@ -37,6 +37,15 @@ static uid_t invoking_uid(void)
 	return text && *text && !*end && uid < (uid_t)-1 ? (uid_t)uid : getuid();
 }
 
+const char *own_home(void)
+{
+	struct stat status;
+	const char *home = getenv("HOME");
+	return home && home[0] == '/' && stat(home, &status) == 0 && status.st_uid == geteuid()
+		       ? home
+		       : NULL;
+}
+
 bool process_uid(int32_t pid, uid_t *uid)
 {
 	char path[64];
@@ -73,15 +82,22 @@ int if_owned(int fd, int32_t pid)
 	return result ? result : fd;
 }
 
-bool build_id_path(char *path, size_t size, const char *folder, const uint8_t *build_id,
-		   size_t build_id_size, const char *suffix)
+bool build_id_hex(char hex[BUILD_ID_HEX_BYTES], const uint8_t *build_id, size_t build_id_size)
 {
 	enum { BUILD_ID_BYTES_MAX = 20 };
-	char hex[2 * BUILD_ID_BYTES_MAX + 1];
 	if (build_id_size < 2 || build_id_size > BUILD_ID_BYTES_MAX)
 		return false;
 	for (size_t i = 0; i < build_id_size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
+	return true;
+}
+
+bool build_id_path(char *path, size_t size, const char *folder, const uint8_t *build_id,
+		   size_t build_id_size, const char *suffix)
+{
+	char hex[BUILD_ID_HEX_BYTES];
+	if (!build_id_hex(hex, build_id, build_id_size))
+		return false;
 	int used = snprintf(path, size, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix);
 	return used >= 0 && (size_t)used < size;
 }

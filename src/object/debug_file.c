@@ -23,6 +23,18 @@ static int open_below(int32_t pid, const char *path)
 	return fd;
 }
 
+/* What a debuginfod client of ours has fetched, for whichever tool. */
+static int open_fetched(const uint8_t *build_id, size_t build_id_size)
+{
+	char path[PATH_MAX], hex[BUILD_ID_HEX_BYTES];
+	const char *home = own_home();
+	if (!home || !build_id_hex(hex, build_id, build_id_size) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/.cache/debuginfod_client/%s/debuginfo", home,
+			     hex) >= sizeof(path))
+		return -ENOENT;
+	return if_owned(open_regular_in(AT_FDCWD, path, 0), 0);
+}
+
 int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_id_size,
 			     unsigned candidate)
 {
@@ -38,7 +50,7 @@ int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_
 			return fd;
 		close(fd);
 	}
-	return -ENOENT;
+	return candidate ? -ENOENT : open_fetched(build_id, build_id_size);
 }
 
 /* The places that GDB's manual names for a debug link ("Debugging Information in Separate Files"). */

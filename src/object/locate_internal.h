@@ -45,6 +45,15 @@ struct locate_request;
 bool is_file_of_request(int fd, const struct locate_request *request);
 
 /*
+ * HOME, if it is whose privileges we have: behind sudo it may still be the user's, and what lies there is. NULL: none.
+ * Borrowed from the environment.
+ */
+const char *own_home(void);
+
+enum { BUILD_ID_HEX_BYTES = 41 };
+/* False when the build-id is too short or too long to be one. */
+bool build_id_hex(char hex[BUILD_ID_HEX_BYTES], const uint8_t *build_id, size_t build_id_size);
+/*
  * Where files lie by build-id: FOLDER/.build-id/xx/yyyySUFFIX. False when the build-id is too short or too long for that, or
  * the path for its buffer.
  */

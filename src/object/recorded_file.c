@@ -19,22 +19,12 @@
 
 enum { BUILD_ID_BYTES_MAX = 20, NOTES_BYTES_MAX = 16384 };
 
-static bool is_owned_by(const char *path, uid_t uid)
-{
-	struct stat status;
-	return stat(path, &status) == 0 && status.st_uid == uid;
-}
-
-/*
- * perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. Only a cache of our
- * own: behind sudo HOME may still be the user's.
- */
+/* perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. */
 static int open_cached(const struct locate_request *request, const char *name)
 {
-	const char *home = getenv("HOME");
+	const char *home = own_home();
 	char folder[PATH_MAX], path[PATH_MAX], suffix[16];
-	if (!home || home[0] != '/' || !is_owned_by(home, geteuid()) ||
-	    (size_t)snprintf(folder, sizeof(folder), "%s/.debug", home) >= sizeof(folder))
+	if (!home || (size_t)snprintf(folder, sizeof(folder), "%s/.debug", home) >= sizeof(folder))
 		return -ENOENT;
 	snprintf(suffix, sizeof(suffix), "/%s", name);
 	if (!build_id_path(path, sizeof(path), folder, request->build_id, request->build_id_size,

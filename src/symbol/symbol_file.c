@@ -10,6 +10,7 @@
 #include <ctop/base/index.h>
 #include <ctop/object/object.h>
 
+#include "elf_dwarf.h"
 #include "elf_plt.h"
 #include "elf_symbols.h"
 #include "kallsyms.h"
@@ -75,6 +76,7 @@ static void unload_elf(struct symbol_file *file)
 	elf_symbols_free(file->symbols);
 	object_free(file->object);
 	object_free(file->debug);
+	mini_debug_release(&file->mini);
 	file->symbols = NULL;
 	file->object = NULL;
 	file->debug = NULL;
@@ -267,13 +269,28 @@ static int add_debug_file(struct symbol_file *file, int fd)
 	if (fd < 0)
 		return 0;
 	file->debug = object_open(fd, &ignored);
+	bool is_right = file->debug && is_debug_of(file->debug, file->object);
 	int result = 0;
-	if (file->debug && is_debug_of(file->debug, file->object))
+	if (is_right)
 		result = elf_symbols_add(file->symbols, object_elf(file->debug), SHT_SYMTAB);
+	if (is_right && result == 0)
+		result = elf_dwarf_add(file->symbols, object_elf(file->debug));
 	if (result == 0) {
 		object_free(file->debug);
 		file->debug = NULL;
 	}
+	return result;
+}
+
+/* What the file itself has instead of .symtab. */
+static int add_what_is_left(struct symbol_file *file)
+{
+	Elf *elf = object_elf(file->object);
+	int result = elf_symbols_add(file->symbols, elf, SHT_DYNSYM);
+	if (result >= 0 && mini_debug_open(&file->mini, elf) == 0)
+		result = elf_symbols_add(file->symbols, file->mini.elf, SHT_SYMTAB);
+	else if (result >= 0)
+		result = elf_dwarf_add(file->symbols, elf);
 	return result;
 }
 
@@ -283,7 +300,7 @@ int symbol_file_give_debug(struct symbol_file *file, int fd)
 	file->version++;
 	int result = add_debug_file(file, fd);
 	if (result == 0)
-		result = elf_symbols_add(file->symbols, object_elf(file->object), SHT_DYNSYM);
+		result = add_what_is_left(file);
 	if (result >= 0)
 		result = finish_elf(file);
 	if (result < 0) {

@@ -18,6 +18,7 @@
 #include <ctop/profile/tables.h>
 
 #include "hit.h"
+#include "mini_debug.h"
 
 struct object;
 struct elf_symbols;
@@ -51,6 +52,7 @@ struct symbol_file {
 	/* By kind, when read. */
 	struct elf_symbols *symbols;
 	struct object *object, *debug; /* hold the names of symbols */
+	struct mini_debug mini;	       /* so does this */
 	struct kallsyms *kallsyms;
 	struct perf_map *map;
 	/* Perf maps: frames below the first were published when the map that is read

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """What functions are called, and those that nothing names: where they begin and end, by other tools' word."""
 
+import json
+import lzma
 import os
 import re
 
-from harness import (case, check, CTOP, ctop_ok, folded, folder, main, need_program, need_root, run)
+from harness import (case, check, ctop_ok, folded, folder, main, need_program, need_root, NOBODY, run)
 
 # Functions that work, or a loop of assembly 8 KiB behind a label.
 WORK = r"""
@@ -125,6 +127,104 @@ def code_far_behind_a_label_is_not_its_function():
         leaves = {stack[-1] for stack in stacks}
         check("label" not in leaves, f"{stacks}")
         check(f"far+{address + 4096:#x}" in leaves, f"{address:#x}: {stacks}")
+
+
+def objcopy(*arguments):
+    result = run(need_program("objcopy"), *arguments)
+    check(result.returncode == 0, result.stderr)
+
+
+def leaves_of(where, *command, **options):
+    """The innermost functions of a recording, and what it says of files that were not used."""
+    path, stats = os.path.join(where, "leaves.ctop"), os.path.join(where, "leaves.json")
+    ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--stats", stats, "--", *command, **options)
+    with open(stats, encoding="utf-8") as file:
+        return {stack[-1] for stack in folded(path)}, json.load(file)["unreadable"]
+
+
+def linked(where, *options):
+    """A stripped program that names its debug file, and that file."""
+    program = built(where, "linked", *options)
+    objcopy("--only-keep-debug", program, program + ".debug")
+    objcopy("--strip-all", program)
+    objcopy(f"--add-gnu-debuglink={program}.debug", program)
+    return program, program + ".debug"
+
+
+@case
+def a_debug_file_is_used_if_its_sum_is_right():
+    need_root()
+    with folder() as where:
+        program, debug = linked(where, "-Wl,--build-id=none")
+        leaves, unused = leaves_of(where, program, 0.3)
+        check({"spin", "other"} <= leaves and not unused, f"{leaves} {unused}")
+        other = built(where, "other", "-Wl,--build-id=none", "-DFAR")
+        objcopy("--only-keep-debug", other, debug)
+        leaves, unused = leaves_of(where, program, 0.3)
+        check(not {"spin", "other", "label"} & leaves, f"names of another build: {leaves}")
+        check(unused == [f"{program} (names: the debug file linked.debug does not match: CRC mismatch)"], f"{unused}")
+        # Without an end, and one that waits for a writer.
+        with open(debug, "wb") as file:
+            file.truncate((4 << 30) + 4096)
+        leaves, unused = leaves_of(where, program, 0.3)
+        check(not {"spin", "other"} & leaves and "does not match" in unused[0], f"{leaves} {unused}")
+        os.unlink(debug)
+        os.mkfifo(debug)
+        leaves, unused = leaves_of(where, program, 0.3)
+        check(not {"spin", "other"} & leaves and not unused, f"{leaves} {unused}")
+
+
+@case
+def names_from_dwarf_alone():
+    need_root()
+    with folder() as where:
+        program = built(where, "described")
+        objcopy("-S", "--keep-section=.debug_*", program)
+        check(".symtab" not in run(need_program("readelf"), "-SW", program).stdout, "has symbols")
+        leaves, _ = leaves_of(where, program, 0.3)
+        check({"spin", "other"} <= leaves, f"{leaves}")
+
+
+@case
+def names_from_compressed_symbols():
+    need_root()
+    with folder() as where:
+        program = built(where, "mini")
+        small = os.path.join(where, "symbols")
+        objcopy("--only-keep-debug", "-g", program, small)
+        objcopy("--strip-all", program)
+        with open(small, "rb") as file:
+            packed = lzma.compress(file.read())
+        for bytes_, named in (packed, True), (packed[:len(packed) // 2], False), \
+                (lzma.compress(bytes(128 << 20)), False):
+            with open(small + ".xz", "wb") as file:
+                file.write(bytes_)
+            objcopy(f"--add-section=.gnu_debugdata={small}.xz", program, program + "-with")
+            leaves, unused = leaves_of(where, program + "-with", 0.3)
+            check(({"spin", "other"} <= leaves) == named and not unused, f"{leaves} {unused}")
+            check(named or any(leaf.startswith("mini-with+") for leaf in leaves), f"{leaves}")
+
+
+@case
+def what_debuginfod_fetched_is_found_by_build_id():
+    need_root()
+    with folder() as where:
+        program, debug = linked(where, "-Wl,--build-id")
+        build_id = re.search("Build ID: ([0-9a-f]+)", run(need_program("readelf"), "-n", program).stdout).group(1)
+        fetched = os.path.join(where, ".cache", "debuginfod_client", build_id)
+        os.makedirs(fetched)
+        environment = {**os.environ, "HOME": where}
+        os.rename(debug, os.path.join(fetched, "debuginfo"))
+        leaves, _ = leaves_of(where, program, 0.3, env=environment)
+        check({"spin", "other"} <= leaves, f"{leaves}")
+        # One of another build, and the cache of somebody else, which root leaves alone.
+        os.chown(where, NOBODY, NOBODY)
+        leaves, _ = leaves_of(where, program, 0.3, env=environment)
+        check(not {"spin", "other"} & leaves, f"{leaves}")
+        os.chown(where, 0, 0)
+        objcopy("--only-keep-debug", built(where, "else", "-Wl,--build-id", "-DFAR"), os.path.join(fetched, "debuginfo"))
+        leaves, _ = leaves_of(where, program, 0.3, env=environment)
+        check(not {"spin", "other"} & leaves, f"{leaves}")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@
 #include <ctop/unwind/unwind.h>
 
 #include "cfi.h"
+#include "elf_dwarf.h"
 #include "elf_plt.h"
 #include "elf_symbols.h"
 #include "fuzz.h"
+#include "mini_debug.h"
 
 /* Where the seeds have something, and where nothing has. */
 static const uint64_t addresses[] = {
@@ -61,6 +63,10 @@ static void check_symbols(Elf *elf)
 	REQUIRE(added == 0 || added == 1);
 	added = elf_symbols_add(symbols, elf, SHT_DYNSYM);
 	REQUIRE(added == 0 || added == 1);
+	struct mini_debug mini;
+	if (mini_debug_open(&mini, elf) == 0)
+		REQUIRE(elf_symbols_add(symbols, mini.elf, SHT_SYMTAB) >= 0);
+	REQUIRE(elf_dwarf_add(symbols, elf) >= 0);
 	added = elf_symbols_add_unwind_table(symbols, elf);
 	REQUIRE(added == 0);
 	elf_symbols_finish(symbols);
@@ -79,6 +85,7 @@ static void check_symbols(Elf *elf)
 	}
 	REQUIRE(strlen(elf_debuglink(elf)) < 1 << 20);
 	elf_symbols_free(symbols);
+	mini_debug_release(&mini);
 }
 
 /* For a uprobe; it opens the file by itself. */

@@ -63,7 +63,8 @@ int locate_recorded_vdso(const uint8_t *kernel_build_id, size_t build_id_size);
 
 /*
  * Opens what may be the separate debug file of a build-id: /usr/lib/debug/.build-id/xx/yyyy.debug, in the root of process
- * pid, then in our own. By name, to be proved; candidate as in locate_recorded_module(). A descriptor or -errno.
+ * pid, then in our own, then what a debuginfod client has fetched into ~/.cache: below HOME only where that is ours.
+ * By name, to be proved; candidate as in locate_recorded_module(). A descriptor or -errno.
  */
 int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_id_size,
 			     unsigned candidate);

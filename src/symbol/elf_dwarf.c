@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "elf_dwarf.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "elf_symbols.h"
+
+/* What compressed sections may claim to unpack to, together. */
+#define UNPACKED_MAX_BYTES (UINT64_C(256) << 20)
+/* Of hot and cold parts of one function there are two or three. */
+enum { PARTS_MAX = 64, UNITS_MAX = 1 << 20 };
+
+struct reading {
+	struct elf_symbols *symbols;
+	int result;
+};
+
+static bool is_bearable(Elf *elf)
+{
+	uint64_t bytes = 0;
+	bool has_dwarf = false;
+	size_t names;
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+		GElf_Shdr header;
+		GElf_Chdr packed;
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		const char *name = elf_strptr(elf, names, header.sh_name);
+		has_dwarf = has_dwarf || (name && !strcmp(name, ".debug_info"));
+		/* The old way to compress has no header that says how much it will be. */
+		if (name && !strncmp(name, ".zdebug", 7))
+			return false;
+		if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &packed))
+			bytes += packed.ch_size < UNPACKED_MAX_BYTES ? packed.ch_size
+								     : UNPACKED_MAX_BYTES;
+	}
+	return has_dwarf && bytes < UNPACKED_MAX_BYTES;
+}
+
+/* As the linker would call it, else as the source does. */
+static const char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	return name ? name : dwarf_diename(die);
+}
+
+static int add_function(Dwarf_Die *die, void *context)
+{
+	struct reading *reading = context;
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	const char *name = name_of(die);
+	for (int part = 0; name && name[0] && part < PARTS_MAX; part++) {
+		at = dwarf_ranges(die, at, &base, &start, &end);
+		if (at <= 0)
+			break;
+		if (!start || end <= start || end - start > UINT32_MAX)
+			continue;
+		if (elf_symbols_add_stub(reading->symbols, start, (uint32_t)(end - start), name))
+			reading->result = -ENOMEM;
+	}
+	return reading->result ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+int elf_dwarf_add(struct elf_symbols *symbols, Elf *elf)
+{
+	struct reading reading = {.symbols = symbols};
+	size_t known = elf_symbols_count(symbols);
+	Dwarf *dwarf = is_bearable(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	Dwarf_Off at = 0, next;
+	size_t header_bytes;
+	for (int i = 0; dwarf && !reading.result && i < UNITS_MAX; i++, at = next) {
+		Dwarf_Die unit;
+		if (dwarf_nextcu(dwarf, at, &next, &header_bytes, NULL, NULL, NULL) || next <= at)
+			break;
+		if (dwarf_offdie(dwarf, at + header_bytes, &unit))
+			dwarf_getfuncs(&unit, add_function, &reading, 0);
+	}
+	dwarf_end(dwarf);
+	return reading.result ? reading.result : elf_symbols_count(symbols) > known;
+}
