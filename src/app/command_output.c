@@ -131,7 +131,7 @@ static int start(struct relay *relay, const int *others, size_t nr_others)
 	run_relay(relay);
 }
 
-int command_output_open(struct command_output *output, struct error *error)
+int command_output_open(struct command_output *output, int input_fd, struct error *error)
 {
 	struct relay *relay = calloc(1, sizeof(*relay));
 	int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
@@ -139,11 +139,11 @@ int command_output_open(struct command_output *output, struct error *error)
 	for (size_t i = 0; !result && i < 3; i++)
 		result = pipe2(pipes[i], O_CLOEXEC) < 0 ? -errno : 0;
 	if (!result) {
-		const int others[] = {pipes[0][1], pipes[1][1], pipes[2][0]};
+		const int others[] = {pipes[0][1], pipes[1][1], pipes[2][0], input_fd};
 		relay->from_fd = pipes[0][0];
 		relay->held_fd = pipes[1][0];
 		relay->done_fd = pipes[2][1];
-		result = start(relay, others, 3);
+		result = start(relay, others, input_fd ? 4 : 3);
 	}
 	if (relay)
 		kept_output_release(&relay->kept);

@@ -17,8 +17,8 @@ struct command_output {
 	int done_fd;  /* ends when what was kept is written */
 };
 
-/* Before the terminal is taken. 0 or -errno with error; then nothing is open. */
-int command_output_open(struct command_output *output, struct error *error);
+/* Before the terminal is taken. input_fd: what the command reads, which that process shall not hold; 0: none. 0 or -errno with error; then nothing is open. */
+int command_output_open(struct command_output *output, int input_fd, struct error *error);
 /* The terminal is free. Returns when what the command has written so far stands on it. */
 void command_output_close(struct command_output *output);
 

@@ -14,6 +14,7 @@
 #include <ctop/base/clock.h>
 
 #include "load.h"
+#include "run.h"
 
 enum {
 	REFRESH_MS = 500,
@@ -103,10 +104,11 @@ static int suspend(struct interact *interact, struct error *error)
 
 /* ---- what comes in ---- */
 
-static int do_signal(struct interact *interact, int number, struct error *error)
+static int do_signal(struct interact *interact, const struct signalfd_siginfo *info,
+		     struct error *error)
 {
 	struct session *session = interact->source.session;
-	switch (number) {
+	switch ((int)info->ssi_signo) {
 	case SIGWINCH:
 		return fit(interact, error);
 	case SIGTSTP:
@@ -123,6 +125,7 @@ static int do_signal(struct interact *interact, int number, struct error *error)
 	case SIGTERM:
 	case SIGHUP:
 		interact->leaving = true;
+		interact->interrupted = run_is_terminals(info);
 		break;
 	default:
 		break;
@@ -135,7 +138,7 @@ static int read_signals(struct interact *interact, struct error *error)
 	struct signalfd_siginfo info;
 	int result = 0;
 	while (!result && read(interact->signal_fd, &info, sizeof(info)) == sizeof(info))
-		result = do_signal(interact, (int)info.ssi_signo, error);
+		result = do_signal(interact, &info, error);
 	return result;
 }
 
@@ -382,6 +385,11 @@ void interact_tell_refusal(struct interact *interact, const struct error *error)
 	text_addf(&message, "\nctop doctor -p %d checks all that it takes", interact->picked_pid);
 	ui_tell(interact->picker, text_string(&message));
 	text_release(&message);
+}
+
+bool interact_was_interrupted(const struct interact *interact)
+{
+	return interact->interrupted;
 }
 
 int interact_run(struct interact *interact, const struct interact_source *source,

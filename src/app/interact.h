@@ -40,6 +40,9 @@ struct interact_source {
 int interact_run(struct interact *interact, const struct interact_source *source,
 		 struct error *error);
 
+/* Whether the user left by ^C where the terminal makes that a signal: a command of ours got it, too. */
+bool interact_was_interrupted(const struct interact *interact);
+
 /* Shows why nothing can be sampled, until the user has read it. 0 or -errno with error. */
 int interact_show_refusal(struct interact *interact, const struct refusal *refusal,
 			  struct error *error);

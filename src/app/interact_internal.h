@@ -26,6 +26,7 @@ struct interact {
 	uint64_t refresh_ns;		/* when the next is due */
 	uint64_t stop_ns, switch_on_ns; /* 0: never */
 	bool leaving;
+	bool interrupted;   /* by the terminal's ^C, and with us all that it runs */
 	int session_result; /* -errno: it cannot go on; its cause is in the caller's error */
 	int32_t picked_pid;
 };

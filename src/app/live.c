@@ -2,6 +2,7 @@
 #include <ctop/app/commands.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,8 +91,11 @@ static int show(struct live *live, struct error *error)
 	if (!interact)
 		interact = interact_open(live->options, live->signal_fd, error);
 	int result = interact ? interact_run(interact, &source, error) : -ENOTTY;
+	const bool interrupted = !result && interact_was_interrupted(interact);
 	if (!live->interact)
 		interact_close(interact);
+	if (interrupted && live->options->argv)
+		run_await_command(live->session, live->signal_fd);
 	const struct session_stats stats = session_stats(live->session);
 	return result ? result : exit_status(live, &stats);
 }
@@ -206,10 +210,14 @@ static int profile_command(const struct options *options, int signal_fd, struct 
 {
 	struct options quiet = *options;
 	struct command_output output;
-	int result = command_output_open(&output, error);
+	int result = command_output_open(&output, options->command_input, error);
 	if (result)
 		return run_failed(options, result, error);
 	quiet.command_output = output.write_fd;
+	if (!options->command_input)
+		say("%s reads nothing: its standard input is /dev/null, for the terminal is the "
+		    "interface's",
+		    options->argv[0]);
 	result = profile(&quiet, true, signal_fd, error);
 	command_output_close(&output);
 	return result;
@@ -257,7 +265,26 @@ static int pick_and_profile(const struct options *options, int signal_fd, struct
 	return result;
 }
 
-int command_live(const struct options *options, struct error *error)
+/*
+ * What is piped to a command is the command's; the interface reads the keys from the terminal that it writes on. What
+ * that is to be given as standard input; 0: what ctop itself has.
+ */
+static int keep_command_input(const struct options *options)
+{
+	if (!options->argv || options->stdio || isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return 0;
+	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int input = terminal < 0 ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (input >= 0 && dup2(terminal, STDIN_FILENO) < 0) {
+		close(input);
+		input = -1;
+	}
+	if (terminal >= 0)
+		close(terminal);
+	return input < 0 ? 0 : input;
+}
+
+static int profile_target(const struct options *options, struct error *error)
 {
 	int signal_fd;
 	bool interactive = interact_wanted(options), has_target = options_have_target(options);
@@ -275,4 +302,11 @@ int command_live(const struct options *options, struct error *error)
 		result = profile(options, interactive, signal_fd, error);
 	close(signal_fd);
 	return result;
+}
+
+int command_live(const struct options *options, struct error *error)
+{
+	struct options with_input = *options;
+	with_input.command_input = keep_command_input(options);
+	return profile_target(&with_input, error);
 }

@@ -15,6 +15,10 @@
 #include "say.h"
 
 enum { TICK_MS = 100 };
+/* Who tells a whole process group to end tells the command and us: it may take a moment longer. */
+enum { MOMENT_MS = 500 };
+/* A command that goes on so long after ^C is told of. */
+enum { SLOW_MS = 1000 };
 enum { EXIT_OWN_FAILURE = 125 };
 
 static void list_ends(sigset_t *signals)
@@ -49,7 +53,10 @@ int run_block_signals(int *fd)
 struct course {
 	const struct options *options;
 	uint64_t switch_on_ns, stop_ns;
-	bool is_ending;	     /* a signal has asked for it */
+	bool is_ending; /* a signal has asked for it */
+	uint64_t
+		tell_ns; /* the command was interrupted, and its end is awaited: until then in silence */
+	bool is_interrupted; /* the same */
 	unsigned nr_toggles; /* signals that switch sampling on or off */
 };
 
@@ -60,6 +67,12 @@ static void watch_ends_only(int fd)
 	signalfd(fd, &ends, 0);
 }
 
+/* A terminal interrupts all that it runs: the command, too, whose end is then the profile's. */
+static bool is_for_command(const struct course *course, const struct signalfd_siginfo *info)
+{
+	return course->options->argv && run_is_terminals(info) && !course->is_interrupted;
+}
+
 /* Up to the first that asks for the end. A second one stays unread: whoever waits for something sees it. */
 static void read_signals(struct course *course, int fd)
 {
@@ -67,6 +80,9 @@ static void read_signals(struct course *course, int fd)
 	while (!course->is_ending && read(fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGUSR1) {
 			course->nr_toggles++;
+		} else if (is_for_command(course, &info)) {
+			course->is_interrupted = true;
+			course->tell_ns = clock_now_ns() + SLOW_MS * NS_PER_MS;
 		} else {
 			course->is_ending = true;
 			watch_ends_only(fd);
@@ -107,6 +123,16 @@ static int switch_sampling(struct session *session, struct course *course, uint6
 	return session_switch(session, on, error);
 }
 
+static void tell_of_command(struct session *session, struct course *course, uint64_t now)
+{
+	if (!course->tell_ns || now < course->tell_ns)
+		return;
+	course->tell_ns = 0;
+	if (!course->is_ending && !session_target_ended(session))
+		say("%s goes on, and so does its profile: ^C again ends that",
+		    session_target(session));
+}
+
 static uint64_t add_seconds(uint64_t ns, double seconds)
 {
 	return ns + (uint64_t)(seconds * (double)NS_PER_SECOND);
@@ -134,13 +160,31 @@ int run_session(struct session *session, const struct options *options, int sign
 			session_stop(session);
 			course.stop_ns = course.switch_on_ns = 0;
 		}
+		tell_of_command(session, &course, now);
 		if (!result && now - ticked_ns >= TICK_MS * NS_PER_MS) {
 			ticked_ns = now;
 			result = ticker->tick(ticker->context, error);
 		}
 	}
+	if (course.is_ending && options->argv)
+		session_await_target(session, signal_fd, MOMENT_MS);
 	watch_ends_only(signal_fd); /* nothing is left to be switched on or off */
 	return result ? result : ticker->tick(ticker->context, error);
+}
+
+bool run_is_terminals(const struct signalfd_siginfo *info)
+{
+	return info->ssi_signo == SIGINT && info->ssi_code == SI_KERNEL;
+}
+
+void run_await_command(struct session *session, int signal_fd)
+{
+	session_stop(session);
+	watch_ends_only(signal_fd);
+	if (session_await_target(session, signal_fd, SLOW_MS))
+		return;
+	say("%s goes on: ^C again leaves it to itself", session_target(session));
+	session_await_target(session, signal_fd, -1);
 }
 
 int run_failed(const struct options *options, int result, struct error *error)

@@ -6,8 +6,11 @@
  * Runs a live session, which was started, until it is drained: until the duration is over, the
  * target has ended, or ^C or SIGTERM asks for the end. A second ^C does not wait for names;
  * it stays unread in the signalfd, for what would wait next.
+ * A command that the terminal's ^C has interrupted along with us is profiled to its end, unless there is a second.
  * SIGUSR1 switches sampling on and off.
  */
+
+#include <sys/signalfd.h>
 
 #include <ctop/app/options.h>
 #include <ctop/app/session.h>
@@ -26,6 +29,11 @@ struct run_ticker {
 int run_block_signals(int *fd);
 int run_session(struct session *session, const struct options *options, int signal_fd,
 		const struct run_ticker *ticker, struct error *error);
+
+/* Whether it is the terminal's ^C, which whatever runs in the foreground gets, commands of ours included. */
+bool run_is_terminals(const struct signalfd_siginfo *info);
+/* Profiling ends; the command, which the terminal has interrupted, is awaited until it ends, or another signal comes. */
+void run_await_command(struct session *session, int signal_fd);
 
 /*
  * ctop itself failed: with -- CMD the exit code is 125, so that nobody takes it for the command's own (as

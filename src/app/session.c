@@ -154,12 +154,35 @@ static void leave_collector(struct session *session)
 		 "the collector was not through with what the kernel held, and was ended");
 }
 
+bool session_target_ended(const struct session *session)
+{
+	return session->stats.target_exited;
+}
+
+static bool look_for_end(struct session *session)
+{
+	struct session_stats *stats = &session->stats;
+	if (!stats->target_exited)
+		stats->target_exited = target_ended(&session->target, &stats->target_status);
+	return stats->target_exited;
+}
+
+bool session_await_target(struct session *session, int fd, int timeout_ms)
+{
+	struct pollfd fds[] = {
+		{.fd = session->target.nr_pid_fds ? session->target.pid_fds[0] : -1,
+		 .events = POLLIN},
+		{.fd = fd, .events = POLLIN},
+	};
+	if (!look_for_end(session))
+		poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms);
+	return look_for_end(session);
+}
+
 static int advance(struct session *session)
 {
 	uint64_t now = clock_now_ns();
-	if (session->phase == PHASE_RUNNING && session_is_live(session) &&
-	    target_ended(&session->target, &session->stats.target_status)) {
-		session->stats.target_exited = true;
+	if (session->phase == PHASE_RUNNING && session_is_live(session) && look_for_end(session)) {
 		if (session->target.cgroup_fd >= 0)
 			snprintf(session->notice, sizeof(session->notice),
 				 "that was all: the cgroup was removed");

@@ -101,6 +101,8 @@ static void leave_terminal(int output)
 static _Noreturn void become_command(const struct options *options, int release_fd, int failure_fd)
 {
 	char *const *argv = options->argv;
+	if (options->command_input)
+		dup2(options->command_input, STDIN_FILENO);
 	if (options->command_output)
 		leave_terminal(options->command_output);
 	/* Standard output is the recording's. */
@@ -137,6 +139,9 @@ static int start_command(struct target *target, const struct options *options, s
 		close(release[1]);
 		become_command(options, release[0], failure[1]);
 	}
+	/* Who writes to the command is to be told when nobody reads any more. */
+	if (options->command_input)
+		close(options->command_input);
 	close(release[0]);
 	close(failure[1]);
 	target->release_fd = release[1];

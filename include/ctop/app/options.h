@@ -46,6 +46,7 @@ struct options {
 	const char *process_name; /* NAME */
 	char **environment;	  /* as the caller has it: the command's; main's own may be less */
 	char *const *argv;	  /* -- CMD [ARG...], NULL-terminated; NULL: none */
+	int command_input; /* what CMD reads; 0: our standard input (live sets it; closed once it runs) */
 	int command_output; /* where CMD writes instead of a terminal; 0: nowhere else (live sets it) */
 
 	/* SAMPLING */

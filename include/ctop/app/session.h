@@ -120,6 +120,13 @@ int session_step(struct session *session, int timeout_ms, enum session_state *st
 		 struct error *error);
 /* Stops sampling; keep stepping until SESSION_DRAINED. Idempotent, safe after the target ended. */
 void session_stop(struct session *session);
+/* Whether the target was seen to have ended; its status is then among the stats. */
+bool session_target_ended(const struct session *session);
+/*
+ * Waits for the target's end, without serving anybody: up to so long (-1: for ever), or until fd can be read. What
+ * session_target_ended() says then.
+ */
+bool session_await_target(struct session *session, int fd, int timeout_ms);
 
 /* A process that works for the consumer: profiles of whole CPUs leave it out, as those of the session. */
 void session_leave_out(struct session *session, pid_t pid);
