@@ -92,6 +92,7 @@ complete -c ctop -n '__fish_seen_subcommand_from export' -l kernel -d "samples t
 complete -c ctop -n '__fish_seen_subcommand_from export' -l user -d "samples taken in user code"
 complete -c ctop -n '__fish_seen_subcommand_from export' -l module -x -d "samples taken in this module: file name or path"
 complete -c ctop -n '__fish_seen_subcommand_from export' -s o -l output -r -F -d "where to write; - is standard output"
+complete -c ctop -n '__fish_seen_subcommand_from export' -l samples -d "count samples, not what they stand for (folded)"
 complete -c ctop -n '__fish_seen_subcommand_from export' -l stats -r -F -d "write what was measured as one JSON object"
 complete -c ctop -n '__fish_seen_subcommand_from export' -s h -l help -d "this text; after a command, that command's"
 complete -c ctop -n '__fish_seen_subcommand_from export' -s V -l version -d "the version"

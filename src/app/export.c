@@ -16,6 +16,7 @@ struct export
 {
 	struct load load;
 	struct save save;
+	const struct options *options;
 	/* What reading again had to say; an error of the output is save_end()'s. */
 	struct error *error;
 	bool cannot_read;
@@ -26,7 +27,8 @@ struct export
 static int write_folded(struct export *export)
 {
 	struct text text = {0};
-	int result = folded_write(export->load.history, &text);
+	int result = folded_write(export->load.history,
+				  export->options->samples ? FOLDED_SAMPLES : FOLDED_WEIGHT, &text);
 	if (!result)
 		result = save_add(&export->save, text.bytes, text.size);
 	text_release(&text);
@@ -96,7 +98,7 @@ static int write_output(struct export *export, const struct format *format,
 int command_export(const struct options *options, struct error *error)
 {
 	const struct format *format = find_format(options->format);
-	struct export export = {.error = error};
+	struct export export = {.options = options, .error = error};
 	if (!format)
 		return error_set(error, -EINVAL, "cannot export to %s", options->format);
 	int result = load_open(&export.load, options, format->mode, error);

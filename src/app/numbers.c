@@ -41,3 +41,44 @@ void add_bytes(struct text *text, uint64_t bytes)
 	}
 	text_addf(text, scaled < 10 ? "%.1f %s" : "%.0f %s", scaled, units[unit]);
 }
+
+/* Three digits that count. */
+static void add_scaled(struct text *text, double value, const char *unit)
+{
+	text_addf(text, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+}
+
+static void add_time(struct text *text, uint64_t ns)
+{
+	static const char *const units[] = {"ns", "us", "ms"};
+	double value = (double)ns;
+	size_t unit = 0;
+	for (; unit < sizeof(units) / sizeof(*units) && value >= 999.5; unit++)
+		value /= 1000;
+	if (unit == 0)
+		text_addf(text, "%" PRIu64 " ns", ns);
+	else if (unit < sizeof(units) / sizeof(*units))
+		add_scaled(text, value, units[unit]);
+	else
+		text_addf(text, "%.2f s", value);
+}
+
+void add_weight(struct text *text, uint64_t weight, enum weight_unit unit)
+{
+	static const char *const scales[] = {"k", "M", "G", "T", "P", "E"};
+	enum { EXACT_BELOW = 10000 };
+	if (unit == WEIGHT_NS) {
+		add_time(text, weight);
+		return;
+	}
+	if (weight < EXACT_BELOW) {
+		add_grouped(text, weight);
+	} else {
+		double value = (double)weight / 1000;
+		size_t scale = 0;
+		for (; value >= 999.5; scale++)
+			value /= 1000;
+		add_scaled(text, value, scales[scale]);
+	}
+	text_addf(text, " %s", weight_unit_name(unit, weight));
+}

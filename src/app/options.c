@@ -148,6 +148,9 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_JSON:
 		options->json = true;
 		return 0;
+	case OPTION_SAMPLES:
+		options->samples = true;
+		return 0;
 	case OPTION_TREE:
 		options->tree = true;
 		return 0;

@@ -123,6 +123,17 @@ static int take_format(struct parse *parse, const char *word)
 	return code;
 }
 
+/* Other formats have every sample, with its weight. */
+static int check_counting(const struct parse *parse)
+{
+	if (!parse->options->samples || !strcmp(parse->options->format, "folded"))
+		return 0;
+	int code = error_usage(parse->error, "export %s counts nothing: --samples is for folded",
+			       parse->options->format);
+	error_remedy(parse->error, "leave out --samples");
+	return code;
+}
+
 static int take_help_topic(struct parse *parse)
 {
 	if (!parse->nr_operands)
@@ -155,6 +166,8 @@ int options_check(struct parse *parse)
 	case COMMAND_EXPORT:
 		options->input = parse->nr_operands > 1 ? parse->operands[1] : default_file;
 		code = take_format(parse, parse->nr_operands ? parse->operands[0] : NULL);
+		if (!code)
+			code = check_counting(parse);
 		return code ? code : finish_reading(parse);
 	case COMMAND_HELP:
 		return take_help_topic(parse);

@@ -122,6 +122,8 @@ const struct option_row option_rows[] = {
 	 "one JSON object instead of text", NULL},
 	{OPTION_TREE, GROUP_OUTPUT, LIVE | REPORT, 0, "tree", NULL, COMPLETE_NOTHING, NULL,
 	 "the call tree instead of the list of functions", NULL},
+	{OPTION_SAMPLES, GROUP_OUTPUT, EXPORT, 0, "samples", NULL, COMPLETE_NOTHING, NULL,
+	 "count samples, not what they stand for (folded)", NULL},
 	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT, 0, "min-percent", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "leave out rows whose total is below (default 0.5)", NULL},
 	{OPTION_LIMIT, GROUP_OUTPUT, LIVE | REPORT, 0, "limit", "N", COMPLETE_NOTHING, NULL,

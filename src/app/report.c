@@ -29,10 +29,10 @@ struct report {
 	struct text name; /* scratch */
 };
 
-static bool shown(const struct report *report, uint64_t total)
+static bool shown(const struct report *report, uint64_t weight)
 {
-	return 100.0 * (double)total >=
-	       report->options->min_percent * (double)report->totals.samples;
+	return 100.0 * (double)weight >=
+	       report->options->min_percent * (double)report->totals.weight;
 }
 
 /* The last part of a module's path, as people know it. */
@@ -101,7 +101,7 @@ static struct widths list_widths(struct report *report, const struct function_co
 {
 	struct widths widths = {0, strlen("MODULE"), report->options->columns > 0};
 	for (size_t i = 0; i < nr; i++) {
-		if (!shown(report, costs[i].total))
+		if (!shown(report, costs[i].total_weight))
 			continue;
 		size_t module = text_cols(shown_module(report, costs[i].function));
 		size_t name = text_cols(shown_name(report, costs[i].function));
@@ -134,9 +134,9 @@ static void add_function(struct report *report, const struct function_cost *cost
 			 const struct widths *widths)
 {
 	struct text *out = report->out;
-	add_share_column(out, cost->self, report->totals.samples);
+	add_share_column(out, cost->self_weight, report->totals.weight);
 	text_add(out, "  ");
-	add_share_column(out, cost->total, report->totals.samples);
+	add_share_column(out, cost->total_weight, report->totals.weight);
 	add_count_column(out, cost->self, 11);
 	text_add(out, "  ");
 	size_t taken =
@@ -162,7 +162,7 @@ static int add_list(struct report *report)
 	text_addf(report->out, " SELF%%  TOTAL%%    SAMPLES  %-*s  MODULE\n", (int)widths.name,
 		  "FUNCTION");
 	for (size_t i = 0; i < nr; i++) {
-		if (!shown(report, costs[i].total)) {
+		if (!shown(report, costs[i].total_weight)) {
 			nr_below++;
 			continue;
 		}
@@ -170,7 +170,7 @@ static int add_list(struct report *report)
 			continue;
 		add_function(report, &costs[i], &widths);
 		nr_shown++;
-		self_shown += costs[i].self;
+		self_shown += costs[i].self_weight;
 	}
 	free(costs);
 	if (nr_shown == nr)
@@ -178,7 +178,7 @@ static int add_list(struct report *report)
 	text_add(report->out, "... ");
 	add_grouped(report->out, nr - nr_shown);
 	text_addf(report->out, " more function%s with ", nr - nr_shown == 1 ? "" : "s");
-	add_percent(report->out, report->totals.samples - self_shown, report->totals.samples);
+	add_percent(report->out, report->totals.weight - self_shown, report->totals.weight);
 	text_add(report->out, "% self:");
 	if (nr_below) {
 		text_add(report->out, " ");
@@ -202,9 +202,9 @@ static void add_branch(struct report *report, const struct tree_node *node)
 	size_t columns = report->options->columns;
 	size_t depth = node->depth > 0 ? node->depth - 1 : 0;
 	size_t indent = depth * INDENT_COLS;
-	add_share_column(out, node->total, report->totals.samples);
+	add_share_column(out, node->total_weight, report->totals.weight);
 	text_add(out, "  ");
-	add_share_column(out, node->self, report->totals.samples);
+	add_share_column(out, node->self_weight, report->totals.weight);
 	text_add(out, "   ");
 	size_t room = 0;
 	if (columns) {
@@ -241,7 +241,7 @@ static int add_tree(struct report *report)
 	/* Depth first without recursion: stacks are a thousand frames deep. */
 	uint32_t at = nr ? nodes[0].first_child : 0;
 	while (at) {
-		bool open = shown(report, nodes[at].total);
+		bool open = shown(report, nodes[at].total_weight);
 		if (open) {
 			add_branch(report, &nodes[at]);
 			nr_shown++;

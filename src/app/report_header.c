@@ -22,6 +22,7 @@ struct header {
 	const char *choose;
 	struct text *out;
 	struct text line; /* the value of the line in hand */
+	size_t event;	  /* the one that the table is about */
 };
 
 static const char *fact(const struct header *header, const char *key)
@@ -152,7 +153,7 @@ static uint64_t duration_of(const struct header *header)
 static void add_period(struct header *header, uint64_t period)
 {
 	struct text *line = &header->line;
-	bool clock = history_event_unit(header->history, 0) == WEIGHT_NS;
+	bool clock = history_event_unit(header->history, header->event) == WEIGHT_NS;
 	text_add(line, "one sample every ");
 	add_grouped(line, period);
 	text_add(line, clock ? " ns" : " events");
@@ -164,14 +165,30 @@ static void add_period(struct header *header, uint64_t period)
 	text_add(line, ", ");
 }
 
+static bool has_events(const struct header *header)
+{
+	return header->event < history_nr_events(header->history);
+}
+
+/* Of the event: samples before the filter. */
+static uint64_t nr_samples(const struct header *header)
+{
+	return has_events(header) ? history_event_samples(header->history, header->event)
+				  : header->totals->samples_before;
+}
+
 static void add_rate(struct header *header)
 {
 	struct text *line = &header->line;
+	bool is_first = infos_describe_event(header->history, header->options->event);
 	uint64_t count = number(header, "event.asked_count");
-	uint64_t period = number(header, "event.period");
-	uint64_t frequency_hz = number(header, "event.frequency_hz");
+	uint64_t period = is_first ? number(header, "event.period")
+				   : history_event_period(header->history, header->event);
+	uint64_t frequency_hz =
+		is_first ? number(header, "event.frequency_hz")
+			 : history_event_frequency_hz(header->history, header->event);
 	double seconds = (double)duration_of(header) / (double)NS_PER_SECOND;
-	if (!infos_describe_event(header->history, header->options->event))
+	if (!is_first && !has_events(header))
 		return;
 	if (count) {
 		text_add(line, "-c ");
@@ -185,8 +202,7 @@ static void add_rate(struct header *header)
 		add_period(header, period);
 	}
 	if (seconds > 0) {
-		uint64_t samples = history_event_samples(header->history, 0);
-		add_grouped(line, (uint64_t)((double)samples / seconds + 0.5));
+		add_grouped(line, (uint64_t)((double)nr_samples(header) / seconds + 0.5));
 		text_add(line, " samples/s reached");
 	}
 	end_line(header, "rate");
@@ -195,13 +211,7 @@ static void add_rate(struct header *header)
 /* More events than counters: they took turns, and what one would have had all the time is an estimate. */
 static void add_counted(struct header *header)
 {
-	const char *chosen = header->options->event;
-	size_t event = 0;
-	while (chosen && event < history_nr_events(header->history) &&
-	       strcmp(history_event_name(header->history, event), chosen) != 0 &&
-	       strcmp(history_event_asked(header->history, event), chosen) != 0)
-		event++;
-	double share = infos_share(header->history, event);
+	double share = infos_share(header->history, header->event);
 	if (share > 0 && share < INFOS_SHARED_BELOW)
 		text_addf(&header->line,
 			  "%.0f %% of the time, as events took turns on the counters: an estimate",
@@ -209,31 +219,95 @@ static void add_counted(struct header *header)
 	end_line(header, "counted");
 }
 
+/*
+ * What of the losses was the event's. A kernel that does not count them by event (before 6.0) has said how many there were in
+ * all: *of_all then, and where there is but one event.
+ */
+static uint64_t nr_lost(const struct header *header, bool *of_all)
+{
+	const size_t nr = history_nr_events(header->history);
+	uint64_t all = number(header, "stats.lost"), told = 0;
+	for (size_t i = 0; i < nr; i++)
+		told += infos_event_number(header->history, "lost", i);
+	*of_all = nr < 2 || told != all;
+	return *of_all ? all : infos_event_number(header->history, "lost", header->event);
+}
+
 static void add_samples(struct header *header)
 {
 	struct text *line = &header->line;
 	const struct history_totals *totals = header->totals;
-	uint64_t lost = number(header, "stats.lost");
+	bool of_all;
+	uint64_t samples = nr_samples(header), lost = nr_lost(header, &of_all);
 	text_addf(line, "%.2f s, ", (double)duration_of(header) / (double)NS_PER_SECOND);
-	add_grouped(line, totals->samples_before);
-	text_addf(line, " sample%s, ", totals->samples_before == 1 ? "" : "s");
+	add_grouped(line, samples);
+	text_addf(line, " sample%s, ", samples == 1 ? "" : "s");
 	if (fact(header, "stats.lost")) {
 		text_add(line, "lost ");
 		add_grouped(line, lost);
-		text_add(line, " (");
-		add_percent(line, lost, lost + totals->samples_before);
-		text_add(line, "%)");
+		if (of_all && history_nr_events(header->history) > 1) {
+			text_add(line, lost ? " of all events" : "");
+		} else {
+			text_add(line, " (");
+			add_percent(line, lost, lost + samples);
+			text_add(line, "%)");
+		}
 	} else { /* the recorder did not live to say */
 		text_add(line, "losses not known");
 	}
 	end_line(header, "duration");
-	if (totals->samples == totals->samples_before)
+	if (totals->samples == samples)
 		return;
 	add_grouped(line, totals->samples);
 	text_addf(line, " sample%s shown (", totals->samples == 1 ? "" : "s");
-	add_percent(line, totals->samples, totals->samples_before);
+	add_percent(line, totals->samples, samples);
 	text_add(line, "%); what follows is about these");
 	end_line(header, "filter");
+}
+
+/* What differs by less is the last period of each thread, and what the kernel rounds. */
+enum { COUNTED_DIFFERS_PERCENT = 2 };
+
+/* What the kernel counted, where the samples do not stand for all of it. A clock of whole CPUs ticks while they are idle, too. */
+static void add_counted_by_kernel(struct header *header)
+{
+	struct text *line = &header->line;
+	const struct history *history = header->history;
+	const enum weight_unit unit = history_event_unit(history, header->event);
+	uint64_t counted = infos_event_number(history, "counted", header->event);
+	uint64_t sampled = infos_event_number(history, "sampled", header->event);
+	uint64_t differ = counted > sampled ? counted - sampled : sampled - counted;
+	if (!counted || (unit == WEIGHT_NS && number(header, "sampled_cpus")) ||
+	    (double)differ * 100 < (double)counted * COUNTED_DIFFERS_PERCENT)
+		return;
+	text_add(line, "; the kernel counted ");
+	add_weight(line, counted, unit);
+	if (header->totals->weight != sampled) {
+		text_add(line, ", all samples stand for ");
+		add_weight(line, sampled, unit);
+	}
+}
+
+/* So many times as many samples as would do if each stood for as much as the others, and that is said. */
+enum { UNEVEN_FROM = 2 };
+
+/* "130 k faults in 73 samples": of what is shown. */
+static void add_weights(struct header *header)
+{
+	struct text *line = &header->line;
+	const struct history_totals *totals = header->totals;
+	if (!totals->samples)
+		return;
+	add_weight(line, totals->weight, history_event_unit(header->history, header->event));
+	text_add(line, " in ");
+	add_grouped(line, totals->samples);
+	text_addf(line, " sample%s", totals->samples == 1 ? "" : "s");
+	add_counted_by_kernel(header);
+	double effective = history_effective(totals->weight, totals->squares);
+	if (effective * UNEVEN_FROM < (double)totals->samples)
+		text_addf(line, "; few of them carry most of it: as sure as %.0f of one weight",
+			  effective);
+	end_line(header, "weight");
 }
 
 /* Of whole CPUs: how much of their time was not idle. The samples of ctop itself are left out. */
@@ -242,9 +316,9 @@ static void add_busy(struct header *header)
 	struct text *line = &header->line;
 	const struct history_totals *totals = header->totals;
 	uint64_t nr_cpus = number(header, "sampled_cpus"), duration_ns = duration_of(header);
-	bool is_all = totals->samples == totals->samples_before;
+	bool is_all = totals->samples == nr_samples(header);
 	if (!nr_cpus || !duration_ns || !is_all ||
-	    history_event_unit(header->history, 0) != WEIGHT_NS ||
+	    history_event_unit(header->history, header->event) != WEIGHT_NS ||
 	    !infos_describe_event(header->history, header->options->event))
 		return;
 	add_percent(line, totals->weight, duration_ns * nr_cpus);
@@ -276,6 +350,11 @@ static void add_troubles(struct header *header)
 		text_add(line, line->size ? "; " : "");
 		add_grouped(line, nr);
 		text_addf(line, " %s", troubles[i].name);
+	}
+	if (header->totals->cut_weights) {
+		text_add(line, line->size ? "; " : "");
+		add_grouped(line, header->totals->cut_weights);
+		text_add(line, " cut: of samples that say they stand for more than can be");
 	}
 	if (header->totals->bad_samples) {
 		text_add(line, line->size ? "; " : "");
@@ -363,6 +442,17 @@ static void add_own_cost(struct header *header)
 	end_line(header, "ctop");
 }
 
+/* The event chosen, else the first. */
+static size_t find_event(const struct history *history, const char *chosen)
+{
+	size_t nr = history_nr_events(history);
+	for (size_t i = 0; chosen && i < nr; i++)
+		if (!strcmp(history_event_name(history, i), chosen) ||
+		    !strcmp(history_event_asked(history, i), chosen))
+			return i;
+	return 0;
+}
+
 void report_header(const struct history *history, const struct history_totals *totals,
 		   const struct options *options, const char *choose, struct text *out)
 {
@@ -370,7 +460,8 @@ void report_header(const struct history *history, const struct history_totals *t
 				.totals = totals,
 				.options = options,
 				.choose = choose,
-				.out = out};
+				.out = out,
+				.event = find_event(history, options->event)};
 	add_target(&header);
 	add_recorder(&header);
 	add_host(&header);
@@ -379,6 +470,7 @@ void report_header(const struct history *history, const struct history_totals *t
 	add_rate(&header);
 	add_counted(&header);
 	add_samples(&header);
+	add_weights(&header);
 	add_busy(&header);
 	add_troubles(&header);
 	add_stacks(&header);

@@ -7,10 +7,10 @@
 
 #include <ctop/base/vec.h>
 
-/* One stack as text, and how many samples it stands for. */
+/* One stack as text, and what it counts for. */
 struct line {
 	char *stack;
-	uint64_t samples;
+	uint64_t count;
 };
 
 /* Where the name of a function stands in the text of all names, as it is written. */
@@ -20,6 +20,7 @@ struct name {
 
 struct folding {
 	struct history *history;
+	enum folded_count count;
 	struct text text; /* of the stack in hand */
 	struct text names_text;
 	struct {
@@ -139,7 +140,8 @@ static int fold(void *context, const struct history_stack *stack)
 	char *copy = strdup(text_string(text));
 	if (!copy)
 		return -ENOMEM;
-	folding->lines.items[folding->lines.nr++] = (struct line){copy, stack->samples};
+	uint64_t count = folding->count == FOLDED_SAMPLES ? stack->samples : stack->weight;
+	folding->lines.items[folding->lines.nr++] = (struct line){copy, count};
 	return 0;
 }
 
@@ -153,11 +155,11 @@ static void write_lines(const struct folding *folding, struct text *out)
 {
 	const struct line *lines = folding->lines.items;
 	for (size_t i = 0; i < folding->lines.nr;) {
-		uint64_t samples = 0;
+		uint64_t count = 0;
 		size_t j = i;
 		for (; j < folding->lines.nr && !strcmp(lines[j].stack, lines[i].stack); j++)
-			samples += lines[j].samples;
-		text_addf(out, "%s %llu\n", lines[i].stack, (unsigned long long)samples);
+			count += lines[j].count;
+		text_addf(out, "%s %llu\n", lines[i].stack, (unsigned long long)count);
 		i = j;
 	}
 }
@@ -178,9 +180,9 @@ static int finish(struct folding *folding, int result, struct text *out)
 	return !result && out->failed ? -ENOMEM : result;
 }
 
-int folded_write(struct history *history, struct text *out)
+int folded_write(struct history *history, enum folded_count count, struct text *out)
 {
-	struct folding folding = {.history = history};
+	struct folding folding = {.history = history, .count = count};
 	return finish(&folding, history_each_stack(history, fold, &folding), out);
 }
 

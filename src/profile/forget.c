@@ -299,6 +299,7 @@ static uint32_t place(struct history *history, const struct counted_stack *stack
 			continue;
 		known->samples += stack->samples;
 		known->weight += stack->weight;
+		known->squares += stack->squares;
 		return row;
 	}
 	row = (uint32_t)history->stacks.nr++;

@@ -264,6 +264,11 @@ enum weight_unit history_event_unit(const struct history *history, size_t event)
 	return event < history->events.nr ? history->events.items[event].unit : WEIGHT_EVENTS;
 }
 
+uint64_t history_event_weight(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].weight : 0;
+}
+
 uint64_t history_event_samples(const struct history *history, size_t event)
 {
 	return event < history->events.nr ? history->events.items[event].samples : 0;

@@ -16,6 +16,9 @@ enum {
 	HISTORY_STRING_MAX = TABLES_STRING_MAX
 };
 
+/* No sum of weights is larger, whatever is added up, so that none overflows. */
+static const uint64_t WEIGHTS_MOST = INT64_MAX;
+
 /* What stands for the rows that a full history has no room for. */
 enum { FOLDED_TASK = 1, FOLDED_FRAME = 1, FOLDED_MODULE = 1 };
 
@@ -65,6 +68,7 @@ struct counted_stack {
 	uint32_t task, node, leaf;
 	uint8_t event, end, reason;
 	uint64_t samples, weight;
+	double squares; /* of its samples' weights, their sum */
 };
 
 struct function {
@@ -77,7 +81,7 @@ struct event {
 	const char *name, *asked;
 	uint64_t period, frequency_hz;
 	enum weight_unit unit;
-	uint64_t samples; /* before the filter */
+	uint64_t samples, weight; /* before the filter */
 };
 
 /* One sample of a counted stack. */
@@ -188,6 +192,8 @@ struct history {
 	struct history_totals totals;
 	bool frames_changed; /* some are named or folded now: totals of frames are to be counted again */
 	uint64_t origin_ns; /* time of the first sample of all */
+	uint64_t
+		weight_before; /* of all samples of all events, at most WEIGHTS_MOST: see import.c */
 
 	/* Scratch: too large for a stack that is cleared at each call. */
 	uint32_t path[HISTORY_DEPTH_MAX];

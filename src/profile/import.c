@@ -356,6 +356,7 @@ static int count(struct history *history, const struct counted_stack *stack, uin
 		if (is_same_stack(known, stack)) {
 			known->samples += stack->samples;
 			known->weight += stack->weight;
+			known->squares += stack->squares;
 			return 0;
 		}
 	}
@@ -385,7 +386,6 @@ static int stack_of(struct history *history, const struct sample *sample,
 		.end = sample->end,
 		.reason = sample->reason,
 		.samples = 1,
-		.weight = sample->weight,
 	};
 	int result = translate(history, TABLE_EVENTS, sample->event, &event);
 	if (!result)
@@ -413,7 +413,21 @@ static int count_known(struct history *history, const struct sample *sample,
 	return result;
 }
 
-static void add_to_totals(struct history *history, const struct sample *sample)
+/*
+ * What a sample counts for. A stranger's file may say anything: what all weights together have no room for is left out, so that
+ * what is a sum of some of them needs no look at overflows.
+ */
+static uint64_t count_weight(struct history *history, uint64_t weight)
+{
+	uint64_t room = WEIGHTS_MOST - history->weight_before;
+	history->totals.cut_weights += weight > room;
+	weight = weight < room ? weight : room;
+	history->weight_before += weight;
+	return weight;
+}
+
+static void add_to_totals(struct history *history, const struct sample *sample,
+			  const struct counted_stack *stack)
 {
 	struct history_totals *totals = &history->totals;
 	if (!totals->samples || sample->time_ns < totals->first_ns)
@@ -421,7 +435,8 @@ static void add_to_totals(struct history *history, const struct sample *sample)
 	if (sample->time_ns > totals->last_ns)
 		totals->last_ns = sample->time_ns;
 	totals->samples++;
-	totals->weight += sample->weight;
+	totals->weight += stack->weight;
+	totals->squares += stack->squares;
 	totals->ends[sample->end]++;
 	totals->reasons[sample->reason]++;
 }
@@ -435,7 +450,6 @@ static int follow_one(struct history *history, const struct sample *sample)
 	if (result || (history->filtered && !history_passes(history, sample, &stack)))
 		return result;
 	stack.samples = 0;
-	stack.weight = 0;
 	result = count_known(history, sample, &stack, &row);
 	return result ? result : history_keep_sample(history, sample, row);
 }
@@ -450,19 +464,22 @@ static int import_one(struct history *history, const struct sample *sample)
 		return result;
 	if (!totals->samples_before++)
 		history->origin_ns = sample->time_ns;
+	stack.weight = count_weight(history, sample->weight);
+	stack.squares = (double)stack.weight * (double)stack.weight;
 	history->events.items[stack.event].samples++;
+	history->events.items[stack.event].weight += stack.weight;
 	if (history->filtered) {
 		note_leaf(history, &stack);
 		if (!history_passes(history, sample, &stack))
 			return 0;
 	}
-	add_to_totals(history, sample);
+	add_to_totals(history, sample, &stack);
 	result = count_known(history, sample, &stack, &row);
 	totals->folded += stack.leaf == FOLDED_FRAME;
 	totals->frames += history_stack_depth(history, &stack);
 	totals->unsymbolized_frames += history_stack_unnamed(history, &stack);
 	if (!result && history->seconds.wanted)
-		result = history_count_second(history, sample->time_ns, row, sample->weight);
+		result = history_count_second(history, sample->time_ns, row, stack.weight);
 	return result || !history->samples.most ? result
 						: history_keep_sample(history, sample, row);
 }

@@ -27,6 +27,8 @@ static void add_stack(const struct history *history, size_t number, struct funct
 	uint32_t leaf = history->frames.items[stack->leaf].function;
 	costs[leaf].self += stack->samples;
 	costs[leaf].total += stack->samples;
+	costs[leaf].self_weight += stack->weight;
+	costs[leaf].total_weight += stack->weight;
 	stamps[leaf] = number + 1;
 	for (uint32_t node = stack->node; node; node = history->nodes.items[node].parent) {
 		uint32_t function =
@@ -35,6 +37,7 @@ static void add_stack(const struct history *history, size_t number, struct funct
 			continue;
 		stamps[function] = number + 1;
 		costs[function].total += stack->samples;
+		costs[function].total_weight += stack->weight;
 	}
 }
 
@@ -42,10 +45,10 @@ static int compare(const void *a, const void *b, void *context)
 {
 	const struct function_cost *left = a, *right = b;
 	const struct history *history = context;
-	if (left->self != right->self)
-		return left->self < right->self ? 1 : -1;
-	if (left->total != right->total)
-		return left->total < right->total ? 1 : -1;
+	if (left->self_weight != right->self_weight)
+		return left->self_weight < right->self_weight ? 1 : -1;
+	if (left->total_weight != right->total_weight)
+		return left->total_weight < right->total_weight ? 1 : -1;
 	return history_compare_functions(history, left->function, right->function);
 }
 

@@ -64,17 +64,23 @@ static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t func
 	return row;
 }
 
+static void add_total(struct builder *builder, uint32_t at, const struct counted_stack *stack)
+{
+	builder->nodes.items[at].total += stack->samples;
+	builder->nodes.items[at].total_weight += stack->weight;
+}
+
 static int add_stack(struct builder *builder, const struct counted_stack *stack)
 {
 	struct history *history = builder->history;
 	uint32_t at = 0;
-	builder->nodes.items[0].total += stack->samples;
+	add_total(builder, 0, stack);
 	const char *label = history_end_label(stack->end);
 	if (label) {
 		at = child_of(builder, at, 0, label);
 		if (at == UINT32_MAX)
 			return -ENOMEM;
-		builder->nodes.items[at].total += stack->samples;
+		add_total(builder, at, stack);
 	}
 	size_t nr = history_stack_frames(history, stack, builder->frames, builder->methods);
 	if (!nr)
@@ -84,9 +90,10 @@ static int add_stack(struct builder *builder, const struct counted_stack *stack)
 		at = function == UINT32_MAX ? UINT32_MAX : child_of(builder, at, function, NULL);
 		if (at == UINT32_MAX)
 			return -ENOMEM;
-		builder->nodes.items[at].total += stack->samples;
+		add_total(builder, at, stack);
 	}
 	builder->nodes.items[at].self += stack->samples;
+	builder->nodes.items[at].self_weight += stack->weight;
 	return 0;
 }
 
@@ -100,8 +107,8 @@ static int compare(const void *a, const void *b, void *context)
 	const struct builder *builder = context;
 	const struct tree_node *left = &builder->nodes.items[*(const uint32_t *)a];
 	const struct tree_node *right = &builder->nodes.items[*(const uint32_t *)b];
-	if (left->total != right->total)
-		return left->total < right->total ? 1 : -1;
+	if (left->total_weight != right->total_weight)
+		return left->total_weight < right->total_weight ? 1 : -1;
 	int order = strcmp(shown_name(builder, left), shown_name(builder, right));
 	if (order)
 		return order;

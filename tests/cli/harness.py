@@ -241,7 +241,7 @@ Recording = collections.namedtuple("Recording", "path stats stacks stderr")
 def folded(path, *options):
     """{(comm, frame, ..., leaf): samples} of a recording."""
     stacks = collections.Counter()
-    for line in ctop_ok("export", "folded", path, *options).stdout.splitlines():
+    for line in ctop_ok("export", "folded", "--samples", path, *options).stdout.splitlines():
         stack, _, count = line.rpartition(" ")
         stacks[tuple(stack.split(";"))] += int(count)
     return stacks

@@ -2,11 +2,140 @@
 # SPDX-License-Identifier: MIT
 """What samples stand for: shares by their periods, beside perf's own."""
 
+import collections
 import os
+import re
 
-from harness import ROOT, case, check, ctop_ok, main
+from harness import (BUILD, ROOT, Skip, case, check, check_refused, ctop, ctop_ok, folded, folder, main, need_program,
+                     need_root, run)
+from recorded_by_perf import parse, perf_record
 
 VERSION_2 = os.path.join(ROOT, "tests", "golden", "recordings", "version-2")
+WORKLOAD = os.path.join(BUILD, "workloads", "weights")
+OWN = ("touch_pages", "touch_few", "sleep_often", "sleep_seldom", "call_often", "call_seldom", "called", "spin_long",
+       "spin_short")
+# Percent, of the same file.
+TOLERANCE = 0.5
+
+
+def perfs_shares(path):
+    """{event: {function: percent of the stacks that it is in}}, as perf report has them."""
+    report = run(need_program("perf"), "report", "-i", path, "--children", "--stdio", "-F", "overhead_children,sym",
+                 "-g", "none", "--percent-limit", "0")
+    check(report.returncode == 0, report.stderr)
+    shares = collections.defaultdict(dict)
+    event = None
+    for line in report.stdout.splitlines():
+        if found := re.match(r"# Samples: \S+\s+of event '(.*)'", line):
+            event = found.group(1)
+        elif found := re.match(r"\s+([\d.]+)%\s+\[.\] (\w+)\s*$", line):
+            shares[event][found.group(2)] = float(found.group(1))
+    return shares
+
+
+def own_shares(path, event):
+    """{function: (self percent, total percent, samples)} of a report."""
+    text = ctop_ok("report", "--stdio", "--min-percent", 0, "--limit", 0, "--event", event, path).stdout
+    rows = re.findall(r"^ *([\d.]+) +([\d.]+) +([\d,]+)  (\w+) ", text, re.M)
+    return {name: (float(own), float(total), int(samples.replace(",", ""))) for own, total, samples, name in rows}
+
+
+def check_like_perf(path, *events):
+    shares = perfs_shares(path)
+    for event in events:
+        check(event in shares, f"perf has no {event}: {list(shares)}")
+        own = own_shares(path, event)
+        known = {name: share for name, share in shares[event].items() if name in OWN}
+        check(known, f"{event}: {shares[event]}")
+        for name, share in known.items():
+            check(abs(own.get(name, (0, 0, 0))[1] - share) <= TOLERANCE,
+                  f"{event}: {name} has {own.get(name)}, perf says {share}")
+
+
+def header_of(path, *options):
+    text = ctop_ok("report", "--stdio", *options, path).stdout.split("\n\n")[0]
+    return {line[:10].rstrip(): line[11:] for line in text.splitlines()}
+
+
+def record_pages(where):
+    path = os.path.join(where, "pages.ctop")
+    ctop_ok("record", "-q", "-e", "page-faults", "-F", 999, "-o", path, "--", WORKLOAD)
+    return path
+
+
+@case
+def shares_are_perfs():
+    with folder() as where:
+        path = os.path.join(where, "perf.data")
+        perf_record(path, "-e", "page-faults,context-switches,cpu-clock", "-F", "999", "--call-graph", "dwarf,4096",
+                    "--", WORKLOAD)
+        check_like_perf(path, "page-faults", "context-switches", "cpu-clock")
+
+
+@case
+def shares_of_probes_are_perfs():
+    """Tracepoints and uprobes need tracefs: one mounted for this case alone."""
+    need_root()
+    perf = need_program("perf")
+    mounted = ("unshare", "-m", "sh", "-c", 'mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"', "sh")
+    group = f"weights_{os.getpid()}"
+    result = run(*mounted, perf, "probe", "-q", "-x", WORKLOAD, "--add", f"{group}:called=called")
+    if result.returncode:
+        raise Skip(f"perf probe: {result.stderr.strip().splitlines()[-1:]}")
+    try:
+        with folder() as where:
+            path = os.path.join(where, "perf.data")
+            events = f"{group}:called", "syscalls:sys_enter_getppid"
+            result = run(*mounted, perf, "record", "-q", "-e", ",".join(events), "-F", "999", "--call-graph", "dwarf,4096",
+                         "-o", path, "--", WORKLOAD)
+            if result.returncode:
+                raise Skip(f"perf record: {result.stderr.strip().splitlines()[-1:]}")
+            check_like_perf(path, *events)
+            check(" hits in " in header_of(path)["weight"], "what they count is not said")
+    finally:
+        run(*mounted, perf, "probe", "-q", "-d", f"{group}:*")
+
+
+@case
+def few_samples_that_stand_for_many():
+    """6 x 20,000 pages are touched in one function, 120 in another: of the samples it is far less."""
+    with folder() as where:
+        path = record_pages(where)
+        shares = own_shares(path, "page-faults")
+        check(shares["touch_pages"][0] > 90, f"{shares}")
+        by_period = collections.Counter()
+        for sample in parse(ctop_ok("export", "script", path).stdout):
+            by_period[sample.frames[0][1]] += sample.period
+        by_leaf, samples = collections.Counter(), 0
+        for line in ctop_ok("export", "folded", path).stdout.splitlines():
+            stack, _, count = line.rpartition(" ")
+            by_leaf[stack.split(";")[-1]] += int(count)
+        samples = sum(folded(path).values())
+        check(by_leaf["touch_pages"] == by_period["touch_pages"], f"{by_leaf}, {by_period}")
+        check(sum(by_leaf.values()) == sum(by_period.values()), f"{by_leaf}, {by_period}")
+        check(samples < sum(by_leaf.values()), f"{samples} samples of {by_leaf}")
+        share = 100 * by_leaf["touch_pages"] / sum(by_leaf.values())
+        check(abs(share - shares["touch_pages"][0]) < 0.01, f"{share}, {shares}")
+        weight = header_of(path)["weight"]
+        check(re.match(rf"\d+ k faults in {samples} samples", weight), weight)
+
+
+@case
+def the_header_is_about_the_event_shown():
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-e", "cpu-clock,page-faults", "-F", 999, "-o", path, "--", WORKLOAD)
+        for event, unit in ("cpu-clock", r"[\d.]+ m?s"), ("page-faults", r"\d+ k faults"):
+            samples = sum(folded(path, "--event", event).values())
+            header = header_of(path, "--event", event)
+            check(f", {samples:,} samples, lost 0" in header["duration"], f"{event}: {header}")
+            check(re.match(rf"{unit} in {samples:,} samples", header["weight"]), f"{event}: {header}")
+            check("filter" not in header, f"{event}: {header}")
+
+
+@case
+def only_folded_stacks_are_counted():
+    check_refused(ctop("export", "script", "--samples", VERSION_2), 2, "--samples is for folded", "leave out")
 
 
 @case
@@ -15,6 +144,7 @@ def a_recording_of_version_2_is_read():
     script = ctop_ok("export", "script", VERSION_2).stdout
     check(script.count(" page-faults: \n") == 11, script)
     check("touch_pages" in ctop_ok("report", VERSION_2).stdout, "no names")
+    check(header_of(VERSION_2)["weight"] == "4,609 events in 11 samples; the kernel counted 4,092 events", header_of(VERSION_2)["weight"])
 
 
 if __name__ == "__main__":

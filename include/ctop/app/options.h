@@ -73,6 +73,7 @@ struct options {
 	const char *output;	/* -o; record: default profile.ctop; export: NULL is stdout */
 	bool output_by_default; /* it was not named */
 	const char *format;	/* export FORMAT */
+	bool samples;		/* export folded: counts samples, not what they stand for */
 	const char *pattern;	/* list PATTERN; NULL: all */
 	bool json;		/* doctor --json */
 	const char *stats_path; /* --stats FILE */

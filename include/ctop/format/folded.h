@@ -6,7 +6,8 @@
  * Folded stacks, as stackcollapse-perf.pl (FlameGraph) writes them: one line a distinct stack,
  * "comm;root;...;leaf N", sorted bytewise. The comm's spaces become _; ';' in a name becomes ':';
  * a frame without a name is [module] or [unknown]; arguments are cut from '(' on, except
- * "(anonymous namespace)" and Go's ".(*T)."; control bytes are escaped. N counts samples.
+ * "(anonymous namespace)" and Go's ".(*T)."; control bytes are escaped. N is what the stack's samples stand
+ * for: events, or nanoseconds of a clock.
  */
 
 #include <stddef.h>
@@ -15,9 +16,10 @@
 #include <ctop/profile/history.h>
 #include <ctop/profile/slice.h>
 
+enum folded_count { FOLDED_WEIGHT, FOLDED_SAMPLES };
 /* Appends the whole export to out. 0 or -ENOMEM. */
-int folded_write(struct history *history, struct text *out);
-/* The same of the samples that a slice of the history shows. */
+int folded_write(struct history *history, enum folded_count count, struct text *out);
+/* The same of the samples that a slice of the history shows, by weight. */
 int folded_write_slice(struct history *history, struct slice *slice, struct text *out);
 
 #endif

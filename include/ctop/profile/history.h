@@ -96,7 +96,10 @@ int history_update_names(struct history *history);
 struct history_totals {
 	uint64_t samples;	 /* after the filter */
 	uint64_t samples_before; /* before the filter */
-	uint64_t weight;
+	uint64_t weight;	 /* what they stand for: events, or ns, see history_event_unit() */
+	double squares;		 /* sum of the squares of their weights: see history_effective() */
+	uint64_t
+		cut_weights; /* samples that count for less than they say, as sums would overflow; before the filter */
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t reasons[NR_STACK_REASONS];
 	uint64_t frames; /* sum of stack depths */
@@ -106,6 +109,11 @@ struct history_totals {
 	uint64_t bad_samples; /* ids that made no sense: a child's memory was damaged */
 	uint64_t first_ns, last_ns;
 };
+/*
+ * How many samples of one weight would tell as much: (sum of weights)^2 / (sum of their squares). As many as there are where all
+ * weights are alike; few where few of them carry most. 0 of none.
+ */
+double history_effective(uint64_t weight, double squares);
 /* unsymbolized_frames is brought up to date by the call. */
 struct history_totals history_totals(struct history *history);
 
@@ -127,6 +135,7 @@ uint64_t history_event_frequency_hz(const struct history *history, size_t event)
 /* What weights of its samples count. */
 enum weight_unit history_event_unit(const struct history *history, size_t event);
 uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */
+uint64_t history_event_weight(const struct history *history, size_t event);  /* of these */
 
 /* What samples had, whether they passed the filter or not: to tell what a filter could have named. */
 enum history_names { HISTORY_COMMS, HISTORY_MODULES };
@@ -160,18 +169,20 @@ struct function_cost {
 	struct function_id function;
 	uint64_t self;	/* samples whose leaf it is */
 	uint64_t total; /* samples with it anywhere in the stack, counted once each */
+	uint64_t self_weight, total_weight;
 };
-/* Sorted by self, then total, then name. *out is the caller's to free(). */
+/* Sorted by weight: self, then total, then name. *out is the caller's to free(). */
 int history_top(struct history *history, struct function_cost **out, size_t *nr);
 
 /*
- * The call tree, top-down, by function: merged nodes, children sorted by total, then name. Stacks that do
+ * The call tree, top-down, by function: merged nodes, children sorted by weight, then name. Stacks that do
  * not reach their root hang below a row named "[truncated]", "[broken]" or "[switched]".
  */
 struct tree_node {
 	struct function_id function;
-	const char *label; /* set instead of function for the rows named above; else NULL */
-	uint64_t self, total;
+	const char *label;    /* set instead of function for the rows named above; else NULL */
+	uint64_t self, total; /* samples */
+	uint64_t self_weight, total_weight;
 	uint32_t parent;      /* index; the first row is the root, its own parent */
 	uint32_t first_child; /* 0: none */
 	uint32_t next_sibling;

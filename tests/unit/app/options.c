@@ -321,6 +321,9 @@ static void near_misses(void)
 	CHECK(refused("report --min 3", "unknown option '--min'", "did you mean --min-percent"));
 	CHECK(refused("report --zzz", "unknown option '--zzz'", "ctop help report"));
 	CHECK(refused("report -c 1", "takes no -c", "ctop, ctop record"));
+	CHECK_EQ(parse("export folded --samples"), 0);
+	CHECK(options.samples);
+	CHECK(refused("export script --samples", "--samples is for folded", "leave out"));
 	CHECK(refused("export folded --tree", "takes no --tree", "ctop report"));
 	CHECK(refused("reocrd -p 1", "unknown command 'reocrd'", "ctop record"));
 	CHECK(refused("expotr folded", "unknown command 'expotr'", "ctop export"));

@@ -57,7 +57,8 @@ static void world_begin(struct world *world)
 	CHECK(world->writer && world->names && world->history);
 	struct event_row event = {.name = string_of(world, "cpu-clock"),
 				  .asked = string_of(world, "cycles"),
-				  .frequency_hz = 999};
+				  .frequency_hz = 999,
+				  .weight_unit = WEIGHT_NS};
 	uint32_t id;
 	CHECK_EQ(tables_add_event(world->writer, &event, &id), 0);
 	world->program = module_of(world, "/usr/bin/program", MODULE_FILE);
@@ -103,7 +104,7 @@ static void sample(struct world *world, struct node_id node, struct frame_id lea
 	for (size_t i = 0; i < nr; i++) {
 		world->time_ns += 1000000;
 		const struct sample one = {.time_ns = world->time_ns,
-					   .weight = 1,
+					   .weight = 1001001,
 					   .task = world->task,
 					   .node = node,
 					   .leaf = leaf,
@@ -237,6 +238,7 @@ static void header(void)
 			  "event      cycles, opened as cpu-clock\n"
 			  "rate       999 Hz asked, 50 samples/s reached\n"
 			  "duration   2.00 s, 100 samples, lost 100 (50.00%)\n"
+			  "weight     100 ms in 100 samples\n"
 			  "troubles   3 late\n"
 			  "stacks     complete 99.00%, broken 1.00% (no_table 1)\n"
 			  "call graph auto, copies of 32,768 bytes\n"
@@ -344,7 +346,68 @@ static void other_events(void)
 	CHECK(strstr(report_of(&world), "event      cycles, opened as cpu-clock\n"
 					"others     not shown here: page-faults (choose with "
 					"--event)\n"));
-	CHECK(strstr(report_of(&world), "1 sample shown (50.00%)"));
+	/* What is said is said of the event shown. */
+	CHECK(!strstr(report_of(&world), " shown (") && strstr(report_of(&world), " 1 sample, "));
+	CHECK(strstr(report_of(&world), "weight     1 ns in 1 sample\n"));
+	CHECK_EQ(history_set_info(world.history, "stats.lost", "5"), 0);
+	CHECK_EQ(history_set_info(world.history, "stats.lost.0", "1"), 0);
+	CHECK_EQ(history_set_info(world.history, "stats.lost.1", "4"), 0);
+	CHECK(strstr(report_of(&world), "1 sample, lost 1 (50.00%)"));
+	/* A kernel that did not tell whose. */
+	CHECK_EQ(history_set_info(world.history, "stats.lost.1", "0"), 0);
+	CHECK(strstr(report_of(&world), "1 sample, lost 5 of all events\n"));
+	world_end(&world);
+}
+
+static void weigh(struct world *world, struct frame_id leaf, uint64_t weight)
+{
+	const struct sample one = {
+		.time_ns = 1, .weight = weight, .task = world->task, .leaf = leaf, .event = 2};
+	CHECK_EQ(history_import(world->history, &one, 1), 0);
+}
+
+static const char *weight_line(struct world *world)
+{
+	const char *line = from_line(report_of(world), "weight ");
+	*strchrnul(world->text.bytes + (line - world->text.bytes), '\n') = '\0';
+	return line;
+}
+
+static void what_samples_stand_for(void)
+{
+	struct world world;
+	world_begin(&world);
+	struct event_row faults = {.name = string_of(&world, "page-faults"),
+				   .asked = string_of(&world, "faults"),
+				   .weight_unit = WEIGHT_FAULTS};
+	uint32_t id;
+	CHECK_EQ(tables_add_event(world.writer, &faults, &id), 0);
+	const struct history_filter only = {.event = "page-faults"};
+	history_set_filter(world.history, &only);
+	world.options.command = COMMAND_REPORT;
+	world.options.event = "faults";
+	struct frame_id frame = frame_of(&world, world.program, 0x100, "f");
+	struct frame_id other = frame_of(&world, world.program, 0x200, "g");
+	tables_publish(world.writer);
+	for (int i = 0; i < 72; i++)
+		weigh(&world, frame, 1808);
+	CHECK_STR(weight_line(&world), "weight     130 k faults in 72 samples");
+	CHECK_EQ(history_set_info(world.history, "stats.counted.1", "130000"), 0);
+	CHECK_EQ(history_set_info(world.history, "stats.sampled.1", "130176"), 0);
+	CHECK_STR(weight_line(&world), "weight     130 k faults in 72 samples");
+	CHECK_EQ(history_set_info(world.history, "stats.counted.1", "9999"), 0);
+	CHECK_STR(weight_line(&world),
+		  "weight     130 k faults in 72 samples; the kernel counted 9,999 faults");
+	CHECK_EQ(history_set_info(world.history, "stats.counted.1", "0"), 0);
+	weigh(&world, other, 1000000);
+	CHECK_STR(weight_line(&world),
+		  "weight     1.13 M faults in 73 samples; few of them carry most of "
+		  "it: as sure as 1 of one weight");
+	/* The one that was taken once carries nine tenths. */
+	CHECK(strstr(from_line(report_of(&world), " SELF%"), " 88.48   88.48          1  g "));
+	weigh(&world, frame, UINT64_MAX);
+	CHECK(strstr(report_of(&world),
+		     "troubles   1 cut: of samples that say they stand for more than can be\n"));
 	world_end(&world);
 }
 
@@ -369,6 +432,7 @@ int main(void)
 	RUN(widths);
 	RUN(hostile_names);
 	RUN(other_events);
+	RUN(what_samples_stand_for);
 	RUN(rare_ends);
 	return test_done();
 }
