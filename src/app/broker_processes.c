@@ -181,9 +181,7 @@ int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t
 	pids[0] = pid;
 	for (size_t i = 0; !result && i < nr; i++) {
 		const struct message_process process = {.pid = pids[i]};
-		if (i == 0)
-			mapped_files_add_process(broker->mapped, pid);
-		else if (!is_in_profile(broker, pids[i]))
+		if (!is_in_profile(broker, pids[i]))
 			continue;
 		list_children(pids[i], pids, &nr);
 		thread_list_open(&threads, &process);

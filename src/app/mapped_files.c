@@ -8,6 +8,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/hash.h>
 #include <ctop/proc/maps.h>
 
@@ -49,6 +50,7 @@ struct path {
 struct process {
 	int32_t pid;
 	bool leader_ended;
+	uint64_t seen_ns; /* it had its pid then: who started later is another */
 	UT_hash_handle hh;
 };
 
@@ -121,10 +123,12 @@ static bool is_zombie(int32_t pid)
 
 bool mapped_files_has_process(const struct mapped_files *files, int32_t pid)
 {
-	const struct process *process = files->everybody ? NULL : find_process(files, pid);
-	if (!process)
-		return files->everybody && pid > 0;
-	return !process->leader_ended || is_zombie(pid);
+	if (files->everybody)
+		return pid > 0;
+	const struct process *process = find_process(files, pid);
+	const uint64_t started_ns = process ? proc_start_ns(pid) : 0;
+	return started_ns && started_ns <= process->seen_ns &&
+	       (!process->leader_ended || is_zombie(pid));
 }
 
 static void drop_ended(struct mapped_files *files)
@@ -135,35 +139,35 @@ static void drop_ended(struct mapped_files *files)
 			drop_process(files, process);
 }
 
-void mapped_files_add_process(struct mapped_files *files, int32_t pid)
+static struct process *need_process(struct mapped_files *files, int32_t pid)
 {
-	if (files->everybody || pid <= 0 || find_process(files, pid))
-		return;
+	struct process *process = find_process(files, pid);
+	if (process || files->everybody || pid <= 0)
+		return process;
 	if (HASH_COUNT(files->processes) >= PROCESSES_MAX)
 		drop_ended(files);
 	if (HASH_COUNT(files->processes) >= PROCESSES_MAX)
-		return;
-	struct process *process = calloc(1, sizeof(*process));
+		return NULL;
+	process = calloc(1, sizeof(*process));
 	if (!process)
-		return;
+		return NULL;
 	process->pid = pid;
 	HASH_ADD_INT(files->processes, pid, process);
+	return process;
 }
 
-static void take_fork(struct mapped_files *files, int32_t pid)
+/* The rings of several CPUs are read one after the other: what comes later may be older. */
+static void see_process(struct process *process, uint64_t seen_ns, bool leader_ended)
 {
-	struct process *process = find_process(files, pid);
-	if (process)
-		process->leader_ended = false;
-	mapped_files_add_process(files, pid);
+	if (!process || seen_ns < process->seen_ns)
+		return;
+	process->seen_ns = seen_ns;
+	process->leader_ended = leader_ended;
 }
 
-static void take_exit(struct mapped_files *files, const struct record *record)
+void mapped_files_add_process(struct mapped_files *files, int32_t pid)
 {
-	struct process *process =
-		record->pid == record->tid ? find_process(files, record->pid) : NULL;
-	if (process)
-		process->leader_ended = true;
+	see_process(need_process(files, pid), clock_now_ns(), false);
 }
 
 /* ---- files ---- */
@@ -266,14 +270,15 @@ void mapped_files_take(struct mapped_files *files, const struct record *record)
 	switch (record->type) {
 	case PERF_RECORD_MMAP2:
 		take_mmap(files, record);
-		mapped_files_add_process(files, record->pid);
+		see_process(need_process(files, record->pid), record->time_ns, false);
 		break;
 	case PERF_RECORD_FORK:
 		if (record->pid == record->tid)
-			take_fork(files, record->pid);
+			see_process(need_process(files, record->pid), record->time_ns, false);
 		break;
 	case PERF_RECORD_EXIT:
-		take_exit(files, record);
+		if (record->pid == record->tid)
+			see_process(find_process(files, record->pid), record->time_ns, true);
 		break;
 	default:
 		break;

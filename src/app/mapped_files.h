@@ -33,6 +33,7 @@ void mapped_files_free(struct mapped_files *files);
 
 /* Every process is in the profile: whole CPUs are sampled. */
 void mapped_files_take_everybody(struct mapped_files *files);
+/* Who has that pid now; somebody who is given it later is not in the profile. */
 void mapped_files_add_process(struct mapped_files *files, int32_t pid);
 /* A side-band record: maps, forks and exits. */
 void mapped_files_take(struct mapped_files *files, const struct record *record);
@@ -41,6 +42,7 @@ void mapped_files_take_maps(struct mapped_files *files, int32_t pid, const char 
 
 /* ---- asked ---- */
 
+/* Whether the process that has this pid now is. */
 bool mapped_files_has_process(const struct mapped_files *files, int32_t pid);
 /*
  * The file at a path that was mapped by a process of the profile: the one with that inode (0: any), rather where

@@ -4,8 +4,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
+
+#include "../../../src/app/proc_text.h"
 #include "test.h"
 
 static struct record mmap_of(int32_t pid, const char *path, uint64_t inode, uint32_t generation,
@@ -36,10 +40,16 @@ static void take_mmap(struct mapped_files *files, int32_t pid, const char *path,
 	mapped_files_take(files, &record);
 }
 
+static void take_at(struct mapped_files *files, uint32_t type, int32_t pid, int32_t tid,
+		    uint64_t time_ns)
+{
+	const struct record record = {.type = type, .pid = pid, .tid = tid, .time_ns = time_ns};
+	mapped_files_take(files, &record);
+}
+
 static void take(struct mapped_files *files, uint32_t type, int32_t pid, int32_t tid)
 {
-	const struct record record = {.type = type, .pid = pid, .tid = tid};
-	mapped_files_take(files, &record);
+	take_at(files, type, pid, tid, clock_now_ns());
 }
 
 static void a_file_is_found_by_its_path(void)
@@ -133,14 +143,15 @@ static void the_text_of_maps(void)
 static void processes_by_birth(void)
 {
 	struct mapped_files *files = mapped_files_new();
-	mapped_files_add_process(files, 10);
-	CHECK(mapped_files_has_process(files, 10));
-	CHECK(!mapped_files_has_process(files, 11));
-	take(files, PERF_RECORD_FORK, 11, 11);
-	CHECK(mapped_files_has_process(files, 11));
+	const int32_t own = getpid(), parent = getppid();
+	mapped_files_add_process(files, own);
+	CHECK(mapped_files_has_process(files, own));
+	CHECK(!mapped_files_has_process(files, parent));
 	/* A thread is no process. */
-	take(files, PERF_RECORD_FORK, 11, 12);
-	CHECK(!mapped_files_has_process(files, 12));
+	take(files, PERF_RECORD_FORK, own, parent);
+	CHECK(!mapped_files_has_process(files, parent));
+	take(files, PERF_RECORD_FORK, parent, parent);
+	CHECK(mapped_files_has_process(files, parent));
 	CHECK(!mapped_files_has_process(files, 0));
 	CHECK(!mapped_files_has_process(files, -1));
 	mapped_files_add_process(files, 0);
@@ -163,6 +174,41 @@ static void a_process_that_has_ended(void)
 	CHECK(!mapped_files_has_process(files, alive));
 	take(files, PERF_RECORD_FORK, alive, alive);
 	CHECK(mapped_files_has_process(files, alive));
+	/* The rings of two CPUs are read one after the other: that end was its predecessor's. */
+	take_at(files, PERF_RECORD_EXIT, alive, alive, clock_now_ns() - NS_PER_SECOND);
+	CHECK(mapped_files_has_process(files, alive));
+	mapped_files_free(files);
+}
+
+/* Its predecessor ended, and no record of that was ever read: they may be lost. */
+static void a_number_that_somebody_else_has_now(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	const int32_t later = getpid();
+	const uint64_t before_ns = proc_start_ns(later) - NS_PER_SECOND;
+	struct record mapped = mmap_of(later, "/bin/a", 5, 1, 0x1000);
+	mapped.time_ns = before_ns + 1;
+	take_at(files, PERF_RECORD_FORK, later, later, before_ns);
+	CHECK(!mapped_files_has_process(files, later));
+	mapped_files_take(files, &mapped);
+	CHECK(!mapped_files_has_process(files, later));
+	/* It may be one of the profile's, too. */
+	mapped.time_ns = clock_now_ns();
+	mapped_files_take(files, &mapped);
+	CHECK(mapped_files_has_process(files, later));
+	mapped_files_free(files);
+}
+
+static void a_process_that_is_no_more(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	const int32_t child = fork();
+	if (child == 0)
+		_exit(0);
+	mapped_files_add_process(files, child);
+	CHECK(mapped_files_has_process(files, child));
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	CHECK(!mapped_files_has_process(files, child));
 	mapped_files_free(files);
 }
 
@@ -194,6 +240,8 @@ int main(void)
 	RUN(the_text_of_maps);
 	RUN(processes_by_birth);
 	RUN(a_process_that_has_ended);
+	RUN(a_number_that_somebody_else_has_now);
+	RUN(a_process_that_is_no_more);
 	RUN(bounded);
 	return test_done();
 }
