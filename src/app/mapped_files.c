@@ -60,6 +60,7 @@ struct mapped_files {
 	size_t nr_files;
 	struct process *processes;
 	bool everybody;
+	bool among_others;
 };
 
 struct mapped_files *mapped_files_new(void)
@@ -105,6 +106,11 @@ void mapped_files_free(struct mapped_files *files)
 void mapped_files_take_everybody(struct mapped_files *files)
 {
 	files->everybody = true;
+}
+
+void mapped_files_expect_others(struct mapped_files *files)
+{
+	files->among_others = true;
 }
 
 static struct process *find_process(const struct mapped_files *files, int32_t pid)
@@ -265,8 +271,16 @@ static void take_mmap(struct mapped_files *files, const struct record *record)
 		take_mapping(files, mmap->path, &id, &place);
 }
 
+/* Whose record it is: of a fork, the parent. */
+static int32_t whose(const struct record *record)
+{
+	return record->type == PERF_RECORD_FORK ? record->fork.parent_pid : record->pid;
+}
+
 void mapped_files_take(struct mapped_files *files, const struct record *record)
 {
+	if (files->among_others && !find_process(files, whose(record)))
+		return;
 	switch (record->type) {
 	case PERF_RECORD_MMAP2:
 		take_mmap(files, record);

@@ -33,6 +33,8 @@ void mapped_files_free(struct mapped_files *files);
 
 /* Every process is in the profile: whole CPUs are sampled. */
 void mapped_files_take_everybody(struct mapped_files *files);
+/* Records come of whole CPUs all the same: from now on those of others than the profile's and their children are passed over. */
+void mapped_files_expect_others(struct mapped_files *files);
 /* Who has that pid now; somebody who is given it later is not in the profile. */
 void mapped_files_add_process(struct mapped_files *files, int32_t pid);
 /* A side-band record: maps, forks and exits. */

@@ -232,6 +232,12 @@ static void print_summary(const struct recording_run *run, const struct session_
 		text_addf(&text, ", %llu dropped",
 			  (unsigned long long)(stats->dropped_overrun + stats->dropped_crash +
 					       stats->dropped_damaged));
+	if (stats->lost_sideband)
+		text_addf(&text, ", %llu records of maps, forks and exits lost",
+			  (unsigned long long)stats->lost_sideband);
+	if (stats->unfollowed)
+		text_addf(&text, ", %llu threads without such records",
+			  (unsigned long long)stats->unfollowed);
 	if (stats->restarts)
 		text_addf(&text, ", %llu restart%s of a process of ctop",
 			  (unsigned long long)stats->restarts, stats->restarts == 1 ? "" : "s");

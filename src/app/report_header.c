@@ -340,6 +340,9 @@ static void add_troubles(struct header *header)
 		{"stats.undrained", "end not waited for: what the kernel still held is missing"},
 		{"stats.late", "late"},
 		{"stats.throttled", "times throttled by the kernel"},
+		{"stats.lost_sideband", "records of maps, forks and exits lost: files of programs "
+					"that ended at once may have no names"},
+		{"stats.unfollowed", "threads without such records: the same"},
 		{"stats.restarts", "restarts of a process of ctop"},
 	};
 	struct text *line = &header->line;

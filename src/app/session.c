@@ -298,11 +298,15 @@ void session_name_processes(struct session *session)
 		broker_take_cgroup(session->broker, sampling->cgroup_fd);
 	else if (!sampling->nr_pids && !sampling->nr_tids)
 		mapped_files_take_everybody(mapped);
-	for (size_t i = 0; i < sampler_nr_processes(session->sampler); i++)
-		if (sampler_process(session->sampler, i))
-			mapped_files_add_process(mapped, sampler_process(session->sampler, i));
-	for (size_t i = 0; i < sampling->nr_tids; i++)
-		mapped_files_add_process(mapped, proc_of_thread(sampling->tids[i]));
+	if (sampler_filters_pids(session->sampler))
+		mapped_files_expect_others(mapped);
+	/* Each once: later its number may be another's. */
+	for (; session->nr_named < sampler_nr_processes(session->sampler); session->nr_named++)
+		mapped_files_add_process(mapped,
+					 sampler_process(session->sampler, session->nr_named));
+	for (; session->nr_named_tids < sampling->nr_tids; session->nr_named_tids++)
+		mapped_files_add_process(
+			mapped, proc_of_thread(sampling->tids[session->nr_named_tids]));
 }
 
 struct session *session_open_live(const struct options *options,

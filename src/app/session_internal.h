@@ -62,6 +62,7 @@ struct session {
 	struct target target;	 /* live only */
 	struct sampler *sampler; /* live only */
 	struct sampler_options sampling;
+	size_t nr_named, nr_named_tids; /* of the sampler's processes and threads: to the broker */
 	char *path; /* of a file; NULL: live */
 	int source_fd;
 	bool is_perfdata; /* the file has no stacks and no names, but what they are made from */

@@ -2,6 +2,7 @@
 /* What a session has to tell of itself. */
 #include "session_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,6 +37,20 @@ static void read_events(const struct session *session, struct session_stats *sta
 		stats->lost = summed;
 }
 
+/* Without a number: the words stay, and are shown once. */
+static void read_sideband_losses(struct session *session, struct session_stats *stats)
+{
+	if (!session->sampler)
+		return;
+	const struct sampler_sideband_losses losses = sampler_sideband_losses(session->sampler);
+	stats->lost_sideband = losses.records;
+	stats->unfollowed = losses.threads;
+	if ((losses.records || losses.threads) && !session->notice[0])
+		snprintf(session->notice, sizeof(session->notice),
+			 "records of maps, forks and exits were lost: files of programs that ended "
+			 "at once may have no names");
+}
+
 struct session_stats session_stats(struct session *session)
 {
 	struct session_stats stats = session->stats;
@@ -53,6 +68,7 @@ struct session_stats session_stats(struct session *session)
 		stats.ring_bytes = (uint64_t)sampler_nr_rings(session->sampler) *
 				   (sampler_ring_pages(session->sampler) + 1) *
 				   (uint64_t)sysconf(_SC_PAGESIZE);
+	read_sideband_losses(session, &stats);
 	if (!status)
 		return stats;
 	stats.undrained |= session_is_live(session) && session->phase != PHASE_DRAINED;

@@ -122,6 +122,8 @@ int stats_write(const char *path, const struct stats_input *input, int wake_fd, 
 	add_decimal(&out, "counted_share", session->counted_share);
 	add_number(&out, "late", session->late);
 	add_number(&out, "throttled", session->throttled);
+	add_number(&out, "lost_sideband", session->lost_sideband);
+	add_number(&out, "unfollowed", session->unfollowed);
 	add_decimal(&out, "duration_seconds", seconds(session->end_ns - session->start_ns));
 	add_decimal(&out, "rate_hz", input->rate_hz);
 	add_stacks(&out, session);

@@ -30,6 +30,8 @@ const struct stat_row stat_rows[] = {
 	DROPPED(comm, STAT_RECORDED),
 	DROPPED(uid, STAT_RECORDED),
 	COUNT("drained", drained, STAT_RECORDED | STAT_OF_FILE),
+	COUNT("lost_sideband", lost_sideband, STAT_RECORDED),
+	COUNT("unfollowed", unfollowed, STAT_RECORDED),
 	COUNT("undrained", undrained, STAT_RECORDED),
 	COUNT("events_counted", events_counted, STAT_RECORDED),
 	COUNT("events_sampled", events_sampled, 0),

@@ -35,6 +35,10 @@ struct sideband {
 	struct sideband_ring *rings; /* one for each of the sampler's; NULL: not to be had */
 	size_t nr_rings;
 	uint32_t pages;
+	bool knows_lost; /* the kernel counts what each event lost */
+	uint64_t lost;	 /* as the records say; those of the last losses are lost themselves */
+	uint64_t nr_missed_threads;
+	int32_t last_missed; /* 0: none */
 	struct {
 		int *items;
 		size_t nr, capacity;

@@ -23,6 +23,7 @@ static struct perf_event_attr attr_of(const struct sampler *sampler, uint32_t pa
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.read_format = sampler->sideband.knows_lost ? PERF_FORMAT_LOST : 0,
 		.sample_id_all = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -84,22 +85,38 @@ void sideband_open(struct sampler *sampler)
 	sampler->sideband.pages = pages;
 }
 
+/* Follows one thread on one CPU. 0 or -errno. */
+static int follow(struct sampler *sampler, const struct perf_event_attr *attr,
+		  const struct sampler_fd *of)
+{
+	struct sideband *sideband = &sampler->sideband;
+	if (vec_reserve(&sideband->fds, sideband->fds.nr + 1))
+		return -ENOMEM;
+	int fd = sampler_open_on(sampler, attr, of->tid, sampler->rings[of->ring].cpu, -1);
+	if (fd < 0)
+		return fd;
+	sideband->fds.items[sideband->fds.nr++] = fd;
+	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sideband->rings[of->ring].fd) < 0 ? -errno : 0;
+}
+
+/* /proc is left. A thread's descriptors stand side by side: it counts once. */
+static void note_missed(struct sideband *sideband, int32_t tid)
+{
+	sideband->nr_missed_threads += tid != sideband->last_missed;
+	sideband->last_missed = tid;
+}
+
 void sideband_follow(struct sampler *sampler, size_t from)
 {
 	struct sideband *sideband = &sampler->sideband;
+	/* As the probe of the first event has found by now. */
+	sideband->knows_lost = sampler->attrs[0].read_format & PERF_FORMAT_LOST;
 	const struct perf_event_attr attr = attr_of(sampler, sideband->pages);
 	for (size_t i = from; sideband->nr_rings && i < sampler->fds.nr; i++) {
 		const struct sampler_fd *of = &sampler->fds.items[i];
-		if (of->event != 0 || of->fd < 0)
-			continue;
-		if (vec_reserve(&sideband->fds, sideband->fds.nr + 1))
-			return;
-		/* A thread that has gone, too many descriptors: /proc is left. */
-		int fd = sampler_open_on(sampler, &attr, of->tid, sampler->rings[of->ring].cpu, -1);
-		if (fd < 0)
-			continue;
-		sideband->fds.items[sideband->fds.nr++] = fd;
-		ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sideband->rings[of->ring].fd);
+		const int result = of->event != 0 || of->fd < 0 ? 0 : follow(sampler, &attr, of);
+		if (result && result != -ESRCH) /* one that has gone is not missed */
+			note_missed(sideband, of->tid);
 	}
 }
 
@@ -123,8 +140,22 @@ int sampler_sideband_fd(const struct sampler *sampler, size_t i)
 	return sampler->sideband.rings[i].fd;
 }
 
-static size_t read_ring(struct ring *ring, size_t max,
-			void (*take)(void *context, const struct record *record), void *context)
+/* Whom the records are for, and the count of those that are not there. */
+struct taker {
+	void (*take)(void *context, const struct record *record);
+	void *context;
+	uint64_t *lost;
+};
+
+static void take_record(const struct taker *taker, const struct record *record)
+{
+	if (record->type == PERF_RECORD_LOST)
+		*taker->lost += record->lost;
+	else
+		taker->take(taker->context, record);
+}
+
+static size_t read_ring(struct ring *ring, size_t max, const struct taker *taker)
 {
 	const struct perf_event_header *header;
 	bool damaged = false;
@@ -133,7 +164,7 @@ static size_t read_ring(struct ring *ring, size_t max,
 	while (nr < max && (header = ring_peek(ring, &damaged))) {
 		struct record record;
 		if (record_parse(header, header->size, &format, &record) == 0)
-			take(context, &record);
+			take_record(taker, &record);
 		ring_consume(ring);
 		nr++;
 	}
@@ -144,8 +175,23 @@ static size_t read_ring(struct ring *ring, size_t max,
 bool sampler_read_sideband(struct sampler *sampler, size_t max,
 			   void (*take)(void *context, const struct record *record), void *context)
 {
+	const struct taker taker = {take, context, &sampler->sideband.lost};
 	bool more = false;
 	for (size_t i = 0; i < sampler->sideband.nr_rings; i++)
-		more |= read_ring(&sampler->sideband.rings[i].ring, max, take, context) == max;
+		more |= read_ring(&sampler->sideband.rings[i].ring, max, &taker) == max;
 	return more;
+}
+
+struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sampler)
+{
+	const struct sideband *sideband = &sampler->sideband;
+	struct sampler_sideband_losses losses = {.threads = sideband->nr_missed_threads};
+	for (size_t i = 0; sideband->knows_lost && i < sideband->fds.nr; i++) {
+		uint64_t values[2]; /* value, lost */
+		if (read(sideband->fds.items[i], values, sizeof(values)) == sizeof(values))
+			losses.records += values[1];
+	}
+	if (sideband->lost > losses.records)
+		losses.records = sideband->lost;
+	return losses;
 }

@@ -102,12 +102,9 @@ FAULT(demand_file)
 	}
 }
 
-/* PID: a process's maps. */
-FAULT(demand_process)
+static _Noreturn void ask_for_process(const struct fault *fault)
 {
-	struct tables tables;
 	struct message message = {.kind = MESSAGE_NEED_PROCESS};
-	start_as_collector(fault->channel, &tables);
 	/* The target's own come unasked; the number of an exec tells this answer from those. */
 	message.process.pid = (int32_t)number(fault->argument, 0);
 	message.process.exec_count = 77;
@@ -118,6 +115,20 @@ FAULT(demand_process)
 		if (answer.kind == MESSAGE_PROCESS && answer.process.exec_count == 77)
 			say("", &answer, answer.process.error, fd);
 	}
+}
+
+/* PID: a process's maps. */
+FAULT(demand_process)
+{
+	struct tables tables;
+	start_as_collector(fault->channel, &tables);
+	ask_for_process(fault);
+}
+
+/* The same, in the middle of a recording. */
+FAULT(ask_process)
+{
+	ask_for_process(fault);
 }
 
 /* In the symbolizer. NAME: the debug file of that name of each of the first rows. */

@@ -45,6 +45,8 @@ struct session_stats {
 	/* By the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once. */
 	uint64_t lost;
 	uint64_t late, throttled;
+	/* Of main's own records of maps, forks and exits: lost by the kernel; threads that have none. */
+	uint64_t lost_sideband, unfollowed;
 	/* 1: the end was not waited for: what the kernel's rings still held is in none of these. */
 	uint64_t undrained;
 	/* dropped, by reason */

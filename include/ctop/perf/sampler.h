@@ -124,11 +124,17 @@ size_t sampler_nr_sideband(const struct sampler *sampler);
 int sampler_sideband_fd(const struct sampler *sampler,
 			size_t i); /* to poll: POLLIN when it fills */
 /*
- * Hands at most so many records of each ring to take(), oldest first: MMAP2 with device and inode, FORK, EXIT, LOST.
+ * Hands at most so many records of each ring to take(), oldest first: MMAP2 with device and inode, FORK, EXIT.
  * True when there are more.
  */
 bool sampler_read_sideband(struct sampler *sampler, size_t max,
 			   void (*take)(void *context, const struct record *record), void *context);
+/* What of it is missing, so far. */
+struct sampler_sideband_losses {
+	uint64_t records; /* by the kernel's count: maps, forks and exits */
+	uint64_t threads; /* whose events could not be attached, as descriptors or memory ran out */
+};
+struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sampler);
 
 /*
  * A thread that was in the middle of starting another while it was attached: the new one has neither inherited

@@ -212,6 +212,37 @@ static void a_process_that_is_no_more(void)
 	mapped_files_free(files);
 }
 
+static void take_fork(struct mapped_files *files, int32_t parent, int32_t child)
+{
+	const struct record record = {
+		.type = PERF_RECORD_FORK,
+		.pid = child,
+		.tid = child,
+		.time_ns = clock_now_ns(),
+		.fork = {.parent_pid = parent, .parent_tid = parent},
+	};
+	mapped_files_take(files, &record);
+}
+
+/* Whole CPUs stand in for threads: everybody's records come. */
+static void records_of_others(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file file;
+	const int32_t other = getppid(), own = getpid();
+	mapped_files_expect_others(files);
+	take_fork(files, 1, other);
+	take_mmap(files, other, "/bin/secret", 5, 0x1000);
+	CHECK(!mapped_files_has_process(files, other));
+	CHECK(!mapped_files_find(files, "/bin/secret", 5, other, 0x1000, &file));
+	mapped_files_add_process(files, other);
+	take_fork(files, other, own);
+	take_mmap(files, own, "/bin/ours", 6, 0x1000);
+	CHECK(mapped_files_has_process(files, own));
+	CHECK(mapped_files_find(files, "/bin/ours", 6, own, 0x1000, &file));
+	mapped_files_free(files);
+}
+
 /* A target that maps new files for ever takes no more memory than so much, and forgets its own first. */
 static void bounded(void)
 {
@@ -242,6 +273,7 @@ int main(void)
 	RUN(a_process_that_has_ended);
 	RUN(a_number_that_somebody_else_has_now);
 	RUN(a_process_that_is_no_more);
+	RUN(records_of_others);
 	RUN(bounded);
 	return test_done();
 }

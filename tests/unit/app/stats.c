@@ -39,6 +39,8 @@ static struct stats_input example(void)
 			    .lost = 7,
 			    .late = 3,
 			    .throttled = 1,
+			    .lost_sideband = 8,
+			    .unfollowed = 9,
 			    .dropped_overrun = 5,
 			    .dropped_double = 6,
 			    .drained = 111,
@@ -96,6 +98,8 @@ static void whole_object(void)
 		  "  \"counted_share\": 0.750000,\n"
 		  "  \"late\": 3,\n"
 		  "  \"throttled\": 1,\n"
+		  "  \"lost_sideband\": 8,\n"
+		  "  \"unfollowed\": 9,\n"
 		  "  \"duration_seconds\": 2.500000,\n"
 		  "  \"rate_hz\": 40.000000,\n"
 		  "  \"stacks\": {\"complete\": 98, \"joined\": 0, \"switched\": 0, "
