@@ -12,6 +12,9 @@
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
 
+/* Files kept open at most, and of those that nobody asked for: a target may map as many as it likes. */
+enum { KEPT_FILES_MAX = 2048, AHEAD_FILES_MAX = 256 };
+
 struct broker *broker_new(void)
 {
 	struct broker *broker = calloc(1, sizeof(*broker));
@@ -33,6 +36,7 @@ void broker_free(struct broker *broker)
 	if (!broker)
 		return;
 	jobs_free(broker);
+	ahead_free(broker);
 	forget_asked(broker, BROKER_COLLECTOR | BROKER_SYMBOLIZER);
 	opener_free(broker->opener);
 	prober_free(broker->prober);
@@ -146,9 +150,53 @@ struct kept_file *find_kept(const struct broker *broker, const struct file_key *
 	return file;
 }
 
+static void drop_kept(struct broker *broker, struct kept_file *file)
+{
+	HASH_DEL(broker->files, file);
+	broker->ahead.nr_kept -= file->is_ahead;
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file);
+}
+
+/* Closes the oldest; what is known of a file that is not to be had stays. */
+static void drop_oldest(struct broker *broker, bool ahead)
+{
+	struct kept_file *file, *next;
+	HASH_ITER (hh, broker->files, file, next) {
+		if (file->fd < 0 || file->refused || (ahead && !file->is_ahead))
+			continue;
+		drop_kept(broker, file);
+		return;
+	}
+}
+
+void use_kept(struct broker *broker, struct kept_file *file)
+{
+	broker->ahead.nr_kept -= file->is_ahead;
+	file->is_ahead = false;
+	/* The table is in the order of what was added: the last used are its last. */
+	HASH_DEL(broker->files, file);
+	HASH_ADD(hh, broker->files, key, sizeof(file->key), file);
+}
+
+struct kept_file *keep_ahead(struct broker *broker, const struct file_key *key, int fd)
+{
+	if (broker->ahead.nr_kept >= AHEAD_FILES_MAX)
+		drop_oldest(broker, true);
+	struct kept_file *file = keep(broker, key, fd);
+	if (file) {
+		file->is_ahead = true;
+		broker->ahead.nr_kept++;
+	}
+	return file;
+}
+
 struct kept_file *keep(struct broker *broker, const struct file_key *key, int fd)
 {
 	struct kept_file *file = find_kept(broker, key);
+	if (!file && HASH_COUNT(broker->files) >= KEPT_FILES_MAX)
+		drop_oldest(broker, false);
 	if (!file) {
 		file = calloc(1, sizeof(*file));
 		if (!file)
@@ -235,6 +283,55 @@ static void note_unreadable(struct broker *broker, enum broker_reader reader, co
 	struct text text = {0};
 	text_addf(&text, "%s (%s)", path, reader == BROKER_COLLECTOR ? "stacks" : "names");
 	add_unreadable(broker, &text);
+}
+
+static bool is_said(const struct broker *broker, const char *line)
+{
+	for (size_t i = 0; i < broker->unreadable.nr; i++)
+		if (!strcmp(broker->unreadable.items[i], line))
+			return true;
+	return false;
+}
+
+/* One line for all that there is no room for. */
+static void count_gone(struct broker *broker)
+{
+	struct text text = {0};
+	size_t at = broker->unreadable.more_at;
+	text_addf(&text, "and %zu more (stacks and names: gone before they could be opened)",
+		  ++broker->unreadable.nr_more);
+	if (broker->unreadable.nr_more == 1) {
+		broker->unreadable.more_at = broker->unreadable.nr;
+		add_unreadable(broker, &text);
+		return;
+	}
+	char *copy = text.failed ? NULL : strdup(text_string(&text));
+	if (copy && at < broker->unreadable.nr) {
+		free(broker->unreadable.items[at]);
+		broker->unreadable.items[at] = copy;
+	} else {
+		free(copy);
+	}
+	text_release(&text);
+}
+
+void note_gone(struct broker *broker, const char *path, int code)
+{
+	enum { GONE_MAX = 16 };
+	struct text text = {0};
+	text_addf(&text, "%s (stacks and names: %s)", path,
+		  code == -ENOENT || code == -ESTALE || code == -ESRCH
+			  ? "gone before it could be opened"
+			  : strerror(-code));
+	if (!text.failed && is_said(broker, text_string(&text))) {
+		text_release(&text);
+	} else if (broker->unreadable.nr_gone < GONE_MAX) {
+		broker->unreadable.nr_gone++;
+		add_unreadable(broker, &text);
+	} else {
+		text_release(&text);
+		count_gone(broker);
+	}
 }
 
 void note_mismatch(struct broker *broker, const char *module, const char *name, const char *why)

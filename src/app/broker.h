@@ -74,6 +74,9 @@ void broker_serve(struct broker *broker);
 /* The process that opens files, which is ctop's own; 0: it does not run. */
 int32_t broker_opener_pid(const struct broker *broker);
 
+/* The kernel says that a file is mapped: it may be gone when somebody asks for it. */
+void broker_open_ahead(struct broker *broker, const struct mapped_file *file);
+
 /* A child died on what came from this row's file: from now on none in its role gets it (-EUCLEAN). */
 void broker_set_unreadable(struct broker *broker, enum broker_reader reader,
 			   const struct tables *tables, uint32_t module);

@@ -4,7 +4,8 @@
 
 /*
  * The broker's state, shared by its files: broker.c (life, files kept, what is told), broker_jobs.c (requests under
- * way), broker_modules.c and broker_debug.c (which file it is), broker_processes.c (what /proc says).
+ * way), broker_modules.c and broker_debug.c (which file it is), broker_ahead.c (files opened before they are asked for),
+ * broker_processes.c (what /proc says).
  */
 
 #include <limits.h>
@@ -33,6 +34,7 @@ struct kept_file {
 	int fd;		  /* -1: opened anew for each who asks */
 	unsigned refused; /* to these readers (enum broker_reader) */
 	bool is_told;	  /* that there is none */
+	bool is_ahead;	  /* nobody has asked for it yet */
 	UT_hash_handle hh;
 };
 
@@ -47,6 +49,11 @@ struct broker {
 	struct opener *opener;
 	struct prober *prober;
 	struct mapped_files *mapped;
+	struct {
+		struct ahead *first; /* asked of the opener */
+		size_t nr, nr_kept;
+		uint64_t spent_ns; /* up to when what may be opened ahead has been */
+	} ahead;
 	struct job *jobs;
 	size_t nr_jobs[BROKER_SYMBOLIZER + 1]; /* of each reader */
 	struct asked *asked;
@@ -62,6 +69,8 @@ struct broker {
 	struct {
 		char **items; /* see broker_unreadable() */
 		size_t nr, capacity;
+		size_t nr_gone, nr_more; /* files said one by one; the others, in one line, */
+		size_t more_at;		 /* which is this item, if there are any */
 	} unreadable;
 };
 
@@ -96,10 +105,16 @@ bool copy_module(const struct tables *tables, uint32_t module, struct module_cop
 struct file_key key_of(const struct broker *broker, const struct module_copy *copy,
 		       struct mapped_file *file, bool *named);
 struct kept_file *find_kept(const struct broker *broker, const struct file_key *key);
-/* Makes or fills the entry; NULL: there is no room, and fd stays the caller's. */
+/* Makes or fills the entry; where too many are open, those used longest ago go. NULL: out of memory, and fd stays the caller's. */
 struct kept_file *keep(struct broker *broker, const struct file_key *key, int fd);
+/* The same of a file that nobody has asked for, of which there are few. */
+struct kept_file *keep_ahead(struct broker *broker, const struct file_key *key, int fd);
+/* It was asked for. */
+void use_kept(struct broker *broker, struct kept_file *file);
 /* A code of 0: only its debug file is here. */
 void note_absent(struct broker *broker, const struct module_copy *copy, int code);
+/* A file that the kernel named and that could not be opened. */
+void note_gone(struct broker *broker, const char *path, int code);
 /* A debug file by a name that the module has for it, and why it is not used. */
 void note_mismatch(struct broker *broker, const char *module, const char *name, const char *why);
 void note_refused_map(struct broker *broker, int32_t pid, int code);
@@ -120,6 +135,10 @@ void jobs_free(struct broker *broker);
 bool may_ask_again(struct broker *broker, enum broker_reader reader,
 		   const struct message_module *request, enum message_kind what);
 void forget_asked(struct broker *broker, unsigned readers);
+
+/* ---- broker_ahead.c ---- */
+
+void ahead_free(struct broker *broker);
 
 /* ---- broker_processes.c ---- */
 

@@ -11,9 +11,6 @@
 #include <ctop/base/privilege.h>
 #include <ctop/object/locate.h>
 
-/* Files kept open at most; further ones are opened anew for each child that asks. */
-enum { KEPT_FILES_MAX = 2048 };
-
 static struct locate_request claim_of(const struct job *job)
 {
 	const struct module_row *row = &job->copy.row;
@@ -53,14 +50,13 @@ static void give(struct job *job, int fd)
 {
 	struct broker *broker = job->broker;
 	struct kept_file *file = find_kept(broker, &job->key);
-	bool has_room = HASH_COUNT(broker->files) < KEPT_FILES_MAX;
 	if (file && file->fd >= 0) { /* asked for twice at a time */
 		close(fd);
 		job->identity = file->identity;
 		job_answer(job, file->fd);
 		return;
 	}
-	file = has_room ? keep(broker, &job->key, fd) : NULL;
+	file = keep(broker, &job->key, fd);
 	if (file)
 		file->identity = job->identity;
 	job_answer(job, fd);
@@ -72,6 +68,8 @@ static void refuse(struct job *job, int error)
 {
 	if (job->broker->recorded)
 		note_absent(job->broker, &job->copy, error);
+	else if (job->copy.row.kind == MODULE_FILE)
+		note_gone(job->broker, job->copy.path, error);
 	job_answer(job, error);
 }
 
@@ -117,6 +115,13 @@ static void look_at_maps(struct job *job);
 static void take_named(void *context, const struct opener_answer *answer, int fd)
 {
 	struct job *job = context;
+	struct kept_file *ahead = fd < 0 ? find_kept(job->broker, &job->key) : NULL;
+	if (ahead && ahead->fd >= 0) { /* it came meanwhile, and that was the last moment */
+		use_kept(job->broker, ahead);
+		job->identity = ahead->identity;
+		job_answer(job, ahead->fd);
+		return;
+	}
 	job->identity = answer->identity;
 	/* Mapped last by one that has gone: who asks may have it mapped yet. */
 	if (fd < 0 && !job->looked_at_maps && job->named.pid != job->copy.row.pid &&
@@ -338,12 +343,13 @@ static void begin(struct job *job, const struct tables *tables)
 	struct broker *broker = job->broker;
 	bool named;
 	job->key = key_of(broker, &job->copy, &job->named, &named);
-	const struct kept_file *file = find_kept(broker, &job->key);
+	struct kept_file *file = find_kept(broker, &job->key);
 	if (file && file->refused & job->reader) {
 		job_answer(job, -EUCLEAN);
 		return;
 	}
 	if (file && file->fd >= 0) {
+		use_kept(broker, file);
 		job->identity = file->identity;
 		job_answer(job, file->fd);
 		return;

@@ -240,23 +240,42 @@ static struct named_file *need_file(struct mapped_files *files, const char *stri
 	return file;
 }
 
-static void take_mapping(struct mapped_files *files, const char *path, const struct file_id *id,
-			 const struct place *place)
+/* The file, if it was not known before; NULL. */
+static const struct named_file *take_mapping(struct mapped_files *files, const char *path,
+					     const struct file_id *id, const struct place *place)
 {
 	if (path[0] != '/' || !id->inode)
-		return;
+		return NULL;
 	struct named_file *file = need_file(files, path, id);
 	if (!file)
-		return;
+		return NULL;
+	bool is_fresh = !file->nr_places;
 	if (id->generation)
 		file->id.generation = id->generation;
 	for (unsigned i = 0; i < PLACES_MAX && i < file->nr_places; i++)
 		if (file->places[i].pid == place->pid && file->places[i].start == place->start)
-			return;
+			return NULL;
 	file->places[file->nr_places++ % PLACES_MAX] = *place;
+	return is_fresh ? file : NULL;
 }
 
-static void take_mmap(struct mapped_files *files, const struct record *record)
+static struct mapped_file file_at(const struct named_file *file, const struct place *place)
+{
+	return (struct mapped_file){
+		.path = file->path->string,
+		.device_major = file->id.device_major,
+		.device_minor = file->id.device_minor,
+		.inode = file->id.inode,
+		.generation = file->id.generation,
+		.pid = place->pid,
+		.start = place->start,
+		.end = place->end,
+		.file_offset = place->file_offset,
+	};
+}
+
+static bool take_mmap(struct mapped_files *files, const struct record *record,
+		      struct mapped_file *fresh)
 {
 	const struct record_mmap *mmap = &record->mmap;
 	const struct file_id id = {
@@ -267,8 +286,12 @@ static void take_mmap(struct mapped_files *files, const struct record *record)
 	};
 	const struct place place = {record->pid, mmap->start, mmap->start + mmap->length,
 				    mmap->file_offset};
-	if (mmap->executable && !mmap->build_id_size)
-		take_mapping(files, mmap->path, &id, &place);
+	const struct named_file *file = mmap->executable && !mmap->build_id_size
+						? take_mapping(files, mmap->path, &id, &place)
+						: NULL;
+	if (file)
+		*fresh = file_at(file, &place);
+	return file != NULL;
 }
 
 /* Whose record it is: of a fork, the parent. */
@@ -277,15 +300,15 @@ static int32_t whose(const struct record *record)
 	return record->type == PERF_RECORD_FORK ? record->fork.parent_pid : record->pid;
 }
 
-void mapped_files_take(struct mapped_files *files, const struct record *record)
+bool mapped_files_take(struct mapped_files *files, const struct record *record,
+		       struct mapped_file *fresh)
 {
 	if (files->among_others && !find_process(files, whose(record)))
-		return;
+		return false;
 	switch (record->type) {
 	case PERF_RECORD_MMAP2:
-		take_mmap(files, record);
 		see_process(need_process(files, record->pid), record->time_ns, false);
-		break;
+		return take_mmap(files, record, fresh);
 	case PERF_RECORD_FORK:
 		if (record->pid == record->tid)
 			see_process(need_process(files, record->pid), record->time_ns, false);
@@ -297,6 +320,7 @@ void mapped_files_take(struct mapped_files *files, const struct record *record)
 	default:
 		break;
 	}
+	return false;
 }
 
 void mapped_files_take_maps(struct mapped_files *files, int32_t pid, const char *text, size_t size)
@@ -351,16 +375,6 @@ bool mapped_files_find(const struct mapped_files *files, const char *path, uint6
 	}
 	if (!best)
 		return false;
-	*found = (struct mapped_file){
-		.path = best->path->string,
-		.device_major = best->id.device_major,
-		.device_minor = best->id.device_minor,
-		.inode = best->id.inode,
-		.generation = best->id.generation,
-		.pid = place->pid,
-		.start = place->start,
-		.end = place->end,
-		.file_offset = place->file_offset,
-	};
+	*found = file_at(best, place);
 	return true;
 }

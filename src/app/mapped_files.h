@@ -37,8 +37,9 @@ void mapped_files_take_everybody(struct mapped_files *files);
 void mapped_files_expect_others(struct mapped_files *files);
 /* Who has that pid now; somebody who is given it later is not in the profile. */
 void mapped_files_add_process(struct mapped_files *files, int32_t pid);
-/* A side-band record: maps, forks and exits. */
-void mapped_files_take(struct mapped_files *files, const struct record *record);
+/* A side-band record: maps, forks and exits. True when it named a file that was not known, which is then in *fresh. */
+bool mapped_files_take(struct mapped_files *files, const struct record *record,
+		       struct mapped_file *fresh);
 /* The text of a process's maps. */
 void mapped_files_take_maps(struct mapped_files *files, int32_t pid, const char *text, size_t size);
 

@@ -100,10 +100,26 @@ static int sooner(int a_ms, int b_ms)
 	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
+/*
+ * The kernel wakes us at each record of its side band, ten for a program that starts: they are taken together, but soon enough for
+ * files that are gone in some 10 ms.
+ */
+#define SIDEBAND_REST_NS (3 * NS_PER_MS)
+
+/* How long until the side band is to wake us again; -1: it is. */
+static int sideband_rest_ms(const struct session *session)
+{
+	const uint64_t now = clock_now_ns(), due = session->sideband_due_ns;
+	return due > now ? (int)((due - now) / NS_PER_MS) + 1 : -1;
+}
+
 static int wait_and_serve(struct session *session, int timeout_ms)
 {
 	size_t nr_targets = session->phase == PHASE_RUNNING ? session->target.nr_pid_fds : 0;
 	size_t nr_sideband = session->sampler ? sampler_nr_sideband(session->sampler) : 0;
+	int rest_ms = sideband_rest_ms(session);
+	if (rest_ms > 0)
+		nr_sideband = 0;
 	struct pollfd *fds = calloc(
 		2 * NR_WORKER_FDS + 1 + BROKER_POLL_MAX + nr_sideband + nr_targets, sizeof(*fds));
 	if (!fds)
@@ -113,6 +129,7 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 	size_t nr = nr_collector + nr_symbolizer;
 	fds[nr++] = (struct pollfd){.fd = session->watched_fd, .events = POLLIN};
 	nr += broker_poll(session->broker, fds + nr);
+	const size_t sideband_at = nr;
 	for (size_t i = 0; i < nr_sideband; i++)
 		fds[nr++] = (struct pollfd){
 			.fd = sampler_sideband_fd(session->sampler, i),
@@ -121,9 +138,13 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 	for (size_t i = 0; i < nr_targets; i++)
 		fds[nr++] = (struct pollfd){.fd = session->target.pid_fds[i], .events = POLLIN};
 	int result = 0;
-	if (poll(fds, nr, sooner(timeout_ms, broker_timeout_ms(session->broker))) < 0) {
+	timeout_ms = sooner(timeout_ms, broker_timeout_ms(session->broker));
+	if (poll(fds, nr, sooner(timeout_ms, rest_ms)) < 0) {
 		result = errno == EINTR ? 0 : -errno;
 	} else {
+		for (size_t i = 0; i < nr_sideband; i++)
+			if (fds[sideband_at + i].revents)
+				session->sideband_due_ns = clock_now_ns() + SIDEBAND_REST_NS;
 		session_take_sideband(session);
 		broker_serve(session->broker);
 		if (nr_collector)

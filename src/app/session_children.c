@@ -65,8 +65,8 @@ static int finish_source(struct session *session, const struct message_result *m
 /* Collectors died too often, and nothing can be left out any more. */
 static int give_up_collector(struct session *session)
 {
-	error_set(session->error, -EIO, "the collector died %d times in 10 s%s%s", WORKER_MAX_DEATHS,
-		  session->last_words[0] ? "; " : "", session->last_words);
+	error_set(session->error, -EIO, "the collector died %d times in 10 s%s%s",
+		  WORKER_MAX_DEATHS, session->last_words[0] ? "; " : "", session->last_words);
 	error_remedy(session->error, session->is_perfdata
 					     ? "look at the file with perf report"
 					     : "what came before is kept; --call-graph fp reads no "

@@ -33,7 +33,9 @@ enum { SIDEBAND_A_TURN = 4096 };
 static void take(void *context, const struct record *record)
 {
 	struct session *session = context;
-	mapped_files_take(broker_mapped_files(session->broker), record);
+	struct mapped_file fresh;
+	if (mapped_files_take(broker_mapped_files(session->broker), record, &fresh))
+		broker_open_ahead(session->broker, &fresh);
 }
 
 void session_take_sideband(struct session *session)

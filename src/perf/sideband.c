@@ -16,7 +16,7 @@
 enum { PAGES = 16, WHOLE_CPU_PAGES = 128 };
 
 /* Whole processes and their maps, without a word of samples; with device and inode. */
-static struct perf_event_attr attr_of(const struct sampler *sampler, uint32_t pages)
+static struct perf_event_attr attr_of(const struct sampler *sampler)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
@@ -33,8 +33,9 @@ static struct perf_event_attr attr_of(const struct sampler *sampler, uint32_t pa
 		.mmap = 1,
 		.mmap2 = 1,
 		.task = 1,
+		/* At each record: a file that is mapped may be gone in a moment, and is to be opened before. */
 		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(pages * (uint32_t)sysconf(_SC_PAGESIZE) / 4),
+		.wakeup_watermark = 1,
 	};
 }
 
@@ -60,7 +61,7 @@ static void close_all(struct sideband *sideband)
 static int open_rings(struct sampler *sampler, uint32_t pages)
 {
 	struct sideband *sideband = &sampler->sideband;
-	struct perf_event_attr attr = attr_of(sampler, pages);
+	struct perf_event_attr attr = attr_of(sampler);
 	attr.inherit = attr.mmap = attr.mmap2 = attr.task = 0;
 	sideband->rings = calloc(sampler->nr_rings, sizeof(*sideband->rings));
 	if (!sideband->rings)
@@ -111,7 +112,7 @@ void sideband_follow(struct sampler *sampler, size_t from)
 	struct sideband *sideband = &sampler->sideband;
 	/* As the probe of the first event has found by now. */
 	sideband->knows_lost = sampler->attrs[0].read_format & PERF_FORMAT_LOST;
-	const struct perf_event_attr attr = attr_of(sampler, sideband->pages);
+	const struct perf_event_attr attr = attr_of(sampler);
 	for (size_t i = from; sideband->nr_rings && i < sampler->fds.nr; i++) {
 		const struct sampler_fd *of = &sampler->fds.items[i];
 		const int result = of->event != 0 || of->fd < 0 ? 0 : follow(sampler, &attr, of);

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: MIT
 """What functions are called, and those that nothing names: where they begin and end, by other tools' word."""
 
+import contextlib
 import json
 import lzma
 import os
 import re
+import subprocess
+import sys
 
-from harness import (case, check, ctop_ok, folded, folder, main, need_program, need_root, NOBODY, run)
+from harness import (case, check, child, ctop_ok, disturbance, DISTURBED, folded, folder, main, moment, need_program,
+                     need_root, NOBODY, recording_of, run)
 
 # Functions that work, or a loop of assembly 8 KiB behind a label.
 WORK = r"""
@@ -225,6 +229,81 @@ def what_debuginfod_fetched_is_found_by_build_id():
         objcopy("--only-keep-debug", built(where, "else", "-Wl,--build-id", "-DFAR"), os.path.join(fetched, "debuginfo"))
         leaves, _ = leaves_of(where, program, 0.3, env=environment)
         check(not {"spin", "other"} & leaves, f"{leaves}")
+
+
+# Each program a file of its own, that is deleted as soon as it runs, and ends 30 ms later.
+SHORT_LIVES = """
+import os, shutil, subprocess, sys
+program, where, nr = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for i in range(nr):
+    path = os.path.join(where, f"short{i}")
+    shutil.copy(program, path)
+    with subprocess.Popen([path, "0.03"]):
+        os.unlink(path)
+"""
+
+# Works, maps so many files of its own when it is told to, and works on.
+MAPS_MANY = """
+import mmap, os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (2 * int(sys.argv[1]), 2 * int(sys.argv[1])))
+while not os.path.exists(sys.argv[2]):
+    sum(range(10000))
+maps = []
+for i in range(int(sys.argv[1])):
+    fd = os.memfd_create("x")
+    os.ftruncate(fd, 4096)
+    maps.append(mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+    os.close(fd)
+print("ready", flush=True)
+while True:
+    sum(range(10000))
+"""
+
+
+@case
+def programs_that_are_deleted_as_they_start():
+    need_root()
+    start = moment()
+    with folder() as where:
+        program, path, stats = built(where, "program"), os.path.join(where, "x.ctop"), os.path.join(where, "x.json")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--stats", stats, "--",
+                sys.executable, "-c", SHORT_LIVES, program, where, 40)
+        with open(stats, encoding="utf-8") as file:
+            unreadable = json.load(file)["unreadable"]
+        own = {stack: count for stack, count in folded(path).items() if stack[0].startswith("short")}
+        frames, named = 0, 0
+        for stack, count in own.items():
+            frames += count * len(stack[1:])
+            named += count * sum(not frame.startswith("[") for frame in stack[1:])
+            nameless = {frame.strip("[]") for frame in stack if frame.startswith("[short")}
+            check(all(any(name in line for line in unreadable) for name in nameless) or len(unreadable) > 16,
+                  f"{nameless} is not in {unreadable}")
+        check(sum(own.values()) > 400, f"{own}")
+        check(named >= 0.95 * frames or disturbance(start) > DISTURBED, f"{named} of {frames}: {unreadable}")
+
+
+@case
+def files_mapped_by_the_thousand():
+    need_root()
+    with folder() as where:
+        with child(sys.executable, "-c", MAPS_MANY, 5000, os.path.join(where, "go"), stdout=subprocess.PIPE,
+                   text=True) as target:
+            with recording_of(where, "-p", target.pid) as recorder:
+                with open(os.path.join(where, "go"), "w", encoding="utf-8"):
+                    pass
+                check(target.stdout.readline().startswith("ready"), "the target has ended")
+                # What is on its way is at most what is asked for at a time.
+                kept = sum("memfd:x" in link for link in links_of(recorder.pid))
+                check(kept <= 256 + 64, f"{kept} files are kept open")
+        check(recorder.returncode == 0, recorder.errors)
+
+
+def links_of(pid):
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return found
 
 
 if __name__ == "__main__":

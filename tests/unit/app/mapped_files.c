@@ -37,14 +37,16 @@ static void take_mmap(struct mapped_files *files, int32_t pid, const char *path,
 		      uint64_t start)
 {
 	const struct record record = mmap_of(pid, path, inode, 1, start);
-	mapped_files_take(files, &record);
+	struct mapped_file fresh;
+	mapped_files_take(files, &record, &fresh);
 }
 
 static void take_at(struct mapped_files *files, uint32_t type, int32_t pid, int32_t tid,
 		    uint64_t time_ns)
 {
 	const struct record record = {.type = type, .pid = pid, .tid = tid, .time_ns = time_ns};
-	mapped_files_take(files, &record);
+	struct mapped_file none;
+	CHECK(!mapped_files_take(files, &record, &none));
 }
 
 static void take(struct mapped_files *files, uint32_t type, int32_t pid, int32_t tid)
@@ -100,13 +102,32 @@ static void of_several_at_a_path_the_one_that_is_meant(void)
 	mapped_files_free(files);
 }
 
+static void a_file_is_fresh_once(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file fresh;
+	struct record record = mmap_of(10, "/bin/a", 5, 1, 0x1000);
+	CHECK(mapped_files_take(files, &record, &fresh));
+	CHECK_STR(fresh.path, "/bin/a");
+	CHECK_EQ(fresh.pid, 10);
+	CHECK_EQ(fresh.start, 0x1000);
+	CHECK_EQ(fresh.end, 0x2000);
+	record = mmap_of(11, "/bin/a", 5, 1, 0x4000);
+	CHECK(!mapped_files_take(files, &record, &fresh));
+	/* The inode's next file, at the same place. */
+	record = mmap_of(11, "/bin/a", 5, 2, 0x4000);
+	CHECK(mapped_files_take(files, &record, &fresh));
+	CHECK_EQ(fresh.generation, 2);
+	mapped_files_free(files);
+}
+
 static void only_code_of_files(void)
 {
 	struct mapped_files *files = mapped_files_new();
 	struct mapped_file file;
 	struct record data = mmap_of(10, "/lib/data", 5, 1, 0x1000);
 	data.mmap.executable = false;
-	mapped_files_take(files, &data);
+	CHECK(!mapped_files_take(files, &data, &file));
 	take_mmap(files, 10, "//anon", 0, 0x1000);
 	take_mmap(files, 10, "[vdso]", 7, 0x1000);
 	CHECK(!mapped_files_find(files, "/lib/data", 0, 10, 0x1000, &file));
@@ -187,14 +208,15 @@ static void a_number_that_somebody_else_has_now(void)
 	const int32_t later = getpid();
 	const uint64_t before_ns = proc_start_ns(later) - NS_PER_SECOND;
 	struct record mapped = mmap_of(later, "/bin/a", 5, 1, 0x1000);
+	struct mapped_file fresh;
 	mapped.time_ns = before_ns + 1;
 	take_at(files, PERF_RECORD_FORK, later, later, before_ns);
 	CHECK(!mapped_files_has_process(files, later));
-	mapped_files_take(files, &mapped);
+	mapped_files_take(files, &mapped, &fresh);
 	CHECK(!mapped_files_has_process(files, later));
 	/* It may be one of the profile's, too. */
 	mapped.time_ns = clock_now_ns();
-	mapped_files_take(files, &mapped);
+	mapped_files_take(files, &mapped, &fresh);
 	CHECK(mapped_files_has_process(files, later));
 	mapped_files_free(files);
 }
@@ -221,7 +243,8 @@ static void take_fork(struct mapped_files *files, int32_t parent, int32_t child)
 		.time_ns = clock_now_ns(),
 		.fork = {.parent_pid = parent, .parent_tid = parent},
 	};
-	mapped_files_take(files, &record);
+	struct mapped_file none;
+	mapped_files_take(files, &record, &none);
 }
 
 /* Whole CPUs stand in for threads: everybody's records come. */
@@ -267,6 +290,7 @@ int main(void)
 	RUN(a_file_is_found_by_its_path);
 	RUN(an_inode_that_was_not_named_is_none);
 	RUN(of_several_at_a_path_the_one_that_is_meant);
+	RUN(a_file_is_fresh_once);
 	RUN(only_code_of_files);
 	RUN(the_text_of_maps);
 	RUN(processes_by_birth);
