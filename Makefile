@@ -141,7 +141,7 @@ deps: ; @CC='$(CC)' CXX='$(CXX)' tools/deps
 
 # The longest first: at the end none is to be left to itself.
 LONG_CHECKS := tests/tui/live.py tests/cli/children.py $(filter %/steps,$(STACK_TESTS))
-SCRIPTED_CHECKS := $(filter-out %/harness.py %/recorded_by_perf.py %/tmux.py,$(wildcard tests/cli/*.py tests/tui/*.py \
+SCRIPTED_CHECKS := $(filter-out %/harness.py %/fuse.py %/recorded_by_perf.py %/tmux.py,$(wildcard tests/cli/*.py tests/tui/*.py \
 	tests/security/*.py tests/cli/*.sh tests/layers/*.sh))
 CHECKS := $(LONG_CHECKS) $(filter-out $(LONG_CHECKS),$(SCRIPTED_CHECKS)) $(UNIT_TESTS) $(FUZZ_REPLAYS) \
 	$(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh)

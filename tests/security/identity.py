@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
+from fuse import file_system
 from harness import (NOBODY, ROOT, Skip, case, check, ctop, ctop_ok, folded, folder, main, need_program, need_root,
                      open_to_all, run, with_function)
 
@@ -147,6 +148,35 @@ def a_copied_build_id_renames_nothing():
             stacks = record_script(where, script)
             check_both(where, stacks, "honest_work", "evil_work")
             os.unlink(os.path.join(where, "pipe"))
+
+
+@case
+def an_owner_of_ones_own_making_is_nobodys_word():
+    """
+    An overlay that a user mounts over a file system of his own says that a file is root's, is not FUSE, nor mounted
+    nosuid: with the build-id of root's program it is another program all the same.
+    """
+    need_root()
+    need_program("setpriv")
+    own_namespaces = as_nobody("unshare --user --map-root-user --mount --propagation private")
+    if run("sh", "-c", f"{own_namespaces} mount -t overlay -o lowerdir=/usr:/etc none /mnt").returncode:
+        raise Skip("plain users may mount no overlay in namespaces of their own")
+    same = "-Wl,--build-id=0x" + "5b" * 20
+    with folder() as where:
+        open_to_all(where)
+        paths = [build(where, name, f"{name}_work", same) for name in ("root", "evil")]
+        for path in paths:
+            os.chmod(path, 0o755)
+        for name in "own", "empty", "mnt":
+            os.mkdir(os.path.join(where, name))
+        with open(paths[1], "rb") as file:
+            content = file.read()
+        check(len(content) == os.path.getsize(paths[0]), "not of one size")
+        with file_system(os.path.join(where, "own"), "evil", content, 0, NOBODY):
+            stacks = record_script(where, "started ./root; "
+                                   f"{own_namespaces} sh -c 'mount -t overlay -o lowerdir=own:empty none mnt && "
+                                   "test \"$(stat -c %u mnt/evil)\" != \"$(id -u)\" && exec mnt/evil' >/dev/null; wait\n")
+        check_both(where, stacks, "root_work", "evil_work")
 
 
 @case

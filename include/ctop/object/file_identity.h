@@ -8,7 +8,8 @@
 
 /*
  * Device, inode, generation, owner. The owner is left out where that is nobody's word: others may write to the file, or
- * the file system may be a user's (FUSE; for root's files, any that is mounted nosuid, as removable media are).
+ * the file system may be a user's (FUSE; for root's files, any that is mounted nosuid, as removable media are, or in
+ * another mount namespace than ours).
  */
 struct module_identity file_identity(int fd);
 
