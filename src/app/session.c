@@ -428,8 +428,9 @@ int session_start(struct session *session, struct error *error)
 	session->error = error;
 	if (!session_is_live(session))
 		return 0;
-	int result =
-		session->on && !session->sampling.enable_on_exec ? session_switch_on(session) : 0;
+	const bool waits_for_exec =
+		session->sampling.enable_on_exec && !sampler_filters_pids(session->sampler);
+	int result = session->on && !waits_for_exec ? session_switch_on(session) : 0;
 	if (!result)
 		result = target_start(&session->target, error);
 	session->stats.released_ns = clock_now_ns();

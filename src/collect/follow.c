@@ -360,6 +360,8 @@ int follow_process_answer(struct collector *collector, const struct message_proc
 						: world_find(collector->world, answer->pid);
 	if (!ask || !process)
 		return unasked ? -ENOMEM : 0; /* it has gone meanwhile */
+	if (unasked && collector->config.filters_pids && follow_add_pid(collector, answer->pid))
+		return -ENOMEM;
 	ask->outstanding = false;
 	/* Its fork may have been lost, and a namesake's before. */
 	if (answer->started_ns &&

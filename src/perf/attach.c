@@ -258,6 +258,14 @@ static int attach_members(struct attaching *attaching, int32_t *pid)
 	return result;
 }
 
+static int list_family(struct sampler *sampler)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < sampler->options.nr_pids; i++)
+		result = family_ask(&sampler->family, sampler->options.pids[i]);
+	return result;
+}
+
 /*
  * A descendant is known from a listing before its parent is attached, or from one after that; or it has inherited. Those
  * who did both are dropped where they show, as threads are.
@@ -267,9 +275,7 @@ static int attach_family(struct attaching *attaching, int32_t *pid)
 	struct sampler *sampler = attaching->sampler;
 	struct family *family = &sampler->family;
 	const bool with_descendants = sampler->options.inherit && !sampler->options.enable_on_exec;
-	int result = 0;
-	for (size_t i = 0; !result && i < sampler->options.nr_pids; i++)
-		result = family_ask(family, sampler->options.pids[i]);
+	int result = list_family(sampler);
 	size_t nr_before = 0;
 	for (int i = 0; !result && i < PASSES_MAX; i++) {
 		if (with_descendants)
@@ -320,22 +326,35 @@ static size_t nr_threads_of(const struct sampler *sampler)
 	return nr;
 }
 
-/* Whole CPUs, and the collector lets only the target's processes through. */
+/* Whole CPUs, and the collector lets only the target's processes through. 0 or -errno. */
+static int attach_cpus(struct attaching *attaching)
+{
+	struct sampler *sampler = attaching->sampler;
+	for (size_t i = 0; i < sampler->options.nr_events; i++) {
+		sampler->attrs[i].inherit = 0;
+		sampler->attrs[i].exclude_idle = 1;
+		sampler->attrs[i].enable_on_exec = 0; /* a CPU never calls exec */
+	}
+	int result = attach_thread(attaching, -1);
+	if (result) {
+		detach_from(sampler, 0);
+		return result;
+	}
+	sampler->filters_pids = true;
+	for (size_t i = 0; i < sampler->family.members.nr; i++)
+		sampler->family.members.items[i].attached_ns = ns_since_boot();
+	return 0;
+}
+
 static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 {
 	struct sampler *sampler = attaching->sampler;
 	const struct sampler_options *options = &sampler->options;
 	detach_from(sampler, 0);
 	size_t needed = nr_threads_of(sampler) * sampler->nr_rings * options->nr_events;
-	for (size_t i = 0; i < options->nr_events; i++) {
-		sampler->attrs[i].inherit = 0;
-		sampler->attrs[i].exclude_idle = 1;
-	}
-	/* The collector tells processes apart, not threads; and a CPU never calls exec. */
-	bool possible = !options->system_wide && !options->nr_tids && !options->enable_on_exec &&
-			options->inherit;
-	if (!possible || attach_thread(attaching, -1)) {
-		detach_from(sampler, 0);
+	/* The collector tells processes apart, not threads. */
+	bool possible = !options->system_wide && !options->nr_tids && options->inherit;
+	if (!possible || attach_cpus(attaching)) {
 		const size_t nr_children = sampler->family.members.nr - options->nr_pids;
 		char children[64] = "";
 		if (options->nr_pids && nr_children)
@@ -349,9 +368,6 @@ static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 			     children[0] ? ", or leave the children out: --no-inherit" : "");
 		return -EMFILE;
 	}
-	sampler->filters_pids = true;
-	for (size_t i = 0; i < sampler->family.members.nr; i++)
-		sampler->family.members.items[i].attached_ns = ns_since_boot();
 	return sampler_note_step(sampler, error,
 				 "whole CPUs are sampled and other processes left out: the "
 				 "target's threads need %zu descriptors",
@@ -364,10 +380,35 @@ static void release(struct attaching *attaching)
 	free(attaching->tids.items);
 }
 
+/* ---- probes ---- */
+
+/* Of the events asked for some cannot be inherited, though whoever starts later is to be sampled. */
+static bool needs_cpus(const struct sampler *sampler)
+{
+	const struct sampler_options *options = &sampler->options;
+	bool has_probe = false;
+	for (size_t i = 0; i < options->nr_events; i++)
+		has_probe |= options->events[i].probe[0] != '\0';
+	return has_probe && options->inherit && options->nr_pids;
+}
+
+/* Of several events all: the samples of some would be told apart by threads, those of others by processes. */
+static int attach_probes(struct attaching *attaching, struct error *error)
+{
+	struct sampler *sampler = attaching->sampler;
+	int result = list_family(sampler);
+	if (!result && !sampler->options.enable_on_exec)
+		result = family_look(&sampler->family, 0);
+	if (!result)
+		result = attach_cpus(attaching);
+	return result ? advise_open(sampler, attaching->event, -1, result, error) : 0;
+}
+
 int attach_all(struct sampler *sampler, struct error *error)
 {
 	struct attaching attaching = {.sampler = sampler};
-	int result = attach_targets(&attaching, error);
+	int result = needs_cpus(sampler) ? attach_probes(&attaching, error)
+					 : attach_targets(&attaching, error);
 	if (result == -EMFILE)
 		result = attach_cpus_instead(&attaching, error);
 	sampler->attached_ns = ns_since_boot();

@@ -47,7 +47,7 @@ static uint64_t sample_type(const struct sampler *sampler)
 /*
  * A probe's place is text in ctop's memory. The kernel (6.18) reads it anew for each child that inherits the
  * event, in the memory of the process that forks: its fork() would fail with EFAULT. A group is inherited
- * with all its members.
+ * with all its members. (Whole CPUs are probed instead where children count: attach.c.)
  */
 static bool may_inherit(const struct sampler *sampler, size_t index)
 {
@@ -358,18 +358,6 @@ static int probe_groups(const struct sampler *sampler, struct error *error)
 	return result;
 }
 
-static int note_not_inherited(struct sampler *sampler, size_t index, struct error *error)
-{
-	if (!sampler->options.inherit || sampler->options.system_wide ||
-	    may_inherit(sampler, index))
-		return 0;
-	return sampler_note_step(
-		sampler, error,
-		"'%s' is not followed into threads and processes that start later: "
-		"the kernel's probes cannot be; -a sees them all",
-		sampler->options.events[index].asked);
-}
-
 /* The name with the modifiers that say what is really counted. */
 static void name_opened(struct sampler *sampler, size_t index)
 {
@@ -410,8 +398,6 @@ int ladder_descend(struct sampler *sampler, struct error *error)
 			result = refuse_empty(sampler, i, error);
 		if (!result)
 			result = refuse_inseparable(sampler, i, error);
-		if (!result)
-			result = note_not_inherited(sampler, i, error);
 		if (result)
 			return result;
 	}

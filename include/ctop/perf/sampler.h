@@ -109,7 +109,10 @@ bool sampler_user_only(const struct sampler *sampler);
 const struct sampler_opened *sampler_opened(const struct sampler *sampler, size_t event);
 size_t sampler_nr_ids(const struct sampler *sampler);
 const struct sampler_id *sampler_ids(const struct sampler *sampler);
-/* True when samples must be filtered by pid in the collector (too few descriptors for per-thread events). */
+/*
+ * True when samples must be filtered by pid in the collector: whole CPUs are sampled, for want of descriptors, or because
+ * probes cannot be inherited.
+ */
 bool sampler_filters_pids(const struct sampler *sampler);
 
 /* The processes attached: those asked for and their descendants that ran already; more after sampler_attach_late(). */
@@ -143,7 +146,8 @@ struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sam
  */
 int sampler_attach_late(struct sampler *sampler);
 
-int sampler_enable(struct sampler *sampler); /* 0 or -errno; not with enable_on_exec */
+/* 0 or -errno; not with enable_on_exec, but where processes are filtered */
+int sampler_enable(struct sampler *sampler);
 int sampler_disable(struct sampler *sampler);
 /*
  * A thread turned out to have been given this event twice, once of its own and once by inheriting from the
