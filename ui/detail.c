@@ -53,7 +53,7 @@ static void put_nodes(struct pane *pane, const char *title, const struct slice_n
 	if (own)
 		put_share(pane, share(own, whole), ROLE_DIM, "[self]");
 	for (size_t i = 0; i < nodes->nr && (int)i < most; i++)
-		put_share(pane, share(nodes->items[i].cost.total, whole),
+		put_share(pane, share(nodes->items[i].cost.total_weight, whole),
 			  model_node_is_kernel(pane->model, &nodes->items[i]) ? ROLE_KERNEL
 									      : ROLE_TEXT,
 			  model_node_name(pane->model, &nodes->items[i]));
@@ -68,7 +68,7 @@ static void put_threads(struct pane *pane, const struct slice_tasks *threads, ui
 		text_clear(&name);
 		text_addf(&name, "%d ", threads->items[i].tid);
 		text_add_safe(&name, threads->items[i].comm);
-		put_share(pane, share(threads->items[i].samples, whole), ROLE_TEXT,
+		put_share(pane, share(threads->items[i].weight, whole), ROLE_TEXT,
 			  text_string(&name));
 	}
 	text_release(&name);
@@ -78,17 +78,19 @@ static void put_cost(struct pane *pane, const struct slice_detail *detail)
 {
 	struct model *model = pane->model;
 	struct text line = {0};
-	text_addf(&line, "self %.1f%%  total %.1f%%  ", model_percent(model, detail->cost.self),
-		  model_percent(model, detail->cost.total));
+	text_addf(&line, "self %.1f%%  total %.1f%%  ",
+		  model_percent(model, detail->cost.self_weight),
+		  model_percent(model, detail->cost.total_weight));
 	header_add_count(&line, detail->cost.total);
 	/* In points, as the shares are. */
-	text_addf(&line, " smp  +-%.1f", model_percent(model, detail->cost.total) * detail->error);
+	text_addf(&line, " smp  +-%.1f",
+		  model_percent(model, detail->cost.total_weight) * detail->error);
 	cells_put(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_TEXT,
 		  text_string(&line));
 	if (detail->incomplete && !full(pane))
 		cells_putf(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_WARN,
 			   "%.1f%% of its stacks are incomplete!",
-			   share(detail->incomplete, detail->cost.total));
+			   share(detail->incomplete, detail->cost.total_weight));
 	text_release(&line);
 }
 
@@ -103,7 +105,7 @@ static void put_name(struct pane *pane, struct function_id function)
 static void fill(struct pane *pane, struct function_id function, const struct slice_detail *detail)
 {
 	int most = pane->area.rows / 3 - 2;
-	uint64_t whole = detail->cost.total;
+	uint64_t whole = detail->cost.total_weight;
 	put_name(pane, function);
 	put_cost(pane, detail);
 	put_nodes(pane, "    %  CALLERS", &detail->callers, 0, whole, most);

@@ -31,7 +31,7 @@ static const struct slice_box *box_at(const struct view *view, size_t row)
 
 /* ---- boxes ---- */
 
-static uint64_t least_samples(const struct flame_view *flame, uint64_t whole)
+static uint64_t least_weight(const struct flame_view *flame, uint64_t whole)
 {
 	uint64_t cols = flame->cols > 0 ? (uint64_t)flame->cols : 80;
 	return whole / cols ? whole / cols : 1;
@@ -40,8 +40,9 @@ static uint64_t least_samples(const struct flame_view *flame, uint64_t whole)
 static int fill(struct flame_view *flame, struct model *model, const struct slice_node *root)
 {
 	enum slice_order order = flame->by_weight ? SLICE_BY_TOTAL : SLICE_BY_NAME;
-	return slice_flame(model->slice, root->id, order, least_samples(flame, root->cost.total),
-			   LEVELS_MOST, &flame->boxes);
+	return slice_flame(model->slice, root->id, order,
+			   least_weight(flame, root->cost.total_weight), LEVELS_MOST,
+			   &flame->boxes);
 }
 
 static int refresh(struct view *view, struct model *model)
@@ -97,11 +98,11 @@ static uint32_t level_of(const struct flame_view *flame, size_t box)
 	return flame->boxes.items[box].node.depth - flame->boxes.items[0].node.depth;
 }
 
-/* Columns from the left end to a count of samples. */
-static int col_of(const struct flame_view *flame, uint64_t samples, int cols)
+/* Columns from the left end to a weight. */
+static int col_of(const struct flame_view *flame, uint64_t weight, int cols)
 {
-	uint64_t whole = flame->boxes.items[0].node.cost.total;
-	return whole ? (int)((double)samples * (double)cols / (double)whole + 0.5) : 0;
+	uint64_t whole = flame->boxes.items[0].node.cost.total_weight;
+	return whole ? (int)((double)weight * (double)cols / (double)whole + 0.5) : 0;
 }
 
 static void draw_box(const struct flame_view *flame, struct model *model, struct cells *cells,
@@ -113,13 +114,13 @@ static void draw_box(const struct flame_view *flame, struct model *model, struct
 	if (level < flame->first_level || row >= area.row + area.rows)
 		return;
 	int from = col_of(flame, box->at, area.cols);
-	int to = col_of(flame, box->at + box->node.cost.total, area.cols);
+	int to = col_of(flame, box->at + box->node.cost.total_weight, area.cols);
 	struct area line = {row, area.col + from, 1, to - from};
 	if (line.cols < 2) {
 		cells_put(cells, row, line.col, 1, ROLE_DIM, ":");
 		line.cols = 1;
 	} else {
-		double percent = model_percent(model, box->node.cost.self);
+		double percent = model_percent(model, box->node.cost.self_weight);
 		enum role role = box->node.comm ? ROLE_LABEL
 				 : model_node_is_kernel(model, &box->node)
 					 ? ROLE_KERNEL
@@ -158,8 +159,8 @@ static void select_child(struct view *view)
 	size_t best = 0;
 	for (size_t i = 1; i < flame->boxes.nr; i++)
 		if (flame->boxes.items[i].parent == view->selected &&
-		    (!best || flame->boxes.items[i].node.cost.total >
-				      flame->boxes.items[best].node.cost.total))
+		    (!best || flame->boxes.items[i].node.cost.total_weight >
+				      flame->boxes.items[best].node.cost.total_weight))
 			best = i;
 	if (best)
 		view_select(view, best);

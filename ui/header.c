@@ -255,6 +255,16 @@ static void add_losses(struct strip *strip, const struct model *model)
 		add_quality(strip, "dropped", in->dropped, in->dropped + in->samples, true, 5);
 }
 
+/* What the samples stand for. Of time the CPU's share tells more. */
+static void add_weight(struct strip *strip, const struct model *model)
+{
+	if (model->facts.unit == WEIGHT_NS || !model->totals.samples)
+		return;
+	text_addf(&strip->text, "%s ", model_unit(model));
+	header_add_count(&strip->text, model->totals.weight);
+	add_text(strip, ROLE_TEXT, 0);
+}
+
 /* False: something that is not as it should be had no room. */
 static bool draw_measures_without(enum without without, struct model *model, struct cells *cells,
 				  int row)
@@ -276,6 +286,7 @@ static bool draw_measures_without(enum without without, struct model *model, str
 	text_add(text, "smp ");
 	header_add_count(text, totals->samples);
 	add_text(&strip, ROLE_TEXT, 0);
+	add_weight(&strip, model);
 	add_losses(&strip, model);
 	add_quality(&strip, "trunc", totals->ends[STACK_TRUNCATED], totals->samples, false, 20);
 	if (totals->ends[STACK_BROKEN])
@@ -364,14 +375,17 @@ void header_draw_notices(const struct model *model, struct cells *cells, int row
 void header_draw_filters(const struct model *model, struct cells *cells, int row)
 {
 	struct text text = {0};
-	uint64_t all = model->totals.all_samples, shown = model->totals.samples;
+	uint64_t all = model->totals.all_weight, shown = model->totals.weight;
 	double percent = all ? 100.0 * (double)shown / (double)all : 0.0;
 	/* Few are not none. */
 	if (shown && percent < 0.05)
 		text_add(&text, "<0.1%");
 	else
 		text_addf(&text, "%.*f%%", shown && percent < 1 ? 1 : 0, percent);
-	text_add(&text, cells->cols >= WIDE_COLS ? " of samples shown  (Esc)" : " shown");
+	if (cells->cols >= WIDE_COLS)
+		text_addf(&text, " of %s shown  (Esc)", model_unit(model));
+	else
+		text_add(&text, " shown");
 	struct strip strip = {.cells = cells, .row = row, .end = cells->cols, .text = text};
 	add_right(&strip, ROLE_TEXT, 0);
 	/* Esc takes back the last one: where there is no room for all, the first are left out. */

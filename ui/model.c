@@ -227,9 +227,10 @@ void model_describe(const struct model *model, struct text *out)
 	}
 	for (size_t i = 0; i < model->nr_zooms; i++)
 		text_addf(out, "%s%s", i ? " > " : ", filter ", model->zooms[i].label);
-	if (model->nr_zooms && totals->all_samples)
-		text_addf(out, ", %.1f%% of the samples",
-			  100.0 * (double)totals->samples / (double)totals->all_samples);
+	if (model->nr_zooms && totals->all_weight)
+		text_addf(out, ", %.1f%% of the %s",
+			  100.0 * (double)totals->weight / (double)totals->all_weight,
+			  model_unit(model));
 }
 
 /* ---- filters ---- */
@@ -426,15 +427,21 @@ bool model_node_is_kernel(const struct model *model, const struct slice_node *no
 
 /* ---- shares ---- */
 
-double model_percent(const struct model *model, uint64_t samples)
+const char *model_unit(const struct model *model)
 {
-	uint64_t whole = model->of_all ? model->totals.all_samples : model->totals.samples;
-	return whole ? 100.0 * (double)samples / (double)whole : 0.0;
+	enum weight_unit unit = model->facts.unit;
+	return unit == WEIGHT_NS ? "time" : weight_unit_name(unit, 2);
 }
 
-bool model_hides(const struct model *model, uint64_t samples)
+double model_percent(const struct model *model, uint64_t weight)
 {
-	return !samples || model_percent(model, samples) < model->least_percent;
+	uint64_t whole = model->of_all ? model->totals.all_weight : model->totals.weight;
+	return whole ? 100.0 * (double)weight / (double)whole : 0.0;
+}
+
+bool model_hides(const struct model *model, uint64_t weight)
+{
+	return !weight || model_percent(model, weight) < model->least_percent;
 }
 
 enum role model_percent_role(double percent)

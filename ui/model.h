@@ -32,7 +32,7 @@ struct model {
 	struct slice_totals totals;
 	struct losses losses;
 	struct losses_count in_window;	     /* what was lost in it, as far as is known when */
-	uint64_t trend[MODEL_TREND_SECONDS]; /* samples shown, second by second */
+	uint64_t trend[MODEL_TREND_SECONDS]; /* weight shown, second by second */
 	const struct refusal *refusal;	     /* NULL: something can be sampled */
 	const struct glyphs *glyphs;
 	bool ascii;
@@ -127,9 +127,11 @@ const char *model_node_name(struct model *model, const struct slice_node *node);
 const char *model_node_full_name(struct model *model, const struct slice_node *node);
 bool model_node_is_kernel(const struct model *model, const struct slice_node *node);
 
-double model_percent(const struct model *model, uint64_t samples);
+/* What is counted, a word in the plural: "faults", of a clock "time". */
+const char *model_unit(const struct model *model);
+double model_percent(const struct model *model, uint64_t weight);
 /* Too small a share to be shown. */
-bool model_hides(const struct model *model, uint64_t samples);
+bool model_hides(const struct model *model, uint64_t weight);
 enum role model_percent_role(double percent);
 /* Levels of a sparkline, `nr` cells, the largest count the highest. */
 void model_put_trend(const struct model *model, struct cells *cells, int row, int col,

@@ -149,7 +149,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 {
 	struct threads_view *threads = threads_of(view);
 	const struct slice_task *task = task_at(view, row);
-	double share = model_percent(model, task->samples);
+	double share = model_percent(model, task->weight);
 	size_t trend = row - threads->trend_first;
 	struct columns at = columns_of(model, line);
 	if (row == view->selected)
@@ -171,7 +171,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	draw_state(threads, model, cells, line.row, &at, task);
 	int taken = cells_putf(
 		cells, line.row, at.function, at.end - at.function, ROLE_TEXT, "%3.0f%% ",
-		task->samples ? 100.0 * (double)task->top_samples / (double)task->samples : 0.0);
+		task->weight ? 100.0 * (double)task->top_weight / (double)task->weight : 0.0);
 	view_put_name(model, cells, line.row, at.function + taken, at.end - at.function - taken,
 		      ROLE_TEXT, model_name(model, task->top));
 }

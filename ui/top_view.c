@@ -60,7 +60,7 @@ static int refresh(struct view *view, struct model *model)
 		return result;
 	size_t nr = 0;
 	for (size_t i = 0; i < rows->nr; i++)
-		if (!model_hides(model, rows->items[i].cost.total))
+		if (!model_hides(model, rows->items[i].cost.total_weight))
 			rows->items[nr++] = rows->items[i];
 	rows->nr = view->nr_rows = nr;
 	if (top->inverted)
@@ -153,7 +153,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 {
 	const struct top_view *top = top_of(view);
 	const struct slice_function *function = &top->rows.items[row];
-	double self = model_percent(model, function->cost.self);
+	double self = model_percent(model, function->cost.self_weight);
 	struct columns at = columns_of(top, line);
 	bool few = function->cost.total < FEW_SAMPLES;
 	bool kernel = history_function_kernel(model->history, function->id);
@@ -164,7 +164,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	cells_putf(cells, line.row, line.col + 1, 6, few ? ROLE_DIM : model_percent_role(self),
 		   "%5.1f", self);
 	cells_putf(cells, line.row, line.col + 8, 7, role, "%6.1f",
-		   model_percent(model, function->cost.total));
+		   model_percent(model, function->cost.total_weight));
 	if (at.trend < at.end && trend < top->nr_trends)
 		model_put_trend(model, cells, line.row, at.trend,
 				&top->trend[trend * TREND_SECONDS], TREND_SECONDS);

@@ -80,7 +80,7 @@ static int queue_children(struct model *model, struct pending *pending, uint64_t
 	if (!result)
 		result = vec_reserve(queued, queued->nr + pending->nodes.nr);
 	for (size_t i = pending->nodes.nr; !result && i-- > 0;)
-		if (!model_hides(model, pending->nodes.items[i].cost.total))
+		if (!model_hides(model, pending->nodes.items[i].cost.total_weight))
 			queued->items[queued->nr++] = pending->nodes.items[i];
 	return result;
 }
@@ -93,8 +93,9 @@ static int add_rows(struct tree_view *tree, struct model *model, struct pending 
 	int result = queue_children(model, pending, root);
 	while (!result && pending->queued.nr && tree->rows.nr < ROWS_MOST) {
 		struct slice_node node = pending->queued.items[--pending->queued.nr];
-		bool open = node.has_children && folds_open(&tree->folds, node.id,
-							    model_percent(model, node.cost.total));
+		bool open = node.has_children &&
+			    folds_open(&tree->folds, node.id,
+				       model_percent(model, node.cost.total_weight));
 		result = add_row(tree, (struct row){node, NULL, node.depth, open, is_inverted});
 		if (!result && open)
 			result = queue_children(model, pending, node.id);
@@ -192,10 +193,10 @@ static void draw_section(struct model *model, struct cells *cells, const struct 
 {
 	int col = line.col + NUMBERS_COLS;
 	cells_putf(cells, line.row, line.col + 1, 6, ROLE_TITLE, "%6.1f",
-		   model_percent(model, row->node.cost.total));
+		   model_percent(model, row->node.cost.total_weight));
 	if (!row->is_inverted)
 		cells_putf(cells, line.row, line.col + 8, 6, ROLE_TITLE, "%6.1f",
-			   model_percent(model, row->node.cost.self));
+			   model_percent(model, row->node.cost.self_weight));
 	col += cells_put(cells, line.row, col, line.cols, ROLE_TITLE, row->title) + 1;
 	cells_put_cut(cells, line.row, col, line.col + line.cols - col, ROLE_TITLE,
 		      model_node_name(model, &row->node));
@@ -207,7 +208,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 {
 	const struct row *row = row_at(view, number);
 	const struct slice_node *node = &row->node;
-	double self = model_percent(model, node->cost.self);
+	double self = model_percent(model, node->cost.self_weight);
 	bool few = node->cost.total < FEW_SAMPLES;
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
 	if (number == view->selected)
@@ -217,7 +218,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 		return;
 	}
 	cells_putf(cells, line.row, line.col + 1, 6, role, "%6.1f",
-		   model_percent(model, node->cost.total));
+		   model_percent(model, node->cost.total_weight));
 	if (!row->is_inverted)
 		cells_putf(cells, line.row, line.col + 8, 6,
 			   few ? ROLE_DIM : model_percent_role(self), "%6.1f", self);
@@ -273,7 +274,7 @@ static void open_subtree(struct tree_view *tree, struct model *model, uint64_t i
 	free(pending.queued.items);
 }
 
-/* Follows the child with the most samples until a row keeps more for itself than it passes on. */
+/* Follows the child of the most weight until a row keeps more for itself than it passes on. */
 static void open_hot_path(struct tree_view *tree, struct model *model, struct slice_node node)
 {
 	struct slice_nodes children = {0};
@@ -281,8 +282,9 @@ static void open_hot_path(struct tree_view *tree, struct model *model, struct sl
 	while (!result && node.has_children) {
 		children.nr = 0;
 		result = slice_children(model->slice, node.id, SLICE_BY_TOTAL, &children);
-		if (result || !children.nr || model_hides(model, children.items[0].cost.total) ||
-		    node.cost.self > children.items[0].cost.total)
+		if (result || !children.nr ||
+		    model_hides(model, children.items[0].cost.total_weight) ||
+		    node.cost.self_weight > children.items[0].cost.total_weight)
 			break;
 		result = folds_set(&tree->folds, node.id, true);
 		node = children.items[0];

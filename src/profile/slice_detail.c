@@ -30,13 +30,13 @@ static void add_quality(const struct slice *slice, const bool *containing,
 {
 	for (size_t i = 0; i < slice->stacks.nr; i++) {
 		const struct stack_state *state = &slice->stacks.items[i];
-		uint64_t samples = slice->counts.items[i].samples;
-		if (!state->passes || !samples || !containing[state->path])
+		uint64_t weight = slice->counts.items[i].weight;
+		if (!state->passes || !containing[state->path])
 			continue;
 		if (history_end_label(state->end))
-			detail->incomplete += samples;
+			detail->incomplete += weight;
 		if (slice->paths.items[state->path].unnamed)
-			detail->unnamed += samples;
+			detail->unnamed += weight;
 	}
 }
 
@@ -59,7 +59,7 @@ int slice_detail(struct slice *slice, struct function_id function, struct slice_
 		result = add_half(slice, SLICE_CALLEES, function, &root, &detail->callees);
 	if (result)
 		return result;
-	detail->own = root.cost.self;
+	detail->own = root.cost.self_weight;
 	bool *containing = find_containing(slice, key_of_function(function.index));
 	if (!containing)
 		return -ENOMEM;

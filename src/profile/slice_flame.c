@@ -20,13 +20,13 @@ static int add_children(struct slice *slice, size_t parent, enum slice_order ord
 	uint64_t at = above->at;
 	for (size_t i = 0; i < children->nr; i++) {
 		const struct slice_node *child = &children->items[i];
-		if (child->cost.total < least) {
-			above->hidden += child->cost.total;
+		if (child->cost.total_weight < least) {
+			above->hidden += child->cost.total_weight;
 			continue;
 		}
 		boxes->items[boxes->nr++] =
 			(struct slice_box){.node = *child, .at = at, .parent = parent};
-		at += child->cost.total;
+		at += child->cost.total_weight;
 	}
 	return 0;
 }

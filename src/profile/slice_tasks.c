@@ -75,10 +75,10 @@ void task_groups_release(struct task_groups *groups)
 
 /* ---- samples of groups ---- */
 
-/* Samples of a group whose leaf is one function. */
+/* What samples of a group weigh whose leaf is one function. */
 struct leaf_count {
 	uint32_t group, key;
-	uint64_t samples;
+	uint64_t weight;
 };
 
 struct adder {
@@ -90,7 +90,7 @@ struct adder {
 	struct index leaves_index;
 };
 
-static int add_leaf(struct adder *adder, uint32_t group, uint32_t key, uint64_t samples)
+static int add_leaf(struct adder *adder, uint32_t group, uint32_t key, uint64_t weight)
 {
 	uint64_t hash = hash_u64((uint64_t)group << 32 | key);
 	struct index_probe probe = index_find(&adder->leaves_index, hash);
@@ -98,7 +98,7 @@ static int add_leaf(struct adder *adder, uint32_t group, uint32_t key, uint64_t 
 	while (index_next(&adder->leaves_index, &probe, &row)) {
 		struct leaf_count *leaf = &adder->leaves.items[row];
 		if (leaf->group == group && leaf->key == key) {
-			leaf->samples += samples;
+			leaf->weight += weight;
 			return 0;
 		}
 	}
@@ -106,7 +106,7 @@ static int add_leaf(struct adder *adder, uint32_t group, uint32_t key, uint64_t 
 	    vec_reserve(&adder->leaves, adder->leaves.nr + 1))
 		return -ENOMEM;
 	index_add(&adder->leaves_index, hash, (uint32_t)adder->leaves.nr);
-	adder->leaves.items[adder->leaves.nr++] = (struct leaf_count){group, key, samples};
+	adder->leaves.items[adder->leaves.nr++] = (struct leaf_count){group, key, weight};
 	return 0;
 }
 
@@ -127,25 +127,24 @@ static int add_stacks(struct adder *adder, int32_t only_pid, slice_chosen *chose
 		adder->tasks[group].samples += count->samples;
 		adder->tasks[group].weight += count->weight;
 		adder->sampled[task] = true;
-		result =
-			add_leaf(adder, group, slice->paths.items[state->path].key, count->samples);
+		result = add_leaf(adder, group, slice->paths.items[state->path].key, count->weight);
 	}
 	return result;
 }
 
-/* Where a group's samples were taken most; by name when that is equal. */
+/* Where most of a group's weight is; by name when that is equal. */
 static void find_top(struct adder *adder)
 {
 	for (size_t i = 0; i < adder->leaves.nr; i++) {
 		const struct leaf_count *leaf = &adder->leaves.items[i];
 		struct slice_task *task = &adder->tasks[leaf->group];
 		struct function_id function = function_of_key(leaf->key);
-		if (leaf->samples < task->top_samples ||
-		    (leaf->samples == task->top_samples &&
+		if (leaf->weight < task->top_weight ||
+		    (leaf->weight == task->top_weight &&
 		     history_compare_functions(adder->slice->history, function, task->top) > 0))
 			continue;
 		task->top = function;
-		task->top_samples = leaf->samples;
+		task->top_weight = leaf->weight;
 	}
 }
 
@@ -194,8 +193,8 @@ static int count_threads(struct adder *adder)
 static int compare(const void *a, const void *b)
 {
 	const struct slice_task *left = a, *right = b;
-	if (left->samples != right->samples)
-		return left->samples < right->samples ? 1 : -1;
+	if (left->weight != right->weight)
+		return left->weight < right->weight ? 1 : -1;
 	if (left->pid != right->pid)
 		return left->pid < right->pid ? -1 : 1;
 	return (left->tid > right->tid) - (left->tid < right->tid);

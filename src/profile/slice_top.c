@@ -23,8 +23,8 @@ static int compare(const void *a, const void *b, void *context)
 {
 	const struct slice_function *left = a, *right = b;
 	const struct sorting *sorting = context;
-	int by_self = compare_counts(left->cost.self, right->cost.self);
-	int by_total = compare_counts(left->cost.total, right->cost.total);
+	int by_self = compare_counts(left->cost.self_weight, right->cost.self_weight);
+	int by_total = compare_counts(left->cost.total_weight, right->cost.total_weight);
 	int order = 0;
 	switch (sorting->order) {
 	case SLICE_BY_SELF:

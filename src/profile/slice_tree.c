@@ -358,8 +358,8 @@ static int compare(const void *a, const void *b, void *context)
 	const struct slice_node *left = a, *right = b;
 	const struct sorting *sorting = context;
 	const struct slice_cost *one = &left->cost, *two = &right->cost;
-	if (sorting->order == SLICE_BY_SELF && one->self != two->self)
-		return one->self < two->self ? 1 : -1;
+	if (sorting->order == SLICE_BY_SELF && one->self_weight != two->self_weight)
+		return one->self_weight < two->self_weight ? 1 : -1;
 	if (sorting->order == SLICE_BY_MODULE) {
 		const struct history *history = sorting->slice->history;
 		int order = strcmp(history_function_module(history, left->function),
@@ -367,8 +367,8 @@ static int compare(const void *a, const void *b, void *context)
 		if (order)
 			return order;
 	}
-	if (sorting->order != SLICE_BY_NAME && one->total != two->total)
-		return one->total < two->total ? 1 : -1;
+	if (sorting->order != SLICE_BY_NAME && one->total_weight != two->total_weight)
+		return one->total_weight < two->total_weight ? 1 : -1;
 	if (left->comm && right->comm) {
 		int order = strcmp(left->comm, right->comm);
 		return order ? order : (left->pid > right->pid) - (left->pid < right->pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples second by second, read from the buckets that the history keeps. Rows are bits: a sample counts for each
+ * Weights second by second, read from the buckets that the history keeps. Rows are bits: a sample counts for each
  * row that its stack, or its task, has the bit of.
  */
 #include <ctop/profile/slice.h>
@@ -40,9 +40,9 @@ static uint64_t mask_of(const struct trend *trend, uint32_t stack)
 }
 
 /* A second's share of a bucket, the `nr`th of its span: all of them together make up the whole. */
-static uint64_t share(uint64_t samples, uint32_t span, uint64_t nr)
+static uint64_t share(uint64_t weight, uint32_t span, uint64_t nr)
 {
-	return samples / span + (nr < samples % span);
+	return weight / span + (nr < weight % span);
 }
 
 static void add_bucket(const struct trend *trend, const struct bucket *bucket, uint64_t second,
@@ -55,12 +55,12 @@ static void add_bucket(const struct trend *trend, const struct bucket *bucket, u
 		    !trend->slice->stacks.items[count->stack].passes)
 			continue;
 		uint64_t mask = mask_of(trend, count->stack);
-		uint64_t samples = bucket->span == 1 ? count->samples
-						     : share(count->samples, bucket->span,
-							     second - bucket->second);
+		uint64_t weight = bucket->span == 1 ? count->weight
+						    : share(count->weight, bucket->span,
+							    second - bucket->second);
 		for (; mask; mask &= mask - 1)
 			trend->counts[(size_t)__builtin_ctzll(mask) * trend->seconds + column] +=
-				samples;
+				weight;
 	}
 }
 

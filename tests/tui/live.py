@@ -220,7 +220,7 @@ def filters_stack_and_are_taken_back():
         for key in "\\", *"spin_thread":
             window.press(key)
         window.press("Enter")
-        window.wait_for("filter: ~spin_thread", "% of samples shown")
+        window.wait_for("filter: ~spin_thread", "% of time shown")
         window.press("f")
         window.wait_for("~spin_thread > in spin_loop")
         window.press("Escape", "Escape")

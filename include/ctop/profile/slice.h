@@ -15,7 +15,7 @@
  * samples in the window and with the stacks whose counts changed, not with all that the history holds.
  *
  * A count of a function or node is "self" (it was the leaf) or "total" (it was anywhere in the stack;
- * recursion counts once). Lists are the caller's: all zero at first, replaced by each call that fills them
+ * recursion counts once). Order, shares and trends go by weight (history_event_unit()): what samples stand for, not how many they are. Lists are the caller's: all zero at first, replaced by each call that fills them
  * unless it says that it appends, items to be freed with free(). Actions return 0, -ENOMEM or what they say.
  */
 
@@ -105,7 +105,7 @@ size_t slice_nr_paths(const struct slice *slice);
 struct slice_totals {
 	uint64_t samples, weight; /* shown */
 	uint64_t all_samples,
-		all_weight; /* in the window, of the event, shown or not: samples / all_samples is the share shown */
+		all_weight; /* in the window, of the event, shown or not: weight / all_weight is the share shown */
 	uint64_t ends[NR_STACK_ENDS]; /* of the samples shown */
 	uint64_t unnamed;	      /* samples shown whose leaf has no name */
 	uint64_t folded;	      /* samples shown whose stack was cut by the history's limit */
@@ -188,37 +188,37 @@ int slice_node(struct slice *slice, uint64_t id, struct slice_node *node);
 
 struct slice_box {
 	struct slice_node node;
-	uint64_t at; /* samples to the left of it */
+	uint64_t at; /* weight to the left of it */
 	uint64_t
-		hidden; /* samples of its children that are too few to be shown: to the right of the others */
+		hidden; /* weight of its children that is too little to be shown: to the right of the others */
 	size_t parent; /* item; the first is its own */
 };
 struct slice_boxes {
 	struct slice_box *items;
 	size_t nr, capacity;
 };
-/* A flame graph from a row down, parents before children: rows of at least `least` samples and, below the first, at most `levels` levels. */
+/* A flame graph from a row down, parents before children: rows of at least `least` weight and, below the first, at most `levels` levels. */
 int slice_flame(struct slice *slice, uint64_t id, enum slice_order order, uint64_t least,
 		uint32_t levels, struct slice_boxes *boxes);
 
 /* ---- threads ---- */
 
 struct slice_task {
-	int32_t pid, tid; /* tid -1: a process */
+	int32_t pid, tid;    /* tid -1: a process */
 	uint64_t started_ns; /* the process: pids come again; 0: not known */
 	const char *
 		comm; /* the last one seen; of a process, its main thread's if that is known. Borrowed */
 	uint32_t nr_threads; /* that have samples */
 	uint64_t samples, weight;
-	struct function_id top; /* where most of its samples were taken */
-	uint64_t top_samples;
+	struct function_id top; /* where most of its weight is */
+	uint64_t top_weight;
 };
 struct slice_tasks {
 	struct slice_task *items;
 	size_t nr, capacity;
 };
 enum slice_tasks_of { SLICE_THREADS, SLICE_PROCESSES };
-/* Sorted by samples, then pid and tid. only_pid -1: of all. */
+/* Sorted by weight, then pid and tid. only_pid -1: of all. */
 int slice_tasks(struct slice *slice, enum slice_tasks_of which, int32_t only_pid,
 		struct slice_tasks *tasks);
 
@@ -227,11 +227,11 @@ int slice_tasks(struct slice *slice, enum slice_tasks_of which, int32_t only_pid
 struct slice_detail {
 	struct slice_cost cost;
 	double error;	     /* slice_error(cost.total) */
-	uint64_t incomplete; /* samples with it whose stack is truncated, broken or switched */
-	uint64_t unnamed;    /* samples with it whose stack has a frame without a name */
+	uint64_t incomplete; /* weight of stacks with it that are truncated, broken or switched */
+	uint64_t unnamed;    /* weight of stacks with it that have a frame without a name */
 	/*
-	 * Each sorted by samples; roots of stacks have no caller. own is what ends in an outermost call of it: with the callees,
-	 * which are called from these, it is all of cost.total. cost.self has what ends in calls from itself as well.
+	 * Each sorted by weight; roots of stacks have no caller. own is what ends in an outermost call of it: with the callees,
+	 * which are called from these, it is all of cost.total_weight. cost.self_weight has what ends in calls from itself as well.
 	 */
 	uint64_t own;
 	struct slice_nodes callers, callees;
@@ -265,7 +265,7 @@ int slice_each_moment(struct slice *slice,
 uint64_t slice_moment_time(const struct slice_moment *moment, uint64_t i);
 uint64_t slice_moment_weight(const struct slice_moment *moment, uint64_t i);
 
-/* ---- trends: samples shown, second by second ---- */
+/* ---- trends: weight of the samples shown, second by second ---- */
 
 enum { SLICE_TREND_SECONDS_MAX = 60, SLICE_TREND_ROWS_MAX = 64 };
 enum slice_measure { SLICE_SELF, SLICE_TOTAL };

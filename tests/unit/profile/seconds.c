@@ -264,7 +264,7 @@ static void deep_recursion(void)
 {
 	enum { DEEP = 4000 };
 	struct world world;
-	struct sample sample = {.event = 1};
+	struct sample sample = {.event = 1, .weight = 1};
 	open_world(&world);
 	sample.leaf = world.frames[0];
 	sample.task = world.tasks[0];
@@ -310,6 +310,7 @@ static void threads_by_any_name(void)
 						    : 2],
 			.leaf = world.frames[i == 9],
 			.event = 1,
+			.weight = 2,
 		};
 		CHECK_EQ(history_import(world.history, &sample, 1), 0);
 	}
@@ -322,17 +323,17 @@ static void threads_by_any_name(void)
 	CHECK_STR(tasks.items[0].comm, "after");
 	CHECK_STR(tasks.items[1].comm, "before");
 	CHECK_EQ(slice_trend_tasks(world.slice, tasks.items, 2, 2, counts), 0);
-	CHECK_EQ(counts[0], 3);
-	CHECK_EQ(counts[1], 5);
-	CHECK_EQ(counts[2], 2);
+	CHECK_EQ(counts[0], 6);
+	CHECK_EQ(counts[1], 10);
+	CHECK_EQ(counts[2], 4);
 	CHECK_EQ(counts[3], 0);
 	CHECK_EQ(slice_tasks(world.slice, SLICE_PROCESSES, 5, &tasks), 0);
 	CHECK_EQ(tasks.nr, 1);
 	CHECK_EQ(tasks.items[0].nr_threads, 2);
 	CHECK_STR(tasks.items[0].comm, "before"); /* the main thread's, not the last one's */
-	CHECK_EQ(tasks.items[0].top_samples, 10); /* all frames are one function: none has a name */
+	CHECK_EQ(tasks.items[0].top_weight, 20);  /* all frames are one function: none has a name */
 	CHECK_EQ(slice_trend_tasks(world.slice, tasks.items, 1, 2, counts), 0);
-	CHECK_EQ(counts[0], 5);
+	CHECK_EQ(counts[0], 10);
 	CHECK_EQ(slice_tasks(world.slice, SLICE_THREADS, 7, &tasks), 0);
 	CHECK_EQ(tasks.nr, 0);
 	CHECK_EQ(slice_trend(world.slice, SLICE_TREND_SECONDS_MAX + 1, counts), -EINVAL);

@@ -58,7 +58,7 @@ static void check_top(const struct world *world)
 	for (size_t i = 0; i < top.nr; i++) {
 		int key = key_of(world, top.items[i].id);
 		CHECK(memcmp(&top.items[i].cost, &wanted[key], sizeof(wanted[key])) == 0);
-		CHECK(i == 0 || top.items[i - 1].cost.self >= top.items[i].cost.self);
+		CHECK(i == 0 || top.items[i - 1].cost.self_weight >= top.items[i].cost.self_weight);
 		struct slice_cost one = slice_function_cost(world->slice, top.items[i].id);
 		CHECK(memcmp(&one, &wanted[key], sizeof(one)) == 0);
 	}
@@ -131,7 +131,7 @@ static void check_below(struct world *world, enum slice_shape shape, struct show
 		struct slice_node again;
 		CHECK_EQ(node->parent, parent->id);
 		CHECK_EQ(node->depth, parent->depth + 1);
-		CHECK(i == 0 || nodes.items[i - 1].cost.total >= node->cost.total);
+		CHECK(i == 0 || nodes.items[i - 1].cost.total_weight >= node->cost.total_weight);
 		sum += node->cost.total;
 		CHECK_EQ(slice_node(world->slice, node->id, &again), 0);
 		CHECK_EQ(again.parent, node->parent);
@@ -264,6 +264,8 @@ static void check_tasks(struct world *world)
 	CHECK_EQ(threads.nr, nr_threads);
 	CHECK_EQ(processes.nr, (of_pid[10] != 0) + (of_pid[20] != 0));
 	for (size_t i = 0; i < threads.nr; i++) {
+		CHECK(i == 0 || threads.items[i - 1].weight >= threads.items[i].weight);
+		CHECK(threads.items[i].top_weight <= threads.items[i].weight);
 		CHECK_EQ(threads.items[i].samples, of_tid[threads.items[i].tid]);
 		CHECK_EQ(threads.items[i].nr_threads, 1);
 	}
@@ -302,11 +304,13 @@ static void check_trends(struct world *world)
 		if (!take(world, i, &shown, &passes) || !passes)
 			continue;
 		uint64_t column = world->raws[i].second + SECONDS - 1 - world->end;
-		wanted_all[column]++;
+		uint64_t weight = world->raws[i].weight;
+		wanted_all[column] += weight;
 		for (size_t row = 0; row < top.nr; row++) {
 			int key = key_of(world, functions[row]);
-			wanted_self[row * SECONDS + column] += shown.keys[shown.nr - 1] == key;
-			wanted_total[row * SECONDS + column] += contains(&shown, key);
+			wanted_self[row * SECONDS + column] +=
+				shown.keys[shown.nr - 1] == key ? weight : 0;
+			wanted_total[row * SECONDS + column] += contains(&shown, key) ? weight : 0;
 		}
 	}
 	world->seconds = seconds;
@@ -336,22 +340,23 @@ static void check_detail(struct world *world, struct function_id function)
 	for (size_t i = 0; i < world->nr_raws; i++) {
 		if (!take(world, i, &shown, &passes) || !passes || !contains(&shown, key))
 			continue;
-		total++;
-		incomplete += end_key(world->raws[i].end) != 0;
+		uint64_t weight = world->raws[i].weight;
+		total += weight;
+		incomplete += end_key(world->raws[i].end) ? weight : 0;
 		struct shown whole = shown_whole(world, &world->raws[i]);
-		unnamed += contains(&whole, UNNAMED);
+		unnamed += contains(&whole, UNNAMED) ? weight : 0;
 	}
 	CHECK_EQ(slice_detail(world->slice, function, &detail), 0);
-	CHECK_EQ(detail.cost.total, total);
+	CHECK_EQ(detail.cost.total_weight, total);
 	CHECK_EQ(detail.incomplete, incomplete);
 	CHECK_EQ(detail.unnamed, unnamed);
 	for (size_t i = 0; i < detail.threads.nr; i++)
-		threads += detail.threads.items[i].samples;
+		threads += detail.threads.items[i].weight;
 	CHECK_EQ(threads, total);
 	for (size_t i = 0; i < detail.callers.nr; i++)
-		callers += detail.callers.items[i].cost.total;
+		callers += detail.callers.items[i].cost.total_weight;
 	for (size_t i = 0; i < detail.callees.nr; i++)
-		callees += detail.callees.items[i].cost.total;
+		callees += detail.callees.items[i].cost.total_weight;
 	CHECK(callers <= total);
 	CHECK_EQ(callees + detail.own, total);
 	slice_detail_release(&detail);
@@ -363,7 +368,7 @@ static void check_flame(struct world *world)
 	struct slice_boxes boxes = {0};
 	struct slice_node root;
 	CHECK_EQ(slice_root(world->slice, SLICE_TREE, (struct function_id){0}, &root), 0);
-	uint64_t least = root.cost.total / 20 + 1;
+	uint64_t least = root.cost.total_weight / 20 + 1;
 	CHECK_EQ(slice_flame(world->slice, root.id, SLICE_BY_NAME, least, 6, &boxes), 0);
 	CHECK(boxes.nr > 0 && boxes.items[0].parent == 0 && boxes.items[0].at == 0);
 	uint64_t *below_box = calloc(boxes.nr, sizeof(*below_box));
@@ -372,13 +377,13 @@ static void check_flame(struct world *world)
 		const struct slice_box *box = &boxes.items[i], *above = &boxes.items[box->parent];
 		CHECK(box->parent < i);
 		CHECK_EQ(box->node.parent, above->node.id);
-		CHECK(box->node.cost.total >= least);
+		CHECK(box->node.cost.total_weight >= least);
 		CHECK_EQ(box->at, above->at + below_box[box->parent]);
-		below_box[box->parent] += box->node.cost.total;
+		below_box[box->parent] += box->node.cost.total_weight;
 	}
 	for (size_t i = 0; i < boxes.nr; i++) {
 		const struct slice_node *node = &boxes.items[i].node;
-		uint64_t below_it = node->cost.total - node->cost.self;
+		uint64_t below_it = node->cost.total_weight - node->cost.self_weight;
 		CHECK_EQ(below_box[i] + boxes.items[i].hidden, node->depth < 6 ? below_it : 0);
 	}
 	free(below_box);
