@@ -207,7 +207,7 @@ void opener_run(int socket)
 		reply.error = fd < 0 ? fd : 0;
 		/* Here, as a file system of somebody's may hang in any of it. */
 		if (fd >= 0 && message.kind == OPENER_MODULE && !reply.by_name)
-			reply.identity = file_identity(fd);
+			reply.identity = file_identity(fd, message.pid);
 		sent = send_reply(socket, &reply, fd);
 		if (fd >= 0)
 			close(fd);

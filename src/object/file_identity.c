@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/object/file_identity.h>
 
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
+#include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -10,6 +12,9 @@
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
+
+#include <ctop/base/privilege.h>
 
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546
@@ -44,18 +49,13 @@ static unsigned long mount_of(int fd)
 	return mount;
 }
 
-/*
- * Whoever has a user namespace mounts what he likes in it: an overlay, say, over a file system of his own that calls
- * its files root's. Only what is mounted where we are was mounted by root. The number of the descriptor's mount is nobody
- * else's as long as it is open.
- */
-static bool is_mounted_here(int fd)
+static bool has_mount(int process, unsigned long mount)
 {
-	const unsigned long mount = mount_of(fd);
 	bool found = false;
 	char *line = NULL;
 	size_t size = 0;
-	FILE *file = mount ? fopen("/proc/self/mountinfo", "re") : NULL;
+	int fd = openat(process, "mountinfo", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	while (file && !found && getline(&line, &size, file) > 0)
 		found = strtoul(line, NULL, 10) == mount;
 	free(line);
@@ -64,19 +64,60 @@ static bool is_mounted_here(int fd)
 	return found;
 }
 
-static bool is_roots_word(int fd, const struct stat *stat)
+/* Its mount namespace belongs to our user namespace: who mounts there is root here. */
+static bool is_mounted_by_root(int process)
 {
-	return !(stat->st_mode & S_IWGRP) && !is_nosuid(fd) && is_mounted_here(fd);
+	struct stat theirs, ours;
+	int mounts = openat(process, "ns/mnt", O_RDONLY | O_CLOEXEC);
+	int users = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
+	const bool same = users >= 0 && fstat(users, &theirs) == 0 &&
+			  stat("/proc/self/ns/user", &ours) == 0 &&
+			  theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+	if (users >= 0)
+		close(users);
+	if (mounts >= 0)
+		close(mounts);
+	return same;
 }
 
-static bool is_owners_alone(int fd, const struct stat *stat)
+/*
+ * Whoever has a user namespace mounts what he likes in it: an overlay, say, over a file system of his own that calls
+ * its files root's. Only what is mounted where we are, or in a container that root made, was mounted by root. In this order:
+ * nobody comes from a namespace of a user's to one of root's between the two looks. The number of the descriptor's
+ * mount is nobody else's as long as it is open.
+ */
+static bool is_mount_of_roots(int fd, int32_t pid)
+{
+	const unsigned long mount = mount_of(fd);
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	int ours = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int theirs = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	const bool result =
+		mount && ((ours >= 0 && has_mount(ours, mount)) ||
+			  (theirs >= 0 && has_mount(theirs, mount) && is_mounted_by_root(theirs)));
+	privilege_restore(&before);
+	if (ours >= 0)
+		close(ours);
+	if (theirs >= 0)
+		close(theirs);
+	return result;
+}
+
+static bool is_roots_word(int fd, const struct stat *stat, int32_t pid)
+{
+	return !(stat->st_mode & S_IWGRP) && !is_nosuid(fd) && is_mount_of_roots(fd, pid);
+}
+
+static bool is_owners_alone(int fd, const struct stat *stat, int32_t pid)
 {
 	if (stat->st_mode & S_IWOTH || is_users_file_system(fd))
 		return false;
-	return stat->st_uid != 0 || is_roots_word(fd, stat);
+	return stat->st_uid != 0 || is_roots_word(fd, stat, pid);
 }
 
-struct module_identity file_identity(int fd)
+struct module_identity file_identity(int fd, int32_t pid)
 {
 	struct module_identity identity = {0};
 	struct stat stat;
@@ -88,7 +129,7 @@ struct module_identity file_identity(int fd)
 	identity.device_minor = minor(stat.st_dev);
 	if (ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
 		identity.generation = (uint32_t)generation;
-	if (is_owners_alone(fd, &stat))
+	if (is_owners_alone(fd, &stat, pid))
 		identity.owner_plus_1 = stat.st_uid + 1;
 	return identity;
 }

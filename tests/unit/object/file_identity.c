@@ -4,8 +4,11 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,12 +31,12 @@ static void the_owner_where_nobody_else_writes(void)
 	if (geteuid() == 0)
 		CHECK_EQ(fchown(fd, 1234, 0), 0);
 	const uint32_t expected = geteuid() == 0 ? 1234 + 1 : geteuid() + 1;
-	CHECK_EQ(file_identity(fd).owner_plus_1, expected);
+	CHECK_EQ(file_identity(fd, 0).owner_plus_1, expected);
 	CHECK_EQ(fchmod(fd, 0602), 0);
-	CHECK_EQ(file_identity(fd).owner_plus_1, 0);
+	CHECK_EQ(file_identity(fd, 0).owner_plus_1, 0);
 	struct stat status;
 	CHECK_EQ(fstat(fd, &status), 0);
-	CHECK_EQ(file_identity(fd).inode, status.st_ino);
+	CHECK_EQ(file_identity(fd, 0).inode, status.st_ino);
 	close(fd);
 	unlink(path);
 }
@@ -71,26 +74,88 @@ static void look_at_mounts(const char *folder)
 {
 	mount_apart(folder, 0);
 	int fd = open_file("program", 0755);
-	CHECK_EQ(file_identity(fd).owner_plus_1, MODULE_OWNED_BY_ROOT);
+	CHECK_EQ(file_identity(fd, 0).owner_plus_1, MODULE_OWNED_BY_ROOT);
 	CHECK_EQ(fchmod(fd, 0775), 0);
-	CHECK_EQ(file_identity(fd).owner_plus_1, 0);
-	CHECK_EQ(fchmod(fd, 0755), 0);
-	/* The same file, seen from where its mount is not. */
-	CHECK_EQ(unshare(CLONE_NEWNS), 0);
-	CHECK_EQ(file_identity(fd).owner_plus_1, 0);
-	int here = open("program", O_RDONLY | O_CLOEXEC);
-	CHECK_EQ(file_identity(here).owner_plus_1, MODULE_OWNED_BY_ROOT);
-	close(here);
+	CHECK_EQ(file_identity(fd, 0).owner_plus_1, 0);
 	close(fd);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		_exit(1);
+	close(fd);
+}
+
+/* A process in namespaces of its own, where it has mounted a file system with a program of root's. 0: it may not. */
+static pid_t start_apart(const char *folder, int namespaces)
+{
+	int said[2];
+	char byte;
+	CHECK_EQ(pipe(said), 0);
+	fflush(stdout);
+	pid_t pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (unshare(namespaces))
+			_exit(1);
+		if (namespaces & CLONE_NEWUSER) {
+			write_file("/proc/self/setgroups", "deny");
+			write_file("/proc/self/uid_map", "0 0 1");
+			write_file("/proc/self/gid_map", "0 0 1");
+		}
+		if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("tmpfs", folder, "tmpfs", 0, NULL) || chdir(folder) ||
+		    close(open("program", O_RDWR | O_CREAT, 0755)) || write(said[1], "r", 1) != 1)
+			_exit(1);
+		while (true)
+			pause();
+	}
+	close(said[1]);
+	const bool is_there = read(said[0], &byte, 1) == 1;
+	close(said[0]);
+	if (is_there)
+		return pid;
+	waitpid(pid, NULL, 0);
+	SKIP("such namespaces may not be made");
+}
+
+static uint32_t owner_elsewhere(const char *folder, int namespaces, bool says_who)
+{
+	char path[128];
+	struct stat status;
+	const pid_t pid = start_apart(folder, namespaces);
+	snprintf(path, sizeof(path), "/proc/%d/root%s/program", pid, folder);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == 0);
+	const uint32_t owner = file_identity(fd, says_who ? pid : 0).owner_plus_1;
+	close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return owner;
+}
+
+static void root_in_containers_that_root_made(void)
+{
+	char folder[] = "/tmp/ctop-test-XXXXXX";
+	if (geteuid() != 0)
+		SKIP("not root");
+	CHECK(mkdtemp(folder) != NULL);
+	CHECK_EQ(owner_elsewhere(folder, CLONE_NEWNS, true), MODULE_OWNED_BY_ROOT);
+	CHECK_EQ(owner_elsewhere(folder, CLONE_NEWNS, false), 0);
+	CHECK_EQ(owner_elsewhere(folder, CLONE_NEWNS | CLONE_NEWUSER, true), 0);
+	rmdir(folder);
 }
 
 static void look_at_nosuid(const char *folder)
 {
 	mount_apart(folder, MS_NOSUID);
 	int fd = open_file("program", 0755);
-	CHECK_EQ(file_identity(fd).owner_plus_1, 0);
+	CHECK_EQ(file_identity(fd, 0).owner_plus_1, 0);
 	CHECK_EQ(fchown(fd, 1234, 0), 0);
-	CHECK_EQ(file_identity(fd).owner_plus_1, 1234 + 1);
+	CHECK_EQ(file_identity(fd, 0).owner_plus_1, 1234 + 1);
 	close(fd);
 }
 
@@ -109,5 +174,6 @@ int main(void)
 {
 	RUN(the_owner_where_nobody_else_writes);
 	RUN(root_where_it_is_mounted_here);
+	RUN(root_in_containers_that_root_made);
 	return test_done();
 }
