@@ -101,19 +101,11 @@ static int add_sample(void *context, const struct history_sample *sample)
 	return text->size < PIECE_BYTES && !text->failed ? 0 : hand_over(&writing->text);
 }
 
-/* The samples of a moment, evenly. */
-static int add_moment(void *context, const struct slice_moment *moment)
+static int add_of_slice(void *context, const struct slice_sample *of_slice)
 {
-	uint64_t nr = moment->stack.samples;
-	struct history_sample sample = {.stack = moment->stack};
-	sample.stack.samples = 1;
-	int result = 0;
-	for (uint64_t i = 0; !result && i < nr; i++) {
-		sample.time_ns = slice_moment_time(moment, i);
-		sample.stack.weight = slice_moment_weight(moment, i);
-		result = add_sample(context, &sample);
-	}
-	return result;
+	const struct history_sample sample = {.time_ns = of_slice->time_ns,
+					      .stack = of_slice->stack};
+	return add_sample(context, &sample);
 }
 
 static int write_history(struct history *history, const struct script_sink *sink,
@@ -136,7 +128,7 @@ int sample_text_write(struct history *history, struct slice *slice, const struct
 		if (cols > writing.text.event_cols)
 			writing.text.event_cols = cols;
 	}
-	int result = slice ? slice_each_moment(slice, add_moment, &writing)
+	int result = slice ? slice_each_sample(slice, add_of_slice, &writing)
 			   : write_history(history, sink, &writing);
 	if (!result)
 		result = hand_over(&writing.text);

@@ -28,6 +28,14 @@ struct recorder {
 		} * items;
 		size_t nr, capacity;
 	} modules; /* of this epoch */
+	uint32_t epoch;
+	struct {
+		struct known_stack {
+			uint32_t epoch; /* in which its rows were added */
+			struct sample rows;
+		} * items;
+		size_t nr, capacity;
+	} stacks; /* by row of the slice's */
 	uint64_t nr_samples, nr_flushed;
 };
 
@@ -77,6 +85,7 @@ static int open_epoch(struct recorder *recorder)
 		result = symbols_map(&recorder->symbols, -1, &symbols_capacity_default, true);
 	if (result)
 		return result;
+	recorder->epoch++;
 	recorder->rows = tables_writer_new(&recorder->tables);
 	recorder->names = symbols_writer_new(&recorder->symbols);
 	if (!recorder->rows || !recorder->names)
@@ -172,37 +181,53 @@ static int add_stack(struct recorder *recorder, const struct history_stack *stac
 
 /* ---- samples ---- */
 
-static int add_samples(struct recorder *recorder, const struct slice_moment *moment,
-		       struct sample *sample)
+/* What samples of a stack have in this epoch: looked for once. */
+static int rows_of(struct recorder *recorder, const struct slice_sample *of_slice,
+		   struct sample *rows)
 {
-	uint64_t nr = moment->stack.samples;
+	size_t nr = (size_t)of_slice->row + 1;
+	if (vec_reserve(&recorder->stacks, nr))
+		return -ENOMEM;
+	for (; recorder->stacks.nr < nr; recorder->stacks.nr++)
+		recorder->stacks.items[recorder->stacks.nr] = (struct known_stack){0};
+	struct known_stack *known = &recorder->stacks.items[of_slice->row];
 	int result = 0;
-	for (uint64_t i = 0; !result && i < nr; i++) {
-		sample->time_ns = slice_moment_time(moment, i);
-		sample->weight = slice_moment_weight(moment, i);
-		result = recording_add_samples(recorder->writer, sample, 1);
-		recorder->nr_samples++;
-		if (!result && recorder->nr_samples - recorder->nr_flushed >= FLUSH_SAMPLES)
-			result = flush(recorder);
-	}
+	if (known->epoch != recorder->epoch)
+		result = add_stack(recorder, &of_slice->stack, &known->rows);
+	if (!result)
+		known->epoch = recorder->epoch;
+	*rows = known->rows;
 	return result;
 }
 
-static int record_moment(void *context, const struct slice_moment *moment)
+static int next_epoch(struct recorder *recorder)
+{
+	int result = flush(recorder);
+	if (result)
+		return result;
+	close_epoch(recorder);
+	return open_epoch(recorder);
+}
+
+static int record_sample(void *context, const struct slice_sample *of_slice)
 {
 	struct recorder *recorder = context;
 	struct sample sample;
-	int result = add_stack(recorder, &moment->stack, &sample);
+	int result = rows_of(recorder, of_slice, &sample);
 	if (result == -ENOSPC) {
-		result = flush(recorder);
-		if (result)
-			return result;
-		close_epoch(recorder);
-		result = open_epoch(recorder);
+		result = next_epoch(recorder);
 		if (!result)
-			result = add_stack(recorder, &moment->stack, &sample);
+			result = rows_of(recorder, of_slice, &sample);
 	}
-	return result ? result : add_samples(recorder, moment, &sample);
+	if (result)
+		return result;
+	sample.time_ns = of_slice->time_ns;
+	sample.weight = of_slice->stack.weight;
+	result = recording_add_samples(recorder->writer, &sample, 1);
+	recorder->nr_samples++;
+	if (!result && recorder->nr_samples - recorder->nr_flushed >= FLUSH_SAMPLES)
+		result = flush(recorder);
+	return result;
 }
 
 /* ---- infos ---- */
@@ -268,7 +293,7 @@ static int record(struct recorder *recorder, struct slice *slice, const char *ex
 {
 	int result = open_epoch(recorder);
 	if (!result)
-		result = slice_each_moment(slice, record_moment, recorder);
+		result = slice_each_sample(slice, record_sample, recorder);
 	if (!result)
 		result = add_infos(recorder, slice, excerpt);
 	if (!result)
@@ -295,5 +320,6 @@ int slice_record(struct history *history, struct slice *slice, const char *excer
 		result = recording_finish(recorder.writer, &bytes);
 	close_epoch(&recorder);
 	free(recorder.modules.items);
+	free(recorder.stacks.items);
 	return result;
 }

@@ -271,6 +271,8 @@ def what_is_shown_is_written_as_a_recording_and_as_text():
         check(folded and all(";spin_thread;" in line for line in folded), f"{folded}")
         with open(os.path.join(window.where, "ctop.txt"), encoding="utf-8") as file:
             script = file.read()
+        times = [float(time) for time in re.findall(r" (\d+\.\d{6}): ", script)]
+        check(times and times == sorted(times), "samples are not in the order of time")
         check(script.count("cpu-clock") == int(samples.replace(",", "")) and
               ctop_ok("export", "script", path).stdout.count("spin_loop") == script.count("spin_loop"),
               "the text has other samples")

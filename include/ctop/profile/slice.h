@@ -249,21 +249,19 @@ void slice_detail_release(struct slice_detail *detail);
 int slice_each_stack(struct slice *slice,
 		     int (*each)(void *context, const struct history_stack *stack), void *context);
 
-/* Samples of one stack that were taken in some span of time: a second, or more where old seconds are merged. */
-struct slice_moment {
-	uint64_t from_ns, to_ns;
-	struct history_stack stack;
+/* A sample, as far as it is known: when is known to the second, or less where old seconds are merged. */
+struct slice_sample {
+	uint64_t time_ns;
+	uint32_t row; /* of its stack: the same in all that have it, until the next refresh */
+	struct history_stack
+		stack; /* samples is 1, weight its share of what its stack has in that second */
 };
 /*
- * The same, in the order of time. What is held by no second any more comes first, as taken at the window's beginning. All
- * moments add up to the samples shown. The stack is borrowed until the next step.
+ * The same as single samples, in the order of time: those of a stack lie evenly in their second. What is held by no second any more comes
+ * first, as taken at the window's beginning. All add up to the samples shown. The stack is borrowed until the next step.
  */
-int slice_each_moment(struct slice *slice,
-		      int (*each)(void *context, const struct slice_moment *moment), void *context);
-
-/* Of the moment's sample i: they lie evenly in it, and share its weight. */
-uint64_t slice_moment_time(const struct slice_moment *moment, uint64_t i);
-uint64_t slice_moment_weight(const struct slice_moment *moment, uint64_t i);
+int slice_each_sample(struct slice *slice,
+		      int (*each)(void *context, const struct slice_sample *sample), void *context);
 
 /* ---- trends: weight of the samples shown, second by second ---- */
 

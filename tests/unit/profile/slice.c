@@ -187,39 +187,33 @@ static int stop_at_first(void *context, const struct history_stack *stack)
 	return stack->samples ? 7 : -1;
 }
 
-/* Samples shown by second, as moments give them. */
+/* Samples shown by second, as they are given out one by one. */
 enum { SECONDS_MOST = 256 };
 struct moments {
-	uint64_t samples, weight, before; /* before: the second of the last one */
+	uint64_t samples, weight, before_ns;
 	uint64_t by_second[SECONDS_MOST];
 };
 
-static int add_moment(void *context, const struct slice_moment *moment)
+static int add_moment(void *context, const struct slice_sample *sample)
 {
 	struct moments *moments = context;
-	uint64_t second = moment->from_ns / SECOND_NS, weight = 0;
-	CHECK(moment->stack.samples > 0 && moment->stack.nr_frames > 0);
-	CHECK(second >= moments->before && second < FIRST_SECOND + SECONDS_MOST);
-	for (uint64_t i = 0; i < moment->stack.samples; i++) {
-		uint64_t time_ns = slice_moment_time(moment, i);
-		CHECK(time_ns >= moment->from_ns && time_ns < moment->to_ns);
-		weight += slice_moment_weight(moment, i);
-	}
-	CHECK_EQ(weight, moment->stack.weight);
-	moments->before = second;
-	moments->samples += moment->stack.samples;
-	moments->weight += weight;
-	moments->by_second[second - FIRST_SECOND] += moment->stack.samples;
+	uint64_t second = sample->time_ns / SECOND_NS;
+	CHECK(sample->stack.samples == 1 && sample->stack.nr_frames > 0);
+	CHECK(sample->time_ns >= moments->before_ns && second < FIRST_SECOND + SECONDS_MOST);
+	moments->before_ns = sample->time_ns;
+	moments->samples++;
+	moments->weight += sample->stack.weight;
+	moments->by_second[second - FIRST_SECOND]++;
 	return 0;
 }
 
 static void check_moments(const struct world *world)
 {
 	struct slice_totals totals = slice_totals(world->slice);
-	struct moments moments = {.before = FIRST_SECOND}, wanted = {0};
+	struct moments moments = {.before_ns = FIRST_SECOND * SECOND_NS}, wanted = {0};
 	struct shown shown;
 	bool passes;
-	CHECK_EQ(slice_each_moment(world->slice, add_moment, &moments), 0);
+	CHECK_EQ(slice_each_sample(world->slice, add_moment, &moments), 0);
 	CHECK_EQ(moments.samples, totals.samples);
 	CHECK_EQ(moments.weight, totals.weight);
 	/* What came to a stack in the same second before a reset, or after a pause began, is not told apart. */
