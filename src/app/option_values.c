@@ -296,13 +296,19 @@ int parse_user(const char *option, const char *text, uint32_t *uid, struct error
 
 /*
  * Bytes of the event at text: up to a comma, or the brace that ends its group. Between a PMU's slashes commas are its
- * own; a file's path stands behind a colon.
+ * own; a file's path stands behind a colon. A uprobe's function may have parameters, and those of templates.
  */
 static size_t event_size(const char *text, bool in_group)
 {
 	bool between_slashes = false, behind_colon = false;
-	size_t size = 0;
+	size_t size = 0, depth = 0;
+	const bool is_probe = !strncmp(text, "uprobe:", strlen("uprobe:")) ||
+			      !strncmp(text, "uretprobe:", strlen("uretprobe:"));
 	for (; text[size]; size++) {
+		depth += is_probe && (text[size] == '(' || text[size] == '<');
+		depth -= depth && (text[size] == ')' || text[size] == '>');
+		if (depth)
+			continue;
 		if (text[size] == ':' && !between_slashes)
 			behind_colon = true;
 		else if (text[size] == '/' && !behind_colon)

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,13 +19,14 @@
 #include <ctop/symbol/function_offset.h>
 
 #include "child_link.h"
+#include "probe_file.h"
 
 /* Reading the symbols of the largest programs takes a second or two. */
 enum { PATIENCE_MS = 30000, SLICE_MS = 100 };
 
 struct answer {
 	int32_t error; /* 0 or -errno */
-	uint64_t offset;
+	struct function_place place;
 };
 
 /* ---- the child ---- */
@@ -48,7 +51,7 @@ int uprobe_child_run(struct channel *channel)
 	if (got > 0 && fd >= 0) {
 		struct answer answer = {0};
 		name[got] = '\0';
-		answer.error = function_offset(fd, name, &answer.offset);
+		answer.error = function_offset(fd, name, &answer.place);
 		result = channel_send(channel, &answer, sizeof(answer), -1);
 	} else {
 		result = -EPROTO;
@@ -86,7 +89,7 @@ static int await(struct channel *channel, int (*what)(struct channel *, int))
 	return result;
 }
 
-static int ask(struct channel *channel, const char *function, int fd, uint64_t *offset)
+static int ask(struct channel *channel, const char *function, int fd, struct function_place *place)
 {
 	struct answer answer;
 	int unused = -1;
@@ -100,18 +103,18 @@ static int ask(struct channel *channel, const char *function, int fd, uint64_t *
 	ssize_t got = channel_receive(channel, &answer, sizeof(answer), &unused);
 	if (got != (ssize_t)sizeof(answer))
 		return -EIO; /* it died, or talks nonsense */
-	*offset = answer.offset;
+	*place = answer.place;
 	return answer.error < 0 && answer.error > -4096 ? answer.error : answer.error ? -EIO : 0;
 }
 
 /* Starts the child, asks, ends it. 0 or -errno. */
-static int find_offset(const char *function, int fd, uint64_t *offset)
+static int find_place(const char *function, int fd, struct function_place *place)
 {
 	struct jail_child child;
 	int result = jail_spawn("uprobe", &child);
 	if (result)
 		return result;
-	result = ask(child.channel, function, fd, offset);
+	result = ask(child.channel, function, fd, place);
 	jail_end(&child);
 	return result;
 }
@@ -128,6 +131,11 @@ static int explain(const struct event *event, int code, struct error *error)
 			     "readelf -Ws --dyn-syms %s lists them; a file without symbols "
 			     "takes an offset: uprobe:%s+0x...",
 			     event->probe, event->probe);
+	} else if (code == -ENOTUNIQ) {
+		error_set(error, code, "'%s' has several functions '%s'", event->probe,
+			  event->function);
+		error_remedy(error, "name one with its parameters, or as nm %s | grep lists them",
+			     event->probe);
 	} else if (code == -ENOEXEC) {
 		error_set(error, code, "'%s' is no program or library", event->probe);
 		error_remedy(error, "a uprobe goes into an ELF file");
@@ -140,9 +148,40 @@ static int explain(const struct event *event, int code, struct error *error)
 	return code;
 }
 
+/* A library or program that was named without its folder: which that is, is said. */
+static int find_file(struct event *event, struct error *error)
+{
+	char path[sizeof(event->probe)];
+	char name[sizeof(event->name)];
+	int result = probe_file_find(event->probe, path, sizeof(path));
+	if (result) {
+		error_set(error, result, "no library or program is called '%s'", event->probe);
+		error_remedy(error, "name its file, as in uprobe:/bin/bash:readline");
+		return result;
+	}
+	const char *place = strchr(event->name, ':') + 1;
+	if (snprintf(name, sizeof(name), "%.*s%s%s", (int)(place - event->name), event->name, path,
+		     place + strlen(event->probe)) < (int)sizeof(name))
+		memcpy(event->name, name, sizeof(name));
+	memcpy(event->probe, path, sizeof(path));
+	return 0;
+}
+
+/* Behind the end of a function another one begins, or the middle of an instruction. */
+static int outside(const struct event *event, const struct function_place *place,
+		   struct error *error)
+{
+	error_set(error, -ERANGE, "'%s' of '%s' has %" PRIu64 " bytes: +%" PRIu64 " is behind it",
+		  event->function, event->probe, place->size, event->config2);
+	error_remedy(error,
+		     "name the function that is meant, or an offset in the file: uprobe:%s+0x...",
+		     event->probe);
+	return -ERANGE;
+}
+
 static int resolve(struct event *event, struct error *error)
 {
-	uint64_t offset = 0;
+	struct function_place place = {0};
 	int fd = open_program(event->probe);
 	if (fd < 0) {
 		error_set(error, fd, "cannot open '%s': %s", event->probe,
@@ -150,11 +189,13 @@ static int resolve(struct event *event, struct error *error)
 		error_remedy(error, "a uprobe is written as in uprobe:/bin/bash:readline");
 		return fd;
 	}
-	int result = find_offset(event->function, fd, &offset);
+	int result = find_place(event->function, fd, &place);
 	close(fd);
 	if (result)
 		return explain(event, result, error);
-	if (__builtin_add_overflow(offset, event->config2, &event->config2))
+	if (place.size && event->config2 >= place.size)
+		return outside(event, &place, error);
+	if (__builtin_add_overflow(place.offset, event->config2, &event->config2))
 		return explain(event, -EOVERFLOW, error);
 	event->function[0] = '\0';
 	return 0;
@@ -163,8 +204,12 @@ static int resolve(struct event *event, struct error *error)
 int uprobes_resolve(struct event *events, size_t nr_events, struct error *error)
 {
 	int result = 0;
-	for (size_t i = 0; !result && i < nr_events; i++)
-		if (events[i].function[0])
-			result = resolve(&events[i], error);
+	for (size_t i = 0; !result && i < nr_events; i++) {
+		struct event *event = &events[i];
+		if (event->probe[0] && event->happens_in_user && !strchr(event->probe, '/'))
+			result = find_file(event, error);
+		if (!result && event->function[0])
+			result = resolve(event, error);
+	}
 	return result;
 }

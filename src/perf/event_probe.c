@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <ctop/perf/pmu.h>
 
 /*
- * KIND:PLACE with KIND uprobe and PLACE /file:function, /file:function+offset or /file+offset; KIND kprobe and
+ * KIND:PLACE with KIND uprobe and PLACE file:function, file:function+offset or file+offset, file a path or the name of a
+ * library or program, function as in the symbol table or as C++ and Rust have it; KIND kprobe and
  * PLACE function or function+offset. uretprobe and kretprobe hit where the function returns.
  */
 static const struct probe_kind {
@@ -48,20 +50,70 @@ static int malformed(const struct probe_kind *kind, const struct event *event, s
 	return code;
 }
 
+/* A colon that is no half of a "::". */
+static char *next_colon(char *text)
+{
+	for (char *at = text; (at = strchr(at, ':')); at += strspn(at, ":"))
+		if (at[1] != ':')
+			return at;
+	return NULL;
+}
+
+static bool is_file(const char *text, size_t size)
+{
+	char path[EVENT_TEXT_BYTES];
+	struct stat status;
+	snprintf(path, sizeof(path), "%.*s", (int)size, text);
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /*
- * Takes ":letters" off the end. A file's name and a function come first: with fewer colons in front of it the
- * last word is the function, whatever its letters.
+ * The colon between a file and its function: a path may have colons, too, and a function has them in pairs. The first one
+ * behind a file that there is, else behind the last of the folders. NULL: there is no function.
  */
+static char *end_of_file(char *place)
+{
+	char *colon = next_colon(place);
+	for (; colon; colon = next_colon(colon + 1))
+		if (is_file(place, (size_t)(colon - place)))
+			return colon;
+	const size_t before_parameters = strcspn(place, "(");
+	char *name = memrchr(place, '/', before_parameters);
+	return next_colon(name ? name : place);
+}
+
+/* Whether a plus and a number are the end of a text. */
+static bool ends_with_offset(const char *text, size_t size)
+{
+	const char *plus = memrchr(text, '+', size);
+	return plus && plus + 1 < text + size && isdigit((unsigned char)plus[1]) &&
+	       plus + 1 + strspn(plus + 1, "0123456789abcdefABCDEFxX") == text + size;
+}
+
+/*
+ * Where the colon of ":letters" is; NULL: there are none. Behind a file and its function, or behind a file and an offset;
+ * a function may be called as modifiers are.
+ */
+static char *find_modifiers(const struct probe_kind *kind, char *place)
+{
+	char *first = kind->in_user ? end_of_file(place) : NULL;
+	if (!kind->in_user)
+		return strrchr(place, ':');
+	if (!first || ends_with_offset(place, (size_t)(first - place)))
+		return first;
+	char *last = NULL;
+	for (char *colon = first; (colon = next_colon(colon + 1));)
+		last = colon;
+	return last;
+}
+
 static int take_modifiers(const struct probe_kind *kind, struct event *event, struct error *error)
 {
-	char *place = event->name + strlen(kind->prefix), *colon = strrchr(place, ':');
+	char *place = event->name + strlen(kind->prefix);
+	char *colon = find_modifiers(kind, place);
 	if (!colon)
 		return 0;
-	bool is_behind = !kind->in_user || memchr(place, ':', (size_t)(colon - place)) ||
-			 memchr(place, '+', (size_t)(colon - place));
 	size_t nr = strlen(colon + 1);
-	if (kind->in_user && (!is_behind || !nr || strspn(colon + 1, "ukhp") != nr))
-		return 0;
 	int bad = event_add_modifiers(event, colon + 1, nr);
 	if (bad >= 0 || !nr)
 		return malformed(kind, event,
@@ -107,18 +159,19 @@ static int parse_place(const struct probe_kind *kind, struct event *event, struc
 		snprintf(event->probe, sizeof(event->probe), "%s", place);
 		return 0;
 	}
-	if (place[0] != '/')
-		return malformed(kind, event, at, "a file's path, beginning with /, is missing",
-				 error);
-	char *colon = strrchr(place, ':');
-	if (colon && strchr(colon, '/'))
-		colon = NULL; /* of a folder's name */
+	char *colon = end_of_file(place);
+	if (!place[0] || colon == place)
+		return malformed(kind, event, at, "a file is missing", error);
 	if (colon)
 		*colon = '\0';
 	if (colon ? !colon[1] : !has_offset)
 		return malformed(kind, event, strlen(event->asked),
 				 "a function or an offset is missing", error);
-	snprintf(event->probe, sizeof(event->probe), "%s", place);
+	/* The kernel looks the path up later, and others may read it elsewhere. */
+	char *whole = strchr(place, '/') ? realpath(place, NULL) : NULL;
+	const bool fits = whole && strlen(whole) < sizeof(event->probe);
+	snprintf(event->probe, sizeof(event->probe), "%s", fits && place[0] != '/' ? whole : place);
+	free(whole);
 	if (colon)
 		snprintf(event->function, sizeof(event->function), "%s", colon + 1);
 	return 0;

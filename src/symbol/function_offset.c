@@ -7,15 +7,24 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <ctop/base/function_name.h>
 #include <ctop/object/object.h>
+#include <ctop/symbol/symbolizer.h>
 
 /* A table that claims more is lying, and would take its time. */
 enum { SYMBOLS_MAX = 8 << 20 };
 
+/* Demangled names longer than this are nobody's to type. */
+enum { NAME_MAX_BYTES = 512 };
+
 struct match {
 	const char *name;
-	uint64_t address;
+	const char *
+		word; /* the last identifier of name: in whatever it is demangled from; NULL: name is a symbol's own */
+	size_t word_size;
+	uint64_t address, size;
 	bool found, global;
+	bool ambiguous; /* of names as they are written: several addresses */
 };
 
 /* The string at an offset of a table, when it ends there. */
@@ -27,15 +36,44 @@ static const char *string_at(const Elf_Data *strings, size_t at)
 	return bytes + at;
 }
 
+/* Whether two names are the same but for blanks. */
+static bool is_alike(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		a += strspn(a, " ");
+		b += strspn(b, " ");
+		if (*a != *b)
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
+/* As it is written, in full or without parameters. */
+static bool is_written_so(const struct match *match, const char *symbol)
+{
+	char name[NAME_MAX_BYTES], bare[NAME_MAX_BYTES];
+	if (!memmem(symbol, strlen(symbol), match->word, match->word_size) ||
+	    !demangle(symbol, name, sizeof(name)))
+		return false;
+	name_shorten(name, NAME_NO_ARGUMENTS, bare, sizeof(bare));
+	return is_alike(name, match->name) || is_alike(bare, match->name);
+}
+
 static void match_symbol(struct match *match, const GElf_Sym *symbol, const Elf_Data *strings)
 {
 	const char *name = string_at(strings, symbol->st_name);
 	bool global = GELF_ST_BIND(symbol->st_info) != STB_LOCAL;
 	/* Of an indirect function the value is its resolver's: that is not what anybody calls. */
 	if (!name || GELF_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
-	    strcmp(name, match->name) != 0 || (match->found && (match->global || !global)))
+	    (match->word ? !is_written_so(match, name) : strcmp(name, match->name) != 0))
+		return;
+	if (match->word && match->found)
+		match->ambiguous |= match->address != symbol->st_value;
+	if (match->found && (match->global || !global))
 		return;
 	match->address = symbol->st_value;
+	match->size = symbol->st_size;
 	match->found = true;
 	match->global = global;
 }
@@ -76,17 +114,50 @@ static int offset_of(Elf *elf, uint64_t address, uint64_t *offset)
 	return -ENOENT;
 }
 
-int function_offset(int fd, const char *name, uint64_t *offset)
+/* The last identifier in front of the parameters. */
+static void find_word(struct match *match)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	size_t end = strlen(match->name);
+	const char *parameters = strchr(match->name, '(');
+	if (parameters && parameters > match->name)
+		end = (size_t)(parameters - match->name);
+	const char *template = memchr(match->name, '<', end);
+	if (template && template > match->name)
+		end = (size_t)(template - match->name);
+	size_t start = end;
+	while (start && strchr(letters, match->name[start - 1]))
+		start--;
+	match->word = match->name + start;
+	/* Operators are spelled otherwise: anything may be one. */
+	match->word_size = strstr(match->name, "operator") ? 0 : end - start;
+}
+
+static void match_tables(struct match *match, Elf *elf)
+{
+	match_table(match, elf, SHT_SYMTAB);
+	if (!match->found)
+		match_table(match, elf, SHT_DYNSYM);
+}
+
+int function_offset(int fd, const char *name, struct function_place *place)
 {
 	struct error error;
 	struct object *object = object_open(fd, &error);
 	if (!object)
 		return -ENOEXEC;
+	Elf *elf = object_elf(object);
 	struct match match = {.name = name};
-	match_table(&match, object_elf(object), SHT_SYMTAB);
-	if (!match.found)
-		match_table(&match, object_elf(object), SHT_DYNSYM);
-	int result = match.found ? offset_of(object_elf(object), match.address, offset) : -ENOENT;
+	match_tables(&match, elf);
+	if (!match.found) {
+		find_word(&match);
+		match_tables(&match, elf);
+	}
+	int result = match.ambiguous ? -ENOTUNIQ
+		     : match.found   ? offset_of(elf, match.address, &place->offset)
+				     : -ENOENT;
+	place->size = match.size;
 	object_free(object);
 	return result;
 }

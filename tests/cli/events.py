@@ -111,6 +111,68 @@ def uprobes_hit_in_children():
         check(sum(stacks.values()) == 100, f"{stacks}")
 
 
+METHODS = """
+namespace ns {
+template <class A, class B> struct Class {
+	__attribute__((noinline)) int method(int x, char y) { __asm__ volatile(""); return x + y; }
+	__attribute__((noinline)) int method(char y) { __asm__ volatile(""); return y; }
+};
+__attribute__((noinline)) int single(int x, char y) { __asm__ volatile(""); return x + y; }
+}
+int main() {
+	ns::Class<int, char> one;
+	int sum = 0;
+	for (int i = 0; i < 30; i++) sum += one.method(i, 'a') + one.method('b') + ns::single(i, 'c');
+	return sum == 0;
+}
+"""
+
+
+@case
+def uprobes_by_names_as_they_are_written():
+    need_uprobes()
+    with folder() as where:
+        compiler = need_program("g++")
+        program, source = os.path.join(where, "a:b"), os.path.join(where, "x.cc")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(METHODS)
+        check(run(compiler, "-O1", "-o", program, source).returncode == 0, "g++ failed")
+        # A path with a colon; commas between the parameters; with blanks and without; below the current folder.
+        for function in ("ns::single(int, char)", "ns::single(int,char)", "ns::single", "ns::single:u",
+                         "ns::Class<int, char>::method(int, char)", "_ZN2ns6singleEic"):
+            stacks = sampled(where, f"page-faults,uprobe:{program}:{function}", program)
+            stacks = folded(os.path.join(where, "x.ctop"), "--event",
+                            f"uprobe:{program}:{function.removesuffix(':u')}" + (":u" if function.endswith(":u") else ""))
+            check(sum(stacks.values()) == 30, f"{function}: {stacks}")
+        result = ctop("record", "-q", "-c", "1", "-e", "uprobe:./a:b:ns::single", "-o", "y.ctop", "--", "./a:b", cwd=where)
+        check(result.returncode == 0, f"{result}")
+        check(sum(folded(os.path.join(where, "y.ctop")).values()) == 30, "below the current folder")
+        for function, words in (("ns::Class<int, char>::method", ("several functions", "parameters")),
+                                ("ns::single+4096", ("has", "bytes", "+4096")),
+                                ("ns::nothing(int)", ("has no function 'ns::nothing(int)'",))):
+            result = ctop("record", "-e", f"uprobe:{program}:{function}", "-o", "/dev/null", "-p", os.getpid())
+            check_refused(result, 1, f"'{program}'", *words)
+        within = ctop("record", "-q", "-e", f"uprobe:{program}:ns::single+1", "-o", "/dev/null", "--", "true")
+        check("behind it" not in within.stderr, f"{within}")
+
+
+@case
+def uprobes_of_libraries_and_programs_by_name():
+    need_uprobes()
+    with folder() as where:
+        program = compiled(where, "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 50; i++) free(malloc(9)); }")
+        result = run("gcc", "-fno-builtin", "-o", program, os.path.join(where, "calls.c"))
+        check(result.returncode == 0, "gcc failed")
+        libc = next(word for word in run("ldd", program).stdout.split() if "libc.so" in word and "/" in word)
+        stacks = sampled(where, "uprobe:libc:malloc", program)
+        if not os.path.samefile(libc, re.search(r"uprobe:(/\S+):malloc", ctop_ok(
+                "report", "--stdio", os.path.join(where, "x.ctop")).stdout).group(1)):
+            raise Skip(f"this compiler's libc is {libc}")
+        check(sum(stacks.values()) >= 50, f"{stacks}")
+        result = ctop("record", "-e", "uprobe:no_such_thing:main", "-o", "/dev/null", "-p", os.getpid())
+        check_refused(result, 1, "no library or program is called 'no_such_thing'")
+
+
 @contextlib.contextmanager
 def recorded(where, *words):
     """A recorder that samples already: its file is there before, so that is not enough."""
@@ -248,7 +310,7 @@ def the_place_of_a_mistake_is_marked():
             ("-e", "cs,{cpu-clock}x", "'cs,{cpu-clock}>>>x'"), ("-e", "cs,,cs", "'cs,>>>,cs'"),
             ("-e", "{cpu-clock,}", "'{cpu-clock,>>>}'"), ("-e", "{cs}:z", "'{cs}:>>>z'"),
             ("-e", "software/config=x/", "'software/config=>>>x/'"),
-            ("-e", "uprobe:bash:main", "'uprobe:>>>bash:main'"), ("-p", "12,x", "'12,>>>x'"),
+            ("-e", "uprobe::main", "'uprobe:>>>:main'"), ("-p", "12,x", "'12,>>>x'"),
             ("-C", "0,1-x", "'0,1->>>x'")):
         target_of = [] if option in "-p-C" else ["-p", os.getpid()]
         check_refused(ctop("record", option, text, *target_of, "-o", "/dev/null"), 2, marked)

@@ -22,7 +22,10 @@ struct event {
 	char name[EVENT_TEXT_BYTES];  /* without modifiers: "cycles" */
 	uint32_t type;
 	uint64_t config, config1, config2;
-	/* A probe's file (uprobe) or function (kprobe), instead of config1; "" for all others. */
+	/*
+	 * A probe's file (uprobe) or function (kprobe), instead of config1; "" for all others. A file without a slash is
+	 * a library or program that is still to be found.
+	 */
 	char probe[EVENT_TEXT_BYTES];
 	/* A uprobe's function: config2, its offset in the file, is still to be found; then "". */
 	char function[EVENT_TEXT_BYTES];

@@ -9,10 +9,17 @@
 
 #include <stdint.h>
 
+struct function_place {
+	uint64_t offset; /* in the file */
+	uint64_t size;	 /* of the function's code; 0: the table does not say */
+};
+
 /*
  * fd is taken over. name is as in the symbol table, .symtab or .dynsym; of several functions of one name (static
- * ones) a global one, else the first. 0; -ENOENT when there is none, -ENOEXEC when it is no ELF file, -ENOMEM.
+ * ones) a global one, else the first. Or, where none is called so, as C++ and Rust write it, with parameters or without
+ * (ns::Class::method(int, char); blanks do not count): then it must be the only one. 0; -ENOENT when there is none,
+ * -ENOTUNIQ when there are several, -ENOEXEC when it is no ELF file, -ENOMEM.
  */
-int function_offset(int fd, const char *name, uint64_t *offset);
+int function_offset(int fd, const char *name, struct function_place *place);
 
 #endif

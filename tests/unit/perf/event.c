@@ -137,7 +137,9 @@ static void what_is_malformed_is_marked(void)
 		{"software/config=1/uz", "'software/config=1/u>>>z'"},
 		{"software/config=1/:", "'software/config=1/:>>>'"},
 		{"uprobe:", "'uprobe:>>>'"},
-		{"uprobe:bash:main", "'uprobe:>>>bash:main'"},
+		{"uprobe::main", "'uprobe:>>>:main'"},
+		{"uprobe:/bin/sh:main:x", "'uprobe:/bin/sh:main:>>>x'"},
+		{"uprobe:./x:a::b(int, c):x", "'uprobe:./x:a::b(int, c):>>>x'"},
 		{"uprobe:/bin/bash", "'uprobe:/bin/bash>>>'"},
 		{"uprobe:/bin/bash:", "'uprobe:/bin/bash:>>>'"},
 		{"uprobe:/usr/bin/g++", "'uprobe:/usr/bin/g++>>>'"},
@@ -344,6 +346,18 @@ static void probes_have_a_place(void)
 	event = parsed("uprobe:/opt/a:b/bin/x:main");
 	CHECK_STR(event.probe, "/opt/a:b/bin/x");
 	CHECK_STR(event.function, "main");
+	event = parsed("uprobe:libc:malloc");
+	CHECK_STR(event.probe, "libc");
+	CHECK_STR(event.function, "malloc");
+	event = parsed("uprobe:/bin/x:ns::Class::method(int, char)");
+	CHECK_STR(event.probe, "/bin/x");
+	CHECK_STR(event.function, "ns::Class::method(int, char)");
+	event = parsed("uprobe:/bin/x:(anonymous namespace)::f(a::b)+0x4:u");
+	CHECK_STR(event.function, "(anonymous namespace)::f(a::b)");
+	CHECK_EQ(event.config2, 4);
+	CHECK(event.asked_user_only);
+	event = parsed("uprobe:/bin/../bin/sh:a::u");
+	CHECK_STR(event.function, "a::u");
 	uint64_t config = event.config;
 	event = parsed("uretprobe:/bin/bash:readline");
 	CHECK(event.config != config);
