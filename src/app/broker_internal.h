@@ -35,6 +35,8 @@ struct kept_file {
 	unsigned refused; /* to these readers (enum broker_reader) */
 	bool is_told;	  /* that there is none */
 	bool is_ahead;	  /* nobody has asked for it yet */
+	/* Of generated code: the process that would leave its map in our /tmp, and whose that is (identity's owner). */
+	uint64_t started_ns;
 	UT_hash_handle hh;
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/privilege.h>
 #include <ctop/object/locate.h>
 
@@ -309,9 +310,70 @@ static void answer_kernel(struct job *job)
 	close(fd);
 }
 
+/* Whose map it would be, as long as there is somebody to ask: a JIT may write it as it ends. */
+static void remember_owner(struct job *job, uint32_t owner_plus_1)
+{
+	struct kept_file *file = find_kept(job->broker, &job->key);
+	if (!owner_plus_1 || !job->copy.row.started_ns)
+		return;
+	if (!file)
+		file = keep(job->broker, &job->key, -1);
+	if (!file)
+		return;
+	file->identity.owner_plus_1 = owner_plus_1;
+	file->started_ns = job->copy.row.started_ns;
+}
+
+static void take_left_map(void *context, const struct opener_answer *answer, int fd)
+{
+	struct job *job = context;
+	job_answer(job, fd < 0 ? answer->error : fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A process that has ended, whether or not somebody has waited for it yet. */
+static bool has_ended(int32_t pid, uint64_t started_ns)
+{
+	struct proc_thread thread;
+	uint64_t now_ns = proc_start_ns(pid);
+	return !now_ns || (process_start_same(now_ns, started_ns) &&
+			   proc_thread(pid, pid, &thread) && thread.state == 'Z');
+}
+
+/* Who has its number now has another's code, and may write a map of its own. */
+static void look_for_left_map(struct job *job)
+{
+	const struct module_row *row = &job->copy.row;
+	const struct kept_file *file = find_kept(job->broker, &job->key);
+	if (!file || !file->identity.owner_plus_1 ||
+	    !process_start_same(file->started_ns, row->started_ns) ||
+	    !has_ended(row->pid, row->started_ns)) {
+		job_answer(job, -ENOENT);
+		return;
+	}
+	const int64_t lived_ns = (int64_t)(clock_now_ns() - row->started_ns);
+	const struct opener_request request = {
+		.kind = OPENER_LEFT_PERF_MAP,
+		.request =
+			{
+				.pid = row->pid,
+				.uid = file->identity.owner_plus_1 - 1,
+				.since_ns = clock_wall_ns() - lived_ns,
+			},
+	};
+	job_open(job, &request, take_left_map);
+}
+
 static void take_perf_map(void *context, const struct opener_answer *answer, int fd)
 {
 	struct job *job = context;
+	remember_owner(job, answer->identity.owner_plus_1);
+	if (answer->error == -ENOENT && job->copy.row.started_ns &&
+	    has_ended(job->copy.row.pid, job->copy.row.started_ns)) {
+		look_for_left_map(job);
+		return;
+	}
 	if (fd < 0)
 		note_refused_map(job->broker, job->copy.row.pid, answer->error);
 	job_answer(job, fd < 0 ? answer->error : fd);
@@ -327,11 +389,10 @@ static void answer_perf_map(struct job *job)
 	};
 	if (job->broker->recorded)
 		job_answer(job, -ENOENT);
-	else if (!is_in_profile(job->broker, request.request.pid))
-		job_answer(job, -ESRCH);
 	/* Pids come again: who has this one now has another's code. */
-	else if (!process_start_same(proc_start_ns(request.request.pid), job->copy.row.started_ns))
-		job_answer(job, -ESRCH);
+	else if (!is_in_profile(job->broker, request.request.pid) ||
+		 !process_start_same(proc_start_ns(request.request.pid), job->copy.row.started_ns))
+		look_for_left_map(job);
 	else
 		job_open(job, &request, take_perf_map);
 }

@@ -19,6 +19,8 @@ struct opener_message {
 	int32_t pid;
 	uint32_t device_major, device_minor, generation;
 	uint64_t start, end, file_offset, inode;
+	uint32_t uid;
+	int64_t since_ns, until_ns;
 	uint32_t build_id_size;
 	uint8_t build_id[20];
 	char debuglink[DEBUGLINK_MAX];

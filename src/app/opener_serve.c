@@ -45,6 +45,9 @@ int opener_message_fill(struct opener_message *message, const struct opener_requ
 		.end = of->end,
 		.file_offset = of->file_offset,
 		.inode = of->inode,
+		.uid = of->uid,
+		.since_ns = of->since_ns,
+		.until_ns = of->until_ns,
 		.build_id_size = (uint32_t)of->build_id_size,
 	};
 	if (of->build_id_size)
@@ -169,6 +172,10 @@ int opener_open(const struct opener_message *message, bool *by_name)
 	case OPENER_PERF_MAP:
 		*by_name = false;
 		return locate_perf_map(request.pid);
+	case OPENER_LEFT_PERF_MAP:
+		*by_name = false;
+		return locate_left_perf_map(request.pid, message->uid, message->since_ns,
+					    message->until_ns);
 	case OPENER_MAPS:
 		*by_name = false;
 		return copy_maps(request.pid);
@@ -208,6 +215,8 @@ void opener_run(int socket)
 		/* Here, as a file system of somebody's may hang in any of it. */
 		if (fd >= 0 && message.kind == OPENER_MODULE && !reply.by_name)
 			reply.identity = file_identity(fd, message.pid);
+		if (message.kind == OPENER_PERF_MAP)
+			reply.identity.owner_plus_1 = locate_perf_map_owner(message.pid);
 		sent = send_reply(socket, &reply, fd);
 		if (fd >= 0)
 			close(fd);

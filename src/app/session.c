@@ -200,6 +200,20 @@ bool session_await_target(struct session *session, int fd, int timeout_ms)
 	return look_for_end(session);
 }
 
+/* A JIT may write its map when it ends, or just before we do. A symbolizer that died since has a successor. */
+static void ask_to_look_again(struct session *session)
+{
+	const struct message message = {.kind = MESSAGE_STOP};
+	struct worker *symbolizer = &session->symbolizer;
+	if (symbolizer->pid == session->looks_again_pid)
+		return;
+	session->looks_again_pid = symbolizer->pid;
+	if (symbolizer->pid) {
+		atomic_store(&symbolizer->status->looked_again, 0);
+		protocol_send(symbolizer->channel, &message, -1);
+	}
+}
+
 static int advance(struct session *session)
 {
 	uint64_t now = clock_now_ns();
@@ -224,6 +238,8 @@ static int advance(struct session *session)
 		session->patience_until_ns = now + NAMES_PATIENCE_NS;
 		worker_signal(&session->symbolizer);
 	}
+	if (session->phase == PHASE_NAMING && session_is_live(session))
+		ask_to_look_again(session);
 	if (session->phase == PHASE_NAMING &&
 	    (session_is_recording(session) || session_names_final(session) ||
 	     now > session->patience_until_ns)) {
@@ -326,8 +342,8 @@ void session_name_processes(struct session *session)
 		mapped_files_add_process(mapped,
 					 sampler_process(session->sampler, session->nr_named));
 	for (; session->nr_named_tids < sampling->nr_tids; session->nr_named_tids++)
-		mapped_files_add_process(
-			mapped, proc_of_thread(sampling->tids[session->nr_named_tids]));
+		mapped_files_add_process(mapped,
+					 proc_of_thread(sampling->tids[session->nr_named_tids]));
 }
 
 struct session *session_open_live(const struct options *options,

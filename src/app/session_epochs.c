@@ -55,6 +55,8 @@ bool session_names_final(struct session *session)
 	if (!session->symbolizer.pid)
 		return true;
 	tables_reader_refresh(&session->current->reader);
+	if (session->looks_again_pid && !atomic_load(&status->looked_again))
+		return false;
 	return atomic_load(&status->named_epoch) == session->current->epoch &&
 	       atomic_load(&status->named_frames) >= session->current->reader.nr[TABLE_FRAMES];
 }

@@ -97,6 +97,7 @@ struct session {
 	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
 	uint64_t patience_until_ns, stop_until_ns;
 	uint64_t housekeeping_ns;
+	int32_t looks_again_pid; /* the symbolizer that was asked to look at perf maps a last time */
 	uint64_t sideband_due_ns; /* when its records may wake us again */
 	uint64_t late_look_ns; /* when to look for threads that slipped through */
 	struct session_stats stats;

@@ -109,6 +109,8 @@ static int handle_messages(struct symbolizer_child *child)
 		} else if (result == 0 &&
 			   (message.kind == MESSAGE_MODULE || message.kind == MESSAGE_DEBUG_FILE)) {
 			result = give(child, &message, fd);
+		} else if (result == 0 && message.kind == MESSAGE_STOP) {
+			symbolizer_look_again(child->symbolizer);
 		} else if (result == 0) {
 			result = -EPROTO;
 		}
@@ -136,6 +138,8 @@ static bool work(struct symbolizer_child *child)
 		atomic_store(&link->status->named_frames, reader.nr[TABLE_FRAMES]);
 		atomic_store(&link->status->named_epoch, link->epoch);
 	}
+	if (!more && symbolizer_has_looked_again(child->symbolizer))
+		atomic_store(&link->status->looked_again, 1);
 	child_link_tell_main(link);
 	return more;
 }

@@ -15,6 +15,11 @@ uint64_t clock_now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_wall_ns(void)
+{
+	return (int64_t)read_clock(CLOCK_REALTIME);
+}
+
 uint64_t clock_cpu_ns(void)
 {
 	return read_clock(CLOCK_PROCESS_CPUTIME_ID);

@@ -124,6 +124,20 @@ static int open_by_path(int root_fd, const struct locate_request *request, bool 
 	return by_name_or_stale(fd, request, by_name);
 }
 
+/* What was mapped before the process changed its root is in ours yet, where a command of ours began. Takes fd over. */
+static int or_in_own_root(int fd, const struct locate_request *request, bool *by_name)
+{
+	if (fd >= 0 && !*by_name)
+		return fd;
+	int own = checked(open_regular_in(AT_FDCWD, request->path, 0), request);
+	if (own < 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	*by_name = false;
+	return own;
+}
+
 int locate_module(const struct locate_request *request, bool *by_name)
 {
 	*by_name = false;
@@ -140,5 +154,5 @@ int locate_module(const struct locate_request *request, bool *by_name)
 		return open_by_path(AT_FDCWD, request, by_name);
 	fd = open_by_path(root_fd, request, by_name);
 	close(root_fd);
-	return fd;
+	return or_in_own_root(fd, request, by_name);
 }

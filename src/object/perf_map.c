@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/privilege.h>
 
 #include "locate_internal.h"
@@ -93,4 +94,54 @@ int locate_perf_map(int32_t pid)
 	int fd = open_map(process_fd);
 	close(process_fd);
 	return fd;
+}
+
+static bool is_own_root(int process_fd)
+{
+	struct stat own, theirs;
+	struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	bool known = fstatat(process_fd, "root", &theirs, 0) == 0;
+	privilege_restore(&before);
+	return known && stat("/", &own) == 0 && own.st_dev == theirs.st_dev &&
+	       own.st_ino == theirs.st_ino;
+}
+
+uint32_t locate_perf_map_owner(int32_t pid)
+{
+	char path[64];
+	struct owner owner = {0};
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	int process_fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path,
+					  O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (process_fd < 0)
+		return 0;
+	bool is_here = read_owner(process_fd, &owner) && owner.namespace_pid == pid &&
+		       is_own_root(process_fd);
+	close(process_fd);
+	return is_here ? owner.uid + 1 : 0;
+}
+
+static int64_t written_ns(int fd)
+{
+	struct stat stat;
+	return fstat(fd, &stat) ? 0
+				: (int64_t)stat.st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
+					  stat.st_mtim.tv_nsec;
+}
+
+int locate_left_perf_map(int32_t pid, uint32_t uid, int64_t since_ns, int64_t until_ns)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	int fd = open_regular_in(AT_FDCWD, path, O_NOFOLLOW);
+	if (fd < 0)
+		return fd == -ELOOP ? -EINVAL : fd;
+	int result = check_owner(fd, uid);
+	const int64_t written = written_ns(fd);
+	if (!result && (written < since_ns || (until_ns && written > until_ns)))
+		result = -ESTALE;
+	if (!result)
+		return fd;
+	close(fd);
+	return result;
 }

@@ -23,9 +23,9 @@
  * grown.
  */
 
-/* A perf map that isn't there is looked for again after 1, 2, 4, ... and then
- * every so many refreshes. */
-enum { REFRESHES_SKIPPED_MAX = 8 };
+/* A perf map that isn't there is looked for again at each refresh; where there are more than so many of them, after 1, 2, 4, ... and
+ * then every so many. */
+enum { MAPS_LOOKED_FOR = 16, REFRESHES_SKIPPED_MAX = 8 };
 
 struct waiting_frame {
 	uint32_t frame;
@@ -60,6 +60,7 @@ struct symbolizer {
 	size_t nr_pending;   /* frames in lists whose rows aren't final */
 	bool has_ripe;	     /* a list may have frames that can be looked up now */
 	size_t next_ripe;    /* the module to go on with */
+	bool looks_again;    /* for the last time */
 };
 
 /* ---- life ---- */
@@ -382,19 +383,54 @@ size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames)
 	return done;
 }
 
+/* Whether frames of the module wait for its perf map to name them. */
+static bool waits_for_map(const struct module *module)
+{
+	return module->file && module->file->key.kind == MODULE_ANON && module->nr;
+}
+
+static size_t count_maps_awaited(const struct symbolizer *symbolizer)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < symbolizer->modules.nr; i++)
+		nr += waits_for_map(&symbolizer->modules.items[i]);
+	return nr;
+}
+
 void symbolizer_refresh(struct symbolizer *symbolizer)
 {
+	bool are_few = count_maps_awaited(symbolizer) <= MAPS_LOOKED_FOR;
 	for (size_t i = 0; i < symbolizer->modules.nr; i++) {
 		const struct module *module = &symbolizer->modules.items[i];
 		struct symbol_file *file = module->file;
-		if (!file || file->key.kind != MODULE_ANON || !module->nr ||
-		    file->asked != ASKED_NOTHING)
+		if (!waits_for_map(module) || file->asked != ASKED_NOTHING)
 			continue;
-		if (file->refreshes_to_skip)
+		if (file->refreshes_to_skip && !are_few)
 			file->refreshes_to_skip--;
 		else
 			ask(symbolizer, file, (struct module_id){(uint32_t)i});
 	}
+}
+
+void symbolizer_look_again(struct symbolizer *symbolizer)
+{
+	symbolizer->looks_again = true;
+	for (size_t i = 0; i < symbolizer->modules.nr; i++)
+		if (waits_for_map(&symbolizer->modules.items[i]))
+			ask(symbolizer, symbolizer->modules.items[i].file,
+			    (struct module_id){(uint32_t)i});
+}
+
+bool symbolizer_has_looked_again(const struct symbolizer *symbolizer)
+{
+	if (!symbolizer->looks_again || symbolizer->has_ripe)
+		return false;
+	for (size_t i = 0; i < symbolizer->modules.nr; i++) {
+		const struct module *module = &symbolizer->modules.items[i];
+		if (waits_for_map(module) && module->file->asked != ASKED_NOTHING)
+			return false;
+	}
+	return true;
 }
 
 uint64_t symbolizer_nr_changed(const struct symbolizer *symbolizer)

@@ -7,11 +7,12 @@ import json
 import lzma
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 from harness import (case, check, child, ctop_ok, disturbance, DISTURBED, folded, folder, main, moment, need_program,
-                     need_root, NOBODY, recording_of, run)
+                     need_root, NOBODY, recording_of, run, Skip)
 
 # Functions that work, or a loop of assembly 8 KiB behind a label.
 WORK = r"""
@@ -241,6 +242,32 @@ for i in range(nr):
     with subprocess.Popen([path, "0.03"]):
         os.unlink(path)
 """
+
+@case
+def a_command_in_a_root_of_its_own():
+    """What was mapped before the root was changed, and what is mapped in the new one."""
+    need_root()
+    if run("unshare", "-m", "true").returncode:
+        raise Skip("no mount namespaces here")
+    with folder() as where:
+        program = built(where, "rooted")
+        root, words = os.path.join(where, "root"), run(need_program("ldd"), program).stdout.split()
+        for path in [program, *(word for word in words if word.startswith("/"))]:
+            os.makedirs(root + os.path.dirname(path), exist_ok=True)
+            shutil.copy(path, root + path)
+        os.makedirs(os.path.join(root, "old"))
+        pivot = 'mount --bind "$0" "$0" && cd "$0" && pivot_root . old && exec "$1" 0.3'
+        for command in (["chroot", root, program, 0.3], ["sh", "-c", pivot, root, program]):
+            path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "x.json")
+            ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--stats", stats, "--", "unshare", "-m", *command)
+            with open(stats, encoding="utf-8") as file:
+                unreadable = json.load(file)["unreadable"]
+            stacks = {stack: nr for stack, nr in folded(path).items() if stack[0] == "rooted"}
+            check(not unreadable, f"{unreadable}")
+            check(sum(stacks.values()) > 50, f"{stacks}")
+            nameless = [frame for stack in stacks for frame in stack if frame.startswith("[")]
+            check(not nameless, f"{nameless}")
+
 
 # Works, maps so many files of its own when it is told to, and works on.
 MAPS_MANY = """

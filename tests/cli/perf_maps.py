@@ -9,7 +9,7 @@ import subprocess
 
 from harness import (BUILD, NOBODY, case, check, ctop_ok, ended_well, folded, folder, main,
                      need_program, need_root, open_to_all, record, recording_of, share_complete,
-                     wait_until)
+                     wait_for_cpu_time, wait_until)
 
 JIT = os.path.join(BUILD, "workloads", "jit")
 
@@ -257,6 +257,66 @@ def in_namespaces_of_its_own():
     named = sum(count for stack, count in recording.stacks.items() if "within_namespaces" in stack)
     check(named > 3 and any("run_code" in stack for stack in recording.stacks), f"{recording.stacks}")
     check(share_complete(recording.stats) > 0.95, f"{recording.stats['stacks']}")
+
+
+@contextlib.contextmanager
+def two_recorded(where, **options):
+    """Two running jits and a recorder of both, from the first samples on: one may end before the other."""
+    with codes(where, "first", "second", **options) as running:
+        pids = ",".join(str(code.pid) for code in running.values())
+        with recording_of(where, "-e", "cpu-clock:u", "-p", pids) as recorder:
+            yield running["first"], running["second"], recorder
+    # recording_of() has ended it: what it wrote is read by who asks.
+
+
+def end(code):
+    code.process.kill()
+    code.process.wait()
+
+
+@case
+def a_map_that_is_written_at_last():
+    need_root()
+    with folder() as where:
+        with two_recorded(where) as (first, second, recorder):
+            wait_for_cpu_time(first.pid, 0.2)
+            wait_for_cpu_time(second.pid, 0.2)
+            good(first, where)
+            good(second, where)
+        stacks, _ = ended_well(where, recorder)
+        check_named(stacks, "first", "jit code")
+        check_named(stacks, "second", "jit code")
+
+
+@case
+def a_map_that_is_left_behind():
+    need_root()
+    with folder() as where:
+        with two_recorded(where) as (first, second, recorder):
+            wait_for_cpu_time(first.pid, 0.2)
+            end(first)
+            good(first, where)
+        stacks, _ = ended_well(where, recorder)
+        check_named(stacks, "first", "jit code")
+        check_unnamed(stacks, "second")
+
+
+@case
+def what_others_left_behind_is_no_map():
+    need_root()
+
+    def of_before(code, where):
+        good(code, where)
+        os.utime(code.map, (1, 1))
+
+    for make in of_another_user, of_before, hard_link, fifo, through_a_symlink:
+        with folder() as where:
+            with two_recorded(where) as (first, _, recorder):
+                wait_for_cpu_time(first.pid, 0.2)
+                end(first)
+                make(first, where)
+            stacks, _ = ended_well(where, recorder)
+            check_unnamed(stacks, "first")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@
 #define NS_PER_MS     UINT64_C(1000000)
 
 uint64_t clock_now_ns(void);
+/* Of files, by CLOCK_REALTIME. */
+int64_t clock_wall_ns(void);
 /* CPU time that this process has used, user and system. */
 uint64_t clock_cpu_ns(void);
 

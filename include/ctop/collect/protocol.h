@@ -50,7 +50,7 @@ enum message_kind {
 	MESSAGE_OWN,	 /* ctop's own processes: whenever there is another one */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
-	MESSAGE_STOP, /* take what the rings hold, then DONE */
+	MESSAGE_STOP, /* take what the rings hold, then DONE; symbolizer: look at perf maps a last time */
 	/* child to main */
 	MESSAGE_MAPPED, /* rings are mapped, the file is open, or an error */
 	MESSAGE_PAUSED,
@@ -229,6 +229,7 @@ struct child_status {
 		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;  /* ... of this epoch */
+	_Atomic uint64_t looked_again; /* symbolizer: 1: at all perf maps, behind STOP */
 	_Atomic uint64_t changed;      /* symbolizer: files that changed while they were read */
 	_Atomic uint64_t written;      /* writer: bytes of the stream that the output took */
 };

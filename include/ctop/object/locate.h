@@ -25,12 +25,16 @@ struct locate_request {
 	uint32_t generation; /* of the inode; 0: not known */
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: not known */
+	/* Of a perf map that a process left: see locate_left_perf_map(). */
+	uint32_t uid;
+	int64_t since_ns, until_ns;
 };
 
 /*
  * Opens the file of a mapping: /proc/PID/map_files where allowed, /proc/PID/exe, else the path
  * inside the target's root (openat2, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), else,
- * when the process has gone or its root is closed to us, the path in our own root. Regular files only, never blocking.
+ * when the process has gone, its root is closed to us or was another when it mapped the file, the path in our own root.
+ * Regular files only, never blocking.
  * *by_name: it is another file, by inode, and must prove to have the request's build-id; never without one.
  * "[vdso]" gives a sealed copy of our own vdso.
  * A descriptor, or -errno: -ENOENT, -EACCES, -ESTALE when another file is there now, -EINVAL when not a regular file,
@@ -82,5 +86,13 @@ int locate_debug_by_link(int32_t pid, const char *module_path, const char *debug
  */
 #define LOCATE_PERF_MAP_MAX ((int64_t)256 << 20)
 int locate_perf_map(int32_t pid);
+
+/*
+ * The same of a process that has gone, in our own /tmp: JITs write it as they end. It must be owned by that user or root,
+ * and have been written since_ns or later, by CLOCK_REALTIME, and until_ns at the latest (0: now); else -ESTALE.
+ */
+int locate_left_perf_map(int32_t pid, uint32_t uid, int64_t since_ns, int64_t until_ns);
+/* Whether a process that runs would leave its map there: 1 + its user if its root and its pid are as we see them, else 0. */
+uint32_t locate_perf_map_owner(int32_t pid);
 
 #endif

@@ -49,6 +49,10 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames);
 /* Asks again for perf maps whose frames have no name yet (the JIT goes on compiling). Call about once a second. */
 void symbolizer_refresh(struct symbolizer *symbolizer);
+/* Sampling is over: asks for those maps a last time, as one may have been written at the very end. */
+void symbolizer_look_again(struct symbolizer *symbolizer);
+/* True when what that asked for has come, and its frames have been looked up. */
+bool symbolizer_has_looked_again(const struct symbolizer *symbolizer);
 /* Files that changed while they were read: what was read is left out, and their frames have no names. */
 uint64_t symbolizer_nr_changed(const struct symbolizer *symbolizer);
 /* True when every published frame has a final row: nothing waits for an answer. */
