@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/object/locate.h>
+
 static void next_candidate(struct job *job);
 
 /* A name led to another file: GDB says so, too, and a stale file is soon made anew. */
@@ -88,14 +90,26 @@ static void take_modules_word(void *context, const struct prober_answer *answer)
 
 static void look_for(struct job *job, enum opener_kind kind);
 
+/*
+ * Who runs somebody else's program where he has mounted what he likes does not name its functions for everybody: a debug
+ * file is root's, ours, or whose the module is.
+ */
+static bool may_name(const struct kept_file *module, const struct module_identity *candidate)
+{
+	const uint32_t owner = candidate->owner_plus_1;
+	return owner == MODULE_OWNED_BY_ROOT || owner == invoking_uid() + 1 ||
+	       (owner && module && owner == module->identity.owner_plus_1);
+}
+
 static void take_candidate(void *context, const struct opener_answer *answer, int fd)
 {
 	struct job *job = context;
-	(void)answer;
 	job->fd = fd;
 	const struct kept_file *module = find_kept(job->broker, &job->key);
 	if (fd >= 0) {
-		if (job->knows_module)
+		if (!may_name(module, &answer->identity))
+			not_proved(job);
+		else if (job->knows_module)
 			prove(job);
 		else if (module && module->fd >= 0)
 			job_prove(job, module->fd, false, take_modules_word);

@@ -38,7 +38,7 @@ struct opener_request {
 struct opener_answer {
 	int error;    /* 0, or -errno: no descriptor; -ETIMEDOUT */
 	bool by_name; /* to be proved: see object/locate.h */
-	struct module_identity identity; /* OPENER_MODULE, unless by name: whose file it is (object/file_identity.h) */
+	struct module_identity identity; /* whose file it is (object/file_identity.h): debug files; OPENER_MODULE, unless by name */
 };
 
 /* fd is the taker's to close, -1 with an error. */

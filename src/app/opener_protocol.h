@@ -30,7 +30,7 @@ struct opener_message {
 struct opener_reply {
 	int32_t error; /* 0, or -errno: no descriptor */
 	bool by_name;
-	struct module_identity identity; /* OPENER_MODULE, unless by name */
+	struct module_identity identity; /* OPENER_MODULE, unless by name, and debug files */
 };
 
 /* 0, or -E2BIG: a string is too long. */

@@ -201,6 +201,13 @@ static int send_reply(int socket, const struct opener_reply *reply, int fd)
 	return sendmsg(socket, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/* A module that is found by its name is proved by what is in it; of a debug file it matters whose it is. */
+static bool has_identity(const struct opener_message *message, const struct opener_reply *reply)
+{
+	return message->kind == OPENER_DEBUG_BUILD_ID || message->kind == OPENER_DEBUG_LINK ||
+	       (message->kind == OPENER_MODULE && !reply->by_name);
+}
+
 void opener_run(int socket)
 {
 	struct opener_message message;
@@ -213,7 +220,7 @@ void opener_run(int socket)
 		int fd = opener_open(&message, &reply.by_name);
 		reply.error = fd < 0 ? fd : 0;
 		/* Here, as a file system of somebody's may hang in any of it. */
-		if (fd >= 0 && message.kind == OPENER_MODULE && !reply.by_name)
+		if (fd >= 0 && has_identity(&message, &reply))
 			reply.identity = file_identity(fd, message.pid);
 		if (message.kind == OPENER_PERF_MAP)
 			reply.identity.owner_plus_1 = locate_perf_map_owner(message.pid);

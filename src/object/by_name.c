@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "locate_internal.h"
 
+#include <ctop/object/locate.h>
+
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -28,8 +30,8 @@ bool is_made_up(int fd)
 	return false;
 }
 
-/* Who runs us, behind sudo, too: its variable counts only where it can give nothing that root has not. */
-static uid_t invoking_uid(void)
+/* sudo's variable counts only where it can give nothing that root has not. */
+uid_t invoking_uid(void)
 {
 	const char *text = getuid() == 0 ? getenv("SUDO_UID") : NULL;
 	char *end;

@@ -180,6 +180,32 @@ def an_owner_of_ones_own_making_is_nobodys_word():
 
 
 @case
+def a_debug_file_of_a_users_names_nothing_of_roots():
+    """A user runs root's program where he has mounted a debug file of his own, with its build-id, into /usr/lib/debug."""
+    need_root()
+    objcopy = need_program("objcopy")
+    own_namespaces = as_nobody("unshare --user --map-root-user --mount --propagation private")
+    with folder() as where:
+        open_to_all(where)
+        same = "5c" * 20
+        program, evil = (build(where, name, f"{name}_work", f"-Wl,--build-id=0x{same}") for name in ("root", "evil"))
+        files = os.path.join(where, "lib", "debug", ".build-id", same[:2])
+        os.makedirs(files)
+        debug = os.path.join(files, same[2:] + ".debug")
+        for command in ["--only-keep-debug", evil, debug], ["--strip-all", program]:
+            result = run(objcopy, *command)
+            check(result.returncode == 0, result.stderr)
+        os.chmod(program, 0o755)
+        os.chown(debug, NOBODY, NOBODY)
+        mount = "mount -t overlay -o lowerdir=lib:/usr/lib none /usr/lib"
+        if run("sh", "-c", f"{own_namespaces} {mount}", cwd=where).returncode:
+            raise Skip("plain users may mount no overlay in namespaces of their own")
+        stacks = record_script(where, f"started {own_namespaces} sh -c '{mount} && exec ./root'; ./root >/dev/null; wait\n")
+        names = {frame for stack in stacks for frame in stack}
+        check(sum(stacks.values()) > 100 and "evil_work" not in names, f"{names}")
+
+
+@case
 def one_path_in_two_mount_namespaces():
     need_root()
     need_program("unshare")

@@ -15,6 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* Who runs us; behind sudo, who called it. */
+uid_t invoking_uid(void);
 
 struct locate_request {
 	int32_t pid;	  /* whose mapping it was; may be gone by now */
