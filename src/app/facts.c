@@ -192,10 +192,11 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 	};
 	if (out->nr_steps_down)
 		out->step_down = session_step_down(session, 0);
-	if (stats.target_exited && !strcmp(session_target_kind(session), "command")) {
+	const char *kind = session_target_kind(session);
+	if (stats.target_exited && (!strcmp(kind, "command") || !strcmp(kind, "system"))) {
 		describe_ending(facts, stats.target_status);
 		out->ending = facts->ending;
-	} else if (stats.target_exited && !strcmp(session_target_kind(session), "cgroup")) {
+	} else if (stats.target_exited && !strcmp(kind, "cgroup")) {
 		out->ending = "cgroup removed";
 	}
 	if (!strcmp(session_target_kind(session), "system"))

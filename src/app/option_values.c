@@ -327,14 +327,23 @@ static int bad_list(const char *text, size_t at, const char *what, struct error 
 	return code;
 }
 
-static int add_event(const char *text, size_t size, struct options *options, struct error *error)
+/* What was typed may stand for several events. */
+static int add_events(const char *text, size_t size, struct options *options, uint8_t group,
+		      struct error *error)
 {
-	if (options->nr_events == SAMPLER_MAX_EVENTS) {
+	const size_t room = SAMPLER_MAX_EVENTS - options->nr_events;
+	size_t nr = 0;
+	if (!room) {
 		int code = error_usage(error, "more than %d events", SAMPLER_MAX_EVENTS);
 		error_remedy(error, "sample fewer events at once");
 		return code;
 	}
-	return event_parse(text, size, &options->events[options->nr_events], error);
+	struct event *events = &options->events[options->nr_events];
+	int result = event_parse_all(text, size, events, room, &nr, error);
+	for (size_t i = 0; !result && i < nr; i++)
+		events[i].group = group;
+	options->nr_events += result ? 0 : nr;
+	return result;
 }
 
 /* Behind a group's brace, ":letters" goes for all of its events. *at moves to what follows. */
@@ -371,10 +380,9 @@ int parse_events(const char *option, const char *text, struct options *options, 
 			error_remedy(error, "name an event, as in %s cycles", option);
 			return code;
 		}
-		int code = add_event(text + at, size, options, error);
+		int code = add_events(text + at, size, options, group, error);
 		if (code)
 			return code;
-		options->events[options->nr_events++].group = group;
 		at += size;
 		if (group && text[at] == '}') {
 			at++;

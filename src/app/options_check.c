@@ -24,7 +24,9 @@ static int check_target(const struct parse *parse)
 		kinds[nr++] = "NAME";
 	if (options->argv)
 		kinds[nr++] = "-- CMD";
-	if (nr == 1)
+	/* Of everybody, CMD is how long: as perf has it. */
+	const bool is_while = options->argv && (options->system_wide || options->cgroup);
+	if (nr == 1 || (nr == 2 && is_while))
 		return 0;
 	if (nr == 0 && options->cpus.nr) {
 		options->system_wide = true;

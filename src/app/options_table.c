@@ -28,7 +28,9 @@ const struct option_row option_rows[] = {
 	{OPTION_TID, GROUP_TARGET, TARGETED, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
 	 "single threads", NULL},
 	{OPTION_ALL_CPUS, GROUP_TARGET, TARGETED, 'a', "all-cpus", NULL, COMPLETE_NOTHING, NULL,
-	 "the whole system (needs privilege)", "Idle time and ctop's own processes are left out."},
+	 "the whole system (needs privilege)",
+	 "Idle time and ctop's own processes are left out. With \\fB\\-\\-\\fR \\fICMD\\fR: while "
+	 "that runs."},
 	{OPTION_CPU, GROUP_TARGET, TARGETED, 'C', "cpu", "CPUS", COMPLETE_NOTHING, NULL,
 	 "these CPUs only, as in 0,2-3; alone it implies -a", NULL},
 	{OPTION_CGROUP, GROUP_TARGET, TARGETED, 'G', "cgroup", "PATH", COMPLETE_FILE, NULL,
@@ -157,13 +159,15 @@ const struct command_row command_rows[] = {
 	 "exit, then prints the text report.\n"
 	 "\n"
 	 "TARGET is one of -p, -t, -a, -C, -G, NAME (the one process of that name)\n"
-	 "and -- CMD [ARG...] (run and profile a command).\n"},
+	 "and -- CMD [ARG...] (run and profile a command; with -a or -G: those, while\n"
+	 "it runs).\n"},
 	{COMMAND_RECORD, "record", "[TARGET] [SAMPLING] [-o FILE]", "profile into a file",
 	 "Samples until ^C, --duration or the target's exit. FILE is profile.ctop if not\n"
 	 "given; an existing one is kept as FILE.old.\n"
 	 "\n"
 	 "TARGET is one of -p, -t, -a, -C, -G, NAME (the one process of that name)\n"
-	 "and -- CMD [ARG...] (run and profile a command).\n"},
+	 "and -- CMD [ARG...] (run and profile a command; with -a or -G: those, while\n"
+	 "it runs).\n"},
 	{COMMAND_REPORT, "report", "[FILE] [FILTER]", "show a recording",
 	 "Shows a recording in the same interface. With --stdio, or where there is no\n"
 	 "terminal, it prints what was sampled and how well, then the functions that took\n"

@@ -218,7 +218,7 @@ static int advance(struct session *session)
 {
 	uint64_t now = clock_now_ns();
 	if (session->phase == PHASE_RUNNING && session_is_live(session) && look_for_end(session)) {
-		if (session->target.cgroup_fd >= 0)
+		if (session->target.cgroup_fd >= 0 && !session->target.nr_pid_fds)
 			snprintf(session->notice, sizeof(session->notice),
 				 "that was all: the cgroup was removed");
 		session_stop(session);

@@ -11,17 +11,19 @@
 void setup_sampling(struct sampler_options *sampling, const struct options *options,
 		    const struct target *target)
 {
+	/* A command may run beside: then it is how long. */
+	const bool is_of_cpus = options->system_wide || options->cgroup;
 	*sampling = (struct sampler_options){
 		.nr_events = options->nr_events,
 		.pids = target->pids.items,
-		.nr_pids = target->pids.nr,
+		.nr_pids = is_of_cpus ? 0 : target->pids.nr,
 		.tids = options->tids.items,
 		.nr_tids = options->tids.nr,
-		.system_wide = options->system_wide || options->cgroup,
+		.system_wide = is_of_cpus,
 		.cgroup_fd = target->cgroup_fd,
 		.cpus = options->cpus.items,
 		.nr_cpus = options->cpus.nr,
-		.enable_on_exec = options->argv && !options_start_off(options),
+		.enable_on_exec = options->argv && !is_of_cpus && !options_start_off(options),
 		/* A thread named by its own number is that thread; perf has it so, too. */
 		.inherit = !options->no_inherit && !options->tids.nr,
 		.count = options->count,
@@ -47,6 +49,7 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 		       const struct sampler_options *sampling, const struct target *target,
 		       bool without_tables, int32_t skip_cpu, uint64_t skip_position)
 {
+	const int32_t watched_pid = sampling->nr_pids == 1 ? sampling->pids[0] : 0;
 	struct message message = {
 		.kind = MESSAGE_CONFIG,
 		.config =
@@ -62,10 +65,8 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.filters_comm = target->only_comm != NULL,
 				.filters_uid = target->has_uid,
 				.without_tables = without_tables,
-				.watched_pid = target->pids.nr == 1 ? target->pids.items[0] : 0,
-				.watched_started_ns = target->pids.nr == 1
-							      ? proc_start_ns(target->pids.items[0])
-							      : 0,
+				.watched_pid = watched_pid,
+				.watched_started_ns = watched_pid ? proc_start_ns(watched_pid) : 0,
 				.uid = target->uid,
 				.skip_cpu = skip_cpu,
 				.skip_position = skip_position,

@@ -150,7 +150,7 @@ const char *session_target_kind(const struct session *session)
 int32_t session_only_pid(const struct session *session)
 {
 	const struct int32_list *pids = &session->target.pids;
-	bool only = session_is_live(session) && pids->nr == 1 &&
+	bool only = session_is_live(session) && pids->nr == 1 && session->sampling.nr_pids == 1 &&
 		    strcmp(session->target.kind, "tid") != 0;
 	return only ? pids->items[0] : 0;
 }

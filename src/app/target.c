@@ -239,8 +239,15 @@ static int refuse_threads(const struct int32_list *pids, struct error *error)
 	return 0;
 }
 
+/* What the process will be called. */
+static const char *name_of_command(const char *command)
+{
+	const char *slash = strrchr(command, '/');
+	return slash && slash[1] ? slash + 1 : command;
+}
+
 /* Behind the whole CPUs or the cgroup: who of them. */
-static void describe_choice(struct target *target)
+static void describe_choice(struct target *target, const struct options *options)
 {
 	char *text = target->description;
 	size_t size = sizeof(target->description), used = strlen(text);
@@ -249,13 +256,10 @@ static void describe_choice(struct target *target)
 	used = strlen(text);
 	if (target->has_uid)
 		snprintf(text + used, size - used, ", of uid %u", target->uid);
-}
-
-/* What the process will be called. */
-static const char *name_of_command(const char *command)
-{
-	const char *slash = strrchr(command, '/');
-	return slash && slash[1] ? slash + 1 : command;
+	used = strlen(text);
+	if (options->argv)
+		snprintf(text + used, size - used, ", while %s[%d] runs",
+			 name_of_command(options->argv[0]), target->command_pid);
 }
 
 static void describe(struct target *target, const struct options *options)
@@ -265,7 +269,7 @@ static void describe(struct target *target, const struct options *options)
 	if (options->cgroup) {
 		target->kind = "cgroup";
 		snprintf(text, size, "cgroup %s", options->cgroup);
-		describe_choice(target);
+		describe_choice(target, options);
 		return;
 	}
 	if (options->system_wide) {
@@ -273,7 +277,7 @@ static void describe(struct target *target, const struct options *options)
 		snprintf(text, size,
 			 options->cpus.nr ? "the processes on %zu CPU%s" : "all processes",
 			 options->cpus.nr, options->cpus.nr == 1 ? "" : "s");
-		describe_choice(target);
+		describe_choice(target, options);
 		return;
 	}
 	const struct int32_list *list = options->tids.nr ? &options->tids : &target->pids;
@@ -320,7 +324,7 @@ int target_open(struct target *target, const struct options *options, struct err
 		result = start_command(target, options, error);
 	else if (options->process_name)
 		result = find_by_name(target, options->process_name, error);
-	else if (options->cgroup)
+	if (!result && options->cgroup)
 		result = target->cgroup_fd = cgroup_open(options->cgroup, error);
 	if (result > 0)
 		result = 0;

@@ -107,7 +107,7 @@ struct collector {
 	} ids;
 	struct index ids_index;
 	struct index own;     /* events that a thread has by itself: rows of ids */
-	uint32_t twin_events; /* a bit each: twins were seen of these */
+	uint64_t twin_events; /* a bit each: twins were seen of these */
 	struct lineage lineages[NR_LINEAGES];
 	struct {
 		struct message_event *items;

@@ -117,7 +117,7 @@ bool twice_is_second(struct collector *collector, struct collector_ring *ring,
 {
 	if (event->tid < 0 || event->event >= SAMPLER_MAX_EVENTS)
 		return false;
-	uint32_t bit = UINT32_C(1) << event->event;
+	uint64_t bit = UINT64_C(1) << event->event;
 	bool twin = is_twin(ring, event, record), inherited = event->tid != record->tid;
 	if (twin || inherited)
 		note_double(collector, find_own(collector, record->tid, event));

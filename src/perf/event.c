@@ -23,6 +23,10 @@ int event_add_modifiers(struct event *event, const char *letters, size_t nr_lett
 			kernel = true;
 		else if (letters[i] == 'h')
 			hypervisor = true;
+		else if (letters[i] == 'H')
+			event->host_only = true;
+		else if (letters[i] == 'P')
+			event->most_precise = true;
 		else if (letters[i] == 'p' && event->precise < 3)
 			event->precise++;
 		else
@@ -41,8 +45,8 @@ int event_add_modifiers(struct event *event, const char *letters, size_t nr_lett
 static int bad_modifiers(const struct event *event, size_t at, struct error *error)
 {
 	int code = error_marked(error, event->asked, at, "bad modifiers");
-	error_remedy(error, "modifiers are u (user code), k (kernel), h (hypervisor) and up to "
-			    "three p (precise), as in cycles:upp");
+	error_remedy(error, "modifiers are u (user code), k (kernel), h (hypervisor), H (no "
+			    "guests), P (most precise) and up to three p, as in cycles:upp");
 	return code;
 }
 
@@ -60,7 +64,7 @@ static int take_modifiers(struct event *event, struct error *error)
 	size_t at = (size_t)(letters - event->name), nr = strlen(letters);
 	*colon = '\0';
 	bool is_named = names_find(event->name, &named);
-	if (is_named || (nr && strspn(letters, "ukhp") == nr)) {
+	if (is_named || (nr && strspn(letters, EVENT_MODIFIERS) == nr)) {
 		int bad = event_add_modifiers(event, letters, nr);
 		return nr && bad < 0
 			       ? 0

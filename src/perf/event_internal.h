@@ -4,7 +4,7 @@
 
 /*
  * The sources of event names, one a file: event_names.c (tables), event_libpfm.c, event_probe.c,
- * tracefs.c, pmu.c; event_near.c finds what an unknown one was meant to be.
+ * event_glob.c, tracefs.c, pmu.c; event_near.c finds what an unknown one was meant to be.
  */
 
 #include <ctop/perf/catalog.h>

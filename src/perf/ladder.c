@@ -77,6 +77,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		.inherit = may_inherit(sampler, index),
 		.exclude_user = !event->user,
 		.exclude_kernel = !event->kernel || sampler->user_only,
+		.exclude_guest = event->host_only,
 		.exclude_hv = !event->hypervisor || sampler->user_only,
 		/* The clocks honour it (6.18: an idle CPU gives 2 samples a second with it, 998 without). */
 		.exclude_idle = options->system_wide,
@@ -194,8 +195,12 @@ static int probe_precise(struct sampler *sampler, size_t index)
 {
 	const struct event *event = &sampler->events[index];
 	int result = -EOPNOTSUPP;
-	int most = event->cycles && !event->precise ? MOST_PRECISE : event->precise;
-	for (int precise = most; precise >= event->precise && result; precise--) {
+	const bool is_open = event->most_precise || (event->cycles && !event->precise);
+	const int most = event->most_precise ? MOST_PRECISE + (MOST_PRECISE > 0)
+			 : is_open	     ? MOST_PRECISE
+					     : event->precise;
+	const int least = is_open ? 0 : event->precise;
+	for (int precise = most; precise >= least && result; precise--) {
 		sampler->attrs[index].precise_ip = (unsigned)precise & 3;
 		result = probe(sampler, index);
 		if (!has_no_counter(result) && result != -EINVAL)
@@ -257,6 +262,21 @@ static int descend(struct sampler *sampler, size_t index, struct error *error)
 	if (step)
 		return step;
 	return result ? advise_open(sampler, index, first_pid(sampler), result, error) : 0;
+}
+
+/* The kernel takes precision for whatever it is asked, and no software event knows where the CPU was. */
+static int note_imprecise(struct sampler *sampler, size_t index, struct error *error)
+{
+	const struct event *event = &sampler->events[index];
+	const bool is_software = event->type == PERF_TYPE_SOFTWARE ||
+				 event->type == PERF_TYPE_TRACEPOINT || event->probe[0];
+	if (!sampler->options.events[index].precise || !is_software)
+		return 0;
+	sampler->attrs[index].precise_ip = 0;
+	return sampler_note_step(
+		sampler, error,
+		"'%s' is not precise: only the CPU's counters can be, and %s is none",
+		sampler->options.events[index].asked, event->name);
 }
 
 /* Refuses what would open and show nothing. */
@@ -365,10 +385,10 @@ static void name_opened(struct sampler *sampler, size_t index)
 	const struct perf_event_attr *attr = &sampler->attrs[index];
 	struct sampler_opened *opened = &sampler->opened[index];
 	bool whole = event->user && event->kernel && !sampler->user_only;
-	char modifiers[8];
-	snprintf(modifiers, sizeof(modifiers), "%s%s%s%.*s", whole || attr->exclude_user ? "" : "u",
+	char modifiers[9];
+	snprintf(modifiers, sizeof(modifiers), "%s%s%s%s%.*s", whole || attr->exclude_user ? "" : "u",
 		 whole || attr->exclude_kernel ? "" : "k", whole || attr->exclude_hv ? "" : "h",
-		 (int)attr->precise_ip, "ppp");
+		 attr->exclude_guest ? "H" : "", (int)attr->precise_ip, "ppp");
 	snprintf(opened->name, sizeof(opened->name), "%.200s%s%s", event->name,
 		 modifiers[0] ? ":" : "", modifiers);
 	opened->clock = event->clock;
@@ -394,6 +414,8 @@ int ladder_descend(struct sampler *sampler, struct error *error)
 	}
 	for (size_t i = 0; i < nr; i++) {
 		int result = descend(sampler, i, error);
+		if (!result)
+			result = note_imprecise(sampler, i, error);
 		if (!result)
 			result = refuse_empty(sampler, i, error);
 		if (!result)

@@ -283,8 +283,8 @@ static int take_modifiers(struct event *event, size_t at, struct error *error)
 	int code = error_marked(error, event->asked, at + has_colon + (size_t)(bad < 0 ? 0 : bad),
 				"bad modifiers");
 	error_remedy(error,
-		     "modifiers are u (user code), k (kernel), h (hypervisor) and up to "
-		     "three p (precise), as in %s/.../u",
+		     "modifiers are u (user code), k (kernel), h (hypervisor), H (no guests), P "
+		     "(most precise) and up to three p, as in %s/.../u",
 		     "cpu");
 	return code;
 }

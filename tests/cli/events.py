@@ -300,6 +300,40 @@ def what_needs_the_kernel_is_refused_to_users():
             check(event in result.stderr and len(result.stderr.splitlines()) == 2, result.stderr)
 
 
+@case
+def more_events_than_sixteen():
+    need_root()
+    with folder() as where:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        names = [name for name in listed("tracepoints")["tracepoints"] if name.startswith("sched:")]
+        if not 17 <= len(names) <= 60:
+            raise Skip(f"this kernel has {len(names)} tracepoints of its scheduler's")
+        result = ctop("record", "-q", "-c", "1", "-e", "page-faults,sched:*", "--call-graph", "no", "-o", path, "--stats",
+                      stats_path, "--", "sh", "-c", "true & wait")
+        check(result.returncode == 0, f"{result}")
+        with open(stats_path, encoding="utf-8") as file:
+            events = json.load(file)["events"]
+        check(sorted(event["asked"] for event in events[1:]) == sorted(names), f"{events}")
+        seen = {event["asked"]: event["samples"] for event in events}
+        check(seen["sched:sched_process_fork"] and seen["sched:sched_process_exec"] and seen["page-faults"], f"{seen}")
+        refused = ctop("record", "-e", "s*:*", "-o", "/dev/null", "--", "true")
+        check_refused(refused, 2, "'s*:*' are ", "room for 64")
+        check_refused(ctop("record", "-e", "sched:no*", "-o", "/dev/null", "--", "true"), 2, "no tracepoint")
+
+
+@case
+def precision_that_is_none():
+    need_root()
+    for event in "cpu-clock:pp", "page-faults:p":
+        result = ctop("record", "--call-graph", "no", "-e", event, "-o", "/dev/null", "--", "true")
+        check(result.returncode == 0 and f"'{event}' is not precise" in result.stderr, f"{result}")
+        check_refused(ctop("record", "--strict", "--call-graph", "no", "-e", event, "-o", "/dev/null", "--", "true"), 125,
+                      "not precise", "--strict")
+    for event in "cpu-clock:P", "cpu-clock:H", "page-faults:uH":
+        result = ctop("record", "--strict", "--call-graph", "no", "-e", event, "-o", "/dev/null", "--", "true")
+        check(result.returncode == 0, f"{event}: {result}")
+
+
 # ---- malformed ----
 
 

@@ -68,6 +68,21 @@ def strict_makes_a_step_down_an_error():
 
 
 @case
+def the_whole_system_while_a_command_runs():
+    need_root()
+    with folder() as where, target("spin") as program:
+        path = os.path.join(where, "x.ctop")
+        # It ends when the other process has had its time: not by a clock.
+        script = (f"before=$(cut -d' ' -f14 /proc/{program.pid}/stat); "
+                  f"while [ $(cut -d' ' -f14 /proc/{program.pid}/stat) -lt $((before + 30)) ]; do sleep 0.1; done; exit 3")
+        result = ctop("record", "-a", "-e", "cpu-clock", "-o", path, "--", "sh", "-c", script)
+        check(result.returncode == 3, f"{result}")
+        check("of all processes, while sh[" in result.stderr and "goes on" not in result.stderr, result.stderr)
+        check(program.poll() is None, "the target died")
+        check(with_function(folded(path), "spin_loop") > 50, "spin is not there")
+
+
+@case
 def the_whole_system():
     need_root()
     with folder() as where, target("spin") as program:

@@ -16,6 +16,7 @@
 #include <ctop/base/error.h>
 
 enum { EVENT_TEXT_BYTES = 256 };
+#define EVENT_MODIFIERS "ukhHpP"
 
 struct event {
 	char asked[EVENT_TEXT_BYTES]; /* as typed */
@@ -32,6 +33,8 @@ struct event {
 	bool user, kernel;	/* :u, :k; both when no modifier */
 	bool hypervisor;	/* :h; with the kernel when no modifier */
 	uint8_t precise;	/* number of p's */
+	bool most_precise;	/* :P: as precise as this machine can */
+	bool host_only;		/* :H: not what guests of this machine do */
 	uint8_t group;		/* events of one pair of braces have the same; 0: none */
 	bool clock;		/* cpu-clock, task-clock: period in ns */
 	bool cycles;		/* has a stand-in when the machine has no counters */
@@ -47,7 +50,13 @@ struct event {
  */
 int event_parse(const char *text, size_t size, struct event *event, struct error *error);
 /*
- * Adds modifiers, letters of u, k, h and up to three p, to an event parsed; -1 when all are fine, else the
+ * Parses what may stand for several: a tracepoint with *, ? or [ in it is all that match, by name. *nr: how many
+ * events were filled, of at most room, which is 1 or more. 0, or as event_parse().
+ */
+int event_parse_all(const char *text, size_t size, struct event *events, size_t room, size_t *nr,
+		    struct error *error);
+/*
+ * Adds modifiers, letters of EVENT_MODIFIERS, of p up to three, to an event parsed; -1 when all are fine, else the
  * position of the first that is not.
  */
 int event_add_modifiers(struct event *event, const char *letters, size_t nr_letters);

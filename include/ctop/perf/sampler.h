@@ -24,7 +24,7 @@
 #include <ctop/perf/record.h>
 #include <ctop/weight_unit.h>
 
-enum { SAMPLER_MAX_EVENTS = 16, SAMPLER_MAX_STEPS = 16 };
+enum { SAMPLER_MAX_EVENTS = 64, SAMPLER_MAX_STEPS = 16 };
 
 /* Whose rules forbid to sample: struct error.refusal. */
 enum sampler_refusal {

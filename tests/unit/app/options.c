@@ -245,10 +245,10 @@ static void events(void)
 	CHECK_EQ(options.nr_events, 4);
 	CHECK_STR(options.events[0].name, "x");
 	CHECK_STR(options.events[1].asked, "cs");
-	CHECK(refused("-a -e page-faults,page-faults,page-faults,page-faults,page-faults,"
-		      "page-faults,page-faults,page-faults,page-faults,page-faults,page-faults,"
-		      "page-faults,page-faults,page-faults,page-faults,page-faults,page-faults",
-		      "more than 16", "fewer"));
+	char many[65 * sizeof("cs,") + 16] = "-a -e cs";
+	for (int event = 1; event < 65; event++)
+		strcat(many, ",cs");
+	CHECK(refused(many, "more than 64", "fewer"));
 }
 
 static void groups_of_events(void)
@@ -300,6 +300,9 @@ static void targets(void)
 	CHECK(options_have_target(&options));
 	CHECK(refused("-p 1 -a", "two kinds of target: -p and -a", "one of"));
 	CHECK(refused("-p 1 -t 2", "two kinds of target: -p and -t", "one of"));
+	CHECK(refused("-p 1 -- ls", "two kinds of target: -p and -- CMD", "one of"));
+	CHECK_EQ(parse("-a -- ls"), 0);
+	CHECK_EQ(parse("-G x -- ls"), 0);
 	CHECK(refused("record nginx -- ls", "two kinds of target", "nginx"));
 	CHECK(refused("record --", "no command after --", "--"));
 	CHECK(refused("report -- ls", "runs no command", "--"));
