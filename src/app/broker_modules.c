@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -259,19 +260,41 @@ static void look_for(struct job *job, enum opener_kind kind)
 	job_open(job, &request, take_recorded);
 }
 
-/* The vdso of the kernel that the tables name, when its own build-id is not known. */
-static int open_vdso(const struct tables *tables)
+/* What the tables say of the kernel that was recorded. row and release are what it borrows. */
+static struct recorded_kernel kernel_of(const struct tables *tables, struct module_row *row,
+					char release[128])
 {
 	struct tables_reader reader;
-	struct module_row row;
+	struct info_row info;
 	tables_reader_init(&reader, tables);
 	tables_reader_refresh(&reader);
-	for (uint32_t i = 1; i < reader.nr[TABLE_MODULES]; i++)
-		if (tables_module(&reader, (struct module_id){i}, &row) &&
-		    row.kind == MODULE_KERNEL && row.identity.build_id_size <= BUILD_ID_MAX)
-			return locate_recorded_vdso(row.identity.build_id,
-						    row.identity.build_id_size);
-	return -ESTALE;
+	*row = (struct module_row){0};
+	release[0] = '\0';
+	/* The last one knows most. */
+	for (uint32_t i = reader.nr[TABLE_MODULES]; i-- > 1 && row->kind != MODULE_KERNEL;)
+		if (!tables_module(&reader, (struct module_id){i}, row))
+			break;
+	for (uint32_t i = 1; i < reader.nr[TABLE_INFOS]; i++)
+		if (tables_info(&reader, i, &info) &&
+		    !strcmp(tables_string(&reader, info.key), "kernel"))
+			snprintf(release, 128, "%.127s", tables_string(&reader, info.value));
+	const bool found = row->kind == MODULE_KERNEL;
+	return (struct recorded_kernel){
+		.build_id = row->identity.build_id,
+		.build_id_size = found && row->identity.build_id_size <= BUILD_ID_MAX
+					 ? row->identity.build_id_size
+					 : 0,
+		.text_address = found ? row->start : 0,
+		.release = release,
+	};
+}
+
+static int open_vdso(const struct tables *tables)
+{
+	struct module_row row;
+	char release[128];
+	const struct recorded_kernel kernel = kernel_of(tables, &row, release);
+	return locate_recorded_vdso(&kernel);
 }
 
 static void answer_recorded(struct job *job, const struct tables *tables)
@@ -289,19 +312,22 @@ static void answer_recorded(struct job *job, const struct tables *tables)
 
 /* ---- what has no file ---- */
 
-static int open_kernel(const struct broker *broker, const struct module_row *row)
+static int open_kernel(const struct broker *broker, const struct tables *tables)
 {
-	if (broker->recorded)
-		return locate_recorded_kernel(row->identity.build_id, row->identity.build_id_size,
-					      row->start);
+	struct module_row row;
+	char release[128];
+	if (broker->recorded) {
+		const struct recorded_kernel kernel = kernel_of(tables, &row, release);
+		return locate_recorded_kernel(&kernel);
+	}
 	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
 				  O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-static void answer_kernel(struct job *job)
+static void answer_kernel(struct job *job, const struct tables *tables)
 {
-	int fd = open_kernel(job->broker, &job->copy.row);
+	int fd = open_kernel(job->broker, tables);
 	if (fd < 0) {
 		refuse(job, fd);
 		return;
@@ -417,7 +443,7 @@ static void begin(struct job *job, const struct tables *tables)
 	}
 	switch (job->copy.row.kind) {
 	case MODULE_KERNEL:
-		answer_kernel(job);
+		answer_kernel(job, tables);
 		return;
 	case MODULE_ANON:
 		answer_perf_map(job);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
@@ -108,18 +109,30 @@ static bool is_own_text(uint64_t address)
 	return found;
 }
 
-int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64_t text_address)
+/* Two builds of one release are told apart by where they are: a boot puts its kernel anywhere. */
+static bool is_own_kernel(const struct recorded_kernel *kernel, bool here)
 {
-	if (!build_id_size || !text_address || !is_own_build_id(build_id, build_id_size) ||
-	    !is_own_text(text_address))
+	struct utsname own;
+	if (kernel->build_id_size && !is_own_build_id(kernel->build_id, kernel->build_id_size))
+		return false;
+	if (kernel->build_id_size && !here)
+		return true;
+	if (!kernel->build_id_size &&
+	    (uname(&own) || !own.release[0] || strcmp(own.release, kernel->release) != 0))
+		return false;
+	return kernel->text_address && is_own_text(kernel->text_address);
+}
+
+int locate_recorded_kernel(const struct recorded_kernel *kernel)
+{
+	if (!is_own_kernel(kernel, true))
 		return -ESTALE;
 	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
 				  O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-int locate_recorded_vdso(const uint8_t *kernel_build_id, size_t build_id_size)
+int locate_recorded_vdso(const struct recorded_kernel *kernel)
 {
-	return build_id_size && is_own_build_id(kernel_build_id, build_id_size) ? copy_own_vdso()
-										: -ESTALE;
+	return is_own_kernel(kernel, false) ? copy_own_vdso() : -ESTALE;
 }

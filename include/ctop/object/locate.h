@@ -61,13 +61,21 @@ int locate_recorded_module(const struct locate_request *request, unsigned candid
  */
 int locate_cached_debug_file(const struct locate_request *request);
 
+/* What a recording says of the kernel that it was made on. */
+struct recorded_kernel {
+	const uint8_t *build_id;
+	size_t build_id_size;	/* 0: not known, as where perf compressed its records */
+	uint64_t text_address;	/* of its _text or _stext; 0: not known */
+	const char *release;	/* as uname -r says it; "": not known */
+};
+
 /*
- * The symbols of our own kernel, if it is the one that was recorded: its build-id, and, since each boot may put it
- * elsewhere, the address of its _text or _stext. A descriptor, -ESTALE or another -errno.
+ * The symbols of our own kernel, if it is the one that was recorded: by its build-id, or else its release, and, since each boot
+ * may put it elsewhere, the address of its _text or _stext. A descriptor, -ESTALE or another -errno.
  */
-int locate_recorded_kernel(const uint8_t *build_id, size_t build_id_size, uint64_t text_address);
+int locate_recorded_kernel(const struct recorded_kernel *kernel);
 /* The vdso of a kernel, of which nothing else is known: our own, if it is that kernel. A descriptor or -ESTALE. */
-int locate_recorded_vdso(const uint8_t *kernel_build_id, size_t build_id_size);
+int locate_recorded_vdso(const struct recorded_kernel *kernel);
 
 /*
  * Opens what may be the separate debug file of a build-id: /usr/lib/debug/.build-id/xx/yyyy.debug, in the root of process

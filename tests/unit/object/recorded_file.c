@@ -2,8 +2,10 @@
 /* Files of mappings that were recorded: only what proves to be the same. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ctop/object/locate.h>
@@ -98,6 +100,27 @@ static void only_regular_files(void)
 	CHECK_EQ(recorded_module(&request), -EINVAL);
 }
 
+static int vdso_of(size_t build_id_size)
+{
+	const struct recorded_kernel kernel = {
+		.build_id = other_id, .build_id_size = build_id_size, .release = ""};
+	return locate_recorded_vdso(&kernel);
+}
+
+static int kernel_of(size_t build_id_size, uint64_t text, const char *release)
+{
+	const struct recorded_kernel kernel = {
+		.build_id = other_id,
+		.build_id_size = build_id_size,
+		.text_address = text,
+		.release = release,
+	};
+	int fd = locate_recorded_kernel(&kernel);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
 static void the_vdso_needs_a_proof(void)
 {
 	struct locate_request request = {.path = "[vdso]", .inode = 1};
@@ -105,15 +128,43 @@ static void the_vdso_needs_a_proof(void)
 	request.build_id = other_id;
 	request.build_id_size = sizeof(other_id);
 	CHECK_EQ(recorded_module(&request), -ESTALE);
-	CHECK_EQ(locate_recorded_vdso(other_id, sizeof(other_id)), -ESTALE);
-	CHECK_EQ(locate_recorded_vdso(other_id, 0), -ESTALE);
+	CHECK_EQ(vdso_of(sizeof(other_id)), -ESTALE);
+	CHECK_EQ(vdso_of(0), -ESTALE);
+}
+
+/* 0: they are hidden. */
+static uint64_t own_text(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], name[256];
+	uint64_t address = 0, found = 0;
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) == 2 &&
+		    !strcmp(name, "_text"))
+			found = address;
+	if (file)
+		fclose(file);
+	return found;
 }
 
 static void another_kernel_has_no_names(void)
 {
-	CHECK_EQ(locate_recorded_kernel(other_id, sizeof(other_id), 0xffffffff81000000), -ESTALE);
-	CHECK_EQ(locate_recorded_kernel(other_id, 0, 0xffffffff81000000), -ESTALE);
-	CHECK_EQ(locate_recorded_kernel(other_id, sizeof(other_id), 0), -ESTALE);
+	CHECK_EQ(kernel_of(sizeof(other_id), 0xffffffff81000000, ""), -ESTALE);
+	CHECK_EQ(kernel_of(0, 0xffffffff81000000, ""), -ESTALE);
+	CHECK_EQ(kernel_of(sizeof(other_id), 0, ""), -ESTALE);
+	/* Without a build-id: the release, and where it was put. */
+	struct utsname own;
+	CHECK_EQ(uname(&own), 0);
+	uint64_t text = own_text();
+	if (!text)
+		SKIP("the kernel's addresses are hidden");
+	CHECK_EQ(kernel_of(0, text, own.release), 0);
+	CHECK_EQ(kernel_of(0, text + 0x200000, own.release), -ESTALE);
+	CHECK_EQ(kernel_of(0, 0, own.release), -ESTALE);
+	CHECK_EQ(kernel_of(0, text, "6.1.0-other"), -ESTALE);
+	CHECK_EQ(kernel_of(0, text, ""), -ESTALE);
+	/* A build-id is not outvoted. */
+	CHECK_EQ(kernel_of(sizeof(other_id), text, own.release), -ESTALE);
 }
 
 int main(void)
