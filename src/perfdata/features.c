@@ -246,6 +246,15 @@ static bool is_wanted(unsigned feature)
 	       feature == FEATURE_CMDLINE || feature == FEATURE_EVENT_DESC;
 }
 
+int perfdata_take_feature(struct perfdata *perfdata, uint64_t feature, const void *bytes,
+			  size_t size)
+{
+	struct section section = {bytes, size};
+	return feature < NR_FEATURES && is_wanted((unsigned)feature)
+		       ? read_feature(perfdata, (enum perfdata_feature)feature, &section)
+		       : 0;
+}
+
 /* 0, -EINVAL: it makes no sense, -ENOMEM. */
 static int read_section(struct perfdata *perfdata, enum perfdata_feature feature,
 			const struct file_section *where)

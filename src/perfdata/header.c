@@ -77,8 +77,7 @@ static int check_magic(const struct file_header *header, struct error *error)
 		return refuse(error, "is not a perf.data file",
 			      "make one with perf record -o FILE");
 	if (header->size == PIPE_HEADER_BYTES)
-		return refuse(error, "is of the kind that perf writes into pipes",
-			      "let perf write the file itself: perf record -o FILE");
+		return 0;
 	if (header->size > sizeof(*header))
 		return refuse(error, "is of a newer format than this version of ctop knows",
 			      "use a newer ctop, or look at it with perf report");
@@ -102,6 +101,8 @@ static int read_header(int fd, struct file_header *header, struct error *error)
 		return refuse_damage(error, "it ends inside its header");
 	else
 		return error_set(error, result, "cannot be read: %s", strerror(-result));
+	if (!result && header->size == PIPE_HEADER_BYTES)
+		return 0;
 	if (!result && perfdata_read_at(fd, 0, header, sizeof(*header)))
 		return refuse_damage(error, "it ends inside its header");
 	if (result)
@@ -170,7 +171,7 @@ static void name_event(struct perfdata_event *event, const struct perf_event_att
 			 (uint32_t)attr->type, (uint64_t)attr->config);
 }
 
-static void set_event(struct perfdata_event *event, const struct perf_event_attr *attr)
+void perfdata_set_event(struct perfdata_event *event, const struct perf_event_attr *attr)
 {
 	*event = (struct perfdata_event){
 		.format = {.sample_type = attr->sample_type,
@@ -187,6 +188,18 @@ static void set_event(struct perfdata_event *event, const struct perf_event_attr
 	name_event(event, attr);
 }
 
+int perfdata_add_id(struct perfdata *perfdata, uint64_t id, uint32_t event)
+{
+	if (perfdata->ids.nr == IDS_MAX)
+		return -EINVAL;
+	if (vec_reserve(&perfdata->ids, perfdata->ids.nr + 1) ||
+	    index_reserve(&perfdata->ids_index))
+		return -ENOMEM;
+	index_add(&perfdata->ids_index, hash_u64(id), (uint32_t)perfdata->ids.nr);
+	perfdata->ids.items[perfdata->ids.nr++] = (struct event_name_id){id, event};
+	return 0;
+}
+
 static int read_ids(struct perfdata *perfdata, int fd, const struct file_section *section,
 		    uint32_t event, struct error *error)
 {
@@ -199,10 +212,8 @@ static int read_ids(struct perfdata *perfdata, int fd, const struct file_section
 		uint64_t id;
 		if (perfdata_read_at(fd, section->offset + i * sizeof(id), &id, sizeof(id)))
 			return refuse_damage(error, "it ends inside its list of events");
-		if (index_reserve(&perfdata->ids_index))
+		if (perfdata_add_id(perfdata, id, event))
 			return refuse_memory(error);
-		index_add(&perfdata->ids_index, hash_u64(id), (uint32_t)perfdata->ids.nr);
-		perfdata->ids.items[perfdata->ids.nr++] = (struct event_name_id){id, event};
 	}
 	return 0;
 }
@@ -249,15 +260,37 @@ static int read_events(struct perfdata *perfdata, int fd, const struct file_head
 			return refuse_damage(error, "it ends inside its list of events");
 		memcpy(&attr, entry, attr_bytes < sizeof(attr) ? attr_bytes : sizeof(attr));
 		memcpy(&ids, entry + attr_bytes, sizeof(ids));
-		set_event(&perfdata->events[i], &attr);
+		perfdata_set_event(&perfdata->events[i], &attr);
 		int result = read_ids(perfdata, fd, &ids, i, error);
 		if (result)
 			return result;
 	}
-	if (!layouts_agree(perfdata))
-		return refuse(error, "has events whose samples cannot be told apart",
-			      "record one event at a time");
 	return 0;
+}
+
+/* Events and facts, and where the records are: in a header, or in records before them. */
+static int read_head(struct perfdata *perfdata, int fd, struct file_header *header,
+		     uint64_t *file_bytes, struct error *error)
+{
+	const bool piped = header->size == PIPE_HEADER_BYTES;
+	if (piped)
+		header->data = (struct file_section){PIPE_HEADER_BYTES, 1};
+	int result = find_data(perfdata, fd, header, file_bytes, error);
+	if (!result && !piped)
+		result = read_events(perfdata, fd, header, error);
+	else if (!result && perfdata_read_pipe(perfdata, fd, &header->data))
+		result = refuse_memory(error);
+	if (!result && !perfdata->nr_events)
+		result = refuse_damage(error, "it has no events");
+	if (!result && !layouts_agree(perfdata))
+		result = refuse(error, "has events whose samples cannot be told apart",
+				"record one event at a time");
+	if (piped)
+		header->data.size =
+			*file_bytes > header->data.offset ? *file_bytes - header->data.offset : 0;
+	else if (!result && perfdata_read_features(perfdata, header))
+		result = refuse_memory(error);
+	return result;
 }
 
 /* ---- life ---- */
@@ -286,11 +319,7 @@ static int open_file(struct perfdata *perfdata, int fd, struct error *error)
 	uint64_t file_bytes = 0;
 	int result = read_header(fd, &header, error);
 	if (!result)
-		result = find_data(perfdata, fd, &header, &file_bytes, error);
-	if (!result)
-		result = read_events(perfdata, fd, &header, error);
-	if (!result && perfdata_read_features(perfdata, &header))
-		result = refuse_memory(error);
+		result = read_head(perfdata, fd, &header, &file_bytes, error);
 	if (!result)
 		result = check_arch(perfdata, error);
 	if (result)

@@ -2,7 +2,7 @@
 #ifndef CTOP_PERFDATA_INTERNAL_H
 #define CTOP_PERFDATA_INTERNAL_H
 
-/* The parts of an open file: header.c and features.c read it once, stream.c, packed.c and order.c its records. */
+/* The parts of an open file: header.c, features.c and piped.c read it once, stream.c, packed.c and order.c its records. */
 
 #include <ctop/base/index.h>
 #include <ctop/perfdata/perfdata.h>
@@ -10,8 +10,13 @@
 /* perf's own records, in the numbers above the kernel's (tools/lib/perf/include/perf/event.h). */
 enum {
 	PERFDATA_RECORD_FIRST_OWN = 64,
+	PERFDATA_RECORD_ATTR = 64,
+	PERFDATA_RECORD_TRACING_DATA = 66,
+	PERFDATA_RECORD_BUILD_ID = 67,
 	PERFDATA_RECORD_FINISHED_ROUND = 68,
 	PERFDATA_RECORD_AUXTRACE = 71,
+	PERFDATA_RECORD_EVENT_UPDATE = 78,
+	PERFDATA_RECORD_FEATURE = 80,
 	PERFDATA_RECORD_COMPRESSED = 81,
 	PERFDATA_RECORD_COMPRESSED2 = 83,
 };
@@ -129,6 +134,10 @@ int stream_next(struct stream *stream, struct raw_record *record);
 /* The bytes of a record seen before, 8-aligned, in place or in scratch (64 KiB). NULL: they are gone. */
 const void *stream_fetch(struct stream *stream, const struct raw_record *record, void *scratch);
 
+/* How many bytes follow a record that are not counted in its size. False: it says something impossible. */
+bool stream_trailing_bytes(const uint8_t *bytes, const struct perf_event_header *header,
+			   uint64_t *size);
+
 /* ---- order.c: records in the order of time ---- */
 
 struct queued {
@@ -185,7 +194,23 @@ struct perfdata {
 /* Reads exactly that many bytes: 0, -ENODATA when the file ends before, -errno. */
 int perfdata_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 
+void perfdata_set_event(struct perfdata_event *event, const struct perf_event_attr *attr);
+int perfdata_add_id(struct perfdata *perfdata, uint64_t id, uint32_t event); /* 0 or -ENOMEM */
+
+/* ---- records.c ---- */
+
+bool perfdata_find_event(const struct perfdata *perfdata, uint64_t id, uint32_t *event);
+
+/* ---- piped.c ---- */
+
+/* Events and features of a file that was written into a pipe, and where its records begin. 0 or -ENOMEM. */
+int perfdata_read_pipe(struct perfdata *perfdata, int fd, struct file_section *data);
+
 /* ---- features.c ---- */
+
+/* The bytes of one section. 0; -EINVAL: they make no sense, -ENOMEM. */
+int perfdata_take_feature(struct perfdata *perfdata, uint64_t feature, const void *bytes,
+			  size_t size);
 
 /* What the features tell goes into facts, names of events and build_ids. Damage is counted. 0 or -ENOMEM. */
 int perfdata_read_features(struct perfdata *perfdata, const struct file_header *header);

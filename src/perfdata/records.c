@@ -15,7 +15,7 @@ enum { QUEUED_MAX = 1 << 20 };
 
 /* ---- whose a record is ---- */
 
-static bool find_event(const struct perfdata *perfdata, uint64_t id, uint32_t *event)
+bool perfdata_find_event(const struct perfdata *perfdata, uint64_t id, uint32_t *event)
 {
 	struct index_probe probe = index_find(&perfdata->ids_index, hash_u64(id));
 	uint32_t row;
@@ -67,7 +67,7 @@ static uint32_t event_of(const struct perfdata *perfdata, const struct perf_even
 	if (is_sample ? (size_t)word >= body : (size_t)word > body)
 		return 0; /* too short: damage, which whoever parses it finds */
 	memcpy(&id, bytes + at, sizeof(id));
-	if (find_event(perfdata, id, &event))
+	if (perfdata_find_event(perfdata, id, &event))
 		return event;
 	/* perf's own words about what was there before carry no id. */
 	return is_sample ? PERFDATA_MAX_EVENTS : 0;

@@ -135,11 +135,18 @@ static bool feed(struct stream *stream, const uint8_t *bytes,
 	return true;
 }
 
-/* Bytes that follow a record without being counted in its size. */
-static bool trailing_bytes(const uint8_t *bytes, const struct perf_event_header *header,
+bool stream_trailing_bytes(const uint8_t *bytes, const struct perf_event_header *header,
 			   uint64_t *size)
 {
+	uint32_t tracing;
 	*size = 0;
+	if (header->type == PERFDATA_RECORD_TRACING_DATA) {
+		if (header->size < sizeof(*header) + sizeof(tracing))
+			return false;
+		memcpy(&tracing, bytes + sizeof(*header), sizeof(tracing));
+		*size = ((uint64_t)tracing + 7) & ~UINT64_C(7);
+		return true;
+	}
 	if (header->type != PERFDATA_RECORD_AUXTRACE)
 		return true;
 	if (header->size < sizeof(*header) + sizeof(*size))
@@ -180,7 +187,7 @@ static int next_in_file(struct stream *stream, struct raw_record *record)
 	uint64_t trailing;
 	if (!bytes)
 		return 0;
-	if (!trailing_bytes(bytes, &header, &trailing))
+	if (!stream_trailing_bytes(bytes, &header, &trailing))
 		return stop(stream, STREAM_DAMAGED);
 	if (trailing > stream->end - stream->at - header.size)
 		return stop(stream, STREAM_CUT);

@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 from harness import (BUILD, case, check, check_accounts, check_refused, CTOP, ctop, ctop_ok, folder,
-                     main, need_root, NOBODY, open_to_all, PATIENCE, run, share_complete, Skip)
+                     main, need_program, need_root, NOBODY, open_to_all, PATIENCE, run, share_complete, Skip)
 from recorded_by_perf import (check_same_stacks, compare, complete, ctop_samples, home_of_its_own, key,
                               perf_lost, perf_record, recorded, small_recording)
 
@@ -78,7 +78,72 @@ def kernel_frames_have_names_when_it_is_this_kernel():
         check(mine and "[unknown]" not in mine, f"kernel frames: {mine.most_common(5)}")
 
 
+# Half of its time is the kernel's.
+READS = r"""
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+	char bytes[4096];
+	int fd = open("/dev/zero", O_RDONLY);
+	struct timespec used;
+	do {
+		for (int i = 0; i < 1000; i++)
+			if (read(fd, bytes, sizeof(bytes)) < 0)
+				return 1;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	} while (used.tv_sec * 10 + used.tv_nsec / 100000000 < 3);
+	return 0;
+}
+"""
+
+
+def reads(where):
+    path = os.path.join(where, "reads")
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(READS)
+    result = run(need_program("gcc"), "-O1", "-o", path, path + ".c")
+    check(result.returncode == 0, result.stderr)
+    return path
+
+
+@case
+def the_kernel_is_proved_without_a_build_id():
+    need_root()
+    with folder() as where:
+        path, program = os.path.join(where, "perf.data"), reads(where)
+        for options in ["-z"], ["--no-buildid"], ["-z", "--no-buildid"], []:
+            perf_record(path, *options, "-e", "cpu-clock", "-F", "2000", "-g", "--", program)
+            if "[kernel.kallsyms]_text" not in run("perf", "script", "-i", path, "--show-mmap-events").stdout:
+                raise Skip("perf may not see where the kernel is")
+            ours, _ = ctop_samples(path)
+            mine = [name for sample in ours for address, name in sample.frames if address >= 1 << 63]
+            nameless = mine.count("[unknown]")
+            check(len(mine) > 100 and nameless <= len(mine) // 100, f"{options}: {nameless} of {len(mine)} are nameless")
+
+
 # ---- layouts ----
+
+@case
+def what_perf_writes_into_a_pipe():
+    need_root()
+    with folder() as where:
+        path, program = os.path.join(where, "piped.data"), reads(where)
+        for options in [], ["-z"], ["-e", "task-clock"]:
+            with open(path, "wb") as file:
+                result = subprocess.run(
+                    [need_program("perf"), "record", *options, "-e", "cpu-clock:u", "-F", "1000", "--call-graph", "dwarf",
+                     "-o", "-", "--", program], stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.DEVNULL,
+                    check=False, timeout=PATIENCE)
+            if result.returncode or not os.path.getsize(path):
+                raise Skip("perf record writes into no pipe here")
+            ours, theirs, _ = compare(path)
+            check({sample.event for sample in ours} == {sample.event for sample in theirs}, "other events")
+            check(complete(ours) > 0.95, f"complete: {complete(ours)}")
+            report = ctop_ok("report", "--stdio", path).stdout
+            check(f"host       {os.uname().nodename}" in report and "by perf" in report, report)
+
 
 @case
 def compressed():

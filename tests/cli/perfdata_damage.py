@@ -82,20 +82,6 @@ def a_recorder_that_was_killed():
 
 
 @case
-def pipe_mode_is_refused():
-    with folder() as where, target("threads") as program:
-        path = os.path.join(where, "perf.data")
-        perf = need_program("perf")
-        with open(path, "wb") as file:
-            subprocess.run([perf, "record", "-q", "-o", "-", "-e", "cpu-clock:u", "-p",
-                            str(program.pid), "--", "true"], stdin=subprocess.DEVNULL, stdout=file,
-                           stderr=subprocess.DEVNULL, check=False, timeout=PATIENCE)
-        if not os.path.getsize(path):
-            raise Skip("perf record writes into no pipe here")
-        check_refused(ctop("report", path), 1, "writes into pipes", "perf record -o FILE")
-
-
-@case
 def a_folder_is_refused():
     with folder() as where:
         check_refused(ctop("report", where), 1, "is a folder")

@@ -64,9 +64,9 @@ int locate_cached_debug_file(const struct locate_request *request);
 /* What a recording says of the kernel that it was made on. */
 struct recorded_kernel {
 	const uint8_t *build_id;
-	size_t build_id_size;	/* 0: not known, as where perf compressed its records */
-	uint64_t text_address;	/* of its _text or _stext; 0: not known */
-	const char *release;	/* as uname -r says it; "": not known */
+	size_t build_id_size;  /* 0: not known, as where perf compressed its records */
+	uint64_t text_address; /* of its _text or _stext; 0: not known */
+	const char *release;   /* as uname -r says it; "": not known */
 };
 
 /*

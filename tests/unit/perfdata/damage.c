@@ -62,7 +62,7 @@ static void refusals(void)
 		{0, "2ELIFREP", 8, "other byte order"},
 		{0, "PERFFILE", 8, "until Linux 3.0"},
 		{0, "whatever", 8, "not a perf.data"},
-		{8, "\x10\0\0\0\0\0\0\0", 8, "pipes"},
+		{8, "\x10\0\0\0\0\0\0\0", 8, "no events"}, /* of a pipe, and no record says one */
 		{8, "\x70\0\0\0\0\0\0\0", 8, "newer format"},
 		{8, "\x60\0\0\0\0\0\0\0", 8, "too short"},
 		{16, "\0\0\0\0\0\0\0\0", 8, "list of events"},
@@ -82,6 +82,65 @@ static void refusals(void)
 		check_refused(&file, changes[i].cause);
 		crafted_release(&file);
 	}
+}
+
+static void put_attr(struct crafted *file, uint32_t own_bytes, uint64_t id)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = own_bytes,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME,
+	};
+	put_header(file, 64, 0, sizeof(attr) + sizeof(id));
+	put(file, &attr, sizeof(attr));
+	put_u64(file, id);
+}
+
+/* What perf writes into a pipe has its events and features as records. */
+static void records_before_the_first(void)
+{
+	const uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
+	const uint32_t own = sizeof(struct perf_event_attr), tracing = 5;
+	const uint64_t far_feature = UINT64_MAX, name_of_3[] = {2, 3};
+	struct crafted file = {.bytes = calloc(1, CRAFTED_MAX)};
+	CHECK(file.bytes);
+	put(&file, "PERFILE2", 8);
+	put_u64(&file, 16);
+	put_record(&file, 80, 0, &far_feature, sizeof(far_feature));
+	put_record(&file, 80, 0, &far_feature, 3);
+	put_attr(&file, 8, 1);		/* too short to be one */
+	put_attr(&file, UINT32_MAX, 2); /* longer than its record */
+	for (uint64_t i = 0; i < PERFDATA_MAX_EVENTS + 10; i++)
+		put_attr(&file, own, 3 + i);
+	put_header(&file, 78, 0, sizeof(name_of_3) + 8);
+	put(&file, name_of_3, sizeof(name_of_3));
+	put(&file, "a name\0", 8);
+	put_record(&file, 66, 0, &tracing, sizeof(tracing));
+	put_u64(&file, UINT64_MAX); /* what follows it, padded */
+	put_sample(&file, type, 3, 0x1000, 5);
+	put_attr(&file, own, 7777); /* too late */
+	put_sample(&file, type, 7777, 0x1000, 6);
+	struct perfdata *perfdata = crafted_open(&file);
+	struct perfdata_record record;
+	CHECK_EQ(perfdata_nr_events(perfdata), PERFDATA_MAX_EVENTS);
+	CHECK_STR(perfdata_event(perfdata, 0)->name, "a name");
+	CHECK_EQ(perfdata_next(perfdata, &record), 1);
+	CHECK_EQ(record.event, 0);
+	CHECK_EQ(record.time_ns, 5);
+	CHECK_EQ(perfdata_next(perfdata, &record), 1);
+	CHECK_EQ(record.event, PERFDATA_MAX_EVENTS);
+	CHECK_EQ(perfdata_next(perfdata, &record), 0);
+	perfdata_close(perfdata);
+	/* However it is cut. */
+	for (size_t size = 16; size < file.size; size += 7) {
+		int code;
+		struct error error = {0};
+		perfdata = perfdata_open(crafted_fd(&file, size), &code, &error);
+		while (perfdata && perfdata_next(perfdata, &record) > 0)
+			;
+		perfdata_close(perfdata);
+	}
+	crafted_release(&file);
 }
 
 static void another_machine(void)
@@ -265,6 +324,7 @@ int main(void)
 {
 	RUN(told_apart_by_content);
 	RUN(refusals);
+	RUN(records_before_the_first);
 	RUN(another_machine);
 	RUN(this_machine);
 	RUN(events_that_cannot_be_told_apart);
