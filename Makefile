@@ -185,7 +185,7 @@ COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py)
 coverage:
 	@find $(COVERAGE_BUILD) -name '*.gcda' -delete 2>/dev/null || true
 	@$(MAKE) --no-print-directory BUILD=$(COVERAGE_BUILD) CFLAGS=--coverage LDFLAGS=--coverage coverage-here
-coverage-here: all workloads $(COVERAGE_TESTS)
+coverage-here: all faulty workloads $(COVERAGE_TESTS)
 	@BUILD=$(BUILD) tests/run $(COVERAGE_TESTS) $(COVERAGE_SCRIPTS) >$(BUILD)/tests.log 2>&1 || true
 	@tail -n 1 $(BUILD)/tests.log
 	@$(foreach file,$(COVERED),gcov -n -o $(BUILD)/obj/$(file:.c=.o) $(file) | grep -A 1 "^File '$(file)'";)

@@ -15,6 +15,8 @@ enum { PROGRESS_COLS = 16 };
 enum { EXEC_SECONDS = 30 };
 /* A rate that is off by more is said. */
 static const double RATE_TOLERANCE = 0.1;
+/* Of the CPUs' time, to somebody else's virtual machine. */
+static const double STOLEN_FROM_PERCENT = 2;
 /* Events took turns on the counters: what starting and stopping costs is above. */
 static const double SHARED_BELOW = 0.95;
 
@@ -139,6 +141,12 @@ static bool is_user_only(const char *event)
 	return modifiers && strchr(modifiers, 'u') && !strchr(modifiers, 'k');
 }
 
+/* Enough of it to be said. */
+static bool is_stolen(const struct ui_facts *facts)
+{
+	return facts->stolen_percent >= STOLEN_FROM_PERCENT;
+}
+
 /* What was asked for, and how it came out where that is something else. */
 static void add_event(struct strip *strip, const struct model *model)
 {
@@ -159,7 +167,11 @@ static void add_event(struct strip *strip, const struct model *model)
 	}
 	add_text(strip, ROLE_TEXT, 0);
 	if (off) {
-		text_addf(text, "%.0fHz reached!", reached_hz);
+		text_addf(text, "%.0fHz reached%s!", reached_hz,
+			  reached_hz > asked_hz	       ? ""
+			  : is_stolen(facts)	       ? ": stolen"
+			  : model->in_window.throttled ? ": throttled"
+						       : "");
 		add_text(strip, ROLE_WARN, 0);
 	}
 	if (facts->counted_share > 0 && facts->counted_share < SHARED_BELOW) {
@@ -225,7 +237,7 @@ static void add_quality(struct strip *strip, const char *name, uint64_t part, ui
 /* What is not as it should be is worth more than a picture, and more than what we cost. */
 enum without { WITHOUT_NOTHING, WITHOUT_TREND, WITHOUT_COST };
 
-/* "cpu 187%", of whole CPUs "busy 42% of 8"; behind it how many samples came, second by second. */
+/* "cpu 187%", of whole CPUs "busy 42% of 8", "stolen 12%!" where the host took it; behind it how many samples came, second by second. */
 static void add_cpu(struct strip *strip, const struct model *model, enum without without)
 {
 	const struct ui_facts *facts = &model->facts;
@@ -235,6 +247,10 @@ static void add_cpu(struct strip *strip, const struct model *model, enum without
 	else if (facts->cpu_percent >= 0)
 		text_addf(&strip->text, "cpu %.0f%%", facts->cpu_percent);
 	add_text(strip, ROLE_TEXT, 0);
+	if (is_stolen(facts)) {
+		text_addf(&strip->text, "stolen %.0f%%!", facts->stolen_percent);
+		add_text(strip, ROLE_WARN, 0);
+	}
 	if (strip->cells->cols < TREND_ABOVE_COLS || without > WITHOUT_NOTHING)
 		return;
 	strip->col += strip->col ? 1 : 0;

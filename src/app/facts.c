@@ -59,16 +59,30 @@ static void describe_rate(struct ui_facts *out)
 
 /*
  * The target's CPU time. A clock of threads counts just that; that of a whole CPU also counts while nothing
- * runs, so that there its samples have to do; where the event is no clock, /proc knows it of CPUs, and of one process.
+ * runs, so that there its samples have to do; where the event is no clock, /proc knows it of one process.
  */
 static uint64_t target_cpu_ns(const struct session_stats *stats, const struct sampler *sampler,
 			      int32_t only_pid, const struct ui_facts *out)
 {
 	if (sampler_opened(sampler, 0)->unit == WEIGHT_NS)
 		return out->nr_cpus ? stats->events_sampled : stats->events_counted;
-	if (out->nr_cpus)
-		return proc_busy_ns(sampler_rings(sampler), sampler_nr_rings(sampler));
 	return only_pid ? proc_cpu_ns(only_pid) : 0;
+}
+
+/* What the CPUs did. ctop's own part of it is told elsewhere. */
+static void add_cpus(const struct facts_moment *before, const struct facts_moment *now,
+		     struct ui_facts *out)
+{
+	const struct cpu_times times = cpu_times_between(before->cpus, now->cpus);
+	const uint64_t sum_ns = cpu_times_sum(&times), own_ns = now->cpu_ns - before->cpu_ns;
+	if (!sum_ns)
+		return;
+	out->stolen_percent = 100.0 * (double)times.stolen_ns / (double)sum_ns;
+	out->idle_percent = 100.0 * (double)times.idle_ns / (double)sum_ns;
+	if (out->nr_cpus)
+		out->cpu_percent = 100.0 * (double)out->nr_cpus *
+				   (double)(times.busy_ns > own_ns ? times.busy_ns - own_ns : 0) /
+				   (double)sum_ns;
 }
 
 /* Rates over the last few refreshes. */
@@ -82,6 +96,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 		.first_samples = history_nr_events(history) ? history_event_samples(history, 0) : 0,
 		.target_cpu_ns =
 			target_cpu_ns(stats, session_sampler(source->session), source->pid, out),
+		.cpus = {stats->cpus_busy_ns, stats->cpus_idle_ns, stats->cpus_stolen_ns},
 	};
 	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
 		now.cpu_ns += stats->cpu_ns[i];
@@ -102,6 +117,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 		if (event == 0 && is_theirs && out->cpu_percent > LEAST_CPU_PERCENT)
 			out->reached_hz =
 				per_second(now.first_samples - before->first_samples, used_ns);
+		add_cpus(before, &now, out);
 	}
 	facts->moments[nr % FACTS_MOMENTS] = now;
 	facts->nr_moments++;
@@ -262,6 +278,9 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 							      : "stats.events_counted");
 	if (duration_ns && used_ns && history_event_unit(history, 0) == WEIGHT_NS)
 		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
+	const struct facts_moment none = {0},
+				  all = {.cpu_ns = cpu_ns, .cpus = infos_cpu_times(history)};
+	add_cpus(&none, &all, out);
 }
 
 static void add_notice(struct text *notices, const char *notice)

@@ -6,6 +6,7 @@
 
 #include <ctop/ui/ui.h>
 
+#include "cpu_times.h"
 #include "interact.h"
 #include "proc_text.h"
 
@@ -13,6 +14,7 @@
 struct facts_moment {
 	uint64_t ns, samples, cpu_ns;
 	uint64_t first_samples, target_cpu_ns; /* of the first event; of the target */
+	struct cpu_times cpus;
 };
 
 enum { FACTS_MOMENTS = 4 };

@@ -56,3 +56,15 @@ bool infos_describe_event(const struct history *history, const char *event)
 	return !event || has_value(history, "event.asked", event) ||
 	       has_value(history, "event.opened", event);
 }
+
+struct cpu_times infos_cpu_times(const struct history *history)
+{
+	const struct cpu_times times = {infos_number(history, "stats.cpus.busy_ns"),
+					infos_number(history, "stats.cpus.idle_ns"),
+					infos_number(history, "stats.cpus.stolen_ns")};
+	/* What is more than a CPU does in 146 years is nonsense. */
+	const uint64_t most_ns = UINT64_C(1) << 62;
+	return times.busy_ns < most_ns && times.idle_ns < most_ns && times.stolen_ns < most_ns
+		       ? times
+		       : (struct cpu_times){0};
+}

@@ -10,6 +10,8 @@
 
 #include <ctop/profile/history.h>
 
+#include "cpu_times.h"
+
 /* 0 when the key is not there or its value is no number. */
 uint64_t infos_number(const struct history *history, const char *key);
 /* The values of KEY.0, KEY.1, ..., at most max. How many. */
@@ -18,6 +20,8 @@ size_t infos_list(const struct history *history, const char *key, const char **v
 uint64_t infos_event_number(const struct history *history, const char *name, size_t event);
 /* Of the time, how much of it an event had a counter; 0: not known. */
 double infos_share(const struct history *history, size_t event);
+/* What the sampled CPUs did meanwhile; all 0: not known. */
+struct cpu_times infos_cpu_times(const struct history *history);
 /* Below, events took turns on the counters; what starting and stopping costs is above. */
 #define INFOS_SHARED_BELOW 0.95
 /* More than anybody reads. */

@@ -128,32 +128,6 @@ uint64_t proc_start_ns(int32_t pid)
 	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns : 1;
 }
 
-static bool is_one_of(const struct sampler_ring *rings, size_t nr, int cpu)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (rings[i].cpu == cpu)
-			return true;
-	return false;
-}
-
-/* The lines of CPUs come first: user, nice, system, idle, iowait, irq, softirq; what a hypervisor took is no time of ours. */
-uint64_t proc_busy_ns(const struct sampler_ring *rings, size_t nr)
-{
-	uint64_t busy = 0, user, nice, system, irq, softirq;
-	char line[512];
-	int cpu;
-	FILE *file = fopen("/proc/stat", "re");
-	while (file && fgets(line, sizeof(line), file) && !strncmp(line, "cpu", 3))
-		if (sscanf(line,
-			   "cpu%d %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64,
-			   &cpu, &user, &nice, &system, &irq, &softirq) == 6 &&
-		    line[3] != ' ' && is_one_of(rings, nr, cpu))
-			busy += user + nice + system + irq + softirq;
-	if (file)
-		fclose(file);
-	return busy * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 bool proc_program(int32_t pid, struct proc_program *program)
 {
 	char link[32];

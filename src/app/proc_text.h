@@ -35,8 +35,6 @@ int32_t proc_of_thread(int32_t tid);
 uint64_t proc_start_ns(int32_t pid);
 /* CPU time of a process, all its threads and those that have ended, by ticks of 10 ms; 0 when it cannot be had. */
 uint64_t proc_cpu_ns(int32_t pid);
-/* Time that these CPUs were not idle, since they are up, by ticks of 10 ms; 0 when it cannot be had. */
-uint64_t proc_busy_ns(const struct sampler_ring *rings, size_t nr);
 /* The file that it runs, whatever that is called by now. */
 struct proc_program {
 	uint64_t device, inode;

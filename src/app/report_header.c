@@ -10,6 +10,7 @@
 #include "infos_read.h"
 #include "label_line.h"
 #include "numbers.h"
+#include "rate_reason.h"
 
 /* A share of less time says nothing. */
 static const uint64_t LEAST_NS = NS_PER_SECOND / 10;
@@ -177,6 +178,33 @@ static uint64_t nr_samples(const struct header *header)
 				  : header->totals->samples_before;
 }
 
+/* Why it is less than asked for. */
+static void add_reason(struct header *header, uint64_t period, uint64_t frequency_hz,
+		       double seconds)
+{
+	const struct history *history = header->history;
+	const bool is_first = infos_describe_event(history, header->options->event);
+	const bool is_time = history_event_unit(history, header->event) == WEIGHT_NS;
+	struct rate_facts facts = {
+		.asked_hz = is_first ? (double)number(header, "event.asked_hz") : 0,
+		.opened_hz = frequency_hz	 ? (double)frequency_hz
+			     : is_time && period ? (double)NS_PER_SECOND / (double)period
+						 : 0,
+		/* ctop's own were left out, but taken. */
+		.reached_hz = (double)(nr_samples(header) + number(header, "stats.dropped.own")) /
+			      seconds,
+		.used_share = -1,
+		.nr_cpus = number(header, "sampled_cpus"),
+		.cpus = infos_cpu_times(history),
+		.throttled = number(header, "stats.throttled"),
+	};
+	/* Of threads a clock counts what they used. */
+	const uint64_t counted = infos_event_number(history, "counted", header->event);
+	if (is_time && counted)
+		facts.used_share = (double)counted / (double)NS_PER_SECOND / seconds;
+	rate_reason_add(&facts, &header->line);
+}
+
 static void add_rate(struct header *header)
 {
 	struct text *line = &header->line;
@@ -204,6 +232,7 @@ static void add_rate(struct header *header)
 	if (seconds > 0) {
 		add_grouped(line, (uint64_t)((double)nr_samples(header) / seconds + 0.5));
 		text_add(line, " samples/s reached");
+		add_reason(header, period, frequency_hz, seconds);
 	}
 	end_line(header, "rate");
 }
@@ -310,13 +339,42 @@ static void add_weights(struct header *header)
 	end_line(header, "weight");
 }
 
-/* Of whole CPUs: how much of their time was not idle. The samples of ctop itself are left out. */
+/* What the host took is told of any target. */
+static bool is_stolen(const struct cpu_times *times)
+{
+	const uint64_t told_from_percent = 1;
+	return times->stolen_ns > cpu_times_sum(times) / 100 * told_from_percent;
+}
+
+/* As the kernel accounts it, ctop's own time included. */
+static void add_cpus(struct header *header, const struct cpu_times *times)
+{
+	const uint64_t sum_ns = cpu_times_sum(times);
+	const uint64_t nr_cpus = number(header, "sampled_cpus");
+	add_share(&header->line, "busy", times->busy_ns, sum_ns);
+	if (times->stolen_ns)
+		add_share(&header->line, "stolen by the host", times->stolen_ns, sum_ns);
+	add_share(&header->line, "idle", times->idle_ns, sum_ns);
+	if (nr_cpus)
+		text_addf(&header->line, " of %" PRIu64 " CPU%s", nr_cpus, nr_cpus == 1 ? "" : "s");
+	end_line(header, "CPUs");
+}
+
+/*
+ * Of whole CPUs: how much of their time was not idle. Older recordings know it of the samples alone; those of ctop itself are
+ * left out.
+ */
 static void add_busy(struct header *header)
 {
 	struct text *line = &header->line;
 	const struct history_totals *totals = header->totals;
 	uint64_t nr_cpus = number(header, "sampled_cpus"), duration_ns = duration_of(header);
+	const struct cpu_times times = infos_cpu_times(header->history);
 	bool is_all = totals->samples == nr_samples(header);
+	if (cpu_times_sum(&times) && (nr_cpus || is_stolen(&times))) {
+		add_cpus(header, &times);
+		return;
+	}
 	if (!nr_cpus || !duration_ns || !is_all ||
 	    history_event_unit(header->history, header->event) != WEIGHT_NS ||
 	    !infos_describe_event(header->history, header->options->event))

@@ -437,6 +437,7 @@ struct session *session_open_again(const struct session *before,
 int session_start(struct session *session, struct error *error)
 {
 	session->stats.start_ns = session->off_since_ns = clock_now_ns();
+	session->cpus_from = session->cpus_off = session_cpu_times(session);
 	session->phase = PHASE_RUNNING;
 	session->cpu_in_hand = -1;
 	session->on = !session->starts_off;
@@ -460,6 +461,7 @@ void session_stop(struct session *session)
 	if (session->phase != PHASE_RUNNING && session->phase != PHASE_OPEN)
 		return;
 	session->stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
+	session->cpus_end = session->on ? session_cpu_times(session) : session->cpus_off;
 	session->phase = PHASE_STOPPING;
 	session->stop_until_ns = clock_now_ns() + STOP_PATIENCE_NS;
 	if (!session_is_live(session))

@@ -16,6 +16,7 @@
 
 #include "broker.h"
 #include "budget.h"
+#include "cpu_times.h"
 #include "region.h"
 #include "target.h"
 #include "thread_list.h"
@@ -62,6 +63,8 @@ struct session {
 	struct target target;	 /* live only */
 	struct sampler *sampler; /* live only */
 	struct sampler_options sampling;
+	/* What the CPUs have done: when sampling began, moved on as start_ns is; when it was switched off; when it ended. */
+	struct cpu_times cpus_from, cpus_off, cpus_end;
 	size_t nr_named, nr_named_tids; /* of the sampler's processes and threads: to the broker */
 	char *path; /* of a file; NULL: live */
 	int source_fd;
@@ -121,6 +124,11 @@ static inline bool session_is_recording(const struct session *session)
 
 /* Whose files the broker may open: the profile's. */
 void session_name_processes(struct session *session);
+
+/* ---- session_stats.c ---- */
+
+/* What the sampled CPUs have done by now; all 0 for a file. */
+struct cpu_times session_cpu_times(const struct session *session);
 
 /* ---- session_epochs.c ---- */
 

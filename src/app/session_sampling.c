@@ -53,6 +53,9 @@ int session_switch_on(struct session *session)
 	setup_late_threads(&session->collector, session->sampler);
 	session_name_processes(session);
 	session->stats.start_ns += clock_now_ns() - session->off_since_ns;
+	session->cpus_from =
+		cpu_times_plus(session->cpus_from,
+			       cpu_times_between(session->cpus_off, session_cpu_times(session)));
 	result = sampler_enable(session->sampler);
 	if (result)
 		return error_set(session->error, result, "cannot switch the events on: %s",
@@ -80,6 +83,7 @@ int session_switch(struct session *session, bool on, struct error *error)
 	if (on)
 		return session->pausing ? 0 : session_switch_on(session);
 	session->off_since_ns = clock_now_ns();
+	session->cpus_off = session_cpu_times(session);
 	if (session->pausing)
 		return 0; /* it was not on again yet */
 	session->pausing = true;

@@ -51,6 +51,24 @@ static void read_sideband_losses(struct session *session, struct session_stats *
 			 "at once may have no names");
 }
 
+struct cpu_times session_cpu_times(const struct session *session)
+{
+	return session->sampler ? cpu_times_read(sampler_rings(session->sampler),
+						 sampler_nr_rings(session->sampler))
+				: (struct cpu_times){0};
+}
+
+static void read_cpus(const struct session *session, struct session_stats *stats)
+{
+	const struct cpu_times end = stats->end_ns ? session->cpus_end
+				     : session->on ? session_cpu_times(session)
+						   : session->cpus_off;
+	const struct cpu_times times = cpu_times_between(session->cpus_from, end);
+	stats->cpus_busy_ns = times.busy_ns;
+	stats->cpus_idle_ns = times.idle_ns;
+	stats->cpus_stolen_ns = times.stolen_ns;
+}
+
 struct session_stats session_stats(struct session *session)
 {
 	struct session_stats stats = session->stats;
@@ -62,6 +80,7 @@ struct session_stats session_stats(struct session *session)
 	stats.cpu_ns[0] = clock_cpu_ns();
 	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
 	stats.cpu_ns[2] = worker_cpu_ns(&session->symbolizer);
+	read_cpus(session, &stats);
 	if (!stats.end_ns)
 		stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
 	if (session->sampler)
@@ -88,6 +107,11 @@ struct session_stats session_stats(struct session *session)
 	stats.cache_hits = atomic_load(&status->cache_hits);
 	stats.cache_misses = atomic_load(&status->cache_misses);
 	return stats;
+}
+
+uint64_t session_asked_hz(const struct session *session)
+{
+	return session->sampling.count ? 0 : session->sampling.frequency_hz;
 }
 
 bool session_is_perfdata(const struct session *session)

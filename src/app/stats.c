@@ -126,6 +126,9 @@ int stats_write(const char *path, const struct stats_input *input, int wake_fd, 
 	add_number(&out, "unfollowed", session->unfollowed);
 	add_decimal(&out, "duration_seconds", seconds(session->end_ns - session->start_ns));
 	add_decimal(&out, "rate_hz", input->rate_hz);
+	text_addf(&out, "  \"cpus_seconds\": {\"busy\": %.6f, \"idle\": %.6f, \"stolen\": %.6f},\n",
+		  seconds(session->cpus_busy_ns), seconds(session->cpus_idle_ns),
+		  seconds(session->cpus_stolen_ns));
 	add_stacks(&out, session);
 	add_decimal(&out, "first_stack_seconds",
 		    session->first_stack_ns > session->opened_ns

@@ -45,6 +45,8 @@ struct session_stats {
 	/* By the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once. */
 	uint64_t lost;
 	uint64_t late, throttled;
+	/* What the CPUs that are sampled did meanwhile (/proc/stat); all 0: not known. */
+	uint64_t cpus_busy_ns, cpus_idle_ns, cpus_stolen_ns;
 	/* Of main's own records of maps, forks and exits: lost by the kernel; threads that have none. */
 	uint64_t lost_sideband, unfollowed;
 	/* 1: the end was not waited for: what the kernel's rings still held is in none of these. */
@@ -136,6 +138,8 @@ void session_leave_out(struct session *session, pid_t pid);
 void session_watch(struct session *session, int fd);
 
 struct session_stats session_stats(struct session *session);
+/* Samples a second that were asked for, by -F or by default; 0: -c, or a file. */
+uint64_t session_asked_hz(const struct session *session);
 /* The file is not a recording of ctop's but perf's. */
 bool session_is_perfdata(const struct session *session);
 /* Once that was read: what was wrong with it, going on from its name; "" when nothing was. Borrowed; a stranger's bytes. */

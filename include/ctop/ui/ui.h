@@ -44,6 +44,8 @@ struct ui_facts {
 	double rate_hz;		       /* samples a second that arrive, lately */
 	double reached_hz;  /* samples in a second of the target's CPU time, lately; 0: unknown */
 	double cpu_percent; /* of the target, lately, 100 a CPU; negative: unknown */
+	/* Of the CPUs' time, lately: what a virtual machine's host took, what nobody wanted; 0: not known. */
+	double stolen_percent, idle_percent;
 	enum weight_unit unit; /* what its samples weigh */
 	uint64_t nr_cpus;      /* when whole CPUs are watched: how many; else 0 */
 	uint64_t execs;	       /* how often the target has become another program */

@@ -248,6 +248,45 @@ static void header(void)
 	world_end(&world);
 }
 
+static void set_infos(struct history *history, const char *const (*infos)[2], size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		CHECK_EQ(history_set_info(history, infos[i][0], infos[i][1]), 0);
+}
+
+static const char *const of_stolen_cpus[][2] = {
+	{"event.asked", "cycles"},     {"event.opened", "cpu-clock"},
+	{"event.frequency_hz", "999"}, {"event.asked_hz", "999"},
+	{"duration_ns", "2000000000"}, {"sampled_cpus", "2"},
+	{"stats.dropped.own", "4"},    {"stats.cpus.busy_ns", "960000000"},
+	{"stats.cpus.idle_ns", "0"},   {"stats.cpus.stolen_ns", "3040000000"},
+};
+
+/* Of two CPUs 76 % were the host's: they were not 24 % busy and 76 % idle. */
+static void time_that_the_host_took(void)
+{
+	struct world world;
+	world_begin(&world);
+	set_infos(world.history, of_stolen_cpus, sizeof(of_stolen_cpus) / sizeof(*of_stolen_cpus));
+	known_profile(&world);
+	const char *report = report_of(&world);
+	CHECK(strstr(report,
+		     "CPUs       busy 24.00%, stolen by the host 76.00%, idle 0.00% of 2 CPUs\n"));
+	CHECK(strstr(report, "50 samples/s reached; the host took 76% of the CPUs' time\n"));
+	/* Of one process that is no more than the reason for its rate. */
+	CHECK_EQ(history_set_info(world.history, "sampled_cpus", "0"), 0);
+	CHECK_EQ(history_set_info(world.history, "stats.counted.0", "480000000"), 0);
+	report = report_of(&world);
+	CHECK(strstr(report, "CPUs       busy 24.00%, stolen by the host 76.00%, idle 0.00%\n"));
+	CHECK(strstr(report,
+		     "; the target used 24% of a CPU; the host took 76% of the CPUs' time\n"));
+	/* A file may say anything. */
+	CHECK_EQ(history_set_info(world.history, "stats.cpus.stolen_ns", "18446744073709551615"),
+		 0);
+	CHECK(!strstr(report_of(&world), "stolen"));
+	world_end(&world);
+}
+
 static void no_samples(void)
 {
 	struct world world;
@@ -428,6 +467,7 @@ int main(void)
 	RUN(list);
 	RUN(tree);
 	RUN(header);
+	RUN(time_that_the_host_took);
 	RUN(no_samples);
 	RUN(widths);
 	RUN(hostile_names);

@@ -41,6 +41,9 @@ static struct stats_input example(void)
 			    .throttled = 1,
 			    .lost_sideband = 8,
 			    .unfollowed = 9,
+			    .cpus_busy_ns = NS_PER_SECOND,
+			    .cpus_idle_ns = 2 * NS_PER_SECOND,
+			    .cpus_stolen_ns = 3 * NS_PER_SECOND / 2,
 			    .dropped_overrun = 5,
 			    .dropped_double = 6,
 			    .drained = 111,
@@ -102,6 +105,8 @@ static void whole_object(void)
 		  "  \"unfollowed\": 9,\n"
 		  "  \"duration_seconds\": 2.500000,\n"
 		  "  \"rate_hz\": 40.000000,\n"
+		  "  \"cpus_seconds\": {\"busy\": 1.000000, \"idle\": 2.000000, "
+		  "\"stolen\": 1.500000},\n"
 		  "  \"stacks\": {\"complete\": 98, \"joined\": 0, \"switched\": 0, "
 		  "\"truncated\": 0, \"broken\": 2, \"kernel_only\": 0},\n"
 		  "  \"first_stack_seconds\": 0.000000,\n"

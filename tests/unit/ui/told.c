@@ -161,6 +161,29 @@ static void throttling_before_a_reset_is_not_told_after_it(void)
 	small_end();
 }
 
+static void what_the_host_took_is_told_apart(void)
+{
+	small_begin(30);
+	small.facts.nr_cpus = 2;
+	small.facts.cpu_percent = 48;
+	small.facts.event = "cpu-clock";
+	small.facts.frequency_hz = 999;
+	small.facts.reached_hz = 240;
+	small_refresh(30);
+	CHECK(header_has("busy 24% of 2 "));
+	CHECK(!small_line("stolen"));
+	CHECK(small_line("240Hz reached!") != NULL);
+	small.facts.stolen_percent = 76;
+	small_refresh(31);
+	CHECK(header_has("busy 24% of 2  stolen 76%!"));
+	CHECK(small_line("240Hz reached: stolen!") != NULL);
+	small.facts.stolen_percent = 0;
+	small.facts.throttled = 3;
+	small_refresh(32);
+	CHECK(small_line("240Hz reached: throttled!") != NULL);
+	small_end();
+}
+
 static void losses_after_the_last_sample_count(void)
 {
 	small_begin(30);
@@ -229,6 +252,7 @@ int main(void)
 	RUN(losses_are_those_of_the_window);
 	RUN(a_pause_and_a_reset_hold_for_losses);
 	RUN(throttling_before_a_reset_is_not_told_after_it);
+	RUN(what_the_host_took_is_told_apart);
 	RUN(losses_after_the_last_sample_count);
 	RUN(of_a_file_losses_are_those_of_the_run_or_not_known);
 	RUN(the_ring_of_losses_forgets_the_oldest_only);
