@@ -151,10 +151,10 @@ int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
 	if (stats->first_stack_ns > stats->opened_ns)
 		add_number(&adder, "stats.first_stack_ns",
 			   stats->first_stack_ns - stats->opened_ns);
-	if (stats->late_step_down) {
+	for (size_t i = 0; i < stats->nr_late_steps; i++) {
 		char key[32];
-		snprintf(key, sizeof(key), "step_down.%zu", stats->nr_steps_before);
-		add(&adder, key, stats->late_step_down);
+		snprintf(key, sizeof(key), "step_down.%zu", stats->nr_steps_before + i);
+		add(&adder, key, stats->late_steps[i]);
 	}
 	for (size_t i = 0; i < stats->nr_unreadable; i++) {
 		char key[32];

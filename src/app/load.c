@@ -187,8 +187,8 @@ static int add_perfdata_facts(const struct load *load)
 		if (stat_rows[i].uses & STAT_OF_FILE)
 			result = set_number(history, key, stat_value(&stat_rows[i], &stats));
 	}
-	if (!result && stats.late_step_down)
-		result = history_set_info(history, "step_down.0", stats.late_step_down);
+	if (!result && stats.nr_late_steps)
+		result = history_set_info(history, "step_down.0", stats.late_steps[0]);
 	return result;
 }
 

@@ -257,6 +257,8 @@ int session_step(struct session *session, int timeout_ms, enum session_state *st
 	session->busy = false;
 	int result = wait_and_serve(session, busy ? 0 : timeout_ms);
 	if (!result)
+		session_adapt(session);
+	if (!result)
 		result = session_drain(session);
 	if (!result) {
 		if (!session_is_recording(session) && session->current->epoch)
@@ -442,6 +444,7 @@ int session_start(struct session *session, struct error *error)
 	session->cpu_in_hand = -1;
 	session->on = !session->starts_off;
 	session->late_look_ns = session->stats.start_ns + LATE_LOOK_NS;
+	session_begin_sets(session);
 	session->error = error;
 	if (!session_is_live(session))
 		return 0;
@@ -467,6 +470,7 @@ void session_stop(struct session *session)
 	if (!session_is_live(session))
 		return;
 	sampler_disable(session->sampler);
+	session_describe_sets(session, session->stats.end_ns);
 	setup_stop(&session->collector);
 }
 

@@ -4,7 +4,7 @@
 
 /*
  * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
- * session_sampling.c (on and off), session_children.c (messages, deaths), session_news.c, session_stats.c.
+ * session_sampling.c (on and off), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
 #include <stdbool.h>
@@ -103,6 +103,11 @@ struct session {
 	int32_t looks_again_pid; /* the symbolizer that was asked to look at perf maps a last time */
 	uint64_t sideband_due_ns; /* when its records may wake us again */
 	uint64_t late_look_ns; /* when to look for threads that slipped through */
+	/* Sets of the events: what was foreseen, since when the one in use is, how long each was, and what is said of it. */
+	size_t foreseen_set;
+	uint64_t set_since_ns, next_set_ns, settle_ns, set_ns[SAMPLER_MAX_SETS];
+	struct message_set switching;
+	char set_step[320];
 	struct session_stats stats;
 	struct recording_read read; /* of a file */
 	struct error *error;
@@ -149,6 +154,14 @@ int session_drain(struct session *session);
 int session_describe_targets(struct session *session);
 int session_switch_on(struct session *session);
 void session_look_for_late_threads(struct session *session, uint64_t now_ns);
+
+/* ---- session_sets.c ---- */
+
+void session_begin_sets(struct session *session);
+/* Takes the set of events that the collector wants. */
+void session_adapt(struct session *session);
+/* Brings up to date what is said of it. */
+void session_describe_sets(struct session *session, uint64_t now_ns);
 
 /* Takes what the kernel said of maps and processes, for the broker; a part of it, where it is very much. */
 void session_take_sideband(struct session *session);

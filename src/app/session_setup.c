@@ -33,6 +33,7 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 		.ring_pages = options->ring_pages,
 		.max_overhead_percent = options->max_overhead_percent,
 		.strict = options->strict,
+		.adapts = !options->strict,
 	};
 	memcpy(sampling->events, options->events, sizeof(sampling->events));
 	if (!sampling->nr_events) {
@@ -68,10 +69,14 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.watched_pid = watched_pid,
 				.watched_started_ns = watched_pid ? proc_start_ns(watched_pid) : 0,
 				.uid = target->uid,
+				.nr_sets = (uint32_t)sampler_nr_sets(sampler),
+				.set = (uint32_t)sampler_set_in_use(sampler),
 				.skip_cpu = skip_cpu,
 				.skip_position = skip_position,
 			},
 	};
+	for (size_t i = 0; i < sampler_nr_sets(sampler); i++)
+		message.config.sets[i] = *sampler_set(sampler, i);
 	if (target->only_comm)
 		snprintf(message.config.comm, sizeof(message.config.comm), "%s", target->only_comm);
 	return protocol_send(channel, &message, -1);
@@ -109,6 +114,7 @@ static int send_ids(struct channel *channel, const struct sampler *sampler, size
 			list->ids[list->nr].event = ids[at].event;
 			list->ids[list->nr].tid = ids[at].tid;
 			list->ids[list->nr].cpu = ids[at].cpu;
+			list->ids[list->nr].set = ids[at].set;
 		}
 		result = protocol_send(channel, &message, -1);
 	}
@@ -206,6 +212,12 @@ int setup_reader(struct worker *worker, int source_fd)
 {
 	int result = send_plain(worker->channel, MESSAGE_SOURCE, source_fd);
 	return result ? result : send_plain(worker->channel, MESSAGE_START, -1);
+}
+
+int setup_set(struct worker *worker, const struct message_set *set)
+{
+	const struct message message = {.kind = MESSAGE_SET, .set = *set};
+	return worker->channel ? protocol_send(worker->channel, &message, -1) : 0;
 }
 
 int setup_pause(struct worker *worker)

@@ -32,6 +32,7 @@ int setup_late_threads(struct worker *worker, struct sampler *sampler);
 int setup_file_collector(struct worker *worker, int source_fd, const struct region *region,
 			 bool without_tables, int32_t skip_cpu, uint64_t skip_position);
 int setup_reader(struct worker *worker, int source_fd);
+int setup_set(struct worker *worker, const struct message_set *set);
 int setup_pause(struct worker *worker);
 int setup_stop(struct worker *worker);
 

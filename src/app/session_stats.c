@@ -74,8 +74,10 @@ struct session_stats session_stats(struct session *session)
 	struct session_stats stats = session->stats;
 	struct child_status *status = session->collector.status;
 	stats.counted_share = 1;
-	stats.late_step_down = session->without_tables ? SESSION_WITHOUT_TABLES : NULL;
-	stats.nr_steps_before = session_nr_steps(session) - session->without_tables;
+	stats.nr_steps_before = session->sampler ? sampler_nr_steps(session->sampler) : 0;
+	stats.nr_late_steps = session_nr_steps(session) - stats.nr_steps_before;
+	for (size_t i = 0; i < stats.nr_late_steps; i++)
+		stats.late_steps[i] = session_step_down(session, stats.nr_steps_before + i);
 	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
 	stats.cpu_ns[0] = clock_cpu_ns();
 	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
@@ -142,13 +144,15 @@ struct recording_read session_read(const struct session *session)
 size_t session_nr_steps(const struct session *session)
 {
 	size_t nr = session->sampler ? sampler_nr_steps(session->sampler) : 0;
-	return nr + session->without_tables;
+	return nr + (session->set_step[0] != '\0') + session->without_tables;
 }
 
 const char *session_step_down(const struct session *session, size_t i)
 {
 	size_t nr = session->sampler ? sampler_nr_steps(session->sampler) : 0;
-	return i < nr ? sampler_step(session->sampler, i) : SESSION_WITHOUT_TABLES;
+	if (i < nr)
+		return sampler_step(session->sampler, i);
+	return i == nr && session->set_step[0] ? session->set_step : SESSION_WITHOUT_TABLES;
 }
 
 const char *session_notice(const struct session *session)

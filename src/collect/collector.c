@@ -103,6 +103,13 @@ static int start(struct collector *collector)
 	return message.result.error ? message.result.error : result;
 }
 
+/* For the id that comes next: all events of a set follow those of the set before (struct sampler_id). */
+static uint32_t first_row(const struct collector *collector, uint32_t set)
+{
+	const size_t row = collector->ids.nr, further_up = set * collector->events.nr;
+	return (uint32_t)(further_up <= row ? row - further_up : row);
+}
+
 static int add_ids(struct collector *collector, const struct message_ids *message)
 {
 	if (vec_reserve(&collector->ids, collector->ids.nr + message->nr))
@@ -113,6 +120,8 @@ static int add_ids(struct collector *collector, const struct message_ids *messag
 			.event = message->ids[i].event,
 			.tid = message->ids[i].tid,
 			.cpu = message->ids[i].cpu,
+			.set = message->ids[i].set,
+			.first = first_row(collector, message->ids[i].set),
 		};
 		uint32_t row = (uint32_t)collector->ids.nr;
 		if (index_reserve(&collector->ids_index))
@@ -216,6 +225,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		return 0;
 	case MESSAGE_CONFIG:
 		collector->config = message->config;
+		sets_begin(collector);
 		break;
 	case MESSAGE_EVENT:
 		result = add_event(collector, &message->event);
@@ -228,6 +238,9 @@ static int handle(struct collector *collector, const struct message *message, in
 		break;
 	case MESSAGE_OWN:
 		collector->ours = message->own;
+		break;
+	case MESSAGE_SET:
+		sets_use(collector, &message->set);
 		break;
 	case MESSAGE_RING:
 		return add_ring(collector, &message->ring, fd);
@@ -370,6 +383,8 @@ static bool is_drained(const struct collector *collector)
 static int serve(struct collector *collector)
 {
 	for (;;) {
+		/* Before the messages: what main says before it does it is heard before the first record of it is taken. */
+		collector->clock_ns = clock_now_ns();
 		int result = handle_messages(collector);
 		if (result)
 			return result == -EPIPE ? 0 : result;

@@ -2,7 +2,7 @@
 #ifndef CTOP_COLLECT_INTERNAL_H
 #define CTOP_COLLECT_INTERNAL_H
 
-/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, chosen.c, stack.c, twice.c. */
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, chosen.c, stack.c, twice.c, sets.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,6 +61,7 @@ struct collector_ring {
 	const struct perf_event_header *next;
 	struct last_stack *last;
 	struct last_sample last_samples[SAMPLER_MAX_EVENTS]; /* of each event */
+	uint64_t seen_head;				     /* see sets.c */
 };
 
 struct event_id {
@@ -68,7 +69,23 @@ struct event_id {
 	uint32_t event;
 	int32_t tid; /* -1: the whole CPU */
 	int32_t cpu;
-	bool doubled; /* the thread has inherited the same: this one is not counted */
+	uint32_t set;
+	uint32_t first; /* row of the same event in the first set */
+	/* Of the first set's row, for all of them: */
+	bool doubled;	      /* the thread has inherited the same: this one is not counted */
+	uint32_t seen_switch; /* the last switch of sets behind which the new one was sampled; 0: none */
+};
+
+/* How full the rings are, and what follows from it: sets.c. */
+struct pressure {
+	uint32_t set; /* of the events: the one in use */
+	uint32_t nr_switches;
+	uint64_t switching_since_ns, switching_until_ns;
+	bool settles;	     /* the rings still hold what made us leave the last set */
+	double most_arrived; /* of a ring, between two looks, since it is calm */
+	uint64_t calm_since_ns, calm_ns;
+	uint64_t dearer_since_ns; /* 0: never, or it did not last */
+	uint64_t lost;
 };
 
 /* What a round has to add to the counters in struct child_status; see there. */
@@ -135,11 +152,13 @@ struct collector {
 	uint64_t cache_hits_before, cache_misses_before; /* of unwinders that are gone */
 
 	struct round_counts counts;
+	struct pressure pressure;
 	bool started, stopping;
 	bool pausing;		   /* the events are off: the rings are taken to their end */
 	bool waiting;		   /* the next record waits for an answer of main's */
 	uint64_t waiting_since_ns; /* 0: not waiting */
 	uint64_t last_time_ns;	   /* of the last record taken */
+	uint64_t clock_ns;	   /* before main's last messages were looked for */
 	uint64_t told_ns;
 	uint64_t told_progress; /* status->progress when main was signalled last */
 };
@@ -205,6 +224,18 @@ bool twice_is_second(struct collector *collector, struct collector_ring *ring,
 		     struct event_id *event, const struct record *record);
 /* The thread's life begins or ends. */
 void twice_forget(struct collector *collector, int32_t tid);
+
+/* ---- sets.c: which set of the events is sampled ---- */
+
+void sets_begin(struct collector *collector);
+/* Main enables that set now, then disables the one before. */
+void sets_use(struct collector *collector, const struct message_set *message);
+/* At that time an event may have been in two sets. */
+bool sets_are_switching(const struct collector *collector, uint64_t time_ns);
+/* After the rings were looked at: asks main for another set, where this one is not right. */
+void sets_look(struct collector *collector);
+/* True when a sample of this event was counted in the set in use already. */
+bool sets_is_double(struct collector *collector, struct event_id *event);
 
 /* ---- round.c: what is done with records, wherever they come from ---- */
 

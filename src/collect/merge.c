@@ -80,11 +80,12 @@ int merge_round(struct collector *collector)
 {
 	/* The clock before the heads: whatever was written later is younger than the horizon. */
 	bool to_the_end = collector->stopping || collector->pausing;
-	uint64_t horizon_ns = to_the_end ? UINT64_MAX : clock_now_ns() - REORDER_NS;
+	uint64_t horizon_ns = to_the_end ? UINT64_MAX : collector->clock_ns - REORDER_NS;
 	for (size_t i = 0; i < collector->nr_rings; i++) {
 		ring_refresh(&collector->rings[i].ring);
 		peek(collector, &collector->rings[i]);
 	}
+	sets_look(collector);
 	int result = 0;
 	struct collector_ring *ring;
 	while ((ring = earliest(collector)) && ring->next_time_ns <= horizon_ns) {

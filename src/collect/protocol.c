@@ -27,6 +27,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_THREADS] = BODY(threads),
 	[MESSAGE_OWNER] = BODY(owner),
 	[MESSAGE_OWN] = BODY(own),
+	[MESSAGE_SET] = BODY(set),
 	[MESSAGE_START] = sizeof(uint32_t),
 	[MESSAGE_PAUSE] = sizeof(uint32_t),
 	[MESSAGE_STOP] = sizeof(uint32_t),
@@ -66,7 +67,8 @@ static bool sane(struct message *message)
 	switch ((enum message_kind)message->kind) {
 	case MESSAGE_CONFIG:
 		terminate(message->config.comm, sizeof(message->config.comm));
-		return is_bool(&message->config.format.sample_id_all) &&
+		return message->config.nr_sets <= SAMPLER_MAX_SETS &&
+		       is_bool(&message->config.format.sample_id_all) &&
 		       is_bool(&message->config.format.inodes_only) &&
 		       is_bool(&message->config.frame_pointers) &&
 		       is_bool(&message->config.leaf_only) &&
@@ -113,6 +115,7 @@ static bool sane(struct message *message)
 	case MESSAGE_SOURCE:
 	case MESSAGE_OUTPUT:
 	case MESSAGE_OWN:
+	case MESSAGE_SET:
 	case MESSAGE_START:
 	case MESSAGE_PAUSE:
 	case MESSAGE_STOP:

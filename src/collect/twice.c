@@ -8,6 +8,8 @@
  * Other software events hit at one moment, and kernel 6.18 writes the first event's id and time into the
  * records of all that hit: twins. One task does not meet one event twice in a nanosecond, so that
  * twins are never two genuine samples (a page fault takes hundreds).
+ *
+ * So it is, for a moment, with each event while another set is switched to; see sets.c.
  */
 #include "internal.h"
 
@@ -21,7 +23,7 @@ static uint64_t own_hash(int32_t tid, uint32_t event, int32_t cpu)
 int twice_add_own(struct collector *collector, uint32_t row)
 {
 	const struct event_id *id = &collector->ids.items[row];
-	if (id->tid < 0)
+	if (id->tid < 0 || id->first != row)
 		return 0;
 	if (index_reserve(&collector->own))
 		return -ENOMEM;
@@ -90,7 +92,7 @@ static void note_lineage(struct collector *collector, const struct event_id *eve
 {
 	struct event_id *ids = collector->ids.items;
 	struct lineage *lineage = lineage_of(collector, tid);
-	uint32_t now = (uint32_t)(event - ids) + 1, first = lineage->first;
+	uint32_t now = event->first + 1, first = lineage->first;
 	bool goes_on = first && lineage->tid == tid && ids[first - 1].event == event->event &&
 		       ids[first - 1].cpu == event->cpu;
 	if (!goes_on) {
@@ -115,20 +117,27 @@ void twice_forget(struct collector *collector, int32_t tid)
 bool twice_is_second(struct collector *collector, struct collector_ring *ring,
 		     struct event_id *event, const struct record *record)
 {
-	if (event->tid < 0 || event->event >= SAMPLER_MAX_EVENTS)
+	if (event->event >= SAMPLER_MAX_EVENTS || collector->ids.nr == 0)
 		return false;
+	if (event->tid < 0)
+		return collector->config.nr_sets > 1 &&
+		       (is_twin(ring, event, record) || sets_is_double(collector, event));
 	uint64_t bit = UINT64_C(1) << event->event;
 	bool twin = is_twin(ring, event, record), inherited = event->tid != record->tid;
-	if (twin || inherited)
+	/* What is in two sets shows as what is attached twice. */
+	const bool tells = !sets_are_switching(collector, record->time_ns);
+	if (tells && (twin || inherited))
 		note_double(collector, find_own(collector, record->tid, event));
 	/* Of twins the first counts, whatever its id. */
-	if (twin)
+	if (tells && twin)
 		collector->twin_events |= bit;
-	if (collector->twin_events & bit)
-		return twin;
-	if (event->doubled)
+	if (twin || sets_is_double(collector, event))
 		return true;
-	if (inherited)
+	if (collector->twin_events & bit)
+		return false;
+	if (collector->ids.items[event->first].doubled)
+		return true;
+	if (tells && inherited)
 		note_lineage(collector, event, record->tid);
 	return false;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,52 +41,109 @@ struct attaching {
 
 /* ---- one thread ---- */
 
-static int add_id(struct sampler *sampler, int fd, uint32_t event, int32_t tid, int32_t cpu)
+static int add_id(struct sampler *sampler, const struct sampler_fd *of)
 {
 	uint64_t id;
-	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+	if (ioctl(of->fd, PERF_EVENT_IOC_ID, &id) < 0)
 		return -errno;
 	if (vec_reserve(&sampler->ids, sampler->ids.nr + 1))
 		return -ENOMEM;
-	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){id, event, tid, cpu};
+	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){
+		.id = id,
+		.event = of->event,
+		.tid = of->tid,
+		.cpu = sampler->rings[of->ring].cpu,
+		.set = of->set,
+	};
 	return 0;
 }
 
 /* leader: the descriptor of the first event of its group; -1: it has none or is the first. */
-static int attach_one(struct sampler *sampler, int32_t tid, uint32_t ring, uint32_t event,
-		      int leader)
+static int attach_one(struct sampler *sampler, struct sampler_fd of, int leader)
 {
 	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1))
 		return -ENOMEM;
-	int32_t cpu = sampler->rings[ring].cpu;
-	int fd = sampler_open_on(sampler, &sampler->attrs[event], tid, cpu, leader);
-	if (fd < 0)
-		return fd;
-	sampler->fds.items[sampler->fds.nr++] = (struct sampler_fd){fd, event, tid, ring};
-	int result = add_id(sampler, fd, event, tid, cpu);
+	const struct perf_event_attr attr = sets_attr(sampler, of.event, of.set);
+	of.fd = sampler_open_on(sampler, &attr, of.tid, sampler->rings[of.ring].cpu, leader);
+	if (of.fd < 0)
+		return of.fd;
+	sampler->fds.items[sampler->fds.nr++] = of;
+	int result = add_id(sampler, &of);
 	/* A ring exists from its first mapping on. */
 	if (!result && sampler->holds_rings &&
-	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[ring].fd) < 0)
+	    ioctl(of.fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[of.ring].fd) < 0)
 		result = -errno;
 	return result;
 }
 
-/* Every event of one thread (or of the whole CPUs, tid -1) on every CPU. */
+/* Every event of one set. */
+static int attach_set(struct attaching *attaching, struct sampler_fd of)
+{
+	struct sampler *sampler = attaching->sampler;
+	const size_t nr_before = sampler->fds.nr;
+	int result = 0;
+	for (of.event = 0; !result && of.event < sampler->options.nr_events; of.event++) {
+		const uint32_t first = ladder_group_leader(sampler, of.event);
+		int leader = first == of.event ? -1 : sampler->fds.items[nr_before + first].fd;
+		attaching->event = of.event;
+		result = attach_one(sampler, of, leader);
+	}
+	return result;
+}
+
+/* Rows of fds from there on. */
+static void detach_from(struct sampler *sampler, size_t row)
+{
+	for (size_t i = row; i < sampler->fds.nr; i++)
+		if (sampler->fds.items[i].fd >= 0)
+			close(sampler->fds.items[i].fd);
+	sampler->fds.nr = sampler->ids.nr = row;
+}
+
+/* There are too few descriptors for more than the set in use. */
+static void leave_other_sets(struct sampler *sampler)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < sampler->fds.nr; i++) {
+		struct sampler_fd *event = &sampler->fds.items[i];
+		if (event->set != sampler->set) {
+			close(event->fd);
+			continue;
+		}
+		event->set = sampler->ids.items[i].set = 0;
+		sampler->ids.items[nr] = sampler->ids.items[i];
+		sampler->fds.items[nr++] = *event;
+	}
+	sampler->fds.nr = sampler->ids.nr = nr;
+	sets_leave_others(sampler);
+}
+
+static int attach_sets(struct attaching *attaching, struct sampler_fd of)
+{
+	const struct sampler *sampler = attaching->sampler;
+	int result = 0;
+	for (of.set = 0; !result && of.set < sampler->nr_sets; of.set++)
+		result = attach_set(attaching, of);
+	return result;
+}
+
+/* Every event of one thread (or of the whole CPUs, tid -1) on every CPU, in every set. */
 static int attach_thread(struct attaching *attaching, int32_t tid)
 {
 	struct sampler *sampler = attaching->sampler;
-	for (uint32_t ring = 0; ring < sampler->nr_rings; ring++) {
+	struct sampler_fd of = {.fd = -1, .tid = tid};
+	int result = 0;
+	for (of.ring = 0; !result && of.ring < sampler->nr_rings; of.ring++) {
 		const size_t nr_before = sampler->fds.nr;
-		for (uint32_t event = 0; event < sampler->options.nr_events; event++) {
-			const uint32_t first = ladder_group_leader(sampler, event);
-			int leader = first == event ? -1 : sampler->fds.items[nr_before + first].fd;
-			attaching->event = event;
-			int result = attach_one(sampler, tid, ring, event, leader);
-			if (result)
-				return result;
-		}
+		result = attach_sets(attaching, of);
+		/* Once it runs, the collector knows of the sets. */
+		if (result != -EMFILE || sampler->nr_sets < 2 || attaching->late_until_ns)
+			continue;
+		detach_from(sampler, nr_before);
+		leave_other_sets(sampler);
+		result = attach_sets(attaching, of);
 	}
-	return 0;
+	return result;
 }
 
 /* ---- whole processes ---- */
@@ -209,15 +267,6 @@ static int attach_process(struct attaching *attaching, int32_t pid)
 	if ((!result || result == -ESRCH) && attaching->sampler->fds.nr > nr_before)
 		return 0;
 	return result ? result : -ESRCH;
-}
-
-/* Rows of fds from there on: of a process that is another by now. */
-static void detach_from(struct sampler *sampler, size_t row)
-{
-	for (size_t i = row; i < sampler->fds.nr; i++)
-		if (sampler->fds.items[i].fd >= 0)
-			close(sampler->fds.items[i].fd);
-	sampler->fds.nr = sampler->ids.nr = row;
 }
 
 /* A descendant may end meanwhile, its number go to somebody else, or be another user's. */
@@ -404,15 +453,41 @@ static int attach_probes(struct attaching *attaching, struct error *error)
 	return result ? advise_open(sampler, attaching->event, -1, result, error) : 0;
 }
 
+/* ---- all ---- */
+
+/* Files are to be opened besides, and what main itself reads of each thread (sideband.c). */
+static bool leaves_descriptors(const struct sampler *sampler)
+{
+	enum { FOR_FILES = 256 };
+	struct rlimit limit;
+	const size_t nr_each = sampler->options.nr_events * sampler->nr_sets;
+	const size_t nr = sampler->fds.nr + sampler->fds.nr / nr_each + FOR_FILES;
+	return getrlimit(RLIMIT_NOFILE, &limit) || nr <= limit.rlim_cur;
+}
+
+static int note_sets_left(struct sampler *sampler, struct error *error)
+{
+	const size_t nr_more = sampler->fds.nr;
+	return sampler_note_step(sampler, error,
+				 "copies and rate stay as they are, also where the rings fill: the "
+				 "events to change to need %zu more descriptors",
+				 nr_more);
+}
+
 int attach_all(struct sampler *sampler, struct error *error)
 {
 	struct attaching attaching = {.sampler = sampler};
+	const bool has_others = sampler->nr_sets > 1;
 	int result = needs_cpus(sampler) ? attach_probes(&attaching, error)
 					 : attach_targets(&attaching, error);
 	if (result == -EMFILE)
 		result = attach_cpus_instead(&attaching, error);
+	if (!result && sampler->nr_sets > 1 && !leaves_descriptors(sampler))
+		leave_other_sets(sampler);
 	sampler->attached_ns = ns_since_boot();
 	release(&attaching);
+	if (!result && has_others && sampler->nr_sets == 1 && !sampler->filters_pids)
+		result = note_sets_left(sampler, error);
 	if (!result && attaching.nr_refused)
 		result = sampler_note_step(sampler, error,
 					   "%zu descendant%s of the target may not be profiled by "

@@ -140,6 +140,18 @@ bool machine_hides_kernel(void)
 	return is_hidden;
 }
 
+unsigned machine_tasks_a_cpu(void)
+{
+	char text[128];
+	unsigned nr_running;
+	const long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	/* "LOAD LOAD LOAD RUNNING/ALL PID", proc_loadavg(5). */
+	if (nr_cpus < 1 || read_file("/proc/loadavg", text, sizeof(text)) < 0 ||
+	    sscanf(text, "%*s %*s %*s %u/", &nr_running) != 1)
+		return 0;
+	return nr_running / (unsigned)nr_cpus;
+}
+
 void machine_raise_descriptor_limit(void)
 {
 	struct rlimit limit;

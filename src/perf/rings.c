@@ -12,7 +12,8 @@
 
 /*
  * 8 MiB a CPU: 100 ms of 64 KiB dumps at 1 kHz. Whole CPUs have everybody's samples from the first moment on, while
- * everybody's modules are still to be read: there it is four times as much, as long as all rings together stay small.
+ * everybody's modules are still to be read, and of an event that nobody paces thousands may come in some ms: there it is four
+ * times as much, as long as all rings together stay small.
  */
 enum { DEFAULT_PAGES = 2048, WHOLE_CPU_PAGES = 8192, LEAST_PAGES = 8 };
 #define WHOLE_CPUS_BYTES (UINT64_C(128) << 20)
@@ -153,10 +154,35 @@ static int32_t first_offline(const struct sampler *sampler)
 	return cpu;
 }
 
+/* A counter of the CPU counts about once a cycle at most, and the kernel holds back what is too fast. */
+static bool counts_on_cpu(const struct event *event)
+{
+	return event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_RAW;
+}
+
+static bool knows_rate(const struct sampler *sampler, size_t event)
+{
+	const struct event *asked = &sampler->options.events[event];
+	return !sampler->options.count || asked->clock || counts_on_cpu(asked);
+}
+
+uint64_t rings_hold(const struct sampler *sampler, uint32_t dump_bytes)
+{
+	return data_bytes(sampler) / (dump_bytes + SAMPLE_HEAD_BYTES);
+}
+
+bool rings_may_overflow(const struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		if (!knows_rate(sampler, i))
+			return true;
+	return false;
+}
+
 static uint32_t default_pages(const struct sampler *sampler)
 {
 	uint32_t pages = DEFAULT_PAGES;
-	if (sampler->options.system_wide && machine_may_lock())
+	if ((sampler->options.system_wide || rings_may_overflow(sampler)) && machine_may_lock())
 		while (pages < WHOLE_CPU_PAGES &&
 		       sampler->nr_rings * 2 * pages_bytes(pages) <= WHOLE_CPUS_BYTES)
 			pages *= 2;
@@ -233,7 +259,6 @@ void rings_close(struct sampler *sampler)
 	free(sampler->mappings);
 }
 
-/* A counter of the CPU counts about once a cycle at most, and the kernel holds back what is too fast. */
 static double counter_rate_hz(uint64_t period)
 {
 	bool assumed;
@@ -241,11 +266,6 @@ static double counter_rate_hz(uint64_t period)
 	double rate = 1e9 / (double)event_cycles_to_ns(period, &assumed, &source);
 	double most = (double)machine_sysctl("kernel/perf_event_max_sample_rate", 100000);
 	return rate < most ? rate : most;
-}
-
-static bool counts_on_cpu(const struct event *event)
-{
-	return event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_RAW;
 }
 
 /* Samples a second on one CPU, as asked for; 1 kHz where only the machine knows. */

@@ -190,6 +190,7 @@ static int open_all(struct sampler *sampler, struct error *error)
 		return result;
 	fill_attrs(sampler);
 	ladder_fill_format(sampler);
+	sets_choose(sampler);
 	result = attach_all(sampler, error);
 	if (!result)
 		sideband_follow(sampler, 0);
@@ -234,13 +235,14 @@ void sampler_free(struct sampler *sampler)
 
 /* ---- running ---- */
 
-/* One request to every open event; the first error that is not its thread's end. */
-static int tell_each(const struct sampler *sampler, unsigned long request)
+/* One request to every open event of a set; the first error that is not its thread's end. */
+static int tell_each(const struct sampler *sampler, size_t set, unsigned long request)
 {
 	int result = 0;
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
-		int fd = sampler->fds.items[i].fd;
-		if (fd >= 0 && ioctl(fd, request, 0) < 0 && errno != ESRCH && !result)
+		const struct sampler_fd *event = &sampler->fds.items[i];
+		if (event->set == set && event->fd >= 0 && ioctl(event->fd, request, 0) < 0 &&
+		    errno != ESRCH && !result)
 			result = -errno;
 	}
 	return result;
@@ -251,10 +253,10 @@ static int tell_each(const struct sampler *sampler, unsigned long request)
  * joins the heirs when they have been told. It goes on as before; and so does its maker, for tasks of one inheritance
  * trade their events when one is switched for the other: with all that it forks from then on.
  */
-static int tell_all(const struct sampler *sampler, unsigned long request)
+static int tell_set(const struct sampler *sampler, size_t set, unsigned long request)
 {
-	int result = tell_each(sampler, request);
-	return result ? result : tell_each(sampler, request);
+	int result = tell_each(sampler, set, request);
+	return result ? result : tell_each(sampler, set, request);
 }
 
 int sampler_redirect(struct sampler *sampler)
@@ -273,12 +275,71 @@ int sampler_redirect(struct sampler *sampler)
 
 int sampler_enable(struct sampler *sampler)
 {
-	return tell_all(sampler, PERF_EVENT_IOC_ENABLE);
+	return tell_set(sampler, sampler->set, PERF_EVENT_IOC_ENABLE);
 }
 
 int sampler_disable(struct sampler *sampler)
 {
-	return tell_all(sampler, PERF_EVENT_IOC_DISABLE);
+	int result = 0;
+	for (size_t set = 0; set < sampler->nr_sets; set++) {
+		int told = tell_set(sampler, set, PERF_EVENT_IOC_DISABLE);
+		result = result ? result : told;
+	}
+	return result;
+}
+
+size_t sampler_nr_sets(const struct sampler *sampler)
+{
+	return sampler->nr_sets;
+}
+
+const struct sampler_set *sampler_set(const struct sampler *sampler, size_t i)
+{
+	return &sampler->sets[i];
+}
+
+size_t sampler_set_in_use(const struct sampler *sampler)
+{
+	return sampler->set;
+}
+
+/* The same event on the same task and CPU in another set; NULL: it has ended, or could not be opened any more. */
+static const struct sampler_fd *in_other_set(const struct sampler *sampler, size_t at, size_t set)
+{
+	const struct sampler_fd *event = &sampler->fds.items[at];
+	const size_t other =
+		at + set * sampler->options.nr_events - event->set * sampler->options.nr_events;
+	if (other >= sampler->fds.nr)
+		return NULL;
+	const struct sampler_fd *found = &sampler->fds.items[other];
+	bool is_same = found->event == event->event && found->set == set &&
+		       found->tid == event->tid && found->ring == event->ring && found->fd >= 0;
+	return is_same ? found : NULL;
+}
+
+void sampler_use_set(struct sampler *sampler, size_t set, bool enabled)
+{
+	const size_t old_set = sampler->set;
+	sampler->set = set;
+	if (!enabled)
+		return;
+	for (size_t i = 0; i < sampler->fds.nr; i++) {
+		const struct sampler_fd *old = &sampler->fds.items[i];
+		if (old->set != old_set || old->fd < 0)
+			continue;
+		const struct sampler_fd *new = in_other_set(sampler, i, set);
+		if (new &&ioctl(new->fd, PERF_EVENT_IOC_ENABLE, 0) == 0)
+			ioctl(old->fd, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	sampler_settle_sets(sampler); /* as tell_set() */
+}
+
+void sampler_settle_sets(struct sampler *sampler)
+{
+	tell_each(sampler, sampler->set, PERF_EVENT_IOC_ENABLE);
+	for (size_t set = 0; set < sampler->nr_sets; set++)
+		if (set != sampler->set)
+			tell_each(sampler, set, PERF_EVENT_IOC_DISABLE);
 }
 
 static bool has_lost(const struct sampler *sampler, size_t event)
@@ -299,16 +360,26 @@ static void add_one(const struct sampler *sampler, const struct sampler_fd *even
 	sum->lost += values[4];
 }
 
+static void close_event(struct sampler *sampler, struct sampler_fd *event)
+{
+	if (event->fd < 0)
+		return;
+	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
+	add_one(sampler, event, &sampler->closed[event->event]);
+	close(event->fd);
+	event->fd = -1;
+}
+
 void sampler_close_id(struct sampler *sampler, uint64_t id)
 {
-	for (size_t i = 0; i < sampler->fds.nr; i++) {
-		struct sampler_fd *event = &sampler->fds.items[i];
-		if (sampler->ids.items[i].id != id || event->fd < 0)
-			continue;
-		ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-		add_one(sampler, event, &sampler->closed[event->event]);
-		close(event->fd);
-		event->fd = -1;
+	for (size_t i = 0; i < sampler->ids.nr; i++) {
+		const struct sampler_fd of = sampler->fds.items[i];
+		for (size_t at = 0; sampler->ids.items[i].id == id && at < sampler->fds.nr; at++) {
+			struct sampler_fd *event = &sampler->fds.items[at];
+			if (event->tid == of.tid && event->ring == of.ring &&
+			    event->event == of.event)
+				close_event(sampler, event);
+		}
 	}
 }
 

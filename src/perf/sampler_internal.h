@@ -5,7 +5,8 @@
 /*
  * The sampler's state, shared by its files: sampler.c (life), ladder.c (what to
  * open, stepping down), rings.c (one a CPU), sideband.c (what main reads), attach.c (threads), guard.c (how often),
- * family.c (a target's processes), machine.c (what /proc and /sys say), advice.c (errno to cause and remedy).
+ * sets.c (cheaper events), family.c (a target's processes), machine.c (what /proc and /sys say), advice.c (errno to
+ * cause and remedy).
  */
 
 #include <sys/types.h>
@@ -23,6 +24,7 @@ struct sampler_fd {
 	uint32_t event;
 	int32_t tid; /* -1: the whole CPU */
 	uint32_t ring;
+	uint32_t set;
 };
 
 struct sideband_ring {
@@ -71,7 +73,9 @@ struct sampler {
 	char steps[SAMPLER_MAX_STEPS][STEP_BYTES];
 	size_t nr_steps;
 	struct record_format format;
-	uint32_t dump_bytes;
+	uint32_t dump_bytes; /* of the first set */
+	struct sampler_set sets[SAMPLER_MAX_SETS];
+	size_t nr_sets, set; /* the one in use */
 	bool user_only, filters_pids;
 
 	struct sampler_ring *rings;
@@ -116,6 +120,8 @@ int machine_online_cpus(int32_t **cpus, size_t *nr);
 /* CAP_IPC_LOCK, and not only inside a user namespace: locked memory is without limit. */
 bool machine_may_lock(void);
 void machine_raise_descriptor_limit(void);
+/* How many tasks want each CPU just now; 0: not known. */
+unsigned machine_tasks_a_cpu(void);
 
 /* The process's maps are closed to this user: its stacks can be taken, not unwound. */
 bool machine_hides_process(int32_t pid);
@@ -164,8 +170,21 @@ void ladder_fill_format(struct sampler *sampler);
 
 int rings_open(struct sampler *sampler, struct error *error);
 void rings_close(struct sampler *sampler);
+/* There is an event of which anything may come: neither what was asked for nor the CPU paces it. */
+bool rings_may_overflow(const struct sampler *sampler);
+/* How many samples a ring holds with copies of that size. */
+uint64_t rings_hold(const struct sampler *sampler, uint32_t dump_bytes);
 /* Sets dump_bytes: what was asked for, or what `auto` means for these rings and this rate; 0 without dumps. */
 int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
+
+/* ---- sets.c ---- */
+
+/* Chooses them, and the one to begin with. */
+void sets_choose(struct sampler *sampler);
+/* An event's attr in one of the sets. */
+struct perf_event_attr sets_attr(const struct sampler *sampler, size_t event, uint32_t set);
+/* Those in use become the only ones. */
+void sets_leave_others(struct sampler *sampler);
 
 /* ---- sideband.c ---- */
 

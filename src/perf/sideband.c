@@ -115,7 +115,8 @@ void sideband_follow(struct sampler *sampler, size_t from)
 	const struct perf_event_attr attr = attr_of(sampler);
 	for (size_t i = from; sideband->nr_rings && i < sampler->fds.nr; i++) {
 		const struct sampler_fd *of = &sampler->fds.items[i];
-		const int result = of->event != 0 || of->fd < 0 ? 0 : follow(sampler, &attr, of);
+		const bool is_followed = of->event == 0 && of->set == 0 && of->fd >= 0;
+		const int result = is_followed ? follow(sampler, &attr, of) : 0;
 		if (result && result != -ESRCH) /* one that has gone is not missed */
 			note_missed(sideband, of->tid);
 	}

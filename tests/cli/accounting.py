@@ -119,7 +119,7 @@ def a_clocks_periods_sum_to_the_time_it_counted():
             stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=1).stats
         period, counted = stats["event"]["period"] / 1e9, stats["events_counted"] / 1e9
         # Each of up to five threads has a last period that is not full on each of its CPUs.
-        return stats["samples"] * period, counted, 0.01 * counted + 10 * period, f"{name}: {stats}"
+        return stats["events_sampled"] / 1e9, counted, 0.01 * counted + 10 * period, f"{name}: {stats}"
 
     for name in ("spin", "recursion", "threads", "sleepwork", "templates"):
         check_beside_others(lambda name=name: measure(name))

@@ -84,8 +84,8 @@ struct session_stats {
 	const char *const *unreadable;
 	size_t nr_unreadable;
 	uint64_t cache_hits, cache_misses;
-	const char *late_step_down; /* one that came after the start; NULL: none */
-	size_t nr_steps_before;
+	const char *late_steps[2]; /* down, that came after the start */
+	size_t nr_late_steps, nr_steps_before;
 	int target_status; /* of -- CMD, as waitpid gives it */
 	bool target_exited;
 	uint64_t released_ns; /* when a command of ours was let run */

@@ -25,6 +25,7 @@
 #include <ctop/base/channel.h>
 #include <ctop/module_identity.h>
 #include <ctop/perf/record.h>
+#include <ctop/perf/sampler.h>
 #include <ctop/profile/recording_read.h>
 #include <ctop/weight_unit.h>
 
@@ -48,6 +49,7 @@ enum message_kind {
 	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
 	MESSAGE_OWNER,	 /* a process's user, or an error: answers NEED_OWNER */
 	MESSAGE_OWN,	 /* ctop's own processes: whenever there is another one */
+	MESSAGE_SET,	 /* which set of events is enabled from now on: sent before it is, and when the others are not any more */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE; symbolizer: look at perf maps a last time */
@@ -89,6 +91,8 @@ struct message_config {
 	bool without_tables;
 	uint32_t uid;
 	char comm[COMM_MAX];
+	uint32_t nr_sets, set; /* of the events; the one in use */
+	struct sampler_set sets[SAMPLER_MAX_SETS];
 	int32_t watched_pid; /* whose execs are told of in the status; 0: nobody's */
 	uint64_t
 		watched_started_ns; /* when that process started, by CLOCK_MONOTONIC; 0: not known */
@@ -110,6 +114,7 @@ struct message_ids {
 		uint32_t event;
 		int32_t tid; /* -1: a whole CPU */
 		int32_t cpu;
+		uint32_t set; /* as in struct sampler_id */
 	} ids[PROTOCOL_IDS_MAX];
 };
 
@@ -120,6 +125,12 @@ struct message_own {
 struct message_pids {
 	uint32_t nr;
 	int32_t pids[PROTOCOL_PIDS_MAX];
+};
+
+struct message_set {
+	uint32_t set;
+	/* While it was switched, events were in two sets; until_ns is UINT64_MAX, and told again when it is over. */
+	uint64_t since_ns, until_ns;
 };
 
 struct message_ring {
@@ -184,6 +195,7 @@ struct message {
 		struct message_ids ids;
 		struct message_pids pids;
 		struct message_own own;
+		struct message_set set;
 		struct message_ring ring;
 		struct message_epoch epoch;
 		struct message_module module;
@@ -224,6 +236,7 @@ struct child_status {
 	/* Samples, and what could not be read: in the tables or in one of these. */
 	_Atomic uint64_t drained;
 	_Atomic uint64_t damaged, twice, skipped, own, foreign, comm, uid;
+	_Atomic uint32_t wanted_set; /* collector: which set of the events the rings have room for */
 	_Atomic uint64_t frames, cache_hits, cache_misses;
 	_Atomic uint64_t
 		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */

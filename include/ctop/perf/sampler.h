@@ -24,7 +24,7 @@
 #include <ctop/perf/record.h>
 #include <ctop/weight_unit.h>
 
-enum { SAMPLER_MAX_EVENTS = 64, SAMPLER_MAX_STEPS = 16 };
+enum { SAMPLER_MAX_EVENTS = 64, SAMPLER_MAX_STEPS = 16, SAMPLER_MAX_SETS = 3 };
 
 /* Whose rules forbid to sample: struct error.refusal. */
 enum sampler_refusal {
@@ -54,14 +54,26 @@ struct sampler_options {
 	const int32_t *cpus; /* NULL: all online */
 	size_t nr_cpus;
 	bool enable_on_exec; /* for `-- CMD`: pids holds the one held child */
-	bool inherit; /* the targets' descendants, too: those that run, and those to come */
-	uint64_t count;	       /* -c; 0: use frequency */
+	bool inherit;	     /* the targets' descendants, too: those that run, and those to come */
+	uint64_t count;	     /* -c; 0: use frequency */
 	uint64_t frequency_hz; /* -F */
 	enum call_graph call_graph;
 	uint32_t dump_bytes;	       /* asked for; 0: auto */
 	uint32_t ring_pages;	       /* asked for, a power of two; 0: default */
 	uint32_t max_overhead_percent; /* 0: off */
 	bool strict;		       /* a step down is an error */
+	bool adapts;		       /* opens cheaper sets of the events, too */
+};
+
+/*
+ * The same events, each of them opened once more with smaller copies of the stack or fewer samples: a machine that is
+ * busier than foreseen is met by switching from one set to another, which reaches inherited events as well. One set is
+ * enabled at a time. Sets are in the order of what they cost, the dearest first.
+ */
+struct sampler_set {
+	uint32_t dump_bytes;
+	uint32_t fewer;		  /* a sample where the first set has so many: 1 or more */
+	uint32_t crowded_percent; /* of a ring that is filled: time for a cheaper one */
 };
 
 /* One ring, as the collector needs it. */
@@ -76,6 +88,8 @@ struct sampler_id {
 	uint32_t event;
 	int32_t tid; /* -1: the whole CPU */
 	int32_t cpu;
+	/* As many rows as there are events further up is the same event of the set before. */
+	uint32_t set;
 };
 
 struct sampler_opened {
@@ -146,16 +160,27 @@ struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sam
  */
 int sampler_attach_late(struct sampler *sampler);
 
-/* 0 or -errno; not with enable_on_exec, but where processes are filtered */
+/* The set in use. 0 or -errno; not with enable_on_exec, but where processes are filtered */
 int sampler_enable(struct sampler *sampler);
 int sampler_disable(struct sampler *sampler);
+
+size_t sampler_nr_sets(const struct sampler *sampler);
+const struct sampler_set *sampler_set(const struct sampler *sampler, size_t i);
+size_t sampler_set_in_use(const struct sampler *sampler);
+/*
+ * Another set is in use from now on; `enabled`: and samples at once. Nothing is missed: for some microseconds an event
+ * is in both, and samples of the old set behind the first of the new one are doubles (collect/twice.c).
+ */
+void sampler_use_set(struct sampler *sampler, size_t set, bool enabled);
+/* Tells all events again which set it is, while they are on: a task that was forked meanwhile may have the other one. */
+void sampler_settle_sets(struct sampler *sampler);
 /*
  * A thread turned out to have been given this event twice, once of its own and once by inheriting from the
  * thread that started it: closes its own, with what others inherited from that; what it inherited itself
  * goes on. One event on one CPU only: a thread that was started while its maker was being attached
  * inherited some and not others. The clocks show it by samples under two ids. Other software events hit at
  * one moment, and the kernel (6.18) gives both records the id and the time of the first: they show it by
- * twins, two samples of a task in a row with one id and one time.
+ * twins, two samples of a task in a row with one id and one time. All sets are closed together.
  */
 void sampler_close_id(struct sampler *sampler, uint64_t id);
 
