@@ -188,7 +188,8 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 	const struct sampler *sampler = session_sampler(session);
 	const struct sampler_opened *opened = sampler_opened(sampler, 0);
 	const char *mode = history_info(source->history, "call_graph");
-	describe_call_graph(facts, mode ? mode : "", sampler_dump_bytes(sampler));
+	describe_call_graph(facts, mode ? mode : "",
+			    sampler_set(sampler, sampler_set_in_use(sampler))->dump_bytes);
 	*out = (struct ui_facts){
 		.state = state_of(facts, session, &stats),
 		.target = session_target(session),

@@ -69,6 +69,16 @@ static void read_cpus(const struct session *session, struct session_stats *stats
 	stats->cpus_stolen_ns = times.stolen_ns;
 }
 
+static void read_sets(const struct session *session, struct session_stats *stats)
+{
+	stats->nr_sets = session->sampler ? sampler_nr_sets(session->sampler) : 0;
+	for (size_t i = 0; i < stats->nr_sets; i++) {
+		const struct sampler_set *set = sampler_set(session->sampler, i);
+		stats->sets[i] =
+			(struct session_set){set->dump_bytes, set->fewer, session->set_ns[i]};
+	}
+}
+
 struct session_stats session_stats(struct session *session)
 {
 	struct session_stats stats = session->stats;
@@ -94,6 +104,7 @@ struct session_stats session_stats(struct session *session)
 		return stats;
 	stats.undrained |= session_is_live(session) && session->phase != PHASE_DRAINED;
 	read_events(session, &stats);
+	read_sets(session, &stats);
 	stats.target_exec_ns = atomic_load(&status->exec_ns);
 	stats.late = atomic_load(&status->late);
 	stats.throttled = atomic_load(&status->throttled);

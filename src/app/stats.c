@@ -86,6 +86,19 @@ static void add_description(struct text *out, const struct stats_event *event)
 		  event->frequency_hz);
 }
 
+/* The sets of events, and how long each was sampled. */
+static void add_sets(struct text *out, const struct session_stats *session)
+{
+	text_add(out, "  \"sets\": [");
+	for (size_t i = 0; i < session->nr_sets; i++)
+		text_addf(out,
+			  "%s{\"dump_bytes\": %" PRIu32 ", \"fewer\": %" PRIu32
+			  ", \"seconds\": %.6f}",
+			  i ? ", " : "", session->sets[i].dump_bytes, session->sets[i].fewer,
+			  seconds(session->sets[i].ns));
+	text_add(out, "],\n");
+}
+
 /* The event shown, and all there are with what each came to. */
 static void add_events(struct text *out, const struct stats_input *input)
 {
@@ -145,6 +158,7 @@ int stats_write(const char *path, const struct stats_input *input, int wake_fd, 
 	add_number(&out, "restarts", session->restarts);
 	add_list(&out, "unreadable", session->unreadable, session->nr_unreadable);
 	add_list(&out, "steps_down", input->steps_down, input->nr_steps_down);
+	add_sets(&out, session);
 	add_events(&out, input);
 	text_add(&out, "}\n");
 	int result = save_text(path, "--stats", &out, wake_fd, error);

@@ -73,7 +73,7 @@ struct sampler {
 	char steps[SAMPLER_MAX_STEPS][STEP_BYTES];
 	size_t nr_steps;
 	struct record_format format;
-	uint32_t dump_bytes; /* of the first set */
+	uint32_t dump_bytes; /* what is foreseen */
 	struct sampler_set sets[SAMPLER_MAX_SETS];
 	size_t nr_sets, set; /* the one in use */
 	bool user_only, filters_pids;

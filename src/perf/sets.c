@@ -73,6 +73,7 @@ void sets_choose(struct sampler *sampler)
 		add_set(sampler, BURST_DUMP_BYTES, 1, percent);
 	if (bursts)
 		sampler->set = first_for_bursts(sampler);
+	sampler->dump_bytes = sampler->sets[sampler->set].dump_bytes;
 }
 
 struct perf_event_attr sets_attr(const struct sampler *sampler, size_t event, uint32_t set)

@@ -61,6 +61,41 @@ def page_faults_that_overrun_the_rings():
     check(stats["lost"] > 0, f"nothing was lost: {stats}")
 
 
+def burst(*event):
+    """A command that does nothing else for as long as it lives, at the defaults."""
+    with folder() as where:
+        stats, _ = stats_of(where, "record", "-q", "-c", "1", *event, "-o", os.path.join(where, "x.ctop"), "--",
+                            workload("faults"), "20")
+    check_exact(stats)
+    return stats
+
+
+@case
+def bursts_find_room_in_the_rings():
+    need_root()
+    for event in ("page-faults", f"uprobe:{workload('faults')}:touch"):
+        # By copies of 64 KiB, a ring of which holds 128, all but some hundreds of the thousands were lost.
+        start = moment()
+        stats = burst("-e", event)
+        check(stats["events_counted"] > 10000, f"{event}: {stats}")
+        lost = stats["lost"] / stats["events_counted"]
+        if lost >= 0.25 and disturbance(start) > DISTURBED:
+            raise Skip(f"others have the CPUs: {lost:.0%} lost")
+        check(lost < 0.25, f"{event}: {lost:.0%} lost: {stats}")
+        # All stacks are in the smallest of the copies.
+        check(stats["stacks"]["complete"] > 0.9 * stats["samples"], f"{event}: {stats}")
+
+
+@case
+def a_copy_that_was_asked_for_is_kept():
+    need_root()
+    with folder() as where:
+        stats, _ = stats_of(where, "record", "-q", "-c", "1", "-e", "page-faults", "--call-graph", "dwarf,4096", "-o",
+                            os.path.join(where, "x.ctop"), "--", workload("faults"), "20")
+    check_exact(stats)
+    check([(each["dump_bytes"], each["fewer"]) for each in stats["sets"]] == [(4096, 1)], f"{stats['sets']}")
+
+
 @case
 def a_process_attached_in_its_middle():
     need_root()

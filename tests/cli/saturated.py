@@ -3,10 +3,13 @@
 """Where every CPU is taken: ctop comes soon, takes less, and says what it took."""
 
 import ctypes
+import json
 import os
+import signal
 import struct
 
-from harness import Skip, case, check, children_of, ended_well, folder, main, need_root, recording_of, target
+from harness import (CTOP, Skip, case, check, children_of, ended_well, folder, main, need_program, need_root, recording_of,
+                     run, status_of, target, wait_for_cpu_time, wait_until)
 
 SLICE_NS = 100_000
 NR_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
@@ -72,6 +75,99 @@ def a_nice_value_of_the_users_is_kept():
             seen = [schedule(pid) for pid in pids]
         ended_well(where, recorder)
     check(all(nice == 5 and slice_ns == SLICE_NS for _, nice, slice_ns in seen), f"{seen}")
+
+
+def reader_stops(recorder, until):
+    """The rings fill while their reader stands still; then it sees so."""
+    collector = children_of(recorder.pid)["collector"]
+    os.kill(collector, signal.SIGSTOP)
+    try:
+        until()
+    finally:
+        os.kill(collector, signal.SIGCONT)
+
+
+def said(stats):
+    return [step for step in stats["steps_down"] if "the rings were filled faster than they could be read" in step]
+
+
+@case
+def fewer_and_smaller_samples_where_the_rings_fill():
+    need_root()
+    with folder() as where, target("spin") as program:
+        # A ring of 1 MiB holds 16 copies of 64 KiB, or 100 of 8 KiB.
+        with recording_of(where, "-m", "256", "-p", program.pid) as recorder:
+            reader_stops(recorder, lambda: wait_for_cpu_time(program.pid, 0.5))
+            wait_for_cpu_time(program.pid, 0.5)
+        stacks, stats = ended_well(where, recorder)
+    dear, cheap = stats["sets"]
+    check(dear["fewer"] == 1 and cheap["fewer"] > 1 and cheap["dump_bytes"] <= dear["dump_bytes"], f"{stats['sets']}")
+    check(dear["seconds"] > 0 and cheap["seconds"] > 0, f"{stats['sets']}")
+    check(len(said(stats)) == 1 and "samples a second instead of 999" in said(stats)[0], f"{stats['steps_down']}")
+    check(stats["drained"] == stats["samples"] + sum(stats["dropped"].values()), f"{stats}")
+    # Samples weigh what they stand for, in either set.
+    lost_ns = stats["lost"] * stats["event"]["period"] * cheap["fewer"]
+    counted, sampled = stats["events_counted"], stats["events_sampled"]
+    check(sampled <= 1.05 * counted + 1e7 and sampled + lost_ns >= 0.9 * counted, f"{stats}")
+    check(stats["dropped"]["double"] < 20, f"{stats}")
+
+
+@case
+def no_event_is_missed_while_copies_become_smaller():
+    need_root()
+    with folder() as where:
+        for of in ([], ["-a"]):
+            with target("faults", "100000") as program:
+                of_whom = of or ["-p", program.pid]
+                with recording_of(where, "-e", "page-faults", "-c", "1", "-m", "4096", *of_whom) as recorder:
+                    reader_stops(recorder, lambda: wait_for_cpu_time(program.pid, 0.2))
+                    wait_for_cpu_time(program.pid, 0.3)
+                _, stats = ended_well(where, recorder)
+            # Those of a moment in which both are switched on are counted twice, and dropped once.
+            places = stats["samples"] + stats["lost"] + sum(stats["dropped"].values())
+            # What the kernel calls lost are of whole CPUs also others' forks and mappings.
+            more = stats["lost"] if of else 0
+            check(0 <= places - stats["events_counted"] <= more, f"{places} of {stats['events_counted']}: {stats}")
+            check(stats["drained"] == stats["samples"] + sum(stats["dropped"].values()), f"{stats}")
+            check(len(said(stats)) == 1, f"{stats['steps_down']}")
+            check(stats["dropped"]["double"] < 0.05 * places, f"{stats}")
+            check(sum(each["seconds"] > 0 for each in stats["sets"]) > 1, f"{stats['sets']}")
+
+
+@case
+def copies_grow_again_when_it_is_calm():
+    need_root()
+    with folder() as where, target("sleepwork") as program:
+        # Next to nothing happens: the smaller ones, to begin with, leave room for what may come.
+        with recording_of(where, "-e", "context-switches", "-c", "1", "-p", program.pid) as recorder:
+            collector = children_of(recorder.pid)["collector"]
+            before = int(status_of(collector, "voluntary_ctxt_switches"))
+            wait_until(lambda: int(status_of(collector, "voluntary_ctxt_switches")) > before + 60, "3 s of rounds")
+        _, stats = ended_well(where, recorder)
+    largest, smaller = stats["sets"][:2]
+    check(largest["dump_bytes"] > smaller["dump_bytes"] and smaller["seconds"] > 0, f"{stats['sets']}")
+    check(largest["seconds"] > 0, f"{stats['sets']}")
+    check(not said(stats), f"{stats['steps_down']}")
+
+
+@case
+def too_few_descriptors_for_cheaper_events_are_told():
+    need_root()
+    with folder() as where, target("crowd", "waiting", "100") as program:
+        wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) > 100, "100 threads")
+        nr = 101 * os.cpu_count()
+        # For one set, and not for two.
+        limit = f"--nofile={nr * 2 + 300}:{nr * 2 + 300}"
+        setpriv = [need_program("setpriv"), "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        result = run(*setpriv, need_program("prlimit"), limit, CTOP, "record", "-e", "cpu-clock", "-o", path, "--stats",
+                     stats_path, "--duration", "0.3", "-p", program.pid)
+        check(result.returncode == 0 and "copies and rate stay as they are" in result.stderr, f"{result}")
+        with open(stats_path, encoding="utf-8") as file:
+            check(len(json.load(file)["sets"]) == 1, "there are others")
+        result = run(*setpriv, need_program("prlimit"), limit, CTOP, "record", "--strict", "-e", "cpu-clock", "-o", path,
+                     "--duration", "0.1", "-p", program.pid)
+        check("copies and rate stay" not in result.stderr, f"{result}")
 
 
 if __name__ == "__main__":

@@ -84,6 +84,12 @@ struct session_stats {
 	const char *const *unreadable;
 	size_t nr_unreadable;
 	uint64_t cache_hits, cache_misses;
+	/* How long each set of the events was sampled, of those that were opened. Not of files. */
+	struct session_set {
+		uint32_t dump_bytes, fewer; /* as in struct sampler_set */
+		uint64_t ns;
+	} sets[SAMPLER_MAX_SETS];
+	size_t nr_sets;
 	const char *late_steps[2]; /* down, that came after the start */
 	size_t nr_late_steps, nr_steps_before;
 	int target_status; /* of -- CMD, as waitpid gives it */

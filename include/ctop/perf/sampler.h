@@ -118,6 +118,7 @@ bool sampler_holds_rings(const struct sampler *sampler);
 int sampler_redirect(struct sampler *sampler);
 
 const struct record_format *sampler_format(const struct sampler *sampler);
+/* Of what was foreseen; the set in use may have others. */
 uint32_t sampler_dump_bytes(const struct sampler *sampler);
 bool sampler_user_only(const struct sampler *sampler);
 const struct sampler_opened *sampler_opened(const struct sampler *sampler, size_t event);
