@@ -9,7 +9,7 @@
 #include "session_setup.h"
 
 /* Whatever a collector wants, tens of thousands of events are not switched for ever. */
-#define PAUSE_NS (20 * NS_PER_MS)
+#define PAUSE_NS  (20 * NS_PER_MS)
 #define SETTLE_NS (200 * NS_PER_MS)
 
 static bool is_paced(const struct sampler *sampler)
@@ -33,9 +33,10 @@ static void describe_rate(const struct session *session, const struct sampler_se
 {
 	const struct sampler_opened *opened = sampler_opened(session->sampler, 0);
 	const double asked_hz = opened->frequency_hz ? (double)opened->frequency_hz
-				: opened->period     ? (double)NS_PER_SECOND / (double)opened->period
-						     : 0;
-	snprintf(text, size, "%.0f samples a second instead of %.0f", asked_hz / set->fewer, asked_hz);
+				: opened->period ? (double)NS_PER_SECOND / (double)opened->period
+						 : 0;
+	snprintf(text, size, "%.0f samples a second instead of %.0f", asked_hz / set->fewer,
+		 asked_hz);
 }
 
 /* "copies of 8192 bytes instead of 65528, 250 samples a second instead of 999" */

@@ -72,8 +72,9 @@ struct event_id {
 	uint32_t set;
 	uint32_t first; /* row of the same event in the first set */
 	/* Of the first set's row, for all of them: */
-	bool doubled;	      /* the thread has inherited the same: this one is not counted */
-	uint32_t seen_switch; /* the last switch of sets behind which the new one was sampled; 0: none */
+	bool doubled; /* the thread has inherited the same: this one is not counted */
+	uint32_t
+		seen_switch; /* the last switch of sets behind which the new one was sampled; 0: none */
 };
 
 /* How full the rings are, and what follows from it: sets.c. */

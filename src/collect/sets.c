@@ -25,7 +25,8 @@ void sets_begin(struct collector *collector)
 {
 	struct pressure *pressure = &collector->pressure;
 	*pressure = (struct pressure){.calm_ns = CALM_NS, .nr_switches = 1};
-	pressure->set = collector->config.set < collector->config.nr_sets ? collector->config.set : 0;
+	pressure->set =
+		collector->config.set < collector->config.nr_sets ? collector->config.set : 0;
 }
 
 static uint64_t nr_lost(const struct collector *collector)
@@ -82,7 +83,8 @@ static void want(struct collector *collector, uint32_t set)
 static double growth(const struct message_config *config, uint32_t set)
 {
 	const struct sampler_set *dearer = &config->sets[set - 1], *now = &config->sets[set];
-	const double more = (double)(dearer->dump_bytes + HEAD_BYTES) / (now->dump_bytes + HEAD_BYTES);
+	const double more =
+		(double)(dearer->dump_bytes + HEAD_BYTES) / (now->dump_bytes + HEAD_BYTES);
 	return dearer->fewer ? more * now->fewer / dearer->fewer : more;
 }
 

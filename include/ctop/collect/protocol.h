@@ -49,7 +49,7 @@ enum message_kind {
 	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
 	MESSAGE_OWNER,	 /* a process's user, or an error: answers NEED_OWNER */
 	MESSAGE_OWN,	 /* ctop's own processes: whenever there is another one */
-	MESSAGE_SET,	 /* which set of events is enabled from now on: sent before it is, and when the others are not any more */
+	MESSAGE_SET, /* which set of events is enabled from now on: sent before it is, and when the others are not any more */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE; symbolizer: look at perf maps a last time */
@@ -236,7 +236,8 @@ struct child_status {
 	/* Samples, and what could not be read: in the tables or in one of these. */
 	_Atomic uint64_t drained;
 	_Atomic uint64_t damaged, twice, skipped, own, foreign, comm, uid;
-	_Atomic uint32_t wanted_set; /* collector: which set of the events the rings have room for */
+	_Atomic uint32_t
+		wanted_set; /* collector: which set of the events the rings have room for */
 	_Atomic uint64_t frames, cache_hits, cache_misses;
 	_Atomic uint64_t
 		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */

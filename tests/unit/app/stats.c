@@ -35,7 +35,9 @@ static struct stats_input example(void)
 {
 	static const char *const steps_down[] = {"cycles: no counters, \"cpu-clock\" stands in"};
 	struct stats_input input = {
-		.session = {.samples = 100,
+		.session = {.sets = {{65528, 1, 1500000000}, {8192, 4, 0}},
+			    .nr_sets = 2,
+			    .samples = 100,
 			    .lost = 7,
 			    .late = 3,
 			    .throttled = 1,
@@ -122,6 +124,8 @@ static void whole_object(void)
 		  "  \"restarts\": 0,\n"
 		  "  \"unreadable\": [],\n"
 		  "  \"steps_down\": [\"cycles: no counters, \\\"cpu-clock\\\" stands in\"],\n"
+		  "  \"sets\": [{\"dump_bytes\": 65528, \"fewer\": 1, \"seconds\": 1.500000}, "
+		  "{\"dump_bytes\": 8192, \"fewer\": 4, \"seconds\": 0.000000}],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
 		  "\"frequency_hz\": 999},\n"
 		  "  \"events\": [\n"
