@@ -110,8 +110,8 @@ static int add_events(struct collector *collector)
 		if (index_reserve(&collector->ids_index))
 			return -ENOMEM;
 		index_add(&collector->ids_index, hash_u64(i), (uint32_t)collector->ids.nr);
-		collector->ids.items[collector->ids.nr++] =
-			(struct event_id){.id = i, .event = i, .tid = -1, .cpu = -1};
+		collector->ids.items[collector->ids.nr++] = (struct event_id){
+			.id = i, .event = i, .tid = -1, .cpu = -1, .first = UINT32_MAX};
 	}
 	return 0;
 }

@@ -62,9 +62,9 @@ bool sets_are_switching(const struct collector *collector, uint64_t time_ns)
 bool sets_is_double(struct collector *collector, struct event_id *event)
 {
 	const struct pressure *pressure = &collector->pressure;
-	struct event_id *first = &collector->ids.items[event->first];
-	if (collector->config.nr_sets < 2)
+	if (collector->config.nr_sets < 2 || event->first >= collector->ids.nr)
 		return false;
+	struct event_id *first = &collector->ids.items[event->first];
 	if (event->set == pressure->set)
 		first->seen_switch = pressure->nr_switches;
 	return event->set != pressure->set && first->seen_switch == pressure->nr_switches;

@@ -437,7 +437,7 @@ static int add_task(const struct collector *collector, int32_t pid, int32_t tid,
 int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient)
 {
-	struct event_id unknown_event = {.tid = -1};
+	struct event_id unknown_event = {.tid = -1, .first = UINT32_MAX};
 	const struct record_sample *sample = &record->sample;
 	struct event_id *event = find_event(collector, record->id);
 	if (!event)

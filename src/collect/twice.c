@@ -117,7 +117,7 @@ void twice_forget(struct collector *collector, int32_t tid)
 bool twice_is_second(struct collector *collector, struct collector_ring *ring,
 		     struct event_id *event, const struct record *record)
 {
-	if (event->event >= SAMPLER_MAX_EVENTS || collector->ids.nr == 0)
+	if (event->event >= SAMPLER_MAX_EVENTS)
 		return false;
 	if (event->tid < 0)
 		return collector->config.nr_sets > 1 &&
