@@ -418,6 +418,7 @@ static void what_samples_stand_for(void)
 	world_begin(&world);
 	struct event_row faults = {.name = string_of(&world, "page-faults"),
 				   .asked = string_of(&world, "faults"),
+				   .frequency_hz = 999,
 				   .weight_unit = WEIGHT_FAULTS};
 	uint32_t id;
 	CHECK_EQ(tables_add_event(world.writer, &faults, &id), 0);
@@ -437,6 +438,13 @@ static void what_samples_stand_for(void)
 	CHECK_EQ(history_set_info(world.history, "stats.counted.1", "9999"), 0);
 	CHECK_STR(weight_line(&world),
 		  "weight     130 k faults in 72 samples; the kernel counted 9,999 faults");
+	/* A rate that is not reached, and what would do. */
+	CHECK_EQ(history_set_info(world.history, "duration_ns", "2000000000"), 0);
+	CHECK(strstr(report_of(&world),
+		     "rate       999 Hz asked, 36 samples/s reached; -c 6 would have "
+		     "given 833\n"));
+	CHECK_EQ(history_set_info(world.history, "stats.counted.1", "100"), 0);
+	CHECK(strstr(report_of(&world), " 36 samples/s reached\n"));
 	CHECK_EQ(history_set_info(world.history, "stats.counted.1", "0"), 0);
 	weigh(&world, other, 1000000);
 	CHECK_STR(weight_line(&world),
