@@ -11,6 +11,8 @@
 /* On narrower screens the window stands on the second line. */
 enum { WINDOW_ABOVE_COLS = 60, TREND_ABOVE_COLS = 60, WIDE_COLS = 60 };
 enum { PROGRESS_COLS = 16 };
+/* So many times as many samples as would do if all stood for as much, and that is said. */
+enum { UNEVEN_FROM = 2 };
 /* How long it is said that the target has become another program. */
 enum { EXEC_SECONDS = 30 };
 /* A rate that is off by more is said. */
@@ -279,6 +281,12 @@ static void add_weight(struct strip *strip, const struct model *model)
 	text_addf(&strip->text, "%s ", model_unit(model));
 	header_add_count(&strip->text, model->totals.weight);
 	add_text(strip, ROLE_TEXT, 0);
+	/* Few samples carry most of it. */
+	double effective = history_effective(model->totals.weight, model->totals.squares);
+	if (effective * UNEVEN_FROM < (double)model->totals.samples) {
+		text_addf(&strip->text, "n_eff %.0f!", effective);
+		add_text(strip, ROLE_WARN, 0);
+	}
 }
 
 /* False: something that is not as it should be had no room. */

@@ -155,8 +155,10 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	if (row == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
 	cells_putf(cells, line.row, line.col + 1, 7,
-		   task->samples < FEW_SAMPLES ? ROLE_DIM : model_percent_role(share), "%7.1f",
-		   share);
+		   history_effective(task->weight, task->squares) < FEW_SAMPLES
+			   ? ROLE_DIM
+			   : model_percent_role(share),
+		   "%7.1f", share);
 	if (at.cpu < at.tid)
 		cells_putf(cells, line.row, at.cpu, 6, ROLE_TEXT, "%6.1f",
 			   cpu_percent(model, task));

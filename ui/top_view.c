@@ -155,7 +155,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	const struct slice_function *function = &top->rows.items[row];
 	double self = model_percent(model, function->cost.self_weight);
 	struct columns at = columns_of(top, line);
-	bool few = function->cost.total < FEW_SAMPLES;
+	bool few = history_effective(function->cost.total_weight, function->squares) < FEW_SAMPLES;
 	bool kernel = history_function_kernel(model->history, function->id);
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
 	size_t trend = row - top->trend_first;

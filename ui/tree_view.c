@@ -209,7 +209,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	const struct row *row = row_at(view, number);
 	const struct slice_node *node = &row->node;
 	double self = model_percent(model, node->cost.self_weight);
-	bool few = node->cost.total < FEW_SAMPLES;
+	bool few = history_effective(node->cost.total_weight, node->squares) < FEW_SAMPLES;
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
 	if (number == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);

@@ -10,7 +10,7 @@
 
 #include "model.h"
 
-/* A row of fewer samples says little: it is dimmed. */
+/* A row of fewer samples (of one weight that are worth as much) says little: it is dimmed. */
 enum { FEW_SAMPLES = 5 };
 
 struct view;

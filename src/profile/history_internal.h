@@ -81,7 +81,8 @@ struct event {
 	const char *name, *asked;
 	uint64_t period, frequency_hz;
 	enum weight_unit unit;
-	uint64_t samples, weight; /* before the filter */
+	uint64_t samples, weight;	    /* before the filter */
+	uint64_t weight_least, weight_most; /* of a sample */
 };
 
 /* One sample of a counted stack. */
@@ -113,12 +114,16 @@ struct kept_samples {
 /* The history's rows by those of one of the epoch's tables, plus 1; 0: not met yet. See import.c. */
 typedef ROWS(uint32_t) translation;
 
-/* Samples of a stack in some seconds. */
+/*
+ * Samples of a stack in some seconds. They are many: of the squares of the weights it holds how far they are from those that equal weights
+ * would have, to one in some thousands; see seconds.c.
+ */
 struct second_count {
 	uint32_t stack;
-	uint32_t samples;
+	uint16_t samples, spread;
 	uint64_t weight;
 };
+double history_count_squares(const struct second_count *count);
 
 /* Samples of the seconds [second, second + span). A stack may have several counts: they add up. */
 struct bucket {

@@ -454,6 +454,16 @@ static int follow_one(struct history *history, const struct sample *sample)
 	return result ? result : history_keep_sample(history, sample, row);
 }
 
+static void count_event(struct event *event, uint64_t weight)
+{
+	if (!event->samples || weight < event->weight_least)
+		event->weight_least = weight;
+	if (weight > event->weight_most)
+		event->weight_most = weight;
+	event->samples++;
+	event->weight += weight;
+}
+
 static int import_one(struct history *history, const struct sample *sample)
 {
 	struct history_totals *totals = &history->totals;
@@ -466,8 +476,7 @@ static int import_one(struct history *history, const struct sample *sample)
 		history->origin_ns = sample->time_ns;
 	stack.weight = count_weight(history, sample->weight);
 	stack.squares = (double)stack.weight * (double)stack.weight;
-	history->events.items[stack.event].samples++;
-	history->events.items[stack.event].weight += stack.weight;
+	count_event(&history->events.items[stack.event], stack.weight);
 	if (history->filtered) {
 		note_leaf(history, &stack);
 		if (!history_passes(history, sample, &stack))

@@ -92,6 +92,50 @@ struct history_seconds history_seconds(const struct history *history)
 	return facts;
 }
 
+/* ---- the spread of weights ---- */
+
+/*
+ * samples x sum of squares / (sum)^2: 1 where all weights are equal, at most the number of samples, which 16 bits count. It is
+ * kept as the upper bits of a float, less those of 1.0: 4 of the exponent, 12 of the fraction.
+ */
+enum { ONE_BITS = 0x3f800000, SPREAD_SHIFT = 11 };
+
+static uint16_t spread_of(uint64_t samples, uint64_t weight, double squares)
+{
+	if (!weight)
+		return 0;
+	double sum = (double)weight;
+	float spread = (float)((double)samples * squares / sum / sum);
+	uint32_t bits;
+	memcpy(&bits, &spread, sizeof(bits));
+	if (spread <= 1)
+		return 0;
+	bits = (bits - ONE_BITS + (1 << (SPREAD_SHIFT - 1))) >> SPREAD_SHIFT;
+	return bits < UINT16_MAX ? (uint16_t)bits : UINT16_MAX;
+}
+
+double history_count_squares(const struct second_count *count)
+{
+	uint32_t bits = ((uint32_t)count->spread << SPREAD_SHIFT) + ONE_BITS;
+	float spread;
+	memcpy(&spread, &bits, sizeof(spread));
+	double sum = (double)count->weight;
+	return count->samples ? (double)spread * sum * sum / count->samples : 0;
+}
+
+/* Adds one count to another of the same stack. */
+static void add_count(struct second_count *to, const struct second_count *count)
+{
+	uint64_t samples = (uint64_t)to->samples + count->samples;
+	/* As a rule all weights are equal, and stay so. */
+	bool is_even = !to->spread && !count->spread &&
+		       to->weight * count->samples == count->weight * to->samples;
+	double squares = is_even ? 0 : history_count_squares(to) + history_count_squares(count);
+	to->weight += count->weight;
+	to->samples = (uint16_t)samples;
+	to->spread = is_even ? 0 : spread_of(samples, to->weight, squares);
+}
+
 /* ---- counts of a bucket ---- */
 
 static int reserve_slots(struct seconds *seconds, uint32_t stack)
@@ -132,9 +176,8 @@ static int add(struct seconds *seconds, struct bucket *bucket, struct second_cou
 	struct second_slot *slot = &seconds->slots.items[count.stack];
 	if (slot->serial == seconds->serial) {
 		struct second_count *known = &bucket->counts.items[slot->at];
-		if (known->samples <= UINT32_MAX - count.samples) {
-			known->samples += count.samples;
-			known->weight += count.weight;
+		if (known->samples <= UINT16_MAX - count.samples) {
+			add_count(known, &count);
 			return 0;
 		}
 	}
@@ -351,7 +394,7 @@ static int count_elsewhere(struct history *history, uint64_t second, struct seco
 int history_count_second(struct history *history, uint64_t time_ns, uint32_t stack, uint64_t weight)
 {
 	struct seconds *seconds = &history->seconds;
-	const struct second_count count = {stack, 1, weight};
+	const struct second_count count = {stack, 1, 0, weight};
 	uint64_t bytes = seconds->bytes;
 	int result = reserve_slots(seconds, stack);
 	if (result)

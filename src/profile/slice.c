@@ -56,6 +56,7 @@ void slice_free(struct slice *slice)
 	free(slice->counts.items);
 	free(slice->fresh.items);
 	free(slice->before.items);
+	slice_free_squares(slice);
 	free(slice->settled.items);
 	free(slice->settled_buckets.items);
 	free(slice->shown.items);
@@ -87,7 +88,7 @@ uint64_t slice_bytes(const struct slice *slice)
 	bytes += slice->shown.capacity * sizeof(*slice->shown.items);
 	bytes += slice->trend_masks.capacity * sizeof(*slice->trend_masks.items);
 	return bytes + index_bytes(&slice->path_index) + index_bytes(&slice->shown_index) +
-	       slice_processes_bytes(slice);
+	       slice_processes_bytes(slice) + slice_squares_bytes(slice);
 }
 
 /* ---- what was asked ---- */
@@ -104,7 +105,7 @@ int slice_set_seconds(struct slice *slice, uint32_t seconds)
 int slice_reset(struct slice *slice)
 {
 	const struct history *history = slice->history;
-	if (vec_reserve(&slice->before, history->stacks.nr))
+	if (vec_reserve(&slice->before, history->stacks.nr) || slice_keep_squares(slice))
 		return -ENOMEM;
 	slice->before.nr = history->stacks.nr;
 	for (size_t i = 0; i < history->stacks.nr; i++)
@@ -290,6 +291,10 @@ int slice_refresh(struct slice *slice, uint64_t end_ns)
 	if (all)
 		note_all(slice);
 	slice_carry(slice);
+	if (recount || all)
+		result = slice_sum_squares(slice);
+	if (result)
+		return result;
 	slice->refreshed = true;
 	slice->new_window = slice->new_filter = slice->has_moved = false;
 	tell_bytes(slice, slice_bytes(slice));
@@ -318,7 +323,7 @@ struct slice_totals slice_totals(const struct slice *slice)
 	return slice->totals;
 }
 
-double slice_error(uint64_t samples)
+double slice_error(double effective)
 {
-	return samples ? 1 / sqrt((double)samples) : 0;
+	return effective > 0 ? 1 / sqrt(effective) : 0;
 }

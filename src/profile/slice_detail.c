@@ -51,7 +51,8 @@ static int add_half(struct slice *slice, enum slice_shape shape, struct function
 int slice_detail(struct slice *slice, struct function_id function, struct slice_detail *detail)
 {
 	detail->cost = slice_function_cost(slice, function);
-	detail->error = slice_error(detail->cost.total);
+	detail->squares = slice_function_squares(slice, function);
+	detail->error = slice_error(history_effective(detail->cost.total_weight, detail->squares));
 	detail->incomplete = detail->unnamed = 0;
 	struct slice_node root;
 	int result = add_half(slice, SLICE_CALLERS, function, &root, &detail->callers);

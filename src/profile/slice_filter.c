@@ -214,14 +214,19 @@ static bool stack_meets(const struct slice *slice, const struct slice_criterion 
 	return false;
 }
 
-bool slice_is_of_event(const struct slice *slice, const struct counted_stack *stack)
+bool slice_keeps_event(const struct slice *slice, uint32_t event)
 {
 	for (size_t i = 0; i < slice->nr_criteria; i++) {
 		const struct slice_criterion *asked = &slice->criteria[i].asked;
-		if (asked->what == SLICE_EVENT && !asked->drop && stack->event != asked->number)
+		if (asked->what == SLICE_EVENT && !asked->drop && event != (uint32_t)asked->number)
 			return false;
 	}
 	return true;
+}
+
+bool slice_is_of_event(const struct slice *slice, const struct counted_stack *stack)
+{
+	return slice_keeps_event(slice, stack->event);
 }
 
 bool slice_passes(const struct slice *slice, const struct counted_stack *stack, uint32_t path)

@@ -51,6 +51,7 @@ static void follow(struct slice *slice, const struct forgotten_rows *gone)
 {
 	slice->counts.nr = move_counts(slice->counts.items, slice->counts.nr, gone->stacks);
 	slice->before.nr = move_counts(slice->before.items, slice->before.nr, gone->stacks);
+	slice_move_squares(slice, gone->stacks);
 	slice->nr_seen = slice->stacks.nr = slice->settled.nr = slice->settled_buckets.nr = 0;
 	for (uint32_t label = 0; label < NR_LABELS; label++)
 		move_node_paths(slice, label, gone->nodes);
@@ -91,6 +92,10 @@ static void give_back(struct slice *slice)
 	slice->fresh.nr = 0;
 	TRIM(&slice->counts);
 	TRIM(&slice->before);
+	TRIM(&slice->before_squares);
+	slice->stack_squares.nr = slice->path_squares.nr = 0;
+	TRIM(&slice->stack_squares);
+	TRIM(&slice->path_squares);
 	TRIM(&slice->stacks);
 	TRIM(&slice->fresh);
 	TRIM(&slice->settled);

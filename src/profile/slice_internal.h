@@ -124,6 +124,13 @@ struct slice {
 
 	struct slice_totals totals;
 
+	/* Squares of weights, where these differ: by stack, in the window; by path and key, of those that pass. */
+	uint64_t one_weight; /* of all samples; 0: they differ */
+	ROWS(double) stack_squares;
+	ROWS(double) path_squares;
+	ROWS(double) key_squares;
+	ROWS(double) before_squares; /* the reset's */
+
 	ROWS(struct shown_row) shown;
 	struct index shown_index; /* id */
 
@@ -215,6 +222,21 @@ uint64_t slice_processes_bytes(const struct slice *slice);
 /* Paths have other rows than before. */
 void slice_index_paths(struct slice *slice);
 
+/* ---- how much samples are worth: slice_squares.c ---- */
+
+/* Sums them for the counts of this refresh. 0 or -ENOMEM. */
+int slice_sum_squares(struct slice *slice);
+/* Of all the samples of a row; of a path's own. */
+double slice_stack_squares(const struct slice *slice, size_t stack);
+double slice_path_squares(const struct slice *slice, uint32_t path);
+double slice_path_self_squares(const struct slice *slice, uint32_t path);
+double slice_key_squares(const struct slice *slice, uint32_t key);
+/* Those that the history has by now are not the slice's. 0 or -ENOMEM. */
+int slice_keep_squares(struct slice *slice);
+void slice_move_squares(struct slice *slice, const uint32_t *rows);
+void slice_free_squares(struct slice *slice);
+uint64_t slice_squares_bytes(const struct slice *slice);
+
 /* ---- what the history forgets: slice_forget.c ---- */
 
 /* Lets the history forget, if it wants to, what a window that ends then can best do without. */
@@ -228,6 +250,7 @@ uint32_t slice_key_hits(const struct slice *slice, uint32_t key);
 /* Looks again at which criteria keys and paths meet. */
 void slice_find_hits(struct slice *slice);
 /* Of the event asked for, if one is. */
+bool slice_keeps_event(const struct slice *slice, uint32_t event);
 bool slice_is_of_event(const struct slice *slice, const struct counted_stack *stack);
 bool slice_passes(const struct slice *slice, const struct counted_stack *stack, uint32_t path);
 void slice_free_filter(struct slice *slice);
@@ -236,6 +259,8 @@ void slice_free_filter(struct slice *slice);
 
 /* Counts the window's samples into fresh, and says what it covers. 0 or -ENOMEM. */
 int slice_count_window(struct slice *slice);
+/* The squares of the weights that were counted, by stack: added to what is there. About: see struct second_count. */
+void slice_square_window(const struct slice *slice, double *squares);
 
 /* ---- trees: slice_tree.c ---- */
 

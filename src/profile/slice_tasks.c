@@ -126,6 +126,7 @@ static int add_stacks(struct adder *adder, int32_t only_pid, slice_chosen *chose
 		uint32_t group = adder->groups.of_task[task];
 		adder->tasks[group].samples += count->samples;
 		adder->tasks[group].weight += count->weight;
+		adder->tasks[group].squares += slice_stack_squares(slice, i);
 		adder->sampled[task] = true;
 		result = add_leaf(adder, group, slice->paths.items[state->path].key, count->weight);
 	}

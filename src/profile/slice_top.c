@@ -92,7 +92,7 @@ int slice_top(struct slice *slice, enum slice_order order, size_t most,
 		const struct slice_cost *cost = &slice->keys.items[key].cost;
 		if (cost->total)
 			functions->items[functions->nr++] =
-				(struct slice_function){function_of_key(key), *cost};
+				(struct slice_function){function_of_key(key), *cost, 0};
 	}
 	if (nr_all)
 		*nr_all = functions->nr;
@@ -101,6 +101,8 @@ int slice_top(struct slice *slice, enum slice_order order, size_t most,
 	if (functions->nr)
 		qsort_r(functions->items, functions->nr, sizeof(*functions->items), compare,
 			&sorting);
+	for (size_t i = 0; i < functions->nr; i++)
+		functions->items[i].squares = slice_function_squares(slice, functions->items[i].id);
 	return 0;
 }
 
@@ -109,4 +111,11 @@ struct slice_cost slice_function_cost(const struct slice *slice, struct function
 	if ((uint64_t)function.index + NR_LABELS >= slice->keys.nr)
 		return (struct slice_cost){0};
 	return slice->keys.items[key_of_function(function.index)].cost;
+}
+
+double slice_function_squares(const struct slice *slice, struct function_id function)
+{
+	if ((uint64_t)function.index + NR_LABELS >= slice->keys.nr)
+		return 0;
+	return slice_key_squares(slice, key_of_function(function.index));
 }

@@ -71,7 +71,25 @@ static uint32_t show(struct slice *slice, const struct shown_row *shown)
 
 /* ---- what a row stands for ---- */
 
-typedef int match_function(void *context, uint32_t path, struct stack_count count);
+/* What a match brings. */
+struct matched {
+	uint64_t samples, weight;
+	double squares;
+};
+
+typedef int match_function(void *context, uint32_t path, const struct matched *matched);
+
+static struct matched all_of(const struct slice *slice, uint32_t path)
+{
+	const struct path *row = &slice->paths.items[path];
+	return (struct matched){row->total, row->weight, slice_path_squares(slice, path)};
+}
+
+static struct matched own_of(const struct slice *slice, uint32_t path)
+{
+	const struct stack_count self = slice_path_self(slice, path);
+	return (struct matched){self.samples, self.weight, slice_path_self_squares(slice, path)};
+}
 
 static int match_up(const struct slice *slice, const uint32_t *chain, size_t nr, bool self,
 		    match_function *each, void *context)
@@ -80,8 +98,7 @@ static int match_up(const struct slice *slice, const uint32_t *chain, size_t nr,
 	int result = 0;
 	uint32_t from = slice->keys.items[chain[0]].first_path;
 	for (; from && !result; from = paths[from].next_same) {
-		struct stack_count count = {paths[from].total, paths[from].weight};
-		if (!count.samples || (!self && !slice_is_outermost(slice, &paths[from])))
+		if (!paths[from].total || (!self && !slice_is_outermost(slice, &paths[from])))
 			continue;
 		uint32_t at = from;
 		for (size_t i = 1; i < nr && at != NO_PATH; i++) {
@@ -91,10 +108,9 @@ static int match_up(const struct slice *slice, const uint32_t *chain, size_t nr,
 		}
 		if (at == NO_PATH)
 			continue;
-		if (self)
-			count = slice_path_self(slice, from);
-		if (count.samples)
-			result = each(context, at, count);
+		const struct matched matched = self ? own_of(slice, from) : all_of(slice, from);
+		if (matched.samples)
+			result = each(context, at, &matched);
 	}
 	return result;
 }
@@ -111,9 +127,10 @@ static int match_down(const struct slice *slice, const uint32_t *chain, size_t n
 		uint32_t at = from;
 		for (size_t i = 1; i < nr && at != NO_PATH; i++)
 			at = slice_find_path(slice, at, chain[i]);
-		if (at != NO_PATH && paths[at].total)
-			result = each(context, at,
-				      (struct stack_count){paths[at].total, paths[at].weight});
+		if (at == NO_PATH || !paths[at].total)
+			continue;
+		const struct matched matched = all_of(slice, at);
+		result = each(context, at, &matched);
 	}
 	return result;
 }
@@ -122,9 +139,13 @@ static int match_down(const struct slice *slice, const uint32_t *chain, size_t n
 static int match_ends(const struct slice *slice, match_function *each, void *context)
 {
 	int result = 0;
-	for (size_t i = 0; !result && i < slice->stacks.nr; i++)
-		if (slice->stacks.items[i].passes && slice->counts.items[i].samples)
-			result = each(context, slice->stacks.items[i].path, slice->counts.items[i]);
+	for (size_t i = 0; !result && i < slice->stacks.nr; i++) {
+		const struct stack_count *count = &slice->counts.items[i];
+		const struct matched matched = {count->samples, count->weight,
+						slice_stack_squares(slice, i)};
+		if (slice->stacks.items[i].passes && count->samples)
+			result = each(context, slice->stacks.items[i].path, &matched);
+	}
 	return result;
 }
 
@@ -133,10 +154,10 @@ static int match(const struct slice *slice, const struct shown_row *shown, match
 		 void *context)
 {
 	const struct path *path = &slice->paths.items[shown->path];
-	if (shown->shape == SLICE_TREE) /* outside of the subtree in force all are 0 */
-		return path->total ? each(context, shown->path,
-					  (struct stack_count){path->total, path->weight})
-				   : 0;
+	if (shown->shape == SLICE_TREE) { /* outside of the subtree in force all are 0 */
+		const struct matched matched = all_of(slice, shown->path);
+		return path->total ? each(context, shown->path, &matched) : 0;
+	}
 	if (shown->shape == SLICE_INVERTED && shown->depth == 0)
 		return match_ends(slice, each, context);
 	size_t first = shown->shape == SLICE_INVERTED ? 1 : 0; /* its root is no function */
@@ -169,33 +190,35 @@ struct sum {
 
 /* Adds what a match brings to a row; what of it ends there is its own. */
 static void add_cost(const struct slice *slice, struct slice_node *node, uint32_t path,
-		     struct stack_count count, bool up)
+		     const struct matched *matched, bool up)
 {
 	struct stack_count self = {0};
 	if (!up)
 		self = slice_path_self(slice, path);
 	else if (slice_caller(slice, path) == NO_PATH)
-		self = count;
-	node->cost.total += count.samples;
-	node->cost.total_weight += count.weight;
+		self = (struct stack_count){matched->samples, matched->weight};
+	node->cost.total += matched->samples;
+	node->cost.total_weight += matched->weight;
+	node->squares += matched->squares;
 	node->cost.self += self.samples;
 	node->cost.self_weight += self.weight;
-	node->has_children = node->has_children || self.samples < count.samples;
+	node->has_children = node->has_children || self.samples < matched->samples;
 }
 
-static int add_match(void *context, uint32_t path, struct stack_count count)
+static int add_match(void *context, uint32_t path, const struct matched *matched)
 {
 	struct sum *sum = context;
-	add_cost(sum->slice, sum->node, path, count, goes_up(sum->shape));
+	add_cost(sum->slice, sum->node, path, matched, goes_up(sum->shape));
 	return 0;
 }
 
-static int add_end(void *context, uint32_t path, struct stack_count count)
+static int add_end(void *context, uint32_t path, const struct matched *matched)
 {
 	struct sum *sum = context;
 	(void)path;
-	sum->node->cost.total += count.samples;
-	sum->node->cost.total_weight += count.weight;
+	sum->node->cost.total += matched->samples;
+	sum->node->cost.total_weight += matched->weight;
+	sum->node->squares += matched->squares;
 	sum->node->has_children = true;
 	return 0;
 }
@@ -284,7 +307,7 @@ struct children {
 	uint32_t *of_key; /* node of a key, less first, plus 1; 0: none yet */
 };
 
-static int add_child(struct children *children, uint32_t path, struct stack_count count)
+static int add_child(struct children *children, uint32_t path, const struct matched *matched)
 {
 	struct slice *slice = children->slice;
 	uint32_t key = slice->paths.items[path].key;
@@ -306,36 +329,36 @@ static int add_child(struct children *children, uint32_t path, struct stack_coun
 		children->of_key[key] = (uint32_t)(nodes->nr - children->first);
 	}
 	struct slice_node *node = &nodes->items[children->first + children->of_key[key] - 1];
-	add_cost(slice, node, path, count, goes_up(children->shape));
+	add_cost(slice, node, path, matched, goes_up(children->shape));
 	return 0;
 }
 
-static int add_children_below(void *context, uint32_t path, struct stack_count count)
+static int add_children_below(void *context, uint32_t path, const struct matched *matched)
 {
 	struct children *children = context;
 	const struct slice *slice = children->slice;
 	int result = 0;
-	(void)count;
+	(void)matched;
 	for (uint32_t child = slice->paths.items[path].first_child; child && !result;
 	     child = slice->paths.items[child].next_sibling) {
-		const struct path *below = &slice->paths.items[child];
-		if (below->total)
-			result = add_child(children, child,
-					   (struct stack_count){below->total, below->weight});
+		if (!slice->paths.items[child].total)
+			continue;
+		const struct matched below = all_of(slice, child);
+		result = add_child(children, child, &below);
 	}
 	return result;
 }
 
-static int add_caller(void *context, uint32_t path, struct stack_count count)
+static int add_caller(void *context, uint32_t path, const struct matched *matched)
 {
 	struct children *children = context;
 	uint32_t caller = slice_caller(children->slice, path);
-	return caller == NO_PATH ? 0 : add_child(children, caller, count);
+	return caller == NO_PATH ? 0 : add_child(children, caller, matched);
 }
 
-static int add_leaf(void *context, uint32_t path, struct stack_count count)
+static int add_leaf(void *context, uint32_t path, const struct matched *matched)
 {
-	return add_child(context, path, count);
+	return add_child(context, path, matched);
 }
 
 struct sorting {

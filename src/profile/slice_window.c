@@ -199,6 +199,46 @@ static int count_last_seconds(struct slice *slice)
 	return 0;
 }
 
+/* ---- squares ---- */
+
+static void add_squares(const struct slice *slice, double *squares, const struct bucket *bucket,
+			double sign)
+{
+	for (size_t i = 0; i < bucket->counts.nr; i++) {
+		const struct second_count *count = &bucket->counts.items[i];
+		if (count->stack < slice->stacks.nr)
+			squares[count->stack] += sign * history_count_squares(count);
+	}
+}
+
+static void square_since_start(const struct slice *slice, double *squares)
+{
+	const struct history *history = slice->history;
+	uint64_t last = slice->end_ns / NS_PER_SECOND;
+	for (size_t i = 0; i < slice->stacks.nr; i++)
+		squares[i] += history->stacks.items[i].squares;
+	for (size_t i = 0; i < slice->before_squares.nr && i < slice->stacks.nr; i++)
+		squares[i] -= slice->before_squares.items[i];
+	size_t row = history_bucket_from(history, last + 1);
+	for (; row < history->seconds.buckets.nr; row++)
+		if (history->seconds.buckets.items[row].second > last)
+			add_squares(slice, squares, &history->seconds.buckets.items[row], -1);
+}
+
+void slice_square_window(const struct slice *slice, double *squares)
+{
+	const struct bucket *buckets = slice->history->seconds.buckets.items;
+	if (slice->seconds == SLICE_SINCE_START || !slice->history->seconds.wanted) {
+		square_since_start(slice, squares);
+		return;
+	}
+	const struct range range = find_range(slice);
+	for (size_t row = range.from; row < range.to; row++)
+		add_squares(slice, squares, &buckets[row], 1);
+}
+
+/* ---- counts ---- */
+
 int slice_count_window(struct slice *slice)
 {
 	if (slice->seconds != SLICE_SINCE_START && slice->history->seconds.wanted)

@@ -114,10 +114,14 @@ struct slice_totals {
 	 * asked (merged) or after it (nothing came before, or it is forgotten). Equal: all of it is forgotten.
 	 */
 	uint64_t from_ns, to_ns;
+	double squares; /* of the weights shown, summed: for history_effective() */
 };
 struct slice_totals slice_totals(const struct slice *slice);
-/* How far a count of samples may be off by chance, as a share of it: sqrt(n) / n. 0 of none. */
-double slice_error(uint64_t samples);
+/*
+ * How far a weight may be off by chance, as a share of it: sqrt(n) / n of so many samples of one weight (history_effective() of the
+ * row's weight and squares; about, in windows where weights differ). 0 of none.
+ */
+double slice_error(double effective);
 
 struct slice_cost {
 	uint64_t self, total; /* samples */
@@ -132,6 +136,7 @@ enum slice_order { SLICE_BY_SELF, SLICE_BY_TOTAL, SLICE_BY_NAME, SLICE_BY_MODULE
 struct slice_function {
 	struct function_id id;
 	struct slice_cost cost;
+	double squares; /* of total_weight */
 };
 struct slice_functions {
 	struct slice_function *items;
@@ -142,6 +147,7 @@ int slice_top(struct slice *slice, enum slice_order order, size_t most,
 	      struct slice_functions *functions, size_t *nr_all);
 /* Of one function; all zero when it has no samples. */
 struct slice_cost slice_function_cost(const struct slice *slice, struct function_id function);
+double slice_function_squares(const struct slice *slice, struct function_id function);
 
 /* ---- trees ---- */
 
@@ -164,6 +170,7 @@ struct slice_node {
 		comm; /* of a process: what it goes by, as in struct slice_task. Borrowed. NULL: it is none */
 	int32_t pid; /* of a process */
 	struct slice_cost cost;
+	double squares; /* of total_weight */
 	uint32_t depth; /* of the root: 0 */
 	bool has_children;
 };
@@ -210,6 +217,7 @@ struct slice_task {
 		comm; /* the last one seen; of a process, its main thread's if that is known. Borrowed */
 	uint32_t nr_threads; /* that have samples */
 	uint64_t samples, weight;
+	double squares;
 	struct function_id top; /* where most of its weight is */
 	uint64_t top_weight;
 };
@@ -226,7 +234,8 @@ int slice_tasks(struct slice *slice, enum slice_tasks_of which, int32_t only_pid
 
 struct slice_detail {
 	struct slice_cost cost;
-	double error;	     /* slice_error(cost.total) */
+	double squares;	     /* of cost.total_weight */
+	double error;	     /* slice_error() of it */
 	uint64_t incomplete; /* weight of stacks with it that are truncated, broken or switched */
 	uint64_t unnamed;    /* weight of stacks with it that have a frame without a name */
 	/*

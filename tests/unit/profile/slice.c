@@ -5,6 +5,24 @@
  */
 #include "by_hand.h"
 
+/*
+ * Sums of squares are rounded by the second, and what came in the same second before a reset, or after a pause began, is not told apart:
+ * then they are only known to be possible.
+ */
+static void check_squares(const struct world *world, double got, double wanted, uint64_t samples,
+			  uint64_t weight)
+{
+	double most = (double)weight * (double)weight, least = samples ? most / (double)samples : 0;
+	CHECK(got >= least * 0.998 && got <= most * 1.002);
+	if (!world->reset_at && world->nr_seen == world->nr_raws)
+		CHECK(got >= wanted * 0.998 && got <= wanted * 1.002);
+}
+
+static double square(const struct world *world, size_t raw)
+{
+	return (double)world->raws[raw].weight * (double)world->raws[raw].weight;
+}
+
 static void check_totals(const struct world *world)
 {
 	struct slice_totals totals = slice_totals(world->slice), wanted = {0};
@@ -20,6 +38,7 @@ static void check_totals(const struct world *world)
 			continue;
 		wanted.samples++;
 		wanted.weight += raw->weight;
+		wanted.squares += square(world, i);
 		wanted.ends[raw->end]++;
 		wanted.unnamed += !world->named[raw->functions[raw->nr - 1]];
 	}
@@ -27,6 +46,7 @@ static void check_totals(const struct world *world)
 	CHECK_EQ(totals.all_weight, wanted.all_weight);
 	CHECK_EQ(totals.samples, wanted.samples);
 	CHECK_EQ(totals.weight, wanted.weight);
+	check_squares(world, totals.squares, wanted.squares, wanted.samples, wanted.weight);
 	CHECK_EQ(totals.unnamed, wanted.unnamed);
 	for (int end = 0; end < NR_STACK_ENDS; end++)
 		CHECK_EQ(totals.ends[end], wanted.ends[end]);
@@ -37,6 +57,7 @@ static void check_top(const struct world *world)
 	struct slice_functions top = {0}, few = {0};
 	size_t nr_all, nr_wanted = 0;
 	struct slice_cost wanted[NR_FUNCTIONS + 1] = {0};
+	double squares[NR_FUNCTIONS + 1] = {0};
 	struct shown shown;
 	bool passes;
 	for (size_t i = 0; i < world->nr_raws; i++) {
@@ -48,6 +69,7 @@ static void check_top(const struct world *world)
 		for (int key = 0; key <= UNNAMED; key++) {
 			wanted[key].total += contains(&shown, key);
 			wanted[key].total_weight += contains(&shown, key) ? weight : 0;
+			squares[key] += contains(&shown, key) ? square(world, i) : 0;
 		}
 	}
 	CHECK_EQ(slice_top(world->slice, SLICE_BY_SELF, 0, &top, &nr_all), 0);
@@ -58,6 +80,8 @@ static void check_top(const struct world *world)
 	for (size_t i = 0; i < top.nr; i++) {
 		int key = key_of(world, top.items[i].id);
 		CHECK(memcmp(&top.items[i].cost, &wanted[key], sizeof(wanted[key])) == 0);
+		check_squares(world, top.items[i].squares, squares[key], wanted[key].total,
+			      wanted[key].total_weight);
 		CHECK(i == 0 || top.items[i - 1].cost.self_weight >= top.items[i].cost.self_weight);
 		struct slice_cost one = slice_function_cost(world->slice, top.items[i].id);
 		CHECK(memcmp(&one, &wanted[key], sizeof(one)) == 0);
@@ -98,6 +122,7 @@ static void check_row(const struct world *world, enum slice_shape shape, const s
 		      const struct slice_node *node)
 {
 	struct slice_cost wanted = {0};
+	double squares = 0;
 	struct shown shown;
 	bool passes;
 	for (size_t i = 0; i < world->nr_raws; i++) {
@@ -110,11 +135,13 @@ static void check_row(const struct world *world, enum slice_shape shape, const s
 		bool last = up ? at == 0 : at == shown.nr - 1;
 		wanted.total++;
 		wanted.total_weight += world->raws[i].weight;
+		squares += square(world, i);
 		wanted.self += last;
 		wanted.self_weight += last ? world->raws[i].weight : 0;
 	}
 	CHECK_EQ(node->cost.total, wanted.total);
 	CHECK_EQ(node->cost.total_weight, wanted.total_weight);
+	check_squares(world, node->squares, squares, wanted.total, wanted.total_weight);
 	CHECK_EQ(node->cost.self, wanted.self);
 	CHECK_EQ(node->cost.self_weight, wanted.self_weight);
 }

@@ -126,7 +126,8 @@ static const struct stack stacks[] = {
 	{2, 1, STACK_TRUNCATED, {"deep", "deeper"}},
 };
 
-static inline void add_samples_of(uint8_t event, const struct stack *stack, uint64_t second)
+static inline void add_samples_of_weight(uint8_t event, const struct stack *stack, uint64_t second,
+					 uint64_t weight)
 {
 	struct node_id node = {0};
 	struct frame_id leaf = {0};
@@ -140,7 +141,7 @@ static inline void add_samples_of(uint8_t event, const struct stack *stack, uint
 	for (unsigned i = 0; i < stack->a_second; i++) {
 		const struct sample sample = {
 			.time_ns = second * 1000000000 + 1000000 * (i + 1),
-			.weight = 10000000,
+			.weight = weight,
 			.task = world.threads[stack->thread],
 			.node = node,
 			.leaf = leaf,
@@ -150,6 +151,11 @@ static inline void add_samples_of(uint8_t event, const struct stack *stack, uint
 		};
 		CHECK_EQ(history_import(world.history, &sample, 1), 0);
 	}
+}
+
+static inline void add_samples_of(uint8_t event, const struct stack *stack, uint64_t second)
+{
+	add_samples_of_weight(event, stack, second, 10000000);
 }
 
 static inline void add_samples(const struct stack *stack, uint64_t second)

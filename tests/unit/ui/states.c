@@ -130,6 +130,25 @@ static void one_of_two_events_is_shown(void)
 	end();
 }
 
+/* Few samples that stand for nearly everything: they lead, and that they are few is said. */
+static void few_samples_carry_most(void)
+{
+	const struct ui_options options = {0};
+	struct event_row event = {.frequency_hz = 999};
+	uint32_t id;
+	begin(&options, true);
+	CHECK_EQ(ui_resize(world.ui, 24, 100), 0);
+	event.name = event.asked = string_of("faults");
+	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
+	for (int i = 0; i < 9; i++)
+		add_samples_of_weight((uint8_t)id, &stacks[3], SECONDS + 1, 1);
+	add_samples_of_weight((uint8_t)id, &stacks[4], SECONDS + 1, 50000);
+	CHECK_EQ(ui_refresh(world.ui, UINT64_C(1000000000) * (SECONDS + 1) + 500000000), 0);
+	press("e");
+	compare("event-uneven");
+	end();
+}
+
 static void a_pause_stands_still(void)
 {
 	const struct ui_options options = {0};
@@ -232,6 +251,7 @@ int main(void)
 	RUN(what_had_no_room_is_told);
 	RUN(the_rate_is_not_reached);
 	RUN(one_of_two_events_is_shown);
+	RUN(few_samples_carry_most);
 	RUN(a_pause_stands_still);
 	RUN(the_selection_follows_its_function);
 	RUN(rows_stay_while_the_user_moves);
