@@ -127,6 +127,8 @@ static int find(struct event *event, struct error *error)
 {
 	if (probe_is(event->asked))
 		return probe_parse(event, error);
+	if (breakpoint_is(event->asked))
+		return breakpoint_parse(event, error);
 	if (strchr(event->asked, '/'))
 		return pmu_parse(PMU_DEVICES, event, error);
 	int result = take_modifiers(event, error);
@@ -183,4 +185,5 @@ void event_fill_attr(const struct event *event, struct perf_event_attr *attr)
 	attr->config = event->config;
 	attr->config1 = event->probe[0] ? (uint64_t)(uintptr_t)event->probe : event->config1;
 	attr->config2 = event->config2;
+	attr->bp_type = event->breakpoint;
 }

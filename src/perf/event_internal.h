@@ -28,6 +28,12 @@ bool probe_is(const char *text);
 /* "uprobe:/path:function" and its kin, with modifiers. 0 or -EINVAL. */
 int probe_parse(struct event *event, struct error *error);
 
+/* ---- event_breakpoint.c ---- */
+
+bool breakpoint_is(const char *text);
+/* "mem:ADDRESS/LENGTH:rw", with modifiers. 0 or -EINVAL. */
+int breakpoint_parse(struct event *event, struct error *error);
+
 /* ---- tracefs.c ---- */
 
 /* Whether a name is written as tracepoints are: "system:name". */

@@ -300,6 +300,32 @@ def what_needs_the_kernel_is_refused_to_users():
             check(event in result.stderr and len(result.stderr.splitlines()) == 2, result.stderr)
 
 
+WRITES = """
+volatile int watched;
+__attribute__((noinline)) void writer(int i) { watched = i; }
+__attribute__((noinline)) int reader(void) { return watched; }
+int main(void) { int sum = 0; for (int i = 0; i < 70; i++) { writer(i); if (i % 7 == 0) sum += reader(); } return sum == 0; }
+"""
+
+
+@case
+def breakpoints_hit_each_access():
+    need_root()
+    nm = need_program("nm")
+    with folder() as where:
+        program = compiled(where, WRITES)
+        check(run("gcc", "-O1", "-no-pie", "-o", program, os.path.join(where, "calls.c")).returncode == 0, "gcc failed")
+        symbols = {line.split()[-1]: int(line.split()[0], 16) for line in run(nm, program).stdout.splitlines()
+                   if len(line.split()) == 3}
+        if ctop("record", "-e", f"mem:{symbols['watched']:#x}:w", "-o", "/dev/null", "--", "true").returncode:
+            raise Skip("no hardware breakpoints here")
+        for event, function, expected in ((f"mem:{symbols['watched']:#x}/4:w:u", "writer", 70),
+                                          (f"mem:{symbols['watched']:#x}:rw:u", "reader", 10),
+                                          (f"mem:{symbols['writer']:#x}:x:u", "writer", 70)):
+            stacks = sampled(where, event, program)
+            check(with_leaf(stacks, function) == expected, f"{event}: {stacks}")
+
+
 @case
 def more_events_than_sixteen():
     need_root()

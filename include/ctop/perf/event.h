@@ -23,6 +23,8 @@ struct event {
 	char name[EVENT_TEXT_BYTES];  /* without modifiers: "cycles" */
 	uint32_t type;
 	uint64_t config, config1, config2;
+	uint32_t
+		breakpoint; /* which accesses, HW_BREAKPOINT_*: to config1, of config2 bytes; 0: it is none */
 	/*
 	 * A probe's file (uprobe) or function (kprobe), instead of config1; "" for all others. A file without a slash is
 	 * a library or program that is still to be found.

@@ -145,6 +145,14 @@ static void what_is_malformed_is_marked(void)
 		{"uprobe:/usr/bin/g++", "'uprobe:/usr/bin/g++>>>'"},
 		{"uprobe:/bin/bash+99999999999999999999",
 		 "'uprobe:/bin/bash>>>+99999999999999999999'"},
+		{"mem:", "'mem:>>>'"},
+		{"mem:x", "'mem:>>>x'"},
+		{"mem:0x", "'mem:>>>0x'"},
+		{"mem:0x10/3:r", "'mem:0x10/>>>3:r'"},
+		{"mem:0x10:rwx", "'mem:0x10:rwx>>>'"},
+		{"mem:0x10:r:", "'mem:0x10:r:>>>'"},
+		{"mem:0x10:z", "'mem:0x10:>>>z'"},
+		{"mem:0x10y", "'mem:0x10>>>y'"},
 		{"kprobe:", "'kprobe:>>>'"},
 		{"kprobe:vfs read", "'kprobe:vfs>>> read'"},
 		{"kprobe:vfs_read:ux", "'kprobe:vfs_read:u>>>x'"},
@@ -371,6 +379,29 @@ static void probes_have_a_place(void)
 	CHECK_EQ(event.config2, 8);
 }
 
+static void breakpoints(void)
+{
+	struct perf_event_attr attr = {0};
+	struct event event = parsed("mem:0x601040");
+	event_fill_attr(&event, &attr);
+	CHECK_EQ(attr.type, PERF_TYPE_BREAKPOINT);
+	CHECK_EQ(attr.bp_type, 3);
+	CHECK_EQ(attr.bp_addr, 0x601040);
+	CHECK_EQ(attr.bp_len, 4);
+	event = parsed("mem:16/8:w:u");
+	CHECK_EQ(event.breakpoint, 2);
+	CHECK_EQ(event.config1, 16);
+	CHECK_EQ(event.config2, 8);
+	CHECK(event.asked_user_only);
+	CHECK_STR(event.name, "mem:16/8:w");
+	event = parsed("mem:0x10:x");
+	CHECK_EQ(event.breakpoint, 4);
+	CHECK_EQ(event.config2, sizeof(long));
+	event = parsed("mem:0x10:u");
+	CHECK_EQ(event.breakpoint, 3);
+	CHECK(event.asked_user_only);
+}
+
 static void tracepoints_need_tracefs(void)
 {
 	struct event event;
@@ -515,6 +546,7 @@ int main(void)
 	RUN(raw_codes_are_hexadecimal);
 	RUN(pmus_are_read_from_sysfs);
 	RUN(probes_have_a_place);
+	RUN(breakpoints);
 	RUN(tracepoints_need_tracefs);
 	RUN(near_misses_are_suggested);
 	RUN(far_names_are_not_suggested);
