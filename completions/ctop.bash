@@ -22,6 +22,7 @@ _ctop()
 	:--comm) ;;
 	:--uid) ;;
 	:--event | :-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
+	:--filter) ;;
 	:--count | :-c) ;;
 	:--freq | :-F) ;;
 	:--call-graph) COMPREPLY=($(compgen -W 'auto dwarf fp no' -- "$current")) ;;
@@ -40,6 +41,7 @@ _ctop()
 	record:--comm) ;;
 	record:--uid) ;;
 	record:--event | record:-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
+	record:--filter) ;;
 	record:--count | record:-c) ;;
 	record:--freq | record:-F) ;;
 	record:--call-graph) COMPREPLY=($(compgen -W 'auto dwarf fp no' -- "$current")) ;;
@@ -80,6 +82,7 @@ _ctop()
 	doctor:--comm) ;;
 	doctor:--uid) ;;
 	doctor:--event | doctor:-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
+	doctor:--filter) ;;
 	doctor:--count | doctor:-c) ;;
 	doctor:--freq | doctor:-F) ;;
 	doctor:--call-graph) COMPREPLY=($(compgen -W 'auto dwarf fp no' -- "$current")) ;;
@@ -91,12 +94,12 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded script frames' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
-		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
+		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --theme --ascii --stats -h --help -V --version ' ;;
 		export) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module -o --output --samples --stats -h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;
-		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
+		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
 		esac
 		if [[ $current == -* ]]; then
 			COMPREPLY=($(compgen -W "$options" -- "$current"))

@@ -397,3 +397,20 @@ int parse_events(const char *option, const char *text, struct options *options, 
 			return bad_list(text, at, "a comma is missing", error);
 	}
 }
+
+int parse_trace_filter(const char *option, const char *text, struct options *options,
+		       struct error *error)
+{
+	if (!options->nr_events) {
+		int code = error_usage(error,
+				       "%s is about the events in front of it, and there are "
+				       "none",
+				       option);
+		error_remedy(error, "as in -e sched:sched_switch %s 'prev_prio < 120'", option);
+		return code;
+	}
+	int result = 0;
+	for (size_t i = options->first_filtered; !result && i < options->nr_events; i++)
+		result = event_set_filter(&options->events[i], text, error);
+	return result;
+}

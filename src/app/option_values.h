@@ -39,5 +39,8 @@ int parse_user(const char *option, const char *text, uint32_t *uid, struct error
 /* Adds events from a comma-separated list; a comma between slashes belongs to the event. */
 int parse_events(const char *option, const char *text, struct options *options,
 		 struct error *error);
+/* Of the last -e. */
+int parse_trace_filter(const char *option, const char *text, struct options *options,
+		       struct error *error);
 
 #endif

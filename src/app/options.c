@@ -88,7 +88,10 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		options->no_inherit = true;
 		return 0;
 	case OPTION_EVENT:
+		options->first_filtered = options->nr_events;
 		return parse_events(spelled, text, options, error);
+	case OPTION_TRACE_FILTER:
+		return parse_trace_filter(spelled, text, options, error);
 	case OPTION_COUNT:
 		return parse_number(spelled, text, 1, INT64_MAX, &options->count, error);
 	case OPTION_FREQ:

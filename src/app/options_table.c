@@ -51,6 +51,14 @@ const struct option_row option_rows[] = {
 	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
 	 "counters; any other event that cannot be opened is an error."},
+	{OPTION_TRACE_FILTER, GROUP_SAMPLING, TARGETED, 0, "filter", "EXPR", COMPLETE_NOTHING, NULL,
+	 "tracepoints in front of it: only such hits",
+	 "FIELD OPERATOR VALUE, with &&, ||, ! and parentheses, as in \\fB\\-e "
+	 "sched:sched_switch \\-\\-filter 'prev_prio < 120 && next_comm ~ \"sh*\"'\\fR. A "
+	 "tracepoint's "
+	 "fields are in its \\fIformat\\fR below /sys/kernel/tracing/events. Operators are ==, !=, "
+	 "<, "
+	 "<=, >, >= and & of numbers, ==, != and ~ (with * and ?) of texts."},
 	{OPTION_COUNT, GROUP_SAMPLING, TARGETED, 'c', "count", "COUNT", COMPLETE_NOTHING, NULL,
 	 "one sample every COUNT events (of a clock: ns)",
 	 "A count given for cycles is not nanoseconds: when the clock stands in, it becomes that "

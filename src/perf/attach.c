@@ -69,6 +69,9 @@ static int attach_one(struct sampler *sampler, struct sampler_fd of, int leader)
 		return of.fd;
 	sampler->fds.items[sampler->fds.nr++] = of;
 	int result = add_id(sampler, &of);
+	const char *filter = sampler->options.events[of.event].filter;
+	if (!result && filter && ioctl(of.fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
+		result = -errno;
 	/* A ring exists from its first mapping on. */
 	if (!result && sampler->holds_rings &&
 	    ioctl(of.fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[of.ring].fd) < 0)
@@ -355,8 +358,14 @@ static int attach_targets(struct attaching *attaching, struct error *error)
 		error_remedy(error, "nothing was sampled: start it again, and let it begin");
 		return result;
 	}
-	if (result && result != -EMFILE)
+	const struct event *event = &options->events[attaching->event];
+	if (result == -EINVAL && event->filter) {
+		error_set(error, result, "the kernel does not take the filter of '%s': %s",
+			  event->asked, event->filter);
+		error_remedy(error, "its fields are in /sys/kernel/tracing/events/, in 'format'");
+	} else if (result && result != -EMFILE) {
 		advise_open(sampler, attaching->event, target, result, error);
+	}
 	return result;
 }
 

@@ -40,6 +40,8 @@ int breakpoint_parse(struct event *event, struct error *error);
 bool tracepoint_is(const char *name);
 /* Its number. -ENOENT: there is no such tracepoint; -ENODEV: tracefs is not mounted; -EACCES: not for this user. */
 int tracepoint_id(const char *name, uint64_t *id);
+/* What it says of its fields; cut at size. 0 or as above. */
+int tracepoint_format(const char *name, char *text, size_t size);
 /* 0, -ENODEV or -EACCES. */
 int tracepoint_each(const struct catalog_reader *reader);
 /* The cause and the remedy for what tracepoint_id() could not find out. Returns code. */

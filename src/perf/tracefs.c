@@ -113,6 +113,26 @@ int tracepoint_id(const char *name, uint64_t *id)
 	return result;
 }
 
+int tracepoint_format(const char *name, char *text, size_t size)
+{
+	char path[EVENT_TEXT_BYTES + 16];
+	const char *colon = strchr(name, ':');
+	int folder = open_folder("events");
+	if (folder < 0)
+		return folder;
+	snprintf(path, sizeof(path), "%.*s/%s/format", (int)(colon - name), name, colon + 1);
+	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	int result = fd < 0 ? -errno : 0;
+	close(folder);
+	size_t used = 0;
+	for (ssize_t got = 1; fd >= 0 && got > 0 && used<size - 1; used += got> 0 ? (size_t)got : 0)
+		got = read(fd, text + used, size - 1 - used);
+	if (fd >= 0)
+		close(fd);
+	text[used] = '\0';
+	return result == -EPERM ? -EACCES : result;
+}
+
 static void tell_system(const struct catalog_reader *reader, int events, const char *system)
 {
 	int fd = openat(events, system, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -326,6 +326,51 @@ def breakpoints_hit_each_access():
             check(with_leaf(stacks, function) == expected, f"{event}: {stacks}")
 
 
+# What runs in a shell: forks whose parents are known by name.
+FORKING = ["bash", "-c", "for i in 1 2 3 4 5 6 7; do (:); done; exec -a x sh -c '(:); (:); (:); :'"]
+
+
+@case
+def tracepoints_are_filtered():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        for expression, expected in (("parent_comm == \"bash\"", 7), ("parent_comm ~ \"s*\"", 3), ("parent_comm == 'sh'", 3),
+                                     ("parent_comm != \"sh\" && !(child_pid < 0 || parent_pid == 0x0)", 7),
+                                     ("child_pid>0&&child_pid<=0", 0)):
+            result = ctop("record", "-q", "-c", "1", "-e", "sched:sched_process_fork", "--filter", expression,
+                          "--call-graph", "no", "-o", path, "--", *FORKING)
+            check(result.returncode == 0, f"{expression}: {result}")
+            samples = sum(folded(path).values())
+            check(samples == expected, f"{expression}: {samples}")
+        # For the -e in front of it alone.
+        ctop_ok("record", "-q", "-c", "1", "-e", "sched:sched_process_fork", "--filter", "child_pid < 0", "-e",
+                "sched:sched_process_exec", "--call-graph", "no", "-o", path, "--", *FORKING)
+        check(sum(folded(path, "--event", "sched:sched_process_exec").values()) == 2, "exec")
+
+
+@case
+def filters_with_mistakes_are_marked():
+    need_root()
+    if "sched:sched_process_fork" not in listed("tracepoints")["tracepoints"]:
+        raise Skip("no tracepoints here")
+    for expression, marked in (("", "'>>>'"), ("child_pid", "'child_pid>>>'"), ("child_pid =", "'child_pid >>>='"),
+                               ("child_pid == ", "'child_pid == >>>'"), ("child_pid == x", "'child_pid == >>>x'"),
+                               ("child_pid == 0x", "'child_pid == >>>0x'"), ("child == 1", "'>>>child == 1'"),
+                               ("child_pid ~ 1", "'child_pid >>>~ 1'"), ("child_comm < 1", "'child_comm >>>< 1'"),
+                               ("child_comm == sh", "'child_comm == >>>sh'"),
+                               ("child_comm == \"x", "'child_comm == >>>\"x'"),
+                               ("(child_pid == 1", "'(child_pid == 1>>>'"), ("child_pid == 1)", "'child_pid == 1>>>)'"),
+                               ("child_pid == 1 child_pid == 2", "'child_pid == 1 >>>child_pid == 2'"),
+                               ("child_pid == 1 &&", "'child_pid == 1 &&>>>'"), ("child_pid && 1", "'child_pid >>>&& 1'"),
+                               ("(" * 40, "too many"), ("child_pid == 1 | 2", "'child_pid == 1 >>>| 2'")):
+        for event in "sched:sched_process_fork", "sched:sched_process_f*":
+            result = ctop("record", "-e", event, "--filter", expression, "-o", "/dev/null", "--", "true")
+            check_refused(result, 2, marked)
+    check_refused(ctop("record", "-e", "cs", "--filter", "x == 1", "-o", "/dev/null", "--", "true"), 2, "'cs' is none")
+    check_refused(ctop("record", "--filter", "x == 1", "-e", "cs", "-o", "/dev/null", "--", "true"), 2, "in front of it")
+
+
 @case
 def more_events_than_sixteen():
     need_root()

@@ -32,6 +32,8 @@ struct event {
 	char probe[EVENT_TEXT_BYTES];
 	/* A uprobe's function: config2, its offset in the file, is still to be found; then "". */
 	char function[EVENT_TEXT_BYTES];
+	const char *
+		filter; /* of a tracepoint's fields, as the kernel takes it; borrowed; NULL: all hits */
 	bool user, kernel;	/* :u, :k; both when no modifier */
 	bool hypervisor;	/* :h; with the kernel when no modifier */
 	uint8_t precise;	/* number of p's */
@@ -57,6 +59,11 @@ int event_parse(const char *text, size_t size, struct event *event, struct error
  */
 int event_parse_all(const char *text, size_t size, struct event *events, size_t room, size_t *nr,
 		    struct error *error);
+/*
+ * Of a tracepoint only hits whose fields are so: FIELD OPERATOR VALUE, with &&, ||, ! and parentheses. text is borrowed.
+ * 0, or -EINVAL and exit code 2 with the place marked.
+ */
+int event_set_filter(struct event *event, const char *text, struct error *error);
 /*
  * Adds modifiers, letters of EVENT_MODIFIERS, of p up to three, to an event parsed; -1 when all are fine, else the
  * position of the first that is not.

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel takes a tracepoint's filter or says EINVAL. What is wrong with it, and where, is found out here, with the
+ * fields that tracefs names.
+ */
+#include "event_internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FORMAT_BYTES = 16384, DEPTH_MAX = 32 };
+
+struct filter {
+	const char *event, *text;
+	const char *at;
+	const char *format; /* of the tracepoint, as tracefs has it */
+	struct error *error;
+	unsigned depth;
+};
+
+static int wrong(const struct filter *filter, const char *what)
+{
+	return error_marked(filter->error, filter->text, (size_t)(filter->at - filter->text), "%s",
+			    what);
+}
+
+static int malformed(const struct filter *filter, const char *what)
+{
+	int code = wrong(filter, what);
+	error_remedy(filter->error,
+		     "a filter is written as in --filter 'prev_pid == 12 && next_comm "
+		     "!= \"sh\"'");
+	return code;
+}
+
+static void skip_blanks(struct filter *filter)
+{
+	while (isspace((unsigned char)*filter->at))
+		filter->at++;
+}
+
+static bool takes(struct filter *filter, const char *word)
+{
+	skip_blanks(filter);
+	if (strncmp(filter->at, word, strlen(word)) != 0)
+		return false;
+	filter->at += strlen(word);
+	return true;
+}
+
+static size_t word_size(const char *text)
+{
+	size_t size = 0;
+	while (isalnum((unsigned char)text[size]) || text[size] == '_')
+		size++;
+	return size;
+}
+
+/* ---- fields ---- */
+
+/* "\tfield:char prev_comm[16];\toffset:8;...": the next one's declaration; NULL: that was all. */
+static const char *next_field(const char **format, size_t *size)
+{
+	static const char start[] = "field:";
+	const char *field = strstr(*format, start);
+	if (!field)
+		return NULL;
+	field += strlen(start);
+	*size = strcspn(field, ";\n");
+	*format = field + *size;
+	return field;
+}
+
+/* The name in a declaration: its last word, in front of an array's size. */
+static const char *name_in(const char *field, size_t size, size_t *name_bytes)
+{
+	size_t end = size;
+	const char *bracket = memchr(field, '[', size);
+	/* "__data_loc char[] name" has them in front of it. */
+	if (bracket && field[size - 1] == ']')
+		end = (size_t)(bracket - field);
+	size_t start = end;
+	while (start && word_size(field + start - 1))
+		start--;
+	*name_bytes = end - start;
+	return field + start;
+}
+
+static bool is_among(const char *const *words, size_t nr, const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (strlen(words[i]) == bytes && !memcmp(words[i], name, bytes))
+			return true;
+	return false;
+}
+
+static bool find_field(const struct filter *filter, const char *name, size_t bytes, bool *is_text)
+{
+	/* The kernel knows these of any event. */
+	static const char *const numbers[] = {"CPU", "cpu", "common_cpu"}, *const texts[] = {
+										   "COMM", "comm"};
+	const char *format = filter->format, *field;
+	size_t size, name_bytes;
+	while ((field = next_field(&format, &size))) {
+		const char *own = name_in(field, size, &name_bytes);
+		if (name_bytes != bytes || memcmp(own, name, bytes) != 0)
+			continue;
+		*is_text = memmem(field, size, "char", strlen("char")) &&
+			   (memchr(field, '[', size) || memchr(field, '*', size));
+		return true;
+	}
+	*is_text = is_among(texts, sizeof(texts) / sizeof(*texts), name, bytes);
+	return *is_text || is_among(numbers, sizeof(numbers) / sizeof(*numbers), name, bytes);
+}
+
+static int unknown_field(const struct filter *filter, size_t bytes)
+{
+	char known[240] = "";
+	const char *format = filter->format, *field;
+	size_t size, name_bytes, used = 0;
+	while ((field = next_field(&format, &size))) {
+		const char *name = name_in(field, size, &name_bytes);
+		if (!strncmp(name, "common_", strlen("common_")))
+			continue;
+		int added = snprintf(known + used, sizeof(known) - used, "%s%.*s", used ? ", " : "",
+				     (int)name_bytes, name);
+		if (added < 0 || (size_t)added >= sizeof(known) - used) {
+			known[used] = '\0';
+			break;
+		}
+		used += (size_t)added;
+	}
+	char what[EVENT_TEXT_BYTES];
+	snprintf(what, sizeof(what), "'%.60s' has no field '%.*s'", filter->event,
+		 (int)(bytes < 60 ? bytes : 60), filter->at);
+	int code = wrong(filter, what);
+	error_remedy(filter->error, "it has: %s", known);
+	return code;
+}
+
+/* ---- the grammar ---- */
+
+static int take_operator(struct filter *filter, bool is_text)
+{
+	/* Those of two characters first. */
+	static const char *const of_numbers[] = {"==", "!=", "<=", ">=", "<", ">", "&"};
+	static const char *const of_texts[] = {"==", "!=", "~"};
+	skip_blanks(filter);
+	if (filter->at[0] == '&' && filter->at[1] == '&')
+		return malformed(filter, "an operator is missing");
+	for (size_t i = 0; is_text && i < sizeof(of_texts) / sizeof(*of_texts); i++)
+		if (takes(filter, of_texts[i]))
+			return 0;
+	for (size_t i = 0; !is_text && i < sizeof(of_numbers) / sizeof(*of_numbers); i++)
+		if (takes(filter, of_numbers[i]))
+			return 0;
+	if (*filter->at == '=')
+		return malformed(filter, "= is no operator, == is");
+	if (strchr("<>&~", *filter->at) && *filter->at)
+		return malformed(filter, is_text ? "texts have the operators ==, != and ~"
+						 : "numbers have no operator ~");
+	return malformed(filter, "an operator is missing");
+}
+
+static int take_text(struct filter *filter)
+{
+	const char quote = *filter->at;
+	if (quote != '"' && quote != '\'')
+		return malformed(filter,
+				 quote ? "a text stands between quotes" : "a value is missing");
+	const char *end = strchr(filter->at + 1, quote);
+	if (!end)
+		return malformed(filter, "the quote has no end");
+	filter->at = end + 1;
+	return 0;
+}
+
+static int take_number(struct filter *filter)
+{
+	const char *start = filter->at + (*filter->at == '-');
+	const bool is_hex = start[0] == '0' && (start[1] == 'x' || start[1] == 'X');
+	const size_t size = word_size(start), prefix = is_hex ? 2 : 0;
+	const size_t digits =
+		strspn(start + prefix, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
+	if (!*filter->at)
+		return malformed(filter, "a value is missing");
+	if (!digits || prefix + digits != size)
+		return malformed(filter, "a number is wanted");
+	filter->at = start + size;
+	return 0;
+}
+
+static int take_or(struct filter *filter);
+
+static int take_predicate(struct filter *filter)
+{
+	bool is_text;
+	skip_blanks(filter);
+	const size_t bytes = word_size(filter->at);
+	if (!bytes)
+		return malformed(filter, *filter->at ? "a field is wanted" : "a field is missing");
+	if (!find_field(filter, filter->at, bytes, &is_text))
+		return unknown_field(filter, bytes);
+	filter->at += bytes;
+	int result = take_operator(filter, is_text);
+	skip_blanks(filter);
+	return result ? result : is_text ? take_text(filter) : take_number(filter);
+}
+
+static int take_unary(struct filter *filter)
+{
+	while (takes(filter, "!"))
+		;
+	if (!takes(filter, "("))
+		return take_predicate(filter);
+	if (filter->depth++ == DEPTH_MAX)
+		return malformed(filter, "too many parentheses");
+	int result = take_or(filter);
+	filter->depth--;
+	if (!result && !takes(filter, ")"))
+		result = malformed(filter, "a ) is missing");
+	return result;
+}
+
+static int take_and(struct filter *filter)
+{
+	int result = take_unary(filter);
+	while (!result && takes(filter, "&&"))
+		result = take_unary(filter);
+	return result;
+}
+
+static int take_or(struct filter *filter)
+{
+	int result = take_and(filter);
+	while (!result && takes(filter, "||"))
+		result = take_and(filter);
+	return result;
+}
+
+int event_set_filter(struct event *event, const char *text, struct error *error)
+{
+	char format[FORMAT_BYTES];
+	if (event->type != PERF_TYPE_TRACEPOINT) {
+		int code = error_usage(error, "--filter is for tracepoints: '%s' is none",
+				       event->asked);
+		error_remedy(error, "it goes for the -e in front of it; a report has --pid, --comm "
+				    "and others for all events");
+		return code;
+	}
+	int result = tracepoint_format(event->name, format, sizeof(format));
+	if (result)
+		return tracepoint_advise(event->name, result, error);
+	struct filter filter = {event->name, text, text, format, error, 0};
+	result = take_or(&filter);
+	skip_blanks(&filter);
+	if (!result && *filter.at)
+		result = malformed(&filter,
+				   *filter.at == ')' ? "a ( is missing" : "&& or || is missing");
+	event->filter = text;
+	return result;
+}
