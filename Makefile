@@ -175,12 +175,13 @@ $(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
 	@echo '  CC $<'
 	@$(CC) $(CFLAGS) -MMD -MP -o $@ $< $(LDFLAGS) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
 
-# Which lines of what guards privileges the tests reach: unit tests, corpora and attacks, in a build of its own. What
+# Which lines of what guards privileges the tests reach: unit tests, corpora, attacks, and what is asked of the broker in
+# peace, in a build of its own. What
 # jailed children run is not counted: they may not write their counts, and say so on stderr, where a few cases want nothing.
 COVERED := $(wildcard src/app/broker*.c src/base/jail*.c) src/app/output.c src/app/save.c
 COVERAGE_BUILD := $(BUILD)-coverage
 COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,app/broker app/jail_calls app/output app/stats base/jail) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
-COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py)
+COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py) $(patsubst %,tests/cli/%.py,chosen names perf_maps perfdata_modules targets)
 .PHONY: coverage coverage-here
 coverage:
 	@find $(COVERAGE_BUILD) -name '*.gcda' -delete 2>/dev/null || true

@@ -107,6 +107,9 @@ def recorder(where, fault, *arguments, before=()):
     with child(*command, stderr=subprocess.PIPE, text=True, env=falling(fault)) as process:
         wait_until(lambda: process.poll() is not None or {"collector", "symbolizer"} <= children_of(process.pid).keys(),
                    "children")
+        # Its heading is written when all of them are at work.
+        path = os.path.join(where, "x.ctop")
+        wait_until(lambda: process.poll() is not None or (os.path.exists(path) and os.path.getsize(path)), "recording")
         yield process
 
 
