@@ -134,7 +134,10 @@ static int replace_writer(struct recording_run *run)
 	int result = disk_wait(&run->disk, -1);
 	if (result != -EAGAIN)
 		return result ? result : -EIO;
-	const uint64_t written = recording_confirm(run->writer, disk_written(&run->disk));
+	const uint8_t *kept;
+	uint64_t written = recording_confirm(run->writer, disk_written(&run->disk));
+	const size_t size = recording_kept(run->writer, written, &kept);
+	written = recording_confirm(run->writer, disk_find(&run->disk, written, kept, size));
 	run->nr_writers_died++;
 	result = disk_restart(&run->disk, written, &run->pipe_fd);
 	if (result)
@@ -389,6 +392,11 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	if (!run->options->quiet) {
 		if (session_notice(run->session)[0])
 			say("%s", session_notice(run->session));
+		if (run->disk.may_repeat)
+			say("'%s' may have a part twice, which is passed over when it is read: "
+			    "others append to it, too, or it cannot be read, so that nobody knows "
+			    "what the process that was killed wrote last",
+			    run->options->output);
 		print_summary(run, &stats);
 	}
 	if (run->options->argv && !stats.target_exited && !run->options->quiet)

@@ -179,6 +179,13 @@ uint64_t chunk_confirm(struct chunk_writer *writer, uint64_t bytes)
 	return bytes;
 }
 
+size_t chunk_kept(const struct chunk_writer *writer, uint64_t from, const uint8_t **bytes)
+{
+	const uint64_t first = writer->bytes - writer->pushed;
+	*bytes = writer->waiting.bytes + (from - first);
+	return (size_t)(writer->bytes - from);
+}
+
 void chunk_redirect(struct chunk_writer *writer, int fd, uint64_t from)
 {
 	chunk_close(writer);

@@ -64,6 +64,8 @@ int chunk_writer_fd(const struct chunk_writer *writer);
 void chunk_keep(struct chunk_writer *writer);
 /* The first so many bytes need not be kept. That number, within what fd took and was not confirmed yet. */
 uint64_t chunk_confirm(struct chunk_writer *writer, uint64_t bytes);
+/* What fd took from this byte on, as chunk_confirm() gave it: *bytes, borrowed until the next call. How many. */
+size_t chunk_kept(const struct chunk_writer *writer, uint64_t from, const uint8_t **bytes);
 /* Takes fd over in place of the one before: what is written to it begins at this byte, as chunk_confirm() gave it. */
 void chunk_redirect(struct chunk_writer *writer, int fd, uint64_t from);
 bool chunk_is_broken(const struct chunk_writer *writer);

@@ -368,6 +368,11 @@ uint64_t recording_confirm(struct recording_writer *writer, uint64_t bytes)
 	return chunk_confirm(writer->chunks, bytes);
 }
 
+size_t recording_kept(const struct recording_writer *writer, uint64_t from, const uint8_t **bytes)
+{
+	return chunk_kept(writer->chunks, from, bytes);
+}
+
 int recording_redirect(struct recording_writer *writer, int fd, uint64_t from)
 {
 	chunk_redirect(writer->chunks, fd, from);

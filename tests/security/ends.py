@@ -114,9 +114,7 @@ def behind_the_end_of_a_file_it_goes_on_there():
             check(whole[:6] == b"before", "what was there is gone")
             with open(path, "wb") as file:
                 file.write(whole[6:])
-            check(sum(folded(path).values()) == stats["samples"], "not all samples are in the file")
-            if how == "r+b":
-                check_whole(path, stats)
+            check_whole(path, stats)
 
 
 @case

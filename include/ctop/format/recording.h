@@ -57,6 +57,8 @@ int recording_finish(struct recording_writer *writer, uint64_t *bytes);
  */
 struct recording_writer *recording_writer_new_keeping(int fd);
 uint64_t recording_confirm(struct recording_writer *writer, uint64_t bytes);
+/* What the pipe took from that byte on, borrowed until the next call; how many bytes. */
+size_t recording_kept(const struct recording_writer *writer, uint64_t from, const uint8_t **bytes);
 int recording_redirect(struct recording_writer *writer, int fd, uint64_t from);
 bool recording_is_broken(const struct recording_writer *writer);
 /* Flushes and writes the end chunk, as far as fd takes it: recording_push() until nothing waits, recording_close(). */

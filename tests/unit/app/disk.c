@@ -41,7 +41,10 @@ static void set_up(struct scene *scene, int output_fd)
 
 static void go_on(struct scene *scene)
 {
+	const uint8_t *kept;
 	uint64_t from = chunk_confirm(scene->chunks, disk_written(&scene->disk));
+	const size_t size = chunk_kept(scene->chunks, from, &kept);
+	from = chunk_confirm(scene->chunks, disk_find(&scene->disk, from, kept, size));
 	CHECK_EQ(disk_restart(&scene->disk, from, &scene->pipe_fd), 0);
 	CHECK_EQ(channel_await_hello(scene->disk.writer.channel, HELLO_MS), 0);
 	chunk_redirect(scene->chunks, scene->pipe_fd, from);
@@ -142,6 +145,79 @@ static void a_file_is_as_without_deaths(void)
 		tear_down(&scene);
 		close(fd);
 	}
+}
+
+/* As a writer that is killed in the middle of a write: it has written so much, and said nothing. */
+static void kill_writer_in_a_write(struct scene *scene, int fd, size_t nr)
+{
+	const uint8_t *kept;
+	CHECK_EQ(kill(scene->disk.writer.pid, SIGKILL), 0);
+	CHECK_EQ(disk_wait(&scene->disk, -1), -EAGAIN);
+	const uint64_t from = chunk_confirm(scene->chunks, disk_written(&scene->disk));
+	CHECK(chunk_kept(scene->chunks, from, &kept) >= nr);
+	CHECK_EQ(write(fd, kept, nr), (ssize_t)nr);
+	go_on(scene);
+}
+
+static int append_to_file(void)
+{
+	int fd = new_file();
+	CHECK_EQ(write(fd, "before", 6), 6);
+	CHECK_EQ(fcntl(fd, F_SETFL, O_APPEND), 0);
+	return fd;
+}
+
+/* A writer that waits, and 20 chunks in its pipe. */
+static void set_up_appending(struct scene *scene, int fd)
+{
+	uint32_t state = 1;
+	set_up(scene, dup(fd));
+	CHECK_EQ(kill(scene->disk.writer.pid, SIGSTOP), 0);
+	for (int i = 0; i < 20; i++)
+		put_chunk(scene, &state);
+}
+
+static unsigned end_appending(struct scene *scene, int fd, off_t from, struct chunk_damage *damage)
+{
+	push_all(scene);
+	chunk_close(scene->chunks);
+	CHECK_EQ(disk_wait(&scene->disk, -1), 0);
+	CHECK_EQ(lseek(fd, from, SEEK_SET), from);
+	return chunks_of(fd, damage);
+}
+
+static void an_appended_file_is_as_without_deaths(void)
+{
+	static const size_t parts[] = {0, 1, 4095, 4096, 10000};
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct scene scene;
+		struct chunk_damage damage;
+		int fd = append_to_file();
+		set_up_appending(&scene, fd);
+		kill_writer_in_a_write(&scene, fd, parts[i]);
+		CHECK_EQ(end_appending(&scene, fd, 6, &damage), 20);
+		CHECK_EQ(damage.places + damage.missing, 0);
+		CHECK_EQ(lseek(fd, 0, SEEK_END), 6 + (off_t)chunk_bytes_written(scene.chunks));
+		CHECK(!scene.disk.may_repeat);
+		tear_down(&scene);
+		close(fd);
+	}
+}
+
+/* What stands at its end is not known to be ours: better a part twice than one that is missing. */
+static void a_file_that_others_append_to_misses_nothing(void)
+{
+	struct scene scene;
+	struct chunk_damage damage;
+	int fd = append_to_file();
+	set_up_appending(&scene, fd);
+	CHECK_EQ(write(fd, "others", 6), 6);
+	kill_writer_in_a_write(&scene, fd, 5000);
+	CHECK(scene.disk.may_repeat);
+	CHECK_EQ(end_appending(&scene, fd, 12, &damage), 20);
+	CHECK_EQ(damage.missing, 0);
+	tear_down(&scene);
+	close(fd);
 }
 
 static void one_that_dies_after_the_pipes_end_is_replaced_too(void)
@@ -249,6 +325,8 @@ int main(int argc, char **argv)
 		return child_main(argv[1] + strlen(role));
 	signal(SIGPIPE, SIG_IGN);
 	RUN(a_file_is_as_without_deaths);
+	RUN(an_appended_file_is_as_without_deaths);
+	RUN(a_file_that_others_append_to_misses_nothing);
 	RUN(one_that_dies_after_the_pipes_end_is_replaced_too);
 	RUN(a_pipe_misses_nothing);
 	RUN(what_is_not_confirmed_is_bounded);
