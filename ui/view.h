@@ -32,7 +32,7 @@ struct view_ops {
 	const char *(*text_at)(struct view *view, struct model *model, size_t row);
 	/* The row's function; false: it has none. NULL: no row has. */
 	bool (*function_at)(const struct view *view, size_t row, struct function_id *function);
-	/* What the row's process goes by, borrowed and a stranger's, and its pid; NULL: the row is none. NULL: no row is. */
+	/* What the row's process goes by, borrowed and untrusted, and its pid; NULL: the row is none. NULL: no row is. */
 	const char *(*process_at)(const struct view *view, size_t row, int32_t *pid);
 	/* The id of the row's path in SLICE_TREE. NULL: rows are no such paths. */
 	uint64_t (*subtree_at)(const struct view *view, size_t row);

@@ -281,7 +281,7 @@ static void check_tracefs(struct checks *checks)
 /* For a child to be started, and jailed. */
 enum { HELLO_PATIENCE_MS = 10000 };
 
-/* What ctop's own children, who read strangers' files, are kept in: one of them says it. */
+/* What ctop's own children, who read untrusted files, are kept in: one of them says it. */
 static const char *namespaces_of_children(unsigned walls)
 {
 	if (!(walls & JAIL_NAMESPACES))

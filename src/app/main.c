@@ -16,7 +16,7 @@
 
 #include "say.h"
 
-/* Causes quote names that a stranger chose: nothing in them may reach the terminal raw. */
+/* Causes quote untrusted names: nothing in them may reach the terminal raw. */
 static void print_error(const struct error *error)
 {
 	struct text text = {0};

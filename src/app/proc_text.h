@@ -2,7 +2,7 @@
 #ifndef CTOP_APP_PROC_TEXT_H
 #define CTOP_APP_PROC_TEXT_H
 
-/* What /proc says of a process or thread, now. All of it is a stranger's text, or not there at all. */
+/* What /proc says of a process or thread, now. All of it is untrusted text, or not there at all. */
 
 #include <dirent.h>
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 
 #include <ctop/base/text.h>
 
-/* "ctop: ", one line of which every byte may be a stranger's, and its end. */
+/* "ctop: ", one line of which no byte is trusted, and its end. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Text that is safe already, lines and all. */
 void say_text(const struct text *text);

@@ -3,7 +3,7 @@
 #define CTOP_APP_UPROBES_H
 
 /*
- * Where a uprobe's function begins in its file. The file is a stranger's: a jailed child reads it, which lives
+ * Where a uprobe's function begins in its file. The file is untrusted: a jailed child reads it, which lives
  * for this one question.
  */
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/fault.h>
 #include <ctop/base/jail.h>
 #include <ctop/base/text.h>
 
@@ -110,7 +111,7 @@ static void disconnect(struct worker *worker)
 	close_fd(&worker->to_child);
 }
 
-/* What libc or the loader said of its end: the last line, as far as it fits. It may be a stranger's. */
+/* What libc or the loader said of its end: the last line, as far as it fits. Untrusted. */
 static void read_last_words(struct worker *worker)
 {
 	char bytes[4096 + 1];
@@ -156,7 +157,7 @@ void worker_reap(struct worker *worker, int *wait_status, bool *too_often)
 	/* The slot after the newest holds the third last. */
 	uint64_t third_last = worker->deaths_ns[worker->nr_deaths % WORKER_MAX_DEATHS];
 	*too_often = worker->nr_deaths >= WORKER_MAX_DEATHS &&
-		     now - third_last < WORKER_DEATHS_WINDOW_NS;
+		     (now - third_last < WORKER_DEATHS_WINDOW_NS || fault_counts_all_deaths());
 }
 
 void worker_end(struct worker *worker)

@@ -414,7 +414,7 @@ static int count_known(struct history *history, const struct sample *sample,
 }
 
 /*
- * What a sample counts for. A stranger's file may say anything: what all weights together have no room for is left out, so that
+ * What a sample counts for. A file may say anything: what all weights together have no room for is left out, so that
  * what is a sum of some of them needs no look at overflows.
  */
 static uint64_t count_weight(struct history *history, uint64_t weight)

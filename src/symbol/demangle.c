@@ -9,7 +9,7 @@
 #include <libiberty/demangle.h>
 
 /*
- * Names come from files that strangers wrote, and a hundred bytes can stand for
+ * Names come from untrusted files, and a hundred bytes can stand for
  * gigabytes (substitutions double at each step) or for thousands of nested calls.
  * So the input is bounded, and the output is taken piece by piece: what the
  * caller's buffer does not hold is dropped, and when that becomes much, the

@@ -4,7 +4,7 @@
 
 /*
  * Where functions of an ELF file may begin and end, whatever their names: its executable sections and the entries of
- * its unwind table. The table is a stranger's word: an entry counts where it begins in code, and up to the next one.
+ * its unwind table. The table is untrusted: an entry counts where it begins in code, and up to the next one.
  *
  *     add (any number of files), finish, look up...
  */

@@ -160,6 +160,11 @@ def falling(fault):
     return {**os.environ, "CTOP_FAULT": fault}
 
 
+def falling_too_often(fault=None):
+    """The same, and three deaths are too many, however far apart a slow machine makes them."""
+    return {**(falling(fault) if fault else os.environ), "CTOP_FAULT_DEATHS": "all"}
+
+
 def catches(pid, number):
     """Whether a process has a handler for that signal."""
     return int(status_of(pid, "SigCgt"), 16) >> (number - 1) & 1

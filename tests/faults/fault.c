@@ -90,6 +90,11 @@ bool fault_kills(void)
 	return text && strstr(text, "kill");
 }
 
+bool fault_counts_all_deaths(void)
+{
+	return getenv(FAULT_VARIABLE "_DEATHS") != NULL;
+}
+
 static bool is_about(const char *what)
 {
 	size_t length = strlen(what), wanted = strlen(asked.what);

@@ -10,8 +10,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import (CTOP, FAULTY, PATIENCE, ROOT, Skip, case, check, check_refused, children_of, ctop, falling,
-                     folded, folder, main, need_program, need_root, run, started, target, wait_for_cpu_time,
+from harness import (CTOP, FAULTY, PATIENCE, ROOT, Skip, case, check, check_refused, children_of, ctop,
+                     falling_too_often, folded, folder, main, need_program, need_root, run, started, target, wait_for_cpu_time,
                      wait_for_samples, wait_until, with_function)
 from recorded_by_perf import perf_record_process
 
@@ -141,7 +141,7 @@ def a_writer_that_is_killed_again_and_again_leaves_what_it_wrote():
     need_root()
     with folder() as where, target("newstacks") as program:
         path = os.path.join(where, "x.ctop")
-        recorder = start(where, program)
+        recorder = start(where, program, binary=FAULTY, env=falling_too_often())
         wait_for_samples(recorder, path)
         for _ in range(DEATHS_TOO_MANY):
             kill_one(recorder, "writer")
@@ -165,7 +165,7 @@ def with_frame_pointers(where):
 
 def start_killed(where, program, place, *options):
     """With a collector that is killed, each time anew, when it comes to that place."""
-    return start(where, program, *options, binary=FAULTY, env=falling(f"collector:kill:{place}"))
+    return start(where, program, *options, binary=FAULTY, env=falling_too_often(f"collector:kill:{place}"))
 
 
 @case
@@ -203,7 +203,7 @@ def perf_data(where, *options):
 def so_does_that_of_a_file_with_chains():
     need_root()
     with folder() as where:
-        result = run(FAULTY, "report", "--stdio", perf_data(where, "--call-graph", "fp"), env=falling("collector:kill:file"))
+        result = run(FAULTY, "report", "--stdio", perf_data(where, "--call-graph", "fp"), env=falling_too_often("collector:kill:file"))
         check(result.returncode == 0 and "stacks by frame pointers, without unwind tables" in result.stdout + result.stderr,
               f"{result}")
         check("bottom" in result.stdout and "even" in result.stdout, f"{result}")
@@ -213,7 +213,7 @@ def so_does_that_of_a_file_with_chains():
 def without_chains_there_is_nothing_to_go_on_with():
     need_root()
     with folder() as where:
-        result = run(FAULTY, "report", "--stdio", perf_data(where), env=falling("collector:kill:file"))
+        result = run(FAULTY, "report", "--stdio", perf_data(where), env=falling_too_often("collector:kill:file"))
         check_refused(result, 1, "the collector died 3 times in 10 s", "perf report")
 
 

@@ -148,7 +148,7 @@ struct session_stats session_stats(struct session *session);
 uint64_t session_asked_hz(const struct session *session);
 /* The file is not a recording of ctop's but perf's. */
 bool session_is_perfdata(const struct session *session);
-/* Once that was read: what was wrong with it, going on from its name; "" when nothing was. Borrowed; a stranger's bytes. */
+/* Once that was read: what was wrong with it, going on from its name; "" when nothing was. Borrowed; untrusted bytes. */
 const char *session_source_note(const struct session *session);
 /* The share of a file that was read, 0 to 1; 0 where it has no size. */
 double session_source_share(const struct session *session);

@@ -27,9 +27,13 @@ void fault_at(const char *where, const char *what, struct channel *channel);
 /* Whether a child is to kill itself: the first process of a namespace cannot. */
 bool fault_kills(void);
 
+/* In main. Whether deaths of children count as of one moment, however far apart the machine makes them. */
+bool fault_counts_all_deaths(void);
+
 #else
 
 #define fault_kills() false
+#define fault_counts_all_deaths() false
 #define fault_begin(role)                                                                          \
 	do {                                                                                       \
 	} while (0)

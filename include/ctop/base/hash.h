@@ -4,7 +4,7 @@
 
 /*
  * Hashes under a key that nobody outside this process knows. Names, ids and
- * addresses are chosen by strangers: with a hash that they can compute, 40,000
+ * addresses are untrusted: with a hash that can be computed, 40,000
  * of them fill one slot of a table, and each look-up walks all of them.
  *
  * The key is drawn by getrandom() before main() runs, hence also before a child's

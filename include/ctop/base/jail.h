@@ -3,7 +3,7 @@
 #define CTOP_BASE_JAIL_H
 
 /*
- * Starting the processes that parse what strangers wrote, without privileges.
+ * Starting the processes that parse untrusted bytes, without privileges.
  *
  * jail_spawn() runs in main: a process in a pid namespace of its own (where allowed), no_new_privs, a session of its
  * own, default signals, every descriptor but 0-2 and the channel closed, exec of /proc/self/exe as
@@ -33,7 +33,7 @@ enum { JAIL_SIGNALLED = 128 };
 struct jail_child {
 	pid_t pid;
 	int pid_fd; /* readable once it has ended; it is to be waited for */
-	int stderr_fd; /* does not block, holds 4 KiB at most: what a stranger wrote; -1: it has ours */
+	int stderr_fd; /* does not block, holds 4 KiB at most, untrusted; -1: it has ours */
 	struct channel *channel; /* held until it says hello: its word is enum jail_wall */
 };
 

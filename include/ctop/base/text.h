@@ -3,7 +3,7 @@
 #define CTOP_BASE_TEXT_H
 
 /*
- * Text under construction, and the one place where bytes that a stranger chose
+ * Text under construction, and the one place where untrusted bytes
  * (comms, symbols, paths) are made safe to show.
  *
  * struct text always holds a NUL-terminated string once anything was added.

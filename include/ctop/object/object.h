@@ -5,7 +5,7 @@
 /*
  * One ELF file, by descriptor: its segments, build-id, entry, and where known
  * outermost functions lie. Used by the collector (CFI) and the symbolizer (names);
- * both are jailed: the bytes are a stranger's. Knows nothing of processes.
+ * both are jailed: the bytes are untrusted. Knows nothing of processes.
  */
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ bool object_is_as_opened(const struct object *object, bool while_read);
 void object_free(struct object *object); /* NULL is fine */
 
 /*
- * For a process that maps strangers' files: from now on, what is no longer in a file reads as zeros.
+ * For a process that maps untrusted files: from now on, what is no longer in a file reads as zeros.
  * Installs a handler of SIGBUS. 0 or -errno.
  */
 int object_survive_cut_files(void);

@@ -6,7 +6,7 @@
  * A perf.data file as a source of kernel records (perf's file mode, 5.10 and later; the layout is in
  * tools/perf/Documentation/perf.data-file-format.txt of the kernel's source). It knows the file alone: neither processes
  * nor modules. Read with pread(), never mapped: a file that is cut meanwhile is an end, not a signal.
- * Every byte is a stranger's. Collector only.
+ * Every byte is untrusted. Collector only.
  */
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 
 /*
  * Where a function begins in an ELF file, as an offset in the file: where a uprobe goes. For a jailed child: the
- * bytes are a stranger's.
+ * bytes are untrusted.
  */
 
 #include <stdint.h>

@@ -19,7 +19,7 @@ struct refusal_fix {
 	char reach[160];   /* what it changes, for how long */
 };
 
-/* All of it may hold a stranger's bytes. */
+/* All of it may hold untrusted bytes. */
 struct refusal {
 	char title[320]; /* "ctop cannot sample process 1234 (myapp, of alice)" */
 	char tried[192]; /* "" when it is not known */

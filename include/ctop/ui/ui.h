@@ -29,7 +29,7 @@ enum ui_state {
 	UI_LOADING /* a file, still being read */
 };
 
-/* What the host knows of the run. Strings are borrowed until the next refresh, and may be a stranger's. */
+/* What the host knows of the run. Strings are borrowed until the next refresh, and untrusted. */
 struct ui_facts {
 	enum ui_state state;
 	const char *target;	/* "nginx[1234]" or a file's name */

@@ -45,7 +45,7 @@ int cfi_add_debug_file(struct cfi *cfi, int fd);
 
 /*
  * watch is called with true before anything of the module's file is read for a rule, and with false after
- * it: who reads what strangers wrote may want to leave word of it.
+ * it: who reads untrusted tables may want to leave word of it.
  */
 void cfi_set_watch(struct cfi *cfi, void (*watch)(void *context, bool reading), void *context);
 
