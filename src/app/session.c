@@ -285,7 +285,7 @@ static struct session *session_new(const struct session_consumer *consumer)
 	session->next = &session->regions[1];
 	session->watched_fd = -1;
 	session->own.pids[OWN_MAIN] = getpid();
-	session->source_fd = -1;
+	session->source.fd = -1;
 	session->target.release_fd = -1;
 	session->target.failure_fd = -1;
 	session->target.cgroup_fd = -1;
@@ -381,18 +381,16 @@ struct session *session_open_live(const struct options *options,
 	return NULL;
 }
 
-/* source_fd is the session's; negative, with the error: it could not be opened. NULL, with error. */
-static struct session *open_source(struct session *session, int source_fd, struct error *error)
+/* result, with the error: whether its source could be opened. NULL, with error. */
+static struct session *open_source(struct session *session, int result, struct error *error)
 {
-	int result = source_fd < 0 ? source_fd : 0;
-	session->source_fd = source_fd;
-	if (!result && session->is_perfdata) {
+	if (!result && session->source.is_perfdata) {
 		broker_serve_recorded(session->broker);
 		result = start_children(session, error);
 	} else if (!result) {
 		result = worker_start(&session->collector, "reader");
 		if (!result)
-			result = setup_reader(&session->collector, session->source_fd);
+			result = setup_reader(&session->collector, session->source.fd);
 		if (result)
 			error_set(error, result, "cannot start the reading process: %s",
 				  strerror(-result));
@@ -423,7 +421,7 @@ struct session *session_open_file(const char *path, const struct session_consume
 	if (!session)
 		return NULL;
 	jail_protect_main();
-	return open_source(session, source_open(path, &session->is_perfdata, error), error);
+	return open_source(session, source_open(&session->source, path, error), error);
 }
 
 struct session *session_open_again(const struct session *before,
@@ -432,8 +430,9 @@ struct session *session_open_again(const struct session *before,
 	struct session *session = new_for_file(before->path, consumer, error);
 	if (!session)
 		return NULL;
-	session->is_perfdata = before->is_perfdata;
-	return open_source(session, source_again(before->source_fd, before->path, error), error);
+	return open_source(session,
+			   source_again(&session->source, &before->source, before->path, error),
+			   error);
 }
 
 int session_start(struct session *session, struct error *error)
@@ -498,8 +497,7 @@ void session_free(struct session *session)
 	region_close(session->current);
 	region_close(session->next);
 	broker_free(session->broker);
-	if (session->source_fd >= 0)
-		close(session->source_fd);
+	source_close(&session->source);
 	free(session->path);
 	free(session);
 }

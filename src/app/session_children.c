@@ -53,7 +53,7 @@ static int finish_source(struct session *session, const struct message_result *m
 	error_set(session->error, message->error, "cannot read '%s': %s", session->path,
 		  message->cause[0] ? message->cause : strerror(-message->error));
 	/* A pipe's first bytes cannot be looked at without taking them: it was for the reader to find out. */
-	bool from_pipe = lseek(session->source_fd, 0, SEEK_CUR) < 0 && errno == ESPIPE;
+	bool from_pipe = lseek(session->source.fd, 0, SEEK_CUR) < 0 && errno == ESPIPE;
 	error_remedy(session->error,
 		     from_pipe
 			     ? "let ctop record -o - write it; perf.data is not read from pipes: "
@@ -67,7 +67,7 @@ static int give_up_collector(struct session *session)
 {
 	error_set(session->error, -EIO, "the collector died %d times in 10 s%s%s",
 		  WORKER_MAX_DEATHS, session->last_words[0] ? "; " : "", session->last_words);
-	error_remedy(session->error, session->is_perfdata
+	error_remedy(session->error, session->source.is_perfdata
 					     ? "look at the file with perf report"
 					     : "what came before is kept; --call-graph fp reads no "
 					       "unwind tables, which may be what it dies on");
@@ -238,8 +238,8 @@ static void set_aside_module(struct session *session, const struct worker *worke
 int session_tell_collector(struct session *session, const struct region *region, int32_t skip_cpu,
 			   uint64_t skip_position)
 {
-	if (session->is_perfdata)
-		return setup_file_collector(&session->collector, session->source_fd, region,
+	if (session->source.is_perfdata)
+		return setup_file_collector(&session->collector, &session->source, region,
 					    session->without_tables, skip_cpu, skip_position);
 	if (session->own.pids[OWN_COLLECTOR] != session->collector.pid) {
 		session->own.pids[OWN_LAST_COLLECTOR] = session->own.pids[OWN_COLLECTOR];

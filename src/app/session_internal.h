@@ -21,6 +21,7 @@
 #include "target.h"
 #include "thread_list.h"
 #include "worker.h"
+#include "source.h"
 
 /* Samples handed to the consumer at a time. */
 enum { SESSION_BATCH = 1024 };
@@ -66,9 +67,8 @@ struct session {
 	/* What the CPUs have done: when sampling began, moved on as start_ns is; when it was switched off; when it ended. */
 	struct cpu_times cpus_from, cpus_off, cpus_end;
 	size_t nr_named, nr_named_tids; /* of the sampler's processes and threads: to the broker */
-	char *path; /* of a file; NULL: live */
-	int source_fd;
-	bool is_perfdata; /* the file has no stacks and no names, but what they are made from */
+	char *path;			/* of a file; NULL: live */
+	struct source source;
 	char source_note[PROTOCOL_CAUSE_MAX];
 	struct broker *broker;
 	struct worker collector;  /* or the reader */
@@ -122,7 +122,7 @@ static inline bool session_is_live(const struct session *session)
 /* A recording is read by the reader, and has its names inside. */
 static inline bool session_is_recording(const struct session *session)
 {
-	return session->path && !session->is_perfdata;
+	return session->path && !session->source.is_perfdata;
 }
 
 /* ---- session.c ---- */

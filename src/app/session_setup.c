@@ -191,8 +191,9 @@ int setup_late_threads(struct worker *worker, struct sampler *sampler)
 	return result ? result : sent;
 }
 
-int setup_file_collector(struct worker *worker, int source_fd, const struct region *region,
-			 bool without_tables, int32_t skip_cpu, uint64_t skip_position)
+int setup_file_collector(struct worker *worker, const struct source *source,
+			 const struct region *region, bool without_tables, int32_t skip_cpu,
+			 uint64_t skip_position)
 {
 	const struct message message = {
 		.kind = MESSAGE_CONFIG,
@@ -202,7 +203,9 @@ int setup_file_collector(struct worker *worker, int source_fd, const struct regi
 	};
 	int result = protocol_send(worker->channel, &message, -1);
 	if (!result)
-		result = send_plain(worker->channel, MESSAGE_SOURCE, source_fd);
+		result = send_plain(worker->channel, MESSAGE_SOURCE, source->fd);
+	for (size_t i = 0; !result && i < source->nr_parts; i++)
+		result = send_plain(worker->channel, MESSAGE_SOURCE, source->parts[i]);
 	if (!result)
 		result = region_send(region, worker->channel, REGION_TABLES);
 	return result ? result : send_plain(worker->channel, MESSAGE_START, -1);

@@ -129,7 +129,7 @@ uint64_t session_asked_hz(const struct session *session)
 
 bool session_is_perfdata(const struct session *session)
 {
-	return session->is_perfdata;
+	return session->source.is_perfdata;
 }
 
 const char *session_source_note(const struct session *session)
@@ -141,8 +141,8 @@ double session_source_share(const struct session *session)
 {
 	struct stat source;
 	/* The child that reads moves the offset, which is of the open file and not of the descriptor. */
-	off_t at = session->source_fd < 0 ? -1 : lseek(session->source_fd, 0, SEEK_CUR);
-	if (at < 0 || fstat(session->source_fd, &source) < 0 || source.st_size <= 0)
+	off_t at = session->source.fd < 0 ? -1 : lseek(session->source.fd, 0, SEEK_CUR);
+	if (at < 0 || fstat(session->source.fd, &source) < 0 || source.st_size <= 0)
 		return 0;
 	return at < source.st_size ? (double)at / (double)source.st_size : 1;
 }

@@ -3,14 +3,52 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/format/recording.h>
-#include <ctop/perfdata/perfdata.h>
 
-int source_open(const char *path, bool *is_perfdata, struct error *error)
+/* A file of a folder, which may be anybody's: no link, and nothing that waits. A descriptor or -errno. */
+static int open_in(int folder, const char *name)
 {
+	struct stat status;
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
+/* perf record --threads: "data" has the header, "data.0", "data.1", ... the records; --kcore: "data" has all. */
+static int open_folder(struct source *source, const char *path, int folder, struct error *error)
+{
+	char name[32];
+	source->fd = open_in(folder, "data");
+	while (source->fd >= 0 && source->nr_parts < PERFDATA_MAX_PARTS) {
+		snprintf(name, sizeof(name), "data.%zu", source->nr_parts);
+		int part = open_in(folder, name);
+		if (part < 0)
+			break;
+		source->parts[source->nr_parts++] = part;
+	}
+	close(folder);
+	if (source->fd >= 0)
+		return 0;
+	error_set(error, source->fd,
+		  "'%s' is a folder, and has no file 'data' as those of perf record --threads have",
+		  path);
+	error_remedy(error, "name a file, or what perf record -o wrote");
+	return source->fd;
+}
+
+static int open_path(struct source *source, const char *path, struct error *error)
+{
+	struct stat status;
+	*source = (struct source){.fd = -1};
 	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		int code = -errno;
@@ -20,37 +58,65 @@ int source_open(const char *path, bool *is_perfdata, struct error *error)
 					    : "check the file's permissions");
 		return code;
 	}
+	if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+		return open_folder(source, path, fd, error);
+	source->fd = fd;
+	return 0;
+}
+
+int source_open(struct source *source, const char *path, struct error *error)
+{
 	unsigned char head[8] = {0};
-	ssize_t got = pread(fd, head, sizeof(head), 0);
-	*is_perfdata = got > 0 && perfdata_is(head, (size_t)got);
+	int code = open_path(source, path, error);
+	if (code)
+		return code;
+	ssize_t got = pread(source->fd, head, sizeof(head), 0);
+	source->is_perfdata = got > 0 && perfdata_is(head, (size_t)got);
 	if ((got < 0 && errno == ESPIPE) || (got > 0 && recording_is(head, (size_t)got)) ||
-	    *is_perfdata)
-		return fd;
-	int code = got < 0 ? -errno : -EINVAL;
+	    source->is_perfdata)
+		return 0;
+	code = got < 0 ? -errno : -EINVAL;
 	if (got == 0)
 		error_set(error, code, "'%s' is empty", path);
-	else if (code == -EISDIR)
-		error_set(error, code,
-			  "'%s' is a folder, which perf record --threads and --kcore make", path);
 	else if (got < 0)
 		error_set(error, code, "cannot read '%s': %s", path, strerror(-code));
 	else
 		error_set(error, code, "'%s' is neither a ctop recording nor a perf.data file",
 			  path);
-	error_remedy(error, code == -EISDIR ? "record without these, or name a file"
-					    : "make one with ctop record -o FILE");
-	close(fd);
+	error_remedy(error, "make one with ctop record -o FILE");
+	source_close(source);
 	return code;
 }
 
-int source_again(int fd, const char *path, struct error *error)
+int source_again(struct source *source, const struct source *before, const char *path,
+		 struct error *error)
 {
-	int again = lseek(fd, 0, SEEK_SET) < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (again >= 0)
-		return again;
+	*source = (struct source){.fd = -1, .is_perfdata = before->is_perfdata};
+	bool failed = false;
+	source->fd =
+		lseek(before->fd, 0, SEEK_SET) < 0 ? -1 : fcntl(before->fd, F_DUPFD_CLOEXEC, 0);
+	failed = source->fd < 0;
+	while (!failed && source->nr_parts < before->nr_parts) {
+		int part = fcntl(before->parts[source->nr_parts], F_DUPFD_CLOEXEC, 0);
+		failed = part < 0;
+		if (!failed)
+			source->parts[source->nr_parts++] = part;
+	}
+	if (!failed)
+		return 0;
 	int code = -errno;
+	source_close(source);
 	error_set(error, code, "'%s' has too many samples to be kept, and cannot be read twice: %s",
 		  path, strerror(-code));
 	error_remedy(error, "put it into a file first, and name that");
 	return code;
+}
+
+void source_close(struct source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+	for (size_t i = 0; i < source->nr_parts; i++)
+		close(source->parts[i]);
+	*source = (struct source){.fd = -1};
 }

@@ -2,15 +2,27 @@
 #ifndef CTOP_APP_SOURCE_H
 #define CTOP_APP_SOURCE_H
 
-/* A file with samples: a recording or perf.data, told apart by its first bytes. */
+/* A file with samples: a recording or perf.data, told apart by its first bytes; or a folder of perf record --threads. */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <ctop/base/error.h>
+#include <ctop/perfdata/perfdata.h>
 
-/* "-" is standard input. A descriptor, or -errno with cause and remedy. */
-int source_open(const char *path, bool *is_perfdata, struct error *error);
-/* The same file from its start, whatever has its name now. A descriptor, or -errno with cause and remedy. */
-int source_again(int fd, const char *path, struct error *error);
+struct source {
+	int fd;		  /* -1: none */
+	bool is_perfdata; /* the file has no stacks and no names, but what they are made from */
+	/* Of a folder, the files that have its records: one for each thread of perf's. */
+	int parts[PERFDATA_MAX_PARTS];
+	size_t nr_parts;
+};
+
+/* "-" is standard input. 0, or -errno with cause and remedy. */
+int source_open(struct source *source, const char *path, struct error *error);
+/* The same files from their start, whatever has their names now. 0, or -errno with cause and remedy. */
+int source_again(struct source *source, const struct source *before, const char *path,
+		 struct error *error);
+void source_close(struct source *source);
 
 #endif

@@ -210,6 +210,19 @@ static void replace_fd(int *fd, int by)
 	*fd = by;
 }
 
+/* The file, then those of its folder that have its records. */
+static int take_source(struct collector *collector, int fd)
+{
+	bool has_room = !collector->started && collector->nr_source_parts < PERFDATA_MAX_PARTS;
+	if (has_room && collector->source_fd < 0)
+		collector->source_fd = fd;
+	else if (has_room)
+		collector->source_parts[collector->nr_source_parts++] = fd;
+	else
+		close(fd);
+	return has_room ? 0 : -EPROTO;
+}
+
 /* fd belongs to whoever handles the message; what nobody took is closed. */
 static int handle(struct collector *collector, const struct message *message, int fd)
 {
@@ -258,8 +271,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		result = chosen_owner_answer(collector, &message->owner);
 		break;
 	case MESSAGE_SOURCE:
-		replace_fd(&collector->source_fd, fd);
-		return 0;
+		return take_source(collector, fd);
 	case MESSAGE_START:
 		result = start(collector);
 		break;
@@ -417,6 +429,8 @@ static void release(struct collector *collector)
 	file_close(collector);
 	if (collector->source_fd >= 0)
 		close(collector->source_fd);
+	for (size_t i = 0; i < collector->nr_source_parts; i++)
+		close(collector->source_parts[i]);
 	for (size_t i = 0; i < collector->nr_rings; i++) {
 		ring_unmap(&collector->rings[i].ring);
 		if (collector->rings[i].fd >= 0)

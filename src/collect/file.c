@@ -152,8 +152,10 @@ int file_start(struct collector *collector, struct error *error)
 	collector->rings = ring;
 	collector->nr_rings = 1;
 	collector->file = file;
-	file->perfdata = perfdata_open(collector->source_fd, &code, error);
+	file->perfdata = perfdata_open_parts(collector->source_fd, collector->source_parts,
+					     collector->nr_source_parts, &code, error);
 	collector->source_fd = -1;
+	collector->nr_source_parts = 0;
 	if (!file->perfdata)
 		return code;
 	if (collector->config.without_tables && !has_chains(file->perfdata))

@@ -18,6 +18,7 @@
 #include <ctop/profile/tables.h>
 #include <ctop/unwind/joins.h>
 #include <ctop/unwind/unwind.h>
+#include <ctop/perfdata/perfdata.h>
 
 #include "modules.h"
 
@@ -116,7 +117,9 @@ struct collector {
 
 	struct collector_ring *rings;
 	size_t nr_rings;
-	int source_fd;		  /* of a file that is to be opened; -1: none */
+	int source_fd;			      /* of a file that is to be opened; -1: none */
+	int source_parts[PERFDATA_MAX_PARTS]; /* further ones, that have its records */
+	size_t nr_source_parts;
 	struct file_source *file; /* NULL: the rings are the source */
 
 	struct {

@@ -107,9 +107,6 @@ static int read_header(int fd, struct file_header *header, struct error *error)
 		return refuse_damage(error, "it ends inside its header");
 	if (result)
 		return result;
-	if (has_feature(header, FEATURE_DIR_FORMAT))
-		return refuse(error, "is one of several files of a recording",
-			      "record without --threads");
 	return 0;
 }
 
@@ -327,19 +324,56 @@ static int open_file(struct perfdata *perfdata, int fd, struct error *error)
 	perfdata->scratch = malloc(RECORD_BYTES_MAX);
 	if (!perfdata->scratch || stream_init(&perfdata->stream, fd, &header.data, file_bytes))
 		return refuse_memory(error);
+	perfdata->is_one_of_several = has_feature(&header, FEATURE_DIR_FORMAT);
+	return 0;
+}
+
+/* The streams of all files; those that are not made yet have a descriptor alone. */
+static int open_parts(struct perfdata *perfdata, struct error *error)
+{
+	for (size_t i = 1; i < perfdata->nr_parts; i++) {
+		struct part *part = &perfdata->parts[i];
+		struct stat stat;
+		if (fstat(part->stream.fd, &stat) < 0)
+			return error_set(error, -errno, "cannot be read: %s", strerror(errno));
+		const struct file_section all = {0, (uint64_t)stat.st_size};
+		if (stream_init(&part->stream, part->stream.fd, &all, all.size))
+			return refuse_memory(error);
+	}
+	perfdata->parts[0].stream = perfdata->stream;
+	perfdata->stream = (struct stream){.fd = -1};
 	return 0;
 }
 
 struct perfdata *perfdata_open(int fd, int *code, struct error *error)
 {
+	return perfdata_open_parts(fd, NULL, 0, code, error);
+}
+
+struct perfdata *perfdata_open_parts(int fd, const int *parts, size_t nr_parts, int *code,
+				     struct error *error)
+{
 	struct perfdata *perfdata = calloc(1, sizeof(*perfdata));
-	if (!perfdata) {
+	if (perfdata && nr_parts)
+		perfdata->parts = calloc(nr_parts + 1, sizeof(*perfdata->parts));
+	if (!perfdata || (nr_parts && !perfdata->parts)) {
 		close(fd);
+		for (size_t i = 0; i < nr_parts; i++)
+			close(parts[i]);
+		free(perfdata);
 		*code = refuse_memory(error);
 		return NULL;
 	}
 	perfdata->stream.fd = fd;
+	perfdata->nr_parts = nr_parts ? nr_parts + 1 : 0;
+	for (size_t i = 0; i < perfdata->nr_parts; i++)
+		perfdata->parts[i].stream.fd = i ? parts[i - 1] : -1;
 	*code = open_file(perfdata, fd, error);
+	if (!*code && perfdata->is_one_of_several && !nr_parts)
+		*code = refuse(error, "is one of several files of a recording",
+			       "name the folder that it is in");
+	if (!*code && nr_parts)
+		*code = open_parts(perfdata, error);
 	if (!*code)
 		return perfdata;
 	perfdata_close(perfdata);
@@ -350,9 +384,11 @@ void perfdata_close(struct perfdata *perfdata)
 {
 	if (!perfdata)
 		return;
-	chunk_leave(&perfdata->stream.packed, perfdata->in_hand);
-	for (size_t i = 0; i < perfdata->order.nr; i++)
-		chunk_leave(&perfdata->stream.packed, perfdata->order.items[i].chunk);
+	chunk_leave(&perfdata_stream(perfdata, perfdata->in_hand_part)->packed, perfdata->in_hand);
+	for (size_t i = 0; i < perfdata->order.nr; i++) {
+		const struct queued *item = &perfdata->order.items[i];
+		chunk_leave(&perfdata_stream(perfdata, item->part)->packed, item->chunk);
+	}
 	free(perfdata->order.items);
 	for (size_t i = 0; i < perfdata->build_ids.nr; i++)
 		free(perfdata->build_ids.items[i].name);
@@ -363,6 +399,9 @@ void perfdata_close(struct perfdata *perfdata)
 	free(perfdata->events);
 	free(perfdata->scratch);
 	stream_release(&perfdata->stream);
+	for (size_t i = 0; i < perfdata->nr_parts; i++)
+		stream_release(&perfdata->parts[i].stream);
+	free(perfdata->parts);
 	free(perfdata);
 }
 

@@ -144,7 +144,8 @@ struct queued {
 	uint64_t time_ns, serial;
 	uint64_t at;
 	struct chunk *chunk;
-	uint32_t size, event;
+	uint32_t size;
+	uint16_t event, part;
 };
 
 /* A heap, the earliest on top; of equal times the one that was read first. */
@@ -164,8 +165,18 @@ void order_end_round(struct order *order);
 
 /* ---- */
 
+/* One of the files of a recording. */
+struct part {
+	struct stream stream;
+	uint64_t latest_ns; /* what was read of it */
+	bool ended;
+};
+
 struct perfdata {
 	struct stream stream;
+	/* Of several files: all of them, the one with the header first, whose stream is taken from above. */
+	struct part *parts;
+	size_t nr_parts; /* 0: there is one file */
 	struct order order;
 	struct perfdata_facts facts;
 	struct perfdata_event *events;
@@ -182,12 +193,20 @@ struct perfdata {
 	struct index build_ids_index;
 	uint64_t *scratch; /* 64 KiB */
 	struct chunk *in_hand;
+	uint16_t in_hand_part;
+	bool is_one_of_several; /* the header's word */
 	uint64_t nr_delivered;
 	uint64_t nr_forced; /* records that left before their turn, for want of room */
 	uint64_t damaged_features;
 	bool unfinished; /* perf record was killed: no features, and no length */
 	char note[PERFDATA_NOTE_BYTES];
 };
+
+/* The file that a queued record is of. */
+static inline struct stream *perfdata_stream(struct perfdata *perfdata, size_t part)
+{
+	return perfdata->nr_parts ? &perfdata->parts[part].stream : &perfdata->stream;
+}
 
 /* ---- header.c ---- */
 

@@ -11,6 +11,8 @@
  * rounds are what the rings of all CPUs hold. A file without rounds is ordered within this bound.
  */
 enum { QUEUED_MAX = 1 << 20 };
+/* By how much records of one of several files may be out of order: perf may write the rings of a few CPUs into it, in turns. */
+#define PART_DISORDER_NS   UINT64_C(1000000000)
 #define UNPACKED_BYTES_MAX (UINT64_C(160) << 20)
 
 /* ---- whose a record is ---- */
@@ -86,12 +88,13 @@ static uint64_t time_of(const struct perfdata *perfdata, const struct raw_record
 
 /* ---- from the order of the file to that of time ---- */
 
-static int enqueue(struct perfdata *perfdata, const struct raw_record *raw)
+static int enqueue(struct perfdata *perfdata, const struct raw_record *raw, uint16_t part)
 {
 	struct perf_event_header header;
 	memcpy(&header, raw->bytes, sizeof(header));
 	if (header.type == PERFDATA_RECORD_FINISHED_ROUND) {
-		order_end_round(&perfdata->order);
+		if (!perfdata->nr_parts)
+			order_end_round(&perfdata->order);
 		return 0;
 	}
 	if (header.type >= PERFDATA_RECORD_FIRST_OWN)
@@ -102,8 +105,11 @@ static int enqueue(struct perfdata *perfdata, const struct raw_record *raw)
 		.at = raw->at,
 		.chunk = raw->chunk,
 		.size = raw->size,
-		.event = event,
+		.event = (uint16_t)event,
+		.part = part,
 	};
+	if (perfdata->nr_parts && item.time_ns > perfdata->parts[part].latest_ns)
+		perfdata->parts[part].latest_ns = item.time_ns;
 	int result = order_push(&perfdata->order, &item);
 	if (!result && raw->chunk)
 		raw->chunk->nr_users++;
@@ -112,8 +118,44 @@ static int enqueue(struct perfdata *perfdata, const struct raw_record *raw)
 
 static bool is_full(const struct perfdata *perfdata)
 {
+	uint64_t unpacked = perfdata->stream.packed.nr_live_bytes;
+	for (size_t i = 0; i < perfdata->nr_parts; i++)
+		unpacked += perfdata->parts[i].stream.packed.nr_live_bytes;
 	return perfdata->order.nr >= QUEUED_MAX ||
-	       (perfdata->order.nr && perfdata->stream.packed.nr_live_bytes > UNPACKED_BYTES_MAX);
+	       (perfdata->order.nr && unpacked > UNPACKED_BYTES_MAX);
+}
+
+/*
+ * Of several files, the one that was read least far in time; its records are those of one CPU or a few, so that nothing
+ * much older follows in any. -1: all have ended.
+ */
+static int next_part(struct perfdata *perfdata)
+{
+	int first = -1;
+	for (size_t i = 0; i < perfdata->nr_parts; i++)
+		if (!perfdata->parts[i].ended &&
+		    (first < 0 || perfdata->parts[i].latest_ns < perfdata->parts[first].latest_ns))
+			first = (int)i;
+	if (first < 0)
+		return first;
+	uint64_t read_ns = perfdata->parts[first].latest_ns;
+	perfdata->order.limit_ns = read_ns > PART_DISORDER_NS ? read_ns - PART_DISORDER_NS : 0;
+	return first;
+}
+
+/* The next record of the file, or of any. As stream_next(). */
+static int next_raw(struct perfdata *perfdata, struct raw_record *raw, uint16_t *part)
+{
+	int result = 0, from;
+	*part = 0;
+	if (!perfdata->nr_parts)
+		return stream_next(&perfdata->stream, raw);
+	while (result == 0 && (from = next_part(perfdata)) >= 0) {
+		*part = (uint16_t)from;
+		result = stream_next(&perfdata->parts[from].stream, raw);
+		perfdata->parts[from].ended = result == 0;
+	}
+	return result;
 }
 
 /* Reads until a record is due. 1; 0: nothing is left; -ENOMEM. */
@@ -125,14 +167,15 @@ static int read_ahead(struct perfdata *perfdata)
 			return 1;
 		}
 		struct raw_record raw;
-		int result = stream_next(&perfdata->stream, &raw);
+		uint16_t part;
+		int result = next_raw(perfdata, &raw, &part);
 		if (result < 0)
 			return result;
 		if (result == 0) {
 			perfdata->order.limit_ns = UINT64_MAX; /* the last round */
 			return perfdata->order.nr > 0;
 		}
-		result = enqueue(perfdata, &raw);
+		result = enqueue(perfdata, &raw, part);
 		if (result)
 			return result;
 	}
@@ -147,9 +190,12 @@ int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
 			return result;
 		const struct queued item = order_pop(&perfdata->order);
 		const struct raw_record raw = {NULL, item.size, item.at, item.chunk};
-		chunk_leave(&perfdata->stream.packed, perfdata->in_hand);
+		struct stream *stream = perfdata_stream(perfdata, item.part);
+		chunk_leave(&perfdata_stream(perfdata, perfdata->in_hand_part)->packed,
+			    perfdata->in_hand);
 		perfdata->in_hand = item.chunk;
-		const void *bytes = stream_fetch(&perfdata->stream, &raw, perfdata->scratch);
+		perfdata->in_hand_part = item.part;
+		const void *bytes = stream_fetch(stream, &raw, perfdata->scratch);
 		if (!bytes)
 			continue; /* the file was cut meanwhile; so are those that wait perhaps not */
 		*record = (struct perfdata_record){bytes, item.size, item.event, item.time_ns,
@@ -160,7 +206,9 @@ int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
 
 const char *perfdata_note(struct perfdata *perfdata)
 {
-	const struct stream *stream = &perfdata->stream;
+	const struct stream *stream = perfdata_stream(perfdata, 0);
+	for (size_t i = 1; i < perfdata->nr_parts && stream->trouble == STREAM_FINE; i++)
+		stream = perfdata_stream(perfdata, i);
 	char *note = perfdata->note;
 	size_t size = sizeof(perfdata->note);
 	switch (stream->trouble) {

@@ -126,6 +126,47 @@ def the_kernel_is_proved_without_a_build_id():
 # ---- layouts ----
 
 @case
+def what_perf_writes_into_a_folder():
+    """One file for each CPU, whose records are put into the order of time."""
+    need_root()
+    with folder() as where:
+        path, program = os.path.join(where, "perf.data"), reads(where)
+        for options in [], ["-z"]:
+            perf_record(path, "--threads", *options, "-e", "cpu-clock:u", "-F", "1000", "--call-graph", "dwarf", "-a", "--",
+                        "sh", "-c", f"{program} & {program}; wait")
+            check(os.path.exists(os.path.join(path, "data.0")), f"{os.listdir(path)}")
+            ours, _, _ = compare(path)
+            check(len({sample.tid for sample in ours}) > 1, "one thread alone")
+            check_refused(ctop("report", os.path.join(path, "data")), 1, "one of several files", "name the folder")
+            shutil.rmtree(path)
+
+
+@case
+def folders_that_are_traps():
+    with folder() as where:
+        whole = small_recording(where)
+        path = os.path.join(where, "trap")
+        os.mkdir(path)
+        check_refused(ctop("report", path), 1, "no file 'data'")
+        os.mkfifo(os.path.join(path, "data"))
+        check_refused(ctop("report", path), 1, "no file 'data'")
+        os.unlink(os.path.join(path, "data"))
+        os.symlink(whole, os.path.join(path, "data"))
+        check_refused(ctop("report", path), 1, "no file 'data'")
+        os.unlink(os.path.join(path, "data"))
+        shutil.copy(whole, os.path.join(path, "data"))
+        for name in "data.0", "data.1":
+            os.mkfifo(os.path.join(path, name))
+        # A whole file, beside what is none of its parts.
+        check(ctop_ok("export", "folded", path).stdout == ctop_ok("export", "folded", whole).stdout, "another outcome")
+        os.unlink(os.path.join(path, "data.0"))
+        with open(os.path.join(path, "data.0"), "wb") as file:
+            file.write(bytes(1000))
+        told = ctop_ok("report", "--stdio", path).stderr
+        check("is damaged at byte 0" in told, told)
+
+
+@case
 def what_perf_writes_into_a_pipe():
     need_root()
     with folder() as where:

@@ -115,7 +115,7 @@ def bytes_read(pid):
 
 def export_and_kill(path, stats_path, when):
     """Kills the collector once it has read that much. Its output, or None when it was faster."""
-    with child(CTOP, "export", "folded", path, "--stats", stats_path, stdout=subprocess.PIPE,
+    with child(CTOP, "export", "folded", "--samples", path, "--stats", stats_path, stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, text=True) as process:
         # No wait between two looks: it must be met at its work.
         deadline = time.monotonic() + PATIENCE
@@ -158,7 +158,7 @@ def a_collector_that_dies_is_replaced_and_goes_on():
 
 def export_of_a_shrinking_file(path, when, size):
     """Cuts the file to a size once that much was read. What is said, or None when the collector was faster."""
-    with child(CTOP, "export", "folded", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with child(CTOP, "export", "folded", "--samples", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         cut = False
         while process.poll() is None and not cut:
             reader = children_of(process.pid).get("collector")

@@ -2,7 +2,8 @@
 /*
  * A perf.data file. First a byte: with bit 0, the rest is the file as it is; without, the rest are its
  * records, and the header, with two events told apart by identifiers 7 and 8, is made here. Bit 1: the records are
- * packed with zstd, in pieces of 64 bytes, so that changes reach what is behind. Each record is parsed, as the
+ * packed with zstd, in pieces of 64 bytes, so that changes reach what is behind. Bit 2: the last half of
+ * the rest is a second file of records, as in a folder. Each record is parsed, as the
  * collector does.
  */
 #include <zstd.h>
@@ -11,7 +12,7 @@
 
 #include "fuzz.h"
 
-enum { AS_IT_IS = 1, PACKED = 2 };
+enum { AS_IT_IS = 1, PACKED = 2, FOLDER = 4 };
 enum {
 	FILE_MAX = 1 << 20,
 	PIECE_BYTES = 64,
@@ -118,11 +119,11 @@ static void check_string(const char *string, size_t size)
 	REQUIRE(memchr(string, '\0', size));
 }
 
-static void read_file(int fd)
+static void read_file(int fd, const int *parts, size_t nr_parts)
 {
 	int code;
 	struct error error = {0};
-	struct perfdata *perfdata = perfdata_open(fd, &code, &error);
+	struct perfdata *perfdata = perfdata_open_parts(fd, parts, nr_parts, &code, &error);
 	if (!perfdata) {
 		REQUIRE(code < 0 && error.cause[0]);
 		return;
@@ -152,11 +153,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct input input = {bytes, size};
 	unsigned flags = input_u8(&input);
 	perfdata_is(input.at, input.left);
+	int part = -1;
+	if (flags & FOLDER) {
+		size_t half = input.left / 2 & ~(size_t)7;
+		part = fuzz_file(input.at + input.left - half, half);
+		input.left -= half;
+	}
+	const size_t nr_parts = part >= 0;
 	if (flags & AS_IT_IS) {
-		read_file(fuzz_file(input.at, input.left));
+		read_file(fuzz_file(input.at, input.left), &part, nr_parts);
 	} else if (input.left < FILE_MAX / 8) {
 		make_file(input.at, input.left, flags & PACKED);
-		read_file(fuzz_file(file_bytes, file_size));
+		read_file(fuzz_file(file_bytes, file_size), &part, nr_parts);
+	} else if (part >= 0) {
+		close(part);
 	}
 	REQUIRE(fuzz_open_descriptors() == open_before);
 	return 0;

@@ -19,6 +19,8 @@
 
 /* A sample names its event in a byte. */
 enum { PERFDATA_MAX_EVENTS = 250, PERFDATA_NOTE_BYTES = 256 };
+/* Files of perf record --threads: one a CPU. */
+enum { PERFDATA_MAX_PARTS = 512 };
 
 struct perfdata_event {
 	char name[128]; /* as recorded */
@@ -53,6 +55,12 @@ struct perfdata;
 bool perfdata_is(const void *head, size_t size);
 /* Takes fd over, also on failure. NULL with cause and remedy; error->cause goes on from the file's name. *code is -errno. */
 struct perfdata *perfdata_open(int fd, int *code, struct error *error);
+/*
+ * The same of a recording in several files: the first has the header, each other one records alone, almost in the order of
+ * time. Takes all descriptors over.
+ */
+struct perfdata *perfdata_open_parts(int fd, const int *parts, size_t nr_parts, int *code,
+				     struct error *error);
 void perfdata_close(struct perfdata *perfdata); /* NULL is fine */
 
 size_t perfdata_nr_events(const struct perfdata *perfdata); /* at least 1 */
@@ -69,6 +77,7 @@ uint32_t perfdata_kernel_build_id(const struct perfdata *perfdata, uint8_t build
 /*
  * The next of the kernel's records in the order of time, by perf's rounds: nothing in the round after
  * the next one is older than what this round has. Records without a time come when they are read.
+ * Of several files, which have no rounds: nothing is more than a second older than what came before it in its file.
  * 1; 0 at the end of what can be read; -ENOMEM.
  */
 int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record);
