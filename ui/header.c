@@ -361,7 +361,7 @@ void header_draw_banner(const struct model *model, struct cells *cells, int row)
 	add_age(&text, model->now_ns - model->exec_ns);
 	text_add(&text, " ago: the program became ");
 	text_add_safe(&text, model->facts.target ? model->facts.target : "another");
-	text_add(&text, "; all since then is shown");
+	text_add(&text, "; what was before is shown, too");
 	cells_put_cut(cells, row, 0, cells->cols, ROLE_TITLE, text_string(&text));
 	cells_mark(cells, (struct area){row, 0, 1, cells->cols}, CELL_REVERSE);
 	text_release(&text);

@@ -60,15 +60,16 @@ static int apply_filters(struct model *model)
 	return result;
 }
 
-/* What was sampled of the program before is not the new one's. */
-static int follow_exec(struct model *model)
+/*
+ * It is told. What was sampled before stays: a process may execute again and again, faster than anybody looks, and its
+ * time is spent all the same.
+ */
+static void follow_exec(struct model *model)
 {
 	if (model->facts.execs == model->execs || model->paused)
-		return 0;
+		return;
 	model->execs = model->facts.execs;
 	model->exec_ns = model->now_ns;
-	int result = model_reset(model);
-	return result == -ENOMEM ? result : 0;
 }
 
 /* A subtree in force is one of the tree as it is: until it is taken back, that stays. */
@@ -129,9 +130,8 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	model->generation++;
 	if (!model->history)
 		return 0;
-	int result = follow_exec(model);
-	if (!result)
-		result = history_update_names(model->history);
+	follow_exec(model);
+	int result = history_update_names(model->history);
 	model->all = history_totals(model->history);
 	find_events(model);
 	model->end_ns = window_end(model);

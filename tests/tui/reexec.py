@@ -3,13 +3,14 @@
 """A program that runs itself anew: the same file, but nothing of what was before is its own."""
 
 import os
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, case, check, main, need_root
+from harness import BUILD, CTOP, case, check, child, folder, main, need_root
 
 LOOP = "while :; do :; done"
 
@@ -35,6 +36,30 @@ def a_process_that_runs_itself_anew():
         shell.kill()
         shell.wait()
         shell.stdin.close()
+
+
+@case
+def a_process_that_executes_again_and_again():
+    """Faster than the screen is drawn: its samples are there all the same, each program's under its name."""
+    need_root()
+    with folder() as where:
+        program = os.path.join(where, "again")
+        # Each life works a little, by its own CPU time, and begins the next.
+        with open(program, "w", encoding="ascii") as file:
+            file.write("#!/bin/bash\ni=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec $0\n")
+        os.chmod(program, 0o755)
+        with child(program, stdout=subprocess.DEVNULL) as process, terminal(100, 30) as window:
+            window.type(f"{CTOP} -e cpu-clock -p {process.pid}")
+            window.wait_for("EXEC", "SELF%", "bash")
+
+            def shown(screen):
+                """Samples shown: many lives of them."""
+                found = re.search(r"smp ([\d.]+)(k?) ", screen)
+                return found and (found.group(2) or float(found.group(1)) > 300)
+
+            window.wait_until(shown, "the samples of many lives")
+            window.press("q")
+            window.wait_for_prompt()
 
 
 @case
