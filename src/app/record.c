@@ -279,6 +279,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 			.opened = opened->name,
 			.period = opened->period,
 			.frequency_hz = opened->frequency_hz,
+			.unit = opened->unit,
 			.counts = stats->events[i],
 		};
 	}

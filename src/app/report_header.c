@@ -254,8 +254,7 @@ static void add_rate(struct header *header)
 		add_grouped(line, (uint64_t)((double)nr_samples(header) / seconds + 0.5));
 		text_add(line, " samples/s reached");
 		add_reason(header, period, frequency_hz, seconds);
-		if (frequency_hz &&
-		    history_event_unit(header->history, header->event) != WEIGHT_NS)
+		if (frequency_hz && history_event_unit(header->history, header->event) != WEIGHT_NS)
 			add_better_period(header, frequency_hz, seconds);
 	}
 	end_line(header, "rate");
@@ -328,7 +327,7 @@ static void add_counted_by_kernel(struct header *header)
 	const struct history *history = header->history;
 	const enum weight_unit unit = history_event_unit(history, header->event);
 	uint64_t counted = infos_event_number(history, "counted", header->event);
-	uint64_t sampled = infos_event_number(history, "sampled", header->event);
+	uint64_t sampled = history_event_weight(history, header->event);
 	uint64_t differ = counted > sampled ? counted - sampled : sampled - counted;
 	if (!counted || (unit == WEIGHT_NS && number(header, "sampled_cpus")) ||
 	    (double)differ * 100 < (double)counted * COUNTED_DIFFERS_PERCENT)

@@ -75,6 +75,12 @@ void session_wake_symbolizer(struct session *session)
 
 /* ---- samples ---- */
 
+/* What a child says may be anything: no sum wraps around. */
+static void add_weight(uint64_t *sum, uint64_t weight)
+{
+	*sum = weight < UINT64_MAX - *sum ? *sum + weight : UINT64_MAX;
+}
+
 static void count(struct session *session, const struct sample *samples, size_t nr)
 {
 	struct session_stats *stats = &session->stats;
@@ -83,7 +89,7 @@ static void count(struct session *session, const struct sample *samples, size_t 
 		size_t event = (size_t)samples[i].event - FIRST_EVENT;
 		if (event < SAMPLER_MAX_EVENTS) {
 			stats->events[event].samples++;
-			stats->events[event].sampled += samples[i].weight;
+			add_weight(&stats->events[event].sampled, samples[i].weight);
 		}
 		if (samples[i].end < NR_STACK_ENDS)
 			stats->ends[samples[i].end]++;

@@ -82,8 +82,8 @@ static void add_description(struct text *out, const struct stats_event *event)
 	text_add_json(out, event->asked ? event->asked : "");
 	text_add(out, ", \"opened\": ");
 	text_add_json(out, event->opened ? event->opened : "");
-	text_addf(out, ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64, event->period,
-		  event->frequency_hz);
+	text_addf(out, ", \"period\": %" PRIu64 ", \"frequency_hz\": %" PRIu64 ", \"unit\": \"%s\"",
+		  event->period, event->frequency_hz, weight_unit_name(event->unit, 2));
 }
 
 /* The sets of events, and how long each was sampled. */

@@ -5,6 +5,7 @@
 import collections
 import os
 import re
+import struct
 
 from harness import (BUILD, ROOT, Skip, case, check, check_refused, ctop, ctop_ok, folded, folder, main, need_program,
                      need_root, run)
@@ -77,7 +78,7 @@ def shares_of_probes_are_perfs():
     """Tracepoints and uprobes need tracefs: one mounted for this case alone."""
     need_root()
     perf = need_program("perf")
-    mounted = ("unshare", "-m", "sh", "-c", 'mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"', "sh")
+    mounted = ("unshare", "-m", "sh", "-c", '[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; exec "$@"', "sh")
     group = f"weights_{os.getpid()}"
     result = run(*mounted, perf, "probe", "-q", "-x", WORKLOAD, "--add", f"{group}:called=called")
     if result.returncode:
@@ -131,6 +132,43 @@ def the_header_is_about_the_event_shown():
             check(f", {samples:,} samples, lost 0" in header["duration"], f"{event}: {header}")
             check(re.match(rf"{unit} in {samples:,} samples", header["weight"]), f"{event}: {header}")
             check("filter" not in header, f"{event}: {header}")
+
+
+def set_periods(path, period_of):
+    """In a perf.data of one event, without chains: period_of(number of the sample)."""
+    with open(path, "r+b") as file:
+        at, size = struct.unpack_from("<QQ", file.read(104), 40)
+        end, nr = at + size, 0
+        while at < end:
+            file.seek(at)
+            kind, _, size = struct.unpack("<IHH", file.read(8))
+            if kind == 9:  # PERF_RECORD_SAMPLE: ip, pid and tid, time, period
+                check(size == 40, f"a sample of {size} bytes")
+                file.seek(at + 32)
+                file.write(struct.pack("<Q", period_of(nr)))
+                nr += 1
+            at += size
+    return nr
+
+
+@case
+def periods_that_cannot_be():
+    """Their sum would be a number of its own, and shares of it anything."""
+    with folder() as where:
+        path = os.path.join(where, "perf.data")
+        perf_record(path, "-e", "page-faults", "-F", "999", "--", WORKLOAD)
+        nr = set_periods(path, lambda number: 2**64 - 1 - number)
+        result = ctop_ok("report", "--stdio", "--min-percent", 0, path)
+        check(f"{nr} cut: of samples that say they stand for more than can be" in result.stdout, result.stdout)
+        check(f"9.22 E faults in {nr} samples" in result.stdout, result.stdout)
+        shares = [float(share) for share in re.findall(r"^ *([\d.]+) +[\d.]+ +[\d,]+  ", result.stdout, re.M)]
+        check(shares and 99 < sum(shares) < 101, f"{shares}")
+        lines = ctop_ok("export", "folded", path).stdout.splitlines()
+        check(sum(int(line.rpartition(" ")[2]) for line in lines) == 2**63 - 1, f"{lines}")
+        check(sum(folded(path).values()) == nr, "samples are missing")
+        # No period at all: each is a sample yet.
+        check(set_periods(path, lambda number: 0) == nr, "other samples")
+        check(header_of(path)["weight"].startswith(f"{nr:,} faults in {nr:,} samples"), header_of(path)["weight"])
 
 
 @case

@@ -14,6 +14,7 @@ struct stats_event {
 	const char *asked, *opened;
 	uint64_t period;       /* 0 when a frequency was asked */
 	uint64_t frequency_hz; /* 0 when a period was asked */
+	enum weight_unit unit; /* of what is counted and sampled */
 	struct session_event counts;
 };
 

@@ -67,6 +67,7 @@ static struct stats_input example(void)
 		.events = {{.asked = "cycles",
 			    .opened = "cpu-clock",
 			    .frequency_hz = 999,
+			    .unit = WEIGHT_NS,
 			    .counts = {.samples = 99,
 				       .lost = 3,
 				       .counted = 990,
@@ -127,13 +128,15 @@ static void whole_object(void)
 		  "  \"sets\": [{\"dump_bytes\": 65528, \"fewer\": 1, \"seconds\": 1.500000}, "
 		  "{\"dump_bytes\": 8192, \"fewer\": 4, \"seconds\": 0.000000}],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
-		  "\"frequency_hz\": 999},\n"
+		  "\"frequency_hz\": 999, \"unit\": \"ns\"},\n"
 		  "  \"events\": [\n"
 		  "    {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
-		  "\"frequency_hz\": 999, \"samples\": 99, \"lost\": 3, \"counted\": 990, "
+		  "\"frequency_hz\": 999, \"unit\": \"ns\", \"samples\": 99, \"lost\": 3, "
+		  "\"counted\": 990, "
 		  "\"sampled\": 980, \"counted_share\": 1.000000},\n"
 		  "    {\"asked\": \"page-faults\", \"opened\": \"page-faults\", \"period\": 1, "
-		  "\"frequency_hz\": 0, \"samples\": 1, \"lost\": 0, \"counted\": 0, "
+		  "\"frequency_hz\": 0, \"unit\": \"events\", \"samples\": 1, \"lost\": 0, "
+		  "\"counted\": 0, "
 		  "\"sampled\": 0, \"counted_share\": 0.500000}]\n"
 		  "}\n");
 }
