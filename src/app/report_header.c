@@ -2,7 +2,6 @@
 #include "report_header.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "label_line.h"
 #include "numbers.h"
 #include "rate_reason.h"
+#include "weight_text.h"
 
 /* A share of less time says nothing. */
 static const uint64_t LEAST_NS = NS_PER_SECOND / 10;
@@ -206,26 +206,6 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 	rate_reason_add(&facts, &header->line);
 }
 
-/* A period that would have given so many times the samples is said. */
-enum { BETTER_BY = 2 };
-
-/*
- * The kernel aims at a rate while events come. What comes in bursts has a period in between that is much too long, and a software event
- * sits it out (perf_swevent_event() of Linux 6.18; a shorter one found meanwhile begins behind it). A fixed period does not.
- */
-static void add_better_period(struct header *header, uint64_t frequency_hz, double seconds)
-{
-	double counted = (double)infos_event_number(header->history, "counted", header->event);
-	double events_hz = counted / seconds, reached_hz = (double)nr_samples(header) / seconds;
-	double period = ceil(events_hz / (double)frequency_hz);
-	if (period < 1 || events_hz / period < BETTER_BY * reached_hz)
-		return;
-	text_add(&header->line, "; -c ");
-	add_grouped(&header->line, (uint64_t)period);
-	text_add(&header->line, " would have given ");
-	add_grouped(&header->line, (uint64_t)(events_hz / period + 0.5));
-}
-
 static void add_rate(struct header *header)
 {
 	struct text *line = &header->line;
@@ -254,8 +234,7 @@ static void add_rate(struct header *header)
 		add_grouped(line, (uint64_t)((double)nr_samples(header) / seconds + 0.5));
 		text_add(line, " samples/s reached");
 		add_reason(header, period, frequency_hz, seconds);
-		if (frequency_hz && history_event_unit(header->history, header->event) != WEIGHT_NS)
-			add_better_period(header, frequency_hz, seconds);
+		weight_text_add_period(header->history, header->event, seconds, line);
 	}
 	end_line(header, "rate");
 }
@@ -317,48 +296,10 @@ static void add_samples(struct header *header)
 	end_line(header, "filter");
 }
 
-/* What differs by less is the last period of each thread, and what the kernel rounds. */
-enum { COUNTED_DIFFERS_PERCENT = 2 };
-
-/* What the kernel counted, where the samples do not stand for all of it. A clock of whole CPUs ticks while they are idle, too. */
-static void add_counted_by_kernel(struct header *header)
-{
-	struct text *line = &header->line;
-	const struct history *history = header->history;
-	const enum weight_unit unit = history_event_unit(history, header->event);
-	uint64_t counted = infos_event_number(history, "counted", header->event);
-	uint64_t sampled = history_event_weight(history, header->event);
-	uint64_t differ = counted > sampled ? counted - sampled : sampled - counted;
-	if (!counted || (unit == WEIGHT_NS && number(header, "sampled_cpus")) ||
-	    (double)differ * 100 < (double)counted * COUNTED_DIFFERS_PERCENT)
-		return;
-	text_add(line, "; the kernel counted ");
-	add_weight(line, counted, unit);
-	if (header->totals->weight != sampled) {
-		text_add(line, ", all samples stand for ");
-		add_weight(line, sampled, unit);
-	}
-}
-
-/* So many times as many samples as would do if each stood for as much as the others, and that is said. */
-enum { UNEVEN_FROM = 2 };
-
 /* "130 k faults in 73 samples": of what is shown. */
 static void add_weights(struct header *header)
 {
-	struct text *line = &header->line;
-	const struct history_totals *totals = header->totals;
-	if (!totals->samples)
-		return;
-	add_weight(line, totals->weight, history_event_unit(header->history, header->event));
-	text_add(line, " in ");
-	add_grouped(line, totals->samples);
-	text_addf(line, " sample%s", totals->samples == 1 ? "" : "s");
-	add_counted_by_kernel(header);
-	double effective = history_effective(totals->weight, totals->squares);
-	if (effective * UNEVEN_FROM < (double)totals->samples)
-		text_addf(line, "; few of them carry most of it: as sure as %.0f of one weight",
-			  effective);
+	weight_text_add(header->history, header->event, header->totals, &header->line);
 	end_line(header, "weight");
 }
 

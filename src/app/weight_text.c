@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "weight_text.h"
+
+#include <math.h>
+
+#include "infos_read.h"
+#include "numbers.h"
+
+/* What differs by less is the last period of each thread, and what the kernel rounds. */
+enum { COUNTED_DIFFERS_PERCENT = 2 };
+/* So many times as many samples as would do if each stood for as much as the others, and that is said. */
+enum { UNEVEN_FROM = 2 };
+/* A period that would have given so many times the samples is said. */
+enum { BETTER_BY = 2 };
+
+/* What the kernel counted, where the samples do not stand for all of it. A clock of whole CPUs ticks while they are idle, too. */
+static void add_counted(const struct history *history, size_t event, uint64_t shown,
+			struct text *text)
+{
+	const enum weight_unit unit = history_event_unit(history, event);
+	uint64_t counted = infos_event_number(history, "counted", event);
+	uint64_t sampled = history_event_weight(history, event);
+	uint64_t differ = counted > sampled ? counted - sampled : sampled - counted;
+	if (!counted || (unit == WEIGHT_NS && infos_number(history, "sampled_cpus")) ||
+	    (double)differ * 100 < (double)counted * COUNTED_DIFFERS_PERCENT)
+		return;
+	text_add(text, "; the kernel counted ");
+	add_weight(text, counted, unit);
+	if (shown != sampled) {
+		text_add(text, ", all samples stand for ");
+		add_weight(text, sampled, unit);
+	}
+}
+
+void weight_text_add(const struct history *history, size_t event,
+		     const struct history_totals *totals, struct text *text)
+{
+	if (!totals->samples)
+		return;
+	add_weight(text, totals->weight, history_event_unit(history, event));
+	text_add(text, " in ");
+	add_grouped(text, totals->samples);
+	text_addf(text, " sample%s", totals->samples == 1 ? "" : "s");
+	add_counted(history, event, totals->weight, text);
+	double effective = history_effective(totals->weight, totals->squares);
+	if (totals->weight && effective * UNEVEN_FROM < (double)totals->samples)
+		text_addf(text, "; few of them carry most of it: as sure as %.0f of one weight",
+			  effective);
+}
+
+/*
+ * The kernel aims at a rate while events come. What comes in bursts has a period in between that is much too long, and a software event
+ * sits it out (perf_swevent_event() of Linux 6.18; a shorter one found meanwhile begins behind it). A fixed period does not.
+ */
+void weight_text_add_period(const struct history *history, size_t event, double seconds,
+			    struct text *text)
+{
+	uint64_t frequency_hz = history_event_frequency_hz(history, event);
+	double counted = (double)infos_event_number(history, "counted", event);
+	double events_hz = counted / seconds;
+	double reached_hz = (double)history_event_samples(history, event) / seconds;
+	double period = frequency_hz ? ceil(events_hz / (double)frequency_hz) : 0;
+	if (history_event_unit(history, event) == WEIGHT_NS || period < 1 ||
+	    events_hz / period < BETTER_BY * reached_hz)
+		return;
+	text_add(text, "; -c ");
+	add_grouped(text, (uint64_t)period);
+	text_add(text, " would have given ");
+	add_grouped(text, (uint64_t)(events_hz / period + 0.5));
+}
