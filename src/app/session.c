@@ -356,11 +356,11 @@ struct session *session_open_live(const struct options *options,
 		error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	promptness_ask();
 	int result = target_open(&session->target, options, error);
 	if (!result) {
 		/* After the fork of a command, which must stay open to our own events. */
 		jail_protect_main();
-		promptness_ask();
 		setup_sampling(&session->sampling, options, &session->target);
 		session->starts_off = options_start_off(options);
 		result = uprobes_resolve(session->sampling.events, session->sampling.nr_events,

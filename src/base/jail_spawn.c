@@ -21,6 +21,7 @@
 #include <ctop/base/channel.h>
 #include <ctop/base/fault.h>
 #include <ctop/base/privilege.h>
+#include <ctop/base/promptness.h>
 
 /* Where a child keeps the write end of its report until exec closes it. */
 enum { REPORT_FD = JAIL_CHANNEL_FD + 1 };
@@ -159,6 +160,8 @@ static int become(struct start *start)
 {
 	char name[] = "ctop";
 	char *const arguments[] = {name, start->role, NULL};
+	/* Main waits for it, and the rings may. Whether it stays so is its role's business (jail_enter()). */
+	promptness_ask();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	/* Before signals can reach it: from here on the terminal's ^C, ^Z and hang-up do not. */

@@ -2,6 +2,7 @@
 #include <ctop/base/promptness.h>
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,11 +30,31 @@ static int set(struct attributes attributes)
 	return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+/* Another policy is the user's word, too. */
+static bool is_ordinary(struct attributes *now)
+{
+	return syscall(SYS_sched_getattr, 0, now, sizeof(*now), 0) == 0 &&
+	       now->policy == SCHED_OTHER;
+}
+
+void promptness_end(void)
+{
+	struct attributes now = {.size = 0};
+	if (!is_ordinary(&now))
+		return;
+	/* Slices of 0: the kernel's. */
+	set((struct attributes){
+		.size = sizeof(now),
+		.policy = SCHED_OTHER,
+		.flags = RESET_ON_FORK, /* to take that back is a privilege */
+		.nice = now.nice == PROMPT_NICE ? 0 : now.nice,
+	});
+}
+
 void promptness_ask(void)
 {
 	struct attributes now = {.size = 0};
-	/* Another policy is the user's word, too. */
-	if (syscall(SYS_sched_getattr, 0, &now, sizeof(now), 0) || now.policy != SCHED_OTHER)
+	if (!is_ordinary(&now))
 		return;
 	const struct attributes asked = {
 		.size = sizeof(asked),

@@ -186,6 +186,8 @@ static int open_all(struct sampler *sampler, struct error *error)
 		return result;
 	fill_attrs(sampler);
 	result = guard_limit_periods(sampler, error);
+	if (!result)
+		result = sets_begin_cheaply(sampler, error);
 	if (result)
 		return result;
 	fill_attrs(sampler);
@@ -280,12 +282,7 @@ int sampler_enable(struct sampler *sampler)
 
 int sampler_disable(struct sampler *sampler)
 {
-	int result = 0;
-	for (size_t set = 0; set < sampler->nr_sets; set++) {
-		int told = tell_set(sampler, set, PERF_EVENT_IOC_DISABLE);
-		result = result ? result : told;
-	}
-	return result;
+	return tell_set(sampler, sampler->set, PERF_EVENT_IOC_DISABLE);
 }
 
 size_t sampler_nr_sets(const struct sampler *sampler)

@@ -179,6 +179,11 @@ int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
 
 /* ---- sets.c ---- */
 
+/*
+ * Asks for less from the first on where the CPUs are taken already and ctop is one of many. 0, or as
+ * sampler_note_step().
+ */
+int sets_begin_cheaply(struct sampler *sampler, struct error *error);
 /* Chooses them, and the one to begin with. */
 void sets_choose(struct sampler *sampler);
 /* An event's attr in one of the sets. */

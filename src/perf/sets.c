@@ -26,11 +26,6 @@ static bool is_counted(const struct sampler *sampler)
 	return sampler->options.count != 0;
 }
 
-static bool begins_late(void)
-{
-	return getpriority(PRIO_PROCESS, 0) >= 0 && machine_tasks_a_cpu() >= SATURATED_TASKS;
-}
-
 static void add_set(struct sampler *sampler, uint32_t dump_bytes, uint32_t fewer, uint32_t percent)
 {
 	sampler->sets[sampler->nr_sets++] = (struct sampler_set){
@@ -50,6 +45,39 @@ static size_t first_for_bursts(const struct sampler *sampler)
 	return set;
 }
 
+static uint32_t small_copies(const struct sampler *sampler)
+{
+	const bool may_vary = ladder_dumps_stacks(sampler) && !sampler->options.dump_bytes;
+	return may_vary && sampler->dump_bytes > SMALL_DUMP_BYTES ? SMALL_DUMP_BYTES
+								  : sampler->dump_bytes;
+}
+
+static bool is_an_equal(void)
+{
+	return getpriority(PRIO_PROCESS, 0) >= 0;
+}
+
+int sets_begin_cheaply(struct sampler *sampler, struct error *error)
+{
+	const struct sampler_options *options = &sampler->options;
+	const unsigned nr_tasks = machine_tasks_a_cpu();
+	if (!options->adapts || is_counted(sampler) || !is_an_equal() || nr_tasks < SATURATED_TASKS)
+		return 0;
+	/* One set: to open and enable a thousand events more would take seconds by itself. */
+	sampler->options.adapts = false;
+	sampler->dump_bytes = small_copies(sampler);
+	for (size_t i = 0; i < options->nr_events; i++) {
+		struct sampler_opened *opened = &sampler->opened[i];
+		opened->period *= FEWER;
+		if (opened->frequency_hz > FEWER)
+			opened->frequency_hz /= FEWER;
+	}
+	return sampler_note_step(sampler, error,
+				 "a sample for each %d asked for, copies of %u bytes: %u tasks "
+				 "want each CPU, and ctop has no more of it than any of them",
+				 FEWER, sampler->dump_bytes, nr_tasks);
+}
+
 void sets_choose(struct sampler *sampler)
 {
 	const struct sampler_options *options = &sampler->options;
@@ -57,14 +85,13 @@ void sets_choose(struct sampler *sampler)
 	const bool copies_vary = ladder_dumps_stacks(sampler) && !options->dump_bytes;
 	const bool bursts = rings_may_overflow(sampler);
 	const uint32_t percent = bursts ? BURSTS_PERCENT : CROWDED_PERCENT;
-	const uint32_t small = copies_vary && asked > SMALL_DUMP_BYTES ? SMALL_DUMP_BYTES : asked;
+	const uint32_t small = small_copies(sampler);
 	sampler->nr_sets = sampler->set = 0;
 	add_set(sampler, asked, 1, percent);
 	if (!options->adapts)
 		return;
 	if (!is_counted(sampler)) {
 		add_set(sampler, small, FEWER, percent);
-		sampler->set = begins_late();
 		return;
 	}
 	if (small < asked)

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: takes every CPU for a moment.
 """Where every CPU is taken: ctop comes soon, takes less, and says what it took."""
 
+import contextlib
 import ctypes
 import json
 import os
+import shutil
 import signal
 import struct
+import subprocess
 
-from harness import (CTOP, Skip, case, check, children_of, ended_well, folder, main, need_program, need_root, recording_of,
-                     run, status_of, target, wait_for_cpu_time, wait_until)
+from harness import (BUILD, CTOP, Skip, case, check, child, children_of, ended_well, folder, main, need_program, need_root,
+                     plain_user, readable_ctop, recording_of, run, status_of, target, wait_for_cpu_time, wait_until)
 
 SLICE_NS = 100_000
 NR_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
@@ -75,6 +79,12 @@ def a_nice_value_of_the_users_is_kept():
             seen = [schedule(pid) for pid in pids]
         ended_well(where, recorder)
     check(all(nice == 5 and slice_ns == SLICE_NS for _, nice, slice_ns in seen), f"{seen}")
+
+
+def running():
+    """Tasks that run, or want to."""
+    with open("/proc/loadavg", encoding="ascii") as file:
+        return int(file.read().split()[3].partition("/")[0])
 
 
 def reader_stops(recorder, until):
@@ -148,6 +158,28 @@ def copies_grow_again_when_it_is_calm():
     check(largest["dump_bytes"] > smaller["dump_bytes"] and smaller["seconds"] > 0, f"{stats['sets']}")
     check(largest["seconds"] > 0, f"{stats['sets']}")
     check(not said(stats), f"{stats['steps_down']}")
+
+
+@case
+def who_is_one_of_many_begins_with_less():
+    need_root()
+    nr = 20 * os.cpu_count()
+    if nr > 200:
+        raise Skip(f"to take {os.cpu_count()} CPUs needs {nr} processes")
+    spin = os.path.join(BUILD, "workloads", "spin")
+    with contextlib.ExitStack() as stack:
+        where, program = stack.enter_context(readable_ctop())
+        shutil.copy(spin, where)
+        crowd = [stack.enter_context(child(*plain_user(), os.path.join(where, "spin"), stdout=subprocess.DEVNULL))
+                 for _ in range(nr)]
+        wait_until(lambda: running() > 17 * os.cpu_count(), f"{nr} processes that run")
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        result = run(*plain_user(), program, "record", "-e", "cpu-clock:u", "-F", "999", "-o", path, "--stats", stats_path,
+                     "--duration", "0.5", "-p", crowd[0].pid)
+        check(result.returncode == 0 and "a sample for each 4 asked for" in result.stderr, f"{result}")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+    check(stats["event"]["period"] == 1001001 * 4 and len(stats["sets"]) == 1, f"{stats}")
 
 
 @case
