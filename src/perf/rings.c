@@ -36,12 +36,7 @@ static uint64_t data_bytes(const struct sampler *sampler)
 	return pages_bytes(sampler->ring_pages);
 }
 
-/*
- * The owner of a ring counts nothing. It belongs to ctop's own process, so that the
- * ring outlives the target's threads; a ring owned by a thread's event polls POLLHUP
- * for ever once that thread has gone.
- */
-static int open_owner(int32_t cpu, uint32_t pages)
+int rings_open_owner(int32_t cpu, uint32_t wakeup_bytes)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -53,9 +48,8 @@ static int open_owner(int32_t cpu, uint32_t pages)
 		.exclude_hv = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* The ring takes its watermark from its owner. */
 		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(ring_bytes(pages) / 4),
+		.wakeup_watermark = wakeup_bytes,
 	};
 	return perf_open(&attr, getpid(), cpu);
 }
@@ -84,7 +78,8 @@ static int try_size(struct sampler *sampler)
 	int result = 0;
 	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
 		struct sampler_ring *ring = &sampler->rings[i];
-		ring->fd = open_owner(ring->cpu, sampler->ring_pages);
+		ring->fd = rings_open_owner(ring->cpu,
+					    (uint32_t)(ring_bytes(sampler->ring_pages) / 4));
 		if (ring->fd < 0) {
 			result = ring->fd;
 			break;

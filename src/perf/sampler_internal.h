@@ -168,6 +168,13 @@ void ladder_fill_format(struct sampler *sampler);
 
 /* ---- rings.c ---- */
 
+/*
+ * The owner of a ring, which takes its watermark from it, counts nothing. It belongs to ctop's own process, so that the
+ * ring outlives the target's threads; a ring owned by a thread's event polls POLLHUP
+ * for ever once that thread has gone. A descriptor or -errno.
+ */
+int rings_open_owner(int32_t cpu, uint32_t wakeup_bytes);
+
 int rings_open(struct sampler *sampler, struct error *error);
 void rings_close(struct sampler *sampler);
 /* There is an event of which anything may come: neither what was asked for nor the CPU paces it. */

@@ -15,6 +15,9 @@
  */
 enum { PAGES = 16, WHOLE_CPU_PAGES = 128 };
 
+/* Wake-ups: a file that is mapped may be gone in a moment, and is to be opened before. */
+enum { EACH_RECORD = 1 };
+
 /* Whole processes and their maps, without a word of samples; with device and inode. */
 static struct perf_event_attr attr_of(const struct sampler *sampler)
 {
@@ -33,9 +36,6 @@ static struct perf_event_attr attr_of(const struct sampler *sampler)
 		.mmap = 1,
 		.mmap2 = 1,
 		.task = 1,
-		/* At each record: a file that is mapped may be gone in a moment, and is to be opened before. */
-		.watermark = 1,
-		.wakeup_watermark = 1,
 	};
 }
 
@@ -57,19 +57,16 @@ static void close_all(struct sideband *sideband)
 	sideband->nr_rings = 0;
 }
 
-/* As in rings.c: an owner of ctop's own outlives the target's threads. */
 static int open_rings(struct sampler *sampler, uint32_t pages)
 {
 	struct sideband *sideband = &sampler->sideband;
-	struct perf_event_attr attr = attr_of(sampler);
-	attr.inherit = attr.mmap = attr.mmap2 = attr.task = 0;
 	sideband->rings = calloc(sampler->nr_rings, sizeof(*sideband->rings));
 	if (!sideband->rings)
 		return -ENOMEM;
 	int result = 0;
 	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
 		struct sideband_ring *ring = &sideband->rings[sideband->nr_rings++];
-		ring->fd = perf_open(&attr, getpid(), sampler->rings[i].cpu);
+		ring->fd = rings_open_owner(sampler->rings[i].cpu, EACH_RECORD);
 		result = ring->fd < 0 ? ring->fd : ring_map(&ring->ring, ring->fd, pages);
 	}
 	if (result)
