@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/datagram.h>
 
 #include "budget.h"
 #include "opener_protocol.h"
@@ -249,7 +250,7 @@ static int take_one(struct opener *opener)
 {
 	struct opener_reply reply;
 	int fd = -1;
-	int got = opener_receive(opener->fd, &reply, sizeof(reply), MSG_DONTWAIT, &fd);
+	ssize_t got = datagram_receive(opener->fd, &reply, sizeof(reply), MSG_DONTWAIT, &fd, NULL);
 	if (got == -EAGAIN)
 		return 0;
 	if (got != (int)sizeof(reply) || !opener->nr_sent || (fd < 0) != (reply.error < 0)) {

@@ -35,8 +35,6 @@ struct opener_reply {
 
 /* 0, or -E2BIG: a string is too long. */
 int opener_message_fill(struct opener_message *message, const struct opener_request *request);
-/* Receives one datagram, with the descriptor that came with it or -1. Its bytes, 0: the end, or -errno. */
-int opener_receive(int fd, void *bytes, size_t size, int flags, int *received_fd);
 /* Does what a request asks for. A descriptor or -errno. */
 int opener_open(const struct opener_message *message, bool *by_name);
 /* Serves requests until main is gone. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The opener's side, and how both sides write and read their datagrams. */
+/* The opener's side, and how a request is put into a datagram. */
 #include "opener_protocol.h"
 
 #include <dirent.h>
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include <ctop/base/datagram.h>
 #include <ctop/base/privilege.h>
 #include <ctop/base/write_all.h>
 #include <ctop/object/file_identity.h>
@@ -19,11 +19,6 @@
 
 /* The largest maps seen in the wild are a few MiB. */
 enum { MAPS_TEXT_MAX = 64 << 20 };
-
-union control {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int))];
-};
 
 int opener_message_fill(struct opener_message *message, const struct opener_request *request)
 {
@@ -55,29 +50,6 @@ int opener_message_fill(struct opener_message *message, const struct opener_requ
 	strcpy(message->path, path);
 	strcpy(message->debuglink, debuglink);
 	return 0;
-}
-
-int opener_receive(int fd, void *bytes, size_t size, int flags, int *received_fd)
-{
-	struct iovec part = {.iov_base = bytes, .iov_len = size};
-	union control control = {0};
-	struct msghdr header = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	ssize_t got;
-	do
-		got = recvmsg(fd, &header, flags | MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	const struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-	*received_fd = -1;
-	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
-		memcpy(received_fd, CMSG_DATA(rights), sizeof(*received_fd));
-	return (int)got;
 }
 
 static int open_maps(int32_t pid, const char *thread)
@@ -183,24 +155,6 @@ int opener_open(const struct opener_message *message, bool *by_name)
 	return -EINVAL;
 }
 
-static int send_reply(int socket, const struct opener_reply *reply, int fd)
-{
-	struct opener_reply copy = *reply;
-	struct iovec part = {.iov_base = &copy, .iov_len = sizeof(copy)};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	union control control = {0};
-	if (fd >= 0) {
-		header.msg_control = control.bytes;
-		header.msg_controllen = sizeof(control.bytes);
-		struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-		rights->cmsg_level = SOL_SOCKET;
-		rights->cmsg_type = SCM_RIGHTS;
-		rights->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-	}
-	return sendmsg(socket, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 /* A module that is found by its name is proved by what is in it; of a debug file it matters whose it is. */
 static bool has_identity(const struct opener_message *message, const struct opener_reply *reply)
 {
@@ -212,9 +166,8 @@ void opener_run(int socket)
 {
 	struct opener_message message;
 	for (;;) {
-		int unused, sent;
-		int got = opener_receive(socket, &message, sizeof(message), 0, &unused);
-		if (got != (int)sizeof(message))
+		if (datagram_receive(socket, &message, sizeof(message), 0, NULL, NULL) !=
+		    (ssize_t)sizeof(message))
 			return;
 		struct opener_reply reply = {0};
 		int fd = opener_open(&message, &reply.by_name);
@@ -224,7 +177,7 @@ void opener_run(int socket)
 			reply.identity = file_identity(fd, message.pid);
 		if (message.kind == OPENER_PERF_MAP)
 			reply.identity.owner_plus_1 = locate_perf_map_owner(message.pid);
-		sent = send_reply(socket, &reply, fd);
+		const int sent = datagram_send(socket, &reply, sizeof(reply), fd, 0);
 		if (fd >= 0)
 			close(fd);
 		if (sent)

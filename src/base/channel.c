@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include <ctop/base/datagram.h>
 
 struct waiting_message {
 	struct waiting_message *next;
@@ -32,12 +33,6 @@ struct channel {
 
 struct hello {
 	uint32_t magic, word;
-};
-
-/* Space for one descriptor, aligned as the kernel reads it. */
-union control {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
 int channel_pair(int *main_fd, int *child_fd)
@@ -118,34 +113,18 @@ uint32_t channel_hello_word(const struct channel *channel)
 /* -EAGAIN when the socket has no room now; other errors as sendmsg(2), -EPIPE when the peer is gone. */
 static int transmit(const struct channel *channel, const void *message, size_t size, int fd)
 {
-	struct iovec part = {.iov_base = (void *)(uintptr_t)message, .iov_len = size};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	union control control = {0};
-	if (fd >= 0) {
-		header.msg_control = control.bytes;
-		header.msg_controllen = sizeof(control.bytes);
-		struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-		rights->cmsg_level = SOL_SOCKET;
-		rights->cmsg_type = SCM_RIGHTS;
-		rights->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+	const int result = datagram_send(channel->fd, message, size, fd, MSG_DONTWAIT);
+	switch (result) {
+	case -ETOOMANYREFS: /* as many descriptors in flight as the user may have */
+	case -ENOBUFS:
+	case -ENOMEM:
+		return -EAGAIN;
+	case -ECONNRESET:
+	case -ENOTCONN:
+		return -EPIPE;
+	default:
+		return result;
 	}
-	while (sendmsg(channel->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		switch (errno) {
-		case EINTR:
-			continue;
-		case ETOOMANYREFS: /* as many descriptors in flight as the user may have */
-		case ENOBUFS:
-		case ENOMEM:
-			return -EAGAIN;
-		case ECONNRESET:
-		case ENOTCONN:
-			return -EPIPE;
-		default:
-			return -errno;
-		}
-	}
-	return 0;
 }
 
 static int enqueue(struct channel *channel, const void *message, size_t size, int fd)
@@ -201,47 +180,25 @@ int channel_flush(struct channel *channel)
 	return 0;
 }
 
-static int descriptor_of(struct msghdr *header)
-{
-	const struct cmsghdr *rights = CMSG_FIRSTHDR(header);
-	int fd = -1;
-	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
-	    rights->cmsg_len >= CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-	return fd;
-}
-
 /* As channel_receive(), without a hello's part in it. */
 static ssize_t receive(const struct channel *channel, void *message, size_t size, int *fd)
 {
-	struct iovec part = {.iov_base = message, .iov_len = size};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	union control control = {0};
+	/* Main takes none: the kernel closes what a child sends before it becomes one of ours, and says so. */
+	const bool takes_fd = channel->end == CHANNEL_CHILD;
+	int said = 0;
 	*fd = -1;
-	/*
-	 * Main offers no room for a descriptor: the kernel then closes what a child
-	 * sends, before it becomes one of ours, and says so (MSG_CTRUNC). A child
-	 * offers room for exactly one; CMSG_SPACE's padding would let two in.
-	 */
-	if (channel->end == CHANNEL_CHILD) {
-		header.msg_control = control.bytes;
-		header.msg_controllen = CMSG_LEN(sizeof(int));
-	}
-	ssize_t received;
-	do
-		received = recvmsg(channel->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (received < 0 && errno == EINTR);
+	ssize_t received = datagram_receive(channel->fd, message, size, MSG_DONTWAIT,
+					    takes_fd ? fd : NULL, &said);
 	if (received < 0)
-		return errno == ECONNRESET ? 0 : -errno;
-	if (channel->end == CHANNEL_MAIN && header.msg_flags & MSG_CTRUNC)
+		return received == -ECONNRESET ? 0 : received;
+	if (!takes_fd && said & MSG_CTRUNC)
 		return -EPROTO;
-	int came = descriptor_of(&header);
-	if (header.msg_flags & MSG_TRUNC) {
-		if (came >= 0)
-			close(came);
+	if (said & MSG_TRUNC) {
+		if (*fd >= 0)
+			close(*fd);
+		*fd = -1;
 		return -EMSGSIZE;
 	}
-	*fd = came;
 	return received;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,22 +168,27 @@ static int append_to_file(void)
 	return fd;
 }
 
-/* A writer that waits, and 20 chunks in its pipe. */
+/* A writer that has written the head and waits, and 20 chunks in its pipe. */
 static void set_up_appending(struct scene *scene, int fd)
 {
 	uint32_t state = 1;
+	int wait_status;
 	set_up(scene, dup(fd));
+	while (disk_written(&scene->disk) < chunk_bytes_written(scene->chunks))
+		sched_yield();
 	CHECK_EQ(kill(scene->disk.writer.pid, SIGSTOP), 0);
+	CHECK_EQ(waitpid(scene->disk.writer.pid, &wait_status, WUNTRACED), scene->disk.writer.pid);
+	CHECK(WIFSTOPPED(wait_status));
 	for (int i = 0; i < 20; i++)
 		put_chunk(scene, &state);
 }
 
-static unsigned end_appending(struct scene *scene, int fd, off_t from, struct chunk_damage *damage)
+static unsigned end_appending(struct scene *scene, int fd, struct chunk_damage *damage)
 {
 	push_all(scene);
 	chunk_close(scene->chunks);
 	CHECK_EQ(disk_wait(&scene->disk, -1), 0);
-	CHECK_EQ(lseek(fd, from, SEEK_SET), from);
+	CHECK_EQ(lseek(fd, 6, SEEK_SET), 6);
 	return chunks_of(fd, damage);
 }
 
@@ -195,7 +201,7 @@ static void an_appended_file_is_as_without_deaths(void)
 		int fd = append_to_file();
 		set_up_appending(&scene, fd);
 		kill_writer_in_a_write(&scene, fd, parts[i]);
-		CHECK_EQ(end_appending(&scene, fd, 6, &damage), 20);
+		CHECK_EQ(end_appending(&scene, fd, &damage), 20);
 		CHECK_EQ(damage.places + damage.missing, 0);
 		CHECK_EQ(lseek(fd, 0, SEEK_END), 6 + (off_t)chunk_bytes_written(scene.chunks));
 		CHECK(!scene.disk.may_repeat);
@@ -214,7 +220,7 @@ static void a_file_that_others_append_to_misses_nothing(void)
 	CHECK_EQ(write(fd, "others", 6), 6);
 	kill_writer_in_a_write(&scene, fd, 5000);
 	CHECK(scene.disk.may_repeat);
-	CHECK_EQ(end_appending(&scene, fd, 12, &damage), 20);
+	CHECK_EQ(end_appending(&scene, fd, &damage), 20);
 	CHECK_EQ(damage.missing, 0);
 	tear_down(&scene);
 	close(fd);
