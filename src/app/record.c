@@ -21,6 +21,7 @@
 #include "output.h"
 #include "run.h"
 #include "say.h"
+#include "weight_text.h"
 
 /* The recording is written this often: a crash of the machine costs at most this much. */
 #define FLUSH_NS NS_PER_SECOND
@@ -253,6 +254,27 @@ static void print_summary(const struct recording_run *run, const struct session_
 	text_release(&text);
 }
 
+static void warn_of_short_tasks(const struct recording_run *run, const struct session_stats *stats)
+{
+	const struct sampler *sampler = session_sampler(run->session);
+	for (size_t i = 0; i < stats->nr_events; i++) {
+		const struct sampler_opened *opened = sampler_opened(sampler, i);
+		const struct session_event *event = &stats->events[i];
+		const struct clock_counts counts = {
+			.counted_ns = opened->unit == WEIGHT_NS ? event->counted : 0,
+			.sampled_ns = event->sampled,
+			.lost_ns = event->lost * opened->period,
+			.cpus = {stats->cpus_busy_ns, stats->cpus_idle_ns, stats->cpus_stolen_ns},
+		};
+		const char *warning = weight_text_short_tasks(&counts);
+		if (!warning || session_samples_cpus(run->session))
+			continue;
+		say("samples of %s stand for %.2f of %.2f s counted: %s", opened->name,
+		    (double)event->sampled / (double)NS_PER_SECOND,
+		    (double)event->counted / (double)NS_PER_SECOND, warning);
+	}
+}
+
 static int write_stats(struct recording_run *run, const struct session_stats *stats, int signal_fd,
 		       struct error *error)
 {
@@ -398,6 +420,7 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 			    "others append to it, too, or it cannot be read, so that nobody knows "
 			    "what the process that was killed wrote last",
 			    run->options->output);
+		warn_of_short_tasks(run, &stats);
 		print_summary(run, &stats);
 	}
 	if (run->options->argv && !stats.target_exited && !run->options->quiet)

@@ -186,6 +186,12 @@ const char *session_target_kind(const struct session *session)
 	return session_is_live(session) ? session->target.kind : "file";
 }
 
+bool session_samples_cpus(const struct session *session)
+{
+	return session->sampling.system_wide || session->sampling.nr_cpus ||
+	       (session->sampler && sampler_filters_pids(session->sampler));
+}
+
 int32_t session_only_pid(const struct session *session)
 {
 	const struct int32_list *pids = &session->target.pids;

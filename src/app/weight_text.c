@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include <ctop/base/clock.h>
+
 #include "infos_read.h"
 #include "numbers.h"
 
@@ -12,6 +14,23 @@ enum { COUNTED_DIFFERS_PERCENT = 2 };
 enum { UNEVEN_FROM = 2 };
 /* A period that would have given so many times the samples is said. */
 enum { BETTER_BY = 2 };
+
+/* So much of a clock must be there to tell, and so many times what is sampled. */
+#define COUNTED_LEAST_NS (100 * NS_PER_MS)
+enum { SHORT_TASKS_FROM = 2 };
+
+const char *weight_text_short_tasks(const struct clock_counts *counts)
+{
+	const uint64_t seen_ns = counts->sampled_ns + counts->lost_ns;
+	/* The clock of a thread goes on while a machine's host has its CPU, and does not tick. */
+	const uint64_t taken_ns = counts->cpus.busy_ns + counts->cpus.stolen_ns;
+	if (counts->counted_ns < COUNTED_LEAST_NS ||
+	    counts->counted_ns / SHORT_TASKS_FROM < seen_ns ||
+	    (double)counts->cpus.stolen_ns * 4 > (double)taken_ns)
+		return NULL;
+	return "tasks that are shorter than a period are hardly ever sampled: -a sees them, or -F "
+	       "more often";
+}
 
 /* What the kernel counted, where the samples do not stand for all of it. A clock of whole CPUs ticks while they are idle, too. */
 static void add_counted(const struct history *history, size_t event, uint64_t shown,
@@ -30,6 +49,16 @@ static void add_counted(const struct history *history, size_t event, uint64_t sh
 		text_add(text, ", all samples stand for ");
 		add_weight(text, sampled, unit);
 	}
+	const struct clock_counts counts = {
+		.counted_ns = unit == WEIGHT_NS ? counted : 0,
+		.sampled_ns = sampled,
+		.lost_ns = infos_event_number(history, "lost", event) *
+			   history_event_period(history, event),
+		.cpus = infos_cpu_times(history),
+	};
+	const char *short_tasks = weight_text_short_tasks(&counts);
+	if (short_tasks)
+		text_addf(text, "; %s", short_tasks);
 }
 
 void weight_text_add(const struct history *history, size_t event,

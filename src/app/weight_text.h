@@ -7,12 +7,25 @@
 #include <ctop/base/text.h>
 #include <ctop/profile/history.h>
 
+#include "cpu_times.h"
+
 /*
  * "130 k faults in 73 samples"; behind it what the kernel counted where that is something else, and that few samples carry most of it where
  * they do. Nothing of no sample.
  */
 void weight_text_add(const struct history *history, size_t event,
 		     const struct history_totals *totals, struct text *text);
+/* What a clock counted of threads, what its samples stand for, and those that were lost. */
+struct clock_counts {
+	uint64_t counted_ns, sampled_ns, lost_ns;
+	struct cpu_times cpus;
+};
+/*
+ * A task's period begins anew, with none of what its maker had left: where they end before, there are nearly no samples,
+ * and nothing wrong with those. NULL: no sign of that.
+ */
+const char *weight_text_short_tasks(const struct clock_counts *counts);
+
 /* "; -c 9 would have given 992", where a rate was asked for and so many fewer came in these seconds. */
 void weight_text_add_period(const struct history *history, size_t event, double seconds,
 			    struct text *text);

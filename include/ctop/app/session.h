@@ -166,6 +166,8 @@ const char *session_last_words(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */
 /* For people: "python3[1234]"; and "pid", "tid", "system", "cpu", "command" or "file". Borrowed. */
 const char *session_target(const struct session *session);
+/* Whole CPUs are sampled, for whatever reason. */
+bool session_samples_cpus(const struct session *session);
 /* The process that is all of a live target, a command's too; 0: there is none. */
 int32_t session_only_pid(const struct session *session);
 const char *session_target_kind(const struct session *session);
