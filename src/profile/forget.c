@@ -299,7 +299,6 @@ static uint32_t place(struct history *history, const struct counted_stack *stack
 			continue;
 		known->samples += stack->samples;
 		known->weight += stack->weight;
-		known->squares += stack->squares;
 		return row;
 	}
 	row = (uint32_t)history->stacks.nr++;
@@ -322,8 +321,13 @@ static uint64_t move_stacks(struct keeping *keeping)
 		const struct counted_stack to = moved(keeping, &stack, stays);
 		if (!stays && stack.leaf != FOLDED_FRAME)
 			folded += stack.samples;
+		size_t nr_placed = history->stacks.nr;
 		keeping->stacks[i] = place(history, &to);
+		history_move_squares(history, i, keeping->stacks[i],
+				     history->stacks.nr > nr_placed);
 	}
+	if (history->squares.nr > history->stacks.nr)
+		history->squares.nr = history->stacks.nr;
 	return folded;
 }
 
@@ -414,6 +418,7 @@ static void give_back(struct history *history)
 	TRIM(&history->frames);
 	TRIM(&history->nodes);
 	TRIM(&history->stacks);
+	TRIM(&history->squares);
 	index_trim(&history->modules_index);
 	index_trim(&history->tasks_index);
 	index_trim(&history->frames_index);

@@ -73,6 +73,7 @@ void history_free(struct history *history)
 	free(history->frames.items);
 	free(history->nodes.items);
 	free(history->stacks.items);
+	free(history->squares.items);
 	free(history->functions.items);
 	free(history->events.items);
 	free(history->samples.items);
@@ -111,6 +112,7 @@ uint64_t history_rows_bytes(const struct history *history)
 	bytes += history->frames.capacity * sizeof(*history->frames.items);
 	bytes += history->nodes.capacity * sizeof(*history->nodes.items);
 	bytes += history->stacks.capacity * sizeof(*history->stacks.items);
+	bytes += history->squares.capacity * sizeof(*history->squares.items);
 	bytes += history->functions.capacity * sizeof(*history->functions.items);
 	bytes += history->samples.capacity * sizeof(*history->samples.items);
 	bytes += history->unnamed.capacity * sizeof(*history->unnamed.items);

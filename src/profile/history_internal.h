@@ -68,7 +68,6 @@ struct counted_stack {
 	uint32_t task, node, leaf;
 	uint8_t event, end, reason;
 	uint64_t samples, weight;
-	double squares; /* of its samples' weights, their sum */
 };
 
 struct function {
@@ -173,6 +172,9 @@ struct history {
 	ROWS(struct named_frame) frames;
 	ROWS(struct history_node) nodes;
 	ROWS(struct counted_stack) stacks;
+	bool weights_differ; /* of some event: then */
+	ROWS(double)
+	squares; /* has the sums of the squares of stacks' weights; it may be shorter */
 	ROWS(struct function) functions;
 	ROWS(struct event) events;
 	struct index strings_index, modules_index, tasks_index, frames_index, nodes_index,
@@ -237,6 +239,15 @@ static inline bool history_follows(const struct history *history)
 {
 	return history->samples.each != NULL;
 }
+
+/* The sum of the squares of a counted stack's weights: see squares.c. */
+double history_stack_squares(const struct history *history, size_t stack);
+/* Weights of an event differ from now on. 0 or -ENOMEM. */
+int history_begin_squares(struct history *history);
+/* Adds a sample's. 0 or -ENOMEM. */
+int history_add_square(struct history *history, uint32_t stack, uint64_t weight);
+/* What a stack had goes to another row, not behind it; is_new: nothing is there yet. */
+void history_move_squares(struct history *history, size_t from, size_t to, bool is_new);
 
 /* Counts a sample of a counted stack in its second. 0 or -ENOMEM. */
 int history_count_second(struct history *history, uint64_t time_ns, uint32_t stack,

@@ -356,7 +356,6 @@ static int count(struct history *history, const struct counted_stack *stack, uin
 		if (is_same_stack(known, stack)) {
 			known->samples += stack->samples;
 			known->weight += stack->weight;
-			known->squares += stack->squares;
 			return 0;
 		}
 	}
@@ -436,7 +435,6 @@ static void add_to_totals(struct history *history, const struct sample *sample,
 		totals->last_ns = sample->time_ns;
 	totals->samples++;
 	totals->weight += stack->weight;
-	totals->squares += stack->squares;
 	totals->ends[sample->end]++;
 	totals->reasons[sample->reason]++;
 }
@@ -454,7 +452,8 @@ static int follow_one(struct history *history, const struct sample *sample)
 	return result ? result : history_keep_sample(history, sample, row);
 }
 
-static void count_event(struct event *event, uint64_t weight)
+/* Returns whether its samples have different weights. */
+static bool count_event(struct event *event, uint64_t weight)
 {
 	if (!event->samples || weight < event->weight_least)
 		event->weight_least = weight;
@@ -462,6 +461,7 @@ static void count_event(struct event *event, uint64_t weight)
 		event->weight_most = weight;
 	event->samples++;
 	event->weight += weight;
+	return event->weight_least != event->weight_most;
 }
 
 static int import_one(struct history *history, const struct sample *sample)
@@ -475,9 +475,11 @@ static int import_one(struct history *history, const struct sample *sample)
 	if (!totals->samples_before++)
 		history->origin_ns = sample->time_ns;
 	stack.weight = count_weight(history, sample->weight);
-	const double weight = (double)(int64_t)stack.weight; /* which is quicker, and fits */
-	stack.squares = weight * weight;
-	count_event(&history->events.items[stack.event], stack.weight);
+	if (count_event(&history->events.items[stack.event], stack.weight) &&
+	    !history->weights_differ)
+		result = history_begin_squares(history);
+	if (result)
+		return result;
 	if (history->filtered) {
 		note_leaf(history, &stack);
 		if (!history_passes(history, sample, &stack))
@@ -485,6 +487,8 @@ static int import_one(struct history *history, const struct sample *sample)
 	}
 	add_to_totals(history, sample, &stack);
 	result = count_known(history, sample, &stack, &row);
+	if (!result && history->weights_differ)
+		result = history_add_square(history, row, stack.weight);
 	totals->folded += stack.leaf == FOLDED_FRAME;
 	totals->frames += history_stack_depth(history, &stack);
 	totals->unsymbolized_frames += history_stack_unnamed(history, &stack);

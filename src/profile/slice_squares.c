@@ -132,7 +132,7 @@ int slice_keep_squares(struct slice *slice)
 		return -ENOMEM;
 	slice->before_squares.nr = history->stacks.nr;
 	for (size_t i = 0; i < history->stacks.nr; i++)
-		slice->before_squares.items[i] = history->stacks.items[i].squares;
+		slice->before_squares.items[i] = history_stack_squares(history, i);
 	return 0;
 }
 

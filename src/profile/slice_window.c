@@ -216,7 +216,7 @@ static void square_since_start(const struct slice *slice, double *squares)
 	const struct history *history = slice->history;
 	uint64_t last = slice->end_ns / NS_PER_SECOND;
 	for (size_t i = 0; i < slice->stacks.nr; i++)
-		squares[i] += history->stacks.items[i].squares;
+		squares[i] += history_stack_squares(history, i);
 	for (size_t i = 0; i < slice->before_squares.nr && i < slice->stacks.nr; i++)
 		squares[i] -= slice->before_squares.items[i];
 	size_t row = history_bucket_from(history, last + 1);

@@ -122,8 +122,3 @@ struct history_totals history_totals(struct history *history)
 		count_frames(history);
 	return history->totals;
 }
-
-double history_effective(uint64_t weight, double squares)
-{
-	return squares > 0 ? (double)weight * (double)weight / squares : 0;
-}

@@ -97,7 +97,6 @@ struct history_totals {
 	uint64_t samples;	 /* after the filter */
 	uint64_t samples_before; /* before the filter */
 	uint64_t weight;	 /* what they stand for: events, or ns, see history_event_unit() */
-	double squares;		 /* sum of the squares of their weights: see history_effective() */
 	uint64_t
 		cut_weights; /* samples that count for less than they say, as sums would overflow; before the filter */
 	uint64_t ends[NR_STACK_ENDS];
@@ -114,6 +113,8 @@ struct history_totals {
  * weights are alike; few where few of them carry most. 0 of none.
  */
 double history_effective(uint64_t weight, double squares);
+/* The sum of the squares of the weights that make up history_totals().weight. */
+double history_squares(const struct history *history);
 /* unsymbolized_frames is brought up to date by the call. */
 struct history_totals history_totals(struct history *history);
 

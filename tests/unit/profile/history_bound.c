@@ -16,6 +16,7 @@ enum { LIMIT_BYTES = 32 << 20 };
 static const uint64_t SECOND_NS = 1000000000;
 
 struct world {
+	bool uneven; /* weights differ; their mean is the same */
 	struct tables tables;
 	struct symbols symbols;
 	struct tables_writer *writer;
@@ -133,7 +134,7 @@ static void run_second(struct world *world)
 				 0);
 		samples[i] = (struct sample){
 			.time_ns = (FIRST_SECOND + world->nr_seconds) * SECOND_NS + i,
-			.weight = 3,
+			.weight = world->uneven ? i % 2 ? 1 : 5 : 3,
 			.task = world->task,
 			.node = node,
 			.leaf = world->leaf,
@@ -302,6 +303,24 @@ static void all_since_the_start_adds_up(void)
 	CHECK_EQ(slice_totals(world.slice).samples, world.nr_seconds * RATE);
 	set_seconds(&world, SLICE_SINCE_START);
 	CHECK_EQ(slice_totals(world.slice).samples, world.nr_seconds * RATE);
+	close_world(&world);
+}
+
+/* How much samples are worth goes where they go. */
+static void squares_outlive_what_is_forgotten(void)
+{
+	struct world world;
+	open_world(&world);
+	world.uneven = true;
+	for (int i = 0; i < 3; i++) {
+		run_until_forgotten(&world, 1);
+		const struct slice_totals totals = slice_totals(world.slice);
+		double squares = 13 * (double)world.nr_seconds * RATE;
+		CHECK_EQ(totals.weight, 3 * (uint64_t)world.nr_seconds * RATE);
+		CHECK(history_squares(world.history) > squares * 0.999999 &&
+		      history_squares(world.history) < squares * 1.000001);
+		CHECK(totals.squares > squares * 0.999 && totals.squares < squares * 1.001);
+	}
 	close_world(&world);
 }
 
@@ -484,6 +503,7 @@ int main(void)
 {
 	RUN(the_window_stays_whole);
 	RUN(all_since_the_start_adds_up);
+	RUN(squares_outlive_what_is_forgotten);
 	RUN(rows_keep_their_identity);
 	RUN(processes_keep_their_stacks);
 	RUN(a_pause_holds);

@@ -253,8 +253,9 @@ static void not_asked_for_costs_nothing(void)
 			history_keep_samples(profile.history, MOST);
 		begin_epoch(&profile);
 		add(&profile, 1, 0, 0);
+		add(&profile, 2, 0, 0); /* which weighs something else */
 		uint64_t before = history_bytes(profile.history);
-		for (uint64_t i = 2; i <= NR; i++)
+		for (uint64_t i = 3; i <= NR; i++)
 			add(&profile, i, 0, 0);
 		bytes[kept] = history_bytes(profile.history) - before;
 		struct seen seen = {.history = profile.history, .stop_at = 1};

@@ -107,15 +107,16 @@ static void few_samples_that_carry_most_are_few(void)
 	fill_unevenly(&scene);
 	struct history_totals totals = history_totals(scene.history);
 	CHECK_EQ(totals.weight, 10000);
-	near(totals.squares, 90 + 10 * 991.0 * 991.0);
-	near(history_effective(totals.weight, totals.squares), 1e8 / (90 + 10 * 991.0 * 991.0));
+	near(history_squares(scene.history), 90 + 10 * 991.0 * 991.0);
+	near(history_effective(totals.weight, history_squares(scene.history)),
+	     1e8 / (90 + 10 * 991.0 * 991.0));
 	/* Where all are alike, they are as many as they are. */
 	close_scene(&scene);
 	open_scene(&scene);
 	for (int i = 0; i < 73; i++)
 		sample_of(&scene, scene.hot, 1001001, EVENT_TIME);
 	totals = history_totals(scene.history);
-	near(history_effective(totals.weight, totals.squares), 73);
+	near(history_effective(totals.weight, history_squares(scene.history)), 73);
 	close_scene(&scene);
 }
 
@@ -147,7 +148,7 @@ static void no_sum_of_weights_overflows(void)
 	CHECK_EQ(totals.samples, 105);
 	CHECK_EQ(totals.cut_weights, 5);
 	CHECK_EQ(totals.weight, INT64_MAX);
-	CHECK(totals.squares > 0 && totals.squares < 1e39);
+	CHECK(history_squares(scene.history) > 0 && history_squares(scene.history) < 1e39);
 	CHECK_EQ(history_top(scene.history, &costs, &nr), 0);
 	CHECK_EQ(costs[0].self_weight, INT64_MAX - 9910);
 	CHECK_EQ(costs[2].total_weight, INT64_MAX);
@@ -164,7 +165,7 @@ static void no_weight_at_all(void)
 	sample_of(&scene, scene.hot, 0, EVENT_COUNT);
 	struct history_totals totals = history_totals(scene.history);
 	CHECK_EQ(totals.samples, 1);
-	CHECK(history_effective(totals.weight, totals.squares) <= 0);
+	CHECK(history_effective(totals.weight, history_squares(scene.history)) <= 0);
 	CHECK_EQ(history_top(scene.history, &costs, &nr), 0);
 	CHECK_EQ(nr, 2);
 	free(costs);
