@@ -54,9 +54,10 @@ void broker_free(struct broker *broker)
 	free(broker);
 }
 
-void broker_serve_recorded(struct broker *broker)
+void broker_serve_recorded(struct broker *broker, int64_t written_ns)
 {
 	broker->recorded = true;
+	broker->written_ns = written_ns;
 }
 
 struct mapped_files *broker_mapped_files(struct broker *broker)
@@ -232,6 +233,25 @@ static void add_absent(struct text *text, const struct absent *absent, const cha
 	text_add(text, absent->nr > 1 ? ", ...)" : ")");
 }
 
+/* What is said of a file's modules, in one line. */
+static void tell_recorded(struct broker *broker)
+{
+	struct text text = {0};
+	add_absent(&text, &broker->others,
+		   "without names: what is here is not proved to be what was recorded");
+	add_absent(&text, &broker->missing, "without names: not here");
+	add_absent(&text, &broker->debug_only,
+		   "with names, but without code: only the debug file is here");
+	if (broker->maps_used.nr)
+		text_addf(&text,
+			  "%sgenerated code has names by /tmp/perf-%d.map%s, written in that "
+			  "process's time",
+			  text.size ? "; " : "", broker->maps_used.pid,
+			  broker->maps_used.nr > 1 ? " and others" : "");
+	snprintf(broker->notice, sizeof(broker->notice), "%s", text_string(&text));
+	text_release(&text);
+}
+
 /* Each module of a file once, whoever asks for it. */
 void note_absent(struct broker *broker, const struct module_copy *copy, int code)
 {
@@ -249,14 +269,16 @@ void note_absent(struct broker *broker, const struct module_copy *copy, int code
 						  : &broker->others;
 	if (!absent->nr++)
 		snprintf(absent->first, sizeof(absent->first), "%.127s", copy->path);
-	struct text text = {0};
-	add_absent(&text, &broker->others,
-		   "without names: what is here is not proved to be what was recorded");
-	add_absent(&text, &broker->missing, "without names: not here");
-	add_absent(&text, &broker->debug_only,
-		   "with names, but without code: only the debug file is here");
-	snprintf(broker->notice, sizeof(broker->notice), "%s", text_string(&text));
-	text_release(&text);
+	tell_recorded(broker);
+}
+
+void note_map_used(struct broker *broker, int32_t pid)
+{
+	if (broker->maps_used.nr && broker->maps_used.pid == pid)
+		return; /* it is asked for again as long as there are nameless frames */
+	if (!broker->maps_used.nr++)
+		broker->maps_used.pid = pid;
+	tell_recorded(broker);
 }
 
 const char *broker_notice(const struct broker *broker)

@@ -29,8 +29,11 @@ enum broker_reader { BROKER_COLLECTOR = 1, BROKER_SYMBOLIZER = 2 };
 
 struct broker *broker_new(void); /* NULL: out of memory */
 void broker_free(struct broker *broker);
-/* Rows are of processes in a file, recorded here or elsewhere: nothing is found by their pids, and files must prove to be theirs. */
-void broker_serve_recorded(struct broker *broker);
+/*
+ * Rows are of processes in a file, recorded here or elsewhere: nothing is found by their pids, and files must prove to be theirs.
+ * When that file was written last, by CLOCK_REALTIME, is what perf maps are proved by; 0: not known.
+ */
+void broker_serve_recorded(struct broker *broker, int64_t written_ns);
 /* What the kernel named: told by its owner, the session, before it lets the broker answer. Borrowed. */
 struct mapped_files *broker_mapped_files(struct broker *broker);
 /* The profile is of this cgroup's processes. The descriptor is the caller's, who keeps it open. */

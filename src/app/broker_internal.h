@@ -21,7 +21,8 @@
 /* Which file a row means: as the kernel named it, and the build-id that the row claims. */
 struct file_key {
 	uint32_t kind;
-	uint32_t build_id_size; /* of a recorded file, or one that nobody named; else 0: the inode says it, before and after it was read */
+	uint32_t
+		build_id_size; /* of a recorded file, or one that nobody named; else 0: the inode says it, before and after it was read */
 	uint8_t build_id[BUILD_ID_MAX];
 	struct module_identity file;
 	uint64_t path_hash; /* of a recorded file, or one that nobody named; else 0 */
@@ -31,10 +32,10 @@ struct file_key {
 struct kept_file {
 	struct file_key key;
 	struct module_identity identity; /* the open file's */
-	int fd;		  /* -1: opened anew for each who asks */
-	unsigned refused; /* to these readers (enum broker_reader) */
-	bool is_told;	  /* that there is none */
-	bool is_ahead;	  /* nobody has asked for it yet */
+	int fd;				 /* -1: opened anew for each who asks */
+	unsigned refused;		 /* to these readers (enum broker_reader) */
+	bool is_told;			 /* that there is none */
+	bool is_ahead;			 /* nobody has asked for it yet */
 	/* Of generated code: the process that would leave its map in our /tmp, and whose that is (identity's owner). */
 	uint64_t started_ns;
 	UT_hash_handle hh;
@@ -61,7 +62,12 @@ struct broker {
 	struct asked *asked;
 	int cgroup_fd; /* -1: none */
 	bool recorded;
-	uint64_t opened_ns; /* older processes are in the profile only as targets */
+	int64_t written_ns; /* when the file of rows was; by CLOCK_REALTIME, 0: not known */
+	struct {
+		size_t nr;
+		int32_t pid; /* the first */
+	} maps_used;	     /* perf maps of recorded processes */
+	uint64_t opened_ns;  /* older processes are in the profile only as targets */
 	/* Modules of a file without one here: another has their place, or none. */
 	struct absent {
 		size_t nr;
@@ -94,9 +100,11 @@ struct job {
 	int error; /* the first, which is told when there are no more candidates */
 	int fd;	   /* the file that is being proved; -1: none */
 	bool knows_module;
-	const char *mismatch; /* why a debug file that was found is not the right one; NULL: none was */
+	const char *
+		mismatch; /* why a debug file that was found is not the right one; NULL: none was */
 	struct prober_answer module; /* what it says of its debug file */
 	bool looked_at_maps;
+	bool is_proved_by_time;		   /* a perf map of a recorded process */
 	void (*unproved)(struct job *job); /* what is done when it is not the right one */
 };
 
@@ -119,6 +127,8 @@ void note_absent(struct broker *broker, const struct module_copy *copy, int code
 void note_gone(struct broker *broker, const char *path, int code);
 /* A debug file by a name that the module has for it, and why it is not used. */
 void note_mismatch(struct broker *broker, const char *module, const char *name, const char *why);
+/* A perf map of a recorded process, that proved to be of its time. */
+void note_map_used(struct broker *broker, int32_t pid);
 void note_refused_map(struct broker *broker, int32_t pid, int code);
 
 /* ---- broker_jobs.c ---- */

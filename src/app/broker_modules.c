@@ -7,11 +7,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/base/privilege.h>
 #include <ctop/object/locate.h>
+
+/*
+ * How far perf's clock may be from CLOCK_MONOTONIC, which is set right as time goes by: 2 s, and 100 millionths of the time since
+ * boot. How late a JIT that ends with perf may write its map.
+ */
+#define CLOCKS_APART_NS(up_ns) ((int64_t)2 * (int64_t)NS_PER_SECOND + (up_ns) / 10000)
+#define WRITTEN_AFTER_NS       ((int64_t)10 * (int64_t)NS_PER_SECOND)
 
 static struct locate_request claim_of(const struct job *job)
 {
@@ -260,24 +268,34 @@ static void look_for(struct job *job, enum opener_kind kind)
 	job_open(job, &request, take_recorded);
 }
 
-/* What the tables say of the kernel that was recorded. row and release are what it borrows. */
-static struct recorded_kernel kernel_of(const struct tables *tables, struct module_row *row,
-					char release[128])
+/* The value of one of the tables' infos. False: they have none. */
+static bool recorded_info(const struct tables *tables, const char *key, char value[128])
 {
 	struct tables_reader reader;
 	struct info_row info;
 	tables_reader_init(&reader, tables);
 	tables_reader_refresh(&reader);
+	value[0] = '\0';
+	for (uint32_t i = 1; i < reader.nr[TABLE_INFOS]; i++)
+		if (tables_info(&reader, i, &info) &&
+		    !strcmp(tables_string(&reader, info.key), key))
+			snprintf(value, 128, "%.127s", tables_string(&reader, info.value));
+	return value[0] != '\0';
+}
+
+/* What the tables say of the kernel that was recorded. row and release are what it borrows. */
+static struct recorded_kernel kernel_of(const struct tables *tables, struct module_row *row,
+					char release[128])
+{
+	struct tables_reader reader;
+	tables_reader_init(&reader, tables);
+	tables_reader_refresh(&reader);
 	*row = (struct module_row){0};
-	release[0] = '\0';
 	/* The last one knows most. */
 	for (uint32_t i = reader.nr[TABLE_MODULES]; i-- > 1 && row->kind != MODULE_KERNEL;)
 		if (!tables_module(&reader, (struct module_id){i}, row))
 			break;
-	for (uint32_t i = 1; i < reader.nr[TABLE_INFOS]; i++)
-		if (tables_info(&reader, i, &info) &&
-		    !strcmp(tables_string(&reader, info.key), "kernel"))
-			snprintf(release, 128, "%.127s", tables_string(&reader, info.value));
+	recorded_info(tables, "kernel", release);
 	const bool found = row->kind == MODULE_KERNEL;
 	return (struct recorded_kernel){
 		.build_id = row->identity.build_id,
@@ -407,14 +425,64 @@ static void take_perf_map(void *context, const struct opener_answer *answer, int
 		close(fd);
 }
 
-static void answer_perf_map(struct job *job)
+/* Names of machines and releases are claims: what they prove is that nobody says otherwise. */
+static bool was_recorded_here(const struct tables *tables)
+{
+	struct utsname own;
+	char name[128], release[128];
+	return uname(&own) == 0 && recorded_info(tables, "hostname", name) &&
+	       recorded_info(tables, "kernel", release) && !strcmp(name, own.nodename) &&
+	       !strcmp(release, own.release);
+}
+
+static void take_recorded_map(void *context, const struct opener_answer *answer, int fd)
+{
+	struct job *job = context;
+	if (fd >= 0)
+		note_map_used(job->broker, job->copy.row.pid);
+	take_left_map(context, answer, fd);
+}
+
+/*
+ * The map of a process that perf recorded: of this boot, written after the process had begun, and, as it may have gone and others may
+ * have had its number since, before the recording was done; JITs that end with perf may write theirs a moment later.
+ */
+static void answer_recorded_map(struct job *job, const struct tables *tables)
+{
+	const struct module_row *row = &job->copy.row;
+	const int64_t now_ns = clock_wall_ns(), up_ns = (int64_t)clock_now_ns();
+	const int64_t boot_ns = now_ns - up_ns, written_ns = job->broker->written_ns;
+	const uint64_t lives_since_ns = proc_start_ns(row->pid);
+	const bool lives = lives_since_ns && boot_ns + (int64_t)lives_since_ns < written_ns;
+	/* perf's clock is as old as the machine is up; not to the second. */
+	const int64_t since_ns = boot_ns + (int64_t)(lives ? lives_since_ns : row->started_ns) -
+				 CLOCKS_APART_NS(up_ns);
+	if (written_ns < boot_ns || (lives_since_ns && !lives) || (!lives && !row->started_ns) ||
+	    row->started_ns > (uint64_t)up_ns || !was_recorded_here(tables)) {
+		job_answer(job, -ENOENT);
+		return;
+	}
+	const struct opener_request request = {
+		.kind = OPENER_LEFT_PERF_MAP,
+		.request =
+			{
+				.pid = row->pid,
+				.uid = getuid(),
+				.since_ns = since_ns,
+				.until_ns = lives ? 0 : written_ns + WRITTEN_AFTER_NS,
+			},
+	};
+	job_open(job, &request, take_recorded_map);
+}
+
+static void answer_perf_map(struct job *job, const struct tables *tables)
 {
 	const struct opener_request request = {
 		.kind = OPENER_PERF_MAP,
 		.request = {.pid = job->copy.row.pid},
 	};
 	if (job->broker->recorded)
-		job_answer(job, -ENOENT);
+		answer_recorded_map(job, tables);
 	/* Pids come again: who has this one now has another's code. */
 	else if (!is_in_profile(job->broker, request.request.pid) ||
 		 !process_start_same(proc_start_ns(request.request.pid), job->copy.row.started_ns))
@@ -446,7 +514,7 @@ static void begin(struct job *job, const struct tables *tables)
 		answer_kernel(job, tables);
 		return;
 	case MODULE_ANON:
-		answer_perf_map(job);
+		answer_perf_map(job, tables);
 		return;
 	case MODULE_FILE:
 	case MODULE_VDSO:

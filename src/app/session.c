@@ -385,7 +385,7 @@ struct session *session_open_live(const struct options *options,
 static struct session *open_source(struct session *session, int result, struct error *error)
 {
 	if (!result && session->source.is_perfdata) {
-		broker_serve_recorded(session->broker);
+		broker_serve_recorded(session->broker, source_written_ns(&session->source));
 		result = start_children(session, error);
 	} else if (!result) {
 		result = worker_start(&session->collector, "reader");

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/format/recording.h>
 
 /* A file of a folder, which may be anybody's: no link, and nothing that waits. A descriptor or -errno. */
@@ -110,6 +111,15 @@ int source_again(struct source *source, const struct source *before, const char 
 		  path, strerror(-code));
 	error_remedy(error, "put it into a file first, and name that");
 	return code;
+}
+
+int64_t source_written_ns(const struct source *source)
+{
+	struct stat status;
+	return fstat(source->fd, &status)
+		       ? 0
+		       : (int64_t)status.st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
+				 status.st_mtim.tv_nsec;
 }
 
 void source_close(struct source *source)

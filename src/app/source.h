@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <ctop/base/error.h>
 #include <ctop/perfdata/perfdata.h>
@@ -23,6 +24,8 @@ int source_open(struct source *source, const char *path, struct error *error);
 /* The same files from their start, whatever has their names now. 0, or -errno with cause and remedy. */
 int source_again(struct source *source, const struct source *before, const char *path,
 		 struct error *error);
+/* When it was written last, by CLOCK_REALTIME; 0: not known. */
+int64_t source_written_ns(const struct source *source);
 void source_close(struct source *source);
 
 #endif

@@ -202,6 +202,9 @@ static int follow_comm(struct collector *collector, const struct record *record)
 	/* A command of ours is known from its exec on, and nobody asks when it started. */
 	if (process && record->pid == config->watched_pid && !world_process_start(process))
 		world_process_set_start(process, config->watched_started_ns);
+	/* Nor in a file, of perf's own command: it did not run that program before. */
+	if (process && record->comm.exec && collector->file && !world_process_start(process))
+		world_process_set_start(process, record->time_ns);
 	return result;
 }
 

@@ -5,11 +5,12 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, case, check, ctop_ok, ended_well, folded, folder, main,
+from harness import (BUILD, NOBODY, case, check, child, ctop_ok, ended_well, folded, folder, main,
                      need_program, need_root, open_to_all, record, recording_of, share_complete,
-                     wait_for_cpu_time, wait_until)
+                     Skip, wait_for_cpu_time, wait_until)
 
 JIT = os.path.join(BUILD, "workloads", "jit")
 
@@ -317,6 +318,75 @@ def what_others_left_behind_is_no_map():
                 make(first, where)
             stacks, _ = ended_well(where, recorder)
             check_unnamed(stacks, "first")
+
+
+def names_of(path):
+    """The functions that run_code calls, in a perf.data file, and what is said of it."""
+    result = ctop_ok("export", "folded", "--samples", path)
+    names = {words[words.index("run_code") + 1] for words in
+             (line.rpartition(" ")[0].split(";") for line in result.stdout.splitlines())
+             if "run_code" in words[:-1]}
+    return names, result.stderr
+
+
+def touched(path, seconds):
+    os.utime(path, (seconds, seconds))
+
+
+@case
+def maps_for_what_perf_recorded():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "perf.data")
+        with child(need_program("perf"), "record", "-q", "-o", path, "-e", "cpu-clock:u", "--call-graph", "dwarf,4096",
+                   "--", JIT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as recorder:
+            words = recorder.stdout.readline().split()
+            if words[:1] != ["ready"]:
+                raise Skip("perf records nothing here")
+            pid, start = int(words[1]), int(words[2], 16)
+            made = f"/tmp/perf-{pid}.map"
+            try:
+                write(made, b"%x 1000 jit code\n" % start)
+                wait_for_cpu_time(pid, 0.3)
+                os.kill(pid, signal.SIGTERM)
+                recorder.wait()
+                check_recorded_maps(where, path, made)
+            finally:
+                remove(made)
+
+
+def check_recorded_maps(where, path, made):
+    names, told = names_of(path)
+    check(names == {"jit code"} and made in told, f"{names}: {told}")
+    written, ended = os.stat(made).st_mtime, os.stat(path).st_mtime
+
+    def is_refused(what):
+        seen, _ = names_of(path)
+        check(seen == {"[anon]"}, f"{what}: {seen}")
+
+    touched(made, written - 3600)
+    is_refused("a map of before")
+    touched(made, ended + 3600)
+    is_refused("a map of later")
+    touched(made, written)
+    os.chown(made, NOBODY, -1)
+    is_refused("another user's")
+    os.chown(made, 0, -1)
+    touched(path, 1)
+    is_refused("another boot's")
+    touched(path, ended)
+    with open(path, "rb") as file:
+        content = file.read()
+    host = os.uname().nodename.encode()
+    with open(path, "wb") as file:
+        file.write(content.replace(b"\0" + host + b"\0", b"\0" + bytes(len(host) * [120]) + b"\0"))
+    touched(path, ended)
+    is_refused("another machine's")
+    with open(path, "wb") as file:
+        file.write(content)
+    touched(path, ended)
+    names, _ = names_of(path)
+    check(names == {"jit code"}, f"not proved any more: {names}")
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	REQUIRE(channel && child && broker);
 	mapped_files_add_process(broker_mapped_files(broker), getpid());
 	if (flags & RECORDED)
-		broker_serve_recorded(broker);
+		broker_serve_recorded(broker, 0);
 	if (flags & DEBUG_FILE) {
 		REQUIRE(broker_answer_debug_file(broker, channel, reader, &request, &tables) == 0);
 		check_answer(child, MESSAGE_DEBUG_FILE, flags & RECORDED);
