@@ -489,10 +489,12 @@ static const char *why_empty(const struct model *model)
 	case UI_OFF:
 		return "Sampling is off. The signal USR1 switches it on.";
 	case UI_LIVE:
-		if (!tells_cpu_time(facts))
+		if (!tells_cpu_time(facts) && model->all.samples)
 			return "No samples in this window: the event did not happen, or not often "
 			       "enough for one. w shows all.";
-		return facts->idle	    ? facts->idle
+		return facts->idle		? facts->idle
+		       : !tells_cpu_time(facts) ? "No samples yet: the event has not happened, or "
+						  "not often enough for one."
 		       : model->all.samples ? "No samples in this window: the target used no CPU "
 					      "time. w shows all."
 					    : "No samples yet: the target has used no CPU time.";

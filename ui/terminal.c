@@ -92,11 +92,22 @@ struct terminal *terminal_open(enum theme theme, struct error *error)
 	return terminal;
 }
 
+/* Where there is no other screen to come back from (vt100, the console), what was drawn goes, not to mix with a prompt. */
+static void leave_screen(void)
+{
+	const char *other_screen = tigetstr("smcup");
+	if (!other_screen || other_screen == (const char *)-1) {
+		erase();
+		refresh();
+	}
+	endwin();
+}
+
 void terminal_close(struct terminal *terminal)
 {
 	if (!terminal)
 		return;
-	endwin();
+	leave_screen();
 	terminal_rescue_disarm();
 	delscreen(terminal->screen);
 	cells_release(&terminal->shown);
@@ -220,7 +231,7 @@ void terminal_set_mouse(struct terminal *terminal, bool on)
 
 void terminal_suspend(struct terminal *terminal)
 {
-	endwin();
+	leave_screen();
 	terminal_rescue_disarm();
 	sigset_t stop, before;
 	sigemptyset(&stop);

@@ -99,6 +99,7 @@ int infos_start(const struct session *session, const struct options *options,
 		add_number(&adder, "sampled_cpus", sampler_nr_rings(sampler));
 	add(&adder, "event.asked", options->nr_events ? options->events[0].asked : "cycles");
 	add(&adder, "event.opened", event->name);
+	add_number(&adder, "event.unit", event->unit);
 	add_number(&adder, "event.period", event->period);
 	add_number(&adder, "event.frequency_hz", event->frequency_hz);
 	add_number(&adder, "event.asked_count", options->count);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "source.h"
 #include "suggest.h"
 
 static const char default_file[] = "profile.ctop";
@@ -63,9 +64,33 @@ static int check_choice(const struct parse *parse)
 	return code;
 }
 
+/* ctop FILE is ctop report FILE. */
+static int take_file(struct parse *parse)
+{
+	struct options *options = parse->options;
+	const bool samples = options_have_target(options) || options->cpus.nr ||
+			     options->nr_events || options->count || options->frequency_hz ||
+			     options->duration_seconds > 0 || options_start_off(options);
+	if (samples) {
+		int code = error_usage(parse->error,
+				       "'%s' is a file: there is nothing to sample in it",
+				       parse->operands[0]);
+		error_remedy(parse->error,
+			     "leave it out, or what is to be sampled; ctop help report lists what "
+			     "goes with a file");
+		return code;
+	}
+	options->command = COMMAND_REPORT;
+	options->input = parse->operands[0];
+	return 0;
+}
+
 static int finish_sampling(struct parse *parse)
 {
 	struct options *options = parse->options;
+	if (options->command == COMMAND_LIVE && parse->nr_operands &&
+	    source_is_meant(parse->operands[0]))
+		return take_file(parse);
 	if (parse->nr_operands)
 		options->process_name = parse->operands[0];
 	int code = check_target(parse);

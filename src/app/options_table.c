@@ -161,10 +161,10 @@ const struct option_row option_rows[] = {
 const size_t nr_option_rows = sizeof(option_rows) / sizeof(*option_rows);
 
 const struct command_row command_rows[] = {
-	{COMMAND_LIVE, NULL, "[TARGET] [SAMPLING]", "profile, live",
+	{COMMAND_LIVE, NULL, "[TARGET] [SAMPLING]", "profile, live; or show a FILE",
 	 "Shows where time goes while it does; ? lists the keys, q leaves. With --stdio,\n"
 	 "or where there is no terminal, it samples until ^C, --duration or the target's\n"
-	 "exit, then prints the text report.\n"
+	 "exit, then prints the text report. ctop FILE is ctop report FILE.\n"
 	 "\n"
 	 "TARGET is one of -p, -t, -a, -C, -G, NAME (the one process of that name)\n"
 	 "and -- CMD [ARG...] (run and profile a command; with -a or -G: those, while\n"

@@ -265,6 +265,28 @@ static int add_tree(struct report *report)
 	return 0;
 }
 
+/* Of the event that was sampled: faults, for one, need no more CPU time than they have. */
+static void explain_silence(const struct report *report)
+{
+	const struct history *history = report->history;
+	const char *event = history_info(history, "event.opened");
+	const uint64_t unit = infos_number(history, "event.unit");
+	if (!event || !history_info(history, "event.unit") || unit == WEIGHT_NS || unit == WEIGHT_CYCLES) {
+		text_add(report->out,
+			 "No samples: the target used no CPU time while it was watched (it slept "
+			 "or waited),\n"
+			 "or ended before the first sample. Watch it for longer, or while it "
+			 "works; -e\n"
+			 "context-switches shows where it goes to sleep.\n");
+		return;
+	}
+	text_add(report->out, "No samples: there was no ");
+	text_add_safe(report->out, event);
+	text_add(report->out,
+		 " while the target was watched, or not\n"
+		 "often enough for one. Watch it for longer, or take each with -c 1.\n");
+}
+
 static void explain_nothing(const struct report *report, uint64_t lost)
 {
 	const struct history_totals *totals = &report->totals;
@@ -280,12 +302,7 @@ static void explain_nothing(const struct report *report, uint64_t lost)
 	} else if (totals->bad_samples) {
 		text_add(out, "None of the samples made sense: the recording is damaged.\n");
 	} else {
-		text_add(out,
-			 "No samples: the target used no CPU time while it was watched (it slept "
-			 "or waited),\n"
-			 "or ended before the first sample. Watch it for longer, or while it "
-			 "works; -e\n"
-			 "context-switches shows where it goes to sleep.\n");
+		explain_silence(report);
 	}
 }
 

@@ -65,6 +65,25 @@ static int open_path(struct source *source, const char *path, struct error *erro
 	return 0;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t size = strlen(text), end_size = strlen(end);
+	return size > end_size && !strcmp(text + size - end_size, end);
+}
+
+bool source_is_meant(const char *word)
+{
+	unsigned char head[8];
+	if (strchr(word, '/') || ends_with(word, ".ctop") || ends_with(word, ".data"))
+		return true;
+	int fd = open_in(AT_FDCWD, word);
+	if (fd < 0)
+		return false;
+	const ssize_t got = pread(fd, head, sizeof(head), 0);
+	close(fd);
+	return got > 0 && (recording_is(head, (size_t)got) || perfdata_is(head, (size_t)got));
+}
+
 int source_open(struct source *source, const char *path, struct error *error)
 {
 	unsigned char head[8] = {0};

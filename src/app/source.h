@@ -19,6 +19,11 @@ struct source {
 	size_t nr_parts;
 };
 
+/*
+ * Whether a word means a file with samples rather than a process: by the way it is written (a path, NAME.ctop, NAME.data),
+ * or because there is one of that name, by its first bytes.
+ */
+bool source_is_meant(const char *word);
 /* "-" is standard input. 0, or -errno with cause and remedy. */
 int source_open(struct source *source, const char *path, struct error *error);
 /* The same files from their start, whatever has their names now. 0, or -errno with cause and remedy. */

@@ -15,7 +15,7 @@ import termios
 import time
 
 from harness import (BUILD, CTOP, NOBODY, PATIENCE, Skip, case, check, check_accounts,
-                     check_refused, ctop, ctop_ok, ended_well, folded, folder, main, need_program,
+                     check_refused, child, ctop, ctop_ok, ended_well, folded, folder, main, need_program,
                      need_root, record, recording_of, run, share_complete, target, wait_for_samples,
                      wait_until, with_function)
 
@@ -453,6 +453,45 @@ def a_32_bit_process():
     # Refused one by one, not guessed.
     check(stats["stacks"]["broken"] + stats["stacks"]["kernel_only"] == stats["samples"], f"{stats}")
     check("abi32" in report, report)
+
+
+# ---- that are none, or do nothing ----
+
+
+@case
+def a_file_in_the_place_of_a_target():
+    """By its name, or by what is in it."""
+    need_root()
+    with folder() as where, target("spin") as program:
+        recorded = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.3).path
+        wanted = ctop_ok("report", recorded).stdout
+        os.link(recorded, os.path.join(where, "profile-of-today"))
+        for word in recorded, "test.ctop", "profile-of-today", "./test.ctop":
+            result = ctop(word, cwd=where)
+            check(result.returncode == 0 and result.stdout == wanted, f"{word}: {result}")
+        check("main" in ctop_ok(recorded, "--tree", "--stdio").stdout, "--tree")
+        check_refused(ctop(os.path.join(where, "gone.ctop")), 1, "cannot open")
+        check_refused(ctop("-F", "99", recorded), 2, "nothing to sample")
+        # What only has the name of a process is one.
+        with open(os.path.join(where, "nobody-is-called-so"), "w", encoding="ascii") as file:
+            file.write("text")
+        os.mkfifo(os.path.join(where, "fifo-called-so"))
+        for word in "nobody-is-called-so", "fifo-called-so":
+            check_refused(ctop(word, cwd=where), 1, "no process is called")
+
+
+@case
+def no_samples_of_an_event():
+    """What is said of it fits the event."""
+    need_root()
+    with folder() as where, child("sleep", "1000") as program:
+        for event, right, wrong in ("page-faults", "page-faults", "CPU time"), ("cpu-clock", "CPU time", "there was no"):
+            path = os.path.join(where, "x.ctop")
+            ctop_ok("record", "-q", "-e", event, "-o", path, "--duration", "0.1", "-p", program.pid)
+            for text in ctop_ok("report", path).stdout, ctop_ok("--stdio", "-q", "-e", event, "--duration", "0.1", "-p",
+                                                                program.pid).stdout:
+                said = text.partition("No samples")[2]
+                check(said and right in said and wrong not in said, text)
 
 
 if __name__ == "__main__":

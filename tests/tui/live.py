@@ -616,7 +616,9 @@ def terminals_and_sizes_of_all_kinds():
                     screen = window.wait_for(word)
                 check("LC_ALL" not in setting or screen.isascii(), f"TERM={name}: {screen}")
                 window.press("q")
-                window.wait_for_prompt()
+                # Nothing of it is left, where there is no other screen as well.
+                screen = window.wait_for_prompt()
+                check(not any(word in screen for word in ("Top", "SELF%", "spin[", "quit", "names")), f"TERM={name}: {screen}")
                 check(window.modes() == before, f"TERM={name} leaves {window.modes()}, was {before}")
 
 

@@ -300,6 +300,16 @@ static void targets(void)
 	CHECK(options_have_target(&options));
 	CHECK(refused("-p 1 -a", "two kinds of target: -p and -a", "one of"));
 	CHECK(refused("-p 1 -t 2", "two kinds of target: -p and -t", "one of"));
+	/* A file is shown. */
+	CHECK_EQ(parse("./x.ctop"), 0);
+	CHECK_EQ(options.command, COMMAND_REPORT);
+	CHECK_STR(options.input, "./x.ctop");
+	CHECK_EQ(parse("perf.data --tree"), 0);
+	CHECK_EQ(options.command, COMMAND_REPORT);
+	CHECK_EQ(parse("nginx"), 0);
+	CHECK_EQ(options.command, COMMAND_LIVE);
+	CHECK(refused("-F 99 x.ctop", "nothing to sample", "help report"));
+	CHECK(refused("-p 1 x.ctop", "nothing to sample", "help report"));
 	CHECK(refused("-p 1 -- ls", "two kinds of target: -p and -- CMD", "one of"));
 	CHECK_EQ(parse("-a -- ls"), 0);
 	CHECK_EQ(parse("-G x -- ls"), 0);
