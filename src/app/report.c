@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/clock.h>
+
 #include "infos_read.h"
 #include "numbers.h"
 #include "report_header.h"
+#include "weight_text.h"
 
 /* Widths of the list on an 80-column line; a longer name pushes its module to the right, uncut. */
 enum {
@@ -287,6 +290,23 @@ static void explain_silence(const struct report *report)
 		 "often enough for one. Watch it for longer, or take each with -c 1.\n");
 }
 
+/* There is no sample that would say what the event's numbers are. */
+static bool add_short_tasks(const struct history *history, struct text *out)
+{
+	const bool is_clock = history_info(history, "event.unit") &&
+			      infos_number(history, "event.unit") == WEIGHT_NS;
+	const struct clock_counts counts = {
+		.counted_ns = is_clock ? infos_number(history, "stats.events_counted") : 0,
+		.cpus = infos_cpu_times(history),
+	};
+	const char *why =
+		infos_number(history, "sampled_cpus") ? NULL : weight_text_short_tasks(&counts);
+	if (why)
+		text_addf(out, "No samples, though the target used %.2f s of CPU time:\n%s.\n",
+			  (double)counts.counted_ns / (double)NS_PER_SECOND, why);
+	return why != NULL;
+}
+
 static void explain_nothing(const struct report *report, uint64_t lost)
 {
 	const struct history_totals *totals = &report->totals;
@@ -301,7 +321,7 @@ static void explain_nothing(const struct report *report, uint64_t lost)
 		text_add(out, " were lost: try a lower rate (-F) or larger rings (-m).\n");
 	} else if (totals->bad_samples) {
 		text_add(out, "None of the samples made sense: the recording is damaged.\n");
-	} else {
+	} else if (!add_short_tasks(report->history, out)) {
 		explain_silence(report);
 	}
 }

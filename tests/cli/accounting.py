@@ -188,14 +188,14 @@ def tasks_shorter_than_a_period_show_in_whole_cpus_only():
 def tasks_shorter_than_a_period_are_warned_of():
     need_root()
     warning = "tasks that are shorter than a period are hardly ever sampled"
-    many = ("sh", "-c", 'i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done')
+    many = ("sh", "-c", 'i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i + 1)); done')
     with folder() as where:
         path = os.path.join(where, "x.ctop")
         for of, is_warned in (many, True), (("-a", *many), False), ((workload("spin"), "0.5"), False):
             start = moment()
             system = [of[0]] if of[0] == "-a" else []
             # A child of the shell's lives for a millisecond, if nobody has the CPU meanwhile.
-            result = ctop_ok("record", "-e", "cpu-clock", "-F", "20", *system, "-o", path, "--", *of[len(system):])
+            result = ctop_ok("record", "-e", "cpu-clock", "-F", "100", *system, "-o", path, "--", *of[len(system):])
             report = ctop_ok("report", "--stdio", path).stdout
             told = warning in result.stderr, warning in report
             if told != (is_warned, is_warned) and disturbance(start) > DISTURBED:
