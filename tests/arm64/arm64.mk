@@ -16,7 +16,7 @@ ARM64_SETTINGS = BUILD='$(ARM64_BUILD)' AR=$(ARM64_TRIPLET)-ar CC='$(ARM64_CC)' 
 # and no seccomp, and /proc/PID/exe is itself. Of unwind only what is not about x86-64's registers or another
 # process's: there the steps are the test.
 ARM64_LAYERS := base object proc perfdata symbol profile format
-ARM64_KERNEL := base/channel base/jail object/module_file object/object object/perf_map object/recorded_file
+ARM64_KERNEL := base/channel base/jail base/jail_filter base/jail_spawn object/module_file object/object object/perf_map object/recorded_file
 ARM64_UNITS  := $(foreach layer,$(ARM64_LAYERS),$(wildcard tests/unit/$(layer)/*.c)) tests/unit/unwind/expression.c \
 	tests/unit/unwind/machine_aarch64.c
 ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(ARM64_KERNEL:%=tests/unit/%.c),$(ARM64_UNITS)))
