@@ -355,7 +355,7 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 		     session_is_perfdata(load->session) ? STAT_RECORDED
 							: STAT_RECORDED | STAT_COST);
 	stats->samples = totals.samples;
-	stats->events_sampled = totals.weight;
+	stats->events_sampled = history_event_weight_shown(history, input.event);
 	for (size_t end = 0; end < NR_STACK_ENDS; end++)
 		stats->ends[end] = totals.ends[end];
 	stats->start_ns = 0;

@@ -271,6 +271,11 @@ uint64_t history_event_weight(const struct history *history, size_t event)
 	return event < history->events.nr ? history->events.items[event].weight : 0;
 }
 
+uint64_t history_event_weight_shown(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].weight_shown : 0;
+}
+
 uint64_t history_event_samples(const struct history *history, size_t event)
 {
 	return event < history->events.nr ? history->events.items[event].samples : 0;

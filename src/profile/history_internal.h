@@ -82,6 +82,7 @@ struct event {
 	enum weight_unit unit;
 	uint64_t samples, weight;	    /* before the filter */
 	uint64_t weight_least, weight_most; /* of a sample */
+	uint64_t weight_shown;		    /* of those that passed the filter */
 };
 
 /* One sample of a counted stack. */

@@ -435,6 +435,7 @@ static void add_to_totals(struct history *history, const struct sample *sample,
 		totals->last_ns = sample->time_ns;
 	totals->samples++;
 	totals->weight += stack->weight;
+	history->events.items[stack->event].weight_shown += stack->weight;
 	totals->ends[sample->end]++;
 	totals->reasons[sample->reason]++;
 }

@@ -96,9 +96,8 @@ int history_update_names(struct history *history);
 struct history_totals {
 	uint64_t samples;	 /* after the filter */
 	uint64_t samples_before; /* before the filter */
-	uint64_t weight;	 /* what they stand for: events, or ns, see history_event_unit() */
-	uint64_t
-		cut_weights; /* samples that count for less than they say, as sums would overflow; before the filter */
+	uint64_t weight;      /* what they stand for; of several events together it means nothing */
+	uint64_t cut_weights; /* samples that count for less than they say, before the filter */
 	uint64_t ends[NR_STACK_ENDS];
 	uint64_t reasons[NR_STACK_REASONS];
 	uint64_t frames; /* sum of stack depths */
@@ -136,7 +135,8 @@ uint64_t history_event_frequency_hz(const struct history *history, size_t event)
 /* What weights of its samples count. */
 enum weight_unit history_event_unit(const struct history *history, size_t event);
 uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */
-uint64_t history_event_weight(const struct history *history, size_t event);  /* of these */
+uint64_t history_event_weight_shown(const struct history *history, size_t event); /* after it */
+uint64_t history_event_weight(const struct history *history, size_t event);	  /* of these */
 
 /* What samples had, whether they passed the filter or not: to tell what a filter could have named. */
 enum history_names { HISTORY_COMMS, HISTORY_MODULES };
