@@ -180,7 +180,7 @@ $(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
 # jailed children run is not counted: they may not write their counts, and say so on stderr, where a few cases want nothing.
 COVERED := $(wildcard src/app/broker*.c src/base/jail*.c) src/app/output.c src/app/save.c
 COVERAGE_BUILD := $(BUILD)-coverage
-COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,app/broker app/jail_calls app/output app/stats base/jail base/jail_filter base/jail_spawn) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
+COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,app/broker app/broker_kept app/jail_calls app/output app/stats base/jail base/jail_filter base/jail_spawn) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
 COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py) $(patsubst %,tests/cli/%.py,chosen names perf_maps perfdata_modules targets)
 .PHONY: coverage coverage-here
 coverage:
