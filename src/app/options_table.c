@@ -70,7 +70,11 @@ const struct option_row option_rows[] = {
 	 "\\fBdwarf\\fR unwinds a copy of the stack's top BYTES (a multiple of 8, at most 65528) "
 	 "by the program's own unwind tables, \\fBfp\\fR follows frame pointers, \\fBno\\fR "
 	 "keeps the sampled instruction alone.\n\\fBauto\\fR is dwarf with the largest copy that "
-	 "the rings have room for."},
+	 "the rings have room for, at the rate asked for and as long as they are read in time: "
+	 "where they fill, copies become smaller and, with \\fB\\-F\\fR, samples fewer, before "
+	 "any is lost, and larger again when it is calm. Of events that nothing paces, as each "
+	 "fault or each hit of a probe (\\fB\\-c 1\\fR), copies begin at 8 KiB, and shrink to 1 "
+	 "KiB in a burst."},
 	{OPTION_DURATION, GROUP_SAMPLING, TARGETED, 0, "duration", "SECONDS", COMPLETE_NOTHING,
 	 NULL, "stop after this long; fractions are fine",
 	 "Without it ctop goes on until ^C or until the target ends."},

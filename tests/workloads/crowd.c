@@ -10,6 +10,7 @@
  *     leaderless     main ends its thread; another works (crowd_thread) on
  *     oneshot        a thread works (crowd_before) until SIGUSR1, then ends; main waits
  *     waiting N      N threads wait; main works (crowd_named)
+ *     busy N         N threads work (crowd_busy), for ever
  *     idle NAME      waits as NAME
  *     comm NAME      works (crowd_named) as NAME
  *     undumpable     works (crowd_named), closed to users who are not root
@@ -188,14 +189,21 @@ static void *wait_for_ever(void *unused)
 	return unused;
 }
 
-static int start_waiting(int nr)
+static FRAME void *crowd_busy(void *unused)
+{
+	for (;;)
+		work(1000);
+	return unused;
+}
+
+static int start_each(int nr, void *(*function)(void *))
 {
 	pthread_t thread;
 	pthread_attr_t attributes;
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 64 << 10);
 	for (int i = 0; i < nr; i++)
-		if (pthread_create(&thread, &attributes, wait_for_ever, NULL))
+		if (pthread_create(&thread, &attributes, function, NULL))
 			return 1;
 	return 0;
 }
@@ -231,7 +239,9 @@ int main(int argc, char **argv)
 		prctl(PR_SET_DUMPABLE, 0);
 	if (strcmp(mode, "after") == 0)
 		crowd_after();
-	if (strcmp(mode, "waiting") == 0 && start_waiting(nr))
+	if (strcmp(mode, "waiting") == 0 && start_each(nr, wait_for_ever))
+		return 1;
+	if (strcmp(mode, "busy") == 0 && start_each(nr, crowd_busy))
 		return 1;
 	workload_ready();
 	if (strcmp(mode, "threads") == 0)
@@ -240,7 +250,7 @@ int main(int argc, char **argv)
 		run_children(nr);
 	if (strcmp(mode, "vforks") == 0)
 		return run_vforks(nr, argv[0]);
-	if (strcmp(mode, "idle") == 0)
+	if (strcmp(mode, "idle") == 0 || strcmp(mode, "busy") == 0)
 		idle();
 	crowd_named();
 }
