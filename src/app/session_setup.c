@@ -91,6 +91,7 @@ static int send_events(struct channel *channel, const struct sampler *sampler,
 		struct message message = {.kind = MESSAGE_EVENT};
 		message.event.period = opened->period;
 		message.event.frequency_hz = opened->frequency_hz;
+		message.event.without_period = opened->without_period;
 		message.event.unit = opened->unit;
 		snprintf(message.event.asked, sizeof(message.event.asked), "%s",
 			 sampling->events[i].asked);

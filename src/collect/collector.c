@@ -164,6 +164,7 @@ static int add_event(struct collector *collector, const struct message_event *ev
 	if (vec_reserve(&collector->events, collector->events.nr + 1))
 		return -ENOMEM;
 	collector->events.items[collector->events.nr++] = *event;
+	collector->formats_differ |= event->without_period;
 	return 0;
 }
 

@@ -128,6 +128,7 @@ struct collector {
 	} ids;
 	struct index ids_index;
 	struct index own;     /* events that a thread has by itself: rows of ids */
+	bool formats_differ;  /* of the samples of some events: they are without a period */
 	uint64_t twin_events; /* a bit each: twins were seen of these */
 	struct lineage lineages[NR_LINEAGES];
 	struct {
@@ -240,6 +241,11 @@ bool sets_are_switching(const struct collector *collector, uint64_t time_ns);
 void sets_look(struct collector *collector);
 /* True when a sample of this event was counted in the set in use already. */
 bool sets_is_double(struct collector *collector, struct event_id *event);
+
+/* ---- stack.c: which event a sample is of ---- */
+
+/* NULL: no id of ours. */
+struct event_id *stack_find_event(const struct collector *collector, uint64_t id);
 
 /* ---- round.c: what is done with records, wherever they come from ---- */
 

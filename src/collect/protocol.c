@@ -80,7 +80,8 @@ static bool sane(struct message *message)
 	case MESSAGE_EVENT:
 		terminate(message->event.asked, sizeof(message->event.asked));
 		terminate(message->event.opened, sizeof(message->event.opened));
-		return message->event.unit < NR_WEIGHT_UNITS;
+		return message->event.unit < NR_WEIGHT_UNITS &&
+		       is_bool(&message->event.without_period);
 	case MESSAGE_IDS:
 		return message->ids.nr <= PROTOCOL_IDS_MAX;
 	case MESSAGE_PIDS:

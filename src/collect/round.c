@@ -17,6 +17,23 @@ static bool is_sample(const void *bytes, size_t size)
 	return header.type == PERF_RECORD_SAMPLE;
 }
 
+/* Of what is counted one by one the period is not in the record: see without_period. The id is a sample's first word. */
+static struct record_format format_of(const struct collector *collector, const void *bytes,
+				      size_t size)
+{
+	struct record_format format = collector->config.format;
+	uint64_t id;
+	if (!collector->formats_differ || !is_sample(bytes, size) ||
+	    size < sizeof(struct perf_event_header) + sizeof(id))
+		return format;
+	memcpy(&id, (const char *)bytes + sizeof(struct perf_event_header), sizeof(id));
+	const struct event_id *event = stack_find_event(collector, id);
+	if (event && event->event < collector->events.nr &&
+	    collector->events.items[event->event].without_period)
+		format.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	return format;
+}
+
 int round_parse(struct collector *collector, int32_t cpu, uint64_t position, const void *bytes,
 		size_t size, struct record *record)
 {
@@ -33,7 +50,8 @@ int round_parse(struct collector *collector, int32_t cpu, uint64_t position, con
 	atomic_store_explicit(&status->busy_cpu, cpu, memory_order_relaxed);
 	status_add(&status->progress, 1);
 
-	int result = record_parse(bytes, size, &config->format, record);
+	const struct record_format format = format_of(collector, bytes, size);
+	int result = record_parse(bytes, size, &format, record);
 	if (result == -ENOTSUP)
 		return 0;
 	if (result) {

@@ -374,7 +374,7 @@ static int add_stack(struct collector *collector, struct collector_ring *ring, s
 
 /* ---- whose sample it is ---- */
 
-static struct event_id *find_event(const struct collector *collector, uint64_t id)
+struct event_id *stack_find_event(const struct collector *collector, uint64_t id)
 {
 	struct index_probe probe = index_find(&collector->ids_index, hash_u64(id));
 	uint32_t row;
@@ -439,7 +439,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 {
 	struct event_id unknown_event = {.tid = -1, .first = UINT32_MAX};
 	const struct record_sample *sample = &record->sample;
-	struct event_id *event = find_event(collector, record->id);
+	struct event_id *event = stack_find_event(collector, record->id);
 	if (!event)
 		event = &unknown_event;
 	if (!wanted(collector, ring, record, event))

@@ -123,13 +123,24 @@ static int find_tracepoint(struct event *event, struct error *error)
 		       : unknown(event, error);
 }
 
+/* cycles/period=1000/: what stands in front of the terms is no PMU but an event. */
+static bool is_named_by_perf(struct event *event, size_t size)
+{
+	char name[EVENT_TEXT_BYTES];
+	snprintf(name, sizeof(name), "%.*s", (int)size, event->asked);
+	return names_find(name, event);
+}
+
 static int find(struct event *event, struct error *error)
 {
 	if (probe_is(event->asked))
 		return probe_parse(event, error);
 	if (breakpoint_is(event->asked))
 		return breakpoint_parse(event, error);
-	if (strchr(event->asked, '/'))
+	const char *slash = strchr(event->asked, '/');
+	if (slash && is_named_by_perf(event, (size_t)(slash - event->asked)))
+		return pmu_parse_terms(event, error);
+	if (slash)
 		return pmu_parse(PMU_DEVICES, event, error);
 	int result = take_modifiers(event, error);
 	if (result)

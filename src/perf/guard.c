@@ -127,29 +127,36 @@ int guard_ask_periods(struct sampler *sampler, struct error *error)
 {
 	const struct sampler_options *options = &sampler->options;
 	long most = machine_sysctl("kernel/perf_event_max_sample_rate", 100000);
-	if (!options->count && options->frequency_hz > (uint64_t)most) {
+	if (most < 1)
+		most = 1;
+	uint64_t fastest = 0;
+	for (size_t i = 0; i < options->nr_events; i++)
+		if (!sampler_asked_count(sampler, i) && sampler_asked_hz(sampler, i) > fastest)
+			fastest = sampler_asked_hz(sampler, i);
+	if (fastest > (uint64_t)most) {
 		int step = sampler_note_step(
 			sampler, error,
 			"%ld samples a second instead of %llu: the kernel allows no more "
 			"(kernel.perf_event_max_sample_rate, which it lowers when sampling takes "
 			"too long)",
-			most, (unsigned long long)options->frequency_hz);
+			most, (unsigned long long)fastest);
 		if (step)
 			return step;
-		sampler->options.frequency_hz = most > 0 ? (uint64_t)most : 1;
 	}
 	for (size_t i = 0; i < options->nr_events; i++) {
 		struct sampler_opened *opened = &sampler->opened[i];
 		bool assumed;
 		const char *source;
-		opened->period = options->count;
-		opened->frequency_hz = options->count ? 0 : options->frequency_hz;
-		if (sampler->events[i].clock && !options->count) {
+		const uint64_t count = sampler_asked_count(sampler, i);
+		const uint64_t hz = sampler_asked_hz(sampler, i);
+		opened->period = count;
+		opened->frequency_hz = count ? 0 : hz < (uint64_t)most ? hz : (uint64_t)most;
+		if (sampler->events[i].clock && !count) {
 			/* The clocks' frequency is a period: nothing has to be found out by trying. */
+			opened->period = NS_PER_SECOND / opened->frequency_hz;
 			opened->frequency_hz = 0;
-			opened->period = NS_PER_SECOND / options->frequency_hz;
-		} else if (sampler->stands_in[i] && options->count) {
-			opened->period = event_cycles_to_ns(options->count, &assumed, &source);
+		} else if (sampler->stands_in[i] && count) {
+			opened->period = event_cycles_to_ns(count, &assumed, &source);
 		}
 	}
 	return 0;
@@ -158,7 +165,7 @@ int guard_ask_periods(struct sampler *sampler, struct error *error)
 /* What was asked for, for a step's sentence: "1000.0 us", "40 ns", "1000 cycles (0.33 us by cpufreq)". */
 static void describe_asked(const struct sampler *sampler, size_t index, char *text, size_t size)
 {
-	uint64_t count = sampler->options.count;
+	uint64_t count = sampler_asked_count(sampler, index);
 	if (!count || !sampler->stands_in[index]) {
 		uint64_t period_ns = sampler->opened[index].period;
 		if (period_ns < 1000)
@@ -202,7 +209,7 @@ static int limit_clock(struct sampler *sampler, size_t index, uint64_t cost_ns, 
 					 "goes no faster",
 					 (double)KERNEL_FLOOR_NS / 1e3, asked);
 	}
-	if (sampler->options.count && sampler->stands_in[index])
+	if (sampler_asked_count(sampler, index) && sampler->stands_in[index])
 		return sampler_note_step(sampler, error, "a sample each %.1f us of time for %s",
 					 (double)*period / 1e3, asked);
 	return 0;

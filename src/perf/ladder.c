@@ -25,7 +25,7 @@ bool ladder_dumps_stacks(const struct sampler *sampler)
 	       sampler->options.call_graph == CALL_GRAPH_DWARF;
 }
 
-static uint64_t sample_type(const struct sampler *sampler)
+static uint64_t sample_type(const struct sampler *sampler, size_t index)
 {
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
@@ -33,7 +33,7 @@ static uint64_t sample_type(const struct sampler *sampler)
 	 * Periods that do not change are known. To ask for them all the same makes the kernel (6.18)
 	 * sample a software event each time it hits, whatever its period.
 	 */
-	if (!sampler->options.count)
+	if (!sampler_asked_count(sampler, index))
 		type |= PERF_SAMPLE_PERIOD;
 	if (ladder_dumps_stacks(sampler))
 		type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -70,7 +70,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 	bool first_time = attr->size == 0;
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
-		.sample_type = sample_type(sampler),
+		.sample_type = sample_type(sampler, index),
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			       PERF_FORMAT_ID | PERF_FORMAT_LOST,
 		.disabled = 1,
@@ -117,8 +117,13 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 void ladder_fill_format(struct sampler *sampler)
 {
 	const struct perf_event_attr *attr = &sampler->attrs[0];
+	uint64_t type = 0;
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		type |= sampler->attrs[i].sample_type;
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		sampler->opened[i].without_period = type != sampler->attrs[i].sample_type;
 	sampler->format = (struct record_format){
-		.sample_type = attr->sample_type,
+		.sample_type = type,
 		.read_format = attr->read_format,
 		.regs_user = attr->sample_regs_user,
 		.sample_id_all = true,
@@ -386,9 +391,10 @@ static void name_opened(struct sampler *sampler, size_t index)
 	struct sampler_opened *opened = &sampler->opened[index];
 	bool whole = event->user && event->kernel && !sampler->user_only;
 	char modifiers[9];
-	snprintf(modifiers, sizeof(modifiers), "%s%s%s%s%.*s", whole || attr->exclude_user ? "" : "u",
-		 whole || attr->exclude_kernel ? "" : "k", whole || attr->exclude_hv ? "" : "h",
-		 attr->exclude_guest ? "H" : "", (int)attr->precise_ip, "ppp");
+	snprintf(modifiers, sizeof(modifiers), "%s%s%s%s%.*s",
+		 whole || attr->exclude_user ? "" : "u", whole || attr->exclude_kernel ? "" : "k",
+		 whole || attr->exclude_hv ? "" : "h", attr->exclude_guest ? "H" : "",
+		 (int)attr->precise_ip, "ppp");
 	snprintf(opened->name, sizeof(opened->name), "%.200s%s%s", event->name,
 		 modifiers[0] ? ":" : "", modifiers);
 	opened->clock = event->clock;

@@ -174,12 +174,18 @@ static void list_folder(const struct terms *terms, const char *folder, char *lis
 static int unknown_term(const struct terms *terms, const char *term, size_t at)
 {
 	char known[320] = "";
+	if (!terms->pmu[0]) {
+		int code = error_marked(terms->error, terms->event->asked, at,
+					"no term is called '%.64s'", term);
+		error_remedy(terms->error, "there are period, freq and name");
+		return code;
+	}
 	int code = error_marked(terms->error, terms->event->asked, at, "'%s' has no term '%.64s'",
 				terms->pmu, term);
 	list_folder(terms, "events", known, sizeof(known));
 	list_folder(terms, "format", known, sizeof(known));
-	error_remedy(terms->error, "it has: %s%sconfig, config1, config2, name", known,
-		     known[0] ? ", " : "");
+	error_remedy(terms->error, "it has: %s%sconfig, config1, config2, period, freq, name",
+		     known, known[0] ? ", " : "");
 	return code;
 }
 
@@ -212,12 +218,26 @@ static int take_terms(const struct terms *terms, char *text, size_t at);
 static int take_event(const struct terms *terms, const char *name, size_t at)
 {
 	char line[1024];
-	if (terms->in_event || strchr(name, '.') ||
+	if (terms->in_event || !terms->pmu[0] || strchr(name, '.') ||
 	    read_line(terms->devices, terms->pmu, "events", name, line, sizeof(line)))
 		return 1;
 	struct terms inner = *terms;
 	inner.in_event = true;
 	return take_terms(&inner, line, at);
+}
+
+/* Not of what is counted but of how often it is sampled, as perf has it. */
+static int take_rate(const struct terms *terms, const char *term, const char *value, size_t at)
+{
+	uint64_t number;
+	if (!parse_value(value, &number))
+		return bad_value(terms, term, at, "no number");
+	if (!number || number > INT64_MAX)
+		return bad_value(terms, term, at, number ? "too large a number" : "nothing");
+	const bool is_period = term[0] == 'p';
+	terms->event->period = is_period ? number : 0;
+	terms->event->frequency_hz = is_period ? 0 : number;
+	return 0;
 }
 
 static int take_term(const struct terms *terms, char *term, size_t at)
@@ -239,7 +259,11 @@ static int take_term(const struct terms *terms, char *term, size_t at)
 		return 0;
 	}
 	struct pmu_bits bits;
-	if (pmu_term(terms->devices, terms->pmu, term, &bits))
+	const bool is_known = terms->pmu[0] && !pmu_term(terms->devices, terms->pmu, term, &bits);
+	const bool is_rate = !strcmp(term, "period") || !strcmp(term, "freq");
+	if (!is_known && is_rate && value && !terms->in_event)
+		return take_rate(terms, term, value, value_at);
+	if (!is_known)
 		return unknown_term(terms, term, at);
 	return set_term(terms, term, value, &bits, value_at);
 }
@@ -287,6 +311,22 @@ static int take_modifiers(struct event *event, size_t at, struct error *error)
 		     "(most precise) and up to three p, as in %s/.../u",
 		     "cpu");
 	return code;
+}
+
+int pmu_parse_terms(struct event *event, struct error *error)
+{
+	char text[EVENT_TEXT_BYTES];
+	const char *asked = event->asked, *slash = strchr(asked, '/'), *last = strrchr(asked, '/');
+	if (last == slash) {
+		int code = error_marked(error, asked, strlen(asked), "a second / is missing");
+		error_remedy(error, "terms stand between two, as in cycles/period=100000/");
+		return code;
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)(last - slash - 1), slash + 1);
+	snprintf(event->name, sizeof(event->name), "%.*s", (int)(slash - asked), asked);
+	const struct terms terms = {.devices = "", .pmu = "", .event = event, .error = error};
+	int result = take_terms(&terms, text, (size_t)(slash + 1 - asked));
+	return result ? result : take_modifiers(event, (size_t)(last + 1 - asked), error);
 }
 
 int pmu_parse(const char *devices, struct event *event, struct error *error)

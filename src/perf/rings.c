@@ -158,7 +158,7 @@ static bool counts_on_cpu(const struct event *event)
 static bool knows_rate(const struct sampler *sampler, size_t event)
 {
 	const struct event *asked = &sampler->options.events[event];
-	return !sampler->options.count || asked->clock || counts_on_cpu(asked);
+	return !sampler_asked_count(sampler, event) || asked->clock || counts_on_cpu(asked);
 }
 
 uint64_t rings_hold(const struct sampler *sampler, uint32_t dump_bytes)

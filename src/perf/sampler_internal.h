@@ -98,6 +98,19 @@ struct sampler {
 	struct sideband sideband;
 };
 
+/* What was asked of one event: every so many, or 0: a rate. */
+static inline uint64_t sampler_asked_count(const struct sampler *sampler, size_t event)
+{
+	const struct event *asked = &sampler->options.events[event];
+	return asked->period ? asked->period : asked->frequency_hz ? 0 : sampler->options.count;
+}
+
+static inline uint64_t sampler_asked_hz(const struct sampler *sampler, size_t event)
+{
+	const uint64_t own = sampler->options.events[event].frequency_hz;
+	return own ? own : sampler->options.frequency_hz;
+}
+
 /* perf_event_open(2). A close-on-exec descriptor, or -errno. */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
 /*

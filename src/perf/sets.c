@@ -23,7 +23,10 @@ enum { SATURATED_TASKS = 16, FEWER = 4 };
 /* The machine's rate is what it is: a sample each so many events. */
 static bool is_counted(const struct sampler *sampler)
 {
-	return sampler->options.count != 0;
+	bool any = false;
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		any |= sampler_asked_count(sampler, i) != 0;
+	return any;
 }
 
 static void add_set(struct sampler *sampler, uint32_t dump_bytes, uint32_t fewer, uint32_t percent)

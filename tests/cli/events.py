@@ -393,6 +393,31 @@ def more_events_than_sixteen():
 
 
 @case
+def rates_of_their_own():
+    """One event is counted, another is not: each as it says, beside one that goes by -F."""
+    need_root()
+    with folder() as where:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        for option in ["-F", "500"], ["-c", "1000000"]:
+            ctop_ok("record", "-q", *option, "-e", "page-faults/period=64/,cpu-clock/freq=100/,task-clock", "-e",
+                    "minor-faults/period=64,name=mine/u", "--call-graph", "no", "-o", path, "--stats", stats_path, "--",
+                    os.path.join(BUILD, "workloads", "faults"), "40")
+            with open(stats_path, encoding="utf-8") as file:
+                stats = json.load(file)
+            faults, clock, other, mine = stats["events"]
+            check(stats["lost"] == 0 and not any(stats["dropped"].values()), f"{stats}")
+            for event in faults, mine:
+                # Each of two threads and a CPU or two begins to count by itself.
+                missing = event["counted"] / 64 - event["samples"]
+                check(0 <= missing <= 4 * os.cpu_count(), f"{event}")
+                check(event["sampled"] == 64 * event["samples"], f"{event}")
+            check(clock["sampled"] == 10_000_000 * clock["samples"], f"{clock}")
+            each = 2_000_000 if option[0] == "-F" else 1_000_000
+            check(other["sampled"] == each * other["samples"] and other["samples"], f"{other}")
+            check(mine["opened"] == "mine:u", f"{mine}")
+
+
+@case
 def precision_that_is_none():
     need_root()
     for event in "cpu-clock:pp", "page-faults:p":
@@ -415,6 +440,8 @@ def the_place_of_a_mistake_is_marked():
             ("-e", "cs,{cpu-clock}x", "'cs,{cpu-clock}>>>x'"), ("-e", "cs,,cs", "'cs,>>>,cs'"),
             ("-e", "{cpu-clock,}", "'{cpu-clock,>>>}'"), ("-e", "{cs}:z", "'{cs}:>>>z'"),
             ("-e", "software/config=x/", "'software/config=>>>x/'"),
+            ("-e", "cycles/period=x/", "'cycles/period=>>>x/'"), ("-e", "cs/fre=1/", "'cs/>>>fre=1/'"),
+            ("-e", "cs/freq=0/", "'cs/freq=>>>0/'"), ("-e", "cs/period=1", "'cs/period=1>>>'"),
             ("-e", "uprobe::main", "'uprobe:>>>:main'"), ("-p", "12,x", "'12,>>>x'"),
             ("-C", "0,1-x", "'0,1->>>x'")):
         target_of = [] if option in "-p-C" else ["-p", os.getpid()]

@@ -104,7 +104,8 @@ struct message_config {
 struct message_event {
 	char asked[PROTOCOL_EVENT_MAX], opened[PROTOCOL_EVENT_MAX];
 	uint64_t period, frequency_hz;
-	uint32_t unit; /* enum weight_unit */
+	uint32_t unit;	     /* enum weight_unit */
+	bool without_period; /* as in struct sampler_opened */
 };
 
 struct message_ids {

@@ -34,17 +34,18 @@ struct event {
 	char function[EVENT_TEXT_BYTES];
 	const char *
 		filter; /* of a tracepoint's fields, as the kernel takes it; borrowed; NULL: all hits */
-	bool user, kernel;	/* :u, :k; both when no modifier */
-	bool hypervisor;	/* :h; with the kernel when no modifier */
-	uint8_t precise;	/* number of p's */
-	bool most_precise;	/* :P: as precise as this machine can */
-	bool host_only;		/* :H: not what guests of this machine do */
-	uint8_t group;		/* events of one pair of braces have the same; 0: none */
-	bool clock;		/* cpu-clock, task-clock: period in ns */
-	bool cycles;		/* has a stand-in when the machine has no counters */
-	bool asked_user_only;	/* ":u" was typed, so user-only is no step down */
-	bool happens_in_kernel; /* a context switch: user code alone shows nothing of it */
-	bool happens_in_user;	/* a uprobe: the kernel alone shows nothing of it */
+	bool user, kernel;	       /* :u, :k; both when no modifier */
+	bool hypervisor;	       /* :h; with the kernel when no modifier */
+	uint64_t period, frequency_hz; /* of its own; both 0: as of all others */
+	uint8_t precise;	       /* number of p's */
+	bool most_precise;	       /* :P: as precise as this machine can */
+	bool host_only;		       /* :H: not what guests of this machine do */
+	uint8_t group;		       /* events of one pair of braces have the same; 0: none */
+	bool clock;		       /* cpu-clock, task-clock: period in ns */
+	bool cycles;		       /* has a stand-in when the machine has no counters */
+	bool asked_user_only;	       /* ":u" was typed, so user-only is no step down */
+	bool happens_in_kernel;	       /* a context switch: user code alone shows nothing of it */
+	bool happens_in_user;	       /* a uprobe: the kernel alone shows nothing of it */
 };
 
 /*

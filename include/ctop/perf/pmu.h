@@ -19,6 +19,8 @@
  * name. 0, or -EINVAL with the cause, its place marked. devices: PMU_DEVICES but for tests.
  */
 int pmu_parse(const char *devices, struct event *event, struct error *error);
+/* Of an event that is no PMU's, the terms between its slashes: period, freq, name. 0, or -EINVAL with the place marked. */
+int pmu_parse_terms(struct event *event, struct error *error);
 
 /* The type of a counter by its name; -errno when it is not there. */
 int pmu_type(const char *devices, const char *name);

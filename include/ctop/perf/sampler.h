@@ -97,6 +97,7 @@ struct sampler_opened {
 		[EVENT_TEXT_BYTES]; /* the event as opened, with modifiers: "cpu-clock", "cycles:u" */
 	uint64_t period, frequency_hz; /* one of them 0 */
 	bool clock;
+	bool without_period; /* of its samples: the format's PERIOD is not in them, for it does not change */
 	enum weight_unit unit; /* what its samples weigh */
 };
 
