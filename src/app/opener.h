@@ -23,9 +23,9 @@ enum opener_kind {
 	OPENER_CACHED_DEBUG,	/* locate_cached_debug_file() */
 	OPENER_DEBUG_BUILD_ID,	/* locate_debug_by_build_id() */
 	OPENER_DEBUG_LINK,	/* locate_debug_by_link() */
-	OPENER_PERF_MAP,	/* locate_perf_map(); identity's owner is locate_perf_map_owner(), found or not */
-	OPENER_LEFT_PERF_MAP,	/* locate_left_perf_map() */
-	OPENER_MAPS,		/* the text of /proc/PID/maps, in memory that is sealed */
+	OPENER_PERF_MAP, /* locate_perf_map(); identity's owner is locate_perf_map_owner(), found or not */
+	OPENER_LEFT_PERF_MAP, /* locate_left_perf_map() */
+	OPENER_MAPS,	      /* the text of /proc/PID/maps, in memory that is sealed */
 };
 
 struct opener_request {
@@ -38,7 +38,8 @@ struct opener_request {
 struct opener_answer {
 	int error;    /* 0, or -errno: no descriptor; -ETIMEDOUT */
 	bool by_name; /* to be proved: see object/locate.h */
-	struct module_identity identity; /* whose file it is (object/file_identity.h): debug files; OPENER_MODULE, unless by name */
+	/* Whose file it is (object/file_identity.h): debug files; OPENER_MODULE, unless by name. */
+	struct module_identity identity;
 };
 
 /* fd is the taker's to close, -1 with an error. */

@@ -102,7 +102,7 @@ struct session {
 	uint64_t housekeeping_ns;
 	int32_t looks_again_pid; /* the symbolizer that was asked to look at perf maps a last time */
 	uint64_t sideband_due_ns; /* when its records may wake us again */
-	uint64_t late_look_ns; /* when to look for threads that slipped through */
+	uint64_t late_look_ns;	  /* when to look for threads that slipped through */
 	/* Sets of the events: what was foreseen, since when the one in use is, how long each was, and what is said of it. */
 	size_t foreseen_set;
 	uint64_t set_since_ns, next_set_ns, settle_ns, set_ns[SAMPLER_MAX_SETS];

@@ -71,8 +71,8 @@ static bool is_mounted_by_root(int process)
 	int mounts = openat(process, "ns/mnt", O_RDONLY | O_CLOEXEC);
 	int users = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
 	const bool same = users >= 0 && fstat(users, &theirs) == 0 &&
-			  stat("/proc/self/ns/user", &ours) == 0 &&
-			  theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+			  stat("/proc/self/ns/user", &ours) == 0 && theirs.st_dev == ours.st_dev &&
+			  theirs.st_ino == ours.st_ino;
 	if (users >= 0)
 		close(users);
 	if (mounts >= 0)

@@ -32,7 +32,7 @@ bool fault_counts_all_deaths(void);
 
 #else
 
-#define fault_kills() false
+#define fault_kills()		  false
 #define fault_counts_all_deaths() false
 #define fault_begin(role)                                                                          \
 	do {                                                                                       \

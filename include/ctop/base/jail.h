@@ -32,7 +32,7 @@ enum { JAIL_SIGNALLED = 128 };
 
 struct jail_child {
 	pid_t pid;
-	int pid_fd; /* readable once it has ended; it is to be waited for */
+	int pid_fd;    /* readable once it has ended; it is to be waited for */
 	int stderr_fd; /* does not block, holds 4 KiB at most, untrusted; -1: it has ours */
 	struct channel *channel; /* held until it says hello: its word is enum jail_wall */
 };
