@@ -10,7 +10,7 @@
 
 static void add_guard(const struct rate_facts *facts, struct text *text)
 {
-	if (facts->asked_hz > 0 && facts->opened_hz < facts->asked_hz * REACHED_FROM)
+	if (facts->opened_hz > 0 && facts->opened_hz < facts->asked_hz * REACHED_FROM)
 		text_addf(text, "; --max-overhead lets it be %.0f Hz", facts->opened_hz);
 }
 

@@ -151,11 +151,25 @@ static uint64_t duration_of(const struct header *header)
 	return duration_ns ? duration_ns : header->totals->last_ns - header->totals->first_ns;
 }
 
+static bool has_events(const struct header *header)
+{
+	return header->event < history_nr_events(header->history);
+}
+
+/* Of a profile without a sample nothing but the event's name is known. */
+static bool weighs_time(const struct header *header)
+{
+	const char *opened = fact(header, "event.opened");
+	if (has_events(header))
+		return history_event_unit(header->history, header->event) == WEIGHT_NS;
+	return opened && (!strncmp(opened, "cpu-clock", 9) || !strncmp(opened, "task-clock", 10));
+}
+
 /* "one sample every 1,001,001 ns (999 Hz)" */
 static void add_period(struct header *header, uint64_t period)
 {
 	struct text *line = &header->line;
-	bool clock = history_event_unit(header->history, header->event) == WEIGHT_NS;
+	bool clock = weighs_time(header);
 	text_add(line, "one sample every ");
 	add_grouped(line, period);
 	text_add(line, clock ? " ns" : " events");
@@ -165,11 +179,6 @@ static void add_period(struct header *header, uint64_t period)
 		text_add(line, " Hz)");
 	}
 	text_add(line, ", ");
-}
-
-static bool has_events(const struct header *header)
-{
-	return header->event < history_nr_events(header->history);
 }
 
 /* Of the event: samples before the filter. */
@@ -185,7 +194,7 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 {
 	const struct history *history = header->history;
 	const bool is_first = infos_describe_event(history, header->options->event);
-	const bool is_time = history_event_unit(history, header->event) == WEIGHT_NS;
+	const bool is_time = weighs_time(header);
 	struct rate_facts facts = {
 		.asked_hz = is_first ? (double)number(header, "event.asked_hz") : 0,
 		.opened_hz = frequency_hz	 ? (double)frequency_hz
@@ -199,10 +208,12 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 		.cpus = infos_cpu_times(history),
 		.throttled = number(header, "stats.throttled"),
 	};
-	/* Of threads a clock counts what they used. */
-	const uint64_t counted = infos_event_number(history, "counted", header->event);
-	if (is_time && counted)
-		facts.used_share = (double)counted / (double)NS_PER_SECOND / seconds;
+	/* Of threads a clock counts what they used, which may be nothing. */
+	char counted[32];
+	snprintf(counted, sizeof(counted), "stats.counted.%zu", header->event);
+	if (is_time && fact(header, counted))
+		facts.used_share =
+			(double)number(header, counted) / (double)NS_PER_SECOND / seconds;
 	rate_reason_add(&facts, &header->line);
 }
 

@@ -124,6 +124,8 @@ static void each_reason(void)
 	facts.used_share = -1; /* of an event that is no clock */
 	facts.opened_hz = 999;
 	CHECK_STR(reason_of(&facts), "");
+	facts.opened_hz = 0; /* not known */
+	CHECK_STR(reason_of(&facts), "");
 }
 
 static void of_whole_cpus_all_at_once(void)
