@@ -138,6 +138,22 @@ static uint64_t add_seconds(uint64_t ns, double seconds)
 	return ns + (uint64_t)(seconds * (double)NS_PER_SECOND);
 }
 
+/*
+ * Where thousands of events were to be enabled on busy CPUs, the first have sampled for seconds by now: that counts, but
+ * all are to be there for half of the time at least.
+ */
+static uint64_t end_of_sampling(struct session *session, const struct options *options,
+				uint64_t start_ns)
+{
+	const uint64_t latest_ns = add_seconds(start_ns, options->duration_seconds);
+	const uint64_t least_ns = add_seconds(start_ns, options->duration_seconds / 2);
+	if (!session_is_on(session) || options->argv || options->delay_seconds > 0)
+		return latest_ns;
+	const struct session_stats stats = session_stats(session);
+	const uint64_t end_ns = add_seconds(stats.start_ns, options->duration_seconds);
+	return end_ns > latest_ns ? latest_ns : end_ns > least_ns ? end_ns : least_ns;
+}
+
 int run_session(struct session *session, const struct options *options, int signal_fd,
 		const struct run_ticker *ticker, struct error *error)
 {
@@ -148,7 +164,7 @@ int run_session(struct session *session, const struct options *options, int sign
 	if (options->delay_seconds > 0)
 		start_ns = course.switch_on_ns = add_seconds(start_ns, options->delay_seconds);
 	if (options->duration_seconds > 0)
-		course.stop_ns = add_seconds(start_ns, options->duration_seconds);
+		course.stop_ns = end_of_sampling(session, options, start_ns);
 	enum session_state state = SESSION_RUNNING;
 	while (!result && state != SESSION_DRAINED && !is_hurried(&course, signal_fd)) {
 		result = session_step(session, remaining_ms(&course), &state, error);
