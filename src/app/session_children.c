@@ -56,8 +56,7 @@ static int finish_source(struct session *session, const struct message_result *m
 	bool from_pipe = lseek(session->source.fd, 0, SEEK_CUR) < 0 && errno == ESPIPE;
 	error_remedy(session->error,
 		     from_pipe
-			     ? "let ctop record -o - write it; perf.data is not read from pipes: "
-			       "perf record -o FILE, then name it"
+			     ? "let ctop record -o - or perf record -o - write it"
 			     : "make one with ctop record -o FILE, or use the ctop that wrote it");
 	return message->error;
 }

@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/end_pending.h>
+#include <ctop/base/write_all.h>
 #include <ctop/format/recording.h>
 
 /* A file of a folder, which may be anybody's: no link, and nothing that waits. A descriptor or -errno. */
@@ -84,10 +88,90 @@ bool source_is_meant(const char *word)
 	return got > 0 && (recording_is(head, (size_t)got) || perfdata_is(head, (size_t)got));
 }
 
+/*
+ * Waits for more. False: none comes, as we were told to end. Who was told with us, as by ^C in a shell's pipeline, has a moment to
+ * write its last.
+ */
+static bool wait_for_more(int pipe_fd, uint64_t *until_ns)
+{
+	enum { LOOK_MS = 100 };
+	struct pollfd fd = {.fd = pipe_fd, .events = POLLIN};
+	for (;;) {
+		if (!*until_ns && end_pending())
+			*until_ns = clock_now_ns() + 2 * NS_PER_SECOND;
+		if (*until_ns && clock_now_ns() > *until_ns)
+			return false;
+		if (poll(&fd, 1, LOOK_MS) > 0)
+			return true;
+	}
+}
+
+/* What a pipe's first bytes are, without taking them. */
+static bool brings_perfdata(int pipe_fd)
+{
+	enum { HEAD_BYTES = 8 };
+	unsigned char head[HEAD_BYTES];
+	int copy[2];
+	if (pipe2(copy, O_CLOEXEC))
+		return false;
+	uint64_t until_ns = 0;
+	ssize_t got = wait_for_more(pipe_fd, &until_ns)
+			      ? tee(pipe_fd, copy[1], sizeof(head), SPLICE_F_NONBLOCK)
+			      : -1;
+	bool is = got == (ssize_t)sizeof(head) &&
+		  read(copy[0], head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		  perfdata_is(head, sizeof(head));
+	close(copy[0]);
+	close(copy[1]);
+	return is;
+}
+
+/* All that a pipe brings, in a file without a name: its reader goes back and forth. A descriptor or -errno. */
+static int put_into_file(int pipe_fd)
+{
+	uint64_t until_ns = 0;
+	static unsigned char bytes[1 << 16];
+	int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = memfd_create("perf.data", MFD_CLOEXEC);
+	int result = fd < 0 ? -errno : 0;
+	while (!result && wait_for_more(pipe_fd, &until_ns)) {
+		ssize_t got = read(pipe_fd, bytes, sizeof(bytes));
+		if (got == 0)
+			break;
+		if (got > 0)
+			result = write_all(fd, bytes, (size_t)got);
+		else if (errno != EINTR)
+			result = -errno;
+	}
+	if (result && fd >= 0)
+		close(fd);
+	return result ? result : fd;
+}
+
+/* perf.data is not read as it comes: rounds, and a header's file, are gone back in. */
+static int take_from_pipe(struct source *source, const char *path, struct error *error)
+{
+	struct stat status;
+	if (fstat(source->fd, &status) || !S_ISFIFO(status.st_mode) || !brings_perfdata(source->fd))
+		return 0;
+	int fd = put_into_file(source->fd);
+	close(source->fd);
+	source->fd = fd;
+	if (fd >= 0)
+		return 0;
+	error_set(error, fd, "cannot put what '%s' brings into a file in /tmp: %s", path,
+		  strerror(-fd));
+	error_remedy(error, "perf record -o FILE, then name it");
+	return fd;
+}
+
 int source_open(struct source *source, const char *path, struct error *error)
 {
 	unsigned char head[8] = {0};
 	int code = open_path(source, path, error);
+	if (!code)
+		code = take_from_pipe(source, path, error);
 	if (code)
 		return code;
 	ssize_t got = pread(source->fd, head, sizeof(head), 0);

@@ -3,15 +3,18 @@
 """perf.data files, recorded by perf here and now: the same samples as perf script shows, with ctop's stacks."""
 
 import collections
+import fcntl
 import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
+import termios
 
-from harness import (BUILD, case, check, check_accounts, check_refused, CTOP, ctop, ctop_ok, folder,
-                     main, need_program, need_root, NOBODY, open_to_all, PATIENCE, run, share_complete, Skip)
+from harness import (BUILD, case, check, check_accounts, check_refused, child, CTOP, ctop, ctop_ok, folder,
+                     main, need_program, need_root, NOBODY, open_to_all, PATIENCE, run, share_complete, Skip, wait_until)
 from recorded_by_perf import (check_same_stacks, compare, complete, ctop_samples, home_of_its_own, key,
                               perf_lost, perf_record, recorded, small_recording)
 
@@ -282,13 +285,31 @@ def through_standard_input():
 
 
 @case
-def through_a_pipe_it_is_refused():
-    """What perf record -o - writes, and a whole file."""
-    for content in (b"PERFILE2" + struct.pack("<Q", 16) + bytes(64), b"PERFILE2" + struct.pack("<Q", 104) + bytes(88)):
-        result = subprocess.run([CTOP, "report", "-"], input=content, capture_output=True, check=False,
+def through_a_pipe():
+    """perf record -o - | ctop report -, and a whole file."""
+    with folder() as where:
+        path = small_recording(where)
+        with open(path, "rb") as file:
+            content = file.read()
+        result = subprocess.run([CTOP, "export", "folded", "-"], input=content, capture_output=True, check=False,
                                 timeout=PATIENCE)
+        check(result.returncode == 0, result.stderr)
+        check(result.stdout.decode() == ctop_ok("export", "folded", path).stdout, "another outcome")
+    for content in b"PERFILE2" + struct.pack("<Q", 16) + bytes(64), b"PERFILE2", b"PERFILE":
+        result = subprocess.run([CTOP, "report", "-"], input=content, capture_output=True, check=False, timeout=PATIENCE)
         told = result.stderr.decode()
-        check(result.returncode == 1 and "perf record -o FILE" in told, told)
+        check(result.returncode == 1 and told.startswith("ctop: ") and len(told.splitlines()) == 2, told)
+
+
+@case
+def told_to_end_while_a_pipe_says_nothing():
+    with child(CTOP, "report", "--stdio", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+               text=True) as reader:
+        os.write(reader.stdin.fileno(), b"PERFILE2" + struct.pack("<Q", 16))
+        # It has taken what there was: the pipe is empty.
+        wait_until(lambda: not struct.unpack("i", fcntl.ioctl(reader.stdin, termios.FIONREAD, b"1234"))[0], "reading")
+        reader.send_signal(signal.SIGTERM)
+        check(reader.wait(PATIENCE) != 0, "a success")
 
 
 @case
