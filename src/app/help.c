@@ -61,7 +61,7 @@ static void print_overview(void)
 	       "  ctop -p 1234                profile a process until ^C\n"
 	       "  ctop record -- make -j2     profile a command into profile.ctop\n"
 	       "  ctop report --tree          show the call tree of profile.ctop\n"
-	       "  ctop export folded | flamegraph.pl > profile.svg\n"
+	       "  ctop export folded | flamegraph.pl --countname=ns > profile.svg\n"
 	       "\n'ctop help COMMAND' tells more about a command.\n");
 }
 
