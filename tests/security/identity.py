@@ -202,7 +202,7 @@ def a_debug_file_of_a_users_names_nothing_of_roots():
             raise Skip("plain users may mount no overlay in namespaces of their own")
         stacks = record_script(where, f"started {own_namespaces} sh -c '{mount} && exec ./root'; ./root >/dev/null; wait\n")
         names = {frame for stack in stacks for frame in stack}
-        check(sum(stacks.values()) > 100 and "evil_work" not in names, f"{names}")
+        check(sum(stacks.values()) > 0 and "evil_work" not in names, f"{names}")
 
 
 @case
