@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -166,6 +167,57 @@ static void a_file_that_killed_one_is_still_given_to_the_other(void)
 	}
 }
 
+static void a_row_is_asked_for_so_often_and_no_more(void)
+{
+	enum { ASKS_MAX = 64 };
+	struct scene scene;
+	set_up(&scene);
+	uint32_t module = add_own_file(&scene, MODULE_FILE, getpid());
+	for (int i = 0; i < ASKS_MAX; i++)
+		CHECK_EQ(ask(&scene, BROKER_COLLECTOR, module), 0);
+	CHECK_EQ(ask(&scene, BROKER_COLLECTOR, module), -EDQUOT);
+	CHECK_EQ(ask(&scene, BROKER_SYMBOLIZER, module), 0);
+	clean_up(&scene);
+}
+
+/* Mapped last by a process that has ended: whoever asks may have it mapped yet, or not. */
+static void a_file_that_has_gone_is_refused(void)
+{
+	static const char path[] = "/nowhere/lib.so";
+	struct scene scene;
+	set_up(&scene);
+	const pid_t gone = fork();
+	if (gone == 0)
+		_exit(0);
+	CHECK_EQ(waitpid(gone, NULL, 0), gone);
+	const struct record record = {
+		.type = PERF_RECORD_MMAP2,
+		.pid = gone,
+		.tid = gone,
+		.mmap = {.start = 0x1000,
+			 .length = 0x1000,
+			 .executable = true,
+			 .inode = 77,
+			 .device_major = 8,
+			 .path = path},
+	};
+	struct mapped_file named;
+	CHECK(mapped_files_take(broker_mapped_files(scene.broker), &record, &named));
+	for (int i = 0; i < 2; i++) {
+		struct module_row row = {.kind = MODULE_FILE,
+					 .pid = i ? getpid() : gone,
+					 .start = 0x1000,
+					 .end = 0x2000,
+					 .identity = {.inode = 77, .device_major = 8}};
+		struct module_id id;
+		CHECK_EQ(tables_add_string(scene.writer, path, strlen(path), &row.path), 0);
+		CHECK_EQ(tables_add_module(scene.writer, &row, &id), 0);
+		tables_publish(scene.writer);
+		CHECK(ask(&scene, BROKER_COLLECTOR, id.index) < 0);
+	}
+	clean_up(&scene);
+}
+
 static void so_is_its_debug_file(void)
 {
 	struct scene scene;
@@ -282,6 +334,8 @@ int main(void)
 	RUN(a_file_is_given_as_often_as_it_is_asked_for);
 	RUN(a_file_that_killed_one_is_still_given_to_the_other);
 	RUN(so_is_its_debug_file);
+	RUN(a_row_is_asked_for_so_often_and_no_more);
+	RUN(a_file_that_has_gone_is_refused);
 	RUN(the_kernels_names_can_be_refused);
 	RUN(a_jits_map_is_refused_for_its_process_only);
 	RUN(a_map_that_a_child_died_on_is_told);
