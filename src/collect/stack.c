@@ -266,8 +266,10 @@ static int chain_user(struct collector *collector, struct space_context *context
 		return 0;
 	const struct unwind_frame *outermost = &collector->frames[nr - 1];
 	const struct module *module = outermost->module;
+	const uint64_t elf_address = outermost->process_address - outermost->bias;
 	if (module && module->object &&
-	    object_is_root(module->object, outermost->process_address - outermost->bias))
+	    (object_is_root(module->object, elf_address) ||
+	     object_starts_tasks(module->object, elf_address)))
 		*user = (struct user_part){nr, STACK_COMPLETE, STACK_REASON_NONE};
 	else if (nr == UNWIND_MAX_FRAMES)
 		*user = (struct user_part){nr, STACK_TRUNCATED, STACK_REASON_DEPTH_LIMIT};

@@ -227,6 +227,7 @@ void object_free(struct object *object)
 	if (object->fd >= 0)
 		close(object->fd);
 	free(object->known.items);
+	free(object->starters.items);
 	free(object->segments);
 	free(object);
 }

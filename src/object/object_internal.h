@@ -52,6 +52,11 @@ struct object {
 	size_t nr_segments;
 	bool symbols_read;
 	struct known_ranges known;
+	bool starters_read;
+	struct {
+		struct range *items;
+		size_t nr, capacity;
+	} starters; /* starters.c */
 };
 
 #endif

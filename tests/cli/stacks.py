@@ -176,5 +176,35 @@ def sleep_and_work():
             check(path[:3] == ("main", "work_phase", "busy"), f"{stack}")
 
 
+def by_frame_pointers(workload):
+    with folder() as where:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "--call-graph", "fp", "-o", path, "--stats", stats_path, "--",
+                os.path.join(BUILD, "workloads", workload), "0.5")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        return stats, folded(path), ctop_ok("export", "frames", path).stdout
+
+
+@case
+def frame_pointers_that_reach_the_root_are_complete():
+    need_root()
+    for workload, function in ("framed_spin", "spin_loop"), ("framed_threads", "work_40"):
+        stats, stacks, frames = by_frame_pointers(workload)
+        check(stats["samples"] > 20, f"{workload}: {stats}")
+        # A function has no frame while it begins and ends, and neither has what libc is made of.
+        check(share_complete(stats) > 0.8, f"{workload}: {stats['stacks']}")
+        check(with_function(stacks, function) > 0.2 * sum(stacks.values()), f"{workload}: {stacks}")
+        check(" fp " in frames and " cfi " not in frames, f"{workload}: {frames[:2000]}")
+
+
+@case
+def frame_pointers_that_are_none_are_not_complete():
+    need_root()
+    stats, _, _ = by_frame_pointers("recursion")
+    check(stats["samples"] > 20, f"{stats}")
+    check(share_complete(stats) < 0.5, f"{stats['stacks']}")
+
+
 if __name__ == "__main__":
     main()

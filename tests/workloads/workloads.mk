@@ -7,7 +7,9 @@
 WORKLOAD_C   := recursion threads forkexec dlopen sigalt sleepwork spin pace newstacks crowd jit faults weights storm paths refuse attacker family
 WORKLOAD_CXX := templates demo
 PLUGINS      := one two
-WORKLOADS    := $(patsubst %,$(BUILD)/workloads/%,$(WORKLOAD_C) $(WORKLOAD_CXX) \
+# The same, with frame pointers.
+FRAMED       := framed_spin framed_threads
+WORKLOADS    := $(patsubst %,$(BUILD)/workloads/%,$(WORKLOAD_C) $(WORKLOAD_CXX) $(FRAMED) \
 	$(patsubst %,plugin_%.so,$(PLUGINS)))
 WORKLOAD_FLAGS := -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE \
 	-Wall -Wextra $(if $(WERROR),-Werror) -pthread -MMD -MP
@@ -19,6 +21,11 @@ $(patsubst %,$(BUILD)/workloads/%,$(WORKLOAD_C)): $(BUILD)/workloads/%: tests/wo
 	@mkdir -p $(@D)
 	@echo '  CC $<'
 	@$(CC) -std=gnu11 $(WORKLOAD_FLAGS) -o $@ $< -ldl
+
+$(patsubst %,$(BUILD)/workloads/%,$(FRAMED)): $(BUILD)/workloads/framed_%: tests/workloads/%.c
+	@mkdir -p $(@D)
+	@echo '  CC $< (framed)'
+	@$(CC) -std=gnu11 $(WORKLOAD_FLAGS) -fno-omit-frame-pointer -o $@ $< -ldl
 
 $(patsubst %,$(BUILD)/workloads/%,$(WORKLOAD_CXX)): $(BUILD)/workloads/%: tests/workloads/%.cpp
 	@mkdir -p $(@D)

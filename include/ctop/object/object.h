@@ -94,5 +94,7 @@ enum known_function {
 /* By .symtab and .dynsym, which are read once, on first use. */
 enum known_function object_known_function(struct object *object, uint64_t elf_address);
 bool object_is_root(struct object *object, uint64_t elf_address);
+/* Calls main() or a thread's function, and is called by a root alone: where frame pointers end. Read once, on first use. */
+bool object_starts_tasks(struct object *object, uint64_t elf_address);
 
 #endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of glibc that call a program's main() and a thread's function. A chain of frame pointers ends there: what
+ * called them, _start and __clone3, sets up no frame. They have no name in what distributions ship, but whoever starts them
+ * has: __libc_start_main() calls the one (or is it, before 2.34), pthread_create(), or what it calls, takes the address of the
+ * other. Both only on x86-64: arm64's glibc has frame records up to its roots.
+ */
+#include <ctop/object/object.h>
+
+#include <gelf.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+#include <ctop/object/eh_scan.h>
+
+#include "object_internal.h"
+
+/* pthread_create() of glibc 2.36 has 3,821 bytes, and calls 24 functions. */
+enum { FUNCTION_BYTES_MAX = 16384, STARTERS_MAX = 256 };
+
+struct search {
+	struct object *object;
+	struct fde_list functions;
+	bool scanned;
+};
+
+static bool knows_functions(struct search *search)
+{
+	struct eh_sections sections;
+	if (!search->scanned && eh_sections_find(object_elf(search->object), &sections))
+		fde_list_scan(&search->functions, object_elf(search->object), &sections);
+	search->scanned = true;
+	return search->functions.nr > 0;
+}
+
+static int compare_start(const void *key, const void *entry)
+{
+	const uint64_t start = *(const uint64_t *)key;
+	const struct fde_entry *fde = entry;
+	return (start > fde->start) - (start < fde->start);
+}
+
+/* The function that begins exactly there; NULL: none does. */
+static const struct fde_entry *function_at(const struct search *search, uint64_t start)
+{
+	return bsearch(&start, search->functions.items, search->functions.nr,
+		       sizeof(*search->functions.items), compare_start);
+}
+
+static void add_starter(struct object *object, uint64_t start, uint64_t end)
+{
+	if (object->starters.nr < STARTERS_MAX &&
+	    !vec_reserve(&object->starters, object->starters.nr + 1))
+		object->starters.items[object->starters.nr++] = (struct range){start, end};
+}
+
+/* call rel32 */
+static bool is_call(const uint8_t *code, size_t at)
+{
+	return at >= 1 && code[at - 1] == 0xe8;
+}
+
+/* lea rel32(%rip), %r64 */
+static bool is_address(const uint8_t *code, size_t at)
+{
+	return at >= 3 && (code[at - 3] & 0xfb) == 0x48 && code[at - 2] == 0x8d &&
+	       (code[at - 1] & 0xc7) == 0x05;
+}
+
+/* Hands each function that the code from start to end refers to in that way to found(). */
+static void each_reference(struct search *search, uint64_t start, uint64_t end,
+			   bool (*is_wanted)(const uint8_t *code, size_t at),
+			   void (*found)(struct search *search, const struct fde_entry *function))
+{
+	uint8_t *code = malloc(FUNCTION_BYTES_MAX);
+	const size_t size = end - start < FUNCTION_BYTES_MAX ? end - start : FUNCTION_BYTES_MAX;
+	const bool is_there = code && object_read(search->object, start, code, size);
+	for (size_t at = 0; is_there && at + sizeof(int32_t) <= size; at++) {
+		int32_t distance;
+		memcpy(&distance, code + at, sizeof(distance));
+		const struct fde_entry *function =
+			is_wanted(code, at)
+				? function_at(search, start + at + sizeof(distance) +
+							      (uint64_t)(int64_t)distance)
+				: NULL;
+		if (function)
+			found(search, function);
+	}
+	free(code);
+}
+
+static void take(struct search *search, const struct fde_entry *function)
+{
+	add_starter(search->object, function->start, function->end);
+}
+
+static void take_addresses_in(struct search *search, const struct fde_entry *function)
+{
+	each_reference(search, function->start, function->end, is_address, take);
+}
+
+static void look_at(struct search *search, const char *name, const GElf_Sym *symbol)
+{
+	const uint64_t start = symbol->st_value, end = start + symbol->st_size;
+	const bool is_main = strcmp(name, "__libc_start_main") == 0;
+	const bool is_thread = strcmp(name, "pthread_create") == 0;
+	if ((!is_main && !is_thread) || end <= start || !knows_functions(search))
+		return;
+	if (is_main) {
+		add_starter(search->object, start, end);
+		each_reference(search, start, end, is_call, take);
+	} else {
+		each_reference(search, start, end, is_address, take);
+		each_reference(search, start, end, is_call, take_addresses_in);
+	}
+}
+
+static void look_through(struct search *search, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	const size_t nr = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+	for (size_t i = 0; i < nr && i <= INT_MAX; i++) {
+		GElf_Sym symbol;
+		if (!gelf_getsym(data, (int)i, &symbol))
+			return;
+		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF)
+			continue;
+		const char *name =
+			elf_strptr(object_elf(search->object), header->sh_link, symbol.st_name);
+		if (name)
+			look_at(search, name, &symbol);
+	}
+}
+
+static void find_starters(struct object *object)
+{
+	struct search search = {.object = object};
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	object->starters_read = true;
+	while (object_machine(object) == EM_X86_64 &&
+	       (section = elf_nextscn(object_elf(object), section)))
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+			look_through(&search, section, &header);
+	fde_list_release(&search.functions);
+}
+
+bool object_starts_tasks(struct object *object, uint64_t elf_address)
+{
+	if (!object->starters_read)
+		find_starters(object);
+	for (size_t i = 0; i < object->starters.nr; i++)
+		if (elf_address >= object->starters.items[i].start &&
+		    elf_address < object->starters.items[i].end)
+			return true;
+	return false;
+}
