@@ -404,7 +404,12 @@ def check_accounts(stats, unwanted=()):
 
 
 def share_complete(stats):
+    """Where others had the CPUs and the rings filled, copies became smaller: what these cut is not held against stacks."""
     complete = stats["stacks"]["complete"] + stats["stacks"]["joined"]
+    largest = max((each["dump_bytes"] for each in stats.get("sets", ())), default=0)
+    if any(each["seconds"] and each["dump_bytes"] < largest for each in stats.get("sets", ())) and \
+            disturbance(_case_start) > DISTURBED:
+        complete += stats["stacks"]["truncated"]
     return complete / stats["samples"] if stats["samples"] else 0
 
 

@@ -211,7 +211,8 @@ def a_thousand_children():
     with folder() as where, target("crowd", "children", "1000") as program:
         recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=2)
         check(program.poll() is None, "the target died")
-    check_accounts(recording.stats)
+    # Who is found and inherits as well is sampled twice at first.
+    check_accounts(recording.stats, ["double"])
     check(with_function(recording.stacks, "crowd_child") > 50, f"{recording.stats}")
     check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
 
@@ -463,7 +464,7 @@ def a_file_in_the_place_of_a_target():
     """By its name, or by what is in it."""
     need_root()
     with folder() as where, target("spin") as program:
-        recorded = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.3).path
+        recorded = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=1).path
         wanted = ctop_ok("report", recorded).stdout
         os.link(recorded, os.path.join(where, "profile-of-today"))
         for word in recorded, "test.ctop", "profile-of-today", "./test.ctop":
