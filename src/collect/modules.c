@@ -75,31 +75,38 @@ static bool is_file_of(struct module *module, const struct world_map *map)
 	       module_identity_same(&module->mapped, &map->identity) && !is_overwritten(module);
 }
 
-/* Generated code is its process's own. */
-static bool is_code_of(const struct module *module, int32_t pid, uint64_t started_ns)
+/* Of memory without a file, in the place of an inode: 1 is what was there before any exec was seen. */
+static uint64_t image_of(const struct world_process *process)
 {
-	return module->row.pid == pid && module->row.started_ns == started_ns;
+	return 1 + (uint64_t)world_process_nr_execs(process);
 }
 
-static struct module *find(const struct modules *modules, enum module_kind kind, int32_t pid,
-			   uint64_t started_ns, const struct world_map *map)
+/* Generated code is its process's own, and that of the program that made it: another exec, other names. */
+static bool is_code_of(const struct module *module, const struct world_process *process)
+{
+	return module->row.pid == world_process_pid(process) &&
+	       module->row.started_ns == world_process_start(process) &&
+	       module->row.identity.inode == image_of(process);
+}
+
+static struct module *find(const struct modules *modules, enum module_kind kind,
+			   const struct world_process *process, const struct world_map *map)
 {
 	for (struct module *module = modules->first; module; module = module->next) {
 		if (module->row.kind != kind)
 			continue;
-		if (kind == MODULE_VDSO ||
-		    (kind == MODULE_ANON && is_code_of(module, pid, started_ns)) ||
+		if (kind == MODULE_VDSO || (kind == MODULE_ANON && is_code_of(module, process)) ||
 		    (kind == MODULE_FILE && is_file_of(module, map)))
 			return module;
 	}
 	return NULL;
 }
 
-struct module *modules_of_map(struct modules *modules, int32_t pid, uint64_t started_ns,
+struct module *modules_of_map(struct modules *modules, const struct world_process *process,
 			      const struct world_map *map)
 {
 	enum module_kind kind = kind_of_path(map->path);
-	struct module *module = find(modules, kind, pid, started_ns, map);
+	struct module *module = find(modules, kind, process, map);
 	if (module)
 		return module;
 	module = calloc(1, sizeof(*module));
@@ -108,13 +115,15 @@ struct module *modules_of_map(struct modules *modules, int32_t pid, uint64_t sta
 	module->path = kind == MODULE_ANON ? "[anon]" : map->path;
 	module->row = (struct module_row){
 		.kind = kind,
-		.pid = pid,
-		.started_ns = started_ns,
+		.pid = world_process_pid(process),
+		.started_ns = world_process_start(process),
 		.start = map->start,
 		.end = map->end,
 		.file_offset = map->file_offset,
 		.identity = map->identity,
 	};
+	if (kind == MODULE_ANON)
+		module->row.identity = (struct module_identity){.inode = image_of(process)};
 	module->mapped = map->identity;
 	module->state = kind == MODULE_ANON ? MODULE_READY : MODULE_UNASKED;
 	module->next = modules->first;

@@ -52,8 +52,8 @@ struct modules {
 int modules_init(struct modules *modules); /* 0 or -ENOMEM */
 void modules_release(struct modules *modules);
 
-/* The module of a mapping of process pid, which started then, made on first sight; NULL: out of memory. */
-struct module *modules_of_map(struct modules *modules, int32_t pid, uint64_t started_ns,
+/* The module of a mapping of that process, made on first sight; NULL: out of memory. */
+struct module *modules_of_map(struct modules *modules, const struct world_process *process,
 			      const struct world_map *map);
 /* The module that main was asked about, or NULL. */
 struct module *modules_find_asked(const struct modules *modules, uint32_t epoch, uint32_t row);

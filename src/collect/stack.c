@@ -149,8 +149,7 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 		return UNWIND_NOT_EXECUTABLE;
 	struct collector *collector = space->collector;
 	if (!map->module)
-		map->module = modules_of_map(&collector->modules, world_process_pid(space->process),
-					     world_process_start(space->process), map);
+		map->module = modules_of_map(&collector->modules, space->process, map);
 	struct module *module = map->module;
 	if (!module) {
 		space->error = -ENOMEM;

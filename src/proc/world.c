@@ -37,6 +37,7 @@ struct thread {
 struct world_process {
 	int32_t pid;
 	uint32_t exec_count;
+	uint32_t nr_execs; /* seen of this process */
 	uint64_t generation;
 	uint64_t started_ns; /* 0: not known */
 	bool doubtful;
@@ -215,6 +216,11 @@ uint32_t world_process_exec_count(const struct world_process *process)
 	return process->exec_count;
 }
 
+uint32_t world_process_nr_execs(const struct world_process *process)
+{
+	return process->nr_execs;
+}
+
 struct world_map *world_map_at(struct world_process *process, uint64_t process_address)
 {
 	/* The caller may set a module there, which is no business of who shares the space since a fork. */
@@ -382,6 +388,7 @@ static int exec(struct world *world, struct world_process *process, int32_t tid)
 	space_leave(process->space);
 	process->space = fresh;
 	process->exec_count = ++world->last_image;
+	process->nr_execs++;
 	process->doubtful = false; /* its mappings follow as records */
 	touch(world, process);
 	/* Only the thread that called exec is left, under the leader's id. */

@@ -58,12 +58,13 @@ uint32_t history_find_module(struct history *history, const struct history_modul
 enum mark { MARK_BUILD_ID, MARK_INODE, NR_MARKS };
 
 /* The first eight digits tell builds apart, and can be typed. False: it has none. */
-static bool write_mark(const struct module_identity *identity, enum mark mark,
+static bool write_mark(const struct module_identity *identity, bool is_generated, enum mark mark,
 		       char text[MARK_BYTES])
 {
 	const uint8_t *id = identity->build_id;
 	if (mark == MARK_INODE)
-		snprintf(text, MARK_BYTES, " (inode %" PRIu64 ")", identity->inode);
+		snprintf(text, MARK_BYTES, " (%s %" PRIu64 ")", is_generated ? "program" : "inode",
+			 identity->inode);
 	else
 		snprintf(text, MARK_BYTES, " (%02x%02x%02x%02x)", id[0], id[1], id[2], id[3]);
 	return mark == MARK_INODE
@@ -92,7 +93,7 @@ static const char *label_apart(struct history *history, const struct history_mod
 	char text[MARK_BYTES];
 	const char *label;
 	for (enum mark mark = 0; mark < NR_MARKS; mark++) {
-		if (!write_mark(&module->identity, mark, text))
+		if (!write_mark(&module->identity, module->kind == MODULE_ANON, mark, text))
 			continue;
 		label = labelled(history, module->path, text);
 		if (!label || !is_label(history, label))
@@ -214,8 +215,8 @@ bool history_is_module(const struct history_module *module, const char *wanted)
 	for (enum mark mark = 0; mark < NR_MARKS; mark++) {
 		char text[MARK_BYTES];
 		size_t size = strlen(wanted);
-		if (!write_mark(&module->identity, mark, text) || size <= strlen(text) ||
-		    strcmp(wanted + size - strlen(text), text) != 0)
+		if (!write_mark(&module->identity, module->kind == MODULE_ANON, mark, text) ||
+		    size <= strlen(text) || strcmp(wanted + size - strlen(text), text) != 0)
 			continue;
 		size -= strlen(text);
 		const char *base = strrchr(module->path, '/');

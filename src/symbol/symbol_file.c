@@ -36,6 +36,7 @@ static struct symbol_file_key key_of(const struct module_row *row, const char *p
 	case MODULE_ANON:
 		key.pid = row->pid;
 		key.started_ns = row->started_ns;
+		key.path_hash = row->identity.inode; /* of the process's programs, one by one */
 		return key;
 	default:
 		break;

@@ -10,7 +10,8 @@ import subprocess
 
 from harness import (BUILD, NOBODY, case, check, child, ctop_ok, ended_well, folded, folder, main,
                      need_program, need_root, open_to_all, record, recording_of, share_complete,
-                     Skip, wait_for_cpu_time, wait_until)
+                     Skip, wait_for_cpu_time, wait_until,
+                     with_function)
 
 JIT = os.path.join(BUILD, "workloads", "jit")
 
@@ -387,6 +388,37 @@ def check_recorded_maps(where, path, made):
     touched(path, ended)
     names, _ = names_of(path)
     check(names == {"jit code"}, f"not proved any more: {names}")
+
+
+@case
+def another_program_in_the_same_process():
+    """After an exec the same addresses are other code: what was sampled keeps its names."""
+    need_root()
+    setarch = need_program("setarch")
+    with folder() as where:
+        process = subprocess.Popen([setarch, "-R", JIT], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        try:
+            code = Code(process)
+            write(code.map, code.line(b"code_of_the_first"))
+            path = os.path.join(where, "x.ctop")
+            with recording_of(where, "-p", code.pid) as recorder:
+                def is_named(name):
+                    return recorder.poll() is not None or with_function(folded(path), name)
+                wait_until(lambda: is_named("code_of_the_first"), "name")
+                remove(code.map)
+                process.send_signal(signal.SIGUSR1)
+                start = int(process.stdout.readline().split()[2], 16)
+                write(code.map, code.line(b"code_of_the_second", start))
+                wait_until(lambda: is_named("code_of_the_second"), "name")
+            stacks, _ = ended_well(where, recorder)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            remove(code.map)
+        if start != code.start:
+            raise Skip("programs do not lie at the same addresses here")
+    check(with_function(stacks, "code_of_the_first") > 10 and with_function(stacks, "code_of_the_second") > 10, f"{stacks}")
 
 
 if __name__ == "__main__":

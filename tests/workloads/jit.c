@@ -7,6 +7,8 @@
  *     jit           the code is in anonymous memory
  *     jit FILE      the code is in a mapping of FILE, which it fills with the code over and over
  *
+ * On SIGUSR1 it executes itself anew.
+ *
  * Prints "ready PID START BYTES" with the code's address in hexadecimal; who names it in
  * /tmp/perf-PID.map, and how, is up to the test.
  */
@@ -50,6 +52,18 @@ static void *map_memory(void)
 	return mprotect(memory, CODE_BYTES, PROT_READ | PROT_EXEC) ? MAP_FAILED : memory;
 }
 
+static char **words;
+
+static void execute_anew(int signal)
+{
+	(void)signal;
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv("/proc/self/exe", words);
+	_exit(1);
+}
+
 static FRAME void run_code(void *memory)
 {
 	for (;;)
@@ -58,6 +72,8 @@ static FRAME void run_code(void *memory)
 
 int main(int argc, char **argv)
 {
+	words = argv;
+	signal(SIGUSR1, execute_anew);
 	void *memory = argc > 1 ? map_file(argv[1]) : map_memory();
 	if (memory == MAP_FAILED)
 		return 1;

@@ -70,6 +70,8 @@ uint64_t world_generation(const struct world_process *process);
  * a request for maps must not be applied to a later image.
  */
 uint32_t world_process_exec_count(const struct world_process *process);
+/* How many of its own were seen: that of its image, from 0. */
+uint32_t world_process_nr_execs(const struct world_process *process);
 /*
  * The executable mapping that covers the address, or NULL (also when out of memory). Borrowed until the next
  * record of pid; module may be set through it, for this process alone.
