@@ -8,8 +8,9 @@
 
 #include "session_setup.h"
 
-/* Whatever a collector wants, tens of thousands of events are not switched for ever. */
-#define PAUSE_NS  (20 * NS_PER_MS)
+/* Whatever a collector wants, tens of thousands of events are not switched for ever: a tenth of main's time at most. */
+#define PAUSE_NS (20 * NS_PER_MS)
+enum { PAUSE_TIMES = 9 };
 #define SETTLE_NS (200 * NS_PER_MS)
 
 static bool is_paced(const struct sampler *sampler)
@@ -103,7 +104,8 @@ void session_adapt(struct session *session)
 		return;
 	session_describe_sets(session, now_ns);
 	sampler_use_set(session->sampler, wanted, session->on && !session->pausing);
-	session->next_set_ns = clock_now_ns() + PAUSE_NS;
+	const uint64_t done_ns = clock_now_ns(), pause_ns = PAUSE_TIMES * (done_ns - now_ns);
+	session->next_set_ns = done_ns + (pause_ns > PAUSE_NS ? pause_ns : PAUSE_NS);
 	session->settle_ns = session->next_set_ns + SETTLE_NS;
 	session_describe_sets(session, now_ns);
 }

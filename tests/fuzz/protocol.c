@@ -35,6 +35,7 @@ static void check(const struct message *message)
 		check_bool(&message->config.filters_comm);
 		check_bool(&message->config.filters_uid);
 		ENDS(message->config.comm);
+		REQUIRE(message->config.nr_sets <= SAMPLER_MAX_SETS);
 		break;
 	case MESSAGE_EVENT:
 		ENDS(message->event.asked);
