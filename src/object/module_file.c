@@ -129,7 +129,11 @@ static int or_in_own_root(int fd, const struct locate_request *request, bool *by
 {
 	if (fd >= 0 && !*by_name)
 		return fd;
-	int own = checked(open_regular_in(AT_FDCWD, request->path, 0), request);
+	int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return fd;
+	int own = checked(open_regular_in(root_fd, request->path, 0), request);
+	close(root_fd);
 	if (own < 0)
 		return fd;
 	if (fd >= 0)

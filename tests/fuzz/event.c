@@ -39,7 +39,7 @@ static void check_event(const struct event *event)
 	REQUIRE(event->precise <= 3);
 	REQUIRE(event->user || event->kernel || event->hypervisor);
 	REQUIRE(event->asked_user_only == (event->user && !event->kernel && !event->hypervisor));
-	REQUIRE(!event->function[0] || event->probe[0] == '/');
+	REQUIRE(!event->function[0] || event->probe[0]);
 	struct perf_event_attr attr = {0};
 	event_fill_attr(event, &attr);
 	REQUIRE(attr.type == event->type && attr.config == event->config);

@@ -63,24 +63,45 @@ static void jit_without_map(void)
 	work(scene);
 	CHECK_EQ(state_of(scene, later), SYMBOL_UNKNOWN);
 	CHECK(is_idle(scene));
-	/* It is looked for less and less often, but always again. */
-	size_t refreshes = 0;
+	/* It is looked for at each refresh. */
 	for (size_t asked = 1; asked < 10; asked++) {
-		while (scene->nr_asked == asked) {
-			symbolizer_refresh(scene->symbolizer);
-			CHECK(++refreshes < 100);
-		}
+		symbolizer_refresh(scene->symbolizer);
+		CHECK_EQ(scene->nr_asked, asked + 1);
 		CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, -1, -ENOENT), 0);
 		work(scene);
 	}
-	CHECK(refreshes > 30);
-	while (scene->nr_asked == 10)
-		symbolizer_refresh(scene->symbolizer);
+	symbolizer_refresh(scene->symbolizer);
 	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, text_fd("1000 10 at_last\n"), 0),
 		 0);
 	work(scene);
 	CHECK_STR(name_of(scene, frame), "at_last");
 	CHECK_EQ(state_of(scene, later), SYMBOL_UNKNOWN);
+	scene_free(scene);
+}
+
+/* Of many that have none, each is looked for less and less often, but always again. */
+static void many_jits_without_maps(void)
+{
+	enum { JITS = 20, REFRESHES = 64, OFTEN = 8 };
+	struct scene *scene = scene_new();
+	struct module_id modules[JITS];
+	size_t nr = 0, nr_late = 0;
+	for (int i = 0; i < JITS; i++) {
+		modules[i] = add_jit(scene, 42 + i);
+		add_frame(scene, modules[i], 0x1008);
+	}
+	work(scene);
+	for (int refresh = 0; refresh < REFRESHES; refresh++) {
+		for (size_t i = 0; i < scene->nr_asked; i++)
+			CHECK_EQ(symbolizer_give_module(scene->symbolizer, scene->asked[i].module, -1, -ENOENT), 0);
+		scene->nr_asked = 0;
+		work(scene);
+		symbolizer_refresh(scene->symbolizer);
+		nr += scene->nr_asked;
+		nr_late += refresh >= REFRESHES / 2 ? scene->nr_asked : 0;
+	}
+	CHECK(nr < JITS * REFRESHES / OFTEN * 2);
+	CHECK(nr_late >= JITS);
 	scene_free(scene);
 }
 
@@ -129,6 +150,7 @@ int main(void)
 {
 	RUN(jit_grows);
 	RUN(jit_without_map);
+	RUN(many_jits_without_maps);
 	RUN(jit_ends);
 	RUN(jits_apart);
 	return test_done();
