@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose descendants are a target's, and when a number has a new owner. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../../src/perf/sampler_internal.h"
+#include "test.h"
+
+/* Of it and its child, which both wait: told through a pipe. */
+static pid_t begin(pid_t *grandchild)
+{
+	int fds[2];
+	if (pipe(fds))
+		exit(1);
+	pid_t child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pid_t own = fork();
+		if (own == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		if (write(fds[1], &own, sizeof(own)) != sizeof(own))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (read(fds[0], grandchild, sizeof(*grandchild)) != sizeof(*grandchild))
+		exit(1);
+	close(fds[0]);
+	close(fds[1]);
+	return child;
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static struct member *member_of(const struct family *family, pid_t pid)
+{
+	for (size_t i = 0; i < family->members.nr; i++)
+		if (family->members.items[i].pid == pid)
+			return &family->members.items[i];
+	return NULL;
+}
+
+static void descendants_are_found_once(void)
+{
+	struct family family = {0};
+	pid_t grandchild, child = begin(&grandchild);
+	CHECK_EQ(family_ask(&family, child), 0);
+	CHECK_EQ(family_ask(&family, child), 0);
+	CHECK_EQ(family_look(&family, 0), 0);
+	CHECK_EQ(family_look(&family, 0), 0);
+	CHECK_EQ(family.members.nr, 2);
+	CHECK(member_of(&family, child) && member_of(&family, child)->is_asked);
+	CHECK(member_of(&family, grandchild) && !member_of(&family, grandchild)->is_asked);
+	CHECK_EQ(family_nr_children(&family), 0); /* nobody is attached */
+	family.members.items[1].attached_ns = 1;
+	CHECK_EQ(family_nr_children(&family), 1);
+	family_release(&family);
+	end(child);
+}
+
+/* Who started after the parent was attached has inherited. */
+static void who_has_inherited_is_left(void)
+{
+	struct family family = {0};
+	pid_t grandchild, child = begin(&grandchild);
+	struct task_start start;
+	CHECK(task_start_read(grandchild, grandchild, &start));
+	CHECK_EQ(start.parent, child);
+	CHECK_EQ(family_ask(&family, child), 0);
+	family.members.items[0].attached_ns = start.ns - 1000;
+	CHECK_EQ(family_look(&family, 0), 0);
+	CHECK_EQ(family.members.nr, 1);
+	/* But for what /proc cannot tell. */
+	CHECK_EQ(family_look(&family, 1000), 0);
+	CHECK_EQ(family.members.nr, 2);
+	family_release(&family);
+	end(child);
+}
+
+/* A number that went to another process, as its start tells: its children are nobody's of the target. */
+static void a_number_with_a_new_owner(void)
+{
+	struct family family = {0};
+	pid_t grandchild, child = begin(&grandchild);
+	CHECK_EQ(family_ask(&family, child), 0);
+	struct member *member = &family.members.items[0];
+	CHECK(family_is_still(member));
+	member->started_ns -= 10000000;
+	CHECK(!family_is_still(member));
+	CHECK_EQ(family_look(&family, UINT64_MAX / 2), 0);
+	CHECK_EQ(family.members.nr, 1);
+	family_release(&family);
+	end(child);
+}
+
+static void who_has_ended_is_nobodys_parent(void)
+{
+	struct family family = {0};
+	pid_t grandchild, child = begin(&grandchild);
+	CHECK_EQ(family_ask(&family, child), 0);
+	end(child);
+	CHECK_EQ(family_look(&family, 0), 0);
+	CHECK_EQ(family.members.nr, 1);
+	/* Nobody else has its number. */
+	CHECK(family_is_still(&family.members.items[0]));
+	family_release(&family);
+}
+
+int main(void)
+{
+	RUN(descendants_are_found_once);
+	RUN(who_has_inherited_is_left);
+	RUN(a_number_with_a_new_owner);
+	RUN(who_has_ended_is_nobodys_parent);
+	return test_done();
+}
