@@ -68,6 +68,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memcpy(text, bytes, size);
 	text[size] = '\0';
 	memset(&options, 0, sizeof(options));
+	/* Behind a line's end, which no event has, a filter for them. */
+	char *filter = strchr(text, '\n');
+	if (filter)
+		*filter++ = '\0';
 	int result = parse_events("-e", text, &options, &error);
 	REQUIRE(result <= 0 && options.nr_events <= SAMPLER_MAX_EVENTS);
 	REQUIRE(!result == (error.cause[0] == '\0'));
@@ -81,6 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		REQUIRE(!event->group || event->group == i + 1 ||
 			event->group == options.events[i - 1].group);
 	}
+	struct error wrong = {0};
+	if (!result && filter && parse_trace_filter("--filter", filter, &options, &wrong))
+		REQUIRE(wrong.cause[0] && wrong.remedy[0] && wrong.exit_code);
 	free(text);
 	return 0;
 }
