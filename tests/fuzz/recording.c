@@ -78,7 +78,8 @@ static void check_epoch(const struct epoch *epoch)
 	check_tables(&epoch->tables);
 	for (uint32_t i = 1; i < reader.nr[TABLE_FRAMES]; i++) {
 		struct symbol_row row = symbols_row(&epoch->symbols, (struct frame_id){i});
-		REQUIRE(row.state == SYMBOL_PENDING || row.state == SYMBOL_NAMED);
+		REQUIRE(row.state == SYMBOL_PENDING || row.state == SYMBOL_NAMED ||
+			row.state == SYMBOL_BOUNDED);
 		REQUIRE(strlen(symbols_string(&epoch->symbols, row.name)) <= SYMBOLS_STRING_MAX);
 		REQUIRE(strlen(symbols_string(&epoch->symbols, row.module)) <= SYMBOLS_STRING_MAX);
 	}
