@@ -45,13 +45,14 @@ static void describe_set(const struct session *session, size_t set, char *text, 
 {
 	const struct sampler_set *was = sampler_set(session->sampler, session->foreseen_set);
 	const struct sampler_set *is = sampler_set(session->sampler, set);
-	char copies[80] = "", rate[80] = "";
+	size_t used = 0;
+	text[0] = '\0';
 	if (is->dump_bytes != was->dump_bytes)
-		snprintf(copies, sizeof(copies), "copies of %u bytes instead of %u", is->dump_bytes,
-			 was->dump_bytes);
-	if (is->fewer != was->fewer)
-		describe_rate(session, is, rate, sizeof(rate));
-	snprintf(text, size, "%s%s%s", copies, copies[0] && rate[0] ? ", " : "", rate);
+		used = (size_t)snprintf(text, size, "copies of %u bytes instead of %u%s",
+					is->dump_bytes, was->dump_bytes,
+					is->fewer != was->fewer ? ", " : "");
+	if (is->fewer != was->fewer && used < size)
+		describe_rate(session, is, text + used, size - used);
 }
 
 void session_describe_sets(struct session *session, uint64_t now_ns)

@@ -34,7 +34,8 @@ def own_spin(as_user, where):
 
 
 def steps(answer):
-    return "\n".join(answer["steps_down"])
+    """But for what is due to others who want the CPUs now."""
+    return "\n".join(step for step in answer["steps_down"] if "want each CPU" not in step)
 
 
 # ---- users and capabilities ----
@@ -197,7 +198,7 @@ def a_lowered_sample_rate():
             rate = [item for item in answer["checks"] if item["name"] == "sample rate"]
             check(rate[0]["state"] == "note" and "250" in rate[0]["finding"], f"{rate}")
         answer = agree([], CTOP, ["-e", "cpu-clock", "-F", "100", "-p", program.pid])
-        check(answer["works"] and not answer["steps_down"], f"{answer}")
+        check(answer["works"] and not steps(answer), f"{answer}")
         result = ctop("record", "--strict", "-e", "cpu-clock", "-o", "/dev/null", "-p", program.pid)
         check_refused(result, 1, "250 samples a second instead of 999", "--strict")
 
@@ -240,7 +241,7 @@ def installed_with_capabilities_for_a_group():
             answer = agree(member, program, ["-e", "cpu-clock", "-a"])
             # As good as root's: the kernel too, with names, full rings, everybody's processes.
             check(answer["works"] and not answer["user_only"] and answer["ring_pages"] >= 2048, f"{answer}")
-            check(answer["steps_down"] == [], f"{answer}")
+            check(not steps(answer), f"{answer}")
             os.makedirs(os.path.join(where, "out"), mode=0o777)
             os.chmod(os.path.join(where, "out"), 0o777)
             path = os.path.join(where, "out", "x.ctop")
