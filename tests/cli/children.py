@@ -11,8 +11,8 @@ import subprocess
 import time
 
 from harness import (BUILD, CTOP, FAULTY, PATIENCE, ROOT, Skip, anonymous_bytes, case, check, children_of, ctop_ok,
-                     falling, folded, folder, main, moment, need_root, run, share_complete, status_of, target, tell,
-                     wait_for_cpu_time, wait_until, with_function)
+                     falling, folded, folder, main, moment, need_root, run, sampled_seconds, share_complete,
+                     status_of, target, tell, wait_for_cpu_time, wait_until, with_function)
 
 HZ = 999
 MIB = 1 << 20
@@ -101,10 +101,7 @@ def check_counted(one, stats):
     check(stats["drained"] == stats["samples"] + dropped, f"drained and not accounted for: {stats}")
     check(not stats["undrained"], f"{stats}")
     period, counted = stats["event"]["period"] / 1e9, stats["events_counted"] / 1e9
-    # What was lost is of one set of the events or of another: while nobody reads, the rings fill.
-    least = stats["events_sampled"] / 1e9 + (dropped + stats["lost"]) * period
-    fewer = max([each["fewer"] for each in stats["sets"] if each["seconds"] > 0], default=1)
-    most = least + (fewer - 1) * (dropped + stats["lost"]) * period
+    least, most = sampled_seconds(stats, dropped)
     # Where others have the CPU, a virtual machine's host among them, the clock goes on and its ticks are missed.
     others = max(0, moment()[1] - one.switched_on[1])
     inexact = 0.01 * counted + 10 * period

@@ -243,13 +243,18 @@ def target(name, *arguments):
 Recording = collections.namedtuple("Recording", "path stats stacks stderr")
 
 
-def folded(path, *options):
-    """{(comm, frame, ..., leaf): samples} of a recording."""
+def weighed(path, *options):
+    """{(comm, frame, ..., leaf): weight, of clocks in ns} of a recording."""
     stacks = collections.Counter()
-    for line in ctop_ok("export", "folded", "--samples", path, *options).stdout.splitlines():
+    for line in ctop_ok("export", "folded", path, *options).stdout.splitlines():
         stack, _, count = line.rpartition(" ")
         stacks[tuple(stack.split(";"))] += int(count)
     return stacks
+
+
+def folded(path, *options):
+    """{(comm, frame, ..., leaf): samples} of a recording."""
+    return weighed(path, "--samples", *options)
 
 
 def record(where, *arguments, seconds=2):
@@ -401,6 +406,17 @@ def check_accounts(stats, unwanted=()):
     check(not dropped, f"dropped: {dropped}")
     if lost or overrun:
         check(disturbance(_case_start) > DISTURBED, f"lost: {lost}, overrun: {overrun}, and nobody was in the way")
+
+
+def sampled_seconds(stats, dropped=0):
+    """
+    What samples and losses of a clock stand for, at least and at most: what was lost is of one set of the events or of
+    another, with fewer samples.
+    """
+    gone = (dropped + stats["lost"]) * stats["event"]["period"] / 1e9
+    least = stats["events_sampled"] / 1e9 + gone
+    fewer = max((each["fewer"] for each in stats["sets"] if each["seconds"] > 0), default=1)
+    return least, least + (fewer - 1) * gone
 
 
 def share_complete(stats):
