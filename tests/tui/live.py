@@ -560,8 +560,9 @@ def a_file_that_fails_in_its_middle_gives_the_terminal_back():
         os.mkfifo(pipe)
         with open(pipe, "r+b", buffering=0) as late:
             window.type(f"{CTOP} report {pipe}; echo status $?")
+            late.write(b"\x8ectop\r\n\x1a")
             window.wait_for("LOADING", "Reading the recording")
-            late.write(b"no recording at all")
+            late.write(b"\xff" * 8)  # of a version that there will never be
         window.wait_for("status 1", "ctop: ")
         window.wait_for_prompt()
 
