@@ -73,7 +73,7 @@ void weight_text_add(const struct history *history, size_t event,
 	add_counted(history, event, totals->weight, text);
 	double effective = history_effective(totals->weight, history_squares(history));
 	if (totals->weight && effective * UNEVEN_FROM < (double)totals->samples)
-		text_addf(text, "; few of them carry most of it: as sure as %.0f of one weight",
+		text_addf(text, "; few of them carry most of it: as precise as %.0f of equal weight",
 			  effective);
 }
 

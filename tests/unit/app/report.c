@@ -448,7 +448,7 @@ static void what_samples_stand_for(void)
 	weigh(&world, other, 1000000);
 	CHECK_STR(weight_line(&world),
 		  "weight     1.13 M faults in 73 samples; few of them carry most of "
-		  "it: as sure as 1 of one weight");
+		  "it: as precise as 1 of equal weight");
 	/* The one that was taken once carries nine tenths. */
 	CHECK(strstr(from_line(report_of(&world), " SELF%"), " 88.48   88.48          1  g "));
 	weigh(&world, frame, UINT64_MAX);
