@@ -27,7 +27,7 @@ start() { # WORKLOAD
 }
 record() { # OPTION...
 	ctop record -o x.ctop --stats stats.json --duration 0.3 -p $target "$@" || return
-	ctop export folded x.ctop >folded
+	ctop export folded --samples x.ctop >folded
 	ctop report --stdio x.ctop >report
 	rm x.ctop
 }
@@ -93,7 +93,8 @@ def check_all_sampled(result, event, period):
     """Each period of what was counted gave a sample of the recursion."""
     numbers = check_recursion(result)
     tell(numbers)
-    check(numbers["event"] == {"asked": event, "opened": event, "period": period, "frequency_hz": 0},
+    unit = event if event in ("cycles", "instructions") else "events"
+    check(numbers["event"] == {"asked": event, "opened": event, "period": period, "frequency_hz": 0, "unit": unit},
           f"{numbers['event']}")
     check(numbers["steps_down"] == [] and numbers["lost"] == 0 and numbers["throttled"] == 0, f"{numbers}")
     missing = numbers["events_counted"] - numbers["events_sampled"]
