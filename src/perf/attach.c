@@ -409,7 +409,8 @@ static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 	struct sampler *sampler = attaching->sampler;
 	const struct sampler_options *options = &sampler->options;
 	detach_from(sampler, 0);
-	size_t needed = nr_threads_of(sampler) * sampler->nr_rings * options->nr_events;
+	/* Main reads a record of each, too. */
+	size_t needed = nr_threads_of(sampler) * sampler->nr_rings * (options->nr_events + 1);
 	/* The collector tells processes apart, not threads. */
 	bool possible = !options->system_wide && !options->nr_tids && options->inherit;
 	if (!possible || attach_cpus(attaching)) {
@@ -464,14 +465,21 @@ static int attach_probes(struct attaching *attaching, struct error *error)
 
 /* ---- all ---- */
 
-/* Files are to be opened besides, and what main itself reads of each thread (sideband.c). */
-static bool leaves_descriptors(const struct sampler *sampler)
+/* So many others are left, beside what main itself reads of each thread (sideband.c). */
+static bool leaves_descriptors(const struct sampler *sampler, size_t nr_others)
 {
-	enum { FOR_FILES = 256 };
 	struct rlimit limit;
 	const size_t nr_each = sampler->options.nr_events * sampler->nr_sets;
-	const size_t nr = sampler->fds.nr + sampler->fds.nr / nr_each + FOR_FILES;
+	const size_t nr = sampler->fds.nr + sampler->fds.nr / nr_each + nr_others;
 	return getrlimit(RLIMIT_NOFILE, &limit) || nr <= limit.rlim_cur;
+}
+
+/* One or two threads have the few that they need, or are refused where those are opened. */
+static bool is_too_large(const struct sampler *sampler)
+{
+	enum { MANY = 64, FOR_CHILDREN = 64 };
+	return !sampler->options.system_wide && !sampler->filters_pids &&
+	       sampler->fds.nr >= MANY && !leaves_descriptors(sampler, FOR_CHILDREN);
 }
 
 static int note_sets_left(struct sampler *sampler, struct error *error)
@@ -485,14 +493,15 @@ static int note_sets_left(struct sampler *sampler, struct error *error)
 
 int attach_all(struct sampler *sampler, struct error *error)
 {
+	enum { FOR_FILES = 256 };
 	struct attaching attaching = {.sampler = sampler};
 	const bool has_others = sampler->nr_sets > 1;
 	int result = needs_cpus(sampler) ? attach_probes(&attaching, error)
 					 : attach_targets(&attaching, error);
-	if (result == -EMFILE)
-		result = attach_cpus_instead(&attaching, error);
-	if (!result && sampler->nr_sets > 1 && !leaves_descriptors(sampler))
+	if (!result && sampler->nr_sets > 1 && !leaves_descriptors(sampler, FOR_FILES))
 		leave_other_sets(sampler);
+	if (result == -EMFILE || (!result && is_too_large(sampler)))
+		result = attach_cpus_instead(&attaching, error);
 	sampler->attached_ns = ns_since_boot();
 	release(&attaching);
 	if (!result && has_others && sampler->nr_sets == 1 && !sampler->filters_pids)

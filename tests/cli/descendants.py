@@ -4,6 +4,7 @@
 
 import collections
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -141,6 +142,7 @@ def ten_thousand_that_wait():
 
 @case
 def too_few_descriptors_for_all():
+    """Also where they suffice for the events alone: main reads records of each, and starts its children."""
     need_root()
     need_program("prlimit")
     with folder() as where, paranoid(2):
@@ -150,11 +152,16 @@ def too_few_descriptors_for_all():
             shutil.copy(path, where)
         as_stranger = [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
         with started(*as_stranger, os.path.join(where, "family"), "waiting", 200) as program:
-            words = [*as_stranger, "prlimit", "--nofile=100:100", "./ctop", "record", "-q", "-o", "x.ctop",
-                     "-e", "cpu-clock", "-p", program.pid]
-            result = run(*words, cwd=where)
-            check_refused(result, 1, "200 children", "ulimit -n", "--no-inherit")
-            alone = run(*words, "--no-inherit", "--duration", "0.1", cwd=where)
+            def words(limit):
+                return [*as_stranger, "prlimit", f"--nofile={limit}:{limit}", "./ctop", "record", "-q", "-o", "x.ctop",
+                        "-e", "cpu-clock", "-p", program.pid]
+            for limit in 100, 230, 420:
+                result = run(*words(limit), cwd=where)
+                check_refused(result, 1, "200 children", "ulimit -n", "--no-inherit")
+            needed = re.search(r"ulimit -n (\d+)", result.stderr).group(1)
+            enough = run(*words(needed), "--duration", "0.1", cwd=where)
+            check(enough.returncode == 0, f"{enough}")
+            alone = run(*words(100), "--no-inherit", "--duration", "0.1", cwd=where)
             check(alone.returncode == 0, f"{alone}")
 
 
