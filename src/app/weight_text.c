@@ -32,7 +32,18 @@ const char *weight_text_short_tasks(const struct clock_counts *counts)
 	       "more often";
 }
 
-/* What the kernel counted, where the samples do not stand for all of it. A clock of whole CPUs ticks while they are idle, too. */
+/* Of whole CPUs the kernel counts the events of those who are left out, too, and clocks tick while nobody runs. */
+static bool counts_others(const struct history *history, enum weight_unit unit)
+{
+	static const char *const left_out[] = {"stats.dropped.own", "stats.dropped.foreign",
+					       "stats.dropped.comm", "stats.dropped.uid"};
+	uint64_t nr = unit == WEIGHT_NS ? infos_number(history, "sampled_cpus") : 0;
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
+		nr |= infos_number(history, left_out[i]);
+	return nr != 0;
+}
+
+/* What the kernel counted, where the samples do not stand for all of it. */
 static void add_counted(const struct history *history, size_t event, uint64_t shown,
 			struct text *text)
 {
@@ -40,7 +51,7 @@ static void add_counted(const struct history *history, size_t event, uint64_t sh
 	uint64_t counted = infos_event_number(history, "counted", event);
 	uint64_t sampled = history_event_weight(history, event);
 	uint64_t differ = counted > sampled ? counted - sampled : sampled - counted;
-	if (!counted || (unit == WEIGHT_NS && infos_number(history, "sampled_cpus")) ||
+	if (!counted || counts_others(history, unit) ||
 	    (double)differ * 100 < (double)counted * COUNTED_DIFFERS_PERCENT)
 		return;
 	text_add(text, "; the kernel counted ");
@@ -89,7 +100,8 @@ void weight_text_add_period(const struct history *history, size_t event, double 
 	double events_hz = counted / seconds;
 	double reached_hz = (double)history_event_samples(history, event) / seconds;
 	double period = frequency_hz ? ceil(events_hz / (double)frequency_hz) : 0;
-	if (history_event_unit(history, event) == WEIGHT_NS || period < 1 ||
+	const enum weight_unit unit = history_event_unit(history, event);
+	if (unit == WEIGHT_NS || counts_others(history, unit) || period < 1 ||
 	    events_hz / period < BETTER_BY * reached_hz)
 		return;
 	text_add(text, "; -c ");

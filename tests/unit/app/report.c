@@ -437,6 +437,10 @@ static void what_samples_stand_for(void)
 	CHECK_EQ(history_set_info(world.history, "stats.counted.1", "9999"), 0);
 	CHECK_STR(weight_line(&world),
 		  "weight     130 k faults in 72 samples; the kernel counted 9,999 faults");
+	/* Others' are among them. */
+	CHECK_EQ(history_set_info(world.history, "stats.dropped.foreign", "3"), 0);
+	CHECK_STR(weight_line(&world), "weight     130 k faults in 72 samples");
+	CHECK_EQ(history_set_info(world.history, "stats.dropped.foreign", "0"), 0);
 	/* A rate that is not reached, and what would do. */
 	CHECK_EQ(history_set_info(world.history, "duration_ns", "2000000000"), 0);
 	CHECK(strstr(report_of(&world),
