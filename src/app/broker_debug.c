@@ -57,7 +57,7 @@ static void take_candidates_sum(void *context, const struct prober_answer *answe
 	if (!answer->error && answer->crc == job->module.debuglink_crc) {
 		give(job);
 	} else {
-		job->mismatch = answer->error ? "its CRC took too long" : "CRC mismatch";
+		job->mismatch = answer->error ? "its CRC was not had in time" : "CRC mismatch";
 		not_proved(job);
 	}
 }

@@ -283,11 +283,11 @@ static void explain_silence(const struct report *report)
 			 "context-switches shows where it goes to sleep.\n");
 		return;
 	}
-	text_add(report->out, "No samples: there was no ");
+	text_add(report->out, "No samples: ");
 	text_add_safe(report->out, event);
 	text_add(report->out,
-		 " while the target was watched, or not\n"
-		 "often enough for one. Watch it for longer, or take each with -c 1.\n");
+		 " did not occur while the target was watched,\n"
+		 "or not often enough for one. Watch it for longer, or take each with -c 1.\n");
 }
 
 /* There is no sample that would say what the event's numbers are. */

@@ -170,6 +170,10 @@ static void add_period(struct header *header, uint64_t period)
 {
 	struct text *line = &header->line;
 	bool clock = weighs_time(header);
+	if (!clock && period == 1) {
+		text_add(line, "every event is sampled");
+		return;
+	}
 	text_add(line, "one sample every ");
 	add_grouped(line, period);
 	text_add(line, clock ? " ns" : " events");
@@ -178,7 +182,6 @@ static void add_period(struct header *header, uint64_t period)
 		add_grouped(line, (NS_PER_SECOND + period / 2) / period);
 		text_add(line, " Hz)");
 	}
-	text_add(line, ", ");
 }
 
 /* Of the event: samples before the filter. */
@@ -237,11 +240,12 @@ static void add_rate(struct header *header)
 	}
 	if (frequency_hz) {
 		add_grouped(line, frequency_hz);
-		text_add(line, " Hz asked, ");
+		text_add(line, " Hz asked");
 	} else if (period) {
 		add_period(header, period);
 	}
 	if (seconds > 0) {
+		text_add(line, line->size ? ", " : "");
 		add_grouped(line, (uint64_t)((double)nr_samples(header) / seconds + 0.5));
 		text_add(line, " samples/s reached");
 		add_reason(header, period, frequency_hz, seconds);

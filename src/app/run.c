@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,7 +130,7 @@ static void tell_of_command(struct session *session, struct course *course, uint
 		return;
 	course->tell_ns = 0;
 	if (!course->is_ending && !session_target_ended(session))
-		say("%s goes on, and so does its profile: ^C again ends that",
+		say("%s goes on after ^C, and is profiled to its end; a second ^C ends the profile",
 		    session_target(session));
 }
 
@@ -221,8 +222,10 @@ int run_exit_status(int wait_status)
 int run_no_processes(int result, struct error *error)
 {
 	error_set(error, result, "cannot start ctop's own processes: %s", strerror(-result));
-	if (result == -EMFILE)
-		error_remedy(error, "raise the limit: ulimit -n 1024");
+	struct rlimit limit;
+	if (result == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		error_remedy(error, "raise the limit: ulimit -n %llu",
+			     (unsigned long long)limit.rlim_cur + 1024);
 	else if (result == -EAGAIN)
 		error_remedy(error, "this user has as many processes as he may: ulimit -u");
 	return result;

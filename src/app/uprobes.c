@@ -171,7 +171,7 @@ static int find_file(struct event *event, struct error *error)
 static int outside(const struct event *event, const struct function_place *place,
 		   struct error *error)
 {
-	error_set(error, -ERANGE, "'%s' of '%s' has %" PRIu64 " bytes: +%" PRIu64 " is behind it",
+	error_set(error, -ERANGE, "'%s' of '%s' is %" PRIu64 " bytes long: +%" PRIu64 " is behind its end",
 		  event->function, event->probe, place->size, event->config2);
 	error_remedy(error,
 		     "name the function that is meant, or an offset in the file: uprobe:%s+0x...",

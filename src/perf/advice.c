@@ -2,6 +2,7 @@
 #include "sampler_internal.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,6 +237,11 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 			code == -EOPNOTSUPP || code == -ENOEXEC;
 	if (opened->probe[0] && is_place)
 		return advise_probe(opened, code, error);
+	if (code == -EINVAL && opened->breakpoint == HW_BREAKPOINT_R) {
+		error_set(error, code, "this CPU cannot watch for reads alone: '%s'", asked);
+		error_remedy(error, "watch for reads and writes: :rw");
+		return code;
+	}
 	if (code == -EINVAL && is_of_no_cpu(opened)) {
 		error_set(error, code, "'%s' can only be counted, not sampled", asked);
 		error_remedy(error, "'ctop list' shows what can be sampled");
