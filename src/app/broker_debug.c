@@ -90,6 +90,14 @@ static void take_modules_word(void *context, const struct prober_answer *answer)
 
 static void look_for(struct job *job, enum opener_kind kind);
 
+/* Both nobody's, as all files of a mount that grants no rights (nosuid) are, and of one file system. */
+static bool are_nobodys(const struct module_identity *module, const struct module_identity *candidate)
+{
+	return !module->owner_plus_1 && !candidate->owner_plus_1 &&
+	       module->device_major == candidate->device_major &&
+	       module->device_minor == candidate->device_minor;
+}
+
 /*
  * Who runs somebody else's program where he has mounted what he likes does not name its functions for everybody: a debug
  * file is root's, ours, or whose the module is.
@@ -97,6 +105,8 @@ static void look_for(struct job *job, enum opener_kind kind);
 static bool may_name(const struct kept_file *module, const struct module_identity *candidate)
 {
 	const uint32_t owner = candidate->owner_plus_1;
+	if (module && are_nobodys(&module->identity, candidate))
+		return true;
 	return owner == MODULE_OWNED_BY_ROOT || owner == invoking_uid() + 1 ||
 	       (owner && module && owner == module->identity.owner_plus_1);
 }

@@ -30,6 +30,8 @@ enum { PASSES_MAX = 64, LATE_PASSES_MAX = 8 };
 struct attaching {
 	struct sampler *sampler;
 	uint64_t late_until_ns; /* only threads that started before, since boot; 0: all */
+	bool is_running;	/* the collector knows of the sets */
+	size_t begins;		/* the first row of fds of the process in hand */
 	struct index seen;
 	struct {
 		int32_t *items;
@@ -97,6 +99,8 @@ static int attach_set(struct attaching *attaching, struct sampler_fd of)
 /* Rows of fds from there on. */
 static void detach_from(struct sampler *sampler, size_t row)
 {
+	if (row > sampler->fds.nr)
+		return;
 	for (size_t i = row; i < sampler->fds.nr; i++)
 		if (sampler->fds.items[i].fd >= 0)
 			close(sampler->fds.items[i].fd);
@@ -104,20 +108,23 @@ static void detach_from(struct sampler *sampler, size_t row)
 }
 
 /* There are too few descriptors for more than the set in use. */
-static void leave_other_sets(struct sampler *sampler)
+static void leave_other_sets(struct attaching *attaching)
 {
-	size_t nr = 0;
+	struct sampler *sampler = attaching->sampler;
+	size_t nr = 0, begins = 0;
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		struct sampler_fd *event = &sampler->fds.items[i];
 		if (event->set != sampler->set) {
 			close(event->fd);
 			continue;
 		}
+		begins += i < attaching->begins;
 		event->set = sampler->ids.items[i].set = 0;
 		sampler->ids.items[nr] = sampler->ids.items[i];
 		sampler->fds.items[nr++] = *event;
 	}
 	sampler->fds.nr = sampler->ids.nr = nr;
+	attaching->begins = begins;
 	sets_leave_others(sampler);
 }
 
@@ -139,11 +146,10 @@ static int attach_thread(struct attaching *attaching, int32_t tid)
 	for (of.ring = 0; !result && of.ring < sampler->nr_rings; of.ring++) {
 		const size_t nr_before = sampler->fds.nr;
 		result = attach_sets(attaching, of);
-		/* Once it runs, the collector knows of the sets. */
-		if (result != -EMFILE || sampler->nr_sets < 2 || attaching->late_until_ns)
+		if (result != -EMFILE || sampler->nr_sets < 2 || attaching->is_running)
 			continue;
 		detach_from(sampler, nr_before);
-		leave_other_sets(sampler);
+		leave_other_sets(attaching);
 		result = attach_sets(attaching, of);
 	}
 	return result;
@@ -261,13 +267,13 @@ static bool is_complete(const struct pass *pass)
  */
 static int attach_process(struct attaching *attaching, int32_t pid)
 {
-	size_t nr_before = attaching->sampler->fds.nr;
 	struct pass pass = {.nr_new = 1};
+	attaching->begins = attaching->sampler->fds.nr;
 	int result = 0;
 	for (int i = 0; !result && !is_complete(&pass) && i < PASSES_MAX; i++)
 		result = attach_listed(attaching, pid, &pass);
 	/* What is attached already has samples to come, even if the process has ended now. */
-	if ((!result || result == -ESRCH) && attaching->sampler->fds.nr > nr_before)
+	if ((!result || result == -ESRCH) && attaching->sampler->fds.nr > attaching->begins)
 		return 0;
 	return result ? result : -ESRCH;
 }
@@ -276,15 +282,14 @@ static int attach_process(struct attaching *attaching, int32_t pid)
 static int attach_descendant(struct attaching *attaching, struct member *member)
 {
 	struct sampler *sampler = attaching->sampler;
-	const size_t nr_before = sampler->fds.nr;
 	int result = attach_process(attaching, member->pid);
 	if (!result && !family_is_still(member)) {
-		detach_from(sampler, nr_before);
+		detach_from(sampler, attaching->begins);
 		result = -ESRCH;
 	}
 	if (result == -EACCES || result == -EPERM) {
 		attaching->nr_refused++;
-		detach_from(sampler, nr_before);
+		detach_from(sampler, attaching->begins);
 	}
 	if (!result)
 		member->attached_ns = ns_since_boot();
@@ -399,6 +404,7 @@ static int attach_cpus(struct attaching *attaching)
 		return result;
 	}
 	sampler->filters_pids = true;
+	attaching->nr_refused = 0; /* who may sample whole CPUs may sample anybody */
 	for (size_t i = 0; i < sampler->family.members.nr; i++)
 		sampler->family.members.items[i].attached_ns = ns_since_boot();
 	return 0;
@@ -499,7 +505,7 @@ int attach_all(struct sampler *sampler, struct error *error)
 	int result = needs_cpus(sampler) ? attach_probes(&attaching, error)
 					 : attach_targets(&attaching, error);
 	if (!result && sampler->nr_sets > 1 && !leaves_descriptors(sampler, FOR_FILES))
-		leave_other_sets(sampler);
+		leave_other_sets(&attaching);
 	if (result == -EMFILE || (!result && is_too_large(sampler)))
 		result = attach_cpus_instead(&attaching, error);
 	sampler->attached_ns = ns_since_boot();
@@ -549,7 +555,7 @@ static int attach_latecomers(struct attaching *attaching, int32_t pid)
 int sampler_attach_late(struct sampler *sampler)
 {
 	const struct sampler_options *options = &sampler->options;
-	struct attaching attaching = {.sampler = sampler};
+	struct attaching attaching = {.sampler = sampler, .is_running = true};
 	if (options->system_wide || options->enable_on_exec || sampler->filters_pids ||
 	    !options->inherit)
 		return 0;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: changes the kernel's settings.
 """-p includes the children that run already: none missed, none counted twice, none that is nobody's child."""
 
 import collections
@@ -163,6 +164,27 @@ def too_few_descriptors_for_all():
             check(enough.returncode == 0, f"{enough}")
             alone = run(*words(100), "--no-inherit", "--duration", "0.1", cwd=where)
             check(alone.returncode == 0, f"{alone}")
+
+
+@case
+def too_few_descriptors_in_the_middle():
+    """They suffice for each set of the first family's events, and for one set of both families'."""
+    need_root()
+    need_program("prlimit")
+    with folder() as where, paranoid(2):
+        open_to_all(where)
+        os.chmod(where, 0o777)
+        for path in CTOP, os.path.join(BUILD, "workloads", "family"):
+            shutil.copy(path, where)
+        as_stranger = [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+        family = [*as_stranger, os.path.join(where, "family"), "waiting", 60]
+        with started(*family) as first, started(*family) as second:
+            rings = os.cpu_count()
+            for limit in 300 * rings, 320 * rings:
+                result = run(*as_stranger, "prlimit", f"--nofile={limit}:{limit}", "./ctop", "record", "-o", "x.ctop",
+                             "-m", "64", "-e", "page-faults", "-c", "1", "--duration", "0.1",
+                             "-p", f"{first.pid},{second.pid}", cwd=where)
+                check(result.returncode == 0 and "+120 children" in result.stderr, f"{limit}: {result}")
 
 
 @case

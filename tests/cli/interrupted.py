@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Runs alone: what is told to end has half a second.
 """A command under ctop: ^C, its exit status, and its standard input."""
 
 import contextlib
@@ -108,7 +109,8 @@ def one_that_does_not_care():
 
 @case
 def the_live_report():
-    with in_terminal(CTOP, "--stdio", "-e", "cpu-clock", "--", "bash", "-c", f"echo begun; {BUSY}") as one:
+    with in_terminal(CTOP, "--stdio", "-e", "cpu-clock", "--", "bash", "-c",
+                     "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo begun; " + BUSY) as one:
         one.wait_for(rb"begun")
         one.press(INTERRUPT)
         check(one.end() == 128 + signal.SIGINT, f"{one.bytes}")

@@ -13,7 +13,7 @@ import struct
 import subprocess
 
 from harness import (BUILD, CTOP, Skip, case, check, child, children_of, ended_well, folder, main, need_program, need_root,
-                     plain_user, readable_ctop, recording_of, run, status_of, target, wait_for_cpu_time, wait_until)
+                     paranoid, plain_user, readable_ctop, recording_of, run, status_of, target, wait_for_cpu_time, wait_until)
 
 SLICE_NS = 100_000
 NR_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
@@ -168,6 +168,7 @@ def who_is_one_of_many_begins_with_less():
         raise Skip(f"to take {os.cpu_count()} CPUs needs {nr} processes")
     spin = os.path.join(BUILD, "workloads", "spin")
     with contextlib.ExitStack() as stack:
+        stack.enter_context(paranoid(2))
         where, program = stack.enter_context(readable_ctop())
         shutil.copy(spin, where)
         crowd = [stack.enter_context(child(*plain_user(), os.path.join(where, "spin"), stdout=subprocess.DEVNULL))

@@ -15,7 +15,10 @@ enum { KEPT_MAX = 2048, AHEAD_MAX = 256 };
 
 static struct file_key key_number(uint64_t number)
 {
-	return (struct file_key){.file = {.inode = number + 1}};
+	struct file_key key;
+	memset(&key, 0, sizeof(key)); /* padding is compared, too */
+	key.file.inode = number + 1;
+	return key;
 }
 
 static int new_fd(void)

@@ -263,6 +263,11 @@ static void records_of_others(void)
 	take_mmap(files, own, "/bin/ours", 6, 0x1000);
 	CHECK(mapped_files_has_process(files, own));
 	CHECK(mapped_files_find(files, "/bin/ours", 6, own, 0x1000, &file));
+	/* Its number goes to somebody else's child. */
+	take_fork(files, 1, own);
+	take_mmap(files, own, "/bin/another", 7, 0x1000);
+	CHECK(!mapped_files_has_process(files, own));
+	CHECK(!mapped_files_find(files, "/bin/another", 7, own, 0x1000, &file));
 	mapped_files_free(files);
 }
 
