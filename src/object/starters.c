@@ -18,12 +18,13 @@
 #include "object_internal.h"
 
 /* pthread_create() of glibc 2.36 has 3,821 bytes, and calls 24 functions. */
-enum { FUNCTION_BYTES_MAX = 16384, STARTERS_MAX = 256 };
+enum { FUNCTION_BYTES_MAX = 16384, STARTERS_MAX = 256, FUNCTIONS_READ_MAX = 256 };
 
 struct search {
 	struct object *object;
 	struct fde_list functions;
 	bool scanned;
+	size_t nr_read; /* symbols may say anything, a million times */
 };
 
 static bool knows_functions(struct search *search)
@@ -74,6 +75,8 @@ static void each_reference(struct search *search, uint64_t start, uint64_t end,
 			   bool (*is_wanted)(const uint8_t *code, size_t at),
 			   void (*found)(struct search *search, const struct fde_entry *function))
 {
+	if (search->nr_read++ >= FUNCTIONS_READ_MAX)
+		return;
 	uint8_t *code = malloc(FUNCTION_BYTES_MAX);
 	const size_t size = end - start < FUNCTION_BYTES_MAX ? end - start : FUNCTION_BYTES_MAX;
 	const bool is_there = code && object_read(search->object, start, code, size);
