@@ -148,12 +148,12 @@ def uprobes_by_names_as_they_are_written():
         check(result.returncode == 0, f"{result}")
         check(sum(folded(os.path.join(where, "y.ctop")).values()) == 30, "below the current folder")
         for function, words in (("ns::Class<int, char>::method", ("several functions", "parameters")),
-                                ("ns::single+4096", ("has", "bytes", "+4096")),
+                                ("ns::single+4096", ("bytes long", "+4096")),
                                 ("ns::nothing(int)", ("has no function 'ns::nothing(int)'",))):
             result = ctop("record", "-e", f"uprobe:{program}:{function}", "-o", "/dev/null", "-p", os.getpid())
             check_refused(result, 1, f"'{program}'", *words)
         within = ctop("record", "-q", "-e", f"uprobe:{program}:ns::single+1", "-o", "/dev/null", "--", "true")
-        check("behind it" not in within.stderr, f"{within}")
+        check("behind its end" not in within.stderr, f"{within}")
 
 
 @case

@@ -108,7 +108,7 @@ def children_are_switched_off_and_on_too():
             stats = json.load(file)
         stacks = folded(path)
     # A child's time shows when it has been waited for: a round, 0.1 s, at each switch.
-    check_accounts(stats, ["double"])
+    check_accounts(stats)
     check_stands_for(stats, least, most, 0.1 * most + 0.5)
     children = with_function(stacks, "executed_work")
     check(children > 0.25 * stats["samples"], f"only {children} samples of children: {stats}")
@@ -148,7 +148,7 @@ def a_signal_switches_it_off_and_on():
         recorder.communicate(timeout=PATIENCE)
         with open(stats_path, encoding="utf-8") as file:
             stats = json.load(file)
-        check_accounts(stats, ["double"])
+        check_accounts(stats)
         check_stands_for(stats, least, most, 0.1 * most + 0.05)
         stacks = folded(path)
         hot = with_function(stacks, "hot_one") + with_function(stacks, "hot_two")
