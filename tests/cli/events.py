@@ -14,9 +14,9 @@ import fcntl
 import subprocess
 import termios
 
-from harness import (BUILD, CTOP, STRANGER, PATIENCE, Skip, agree, case, check, check_accounts, check_refused, child, ctop, ctop_ok, doctor,
-                     folded, folder, main, need_program, need_root, paranoid, plain_user, readable_ctop, run,
-                     target, wait_until, with_leaf, with_function)
+from harness import (BUILD, CTOP, STRANGER, PATIENCE, Skip, agree, case, check, check_accounts, check_refused, child,
+                     ctop, ctop_ok, doctor, folded, folder, main, need_program, need_root, paranoid, plain_user,
+                     readable_ctop, run, target, wait_until, with_leaf, with_function)
 
 
 
