@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import (CTOP, NOBODY, STRANGER, Skip, case, check, child, ctop_ok, folded, folder, main,
+from harness import (CTOP, NOBODY, STRANGER, Skip, case, check, child, children_of, ctop_ok, folded, folder, main,
                      need_program, need_root, open_to_all, paranoid, run, status_of, target, wait_until, with_function)
 
 CAPABILITIES = "cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock"
@@ -204,6 +204,27 @@ def a_description_that_never_opens_holds_nobody():
             environment = {**PLAIN, name: os.path.join(where, "t")}
             with Interface([*as_nobody(), program, "-e", "cpu-clock", "-p", roots.pid], environment) as interface:
                 check(interface.shows(b"spin_loop"), f"{name}: {interface.written}")
+
+
+def environment_of(pid):
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        return dict(line.split(b"=", 1) for line in file.read().split(b"\0") if b"=" in line)
+
+
+@case
+def nothing_for_a_loader_is_passed_on():
+    """Not where ctop has more than its caller. No loader takes a sanitizer's options away by itself."""
+    with installed() as (where, program), paranoid(2), target("spin") as spins:
+        callers = {**PLAIN, "LD_LIBRARY_PATH": where, "LD_PRELOAD": "", "ASAN_OPTIONS": "color=never"}
+        for command, environment, expected in (
+                ([CTOP], callers, {b"LD_LIBRARY_PATH", b"LD_PRELOAD", b"ASAN_OPTIONS"}),
+                ([CTOP], {**callers, "SUDO_UID": "1000"}, set()),
+                ([*as_nobody(), program], callers, set())):
+            with child(*command, "record", "-q", "-e", "cpu-clock", "-p", spins.pid, "-o", os.path.join(where, "x.ctop"),
+                       env=environment) as recorder:
+                wait_until(lambda: {"collector", "symbolizer", "writer"} <= set(children_of(recorder.pid)), "children")
+                for role, pid in children_of(recorder.pid).items():
+                    check(set(environment_of(pid)) == expected, f"{command} {role}: {environment_of(pid)}")
 
 
 @case
