@@ -61,32 +61,41 @@ class _Server:
 
 
 @contextlib.contextmanager
-def file_system(where, name, content, uid, user):
-    """
-    Mounts it there for that user, as fusermount does, which is set-user-ID; its file says that it is uid's. Only that
-    user's processes may look into it.
-    """
+def mounted(where, mode, user=0, flags=0):
+    """A file system there that answers nothing; the descriptor of who is to answer, closed at the end."""
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         fd = os.open("/dev/fuse", os.O_RDWR)
     except OSError as error:
         raise Skip(f"no FUSE here: {error}") from error
-    options = f"fd={fd},rootmode=40755,user_id={user},group_id={user}"
-    if libc.mount(b"own", where.encode(), b"fuse", MS_NOSUID | MS_NODEV, options.encode()):
+    options = f"fd={fd},rootmode={mode:o},user_id={user},group_id={user}"
+    if libc.mount(b"own", where.encode(), b"fuse", flags, options.encode()):
         os.close(fd)
         raise Skip(f"FUSE cannot be mounted here: {os.strerror(ctypes.get_errno())}")
-    server = os.fork()
-    if server == 0:
-        with contextlib.suppress(BaseException):
-            os.setgroups([])
-            os.setresgid(user, user, user)
-            os.setresuid(user, user, user)
-            _Server(fd, name, content, uid).serve()
-        os._exit(0)
-    os.close(fd)
     try:
-        yield
+        yield fd
     finally:
-        os.kill(server, signal.SIGKILL)  # whoever waits is told
-        os.waitpid(server, 0)
+        os.close(fd)  # whoever waits is told
         libc.umount2(where.encode(), MNT_DETACH)
+
+
+@contextlib.contextmanager
+def file_system(where, name, content, uid, user):
+    """
+    Mounts it there for that user, as fusermount does, which is set-user-ID; its file says that it is uid's. Only that
+    user's processes may look into it.
+    """
+    with mounted(where, stat.S_IFDIR | 0o755, user, MS_NOSUID | MS_NODEV) as fd:
+        server = os.fork()
+        if server == 0:
+            with contextlib.suppress(BaseException):
+                os.setgroups([])
+                os.setresgid(user, user, user)
+                os.setresuid(user, user, user)
+                _Server(fd, name, content, uid).serve()
+            os._exit(0)
+        try:
+            yield
+        finally:
+            os.kill(server, signal.SIGKILL)
+            os.waitpid(server, 0)

@@ -3,15 +3,16 @@
 """What main opens for children that have fallen, and for programs that want it to open something else."""
 
 import contextlib
-import ctypes
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
+from fuse import mounted
 from harness import (BUILD, CTOP, FAULTY, NOBODY, PATIENCE, Skip, case, check, child, ctop_ok, falling, folded, folder, main,
                      need_program, need_root, open_to_all, run, target, wait_until)
 
@@ -152,25 +153,6 @@ def a_debug_file_of_a_strangers_is_none():
 
 # ---- a file system that hangs ----
 
-@contextlib.contextmanager
-def dead_fuse(where):
-    """Mounts a file system there that never answers."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    try:
-        fd = os.open("/dev/fuse", os.O_RDWR)
-    except OSError as error:
-        raise Skip(f"no FUSE here: {error}") from error
-    options = f"fd={fd},rootmode=40000,user_id=0,group_id=0"
-    if libc.mount(b"dead", where.encode(), b"fuse", 0, options.encode()):
-        os.close(fd)
-        raise Skip(f"FUSE cannot be mounted here: {os.strerror(ctypes.get_errno())}")
-    try:
-        yield
-    finally:
-        os.close(fd)  # whoever waits is told
-        libc.umount2(where.encode(), 2)
-
-
 @case
 def a_file_system_that_hangs_holds_nobody():
     need_root()
@@ -180,7 +162,7 @@ def a_file_system_that_hangs_holds_nobody():
         os.unlink(os.path.join(where, "program.debug"))
         os.mkdir(hung)
         recording = os.path.join(where, "profile.ctop")
-        with dead_fuse(hung), running(program) as process:
+        with mounted(hung, stat.S_IFDIR), running(program) as process:
             with child(CTOP, "record", "-q", "-e", "cpu-clock:u", "-o", recording, "-p", process.pid) as profiler:
                 # Its opener waits there; another one takes its place.
                 wait_until(lambda: is_hung(profiler.pid), "opener that hangs")
