@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <linux/nsfs.h>
 
+#include "in_child.h"
 #include "test.h"
 
 static int open_file(const char *path, mode_t mode)
@@ -52,27 +53,7 @@ static void mount_apart(const char *folder, unsigned long flags)
 	CHECK_EQ(chdir(folder), 0);
 }
 
-static void in_child(void (*part)(const char *folder), const char *folder)
-{
-	int status;
-	fflush(stdout);
-	pid_t pid = fork();
-	CHECK(pid >= 0);
-	if (pid == 0) {
-		int how = setjmp(test_leave);
-		if (how == 0)
-			part(folder);
-		fflush(stdout);
-		_exit(how);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK(WIFEXITED(status));
-	if (WEXITSTATUS(status) == TEST_SKIPPED)
-		SKIP("no mount namespace may be made");
-	CHECK_EQ(WEXITSTATUS(status), 0);
-}
-
-static void look_at_mounts(const char *folder)
+static void look_at_mounts(void *folder)
 {
 	mount_apart(folder, 0);
 	int fd = open_file("program", 0755);
@@ -163,7 +144,7 @@ static void root_in_containers_that_root_made(void)
 	rmdir(folder);
 }
 
-static void look_at_nosuid(const char *folder)
+static void look_at_nosuid(void *folder)
 {
 	mount_apart(folder, MS_NOSUID);
 	int fd = open_file("program", 0755);

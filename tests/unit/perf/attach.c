@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <linux/capability.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -301,16 +300,6 @@ static void single_thread_is_attached_alone(void)
 }
 
 /* ---- too few descriptors ---- */
-
-static void drop_capability(int capability)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	CHECK_EQ(syscall(SYS_capget, &header, data), 0);
-	data[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
-	data[CAP_TO_INDEX(capability)].permitted &= ~CAP_TO_MASK(capability);
-	CHECK_EQ(syscall(SYS_capset, &header, data), 0);
-}
 
 enum { FEW_DESCRIPTORS = 48, MANY_THREADS = 60 };
 

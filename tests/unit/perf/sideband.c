@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What main itself reads of the target, and the account of what is missing of it. */
-#include <linux/capability.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 
@@ -156,16 +155,6 @@ static rlim_t nr_descriptors(void)
 	CHECK(fd >= 0);
 	close(fd);
 	return (rlim_t)fd;
-}
-
-static void drop_capability(int capability)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	CHECK_EQ(syscall(SYS_capget, &header, data), 0);
-	data[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
-	data[CAP_TO_INDEX(capability)].permitted &= ~CAP_TO_MASK(capability);
-	CHECK_EQ(syscall(SYS_capset, &header, data), 0);
 }
 
 static void follow_with_few_descriptors(void *context)

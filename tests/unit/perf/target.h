@@ -3,24 +3,26 @@
 #define CTOP_TEST_PERF_TARGET_H
 
 /*
- * What the sampler's tests share: options, child processes to sample, cases
- * that run in a process of their own (with other ids or limits), and reading
+ * What the sampler's tests share: options, child processes to sample, other ids, limits and capabilities, and reading
  * samples back through ring.h and record.h.
  */
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <ctop/perf/ring.h>
 #include <ctop/perf/sampler.h>
 
+#include "in_child.h"
 #include "test.h"
 
 /* Nobody's locked memory is charged for the rings of every jailed child; this user's is nobody else's. */
@@ -125,26 +127,14 @@ static inline void become_stranger(void)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Runs a part of a case in a process of its own. */
-static inline void in_child(void (*part)(void *), void *context)
+static inline void drop_capability(int capability)
 {
-	int status;
-	fflush(stdout);
-	pid_t pid = fork();
-	CHECK(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		int how = setjmp(test_leave);
-		if (how == 0)
-			part(context);
-		fflush(stdout);
-		_exit(how);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK(WIFEXITED(status));
-	if (WEXITSTATUS(status) == TEST_SKIPPED)
-		SKIP("not permitted here");
-	CHECK_EQ(WEXITSTATUS(status), 0);
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	CHECK_EQ(syscall(SYS_capget, &header, data), 0);
+	data[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
+	data[CAP_TO_INDEX(capability)].permitted &= ~CAP_TO_MASK(capability);
+	CHECK_EQ(syscall(SYS_capset, &header, data), 0);
 }
 
 /* ---- what the kernel wrote ---- */
