@@ -86,51 +86,48 @@ bool tracepoint_is(const char *name)
 	return point && !name[system + 1 + point];
 }
 
-static int read_id(int folder, const char *path, uint64_t *id)
-{
-	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == EPERM ? -EACCES : -errno;
-	char text[32] = "", *end;
-	ssize_t got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (got <= 0 || !isdigit((unsigned char)text[0]))
-		return -ENOENT;
-	*id = strtoull(text, &end, 10);
-	return 0;
-}
-
-int tracepoint_id(const char *name, uint64_t *id)
-{
-	char path[EVENT_TEXT_BYTES + 8];
-	const char *colon = strchr(name, ':');
-	int folder = open_folder("events");
-	if (folder < 0)
-		return folder;
-	snprintf(path, sizeof(path), "%.*s/%s/id", (int)(colon - name), name, colon + 1);
-	int result = read_id(folder, path, id);
-	close(folder);
-	return result;
-}
-
-int tracepoint_format(const char *name, char *text, size_t size)
+/* A file of a tracepoint's folder as text, cut at size. */
+static int read_text(const char *name, const char *file, char *text, size_t size)
 {
 	char path[EVENT_TEXT_BYTES + 16];
 	const char *colon = strchr(name, ':');
-	int folder = open_folder("events");
+	const int folder = open_folder("events");
 	if (folder < 0)
 		return folder;
-	snprintf(path, sizeof(path), "%.*s/%s/format", (int)(colon - name), name, colon + 1);
-	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%.*s/%s/%s", (int)(colon - name), name, colon + 1, file);
+	const int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
 	int result = fd < 0 ? -errno : 0;
 	close(folder);
 	size_t used = 0;
-	for (ssize_t got = 1; fd >= 0 && got > 0 && used<size - 1; used += got> 0 ? (size_t)got : 0)
-		got = read(fd, text + used, size - 1 - used);
+	while (!result && used < size - 1) {
+		const ssize_t got = read(fd, text + used, size - 1 - used);
+		if (got < 0)
+			result = -errno;
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+	}
 	if (fd >= 0)
 		close(fd);
 	text[used] = '\0';
 	return result == -EPERM ? -EACCES : result;
+}
+
+int tracepoint_id(const char *name, uint64_t *id)
+{
+	char text[32];
+	const int result = read_text(name, "id", text, sizeof(text));
+	if (result)
+		return result;
+	if (!isdigit((unsigned char)text[0]))
+		return -ENOENT;
+	*id = strtoull(text, NULL, 10);
+	return 0;
+}
+
+int tracepoint_format(const char *name, char *text, size_t size)
+{
+	return read_text(name, "format", text, size);
 }
 
 static void tell_system(const struct catalog_reader *reader, int events, const char *system)
