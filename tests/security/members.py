@@ -92,7 +92,10 @@ class Family:
         if os.read(self.said, 1) != word:
             raise Skip("the kernel gives no process a chosen pid")
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         os.close(self.tell)
         os.close(self.said)
         with contextlib.suppress(OSError):
@@ -126,42 +129,39 @@ def told_its_answer(where, process):
         return errors, json.load(file)
 
 
+@contextlib.contextmanager
+def asked_about_a_child():
+    """A family under the recorder, whose collector asks about the child's number; that number, too."""
+    need_root()
+    pid = free_pid()
+    with Family(pid) as family, folder() as where, \
+            recorder(where, f"collector:ask_process={pid}:told-turn", "-p", family.pid) as process:
+        family.do(b"c")
+        yield family, pid, where, process
+
+
 @case
 def one_whose_end_was_lost_leaves_its_number_to_nobody():
     """Its end did not fit into main's ring; then a process outside the profile is given the number."""
-    need_root()
-    pid = free_pid()
-    family = Family(pid)
-    try:
-        with folder() as where, recorder(where, f"collector:ask_process={pid}:told-turn", "-p", family.pid) as process:
-            family.do(b"c")
-            os.kill(process.pid, signal.SIGSTOP)
-            family.do(b"f")
-            family.do(b"k")
-            sleep_as(pid)
-            os.kill(process.pid, signal.SIGCONT)
-            said, stats = told_its_answer(where, process)
-        check("was refused" in said, said)
-        if stats["lost_sideband"] == 0 and tuple(map(int, os.uname().release.split(".")[:1])) < (6,):
-            raise Skip("before Linux 6.0 losses are told with the next record only")
-        check(stats["lost_sideband"] > MANY and "records of maps, forks and exits lost" in said, f"{stats}: {said}")
-    finally:
-        family.end()
+    with asked_about_a_child() as (family, pid, where, process):
+        os.kill(process.pid, signal.SIGSTOP)
+        family.do(b"f")
+        family.do(b"k")
+        sleep_as(pid)
+        os.kill(process.pid, signal.SIGCONT)
+        said, stats = told_its_answer(where, process)
+    check("was refused" in said, said)
+    if stats["lost_sideband"] == 0 and int(os.uname().release.split(".")[0]) < 6:
+        raise Skip("before Linux 6.0 losses are told with the next record only")
+    check(stats["lost_sideband"] > MANY and "records of maps, forks and exits lost" in said, f"{stats}: {said}")
 
 
 @case
 def one_that_is_a_child_of_the_profile_is():
     """So that the refusals mean something."""
-    need_root()
-    pid = free_pid()
-    family = Family(pid)
-    try:
-        with folder() as where, recorder(where, f"collector:ask_process={pid}:told-turn", "-p", family.pid) as process:
-            family.do(b"c")
-            said, stats = told_its_answer(where, process)
-        check("was given" in said and stats["lost_sideband"] == 0, f"{stats}: {said}")
-    finally:
-        family.end()
+    with asked_about_a_child() as (_, _, where, process):
+        said, stats = told_its_answer(where, process)
+    check("was given" in said and stats["lost_sideband"] == 0, f"{stats}: {said}")
 
 
 @case
