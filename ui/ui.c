@@ -138,7 +138,7 @@ static void tell_exec(struct ui *ui)
 {
 	ui_tell(ui, "the program became ");
 	text_add_safe(&ui->message, ui->model.facts.target);
-	text_add(&ui->message, ": r begins anew");
+	text_add(&ui->message, ": r starts over");
 }
 
 /* What a word in the header is too short for. */

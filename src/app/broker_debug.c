@@ -13,7 +13,7 @@
 
 static void next_candidate(struct job *job);
 
-/* A name led to another file: GDB says so, too, and a stale file is soon made anew. */
+/* A name led to another file: GDB says so, too, and a stale file is soon replaced. */
 static void give_up(struct job *job)
 {
 	struct kept_file *module = find_kept(job->broker, &job->key);

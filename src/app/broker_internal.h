@@ -32,7 +32,7 @@ struct file_key {
 struct kept_file {
 	struct file_key key;
 	struct module_identity identity; /* the open file's */
-	int fd;				 /* -1: opened anew for each who asks */
+	int fd;				 /* -1: opened again for each request */
 	unsigned refused;		 /* to these readers (enum broker_reader) */
 	bool is_told;			 /* that there is none */
 	bool is_ahead;			 /* nobody has asked for it yet */
