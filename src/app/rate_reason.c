@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include <ctop/base/clock.h>
+
 /* What the clock's own grain and the ends of a run make of a rate. */
 #define REACHED_FROM 0.95
 /* Less is no reason. */
@@ -41,6 +43,9 @@ void rate_reason_add(const struct rate_facts *facts, struct text *text)
 	if (hz <= 0 || facts->reached_hz >= hz * cpus * REACHED_FROM)
 		return;
 	add_guard(facts, text);
+	if (facts->fewer_ns)
+		text_addf(text, "; the rings filled, and it was lower for %.1f s",
+			  (double)facts->fewer_ns / (double)NS_PER_SECOND);
 	add_idle(facts, text);
 	add_stolen(facts, text);
 	if (facts->throttled)

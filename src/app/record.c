@@ -264,6 +264,7 @@ static void warn_of_short_tasks(const struct recording_run *run, const struct se
 			.counted_ns = opened->unit == WEIGHT_NS ? event->counted : 0,
 			.sampled_ns = event->sampled,
 			.lost_ns = event->lost * opened->period,
+			.fewer_ns = stats->fewer_ns,
 			.cpus = {stats->cpus_busy_ns, stats->cpus_idle_ns, stats->cpus_stolen_ns},
 		};
 		const char *warning = weight_text_short_tasks(&counts);

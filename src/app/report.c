@@ -297,6 +297,7 @@ static bool add_short_tasks(const struct history *history, struct text *out)
 			      infos_number(history, "event.unit") == WEIGHT_NS;
 	const struct clock_counts counts = {
 		.counted_ns = is_clock ? infos_number(history, "stats.events_counted") : 0,
+		.fewer_ns = infos_number(history, "stats.fewer_ns"),
 		.cpus = infos_cpu_times(history),
 	};
 	const char *why =

@@ -209,6 +209,7 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 		.used_share = -1,
 		.nr_cpus = number(header, "sampled_cpus"),
 		.cpus = infos_cpu_times(history),
+		.fewer_ns = number(header, "stats.fewer_ns"),
 		.throttled = number(header, "stats.throttled"),
 	};
 	/* Of threads a clock counts what they used, which may be nothing. */

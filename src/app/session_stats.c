@@ -76,6 +76,7 @@ static void read_sets(const struct session *session, struct session_stats *stats
 		const struct sampler_set *set = sampler_set(session->sampler, i);
 		stats->sets[i] =
 			(struct session_set){set->dump_bytes, set->fewer, session->set_ns[i]};
+		stats->fewer_ns += set->fewer > 1 ? session->set_ns[i] : 0;
 	}
 }
 

@@ -33,6 +33,7 @@ const struct stat_row stat_rows[] = {
 	COUNT("cpus.busy_ns", cpus_busy_ns, STAT_RECORDED),
 	COUNT("cpus.idle_ns", cpus_idle_ns, STAT_RECORDED),
 	COUNT("cpus.stolen_ns", cpus_stolen_ns, STAT_RECORDED),
+	COUNT("fewer_ns", fewer_ns, STAT_RECORDED),
 	COUNT("lost_sideband", lost_sideband, STAT_RECORDED),
 	COUNT("unfollowed", unfollowed, STAT_RECORDED),
 	COUNT("undrained", undrained, STAT_RECORDED),

@@ -28,6 +28,9 @@ const char *weight_text_short_tasks(const struct clock_counts *counts)
 	    counts->counted_ns / SHORT_TASKS_FROM < seen_ns ||
 	    (double)counts->cpus.stolen_ns * 4 > (double)taken_ns)
 		return NULL;
+	if (counts->fewer_ns)
+		return "tasks that are shorter than a period are hardly ever sampled, and it was longer "
+		       "while the rings filled";
 	return "tasks that are shorter than a period are hardly ever sampled: -a sees them, or -F "
 	       "more often";
 }
@@ -65,6 +68,7 @@ static void add_counted(const struct history *history, size_t event, uint64_t sh
 		.sampled_ns = sampled,
 		.lost_ns = infos_event_number(history, "lost", event) *
 			   history_event_period(history, event),
+		.fewer_ns = infos_number(history, "stats.fewer_ns"),
 		.cpus = infos_cpu_times(history),
 	};
 	const char *short_tasks = weight_text_short_tasks(&counts);

@@ -18,10 +18,11 @@ void weight_text_add(const struct history *history, size_t event,
 /* What a clock counted of threads, what its samples stand for, and those that were lost. */
 struct clock_counts {
 	uint64_t counted_ns, sampled_ns, lost_ns;
+	uint64_t fewer_ns; /* of the time, how much was sampled by longer periods than asked, as the rings filled */
 	struct cpu_times cpus;
 };
 /*
- * A task's period begins anew, with none of what its maker had left: where they end before, there are nearly no samples,
+ * A task's period starts over, with none of what its maker had left: where they end before, there are nearly no samples,
  * and nothing wrong with those. NULL: no sign of that.
  */
 const char *weight_text_short_tasks(const struct clock_counts *counts);

@@ -90,6 +90,7 @@ struct session_stats {
 		uint64_t ns;
 	} sets[SAMPLER_MAX_SETS];
 	size_t nr_sets;
+	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
 	const char *late_steps[2]; /* down, that came after the start */
 	size_t nr_late_steps, nr_steps_before;
 	int target_status; /* of -- CMD, as waitpid gives it */
