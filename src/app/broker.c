@@ -240,6 +240,8 @@ static void tell_recorded(struct broker *broker)
 	add_absent(&text, &broker->others,
 		   "without names: what is here is not proved to be what was recorded");
 	add_absent(&text, &broker->missing, "without names: not here");
+	add_absent(&text, &broker->hidden,
+		   "without names: kernel.kptr_restrict hides the kernel's addresses");
 	add_absent(&text, &broker->debug_only,
 		   "with names, but without code: only the debug file is here");
 	if (broker->maps_used.nr)
@@ -266,7 +268,9 @@ void note_absent(struct broker *broker, const struct module_copy *copy, int code
 	file->is_told = true;
 	struct absent *absent = code >= 0	  ? &broker->debug_only
 				: code == -ENOENT ? &broker->missing
-						  : &broker->others;
+				: code == -EPERM && copy->row.kind != MODULE_FILE
+					? &broker->hidden
+					: &broker->others;
 	if (!absent->nr++)
 		snprintf(absent->first, sizeof(absent->first), "%.127s", copy->path);
 	tell_recorded(broker);

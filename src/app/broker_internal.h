@@ -72,7 +72,7 @@ struct broker {
 	struct absent {
 		size_t nr;
 		char first[128];
-	} others, missing, debug_only;
+	} others, missing, hidden, debug_only;
 	char notice[512];
 	struct {
 		char **items; /* see broker_unreadable() */

@@ -106,7 +106,7 @@ static bool wait_for_more(int pipe_fd, uint64_t *until_ns)
 	}
 }
 
-/* What a pipe's first bytes are, without taking them. */
+/* What a pipe's first bytes are, without taking them: as many as the other end has written yet, which may be one. */
 static bool brings_perfdata(int pipe_fd)
 {
 	enum { HEAD_BYTES = 8 };
@@ -118,9 +118,8 @@ static bool brings_perfdata(int pipe_fd)
 	ssize_t got = wait_for_more(pipe_fd, &until_ns)
 			      ? tee(pipe_fd, copy[1], sizeof(head), SPLICE_F_NONBLOCK)
 			      : -1;
-	bool is = got == (ssize_t)sizeof(head) &&
-		  read(copy[0], head, sizeof(head)) == (ssize_t)sizeof(head) &&
-		  perfdata_is(head, sizeof(head));
+	bool is = got > 0 && read(copy[0], head, sizeof(head)) == got &&
+		  perfdata_may_begin(head, (size_t)got);
 	close(copy[0]);
 	close(copy[1]);
 	return is;

@@ -87,46 +87,56 @@ static bool is_own_build_id(const uint8_t *build_id, size_t size)
 	return own_size && own_size == size && memcmp(own, build_id, size) == 0;
 }
 
-/* Where kallsyms has the beginning of the kernel's text. */
-static bool is_own_text(uint64_t address)
+/* Whether kallsyms has the beginning of the kernel's text there: 0, -ESTALE, -EPERM where it shows us no addresses. */
+static int prove_text(uint64_t address)
 {
 	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
 				  O_RDONLY | O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (fd < 0)
+		return -errno;
+	FILE *file = fdopen(fd, "r");
 	char *line = NULL;
 	size_t capacity = 0;
-	bool found = false;
-	if (!file)
-		return false;
-	while (!found && getline(&line, &capacity, file) > 0) {
+	int result = file ? -ESTALE : -errno;
+	if (!file) {
+		close(fd);
+		return result;
+	}
+	while (result == -ESTALE && getline(&line, &capacity, file) > 0) {
 		uint64_t start;
 		char name[8];
-		found = sscanf(line, "%" SCNx64 " %*c %7s", &start, name) == 2 &&
-			start == address && (!strcmp(name, "_text") || !strcmp(name, "_stext"));
+		if (sscanf(line, "%" SCNx64 " %*c %7s", &start, name) != 2 ||
+		    (strcmp(name, "_text") != 0 && strcmp(name, "_stext") != 0))
+			continue;
+		if (start == 0)
+			result = -EPERM; /* kernel.kptr_restrict */
+		else if (start == address)
+			result = 0;
 	}
 	free(line);
 	fclose(file);
-	return found;
+	return result;
 }
 
-/* Two builds of one release are told apart by where they are: a boot puts its kernel anywhere. */
-static bool is_own_kernel(const struct recorded_kernel *kernel, bool here)
+/* Two builds of one release are told apart by where they are: a boot puts its kernel anywhere. 0 or -errno. */
+static int prove_kernel(const struct recorded_kernel *kernel, bool here)
 {
 	struct utsname own;
 	if (kernel->build_id_size && !is_own_build_id(kernel->build_id, kernel->build_id_size))
-		return false;
+		return -ESTALE;
 	if (kernel->build_id_size && !here)
-		return true;
+		return 0;
 	if (!kernel->build_id_size &&
 	    (uname(&own) || !own.release[0] || strcmp(own.release, kernel->release) != 0))
-		return false;
-	return kernel->text_address && is_own_text(kernel->text_address);
+		return -ESTALE;
+	return kernel->text_address ? prove_text(kernel->text_address) : -ESTALE;
 }
 
 int locate_recorded_kernel(const struct recorded_kernel *kernel)
 {
-	if (!is_own_kernel(kernel, true))
-		return -ESTALE;
+	int result = prove_kernel(kernel, true);
+	if (result)
+		return result;
 	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
 				  O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
@@ -134,5 +144,6 @@ int locate_recorded_kernel(const struct recorded_kernel *kernel)
 
 int locate_recorded_vdso(const struct recorded_kernel *kernel)
 {
-	return is_own_kernel(kernel, false) ? copy_own_vdso() : -ESTALE;
+	int result = prove_kernel(kernel, false);
+	return result ? result : copy_own_vdso();
 }

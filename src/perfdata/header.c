@@ -18,30 +18,48 @@ enum { IDS_MAX = 1 << 20 };
 
 static const char magic[8] = "PERFILE2", swapped_magic[8] = "2ELIFREP", old_magic[8] = "PERFFILE";
 
-bool perfdata_is(const void *head, size_t size)
+bool perfdata_may_begin(const void *head, size_t size)
 {
-	return size >= sizeof(magic) && (!memcmp(head, magic, sizeof(magic)) ||
-					 !memcmp(head, swapped_magic, sizeof(magic)) ||
-					 !memcmp(head, old_magic, sizeof(magic)));
+	const size_t known = size < sizeof(magic) ? size : sizeof(magic);
+	return !memcmp(head, magic, known) || !memcmp(head, swapped_magic, known) ||
+	       !memcmp(head, old_magic, known);
 }
 
-int perfdata_read_at(int fd, uint64_t offset, void *bytes, size_t size)
+bool perfdata_is(const void *head, size_t size)
 {
-	size_t used = 0;
-	while (used < size) {
-		if (offset > INT64_MAX - size)
-			return -ENODATA;
+	return size >= sizeof(magic) && perfdata_may_begin(head, size);
+}
+
+/* Up to size bytes: 0 and how many there are, or -errno. */
+static int read_up_to(int fd, uint64_t offset, void *bytes, size_t size, size_t *used)
+{
+	*used = 0;
+	while (*used < size && offset <= INT64_MAX - size) {
 		ssize_t got =
-			pread(fd, (uint8_t *)bytes + used, size - used, (off_t)(offset + used));
+			pread(fd, (uint8_t *)bytes + *used, size - *used, (off_t)(offset + *used));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return -errno;
 		if (got == 0)
-			return -ENODATA;
-		used += (size_t)got;
+			break;
+		*used += (size_t)got;
 	}
 	return 0;
+}
+
+int perfdata_read_at(int fd, uint64_t offset, void *bytes, size_t size)
+{
+	size_t used;
+	int result = read_up_to(fd, offset, bytes, size, &used);
+	return result ? result : used < size ? -ENODATA : 0;
+}
+
+size_t perfdata_read_most_at(int fd, uint64_t offset, void *bytes, size_t size)
+{
+	size_t used;
+	read_up_to(fd, offset, bytes, size, &used);
+	return used;
 }
 
 static int refuse(struct error *error, const char *cause, const char *remedy)

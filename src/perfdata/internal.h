@@ -212,6 +212,8 @@ static inline struct stream *perfdata_stream(struct perfdata *perfdata, size_t p
 
 /* Reads exactly that many bytes: 0, -ENODATA when the file ends before, -errno. */
 int perfdata_read_at(int fd, uint64_t offset, void *bytes, size_t size);
+/* As many of them as there are. */
+size_t perfdata_read_most_at(int fd, uint64_t offset, void *bytes, size_t size);
 
 void perfdata_set_event(struct perfdata_event *event, const struct perf_event_attr *attr);
 int perfdata_add_id(struct perfdata *perfdata, uint64_t id, uint32_t event); /* 0 or -ENOMEM */

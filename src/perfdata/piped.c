@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What perf record -o - writes: a header that is its mark alone, and what else one says as records before the first of the
- * kernel's (tools/perf/Documentation/perf.data-file-format.txt, "Pipe-mode data"). Read from a file that somebody put it into.
+ * What perf record -o - writes: a header that is its mark alone, and what else one says as records
+ * (tools/perf/Documentation/perf.data-file-format.txt, "Pipe-mode data"). perf record writes them before the first of the
+ * kernel's, perf inject adds build-ids in between, so that all of the file is gone through. Read from a file that somebody put
+ * it into.
  */
 #include "internal.h"
 
@@ -11,7 +13,7 @@
 
 #include <ctop/base/vec.h>
 
-enum { MARK_BYTES = 16, RECORDS_MAX = 1 << 20, UPDATE_NAME = 2 };
+enum { MARK_BYTES = 16, OWN_RECORDS_MAX = 1 << 20, UPDATE_NAME = 2, WINDOW_BYTES = 1 << 20 };
 
 /* What every kind begins with. */
 struct piped {
@@ -93,39 +95,82 @@ static int take(struct perfdata *perfdata, const struct piped *record)
 	}
 }
 
-/* Up to the first of the kernel's records: 0 and *at; -ENOMEM. What ends before is for who reads the records to tell. */
-static int read_own(struct perfdata *perfdata, int fd, struct piped *record, uint64_t *at)
+/* A part of the file, read at once: records are small. And the one of them that is looked at. */
+struct window {
+	int fd;
+	uint64_t start;
+	size_t nr;
+	uint8_t bytes[WINDOW_BYTES];
+	struct piped record;
+};
+
+/* NULL: the file ends before. */
+static const uint8_t *look(struct window *window, uint64_t at, size_t size)
 {
-	for (size_t i = 0; i < RECORDS_MAX; i++) {
-		uint64_t trailing;
-		if (perfdata_read_at(fd, *at, &record->header, sizeof(record->header)) ||
-		    record->header.type < PERFDATA_RECORD_FIRST_OWN ||
-		    record->header.size < sizeof(record->header) ||
-		    perfdata_read_at(fd, *at, record, record->header.size) ||
-		    !stream_trailing_bytes((const uint8_t *)record, &record->header, &trailing))
-			return 0;
-		/* These may be the kernel's. */
-		if (record->header.type == PERFDATA_RECORD_COMPRESSED ||
-		    record->header.type == PERFDATA_RECORD_COMPRESSED2)
-			return 0;
-		int result = take(perfdata, record);
+	if (at < window->start || at + size > window->start + window->nr) {
+		window->start = at;
+		window->nr = perfdata_read_most_at(window->fd, at, window->bytes, WINDOW_BYTES);
+	}
+	return size <= window->nr ? window->bytes + (at - window->start) : NULL;
+}
+
+/* perf packs what the kernel wrote. */
+static bool is_of_kernel(uint32_t type)
+{
+	return type < PERFDATA_RECORD_FIRST_OWN || type == PERFDATA_RECORD_COMPRESSED ||
+	       type == PERFDATA_RECORD_COMPRESSED2;
+}
+
+/*
+ * 0 and where the first of the kernel's records is, or what makes no sense; -ENOMEM. What ends early is for who reads the
+ * records to tell.
+ */
+static int read_own(struct perfdata *perfdata, struct window *window, uint64_t *first)
+{
+	struct perf_event_header *header = &window->record.header;
+	uint64_t at = *first, trailing;
+	bool found = false;
+	for (size_t nr = 0; nr < OWN_RECORDS_MAX;) {
+		const uint8_t *bytes = look(window, at, sizeof(*header));
+		if (!bytes)
+			break;
+		memcpy(header, bytes, sizeof(*header));
+		if (header->size < sizeof(*header))
+			break;
+		if (is_of_kernel(header->type)) {
+			found = true;
+			at += header->size;
+			continue;
+		}
+		bytes = look(window, at, header->size);
+		if (!bytes || !stream_trailing_bytes(bytes, header, &trailing))
+			break;
+		memcpy(&window->record, bytes, header->size);
+		int result = take(perfdata, &window->record);
 		if (result == -ENOMEM)
 			return result;
 		perfdata->damaged_features += result != 0;
-		if (trailing > INT64_MAX - *at - record->header.size)
-			return 0;
-		*at += record->header.size + trailing;
+		if (trailing > INT64_MAX - at - header->size)
+			break;
+		at += header->size + trailing;
+		nr++;
+		if (!found)
+			*first = at;
 	}
 	return 0;
 }
 
 int perfdata_read_pipe(struct perfdata *perfdata, int fd, struct file_section *data)
 {
-	struct piped *record = malloc(sizeof(*record));
+	struct window *window = malloc(sizeof(*window));
 	perfdata->events = calloc(PERFDATA_MAX_EVENTS, sizeof(*perfdata->events));
 	data->offset = MARK_BYTES;
-	int result = record && perfdata->events ? read_own(perfdata, fd, record, &data->offset)
-						: -ENOMEM;
-	free(record);
+	int result = -ENOMEM;
+	if (window && perfdata->events) {
+		window->fd = fd;
+		window->start = window->nr = 0;
+		result = read_own(perfdata, window, &data->offset);
+	}
+	free(window);
 	return result;
 }

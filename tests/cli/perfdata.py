@@ -16,7 +16,7 @@ import termios
 from harness import (BUILD, case, check, check_accounts, check_refused, child, CTOP, ctop, ctop_ok, folder,
                      main, need_program, need_root, NOBODY, open_to_all, PATIENCE, run, share_complete, Skip, wait_until)
 from recorded_by_perf import (check_same_stacks, compare, complete, ctop_samples, home_of_its_own, key,
-                              perf_lost, perf_record, recorded, small_recording)
+                              perf_lost, perf_record, reads, recorded, small_recording)
 
 
 # ---- call graphs ----
@@ -79,36 +79,6 @@ def kernel_frames_have_names_when_it_is_this_kernel():
         if "[kernel.kallsyms]" not in run("perf", "buildid-list", "-i", path).stdout:
             raise Skip("perf did not write the kernel's build-id")
         check(mine and "[unknown]" not in mine, f"kernel frames: {mine.most_common(5)}")
-
-
-# Half of its time is the kernel's.
-READS = r"""
-#include <fcntl.h>
-#include <time.h>
-#include <unistd.h>
-int main(void)
-{
-	char bytes[4096];
-	int fd = open("/dev/zero", O_RDONLY);
-	struct timespec used;
-	do {
-		for (int i = 0; i < 1000; i++)
-			if (read(fd, bytes, sizeof(bytes)) < 0)
-				return 1;
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	} while (used.tv_sec * 10 + used.tv_nsec / 100000000 < 3);
-	return 0;
-}
-"""
-
-
-def reads(where):
-    path = os.path.join(where, "reads")
-    with open(path + ".c", "w", encoding="utf-8") as file:
-        file.write(READS)
-    result = run(need_program("gcc"), "-O1", "-o", path, path + ".c")
-    check(result.returncode == 0, result.stderr)
-    return path
 
 
 @case

@@ -61,6 +61,36 @@ def perf_record_process(path, pid, *options, seconds=1):
     check_was_recorded(path, recorder, errors)
 
 
+# Half of its time is the kernel's.
+READS = r"""
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+	char bytes[4096];
+	int fd = open("/dev/zero", O_RDONLY);
+	struct timespec used;
+	do {
+		for (int i = 0; i < 1000; i++)
+			if (read(fd, bytes, sizeof(bytes)) < 0)
+				return 1;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	} while (used.tv_sec * 10 + used.tv_nsec / 100000000 < 3);
+	return 0;
+}
+"""
+
+
+def reads(where):
+    path = os.path.join(where, "reads")
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(READS)
+    result = run(need_program("gcc"), "-O1", "-o", path, path + ".c")
+    check(result.returncode == 0, result.stderr)
+    return path
+
+
 @contextlib.contextmanager
 def recorded(*options, workload="templates", seconds=1):
     """A file of a workload that runs already."""

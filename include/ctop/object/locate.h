@@ -71,10 +71,11 @@ struct recorded_kernel {
 
 /*
  * The symbols of our own kernel, if it is the one that was recorded: by its build-id, or else its release, and, since each boot
- * may put it elsewhere, the address of its _text or _stext. A descriptor, -ESTALE or another -errno.
+ * may put it elsewhere, the address of its _text or _stext. A descriptor, -ESTALE, -EPERM where kernel.kptr_restrict hides the
+ * addresses of our own, or another -errno.
  */
 int locate_recorded_kernel(const struct recorded_kernel *kernel);
-/* The vdso of a kernel, of which nothing else is known: our own, if it is that kernel. A descriptor or -ESTALE. */
+/* The vdso of a kernel, of which nothing else is known: our own, if it is that kernel. A descriptor or -errno, as above. */
 int locate_recorded_vdso(const struct recorded_kernel *kernel);
 
 /*

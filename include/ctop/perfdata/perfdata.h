@@ -53,6 +53,8 @@ struct perfdata;
 
 /* True for the beginning of a perf.data file of any sort, also of those that perfdata_open() refuses. */
 bool perfdata_is(const void *head, size_t size);
+/* The same where there may be too few bytes to tell: true if one may begin so. */
+bool perfdata_may_begin(const void *head, size_t size);
 /* Takes fd over, also on failure. NULL with cause and remedy; error->cause goes on from the file's name. *code is -errno. */
 struct perfdata *perfdata_open(int fd, int *code, struct error *error);
 /*
