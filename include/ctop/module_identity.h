@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BUILD_ID_MAX = 20 };
+enum { BUILD_ID_MAX = 20, DEBUGLINK_MAX = 256 /* a debug file's name */ };
 
 /* No padding: may be hashed and compared as bytes. All zero: nothing is known. */
 struct module_identity {

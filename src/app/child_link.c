@@ -109,6 +109,15 @@ int child_link_handle(struct child_link *link, const struct message *message, in
 	return result ? result : 1;
 }
 
+int child_await_question(struct channel *channel)
+{
+	struct pollfd poll_fd = {.fd = channel_fd(channel), .events = POLLIN};
+	while (poll(&poll_fd, 1, -1) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
 void child_link_tell_main(const struct child_link *link)
 {
 	static const uint64_t one = 1;

@@ -43,6 +43,9 @@ int child_link_wait(struct child_link *link, int timeout_ms);
 /* Says DONE. */
 void child_link_done(struct child_link *link, int result, const char *cause);
 
+/* For a child that is asked one question: waits for that. 0 or -errno. */
+int child_await_question(struct channel *channel);
+
 /* The children's main functions: take the channel over, return 0 or -errno. */
 int symbolizer_child_run(struct channel *channel);
 int reader_child_run(struct channel *channel);

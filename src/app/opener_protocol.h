@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <ctop/object/build_id.h>
+#include <ctop/module_identity.h>
 
 #include "opener.h"
 

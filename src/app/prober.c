@@ -12,8 +12,6 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/jail.h>
 
-#include "prober_protocol.h"
-
 #define PATIENCE_NS (2 * NS_PER_SECOND)
 enum { WAITING_MAX = 1024 };
 

@@ -12,17 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ctop/object/build_id.h>
-
-struct prober_answer {
-	int32_t error; /* 0; -ETIMEDOUT, -EFBIG: more than 4 GiB to sum up, or another -errno */
-	uint32_t build_id_size; /* 0: none */
-	uint8_t build_id[20];
-	uint32_t has_debuglink;
-	uint32_t debuglink_crc;
-	char debuglink[DEBUGLINK_MAX];
-	uint32_t crc; /* of all its bytes, if that was asked for */
-};
+#include <ctop/base/prober_protocol.h>
 
 typedef void prober_taker(void *context, const struct prober_answer *answer);
 

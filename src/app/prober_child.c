@@ -2,14 +2,13 @@
 #include "child_link.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/object/build_id.h>
 
-#include "prober.h"
-#include "prober_protocol.h"
+#include "prober_look.h"
 
 #define SUM_MAX (INT64_C(4) << 30)
 
@@ -30,15 +29,6 @@ static int sum_up(int fd, uint32_t *crc)
 	return got < 0 ? -errno : 0;
 }
 
-static int wait_for(int fd)
-{
-	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-	while (poll(&poll_fd, 1, -1) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
-}
-
 void prober_look(int fd, const struct prober_question *question, struct prober_answer *answer)
 {
 	*answer = (struct prober_answer){0};
@@ -55,7 +45,7 @@ int prober_child_run(struct channel *channel)
 	struct prober_question question;
 	struct prober_answer answer;
 	int fd = -1;
-	int result = wait_for(channel_fd(channel));
+	int result = child_await_question(channel);
 	if (!result && (channel_receive(channel, &question, sizeof(question), &fd) !=
 				(ssize_t)sizeof(question) ||
 			fd < 0))

@@ -7,7 +7,7 @@
 
 #include <ctop/base/error.h>
 #include <ctop/base/fault.h>
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_reader.h>
 
 struct reader_child {
 	struct child_link link;

@@ -12,7 +12,7 @@
 #include <ctop/app/stats.h>
 #include <ctop/base/clock.h>
 #include <ctop/base/text.h>
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_writer.h>
 #include <ctop/profile/history.h>
 
 #include "disk.h"

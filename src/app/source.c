@@ -13,7 +13,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/end_pending.h>
 #include <ctop/base/write_all.h>
-#include <ctop/format/recording.h>
+#include <ctop/file_kind.h>
 
 /* A file of a folder, which may be anybody's: no link, and nothing that waits. A descriptor or -errno. */
 static int open_in(int folder, const char *name)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include <ctop/base/error.h>
-#include <ctop/perfdata/perfdata.h>
+#include <ctop/file_kind.h>
 
 struct source {
 	int fd;		  /* -1: none */

@@ -14,22 +14,16 @@
 #include <ctop/base/channel.h>
 #include <ctop/base/clock.h>
 #include <ctop/base/end_pending.h>
-#include <ctop/base/fault.h>
 #include <ctop/base/jail.h>
-#include <ctop/symbol/function_offset.h>
+#include <ctop/base/uprobe_protocol.h>
 
-#include "child_link.h"
 #include "probe_file.h"
+
+_Static_assert((int)EVENT_TEXT_BYTES <= (int)UPROBE_FUNCTION_MAX,
+	       "every function's name can be asked about");
 
 /* Reading the symbols of the largest programs takes a second or two. */
 enum { PATIENCE_MS = 30000, SLICE_MS = 100 };
-
-struct answer {
-	int32_t error; /* 0 or -errno */
-	struct function_place place;
-};
-
-/* ---- the child ---- */
 
 static int wait_for(int fd, int timeout_ms)
 {
@@ -40,27 +34,6 @@ static int wait_for(int fd, int timeout_ms)
 	while (got < 0 && errno == EINTR);
 	return got < 0 ? -errno : got ? 0 : -ETIMEDOUT;
 }
-
-int uprobe_child_run(struct channel *channel)
-{
-	char name[EVENT_TEXT_BYTES + 1] = "";
-	int fd = -1;
-	int result = wait_for(channel_fd(channel), -1);
-	ssize_t got = result ? result : channel_receive(channel, name, sizeof(name) - 1, &fd);
-	fault_at("turn", "", channel);
-	if (got > 0 && fd >= 0) {
-		struct answer answer = {0};
-		name[got] = '\0';
-		answer.error = function_offset(fd, name, &answer.place);
-		result = channel_send(channel, &answer, sizeof(answer), -1);
-	} else {
-		result = -EPROTO;
-	}
-	channel_free(channel);
-	return result;
-}
-
-/* ---- main ---- */
 
 /* Only what a program can be mapped from: opening a device might set it going. */
 static int open_program(const char *path)
@@ -91,7 +64,7 @@ static int await(struct channel *channel, int (*what)(struct channel *, int))
 
 static int ask(struct channel *channel, const char *function, int fd, struct function_place *place)
 {
-	struct answer answer;
+	struct uprobe_answer answer;
 	int unused = -1;
 	int result = channel_send(channel, function, strlen(function), fd);
 	if (!result)
@@ -171,7 +144,8 @@ static int find_file(struct event *event, struct error *error)
 static int outside(const struct event *event, const struct function_place *place,
 		   struct error *error)
 {
-	error_set(error, -ERANGE, "'%s' of '%s' is %" PRIu64 " bytes long: +%" PRIu64 " is behind its end",
+	error_set(error, -ERANGE,
+		  "'%s' of '%s' is %" PRIu64 " bytes long: +%" PRIu64 " is behind its end",
 		  event->function, event->probe, place->size, event->config2);
 	error_remedy(error,
 		     "name the function that is meant, or an offset in the file: uprobe:%s+0x...",

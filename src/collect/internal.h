@@ -12,8 +12,8 @@
 #include <ctop/base/error.h>
 #include <ctop/base/index.h>
 #include <ctop/collect/protocol.h>
+#include <ctop/file_kind.h>
 #include <ctop/perf/ring.h>
-#include <ctop/perf/sampler.h>
 #include <ctop/proc/world.h>
 #include <ctop/profile/tables.h>
 #include <ctop/unwind/joins.h>

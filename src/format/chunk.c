@@ -12,7 +12,6 @@
 #include <ctop/base/clock.h>
 
 /* A byte that is no text, and line ends that a careless transfer would change. */
-const uint8_t recording_magic[8] = {0x8e, 'c', 't', 'o', 'p', '\r', '\n', 0x1a};
 
 #define CHUNK_SYNC FOURCC('c', 't', 0xc8, 0x1c)
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/file_kind.h>
+
 #include "varint.h"
 
 #define FOURCC(a, b, c, d)                                                                         \
@@ -27,7 +29,6 @@ enum {
 	CHUNK_RAW_MAX = 64 << 20,
 	CHUNK_KEPT_MAX = 4 << 20,
 };
-extern const uint8_t recording_magic[8];
 
 #define CHUNK_STRINGS FOURCC('S', 'T', 'R', 'S')
 #define CHUNK_EVENTS  FOURCC('E', 'V', 'N', 'T')

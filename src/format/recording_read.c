@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_reader.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,12 +26,6 @@ struct recording_reader {
 		size_t nr, capacity;
 	} names;
 };
-
-bool recording_is(const void *bytes, size_t size)
-{
-	return size >= sizeof(recording_magic) &&
-	       memcmp(bytes, recording_magic, sizeof(recording_magic)) == 0;
-}
 
 /* ---- epochs ---- */
 

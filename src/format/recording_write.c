@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_writer.h>
 
 #include <errno.h>
 #include <poll.h>

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_writer.h>
 
 /* Rows of a recording are those of tables: these are filled for it, epoch by epoch. */
 struct recorder {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/object/build_id.h>
+#include <ctop/base/elf_notes.h>
 #include <ctop/object/locate.h>
 
 #include <errno.h>

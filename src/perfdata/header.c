@@ -18,18 +18,6 @@ enum { IDS_MAX = 1 << 20 };
 
 static const char magic[8] = "PERFILE2", swapped_magic[8] = "2ELIFREP", old_magic[8] = "PERFFILE";
 
-bool perfdata_may_begin(const void *head, size_t size)
-{
-	const size_t known = size < sizeof(magic) ? size : sizeof(magic);
-	return !memcmp(head, magic, known) || !memcmp(head, swapped_magic, known) ||
-	       !memcmp(head, old_magic, known);
-}
-
-bool perfdata_is(const void *head, size_t size)
-{
-	return size >= sizeof(magic) && perfdata_may_begin(head, size);
-}
-
 /* Up to size bytes: 0 and how many there are, or -errno. */
 static int read_up_to(int fd, uint64_t offset, void *bytes, size_t size, size_t *used)
 {

@@ -5,7 +5,7 @@
  *     repeat IN OUT TIMES
  */
 #include <ctop/base/vec.h>
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_writer.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,8 @@
 #include "broker.h"
 #include "fuzz.h"
 #include "opener_protocol.h"
-#include "prober_protocol.h"
+#include "prober.h"
+#include "prober_look.h"
 
 enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4, OF_SYMBOLIZER = 8, RECORDED = 16 };
 

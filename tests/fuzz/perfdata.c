@@ -8,6 +8,7 @@
  */
 #include <zstd.h>
 
+#include <ctop/file_kind.h>
 #include <ctop/perfdata/perfdata.h>
 
 #include "fuzz.h"

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "fuzz.h"
-#include "prober_protocol.h"
+#include "prober_look.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

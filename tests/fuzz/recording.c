@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_reader.h>
 
 #include "chunk.h"
 #include "fuzz.h"

@@ -17,7 +17,8 @@
 
 #include <ctop/app/options.h>
 #include <ctop/base/error.h>
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_writer.h>
+#include <ctop/profile/recording_read.h>
 #include <ctop/profile/symbols.h>
 #include <ctop/profile/tables.h>
 

@@ -23,9 +23,9 @@
 #include <stdint.h>
 
 #include <ctop/base/channel.h>
+#include <ctop/event_sets.h>
 #include <ctop/module_identity.h>
 #include <ctop/perf/record.h>
-#include <ctop/perf/sampler.h>
 #include <ctop/profile/recording_read.h>
 #include <ctop/weight_unit.h>
 

@@ -11,12 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DEBUGLINK_MAX = 256 };
+#include <ctop/module_identity.h>
 
 /* The build-id in the notes of a 64-bit ELF file. Its size; 0 when there is none. */
 size_t read_build_id(int fd, uint8_t build_id[20]);
-/* The same in the bytes of ELF notes, whose parts are aligned to 4 or 8. */
-size_t build_id_in_notes(const uint8_t *notes, size_t size, size_t alignment, uint8_t build_id[20]);
 /*
  * .gnu_debuglink: the name of the debug file and its CRC-32 (GDB's manual, "Debugging Information in Separate Files").
  * False when there is none.

@@ -20,11 +20,12 @@
 #include <stdint.h>
 
 #include <ctop/base/error.h>
+#include <ctop/event_sets.h>
 #include <ctop/perf/event.h>
 #include <ctop/perf/record.h>
 #include <ctop/weight_unit.h>
 
-enum { SAMPLER_MAX_EVENTS = 64, SAMPLER_MAX_STEPS = 16, SAMPLER_MAX_SETS = 3 };
+enum { SAMPLER_MAX_STEPS = 16 };
 
 /* Whose rules forbid to sample: struct error.refusal. */
 enum sampler_refusal {
@@ -63,17 +64,6 @@ struct sampler_options {
 	uint32_t max_overhead_percent; /* 0: off */
 	bool strict;		       /* a step down is an error */
 	bool adapts;		       /* opens cheaper sets of the events, too */
-};
-
-/*
- * The same events, each of them opened once more with smaller copies of the stack or fewer samples: a machine that is
- * busier than foreseen is met by switching from one set to another, which reaches inherited events as well. One set is
- * enabled at a time. Sets are in the order of what they cost, the dearest first.
- */
-struct sampler_set {
-	uint32_t dump_bytes;
-	uint32_t fewer;		  /* a sample where the first set has so many: 1 or more */
-	uint32_t crowded_percent; /* of a ring that is filled: time for a cheaper one */
 };
 
 /* One ring, as the collector needs it. */

@@ -19,8 +19,6 @@
 
 /* A sample names its event in a byte. */
 enum { PERFDATA_MAX_EVENTS = 250, PERFDATA_NOTE_BYTES = 256 };
-/* Files of perf record --threads: one a CPU. */
-enum { PERFDATA_MAX_PARTS = 512 };
 
 struct perfdata_event {
 	char name[128]; /* as recorded */
@@ -51,10 +49,6 @@ struct perfdata_record {
 
 struct perfdata;
 
-/* True for the beginning of a perf.data file of any sort, also of those that perfdata_open() refuses. */
-bool perfdata_is(const void *head, size_t size);
-/* The same where there may be too few bytes to tell: true if one may begin so. */
-bool perfdata_may_begin(const void *head, size_t size);
 /* Takes fd over, also on failure. NULL with cause and remedy; error->cause goes on from the file's name. *code is -errno. */
 struct perfdata *perfdata_open(int fd, int *code, struct error *error);
 /*

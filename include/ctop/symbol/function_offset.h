@@ -7,12 +7,7 @@
  * bytes are untrusted.
  */
 
-#include <stdint.h>
-
-struct function_place {
-	uint64_t offset; /* in the file */
-	uint64_t size;	 /* of the function's code; 0: the table does not say */
-};
+#include <ctop/base/uprobe_protocol.h>
 
 /*
  * fd is taken over. name is as in the symbol table, .symtab or .dynsym; of several functions of one name (static

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recordings of other versions, and those whose checksums are right and whose contents are not. */
+#include <ctop/file_kind.h>
+
 #include "changed.h"
 
 static uint8_t payload[FILE_MAX];

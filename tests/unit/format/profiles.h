@@ -13,7 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_reader.h>
+#include <ctop/format/recording_writer.h>
 
 #include "test.h"
 

@@ -5,7 +5,8 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
-#include <ctop/format/recording.h>
+#include <ctop/format/recording_reader.h>
+#include <ctop/format/recording_writer.h>
 
 #include "test.h"
 

@@ -2,6 +2,8 @@
 /* What is refused, with which words; and what a cut or damaged file still gives. */
 #include <errno.h>
 
+#include <ctop/file_kind.h>
+
 #include "crafted.h"
 
 enum { TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TIME };

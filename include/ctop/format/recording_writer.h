@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CTOP_FORMAT_RECORDING_H
-#define CTOP_FORMAT_RECORDING_H
+#ifndef CTOP_FORMAT_RECORDING_WRITER_H
+#define CTOP_FORMAT_RECORDING_WRITER_H
 
 /*
  * A ctop recording: stacks, not dumps, with their names inside. The format, byte
- * by byte, is docs/recording-format.md. The writer runs in main, reads tables and
- * symbols as input and copies; the reader runs in a jailed child and fills fresh tables and symbols.
+ * by byte, is docs/recording-format.md. Runs in main: reads tables and symbols as input, and copies.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ctop/base/error.h>
-#include <ctop/profile/recording_read.h>
 #include <ctop/profile/symbols.h>
 #include <ctop/profile/tables.h>
-
-/* ---- writing ---- */
 
 struct recording_writer;
 
@@ -68,26 +63,5 @@ void recording_close(struct recording_writer *writer);
 
 /* Closes and frees without another look at the tables; NULL is fine. */
 void recording_abandon(struct recording_writer *writer);
-
-/* ---- reading ---- */
-
-/* True when the first bytes (at least 8) are a recording's. */
-bool recording_is(const void *bytes, size_t size);
-
-struct recording_sink {
-	void *context;
-	/* Where to put the next epoch: fresh, mapped tables and symbols, which the sink owns. 0 or -errno: reading stops. */
-	int (*begin_epoch)(void *context, struct tables **tables, struct symbols **symbols);
-	/* The ring is full: publish has been called; return when there is room, or -errno. */
-	int (*wait_room)(void *context);
-};
-
-/*
- * Reads all of fd into the sink. 0, also when damage was skipped (see *read): nothing is shown in another's
- * place, what was lost is named "[lost]";
- * -EINVAL: not a recording or of a newer major version, with the cause in error; -errno of read or the sink.
- */
-int recording_read(int fd, const struct recording_sink *sink, struct recording_read *read,
-		   struct error *error);
 
 #endif
