@@ -102,7 +102,7 @@ int infos_start(const struct session *session, const struct options *options,
 	add_number(&adder, "event.unit", event->unit);
 	add_number(&adder, "event.period", event->period);
 	add_number(&adder, "event.frequency_hz", event->frequency_hz);
-	add_number(&adder, "event.asked_count", options->count);
+	add_number(&adder, "event.asked_count", session_asked_count(session));
 	add_number(&adder, "event.asked_hz", session_asked_hz(session));
 	add(&adder, "call_graph", call_graph_name(options->call_graph));
 	add_number(&adder, "dump_bytes", sampler_dump_bytes(sampler));

@@ -225,7 +225,7 @@ static void add_rate(struct header *header)
 {
 	struct text *line = &header->line;
 	bool is_first = infos_describe_event(header->history, header->options->event);
-	uint64_t count = number(header, "event.asked_count");
+	uint64_t count = is_first ? number(header, "event.asked_count") : 0;
 	uint64_t period = is_first ? number(header, "event.period")
 				   : history_event_period(header->history, header->event);
 	uint64_t frequency_hz =

@@ -123,9 +123,18 @@ struct session_stats session_stats(struct session *session)
 	return stats;
 }
 
+uint64_t session_asked_count(const struct session *session)
+{
+	const struct event *first = &session->sampling.events[0];
+	return first->period ? first->period : first->frequency_hz ? 0 : session->sampling.count;
+}
+
 uint64_t session_asked_hz(const struct session *session)
 {
-	return session->sampling.count ? 0 : session->sampling.frequency_hz;
+	const struct event *first = &session->sampling.events[0];
+	if (session_asked_count(session))
+		return 0;
+	return first->frequency_hz ? first->frequency_hz : session->sampling.frequency_hz;
 }
 
 bool session_is_perfdata(const struct session *session)

@@ -7,11 +7,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_BYTES = 16384, DEPTH_MAX = 32 };
+/* The kernel takes texts of fewer than 256 bytes, and a page of filter with its NUL. */
+enum { FORMAT_BYTES = 16384, DEPTH_MAX = 32, TEXT_MOST = 256, FILTER_MOST = 4095 };
 
 struct filter {
 	const char *event, *text;
@@ -97,7 +100,13 @@ static bool is_among(const char *const *words, size_t nr, const char *name, size
 	return false;
 }
 
-static bool find_field(const struct filter *filter, const char *name, size_t bytes, bool *is_text)
+/* What a field's values are, as tracefs tells. */
+struct field {
+	bool is_text, is_signed;
+};
+
+static bool find_field(const struct filter *filter, const char *name, size_t bytes,
+		       struct field *found)
 {
 	/* The kernel knows these of any event. */
 	static const char *const numbers[] = {"CPU", "cpu", "common_cpu"}, *const texts[] = {
@@ -108,12 +117,14 @@ static bool find_field(const struct filter *filter, const char *name, size_t byt
 		const char *own = name_in(field, size, &name_bytes);
 		if (name_bytes != bytes || memcmp(own, name, bytes) != 0)
 			continue;
-		*is_text = memmem(field, size, "char", strlen("char")) &&
-			   (memchr(field, '[', size) || memchr(field, '*', size));
+		found->is_text = memmem(field, size, "char", strlen("char")) &&
+				 (memchr(field, '[', size) || memchr(field, '*', size));
+		found->is_signed = memmem(format, strcspn(format, "\n"), "signed:1", 8);
 		return true;
 	}
-	*is_text = is_among(texts, sizeof(texts) / sizeof(*texts), name, bytes);
-	return *is_text || is_among(numbers, sizeof(numbers) / sizeof(*numbers), name, bytes);
+	found->is_text = is_among(texts, sizeof(texts) / sizeof(*texts), name, bytes);
+	found->is_signed = true;
+	return found->is_text || is_among(numbers, sizeof(numbers) / sizeof(*numbers), name, bytes);
 }
 
 static int unknown_field(const struct filter *filter, size_t bytes)
@@ -174,22 +185,29 @@ static int take_text(struct filter *filter)
 	const char *end = strchr(filter->at + 1, quote);
 	if (!end)
 		return malformed(filter, "the quote has no end");
+	if (end - filter->at > TEXT_MOST)
+		return malformed(filter, "a text has 255 bytes at most");
 	filter->at = end + 1;
 	return 0;
 }
 
-static int take_number(struct filter *filter)
+/* As the kernel reads it: in 64 bits, a leading 0 makes it octal, and a field that has no sign takes none. */
+static int take_number(struct filter *filter, bool is_signed)
 {
-	const char *start = filter->at + (*filter->at == '-');
-	const bool is_hex = start[0] == '0' && (start[1] == 'x' || start[1] == 'X');
-	const size_t size = word_size(start), prefix = is_hex ? 2 : 0;
-	const size_t digits =
-		strspn(start + prefix, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
+	const bool is_negative = *filter->at == '-';
+	const char *start = filter->at + is_negative;
+	char *end;
 	if (!*filter->at)
 		return malformed(filter, "a value is missing");
-	if (!digits || prefix + digits != size)
+	if (is_negative && !is_signed)
+		return malformed(filter, "the field's numbers have no sign");
+	errno = 0;
+	const unsigned long long value = isdigit((unsigned char)*start) ? strtoull(start, &end, 0) : 0;
+	if (!isdigit((unsigned char)*start) || end != start + word_size(start))
 		return malformed(filter, "a number is wanted");
-	filter->at = start + size;
+	if (errno == ERANGE || (is_signed && value > (unsigned long long)LLONG_MAX + is_negative))
+		return malformed(filter, "a number of at most 64 bits is wanted");
+	filter->at = end;
 	return 0;
 }
 
@@ -197,17 +215,19 @@ static int take_or(struct filter *filter);
 
 static int take_predicate(struct filter *filter)
 {
-	bool is_text;
+	struct field field;
 	skip_blanks(filter);
 	const size_t bytes = word_size(filter->at);
 	if (!bytes)
 		return malformed(filter, *filter->at ? "a field is wanted" : "a field is missing");
-	if (!find_field(filter, filter->at, bytes, &is_text))
+	if (!find_field(filter, filter->at, bytes, &field))
 		return unknown_field(filter, bytes);
 	filter->at += bytes;
-	int result = take_operator(filter, is_text);
+	int result = take_operator(filter, field.is_text);
 	skip_blanks(filter);
-	return result ? result : is_text ? take_text(filter) : take_number(filter);
+	if (result)
+		return result;
+	return field.is_text ? take_text(filter) : take_number(filter, field.is_signed);
 }
 
 static int take_unary(struct filter *filter)
@@ -260,6 +280,10 @@ int event_set_filter(struct event *event, const char *text, struct error *error)
 	if (!result && *filter.at)
 		result = malformed(&filter,
 				   *filter.at == ')' ? "a ( is missing" : "&& or || is missing");
+	if (!result && filter.at - text > FILTER_MOST) {
+		filter.at = text + FILTER_MOST;
+		result = malformed(&filter, "a filter has 4095 bytes at most");
+	}
 	event->filter = text;
 	return result;
 }

@@ -365,7 +365,13 @@ def filters_with_mistakes_are_marked():
                                ("(child_pid == 1", "'(child_pid == 1>>>'"), ("child_pid == 1)", "'child_pid == 1>>>)'"),
                                ("child_pid == 1 child_pid == 2", "'child_pid == 1 >>>child_pid == 2'"),
                                ("child_pid == 1 &&", "'child_pid == 1 &&>>>'"), ("child_pid && 1", "'child_pid >>>&& 1'"),
-                               ("(" * 40, "too many"), ("child_pid == 1 | 2", "'child_pid == 1 >>>| 2'")):
+                               ("(" * 40, "too many"), ("child_pid == 1 | 2", "'child_pid == 1 >>>| 2'"),
+                               ("child_pid == 9223372036854775808", "64 bits is wanted: 'child_pid == >>>9"),
+                               ("child_pid == -9223372036854775809", "64 bits is wanted: 'child_pid == >>>-9"),
+                               ("child_pid == 08", "'child_pid == >>>08'"),
+                               ("common_flags == -1", "no sign: 'common_flags == >>>-1'"),
+                               (f"child_comm == \"{'x' * 256}\"", "255 bytes at most: 'child_comm == >>>\"x"),
+                               (f"child_pid == 1{' || child_pid == 1' * 230}", "4095 bytes at most")):
         for event in "sched:sched_process_fork", "sched:sched_process_f*":
             result = ctop("record", "-e", event, "--filter", expression, "-o", "/dev/null", "--", "true")
             check_refused(result, 2, marked)
@@ -419,6 +425,22 @@ def rates_of_their_own():
             each = 2_000_000 if option[0] == "-F" else 1_000_000
             check(other["sampled"] == each * other["samples"] and other["samples"], f"{other}")
             check(mine["opened"] == "mine:u", f"{mine}")
+
+
+@case
+def the_report_knows_the_first_events_own_rate():
+    """What its term asked for was asked, not -F or -c, which are about the others."""
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        for option, terms, wanted in ((["-F", "999"], "freq=100", "one sample every 10,000,000 ns (100 Hz)"),
+                                      (["-c", "1000000"], "freq=100", "one sample every 10,000,000 ns (100 Hz)"),
+                                      (["-F", "999"], "period=20000000", "-c 20,000,000 asked; ")):
+            ctop_ok("record", "-q", *option, "-e", f"cpu-clock/{terms}/", "-o", path, "--",
+                    os.path.join(BUILD, "workloads", "faults"), "40")
+            rate = next(line for line in ctop_ok("report", path).stdout.splitlines() if line.startswith("rate"))
+            check(rate.split(maxsplit=1)[1].startswith(wanted), f"{terms}: {rate}")
+            check("--max-overhead" not in rate, f"{terms}: {rate}")
 
 
 @case

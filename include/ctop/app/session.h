@@ -146,7 +146,9 @@ void session_leave_out(struct session *session, pid_t pid);
 void session_watch(struct session *session, int fd);
 
 struct session_stats session_stats(struct session *session);
-/* Samples a second that were asked for, by -F or by default; 0: -c, or a file. */
+/* A sample each so many of the first event, as it was asked for; 0: a rate, or a file. */
+uint64_t session_asked_count(const struct session *session);
+/* Samples a second that were asked for of the first event, by its own term, -F or by default; 0: a count, or a file. */
 uint64_t session_asked_hz(const struct session *session);
 /* The file is not a recording of ctop's but perf's. */
 bool session_is_perfdata(const struct session *session);
