@@ -5,8 +5,8 @@
 import json
 import os
 
-from harness import (BUILD, case, check, check_accounts, check_share, ctop_ok, ended_well, folded, folder, main, need_root,
-                     recording_of, Recording, share_complete, target, wait_for_cpu_time, with_function)
+from harness import (BUILD, case, check, check_accounts, check_share, ctop_ok, ended_well, folded, folder, main, need_program,
+                     need_root, recording_of, Recording, run, share_complete, started, target, wait_for_cpu_time, with_function)
 
 # What glibc puts below main and below a thread's function; names by .symtab or .dynsym.
 ROOTS = ("_start", "__libc_start_main@@GLIBC_2.34", "__libc_start_main", "__libc_start_call_main",
@@ -204,6 +204,59 @@ def frame_pointers_that_are_none_are_not_complete():
     stats, _, _ = by_frame_pointers("recursion")
     check(stats["samples"] > 20, f"{stats}")
     check(share_complete(stats) < 0.5, f"{stats['stacks']}")
+
+
+MUSL = r"""
+#include <pthread.h>
+#include <unistd.h>
+static volatile unsigned long sum;
+/* The innermost function has no frame, and its caller so no place in the chain. */
+__attribute__((noinline)) void innermost(void) { for (unsigned long i = 0; i < 1000000; i++) sum += i; }
+__attribute__((noinline)) void burn(void) { innermost(); sum++; }
+static void *in_thread(void *unused) { for (;;) { burn(); sum++; } return unused; }
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, 0, in_thread, 0);
+	if (write(1, "ready\n", 6) != 6)
+		return 1;
+	for (;;) { burn(); sum++; }
+}
+"""
+
+
+def musl_program(where, *options):
+    path = os.path.join(where, "looping")
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(MUSL)
+    result = run(need_program("musl-gcc"), "-O1", *options, "-o", path, path + ".c")
+    check(result.returncode == 0, result.stderr)
+    return path
+
+
+def musl_by_frame_pointers(*options):
+    with folder() as where, started(musl_program(where, *options)) as program:
+        with recording_of(where, "-e", "cpu-clock:u", "--call-graph", "fp", "-p", program.pid) as recorder:
+            wait_for_cpu_time(program.pid, 0.5)
+        stacks, stats = ended_well(where, recorder)
+    check(stats["samples"] > 20, f"{stats}")
+    return stacks, share_complete(stats)
+
+
+@case
+def frame_pointers_that_reach_the_start_of_musl_are_complete():
+    """Its libc has no unwind table; linked statically its functions have names."""
+    need_root()
+    for link, called_by in ([], {}), (["-static"], {"main": "libc_start_main_stage2", "in_thread": "start"}):
+        stacks, share = musl_by_frame_pointers("-fno-omit-frame-pointer", *link)
+        check(share > 0.95, f"{link}: {share}")
+        for function in "main", "in_thread":
+            check(with_function(stacks, function) > 0, f"{link}: {stacks}")
+        for stack in stacks:
+            for function, caller in called_by.items():
+                check(function not in stack or stack[stack.index(function) - 1] == caller, f"{link}: {stack}")
+        _, share = musl_by_frame_pointers("-fomit-frame-pointer", *link)
+        check(share < 0.05, f"{link}, without frame pointers: {share}")
 
 
 if __name__ == "__main__":
