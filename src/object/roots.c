@@ -65,6 +65,7 @@ enum { START_BYTES = 48, SIZELESS_BYTES = 64 };
 struct symbol {
 	const char *name;
 	uint64_t start, bytes;
+	bool is_function;
 };
 
 /* What is gathered in one pass over the symbols. */
@@ -75,6 +76,7 @@ struct gathered {
 		uint64_t guessed_bytes; /* at most, for one without a size */
 		uint64_t bytes;		/* 0: no symbol tells */
 		uint64_t next;		/* where the next symbol is */
+		uint64_t next_function; /* and the next with a size: no size is true that goes beyond */
 		bool is_abi0;
 	} found[RANGES_MAX];
 	size_t nr;
@@ -83,7 +85,7 @@ struct gathered {
 
 static void add(struct gathered *gathered, struct found found)
 {
-	found.next = UINT64_MAX;
+	found.next = found.next_function = UINT64_MAX;
 	if (gathered->nr < RANGES_MAX)
 		gathered->found[gathered->nr++] = found;
 }
@@ -106,7 +108,8 @@ static void each_symbol_of(struct object *object, Elf_Scn *section, const GElf_S
 		const char *name = elf_strptr(object->elf, header->sh_link, symbol.st_name);
 		/* A $ begins marks between code and data, which end no function. */
 		if (name && name[0] != '$')
-			each(gathered, &(struct symbol){name, symbol.st_value, symbol.st_size});
+			each(gathered, &(struct symbol){name, symbol.st_value, symbol.st_size,
+							type == STT_FUNC});
 	}
 }
 
@@ -150,19 +153,14 @@ static void gather(struct gathered *gathered, const struct symbol *symbol)
 	}
 }
 
-static bool any_guessed(const struct gathered *gathered)
-{
-	for (size_t i = 0; i < gathered->nr; i++)
-		if (gathered->found[i].guessed_bytes)
-			return true;
-	return false;
-}
-
-/* What other symbols say about the extent of functions whose own do not. */
+/* What other symbols say about the extent of functions: their own may have no size, or one that lies. */
 static void look_around(struct gathered *gathered, const struct symbol *symbol)
 {
 	for (size_t i = 0; i < gathered->nr; i++) {
 		struct found *found = &gathered->found[i];
+		if (symbol->is_function && symbol->bytes && symbol->start > found->start &&
+		    symbol->start < found->next_function)
+			found->next_function = symbol->start;
 		if (!found->guessed_bytes)
 			continue;
 		if (symbol->start > found->start && symbol->start < found->next)
@@ -178,8 +176,8 @@ static struct range extent(const struct found *found)
 	uint64_t guess = found->guessed_bytes < room ? found->guessed_bytes : room;
 	uint64_t bytes = found->bytes > guess ? found->bytes : guess;
 	uint64_t end;
-	if (__builtin_add_overflow(found->start, bytes, &end))
-		end = UINT64_MAX;
+	if (__builtin_add_overflow(found->start, bytes, &end) || end > found->next_function)
+		end = found->next_function;
 	return (struct range){found->start, end};
 }
 
@@ -213,7 +211,7 @@ static void read_symbols(struct object *object)
 			    .start = object->entry,
 			    .guessed_bytes = object->is_program ? START_BYTES : SIZELESS_BYTES,
 		    });
-	if (any_guessed(&gathered))
+	if (gathered.nr)
 		each_symbol(object, look_around, &gathered);
 	for (size_t i = 0; i < gathered.nr; i++) {
 		const struct found *found = &gathered.found[i];

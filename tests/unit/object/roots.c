@@ -85,6 +85,24 @@ static void a_function_without_a_size_ends_at_the_next_symbol(void)
 	object_free(object);
 }
 
+/* Else all that lies behind _start would be the end of a stack. */
+static void a_size_that_lies_ends_at_the_next_function(void)
+{
+	static const uint64_t sizes[] = {0x80, 0x101, UINT64_C(1) << 63, UINT64_MAX - 1, UINT64_MAX};
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		small_elf_init(&elf);
+		small_elf_add(&elf, "main", 0x140, sizes[i]);
+		small_elf_add(&elf, "_start", 0x100, sizes[i]);
+		small_elf_add(&elf, "label", 0x120, 0);
+		struct object *object = open_small();
+		CHECK(is_root(object, 0x100));
+		CHECK(is_root(object, 0x13f));
+		CHECK(!is_root(object, 0x140));
+		CHECK(!is_root(object, 0x240));
+		object_free(object);
+	}
+}
+
 static void dynamic_symbols_serve_where_there_are_no_others(void)
 {
 	small_elf_init(&elf);
@@ -206,6 +224,7 @@ int main(void)
 {
 	RUN(names_that_only_roots_have);
 	RUN(a_function_without_a_size_ends_at_the_next_symbol);
+	RUN(a_size_that_lies_ends_at_the_next_function);
 	RUN(dynamic_symbols_serve_where_there_are_no_others);
 	RUN(imported_and_absolute_symbols_are_nowhere);
 	RUN(only_programs_and_the_loader_are_entered);
