@@ -3,9 +3,9 @@
  * What a live screen costs: samples of many distinct stacks arrive, and twice a second a slice is refreshed
  * and asked for what is visible. Prints CPU time; there is no pass or fail.
  *
- *     slice [STACKS [SAMPLES_PER_SECOND [SECONDS [PROCESSES]]]]
+ *     slice [STACKS [SAMPLES_PER_SECOND [SECONDS [PROCESSES [WEIGHT]]]]]
  *
- * With a number of processes the tree is by process.
+ * With a number of processes the tree is by process; 0: it is not. Samples weigh from 1 to WEIGHT (1).
  */
 #include <ctop/base/clock.h>
 #include <ctop/profile/slice.h>
@@ -32,6 +32,7 @@ struct bench {
 	uint32_t (*sites)[DEPTH]; /* by stack, root first */
 	size_t nr_stacks;
 	uint64_t nr_processes; /* 0: one, and the tree does not tell it */
+	uint64_t weight_most;
 	uint64_t random;
 };
 
@@ -130,6 +131,8 @@ static void import(struct bench *bench, struct history *history, uint64_t from_n
 	for (size_t i = 0; i < nr; i++) {
 		batch[i] = bench->stacks[random_next(&bench->random) % bench->nr_stacks];
 		batch[i].time_ns = from_ns + for_ns * i / nr;
+		if (bench->weight_most > 1)
+			batch[i].weight = 1 + random_next(&bench->random) % bench->weight_most;
 	}
 	uint64_t start_ns = cpu_ns();
 	must(history_import(history, batch, nr), "import");
@@ -289,6 +292,7 @@ int main(int argc, char **argv)
 	uint64_t rate = argument(argc, argv, 2, DEFAULT_RATE);
 	uint64_t seconds = argument(argc, argv, 3, DEFAULT_SECONDS);
 	bench.nr_processes = argument(argc, argv, 4, 0);
+	bench.weight_most = argument(argc, argv, 5, 1);
 	uint64_t now_ns = 1000 * SECOND_NS;
 	open_bench(&bench);
 	fill(&bench);
