@@ -573,5 +573,5 @@ int sampler_attach_late(struct sampler *sampler)
 		result = attach_members(&attaching, &pid);
 	release(&attaching);
 	sideband_follow(sampler, nr_before);
-	return result ? result : sampler_redirect(sampler);
+	return result ? result : sampler_redirect_from(sampler, nr_before);
 }

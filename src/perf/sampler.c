@@ -261,18 +261,23 @@ static int tell_set(const struct sampler *sampler, size_t set, unsigned long req
 	return result ? result : tell_each(sampler, set, request);
 }
 
-int sampler_redirect(struct sampler *sampler)
+int sampler_redirect_from(struct sampler *sampler, size_t row)
 {
 	/* Held rings outlive the collector, and their events stay redirected. */
 	if (sampler->holds_rings)
 		return 0;
-	for (size_t i = 0; i < sampler->fds.nr; i++) {
+	for (size_t i = row; i < sampler->fds.nr; i++) {
 		const struct sampler_fd *event = &sampler->fds.items[i];
 		if (event->fd >= 0 &&
 		    ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[event->ring].fd) < 0)
 			return -errno;
 	}
 	return 0;
+}
+
+int sampler_redirect(struct sampler *sampler)
+{
+	return sampler_redirect_from(sampler, 0);
 }
 
 int sampler_enable(struct sampler *sampler)

@@ -121,6 +121,12 @@ int sampler_open_on(const struct sampler *sampler, const struct perf_event_attr 
 		    int32_t cpu, int leader);
 
 /*
+ * sampler_redirect() of those attached from a row of fds on. An event that has its ring already is not to be told again: the
+ * kernel (6.18) then waits until every CPU has passed through the scheduler, some 10 ms for each where they are busy.
+ */
+int sampler_redirect_from(struct sampler *sampler, size_t row);
+
+/*
  * Notes a step down the ladder. 0, or with --strict -EPERM with the step as the cause.
  */
 int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -445,6 +447,47 @@ static void user_samples_his_own_process(void)
 	in_child(sample_own_child, NULL);
 }
 
+/* In libc's place: counts what the kernel would wait for, if it were told a second time. */
+static unsigned nr_redirected;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	va_start(args, request);
+	const long argument = va_arg(args, long);
+	va_end(args);
+	nr_redirected += request == PERF_EVENT_IOC_SET_OUTPUT;
+	return (int)syscall(SYS_ioctl, fd, request, argument);
+}
+
+static void look_for_nobody_late(void *context)
+{
+	(void)context;
+	static struct rings rings;
+	become_stranger();
+	int32_t pid = start_spinning();
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	options.ring_pages = 8;
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK(!sampler_holds_rings(sampler));
+	rings_map(&rings, sampler);
+	nr_redirected = 0;
+	CHECK_EQ(sampler_attach_late(sampler), 0);
+	CHECK_EQ(nr_redirected, 0);
+	/* But with rings that are new. */
+	CHECK_EQ(sampler_redirect(sampler), 0);
+	CHECK_EQ(nr_redirected, sampler_nr_ids(sampler));
+	rings_unmap(&rings);
+	sampler_free(sampler);
+	end_process(pid);
+}
+
+static void events_are_told_of_their_ring_once(void)
+{
+	require_level_2();
+	in_child(look_for_nobody_late, NULL);
+}
+
 static void ask_for_what_is_not_his(void *context)
 {
 	int32_t root_pid = *(const int32_t *)context, own_pid, kernel_pid = 2;
@@ -503,6 +546,7 @@ int main(void)
 	RUN(too_few_descriptors_sample_whole_cpus);
 	RUN(too_few_descriptors_without_privilege_are_an_error);
 	RUN(user_samples_his_own_process);
+	RUN(events_are_told_of_their_ring_once);
 	RUN(user_gets_nothing_that_is_not_his);
 	return test_done();
 }
