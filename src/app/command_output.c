@@ -11,6 +11,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <ctop/base/promptness.h>
+
 #include "kept_output.h"
 
 enum { KEPT_BYTES = 1 << 20, PIECE_BYTES = 1 << 16 };
@@ -98,6 +100,7 @@ static bool keep(struct relay *relay)
 static _Noreturn void run_relay(struct relay *relay)
 {
 	ignore_the_terminal();
+	promptness_end();
 	prctl(PR_SET_NAME, "ctop-output");
 	bool more = keep(relay);
 	int result = kept_output_give(&relay->kept, write_to_terminal, NULL);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctop/base/promptness.h>
 #include <ctop/base/vec.h>
 
 #include "cgroup.h"
@@ -101,6 +102,7 @@ static void leave_terminal(int output)
 static _Noreturn void become_command(const struct options *options, int release_fd, int failure_fd)
 {
 	char *const *argv = options->argv;
+	promptness_end();
 	if (options->command_input)
 		dup2(options->command_input, STDIN_FILENO);
 	if (options->command_output)

@@ -189,8 +189,6 @@ int jail_enter(const struct jail_limits *limits, unsigned *walls)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
 	stay_mortal();
-	if (!limits->is_prompt)
-		promptness_end();
 	*walls = enter_namespaces();
 	int error = drop_privileges(walls);
 	/* After the ids: changing them resets it. Had the parent been gone before, nobody would take the hello. */
@@ -200,6 +198,8 @@ int jail_enter(const struct jail_limits *limits, unsigned *walls)
 		error = lower_limits(limits);
 	if (!error && !jail_sanitized())
 		*walls |= landlock_enter();
+	if (!limits->is_prompt)
+		promptness_end();
 	return error;
 }
 

@@ -13,6 +13,7 @@
 /* The least that the kernel grants. */
 #define SLICE_NS (NS_PER_MS / 10)
 enum { PROMPT_NICE = -15 };
+/* Not ours; to take it back is a privilege. */
 #define RESET_ON_FORK UINT64_C(1)
 
 /* struct sched_attr of linux/sched/types.h, in its first version: libc's headers have it late, and not beside theirs. */
@@ -46,7 +47,7 @@ void promptness_end(void)
 	set((struct attributes){
 		.size = sizeof(now),
 		.policy = SCHED_OTHER,
-		.flags = RESET_ON_FORK, /* to take that back is a privilege */
+		.flags = now.flags & RESET_ON_FORK,
 		.nice = now.nice == PROMPT_NICE ? 0 : now.nice,
 	});
 }
@@ -59,7 +60,7 @@ void promptness_ask(void)
 	const struct attributes asked = {
 		.size = sizeof(asked),
 		.policy = SCHED_OTHER,
-		.flags = RESET_ON_FORK,
+		.flags = now.flags & RESET_ON_FORK,
 		.nice = now.nice ? now.nice : PROMPT_NICE,
 		.slice_ns = SLICE_NS,
 	};

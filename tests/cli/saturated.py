@@ -31,6 +31,15 @@ def schedule(pid):
     return policy, nice, slice_ns
 
 
+def opener_of(pid):
+    """Forked, and not executed: it has its maker's command line."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        for child in file.read().split():
+            if status_of(child, "Name") == "ctop-opener":
+                return int(child)
+    return None
+
+
 def need_slices():
     if not 0 < schedule(0)[2] < 1 << 40:
         raise Skip("this kernel has no slices of one's own (they came with Linux 6.12)")
@@ -42,10 +51,11 @@ def it_asks_for_short_slices_and_never_for_real_time():
     need_slices()
     with folder() as where, target("spin") as program:
         with recording_of(where, "-p", program.pid) as recorder:
-            pids = {"main": recorder.pid, **children_of(recorder.pid)}
+            pids = {"main": recorder.pid, "opener": opener_of(recorder.pid), **children_of(recorder.pid)}
             seen = {role: schedule(pid) for role, pid in pids.items()}
         ended_well(where, recorder)
-    for role in "main", "collector":
+    # What main waits for is as soon as main.
+    for role in "main", "collector", "opener":
         policy, nice, slice_ns = seen[role]
         check(policy == os.SCHED_OTHER and slice_ns == SLICE_NS and nice < 0, f"{role}: {seen}")
     # They work as long as they work: nothing waits for them.

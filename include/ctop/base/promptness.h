@@ -9,7 +9,8 @@
  * An ordinary process stays one (SCHED_OTHER), never realtime: it asks for slices of 0.1 ms (Linux 6.12 on), which come
  * sooner the shorter they are, and for nice -15 where it may: 300 threads on two CPUs leave an equal of theirs 0.7 % of one,
  * less than what drains the rings of two CPUs takes at 1 kHz. A user who gave us a nice value of his own is obeyed.
- * Nothing of it is inherited: a child of fork() is an ordinary process again, and what it executes is as it is.
+ * A child of fork() inherits it, as main waits for the first thing that it does: one that executes something else, or whose
+ * work is not main's, ends it (promptness_end()).
  *
  * Whatever the kernel refuses is left out, silently.
  */
