@@ -54,7 +54,14 @@ static int open_path(struct source *source, const char *path, struct error *erro
 {
 	struct stat status;
 	*source = (struct source){.fd = -1};
-	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	const bool is_input = strcmp(path, "-") == 0;
+	if (is_input && isatty(STDIN_FILENO)) {
+		error_set(error, -EINVAL,
+			  "standard input is the terminal: no recording comes from there");
+		error_remedy(error, "as in perf record -o - -- CMD | ctop report -");
+		return -EINVAL;
+	}
+	int fd = is_input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		int code = -errno;
 		error_set(error, code, "cannot open '%s': %s", path, strerror(-code));
@@ -75,12 +82,24 @@ static bool ends_with(const char *text, const char *end)
 	return size > end_size && !strcmp(text + size - end_size, end);
 }
 
+/* The file that a word would name, or, of a folder, the one with the header. A descriptor or -errno. */
+static int open_word(const char *word)
+{
+	int folder = open(word, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+	if (folder < 0)
+		return open_in(AT_FDCWD, word);
+	int fd = open_in(folder, "data");
+	close(folder);
+	return fd;
+}
+
 bool source_is_meant(const char *word)
 {
 	unsigned char head[8];
-	if (strchr(word, '/') || ends_with(word, ".ctop") || ends_with(word, ".data"))
+	if (strchr(word, '/') || !strcmp(word, "-") || ends_with(word, ".ctop") ||
+	    ends_with(word, ".data"))
 		return true;
-	int fd = open_in(AT_FDCWD, word);
+	int fd = open_word(word);
 	if (fd < 0)
 		return false;
 	const ssize_t got = pread(fd, head, sizeof(head), 0);

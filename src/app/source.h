@@ -20,8 +20,8 @@ struct source {
 };
 
 /*
- * Whether a word means a file with samples rather than a process: by the way it is written (a path, NAME.ctop, NAME.data),
- * or because there is one of that name, by its first bytes.
+ * Whether a word means a file with samples rather than a process: by the way it is written (a path, NAME.ctop, NAME.data,
+ * - for standard input), or because there is one of that name, or a folder of perf's, by its first bytes.
  */
 bool source_is_meant(const char *word);
 /* "-" is standard input. 0, or -errno with cause and remedy. */

@@ -76,7 +76,8 @@ struct gathered {
 		uint64_t guessed_bytes; /* at most, for one without a size */
 		uint64_t bytes;		/* 0: no symbol tells */
 		uint64_t next;		/* where the next symbol is */
-		uint64_t next_function; /* and the next with a size: no size is true that goes beyond */
+		uint64_t
+			next_function; /* and the next with a size: no size is true that goes beyond */
 		bool is_abi0;
 	} found[RANGES_MAX];
 	size_t nr;

@@ -202,7 +202,8 @@ static int take_number(struct filter *filter, bool is_signed)
 	if (is_negative && !is_signed)
 		return malformed(filter, "the field's numbers have no sign");
 	errno = 0;
-	const unsigned long long value = isdigit((unsigned char)*start) ? strtoull(start, &end, 0) : 0;
+	const unsigned long long value =
+		isdigit((unsigned char)*start) ? strtoull(start, &end, 0) : 0;
 	if (!isdigit((unsigned char)*start) || end != start + word_size(start))
 		return malformed(filter, "a number is wanted");
 	if (errno == ERANGE || (is_signed && value > (unsigned long long)LLONG_MAX + is_negative))

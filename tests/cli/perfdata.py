@@ -99,6 +99,32 @@ def the_kernel_is_proved_without_a_build_id():
 # ---- layouts ----
 
 @case
+def ctop_opens_what_the_report_does():
+    """`ctop FILE`: a file or folder of perf's by its name alone, and standard input; not what merely is called like a process."""
+    with folder() as where:
+        whole = small_recording(where)
+        wanted = ctop_ok("report", whole).stdout
+        os.mkdir(os.path.join(where, "several"))
+        shutil.copy(whole, os.path.join(where, "several", "data"))
+        shutil.copy(whole, os.path.join(where, "one"))
+        for name in "one", "several":
+            check(ctop_ok(name, cwd=where).stdout == wanted, name)
+        with open(whole, "rb") as file:
+            result = subprocess.run([CTOP, "-"], stdin=file, capture_output=True, text=True, check=False)
+            check(result.stdout == wanted, f"{result}")
+        check_refused(ctop("-", "-p", "1"), 2, "'-' is a file")
+        os.mkdir(os.path.join(where, "nobodys"))
+        check_refused(ctop("nobodys", cwd=where), 1, "no process is called 'nobodys'")
+        main, terminal = os.openpty()
+        try:
+            result = subprocess.run([CTOP, "report", "-"], stdin=terminal, capture_output=True, text=True, check=False)
+            check_refused(result, 1, "standard input is the terminal")
+        finally:
+            os.close(main)
+            os.close(terminal)
+
+
+@case
 def what_perf_writes_into_a_folder():
     """One file for each CPU, whose records are put into the order of time."""
     need_root()
