@@ -195,15 +195,23 @@ enum { MOST_PRECISE = 0 };
 enum { MOST_PRECISE = 2 };
 #endif
 
+/* No software event knows where the CPU was, though the kernel takes precision for whatever it is asked. */
+static bool may_be_precise(const struct event *event)
+{
+	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
+	       event->type != PERF_TYPE_BREAKPOINT && !event->probe[0];
+}
+
 /* Cycles as precise as the machine can: skid moves samples to later instructions. */
 static int probe_precise(struct sampler *sampler, size_t index)
 {
 	const struct event *event = &sampler->events[index];
 	int result = -EOPNOTSUPP;
 	const bool is_open = event->most_precise || (event->cycles && !event->precise);
-	const int most = event->most_precise ? MOST_PRECISE + (MOST_PRECISE > 0)
-			 : is_open	     ? MOST_PRECISE
-					     : event->precise;
+	const int most = event->most_precise && !may_be_precise(event) ? 0
+			 : event->most_precise ? MOST_PRECISE + (MOST_PRECISE > 0)
+			 : is_open	       ? MOST_PRECISE
+					       : event->precise;
 	const int least = is_open ? 0 : event->precise;
 	for (int precise = most; precise >= least && result; precise--) {
 		sampler->attrs[index].precise_ip = (unsigned)precise & 3;
@@ -269,13 +277,11 @@ static int descend(struct sampler *sampler, size_t index, struct error *error)
 	return result ? advise_open(sampler, index, first_pid(sampler), result, error) : 0;
 }
 
-/* The kernel takes precision for whatever it is asked, and no software event knows where the CPU was. */
+/* Most precise (P) is fine with none. */
 static int note_imprecise(struct sampler *sampler, size_t index, struct error *error)
 {
 	const struct event *event = &sampler->events[index];
-	const bool is_software = event->type == PERF_TYPE_SOFTWARE ||
-				 event->type == PERF_TYPE_TRACEPOINT || event->probe[0];
-	if (!sampler->options.events[index].precise || !is_software)
+	if (!sampler->options.events[index].precise || may_be_precise(event))
 		return 0;
 	sampler->attrs[index].precise_ip = 0;
 	return sampler_note_step(
