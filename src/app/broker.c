@@ -360,12 +360,11 @@ void note_gone(struct broker *broker, const char *path, int code)
 	}
 }
 
-void note_mismatch(struct broker *broker, const char *module, const char *name, const char *why)
+void note_refused_debug(struct broker *broker, const char *module, const char *name,
+			const char *why)
 {
 	struct text text = {0};
-	text_addf(&text, "%s (names: the debug file ", module);
-	text_add(&text, name[0] ? name : "of its build-id");
-	text_addf(&text, " does not match: %s)", why);
+	text_addf(&text, "%s (names: the debug file %s %s)", module, name, why);
 	add_unreadable(broker, &text);
 }
 

@@ -11,17 +11,77 @@
 
 #include <ctop/object/locate.h>
 
+static const char OTHERS[] = "is of an owner who is not believed here";
+
 static void next_candidate(struct job *job);
 
-/* A name led to another file: GDB says so, too, and a stale file is soon replaced. */
+static bool is_link_of(const struct prober_answer *module, const struct message_module *request)
+{
+	return module->has_debuglink && strcmp(module->debuglink, request->name) == 0;
+}
+
+static bool is_build_id_of(const struct prober_answer *module, const struct message_module *request)
+{
+	return module->build_id_size && module->build_id_size == request->build_id_size &&
+	       memcmp(module->build_id, request->build_id, module->build_id_size) == 0;
+}
+
+static void take_word_and_give_up(void *context, const struct prober_answer *answer);
+
+/*
+ * A name led to a file that is not used: GDB says so, too, and a stale file is soon replaced. It is said if the module itself
+ * leads there, and not just a child.
+ */
 static void give_up(struct job *job)
 {
 	struct kept_file *module = find_kept(job->broker, &job->key);
-	if (job->mismatch && module && !module->is_told) {
+	const struct refused_debug *refused = &job->refused_debug;
+	const bool tells = refused->why && module && !module->is_told;
+	if (tells && !job->knows_module && module->fd >= 0) {
+		job_prove(job, module->fd, false, take_word_and_give_up);
+		return;
+	}
+	if (tells && (refused->by_link ? is_link_of(&job->module, &job->request)
+				       : is_build_id_of(&job->module, &job->request))) {
 		module->is_told = true;
-		note_mismatch(job->broker, job->copy.path, job->request.name, job->mismatch);
+		note_refused_debug(job->broker, job->copy.path,
+				   refused->by_link ? job->request.name : "of its build-id",
+				   refused->why);
 	}
 	job_answer(job, -ENOENT);
+}
+
+static void take_word_and_give_up(void *context, const struct prober_answer *answer)
+{
+	struct job *job = context;
+	job->module = *answer;
+	job->knows_module = true;
+	give_up(job);
+}
+
+/* The file in hand, or the one that could not be opened, is not used; of several the first is told. */
+static void refuse(struct job *job, const char *why)
+{
+	if (!job->refused_debug.why)
+		job->refused_debug =
+			(struct refused_debug){why, job->looking_for == OPENER_DEBUG_LINK};
+}
+
+static const char *why_not_opened(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return NULL; /* there is none */
+	case -EINVAL:
+	case -ELOOP:
+		return "is not a regular file";
+	case -EPERM:
+		return OTHERS;
+	case -ETIMEDOUT:
+		return "could not be opened in time";
+	default:
+		return "could not be opened";
+	}
 }
 
 /* Closes what was not the right one, and looks on. */
@@ -46,7 +106,7 @@ static void take_candidates_word(void *context, const struct prober_answer *answ
 	    memcmp(answer->build_id, module->build_id, module->build_id_size) == 0) {
 		give(job);
 	} else {
-		job->mismatch = "build-id mismatch";
+		refuse(job, "does not match: build-id mismatch");
 		not_proved(job);
 	}
 }
@@ -57,16 +117,15 @@ static void take_candidates_sum(void *context, const struct prober_answer *answe
 	if (!answer->error && answer->crc == job->module.debuglink_crc) {
 		give(job);
 	} else {
-		job->mismatch = answer->error ? "its CRC was not had in time" : "CRC mismatch";
+		refuse(job, answer->error ? "does not match: its CRC was not had in time"
+					  : "does not match: CRC mismatch");
 		not_proved(job);
 	}
 }
 
 static void prove(struct job *job)
 {
-	const bool names_it =
-		job->module.has_debuglink && strcmp(job->module.debuglink, job->request.name) == 0;
-	if (job->looking_for == OPENER_DEBUG_LINK && !names_it)
+	if (job->looking_for == OPENER_DEBUG_LINK && !is_link_of(&job->module, &job->request))
 		give_up(job);
 	else if (job->module.build_id_size)
 		job_prove(job, job->fd, false, take_candidates_word);
@@ -117,9 +176,10 @@ static void take_candidate(void *context, const struct opener_answer *answer, in
 	job->fd = fd;
 	const struct kept_file *module = find_kept(job->broker, &job->key);
 	if (fd >= 0) {
-		if (!may_name(module, &answer->identity))
+		if (!may_name(module, &answer->identity)) {
+			refuse(job, OTHERS);
 			not_proved(job);
-		else if (job->knows_module)
+		} else if (job->knows_module)
 			prove(job);
 		else if (module && module->fd >= 0)
 			job_prove(job, module->fd, false, take_modules_word);
@@ -127,6 +187,9 @@ static void take_candidate(void *context, const struct opener_answer *answer, in
 			give_up(job);
 		return;
 	}
+	const char *why = why_not_opened(answer->error);
+	if (why)
+		refuse(job, why);
 	job->candidate = 0;
 	if (job->looking_for == OPENER_DEBUG_BUILD_ID && job->request.name[0])
 		look_for(job, OPENER_DEBUG_LINK);

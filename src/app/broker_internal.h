@@ -100,8 +100,10 @@ struct job {
 	int error; /* the first, which is told when there are no more candidates */
 	int fd;	   /* the file that is being proved; -1: none */
 	bool knows_module;
-	const char *
-		mismatch; /* why a debug file that was found is not the right one; NULL: none was */
+	struct refused_debug {
+		const char *why; /* a debug file that is there is not used; NULL: none is there */
+		bool by_link;
+	} refused_debug;
 	struct prober_answer module; /* what it says of its debug file */
 	bool looked_at_maps;
 	bool is_proved_by_time;		   /* a perf map of a recorded process */
@@ -125,8 +127,9 @@ void use_kept(struct broker *broker, struct kept_file *file);
 void note_absent(struct broker *broker, const struct module_copy *copy, int code);
 /* A file that the kernel named and that could not be opened. */
 void note_gone(struct broker *broker, const char *path, int code);
-/* A debug file by a name that the module has for it, and why it is not used. */
-void note_mismatch(struct broker *broker, const char *module, const char *name, const char *why);
+/* A debug file by a name that the module has for it, and why it is not used: "does not match". */
+void note_refused_debug(struct broker *broker, const char *module, const char *name,
+			const char *why);
 /* A perf map of a recorded process, that proved to be of its time. */
 void note_map_used(struct broker *broker, int32_t pid);
 void note_refused_map(struct broker *broker, int32_t pid, int code);

@@ -23,6 +23,13 @@ static int open_below(int32_t pid, const char *path)
 	return fd;
 }
 
+/* There is one, and it may not be used: what is told, where no other is found. */
+static int first_refusal(int before, int fd)
+{
+	const bool is_absent = fd == -ENOENT || fd == -ENOTDIR;
+	return before == -ENOENT && !is_absent ? fd : before;
+}
+
 /* What a debuginfod client of ours has fetched, for whichever tool. */
 static int open_fetched(const uint8_t *build_id, size_t build_id_size)
 {
@@ -40,17 +47,21 @@ int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_
 {
 	char path[128];
 	const int32_t roots[] = {pid, 0};
+	int refusal = -ENOENT;
 	if (!build_id_path(path, sizeof(path), debug_root, build_id, build_id_size, ".debug"))
 		return -ENOENT;
 	for (size_t i = pid > 0 ? 0 : 1; i < sizeof(roots) / sizeof(*roots); i++) {
 		int fd = open_below(roots[i], path);
-		if (fd < 0)
+		if (fd < 0) {
+			refusal = first_refusal(refusal, fd);
 			continue;
+		}
 		if (candidate-- == 0)
 			return fd;
 		close(fd);
 	}
-	return candidate ? -ENOENT : open_fetched(build_id, build_id_size);
+	int fd = candidate ? -ENOENT : open_fetched(build_id, build_id_size);
+	return fd >= 0 ? fd : first_refusal(refusal, fd);
 }
 
 /* The places that GDB's manual names for a debug link ("Debugging Information in Separate Files"). */
@@ -63,6 +74,7 @@ int locate_debug_by_link(int32_t pid, const char *module_path, const char *debug
 			 unsigned candidate)
 {
 	const char *slash = strrchr(module_path, '/');
+	int refusal = -ENOENT;
 	if (!slash || module_path[0] != '/' || strchr(debuglink, '/') || !debuglink[0])
 		return -ENOENT;
 	for (unsigned i = 0; i < NR_PLACES; i++) {
@@ -73,11 +85,13 @@ int locate_debug_by_link(int32_t pid, const char *module_path, const char *debug
 		if (used < 0 || (size_t)used >= sizeof(path) || strcmp(path, module_path) == 0)
 			continue;
 		int fd = open_below(pid, path);
-		if (fd < 0)
+		if (fd < 0) {
+			refusal = first_refusal(refusal, fd);
 			continue;
+		}
 		if (candidate-- == 0)
 			return fd;
 		close(fd);
 	}
-	return -ENOENT;
+	return refusal;
 }

@@ -176,7 +176,27 @@ def a_debug_file_is_used_if_its_sum_is_right():
         os.unlink(debug)
         os.mkfifo(debug)
         leaves, unused = leaves_of(where, program, 0.3)
-        check(not {"spin", "other"} & leaves and not unused, f"{leaves} {unused}")
+        check(not {"spin", "other"} & leaves, f"{leaves}")
+        check(unused == [f"{program} (names: the debug file linked.debug is not a regular file)"], f"{unused}")
+
+
+@case
+def a_debug_file_that_may_not_be_used_is_said():
+    """Of the module's own word: by link, or by build-id, which it has besides; with another place to look at."""
+    need_root()
+    with folder() as where:
+        os.chmod(where, 0o755)
+        for options in ["-Wl,--build-id=none"], ["-Wl,--build-id"]:
+            program, debug = linked(where, *options)
+            os.chown(debug, NOBODY, NOBODY)
+            leaves, unused = leaves_of(where, program, 0.3)
+            check(not {"spin", "other"} & leaves, f"{leaves}")
+            check(unused == [f"{program} (names: the debug file linked.debug is of an owner who is not believed here)"], f"{unused}")
+            os.mkdir(os.path.join(where, ".debug"))
+            shutil.copy(debug, os.path.join(where, ".debug"))
+            leaves, unused = leaves_of(where, program, 0.3)
+            check({"spin", "other"} <= leaves and not unused, f"{leaves} {unused}")
+            shutil.rmtree(os.path.join(where, ".debug"))
 
 
 @case

@@ -81,13 +81,14 @@ int locate_recorded_vdso(const struct recorded_kernel *kernel);
 /*
  * Opens what may be the separate debug file of a build-id: /usr/lib/debug/.build-id/xx/yyyy.debug, in the root of process
  * pid, then in our own, then what a debuginfod client has fetched into ~/.cache: below HOME only where that is ours.
- * By name, to be proved; candidate as in locate_recorded_module(). A descriptor or -errno.
+ * By name, to be proved; candidate as in locate_recorded_module(). A descriptor; -ENOENT: none is there; another -errno: one is,
+ * and may not be used (-EINVAL: not a regular file; -EPERM: of an owner who is not believed).
  */
 int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_id_size,
 			     unsigned candidate);
 /*
  * The same by the name of a debug link, in the three usual places beside module_path, below the root of process pid; in
- * our own only when that process has gone. By name, to be proved. A descriptor or -errno.
+ * our own only when that process has gone. By name, to be proved. Returns as the above.
  */
 int locate_debug_by_link(int32_t pid, const char *module_path, const char *debuglink,
 			 unsigned candidate);

@@ -105,6 +105,28 @@ static void with_a_build_id_a_name_alone_does_not_do(void)
 	unlink(path_of("program.debug"));
 }
 
+/* What is there and is not opened is told apart from what is not there, also where another place has a file. */
+static void what_is_no_file_is_told(void)
+{
+	char module[128];
+	snprintf(module, sizeof(module), "%s/program", directory);
+	CHECK_EQ(locate_debug_by_link(0, module, "x.debug", 0), -ENOENT);
+	CHECK_EQ(mkdir(path_of(".debug"), 0700), 0);
+	CHECK_EQ(mkfifo(path_of("x.debug"), 0600), 0);
+	CHECK_EQ(locate_debug_by_link(0, module, "x.debug", 0), -EINVAL);
+	CHECK(write_elf(path_of(".debug/x.debug")));
+	int fd = locate_debug_by_link(0, module, "x.debug", 0);
+	CHECK(fd >= 0);
+	close(fd);
+	CHECK_EQ(locate_debug_by_link(0, module, "x.debug", 1), -EINVAL);
+	unlink(path_of(".debug/x.debug"));
+	unlink(path_of("x.debug"));
+	CHECK_EQ(mkdir(path_of("x.debug"), 0700), 0);
+	CHECK_EQ(locate_debug_by_link(0, module, "x.debug", 0), -EINVAL);
+	rmdir(path_of("x.debug"));
+	rmdir(path_of(".debug"));
+}
+
 static void build_ids_of_odd_sizes(void)
 {
 	static uint8_t long_id[64] = {0xa0, 0xa1};
@@ -159,6 +181,7 @@ int main(void)
 	RUN(nothing_that_the_kernel_makes_up);
 	RUN(nothing_asked_nothing_found);
 	RUN(with_a_build_id_a_name_alone_does_not_do);
+	RUN(what_is_no_file_is_told);
 	RUN(build_ids_of_odd_sizes);
 	RUN(below_usr_lib_debug);
 	rmdir(directory);
