@@ -51,6 +51,8 @@ void broker_free(struct broker *broker)
 	for (size_t i = 0; i < broker->unreadable.nr; i++)
 		free(broker->unreadable.items[i]);
 	free(broker->unreadable.items);
+	free(broker->gone.items);
+	index_release(&broker->gone.by_hash);
 	free(broker);
 }
 
@@ -311,12 +313,25 @@ static void note_unreadable(struct broker *broker, enum broker_reader reader, co
 	add_unreadable(broker, &text);
 }
 
-static bool is_said(const struct broker *broker, const char *line)
+/*
+ * Whether a path is told of for the first time: both readers ask for a file, and again in each epoch. Paths are known by their
+ * hashes, whose key nobody else knows. Beyond a number of them, or without memory, none is new.
+ */
+static bool is_newly_gone(struct broker *broker, const char *path)
 {
-	for (size_t i = 0; i < broker->unreadable.nr; i++)
-		if (!strcmp(broker->unreadable.items[i], line))
-			return true;
-	return false;
+	enum { PATHS_MAX = 65536 };
+	const uint64_t hash = hash_bytes(path, strlen(path));
+	struct index_probe probe = index_find(&broker->gone.by_hash, hash);
+	uint32_t row;
+	while (index_next(&broker->gone.by_hash, &probe, &row))
+		if (broker->gone.items[row] == hash)
+			return false;
+	if (broker->gone.nr >= PATHS_MAX || vec_reserve(&broker->gone, broker->gone.nr + 1) ||
+	    index_reserve(&broker->gone.by_hash))
+		return false;
+	index_add(&broker->gone.by_hash, hash, (uint32_t)broker->gone.nr);
+	broker->gone.items[broker->gone.nr++] = hash;
+	return true;
 }
 
 /* One line for all that there is no room for. */
@@ -345,19 +360,17 @@ void note_gone(struct broker *broker, const char *path, int code)
 {
 	enum { GONE_MAX = 16 };
 	struct text text = {0};
+	if (!is_newly_gone(broker, path))
+		return;
+	if (broker->gone.nr > GONE_MAX) {
+		count_gone(broker);
+		return;
+	}
 	text_addf(&text, "%s (stacks and names: %s)", path,
 		  code == -ENOENT || code == -ESTALE || code == -ESRCH
 			  ? "gone before it could be opened"
 			  : strerror(-code));
-	if (!text.failed && is_said(broker, text_string(&text))) {
-		text_release(&text);
-	} else if (broker->unreadable.nr_gone < GONE_MAX) {
-		broker->unreadable.nr_gone++;
-		add_unreadable(broker, &text);
-	} else {
-		text_release(&text);
-		count_gone(broker);
-	}
+	add_unreadable(broker, &text);
 }
 
 void note_refused_debug(struct broker *broker, const char *module, const char *name,

@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include <ctop/base/hash.h>
+#include <ctop/base/index.h>
 #include <ctop/module_identity.h>
 
 #include "broker.h"
@@ -77,9 +78,14 @@ struct broker {
 	struct {
 		char **items; /* see broker_unreadable() */
 		size_t nr, capacity;
-		size_t nr_gone, nr_more; /* files said one by one; the others, in one line, */
-		size_t more_at;		 /* which is this item, if there are any */
+		size_t nr_more; /* files that were gone and are not said one by one, but in one line, */
+		size_t more_at; /* which is this item, if there are any */
 	} unreadable;
+	struct {
+		uint64_t *items; /* hashes of paths */
+		size_t nr, capacity;
+		struct index by_hash;
+	} gone; /* files that the kernel named and that could not be opened */
 };
 
 /* A request under way. Each step asks the opener or the prober, and names what is done with the answer. */
