@@ -35,10 +35,11 @@ bool broker_has_process(struct broker *broker, int32_t pid)
 
 bool is_in_profile(struct broker *broker, int32_t pid)
 {
+	const uint64_t seen_ns = clock_now_ns();
 	if (mapped_files_has_process(broker->mapped, pid))
 		return true;
 	if (broker->cgroup_fd >= 0 && cgroup_has(broker->cgroup_fd, pid)) {
-		mapped_files_add_process(broker->mapped, pid);
+		mapped_files_add_process(broker->mapped, pid, seen_ns);
 		return true;
 	}
 	/* Who was there before is not sampled, whoever's child it is: no event was inherited. */
@@ -50,7 +51,7 @@ bool is_in_profile(struct broker *broker, int32_t pid)
 		ancestor = proc_parent(ancestor);
 		if (!mapped_files_has_process(broker->mapped, ancestor))
 			continue;
-		mapped_files_add_process(broker->mapped, pid);
+		mapped_files_add_process(broker->mapped, pid, seen_ns);
 		return true;
 	}
 	return false;

@@ -171,9 +171,9 @@ static void see_process(struct process *process, uint64_t seen_ns, bool leader_e
 	process->leader_ended = leader_ended;
 }
 
-void mapped_files_add_process(struct mapped_files *files, int32_t pid)
+void mapped_files_add_process(struct mapped_files *files, int32_t pid, uint64_t seen_ns)
 {
-	see_process(need_process(files, pid), clock_now_ns(), false);
+	see_process(need_process(files, pid), seen_ns, false);
 }
 
 /* ---- files ---- */

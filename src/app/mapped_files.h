@@ -35,8 +35,8 @@ void mapped_files_free(struct mapped_files *files);
 void mapped_files_take_everybody(struct mapped_files *files);
 /* Records come of whole CPUs all the same: from now on those of others than the profile's and their children are passed over. */
 void mapped_files_expect_others(struct mapped_files *files);
-/* Who has that pid now; somebody who is given it later is not in the profile. */
-void mapped_files_add_process(struct mapped_files *files, int32_t pid);
+/* Who had that pid then, by CLOCK_MONOTONIC; somebody who is given it later is not in the profile. */
+void mapped_files_add_process(struct mapped_files *files, int32_t pid, uint64_t seen_ns);
 /* A side-band record: maps, forks and exits. True when it named a file that was not known, which is then in *fresh. */
 bool mapped_files_take(struct mapped_files *files, const struct record *record,
 		       struct mapped_file *fresh);

@@ -342,10 +342,13 @@ void session_name_processes(struct session *session)
 	/* Each once: later its number may be another's. */
 	for (; session->nr_named < sampler_nr_processes(session->sampler); session->nr_named++)
 		mapped_files_add_process(mapped,
-					 sampler_process(session->sampler, session->nr_named));
+					 sampler_process(session->sampler, session->nr_named),
+					 sampler_process_seen_ns(session->sampler,
+								 session->nr_named));
 	for (; session->nr_named_tids < sampling->nr_tids; session->nr_named_tids++)
 		mapped_files_add_process(mapped,
-					 proc_of_thread(sampling->tids[session->nr_named_tids]));
+					 proc_of_thread(sampling->tids[session->nr_named_tids]),
+					 clock_now_ns());
 }
 
 struct session *session_open_live(const struct options *options,

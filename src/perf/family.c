@@ -38,6 +38,7 @@ bool task_start_read(int32_t pid, int32_t tid, struct task_start *start)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	start->seen_ns = clock_now_ns();
 	if (fd >= 0)
 		close(fd);
 	if (size < 0)
@@ -128,7 +129,11 @@ static int take_child(struct family *family, uint32_t parent, const struct perso
 	const bool is_late = of->attached_ns && child->start.ns > of->attached_ns + slack_ns;
 	if (is_earlier || is_late || find_member(family, child->pid))
 		return 0;
-	const struct member member = {.pid = child->pid, .started_ns = child->start.ns};
+	const struct member member = {
+		.pid = child->pid,
+		.started_ns = child->start.ns,
+		.seen_ns = child->start.seen_ns,
+	};
 	return add(family, &member);
 }
 
@@ -161,9 +166,11 @@ int family_ask(struct family *family, int32_t pid)
 	struct task_start start;
 	if (find_member(family, pid))
 		return 0;
+	const bool is_there = task_start_read(pid, pid, &start);
 	const struct member member = {
 		.pid = pid,
-		.started_ns = task_start_read(pid, pid, &start) ? start.ns : 0,
+		.started_ns = is_there ? start.ns : 0,
+		.seen_ns = start.seen_ns,
 		.is_asked = true,
 	};
 	return add(family, &member);

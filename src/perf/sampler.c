@@ -486,6 +486,11 @@ int32_t sampler_process(const struct sampler *sampler, size_t i)
 	return member->attached_ns ? member->pid : 0;
 }
 
+uint64_t sampler_process_seen_ns(const struct sampler *sampler, size_t i)
+{
+	return sampler->family.members.items[i].seen_ns;
+}
+
 size_t sampler_nr_children(const struct sampler *sampler)
 {
 	return family_nr_children(&sampler->family);

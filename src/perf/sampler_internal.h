@@ -53,6 +53,7 @@ struct member {
 	bool is_asked;	      /* by its number; else it is a descendant of one that is */
 	bool is_done;	      /* it was attached, or cannot be */
 	uint64_t started_ns;  /* since boot, to 10 ms */
+	uint64_t seen_ns;     /* CLOCK_MONOTONIC: when that was read */
 	uint64_t attached_ns; /* since boot; 0: not attached */
 };
 
@@ -238,6 +239,7 @@ int guard_limit_periods(struct sampler *sampler, struct error *error);
 struct task_start {
 	int32_t parent;
 	uint64_t ns;
+	uint64_t seen_ns; /* CLOCK_MONOTONIC: when it was read; also where it has ended */
 };
 /* False: it has ended. */
 bool task_start_read(int32_t pid, int32_t tid, struct task_start *start);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/profile/tables.h>
 
 #include "broker.h"
@@ -144,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct channel *child = channel_new(child_fd, CHANNEL_CHILD);
 	struct broker *broker = broker_new();
 	REQUIRE(channel && child && broker);
-	mapped_files_add_process(broker_mapped_files(broker), getpid());
+	mapped_files_add_process(broker_mapped_files(broker), getpid(), clock_now_ns());
 	if (flags & RECORDED)
 		broker_serve_recorded(broker, 0);
 	if (flags & DEBUG_FILE) {

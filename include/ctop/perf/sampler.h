@@ -125,6 +125,8 @@ bool sampler_filters_pids(const struct sampler *sampler);
 size_t sampler_nr_processes(const struct sampler *sampler);
 /* 0: it could not be attached. */
 int32_t sampler_process(const struct sampler *sampler, size_t i);
+/* By CLOCK_MONOTONIC, when it had that number, before it was attached: who started later is another. */
+uint64_t sampler_process_seen_ns(const struct sampler *sampler, size_t i);
 /* How many of them were not asked for by number. */
 size_t sampler_nr_children(const struct sampler *sampler);
 

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
+
 #include "test.h"
 
 static const struct tables_capacity capacity = {
@@ -34,8 +36,8 @@ static void set_up(struct scene *scene)
 	scene->child_end = channel_new(child_fd, CHANNEL_CHILD);
 	CHECK(scene->writer && scene->broker && scene->main_end && scene->child_end);
 	/* As if ctop profiled this program, and its parent. */
-	mapped_files_add_process(broker_mapped_files(scene->broker), getpid());
-	mapped_files_add_process(broker_mapped_files(scene->broker), getppid());
+	mapped_files_add_process(broker_mapped_files(scene->broker), getpid(), clock_now_ns());
+	mapped_files_add_process(broker_mapped_files(scene->broker), getppid(), clock_now_ns());
 }
 
 /* Until an answer has come. */

@@ -165,7 +165,7 @@ static void processes_by_birth(void)
 {
 	struct mapped_files *files = mapped_files_new();
 	const int32_t own = getpid(), parent = getppid();
-	mapped_files_add_process(files, own);
+	mapped_files_add_process(files, own, clock_now_ns());
 	CHECK(mapped_files_has_process(files, own));
 	CHECK(!mapped_files_has_process(files, parent));
 	/* A thread is no process. */
@@ -175,11 +175,23 @@ static void processes_by_birth(void)
 	CHECK(mapped_files_has_process(files, parent));
 	CHECK(!mapped_files_has_process(files, 0));
 	CHECK(!mapped_files_has_process(files, -1));
-	mapped_files_add_process(files, 0);
+	mapped_files_add_process(files, 0, clock_now_ns());
 	CHECK(!mapped_files_has_process(files, 0));
 	mapped_files_take_everybody(files);
 	CHECK(mapped_files_has_process(files, 12345));
 	CHECK(!mapped_files_has_process(files, 0));
+	mapped_files_free(files);
+}
+
+/* Of thousands the first was seen seconds before the last was attached: meanwhile its number may have got another owner. */
+static void who_started_after_it_was_seen_is_another(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	const uint64_t started_ns = proc_start_ns(getpid());
+	mapped_files_add_process(files, getpid(), started_ns - NS_PER_SECOND);
+	CHECK(!mapped_files_has_process(files, getpid()));
+	mapped_files_add_process(files, getpid(), started_ns + NS_PER_SECOND);
+	CHECK(mapped_files_has_process(files, getpid()));
 	mapped_files_free(files);
 }
 
@@ -188,7 +200,7 @@ static void a_process_that_has_ended(void)
 {
 	struct mapped_files *files = mapped_files_new();
 	const int32_t alive = getpid();
-	mapped_files_add_process(files, alive);
+	mapped_files_add_process(files, alive, clock_now_ns());
 	take(files, PERF_RECORD_EXIT, alive, alive + 1); /* one of its threads */
 	CHECK(mapped_files_has_process(files, alive));
 	take(files, PERF_RECORD_EXIT, alive, alive);
@@ -227,7 +239,7 @@ static void a_process_that_is_no_more(void)
 	const int32_t child = fork();
 	if (child == 0)
 		_exit(0);
-	mapped_files_add_process(files, child);
+	mapped_files_add_process(files, child, clock_now_ns());
 	CHECK(mapped_files_has_process(files, child));
 	CHECK_EQ(waitpid(child, NULL, 0), child);
 	CHECK(!mapped_files_has_process(files, child));
@@ -258,7 +270,7 @@ static void records_of_others(void)
 	take_mmap(files, other, "/bin/secret", 5, 0x1000);
 	CHECK(!mapped_files_has_process(files, other));
 	CHECK(!mapped_files_find(files, "/bin/secret", 5, other, 0x1000, &file));
-	mapped_files_add_process(files, other);
+	mapped_files_add_process(files, other, clock_now_ns());
 	take_fork(files, other, own);
 	take_mmap(files, own, "/bin/ours", 6, 0x1000);
 	CHECK(mapped_files_has_process(files, own));
@@ -299,6 +311,7 @@ int main(void)
 	RUN(only_code_of_files);
 	RUN(the_text_of_maps);
 	RUN(processes_by_birth);
+	RUN(who_started_after_it_was_seen_is_another);
 	RUN(a_process_that_has_ended);
 	RUN(a_number_that_somebody_else_has_now);
 	RUN(a_process_that_is_no_more);

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
+
 #include "../../../src/perf/sampler_internal.h"
 #include "test.h"
 
@@ -21,12 +23,14 @@ static pid_t begin(pid_t *grandchild)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pid_t own = fork();
 		if (own == 0) {
+			/* It is told of when it ends with its parent: before, it might outlive it. */
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			own = getpid();
+			if (write(fds[1], &own, sizeof(own)) != sizeof(own))
+				_exit(1);
 			for (;;)
 				pause();
 		}
-		if (write(fds[1], &own, sizeof(own)) != sizeof(own))
-			_exit(1);
 		for (;;)
 			pause();
 	}
@@ -57,12 +61,16 @@ static void descendants_are_found_once(void)
 	pid_t grandchild, child = begin(&grandchild);
 	CHECK_EQ(family_ask(&family, child), 0);
 	CHECK_EQ(family_ask(&family, child), 0);
+	const uint64_t between_ns = clock_now_ns();
 	CHECK_EQ(family_look(&family, 0), 0);
 	CHECK_EQ(family_look(&family, 0), 0);
 	CHECK_EQ(family.members.nr, 2);
 	CHECK(member_of(&family, child) && member_of(&family, child)->is_asked);
 	CHECK(member_of(&family, grandchild) && !member_of(&family, grandchild)->is_asked);
 	CHECK_EQ(family_nr_children(&family), 0); /* nobody is attached */
+	/* Each was seen at a time of its own. */
+	CHECK(family.members.items[0].seen_ns <= between_ns);
+	CHECK(family.members.items[1].seen_ns >= between_ns);
 	family.members.items[1].attached_ns = 1;
 	CHECK_EQ(family_nr_children(&family), 1);
 	family_release(&family);
