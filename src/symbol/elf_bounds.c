@@ -150,6 +150,12 @@ uint64_t elf_bounds_end(const struct elf_bounds *bounds, uint64_t address)
 	return has_next && next->start < code->end ? next->start : code->end;
 }
 
+bool elf_bounds_has_entry(const struct elf_bounds *bounds, uint64_t address)
+{
+	const struct elf_range *entry = find(&bounds->entries, address);
+	return entry && address < entry->end;
+}
+
 uint64_t elf_bounds_start(const struct elf_bounds *bounds, uint64_t address)
 {
 	const struct elf_range *code = elf_bounds_code(bounds, address);

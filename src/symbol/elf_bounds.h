@@ -41,6 +41,8 @@ size_t elf_bounds_bytes(const struct elf_bounds *bounds); /* of heap */
 const struct elf_range *elf_bounds_code(const struct elf_bounds *bounds, uint64_t address);
 /* Where what is at the address ends at the latest: its code, the entry around it, the next one's start. */
 uint64_t elf_bounds_end(const struct elf_bounds *bounds, uint64_t address);
+/* Whether the unwind table has an entry for it. */
+bool elf_bounds_has_entry(const struct elf_bounds *bounds, uint64_t address);
 /* The last place at or before the address where code or an entry begins or ends; only of an address in code. */
 uint64_t elf_bounds_start(const struct elf_bounds *bounds, uint64_t address);
 

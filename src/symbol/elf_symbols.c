@@ -9,6 +9,7 @@
 #include <ctop/base/vec.h>
 
 #include "elf_bounds.h"
+#include "elf_references.h"
 
 /* The largest programs seen have a million functions; a lying header may not
  * cost more than 200 MiB. */
@@ -21,6 +22,8 @@ enum { STUB_NAMES_MAX_BYTES = 64 << 20 };
 enum { NESTING_MAX = 64 };
 /* Nobody says how long a symbol without a size is: what lies further behind it is hardly its function. */
 enum { SIZELESS_MAX_BYTES = 4096 };
+/* Less than that, which nothing bounds, every file has: what the linker adds at its start. */
+enum { UNBOUNDED_BYTES = 512 };
 
 #define NO_SYMBOL UINT32_MAX
 
@@ -52,6 +55,8 @@ struct elf_symbols {
 		size_t nr, capacity;
 	} symbols;
 	struct elf_bounds bounds;
+	Elf *code; /* the file with the code, while it is read; else NULL */
+	struct elf_references references;
 	struct {
 		char *items;
 		size_t nr, capacity;
@@ -71,6 +76,7 @@ void elf_symbols_free(struct elf_symbols *symbols)
 		return;
 	free(symbols->symbols.items);
 	elf_bounds_release(&symbols->bounds);
+	elf_references_release(&symbols->references);
 	free(symbols->stub_names.items);
 	free(symbols);
 }
@@ -83,7 +89,8 @@ size_t elf_symbols_count(const struct elf_symbols *symbols)
 size_t elf_symbols_bytes(const struct elf_symbols *symbols)
 {
 	return sizeof(*symbols) + symbols->symbols.capacity * sizeof(*symbols->symbols.items) +
-	       elf_bounds_bytes(&symbols->bounds) + symbols->stub_names.capacity;
+	       elf_bounds_bytes(&symbols->bounds) + elf_references_bytes(&symbols->references) +
+	       symbols->stub_names.capacity;
 }
 
 /* Checked when the symbol was added. */
@@ -219,6 +226,7 @@ int elf_symbols_add(struct elf_symbols *symbols, Elf *elf, uint32_t table_type)
 int elf_symbols_add_unwind_table(struct elf_symbols *symbols, Elf *elf)
 {
 	int result = elf_bounds_add_code(&symbols->bounds, elf);
+	symbols->code = elf;
 	return result ? result : elf_bounds_add_unwind_table(&symbols->bounds, elf);
 }
 
@@ -307,6 +315,42 @@ static void cut_at_code(struct elf_symbols *symbols)
 	}
 }
 
+/* Whether there is code that no entry of the unwind table, and no symbol with a size, tells of. */
+static bool has_unbounded_code(const struct elf_symbols *symbols)
+{
+	const struct elf_bounds *bounds = &symbols->bounds;
+	const struct elf_symbol *items = symbols->symbols.items;
+	size_t symbol = 0, entry = 0;
+	uint64_t at = 0;
+	for (size_t i = 0; i < bounds->code.nr; i++) {
+		const uint64_t end = bounds->code.items[i].end;
+		if (at < bounds->code.items[i].start) /* debug files say the same again */
+			at = bounds->code.items[i].start;
+		while (at < end) {
+			for (; entry < bounds->entries.nr &&
+			       bounds->entries.items[entry].start <= at;
+			     entry++)
+				if (bounds->entries.items[entry].end > at)
+					at = bounds->entries.items[entry].end;
+			for (; symbol < symbols->symbols.nr &&
+			       (!items[symbol].bytes || items[symbol].address <= at);
+			     symbol++)
+				if (items[symbol].bytes && end_of(&items[symbol]) > at)
+					at = end_of(&items[symbol]);
+			uint64_t next = end;
+			if (entry < bounds->entries.nr && bounds->entries.items[entry].start < next)
+				next = bounds->entries.items[entry].start;
+			if (symbol < symbols->symbols.nr && items[symbol].address < next)
+				next = items[symbol].address;
+			if (next > at && next - at >= UNBOUNDED_BYTES)
+				return true;
+			if (next > at)
+				at = next;
+		}
+	}
+	return false;
+}
+
 static void extend_sizeless(struct elf_symbols *symbols)
 {
 	struct elf_symbol *items = symbols->symbols.items;
@@ -317,6 +361,11 @@ static void extend_sizeless(struct elf_symbols *symbols)
 		if (i + 1 < symbols->symbols.nr && items[i + 1].address < end)
 			end = items[i + 1].address;
 		uint64_t bytes = end - items[i].address;
+		if (bytes > SIZELESS_MAX_BYTES &&
+		    !elf_bounds_has_entry(&symbols->bounds, items[i].address)) {
+			end = elf_references_after(&symbols->references, items[i].address);
+			bytes = end - items[i].address;
+		}
 		items[i].bytes = bytes < SIZELESS_MAX_BYTES ? (uint32_t)bytes : SIZELESS_MAX_BYTES;
 	}
 }
@@ -341,13 +390,17 @@ static void link_outer(struct elf_symbols *symbols)
 void elf_symbols_finish(struct elf_symbols *symbols)
 {
 	elf_bounds_finish(&symbols->bounds);
-	if (!symbols->symbols.nr)
-		return;
-	qsort(symbols->symbols.items, symbols->symbols.nr, sizeof(*symbols->symbols.items),
-	      compare_addresses);
-	drop_aliases(symbols);
-	cut_at_code(symbols);
-	drop_covered_labels(symbols);
+	if (symbols->symbols.nr) {
+		qsort(symbols->symbols.items, symbols->symbols.nr, sizeof(*symbols->symbols.items),
+		      compare_addresses);
+		drop_aliases(symbols);
+		cut_at_code(symbols);
+		drop_covered_labels(symbols);
+	}
+	/* Out of memory only means that functions without names are one. */
+	if (symbols->code && has_unbounded_code(symbols))
+		elf_references_read(&symbols->references, symbols->code);
+	symbols->code = NULL;
 	extend_sizeless(symbols);
 	link_outer(symbols);
 }
@@ -388,9 +441,12 @@ bool elf_symbols_bound(const struct elf_symbols *symbols, uint64_t address, uint
 {
 	const struct elf_symbol *items = symbols->symbols.items;
 	if (!elf_bounds_code(&symbols->bounds, address) ||
-	    (!symbols->symbols.nr && !symbols->bounds.entries.nr))
+	    (!symbols->symbols.nr && !symbols->bounds.entries.nr && !symbols->references.nr))
 		return false;
 	*start = elf_bounds_start(&symbols->bounds, address);
+	const uint64_t referred = elf_references_before(&symbols->references, address);
+	if (referred > *start && !elf_bounds_has_entry(&symbols->bounds, address))
+		*start = referred;
 	/* The symbol that ends last is the one before, or around that. */
 	uint32_t at = last_before(symbols, address);
 	for (int climbed = 0; at != NO_SYMBOL && climbed < NESTING_MAX; climbed++) {

@@ -29,7 +29,10 @@ void elf_symbols_free(struct elf_symbols *symbols);
  * SHT_DYNSYM. 1: there was one, 0: there is none, -ENOMEM.
  */
 int elf_symbols_add(struct elf_symbols *symbols, Elf *elf, uint32_t table_type);
-/* Adds where the file's unwind table says that functions begin and end. 0 or -ENOMEM. */
+/*
+ * Adds where the file's unwind table says that functions begin and end. The file is the one with the code: until finish() it may be
+ * asked what that refers to, where nothing else tells of functions. 0 or -ENOMEM.
+ */
 int elf_symbols_add_unwind_table(struct elf_symbols *symbols, Elf *elf);
 /* Adds a function that no table has; name is copied. 0 or -ENOMEM. */
 int elf_symbols_add_stub(struct elf_symbols *symbols, uint64_t address, uint32_t bytes,
@@ -42,8 +45,8 @@ void elf_symbols_finish(struct elf_symbols *symbols);
 bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struct symbol_hit *hit);
 
 /*
- * Where the function at an address begins that no symbol covers: after the last symbol, or where an entry of the
- * unwind table begins or ends. False: the address is not in code, or nothing is known of the file's functions.
+ * Where the function at an address begins that no symbol covers: after the last symbol, where an entry of the
+ * unwind table begins or ends, or at what other code refers to. False: the address is not in code, or nothing is known of the file's functions.
  */
 bool elf_symbols_bound(const struct elf_symbols *symbols, uint64_t address, uint64_t *start);
 

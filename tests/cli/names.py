@@ -134,6 +134,47 @@ def code_far_behind_a_label_is_not_its_function():
         check(f"far+{address + 4096:#x}" in leaves, f"{address:#x}: {stacks}")
 
 
+# As x86inc.asm leaves it: neither sizes nor an unwind table, and of the names only one that is exported.
+BARE = r"""
+void first(unsigned long), second(unsigned long), third(unsigned long);
+__asm__(".text\n.balign 16\n.globl first\n"
+	"first: jmp 1f\n.balign 16\ninside: ret\n1: dec %rdi\njnz 1b\nret\n"
+	".balign 16\nsecond: dec %rdi\njnz second\nret\n"
+	".balign 16\nthird: dec %rdi\njnz third\nret\n.skip 8192\n");
+void (*volatile const functions[])(unsigned long) = {first};
+int main(void)
+{
+	void (*volatile called)(unsigned long) = third;
+	for (int i = 0; i < 100; i++) {
+		functions[0](2000000);
+		second(2000000);
+		called(2000000);
+	}
+	return 0;
+}
+"""
+
+
+@case
+def assembly_without_sizes_ends_where_other_code_refers_to():
+    need_root()
+    if os.uname().machine != "x86_64":
+        raise Skip("assembly of x86-64")
+    with folder() as where:
+        path = os.path.join(where, "bare")
+        with open(path + ".c", "w", encoding="utf-8") as file:
+            file.write(BARE)
+        result = run(need_program("gcc"), "-O1", "-rdynamic", "-o", path, path + ".c")
+        check(result.returncode == 0, result.stderr)
+        known = {words[2]: int(words[0], 16) for words in
+                 (line.split() for line in run(need_program("nm"), path).stdout.splitlines()) if len(words) == 3}
+        check(run(need_program("strip"), path).returncode == 0, "strip failed")
+        leaves = {stack[-1] for stack in folded(recorded(where, path))}
+        expected = {"first", f"bare+{known['second']:#x}", f"bare+{known['third']:#x}"}
+        check(expected <= leaves, f"{expected - leaves} are not in {leaves}")
+        check(not any(leaf.startswith("bare+") for leaf in leaves - expected), f"{leaves}")
+
+
 def objcopy(*arguments):
     result = run(need_program("objcopy"), *arguments)
     check(result.returncode == 0, result.stderr)
