@@ -26,11 +26,7 @@ static const char *const library_folders[] = {
 	"/usr/local/lib",
 };
 
-/*
- * libx.so.6 for libx. What is called libx.so alone may be a text for the linker: it comes last. Of several versions the
- * shortest name, libx.so.6 rather than libx.so.6.0.1, which is the same file.
- */
-static bool is_better(const char *file, const char *name, const char *best)
+bool probe_file_is_better(const char *file, const char *name, const char *best)
 {
 	static const char ending[] = ".so";
 	const size_t size = strlen(name), ending_size = strlen(ending);
@@ -53,7 +49,7 @@ static bool find_library(const char *name, char *path, size_t size)
 		char best[NAME_MAX + 1] = "";
 		DIR *dir = opendir(library_folders[i]);
 		for (const struct dirent *entry; dir && (entry = readdir(dir));)
-			if (is_better(entry->d_name, name, best))
+			if (probe_file_is_better(entry->d_name, name, best))
 				snprintf(best, sizeof(best), "%s", entry->d_name);
 		if (dir)
 			closedir(dir);

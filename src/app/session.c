@@ -366,8 +366,11 @@ struct session *session_open_live(const struct options *options,
 		jail_protect_main();
 		setup_sampling(&session->sampling, options, &session->target);
 		session->starts_off = options_start_off(options);
-		result = uprobes_resolve(session->sampling.events, session->sampling.nr_events,
-					 error);
+		result = uprobes_resolve(
+			session->sampling.events, session->sampling.nr_events,
+			session->sampling.pids,
+			session->target.command_pid ? 0 : session->sampling.nr_pids,
+			&session->uprobe_files, error);
 	}
 	if (!result) {
 		session->sampler = sampler_open(&session->sampling, error);
@@ -497,6 +500,7 @@ void session_free(struct session *session)
 	worker_release(&session->symbolizer);
 	sampler_free(session->sampler);
 	target_release(&session->target);
+	uprobe_files_close(&session->uprobe_files);
 	region_close(session->current);
 	region_close(session->next);
 	broker_free(session->broker);

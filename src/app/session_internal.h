@@ -19,6 +19,7 @@
 #include "cpu_times.h"
 #include "region.h"
 #include "target.h"
+#include "uprobes.h"
 #include "thread_list.h"
 #include "worker.h"
 #include "source.h"
@@ -64,6 +65,7 @@ struct session {
 	struct target target;	 /* live only */
 	struct sampler *sampler; /* live only */
 	struct sampler_options sampling;
+	struct uprobe_files uprobe_files; /* that sampling's events name */
 	/* What the CPUs have done: when sampling began, moved on as start_ns is; when it was switched off; when it ended. */
 	struct cpu_times cpus_from, cpus_off, cpus_end;
 	size_t nr_named, nr_named_tids; /* of the sampler's processes and threads: to the broker */

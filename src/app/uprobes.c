@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,15 +16,22 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/end_pending.h>
 #include <ctop/base/jail.h>
+#include <ctop/base/privilege.h>
+#include <ctop/base/text.h>
 #include <ctop/base/uprobe_protocol.h>
+#include <ctop/base/vec.h>
 
 #include "probe_file.h"
+#include "probe_target.h"
 
 _Static_assert((int)EVENT_TEXT_BYTES <= (int)UPROBE_FUNCTION_MAX,
 	       "every function's name can be asked about");
 
 /* Reading the symbols of the largest programs takes a second or two. */
 enum { PATIENCE_MS = 30000, SLICE_MS = 100 };
+#define PLACE_OF_FD "/proc/self/fd/%d"
+/* Whose maps are looked through for a file. */
+enum { PIDS_MAX = 16 };
 
 static int wait_for(int fd, int timeout_ms)
 {
@@ -35,15 +43,37 @@ static int wait_for(int fd, int timeout_ms)
 	return got < 0 ? -errno : got ? 0 : -ETIMEDOUT;
 }
 
-/* Only what a program can be mapped from: opening a device might set it going. */
+/*
+ * Only what a program can be mapped from: opening a device might set it going. Root may name a file below /proc/PID/root, for which
+ * it needs a capability.
+ */
 static int open_program(const char *path)
 {
 	struct stat status;
-	if (stat(path, &status))
+	char again[32];
+	const int flags = O_PATH | O_CLOEXEC;
+	int place = geteuid() ? open(path, flags)
+			      : privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, flags);
+	if (place < 0)
 		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -EINVAL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = -EINVAL;
+	snprintf(again, sizeof(again), PLACE_OF_FD, place);
+	if (fstat(place, &status))
+		fd = -errno;
+	else if (S_ISREG(status.st_mode))
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = fd == -1 ? -errno : fd;
+	close(place);
+	return fd;
+}
+
+/* The one that was found before is not opened again: that is up to the target's file system. */
+static int open_found(const struct event *event)
+{
+	int found;
+	if (sscanf(event->probe_place, PLACE_OF_FD, &found) != 1)
+		return open_program(event->probe);
+	int fd = fcntl(found, F_DUPFD_CLOEXEC, 0);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -121,23 +151,97 @@ static int explain(const struct event *event, int code, struct error *error)
 	return code;
 }
 
-/* A library or program that was named without its folder: which that is, is said. */
+/* Which file it is, is said, made safe: the path may be the target's choice. */
+static void set_file(struct event *event, const char *path)
+{
+	struct text name = {0};
+	const char *place = strchr(event->name, ':') + 1;
+	text_addf(&name, "%.*s", (int)(place - event->name), event->name);
+	text_add_safe(&name, path);
+	text_add(&name, place + strlen(event->probe));
+	if (!name.failed && name.size < sizeof(event->name))
+		memcpy(event->name, text_string(&name), name.size + 1);
+	text_release(&name);
+	snprintf(event->probe, sizeof(event->probe), "%s", path);
+}
+
+/* A library or program that was named without its folder. */
 static int find_file(struct event *event, struct error *error)
 {
 	char path[sizeof(event->probe)];
-	char name[sizeof(event->name)];
 	int result = probe_file_find(event->probe, path, sizeof(path));
 	if (result) {
 		error_set(error, result, "no library or program is called '%s'", event->probe);
 		error_remedy(error, "name its file, as in uprobe:/bin/bash:readline");
 		return result;
 	}
-	const char *place = strchr(event->name, ':') + 1;
-	if (snprintf(name, sizeof(name), "%.*s%s%s", (int)(place - event->name), event->name, path,
-		     place + strlen(event->probe)) < (int)sizeof(name))
-		memcpy(event->name, name, sizeof(name));
-	memcpy(event->probe, path, sizeof(path));
+	set_file(event, path);
 	return 0;
+}
+
+/* What no process that lives elsewhere has mapped, main cannot mean either. */
+static int not_mapped(const struct event *event, int32_t pid, int code, struct error *error)
+{
+	if (code == -ENOENT)
+		error_set(error, code,
+			  "process %d, in a mount namespace of its own, has mapped no '%s'", pid,
+			  event->probe);
+	else
+		error_set(error, code,
+			  "cannot open '%s' of process %d, in a mount namespace of its own: %s",
+			  event->probe, pid, strerror(-code));
+	error_remedy(error, "name the file as /proc/%d/maps has it, or below /proc/%d/root", pid,
+		     pid);
+	return code;
+}
+
+/* The kernel is told of a descriptor: its own look-up would be in main's mounts, and may hang in a file system of the target's. */
+static int use_file(struct event *event, const char *path, int fd, struct uprobe_files *files,
+		    struct error *error)
+{
+	if (vec_reserve(files, files->nr + 1)) {
+		close(fd);
+		return error_set(error, -ENOMEM, "out of memory");
+	}
+	files->items[files->nr++] = fd;
+	set_file(event, path);
+	snprintf(event->probe_place, sizeof(event->probe_place), PLACE_OF_FD, fd);
+	return 0;
+}
+
+/* The file that the target means; where it means none that is mapped yet, main's. */
+static int find_mapped_file(struct event *event, const int32_t *pids, size_t nr_pids,
+			    struct uprobe_files *files, struct error *error)
+{
+	static const char processes[] = "/proc/";
+	const bool is_path = strchr(event->probe, '/');
+	char path[sizeof(event->probe)];
+	int code = 0;
+	int32_t elsewhere = 0;
+	if (!strncmp(event->probe, processes, strlen(processes)))
+		return 0;
+	for (size_t i = 0; i < nr_pids && i < PIDS_MAX; i++) {
+		const bool is_elsewhere = probe_target_is_elsewhere(pids[i]);
+		if (is_path && !is_elsewhere)
+			continue;
+		int fd = probe_target_open(pids[i], event->probe, path, sizeof(path));
+		if (fd >= 0)
+			return use_file(event, path, fd, files, error);
+		if (is_elsewhere && !elsewhere) {
+			elsewhere = pids[i];
+			code = fd;
+		}
+	}
+	return elsewhere ? not_mapped(event, elsewhere, code, error) : 0;
+}
+
+static int find_event_file(struct event *event, const int32_t *pids, size_t nr_pids,
+			   struct uprobe_files *files, struct error *error)
+{
+	int result = find_mapped_file(event, pids, nr_pids, files, error);
+	if (!result && !strchr(event->probe, '/'))
+		result = find_file(event, error);
+	return result;
 }
 
 /* Behind the end of a function another one begins, or the middle of an instruction. */
@@ -156,7 +260,7 @@ static int outside(const struct event *event, const struct function_place *place
 static int resolve(struct event *event, struct error *error)
 {
 	struct function_place place = {0};
-	int fd = open_program(event->probe);
+	int fd = open_found(event);
 	if (fd < 0) {
 		error_set(error, fd, "cannot open '%s': %s", event->probe,
 			  fd == -EINVAL ? "not a file" : strerror(-fd));
@@ -175,13 +279,22 @@ static int resolve(struct event *event, struct error *error)
 	return 0;
 }
 
-int uprobes_resolve(struct event *events, size_t nr_events, struct error *error)
+void uprobe_files_close(struct uprobe_files *files)
+{
+	for (size_t i = 0; i < files->nr; i++)
+		close(files->items[i]);
+	free(files->items);
+	*files = (struct uprobe_files){0};
+}
+
+int uprobes_resolve(struct event *events, size_t nr_events, const int32_t *pids, size_t nr_pids,
+		    struct uprobe_files *files, struct error *error)
 {
 	int result = 0;
 	for (size_t i = 0; !result && i < nr_events; i++) {
 		struct event *event = &events[i];
-		if (event->probe[0] && event->happens_in_user && !strchr(event->probe, '/'))
-			result = find_file(event, error);
+		if (event->probe[0] && event->happens_in_user)
+			result = find_event_file(event, pids, nr_pids, files, error);
 		if (!result && event->function[0])
 			result = resolve(event, error);
 	}

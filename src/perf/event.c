@@ -194,7 +194,8 @@ void event_fill_attr(const struct event *event, struct perf_event_attr *attr)
 {
 	attr->type = event->type;
 	attr->config = event->config;
-	attr->config1 = event->probe[0] ? (uint64_t)(uintptr_t)event->probe : event->config1;
+	const char *probe = event->probe_place[0] ? event->probe_place : event->probe;
+	attr->config1 = probe[0] ? (uint64_t)(uintptr_t)probe : event->config1;
 	attr->config2 = event->config2;
 	attr->bp_type = event->breakpoint;
 }

@@ -190,6 +190,80 @@ def recorded(where, *words):
         recorder.wait()
 
 
+CALLS_BY_WORD = """
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) int inner(int x) { __asm__ volatile(""); return x + 1; }
+int main(void) {
+	char word;
+	for (int i = 0; read(0, &word, 1) == 1; i++) free(malloc((size_t)inner(i)));
+	return 0;
+}
+"""
+
+
+def check_hits_in(where, event, *command, runs):
+    """Of a process that runs already, a program of that name, each call is sampled once the first was."""
+    path = os.path.join(where, "y.ctop")
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    with child(*command, stdin=subprocess.PIPE, bufsize=0) as process:
+        wait_until(lambda: os.path.basename(os.readlink(f"/proc/{process.pid}/exe")) == runs, "program")
+        with child(CTOP, "record", "-c", "1", "-e", event, "-o", path, "-p", process.pid, stderr=subprocess.PIPE) as recorder:
+            fed = 0
+
+            def is_sampling():
+                nonlocal fed
+                fed += process.stdin.write(b"x")
+                return recorder.poll() is not None or ctop("export", "folded", path).stdout
+            wait_until(is_sampling, "hit")
+            process.stdin.write(b"x" * 100)
+            process.stdin.close()
+            check(process.wait(PATIENCE) == 0, "the program failed")
+            _, errors = recorder.communicate(timeout=PATIENCE)
+    check(recorder.returncode == 0, errors)
+    hits = sum(folded(path).values())
+    check(100 < hits <= 100 + fed, f"{event}: {hits} of {100 + fed}")
+    return errors
+
+
+@case
+def uprobes_of_processes_with_files_of_their_own():
+    """The file is the target's, not what ctop itself sees at that path: in another mount namespace, or another root."""
+    need_uprobes()
+    if run("unshare", "-m", "true").returncode:
+        raise Skip("no mount namespaces here")
+    with folder() as where:
+        program = compiled(where, CALLS_BY_WORD)
+        check(run("gcc", "-O1", "-fno-builtin", "-o", program, os.path.join(where, "calls.c")).returncode == 0, "gcc failed")
+        root, words = os.path.join(where, "root"), run(need_program("ldd"), program).stdout.split()
+        needed = [program, *(word for word in words if word.startswith("/"))]
+        hidden = os.path.join(where, "hidden")
+        os.mkdir(hidden)
+        shutil.copy("/bin/true", os.path.join(hidden, "own"))
+        own = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$1" && cp "$0" "$1/own" && exec "$1/own"', program, hidden]
+        for event in f"uprobe:{hidden}/own:inner", "uprobe:own:inner", "uprobe:libc:malloc":
+            check_hits_in(where, event, *own, runs="own")
+        strange = os.path.join(where, "a\033[31m")
+        os.mkdir(strange)
+        shutil.copy(program, os.path.join(strange, "own"))
+        errors = check_hits_in(where, "uprobe:own:inner", os.path.join(strange, "own"), runs="own")
+        check(b"\\x1b[31m/own:inner" in errors and b"\033" not in errors, f"{errors}")
+        for path in needed:
+            os.makedirs(root + os.path.dirname(path), exist_ok=True)
+            shutil.copy(path, root + path)
+        check_hits_in(where, "uprobe:libc:malloc", "chroot", root, program, runs="calls")
+        # As perf reads it, by a path of ours; and what the target has not.
+        with child(*own, stdin=subprocess.PIPE) as process:
+            wait_until(lambda: os.readlink(f"/proc/{process.pid}/exe").endswith("/own"), "program")
+            for name in "/bin/true", "no_such_thing":
+                result = ctop("record", "-e", f"uprobe:{name}:main", "-o", "/dev/null", "-p", process.pid)
+                check_refused(result, 1, f"has mapped no '{name}'", f"/proc/{process.pid}/root")
+            result = ctop("record", "-q", "-e", f"uprobe:/proc/{process.pid}/root{hidden}/own:inner", "--duration", "0.1", "-o",
+                          os.path.join(where, "z.ctop"), "-p", process.pid)
+            check(result.returncode == 0, result.stderr)
+
+
 @case
 def uprobes_leave_forks_alone():
     need_uprobes()

@@ -30,6 +30,8 @@ struct event {
 	 * a library or program that is still to be found.
 	 */
 	char probe[EVENT_TEXT_BYTES];
+	/* The file of a uprobe as the kernel is told, where it is not to be found by the name that probe has; else "". */
+	char probe_place[32];
 	/* A uprobe's function: config2, its offset in the file, is still to be found; then "". */
 	char function[EVENT_TEXT_BYTES];
 	const char *
