@@ -189,7 +189,9 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 	const struct sampler_opened *opened = sampler_opened(sampler, 0);
 	const char *mode = history_info(source->history, "call_graph");
 	describe_call_graph(facts, mode ? mode : "",
-			    sampler_set(sampler, sampler_set_in_use(sampler))->dump_bytes);
+			    sampler_sets(sampler, opened->paced)
+				    ->items[sampler_set_in_use(sampler, 0)]
+				    .dump_bytes);
 	*out = (struct ui_facts){
 		.state = state_of(facts, session, &stats),
 		.target = session_target(session),

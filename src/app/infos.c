@@ -86,6 +86,17 @@ static const char *call_graph_name(enum call_graph call_graph)
 	return "unknown";
 }
 
+/* Of events that ctop paces; 0: there are none. What others step down to is told as a step. */
+static uint64_t least_dump_bytes(const struct sampler *sampler)
+{
+	const struct sampler_sets *sets = sampler_sets(sampler, true);
+	uint64_t least = sets->nr ? UINT64_MAX : 0;
+	for (uint32_t i = 0; i < sets->nr; i++)
+		if (sets->items[i].dump_bytes < least)
+			least = sets->items[i].dump_bytes;
+	return least;
+}
+
 int infos_start(const struct session *session, const struct options *options,
 		const struct infos_sink *sink)
 {
@@ -106,6 +117,7 @@ int infos_start(const struct session *session, const struct options *options,
 	add_number(&adder, "event.asked_hz", session_asked_hz(session));
 	add(&adder, "call_graph", call_graph_name(options->call_graph));
 	add_number(&adder, "dump_bytes", sampler_dump_bytes(sampler));
+	add_number(&adder, "dump_bytes_least", least_dump_bytes(sampler));
 	add_number(&adder, "ring_pages", sampler_ring_pages(sampler));
 	for (size_t i = 0; i < session_nr_steps(session); i++) {
 		char key[32];

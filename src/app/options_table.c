@@ -64,7 +64,9 @@ const struct option_row option_rows[] = {
 	 "A count given for cycles is not nanoseconds: when the clock stands in, it becomes that "
 	 "many cycles of time, and is raised to what --max-overhead allows."},
 	{OPTION_FREQ, GROUP_SAMPLING, TARGETED, 'F', "freq", "HZ", COMPLETE_NOTHING, NULL,
-	 "samples a second on each busy CPU (default 999)", NULL},
+	 "samples a second on each busy CPU (default 999)",
+	 "Of events that are neither clocks nor the CPU's counters all, where they are fewer; else between a tenth and "
+	 "twice as many."},
 	{OPTION_CALL_GRAPH, GROUP_SAMPLING, TARGETED, 0, "call-graph", "MODE", COMPLETE_WORDS,
 	 "auto dwarf fp no", "auto (default), dwarf[,BYTES], fp or no",
 	 "\\fBdwarf\\fR unwinds a copy of the stack's top BYTES (a multiple of 8, at most 65528) "

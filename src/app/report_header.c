@@ -434,10 +434,15 @@ static void add_stacks(struct header *header)
 
 	const char *mode = fact(header, "call_graph");
 	uint64_t dump_bytes = number(header, "dump_bytes");
+	uint64_t least_bytes = number(header, "dump_bytes_least");
 	if (mode) {
 		text_add_safe(line, mode);
 		if (dump_bytes) {
 			text_add(line, ", copies of ");
+			if (least_bytes && least_bytes < dump_bytes) {
+				add_grouped(line, least_bytes);
+				text_add(line, " to ");
+			}
 			add_grouped(line, dump_bytes);
 			text_add(line, " bytes");
 		}

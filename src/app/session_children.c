@@ -244,8 +244,9 @@ int session_tell_collector(struct session *session, const struct region *region,
 		session->own.pids[OWN_LAST_COLLECTOR] = session->own.pids[OWN_COLLECTOR];
 		session->own.pids[OWN_COLLECTOR] = session->collector.pid;
 	}
-	atomic_store(&session->collector.status->wanted_set,
-		     (uint32_t)sampler_set_in_use(session->sampler));
+	for (size_t i = 0; i < session->sampling.nr_events; i++)
+		atomic_store(&session->collector.status->wanted_sets[i],
+			     sampler_set_in_use(session->sampler, i));
 	return setup_collector(&session->collector, session->sampler, &session->sampling,
 			       &session->target, &session->own, region, session->without_tables,
 			       skip_cpu, skip_position);

@@ -106,8 +106,9 @@ struct session {
 	uint64_t sideband_due_ns; /* when its records may wake us again */
 	uint64_t late_look_ns;	  /* when to look for threads that slipped through */
 	/* Sets of the events: what was foreseen, since when the one in use is, how long each was, and what is said of it. */
-	size_t foreseen_set;
-	uint64_t set_since_ns, next_set_ns, settle_ns, set_ns[SAMPLER_MAX_SETS];
+	uint32_t foreseen_set; /* of events that are switched together */
+	uint64_t set_since_ns, next_set_ns, settle_ns;
+	uint64_t set_ns[SAMPLER_MAX_EVENTS][SAMPLER_MAX_SETS];
 	struct message_set switching;
 	char set_step[320];
 	struct session_stats stats;

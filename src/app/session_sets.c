@@ -13,18 +13,30 @@
 enum { PAUSE_TIMES = 9 };
 #define SETTLE_NS (200 * NS_PER_MS)
 
-static bool is_paced(const struct sampler *sampler)
+/* Events that are switched together: all but those that ctop paces. */
+static const struct sampler_sets *sets_together(const struct session *session)
 {
-	return sampler_set(sampler, sampler_nr_sets(sampler) - 1)->fewer > 1;
+	return sampler_sets(session->sampler, false);
+}
+
+static size_t first_together(const struct session *session)
+{
+	size_t event = 0;
+	while (event + 1 < session->sampling.nr_events &&
+	       sampler_opened(session->sampler, event)->paced)
+		event++;
+	return event;
 }
 
 void session_begin_sets(struct session *session)
 {
 	if (!session->sampler)
 		return;
+	const struct sampler_sets *sets = sets_together(session);
 	/* Where the machine was too busy to begin with what was asked for, that is a step, too. */
+	const bool varies_rate = sets->nr && sets->items[sets->nr - 1].fewer > 1;
 	session->foreseen_set =
-		is_paced(session->sampler) ? 0 : sampler_set_in_use(session->sampler);
+		varies_rate ? 0 : sampler_set_in_use(session->sampler, first_together(session));
 	session->set_since_ns = session->stats.start_ns;
 	session_describe_sets(session, session->stats.start_ns);
 }
@@ -32,7 +44,8 @@ void session_begin_sets(struct session *session)
 static void describe_rate(const struct session *session, const struct sampler_set *set, char *text,
 			  size_t size)
 {
-	const struct sampler_opened *opened = sampler_opened(session->sampler, 0);
+	const struct sampler_opened *opened =
+		sampler_opened(session->sampler, first_together(session));
 	const double asked_hz = opened->frequency_hz ? (double)opened->frequency_hz
 				: opened->period ? (double)NS_PER_SECOND / (double)opened->period
 						 : 0;
@@ -41,10 +54,11 @@ static void describe_rate(const struct session *session, const struct sampler_se
 }
 
 /* "copies of 8192 bytes instead of 65528, 250 samples a second instead of 999" */
-static void describe_set(const struct session *session, size_t set, char *text, size_t size)
+static void describe_set(const struct session *session, uint32_t set, char *text, size_t size)
 {
-	const struct sampler_set *was = sampler_set(session->sampler, session->foreseen_set);
-	const struct sampler_set *is = sampler_set(session->sampler, set);
+	const struct sampler_sets *sets = sets_together(session);
+	const struct sampler_set *was = &sets->items[session->foreseen_set];
+	const struct sampler_set *is = &sets->items[set];
 	size_t used = 0;
 	text[0] = '\0';
 	if (is->dump_bytes != was->dump_bytes)
@@ -57,15 +71,19 @@ static void describe_set(const struct session *session, size_t set, char *text, 
 
 void session_describe_sets(struct session *session, uint64_t now_ns)
 {
-	const size_t in_use = sampler_set_in_use(session->sampler);
-	if (now_ns > session->set_since_ns)
-		session->set_ns[in_use] += now_ns - session->set_since_ns;
+	const uint64_t ns = now_ns > session->set_since_ns ? now_ns - session->set_since_ns : 0;
+	for (size_t i = 0; i < session->sampling.nr_events; i++)
+		session->set_ns[i][sampler_set_in_use(session->sampler, i)] += ns;
 	session->set_since_ns = now_ns;
-	size_t cheapest = session->foreseen_set;
+	const struct sampler_sets *sets = sets_together(session);
+	if (!sets->nr)
+		return;
+	const size_t first = first_together(session);
+	uint32_t cheapest = session->foreseen_set;
 	uint64_t cheaper_ns = 0;
-	for (size_t i = session->foreseen_set + 1; i < sampler_nr_sets(session->sampler); i++) {
-		cheaper_ns += session->set_ns[i];
-		if (session->set_ns[i] || i == in_use)
+	for (uint32_t i = session->foreseen_set + 1; i < sets->nr; i++) {
+		cheaper_ns += session->set_ns[first][i];
+		if (session->set_ns[first][i] || i == sampler_set_in_use(session->sampler, first))
 			cheapest = i;
 	}
 	if (cheapest == session->foreseen_set)
@@ -88,23 +106,39 @@ static void settle(struct session *session, uint64_t now_ns)
 	setup_set(&session->collector, &session->switching);
 }
 
+/* What the collector wants, where it makes sense. False: what there is. */
+static bool take_wanted(const struct session *session, uint32_t *sets)
+{
+	bool differs = false;
+	for (size_t i = 0; i < session->sampling.nr_events; i++) {
+		const uint32_t in_use = sampler_set_in_use(session->sampler, i);
+		const bool paced = sampler_opened(session->sampler, i)->paced;
+		sets[i] = atomic_load(&session->collector.status->wanted_sets[i]);
+		if (sets[i] >= sampler_sets(session->sampler, paced)->nr)
+			sets[i] = in_use;
+		differs |= sets[i] != in_use;
+	}
+	return differs;
+}
+
 void session_adapt(struct session *session)
 {
+	uint32_t wanted[SAMPLER_MAX_EVENTS];
 	if (!session->sampler || session->phase != PHASE_RUNNING)
 		return;
-	const uint32_t wanted = atomic_load(&session->collector.status->wanted_set);
 	const uint64_t now_ns = clock_now_ns();
 	settle(session, now_ns);
-	if (wanted == sampler_set_in_use(session->sampler) ||
-	    wanted >= sampler_nr_sets(session->sampler) || now_ns < session->next_set_ns ||
-	    !session->collector.channel || channel_waiting(session->collector.channel))
+	if (now_ns < session->next_set_ns || !session->collector.channel ||
+	    channel_waiting(session->collector.channel) || !take_wanted(session, wanted))
 		return;
 	/* It knows before it happens; one that cannot be told now is told again, or its successor is. */
-	session->switching = (struct message_set){wanted, now_ns, UINT64_MAX};
+	session->switching = (struct message_set){.since_ns = now_ns, .until_ns = UINT64_MAX};
+	for (size_t i = 0; i < session->sampling.nr_events; i++)
+		session->switching.sets[i] = (uint8_t)wanted[i];
 	if (setup_set(&session->collector, &session->switching))
 		return;
 	session_describe_sets(session, now_ns);
-	sampler_use_set(session->sampler, wanted, session->on && !session->pausing);
+	sampler_use_sets(session->sampler, wanted, session->on && !session->pausing);
 	const uint64_t done_ns = clock_now_ns(), pause_ns = PAUSE_TIMES * (done_ns - now_ns);
 	session->next_set_ns = done_ns + (pause_ns > PAUSE_NS ? pause_ns : PAUSE_NS);
 	session->settle_ns = session->next_set_ns + SETTLE_NS;

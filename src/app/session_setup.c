@@ -69,14 +69,14 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.watched_pid = watched_pid,
 				.watched_started_ns = watched_pid ? proc_start_ns(watched_pid) : 0,
 				.uid = target->uid,
-				.nr_sets = (uint32_t)sampler_nr_sets(sampler),
-				.set = (uint32_t)sampler_set_in_use(sampler),
 				.skip_cpu = skip_cpu,
 				.skip_position = skip_position,
 			},
 	};
-	for (size_t i = 0; i < sampler_nr_sets(sampler); i++)
-		message.config.sets[i] = *sampler_set(sampler, i);
+	for (int paced = 0; paced < 2; paced++)
+		message.config.sets[paced] = *sampler_sets(sampler, paced);
+	for (size_t i = 0; i < sampling->nr_events; i++)
+		message.config.in_use[i] = (uint8_t)sampler_set_in_use(sampler, i);
 	if (target->only_comm)
 		snprintf(message.config.comm, sizeof(message.config.comm), "%s", target->only_comm);
 	return protocol_send(channel, &message, -1);
@@ -92,6 +92,7 @@ static int send_events(struct channel *channel, const struct sampler *sampler,
 		message.event.period = opened->period;
 		message.event.frequency_hz = opened->frequency_hz;
 		message.event.without_period = opened->without_period;
+		message.event.paced = opened->paced;
 		message.event.unit = opened->unit;
 		snprintf(message.event.asked, sizeof(message.event.asked), "%s",
 			 sampling->events[i].asked);

@@ -71,13 +71,20 @@ static void read_cpus(const struct session *session, struct session_stats *stats
 
 static void read_sets(const struct session *session, struct session_stats *stats)
 {
-	stats->nr_sets = session->sampler ? sampler_nr_sets(session->sampler) : 0;
-	for (size_t i = 0; i < stats->nr_sets; i++) {
-		const struct sampler_set *set = sampler_set(session->sampler, i);
-		stats->sets[i] =
-			(struct session_set){set->dump_bytes, set->fewer, session->set_ns[i]};
-		stats->fewer_ns += set->fewer > 1 ? session->set_ns[i] : 0;
+	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
+		struct session_event *event = &stats->events[i];
+		const bool paced = sampler_opened(session->sampler, i)->paced;
+		const struct sampler_sets *from = sampler_sets(session->sampler, paced);
+		/* Those that are switched together have the same times. */
+		struct session_set *sets = paced ? event->sets : stats->sets;
+		*(paced ? &event->nr_sets : &stats->nr_sets) = from->nr;
+		for (uint32_t at = 0; at < from->nr; at++)
+			sets[at] = (struct session_set){from->items[at].dump_bytes,
+							from->items[at].fewer,
+							session->set_ns[i][at]};
 	}
+	for (uint32_t i = 0; i < stats->nr_sets; i++)
+		stats->fewer_ns += stats->sets[i].fewer > 1 ? stats->sets[i].ns : 0;
 }
 
 struct session_stats session_stats(struct session *session)

@@ -86,17 +86,18 @@ static void add_description(struct text *out, const struct stats_event *event)
 		  event->period, event->frequency_hz, weight_unit_name(event->unit, 2));
 }
 
-/* The sets of events, and how long each was sampled. */
-static void add_sets(struct text *out, const struct session_stats *session)
+/* How long each set was sampled. */
+static void add_sets(struct text *out, const struct session_set *sets, uint32_t nr,
+		     const char *fewer)
 {
-	text_add(out, "  \"sets\": [");
-	for (size_t i = 0; i < session->nr_sets; i++)
+	text_add(out, "\"sets\": [");
+	for (uint32_t i = 0; i < nr; i++)
 		text_addf(out,
-			  "%s{\"dump_bytes\": %" PRIu32 ", \"fewer\": %" PRIu32
+			  "%s{\"dump_bytes\": %" PRIu32 ", \"%s\": %" PRIu32
 			  ", \"seconds\": %.6f}",
-			  i ? ", " : "", session->sets[i].dump_bytes, session->sets[i].fewer,
-			  seconds(session->sets[i].ns));
-	text_add(out, "],\n");
+			  i ? ", " : "", sets[i].dump_bytes, fewer, sets[i].fewer,
+			  seconds(sets[i].ns));
+	text_add(out, "]");
 }
 
 /* The event shown, and all there are with what each came to. */
@@ -113,9 +114,14 @@ static void add_events(struct text *out, const struct stats_input *input)
 		add_description(out, &input->events[i]);
 		text_addf(out,
 			  ", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"counted\": %" PRIu64
-			  ", \"sampled\": %" PRIu64 ", \"counted_share\": %.6f}",
+			  ", \"sampled\": %" PRIu64 ", \"counted_share\": %.6f",
 			  counts->samples, counts->lost, counts->counted, counts->sampled,
 			  counts->counted_share);
+		if (counts->nr_sets) {
+			text_add(out, ", ");
+			add_sets(out, counts->sets, counts->nr_sets, "period");
+		}
+		text_add(out, "}");
 	}
 	text_add(out, "]\n");
 }
@@ -158,7 +164,9 @@ int stats_write(const char *path, const struct stats_input *input, int wake_fd, 
 	add_number(&out, "restarts", session->restarts);
 	add_list(&out, "unreadable", session->unreadable, session->nr_unreadable);
 	add_list(&out, "steps_down", input->steps_down, input->nr_steps_down);
-	add_sets(&out, session);
+	text_add(&out, "  ");
+	add_sets(&out, session->sets, session->nr_sets, "fewer");
+	text_add(&out, ",\n");
 	add_events(&out, input);
 	text_add(&out, "}\n");
 	int result = save_text(path, "--stats", &out, wake_fd, error);

@@ -93,8 +93,9 @@ void weight_text_add(const struct history *history, size_t event,
 }
 
 /*
- * The kernel aims at a rate while events come. What comes in bursts has a period in between that is much too long, and a software event
- * sits it out (perf_swevent_event() of Linux 6.18; a shorter one found meanwhile begins behind it). A fixed period does not.
+ * Where the kernel aims at a rate while events come, what comes in bursts has a period in between that is much too long, and a software
+ * event sits it out (perf_swevent_event() of Linux 6.18; a shorter one found meanwhile begins behind it). A fixed period does not; and
+ * it is exact where ctop, which has a few of them to switch between (perf/sets.c), is too low.
  */
 void weight_text_add_period(const struct history *history, size_t event, double seconds,
 			    struct text *text)

@@ -127,6 +127,8 @@ static int add_ids(struct collector *collector, const struct message_ids *messag
 		if (index_reserve(&collector->ids_index))
 			return -ENOMEM;
 		collector->ids.items[collector->ids.nr++] = id;
+		if (!id.id)
+			continue;
 		index_add(&collector->ids_index, hash_u64(id.id), row);
 		if (twice_add_own(collector, row))
 			return -ENOMEM;
@@ -165,6 +167,7 @@ static int add_event(struct collector *collector, const struct message_event *ev
 		return -ENOMEM;
 	collector->events.items[collector->events.nr++] = *event;
 	collector->formats_differ |= event->without_period;
+	collector->any_paced |= event->paced;
 	return 0;
 }
 

@@ -63,6 +63,8 @@ struct collector_ring {
 	struct last_stack *last;
 	struct last_sample last_samples[SAMPLER_MAX_EVENTS]; /* of each event */
 	uint64_t seen_head;				     /* see sets.c */
+	/* Of each paced event, of the set in use, since its pace was looked at. */
+	uint64_t nr_seen[SAMPLER_MAX_EVENTS];
 };
 
 struct event_id {
@@ -80,14 +82,24 @@ struct event_id {
 
 /* How full the rings are, and what follows from it: sets.c. */
 struct pressure {
-	uint32_t set; /* of the events: the one in use */
-	uint32_t nr_switches;
 	uint64_t switching_since_ns, switching_until_ns;
 	bool settles;	     /* the rings still hold what made us leave the last set */
+	/* What filled them, since there was room: all, and of each event that we pace. */
+	uint64_t bytes, paced_bytes[SAMPLER_MAX_EVENTS];
 	double most_arrived; /* of a ring, between two looks, since it is calm */
 	uint64_t calm_since_ns, calm_ns;
 	uint64_t dearer_since_ns; /* 0: never, or it did not last */
 	uint64_t lost;
+	uint64_t looked_ns; /* the last time; 0: never */
+};
+
+/* Which set of an event is in use; sets.c. */
+struct event_pace {
+	uint32_t set, nr_switches;
+	/* Of one that we pace: */
+	uint64_t since_ns; /* its samples are counted; 0: nothing has come yet */
+	uint64_t calm_ns;
+	uint64_t dearer_since_ns; /* 0: never */
 };
 
 /* What a round has to add to the counters in struct child_status; see there. */
@@ -157,6 +169,8 @@ struct collector {
 	uint64_t cache_hits_before, cache_misses_before; /* of unwinders that are gone */
 
 	struct round_counts counts;
+	struct event_pace paces[SAMPLER_MAX_EVENTS];
+	bool any_paced;
 	struct pressure pressure;
 	bool started, stopping;
 	bool pausing;		   /* the events are off: the rings are taken to their end */
@@ -235,10 +249,14 @@ void twice_forget(struct collector *collector, int32_t tid);
 void sets_begin(struct collector *collector);
 /* Main enables that set now, then disables the one before. */
 void sets_use(struct collector *collector, const struct message_set *message);
+/* There is more than one of this event's. */
+bool sets_differ(const struct collector *collector, const struct event_id *event);
 /* At that time an event may have been in two sets. */
 bool sets_are_switching(const struct collector *collector, uint64_t time_ns);
 /* After the rings were looked at: asks main for another set, where this one is not right. */
 void sets_look(struct collector *collector);
+/* Of a paced event. */
+uint64_t sets_period(const struct collector *collector, const struct event_id *event);
 /* True when a sample of this event was counted in the set in use already. */
 bool sets_is_double(struct collector *collector, struct event_id *event);
 

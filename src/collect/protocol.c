@@ -67,7 +67,8 @@ static bool sane(struct message *message)
 	switch ((enum message_kind)message->kind) {
 	case MESSAGE_CONFIG:
 		terminate(message->config.comm, sizeof(message->config.comm));
-		return message->config.nr_sets <= SAMPLER_MAX_SETS &&
+		return message->config.sets[0].nr <= SAMPLER_MAX_SETS &&
+		       message->config.sets[1].nr <= SAMPLER_MAX_SETS &&
 		       is_bool(&message->config.format.sample_id_all) &&
 		       is_bool(&message->config.format.inodes_only) &&
 		       is_bool(&message->config.frame_pointers) &&
@@ -81,7 +82,8 @@ static bool sane(struct message *message)
 		terminate(message->event.asked, sizeof(message->event.asked));
 		terminate(message->event.opened, sizeof(message->event.opened));
 		return message->event.unit < NR_WEIGHT_UNITS &&
-		       is_bool(&message->event.without_period);
+		       is_bool(&message->event.without_period) &&
+		       is_bool(&message->event.paced);
 	case MESSAGE_IDS:
 		return message->ids.nr <= PROTOCOL_IDS_MAX;
 	case MESSAGE_PIDS:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which set of the events the rings have room for. Whoever reads them sees first that they fill, and says so to
+ * Which set of the events the rings have room for, and of those that we pace, which gives the rate asked for (pace.h). Whoever reads them sees first that they fill, and says so to
  * main, who has the events; and it knows what came since its last look, which would be more by the other set's copies and rate.
  *
  * While main switches, an event is in both sets for a moment: what is sampled of the old one behind the new one's first
@@ -8,9 +8,13 @@
  */
 #include "internal.h"
 
+#include <linux/perf_event.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+
+#include "pace.h"
 
 /* Who waits for main's answers leaves his records where they are: that is no want of room yet. */
 enum { WAITING_PERCENT = 75 };
@@ -20,13 +24,48 @@ enum { WAITING_PERCENT = 75 };
 #define RELAPSE_NS   (10 * NS_PER_SECOND)
 /* A sample beside its copy. */
 enum { HEAD_BYTES = 512 };
+/* A pace that became dearer and could not stay so is left for longer the next time, up to so many windows. */
+enum { PACE_CALM_WINDOWS_MAX = 16 };
+/* Larger copies leave less room for a burst: they wait longer for calm than another period does. */
+enum { COPIES_CALM = 4 };
+#define PACE_RELAPSE_NS (2 * NS_PER_SECOND)
 
 void sets_begin(struct collector *collector)
 {
 	struct pressure *pressure = &collector->pressure;
-	*pressure = (struct pressure){.calm_ns = CALM_NS, .nr_switches = 1};
-	pressure->set =
-		collector->config.set < collector->config.nr_sets ? collector->config.set : 0;
+	*pressure = (struct pressure){.calm_ns = CALM_NS};
+	for (size_t i = 0; i < SAMPLER_MAX_EVENTS; i++)
+		collector->paces[i] = (struct event_pace){
+			.set = collector->config.in_use[i],
+			.nr_switches = 1,
+		};
+}
+
+static size_t nr_events(const struct collector *collector)
+{
+	const size_t nr = collector->events.nr;
+	return nr < SAMPLER_MAX_EVENTS ? nr : SAMPLER_MAX_EVENTS;
+}
+
+static bool is_paced(const struct collector *collector, size_t event)
+{
+	return event < nr_events(collector) && collector->events.items[event].paced;
+}
+
+static const struct sampler_sets *sets_of(const struct collector *collector, size_t event)
+{
+	return &collector->config.sets[is_paced(collector, event)];
+}
+
+bool sets_differ(const struct collector *collector, const struct event_id *event)
+{
+	return sets_of(collector, event->event)->nr > 1;
+}
+
+uint64_t sets_period(const struct collector *collector, const struct event_id *event)
+{
+	const struct sampler_sets *sets = sets_of(collector, event->event);
+	return event->set < sets->nr ? sets->items[event->set].fewer : 1;
 }
 
 static uint64_t nr_lost(const struct collector *collector)
@@ -35,22 +74,74 @@ static uint64_t nr_lost(const struct collector *collector)
 	       collector->counts.lost;
 }
 
+/* The set in use of all that we do not pace: they are switched together. */
+static uint32_t set_together(const struct collector *collector)
+{
+	size_t event = 0;
+	while (event < nr_events(collector) && is_paced(collector, event))
+		event++;
+	const uint32_t set = event < nr_events(collector) ? collector->paces[event].set : 0;
+	return set < collector->config.sets[false].nr ? set : 0;
+}
+
+static void use_together(struct pressure *pressure, bool is_dearer, uint64_t now_ns)
+{
+	if (is_dearer)
+		pressure->dearer_since_ns = now_ns;
+	pressure->calm_since_ns = now_ns;
+	pressure->most_arrived = 0;
+}
+
+static double asked_hz(const struct collector *collector, size_t event)
+{
+	return (double)collector->events.items[event].frequency_hz;
+}
+
+static void count_anew(struct collector *collector, size_t event, uint64_t now_ns)
+{
+	collector->paces[event].since_ns = now_ns;
+	for (size_t i = 0; i < collector->nr_rings; i++)
+		collector->rings[i].nr_seen[event] = 0;
+}
+
+static void use_pace(struct collector *collector, size_t event, bool is_dearer, uint64_t now_ns)
+{
+	struct event_pace *pace = &collector->paces[event];
+	const uint64_t window_ns = pace_window_ns(asked_hz(collector, event));
+	if (is_dearer) {
+		pace->dearer_since_ns = now_ns;
+	} else {
+		const bool relapsed =
+			pace->dearer_since_ns && now_ns - pace->dearer_since_ns < PACE_RELAPSE_NS;
+		pace->calm_ns = !relapsed		? window_ns
+				: pace->calm_ns < window_ns * PACE_CALM_WINDOWS_MAX
+					? pace->calm_ns * 2
+					: pace->calm_ns;
+		pace->dearer_since_ns = 0;
+	}
+	count_anew(collector, event, now_ns);
+}
+
 void sets_use(struct collector *collector, const struct message_set *message)
 {
 	struct pressure *pressure = &collector->pressure;
 	const uint64_t now_ns = clock_now_ns();
-	const uint32_t set = message->set;
 	pressure->switching_since_ns = message->since_ns;
 	pressure->switching_until_ns = message->until_ns;
-	if (set >= collector->config.nr_sets || set == pressure->set)
-		return;
-	if (set < pressure->set)
-		pressure->dearer_since_ns = now_ns;
-	pressure->set = set;
-	pressure->nr_switches++;
-	pressure->settles = true;
-	pressure->calm_since_ns = now_ns;
-	pressure->most_arrived = 0;
+	const uint32_t together = set_together(collector);
+	for (size_t i = 0; i < nr_events(collector); i++) {
+		struct event_pace *pace = &collector->paces[i];
+		const uint32_t set = message->sets[i], before = pace->set;
+		if (set == before || set >= sets_of(collector, i)->nr)
+			continue;
+		pace->set = set;
+		pace->nr_switches++;
+		pressure->settles = true;
+		if (is_paced(collector, i))
+			use_pace(collector, i, set < before, now_ns);
+	}
+	if (set_together(collector) != together)
+		use_together(pressure, set_together(collector) < together, now_ns);
 }
 
 bool sets_are_switching(const struct collector *collector, uint64_t time_ns)
@@ -61,28 +152,42 @@ bool sets_are_switching(const struct collector *collector, uint64_t time_ns)
 
 bool sets_is_double(struct collector *collector, struct event_id *event)
 {
-	const struct pressure *pressure = &collector->pressure;
-	if (collector->config.nr_sets < 2 || event->first >= collector->ids.nr)
+	if (event->event >= nr_events(collector) || !sets_differ(collector, event) ||
+	    event->first >= collector->ids.nr)
 		return false;
+	const struct event_pace *pace = &collector->paces[event->event];
 	struct event_id *first = &collector->ids.items[event->first];
-	if (event->set == pressure->set)
-		first->seen_switch = pressure->nr_switches;
-	return event->set != pressure->set && first->seen_switch == pressure->nr_switches;
+	if (event->set == pace->set)
+		first->seen_switch = pace->nr_switches;
+	return event->set != pace->set && first->seen_switch == pace->nr_switches;
 }
 
-static void want(struct collector *collector, uint32_t set)
+static void want(struct collector *collector, size_t event, uint32_t set)
+{
+	atomic_store_explicit(&collector->status->wanted_sets[event], set, memory_order_release);
+}
+
+static void tell_main(const struct collector *collector)
 {
 	static const uint64_t one = 1;
-	atomic_store_explicit(&collector->status->wanted_set, set, memory_order_release);
 	/* Full: main has not looked at the last one yet. */
 	if (collector->to_main >= 0 && write(collector->to_main, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* How much more of a ring the set before would fill in the same time. */
-static double growth(const struct message_config *config, uint32_t set)
+/* All but those that we pace. */
+static void want_together(struct collector *collector, uint32_t set)
 {
-	const struct sampler_set *dearer = &config->sets[set - 1], *now = &config->sets[set];
+	for (size_t i = 0; i < nr_events(collector); i++)
+		if (!is_paced(collector, i))
+			want(collector, i, set);
+	tell_main(collector);
+}
+
+/* How much more of a ring the set before would fill in the same time. */
+static double growth(const struct sampler_sets *sets, uint32_t set)
+{
+	const struct sampler_set *dearer = &sets->items[set - 1], *now = &sets->items[set];
 	const double more =
 		(double)(dearer->dump_bytes + HEAD_BYTES) / (now->dump_bytes + HEAD_BYTES);
 	return dearer->fewer ? more * now->fewer / dearer->fewer : more;
@@ -91,63 +196,161 @@ static double growth(const struct message_config *config, uint32_t set)
 static void want_cheaper(struct collector *collector, double fill, uint64_t now_ns)
 {
 	struct pressure *pressure = &collector->pressure;
-	const uint32_t last = collector->config.nr_sets - 1;
+	const uint32_t last = collector->config.sets[false].nr - 1, set = set_together(collector);
 	if (pressure->dearer_since_ns && now_ns - pressure->dearer_since_ns < RELAPSE_NS &&
 	    pressure->calm_ns < CALM_MOST_NS)
 		pressure->calm_ns *= 2;
 	pressure->dearer_since_ns = 0;
 	pressure->calm_since_ns = now_ns;
 	pressure->most_arrived = 0;
-	if (pressure->set < last)
-		want(collector, fill * 100 > WAITING_PERCENT ? last : pressure->set + 1);
+	if (set < last)
+		want_together(collector, fill * 100 > WAITING_PERCENT ? last : set + 1);
 }
 
 static void want_dearer(struct collector *collector, uint64_t now_ns)
 {
 	struct pressure *pressure = &collector->pressure;
-	const struct message_config *config = &collector->config;
+	const struct sampler_sets *sets = &collector->config.sets[false];
+	const uint32_t set = set_together(collector);
 	if (!pressure->calm_since_ns)
 		pressure->calm_since_ns = now_ns;
-	if (!pressure->set || now_ns - pressure->calm_since_ns < pressure->calm_ns)
+	if (!set || now_ns - pressure->calm_since_ns < pressure->calm_ns)
 		return;
 	/* Half as much again: what was foreseen for the first set fills half of a ring by itself. */
-	const double most = 1.5 * config->sets[pressure->set - 1].crowded_percent / 100;
-	if (pressure->most_arrived * growth(config, pressure->set) < most)
-		want(collector, pressure->set - 1);
+	const double most = 1.5 * sets->items[set - 1].crowded_percent / 100;
+	if (pressure->most_arrived * growth(sets, set) < most)
+		want_together(collector, set - 1);
 	pressure->calm_since_ns = now_ns;
 	pressure->most_arrived = 0;
 }
 
-void sets_look(struct collector *collector)
+/* ---- what came since the last look ---- */
+
+struct look {
+	double fill, arrived; /* of a ring: the most that waits, and that is new */
+	bool has_lost;
+	/* Most of what fills the rings is of events that we pace, and most of that of this one. */
+	bool is_paced;
+	size_t paced_most;
+};
+
+/* Whose samples arrived, before they are read: a burst fills the ring first. */
+static void count_arrived(struct collector *collector, struct collector_ring *ring)
 {
+	uint64_t at = ring->seen_head > ring->ring.tail ? ring->seen_head : ring->ring.tail;
+	uint64_t id, size;
+	uint32_t type;
+	while ((size = ring_look_ahead(&ring->ring, at, &type, &id))) {
+		at += size;
+		const struct event_id *event =
+			type == PERF_RECORD_SAMPLE ? stack_find_event(collector, id) : NULL;
+		if (!event || !is_paced(collector, event->event))
+			continue;
+		collector->pressure.paced_bytes[event->event] += size;
+		if (event->set == collector->paces[event->event].set)
+			ring->nr_seen[event->event]++;
+	}
+}
+
+static struct look look_at_rings(struct collector *collector)
+{
+	struct look look = {0};
 	struct pressure *pressure = &collector->pressure;
-	const struct message_config *config = &collector->config;
-	double fill = 0;
-	if (config->nr_sets < 2 || collector->stopping || collector->pausing)
-		return;
+	uint64_t paced_bytes = 0;
 	for (size_t i = 0; i < collector->nr_rings; i++) {
 		struct collector_ring *ring = &collector->rings[i];
 		const double bytes = (double)ring->ring.data_bytes;
 		const double arrived = (double)(ring->ring.head - ring->seen_head) / bytes;
 		const double waits = (double)ring_waiting_bytes(&ring->ring) / bytes;
+		if (collector->any_paced)
+			count_arrived(collector, ring);
+		pressure->bytes += ring->ring.head - ring->seen_head;
 		ring->seen_head = ring->ring.head;
-		fill = waits > fill ? waits : fill;
-		if (arrived > pressure->most_arrived)
-			pressure->most_arrived = arrived;
+		look.fill = waits > look.fill ? waits : look.fill;
+		look.arrived = arrived > look.arrived ? arrived : look.arrived;
 	}
-	const uint64_t now_ns = clock_now_ns(), lost = nr_lost(collector);
-	const bool has_lost = lost != pressure->lost;
-	const uint32_t percent = config->sets[pressure->set].crowded_percent;
-	const bool waits = collector->waiting && percent < WAITING_PERCENT;
-	const bool crowded = fill * 100 > (waits ? WAITING_PERCENT : percent);
+	for (size_t i = 0; i < nr_events(collector); i++) {
+		paced_bytes += pressure->paced_bytes[i];
+		if (pressure->paced_bytes[i] > pressure->paced_bytes[look.paced_most])
+			look.paced_most = i;
+	}
+	look.is_paced = paced_bytes > pressure->bytes / 2;
+	const uint64_t lost = nr_lost(collector);
+	look.has_lost = lost != pressure->lost;
 	pressure->lost = lost;
-	/* What lies there right after a switch is still of the set before. */
-	if (pressure->settles && crowded && fill * 100 <= WAITING_PERCENT)
+	return look;
+}
+
+/* The dearer set has the same period. */
+static bool varies_copies(const struct sampler_sets *sets, uint32_t set)
+{
+	return set && set < sets->nr && sets->items[set - 1].fewer == sets->items[set].fewer;
+}
+
+static void look_at_pace(struct collector *collector, size_t event, double fill, uint64_t now_ns)
+{
+	struct event_pace *pace = &collector->paces[event];
+	const struct sampler_sets *sets = &collector->config.sets[true];
+	/* A command that is held yet shows nothing of what it will do. */
+	if (!pace->since_ns && collector->pressure.bytes)
+		pace->since_ns = collector->pressure.looked_ns;
+	if (!pace->since_ns)
 		return;
-	if (!crowded && pressure->settles)
+	const uint64_t window_ns = pace_window_ns(asked_hz(collector, event));
+	const uint64_t calm_ns = pace->calm_ns > window_ns ? pace->calm_ns : window_ns;
+	struct pace_seen seen = {
+		.asked_hz = asked_hz(collector, event),
+		.ns = now_ns - pace->since_ns,
+		.calm_ns = varies_copies(sets, pace->set) ? COPIES_CALM * calm_ns : calm_ns,
+		.fill = fill,
+	};
+	for (size_t i = 0; i < collector->nr_rings; i++)
+		if (collector->rings[i].nr_seen[event] > seen.nr)
+			seen.nr = collector->rings[i].nr_seen[event];
+	const uint32_t next = pace_next(sets, pace->set, &seen);
+	want(collector, event, next);
+	if (next != pace->set)
+		tell_main(collector);
+	else if (seen.ns >= (pace->set ? seen.calm_ns : window_ns))
+		count_anew(collector, event, now_ns);
+}
+
+void sets_look(struct collector *collector)
+{
+	struct pressure *pressure = &collector->pressure;
+	const struct sampler_sets *sets = &collector->config.sets[false];
+	if ((sets->nr < 2 && !collector->any_paced) || collector->stopping || collector->pausing)
+		return;
+	const struct look look = look_at_rings(collector);
+	const uint64_t now_ns = clock_now_ns();
+	const bool is_full = look.fill * 100 > WAITING_PERCENT;
+	/* Who fills the rings is to be cheaper: one event that we pace, or all others. */
+	const uint32_t percent = look.is_paced || !sets->nr
+					 ? collector->config.sets[true].items[0].crowded_percent
+					 : sets->items[set_together(collector)].crowded_percent;
+	const bool crowded = look.fill * 100 > (collector->waiting ? WAITING_PERCENT : percent);
+	/* What lies there right after a switch is still of the set before. */
+	const bool settles = pressure->settles;
+	const bool matters = crowded || look.has_lost;
+	for (size_t i = 0; i < nr_events(collector); i++)
+		if (is_paced(collector, i))
+			look_at_pace(collector, i,
+				     matters && !settles && look.is_paced && i == look.paced_most
+					     ? (look.has_lost ? 1 : look.fill)
+					     : 0,
+				     now_ns);
+	pressure->looked_ns = now_ns;
+	if (!crowded) {
 		pressure->settles = false;
-	else if (crowded || has_lost)
-		want_cheaper(collector, fill, now_ns);
-	else
+		pressure->bytes = 0;
+		memset(pressure->paced_bytes, 0, sizeof(pressure->paced_bytes));
+	}
+	if (look.arrived > pressure->most_arrived)
+		pressure->most_arrived = look.arrived;
+	if (sets->nr < 2 || (settles && !is_full))
+		return;
+	if (!matters)
 		want_dearer(collector, now_ns);
+	else if (!look.is_paced)
+		want_cheaper(collector, look.fill, now_ns);
 }

@@ -402,13 +402,18 @@ static bool wanted(struct collector *collector, struct collector_ring *ring,
 	return false;
 }
 
-/* A period that does not change is not in the record. */
+/* A period that does not change is not in the record; nor one that is the set's. */
 static uint64_t weight_of(const struct collector *collector, const struct event_id *event,
 			  const struct record_sample *sample)
 {
 	uint64_t period = sample->period;
-	if (!period && event->event < collector->events.nr)
-		period = collector->events.items[event->event].period;
+	if (event->event >= collector->events.nr)
+		return period ? period : 1;
+	const struct message_event *is = &collector->events.items[event->event];
+	if (is->paced)
+		period = sets_period(collector, event);
+	else if (!period)
+		period = is->period;
 	return period ? period : 1;
 }
 

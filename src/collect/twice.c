@@ -120,7 +120,7 @@ bool twice_is_second(struct collector *collector, struct collector_ring *ring,
 	if (event->event >= SAMPLER_MAX_EVENTS)
 		return false;
 	if (event->tid < 0)
-		return collector->config.nr_sets > 1 &&
+		return sets_differ(collector, event) &&
 		       (is_twin(ring, event, record) || sets_is_double(collector, event));
 	uint64_t bit = UINT64_C(1) << event->event;
 	bool twin = is_twin(ring, event, record), inherited = event->tid != record->tid;

@@ -21,6 +21,8 @@
 
 /* Passes over /proc/PID/task until one is complete; a process whose threads come and go for ever is left after these. */
 enum { PASSES_MAX = 64, LATE_PASSES_MAX = 8 };
+/* Opening and switching more takes too long for what a better rate is worth. */
+enum { PACED_ROWS_MAX = 20000 };
 /* How long after the attaching a thread may start of which a maker attached meanwhile did not know yet. */
 #define LATE_NS (100 * NS_PER_MS)
 /* /proc tells of starts to 10 ms. */
@@ -60,11 +62,29 @@ static int add_id(struct sampler *sampler, const struct sampler_fd *of)
 	return 0;
 }
 
+/* Rows of all sets are alike, also where events have fewer. */
+static int add_row_without(struct sampler *sampler, struct sampler_fd of)
+{
+	if (vec_reserve(&sampler->ids, sampler->ids.nr + 1))
+		return -ENOMEM;
+	of.fd = -1;
+	sampler->fds.items[sampler->fds.nr++] = of;
+	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){
+		.event = of.event,
+		.tid = of.tid,
+		.cpu = sampler->rings[of.ring].cpu,
+		.set = of.set,
+	};
+	return 0;
+}
+
 /* leader: the descriptor of the first event of its group; -1: it has none or is the first. */
 static int attach_one(struct sampler *sampler, struct sampler_fd of, int leader)
 {
 	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1))
 		return -ENOMEM;
+	if (of.set >= sets_of(sampler, of.event)->nr)
+		return add_row_without(sampler, of);
 	const struct perf_event_attr attr = sets_attr(sampler, of.event, of.set);
 	of.fd = sampler_open_on(sampler, &attr, of.tid, sampler->rings[of.ring].cpu, leader);
 	if (of.fd < 0)
@@ -114,8 +134,9 @@ static void leave_other_sets(struct attaching *attaching)
 	size_t nr = 0, begins = 0;
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		struct sampler_fd *event = &sampler->fds.items[i];
-		if (event->set != sampler->set) {
-			close(event->fd);
+		if (event->set != sampler->in_use[event->event]) {
+			if (event->fd >= 0)
+				close(event->fd);
 			continue;
 		}
 		begins += i < attaching->begins;
@@ -145,8 +166,10 @@ static int attach_thread(struct attaching *attaching, int32_t tid)
 	int result = 0;
 	for (of.ring = 0; !result && of.ring < sampler->nr_rings; of.ring++) {
 		const size_t nr_before = sampler->fds.nr;
+		if (sets_any_paced(sampler) && nr_before >= PACED_ROWS_MAX && !attaching->is_running)
+			return -EMFILE;
 		result = attach_sets(attaching, of);
-		if (result != -EMFILE || sampler->nr_sets < 2 || attaching->is_running)
+		if (sets_any_paced(sampler) || result != -EMFILE || sampler->nr_sets < 2 || attaching->is_running)
 			continue;
 		detach_from(sampler, nr_before);
 		leave_other_sets(attaching);
@@ -497,13 +520,38 @@ static int note_sets_left(struct sampler *sampler, struct error *error)
 				 nr_more);
 }
 
+static int attach_wanted(struct attaching *attaching, struct error *error)
+{
+	return needs_cpus(attaching->sampler) ? attach_probes(attaching, error)
+					      : attach_targets(attaching, error);
+}
+
+/* The kernel paces with one descriptor what ctop does with several. */
+static int attach_without_pacing(struct attaching *attaching, struct error *error)
+{
+	struct sampler *sampler = attaching->sampler;
+	detach_from(sampler, 0);
+	family_release(&sampler->family);
+	sampler->family = (struct family){0};
+	release(attaching);
+	*attaching = (struct attaching){.sampler = sampler};
+	sets_leave_pacing(sampler);
+	int result = sampler_note_step(sampler, error,
+				       "the rates of software events are left to the kernel, which "
+				       "may miss them: the target has too many threads for ctop to "
+				       "keep them");
+	return result ? result : attach_wanted(attaching, error);
+}
+
 int attach_all(struct sampler *sampler, struct error *error)
 {
 	enum { FOR_FILES = 256 };
 	struct attaching attaching = {.sampler = sampler};
+	int result = attach_wanted(&attaching, error);
+	if (sets_any_paced(sampler) &&
+	    (result == -EMFILE || (!result && !leaves_descriptors(sampler, FOR_FILES))))
+		result = attach_without_pacing(&attaching, error);
 	const bool has_others = sampler->nr_sets > 1;
-	int result = needs_cpus(sampler) ? attach_probes(&attaching, error)
-					 : attach_targets(&attaching, error);
 	if (!result && sampler->nr_sets > 1 && !leaves_descriptors(sampler, FOR_FILES))
 		leave_other_sets(&attaching);
 	if (result == -EMFILE || (!result && is_too_large(sampler)))

@@ -33,7 +33,7 @@ static uint64_t sample_type(const struct sampler *sampler, size_t index)
 	 * Periods that do not change are known. To ask for them all the same makes the kernel (6.18)
 	 * sample a software event each time it hits, whatever its period.
 	 */
-	if (!sampler_asked_count(sampler, index))
+	if (!sampler_asked_count(sampler, index) && !sampler->opened[index].paced)
 		type |= PERF_SAMPLE_PERIOD;
 	if (ladder_dumps_stacks(sampler))
 		type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -102,7 +102,9 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		attr->sample_stack_user = sampler->dump_bytes;
 		attr->exclude_callchain_user = 1;
 	}
-	if (sampler->opened[index].frequency_hz) {
+	if (sampler->opened[index].paced) {
+		attr->sample_period = 1;
+	} else if (sampler->opened[index].frequency_hz) {
 		attr->freq = 1;
 		attr->sample_freq = sampler->opened[index].frequency_hz;
 	} else {

@@ -96,6 +96,24 @@ const struct perf_event_header *ring_peek(struct ring *ring, bool *damaged)
 	return contiguous(ring, header.size);
 }
 
+uint64_t ring_look_ahead(const struct ring *ring, uint64_t position, uint32_t *type,
+			 uint64_t *first_word)
+{
+	const uint64_t left = ring->head - position, mask = ring->data_bytes - 1;
+	struct perf_event_header header;
+	if (position % RECORD_ALIGNMENT || left > ring->data_bytes || left < sizeof(header))
+		return 0;
+	memcpy(&header, ring->data + (position & mask), sizeof(header));
+	if (header.size < sizeof(header) || header.size > left || header.size % RECORD_ALIGNMENT)
+		return 0;
+	*type = header.type;
+	*first_word = 0;
+	if (header.size > sizeof(header))
+		memcpy(first_word, ring->data + ((position + sizeof(header)) & mask),
+		       sizeof(*first_word));
+	return header.size;
+}
+
 void ring_prefetch_next(const struct ring *ring)
 {
 	/* Where a sample's ids, registers and the innermost frames of its stack copy are. */

@@ -177,7 +177,10 @@ bool rings_may_overflow(const struct sampler *sampler)
 static uint32_t default_pages(const struct sampler *sampler)
 {
 	uint32_t pages = DEFAULT_PAGES;
-	if ((sampler->options.system_wide || rings_may_overflow(sampler)) && machine_may_lock())
+	bool any = sampler->options.system_wide || rings_may_overflow(sampler);
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		any |= sets_may_pace(sampler, i);
+	if (any && machine_may_lock())
 		while (pages < WHOLE_CPU_PAGES &&
 		       sampler->nr_rings * 2 * pages_bytes(pages) <= WHOLE_CPUS_BYTES)
 			pages *= 2;

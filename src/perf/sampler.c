@@ -190,6 +190,7 @@ static int open_all(struct sampler *sampler, struct error *error)
 		result = sets_begin_cheaply(sampler, error);
 	if (result)
 		return result;
+	sets_pace(sampler);
 	fill_attrs(sampler);
 	ladder_fill_format(sampler);
 	sets_choose(sampler);
@@ -237,14 +238,14 @@ void sampler_free(struct sampler *sampler)
 
 /* ---- running ---- */
 
-/* One request to every open event of a set; the first error that is not its thread's end. */
-static int tell_each(const struct sampler *sampler, size_t set, unsigned long request)
+/* One request to every open event of the sets in use, or of the others; the first error that is not its thread's end. */
+static int tell_each(const struct sampler *sampler, bool in_use, unsigned long request)
 {
 	int result = 0;
 	for (size_t i = 0; i < sampler->fds.nr; i++) {
 		const struct sampler_fd *event = &sampler->fds.items[i];
-		if (event->set == set && event->fd >= 0 && ioctl(event->fd, request, 0) < 0 &&
-		    errno != ESRCH && !result)
+		if ((event->set == sampler->in_use[event->event]) == in_use && event->fd >= 0 &&
+		    ioctl(event->fd, request, 0) < 0 && errno != ESRCH && !result)
 			result = -errno;
 	}
 	return result;
@@ -255,10 +256,10 @@ static int tell_each(const struct sampler *sampler, size_t set, unsigned long re
  * joins the heirs when they have been told. It goes on as before; and so does its maker, for tasks of one inheritance
  * trade their events when one is switched for the other: with all that it forks from then on.
  */
-static int tell_set(const struct sampler *sampler, size_t set, unsigned long request)
+static int tell_in_use(const struct sampler *sampler, unsigned long request)
 {
-	int result = tell_each(sampler, set, request);
-	return result ? result : tell_each(sampler, set, request);
+	int result = tell_each(sampler, true, request);
+	return result ? result : tell_each(sampler, true, request);
 }
 
 int sampler_redirect_from(struct sampler *sampler, size_t row)
@@ -282,31 +283,26 @@ int sampler_redirect(struct sampler *sampler)
 
 int sampler_enable(struct sampler *sampler)
 {
-	return tell_set(sampler, sampler->set, PERF_EVENT_IOC_ENABLE);
+	return tell_in_use(sampler, PERF_EVENT_IOC_ENABLE);
 }
 
 int sampler_disable(struct sampler *sampler)
 {
-	return tell_set(sampler, sampler->set, PERF_EVENT_IOC_DISABLE);
+	return tell_in_use(sampler, PERF_EVENT_IOC_DISABLE);
 }
 
-size_t sampler_nr_sets(const struct sampler *sampler)
+const struct sampler_sets *sampler_sets(const struct sampler *sampler, bool paced)
 {
-	return sampler->nr_sets;
+	return &sampler->sets[paced];
 }
 
-const struct sampler_set *sampler_set(const struct sampler *sampler, size_t i)
+uint32_t sampler_set_in_use(const struct sampler *sampler, size_t event)
 {
-	return &sampler->sets[i];
-}
-
-size_t sampler_set_in_use(const struct sampler *sampler)
-{
-	return sampler->set;
+	return sampler->in_use[event];
 }
 
 /* The same event on the same task and CPU in another set; NULL: it has ended, or could not be opened any more. */
-static const struct sampler_fd *in_other_set(const struct sampler *sampler, size_t at, size_t set)
+static const struct sampler_fd *in_other_set(const struct sampler *sampler, size_t at, uint32_t set)
 {
 	const struct sampler_fd *event = &sampler->fds.items[at];
 	const size_t other =
@@ -319,29 +315,26 @@ static const struct sampler_fd *in_other_set(const struct sampler *sampler, size
 	return is_same ? found : NULL;
 }
 
-void sampler_use_set(struct sampler *sampler, size_t set, bool enabled)
+void sampler_use_sets(struct sampler *sampler, const uint32_t *sets, bool enabled)
 {
-	const size_t old_set = sampler->set;
-	sampler->set = set;
-	if (!enabled)
-		return;
-	for (size_t i = 0; i < sampler->fds.nr; i++) {
+	for (size_t i = 0; enabled && i < sampler->fds.nr; i++) {
 		const struct sampler_fd *old = &sampler->fds.items[i];
-		if (old->set != old_set || old->fd < 0)
+		const uint32_t set = sets[old->event];
+		if (old->set != sampler->in_use[old->event] || old->set == set || old->fd < 0)
 			continue;
 		const struct sampler_fd *new = in_other_set(sampler, i, set);
 		if (new &&ioctl(new->fd, PERF_EVENT_IOC_ENABLE, 0) == 0)
 			ioctl(old->fd, PERF_EVENT_IOC_DISABLE, 0);
 	}
-	sampler_settle_sets(sampler); /* as tell_set() */
+	memcpy(sampler->in_use, sets, sampler->options.nr_events * sizeof(*sets));
+	if (enabled)
+		sampler_settle_sets(sampler); /* as tell_in_use() */
 }
 
 void sampler_settle_sets(struct sampler *sampler)
 {
-	tell_each(sampler, sampler->set, PERF_EVENT_IOC_ENABLE);
-	for (size_t set = 0; set < sampler->nr_sets; set++)
-		if (set != sampler->set)
-			tell_each(sampler, set, PERF_EVENT_IOC_DISABLE);
+	tell_each(sampler, true, PERF_EVENT_IOC_ENABLE);
+	tell_each(sampler, false, PERF_EVENT_IOC_DISABLE);
 }
 
 static bool has_lost(const struct sampler *sampler, size_t event)

@@ -20,7 +20,7 @@ enum { STEP_BYTES = 320 };
 
 /* One event on one thread (or the whole CPU) and CPU. */
 struct sampler_fd {
-	int fd; /* -1: closed again */
+	int fd; /* -1: closed again, or there is no such set */
 	uint32_t event;
 	int32_t tid; /* -1: the whole CPU */
 	uint32_t ring;
@@ -75,8 +75,9 @@ struct sampler {
 	size_t nr_steps;
 	struct record_format format;
 	uint32_t dump_bytes; /* what is foreseen */
-	struct sampler_set sets[SAMPLER_MAX_SETS];
-	size_t nr_sets, set; /* the one in use */
+	struct sampler_sets sets[2]; /* of events that the kernel paces, and of those that we do */
+	uint32_t nr_sets;	     /* of the kind that has more: rows of fds */
+	uint32_t in_use[SAMPLER_MAX_EVENTS];
 	bool user_only, filters_pids;
 
 	struct sampler_ring *rings;
@@ -211,11 +212,20 @@ int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
  * sampler_note_step().
  */
 int sets_begin_cheaply(struct sampler *sampler, struct error *error);
-/* Chooses them, and the one to begin with. */
+/* It may be paced by ctop itself, with sets of fixed periods. */
+bool sets_may_pace(const struct sampler *sampler, size_t event);
+/* Decides which events are. */
+void sets_pace(struct sampler *sampler);
+bool sets_any_paced(const struct sampler *sampler);
+/* Leaves all to the kernel again, where fewer sets are to be had. */
+void sets_leave_pacing(struct sampler *sampler);
+/* Chooses them, and the ones to begin with. */
 void sets_choose(struct sampler *sampler);
+/* Those of an event. */
+const struct sampler_sets *sets_of(const struct sampler *sampler, size_t event);
 /* An event's attr in one of the sets. */
 struct perf_event_attr sets_attr(const struct sampler *sampler, size_t event, uint32_t set);
-/* Those in use become the only ones. */
+/* Those in use become the only ones, where none are paced. */
 void sets_leave_others(struct sampler *sampler);
 
 /* ---- sideband.c ---- */

@@ -3,9 +3,13 @@
  * What to fall back on when the rings fill faster than they are read: smaller copies, fewer samples. An event's
  * attributes cannot be changed, and what can (its period) does not reach the events that children inherited; being
  * switched on and off does. So the cheaper events are opened with the others, and wait.
+ *
+ * The same way a rate is kept where the kernel does not keep it (6.18): a software event's next period is found from the one
+ * that begins, goes far too high in a burst, and is sat out. Sets of fixed periods give each sample its exact weight.
  */
 #include "sampler_internal.h"
 
+#include <string.h>
 #include <sys/resource.h>
 
 /* Half of a ring: what is foreseen fills less than that between two looks of the collector's (collector.c). */
@@ -29,21 +33,22 @@ static bool is_counted(const struct sampler *sampler)
 	return any;
 }
 
-static void add_set(struct sampler *sampler, uint32_t dump_bytes, uint32_t fewer, uint32_t percent)
+static void add_set(struct sampler_sets *sets, uint32_t dump_bytes, uint32_t fewer,
+		    uint32_t percent)
 {
-	sampler->sets[sampler->nr_sets++] = (struct sampler_set){
+	sets->items[sets->nr++] = (struct sampler_set){
 		.dump_bytes = dump_bytes,
 		.fewer = fewer,
 		.crowded_percent = percent,
 	};
 }
 
-/* The largest copies that leave a burst room; else the smallest. */
-static size_t first_for_bursts(const struct sampler *sampler)
+/* The largest copies that leave a burst room; else the smallest, of those with the first one's period. */
+static uint32_t first_for_bursts(const struct sampler *sampler, const struct sampler_sets *sets)
 {
-	size_t set = 0;
-	while (set + 1 < sampler->nr_sets &&
-	       rings_hold(sampler, sampler->sets[set].dump_bytes) < BURST_SAMPLES)
+	uint32_t set = 0;
+	while (set + 1 < sets->nr && sets->items[set + 1].fewer == 1 &&
+	       rings_hold(sampler, sets->items[set].dump_bytes) < BURST_SAMPLES)
 		set++;
 	return set;
 }
@@ -81,7 +86,71 @@ int sets_begin_cheaply(struct sampler *sampler, struct error *error)
 				 FEWER, sampler->dump_bytes, nr_tasks);
 }
 
-void sets_choose(struct sampler *sampler)
+/* ---- events that ctop paces ---- */
+
+/* These tracepoints count time: one hit is many events, of each of which there would be a sample. */
+static bool counts_time(const struct event *event)
+{
+	static const char sched_stat[] = "sched:sched_stat_";
+	return strncmp(event->name, sched_stat, sizeof(sched_stat) - 1) == 0;
+}
+
+/* What hits, and has no clock or counter that the kernel could set to a rate. A group is switched as a whole. */
+bool sets_may_pace(const struct sampler *sampler, size_t index)
+{
+	const struct event *event = &sampler->options.events[index];
+	const bool hits = event->type == PERF_TYPE_SOFTWARE ||
+			  event->type == PERF_TYPE_TRACEPOINT ||
+			  event->type == PERF_TYPE_BREAKPOINT || event->probe[0];
+	return sampler->options.adapts && !sampler_asked_count(sampler, index) && hits &&
+	       !event->clock && !event->group && !counts_time(event);
+}
+
+void sets_pace(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		sampler->opened[i].paced = sets_may_pace(sampler, i);
+}
+
+bool sets_any_paced(const struct sampler *sampler)
+{
+	return sampler->sets[true].nr != 0;
+}
+
+const struct sampler_sets *sets_of(const struct sampler *sampler, size_t event)
+{
+	return &sampler->sets[sampler->opened[event].paced];
+}
+
+void sets_leave_pacing(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->options.nr_events; i++) {
+		sampler->opened[i].paced = false;
+		ladder_fill_attr(sampler, i);
+	}
+	ladder_fill_format(sampler);
+	sets_choose(sampler);
+}
+
+/*
+ * Each hit, with a copy as large as foreseen, or in a burst a small one; and one of so many. A rate lies between what is
+ * asked for and a PACE_STEPth of it; more steps would cost more descriptors, and each fork(), which inherits all sets, more time.
+ */
+static void choose_paced(struct sampler *sampler, struct sampler_sets *sets)
+{
+	enum { PACE_STEP = 16, PACE_MOST = 4096 };
+	const uint32_t asked = sampler->dump_bytes, small = small_copies(sampler);
+	const bool copies_vary = ladder_dumps_stacks(sampler) && !sampler->options.dump_bytes;
+	add_set(sets, asked, 1, BURSTS_PERCENT);
+	if (copies_vary)
+		add_set(sets, BURST_DUMP_BYTES, 1, BURSTS_PERCENT);
+	for (uint32_t period = PACE_STEP; period <= PACE_MOST; period *= PACE_STEP)
+		add_set(sets, small, period, BURSTS_PERCENT);
+}
+
+/* ---- events that the kernel paces, or nobody ---- */
+
+static void choose_common(struct sampler *sampler, struct sampler_sets *sets)
 {
 	const struct sampler_options *options = &sampler->options;
 	const uint32_t asked = sampler->dump_bytes;
@@ -89,40 +158,59 @@ void sets_choose(struct sampler *sampler)
 	const bool bursts = rings_may_overflow(sampler);
 	const uint32_t percent = bursts ? BURSTS_PERCENT : CROWDED_PERCENT;
 	const uint32_t small = small_copies(sampler);
-	sampler->nr_sets = sampler->set = 0;
-	add_set(sampler, asked, 1, percent);
+	add_set(sets, asked, 1, percent);
 	if (!options->adapts)
 		return;
 	if (!is_counted(sampler)) {
-		add_set(sampler, small, FEWER, percent);
+		add_set(sets, small, FEWER, percent);
 		return;
 	}
 	if (small < asked)
-		add_set(sampler, small, 1, percent);
+		add_set(sets, small, 1, percent);
 	if (bursts && copies_vary)
-		add_set(sampler, BURST_DUMP_BYTES, 1, percent);
-	if (bursts)
-		sampler->set = first_for_bursts(sampler);
-	sampler->dump_bytes = sampler->sets[sampler->set].dump_bytes;
+		add_set(sets, BURST_DUMP_BYTES, 1, percent);
+}
+
+void sets_choose(struct sampler *sampler)
+{
+	const size_t nr = sampler->options.nr_events;
+	struct sampler_sets *common = &sampler->sets[false], *paced = &sampler->sets[true];
+	size_t nr_paced = 0;
+	for (size_t i = 0; i < nr; i++)
+		nr_paced += sampler->opened[i].paced;
+	common->nr = paced->nr = 0;
+	if (nr_paced)
+		choose_paced(sampler, paced);
+	if (nr_paced < nr)
+		choose_common(sampler, common);
+	const uint32_t first = rings_may_overflow(sampler) ? first_for_bursts(sampler, common) : 0;
+	for (size_t i = 0; i < nr; i++)
+		sampler->in_use[i] =
+			sampler->opened[i].paced ? first_for_bursts(sampler, paced) : first;
+	sampler->nr_sets = common->nr > paced->nr ? common->nr : paced->nr;
+	if (first)
+		sampler->dump_bytes = common->items[first].dump_bytes;
 }
 
 struct perf_event_attr sets_attr(const struct sampler *sampler, size_t event, uint32_t set)
 {
 	struct perf_event_attr attr = sampler->attrs[event];
-	const uint32_t fewer = sampler->sets[set].fewer;
+	const struct sampler_set *is = &sets_of(sampler, event)->items[set];
+	const uint32_t fewer = is->fewer;
 	if (attr.sample_stack_user)
-		attr.sample_stack_user = sampler->sets[set].dump_bytes;
+		attr.sample_stack_user = is->dump_bytes;
 	if (attr.freq)
 		attr.sample_freq = attr.sample_freq > fewer ? attr.sample_freq / fewer : 1;
 	else
 		attr.sample_period *= fewer;
-	attr.enable_on_exec = attr.enable_on_exec && set == sampler->set;
+	attr.enable_on_exec = attr.enable_on_exec && set == sampler->in_use[event];
 	return attr;
 }
 
 void sets_leave_others(struct sampler *sampler)
 {
-	sampler->sets[0] = sampler->sets[sampler->set];
-	sampler->nr_sets = 1;
-	sampler->set = 0;
+	struct sampler_sets *common = &sampler->sets[false];
+	common->items[0] = common->items[sampler->in_use[0]];
+	common->nr = sampler->nr_sets = 1;
+	memset(sampler->in_use, 0, sizeof(sampler->in_use));
 }

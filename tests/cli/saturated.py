@@ -211,6 +211,14 @@ def too_few_descriptors_for_cheaper_events_are_told():
         result = run(*setpriv, need_program("prlimit"), limit, CTOP, "record", "--strict", "-e", "cpu-clock", "-o", path,
                      "--duration", "0.1", "-p", program.pid)
         check("copies and rate stay" not in result.stderr, f"{result}")
+        # For two sets, and not for the five of a rate that ctop keeps.
+        limit = f"--nofile={nr * 3 + 300}:{nr * 3 + 300}"
+        result = run(*setpriv, need_program("prlimit"), limit, CTOP, "record", "-e", "page-faults", "-o", path, "--stats",
+                     stats_path, "--duration", "0.3", "-p", program.pid)
+        check(result.returncode == 0 and "are left to the kernel" in result.stderr, f"{result}")
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        check(len(stats["sets"]) == 2 and "sets" not in stats["events"][0], f"{stats}")
 
 
 if __name__ == "__main__":

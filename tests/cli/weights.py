@@ -3,12 +3,13 @@
 """What samples stand for: shares by their periods, beside perf's own."""
 
 import collections
+import json
 import os
 import re
 import struct
 
 from harness import (BUILD, ROOT, Skip, case, check, check_refused, ctop, ctop_ok, folded, folder, main, need_program,
-                     need_root, run)
+                     need_root, run, weighed)
 from recorded_by_perf import parse, perf_record
 
 VERSION_2 = os.path.join(ROOT, "tests", "golden", "recordings", "version-2")
@@ -182,6 +183,102 @@ def a_recording_of_version_2_is_read():
     check(script.count(" page-faults: \n") == 11, script)
     check("touch_pages" in ctop_ok("report", VERSION_2).stdout, "no names")
     check(header_of(VERSION_2)["weight"] == "4,609 events in 11 samples; the kernel counted 4,092 events", header_of(VERSION_2)["weight"])
+
+
+def paced(where, *arguments, event="page-faults", workload=(os.path.join(BUILD, "workloads", "paced"),)):
+    """(what --stats says of the event, {stack: weight}, {stack: samples}) where -F is asked of what the kernel has no clock for."""
+    path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+    ctop_ok("record", "-q", "-e", event, "-F", 999, "-o", path, "--stats", stats, "--", *workload, *arguments)
+    with open(stats, encoding="utf-8") as file:
+        counts = json.load(file)["events"][0]
+    if "sets" not in counts or counts["lost"]:
+        raise Skip(f"others have the CPUs: {counts}")
+    return counts, weighed(path), folded(path)
+
+
+def check_weighs(counts, percent=5):
+    off = abs(counts["counted"] - counts["sampled"])
+    check(off * 100 <= counts["counted"] * percent, f"{counts}")
+
+
+def of_function(stacks, name):
+    return sum(count for stack, count in stacks.items() if name in stack)
+
+
+@case
+def a_rare_event_is_sampled_each_time():
+    with folder() as where:
+        counts, weights, samples = paced(where, "every", 20000, 50)
+    check_weighs(counts)
+    check(of_function(samples, "touch") >= 40 and of_function(weights, "touch") <= 60, f"{samples}, {weights}, {counts}")
+
+
+@case
+def what_comes_after_a_burst_is_sampled():
+    with folder() as where:
+        counts, weights, samples = paced(where, "burst")
+    check_weighs(counts)
+    few = of_function(samples, "one_by_one")
+    # Of 400.
+    check(few >= 20, f"{few} samples behind the burst: {counts}")
+    check(of_function(weights, "one_by_one") < 0.05 * counts["counted"], f"{weights}")
+
+
+@case
+def a_rate_above_the_one_asked_for_is_thinned_out():
+    with folder() as where:
+        counts, _, samples = paced(where, "every", 150, 8000)
+        check_weighs(counts)
+        check(sum(samples.values()) < counts["counted"], f"{counts}")
+        counts, _, samples = paced(where, "always", 1500)
+        check_weighs(counts)
+        check(sum(samples.values()) * 5 < counts["counted"], f"{counts}")
+
+
+@case
+def probes_are_paced_like_faults():
+    need_root()
+    with folder() as where:
+        program = os.path.join(BUILD, "workloads", "paced")
+        counts, _, samples = paced(where, "burst", event=f"uprobe:{program}:touch")
+        # A hit while sets are switched is counted in both.
+        check(20400 <= counts["counted"] < 20410, f"{counts}")
+        check_weighs(counts)
+        check(of_function(samples, "one_by_one") >= 20, f"{samples}")
+
+
+@case
+def a_system_wide_tracepoint_weighs_what_it_counts():
+    need_root()
+    with folder() as where:
+        path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        # Without copies: some thousand calls within a ms are more than rings hold of large ones.
+        ctop_ok("record", "-q", "-a", "-e", "syscalls:sys_enter_getppid", "-F", 999, "--call-graph", "no", "-o", path,
+                "--stats", stats, "--", WORKLOAD)
+        with open(stats, encoding="utf-8") as file:
+            counts = json.load(file)["events"][0]
+        if counts["lost"]:
+            raise Skip(f"others have the CPUs: {counts}")
+        # Six rounds of 3,030 calls; whoever else asks does it a few times.
+        check(18180 <= counts["counted"] < 18400, f"{counts}")
+        check_weighs(counts)
+
+
+@case
+def a_clock_keeps_its_rate_beside_a_burst():
+    with folder() as where:
+        path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        ctop_ok("record", "-q", "-e", "cpu-clock,page-faults", "-F", 999, "-o", path, "--stats", stats,
+                "--", os.path.join(BUILD, "workloads", "paced"), "always", 1000)
+        with open(stats, encoding="utf-8") as file:
+            recorded = json.load(file)
+        clock, faults = recorded["events"]
+        check("sets" not in clock, f"{clock}")
+        if "sets" not in faults or recorded["sets"][1]["seconds"]:
+            raise Skip(f"others have the CPUs: {recorded['sets']}")
+        check_weighs(faults)
+        # ns of the clock, each ms of which is a sample.
+        check(clock["samples"] * 1.2e6 >= clock["counted"], f"{clock}")
 
 
 if __name__ == "__main__":

@@ -35,11 +35,13 @@ static void check(const struct message *message)
 		check_bool(&message->config.filters_comm);
 		check_bool(&message->config.filters_uid);
 		ENDS(message->config.comm);
-		REQUIRE(message->config.nr_sets <= SAMPLER_MAX_SETS);
+		REQUIRE(message->config.sets[0].nr <= SAMPLER_MAX_SETS);
+		REQUIRE(message->config.sets[1].nr <= SAMPLER_MAX_SETS);
 		break;
 	case MESSAGE_EVENT:
 		ENDS(message->event.asked);
 		ENDS(message->event.opened);
+		check_bool(&message->event.paced);
 		REQUIRE(message->event.unit < NR_WEIGHT_UNITS);
 		break;
 	case MESSAGE_IDS:

@@ -39,6 +39,12 @@ struct session_event {
 	uint64_t sampled; /* the periods that samples stand for, summed */
 	uint64_t lost;	  /* by the kernel's count, where it has one for each event (since 6.0) */
 	double counted_share; /* of the time, how much it had a counter; 1: always */
+	/* How long each of its sets was sampled, where ctop paces it; nr_sets: 0 for others and files. */
+	struct session_set {
+		uint32_t dump_bytes, fewer; /* as in struct sampler_set */
+		uint64_t ns;
+	} sets[SAMPLER_MAX_SETS];
+	uint32_t nr_sets;
 };
 
 struct session_stats {
@@ -85,12 +91,9 @@ struct session_stats {
 	const char *const *unreadable;
 	size_t nr_unreadable;
 	uint64_t cache_hits, cache_misses;
-	/* How long each set of the events was sampled, of those that were opened. Not of files. */
-	struct session_set {
-		uint32_t dump_bytes, fewer; /* as in struct sampler_set */
-		uint64_t ns;
-	} sets[SAMPLER_MAX_SETS];
-	size_t nr_sets;
+	/* The same of all other events together. Not of files. */
+	struct session_set sets[SAMPLER_MAX_SETS];
+	uint32_t nr_sets;
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
 	const char *late_steps[2]; /* down, that came after the start */
 	size_t nr_late_steps, nr_steps_before;

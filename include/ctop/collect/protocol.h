@@ -91,8 +91,8 @@ struct message_config {
 	bool without_tables;
 	uint32_t uid;
 	char comm[COMM_MAX];
-	uint32_t nr_sets, set; /* of the events; the one in use */
-	struct sampler_set sets[SAMPLER_MAX_SETS];
+	struct sampler_sets sets[2]; /* of the events: of those that are paced by the kernel, by us */
+	uint8_t in_use[SAMPLER_MAX_EVENTS]; /* of these, by each event */
 	int32_t watched_pid; /* whose execs are told of in the status; 0: nobody's */
 	uint64_t
 		watched_started_ns; /* when that process started, by CLOCK_MONOTONIC; 0: not known */
@@ -105,7 +105,7 @@ struct message_event {
 	char asked[PROTOCOL_EVENT_MAX], opened[PROTOCOL_EVENT_MAX];
 	uint64_t period, frequency_hz;
 	uint32_t unit;	     /* enum weight_unit */
-	bool without_period; /* as in struct sampler_opened */
+	bool without_period, paced; /* as in struct sampler_opened */
 };
 
 struct message_ids {
@@ -129,7 +129,7 @@ struct message_pids {
 };
 
 struct message_set {
-	uint32_t set;
+	uint8_t sets[SAMPLER_MAX_EVENTS]; /* of each event */
 	/* While it was switched, events were in two sets; until_ns is UINT64_MAX, and told again when it is over. */
 	uint64_t since_ns, until_ns;
 };
@@ -237,8 +237,8 @@ struct child_status {
 	/* Samples, and what could not be read: in the tables or in one of these. */
 	_Atomic uint64_t drained;
 	_Atomic uint64_t damaged, twice, skipped, own, foreign, comm, uid;
-	_Atomic uint32_t
-		wanted_set; /* collector: which set of the events the rings have room for */
+	/* Collector: which set of each event the rings have room for, or keeps its rate. */
+	_Atomic uint32_t wanted_sets[SAMPLER_MAX_EVENTS];
 	_Atomic uint64_t frames, cache_hits, cache_misses;
 	_Atomic uint64_t
 		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */

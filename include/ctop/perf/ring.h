@@ -44,6 +44,12 @@ void ring_refresh(struct ring *ring);
  * further away than the ring is long, are damage: NULL, with *damaged set and the tail moved to the head.
  */
 const struct perf_event_header *ring_peek(struct ring *ring, bool *damaged);
+/*
+ * What lies ahead: the type of the record at a position between tail and head, and its first word (0: it has none), a sample's
+ * id. How long it is, to the next one; 0: there is none, or it is damaged.
+ */
+uint64_t ring_look_ahead(const struct ring *ring, uint64_t position, uint32_t *type,
+			 uint64_t *first_word);
 /* Asks the processor for the record behind the one peeked: with 8 KiB and more each, nothing else foresees it. */
 void ring_prefetch_next(const struct ring *ring);
 void ring_consume(struct ring *ring); /* moves past the record peeked last */

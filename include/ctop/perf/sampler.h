@@ -78,7 +78,7 @@ struct sampler_id {
 	uint32_t event;
 	int32_t tid; /* -1: the whole CPU */
 	int32_t cpu;
-	/* As many rows as there are events further up is the same event of the set before. */
+	/* As many rows as there are events further up is the same event of the set before; id 0: it has no such set. */
 	uint32_t set;
 };
 
@@ -87,6 +87,7 @@ struct sampler_opened {
 		[EVENT_TEXT_BYTES]; /* the event as opened, with modifiers: "cpu-clock", "cycles:u" */
 	uint64_t period, frequency_hz; /* one of them 0 */
 	bool clock;
+	bool paced; /* by ctop: a sample's period is its set's, the frequency what is aimed at */
 	bool without_period; /* of its samples: the format's PERIOD is not in them, for it does not change */
 	enum weight_unit unit; /* what its samples weigh */
 };
@@ -158,14 +159,14 @@ int sampler_attach_late(struct sampler *sampler);
 int sampler_enable(struct sampler *sampler);
 int sampler_disable(struct sampler *sampler);
 
-size_t sampler_nr_sets(const struct sampler *sampler);
-const struct sampler_set *sampler_set(const struct sampler *sampler, size_t i);
-size_t sampler_set_in_use(const struct sampler *sampler);
+/* Of paced events, or of all others. */
+const struct sampler_sets *sampler_sets(const struct sampler *sampler, bool paced);
+uint32_t sampler_set_in_use(const struct sampler *sampler, size_t event);
 /*
- * Another set is in use from now on; `enabled`: and samples at once. Nothing is missed: for some microseconds an event
- * is in both, and samples of the old set behind the first of the new one are doubles (collect/twice.c).
+ * Other sets are in use from now on, one for each event; `enabled`: and sample at once. Nothing is missed: for some
+ * microseconds an event is in both, and samples of the old set behind the first of the new one are doubles (collect/twice.c).
  */
-void sampler_use_set(struct sampler *sampler, size_t set, bool enabled);
+void sampler_use_sets(struct sampler *sampler, const uint32_t *sets, bool enabled);
 /* Tells all events again which set it is, while they are on: a task that was forked meanwhile may have the other one. */
 void sampler_settle_sets(struct sampler *sampler);
 /*

@@ -37,6 +37,7 @@ enum {
 struct fake_main {
 	struct message_config config; /* as it is sent: to be changed before fake_main_start() */
 	struct message_ids ids;
+	bool paced; /* the second event, at 1000 Hz: to be changed as well */
 	struct channel *channel;
 	pid_t pid;
 	int to_main;
@@ -117,7 +118,11 @@ static inline void fake_tell_all(struct fake_main *fake)
 				   .event = {.asked = "first", .opened = "first", .period = 1}};
 	fake_tell(fake, &message, -1);
 	message = (struct message){.kind = MESSAGE_EVENT,
-				   .event = {.asked = "second", .opened = "second", .period = 1}};
+				   .event = {.asked = "second",
+					     .opened = "second",
+					     .period = !fake->paced,
+					     .frequency_hz = fake->paced ? 1000 : 0,
+					     .paced = fake->paced}};
 	fake_tell(fake, &message, -1);
 	message = (struct message){.kind = MESSAGE_IDS, .ids = fake->ids};
 	fake_tell(fake, &message, -1);

@@ -5,6 +5,7 @@
  *   a moment in both        what the old set samples behind the new one's first sample is a double, event by event
  *   no attached thread      is told to be attached twice for that
  *   rings that fill         ask for the cheaper set, and no other ones do
+ *   an event that we pace   asks for its own: a sample of it weighs as much as its set says
  */
 #include "fake_main.h"
 
@@ -18,9 +19,10 @@ static struct fake_main fake;
 static void start(int32_t tid)
 {
 	fake_main_init(&fake);
-	fake.config.nr_sets = 2;
+	struct sampler_sets *sets = &fake.config.sets[false];
+	sets->nr = 2;
 	for (uint32_t set = 0; set < 2; set++)
-		fake.config.sets[set] = (struct sampler_set){
+		sets->items[set] = (struct sampler_set){
 			.dump_bytes = 0, .fewer = 1 + 3 * set, .crowded_percent = 50};
 	for (int32_t cpu = 0; cpu < FAKE_RINGS; cpu++)
 		for (uint32_t set = 0; set < 2; set++)
@@ -38,11 +40,11 @@ static void sample(size_t ring, uint64_t id, int32_t tid, uint64_t time_ns)
 	fake_write_sample(&fake, ring, &(struct fake_sample){id, PID, tid, time_ns});
 }
 
-static void use(uint32_t set, uint64_t since_ns, uint64_t until_ns)
+static void use(uint8_t set, uint64_t since_ns, uint64_t until_ns)
 {
 	const struct message message = {
 		.kind = MESSAGE_SET,
-		.set = {set, fake.base_ns + since_ns, fake.base_ns + until_ns},
+		.set = {{set, set}, fake.base_ns + since_ns, fake.base_ns + until_ns},
 	};
 	fake_tell(&fake, &message, -1);
 }
@@ -125,7 +127,8 @@ static uint32_t wanted_with(size_t filled_percent)
 		sample(0, OLD, PID, i * 1000);
 	fake_main_go(&fake);
 	fake_wait_samples(&fake, nr);
-	const uint32_t wanted = atomic_load(&fake.status->wanted_set);
+	const uint32_t wanted = atomic_load(&fake.status->wanted_sets[0]);
+	CHECK_EQ(atomic_load(&fake.status->wanted_sets[1]), wanted);
 	fake_main_finish(&fake);
 	fake_main_release(&fake);
 	return wanted;
@@ -138,6 +141,66 @@ static void rings_that_fill_want_a_cheaper_set(void)
 	CHECK_EQ(wanted_with(95), 1);
 }
 
+/* As start(), but the second event is paced. */
+static void start_paced(void)
+{
+	fake_main_init(&fake);
+	fake.paced = true;
+	fake.config.sets[false] = (struct sampler_sets){2, {{0, 1, 50}, {0, 4, 50}}};
+	fake.config.sets[true] = (struct sampler_sets){2, {{0, 1, 25}, {0, 16, 25}}};
+	for (uint32_t set = 0; set < 2; set++)
+		for (uint32_t event = 0; event < NR_EVENTS; event++) {
+			const uint32_t at = fake.ids.nr;
+			fake_add_id(&fake, 1 + at, event, PID, 0);
+			fake.ids.ids[at].set = set;
+		}
+	fake_main_start(&fake);
+}
+
+static void a_paced_events_samples_weigh_what_their_set_says(void)
+{
+	start_paced();
+	const struct message message = {
+		.kind = MESSAGE_SET,
+		.set = {{0, 1}, fake.base_ns + 5000, fake.base_ns + 9000},
+	};
+	fake_tell(&fake, &message, -1);
+	sample(0, OLD, PID, 1000);
+	sample(0, OLD_SECOND, PID, 2000);
+	sample(0, NEW_SECOND, PID, 7000);
+	sample(0, OLD_SECOND, PID, 7100); /* in both */
+	sample(0, OLD, PID, 8000);	  /* the other one stays where it was */
+	sample(0, NEW_SECOND, PID, 9000);
+	fake_main_go(&fake);
+	fake_main_finish(&fake);
+	static const uint64_t weights[] = {1, 1, 16, 1, 16};
+	CHECK_EQ(fake.nr_samples, 5);
+	for (size_t i = 0; i < 5; i++)
+		CHECK_EQ(fake.samples[i].weight, weights[i]);
+	CHECK_EQ(fake.status->twice, 1);
+	fake_main_release(&fake);
+}
+
+static void check_wanted(uint64_t id, uint32_t first, uint32_t second)
+{
+	start_paced();
+	const size_t nr = fake_ring_bytes() * 60 / 100 / SAMPLE_BYTES;
+	for (size_t i = 0; i < nr; i++)
+		sample(0, id, PID, i * 1000);
+	fake_main_go(&fake);
+	fake_wait_samples(&fake, nr);
+	CHECK_EQ(atomic_load(&fake.status->wanted_sets[0]), first);
+	CHECK_EQ(atomic_load(&fake.status->wanted_sets[1]), second);
+	fake_main_finish(&fake);
+	fake_main_release(&fake);
+}
+
+static void who_fills_the_rings_becomes_cheaper_and_no_other(void)
+{
+	check_wanted(OLD, 1, 0);
+	check_wanted(OLD_SECOND, 0, 1);
+}
+
 int main(void)
 {
 	RUN(a_moment_in_both_sets);
@@ -146,5 +209,7 @@ int main(void)
 	RUN(twins_of_a_switch_are_no_thread_attached_twice);
 	RUN(an_id_of_a_set_that_nobody_announced_is_counted);
 	RUN(rings_that_fill_want_a_cheaper_set);
+	RUN(a_paced_events_samples_weigh_what_their_set_says);
+	RUN(who_fills_the_rings_becomes_cheaper_and_no_other);
 	return test_done();
 }

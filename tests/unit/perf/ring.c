@@ -250,6 +250,48 @@ static void odd_sizes_are_refused(void)
 	ring_unmap(&ring);
 }
 
+static void what_lies_ahead_is_seen_and_stays(void)
+{
+	uint64_t word;
+	uint32_t type;
+	for (uint64_t begin = 0; begin < page_bytes(); begin += 8) {
+		struct fake fake = fake_new(page_bytes(), begin);
+		write_record(&fake, 48, 1);
+		write_record(&fake, 8, 2);
+		write_record(&fake, 16, 3);
+		CHECK_EQ(ring_look_ahead(&fake.ring, begin, &type, &word), 0); /* no head taken yet */
+		ring_refresh(&fake.ring);
+		CHECK_EQ(ring_look_ahead(&fake.ring, begin, &type, &word), 48);
+		CHECK_EQ(type, 1);
+		CHECK_EQ(word, UINT64_C(0x0101010101010101));
+		CHECK_EQ(ring_look_ahead(&fake.ring, begin + 48, &type, &word), 8);
+		CHECK_EQ(word, 0);
+		CHECK_EQ(ring_look_ahead(&fake.ring, begin + 56, &type, &word), 16);
+		CHECK_EQ(word, UINT64_C(0x0303030303030303));
+		CHECK_EQ(ring_look_ahead(&fake.ring, begin + 72, &type, &word), 0);
+		CHECK_EQ(ring_waiting_bytes(&fake.ring), 72);
+		ring_unmap(&fake.ring);
+	}
+}
+
+static void sizes_that_lie_end_the_look_ahead(void)
+{
+	static const uint16_t sizes[] = {0, 4, 7, 12, 80, 65528};
+	uint64_t word;
+	uint32_t type;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct fake fake = fake_new(page_bytes(), 0);
+		write_record(&fake, 48, 1);
+		const struct perf_event_header lie = {.type = 1, .size = sizes[i]};
+		put(&fake, 0, &lie, sizeof(lie));
+		ring_refresh(&fake.ring);
+		CHECK_EQ(ring_look_ahead(&fake.ring, 0, &type, &word), 0);
+		CHECK_EQ(ring_look_ahead(&fake.ring, 4, &type, &word), 0);
+		CHECK_EQ(ring_look_ahead(&fake.ring, UINT64_MAX - 7, &type, &word), 0);
+		ring_unmap(&fake.ring);
+	}
+}
+
 int main(void)
 {
 	RUN(empty_ring_has_nothing);
@@ -263,5 +305,7 @@ int main(void)
 	RUN(unaligned_tail_is_not_read);
 	RUN(consuming_goes_by_what_was_peeked);
 	RUN(odd_sizes_are_refused);
+	RUN(what_lies_ahead_is_seen_and_stays);
+	RUN(sizes_that_lie_end_the_look_ahead);
 	return test_done();
 }

@@ -399,6 +399,69 @@ static void software_events_of_one_kind_are_refused_together(void)
 	}
 }
 
+static void software_events_asked_for_a_rate_have_sets_of_fixed_periods(void)
+{
+	require_root();
+	static const struct {
+		const char *event;
+		uint64_t count;
+		bool is_static, is_grouped, is_paced;
+	} cases[] = {
+		{"page-faults", 0, false, false, true}, {"cpu-clock", 0, false, false, false},
+		{"page-faults", 1, false, false, false}, {"page-faults", 0, true, false, false},
+		{"page-faults", 0, false, true, false},
+	};
+	int32_t pid = getpid();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sampler_options options = options_for(&pid, cases[i].event);
+		options.adapts = !cases[i].is_static;
+		options.count = cases[i].count;
+		options.events[0].group = cases[i].is_grouped;
+		struct sampler *sampler = open_or_explain(&options);
+		const struct sampler_sets *sets = sampler_sets(sampler, true);
+		CHECK_EQ(sampler_opened(sampler, 0)->paced, cases[i].is_paced);
+		CHECK_EQ(sets->nr != 0, cases[i].is_paced);
+		CHECK_EQ(sampler_sets(sampler, false)->nr == 0, cases[i].is_paced);
+		for (uint32_t set = 1; set < sets->nr; set++)
+			CHECK(sets->items[set].fewer >= sets->items[set - 1].fewer &&
+			      sets->items[set].dump_bytes <= sets->items[0].dump_bytes);
+		if (cases[i].is_paced) {
+			CHECK_EQ(sets->items[sampler_set_in_use(sampler, 0)].fewer, 1);
+			CHECK_EQ(sampler_format(sampler)->sample_type & PERF_SAMPLE_PERIOD, 0);
+			CHECK_EQ(sampler_nr_ids(sampler), sets->nr * sampler_nr_rings(sampler));
+		}
+		sampler_free(sampler);
+	}
+}
+
+/* Of two events the one has five sets, the other two: rows are as if both had five. */
+static void each_event_has_its_own_set_in_use(void)
+{
+	require_root();
+	int32_t pid = start_spinning();
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	options.adapts = true;
+	options.events[options.nr_events++] = event_of("page-faults");
+	struct sampler *sampler = open_or_explain(&options);
+	const size_t nr_sets = sampler_sets(sampler, true)->nr, nr_rings = sampler_nr_rings(sampler);
+	CHECK_EQ(sampler_nr_ids(sampler), 2 * nr_sets * nr_rings);
+	for (size_t i = 0; i < sampler_nr_ids(sampler); i++) {
+		const struct sampler_id *id = &sampler_ids(sampler)[i];
+		const size_t of_block = i % (2 * nr_sets);
+		CHECK_EQ(id->event, of_block % 2);
+		CHECK_EQ(id->set, of_block / 2);
+		CHECK_EQ(id->id != 0, id->event == 1 || id->set < sampler_sets(sampler, false)->nr);
+	}
+	const uint32_t clock_set = sampler_set_in_use(sampler, 0);
+	const uint32_t sets[] = {clock_set, (uint32_t)nr_sets - 1};
+	CHECK_EQ(sampler_enable(sampler), 0);
+	sampler_use_sets(sampler, sets, true);
+	CHECK_EQ(sampler_set_in_use(sampler, 0), clock_set);
+	CHECK_EQ(sampler_set_in_use(sampler, 1), nr_sets - 1);
+	sampler_free(sampler);
+	end_process(pid);
+}
+
 int main(void)
 {
 	RUN(samples_come_with_registers_and_stack);
@@ -417,5 +480,7 @@ int main(void)
 	RUN(kernel_thread_has_only_kernel_code);
 	RUN(switches_of_user_code_alone_are_refused);
 	RUN(software_events_of_one_kind_are_refused_together);
+	RUN(software_events_asked_for_a_rate_have_sets_of_fixed_periods);
+	RUN(each_event_has_its_own_set_in_use);
 	return test_done();
 }
