@@ -104,7 +104,7 @@ static int show(struct live *live, struct error *error)
 static int run(struct live *live, struct error *error)
 {
 	const struct infos_sink infos = {live, add_info};
-	const struct run_ticker ticker = {live, tick};
+	const struct run_ticker ticker = {live, tick, NULL};
 	if (!live->options->quiet)
 		for (size_t i = 0; i < session_nr_steps(live->session); i++)
 			say("%s", session_step_down(live->session, i));

@@ -42,7 +42,8 @@ struct recording_run {
 	uint64_t flushed_ns, progress_ns, progress_samples;
 	uint64_t bytes;
 	uint64_t nr_writers_died;
-	bool shows_progress;
+	bool shows_progress, hides_progress; /* until the next tick: something else was said */
+	char progress[128];
 };
 
 /* ---- what the session hands over ---- */
@@ -90,20 +91,34 @@ static int terminal_columns(void)
 	return known ? size.ws_col : USUAL_COLUMNS;
 }
 
+static void draw_progress(struct recording_run *run)
+{
+	/* A line as long as the terminal is wide would begin a new one each time. */
+	fprintf(stderr, "\r%.*s\033[K", terminal_columns() - 1, run->progress);
+	run->hides_progress = false;
+}
+
 static void show_progress(struct recording_run *run, uint64_t now)
 {
 	const struct session_stats stats = session_stats(run->session);
 	double seconds = (double)(now - stats.start_ns) / (double)NS_PER_SECOND;
 	double since = (double)(now - run->progress_ns) / (double)NS_PER_SECOND;
 	double rate = since > 0 ? (double)(run->samples - run->progress_samples) / since : 0;
-	char line[128];
-	snprintf(line, sizeof(line), "%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB %s", seconds,
+	snprintf(run->progress, sizeof(run->progress), "%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB %s", seconds,
 		 rate, (unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024,
 		 session_is_on(run->session) ? "" : " (off) ");
-	/* A line as long as the terminal is wide would begin a new one each time. */
-	fprintf(stderr, "\r%.*s\033[K", terminal_columns() - 1, line);
 	run->progress_ns = now;
 	run->progress_samples = run->samples;
+	draw_progress(run);
+}
+
+static void hide_progress(void *context)
+{
+	struct recording_run *run = context;
+	if (!run->progress[0])
+		return;
+	fputs("\r\033[K", stderr);
+	run->hides_progress = true;
 }
 
 static int write_failed(struct recording_run *run, int code, struct error *error)
@@ -170,6 +185,8 @@ static int tick(void *context, struct error *error)
 	uint64_t now = clock_now_ns();
 	if (run->shows_progress && now - run->progress_ns >= NS_PER_SECOND / 2)
 		show_progress(run, now);
+	else if (run->hides_progress)
+		draw_progress(run);
 	int result = look_after_writer(run);
 	if (!result)
 		result = recording_push(run->writer);
@@ -390,7 +407,7 @@ static void add_disk(const struct recording_run *run, struct session_stats *stat
 static int record(struct recording_run *run, int signal_fd, struct error *error)
 {
 	const struct infos_sink infos = {run, add_info};
-	const struct run_ticker ticker = {run, tick};
+	const struct run_ticker ticker = {run, tick, hide_progress};
 	int result = recording_begin_epoch(run->writer, run->tables, run->symbols);
 	if (!result)
 		result = infos_start(run->session, run->options, &infos);
@@ -402,8 +419,7 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	run->flushed_ns = run->progress_ns = clock_now_ns();
 	if (!result)
 		result = run_session(run->session, run->options, signal_fd, &ticker, error);
-	if (run->shows_progress)
-		fputs("\r\033[K", stderr);
+	hide_progress(run);
 	struct session_stats stats = session_stats(run->session);
 	add_disk(run, &stats);
 	result = finish(run, result, &stats, signal_fd, error);

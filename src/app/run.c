@@ -59,7 +59,14 @@ struct course {
 		tell_ns; /* the command was interrupted, and its end is awaited: until then in silence */
 	bool is_interrupted; /* the same */
 	unsigned nr_toggles; /* signals that switch sampling on or off */
+	const struct run_ticker *ticker;
 };
+
+static void make_way(const struct course *course)
+{
+	if (course->ticker->make_way)
+		course->ticker->make_way(course->ticker->context);
+}
 
 static void watch_ends_only(int fd)
 {
@@ -119,8 +126,10 @@ static int switch_sampling(struct session *session, struct course *course, uint6
 	if (due || course->nr_toggles)
 		course->switch_on_ns = 0; /* the user's word counts from now on */
 	course->nr_toggles = 0;
-	if (told)
+	if (told) {
+		make_way(course);
 		say("sampling is %s", on ? "on" : "off");
+	}
 	return session_switch(session, on, error);
 }
 
@@ -129,9 +138,11 @@ static void tell_of_command(struct session *session, struct course *course, uint
 	if (!course->tell_ns || now < course->tell_ns)
 		return;
 	course->tell_ns = 0;
-	if (!course->is_ending && !session_target_ended(session))
-		say("%s goes on after ^C, and is profiled to its end; a second ^C ends the profile",
-		    session_target(session));
+	if (course->is_ending || session_target_ended(session))
+		return;
+	make_way(course);
+	say("%s goes on after ^C, and is profiled to its end; a second ^C ends the profile",
+	    session_target(session));
 }
 
 static uint64_t add_seconds(uint64_t ns, double seconds)
@@ -161,7 +172,7 @@ int run_session(struct session *session, const struct options *options, int sign
 	session_watch(session, signal_fd);
 	int result = 0;
 	uint64_t start_ns = clock_now_ns(), ticked_ns = start_ns;
-	struct course course = {.options = options};
+	struct course course = {.options = options, .ticker = ticker};
 	if (options->delay_seconds > 0)
 		start_ns = course.switch_on_ns = add_seconds(start_ns, options->delay_seconds);
 	if (options->duration_seconds > 0)

@@ -23,6 +23,8 @@ struct run_ticker {
 	void *context;
 	/* About ten times a second, and once when all is handed over. 0 or -errno with error: ends the run. */
 	int (*tick)(void *context, struct error *error);
+	/* Something is to be said: what stands on the terminal's line makes way until the next tick. NULL: nothing does. */
+	void (*make_way)(void *context);
 };
 
 /* Blocks the signals that steer a run; before anything is forked or opened. *fd: a signalfd. 0 or -errno. */

@@ -72,6 +72,21 @@ def recording(where, script):
                        "-c", script)
 
 
+# ---- the line that shows how far it is ----
+
+
+@case
+def what_is_said_stands_on_a_line_of_its_own():
+    with folder() as where, recording(where, BUSY) as one:
+        one.wait_for(rb"samples/s")
+        os.kill(one.pid, signal.SIGUSR1)
+        one.wait_for(rb"sampling is off\r\n.*samples/s[^\r\n]*\(off\)")
+        os.kill(one.pid, signal.SIGUSR1)
+        one.wait_for(rb"sampling is on\r\n")
+        for said in re.findall(rb"([^\n]{0,4})ctop: ", one.bytes):
+            check(said in (b"", b"\r\x1b[K"), f"{one.bytes}")
+
+
 # ---- ^C ----
 
 
