@@ -236,9 +236,9 @@ static int step_to_clock(struct sampler *sampler, size_t index, struct error *er
 	sampler->stands_in[index] = true;
 	sampler->attrs[index].size = 0;
 	ladder_fill_attr(sampler, index);
-	return sampler_note_step(sampler, error,
-				 "this machine has no cycle counter: cpu-clock stands in for %s",
-				 asked.asked);
+	return sampler_note_event_step(
+		sampler, index, error,
+		"this machine has no cycle counter: cpu-clock stands in for " STEP_EVENTS);
 }
 
 static bool is_forbidden(int code)
@@ -282,14 +282,11 @@ static int descend(struct sampler *sampler, size_t index, struct error *error)
 /* Most precise (P) is fine with none. */
 static int note_imprecise(struct sampler *sampler, size_t index, struct error *error)
 {
-	const struct event *event = &sampler->events[index];
-	if (!sampler->options.events[index].precise || may_be_precise(event))
+	if (!sampler->options.events[index].precise || may_be_precise(&sampler->events[index]))
 		return 0;
 	sampler->attrs[index].precise_ip = 0;
-	return sampler_note_step(
-		sampler, error,
-		"'%s' is not precise: only the CPU's counters can be, and %s is none",
-		sampler->options.events[index].asked, event->name);
+	return sampler_note_event_step(sampler, index, error,
+				       "not precise, as only the CPU's counters can be: " STEP_EVENTS);
 }
 
 /* Refuses what would open and show nothing. */

@@ -16,7 +16,15 @@
 #include <ctop/perf/ring.h>
 #include <ctop/perf/sampler.h>
 
-enum { STEP_BYTES = 320 };
+enum { STEP_BYTES = 320, STEP_NAMES_BYTES = 208 };
+/* In a step's text: the events that took it. */
+#define STEP_EVENTS "\1"
+
+struct step {
+	char text[STEP_BYTES]; /* with STEP_EVENTS; "": the line is of no event */
+	uint64_t events;       /* a bit each */
+	char line[STEP_BYTES + STEP_NAMES_BYTES];
+};
 
 /* One event on one thread (or the whole CPU) and CPU. */
 struct sampler_fd {
@@ -71,7 +79,7 @@ struct sampler {
 	struct perf_event_attr attrs[SAMPLER_MAX_EVENTS];
 	struct sampler_opened opened[SAMPLER_MAX_EVENTS];
 	bool stands_in[SAMPLER_MAX_EVENTS]; /* the clock, for cycles */
-	char steps[SAMPLER_MAX_STEPS][STEP_BYTES];
+	struct step steps[SAMPLER_MAX_STEPS];
 	size_t nr_steps;
 	struct record_format format;
 	uint32_t dump_bytes; /* what is foreseen */
@@ -133,6 +141,12 @@ int sampler_redirect_from(struct sampler *sampler, size_t row);
  */
 int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/*
+ * The same of one event. Those that take the same step share its line, in which they stand for STEP_EVENTS, or, where that is
+ * not in the text and there are several events, at its beginning.
+ */
+int sampler_note_event_step(struct sampler *sampler, size_t event, struct error *error,
+			    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* ---- machine.c ---- */
 

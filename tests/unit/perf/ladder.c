@@ -46,6 +46,29 @@ static void count_of_cycles_becomes_time(void)
 	sampler_free(sampler);
 }
 
+/* Three are named, of more than three two. */
+static void events_that_take_one_step_share_its_line(void)
+{
+	static const char *const names[] = {"cpu-clock:p", "page-faults:p", "cs:kp", "migrations:kp"};
+	enum { NR = sizeof(names) / sizeof(*names) };
+	require_root();
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, names[0]);
+	for (size_t i = 1; i < NR; i++)
+		options.events[i] = event_of(names[i]);
+	for (options.nr_events = NR - 1; options.nr_events <= NR; options.nr_events++) {
+		struct sampler *sampler = open_or_explain(&options);
+		CHECK_EQ(sampler_nr_steps(sampler), 1);
+		CHECK_STR(sampler_step(sampler, 0),
+			  options.nr_events == NR
+				  ? "not precise, as only the CPU's counters can be: cpu-clock:p, "
+				    "page-faults:p and 2 more"
+				  : "not precise, as only the CPU's counters can be: cpu-clock:p, "
+				    "page-faults:p, cs:kp");
+		sampler_free(sampler);
+	}
+}
+
 static void strict_makes_a_step_an_error(void)
 {
 	require_root();
@@ -176,6 +199,7 @@ int main(void)
 {
 	RUN(clock_stands_in_for_cycles);
 	RUN(count_of_cycles_becomes_time);
+	RUN(events_that_take_one_step_share_its_line);
 	RUN(strict_makes_a_step_an_error);
 	RUN(only_cycles_have_a_stand_in);
 	RUN(rates_beyond_the_kernels_are_lowered);
