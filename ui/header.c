@@ -500,8 +500,11 @@ static const char *why_empty(const struct model *model)
 					    : "No samples yet: the target has used no CPU time.";
 	case UI_EXITED:
 		return "The target ended before the first sample.";
-	case UI_STOPPED:
 	case UI_FILE:
+		if (!facts->event || facts->hides_losses)
+			return "No samples: the file has none, and does not say why.";
+		break;
+	case UI_STOPPED:
 		break;
 	}
 	return tells_cpu_time(facts)

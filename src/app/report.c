@@ -268,13 +268,33 @@ static int add_tree(struct report *report)
 	return 0;
 }
 
+/* Of perf's file, or a recorder's that did not live to its end: nobody says why. */
+static void tell_what_is_known(const struct report *report, const char *event)
+{
+	struct text *out = report->out;
+	text_add(out, "No samples: the file has none");
+	if (event) {
+		text_add(out, " of ");
+		text_add_safe(out, event);
+	}
+	text_add(out, history_info(report->history, "stats.lost")
+			      ? ".\nIt says that none were lost, and not why there are none.\n"
+			      : ".\nIt does not say whether any were lost, nor why there are none.\n");
+}
+
 /* Of the event that was sampled: faults, for one, need no more CPU time than they have. */
 static void explain_silence(const struct report *report)
 {
 	const struct history *history = report->history;
 	const char *event = history_info(history, "event.opened");
 	const uint64_t unit = infos_number(history, "event.unit");
-	if (!event || !history_info(history, "event.unit") || unit == WEIGHT_NS || unit == WEIGHT_CYCLES) {
+	if (!event && history_nr_events(history))
+		event = history_event_name(history, 0);
+	if (!history_info(history, "event.unit") || !history_info(history, "stats.lost")) {
+		tell_what_is_known(report, event);
+		return;
+	}
+	if (!event || unit == WEIGHT_NS || unit == WEIGHT_CYCLES) {
 		text_add(report->out,
 			 "No samples: the target used no CPU time while it was watched (it slept "
 			 "or waited),\n"

@@ -222,6 +222,16 @@ def events_without_samples_are_not_offered():
 
 
 @case
+def a_file_without_samples_does_not_say_why():
+    with folder() as where:
+        path = os.path.join(where, "perf.data")
+        made = run(need_program("perf"), "record", "-q", "-e", "page-faults:u", "-c", "100000000", "-o", path, "--", "true")
+        check(made.returncode == 0, made.stderr)
+        report = ctop_ok("report", "--stdio", path).stdout
+        check("No samples: the file has none of page-faults:u.\nIt says that none were lost" in report, report)
+
+
+@case
 def periods_that_are_fixed():
     with recorded("-e", "task-clock:u", "-c", "2000000", "--call-graph", "dwarf",
                   workload="threads") as path:
