@@ -212,16 +212,31 @@ static double rate_hz(const struct session_stats *stats)
 	return seconds > 0 ? (double)stats->events[0].samples / seconds : 0;
 }
 
-/* " by cpu-clock"; of several events how many samples each has, for those are never added up elsewhere. */
+/*
+ * " by cpu-clock"; of several events how many samples each has, for those are never added up elsewhere. Of many, as sched:* has
+ * them, those without a sample are not named.
+ */
 static void add_events(struct text *out, const struct sampler *sampler,
 		       const struct session_stats *stats, size_t nr_events)
 {
+	enum { SILENT_NAMED_MOST = 4 };
+	size_t nr_silent = 0;
+	for (size_t i = 0; i < nr_events; i++)
+		nr_silent += !stats->events[i].samples;
+	const bool names_silent = nr_silent <= SILENT_NAMED_MOST;
+	const char *before = nr_events > 1 ? ": " : " ";
 	for (size_t i = 0; i < nr_events; i++) {
-		text_add(out, i ? ", " : nr_events > 1 ? ": " : " ");
+		if (!stats->events[i].samples && !names_silent)
+			continue;
+		text_add(out, before);
 		if (nr_events > 1)
 			text_addf(out, "%llu ", (unsigned long long)stats->events[i].samples);
 		text_addf(out, "by %s", sampler_opened(sampler, i)->name);
+		before = ", ";
 	}
+	if (!names_silent)
+		text_addf(out, "%s0 by %zu%s events", before, nr_silent,
+			  nr_silent < nr_events ? " other" : "");
 }
 
 static void print_summary(const struct recording_run *run, const struct session_stats *stats)

@@ -145,6 +145,32 @@ static void add_event(struct header *header)
 	end_line(header, "others");
 }
 
+/* As of sched:*, in one line: perf's dummy is none that somebody asked for. */
+static void add_silent_events(struct header *header)
+{
+	enum { NAMED_MOST = 3 };
+	static const char dummy[] = "dummy";
+	struct text names = {0};
+	size_t nr = 0;
+	for (size_t i = 0; i < history_nr_events(header->history); i++) {
+		const char *name = history_event_name(header->history, i);
+		if (history_event_samples(header->history, i) ||
+		    !strncmp(name, dummy, sizeof(dummy) - 1))
+			continue;
+		if (nr++ < NAMED_MOST) {
+			text_add(&names, names.size ? ", " : "");
+			text_add_safe(&names, name);
+		}
+	}
+	if (nr && history_nr_events(header->history) > 1)
+		text_addf(&header->line, "%zu event%s no samples: %s%s", nr,
+			  nr == 1 ? " has" : "s have", text_string(&names),
+			  nr > NAMED_MOST ? ", ..." : "");
+	header->line.failed |= names.failed;
+	text_release(&names);
+	end_line(header, "silent");
+}
+
 static uint64_t duration_of(const struct header *header)
 {
 	uint64_t duration_ns = number(header, "duration_ns");
@@ -513,6 +539,7 @@ void report_header(const struct history *history, const struct history_totals *t
 	add_host(&header);
 	add_excerpt(&header);
 	add_event(&header);
+	add_silent_events(&header);
 	add_rate(&header);
 	add_counted(&header);
 	add_samples(&header);

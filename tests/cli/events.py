@@ -532,6 +532,18 @@ def precision_that_is_none():
         check(result.returncode == 0 and f"by {opened}," in result.stderr, f"{event}: {result}")
 
 
+@case
+def events_without_samples_are_summed_up():
+    need_root()
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        said = ctop_ok("record", "--call-graph", "no", "-e", "sched:*", "-o", path, "--", "true").stderr
+        silent = int(re.search(r", 0 by (\d+) other events,", said).group(1))
+        check("by sched:sched_process_exit" in said and len(said) < 600, said)
+        report = ctop_ok("report", "--stdio", "--event", "sched:sched_process_exit", path).stdout
+        check(f"{silent} events have no samples: sched:" in report, report)
+
+
 # ---- malformed ----
 
 
