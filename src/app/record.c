@@ -104,8 +104,9 @@ static void show_progress(struct recording_run *run, uint64_t now)
 	double seconds = (double)(now - stats.start_ns) / (double)NS_PER_SECOND;
 	double since = (double)(now - run->progress_ns) / (double)NS_PER_SECOND;
 	double rate = since > 0 ? (double)(run->samples - run->progress_samples) / since : 0;
-	snprintf(run->progress, sizeof(run->progress), "%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB %s", seconds,
-		 rate, (unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024,
+	snprintf(run->progress, sizeof(run->progress),
+		 "%7.1f s  %9.0f samples/s  %llu lost  %.1f KiB %s", seconds, rate,
+		 (unsigned long long)stats.lost, (double)recording_bytes(run->writer) / 1024,
 		 session_is_on(run->session) ? "" : " (off) ");
 	run->progress_ns = now;
 	run->progress_samples = run->samples;

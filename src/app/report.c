@@ -277,9 +277,10 @@ static void tell_what_is_known(const struct report *report, const char *event)
 		text_add(out, " of ");
 		text_add_safe(out, event);
 	}
-	text_add(out, history_info(report->history, "stats.lost")
-			      ? ".\nIt says that none were lost, and not why there are none.\n"
-			      : ".\nIt does not say whether any were lost, nor why there are none.\n");
+	text_add(out,
+		 history_info(report->history, "stats.lost")
+			 ? ".\nIt says that none were lost, and not why there are none.\n"
+			 : ".\nIt does not say whether any were lost, nor why there are none.\n");
 }
 
 /* Of the event that was sampled: faults, for one, need no more CPU time than they have. */

@@ -192,26 +192,29 @@ static int limit_clock(struct sampler *sampler, size_t index, uint64_t cost_ns, 
 	if (*period < least_ns && least_ns >= KERNEL_FLOOR_NS) {
 		*period = least_ns;
 		if (!cost_ns)
-			return sampler_note_event_step(sampler, index, error,
-						 "a sample each %.1f us instead of %s: what one "
-						 "costs here could not be measured",
-						 (double)least_ns / 1e3, asked);
-		return sampler_note_event_step(sampler, index, error,
-					 "a sample each %.1f us instead of %s: one costs %.1f us, "
-					 "and --max-overhead leaves %u %% of the time",
-					 (double)least_ns / 1e3, asked, (double)cost_ns / 1e3,
-					 percent);
+			return sampler_note_event_step(
+				sampler, index, error,
+				"a sample each %.1f us instead of %s: what one "
+				"costs here could not be measured",
+				(double)least_ns / 1e3, asked);
+		return sampler_note_event_step(
+			sampler, index, error,
+			"a sample each %.1f us instead of %s: one costs %.1f us, "
+			"and --max-overhead leaves %u %% of the time",
+			(double)least_ns / 1e3, asked, (double)cost_ns / 1e3, percent);
 	}
 	if (*period < KERNEL_FLOOR_NS) {
 		*period = KERNEL_FLOOR_NS;
-		return sampler_note_event_step(sampler, index, error,
-					 "a sample each %.1f us instead of %s: the kernel's timer "
-					 "goes no faster",
-					 (double)KERNEL_FLOOR_NS / 1e3, asked);
+		return sampler_note_event_step(
+			sampler, index, error,
+			"a sample each %.1f us instead of %s: the kernel's timer "
+			"goes no faster",
+			(double)KERNEL_FLOOR_NS / 1e3, asked);
 	}
 	if (sampler_asked_count(sampler, index) && sampler->stands_in[index])
-		return sampler_note_event_step(sampler, index, error, "a sample each %.1f us of time for %s",
-					 (double)*period / 1e3, asked);
+		return sampler_note_event_step(sampler, index, error,
+					       "a sample each %.1f us of time for %s",
+					       (double)*period / 1e3, asked);
 	return 0;
 }
 

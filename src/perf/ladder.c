@@ -285,8 +285,9 @@ static int note_imprecise(struct sampler *sampler, size_t index, struct error *e
 	if (!sampler->options.events[index].precise || may_be_precise(&sampler->events[index]))
 		return 0;
 	sampler->attrs[index].precise_ip = 0;
-	return sampler_note_event_step(sampler, index, error,
-				       "not precise, as only the CPU's counters can be: " STEP_EVENTS);
+	return sampler_note_event_step(
+		sampler, index, error,
+		"not precise, as only the CPU's counters can be: " STEP_EVENTS);
 }
 
 /* Refuses what would open and show nothing. */

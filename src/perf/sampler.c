@@ -75,7 +75,8 @@ static void name_events(const struct sampler *sampler, uint64_t events, char *na
 	for (size_t i = 0; i < sampler->options.nr_events && at < nr_named && used < size; i++)
 		if (events >> i & 1)
 			used += (size_t)snprintf(names + used, size - used, "%s%.60s",
-						 at++ ? ", " : "", sampler->options.events[i].asked);
+						 at++ ? ", " : "",
+						 sampler->options.events[i].asked);
 	if (nr > nr_named && used < size)
 		snprintf(names + used, size - used, " and %d more", nr - nr_named);
 }

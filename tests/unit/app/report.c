@@ -292,11 +292,14 @@ static void no_samples(void)
 	struct world world;
 	world_begin(&world);
 	/* A file that says nothing, one that names its event, one whose recorder was killed, and one that is whole. */
-	CHECK(strstr(report_of(&world), "the file has none.\nIt does not say whether any were lost"));
+	CHECK(strstr(report_of(&world),
+		     "the file has none.\nIt does not say whether any were lost"));
 	CHECK_EQ(history_set_info(world.history, "event.opened", "cpu-clock"), 0);
-	CHECK(strstr(report_of(&world), "the file has none of cpu-clock.\nIt does not say whether"));
+	CHECK(strstr(report_of(&world),
+		     "the file has none of cpu-clock.\nIt does not say whether"));
 	CHECK_EQ(history_set_info(world.history, "event.unit", "1"), 0);
-	CHECK(strstr(report_of(&world), "the file has none of cpu-clock.\nIt does not say whether"));
+	CHECK(strstr(report_of(&world),
+		     "the file has none of cpu-clock.\nIt does not say whether"));
 	CHECK_EQ(history_set_info(world.history, "stats.lost", "0"), 0);
 	CHECK(strstr(report_of(&world), "No samples: the target used no CPU time"));
 	CHECK_EQ(history_set_info(world.history, "stats.lost", "12"), 0);

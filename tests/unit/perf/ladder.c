@@ -49,7 +49,8 @@ static void count_of_cycles_becomes_time(void)
 /* Three are named, of more than three two. */
 static void events_that_take_one_step_share_its_line(void)
 {
-	static const char *const names[] = {"cpu-clock:p", "page-faults:p", "cs:kp", "migrations:kp"};
+	static const char *const names[] = {"cpu-clock:p", "page-faults:p", "cs:kp",
+					    "migrations:kp"};
 	enum { NR = sizeof(names) / sizeof(*names) };
 	require_root();
 	int32_t pid = getpid();
