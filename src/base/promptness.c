@@ -12,7 +12,7 @@
 
 /* The least that the kernel grants. */
 #define SLICE_NS (NS_PER_MS / 10)
-enum { PROMPT_NICE = -15 };
+enum { PROMPT_NICE = -20 };
 /* Not ours; to take it back is a privilege. */
 #define RESET_ON_FORK UINT64_C(1)
 
