@@ -135,6 +135,8 @@ static void list_children(int32_t pid, int32_t *pids, size_t *nr)
 {
 	char path[64], text[8 * DESCENDANTS_MAX];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	/* Once for thousands of threads. */
+	const struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
 	DIR *dir = proc_opendir(path);
 	const struct dirent *entry;
 	while (dir && (entry = readdir(dir))) {
@@ -147,6 +149,7 @@ static void list_children(int32_t pid, int32_t *pids, size_t *nr)
 		     at = end)
 			pids[(*nr)++] = (int32_t)child;
 	}
+	privilege_restore(&before);
 	if (dir)
 		closedir(dir);
 }

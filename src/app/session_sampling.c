@@ -69,8 +69,9 @@ void session_look_for_late_threads(struct session *session, uint64_t now_ns)
 	if (now_ns < session->late_look_ns || session->phase != PHASE_RUNNING || !session->on)
 		return;
 	session->late_look_ns = UINT64_MAX;
+	const size_t nr_before = sampler_nr_ids(session->sampler);
 	if (setup_late_threads(&session->collector, session->sampler) == 0)
-		sampler_enable(session->sampler);
+		sampler_enable_from(session->sampler, nr_before);
 	session_name_processes(session);
 }
 

@@ -48,6 +48,8 @@ int thread_list_step(struct thread_list *list, struct channel *channel)
 	const int32_t pid = list->request.pid;
 	struct message message = {.kind = MESSAGE_THREADS, .threads = {.pid = pid}};
 	const struct dirent *entry = NULL;
+	/* Once for all of them. */
+	const struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
 	while (message.threads.nr < PROTOCOL_THREADS_MAX && list->nr_told < THREADS_MAX &&
 	       (entry = readdir(list->dir))) {
 		int32_t tid = atoi(entry->d_name);
@@ -58,6 +60,7 @@ int thread_list_step(struct thread_list *list, struct channel *channel)
 		read_comm(pid, tid, message.threads.threads[at].comm);
 		list->nr_told++;
 	}
+	privilege_restore(&before);
 	bool more = entry && list->nr_told < THREADS_MAX;
 	int result = message.threads.nr ? protocol_send(channel, &message, -1) : 0;
 	if (result || !more)

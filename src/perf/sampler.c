@@ -224,6 +224,17 @@ static int note_hidden_kernel(struct sampler *sampler, struct error *error)
 				 restricted);
 }
 
+/* For thousands of events, which raise it again, privilege is raised once: it takes two system calls, and two to restore. */
+static int attach(struct sampler *sampler, struct error *error)
+{
+	const struct privilege_before before = privilege_raise(PRIVILEGE_SAMPLE);
+	int result = attach_all(sampler, error);
+	if (!result)
+		sideband_follow(sampler, 0);
+	privilege_restore(&before);
+	return result;
+}
+
 static int open_all(struct sampler *sampler, struct error *error)
 {
 	machine_raise_descriptor_limit();
@@ -251,9 +262,7 @@ static int open_all(struct sampler *sampler, struct error *error)
 	fill_attrs(sampler);
 	ladder_fill_format(sampler);
 	sets_choose(sampler);
-	result = attach_all(sampler, error);
-	if (!result)
-		sideband_follow(sampler, 0);
+	result = attach(sampler, error);
 	if (!result)
 		result = note_hidden_process(sampler, error);
 	return result ? result : note_hidden_kernel(sampler, error);
@@ -295,11 +304,11 @@ void sampler_free(struct sampler *sampler)
 
 /* ---- running ---- */
 
-/* One request to every open event of the sets in use, or of the others; the first error that is not its thread's end. */
-static int tell_each(const struct sampler *sampler, bool in_use, unsigned long request)
+/* One request to the open events of the sets in use, or of the others, from a row on; the first error but a thread's end. */
+static int tell_from(const struct sampler *sampler, size_t row, bool in_use, unsigned long request)
 {
 	int result = 0;
-	for (size_t i = 0; i < sampler->fds.nr; i++) {
+	for (size_t i = row; i < sampler->fds.nr; i++) {
 		const struct sampler_fd *event = &sampler->fds.items[i];
 		if ((event->set == sampler->in_use[event->event]) == in_use && event->fd >= 0 &&
 		    ioctl(event->fd, request, 0) < 0 && errno != ESRCH && !result)
@@ -313,10 +322,10 @@ static int tell_each(const struct sampler *sampler, bool in_use, unsigned long r
  * joins the heirs when they have been told. It goes on as before; and so does its maker, for tasks of one inheritance
  * trade their events when one is switched for the other: with all that it forks from then on.
  */
-static int tell_in_use(const struct sampler *sampler, unsigned long request)
+static int tell_in_use(const struct sampler *sampler, size_t row, unsigned long request)
 {
-	int result = tell_each(sampler, true, request);
-	return result ? result : tell_each(sampler, true, request);
+	int result = tell_from(sampler, row, true, request);
+	return result ? result : tell_from(sampler, row, true, request);
 }
 
 int sampler_redirect_from(struct sampler *sampler, size_t row)
@@ -338,14 +347,19 @@ int sampler_redirect(struct sampler *sampler)
 	return sampler_redirect_from(sampler, 0);
 }
 
+int sampler_enable_from(struct sampler *sampler, size_t id)
+{
+	return tell_in_use(sampler, id, PERF_EVENT_IOC_ENABLE); /* ids are of fds */
+}
+
 int sampler_enable(struct sampler *sampler)
 {
-	return tell_in_use(sampler, PERF_EVENT_IOC_ENABLE);
+	return sampler_enable_from(sampler, 0);
 }
 
 int sampler_disable(struct sampler *sampler)
 {
-	return tell_in_use(sampler, PERF_EVENT_IOC_DISABLE);
+	return tell_in_use(sampler, 0, PERF_EVENT_IOC_DISABLE);
 }
 
 const struct sampler_sets *sampler_sets(const struct sampler *sampler, bool paced)
@@ -390,8 +404,8 @@ void sampler_use_sets(struct sampler *sampler, const uint32_t *sets, bool enable
 
 void sampler_settle_sets(struct sampler *sampler)
 {
-	tell_each(sampler, true, PERF_EVENT_IOC_ENABLE);
-	tell_each(sampler, false, PERF_EVENT_IOC_DISABLE);
+	tell_from(sampler, 0, true, PERF_EVENT_IOC_ENABLE);
+	tell_from(sampler, 0, false, PERF_EVENT_IOC_DISABLE);
 }
 
 static bool has_lost(const struct sampler *sampler, size_t event)

@@ -157,6 +157,8 @@ int sampler_attach_late(struct sampler *sampler);
 
 /* The set in use. 0 or -errno; not with enable_on_exec, but where processes are filtered */
 int sampler_enable(struct sampler *sampler);
+/* The same of those at the end of sampler_ids(), from one on: of thousands that are on each would still be a system call. */
+int sampler_enable_from(struct sampler *sampler, size_t id);
 int sampler_disable(struct sampler *sampler);
 
 /* Of paced events, or of all others. */
