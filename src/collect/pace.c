@@ -41,10 +41,11 @@ uint32_t pace_next(const struct sampler_sets *sets, uint32_t set, const struct p
 	const double percent = 100 * seen->fill;
 	if (percent > sets->items[set].crowded_percent || (double)seen->nr > most) {
 		uint32_t next = set < last ? set + 1 : last;
-		/* A burst that is over soon would be gone before the next sample of a long period. */
+		/* A burst that is over soon would be gone before the next sample of a long period: of what came it has some. */
 		const bool is_lasting = seen->ns >= window_ns / 2;
 		while ((is_lasting || percent > FULL_PERCENT) && next < last &&
-		       in_set(sets, set, next, seen->nr) > asked)
+		       in_set(sets, set, next, seen->nr) > asked &&
+		       in_set(sets, set, next + 1, seen->nr) >= WINDOW_SAMPLES)
 			next++;
 		return next;
 	}

@@ -60,10 +60,12 @@ static void a_burst_is_one_step(void)
 
 static void what_lasts_or_fills_the_rings_is_as_many_as_it_takes(void)
 {
-	CHECK_EQ(next_of(EACH_SMALL, 50000, 50 * MS, 0.2), OF_4096);
-	CHECK_EQ(next_of(EACH_SMALL, 5000, 5 * MS, 0.8), OF_4096);
-	CHECK_EQ(next_of(EACH, 60, 1 * MS, 0.9), OF_256);
-	CHECK_EQ(next_of(EACH, 1500, 50 * MS, 0), OF_256);
+	CHECK_EQ(next_of(EACH_SMALL, 100000, 50 * MS, 0.2), OF_4096);
+	CHECK_EQ(next_of(EACH_SMALL, 6000, 5 * MS, 0.8), OF_256);
+	CHECK_EQ(next_of(EACH, 1500, 50 * MS, 0), OF_16);
+	/* Not to a period that what came has hardly filled: what is left of it would be missed. */
+	CHECK_EQ(next_of(EACH_SMALL, 20000, 50 * MS, 0.9), OF_256);
+	CHECK_EQ(next_of(EACH, 60, 1 * MS, 0.9), EACH_SMALL);
 }
 
 static void sets_that_are_not_there(void)
