@@ -65,7 +65,8 @@ static enum module_kind kind_of_path(const char *path)
 static bool is_overwritten(struct module *module)
 {
 	if (module->object && !module->is_overwritten)
-		module->is_overwritten = !object_is_unchanged(module->object);
+		module->is_overwritten = !object_is_as_opened(module->object, false) ||
+					 !object_is_unchanged(module->object);
 	return module->is_overwritten;
 }
 
@@ -89,6 +90,17 @@ static bool is_code_of(const struct module *module, const struct world_process *
 	       module->row.identity.inode == image_of(process);
 }
 
+/*
+ * What could not be read when it was first asked for, as it was being written anew or its process had gone, another process may have
+ * mapped whole: it is asked for once more. (What a collector died of stays unread; main counts how often a file is asked for.)
+ */
+static void give_another_chance(struct module *module)
+{
+	if (module->row.kind == MODULE_FILE && module->state == MODULE_FAILED &&
+	    module->unreadable == STACK_REASON_NO_TABLE)
+		module->state = MODULE_UNASKED;
+}
+
 static struct module *find(const struct modules *modules, enum module_kind kind,
 			   const struct world_process *process, const struct world_map *map)
 {
@@ -107,8 +119,10 @@ struct module *modules_of_map(struct modules *modules, const struct world_proces
 {
 	enum module_kind kind = kind_of_path(map->path);
 	struct module *module = find(modules, kind, process, map);
-	if (module)
+	if (module) {
+		give_another_chance(module);
 		return module;
+	}
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return NULL;

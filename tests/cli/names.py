@@ -370,6 +370,31 @@ def programs_that_are_deleted_as_they_start():
         check(named >= 0.95 * frames or disturbance(start) > DISTURBED, f"{named} of {frames}: {unreadable}")
 
 
+# Two programs in turns, each in the place of the other; what is written in between is not a program.
+TURNS = """
+for turn in 1 2 3 4 5 6; do
+    cp "$1" "$3"; "$3" 0.01; : > "$3"; "$1" 0.1; cp "$2" "$3"; "$3" 0.1
+done
+"""
+
+
+@case
+def programs_overwritten_in_place():
+    need_root()
+    with folder() as where:
+        # What overwrites it looks the same at its start: nothing tells them apart but when they were written.
+        programs = [built(where, name, "-Wl,--build-id=none", flag)
+                    for name, flag in (("first", "-fomit-frame-pointer"), ("second", "-fno-omit-frame-pointer"))]
+        other, stats = os.path.join(where, "other"), os.path.join(where, "stats.json")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", os.path.join(where, "x.ctop"), "--stats", stats, "--",
+                "sh", "-c", TURNS, "sh", *programs, other)
+        with open(stats, encoding="utf-8") as file:
+            stacks = json.load(file)["stacks"]
+        total = sum(value for value in stacks.values() if isinstance(value, int))
+        # The short runs may be gone before their file is read.
+        check(stacks["complete"] > 0.9 * total, f"{stacks}")
+
+
 @case
 def files_mapped_by_the_thousand():
     need_root()
