@@ -18,7 +18,8 @@ enum { SAMPLER_MAX_EVENTS = 64, SAMPLER_MAX_SETS = 5 };
  */
 struct sampler_set {
 	uint32_t dump_bytes;
-	uint32_t fewer; /* a sample where the first set has so many: 1 or more. Of paced events: the period */
+	uint32_t
+		fewer; /* a sample where the first set has so many: 1 or more. Of paced events: the period */
 	uint32_t crowded_percent; /* of a ring that is filled: time for a cheaper one */
 };
 struct sampler_sets {

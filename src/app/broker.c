@@ -270,9 +270,8 @@ void note_absent(struct broker *broker, const struct module_copy *copy, int code
 	file->is_told = true;
 	struct absent *absent = code >= 0	  ? &broker->debug_only
 				: code == -ENOENT ? &broker->missing
-				: code == -EPERM && copy->row.kind != MODULE_FILE
-					? &broker->hidden
-					: &broker->others;
+				: code == -EPERM && copy->row.kind != MODULE_FILE ? &broker->hidden
+										  : &broker->others;
 	if (!absent->nr++)
 		snprintf(absent->first, sizeof(absent->first), "%.127s", copy->path);
 	tell_recorded(broker);

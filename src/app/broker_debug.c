@@ -150,7 +150,8 @@ static void take_modules_word(void *context, const struct prober_answer *answer)
 static void look_for(struct job *job, enum opener_kind kind);
 
 /* Both nobody's, as all files of a mount that grants no rights (nosuid) are, and of one file system. */
-static bool are_nobodys(const struct module_identity *module, const struct module_identity *candidate)
+static bool are_nobodys(const struct module_identity *module,
+			const struct module_identity *candidate)
 {
 	return !module->owner_plus_1 && !candidate->owner_plus_1 &&
 	       module->device_major == candidate->device_major &&

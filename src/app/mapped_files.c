@@ -305,9 +305,10 @@ bool mapped_files_take(struct mapped_files *files, const struct record *record,
 {
 	if (files->among_others && !find_process(files, whose(record))) {
 		/* The number of one of ours is somebody else's child's now. */
-		struct process *former = record->type == PERF_RECORD_FORK && record->pid == record->tid
-						 ? find_process(files, record->pid)
-						 : NULL;
+		struct process *former =
+			record->type == PERF_RECORD_FORK && record->pid == record->tid
+				? find_process(files, record->pid)
+				: NULL;
 		if (former && record->time_ns >= former->seen_ns)
 			drop_process(files, former);
 		return false;

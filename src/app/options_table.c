@@ -65,7 +65,8 @@ const struct option_row option_rows[] = {
 	 "many cycles of time, and is raised to what --max-overhead allows."},
 	{OPTION_FREQ, GROUP_SAMPLING, TARGETED, 'F', "freq", "HZ", COMPLETE_NOTHING, NULL,
 	 "samples a second on each busy CPU (default 999)",
-	 "Of events that are neither clocks nor the CPU's counters all, where they are fewer; else between a tenth and "
+	 "Of events that are neither clocks nor the CPU's counters all, where they are fewer; else "
+	 "between a tenth and "
 	 "twice as many."},
 	{OPTION_CALL_GRAPH, GROUP_SAMPLING, TARGETED, 0, "call-graph", "MODE", COMPLETE_WORDS,
 	 "auto dwarf fp no", "auto (default), dwarf[,BYTES], fp or no",

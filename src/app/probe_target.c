@@ -37,7 +37,8 @@ bool probe_target_is_elsewhere(int32_t pid)
 	struct stat own, others;
 	char process[16];
 	snprintf(process, sizeof(process), "%d", pid);
-	return mounts_of("self", &own) && mounts_of(process, &others) && own.st_ino != others.st_ino;
+	return mounts_of("self", &own) && mounts_of(process, &others) &&
+	       own.st_ino != others.st_ino;
 }
 
 /* ---- the opener ---- */

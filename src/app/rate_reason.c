@@ -13,7 +13,8 @@
 static void add_guard(const struct rate_facts *facts, struct text *text)
 {
 	if (facts->opened_hz > 0 && facts->opened_hz < facts->asked_hz * REACHED_FROM)
-		text_addf(text, "; --max-overhead lets it be %.*f Hz", facts->opened_hz < 10, facts->opened_hz);
+		text_addf(text, "; --max-overhead lets it be %.*f Hz", facts->opened_hz < 10,
+			  facts->opened_hz);
 }
 
 /* What was not used gives no samples. Stolen time is neither used nor idle. */

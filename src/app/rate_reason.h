@@ -15,8 +15,8 @@ struct rate_facts {
 	double used_share; /* of one CPU's time that a target of threads used, 1 a CPU; negative: not known */
 	uint64_t nr_cpus;      /* of whole CPUs: how many; else 0 */
 	struct cpu_times cpus; /* of all that were sampled; all 0: not known */
-	uint64_t fewer_ns;     /* of the time, how much was sampled less often, as the rings filled */
-	uint64_t throttled;    /* times that the kernel held sampling back */
+	uint64_t fewer_ns;  /* of the time, how much was sampled less often, as the rings filled */
+	uint64_t throttled; /* times that the kernel held sampling back */
 };
 
 /* Adds each reason there is, with "; " before it; nothing where the rate was reached. */

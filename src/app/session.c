@@ -341,10 +341,9 @@ void session_name_processes(struct session *session)
 		mapped_files_expect_others(mapped);
 	/* Each once: later its number may be another's. */
 	for (; session->nr_named < sampler_nr_processes(session->sampler); session->nr_named++)
-		mapped_files_add_process(mapped,
-					 sampler_process(session->sampler, session->nr_named),
-					 sampler_process_seen_ns(session->sampler,
-								 session->nr_named));
+		mapped_files_add_process(
+			mapped, sampler_process(session->sampler, session->nr_named),
+			sampler_process_seen_ns(session->sampler, session->nr_named));
 	for (; session->nr_named_tids < sampling->nr_tids; session->nr_named_tids++)
 		mapped_files_add_process(mapped,
 					 proc_of_thread(sampling->tids[session->nr_named_tids]),
@@ -366,11 +365,11 @@ struct session *session_open_live(const struct options *options,
 		jail_protect_main();
 		setup_sampling(&session->sampling, options, &session->target);
 		session->starts_off = options_start_off(options);
-		result = uprobes_resolve(
-			session->sampling.events, session->sampling.nr_events,
-			session->sampling.pids,
-			session->target.command_pid ? 0 : session->sampling.nr_pids,
-			&session->uprobe_files, error);
+		result =
+			uprobes_resolve(session->sampling.events, session->sampling.nr_events,
+					session->sampling.pids,
+					session->target.command_pid ? 0 : session->sampling.nr_pids,
+					&session->uprobe_files, error);
 	}
 	if (!result) {
 		session->sampler = sampler_open(&session->sampling, error);

@@ -79,9 +79,9 @@ static void read_sets(const struct session *session, struct session_stats *stats
 		struct session_set *sets = paced ? event->sets : stats->sets;
 		*(paced ? &event->nr_sets : &stats->nr_sets) = from->nr;
 		for (uint32_t at = 0; at < from->nr; at++)
-			sets[at] = (struct session_set){from->items[at].dump_bytes,
-							from->items[at].fewer,
-							session->set_ns[i][at]};
+			sets[at] =
+				(struct session_set){from->items[at].dump_bytes,
+						     from->items[at].fewer, session->set_ns[i][at]};
 	}
 	for (uint32_t i = 0; i < stats->nr_sets; i++)
 		stats->fewer_ns += stats->sets[i].fewer > 1 ? stats->sets[i].ns : 0;

@@ -93,8 +93,7 @@ static void add_sets(struct text *out, const struct session_set *sets, uint32_t 
 	text_add(out, "\"sets\": [");
 	for (uint32_t i = 0; i < nr; i++)
 		text_addf(out,
-			  "%s{\"dump_bytes\": %" PRIu32 ", \"%s\": %" PRIu32
-			  ", \"seconds\": %.6f}",
+			  "%s{\"dump_bytes\": %" PRIu32 ", \"%s\": %" PRIu32 ", \"seconds\": %.6f}",
 			  i ? ", " : "", sets[i].dump_bytes, fewer, sets[i].fewer,
 			  seconds(sets[i].ns));
 	text_add(out, "]");

@@ -29,7 +29,8 @@ const char *weight_text_short_tasks(const struct clock_counts *counts)
 	    (double)counts->cpus.stolen_ns * 4 > (double)taken_ns)
 		return NULL;
 	if (counts->fewer_ns)
-		return "tasks that are shorter than a period are hardly ever sampled, and it was longer "
+		return "tasks that are shorter than a period are hardly ever sampled, and it was "
+		       "longer "
 		       "while the rings filled";
 	return "tasks that are shorter than a period are hardly ever sampled: -a sees them, or -F "
 	       "more often";
@@ -88,7 +89,8 @@ void weight_text_add(const struct history *history, size_t event,
 	add_counted(history, event, totals->weight, text);
 	double effective = history_effective(totals->weight, history_squares(history));
 	if (totals->weight && effective * UNEVEN_FROM < (double)totals->samples)
-		text_addf(text, "; few of them carry most of it: as precise as %.0f of equal weight",
+		text_addf(text,
+			  "; few of them carry most of it: as precise as %.0f of equal weight",
 			  effective);
 }
 

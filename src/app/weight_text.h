@@ -18,7 +18,8 @@ void weight_text_add(const struct history *history, size_t event,
 /* What a clock counted of threads, what its samples stand for, and those that were lost. */
 struct clock_counts {
 	uint64_t counted_ns, sampled_ns, lost_ns;
-	uint64_t fewer_ns; /* of the time, how much was sampled by longer periods than asked, as the rings filled */
+	uint64_t
+		fewer_ns; /* of the time, how much was sampled by longer periods than asked, as the rings filled */
 	struct cpu_times cpus;
 };
 /*

@@ -83,7 +83,7 @@ struct event_id {
 /* How full the rings are, and what follows from it: sets.c. */
 struct pressure {
 	uint64_t switching_since_ns, switching_until_ns;
-	bool settles;	     /* the rings still hold what made us leave the last set */
+	bool settles; /* the rings still hold what made us leave the last set */
 	/* What filled them, since there was room: all, and of each event that we pace. */
 	uint64_t bytes, paced_bytes[SAMPLER_MAX_EVENTS];
 	double most_arrived; /* of a ring, between two looks, since it is calm */

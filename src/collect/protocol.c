@@ -82,8 +82,7 @@ static bool sane(struct message *message)
 		terminate(message->event.asked, sizeof(message->event.asked));
 		terminate(message->event.opened, sizeof(message->event.opened));
 		return message->event.unit < NR_WEIGHT_UNITS &&
-		       is_bool(&message->event.without_period) &&
-		       is_bool(&message->event.paced);
+		       is_bool(&message->event.without_period) && is_bool(&message->event.paced);
 	case MESSAGE_IDS:
 		return message->ids.nr <= PROTOCOL_IDS_MAX;
 	case MESSAGE_PIDS:

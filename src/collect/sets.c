@@ -113,7 +113,7 @@ static void use_pace(struct collector *collector, size_t event, bool is_dearer, 
 	} else {
 		const bool relapsed =
 			pace->dearer_since_ns && now_ns - pace->dearer_since_ns < PACE_RELAPSE_NS;
-		pace->calm_ns = !relapsed		? window_ns
+		pace->calm_ns = !relapsed ? window_ns
 				: pace->calm_ns < window_ns * PACE_CALM_WINDOWS_MAX
 					? pace->calm_ns * 2
 					: pace->calm_ns;

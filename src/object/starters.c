@@ -27,7 +27,7 @@ struct search {
 	struct object *object;
 	struct fde_list functions;
 	bool scanned;
-	size_t nr_read; /* symbols may say anything, a million times */
+	size_t nr_read;		     /* symbols may say anything, a million times */
 	struct range bare[BARE_MAX]; /* starters that no unwind table knows */
 	size_t nr_bare;
 };
@@ -114,8 +114,9 @@ static void take_bare(struct search *search, uint64_t address)
 	const struct object *object = search->object;
 	bool is_code = false;
 	for (size_t i = 0; i < object->nr_segments && !is_code; i++)
-		is_code = object->segments[i].executable &&
-			  address - object->segments[i].elf_address < object->segments[i].file_bytes;
+		is_code =
+			object->segments[i].executable &&
+			address - object->segments[i].elf_address < object->segments[i].file_bytes;
 	if (is_code && search->nr_bare < BARE_MAX)
 		search->bare[search->nr_bare++] = (struct range){address, address + BARE_BYTES_MAX};
 }

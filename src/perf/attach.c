@@ -166,10 +166,12 @@ static int attach_thread(struct attaching *attaching, int32_t tid)
 	int result = 0;
 	for (of.ring = 0; !result && of.ring < sampler->nr_rings; of.ring++) {
 		const size_t nr_before = sampler->fds.nr;
-		if (sets_any_paced(sampler) && nr_before >= PACED_ROWS_MAX && !attaching->is_running)
+		if (sets_any_paced(sampler) && nr_before >= PACED_ROWS_MAX &&
+		    !attaching->is_running)
 			return -EMFILE;
 		result = attach_sets(attaching, of);
-		if (sets_any_paced(sampler) || result != -EMFILE || sampler->nr_sets < 2 || attaching->is_running)
+		if (sets_any_paced(sampler) || result != -EMFILE || sampler->nr_sets < 2 ||
+		    attaching->is_running)
 			continue;
 		detach_from(sampler, nr_before);
 		leave_other_sets(attaching);
@@ -507,8 +509,8 @@ static bool leaves_descriptors(const struct sampler *sampler, size_t nr_others)
 static bool is_too_large(const struct sampler *sampler)
 {
 	enum { MANY = 64, FOR_CHILDREN = 64 };
-	return !sampler->options.system_wide && !sampler->filters_pids &&
-	       sampler->fds.nr >= MANY && !leaves_descriptors(sampler, FOR_CHILDREN);
+	return !sampler->options.system_wide && !sampler->filters_pids && sampler->fds.nr >= MANY &&
+	       !leaves_descriptors(sampler, FOR_CHILDREN);
 }
 
 static int note_sets_left(struct sampler *sampler, struct error *error)

@@ -82,7 +82,7 @@ struct sampler {
 	struct step steps[SAMPLER_MAX_STEPS];
 	size_t nr_steps;
 	struct record_format format;
-	uint32_t dump_bytes; /* what is foreseen */
+	uint32_t dump_bytes;	     /* what is foreseen */
 	struct sampler_sets sets[2]; /* of events that the kernel paces, and of those that we do */
 	uint32_t nr_sets;	     /* of the kind that has more: rows of fds */
 	uint32_t in_use[SAMPLER_MAX_EVENTS];

@@ -29,9 +29,9 @@ struct search {
 static int add_code(struct search *search, Elf_Scn *section, const GElf_Shdr *header)
 {
 	const Elf_Data *data = elf_getdata(section, NULL);
-	if (!data || !data->d_buf || header->sh_type == SHT_NOBITS ||
-	    search->nr == SECTIONS_MAX || data->d_size > CODE_BYTES_MAX - search->nr_bytes ||
-	    header->sh_addr % ALIGNMENT || header->sh_addr > UINT64_MAX - data->d_size)
+	if (!data || !data->d_buf || header->sh_type == SHT_NOBITS || search->nr == SECTIONS_MAX ||
+	    data->d_size > CODE_BYTES_MAX - search->nr_bytes || header->sh_addr % ALIGNMENT ||
+	    header->sh_addr > UINT64_MAX - data->d_size)
 		return 0;
 	struct code *code = &search->code[search->nr];
 	*code = (struct code){header->sh_addr, data->d_size, data->d_buf,
@@ -55,9 +55,8 @@ static int find_code(struct search *search, Elf *elf)
 /* call rel32, or lea rel32(%rip), %r64, whose distance is at `at`. */
 static bool is_reference(const uint8_t *bytes, size_t at)
 {
-	return bytes[at - 1] == 0xe8 ||
-	       (at >= 3 && (bytes[at - 1] & 0xc7) == 0x05 && bytes[at - 2] == 0x8d &&
-		(bytes[at - 3] & 0xfb) == 0x48);
+	return bytes[at - 1] == 0xe8 || (at >= 3 && (bytes[at - 1] & 0xc7) == 0x05 &&
+					 bytes[at - 2] == 0x8d && (bytes[at - 3] & 0xfb) == 0x48);
 }
 
 static void mark(struct search *search, uint64_t address)

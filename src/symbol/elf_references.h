@@ -20,7 +20,7 @@ struct elf_references {
 
 /* Reads the code of a file, once. 0 or -ENOMEM. */
 int elf_references_read(struct elf_references *references, Elf *elf);
-void elf_references_release(struct elf_references *references); /* all zero is fine */
+void elf_references_release(struct elf_references *references);	      /* all zero is fine */
 size_t elf_references_bytes(const struct elf_references *references); /* of heap */
 
 /* The last at or before the address; 0: none. */

@@ -327,8 +327,8 @@ static bool has_unbounded_code(const struct elf_symbols *symbols)
 		if (at < bounds->code.items[i].start) /* debug files say the same again */
 			at = bounds->code.items[i].start;
 		while (at < end) {
-			for (; entry < bounds->entries.nr &&
-			       bounds->entries.items[entry].start <= at;
+			for (;
+			     entry < bounds->entries.nr && bounds->entries.items[entry].start <= at;
 			     entry++)
 				if (bounds->entries.items[entry].end > at)
 					at = bounds->entries.items[entry].end;

@@ -7,7 +7,6 @@
 
 #include <ctop/object/eh_scan.h>
 
-
 /* What a compressed section may claim to unpack to: Chromium's .debug_frame is 60 MB. */
 #define DEBUG_FRAME_MAX_BYTES (UINT64_C(256) << 20)
 

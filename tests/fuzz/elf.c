@@ -95,7 +95,8 @@ static void check_offsets(const uint8_t *bytes, size_t size)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct function_place place;
 		int result = function_offset(fuzz_file(bytes, size), names[i], &place);
-		REQUIRE(result == 0 || result == -ENOENT || result == -ENOTUNIQ || result == -ENOEXEC);
+		REQUIRE(result == 0 || result == -ENOENT || result == -ENOTUNIQ ||
+			result == -ENOEXEC);
 	}
 }
 

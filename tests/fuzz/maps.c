@@ -55,7 +55,8 @@ static void look_up(struct world_process *process, const struct lines *lines, ui
 	REQUIRE(map->start <= address && address < map->end);
 	REQUIRE(map->start >= line->start && map->end <= line->end);
 	REQUIRE(map->file_offset - map->start == line->file_offset - line->start);
-	REQUIRE(map->identity.inode == line->inode && map->identity.device_major == line->device_major &&
+	REQUIRE(map->identity.inode == line->inode &&
+		map->identity.device_major == line->device_major &&
 		map->identity.device_minor == line->device_minor);
 	char path[PATH_MAX];
 	maps_path(line, path, sizeof(path));

@@ -52,7 +52,7 @@ struct options {
 	/* SAMPLING */
 	struct event events[SAMPLER_MAX_EVENTS]; /* nr_events 0: the default ladder from cycles */
 	size_t nr_events;
-	size_t first_filtered; /* of the last -e: what --filter is about */
+	size_t first_filtered;	      /* of the last -e: what --filter is about */
 	uint64_t count, frequency_hz; /* -c, -F: one or none given */
 	enum call_graph call_graph;
 	uint32_t dump_bytes;	       /* --call-graph dwarf,BYTES; 0: auto */

@@ -91,9 +91,10 @@ struct message_config {
 	bool without_tables;
 	uint32_t uid;
 	char comm[COMM_MAX];
-	struct sampler_sets sets[2]; /* of the events: of those that are paced by the kernel, by us */
+	struct sampler_sets
+		sets[2]; /* of the events: of those that are paced by the kernel, by us */
 	uint8_t in_use[SAMPLER_MAX_EVENTS]; /* of these, by each event */
-	int32_t watched_pid; /* whose execs are told of in the status; 0: nobody's */
+	int32_t watched_pid;		    /* whose execs are told of in the status; 0: nobody's */
 	uint64_t
 		watched_started_ns; /* when that process started, by CLOCK_MONOTONIC; 0: not known */
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
@@ -104,7 +105,7 @@ struct message_config {
 struct message_event {
 	char asked[PROTOCOL_EVENT_MAX], opened[PROTOCOL_EVENT_MAX];
 	uint64_t period, frequency_hz;
-	uint32_t unit;	     /* enum weight_unit */
+	uint32_t unit;		    /* enum weight_unit */
 	bool without_period, paced; /* as in struct sampler_opened */
 };
 

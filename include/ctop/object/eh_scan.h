@@ -15,7 +15,7 @@
 
 struct fde_entry {
 	uint64_t start, end; /* elf addresses it covers; start < end */
-	uint64_t address; /* of the FDE itself */
+	uint64_t address;    /* of the FDE itself */
 };
 
 struct fde_list {

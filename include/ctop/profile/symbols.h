@@ -19,9 +19,9 @@
 enum symbol_state {
 	SYMBOL_PENDING, /* not looked at yet */
 	SYMBOL_NAMED,
-	SYMBOL_UNKNOWN,	 /* looked at: the module has no symbol there */
+	SYMBOL_UNKNOWN,	  /* looked at: the module has no symbol there */
 	SYMBOL_NO_MODULE, /* the module's file could not be had or read */
-	SYMBOL_BOUNDED,	  /* the module has no symbol there, but says where the function begins: offset before */
+	SYMBOL_BOUNDED, /* the module has no symbol there, but says where the function begins: offset before */
 	NR_SYMBOL_STATES
 };
 

@@ -120,8 +120,7 @@ static void files_that_were_gone_are_told_of_up_to_a_number(void)
 	CHECK_EQ(nr, TOLD + 1);
 	CHECK_STR(said[0], "/tmp/gone-0 (stacks and names: Permission denied)");
 	CHECK_STR(said[1], "/tmp/gone-1 (stacks and names: gone before it could be opened)");
-	CHECK_STR(said[TOLD],
-		  "and 84 more (stacks and names: gone before they could be opened)");
+	CHECK_STR(said[TOLD], "and 84 more (stacks and names: gone before they could be opened)");
 	broker_free(broker);
 }
 

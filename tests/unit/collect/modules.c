@@ -39,8 +39,7 @@ static struct module *mapped_by(int32_t pid)
 	const struct world_map map = {.start = 0x1000, .end = 0x2000, .identity.inode = 7};
 	CHECK_EQ(world_mmap(world, pid, &map, "/bin/program", true), 0);
 	struct world_process *process = world_find(world, pid);
-	struct module *module =
-		modules_of_map(&modules, process, world_map_at(process, map.start));
+	struct module *module = modules_of_map(&modules, process, world_map_at(process, map.start));
 	CHECK(module);
 	return module;
 }

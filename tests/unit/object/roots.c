@@ -88,7 +88,8 @@ static void a_function_without_a_size_ends_at_the_next_symbol(void)
 /* Else all that lies behind _start would be the end of a stack. */
 static void a_size_that_lies_ends_at_the_next_function(void)
 {
-	static const uint64_t sizes[] = {0x80, 0x101, UINT64_C(1) << 63, UINT64_MAX - 1, UINT64_MAX};
+	static const uint64_t sizes[] = {0x80, 0x101, UINT64_C(1) << 63, UINT64_MAX - 1,
+					 UINT64_MAX};
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		small_elf_init(&elf);
 		small_elf_add(&elf, "main", 0x140, sizes[i]);

@@ -259,7 +259,8 @@ static void what_lies_ahead_is_seen_and_stays(void)
 		write_record(&fake, 48, 1);
 		write_record(&fake, 8, 2);
 		write_record(&fake, 16, 3);
-		CHECK_EQ(ring_look_ahead(&fake.ring, begin, &type, &word), 0); /* no head taken yet */
+		CHECK_EQ(ring_look_ahead(&fake.ring, begin, &type, &word),
+			 0); /* no head taken yet */
 		ring_refresh(&fake.ring);
 		CHECK_EQ(ring_look_ahead(&fake.ring, begin, &type, &word), 48);
 		CHECK_EQ(type, 1);

@@ -407,7 +407,7 @@ static void software_events_asked_for_a_rate_have_sets_of_fixed_periods(void)
 		uint64_t count;
 		bool is_static, is_grouped, is_paced;
 	} cases[] = {
-		{"page-faults", 0, false, false, true}, {"cpu-clock", 0, false, false, false},
+		{"page-faults", 0, false, false, true},	 {"cpu-clock", 0, false, false, false},
 		{"page-faults", 1, false, false, false}, {"page-faults", 0, true, false, false},
 		{"page-faults", 0, false, true, false},
 	};
@@ -443,7 +443,8 @@ static void each_event_has_its_own_set_in_use(void)
 	options.adapts = true;
 	options.events[options.nr_events++] = event_of("page-faults");
 	struct sampler *sampler = open_or_explain(&options);
-	const size_t nr_sets = sampler_sets(sampler, true)->nr, nr_rings = sampler_nr_rings(sampler);
+	const size_t nr_sets = sampler_sets(sampler, true)->nr,
+		     nr_rings = sampler_nr_rings(sampler);
 	CHECK_EQ(sampler_nr_ids(sampler), 2 * nr_sets * nr_rings);
 	for (size_t i = 0; i < sampler_nr_ids(sampler); i++) {
 		const struct sampler_id *id = &sampler_ids(sampler)[i];

@@ -20,7 +20,8 @@ static Elf *file_with(const uint8_t *code, size_t size, uint16_t machine)
 	static char file[CODE_BYTES + 4096];
 	const size_t names_at = sizeof(Elf64_Ehdr), code_at = 128, table_at = 128 + CODE_BYTES;
 	const Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
 		.e_type = ET_DYN,
 		.e_machine = machine,
 		.e_version = EV_CURRENT,
@@ -60,9 +61,9 @@ static void calls_and_addresses(void)
 	put(code, 0x00, "\xe8", 1, CODE_START + 0x40);
 	put(code, 0x10, "\x48\x8d\x05", 3, CODE_START + 0x80);
 	put(code, 0x20, "\x4c\x8d\x3d", 3, CODE_START + 0x20);
-	put(code, 0x30, "\xe8", 1, CODE_START + 0x91);	     /* a label */
-	put(code, 0x40, "\xe9", 1, CODE_START + 0xc0);	     /* a jump */
-	put(code, 0x50, "\xe8", 1, CODE_START - 0x10);	     /* elsewhere */
+	put(code, 0x30, "\xe8", 1, CODE_START + 0x91);	       /* a label */
+	put(code, 0x40, "\xe9", 1, CODE_START + 0xc0);	       /* a jump */
+	put(code, 0x50, "\xe8", 1, CODE_START - 0x10);	       /* elsewhere */
 	put(code, 0x60, "\xe8", 1, CODE_START + sizeof(code)); /* behind the end */
 	memcpy(code + sizeof(code) - 1, "\xe8", 1);
 	Elf *elf = file_with(code, sizeof(code), EM_X86_64);
@@ -93,7 +94,9 @@ static void any_bytes(void)
 		for (size_t i = 0; i < size; i++) {
 			state = state * 1664525 + 1013904223;
 			/* Calls to what is near: the high bytes of a distance are 0 or 255. */
-			code[i] = state >> 30 == 0 ? 0xe8 : state >> 30 == 1 ? 0 : (uint8_t)(state >> 16);
+			code[i] = state >> 30 == 0   ? 0xe8
+				  : state >> 30 == 1 ? 0
+						     : (uint8_t)(state >> 16);
 		}
 		Elf *elf = file_with(code, size, EM_X86_64);
 		CHECK_EQ(elf_references_read(&references, elf), 0);

@@ -117,8 +117,9 @@ static inline struct module_id add_module(struct scene *scene, struct module_row
 
 static inline struct module_id add_file(struct scene *scene, uint64_t inode, const char *path)
 {
-	return add_module(scene, (struct module_row){.kind = MODULE_FILE, .identity.inode = inode, .pid = 7},
-			  path);
+	return add_module(
+		scene, (struct module_row){.kind = MODULE_FILE, .identity.inode = inode, .pid = 7},
+		path);
 }
 
 static inline struct frame_id add_frame(struct scene *scene, struct module_id module,

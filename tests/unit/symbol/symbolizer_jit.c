@@ -93,7 +93,9 @@ static void many_jits_without_maps(void)
 	work(scene);
 	for (int refresh = 0; refresh < REFRESHES; refresh++) {
 		for (size_t i = 0; i < scene->nr_asked; i++)
-			CHECK_EQ(symbolizer_give_module(scene->symbolizer, scene->asked[i].module, -1, -ENOENT), 0);
+			CHECK_EQ(symbolizer_give_module(scene->symbolizer, scene->asked[i].module,
+							-1, -ENOENT),
+				 0);
 		scene->nr_asked = 0;
 		work(scene);
 		symbolizer_refresh(scene->symbolizer);
