@@ -19,12 +19,12 @@ SANITIZE ?=
 
 VERSION := 0.1.0
 
-# Layers, lowest first; tests/layers checks who includes whom.
-LAYERS := base perf perfdata proc object unwind symbol profile collect format ui app
+# src/FLOOR/ROOM: what all processes share, what runs jailed, what main does; tests/layers checks who includes whom.
+ROOMS := $(notdir $(wildcard src/shared/* src/jailed/* src/main/*))
 
 # The machine that is built for; src/unwind has a file for each.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
-OTHER_MACHINES := $(filter-out src/unwind/machine_$(MACHINE).c,$(wildcard src/unwind/machine_*.c))
+OTHER_MACHINES := $(filter-out src/jailed/unwind/machine_$(MACHINE).c,$(wildcard src/jailed/unwind/machine_*.c))
 BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard,-fcf-protection)
 
 LIBRARIES := libdw libelf ncursesw zlib libzstd liblzma
@@ -67,8 +67,7 @@ override CFLAGS += -std=gnu11 -g -fno-omit-frame-pointer -fno-common -D_GNU_SOUR
 	$(MODE) $(WARNINGS) -Iinclude $(LIB_CFLAGS)
 override LDFLAGS += $(MODE_LINK) -Wl,--as-needed
 
-# The interface has a folder of its own, beside src.
-sources_of = $(filter-out $(OTHER_MACHINES),$(wildcard $(if $(filter ui,$(1)),ui,src/$(1))/*.c))
+sources_of = $(filter-out $(OTHER_MACHINES),$(wildcard src/*/$(1)/*.c))
 objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,$(1)))
 archive_of = $(BUILD)/lib/$(1).a
 
@@ -80,35 +79,22 @@ $(BUILD)/obj/%.o: %.c
 	@echo '  CC $<'
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-define layer_rule
+define room_rule
 $(call archive_of,$(1)): $(call objects_of,$(1))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	@$$(AR) rcs $$@ $$^
 endef
-$(foreach layer,$(LAYERS),$(eval $(call layer_rule,$(layer))))
+$(foreach room,$(ROOMS),$(eval $(call room_rule,$(room))))
 
-ARCHIVES := $(foreach layer,$(filter-out app,$(LAYERS)),$(call archive_of,$(layer)))
+# main() is the command line's; what else there is is taken where it is called.
+ARCHIVES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call archive_of,$(room)))
 
-$(BUILD)/ctop: $(call objects_of,app) $(ARCHIVES)
+$(BUILD)/ctop: $(call objects_of,cli) $(ARCHIVES)
 	@echo '  LD $@'
-	@$(CC) $(LDFLAGS) -o $@ $(call objects_of,app) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
+	@$(CC) $(LDFLAGS) -o $@ $(call objects_of,cli) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
 
 # ---- tests ----
-# A unit test tests/unit/LAYER/NAME.c links its own layer and those below that the layer may use.
-USES_base    := base
-USES_perf    := perf base
-USES_perfdata := perfdata perf base
-USES_proc    := proc base
-USES_object  := object base
-USES_unwind  := unwind object base
-USES_profile := profile base
-USES_symbol  := symbol object profile base
-USES_collect := collect perfdata perf proc object unwind profile base
-USES_format  := format profile base
-USES_ui      := ui profile base
-USES_app     := app collect perfdata perf proc object unwind symbol format ui profile base
-
 # Of x86-64's registers and instructions; those of arm64's are stepped (tests/arm64).
 X86_64_TESTS := $(patsubst %,tests/unit/unwind/%.c,dumps hostile known_functions ladder machine oracle signal_frames \
 	without_cfi) $(wildcard tests/stacks/*.c)
@@ -117,17 +103,18 @@ OTHER_MACHINE_TESTS := $(if $(filter x86_64,$(MACHINE)),,$(X86_64_TESTS))
 UNIT_SOURCES := $(filter-out $(OTHER_MACHINE_TESTS),$(wildcard tests/unit/*/*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
 
-define unit_rule
-$(BUILD)/unit/$(1)/%: tests/unit/$(1)/%.c $(foreach l,$(USES_$(1)),$(call archive_of,$(l)))
-	@mkdir -p $$(@D)
-	@echo '  CC $$<'
-	@$$(CC) $$(CFLAGS) -Wno-missing-prototypes -MMD -MP -Itests/unit -o $$@ $$< $$(LDFLAGS) \
-		-Wl,--start-group $(foreach l,$(USES_$(1)),$(call archive_of,$(l))) -Wl,--end-group $$(LIB_LIBS)
-.PHONY: unit-$(1)
-unit-$(1): $(filter $(BUILD)/unit/$(1)/%,$(UNIT_TESTS))
-	@tests/run $$^
+$(BUILD)/unit/%: tests/unit/%.c $(ARCHIVES)
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Isrc -Itests/unit -o $@ $< $(LDFLAGS) \
+		-Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
+
+UNIT_ROOMS := $(sort $(patsubst tests/unit/%/,%,$(dir $(UNIT_SOURCES))))
+.PHONY: $(UNIT_ROOMS:%=unit-%)
+define unit_room_rule
+unit-$(1): $(filter $(BUILD)/unit/$(1)/%,$(UNIT_TESTS)) ; @tests/run $$^
 endef
-$(foreach layer,$(LAYERS),$(eval $(call unit_rule,$(layer))))
+$(foreach room,$(UNIT_ROOMS),$(eval $(call unit_room_rule,$(room))))
 
 include tests/workloads/workloads.mk
 include tests/fuzz/fuzz.mk
@@ -147,13 +134,19 @@ CHECKS := $(LONG_CHECKS) $(filter-out $(LONG_CHECKS),$(SCRIPTED_CHECKS)) $(UNIT_
 	$(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh)
 RUN_CHECKS = BUILD=$(BUILD) OTHER_MACHINE_TESTS='$(OTHER_MACHINE_TESTS)' tests/run $(CHECKS)
 
+BENCH_PROGRAMS := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+$(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	@$(CC) $(CFLAGS) -MMD -MP -Isrc -Itests/unit -o $@ $< $(LDFLAGS) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
+
 .PHONY: check check-built check-all check-all-built checked
 check:
 	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --test
 	@$(MAKE) --no-print-directory check-built
 check-built: checked ; @$(RUN_CHECKS)
 # What they run.
-checked: $(BUILD)/ctop $(FAULTY) $(UNIT_TESTS) workloads fuzz-replay stack-programs
+checked: $(BUILD)/ctop $(FAULTY) $(UNIT_TESTS) workloads fuzz-replay stack-programs $(BENCH_PROGRAMS)
 
 check-all:
 	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --all
@@ -169,18 +162,12 @@ demo:
 	@$(MAKE) --no-print-directory -s $(BUILD)/ctop $(BUILD)/workloads/demo
 	@BUILD=$(BUILD) tools/demo
 
-BENCH_PROGRAMS := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
-$(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
-	@mkdir -p $(@D)
-	@echo '  CC $<'
-	@$(CC) $(CFLAGS) -MMD -MP -o $@ $< $(LDFLAGS) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
-
 # Which lines of what guards privileges the tests reach: unit tests, corpora, attacks, and what is asked of the broker in
 # peace, in a build of its own. What
 # jailed children run is not counted: they may not write their counts, and say so on stderr, where a few cases want nothing.
-COVERED := $(wildcard src/app/broker*.c src/base/jail*.c) src/app/output.c src/app/save.c
+COVERED := $(wildcard src/app/broker*.c src/base/jail*.c) src/main/output/output.c src/main/output/save.c
 COVERAGE_BUILD := $(BUILD)-coverage
-COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,app/broker app/broker_kept app/jail_calls app/output app/stats base/jail base/jail_filter base/jail_spawn) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
+COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,broker/broker broker/broker_kept child/jail_calls output/output report/stats jail/jail jail/jail_filter jail/jail_spawn) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
 COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py) $(patsubst %,tests/cli/%.py,chosen names perf_maps perfdata_modules targets)
 .PHONY: coverage coverage-here
 coverage:
@@ -198,7 +185,7 @@ bench: all workloads faulty $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 FORMATTED = $(shell git ls-files '*.c' '*.h')
 format: ; clang-format -i $(FORMATTED)
 format-check: ; clang-format --dry-run --Werror $(FORMATTED)
-lint: ; clang-tidy --quiet $(filter-out $(OTHER_MACHINES),$(wildcard src/*/*.c ui/*.c)) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
+lint: ; clang-tidy --quiet $(filter-out $(OTHER_MACHINES),$(wildcard src/*/*/*.c)) -- $(filter-out -Wduplicated-% -Wlogical-op -ftrivial-%,$(CFLAGS))
 
 .PHONY: install uninstall
 install: all
@@ -229,7 +216,7 @@ help:
 	@echo 'make check        install what is missing, build, test'
 	@echo 'make check-all    the same, with what takes long, arm64 emulated, and a machine with a PMU emulated'
 	@echo 'make faulty       $(FAULTY), whose children fall where a test asks them to'
-	@echo 'make unit-LAYER   the unit tests of one layer: $(LAYERS)'
+	@echo 'make unit-ROOM    the unit tests of one room: $(UNIT_ROOMS)'
 	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'
 	@echo 'make check-shares which share of stacks is complete, live; SHARES="g++ go": of these alone'
 	@echo 'make arm64        a ctop for arm64 in $(ARM64_BUILD); check-arm64 runs its tests emulated'

@@ -5,7 +5,7 @@
 /*
  * How a stack ended, and how each frame of it was found: closed lists, the same
  * words in every view, file and statistic. Numbers are part of the recording's
- * format: never renumber, only add before the NR_. Names are in src/base/stack_end.c.
+ * format: never renumber, only add before the NR_. Names are in src/shared/base/stack_end.c.
  */
 
 #include <stdint.h>

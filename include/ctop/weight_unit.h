@@ -5,7 +5,7 @@
 /*
  * What the weights of an event's samples count: a closed list. Found once, where the event's type and number are known
  * (perf/event.h), and carried to every view. Numbers are part of the recording's format: never renumber, only add before the
- * NR_. Words are in src/base/weight_unit.c.
+ * NR_. Words are in src/shared/base/weight_unit.c.
  */
 
 #include <stdbool.h>

@@ -12,18 +12,18 @@ ARM64_ENV      = PKG_CONFIG_SYSROOT_DIR='$(ARM64_SYSROOT)' \
 # No C++ is built. Sanitizers know no emulator.
 ARM64_SETTINGS = BUILD='$(ARM64_BUILD)' AR=$(ARM64_TRIPLET)-ar CC='$(ARM64_CC)' CXX='$(ARM64_CC)' SANITIZE=
 
-# Layers whose tests need no kernel of that machine, and those of them that do: the emulator has no openat2
+# Rooms whose tests need no kernel of that machine, and those of them that do: the emulator has no openat2
 # and no seccomp, and /proc/PID/exe is itself. Of unwind only what is not about x86-64's registers or another
 # process's: there the steps are the test.
-ARM64_LAYERS := base object proc perfdata symbol profile format
-ARM64_KERNEL := base/channel base/jail base/jail_filter base/jail_spawn object/module_file object/object object/perf_map object/recorded_file
-ARM64_UNITS  := $(foreach layer,$(ARM64_LAYERS),$(wildcard tests/unit/$(layer)/*.c)) tests/unit/unwind/expression.c \
+ARM64_ROOMS  := base ipc kernel store recording elf proc perfdata symbol reader files history query format
+ARM64_KERNEL := ipc/channel ipc/protocol kernel/ring kernel/record kernel/record_kinds elf/object files/module_file files/opener files/perf_map files/recorded_file
+ARM64_UNITS  := $(foreach room,$(ARM64_ROOMS),$(wildcard tests/unit/$(room)/*.c)) tests/unit/unwind/expression.c \
 	tests/unit/unwind/machine_aarch64.c
 ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(ARM64_KERNEL:%=tests/unit/%.c),$(ARM64_UNITS)))
 ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh
 # Left to `make check-arm64`: the same C on every machine, and most of the emulator's time.
-ARM64_SLOW   := base/function_name base/text proc/memory symbol/demangle symbol/perf_map profile/hostile profile/seconds \
-	profile/slice profile/history_bound profile/slice_processes format/damage format/deceit format/recording
+ARM64_SLOW   := base/function_name base/text proc/memory symbol/demangle symbol/perf_map query/hostile history/seconds \
+	query/slice history/history_bound query/slice_processes reader/damage reader/deceit reader/recording
 ARM64_QUICK  := $(filter-out $(ARM64_SLOW:%=$(ARM64_BUILD)/unit/%),$(ARM64_TESTS))
 ARM64_RUN     = QEMU_LD_PREFIX='$(ARM64_SYSROOT)' ARM64_BUILD='$(ARM64_BUILD)' EMULATED='$(ARM64_BUILD)' EMULATOR=qemu-aarch64
 ARM64_MAKE    = $(ARM64_ENV) $(MAKE) --no-print-directory $(ARM64_SETTINGS)
@@ -59,7 +59,7 @@ $(BUILD)/arm64/ladder: tests/arm64/ladder.c
 $(BUILD)/arm64/ladder_dynamic: tests/arm64/ladder.c
 	@mkdir -p $(@D)
 	@$(CC) $(STEPPED_FLAGS) -fomit-frame-pointer -Wl,-z,lazy -o $@ $<
-$(BUILD)/arm64/check_steps: tests/arm64/check_steps.c $(foreach layer,unwind object base,$(call archive_of,$(layer)))
+$(BUILD)/arm64/check_steps: tests/arm64/check_steps.c $(ARCHIVES)
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Itests/unit -o $@ $< $(LDFLAGS) \
+	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Isrc -Itests/unit -o $@ $< $(LDFLAGS) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIB_LIBS)

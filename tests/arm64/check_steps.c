@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include <ctop/object/object.h>
+#include <ctop/elf/object.h>
 
 #include "test.h"
 

@@ -6,7 +6,7 @@
  *     history_import [SAMPLES [STACKS]]
  */
 #include <ctop/base/clock.h>
-#include <ctop/profile/history.h>
+#include <ctop/history/history.h>
 
 #include "made.h"
 

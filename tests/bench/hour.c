@@ -6,7 +6,7 @@
  *
  *     hour [MEBIBYTES [SAMPLES_PER_SECOND [SECONDS]]]
  */
-#include <ctop/profile/slice.h>
+#include <ctop/query/slice.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 
 /* Tables of one program whose stacks are made up from numbers, the same in every run. */
 
-#include <ctop/profile/symbols.h>
-#include <ctop/profile/tables.h>
+#include <ctop/store/symbols.h>
+#include <ctop/store/tables.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  */
 #include <ctop/base/vec.h>
 #include <ctop/format/recording_writer.h>
+#include <ctop/reader/recording_reader.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  * With a number of processes the tree is by process; 0: it is not. Samples weigh from 1 to WEIGHT (1).
  */
 #include <ctop/base/clock.h>
-#include <ctop/profile/slice.h>
+#include <ctop/query/slice.h>
 
 #include <string.h>
 #include <time.h>

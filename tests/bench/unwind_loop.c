@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../unit/unwind/target.h"
+#include "unwind/target.h"
 
 enum { DEFAULT_SAMPLES = 2000, DEFAULT_STACK_BYTES = 16384, ROUNDS = 20 };
 

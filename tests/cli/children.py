@@ -274,7 +274,7 @@ def what_main_had_not_read_yet_survives():
 
 def message_kinds():
     """{name: number} of all messages between main and its children."""
-    with open(os.path.join(ROOT, "include/ctop/collect/protocol.h"), encoding="ascii") as file:
+    with open(os.path.join(ROOT, "include/ctop/ipc/protocol.h"), encoding="ascii") as file:
         listed = re.search(r"^enum message_kind \{(.*?)^\};", file.read(), re.MULTILINE | re.DOTALL).group(1)
     names = re.findall(r"^\s*(?:MESSAGE|NR_MESSAGE)_(\w+)", listed, re.MULTILINE)
     check(len(names) > 20 and names[-1] == "KINDS", f"{names}")

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ctop/collect/protocol.h>
-#include <ctop/profile/tables.h>
+#include <ctop/ipc/protocol.h>
+#include <ctop/store/tables.h>
 
 #include "faults.h"
 

@@ -3,11 +3,11 @@
 # fall at (base/fault.h) are compiled anew; the rest is that of $(BUILD)/ctop.
 
 FAULTY := $(BUILD)/faulty/ctop
-FAULT_PLACES := $(filter $(foreach layer,$(LAYERS),$(call sources_of,$(layer))), \
-	$(shell grep -l --include='*.c' -r 'ctop/base/fault\.h' src ui))
+FAULT_PLACES := $(filter $(foreach room,$(ROOMS),$(call sources_of,$(room))), \
+	$(shell grep -l --include='*.c' -r 'ctop/base/fault\.h' src))
 FAULT_SOURCES := $(wildcard tests/faults/*.c)
 FAULTY_OBJECTS := $(patsubst %.c,$(BUILD)/faulty/obj/%.o,$(FAULT_PLACES) $(FAULT_SOURCES)) \
-	$(filter-out $(patsubst %.c,$(BUILD)/obj/%.o,$(FAULT_PLACES)),$(call objects_of,app))
+	$(filter-out $(patsubst %.c,$(BUILD)/obj/%.o,$(FAULT_PLACES)),$(call objects_of,cli))
 
 .PHONY: faulty
 faulty: $(FAULTY)

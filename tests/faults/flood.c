@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <ctop/base/channel.h>
-#include <ctop/collect/protocol.h>
+#include <ctop/ipc/channel.h>
+#include <ctop/ipc/protocol.h>
 
 #include "faults.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctop/base/channel.h>
-#include <ctop/collect/protocol.h>
+#include <ctop/ipc/channel.h>
+#include <ctop/ipc/protocol.h>
 
 #include "faults.h"
 

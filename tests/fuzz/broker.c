@@ -11,13 +11,13 @@
 #include <sys/sysmacros.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/profile/tables.h>
+#include <ctop/store/tables.h>
 
-#include "broker.h"
+#include <ctop/broker/broker.h>
 #include "fuzz.h"
-#include "opener_protocol.h"
-#include "prober.h"
-#include "prober_look.h"
+#include "main/files/opener_protocol.h"
+#include <ctop/files/prober.h>
+#include "jailed/child/prober_look.h"
 
 enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4, OF_SYMBOLIZER = 8, RECORDED = 16 };
 

@@ -14,7 +14,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/collect/collector.h>
-#include <ctop/collect/protocol.h>
+#include <ctop/ipc/protocol.h>
 
 #include "fuzz.h"
 #include "profile_check.h"

@@ -3,16 +3,16 @@
 #include <elf.h>
 #include <errno.h>
 
-#include <ctop/object/object.h>
+#include <ctop/elf/object.h>
 #include <ctop/symbol/function_offset.h>
 #include <ctop/unwind/unwind.h>
 
-#include "cfi.h"
-#include "elf_dwarf.h"
-#include "elf_plt.h"
-#include "elf_symbols.h"
+#include "jailed/unwind/cfi.h"
+#include "jailed/symbol/elf_dwarf.h"
+#include "jailed/symbol/elf_plt.h"
+#include "jailed/symbol/elf_symbols.h"
 #include "fuzz.h"
-#include "mini_debug.h"
+#include "jailed/symbol/mini_debug.h"
 
 /* Where the seeds have something, and where nothing has. */
 static const uint64_t addresses[] = {

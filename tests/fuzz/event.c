@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "option_values.h"
+#include "main/options/option_values.h"
 
 /* Replaced by the linker. */
 void __wrap_near_name(const char *name, char *nearest, size_t size);

@@ -21,7 +21,7 @@ FUZZ_WRAP_session := jail_spawn jail_protect_main kill wait4
 FUZZ_HEADERS := $(wildcard tests/fuzz/*.h)
 
 # Private headers of the parsers.
-FUZZ_FLAGS = -Wno-missing-prototypes -Isrc/format -Isrc/symbol -Isrc/unwind -Isrc/app -Itests/fuzz
+FUZZ_FLAGS = -Wno-missing-prototypes -Isrc -Itests/fuzz
 
 # Built in a folder of its own, as the sanitizers want all of the code; this one when it has them already.
 FUZZ_SANITIZERS := address,undefined
@@ -29,17 +29,17 @@ FUZZ_REPLAY_BUILD := $(if $(findstring address,$(SANITIZE)),$(BUILD),$(BUILD)/as
 FUZZ_REPLAYS := $(patsubst %,$(FUZZ_REPLAY_BUILD)/fuzz/%,$(FUZZ_TARGETS))
 
 fuzz_link = $(LDFLAGS) $(patsubst %,-Wl$(COMMA)--wrap=%,$(FUZZ_WRAP_$(@F))) \
-	-Wl,--start-group $(ARCHIVES) $(call archive_of,app) -Wl,--end-group $(LIB_LIBS)
+	-Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
 COMMA := ,
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(FUZZ_HEADERS) tests/fuzz/fuzz.mk $(ARCHIVES) $(call archive_of,app)
+$(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(FUZZ_HEADERS) tests/fuzz/fuzz.mk $(ARCHIVES)
 	@mkdir -p $(@D)
 	@echo '  CC $<'
 	@$(CC) $(CFLAGS) $(FUZZ_FLAGS) -DFUZZ_TARGET='"$*"' -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' \
 		-DFUZZ_CRASH='"$@.crash"' -DFUZZ_MUTATIONS=$(or $(FUZZ_MUTATIONS_$*),$(FUZZ_MUTATIONS))u \
 		-o $@ $< tests/fuzz/replay.c $(fuzz_link)
 
-$(BUILD)/libfuzzer/%: tests/fuzz/%.c $(FUZZ_HEADERS) $(ARCHIVES) $(call archive_of,app)
+$(BUILD)/libfuzzer/%: tests/fuzz/%.c $(FUZZ_HEADERS) $(ARCHIVES)
 	@mkdir -p $(@D)
 	@echo '  CC $<'
 	@$(CC) $(CFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< $(fuzz_link)

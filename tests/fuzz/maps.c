@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include <ctop/proc/maps.h>
+#include <ctop/kernel/maps.h>
 #include <ctop/proc/world.h>
 
 #include "fuzz.h"

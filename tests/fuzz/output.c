@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #include "fuzz.h"
-#include "output.h"
+#include <ctop/output/output.h>
 
 enum { ENTRIES_MAX = 8, NAME_MOST = 20, STEPS_MAX = 64, LOOKS_MAX = 4 };
 

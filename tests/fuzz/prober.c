@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "fuzz.h"
-#include "prober_look.h"
+#include "jailed/child/prober_look.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -4,10 +4,10 @@
 
 /* How the tables that a child of ours wrote hang together, and what main's history makes of any. */
 
-#include <ctop/profile/history.h>
-#include <ctop/profile/slice.h>
-#include <ctop/profile/symbols.h>
-#include <ctop/profile/tables.h>
+#include <ctop/history/history.h>
+#include <ctop/query/slice.h>
+#include <ctop/store/symbols.h>
+#include <ctop/store/tables.h>
 
 #include "fuzz.h"
 

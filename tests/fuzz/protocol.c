@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include <ctop/collect/protocol.h>
+#include <ctop/ipc/protocol.h>
 
 #include "fuzz.h"
 

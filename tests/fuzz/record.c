@@ -2,7 +2,7 @@
 /* One kernel record: a format (17 bytes: sample_type, regs_user's low half, read_format, flags), then the record. */
 #include <errno.h>
 
-#include <ctop/perf/record.h>
+#include <ctop/kernel/record.h>
 
 #include "fuzz.h"
 

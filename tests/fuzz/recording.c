@@ -7,9 +7,9 @@
  */
 #include <errno.h>
 
-#include <ctop/format/recording_reader.h>
+#include <ctop/reader/recording_reader.h>
 
-#include "chunk.h"
+#include <ctop/recording/chunk.h>
 #include "fuzz.h"
 #include "profile_check.h"
 

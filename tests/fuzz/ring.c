@@ -2,7 +2,7 @@
 /* A ring: its head and tail (4 bytes each), then what is written from the tail on, around the end. */
 #include <linux/perf_event.h>
 
-#include <ctop/perf/ring.h>
+#include <ctop/kernel/ring.h>
 
 #include "fuzz.h"
 

@@ -11,11 +11,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <ctop/app/session.h>
-#include <ctop/base/jail.h>
-#include <ctop/collect/protocol.h>
+#include <ctop/session/session.h>
+#include <ctop/jail/jail.h>
+#include <ctop/ipc/protocol.h>
 
-#include "chunk.h"
+#include <ctop/recording/chunk.h>
 #include "fuzz.h"
 #include "profile_check.h"
 

@@ -1,22 +1,56 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# docs/ARCHITECTURE.md has a line for every source file, and for none that is gone. TAP.
+# docs/ARCHITECTURE.md has a row for every source file, below the heading of its directory, and for none that is gone; and
+# what documents and comments name of the tree is there. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-described=$(grep '^|' docs/ARCHITECTURE.md | grep -o '^| [^|]*' | grep -o '`[a-z0-9_]*\.[ch]`' | tr -d '`' | sort -u)
-present=$(find src ui -name '*.c' -printf '%f\n' | sort -u)
-missing=$(comm -13 <(echo "$described") <(echo "$present"))
-gone=$(comm -23 <(echo "$described") <(find src ui include -name '*.[ch]' -printf '%f\n' | sort -u))
+
+# DIRECTORY/FILE of each row. A header may stand among those that other rooms use.
+described() { # DOCUMENT
+	awk -F'|' '/^### /{ directory = $1; sub(/^### /, "", directory); sub(/:.*/, "", directory) }
+		/^### /{ next } /^\| `/{ n = split($2, names, ","); for (i = 1; i <= n; i++) { gsub(/[ `]/, "", names[i]); print directory "/" names[i] } }' "$1"
+}
+gone() { # DOCUMENT
+	described "$1" | while read -r path; do
+		room=$(basename "$(dirname "$path")")
+		[ -f "$path" ] || [[ $path == *.h && -f include/ctop/$room/${path##*/} ]] || echo "$path"
+	done
+}
+
+# Paths of ours that the named files mention: from the root, of a header as it is included, or of a unit test.
+mentioned() { # FILE...
+	grep -noE '(src|include|tests|docs|tools|unit)/[A-Za-z0-9_/.-]+\.(c|h|py|sh|mk|md)\b|`[a-z_]+/[a-z0-9_]+\.[ch]`|[( ]([a-z_]+)/[a-z0-9_]+\.[ch]\b' "$@" /dev/null | tr -d '`( ' |
+		grep -vE ':((linux|asm)/|tools/(perf|lib)/|.*[A-Z]+)' # the kernel's; of names in general
+}
+missing() { # FILE...
+	mentioned "$@" | while IFS=: read -r file line path; do
+		[ -e "$path" ] || [ -e "tests/$path" ] || [ -e "tests/unit/$path" ] || [ -e "include/ctop/$path" ] || compgen -G "src/*/$path" >/dev/null ||
+			[ -e "$(dirname "$file")/$path" ] || echo "$file:$line: $path"
+	done
+}
+
 status=0
-report() { # NAME, FILES that should not be
+report() { # NAME, what should not be
 	if [ -z "$2" ]; then
 		echo "ok - $1"
 	else
 		echo "not ok - $1"
-		printf '# %s\n' $2
+		printf '# %s\n' "$2"
 		status=1
 	fi
 }
-report 'ARCHITECTURE.md names every source file' "$missing"
-report 'ARCHITECTURE.md names no file that is gone' "$gone"
+
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+printf '### src/shared/base: text\n\n| file | |\n|---|---|\n| `vec.c`, `none.c` | |\n### src/main/cli\n| `clock.c` | |\n' >"$planted/rows"
+[ "$(gone "$planted/rows" | tr '\n' ' ')" = 'src/shared/base/none.c src/main/cli/clock.c ' ] &&
+	report finds_rows_of_files_that_are_elsewhere '' || report finds_rows_of_files_that_are_elsewhere "$(gone "$planted/rows")"
+printf '/* src/shared/base/vec.c and base/vec.h (base/none.h), src/none/none.c, unit/base/none.c, tests/run */\n' >"$planted/text"
+[ "$(missing "$planted/text" | wc -l)" -eq 3 ] &&
+	report finds_names_of_nothing '' || report finds_names_of_nothing "$(missing "$planted/text")"
+
+report every_source_file_has_a_row \
+	"$(comm -13 <(described docs/ARCHITECTURE.md | sort -u) <(find src -name '*.c' | sort -u))"
+report no_row_is_of_a_file_that_is_gone "$(gone docs/ARCHITECTURE.md)"
+report what_is_named_is_there "$(missing README.md docs/*.md tests/*/README.md $(find src include -name '*.[ch]') Makefile tests/*/*.mk)"
 exit $status

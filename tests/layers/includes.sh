@@ -1,63 +1,92 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Who may include whom. A header of include/ctop/X/ and every file of src/X/ belong to layer X.
-# Each file may include its own layer, base, the headers that are free for all, and what `uses`
-# names for its layer; nothing else of ctop's. Speaks TAP. Checks first that it finds planted
-# violations: a check that cannot fail proves nothing.
+# Who may include whom. Rooms stand on three floors: src/shared/ROOM is what all processes share, src/jailed/ROOM what
+# parses untrusted bytes and runs without privileges, src/main/ROOM what main does. A header of include/ctop/ROOM/ belongs
+# to its room. Each file may include its own room, rooms of the shared floor that `uses` names (or all of them, from
+# another floor), and of its own floor what `uses` names; never one of the other two floors, but for `doors`. Speaks TAP.
+# Checks first that it finds planted violations: a check that cannot fail proves nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
-layers='base perf perfdata proc object unwind symbol profile collect format ui app'
+shared='base kernel ipc jail store recording'
 
-uses() { # LAYER
+uses() { # FLOOR/ROOM: what it may include of its own floor
 	case $1 in
-	collect) echo perf perfdata proc object unwind profile ;;
-	perfdata) echo perf ;;
-	symbol) echo object profile ;;
-	unwind) echo object ;;
-	ui | format) echo profile ;;
-	app) echo "$layers" ;;
+	shared/kernel | shared/store) echo base ;;
+	shared/ipc) echo base kernel ;;
+	shared/jail) echo base ipc ;;
+	shared/recording) echo base store ;;
+	jailed/unwind | jailed/symbol) echo elf ;;
+	jailed/collect) echo elf perfdata proc unwind ;;
+	jailed/child) echo collect elf reader symbol ;;
+	main/system) echo perf ;;
+	main/files) echo system ;;
+	main/broker) echo files system ;;
+	main/query) echo history ;;
+	main/format | main/ui) echo history query ;;
+	main/options) echo files perf ui ;;
+	main/session) echo broker files format options output perf system ;;
+	main/metadata) echo history options output session system ;;
+	main/report) echo history metadata options output session system ;;
+	main/diagnose) echo options perf system ui ;;
+	main/interactive) echo diagnose format history metadata options output perf query report session system ui ;;
+	main/cli) echo diagnose format history interactive metadata options output perf report session ui ;;
 	esac
 }
 
+rooms='shared/base shared/kernel shared/ipc shared/jail shared/store shared/recording
+jailed/elf jailed/unwind jailed/symbol jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/child
+main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/format
+main/metadata main/report main/diagnose main/ui main/interactive main/cli'
+
+# The one way from main to what is jailed: a child's main function, for the process that is to become it.
+doors='src/main/cli/main.c <ctop/child/child.h>'
+
 free_header='^<ctop/([^/>]+)>$'
-layer_header='^<ctop/([a-z_]+)/[^/>]+>$'
+room_header='^<ctop/([a-z_]+)/[^/>]+>$'
 private_header='^"[A-Za-z0-9_]+\.h"$'
 
-# Prints one line for each include that breaks the rules below the folder ROOT.
+declare -A place_of may_include
+for place in $rooms; do
+	room=${place#*/}
+	place_of[$room]=$place
+	may_include[$place]=" $room $(uses "$place") $([ "${place%/*}" = shared ] || echo "$shared") "
+done
+
+# Prints one line for each include that breaks the rules below the directory ROOT.
 violations() { # ROOT
-	local root=$1 layer allowed file line header owner
-	for layer in $(cd "$root" && { find src include/ctop -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null; [ ! -d ui ] || echo ui; } | sort -u); do
-		case " $layers " in
-		*" $layer "*) ;;
-		*) echo "$layer: a folder that is no layer" ;;
+	local directory file line header place
+	while read -r directory; do
+		[ -n "${may_include[$directory]:-}" ] || echo "src/$directory: a directory that is no room"
+	done < <(cd "$1" && find src -mindepth 2 -maxdepth 2 -type d -printf '%P\n' 2>/dev/null)
+	while read -r directory; do
+		[ -n "${place_of[$directory]:-}" ] || echo "include/ctop/$directory: a directory that is no room"
+	done < <(cd "$1" && find include/ctop -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null)
+	(cd "$1" && find src -mindepth 1 -maxdepth 2 -type f -printf 'src/%P: a file outside all rooms\n' 2>/dev/null)
+	while IFS=: read -r file line header; do
+		case $file in
+		src/*/*/*) place=${file#src/} place=${place%/*} ;;
+		include/ctop/*/*) place=${file#include/ctop/} place=${place_of[${place%/*}]:-} ;;
+		*) # directly in include/ctop: belongs to everybody and may know nobody
+			[[ $header != '<ctop'* ]] || echo "$file:$line: knows $header"
+			continue
+			;;
 		esac
-		allowed=" base $layer $(uses "$layer" | tr '\n' ' ') "
-		while IFS=: read -r file line header; do
-			[ -n "$file" ] || continue
-			if [[ $header =~ $free_header ]]; then
-				case ${BASH_REMATCH[1]} in
-				ids.h | module_identity.h | stack_end.h | weight_unit.h | event_sets.h | file_kind.h) continue ;;
-				esac
-				echo "$file:$line: $layer includes $header, which is not free for all"
-			elif [[ $header =~ $layer_header ]]; then
-				owner=${BASH_REMATCH[1]}
-				[[ $allowed == *" $owner "* ]] ||
-					echo "$file:$line: $layer may not include $owner's $header"
-			elif [[ $header == '<ctop'* ]]; then
-				echo "$file:$line: $header is no header of a layer"
-			elif [[ $header == '"'* ]]; then
-				# In quotes: a private header beside the file, never a path elsewhere.
-				[[ $header =~ $private_header && $file =~ ^(src|ui)/ ]] ||
-					echo "$file:$line: $header: quotes are for private headers in the same folder"
-			fi
-		done < <(cd "$root" && grep -rnoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"][^>"]*[>"]' \
-			"src/$layer" "include/ctop/$layer" $([ "$layer" != ui ] || echo ui) 2>/dev/null |
-			sed -E 's/#[[:space:]]*include[[:space:]]*//; s/:[[:space:]]+([<"])/:\1/')
-	done
-	# Headers directly in include/ctop belong to everybody and may know nobody.
-	(cd "$root" && grep -noE '#[[:space:]]*include[[:space:]]*[<"]ctop/[a-z_]+/.*' include/ctop/*.h /dev/null 2>/dev/null)
+		if [[ $header =~ $free_header ]]; then
+			[ -f "include/ctop/${BASH_REMATCH[1]}" ] || echo "$file:$line: there is no $header"
+		elif [[ $header =~ $room_header ]]; then
+			[[ ${may_include[${place:-none}]:-} == *" ${BASH_REMATCH[1]} "* || "$file $header" == "$doors" ]] ||
+				echo "$file:$line: may not include $header"
+		elif [[ $header == '<ctop'* ]]; then
+			echo "$file:$line: $header is no header of a room"
+		elif [[ $header == '"'* ]]; then
+			# In quotes: a private header beside the file, never a path elsewhere.
+			[[ $header =~ $private_header && $file == src/* ]] ||
+				echo "$file:$line: $header: quotes are for private headers in the same directory"
+		fi
+	done < <(cd "$1" && grep -rnoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"][^>"]*[>"]' src include 2>/dev/null |
+		sed -E 's/#[[:space:]]*include[[:space:]]*//; s/:[[:space:]]+([<"])/:\1/' | grep -E ':(<ctop|")')
 }
 
 failed=0
@@ -96,26 +125,37 @@ allowed() { # NAME FILE INCLUDE...
 	report "$1" "$(violations "$planted")"
 }
 
-caught finds_a_layer_below_using_one_above src/proc/planted.c '#include <ctop/collect/collector.h>'
-caught finds_a_sideways_include src/unwind/planted.c '#include <ctop/proc/world.h>'
-caught finds_base_using_a_layer src/base/planted.h '#include <ctop/perf/ring.h>'
-caught finds_it_in_a_public_header include/ctop/format/planted.h '#include <ctop/collect/collector.h>'
-caught finds_it_however_it_is_spaced src/perf/planted.c '  #  include   <ctop/proc/world.h> /* why not */'
-caught finds_it_after_a_comment_on_top src/symbol/planted.c '#include <ctop/unwind/unwind.h>'
-caught finds_a_path_in_quotes src/profile/planted.c '#include "../collect/private.h"'
-caught finds_a_quoted_public_header src/perf/planted.c '#include "ctop/proc/world.h"'
+for main_room in history query files session options cli broker; do
+	caught "what_is_jailed_knows_no_$main_room" src/jailed/symbol/planted.c "#include <ctop/$main_room/planted.h>"
+done
+for jailed_room in elf unwind symbol proc perfdata collect reader child; do
+	caught "main_parses_nothing_by_$jailed_room" src/main/session/planted.c "#include <ctop/$jailed_room/planted.h>"
+done
+caught only_main_c_becomes_a_child src/main/cli/record.c '#include <ctop/child/child.h>'
+caught what_is_shared_knows_no_floor src/shared/ipc/planted.c '#include <ctop/collect/collector.h>'
+caught what_is_shared_knows_no_main src/shared/store/planted.c '#include <ctop/history/history.h>'
+caught finds_a_room_below_using_one_above src/jailed/proc/planted.c '#include <ctop/collect/collector.h>'
+caught finds_a_sideways_include src/jailed/unwind/planted.c '#include <ctop/proc/world.h>'
+caught finds_base_using_a_room src/shared/base/planted.h '#include <ctop/kernel/ring.h>'
+caught finds_it_in_a_public_header include/ctop/format/planted.h '#include <ctop/session/session.h>'
+caught finds_it_however_it_is_spaced src/main/perf/planted.c '  #  include   <ctop/proc/world.h> /* why not */'
+caught finds_it_after_a_comment_on_top src/jailed/symbol/planted.c '#include <ctop/unwind/unwind.h>'
+caught finds_a_path_in_quotes src/main/history/planted.c '#include "../query/private.h"'
+caught finds_a_quoted_public_header src/main/perf/planted.c '#include "ctop/base/vec.h"'
 caught finds_a_public_header_that_uses_a_private_one include/ctop/unwind/planted.h '#include "rules.h"'
-caught finds_a_global_header_that_is_none src/perf/planted.c '#include <ctop/everything.h>'
-caught finds_what_the_interface_may_not_use ui/planted.c '#include <ctop/perf/ring.h>'
-caught finds_a_folder_that_is_no_layer src/utilities/planted.c '#include <stdio.h>'
-caught finds_a_free_header_that_knows_a_layer include/ctop/planted.h '#include <ctop/perf/ring.h>'
-allowed lets_a_layer_use_what_it_may src/collect/planted.c '#include <ctop/perf/ring.h>' \
+caught finds_a_global_header_that_is_none src/main/perf/planted.c '#include <ctop/everything.h>'
+caught finds_what_the_interface_may_not_use src/main/ui/planted.c '#include <ctop/perf/sampler.h>'
+caught finds_a_directory_that_is_no_room src/main/utilities/planted.c '#include <stdio.h>'
+caught finds_a_room_on_the_wrong_floor src/main/symbol/planted.c '#include <stdio.h>'
+caught finds_a_file_outside_all_rooms src/main/planted.c '#include <stdio.h>'
+caught finds_headers_of_no_room include/ctop/utilities/planted.h '#include <stdio.h>'
+caught finds_a_free_header_that_knows_a_room include/ctop/planted.h '#include <ctop/kernel/ring.h>'
+allowed lets_a_room_use_what_it_may src/jailed/collect/planted.c '#include <ctop/kernel/ring.h>' \
 	'#include <ctop/unwind/unwind.h>' '#include <ctop/base/vec.h>' '#include <ctop/ids.h>' \
-	'#include <ctop/stack_end.h>' '#include <ctop/module_identity.h>' '#include <stdio.h>' '#include <sys/mman.h>' '#include "private.h"'
-allowed lets_the_interface_use_the_profile ui/planted.c '#include <ctop/profile/history.h>' '#include "view.h"'
-allowed lets_unwind_use_object src/unwind/planted.c '#include <ctop/object/object.h>'
-allowed lets_app_use_all src/app/planted.c '#include <ctop/ui/loop.h>' '#include <ctop/symbol/symbolizer.h>'
+	'#include <ctop/stack_end.h>' '#include <stdio.h>' '#include <sys/mman.h>' '#include "private.h"'
+allowed lets_the_interface_use_the_query src/main/ui/planted.c '#include <ctop/query/slice.h>' '#include "view.h"'
+allowed lets_main_become_a_child src/main/cli/main.c '#include <ctop/child/child.h>'
 
 # ---- the tree ----
-report includes_follow_the_layers "$(violations .)"
+report includes_follow_the_rooms "$(violations .)"
 exit $failed

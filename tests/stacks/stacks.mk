@@ -8,11 +8,10 @@ STACK_PROGRAMS := $(patsubst %,$(STACKS)/%,ladder ladder_cet ladder_static ladde
 STACK_FLAGS := -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE -Wall -Wextra
 LADDER := tests/stacks/programs/ladder.c tests/stacks/programs/rungs.S
 
-$(STACK_TESTS): $(STACKS)/%: tests/stacks/%.c $(call archive_of,unwind) $(call archive_of,object) \
-		$(call archive_of,perf) $(call archive_of,base)
+$(STACK_TESTS): $(STACKS)/%: tests/stacks/%.c $(ARCHIVES)
 	@mkdir -p $(@D)
 	@echo '  CC $<'
-	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Itests/unit -Itests/stacks -o $@ $< $(LDFLAGS) \
+	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Isrc -Itests/unit -Itests/stacks -o $@ $< $(LDFLAGS) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIB_LIBS)
 
 # $(call stack_program,compiler and flags): what cannot be built is not there.

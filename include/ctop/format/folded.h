@@ -13,8 +13,8 @@
 #include <stddef.h>
 
 #include <ctop/base/text.h>
-#include <ctop/profile/history.h>
-#include <ctop/profile/slice.h>
+#include <ctop/history/history.h>
+#include <ctop/query/slice.h>
 
 enum folded_count { FOLDED_WEIGHT, FOLDED_SAMPLES };
 /* Appends the whole export to out. 0 or -ENOMEM. */

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ctop/profile/symbols.h>
-#include <ctop/profile/tables.h>
+#include <ctop/store/symbols.h>
+#include <ctop/store/tables.h>
 
 struct recording_writer;
 

@@ -22,8 +22,8 @@
 
 #include <stddef.h>
 
-#include <ctop/profile/history.h>
-#include <ctop/profile/slice.h>
+#include <ctop/history/history.h>
+#include <ctop/query/slice.h>
 
 struct script_sink {
 	void *context;

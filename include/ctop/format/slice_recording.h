@@ -7,8 +7,8 @@
  * the second that they were counted in; which CPU took them is not known any more, and said to be 0.
  */
 
-#include <ctop/profile/history.h>
-#include <ctop/profile/slice.h>
+#include <ctop/history/history.h>
+#include <ctop/query/slice.h>
 
 /*
  * Takes fd over, which must block, and closes it. excerpt: what of the profile this is, for people; kept as an info. Of the

@@ -21,8 +21,8 @@
 
 #include <ctop/base/error.h>
 #include <ctop/event_sets.h>
+#include <ctop/kernel/record.h>
 #include <ctop/perf/event.h>
-#include <ctop/perf/record.h>
 #include <ctop/weight_unit.h>
 
 enum { SAMPLER_MAX_STEPS = 16 };

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include <ctop/base/error.h>
-#include <ctop/perf/record.h>
+#include <ctop/kernel/record.h>
 #include <ctop/weight_unit.h>
 
 /* A sample names its event in a byte. */

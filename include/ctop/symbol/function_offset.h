@@ -7,7 +7,7 @@
  * bytes are untrusted.
  */
 
-#include <ctop/base/uprobe_protocol.h>
+#include <ctop/ipc/uprobe_protocol.h>
 
 /*
  * fd is taken over. name is as in the symbol table, .symtab or .dynsym; of several functions of one name (static

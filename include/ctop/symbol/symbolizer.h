@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include <ctop/ids.h>
-#include <ctop/profile/symbols.h>
-#include <ctop/profile/tables.h>
+#include <ctop/store/symbols.h>
+#include <ctop/store/tables.h>
 
 struct symbolizer;
 

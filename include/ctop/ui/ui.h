@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include <ctop/base/text.h>
-#include <ctop/profile/history.h>
-#include <ctop/profile/slice.h>
+#include <ctop/history/history.h>
+#include <ctop/query/slice.h>
 #include <ctop/ui/cells.h>
 #include <ctop/ui/keys.h>
 #include <ctop/ui/refusal.h>

@@ -16,13 +16,12 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <linux/perf_event.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/collect/collector.h>
-#include <ctop/collect/protocol.h>
-#include <ctop/profile/tables.h>
+#include <ctop/ipc/protocol.h>
+#include <ctop/store/tables.h>
 
 #include "test.h"
 

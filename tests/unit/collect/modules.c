@@ -7,7 +7,7 @@
  *   could not be read         it is asked for again, for the next process
  *   killed who read it        it is not
  */
-#include "../../../src/collect/modules.h"
+#include "jailed/collect/modules.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
  *   a burst             one step, as it will be over
  *   rings that fill     at once what has room
  */
-#include "../../../src/collect/pace.h"
+#include "jailed/collect/pace.h"
 
 #include <ctop/base/clock.h>
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/kernel/event_unit.h>
 #include <ctop/perf/catalog.h>
 #include <ctop/perf/event.h>
-#include <ctop/perf/event_unit.h>
 #include <ctop/perf/pmu.h>
 
 #include "test.h"

@@ -9,7 +9,7 @@
 
 #include <ctop/base/clock.h>
 
-#include "../../../src/perf/sampler_internal.h"
+#include "main/perf/sampler_internal.h"
 #include "test.h"
 
 /* Of it and its child, which both wait: told through a pipe. */

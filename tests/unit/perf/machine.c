@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../../src/perf/sampler_internal.h"
+#include "main/perf/sampler_internal.h"
 #include "test.h"
 
 enum { NOBODY = 65534 };

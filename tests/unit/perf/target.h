@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <ctop/perf/ring.h>
+#include <ctop/kernel/ring.h>
 #include <ctop/perf/sampler.h>
 
 #include "in_child.h"

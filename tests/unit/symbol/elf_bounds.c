@@ -6,7 +6,7 @@
 
 #include <ctop/base/vec.h>
 
-#include "../../../src/symbol/elf_bounds.h"
+#include "jailed/symbol/elf_bounds.h"
 #include "read_elf.h"
 
 static void add(struct elf_ranges *ranges, uint64_t start, uint64_t end)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What code refers to, made byte by byte, and code that lies. */
-#include "../../../src/symbol/elf_references.h"
+#include "jailed/symbol/elf_references.h"
 
 #include <fcntl.h>
 #include <gelf.h>

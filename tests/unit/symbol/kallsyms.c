@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../../src/symbol/kallsyms.h"
+#include "jailed/symbol/kallsyms.h"
 
 static int read_text(const char *text, struct kallsyms **kallsyms)
 {

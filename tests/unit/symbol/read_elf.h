@@ -6,11 +6,11 @@
 
 #include <errno.h>
 
-#include <ctop/object/object.h>
+#include <ctop/elf/object.h>
 
-#include "../../../src/symbol/elf_plt.h"
-#include "../../../src/symbol/elf_symbols.h"
 #include "elf_file.h"
+#include "jailed/symbol/elf_plt.h"
+#include "jailed/symbol/elf_symbols.h"
 #include "test.h"
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))

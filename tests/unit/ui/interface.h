@@ -8,7 +8,7 @@
  * accept what is drawn now: SCREENS_UPDATE=1 build/unit/ui/PROGRAM, then read the difference.
  */
 
-#include <ctop/profile/history.h>
+#include <ctop/history/history.h>
 #include <ctop/ui/ui.h>
 
 #include "script.h"

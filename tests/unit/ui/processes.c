@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Screens of a whole machine: the tree begins with its processes. */
-#include <ctop/profile/history.h>
+#include <ctop/history/history.h>
 #include <ctop/ui/ui.h>
 
 #include "script.h"

@@ -6,7 +6,7 @@
 
 #include "test.h"
 
-#include <ctop/profile/history.h>
+#include <ctop/history/history.h>
 #include <ctop/ui/ui.h>
 
 #define SECOND_NS UINT64_C(1000000000)

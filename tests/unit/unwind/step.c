@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One step by a rule, from stack pointers that a hostile program has made up. */
-#include "../../../src/unwind/step.h"
+#include "jailed/unwind/step.h"
 
 #include "test.h"
 

@@ -4,7 +4,7 @@
 /* Both kinds of table for this file's functions; before the first of them. */
 __asm__(".cfi_sections .eh_frame, .debug_frame\n");
 
-#include "../../../src/unwind/cfi.h"
+#include "jailed/unwind/cfi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@ __asm__(".cfi_sections .eh_frame, .debug_frame\n");
 #include <unistd.h>
 #include <zlib.h>
 
-#include <ctop/object/object.h>
+#include <ctop/elf/object.h>
 
 #include "test.h"
 

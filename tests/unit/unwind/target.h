@@ -18,7 +18,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-#include <ctop/object/object.h>
+#include <ctop/elf/object.h>
 #include <ctop/unwind/unwind.h>
 
 enum { TARGET_MAX_MODULES = 128, TARGET_MAX_MAPPINGS = 512, TARGET_STACK_BYTES = 65528 };

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_ELF_EH_SCAN_H
+#define CTOP_ELF_EH_SCAN_H
+
+/*
+ * Every FDE of an .eh_frame, found by reading it from its start: what tells
+ * whether the lookup table in .eh_frame_hdr can be believed, and replaces it where it cannot; and where functions begin
+ * and end, whether they have names or not.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <gelf.h>
+
+struct fde_entry {
+	uint64_t start, end; /* elf addresses it covers; start < end */
+	uint64_t address;    /* of the FDE itself */
+};
+
+struct fde_list {
+	struct fde_entry *items; /* sorted by start */
+	size_t nr, capacity;
+};
+
+struct eh_sections {
+	uint64_t frame_address;
+	Elf_Data *frame;
+	uint64_t header_address;
+	Elf_Data *header; /* NULL: none */
+};
+
+/* Where .eh_frame and its .eh_frame_hdr are, by sections or else by segment. False: there is none. */
+bool eh_sections_find(Elf *elf, struct eh_sections *sections);
+
+/* Adds every well-formed FDE that covers something. 0 or -ENOMEM; what cannot be decoded is left out. */
+int fde_list_scan(struct fde_list *list, Elf *elf, const struct eh_sections *sections);
+void fde_list_release(struct fde_list *list);
+
+/* True when .eh_frame_hdr lists exactly these. */
+bool fde_list_agrees(const struct fde_list *list, const struct eh_sections *sections);
+
+/* The list as the bytes of an .eh_frame_hdr at address 0, which the caller frees. 0 or -errno. */
+int fde_list_header(const struct fde_list *list, uint64_t frame_address, uint8_t **bytes,
+		    size_t *size);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_HISTORY_HISTORY_H
+#define CTOP_HISTORY_HISTORY_H
+
+/*
+ * What main remembers of a profile, across epochs: its own interned modules,
+ * tasks, frames and nodes, and how many samples fell on each (event, task, node,
+ * leaf, end, reason). Every view, report and export is a query over it. Memory grows
+ * with distinct stacks, not with samples, unless single samples are asked for. No I/O, no terminal.
+ *
+ * Main only. Ids of the history are not ids of a table: history_import() translates.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/ids.h>
+#include <ctop/store/symbols.h>
+#include <ctop/store/tables.h>
+
+struct history;
+
+struct history *history_new(void); /* NULL: out of memory */
+void history_free(struct history *history);
+
+/* ---- filling ---- */
+
+/* Which samples count. All zero lets everything through. Strings are borrowed and must outlive the history. */
+struct history_filter {
+	const int32_t *pids; /* any of; NULL: all */
+	size_t nr_pids;
+	const int32_t *tids;
+	size_t nr_tids;
+	const int32_t *cpus;
+	size_t nr_cpus;
+	const char *comm;   /* exact */
+	const char *event;  /* exact, as opened or as asked */
+	bool first_event;   /* the first event only: samples of different events do not add up */
+	const char *module; /* the leaf's module: file name or path, exact; "[unknown]": none */
+	uint64_t from_ns;   /* since the first sample; 0: no limit */
+	uint64_t to_ns;
+	bool kernel_only; /* leaf in the kernel */
+	bool user_only;	  /* drop samples whose leaf is in the kernel */
+};
+void history_set_filter(struct history *history, const struct history_filter *filter);
+
+/*
+ * From now on every sample that passes the filter is kept as well, for history_each_sample(): 24 bytes a sample, and as
+ * much again by half for room to grow, apart from what the limit bounds. When there are more than `most`, none is kept any
+ * more: see history_follow_samples(). Call it before the first import. Not asked for, it costs nothing.
+ */
+void history_keep_samples(struct history *history, size_t most);
+
+/*
+ * From now on samples are also counted by the second, for slices of the last seconds (slice.h). Not asked for, it
+ * costs nothing. Older seconds are merged: to tens after about 5 minutes, to minutes after half an hour; what is
+ * older than some two hours is forgotten, which means that it counts only in "since the start". Merging and forgetting come
+ * earlier when the counts would take more than a quarter of the limit (64 MiB without a limit).
+ */
+void history_keep_seconds(struct history *history);
+
+struct history_seconds {
+	uint64_t first_ns; /* start of the oldest second held; 0: none is */
+	uint64_t fine_ns;  /* from here on every second is held by itself */
+	uint64_t end_ns;   /* end of the newest */
+	uint64_t
+		forgotten; /* samples that belong to no second any more; nothing else is lost of them */
+	uint64_t bytes;
+	size_t nr; /* buckets of 1, 10 or 60 s */
+};
+struct history_seconds history_seconds(const struct history *history);
+
+/*
+ * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on, or of the
+ * three quarters of it that seconds leave, nothing new is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
+ * "[folded]". With a single slice and with seconds it does not end there: stacks
+ * are forgotten for new ones (slice.h). Totals stay true; history_totals() says how many samples
+ * were folded.
+ */
+void history_set_limit(struct history *history, uint64_t bytes);
+
+/*
+ * Starts an epoch: ids of samples imported from now on refer to these regions.
+ * symbols may be NULL. Both must stay mapped until the next epoch or history_free().
+ */
+int history_begin_epoch(struct history *history, const struct tables *tables,
+			const struct symbols *symbols);
+/* Consumes samples that were read from the epoch's ring. 0 or -ENOMEM. Bad ids are counted, not trusted. */
+int history_import(struct history *history, const struct sample *samples, size_t nr);
+/* Takes over the names that the symbols region has for frames in use; cheap when nothing changed. */
+int history_update_names(struct history *history);
+
+/* ---- totals ---- */
+
+struct history_totals {
+	uint64_t samples;	 /* after the filter */
+	uint64_t samples_before; /* before the filter */
+	uint64_t weight;      /* what they stand for; of several events together it means nothing */
+	uint64_t cut_weights; /* samples that count for less than they say, before the filter */
+	uint64_t ends[NR_STACK_ENDS];
+	uint64_t reasons[NR_STACK_REASONS];
+	uint64_t frames; /* sum of stack depths */
+	uint64_t unsymbolized_frames;
+	uint64_t folded;   /* samples whose stack was cut to stay within the limit */
+	uint64_t not_kept; /* single samples, wanted: all of them, if there were too many; else 0 */
+	uint64_t bad_samples; /* ids that made no sense: a child's memory was damaged */
+	uint64_t first_ns, last_ns;
+};
+/*
+ * How many samples of one weight would tell as much: (sum of weights)^2 / (sum of their squares). As many as there are where all
+ * weights are alike; few where few of them carry most. 0 of none.
+ */
+double history_effective(uint64_t weight, double squares);
+/* The sum of the squares of the weights that make up history_totals().weight. */
+double history_squares(const struct history *history);
+/* unsymbolized_frames is brought up to date by the call. */
+struct history_totals history_totals(struct history *history);
+
+/* Main's own facts about a live run: copied, the last value of a key holds. 0 or -ENOMEM. */
+int history_set_info(struct history *history, const char *key, const char *value);
+/* Calls each() once per fact; stops at the first nonzero, which it returns. */
+int history_each_info(const struct history *history,
+		      int (*each)(void *context, const char *key, const char *value),
+		      void *context);
+/* Last value of an info key over all epochs, or NULL. Borrowed. */
+const char *history_info(const struct history *history, const char *key);
+/* Events in the order they were asked in, sampled or not. */
+size_t history_nr_events(const struct history *history);
+const char *history_event_name(const struct history *history, size_t event); /* as opened */
+const char *history_event_asked(const struct history *history, size_t event);
+/* Of the two the one that was used; the other is 0. */
+uint64_t history_event_period(const struct history *history, size_t event);
+uint64_t history_event_frequency_hz(const struct history *history, size_t event);
+/* What weights of its samples count. */
+enum weight_unit history_event_unit(const struct history *history, size_t event);
+uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */
+uint64_t history_event_weight_shown(const struct history *history, size_t event); /* after it */
+uint64_t history_event_weight(const struct history *history, size_t event);	  /* of these */
+
+/* What samples had, whether they passed the filter or not: to tell what a filter could have named. */
+enum history_names { HISTORY_COMMS, HISTORY_MODULES };
+/* The first `most` distinct ones, in the order of their first sample; modules are the leaves'. Borrowed. Returns their number. */
+size_t history_names(const struct history *history, enum history_names which, const char **names,
+		     size_t most);
+
+/* True when a sample had the name, by the filter's own rule. */
+bool history_has_name(const struct history *history, enum history_names which, const char *name);
+
+/* ---- queries ---- */
+
+/*
+ * A function: frames of equal name in the same module; a frame without a name is its own function,
+ * named "[module]" (or "[unknown]") by history_function_name(). Ids are stable for the history's life
+ * unless names arrive later: history_update_names() may then start new ones.
+ */
+struct function_id {
+	uint32_t index;
+};
+const char *history_function_name(const struct history *history,
+				  struct function_id id); /* borrowed */
+const char *history_function_module(const struct history *history,
+				    struct function_id id); /* path */
+bool history_function_kernel(const struct history *history, struct function_id id);
+bool history_function_named(const struct history *history, struct function_id id);
+/* No symbol names it, but its module says where it begins: that, as module+0xoffset, is its name. */
+bool history_function_bounded(const struct history *history, struct function_id id);
+
+struct function_cost {
+	struct function_id function;
+	uint64_t self;	/* samples whose leaf it is */
+	uint64_t total; /* samples with it anywhere in the stack, counted once each */
+	uint64_t self_weight, total_weight;
+};
+/* Sorted by weight: self, then total, then name. *out is the caller's to free(). */
+int history_top(struct history *history, struct function_cost **out, size_t *nr);
+
+/*
+ * The call tree, top-down, by function: merged nodes, children sorted by weight, then name. Stacks that do
+ * not reach their root hang below a row named "[truncated]", "[broken]" or "[switched]".
+ */
+struct tree_node {
+	struct function_id function;
+	const char *label;    /* set instead of function for the rows named above; else NULL */
+	uint64_t self, total; /* samples */
+	uint64_t self_weight, total_weight;
+	uint32_t parent;      /* index; the first row is the root, its own parent */
+	uint32_t first_child; /* 0: none */
+	uint32_t next_sibling;
+	uint32_t depth;
+};
+int history_tree(struct history *history, struct tree_node **out, size_t *nr);
+
+/* Frames of a module, each as often as it was sampled, in stacks that count. */
+struct history_unnamed {
+	const char *path; /* borrowed */
+	enum module_kind kind;
+	uint64_t frames; /* that have no name */
+	uint64_t all_frames;
+};
+/* The modules that have frames without a name, by how many. *out is the caller's to free(). 0 or -ENOMEM. */
+int history_unnamed(struct history *history, struct history_unnamed **out, size_t *nr);
+
+/* ---- stacks, for exports ---- */
+
+struct history_frame {
+	struct function_id function;
+	uint32_t module; /* for history_module() */
+	const char *
+		module_name; /* the kernel's module that the function is in; NULL: none. Borrowed */
+	uint64_t address;    /* look-up address in the module's space */
+	uint32_t offset;     /* in the function; UINT32_MAX: unknown */
+	enum frame_method method;
+};
+/* A module: which file it is, or whose generated code. */
+struct history_module_facts {
+	const char *path; /* borrowed, without what tells it from others of its path */
+	enum module_kind kind;
+	int32_t pid; /* of generated code */
+	uint64_t started_ns;
+	struct module_identity identity;
+};
+struct history_module_facts history_module(const struct history *history, uint32_t module);
+
+struct history_stack {
+	int32_t pid, tid;
+	uint64_t started_ns; /* the process; 0: not known */
+	const char *comm;
+	uint32_t event;
+	enum stack_end end;
+	enum stack_reason reason;
+	uint64_t samples, weight;
+	const struct history_frame *frames; /* root first, borrowed until the next step */
+	size_t nr_frames;
+};
+/* Calls each() once per distinct (event, task, stack, end); stops at the first nonzero, which it returns. */
+int history_each_stack(struct history *history,
+		       int (*each)(void *context, const struct history_stack *stack),
+		       void *context);
+
+/* ---- single samples, for exports and slices of time ---- */
+
+struct history_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC of the machine that recorded */
+	uint32_t cpu;
+	struct history_stack stack; /* samples is 1, weight the sample's own */
+};
+/*
+ * Calls each() once per sample kept, in the order of time, for those from from_ns on and before to_ns (0 and
+ * UINT64_MAX: all); stops at the first nonzero, which it returns. 0 or -ENOMEM.
+ */
+int history_each_sample(struct history *history, uint64_t from_ns, uint64_t to_ns,
+			int (*each)(void *context, const struct history_sample *sample),
+			void *context);
+
+/*
+ * Where there were too many to be kept: their source is read once more, now that all is known that they refer to. What is
+ * imported from now on is not counted again, but handed to each() in the order of time, those excepted that come later
+ * than half of `most` others; history_each_sample() hands over the last ones. history_import() returns what each() said.
+ */
+void history_follow_samples(struct history *history,
+			    int (*each)(void *context, const struct history_sample *sample),
+			    void *context);
+
+uint64_t history_bytes(const struct history *history); /* heap in use, for --stats */
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_METADATA_INFOS_H
+#define CTOP_METADATA_INFOS_H
+
+/*
+ * The facts of a run as keys and values (docs/recording-format.md, "Infos"): what
+ * a recording keeps, and what the text report's header shows.
+ */
+
+#include <ctop/options/options.h>
+#include <ctop/session/session.h>
+
+struct infos_sink {
+	void *context;
+	int (*add)(void *context, const char *key, const char *value); /* 0 or -errno */
+};
+
+/* Known before the first sample: machine, target, event, steps down. 0 or -errno. */
+int infos_start(const struct session *session, const struct options *options,
+		const struct infos_sink *sink);
+/* Known at the end. */
+int infos_end(const struct session_stats *stats, const struct infos_sink *sink);
+
+#endif

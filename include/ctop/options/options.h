@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_OPTIONS_OPTIONS_H
+#define CTOP_OPTIONS_OPTIONS_H
+
+/*
+ * What the user typed. One table of commands and options (src/main/options/options_table.c) drives
+ * the parser, --help, the man page's option list and the shells' completions.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+#include <ctop/perf/sampler.h>
+#include <ctop/ui/theme.h>
+
+enum command {
+	COMMAND_LIVE, /* no command word */
+	COMMAND_RECORD,
+	COMMAND_REPORT,
+	COMMAND_EXPORT,
+	COMMAND_LIST,
+	COMMAND_DOCTOR,
+	COMMAND_HELP,	 /* --help, -h, help [COMMAND] */
+	COMMAND_VERSION, /* --version, -V */
+	COMMAND_INTERNAL /* --print-completion=SHELL, --print-man-options: for the build */
+};
+
+struct int32_list {
+	int32_t *items;
+	size_t nr, capacity;
+};
+
+struct options {
+	enum command command;
+	enum command help_about; /* COMMAND_HELP: which one; COMMAND_LIVE: ctop itself */
+
+	/* TARGET: exactly one kind, or none for report and export, and for ctop itself: options_have_target() */
+	struct int32_list pids, tids, cpus; /* -p, -t, -C */
+	bool system_wide;		    /* -a; -C without a target implies it */
+	const char *cgroup;		    /* -G */
+	const char *only_comm;		    /* of whole CPUs: threads of this name; NULL: all */
+	bool has_uid;			    /* of whole CPUs: this user's processes */
+	uint32_t uid;
+	const char *process_name; /* NAME */
+	char **environment;	  /* as the caller has it: the command's; main's own may be less */
+	char *const *argv;	  /* -- CMD [ARG...], NULL-terminated; NULL: none */
+	int command_input; /* what CMD reads; 0: our standard input (live sets it; closed once it runs) */
+	int command_output; /* where CMD writes instead of a terminal; 0: nowhere else (live sets it) */
+
+	/* SAMPLING */
+	struct event events[SAMPLER_MAX_EVENTS]; /* nr_events 0: the default ladder from cycles */
+	size_t nr_events;
+	size_t first_filtered;	      /* of the last -e: what --filter is about */
+	uint64_t count, frequency_hz; /* -c, -F: one or none given */
+	enum call_graph call_graph;
+	uint32_t dump_bytes;	       /* --call-graph dwarf,BYTES; 0: auto */
+	double duration_seconds;       /* 0: until the target ends or ^C */
+	double delay_seconds;	       /* until sampling begins; -1: until SIGUSR1 */
+	uint32_t ring_pages;	       /* -m; 0: default */
+	uint32_t max_overhead_percent; /* default 10 */
+	uint64_t memory_mib;	       /* of a live profile's history; default 128 */
+	bool strict, no_inherit;
+
+	/* FILTER */
+	struct int32_list filter_pids, filter_tids, filter_cpus;
+	const char *comm, *event, *module;
+	double from_seconds, to_seconds;
+	bool kernel_only, user_only;
+
+	/* input and output */
+	const char *input;	/* FILE; default profile.ctop */
+	const char *output;	/* -o; record: default profile.ctop; export: NULL is stdout */
+	bool output_by_default; /* it was not named */
+	const char *format;	/* export FORMAT */
+	bool samples;		/* export folded: counts samples, not what they stand for */
+	const char *pattern;	/* list PATTERN; NULL: all */
+	bool json;		/* doctor --json */
+	const char *stats_path; /* --stats FILE */
+	bool quiet, stdio, tree, ascii;
+	enum theme theme;
+	double min_percent; /* rows below it are left out; default 0.5 */
+	uint32_t limit;	    /* rows of the top list; default 40; 0: all */
+	uint32_t columns;   /* names are cut to this width; 0: never (main sets it on a terminal) */
+	const char *print;  /* COMMAND_INTERNAL: "bash", "zsh", "fish", "man" or "keys" */
+};
+
+/* 0, or -EINVAL with the cause and the remedy, exit code 2. Strings are borrowed from argv. */
+int options_parse(int argc, char **argv, struct options *options, struct error *error);
+void options_release(struct options *options);
+bool options_have_target(const struct options *options);
+/* -EINVAL with cause and remedy: no target was named. */
+int options_no_target(const struct options *options, struct error *error);
+/* Whether sampling does not begin with the session. */
+bool options_start_off(const struct options *options);
+
+/* The command that a word was probably meant to be, or NULL: for "no process named recrod". */
+const char *options_nearest_command(const char *word);
+
+/* The help text of a command (COMMAND_LIVE: of ctop), to stdout. */
+void options_print_help(enum command command);
+/* What `which` names: a shell's completion script, or the man page's option list ("man"), to stdout. */
+void options_print_internal(const char *which);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_REPORT_REPORT_H
+#define CTOP_REPORT_REPORT_H
+
+/* The text report: a header that says what was sampled and how well, then top-N or the call tree. */
+
+#include <ctop/base/text.h>
+#include <ctop/history/history.h>
+#include <ctop/options/options.h>
+
+/*
+ * Appends the report to out. Facts of the run come from the history's infos (keys: docs/recording-format.md,
+ * "Infos"). Rows below options->min_percent are left out and counted in a last line. 0 or -ENOMEM.
+ */
+int report_text(struct history *history, const struct options *options, struct text *out);
+
+#endif

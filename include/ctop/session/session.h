@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SESSION_SESSION_H
+#define CTOP_SESSION_SESSION_H
+
+/*
+ * A running profile: starts the jailed children, answers their requests for
+ * files, restarts them when they die, and hands samples to one consumer. The source
+ * is either the kernel (a sampler) or a file. Single-threaded: everything happens
+ * inside session_step().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <ctop/base/error.h>
+#include <ctop/format/recording_writer.h>
+#include <ctop/ipc/recording_read.h>
+#include <ctop/options/options.h>
+#include <ctop/store/symbols.h>
+#include <ctop/store/tables.h>
+
+/* Who gets the samples. Each returns 0 or -errno, which ends the session with that error. */
+struct session_consumer {
+	void *context;
+	/* Ids of samples from now on refer to these; both stay mapped until the next epoch or session_free(). */
+	int (*begin_epoch)(void *context, const struct tables *tables,
+			   const struct symbols *symbols);
+	/* -EAGAIN: it has no room for these now; they are counted as dropped. */
+	int (*samples)(void *context, const struct sample *samples, size_t nr);
+};
+
+/* One of several events: different ones do not add up. Not of files. */
+struct session_event {
+	uint64_t samples; /* that reached the consumer */
+	uint64_t counted; /* by the kernel itself; of clocks in ns */
+	uint64_t sampled; /* the periods that samples stand for, summed */
+	uint64_t lost;	  /* by the kernel's count, where it has one for each event (since 6.0) */
+	double counted_share; /* of the time, how much it had a counter; 1: always */
+	/* How long each of its sets was sampled, where ctop paces it; nr_sets: 0 for others and files. */
+	struct session_set {
+		uint32_t dump_bytes, fewer; /* as in struct sampler_set */
+		uint64_t ns;
+	} sets[SAMPLER_MAX_SETS];
+	uint32_t nr_sets;
+};
+
+struct session_stats {
+	uint64_t samples; /* that reached the consumer */
+	/* By the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once. */
+	uint64_t lost;
+	uint64_t late, throttled;
+	/* What the CPUs that are sampled did meanwhile (/proc/stat); all 0: not known. */
+	uint64_t cpus_busy_ns, cpus_idle_ns, cpus_stolen_ns;
+	/* Of main's own records of maps, forks and exits: lost by the kernel; threads that have none. */
+	uint64_t lost_sideband, unfollowed;
+	/* 1: the end was not waited for: what the kernel's rings still held is in none of these. */
+	uint64_t undrained;
+	/* dropped, by reason */
+	uint64_t dropped_overrun; /* main was too slow for the sample ring */
+	uint64_t dropped_disk;	  /* the consumer had no room: its file was too slow */
+	uint64_t dropped_crash;	  /* records skipped because a child died on them */
+	uint64_t dropped_damaged; /* records that contradicted themselves */
+	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
+	uint64_t dropped_own;	  /* of ctop itself, when whole CPUs are sampled */
+	/* Of processes not asked for, when whole CPUs stand in for threads. */
+	uint64_t dropped_foreign;
+	uint64_t dropped_comm, dropped_uid; /* left out by --comm and --uid */
+	/* What the collector took from the rings: samples + dropped. From a file: as it was when recorded. */
+	uint64_t drained;
+	/* Of the first event, for different ones do not add up. Of clocks in ns. */
+	uint64_t events_counted; /* by the kernel itself */
+	uint64_t events_sampled; /* the periods that samples stand for, summed */
+	/* Of the time, how much the least counted event had a counter; 1: there were enough. Not of files. */
+	double counted_share;
+	struct session_event events[SAMPLER_MAX_EVENTS];
+	size_t nr_events;
+	uint64_t ends[NR_STACK_ENDS];
+	uint64_t opened_ns,
+		first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */
+	uint64_t frames;
+	uint64_t start_ns,
+		end_ns;	    /* of sampling; start_ns is moved on by the time that it was off */
+	uint64_t cpu_ns[4]; /* main, collector, symbolizer, writer; dead predecessors included */
+	uint64_t peak_rss_bytes; /* anonymous memory of all three, sampled each second, + tables */
+	uint64_t ring_bytes;
+	uint64_t restarts;
+	/* Modules that a child died on and that are left alone since: "PATH (names)", "PATH (stacks)". The session's. */
+	const char *const *unreadable;
+	size_t nr_unreadable;
+	uint64_t cache_hits, cache_misses;
+	/* The same of all other events together. Not of files. */
+	struct session_set sets[SAMPLER_MAX_SETS];
+	uint32_t nr_sets;
+	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
+	const char *late_steps[2]; /* down, that came after the start */
+	size_t nr_late_steps, nr_steps_before;
+	int target_status; /* of -- CMD, as waitpid gives it */
+	bool target_exited;
+	uint64_t released_ns; /* when a command of ours was let run */
+	uint64_t
+		target_exec_ns; /* when the one process last ran exec, by the kernel's records; 0: never */
+};
+
+enum session_state {
+	SESSION_RUNNING,
+	SESSION_DRAINED /* stopped, and everything was handed over; names included */
+};
+
+struct session;
+
+/* Opens the events and the children. NULL with cause and remedy. consumer is copied. */
+struct session *session_open_live(const struct options *options,
+				  const struct session_consumer *consumer, struct error *error);
+/* Opens a recording (or perf.data, told apart by content). */
+struct session *session_open_file(const char *path, const struct session_consumer *consumer,
+				  struct error *error);
+/* The same file once more, from its start; `before` has read it. NULL with cause and remedy: a pipe is read once. */
+struct session *session_open_again(const struct session *before,
+				   const struct session_consumer *consumer, struct error *error);
+void session_free(struct session *session);
+
+/* Lets the target run, and sampling begin unless the session starts switched off. 0 or -errno with error. */
+int session_start(struct session *session, struct error *error);
+/*
+ * Switches sampling on or off, any time after session_start(). What the target maps and starts meanwhile is
+ * asked for when it is on again. 0 or -errno with error.
+ */
+int session_switch(struct session *session, bool on, struct error *error);
+bool session_is_on(const struct session *session);
+/* Waits at most timeout_ms for something to do, does it. *state tells. 0 or -errno with error. */
+int session_step(struct session *session, int timeout_ms, enum session_state *state,
+		 struct error *error);
+/* Stops sampling; keep stepping until SESSION_DRAINED. Idempotent, safe after the target ended. */
+void session_stop(struct session *session);
+/* Whether the target was seen to have ended; its status is then among the stats. */
+bool session_target_ended(const struct session *session);
+/*
+ * Waits for the target's end, without serving anybody: up to so long (-1: for ever), or until fd can be read. What
+ * session_target_ended() says then.
+ */
+bool session_await_target(struct session *session, int fd, int timeout_ms);
+
+/* A process that works for the consumer: profiles of whole CPUs leave it out, as those of the session. */
+void session_leave_out(struct session *session, pid_t pid);
+/* One more descriptor to wake session_step() when it is readable (a signalfd, the terminal); -1: none. */
+void session_watch(struct session *session, int fd);
+
+struct session_stats session_stats(struct session *session);
+/* A sample each so many of the first event, as it was asked for; 0: a rate, or a file. */
+uint64_t session_asked_count(const struct session *session);
+/* Samples a second that were asked for of the first event, by its own term, -F or by default; 0: a count, or a file. */
+uint64_t session_asked_hz(const struct session *session);
+/* The file is not a recording of ctop's but perf's. */
+bool session_is_perfdata(const struct session *session);
+/* Once that was read: what was wrong with it, going on from its name; "" when nothing was. Borrowed; untrusted bytes. */
+const char *session_source_note(const struct session *session);
+/* The share of a file that was read, 0 to 1; 0 where it has no size. */
+double session_source_share(const struct session *session);
+/* Once a recording was read: what it had, and what was lost with its damage. */
+struct recording_read session_read(const struct session *session);
+size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
+const char *session_step_down(const struct session *session, size_t i);
+/* What has become of ctop's own processes, one after the other: "the collector hung and was ended; ..." */
+size_t session_nr_news(const struct session *session);
+const char *session_news(const struct session *session, size_t i);
+/* What else to tell at the end; "" when there is nothing. Borrowed. */
+const char *session_notice(const struct session *session);
+/* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */
+const char *session_last_words(const struct session *session);
+const struct sampler *session_sampler(const struct session *session); /* NULL for a file */
+/* For people: "python3[1234]"; and "pid", "tid", "system", "cpu", "command" or "file". Borrowed. */
+const char *session_target(const struct session *session);
+/* Whole CPUs are sampled, for whatever reason. */
+bool session_samples_cpus(const struct session *session);
+/* The process that is all of a live target, a command's too; 0: there is none. */
+int32_t session_only_pid(const struct session *session);
+const char *session_target_kind(const struct session *session);
+
+#endif

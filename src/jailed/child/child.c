@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/child/child.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include <ctop/base/fault.h>
+#include <ctop/collect/collector.h>
+#include <ctop/elf/object.h>
+#include <ctop/ipc/channel.h>
+#include <ctop/jail/jail.h>
+
+#include "child_link.h"
+#include "child_role.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* To read an ELF file, with libelf. */
+enum { READS_ELF = JAIL_READS_AT | JAIL_MAPS_FILES };
+/* The status, the tables, the eventfds. */
+enum { SHARES = JAIL_SHARES_MEMORY | JAIL_READS | JAIL_WRITES };
+
+const struct child_role child_roles[] = {
+	/* Unwind tables and their rules, address spaces, the interning indexes. */
+	{"collector",
+	 collector_run,
+	 SHARES | READS_ELF | JAIL_SEEKS,
+	 {.heap_bytes = 512 * MIB, .nr_descriptors = 4096, .is_prompt = true}},
+	/* Symbol tables: a decompressed one of a large program is hundreds of MiB. */
+	{"symbolizer",
+	 symbolizer_child_run,
+	 SHARES | READS_ELF,
+	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
+	{"uprobe", uprobe_child_run, READS_ELF, {.heap_bytes = 512 * MIB, .nr_descriptors = 16}},
+	{"prober", prober_child_run, READS_ELF, {.heap_bytes = 64 * MIB, .nr_descriptors = 16}},
+	{"reader", reader_child_run, SHARES, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
+	{"writer",
+	 writer_child_run,
+	 SHARES,
+	 {.heap_bytes = 16 * MIB, .nr_descriptors = 16, .outlives_parent = true}},
+	{.name = NULL},
+};
+
+int child_enter(const struct child_role *role, unsigned *walls)
+{
+	struct jail_limits limits = role->limits;
+	if (jail_sanitized())
+		limits.heap_bytes = 0;
+	int result = jail_enter(&limits, walls);
+	if (!result && role->rights & JAIL_MAPS_FILES)
+		result = object_survive_cut_files();
+	return result;
+}
+
+static int run(const struct child_role *role)
+{
+	unsigned walls;
+	char comm[16]; /* else it is "exe", after what was executed */
+	fault_begin(role->name);
+	if (child_enter(role, &walls))
+		return 1;
+	snprintf(comm, sizeof(comm), "ctop-%s", role->name);
+	prctl(PR_SET_NAME, comm);
+	/* A sanitizer's run time needs more. A kernel without filters has the rest of the jail. */
+	int filtered = jail_sanitized() ? -ENOSYS : jail_filter(role->rights);
+	if (filtered && filtered != -EINVAL && filtered != -ENOSYS)
+		return 1;
+	walls |= filtered ? 0 : JAIL_FILTER;
+	struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
+	if (!channel || channel_say_hello(channel, walls))
+		return 1; /* main is gone, or never was */
+	fault_at("jailed", "", channel);
+	return role->run(channel) == 0 ? 0 : 1;
+}
+
+int child_main(const char *name)
+{
+	for (const struct child_role *role = child_roles; role->name; role++)
+		if (!strcmp(role->name, name))
+			return run(role);
+	return 1;
+}

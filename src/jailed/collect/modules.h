@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_COLLECT_MODULES_H
+#define CTOP_COLLECT_MODULES_H
+
+/*
+ * The module files that mappings refer to, shared between processes by identity (module_identity.h) and path.
+ * A module's file arrives as a descriptor some time after it was asked for; then its build-id and owner are known,
+ * too, and if it is another one's copy. Collector only.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ctop/ids.h>
+#include <ctop/proc/world.h>
+#include <ctop/store/tables.h>
+
+struct cfi;
+struct collector;
+struct object;
+
+enum module_state {
+	MODULE_UNASKED,
+	MODULE_ASKED,
+	MODULE_READY,  /* object and cfi are there; both stay NULL for kinds without a file */
+	MODULE_FAILED, /* see unreadable */
+};
+
+struct module {
+	struct module *next;
+	struct module_row row; /* what goes into the tables; row.path is filled in per epoch */
+	struct module_identity mapped; /* what mappings of it say */
+	bool is_overwritten; /* its file has become another one's: no new mapping is of it */
+	bool borrows_file;   /* object and cfi are those of the module it is a copy of */
+	const char *path;    /* interned in the world */
+	enum module_state state;
+	struct object *object;
+	struct cfi *cfi;
+	struct collector *collector; /* who watches the reading of cfi */
+	enum stack_reason unreadable;
+	uint32_t epoch; /* in which id holds */
+	struct module_id id;
+	uint32_t asked_epoch; /* the row that main was asked about */
+	struct module_id asked_id;
+};
+
+struct modules {
+	struct module *first;
+	struct module *kernel; /* its addresses are the kernel's */
+};
+
+int modules_init(struct modules *modules); /* 0 or -ENOMEM */
+void modules_release(struct modules *modules);
+
+/* The module of a mapping of that process, made on first sight; NULL: out of memory. */
+struct module *modules_of_map(struct modules *modules, const struct world_process *process,
+			      const struct world_map *map);
+/* The module that main was asked about, or NULL. */
+struct module *modules_find_asked(const struct modules *modules, uint32_t epoch, uint32_t row);
+/* The file came (fd is taken over), with what main says of it, or did not (-1). */
+void modules_set_file(struct modules *modules, struct module *module, int fd,
+		      const struct module_identity *identity);
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+#include "internal.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include <string.h>
+
+#include <ctop/base/fault.h>
+#include <ctop/elf/object.h>
+
+/* perf's register numbers (asm/perf_regs.h) by DWARF number (System V psABI, figure 3.36). */
+#if defined(__x86_64__)
+static const uint8_t perf_register[UNWIND_NR_REGS] = {
+	0,  3,	2,  1,	4,  5,	6,  7,	  /* rax rdx rcx rbx rsi rdi rbp rsp */
+	16, 17, 18, 19, 20, 21, 22, 23, 8 /* r8-r15, rip */
+};
+#elif defined(__aarch64__)
+static const uint8_t perf_register[UNWIND_NR_REGS] = {
+	0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10, 11, 12, 13, 14, 15, 16, /* x0-x30, sp, pc */
+	17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+#endif
+
+/* The user part of a stack, leaf first, in collector->frames. */
+struct user_part {
+	size_t nr;
+	enum stack_end end;
+	enum stack_reason reason;
+};
+
+/* What the unwinder asks about addresses. */
+struct space_context {
+	struct collector *collector;
+	struct world_process *process;
+	int error; /* of an allocation or a request, in a callback that cannot return it */
+};
+
+/* ---- rows ---- */
+
+/* module is NULL for an address outside every mapping: that is row 0, none. */
+static int module_id(struct collector *collector, struct module *module, struct module_id *id)
+{
+	if (!module) {
+		*id = (struct module_id){0};
+		return 0;
+	}
+	if (module->epoch != collector->epoch) {
+		struct module_row row = module->row;
+		row.by_offset = collector->config.without_tables &&
+				(row.kind == MODULE_FILE || row.kind == MODULE_VDSO);
+		int result = tables_add_string(collector->writer, module->path,
+					       strlen(module->path), &row.path);
+		if (!result)
+			result = tables_add_module(collector->writer, &row, &module->id);
+		if (result)
+			return result;
+		module->epoch = collector->epoch;
+	}
+	*id = module->id;
+	return 0;
+}
+
+static int frame_id(struct collector *collector, struct module *module, uint64_t address,
+		    struct frame_id *id)
+{
+	struct module_id in;
+	int result = module_id(collector, module, &in);
+	return result ? result : tables_add_frame(collector->writer, in, address, id);
+}
+
+int stack_ask_module(struct collector *collector, struct module *module)
+{
+	struct module_id id, kernel;
+	int result = module_id(collector, module, &id);
+	/* Which vdso it is a file may say by its kernel alone. */
+	if (!result && collector->file && module->row.kind == MODULE_VDSO)
+		result = module_id(collector, collector->modules.kernel, &kernel);
+	if (result)
+		return result;
+	/* Main reads the row to know what to open: it must be there before the message. */
+	round_publish(collector);
+	struct message message = {
+		.kind = MESSAGE_NEED_MODULE,
+		.module = {.epoch = collector->epoch, .module = id.index},
+	};
+	result = protocol_send(collector->channel, &message, -1);
+	if (result)
+		return result;
+	module->state = MODULE_ASKED;
+	module->asked_epoch = collector->epoch;
+	module->asked_id = id;
+	return 0;
+}
+
+/* Main must find the row, if we do not survive the reading. */
+static void watch_reading(void *context, bool reading)
+{
+	struct module *module = context;
+	struct collector *collector = module->collector;
+	struct module_id id;
+	if (!reading) {
+		status_read_none(collector->status);
+		return;
+	}
+	bool is_new = module->epoch != collector->epoch;
+	if (module_id(collector, module, &id))
+		return; /* no room for it in this epoch: it is read all the same */
+	if (is_new)
+		round_publish(collector);
+	status_read(collector->status, collector->epoch, id.index);
+	fault_at("tables", module->path, collector->channel);
+}
+
+void stack_take_module(struct collector *collector, struct module *module, int fd,
+		       const struct module_identity *identity)
+{
+	/* Of a perf.data file: what is here now has an owner and an inode of its own. So has our copy of the vdso. */
+	const struct module_identity nothing = {0};
+	bool is_mapped_file = !collector->file && module->row.kind == MODULE_FILE;
+	status_read(collector->status, module->asked_epoch, module->asked_id.index);
+	if (fd >= 0)
+		fault_at("file", module->path, collector->channel);
+	modules_set_file(&collector->modules, module, fd, is_mapped_file ? identity : &nothing);
+	status_read_none(collector->status);
+	module->collector = collector;
+	if (module->cfi && !module->borrows_file)
+		cfi_set_watch(module->cfi, watch_reading, module);
+}
+
+/* ---- the user part ---- */
+
+/* Where the module's elf addresses lie in this mapping. */
+static uint64_t bias_of(const struct module *module, const struct world_map *map)
+{
+	uint64_t elf_address;
+	if (module->row.kind == MODULE_ANON)
+		return 0;
+	if (module->object && object_mapping_address(module->object, map->file_offset,
+						     map->end - map->start, &elf_address))
+		return map->start - elf_address;
+	return map->start - map->file_offset;
+}
+
+static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
+				       struct unwind_mapping *mapping)
+{
+	struct space_context *space = context;
+	struct world_map *map = world_map_at(space->process, process_address);
+	if (!map)
+		return UNWIND_NOT_EXECUTABLE;
+	struct collector *collector = space->collector;
+	if (!map->module)
+		map->module = modules_of_map(&collector->modules, space->process, map);
+	struct module *module = map->module;
+	if (!module) {
+		space->error = -ENOMEM;
+		return UNWIND_NOT_EXECUTABLE;
+	}
+	if (module->state == MODULE_UNASKED && collector->config.without_tables) {
+		module->state = MODULE_FAILED;
+		module->unreadable = STACK_REASON_NO_TABLE;
+	}
+	if (module->state == MODULE_UNASKED) {
+		int result = stack_ask_module(collector, module);
+		if (result && result != -ENOBUFS)
+			space->error = result;
+	}
+	*mapping = (struct unwind_mapping){
+		.start = map->start,
+		.end = map->end,
+		.bias = bias_of(module, map),
+		.object = module->object,
+		.cfi = module->cfi,
+		.unreadable = module->unreadable,
+		.module = module,
+	};
+	if (module->state == MODULE_READY || module->state == MODULE_FAILED)
+		return UNWIND_FOUND;
+	mapping->unreadable = STACK_REASON_NO_TABLE;
+	return UNWIND_PENDING;
+}
+
+static void registers_of(const struct record_sample *sample, struct unwind_input *input)
+{
+	for (unsigned i = 0; i < UNWIND_NR_REGS; i++) {
+		unsigned number = perf_register[i];
+		if (!(sample->regs_mask >> number & 1))
+			continue;
+		input->regs[i] = sample->regs[number];
+		input->known |= UINT64_C(1) << i;
+	}
+}
+
+static int unwind_user(struct collector *collector, struct space_context *context, int32_t tid,
+		       const struct record_sample *sample, bool patient, struct user_part *user)
+{
+	const bool plain = collector->config.without_tables;
+	struct unwind_input input = {
+		.stack = sample->stack,
+		.stack_bytes = sample->stack_bytes,
+		.frame_pointers_only = plain,
+	};
+	registers_of(sample, &input);
+	if (!plain && joins_watch(collector->joins, tid))
+		input.evidence = collector->evidence;
+	const struct unwind_space space = {
+		.find = find_mapping,
+		.context = context,
+		.generation = world_generation(context->process),
+	};
+	uint64_t pending_address;
+	struct unwind_result result;
+	int error = unwind_stack(collector->unwinder, &space, &input, collector->frames, &result,
+				 patient ? &pending_address : NULL);
+	if (context->error)
+		return context->error;
+	if (!error && !plain)
+		error = joins_take(collector->joins, tid, space.generation, collector->frames,
+				   collector->evidence, &result);
+	if (error)
+		return error;
+	*user = (struct user_part){result.nr_frames, result.end, result.reason};
+	return 0;
+}
+
+/* One frame from an address alone. Fills frames[at]; 0 or -EAGAIN, -ENOMEM, -ENOSPC. */
+static int plain_frame(struct collector *collector, struct space_context *context, uint64_t address,
+		       enum frame_method method, bool patient, size_t at)
+{
+	struct unwind_mapping mapping = {0};
+	enum unwind_lookup found = find_mapping(context, address, &mapping);
+	if (context->error)
+		return context->error;
+	if (found == UNWIND_PENDING && patient)
+		return -EAGAIN;
+	collector->frames[at] = (struct unwind_frame){
+		.process_address = address,
+		.bias = mapping.bias,
+		.module = mapping.module,
+		.method = method,
+	};
+	return 0;
+}
+
+/* The user part of the kernel's own callchain (frame pointers), leaf first behind PERF_CONTEXT_USER. */
+static int chain_user(struct collector *collector, struct space_context *context,
+		      const struct record_sample *sample, bool patient, struct user_part *user)
+{
+	size_t i = 0, nr = 0;
+	while (i < sample->nr_chain && sample->chain[i] != PERF_CONTEXT_USER)
+		i++;
+	for (i++; i < sample->nr_chain && nr < UNWIND_MAX_FRAMES; i++) {
+		uint64_t address = sample->chain[i];
+		if (address >= PERF_CONTEXT_MAX)
+			break;
+		if (nr && address)
+			address--; /* a return address: the call is before it */
+		int result = plain_frame(collector, context, address, nr ? FRAME_FP : FRAME_LEAF,
+					 patient, nr);
+		if (result)
+			return result;
+		nr++;
+	}
+	*user = (struct user_part){nr, STACK_BROKEN, STACK_REASON_NO_RULE};
+	if (!nr)
+		return 0;
+	const struct unwind_frame *outermost = &collector->frames[nr - 1];
+	const struct module *module = outermost->module;
+	const uint64_t elf_address = outermost->process_address - outermost->bias;
+	if (module && module->object &&
+	    (object_is_root(module->object, elf_address) ||
+	     object_starts_tasks(module->object, elf_address)))
+		*user = (struct user_part){nr, STACK_COMPLETE, STACK_REASON_NONE};
+	else if (nr == UNWIND_MAX_FRAMES)
+		*user = (struct user_part){nr, STACK_TRUNCATED, STACK_REASON_DEPTH_LIMIT};
+	return 0;
+}
+
+static int user_part(struct collector *collector, struct world_process *process, int32_t tid,
+		     const struct record_sample *sample, bool patient, struct user_part *user)
+{
+	const struct message_config *config = &collector->config;
+	struct space_context context = {.collector = collector, .process = process};
+	*user = (struct user_part){0, STACK_KERNEL_ONLY, STACK_REASON_NONE};
+	if (config->frame_pointers)
+		return chain_user(collector, &context, sample, patient, user);
+	if (config->leaf_only) {
+		*user = (struct user_part){1, STACK_COMPLETE, STACK_REASON_NONE};
+		return plain_frame(collector, &context, sample->ip, FRAME_LEAF, patient, 0);
+	}
+	if (sample->regs_abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return 0;
+	if (sample->regs_abi == PERF_SAMPLE_REGS_ABI_32) {
+		*user = (struct user_part){1, STACK_BROKEN, STACK_REASON_ABI32};
+		return plain_frame(collector, &context, sample->regs[perf_register[UNWIND_PC]],
+				   FRAME_LEAF, patient, 0);
+	}
+	return unwind_user(collector, &context, tid, sample, patient, user);
+}
+
+/* ---- the whole stack ---- */
+
+/* The kernel's part of the callchain: innermost first, without markers. */
+static size_t kernel_part(const struct record_sample *sample, const uint64_t **chain)
+{
+	size_t i = 0;
+	while (i < sample->nr_chain && sample->chain[i] >= PERF_CONTEXT_MAX &&
+	       sample->chain[i] != PERF_CONTEXT_USER && sample->chain[i] != PERF_CONTEXT_GUEST)
+		i++;
+	if (i == 0 || sample->chain[i - 1] != PERF_CONTEXT_KERNEL)
+		return 0;
+	*chain = &sample->chain[i];
+	size_t nr = 0;
+	while (i + nr < sample->nr_chain && (*chain)[nr] < PERF_CONTEXT_MAX)
+		nr++;
+	return nr < UNWIND_MAX_FRAMES ? nr : UNWIND_MAX_FRAMES;
+}
+
+/* Appends one caller to the stack, reusing the node of the CPU's last stack as long as both agree. */
+static int add_step(struct collector *collector, struct last_stack *last, size_t depth,
+		    bool *shared, struct module *module, uint64_t address, enum frame_method method,
+		    struct node_id *node)
+{
+	struct stack_step *step = &last->steps[depth];
+	if (*shared && depth < last->nr && step->module == module && step->address == address &&
+	    step->method == method) {
+		*node = step->node;
+		return 0;
+	}
+	if (*shared) {
+		*shared = false;
+		last->nr = depth; /* what follows is overwritten step by step */
+	}
+	struct frame_id frame;
+	int result = frame_id(collector, module, address, &frame);
+	if (!result)
+		result = tables_add_node(collector->writer, *node, frame, method, node);
+	if (result)
+		return result;
+	*step = (struct stack_step){module, address, method, *node};
+	last->nr = depth + 1;
+	return 0;
+}
+
+static int add_stack(struct collector *collector, struct collector_ring *ring, size_t nr_user,
+		     const uint64_t *kernel, size_t nr_kernel, struct sample *sample)
+{
+	struct last_stack *last = ring->last;
+	if (last->epoch != collector->epoch) {
+		last->epoch = collector->epoch;
+		last->nr = 0;
+	}
+	bool shared = true;
+	size_t depth = 0;
+	size_t nr_user_callers = nr_kernel || !nr_user ? nr_user : nr_user - 1;
+	struct node_id node = {0};
+	int result = 0;
+	for (size_t i = nr_user; !result && depth < nr_user_callers; depth++) {
+		const struct unwind_frame *frame = &collector->frames[--i];
+		result = add_step(collector, last, depth, &shared, frame->module,
+				  frame->process_address - frame->bias, frame->method, &node);
+	}
+	for (size_t i = nr_kernel; !result && i > 1; depth++)
+		result = add_step(collector, last, depth, &shared, collector->modules.kernel,
+				  kernel[--i] - 1, FRAME_KERNEL, &node);
+	if (result)
+		return result;
+	sample->node = node;
+	if (nr_kernel)
+		return frame_id(collector, collector->modules.kernel, kernel[0], &sample->leaf);
+	if (!nr_user)
+		return 0;
+	const struct unwind_frame *leaf = &collector->frames[0];
+	return frame_id(collector, leaf->module, leaf->process_address - leaf->bias, &sample->leaf);
+}
+
+/* ---- whose sample it is ---- */
+
+struct event_id *stack_find_event(const struct collector *collector, uint64_t id)
+{
+	struct index_probe probe = index_find(&collector->ids_index, hash_u64(id));
+	uint32_t row;
+	while (index_next(&collector->ids_index, &probe, &row))
+		if (collector->ids.items[row].id == id)
+			return &collector->ids.items[row];
+	return NULL;
+}
+
+/* False when the sample is not to be counted at all: then the reason is counted. */
+static bool wanted(struct collector *collector, struct collector_ring *ring,
+		   const struct record *record, struct event_id *event)
+{
+	uint64_t *reason = NULL;
+	if (collector->config.drop_own && follow_is_own(collector, record->pid))
+		reason = &collector->counts.own;
+	else if (collector->config.filters_pids && !follow_has_pid(collector, record->pid))
+		reason = &collector->counts.foreign;
+	else if (twice_is_second(collector, ring, event, record))
+		reason = &collector->counts.twice;
+	if (!reason)
+		return true;
+	(*reason)++;
+	return false;
+}
+
+/* A period that does not change is not in the record; nor one that is the set's. */
+static uint64_t weight_of(const struct collector *collector, const struct event_id *event,
+			  const struct record_sample *sample)
+{
+	uint64_t period = sample->period;
+	if (event->event >= collector->events.nr)
+		return period ? period : 1;
+	const struct message_event *is = &collector->events.items[event->event];
+	if (is->paced)
+		period = sets_period(collector, event);
+	else if (!period)
+		period = is->period;
+	return period ? period : 1;
+}
+
+static int add_thread(const struct collector *collector, int32_t pid, int32_t tid,
+		      struct task_id *id)
+{
+	const char *comm = world_comm_of(collector->world, pid, tid);
+	struct string_id string;
+	int result = tables_add_string(collector->writer, comm, strlen(comm), &string);
+	const struct world_process *process = world_find(collector->world, pid);
+	uint64_t started_ns = process ? world_process_start(process) : 0;
+	return result ? result
+		      : tables_add_task(collector->writer, pid, tid, started_ns, string, id);
+}
+
+/* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */
+static int add_task(const struct collector *collector, int32_t pid, int32_t tid, struct task_id *id)
+{
+	struct task_id main_thread;
+	const uint32_t nr_before = tables_nr_rows(collector->writer, TABLE_TASKS);
+	int result = add_thread(collector, pid, tid, id);
+	if (result || tid == pid || tables_nr_rows(collector->writer, TABLE_TASKS) == nr_before)
+		return result;
+	return add_thread(collector, pid, pid, &main_thread);
+}
+
+int stack_sample(struct collector *collector, struct collector_ring *ring,
+		 const struct record *record, bool patient)
+{
+	struct event_id unknown_event = {.tid = -1, .first = UINT32_MAX};
+	const struct record_sample *sample = &record->sample;
+	struct event_id *event = stack_find_event(collector, record->id);
+	if (!event)
+		event = &unknown_event;
+	if (!wanted(collector, ring, record, event))
+		return 0;
+
+	struct world_process *process = world_process(collector->world, record->pid);
+	if (!process)
+		return -ENOMEM;
+	int choice = chosen_task(collector, process, record, patient);
+	if (choice)
+		return choice < 0 ? choice : 0;
+	bool has_user = sample->regs_abi != PERF_SAMPLE_REGS_ABI_NONE ||
+			collector->config.frame_pointers || collector->config.leaf_only;
+	int result = follow_ask(collector, process, record->pid, record->tid, has_user);
+	if (result && (patient || result != -EAGAIN))
+		return result;
+
+	const uint64_t *kernel = NULL;
+	size_t nr_kernel = kernel_part(sample, &kernel);
+	struct user_part user;
+	if (collector->config.leaf_only && nr_kernel == 0 &&
+	    (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
+		kernel = &sample->ip;
+		nr_kernel = 1;
+	}
+	if (collector->config.leaf_only && nr_kernel) {
+		nr_kernel = 1;
+		user = (struct user_part){0, STACK_COMPLETE, STACK_REASON_NONE};
+	} else {
+		result = user_part(collector, process, record->tid, sample, patient, &user);
+	}
+	if (result)
+		return result;
+
+	struct sample out = {
+		.time_ns = record->time_ns,
+		.weight = weight_of(collector, event, sample),
+		.cpu = (uint16_t)record->cpu,
+		.event = (uint8_t)(event->event + 1), /* row 0 of the table is none */
+		.end = (uint8_t)user.end,
+		.reason = (uint8_t)user.reason,
+	};
+	result = add_task(collector, record->pid, record->tid, &out.task);
+	if (!result)
+		result = add_stack(collector, ring, user.nr, kernel, nr_kernel, &out);
+	if (result)
+		return result;
+	tables_add_sample(collector->writer, &out);
+	collector->counts.frames += user.nr + nr_kernel;
+	return 0;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/base/index.h>
+#include <ctop/elf/object.h>
+
+#include "elf_dwarf.h"
+#include "elf_plt.h"
+#include "elf_symbols.h"
+#include "kallsyms.h"
+#include "perf_map.h"
+
+/*
+ * Bounds of what stays read: heap, and files (an open object has one
+ * descriptor, two with its debug file, of the 4,096 that the process may have).
+ */
+enum { FILES_MAX = 1500 };
+#define BYTES_MAX ((size_t)384 << 20)
+
+/* ---- identity ---- */
+
+static struct symbol_file_key key_of(const struct module_row *row, const char *path)
+{
+	struct symbol_file_key key;
+	memset(&key, 0, sizeof(key)); /* uthash compares padding, too */
+	key.kind = row->kind;
+	switch (row->kind) {
+	case MODULE_KERNEL:
+		return key;
+	case MODULE_ANON:
+		key.pid = row->pid;
+		key.started_ns = row->started_ns;
+		key.path_hash = row->identity.inode; /* of the process's programs, one by one */
+		return key;
+	default:
+		break;
+	}
+	module_identity_content_key(&row->identity, &key.content);
+	/* Numbers of devices come again: a container's root has that of one that ended. */
+	if (!key.content.build_id_size)
+		key.path_hash = hash_bytes(path, strlen(path));
+	return key;
+}
+
+struct symbol_file *symbol_files_get(struct symbol_files *files, const struct module_row *row,
+				     const char *path)
+{
+	const struct symbol_file_key key = key_of(row, path);
+	struct symbol_file *file;
+	HASH_FIND(hh, files->files, &key, sizeof(key), file);
+	if (file)
+		return file;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->key = key;
+	unsigned known = HASH_COUNT(files->files);
+	HASH_ADD(hh, files->files, key, sizeof(file->key), file);
+	/* uthash leaves the table as it was when it is out of memory. */
+	if (HASH_COUNT(files->files) == known) {
+		free(file);
+		return NULL;
+	}
+	return file;
+}
+
+/* ---- life ---- */
+
+static void unload_elf(struct symbol_file *file)
+{
+	elf_symbols_free(file->symbols);
+	object_free(file->object);
+	object_free(file->debug);
+	mini_debug_release(&file->mini);
+	file->symbols = NULL;
+	file->object = NULL;
+	file->debug = NULL;
+}
+
+static void unload(struct symbol_file *file)
+{
+	unload_elf(file);
+	kallsyms_free(file->kallsyms);
+	perf_map_free(file->map);
+	file->kallsyms = NULL;
+	file->map = NULL;
+	file->state = SYMBOL_FILE_NONE;
+}
+
+static void free_file(struct symbol_files *files, struct symbol_file *file)
+{
+	HASH_DEL(files->files, file);
+	unload(file);
+	free(file);
+}
+
+void symbol_files_release(struct symbol_files *files)
+{
+	struct symbol_file *file, *next;
+	HASH_ITER (hh, files->files, file, next)
+		free_file(files, file);
+}
+
+void symbol_files_begin_epoch(struct symbol_files *files)
+{
+	struct symbol_file *file, *next;
+	HASH_ITER (hh, files->files, file, next) {
+		bool is_loaded = file->state == SYMBOL_FILE_READY && file->asked == ASKED_NOTHING &&
+				 (file->symbols || file->kallsyms);
+		/* A perf map is asked for anew, and read on from where it was; not that of
+     * a process long gone. */
+		bool is_map = file->map && file->state == SYMBOL_FILE_READY;
+		if (!is_loaded && !is_map) {
+			free_file(files, file);
+			continue;
+		}
+		if (is_map)
+			file->state = SYMBOL_FILE_NONE;
+		file->asked = ASKED_NOTHING;
+		file->refreshes_to_skip = 0;
+		file->refreshes_skipped_last = 0;
+	}
+}
+
+static size_t bytes_of(const struct symbol_file *file)
+{
+	return (file->symbols ? elf_symbols_bytes(file->symbols) : 0) +
+	       (file->kallsyms ? kallsyms_bytes(file->kallsyms) : 0) +
+	       (file->map ? perf_map_bytes(file->map) : 0);
+}
+
+bool symbol_files_make_room(struct symbol_files *files, const struct symbol_file *keep)
+{
+	bool unloaded = false;
+	for (;;) {
+		struct symbol_file *file, *next, *oldest = NULL;
+		size_t nr = 0, bytes = 0;
+		HASH_ITER (hh, files->files, file, next) {
+			size_t own = bytes_of(file);
+			nr += own != 0;
+			bytes += own;
+			if (own && file != keep && file->asked == ASKED_NOTHING &&
+			    (!oldest || file->last_used < oldest->last_used))
+				oldest = file;
+		}
+		if (!oldest || (nr <= FILES_MAX && bytes <= BYTES_MAX))
+			return unloaded;
+		unload(oldest);
+		unloaded = true;
+	}
+}
+
+/* ---- reading ---- */
+
+/* The file at hand must be the one that was asked for, as far as both say what
+ * they are. */
+static bool is_other_file(const struct symbol_file *file, const struct object_identity *identity)
+{
+	struct module_identity found = {0};
+	module_identity_set_build_id(&found, identity->build_id, identity->build_id_size);
+	return file->key.content.build_id_size && found.build_id_size &&
+	       !module_identity_same_build_id(&file->key.content, &found);
+}
+
+/* False: what was read of the files is of no one file, or may be. */
+static bool is_as_opened(const struct symbol_file *file, bool while_read)
+{
+	return object_is_as_opened(file->object, while_read) &&
+	       (!file->debug || object_is_as_opened(file->debug, while_read));
+}
+
+/* Functions by address, then the stubs, which may be named by functions. */
+static int finish_elf(struct symbol_file *file)
+{
+	int result = elf_symbols_add_unwind_table(file->symbols, object_elf(file->object));
+	elf_symbols_finish(file->symbols);
+	if (!result)
+		result = elf_plt_add(file->symbols, object_elf(file->object));
+	elf_symbols_finish(file->symbols);
+	file->state = SYMBOL_FILE_READY;
+	return is_as_opened(file, true) ? result : -EBUSY;
+}
+
+static int read_elf(struct symbol_file *file, int fd)
+{
+	struct error ignored;
+	unload_elf(file);
+	file->object = object_open(fd, &ignored);
+	if (!file->object)
+		return -ENOEXEC;
+	if (is_other_file(file, object_identity(file->object)))
+		return -ESTALE;
+	file->symbols = elf_symbols_new();
+	if (!file->symbols)
+		return -ENOMEM;
+	Elf *elf = object_elf(file->object);
+	int result = elf_symbols_add(file->symbols, elf, SHT_SYMTAB);
+	if (result)
+		return result < 0 ? result : finish_elf(file);
+	return 1;
+}
+
+static int read_map(struct symbol_file *file, int fd)
+{
+	file->state = SYMBOL_FILE_READY;
+	if (fd < 0) {
+		/* The process is gone, or has no map: nothing better will come soon. */
+		file->frames_covered = UINT32_MAX;
+		return fd;
+	}
+	if (!file->map)
+		file->map = perf_map_new();
+	int result = file->map ? perf_map_read(file->map, fd) : -ENOMEM;
+	file->frames_covered = file->frames_asked;
+	close(fd);
+	return result;
+}
+
+static int read_kernel(struct symbol_file *file, int fd)
+{
+	kallsyms_free(file->kallsyms);
+	int result = kallsyms_read(fd, &file->kallsyms);
+	close(fd);
+	if (!result)
+		file->state = SYMBOL_FILE_READY;
+	return result;
+}
+
+int symbol_file_give(struct symbol_file *file, int fd)
+{
+	int result;
+	file->asked = ASKED_NOTHING;
+	file->version++;
+	if (file->key.kind == MODULE_ANON)
+		return read_map(file, fd);
+	if (fd < 0)
+		result = -ENOENT;
+	else if (file->key.kind == MODULE_KERNEL)
+		result = read_kernel(file, fd);
+	else
+		result = read_elf(file, fd);
+	if (result < 0) {
+		unload(file);
+		file->state = SYMBOL_FILE_FAILED;
+	}
+	return result;
+}
+
+/* A debug file of another build would name the wrong functions. */
+static bool is_debug_of(const struct object *debug, const struct object *object)
+{
+	const struct object_identity *of_debug = object_identity(debug);
+	const struct object_identity *of_object = object_identity(object);
+	return object_machine(debug) == object_machine(object) &&
+	       (!of_debug->build_id_size || !of_object->build_id_size ||
+		(of_debug->build_id_size == of_object->build_id_size &&
+		 memcmp(of_debug->build_id, of_object->build_id, of_object->build_id_size) == 0));
+}
+
+/* 1: the debug file had the functions, 0: it is of no use, -ENOMEM. */
+static int add_debug_file(struct symbol_file *file, int fd)
+{
+	struct error ignored;
+	if (fd < 0)
+		return 0;
+	file->debug = object_open(fd, &ignored);
+	bool is_right = file->debug && is_debug_of(file->debug, file->object);
+	int result = 0;
+	if (is_right)
+		result = elf_symbols_add(file->symbols, object_elf(file->debug), SHT_SYMTAB);
+	if (is_right && result == 0)
+		result = elf_dwarf_add(file->symbols, object_elf(file->debug));
+	if (result == 0) {
+		object_free(file->debug);
+		file->debug = NULL;
+	}
+	return result;
+}
+
+/* What the file itself has instead of .symtab. */
+static int add_what_is_left(struct symbol_file *file)
+{
+	Elf *elf = object_elf(file->object);
+	int result = elf_symbols_add(file->symbols, elf, SHT_DYNSYM);
+	if (result >= 0 && mini_debug_open(&file->mini, elf) == 0)
+		result = elf_symbols_add(file->symbols, file->mini.elf, SHT_SYMTAB);
+	else if (result >= 0)
+		result = elf_dwarf_add(file->symbols, elf);
+	return result;
+}
+
+int symbol_file_give_debug(struct symbol_file *file, int fd)
+{
+	file->asked = ASKED_NOTHING;
+	file->version++;
+	int result = add_debug_file(file, fd);
+	if (result == 0)
+		result = add_what_is_left(file);
+	if (result >= 0)
+		result = finish_elf(file);
+	if (result < 0) {
+		unload(file);
+		file->state = SYMBOL_FILE_FAILED;
+	}
+	return result;
+}
+
+bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address)
+{
+	return file->object && object_elf_address(file->object, offset, address);
+}
+
+bool symbol_file_still_holds(struct symbol_file *file)
+{
+	if (!file->object || is_as_opened(file, false))
+		return true;
+	unload(file);
+	file->state = SYMBOL_FILE_FAILED;
+	return false;
+}
+
+bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit)
+{
+	if (file->state != SYMBOL_FILE_READY)
+		return false;
+	if (file->symbols)
+		return elf_symbols_find(file->symbols, address, hit);
+	if (file->kallsyms)
+		return kallsyms_find(file->kallsyms, address, hit);
+	return file->map && perf_map_find(file->map, address, hit);
+}
+
+bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_t *start)
+{
+	return file->state == SYMBOL_FILE_READY && file->symbols &&
+	       elf_symbols_bound(file->symbols, address, start);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SYMBOL_SYMBOL_FILE_H
+#define CTOP_SYMBOL_SYMBOL_FILE_H
+
+/*
+ * Where the names of modules come from: ELF files, kallsyms, perf maps, each
+ * known by what identifies it, so that it is read once for all rows and epochs
+ * that mean it. What is read is bounded as a whole: the files that were not
+ * asked for longest go first, and are read again when they are needed.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include <ctop/base/hash.h>
+#include <ctop/store/tables.h>
+
+#include "hit.h"
+#include "mini_debug.h"
+
+struct object;
+struct elf_symbols;
+struct kallsyms;
+struct perf_map;
+
+/* What a file's content is known by, and its path where it has no build-id; the process of a perf map. All zero but for these. */
+struct symbol_file_key {
+	uint32_t kind; /* enum module_kind */
+	int32_t pid;
+	uint64_t started_ns; /* that process */
+	struct module_identity content;
+	uint64_t path_hash;
+};
+
+enum symbol_file_state {
+	SYMBOL_FILE_NONE,   /* nothing read */
+	SYMBOL_FILE_READY,  /* a perf map is ready, too, when there is none */
+	SYMBOL_FILE_FAILED, /* could not be had or read */
+};
+
+enum symbol_file_asked { ASKED_NOTHING, ASKED_FILE, ASKED_DEBUG_FILE };
+
+struct symbol_file {
+	struct symbol_file_key key;
+	UT_hash_handle hh;
+	enum symbol_file_state state;
+	enum symbol_file_asked asked; /* what is under way */
+	uint32_t version;	      /* increases with what it knows */
+	uint64_t last_used;
+	/* By kind, when read. */
+	struct elf_symbols *symbols;
+	struct object *object, *debug; /* hold the names of symbols */
+	struct mini_debug mini;	       /* so does this */
+	struct kallsyms *kallsyms;
+	struct perf_map *map;
+	/* Perf maps: frames below the first were published when the map that is read
+   * was asked for; the second for the one under way. */
+	uint32_t frames_covered, frames_asked;
+	/* Perf maps that aren't there are asked for less and less often. */
+	uint32_t refreshes_to_skip, refreshes_skipped_last;
+};
+
+struct symbol_files {
+	struct symbol_file *files;
+	uint64_t clock; /* counts uses */
+};
+
+void symbol_files_release(struct symbol_files *files);
+/* The file that a row means, made when it is new. path is the row's. NULL: out
+ * of memory. */
+struct symbol_file *symbol_files_get(struct symbol_files *files, const struct module_row *row,
+				     const char *path);
+/* Answers to what was asked before will not come; frees what is of no use any
+ * more. */
+void symbol_files_begin_epoch(struct symbol_files *files);
+/* Unloads files until the rest is within bounds; never `keep`. True when it
+ * unloaded any. */
+bool symbol_files_make_room(struct symbol_files *files, const struct symbol_file *keep);
+
+/*
+ * Reads what fd (taken over) has; fd < 0: it could not be had. Sets the state.
+ * 1: the file has no .symtab, its state will be set by give_debug; 0, or -errno
+ * when it failed (the state says so as well).
+ */
+int symbol_file_give(struct symbol_file *file, int fd);
+int symbol_file_give_debug(struct symbol_file *file, int fd);
+
+/* The elf address of a byte of the file; false when it is none that is mapped. */
+bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address);
+/*
+ * False when a file has changed since it was opened: what was read of it is dropped, as is what was just found in it. Names are
+ * where the file is mapped: copy, ask this, then use.
+ */
+bool symbol_file_still_holds(struct symbol_file *file);
+/* The function at a look-up address of the file's kind. */
+bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit);
+
+/* Where the nameless function at an address of an ELF file begins, see elf_symbols_bound(). */
+bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_t *start);
+
+#endif

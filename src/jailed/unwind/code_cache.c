@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "code_cache.h"
+
+#include <stdlib.h>
+
+#include <ctop/base/index.h>
+#include <ctop/elf/object.h>
+
+#include "cfi.h"
+
+enum {
+	NR_SLOTS =
+		1 << 16, /* 2 MiB; 509 slots, as others have, miss twice as often on a compiler */
+	SLOT_SHIFT = 64 - 16,
+	NR_PLACES =
+		1 << 12 /* system-wide: some 200 processes with 20 mappings each that run code */
+};
+
+struct slot {
+	uint64_t address;
+	uint64_t serial; /* of the place, which is places[serial % NR_PLACES] while it lives */
+	struct rule rule;
+};
+
+#if defined(__x86_64__)
+_Static_assert(sizeof(struct slot) == 32, "two slots a cache line");
+#endif
+
+struct code_cache {
+	struct unwind_counters *counters;
+	uint64_t last_serial;
+	struct place places[NR_PLACES];
+	uint64_t recent[NR_PLACES]; /* serials by hash of (generation, start of the mapping) */
+	struct place uncached;	    /* of a mapping that may change without a new generation */
+	struct slot slots[NR_SLOTS];
+};
+
+struct code_cache *code_cache_new(struct unwind_counters *counters)
+{
+	struct code_cache *cache = calloc(1, sizeof(*cache));
+	if (cache)
+		cache->counters = counters;
+	return cache;
+}
+
+void code_cache_free(struct code_cache *cache)
+{
+	free(cache);
+}
+
+void code_cache_forget(struct code_cache *cache, const struct cfi *cfi)
+{
+	for (size_t i = 0; i < NR_PLACES; i++)
+		if (cache->places[i].mapping.cfi == cfi)
+			cache->places[i] = (struct place){0};
+}
+
+static bool same_mapping(const struct unwind_mapping *a, const struct unwind_mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
+	       a->object == b->object && a->cfi == b->cfi && a->unreadable == b->unreadable &&
+	       a->module == b->module;
+}
+
+/* Tables may be added to a module at any time; then "none" is not true any more. */
+static bool is_current(const struct place *place)
+{
+	return !place->mapping.cfi || cfi_edition(place->mapping.cfi) == place->edition;
+}
+
+static const struct place *place_of(struct code_cache *cache, uint64_t generation,
+				    const struct unwind_mapping *mapping)
+{
+	uint64_t hash = hash_two(generation, mapping->start);
+	uint64_t *recent = &cache->recent[hash % NR_PLACES];
+	struct place *place = &cache->places[*recent % NR_PLACES];
+	if (*recent != 0 && place->serial == *recent && place->generation == generation &&
+	    same_mapping(&place->mapping, mapping) && is_current(place))
+		return place;
+	*recent = ++cache->last_serial;
+	place = &cache->places[*recent % NR_PLACES];
+	*place = (struct place){.serial = *recent,
+				.generation = generation,
+				.mapping = *mapping,
+				.edition = mapping->cfi ? cfi_edition(mapping->cfi) : 0};
+	return place;
+}
+
+/* What the bytes before and after the end of a call say; address is a look-up address. */
+static uint8_t code_flags(const struct unwind_mapping *mapping, uint64_t address)
+{
+	uint8_t bytes[MACHINE_CALL_MAX_BYTES > MACHINE_RESTORER_BYTES ? MACHINE_CALL_MAX_BYTES
+								      : MACHINE_RESTORER_BYTES];
+	uint64_t next = address + 1 - mapping->bias;
+	uint8_t flags = 0;
+	bool starts_stack = false;
+	if (!mapping->object)
+		return RULE_CODE_UNREADABLE;
+	if (object_read(mapping->object, next, bytes, MACHINE_RESTORER_BYTES)) {
+		if (machine_is_restorer(bytes))
+			flags |= RULE_RESTORER;
+		starts_stack = machine_starts_stack(bytes);
+	}
+	/* Fewer only where the segment starts just before. */
+	size_t size = MACHINE_CALL_MAX_BYTES;
+	while (size >= MACHINE_CALL_MIN_BYTES &&
+	       !object_read(mapping->object, next - size, bytes, size))
+		size--;
+	if (size < MACHINE_CALL_MIN_BYTES)
+		flags |= RULE_CODE_UNREADABLE;
+	else if (machine_ends_in_call(bytes, size))
+		flags |= RULE_AFTER_CALL;
+	else if (starts_stack)
+		flags |= RULE_STARTS_STACK;
+	return flags;
+}
+
+static void evaluate(struct code_cache *cache, const struct unwind_mapping *mapping,
+		     uint64_t address, struct rule *rule)
+{
+	*rule = (struct rule){.kind = RULE_NONE};
+	if (mapping->cfi) {
+		if (cfi_rule(mapping->cfi, address - mapping->bias, rule))
+			cache->counters->rules_evaluated++;
+	} else if (mapping->object) {
+		rule->flags |= rule_flags_of_function(mapping->object, address - mapping->bias);
+	}
+	rule->flags |= code_flags(mapping, address);
+}
+
+static enum unwind_lookup find_slowly(struct code_cache *cache, const struct unwind_space *space,
+				      uint64_t address, bool pending_matters, struct slot *slot,
+				      struct code *code)
+{
+	struct unwind_mapping mapping = {0};
+	enum unwind_lookup found = space->find(space->context, address, &mapping);
+	if (found == UNWIND_NOT_EXECUTABLE || (found == UNWIND_PENDING && pending_matters))
+		return found;
+	if (found == UNWIND_PENDING) {
+		/* It may arrive before the generation changes. */
+		mapping.object = NULL;
+		mapping.cfi = NULL;
+		mapping.unreadable = STACK_REASON_NO_TABLE;
+		cache->uncached = (struct place){.mapping = mapping};
+		code->place = &cache->uncached;
+		code->rule = (struct rule){.kind = RULE_NONE, .flags = RULE_CODE_UNREADABLE};
+		return UNWIND_FOUND;
+	}
+	code->place = place_of(cache, space->generation, &mapping);
+	evaluate(cache, &mapping, address, &code->rule);
+	*slot = (struct slot){
+		.address = address, .serial = code->place->serial, .rule = code->rule};
+	return UNWIND_FOUND;
+}
+
+enum unwind_lookup code_cache_find(struct code_cache *cache, const struct unwind_space *space,
+				   uint64_t address, bool pending_matters, struct code *code)
+{
+	/* Fibonacci hashing; generations are small numbers, so they are spread first. */
+	uint64_t key = address ^ space->generation * UINT64_C(0xd6e8feb86659fd93);
+	struct slot *slot = &cache->slots[key * UINT64_C(0x9e3779b97f4a7c15) >> SLOT_SHIFT];
+	const struct place *place = &cache->places[slot->serial % NR_PLACES];
+	if (slot->address == address && slot->serial != 0 && place->serial == slot->serial &&
+	    place->generation == space->generation &&
+	    (slot->rule.kind != RULE_NONE || is_current(place))) {
+		cache->counters->cache_hits++;
+		code->place = place;
+		code->rule = slot->rule;
+		return UNWIND_FOUND;
+	}
+	cache->counters->cache_misses++;
+	return find_slowly(cache, space, address, pending_matters, slot, code);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/files/locate.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "locate_internal.h"
+
+static const char debug_root[] = "/usr/lib/debug";
+
+/* Below the root of a process, or in our own (pid 0, or one that has gone, or is not ours to look into). */
+static int open_below(int32_t pid, const char *path)
+{
+	int root_fd = open_root_of(pid);
+	if (root_fd < 0)
+		return if_owned(open_regular_in(AT_FDCWD, path, 0), pid);
+	int fd = if_owned(open_regular_in(root_fd, path, 0), pid);
+	close(root_fd);
+	return fd;
+}
+
+/* There is one, and it may not be used: what is told, where no other is found. */
+static int first_refusal(int before, int fd)
+{
+	const bool is_absent = fd == -ENOENT || fd == -ENOTDIR;
+	return before == -ENOENT && !is_absent ? fd : before;
+}
+
+/* What a debuginfod client of ours has fetched, for whichever tool. */
+static int open_fetched(const uint8_t *build_id, size_t build_id_size)
+{
+	char path[PATH_MAX], hex[BUILD_ID_HEX_BYTES];
+	const char *home = own_home();
+	if (!home || !build_id_hex(hex, build_id, build_id_size) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/.cache/debuginfod_client/%s/debuginfo", home,
+			     hex) >= sizeof(path))
+		return -ENOENT;
+	return if_owned(open_regular_in(AT_FDCWD, path, 0), 0);
+}
+
+int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_id_size,
+			     unsigned candidate)
+{
+	char path[128];
+	const int32_t roots[] = {pid, 0};
+	int refusal = -ENOENT;
+	if (!build_id_path(path, sizeof(path), debug_root, build_id, build_id_size, ".debug"))
+		return -ENOENT;
+	for (size_t i = pid > 0 ? 0 : 1; i < sizeof(roots) / sizeof(*roots); i++) {
+		int fd = open_below(roots[i], path);
+		if (fd < 0) {
+			refusal = first_refusal(refusal, fd);
+			continue;
+		}
+		if (candidate-- == 0)
+			return fd;
+		close(fd);
+	}
+	int fd = candidate ? -ENOENT : open_fetched(build_id, build_id_size);
+	return fd >= 0 ? fd : first_refusal(refusal, fd);
+}
+
+/* The places that GDB's manual names for a debug link ("Debugging Information in Separate Files"). */
+static const struct {
+	const char *before, *between;
+} places[] = {{"", "/"}, {"", "/.debug/"}, {debug_root, "/"}};
+enum { NR_PLACES = sizeof(places) / sizeof(*places) };
+
+int locate_debug_by_link(int32_t pid, const char *module_path, const char *debuglink,
+			 unsigned candidate)
+{
+	const char *slash = strrchr(module_path, '/');
+	int refusal = -ENOENT;
+	if (!slash || module_path[0] != '/' || strchr(debuglink, '/') || !debuglink[0])
+		return -ENOENT;
+	for (unsigned i = 0; i < NR_PLACES; i++) {
+		char path[PATH_MAX];
+		int used = snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].before,
+				    (int)(slash - module_path), module_path, places[i].between,
+				    debuglink);
+		if (used < 0 || (size_t)used >= sizeof(path) || strcmp(path, module_path) == 0)
+			continue;
+		int fd = open_below(pid, path);
+		if (fd < 0) {
+			refusal = first_refusal(refusal, fd);
+			continue;
+		}
+		if (candidate-- == 0)
+			return fd;
+		close(fd);
+	}
+	return refusal;
+}

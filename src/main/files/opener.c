@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/files/opener.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/ipc/datagram.h>
+#include <ctop/system/budget.h>
+
+#include "opener_protocol.h"
+
+#define PATIENCE_NS (2 * NS_PER_SECOND)
+/* Requests under way at a time: enough that it never waits for main. */
+enum { SENT_MAX = 8, WAITING_MAX = 8192 };
+/* Processes that hang in the kernel past SIGKILL, and are waited for now and then. */
+enum { HUNG_MAX = 16 };
+
+struct waiting {
+	struct waiting *prev, *next;
+	opener_taker *taker; /* NULL: forgotten */
+	void *context;
+	struct opener_message message;
+};
+
+struct opener {
+	pid_t pid; /* 0: it does not run */
+	int fd;
+	pid_t hung[HUNG_MAX];
+	unsigned nr_hung;
+	struct waiting *first; /* the first nr_sent are under way */
+	size_t nr, nr_sent;
+	uint64_t since_ns; /* when the first came to be the first */
+};
+
+struct opener *opener_new(void)
+{
+	struct opener *opener = calloc(1, sizeof(*opener));
+	if (opener)
+		opener->fd = -1;
+	return opener;
+}
+
+/* ---- the process ---- */
+
+static _Noreturn void become(int fd, pid_t parent)
+{
+	/* The terminal's signals are main's. */
+	setsid();
+	for (int signal = 1; signal < NSIG; signal++)
+		sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	prctl(PR_SET_NAME, "ctop-opener");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent || dup2(fd, OPENER_FD) < 0 ||
+	    syscall(SYS_close_range, OPENER_FD + 1, ~0u, 0))
+		_exit(1);
+	for (int standard = 0; standard < OPENER_FD; standard++)
+		close(standard);
+	opener_run(OPENER_FD);
+	_exit(0);
+}
+
+static void reap_hung(struct opener *opener)
+{
+	for (unsigned i = opener->nr_hung; i-- > 0;)
+		if (waitpid(opener->hung[i], NULL, WNOHANG))
+			opener->hung[i] = opener->hung[--opener->nr_hung];
+}
+
+/* Nearly all end at once; one that hangs is left to whoever reaps after us. */
+static void wait_a_moment(struct opener *opener)
+{
+	enum { MOMENT_MS = 100 };
+	struct pollfd fd = {.events = POLLIN};
+	if (!opener->nr_hung)
+		return;
+	fd.fd = (int)syscall(SYS_pidfd_open, opener->hung[opener->nr_hung - 1], 0);
+	if (fd.fd >= 0) {
+		poll(&fd, 1, MOMENT_MS);
+		close(fd.fd);
+	}
+	reap_hung(opener);
+}
+
+static int start(struct opener *opener)
+{
+	int fds[2];
+	if (opener->pid)
+		return 0;
+	reap_hung(opener);
+	if (opener->nr_hung == HUNG_MAX)
+		return -ETIMEDOUT; /* no more processes for what hangs */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	const pid_t parent = getpid();
+	/* No handler of main's may run in the child. */
+	sigset_t all, before;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid_t pid = fork();
+	if (pid == 0) {
+		sigset_t none;
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		become(fds[1], parent);
+	}
+	int result = pid < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(fds[1]);
+	if (result) {
+		close(fds[0]);
+		return result;
+	}
+	opener->pid = pid;
+	opener->fd = fds[0];
+	return 0;
+}
+
+static void end(struct opener *opener)
+{
+	if (!opener->pid)
+		return;
+	kill(opener->pid, SIGKILL);
+	opener->hung[opener->nr_hung++] = opener->pid; /* start() left room for it */
+	close(opener->fd);
+	opener->pid = 0;
+	opener->fd = -1;
+	opener->nr_sent = 0;
+}
+
+/* ---- requests ---- */
+
+static void drop_first(struct opener *opener)
+{
+	struct waiting *first = opener->first;
+	DL_DELETE(opener->first, first);
+	free(first);
+	opener->nr--;
+	if (opener->nr_sent)
+		opener->nr_sent--;
+	opener->since_ns = clock_now_ns();
+}
+
+void opener_free(struct opener *opener)
+{
+	if (!opener)
+		return;
+	end(opener);
+	wait_a_moment(opener);
+	while (opener->first)
+		drop_first(opener);
+	free(opener);
+}
+
+static void answer_first(struct opener *opener, const struct opener_answer *answer, int fd)
+{
+	opener_taker *taker = opener->first->taker;
+	void *context = opener->first->context;
+	drop_first(opener);
+	if (taker)
+		taker(context, answer, fd);
+	else if (fd >= 0)
+		close(fd);
+}
+
+static void send_some(struct opener *opener)
+{
+	size_t at = 0;
+	struct waiting *waiting;
+	DL_FOREACH(opener->first, waiting)
+	{
+		if (at++ < opener->nr_sent)
+			continue;
+		if (opener->nr_sent == SENT_MAX ||
+		    send(opener->fd, &waiting->message, sizeof(waiting->message),
+			 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+			return;
+		opener->nr_sent++;
+	}
+}
+
+int opener_ask(struct opener *opener, const struct opener_request *request, opener_taker *taker,
+	       void *context)
+{
+	if (opener->nr == WAITING_MAX)
+		return -ENOBUFS;
+	struct waiting *waiting = calloc(1, sizeof(*waiting));
+	if (!waiting)
+		return -ENOMEM;
+	int result = opener_message_fill(&waiting->message, request);
+	if (!result)
+		result = start(opener);
+	if (result) {
+		free(waiting);
+		return result;
+	}
+	waiting->taker = taker;
+	waiting->context = context;
+	if (!opener->first)
+		opener->since_ns = clock_now_ns();
+	DL_APPEND(opener->first, waiting);
+	opener->nr++;
+	send_some(opener);
+	return 0;
+}
+
+void opener_forget(struct opener *opener, const void *context)
+{
+	struct waiting *waiting;
+	DL_FOREACH(opener->first, waiting)
+	if (waiting->context == context)
+		waiting->taker = NULL;
+}
+
+int opener_fd(const struct opener *opener)
+{
+	return opener->first ? opener->fd : -1;
+}
+
+int opener_timeout_ms(const struct opener *opener)
+{
+	const uint64_t until = opener->since_ns + PATIENCE_NS, now = clock_now_ns();
+	if (!opener->first)
+		return -1;
+	return now >= until ? 0 : (int)((until - now) / NS_PER_MS) + 1;
+}
+
+int32_t opener_pid(const struct opener *opener)
+{
+	return (int32_t)opener->pid;
+}
+
+/* The first is not to be had; the others are asked for again. */
+static void give_up_first(struct opener *opener, int error)
+{
+	end(opener);
+	answer_first(opener, &(struct opener_answer){.error = error}, -1);
+}
+
+/* 1: an answer was taken; 0: none is there; -errno: the process has ended, or talks nonsense. */
+static int take_one(struct opener *opener)
+{
+	struct opener_reply reply;
+	int fd = -1;
+	ssize_t got = datagram_receive(opener->fd, &reply, sizeof(reply), MSG_DONTWAIT, &fd, NULL);
+	if (got == -EAGAIN)
+		return 0;
+	if (got != (int)sizeof(reply) || !opener->nr_sent || (fd < 0) != (reply.error < 0)) {
+		if (fd >= 0)
+			close(fd);
+		return -EIO;
+	}
+	answer_first(opener, &(struct opener_answer){reply.error, reply.by_name, reply.identity},
+		     fd);
+	return 1;
+}
+
+void opener_serve(struct opener *opener)
+{
+	int got = 0;
+	reap_hung(opener);
+	struct budget budget = budget_of((unsigned)opener->nr);
+	while (opener->pid && budget_take(&budget) && (got = take_one(opener)) > 0)
+		;
+	if (!opener->first)
+		return;
+	/* Killed by somebody while it had nothing to do: that was not the request's fault. */
+	if (got < 0 && !opener->nr_sent)
+		end(opener);
+	else if (got < 0)
+		give_up_first(opener, -EIO);
+	else if (opener_timeout_ms(opener) == 0)
+		give_up_first(opener, -ETIMEDOUT);
+	if (!opener->first)
+		return;
+	int error = start(opener);
+	if (error)
+		give_up_first(opener, error);
+	else
+		send_some(opener);
+}

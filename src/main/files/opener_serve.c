@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* The opener's side, and how a request is put into a datagram. */
+#include "opener_protocol.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ctop/base/privilege.h>
+#include <ctop/base/write_all.h>
+#include <ctop/files/file_identity.h>
+#include <ctop/ipc/datagram.h>
+#include <ctop/system/proc_text.h>
+
+/* The largest maps seen in the wild are a few MiB. */
+enum { MAPS_TEXT_MAX = 64 << 20 };
+
+int opener_message_fill(struct opener_message *message, const struct opener_request *request)
+{
+	const struct locate_request *of = &request->request;
+	const char *path = of->path ? of->path : "";
+	const char *debuglink = request->debuglink ? request->debuglink : "";
+	if (strlen(path) >= sizeof(message->path) ||
+	    strlen(debuglink) >= sizeof(message->debuglink) ||
+	    of->build_id_size > sizeof(message->build_id))
+		return -E2BIG;
+	*message = (struct opener_message){
+		.kind = request->kind,
+		.candidate = request->candidate,
+		.pid = of->pid,
+		.device_major = of->device_major,
+		.device_minor = of->device_minor,
+		.generation = of->generation,
+		.start = of->start,
+		.end = of->end,
+		.file_offset = of->file_offset,
+		.inode = of->inode,
+		.uid = of->uid,
+		.since_ns = of->since_ns,
+		.until_ns = of->until_ns,
+		.build_id_size = (uint32_t)of->build_id_size,
+	};
+	if (of->build_id_size)
+		memcpy(message->build_id, of->build_id, of->build_id_size);
+	strcpy(message->path, path);
+	strcpy(message->debuglink, debuglink);
+	return 0;
+}
+
+static int open_maps(int32_t pid, const char *thread)
+{
+	char path[320], byte;
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/maps", pid, thread);
+	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (pread(fd, &byte, 1, 0) == 1)
+		return fd;
+	close(fd);
+	return -ENODATA;
+}
+
+/* Through the first thread that has any: those of a leader that has exited are empty. */
+static int open_maps_of_any(int32_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = proc_opendir(path);
+	const struct dirent *entry;
+	int fd = dir ? -ENODATA : -errno;
+	while (fd == -ENODATA && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			fd = open_maps(pid, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+static int copy_text(int from, int to)
+{
+	char bytes[64 << 10];
+	size_t size = 0;
+	ssize_t got;
+	while ((got = read(from, bytes, sizeof(bytes))) > 0) {
+		size += (size_t)got;
+		int result = size > MAPS_TEXT_MAX ? -EFBIG : write_all(to, bytes, (size_t)got);
+		if (result)
+			return result;
+	}
+	return got < 0 ? -errno : size ? 0 : -ENODATA;
+}
+
+/* The text as it is now, once: main and its child read the same. A descriptor of sealed memory, or -errno. */
+static int copy_maps(int32_t pid)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+	int from = open_maps_of_any(pid);
+	if (from < 0)
+		return from;
+	int to = memfd_create("maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int result = to < 0 ? -errno : copy_text(from, to);
+	close(from);
+	if (!result && (lseek(to, 0, SEEK_SET) < 0 || fcntl(to, F_ADD_SEALS, seals)))
+		result = -errno;
+	if (result && to >= 0)
+		close(to);
+	return result ? result : to;
+}
+
+int opener_open(const struct opener_message *message, bool *by_name)
+{
+	const struct locate_request request = {
+		.pid = message->pid,
+		.path = message->path,
+		.start = message->start,
+		.end = message->end,
+		.file_offset = message->file_offset,
+		.device_major = message->device_major,
+		.device_minor = message->device_minor,
+		.inode = message->inode,
+		.generation = message->generation,
+		.build_id = message->build_id,
+		.build_id_size = message->build_id_size,
+	};
+	*by_name = true;
+	switch ((enum opener_kind)message->kind) {
+	case OPENER_MODULE:
+		return locate_module(&request, by_name);
+	case OPENER_RECORDED_MODULE:
+		return locate_recorded_module(&request, message->candidate, by_name);
+	case OPENER_CACHED_DEBUG:
+		return message->candidate ? -ENOENT : locate_cached_debug_file(&request);
+	case OPENER_DEBUG_BUILD_ID:
+		return locate_debug_by_build_id(request.pid, request.build_id,
+						request.build_id_size, message->candidate);
+	case OPENER_DEBUG_LINK:
+		return locate_debug_by_link(request.pid, request.path, message->debuglink,
+					    message->candidate);
+	case OPENER_PERF_MAP:
+		*by_name = false;
+		return locate_perf_map(request.pid);
+	case OPENER_LEFT_PERF_MAP:
+		*by_name = false;
+		return locate_left_perf_map(request.pid, message->uid, message->since_ns,
+					    message->until_ns);
+	case OPENER_MAPS:
+		*by_name = false;
+		return copy_maps(request.pid);
+	}
+	return -EINVAL;
+}
+
+/* A module that is found by its name is proved by what is in it; of a debug file it matters whose it is. */
+static bool has_identity(const struct opener_message *message, const struct opener_reply *reply)
+{
+	return message->kind == OPENER_DEBUG_BUILD_ID || message->kind == OPENER_DEBUG_LINK ||
+	       (message->kind == OPENER_MODULE && !reply->by_name);
+}
+
+void opener_run(int socket)
+{
+	struct opener_message message;
+	for (;;) {
+		if (datagram_receive(socket, &message, sizeof(message), 0, NULL, NULL) !=
+		    (ssize_t)sizeof(message))
+			return;
+		struct opener_reply reply = {0};
+		int fd = opener_open(&message, &reply.by_name);
+		reply.error = fd < 0 ? fd : 0;
+		/* Here, as a file system of somebody's may hang in any of it. */
+		if (fd >= 0 && has_identity(&message, &reply))
+			reply.identity = file_identity(fd, message.pid);
+		if (message.kind == OPENER_PERF_MAP)
+			reply.identity.owner_plus_1 = locate_perf_map_owner(message.pid);
+		const int sent = datagram_send(socket, &reply, sizeof(reply), fd, 0);
+		if (fd >= 0)
+			close(fd);
+		if (sent)
+			return;
+	}
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/history/history.h>
+
+#include <string.h>
+
+#include <ctop/history/history_internal.h>
+
+void history_set_filter(struct history *history, const struct history_filter *filter)
+{
+	history->filter = *filter;
+	history->filtered = filter->nr_pids || filter->nr_tids || filter->nr_cpus || filter->comm ||
+			    filter->event || filter->first_event || filter->module ||
+			    filter->from_ns || filter->to_ns || filter->kernel_only ||
+			    filter->user_only;
+}
+
+static bool among(int32_t value, const int32_t *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (list[i] == value)
+			return true;
+	return nr == 0;
+}
+
+/* Samples of several CPUs come nearly in order: one from before the first counts as taken with it. */
+static bool in_time(const struct history *history, uint64_t time_ns)
+{
+	const struct history_filter *filter = &history->filter;
+	uint64_t since_ns = time_ns > history->origin_ns ? time_ns - history->origin_ns : 0;
+	return since_ns >= filter->from_ns && (!filter->to_ns || since_ns < filter->to_ns);
+}
+
+bool history_passes(const struct history *history, const struct sample *sample,
+		    const struct counted_stack *stack)
+{
+	const struct history_filter *filter = &history->filter;
+	const struct history_task *task = &history->tasks.items[stack->task];
+	const struct history_module *module =
+		&history->modules.items[history->frames.items[stack->leaf].module];
+	const struct event *event = &history->events.items[stack->event];
+	bool kernel = module->kind == MODULE_KERNEL;
+	return among(task->pid, filter->pids, filter->nr_pids) &&
+	       among(task->tid, filter->tids, filter->nr_tids) &&
+	       among(sample->cpu, filter->cpus, filter->nr_cpus) &&
+	       (!filter->comm || strcmp(task->comm, filter->comm) == 0) &&
+	       (!filter->event || strcmp(event->name, filter->event) == 0 ||
+		strcmp(event->asked, filter->event) == 0) &&
+	       !(filter->first_event && stack->event) &&
+	       (!filter->module || history_is_module(module, filter->module)) &&
+	       in_time(history, sample->time_ns) && !(filter->kernel_only && !kernel) &&
+	       !(filter->user_only && kernel);
+}
+
+/* ---- what a filter could have named ---- */
+
+/* The tasks begin with none and the one that folds; row 0 of the modules is code of no module. */
+static size_t first_row(enum history_names which)
+{
+	return which == HISTORY_COMMS ? FOLDED_TASK + 1 : 0;
+}
+
+static size_t nr_rows(const struct history *history, enum history_names which)
+{
+	return which == HISTORY_COMMS ? history->tasks.nr : history->modules.nr;
+}
+
+bool history_has_name(const struct history *history, enum history_names which, const char *name)
+{
+	for (size_t row = first_row(which); row < nr_rows(history, which); row++) {
+		if (which == HISTORY_COMMS) {
+			if (!strcmp(history->tasks.items[row].comm, name))
+				return true;
+		} else if (history->modules.items[row].has_leaves &&
+			   history_is_module(&history->modules.items[row], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *name_of(const struct history *history, enum history_names which, size_t row)
+{
+	if (which == HISTORY_COMMS)
+		return history->tasks.items[row].comm;
+	const struct history_module *module = &history->modules.items[row];
+	if (!module->has_leaves)
+		return NULL;
+	return module->kind == MODULE_NONE ? "[unknown]" : module->label;
+}
+
+size_t history_names(const struct history *history, enum history_names which, const char **names,
+		     size_t most)
+{
+	size_t nr = 0;
+	for (size_t row = first_row(which); row < nr_rows(history, which) && nr < most; row++) {
+		const char *name = name_of(history, which, row);
+		size_t same = 0;
+		while (name && same < nr && strcmp(names[same], name) != 0)
+			same++;
+		if (name && same == nr)
+			names[nr++] = name;
+	}
+	return nr;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/history/history.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include <ctop/base/hash.h>
+#include <ctop/base/vec.h>
+#include <ctop/history/history_internal.h>
+
+struct history_info {
+	char *key, *value;
+	UT_hash_handle hh;
+};
+
+/* ---- life ---- */
+
+/* Row 0 of every table: none. And the rows that fold what there is no room for. */
+static int add_none_rows(struct history *history)
+{
+	const char *none = history_intern(history, ""),
+		   *folded = history_intern(history, "[folded]");
+	if (!none || !folded || vec_reserve(&history->modules, 2) ||
+	    vec_reserve(&history->tasks, 2) || vec_reserve(&history->frames, 2) ||
+	    vec_reserve(&history->nodes, 1) || vec_reserve(&history->functions, 1))
+		return -ENOMEM;
+	history->modules.items[history->modules.nr++] =
+		(struct history_module){.path = none, .label = none};
+	history->modules.items[history->modules.nr++] =
+		(struct history_module){.path = folded, .label = folded};
+	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = none};
+	history->tasks.items[history->tasks.nr++] = (struct history_task){.comm = folded};
+	history->frames.items[history->frames.nr++] = (struct named_frame){.offset = UINT32_MAX};
+	history->frames.items[history->frames.nr++] =
+		(struct named_frame){.offset = UINT32_MAX, .name = folded};
+	history->nodes.items[history->nodes.nr++] = (struct history_node){0};
+	history->functions.items[history->functions.nr++] =
+		(struct function){.name = none, .module = none};
+	return 0;
+}
+
+struct history *history_new(void)
+{
+	struct history *history = calloc(1, sizeof(*history));
+	if (!history)
+		return NULL;
+	if (add_none_rows(history) == 0)
+		return history;
+	history_free(history);
+	return NULL;
+}
+
+void history_free(struct history *history)
+{
+	if (!history)
+		return;
+	struct history_info *info, *next;
+	HASH_ITER (hh, history->infos, info, next) {
+		HASH_DEL(history->infos, info);
+		free(info->key);
+		free(info->value);
+		free(info);
+	}
+	for (size_t i = 0; i < history->strings.nr; i++)
+		free(history->strings.items[i]);
+	free(history->strings.items);
+	free(history->modules.items);
+	free(history->tasks.items);
+	free(history->processes.items);
+	free(history->frames.items);
+	free(history->nodes.items);
+	free(history->stacks.items);
+	free(history->squares.items);
+	free(history->functions.items);
+	free(history->events.items);
+	free(history->samples.items);
+	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
+		free(history->of[kind].items);
+	free(history->unnamed.items);
+	history_free_seconds(history);
+	index_release(&history->strings_index);
+	index_release(&history->modules_index);
+	index_release(&history->tasks_index);
+	index_release(&history->frames_index);
+	index_release(&history->nodes_index);
+	index_release(&history->stacks_index);
+	index_release(&history->functions_index);
+	index_release(&history->processes_index);
+	free(history);
+}
+
+void history_set_limit(struct history *history, uint64_t bytes)
+{
+	history->limit_bytes = bytes;
+}
+
+static uint64_t index_bytes(const struct index *index)
+{
+	return index->slots ? ((uint64_t)index->mask + 1) * sizeof(*index->slots) : 0;
+}
+
+uint64_t history_rows_bytes(const struct history *history)
+{
+	uint64_t bytes = sizeof(*history) + history->string_bytes + history->slice_bytes;
+	bytes += history->strings.capacity * sizeof(*history->strings.items);
+	bytes += history->modules.capacity * sizeof(*history->modules.items);
+	bytes += history->tasks.capacity * sizeof(*history->tasks.items);
+	bytes += history->processes.capacity * sizeof(*history->processes.items);
+	bytes += history->frames.capacity * sizeof(*history->frames.items);
+	bytes += history->nodes.capacity * sizeof(*history->nodes.items);
+	bytes += history->stacks.capacity * sizeof(*history->stacks.items);
+	bytes += history->squares.capacity * sizeof(*history->squares.items);
+	bytes += history->functions.capacity * sizeof(*history->functions.items);
+	bytes += history->samples.capacity * sizeof(*history->samples.items);
+	bytes += history->unnamed.capacity * sizeof(*history->unnamed.items);
+	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
+		bytes += history->of[kind].capacity * sizeof(*history->of[kind].items);
+	return bytes + index_bytes(&history->strings_index) + index_bytes(&history->modules_index) +
+	       index_bytes(&history->tasks_index) + index_bytes(&history->frames_index) +
+	       index_bytes(&history->nodes_index) + index_bytes(&history->stacks_index) +
+	       index_bytes(&history->functions_index);
+}
+
+uint64_t history_bytes(const struct history *history)
+{
+	return history_rows_bytes(history) + history_seconds_bytes(history);
+}
+
+/* ---- strings and facts ---- */
+
+/* A string of a region may change while it is looked at: what is copied to history->string, holds. */
+static void copy_string(struct history *history, const char *string)
+{
+	size_t size = strnlen(string, HISTORY_STRING_MAX);
+	memcpy(history->string, string, size);
+	history->string[size] = '\0';
+}
+
+static const char *find_copy(const struct history *history, uint64_t hash)
+{
+	struct index_probe probe = index_find(&history->strings_index, hash);
+	uint32_t row;
+	while (index_next(&history->strings_index, &probe, &row))
+		if (strcmp(history->strings.items[row], history->string) == 0)
+			return history->strings.items[row];
+	return NULL;
+}
+
+const char *history_find_string(struct history *history, const char *string)
+{
+	copy_string(history, string);
+	return find_copy(history, hash_bytes(history->string, strlen(history->string)));
+}
+
+const char *history_intern(struct history *history, const char *string)
+{
+	copy_string(history, string);
+	size_t size = strlen(history->string);
+	uint64_t hash = hash_bytes(history->string, size);
+	const char *known = find_copy(history, hash);
+	if (known)
+		return known;
+	if (index_reserve(&history->strings_index) ||
+	    vec_reserve(&history->strings, history->strings.nr + 1))
+		return NULL;
+	char *kept = strdup(history->string);
+	if (!kept)
+		return NULL;
+	index_add(&history->strings_index, hash, (uint32_t)history->strings.nr);
+	history->strings.items[history->strings.nr++] = kept;
+	history->string_bytes += size + 1;
+	return kept;
+}
+
+int history_set_info(struct history *history, const char *key, const char *value)
+{
+	struct history_info *info;
+	HASH_FIND_STR(history->infos, key, info);
+	char *copy = strdup(value);
+	if (!copy)
+		return -ENOMEM;
+	if (info) {
+		free(info->value);
+		info->value = copy;
+		return 0;
+	}
+	info = calloc(1, sizeof(*info));
+	if (!info || !(info->key = strdup(key))) {
+		free(info);
+		free(copy);
+		return -ENOMEM;
+	}
+	info->value = copy;
+	HASH_ADD_KEYPTR(hh, history->infos, info->key, strlen(info->key), info);
+	return 0;
+}
+
+const char *history_info(const struct history *history, const char *key)
+{
+	struct history_info *info;
+	HASH_FIND_STR(history->infos, key, info);
+	return info ? info->value : NULL;
+}
+
+int history_each_info(const struct history *history,
+		      int (*each)(void *context, const char *key, const char *value), void *context)
+{
+	const struct history_info *info, *next;
+	int result = 0;
+	HASH_ITER (hh, history->infos, info, next) {
+		result = each(context, info->key, info->value);
+		if (result)
+			break;
+	}
+	return result;
+}
+
+int history_read_infos(struct history *history)
+{
+	const struct tables_reader *reader = &history->reader;
+	for (; history->nr_infos_read < reader->nr[TABLE_INFOS]; history->nr_infos_read++) {
+		struct info_row row;
+		if (history->nr_infos_read == 0)
+			continue; /* none */
+		tables_info(reader, history->nr_infos_read, &row);
+		const char *key = history_intern(history, tables_string(reader, row.key));
+		const char *value = history_intern(history, tables_string(reader, row.value));
+		if (!key || !value || history_set_info(history, key, value))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- events ---- */
+
+size_t history_nr_events(const struct history *history)
+{
+	return history->events.nr;
+}
+
+const char *history_event_name(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].name : "";
+}
+
+const char *history_event_asked(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].asked : "";
+}
+
+uint64_t history_event_period(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].period : 0;
+}
+
+uint64_t history_event_frequency_hz(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].frequency_hz : 0;
+}
+
+enum weight_unit history_event_unit(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].unit : WEIGHT_EVENTS;
+}
+
+uint64_t history_event_weight(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].weight : 0;
+}
+
+uint64_t history_event_weight_shown(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].weight_shown : 0;
+}
+
+uint64_t history_event_samples(const struct history *history, size_t event)
+{
+	return event < history->events.nr ? history->events.items[event].samples : 0;
+}

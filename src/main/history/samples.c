@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Single samples: a time, a CPU, a weight and the row of the counted stack that it fell on. They are kept
+ * in the order of time. The collector merges the CPUs' rings by time, so that almost all of them come in order.
+ */
+#include <ctop/history/history.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/history/history_internal.h>
+
+enum {
+	FIRST_CAPACITY = 4096,
+	/* How far a late sample is moved at once; a source without any order is sorted when it is read. */
+	MOVED_MOST = 256
+};
+
+void history_keep_samples(struct history *history, size_t most)
+{
+	history->samples.most = most;
+}
+
+/* Grows by half, not to twice the size: there may be many millions. */
+static int make_room(struct kept_samples *samples)
+{
+	if (samples->nr < samples->capacity)
+		return 0;
+	size_t capacity =
+		samples->capacity ? samples->capacity + samples->capacity / 2 : FIRST_CAPACITY;
+	if (capacity > samples->most)
+		capacity = samples->most;
+	struct kept_sample *items = reallocarray(samples->items, capacity, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	samples->items = items;
+	samples->capacity = capacity;
+	return 0;
+}
+
+/* Equal only when they are the same in every way: the order is that of no sorting algorithm. */
+static int compare(const void *left, const void *right)
+{
+	const struct kept_sample *a = left, *b = right;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	if (a->cpu != b->cpu)
+		return a->cpu < b->cpu ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return (a->weight > b->weight) - (a->weight < b->weight);
+}
+
+/* The first sample that is not before a time. */
+static size_t first_from(const struct kept_samples *samples, uint64_t time_ns)
+{
+	size_t low = 0, high = samples->nr;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (samples->items[middle].time_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void sort(struct kept_samples *samples)
+{
+	if (samples->unsorted)
+		qsort(samples->items, samples->nr, sizeof(*samples->items), compare);
+	samples->unsorted = false;
+}
+
+/* Shows those from one to another, and before to_ns. */
+static int show(struct history *history, size_t from, size_t to, uint64_t to_ns,
+		int (*each)(void *context, const struct history_sample *sample), void *context)
+{
+	const struct kept_samples *samples = &history->samples;
+	struct stack_view view;
+	int result = stack_view_init(&view) ? -ENOMEM : 0;
+	size_t last = UINT32_MAX; /* stack in view: neighbours often share one */
+	for (size_t i = from; !result && i < to; i++) {
+		const struct kept_sample kept = samples->items[i];
+		if (kept.time_ns >= to_ns && to_ns != UINT64_MAX)
+			break;
+		if (kept.stack != last)
+			result = stack_view_set(&view, history, &history->stacks.items[kept.stack]);
+		last = kept.stack;
+		if (result)
+			break;
+		struct history_sample sample = {kept.time_ns, kept.cpu, view.stack};
+		sample.stack.samples = 1;
+		sample.stack.weight = kept.weight;
+		result = each(context, &sample);
+	}
+	stack_view_release(&view);
+	return result;
+}
+
+int history_each_sample(struct history *history, uint64_t from_ns, uint64_t to_ns,
+			int (*each)(void *context, const struct history_sample *sample),
+			void *context)
+{
+	struct kept_samples *samples = &history->samples;
+	int result = history_update_names(history);
+	sort(samples);
+	return result ? result
+		      : show(history, first_from(samples, from_ns), samples->nr, to_ns, each,
+			     context);
+}
+
+/* ---- keeping them ---- */
+
+static void let_go(struct kept_samples *samples)
+{
+	free(samples->items);
+	samples->items = NULL;
+	samples->nr = samples->capacity = 0;
+	samples->unsorted = false;
+}
+
+/* The older half goes on to who follows; among the others there is room for those that come late. */
+static int hand_over(struct history *history)
+{
+	struct kept_samples *samples = &history->samples;
+	size_t nr = (samples->nr + 1) / 2;
+	sort(samples);
+	int result = show(history, 0, nr, UINT64_MAX, samples->each, samples->context);
+	samples->nr -= nr;
+	memmove(samples->items, samples->items + nr, samples->nr * sizeof(*samples->items));
+	return result;
+}
+
+void history_follow_samples(struct history *history,
+			    int (*each)(void *context, const struct history_sample *sample),
+			    void *context)
+{
+	let_go(&history->samples);
+	history->samples.each = each;
+	history->samples.context = context;
+}
+
+static void put(struct kept_samples *samples, const struct kept_sample *kept)
+{
+	size_t at = samples->nr++, least = at > MOVED_MOST ? at - MOVED_MOST : 0;
+	for (; at > least && samples->items[at - 1].time_ns > kept->time_ns; at--)
+		samples->items[at] = samples->items[at - 1];
+	samples->items[at] = *kept;
+	if (at > 0 && samples->items[at - 1].time_ns > kept->time_ns)
+		samples->unsorted = true;
+}
+
+int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack)
+{
+	struct kept_samples *samples = &history->samples;
+	uint64_t *not_kept = &history->totals.not_kept;
+	const struct kept_sample kept = {
+		.time_ns = sample->time_ns,
+		.weight = sample->weight,
+		.stack = stack,
+		.cpu = sample->cpu,
+	};
+	int result = 0;
+	if (history_follows(history)) {
+		if (samples->nr == samples->most)
+			result = hand_over(history);
+	} else if (*not_kept || samples->nr == samples->most) {
+		*not_kept += 1 + samples->nr;
+		let_go(samples);
+		return 0;
+	}
+	if (!result)
+		result = make_room(samples);
+	if (!result)
+		put(samples, &kept);
+	return result;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/history/history.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <ctop/history/history_internal.h>
+
+size_t history_stack_frames(const struct history *history, const struct counted_stack *stack,
+			    uint32_t *frames, uint32_t *methods)
+{
+	size_t depth = history->nodes.items[stack->node].depth;
+	size_t nr = depth;
+	for (uint32_t node = stack->node; node; node = history->nodes.items[node].parent) {
+		depth--;
+		frames[depth] = history->nodes.items[node].frame;
+		methods[depth] = history->nodes.items[node].method;
+	}
+	if (stack->leaf) {
+		bool kernel =
+			history->modules.items[history->frames.items[stack->leaf].module].kind ==
+			MODULE_KERNEL;
+		frames[nr] = stack->leaf;
+		methods[nr++] = kernel ? FRAME_KERNEL : FRAME_LEAF;
+	}
+	return nr;
+}
+
+enum { FRAMES_ROOM = HISTORY_DEPTH_MAX + 1 };
+
+int stack_view_init(struct stack_view *view)
+{
+	*view = (struct stack_view){
+		.frames = calloc(FRAMES_ROOM, sizeof(*view->frames)),
+		.ids = calloc(FRAMES_ROOM, sizeof(*view->ids)),
+		.methods = calloc(FRAMES_ROOM, sizeof(*view->methods)),
+	};
+	return view->frames && view->ids && view->methods ? 0 : -ENOMEM;
+}
+
+void stack_view_release(struct stack_view *view)
+{
+	free(view->frames);
+	free(view->ids);
+	free(view->methods);
+}
+
+int stack_view_set(struct stack_view *view, struct history *history,
+		   const struct counted_stack *counted)
+{
+	const struct history_task *task = &history->tasks.items[counted->task];
+	view->stack = (struct history_stack){
+		.pid = task->pid,
+		.tid = task->tid,
+		.started_ns = task->started_ns,
+		.comm = task->comm,
+		.event = counted->event,
+		.end = counted->end,
+		.reason = counted->reason,
+		.samples = counted->samples,
+		.weight = counted->weight,
+		.frames = view->frames,
+		.nr_frames = history_stack_frames(history, counted, view->ids, view->methods),
+	};
+	for (size_t i = 0; i < view->stack.nr_frames; i++) {
+		uint32_t function = history_function_of(history, view->ids[i]);
+		if (function == UINT32_MAX)
+			return -ENOMEM;
+		const struct named_frame *frame = &history->frames.items[view->ids[i]];
+		view->frames[i] = (struct history_frame){
+			.function = {function},
+			.module = frame->module,
+			.module_name = frame->module_name,
+			.address = frame->address,
+			.offset = frame->offset,
+			.method = (enum frame_method)view->methods[i],
+		};
+	}
+	return 0;
+}
+
+int history_each_stack(struct history *history,
+		       int (*each)(void *context, const struct history_stack *stack), void *context)
+{
+	struct stack_view view;
+	int result = history_update_names(history);
+	if (stack_view_init(&view))
+		result = -ENOMEM;
+	for (size_t i = 0; !result && i < history->stacks.nr; i++) {
+		const struct counted_stack counted = history->stacks.items[i];
+		result = stack_view_set(&view, history, &counted);
+		if (!result)
+			result = each(context, &view.stack);
+	}
+	stack_view_release(&view);
+	return result;
+}
+
+/* Parents come first. */
+static void count_frames(struct history *history)
+{
+	struct history_totals *totals = &history->totals;
+	totals->frames = totals->unsymbolized_frames = 0;
+	for (size_t i = 1; i < history->nodes.nr; i++) {
+		struct history_node *node = &history->nodes.items[i];
+		node->unnamed = (uint16_t)(history->nodes.items[node->parent].unnamed +
+					   !history->frames.items[node->frame].name);
+	}
+	for (size_t i = 0; i < history->stacks.nr; i++) {
+		const struct counted_stack *stack = &history->stacks.items[i];
+		totals->frames += stack->samples * history_stack_depth(history, stack);
+		totals->unsymbolized_frames +=
+			stack->samples * history_stack_unnamed(history, stack);
+	}
+	history->frames_changed = false;
+}
+
+struct history_totals history_totals(struct history *history)
+{
+	history_update_names(history);
+	if (history->frames_changed)
+		count_frames(history);
+	return history->totals;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/diagnose/idle.h>
+#include <ctop/metadata/infos_read.h>
+#include <ctop/perf/sampler.h>
+#include <ctop/report/load.h>
+#include <ctop/system/proc_text.h>
+
+/* So soon after a command was let run its exec is the one that it begins with. */
+#define FIRST_EXEC_NS (200 * NS_PER_MS)
+/* Of less CPU time than this no rate can be told. */
+enum { LEAST_CPU_PERCENT = 5 };
+
+void facts_set_stopped(struct facts *facts)
+{
+	facts->stopped = true;
+}
+
+static void describe_call_graph(struct facts *facts, const char *mode, uint64_t dump_bytes)
+{
+	if (dump_bytes)
+		snprintf(facts->call_graph, sizeof(facts->call_graph), "%.24s %" PRIu64 "k", mode,
+			 (dump_bytes + 1023) / 1024);
+	else
+		snprintf(facts->call_graph, sizeof(facts->call_graph), "%.24s", mode);
+}
+
+static void describe_ending(struct facts *facts, int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		snprintf(facts->ending, sizeof(facts->ending), "signal %d", WTERMSIG(wait_status));
+	else
+		snprintf(facts->ending, sizeof(facts->ending), "status %d",
+			 WEXITSTATUS(wait_status));
+}
+
+static double per_second(uint64_t difference, uint64_t ns)
+{
+	return ns ? (double)difference * (double)NS_PER_SECOND / (double)ns : 0;
+}
+
+/* Of clocks people know the rate, not the nanoseconds between two samples. */
+static void describe_rate(struct ui_facts *out)
+{
+	if (out->unit != WEIGHT_NS || !out->period)
+		return;
+	out->frequency_hz = (NS_PER_SECOND + out->period / 2) / out->period;
+	out->period = 0;
+}
+
+/*
+ * The target's CPU time. A clock of threads counts just that; that of a whole CPU also counts while nothing
+ * runs, so that there its samples have to do; where the event is no clock, /proc knows it of one process.
+ */
+static uint64_t target_cpu_ns(const struct session_stats *stats, const struct sampler *sampler,
+			      int32_t only_pid, const struct ui_facts *out)
+{
+	if (sampler_opened(sampler, 0)->unit == WEIGHT_NS)
+		return out->nr_cpus ? stats->events_sampled : stats->events_counted;
+	return only_pid ? proc_cpu_ns(only_pid) : 0;
+}
+
+/* What the CPUs did. ctop's own part of it is told elsewhere. */
+static void add_cpus(const struct facts_moment *before, const struct facts_moment *now,
+		     struct ui_facts *out)
+{
+	const struct cpu_times times = cpu_times_between(before->cpus, now->cpus);
+	const uint64_t sum_ns = cpu_times_sum(&times), own_ns = now->cpu_ns - before->cpu_ns;
+	if (!sum_ns)
+		return;
+	out->stolen_percent = 100.0 * (double)times.stolen_ns / (double)sum_ns;
+	out->idle_percent = 100.0 * (double)times.idle_ns / (double)sum_ns;
+	if (out->nr_cpus)
+		out->cpu_percent = 100.0 * (double)out->nr_cpus *
+				   (double)(times.busy_ns > own_ns ? times.busy_ns - own_ns : 0) /
+				   (double)sum_ns;
+}
+
+/* Rates over the last few refreshes. */
+static void add_rates(struct facts *facts, const struct interact_source *source,
+		      const struct session_stats *stats, uint32_t event, struct ui_facts *out)
+{
+	const struct history *history = source->history;
+	struct facts_moment now = {
+		.ns = clock_now_ns(),
+		.samples = stats->samples,
+		.first_samples = history_nr_events(history) ? history_event_samples(history, 0) : 0,
+		.target_cpu_ns =
+			target_cpu_ns(stats, session_sampler(source->session), source->pid, out),
+		.cpus = {stats->cpus_busy_ns, stats->cpus_idle_ns, stats->cpus_stolen_ns},
+	};
+	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
+		now.cpu_ns += stats->cpu_ns[i];
+	unsigned nr = facts->nr_moments;
+	const struct facts_moment *before =
+		&facts->moments[nr < FACTS_MOMENTS ? 0 : nr % FACTS_MOMENTS];
+	out->own_cpu_percent = out->cpu_percent = -1;
+	if (nr) {
+		uint64_t ns = now.ns - before->ns;
+		out->rate_hz = per_second(now.samples - before->samples, ns);
+		out->own_cpu_percent =
+			100 * per_second(now.cpu_ns - before->cpu_ns, ns) / (double)NS_PER_SECOND;
+		uint64_t used_ns = now.target_cpu_ns - before->target_cpu_ns;
+		if (now.target_cpu_ns >= before->target_cpu_ns && now.target_cpu_ns)
+			out->cpu_percent = 100 * per_second(used_ns, ns) / (double)NS_PER_SECOND;
+		/* Of whole CPUs only the clock's time has no more in it than the samples: ctop's own is left out. */
+		bool is_theirs = !out->nr_cpus || out->unit == WEIGHT_NS;
+		if (event == 0 && is_theirs && out->cpu_percent > LEAST_CPU_PERCENT)
+			out->reached_hz =
+				per_second(now.first_samples - before->first_samples, used_ns);
+		add_cpus(before, &now, out);
+	}
+	facts->moments[nr % FACTS_MOMENTS] = now;
+	facts->nr_moments++;
+}
+
+static enum ui_state state_of(const struct facts *facts, const struct session *session,
+			      const struct session_stats *stats)
+{
+	if (stats->target_exited)
+		return UI_EXITED;
+	if (facts->stopped)
+		return UI_STOPPED;
+	return session_is_on(session) ? UI_LIVE : UI_OFF;
+}
+
+/* The program may change under us: whose profile it is, is said anew. */
+static void follow_exec(struct facts *facts, const struct interact_source *source,
+			const struct session_stats *stats, struct ui_facts *out)
+{
+	int32_t only_pid = source->pid;
+	struct proc_program program, own;
+	uint64_t now_ns = clock_now_ns();
+	bool runs = out->state != UI_EXITED && proc_program(only_pid, &program);
+	/* A command that was only just let go. */
+	if (runs && !facts->knows_program && proc_program(getpid(), &own) &&
+	    proc_is_same_program(&program, &own))
+		return;
+	bool is_other =
+		runs && facts->knows_program && !proc_is_same_program(&program, &facts->program);
+	/* The same file all over again shows in the kernel's records only. */
+	bool is_anew = runs && facts->knows_program && stats->target_exec_ns > facts->known_exec_ns;
+	if (is_other || is_anew) {
+		facts->known_exec_ns = now_ns;
+		char name[64];
+		proc_line(only_pid, "comm", name, sizeof(name));
+		snprintf(facts->target, sizeof(facts->target), "%.64s[%d]", name, only_pid);
+		facts->execs++;
+	}
+	if (runs && !facts->knows_program &&
+	    !strcmp(session_target_kind(source->session), "command"))
+		facts->known_exec_ns = stats->released_ns + FIRST_EXEC_NS;
+	if (runs) {
+		facts->program = program;
+		facts->knows_program = true;
+	}
+	if (facts->execs)
+		out->target = facts->target;
+	out->execs = facts->execs;
+}
+
+/* Of the first it is known before any sample has come. */
+static void describe_event(const struct history *history, uint32_t event, struct ui_facts *out)
+{
+	if (event == 0 || event >= history_nr_events(history))
+		return;
+	out->event = history_event_name(history, event);
+	out->unit = history_event_unit(history, event);
+	out->frequency_hz = history_event_frequency_hz(history, event);
+	out->period = history_event_period(history, event);
+}
+
+static void read_live(struct facts *facts, const struct interact_source *source, uint32_t event,
+		      struct ui_facts *out)
+{
+	struct session *session = source->session;
+	int32_t only_pid = source->pid;
+	const struct session_stats stats = session_stats(session);
+	const struct sampler *sampler = session_sampler(session);
+	const struct sampler_opened *opened = sampler_opened(sampler, 0);
+	const char *mode = history_info(source->history, "call_graph");
+	describe_call_graph(facts, mode ? mode : "",
+			    sampler_sets(sampler, opened->paced)
+				    ->items[sampler_set_in_use(sampler, 0)]
+				    .dump_bytes);
+	*out = (struct ui_facts){
+		.state = state_of(facts, session, &stats),
+		.target = session_target(session),
+		.event = opened->name,
+		.unit = opened->unit,
+		.call_graph = facts->call_graph,
+		.nr_steps_down = session_nr_steps(session),
+		.frequency_hz = opened->frequency_hz,
+		.period = opened->period,
+		.lost = stats.lost,
+		.counted_share = event < stats.nr_events ? stats.events[event].counted_share : 0,
+		.throttled = stats.throttled,
+		.late = stats.late,
+		.dropped = stats.dropped_overrun + stats.dropped_crash + stats.dropped_damaged,
+		.restarts = stats.restarts,
+		.own_bytes = stats.peak_rss_bytes,
+	};
+	if (out->nr_steps_down)
+		out->step_down = session_step_down(session, 0);
+	const char *kind = session_target_kind(session);
+	if (stats.target_exited && (!strcmp(kind, "command") || !strcmp(kind, "system"))) {
+		describe_ending(facts, stats.target_status);
+		out->ending = facts->ending;
+	} else if (stats.target_exited && !strcmp(kind, "cgroup")) {
+		out->ending = "cgroup removed";
+	}
+	if (!strcmp(session_target_kind(session), "system"))
+		out->nr_cpus = sampler_nr_rings(sampler);
+	describe_event(source->history, event, out);
+	describe_rate(out);
+	add_rates(facts, source, &stats, event, out);
+	if (only_pid)
+		follow_exec(facts, source, &stats, out);
+	text_clear(&facts->idle);
+	if (only_pid && out->state == UI_LIVE && out->rate_hz <= 0)
+		idle_describe(only_pid, &facts->idle);
+	if (facts->idle.size)
+		out->idle = text_string(&facts->idle);
+}
+
+static void read_file(struct facts *facts, const struct history *history, uint32_t event,
+		      struct ui_facts *out)
+{
+	const char *mode = history_info(history, "call_graph");
+	describe_call_graph(facts, mode ? mode : "", infos_number(history, "dump_bytes"));
+	*out = (struct ui_facts){
+		.state = UI_FILE,
+		.target = history_info(history, "target"),
+		.event = history_info(history, "event.opened"),
+		.unit = history_event_unit(history, event),
+		.call_graph = facts->call_graph,
+		.step_down = history_info(history, "step_down.0"),
+		.frequency_hz = infos_number(history, "event.frequency_hz"),
+		.period = infos_number(history, "event.period"),
+		.lost = infos_number(history, "stats.lost"),
+		.hides_losses = !history_info(history, "stats.lost"),
+		.counted_share = infos_share(history, event),
+		.throttled = infos_number(history, "stats.throttled"),
+		.late = infos_number(history, "stats.late"),
+		.dropped = infos_number(history, "stats.dropped.overrun") +
+			   infos_number(history, "stats.dropped.disk") +
+			   infos_number(history, "stats.dropped.crash") +
+			   infos_number(history, "stats.dropped.damaged"),
+		.restarts = infos_number(history, "stats.restarts"),
+		.own_bytes = infos_number(history, "stats.peak_rss_bytes"),
+		.own_cpu_percent = -1,
+		.cpu_percent = -1,
+	};
+	char key[32];
+	for (; out->nr_steps_down < SAMPLER_MAX_STEPS; out->nr_steps_down++) {
+		snprintf(key, sizeof(key), "step_down.%zu", out->nr_steps_down);
+		if (!history_info(history, key))
+			break;
+	}
+	uint64_t duration_ns = infos_number(history, "duration_ns");
+	uint64_t cpu_ns = infos_number(history, "stats.cpu_ns.main") +
+			  infos_number(history, "stats.cpu_ns.collector") +
+			  infos_number(history, "stats.cpu_ns.symbolizer") +
+			  infos_number(history, "stats.cpu_ns.writer");
+	out->rate_hz = per_second(infos_number(history, "stats.samples"), duration_ns);
+	if (duration_ns)
+		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
+	describe_event(history, event, out);
+	describe_rate(out);
+	out->nr_cpus = infos_number(history, "sampled_cpus");
+	uint64_t used_ns = infos_number(history, out->nr_cpus ? "stats.events_sampled"
+							      : "stats.events_counted");
+	if (duration_ns && used_ns && history_event_unit(history, 0) == WEIGHT_NS)
+		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
+	const struct facts_moment none = {0},
+				  all = {.cpu_ns = cpu_ns, .cpus = infos_cpu_times(history)};
+	add_cpus(&none, &all, out);
+}
+
+static void add_notice(struct text *notices, const char *notice)
+{
+	if (!notice[0])
+		return;
+	text_add_safe(notices, notice);
+	text_add(notices, "\n");
+}
+
+void facts_add_notices(const struct interact_source *source, struct text *notices)
+{
+	const struct session *session = source->session;
+	if (!session && source->load && !source->loading)
+		load_add_damage(source->load, notices);
+	if (!session)
+		session = source->load ? source->load->session : NULL;
+	for (size_t i = 0; session && i < session_nr_news(session); i++)
+		add_notice(notices, session_news(session, i));
+	if (source->session)
+		add_notice(notices, session_notice(source->session));
+}
+
+void facts_release(struct facts *facts)
+{
+	text_release(&facts->idle);
+	text_release(&facts->notices);
+}
+
+void facts_read(struct facts *facts, const struct interact_source *source, uint32_t event,
+		struct ui_facts *out)
+{
+	if (!source->history)
+		*out = (struct ui_facts){0};
+	else if (source->session)
+		read_live(facts, source, event, out);
+	else
+		read_file(facts, source->history, event, out);
+	text_clear(&facts->notices);
+	facts_add_notices(source, &facts->notices);
+	out->notices = text_string(&facts->notices);
+	if (source->loading) {
+		out->state = UI_LOADING;
+		out->loaded = session_source_share(source->loading->session);
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_INTERACTIVE_FACTS_H
+#define CTOP_INTERACTIVE_FACTS_H
+
+/* What the interface's header tells of a run: from the session while it lives, from the infos of a recording. */
+
+#include <ctop/ui/ui.h>
+
+#include <ctop/interactive/interact.h>
+#include <ctop/system/cpu_times.h>
+#include <ctop/system/proc_text.h>
+
+/* Counts at one moment: rates are differences of two. */
+struct facts_moment {
+	uint64_t ns, samples, cpu_ns;
+	uint64_t first_samples, target_cpu_ns; /* of the first event; of the target */
+	struct cpu_times cpus;
+};
+
+enum { FACTS_MOMENTS = 4 };
+
+struct facts {
+	struct facts_moment moments[FACTS_MOMENTS];
+	unsigned nr_moments; /* taken so far */
+	bool stopped;	     /* the duration is over */
+	char call_graph[48], ending[48];
+	bool knows_program;
+	struct proc_program program; /* what the one process runs */
+	char target[256];	     /* it, described anew after an exec */
+	uint64_t execs;
+	uint64_t known_exec_ns; /* execs up to here are known of, or a command's first */
+	struct text idle, notices;
+};
+
+void facts_release(struct facts *facts);
+
+void facts_set_stopped(struct facts *facts);
+/* Adds what has gone wrong, of a session so far, of a file when all of it is read: lines of safe text. */
+void facts_add_notices(const struct interact_source *source, struct text *notices);
+/* event: the one shown, as the history counts them. */
+void facts_read(struct facts *facts, const struct interact_source *source, uint32_t event,
+		struct ui_facts *out);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_INTERACTIVE_INTERACT_EXPORT_H
+#define CTOP_INTERACTIVE_INTERACT_EXPORT_H
+
+#include <ctop/base/text.h>
+#include <ctop/history/history.h>
+#include <ctop/query/slice.h>
+
+/*
+ * A name in the working directory that no file has yet: "ctop.folded", or with a number. Where *name holds one already,
+ * the next one has another format's ending: ".txt", ".ctop", ".folded" again.
+ */
+void interact_suggest_name(char *name, size_t size);
+/*
+ * Writes what the slice shows into a new file, never over one that is there: in the format that its name ends in, else as
+ * folded stacks. excerpt: what of the profile it is. Adds a line on what became of it, safe to show.
+ */
+void interact_export(struct history *history, struct slice *slice, const char *excerpt,
+		     const char *path, struct text *message);
+
+#endif

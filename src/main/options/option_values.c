@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+#include "option_values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+#include <ctop/ipc/protocol.h>
+
+enum {
+	MAX_RING_PAGES = 1 << 20, /* 4 GiB a CPU */
+	MAX_DUMP_BYTES =
+		65528, /* perf_event_attr.sample_stack_user: below 64 KiB, a multiple of 8 */
+	MAX_CPU = 65535,
+	MAX_ID = INT32_MAX
+};
+
+/* strtoull and strtod also take signs, blanks, hexadecimal, "inf" and "nan": no numbers here. */
+static bool looks_decimal(const char *text)
+{
+	return (isdigit((unsigned char)text[0]) || text[0] == '.') &&
+	       text[strspn(text, "0123456789.eE+-")] == '\0';
+}
+
+static bool whole_number(const char *text, uint64_t *value)
+{
+	if (!looks_decimal(text))
+		return false;
+	char *end;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	if (!*end)
+		return errno == 0;
+	double decimal = strtod(text, &end);
+	/* Beyond 2^53 a double does not hold every whole number. */
+	if (end == text || *end || !(decimal >= 0 && decimal <= 0x1p53))
+		return false;
+	*value = (uint64_t)decimal;
+	return (double)*value == decimal;
+}
+
+int parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
+		 uint64_t *value, struct error *error)
+{
+	if (!whole_number(text, value)) {
+		int code = error_usage(error, "%s wants a whole number, not '%s'", option, text);
+		error_remedy(error, "give a number of at least %" PRIu64 ", as in %s %" PRIu64,
+			     least, option, least ? least : 1);
+		return code;
+	}
+	if (*value < least) {
+		int code = error_usage(error, "%s %s is too low", option, text);
+		error_remedy(error, "the least is %" PRIu64, least);
+		return code;
+	}
+	if (*value > most) {
+		int code = error_usage(error, "%s %s is too high", option, text);
+		error_remedy(error, "the most is %" PRIu64, most);
+		return code;
+	}
+	return 0;
+}
+
+int parse_decimal(const char *option, const char *text, double least, double most, double *value,
+		  struct error *error)
+{
+	char *end = NULL;
+	if (looks_decimal(text))
+		*value = strtod(text, &end);
+	bool is_number = end && end != text && !*end;
+	if (is_number && *value >= least && *value <= most)
+		return 0;
+	int code = is_number ? error_usage(error, "%s %s is out of range", option, text)
+			     : error_usage(error, "%s wants a number, not '%s'", option, text);
+	error_remedy(error, "give a number from %.12g to %.12g, as in %s 2.5", least, most, option);
+	return code;
+}
+
+int parse_frequency(const char *option, const char *text, uint64_t *hz, struct error *error)
+{
+	int code = parse_number(option, text, 1, MAX_FREQUENCY_HZ, hz, error);
+	if (code && *hz > MAX_FREQUENCY_HZ)
+		error_remedy(error,
+			     "the most is %d samples a second; a finer grain is a count (-c COUNT)",
+			     MAX_FREQUENCY_HZ);
+	return code;
+}
+
+int parse_ring_pages(const char *option, const char *text, uint32_t *pages, struct error *error)
+{
+	uint64_t value = 0;
+	int code = parse_number(option, text, 1, MAX_RING_PAGES, &value, error);
+	if (code)
+		return code;
+	if (value & (value - 1)) {
+		uint64_t below = 1;
+		while (below * 2 < value)
+			below *= 2;
+		code = error_usage(error, "%s %s is not a power of two", option, text);
+		error_remedy(error, "use %" PRIu64 " or %" PRIu64, below, below * 2);
+		return code;
+	}
+	*pages = (uint32_t)value;
+	return 0;
+}
+
+static int parse_dump_bytes(const char *option, const char *text, uint32_t *dump_bytes,
+			    struct error *error)
+{
+	uint64_t bytes = 0;
+	if (whole_number(text, &bytes) && bytes && bytes <= MAX_DUMP_BYTES && bytes % 8 == 0) {
+		*dump_bytes = (uint32_t)bytes;
+		return 0;
+	}
+	int code = error_usage(error, "%s dwarf,%s: no size of a stack copy", option, text);
+	error_remedy(error, "BYTES is a multiple of 8, at most %d, as in %s dwarf,8192",
+		     MAX_DUMP_BYTES, option);
+	return code;
+}
+
+int parse_call_graph(const char *option, const char *text, enum call_graph *mode,
+		     uint32_t *dump_bytes, struct error *error)
+{
+	static const char with_bytes[] = "dwarf,";
+	*dump_bytes = 0;
+	if (!strcmp(text, "auto")) {
+		*mode = CALL_GRAPH_AUTO;
+	} else if (!strcmp(text, "dwarf")) {
+		*mode = CALL_GRAPH_DWARF;
+	} else if (!strcmp(text, "fp")) {
+		*mode = CALL_GRAPH_FP;
+	} else if (!strcmp(text, "no")) {
+		*mode = CALL_GRAPH_NO;
+	} else if (!strncmp(text, with_bytes, strlen(with_bytes))) {
+		*mode = CALL_GRAPH_DWARF;
+		return parse_dump_bytes(option, text + strlen(with_bytes), dump_bytes, error);
+	} else {
+		int code = error_usage(error, "%s knows no '%s'", option, text);
+		error_remedy(error, "use auto, dwarf, dwarf,BYTES, fp or no");
+		return code;
+	}
+	return 0;
+}
+
+static int add_once(struct int32_list *list, int32_t value, struct error *error)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (list->items[i] == value)
+			return 0;
+	if (vec_reserve(list, list->nr + 1))
+		return error_set(error, -ENOMEM, "out of memory");
+	list->items[list->nr++] = value;
+	return 0;
+}
+
+/* Reads digits at *at and moves past them; false when there are none or the value is past most. */
+static bool take_id(const char **at, int32_t most, int32_t *value)
+{
+	if (!isdigit((unsigned char)**at))
+		return false;
+	int64_t sum = 0;
+	for (; isdigit((unsigned char)**at); ++*at) {
+		sum = sum * 10 + (**at - '0');
+		if (sum > most)
+			return false;
+	}
+	*value = (int32_t)sum;
+	return true;
+}
+
+int parse_ids(const char *option, const char *text, int32_t least, struct int32_list *list,
+	      struct error *error)
+{
+	const char *at = text;
+	for (;;) {
+		int32_t id = 0;
+		if (!take_id(&at, MAX_ID, &id) || id < least || (*at && *at != ',')) {
+			int code = error_marked(error, text, (size_t)(at - text), "%s wants ids",
+						option);
+			error_remedy(error,
+				     "give one number, or several separated by commas, as in %s "
+				     "1234,1235",
+				     option);
+			return code;
+		}
+		int code = add_once(list, id, error);
+		if (code)
+			return code;
+		if (!*at)
+			return 0;
+		at++;
+	}
+}
+
+int parse_cpus(const char *option, const char *text, struct int32_list *list, struct error *error)
+{
+	const char *at = text;
+	for (;;) {
+		int32_t first = 0, last = 0;
+		bool good = take_id(&at, MAX_CPU, &first);
+		last = first;
+		if (good && *at == '-') {
+			at++;
+			good = take_id(&at, MAX_CPU, &last) && last >= first;
+		}
+		if (!good || (*at && *at != ',')) {
+			int code = error_marked(error, text, (size_t)(at - text), "%s wants CPUs",
+						option);
+			error_remedy(error, "give numbers and ranges, as in %s 0,2-3", option);
+			return code;
+		}
+		for (int32_t cpu = first; cpu <= last; cpu++) {
+			int code = add_once(list, cpu, error);
+			if (code)
+				return code;
+		}
+		if (!*at)
+			return 0;
+		at++;
+	}
+}
+
+/* Where a path leaves what it is below: at a "..", else NULL. */
+static const char *way_out(const char *path)
+{
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		if (!strncmp(at, "..", 2) && (at[2] == '/' || !at[2]))
+			return at;
+	}
+	return NULL;
+}
+
+int parse_cgroup(const char *option, const char *text, const char **path, struct error *error)
+{
+	const char *out = way_out(text);
+	int code = 0;
+	if (!*text)
+		code = error_usage(error, "%s wants the path of a cgroup", option);
+	else if (out)
+		code = error_marked(error, text, (size_t)(out - text), "%s wants a path without ..",
+				    option);
+	else if (strlen(text) >= PATH_MAX)
+		code = error_marked(error, text, PATH_MAX - 1, "%s wants a shorter path", option);
+	else if (*path && strcmp(*path, text) != 0)
+		code = error_usage(error, "two cgroups: %s %.100s and %.100s", option, *path, text);
+	*path = text;
+	if (code)
+		error_remedy(error,
+			     "name one as in /proc/PID/cgroup behind 0::, as in %s "
+			     "/system.slice/cron.service",
+			     option);
+	return code;
+}
+
+int parse_comm(const char *option, const char *text, const char **comm, struct error *error)
+{
+	size_t size = strlen(text);
+	if (size && size < COMM_MAX) {
+		*comm = text;
+		return 0;
+	}
+	int code =
+		size ? error_marked(error, text, COMM_MAX - 1,
+				    "%s: the kernel keeps %d bytes of a name", option, COMM_MAX - 1)
+		     : error_usage(error, "%s wants a name", option);
+	error_remedy(error, "give it as ps -eL -o comm shows it");
+	return code;
+}
+
+int parse_user(const char *option, const char *text, uint32_t *uid, struct error *error)
+{
+	int32_t id = 0;
+	const char *at = text;
+	if (take_id(&at, MAX_ID, &id) && !*at) {
+		*uid = (uint32_t)id;
+		return 0;
+	}
+	const struct passwd *user = getpwnam(text);
+	if (user) {
+		*uid = user->pw_uid;
+		return 0;
+	}
+	int code =
+		isdigit((unsigned char)text[0])
+			? error_marked(error, text, (size_t)(at - text), "%s wants a user", option)
+			: error_usage(error, "%s: there is no user '%s'", option, text);
+	error_remedy(error, "give a number, or a name as in /etc/passwd: %s 1000", option);
+	return code;
+}
+
+/*
+ * Bytes of the event at text: up to a comma, or the brace that ends its group. Between a PMU's slashes commas are its
+ * own; a file's path stands behind a colon. A uprobe's function may have parameters, and those of templates.
+ */
+static size_t event_size(const char *text, bool in_group)
+{
+	bool between_slashes = false, behind_colon = false;
+	size_t size = 0, depth = 0;
+	const bool is_probe = !strncmp(text, "uprobe:", strlen("uprobe:")) ||
+			      !strncmp(text, "uretprobe:", strlen("uretprobe:"));
+	for (; text[size]; size++) {
+		depth += is_probe && (text[size] == '(' || text[size] == '<');
+		depth -= depth && (text[size] == ')' || text[size] == '>');
+		if (depth)
+			continue;
+		if (text[size] == ':' && !between_slashes)
+			behind_colon = true;
+		else if (text[size] == '/' && !behind_colon)
+			between_slashes = !between_slashes;
+		else if (!between_slashes && (text[size] == ',' || (in_group && text[size] == '}')))
+			break;
+	}
+	return size;
+}
+
+static int bad_list(const char *text, size_t at, const char *what, struct error *error)
+{
+	int code = error_marked(error, text, at, "%s", what);
+	error_remedy(error, "events are separated by commas, and counted together between braces, "
+			    "as in cycles,page-faults or {cycles,instructions}:u");
+	return code;
+}
+
+/* What was typed may stand for several events. */
+static int add_events(const char *text, size_t size, struct options *options, uint8_t group,
+		      struct error *error)
+{
+	const size_t room = SAMPLER_MAX_EVENTS - options->nr_events;
+	size_t nr = 0;
+	if (!room) {
+		int code = error_usage(error, "more than %d events", SAMPLER_MAX_EVENTS);
+		error_remedy(error, "sample fewer events at once");
+		return code;
+	}
+	struct event *events = &options->events[options->nr_events];
+	int result = event_parse_all(text, size, events, room, &nr, error);
+	for (size_t i = 0; !result && i < nr; i++)
+		events[i].group = group;
+	options->nr_events += result ? 0 : nr;
+	return result;
+}
+
+/* Behind a group's brace, ":letters" goes for all of its events. *at moves to what follows. */
+static int end_group(const char *text, size_t *at, struct options *options, uint8_t group,
+		     struct error *error)
+{
+	if (text[*at] != ':')
+		return 0;
+	size_t nr = strcspn(text + *at + 1, ",");
+	for (size_t i = 0; i < options->nr_events; i++) {
+		if (options->events[i].group != group)
+			continue;
+		int bad = event_add_modifiers(&options->events[i], text + *at + 1, nr);
+		if (bad >= 0 || !nr)
+			return bad_list(text, *at + 1 + (size_t)(bad < 0 ? 0 : bad),
+					"bad modifiers", error);
+	}
+	*at += 1 + nr;
+	return 0;
+}
+
+int parse_events(const char *option, const char *text, struct options *options, struct error *error)
+{
+	uint8_t group = 0; /* by its first event, from 1; 0: none */
+	for (size_t at = 0;; at++) {
+		if (!group && text[at] == '{') {
+			group = (uint8_t)(options->nr_events + 1);
+			at++;
+		}
+		size_t size = event_size(text + at, group);
+		if (!size) {
+			int code = error_marked(error, text, at, "%s was given an empty event",
+						option);
+			error_remedy(error, "name an event, as in %s cycles", option);
+			return code;
+		}
+		int code = add_events(text + at, size, options, group, error);
+		if (code)
+			return code;
+		at += size;
+		if (group && text[at] == '}') {
+			at++;
+			code = end_group(text, &at, options, group, error);
+			if (code)
+				return code;
+			group = 0;
+		}
+		if (!text[at])
+			return group ? bad_list(text, at, "a } is missing", error) : 0;
+		if (text[at] != ',')
+			return bad_list(text, at, "a comma is missing", error);
+	}
+}
+
+int parse_trace_filter(const char *option, const char *text, struct options *options,
+		       struct error *error)
+{
+	if (!options->nr_events) {
+		int code = error_usage(error,
+				       "%s is about the events in front of it, and there are "
+				       "none",
+				       option);
+		error_remedy(error, "as in -e sched:sched_switch %s 'prev_prio < 120'", option);
+		return code;
+	}
+	int result = 0;
+	for (size_t i = options->first_filtered; !result && i < options->nr_events; i++)
+		result = event_set_filter(&options->events[i], text, error);
+	return result;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_OPTIONS_OPTION_VALUES_H
+#define CTOP_OPTIONS_OPTION_VALUES_H
+
+/*
+ * Arguments of options, from text to checked values. `option` is the option as the user spelled
+ * it, for the message. Each returns 0, -ENOMEM, or -EINVAL with cause, remedy and exit code 2.
+ */
+
+#include <stdint.h>
+
+#include <ctop/options/options.h>
+
+/* The kernel's own default limit (kernel.perf_event_max_sample_rate); its present one is the sampler's matter. */
+enum { MAX_FREQUENCY_HZ = 100000 };
+
+/* A whole number from least to most; 1e6 is a way to write one. */
+int parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
+		 uint64_t *value, struct error *error);
+/* A finite number, from least on. */
+int parse_decimal(const char *option, const char *text, double least, double most, double *value,
+		  struct error *error);
+int parse_frequency(const char *option, const char *text, uint64_t *hz, struct error *error);
+int parse_ring_pages(const char *option, const char *text, uint32_t *pages, struct error *error);
+/* "auto", "dwarf", "dwarf,BYTES", "fp", "no". */
+int parse_call_graph(const char *option, const char *text, enum call_graph *mode,
+		     uint32_t *dump_bytes, struct error *error);
+/* Adds ids from a comma-separated list to the list, each once. */
+int parse_ids(const char *option, const char *text, int32_t least, struct int32_list *list,
+	      struct error *error);
+/* The same with ranges: "0,2-3". */
+int parse_cpus(const char *option, const char *text, struct int32_list *list, struct error *error);
+/* A cgroup's path: of its folder, or below the mount. Not looked up yet. */
+int parse_cgroup(const char *option, const char *text, const char **path, struct error *error);
+/* A thread's name, which the kernel keeps short. */
+int parse_comm(const char *option, const char *text, const char **comm, struct error *error);
+/* A user by number or name. */
+int parse_user(const char *option, const char *text, uint32_t *uid, struct error *error);
+/* Adds events from a comma-separated list; a comma between slashes belongs to the event. */
+int parse_events(const char *option, const char *text, struct options *options,
+		 struct error *error);
+/* Of the last -e. */
+int parse_trace_filter(const char *option, const char *text, struct options *options,
+		       struct error *error);
+
+#endif

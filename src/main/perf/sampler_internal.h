@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_PERF_SAMPLER_INTERNAL_H
+#define CTOP_PERF_SAMPLER_INTERNAL_H
+
+/*
+ * The sampler's state, shared by its files: sampler.c (life), ladder.c (what to
+ * open, stepping down), rings.c (one a CPU), sideband.c (what main reads), attach.c (threads), guard.c (how often),
+ * sets.c (cheaper events), family.c (a target's processes), machine.c (what /proc and /sys say), advice.c (errno to
+ * cause and remedy).
+ */
+
+#include <sys/types.h>
+
+#include <ctop/base/index.h>
+#include <ctop/kernel/ring.h>
+#include <ctop/perf/machine.h>
+#include <ctop/perf/sampler.h>
+
+enum { STEP_BYTES = 320, STEP_NAMES_BYTES = 208 };
+/* In a step's text: the events that took it. */
+#define STEP_EVENTS "\1"
+
+struct step {
+	char text[STEP_BYTES]; /* with STEP_EVENTS; "": the line is of no event */
+	uint64_t events;       /* a bit each */
+	char line[STEP_BYTES + STEP_NAMES_BYTES];
+};
+
+/* One event on one thread (or the whole CPU) and CPU. */
+struct sampler_fd {
+	int fd; /* -1: closed again, or there is no such set */
+	uint32_t event;
+	int32_t tid; /* -1: the whole CPU */
+	uint32_t ring;
+	uint32_t set;
+};
+
+struct sideband_ring {
+	int fd; /* its owner's */
+	struct ring ring;
+};
+
+/* What main itself reads: sideband.c. */
+struct sideband {
+	struct sideband_ring *rings; /* one for each of the sampler's; NULL: not to be had */
+	size_t nr_rings;
+	uint32_t pages;
+	bool knows_lost; /* the kernel counts what each event lost */
+	uint64_t lost;	 /* as the records say; those of the last losses are lost themselves */
+	uint64_t nr_missed_threads;
+	int32_t last_missed; /* 0: none */
+	struct {
+		int *items;
+		size_t nr, capacity;
+	} fds;
+};
+
+/* One process of the target. */
+struct member {
+	int32_t pid;
+	bool is_asked;	      /* by its number; else it is a descendant of one that is */
+	bool is_done;	      /* it was attached, or cannot be */
+	uint64_t started_ns;  /* since boot, to 10 ms */
+	uint64_t seen_ns;     /* CLOCK_MONOTONIC: when that was read */
+	uint64_t attached_ns; /* since boot; 0: not attached */
+};
+
+struct family {
+	struct {
+		struct member *items;
+		size_t nr, capacity;
+	} members;
+	struct index by_pid;
+};
+
+struct sampler {
+	struct sampler_options options;
+	struct event events[SAMPLER_MAX_EVENTS]; /* as they are opened: cpu-clock for cycles */
+	struct perf_event_attr attrs[SAMPLER_MAX_EVENTS];
+	struct sampler_opened opened[SAMPLER_MAX_EVENTS];
+	bool stands_in[SAMPLER_MAX_EVENTS]; /* the clock, for cycles */
+	struct step steps[SAMPLER_MAX_STEPS];
+	size_t nr_steps;
+	struct record_format format;
+	uint32_t dump_bytes;	     /* what is foreseen */
+	struct sampler_sets sets[2]; /* of events that the kernel paces, and of those that we do */
+	uint32_t nr_sets;	     /* of the kind that has more: rows of fds */
+	uint32_t in_use[SAMPLER_MAX_EVENTS];
+	bool user_only, filters_pids;
+
+	struct sampler_ring *rings;
+	void **mappings; /* of each ring, when main holds them */
+	size_t nr_rings;
+	uint32_t ring_pages;
+	bool holds_rings;
+	struct family family;				 /* of the processes asked for */
+	uint64_t attached_ns;				 /* since boot: when all were */
+	struct sampler_count closed[SAMPLER_MAX_EVENTS]; /* of threads closed */
+
+	struct {
+		struct sampler_fd *items;
+		size_t nr, capacity;
+	} fds;
+	struct {
+		struct sampler_id *items;
+		size_t nr, capacity;
+	} ids; /* of fds, one by one */
+	struct sideband sideband;
+};
+
+/* What was asked of one event: every so many, or 0: a rate. */
+static inline uint64_t sampler_asked_count(const struct sampler *sampler, size_t event)
+{
+	const struct event *asked = &sampler->options.events[event];
+	return asked->period ? asked->period : asked->frequency_hz ? 0 : sampler->options.count;
+}
+
+static inline uint64_t sampler_asked_hz(const struct sampler *sampler, size_t event)
+{
+	const uint64_t own = sampler->options.events[event].frequency_hz;
+	return own ? own : sampler->options.frequency_hz;
+}
+
+/* perf_event_open(2). A close-on-exec descriptor, or -errno. */
+int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
+/*
+ * The same on a target: a thread, or with tid -1 the CPU with all tasks or those of the cgroup asked for. Counted
+ * only while the leader is; -1: by itself.
+ */
+int sampler_open_on(const struct sampler *sampler, const struct perf_event_attr *attr, int32_t tid,
+		    int32_t cpu, int leader);
+
+/*
+ * sampler_redirect() of those attached from a row of fds on. An event that has its ring already is not to be told again: the
+ * kernel (6.18) then waits until every CPU has passed through the scheduler, some 10 ms for each where they are busy.
+ */
+int sampler_redirect_from(struct sampler *sampler, size_t row);
+
+/*
+ * Notes a step down the ladder. 0, or with --strict -EPERM with the step as the cause.
+ */
+int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/*
+ * The same of one event. Those that take the same step share its line, in which they stand for STEP_EVENTS, or, where that is
+ * not in the text and there are several events, at its beginning.
+ */
+int sampler_note_event_step(struct sampler *sampler, size_t event, struct error *error,
+			    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* ---- machine.c ---- */
+
+/* The CPUs that are online. *cpus is the caller's to free. 0 or -errno. */
+int machine_online_cpus(int32_t **cpus, size_t *nr);
+/* CAP_IPC_LOCK, and not only inside a user namespace: locked memory is without limit. */
+bool machine_may_lock(void);
+void machine_raise_descriptor_limit(void);
+/* How many tasks want each CPU just now; 0: not known. */
+unsigned machine_tasks_a_cpu(void);
+
+/* The process's maps are closed to this user: its stacks can be taken, not unwound. */
+bool machine_hides_process(int32_t pid);
+/* How many processes have maps, and how many of those hide them from this user. */
+void machine_count_hidden(size_t *nr_hidden, size_t *nr);
+/* The kernel's functions have no addresses for this user. */
+bool machine_hides_kernel(void);
+
+enum process_state { PROCESS_GONE, PROCESS_ALIVE, PROCESS_ZOMBIE, PROCESS_KERNEL };
+struct process_facts {
+	enum process_state state;
+	uid_t uid, effective_uid;
+	bool closed; /* undumpable: only root may look into it */
+	bool apart;  /* in another user namespace, as far as this user may know */
+	int32_t parent;
+	int32_t nr_threads; /* of its process; a zombie leader may have some that live */
+};
+/* Of a process or a thread. */
+struct process_facts machine_process(int32_t pid);
+
+/* ---- advice.c ---- */
+
+/* Why perf_event_open() failed on a target (pid -1: a whole CPU), and what helps. Returns code. */
+int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
+		struct error *error);
+
+/*
+ * The same of an event of ctop's own that counts nothing: nobody but the kernel's highest levels, or someone between it
+ * and us, forbids that.
+ */
+int advise_ring(int code, struct error *error);
+
+/* ---- ladder.c ---- */
+
+bool ladder_dumps_stacks(const struct sampler *sampler);
+/* Finds, by opening on the first target, what of each event this machine and user get. 0 or -errno. */
+int ladder_descend(struct sampler *sampler, struct error *error);
+/* The first event of this one's group; itself when it has none. */
+uint32_t ladder_group_leader(const struct sampler *sampler, uint32_t event);
+/* Fills attrs[event] for the dump size and period as known by now. */
+void ladder_fill_attr(struct sampler *sampler, size_t event);
+/* What the record format of all events is. */
+void ladder_fill_format(struct sampler *sampler);
+
+/* ---- rings.c ---- */
+
+/*
+ * The owner of a ring, which takes its watermark from it, counts nothing. It belongs to ctop's own process, so that the
+ * ring outlives the target's threads; a ring owned by a thread's event polls POLLHUP
+ * for ever once that thread has gone. A descriptor or -errno.
+ */
+int rings_open_owner(int32_t cpu, uint32_t wakeup_bytes);
+
+int rings_open(struct sampler *sampler, struct error *error);
+void rings_close(struct sampler *sampler);
+/* There is an event of which anything may come: neither what was asked for nor the CPU paces it. */
+bool rings_may_overflow(const struct sampler *sampler);
+/* How many samples a ring holds with copies of that size. */
+uint64_t rings_hold(const struct sampler *sampler, uint32_t dump_bytes);
+/* Sets dump_bytes: what was asked for, or what `auto` means for these rings and this rate; 0 without dumps. */
+int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
+
+/* ---- sets.c ---- */
+
+/*
+ * Asks for less from the first on where the CPUs are taken already and ctop is one of many. 0, or as
+ * sampler_note_step().
+ */
+int sets_begin_cheaply(struct sampler *sampler, struct error *error);
+/* It may be paced by ctop itself, with sets of fixed periods. */
+bool sets_may_pace(const struct sampler *sampler, size_t event);
+/* Decides which events are. */
+void sets_pace(struct sampler *sampler);
+bool sets_any_paced(const struct sampler *sampler);
+/* Leaves all to the kernel again, where fewer sets are to be had. */
+void sets_leave_pacing(struct sampler *sampler);
+/* Chooses them, and the ones to begin with. */
+void sets_choose(struct sampler *sampler);
+/* Those of an event. */
+const struct sampler_sets *sets_of(const struct sampler *sampler, size_t event);
+/* An event's attr in one of the sets. */
+struct perf_event_attr sets_attr(const struct sampler *sampler, size_t event, uint32_t set);
+/* Those in use become the only ones, where none are paced. */
+void sets_leave_others(struct sampler *sampler);
+
+/* ---- sideband.c ---- */
+
+/* Opens rings for it, in what locked memory is left; none where there is none. */
+void sideband_open(struct sampler *sampler);
+/* Attaches it to all that was attached from a row of fds on. */
+void sideband_follow(struct sampler *sampler, size_t from);
+void sideband_close(struct sampler *sampler);
+
+/* ---- guard.c ---- */
+
+/* Sets the period or frequency of every event as asked for, or as the kernel allows. 0, or as sampler_note_step(). */
+int guard_ask_periods(struct sampler *sampler, struct error *error);
+/* Raises the clocks' periods to what the guard allows; attrs must have the dump size. 0 or -errno. */
+int guard_limit_periods(struct sampler *sampler, struct error *error);
+
+/* ---- family.c ---- */
+
+/* When a thread started, since boot, to 10 ms, and the parent of its process: fields 22 and 4 of proc_pid_stat(5). */
+struct task_start {
+	int32_t parent;
+	uint64_t ns;
+	uint64_t seen_ns; /* CLOCK_MONOTONIC: when it was read; also where it has ended */
+};
+/* False: it has ended. */
+bool task_start_read(int32_t pid, int32_t tid, struct task_start *start);
+
+/* Adds a process that was asked for. 0 or -ENOMEM. */
+int family_ask(struct family *family, int32_t pid);
+/*
+ * Adds the descendants that run now, but those that started more than that long after their parent was attached: they
+ * have inherited its events. 0 or -errno.
+ */
+int family_look(struct family *family, uint64_t slack_ns);
+/* Whether its number has not gone to another process meanwhile; it may have ended. */
+bool family_is_still(const struct member *member);
+size_t family_nr_children(const struct family *family);
+void family_release(struct family *family);
+
+/* ---- attach.c ---- */
+
+/* Opens every event on every target, disabled. 0 or -errno. */
+int attach_all(struct sampler *sampler, struct error *error);
+
+#endif

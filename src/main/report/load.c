@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/report/load.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/base/text.h>
+#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/stats.h>
+#include <ctop/metadata/stats_table.h>
+#include <ctop/output/say.h>
+#include <ctop/report/numbers.h>
+
+#include "no_match.h"
+
+/* ---- what the session hands over ---- */
+
+static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
+{
+	struct load *load = context;
+	/* Names of the epoch before are out of reach once the next has begun. */
+	int result = history_update_names(load->history);
+	return result ? result : history_begin_epoch(load->history, tables, symbols);
+}
+
+static int take_samples(void *context, const struct sample *samples, size_t nr)
+{
+	struct load *load = context;
+	return history_import(load->history, samples, nr);
+}
+
+/* ---- the whole ---- */
+
+static uint64_t ns(double seconds)
+{
+	return (uint64_t)(seconds * (double)NS_PER_SECOND);
+}
+
+static struct history_filter filter_of(const struct options *options, enum load_mode mode)
+{
+	return (struct history_filter){
+		.pids = options->filter_pids.items,
+		.nr_pids = options->filter_pids.nr,
+		.tids = options->filter_tids.items,
+		.nr_tids = options->filter_tids.nr,
+		.cpus = options->filter_cpus.items,
+		.nr_cpus = options->filter_cpus.nr,
+		.comm = options->comm,
+		.event = options->event,
+		.first_event = !options->event && mode == LOAD_COUNTS,
+		.module = options->module,
+		.from_ns = ns(options->from_seconds),
+		.to_ns = ns(options->to_seconds),
+		.kernel_only = options->kernel_only,
+		.user_only = options->user_only,
+	};
+}
+
+/* What it is asked to write would replace what it reads. */
+static int refuse_own_input(const struct options *options, struct error *error)
+{
+	const char *const outputs[] = {options->output, options->stats_path};
+	struct stat input, output;
+	if (stat(options->input, &input) < 0)
+		return 0; /* which will be told */
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		if (!outputs[i] || stat(outputs[i], &output) < 0 || !S_ISREG(output.st_mode) ||
+		    output.st_dev != input.st_dev || output.st_ino != input.st_ino)
+			continue;
+		error_usage(error, "'%s' is the recording that is read", outputs[i]);
+		error_remedy(error, "write to another file");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Damage that leaves something is told beside it; this is when nothing is left. */
+static int refuse_empty(const struct load *load, const struct options *options, struct error *error)
+{
+	const struct recording_read read = session_read(load->session);
+	if (read.chunks || session_is_perfdata(load->session))
+		return 0;
+	error_set(error, -ENODATA, "'%s' %s", options->input,
+		  read.damaged_places ? "is damaged: nothing in it can be read"
+				      : "ends before anything was written to it");
+	error_remedy(error, "use a copy of it, or record again with ctop record -o FILE");
+	return -ENODATA;
+}
+
+static void add_count(struct text *text, uint64_t nr, const char *what)
+{
+	if (!nr)
+		return;
+	text_add(text, ", ");
+	add_grouped(text, nr);
+	text_addf(text, " %s%s", what, nr == 1 ? "" : "s");
+}
+
+/* What a perf.data file lacks, and what this machine lacks to read it. */
+static void add_perfdata_notes(const struct load *load, struct text *lines)
+{
+	const char *note = session_source_note(load->session);
+	const char *notice = session_notice(load->session);
+	if (note[0]) {
+		text_add_safe(lines, load->options->input);
+		text_add(lines, " ");
+		text_add_safe(lines, note);
+		text_add(lines, "\n");
+	}
+	if (notice[0])
+		text_addf(lines, "%s\n", notice);
+}
+
+static void add_damage(const struct load *load, struct text *lines)
+{
+	const struct recording_read read = session_read(load->session);
+	if (!read.whole) {
+		text_add_safe(lines, load->options->input);
+		text_add(lines,
+			 " has no end: its recorder still runs, was killed, or the file was cut\n");
+	}
+	if (!read.damaged_places && !read.lost_chunks)
+		return;
+	text_add_safe(lines, load->options->input);
+	text_add(lines, " is damaged");
+	const char *before = ": ";
+	if (read.skipped_bytes) {
+		text_add(lines, before);
+		add_bytes(lines, read.skipped_bytes);
+		text_add(lines, " skipped");
+		before = ", ";
+	}
+	if (read.lost_chunks) {
+		text_add(lines, before);
+		add_grouped(lines, read.lost_chunks);
+		text_addf(lines, " part%s missing", read.lost_chunks == 1 ? "" : "s");
+	}
+	add_count(lines, read.lost_samples, "sample");
+	text_add(lines, read.lost_samples ? " lost" : "");
+	add_count(lines, read.maimed_samples, "sample");
+	text_add(lines, read.maimed_samples ? " with [lost] parts" : "");
+	text_add(lines, "\n");
+}
+
+void load_add_damage(const struct load *load, struct text *lines)
+{
+	if (session_is_perfdata(load->session))
+		add_perfdata_notes(load, lines);
+	else
+		add_damage(load, lines);
+}
+
+void load_tell_damage(const struct load *load)
+{
+	struct text lines = {0};
+	load_add_damage(load, &lines);
+	const char *at = text_string(&lines);
+	for (size_t size; *at; at += size) {
+		size = strcspn(at, "\n") + 1;
+		say("%.*s", (int)size - 1, at);
+	}
+	text_release(&lines);
+}
+
+static int set_number(struct history *history, const char *key, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return history_set_info(history, key, text);
+}
+
+/* A recording has these facts inside; of a perf.data file they are known once it was read. */
+static int add_perfdata_facts(const struct load *load)
+{
+	if (!session_is_perfdata(load->session))
+		return 0;
+	const struct session_stats stats = session_stats(load->session);
+	struct history *history = load->history;
+	int result = 0;
+	for (size_t i = 0; i < nr_stat_rows && !result; i++) {
+		char key[STAT_KEY_MAX];
+		stat_key(&stat_rows[i], key);
+		if (stat_rows[i].uses & STAT_OF_FILE)
+			result = set_number(history, key, stat_value(&stat_rows[i], &stats));
+	}
+	if (!result && stats.nr_late_steps)
+		result = history_set_info(history, "step_down.0", stats.late_steps[0]);
+	return result;
+}
+
+int load_begin(struct load *load, const struct options *options, enum load_mode mode,
+	       struct error *error)
+{
+	*load = (struct load){.options = options};
+	if (refuse_own_input(options, error))
+		return -EINVAL;
+	load->history = history_new();
+	if (!load->history)
+		return error_set(error, -ENOMEM, "out of memory");
+	const struct history_filter filter = filter_of(options, mode);
+	history_set_filter(load->history, &filter);
+	/* A file may hold as much as a day of live profiling, or say so. */
+	history_set_limit(load->history, options->memory_mib << 20);
+	if (mode == LOAD_SAMPLES)
+		history_keep_samples(load->history, LOAD_SAMPLES_MOST);
+	if (mode == LOAD_SECONDS)
+		history_keep_seconds(load->history);
+
+	const struct session_consumer consumer = {load, begin_epoch, take_samples};
+	load->session = session_open_file(options->input, &consumer, error);
+	if (!load->session)
+		return -EINVAL;
+	return session_start(load->session, error);
+}
+
+int load_step(struct load *load, int timeout_ms, bool *done, struct error *error)
+{
+	enum session_state state;
+	int result = session_step(load->session, timeout_ms, &state, error);
+	*done = !result && state == SESSION_DRAINED;
+	if (!*done)
+		return result;
+	if (history_update_names(load->history) || add_perfdata_facts(load))
+		return error_set(error, -ENOMEM, "out of memory");
+	result = refuse_empty(load, load->options, error);
+	return result ? result : no_match_check(load->history, load->options, error);
+}
+
+int load_open(struct load *load, const struct options *options, enum load_mode mode,
+	      struct error *error)
+{
+	bool done = false;
+	int result = load_begin(load, options, mode, error);
+	while (!result && !done)
+		result = load_step(load, -1, &done, error);
+	return result;
+}
+
+int load_again(struct load *load, struct error *error)
+{
+	const struct session_consumer consumer = {load, begin_epoch, take_samples};
+	enum session_state state = SESSION_RUNNING;
+	load->again = session_open_again(load->session, &consumer, error);
+	int result = load->again ? session_start(load->again, error) : -EINVAL;
+	while (!result && state != SESSION_DRAINED)
+		result = session_step(load->again, -1, &state, error);
+	return result;
+}
+
+void load_tell_folded(const struct load *load)
+{
+	struct text line = {0};
+	const struct history_totals totals = history_totals(load->history);
+	if (!totals.folded)
+		return;
+	text_add(&line, "ctop: ");
+	add_grouped(&line, totals.folded);
+	text_add(&line, " samples are on stacks beyond the memory bound: [folded] below their "
+			"known callers; more with --memory MIB\n");
+	fputs(text_string(&line), stderr);
+	text_release(&line);
+}
+
+void load_tell_event(const struct load *load, const struct options *options)
+{
+	const struct history *history = load->history;
+	struct text line = {0};
+	size_t nr_others = 0;
+	if (options->event || history_nr_events(history) < 2)
+		return;
+	text_add(&line, "ctop: shown is ");
+	text_add_safe(&line, history_event_name(history, 0));
+	text_add(&line, "; choose with --event: ");
+	for (size_t i = 1; i < history_nr_events(history); i++) {
+		if (!history_event_samples(history, i))
+			continue; /* perf's dummy, say: there is nothing to show */
+		text_add(&line, nr_others++ ? ", " : "");
+		text_add_safe(&line, history_event_name(history, i));
+	}
+	text_add(&line, "\n");
+	if (nr_others)
+		say_text(&line);
+	text_release(&line);
+}
+
+/* The history looks into tables that the session maps: it goes first. */
+void load_release(struct load *load)
+{
+	history_free(load->history);
+	session_free(load->again);
+	session_free(load->session);
+	*load = (struct load){0};
+}
+
+/* The recording's own statistics, where the history does not count for itself. */
+static void add_recorded(struct session_stats *stats, const struct history *history, unsigned uses)
+{
+	for (size_t i = 0; i < nr_stat_rows; i++) {
+		char key[STAT_KEY_MAX];
+		stat_key(&stat_rows[i], key);
+		if (stat_rows[i].uses & uses)
+			stat_set(&stat_rows[i], stats, infos_number(history, key));
+	}
+	stats->opened_ns = 0;
+	stats->first_stack_ns = infos_number(history, "stats.first_stack_ns");
+}
+
+/* wanted: by its name as opened or asked; NULL: the first. */
+static void add_events(struct stats_input *input, const struct history *history, const char *wanted)
+{
+	for (size_t i = 0; i < history_nr_events(history) && i < SAMPLER_MAX_EVENTS; i++) {
+		const char *asked = history_event_asked(history, i),
+			   *opened = history_event_name(history, i);
+		input->events[i] = (struct stats_event){
+			.asked = asked,
+			.opened = opened,
+			.period = history_event_period(history, i),
+			.frequency_hz = history_event_frequency_hz(history, i),
+			.unit = history_event_unit(history, i),
+			.counts = {.samples = history_event_samples(history, i),
+				   .counted = infos_event_number(history, "counted", i),
+				   .sampled = history_event_weight(history, i),
+				   .lost = infos_event_number(history, "lost", i),
+				   .counted_share = infos_share(history, i)},
+		};
+		input->nr_events = i + 1;
+		if (wanted && input->event == 0 &&
+		    (!strcmp(wanted, opened) || (asked && !strcmp(wanted, asked))))
+			input->event = i;
+	}
+}
+
+int load_write_stats(struct load *load, const struct options *options, size_t output_bytes,
+		     struct error *error)
+{
+	if (!options->stats_path)
+		return 0;
+	const struct history *history = load->history;
+	const struct history_totals totals = history_totals(load->history);
+	uint64_t duration_ns = infos_number(history, "duration_ns");
+	struct stats_input input = {
+		.session = session_stats(load->session),
+		.frames = totals.frames,
+		.unsymbolized_frames = totals.unsymbolized_frames,
+		.output_bytes = output_bytes,
+	};
+	add_events(&input, history, options->event);
+	struct session_stats *stats = &input.session;
+	/* What recording cost is not in perf's files. */
+	add_recorded(stats, history,
+		     session_is_perfdata(load->session) ? STAT_RECORDED
+							: STAT_RECORDED | STAT_COST);
+	stats->samples = totals.samples;
+	stats->events_sampled = history_event_weight_shown(history, input.event);
+	for (size_t end = 0; end < NR_STACK_ENDS; end++)
+		stats->ends[end] = totals.ends[end];
+	stats->start_ns = 0;
+	stats->end_ns = duration_ns ? duration_ns : totals.last_ns - totals.first_ns;
+	if (stats->end_ns)
+		input.rate_hz =
+			(double)totals.samples * (double)NS_PER_SECOND / (double)stats->end_ns;
+
+	const char *steps_down[SAMPLER_MAX_STEPS], *unreadable[UNREADABLE_MAX];
+	input.nr_steps_down = infos_list(history, "step_down", steps_down, SAMPLER_MAX_STEPS);
+	input.steps_down = steps_down;
+	stats->nr_unreadable = infos_list(history, "unreadable", unreadable, UNREADABLE_MAX);
+	stats->unreadable = unreadable;
+	return stats_write(options->stats_path, &input, -1, error);
+}

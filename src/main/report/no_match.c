@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "no_match.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <ctop/base/text.h>
+#include <ctop/report/numbers.h>
+
+enum { NAMED_MOST = 8 };
+
+/* "a, b, c, ..." */
+static void add_names(struct text *text, const char *const *names, size_t nr)
+{
+	for (size_t i = 0; i < nr && i < NAMED_MOST; i++)
+		text_addf(text, "%s%s", i ? ", " : "", names[i]);
+	if (nr > NAMED_MOST)
+		text_add(text, ", ...");
+}
+
+static void advise(struct error *error, struct text *text)
+{
+	if (!text->failed)
+		error_remedy(error, "%s", text_string(text));
+	text_release(text);
+}
+
+static bool has_event(const struct history *history, const char *event)
+{
+	for (size_t i = 0; i < history_nr_events(history); i++)
+		if (!strcmp(history_event_name(history, i), event) ||
+		    !strcmp(history_event_asked(history, i), event))
+			return true;
+	return false;
+}
+
+/* The events that were sampled, or all where none was. */
+static void name_events(const struct history *history, bool sampled, struct error *error)
+{
+	const char *names[NAMED_MOST + 1];
+	size_t nr = 0;
+	for (size_t i = 0; i < history_nr_events(history) && nr <= NAMED_MOST; i++)
+		if (!sampled || history_event_samples(history, i))
+			names[nr++] = history_event_name(history, i);
+	struct text text = {0};
+	text_add(&text, sampled ? "choose with --event: " : "its events are: ");
+	add_names(&text, names, nr);
+	advise(error, &text);
+}
+
+static void name_others(const struct history *history, enum history_names which,
+			struct error *error)
+{
+	const char *names[NAMED_MOST + 1];
+	size_t nr = history_names(history, which, names, NAMED_MOST + 1);
+	for (size_t i = 0; which == HISTORY_MODULES && i < nr; i++) {
+		const char *slash = strrchr(names[i], '/');
+		if (slash && slash[1])
+			names[i] = slash + 1;
+	}
+	struct text text = {0};
+	text_add(&text, "there are: ");
+	add_names(&text, names, nr);
+	advise(error, &text);
+}
+
+/* The options that together let nothing through. */
+static void name_options(const struct options *options, struct error *error)
+{
+	const char *names[10];
+	size_t nr = 0;
+	if (options->filter_pids.nr)
+		names[nr++] = "--pid";
+	if (options->filter_tids.nr)
+		names[nr++] = "--tid";
+	if (options->comm)
+		names[nr++] = "--comm";
+	if (options->filter_cpus.nr)
+		names[nr++] = "--cpu";
+	if (options->event)
+		names[nr++] = "--event";
+	if (options->from_seconds > 0)
+		names[nr++] = "--from";
+	if (options->to_seconds > 0)
+		names[nr++] = "--to";
+	if (options->kernel_only)
+		names[nr++] = "--kernel";
+	if (options->user_only)
+		names[nr++] = "--user";
+	if (options->module)
+		names[nr++] = "--module";
+	struct text text = {0};
+	text_add(&text, "loosen ");
+	for (size_t i = 0; i < nr; i++)
+		text_addf(&text, "%s%s", i == 0 ? "" : i + 1 < nr ? ", " : " or ", names[i]);
+	if (nr)
+		advise(error, &text);
+	text_release(&text);
+}
+
+int no_match_check(struct history *history, const struct options *options, struct error *error)
+{
+	const struct history_totals totals = history_totals(history);
+	if (totals.samples || !totals.samples_before)
+		return 0;
+	if (options->event && !has_event(history, options->event)) {
+		int code = error_usage(error, "the recording has no event '%s'", options->event);
+		name_events(history, false, error);
+		return code;
+	}
+	if (options->comm && !history_has_name(history, HISTORY_COMMS, options->comm)) {
+		error_set(error, -ENOENT, "no sample is of a thread named '%s'", options->comm);
+		name_others(history, HISTORY_COMMS, error);
+		return -ENOENT;
+	}
+	if (options->module && !history_has_name(history, HISTORY_MODULES, options->module)) {
+		error_set(error, -ENOENT, "no sample was taken in a module '%s'", options->module);
+		name_others(history, HISTORY_MODULES, error);
+		return -ENOENT;
+	}
+	if (!options->event && !history_event_samples(history, 0)) {
+		error_set(error, -ENOENT, "no sample is of the first event, %s",
+			  history_event_name(history, 0));
+		name_events(history, true, error);
+		return -ENOENT;
+	}
+	struct text number = {0};
+	add_grouped(&number, totals.samples_before);
+	error_set(error, -ENOENT, "none of %s samples passes the filter", text_string(&number));
+	text_release(&number);
+	name_options(options, error);
+	return -ENOENT;
+}

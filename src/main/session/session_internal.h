@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SESSION_SESSION_INTERNAL_H
+#define CTOP_SESSION_SESSION_INTERNAL_H
+
+/*
+ * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
+ * session_sampling.c (on and off), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ctop/broker/broker.h>
+#include <ctop/files/source.h>
+#include <ctop/ipc/protocol.h>
+#include <ctop/perf/sampler.h>
+#include <ctop/session/region.h>
+#include <ctop/session/session.h>
+#include <ctop/session/target.h>
+#include <ctop/session/worker.h>
+#include <ctop/system/budget.h>
+#include <ctop/system/cpu_times.h>
+#include <ctop/system/thread_list.h>
+
+#include "uprobes.h"
+
+/* Samples handed to the consumer at a time. */
+enum { SESSION_BATCH = 1024 };
+/* ... and in one turn; messages of a child in one turn. */
+enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
+/* How long a collector may take for what the rings still hold: seconds, on a busy machine. One that goes on is left. */
+#define STOP_PATIENCE_NS (60 * NS_PER_SECOND)
+/* How long the end of a session, or of an epoch, waits for names still being read. */
+#define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
+
+/* A step down that comes late. */
+#define SESSION_WITHOUT_TABLES                                                                     \
+	"stacks by frame pointers, without unwind tables: the collector died 3 times in 10 s"
+
+/* Deaths that are told one by one. */
+enum { SESSION_NEWS_MAX = 8 };
+
+enum phase {
+	PHASE_OPEN, /* children run, sampling is off */
+	PHASE_RUNNING,
+	PHASE_STOPPING, /* the collector or the reader takes what is left */
+	PHASE_NAMING,	/* the symbolizer finishes */
+	PHASE_DRAINED,
+};
+
+/* Places in message_own. */
+enum own {
+	OWN_MAIN,
+	OWN_COLLECTOR,
+	OWN_LAST_COLLECTOR,
+	OWN_SYMBOLIZER,
+	OWN_LAST_SYMBOLIZER,
+	OWN_WRITER,
+	OWN_LAST_WRITER,
+	OWN_OPENER,
+};
+
+struct session {
+	struct session_consumer consumer;
+	struct target target;	 /* live only */
+	struct sampler *sampler; /* live only */
+	struct sampler_options sampling;
+	struct uprobe_files uprobe_files; /* that sampling's events name */
+	/* What the CPUs have done: when sampling began, moved on as start_ns is; when it was switched off; when it ended. */
+	struct cpu_times cpus_from, cpus_off, cpus_end;
+	size_t nr_named, nr_named_tids; /* of the sampler's processes and threads: to the broker */
+	char *path;			/* of a file; NULL: live */
+	struct source source;
+	char source_note[PROTOCOL_CAUSE_MAX];
+	struct broker *broker;
+	struct worker collector;  /* or the reader */
+	struct worker symbolizer; /* live only */
+	struct message_own own;	  /* by enum own */
+	char last_words[160];	  /* of the last child that had any, and whose they are */
+	char notice[160];	  /* what a user should know; "": nothing */
+	char news[SESSION_NEWS_MAX][256];
+	size_t nr_news;
+	struct region regions[2]; /* readers keep pointers into them: a region stays where it is */
+	struct region *current, *next; /* next: epoch 0 until it is asked for */
+	bool mapped, source_done;
+	bool without_tables; /* collectors died too often: see struct message_config */
+	bool busy;	     /* a budget was spent: there is more to do in the next turn */
+	struct thread_list
+		listing;  /* for the collector, whose next message waits until it is told */
+	bool owes_tables; /* the collector has filled next, too, and waits */
+	/* The record that the last collector died with, as in struct message_config. */
+	int32_t cpu_in_hand;
+	uint64_t position_in_hand;
+	bool left_current; /* the collector goes on in next, but did not live to say so in current */
+	bool starts_off;
+	bool on;      /* sampling, or about to */
+	bool pausing; /* the collector takes what was sampled before it was switched off */
+	uint64_t off_since_ns;
+	enum phase phase;
+	int watched_fd;
+	uint64_t symbolizer_due_ns;  /* when it may be woken again */
+	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
+	uint64_t patience_until_ns, stop_until_ns;
+	uint64_t housekeeping_ns;
+	int32_t looks_again_pid; /* the symbolizer that was asked to look at perf maps a last time */
+	uint64_t sideband_due_ns; /* when its records may wake us again */
+	uint64_t late_look_ns;	  /* when to look for threads that slipped through */
+	/* Sets of the events: what was foreseen, since when the one in use is, how long each was, and what is said of it. */
+	uint32_t foreseen_set; /* of events that are switched together */
+	uint64_t set_since_ns, next_set_ns, settle_ns;
+	uint64_t set_ns[SAMPLER_MAX_EVENTS][SAMPLER_MAX_SETS];
+	struct message_set switching;
+	char set_step[320];
+	struct session_stats stats;
+	struct recording_read read; /* of a file */
+	struct error *error;
+	struct sample batch[SESSION_BATCH];
+};
+
+static inline bool session_is_live(const struct session *session)
+{
+	return session->path == NULL;
+}
+
+/* A recording is read by the reader, and has its names inside. */
+static inline bool session_is_recording(const struct session *session)
+{
+	return session->path && !session->source.is_perfdata;
+}
+
+/* ---- session.c ---- */
+
+/* Whose files the broker may open: the profile's. */
+void session_name_processes(struct session *session);
+
+/* ---- session_stats.c ---- */
+
+/* What the sampled CPUs have done by now; all 0 for a file. */
+struct cpu_times session_cpu_times(const struct session *session);
+
+/* ---- session_epochs.c ---- */
+
+/* Tells all readers of the region in hand. 0 or -errno, as all of these. */
+int session_begin_epoch(struct session *session);
+/* The source needs a fresh region. */
+int session_give_tables(struct session *session);
+/* NULL: there is none of that number. */
+struct region *session_region(struct session *session, uint32_t epoch);
+/* True when every frame published so far has its final name. */
+bool session_names_final(struct session *session);
+void session_wake_symbolizer(struct session *session);
+/* Hands what the rings of samples hold to the consumer, as much as a turn may have. */
+int session_drain(struct session *session);
+
+/* ---- session_sampling.c ---- */
+
+int session_describe_targets(struct session *session);
+int session_switch_on(struct session *session);
+void session_look_for_late_threads(struct session *session, uint64_t now_ns);
+
+/* ---- session_sets.c ---- */
+
+void session_begin_sets(struct session *session);
+/* Takes the set of events that the collector wants. */
+void session_adapt(struct session *session);
+/* Brings up to date what is said of it. */
+void session_describe_sets(struct session *session, uint64_t now_ns);
+
+/* Takes what the kernel said of maps and processes, for the broker; a part of it, where it is very much. */
+void session_take_sideband(struct session *session);
+
+/* ---- session_news.c ---- */
+
+/* A child was reaped. */
+void session_note_death(struct session *session, const struct worker *worker, int wait_status,
+			bool is_replaced);
+
+/* ---- session_children.c ---- */
+
+int session_tell_collector(struct session *session, const struct region *region, int32_t skip_cpu,
+			   uint64_t skip_position);
+int session_start_symbolizer(struct session *session);
+/* True when there is something to do for a child before it is heard again: answers it does not take, or a long one. */
+bool session_owes(const struct session *session, const struct worker *worker);
+/* Takes what a child says, as much as a turn may have. */
+int session_listen(struct session *session, struct worker *worker);
+/* A child has died: replaces it, or gives up. */
+int session_bury(struct session *session, struct worker *worker);
+
+#endif

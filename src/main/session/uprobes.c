@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "uprobes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/base/end_pending.h>
+#include <ctop/base/privilege.h>
+#include <ctop/base/text.h>
+#include <ctop/base/vec.h>
+#include <ctop/files/probe_file.h>
+#include <ctop/files/probe_target.h>
+#include <ctop/ipc/channel.h>
+#include <ctop/ipc/uprobe_protocol.h>
+#include <ctop/jail/jail.h>
+
+_Static_assert((int)EVENT_TEXT_BYTES <= (int)UPROBE_FUNCTION_MAX,
+	       "every function's name can be asked about");
+
+/* Reading the symbols of the largest programs takes a second or two. */
+enum { PATIENCE_MS = 30000, SLICE_MS = 100 };
+#define PLACE_OF_FD "/proc/self/fd/%d"
+/* Whose maps are looked through for a file. */
+enum { PIDS_MAX = 16 };
+
+static int wait_for(int fd, int timeout_ms)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	int got;
+	do
+		got = poll(&poll_fd, 1, timeout_ms);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got ? 0 : -ETIMEDOUT;
+}
+
+/*
+ * Only what a program can be mapped from: opening a device might set it going. Root may name a file below /proc/PID/root, for which
+ * it needs a capability.
+ */
+static int open_program(const char *path)
+{
+	struct stat status;
+	char again[32];
+	const int flags = O_PATH | O_CLOEXEC;
+	int place = geteuid() ? open(path, flags)
+			      : privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, flags);
+	if (place < 0)
+		return -errno;
+	int fd = -EINVAL;
+	snprintf(again, sizeof(again), PLACE_OF_FD, place);
+	if (fstat(place, &status))
+		fd = -errno;
+	else if (S_ISREG(status.st_mode))
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = fd == -1 ? -errno : fd;
+	close(place);
+	return fd;
+}
+
+/* The one that was found before is not opened again: that is up to the target's file system. */
+static int open_found(const struct event *event)
+{
+	int found;
+	if (sscanf(event->probe_place, PLACE_OF_FD, &found) != 1)
+		return open_program(event->probe);
+	int fd = fcntl(found, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static int await_answer(struct channel *channel, int timeout_ms)
+{
+	return wait_for(channel_fd(channel), timeout_ms);
+}
+
+/* As long as the user has patience, too. 0 or -errno: -EINTR when ctop is told to end. */
+static int await(struct channel *channel, int (*what)(struct channel *, int))
+{
+	const uint64_t until_ns = clock_now_ns() + PATIENCE_MS * NS_PER_MS;
+	int result = -ETIMEDOUT;
+	while (result == -ETIMEDOUT && clock_now_ns() < until_ns)
+		result = end_pending() ? -EINTR : what(channel, SLICE_MS);
+	return result;
+}
+
+static int ask(struct channel *channel, const char *function, int fd, struct function_place *place)
+{
+	struct uprobe_answer answer;
+	int unused = -1;
+	int result = channel_send(channel, function, strlen(function), fd);
+	if (!result)
+		result = await(channel, channel_await_hello);
+	if (!result)
+		result = await(channel, await_answer);
+	if (result)
+		return result;
+	ssize_t got = channel_receive(channel, &answer, sizeof(answer), &unused);
+	if (got != (ssize_t)sizeof(answer))
+		return -EIO; /* it died, or talks nonsense */
+	*place = answer.place;
+	return answer.error < 0 && answer.error > -4096 ? answer.error : answer.error ? -EIO : 0;
+}
+
+/* Starts the child, asks, ends it. 0 or -errno. */
+static int find_place(const char *function, int fd, struct function_place *place)
+{
+	struct jail_child child;
+	int result = jail_spawn("uprobe", &child);
+	if (result)
+		return result;
+	result = ask(child.channel, function, fd, place);
+	jail_end(&child);
+	return result;
+}
+
+static int explain(const struct event *event, int code, struct error *error)
+{
+	if (code == -EINTR) {
+		error_set(error, code, "interrupted before '%s' was found in '%s'", event->function,
+			  event->probe);
+		error_remedy(error, "nothing was sampled: start it again, and let it begin");
+	} else if (code == -ENOENT) {
+		error_set(error, code, "'%s' has no function '%s'", event->probe, event->function);
+		error_remedy(error,
+			     "readelf -Ws --dyn-syms %s lists them; a file without symbols "
+			     "takes an offset: uprobe:%s+0x...",
+			     event->probe, event->probe);
+	} else if (code == -ENOTUNIQ) {
+		error_set(error, code, "'%s' has several functions '%s'", event->probe,
+			  event->function);
+		error_remedy(error, "name one with its parameters, or as nm %s | grep lists them",
+			     event->probe);
+	} else if (code == -ENOEXEC) {
+		error_set(error, code, "'%s' is no program or library", event->probe);
+		error_remedy(error, "a uprobe goes into an ELF file");
+	} else {
+		error_set(error, code, "cannot look for '%s' in '%s': %s", event->function,
+			  event->probe, strerror(-code));
+		error_remedy(error, "an offset in the file needs no symbols: uprobe:%s+0x...",
+			     event->probe);
+	}
+	return code;
+}
+
+/* Which file it is, is said, made safe: the path may be the target's choice. */
+static void set_file(struct event *event, const char *path)
+{
+	struct text name = {0};
+	const char *place = strchr(event->name, ':') + 1;
+	text_addf(&name, "%.*s", (int)(place - event->name), event->name);
+	text_add_safe(&name, path);
+	text_add(&name, place + strlen(event->probe));
+	if (!name.failed && name.size < sizeof(event->name))
+		memcpy(event->name, text_string(&name), name.size + 1);
+	text_release(&name);
+	snprintf(event->probe, sizeof(event->probe), "%s", path);
+}
+
+/* A library or program that was named without its folder. */
+static int find_file(struct event *event, struct error *error)
+{
+	char path[sizeof(event->probe)];
+	int result = probe_file_find(event->probe, path, sizeof(path));
+	if (result) {
+		error_set(error, result, "no library or program is called '%s'", event->probe);
+		error_remedy(error, "name its file, as in uprobe:/bin/bash:readline");
+		return result;
+	}
+	set_file(event, path);
+	return 0;
+}
+
+/* What no process that lives elsewhere has mapped, main cannot mean either. */
+static int not_mapped(const struct event *event, int32_t pid, int code, struct error *error)
+{
+	if (code == -ENOENT)
+		error_set(error, code,
+			  "process %d, in a mount namespace of its own, has mapped no '%s'", pid,
+			  event->probe);
+	else
+		error_set(error, code,
+			  "cannot open '%s' of process %d, in a mount namespace of its own: %s",
+			  event->probe, pid, strerror(-code));
+	error_remedy(error, "name the file as /proc/%d/maps has it, or below /proc/%d/root", pid,
+		     pid);
+	return code;
+}
+
+/* The kernel is told of a descriptor: its own look-up would be in main's mounts, and may hang in a file system of the target's. */
+static int use_file(struct event *event, const char *path, int fd, struct uprobe_files *files,
+		    struct error *error)
+{
+	if (vec_reserve(files, files->nr + 1)) {
+		close(fd);
+		return error_set(error, -ENOMEM, "out of memory");
+	}
+	files->items[files->nr++] = fd;
+	set_file(event, path);
+	snprintf(event->probe_place, sizeof(event->probe_place), PLACE_OF_FD, fd);
+	return 0;
+}
+
+/* The file that the target means; where it means none that is mapped yet, main's. */
+static int find_mapped_file(struct event *event, const int32_t *pids, size_t nr_pids,
+			    struct uprobe_files *files, struct error *error)
+{
+	static const char processes[] = "/proc/";
+	const bool is_path = strchr(event->probe, '/');
+	char path[sizeof(event->probe)];
+	int code = 0;
+	int32_t elsewhere = 0;
+	if (!strncmp(event->probe, processes, strlen(processes)))
+		return 0;
+	for (size_t i = 0; i < nr_pids && i < PIDS_MAX; i++) {
+		const bool is_elsewhere = probe_target_is_elsewhere(pids[i]);
+		if (is_path && !is_elsewhere)
+			continue;
+		int fd = probe_target_open(pids[i], event->probe, path, sizeof(path));
+		if (fd >= 0)
+			return use_file(event, path, fd, files, error);
+		if (is_elsewhere && !elsewhere) {
+			elsewhere = pids[i];
+			code = fd;
+		}
+	}
+	return elsewhere ? not_mapped(event, elsewhere, code, error) : 0;
+}
+
+static int find_event_file(struct event *event, const int32_t *pids, size_t nr_pids,
+			   struct uprobe_files *files, struct error *error)
+{
+	int result = find_mapped_file(event, pids, nr_pids, files, error);
+	if (!result && !strchr(event->probe, '/'))
+		result = find_file(event, error);
+	return result;
+}
+
+/* Behind the end of a function another one begins, or the middle of an instruction. */
+static int outside(const struct event *event, const struct function_place *place,
+		   struct error *error)
+{
+	error_set(error, -ERANGE,
+		  "'%s' of '%s' is %" PRIu64 " bytes long: +%" PRIu64 " is behind its end",
+		  event->function, event->probe, place->size, event->config2);
+	error_remedy(error,
+		     "name the function that is meant, or an offset in the file: uprobe:%s+0x...",
+		     event->probe);
+	return -ERANGE;
+}
+
+static int resolve(struct event *event, struct error *error)
+{
+	struct function_place place = {0};
+	int fd = open_found(event);
+	if (fd < 0) {
+		error_set(error, fd, "cannot open '%s': %s", event->probe,
+			  fd == -EINVAL ? "not a file" : strerror(-fd));
+		error_remedy(error, "a uprobe is written as in uprobe:/bin/bash:readline");
+		return fd;
+	}
+	int result = find_place(event->function, fd, &place);
+	close(fd);
+	if (result)
+		return explain(event, result, error);
+	if (place.size && event->config2 >= place.size)
+		return outside(event, &place, error);
+	if (__builtin_add_overflow(place.offset, event->config2, &event->config2))
+		return explain(event, -EOVERFLOW, error);
+	event->function[0] = '\0';
+	return 0;
+}
+
+void uprobe_files_close(struct uprobe_files *files)
+{
+	for (size_t i = 0; i < files->nr; i++)
+		close(files->items[i]);
+	free(files->items);
+	*files = (struct uprobe_files){0};
+}
+
+int uprobes_resolve(struct event *events, size_t nr_events, const int32_t *pids, size_t nr_pids,
+		    struct uprobe_files *files, struct error *error)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < nr_events; i++) {
+		struct event *event = &events[i];
+		if (event->probe[0] && event->happens_in_user)
+			result = find_event_file(event, pids, nr_pids, files, error);
+		if (!result && event->function[0])
+			result = resolve(event, error);
+	}
+	return result;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* A child that was taken over writes what it likes into its region: main reads on, and stays whole. */
+#include <ctop/query/slice.h>
+
+#include <stdint.h>
+
+#include "test.h"
+
+static const struct tables_capacity capacity = {
+	.nr =
+		{
+			[TABLE_STRINGS] = 256,
+			[TABLE_INFOS] = 16,
+			[TABLE_EVENTS] = 8,
+			[TABLE_MODULES] = 8,
+			[TABLE_TASKS] = 8,
+			[TABLE_FRAMES] = 64,
+			[TABLE_NODES] = 64,
+		},
+	.nr_samples = 128,
+};
+static const struct symbols_capacity names = {.nr_frames = 64, .string_units = 256};
+
+enum { ROUNDS = 400, MAGIC_BYTES = 8 };
+
+/* Mostly small numbers, which go further than large ones do. */
+static void scribble(void *memory, size_t bytes)
+{
+	uint8_t *at = memory;
+	for (size_t i = 0; i < bytes; i++) {
+		int kind = rand() % 16;
+		at[i] = (uint8_t)(kind == 0 ? rand() : kind < 5 ? rand() % 64 : 0);
+	}
+}
+
+static int visit(void *context, const struct history_stack *stack)
+{
+	uint64_t *sum = context;
+	CHECK(stack->end < NR_STACK_ENDS && stack->reason < NR_STACK_REASONS);
+	CHECK(stack->comm != NULL && strlen(stack->comm) <= TABLES_STRING_MAX);
+	for (size_t i = 0; i < stack->nr_frames; i++)
+		CHECK(stack->frames[i].method < NR_FRAME_METHODS);
+	*sum += stack->samples;
+	return 0;
+}
+
+/* Every query answers, and all answers agree on how many samples there are. */
+static void ask_everything(struct history *history)
+{
+	struct function_cost *costs;
+	struct tree_node *tree;
+	size_t nr;
+	uint64_t seen = 0, self = 0, ends = 0;
+	struct history_totals totals = history_totals(history);
+	CHECK_EQ(history_each_stack(history, visit, &seen), 0);
+	CHECK_EQ(seen, totals.samples);
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	for (size_t i = 0; i < nr; i++) {
+		self += costs[i].self;
+		CHECK(costs[i].self <= costs[i].total);
+		CHECK(history_function_name(history, costs[i].function) != NULL);
+	}
+	free(costs);
+	CHECK_EQ(self, totals.samples);
+	CHECK_EQ(history_tree(history, &tree, &nr), 0);
+	CHECK_EQ(tree[0].total, totals.samples);
+	for (uint32_t i = 1; i < nr; i++)
+		CHECK(tree[i].parent < i);
+	free(tree);
+	for (size_t i = 0; i < NR_STACK_ENDS; i++)
+		ends += totals.ends[i];
+	CHECK_EQ(ends, totals.samples);
+}
+
+/* Rows of a tree down from one, as the history itself counts them. */
+static void check_below(struct slice *slice, const struct tree_node *tree, uint32_t row,
+			uint64_t id)
+{
+	struct slice_nodes nodes = {0};
+	size_t nr = 0;
+	CHECK_EQ(slice_children(slice, id, SLICE_BY_TOTAL, &nodes), 0);
+	for (uint32_t child = tree[row].first_child; child; child = tree[child].next_sibling) {
+		CHECK(nr < nodes.nr);
+		const struct slice_node *node = &nodes.items[nr++];
+		CHECK_EQ(node->cost.total, tree[child].total);
+		CHECK_EQ(node->cost.self, tree[child].self);
+		if (tree[child].label)
+			CHECK_STR(node->label, tree[child].label);
+		else
+			CHECK_EQ(node->function.index, tree[child].function.index);
+		check_below(slice, tree, child, node->id);
+	}
+	CHECK_EQ(nr, nodes.nr);
+	free(nodes.items);
+}
+
+/* Since the start and without a filter a slice says what the history says. */
+static void check_slice(struct history *history, struct slice *slice)
+{
+	struct function_cost *costs;
+	struct tree_node *tree;
+	struct slice_functions top = {0};
+	struct slice_node root;
+	size_t nr;
+	CHECK_EQ(slice_set_seconds(slice, SLICE_SINCE_START), 0);
+	CHECK_EQ(slice_refresh(slice, UINT64_MAX), 0);
+	CHECK_EQ(slice_totals(slice).samples, history_totals(history).samples);
+	CHECK_EQ(slice_totals(slice).weight, history_totals(history).weight);
+	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	CHECK_EQ(slice_top(slice, SLICE_BY_SELF, 0, &top, NULL), 0);
+	CHECK_EQ(top.nr, nr);
+	for (size_t i = 0; i < nr; i++) {
+		CHECK_EQ(top.items[i].id.index, costs[i].function.index);
+		CHECK_EQ(top.items[i].cost.self, costs[i].self);
+		CHECK_EQ(top.items[i].cost.total, costs[i].total);
+	}
+	CHECK_EQ(history_tree(history, &tree, &nr), 0);
+	CHECK_EQ(slice_root(slice, SLICE_TREE, (struct function_id){0}, &root), 0);
+	CHECK_EQ(root.cost.total, tree[0].total);
+	check_below(slice, tree, 0, root.id);
+	free(top.items);
+	free(costs);
+	free(tree);
+}
+
+/* Windows anywhere, in a history whose samples have any time: all is answered, and nothing is counted twice. */
+static void ask_windows(struct history *history, struct slice *slice)
+{
+	struct slice_tasks tasks = {0};
+	struct slice_functions top = {0};
+	struct slice_detail detail = {0};
+	struct slice_node root;
+	struct slice_nodes rows = {0};
+	uint64_t counts[64];
+	struct history_seconds seconds = history_seconds(history);
+	const uint64_t ends[] = {
+		0, 1, seconds.first_ns, seconds.end_ns, UINT64_MAX, (uint64_t)rand()};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		CHECK_EQ(slice_set_seconds(slice, i % 2 ? SLICE_SECONDS_MAX : 10), 0);
+		CHECK_EQ(slice_refresh(slice, ends[i]), 0);
+		CHECK(slice_totals(slice).samples <= history_totals(history).samples);
+		CHECK_EQ(slice_trend(slice, SLICE_TREND_SECONDS_MAX, counts), 0);
+		CHECK_EQ(slice_tasks(slice, SLICE_PROCESSES, -1, &tasks), 0);
+		CHECK_EQ(slice_top(slice, SLICE_BY_NAME, 4, &top, NULL), 0);
+		CHECK_EQ(slice_trend_tasks(slice, tasks.items, tasks.nr, 2, counts), 0);
+		if (top.nr)
+			CHECK_EQ(slice_detail(slice, top.items[0].id, &detail), 0);
+		rows.nr = 0;
+		CHECK_EQ(slice_root(slice, SLICE_INVERTED, (struct function_id){0}, &root), 0);
+		CHECK_EQ(slice_children(slice, root.id, SLICE_BY_SELF, &rows), 0);
+	}
+	free(tasks.items);
+	free(top.items);
+	free(rows.items);
+	slice_detail_release(&detail);
+}
+
+static void a_region_of_rubbish(void)
+{
+	struct tables tables;
+	struct symbols symbols;
+	uint64_t samples = 0, bad = 0;
+	srand(7);
+	for (int round = 0; round < ROUNDS; round++) {
+		CHECK_EQ(tables_map(&tables, -1, &capacity, true), 0);
+		CHECK_EQ(symbols_map(&symbols, -1, &names, true), 0);
+		scribble((uint8_t *)tables.header + MAGIC_BYTES, tables.bytes - MAGIC_BYTES);
+		scribble(symbols.header, symbols.bytes);
+		struct history *history = history_new();
+		struct slice *slice = slice_new(history);
+		CHECK(slice != NULL);
+		history_keep_seconds(history);
+		CHECK_EQ(history_begin_epoch(history, &tables, &symbols), 0);
+		/* As a reader meets them, and as if the ring had been believed. */
+		struct sample read[64];
+		uint64_t missed = 0;
+		for (int i = 0; i < 8; i++) {
+			size_t nr = tables_read_samples(&tables, read, 64, &missed);
+			CHECK(nr <= 64);
+			CHECK_EQ(history_import(history, read, nr), 0);
+			CHECK_EQ(history_import(history, tables.samples, capacity.nr_samples), 0);
+			/* The rows move under the reader's eyes. */
+			scribble(tables.rows[TABLE_NODES], 256);
+			scribble(tables.rows[TABLE_STRINGS], 256);
+			CHECK_EQ(slice_refresh(slice, (uint64_t)rand() << (i * 5)), 0);
+		}
+		ask_everything(history);
+		ask_windows(history, slice);
+		check_slice(history, slice);
+		struct history_totals totals = history_totals(history);
+		samples += totals.samples;
+		bad += totals.bad_samples;
+		struct tables_reader reader;
+		tables_reader_init(&reader, &tables);
+		tables_reader_refresh(&reader);
+		CHECK(tables_used_bytes(&reader) <= tables.bytes);
+		slice_free(slice);
+		history_free(history);
+		tables_unmap(&tables);
+		symbols_unmap(&symbols);
+	}
+	/* Both kinds were met, or this tests little. */
+	CHECK(samples > 0);
+	CHECK(bad > 0);
+}
+
+/* A successor takes such a region over. */
+static void a_writer_on_rubbish(void)
+{
+	struct tables tables;
+	srand(8);
+	for (int round = 0; round < ROUNDS; round++) {
+		CHECK_EQ(tables_map(&tables, -1, &capacity, true), 0);
+		scribble((uint8_t *)tables.header + MAGIC_BYTES, tables.bytes - MAGIC_BYTES);
+		struct tables_writer *writer = tables_writer_new(&tables);
+		CHECK(writer != NULL);
+		struct string_id string = {0};
+		struct task_id task;
+		struct frame_id frame = {0};
+		struct node_id node = {0};
+		(void)tables_add_string(writer, "new", 3, &string);
+		(void)tables_add_info(writer, "key", "value");
+		(void)tables_add_task(writer, 1, 2, 0, string, &task);
+		(void)tables_add_frame(writer, (struct module_id){1}, 99, &frame);
+		(void)tables_add_node(writer, node, frame, FRAME_CFI, &node);
+		for (uint64_t i = 0; i < 300; i++)
+			tables_add_sample(writer, &(struct sample){.time_ns = i});
+		CHECK(tables_samples_room(writer) <= capacity.nr_samples);
+		tables_close_epoch(writer);
+		tables_writer_free(writer);
+		tables_unmap(&tables);
+	}
+}
+
+/* Positions that lie: nothing is read outside the ring, and it ends. */
+static void a_ring_that_lies(void)
+{
+	static const uint64_t positions[] = {0, 1, 127, 128, 1u << 20, UINT64_MAX - 1, UINT64_MAX};
+	enum { NR = sizeof(positions) / sizeof(positions[0]) };
+	struct tables tables;
+	struct sample out[16];
+	uint64_t missed = 0;
+	CHECK_EQ(tables_map(&tables, -1, &capacity, true), 0);
+	/* The header's last two words that are used: head and tail. */
+	uint64_t *words = (uint64_t *)(void *)tables.header;
+	enum { HEAD = (16 + 4 * (NR_TABLES + 1)) / 8 };
+	for (size_t i = 0; i < NR; i++) {
+		for (size_t j = 0; j < NR; j++) {
+			words[HEAD] = positions[i];
+			words[HEAD + 1] = positions[j];
+			size_t nr = tables_read_samples(&tables, out, 16, &missed);
+			CHECK(nr <= 16);
+			CHECK(positions[i] >= positions[j] || nr == 0);
+			CHECK(positions[i] <= positions[j] || nr > 0);
+		}
+	}
+	tables_unmap(&tables);
+}
+
+/* A chain deeper than any stack, and one that runs in a circle. */
+static void chains_without_end(void)
+{
+	static const struct tables_capacity deep = {
+		.nr = {[TABLE_STRINGS] = 16,
+		       [TABLE_INFOS] = 1,
+		       [TABLE_EVENTS] = 2,
+		       [TABLE_MODULES] = 2,
+		       [TABLE_TASKS] = 2,
+		       [TABLE_FRAMES] = 4,
+		       [TABLE_NODES] = 20000},
+		.nr_samples = 16,
+	};
+	struct tables tables;
+	CHECK_EQ(tables_map(&tables, -1, &deep, true), 0);
+	struct tables_writer *writer = tables_writer_new(&tables);
+	struct frame_id frame;
+	struct node_id node = {0};
+	CHECK_EQ(tables_add_frame(writer, (struct module_id){0}, 1, &frame), 0);
+	for (int i = 0; i < 18000; i++)
+		CHECK_EQ(tables_add_node(writer, node, frame, FRAME_CFI, &node), 0);
+	tables_publish(writer);
+	struct history *history = history_new();
+	CHECK_EQ(history_begin_epoch(history, &tables, NULL), 0);
+	struct sample sample = {.leaf = frame, .node = {1000}};
+	CHECK_EQ(history_import(history, &sample, 1), 0);
+	CHECK_EQ(history_totals(history).samples, 1);
+	sample.node.index = 18000;
+	CHECK_EQ(history_import(history, &sample, 1), 0);
+	CHECK_EQ(history_totals(history).bad_samples, 1);
+	/* One by one the limit holds as well. */
+	for (sample.node.index = 1001; sample.node.index <= 9000; sample.node.index++)
+		CHECK_EQ(history_import(history, &sample, 1), 0);
+	CHECK_EQ(history_totals(history).samples, 1 + 8192 - 1000);
+	CHECK_EQ(history_totals(history).bad_samples, 1 + 9000 - 8192);
+	struct node_row *rows = tables.rows[TABLE_NODES];
+	rows[10000].parent.index = 10000;
+	rows[9001].parent.index = 11000;
+	sample.node.index = 10000;
+	CHECK_EQ(history_import(history, &sample, 1), 0);
+	sample.node.index = 9001;
+	CHECK_EQ(history_import(history, &sample, 1), 0);
+	CHECK_EQ(history_totals(history).bad_samples, 3 + 9000 - 8192);
+	ask_everything(history);
+	history_free(history);
+	tables_writer_free(writer);
+	tables_unmap(&tables);
+}
+
+int main(void)
+{
+	RUN(a_region_of_rubbish);
+	RUN(a_writer_on_rubbish);
+	RUN(a_ring_that_lies);
+	RUN(chains_without_end);
+	return test_done();
+}

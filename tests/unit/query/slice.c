@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slices of random profiles beside the same questions asked of every single sample: windows, filters, names
+ * that come late, pauses.
+ */
+#include "history/by_hand.h"
+
+/*
+ * Sums of squares are rounded by the second, and what came in the same second before a reset, or after a pause began, is not told apart:
+ * then they are only known to be possible.
+ */
+static void check_squares(const struct world *world, double got, double wanted, uint64_t samples,
+			  uint64_t weight)
+{
+	double most = (double)weight * (double)weight, least = samples ? most / (double)samples : 0;
+	CHECK(got >= least * 0.998 && got <= most * 1.002);
+	if (!world->reset_at && world->nr_seen == world->nr_raws)
+		CHECK(got >= wanted * 0.998 && got <= wanted * 1.002);
+}
+
+static double square(const struct world *world, size_t raw)
+{
+	return (double)world->raws[raw].weight * (double)world->raws[raw].weight;
+}
+
+static void check_totals(const struct world *world)
+{
+	struct slice_totals totals = slice_totals(world->slice), wanted = {0};
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		const struct raw *raw = &world->raws[i];
+		if (!take(world, i, &shown, &passes))
+			continue;
+		wanted.all_samples++;
+		wanted.all_weight += raw->weight;
+		if (!passes)
+			continue;
+		wanted.samples++;
+		wanted.weight += raw->weight;
+		wanted.squares += square(world, i);
+		wanted.ends[raw->end]++;
+		wanted.unnamed += !world->named[raw->functions[raw->nr - 1]];
+	}
+	CHECK_EQ(totals.all_samples, wanted.all_samples);
+	CHECK_EQ(totals.all_weight, wanted.all_weight);
+	CHECK_EQ(totals.samples, wanted.samples);
+	CHECK_EQ(totals.weight, wanted.weight);
+	check_squares(world, totals.squares, wanted.squares, wanted.samples, wanted.weight);
+	CHECK_EQ(totals.unnamed, wanted.unnamed);
+	for (int end = 0; end < NR_STACK_ENDS; end++)
+		CHECK_EQ(totals.ends[end], wanted.ends[end]);
+}
+
+static void check_top(const struct world *world)
+{
+	struct slice_functions top = {0}, few = {0};
+	size_t nr_all, nr_wanted = 0;
+	struct slice_cost wanted[NR_FUNCTIONS + 1] = {0};
+	double squares[NR_FUNCTIONS + 1] = {0};
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		uint64_t weight = world->raws[i].weight;
+		wanted[shown.keys[shown.nr - 1]].self++;
+		wanted[shown.keys[shown.nr - 1]].self_weight += weight;
+		for (int key = 0; key <= UNNAMED; key++) {
+			wanted[key].total += contains(&shown, key);
+			wanted[key].total_weight += contains(&shown, key) ? weight : 0;
+			squares[key] += contains(&shown, key) ? square(world, i) : 0;
+		}
+	}
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_SELF, 0, &top, &nr_all), 0);
+	CHECK_EQ(top.nr, nr_all);
+	for (int key = 0; key <= UNNAMED; key++)
+		nr_wanted += wanted[key].total > 0;
+	CHECK_EQ(top.nr, nr_wanted);
+	for (size_t i = 0; i < top.nr; i++) {
+		int key = key_of(world, top.items[i].id);
+		CHECK(memcmp(&top.items[i].cost, &wanted[key], sizeof(wanted[key])) == 0);
+		check_squares(world, top.items[i].squares, squares[key], wanted[key].total,
+			      wanted[key].total_weight);
+		CHECK(i == 0 || top.items[i - 1].cost.self_weight >= top.items[i].cost.self_weight);
+		struct slice_cost one = slice_function_cost(world->slice, top.items[i].id);
+		CHECK(memcmp(&one, &wanted[key], sizeof(one)) == 0);
+	}
+	for (enum slice_order order = SLICE_BY_SELF; order <= SLICE_BY_MODULE; order++) {
+		CHECK_EQ(slice_top(world->slice, order, 0, &top, NULL), 0);
+		CHECK_EQ(slice_top(world->slice, order, 3, &few, &nr_all), 0);
+		CHECK_EQ(nr_all, top.nr);
+		CHECK_EQ(few.nr, top.nr < 3 ? top.nr : 3);
+		for (size_t i = 0; i < few.nr; i++)
+			CHECK_EQ(few.items[i].id.index, top.items[i].id.index);
+	}
+	free(top.items);
+	free(few.items);
+}
+
+/* Where a chain from a row's root matches a sample: the frames of the root, and of the chain's last key. -1: nowhere. */
+static int match(enum slice_shape shape, const struct shown *chain, const struct shown *shown)
+{
+	int at = 0, step = 1;
+	if (!chain->nr)
+		return shape == SLICE_INVERTED ? shown->nr : -1;
+	if (shape == SLICE_INVERTED)
+		at = shown->nr - 1;
+	else if (shape != SLICE_TREE)
+		while (at < shown->nr && shown->keys[at] != chain->keys[0])
+			at++;
+	if (shape == SLICE_INVERTED || shape == SLICE_CALLERS)
+		step = -1;
+	for (int i = 0; i < chain->nr; i++)
+		if (at + i * step < 0 || at + i * step >= shown->nr ||
+		    shown->keys[at + i * step] != chain->keys[i])
+			return -2;
+	return at + (chain->nr - 1) * step;
+}
+
+static void check_row(const struct world *world, enum slice_shape shape, const struct shown *chain,
+		      const struct slice_node *node)
+{
+	struct slice_cost wanted = {0};
+	double squares = 0;
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		int at = match(shape, chain, &shown);
+		if (at < -1)
+			continue;
+		bool up = shape == SLICE_INVERTED || shape == SLICE_CALLERS;
+		bool last = up ? at == 0 : at == shown.nr - 1;
+		wanted.total++;
+		wanted.total_weight += world->raws[i].weight;
+		squares += square(world, i);
+		wanted.self += last;
+		wanted.self_weight += last ? world->raws[i].weight : 0;
+	}
+	CHECK_EQ(node->cost.total, wanted.total);
+	CHECK_EQ(node->cost.total_weight, wanted.total_weight);
+	check_squares(world, node->squares, squares, wanted.total, wanted.total_weight);
+	CHECK_EQ(node->cost.self, wanted.self);
+	CHECK_EQ(node->cost.self_weight, wanted.self_weight);
+}
+
+static void check_below(struct world *world, enum slice_shape shape, struct shown *chain,
+			const struct slice_node *parent, int levels)
+{
+	struct slice_nodes nodes = {0};
+	uint64_t sum = parent->cost.self;
+	CHECK_EQ(slice_children(world->slice, parent->id, SLICE_BY_TOTAL, &nodes), 0);
+	CHECK_EQ(nodes.nr != 0, parent->has_children);
+	for (size_t i = 0; i < nodes.nr; i++) {
+		const struct slice_node *node = &nodes.items[i];
+		struct slice_node again;
+		CHECK_EQ(node->parent, parent->id);
+		CHECK_EQ(node->depth, parent->depth + 1);
+		CHECK(i == 0 || nodes.items[i - 1].cost.total_weight >= node->cost.total_weight);
+		sum += node->cost.total;
+		CHECK_EQ(slice_node(world->slice, node->id, &again), 0);
+		CHECK_EQ(again.parent, node->parent);
+		CHECK_EQ(again.has_children, node->has_children);
+		CHECK(memcmp(&again.cost, &node->cost, sizeof(again.cost)) == 0);
+		chain->keys[chain->nr++] = key_of_name(
+			node->label ? node->label
+				    : history_function_name(world->history, node->function));
+		check_row(world, shape, chain, node);
+		if (shape == SLICE_TREE && world->nr_criteria == 0 && below(world, 9) == 0)
+			remembered = (struct remembered){node->id, *chain};
+		if (levels > 1)
+			check_below(world, shape, chain, node, levels - 1);
+		chain->nr--;
+	}
+	CHECK_EQ(sum, parent->cost.total);
+	free(nodes.items);
+}
+
+static void check_tree(struct world *world, enum slice_shape shape, struct function_id function,
+		       int levels)
+{
+	struct slice_node root;
+	struct shown chain = {0};
+	CHECK_EQ(slice_root(world->slice, shape, function, &root), 0);
+	CHECK_EQ(root.parent, 0);
+	CHECK_EQ(root.depth, 0);
+	if (!root.label)
+		chain.keys[chain.nr++] = key_of(world, root.function);
+	else if (strcmp(root.label, "[all]") != 0)
+		chain.keys[chain.nr++] = key_of_name(root.label);
+	check_row(world, shape, &chain, &root);
+	check_below(world, shape, &chain, &root, levels);
+}
+
+struct stack_sum {
+	uint64_t samples, weight, ends[NR_STACK_ENDS];
+};
+
+static int add_stack(void *context, const struct history_stack *stack)
+{
+	struct stack_sum *sum = context;
+	CHECK(stack->nr_frames > 0);
+	sum->samples += stack->samples;
+	sum->weight += stack->weight;
+	sum->ends[stack->end] += stack->samples;
+	return 0;
+}
+
+static int stop_at_first(void *context, const struct history_stack *stack)
+{
+	++*(int *)context;
+	return stack->samples ? 7 : -1;
+}
+
+/* Samples shown by second, as they are given out one by one. */
+enum { SECONDS_MOST = 256 };
+struct moments {
+	uint64_t samples, weight, before_ns;
+	uint64_t by_second[SECONDS_MOST];
+};
+
+static int add_moment(void *context, const struct slice_sample *sample)
+{
+	struct moments *moments = context;
+	uint64_t second = sample->time_ns / SECOND_NS;
+	CHECK(sample->stack.samples == 1 && sample->stack.nr_frames > 0);
+	CHECK(sample->time_ns >= moments->before_ns && second < FIRST_SECOND + SECONDS_MOST);
+	moments->before_ns = sample->time_ns;
+	moments->samples++;
+	moments->weight += sample->stack.weight;
+	moments->by_second[second - FIRST_SECOND]++;
+	return 0;
+}
+
+static void check_moments(const struct world *world)
+{
+	struct slice_totals totals = slice_totals(world->slice);
+	struct moments moments = {.before_ns = FIRST_SECOND * SECOND_NS}, wanted = {0};
+	struct shown shown;
+	bool passes;
+	CHECK_EQ(slice_each_sample(world->slice, add_moment, &moments), 0);
+	CHECK_EQ(moments.samples, totals.samples);
+	CHECK_EQ(moments.weight, totals.weight);
+	/* What came to a stack in the same second before a reset, or after a pause began, is not told apart. */
+	if (world->reset_at || world->nr_seen != world->nr_raws)
+		return;
+	for (size_t i = 0; i < world->nr_raws; i++)
+		if (take(world, i, &shown, &passes) && passes)
+			wanted.by_second[world->raws[i].second - FIRST_SECOND]++;
+	for (int i = 0; i < SECONDS_MOST; i++)
+		CHECK_EQ(moments.by_second[i], wanted.by_second[i]);
+}
+
+static void check_stacks(struct world *world)
+{
+	struct stack_sum sum = {0};
+	const struct slice_totals totals = slice_totals(world->slice);
+	int nr = 0;
+	CHECK_EQ(slice_each_stack(world->slice, add_stack, &sum), 0);
+	CHECK_EQ(sum.samples, totals.samples);
+	CHECK_EQ(sum.weight, totals.weight);
+	for (size_t end = 0; end < NR_STACK_ENDS; end++)
+		CHECK_EQ(sum.ends[end], totals.ends[end]);
+	CHECK_EQ(slice_each_stack(world->slice, stop_at_first, &nr), totals.samples ? 7 : 0);
+	CHECK_EQ(nr, totals.samples > 0);
+}
+
+static void check_tasks(struct world *world)
+{
+	struct slice_tasks threads = {0}, processes = {0};
+	uint64_t of_tid[30] = {0}, of_pid[30] = {0};
+	size_t nr_threads = 0;
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		nr_threads += of_tid[tids[world->raws[i].task]]++ == 0;
+		of_pid[pids[world->raws[i].task]]++;
+	}
+	CHECK_EQ(slice_tasks(world->slice, SLICE_THREADS, -1, &threads), 0);
+	CHECK_EQ(slice_tasks(world->slice, SLICE_PROCESSES, -1, &processes), 0);
+	CHECK_EQ(threads.nr, nr_threads);
+	CHECK_EQ(processes.nr, (of_pid[10] != 0) + (of_pid[20] != 0));
+	for (size_t i = 0; i < threads.nr; i++) {
+		CHECK(i == 0 || threads.items[i - 1].weight >= threads.items[i].weight);
+		CHECK(threads.items[i].top_weight <= threads.items[i].weight);
+		CHECK_EQ(threads.items[i].samples, of_tid[threads.items[i].tid]);
+		CHECK_EQ(threads.items[i].nr_threads, 1);
+	}
+	size_t sum = 0;
+	for (size_t i = 0; i < processes.nr; i++) {
+		CHECK_EQ(processes.items[i].samples, of_pid[processes.items[i].pid]);
+		CHECK_EQ(processes.items[i].tid, -1);
+		sum += processes.items[i].nr_threads;
+	}
+	CHECK_EQ(sum, nr_threads);
+	CHECK_EQ(slice_tasks(world->slice, SLICE_THREADS, 20, &threads), 0);
+	CHECK_EQ(threads.nr, (of_tid[20] != 0) + (of_tid[21] != 0));
+	free(threads.items);
+	free(processes.items);
+}
+
+static void check_trends(struct world *world)
+{
+	enum { SECONDS = 8 };
+	struct slice_functions top = {0};
+	uint64_t all[SECONDS], self[8 * SECONDS], total[8 * SECONDS];
+	uint64_t wanted_all[SECONDS] = {0}, wanted_self[8 * SECONDS] = {0},
+		 wanted_total[8 * SECONDS] = {0};
+	struct function_id functions[8];
+	uint32_t seconds = world->seconds;
+	size_t seen = world->nr_seen, first = world->first;
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_NAME, 8, &top, NULL), 0);
+	for (size_t i = 0; i < top.nr; i++)
+		functions[i] = top.items[i].id;
+	world->seconds = SECONDS; /* whatever the window is */
+	world->first = 0;
+	world->nr_seen = world->nr_raws;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		struct shown shown;
+		bool passes;
+		if (!take(world, i, &shown, &passes) || !passes)
+			continue;
+		uint64_t column = world->raws[i].second + SECONDS - 1 - world->end;
+		uint64_t weight = world->raws[i].weight;
+		wanted_all[column] += weight;
+		for (size_t row = 0; row < top.nr; row++) {
+			int key = key_of(world, functions[row]);
+			wanted_self[row * SECONDS + column] +=
+				shown.keys[shown.nr - 1] == key ? weight : 0;
+			wanted_total[row * SECONDS + column] += contains(&shown, key) ? weight : 0;
+		}
+	}
+	world->seconds = seconds;
+	world->nr_seen = seen;
+	world->first = first;
+	CHECK_EQ(slice_trend(world->slice, SECONDS, all), 0);
+	CHECK_EQ(slice_trend_functions(world->slice, SLICE_SELF, functions, top.nr, SECONDS, self),
+		 0);
+	CHECK_EQ(
+		slice_trend_functions(world->slice, SLICE_TOTAL, functions, top.nr, SECONDS, total),
+		0);
+	CHECK(memcmp(all, wanted_all, sizeof(all)) == 0);
+	for (size_t i = 0; i < top.nr * SECONDS; i++) {
+		CHECK_EQ(self[i], wanted_self[i]);
+		CHECK_EQ(total[i], wanted_total[i]);
+	}
+	free(top.items);
+}
+
+static void check_detail(struct world *world, struct function_id function)
+{
+	struct slice_detail detail = {0};
+	int key = key_of(world, function);
+	uint64_t total = 0, incomplete = 0, unnamed = 0, threads = 0, callers = 0, callees = 0;
+	struct shown shown;
+	bool passes;
+	for (size_t i = 0; i < world->nr_raws; i++) {
+		if (!take(world, i, &shown, &passes) || !passes || !contains(&shown, key))
+			continue;
+		uint64_t weight = world->raws[i].weight;
+		total += weight;
+		incomplete += end_key(world->raws[i].end) ? weight : 0;
+		struct shown whole = shown_whole(world, &world->raws[i]);
+		unnamed += contains(&whole, UNNAMED) ? weight : 0;
+	}
+	CHECK_EQ(slice_detail(world->slice, function, &detail), 0);
+	CHECK_EQ(detail.cost.total_weight, total);
+	CHECK_EQ(detail.incomplete, incomplete);
+	CHECK_EQ(detail.unnamed, unnamed);
+	for (size_t i = 0; i < detail.threads.nr; i++)
+		threads += detail.threads.items[i].weight;
+	CHECK_EQ(threads, total);
+	for (size_t i = 0; i < detail.callers.nr; i++)
+		callers += detail.callers.items[i].cost.total_weight;
+	for (size_t i = 0; i < detail.callees.nr; i++)
+		callees += detail.callees.items[i].cost.total_weight;
+	CHECK(callers <= total);
+	CHECK_EQ(callees + detail.own, total);
+	slice_detail_release(&detail);
+	CHECK(!detail.callers.items);
+}
+
+static void check_flame(struct world *world)
+{
+	struct slice_boxes boxes = {0};
+	struct slice_node root;
+	CHECK_EQ(slice_root(world->slice, SLICE_TREE, (struct function_id){0}, &root), 0);
+	uint64_t least = root.cost.total_weight / 20 + 1;
+	CHECK_EQ(slice_flame(world->slice, root.id, SLICE_BY_NAME, least, 6, &boxes), 0);
+	CHECK(boxes.nr > 0 && boxes.items[0].parent == 0 && boxes.items[0].at == 0);
+	uint64_t *below_box = calloc(boxes.nr, sizeof(*below_box));
+	CHECK(below_box);
+	for (size_t i = 1; i < boxes.nr; i++) {
+		const struct slice_box *box = &boxes.items[i], *above = &boxes.items[box->parent];
+		CHECK(box->parent < i);
+		CHECK_EQ(box->node.parent, above->node.id);
+		CHECK(box->node.cost.total_weight >= least);
+		CHECK_EQ(box->at, above->at + below_box[box->parent]);
+		below_box[box->parent] += box->node.cost.total_weight;
+	}
+	for (size_t i = 0; i < boxes.nr; i++) {
+		const struct slice_node *node = &boxes.items[i].node;
+		uint64_t below_it = node->cost.total_weight - node->cost.self_weight;
+		CHECK_EQ(below_box[i] + boxes.items[i].hidden, node->depth < 6 ? below_it : 0);
+	}
+	free(below_box);
+	free(boxes.items);
+}
+
+static void check_all(struct world *world)
+{
+	struct slice_functions top = {0};
+	check_totals(world);
+	check_top(world);
+	check_tree(world, SLICE_TREE, (struct function_id){0}, 3);
+	check_tree(world, SLICE_INVERTED, (struct function_id){0}, 3);
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_TOTAL, 0, &top, NULL), 0);
+	if (top.nr) {
+		struct function_id one = top.items[below(world, top.nr)].id;
+		check_tree(world, SLICE_CALLERS, one, 3);
+		check_tree(world, SLICE_CALLEES, one, 3);
+		check_detail(world, one);
+	}
+	free(top.items);
+	check_stacks(world);
+	check_moments(world);
+	check_tasks(world);
+	check_trends(world);
+	check_flame(world);
+}
+
+/* ---- what changes between refreshes ---- */
+
+static void refresh(struct world *world, uint64_t end, bool recount)
+{
+	if (end != world->end || recount) {
+		world->nr_seen = world->nr_raws;
+		world->first = world->seconds ? 0 : world->reset_at;
+	}
+	world->end = end;
+	CHECK_EQ(slice_refresh(world->slice, end * SECOND_NS + 7), 0);
+}
+
+static struct slice_criterion random_criterion(struct world *world)
+{
+	struct slice_functions top = {0};
+	struct slice_criterion criterion = {.drop = below(world, 3) == 0};
+	CHECK_EQ(slice_top(world->slice, SLICE_BY_TOTAL, 0, &top, NULL), 0);
+	if (top.nr)
+		criterion.function = top.items[below(world, top.nr)].id;
+	criterion.what = (enum slice_what)below(world, top.nr ? 7 : 6);
+	free(top.items);
+	if (criterion.what == SLICE_TEXT)
+		criterion.text = below(world, 2) ? "parse" : "Parse";
+	else if (criterion.what == SLICE_MODULE)
+		criterion.text = below(world, 2) ? "program" : "[kernel]";
+	else if (criterion.what == SLICE_THREAD)
+		criterion.number = tids[below(world, NR_TASKS)];
+	else if (criterion.what == SLICE_PROCESS)
+		criterion.number = pids[below(world, NR_TASKS)];
+	else if (criterion.what == SLICE_EVENT)
+		criterion.number = (int32_t)below(world, NR_EVENTS);
+	return criterion;
+}
+
+static void change_filter(struct world *world)
+{
+	world->nr_criteria = below(world, 3);
+	for (size_t i = 0; i < world->nr_criteria; i++)
+		world->criteria[i] = random_criterion(world);
+	if (remembered.id && below(world, 2))
+		world->criteria[world->nr_criteria++] = (struct slice_criterion){
+			.what = SLICE_SUBTREE, .id = remembered.id, .drop = below(world, 3) == 0};
+	CHECK_EQ(slice_set_filter(world->slice, world->criteria, world->nr_criteria), 0);
+}
+
+static bool change_window(struct world *world)
+{
+	static const uint32_t lengths[] = {0, 1, 2, 10, 30};
+	uint32_t seconds = lengths[below(world, 5)];
+	bool other = seconds != world->seconds;
+	world->seconds = seconds;
+	CHECK_EQ(slice_set_seconds(world->slice, seconds), 0);
+	return other;
+}
+
+static void name_one(struct world *world)
+{
+	int function = (int)below(world, NR_FUNCTIONS);
+	if (!world->named[function])
+		name_function(world, function);
+}
+
+static void random_world(uint64_t seed)
+{
+	struct world world;
+	uint64_t second = FIRST_SECOND;
+	bool was_reset = false;
+	remembered = (struct remembered){0};
+	open_world(&world, seed);
+	for (int step = 0; step < 40; step++) {
+		for (uint64_t i = below(&world, 60); i > 0; i--)
+			import_random(&world, second);
+		bool recount = step == 0;
+		if (below(&world, 3) == 0)
+			recount = change_window(&world) || recount;
+		if (below(&world, 4) == 0)
+			change_filter(&world);
+		if (below(&world, 8) == 0)
+			name_one(&world);
+		if (below(&world, 15) == 0) {
+			CHECK_EQ(slice_reset(world.slice), 0);
+			world.reset_at = world.nr_raws;
+			was_reset = recount = true;
+		}
+		/* Paused, or at the newest second, or looking back. */
+		uint64_t end = world.newest;
+		if (step && below(&world, 3) == 0)
+			end = world.end;
+		else if (!was_reset && below(&world, 8) == 0)
+			end = world.newest - below(&world, world.newest - FIRST_SECOND + 1);
+		if (was_reset && recount)
+			end = world.newest;
+		refresh(&world, end, recount);
+		check_all(&world);
+		second += below(&world, 2) ? 0 : below(&world, 4);
+	}
+	close_world(&world);
+}
+
+static void like_counting_by_hand(void)
+{
+	for (uint64_t seed = 1; seed <= 12; seed++)
+		random_world(seed);
+}
+
+int main(void)
+{
+	RUN(like_counting_by_hand);
+	return test_done();
+}

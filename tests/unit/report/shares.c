@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Events that took turns on the counters: what is kept of it, and told. */
+#include "test.h"
+
+#include <ctop/history/history.h>
+#include <ctop/metadata/infos.h>
+#include <ctop/metadata/infos_read.h>
+#include <ctop/report/report.h>
+
+static int add(void *context, const char *key, const char *value)
+{
+	return history_set_info(context, key, value);
+}
+
+static void what_is_kept_is_read_back(void)
+{
+	struct history *history = history_new();
+	const struct infos_sink sink = {history, add};
+	struct session_stats stats = {
+		.events = {{.counted = 7, .sampled = 6, .lost = 5, .counted_share = 1},
+			   {.counted_share = 0.43},
+			   {.counted_share = 0.000001}},
+		.nr_events = 3,
+	};
+	CHECK(history);
+	CHECK_EQ(infos_end(&stats, &sink), 0);
+	CHECK(infos_share(history, 0) > 0.999999);
+	CHECK_EQ(infos_event_number(history, "counted", 0), 7);
+	CHECK_EQ(infos_event_number(history, "sampled", 0), 6);
+	CHECK_EQ(infos_event_number(history, "lost", 0), 5);
+	CHECK_EQ(infos_event_number(history, "lost", 1), 0);
+	CHECK(infos_share(history, 1) > 0.4299 && infos_share(history, 1) < 0.4301);
+	CHECK(infos_share(history, 2) > 0);
+	CHECK(infos_share(history, 3) <= 0);
+	/* A stranger's file. */
+	CHECK_EQ(history_set_info(history, "stats.counted_ppm.3", "1000001"), 0);
+	CHECK_EQ(history_set_info(history, "stats.counted_ppm.4", "-1"), 0);
+	CHECK(infos_share(history, 3) <= 0 && infos_share(history, 4) <= 0);
+	history_free(history);
+}
+
+static bool report_says(struct history *history, const char *wanted)
+{
+	struct options options = {.min_percent = 0.5, .limit = 40};
+	struct text text = {0};
+	CHECK_EQ(report_text(history, &options, &text), 0);
+	bool found = strstr(text_string(&text), wanted) != NULL;
+	text_release(&text);
+	return found;
+}
+
+static void the_report_calls_it_an_estimate(void)
+{
+	struct history *history = history_new();
+	CHECK(history);
+	CHECK(!report_says(history, "counted"));
+	CHECK_EQ(history_set_info(history, "stats.counted_ppm.0", "1000000"), 0);
+	CHECK(!report_says(history, "counted"));
+	CHECK_EQ(history_set_info(history, "stats.counted_ppm.0", "430000"), 0);
+	CHECK(report_says(history, "counted    43 % of the time"));
+	CHECK(report_says(history, "an estimate"));
+	history_free(history);
+}
+
+int main(void)
+{
+	RUN(what_is_kept_is_read_back);
+	RUN(the_report_calls_it_an_estimate);
+	return test_done();
+}

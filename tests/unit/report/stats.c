@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/metadata/stats.h>
+#include <ctop/metadata/stats_table.h>
+
+static char folder[] = "/tmp/ctop-stats-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+	static char path[128];
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static const char *contents(const char *path)
+{
+	static char bytes[4096];
+	FILE *file = fopen(path, "r");
+	size_t size = file ? fread(bytes, 1, sizeof(bytes) - 1, file) : 0;
+	if (file)
+		fclose(file);
+	bytes[size] = '\0';
+	return bytes;
+}
+
+static struct stats_input example(void)
+{
+	static const char *const steps_down[] = {"cycles: no counters, \"cpu-clock\" stands in"};
+	struct stats_input input = {
+		.session = {.sets = {{65528, 1, 1500000000}, {8192, 4, 0}},
+			    .nr_sets = 2,
+			    .samples = 100,
+			    .lost = 7,
+			    .late = 3,
+			    .throttled = 1,
+			    .lost_sideband = 8,
+			    .unfollowed = 9,
+			    .cpus_busy_ns = NS_PER_SECOND,
+			    .cpus_idle_ns = 2 * NS_PER_SECOND,
+			    .cpus_stolen_ns = 3 * NS_PER_SECOND / 2,
+			    .dropped_overrun = 5,
+			    .dropped_double = 6,
+			    .drained = 111,
+			    .events_counted = 1200,
+			    .events_sampled = 1000,
+			    .counted_share = 0.75,
+			    .start_ns = NS_PER_SECOND,
+			    .end_ns = 3 * NS_PER_SECOND + NS_PER_SECOND / 2,
+			    .cpu_ns = {NS_PER_SECOND / 2, NS_PER_SECOND / 4, NS_PER_SECOND / 4},
+			    .cache_hits = 970,
+			    .cache_misses = 30,
+			    .peak_rss_bytes = 4096,
+			    .ring_bytes = 8192},
+		.frames = 1000,
+		.unsymbolized_frames = 10,
+		.output_bytes = 12,
+		.steps_down = steps_down,
+		.nr_steps_down = 1,
+		.events = {{.asked = "cycles",
+			    .opened = "cpu-clock",
+			    .frequency_hz = 999,
+			    .unit = WEIGHT_NS,
+			    .counts = {.samples = 99,
+				       .lost = 3,
+				       .counted = 990,
+				       .sampled = 980,
+				       .counted_share = 1}},
+			   {.asked = "page-faults",
+			    .opened = "page-faults",
+			    .period = 1,
+			    .counts = {.samples = 1, .counted_share = 0.5}}},
+		.nr_events = 2,
+		.rate_hz = 40,
+	};
+	input.session.ends[STACK_COMPLETE] = 98;
+	input.session.ends[STACK_BROKEN] = 2;
+	return input;
+}
+
+static void whole_object(void)
+{
+	struct error error = {0};
+	const struct stats_input input = example();
+	CHECK_EQ(stats_write(path_of("stats.json"), &input, -1, &error), 0);
+	CHECK_STR(contents(path_of("stats.json")),
+		  "{\n"
+		  "  \"samples\": 100,\n"
+		  "  \"lost\": 7,\n"
+		  "  \"dropped\": {\"overrun\": 5, \"disk\": 0, \"crash\": 0, \"damaged\": 0, "
+		  "\"double\": 6, "
+		  "\"own\": 0, \"foreign\": 0, \"comm\": 0, \"uid\": 0},\n"
+		  "  \"drained\": 111,\n"
+		  "  \"undrained\": 0,\n"
+		  "  \"events_counted\": 1200,\n"
+		  "  \"events_sampled\": 1000,\n"
+		  "  \"counted_share\": 0.750000,\n"
+		  "  \"late\": 3,\n"
+		  "  \"throttled\": 1,\n"
+		  "  \"lost_sideband\": 8,\n"
+		  "  \"unfollowed\": 9,\n"
+		  "  \"duration_seconds\": 2.500000,\n"
+		  "  \"rate_hz\": 40.000000,\n"
+		  "  \"cpus_seconds\": {\"busy\": 1.000000, \"idle\": 2.000000, "
+		  "\"stolen\": 1.500000},\n"
+		  "  \"stacks\": {\"complete\": 98, \"joined\": 0, \"switched\": 0, "
+		  "\"truncated\": 0, \"broken\": 2, \"kernel_only\": 0},\n"
+		  "  \"first_stack_seconds\": 0.000000,\n"
+		  "  \"frames\": 1000,\n"
+		  "  \"unsymbolized_frames\": 10,\n"
+		  "  \"cpu_seconds\": 1.000000,\n"
+		  "  \"cpu_seconds_of\": {\"main\": 0.500000, \"collector\": 0.250000, "
+		  "\"symbolizer\": 0.250000, \"writer\": 0.000000},\n"
+		  "  \"rule_cache\": {\"hits\": 970, \"misses\": 30},\n"
+		  "  \"peak_rss_bytes\": 4096,\n"
+		  "  \"ring_bytes\": 8192,\n"
+		  "  \"output_bytes\": 12,\n"
+		  "  \"restarts\": 0,\n"
+		  "  \"unreadable\": [],\n"
+		  "  \"steps_down\": [\"cycles: no counters, \\\"cpu-clock\\\" stands in\"],\n"
+		  "  \"sets\": [{\"dump_bytes\": 65528, \"fewer\": 1, \"seconds\": 1.500000}, "
+		  "{\"dump_bytes\": 8192, \"fewer\": 4, \"seconds\": 0.000000}],\n"
+		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
+		  "\"frequency_hz\": 999, \"unit\": \"ns\"},\n"
+		  "  \"events\": [\n"
+		  "    {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
+		  "\"frequency_hz\": 999, \"unit\": \"ns\", \"samples\": 99, \"lost\": 3, "
+		  "\"counted\": 990, "
+		  "\"sampled\": 980, \"counted_share\": 1.000000},\n"
+		  "    {\"asked\": \"page-faults\", \"opened\": \"page-faults\", \"period\": 1, "
+		  "\"frequency_hz\": 0, \"unit\": \"events\", \"samples\": 1, \"lost\": 0, "
+		  "\"counted\": 0, "
+		  "\"sampled\": 0, \"counted_share\": 0.500000}]\n"
+		  "}\n");
+}
+
+/* What a division by nothing gave must not make the file unreadable for JSON's readers. */
+static void nothing_measured(void)
+{
+	struct error error = {0};
+	const struct stats_input input = {.rate_hz = (double)NAN};
+	CHECK_EQ(stats_write(path_of("empty.json"), &input, -1, &error), 0);
+	const char *text = contents(path_of("empty.json"));
+	CHECK(strstr(text, "\"rate_hz\": 0.000000"));
+	CHECK(strstr(text, "\"steps_down\": []"));
+	CHECK(strstr(text, "\"asked\": \"\""));
+}
+
+static void replaces_a_file_and_leaves_no_other(void)
+{
+	struct error error = {0};
+	const struct stats_input input = example();
+	const char *path = path_of("again.json");
+	FILE *old = fopen(path, "w");
+	CHECK(old);
+	fputs("old", old);
+	fclose(old);
+	CHECK_EQ(stats_write(path, &input, -1, &error), 0);
+	CHECK(contents(path)[0] == '{');
+	char beside[160];
+	snprintf(beside, sizeof(beside), "%s.%d.tmp", path, (int)getpid());
+	CHECK(access(beside, F_OK) < 0);
+}
+
+static void devices_are_written_as_they_are(void)
+{
+	struct error error = {0};
+	const struct stats_input input = example();
+	struct stat stat_of;
+	CHECK_EQ(stats_write("/dev/null", &input, -1, &error), 0);
+	CHECK_EQ(stat("/dev/null", &stat_of), 0);
+	CHECK(S_ISCHR(stat_of.st_mode));
+	CHECK_EQ(stats_write("/dev/full", &input, -1, &error), -ENOSPC);
+	CHECK(strstr(error.cause, "/dev/full"));
+	CHECK(strstr(error.remedy, "--stats"));
+}
+
+static void unwritable(void)
+{
+	struct error error = {0};
+	const struct stats_input input = example();
+	CHECK_EQ(stats_write(path_of("no/such/folder"), &input, -1, &error), -ENOENT);
+	CHECK(strstr(error.cause, "no/such/folder"));
+	CHECK(error.remedy[0]);
+	CHECK_EQ(stats_write(folder, &input, -1, &error), -EISDIR);
+}
+
+/* No two rows are about one field, and none is of another size than it says. */
+static void each_count_has_a_place_of_its_own(void)
+{
+	struct session_stats stats = {0};
+	for (size_t i = 0; i < nr_stat_rows; i++)
+		stat_set(&stat_rows[i], &stats, ~(uint64_t)i);
+	for (size_t i = 0; i < nr_stat_rows; i++) {
+		char key[STAT_KEY_MAX];
+		CHECK_EQ(stat_value(&stat_rows[i], &stats), ~(uint64_t)i);
+		stat_key(&stat_rows[i], key);
+		CHECK(!strncmp(key, "stats.", 6) && !strcmp(key + 6, stat_rows[i].name));
+	}
+	CHECK_EQ(stats.samples, UINT64_MAX);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return 1;
+	RUN(whole_object);
+	RUN(each_count_has_a_place_of_its_own);
+	RUN(nothing_measured);
+	RUN(replaces_a_file_and_leaves_no_other);
+	RUN(devices_are_written_as_they_are);
+	RUN(unwritable);
+	static const char *const names[] = {"stats.json", "empty.json", "again.json"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		unlink(path_of(names[i]));
+	rmdir(folder);
+	return test_done();
+}
