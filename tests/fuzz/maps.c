@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include <ctop/kernel/maps.h>
-#include <ctop/proc/world.h>
+#include <ctop/proc/process_table.h>
 
 #include "fuzz.h"
 
@@ -45,10 +45,10 @@ static const struct maps_line *last_covering(const struct lines *lines, uint64_t
 	return NULL;
 }
 
-static void look_up(struct world_process *process, const struct lines *lines, uint64_t address)
+static void look_up(struct process *process, const struct lines *lines, uint64_t address)
 {
 	const struct maps_line *line = last_covering(lines, address);
-	const struct world_map *map = world_map_at(process, address);
+	const struct mapping *map = process_mapping_at(process, address);
 	REQUIRE(!line == !map);
 	if (!line)
 		return;
@@ -66,11 +66,11 @@ static void look_up(struct world_process *process, const struct lines *lines, ui
 static void as_space(const char *text, size_t size, const struct lines *lines)
 {
 	enum { PID = 42 };
-	struct world *world = world_new();
-	REQUIRE(world != NULL);
-	int result = world_set_maps(world, PID, text, size);
+	struct process_table *processes = process_table_new();
+	REQUIRE(processes != NULL);
+	int result = process_table_set_maps(processes, PID, text, size);
 	REQUIRE(result == (lines->nr_good ? 0 : -EAGAIN));
-	struct world_process *process = world_find(world, PID);
+	struct process *process = process_table_find(processes, PID);
 	for (size_t i = 0; result == 0 && i < lines->nr; i++) {
 		const struct maps_line *line = &lines->items[i];
 		look_up(process, lines, line->start - 1);
@@ -78,7 +78,7 @@ static void as_space(const char *text, size_t size, const struct lines *lines)
 		look_up(process, lines, line->end - 1);
 		look_up(process, lines, line->end);
 	}
-	world_free(world);
+	process_table_free(processes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -19,7 +19,7 @@ enum { FIRST_BOUND_MIB = 64, LAST_BOUND_MIB = 128 };
 #define THRASHING_NS	  (60 * NS_PER_SECOND)
 #define LAST_THRASHING_NS (10 * NS_PER_SECOND)
 
-static void forget_module(void *context, struct world_process *process, struct world_map *map)
+static void forget_module(void *context, struct process *process, struct mapping *map)
 {
 	(void)context;
 	(void)process;
@@ -39,8 +39,8 @@ static int forget(struct collector *collector)
 	joins_forget_all(collector->joins); /* its frames point to modules */
 	for (size_t i = 0; i < collector->nr_rings; i++)
 		collector->rings[i].last->nr = 0; /* its steps point to modules */
-	world_each_map(collector->world, forget_module, NULL);
-	world_drop_names(collector->world);
+	process_table_each_mapping(collector->processes, forget_module, NULL);
+	process_table_drop_names(collector->processes);
 	modules_release(&collector->modules);
 	int result = modules_init(&collector->modules);
 	if (!result)

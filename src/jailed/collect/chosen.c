@@ -128,12 +128,12 @@ static bool is_users(const struct collector *collector, int32_t pid)
 
 static bool is_called(const struct collector *collector, const struct record *record)
 {
-	return !strcmp(world_comm_of(collector->world, record->pid, record->tid),
+	return !strcmp(process_table_comm_of(collector->processes, record->pid, record->tid),
 		       collector->config.comm);
 }
 
-int chosen_task(struct collector *collector, struct world_process *process,
-		const struct record *record, bool patient)
+int chosen_task(struct collector *collector, struct process *process, const struct record *record,
+		bool patient)
 {
 	const struct message_config *config = &collector->config;
 	int result = config->filters_uid ? ask_owner(collector, record->pid, record->time_ns) : 0;

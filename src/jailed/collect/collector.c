@@ -450,7 +450,7 @@ static void release(struct collector *collector)
 	unwinder_free(collector->unwinder);
 	joins_free(collector->joins);
 	modules_release(&collector->modules);
-	world_free(collector->world);
+	process_table_free(collector->processes);
 	if (collector->writer) {
 		tables_writer_free(collector->writer);
 		tables_unmap(&collector->tables);
@@ -476,11 +476,11 @@ int collector_run(struct channel *channel)
 	collector->to_main = -1;
 	collector->to_child = -1;
 	collector->source_fd = -1;
-	collector->world = world_new();
+	collector->processes = process_table_new();
 	collector->unwinder = unwinder_new();
 	collector->joins = joins_new();
 	int result = -ENOMEM;
-	if (collector->world && collector->unwinder && collector->joins &&
+	if (collector->processes && collector->unwinder && collector->joins &&
 	    !modules_init(&collector->modules))
 		result = serve(collector);
 	struct message done = {.kind = MESSAGE_DONE, .result = {.error = result}};

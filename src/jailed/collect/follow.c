@@ -103,7 +103,7 @@ void follow_forget(struct collector *collector)
 	forget_asks(collector);
 	chosen_forget_all(collector);
 	joins_forget_all(collector->joins);
-	world_forget_all(collector->world);
+	process_table_forget_all(collector->processes);
 }
 
 void follow_release(struct collector *collector)
@@ -149,7 +149,7 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 	const struct record_mmap *mmap = &record->mmap;
 	if (record->pid < 0 || mmap->length == 0 || mmap->start + mmap->length < mmap->start)
 		return 0; /* the kernel's own text, or nonsense */
-	struct world_map map = {
+	struct mapping map = {
 		.start = mmap->start,
 		.end = mmap->start + mmap->length,
 		.file_offset = mmap->file_offset,
@@ -159,14 +159,15 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 			     .generation = (uint32_t)mmap->generation},
 	};
 	module_identity_set_build_id(&map.identity, mmap->build_id, mmap->build_id_size);
-	return world_mmap(collector->world, record->pid, &map, mmap->path, mmap->executable);
+	return process_table_mmap(collector->processes, record->pid, &map, mmap->path,
+				  mmap->executable);
 }
 
 static int follow_exit(struct collector *collector, const struct record *record)
 {
 	joins_forget(collector->joins, record->tid);
-	int result = world_exit(collector->world, record->pid, record->tid);
-	if (!world_find(collector->world, record->pid)) {
+	int result = process_table_exit(collector->processes, record->pid, record->tid);
+	if (!process_table_find(collector->processes, record->pid)) {
 		forget_ask(collector, record->pid);
 		unfollow(collector, record->pid);
 		chosen_exit(collector, record->pid);
@@ -176,11 +177,12 @@ static int follow_exit(struct collector *collector, const struct record *record)
 
 static int follow_fork(struct collector *collector, const struct record *record)
 {
-	int result = world_fork(collector->world, record->pid, record->tid, record->fork.parent_pid,
-				record->fork.parent_tid);
+	int result = process_table_fork(collector->processes, record->pid, record->tid,
+					record->fork.parent_pid, record->fork.parent_tid);
 	/* perf's own exec of a command comes as a fork of itself; it has no start of its own. */
 	if (!result && record->pid != record->fork.parent_pid)
-		world_process_set_start(world_find(collector->world, record->pid), record->time_ns);
+		process_set_start(process_table_find(collector->processes, record->pid),
+				  record->time_ns);
 	return result;
 }
 
@@ -196,15 +198,15 @@ static void note_exec(const struct collector *collector, const struct record *re
 static int follow_comm(struct collector *collector, const struct record *record)
 {
 	const struct message_config *config = &collector->config;
-	int result = world_comm(collector->world, record->pid, record->tid, record->comm.name,
-				record->comm.exec);
-	struct world_process *process = world_find(collector->world, record->pid);
+	int result = process_table_comm(collector->processes, record->pid, record->tid,
+					record->comm.name, record->comm.exec);
+	struct process *process = process_table_find(collector->processes, record->pid);
 	/* A command of ours is known from its exec on, and nobody asks when it started. */
-	if (process && record->pid == config->watched_pid && !world_process_start(process))
-		world_process_set_start(process, config->watched_started_ns);
+	if (process && record->pid == config->watched_pid && !process_start(process))
+		process_set_start(process, config->watched_started_ns);
 	/* Nor in a file, of perf's own command: it did not run that program before. */
-	if (process && record->comm.exec && collector->file && !world_process_start(process))
-		world_process_set_start(process, record->time_ns);
+	if (process && record->comm.exec && collector->file && !process_start(process))
+		process_set_start(process, record->time_ns);
 	return result;
 }
 
@@ -236,7 +238,7 @@ int follow_record(struct collector *collector, const struct record *record)
 	case PERF_RECORD_LOST:
 		collector->counts.lost += record->lost;
 		/* A mapping or a fork may have been among them. */
-		world_doubt_all(collector->world);
+		process_table_doubt_all(collector->processes);
 		struct ask *ask, *next;
 		HASH_ITER (hh, collector->asks, ask, next) {
 			ask->answered = false;
@@ -254,20 +256,20 @@ int follow_record(struct collector *collector, const struct record *record)
 	}
 }
 
-int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid,
+int follow_ask(struct collector *collector, struct process *process, int32_t pid, int32_t tid,
 	       bool needs_maps)
 {
 	if (collector->file)
 		return 0; /* who has this pid now is another */
-	bool maps_known = !needs_maps || !world_process_doubtful(process);
-	if (maps_known && world_knows_thread(collector->world, pid, tid))
+	bool maps_known = !needs_maps || !process_doubtful(process);
+	if (maps_known && process_table_knows_thread(collector->processes, pid, tid))
 		return 0;
 	struct ask *ask = make_ask(collector, pid);
 	if (!ask)
 		return -ENOMEM;
 	if (ask->outstanding)
 		return -EAGAIN;
-	uint32_t exec_count = world_process_exec_count(process);
+	uint32_t exec_count = process_exec_count(process);
 	bool answered = ask->answered || ask->failed;
 	if (answered && ask->exec_count == exec_count && (maps_known || ask->failed))
 		return 0; /* this is all that /proc has to say */
@@ -288,10 +290,10 @@ int follow_threads_answer(struct collector *collector, const struct message_thre
 	for (uint32_t i = 0; i < answer->nr; i++) {
 		int32_t tid = answer->threads[i].tid;
 		/* What a record said is newer than what /proc said. */
-		if (world_knows_thread(collector->world, answer->pid, tid))
+		if (process_table_knows_thread(collector->processes, answer->pid, tid))
 			continue;
-		int result = world_set_thread(collector->world, answer->pid, tid,
-					      answer->threads[i].comm);
+		int result = process_table_set_thread(collector->processes, answer->pid, tid,
+						      answer->threads[i].comm);
 		if (result)
 			return result;
 	}
@@ -334,7 +336,7 @@ static int add_maps(struct collector *collector, int32_t pid, const char *text, 
 		if (got < 0 || !line.executable)
 			continue;
 		maps_path(&line, path, sizeof(path));
-		const struct world_map map = {
+		const struct mapping map = {
 			.start = line.start,
 			.end = line.end,
 			.file_offset = line.file_offset,
@@ -342,7 +344,7 @@ static int add_maps(struct collector *collector, int32_t pid, const char *text, 
 				     .device_minor = line.device_minor,
 				     .inode = line.inode},
 		};
-		result = world_mmap(collector->world, pid, &map, path, true);
+		result = process_table_mmap(collector->processes, pid, &map, path, true);
 	}
 	return result;
 }
@@ -353,34 +355,33 @@ int follow_process_answer(struct collector *collector, const struct message_proc
 	 * Main tells of the target's processes unasked, at the start. Of many it comes when records have come, too: it is
 	 * all that is known of those who were forked by then, and their events not on yet.
 	 */
-	struct world_process *known = world_find(collector->world, answer->pid);
+	struct process *known = process_table_find(collector->processes, answer->pid);
 	const bool is_unknown =
-		!find_ask(collector, answer->pid) && (!known || world_process_doubtful(known));
+		!find_ask(collector, answer->pid) && (!known || process_doubtful(known));
 	bool unasked = answer->exec_count == 0 && (!collector->last_time_ns || is_unknown);
 	struct ask *ask =
 		unasked ? make_ask(collector, answer->pid) : find_ask(collector, answer->pid);
-	struct world_process *process = unasked ? world_process(collector->world, answer->pid)
-						: world_find(collector->world, answer->pid);
+	struct process *process = unasked ? process_table_add(collector->processes, answer->pid)
+					  : process_table_find(collector->processes, answer->pid);
 	if (!ask || !process)
 		return unasked ? -ENOMEM : 0; /* it has gone meanwhile */
 	if (unasked && collector->config.filters_pids && follow_add_pid(collector, answer->pid))
 		return -ENOMEM;
 	ask->outstanding = false;
 	/* Its fork may have been lost, and a namesake's before. */
-	if (answer->started_ns &&
-	    (!world_process_start(process) ||
-	     !process_start_same(world_process_start(process), answer->started_ns)))
-		world_process_set_start(process, answer->started_ns);
+	if (answer->started_ns && (!process_start(process) ||
+				   !process_start_same(process_start(process), answer->started_ns)))
+		process_set_start(process, answer->started_ns);
 	ask->failed = answer->error != 0 || fd < 0;
-	if (ask->failed || answer->exec_count != world_process_exec_count(process))
+	if (ask->failed || answer->exec_count != process_exec_count(process))
 		return 0; /* an exec later the maps of before are worth nothing: the next sample asks again */
 	char *text = NULL;
 	size_t size = 0;
 	int result = read_text(fd, &text, &size);
-	if (!result && unasked && !world_process_doubtful(process))
+	if (!result && unasked && !process_doubtful(process))
 		result = add_maps(collector, answer->pid, text, size);
 	else if (!result)
-		result = world_set_maps(collector->world, answer->pid, text, size);
+		result = process_table_set_maps(collector->processes, answer->pid, text, size);
 	free(text);
 	if (result == -ENOMEM)
 		return result;

@@ -15,7 +15,7 @@
 #include <ctop/ipc/protocol.h>
 #include <ctop/kernel/ring.h>
 #include <ctop/perfdata/perfdata.h>
-#include <ctop/proc/world.h>
+#include <ctop/proc/process_table.h>
 #include <ctop/store/tables.h>
 #include <ctop/unwind/joins.h>
 #include <ctop/unwind/unwind.h>
@@ -151,7 +151,7 @@ struct collector {
 	struct followed *followed; /* pids let through by config.filters_pids */
 	struct owner *owners;	   /* users of processes, with config.filters_uid */
 
-	struct world *world;
+	struct process_table *processes;
 	struct modules modules;
 	struct unwinder *unwinder;
 	struct joins *joins;
@@ -189,7 +189,7 @@ int follow_process_answer(struct collector *collector, const struct message_proc
 			  int fd);
 int follow_threads_answer(struct collector *collector, const struct message_threads *answer);
 /* Asks main for what is not known of the process yet. 0: known, or not to be had; -EAGAIN: the answer is on its way. */
-int follow_ask(struct collector *collector, struct world_process *process, int32_t pid, int32_t tid,
+int follow_ask(struct collector *collector, struct process *process, int32_t pid, int32_t tid,
 	       bool needs_maps);
 int follow_add_pid(struct collector *collector, int32_t pid);
 bool follow_has_pid(const struct collector *collector, int32_t pid);
@@ -206,8 +206,8 @@ bool follow_is_own(const struct collector *collector, int32_t pid);
  * 0: this sample's; 1: not, and counted; -EAGAIN: come again with the same record when main has answered (patient
  * only, as in stack_sample()); -ENOMEM.
  */
-int chosen_task(struct collector *collector, struct world_process *process,
-		const struct record *record, bool patient);
+int chosen_task(struct collector *collector, struct process *process, const struct record *record,
+		bool patient);
 int chosen_owner_answer(struct collector *collector, const struct message_owner *answer);
 /* A process was forked, became another program, has ended. */
 int chosen_fork(struct collector *collector, int32_t pid, int32_t parent_pid);

@@ -70,23 +70,23 @@ static bool is_overwritten(struct module *module)
 	return module->is_overwritten;
 }
 
-static bool is_file_of(struct module *module, const struct world_map *map)
+static bool is_file_of(struct module *module, const struct mapping *map)
 {
 	return strcmp(module->path, map->path) == 0 &&
 	       module_identity_same(&module->mapped, &map->identity) && !is_overwritten(module);
 }
 
 /* Of memory without a file, in the place of an inode: 1 is what was there before any exec was seen. */
-static uint64_t image_of(const struct world_process *process)
+static uint64_t image_of(const struct process *process)
 {
-	return 1 + (uint64_t)world_process_nr_execs(process);
+	return 1 + (uint64_t)process_nr_execs(process);
 }
 
 /* Generated code is its process's own, and that of the program that made it: another exec, other names. */
-static bool is_code_of(const struct module *module, const struct world_process *process)
+static bool is_code_of(const struct module *module, const struct process *process)
 {
-	return module->row.pid == world_process_pid(process) &&
-	       module->row.started_ns == world_process_start(process) &&
+	return module->row.pid == process_pid(process) &&
+	       module->row.started_ns == process_start(process) &&
 	       module->row.identity.inode == image_of(process);
 }
 
@@ -102,7 +102,7 @@ static void give_another_chance(struct module *module)
 }
 
 static struct module *find(const struct modules *modules, enum module_kind kind,
-			   const struct world_process *process, const struct world_map *map)
+			   const struct process *process, const struct mapping *map)
 {
 	for (struct module *module = modules->first; module; module = module->next) {
 		if (module->row.kind != kind)
@@ -114,8 +114,8 @@ static struct module *find(const struct modules *modules, enum module_kind kind,
 	return NULL;
 }
 
-struct module *modules_of_map(struct modules *modules, const struct world_process *process,
-			      const struct world_map *map)
+struct module *modules_of_map(struct modules *modules, const struct process *process,
+			      const struct mapping *map)
 {
 	enum module_kind kind = kind_of_path(map->path);
 	struct module *module = find(modules, kind, process, map);
@@ -129,8 +129,8 @@ struct module *modules_of_map(struct modules *modules, const struct world_proces
 	module->path = kind == MODULE_ANON ? "[anon]" : map->path;
 	module->row = (struct module_row){
 		.kind = kind,
-		.pid = world_process_pid(process),
-		.started_ns = world_process_start(process),
+		.pid = process_pid(process),
+		.started_ns = process_start(process),
 		.start = map->start,
 		.end = map->end,
 		.file_offset = map->file_offset,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include <ctop/ids.h>
-#include <ctop/proc/world.h>
+#include <ctop/proc/process_table.h>
 #include <ctop/store/tables.h>
 
 struct cfi;
@@ -32,7 +32,7 @@ struct module {
 	struct module_identity mapped; /* what mappings of it say */
 	bool is_overwritten; /* its file has become another one's: no new mapping is of it */
 	bool borrows_file;   /* object and cfi are those of the module it is a copy of */
-	const char *path;    /* interned in the world */
+	const char *path;    /* interned in the process table */
 	enum module_state state;
 	struct object *object;
 	struct cfi *cfi;
@@ -53,8 +53,8 @@ int modules_init(struct modules *modules); /* 0 or -ENOMEM */
 void modules_release(struct modules *modules);
 
 /* The module of a mapping of that process, made on first sight; NULL: out of memory. */
-struct module *modules_of_map(struct modules *modules, const struct world_process *process,
-			      const struct world_map *map);
+struct module *modules_of_map(struct modules *modules, const struct process *process,
+			      const struct mapping *map);
 /* The module that main was asked about, or NULL. */
 struct module *modules_find_asked(const struct modules *modules, uint32_t epoch, uint32_t row);
 /* The file came (fd is taken over), with what main says of it, or did not (-1). */

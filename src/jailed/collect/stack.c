@@ -30,7 +30,7 @@ struct user_part {
 /* What the unwinder asks about addresses. */
 struct space_context {
 	struct collector *collector;
-	struct world_process *process;
+	struct process *process;
 	int error; /* of an allocation or a request, in a callback that cannot return it */
 };
 
@@ -129,7 +129,7 @@ void stack_take_module(struct collector *collector, struct module *module, int f
 /* ---- the user part ---- */
 
 /* Where the module's elf addresses lie in this mapping. */
-static uint64_t bias_of(const struct module *module, const struct world_map *map)
+static uint64_t bias_of(const struct module *module, const struct mapping *map)
 {
 	uint64_t elf_address;
 	if (module->row.kind == MODULE_ANON)
@@ -144,7 +144,7 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 				       struct unwind_mapping *mapping)
 {
 	struct space_context *space = context;
-	struct world_map *map = world_map_at(space->process, process_address);
+	struct mapping *map = process_mapping_at(space->process, process_address);
 	if (!map)
 		return UNWIND_NOT_EXECUTABLE;
 	struct collector *collector = space->collector;
@@ -205,7 +205,7 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 	const struct unwind_space space = {
 		.find = find_mapping,
 		.context = context,
-		.generation = world_generation(context->process),
+		.generation = process_generation(context->process),
 	};
 	uint64_t pending_address;
 	struct unwind_result result;
@@ -275,7 +275,7 @@ static int chain_user(struct collector *collector, struct space_context *context
 	return 0;
 }
 
-static int user_part(struct collector *collector, struct world_process *process, int32_t tid,
+static int user_part(struct collector *collector, struct process *process, int32_t tid,
 		     const struct record_sample *sample, bool patient, struct user_part *user)
 {
 	const struct message_config *config = &collector->config;
@@ -420,11 +420,11 @@ static uint64_t weight_of(const struct collector *collector, const struct event_
 static int add_thread(const struct collector *collector, int32_t pid, int32_t tid,
 		      struct task_id *id)
 {
-	const char *comm = world_comm_of(collector->world, pid, tid);
+	const char *comm = process_table_comm_of(collector->processes, pid, tid);
 	struct string_id string;
 	int result = tables_add_string(collector->writer, comm, strlen(comm), &string);
-	const struct world_process *process = world_find(collector->world, pid);
-	uint64_t started_ns = process ? world_process_start(process) : 0;
+	const struct process *process = process_table_find(collector->processes, pid);
+	uint64_t started_ns = process ? process_start(process) : 0;
 	return result ? result
 		      : tables_add_task(collector->writer, pid, tid, started_ns, string, id);
 }
@@ -451,7 +451,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	if (!wanted(collector, ring, record, event))
 		return 0;
 
-	struct world_process *process = world_process(collector->world, record->pid);
+	struct process *process = process_table_add(collector->processes, record->pid);
 	if (!process)
 		return -ENOMEM;
 	int choice = chosen_task(collector, process, record, patient);

@@ -62,13 +62,13 @@ static size_t first_above(const struct space *space, uint64_t address)
 	return low;
 }
 
-struct world_map *space_at(const struct space *space, uint64_t address)
+struct mapping *space_at(const struct space *space, uint64_t address)
 {
 	size_t at = first_above(space, address);
 	return at < space->nr && space->items[at].start <= address ? &space->items[at] : NULL;
 }
 
-static int insert(struct space *space, size_t at, const struct world_map *map)
+static int insert(struct space *space, size_t at, const struct mapping *map)
 {
 	if (vec_reserve(space, space->nr + 1))
 		return -ENOMEM;
@@ -79,9 +79,9 @@ static int insert(struct space *space, size_t at, const struct world_map *map)
 }
 
 /* The part of a map from an address on. */
-static struct world_map tail_of(const struct world_map *map, uint64_t from)
+static struct mapping tail_of(const struct mapping *map, uint64_t from)
 {
-	struct world_map tail = *map;
+	struct mapping tail = *map;
 	tail.file_offset += from - map->start;
 	tail.start = from;
 	return tail;
@@ -97,10 +97,10 @@ int space_cut(struct space *space, uint64_t start, uint64_t end)
 {
 	size_t at = first_above(space, start);
 	if (at < space->nr && space->items[at].start < start) {
-		struct world_map *map = &space->items[at];
+		struct mapping *map = &space->items[at];
 		if (map->end > end) {
 			/* A hole in its middle: two maps remain. */
-			const struct world_map tail = tail_of(map, end);
+			const struct mapping tail = tail_of(map, end);
 			map->end = start;
 			return insert(space, at + 1, &tail);
 		}
@@ -120,7 +120,7 @@ int space_cut(struct space *space, uint64_t start, uint64_t end)
 	return 0;
 }
 
-int space_add(struct space *space, const struct world_map *map)
+int space_add(struct space *space, const struct mapping *map)
 {
 	int result = space_cut(space, map->start, map->end);
 	return result ? result : insert(space, first_above(space, map->start), map);

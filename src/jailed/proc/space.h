@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ctop/proc/world.h>
+#include <ctop/proc/process_table.h>
 
 struct space {
 	unsigned nr_users;
-	struct world_map *items;
+	struct mapping *items;
 	size_t nr, capacity;
 };
 
@@ -28,7 +28,7 @@ bool space_has_any(const struct space *space, uint64_t start, uint64_t end);
 /* Removes what lies in [start, end), cutting maps that reach into it. 0 or -ENOMEM. */
 int space_cut(struct space *space, uint64_t start, uint64_t end);
 /* Adds a map over whatever was there. 0 or -ENOMEM. */
-int space_add(struct space *space, const struct world_map *map);
-struct world_map *space_at(const struct space *space, uint64_t address);
+int space_add(struct space *space, const struct mapping *map);
+struct mapping *space_at(const struct space *space, uint64_t address);
 
 #endif

@@ -16,30 +16,31 @@
 
 #include "test.h"
 
-static struct world *world;
+static struct process_table *processes;
 static struct modules modules;
 
 static void begin(void)
 {
 	modules = (struct modules){0};
-	world = world_new();
-	CHECK(world);
+	processes = process_table_new();
+	CHECK(processes);
 	CHECK_EQ(modules_init(&modules), 0);
 }
 
 static void end(void)
 {
 	modules_release(&modules);
-	world_free(world);
+	process_table_free(processes);
 }
 
 /* Of the file, as this process has mapped it. */
 static struct module *mapped_by(int32_t pid)
 {
-	const struct world_map map = {.start = 0x1000, .end = 0x2000, .identity.inode = 7};
-	CHECK_EQ(world_mmap(world, pid, &map, "/bin/program", true), 0);
-	struct world_process *process = world_find(world, pid);
-	struct module *module = modules_of_map(&modules, process, world_map_at(process, map.start));
+	const struct mapping map = {.start = 0x1000, .end = 0x2000, .identity.inode = 7};
+	CHECK_EQ(process_table_mmap(processes, pid, &map, "/bin/program", true), 0);
+	struct process *process = process_table_find(processes, pid);
+	struct module *module =
+		modules_of_map(&modules, process, process_mapping_at(process, map.start));
 	CHECK(module);
 	return module;
 }

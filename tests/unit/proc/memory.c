@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation made to fail in turn: an answer, nothing lost, and a world that goes on working. */
-#include <ctop/proc/world.h>
+/* Every allocation made to fail in turn: an answer, nothing lost, and a process table that goes on working. */
+#include <ctop/proc/process_table.h>
 
 #include <errno.h>
 
@@ -78,64 +78,64 @@ static void expect(int result)
 }
 
 /* Enough processes, threads and names that every hash table grows. */
-static void live(struct world *world)
+static void live(struct process_table *processes)
 {
 	static const char maps[] = "1000-2000 r-xp 0 0:0 0 a\n5000-6000 r-xp 0 0:0 0 b\n";
 	enum { NR = 300 };
-	expect(world_set_maps(world, 1, maps, sizeof(maps) - 1));
-	expect(world_set_thread(world, 1, 1, "init"));
+	expect(process_table_set_maps(processes, 1, maps, sizeof(maps) - 1));
+	expect(process_table_set_thread(processes, 1, 1, "init"));
 	for (int32_t pid = 2; pid < NR; pid++) {
 		char path[16];
 		snprintf(path, sizeof(path), "/lib/%d", pid);
-		expect(world_fork(world, pid, pid, 1, 1));
-		expect(world_fork(world, 1, NR + pid, 1, 1));
+		expect(process_table_fork(processes, pid, pid, 1, 1));
+		expect(process_table_fork(processes, 1, NR + pid, 1, 1));
 		if (pid % 8 == 0)
-			expect(world_mmap(world, pid,
-					  &(struct world_map){.start = 0x1800, .end = 0x5800}, path,
-					  true));
+			expect(process_table_mmap(processes, pid,
+						  &(struct mapping){.start = 0x1800, .end = 0x5800},
+						  path, true));
 		if (pid % 32 == 0)
-			expect(world_comm(world, pid, pid, "exec", true));
-		struct world_process *process = world_find(world, pid);
+			expect(process_table_comm(processes, pid, pid, "exec", true));
+		struct process *process = process_table_find(processes, pid);
 		if (process)
-			world_map_at(process, 0x1000);
+			process_mapping_at(process, 0x1000);
 	}
 }
 
 static void memory_runs_out_anywhere(void)
 {
 	failing = 0;
-	struct world *world = world_new();
-	CHECK(world);
+	struct process_table *processes = process_table_new();
+	CHECK(processes);
 	const long living = nr_living;
 	allocations = 0;
-	live(world);
+	live(processes);
 	const size_t all = allocations;
-	world_free(world);
+	process_table_free(processes);
 	CHECK_EQ(nr_living, living - 1);
 	CHECK_EQ(nr_errors, 0);
 	CHECK(all > 1000);
 
 	for (size_t i = 1; i <= all; i++) {
 		failing = 0;
-		world = world_new();
-		CHECK(world);
+		processes = process_table_new();
+		CHECK(processes);
 		nr_errors = 0;
 		allocations = 0;
 		failing = i;
-		live(world);
+		live(processes);
 		failing = 0;
 		/* A look-up may do without; everything else says so. */
 		CHECK(nr_errors <= 1);
 		nr_errors = 0;
-		live(world);
+		live(processes);
 		CHECK_EQ(nr_errors, 0);
-		CHECK(world_map_at(world_find(world, 9), 0x1000));
-		world_free(world);
+		CHECK(process_mapping_at(process_table_find(processes, 9), 0x1000));
+		process_table_free(processes);
 		CHECK_EQ(nr_living, living - 1);
 	}
 	allocations = 0;
 	failing = 1;
-	CHECK(!world_new());
+	CHECK(!process_table_new());
 	failing = 0;
 }
 

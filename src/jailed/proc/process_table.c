@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/proc/world.h>
+#include <ctop/proc/process_table.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 struct name {
 	UT_hash_handle hh;
-	bool used; /* only while world_drop_names() looks */
+	bool used; /* only while process_table_drop_names() looks */
 	char string[];
 };
 
@@ -34,7 +34,7 @@ struct thread {
 	UT_hash_handle hh;
 };
 
-struct world_process {
+struct process {
 	int32_t pid;
 	uint32_t exec_count;
 	uint32_t nr_execs; /* seen of this process */
@@ -47,8 +47,8 @@ struct world_process {
 	UT_hash_handle hh;
 };
 
-struct world {
-	struct world_process *processes;
+struct process_table {
+	struct process *processes;
 	struct name *names;
 	uint64_t last_generation;
 	uint32_t last_image; /* of exec_count: no pid sees a number again, though it is reused */
@@ -56,18 +56,18 @@ struct world {
 
 /* ---- life ---- */
 
-struct world *world_new(void)
+struct process_table *process_table_new(void)
 {
-	return calloc(1, sizeof(struct world));
+	return calloc(1, sizeof(struct process_table));
 }
 
-static void forget_thread(struct world_process *process, struct thread *thread)
+static void forget_thread(struct process *process, struct thread *thread)
 {
 	HASH_DEL(process->threads, thread);
 	free(thread);
 }
 
-static void forget_threads(struct world_process *process)
+static void forget_threads(struct process *process)
 {
 	struct thread *thread, *next;
 	HASH_ITER (hh, process->threads, thread, next) {
@@ -75,71 +75,71 @@ static void forget_threads(struct world_process *process)
 	}
 }
 
-static void forget_process(struct world *world, struct world_process *process)
+static void forget_process(struct process_table *processes, struct process *process)
 {
 	forget_threads(process);
 	space_leave(process->space);
-	HASH_DEL(world->processes, process);
+	HASH_DEL(processes->processes, process);
 	free(process);
-	world->last_image++;
+	processes->last_image++;
 }
 
-void world_forget_all(struct world *world)
+void process_table_forget_all(struct process_table *processes)
 {
-	struct world_process *process, *next;
-	HASH_ITER (hh, world->processes, process, next) {
-		forget_process(world, process);
+	struct process *process, *next;
+	HASH_ITER (hh, processes->processes, process, next) {
+		forget_process(processes, process);
 	}
 }
 
-void world_free(struct world *world)
+void process_table_free(struct process_table *processes)
 {
-	if (!world)
+	if (!processes)
 		return;
-	world_forget_all(world);
+	process_table_forget_all(processes);
 	struct name *name, *next_name;
-	HASH_ITER (hh, world->names, name, next_name) {
-		HASH_DEL(world->names, name);
+	HASH_ITER (hh, processes->names, name, next_name) {
+		HASH_DEL(processes->names, name);
 		free(name);
 	}
-	free(world);
+	free(processes);
 }
 
 /* NULL: out of memory. */
-static const char *intern(struct world *world, const char *string, size_t size)
+static const char *intern(struct process_table *processes, const char *string, size_t size)
 {
 	struct name *name;
-	HASH_FIND(hh, world->names, string, size, name);
+	HASH_FIND(hh, processes->names, string, size, name);
 	if (name)
 		return name->string;
 	name = calloc(1, sizeof(*name) + size + 1);
 	if (!name)
 		return NULL;
 	memcpy(name->string, string, size);
-	HASH_ADD_KEYPTR(hh, world->names, name->string, size, name);
+	HASH_ADD_KEYPTR(hh, processes->names, name->string, size, name);
 	if (name->hh.tbl)
 		return name->string;
 	free(name); /* uthash had no memory */
 	return NULL;
 }
 
-static void mark_name(void *context, struct world_process *process, struct world_map *map)
+static void mark_name(void *context, struct process *process, struct mapping *map)
 {
-	struct world *world = context;
+	struct process_table *processes = context;
 	struct name *name;
 	(void)process;
-	HASH_FIND(hh, world->names, map->path, strlen(map->path), name);
+	HASH_FIND(hh, processes->names, map->path, strlen(map->path), name);
 	if (name)
 		name->used = true;
 }
 
-void world_drop_names(struct world *world)
+void process_table_drop_names(struct process_table *processes)
 {
-	world_each_map(world, mark_name, world);
+	process_table_each_mapping(processes, mark_name, processes);
 	struct name *name, *next;
-	HASH_ITER (hh, world->names, name, next) {
+	HASH_ITER (hh, processes->names, name, next) {
 		if (!name->used) {
-			HASH_DEL(world->names, name);
+			HASH_DEL(processes->names, name);
 			free(name);
 		} else {
 			name->used = false;
@@ -149,21 +149,21 @@ void world_drop_names(struct world *world)
 
 /* ---- look-ups ---- */
 
-struct world_process *world_find(struct world *world, int32_t pid)
+struct process *process_table_find(struct process_table *processes, int32_t pid)
 {
-	struct world_process *process;
-	HASH_FIND(hh, world->processes, &pid, sizeof(pid), process);
+	struct process *process;
+	HASH_FIND(hh, processes->processes, &pid, sizeof(pid), process);
 	return process;
 }
 
-static void touch(struct world *world, struct world_process *process)
+static void touch(struct process_table *processes, struct process *process)
 {
-	process->generation = ++world->last_generation;
+	process->generation = ++processes->last_generation;
 }
 
-struct world_process *world_process(struct world *world, int32_t pid)
+struct process *process_table_add(struct process_table *processes, int32_t pid)
 {
-	struct world_process *process = world_find(world, pid);
+	struct process *process = process_table_find(processes, pid);
 	if (process)
 		return process;
 	process = calloc(1, sizeof(*process));
@@ -175,10 +175,10 @@ struct world_process *world_process(struct world *world, int32_t pid)
 		return NULL;
 	}
 	process->pid = pid;
-	process->exec_count = world->last_image;
+	process->exec_count = processes->last_image;
 	process->doubtful = true;
-	touch(world, process);
-	HASH_ADD(hh, world->processes, pid, sizeof(process->pid), process);
+	touch(processes, process);
+	HASH_ADD(hh, processes->processes, pid, sizeof(process->pid), process);
 	if (process->hh.tbl)
 		return process;
 	space_leave(process->space);
@@ -186,42 +186,42 @@ struct world_process *world_process(struct world *world, int32_t pid)
 	return NULL;
 }
 
-int32_t world_process_pid(const struct world_process *process)
+int32_t process_pid(const struct process *process)
 {
 	return process->pid;
 }
 
-bool world_process_doubtful(const struct world_process *process)
+bool process_doubtful(const struct process *process)
 {
 	return process->doubtful;
 }
 
-uint64_t world_process_start(const struct world_process *process)
+uint64_t process_start(const struct process *process)
 {
 	return process->started_ns;
 }
 
-void world_process_set_start(struct world_process *process, uint64_t started_ns)
+void process_set_start(struct process *process, uint64_t started_ns)
 {
 	process->started_ns = started_ns;
 }
 
-uint64_t world_generation(const struct world_process *process)
+uint64_t process_generation(const struct process *process)
 {
 	return process->generation;
 }
 
-uint32_t world_process_exec_count(const struct world_process *process)
+uint32_t process_exec_count(const struct process *process)
 {
 	return process->exec_count;
 }
 
-uint32_t world_process_nr_execs(const struct world_process *process)
+uint32_t process_nr_execs(const struct process *process)
 {
 	return process->nr_execs;
 }
 
-struct world_map *world_map_at(struct world_process *process, uint64_t process_address)
+struct mapping *process_mapping_at(struct process *process, uint64_t process_address)
 {
 	/* The caller may set a module there, which is no business of who shares the space since a fork. */
 	if (process->space->nr_users > 1 && space_own(&process->space))
@@ -229,51 +229,51 @@ struct world_map *world_map_at(struct world_process *process, uint64_t process_a
 	return space_at(process->space, process_address);
 }
 
-void world_each_map(struct world *world,
-		    void (*each)(void *context, struct world_process *process,
-				 struct world_map *map),
-		    void *context)
+void process_table_each_mapping(struct process_table *processes,
+				void (*each)(void *context, struct process *process,
+					     struct mapping *map),
+				void *context)
 {
-	struct world_process *process, *next;
-	HASH_ITER (hh, world->processes, process, next) {
+	struct process *process, *next;
+	HASH_ITER (hh, processes->processes, process, next) {
 		for (size_t i = 0; i < process->space->nr; i++)
 			each(context, process, &process->space->items[i]);
 	}
 }
 
-static struct thread *find_thread(const struct world_process *process, int32_t tid)
+static struct thread *find_thread(const struct process *process, int32_t tid)
 {
 	struct thread *thread;
 	HASH_FIND(hh, process->threads, &tid, sizeof(tid), thread);
 	return thread;
 }
 
-static const struct world_process *find_const(const struct world *world, int32_t pid)
+static const struct process *find_const(const struct process_table *processes, int32_t pid)
 {
-	struct world_process *process;
-	HASH_FIND(hh, world->processes, &pid, sizeof(pid), process);
+	struct process *process;
+	HASH_FIND(hh, processes->processes, &pid, sizeof(pid), process);
 	return process;
 }
 
-const char *world_comm_of(const struct world *world, int32_t pid, int32_t tid)
+const char *process_table_comm_of(const struct process_table *processes, int32_t pid, int32_t tid)
 {
-	const struct world_process *process = find_const(world, pid);
+	const struct process *process = find_const(processes, pid);
 	if (!process)
 		return "";
 	const struct thread *thread = find_thread(process, tid);
 	return thread && thread->named ? thread->comm : process->comm;
 }
 
-bool world_knows_thread(const struct world *world, int32_t pid, int32_t tid)
+bool process_table_knows_thread(const struct process_table *processes, int32_t pid, int32_t tid)
 {
-	const struct world_process *process = find_const(world, pid);
+	const struct process *process = find_const(processes, pid);
 	const struct thread *thread = process ? find_thread(process, tid) : NULL;
 	return thread && thread->named;
 }
 
 /* ---- threads ---- */
 
-static struct thread *make_thread(struct world_process *process, int32_t tid)
+static struct thread *make_thread(struct process *process, int32_t tid)
 {
 	struct thread *thread = find_thread(process, tid);
 	if (thread)
@@ -296,7 +296,7 @@ static void copy_comm(char to[COMM_MAX], const char *from)
 	to[size] = '\0';
 }
 
-static int set_comm(struct world_process *process, int32_t tid, const char *comm)
+static int set_comm(struct process *process, int32_t tid, const char *comm)
 {
 	struct thread *thread = make_thread(process, tid);
 	if (!thread)
@@ -308,28 +308,29 @@ static int set_comm(struct world_process *process, int32_t tid, const char *comm
 	return 0;
 }
 
-int world_set_thread(struct world *world, int32_t pid, int32_t tid, const char *comm)
+int process_table_set_thread(struct process_table *processes, int32_t pid, int32_t tid,
+			     const char *comm)
 {
-	struct world_process *process = world_process(world, pid);
+	struct process *process = process_table_add(processes, pid);
 	return process ? set_comm(process, tid, comm) : -ENOMEM;
 }
 
 /* ---- records ---- */
 
 /* Forgets all mappings but the newest: /proc knows which of them are left. */
-static int start_over(struct world_process *process, const struct world_map *newest)
+static int start_over(struct process *process, const struct mapping *newest)
 {
 	process->doubtful = true;
 	process->space->nr = 0;
 	return space_add(process->space, newest);
 }
 
-int world_mmap(struct world *world, int32_t pid, const struct world_map *map, const char *path,
-	       bool executable)
+int process_table_mmap(struct process_table *processes, int32_t pid, const struct mapping *map,
+		       const char *path, bool executable)
 {
 	if (map->end <= map->start)
 		return 0;
-	struct world_process *process = world_process(world, pid);
+	struct process *process = process_table_add(processes, pid);
 	if (!process)
 		return -ENOMEM;
 	/* Data where no code was: what is known of the code stays right. */
@@ -337,11 +338,11 @@ int world_mmap(struct world *world, int32_t pid, const struct world_map *map, co
 		return 0;
 	if (space_own(&process->space))
 		return -ENOMEM;
-	touch(world, process);
+	touch(processes, process);
 	if (!executable)
 		return space_cut(process->space, map->start, map->end);
-	struct world_map added = *map;
-	added.path = intern(world, path, strlen(path));
+	struct mapping added = *map;
+	added.path = intern(processes, path, strlen(path));
 	added.module = NULL;
 	if (!added.path)
 		return -ENOMEM;
@@ -350,47 +351,47 @@ int world_mmap(struct world *world, int32_t pid, const struct world_map *map, co
 }
 
 /* A new thread is called as the one that made it, if that is known. */
-static int inherit_comm(const struct world *world, struct world_process *process, int32_t tid,
+static int inherit_comm(const struct process_table *processes, struct process *process, int32_t tid,
 			int32_t parent_pid, int32_t parent_tid)
 {
-	const char *comm = world_comm_of(world, parent_pid, parent_tid);
+	const char *comm = process_table_comm_of(processes, parent_pid, parent_tid);
 	if (comm[0])
 		return set_comm(process, tid, comm);
 	return make_thread(process, tid) ? 0 : -ENOMEM;
 }
 
-int world_fork(struct world *world, int32_t pid, int32_t tid, int32_t parent_pid,
-	       int32_t parent_tid)
+int process_table_fork(struct process_table *processes, int32_t pid, int32_t tid,
+		       int32_t parent_pid, int32_t parent_tid)
 {
 	if (pid != parent_pid) {
 		/* A pid that is there already was reused: its end went unseen. */
-		struct world_process *stale = world_find(world, pid);
+		struct process *stale = process_table_find(processes, pid);
 		if (stale)
-			forget_process(world, stale);
+			forget_process(processes, stale);
 	}
-	struct world_process *process = world_process(world, pid);
+	struct process *process = process_table_add(processes, pid);
 	if (!process)
 		return -ENOMEM;
-	const struct world_process *parent = find_const(world, parent_pid);
+	const struct process *parent = find_const(processes, parent_pid);
 	if (parent && parent != process) {
 		space_leave(process->space);
 		process->space = space_share(parent->space);
 		process->doubtful = parent->doubtful;
 	}
-	return inherit_comm(world, process, tid, parent_pid, parent_tid);
+	return inherit_comm(processes, process, tid, parent_pid, parent_tid);
 }
 
-static int exec(struct world *world, struct world_process *process, int32_t tid)
+static int exec(struct process_table *processes, struct process *process, int32_t tid)
 {
 	struct space *fresh = space_new();
 	if (!fresh)
 		return -ENOMEM;
 	space_leave(process->space);
 	process->space = fresh;
-	process->exec_count = ++world->last_image;
+	process->exec_count = ++processes->last_image;
 	process->nr_execs++;
 	process->doubtful = false; /* its mappings follow as records */
-	touch(world, process);
+	touch(processes, process);
 	/* Only the thread that called exec is left, under the leader's id. */
 	struct thread *thread, *next;
 	HASH_ITER (hh, process->threads, thread, next) {
@@ -400,49 +401,52 @@ static int exec(struct world *world, struct world_process *process, int32_t tid)
 	return 0;
 }
 
-int world_comm(struct world *world, int32_t pid, int32_t tid, const char *comm, bool is_exec)
+int process_table_comm(struct process_table *processes, int32_t pid, int32_t tid, const char *comm,
+		       bool is_exec)
 {
-	struct world_process *process = world_process(world, pid);
+	struct process *process = process_table_add(processes, pid);
 	if (!process)
 		return -ENOMEM;
-	int result = is_exec ? exec(world, process, tid) : 0;
+	int result = is_exec ? exec(processes, process, tid) : 0;
 	return result ? result : set_comm(process, tid, comm);
 }
 
-int world_exit(struct world *world, int32_t pid, int32_t tid)
+int process_table_exit(struct process_table *processes, int32_t pid, int32_t tid)
 {
-	struct world_process *process = world_find(world, pid);
+	struct process *process = process_table_find(processes, pid);
 	if (!process)
 		return 0;
 	struct thread *thread = find_thread(process, tid);
 	if (thread)
 		forget_thread(process, thread);
 	if (!process->threads)
-		forget_process(world, process);
+		forget_process(processes, process);
 	return 0;
 }
 
 /* ---- what /proc says ---- */
 
-static int add_line(struct world *world, struct space *space, const struct maps_line *line)
+static int add_line(struct process_table *processes, struct space *space,
+		    const struct maps_line *line)
 {
 	char path[PATH_MAX];
 	size_t path_bytes = maps_path(line, path, sizeof(path));
-	const struct world_map map = {
+	const struct mapping map = {
 		.start = line->start,
 		.end = line->end,
 		.file_offset = line->file_offset,
 		.identity = {.device_major = line->device_major,
 			     .device_minor = line->device_minor,
 			     .inode = line->inode},
-		.path = intern(world, path, path_bytes),
+		.path = intern(processes, path, path_bytes),
 	};
 	return map.path ? space_add(space, &map) : -ENOMEM;
 }
 
-int world_set_maps(struct world *world, int32_t pid, const char *text, size_t size)
+int process_table_set_maps(struct process_table *processes, int32_t pid, const char *text,
+			   size_t size)
 {
-	struct world_process *process = world_process(world, pid);
+	struct process *process = process_table_add(processes, pid);
 	struct space *space = space_new();
 	if (!process || !space) {
 		space_leave(space);
@@ -456,7 +460,7 @@ int world_set_maps(struct world *world, int32_t pid, const char *text, size_t si
 			continue;
 		nr++;
 		if (line.executable && space->nr < MAPS_SET_MAX)
-			result = add_line(world, space, &line);
+			result = add_line(processes, space, &line);
 	}
 	if (!result && !nr)
 		result = -EAGAIN;
@@ -467,14 +471,14 @@ int world_set_maps(struct world *world, int32_t pid, const char *text, size_t si
 	space_leave(process->space);
 	process->space = space;
 	process->doubtful = false;
-	touch(world, process);
+	touch(processes, process);
 	return 0;
 }
 
-void world_doubt_all(struct world *world)
+void process_table_doubt_all(struct process_table *processes)
 {
-	struct world_process *process, *next;
-	HASH_ITER (hh, world->processes, process, next) {
+	struct process *process, *next;
+	HASH_ITER (hh, processes->processes, process, next) {
 		process->doubtful = true;
 	}
 }
