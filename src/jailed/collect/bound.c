@@ -36,7 +36,7 @@ static int forget(struct collector *collector)
 	collector->cache_misses_before += counters->cache_misses;
 	unwinder_free(collector->unwinder);
 	collector->unwinder = fresh;
-	joins_forget_all(collector->joins); /* its frames point to modules */
+	stitching_forget_all(collector->stitching); /* its frames point to modules */
 	for (size_t i = 0; i < collector->nr_rings; i++)
 		collector->rings[i].last->nr = 0; /* its steps point to modules */
 	process_table_each_mapping(collector->processes, forget_module, NULL);

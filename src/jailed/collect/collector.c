@@ -448,7 +448,7 @@ static void release(struct collector *collector)
 	index_release(&collector->own);
 	follow_release(collector);
 	unwinder_free(collector->unwinder);
-	joins_free(collector->joins);
+	stitching_free(collector->stitching);
 	modules_release(&collector->modules);
 	process_table_free(collector->processes);
 	if (collector->writer) {
@@ -478,9 +478,9 @@ int collector_run(struct channel *channel)
 	collector->source_fd = -1;
 	collector->processes = process_table_new();
 	collector->unwinder = unwinder_new();
-	collector->joins = joins_new();
+	collector->stitching = stitching_new();
 	int result = -ENOMEM;
-	if (collector->processes && collector->unwinder && collector->joins &&
+	if (collector->processes && collector->unwinder && collector->stitching &&
 	    !modules_init(&collector->modules))
 		result = serve(collector);
 	struct message done = {.kind = MESSAGE_DONE, .result = {.error = result}};

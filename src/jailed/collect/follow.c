@@ -102,7 +102,7 @@ void follow_forget(struct collector *collector)
 {
 	forget_asks(collector);
 	chosen_forget_all(collector);
-	joins_forget_all(collector->joins);
+	stitching_forget_all(collector->stitching);
 	process_table_forget_all(collector->processes);
 }
 
@@ -165,7 +165,7 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 
 static int follow_exit(struct collector *collector, const struct record *record)
 {
-	joins_forget(collector->joins, record->tid);
+	stitching_forget(collector->stitching, record->tid);
 	int result = process_table_exit(collector->processes, record->pid, record->tid);
 	if (!process_table_find(collector->processes, record->pid)) {
 		forget_ask(collector, record->pid);
@@ -218,7 +218,7 @@ int follow_record(struct collector *collector, const struct record *record)
 		return follow_mmap(collector, record);
 	case PERF_RECORD_COMM:
 		if (record->comm.exec) {
-			joins_forget(collector->joins, record->tid);
+			stitching_forget(collector->stitching, record->tid);
 			chosen_exec(collector, record->pid);
 			note_exec(collector, record);
 		}
@@ -226,7 +226,7 @@ int follow_record(struct collector *collector, const struct record *record)
 	case PERF_RECORD_FORK:
 		note_own_fork(collector, record);
 		twice_forget(collector, record->tid);
-		joins_forget(collector->joins, record->tid);
+		stitching_forget(collector->stitching, record->tid);
 		if (follow_has_pid(collector, record->fork.parent_pid) &&
 		    follow_add_pid(collector, record->pid))
 			return -ENOMEM;

@@ -17,7 +17,7 @@
 #include <ctop/perfdata/perfdata.h>
 #include <ctop/proc/process_table.h>
 #include <ctop/store/tables.h>
-#include <ctop/unwind/joins.h>
+#include <ctop/unwind/stitching.h>
 #include <ctop/unwind/unwind.h>
 
 #include "modules.h"
@@ -154,7 +154,7 @@ struct collector {
 	struct process_table *processes;
 	struct modules modules;
 	struct unwinder *unwinder;
-	struct joins *joins;
+	struct stitching *stitching;
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	struct unwind_evidence evidence[UNWIND_MAX_FRAMES];
 

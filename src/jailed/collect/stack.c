@@ -200,7 +200,7 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 		.frame_pointers_only = plain,
 	};
 	registers_of(sample, &input);
-	if (!plain && joins_watch(collector->joins, tid))
+	if (!plain && stitching_watch(collector->stitching, tid))
 		input.evidence = collector->evidence;
 	const struct unwind_space space = {
 		.find = find_mapping,
@@ -214,8 +214,8 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 	if (context->error)
 		return context->error;
 	if (!error && !plain)
-		error = joins_take(collector->joins, tid, space.generation, collector->frames,
-				   collector->evidence, &result);
+		error = stitching_take(collector->stitching, tid, space.generation,
+				       collector->frames, collector->evidence, &result);
 	if (error)
 		return error;
 	*user = (struct user_part){result.nr_frames, result.end, result.reason};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CTOP_UNWIND_JOINS_H
-#define CTOP_UNWIND_JOINS_H
+#ifndef CTOP_UNWIND_STITCHING_H
+#define CTOP_UNWIND_STITCHING_H
 
 /*
  * Tails for stacks that the dump cut: a thread's complete stacks are remembered, frame by frame, and a cut one whose
@@ -10,28 +10,29 @@
  *
  * Nothing is remembered of threads that have no cut stacks. Of the others the last few stacks are only copied until one
  * is cut. Memory is bounded, 40 MiB for all; what is full starts again. Frames carry the caller's module pointers:
- * joins_forget_all() before these become invalid.
+ * stitching_forget_all() before these become invalid.
  */
 
 #include <stdint.h>
 
 #include <ctop/unwind/unwind.h>
 
-struct joins;
-struct joins *joins_new(void); /* NULL: out of memory */
-void joins_free(struct joins *joins);
+struct stitching;
+struct stitching *stitching_new(void); /* NULL: out of memory */
+void stitching_free(struct stitching *stitching);
 
 /* Whether the thread had cut stacks: then every stack of it wants unwind_input.evidence. */
-bool joins_watch(const struct joins *joins, int32_t tid);
+bool stitching_watch(const struct stitching *stitching, int32_t tid);
 /* The thread begins, ends, or executes another program. */
-void joins_forget(struct joins *joins, int32_t tid);
-void joins_forget_all(struct joins *joins);
+void stitching_forget(struct stitching *stitching, int32_t tid);
+void stitching_forget_all(struct stitching *stitching);
 
 /*
  * A stack of the thread, in an address space of that generation (another one than the last: all is forgotten).
  * A cut one is completed where it can be: its frames (room for UNWIND_MAX_FRAMES) and result are changed. 0 or -ENOMEM.
  */
-int joins_take(struct joins *joins, int32_t tid, uint64_t generation, struct unwind_frame *frames,
-	       const struct unwind_evidence *evidence, struct unwind_result *result);
+int stitching_take(struct stitching *stitching, int32_t tid, uint64_t generation,
+		   struct unwind_frame *frames, const struct unwind_evidence *evidence,
+		   struct unwind_result *result);
 
 #endif

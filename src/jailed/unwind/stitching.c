@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/unwind/joins.h>
+#include <ctop/unwind/stitching.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ struct recent {
 struct thread {
 	int32_t tid;
 	uint64_t generation;
-	uint64_t used; /* the joins' count when it was looked at last */
+	uint64_t used; /* the table's count when it was looked at last */
 	struct node *nodes;
 	uint32_t nr, capacity;
 	uint32_t nr_stacks;
@@ -58,19 +58,19 @@ struct thread {
 	UT_hash_handle hh;
 };
 
-struct joins {
+struct stitching {
 	struct thread *threads;
 	uint64_t nr_taken;
 };
 
-struct joins *joins_new(void)
+struct stitching *stitching_new(void)
 {
-	return calloc(1, sizeof(struct joins));
+	return calloc(1, sizeof(struct stitching));
 }
 
-static void drop_thread(struct joins *joins, struct thread *thread)
+static void drop_thread(struct stitching *stitching, struct thread *thread)
 {
-	HASH_DEL(joins->threads, thread);
+	HASH_DEL(stitching->threads, thread);
 	index_release(&thread->alike);
 	index_release(&thread->by_caller);
 	free(thread->nodes);
@@ -79,60 +79,60 @@ static void drop_thread(struct joins *joins, struct thread *thread)
 	free(thread);
 }
 
-void joins_forget_all(struct joins *joins)
+void stitching_forget_all(struct stitching *stitching)
 {
 	struct thread *thread, *next;
-	HASH_ITER (hh, joins->threads, thread, next)
-		drop_thread(joins, thread);
+	HASH_ITER (hh, stitching->threads, thread, next)
+		drop_thread(stitching, thread);
 }
 
-void joins_free(struct joins *joins)
+void stitching_free(struct stitching *stitching)
 {
-	if (!joins)
+	if (!stitching)
 		return;
-	joins_forget_all(joins);
-	free(joins);
+	stitching_forget_all(stitching);
+	free(stitching);
 }
 
-static struct thread *find_thread(const struct joins *joins, int32_t tid)
+static struct thread *find_thread(const struct stitching *stitching, int32_t tid)
 {
 	struct thread *thread;
-	HASH_FIND(hh, joins->threads, &tid, sizeof(tid), thread);
+	HASH_FIND(hh, stitching->threads, &tid, sizeof(tid), thread);
 	return thread;
 }
 
-bool joins_watch(const struct joins *joins, int32_t tid)
+bool stitching_watch(const struct stitching *stitching, int32_t tid)
 {
-	return joins->threads && find_thread(joins, tid) != NULL;
+	return stitching->threads && find_thread(stitching, tid) != NULL;
 }
 
-void joins_forget(struct joins *joins, int32_t tid)
+void stitching_forget(struct stitching *stitching, int32_t tid)
 {
-	struct thread *thread = find_thread(joins, tid);
+	struct thread *thread = find_thread(stitching, tid);
 	if (thread)
-		drop_thread(joins, thread);
+		drop_thread(stitching, thread);
 }
 
 /* Room for one more thread: the one that was not sampled for longest goes. */
-static void make_room(struct joins *joins)
+static void make_room(struct stitching *stitching)
 {
 	struct thread *thread, *next, *oldest = NULL;
-	if (HASH_COUNT(joins->threads) < THREADS_MAX)
+	if (HASH_COUNT(stitching->threads) < THREADS_MAX)
 		return;
-	HASH_ITER (hh, joins->threads, thread, next)
+	HASH_ITER (hh, stitching->threads, thread, next)
 		if (!oldest || thread->used < oldest->used)
 			oldest = thread;
-	drop_thread(joins, oldest);
+	drop_thread(stitching, oldest);
 }
 
-static struct thread *add_thread(struct joins *joins, int32_t tid)
+static struct thread *add_thread(struct stitching *stitching, int32_t tid)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return NULL;
-	make_room(joins);
+	make_room(stitching);
 	thread->tid = tid;
-	HASH_ADD(hh, joins->threads, tid, sizeof(thread->tid), thread);
+	HASH_ADD(hh, stitching->threads, tid, sizeof(thread->tid), thread);
 	return thread;
 }
 
@@ -414,16 +414,17 @@ static bool append_tail(const struct thread *thread, struct unwind_frame *frames
 	return false;
 }
 
-int joins_take(struct joins *joins, int32_t tid, uint64_t generation, struct unwind_frame *frames,
-	       const struct unwind_evidence *evidence, struct unwind_result *result)
+int stitching_take(struct stitching *stitching, int32_t tid, uint64_t generation,
+		   struct unwind_frame *frames, const struct unwind_evidence *evidence,
+		   struct unwind_result *result)
 {
 	bool is_cut = result->end == STACK_TRUNCATED && result->reason == STACK_REASON_DUMP_END;
-	struct thread *thread = find_thread(joins, tid);
+	struct thread *thread = find_thread(stitching, tid);
 	if (!thread) {
 		/* What this one lacks is not remembered; from now on it will be. */
-		return is_cut && !add_thread(joins, tid) ? -ENOMEM : 0;
+		return is_cut && !add_thread(stitching, tid) ? -ENOMEM : 0;
 	}
-	thread->used = ++joins->nr_taken;
+	thread->used = ++stitching->nr_taken;
 	size_t nr = result->nr_frames;
 	if (thread->generation != generation)
 		clear_thread(thread);

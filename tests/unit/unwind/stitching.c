@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tails for cut stacks: whose they are, and when none is to be had. Stacks here are made up, leaf first. */
-#include <ctop/unwind/joins.h>
+#include <ctop/unwind/stitching.h>
 
 #include <malloc.h>
 
@@ -9,7 +9,7 @@
 enum { TID = 7, GENERATION = 1, CALLERS = 0x1000, FRAME_BYTES = 64, TOP = 1 << 20 };
 
 static struct {
-	struct joins *joins;
+	struct stitching *stitching;
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	struct unwind_evidence evidence[UNWIND_MAX_FRAMES];
 	struct unwind_result result;
@@ -42,7 +42,7 @@ static void take_works(const char *functions, size_t hidden, const char *works)
 		.end = hidden ? STACK_TRUNCATED : STACK_COMPLETE,
 		.reason = hidden ? STACK_REASON_DUMP_END : STACK_REASON_NONE,
 	};
-	CHECK_EQ(joins_take(t.joins, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
+	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 }
 
 static void take(const char *functions, size_t hidden)
@@ -52,12 +52,12 @@ static void take(const char *functions, size_t hidden)
 
 static void start(void)
 {
-	joins_free(t.joins);
-	t.joins = joins_new();
-	CHECK(t.joins);
+	stitching_free(t.stitching);
+	t.stitching = stitching_new();
+	CHECK(t.stitching);
 	take("?x", 1);
 	CHECK_EQ(t.result.end, STACK_TRUNCATED);
-	CHECK(joins_watch(t.joins, TID));
+	CHECK(stitching_watch(t.stitching, TID));
 }
 
 static void check_joined(const char *functions, size_t hidden)
@@ -95,11 +95,11 @@ static void a_cut_stack_gets_the_tail_of_an_earlier_one(void)
 
 static void nothing_is_remembered_before_a_stack_was_cut(void)
 {
-	joins_free(t.joins);
-	t.joins = joins_new();
-	CHECK(!joins_watch(t.joins, TID));
+	stitching_free(t.stitching);
+	t.stitching = stitching_new();
+	CHECK(!stitching_watch(t.stitching, TID));
 	take("smabcl", 0);
-	CHECK(!joins_watch(t.joins, TID));
+	CHECK(!stitching_watch(t.stitching, TID));
 	take("smabcl", 3);
 	check_cut("smabcl", 3);
 }
@@ -144,7 +144,7 @@ static void registers_that_are_not_known_are_not_the_same(void)
 	t.evidence[2].known = 1;
 	t.evidence[2].saved[1] = 0;
 	t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END};
-	CHECK_EQ(joins_take(t.joins, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
+	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 	check_cut("smarxl", 3);
 }
 
@@ -183,7 +183,7 @@ static void what_did_not_end_with_the_dump_is_left(void)
 	for (size_t at = 0; at < 2; at++)
 		set_frame(at, (uint64_t) "lr"[at], 4 - at, 'w');
 	t.result = (struct unwind_result){2, STACK_BROKEN, STACK_REASON_BAD_CFI};
-	CHECK_EQ(joins_take(t.joins, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
+	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 	CHECK_EQ(t.result.end, STACK_BROKEN);
 	CHECK_EQ(t.result.nr_frames, 2);
 }
@@ -192,8 +192,8 @@ static void another_program_or_mapping_forgets(void)
 {
 	start();
 	take("smarl", 0);
-	joins_forget(t.joins, TID);
-	CHECK(!joins_watch(t.joins, TID));
+	stitching_forget(t.stitching, TID);
+	CHECK(!stitching_watch(t.stitching, TID));
 	take("smarxl", 3);
 	check_cut("smarxl", 3);
 	start();
@@ -201,12 +201,13 @@ static void another_program_or_mapping_forgets(void)
 	for (size_t at = 0; at < 3; at++)
 		set_frame(at, (uint64_t) "lxr"[at], 5 - at, 'w');
 	t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END};
-	CHECK_EQ(joins_take(t.joins, TID, GENERATION + 1, t.frames, t.evidence, &t.result), 0);
+	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION + 1, t.frames, t.evidence, &t.result),
+		 0);
 	check_cut("smarxl", 3);
 	start();
 	take("smarl", 0);
-	joins_forget_all(t.joins);
-	CHECK(!joins_watch(t.joins, TID));
+	stitching_forget_all(t.stitching);
+	CHECK(!stitching_watch(t.stitching, TID));
 }
 
 static void another_thread_has_tails_of_its_own(void)
@@ -217,7 +218,8 @@ static void another_thread_has_tails_of_its_own(void)
 		for (size_t at = 0; at < 3; at++)
 			set_frame(at, (uint64_t) "lxr"[at], 5 - at, 'w');
 		t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END};
-		CHECK_EQ(joins_take(t.joins, TID + 1, GENERATION, t.frames, t.evidence, &t.result),
+		CHECK_EQ(stitching_take(t.stitching, TID + 1, GENERATION, t.frames, t.evidence,
+					&t.result),
 			 0);
 		check_cut("smarxl", 3);
 	}
@@ -233,7 +235,7 @@ static void take_deep(size_t nr, size_t hidden, uint64_t work)
 		.end = hidden ? STACK_TRUNCATED : STACK_COMPLETE,
 		.reason = hidden ? STACK_REASON_DUMP_END : STACK_REASON_NONE,
 	};
-	CHECK_EQ(joins_take(t.joins, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
+	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 }
 
 static void no_stack_is_deeper_than_the_limit(void)
@@ -249,7 +251,7 @@ static void no_stack_is_deeper_than_the_limit(void)
 		set_frame(at, at == 199 ? CALLERS + OUTER : 1 + at,
 			  at == 199 ? OUTER : 2 * UNWIND_MAX_FRAMES - at, 0);
 	t.result = (struct unwind_result){200, STACK_TRUNCATED, STACK_REASON_DUMP_END};
-	CHECK_EQ(joins_take(t.joins, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
+	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 	CHECK_EQ(t.result.end, STACK_TRUNCATED);
 	CHECK_EQ(t.result.nr_frames, 200);
 }
@@ -269,8 +271,8 @@ static void memory_is_bounded_and_what_is_used_stays(void)
 			set_frame(0, 'l', 1, 0);
 			t.result =
 				(struct unwind_result){1, STACK_TRUNCATED, STACK_REASON_DUMP_END};
-			CHECK_EQ(joins_take(t.joins, tid, GENERATION, t.frames, t.evidence,
-					    &t.result),
+			CHECK_EQ(stitching_take(t.stitching, tid, GENERATION, t.frames, t.evidence,
+						&t.result),
 				 0);
 		}
 	const size_t after = mallinfo2().uordblks + mallinfo2().hblkhd;
@@ -292,6 +294,6 @@ int main(void)
 	RUN(another_thread_has_tails_of_its_own);
 	RUN(no_stack_is_deeper_than_the_limit);
 	RUN(memory_is_bounded_and_what_is_used_stays);
-	joins_free(t.joins);
+	stitching_free(t.stitching);
 	return test_done();
 }
