@@ -204,7 +204,7 @@ struct message {
 		struct message_process process;
 		struct message_threads threads;
 		struct message_owner owner;
-		struct message_double twice;
+		struct message_double duplicates;
 		struct recording_read read;
 		struct message_result result;
 	};
@@ -237,7 +237,7 @@ struct child_status {
 	_Atomic uint64_t lost, late, throttled;
 	/* Samples, and what could not be read: in the tables or in one of these. */
 	_Atomic uint64_t drained;
-	_Atomic uint64_t damaged, twice, skipped, own, foreign, comm, uid;
+	_Atomic uint64_t damaged, duplicates, skipped, own, foreign, comm, uid;
 	/* Collector: which set of each event the rings have room for, or keeps its rate. */
 	_Atomic uint32_t wanted_sets[SAMPLER_MAX_EVENTS];
 	_Atomic uint64_t frames, cache_hits, cache_misses;

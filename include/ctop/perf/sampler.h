@@ -166,7 +166,7 @@ const struct sampler_sets *sampler_sets(const struct sampler *sampler, bool pace
 uint32_t sampler_set_in_use(const struct sampler *sampler, size_t event);
 /*
  * Other sets are in use from now on, one for each event; `enabled`: and sample at once. Nothing is missed: for some
- * microseconds an event is in both, and samples of the old set behind the first of the new one are doubles (collect/twice.c).
+ * microseconds an event is in both, and samples of the old set behind the first of the new one are doubles (collect/duplicates.c).
  */
 void sampler_use_sets(struct sampler *sampler, const uint32_t *sets, bool enabled);
 /* Tells all events again which set it is, while they are on: a task that was forked meanwhile may have the other one. */

@@ -130,7 +130,7 @@ static int add_ids(struct collector *collector, const struct message_ids *messag
 		if (!id.id)
 			continue;
 		index_add(&collector->ids_index, hash_u64(id.id), row);
-		if (twice_add_own(collector, row))
+		if (duplicates_add_own(collector, row))
 			return -ENOMEM;
 	}
 	return 0;

@@ -225,7 +225,7 @@ int follow_record(struct collector *collector, const struct record *record)
 		return follow_comm(collector, record);
 	case PERF_RECORD_FORK:
 		note_own_fork(collector, record);
-		twice_forget(collector, record->tid);
+		duplicates_forget(collector, record->tid);
 		stitching_forget(collector->stitching, record->tid);
 		if (follow_has_pid(collector, record->fork.parent_pid) &&
 		    follow_add_pid(collector, record->pid))

@@ -2,7 +2,7 @@
 #ifndef CTOP_COLLECT_INTERNAL_H
 #define CTOP_COLLECT_INTERNAL_H
 
-/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, chosen.c, stack.c, twice.c, sets.c. */
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, chosen.c, stack.c, duplicates.c, sets.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ struct last_stack {
 	struct stack_step steps[UNWIND_MAX_FRAMES * 2];
 };
 
-/* What a sample is known by, to tell whether the next one is the same; see twice.c. */
+/* What a sample is known by, to tell whether the next one is the same; see duplicates.c. */
 struct last_sample {
 	uint64_t id, time_ns;
 	uint64_t position; /* in the ring */
@@ -105,7 +105,7 @@ struct event_pace {
 /* What a round has to add to the counters in struct child_status; see there. */
 struct round_counts {
 	uint64_t lost, late, throttled;
-	uint64_t drained, damaged, twice, skipped, own, foreign, comm, uid;
+	uint64_t drained, damaged, duplicates, skipped, own, foreign, comm, uid;
 	uint64_t frames;
 };
 
@@ -234,15 +234,15 @@ void stack_take_module(struct collector *collector, struct module *module, int f
 /* Call it between records. 0 or -ENOMEM. */
 int bound_memory(struct collector *collector);
 
-/* ---- twice.c: threads attached twice ---- */
+/* ---- duplicates.c: threads attached twice ---- */
 
 /* A row of the ids is new. 0 or -ENOMEM. */
-int twice_add_own(struct collector *collector, uint32_t row);
+int duplicates_add_own(struct collector *collector, uint32_t row);
 /* True when the sample repeats another one and is not to be counted. Fine to ask again about the same record. */
-bool twice_is_second(struct collector *collector, struct collector_ring *ring,
-		     struct event_id *event, const struct record *record);
+bool duplicates_is_second(struct collector *collector, struct collector_ring *ring,
+			  struct event_id *event, const struct record *record);
 /* The thread's life begins or ends. */
-void twice_forget(struct collector *collector, int32_t tid);
+void duplicates_forget(struct collector *collector, int32_t tid);
 
 /* ---- sets.c: which set of the events is sampled ---- */
 

@@ -81,7 +81,7 @@ static void publish_counts(struct collector *collector)
 	status_add(&status->throttled, counts->throttled);
 	status_add(&status->drained, counts->drained);
 	status_add(&status->damaged, counts->damaged);
-	status_add(&status->twice, counts->twice);
+	status_add(&status->duplicates, counts->duplicates);
 	status_add(&status->skipped, counts->skipped);
 	status_add(&status->own, counts->own);
 	status_add(&status->foreign, counts->foreign);

@@ -394,8 +394,8 @@ static bool wanted(struct collector *collector, struct collector_ring *ring,
 		reason = &collector->counts.own;
 	else if (collector->config.filters_pids && !follow_has_pid(collector, record->pid))
 		reason = &collector->counts.foreign;
-	else if (twice_is_second(collector, ring, event, record))
-		reason = &collector->counts.twice;
+	else if (duplicates_is_second(collector, ring, event, record))
+		reason = &collector->counts.duplicates;
 	if (!reason)
 		return true;
 	(*reason)++;

@@ -148,7 +148,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	case MESSAGE_NEED_TABLES:
 		return session_give_tables(session);
 	case MESSAGE_DOUBLE:
-		sampler_close_id(session->sampler, message->twice.id);
+		sampler_close_id(session->sampler, message->duplicates.id);
 		return 0;
 	case MESSAGE_READ:
 		session->read = message->read;

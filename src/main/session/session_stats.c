@@ -118,7 +118,7 @@ struct session_stats session_stats(struct session *session)
 	stats.throttled = atomic_load(&status->throttled);
 	stats.dropped_crash = atomic_load(&status->skipped);
 	stats.dropped_damaged = atomic_load(&status->damaged);
-	stats.dropped_double = atomic_load(&status->twice);
+	stats.dropped_double = atomic_load(&status->duplicates);
 	stats.dropped_own = atomic_load(&status->own);
 	stats.dropped_foreign = atomic_load(&status->foreign);
 	stats.dropped_comm = atomic_load(&status->comm);

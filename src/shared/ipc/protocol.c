@@ -38,7 +38,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_NEED_PROCESS] = BODY(process),
 	[MESSAGE_NEED_OWNER] = BODY(owner),
 	[MESSAGE_NEED_TABLES] = sizeof(uint32_t),
-	[MESSAGE_DOUBLE] = BODY(twice),
+	[MESSAGE_DOUBLE] = BODY(duplicates),
 	[MESSAGE_READ] = BODY(read),
 	[MESSAGE_DONE] = BODY(result),
 };

@@ -248,7 +248,7 @@ static inline void fake_answer(struct fake_main *fake, const struct message *mes
 		break;
 	case MESSAGE_DOUBLE:
 		CHECK(fake->nr_doubles < FAKE_DOUBLES_MAX);
-		fake->doubles[fake->nr_doubles++] = message->twice.id;
+		fake->doubles[fake->nr_doubles++] = message->duplicates.id;
 		break;
 	case MESSAGE_DONE:
 		CHECK_EQ(message->result.error, 0);

@@ -54,7 +54,7 @@ static void finish(size_t nr_samples, uint64_t nr_doubles)
 	fake_main_go(&fake);
 	fake_main_finish(&fake);
 	CHECK_EQ(fake.nr_samples, nr_samples);
-	CHECK_EQ(fake.status->twice, nr_doubles);
+	CHECK_EQ(fake.status->duplicates, nr_doubles);
 	CHECK_EQ(fake.nr_doubles, 0);
 	fake_main_release(&fake);
 }
@@ -177,7 +177,7 @@ static void a_paced_events_samples_weigh_what_their_set_says(void)
 	CHECK_EQ(fake.nr_samples, 5);
 	for (size_t i = 0; i < 5; i++)
 		CHECK_EQ(fake.samples[i].weight, weights[i]);
-	CHECK_EQ(fake.status->twice, 1);
+	CHECK_EQ(fake.status->duplicates, 1);
 	fake_main_release(&fake);
 }
 

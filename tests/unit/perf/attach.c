@@ -237,14 +237,14 @@ static size_t attach_to_storm(void)
 	rings_map(&rings, sampler);
 	CHECK_EQ(sampler_enable(sampler), 0);
 
-	size_t nr_twice = 0, nr_closed = 1;
+	size_t nr_duplicates = 0, nr_closed = 1;
 	for (uint32_t round = 0; nr_closed && round < ROUNDS_MAX; round++) {
 		fault_and_see(storm, PHASE_FAULTING + round, &rings, &seen);
 		for (uint32_t i = 0; i < storm->nr_threads; i++)
 			CHECK(seen.nr_own[i] + seen.nr_inherited[i] - seen.nr_twins[i] >=
 			      FAULTS_EACH);
 		nr_closed = close_doubles(sampler, &seen);
-		nr_twice += nr_closed;
+		nr_duplicates += nr_closed;
 	}
 	CHECK_EQ(nr_closed, 0);
 	for (uint32_t i = 0; i < storm->nr_threads; i++)
@@ -253,7 +253,7 @@ static size_t attach_to_storm(void)
 	sampler_free(sampler);
 	end_process(pid);
 	munmap(storm, sizeof(*storm));
-	return nr_twice;
+	return nr_duplicates;
 }
 
 static void no_thread_of_a_storm_is_missed_or_counted_twice(void)
@@ -261,10 +261,10 @@ static void no_thread_of_a_storm_is_missed_or_counted_twice(void)
 	require_root();
 	/* Not every storm meets the attaching where it hurts: what is checked holds for each. */
 	enum { STORMS = 10 };
-	size_t nr_twice = 0;
+	size_t nr_duplicates = 0;
 	for (int i = 0; i < STORMS; i++)
-		nr_twice += attach_to_storm();
-	printf("# %zu events were attached twice\n", nr_twice);
+		nr_duplicates += attach_to_storm();
+	printf("# %zu events were attached twice\n", nr_duplicates);
 }
 
 /* A thread alone, and not its process. */

@@ -47,12 +47,12 @@ static void check_closed(size_t nr, const uint64_t *ids)
 }
 
 /* All is written: the collector reads it. What is not a sample was counted as one of two. */
-static void finish(size_t nr_samples, uint64_t nr_twice)
+static void finish(size_t nr_samples, uint64_t nr_duplicates)
 {
 	fake_main_go(&fake);
 	fake_main_finish(&fake);
 	CHECK_EQ(fake.nr_samples, nr_samples);
-	CHECK_EQ(fake.status->twice, nr_twice);
+	CHECK_EQ(fake.status->duplicates, nr_duplicates);
 }
 
 static void twins_of_its_own_event_are_one(void)

@@ -20,7 +20,7 @@ static uint64_t own_hash(int32_t tid, uint32_t event, int32_t cpu)
 	return hash_two((uint64_t)(uint32_t)tid << 32 | (uint32_t)cpu, event);
 }
 
-int twice_add_own(struct collector *collector, uint32_t row)
+int duplicates_add_own(struct collector *collector, uint32_t row)
 {
 	const struct event_id *id = &collector->ids.items[row];
 	if (id->tid < 0 || id->first != row)
@@ -52,7 +52,7 @@ static void note_double(struct collector *collector, struct event_id *own)
 	if (!own || own->doubled)
 		return;
 	own->doubled = true;
-	const struct message message = {.kind = MESSAGE_DOUBLE, .twice = {own->id}};
+	const struct message message = {.kind = MESSAGE_DOUBLE, .duplicates = {own->id}};
 	protocol_send(collector->channel, &message, -1);
 }
 
@@ -107,15 +107,15 @@ static void note_lineage(struct collector *collector, const struct event_id *eve
 	}
 }
 
-void twice_forget(struct collector *collector, int32_t tid)
+void duplicates_forget(struct collector *collector, int32_t tid)
 {
 	struct lineage *lineage = lineage_of(collector, tid);
 	if (lineage->tid == tid)
 		*lineage = (struct lineage){0};
 }
 
-bool twice_is_second(struct collector *collector, struct collector_ring *ring,
-		     struct event_id *event, const struct record *record)
+bool duplicates_is_second(struct collector *collector, struct collector_ring *ring,
+			  struct event_id *event, const struct record *record)
 {
 	if (event->event >= SAMPLER_MAX_EVENTS)
 		return false;
