@@ -272,7 +272,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		result = follow_process_answer(collector, &message->process, fd);
 		break;
 	case MESSAGE_OWNER:
-		result = chosen_owner_answer(collector, &message->owner);
+		result = sample_filter_owner_answer(collector, &message->owner);
 		break;
 	case MESSAGE_SOURCE:
 		return take_source(collector, fd);

@@ -101,7 +101,7 @@ static void forget_asks(struct collector *collector)
 void follow_forget(struct collector *collector)
 {
 	forget_asks(collector);
-	chosen_forget_all(collector);
+	sample_filter_forget_all(collector);
 	stitching_forget_all(collector->stitching);
 	process_table_forget_all(collector->processes);
 }
@@ -109,7 +109,7 @@ void follow_forget(struct collector *collector)
 void follow_release(struct collector *collector)
 {
 	forget_asks(collector);
-	chosen_forget_all(collector);
+	sample_filter_forget_all(collector);
 	struct followed *followed, *next;
 	HASH_ITER (hh, collector->followed, followed, next) {
 		HASH_DEL(collector->followed, followed);
@@ -170,7 +170,7 @@ static int follow_exit(struct collector *collector, const struct record *record)
 	if (!process_table_find(collector->processes, record->pid)) {
 		forget_ask(collector, record->pid);
 		unfollow(collector, record->pid);
-		chosen_exit(collector, record->pid);
+		sample_filter_exit(collector, record->pid);
 	}
 	return result;
 }
@@ -219,7 +219,7 @@ int follow_record(struct collector *collector, const struct record *record)
 	case PERF_RECORD_COMM:
 		if (record->comm.exec) {
 			stitching_forget(collector->stitching, record->tid);
-			chosen_exec(collector, record->pid);
+			sample_filter_exec(collector, record->pid);
 			note_exec(collector, record);
 		}
 		return follow_comm(collector, record);
@@ -230,7 +230,7 @@ int follow_record(struct collector *collector, const struct record *record)
 		if (follow_has_pid(collector, record->fork.parent_pid) &&
 		    follow_add_pid(collector, record->pid))
 			return -ENOMEM;
-		if (chosen_fork(collector, record->pid, record->fork.parent_pid))
+		if (sample_filter_fork(collector, record->pid, record->fork.parent_pid))
 			return -ENOMEM;
 		return follow_fork(collector, record);
 	case PERF_RECORD_EXIT:

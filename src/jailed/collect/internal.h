@@ -2,7 +2,7 @@
 #ifndef CTOP_COLLECT_INTERNAL_H
 #define CTOP_COLLECT_INTERNAL_H
 
-/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, chosen.c, stack.c, duplicates.c, sets.c. */
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, sample_filter.c, stack.c, duplicates.c, sets.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ struct round_counts {
 };
 
 struct ask;	    /* follow.c */
-struct owner;	    /* chosen.c */
+struct owner;	    /* sample_filter.c */
 struct file_source; /* file.c */
 
 /*
@@ -200,20 +200,20 @@ void follow_release(struct collector *collector);
 /* True for ctop's own processes. */
 bool follow_is_own(const struct collector *collector, int32_t pid);
 
-/* ---- chosen.c: whose samples are kept, by config.comm and config.uid ---- */
+/* ---- sample_filter.c: whose samples are kept, by config.comm and config.uid ---- */
 
 /*
  * 0: this sample's; 1: not, and counted; -EAGAIN: come again with the same record when main has answered (patient
  * only, as in stack_sample()); -ENOMEM.
  */
-int chosen_task(struct collector *collector, struct process *process, const struct record *record,
-		bool patient);
-int chosen_owner_answer(struct collector *collector, const struct message_owner *answer);
+int sample_filter_task(struct collector *collector, struct process *process,
+		       const struct record *record, bool patient);
+int sample_filter_owner_answer(struct collector *collector, const struct message_owner *answer);
 /* A process was forked, became another program, has ended. */
-int chosen_fork(struct collector *collector, int32_t pid, int32_t parent_pid);
-void chosen_exec(struct collector *collector, int32_t pid);
-void chosen_exit(struct collector *collector, int32_t pid);
-void chosen_forget_all(struct collector *collector);
+int sample_filter_fork(struct collector *collector, int32_t pid, int32_t parent_pid);
+void sample_filter_exec(struct collector *collector, int32_t pid);
+void sample_filter_exit(struct collector *collector, int32_t pid);
+void sample_filter_forget_all(struct collector *collector);
 
 /* ---- stack.c: one sample ---- */
 

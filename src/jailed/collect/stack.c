@@ -454,7 +454,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	struct process *process = process_table_add(collector->processes, record->pid);
 	if (!process)
 		return -ENOMEM;
-	int choice = chosen_task(collector, process, record, patient);
+	int choice = sample_filter_task(collector, process, record, patient);
 	if (choice)
 		return choice < 0 ? choice : 0;
 	bool has_user = sample->regs_abi != PERF_SAMPLE_REGS_ABI_NONE ||

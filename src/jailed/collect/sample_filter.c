@@ -45,7 +45,7 @@ static struct owner *make_owner(struct collector *collector, int32_t pid)
 }
 
 /* A child is its parent's user's until that has been looked up: it may be too short for that. */
-int chosen_fork(struct collector *collector, int32_t pid, int32_t parent_pid)
+int sample_filter_fork(struct collector *collector, int32_t pid, int32_t parent_pid)
 {
 	const struct owner *parent = pid == parent_pid ? NULL : find_owner(collector, parent_pid);
 	if (!parent || !parent->known)
@@ -59,14 +59,14 @@ int chosen_fork(struct collector *collector, int32_t pid, int32_t parent_pid)
 	return 0;
 }
 
-void chosen_exec(struct collector *collector, int32_t pid)
+void sample_filter_exec(struct collector *collector, int32_t pid)
 {
 	struct owner *owner = find_owner(collector, pid);
 	if (owner)
 		owner->due = true;
 }
 
-void chosen_exit(struct collector *collector, int32_t pid)
+void sample_filter_exit(struct collector *collector, int32_t pid)
 {
 	struct owner *owner = find_owner(collector, pid);
 	if (!owner)
@@ -75,7 +75,7 @@ void chosen_exit(struct collector *collector, int32_t pid)
 	free(owner);
 }
 
-void chosen_forget_all(struct collector *collector)
+void sample_filter_forget_all(struct collector *collector)
 {
 	struct owner *owner, *next;
 	HASH_ITER (hh, collector->owners, owner, next) {
@@ -84,7 +84,7 @@ void chosen_forget_all(struct collector *collector)
 	}
 }
 
-int chosen_owner_answer(struct collector *collector, const struct message_owner *answer)
+int sample_filter_owner_answer(struct collector *collector, const struct message_owner *answer)
 {
 	struct owner *owner = find_owner(collector, answer->pid);
 	if (!owner)
@@ -132,8 +132,8 @@ static bool is_called(const struct collector *collector, const struct record *re
 		       collector->config.comm);
 }
 
-int chosen_task(struct collector *collector, struct process *process, const struct record *record,
-		bool patient)
+int sample_filter_task(struct collector *collector, struct process *process,
+		       const struct record *record, bool patient)
 {
 	const struct message_config *config = &collector->config;
 	int result = config->filters_uid ? ask_owner(collector, record->pid, record->time_ns) : 0;
