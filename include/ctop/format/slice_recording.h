@@ -12,7 +12,7 @@
 
 /*
  * Takes fd over, which must block, and closes it. excerpt: what of the profile this is, for people; kept as an info. Of the
- * history's own infos those are kept that are true of a part: how it was made, and what was lost of the whole.
+ * history's own metadata those are kept that are true of a part: how it was made, and what was lost of the whole.
  * 0 or -errno.
  */
 int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd);

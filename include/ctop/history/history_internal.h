@@ -180,7 +180,7 @@ struct history {
 	ROWS(struct event) events;
 	struct index strings_index, modules_index, tasks_index, frames_index, nodes_index,
 		stacks_index, functions_index, processes_index;
-	struct history_info *infos;
+	struct history_info *metadata;
 	uint64_t string_bytes;
 
 	/* the epoch */
@@ -188,7 +188,7 @@ struct history {
 	const struct symbols *symbols;
 	bool has_epoch;
 	uint64_t symbols_version;
-	uint32_t nr_infos_read, nr_events_read, nr_tasks_read;
+	uint32_t nr_metadata_read, nr_events_read, nr_tasks_read;
 	translation of[NR_TABLES];
 	ROWS(uint32_t) unnamed;	     /* frames of the epoch that had no name yet */
 	size_t nr_unnamed_looked_at; /* of them, at symbols_version */
@@ -213,7 +213,7 @@ const char *history_intern(struct history *history, const char *string);
 const char *history_find_string(struct history *history, const char *string); /* NULL: not known */
 
 /* Takes over the facts that the epoch has gained. 0 or -ENOMEM. */
-int history_read_infos(struct history *history);
+int history_read_metadata(struct history *history);
 
 /* Takes over what the epoch's processes go by. 0 or -ENOMEM. */
 int history_read_processes(struct history *history);

@@ -28,7 +28,7 @@ extern const size_t nr_stat_rows;
 
 uint64_t stat_value(const struct stat_row *row, const struct session_stats *stats);
 void stat_set(const struct stat_row *row, struct session_stats *stats, uint64_t value);
-/* Its key among a recording's infos. */
+/* Its key among a recording's metadata. */
 enum { STAT_KEY_MAX = 64 };
 void stat_key(const struct stat_row *row, char key[STAT_KEY_MAX]);
 

@@ -29,16 +29,16 @@ enum {
 	CHUNK_KEPT_MAX = 4 << 20,
 };
 
-#define CHUNK_STRINGS FOURCC('S', 'T', 'R', 'S')
-#define CHUNK_EVENTS  FOURCC('E', 'V', 'N', 'T')
-#define CHUNK_MODULES FOURCC('M', 'O', 'D', 'S')
-#define CHUNK_TASKS   FOURCC('T', 'A', 'S', 'K')
-#define CHUNK_FRAMES  FOURCC('F', 'R', 'A', 'M')
-#define CHUNK_NODES   FOURCC('N', 'O', 'D', 'E')
-#define CHUNK_NAMES   FOURCC('N', 'A', 'M', 'E')
-#define CHUNK_SAMPLES FOURCC('S', 'A', 'M', 'P')
-#define CHUNK_INFOS   FOURCC('I', 'N', 'F', 'O')
-#define CHUNK_END     FOURCC('E', 'N', 'D', '.')
+#define CHUNK_STRINGS  FOURCC('S', 'T', 'R', 'S')
+#define CHUNK_EVENTS   FOURCC('E', 'V', 'N', 'T')
+#define CHUNK_MODULES  FOURCC('M', 'O', 'D', 'S')
+#define CHUNK_TASKS    FOURCC('T', 'A', 'S', 'K')
+#define CHUNK_FRAMES   FOURCC('F', 'R', 'A', 'M')
+#define CHUNK_NODES    FOURCC('N', 'O', 'D', 'E')
+#define CHUNK_NAMES    FOURCC('N', 'A', 'M', 'E')
+#define CHUNK_SAMPLES  FOURCC('S', 'A', 'M', 'P')
+#define CHUNK_METADATA FOURCC('I', 'N', 'F', 'O')
+#define CHUNK_END      FOURCC('E', 'N', 'D', '.')
 
 /* ---- writing ---- */
 

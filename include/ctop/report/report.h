@@ -9,7 +9,7 @@
 #include <ctop/options/options.h>
 
 /*
- * Appends the report to out. Facts of the run come from the history's infos (keys: docs/recording-format.md,
+ * Appends the report to out. Facts of the run come from the history's metadata (keys: docs/recording-format.md,
  * "Infos"). Rows below options->min_percent are left out and counted in a last line. 0 or -ENOMEM.
  */
 int report_text(struct history *history, const struct options *options, struct text *out);

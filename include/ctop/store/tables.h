@@ -7,7 +7,7 @@
  * child (the one writer) to main and the symbolizer (readers).
  *
  *      strings   bytes; a string_id is the offset of its NUL-terminated bytes / 4 (4-aligned)
- *      infos     facts about the run: key string -> value string; the last row of a key holds
+ *      metadata     facts about the run: key string -> value string; the last row of a key holds
  *      events    what was sampled
  *      modules   files, the kernel, the vdso, a process's code without a file
  *      tasks     one row per (pid, tid, comm, start of the process); where a thread has one, its process's main thread has
@@ -111,7 +111,7 @@ struct sample {
 
 enum table_kind {
 	TABLE_STRINGS, /* counted in 4-byte units */
-	TABLE_INFOS,
+	TABLE_METADATA,
 	TABLE_EVENTS,
 	TABLE_MODULES,
 	TABLE_TASKS,

@@ -345,7 +345,7 @@ static int read_samples(struct recording_reader *reader, struct payload payload)
 	return result;
 }
 
-static int read_infos(struct recording_reader *reader, struct payload payload)
+static int read_metadata(struct recording_reader *reader, struct payload payload)
 {
 	uint64_t nr = get_varint(&payload);
 	int result = 0;
@@ -377,7 +377,7 @@ static bool is_known(uint32_t type)
 	case CHUNK_NODES:
 	case CHUNK_NAMES:
 	case CHUNK_SAMPLES:
-	case CHUNK_INFOS:
+	case CHUNK_METADATA:
 	case CHUNK_END:
 		return true;
 	default:
@@ -392,8 +392,8 @@ static int read_payload(struct recording_reader *reader, const struct chunk *chu
 		return read_names(reader, chunk->payload);
 	case CHUNK_SAMPLES:
 		return read_samples(reader, chunk->payload);
-	case CHUNK_INFOS:
-		return read_infos(reader, chunk->payload);
+	case CHUNK_METADATA:
+		return read_metadata(reader, chunk->payload);
 	default:
 		return read_rows(reader, chunk);
 	}

@@ -268,7 +268,7 @@ static void look_for(struct job *job, enum opener_kind kind)
 	job_open(job, &request, take_recorded);
 }
 
-/* The value of one of the tables' infos. False: they have none. */
+/* The value of one of the tables' metadata. False: they have none. */
 static bool recorded_info(const struct tables *tables, const char *key, char value[128])
 {
 	struct tables_reader reader;
@@ -276,7 +276,7 @@ static bool recorded_info(const struct tables *tables, const char *key, char val
 	tables_reader_init(&reader, tables);
 	tables_reader_refresh(&reader);
 	value[0] = '\0';
-	for (uint32_t i = 1; i < reader.nr[TABLE_INFOS]; i++)
+	for (uint32_t i = 1; i < reader.nr[TABLE_METADATA]; i++)
 		if (tables_info(&reader, i, &info) &&
 		    !strcmp(tables_string(&reader, info.key), key))
 			snprintf(value, 128, "%.127s", tables_string(&reader, info.value));

@@ -11,7 +11,7 @@
 #include <ctop/diagnose/refusal.h>
 #include <ctop/history/history.h>
 #include <ctop/interactive/interact.h>
-#include <ctop/metadata/infos.h>
+#include <ctop/metadata/metadata.h>
 #include <ctop/output/command_output.h>
 #include <ctop/output/save.h>
 #include <ctop/output/say.h>
@@ -102,7 +102,7 @@ static int show(struct live *live, struct error *error)
 /* Until the end, then the report. */
 static int run(struct live *live, struct error *error)
 {
-	const struct infos_sink infos = {live, add_info};
+	const struct metadata_sink metadata = {live, add_info};
 	const struct run_ticker ticker = {live, tick, NULL};
 	if (!live->options->quiet)
 		for (size_t i = 0; i < session_nr_steps(live->session); i++)
@@ -117,7 +117,7 @@ static int run(struct live *live, struct error *error)
 		say("%s", session_last_words(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
-	int result = infos_end(&stats, &infos);
+	int result = metadata_end(&stats, &metadata);
 	if (!result)
 		result = report_text(live->history, live->options, &text);
 	struct error unsaid;
@@ -134,8 +134,8 @@ static int run(struct live *live, struct error *error)
 
 static int start(struct live *live, struct error *error)
 {
-	const struct infos_sink infos = {live, add_info};
-	int result = infos_start(live->session, live->options, &infos);
+	const struct metadata_sink metadata = {live, add_info};
+	int result = metadata_start(live->session, live->options, &metadata);
 	return result ? error_set(error, result, "out of memory")
 		      : session_start(live->session, error);
 }

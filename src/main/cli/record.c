@@ -12,8 +12,8 @@
 #include <ctop/base/text.h>
 #include <ctop/format/recording_writer.h>
 #include <ctop/history/history.h>
-#include <ctop/metadata/infos.h>
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata.h>
+#include <ctop/metadata/metadata_read.h>
 #include <ctop/metadata/stats.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
@@ -256,7 +256,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 	if (stats->throttled)
 		text_addf(&text, ", throttled %llux to %.0f samples a second",
 			  (unsigned long long)stats->throttled, rate_hz(stats));
-	if (stats->counted_share < INFOS_SHARED_BELOW)
+	if (stats->counted_share < METADATA_SHARED_BELOW)
 		text_addf(&text,
 			  ", counters were shared: each event was counted %.0f %% of the time or "
 			  "more, and what it would have been is an estimate",
@@ -387,10 +387,10 @@ static int close_and_wait(struct recording_run *run, int signal_fd)
 
 static int write_end(struct recording_run *run, const struct session_stats *stats, int signal_fd)
 {
-	const struct infos_sink infos = {run, add_info};
+	const struct metadata_sink metadata = {run, add_info};
 	int result = wait_for_disk(run, signal_fd);
 	if (!result)
-		result = infos_end(stats, &infos);
+		result = metadata_end(stats, &metadata);
 	if (!result)
 		result = recording_end(run->writer);
 	if (!result)
@@ -421,11 +421,11 @@ static void add_disk(const struct recording_run *run, struct session_stats *stat
 
 static int record(struct recording_run *run, int signal_fd, struct error *error)
 {
-	const struct infos_sink infos = {run, add_info};
+	const struct metadata_sink metadata = {run, add_info};
 	const struct run_ticker ticker = {run, tick, hide_progress};
 	int result = recording_begin_epoch(run->writer, run->tables, run->symbols);
 	if (!result)
-		result = infos_start(run->session, run->options, &infos);
+		result = metadata_start(run->session, run->options, &metadata);
 	result = result ? write_failed(run, result, error) : flush(run, error);
 	if (!result)
 		result = session_start(run->session, error);

@@ -25,8 +25,8 @@ struct recording_writer {
 	bool has_samples; /* of this epoch */
 	uint64_t nr_samples_written;
 	struct sample before;
-	struct buffer infos;
-	uint64_t nr_infos;
+	struct buffer metadata;
+	uint64_t nr_metadata;
 	struct {
 		uint32_t *items; /* frames of the epoch whose name is not in the file yet */
 		size_t nr, capacity;
@@ -69,7 +69,7 @@ static void writer_free(struct recording_writer *writer)
 	chunk_writer_free(writer->chunks);
 	buffer_release(&writer->rows);
 	buffer_release(&writer->samples);
-	buffer_release(&writer->infos);
+	buffer_release(&writer->metadata);
 	free(writer->unnamed.items);
 	free(writer->name_ids.items);
 	free(writer);
@@ -98,10 +98,10 @@ int recording_add_samples(struct recording_writer *writer, const struct sample *
 
 int recording_add_info(struct recording_writer *writer, const char *key, const char *value)
 {
-	put_string(&writer->infos, key, strlen(key));
-	put_string(&writer->infos, value, strlen(value));
-	writer->nr_infos++;
-	return writer->infos.failed ? -ENOMEM : 0;
+	put_string(&writer->metadata, key, strlen(key));
+	put_string(&writer->metadata, value, strlen(value));
+	writer->nr_metadata++;
+	return writer->metadata.failed ? -ENOMEM : 0;
 }
 
 uint64_t recording_bytes(const struct recording_writer *writer)
@@ -332,17 +332,17 @@ static int write_samples(struct recording_writer *writer)
 	return write_chunk(writer, CHUNK_SAMPLES, rows);
 }
 
-static int write_infos(struct recording_writer *writer)
+static int write_metadata(struct recording_writer *writer)
 {
-	if (!writer->nr_infos)
+	if (!writer->nr_metadata)
 		return 0;
 	writer->rows.size = 0;
-	put_varint(&writer->rows, writer->nr_infos);
-	buffer_add(&writer->rows, writer->infos.bytes, writer->infos.size);
-	writer->rows.failed |= writer->infos.failed;
-	writer->infos.size = 0;
-	writer->nr_infos = 0;
-	return write_chunk(writer, CHUNK_INFOS, &writer->rows);
+	put_varint(&writer->rows, writer->nr_metadata);
+	buffer_add(&writer->rows, writer->metadata.bytes, writer->metadata.size);
+	writer->rows.failed |= writer->metadata.failed;
+	writer->metadata.size = 0;
+	writer->nr_metadata = 0;
+	return write_chunk(writer, CHUNK_METADATA, &writer->rows);
 }
 
 static int write_end(struct recording_writer *writer)
@@ -402,7 +402,7 @@ static int write_news(struct recording_writer *writer)
 	}
 	if (!result)
 		result = write_samples(writer);
-	return result ? result : write_infos(writer);
+	return result ? result : write_metadata(writer);
 }
 
 int recording_flush(struct recording_writer *writer)

@@ -230,7 +230,7 @@ static int record_sample(void *context, const struct slice_sample *of_slice)
 	return result;
 }
 
-/* ---- infos ---- */
+/* ---- metadata ---- */
 
 /* True of a part of the run as it is of all of it. */
 static bool is_kept(const char *key)
@@ -257,7 +257,7 @@ static int add_number(const struct recorder *recorder, const char *key, uint64_t
 	return recording_add_info(recorder->writer, key, text);
 }
 
-static int add_event_infos(const struct recorder *recorder)
+static int add_event_metadata(const struct recorder *recorder)
 {
 	const struct history *history = recorder->history;
 	const size_t event = recorder->event;
@@ -276,12 +276,12 @@ static int add_event_infos(const struct recorder *recorder)
 	return result;
 }
 
-static int add_infos(struct recorder *recorder, const struct slice *slice, const char *excerpt)
+static int add_metadata(struct recorder *recorder, const struct slice *slice, const char *excerpt)
 {
 	const struct slice_totals totals = slice_totals(slice);
 	int result = history_each_info(recorder->history, add_info, recorder);
 	if (!result)
-		result = add_event_infos(recorder);
+		result = add_event_metadata(recorder);
 	if (!result)
 		result = recording_add_info(recorder->writer, "excerpt", excerpt);
 	if (!result)
@@ -295,7 +295,7 @@ static int record(struct recorder *recorder, struct slice *slice, const char *ex
 	if (!result)
 		result = slice_each_sample(slice, record_sample, recorder);
 	if (!result)
-		result = add_infos(recorder, slice, excerpt);
+		result = add_metadata(recorder, slice, excerpt);
 	if (!result)
 		result = flush(recorder);
 	return result;

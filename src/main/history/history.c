@@ -57,8 +57,8 @@ void history_free(struct history *history)
 	if (!history)
 		return;
 	struct history_info *info, *next;
-	HASH_ITER (hh, history->infos, info, next) {
-		HASH_DEL(history->infos, info);
+	HASH_ITER (hh, history->metadata, info, next) {
+		HASH_DEL(history->metadata, info);
 		free(info->key);
 		free(info->value);
 		free(info);
@@ -177,7 +177,7 @@ const char *history_intern(struct history *history, const char *string)
 int history_set_info(struct history *history, const char *key, const char *value)
 {
 	struct history_info *info;
-	HASH_FIND_STR(history->infos, key, info);
+	HASH_FIND_STR(history->metadata, key, info);
 	char *copy = strdup(value);
 	if (!copy)
 		return -ENOMEM;
@@ -193,14 +193,14 @@ int history_set_info(struct history *history, const char *key, const char *value
 		return -ENOMEM;
 	}
 	info->value = copy;
-	HASH_ADD_KEYPTR(hh, history->infos, info->key, strlen(info->key), info);
+	HASH_ADD_KEYPTR(hh, history->metadata, info->key, strlen(info->key), info);
 	return 0;
 }
 
 const char *history_info(const struct history *history, const char *key)
 {
 	struct history_info *info;
-	HASH_FIND_STR(history->infos, key, info);
+	HASH_FIND_STR(history->metadata, key, info);
 	return info ? info->value : NULL;
 }
 
@@ -209,7 +209,7 @@ int history_each_info(const struct history *history,
 {
 	const struct history_info *info, *next;
 	int result = 0;
-	HASH_ITER (hh, history->infos, info, next) {
+	HASH_ITER (hh, history->metadata, info, next) {
 		result = each(context, info->key, info->value);
 		if (result)
 			break;
@@ -217,14 +217,15 @@ int history_each_info(const struct history *history,
 	return result;
 }
 
-int history_read_infos(struct history *history)
+int history_read_metadata(struct history *history)
 {
 	const struct tables_reader *reader = &history->reader;
-	for (; history->nr_infos_read < reader->nr[TABLE_INFOS]; history->nr_infos_read++) {
+	for (; history->nr_metadata_read < reader->nr[TABLE_METADATA];
+	     history->nr_metadata_read++) {
 		struct info_row row;
-		if (history->nr_infos_read == 0)
+		if (history->nr_metadata_read == 0)
 			continue; /* none */
-		tables_info(reader, history->nr_infos_read, &row);
+		tables_info(reader, history->nr_metadata_read, &row);
 		const char *key = history_intern(history, tables_string(reader, row.key));
 		const char *value = history_intern(history, tables_string(reader, row.value));
 		if (!key || !value || history_set_info(history, key, value))

@@ -317,7 +317,7 @@ static int leave_epoch(struct history *history)
 		return 0;
 	tables_reader_refresh(&history->reader);
 	int result = history_update_names(history);
-	return result ? result : history_read_infos(history);
+	return result ? result : history_read_metadata(history);
 }
 
 int history_begin_epoch(struct history *history, const struct tables *tables,
@@ -328,7 +328,7 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 	history->symbols = symbols;
 	history->has_epoch = true;
 	history->symbols_version = 0;
-	history->nr_infos_read = history->nr_events_read = history->nr_tasks_read = 0;
+	history->nr_metadata_read = history->nr_events_read = history->nr_tasks_read = 0;
 	history->unnamed.nr = history->nr_unnamed_looked_at = 0;
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++) {
 		history->of[kind].nr = 0;
@@ -504,7 +504,7 @@ int history_import(struct history *history, const struct sample *samples, size_t
 	if (!history->has_epoch)
 		return -EINVAL;
 	tables_reader_refresh(&history->reader);
-	int result = history_read_infos(history);
+	int result = history_read_metadata(history);
 	if (!result)
 		result = read_events(history);
 	if (!result && !history->full)

@@ -38,7 +38,7 @@ int history_update_names(struct history *history)
 		return 0;
 	/* Facts of the end come after the last sample, or without any. */
 	tables_reader_refresh(&history->reader);
-	int facts = history_read_infos(history);
+	int facts = history_read_metadata(history);
 	if (facts || !history->symbols)
 		return facts;
 	/* Read before the rows: what changes from now on moves it again. */

@@ -9,7 +9,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/diagnose/idle.h>
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata_read.h>
 #include <ctop/perf/sampler.h>
 #include <ctop/report/load.h>
 #include <ctop/system/proc_text.h>
@@ -235,7 +235,7 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 		      struct ui_facts *out)
 {
 	const char *mode = history_info(history, "call_graph");
-	describe_call_graph(facts, mode ? mode : "", infos_number(history, "dump_bytes"));
+	describe_call_graph(facts, mode ? mode : "", metadata_number(history, "dump_bytes"));
 	*out = (struct ui_facts){
 		.state = UI_FILE,
 		.target = history_info(history, "target"),
@@ -243,19 +243,19 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 		.unit = history_event_unit(history, event),
 		.call_graph = facts->call_graph,
 		.step_down = history_info(history, "step_down.0"),
-		.frequency_hz = infos_number(history, "event.frequency_hz"),
-		.period = infos_number(history, "event.period"),
-		.lost = infos_number(history, "stats.lost"),
+		.frequency_hz = metadata_number(history, "event.frequency_hz"),
+		.period = metadata_number(history, "event.period"),
+		.lost = metadata_number(history, "stats.lost"),
 		.hides_losses = !history_info(history, "stats.lost"),
-		.counted_share = infos_share(history, event),
-		.throttled = infos_number(history, "stats.throttled"),
-		.late = infos_number(history, "stats.late"),
-		.dropped = infos_number(history, "stats.dropped.overrun") +
-			   infos_number(history, "stats.dropped.disk") +
-			   infos_number(history, "stats.dropped.crash") +
-			   infos_number(history, "stats.dropped.damaged"),
-		.restarts = infos_number(history, "stats.restarts"),
-		.own_bytes = infos_number(history, "stats.peak_rss_bytes"),
+		.counted_share = metadata_share(history, event),
+		.throttled = metadata_number(history, "stats.throttled"),
+		.late = metadata_number(history, "stats.late"),
+		.dropped = metadata_number(history, "stats.dropped.overrun") +
+			   metadata_number(history, "stats.dropped.disk") +
+			   metadata_number(history, "stats.dropped.crash") +
+			   metadata_number(history, "stats.dropped.damaged"),
+		.restarts = metadata_number(history, "stats.restarts"),
+		.own_bytes = metadata_number(history, "stats.peak_rss_bytes"),
 		.own_cpu_percent = -1,
 		.cpu_percent = -1,
 	};
@@ -265,23 +265,23 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 		if (!history_info(history, key))
 			break;
 	}
-	uint64_t duration_ns = infos_number(history, "duration_ns");
-	uint64_t cpu_ns = infos_number(history, "stats.cpu_ns.main") +
-			  infos_number(history, "stats.cpu_ns.collector") +
-			  infos_number(history, "stats.cpu_ns.symbolizer") +
-			  infos_number(history, "stats.cpu_ns.writer");
-	out->rate_hz = per_second(infos_number(history, "stats.samples"), duration_ns);
+	uint64_t duration_ns = metadata_number(history, "duration_ns");
+	uint64_t cpu_ns = metadata_number(history, "stats.cpu_ns.main") +
+			  metadata_number(history, "stats.cpu_ns.collector") +
+			  metadata_number(history, "stats.cpu_ns.symbolizer") +
+			  metadata_number(history, "stats.cpu_ns.writer");
+	out->rate_hz = per_second(metadata_number(history, "stats.samples"), duration_ns);
 	if (duration_ns)
 		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
 	describe_event(history, event, out);
 	describe_rate(out);
-	out->nr_cpus = infos_number(history, "sampled_cpus");
-	uint64_t used_ns = infos_number(history, out->nr_cpus ? "stats.events_sampled"
-							      : "stats.events_counted");
+	out->nr_cpus = metadata_number(history, "sampled_cpus");
+	uint64_t used_ns = metadata_number(history, out->nr_cpus ? "stats.events_sampled"
+								 : "stats.events_counted");
 	if (duration_ns && used_ns && history_event_unit(history, 0) == WEIGHT_NS)
 		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
 	const struct facts_moment none = {0},
-				  all = {.cpu_ns = cpu_ns, .cpus = infos_cpu_times(history)};
+				  all = {.cpu_ns = cpu_ns, .cpus = metadata_cpu_times(history)};
 	add_cpus(&none, &all, out);
 }
 

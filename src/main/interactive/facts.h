@@ -2,7 +2,7 @@
 #ifndef CTOP_INTERACTIVE_FACTS_H
 #define CTOP_INTERACTIVE_FACTS_H
 
-/* What the interface's header tells of a run: from the session while it lives, from the infos of a recording. */
+/* What the interface's header tells of a run: from the session while it lives, from the metadata of a recording. */
 
 #include <ctop/ui/ui.h>
 

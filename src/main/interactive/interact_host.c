@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include <ctop/metadata/infos.h>
+#include <ctop/metadata/metadata.h>
 #include <ctop/report/label_line.h>
 #include <ctop/report/report_header.h>
 #include <ctop/report/unnamed_text.h>
@@ -30,14 +30,14 @@ static int add_info(void *context, const char *key, const char *value)
 }
 
 /* What a session knows by now. 0 or -ENOMEM. */
-static int add_run_infos(const struct interact *interact)
+static int add_run_metadata(const struct interact *interact)
 {
 	if (!interact->source.session)
 		return 0;
-	const struct infos_sink infos = {interact->source.history, add_info};
+	const struct metadata_sink metadata = {interact->source.history, add_info};
 	struct session_stats stats = session_stats(interact->source.session);
 	stats.undrained = 0; /* not yet: it is still waited for */
-	return infos_end(&stats, &infos);
+	return metadata_end(&stats, &metadata);
 }
 
 /* What the report says above its table. */
@@ -46,7 +46,7 @@ static void tell_info(void *context, struct text *lines)
 	struct interact *interact = context;
 	struct history *history = interact->source.history;
 	struct options options = *interact->options;
-	if (add_run_infos(interact))
+	if (add_run_metadata(interact))
 		text_add(lines, "out of memory!\n");
 	int rows, cols;
 	terminal_size(interact->terminal, &rows, &cols);
@@ -103,7 +103,7 @@ static void export_slice(void *context, struct slice *slice, const char *excerpt
 			 struct text *message)
 {
 	const struct interact *interact = context;
-	if (add_run_infos(interact))
+	if (add_run_metadata(interact))
 		text_add(message, "not written: out of memory");
 	else
 		interact_export(interact->source.history, slice, excerpt, path, message);

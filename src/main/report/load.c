@@ -9,7 +9,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/text.h>
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata_read.h>
 #include <ctop/metadata/stats.h>
 #include <ctop/metadata/stats_table.h>
 #include <ctop/output/say.h>
@@ -303,10 +303,10 @@ static void add_recorded(struct session_stats *stats, const struct history *hist
 		char key[STAT_KEY_MAX];
 		stat_key(&stat_rows[i], key);
 		if (stat_rows[i].uses & uses)
-			stat_set(&stat_rows[i], stats, infos_number(history, key));
+			stat_set(&stat_rows[i], stats, metadata_number(history, key));
 	}
 	stats->opened_ns = 0;
-	stats->first_stack_ns = infos_number(history, "stats.first_stack_ns");
+	stats->first_stack_ns = metadata_number(history, "stats.first_stack_ns");
 }
 
 /* wanted: by its name as opened or asked; NULL: the first. */
@@ -322,10 +322,10 @@ static void add_events(struct stats_input *input, const struct history *history,
 			.frequency_hz = history_event_frequency_hz(history, i),
 			.unit = history_event_unit(history, i),
 			.counts = {.samples = history_event_samples(history, i),
-				   .counted = infos_event_number(history, "counted", i),
+				   .counted = metadata_event_number(history, "counted", i),
 				   .sampled = history_event_weight(history, i),
-				   .lost = infos_event_number(history, "lost", i),
-				   .counted_share = infos_share(history, i)},
+				   .lost = metadata_event_number(history, "lost", i),
+				   .counted_share = metadata_share(history, i)},
 		};
 		input->nr_events = i + 1;
 		if (wanted && input->event == 0 &&
@@ -341,7 +341,7 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 		return 0;
 	const struct history *history = load->history;
 	const struct history_totals totals = history_totals(load->history);
-	uint64_t duration_ns = infos_number(history, "duration_ns");
+	uint64_t duration_ns = metadata_number(history, "duration_ns");
 	struct stats_input input = {
 		.session = session_stats(load->session),
 		.frames = totals.frames,
@@ -365,9 +365,9 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 			(double)totals.samples * (double)NS_PER_SECOND / (double)stats->end_ns;
 
 	const char *steps_down[SAMPLER_MAX_STEPS], *unreadable[UNREADABLE_MAX];
-	input.nr_steps_down = infos_list(history, "step_down", steps_down, SAMPLER_MAX_STEPS);
+	input.nr_steps_down = metadata_list(history, "step_down", steps_down, SAMPLER_MAX_STEPS);
 	input.steps_down = steps_down;
-	stats->nr_unreadable = infos_list(history, "unreadable", unreadable, UNREADABLE_MAX);
+	stats->nr_unreadable = metadata_list(history, "unreadable", unreadable, UNREADABLE_MAX);
 	stats->unreadable = unreadable;
 	return stats_write(options->stats_path, &input, -1, error);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata_read.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/report_header.h>
 #include <ctop/report/weight_text.h>
@@ -287,7 +287,7 @@ static void explain_silence(const struct report *report)
 {
 	const struct history *history = report->history;
 	const char *event = history_info(history, "event.opened");
-	const uint64_t unit = infos_number(history, "event.unit");
+	const uint64_t unit = metadata_number(history, "event.unit");
 	if (!event && history_nr_events(history))
 		event = history_event_name(history, 0);
 	if (!history_info(history, "event.unit") || !history_info(history, "stats.lost")) {
@@ -314,14 +314,14 @@ static void explain_silence(const struct report *report)
 static bool add_short_tasks(const struct history *history, struct text *out)
 {
 	const bool is_clock = history_info(history, "event.unit") &&
-			      infos_number(history, "event.unit") == WEIGHT_NS;
+			      metadata_number(history, "event.unit") == WEIGHT_NS;
 	const struct clock_counts counts = {
-		.counted_ns = is_clock ? infos_number(history, "stats.events_counted") : 0,
-		.fewer_ns = infos_number(history, "stats.fewer_ns"),
-		.cpus = infos_cpu_times(history),
+		.counted_ns = is_clock ? metadata_number(history, "stats.events_counted") : 0,
+		.fewer_ns = metadata_number(history, "stats.fewer_ns"),
+		.cpus = metadata_cpu_times(history),
 	};
 	const char *why =
-		infos_number(history, "sampled_cpus") ? NULL : weight_text_short_tasks(&counts);
+		metadata_number(history, "sampled_cpus") ? NULL : weight_text_short_tasks(&counts);
 	if (why)
 		text_addf(out, "No samples, though the target used %.2f s of CPU time:\n%s.\n",
 			  (double)counts.counted_ns / (double)NS_PER_SECOND, why);
@@ -361,7 +361,7 @@ int report_text(struct history *history, const struct options *options, struct t
 		      out);
 	text_add(out, "\n");
 	if (!report.totals.samples)
-		explain_nothing(&report, infos_number(history, "stats.lost"));
+		explain_nothing(&report, metadata_number(history, "stats.lost"));
 	else if (options->tree)
 		result = add_tree(&report);
 	else

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata_read.h>
 #include <ctop/report/label_line.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/weight_text.h>
@@ -34,7 +34,7 @@ static const char *fact(const struct header *header, const char *key)
 
 static uint64_t number(const struct header *header, const char *key)
 {
-	return infos_number(header->history, key);
+	return metadata_number(header->history, key);
 }
 
 /* Writes the line in hand, if there is anything on it, and starts the next. */
@@ -121,7 +121,7 @@ static void add_event(struct header *header)
 	const char *shown = chosen ? chosen : opened;
 	if (!shown)
 		return;
-	bool is_first = infos_describe_event(history, chosen);
+	bool is_first = metadata_describe_event(history, chosen);
 	if (is_first && asked && opened && strcmp(asked, opened) != 0) {
 		text_add_safe(line, asked);
 		text_add(line, ", opened as ");
@@ -222,7 +222,7 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 		       double seconds)
 {
 	const struct history *history = header->history;
-	const bool is_first = infos_describe_event(history, header->options->event);
+	const bool is_first = metadata_describe_event(history, header->options->event);
 	const bool is_time = weighs_time(header);
 	struct rate_facts facts = {
 		.asked_hz = is_first ? (double)number(header, "event.asked_hz") : 0,
@@ -234,7 +234,7 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 			      seconds,
 		.used_share = -1,
 		.nr_cpus = number(header, "sampled_cpus"),
-		.cpus = infos_cpu_times(history),
+		.cpus = metadata_cpu_times(history),
 		.fewer_ns = number(header, "stats.fewer_ns"),
 		.throttled = number(header, "stats.throttled"),
 	};
@@ -250,7 +250,7 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 static void add_rate(struct header *header)
 {
 	struct text *line = &header->line;
-	bool is_first = infos_describe_event(header->history, header->options->event);
+	bool is_first = metadata_describe_event(header->history, header->options->event);
 	uint64_t count = is_first ? number(header, "event.asked_count") : 0;
 	uint64_t period = is_first ? number(header, "event.period")
 				   : history_event_period(header->history, header->event);
@@ -284,8 +284,8 @@ static void add_rate(struct header *header)
 /* More events than counters: they took turns, and what one would have had all the time is an estimate. */
 static void add_counted(struct header *header)
 {
-	double share = infos_share(header->history, header->event);
-	if (share > 0 && share < INFOS_SHARED_BELOW)
+	double share = metadata_share(header->history, header->event);
+	if (share > 0 && share < METADATA_SHARED_BELOW)
 		text_addf(&header->line,
 			  "%.0f %% of the time, as events took turns on the counters: an estimate",
 			  100 * share);
@@ -301,9 +301,9 @@ static uint64_t nr_lost(const struct header *header, bool *of_all)
 	const size_t nr = history_nr_events(header->history);
 	uint64_t all = number(header, "stats.lost"), told = 0;
 	for (size_t i = 0; i < nr; i++)
-		told += infos_event_number(header->history, "lost", i);
+		told += metadata_event_number(header->history, "lost", i);
 	*of_all = nr < 2 || told != all;
-	return *of_all ? all : infos_event_number(header->history, "lost", header->event);
+	return *of_all ? all : metadata_event_number(header->history, "lost", header->event);
 }
 
 static void add_samples(struct header *header)
@@ -375,7 +375,7 @@ static void add_busy(struct header *header)
 	struct text *line = &header->line;
 	const struct history_totals *totals = header->totals;
 	uint64_t nr_cpus = number(header, "sampled_cpus"), duration_ns = duration_of(header);
-	const struct cpu_times times = infos_cpu_times(header->history);
+	const struct cpu_times times = metadata_cpu_times(header->history);
 	bool is_all = totals->samples == nr_samples(header);
 	if (cpu_times_sum(&times) && (nr_cpus || is_stolen(&times))) {
 		add_cpus(header, &times);
@@ -383,7 +383,7 @@ static void add_busy(struct header *header)
 	}
 	if (!nr_cpus || !duration_ns || !is_all ||
 	    history_event_unit(header->history, header->event) != WEIGHT_NS ||
-	    !infos_describe_event(header->history, header->options->event))
+	    !metadata_describe_event(header->history, header->options->event))
 		return;
 	add_percent(line, totals->weight, duration_ns * nr_cpus);
 	text_addf(line, "%% of %" PRIu64 " CPU%s, ctop itself left out", nr_cpus,
@@ -486,7 +486,7 @@ static void add_stacks(struct header *header)
 static void add_list(struct header *header, const char *key, const char *label, size_t max)
 {
 	const char *values[UNREADABLE_MAX];
-	size_t nr = infos_list(header->history, key, values, max);
+	size_t nr = metadata_list(header->history, key, values, max);
 	for (size_t i = 0; i < nr; i++) {
 		text_add_safe(&header->line, values[i]);
 		end_line(header, label);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata_read.h>
 #include <ctop/report/numbers.h>
 
 /* What differs by less is the last period of each thread, and what the kernel rounds. */
@@ -40,9 +40,9 @@ static bool counts_others(const struct history *history, enum weight_unit unit)
 {
 	static const char *const left_out[] = {"stats.dropped.own", "stats.dropped.foreign",
 					       "stats.dropped.comm", "stats.dropped.uid"};
-	uint64_t nr = unit == WEIGHT_NS ? infos_number(history, "sampled_cpus") : 0;
+	uint64_t nr = unit == WEIGHT_NS ? metadata_number(history, "sampled_cpus") : 0;
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
-		nr |= infos_number(history, left_out[i]);
+		nr |= metadata_number(history, left_out[i]);
 	return nr != 0;
 }
 
@@ -51,7 +51,7 @@ static void add_counted(const struct history *history, size_t event, uint64_t sh
 			struct text *text)
 {
 	const enum weight_unit unit = history_event_unit(history, event);
-	uint64_t counted = infos_event_number(history, "counted", event);
+	uint64_t counted = metadata_event_number(history, "counted", event);
 	uint64_t sampled = history_event_weight(history, event);
 	uint64_t differ = counted > sampled ? counted - sampled : sampled - counted;
 	if (!counted || counts_others(history, unit) ||
@@ -66,10 +66,10 @@ static void add_counted(const struct history *history, size_t event, uint64_t sh
 	const struct clock_counts counts = {
 		.counted_ns = unit == WEIGHT_NS ? counted : 0,
 		.sampled_ns = sampled,
-		.lost_ns = infos_event_number(history, "lost", event) *
+		.lost_ns = metadata_event_number(history, "lost", event) *
 			   history_event_period(history, event),
-		.fewer_ns = infos_number(history, "stats.fewer_ns"),
-		.cpus = infos_cpu_times(history),
+		.fewer_ns = metadata_number(history, "stats.fewer_ns"),
+		.cpus = metadata_cpu_times(history),
 	};
 	const char *short_tasks = weight_text_short_tasks(&counts);
 	if (short_tasks)
@@ -102,7 +102,7 @@ void weight_text_add_period(const struct history *history, size_t event, double 
 			    struct text *text)
 {
 	uint64_t frequency_hz = history_event_frequency_hz(history, event);
-	double counted = (double)infos_event_number(history, "counted", event);
+	double counted = (double)metadata_event_number(history, "counted", event);
 	double events_hz = counted / seconds;
 	double reached_hz = (double)history_event_samples(history, event) / seconds;
 	double period = frequency_hz ? ceil(events_hz / (double)frequency_hz) : 0;

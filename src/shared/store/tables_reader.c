@@ -64,7 +64,7 @@ bool tables_node(const struct tables_reader *reader, struct node_id id, struct n
 
 bool tables_info(const struct tables_reader *reader, uint32_t id, struct info_row *row)
 {
-	return copy_row(reader, TABLE_INFOS, id, row, sizeof(*row));
+	return copy_row(reader, TABLE_METADATA, id, row, sizeof(*row));
 }
 
 const char *tables_string(const struct tables_reader *reader, struct string_id id)

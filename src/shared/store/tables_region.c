@@ -17,7 +17,7 @@ const struct tables_capacity tables_capacity_default = {
 	.nr =
 		{
 			[TABLE_STRINGS] = 1u << 20, /* 4 MiB */
-			[TABLE_INFOS] = 4096,
+			[TABLE_METADATA] = 4096,
 			[TABLE_EVENTS] = 64,
 			[TABLE_MODULES] = 16u << 10,
 			[TABLE_TASKS] = 64u << 10,
@@ -31,7 +31,7 @@ size_t tables_row_bytes(enum table_kind kind)
 {
 	static const size_t bytes[NR_TABLES] = {
 		[TABLE_STRINGS] = STRING_UNIT_BYTES,
-		[TABLE_INFOS] = sizeof(struct info_row),
+		[TABLE_METADATA] = sizeof(struct info_row),
 		[TABLE_EVENTS] = sizeof(struct event_row),
 		[TABLE_MODULES] = sizeof(struct module_row),
 		[TABLE_TASKS] = sizeof(struct task_row),

@@ -161,7 +161,7 @@ int tables_add_info(struct tables_writer *writer, const char *key, const char *v
 	int result = tables_add_string(writer, key, strlen(key), &row.key);
 	if (!result)
 		result = tables_add_string(writer, value, strlen(value), &row.value);
-	return result ? result : append(writer, TABLE_INFOS, &row, &number);
+	return result ? result : append(writer, TABLE_METADATA, &row, &number);
 }
 
 int tables_add_event(struct tables_writer *writer, const struct event_row *row, uint32_t *id)

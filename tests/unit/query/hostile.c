@@ -10,7 +10,7 @@ static const struct tables_capacity capacity = {
 	.nr =
 		{
 			[TABLE_STRINGS] = 256,
-			[TABLE_INFOS] = 16,
+			[TABLE_METADATA] = 16,
 			[TABLE_EVENTS] = 8,
 			[TABLE_MODULES] = 8,
 			[TABLE_TASKS] = 8,
@@ -262,7 +262,7 @@ static void chains_without_end(void)
 {
 	static const struct tables_capacity deep = {
 		.nr = {[TABLE_STRINGS] = 16,
-		       [TABLE_INFOS] = 1,
+		       [TABLE_METADATA] = 1,
 		       [TABLE_EVENTS] = 2,
 		       [TABLE_MODULES] = 2,
 		       [TABLE_TASKS] = 2,

@@ -220,7 +220,7 @@ static void everything_comes_back(void)
 	CHECK_EQ(read.lost_chunks, 0);
 	CHECK_EQ(read.damaged_places, 0);
 	CHECK_EQ(read.samples, NR_EPOCHS * NR_SAMPLES);
-	size_t at = 0; /* infos before the first epoch make an epoch of their own */
+	size_t at = 0; /* metadata before the first epoch make an epoch of their own */
 	while (sink.epochs[at].nr_samples == 0)
 		at++;
 	for (size_t e = 0; e < NR_EPOCHS; e++)

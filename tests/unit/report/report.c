@@ -8,7 +8,7 @@
 
 static const struct tables_capacity small_tables = {
 	.nr = {[TABLE_STRINGS] = 1 << 14,
-	       [TABLE_INFOS] = 64,
+	       [TABLE_METADATA] = 64,
 	       [TABLE_EVENTS] = 16,
 	       [TABLE_MODULES] = 64,
 	       [TABLE_TASKS] = 64,
@@ -208,7 +208,7 @@ static void header(void)
 {
 	struct world world;
 	world_begin(&world);
-	static const char *const infos[][2] = {
+	static const char *const metadata[][2] = {
 		{"target", "program[42]"},
 		{"hostname", "box"},
 		{"kernel", "6.1.0"},
@@ -228,8 +228,8 @@ static void header(void)
 		{"stats.peak_rss_bytes", "23068672"},
 		{"step_down.0", "cycles: no counters here, cpu-clock stands in"},
 	};
-	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++)
-		CHECK_EQ(history_set_info(world.history, infos[i][0], infos[i][1]), 0);
+	for (size_t i = 0; i < sizeof(metadata) / sizeof(*metadata); i++)
+		CHECK_EQ(history_set_info(world.history, metadata[i][0], metadata[i][1]), 0);
 	known_profile(&world);
 	const char *report = report_of(&world);
 	*strstr(world.text.bytes, "\n\n") = '\0';
@@ -248,10 +248,10 @@ static void header(void)
 	world_end(&world);
 }
 
-static void set_infos(struct history *history, const char *const (*infos)[2], size_t nr)
+static void set_metadata(struct history *history, const char *const (*metadata)[2], size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		CHECK_EQ(history_set_info(history, infos[i][0], infos[i][1]), 0);
+		CHECK_EQ(history_set_info(history, metadata[i][0], metadata[i][1]), 0);
 }
 
 static const char *const of_stolen_cpus[][2] = {
@@ -267,7 +267,8 @@ static void time_that_the_host_took(void)
 {
 	struct world world;
 	world_begin(&world);
-	set_infos(world.history, of_stolen_cpus, sizeof(of_stolen_cpus) / sizeof(*of_stolen_cpus));
+	set_metadata(world.history, of_stolen_cpus,
+		     sizeof(of_stolen_cpus) / sizeof(*of_stolen_cpus));
 	known_profile(&world);
 	const char *report = report_of(&world);
 	CHECK(strstr(report,

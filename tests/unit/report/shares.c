@@ -3,8 +3,8 @@
 #include "test.h"
 
 #include <ctop/history/history.h>
-#include <ctop/metadata/infos.h>
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata.h>
+#include <ctop/metadata/metadata_read.h>
 #include <ctop/report/report.h>
 
 static int add(void *context, const char *key, const char *value)
@@ -15,7 +15,7 @@ static int add(void *context, const char *key, const char *value)
 static void what_is_kept_is_read_back(void)
 {
 	struct history *history = history_new();
-	const struct infos_sink sink = {history, add};
+	const struct metadata_sink sink = {history, add};
 	struct session_stats stats = {
 		.events = {{.counted = 7, .sampled = 6, .lost = 5, .counted_share = 1},
 			   {.counted_share = 0.43},
@@ -23,19 +23,19 @@ static void what_is_kept_is_read_back(void)
 		.nr_events = 3,
 	};
 	CHECK(history);
-	CHECK_EQ(infos_end(&stats, &sink), 0);
-	CHECK(infos_share(history, 0) > 0.999999);
-	CHECK_EQ(infos_event_number(history, "counted", 0), 7);
-	CHECK_EQ(infos_event_number(history, "sampled", 0), 6);
-	CHECK_EQ(infos_event_number(history, "lost", 0), 5);
-	CHECK_EQ(infos_event_number(history, "lost", 1), 0);
-	CHECK(infos_share(history, 1) > 0.4299 && infos_share(history, 1) < 0.4301);
-	CHECK(infos_share(history, 2) > 0);
-	CHECK(infos_share(history, 3) <= 0);
+	CHECK_EQ(metadata_end(&stats, &sink), 0);
+	CHECK(metadata_share(history, 0) > 0.999999);
+	CHECK_EQ(metadata_event_number(history, "counted", 0), 7);
+	CHECK_EQ(metadata_event_number(history, "sampled", 0), 6);
+	CHECK_EQ(metadata_event_number(history, "lost", 0), 5);
+	CHECK_EQ(metadata_event_number(history, "lost", 1), 0);
+	CHECK(metadata_share(history, 1) > 0.4299 && metadata_share(history, 1) < 0.4301);
+	CHECK(metadata_share(history, 2) > 0);
+	CHECK(metadata_share(history, 3) <= 0);
 	/* A stranger's file. */
 	CHECK_EQ(history_set_info(history, "stats.counted_ppm.3", "1000001"), 0);
 	CHECK_EQ(history_set_info(history, "stats.counted_ppm.4", "-1"), 0);
-	CHECK(infos_share(history, 3) <= 0 && infos_share(history, 4) <= 0);
+	CHECK(metadata_share(history, 3) <= 0 && metadata_share(history, 4) <= 0);
 	history_free(history);
 }
 

@@ -68,7 +68,7 @@ static void put_chunk(struct scene *scene, uint32_t *state)
 		const uint8_t byte = (uint8_t)((*state = *state * 1103515245 + 12345) >> 16);
 		buffer_add(&payload, &byte, 1); /* no compressor makes these small */
 	}
-	CHECK_EQ(chunk_write(scene->chunks, CHUNK_INFOS, 1, &payload), 0);
+	CHECK_EQ(chunk_write(scene->chunks, CHUNK_METADATA, 1, &payload), 0);
 	buffer_release(&payload);
 }
 

@@ -36,7 +36,7 @@ struct scene {
 
 static const struct tables_capacity tables_capacity = {
 	.nr = {[TABLE_STRINGS] = 1 << 14,
-	       [TABLE_INFOS] = 16,
+	       [TABLE_METADATA] = 16,
 	       [TABLE_EVENTS] = 16,
 	       [TABLE_MODULES] = 2048,
 	       [TABLE_TASKS] = 16,

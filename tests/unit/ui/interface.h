@@ -16,7 +16,7 @@
 
 static const struct tables_capacity small_tables = {
 	.nr = {[TABLE_STRINGS] = 1 << 14,
-	       [TABLE_INFOS] = 64,
+	       [TABLE_METADATA] = 64,
 	       [TABLE_EVENTS] = 16,
 	       [TABLE_MODULES] = 64,
 	       [TABLE_TASKS] = 64,
@@ -27,7 +27,7 @@ static const struct tables_capacity small_tables = {
 static const struct symbols_capacity small_symbols = {.nr_frames = 1024, .string_units = 1 << 14};
 static const struct tables_capacity large_tables = {
 	.nr = {[TABLE_STRINGS] = 1 << 14,
-	       [TABLE_INFOS] = 64,
+	       [TABLE_METADATA] = 64,
 	       [TABLE_EVENTS] = 16,
 	       [TABLE_MODULES] = 64,
 	       [TABLE_TASKS] = 64,

@@ -81,7 +81,7 @@ static void small_begin(uint64_t second)
 {
 	static const struct tables_capacity tables = {
 		.nr = {[TABLE_STRINGS] = 1 << 12,
-		       [TABLE_INFOS] = 16,
+		       [TABLE_METADATA] = 16,
 		       [TABLE_EVENTS] = 4,
 		       [TABLE_MODULES] = 8,
 		       [TABLE_TASKS] = 8,

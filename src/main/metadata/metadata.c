@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/metadata/infos.h>
+#include <ctop/metadata/metadata.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 /* Collects the first error, so that the lists below read as lists. */
 struct adder {
-	const struct infos_sink *sink;
+	const struct metadata_sink *sink;
 	int result;
 };
 
@@ -95,8 +95,8 @@ static uint64_t least_dump_bytes(const struct sampler *sampler)
 	return least;
 }
 
-int infos_start(const struct session *session, const struct options *options,
-		const struct infos_sink *sink)
+int metadata_start(const struct session *session, const struct options *options,
+		   const struct metadata_sink *sink)
 {
 	struct adder adder = {sink, 0};
 	const struct sampler *sampler = session_sampler(session);
@@ -143,7 +143,7 @@ static void add_event_stats(struct adder *adder, size_t i, const struct session_
 	}
 }
 
-int infos_end(const struct session_stats *stats, const struct infos_sink *sink)
+int metadata_end(const struct session_stats *stats, const struct metadata_sink *sink)
 {
 	struct adder adder = {sink, 0};
 	add_number(&adder, "duration_ns", stats->end_ns - stats->start_ns);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/metadata/infos_read.h>
+#include <ctop/metadata/metadata_read.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t infos_number(const struct history *history, const char *key)
+uint64_t metadata_number(const struct history *history, const char *key)
 {
 	const char *text = history_info(history, key);
 	/* strtoull takes blanks and signs. */
@@ -18,7 +18,8 @@ uint64_t infos_number(const struct history *history, const char *key)
 	return errno || *end ? 0 : value;
 }
 
-size_t infos_list(const struct history *history, const char *key, const char **values, size_t max)
+size_t metadata_list(const struct history *history, const char *key, const char **values,
+		     size_t max)
 {
 	char numbered[64];
 	size_t nr = 0;
@@ -31,17 +32,17 @@ size_t infos_list(const struct history *history, const char *key, const char **v
 	return nr;
 }
 
-uint64_t infos_event_number(const struct history *history, const char *name, size_t event)
+uint64_t metadata_event_number(const struct history *history, const char *name, size_t event)
 {
 	char key[64];
 	snprintf(key, sizeof(key), "stats.%s.%zu", name, event);
-	return infos_number(history, key);
+	return metadata_number(history, key);
 }
 
-double infos_share(const struct history *history, size_t event)
+double metadata_share(const struct history *history, size_t event)
 {
 	enum { PARTS = 1000000 };
-	uint64_t parts = infos_event_number(history, "counted_ppm", event);
+	uint64_t parts = metadata_event_number(history, "counted_ppm", event);
 	return parts <= PARTS ? (double)parts / PARTS : 0;
 }
 
@@ -51,17 +52,17 @@ static bool has_value(const struct history *history, const char *key, const char
 	return known && !strcmp(known, value);
 }
 
-bool infos_describe_event(const struct history *history, const char *event)
+bool metadata_describe_event(const struct history *history, const char *event)
 {
 	return !event || has_value(history, "event.asked", event) ||
 	       has_value(history, "event.opened", event);
 }
 
-struct cpu_times infos_cpu_times(const struct history *history)
+struct cpu_times metadata_cpu_times(const struct history *history)
 {
-	const struct cpu_times times = {infos_number(history, "stats.cpus.busy_ns"),
-					infos_number(history, "stats.cpus.idle_ns"),
-					infos_number(history, "stats.cpus.stolen_ns")};
+	const struct cpu_times times = {metadata_number(history, "stats.cpus.busy_ns"),
+					metadata_number(history, "stats.cpus.idle_ns"),
+					metadata_number(history, "stats.cpus.stolen_ns")};
 	/* What is more than a CPU does in 146 years is nonsense. */
 	const uint64_t most_ns = UINT64_C(1) << 62;
 	return times.busy_ns < most_ns && times.idle_ns < most_ns && times.stolen_ns < most_ns

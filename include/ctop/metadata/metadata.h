@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CTOP_METADATA_INFOS_H
-#define CTOP_METADATA_INFOS_H
+#ifndef CTOP_METADATA_METADATA_H
+#define CTOP_METADATA_METADATA_H
 
 /*
  * The facts of a run as keys and values (docs/recording-format.md, "Infos"): what
@@ -10,15 +10,15 @@
 #include <ctop/options/options.h>
 #include <ctop/session/session.h>
 
-struct infos_sink {
+struct metadata_sink {
 	void *context;
 	int (*add)(void *context, const char *key, const char *value); /* 0 or -errno */
 };
 
 /* Known before the first sample: machine, target, event, steps down. 0 or -errno. */
-int infos_start(const struct session *session, const struct options *options,
-		const struct infos_sink *sink);
+int metadata_start(const struct session *session, const struct options *options,
+		   const struct metadata_sink *sink);
 /* Known at the end. */
-int infos_end(const struct session_stats *stats, const struct infos_sink *sink);
+int metadata_end(const struct session_stats *stats, const struct metadata_sink *sink);
 
 #endif
