@@ -3,7 +3,7 @@
 #define CTOP_MODULE_IDENTITY_H
 
 /*
- * Which file a module is: one answer for the collector, main's opener, the symbolizer, the history, recordings and slices.
+ * Which file a module is: one answer for the collector, main's opener, the symbolizer, the history, recordings and selections.
  *
  * A path does not say it: files are replaced, and other mount namespaces have others. A build-id alone does not either:
  * whoever makes a file chooses what its note says. A file is its inode, for as long as there is one; what was rewritten in

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory of the interface through an hour of a program that makes new stacks for ever: as many samples as an hour
- * gives, nearly each on a stack of its own, imported as fast as they are taken, with a slice that follows. Prints what is
+ * gives, nearly each on a stack of its own, imported as fast as they are taken, with a selection that follows. Prints what is
  * held every few minutes of that hour; there is no pass or fail.
  *
  *     hour [MEBIBYTES [SAMPLES_PER_SECOND [SECONDS]]]
  */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -99,9 +99,9 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-static void print(const struct bench *bench, const struct slice *slice, unsigned second)
+static void print(const struct bench *bench, const struct selection *selection, unsigned second)
 {
-	const struct slice_totals window = slice_totals(slice);
+	const struct selection_totals window = selection_totals(selection);
 	const struct history_totals totals = history_totals(bench->history);
 	const struct history_seconds seconds = history_seconds(bench->history);
 	printf("%5u s  %8" PRIu64 " samples  folded %5.1f %%, of the window %4.1f %%  history "
@@ -117,27 +117,27 @@ static void print(const struct bench *bench, const struct slice *slice, unsigned
 
 static void run(struct bench *bench, unsigned rate, unsigned nr_seconds)
 {
-	struct slice *slice = slice_new(bench->history);
+	struct selection *selection = selection_new(bench->history);
 	double most = 0;
 	uint64_t sum_ns = 0, most_ns = 0;
-	must(!slice, "slice");
-	must(slice_set_seconds(slice, WINDOW_SECONDS), "window");
+	must(!selection, "selection");
+	must(selection_set_seconds(selection, WINDOW_SECONDS), "window");
 	for (unsigned second = 1; second <= nr_seconds; second++) {
 		for (unsigned i = 0; i < rate; i++)
 			add_sample(bench, second * SECOND_NS + SECOND_NS * i / rate);
 		uint64_t start_ns = cpu_ns();
-		must(slice_refresh(slice, second * SECOND_NS + SECOND_NS - 1), "refresh");
+		must(selection_refresh(selection, second * SECOND_NS + SECOND_NS - 1), "refresh");
 		uint64_t took_ns = cpu_ns() - start_ns;
 		sum_ns += took_ns;
 		most_ns = took_ns > most_ns ? took_ns : most_ns;
 		double now = resident_mebibytes();
 		most = now > most ? now : most;
 		if (second % PRINT_SECONDS == 0 || second == 10 || second == 60)
-			print(bench, slice, second);
+			print(bench, selection, second);
 	}
 	printf("at most %.1f MiB; a refresh a second takes %.1f ms of CPU, at most %.1f ms\n", most,
 	       (double)sum_ns / nr_seconds / 1e6, (double)most_ns / 1e6);
-	slice_free(slice);
+	selection_free(selection);
 }
 
 static unsigned argument(int argc, char **argv, int i, unsigned usual)

@@ -5,7 +5,7 @@
 /* How the tables that a child of ours wrote hang together, and what main's history makes of any. */
 
 #include <ctop/history/history.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 
@@ -54,16 +54,16 @@ static inline void check_samples(const struct tables *tables, const struct sampl
 	}
 }
 
-/* Since the start a slice counts what the history counts: self, for which each sample has one function. */
-static inline void check_slice(struct history *history, uint64_t samples)
+/* Since the start a selection counts what the history counts: self, for which each sample has one function. */
+static inline void check_selection(struct history *history, uint64_t samples)
 {
 	uint64_t self = 0;
-	struct slice_functions top = {0};
-	struct slice *slice = slice_new(history);
-	REQUIRE(slice != NULL);
-	REQUIRE(slice_refresh(slice, UINT64_MAX) == 0);
-	REQUIRE(slice_totals(slice).samples == samples);
-	REQUIRE(slice_top(slice, SLICE_BY_SELF, 0, &top, NULL) == 0);
+	struct selection_functions top = {0};
+	struct selection *selection = selection_new(history);
+	REQUIRE(selection != NULL);
+	REQUIRE(selection_refresh(selection, UINT64_MAX) == 0);
+	REQUIRE(selection_totals(selection).samples == samples);
+	REQUIRE(selection_top(selection, SELECTION_BY_SELF, 0, &top, NULL) == 0);
 	for (size_t i = 0; i < top.nr; i++) {
 		REQUIRE(top.items[i].cost.self <= top.items[i].cost.total);
 		REQUIRE(top.items[i].cost.total <= samples);
@@ -71,7 +71,7 @@ static inline void check_slice(struct history *history, uint64_t samples)
 	}
 	REQUIRE(self == samples);
 	free(top.items);
-	slice_free(slice);
+	selection_free(selection);
 }
 
 /* Every query's answer adds up. samples: how many the history was given. */
@@ -99,7 +99,7 @@ static inline void check_history(struct history *history, uint64_t samples)
 	for (size_t i = 0; i < nr_tree; i++)
 		REQUIRE(tree[i].parent < nr_tree && tree[i].self <= tree[i].total &&
 			tree[i].total <= tree[tree[i].parent].total);
-	check_slice(history, totals.samples);
+	check_selection(history, totals.samples);
 	free(top);
 	free(tree);
 }

@@ -14,12 +14,12 @@
 
 #include <ctop/base/text.h>
 #include <ctop/history/history.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 enum folded_count { FOLDED_WEIGHT, FOLDED_SAMPLES };
 /* Appends the whole export to out. 0 or -ENOMEM. */
 int folded_write(struct history *history, enum folded_count count, struct text *out);
-/* The same of the samples that a slice of the history shows, by weight. */
-int folded_write_slice(struct history *history, struct slice *slice, struct text *out);
+/* The same of the samples that a selection of the history shows, by weight. */
+int folded_write_selection(struct history *history, struct selection *selection, struct text *out);
 
 #endif

@@ -23,7 +23,7 @@
 #include <stddef.h>
 
 #include <ctop/history/history.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 struct script_sink {
 	void *context;
@@ -39,10 +39,10 @@ struct script_sink {
  */
 int script_write(struct history *history, const struct script_sink *sink);
 /*
- * The same of what a slice of the history shows: samples lie evenly in the second that they were counted in, those of one
+ * The same of what a selection of the history shows: samples lie evenly in the second that they were counted in, those of one
  * stack behind those of another; the CPU is not known any more, and said to be 0.
  */
-int script_write_slice(struct history *history, struct slice *slice,
-		       const struct script_sink *sink);
+int script_write_selection(struct history *history, struct selection *selection,
+			   const struct script_sink *sink);
 
 #endif

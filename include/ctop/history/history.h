@@ -53,7 +53,7 @@ void history_set_filter(struct history *history, const struct history_filter *fi
 void history_keep_samples(struct history *history, size_t most);
 
 /*
- * From now on samples are also counted by the second, for slices of the last seconds (slice.h). Not asked for, it
+ * From now on samples are also counted by the second, for selections of the last seconds (selection.h). Not asked for, it
  * costs nothing. Older seconds are merged: to tens after about 5 minutes, to minutes after half an hour; what is
  * older than some two hours is forgotten, which means that it counts only in "since the start". Merging and forgetting come
  * earlier when the counts would take more than a quarter of the limit (64 MiB without a limit).
@@ -74,8 +74,8 @@ struct history_seconds history_seconds(const struct history *history);
 /*
  * Bounds the history's memory (0, the default: as much as it takes). From about half of the bound on, or of the
  * three quarters of it that seconds leave, nothing new is kept: a sample on a stack not seen before counts for the callers that are known, below them stands
- * "[folded]". With a single slice and with seconds it does not end there: stacks
- * are forgotten for new ones (slice.h). Totals stay true; history_totals() says how many samples
+ * "[folded]". With a single selection and with seconds it does not end there: stacks
+ * are forgotten for new ones (selection.h). Totals stay true; history_totals() says how many samples
  * were folded.
  */
 void history_set_limit(struct history *history, uint64_t bytes);
@@ -238,7 +238,7 @@ int history_each_stack(struct history *history,
 		       int (*each)(void *context, const struct history_stack *stack),
 		       void *context);
 
-/* ---- single samples, for exports and slices of time ---- */
+/* ---- single samples, for exports and selections of time ---- */
 
 struct history_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC of the machine that recorded */

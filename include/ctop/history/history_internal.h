@@ -4,7 +4,7 @@
 
 /*
  * The history's rows. Its ids are indexes into these arrays; row 0 of each is
- * "none". Filled by import.c, named by names.c, read by top.c, tree.c, stacks.c and the slices.
+ * "none". Filled by import.c, named by names.c, read by top.c, tree.c, stacks.c and the selections.
  */
 
 #include <ctop/base/index.h>
@@ -159,12 +159,12 @@ struct history_info; /* a key and its value */
 
 struct history {
 	struct history_filter filter;
-	bool filtered;	      /* the filter keeps something out */
-	uint64_t limit_bytes; /* 0: none */
-	bool full;	      /* it has reached the limit once */
-	bool pressed;	      /* something found no room since the last forgetting, */
-	uint64_t forgot_ns;   /* which was when this sample had come */
-	uint32_t nr_slices;   /* that look at this history */
+	bool filtered;		/* the filter keeps something out */
+	uint64_t limit_bytes;	/* 0: none */
+	bool full;		/* it has reached the limit once */
+	bool pressed;		/* something found no room since the last forgetting, */
+	uint64_t forgot_ns;	/* which was when this sample had come */
+	uint32_t nr_selections; /* that look at this history */
 
 	ROWS(char *) strings; /* each on the heap: pointers stay */
 	ROWS(struct history_module) modules;
@@ -195,8 +195,8 @@ struct history {
 
 	struct kept_samples samples;
 	struct seconds seconds;
-	uint64_t slice_bytes; /* of all slices that look at this history */
-	uint64_t nr_renamed;  /* how often a frame whose function had been asked for got a name */
+	uint64_t selection_bytes; /* of all selections that look at this history */
+	uint64_t nr_renamed; /* how often a frame whose function had been asked for got a name */
 	struct history_totals totals;
 	bool frames_changed; /* some are named or folded now: totals of frames are to be counted again */
 	uint64_t origin_ns; /* time of the first sample of all */
@@ -266,12 +266,12 @@ uint64_t history_rows_bytes(const struct history *history);
 /* ---- the limit: room.c, forget.c ---- */
 
 /*
- * Rows are renumbered when old ones are forgotten: the one slice that looks at them has to follow at once, and what is
+ * Rows are renumbered when old ones are forgotten: the one selection that looks at them has to follow at once, and what is
  * held by nobody but single samples can't.
  */
 static inline bool history_can_forget(const struct history *history)
 {
-	return history->nr_slices == 1 && history->seconds.wanted && !history->samples.most;
+	return history->nr_selections == 1 && history->seconds.wanted && !history->samples.most;
 }
 
 /* Whether rows that take so many bytes may grow to twice as many. */

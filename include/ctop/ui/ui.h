@@ -15,7 +15,7 @@
 
 #include <ctop/base/text.h>
 #include <ctop/history/history.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 #include <ctop/ui/cells.h>
 #include <ctop/ui/keys.h>
 #include <ctop/ui/refusal.h>
@@ -80,11 +80,11 @@ struct ui_host {
 	/* A name for a file to export to, that none has yet; of another format than the one that *name holds, if any. */
 	void (*suggest_name)(void *context, char *name, size_t size);
 	/*
-	 * Writes what the slice shows to a new file, in the format that its name ends in; excerpt says what of the profile
+	 * Writes what the selection shows to a new file, in the format that its name ends in; excerpt says what of the profile
 	 * that is. Adds what became of it to *message, safe text.
 	 */
-	void (*export)(void *context, struct slice *slice, const char *excerpt, const char *path,
-		       struct text *message);
+	void (*export)(void *context, struct selection *selection, const char *excerpt,
+		       const char *path, struct text *message);
 	/* For the picker: *out is the caller's to free. 0 or -errno. */
 	int (*processes)(void *context, struct ui_process **out, size_t *nr);
 };

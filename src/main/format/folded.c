@@ -186,8 +186,8 @@ int folded_write(struct history *history, enum folded_count count, struct text *
 	return finish(&folding, history_each_stack(history, fold, &folding), out);
 }
 
-int folded_write_slice(struct history *history, struct slice *slice, struct text *out)
+int folded_write_selection(struct history *history, struct selection *selection, struct text *out)
 {
 	struct folding folding = {.history = history};
-	return finish(&folding, slice_each_stack(slice, fold, &folding), out);
+	return finish(&folding, selection_each_stack(selection, fold, &folding), out);
 }

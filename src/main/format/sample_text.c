@@ -101,10 +101,10 @@ static int add_sample(void *context, const struct history_sample *sample)
 	return text->size < PIECE_BYTES && !text->failed ? 0 : hand_over(&writing->text);
 }
 
-static int add_of_slice(void *context, const struct slice_sample *of_slice)
+static int add_of_selection(void *context, const struct selection_sample *of_selection)
 {
-	const struct history_sample sample = {.time_ns = of_slice->time_ns,
-					      .stack = of_slice->stack};
+	const struct history_sample sample = {.time_ns = of_selection->time_ns,
+					      .stack = of_selection->stack};
 	return add_sample(context, &sample);
 }
 
@@ -119,7 +119,8 @@ static int write_history(struct history *history, const struct script_sink *sink
 	return result ? result : history_each_sample(history, 0, UINT64_MAX, add_sample, writing);
 }
 
-int sample_text_write(struct history *history, struct slice *slice, const struct script_sink *sink,
+int sample_text_write(struct history *history, struct selection *selection,
+		      const struct script_sink *sink,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample))
 {
 	struct writing writing = {{.history = history, .sink = sink}, each};
@@ -128,8 +129,8 @@ int sample_text_write(struct history *history, struct slice *slice, const struct
 		if (cols > writing.text.event_cols)
 			writing.text.event_cols = cols;
 	}
-	int result = slice ? slice_each_sample(slice, add_of_slice, &writing)
-			   : write_history(history, sink, &writing);
+	int result = selection ? selection_each_sample(selection, add_of_selection, &writing)
+			       : write_history(history, sink, &writing);
 	if (!result)
 		result = hand_over(&writing.text);
 	text_release(&writing.text.text);

@@ -7,7 +7,7 @@
 #include <ctop/base/text.h>
 #include <ctop/format/script.h>
 #include <ctop/history/history.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 struct sample_text {
 	struct history *history;
@@ -17,10 +17,11 @@ struct sample_text {
 };
 
 /*
- * Calls each(text, sample) once per sample that the history kept, or, with a slice, that it shows, and hands over what
+ * Calls each(text, sample) once per sample that the history kept, or, with a selection, that it shows, and hands over what
  * it adds. 0 or -errno.
  */
-int sample_text_write(struct history *history, struct slice *slice, const struct script_sink *sink,
+int sample_text_write(struct history *history, struct selection *selection,
+		      const struct script_sink *sink,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample));
 
 /* "comm  pid/tid  [cpu] seconds.micros:  period event: " */

@@ -32,7 +32,8 @@ int script_write(struct history *history, const struct script_sink *sink)
 	return sample_text_write(history, NULL, sink, add_sample);
 }
 
-int script_write_slice(struct history *history, struct slice *slice, const struct script_sink *sink)
+int script_write_selection(struct history *history, struct selection *selection,
+			   const struct script_sink *sink)
 {
-	return sample_text_write(history, slice, sink, add_sample);
+	return sample_text_write(history, selection, sink, add_sample);
 }

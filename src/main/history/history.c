@@ -103,7 +103,7 @@ static uint64_t index_bytes(const struct index *index)
 
 uint64_t history_rows_bytes(const struct history *history)
 {
-	uint64_t bytes = sizeof(*history) + history->string_bytes + history->slice_bytes;
+	uint64_t bytes = sizeof(*history) + history->string_bytes + history->selection_bytes;
 	bytes += history->strings.capacity * sizeof(*history->strings.items);
 	bytes += history->modules.capacity * sizeof(*history->modules.items);
 	bytes += history->tasks.capacity * sizeof(*history->tasks.items);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the limit is kept: rows grow until about half of it is taken, or of what seconds leave of it. The other half
- * is for what still comes: rows of the epoch's tables, what slices make of ours, and vectors that grow to twice their size.
+ * is for what still comes: rows of the epoch's tables, what selections make of ours, and vectors that grow to twice their size.
  */
 #include <ctop/history/history_internal.h>
 
 enum {
-	/* What comes with rows when they grow: nodes take the most, as paths in slices. */
+	/* What comes with rows when they grow: nodes take the most, as paths in selections. */
 	GROWS_WITH_ROWS = 7,
-	/* What slices make of them sooner or later. */
-	SLICE_BYTES_A_NODE = 80,
-	SLICE_BYTES_A_STACK = 64,
+	/* What selections make of them sooner or later. */
+	SELECTION_BYTES_A_NODE = 80,
+	SELECTION_BYTES_A_STACK = 64,
 };
 
 /* Where more is new than can be held, forgetting all the time would not help: what comes meanwhile is folded. */
@@ -22,15 +22,15 @@ static uint64_t bound(const struct history *history)
 	return history->limit_bytes - history_seconds_bound(history);
 }
 
-/* Slices come to know rows at their next refresh; by then they may be many. */
+/* Selections come to know rows at their next refresh; by then they may be many. */
 static uint64_t taken_bytes(const struct history *history)
 {
 	/* Single samples have a bound of their own. */
-	uint64_t own = history_rows_bytes(history) - history->slice_bytes -
+	uint64_t own = history_rows_bytes(history) - history->selection_bytes -
 		       history->samples.capacity * sizeof(*history->samples.items);
-	uint64_t shown = history->nr_slices * (history->nodes.nr * SLICE_BYTES_A_NODE +
-					       history->stacks.nr * SLICE_BYTES_A_STACK);
-	return own + (shown > history->slice_bytes ? shown : history->slice_bytes);
+	uint64_t shown = history->nr_selections * (history->nodes.nr * SELECTION_BYTES_A_NODE +
+						   history->stacks.nr * SELECTION_BYTES_A_STACK);
+	return own + (shown > history->selection_bytes ? shown : history->selection_bytes);
 }
 
 /* What is forgotten makes room, so that rows may be filled to the last; and those that are short are not left behind by others. */

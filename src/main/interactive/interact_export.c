@@ -9,7 +9,7 @@
 #include <ctop/base/write_all.h>
 #include <ctop/format/folded.h>
 #include <ctop/format/script.h>
-#include <ctop/format/slice_recording.h>
+#include <ctop/format/selection_recording.h>
 #include <ctop/output/output.h>
 #include <ctop/report/numbers.h>
 
@@ -19,7 +19,7 @@ enum { FILES_MOST = 1000 };
 struct export
 {
 	struct history *history;
-	struct slice *slice;
+	struct selection *selection;
 	const char *excerpt;
 };
 
@@ -40,7 +40,7 @@ static int close_file(int fd, int result)
 static int write_folded(const struct export *export, int fd)
 {
 	struct text text = {0};
-	int result = folded_write_slice(export->history, export->slice, &text);
+	int result = folded_write_selection(export->history, export->selection, &text);
 	if (!result)
 		result = text.failed ? -ENOMEM : write_all(fd, text.bytes, text.size);
 	text_release(&text);
@@ -50,12 +50,12 @@ static int write_folded(const struct export *export, int fd)
 static int write_script(const struct export *export, int fd)
 {
 	const struct script_sink sink = {.context = &fd, .write = add_piece};
-	return close_file(fd, script_write_slice(export->history, export->slice, &sink));
+	return close_file(fd, script_write_selection(export->history, export->selection, &sink));
 }
 
 static int write_recording(const struct export *export, int fd)
 {
-	return slice_record(export->history, export->slice, export->excerpt, fd);
+	return selection_record(export->history, export->selection, export->excerpt, fd);
 }
 
 /* By the name's ending; the first where it has none of them. */
@@ -106,10 +106,10 @@ static int write_new(const struct export *export, const struct format *format, c
 	return output_end(&output, format->write(export, fd));
 }
 
-void interact_export(struct history *history, struct slice *slice, const char *excerpt,
+void interact_export(struct history *history, struct selection *selection, const char *excerpt,
 		     const char *path, struct text *message)
 {
-	const struct export export = {history, slice, excerpt};
+	const struct export export = {history, selection, excerpt};
 	const struct format *format = &formats[format_of(path) % NR_FORMATS];
 	int result = write_new(&export, format, path);
 	if (result) {
@@ -123,6 +123,6 @@ void interact_export(struct history *history, struct slice *slice, const char *e
 	text_add(message, "written: ");
 	text_add_safe(message, path);
 	text_addf(message, ", %s of ", format->what);
-	add_grouped(message, slice_totals(slice).samples);
+	add_grouped(message, selection_totals(selection).samples);
 	text_add(message, " samples");
 }

@@ -4,7 +4,7 @@
 
 #include <ctop/base/text.h>
 #include <ctop/history/history.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 /*
  * A name in the working directory that no file has yet: "ctop.folded", or with a number. Where *name holds one already,
@@ -12,10 +12,10 @@
  */
 void interact_suggest_name(char *name, size_t size);
 /*
- * Writes what the slice shows into a new file, never over one that is there: in the format that its name ends in, else as
+ * Writes what the selection shows into a new file, never over one that is there: in the format that its name ends in, else as
  * folded stacks. excerpt: what of the profile it is. Adds a line on what became of it, safe to show.
  */
-void interact_export(struct history *history, struct slice *slice, const char *excerpt,
+void interact_export(struct history *history, struct selection *selection, const char *excerpt,
 		     const char *path, struct text *message);
 
 #endif

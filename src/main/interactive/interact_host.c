@@ -99,14 +99,14 @@ static void suggest_name(void *context, char *name, size_t size)
 	interact_suggest_name(name, size);
 }
 
-static void export_slice(void *context, struct slice *slice, const char *excerpt, const char *path,
-			 struct text *message)
+static void export_selection(void *context, struct selection *selection, const char *excerpt,
+			     const char *path, struct text *message)
 {
 	const struct interact *interact = context;
 	if (add_run_metadata(interact))
 		text_add(message, "not written: out of memory");
 	else
-		interact_export(interact->source.history, slice, excerpt, path, message);
+		interact_export(interact->source.history, selection, excerpt, path, message);
 }
 
 struct ui_host interact_host(struct interact *interact)
@@ -117,7 +117,7 @@ struct ui_host interact_host(struct interact *interact)
 		.info = tell_info,
 		.thread = tell_thread,
 		.suggest_name = suggest_name,
-		.export = export_slice,
+		.export = export_selection,
 		.processes = list_processes,
 	};
 }

@@ -35,7 +35,7 @@ static void filter_by_text(struct ui *ui)
 	text_add(&label, "~");
 	text_add_safe(&label, ui->prompt.text);
 	model_zoom(&ui->model,
-		   (struct slice_criterion){.what = SLICE_TEXT, .text = ui->prompt.text},
+		   (struct selection_criterion){.what = SELECTION_TEXT, .text = ui->prompt.text},
 		   text_string(&label));
 	text_release(&label);
 }
@@ -51,8 +51,8 @@ static void export(struct ui *ui)
 	struct text excerpt = {0};
 	model_describe(&ui->model, &excerpt);
 	ui_tell(ui, "");
-	ui->host.export(ui->host.context, ui->model.slice, text_string(&excerpt), ui->prompt.text,
-			&ui->message);
+	ui->host.export(ui->host.context, ui->model.selection, text_string(&excerpt),
+			ui->prompt.text, &ui->message);
 	text_release(&excerpt);
 }
 
@@ -89,7 +89,7 @@ void ui_answer(struct ui *ui, int key)
 static bool zoom_process(struct ui *ui, bool drop)
 {
 	struct view *view = ui_view(ui);
-	struct slice_criterion criterion = {.what = SLICE_PROCESS, .drop = drop};
+	struct selection_criterion criterion = {.what = SELECTION_PROCESS, .drop = drop};
 	struct text label = {0};
 	if (!view || !view->ops->process_at || view->selected >= view->nr_rows)
 		return false;
@@ -116,8 +116,8 @@ static void zoom_row(struct ui *ui, bool drop)
 	text_add(&label, drop ? "without " : "in ");
 	text_add(&label, model_name(&ui->model, function));
 	model_zoom(&ui->model,
-		   (struct slice_criterion){
-			   .what = SLICE_FUNCTION, .drop = drop, .function = function},
+		   (struct selection_criterion){
+			   .what = SELECTION_FUNCTION, .drop = drop, .function = function},
 		   text_string(&label));
 	text_release(&label);
 }
@@ -132,8 +132,8 @@ static void zoom_subtree(struct ui *ui)
 	}
 	text_addf(&label, "below %s", ui_selected_text(ui));
 	model_zoom(&ui->model,
-		   (struct slice_criterion){.what = SLICE_SUBTREE,
-					    .id = view->ops->subtree_at(view, view->selected)},
+		   (struct selection_criterion){.what = SELECTION_SUBTREE,
+						.id = view->ops->subtree_at(view, view->selected)},
 		   text_string(&label));
 	text_release(&label);
 }
@@ -148,8 +148,8 @@ static void zoom_module(struct ui *ui)
 	}
 	text_addf(&label, "module=%s", model_module(&ui->model, function));
 	model_zoom(&ui->model,
-		   (struct slice_criterion){
-			   .what = SLICE_MODULE,
+		   (struct selection_criterion){
+			   .what = SELECTION_MODULE,
 			   .text = history_function_module(ui->model.history, function)},
 		   text_string(&label));
 	text_release(&label);

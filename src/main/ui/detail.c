@@ -46,7 +46,7 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void put_nodes(struct pane *pane, const char *title, const struct slice_nodes *nodes,
+static void put_nodes(struct pane *pane, const char *title, const struct selection_nodes *nodes,
 		      uint64_t own, uint64_t whole, int most)
 {
 	put_title(pane, title);
@@ -59,7 +59,7 @@ static void put_nodes(struct pane *pane, const char *title, const struct slice_n
 			  model_node_name(pane->model, &nodes->items[i]));
 }
 
-static void put_threads(struct pane *pane, const struct slice_tasks *threads, uint64_t whole,
+static void put_threads(struct pane *pane, const struct selection_tasks *threads, uint64_t whole,
 			int most)
 {
 	struct text name = {0};
@@ -74,7 +74,7 @@ static void put_threads(struct pane *pane, const struct slice_tasks *threads, ui
 	text_release(&name);
 }
 
-static void put_cost(struct pane *pane, const struct slice_detail *detail)
+static void put_cost(struct pane *pane, const struct selection_detail *detail)
 {
 	struct model *model = pane->model;
 	struct text line = {0};
@@ -102,7 +102,8 @@ static void put_name(struct pane *pane, struct function_id function)
 		      model_module(pane->model, function));
 }
 
-static void fill(struct pane *pane, struct function_id function, const struct slice_detail *detail)
+static void fill(struct pane *pane, struct function_id function,
+		 const struct selection_detail *detail)
 {
 	int most = pane->area.rows / 3 - 2;
 	uint64_t whole = detail->cost.total_weight;
@@ -136,13 +137,13 @@ void detail_draw_name(struct model *model, struct cells *cells, struct area area
 void detail_draw(struct model *model, struct cells *cells, struct area area,
 		 struct function_id function)
 {
-	struct slice_detail detail = {0};
+	struct selection_detail detail = {0};
 	struct pane pane = pane_of(model, cells, area);
-	int result = slice_detail(model->slice, function, &detail);
+	int result = selection_detail(model->selection, function, &detail);
 	if (result == -ENOMEM)
 		cells_put(cells, area.row, pane.area.col, pane.area.cols, ROLE_BAD,
 			  "out of memory!");
 	else if (!result && area.rows > 4)
 		fill(&pane, function, &detail);
-	slice_detail_release(&detail);
+	selection_detail_release(&detail);
 }

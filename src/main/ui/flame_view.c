@@ -11,7 +11,7 @@ enum { LEVELS_MOST = 512, ZOOMS_MOST = 64 };
 
 struct flame_view {
 	struct view view;
-	struct slice_boxes boxes;
+	struct selection_boxes boxes;
 	uint64_t zooms[ZOOMS_MOST]; /* ids of the boxes that fill the width, outermost first */
 	size_t nr_zooms;
 	bool by_weight; /* else by name: boxes stay where they are */
@@ -24,7 +24,7 @@ static struct flame_view *flame_of(struct view *view)
 	return (struct flame_view *)view;
 }
 
-static const struct slice_box *box_at(const struct view *view, size_t row)
+static const struct selection_box *box_at(const struct view *view, size_t row)
 {
 	return &((const struct flame_view *)view)->boxes.items[row];
 }
@@ -37,25 +37,25 @@ static uint64_t least_weight(const struct flame_view *flame, uint64_t whole)
 	return whole / cols ? whole / cols : 1;
 }
 
-static int fill(struct flame_view *flame, struct model *model, const struct slice_node *root)
+static int fill(struct flame_view *flame, struct model *model, const struct selection_node *root)
 {
-	enum slice_order order = flame->by_weight ? SLICE_BY_TOTAL : SLICE_BY_NAME;
-	return slice_flame(model->slice, root->id, order,
-			   least_weight(flame, root->cost.total_weight), LEVELS_MOST,
-			   &flame->boxes);
+	enum selection_order order = flame->by_weight ? SELECTION_BY_TOTAL : SELECTION_BY_NAME;
+	return selection_flame(model->selection, root->id, order,
+			       least_weight(flame, root->cost.total_weight), LEVELS_MOST,
+			       &flame->boxes);
 }
 
 static int refresh(struct view *view, struct model *model)
 {
 	struct flame_view *flame = flame_of(view);
-	struct slice_node root, zoomed;
+	struct selection_node root, zoomed;
 	struct function_id none = {0};
 	flame->boxes.nr = 0;
-	int result = slice_root(model->slice, SLICE_TREE, none, &root);
+	int result = selection_root(model->selection, SELECTION_TREE, none, &root);
 	/* A box that has gone no longer fills the width. */
 	while (!result && flame->nr_zooms) {
 		uint64_t id = flame->zooms[flame->nr_zooms - 1];
-		if (!slice_node(model->slice, id, &zoomed) && zoomed.cost.total) {
+		if (!selection_node(model->selection, id, &zoomed) && zoomed.cost.total) {
 			root = zoomed;
 			break;
 		}
@@ -80,13 +80,13 @@ static bool function_at(const struct view *view, size_t row, struct function_id 
 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
-	const struct slice_node *node = &box_at(view, row)->node;
+	const struct selection_node *node = &box_at(view, row)->node;
 	return model_node_full_name(model, node);
 }
 
 static const char *process_at(const struct view *view, size_t row, int32_t *pid)
 {
-	const struct slice_node *node = &box_at(view, row)->node;
+	const struct selection_node *node = &box_at(view, row)->node;
 	*pid = node->pid;
 	return node->comm;
 }
@@ -108,7 +108,7 @@ static int col_of(const struct flame_view *flame, uint64_t weight, int cols)
 static void draw_box(const struct flame_view *flame, struct model *model, struct cells *cells,
 		     size_t number, struct area area)
 {
-	const struct slice_box *box = &flame->boxes.items[number];
+	const struct selection_box *box = &flame->boxes.items[number];
 	uint32_t level = level_of(flame, number);
 	int row = area.row + (int)(level - flame->first_level);
 	if (level < flame->first_level || row >= area.row + area.rows)
@@ -169,7 +169,7 @@ static void select_child(struct view *view)
 static void select_beside(struct view *view, bool to_right)
 {
 	const struct flame_view *flame = flame_of(view);
-	const struct slice_box *here = &flame->boxes.items[view->selected];
+	const struct selection_box *here = &flame->boxes.items[view->selected];
 	uint32_t level = level_of(flame, view->selected);
 	size_t best = view->selected;
 	for (size_t i = 0; i < flame->boxes.nr; i++) {

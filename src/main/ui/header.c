@@ -295,7 +295,7 @@ static bool draw_measures_without(enum without without, struct model *model, str
 {
 	const struct ui_facts *facts = &model->facts;
 	const struct history_totals *all = &model->all;
-	const struct slice_totals *totals = &model->totals;
+	const struct selection_totals *totals = &model->totals;
 	struct strip strip = {.cells = cells, .row = row, .end = cells->cols};
 	struct text *text = &strip.text;
 	if (cells->cols < WINDOW_ABOVE_COLS) {
@@ -478,7 +478,7 @@ static bool tells_cpu_time(const struct ui_facts *facts)
 static const char *why_empty(const struct model *model)
 {
 	const struct ui_facts *facts = &model->facts;
-	const struct slice_totals *totals = &model->totals;
+	const struct selection_totals *totals = &model->totals;
 	if (totals->all_samples && !totals->samples)
 		return "No sample passes the filter. Esc takes it back.";
 	if (facts->lost && !model->all.samples)

@@ -10,22 +10,22 @@
 #include <ctop/base/vec.h>
 #include <ctop/ui/theme.h>
 
-static const uint32_t windows[] = {SLICE_SINCE_START, 2, 5, 10, 30, 60, 300};
+static const uint32_t windows[] = {SELECTION_SINCE_START, 2, 5, 10, 30, 60, 300};
 enum { NR_WINDOWS = sizeof(windows) / sizeof(*windows), WINDOW_10_S = 3 };
 
 int model_init(struct model *model)
 {
 	if (!model->history)
 		return 0;
-	model->slice = slice_new(model->history);
-	return model->slice ? 0 : -ENOMEM;
+	model->selection = selection_new(model->history);
+	return model->selection ? 0 : -ENOMEM;
 }
 
 void model_release(struct model *model)
 {
 	while (model_zoom_out(model))
 		;
-	slice_free(model->slice);
+	selection_free(model->selection);
 	text_release(&model->name);
 	text_release(&model->bytes);
 	text_release(&model->read);
@@ -48,15 +48,15 @@ static uint64_t window_end(const struct model *model)
 
 static int apply_filters(struct model *model)
 {
-	struct slice_criterion criteria[SLICE_CRITERIA_MAX];
-	criteria[0] =
-		(struct slice_criterion){.what = SLICE_EVENT, .number = (int32_t)model->event};
+	struct selection_criterion criteria[SELECTION_CRITERIA_MAX];
+	criteria[0] = (struct selection_criterion){.what = SELECTION_EVENT,
+						   .number = (int32_t)model->event};
 	for (size_t i = 0; i < model->nr_zooms; i++)
 		criteria[1 + i] = model->zooms[i].criterion;
-	int result = slice_set_filter(model->slice, criteria, 1 + model->nr_zooms);
+	int result = selection_set_filter(model->selection, criteria, 1 + model->nr_zooms);
 	/* What it described is not there any more, or never was: the filters before it hold. */
 	while (result && result != -ENOMEM && model_zoom_out(model))
-		result = slice_set_filter(model->slice, criteria, 1 + model->nr_zooms);
+		result = selection_set_filter(model->selection, criteria, 1 + model->nr_zooms);
 	return result;
 }
 
@@ -76,7 +76,7 @@ static void follow_exec(struct model *model)
 static int follow_processes(struct model *model)
 {
 	bool wanted = model->processes_chosen ? model->wants_processes : model->facts.nr_cpus > 0;
-	int result = slice_set_by_process(model->slice, wanted);
+	int result = selection_set_by_process(model->selection, wanted);
 	if (!result)
 		model->by_process = wanted;
 	return result == -EBUSY ? 0 : result;
@@ -136,16 +136,16 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	find_events(model);
 	model->end_ns = window_end(model);
 	if (!result)
-		result = slice_set_seconds(model->slice, windows[model->window]);
+		result = selection_set_seconds(model->selection, windows[model->window]);
 	if (!result)
 		result = follow_processes(model);
 	if (!result)
 		result = apply_filters(model);
 	if (!result)
-		result = slice_refresh(model->slice, model->end_ns);
-	if (!result && slice_trend(model->slice, MODEL_TREND_SECONDS, model->trend))
+		result = selection_refresh(model->selection, model->end_ns);
+	if (!result && selection_trend(model->selection, MODEL_TREND_SECONDS, model->trend))
 		memset(model->trend, 0, sizeof(model->trend));
-	model->totals = slice_totals(model->slice);
+	model->totals = selection_totals(model->selection);
 	count_losses(model);
 	if (model->changed)
 		model->hold_until_ns = 0; /* rows of another question */
@@ -155,8 +155,8 @@ int model_refresh(struct model *model, uint64_t now_ns)
 
 void model_advance(struct model *model)
 {
-	if (model->slice)
-		slice_advance(model->slice); /* what fails now is told by the refresh */
+	if (model->selection)
+		selection_advance(model->selection); /* what fails now is told by the refresh */
 }
 
 /* ---- time ---- */
@@ -186,7 +186,7 @@ int model_reset(struct model *model)
 {
 	if (!grows(model))
 		return -ENODATA;
-	int result = slice_restart(model->slice);
+	int result = selection_restart(model->selection);
 	if (result)
 		return result;
 	model->window = 0;
@@ -218,7 +218,7 @@ void model_add_window(const struct model *model, struct text *out)
 
 void model_describe(const struct model *model, struct text *out)
 {
-	const struct slice_totals *totals = &model->totals;
+	const struct selection_totals *totals = &model->totals;
 	double seconds = (double)(totals->to_ns - totals->from_ns) / (double)NS_PER_SECOND;
 	text_addf(out, "%s%.1f s", windows[model->window] ? "the last " : "", seconds);
 	if (model->nr_events > 1) {
@@ -272,7 +272,7 @@ void model_failed(struct model *model, int result)
 		model->failure = result;
 }
 
-void model_zoom(struct model *model, struct slice_criterion criterion, const char *label)
+void model_zoom(struct model *model, struct selection_criterion criterion, const char *label)
 {
 	if (model->nr_zooms == MODEL_ZOOMS_MAX) {
 		model_failed(model, -E2BIG);
@@ -307,7 +307,7 @@ bool model_zoom_out(struct model *model)
 static struct zoom *kernel_zoom(struct model *model)
 {
 	for (size_t i = 0; i < model->nr_zooms; i++)
-		if (model->zooms[i].criterion.what == SLICE_KERNEL)
+		if (model->zooms[i].criterion.what == SELECTION_KERNEL)
 			return &model->zooms[i];
 	return NULL;
 }
@@ -316,7 +316,8 @@ void model_cycle_kernel(struct model *model)
 {
 	struct zoom *zoom = kernel_zoom(model);
 	if (!zoom) {
-		model_zoom(model, (struct slice_criterion){.what = SLICE_KERNEL, .drop = true},
+		model_zoom(model,
+			   (struct selection_criterion){.what = SELECTION_KERNEL, .drop = true},
 			   "user");
 	} else if (zoom->criterion.drop) {
 		zoom->criterion.drop = false;
@@ -339,7 +340,7 @@ bool model_next_event(struct model *model)
 static bool has_subtree(const struct model *model)
 {
 	for (size_t i = 0; i < model->nr_zooms; i++)
-		if (model->zooms[i].criterion.what == SLICE_SUBTREE)
+		if (model->zooms[i].criterion.what == SELECTION_SUBTREE)
 			return true;
 	return false;
 }
@@ -399,7 +400,7 @@ const char *model_module(struct model *model, struct function_id function)
 	return text_string(&model->name);
 }
 
-static const char *show_node(struct model *model, const struct slice_node *node,
+static const char *show_node(struct model *model, const struct selection_node *node,
 			     enum name_level level)
 {
 	if (!node->comm)
@@ -410,17 +411,17 @@ static const char *show_node(struct model *model, const struct slice_node *node,
 	return text_string(&model->name);
 }
 
-const char *model_node_name(struct model *model, const struct slice_node *node)
+const char *model_node_name(struct model *model, const struct selection_node *node)
 {
 	return show_node(model, node, model->names);
 }
 
-const char *model_node_full_name(struct model *model, const struct slice_node *node)
+const char *model_node_full_name(struct model *model, const struct selection_node *node)
 {
 	return show_node(model, node, NAME_FULL);
 }
 
-bool model_node_is_kernel(const struct model *model, const struct slice_node *node)
+bool model_node_is_kernel(const struct model *model, const struct selection_node *node)
 {
 	return !node->label && history_function_kernel(model->history, node->function);
 }

@@ -3,33 +3,33 @@
 #define CTOP_UI_MODEL_H
 
 /*
- * What the views show: a slice of the history, by a window of time and a stack of filters,
+ * What the views show: a selection of the history, by a window of time and a stack of filters,
  * and how names and shares are shown. Held still while paused.
  */
 
 #include <ctop/base/function_name.h>
 #include <ctop/history/history.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 #include <ctop/ui/ui.h>
 
 #include "losses.h"
 
 /* One step of the filter stack. */
 struct zoom {
-	struct slice_criterion criterion;
+	struct selection_criterion criterion;
 	char *text; /* that the criterion points to; NULL */
 	char label[160];
 };
 
-enum { MODEL_TREND_SECONDS = 8, MODEL_ZOOMS_MAX = SLICE_CRITERIA_MAX - 1 };
+enum { MODEL_TREND_SECONDS = 8, MODEL_ZOOMS_MAX = SELECTION_CRITERIA_MAX - 1 };
 
 struct model {
 	const struct ui_host *host;
 	struct history *history; /* NULL: there is only the picker */
-	struct slice *slice;
+	struct selection *selection;
 	struct ui_facts facts;
 	struct history_totals all; /* since the start, nothing left out */
-	struct slice_totals totals;
+	struct selection_totals totals;
 	struct losses losses;
 	struct losses_count in_window;	     /* what was lost in it, as far as is known when */
 	uint64_t trend[MODEL_TREND_SECONDS]; /* weight shown, second by second */
@@ -55,7 +55,7 @@ struct model {
 	uint32_t event, nr_events; /* samples of different events do not add up: one is shown */
 
 	/* how things are shown */
-	bool by_process;       /* the tree and the flame graph: as the slice has it */
+	bool by_process;       /* the tree and the flame graph: as the selection has it */
 	bool processes_chosen; /* by the user; else only whole machines are shown by process */
 	bool wants_processes;  /* that is what the user chose */
 	enum name_level names;
@@ -74,7 +74,7 @@ struct model {
 	struct text name, bytes; /* scratch */
 };
 
-int model_init(struct model *model); /* slices the history, if there is one. 0 or -ENOMEM */
+int model_init(struct model *model); /* selections the history, if there is one. 0 or -ENOMEM */
 void model_release(struct model *model);
 
 /* Takes in what is new, and settings that have changed. 0 or -ENOMEM. */
@@ -103,7 +103,7 @@ void model_set_read(struct model *model); /* all of them */
 void model_failed(struct model *model, int result);
 
 /* Adds a step; text is copied. When the stack is full, or there is no memory, that is noted as a failure. */
-void model_zoom(struct model *model, struct slice_criterion criterion, const char *label);
+void model_zoom(struct model *model, struct selection_criterion criterion, const char *label);
 /* Takes back the last step. False: there is none. */
 bool model_zoom_out(struct model *model);
 /* All, without the kernel, the kernel only. */
@@ -123,9 +123,9 @@ const char *model_name(struct model *model,
 		       struct function_id function); /* as short as is wished */
 const char *model_full_name(struct model *model, struct function_id function);
 const char *model_module(struct model *model, struct function_id function); /* the file's name */
-const char *model_node_name(struct model *model, const struct slice_node *node);
-const char *model_node_full_name(struct model *model, const struct slice_node *node);
-bool model_node_is_kernel(const struct model *model, const struct slice_node *node);
+const char *model_node_name(struct model *model, const struct selection_node *node);
+const char *model_node_full_name(struct model *model, const struct selection_node *node);
+bool model_node_is_kernel(const struct model *model, const struct selection_node *node);
 
 /* What is counted, a word in the plural: "faults", of a clock "time". */
 const char *model_unit(const struct model *model);

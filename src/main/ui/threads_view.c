@@ -14,10 +14,10 @@ enum { NAME_COLS = 17, STATE_COLS = 22, FUNCTION_COLS_LEAST = 16, STATE_FROM_COL
 struct threads_view {
 	struct view view;
 	bool processes, chosen; /* chosen: by the user; else whole machines are shown by process */
-	struct slice_tasks rows;
+	struct selection_tasks rows;
 	struct text name; /* scratch */
 	/* Of the rows on the screen. */
-	uint64_t trend[SLICE_TREND_ROWS_MAX * TREND_SECONDS];
+	uint64_t trend[SELECTION_TREND_ROWS_MAX * TREND_SECONDS];
 	size_t trend_first, nr_trends;
 };
 
@@ -26,7 +26,7 @@ static struct threads_view *threads_of(struct view *view)
 	return (struct threads_view *)view;
 }
 
-static const struct slice_task *task_at(const struct view *view, size_t row)
+static const struct selection_task *task_at(const struct view *view, size_t row)
 {
 	return &((const struct threads_view *)view)->rows.items[row];
 }
@@ -36,26 +36,27 @@ static int refresh(struct view *view, struct model *model)
 	struct threads_view *threads = threads_of(view);
 	if (!threads->chosen)
 		threads->processes = model->facts.nr_cpus > 0;
-	int result = slice_tasks(model->slice, threads->processes ? SLICE_PROCESSES : SLICE_THREADS,
-				 -1, &threads->rows);
+	int result = selection_tasks(model->selection,
+				     threads->processes ? SELECTION_PROCESSES : SELECTION_THREADS,
+				     -1, &threads->rows);
 	view->nr_rows = result ? 0 : threads->rows.nr;
 	return result;
 }
 
 static int reorder(struct view *view, const size_t *order)
 {
-	struct slice_tasks *rows = &threads_of(view)->rows;
+	struct selection_tasks *rows = &threads_of(view)->rows;
 	return view_reorder(rows->items, rows->nr, sizeof(*rows->items), order);
 }
 
-static int32_t shown_id(const struct slice_task *task)
+static int32_t shown_id(const struct selection_task *task)
 {
 	return task->tid < 0 ? task->pid : task->tid;
 }
 
 static uint64_t id_at(const struct view *view, size_t row)
 {
-	const struct slice_task *task = task_at(view, row);
+	const struct selection_task *task = task_at(view, row);
 	return (uint64_t)(uint32_t)task->pid << 32 | (uint32_t)task->tid;
 }
 
@@ -67,7 +68,7 @@ static bool function_at(const struct view *view, size_t row, struct function_id 
 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
-	const struct slice_task *task = task_at(view, row);
+	const struct selection_task *task = task_at(view, row);
 	struct text *text = &threads_of(view)->name;
 	text_clear(text);
 	text_addf(text, "%d ", shown_id(task));
@@ -79,9 +80,9 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 static void prepare(struct view *view, struct model *model, size_t first, size_t nr)
 {
 	struct threads_view *threads = threads_of(view);
-	nr = nr < SLICE_TREND_ROWS_MAX ? nr : SLICE_TREND_ROWS_MAX;
-	int result = slice_trend_tasks(model->slice, &threads->rows.items[first], nr, TREND_SECONDS,
-				       threads->trend);
+	nr = nr < SELECTION_TREND_ROWS_MAX ? nr : SELECTION_TREND_ROWS_MAX;
+	int result = selection_trend_tasks(model->selection, &threads->rows.items[first], nr,
+					   TREND_SECONDS, threads->trend);
 	threads->trend_first = first;
 	threads->nr_trends = result ? 0 : nr;
 }
@@ -124,14 +125,14 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 }
 
 /* Of one CPU: how much of the window it ran, by the clock that samples it. */
-static double cpu_percent(const struct model *model, const struct slice_task *task)
+static double cpu_percent(const struct model *model, const struct selection_task *task)
 {
 	uint64_t window_ns = model->totals.to_ns - model->totals.from_ns;
 	return window_ns ? 100.0 * (double)task->weight / (double)window_ns : 0;
 }
 
 static void draw_state(struct threads_view *threads, const struct model *model, struct cells *cells,
-		       int row, const struct columns *at, const struct slice_task *task)
+		       int row, const struct columns *at, const struct selection_task *task)
 {
 	if (at->function == at->state)
 		return;
@@ -148,7 +149,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 		     struct area line)
 {
 	struct threads_view *threads = threads_of(view);
-	const struct slice_task *task = task_at(view, row);
+	const struct selection_task *task = task_at(view, row);
 	double share = model_percent(model, task->weight);
 	size_t trend = row - threads->trend_first;
 	struct columns at = columns_of(model, line);
@@ -190,13 +191,14 @@ static bool act(struct view *view, struct model *model, enum action action)
 		return false;
 	if (view->selected >= view->nr_rows)
 		return true;
-	const struct slice_task *task = task_at(view, view->selected);
+	const struct selection_task *task = task_at(view, view->selected);
 	struct text label = {0};
 	text_addf(&label, "%s=%d ", task->tid < 0 ? "process" : "thread", shown_id(task));
 	text_add_safe(&label, task->comm);
 	model_zoom(model,
-		   (struct slice_criterion){.what = task->tid < 0 ? SLICE_PROCESS : SLICE_THREAD,
-					    .number = shown_id(task)},
+		   (struct selection_criterion){.what = task->tid < 0 ? SELECTION_PROCESS
+								      : SELECTION_THREAD,
+						.number = shown_id(task)},
 		   text_string(&label));
 	text_release(&label);
 	return true;

@@ -13,12 +13,12 @@ enum { MODULE_COLS_MOST = 24, MODULE_FROM_COLS = 50 };
 
 struct top_view {
 	struct view view;
-	struct slice_functions rows;
+	struct selection_functions rows;
 	enum sort sort;
 	bool inverted;
 	size_t module_cols; /* of the longest module, within bounds */
 	/* Of the rows on the screen. */
-	uint64_t trend[SLICE_TREND_ROWS_MAX * TREND_SECONDS];
+	uint64_t trend[SELECTION_TREND_ROWS_MAX * TREND_SECONDS];
 	size_t trend_first, nr_trends;
 };
 
@@ -40,10 +40,10 @@ static void measure_modules(struct top_view *top, struct model *model)
 		top->module_cols = MODULE_COLS_MOST;
 }
 
-static void turn_round(struct slice_functions *rows)
+static void turn_round(struct selection_functions *rows)
 {
 	for (size_t i = 0; i < rows->nr / 2; i++) {
-		struct slice_function row = rows->items[i];
+		struct selection_function row = rows->items[i];
 		rows->items[i] = rows->items[rows->nr - 1 - i];
 		rows->items[rows->nr - 1 - i] = row;
 	}
@@ -51,11 +51,11 @@ static void turn_round(struct slice_functions *rows)
 
 static int refresh(struct view *view, struct model *model)
 {
-	static const enum slice_order orders[NR_SORTS] = {SLICE_BY_SELF, SLICE_BY_TOTAL,
-							  SLICE_BY_NAME, SLICE_BY_MODULE};
+	static const enum selection_order orders[NR_SORTS] = {
+		SELECTION_BY_SELF, SELECTION_BY_TOTAL, SELECTION_BY_NAME, SELECTION_BY_MODULE};
 	struct top_view *top = top_of(view);
-	struct slice_functions *rows = &top->rows;
-	int result = slice_top(model->slice, orders[top->sort], 0, rows, NULL);
+	struct selection_functions *rows = &top->rows;
+	int result = selection_top(model->selection, orders[top->sort], 0, rows, NULL);
 	if (result)
 		return result;
 	size_t nr = 0;
@@ -71,7 +71,7 @@ static int refresh(struct view *view, struct model *model)
 
 static int reorder(struct view *view, const size_t *order)
 {
-	struct slice_functions *rows = &top_of(view)->rows;
+	struct selection_functions *rows = &top_of(view)->rows;
 	return view_reorder(rows->items, rows->nr, sizeof(*rows->items), order);
 }
 
@@ -115,13 +115,13 @@ static struct columns columns_of(const struct top_view *top, struct area line)
 static void prepare(struct view *view, struct model *model, size_t first, size_t nr)
 {
 	struct top_view *top = top_of(view);
-	struct function_id functions[SLICE_TREND_ROWS_MAX];
-	nr = nr < SLICE_TREND_ROWS_MAX ? nr : SLICE_TREND_ROWS_MAX;
+	struct function_id functions[SELECTION_TREND_ROWS_MAX];
+	nr = nr < SELECTION_TREND_ROWS_MAX ? nr : SELECTION_TREND_ROWS_MAX;
 	for (size_t i = 0; i < nr; i++)
 		functions[i] = top->rows.items[first + i].id;
 	top->trend_first = first;
-	top->nr_trends = slice_trend_functions(model->slice, SLICE_SELF, functions, nr,
-					       TREND_SECONDS, top->trend)
+	top->nr_trends = selection_trend_functions(model->selection, SELECTION_SELF, functions, nr,
+						   TREND_SECONDS, top->trend)
 				 ? 0
 				 : nr;
 }
@@ -152,7 +152,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 		     struct area line)
 {
 	const struct top_view *top = top_of(view);
-	const struct slice_function *function = &top->rows.items[row];
+	const struct selection_function *function = &top->rows.items[row];
 	double self = model_percent(model, function->cost.self_weight);
 	struct columns at = columns_of(top, line);
 	bool few = history_effective(function->cost.total_weight, function->squares) < FEW_SAMPLES;

@@ -15,7 +15,7 @@
 #include "view.h"
 
 struct row {
-	struct slice_node node;
+	struct selection_node node;
 	const char *title; /* of a section, instead of a node; NULL */
 	uint32_t depth;	   /* as shown */
 	bool open;
@@ -23,7 +23,7 @@ struct row {
 };
 
 struct section {
-	enum slice_shape shape;
+	enum selection_shape shape;
 	const char *title; /* NULL: none */
 };
 
@@ -65,18 +65,18 @@ static int add_row(struct tree_view *tree, struct row row)
 
 /* Nodes whose rows are still to come, the next one last. */
 struct pending {
-	struct slice_nodes nodes;  /* children of open rows, as they were given */
-	struct slice_nodes queued; /* a stack of them */
+	struct selection_nodes nodes;  /* children of open rows, as they were given */
+	struct selection_nodes queued; /* a stack of them */
 };
 
 /* Queues the children of a node so that the first comes off first. */
 static int queue_children(struct model *model, struct pending *pending, uint64_t id)
 {
 	pending->nodes.nr = 0;
-	int result = slice_children(model->slice, id, SLICE_BY_TOTAL, &pending->nodes);
+	int result = selection_children(model->selection, id, SELECTION_BY_TOTAL, &pending->nodes);
 	if (result == -ENOENT)
 		return 0;
-	struct slice_nodes *queued = &pending->queued;
+	struct selection_nodes *queued = &pending->queued;
 	if (!result)
 		result = vec_reserve(queued, queued->nr + pending->nodes.nr);
 	for (size_t i = pending->nodes.nr; !result && i-- > 0;)
@@ -89,10 +89,11 @@ static int queue_children(struct model *model, struct pending *pending, uint64_t
 static int add_rows(struct tree_view *tree, struct model *model, struct pending *pending,
 		    const struct section *section, uint64_t root)
 {
-	bool is_inverted = section->shape == SLICE_INVERTED || section->shape == SLICE_CALLERS;
+	bool is_inverted =
+		section->shape == SELECTION_INVERTED || section->shape == SELECTION_CALLERS;
 	int result = queue_children(model, pending, root);
 	while (!result && pending->queued.nr && tree->rows.nr < ROWS_MOST) {
-		struct slice_node node = pending->queued.items[--pending->queued.nr];
+		struct selection_node node = pending->queued.items[--pending->queued.nr];
 		bool open = node.has_children &&
 			    folds_open(&tree->folds, node.id,
 				       model_percent(model, node.cost.total_weight));
@@ -107,12 +108,12 @@ static int add_rows(struct tree_view *tree, struct model *model, struct pending 
 static int add_section(struct tree_view *tree, struct model *model, struct pending *pending,
 		       const struct section *section)
 {
-	struct slice_node root;
-	int result = slice_root(model->slice, section->shape, model->centre, &root);
+	struct selection_node root;
+	int result = selection_root(model->selection, section->shape, model->centre, &root);
 	if (!result && section->title) {
 		struct row row = {.node = root,
 				  .title = section->title,
-				  .is_inverted = section->shape == SLICE_CALLERS};
+				  .is_inverted = section->shape == SELECTION_CALLERS};
 		result = add_row(tree, row);
 	}
 	return result ? result : add_rows(tree, model, pending, section, root.id);
@@ -152,13 +153,13 @@ static uint64_t subtree_at(const struct view *view, size_t row)
 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
-	const struct slice_node *node = &row_at(view, row)->node;
+	const struct selection_node *node = &row_at(view, row)->node;
 	return model_node_full_name(model, node);
 }
 
 static const char *process_at(const struct view *view, size_t row, int32_t *pid)
 {
-	const struct slice_node *node = &row_at(view, row)->node;
+	const struct selection_node *node = &row_at(view, row)->node;
 	*pid = node->pid;
 	return node->comm;
 }
@@ -169,7 +170,7 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 		       struct area line)
 {
 	const struct tree_view *tree = tree_of(view);
-	bool by_process = model->by_process && tree->sections[0].shape == SLICE_TREE;
+	bool by_process = model->by_process && tree->sections[0].shape == SELECTION_TREE;
 	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s%s",
 		   tree->title, by_process ? ", by process" : "");
 }
@@ -207,7 +208,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 		     struct area line)
 {
 	const struct row *row = row_at(view, number);
-	const struct slice_node *node = &row->node;
+	const struct selection_node *node = &row->node;
 	double self = model_percent(model, node->cost.self_weight);
 	bool few = history_effective(node->cost.total_weight, node->squares) < FEW_SAMPLES;
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
@@ -240,13 +241,14 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 /* Opens a row, and what follows as long as there is only one way to go. */
 static void open_row(struct tree_view *tree, struct model *model, uint64_t id)
 {
-	struct slice_nodes children = {0};
+	struct selection_nodes children = {0};
 	int result;
 	do {
 		result = folds_set(&tree->folds, id, true);
 		children.nr = 0;
 		if (!result)
-			result = slice_children(model->slice, id, SLICE_BY_TOTAL, &children);
+			result = selection_children(model->selection, id, SELECTION_BY_TOTAL,
+						    &children);
 		id = children.nr ? children.items[0].id : 0;
 	} while (children.nr == 1 && children.items[0].has_children);
 	free(children.items);
@@ -262,7 +264,7 @@ static void open_subtree(struct tree_view *tree, struct model *model, uint64_t i
 	if (!result)
 		result = queue_children(model, &pending, id);
 	while (!result && pending.queued.nr && nr++ < ROWS_MOST) {
-		struct slice_node node = pending.queued.items[--pending.queued.nr];
+		struct selection_node node = pending.queued.items[--pending.queued.nr];
 		if (!node.has_children)
 			continue;
 		result = folds_set(&tree->folds, node.id, true);
@@ -275,13 +277,14 @@ static void open_subtree(struct tree_view *tree, struct model *model, uint64_t i
 }
 
 /* Follows the child of the most weight until a row keeps more for itself than it passes on. */
-static void open_hot_path(struct tree_view *tree, struct model *model, struct slice_node node)
+static void open_hot_path(struct tree_view *tree, struct model *model, struct selection_node node)
 {
-	struct slice_nodes children = {0};
+	struct selection_nodes children = {0};
 	int result = 0;
 	while (!result && node.has_children) {
 		children.nr = 0;
-		result = slice_children(model->slice, node.id, SLICE_BY_TOTAL, &children);
+		result = selection_children(model->selection, node.id, SELECTION_BY_TOTAL,
+					    &children);
 		if (result || !children.nr ||
 		    model_hides(model, children.items[0].cost.total_weight) ||
 		    node.cost.self_weight > children.items[0].cost.total_weight)
@@ -367,7 +370,7 @@ static struct view *new_tree(const struct view_ops *ops, const char *title)
 	return &tree->view;
 }
 
-static void add_shape(struct view *view, enum slice_shape shape, const char *title)
+static void add_shape(struct view *view, enum selection_shape shape, const char *title)
 {
 	struct tree_view *tree = view ? tree_of(view) : NULL;
 	if (tree)
@@ -379,7 +382,7 @@ struct view *tree_view_new(void)
 	static const struct view_ops ops = {
 		.kind = VIEW_TREE, .subtree_at = subtree_at, .process_at = process_at, TREE_OPS};
 	struct view *view = new_tree(&ops, "CALL TREE");
-	add_shape(view, SLICE_TREE, NULL);
+	add_shape(view, SELECTION_TREE, NULL);
 	return view;
 }
 
@@ -387,7 +390,7 @@ struct view *callers_view_new(void)
 {
 	static const struct view_ops ops = {.kind = VIEW_CALLERS, TREE_OPS};
 	struct view *view = new_tree(&ops, "CALLERS, from where time is spent");
-	add_shape(view, SLICE_INVERTED, NULL);
+	add_shape(view, SELECTION_INVERTED, NULL);
 	return view;
 }
 
@@ -395,7 +398,7 @@ struct view *sandwich_view_new(void)
 {
 	static const struct view_ops ops = {.kind = VIEW_SANDWICH, TREE_OPS};
 	struct view *view = new_tree(&ops, "SANDWICH");
-	add_shape(view, SLICE_CALLERS, "CALLERS of");
-	add_shape(view, SLICE_CALLEES, "CALLEES of");
+	add_shape(view, SELECTION_CALLERS, "CALLERS of");
+	add_shape(view, SELECTION_CALLEES, "CALLEES of");
 	return view;
 }

@@ -160,7 +160,7 @@ static void tell_news(struct ui *ui)
  */
 static unsigned pane_patience(const struct ui *ui)
 {
-	size_t nr = ui->model.slice ? slice_nr_paths(ui->model.slice) : 0;
+	size_t nr = ui->model.selection ? selection_nr_paths(ui->model.selection) : 0;
 	return (unsigned)(nr / PANE_PATHS_A_TICK);
 }
 

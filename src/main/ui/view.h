@@ -34,7 +34,7 @@ struct view_ops {
 	bool (*function_at)(const struct view *view, size_t row, struct function_id *function);
 	/* What the row's process goes by, borrowed and untrusted, and its pid; NULL: the row is none. NULL: no row is. */
 	const char *(*process_at)(const struct view *view, size_t row, int32_t *pid);
-	/* The id of the row's path in SLICE_TREE. NULL: rows are no such paths. */
+	/* The id of the row's path in SELECTION_TREE. NULL: rows are no such paths. */
 	uint64_t (*subtree_at)(const struct view *view, size_t row);
 	/* False: it is nothing to this view. NULL: no action is. */
 	bool (*act)(struct view *view, struct model *model, enum action action);

@@ -2,7 +2,7 @@
 #ifndef CTOP_TEST_PROFILE_BY_HAND_H
 #define CTOP_TEST_PROFILE_BY_HAND_H
 
-/* What a slice shows of a random profile, asked of every single sample. */
+/* What a selection shows of a random profile, asked of every single sample. */
 
 #include "random_profile.h"
 
@@ -54,7 +54,7 @@ static inline int key_of(const struct world *world, struct function_id function)
 	return key_of_name(history_function_name(world->history, function));
 }
 
-/* The path of a SLICE_SUBTREE, as the test remembers it. */
+/* The path of a SELECTION_SUBTREE, as the test remembers it. */
 struct remembered {
 	uint64_t id;
 	struct shown path;
@@ -71,34 +71,34 @@ static inline bool begins_with(const struct shown *shown, const struct shown *pa
 	return true;
 }
 
-static inline bool meets(const struct world *world, const struct slice_criterion *criterion,
+static inline bool meets(const struct world *world, const struct selection_criterion *criterion,
 			 const struct raw *raw, const struct shown *shown)
 {
 	bool contains = false;
 	int leaf = raw->functions[raw->nr - 1];
 	switch (criterion->what) {
-	case SLICE_TEXT:
+	case SELECTION_TEXT:
 		for (int i = 0; i < shown->nr; i++)
 			contains = contains ||
 				   (strcmp(criterion->text, "parse") == 0
 					    ? strcasestr(key_name(shown->keys[i]), "parse")
 					    : strstr(key_name(shown->keys[i]), criterion->text));
 		return contains;
-	case SLICE_MODULE:
+	case SELECTION_MODULE:
 		return !is_kernel(leaf) == !strcmp(criterion->text, "program");
-	case SLICE_THREAD:
+	case SELECTION_THREAD:
 		return tids[raw->task] == criterion->number;
-	case SLICE_PROCESS:
+	case SELECTION_PROCESS:
 		return pids[raw->task] == criterion->number;
-	case SLICE_EVENT:
+	case SELECTION_EVENT:
 		return raw->event == criterion->number;
-	case SLICE_KERNEL:
+	case SELECTION_KERNEL:
 		return is_kernel(leaf);
-	case SLICE_FUNCTION:
+	case SELECTION_FUNCTION:
 		for (int i = 0; i < shown->nr; i++)
 			contains = contains || shown->keys[i] == key_of(world, criterion->function);
 		return contains;
-	case SLICE_SUBTREE:
+	case SELECTION_SUBTREE:
 		return begins_with(shown, &remembered.path);
 	}
 	return false;
@@ -114,16 +114,16 @@ static inline bool take(const struct world *world, size_t i, struct shown *shown
 		return false;
 	/* What is of another event than the one asked for is not there at all. */
 	for (size_t c = 0; c < world->nr_criteria; c++)
-		if (world->criteria[c].what == SLICE_EVENT && !world->criteria[c].drop &&
+		if (world->criteria[c].what == SELECTION_EVENT && !world->criteria[c].drop &&
 		    raw->event != world->criteria[c].number)
 			return false;
 	*shown = shown_whole(world, raw);
 	int cut = 0;
 	for (size_t c = 0; c < world->nr_criteria; c++) {
-		const struct slice_criterion *criterion = &world->criteria[c];
+		const struct selection_criterion *criterion = &world->criteria[c];
 		if (meets(world, criterion, raw, shown) == criterion->drop)
 			return true;
-		if (criterion->what == SLICE_SUBTREE && !criterion->drop)
+		if (criterion->what == SELECTION_SUBTREE && !criterion->drop)
 			cut = remembered.path.nr - 1;
 	}
 	shown->nr -= cut;

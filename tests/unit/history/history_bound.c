@@ -3,7 +3,7 @@
  * A program that makes new stacks for ever, and a history that forgets: what it still shows is compared with every sample
  * that there was.
  */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 
@@ -24,7 +24,7 @@ struct world {
 	struct task_id task;
 	struct frame_id calls[NR_CALLS], leaf;
 	struct history *history;
-	struct slice *slice;
+	struct selection *selection;
 	uint64_t random;
 
 	uint32_t (*stacks)[RATE]; /* by second */
@@ -84,10 +84,10 @@ static void open_world(struct world *world)
 	world->writer = tables_writer_new(&world->tables);
 	world->namer = symbols_writer_new(&world->symbols);
 	world->history = history_new();
-	world->slice = slice_new(world->history);
+	world->selection = selection_new(world->history);
 	world->stacks = calloc(SECONDS_MOST, sizeof(*world->stacks));
 	world->wanted = calloc(NR_STACKS, sizeof(*world->wanted));
-	CHECK(world->writer && world->namer && world->slice && world->stacks && world->wanted);
+	CHECK(world->writer && world->namer && world->selection && world->stacks && world->wanted);
 	struct module_row row = {.path = string(world, "/bin/program"), .kind = MODULE_FILE};
 	CHECK_EQ(tables_add_module(world->writer, &row, &module), 0);
 	CHECK_EQ(tables_add_task(world->writer, 1, 1, 0, string(world, "program"), &world->task),
@@ -104,7 +104,7 @@ static void open_world(struct world *world)
 
 static void close_world(struct world *world)
 {
-	slice_free(world->slice);
+	selection_free(world->selection);
 	history_free(world->history);
 	tables_writer_free(world->writer);
 	symbols_writer_free(world->namer);
@@ -153,8 +153,8 @@ static void run_seconds(struct world *world, int nr)
 		run_second(world);
 		/* The first takes in what was there at the refresh, the second what came since. */
 		for (uint32_t times = world->nr_seconds % 3; times; times--)
-			CHECK_EQ(slice_advance(world->slice), 0);
-		CHECK_EQ(slice_refresh(world->slice, end_of(world)), 0);
+			CHECK_EQ(selection_advance(world->selection), 0);
+		CHECK_EQ(selection_refresh(world->selection, end_of(world)), 0);
 	}
 }
 
@@ -188,14 +188,14 @@ static int take_stack(void *context, const struct history_stack *stack)
 /* Every stack of these seconds is there, as often as it came, and no other. */
 static void check_stacks(struct world *world, uint32_t from, uint32_t to)
 {
-	const struct slice_totals totals = slice_totals(world->slice);
+	const struct selection_totals totals = selection_totals(world->selection);
 	memset(world->wanted, 0, NR_STACKS * sizeof(*world->wanted));
 	for (uint32_t second = from; second < to; second++)
 		for (int i = 0; i < RATE; i++)
 			world->wanted[world->stacks[second][i]]++;
 	CHECK_EQ(totals.samples, (to - from) * RATE);
 	CHECK_EQ(totals.folded, 0);
-	CHECK_EQ(slice_each_stack(world->slice, take_stack, world), 0);
+	CHECK_EQ(selection_each_stack(world->selection, take_stack, world), 0);
 	for (int i = 0; i < NR_STACKS; i++)
 		CHECK_EQ(world->wanted[i], 0);
 }
@@ -214,8 +214,8 @@ static void check_totals(struct world *world)
 
 static void set_seconds(struct world *world, uint32_t seconds)
 {
-	CHECK_EQ(slice_set_seconds(world->slice, seconds), 0);
-	CHECK_EQ(slice_refresh(world->slice, end_of(world)), 0);
+	CHECK_EQ(selection_set_seconds(world->selection, seconds), 0);
+	CHECK_EQ(selection_refresh(world->selection, end_of(world)), 0);
 }
 
 static uint64_t nr_folded(struct world *world)
@@ -235,11 +235,11 @@ static void run_until_forgotten(struct world *world, int times)
 	}
 }
 
-static struct slice_node child(struct world *world, uint64_t parent, const char *name)
+static struct selection_node child(struct world *world, uint64_t parent, const char *name)
 {
-	struct slice_nodes nodes = {0};
-	struct slice_node found = {0};
-	CHECK_EQ(slice_children(world->slice, parent, SLICE_BY_TOTAL, &nodes), 0);
+	struct selection_nodes nodes = {0};
+	struct selection_node found = {0};
+	CHECK_EQ(selection_children(world->selection, parent, SELECTION_BY_TOTAL, &nodes), 0);
 	for (size_t i = 0; i < nodes.nr; i++)
 		if (!strcmp(nodes.items[i].label ? nodes.items[i].label
 						 : history_function_name(world->history,
@@ -252,10 +252,11 @@ static struct slice_node child(struct world *world, uint64_t parent, const char 
 }
 
 /* The hot stack's leaf in the tree. All of it is truncated: each fourth sample is an even one. */
-static struct slice_node hot_leaf(struct world *world)
+static struct selection_node hot_leaf(struct world *world)
 {
-	struct slice_node node;
-	CHECK_EQ(slice_root(world->slice, SLICE_TREE, (struct function_id){0}, &node), 0);
+	struct selection_node node;
+	CHECK_EQ(selection_root(world->selection, SELECTION_TREE, (struct function_id){0}, &node),
+		 0);
 	node = child(world, node.id, "[truncated]");
 	for (int i = 0; i < DEPTH; i++)
 		node = child(world, node.id, HOT >> i & 1 ? "odd" : "even");
@@ -268,7 +269,7 @@ static void the_window_stays_whole(void)
 {
 	struct world world;
 	open_world(&world);
-	CHECK_EQ(slice_set_seconds(world.slice, WINDOW), 0);
+	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
 	for (int i = 0; i < 12; i++) {
 		run_until_forgotten(&world, 1);
 		check_totals(&world);
@@ -287,7 +288,7 @@ static void all_since_the_start_adds_up(void)
 	open_world(&world);
 	for (int i = 0; i < 6; i++) {
 		run_until_forgotten(&world, 1);
-		const struct slice_totals totals = slice_totals(world.slice);
+		const struct selection_totals totals = selection_totals(world.selection);
 		uint64_t samples = (uint64_t)world.nr_seconds * RATE;
 		CHECK_EQ(totals.samples, samples);
 		CHECK_EQ(totals.weight, 3 * samples);
@@ -300,9 +301,9 @@ static void all_since_the_start_adds_up(void)
 	}
 	/* By seconds as well, however many stacks they have left. */
 	set_seconds(&world, world.nr_seconds);
-	CHECK_EQ(slice_totals(world.slice).samples, world.nr_seconds * RATE);
-	set_seconds(&world, SLICE_SINCE_START);
-	CHECK_EQ(slice_totals(world.slice).samples, world.nr_seconds * RATE);
+	CHECK_EQ(selection_totals(world.selection).samples, world.nr_seconds * RATE);
+	set_seconds(&world, SELECTION_SINCE_START);
+	CHECK_EQ(selection_totals(world.selection).samples, world.nr_seconds * RATE);
 	close_world(&world);
 }
 
@@ -314,7 +315,7 @@ static void squares_outlive_what_is_forgotten(void)
 	world.uneven = true;
 	for (int i = 0; i < 3; i++) {
 		run_until_forgotten(&world, 1);
-		const struct slice_totals totals = slice_totals(world.slice);
+		const struct selection_totals totals = selection_totals(world.selection);
 		double squares = 13 * (double)world.nr_seconds * RATE;
 		CHECK_EQ(totals.weight, 3 * (uint64_t)world.nr_seconds * RATE);
 		CHECK(history_squares(world.history) > squares * 0.999999 &&
@@ -328,54 +329,59 @@ static void rows_keep_their_identity(void)
 {
 	struct world world;
 	open_world(&world);
-	CHECK_EQ(slice_set_seconds(world.slice, WINDOW), 0);
+	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
 	run_seconds(&world, WINDOW);
-	const struct slice_node before = hot_leaf(&world);
-	struct slice_node parent;
-	CHECK_EQ(slice_node(world.slice, before.parent, &parent), 0);
-	const struct slice_criterion subtree = {.what = SLICE_SUBTREE, .id = parent.parent};
+	const struct selection_node before = hot_leaf(&world);
+	struct selection_node parent;
+	CHECK_EQ(selection_node(world.selection, before.parent, &parent), 0);
+	const struct selection_criterion subtree = {.what = SELECTION_SUBTREE, .id = parent.parent};
 	run_until_forgotten(&world, 2);
-	const struct slice_node after = hot_leaf(&world);
+	const struct selection_node after = hot_leaf(&world);
 	CHECK(after.id == before.id);
 	CHECK_EQ(after.function.index, before.function.index);
 	/* A filter by path outlives forgetting, too. */
-	CHECK_EQ(slice_set_filter(world.slice, &subtree, 1), 0);
+	CHECK_EQ(selection_set_filter(world.selection, &subtree, 1), 0);
 	run_until_forgotten(&world, 2);
-	CHECK_EQ(slice_set_filter(world.slice, &subtree, 1), 0);
-	CHECK_EQ(slice_root(world.slice, SLICE_TREE, (struct function_id){0}, &parent), 0);
+	CHECK_EQ(selection_set_filter(world.selection, &subtree, 1), 0);
+	CHECK_EQ(selection_root(world.selection, SELECTION_TREE, (struct function_id){0}, &parent),
+		 0);
 	CHECK(parent.id == subtree.id);
 	CHECK(parent.cost.total >= WINDOW * RATE / HOT_EVERY);
-	CHECK(slice_totals(world.slice).samples < 2 * WINDOW * RATE / HOT_EVERY);
-	CHECK_EQ(slice_totals(world.slice).all_samples, WINDOW * RATE);
+	CHECK(selection_totals(world.selection).samples < 2 * WINDOW * RATE / HOT_EVERY);
+	CHECK_EQ(selection_totals(world.selection).all_samples, WINDOW * RATE);
 	close_world(&world);
 }
 
 static void processes_keep_their_stacks(void)
 {
 	struct world world;
-	struct slice_nodes processes = {0};
-	struct slice_node root;
+	struct selection_nodes processes = {0};
+	struct selection_node root;
 	open_world(&world);
-	CHECK_EQ(slice_set_seconds(world.slice, WINDOW), 0);
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
+	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
 	for (int i = 0; i < 3; i++) {
 		run_until_forgotten(&world, 1);
 		run_seconds(&world, 1);
-		CHECK_EQ(slice_root(world.slice, SLICE_TREE, (struct function_id){0}, &root), 0);
+		CHECK_EQ(selection_root(world.selection, SELECTION_TREE, (struct function_id){0},
+					&root),
+			 0);
 		processes.nr = 0;
-		CHECK_EQ(slice_children(world.slice, root.id, SLICE_BY_TOTAL, &processes), 0);
+		CHECK_EQ(selection_children(world.selection, root.id, SELECTION_BY_TOTAL,
+					    &processes),
+			 0);
 		CHECK_EQ(processes.nr, 1);
 		CHECK_EQ(processes.items[0].pid, 1);
 		CHECK_STR(processes.items[0].comm, "program");
 		CHECK_EQ(processes.items[0].cost.total, WINDOW * RATE);
-		struct slice_node node = child(&world, processes.items[0].id, "[truncated]");
+		struct selection_node node = child(&world, processes.items[0].id, "[truncated]");
 		for (int bit = 0; bit < DEPTH; bit++)
 			node = child(&world, node.id, HOT >> bit & 1 ? "odd" : "even");
 		CHECK(node.cost.total >= WINDOW * RATE / HOT_EVERY);
 		check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
 	}
 	/* And back. */
-	CHECK_EQ(slice_set_by_process(world.slice, false), 0);
+	CHECK_EQ(selection_set_by_process(world.selection, false), 0);
 	run_until_forgotten(&world, 1);
 	CHECK(hot_leaf(&world).cost.self >= WINDOW * RATE / HOT_EVERY);
 	check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
@@ -387,17 +393,17 @@ static void a_pause_holds(void)
 {
 	struct world world;
 	open_world(&world);
-	CHECK_EQ(slice_set_seconds(world.slice, WINDOW), 0);
+	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
 	run_until_forgotten(&world, 1);
 	uint32_t paused = world.nr_seconds;
 	uint64_t end_ns = end_of(&world), folded = nr_folded(&world);
 	for (int times = 0; times < 4; folded = nr_folded(&world)) {
 		run_second(&world);
-		CHECK_EQ(slice_refresh(world.slice, end_ns), 0);
+		CHECK_EQ(selection_refresh(world.selection, end_ns), 0);
 		times += nr_folded(&world) != folded;
 	}
 	check_stacks(&world, paused - WINDOW, paused);
-	CHECK_EQ(slice_refresh(world.slice, end_of(&world)), 0);
+	CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
 	check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
 	close_world(&world);
 }
@@ -406,22 +412,22 @@ static void a_restart_gives_memory_back(void)
 {
 	struct world world;
 	open_world(&world);
-	CHECK_EQ(slice_set_seconds(world.slice, WINDOW), 0);
+	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
 	uint64_t empty = history_bytes(world.history);
 	run_until_forgotten(&world, 2);
 	uint64_t folded = nr_folded(&world);
 	CHECK(history_bytes(world.history) > LIMIT_BYTES / 4);
-	CHECK_EQ(slice_restart(world.slice), 0);
-	CHECK_EQ(slice_refresh(world.slice, end_of(&world)), 0);
+	CHECK_EQ(selection_restart(world.selection), 0);
+	CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
 	/* What is left is how the epoch's rows are translated, 4 bytes each at most twice. */
 	CHECK(history_bytes(world.history) <
 	      empty + 12 * (uint64_t)RATE * DEPTH * world.nr_seconds);
-	CHECK_EQ(slice_totals(world.slice).all_samples, 0);
+	CHECK_EQ(selection_totals(world.selection).all_samples, 0);
 	CHECK_EQ(history_seconds(world.history).nr, 0);
 	CHECK_EQ(nr_folded(&world), folded); /* it was not for want of room */
 	check_totals(&world);
-	set_seconds(&world, SLICE_SINCE_START);
-	CHECK_EQ(slice_totals(world.slice).all_samples, 0);
+	set_seconds(&world, SELECTION_SINCE_START);
+	CHECK_EQ(selection_totals(world.selection).all_samples, 0);
 
 	uint32_t from = world.nr_seconds;
 	run_seconds(&world, WINDOW - 1);
@@ -443,34 +449,34 @@ static void without_memory_nothing_is_lost(void)
 #endif
 	struct world world;
 	open_world(&world);
-	CHECK_EQ(slice_set_seconds(world.slice, WINDOW), 0);
+	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
 	run_until_forgotten(&world, 1);
 	for (int nr = 0; nr < 9; nr++) {
 		/* Long enough to be full, where forgetting fails at the next allocation. */
 		for (int i = 0; i < 20; i++) {
 			run_second(&world);
 			nr_callocs_left = nr;
-			int result = slice_refresh(world.slice, end_of(&world));
+			int result = selection_refresh(world.selection, end_of(&world));
 			nr_callocs_left = -1;
 			CHECK(result == 0 || result == -ENOMEM);
 			check_totals(&world);
 		}
-		CHECK_EQ(slice_refresh(world.slice, end_of(&world)), 0);
-		CHECK_EQ(slice_totals(world.slice).samples, WINDOW * RATE);
+		CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
+		CHECK_EQ(selection_totals(world.selection).samples, WINDOW * RATE);
 		run_seconds(&world, WINDOW + 1);
 		check_totals(&world);
 		check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
 	}
 	for (int nr = 0, result = -ENOMEM; result; nr++) {
 		nr_callocs_left = nr;
-		result = slice_restart(world.slice);
+		result = selection_restart(world.selection);
 		nr_callocs_left = -1;
-		CHECK_EQ(slice_refresh(world.slice, end_of(&world)), 0);
+		CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
 		if (result)
 			check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
 		CHECK(nr < 20);
 	}
-	CHECK_EQ(slice_totals(world.slice).all_samples, 0);
+	CHECK_EQ(selection_totals(world.selection).all_samples, 0);
 	check_totals(&world);
 	close_world(&world);
 }
@@ -480,19 +486,19 @@ static void two_slices_keep_all_that_there_is(void)
 {
 	struct world world;
 	open_world(&world);
-	struct slice *other = slice_new(world.history);
+	struct selection *other = selection_new(world.history);
 	CHECK(other);
 	while (!nr_folded(&world)) {
 		CHECK(world.nr_seconds < SECONDS_MOST);
 		run_seconds(&world, 1);
-		CHECK_EQ(slice_refresh(other, end_of(&world)), 0);
+		CHECK_EQ(selection_refresh(other, end_of(&world)), 0);
 	}
 	run_seconds(&world, 10);
 	/* All that came since lies below what was known: nothing of that has gone. */
-	CHECK(slice_totals(other).samples <= slice_totals(world.slice).samples);
+	CHECK(selection_totals(other).samples <= selection_totals(world.selection).samples);
 	CHECK_EQ(hot_leaf(&world).cost.self, (world.nr_seconds * RATE) / HOT_EVERY);
-	CHECK_EQ(slice_totals(world.slice).samples, world.nr_seconds * RATE);
-	slice_free(other);
+	CHECK_EQ(selection_totals(world.selection).samples, world.nr_seconds * RATE);
+	selection_free(other);
 	run_until_forgotten(&world, 3);
 	set_seconds(&world, WINDOW);
 	check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);

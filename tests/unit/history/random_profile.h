@@ -4,7 +4,7 @@
 
 /* A profile of random samples, each of them remembered. */
 
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include "test.h"
 
@@ -29,7 +29,7 @@ struct world {
 	struct tables_writer *writer;
 	struct symbols_writer *namer;
 	struct history *history;
-	struct slice *slice;
+	struct selection *selection;
 	struct module_id program, kernel;
 	struct task_id tasks[NR_TASKS];
 	struct frame_id frames[NR_FUNCTIONS][2]; /* two call sites of each */
@@ -38,11 +38,11 @@ struct world {
 
 	struct raw *raws;
 	size_t nr_raws;
-	size_t first, nr_seen; /* raws that the slice may count */
+	size_t first, nr_seen; /* raws that the selection may count */
 	size_t reset_at;
 	uint64_t newest, end; /* seconds */
 	uint32_t seconds;
-	struct slice_criterion criteria[SLICE_CRITERIA_MAX];
+	struct selection_criterion criteria[SELECTION_CRITERIA_MAX];
 	size_t nr_criteria;
 };
 
@@ -91,9 +91,9 @@ static inline void open_world(struct world *world, uint64_t seed)
 	world->writer = tables_writer_new(&world->tables);
 	world->namer = symbols_writer_new(&world->symbols);
 	world->history = history_new();
-	world->slice = slice_new(world->history);
+	world->selection = selection_new(world->history);
 	world->raws = calloc(SAMPLES_MOST, sizeof(*world->raws));
-	CHECK(world->writer && world->namer && world->history && world->slice && world->raws);
+	CHECK(world->writer && world->namer && world->history && world->selection && world->raws);
 	struct module_row module = {.path = string(world, "/bin/program"), .kind = MODULE_FILE};
 	CHECK_EQ(tables_add_module(world->writer, &module, &world->program), 0);
 	module = (struct module_row){.path = string(world, "[kernel]"), .kind = MODULE_KERNEL};
@@ -125,7 +125,7 @@ static inline void open_world(struct world *world, uint64_t seed)
 
 static inline void close_world(struct world *world)
 {
-	slice_free(world->slice);
+	selection_free(world->selection);
 	history_free(world->history);
 	tables_writer_free(world->writer);
 	symbols_writer_free(world->namer);

@@ -153,7 +153,7 @@ static void one_by_one_in_the_order_of_time(void)
 	for (int i = 0; i < NR; i++)
 		CHECK_EQ(seen.times[i], expected[i]);
 
-	/* A slice holds its beginning and not its end; slices side by side hold all. */
+	/* A selection holds its beginning and not its end; selections side by side hold all. */
 	seen.nr = 0;
 	CHECK_EQ(history_each_sample(profile.history, 55, 70, look, &seen), 0);
 	CHECK_EQ(seen.nr, 3);

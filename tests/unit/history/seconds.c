@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples by the second: what is merged, what is forgotten, and that both are told. */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 
@@ -15,7 +15,7 @@ struct world {
 	struct task_id tasks[3];
 	struct frame_id frames[NR_FRAMES];
 	struct history *history;
-	struct slice *slice;
+	struct selection *selection;
 	uint64_t by_second[SECONDS_MOST];
 	uint64_t nr, random;
 };
@@ -26,8 +26,8 @@ static void open_world(struct world *world)
 	CHECK_EQ(tables_map(&world->tables, -1, &tables_capacity_default, true), 0);
 	world->writer = tables_writer_new(&world->tables);
 	world->history = history_new();
-	world->slice = slice_new(world->history);
-	CHECK(world->writer && world->history && world->slice);
+	world->selection = selection_new(world->history);
+	CHECK(world->writer && world->history && world->selection);
 	struct module_row module = {.kind = MODULE_FILE};
 	struct event_row event = {0};
 	struct module_id program;
@@ -51,7 +51,7 @@ static void open_world(struct world *world)
 
 static void close_world(struct world *world)
 {
-	slice_free(world->slice);
+	selection_free(world->selection);
 	history_free(world->history);
 	tables_writer_free(world->writer);
 	tables_unmap(&world->tables);
@@ -80,12 +80,12 @@ static void import(struct world *world, uint64_t second, uint64_t nr_stacks)
 	world->nr++;
 }
 
-/* The slice's window holds exactly what came in the seconds that it says. */
+/* The selection's window holds exactly what came in the seconds that it says. */
 static uint64_t check_window(struct world *world, uint64_t end, uint32_t seconds)
 {
-	CHECK_EQ(slice_set_seconds(world->slice, seconds), 0);
-	CHECK_EQ(slice_refresh(world->slice, (end + 1) * SECOND_NS - 1), 0);
-	struct slice_totals totals = slice_totals(world->slice);
+	CHECK_EQ(selection_set_seconds(world->selection, seconds), 0);
+	CHECK_EQ(selection_refresh(world->selection, (end + 1) * SECOND_NS - 1), 0);
+	struct selection_totals totals = selection_totals(world->selection);
 	uint64_t from = totals.from_ns / SECOND_NS;
 	uint64_t to = (totals.to_ns + 1) / SECOND_NS;
 	uint64_t wanted = 0;
@@ -109,10 +109,10 @@ static void nothing_unless_asked_for(void)
 	CHECK_EQ(seconds.nr, 0);
 	CHECK_EQ(seconds.bytes, 0);
 	CHECK_EQ(seconds.first_ns, 0);
-	CHECK_EQ(slice_set_seconds(world.slice, 10), 0);
-	CHECK_EQ(slice_refresh(world.slice, 1000 * SECOND_NS), 0);
-	CHECK_EQ(slice_totals(world.slice).samples, 2);
-	CHECK_EQ(slice_set_seconds(world.slice, SLICE_SECONDS_MAX + 1), -EINVAL);
+	CHECK_EQ(selection_set_seconds(world.selection, 10), 0);
+	CHECK_EQ(selection_refresh(world.selection, 1000 * SECOND_NS), 0);
+	CHECK_EQ(selection_totals(world.selection).samples, 2);
+	CHECK_EQ(selection_set_seconds(world.selection, SELECTION_SECONDS_MAX + 1), -EINVAL);
 	close_world(&world);
 }
 
@@ -152,12 +152,12 @@ static void what_is_forgotten_is_told(void)
 	uint64_t held = 0;
 	for (uint64_t end = 3599; end < SECONDS_MOST + 3600; end += 3600) {
 		check_window(&world, end, 3600);
-		held += slice_totals(world.slice).samples;
+		held += selection_totals(world.selection).samples;
 	}
 	CHECK_EQ(held + seconds.forgotten, world.nr);
-	CHECK_EQ(slice_set_seconds(world.slice, SLICE_SINCE_START), 0);
-	CHECK_EQ(slice_refresh(world.slice, SECONDS_MOST * SECOND_NS), 0);
-	CHECK_EQ(slice_totals(world.slice).samples, world.nr);
+	CHECK_EQ(selection_set_seconds(world.selection, SELECTION_SINCE_START), 0);
+	CHECK_EQ(selection_refresh(world.selection, SECONDS_MOST * SECOND_NS), 0);
+	CHECK_EQ(selection_totals(world.selection).samples, world.nr);
 	close_world(&world);
 }
 
@@ -173,7 +173,7 @@ static void any_order(void)
 		for (uint64_t end = 600; end < 600 + spread; end += 5)
 			check_window(&world, end, 7);
 		check_window(&world, 600 + spread, 3600);
-		CHECK_EQ(slice_totals(world.slice).samples, 5000);
+		CHECK_EQ(selection_totals(world.selection).samples, 5000);
 		close_world(&world);
 	}
 	open_world(&world);
@@ -181,7 +181,7 @@ static void any_order(void)
 	for (uint64_t second = 1500; second > 0; second--)
 		import(&world, second, 20);
 	check_window(&world, 1500, 3600);
-	CHECK_EQ(slice_totals(world.slice).samples, 1500);
+	CHECK_EQ(selection_totals(world.selection).samples, 1500);
 	close_world(&world);
 }
 
@@ -217,14 +217,14 @@ static void seconds_stay_within_their_bound(void)
 	for (uint64_t end = 385; end < 400; end++)
 		CHECK_EQ(check_window(&world, end, 1), end);
 	check_window(&world, 399, 10);
-	CHECK_EQ(slice_totals(world.slice).samples, 40000);
+	CHECK_EQ(selection_totals(world.selection).samples, 40000);
 	check_window(&world, 399, 3600);
-	CHECK_EQ(slice_totals(world.slice).samples + seconds.forgotten, world.nr);
+	CHECK_EQ(selection_totals(world.selection).samples + seconds.forgotten, world.nr);
 	CHECK(seconds.fine_ns > 300 * SECOND_NS);
 	close_world(&world);
 }
 
-/* A slice counts for its history's bound: beyond it stacks are cut, and every sample is still there. */
+/* A selection counts for its history's bound: beyond it stacks are cut, and every sample is still there. */
 static void slices_stay_within_the_bound(void)
 {
 	enum { LIMIT = 6 << 20, SAMPLES = 30000, DEPTH = 12 };
@@ -243,18 +243,18 @@ static void slices_stay_within_the_bound(void)
 		tables_publish(world.writer);
 		CHECK_EQ(history_import(world.history, &sample, 1), 0);
 		if (i % 1000 == 999) {
-			CHECK_EQ(slice_refresh(world.slice, (uint64_t)i * SECOND_NS), 0);
+			CHECK_EQ(selection_refresh(world.selection, (uint64_t)i * SECOND_NS), 0);
 			CHECK(history_bytes(world.history) < LIMIT);
 		}
 	}
-	struct slice_totals totals = slice_totals(world.slice);
+	struct selection_totals totals = selection_totals(world.selection);
 	CHECK_EQ(totals.samples, SAMPLES);
 	CHECK(totals.folded > 0);
 	CHECK_EQ(totals.folded, history_totals(world.history).folded);
-	CHECK(slice_bytes(world.slice) > 0);
+	CHECK(selection_bytes(world.selection) > 0);
 	uint64_t with = history_bytes(world.history);
-	slice_free(world.slice);
-	world.slice = NULL;
+	selection_free(world.selection);
+	world.selection = NULL;
 	CHECK(history_bytes(world.history) < with);
 	close_world(&world);
 }
@@ -275,20 +275,25 @@ static void deep_recursion(void)
 	tables_publish(world.writer);
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(history_import(world.history, &sample, 1), 0);
-	CHECK_EQ(slice_refresh(world.slice, SECOND_NS), 0);
-	struct slice_functions top = {0};
-	struct slice_boxes boxes = {0};
-	struct slice_node root;
-	CHECK_EQ(slice_top(world.slice, SLICE_BY_SELF, 0, &top, NULL), 0);
+	CHECK_EQ(selection_refresh(world.selection, SECOND_NS), 0);
+	struct selection_functions top = {0};
+	struct selection_boxes boxes = {0};
+	struct selection_node root;
+	CHECK_EQ(selection_top(world.selection, SELECTION_BY_SELF, 0, &top, NULL), 0);
 	CHECK_EQ(top.nr, 1);
 	CHECK_EQ(top.items[0].cost.total, 3);
-	CHECK_EQ(slice_root(world.slice, SLICE_TREE, (struct function_id){0}, &root), 0);
-	CHECK_EQ(slice_flame(world.slice, root.id, SLICE_BY_TOTAL, 1, UINT32_MAX, &boxes), 0);
+	CHECK_EQ(selection_root(world.selection, SELECTION_TREE, (struct function_id){0}, &root),
+		 0);
+	CHECK_EQ(selection_flame(world.selection, root.id, SELECTION_BY_TOTAL, 1, UINT32_MAX,
+				 &boxes),
+		 0);
 	CHECK_EQ(boxes.nr, DEEP + 1);
-	CHECK_EQ(slice_flame(world.slice, root.id, SLICE_BY_TOTAL, 4, UINT32_MAX, &boxes), 0);
+	CHECK_EQ(selection_flame(world.selection, root.id, SELECTION_BY_TOTAL, 4, UINT32_MAX,
+				 &boxes),
+		 0);
 	CHECK_EQ(boxes.nr, 1);
 	CHECK_EQ(boxes.items[0].hidden, 3);
-	CHECK_EQ(slice_root(world.slice, SLICE_CALLERS, top.items[0].id, &root), 0);
+	CHECK_EQ(selection_root(world.selection, SELECTION_CALLERS, top.items[0].id, &root), 0);
 	CHECK_EQ(root.cost.self, 3); /* its outermost call has no caller */
 	free(top.items);
 	free(boxes.items);
@@ -298,7 +303,7 @@ static void deep_recursion(void)
 static void threads_by_any_name(void)
 {
 	struct world world;
-	struct slice_tasks tasks = {0};
+	struct selection_tasks tasks = {0};
 	uint64_t counts[4];
 	open_world(&world);
 	history_keep_seconds(world.history);
@@ -314,29 +319,30 @@ static void threads_by_any_name(void)
 		};
 		CHECK_EQ(history_import(world.history, &sample, 1), 0);
 	}
-	CHECK_EQ(slice_set_seconds(world.slice, 2), 0);
-	CHECK_EQ(slice_refresh(world.slice, SECOND_NS), 0);
-	CHECK_EQ(slice_tasks(world.slice, SLICE_THREADS, -1, &tasks), 0);
+	CHECK_EQ(selection_set_seconds(world.selection, 2), 0);
+	CHECK_EQ(selection_refresh(world.selection, SECOND_NS), 0);
+	CHECK_EQ(selection_tasks(world.selection, SELECTION_THREADS, -1, &tasks), 0);
 	CHECK_EQ(tasks.nr, 2);
 	CHECK_EQ(tasks.items[0].tid, 6);
 	CHECK_EQ(tasks.items[0].samples, 8);
 	CHECK_STR(tasks.items[0].comm, "after");
 	CHECK_STR(tasks.items[1].comm, "before");
-	CHECK_EQ(slice_trend_tasks(world.slice, tasks.items, 2, 2, counts), 0);
+	CHECK_EQ(selection_trend_tasks(world.selection, tasks.items, 2, 2, counts), 0);
 	CHECK_EQ(counts[0], 6);
 	CHECK_EQ(counts[1], 10);
 	CHECK_EQ(counts[2], 4);
 	CHECK_EQ(counts[3], 0);
-	CHECK_EQ(slice_tasks(world.slice, SLICE_PROCESSES, 5, &tasks), 0);
+	CHECK_EQ(selection_tasks(world.selection, SELECTION_PROCESSES, 5, &tasks), 0);
 	CHECK_EQ(tasks.nr, 1);
 	CHECK_EQ(tasks.items[0].nr_threads, 2);
 	CHECK_STR(tasks.items[0].comm, "before"); /* the main thread's, not the last one's */
 	CHECK_EQ(tasks.items[0].top_weight, 20);  /* all frames are one function: none has a name */
-	CHECK_EQ(slice_trend_tasks(world.slice, tasks.items, 1, 2, counts), 0);
+	CHECK_EQ(selection_trend_tasks(world.selection, tasks.items, 1, 2, counts), 0);
 	CHECK_EQ(counts[0], 10);
-	CHECK_EQ(slice_tasks(world.slice, SLICE_THREADS, 7, &tasks), 0);
+	CHECK_EQ(selection_tasks(world.selection, SELECTION_THREADS, 7, &tasks), 0);
 	CHECK_EQ(tasks.nr, 0);
-	CHECK_EQ(slice_trend(world.slice, SLICE_TREND_SECONDS_MAX + 1, counts), -EINVAL);
+	CHECK_EQ(selection_trend(world.selection, SELECTION_TREND_SECONDS_MAX + 1, counts),
+		 -EINVAL);
 	free(tasks.items);
 	close_world(&world);
 }
@@ -355,9 +361,9 @@ static void weigh(struct world *world, uint64_t second, uint64_t weight)
 /* How many samples of one weight those of a window are worth. */
 static double effective(struct world *world, uint64_t end, uint32_t seconds)
 {
-	CHECK_EQ(slice_set_seconds(world->slice, seconds), 0);
-	CHECK_EQ(slice_refresh(world->slice, end * SECOND_NS), 0);
-	const struct slice_totals totals = slice_totals(world->slice);
+	CHECK_EQ(selection_set_seconds(world->selection, seconds), 0);
+	CHECK_EQ(selection_refresh(world->selection, end * SECOND_NS), 0);
+	const struct selection_totals totals = selection_totals(world->selection);
 	return history_effective(totals.weight, totals.squares);
 }
 
@@ -376,7 +382,7 @@ static void few_samples_that_carry_most_are_few(void)
 	for (int i = 0; i < 100000; i++)
 		weigh(&world, 1, 1001001);
 	CHECK(is_about(effective(&world, 1, 1), 100000));
-	CHECK(is_about(effective(&world, 1, SLICE_SINCE_START), 100000));
+	CHECK(is_about(effective(&world, 1, SELECTION_SINCE_START), 100000));
 	/* Of 1000 that weigh one two weigh a thousand times as much. */
 	for (int i = 0; i < 1000; i++)
 		weigh(&world, 3, i % 500 ? 1 : 1000);
@@ -385,12 +391,12 @@ static void few_samples_that_carry_most_are_few(void)
 	CHECK(is_about(effective(&world, 3, 2), wanted));
 	CHECK(is_about(effective(&world, 1, 1), 100000));
 	/* Since a reset only what came then. */
-	CHECK_EQ(slice_reset(world.slice), 0);
+	CHECK_EQ(selection_reset(world.selection), 0);
 	weigh(&world, 5, 7);
 	weigh(&world, 5, 7);
-	CHECK(is_about(effective(&world, 5, SLICE_SINCE_START), 2));
+	CHECK(is_about(effective(&world, 5, SELECTION_SINCE_START), 2));
 	weigh(&world, 6, INT64_MAX);
-	CHECK(is_about(effective(&world, 6, SLICE_SINCE_START), 1));
+	CHECK(is_about(effective(&world, 6, SELECTION_SINCE_START), 1));
 	CHECK(is_about(effective(&world, 6, 1), 1));
 	close_world(&world);
 }
@@ -398,39 +404,43 @@ static void few_samples_that_carry_most_are_few(void)
 static void bad_questions(void)
 {
 	struct world world;
-	struct slice_node node;
-	struct slice_nodes nodes = {0};
-	struct slice_boxes boxes = {0};
+	struct selection_node node;
+	struct selection_nodes nodes = {0};
+	struct selection_boxes boxes = {0};
 	open_world(&world);
-	CHECK_EQ(slice_refresh(world.slice, 0), 0); /* nothing was sampled yet */
-	CHECK_EQ(slice_root(world.slice, SLICE_INVERTED, (struct function_id){0}, &node), 0);
+	CHECK_EQ(selection_refresh(world.selection, 0), 0); /* nothing was sampled yet */
+	CHECK_EQ(
+		selection_root(world.selection, SELECTION_INVERTED, (struct function_id){0}, &node),
+		0);
 	CHECK_EQ(node.cost.total, 0);
-	CHECK_EQ(slice_children(world.slice, node.id, SLICE_BY_SELF, &nodes), 0);
+	CHECK_EQ(selection_children(world.selection, node.id, SELECTION_BY_SELF, &nodes), 0);
 	CHECK_EQ(nodes.nr, 0);
-	CHECK_EQ(slice_children(world.slice, 12345, SLICE_BY_SELF, &nodes), -ENOENT);
-	CHECK_EQ(slice_node(world.slice, 12345, &node), -ENOENT);
-	CHECK_EQ(slice_flame(world.slice, 12345, SLICE_BY_SELF, 1, 1, &boxes), -ENOENT);
-	CHECK_EQ(slice_root(world.slice, SLICE_CALLERS, (struct function_id){UINT32_MAX}, &node),
+	CHECK_EQ(selection_children(world.selection, 12345, SELECTION_BY_SELF, &nodes), -ENOENT);
+	CHECK_EQ(selection_node(world.selection, 12345, &node), -ENOENT);
+	CHECK_EQ(selection_flame(world.selection, 12345, SELECTION_BY_SELF, 1, 1, &boxes), -ENOENT);
+	CHECK_EQ(selection_root(world.selection, SELECTION_CALLERS,
+				(struct function_id){UINT32_MAX}, &node),
 		 -ENOENT);
-	CHECK_EQ(slice_function_cost(world.slice, (struct function_id){UINT32_MAX}).total, 0);
-	const struct slice_criterion no_text = {.what = SLICE_TEXT};
-	const struct slice_criterion no_path = {.what = SLICE_SUBTREE, .id = 12345};
-	const struct slice_criterion no_kind = {.what = (enum slice_what)99};
-	const struct slice_criterion nobody = {.what = SLICE_THREAD, .number = 99};
-	CHECK_EQ(slice_set_filter(world.slice, &nobody, 1), 0);
-	CHECK_EQ(slice_set_filter(world.slice, &no_text, 1), -EINVAL);
-	CHECK_EQ(slice_set_filter(world.slice, &no_kind, 1), -EINVAL);
-	CHECK_EQ(slice_set_filter(world.slice, &no_path, 1), -ENOENT);
-	CHECK_EQ(slice_set_filter(world.slice, NULL, SLICE_CRITERIA_MAX + 1), -E2BIG);
+	CHECK_EQ(selection_function_cost(world.selection, (struct function_id){UINT32_MAX}).total,
+		 0);
+	const struct selection_criterion no_text = {.what = SELECTION_TEXT};
+	const struct selection_criterion no_path = {.what = SELECTION_SUBTREE, .id = 12345};
+	const struct selection_criterion no_kind = {.what = (enum selection_what)99};
+	const struct selection_criterion nobody = {.what = SELECTION_THREAD, .number = 99};
+	CHECK_EQ(selection_set_filter(world.selection, &nobody, 1), 0);
+	CHECK_EQ(selection_set_filter(world.selection, &no_text, 1), -EINVAL);
+	CHECK_EQ(selection_set_filter(world.selection, &no_kind, 1), -EINVAL);
+	CHECK_EQ(selection_set_filter(world.selection, &no_path, 1), -ENOENT);
+	CHECK_EQ(selection_set_filter(world.selection, NULL, SELECTION_CRITERIA_MAX + 1), -E2BIG);
 	import(&world, 1, 1);
-	CHECK_EQ(slice_refresh(world.slice, 0), 0); /* the end stands still */
-	CHECK_EQ(slice_totals(world.slice).all_samples, 0);
-	CHECK_EQ(slice_refresh(world.slice, SECOND_NS), 0);
-	CHECK_EQ(slice_totals(world.slice).all_samples, 1);
-	CHECK_EQ(slice_totals(world.slice).samples, 0); /* nobody's */
-	CHECK(slice_error(0) <= 0);
-	CHECK_EQ((int)(slice_error(100) * 1000), 100);
-	slice_free(NULL);
+	CHECK_EQ(selection_refresh(world.selection, 0), 0); /* the end stands still */
+	CHECK_EQ(selection_totals(world.selection).all_samples, 0);
+	CHECK_EQ(selection_refresh(world.selection, SECOND_NS), 0);
+	CHECK_EQ(selection_totals(world.selection).all_samples, 1);
+	CHECK_EQ(selection_totals(world.selection).samples, 0); /* nobody's */
+	CHECK(selection_error(0) <= 0);
+	CHECK_EQ((int)(selection_error(100) * 1000), 100);
+	selection_free(NULL);
 	close_world(&world);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A child that was taken over writes what it likes into its region: main reads on, and stays whole. */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <stdint.h>
 
@@ -73,41 +73,41 @@ static void ask_everything(struct history *history)
 }
 
 /* Rows of a tree down from one, as the history itself counts them. */
-static void check_below(struct slice *slice, const struct tree_node *tree, uint32_t row,
+static void check_below(struct selection *selection, const struct tree_node *tree, uint32_t row,
 			uint64_t id)
 {
-	struct slice_nodes nodes = {0};
+	struct selection_nodes nodes = {0};
 	size_t nr = 0;
-	CHECK_EQ(slice_children(slice, id, SLICE_BY_TOTAL, &nodes), 0);
+	CHECK_EQ(selection_children(selection, id, SELECTION_BY_TOTAL, &nodes), 0);
 	for (uint32_t child = tree[row].first_child; child; child = tree[child].next_sibling) {
 		CHECK(nr < nodes.nr);
-		const struct slice_node *node = &nodes.items[nr++];
+		const struct selection_node *node = &nodes.items[nr++];
 		CHECK_EQ(node->cost.total, tree[child].total);
 		CHECK_EQ(node->cost.self, tree[child].self);
 		if (tree[child].label)
 			CHECK_STR(node->label, tree[child].label);
 		else
 			CHECK_EQ(node->function.index, tree[child].function.index);
-		check_below(slice, tree, child, node->id);
+		check_below(selection, tree, child, node->id);
 	}
 	CHECK_EQ(nr, nodes.nr);
 	free(nodes.items);
 }
 
-/* Since the start and without a filter a slice says what the history says. */
-static void check_slice(struct history *history, struct slice *slice)
+/* Since the start and without a filter a selection says what the history says. */
+static void check_selection(struct history *history, struct selection *selection)
 {
 	struct function_cost *costs;
 	struct tree_node *tree;
-	struct slice_functions top = {0};
-	struct slice_node root;
+	struct selection_functions top = {0};
+	struct selection_node root;
 	size_t nr;
-	CHECK_EQ(slice_set_seconds(slice, SLICE_SINCE_START), 0);
-	CHECK_EQ(slice_refresh(slice, UINT64_MAX), 0);
-	CHECK_EQ(slice_totals(slice).samples, history_totals(history).samples);
-	CHECK_EQ(slice_totals(slice).weight, history_totals(history).weight);
+	CHECK_EQ(selection_set_seconds(selection, SELECTION_SINCE_START), 0);
+	CHECK_EQ(selection_refresh(selection, UINT64_MAX), 0);
+	CHECK_EQ(selection_totals(selection).samples, history_totals(history).samples);
+	CHECK_EQ(selection_totals(selection).weight, history_totals(history).weight);
 	CHECK_EQ(history_top(history, &costs, &nr), 0);
-	CHECK_EQ(slice_top(slice, SLICE_BY_SELF, 0, &top, NULL), 0);
+	CHECK_EQ(selection_top(selection, SELECTION_BY_SELF, 0, &top, NULL), 0);
 	CHECK_EQ(top.nr, nr);
 	for (size_t i = 0; i < nr; i++) {
 		CHECK_EQ(top.items[i].id.index, costs[i].function.index);
@@ -115,44 +115,46 @@ static void check_slice(struct history *history, struct slice *slice)
 		CHECK_EQ(top.items[i].cost.total, costs[i].total);
 	}
 	CHECK_EQ(history_tree(history, &tree, &nr), 0);
-	CHECK_EQ(slice_root(slice, SLICE_TREE, (struct function_id){0}, &root), 0);
+	CHECK_EQ(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root), 0);
 	CHECK_EQ(root.cost.total, tree[0].total);
-	check_below(slice, tree, 0, root.id);
+	check_below(selection, tree, 0, root.id);
 	free(top.items);
 	free(costs);
 	free(tree);
 }
 
 /* Windows anywhere, in a history whose samples have any time: all is answered, and nothing is counted twice. */
-static void ask_windows(struct history *history, struct slice *slice)
+static void ask_windows(struct history *history, struct selection *selection)
 {
-	struct slice_tasks tasks = {0};
-	struct slice_functions top = {0};
-	struct slice_detail detail = {0};
-	struct slice_node root;
-	struct slice_nodes rows = {0};
+	struct selection_tasks tasks = {0};
+	struct selection_functions top = {0};
+	struct selection_detail detail = {0};
+	struct selection_node root;
+	struct selection_nodes rows = {0};
 	uint64_t counts[64];
 	struct history_seconds seconds = history_seconds(history);
 	const uint64_t ends[] = {
 		0, 1, seconds.first_ns, seconds.end_ns, UINT64_MAX, (uint64_t)rand()};
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		CHECK_EQ(slice_set_seconds(slice, i % 2 ? SLICE_SECONDS_MAX : 10), 0);
-		CHECK_EQ(slice_refresh(slice, ends[i]), 0);
-		CHECK(slice_totals(slice).samples <= history_totals(history).samples);
-		CHECK_EQ(slice_trend(slice, SLICE_TREND_SECONDS_MAX, counts), 0);
-		CHECK_EQ(slice_tasks(slice, SLICE_PROCESSES, -1, &tasks), 0);
-		CHECK_EQ(slice_top(slice, SLICE_BY_NAME, 4, &top, NULL), 0);
-		CHECK_EQ(slice_trend_tasks(slice, tasks.items, tasks.nr, 2, counts), 0);
+		CHECK_EQ(selection_set_seconds(selection, i % 2 ? SELECTION_SECONDS_MAX : 10), 0);
+		CHECK_EQ(selection_refresh(selection, ends[i]), 0);
+		CHECK(selection_totals(selection).samples <= history_totals(history).samples);
+		CHECK_EQ(selection_trend(selection, SELECTION_TREND_SECONDS_MAX, counts), 0);
+		CHECK_EQ(selection_tasks(selection, SELECTION_PROCESSES, -1, &tasks), 0);
+		CHECK_EQ(selection_top(selection, SELECTION_BY_NAME, 4, &top, NULL), 0);
+		CHECK_EQ(selection_trend_tasks(selection, tasks.items, tasks.nr, 2, counts), 0);
 		if (top.nr)
-			CHECK_EQ(slice_detail(slice, top.items[0].id, &detail), 0);
+			CHECK_EQ(selection_detail(selection, top.items[0].id, &detail), 0);
 		rows.nr = 0;
-		CHECK_EQ(slice_root(slice, SLICE_INVERTED, (struct function_id){0}, &root), 0);
-		CHECK_EQ(slice_children(slice, root.id, SLICE_BY_SELF, &rows), 0);
+		CHECK_EQ(selection_root(selection, SELECTION_INVERTED, (struct function_id){0},
+					&root),
+			 0);
+		CHECK_EQ(selection_children(selection, root.id, SELECTION_BY_SELF, &rows), 0);
 	}
 	free(tasks.items);
 	free(top.items);
 	free(rows.items);
-	slice_detail_release(&detail);
+	selection_detail_release(&detail);
 }
 
 static void a_region_of_rubbish(void)
@@ -167,8 +169,8 @@ static void a_region_of_rubbish(void)
 		scribble((uint8_t *)tables.header + MAGIC_BYTES, tables.bytes - MAGIC_BYTES);
 		scribble(symbols.header, symbols.bytes);
 		struct history *history = history_new();
-		struct slice *slice = slice_new(history);
-		CHECK(slice != NULL);
+		struct selection *selection = selection_new(history);
+		CHECK(selection != NULL);
 		history_keep_seconds(history);
 		CHECK_EQ(history_begin_epoch(history, &tables, &symbols), 0);
 		/* As a reader meets them, and as if the ring had been believed. */
@@ -182,11 +184,11 @@ static void a_region_of_rubbish(void)
 			/* The rows move under the reader's eyes. */
 			scribble(tables.rows[TABLE_NODES], 256);
 			scribble(tables.rows[TABLE_STRINGS], 256);
-			CHECK_EQ(slice_refresh(slice, (uint64_t)rand() << (i * 5)), 0);
+			CHECK_EQ(selection_refresh(selection, (uint64_t)rand() << (i * 5)), 0);
 		}
 		ask_everything(history);
-		ask_windows(history, slice);
-		check_slice(history, slice);
+		ask_windows(history, selection);
+		check_selection(history, selection);
 		struct history_totals totals = history_totals(history);
 		samples += totals.samples;
 		bad += totals.bad_samples;
@@ -194,7 +196,7 @@ static void a_region_of_rubbish(void)
 		tables_reader_init(&reader, &tables);
 		tables_reader_refresh(&reader);
 		CHECK(tables_used_bytes(&reader) <= tables.bytes);
-		slice_free(slice);
+		selection_free(selection);
 		history_free(history);
 		tables_unmap(&tables);
 		symbols_unmap(&symbols);

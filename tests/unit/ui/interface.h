@@ -222,13 +222,13 @@ static inline void suggest_name(void *context, char *name, size_t size)
 	snprintf(name, size, name[0] ? "suggested.next" : "suggested");
 }
 
-static inline void export(void *context, struct slice *slice, const char *excerpt, const char *path,
-			  struct text *message)
+static inline void export(void *context, struct selection *selection, const char *excerpt,
+			  const char *path, struct text *message)
 {
 	(void)context;
 	text_add(message, "written: ");
 	text_add_safe(message, path);
-	text_addf(message, ", %d samples of %s", (int)slice_totals(slice).samples, excerpt);
+	text_addf(message, ", %d samples of %s", (int)selection_totals(selection).samples, excerpt);
 }
 
 static inline int list_processes(void *context, struct ui_process **out, size_t *nr)

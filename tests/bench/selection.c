@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a live screen costs: samples of many distinct stacks arrive, and twice a second a slice is refreshed
+ * What a live screen costs: samples of many distinct stacks arrive, and twice a second a selection is refreshed
  * and asked for what is visible. Prints CPU time; there is no pass or fail.
  *
- *     slice [STACKS [SAMPLES_PER_SECOND [SECONDS [PROCESSES [WEIGHT]]]]]
+ *     selection [STACKS [SAMPLES_PER_SECOND [SECONDS [PROCESSES [WEIGHT]]]]]
  *
  * With a number of processes the tree is by process; 0: it is not. Samples weigh from 1 to WEIGHT (1).
  */
 #include <ctop/base/clock.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <string.h>
 #include <time.h>
@@ -141,15 +141,15 @@ static void import(struct bench *bench, struct history *history, uint64_t from_n
 }
 
 /* The hot path is open, each row with its brothers, until the screen is full. */
-static void ask_tree(struct slice *slice, struct cost *cost)
+static void ask_tree(struct selection *selection, struct cost *cost)
 {
-	struct slice_nodes nodes = {0};
-	struct slice_node row;
+	struct selection_nodes nodes = {0};
+	struct selection_node row;
 	uint64_t start_ns = cpu_ns();
-	must(slice_root(slice, SLICE_TREE, (struct function_id){0}, &row), "root");
+	must(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &row), "root");
 	for (size_t first = 0; row.has_children && first < VISIBLE_ROWS; first = nodes.nr) {
 		first = nodes.nr;
-		must(slice_children(slice, row.id, SLICE_BY_TOTAL, &nodes), "children");
+		must(selection_children(selection, row.id, SELECTION_BY_TOTAL, &nodes), "children");
 		if (nodes.nr == first)
 			break;
 		row = nodes.items[first];
@@ -158,8 +158,8 @@ static void ask_tree(struct slice *slice, struct cost *cost)
 	free(nodes.items);
 }
 
-static void ask_trend(struct slice *slice, const struct slice_functions *top,
-		      enum slice_measure measure, struct cost *cost)
+static void ask_trend(struct selection *selection, const struct selection_functions *top,
+		      enum selection_measure measure, struct cost *cost)
 {
 	struct function_id functions[VISIBLE_ROWS];
 	uint64_t counts[VISIBLE_ROWS * TREND_SECONDS];
@@ -167,33 +167,34 @@ static void ask_trend(struct slice *slice, const struct slice_functions *top,
 	for (size_t i = 0; i < nr; i++)
 		functions[i] = top->items[i].id;
 	uint64_t start_ns = cpu_ns();
-	must(slice_trend_functions(slice, measure, functions, nr, TREND_SECONDS, counts), "trend");
+	must(selection_trend_functions(selection, measure, functions, nr, TREND_SECONDS, counts),
+	     "trend");
 	spent(cost, start_ns);
 }
 
 /* A screen's life: samples arrive, and half a second later it is drawn. */
-static void run(struct bench *bench, struct history *history, struct slice *slice, uint64_t *now_ns,
-		uint64_t rate, uint64_t seconds)
+static void run(struct bench *bench, struct history *history, struct selection *selection,
+		uint64_t *now_ns, uint64_t rate, uint64_t seconds)
 {
 	struct cost importing = {.what = "import of half a second"},
 		    refreshing = {.what = "refresh"}, top = {.what = "top, 200 functions"},
 		    tree = {.what = "tree, rows visible"},
 		    self = {.what = "trends of 50 functions, self"},
 		    total = {.what = "trends of 50 functions, total"};
-	struct slice_functions functions = {0};
+	struct selection_functions functions = {0};
 	for (uint64_t i = 0; i < seconds * REFRESHES_A_SECOND; i++) {
 		uint64_t for_ns = SECOND_NS / REFRESHES_A_SECOND;
 		import(bench, history, *now_ns, rate / REFRESHES_A_SECOND, for_ns, &importing);
 		*now_ns += for_ns;
 		uint64_t start_ns = cpu_ns();
-		must(slice_refresh(slice, *now_ns - 1), "refresh");
+		must(selection_refresh(selection, *now_ns - 1), "refresh");
 		spent(&refreshing, start_ns);
 		start_ns = cpu_ns();
-		must(slice_top(slice, SLICE_BY_SELF, 200, &functions, NULL), "top");
+		must(selection_top(selection, SELECTION_BY_SELF, 200, &functions, NULL), "top");
 		spent(&top, start_ns);
-		ask_tree(slice, &tree);
-		ask_trend(slice, &functions, SLICE_SELF, &self);
-		ask_trend(slice, &functions, SLICE_TOTAL, &total);
+		ask_tree(selection, &tree);
+		ask_trend(selection, &functions, SELECTION_SELF, &self);
+		ask_trend(selection, &functions, SELECTION_TOTAL, &total);
 	}
 	print(&importing);
 	print(&refreshing);
@@ -204,58 +205,58 @@ static void run(struct bench *bench, struct history *history, struct slice *slic
 	free(functions.items);
 }
 
-static void ask_once(struct slice *slice, uint64_t end_ns, const char *what)
+static void ask_once(struct selection *selection, uint64_t end_ns, const char *what)
 {
 	struct cost cost = {.what = what};
 	uint64_t start_ns = cpu_ns();
-	must(slice_refresh(slice, end_ns), "refresh");
+	must(selection_refresh(selection, end_ns), "refresh");
 	spent(&cost, start_ns);
 	print(&cost);
 }
 
 /* What a key costs. */
-static void press_keys(struct slice *slice, uint64_t end_ns)
+static void press_keys(struct selection *selection, uint64_t end_ns)
 {
-	struct slice_functions top = {0};
-	struct slice_tasks tasks = {0};
-	struct slice_detail detail = {0};
-	struct slice_nodes nodes = {0};
-	struct slice_node root;
+	struct selection_functions top = {0};
+	struct selection_tasks tasks = {0};
+	struct selection_detail detail = {0};
+	struct selection_nodes nodes = {0};
+	struct selection_node root;
 	struct cost threads = {.what = "threads"}, one = {.what = "a function in detail"},
 		    inverted = {.what = "the first rows of the inverted tree"};
-	must(slice_top(slice, SLICE_BY_TOTAL, 10, &top, NULL), "top");
+	must(selection_top(selection, SELECTION_BY_TOTAL, 10, &top, NULL), "top");
 	uint64_t start_ns = cpu_ns();
-	must(slice_tasks(slice, SLICE_THREADS, -1, &tasks), "tasks");
+	must(selection_tasks(selection, SELECTION_THREADS, -1, &tasks), "tasks");
 	spent(&threads, start_ns);
 	start_ns = cpu_ns();
-	must(slice_detail(slice, top.items[top.nr - 1].id, &detail), "detail");
+	must(selection_detail(selection, top.items[top.nr - 1].id, &detail), "detail");
 	spent(&one, start_ns);
 	start_ns = cpu_ns();
-	must(slice_root(slice, SLICE_INVERTED, (struct function_id){0}, &root), "root");
-	must(slice_children(slice, root.id, SLICE_BY_TOTAL, &nodes), "children");
+	must(selection_root(selection, SELECTION_INVERTED, (struct function_id){0}, &root), "root");
+	must(selection_children(selection, root.id, SELECTION_BY_TOTAL, &nodes), "children");
 	spent(&inverted, start_ns);
 	print(&threads);
 	print(&one);
 	print(&inverted);
-	const struct slice_criterion criteria[] = {
-		{.what = SLICE_TEXT, .text = "77"},
-		{.what = SLICE_FUNCTION, .function = top.items[0].id, .drop = true},
+	const struct selection_criterion criteria[] = {
+		{.what = SELECTION_TEXT, .text = "77"},
+		{.what = SELECTION_FUNCTION, .function = top.items[0].id, .drop = true},
 	};
-	must(slice_set_filter(slice, criteria, 2), "filter");
-	ask_once(slice, end_ns, "a filter");
-	must(slice_set_filter(slice, NULL, 0), "filter");
-	ask_once(slice, end_ns, "no filter");
-	static const uint32_t windows[] = {60, 600, 3600, SLICE_SINCE_START};
+	must(selection_set_filter(selection, criteria, 2), "filter");
+	ask_once(selection, end_ns, "a filter");
+	must(selection_set_filter(selection, NULL, 0), "filter");
+	ask_once(selection, end_ns, "no filter");
+	static const uint32_t windows[] = {60, 600, 3600, SELECTION_SINCE_START};
 	static const char *const names[] = {"window of a minute", "of ten minutes", "of an hour",
 					    "since the start"};
 	for (size_t i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
-		must(slice_set_seconds(slice, windows[i]), "window");
-		ask_once(slice, end_ns, names[i]);
+		must(selection_set_seconds(selection, windows[i]), "window");
+		ask_once(selection, end_ns, names[i]);
 	}
 	free(top.items);
 	free(tasks.items);
 	free(nodes.items);
-	slice_detail_release(&detail);
+	selection_detail_release(&detail);
 }
 
 /* The same samples with and without seconds. */
@@ -300,12 +301,12 @@ int main(int argc, char **argv)
 	       bench.stacks[bench.nr_stacks - 1].node.index, (unsigned long long)rate);
 	compare_imports(&bench, rate);
 	struct history *history = history_new();
-	struct slice *slice = history ? slice_new(history) : NULL;
-	must(!slice, "memory");
+	struct selection *selection = history ? selection_new(history) : NULL;
+	must(!selection, "memory");
 	history_keep_seconds(history);
 	must(history_begin_epoch(history, &bench.made.tables, &bench.made.symbols), "epoch");
-	must(slice_set_seconds(slice, 10), "window");
-	must(slice_set_by_process(slice, bench.nr_processes != 0), "processes");
+	must(selection_set_seconds(selection, 10), "window");
+	must(selection_set_by_process(selection, bench.nr_processes != 0), "processes");
 	struct cost filling = {.what = "import of every stack, new"};
 	for (size_t i = 0; i < bench.nr_stacks; i++)
 		bench.stacks[i].time_ns = now_ns;
@@ -313,15 +314,15 @@ int main(int argc, char **argv)
 	must(history_import(history, bench.stacks, bench.nr_stacks), "import");
 	spent(&filling, start_ns);
 	print(&filling);
-	ask_once(slice, now_ns, "the first refresh");
+	ask_once(selection, now_ns, "the first refresh");
 	now_ns += SECOND_NS;
-	run(&bench, history, slice, &now_ns, rate, seconds);
-	press_keys(slice, now_ns - 1);
-	printf("history %.1f MiB, of it seconds %.1f MiB, slice %.1f MiB\n",
+	run(&bench, history, selection, &now_ns, rate, seconds);
+	press_keys(selection, now_ns - 1);
+	printf("history %.1f MiB, of it seconds %.1f MiB, selection %.1f MiB\n",
 	       (double)history_bytes(history) / (1 << 20),
 	       (double)history_seconds(history).bytes / (1 << 20),
-	       (double)slice_bytes(slice) / (1 << 20));
-	slice_free(slice);
+	       (double)selection_bytes(selection) / (1 << 20));
+	selection_free(selection);
 	history_free(history);
 	made_close(&bench.made);
 	free(bench.stacks);

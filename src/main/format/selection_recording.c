@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/format/slice_recording.h>
+#include <ctop/format/selection_recording.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +35,7 @@ struct recorder {
 			struct sample rows;
 		} * items;
 		size_t nr, capacity;
-	} stacks; /* by row of the slice's */
+	} stacks; /* by row of the selection's */
 	uint64_t nr_samples, nr_flushed;
 };
 
@@ -182,18 +182,18 @@ static int add_stack(struct recorder *recorder, const struct history_stack *stac
 /* ---- samples ---- */
 
 /* What samples of a stack have in this epoch: looked for once. */
-static int rows_of(struct recorder *recorder, const struct slice_sample *of_slice,
+static int rows_of(struct recorder *recorder, const struct selection_sample *of_selection,
 		   struct sample *rows)
 {
-	size_t nr = (size_t)of_slice->row + 1;
+	size_t nr = (size_t)of_selection->row + 1;
 	if (vec_reserve(&recorder->stacks, nr))
 		return -ENOMEM;
 	for (; recorder->stacks.nr < nr; recorder->stacks.nr++)
 		recorder->stacks.items[recorder->stacks.nr] = (struct known_stack){0};
-	struct known_stack *known = &recorder->stacks.items[of_slice->row];
+	struct known_stack *known = &recorder->stacks.items[of_selection->row];
 	int result = 0;
 	if (known->epoch != recorder->epoch)
-		result = add_stack(recorder, &of_slice->stack, &known->rows);
+		result = add_stack(recorder, &of_selection->stack, &known->rows);
 	if (!result)
 		known->epoch = recorder->epoch;
 	*rows = known->rows;
@@ -209,20 +209,20 @@ static int next_epoch(struct recorder *recorder)
 	return open_epoch(recorder);
 }
 
-static int record_sample(void *context, const struct slice_sample *of_slice)
+static int record_sample(void *context, const struct selection_sample *of_selection)
 {
 	struct recorder *recorder = context;
 	struct sample sample;
-	int result = rows_of(recorder, of_slice, &sample);
+	int result = rows_of(recorder, of_selection, &sample);
 	if (result == -ENOSPC) {
 		result = next_epoch(recorder);
 		if (!result)
-			result = rows_of(recorder, of_slice, &sample);
+			result = rows_of(recorder, of_selection, &sample);
 	}
 	if (result)
 		return result;
-	sample.time_ns = of_slice->time_ns;
-	sample.weight = of_slice->stack.weight;
+	sample.time_ns = of_selection->time_ns;
+	sample.weight = of_selection->stack.weight;
 	result = recording_add_samples(recorder->writer, &sample, 1);
 	recorder->nr_samples++;
 	if (!result && recorder->nr_samples - recorder->nr_flushed >= FLUSH_SAMPLES)
@@ -276,9 +276,10 @@ static int add_event_metadata(const struct recorder *recorder)
 	return result;
 }
 
-static int add_metadata(struct recorder *recorder, const struct slice *slice, const char *excerpt)
+static int add_metadata(struct recorder *recorder, const struct selection *selection,
+			const char *excerpt)
 {
-	const struct slice_totals totals = slice_totals(slice);
+	const struct selection_totals totals = selection_totals(selection);
 	int result = history_each_info(recorder->history, add_info, recorder);
 	if (!result)
 		result = add_event_metadata(recorder);
@@ -289,31 +290,32 @@ static int add_metadata(struct recorder *recorder, const struct slice *slice, co
 	return result ? result : add_number(recorder, "stats.samples", recorder->nr_samples);
 }
 
-static int record(struct recorder *recorder, struct slice *slice, const char *excerpt)
+static int record(struct recorder *recorder, struct selection *selection, const char *excerpt)
 {
 	int result = open_epoch(recorder);
 	if (!result)
-		result = slice_each_sample(slice, record_sample, recorder);
+		result = selection_each_sample(selection, record_sample, recorder);
 	if (!result)
-		result = add_metadata(recorder, slice, excerpt);
+		result = add_metadata(recorder, selection, excerpt);
 	if (!result)
 		result = flush(recorder);
 	return result;
 }
 
-int slice_record(struct history *history, struct slice *slice, const char *excerpt, int fd)
+int selection_record(struct history *history, struct selection *selection, const char *excerpt,
+		     int fd)
 {
 	struct recorder recorder = {
 		.history = history,
 		.writer = recording_writer_new(fd),
-		.event = slice_event(slice),
+		.event = selection_event(selection),
 	};
 	uint64_t bytes;
 	if (!recorder.writer) {
 		close(fd);
 		return -ENOMEM;
 	}
-	int result = record(&recorder, slice, excerpt);
+	int result = record(&recorder, selection, excerpt);
 	if (result)
 		recording_abandon(recorder.writer);
 	else

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The samples of a slice in the order of time: its counts, as the seconds that they were counted in hold them. Those of one stack lie evenly
+ * The samples of a selection in the order of time: its counts, as the seconds that they were counted in hold them. Those of one stack lie evenly
  * in their second; the stacks of a second take turns, each as its next sample is due: a heap of them.
  */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include <ctop/base/vec.h>
 
-#include "slice_internal.h"
+#include "selection_internal.h"
 
 static const uint64_t NS_PER_SECOND = 1000000000;
 
@@ -23,14 +23,14 @@ struct turn {
 };
 
 struct moments {
-	struct slice *slice;
+	struct selection *selection;
 	struct stack_view view;
 	uint32_t shown; /* stack in view; UINT32_MAX: none */
-	/* What is still to be given out, by stack: seconds that came after the window's end, or before a reset, are not the slice's. */
+	/* What is still to be given out, by stack: seconds that came after the window's end, or before a reset, are not the selection's. */
 	struct stack_count *left;
 	ROWS(struct turn) turns; /* a heap: those below a turn are not due before it */
 	uint64_t from_ns, to_ns; /* of the second in hand */
-	int (*each)(void *context, const struct slice_sample *sample);
+	int (*each)(void *context, const struct selection_sample *sample);
 	void *context;
 };
 
@@ -62,16 +62,16 @@ static void sink(struct turn *turns, size_t nr, size_t at)
 
 static int give(struct moments *moments, const struct turn *turn)
 {
-	struct slice *slice = moments->slice;
+	struct selection *selection = moments->selection;
 	if (moments->shown != turn->stack) {
-		int result = stack_view_set(&moments->view, slice->history,
-					    &slice->history->stacks.items[turn->stack]);
+		int result = stack_view_set(&moments->view, selection->history,
+					    &selection->history->stacks.items[turn->stack]);
 		if (result)
 			return result;
 	}
 	moments->shown = turn->stack;
 	uint64_t nr = turn->count.samples, weight = turn->count.weight;
-	struct slice_sample sample = {turn->next_ns, turn->stack, moments->view.stack};
+	struct selection_sample sample = {turn->next_ns, turn->stack, moments->view.stack};
 	sample.stack.samples = 1;
 	sample.stack.weight = weight / nr + (turn->nr_given < weight % nr);
 	return moments->each(moments->context, &sample);
@@ -126,7 +126,7 @@ static int take_bucket(struct moments *moments, const struct bucket *bucket, boo
 	int result = 0;
 	for (size_t i = 0; !result && i < bucket->counts.nr; i++) {
 		const struct second_count *count = &bucket->counts.items[i];
-		if (count->stack >= moments->slice->stacks.nr)
+		if (count->stack >= moments->selection->stacks.nr)
 			continue;
 		struct stack_count taken = take(&moments->left[count->stack], count);
 		if (!is_rehearsal)
@@ -138,7 +138,7 @@ static int take_bucket(struct moments *moments, const struct bucket *bucket, boo
 /* What is held by no second any more was given out as taken when the window began: nothing lies before that. */
 static int give_bucket(struct moments *moments, const struct bucket *bucket)
 {
-	uint64_t began_ns = moments->slice->totals.from_ns;
+	uint64_t began_ns = moments->selection->totals.from_ns;
 	moments->from_ns = bucket->second * NS_PER_SECOND;
 	moments->to_ns = (bucket->second + bucket->span) * NS_PER_SECOND;
 	if (moments->from_ns < began_ns && began_ns < moments->to_ns)
@@ -151,27 +151,27 @@ static int give_bucket(struct moments *moments, const struct bucket *bucket)
 static void rehearse(struct moments *moments, size_t first, size_t end)
 {
 	for (size_t i = end; i-- > first;)
-		take_bucket(moments, &moments->slice->history->seconds.buckets.items[i], true);
+		take_bucket(moments, &moments->selection->history->seconds.buckets.items[i], true);
 }
 
 static void begin_moments(const struct moments *moments)
 {
-	const struct slice *slice = moments->slice;
-	for (size_t i = 0; i < slice->stacks.nr; i++)
-		moments->left[i] = slice->stacks.items[i].passes ? slice->counts.items[i]
-								 : (struct stack_count){0};
+	const struct selection *selection = moments->selection;
+	for (size_t i = 0; i < selection->stacks.nr; i++)
+		moments->left[i] = selection->stacks.items[i].passes ? selection->counts.items[i]
+								     : (struct stack_count){0};
 }
 
 /* What is left over; then all but that is left. */
 static int give_left_over(struct moments *moments)
 {
-	const struct slice *slice = moments->slice;
+	const struct selection *selection = moments->selection;
 	int result = 0;
-	moments->from_ns = slice->totals.from_ns;
+	moments->from_ns = selection->totals.from_ns;
 	moments->to_ns = moments->from_ns + 1;
-	for (uint32_t i = 0; !result && i < slice->stacks.nr; i++) {
-		struct stack_count held = slice->counts.items[i], over = moments->left[i];
-		if (!slice->stacks.items[i].passes)
+	for (uint32_t i = 0; !result && i < selection->stacks.nr; i++) {
+		struct stack_count held = selection->counts.items[i], over = moments->left[i];
+		if (!selection->stacks.items[i].passes)
 			continue;
 		result = add_turn(moments, i, over);
 		moments->left[i] = (struct stack_count){held.samples - over.samples,
@@ -182,10 +182,11 @@ static int give_left_over(struct moments *moments)
 
 static int give_all(struct moments *moments)
 {
-	const struct slice *slice = moments->slice;
-	const struct seconds *seconds = &slice->history->seconds;
-	size_t first = history_bucket_from(slice->history, slice->totals.from_ns / NS_PER_SECOND);
-	size_t end = history_bucket_from(slice->history, slice->end_ns / NS_PER_SECOND + 1);
+	const struct selection *selection = moments->selection;
+	const struct seconds *seconds = &selection->history->seconds;
+	size_t first =
+		history_bucket_from(selection->history, selection->totals.from_ns / NS_PER_SECOND);
+	size_t end = history_bucket_from(selection->history, selection->end_ns / NS_PER_SECOND + 1);
 	begin_moments(moments);
 	rehearse(moments, first, end);
 	int result = give_left_over(moments);
@@ -194,13 +195,14 @@ static int give_all(struct moments *moments)
 	return result;
 }
 
-int slice_each_sample(struct slice *slice,
-		      int (*each)(void *context, const struct slice_sample *sample), void *context)
+int selection_each_sample(struct selection *selection,
+			  int (*each)(void *context, const struct selection_sample *sample),
+			  void *context)
 {
 	struct moments moments = {
-		.slice = slice,
+		.selection = selection,
 		.shown = UINT32_MAX,
-		.left = calloc(slice->stacks.nr + 1, sizeof(*moments.left)),
+		.left = calloc(selection->stacks.nr + 1, sizeof(*moments.left)),
 		.each = each,
 		.context = context,
 	};

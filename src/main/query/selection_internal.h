@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CTOP_QUERY_SLICE_INTERNAL_H
-#define CTOP_QUERY_SLICE_INTERNAL_H
+#ifndef CTOP_QUERY_SELECTION_INTERNAL_H
+#define CTOP_QUERY_SELECTION_INTERNAL_H
 
 /*
- * A slice holds, for every counted stack of the history, how many samples the window has of it, whether it
+ * A selection holds, for every counted stack of the history, how many samples the window has of it, whether it
  * passes the filter, and its *path*: the stack as functions. Paths are a tree, each stored once. A refresh finds
  * the stacks whose counts differ from before, and carries the differences from their paths towards the root.
  *
@@ -14,7 +14,7 @@
 
 #include <ctop/base/index.h>
 #include <ctop/history/history_internal.h>
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 /* Keys: 0 the root, then the labels, then the history's functions. */
 enum { KEY_ALL, KEY_SWITCHED, KEY_TRUNCATED, KEY_BROKEN, KEY_PROCESS, NR_LABELS };
@@ -33,7 +33,7 @@ struct path {
 };
 
 struct key {
-	struct slice_cost cost;
+	struct selection_cost cost;
 	uint32_t first_path; /* of next_same; 0: none */
 	uint32_t hits;	     /* bits of the criteria that it meets */
 };
@@ -42,7 +42,7 @@ struct stack_count {
 	uint64_t samples, weight;
 };
 
-/* What a slice knows of a counted stack: all that a count that changes has to know. */
+/* What a selection knows of a counted stack: all that a count that changes has to know. */
 struct stack_state {
 	uint32_t path;
 	uint32_t key; /* the leaf's */
@@ -67,27 +67,27 @@ struct shown_row {
 	uint64_t id;
 	uint32_t parent; /* row; its own: a root */
 	uint32_t key;
-	uint32_t path; /* of SLICE_TREE */
+	uint32_t path; /* of SELECTION_TREE */
 	uint32_t depth;
 	uint32_t shape;
 };
 
 struct criterion {
-	struct slice_criterion asked; /* text is ours */
-	uint32_t path;		      /* of SLICE_SUBTREE */
+	struct selection_criterion asked; /* text is ours */
+	uint32_t path;			  /* of SELECTION_SUBTREE */
 };
 
-struct slice {
+struct selection {
 	struct history *history;
 
 	/* what was asked */
 	uint32_t seconds;
-	struct criterion criteria[SLICE_CRITERIA_MAX];
+	struct criterion criteria[SELECTION_CRITERIA_MAX];
 	size_t nr_criteria;
 	uint32_t root; /* path that stacks are shown from */
 	bool by_process;
 	bool new_window, new_filter, refreshed;
-	size_t nr_seen; /* stacks of the history at the last refresh or slice_advance() */
+	size_t nr_seen; /* stacks of the history at the last refresh or selection_advance() */
 	bool has_moved; /* counts went elsewhere with what was forgotten: they are to be noted anew */
 	bool has_old_paths; /* of stacks that are forgotten */
 	bool is_restarted;  /* what they take is given back */
@@ -121,7 +121,7 @@ struct slice {
 	ROWS(struct stack_count) settled;
 	ROWS(struct settled_bucket) settled_buckets;
 
-	struct slice_totals totals;
+	struct selection_totals totals;
 
 	/* Squares of weights, where these differ: by stack, in the window; by path and key, of those that pass. */
 	uint64_t one_weight; /* of all samples; 0: they differ */
@@ -133,8 +133,8 @@ struct slice {
 	ROWS(struct shown_row) shown;
 	struct index shown_index; /* id */
 
-	/* of the last slice_trend_functions(): which of its rows a path contains */
-	struct function_id trend_of[SLICE_TREND_ROWS_MAX];
+	/* of the last selection_trend_functions(): which of its rows a path contains */
+	struct function_id trend_of[SELECTION_TREND_ROWS_MAX];
 	size_t trend_nr;
 	uint32_t trend_root;
 	ROWS(uint64_t) trend_masks;
@@ -142,30 +142,30 @@ struct slice {
 	uint64_t bytes; /* as the history was told */
 };
 
-/* ---- paths: slice_paths.c ---- */
+/* ---- paths: selection_paths.c ---- */
 
 /* The path one step further, made when it is not there. NO_PATH: out of memory. */
-uint32_t slice_child_path(struct slice *slice, uint32_t parent, uint32_t key);
-/* Always a new one, which slice_find_path() does not find. NO_PATH: out of memory. */
-uint32_t slice_add_path(struct slice *slice, uint32_t parent, uint32_t key);
-/* The same as slice_child_path(), but NO_PATH when it is not there. */
-uint32_t slice_find_path(const struct slice *slice, uint32_t parent, uint32_t key);
+uint32_t selection_child_path(struct selection *selection, uint32_t parent, uint32_t key);
+/* Always a new one, which selection_find_path() does not find. NO_PATH: out of memory. */
+uint32_t selection_add_path(struct selection *selection, uint32_t parent, uint32_t key);
+/* The same as selection_child_path(), but NO_PATH when it is not there. */
+uint32_t selection_find_path(const struct selection *selection, uint32_t parent, uint32_t key);
 /* Room for what is known of a key. 0 or -ENOMEM. */
-int slice_reserve_key(struct slice *slice, uint32_t key);
+int selection_reserve_key(struct selection *selection, uint32_t key);
 /* NO_PATH: out of memory. */
-uint32_t slice_stack_path(struct slice *slice, const struct counted_stack *stack);
+uint32_t selection_stack_path(struct selection *selection, const struct counted_stack *stack);
 /* Names have come: forgets the paths of nodes that go another way now. */
-int slice_follow_names(struct slice *slice);
+int selection_follow_names(struct selection *selection);
 /* Notes a difference at the end of a path, and carries all that were noted to the root. */
-void slice_note(struct slice *slice, const struct stack_state *stack, uint64_t samples,
-		uint64_t weight);
-void slice_carry(struct slice *slice);
+void selection_note(struct selection *selection, const struct stack_state *stack, uint64_t samples,
+		    uint64_t weight);
+void selection_carry(struct selection *selection);
 /* All counts of paths and keys become 0. */
-void slice_clear_costs(struct slice *slice);
+void selection_clear_costs(struct selection *selection);
 /* All paths but the root are forgotten, and what was known by them; stacks have to be placed anew. */
-void slice_clear_paths(struct slice *slice);
+void selection_clear_paths(struct selection *selection);
 /* Samples of stacks that end here. */
-struct stack_count slice_path_self(const struct slice *slice, uint32_t path);
+struct stack_count selection_path_self(const struct selection *selection, uint32_t path);
 
 static inline uint32_t key_of_function(uint32_t function)
 {
@@ -177,98 +177,103 @@ static inline struct function_id function_of_key(uint32_t key)
 	return (struct function_id){key < NR_LABELS ? 0 : key - NR_LABELS};
 }
 /* NULL: a function's. */
-const char *slice_key_label(uint32_t key);
-const char *slice_key_name(const struct slice *slice, uint32_t key);
-int slice_compare_keys(const struct slice *slice, uint32_t a, uint32_t b);
+const char *selection_key_label(uint32_t key);
+const char *selection_key_name(const struct selection *selection, uint32_t key);
+int selection_compare_keys(const struct selection *selection, uint32_t a, uint32_t b);
 
 /* The path that a frame's caller is, as shown; NO_PATH: it has none. A process calls nothing. */
-static inline uint32_t slice_caller(const struct slice *slice, uint32_t path)
+static inline uint32_t selection_caller(const struct selection *selection, uint32_t path)
 {
-	uint32_t parent = slice->paths.items[path].parent;
-	return path == slice->root || parent == 0 || slice->paths.items[parent].key == KEY_PROCESS
+	uint32_t parent = selection->paths.items[path].parent;
+	return path == selection->root || parent == 0 ||
+			       selection->paths.items[parent].key == KEY_PROCESS
 		       ? NO_PATH
 		       : parent;
 }
 
 /* No frame above it, as shown, has the same key. */
-static inline bool slice_is_outermost(const struct slice *slice, const struct path *path)
+static inline bool selection_is_outermost(const struct selection *selection,
+					  const struct path *path)
 {
-	if (!path->same || !slice->root)
+	if (!path->same || !selection->root)
 		return !path->same;
-	return slice->paths.items[path->same].depth < slice->paths.items[slice->root].depth;
+	return selection->paths.items[path->same].depth <
+	       selection->paths.items[selection->root].depth;
 }
 
-/* ---- stacks told apart by process: slice_processes.c ---- */
+/* ---- stacks told apart by process: selection_processes.c ---- */
 
 /* Takes over the history's new tasks. 0 or -ENOMEM. */
-int slice_follow_processes(struct slice *slice);
+int selection_follow_processes(struct selection *selection);
 /* Of one of the history's tasks, or of a path: a row of processes. NO_PROCESS: they are not told apart. */
-static inline uint32_t slice_process_of_task(const struct slice *slice, uint32_t task)
+static inline uint32_t selection_process_of_task(const struct selection *selection, uint32_t task)
 {
-	return slice->by_process ? slice->task_processes.items[task] : NO_PROCESS;
+	return selection->by_process ? selection->task_processes.items[task] : NO_PROCESS;
 }
-static inline uint32_t slice_process_of_path(const struct slice *slice, uint32_t path)
+static inline uint32_t selection_process_of_path(const struct selection *selection, uint32_t path)
 {
-	return slice->by_process ? slice->path_processes.items[path] : NO_PROCESS;
+	return selection->by_process ? selection->path_processes.items[path] : NO_PROCESS;
 }
 /* The path that a process's stacks hang below; the root's, where they are not told apart. NO_PATH: out of memory. */
-uint32_t slice_process_path(struct slice *slice, uint32_t process);
+uint32_t selection_process_path(struct selection *selection, uint32_t process);
 /* Its main thread's; where that is not known, of another. */
-const char *slice_process_comm(const struct slice *slice, const struct process *process);
-void slice_free_processes(struct slice *slice);
-uint64_t slice_processes_bytes(const struct slice *slice);
+const char *selection_process_comm(const struct selection *selection,
+				   const struct process *process);
+void selection_free_processes(struct selection *selection);
+uint64_t selection_processes_bytes(const struct selection *selection);
 
 /* Paths have other rows than before. */
-void slice_index_paths(struct slice *slice);
+void selection_index_paths(struct selection *selection);
 
-/* ---- how much samples are worth: slice_squares.c ---- */
+/* ---- how much samples are worth: selection_squares.c ---- */
 
 /* Sums them for the counts of this refresh. 0 or -ENOMEM. */
-int slice_sum_squares(struct slice *slice);
+int selection_sum_squares(struct selection *selection);
 /* Of all the samples of a row; of a path's own. */
-double slice_stack_squares(const struct slice *slice, size_t stack);
-double slice_path_squares(const struct slice *slice, uint32_t path);
-double slice_path_self_squares(const struct slice *slice, uint32_t path);
-double slice_key_squares(const struct slice *slice, uint32_t key);
-/* Those that the history has by now are not the slice's. 0 or -ENOMEM. */
-int slice_keep_squares(struct slice *slice);
-void slice_move_squares(struct slice *slice, const uint32_t *rows);
-void slice_free_squares(struct slice *slice);
-uint64_t slice_squares_bytes(const struct slice *slice);
+double selection_stack_squares(const struct selection *selection, size_t stack);
+double selection_path_squares(const struct selection *selection, uint32_t path);
+double selection_path_self_squares(const struct selection *selection, uint32_t path);
+double selection_key_squares(const struct selection *selection, uint32_t key);
+/* Those that the history has by now are not the selection's. 0 or -ENOMEM. */
+int selection_keep_squares(struct selection *selection);
+void selection_move_squares(struct selection *selection, const uint32_t *rows);
+void selection_free_squares(struct selection *selection);
+uint64_t selection_squares_bytes(const struct selection *selection);
 
-/* ---- what the history forgets: slice_forget.c ---- */
+/* ---- what the history forgets: selection_forget.c ---- */
 
 /* Lets the history forget, if it wants to, what a window that ends then can best do without. */
-void slice_forget(struct slice *slice, uint64_t end_ns);
+void selection_forget(struct selection *selection, uint64_t end_ns);
 /* Drops paths that nothing leads to any more; with them all rows that were given out. */
-void slice_drop_paths(struct slice *slice);
+void selection_drop_paths(struct selection *selection);
 
-/* ---- the filter: slice_filter.c ---- */
+/* ---- the filter: selection_filter.c ---- */
 
-uint32_t slice_key_hits(const struct slice *slice, uint32_t key);
+uint32_t selection_key_hits(const struct selection *selection, uint32_t key);
 /* Looks again at which criteria keys and paths meet. */
-void slice_find_hits(struct slice *slice);
+void selection_find_hits(struct selection *selection);
 /* Of the event asked for, if one is. */
-bool slice_keeps_event(const struct slice *slice, uint32_t event);
-bool slice_is_of_event(const struct slice *slice, const struct counted_stack *stack);
-bool slice_passes(const struct slice *slice, const struct counted_stack *stack, uint32_t path);
-void slice_free_filter(struct slice *slice);
+bool selection_keeps_event(const struct selection *selection, uint32_t event);
+bool selection_is_of_event(const struct selection *selection, const struct counted_stack *stack);
+bool selection_passes(const struct selection *selection, const struct counted_stack *stack,
+		      uint32_t path);
+void selection_free_filter(struct selection *selection);
 
-/* ---- the window: slice_window.c ---- */
+/* ---- the window: selection_window.c ---- */
 
 /* Counts the window's samples into fresh, and says what it covers. 0 or -ENOMEM. */
-int slice_count_window(struct slice *slice);
+int selection_count_window(struct selection *selection);
 /* The squares of the weights that were counted, by stack: added to what is there. About: see struct second_count. */
-void slice_square_window(const struct slice *slice, double *squares);
+void selection_square_window(const struct selection *selection, double *squares);
 
-/* ---- trees: slice_tree.c ---- */
+/* ---- trees: selection_tree.c ---- */
 
 /* The id of a row one step below another: of a key, or of the last step of a path. */
-uint64_t slice_child_id(uint64_t parent, uint32_t key);
-uint64_t slice_path_id(const struct slice *slice, uint64_t parent, uint32_t path);
-uint64_t slice_root_id(enum slice_shape shape, uint32_t key);
+uint64_t selection_child_id(uint64_t parent, uint32_t key);
+uint64_t selection_path_id(const struct selection *selection, uint64_t parent, uint32_t path);
+uint64_t selection_root_id(enum selection_shape shape, uint32_t key);
 
-/* ---- threads and processes: slice_tasks.c ---- */
+/* ---- threads and processes: selection_tasks.c ---- */
 
 struct task_ids {
 	int32_t pid, tid; /* tid -1: the process */
@@ -281,16 +286,17 @@ struct task_groups {
 	struct index index;
 };
 int task_groups_init(struct task_groups *groups, const struct history *history,
-		     enum slice_tasks_of which); /* 0 or -ENOMEM; release in any case */
+		     enum selection_tasks_of which); /* 0 or -ENOMEM; release in any case */
 void task_groups_release(struct task_groups *groups);
 /* UINT32_MAX: there is none. */
 uint32_t task_groups_find(const struct task_groups *groups, const struct history *history,
 			  const struct task_ids *ids);
 
 /* Says whether a path's stacks count. */
-typedef bool slice_chosen(void *context, uint32_t path);
-/* slice_tasks() of the paths chosen; NULL: of all. */
-int slice_tasks_where(const struct slice *slice, enum slice_tasks_of which, int32_t only_pid,
-		      slice_chosen *chosen, void *context, struct slice_tasks *tasks);
+typedef bool selection_chosen(void *context, uint32_t path);
+/* selection_tasks() of the paths chosen; NULL: of all. */
+int selection_tasks_where(const struct selection *selection, enum selection_tasks_of which,
+			  int32_t only_pid, selection_chosen *chosen, void *context,
+			  struct selection_tasks *tasks);
 
 #endif

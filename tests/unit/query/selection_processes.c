@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trees with a row for each process: known stacks by hand, and random profiles beside slices that are filtered
+ * Trees with a row for each process: known stacks by hand, and random profiles beside selections that are filtered
  * to one process each.
  */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 
@@ -20,7 +20,7 @@ struct world {
 	struct tables_writer *writer;
 	struct symbols_writer *namer;
 	struct history *history;
-	struct slice *slice;
+	struct selection *selection;
 	struct frame_id frames[NR_FUNCTIONS];
 	uint64_t random, newest; /* newest: second */
 };
@@ -74,8 +74,8 @@ static void open_world(uint64_t seed)
 	world.writer = tables_writer_new(&world.tables);
 	world.namer = symbols_writer_new(&world.symbols);
 	world.history = history_new();
-	world.slice = slice_new(world.history);
-	CHECK(world.writer && world.namer && world.history && world.slice);
+	world.selection = selection_new(world.history);
+	CHECK(world.writer && world.namer && world.history && world.selection);
 	struct module_row row = {.path = string("/bin/program"), .kind = MODULE_FILE};
 	CHECK_EQ(tables_add_module(world.writer, &row, &module), 0);
 	struct event_row cycles = {.name = string("cycles")};
@@ -93,7 +93,7 @@ static void open_world(uint64_t seed)
 
 static void close_world(void)
 {
-	slice_free(world.slice);
+	selection_free(world.selection);
 	history_free(world.history);
 	tables_writer_free(world.writer);
 	symbols_writer_free(world.namer);
@@ -132,36 +132,36 @@ static void import(int task, enum stack_end end, const int *functions, int nr, u
 		import(task, end, functions, sizeof(functions) / sizeof(*functions), times);       \
 	} while (0)
 
-static void refresh(struct slice *slice)
+static void refresh(struct selection *selection)
 {
-	CHECK_EQ(slice_refresh(slice, world.newest * SECOND_NS + 1), 0);
+	CHECK_EQ(selection_refresh(selection, world.newest * SECOND_NS + 1), 0);
 }
 
-static struct slice_node root_of(struct slice *slice)
+static struct selection_node root_of(struct selection *selection)
 {
-	struct slice_node root;
-	CHECK_EQ(slice_root(slice, SLICE_TREE, (struct function_id){0}, &root), 0);
+	struct selection_node root;
+	CHECK_EQ(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root), 0);
 	return root;
 }
 
-static const char *name_of(const struct slice_node *node)
+static const char *name_of(const struct selection_node *node)
 {
 	return node->comm    ? node->comm
 	       : node->label ? node->label
 			     : history_function_name(world.history, node->function);
 }
 
-static void add_rows(struct slice *slice, const struct slice_node *parent, enum slice_order order,
-		     struct text *out)
+static void add_rows(struct selection *selection, const struct selection_node *parent,
+		     enum selection_order order, struct text *out)
 {
-	struct slice_nodes nodes = {0};
-	CHECK_EQ(slice_children(slice, parent->id, order, &nodes), 0);
+	struct selection_nodes nodes = {0};
+	CHECK_EQ(selection_children(selection, parent->id, order, &nodes), 0);
 	CHECK_EQ(nodes.nr != 0, parent->has_children);
 	uint64_t sum = parent->cost.self;
 	for (size_t i = 0; i < nodes.nr; i++) {
-		const struct slice_node *node = &nodes.items[i];
-		struct slice_node again;
-		CHECK_EQ(slice_node(slice, node->id, &again), 0);
+		const struct selection_node *node = &nodes.items[i];
+		struct selection_node again;
+		CHECK_EQ(selection_node(selection, node->id, &again), 0);
 		CHECK(memcmp(&again.cost, &node->cost, sizeof(again.cost)) == 0);
 		CHECK_EQ(again.pid, node->pid);
 		CHECK_EQ(node->parent, parent->id);
@@ -170,7 +170,7 @@ static void add_rows(struct slice *slice, const struct slice_node *parent, enum 
 		if (node->comm)
 			text_addf(out, "=%d", node->pid);
 		text_addf(out, " %d/%d\n", (int)node->cost.self, (int)node->cost.total);
-		add_rows(slice, node, order, out);
+		add_rows(selection, node, order, out);
 		sum += node->cost.total;
 	}
 	CHECK_EQ(sum, parent->cost.total);
@@ -178,29 +178,29 @@ static void add_rows(struct slice *slice, const struct slice_node *parent, enum 
 }
 
 /* All rows below one, a line each: "name self/total", of a process "comm=pid self/total". */
-static struct text rows_below(struct slice *slice, const struct slice_node *node,
-			      enum slice_order order)
+static struct text rows_below(struct selection *selection, const struct selection_node *node,
+			      enum selection_order order)
 {
 	struct text out = {0};
-	add_rows(slice, node, order, &out);
+	add_rows(selection, node, order, &out);
 	CHECK(!out.failed);
 	return out;
 }
 
-static void check_tree(enum slice_order order, const char *wanted)
+static void check_tree(enum selection_order order, const char *wanted)
 {
-	struct slice_node root = root_of(world.slice);
-	struct text rows = rows_below(world.slice, &root, order);
+	struct selection_node root = root_of(world.selection);
+	struct text rows = rows_below(world.selection, &root, order);
 	CHECK_STR(text_string(&rows), wanted);
 	text_release(&rows);
 }
 
 /* The child of a name, which must be there. */
-static struct slice_node child(const struct slice_node *parent, const char *wanted)
+static struct selection_node child(const struct selection_node *parent, const char *wanted)
 {
-	struct slice_nodes nodes = {0};
-	struct slice_node found = {0};
-	CHECK_EQ(slice_children(world.slice, parent->id, SLICE_BY_TOTAL, &nodes), 0);
+	struct selection_nodes nodes = {0};
+	struct selection_node found = {0};
+	CHECK_EQ(selection_children(world.selection, parent->id, SELECTION_BY_TOTAL, &nodes), 0);
 	for (size_t i = 0; i < nodes.nr; i++)
 		if (!strcmp(name_of(&nodes.items[i]), wanted))
 			found = nodes.items[i];
@@ -218,7 +218,7 @@ static void two_processes(void)
 	IMPORT(FIRST_THREAD, STACK_COMPLETE, 1, MAIN, WORK);
 	IMPORT(SECOND, STACK_COMPLETE, 3, MAIN, WORK, LEAF);
 	IMPORT(SECOND, STACK_TRUNCATED, 2, LEAF);
-	refresh(world.slice);
+	refresh(world.selection);
 }
 
 static void the_same_stack_in_two_processes_is_two_rows(void)
@@ -229,22 +229,22 @@ static void the_same_stack_in_two_processes_is_two_rows(void)
 				     "[truncated] 0/2\n"
 				     " leaf 2/2\n";
 	two_processes();
-	check_tree(SLICE_BY_TOTAL, merged);
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "nginx=20 0/5\n"
-				   " main 0/3\n"
-				   "  work 0/3\n"
-				   "   leaf 3/3\n"
-				   " [truncated] 0/2\n"
-				   "  leaf 2/2\n"
-				   "sh=10 0/5\n"
-				   " main 0/5\n"
-				   "  work 1/5\n"
-				   "   leaf 4/4\n");
-	CHECK_EQ(slice_set_by_process(world.slice, false), 0);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, merged);
+	check_tree(SELECTION_BY_TOTAL, merged);
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "nginx=20 0/5\n"
+				       " main 0/3\n"
+				       "  work 0/3\n"
+				       "   leaf 3/3\n"
+				       " [truncated] 0/2\n"
+				       "  leaf 2/2\n"
+				       "sh=10 0/5\n"
+				       " main 0/5\n"
+				       "  work 1/5\n"
+				       "   leaf 4/4\n");
+	CHECK_EQ(selection_set_by_process(world.selection, false), 0);
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, merged);
 	close_world();
 }
 
@@ -252,46 +252,46 @@ static void the_same_stack_in_two_processes_is_two_rows(void)
 static void new_samples_go_to_their_process(void)
 {
 	two_processes();
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
-	refresh(world.slice);
-	struct slice_node root = root_of(world.slice);
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	refresh(world.selection);
+	struct selection_node root = root_of(world.selection);
 	uint64_t id = child(&root, "sh").id;
 	world.newest++;
 	IMPORT(FIRST_RENAMED, STACK_COMPLETE, 2, MAIN, WORK, READ);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN, WORK, READ);
 	IMPORT(ODD, STACK_COMPLETE, 9, POLL);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "\x1b[2Jodd=-7 0/9\n"
-				   " poll 9/9\n"
-				   "python3=10 0/7\n"
-				   " main 0/7\n"
-				   "  work 1/7\n"
-				   "   leaf 4/4\n"
-				   "   read 2/2\n"
-				   "nginx=20 0/5\n"
-				   " main 0/3\n"
-				   "  work 0/3\n"
-				   "   leaf 3/3\n"
-				   " [truncated] 0/2\n"
-				   "  leaf 2/2\n"
-				   "only a thread=30 0/1\n"
-				   " main 0/1\n"
-				   "  work 0/1\n"
-				   "   read 1/1\n");
-	/* It is the same row by whatever name, in whatever order; and in every slice. */
-	struct slice_node renamed = child(&root, "python3");
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "\x1b[2Jodd=-7 0/9\n"
+				       " poll 9/9\n"
+				       "python3=10 0/7\n"
+				       " main 0/7\n"
+				       "  work 1/7\n"
+				       "   leaf 4/4\n"
+				       "   read 2/2\n"
+				       "nginx=20 0/5\n"
+				       " main 0/3\n"
+				       "  work 0/3\n"
+				       "   leaf 3/3\n"
+				       " [truncated] 0/2\n"
+				       "  leaf 2/2\n"
+				       "only a thread=30 0/1\n"
+				       " main 0/1\n"
+				       "  work 0/1\n"
+				       "   read 1/1\n");
+	/* It is the same row by whatever name, in whatever order; and in every selection. */
+	struct selection_node renamed = child(&root, "python3");
 	CHECK_EQ(renamed.id, id);
 	CHECK_EQ(renamed.pid, 10);
-	struct slice *other = slice_new(world.history);
+	struct selection *other = selection_new(world.history);
 	CHECK(other != NULL);
-	CHECK_EQ(slice_set_by_process(other, true), 0);
+	CHECK_EQ(selection_set_by_process(other, true), 0);
 	refresh(other);
-	struct slice_nodes nodes = {0};
-	CHECK_EQ(slice_children(other, root_of(other).id, SLICE_BY_NAME, &nodes), 0);
+	struct selection_nodes nodes = {0};
+	CHECK_EQ(selection_children(other, root_of(other).id, SELECTION_BY_NAME, &nodes), 0);
 	CHECK_EQ(nodes.nr, 4);
 	CHECK_EQ(nodes.items[3].id, renamed.id);
 	free(nodes.items);
-	slice_free(other);
+	selection_free(other);
 	close_world();
 }
 
@@ -299,20 +299,20 @@ static void new_samples_go_to_their_process(void)
 static void a_main_thread_need_not_be_sampled(void)
 {
 	struct task_id id;
-	struct slice_tasks processes = {0}, threads = {0};
+	struct selection_tasks processes = {0}, threads = {0};
 	const char *comms[8];
 	open_world(1);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN);
 	CHECK_EQ(tables_add_task(world.writer, 30, 30, 0, string("java"), &id), 0);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN);
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "java=30 0/2\n main 2/2\n");
-	CHECK_EQ(slice_tasks(world.slice, SLICE_PROCESSES, -1, &processes), 0);
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "java=30 0/2\n main 2/2\n");
+	CHECK_EQ(selection_tasks(world.selection, SELECTION_PROCESSES, -1, &processes), 0);
 	CHECK_EQ(processes.nr, 1);
 	CHECK_STR(processes.items[0].comm, "java");
 	CHECK_EQ(processes.items[0].nr_threads, 1);
-	CHECK_EQ(slice_tasks(world.slice, SLICE_THREADS, -1, &threads), 0);
+	CHECK_EQ(selection_tasks(world.selection, SELECTION_THREADS, -1, &threads), 0);
 	CHECK_EQ(threads.nr, 1);
 	CHECK_STR(threads.items[0].comm, "only a thread");
 	CHECK_EQ(history_names(world.history, HISTORY_COMMS, comms, 8), 1);
@@ -325,62 +325,63 @@ static void a_main_thread_need_not_be_sampled(void)
 static void shares_fall_with_filters(void)
 {
 	two_processes();
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
-	refresh(world.slice);
-	struct slice_criterion criterion = {.what = SLICE_PROCESS, .number = 10};
-	CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), 0);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "sh=10 0/5\n main 0/5\n  work 1/5\n   leaf 4/4\n");
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	refresh(world.selection);
+	struct selection_criterion criterion = {.what = SELECTION_PROCESS, .number = 10};
+	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "sh=10 0/5\n main 0/5\n  work 1/5\n   leaf 4/4\n");
 	criterion.drop = true;
-	CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), 0);
-	refresh(world.slice);
-	check_tree(SLICE_BY_NAME, "nginx=20 0/5\n [truncated] 0/2\n  leaf 2/2\n"
-				  " main 0/3\n  work 0/3\n   leaf 3/3\n");
-	criterion = (struct slice_criterion){.what = SLICE_THREAD, .number = 11};
-	CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), 0);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "sh=10 0/1\n main 0/1\n  work 1/1\n");
+	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
+	refresh(world.selection);
+	check_tree(SELECTION_BY_NAME, "nginx=20 0/5\n [truncated] 0/2\n  leaf 2/2\n"
+				      " main 0/3\n  work 0/3\n   leaf 3/3\n");
+	criterion = (struct selection_criterion){.what = SELECTION_THREAD, .number = 11};
+	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "sh=10 0/1\n main 0/1\n  work 1/1\n");
 	/* The text is one of functions: neither a process's name nor what stands for it is one. */
 	static const char *const texts[] = {"sh", "proc", "nginx"};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		criterion = (struct slice_criterion){.what = SLICE_TEXT, .text = texts[i]};
-		CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), 0);
-		refresh(world.slice);
-		CHECK_EQ(slice_totals(world.slice).samples, 0);
+		criterion = (struct selection_criterion){.what = SELECTION_TEXT, .text = texts[i]};
+		CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
+		refresh(world.selection);
+		CHECK_EQ(selection_totals(world.selection).samples, 0);
 	}
 	close_world();
 }
 
 static void focus(uint64_t id, bool drop)
 {
-	const struct slice_criterion criterion = {.what = SLICE_SUBTREE, .id = id, .drop = drop};
-	CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), 0);
-	refresh(world.slice);
+	const struct selection_criterion criterion = {
+		.what = SELECTION_SUBTREE, .id = id, .drop = drop};
+	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
+	refresh(world.selection);
 }
 
 static void a_process_is_a_subtree(void)
 {
 	two_processes();
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
-	refresh(world.slice);
-	struct slice_node root = root_of(world.slice), sh = child(&root, "sh");
-	struct slice_node main = child(&sh, "main"), work = child(&main, "work");
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	refresh(world.selection);
+	struct selection_node root = root_of(world.selection), sh = child(&root, "sh");
+	struct selection_node main = child(&sh, "main"), work = child(&main, "work");
 	focus(sh.id, false);
-	root = root_of(world.slice);
+	root = root_of(world.selection);
 	CHECK_EQ(root.id, sh.id);
 	CHECK_STR(root.comm, "sh");
 	CHECK_EQ(root.cost.total, 5);
-	check_tree(SLICE_BY_TOTAL, "main 0/5\n work 1/5\n  leaf 4/4\n");
+	check_tree(SELECTION_BY_TOTAL, "main 0/5\n work 1/5\n  leaf 4/4\n");
 	CHECK_EQ(child(&root, "main").id, main.id);
 	focus(work.id, false);
-	check_tree(SLICE_BY_TOTAL, "leaf 4/4\n");
+	check_tree(SELECTION_BY_TOTAL, "leaf 4/4\n");
 	focus(work.id, true); /* only that process's */
 	check_tree(
-		SLICE_BY_TOTAL,
+		SELECTION_BY_TOTAL,
 		"nginx=20 0/5\n main 0/3\n  work 0/3\n   leaf 3/3\n [truncated] 0/2\n  leaf 2/2\n");
 	focus(sh.id, true);
 	check_tree(
-		SLICE_BY_TOTAL,
+		SELECTION_BY_TOTAL,
 		"nginx=20 0/5\n main 0/3\n  work 0/3\n   leaf 3/3\n [truncated] 0/2\n  leaf 2/2\n");
 	close_world();
 }
@@ -388,19 +389,19 @@ static void a_process_is_a_subtree(void)
 static void callers_end_below_the_process(void)
 {
 	two_processes();
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
-	refresh(world.slice);
-	struct slice_functions top = {0};
-	CHECK_EQ(slice_top(world.slice, SLICE_BY_NAME, 0, &top, NULL), 0);
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	refresh(world.selection);
+	struct selection_functions top = {0};
+	CHECK_EQ(selection_top(world.selection, SELECTION_BY_NAME, 0, &top, NULL), 0);
 	CHECK_EQ(top.nr, 3);
 	CHECK_EQ(top.items[0].cost.total, 9); /* leaf */
 	CHECK_EQ(top.items[1].cost.total, 8); /* main */
-	struct slice_node callers;
-	CHECK_EQ(slice_root(world.slice, SLICE_CALLERS, top.items[1].id, &callers), 0);
+	struct selection_node callers;
+	CHECK_EQ(selection_root(world.selection, SELECTION_CALLERS, top.items[1].id, &callers), 0);
 	CHECK_EQ(callers.cost.total, 8);
 	CHECK(!callers.has_children);
-	CHECK_EQ(slice_root(world.slice, SLICE_CALLERS, top.items[0].id, &callers), 0);
-	struct text rows = rows_below(world.slice, &callers, SLICE_BY_TOTAL);
+	CHECK_EQ(selection_root(world.selection, SELECTION_CALLERS, top.items[0].id, &callers), 0);
+	struct text rows = rows_below(world.selection, &callers, SELECTION_BY_TOTAL);
 	CHECK_STR(text_string(&rows), "work 0/7\n main 7/7\n[truncated] 2/2\n");
 	text_release(&rows);
 	free(top.items);
@@ -410,43 +411,43 @@ static void callers_end_below_the_process(void)
 static void a_subtree_in_force_keeps_the_tree_as_it_is(void)
 {
 	two_processes();
-	struct slice_node root = root_of(world.slice), main = child(&root, "main");
-	const struct slice_criterion criterion = {.what = SLICE_SUBTREE, .id = main.id};
-	CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), 0);
-	CHECK_EQ(slice_set_by_process(world.slice, true), -EBUSY);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "work 1/8\n leaf 7/7\n");
-	CHECK_EQ(slice_set_by_process(world.slice, false), 0);
-	CHECK_EQ(slice_set_filter(world.slice, NULL, 0), 0);
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
+	struct selection_node root = root_of(world.selection), main = child(&root, "main");
+	const struct selection_criterion criterion = {.what = SELECTION_SUBTREE, .id = main.id};
+	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
+	CHECK_EQ(selection_set_by_process(world.selection, true), -EBUSY);
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "work 1/8\n leaf 7/7\n");
+	CHECK_EQ(selection_set_by_process(world.selection, false), 0);
+	CHECK_EQ(selection_set_filter(world.selection, NULL, 0), 0);
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
 	/* An id of the other tree is none of this. */
-	CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), -ENOENT);
+	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), -ENOENT);
 	/* Until the refresh nothing is there to be asked for. */
-	root = root_of(world.slice);
+	root = root_of(world.selection);
 	CHECK_EQ(root.cost.total, 0);
 	CHECK(!root.has_children);
-	refresh(world.slice);
-	CHECK_EQ(root_of(world.slice).cost.total, 10);
-	CHECK_EQ(slice_set_filter(world.slice, &criterion, 1), -ENOENT);
+	refresh(world.selection);
+	CHECK_EQ(root_of(world.selection).cost.total, 10);
+	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), -ENOENT);
 	close_world();
 }
 
 static void nothing_sampled(void)
 {
 	open_world(1);
-	CHECK_EQ(slice_set_by_process(world.slice, true), 0);
-	struct slice_node root = root_of(world.slice);
+	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	struct selection_node root = root_of(world.selection);
 	CHECK_EQ(root.cost.total, 0);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "");
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "");
 	world.newest++;
 	IMPORT(SECOND, STACK_COMPLETE, 1, MAIN);
-	refresh(world.slice);
-	check_tree(SLICE_BY_TOTAL, "nginx=20 0/1\n main 1/1\n");
+	refresh(world.selection);
+	check_tree(SELECTION_BY_TOTAL, "nginx=20 0/1\n main 1/1\n");
 	close_world();
 }
 
-/* ---- random, beside slices of one process each ---- */
+/* ---- random, beside selections of one process each ---- */
 
 static void import_random(void)
 {
@@ -458,10 +459,11 @@ static void import_random(void)
 	import((int)below(NR_TASKS), ends[below(4)], functions, nr, 1 + below(3));
 }
 
-static void set_filter(struct slice *slice, struct slice_criterion also, bool has_also, int32_t pid)
+static void set_filter(struct selection *selection, struct selection_criterion also, bool has_also,
+		       int32_t pid)
 {
-	struct slice_criterion criteria[2] = {{.what = SLICE_PROCESS, .number = pid}, also};
-	CHECK_EQ(slice_set_filter(slice, criteria, has_also ? 2 : 1), 0);
+	struct selection_criterion criteria[2] = {{.what = SELECTION_PROCESS, .number = pid}, also};
+	CHECK_EQ(selection_set_filter(selection, criteria, has_also ? 2 : 1), 0);
 }
 
 static void check_same_text(struct text *one, struct text *two)
@@ -485,23 +487,23 @@ static struct text without_indent(struct text *rows, size_t more)
 	return out;
 }
 
-static void check_processes(struct slice *plain, struct slice_criterion also, bool has_also)
+static void check_processes(struct selection *plain, struct selection_criterion also, bool has_also)
 {
-	struct slice_node root = root_of(world.slice);
-	struct slice_nodes processes = {0};
+	struct selection_node root = root_of(world.selection);
+	struct selection_nodes processes = {0};
 	uint64_t nr_processes = 0;
-	CHECK_EQ(slice_children(world.slice, root.id, SLICE_BY_TOTAL, &processes), 0);
+	CHECK_EQ(selection_children(world.selection, root.id, SELECTION_BY_TOTAL, &processes), 0);
 	for (int i = 0; i < NR_PIDS; i++) {
 		set_filter(plain, also, has_also, pids[i]);
 		refresh(plain);
-		struct slice_node alone = root_of(plain);
+		struct selection_node alone = root_of(plain);
 		nr_processes += alone.cost.total != 0;
 		for (size_t row = 0; row < processes.nr; row++) {
 			if (processes.items[row].pid != pids[i])
 				continue;
-			struct text wanted = rows_below(plain, &alone, SLICE_BY_TOTAL);
-			struct text rows =
-				rows_below(world.slice, &processes.items[row], SLICE_BY_TOTAL);
+			struct text wanted = rows_below(plain, &alone, SELECTION_BY_TOTAL);
+			struct text rows = rows_below(world.selection, &processes.items[row],
+						      SELECTION_BY_TOTAL);
 			rows = without_indent(&rows, 1);
 			CHECK_EQ(processes.items[row].cost.total, alone.cost.total);
 			check_same_text(&rows, &wanted);
@@ -511,24 +513,25 @@ static void check_processes(struct slice *plain, struct slice_criterion also, bo
 	free(processes.items);
 }
 
-static void check_other_shapes(struct slice *plain)
+static void check_other_shapes(struct selection *plain)
 {
-	struct slice_functions one = {0}, two = {0};
-	struct slice_node left, right;
-	CHECK_EQ(slice_top(world.slice, SLICE_BY_SELF, 0, &one, NULL), 0);
-	CHECK_EQ(slice_top(plain, SLICE_BY_SELF, 0, &two, NULL), 0);
+	struct selection_functions one = {0}, two = {0};
+	struct selection_node left, right;
+	CHECK_EQ(selection_top(world.selection, SELECTION_BY_SELF, 0, &one, NULL), 0);
+	CHECK_EQ(selection_top(plain, SELECTION_BY_SELF, 0, &two, NULL), 0);
 	CHECK_EQ(one.nr, two.nr);
 	for (size_t i = 0; i < one.nr; i++) {
 		CHECK_EQ(one.items[i].id.index, two.items[i].id.index);
 		CHECK(memcmp(&one.items[i].cost, &two.items[i].cost, sizeof(one.items->cost)) == 0);
 	}
-	for (enum slice_shape shape = SLICE_INVERTED; one.nr && shape <= SLICE_CALLEES; shape++) {
+	for (enum selection_shape shape = SELECTION_INVERTED; one.nr && shape <= SELECTION_CALLEES;
+	     shape++) {
 		struct function_id function = one.items[below(one.nr)].id;
-		CHECK_EQ(slice_root(world.slice, shape, function, &left), 0);
-		CHECK_EQ(slice_root(plain, shape, function, &right), 0);
+		CHECK_EQ(selection_root(world.selection, shape, function, &left), 0);
+		CHECK_EQ(selection_root(plain, shape, function, &right), 0);
 		CHECK_EQ(left.id, right.id);
-		struct text rows = rows_below(world.slice, &left, SLICE_BY_TOTAL);
-		struct text wanted = rows_below(plain, &right, SLICE_BY_TOTAL);
+		struct text rows = rows_below(world.selection, &left, SELECTION_BY_TOTAL);
+		struct text wanted = rows_below(plain, &right, SELECTION_BY_TOTAL);
 		check_same_text(&rows, &wanted);
 	}
 	free(one.items);
@@ -538,9 +541,9 @@ static void check_other_shapes(struct slice *plain)
 static void random_world(uint64_t seed)
 {
 	bool by_process = false, named = false, has_also = false;
-	struct slice_criterion also = {0};
+	struct selection_criterion also = {0};
 	open_world(seed);
-	struct slice *plain = slice_new(world.history);
+	struct selection *plain = selection_new(world.history);
 	CHECK(plain != NULL);
 	for (int step = 0; step < 30; step++) {
 		for (uint64_t i = below(40); i > 0; i--)
@@ -551,23 +554,25 @@ static void random_world(uint64_t seed)
 			name(LATE);
 			named = true;
 		}
-		CHECK_EQ(slice_set_seconds(plain, 2), 0);
-		CHECK_EQ(slice_set_seconds(world.slice, 2), 0);
+		CHECK_EQ(selection_set_seconds(plain, 2), 0);
+		CHECK_EQ(selection_set_seconds(world.selection, 2), 0);
 		has_also = below(2);
-		also = below(2) ? (struct slice_criterion){.what = SLICE_TEXT, .text = "read"}
-				: (struct slice_criterion){.what = SLICE_PROCESS, .number = 20};
+		also = below(2) ? (struct selection_criterion){.what = SELECTION_TEXT,
+							       .text = "read"}
+				: (struct selection_criterion){.what = SELECTION_PROCESS,
+							       .number = 20};
 		also.drop = below(2);
-		CHECK_EQ(slice_set_by_process(world.slice, by_process), 0);
-		CHECK_EQ(slice_set_filter(world.slice, &also, has_also), 0);
-		CHECK_EQ(slice_set_filter(plain, &also, has_also), 0);
-		refresh(world.slice);
+		CHECK_EQ(selection_set_by_process(world.selection, by_process), 0);
+		CHECK_EQ(selection_set_filter(world.selection, &also, has_also), 0);
+		CHECK_EQ(selection_set_filter(plain, &also, has_also), 0);
+		refresh(world.selection);
 		refresh(plain);
 		check_other_shapes(plain);
 		if (by_process)
 			check_processes(plain, also, has_also);
 		world.newest += below(2);
 	}
-	slice_free(plain);
+	selection_free(plain);
 	close_world();
 }
 

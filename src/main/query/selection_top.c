@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 
 #include <ctop/base/vec.h>
 
-#include "slice_internal.h"
+#include "selection_internal.h"
 
 struct sorting {
 	const struct history *history;
-	enum slice_order order;
+	enum selection_order order;
 };
 
 static int compare_counts(uint64_t a, uint64_t b)
@@ -21,39 +21,39 @@ static int compare_counts(uint64_t a, uint64_t b)
 
 static int compare(const void *a, const void *b, void *context)
 {
-	const struct slice_function *left = a, *right = b;
+	const struct selection_function *left = a, *right = b;
 	const struct sorting *sorting = context;
 	int by_self = compare_counts(left->cost.self_weight, right->cost.self_weight);
 	int by_total = compare_counts(left->cost.total_weight, right->cost.total_weight);
 	int order = 0;
 	switch (sorting->order) {
-	case SLICE_BY_SELF:
+	case SELECTION_BY_SELF:
 		order = by_self ? by_self : by_total;
 		break;
-	case SLICE_BY_TOTAL:
+	case SELECTION_BY_TOTAL:
 		order = by_total ? by_total : by_self;
 		break;
-	case SLICE_BY_MODULE:
+	case SELECTION_BY_MODULE:
 		order = strcmp(history_function_module(sorting->history, left->id),
 			       history_function_module(sorting->history, right->id));
 		if (!order)
 			order = by_self ? by_self : by_total;
 		break;
-	case SLICE_BY_NAME:
+	case SELECTION_BY_NAME:
 		break;
 	}
 	return order ? order : history_compare_functions(sorting->history, left->id, right->id);
 }
 
 /* Lets the first item sink to its place: every parent comes after its children in the order, so that the last of all is first. */
-static void sink(struct slice_function *items, size_t nr, struct sorting *sorting)
+static void sink(struct selection_function *items, size_t nr, struct sorting *sorting)
 {
 	for (size_t at = 0, child; (child = 2 * at + 1) < nr; at = child) {
 		if (child + 1 < nr && compare(&items[child], &items[child + 1], sorting) < 0)
 			child++;
 		if (compare(&items[at], &items[child], sorting) >= 0)
 			return;
-		struct slice_function swapped = items[at];
+		struct selection_function swapped = items[at];
 		items[at] = items[child];
 		items[child] = swapped;
 	}
@@ -63,12 +63,12 @@ static void sink(struct slice_function *items, size_t nr, struct sorting *sortin
  * The first `most` come to the front, in no order: a heap of the best so far, whose worst gives way. A heap that is
  * sorted backwards is one already.
  */
-static void choose(struct slice_functions *functions, size_t most, struct sorting *sorting)
+static void choose(struct selection_functions *functions, size_t most, struct sorting *sorting)
 {
-	struct slice_function *items = functions->items;
+	struct selection_function *items = functions->items;
 	qsort_r(items, most, sizeof(*items), compare, sorting);
 	for (size_t i = 0; i < most / 2; i++) {
-		struct slice_function swapped = items[i];
+		struct selection_function swapped = items[i];
 		items[i] = items[most - 1 - i];
 		items[most - 1 - i] = swapped;
 	}
@@ -81,18 +81,18 @@ static void choose(struct slice_functions *functions, size_t most, struct sortin
 	functions->nr = most;
 }
 
-int slice_top(struct slice *slice, enum slice_order order, size_t most,
-	      struct slice_functions *functions, size_t *nr_all)
+int selection_top(struct selection *selection, enum selection_order order, size_t most,
+		  struct selection_functions *functions, size_t *nr_all)
 {
-	struct sorting sorting = {slice->history, order};
+	struct sorting sorting = {selection->history, order};
 	functions->nr = 0;
-	if (vec_reserve(functions, slice->keys.nr))
+	if (vec_reserve(functions, selection->keys.nr))
 		return -ENOMEM;
-	for (uint32_t key = NR_LABELS; key < slice->keys.nr; key++) {
-		const struct slice_cost *cost = &slice->keys.items[key].cost;
+	for (uint32_t key = NR_LABELS; key < selection->keys.nr; key++) {
+		const struct selection_cost *cost = &selection->keys.items[key].cost;
 		if (cost->total)
 			functions->items[functions->nr++] =
-				(struct slice_function){function_of_key(key), *cost, 0};
+				(struct selection_function){function_of_key(key), *cost, 0};
 	}
 	if (nr_all)
 		*nr_all = functions->nr;
@@ -102,20 +102,22 @@ int slice_top(struct slice *slice, enum slice_order order, size_t most,
 		qsort_r(functions->items, functions->nr, sizeof(*functions->items), compare,
 			&sorting);
 	for (size_t i = 0; i < functions->nr; i++)
-		functions->items[i].squares = slice_function_squares(slice, functions->items[i].id);
+		functions->items[i].squares =
+			selection_function_squares(selection, functions->items[i].id);
 	return 0;
 }
 
-struct slice_cost slice_function_cost(const struct slice *slice, struct function_id function)
+struct selection_cost selection_function_cost(const struct selection *selection,
+					      struct function_id function)
 {
-	if ((uint64_t)function.index + NR_LABELS >= slice->keys.nr)
-		return (struct slice_cost){0};
-	return slice->keys.items[key_of_function(function.index)].cost;
+	if ((uint64_t)function.index + NR_LABELS >= selection->keys.nr)
+		return (struct selection_cost){0};
+	return selection->keys.items[key_of_function(function.index)].cost;
 }
 
-double slice_function_squares(const struct slice *slice, struct function_id function)
+double selection_function_squares(const struct selection *selection, struct function_id function)
 {
-	if ((uint64_t)function.index + NR_LABELS >= slice->keys.nr)
+	if ((uint64_t)function.index + NR_LABELS >= selection->keys.nr)
 		return 0;
-	return slice_key_squares(slice, key_of_function(function.index));
+	return selection_key_squares(selection, key_of_function(function.index));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slices of random profiles beside the same questions asked of every single sample: windows, filters, names
+ * Selections of random profiles beside the same questions asked of every single sample: windows, filters, names
  * that come late, pauses.
  */
 #include "history/by_hand.h"
@@ -25,7 +25,7 @@ static double square(const struct world *world, size_t raw)
 
 static void check_totals(const struct world *world)
 {
-	struct slice_totals totals = slice_totals(world->slice), wanted = {0};
+	struct selection_totals totals = selection_totals(world->selection), wanted = {0};
 	struct shown shown;
 	bool passes;
 	for (size_t i = 0; i < world->nr_raws; i++) {
@@ -54,9 +54,9 @@ static void check_totals(const struct world *world)
 
 static void check_top(const struct world *world)
 {
-	struct slice_functions top = {0}, few = {0};
+	struct selection_functions top = {0}, few = {0};
 	size_t nr_all, nr_wanted = 0;
-	struct slice_cost wanted[NR_FUNCTIONS + 1] = {0};
+	struct selection_cost wanted[NR_FUNCTIONS + 1] = {0};
 	double squares[NR_FUNCTIONS + 1] = {0};
 	struct shown shown;
 	bool passes;
@@ -72,7 +72,7 @@ static void check_top(const struct world *world)
 			squares[key] += contains(&shown, key) ? square(world, i) : 0;
 		}
 	}
-	CHECK_EQ(slice_top(world->slice, SLICE_BY_SELF, 0, &top, &nr_all), 0);
+	CHECK_EQ(selection_top(world->selection, SELECTION_BY_SELF, 0, &top, &nr_all), 0);
 	CHECK_EQ(top.nr, nr_all);
 	for (int key = 0; key <= UNNAMED; key++)
 		nr_wanted += wanted[key].total > 0;
@@ -83,12 +83,14 @@ static void check_top(const struct world *world)
 		check_squares(world, top.items[i].squares, squares[key], wanted[key].total,
 			      wanted[key].total_weight);
 		CHECK(i == 0 || top.items[i - 1].cost.self_weight >= top.items[i].cost.self_weight);
-		struct slice_cost one = slice_function_cost(world->slice, top.items[i].id);
+		struct selection_cost one =
+			selection_function_cost(world->selection, top.items[i].id);
 		CHECK(memcmp(&one, &wanted[key], sizeof(one)) == 0);
 	}
-	for (enum slice_order order = SLICE_BY_SELF; order <= SLICE_BY_MODULE; order++) {
-		CHECK_EQ(slice_top(world->slice, order, 0, &top, NULL), 0);
-		CHECK_EQ(slice_top(world->slice, order, 3, &few, &nr_all), 0);
+	for (enum selection_order order = SELECTION_BY_SELF; order <= SELECTION_BY_MODULE;
+	     order++) {
+		CHECK_EQ(selection_top(world->selection, order, 0, &top, NULL), 0);
+		CHECK_EQ(selection_top(world->selection, order, 3, &few, &nr_all), 0);
 		CHECK_EQ(nr_all, top.nr);
 		CHECK_EQ(few.nr, top.nr < 3 ? top.nr : 3);
 		for (size_t i = 0; i < few.nr; i++)
@@ -99,17 +101,17 @@ static void check_top(const struct world *world)
 }
 
 /* Where a chain from a row's root matches a sample: the frames of the root, and of the chain's last key. -1: nowhere. */
-static int match(enum slice_shape shape, const struct shown *chain, const struct shown *shown)
+static int match(enum selection_shape shape, const struct shown *chain, const struct shown *shown)
 {
 	int at = 0, step = 1;
 	if (!chain->nr)
-		return shape == SLICE_INVERTED ? shown->nr : -1;
-	if (shape == SLICE_INVERTED)
+		return shape == SELECTION_INVERTED ? shown->nr : -1;
+	if (shape == SELECTION_INVERTED)
 		at = shown->nr - 1;
-	else if (shape != SLICE_TREE)
+	else if (shape != SELECTION_TREE)
 		while (at < shown->nr && shown->keys[at] != chain->keys[0])
 			at++;
-	if (shape == SLICE_INVERTED || shape == SLICE_CALLERS)
+	if (shape == SELECTION_INVERTED || shape == SELECTION_CALLERS)
 		step = -1;
 	for (int i = 0; i < chain->nr; i++)
 		if (at + i * step < 0 || at + i * step >= shown->nr ||
@@ -118,10 +120,10 @@ static int match(enum slice_shape shape, const struct shown *chain, const struct
 	return at + (chain->nr - 1) * step;
 }
 
-static void check_row(const struct world *world, enum slice_shape shape, const struct shown *chain,
-		      const struct slice_node *node)
+static void check_row(const struct world *world, enum selection_shape shape,
+		      const struct shown *chain, const struct selection_node *node)
 {
-	struct slice_cost wanted = {0};
+	struct selection_cost wanted = {0};
 	double squares = 0;
 	struct shown shown;
 	bool passes;
@@ -131,7 +133,7 @@ static void check_row(const struct world *world, enum slice_shape shape, const s
 		int at = match(shape, chain, &shown);
 		if (at < -1)
 			continue;
-		bool up = shape == SLICE_INVERTED || shape == SLICE_CALLERS;
+		bool up = shape == SELECTION_INVERTED || shape == SELECTION_CALLERS;
 		bool last = up ? at == 0 : at == shown.nr - 1;
 		wanted.total++;
 		wanted.total_weight += world->raws[i].weight;
@@ -146,21 +148,21 @@ static void check_row(const struct world *world, enum slice_shape shape, const s
 	CHECK_EQ(node->cost.self_weight, wanted.self_weight);
 }
 
-static void check_below(struct world *world, enum slice_shape shape, struct shown *chain,
-			const struct slice_node *parent, int levels)
+static void check_below(struct world *world, enum selection_shape shape, struct shown *chain,
+			const struct selection_node *parent, int levels)
 {
-	struct slice_nodes nodes = {0};
+	struct selection_nodes nodes = {0};
 	uint64_t sum = parent->cost.self;
-	CHECK_EQ(slice_children(world->slice, parent->id, SLICE_BY_TOTAL, &nodes), 0);
+	CHECK_EQ(selection_children(world->selection, parent->id, SELECTION_BY_TOTAL, &nodes), 0);
 	CHECK_EQ(nodes.nr != 0, parent->has_children);
 	for (size_t i = 0; i < nodes.nr; i++) {
-		const struct slice_node *node = &nodes.items[i];
-		struct slice_node again;
+		const struct selection_node *node = &nodes.items[i];
+		struct selection_node again;
 		CHECK_EQ(node->parent, parent->id);
 		CHECK_EQ(node->depth, parent->depth + 1);
 		CHECK(i == 0 || nodes.items[i - 1].cost.total_weight >= node->cost.total_weight);
 		sum += node->cost.total;
-		CHECK_EQ(slice_node(world->slice, node->id, &again), 0);
+		CHECK_EQ(selection_node(world->selection, node->id, &again), 0);
 		CHECK_EQ(again.parent, node->parent);
 		CHECK_EQ(again.has_children, node->has_children);
 		CHECK(memcmp(&again.cost, &node->cost, sizeof(again.cost)) == 0);
@@ -168,7 +170,7 @@ static void check_below(struct world *world, enum slice_shape shape, struct show
 			node->label ? node->label
 				    : history_function_name(world->history, node->function));
 		check_row(world, shape, chain, node);
-		if (shape == SLICE_TREE && world->nr_criteria == 0 && below(world, 9) == 0)
+		if (shape == SELECTION_TREE && world->nr_criteria == 0 && below(world, 9) == 0)
 			remembered = (struct remembered){node->id, *chain};
 		if (levels > 1)
 			check_below(world, shape, chain, node, levels - 1);
@@ -178,12 +180,12 @@ static void check_below(struct world *world, enum slice_shape shape, struct show
 	free(nodes.items);
 }
 
-static void check_tree(struct world *world, enum slice_shape shape, struct function_id function,
+static void check_tree(struct world *world, enum selection_shape shape, struct function_id function,
 		       int levels)
 {
-	struct slice_node root;
+	struct selection_node root;
 	struct shown chain = {0};
-	CHECK_EQ(slice_root(world->slice, shape, function, &root), 0);
+	CHECK_EQ(selection_root(world->selection, shape, function, &root), 0);
 	CHECK_EQ(root.parent, 0);
 	CHECK_EQ(root.depth, 0);
 	if (!root.label)
@@ -221,7 +223,7 @@ struct moments {
 	uint64_t by_second[SECONDS_MOST];
 };
 
-static int add_moment(void *context, const struct slice_sample *sample)
+static int add_moment(void *context, const struct selection_sample *sample)
 {
 	struct moments *moments = context;
 	uint64_t second = sample->time_ns / SECOND_NS;
@@ -236,11 +238,11 @@ static int add_moment(void *context, const struct slice_sample *sample)
 
 static void check_moments(const struct world *world)
 {
-	struct slice_totals totals = slice_totals(world->slice);
+	struct selection_totals totals = selection_totals(world->selection);
 	struct moments moments = {.before_ns = FIRST_SECOND * SECOND_NS}, wanted = {0};
 	struct shown shown;
 	bool passes;
-	CHECK_EQ(slice_each_sample(world->slice, add_moment, &moments), 0);
+	CHECK_EQ(selection_each_sample(world->selection, add_moment, &moments), 0);
 	CHECK_EQ(moments.samples, totals.samples);
 	CHECK_EQ(moments.weight, totals.weight);
 	/* What came to a stack in the same second before a reset, or after a pause began, is not told apart. */
@@ -256,20 +258,21 @@ static void check_moments(const struct world *world)
 static void check_stacks(struct world *world)
 {
 	struct stack_sum sum = {0};
-	const struct slice_totals totals = slice_totals(world->slice);
+	const struct selection_totals totals = selection_totals(world->selection);
 	int nr = 0;
-	CHECK_EQ(slice_each_stack(world->slice, add_stack, &sum), 0);
+	CHECK_EQ(selection_each_stack(world->selection, add_stack, &sum), 0);
 	CHECK_EQ(sum.samples, totals.samples);
 	CHECK_EQ(sum.weight, totals.weight);
 	for (size_t end = 0; end < NR_STACK_ENDS; end++)
 		CHECK_EQ(sum.ends[end], totals.ends[end]);
-	CHECK_EQ(slice_each_stack(world->slice, stop_at_first, &nr), totals.samples ? 7 : 0);
+	CHECK_EQ(selection_each_stack(world->selection, stop_at_first, &nr),
+		 totals.samples ? 7 : 0);
 	CHECK_EQ(nr, totals.samples > 0);
 }
 
 static void check_tasks(struct world *world)
 {
-	struct slice_tasks threads = {0}, processes = {0};
+	struct selection_tasks threads = {0}, processes = {0};
 	uint64_t of_tid[30] = {0}, of_pid[30] = {0};
 	size_t nr_threads = 0;
 	struct shown shown;
@@ -280,8 +283,8 @@ static void check_tasks(struct world *world)
 		nr_threads += of_tid[tids[world->raws[i].task]]++ == 0;
 		of_pid[pids[world->raws[i].task]]++;
 	}
-	CHECK_EQ(slice_tasks(world->slice, SLICE_THREADS, -1, &threads), 0);
-	CHECK_EQ(slice_tasks(world->slice, SLICE_PROCESSES, -1, &processes), 0);
+	CHECK_EQ(selection_tasks(world->selection, SELECTION_THREADS, -1, &threads), 0);
+	CHECK_EQ(selection_tasks(world->selection, SELECTION_PROCESSES, -1, &processes), 0);
 	CHECK_EQ(threads.nr, nr_threads);
 	CHECK_EQ(processes.nr, (of_pid[10] != 0) + (of_pid[20] != 0));
 	for (size_t i = 0; i < threads.nr; i++) {
@@ -297,7 +300,7 @@ static void check_tasks(struct world *world)
 		sum += processes.items[i].nr_threads;
 	}
 	CHECK_EQ(sum, nr_threads);
-	CHECK_EQ(slice_tasks(world->slice, SLICE_THREADS, 20, &threads), 0);
+	CHECK_EQ(selection_tasks(world->selection, SELECTION_THREADS, 20, &threads), 0);
 	CHECK_EQ(threads.nr, (of_tid[20] != 0) + (of_tid[21] != 0));
 	free(threads.items);
 	free(processes.items);
@@ -306,14 +309,14 @@ static void check_tasks(struct world *world)
 static void check_trends(struct world *world)
 {
 	enum { SECONDS = 8 };
-	struct slice_functions top = {0};
+	struct selection_functions top = {0};
 	uint64_t all[SECONDS], self[8 * SECONDS], total[8 * SECONDS];
 	uint64_t wanted_all[SECONDS] = {0}, wanted_self[8 * SECONDS] = {0},
 		 wanted_total[8 * SECONDS] = {0};
 	struct function_id functions[8];
 	uint32_t seconds = world->seconds;
 	size_t seen = world->nr_seen, first = world->first;
-	CHECK_EQ(slice_top(world->slice, SLICE_BY_NAME, 8, &top, NULL), 0);
+	CHECK_EQ(selection_top(world->selection, SELECTION_BY_NAME, 8, &top, NULL), 0);
 	for (size_t i = 0; i < top.nr; i++)
 		functions[i] = top.items[i].id;
 	world->seconds = SECONDS; /* whatever the window is */
@@ -337,12 +340,13 @@ static void check_trends(struct world *world)
 	world->seconds = seconds;
 	world->nr_seen = seen;
 	world->first = first;
-	CHECK_EQ(slice_trend(world->slice, SECONDS, all), 0);
-	CHECK_EQ(slice_trend_functions(world->slice, SLICE_SELF, functions, top.nr, SECONDS, self),
+	CHECK_EQ(selection_trend(world->selection, SECONDS, all), 0);
+	CHECK_EQ(selection_trend_functions(world->selection, SELECTION_SELF, functions, top.nr,
+					   SECONDS, self),
 		 0);
-	CHECK_EQ(
-		slice_trend_functions(world->slice, SLICE_TOTAL, functions, top.nr, SECONDS, total),
-		0);
+	CHECK_EQ(selection_trend_functions(world->selection, SELECTION_TOTAL, functions, top.nr,
+					   SECONDS, total),
+		 0);
 	CHECK(memcmp(all, wanted_all, sizeof(all)) == 0);
 	for (size_t i = 0; i < top.nr * SECONDS; i++) {
 		CHECK_EQ(self[i], wanted_self[i]);
@@ -353,7 +357,7 @@ static void check_trends(struct world *world)
 
 static void check_detail(struct world *world, struct function_id function)
 {
-	struct slice_detail detail = {0};
+	struct selection_detail detail = {0};
 	int key = key_of(world, function);
 	uint64_t total = 0, incomplete = 0, unnamed = 0, threads = 0, callers = 0, callees = 0;
 	struct shown shown;
@@ -367,7 +371,7 @@ static void check_detail(struct world *world, struct function_id function)
 		struct shown whole = shown_whole(world, &world->raws[i]);
 		unnamed += contains(&whole, UNNAMED) ? weight : 0;
 	}
-	CHECK_EQ(slice_detail(world->slice, function, &detail), 0);
+	CHECK_EQ(selection_detail(world->selection, function, &detail), 0);
 	CHECK_EQ(detail.cost.total_weight, total);
 	CHECK_EQ(detail.incomplete, incomplete);
 	CHECK_EQ(detail.unnamed, unnamed);
@@ -380,22 +384,25 @@ static void check_detail(struct world *world, struct function_id function)
 		callees += detail.callees.items[i].cost.total_weight;
 	CHECK(callers <= total);
 	CHECK_EQ(callees + detail.own, total);
-	slice_detail_release(&detail);
+	selection_detail_release(&detail);
 	CHECK(!detail.callers.items);
 }
 
 static void check_flame(struct world *world)
 {
-	struct slice_boxes boxes = {0};
-	struct slice_node root;
-	CHECK_EQ(slice_root(world->slice, SLICE_TREE, (struct function_id){0}, &root), 0);
+	struct selection_boxes boxes = {0};
+	struct selection_node root;
+	CHECK_EQ(selection_root(world->selection, SELECTION_TREE, (struct function_id){0}, &root),
+		 0);
 	uint64_t least = root.cost.total_weight / 20 + 1;
-	CHECK_EQ(slice_flame(world->slice, root.id, SLICE_BY_NAME, least, 6, &boxes), 0);
+	CHECK_EQ(selection_flame(world->selection, root.id, SELECTION_BY_NAME, least, 6, &boxes),
+		 0);
 	CHECK(boxes.nr > 0 && boxes.items[0].parent == 0 && boxes.items[0].at == 0);
 	uint64_t *below_box = calloc(boxes.nr, sizeof(*below_box));
 	CHECK(below_box);
 	for (size_t i = 1; i < boxes.nr; i++) {
-		const struct slice_box *box = &boxes.items[i], *above = &boxes.items[box->parent];
+		const struct selection_box *box = &boxes.items[i],
+					   *above = &boxes.items[box->parent];
 		CHECK(box->parent < i);
 		CHECK_EQ(box->node.parent, above->node.id);
 		CHECK(box->node.cost.total_weight >= least);
@@ -403,7 +410,7 @@ static void check_flame(struct world *world)
 		below_box[box->parent] += box->node.cost.total_weight;
 	}
 	for (size_t i = 0; i < boxes.nr; i++) {
-		const struct slice_node *node = &boxes.items[i].node;
+		const struct selection_node *node = &boxes.items[i].node;
 		uint64_t below_it = node->cost.total_weight - node->cost.self_weight;
 		CHECK_EQ(below_box[i] + boxes.items[i].hidden, node->depth < 6 ? below_it : 0);
 	}
@@ -413,16 +420,16 @@ static void check_flame(struct world *world)
 
 static void check_all(struct world *world)
 {
-	struct slice_functions top = {0};
+	struct selection_functions top = {0};
 	check_totals(world);
 	check_top(world);
-	check_tree(world, SLICE_TREE, (struct function_id){0}, 3);
-	check_tree(world, SLICE_INVERTED, (struct function_id){0}, 3);
-	CHECK_EQ(slice_top(world->slice, SLICE_BY_TOTAL, 0, &top, NULL), 0);
+	check_tree(world, SELECTION_TREE, (struct function_id){0}, 3);
+	check_tree(world, SELECTION_INVERTED, (struct function_id){0}, 3);
+	CHECK_EQ(selection_top(world->selection, SELECTION_BY_TOTAL, 0, &top, NULL), 0);
 	if (top.nr) {
 		struct function_id one = top.items[below(world, top.nr)].id;
-		check_tree(world, SLICE_CALLERS, one, 3);
-		check_tree(world, SLICE_CALLEES, one, 3);
+		check_tree(world, SELECTION_CALLERS, one, 3);
+		check_tree(world, SELECTION_CALLEES, one, 3);
 		check_detail(world, one);
 	}
 	free(top.items);
@@ -442,27 +449,27 @@ static void refresh(struct world *world, uint64_t end, bool recount)
 		world->first = world->seconds ? 0 : world->reset_at;
 	}
 	world->end = end;
-	CHECK_EQ(slice_refresh(world->slice, end * SECOND_NS + 7), 0);
+	CHECK_EQ(selection_refresh(world->selection, end * SECOND_NS + 7), 0);
 }
 
-static struct slice_criterion random_criterion(struct world *world)
+static struct selection_criterion random_criterion(struct world *world)
 {
-	struct slice_functions top = {0};
-	struct slice_criterion criterion = {.drop = below(world, 3) == 0};
-	CHECK_EQ(slice_top(world->slice, SLICE_BY_TOTAL, 0, &top, NULL), 0);
+	struct selection_functions top = {0};
+	struct selection_criterion criterion = {.drop = below(world, 3) == 0};
+	CHECK_EQ(selection_top(world->selection, SELECTION_BY_TOTAL, 0, &top, NULL), 0);
 	if (top.nr)
 		criterion.function = top.items[below(world, top.nr)].id;
-	criterion.what = (enum slice_what)below(world, top.nr ? 7 : 6);
+	criterion.what = (enum selection_what)below(world, top.nr ? 7 : 6);
 	free(top.items);
-	if (criterion.what == SLICE_TEXT)
+	if (criterion.what == SELECTION_TEXT)
 		criterion.text = below(world, 2) ? "parse" : "Parse";
-	else if (criterion.what == SLICE_MODULE)
+	else if (criterion.what == SELECTION_MODULE)
 		criterion.text = below(world, 2) ? "program" : "[kernel]";
-	else if (criterion.what == SLICE_THREAD)
+	else if (criterion.what == SELECTION_THREAD)
 		criterion.number = tids[below(world, NR_TASKS)];
-	else if (criterion.what == SLICE_PROCESS)
+	else if (criterion.what == SELECTION_PROCESS)
 		criterion.number = pids[below(world, NR_TASKS)];
-	else if (criterion.what == SLICE_EVENT)
+	else if (criterion.what == SELECTION_EVENT)
 		criterion.number = (int32_t)below(world, NR_EVENTS);
 	return criterion;
 }
@@ -473,9 +480,11 @@ static void change_filter(struct world *world)
 	for (size_t i = 0; i < world->nr_criteria; i++)
 		world->criteria[i] = random_criterion(world);
 	if (remembered.id && below(world, 2))
-		world->criteria[world->nr_criteria++] = (struct slice_criterion){
-			.what = SLICE_SUBTREE, .id = remembered.id, .drop = below(world, 3) == 0};
-	CHECK_EQ(slice_set_filter(world->slice, world->criteria, world->nr_criteria), 0);
+		world->criteria[world->nr_criteria++] =
+			(struct selection_criterion){.what = SELECTION_SUBTREE,
+						     .id = remembered.id,
+						     .drop = below(world, 3) == 0};
+	CHECK_EQ(selection_set_filter(world->selection, world->criteria, world->nr_criteria), 0);
 }
 
 static bool change_window(struct world *world)
@@ -484,7 +493,7 @@ static bool change_window(struct world *world)
 	uint32_t seconds = lengths[below(world, 5)];
 	bool other = seconds != world->seconds;
 	world->seconds = seconds;
-	CHECK_EQ(slice_set_seconds(world->slice, seconds), 0);
+	CHECK_EQ(selection_set_seconds(world->selection, seconds), 0);
 	return other;
 }
 
@@ -513,7 +522,7 @@ static void random_world(uint64_t seed)
 		if (below(&world, 8) == 0)
 			name_one(&world);
 		if (below(&world, 15) == 0) {
-			CHECK_EQ(slice_reset(world.slice), 0);
+			CHECK_EQ(selection_reset(world.selection), 0);
 			world.reset_at = world.nr_raws;
 			was_reset = recount = true;
 		}

@@ -3,14 +3,14 @@
  * The samples of a window, stack by stack. The buckets of a window change little from one refresh to the next: those that
  * no sample goes to any more are added once, when they settle, and subtracted when they leave.
  */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 #include <string.h>
 
 #include <ctop/base/vec.h>
 
-#include "slice_internal.h"
+#include "selection_internal.h"
 
 static const uint64_t NS_PER_SECOND = 1000000000;
 
@@ -25,17 +25,17 @@ static void subtract(uint64_t *from, uint64_t what)
 }
 
 /* Everything, less what came before the reset and after the end. */
-static void count_since_start(struct slice *slice)
+static void count_since_start(struct selection *selection)
 {
-	const struct history *history = slice->history;
-	struct stack_count *fresh = slice->fresh.items;
-	uint64_t last = slice->end_ns / NS_PER_SECOND;
-	for (size_t i = 0; i < slice->fresh.nr; i++)
+	const struct history *history = selection->history;
+	struct stack_count *fresh = selection->fresh.items;
+	uint64_t last = selection->end_ns / NS_PER_SECOND;
+	for (size_t i = 0; i < selection->fresh.nr; i++)
 		fresh[i] = (struct stack_count){history->stacks.items[i].samples,
 						history->stacks.items[i].weight};
-	for (size_t i = 0; i < slice->before.nr; i++) {
-		fresh[i].samples -= slice->before.items[i].samples;
-		fresh[i].weight -= slice->before.items[i].weight;
+	for (size_t i = 0; i < selection->before.nr; i++) {
+		fresh[i].samples -= selection->before.items[i].samples;
+		fresh[i].weight -= selection->before.items[i].weight;
 	}
 	size_t row = history_bucket_from(history, last + 1);
 	for (; row < history->seconds.buckets.nr; row++) {
@@ -48,9 +48,9 @@ static void count_since_start(struct slice *slice)
 			subtract(&fresh[count->stack].weight, count->weight);
 		}
 	}
-	uint64_t from_ns = slice->before.nr ? slice->reset_ns : history->totals.first_ns;
-	slice->totals.from_ns = from_ns < slice->end_ns ? from_ns : slice->end_ns;
-	slice->totals.to_ns = slice->end_ns;
+	uint64_t from_ns = selection->before.nr ? selection->reset_ns : history->totals.first_ns;
+	selection->totals.from_ns = from_ns < selection->end_ns ? from_ns : selection->end_ns;
+	selection->totals.to_ns = selection->end_ns;
 }
 
 /* ---- the last seconds ---- */
@@ -61,12 +61,12 @@ struct range {
 	size_t from, settled, to;
 };
 
-static struct range find_range(const struct slice *slice)
+static struct range find_range(const struct selection *selection)
 {
-	const struct history *history = slice->history;
+	const struct history *history = selection->history;
 	const struct bucket *items = history->seconds.buckets.items;
-	struct range range = {.last = slice->end_ns / NS_PER_SECOND};
-	range.first = range.last >= slice->seconds ? range.last - slice->seconds + 1 : 0;
+	struct range range = {.last = selection->end_ns / NS_PER_SECOND};
+	range.first = range.last >= selection->seconds ? range.last - selection->seconds + 1 : 0;
 	range.from = range.to = history_bucket_from(history, range.first);
 	while (range.to < history->seconds.buckets.nr && items[range.to].second <= range.last)
 		range.to++;
@@ -78,14 +78,14 @@ static struct range find_range(const struct slice *slice)
 }
 
 /* What the window covers: old buckets reach further than asked, or are gone. */
-static void find_limits(struct slice *slice, const struct range *range)
+static void find_limits(struct selection *selection, const struct range *range)
 {
-	const struct history *history = slice->history;
+	const struct history *history = selection->history;
 	const struct seconds *seconds = &history->seconds;
 	const struct bucket *items = seconds->buckets.items;
-	struct slice_totals *totals = &slice->totals;
+	struct selection_totals *totals = &selection->totals;
 	totals->from_ns = range->first * NS_PER_SECOND;
-	totals->to_ns = slice->end_ns;
+	totals->to_ns = selection->end_ns;
 	if (range->from < seconds->buckets.nr &&
 	    (items[range->from].second < range->first || (range->from == 0 && seconds->forgotten)))
 		totals->from_ns = items[range->from].second * NS_PER_SECOND;
@@ -97,8 +97,8 @@ static void find_limits(struct slice *slice, const struct range *range)
 		if (to_ns > totals->to_ns)
 			totals->to_ns = to_ns;
 	}
-	if (slice->began_ns > totals->from_ns)
-		totals->from_ns = slice->began_ns;
+	if (selection->began_ns > totals->from_ns)
+		totals->from_ns = selection->began_ns;
 	if (totals->from_ns > totals->to_ns)
 		totals->from_ns = totals->to_ns;
 }
@@ -127,122 +127,123 @@ static bool is_same(const struct bucket *bucket, const struct settled_bucket *se
 }
 
 /* The bucket that was settled, as it was; NULL: it was merged, forgotten or added to. */
-static const struct bucket *find_same(const struct slice *slice,
+static const struct bucket *find_same(const struct selection *selection,
 				      const struct settled_bucket *settled)
 {
-	const struct seconds *seconds = &slice->history->seconds;
-	size_t row = history_bucket_from(slice->history, settled->second);
+	const struct seconds *seconds = &selection->history->seconds;
+	size_t row = history_bucket_from(selection->history, settled->second);
 	if (row == seconds->buckets.nr || !is_same(&seconds->buckets.items[row], settled))
 		return NULL;
 	return &seconds->buckets.items[row];
 }
 
 /* Takes out what left the window. False: something is not what it was, or nothing stays. */
-static bool remove_old(struct slice *slice, const struct range *range)
+static bool remove_old(struct selection *selection, const struct range *range)
 {
-	size_t kept = 0, nr = slice->settled_buckets.nr;
-	struct settled_bucket *items = slice->settled_buckets.items;
-	const struct bucket *buckets = slice->history->seconds.buckets.items;
+	size_t kept = 0, nr = selection->settled_buckets.nr;
+	struct settled_bucket *items = selection->settled_buckets.items;
+	const struct bucket *buckets = selection->history->seconds.buckets.items;
 	for (size_t i = 0; i < nr; i++) {
-		const struct bucket *bucket = find_same(slice, &items[i]);
+		const struct bucket *bucket = find_same(selection, &items[i]);
 		if (!bucket)
 			return false;
 		if (bucket >= buckets + range->from && bucket < buckets + range->settled)
 			items[kept++] = items[i];
 		else
-			remove_bucket(slice->settled.items, bucket);
+			remove_bucket(selection->settled.items, bucket);
 	}
-	slice->settled_buckets.nr = kept;
+	selection->settled_buckets.nr = kept;
 	return kept > 0;
 }
 
 /* Both lists are in the order of time. */
-static int settle(struct slice *slice, const struct range *range)
+static int settle(struct selection *selection, const struct range *range)
 {
-	const struct bucket *buckets = slice->history->seconds.buckets.items;
+	const struct bucket *buckets = selection->history->seconds.buckets.items;
 	size_t nr = range->settled - range->from, known = 0;
-	while (slice->settled.nr < slice->fresh.nr)
-		slice->settled.items[slice->settled.nr++] = (struct stack_count){0};
-	if (!remove_old(slice, range)) {
-		memset(slice->settled.items, 0, slice->settled.nr * sizeof(*slice->settled.items));
-		slice->settled_buckets.nr = 0;
+	while (selection->settled.nr < selection->fresh.nr)
+		selection->settled.items[selection->settled.nr++] = (struct stack_count){0};
+	if (!remove_old(selection, range)) {
+		memset(selection->settled.items, 0,
+		       selection->settled.nr * sizeof(*selection->settled.items));
+		selection->settled_buckets.nr = 0;
 	}
-	if (vec_reserve(&slice->settled_buckets, nr))
+	if (vec_reserve(&selection->settled_buckets, nr))
 		return -ENOMEM;
-	struct settled_bucket *items = slice->settled_buckets.items;
+	struct settled_bucket *items = selection->settled_buckets.items;
 	for (size_t i = 0; i < nr; i++) {
 		const struct bucket *bucket = &buckets[range->from + i];
-		if (known < slice->settled_buckets.nr && items[known].serial == bucket->serial)
+		if (known < selection->settled_buckets.nr && items[known].serial == bucket->serial)
 			known++;
 		else
-			add_bucket(slice->settled.items, bucket);
+			add_bucket(selection->settled.items, bucket);
 	}
 	for (size_t i = 0; i < nr; i++) {
 		const struct bucket *bucket = &buckets[range->from + i];
 		items[i] = (struct settled_bucket){bucket->second, bucket->serial, bucket->samples};
 	}
-	slice->settled_buckets.nr = nr;
+	selection->settled_buckets.nr = nr;
 	return 0;
 }
 
-static int count_last_seconds(struct slice *slice)
+static int count_last_seconds(struct selection *selection)
 {
-	const struct range range = find_range(slice);
-	int result = settle(slice, &range);
+	const struct range range = find_range(selection);
+	int result = settle(selection, &range);
 	if (result)
 		return result;
-	find_limits(slice, &range);
-	memcpy(slice->fresh.items, slice->settled.items,
-	       slice->fresh.nr * sizeof(*slice->fresh.items));
+	find_limits(selection, &range);
+	memcpy(selection->fresh.items, selection->settled.items,
+	       selection->fresh.nr * sizeof(*selection->fresh.items));
 	for (size_t row = range.settled; row < range.to; row++)
-		add_bucket(slice->fresh.items, &slice->history->seconds.buckets.items[row]);
+		add_bucket(selection->fresh.items, &selection->history->seconds.buckets.items[row]);
 	return 0;
 }
 
 /* ---- squares ---- */
 
-static void add_squares(const struct slice *slice, double *squares, const struct bucket *bucket,
-			double sign)
+static void add_squares(const struct selection *selection, double *squares,
+			const struct bucket *bucket, double sign)
 {
 	for (size_t i = 0; i < bucket->counts.nr; i++) {
 		const struct second_count *count = &bucket->counts.items[i];
-		if (count->stack < slice->stacks.nr)
+		if (count->stack < selection->stacks.nr)
 			squares[count->stack] += sign * history_count_squares(count);
 	}
 }
 
-static void square_since_start(const struct slice *slice, double *squares)
+static void square_since_start(const struct selection *selection, double *squares)
 {
-	const struct history *history = slice->history;
-	uint64_t last = slice->end_ns / NS_PER_SECOND;
-	for (size_t i = 0; i < slice->stacks.nr; i++)
+	const struct history *history = selection->history;
+	uint64_t last = selection->end_ns / NS_PER_SECOND;
+	for (size_t i = 0; i < selection->stacks.nr; i++)
 		squares[i] += history_stack_squares(history, i);
-	for (size_t i = 0; i < slice->before_squares.nr && i < slice->stacks.nr; i++)
-		squares[i] -= slice->before_squares.items[i];
+	for (size_t i = 0; i < selection->before_squares.nr && i < selection->stacks.nr; i++)
+		squares[i] -= selection->before_squares.items[i];
 	size_t row = history_bucket_from(history, last + 1);
 	for (; row < history->seconds.buckets.nr; row++)
 		if (history->seconds.buckets.items[row].second > last)
-			add_squares(slice, squares, &history->seconds.buckets.items[row], -1);
+			add_squares(selection, squares, &history->seconds.buckets.items[row], -1);
 }
 
-void slice_square_window(const struct slice *slice, double *squares)
+void selection_square_window(const struct selection *selection, double *squares)
 {
-	const struct bucket *buckets = slice->history->seconds.buckets.items;
-	if (slice->seconds == SLICE_SINCE_START || !slice->history->seconds.wanted) {
-		square_since_start(slice, squares);
+	const struct bucket *buckets = selection->history->seconds.buckets.items;
+	if (selection->seconds == SELECTION_SINCE_START || !selection->history->seconds.wanted) {
+		square_since_start(selection, squares);
 		return;
 	}
-	const struct range range = find_range(slice);
+	const struct range range = find_range(selection);
 	for (size_t row = range.from; row < range.to; row++)
-		add_squares(slice, squares, &buckets[row], 1);
+		add_squares(selection, squares, &buckets[row], 1);
 }
 
 /* ---- counts ---- */
 
-int slice_count_window(struct slice *slice)
+int selection_count_window(struct selection *selection)
 {
-	if (slice->seconds != SLICE_SINCE_START && slice->history->seconds.wanted)
-		return count_last_seconds(slice);
-	count_since_start(slice);
+	if (selection->seconds != SELECTION_SINCE_START && selection->history->seconds.wanted)
+		return count_last_seconds(selection);
+	count_since_start(selection);
 	return 0;
 }

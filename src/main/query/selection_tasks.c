@@ -2,20 +2,20 @@
 /*
  * Threads and processes. The history has a task for every comm that a thread went by; here they are one.
  */
-#include <ctop/query/slice.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include <ctop/base/vec.h>
 
-#include "slice_internal.h"
+#include "selection_internal.h"
 
 /* ---- the history's tasks, grouped ---- */
 
-static int32_t shown_tid(enum slice_tasks_of which, const struct history_task *task)
+static int32_t shown_tid(enum selection_tasks_of which, const struct history_task *task)
 {
-	return which == SLICE_PROCESSES ? -1 : task->tid;
+	return which == SELECTION_PROCESSES ? -1 : task->tid;
 }
 
 static uint64_t hash_ids(int32_t pid, int32_t tid)
@@ -52,7 +52,7 @@ static int add_group(struct task_groups *groups, const struct history *history,
 }
 
 int task_groups_init(struct task_groups *groups, const struct history *history,
-		     enum slice_tasks_of which)
+		     enum selection_tasks_of which)
 {
 	*groups = (struct task_groups){.of_task = calloc(history->tasks.nr, sizeof(uint32_t))};
 	if (!groups->of_task)
@@ -82,10 +82,10 @@ struct leaf_count {
 };
 
 struct adder {
-	const struct slice *slice;
+	const struct selection *selection;
 	struct task_groups groups;
-	struct slice_task *tasks; /* by group */
-	bool *sampled;		  /* by the history's tasks */
+	struct selection_task *tasks; /* by group */
+	bool *sampled;		      /* by the history's tasks */
 	ROWS(struct leaf_count) leaves;
 	struct index leaves_index;
 };
@@ -110,14 +110,15 @@ static int add_leaf(struct adder *adder, uint32_t group, uint32_t key, uint64_t 
 	return 0;
 }
 
-static int add_stacks(struct adder *adder, int32_t only_pid, slice_chosen *chosen, void *context)
+static int add_stacks(struct adder *adder, int32_t only_pid, selection_chosen *chosen,
+		      void *context)
 {
-	const struct slice *slice = adder->slice;
-	const struct history *history = slice->history;
+	const struct selection *selection = adder->selection;
+	const struct history *history = selection->history;
 	int result = 0;
-	for (size_t i = 0; !result && i < slice->stacks.nr; i++) {
-		const struct stack_state *state = &slice->stacks.items[i];
-		const struct stack_count *count = &slice->counts.items[i];
+	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
+		const struct stack_state *state = &selection->stacks.items[i];
+		const struct stack_count *count = &selection->counts.items[i];
 		uint32_t task = history->stacks.items[i].task;
 		if (!state->passes || !count->samples ||
 		    (only_pid != -1 && history->tasks.items[task].pid != only_pid) ||
@@ -126,9 +127,10 @@ static int add_stacks(struct adder *adder, int32_t only_pid, slice_chosen *chose
 		uint32_t group = adder->groups.of_task[task];
 		adder->tasks[group].samples += count->samples;
 		adder->tasks[group].weight += count->weight;
-		adder->tasks[group].squares += slice_stack_squares(slice, i);
+		adder->tasks[group].squares += selection_stack_squares(selection, i);
 		adder->sampled[task] = true;
-		result = add_leaf(adder, group, slice->paths.items[state->path].key, count->weight);
+		result = add_leaf(adder, group, selection->paths.items[state->path].key,
+				  count->weight);
 	}
 	return result;
 }
@@ -138,11 +140,11 @@ static void find_top(struct adder *adder)
 {
 	for (size_t i = 0; i < adder->leaves.nr; i++) {
 		const struct leaf_count *leaf = &adder->leaves.items[i];
-		struct slice_task *task = &adder->tasks[leaf->group];
+		struct selection_task *task = &adder->tasks[leaf->group];
 		struct function_id function = function_of_key(leaf->key);
 		if (leaf->weight < task->top_weight ||
 		    (leaf->weight == task->top_weight &&
-		     history_compare_functions(adder->slice->history, function, task->top) > 0))
+		     history_compare_functions(adder->selection->history, function, task->top) > 0))
 			continue;
 		task->top = function;
 		task->top_weight = leaf->weight;
@@ -152,7 +154,7 @@ static void find_top(struct adder *adder)
 /* Later comms replace earlier ones. */
 static void name_tasks(struct adder *adder)
 {
-	const struct history *history = adder->slice->history;
+	const struct history *history = adder->selection->history;
 	for (size_t i = 0; i < history->tasks.nr; i++)
 		if (adder->sampled[i])
 			adder->tasks[adder->groups.of_task[i]].comm = history->tasks.items[i].comm;
@@ -164,7 +166,7 @@ static void name_processes(struct adder *adder)
 	for (size_t i = 0; i < adder->groups.ids.nr; i++) {
 		const struct task_ids *ids = &adder->groups.ids.items[i];
 		const char *comm =
-			history_process_name(adder->slice->history, ids->pid, ids->started_ns);
+			history_process_name(adder->selection->history, ids->pid, ids->started_ns);
 		if (comm)
 			adder->tasks[i].comm = comm;
 	}
@@ -174,8 +176,8 @@ static void name_processes(struct adder *adder)
 static int count_threads(struct adder *adder)
 {
 	struct task_groups threads;
-	const struct history *history = adder->slice->history;
-	int result = task_groups_init(&threads, history, SLICE_THREADS);
+	const struct history *history = adder->selection->history;
+	int result = task_groups_init(&threads, history, SELECTION_THREADS);
 	bool *counted = result ? NULL : calloc(threads.ids.nr, sizeof(*counted));
 	if (!result && !counted)
 		result = -ENOMEM;
@@ -193,7 +195,7 @@ static int count_threads(struct adder *adder)
 
 static int compare(const void *a, const void *b)
 {
-	const struct slice_task *left = a, *right = b;
+	const struct selection_task *left = a, *right = b;
 	if (left->weight != right->weight)
 		return left->weight < right->weight ? 1 : -1;
 	if (left->pid != right->pid)
@@ -201,7 +203,7 @@ static int compare(const void *a, const void *b)
 	return (left->tid > right->tid) - (left->tid < right->tid);
 }
 
-static int give_out(const struct adder *adder, struct slice_tasks *tasks)
+static int give_out(const struct adder *adder, struct selection_tasks *tasks)
 {
 	tasks->nr = 0;
 	if (vec_reserve(tasks, adder->groups.ids.nr))
@@ -213,10 +215,10 @@ static int give_out(const struct adder *adder, struct slice_tasks *tasks)
 	return 0;
 }
 
-static int add_up(struct adder *adder, enum slice_tasks_of which, int32_t only_pid,
-		  slice_chosen *chosen, void *context)
+static int add_up(struct adder *adder, enum selection_tasks_of which, int32_t only_pid,
+		  selection_chosen *chosen, void *context)
 {
-	const struct history *history = adder->slice->history;
+	const struct history *history = adder->selection->history;
 	int result = task_groups_init(&adder->groups, history, which);
 	if (result)
 		return result;
@@ -234,15 +236,16 @@ static int add_up(struct adder *adder, enum slice_tasks_of which, int32_t only_p
 		result = count_threads(adder);
 	find_top(adder);
 	name_tasks(adder);
-	if (which == SLICE_PROCESSES)
+	if (which == SELECTION_PROCESSES)
 		name_processes(adder);
 	return result;
 }
 
-int slice_tasks_where(const struct slice *slice, enum slice_tasks_of which, int32_t only_pid,
-		      slice_chosen *chosen, void *context, struct slice_tasks *tasks)
+int selection_tasks_where(const struct selection *selection, enum selection_tasks_of which,
+			  int32_t only_pid, selection_chosen *chosen, void *context,
+			  struct selection_tasks *tasks)
 {
-	struct adder adder = {.slice = slice};
+	struct adder adder = {.selection = selection};
 	int result = add_up(&adder, which, only_pid, chosen, context);
 	if (!result)
 		result = give_out(&adder, tasks);
@@ -254,8 +257,8 @@ int slice_tasks_where(const struct slice *slice, enum slice_tasks_of which, int3
 	return result;
 }
 
-int slice_tasks(struct slice *slice, enum slice_tasks_of which, int32_t only_pid,
-		struct slice_tasks *tasks)
+int selection_tasks(struct selection *selection, enum selection_tasks_of which, int32_t only_pid,
+		    struct selection_tasks *tasks)
 {
-	return slice_tasks_where(slice, which, only_pid, NULL, NULL, tasks);
+	return selection_tasks_where(selection, which, only_pid, NULL, NULL, tasks);
 }

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A refresh: counts of the window, stack by stack, beside those of the refresh before; what differs and
+ * passes the filter is noted on its path. When names or the filter changed, all is noted anew.
+ */
+#include <ctop/query/selection.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+#include "selection_internal.h"
+
+/* More rows given out than this, and they are forgotten: they come back when they are asked for from the root on. */
+enum { SHOWN_MOST = 1 << 18 };
+
+struct selection *selection_new(struct history *history)
+{
+	struct selection *selection = calloc(1, sizeof(*selection));
+	if (!selection)
+		return NULL;
+	selection->history = history;
+	selection->new_filter = true;
+	history->nr_selections++;
+	if (selection_child_path(selection, 0, KEY_ALL) == 0)
+		return selection;
+	selection_free(selection);
+	return NULL;
+}
+
+static void tell_bytes(struct selection *selection, uint64_t bytes)
+{
+	selection->history->selection_bytes += bytes - selection->bytes;
+	selection->bytes = bytes;
+}
+
+void selection_free(struct selection *selection)
+{
+	if (!selection)
+		return;
+	tell_bytes(selection, 0);
+	selection->history->nr_selections--;
+	selection_free_filter(selection);
+	selection_free_processes(selection);
+	free(selection->keys.items);
+	free(selection->paths.items);
+	index_release(&selection->path_index);
+	free(selection->pending.items);
+	free(selection->dirty.items);
+	for (size_t i = 0; i < NR_LABELS; i++)
+		free(selection->node_paths[i].items);
+	free(selection->stacks.items);
+	free(selection->counts.items);
+	free(selection->fresh.items);
+	free(selection->before.items);
+	selection_free_squares(selection);
+	free(selection->settled.items);
+	free(selection->settled_buckets.items);
+	free(selection->shown.items);
+	index_release(&selection->shown_index);
+	free(selection->trend_masks.items);
+	free(selection);
+}
+
+static uint64_t index_bytes(const struct index *index)
+{
+	return index->slots ? ((uint64_t)index->mask + 1) * sizeof(*index->slots) : 0;
+}
+
+uint64_t selection_bytes(const struct selection *selection)
+{
+	uint64_t bytes = sizeof(*selection);
+	bytes += selection->keys.capacity * sizeof(*selection->keys.items);
+	bytes += selection->paths.capacity * sizeof(*selection->paths.items);
+	bytes += selection->pending.capacity * sizeof(*selection->pending.items);
+	bytes += selection->dirty.capacity * sizeof(*selection->dirty.items);
+	for (size_t i = 0; i < NR_LABELS; i++)
+		bytes +=
+			selection->node_paths[i].capacity * sizeof(*selection->node_paths[i].items);
+	bytes += selection->stacks.capacity * sizeof(*selection->stacks.items);
+	bytes += selection->counts.capacity * sizeof(*selection->counts.items);
+	bytes += selection->fresh.capacity * sizeof(*selection->fresh.items);
+	bytes += selection->settled.capacity * sizeof(*selection->settled.items);
+	bytes += selection->settled_buckets.capacity * sizeof(*selection->settled_buckets.items);
+	bytes += selection->before.capacity * sizeof(*selection->before.items);
+	bytes += selection->shown.capacity * sizeof(*selection->shown.items);
+	bytes += selection->trend_masks.capacity * sizeof(*selection->trend_masks.items);
+	return bytes + index_bytes(&selection->path_index) + index_bytes(&selection->shown_index) +
+	       selection_processes_bytes(selection) + selection_squares_bytes(selection);
+}
+
+/* ---- what was asked ---- */
+
+int selection_set_seconds(struct selection *selection, uint32_t seconds)
+{
+	if (seconds > SELECTION_SECONDS_MAX)
+		return -EINVAL;
+	selection->new_window = selection->new_window || seconds != selection->seconds;
+	selection->seconds = seconds;
+	return 0;
+}
+
+int selection_reset(struct selection *selection)
+{
+	const struct history *history = selection->history;
+	if (vec_reserve(&selection->before, history->stacks.nr) ||
+	    selection_keep_squares(selection))
+		return -ENOMEM;
+	selection->before.nr = history->stacks.nr;
+	for (size_t i = 0; i < history->stacks.nr; i++)
+		selection->before.items[i] = (struct stack_count){history->stacks.items[i].samples,
+								  history->stacks.items[i].weight};
+	selection->reset_ns = history->totals.last_ns;
+	selection->new_window = true;
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+static int reserve_stacks(struct selection *selection)
+{
+	/* Never none at all: memset() and memcpy() mind. */
+	size_t nr = selection->history->stacks.nr + 1;
+	if (vec_reserve(&selection->stacks, nr) || vec_reserve(&selection->counts, nr) ||
+	    vec_reserve(&selection->fresh, nr) || vec_reserve(&selection->settled, nr))
+		return -ENOMEM;
+	return 0;
+}
+
+/* The path of a stack; *moved: it is another one than before. */
+static int place_stack(struct selection *selection, size_t row, bool *moved)
+{
+	const struct counted_stack *stack = &selection->history->stacks.items[row];
+	struct stack_state *state = &selection->stacks.items[row];
+	uint32_t path = selection_stack_path(selection, stack);
+	if (path == NO_PATH)
+		return -ENOMEM;
+	*moved = path != state->path;
+	*state = (struct stack_state){
+		.path = path,
+		.key = selection->paths.items[path].key,
+		.end = stack->end,
+		.of_event = selection_is_of_event(selection, stack),
+		.passes = selection_passes(selection, stack, path),
+		.unnamed = !selection->history->frames.items[stack->leaf].name,
+		.folded = stack->leaf == FOLDED_FRAME,
+	};
+	return 0;
+}
+
+/* Names have come: some stacks may be other functions' now. */
+static int follow_names(struct selection *selection, bool *all)
+{
+	uint64_t nr_renamed = selection->history->nr_renamed;
+	if (nr_renamed == selection->nr_renamed)
+		return 0;
+	int result = selection_follow_names(selection);
+	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
+		bool moved = false;
+		result = place_stack(selection, i, &moved);
+		*all = *all || moved;
+	}
+	if (!result)
+		selection->nr_renamed = nr_renamed;
+	return result;
+}
+
+static void follow_filter(struct selection *selection, bool *all)
+{
+	if (!selection->new_filter)
+		return;
+	selection_find_hits(selection);
+	for (size_t i = 0; i < selection->stacks.nr; i++) {
+		struct stack_state *state = &selection->stacks.items[i];
+		const struct counted_stack *stack = &selection->history->stacks.items[i];
+		state->of_event = selection_is_of_event(selection, stack);
+		state->passes = selection_passes(selection, stack, state->path);
+	}
+	*all = true;
+}
+
+/* Those of the history's first nr stacks that are new. */
+static int add_new_stacks(struct selection *selection, size_t nr)
+{
+	int result = reserve_stacks(selection);
+	while (!result && selection->stacks.nr < nr) {
+		bool moved;
+		size_t row = selection->stacks.nr;
+		result = place_stack(selection, row, &moved);
+		if (result)
+			break;
+		if (row == selection->counts.nr)
+			selection->counts.items[selection->counts.nr++] = (struct stack_count){0};
+		selection->stacks.nr = row + 1;
+	}
+	return result;
+}
+
+/* ---- what changed ---- */
+
+/* Notes a difference of a stack's count that passes the filter. Differences below zero wrap around. */
+static void note(struct selection *selection, size_t row, uint64_t samples, uint64_t weight)
+{
+	const struct stack_state *state = &selection->stacks.items[row];
+	struct selection_totals *totals = &selection->totals;
+	if (!state->of_event)
+		return;
+	totals->all_samples += samples;
+	totals->all_weight += weight;
+	if (!state->passes)
+		return;
+	totals->samples += samples;
+	totals->weight += weight;
+	totals->ends[state->end] += samples;
+	if (state->unnamed)
+		totals->unnamed += samples;
+	if (state->folded)
+		totals->folded += samples;
+	selection_note(selection, state, samples, weight);
+}
+
+static void note_differences(struct selection *selection)
+{
+	for (size_t i = 0; i < selection->counts.nr; i++) {
+		struct stack_count *count = &selection->counts.items[i];
+		const struct stack_count *fresh = &selection->fresh.items[i];
+		if (count->samples != fresh->samples || count->weight != fresh->weight)
+			note(selection, i, fresh->samples - count->samples,
+			     fresh->weight - count->weight);
+		*count = *fresh;
+	}
+}
+
+static void note_all(struct selection *selection)
+{
+	struct selection_totals window = {.from_ns = selection->totals.from_ns,
+					  .to_ns = selection->totals.to_ns};
+	selection_clear_costs(selection);
+	selection->totals = window;
+	for (size_t i = 0; i < selection->counts.nr; i++) {
+		const struct stack_count *count = &selection->counts.items[i];
+		if (count->samples || count->weight)
+			note(selection, i, count->samples, count->weight);
+	}
+}
+
+static void forget_shown(struct selection *selection)
+{
+	if (selection->shown.nr < SHOWN_MOST)
+		return;
+	selection->shown.nr = 0;
+	index_clear(&selection->shown_index);
+}
+
+int selection_refresh(struct selection *selection, uint64_t end_ns)
+{
+	bool all = false, recount = !selection->refreshed || selection->new_window ||
+				    end_ns != selection->end_ns;
+	int result = history_update_names(selection->history);
+	if (!result)
+		selection_forget(selection, end_ns);
+	if (!result)
+		result = selection_follow_processes(selection);
+	if (!result)
+		result = follow_names(selection, &all);
+	if (!result)
+		result = add_new_stacks(selection, selection->history->stacks.nr);
+	if (result)
+		return result;
+	if (!selection->has_moved ||
+	    selection
+		    ->is_restarted) /* else with the next refresh: each of the two takes its time */
+		selection_drop_paths(selection);
+	all = all || selection->has_moved;
+	follow_filter(selection, &all);
+	forget_shown(selection);
+	selection->nr_seen = selection->history->stacks.nr;
+	selection->end_ns = end_ns;
+	selection->refreshed = false; /* should this fail, everything is counted again */
+	if (recount) {
+		selection->fresh.nr = selection->counts.nr;
+		result = selection_count_window(selection);
+		if (result)
+			return result;
+	}
+	if (recount && !all)
+		note_differences(selection);
+	else if (recount)
+		memcpy(selection->counts.items, selection->fresh.items,
+		       selection->counts.nr * sizeof(*selection->counts.items));
+	if (all)
+		note_all(selection);
+	selection_carry(selection);
+	if (recount || all)
+		result = selection_sum_squares(selection);
+	if (result)
+		return result;
+	selection->refreshed = true;
+	selection->new_window = selection->new_filter = selection->has_moved = false;
+	tell_bytes(selection, selection_bytes(selection));
+	return 0;
+}
+
+size_t selection_nr_paths(const struct selection *selection)
+{
+	return selection->paths.nr;
+}
+
+int selection_advance(struct selection *selection)
+{
+	size_t nr = selection->nr_seen;
+	selection->nr_seen = selection->history->stacks.nr;
+	/* Where names have come, or stacks are to go, the refresh has more to do first. */
+	if (!selection->refreshed || selection->has_moved ||
+	    selection->nr_renamed != selection->history->nr_renamed)
+		return 0;
+	int result = selection_follow_processes(selection);
+	return result ? result : add_new_stacks(selection, nr);
+}
+
+struct selection_totals selection_totals(const struct selection *selection)
+{
+	return selection->totals;
+}
+
+double selection_error(double effective)
+{
+	return effective > 0 ? 1 / sqrt(effective) : 0;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trees, a row at a time. A row is a chain of keys from its root on; its samples are those of the paths that the chain
+ * matches. Paths are the top-down tree already. For callers and inverted trees a chain goes up from each path of its
+ * first function; for callees it goes down from each outermost one.
+ */
+#include <ctop/query/selection.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/vec.h>
+
+#include "selection_internal.h"
+
+/* ---- rows given out ---- */
+
+static uint64_t step_id(uint64_t parent, uint64_t step)
+{
+	uint64_t id = hash_two(parent, step);
+	return id ? id : 1; /* 0 is no row */
+}
+
+uint64_t selection_child_id(uint64_t parent, uint32_t key)
+{
+	return step_id(parent, key);
+}
+
+/* A process goes by its pid, beyond all keys. */
+uint64_t selection_path_id(const struct selection *selection, uint64_t parent, uint32_t path)
+{
+	uint32_t key = selection->paths.items[path].key;
+	if (key != KEY_PROCESS)
+		return selection_child_id(parent, key);
+	const struct process *process =
+		&selection->processes.items[selection_process_of_path(selection, path)];
+	return step_id(parent, (UINT64_C(1) << 32) + (uint32_t)process->pid);
+}
+
+uint64_t selection_root_id(enum selection_shape shape, uint32_t key)
+{
+	return selection_child_id(hash_u64(shape + 1), key);
+}
+
+static uint32_t find_shown(const struct selection *selection, uint64_t id)
+{
+	struct index_probe probe = index_find(&selection->shown_index, id);
+	uint32_t row;
+	while (index_next(&selection->shown_index, &probe, &row))
+		if (selection->shown.items[row].id == id)
+			return row;
+	return UINT32_MAX;
+}
+
+/* The row with the id, as it is given out now. UINT32_MAX: out of memory. */
+static uint32_t show(struct selection *selection, const struct shown_row *shown)
+{
+	uint32_t row = find_shown(selection, shown->id);
+	if (row == UINT32_MAX) {
+		if (selection->shown.nr >= UINT32_MAX - 1 ||
+		    index_reserve(&selection->shown_index) ||
+		    vec_reserve(&selection->shown, selection->shown.nr + 1))
+			return UINT32_MAX;
+		row = (uint32_t)selection->shown.nr++;
+		index_add(&selection->shown_index, shown->id, row);
+	}
+	selection->shown.items[row] = *shown;
+	if (shown->parent == UINT32_MAX)
+		selection->shown.items[row].parent = row;
+	return row;
+}
+
+/* ---- what a row stands for ---- */
+
+/* What a match brings. */
+struct matched {
+	uint64_t samples, weight;
+	double squares;
+};
+
+typedef int match_function(void *context, uint32_t path, const struct matched *matched);
+
+static struct matched all_of(const struct selection *selection, uint32_t path)
+{
+	const struct path *row = &selection->paths.items[path];
+	return (struct matched){row->total, row->weight, selection_path_squares(selection, path)};
+}
+
+static struct matched own_of(const struct selection *selection, uint32_t path)
+{
+	const struct stack_count self = selection_path_self(selection, path);
+	return (struct matched){self.samples, self.weight,
+				selection_path_self_squares(selection, path)};
+}
+
+static int match_up(const struct selection *selection, const uint32_t *chain, size_t nr, bool self,
+		    match_function *each, void *context)
+{
+	const struct path *paths = selection->paths.items;
+	int result = 0;
+	uint32_t from = selection->keys.items[chain[0]].first_path;
+	for (; from && !result; from = paths[from].next_same) {
+		if (!paths[from].total ||
+		    (!self && !selection_is_outermost(selection, &paths[from])))
+			continue;
+		uint32_t at = from;
+		for (size_t i = 1; i < nr && at != NO_PATH; i++) {
+			at = selection_caller(selection, at);
+			if (at != NO_PATH && paths[at].key != chain[i])
+				at = NO_PATH;
+		}
+		if (at == NO_PATH)
+			continue;
+		const struct matched matched =
+			self ? own_of(selection, from) : all_of(selection, from);
+		if (matched.samples)
+			result = each(context, at, &matched);
+	}
+	return result;
+}
+
+static int match_down(const struct selection *selection, const uint32_t *chain, size_t nr,
+		      match_function *each, void *context)
+{
+	const struct path *paths = selection->paths.items;
+	int result = 0;
+	uint32_t from = selection->keys.items[chain[0]].first_path;
+	for (; from && !result; from = paths[from].next_same) {
+		if (!paths[from].total || !selection_is_outermost(selection, &paths[from]))
+			continue;
+		uint32_t at = from;
+		for (size_t i = 1; i < nr && at != NO_PATH; i++)
+			at = selection_find_path(selection, at, chain[i]);
+		if (at == NO_PATH || !paths[at].total)
+			continue;
+		const struct matched matched = all_of(selection, at);
+		result = each(context, at, &matched);
+	}
+	return result;
+}
+
+/* The ends of all stacks: the root of the inverted tree. */
+static int match_ends(const struct selection *selection, match_function *each, void *context)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
+		const struct stack_count *count = &selection->counts.items[i];
+		const struct matched matched = {count->samples, count->weight,
+						selection_stack_squares(selection, i)};
+		if (selection->stacks.items[i].passes && count->samples)
+			result = each(context, selection->stacks.items[i].path, &matched);
+	}
+	return result;
+}
+
+/* Calls each() for every path that the row matches, with the samples that it brings. */
+static int match(const struct selection *selection, const struct shown_row *shown,
+		 match_function *each, void *context)
+{
+	const struct path *path = &selection->paths.items[shown->path];
+	if (shown->shape == SELECTION_TREE) { /* outside of the subtree in force all are 0 */
+		const struct matched matched = all_of(selection, shown->path);
+		return path->total ? each(context, shown->path, &matched) : 0;
+	}
+	if (shown->shape == SELECTION_INVERTED && shown->depth == 0)
+		return match_ends(selection, each, context);
+	size_t first = shown->shape == SELECTION_INVERTED ? 1 : 0; /* its root is no function */
+	size_t nr = shown->depth + 1 - first;
+	uint32_t *chain = calloc(nr, sizeof(*chain));
+	if (!chain)
+		return -ENOMEM;
+	for (size_t i = nr; i-- > 0; shown = &selection->shown.items[shown->parent])
+		chain[i] = shown->key;
+	int result = shown->shape == SELECTION_CALLEES
+			     ? match_down(selection, chain, nr, each, context)
+			     : match_up(selection, chain, nr, shown->shape == SELECTION_INVERTED,
+					each, context);
+	free(chain);
+	return result;
+}
+
+static bool goes_up(uint32_t shape)
+{
+	return shape == SELECTION_INVERTED || shape == SELECTION_CALLERS;
+}
+
+/* ---- one row ---- */
+
+struct sum {
+	const struct selection *selection;
+	struct selection_node *node;
+	uint32_t shape;
+};
+
+/* Adds what a match brings to a row; what of it ends there is its own. */
+static void add_cost(const struct selection *selection, struct selection_node *node, uint32_t path,
+		     const struct matched *matched, bool up)
+{
+	struct stack_count self = {0};
+	if (!up)
+		self = selection_path_self(selection, path);
+	else if (selection_caller(selection, path) == NO_PATH)
+		self = (struct stack_count){matched->samples, matched->weight};
+	node->cost.total += matched->samples;
+	node->cost.total_weight += matched->weight;
+	node->squares += matched->squares;
+	node->cost.self += self.samples;
+	node->cost.self_weight += self.weight;
+	node->has_children = node->has_children || self.samples < matched->samples;
+}
+
+static int add_match(void *context, uint32_t path, const struct matched *matched)
+{
+	struct sum *sum = context;
+	add_cost(sum->selection, sum->node, path, matched, goes_up(sum->shape));
+	return 0;
+}
+
+static int add_end(void *context, uint32_t path, const struct matched *matched)
+{
+	struct sum *sum = context;
+	(void)path;
+	sum->node->cost.total += matched->samples;
+	sum->node->cost.total_weight += matched->weight;
+	sum->node->squares += matched->squares;
+	sum->node->has_children = true;
+	return 0;
+}
+
+static struct selection_node empty_node(const struct selection *selection, uint32_t row)
+{
+	const struct shown_row *shown = &selection->shown.items[row];
+	struct selection_node node = {
+		.id = shown->id,
+		.parent = shown->parent == row ? 0 : selection->shown.items[shown->parent].id,
+		.function = function_of_key(shown->key),
+		.label = selection_key_label(shown->key),
+		.depth = shown->depth,
+	};
+	if (shown->key == KEY_PROCESS) {
+		const struct process *process =
+			&selection->processes
+				 .items[selection_process_of_path(selection, shown->path)];
+		node.pid = process->pid;
+		node.comm = selection_process_comm(selection, process);
+	}
+	return node;
+}
+
+static int fill_node(struct selection *selection, uint32_t row, struct selection_node *node)
+{
+	const struct shown_row *shown = &selection->shown.items[row];
+	struct sum sum = {selection, node, shown->shape};
+	*node = empty_node(selection, row);
+	bool ends = shown->shape == SELECTION_INVERTED && shown->depth == 0;
+	return match(selection, shown, ends ? add_end : add_match, &sum);
+}
+
+/* The id of a path of the top-down tree: from its functions, root first. 0: out of memory. */
+static uint64_t path_id(const struct selection *selection, uint32_t path)
+{
+	uint32_t depth = selection->paths.items[path].depth;
+	uint32_t *way = calloc((size_t)depth + 1, sizeof(*way));
+	if (!way)
+		return 0;
+	for (uint32_t i = depth; path; path = selection->paths.items[path].parent)
+		way[--i] = path;
+	uint64_t id = selection_root_id(SELECTION_TREE, KEY_ALL);
+	for (uint32_t i = 0; i < depth; i++)
+		id = selection_path_id(selection, id, way[i]);
+	free(way);
+	return id;
+}
+
+int selection_root(struct selection *selection, enum selection_shape shape,
+		   struct function_id function, struct selection_node *root)
+{
+	struct shown_row shown = {.parent = UINT32_MAX, .shape = shape};
+	if (shape == SELECTION_TREE) {
+		shown.path = selection->root;
+		shown.key = selection->paths.items[selection->root].key;
+		shown.id = path_id(selection, selection->root);
+		if (!shown.id)
+			return -ENOMEM;
+	} else {
+		if (shape != SELECTION_INVERTED) {
+			if (function.index >= selection->history->functions.nr)
+				return -ENOENT;
+			shown.key = key_of_function(function.index);
+			if (selection_reserve_key(selection, shown.key))
+				return -ENOMEM;
+		}
+		shown.id = selection_root_id(shape, shown.key);
+	}
+	uint32_t row = show(selection, &shown);
+	return row == UINT32_MAX ? -ENOMEM : fill_node(selection, row, root);
+}
+
+int selection_node(struct selection *selection, uint64_t id, struct selection_node *node)
+{
+	uint32_t row = find_shown(selection, id);
+	return row == UINT32_MAX ? -ENOENT : fill_node(selection, row, node);
+}
+
+/* ---- children ---- */
+
+struct children {
+	struct selection *selection;
+	uint32_t parent, shape;
+	struct selection_nodes *nodes;
+	size_t first;	  /* node; they are appended */
+	uint32_t *of_key; /* node of a key, less first, plus 1; 0: none yet */
+};
+
+static int add_child(struct children *children, uint32_t path, const struct matched *matched)
+{
+	struct selection *selection = children->selection;
+	uint32_t key = selection->paths.items[path].key;
+	struct selection_nodes *nodes = children->nodes;
+	if (!children->of_key[key] || key == KEY_PROCESS) {
+		const struct shown_row *parent = &selection->shown.items[children->parent];
+		const struct shown_row shown = {
+			.id = selection_path_id(selection, parent->id, path),
+			.parent = children->parent,
+			.key = key,
+			.path = children->shape == SELECTION_TREE ? path : 0,
+			.depth = parent->depth + 1,
+			.shape = children->shape,
+		};
+		uint32_t row = show(selection, &shown);
+		if (row == UINT32_MAX || vec_reserve(nodes, nodes->nr + 1))
+			return -ENOMEM;
+		nodes->items[nodes->nr++] = empty_node(selection, row);
+		children->of_key[key] = (uint32_t)(nodes->nr - children->first);
+	}
+	struct selection_node *node = &nodes->items[children->first + children->of_key[key] - 1];
+	add_cost(selection, node, path, matched, goes_up(children->shape));
+	return 0;
+}
+
+static int add_children_below(void *context, uint32_t path, const struct matched *matched)
+{
+	struct children *children = context;
+	const struct selection *selection = children->selection;
+	int result = 0;
+	(void)matched;
+	for (uint32_t child = selection->paths.items[path].first_child; child && !result;
+	     child = selection->paths.items[child].next_sibling) {
+		if (!selection->paths.items[child].total)
+			continue;
+		const struct matched below = all_of(selection, child);
+		result = add_child(children, child, &below);
+	}
+	return result;
+}
+
+static int add_caller(void *context, uint32_t path, const struct matched *matched)
+{
+	struct children *children = context;
+	uint32_t caller = selection_caller(children->selection, path);
+	return caller == NO_PATH ? 0 : add_child(children, caller, matched);
+}
+
+static int add_leaf(void *context, uint32_t path, const struct matched *matched)
+{
+	return add_child(context, path, matched);
+}
+
+struct sorting {
+	const struct selection *selection;
+	enum selection_order order;
+};
+
+static uint32_t key_of_node(const struct selection_node *node)
+{
+	if (!node->label)
+		return key_of_function(node->function.index);
+	for (uint32_t key = 0; key < NR_LABELS; key++)
+		if (selection_key_label(key) == node->label)
+			return key;
+	return KEY_ALL;
+}
+
+static int compare(const void *a, const void *b, void *context)
+{
+	const struct selection_node *left = a, *right = b;
+	const struct sorting *sorting = context;
+	const struct selection_cost *one = &left->cost, *two = &right->cost;
+	if (sorting->order == SELECTION_BY_SELF && one->self_weight != two->self_weight)
+		return one->self_weight < two->self_weight ? 1 : -1;
+	if (sorting->order == SELECTION_BY_MODULE) {
+		const struct history *history = sorting->selection->history;
+		int order = strcmp(history_function_module(history, left->function),
+				   history_function_module(history, right->function));
+		if (order)
+			return order;
+	}
+	if (sorting->order != SELECTION_BY_NAME && one->total_weight != two->total_weight)
+		return one->total_weight < two->total_weight ? 1 : -1;
+	if (left->comm && right->comm) {
+		int order = strcmp(left->comm, right->comm);
+		return order ? order : (left->pid > right->pid) - (left->pid < right->pid);
+	}
+	return selection_compare_keys(sorting->selection, key_of_node(left), key_of_node(right));
+}
+
+int selection_children(struct selection *selection, uint64_t id, enum selection_order order,
+		       struct selection_nodes *nodes)
+{
+	uint32_t row = find_shown(selection, id);
+	if (row == UINT32_MAX)
+		return -ENOENT;
+	const struct shown_row shown = selection->shown.items[row];
+	struct children children = {
+		.selection = selection,
+		.parent = row,
+		.shape = shown.shape,
+		.nodes = nodes,
+		.first = nodes->nr,
+		.of_key = calloc(selection->keys.nr, sizeof(uint32_t)),
+	};
+	if (!children.of_key)
+		return -ENOMEM;
+	match_function *each = add_children_below;
+	if (goes_up(shown.shape))
+		each = shown.shape == SELECTION_INVERTED && shown.depth == 0 ? add_leaf
+									     : add_caller;
+	int result = match(selection, &shown, each, &children);
+	free(children.of_key);
+	struct sorting sorting = {selection, order};
+	if (!result && nodes->nr - children.first > 1)
+		qsort_r(nodes->items + children.first, nodes->nr - children.first,
+			sizeof(*nodes->items), compare, &sorting);
+	return result;
+}
