@@ -22,7 +22,9 @@ enum {
 const struct option_row option_rows[] = {
 	{OPTION_PID, GROUP_TARGET, TARGETED, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
 	 "processes, with all their threads and children",
-	 "Children that run already are part of it, and theirs; the header says how many. Those "
+	 "Children that run already are part of it, and theirs; the header says how many. Whose "
+	 "parent has ended is "
+	 "found only in a session that one of them leads, as services do. Those "
 	 "that this user may not "
 	 "profile are left out, and counted."},
 	{OPTION_TID, GROUP_TARGET, TARGETED, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,

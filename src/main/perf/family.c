@@ -2,8 +2,10 @@
 /*
  * The processes of a target: those that were asked for, and their descendants, by what /proc says of everybody's parents.
  * /proc/PID/task/TID/children would be shorter, but leaves out others where a child ends while it is read
- * (proc_pid_children(5)), and not every kernel has it. Whoever's parent has ended is nobody's descendant any more: a
- * child is known by a listing from before that, or not at all.
+ * (proc_pid_children(5)), and not every kernel has it. Whoever's parent has ended is nobody's child any more, but stays in its
+ * session, which nobody joins but by being born into it: whoever is in the session that one of the family leads, as services and
+ * shells do, descends from it. Other orphans are known by a listing from before that, or not at all: process groups and cgroups have
+ * others in them, too.
  */
 #include "sampler_internal.h"
 
@@ -29,7 +31,7 @@ struct everybody {
 		} * items;
 		size_t nr, capacity;
 	} people;
-	struct index by_pid, by_parent;
+	struct index by_pid, by_parent, by_session;
 };
 
 bool task_start_read(int32_t pid, int32_t tid, struct task_start *start)
@@ -48,9 +50,9 @@ bool task_start_read(int32_t pid, int32_t tid, struct task_start *start)
 	const char *at = strrchr(text, ')');
 	unsigned long long ticks;
 	if (!at || sscanf(at + 1,
-			  " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
+			  " %*c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
 			  " %*d %llu",
-			  &start->parent, &ticks) != 2)
+			  &start->parent, &start->session, &ticks) != 3)
 		return false;
 	start->ns = ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
@@ -61,6 +63,7 @@ static void forget(struct everybody *everybody)
 	free(everybody->people.items);
 	index_release(&everybody->by_pid);
 	index_release(&everybody->by_parent);
+	index_release(&everybody->by_session);
 }
 
 static int list(struct everybody *everybody)
@@ -74,7 +77,8 @@ static int list(struct everybody *everybody)
 		if (person.pid <= 0 || !task_start_read(person.pid, person.pid, &person.start))
 			continue;
 		if (vec_reserve(&everybody->people, everybody->people.nr + 1) ||
-		    index_reserve(&everybody->by_pid) || index_reserve(&everybody->by_parent)) {
+		    index_reserve(&everybody->by_pid) || index_reserve(&everybody->by_parent) ||
+		    index_reserve(&everybody->by_session)) {
 			result = -ENOMEM;
 			continue;
 		}
@@ -82,6 +86,7 @@ static int list(struct everybody *everybody)
 		everybody->people.items[row] = person;
 		index_add(&everybody->by_pid, hash_u64((uint64_t)person.pid), row);
 		index_add(&everybody->by_parent, hash_u64((uint64_t)person.start.parent), row);
+		index_add(&everybody->by_session, hash_u64((uint64_t)person.start.session), row);
 	}
 	closedir(dir);
 	return result;
@@ -137,6 +142,23 @@ static int take_child(struct family *family, uint32_t parent, const struct perso
 	return add(family, &member);
 }
 
+/* Those whose parents have ended, of the session that a member leads. */
+static int take_orphans(struct family *family, uint32_t leader, const struct everybody *everybody,
+			uint64_t slack_ns)
+{
+	const int32_t session = family->members.items[leader].pid;
+	struct index_probe probe = index_find(&everybody->by_session, hash_u64((uint64_t)session));
+	uint32_t row;
+	int result = 0;
+	while (!result && index_next(&everybody->by_session, &probe, &row)) {
+		const struct person *person = &everybody->people.items[row];
+		if (person->start.session == session && person->pid != session &&
+		    !find_member(family, person->start.parent))
+			result = take_child(family, leader, person, slack_ns);
+	}
+	return result;
+}
+
 /* The family grows while it is gone through, so that grandchildren's turn comes. */
 static int take_children(struct family *family, const struct everybody *everybody,
 			 uint64_t slack_ns)
@@ -157,6 +179,9 @@ static int take_children(struct family *family, const struct everybody *everybod
 			if (result)
 				return result;
 		}
+		int result = take_orphans(family, row, everybody, slack_ns);
+		if (result)
+			return result;
 	}
 	return 0;
 }

@@ -261,7 +261,7 @@ int guard_limit_periods(struct sampler *sampler, struct error *error);
 
 /* When a thread started, since boot, to 10 ms, and the parent of its process: fields 22 and 4 of proc_pid_stat(5). */
 struct task_start {
-	int32_t parent;
+	int32_t parent, session;
 	uint64_t ns;
 	uint64_t seen_ns; /* CLOCK_MONOTONIC: when it was read; also where it has ended */
 };

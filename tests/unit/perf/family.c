@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose descendants are a target's, and when a number has a new owner. */
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -125,11 +127,76 @@ static void who_has_ended_is_nobodys_parent(void)
 	family_release(&family);
 }
 
+/* A process that leads a session, or a process group only, and its grandchild, whose parent has ended. */
+static pid_t begin_orphan(bool in_session, pid_t *orphan)
+{
+	int fds[2];
+	if (pipe(fds))
+		exit(1);
+	pid_t leader = fork();
+	if (leader == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (in_session ? setsid() < 0 : setpgid(0, 0) < 0)
+			_exit(1);
+		pid_t middle = fork();
+		if (middle == 0) {
+			const pid_t parent = getpid();
+			pid_t own = fork();
+			if (own)
+				_exit(write(fds[1], &own, sizeof(own)) != sizeof(own));
+			while (getppid() == parent)
+				sched_yield();
+			prctl(PR_SET_PDEATHSIG, SIGKILL); /* the test's */
+			for (;;)
+				pause();
+		}
+		if (waitpid(middle, NULL, 0) != middle ||
+		    write(fds[1], &middle, sizeof(middle)) != sizeof(middle))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	pid_t ended; /* no zombie of it is a child any more */
+	if (read(fds[0], orphan, sizeof(*orphan)) != sizeof(*orphan) ||
+	    read(fds[0], &ended, sizeof(ended)) != sizeof(ended))
+		exit(1);
+	close(fds[0]);
+	close(fds[1]);
+	return leader;
+}
+
+static void orphans_of_a_session_descend_from_its_leader(void)
+{
+	for (int in_session = 0; in_session < 2; in_session++) {
+		struct family family = {0};
+		struct task_start start;
+		pid_t orphan, leader = begin_orphan(in_session, &orphan);
+		while (task_start_read(orphan, orphan, &start) && start.parent != getpid())
+			sched_yield();
+		CHECK_EQ(family_ask(&family, leader), 0);
+		CHECK_EQ(family_look(&family, 0), 0);
+		CHECK_EQ(family.members.nr, in_session ? 2 : 1);
+		CHECK(!in_session || member_of(&family, orphan));
+		family_release(&family);
+		/* Its number's next owner is nobody's either. */
+		struct family of_owner = {0};
+		CHECK_EQ(family_ask(&of_owner, leader), 0);
+		of_owner.members.items[0].started_ns -= 10000000;
+		CHECK_EQ(family_look(&of_owner, UINT64_MAX / 2), 0);
+		CHECK_EQ(of_owner.members.nr, 1);
+		family_release(&of_owner);
+		end(orphan);
+		end(leader);
+	}
+}
+
 int main(void)
 {
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans are ours */
 	RUN(descendants_are_found_once);
 	RUN(who_has_inherited_is_left);
 	RUN(a_number_with_a_new_owner);
 	RUN(who_has_ended_is_nobodys_parent);
+	RUN(orphans_of_a_session_descend_from_its_leader);
 	return test_done();
 }
