@@ -40,8 +40,6 @@ struct cfi;
 /* The unwind tables of one module, with the ranges already evaluated. Shared between processes. */
 struct cfi *cfi_new(struct object *object); /* borrows object; NULL: out of memory */
 void cfi_free(struct cfi *cfi);
-/* Adds the tables of a separate debug file (.debug_frame). Takes the descriptor over. 0 or -errno. */
-int cfi_add_debug_file(struct cfi *cfi, int fd);
 
 /*
  * watch is called with true before anything of the module's file is read for a rule, and with false after
@@ -84,7 +82,7 @@ struct unwind_input {
 	uint64_t known;		  /* bit n: regs[n] holds a value */
 	const uint8_t *stack;	  /* bytes from process address regs[RSP] on; unaligned is fine */
 	size_t stack_bytes;	  /* valid ones (dyn_size), never more is read */
-	bool frame_pointers_only; /* --call-graph fp on dumped stacks */
+	bool frame_pointers_only; /* no module's file is read */
 	struct unwind_evidence
 		*evidence; /* filled in, one a frame (room for UNWIND_MAX_FRAMES); or NULL */
 };
@@ -107,11 +105,10 @@ struct unwind_counters {
 };
 
 struct unwinder;
-struct unwinder *unwinder_new(void); /* holds the rule cache; NULL: out of memory */
+/* Holds the rule cache, which points into cfis: it is freed before them. NULL: out of memory. */
+struct unwinder *unwinder_new(void);
 void unwinder_free(struct unwinder *unwinder);
 const struct unwind_counters *unwinder_counters(const struct unwinder *unwinder);
-/* Forgets cached rules that point into a cfi about to be freed. */
-void unwinder_forget(struct unwinder *unwinder, const struct cfi *cfi);
 
 /*
  * Unwinds one stack into frames (room for UNWIND_MAX_FRAMES). When

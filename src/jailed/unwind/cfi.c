@@ -3,10 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
@@ -23,7 +21,7 @@ enum {
 	RANGES_MAX = 1 << 17, /* 6 MiB a module; clang touches some 20,000 */
 	LONG_RULES_MAX =
 		1 << 12, /* distinct ones; libcrypto, the richest seen, has a few hundred */
-	TABLES_MAX = 3	 /* .eh_frame, .debug_frame, the debug file's .debug_frame */
+	TABLES_MAX = 2	 /* .eh_frame, .debug_frame */
 };
 
 struct known_range {
@@ -40,7 +38,6 @@ struct cfi {
 	bool eh_checked;
 	struct frame_table tables[TABLES_MAX];
 	size_t nr_tables;
-	uint32_t edition;
 	struct {
 		struct known_range *items;
 		size_t nr, capacity;
@@ -96,17 +93,6 @@ void cfi_free(struct cfi *cfi)
 	free(cfi);
 }
 
-/* Takes the table over, also on failure. */
-static int add_table(struct cfi *cfi, struct frame_table *table)
-{
-	if (cfi->nr_tables == TABLES_MAX) {
-		frame_table_release(table);
-		return -E2BIG;
-	}
-	cfi->tables[cfi->nr_tables++] = *table;
-	return 0;
-}
-
 /* The file's own tables, in the order in which they are asked: .eh_frame is what the program itself unwinds by. */
 static void open_tables(struct cfi *cfi)
 {
@@ -116,48 +102,10 @@ static void open_tables(struct cfi *cfi)
 	Elf *elf = object_elf(cfi->object);
 	if (!elf || gelf_getclass(elf) != ELFCLASS64)
 		return;
-	struct frame_table table;
-	cfi->has_eh = frame_table_open_eh(&table, elf) == 0;
-	if (cfi->has_eh)
-		add_table(cfi, &table);
-	if (frame_table_open_debug(&table, elf) == 0)
-		add_table(cfi, &table);
-}
-
-static void open_once(struct cfi *cfi)
-{
-	if (!cfi->opened)
-		open_tables(cfi);
-}
-
-int cfi_add_debug_file(struct cfi *cfi, int fd)
-{
-	struct frame_table table;
-	GElf_Ehdr header;
-	int failure = -EINVAL;
-	open_once(cfi);
-	elf_version(EV_CURRENT);
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
-	    header.e_machine == object_machine(cfi->object) && gelf_getclass(elf) == ELFCLASS64) {
-		failure = frame_table_open_debug(&table, elf);
-		if (!failure)
-			failure = add_table(cfi, &table);
-	}
-	if (elf)
-		elf_end(elf);
-	close(fd);
-	/* What was known to be covered by nothing may be covered now. */
-	if (!failure) {
-		forget_ranges(cfi);
-		cfi->edition++;
-	}
-	return failure;
-}
-
-uint32_t cfi_edition(const struct cfi *cfi)
-{
-	return cfi->edition;
+	cfi->has_eh = frame_table_open_eh(&cfi->tables[0], elf) == 0;
+	cfi->nr_tables = cfi->has_eh;
+	if (frame_table_open_debug(&cfi->tables[cfi->nr_tables], elf) == 0)
+		cfi->nr_tables++;
 }
 
 static bool find_range(const struct cfi *cfi, uint64_t address, struct rule *rule)
@@ -268,7 +216,8 @@ static void evaluate(struct cfi *cfi, uint64_t address, struct known_range *rang
 {
 	*range = (struct known_range){
 		.start = address, .end = address + 1, .rule = {.kind = RULE_NONE}};
-	open_once(cfi);
+	if (!cfi->opened)
+		open_tables(cfi);
 	for (size_t i = 0; i < cfi->nr_tables; i++) {
 		bool found = cfi->has_eh && i == 0
 				     ? ask_eh_frame(cfi, address, range)

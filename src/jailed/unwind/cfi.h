@@ -18,7 +18,4 @@ bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule);
 /* The long rule number `offset` of a RULE_LONG that cfi_rule() gave; valid as long as the cfi. */
 const struct long_rule *cfi_long_rule(const struct cfi *cfi, int32_t number);
 
-/* Changes when tables are added: what was RULE_NONE before may be covered now. */
-uint32_t cfi_edition(const struct cfi *cfi);
-
 #endif

@@ -48,24 +48,11 @@ void code_cache_free(struct code_cache *cache)
 	free(cache);
 }
 
-void code_cache_forget(struct code_cache *cache, const struct cfi *cfi)
-{
-	for (size_t i = 0; i < NR_PLACES; i++)
-		if (cache->places[i].mapping.cfi == cfi)
-			cache->places[i] = (struct place){0};
-}
-
 static bool same_mapping(const struct unwind_mapping *a, const struct unwind_mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
 	       a->object == b->object && a->cfi == b->cfi && a->unreadable == b->unreadable &&
 	       a->module == b->module;
-}
-
-/* Tables may be added to a module at any time; then "none" is not true any more. */
-static bool is_current(const struct place *place)
-{
-	return !place->mapping.cfi || cfi_edition(place->mapping.cfi) == place->edition;
 }
 
 static const struct place *place_of(struct code_cache *cache, uint64_t generation,
@@ -75,14 +62,11 @@ static const struct place *place_of(struct code_cache *cache, uint64_t generatio
 	uint64_t *recent = &cache->recent[hash % NR_PLACES];
 	struct place *place = &cache->places[*recent % NR_PLACES];
 	if (*recent != 0 && place->serial == *recent && place->generation == generation &&
-	    same_mapping(&place->mapping, mapping) && is_current(place))
+	    same_mapping(&place->mapping, mapping))
 		return place;
 	*recent = ++cache->last_serial;
 	place = &cache->places[*recent % NR_PLACES];
-	*place = (struct place){.serial = *recent,
-				.generation = generation,
-				.mapping = *mapping,
-				.edition = mapping->cfi ? cfi_edition(mapping->cfi) : 0};
+	*place = (struct place){.serial = *recent, .generation = generation, .mapping = *mapping};
 	return place;
 }
 
@@ -161,8 +145,7 @@ enum unwind_lookup code_cache_find(struct code_cache *cache, const struct unwind
 	struct slot *slot = &cache->slots[key * UINT64_C(0x9e3779b97f4a7c15) >> SLOT_SHIFT];
 	const struct place *place = &cache->places[slot->serial % NR_PLACES];
 	if (slot->address == address && slot->serial != 0 && place->serial == slot->serial &&
-	    place->generation == space->generation &&
-	    (slot->rule.kind != RULE_NONE || is_current(place))) {
+	    place->generation == space->generation) {
 		cache->counters->cache_hits++;
 		code->place = place;
 		code->rule = slot->rule;

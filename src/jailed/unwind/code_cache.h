@@ -6,7 +6,7 @@
  * What is known of code addresses: the mapping they lie in and the rule there.
  * A large direct-mapped cache on (address, generation of the address space): one
  * probe a frame, 32 bytes a slot. Slots name their mapping by a serial number into a ring of places;
- * a place that is overwritten or forgotten takes all its slots with it.
+ * a place that is overwritten takes all its slots with it.
  */
 
 #include <ctop/unwind/unwind.h>
@@ -18,7 +18,6 @@ struct place {
 	uint64_t serial; /* 0: none */
 	uint64_t generation;
 	struct unwind_mapping mapping;
-	uint32_t edition; /* of mapping.cfi */
 };
 
 struct code {
@@ -29,7 +28,6 @@ struct code {
 struct code_cache;
 struct code_cache *code_cache_new(struct unwind_counters *counters); /* borrows counters */
 void code_cache_free(struct code_cache *cache);
-void code_cache_forget(struct code_cache *cache, const struct cfi *cfi);
 
 /*
  * Finds the code at a look-up address. UNWIND_PENDING is returned only when pending_matters; else a pending

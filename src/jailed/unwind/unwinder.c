@@ -41,11 +41,6 @@ const struct unwind_counters *unwinder_counters(const struct unwinder *unwinder)
 	return &unwinder->counters;
 }
 
-void unwinder_forget(struct unwinder *unwinder, const struct cfi *cfi)
-{
-	code_cache_forget(unwinder->cache, cfi);
-}
-
 enum unwind_lookup walk_find(struct walk *walk, uint64_t address, struct code *code)
 {
 	enum unwind_lookup found =

@@ -125,22 +125,6 @@ static void an_unaligned_copy_is_fine(void)
 	}
 }
 
-static void forgetting_tables_costs_only_time(void)
-{
-	for (size_t i = 0; i < t.target.nr_modules; i++) {
-		struct target_module *module = &t.target.modules[i];
-		unwinder_forget(t.unwinder, module->cfi);
-		struct cfi *fresh = cfi_new(module->object);
-		CHECK(fresh);
-		for (size_t j = 0; j < t.target.nr_mappings; j++)
-			if (t.target.mappings[j].cfi == module->cfi)
-				t.target.mappings[j].cfi = fresh;
-		cfi_free(module->cfi);
-		module->cfi = fresh;
-	}
-	CHECK_EQ(check_cut(t.input.stack_bytes, 0), t.whole_result.nr_frames);
-}
-
 int main(void)
 {
 	t.unwinder = unwinder_new();
@@ -150,7 +134,6 @@ int main(void)
 	RUN(every_cut_is_a_true_beginning);
 	RUN(poison_beyond_the_dump_changes_nothing);
 	RUN(an_unaligned_copy_is_fine);
-	RUN(forgetting_tables_costs_only_time);
 	unwinder_free(t.unwinder);
 	target_release(&t.target);
 	return test_done();

@@ -314,28 +314,6 @@ static void a_compressed_debug_frame_that_lies(void)
 	}
 }
 
-static void a_separate_debug_file(void)
-{
-	struct rule rule;
-	restore();
-	hide_section(".eh_frame");
-	hide_section(".eh_frame_hdr");
-	hide_segment();
-	hide_section(".debug_frame");
-	struct object *object = open_damaged(t.size);
-	struct cfi *cfi = cfi_new(object);
-	cfi_rule(cfi, function_address(), &rule);
-	CHECK_EQ(rule.kind, RULE_NONE);
-	CHECK_EQ(cfi_add_debug_file(cfi, as_file(t.bytes, t.size)), -ENOENT);
-	CHECK_EQ(cfi_add_debug_file(cfi, as_file((const uint8_t *)"no ELF at all", 13)), -EINVAL);
-	CHECK(cfi_add_debug_file(cfi, -1) < 0);
-	leave_debug_frame_only();
-	CHECK_EQ(cfi_add_debug_file(cfi, as_file(t.bytes, t.size)), 0);
-	check_function(cfi);
-	cfi_free(cfi);
-	object_free(object);
-}
-
 static void no_tables_at_all(void)
 {
 	struct rule rule;
@@ -433,7 +411,6 @@ int main(void)
 	RUN(debug_frame_only);
 	RUN(a_compressed_debug_frame);
 	RUN(a_compressed_debug_frame_that_lies);
-	RUN(a_separate_debug_file);
 	RUN(no_tables_at_all);
 	RUN(random_damage_is_survived);
 	free(t.bytes);
