@@ -426,6 +426,27 @@ def tracepoints_are_filtered():
 
 
 @case
+def filters_know_sets_of_cpus():
+    need_root()
+    if "sched:sched_process_fork" not in listed("tracepoints")["tracepoints"]:
+        raise Skip("no tracepoints here")
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 6):
+        raise Skip("filters have sets of CPUs since Linux 6.6")
+    with folder() as where:
+        path = os.path.join(where, "x.ctop")
+        for expression, expected in (("CPU & CPUS{0}", 1), ("CPU&CPUS{ 0,, 0-N }", 1), ("cpu == CPUS{0}", 1),
+                                     ("common_cpu & CPUS{all:1/1}", 1), ("(CPU != CPUS{0}) || CPU > 0", 0),
+                                     ("child_pid == CPUS{0}", 0), ("!(parent_pid & CPUS{ALL}) && CPU == 0", 1)):
+            ctop_ok("record", "-q", "-c", "1", "-e", "sched:sched_process_fork", "--filter", expression, "--call-graph", "no",
+                    "-o", path, "--", "taskset", "-c", "0", *FORKING)
+            samples = sum(folded(path).values())
+            check(samples == 10 * expected, f"{expression}: {samples}")
+        if "ipi:ipi_send_cpumask" in listed("tracepoints")["tracepoints"]:
+            ctop_ok("record", "-q", "-e", "ipi:ipi_send_cpumask", "--filter", "cpumask & CPUS{0} && cpumask != CPUS{0}", "-o",
+                    path, "--", "true")
+
+
+@case
 def filters_with_mistakes_are_marked():
     need_root()
     if "sched:sched_process_fork" not in listed("tracepoints")["tracepoints"]:
@@ -444,6 +465,15 @@ def filters_with_mistakes_are_marked():
                                ("child_pid == -9223372036854775809", "64 bits is wanted: 'child_pid == >>>-9"),
                                ("child_pid == 08", "'child_pid == >>>08'"),
                                ("common_flags == -1", "no sign: 'common_flags == >>>-1'"),
+                               ("CPU & CPUS0", "{ is missing: 'CPU & CPUS>>>0"),
+                               ("CPU & CPUS{0", "} is missing: 'CPU & CPUS{0>>>'"),
+                               ("CPU & CPUS{}", "'CPU & CPUS{>>>}'"), ("CPU & CPUS{x}", "'CPU & CPUS{>>>x}'"),
+                               ("CPU & CPUS{0,1-0}", "'CPU & CPUS{0,>>>1-0}'"), ("CPU & CPUS{0-}", "'CPU & CPUS{>>>0-}'"),
+                               ("CPU & CPUS{0x1}", "'CPU & CPUS{>>>0x1}'"), ("CPU & CPUS{0-1:3/2}", "'CPU & CPUS{>>>0-1:3/2}'"),
+                               ("CPU & CPUS{0-1:0/0}", "'CPU & CPUS{>>>0-1:0/0}'"), ("CPU & CPUS{all:1}", "'CPU & CPUS{>>>all:1}'"),
+                               ("CPU & CPUS{4294967296}", "'CPU & CPUS{>>>4294967296}'"),
+                               ("child_pid < CPUS{0}", "'child_pid >>>< CPUS{0}'"), ("CPU & CPUS{0} 1", "'CPU & CPUS{0} >>>1'"),
+                               ("child_comm == CPUS{0}", "'child_comm == >>>CPUS{0}'"),
                                (f"child_comm == \"{'x' * 256}\"", "255 bytes at most: 'child_comm == >>>\"x"),
                                (f"child_pid == 1{' || child_pid == 1' * 230}", "4095 bytes at most")):
         for event in "sched:sched_process_fork", "sched:sched_process_f*":

@@ -60,7 +60,8 @@ const struct option_row option_rows[] = {
 	 "tracepoint's "
 	 "fields are in its \\fIformat\\fR below /sys/kernel/tracing/events. Operators are ==, !=, "
 	 "<, "
-	 "<=, >, >= and & of numbers, ==, != and ~ (with * and ?) of texts."},
+	 "<=, >, >= and & of numbers, ==, != and ~ (with * and ?) of texts, ==, != and & of CPUs, "
+	 "as in \\fB'CPU & CPUS{0-3,8}'\\fR (Linux 6.6)."},
 	{OPTION_COUNT, GROUP_SAMPLING, TARGETED, 'c', "count", "COUNT", COMPLETE_NOTHING, NULL,
 	 "one sample every COUNT events (of a clock: ns)",
 	 "A count given for cycles is not nanoseconds: when the clock stands in, it becomes that "

@@ -47,6 +47,11 @@ int tracepoint_each(const struct catalog_reader *reader);
 /* The cause and the remedy for what tracepoint_id() could not find out. Returns code. */
 int tracepoint_advise(const char *name, int code, struct error *error);
 
+/* ---- cpu_list.c ---- */
+
+/* How much of the text is a list of CPUs as the kernel reads one: up to the entry that is wrong. */
+size_t cpu_list_size(const char *text, size_t size);
+
 /* ---- event_near.c ---- */
 
 /* What was probably meant, of all names; "" when nothing is near. */

@@ -191,6 +191,34 @@ static int take_text(struct filter *filter)
 	return 0;
 }
 
+static bool has_sets(const char *op)
+{
+	return !strncmp(op, "==", 2) || !strncmp(op, "!=", 2) || *op == '&';
+}
+
+/* "CPUS{0-3,8}", since Linux 6.6; of numbers, too, which then are those of CPUs. */
+static int take_cpus(struct filter *filter, const char *op)
+{
+	if (!has_sets(op)) {
+		filter->at = op;
+		return malformed(filter, "sets of CPUs have the operators ==, != and &");
+	}
+	filter->at += strlen("CPUS");
+	if (*filter->at != '{')
+		return malformed(filter, "a { is missing");
+	const size_t size = strcspn(++filter->at, "}");
+	if (!filter->at[size]) {
+		filter->at += size;
+		return malformed(filter, "a } is missing");
+	}
+	const size_t taken = cpu_list_size(filter->at, size);
+	filter->at += taken;
+	if (!size || taken < size)
+		return malformed(filter, "CPUs are written as 0-3,8 or all");
+	filter->at++;
+	return 0;
+}
+
 /* As the kernel reads it: in 64 bits, a leading 0 makes it octal, and a field that has no sign takes none. */
 static int take_number(struct filter *filter, bool is_signed)
 {
@@ -224,10 +252,14 @@ static int take_predicate(struct filter *filter)
 	if (!find_field(filter, filter->at, bytes, &field))
 		return unknown_field(filter, bytes);
 	filter->at += bytes;
+	skip_blanks(filter);
+	const char *op = filter->at;
 	int result = take_operator(filter, field.is_text);
 	skip_blanks(filter);
 	if (result)
 		return result;
+	if (!field.is_text && !strncmp(filter->at, "CPUS", strlen("CPUS")))
+		return take_cpus(filter, op);
 	return field.is_text ? take_text(filter) : take_number(filter, field.is_signed);
 }
 
