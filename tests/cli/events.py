@@ -505,6 +505,25 @@ def more_events_than_sixteen():
 
 
 @case
+def tracepoints_have_rates_of_their_own():
+    need_root()
+    if "sched:sched_process_fork" not in listed("tracepoints")["tracepoints"]:
+        raise Skip("no tracepoints here")
+    with folder() as where:
+        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
+        # Terms of a pattern are those of each; a filter knows what it is for.
+        for event, filtered, expected in (
+                ("sched:sched_process_[ef]*/period=1/", None, {"sched:sched_process_exec": 2, "sched:sched_process_fork": 10}),
+                ("sched:sched_process_fork/period=1,name=forks/k", "parent_comm == \"bash\"", {"forks:k": 7})):
+            ctop_ok("record", "-q", "-c", "1000", "-e", event, *(["--filter", filtered] if filtered else []), "--call-graph", "no",
+                    "-o", path, "--stats", stats_path, "--", *FORKING)
+            with open(stats_path, encoding="utf-8") as file:
+                seen = {event["opened"]: event["samples"] for event in json.load(file)["events"]}
+            check(all(seen.get(name) == samples for name, samples in expected.items()), f"{event}: {seen}")
+            check(len(seen) == len(expected) or "[ef]" in event, f"{event}: {seen}")
+
+
+@case
 def rates_of_their_own():
     """One event is counted, another is not: each as it says, beside one that goes by -F."""
     need_root()
@@ -586,6 +605,9 @@ def the_place_of_a_mistake_is_marked():
             ("-e", "software/config=x/", "'software/config=>>>x/'"),
             ("-e", "cycles/period=x/", "'cycles/period=>>>x/'"), ("-e", "cs/fre=1/", "'cs/>>>fre=1/'"),
             ("-e", "cs/freq=0/", "'cs/freq=>>>0/'"), ("-e", "cs/period=1", "'cs/period=1>>>'"),
+            ("-e", "sched:sched_switch/fre=1/", "'sched:sched_switch/>>>fre=1/'"),
+            ("-e", "sched:sched_switch/period=1", "'sched:sched_switch/period=1>>>'"),
+            ("-e", "sched:sched_switch/period=1/z", "'sched:sched_switch/period=1/>>>z'"),
             ("-e", "uprobe::main", "'uprobe:>>>:main'"), ("-p", "12,x", "'12,>>>x'"),
             ("-C", "0,1-x", "'0,1->>>x'")):
         target_of = [] if option in "-p-C" else ["-p", os.getpid()]

@@ -295,23 +295,23 @@ int parse_user(const char *option, const char *text, uint32_t *uid, struct error
 }
 
 /*
- * Bytes of the event at text: up to a comma, or the brace that ends its group. Between a PMU's slashes commas are its
- * own; a file's path stands behind a colon. A uprobe's function may have parameters, and those of templates.
+ * Bytes of the event at text: up to a comma, or the brace that ends its group. Between two slashes are terms, whose commas are
+ * their own; of probes and breakpoints slashes are a path's, or stand before a length. A uprobe's function may have parameters,
+ * and those of templates.
  */
 static size_t event_size(const char *text, bool in_group)
 {
-	bool between_slashes = false, behind_colon = false;
+	bool between_slashes = false;
 	size_t size = 0, depth = 0;
 	const bool is_probe = !strncmp(text, "uprobe:", strlen("uprobe:")) ||
 			      !strncmp(text, "uretprobe:", strlen("uretprobe:"));
+	const bool has_terms = !is_probe && strncmp(text, "mem:", strlen("mem:")) != 0;
 	for (; text[size]; size++) {
 		depth += is_probe && (text[size] == '(' || text[size] == '<');
 		depth -= depth && (text[size] == ')' || text[size] == '>');
 		if (depth)
 			continue;
-		if (text[size] == ':' && !between_slashes)
-			behind_colon = true;
-		else if (text[size] == '/' && !behind_colon)
+		if (text[size] == '/' && has_terms)
 			between_slashes = !between_slashes;
 		else if (!between_slashes && (text[size] == ',' || (in_group && text[size] == '}')))
 			break;

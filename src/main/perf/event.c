@@ -131,6 +131,15 @@ static bool is_named_by_perf(struct event *event, size_t size)
 	return names_find(name, event);
 }
 
+/* sched:sched_switch/period=10/: no PMU's name has a colon. */
+static int find_tracepoint_with_terms(struct event *event, size_t size, struct error *error)
+{
+	event->name[size] = '\0';
+	int result = tracepoint_is(event->name) ? find_tracepoint(event, error)
+						: unknown(event, error);
+	return result ? result : pmu_parse_terms(event, error);
+}
+
 static int find(struct event *event, struct error *error)
 {
 	if (probe_is(event->asked))
@@ -140,6 +149,8 @@ static int find(struct event *event, struct error *error)
 	const char *slash = strchr(event->asked, '/');
 	if (slash && is_named_by_perf(event, (size_t)(slash - event->asked)))
 		return pmu_parse_terms(event, error);
+	if (slash && memchr(event->asked, ':', (size_t)(slash - event->asked)))
+		return find_tracepoint_with_terms(event, (size_t)(slash - event->asked), error);
 	if (slash)
 		return pmu_parse(PMU_DEVICES, event, error);
 	int result = take_modifiers(event, error);

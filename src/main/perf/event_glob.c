@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tracepoints by a pattern: sched:*, syscalls:sys_enter_?tat:u. */
+/* Tracepoints by a pattern: sched:*, syscalls:sys_enter_?tat:u, sched:sched_wa?ing/period=10/. */
 #include "event_internal.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include <ctop/base/vec.h>
 
-struct matches {
+	struct matches {
 	char pattern[EVENT_TEXT_BYTES];
 	struct {
 		char (*items)[EVENT_TEXT_BYTES];
@@ -39,15 +39,17 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Whether it is written as a tracepoint, and has a wildcard. */
-static bool is_pattern(const char *text)
+/* What is written as a tracepoint and has a wildcard: its size, in front of terms or modifiers. 0: it is none. */
+static size_t pattern_size(const char *text)
 {
-	const char *colon = strchr(text, ':');
-	return colon && colon != text && !probe_is(text) && !strchr(text, '/') &&
-	       strpbrk(text, "*?[");
+	const size_t system = strcspn(text, ":/");
+	if (!system || text[system] != ':' || probe_is(text))
+		return 0;
+	const size_t size = system + 1 + strcspn(text + system + 1, ":/");
+	return strcspn(text, "*?[") < size ? size : 0;
 }
 
-static int parse_each(const struct matches *matches, const char *modifiers, struct event *events,
+static int parse_each(const struct matches *matches, const char *behind, struct event *events,
 		      size_t room, struct error *error)
 {
 	const size_t nr = matches->names.nr;
@@ -65,7 +67,7 @@ static int parse_each(const struct matches *matches, const char *modifiers, stru
 	}
 	for (size_t i = 0; !result && i < nr; i++) {
 		char text[2 * EVENT_TEXT_BYTES];
-		snprintf(text, sizeof(text), "%s%s", matches->names.items[i], modifiers);
+		snprintf(text, sizeof(text), "%s%s", matches->names.items[i], behind);
 		result = event_parse(text, strlen(text), &events[i], error);
 	}
 	return result;
@@ -79,12 +81,10 @@ int event_parse_all(const char *text, size_t size, struct event *events, size_t 
 	const struct catalog_reader reader = {&matches, consider};
 	snprintf(typed, sizeof(typed), "%.*s", (int)size, text);
 	*nr = 1;
-	if (size >= sizeof(typed) || !is_pattern(typed))
+	const size_t pattern = size < sizeof(typed) ? pattern_size(typed) : 0;
+	if (!pattern)
 		return event_parse(text, size, events, error);
-	/* Behind a second colon are modifiers. */
-	const char *modifiers = strchr(strchr(typed, ':') + 1, ':');
-	const size_t pattern_size = modifiers ? (size_t)(modifiers - typed) : size;
-	snprintf(matches.pattern, sizeof(matches.pattern), "%.*s", (int)pattern_size, typed);
+	snprintf(matches.pattern, sizeof(matches.pattern), "%.*s", (int)pattern, typed);
 	int result = tracepoint_each(&reader);
 	if (result == -ENODEV || result == -EACCES)
 		tracepoint_advise(matches.pattern, result, error);
@@ -93,7 +93,7 @@ int event_parse_all(const char *text, size_t size, struct event *events, size_t 
 	if (!result) {
 		if (matches.names.nr)
 			qsort(matches.names.items, matches.names.nr, EVENT_TEXT_BYTES, by_name);
-		result = parse_each(&matches, modifiers ? modifiers : "", events, room, error);
+		result = parse_each(&matches, typed + pattern, events, room, error);
 	}
 	*nr = matches.names.nr;
 	free(matches.names.items);

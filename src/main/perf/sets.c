@@ -92,7 +92,7 @@ int sets_begin_cheaply(struct sampler *sampler, struct error *error)
 static bool counts_time(const struct event *event)
 {
 	static const char sched_stat[] = "sched:sched_stat_";
-	return strncmp(event->name, sched_stat, sizeof(sched_stat) - 1) == 0;
+	return strncmp(event->asked, sched_stat, sizeof(sched_stat) - 1) == 0;
 }
 
 /* What hits, and has no clock or counter that the kernel could set to a rate. A group is switched as a whole. */

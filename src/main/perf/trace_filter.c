@@ -294,9 +294,18 @@ static int take_or(struct filter *filter)
 	return result;
 }
 
+/* Terms may give the event another name. */
+static void name_of(const struct event *event, char name[EVENT_TEXT_BYTES])
+{
+	const char *slash = strchr(event->asked, '/');
+	snprintf(name, EVENT_TEXT_BYTES, "%.*s",
+		 slash ? (int)(slash - event->asked) : EVENT_TEXT_BYTES,
+		 slash ? event->asked : event->name);
+}
+
 int event_set_filter(struct event *event, const char *text, struct error *error)
 {
-	char format[FORMAT_BYTES];
+	char format[FORMAT_BYTES], name[EVENT_TEXT_BYTES];
 	if (event->type != PERF_TYPE_TRACEPOINT) {
 		int code = error_usage(error, "--filter is for tracepoints: '%s' is none",
 				       event->asked);
@@ -304,10 +313,11 @@ int event_set_filter(struct event *event, const char *text, struct error *error)
 				    "and others for all events");
 		return code;
 	}
-	int result = tracepoint_format(event->name, format, sizeof(format));
+	name_of(event, name);
+	int result = tracepoint_format(name, format, sizeof(format));
 	if (result)
-		return tracepoint_advise(event->name, result, error);
-	struct filter filter = {event->name, text, text, format, error, 0};
+		return tracepoint_advise(name, result, error);
+	struct filter filter = {name, text, text, format, error, 0};
 	result = take_or(&filter);
 	skip_blanks(&filter);
 	if (!result && *filter.at)
