@@ -15,6 +15,7 @@
 #include <ctop/output/command_output.h>
 #include <ctop/output/save.h>
 #include <ctop/output/say.h>
+#include <ctop/report/history_consumer.h>
 #include <ctop/report/report.h>
 #include <ctop/session/run.h>
 #include <ctop/session/session.h>
@@ -32,20 +33,6 @@ struct live {
 	int signal_fd;
 	struct interact *interact; /* has the terminal already; NULL: it has not, or is not to */
 };
-
-static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
-{
-	struct live *live = context;
-	/* Names of the epoch before are out of reach once the next has begun. */
-	int result = history_update_names(live->history);
-	return result ? result : history_begin_epoch(live->history, tables, symbols);
-}
-
-static int take_samples(void *context, const struct sample *samples, size_t nr)
-{
-	struct live *live = context;
-	return history_import(live->history, samples, nr);
-}
 
 static int add_info(void *context, const char *key, const char *value)
 {
@@ -145,7 +132,6 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 {
 	/* Samples of different events do not add up: the report is about the first. */
 	static const struct history_filter first_event = {.first_event = true};
-	const struct session_consumer consumer = {live, begin_epoch, take_samples};
 	live->history = history_new();
 	if (!live->history)
 		return error_set(error, -ENOMEM, "out of memory");
@@ -154,6 +140,7 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 		history_keep_seconds(live->history);
 	else
 		history_set_filter(live->history, &first_event);
+	const struct session_consumer consumer = history_consumer(live->history);
 	live->session = session_open_live(live->options, &consumer, error);
 	return live->session ? start(live, error) : -EINVAL;
 }

@@ -13,27 +13,10 @@
 #include <ctop/metadata/stats.h>
 #include <ctop/metadata/stats_table.h>
 #include <ctop/output/say.h>
+#include <ctop/report/history_consumer.h>
 #include <ctop/report/numbers.h>
 
 #include "no_match.h"
-
-/* ---- what the session hands over ---- */
-
-static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
-{
-	struct load *load = context;
-	/* Names of the epoch before are out of reach once the next has begun. */
-	int result = history_update_names(load->history);
-	return result ? result : history_begin_epoch(load->history, tables, symbols);
-}
-
-static int take_samples(void *context, const struct sample *samples, size_t nr)
-{
-	struct load *load = context;
-	return history_import(load->history, samples, nr);
-}
-
-/* ---- the whole ---- */
 
 static uint64_t ns(double seconds)
 {
@@ -210,7 +193,7 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 	if (mode == LOAD_SECONDS)
 		history_keep_seconds(load->history);
 
-	const struct session_consumer consumer = {load, begin_epoch, take_samples};
+	const struct session_consumer consumer = history_consumer(load->history);
 	load->session = session_open_file(options->input, &consumer, error);
 	if (!load->session)
 		return -EINVAL;
@@ -242,7 +225,7 @@ int load_open(struct load *load, const struct options *options, enum load_mode m
 
 int load_again(struct load *load, struct error *error)
 {
-	const struct session_consumer consumer = {load, begin_epoch, take_samples};
+	const struct session_consumer consumer = history_consumer(load->history);
 	enum session_state state = SESSION_RUNNING;
 	load->again = session_open_again(load->session, &consumer, error);
 	int result = load->again ? session_start(load->again, error) : -EINVAL;

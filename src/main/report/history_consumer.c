@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/report/history_consumer.h>
+
+static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
+{
+	return history_begin_epoch(context, tables, symbols);
+}
+
+static int take_samples(void *context, const struct sample *samples, size_t nr)
+{
+	return history_import(context, samples, nr);
+}
+
+struct session_consumer history_consumer(struct history *history)
+{
+	return (struct session_consumer){history, begin_epoch, take_samples};
+}
