@@ -106,7 +106,6 @@ static int suspend(struct interact *interact, struct error *error)
 static int do_signal(struct interact *interact, const struct signalfd_siginfo *info,
 		     struct error *error)
 {
-	struct session *session = interact->source.session;
 	switch ((int)info->ssi_signo) {
 	case SIGWINCH:
 		return fit(interact, error);
@@ -116,10 +115,8 @@ static int do_signal(struct interact *interact, const struct signalfd_siginfo *i
 		terminal_resume(interact->terminal);
 		return fit(interact, error);
 	case SIGUSR1:
-		interact->switch_on_ns = 0;
-		return session && !interact->session_result
-			       ? session_switch(session, !session_is_on(session), error)
-			       : 0;
+		course_toggle(&interact->course);
+		break;
 	case SIGINT:
 	case SIGTERM:
 	case SIGHUP:
@@ -198,22 +195,16 @@ static bool read_timer(const struct interact *interact)
 
 /* ---- the course of a live run ---- */
 
-static int keep_time(struct interact *interact, struct error *error)
+static int keep_course(struct interact *interact, struct error *error)
 {
 	struct session *session = interact->source.session;
-	uint64_t now = clock_now_ns();
+	enum course_change change;
 	if (!session || interact->session_result)
 		return 0;
-	if (interact->stop_ns && now >= interact->stop_ns) {
-		interact->stop_ns = 0;
+	int result = course_keep(&interact->course, session, &change, error);
+	if (change == COURSE_STOPPED)
 		facts_set_stopped(&interact->facts);
-		session_stop(session);
-	}
-	if (interact->switch_on_ns && now >= interact->switch_on_ns) {
-		interact->switch_on_ns = 0;
-		return session_switch(session, true, error);
-	}
-	return 0;
+	return result;
 }
 
 /* What was sampled stays to be seen when sampling can't go on; the cause is told now, and again at the end. */
@@ -264,7 +255,7 @@ static int loop(struct interact *interact, struct error *error)
 			result = read_keys(interact, error);
 		bool due = read_timer(interact);
 		if (!result)
-			result = keep_time(interact, error);
+			result = keep_course(interact, error);
 		if (!result && due)
 			result = do_timer(interact, error);
 		if (!result && ui_dirty(interact->ui))
@@ -291,11 +282,6 @@ static int open_wakers(struct interact *interact)
 	if (!result)
 		result = watch(interact, interact->timer_fd);
 	return result ? result : watch(interact, STDIN_FILENO);
-}
-
-static uint64_t after(double seconds)
-{
-	return seconds > 0 ? clock_now_ns() + (uint64_t)(seconds * (double)NS_PER_SECOND) : 0;
 }
 
 struct interact *interact_open(const struct options *options, int signal_fd, struct error *error)
@@ -396,13 +382,12 @@ int interact_run(struct interact *interact, const struct interact_source *source
 {
 	const struct options *options = interact->options;
 	struct session *watched = source->loading ? source->loading->session : source->session;
-	double delay = options->delay_seconds > 0 ? options->delay_seconds : 0;
 	interact->source = *source;
 	interact->leaving = false;
 	interact->begun_ns = clock_now_ns();
-	interact->switch_on_ns = after(delay);
-	interact->stop_ns =
-		options->duration_seconds > 0 ? after(delay + options->duration_seconds) : 0;
+	interact->course = (struct course){0};
+	if (source->session)
+		course_begin(&interact->course, source->session, options);
 	interact->ui = new_ui(interact, options->tree ? VIEW_TREE : VIEW_TOP, NULL);
 	if (!interact->ui)
 		return error_set(error, -ENOMEM, "out of memory");

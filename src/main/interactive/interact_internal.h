@@ -5,6 +5,7 @@
 /* The interface's side of the program: interact.c has the loop, interact_host.c what the screens ask for. */
 
 #include <ctop/interactive/interact.h>
+#include <ctop/session/course.h>
 #include <ctop/ui/terminal.h>
 #include <ctop/ui/ui.h>
 
@@ -23,8 +24,8 @@ struct interact {
 	struct processes processes;
 
 	uint64_t begun_ns;
-	uint64_t refresh_ns;		/* when the next is due */
-	uint64_t stop_ns, switch_on_ns; /* 0: never */
+	uint64_t refresh_ns; /* when the next is due */
+	struct course course;
 	bool leaving;
 	bool interrupted;   /* by the terminal's ^C, and with us all that it runs */
 	int session_result; /* -errno: it cannot go on; its cause is in the caller's error */

@@ -13,6 +13,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/output/say.h>
+#include <ctop/session/course.h>
 
 enum { TICK_MS = 100 };
 /* Who tells a whole process group to end tells the command and us: it may take a moment longer. */
@@ -49,22 +50,20 @@ int run_block_signals(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-/* What a run is waiting for. Times of 0: not at all. */
-struct course {
+struct run {
 	const struct options *options;
-	uint64_t switch_on_ns, stop_ns;
+	struct course course;
 	bool is_ending; /* a signal has asked for it */
 	uint64_t
 		tell_ns; /* the command was interrupted, and its end is awaited: until then in silence */
 	bool is_interrupted; /* the same */
-	unsigned nr_toggles; /* signals that switch sampling on or off */
 	const struct run_ticker *ticker;
 };
 
-static void make_way(const struct course *course)
+static void make_way(const struct run *run)
 {
-	if (course->ticker->make_way)
-		course->ticker->make_way(course->ticker->context);
+	if (run->ticker->make_way)
+		run->ticker->make_way(run->ticker->context);
 }
 
 static void watch_ends_only(int fd)
@@ -75,125 +74,89 @@ static void watch_ends_only(int fd)
 }
 
 /* A terminal interrupts all that it runs: the command, too, whose end is then the profile's. */
-static bool is_for_command(const struct course *course, const struct signalfd_siginfo *info)
+static bool is_for_command(const struct run *run, const struct signalfd_siginfo *info)
 {
-	return course->options->argv && run_is_terminals(info) && !course->is_interrupted;
+	return run->options->argv && run_is_terminals(info) && !run->is_interrupted;
 }
 
 /* Up to the first that asks for the end. A second one stays unread: whoever waits for something sees it. */
-static void read_signals(struct course *course, int fd)
+static void read_signals(struct run *run, int fd)
 {
 	struct signalfd_siginfo info;
-	while (!course->is_ending && read(fd, &info, sizeof(info)) == sizeof(info)) {
+	while (!run->is_ending && read(fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGUSR1) {
-			course->nr_toggles++;
-		} else if (is_for_command(course, &info)) {
-			course->is_interrupted = true;
-			course->tell_ns = clock_now_ns() + SLOW_MS * NS_PER_MS;
+			course_toggle(&run->course);
+		} else if (is_for_command(run, &info)) {
+			run->is_interrupted = true;
+			run->tell_ns = clock_now_ns() + SLOW_MS * NS_PER_MS;
 		} else {
-			course->is_ending = true;
+			run->is_ending = true;
+			course_stop(&run->course);
 			watch_ends_only(fd);
 		}
 	}
 }
 
-static bool is_hurried(const struct course *course, int fd)
+static bool is_hurried(const struct run *run, int fd)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-	return course->is_ending && poll(&poll_fd, 1, 0) == 1;
+	return run->is_ending && poll(&poll_fd, 1, 0) == 1;
 }
 
-static int remaining_ms(const struct course *course)
+static int remaining_ms(const struct run *run)
 {
 	uint64_t now = clock_now_ns(), until_ns = now + TICK_MS * NS_PER_MS;
-	if (course->switch_on_ns && course->switch_on_ns < until_ns)
-		until_ns = course->switch_on_ns;
-	if (course->stop_ns && course->stop_ns < until_ns)
-		until_ns = course->stop_ns;
+	const uint64_t due_ns = course_due_ns(&run->course);
+	if (due_ns < until_ns)
+		until_ns = due_ns;
 	return until_ns <= now ? 0 : (int)((until_ns - now) / NS_PER_MS) + 1;
 }
 
-static int switch_sampling(struct session *session, struct course *course, uint64_t now,
-			   struct error *error)
+static int keep_course(struct run *run, struct session *session, struct error *error)
 {
-	bool due = course->switch_on_ns && now >= course->switch_on_ns;
-	bool on = session_is_on(session);
-	if (course->nr_toggles % 2)
-		on = !on;
-	on |= due;
-	bool told = course->nr_toggles && !course->options->quiet;
-	if (due || course->nr_toggles)
-		course->switch_on_ns = 0; /* the user's word counts from now on */
-	course->nr_toggles = 0;
-	if (told) {
-		make_way(course);
-		say("sampling is %s", on ? "on" : "off");
+	enum course_change change;
+	int result = course_keep(&run->course, session, &change, error);
+	if (change == COURSE_SWITCHED && !run->options->quiet) {
+		make_way(run);
+		say("sampling is %s", session_is_on(session) ? "on" : "off");
 	}
-	return session_switch(session, on, error);
+	return result;
 }
 
-static void tell_of_command(struct session *session, struct course *course, uint64_t now)
+static void tell_of_command(struct session *session, struct run *run, uint64_t now)
 {
-	if (!course->tell_ns || now < course->tell_ns)
+	if (!run->tell_ns || now < run->tell_ns)
 		return;
-	course->tell_ns = 0;
-	if (course->is_ending || session_target_ended(session))
+	run->tell_ns = 0;
+	if (run->is_ending || session_target_ended(session))
 		return;
-	make_way(course);
+	make_way(run);
 	say("%s goes on after ^C, and is profiled to its end; a second ^C ends the profile",
 	    session_target(session));
-}
-
-static uint64_t add_seconds(uint64_t ns, double seconds)
-{
-	return ns + (uint64_t)(seconds * (double)NS_PER_SECOND);
-}
-
-/*
- * Where thousands of events were to be enabled on busy CPUs, the first have sampled for seconds by now: that counts, but
- * all are to be there for half of the time at least.
- */
-static uint64_t end_of_sampling(struct session *session, const struct options *options,
-				uint64_t start_ns)
-{
-	const uint64_t latest_ns = add_seconds(start_ns, options->duration_seconds);
-	const uint64_t least_ns = add_seconds(start_ns, options->duration_seconds / 2);
-	if (!session_is_on(session) || options->argv || options->delay_seconds > 0)
-		return latest_ns;
-	const struct session_stats stats = session_stats(session);
-	const uint64_t end_ns = add_seconds(stats.start_ns, options->duration_seconds);
-	return end_ns > latest_ns ? latest_ns : end_ns > least_ns ? end_ns : least_ns;
 }
 
 int run_session(struct session *session, const struct options *options, int signal_fd,
 		const struct run_ticker *ticker, struct error *error)
 {
-	session_watch(session, signal_fd);
+	struct run run = {.options = options, .ticker = ticker};
+	uint64_t ticked_ns = clock_now_ns();
 	int result = 0;
-	uint64_t start_ns = clock_now_ns(), ticked_ns = start_ns;
-	struct course course = {.options = options, .ticker = ticker};
-	if (options->delay_seconds > 0)
-		start_ns = course.switch_on_ns = add_seconds(start_ns, options->delay_seconds);
-	if (options->duration_seconds > 0)
-		course.stop_ns = end_of_sampling(session, options, start_ns);
+	session_watch(session, signal_fd);
+	course_begin(&run.course, session, options);
 	enum session_state state = SESSION_RUNNING;
-	while (!result && state != SESSION_DRAINED && !is_hurried(&course, signal_fd)) {
-		result = session_step(session, remaining_ms(&course), &state, error);
-		uint64_t now = clock_now_ns();
-		read_signals(&course, signal_fd);
+	while (!result && state != SESSION_DRAINED && !is_hurried(&run, signal_fd)) {
+		result = session_step(session, remaining_ms(&run), &state, error);
+		read_signals(&run, signal_fd);
 		if (!result)
-			result = switch_sampling(session, &course, now, error);
-		if (course.is_ending || (course.stop_ns && now >= course.stop_ns)) {
-			session_stop(session);
-			course.stop_ns = course.switch_on_ns = 0;
-		}
-		tell_of_command(session, &course, now);
+			result = keep_course(&run, session, error);
+		const uint64_t now = clock_now_ns();
+		tell_of_command(session, &run, now);
 		if (!result && now - ticked_ns >= TICK_MS * NS_PER_MS) {
 			ticked_ns = now;
 			result = ticker->tick(ticker->context, error);
 		}
 	}
-	if (course.is_ending && options->argv)
+	if (run.is_ending && options->argv)
 		session_await_target(session, signal_fd, MOMENT_MS);
 	watch_ends_only(signal_fd); /* nothing is left to be switched on or off */
 	return result ? result : ticker->tick(ticker->context, error);
