@@ -170,7 +170,7 @@ def uprobes_of_libraries_and_programs_by_name():
             raise Skip(f"this compiler's libc is {libc}")
         check(sum(stacks.values()) >= 50, f"{stacks}")
         result = ctop("record", "-e", "uprobe:no_such_thing:main", "-o", "/dev/null", "-p", os.getpid())
-        check_refused(result, 1, "no library or program is called 'no_such_thing'")
+        check_refused(result, 1, "no library or program named 'no_such_thing'")
 
 
 @contextlib.contextmanager
@@ -461,10 +461,10 @@ def filters_with_mistakes_are_marked():
                                ("child_pid == 1 child_pid == 2", "'child_pid == 1 >>>child_pid == 2'"),
                                ("child_pid == 1 &&", "'child_pid == 1 &&>>>'"), ("child_pid && 1", "'child_pid >>>&& 1'"),
                                ("(" * 40, "too many"), ("child_pid == 1 | 2", "'child_pid == 1 >>>| 2'"),
-                               ("child_pid == 9223372036854775808", "64 bits is wanted: 'child_pid == >>>9"),
-                               ("child_pid == -9223372036854775809", "64 bits is wanted: 'child_pid == >>>-9"),
+                               ("child_pid == 9223372036854775808", "does not fit into 64 bits: 'child_pid == >>>9"),
+                               ("child_pid == -9223372036854775809", "does not fit into 64 bits: 'child_pid == >>>-9"),
                                ("child_pid == 08", "'child_pid == >>>08'"),
-                               ("common_flags == -1", "no sign: 'common_flags == >>>-1'"),
+                               ("common_flags == -1", "the field is unsigned: 'common_flags == >>>-1'"),
                                ("CPU & CPUS0", "{ is missing: 'CPU & CPUS>>>0"),
                                ("CPU & CPUS{0", "} is missing: 'CPU & CPUS{0>>>'"),
                                ("CPU & CPUS{}", "'CPU & CPUS{>>>}'"), ("CPU & CPUS{x}", "'CPU & CPUS{>>>x}'"),
@@ -474,8 +474,8 @@ def filters_with_mistakes_are_marked():
                                ("CPU & CPUS{4294967296}", "'CPU & CPUS{>>>4294967296}'"),
                                ("child_pid < CPUS{0}", "'child_pid >>>< CPUS{0}'"), ("CPU & CPUS{0} 1", "'CPU & CPUS{0} >>>1'"),
                                ("child_comm == CPUS{0}", "'child_comm == >>>CPUS{0}'"),
-                               (f"child_comm == \"{'x' * 256}\"", "255 bytes at most: 'child_comm == >>>\"x"),
-                               (f"child_pid == 1{' || child_pid == 1' * 230}", "4095 bytes at most")):
+                               (f"child_comm == \"{'x' * 256}\"", "at most 255 bytes: 'child_comm == >>>\"x"),
+                               (f"child_pid == 1{' || child_pid == 1' * 230}", "at most 4095 bytes")):
         for event in "sched:sched_process_fork", "sched:sched_process_f*":
             result = ctop("record", "-e", event, "--filter", expression, "-o", "/dev/null", "--", "true")
             check_refused(result, 2, marked)
@@ -642,7 +642,7 @@ def the_list_has_every_group():
     check(set(listed("?age-faults")["software"]) == {"page-faults"}, "a pattern")
     check_refused(ctop("list", "cyclse"), 1, "cyclse", "'cycles'")
     check_refused(ctop("list", "qqqqqqqqqqq"), 1, "qqqqqqqqqqq")
-    check_refused(ctop("list", "a", "b"), 2, "one word too many")
+    check_refused(ctop("list", "a", "b"), 2, "unexpected argument")
 
 
 @case

@@ -269,9 +269,9 @@ def what_matches_nothing_is_said():
 
 @case
 def mistakes_of_usage():
-    for options, cause in ((("--kernel", "--user"), "exclude each other"),
+    for options, cause in ((("--kernel", "--user"), "are mutually exclusive"),
                            (("--from", "2", "--to", "1"), "--from is not before --to"),
-                           (("--to", "0"), "out of range"), (("--comm", ""), "given nothing"),
+                           (("--to", "0"), "out of range"), (("--comm", ""), "non-empty argument"),
                            (("--pid", "x"), "--pid"), (("--cpu", "3-1"), "--cpu")):
         result = ctop("report", "/nowhere", *options)
         check(result.returncode == 2 and cause in result.stderr, f"{options}: {result}")

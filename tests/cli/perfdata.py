@@ -114,7 +114,7 @@ def ctop_opens_what_the_report_does():
             check(result.stdout == wanted, f"{result}")
         check_refused(ctop("-", "-p", "1"), 2, "'-' is a file")
         os.mkdir(os.path.join(where, "nobodys"))
-        check_refused(ctop("nobodys", cwd=where), 1, "no process is called 'nobodys'")
+        check_refused(ctop("nobodys", cwd=where), 1, "no process named 'nobodys'")
         main, terminal = os.openpty()
         try:
             result = subprocess.run([CTOP, "report", "-"], stdin=terminal, capture_output=True, text=True, check=False)
@@ -136,7 +136,7 @@ def what_perf_writes_into_a_folder():
             check(os.path.exists(os.path.join(path, "data.0")), f"{os.listdir(path)}")
             ours, _, _ = compare(path)
             check(len({sample.tid for sample in ours}) > 1, "one thread alone")
-            check_refused(ctop("report", os.path.join(path, "data")), 1, "one of several files", "name the folder")
+            check_refused(ctop("report", os.path.join(path, "data")), 1, "one of several files", "name the directory")
             shutil.rmtree(path)
 
 

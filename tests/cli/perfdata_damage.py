@@ -84,7 +84,7 @@ def a_recorder_that_was_killed():
 @case
 def a_folder_is_refused():
     with folder() as where:
-        check_refused(ctop("report", where), 1, "is a folder")
+        check_refused(ctop("report", where), 1, "is a directory")
 
 
 @case

@@ -177,10 +177,10 @@ def small_limits():
         words = ["-e", "cpu-clock", "-p", own.pid]
         for bytes_ in (0, 65536):
             answer = agree([prlimit, f"--memlock={bytes_}:{bytes_}", *as_user], program, words)
-            check(answer["works"] and "locked memory" in steps(answer), f"{answer}")
+            check(answer["works"] and "RLIMIT_MEMLOCK" in steps(answer), f"{answer}")
             with sysctl("perf_event_mlock_kb", 4):
                 answer = agree([prlimit, f"--memlock={bytes_}:{bytes_}", *as_user], program, words)
-                check(answer["works"] or ("locked memory" in answer["cause"] and "ulimit -l" in answer["remedy"]),
+                check(answer["works"] or ("RLIMIT_MEMLOCK" in answer["cause"] and "ulimit -l" in answer["remedy"]),
                       f"{answer}")
         few = agree([prlimit, "--nofile=24:24", *as_user], program, words)
         check(not few["works"] and "ulimit -n" in few["remedy"], f"{few}")
@@ -194,13 +194,13 @@ def a_lowered_sample_rate():
     with sysctl("perf_event_max_sample_rate", 250), target("spin") as program:
         for words in ([], ["-F", "2000"]):
             answer = agree([], CTOP, ["-e", "cpu-clock", *words, "-p", program.pid])
-            check(answer["works"] and "250 samples a second instead of" in steps(answer), f"{answer}")
+            check(answer["works"] and "250 samples per second instead of" in steps(answer), f"{answer}")
             rate = [item for item in answer["checks"] if item["name"] == "sample rate"]
             check(rate[0]["state"] == "note" and "250" in rate[0]["finding"], f"{rate}")
         answer = agree([], CTOP, ["-e", "cpu-clock", "-F", "100", "-p", program.pid])
         check(answer["works"] and not steps(answer), f"{answer}")
         result = ctop("record", "--strict", "-e", "cpu-clock", "-o", "/dev/null", "-p", program.pid)
-        check_refused(result, 1, "250 samples a second instead of 999", "--strict")
+        check_refused(result, 1, "250 samples per second instead of 999", "--strict")
 
 
 @case

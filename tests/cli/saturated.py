@@ -123,7 +123,7 @@ def fewer_and_smaller_samples_where_the_rings_fill():
     dear, cheap = stats["sets"]
     check(dear["fewer"] == 1 and cheap["fewer"] > 1 and cheap["dump_bytes"] <= dear["dump_bytes"], f"{stats['sets']}")
     check(dear["seconds"] > 0 and cheap["seconds"] > 0, f"{stats['sets']}")
-    check(len(said(stats)) == 1 and "samples a second instead of 999" in said(stats)[0], f"{stats['steps_down']}")
+    check(len(said(stats)) == 1 and "samples per second instead of 999" in said(stats)[0], f"{stats['steps_down']}")
     check(stats["drained"] == stats["samples"] + sum(stats["dropped"].values()), f"{stats}")
     # Samples weigh what they stand for, in either set.
     lost_ns = stats["lost"] * stats["event"]["period"] * cheap["fewer"]

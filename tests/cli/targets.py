@@ -477,7 +477,7 @@ def a_file_in_the_place_of_a_target():
             file.write("text")
         os.mkfifo(os.path.join(where, "fifo-called-so"))
         for word in "nobody-is-called-so", "fifo-called-so":
-            check_refused(ctop(word, cwd=where), 1, "no process is called")
+            check_refused(ctop(word, cwd=where), 1, "no process named")
 
 
 @case

@@ -36,13 +36,13 @@ refused() {
 	fi
 }
 
-refused 'nothing to profile' 'nothing to profile' '-p PID'
-refused 'nothing to record' 'nothing to record' '-p PID' record
+refused 'nothing to profile' 'no target given' '-p PID'
+refused 'nothing to record' 'no target given' '-p PID' record
 refused '-c 0' '-c 0 is too low' '1' record -c 0 -a
-refused '-c -1' "whole number, not '-1'" 'at least 1' record -c -1 -a
+refused '-c -1' "an integer, not '-1'" 'at least 1' record -c -1 -a
 refused '-F 1e9' '-F 1e9 is too high' '100000' record -F 1e9 -a
-refused '-c with -F' '-c and -F exclude each other' 'not both' record -c 1000 -F 99 -a
-refused 'two targets' 'two kinds of target: -p and -a' 'one of' record -p 1 -a
+refused '-c with -F' '-c and -F are mutually exclusive' 'not both' record -c 1000 -F 99 -a
+refused 'two targets' 'conflicting targets: -p and -a' 'one of' record -p 1 -a
 refused '-m 3' 'not a power of two' '2 or 4' record -m 3 -a
 refused 'missing argument' '-p needs an argument' 'usage: -p PID' record -p
 refused 'dwarf,7' 'no size of a stack copy' 'multiple of 8' record --call-graph dwarf,7 -a
@@ -50,9 +50,9 @@ refused 'dwarf,65536' 'no size of a stack copy' '65528' record --call-graph dwar
 refused 'no such event' 'no-such-event' '' record -e no-such-event -a
 refused 'mistyped option' "unknown option '--duratoin'" 'did you mean --duration?' record --duratoin 3 -a
 refused 'mistyped command' "unknown command 'reocrd'" "did you mean 'ctop record'?" reocrd -p 1
-refused 'another command'\''s option' 'takes no -c' 'ctop record' report -c 1
+refused 'another command'\''s option' 'does not take -c' 'ctop record' report -c 1
 refused 'unknown format' "unknown format 'svg'" 'ctop help export' export svg
-refused 'no format' 'which format' 'folded' export
+refused 'no format' 'no export format' 'folded' export
 refused 'command without --' "unknown option '-l'" 'ctop record -- ls' record ls -l
 refused 'nothing after --' 'no command after --' '-- ls' record --
 refused 'unknown help topic' "unknown command 'foo'" 'ctop help' help foo

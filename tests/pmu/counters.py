@@ -117,7 +117,7 @@ def check_storm(result, period):
     tell(numbers)
     check(numbers["event"]["opened"] == "cycles" and numbers["event"]["period"] == period, f"{numbers}")
     check(numbers["throttled"] > 0, f"{numbers}")
-    check(f"throttled {numbers['throttled']}x to {numbers['rate_hz']:.0f} samples a second" in result.stderr,
+    check(f"throttled {numbers['throttled']}x to {numbers['rate_hz']:.0f} samples per second" in result.stderr,
           result.stderr)
     report = result.files["report"].decode()
     check("times throttled by the kernel" in report, report)
@@ -140,7 +140,7 @@ def cycles_each_1000(result):
 def a_lowered_sample_rate_is_explained(result):
     check_recursion(result)
     said = result.stderr.splitlines()[0]
-    check("1000 samples a second instead of 4000" in said and "perf_event_max_sample_rate" in said, said)
+    check("1000 samples per second instead of 4000" in said and "perf_event_max_sample_rate" in said, said)
 
 
 @step("limits 1000 25; start recursion; record")

@@ -67,7 +67,7 @@ def a_writer_that_is_killed_is_replaced_and_the_file_is_whole():
             kill_one(recorder, "writer")
             wait_for_cpu_time(program.pid, 0.3)
         errors, stats = stopped(where, recorder)
-        check("2 restarts of a process of ctop" in errors, errors)
+        check("2 restarts of helper processes" in errors, errors)
         check(stats["restarts"] == 2 and stats["dropped"]["disk"] == 0, f"{stats}")
         check_whole(path, stats)
 

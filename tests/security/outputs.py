@@ -116,7 +116,7 @@ def the_default_name_is_a_fifo_and_then_a_link():
             check(recorder.returncode == 1 and len(errors.splitlines()) == 2, f"{recorder.returncode}: {errors}")
         if os.path.islink(path):
             os.rename(link, path)
-        check_refused(ctop("record", *QUICK, "-p", program.pid, cwd=theirs), 1, "profile.ctop", "is no file")
+        check_refused(ctop("record", *QUICK, "-p", program.pid, cwd=theirs), 1, "profile.ctop", "not a regular file")
 
 
 @case

@@ -127,7 +127,7 @@ def count(text):
 
 def counted(screen):
     """Samples since the start: shown, lost by the kernel, missed by main."""
-    found = [re.search(name + r" ([\d.]+[kM]?)", screen) for name in ("smp", "lost", "dropped")]
+    found = [re.search(name + r" ([\d.]+[kM]?)", screen) for name in ("samples", "lost", "dropped")]
     return [count(one.group(1)) if one else 0 for one in found]
 
 

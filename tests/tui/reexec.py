@@ -54,7 +54,7 @@ def a_process_that_executes_again_and_again():
 
             def shown(screen):
                 """Samples shown: many lives of them."""
-                found = re.search(r"smp ([\d.]+)(k?) ", screen)
+                found = re.search(r"samples ([\d.]+)(k?) ", screen)
                 return found and (found.group(2) or float(found.group(1)) > 300)
 
             window.wait_until(shown, "the samples of many lives")

@@ -162,7 +162,7 @@ double session_source_share(const struct session *session);
 struct recording_read session_read(const struct session *session);
 size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
 const char *session_step_down(const struct session *session, size_t i);
-/* What has become of ctop's own processes, one after the other: "the collector hung and was ended; ..." */
+/* What has become of ctop's own processes, one after the other: "the collector hung and was killed; ..." */
 size_t session_nr_news(const struct session *session);
 const char *session_news(const struct session *session, size_t i);
 /* What else to tell at the end; "" when there is nothing. Borrowed. */

@@ -39,7 +39,8 @@ struct worker {
 	unsigned nr_still;
 	bool hung_up;	 /* it has closed its end of the channel */
 	bool ended;	 /* by us, for what it did */
-	const char *why; /* it was ended: "hung and was ended"; NULL: something else became of it */
+	const char
+		*why; /* it was ended: "hung and was killed"; NULL: something else became of it */
 	char last_words[80]; /* the last line that it wrote to stderr, safe to show; "": none */
 };
 

@@ -60,7 +60,7 @@ static int refuse(struct error *error, const char *cause, const char *remedy)
 static int refuse_damage(struct error *error, const char *cause)
 {
 	error_set(error, -EINVAL, "is damaged: %s", cause);
-	error_remedy(error, "record anew with perf record or ctop record");
+	error_remedy(error, "record again with perf record or ctop record");
 	return -EINVAL;
 }
 
@@ -78,7 +78,7 @@ static int check_magic(const struct file_header *header, struct error *error)
 			      "read it on a machine like the one that it was recorded on");
 	if (!memcmp(&header->magic, old_magic, sizeof(magic)))
 		return refuse(error, "is of the format that perf had until Linux 3.0",
-			      "record anew with perf record or ctop record");
+			      "record again with perf record or ctop record");
 	if (memcmp(&header->magic, magic, sizeof(magic)))
 		return refuse(error, "is not a perf.data file",
 			      "make one with perf record -o FILE");
@@ -377,7 +377,7 @@ struct perfdata *perfdata_open_parts(int fd, const int *parts, size_t nr_parts, 
 	*code = open_file(perfdata, fd, error);
 	if (!*code && perfdata->is_one_of_several && !nr_parts)
 		*code = refuse(error, "is one of several files of a recording",
-			       "name the folder that it is in");
+			       "name the directory that it is in");
 	if (!*code && nr_parts)
 		*code = open_parts(perfdata, error);
 	if (!*code)

@@ -131,7 +131,7 @@ static void add_trial(struct text *out, const struct trial *trial, size_t nr_eve
 		text_add(out, i ? ", " : " ");
 		text_add_safe(out, sampler_opened(sampler, i)->name);
 	}
-	text_addf(out, "%s, rings of %u pages a CPU",
+	text_addf(out, "%s, rings of %u pages per CPU",
 		  sampler_user_only(sampler) ? " in user code" : "", sampler_ring_pages(sampler));
 	if (sampler_dump_bytes(sampler))
 		text_addf(out, ", stack copies of %u bytes", sampler_dump_bytes(sampler));

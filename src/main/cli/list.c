@@ -122,7 +122,7 @@ static const char *try_event(const char *name)
 	bool user_only;
 	/* Some of sysfs's events want terms that only the user knows. */
 	if (event_parse(name, strlen(name), &event, &error))
-		return "wants terms";
+		return "needs terms";
 	int result = catalog_try(&event, &user_only);
 	return describe_try(result, user_only);
 }

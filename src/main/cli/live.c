@@ -201,8 +201,8 @@ static int profile_command(const struct options *options, int signal_fd, struct 
 		return run_failed(options, result, error);
 	quiet.command_output = output.write_fd;
 	if (!options->command_input)
-		say("%s reads nothing: its standard input is /dev/null, for the terminal is the "
-		    "interface's",
+		say("%s reads nothing: its standard input is /dev/null, as the interface reads the "
+		    "terminal",
 		    options->argv[0]);
 	result = profile(&quiet, true, signal_fd, error);
 	command_output_close(&output);

@@ -124,7 +124,7 @@ static void hide_progress(void *context)
 static int write_failed(struct recording_run *run, int code, struct error *error)
 {
 	if (code == -EINTR) {
-		error_set(error, code, "'%s' is not complete: its disk was not through",
+		error_set(error, code, "'%s' is not complete: its disk was still writing",
 			  run->options->output);
 		error_remedy(error, "let ctop finish, or record to a faster disk with -o FILE");
 		return code;
@@ -132,8 +132,10 @@ static int write_failed(struct recording_run *run, int code, struct error *error
 	if (code == -ECHILD) {
 		error_set(error, code, "the process that writes '%s' died %d times in 10 s",
 			  run->options->output, WORKER_MAX_DEATHS);
-		error_remedy(error, "what came before is kept; somebody ends it, or the machine is "
-				    "out of memory: see dmesg");
+		error_remedy(
+			error,
+			"what came before is kept; something kills it, or the machine is "
+			"out of memory: see dmesg");
 		return code;
 	}
 	error_set(error, code, "cannot write '%s': %s", run->options->output, strerror(-code));
@@ -254,7 +256,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 		text_addf(&text, ", %.1f %% kernel only",
 			  100.0 * (double)stats->ends[STACK_KERNEL_ONLY] / all);
 	if (stats->throttled)
-		text_addf(&text, ", throttled %llux to %.0f samples a second",
+		text_addf(&text, ", throttled %llux to %.0f samples per second",
 			  (unsigned long long)stats->throttled, rate_hz(stats));
 	if (stats->counted_share < METADATA_SHARED_BELOW)
 		text_addf(&text,
@@ -275,7 +277,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 		text_addf(&text, ", %llu threads without such records",
 			  (unsigned long long)stats->unfollowed);
 	if (stats->restarts)
-		text_addf(&text, ", %llu restart%s of a process of ctop",
+		text_addf(&text, ", %llu restart%s of helper processes",
 			  (unsigned long long)stats->restarts, stats->restarts == 1 ? "" : "s");
 	if (stats->undrained)
 		text_add(&text, ", and what the kernel still held, which nobody waited for");

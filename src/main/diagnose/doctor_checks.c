@@ -183,7 +183,7 @@ static void check_locked_memory(struct checks *checks)
 		return;
 	}
 	remedy(add(checks, "locked memory", CHECK_NOTE,
-		   "%ld KiB a CPU and %llu KiB more: rings are smaller than 8 MiB", kib,
+		   "%ld KiB per CPU and %llu KiB more: rings are smaller than 8 MiB", kib,
 		   (unsigned long long)limit.rlim_cur / 1024),
 	       "ulimit -l unlimited, or sudo sysctl kernel.perf_event_mlock_kb=8196");
 }
@@ -210,7 +210,7 @@ static void check_rate(struct checks *checks, uint64_t frequency_hz)
 	bool is_too_low = frequency_hz > (uint64_t)most;
 	struct check *check = add(
 		checks, "sample rate", is_too_low || most < DEFAULT_RATE ? CHECK_NOTE : CHECK_GOOD,
-		"at most %ld a second%s", most,
+		"at most %ld per second%s", most,
 		most < DEFAULT_RATE ? " (it was lowered: sampling took the kernel long)" : "");
 	if (is_too_low)
 		remedy(check, "ask for less with -F, or: sudo sysctl "
@@ -372,7 +372,7 @@ void checks_of_target(struct checks *checks, int32_t pid)
 	struct stat owner;
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	if (!read_text(path, status, sizeof(status)) || proc_stat(path, &owner)) {
-		add(checks, "target", CHECK_BAD, "%d is no process", pid);
+		add(checks, "target", CHECK_BAD, "there is no process %d", pid);
 		return;
 	}
 	const char *line = strstr(status, "\nUid:");

@@ -219,7 +219,7 @@ static void add_fixes(const struct facts_of_refusal *facts, const struct options
 	static const char leave[] = "run ctop outside of the container";
 	bool is_filter = kind == SAMPLER_REFUSED_FILTER;
 	if (is_filter)
-		add_advice(refusal, "begin the container anew: docker run --security-opt "
+		add_advice(refusal, "restart the container: docker run --security-opt "
 				    "seccomp=FILE --cap-add PERFMON, with perf_event_open in FILE");
 	if (is_filter || kind == SAMPLER_REFUSED_CONTAINER || !machine_in_first_user_namespace()) {
 		add_advice(refusal, leave);

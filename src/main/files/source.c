@@ -44,7 +44,7 @@ static int open_folder(struct source *source, const char *path, int folder, stru
 	if (source->fd >= 0)
 		return 0;
 	error_set(error, source->fd,
-		  "'%s' is a folder, and has no file 'data' as those of perf record --threads have",
+		  "'%s' is a directory, but has no file 'data' as perf record --threads writes it",
 		  path);
 	error_remedy(error, "name a file, or what perf record -o wrote");
 	return source->fd;

@@ -48,19 +48,19 @@ int parse_number(const char *option, const char *text, uint64_t least, uint64_t 
 		 uint64_t *value, struct error *error)
 {
 	if (!whole_number(text, value)) {
-		int code = error_usage(error, "%s wants a whole number, not '%s'", option, text);
+		int code = error_usage(error, "%s requires an integer, not '%s'", option, text);
 		error_remedy(error, "give a number of at least %" PRIu64 ", as in %s %" PRIu64,
 			     least, option, least ? least : 1);
 		return code;
 	}
 	if (*value < least) {
 		int code = error_usage(error, "%s %s is too low", option, text);
-		error_remedy(error, "the least is %" PRIu64, least);
+		error_remedy(error, "minimum is %" PRIu64, least);
 		return code;
 	}
 	if (*value > most) {
 		int code = error_usage(error, "%s %s is too high", option, text);
-		error_remedy(error, "the most is %" PRIu64, most);
+		error_remedy(error, "maximum is %" PRIu64, most);
 		return code;
 	}
 	return 0;
@@ -76,7 +76,7 @@ int parse_decimal(const char *option, const char *text, double least, double mos
 	if (is_number && *value >= least && *value <= most)
 		return 0;
 	int code = is_number ? error_usage(error, "%s %s is out of range", option, text)
-			     : error_usage(error, "%s wants a number, not '%s'", option, text);
+			     : error_usage(error, "%s requires a number, not '%s'", option, text);
 	error_remedy(error, "give a number from %.12g to %.12g, as in %s 2.5", least, most, option);
 	return code;
 }
@@ -85,9 +85,10 @@ int parse_frequency(const char *option, const char *text, uint64_t *hz, struct e
 {
 	int code = parse_number(option, text, 1, MAX_FREQUENCY_HZ, hz, error);
 	if (code && *hz > MAX_FREQUENCY_HZ)
-		error_remedy(error,
-			     "the most is %d samples a second; a finer grain is a count (-c COUNT)",
-			     MAX_FREQUENCY_HZ);
+		error_remedy(
+			error,
+			"maximum is %d samples per second; a finer grain is a count (-c COUNT)",
+			MAX_FREQUENCY_HZ);
 	return code;
 }
 
@@ -140,7 +141,7 @@ int parse_call_graph(const char *option, const char *text, enum call_graph *mode
 		*mode = CALL_GRAPH_DWARF;
 		return parse_dump_bytes(option, text + strlen(with_bytes), dump_bytes, error);
 	} else {
-		int code = error_usage(error, "%s knows no '%s'", option, text);
+		int code = error_usage(error, "invalid call-graph mode '%s'", text);
 		error_remedy(error, "use auto, dwarf, dwarf,BYTES, fp or no");
 		return code;
 	}
@@ -180,7 +181,7 @@ int parse_ids(const char *option, const char *text, int32_t least, struct int32_
 	for (;;) {
 		int32_t id = 0;
 		if (!take_id(&at, MAX_ID, &id) || id < least || (*at && *at != ',')) {
-			int code = error_marked(error, text, (size_t)(at - text), "%s wants ids",
+			int code = error_marked(error, text, (size_t)(at - text), "%s requires IDs",
 						option);
 			error_remedy(error,
 				     "give one number, or several separated by commas, as in %s "
@@ -209,8 +210,8 @@ int parse_cpus(const char *option, const char *text, struct int32_list *list, st
 			good = take_id(&at, MAX_CPU, &last) && last >= first;
 		}
 		if (!good || (*at && *at != ',')) {
-			int code = error_marked(error, text, (size_t)(at - text), "%s wants CPUs",
-						option);
+			int code = error_marked(error, text, (size_t)(at - text),
+						"%s requires a list of CPUs", option);
 			error_remedy(error, "give numbers and ranges, as in %s 0,2-3", option);
 			return code;
 		}
@@ -241,12 +242,13 @@ int parse_cgroup(const char *option, const char *text, const char **path, struct
 	const char *out = way_out(text);
 	int code = 0;
 	if (!*text)
-		code = error_usage(error, "%s wants the path of a cgroup", option);
+		code = error_usage(error, "%s requires the path of a cgroup", option);
 	else if (out)
-		code = error_marked(error, text, (size_t)(out - text), "%s wants a path without ..",
-				    option);
+		code = error_marked(error, text, (size_t)(out - text),
+				    "%s does not accept .. in a path", option);
 	else if (strlen(text) >= PATH_MAX)
-		code = error_marked(error, text, PATH_MAX - 1, "%s wants a shorter path", option);
+		code = error_marked(error, text, PATH_MAX - 1, "%s requires a shorter path",
+				    option);
 	else if (*path && strcmp(*path, text) != 0)
 		code = error_usage(error, "two cgroups: %s %.100s and %.100s", option, *path, text);
 	*path = text;
@@ -268,7 +270,7 @@ int parse_comm(const char *option, const char *text, const char **comm, struct e
 	int code =
 		size ? error_marked(error, text, COMM_MAX - 1,
 				    "%s: the kernel keeps %d bytes of a name", option, COMM_MAX - 1)
-		     : error_usage(error, "%s wants a name", option);
+		     : error_usage(error, "%s requires a name", option);
 	error_remedy(error, "give it as ps -eL -o comm shows it");
 	return code;
 }
@@ -286,10 +288,10 @@ int parse_user(const char *option, const char *text, uint32_t *uid, struct error
 		*uid = user->pw_uid;
 		return 0;
 	}
-	int code =
-		isdigit((unsigned char)text[0])
-			? error_marked(error, text, (size_t)(at - text), "%s wants a user", option)
-			: error_usage(error, "%s: there is no user '%s'", option, text);
+	int code = isdigit((unsigned char)text[0])
+			   ? error_marked(error, text, (size_t)(at - text), "%s requires a user",
+					  option)
+			   : error_usage(error, "%s: there is no user '%s'", option, text);
 	error_remedy(error, "give a number, or a name as in /etc/passwd: %s 1000", option);
 	return code;
 }

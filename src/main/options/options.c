@@ -24,7 +24,8 @@ static int take_string(const struct parse *parse, const struct option_row *row, 
 		       const char **string)
 {
 	if (!*text) {
-		int code = error_usage(parse->error, "%s was given nothing", parse->spelled);
+		int code = error_usage(parse->error, "%s requires a non-empty argument",
+				       parse->spelled);
 		error_remedy(parse->error, "usage: %s %s", parse->spelled, row->argument);
 		return code;
 	}
@@ -162,7 +163,7 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_THEME:
 		if (theme_parse(text, &options->theme))
 			return 0;
-		error_usage(error, "no theme is called '%s'", text);
+		error_usage(error, "invalid theme '%s'", text);
 		error_remedy(error, "use auto, dark, light or mono");
 		return -EINVAL;
 	case OPTION_ASCII:
@@ -285,7 +286,7 @@ static int take_operand(struct parse *parse, const char *word)
 	if (parse->nr_operands == nr_operands_of(parse->options->command))
 		return wrong_number_of_operands(parse, word);
 	if (!*word) {
-		int code = error_usage(parse->error, "an empty word on the command line");
+		int code = error_usage(parse->error, "empty argument");
 		error_remedy(parse->error, "leave it out, or check the variable that it came from");
 		return code;
 	}

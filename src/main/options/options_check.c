@@ -42,7 +42,7 @@ static int check_target(const struct parse *parse)
 	const char *mistyped = mistyped_command(parse);
 	if (mistyped)
 		return wrong_command(parse->error, mistyped);
-	int code = error_usage(parse->error, "two kinds of target: %s and %s", kinds[0], kinds[1]);
+	int code = error_usage(parse->error, "conflicting targets: %s and %s", kinds[0], kinds[1]);
 	if (options->process_name)
 		error_remedy(parse->error,
 			     "leave out '%s', or the other; a command to run goes after --",
@@ -58,7 +58,7 @@ static int check_choice(const struct parse *parse)
 	const struct options *options = parse->options;
 	if (options->system_wide || options->cgroup || (!options->only_comm && !options->has_uid))
 		return 0;
-	int code = error_usage(parse->error, "%s chooses among all processes",
+	int code = error_usage(parse->error, "%s requires -a, -C or -G",
 			       options->only_comm ? "--comm" : "--uid");
 	error_remedy(parse->error, "give it with -a, -C CPUS or -G PATH");
 	return code;
@@ -99,9 +99,9 @@ static int finish_sampling(struct parse *parse)
 	if (code)
 		return code;
 	if (options->count && options->frequency_hz) {
-		code = error_usage(parse->error, "-c and -F exclude each other");
+		code = error_usage(parse->error, "-c and -F are mutually exclusive");
 		error_remedy(parse->error,
-			     "give a count of events (-c) or samples a second (-F), not both");
+			     "give a count of events (-c) or samples per second (-F), not both");
 		return code;
 	}
 	if (options->command == COMMAND_RECORD && !options->output) {
@@ -115,7 +115,7 @@ static int finish_reading(const struct parse *parse)
 {
 	const struct options *options = parse->options;
 	if (options->kernel_only && options->user_only) {
-		int code = error_usage(parse->error, "--kernel and --user exclude each other");
+		int code = error_usage(parse->error, "--kernel and --user are mutually exclusive");
 		error_remedy(parse->error, "leave out both to see everything");
 		return code;
 	}
@@ -138,7 +138,7 @@ static int take_format(struct parse *parse, const char *word)
 		suggestion_consider(&suggestion, format_rows[i].name);
 	}
 	if (!word) {
-		int code = error_usage(parse->error, "export to which format?");
+		int code = error_usage(parse->error, "no export format given");
 		error_remedy(parse->error, "name one, as in ctop export %s", format_rows[0].name);
 		return code;
 	}
@@ -155,7 +155,8 @@ static int check_counting(const struct parse *parse)
 {
 	if (!parse->options->samples || !strcmp(parse->options->format, "folded"))
 		return 0;
-	int code = error_usage(parse->error, "export %s counts nothing: --samples is for folded",
+	int code = error_usage(parse->error,
+			       "export %s does not count samples: --samples is for folded",
 			       parse->options->format);
 	error_remedy(parse->error, "leave out --samples");
 	return code;

@@ -37,7 +37,7 @@ const struct option_row option_rows[] = {
 	 "these CPUs only, as in 0,2-3; alone it implies -a", NULL},
 	{OPTION_CGROUP, GROUP_TARGET, TARGETED, 'G', "cgroup", "PATH", COMPLETE_FILE, NULL,
 	 "the tasks of a cgroup (version 2; needs privilege)",
-	 "PATH is that of its folder, or begins below the mount of cgroup2: "
+	 "PATH is that of its directory, or relative to the mount of cgroup2: "
 	 "\\fB\\-G system.slice/cron.service\\fR. The cgroups in it are part of it, and tasks "
 	 "that come into it later, too. When it is removed, the profile ends."},
 	{OPTION_TARGET_COMM, GROUP_TARGET, TARGETED, 0, "comm", "NAME", COMPLETE_NOTHING, NULL,
@@ -54,7 +54,7 @@ const struct option_row option_rows[] = {
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
 	 "counters; any other event that cannot be opened is an error."},
 	{OPTION_TRACE_FILTER, GROUP_SAMPLING, TARGETED, 0, "filter", "EXPR", COMPLETE_NOTHING, NULL,
-	 "tracepoints in front of it: only such hits",
+	 "only hits of the tracepoints before it that match",
 	 "FIELD OPERATOR VALUE, with &&, ||, ! and parentheses, as in \\fB\\-e "
 	 "sched:sched_switch \\-\\-filter 'prev_prio < 120 && next_comm ~ \"sh*\"'\\fR. A "
 	 "tracepoint's "
@@ -67,7 +67,7 @@ const struct option_row option_rows[] = {
 	 "A count given for cycles is not nanoseconds: when the clock stands in, it becomes that "
 	 "many cycles of time, and is raised to what --max-overhead allows."},
 	{OPTION_FREQ, GROUP_SAMPLING, TARGETED, 'F', "freq", "HZ", COMPLETE_NOTHING, NULL,
-	 "samples a second on each busy CPU (default 999)",
+	 "samples per second on each busy CPU (default 999)",
 	 "Of events that are neither clocks nor the CPU's counters all, where they are fewer; else "
 	 "between a tenth and "
 	 "twice as many."},
@@ -78,7 +78,7 @@ const struct option_row option_rows[] = {
 	 "keeps the sampled instruction alone.\n\\fBauto\\fR is dwarf with the largest copy that "
 	 "the rings have room for, at the rate asked for and as long as they are read in time: "
 	 "where they fill, copies become smaller and, with \\fB\\-F\\fR, samples fewer, before "
-	 "any is lost, and larger again when it is calm. Of events that nothing paces, as each "
+	 "any is lost, and larger again when the load drops. Of events that nothing paces, as each "
 	 "fault or each hit of a probe (\\fB\\-c 1\\fR), copies begin at 8 KiB, and shrink to 1 "
 	 "KiB in a burst."},
 	{OPTION_DURATION, GROUP_SAMPLING, TARGETED, 0, "duration", "SECONDS", COMPLETE_NOTHING,
@@ -106,7 +106,7 @@ const struct option_row option_rows[] = {
 	 "counted and shown, totals stay true, and the window shown stays whole as far as it "
 	 "fits."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
-	 "fail rather than step down from what was asked", NULL},
+	 "fail rather than fall back to less than was asked", NULL},
 	{OPTION_FILTER_PID, GROUP_FILTER, READERS, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING, NULL,
 	 "samples of these processes", NULL},
 	{OPTION_FILTER_TID, GROUP_FILTER, READERS, 0, "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
@@ -209,7 +209,7 @@ const struct command_row command_rows[] = {
 const size_t nr_command_rows = sizeof(command_rows) / sizeof(*command_rows);
 
 const struct format_row format_rows[] = {
-	{"folded", "one line a stack, as FlameGraph's tools read it"},
+	{"folded", "one line per stack, as FlameGraph's tools read it"},
 	{"script", "sample by sample, as perf script prints it"},
 	{"frames", "the same, and how each frame was found and each stack ended"},
 };

@@ -77,7 +77,7 @@ int wrong_option(const struct parse *parse, char letter, const char *name)
 	if (elsewhere) {
 		char owners[128];
 		option_owners(elsewhere, owners, sizeof(owners));
-		code = error_usage(parse->error, "ctop%s takes no %s", suffix, parse->spelled);
+		code = error_usage(parse->error, "ctop%s does not take %s", suffix, parse->spelled);
 		error_remedy(parse->error, "%s is an option of: %s", parse->spelled, owners);
 		return code;
 	}
@@ -100,7 +100,7 @@ int wrong_number_of_operands(const struct parse *parse, const char *word)
 	if (mistyped)
 		return wrong_command(parse->error, mistyped);
 	const char *suffix = command_suffix(command);
-	int code = error_usage(parse->error, "one word too many: '%s'", word);
+	int code = error_usage(parse->error, "unexpected argument '%s'", word);
 	const struct command_row *row = command_row(command);
 	if (command_samples(command))
 		error_remedy(parse->error,
@@ -114,8 +114,7 @@ int wrong_number_of_operands(const struct parse *parse, const char *word)
 
 int options_no_target(const struct options *options, struct error *error)
 {
-	int code = error_usage(error, "nothing to %s",
-			       options->command == COMMAND_RECORD ? "record" : "profile");
+	int code = error_usage(error, "no target given");
 	error_remedy(error,
 		     "name a target: -p PID, -t TID, -a, a process's NAME or -- CMD; see "
 		     "'ctop help%s'",

@@ -135,7 +135,8 @@ static int open_special(const struct output_request *request, const struct outpu
 {
 	struct stat opened;
 	if (request->by_default)
-		return refuse(request, error, -EEXIST, "it is there, and is no file", NULL);
+		return refuse(request, error, -EEXIST, "it exists, and is not a regular file",
+			      NULL);
 	if (!is_trusted(seen))
 		return refuse(request, error, -EPERM, "it belongs to another user",
 			      "name one of your own, or of root's");
@@ -146,7 +147,7 @@ static int open_special(const struct output_request *request, const struct outpu
 		if (fd >= 0)
 			close(fd);
 		return refuse(request, error, -ESTALE, "it was replaced while it was opened",
-			      "write to a folder that nobody else may change");
+			      "write to a directory that nobody else may change");
 	}
 	if (fd < 0)
 		return refuse_errno(request, error, fd);

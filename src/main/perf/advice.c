@@ -170,7 +170,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 static int advise_cgroup(int code, struct error *error)
 {
 	if (code == -EINVAL) {
-		error_set(error, code, "this kernel counts nothing by cgroup");
+		error_set(error, code, "this kernel cannot count by cgroup");
 		error_remedy(error, "it needs CONFIG_CGROUP_PERF; -p PID,PID names processes");
 	} else {
 		error_set(error, code, "the kernel does not count by cgroups of version 2: %s",

@@ -55,7 +55,7 @@ static int parse_each(const struct matches *matches, const char *behind, struct 
 	const size_t nr = matches->names.nr;
 	int result = 0;
 	if (!nr) {
-		error_usage(error, "no tracepoint is called '%s'", matches->pattern);
+		error_usage(error, "no tracepoint named '%s'", matches->pattern);
 		error_remedy(error, "'ctop list tracepoints' shows what there is");
 		return -EINVAL;
 	}

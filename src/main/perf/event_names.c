@@ -52,7 +52,7 @@ static const struct named_event named_events[] = {
 	{"cgroup-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES,
 	 "switches to a task of another cgroup"},
 	{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS,
-	 "unaligned accesses that the kernel mended"},
+	 "unaligned accesses that the kernel fixed up"},
 	{"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS,
 	 "instructions that the kernel emulated"},
 };

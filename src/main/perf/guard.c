@@ -136,7 +136,7 @@ int guard_ask_periods(struct sampler *sampler, struct error *error)
 	if (fastest > (uint64_t)most) {
 		int step = sampler_note_step(
 			sampler, error,
-			"%ld samples a second instead of %llu: the kernel allows no more "
+			"%ld samples per second instead of %llu: the kernel allows no more "
 			"(kernel.perf_event_max_sample_rate, which it lowers when sampling takes "
 			"too long)",
 			most, (unsigned long long)fastest);

@@ -176,7 +176,7 @@ static int unknown_term(const struct terms *terms, const char *term, size_t at)
 	char known[320] = "";
 	if (!terms->pmu[0]) {
 		int code = error_marked(terms->error, terms->event->asked, at,
-					"no term is called '%.64s'", term);
+					"unknown term '%.64s'", term);
 		error_remedy(terms->error, "there are period, freq and name");
 		return code;
 	}

@@ -207,7 +207,7 @@ int rings_open(struct sampler *sampler, struct error *error)
 		return result;
 	}
 	if (result == -EDQUOT) {
-		error_set(error, result, "the locked memory allowed to this user is used up");
+		error_set(error, result, "RLIMIT_MEMLOCK reached");
 		error_remedy(error, "raise it (ulimit -l, or sudo sysctl "
 				    "kernel.perf_event_mlock_kb=4096), or end other profilers");
 		return result;
@@ -215,7 +215,7 @@ int rings_open(struct sampler *sampler, struct error *error)
 	if (result == -EACCES || result == -EPERM || result == -ENOSYS)
 		return advise_ring(result, error);
 	if (result) {
-		error_set(error, result, "cannot make the kernel's rings: %s", strerror(-result));
+		error_set(error, result, "cannot create the kernel's rings: %s", strerror(-result));
 		error_remedy(error, "try smaller ones: -m 64");
 		return result;
 	}
@@ -235,16 +235,15 @@ int rings_open(struct sampler *sampler, struct error *error)
 	if (!sampler_nr_sideband(sampler)) {
 		result = sampler_note_step(
 			sampler, error,
-			"files of processes that end at once have no names: no locked memory is "
-			"left for records of theirs that ctop checks its own processes by");
+			"files of processes that end at once have no names: RLIMIT_MEMLOCK leaves "
+			"no room for the records of them that ctop checks its own processes by");
 		if (result)
 			return result;
 	}
 	if (sampler->ring_pages == asked)
 		return 0;
 	return sampler_note_step(sampler, error,
-				 "rings of %u pages a CPU instead of %u: the locked memory "
-				 "allowed to this user ends there",
+				 "rings of %u pages per CPU instead of %u: RLIMIT_MEMLOCK reached",
 				 sampler->ring_pages, asked);
 }
 

@@ -169,10 +169,10 @@ static int take_operator(struct filter *filter, bool is_text)
 		if (takes(filter, of_numbers[i]))
 			return 0;
 	if (*filter->at == '=')
-		return malformed(filter, "= is no operator, == is");
+		return malformed(filter, "= is not an operator, use ==");
 	if (strchr("<>&~", *filter->at) && *filter->at)
-		return malformed(filter, is_text ? "texts have the operators ==, != and ~"
-						 : "numbers have no operator ~");
+		return malformed(filter, is_text ? "strings have the operators ==, != and ~"
+						 : "~ does not compare numbers");
 	return malformed(filter, "an operator is missing");
 }
 
@@ -180,13 +180,12 @@ static int take_text(struct filter *filter)
 {
 	const char quote = *filter->at;
 	if (quote != '"' && quote != '\'')
-		return malformed(filter,
-				 quote ? "a text stands between quotes" : "a value is missing");
+		return malformed(filter, quote ? "a string must be quoted" : "a value is missing");
 	const char *end = strchr(filter->at + 1, quote);
 	if (!end)
-		return malformed(filter, "the quote has no end");
+		return malformed(filter, "unterminated quote");
 	if (end - filter->at > TEXT_MOST)
-		return malformed(filter, "a text has 255 bytes at most");
+		return malformed(filter, "a string has at most 255 bytes");
 	filter->at = end + 1;
 	return 0;
 }
@@ -228,14 +227,14 @@ static int take_number(struct filter *filter, bool is_signed)
 	if (!*filter->at)
 		return malformed(filter, "a value is missing");
 	if (is_negative && !is_signed)
-		return malformed(filter, "the field's numbers have no sign");
+		return malformed(filter, "the field is unsigned");
 	errno = 0;
 	const unsigned long long value =
 		isdigit((unsigned char)*start) ? strtoull(start, &end, 0) : 0;
 	if (!isdigit((unsigned char)*start) || end != start + word_size(start))
-		return malformed(filter, "a number is wanted");
+		return malformed(filter, "expected a number");
 	if (errno == ERANGE || (is_signed && value > (unsigned long long)LLONG_MAX + is_negative))
-		return malformed(filter, "a number of at most 64 bits is wanted");
+		return malformed(filter, "the number does not fit into 64 bits");
 	filter->at = end;
 	return 0;
 }
@@ -248,7 +247,7 @@ static int take_predicate(struct filter *filter)
 	skip_blanks(filter);
 	const size_t bytes = word_size(filter->at);
 	if (!bytes)
-		return malformed(filter, *filter->at ? "a field is wanted" : "a field is missing");
+		return malformed(filter, *filter->at ? "expected a field" : "a field is missing");
 	if (!find_field(filter, filter->at, bytes, &field))
 		return unknown_field(filter, bytes);
 	filter->at += bytes;
@@ -325,7 +324,7 @@ int event_set_filter(struct event *event, const char *text, struct error *error)
 				   *filter.at == ')' ? "a ( is missing" : "&& or || is missing");
 	if (!result && filter.at - text > FILTER_MOST) {
 		filter.at = text + FILTER_MOST;
-		result = malformed(&filter, "a filter has 4095 bytes at most");
+		result = malformed(&filter, "a filter has at most 4095 bytes");
 	}
 	event->filter = text;
 	return result;

@@ -392,14 +392,14 @@ static void add_busy(struct header *header)
 }
 
 /* What went wrong on the way, each by its name; nothing is said of what did not happen. */
-static void add_troubles(struct header *header)
+static void add_problems(struct header *header)
 {
 	static const struct {
 		const char *key, *name;
-	} troubles[] = {
+	} problems[] = {
 		{"stats.dropped.overrun", "dropped: ctop was too slow"},
 		{"stats.dropped.disk", "dropped: the disk was too slow"},
-		{"stats.dropped.crash", "dropped: a process of ctop died on them"},
+		{"stats.dropped.crash", "dropped: a helper process crashed on them"},
 		{"stats.dropped.damaged", "dropped: damaged records"},
 		{"stats.undrained", "end not waited for: what the kernel still held is missing"},
 		{"stats.late", "late"},
@@ -407,16 +407,16 @@ static void add_troubles(struct header *header)
 		{"stats.lost_sideband", "records of maps, forks and exits lost: files of programs "
 					"that ended at once may have no names"},
 		{"stats.unfollowed", "threads without such records: the same"},
-		{"stats.restarts", "restarts of a process of ctop"},
+		{"stats.restarts", "restarts of helper processes"},
 	};
 	struct text *line = &header->line;
-	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++) {
-		uint64_t nr = number(header, troubles[i].key);
+	for (size_t i = 0; i < sizeof(problems) / sizeof(*problems); i++) {
+		uint64_t nr = number(header, problems[i].key);
 		if (!nr)
 			continue;
 		text_add(line, line->size ? "; " : "");
 		add_grouped(line, nr);
-		text_addf(line, " %s", troubles[i].name);
+		text_addf(line, " %s", problems[i].name);
 	}
 	if (header->totals->cut_weights) {
 		text_add(line, line->size ? "; " : "");
@@ -434,7 +434,7 @@ static void add_troubles(struct header *header)
 		text_add(line,
 			 " on stacks beyond the memory bound: [folded] below their known callers");
 	}
-	end_line(header, "troubles");
+	end_line(header, "problems");
 }
 
 static void add_stacks(struct header *header)
@@ -545,11 +545,11 @@ void report_header(const struct history *history, const struct history_totals *t
 	add_samples(&header);
 	add_weights(&header);
 	add_busy(&header);
-	add_troubles(&header);
+	add_problems(&header);
 	add_stacks(&header);
 	/* Files that a process of ctop died on: what was read of them, names or stacks, is not there. */
 	add_list(&header, "unreadable", "unreadable", UNREADABLE_MAX);
-	add_list(&header, "step_down", "step down", SAMPLER_MAX_STEPS);
+	add_list(&header, "step_down", "fallback", SAMPLER_MAX_STEPS);
 	add_own_cost(&header);
 	text_release(&header.line);
 }

@@ -200,6 +200,6 @@ int run_no_processes(int result, struct error *error)
 		error_remedy(error, "raise the limit: ulimit -n %llu",
 			     (unsigned long long)limit.rlim_cur + 1024);
 	else if (result == -EAGAIN)
-		error_remedy(error, "this user has as many processes as he may: ulimit -u");
+		error_remedy(error, "the limit of processes of this user is reached: ulimit -u");
 	return result;
 }

@@ -172,7 +172,7 @@ static void leave_collector(struct session *session)
 	session->source_done = true;
 	session->stats.undrained = 1;
 	snprintf(session->notice, sizeof(session->notice),
-		 "the collector was not through with what the kernel held, and was ended");
+		 "the collector had not read all that the kernel held, and was killed");
 }
 
 bool session_target_ended(const struct session *session)
@@ -220,7 +220,7 @@ static int advance(struct session *session)
 	if (session->phase == PHASE_RUNNING && session_is_live(session) && look_for_end(session)) {
 		if (session->target.cgroup_fd >= 0 && !session->target.nr_pid_fds)
 			snprintf(session->notice, sizeof(session->notice),
-				 "that was all: the cgroup was removed");
+				 "cgroup removed; profiling stopped");
 		session_stop(session);
 	}
 	if (session->phase == PHASE_RUNNING && !session_is_live(session) && session->source_done)

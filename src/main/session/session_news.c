@@ -29,11 +29,11 @@ static void describe_end(const struct worker *worker, int wait_status, char *tex
 	if (worker->why)
 		snprintf(text, size, "%s", worker->why);
 	else if (worker->ended)
-		snprintf(text, size, "talked nonsense and was ended");
+		snprintf(text, size, "sent invalid messages and was killed");
 	else if (signal_of(wait_status))
-		snprintf(text, size, "died of signal %d", signal_of(wait_status));
+		snprintf(text, size, "was killed by signal %d", signal_of(wait_status));
 	else
-		snprintf(text, size, "ended with status %d", WEXITSTATUS(wait_status));
+		snprintf(text, size, "exited with status %d", WEXITSTATUS(wait_status));
 	size_t used = strlen(text);
 	if (worker->last_words[0])
 		snprintf(text + used, size - used, " (%s)", worker->last_words);
@@ -51,12 +51,12 @@ void session_note_death(struct session *session, const struct worker *worker, in
 	char *news = session->news[session->nr_news++];
 	describe_end(worker, wait_status, how, sizeof(how));
 	if (session->nr_news == SESSION_NEWS_MAX)
-		snprintf(news, sizeof(session->news[0]), "ctop's own processes go on dying");
+		snprintf(news, sizeof(session->news[0]), "helper processes keep crashing");
 	else
 		snprintf(news, sizeof(session->news[0]), "%s %s%s%s", what_it_does(session, worker),
-			 how, is_replaced ? "; another has taken over" : "",
+			 how, is_replaced ? "; restarted" : "",
 			 is_replaced && worker_fell(worker, wait_status)
-				 ? ", and leaves out what it was at"
+				 ? ", skipping the input it crashed on"
 				 : "");
 }
 

@@ -22,7 +22,7 @@ int session_describe_targets(struct session *session)
 	/* It can still ask for what does not fit into the channel now; so can its successor. */
 	if (!result || result == -ENOBUFS || result == -EPIPE)
 		return 0;
-	return error_set(session->error, result, "cannot tell the collector of the target: %s",
+	return error_set(session->error, result, "cannot pass the target to the collector: %s",
 			 strerror(-result));
 }
 

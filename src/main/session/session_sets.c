@@ -48,11 +48,11 @@ static void describe_rate(const struct session *session, const struct sampler_se
 	const double asked_hz = opened->frequency_hz ? (double)opened->frequency_hz
 				: opened->period ? (double)NS_PER_SECOND / (double)opened->period
 						 : 0;
-	snprintf(text, size, "%.0f samples a second instead of %.0f", asked_hz / set->fewer,
+	snprintf(text, size, "%.0f samples per second instead of %.0f", asked_hz / set->fewer,
 		 asked_hz);
 }
 
-/* "copies of 8192 bytes instead of 65528, 250 samples a second instead of 999" */
+/* "copies of 8192 bytes instead of 65528, 250 samples per second instead of 999" */
 static void describe_set(const struct session *session, uint32_t set, char *text, size_t size)
 {
 	const struct sampler_sets *sets = sets_together(session);

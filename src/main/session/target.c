@@ -67,13 +67,13 @@ static int find_by_name(struct target *target, const char *name, struct error *e
 	if (result)
 		return error_set(error, result, "out of memory");
 	if (target->pids.nr == 0) {
-		error_set(error, -ESRCH, "no process is called '%s'", name);
+		error_set(error, -ESRCH, "no process named '%s'", name);
 		error_remedy(error, "ps -e lists what runs; to start a command: ctop record -- %s",
 			     name);
 		return -ESRCH;
 	}
 	if (target->pids.nr > 1) {
-		error_set(error, -EEXIST, "%zu processes are called '%s'", target->pids.nr, name);
+		error_set(error, -EEXIST, "%zu processes are named '%s'", target->pids.nr, name);
 		if (all_listed)
 			error_remedy(error, "name one, or all of them: -p %s", list);
 		else
@@ -129,11 +129,11 @@ static int start_command(struct target *target, const struct options *options, s
 {
 	int release[2], failure[2];
 	if (pipe2(release, O_CLOEXEC) < 0)
-		return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
+		return error_set(error, -errno, "cannot create a pipe: %s", strerror(errno));
 	if (pipe2(failure, O_CLOEXEC) < 0) {
 		close(release[0]);
 		close(release[1]);
-		return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
+		return error_set(error, -errno, "cannot create a pipe: %s", strerror(errno));
 	}
 	pid_t pid = fork();
 	if (pid == 0) {

@@ -170,7 +170,7 @@ static int find_file(struct event *event, struct error *error)
 	char path[sizeof(event->probe)];
 	int result = probe_file_find(event->probe, path, sizeof(path));
 	if (result) {
-		error_set(error, result, "no library or program is called '%s'", event->probe);
+		error_set(error, result, "no library or program named '%s'", event->probe);
 		error_remedy(error, "name its file, as in uprobe:/bin/bash:readline");
 		return result;
 	}

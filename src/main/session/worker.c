@@ -260,7 +260,7 @@ bool worker_end_if_stuck(struct worker *worker)
 	if (cpu_ns < worker->seen_cpu_ns + STUCK_CPU_NS)
 		return false;
 	worker_end(worker);
-	worker->why = "hung and was ended";
+	worker->why = "hung and was killed";
 	worker->seen_cpu_ns = cpu_ns;
 	return true;
 }
@@ -277,7 +277,7 @@ bool worker_end_if_silent(struct worker *worker)
 	    clock_now_ns() - worker->started_ns < HELLO_PATIENCE_NS)
 		return false;
 	worker_end(worker);
-	worker->why = "did not start and was ended";
+	worker->why = "did not start and was killed";
 	return true;
 }
 
@@ -303,8 +303,8 @@ bool worker_end_if_still(struct worker *worker)
 	worker_end(worker);
 	/* Who was stopped did not fall. */
 	worker->ended = thread.state != 'T';
-	worker->why = worker->ended ? "stood still and was ended"
-				    : "was stopped by somebody and was ended";
+	worker->why = worker->ended ? "was stuck and was killed"
+				    : "was stopped by a signal and was killed";
 	worker->nr_still = 0;
 	return true;
 }

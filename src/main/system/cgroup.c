@@ -48,10 +48,11 @@ static int refuse(const char *mount, const char *path, int code, struct error *e
 {
 	switch (-code) {
 	case ENOTTY:
-		error_set(error, code, "'%.200s' is a folder, but no cgroup of version 2", path);
+		error_set(error, code, "'%.200s' is a directory, but not a cgroup of version 2",
+			  path);
 		break;
 	case ENOTDIR:
-		error_set(error, code, "'%.200s' is a file: a cgroup is a folder", path);
+		error_set(error, code, "'%.200s' is a file: a cgroup is a directory", path);
 		break;
 	case ENOENT:
 		error_set(error, code, "there is no cgroup '%.200s'", path);
@@ -63,9 +64,10 @@ static int refuse(const char *mount, const char *path, int code, struct error *e
 	default:
 		error_set(error, code, "cannot open cgroup '%.200s': %s", path, strerror(-code));
 	}
-	error_remedy(error,
-		     "they are the folders in %.200s; /proc/PID/cgroup has a process's behind 0::",
-		     mount);
+	error_remedy(
+		error,
+		"they are the directories in %.200s; /proc/PID/cgroup has a process's behind 0::",
+		mount);
 	return code;
 }
 
@@ -75,7 +77,7 @@ int cgroup_open(const char *path, struct error *error)
 	if (!find_mount(mount, sizeof(mount))) {
 		error_set(error, -ENODEV, "cgroup2 is not mounted");
 		error_remedy(error,
-			     "sudo mount -t cgroup2 none /sys/fs/cgroup (or another folder)");
+			     "sudo mount -t cgroup2 none /sys/fs/cgroup (or another directory)");
 		return -ENODEV;
 	}
 	snprintf(below, sizeof(below), "%s/%s", mount, path);

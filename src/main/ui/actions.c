@@ -174,7 +174,7 @@ static enum ui_wish go_back(struct ui *ui)
 	else if (model_unread(&ui->model))
 		model_set_read(&ui->model);
 	else
-		ui_tell(ui, "no filter to take back; q leaves");
+		ui_tell(ui, "no filter to undo; q quits");
 	return UI_WISH_NONE;
 }
 
@@ -239,7 +239,7 @@ static void next_names(struct ui *ui)
 static void toggle_processes(struct ui *ui)
 {
 	if (!model_toggle_processes(&ui->model))
-		ui_tell(ui, "only one subtree is shown: Esc takes it back first");
+		ui_tell(ui, "only one subtree is shown: Esc undoes that first");
 	else
 		ui_tell(ui, ui->model.wants_processes ? "a row for each process"
 						      : "the stacks of all processes together");
@@ -249,11 +249,11 @@ static void reset(struct ui *ui)
 {
 	int result = model_reset(&ui->model);
 	if (result == -ENODATA)
-		ui_tell(ui, "nothing more will come: there is nothing to begin anew");
+		ui_tell(ui, "no more samples will come: nothing to reset");
 	else if (result)
 		model_failed(&ui->model, result);
 	else
-		ui_tell(ui, "begun anew: what was before is not shown any more");
+		ui_tell(ui, "reset: earlier samples are not shown any more");
 }
 
 /* What the header tells is of the event shown. */

@@ -83,7 +83,7 @@ static void put_cost(struct pane *pane, const struct selection_detail *detail)
 		  model_percent(model, detail->cost.total_weight));
 	header_add_count(&line, detail->cost.total);
 	/* In points, as the shares are. */
-	text_addf(&line, " smp  +-%.1f",
+	text_addf(&line, " samples  +-%.1f",
 		  model_percent(model, detail->cost.total_weight) * detail->error);
 	cells_put(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_TEXT,
 		  text_string(&line));

@@ -209,7 +209,7 @@ static void draw_target(struct model *model, struct cells *cells, int row)
 		add_text(&strip, ROLE_TEXT, 0);
 	}
 	if (facts->nr_steps_down) {
-		text_addf(&strip.text, "%zu step%s down!", facts->nr_steps_down,
+		text_addf(&strip.text, "%zu fallback%s!", facts->nr_steps_down,
 			  facts->nr_steps_down == 1 ? "" : "s");
 		add_text(&strip, ROLE_WARN, 0);
 	}
@@ -307,7 +307,7 @@ static bool draw_measures_without(enum without without, struct model *model, str
 		add_right(&strip, ROLE_TEXT, 0);
 	}
 	add_cpu(&strip, model, without);
-	text_add(text, "smp ");
+	text_add(text, "samples ");
 	header_add_count(text, totals->samples);
 	add_text(&strip, ROLE_TEXT, 0);
 	add_weight(&strip, model);
@@ -480,7 +480,7 @@ static const char *why_empty(const struct model *model)
 	const struct ui_facts *facts = &model->facts;
 	const struct selection_totals *totals = &model->totals;
 	if (totals->all_samples && !totals->samples)
-		return "No sample passes the filter. Esc takes it back.";
+		return "No sample passes the filter. Esc undoes it.";
 	if (facts->lost && !model->all.samples)
 		return "All samples were lost: try a lower rate (-F) or larger rings (-m).";
 	switch (facts->state) {

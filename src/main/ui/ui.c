@@ -224,9 +224,8 @@ enum ui_wish ui_key(struct ui *ui, int key)
 	if (ui->model.changed)
 		model_failed(&ui->model, model_refresh(&ui->model, ui->model.now_ns));
 	if (ui->model.failure)
-		ui_tell(ui, ui->model.failure == -E2BIG
-				    ? "no more filters fit: Esc takes back the last"
-				    : "out of memory!");
+		ui_tell(ui, ui->model.failure == -E2BIG ? "no more filters fit: Esc undoes the last"
+							: "out of memory!");
 	ui->model.failure = 0;
 	return wish;
 }

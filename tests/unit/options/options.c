@@ -138,10 +138,10 @@ static void lists(void)
 	static const char *const bad[] = {"-p 0",  "-p -5",	     "-p 1,",	     "-p ,1",
 					  "-p 1x", "-p 99999999999", "-p 2147483648"};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		CHECK(refused(bad[i], "-p wants ids", "-p 1234"));
+		CHECK(refused(bad[i], "-p requires IDs", "-p 1234"));
 	static const char *const bad_cpus[] = {"-C 3-1", "-C -1", "-C 0-", "-C 0,,1", "-C 0-70000"};
 	for (size_t i = 0; i < sizeof(bad_cpus) / sizeof(*bad_cpus); i++)
-		CHECK(refused(bad_cpus[i], "-C wants CPUs", "0,2-3"));
+		CHECK(refused(bad_cpus[i], "-C requires a list of CPUs", "0,2-3"));
 }
 
 static void parts_of_a_machine(void)
@@ -167,39 +167,39 @@ static void parts_of_a_machine(void)
 	}
 	CHECK(refused("-G a -G b", "two cgroups", "name one"));
 	CHECK(refused("-G a -a", "-a and -G", "give one of"));
-	CHECK(refused("-p 1 --comm x", "--comm chooses", "-a"));
-	CHECK(refused("-t 1 --uid 1", "--uid chooses", "-a"));
+	CHECK(refused("-p 1 --comm x", "--comm requires", "-a"));
+	CHECK(refused("-t 1 --uid 1", "--uid requires", "-a"));
 	CHECK(refused("-a --comm 1234567890123456", "'123456789012345>>>6'", "ps"));
 	CHECK(refused("-a --uid 1x", "'1>>>x'", "--uid 1000"));
 	CHECK(refused("-a --uid no-such-user", "no user 'no-such-user'", "--uid 1000"));
 	CHECK(refused("-a --uid -1", "no user '-1'", "--uid 1000"));
-	CHECK(refused("report --uid 1", "takes no --uid", "ctop record"));
+	CHECK(refused("report --uid 1", "does not take --uid", "ctop record"));
 }
 
 static void numbers(void)
 {
 	CHECK(refused("-a -c 0", "-c 0 is too low", "1"));
-	CHECK(refused("-a -c -1", "-c wants a whole number, not '-1'", "at least 1"));
-	CHECK(refused("-a -c 1.5", "whole number", "at least 1"));
-	CHECK(refused("-a -c 0x10", "whole number", "at least 1"));
+	CHECK(refused("-a -c -1", "-c requires an integer, not '-1'", "at least 1"));
+	CHECK(refused("-a -c 1.5", "an integer", "at least 1"));
+	CHECK(refused("-a -c 0x10", "an integer", "at least 1"));
 	CHECK(refused("-a -c 9223372036854775808", "too high", "9223372036854775807"));
-	CHECK(refused("-a -c 18446744073709551616", "whole number", "at least 1"));
+	CHECK(refused("-a -c 18446744073709551616", "an integer", "at least 1"));
 	CHECK(refused("-a -F 1e9", "-F 1e9 is too high", "100000"));
 	CHECK(refused("-a -F 100001", "too high", "100000"));
 	CHECK(refused("-a -F 0", "too low", "1"));
-	CHECK(refused("-a -F inf", "whole number", "1"));
+	CHECK(refused("-a -F inf", "an integer", "1"));
 	CHECK_EQ(parse("-a -F 100000"), 0);
-	CHECK(refused("-a -c 5 -F 5", "-c and -F exclude each other", "not both"));
+	CHECK(refused("-a -c 5 -F 5", "-c and -F are mutually exclusive", "not both"));
 	CHECK(refused("-a --duration 0", "out of range", "0.001"));
-	CHECK(refused("-a --duration nan", "wants a number", "0.001"));
-	CHECK(refused("-a --duration .", "wants a number", "0.001"));
-	CHECK(refused("-a --duration 1s", "wants a number", "0.001"));
+	CHECK(refused("-a --duration nan", "requires a number", "0.001"));
+	CHECK(refused("-a --duration .", "requires a number", "0.001"));
+	CHECK(refused("-a --duration 1s", "requires a number", "0.001"));
 	CHECK(refused("-a --max-overhead 101", "too high", "100"));
 	CHECK(refused("-a --memory 15", "too low", "16"));
 	CHECK_EQ(parse("-a --memory 256"), 0);
 	CHECK_EQ(options.memory_mib, 256);
 	CHECK(refused("report --min-percent 101", "out of range", "100"));
-	CHECK(refused("report --limit -1", "whole number", "0"));
+	CHECK(refused("report --limit -1", "an integer", "0"));
 }
 
 static void rings(void)
@@ -277,29 +277,29 @@ static void lists_and_doctors(void)
 	CHECK(!options.pattern);
 	CHECK_EQ(parse("list sched:*"), 0);
 	CHECK_STR(options.pattern, "sched:*");
-	CHECK(refused("list a b", "one word too many: 'b'", "usage: ctop list"));
-	CHECK(refused("list --json", "takes no --json", "ctop doctor"));
+	CHECK(refused("list a b", "unexpected argument 'b'", "usage: ctop list"));
+	CHECK(refused("list --json", "does not take --json", "ctop doctor"));
 	CHECK_EQ(parse("doctor"), 0);
 	CHECK_EQ(options.command, COMMAND_DOCTOR);
 	CHECK_EQ(parse("doctor --json -e cs -F 99 -p 1"), 0);
 	CHECK(options.json && options.nr_events == 1 && options.pids.nr == 1);
-	CHECK(refused("doctor -p 1 -a", "two kinds of target", "one of"));
+	CHECK(refused("doctor -p 1 -a", "conflicting targets", "one of"));
 	CHECK(refused("doctro -p 1", "unknown command 'doctro'", "ctop doctor"));
 }
 
 static void targets(void)
 {
-	CHECK(refused("record", "nothing to record", "-p PID"));
+	CHECK(refused("record", "no target given", "-p PID"));
 	/* ctop alone: the picker asks, or command_live() refuses. */
 	CHECK_EQ(parse("-q"), 0);
 	CHECK(!options_have_target(&options));
 	CHECK_EQ(options_no_target(&options, &error), -EINVAL);
-	CHECK(strstr(error.cause, "nothing to profile") && strstr(error.remedy, "-p PID"));
+	CHECK(strstr(error.cause, "no target given") && strstr(error.remedy, "-p PID"));
 	CHECK_EQ(error.exit_code, ERROR_EXIT_USAGE);
 	CHECK_EQ(parse("-p 1"), 0);
 	CHECK(options_have_target(&options));
-	CHECK(refused("-p 1 -a", "two kinds of target: -p and -a", "one of"));
-	CHECK(refused("-p 1 -t 2", "two kinds of target: -p and -t", "one of"));
+	CHECK(refused("-p 1 -a", "conflicting targets: -p and -a", "one of"));
+	CHECK(refused("-p 1 -t 2", "conflicting targets: -p and -t", "one of"));
 	/* A file is shown. */
 	CHECK_EQ(parse("./x.ctop"), 0);
 	CHECK_EQ(options.command, COMMAND_REPORT);
@@ -310,14 +310,14 @@ static void targets(void)
 	CHECK_EQ(options.command, COMMAND_LIVE);
 	CHECK(refused("-F 99 x.ctop", "nothing to sample", "help report"));
 	CHECK(refused("-p 1 x.ctop", "nothing to sample", "help report"));
-	CHECK(refused("-p 1 -- ls", "two kinds of target: -p and -- CMD", "one of"));
+	CHECK(refused("-p 1 -- ls", "conflicting targets: -p and -- CMD", "one of"));
 	CHECK_EQ(parse("-a -- ls"), 0);
 	CHECK_EQ(parse("-G x -- ls"), 0);
-	CHECK(refused("record nginx -- ls", "two kinds of target", "nginx"));
+	CHECK(refused("record nginx -- ls", "conflicting targets", "nginx"));
 	CHECK(refused("record --", "no command after --", "--"));
 	CHECK(refused("report -- ls", "runs no command", "--"));
 	CHECK(refused("record ls -l", "unknown option '-l'", "ctop record -- ls"));
-	CHECK(refused("record ls foo", "one word too many: 'foo'", "ctop record -- ls"));
+	CHECK(refused("record ls foo", "unexpected argument 'foo'", "ctop record -- ls"));
 
 	/* What follows -- is the command's own, and ends what is ours. */
 	CHECK_EQ(parse("record -q -- ls -l --help"), 0);
@@ -333,17 +333,17 @@ static void near_misses(void)
 	CHECK(refused("-a --duratoin 3", "unknown option '--duratoin'", "did you mean --duration"));
 	CHECK(refused("report --min 3", "unknown option '--min'", "did you mean --min-percent"));
 	CHECK(refused("report --zzz", "unknown option '--zzz'", "ctop help report"));
-	CHECK(refused("report -c 1", "takes no -c", "ctop, ctop record"));
+	CHECK(refused("report -c 1", "does not take -c", "ctop, ctop record"));
 	CHECK_EQ(parse("export folded --samples"), 0);
 	CHECK(options.samples);
 	CHECK(refused("export script --samples", "--samples is for folded", "leave out"));
-	CHECK(refused("export folded --tree", "takes no --tree", "ctop report"));
+	CHECK(refused("export folded --tree", "does not take --tree", "ctop report"));
 	CHECK(refused("reocrd -p 1", "unknown command 'reocrd'", "ctop record"));
 	CHECK(refused("expotr folded", "unknown command 'expotr'", "ctop export"));
 	CHECK(refused("repotr --kernel", "unknown command 'repotr'", "ctop report"));
 	CHECK(refused("export flded", "unknown format 'flded'", "ctop export folded"));
 	CHECK(refused("export svg", "unknown format 'svg'", "ctop help export"));
-	CHECK(refused("export", "which format", "folded"));
+	CHECK(refused("export", "no export format", "folded"));
 	/* A process may be called anything, a mistyped command included. */
 	CHECK_EQ(parse("reocrd"), 0);
 	CHECK_STR(options.process_name, "reocrd");
@@ -357,12 +357,12 @@ static void arguments(void)
 	CHECK(refused("-p", "-p needs an argument", "-p PID"));
 	CHECK(refused("--pid", "--pid needs an argument", "--pid PID"));
 	CHECK(refused("-p -- ls", "-p needs an argument", "-p PID"));
-	CHECK(refused("--pid= -q", "--pid wants ids", "--pid 1234"));
+	CHECK(refused("--pid= -q", "--pid requires IDs", "--pid 1234"));
 	CHECK(refused("-a --strict=1", "--strict takes no argument", "=1"));
-	CHECK(refused("record -a --output=", "--output was given nothing", "FILE"));
+	CHECK(refused("record -a --output=", "--output requires a non-empty argument", "FILE"));
 	CHECK(refused("report --from 3 --to 2", "--from is not before --to", "seconds"));
-	CHECK(refused("report --kernel --user", "exclude each other", "both"));
-	CHECK(refused("report a b", "one word too many: 'b'", "ctop report"));
+	CHECK(refused("report --kernel --user", "are mutually exclusive", "both"));
+	CHECK(refused("report a b", "unexpected argument 'b'", "ctop report"));
 	CHECK(refused("--print-completion=csh", "no completions for 'csh'", "fish"));
 }
 
@@ -377,7 +377,7 @@ static void hostile_words(void)
 	CHECK_EQ(error.exit_code, ERROR_EXIT_USAGE);
 	char *empty_argv[] = {program, empty, NULL};
 	CHECK_EQ(options_parse(2, empty_argv, &options, &error), -EINVAL);
-	CHECK(strstr(error.cause, "empty word"));
+	CHECK(strstr(error.cause, "empty argument"));
 	/* execve() may leave out even the program's name. */
 	char *no_argv[] = {NULL};
 	CHECK_EQ(options_parse(0, no_argv, &options, &error), 0);

@@ -172,7 +172,7 @@ static void fifos_and_devices(void)
 					 .is_recording = true,
 					 .wake_fd = -1};
 	CHECK_EQ(output_open(&output, &request, &error), -EEXIST);
-	CHECK(strstr(error.cause, "is no file"));
+	CHECK(strstr(error.cause, "not a regular file"));
 	/* Nobody reads it, and nobody wants to wait. */
 	int ends[2];
 	CHECK_EQ(pipe2(ends, O_CLOEXEC), 0);

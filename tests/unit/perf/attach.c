@@ -422,7 +422,7 @@ static void sample_own_child(void *context)
 	CHECK_STR(sampler_opened(sampler, 0)->name, "cpu-clock:u");
 	CHECK(!sampler_holds_rings(sampler));
 	CHECK(has_step(sampler, "user code only"));
-	CHECK(has_step(sampler, "locked memory"));
+	CHECK(has_step(sampler, "RLIMIT_MEMLOCK"));
 	CHECK(sampler_ring_pages(sampler) < 2048);
 	CHECK(!(sampler_format(sampler)->sample_type & PERF_SAMPLE_CALLCHAIN));
 	rings_map(&rings, sampler);

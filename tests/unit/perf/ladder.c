@@ -107,7 +107,7 @@ static void rates_beyond_the_kernels_are_lowered(void)
 		struct error error;
 		options.frequency_hz = 2000000000;
 		struct sampler *sampler = sampler_open(&options, &error);
-		CHECK(sampler && has_step(sampler, "samples a second instead of 2000000000"));
+		CHECK(sampler && has_step(sampler, "samples per second instead of 2000000000"));
 		sampler_free(sampler);
 		options.strict = true;
 		check_refused(&options, &error);

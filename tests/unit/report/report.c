@@ -239,11 +239,11 @@ static void header(void)
 			  "rate       999 Hz asked, 50 samples/s reached\n"
 			  "duration   2.00 s, 100 samples, lost 100 (50.00%)\n"
 			  "weight     100 ms in 100 samples\n"
-			  "troubles   3 late\n"
+			  "problems   3 late\n"
 			  "stacks     complete 99.00%, broken 1.00% (no_table 1)\n"
 			  "call graph auto, copies of 32,768 bytes\n"
 			  "unnamed    0.44% of 229 frames\n"
-			  "step down  cycles: no counters here, cpu-clock stands in\n"
+			  "fallback   cycles: no counters here, cpu-clock stands in\n"
 			  "ctop       0.12 s of CPU time (6.0% of one CPU), 22 MiB");
 	world_end(&world);
 }
@@ -468,7 +468,7 @@ static void what_samples_stand_for(void)
 	CHECK(strstr(from_line(report_of(&world), " SELF%"), " 88.48   88.48          1  g "));
 	weigh(&world, frame, UINT64_MAX);
 	CHECK(strstr(report_of(&world),
-		     "troubles   1 cut: of samples that say they stand for more than can be\n"));
+		     "problems   1 cut: of samples that say they stand for more than can be\n"));
 	world_end(&world);
 }
 

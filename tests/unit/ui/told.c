@@ -16,7 +16,7 @@ static void a_filter_too_many_is_told(void)
 		ui_draw(small.ui);
 	}
 	CHECK(nr > 20 && nr < 40);
-	CHECK(small_shows("no more filters fit: Esc takes back the last"));
+	CHECK(small_shows("no more filters fit: Esc undoes the last"));
 	/* It goes with the next key, and Esc makes room. */
 	ui_key(small.ui, KEY_ESCAPE);
 	CHECK(!small_line("no more filters"));
@@ -34,21 +34,21 @@ static void a_filter_too_many_is_told(void)
 static void what_went_wrong_stays_until_it_is_read(void)
 {
 	small_begin(30);
-	small.facts.notices = "the collector died of signal 11\n";
+	small.facts.notices = "the collector was killed by signal 11\n";
 	small_refresh(31);
-	CHECK(small_shows("! the collector died of signal 11"));
+	CHECK(small_shows("! the collector was killed by signal 11"));
 	CHECK(small_shows("i: all"));
 	/* No key but that one takes it away, nor time. */
 	for (const char *key = "jk2s wv"; *key; key++)
 		ui_key(small.ui, *key);
 	small_refresh(300);
-	CHECK(small_shows("! the collector died of signal 11"));
+	CHECK(small_shows("! the collector was killed by signal 11"));
 	ui_key(small.ui, 'i');
 	ui_draw(small.ui);
 	ui_key(small.ui, KEY_ESCAPE);
 	CHECK(!small_line("the collector died"));
 	/* What is new is told, what was read is not told again. */
-	small.facts.notices = "the collector died of signal 11\nsecond\nthird\n";
+	small.facts.notices = "the collector was killed by signal 11\nsecond\nthird\n";
 	small_refresh(301);
 	CHECK(small_shows("! second"));
 	CHECK(small_shows("(+1)  i: all"));
@@ -59,9 +59,9 @@ static void what_went_wrong_stays_until_it_is_read(void)
 	CHECK(small_shows("! second"));
 	ui_key(small.ui, KEY_ESCAPE);
 	CHECK(!small_line("second"));
-	CHECK(!small_line("no filter to take back"));
+	CHECK(!small_line("no filter to undo"));
 	ui_key(small.ui, KEY_ESCAPE);
-	CHECK(small_shows("no filter to take back"));
+	CHECK(small_shows("no filter to undo"));
 	small_end();
 }
 
@@ -83,7 +83,7 @@ static void a_notice_fits_every_screen(void)
 
 static bool header_has(const char *wanted)
 {
-	const char *line = small_line("smp ");
+	const char *line = small_line("samples ");
 	if (line && strstr(line, wanted))
 		return true;
 	printf("# no \"%s\" in %s\n", wanted, line ? line : "nothing");
@@ -106,7 +106,7 @@ static void losses_are_those_of_the_window(void)
 	small_samples(300, 41 * SECOND_NS);
 	small_refresh(41);
 	CHECK(header_has("lost 0"));
-	CHECK(!strstr(small_line("smp "), "dropped"));
+	CHECK(!strstr(small_line("samples "), "dropped"));
 	small.facts.lost = 103;
 	small_refresh(42);
 	CHECK(header_has("lost 3 1.0%!"));
