@@ -24,7 +24,7 @@ struct mapping {
 	uint64_t start, end, file_offset;
 	struct module_identity identity; /* as far as the kernel tells it */
 	const char *path; /* interned in the process table, lives as long as it does */
-	void *module;	  /* the collector's; NULL until it looked */
+	void *module;	  /* the collector's; NULL: it has set none yet */
 };
 
 struct process_table;
@@ -75,11 +75,13 @@ uint64_t process_generation(const struct process *process);
 uint32_t process_exec_count(const struct process *process);
 /* How many of its own were seen: that of its image, from 0. */
 uint32_t process_nr_execs(const struct process *process);
+/* The executable mapping that covers the address, or NULL. Borrowed until the next record of pid, or module of it. */
+const struct mapping *process_mapping_at(const struct process *process, uint64_t process_address);
 /*
- * The executable mapping that covers the address, or NULL (also when out of memory). Borrowed until the next
- * record of pid; module may be set through it, for this process alone.
+ * Sets the module of the mapping that covers the address, and of what else is mapped of the same file and has none,
+ * for this process alone. 0 or -ENOMEM.
  */
-struct mapping *process_mapping_at(struct process *process, uint64_t process_address);
+int process_set_module(struct process *process, uint64_t process_address, void *module);
 /* Any mapping changes of what `module` points to are the collector's: it walks all maps with this. */
 void process_table_each_mapping(struct process_table *processes,
 				void (*each)(void *context, struct process *process,

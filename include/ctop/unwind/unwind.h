@@ -59,7 +59,8 @@ struct unwind_mapping {
 enum unwind_lookup {
 	UNWIND_FOUND,
 	UNWIND_NOT_EXECUTABLE, /* no executable mapping there */
-	UNWIND_PENDING	       /* known, but its file is still on its way */
+	UNWIND_PENDING,	       /* known, but its file is still on its way */
+	UNWIND_UNKNOWN	       /* nobody has asked for its file yet: that comes first */
 };
 
 /* One address space as of a moment. generation changes whenever any mapping does, and is unique over all spaces. */
@@ -111,10 +112,9 @@ void unwinder_free(struct unwinder *unwinder);
 const struct unwind_counters *unwinder_counters(const struct unwinder *unwinder);
 
 /*
- * Unwinds one stack into frames (room for UNWIND_MAX_FRAMES). When
- * *pending_address is not NULL and a module is UNWIND_PENDING, stops with -EAGAIN and
- * that address; with NULL a pending module counts as having no table. 0 otherwise: a stack that
- * could not be followed is a result (end, reason), not an error.
+ * Unwinds one stack into frames (room for UNWIND_MAX_FRAMES). Stops with -EAGAIN at a module that is UNWIND_UNKNOWN and,
+ * when pending_address is not NULL, at one that is UNWIND_PENDING; *pending_address is where. With NULL a pending module
+ * counts as having no table. 0 otherwise: a stack that could not be followed is a result (end, reason), not an error.
  *
  * STACK_COMPLETE is given only by proof: the return address is undefined in CFI; or a return address
  * of 0 was read inside the dump; or the outermost frame is in a function that object_is_root().

@@ -201,7 +201,7 @@ static int give_module(struct collector *collector, const struct message_module 
 			close(fd);
 		return 0;
 	}
-	stack_take_module(collector, module, fd, &message->identity);
+	module_file_take(collector, module, fd, &message->identity);
 	if (message->error == -EUCLEAN)
 		module->unreadable = STACK_REASON_UNREADABLE;
 	return 0;

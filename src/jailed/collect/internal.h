@@ -2,7 +2,7 @@
 #ifndef CTOP_COLLECT_INTERNAL_H
 #define CTOP_COLLECT_INTERNAL_H
 
-/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, sample_filter.c, stack.c, duplicates.c, sets.c. */
+/* The collector's state, shared by its files: collector.c (loop and messages), merge.c and file.c (sources), round.c, follow.c, sample_filter.c, stack.c, module_files.c, duplicates.c, sets.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -217,17 +217,34 @@ void sample_filter_forget_all(struct collector *collector);
 
 /* ---- stack.c: one sample ---- */
 
+/* Where a stack stopped, since nobody has asked for what is mapped there. */
+struct stack_gap {
+	struct process *process; /* NULL: there is none */
+	uint64_t address;
+	bool cannot_ask; /* not now: what was not asked for counts as on its way */
+};
+
 /*
  * Unwinds a sample and appends it. patient: wait for files that are on their way.
- * 0; -EAGAIN: come again with the same record when main has answered; -ENOSPC: when there are fresh tables; -ENOMEM.
+ * 0; -EAGAIN: come again with the same record when the gap is known, or, if there is none, when main has answered;
+ * -ENOSPC: when there are fresh tables; -ENOMEM.
  */
 int stack_sample(struct collector *collector, struct collector_ring *ring,
-		 const struct record *record, bool patient);
-/* Asks main for a module's file. */
-int stack_ask_module(struct collector *collector, struct module *module);
+		 const struct record *record, bool patient, struct stack_gap *gap);
+
+/* ---- module_files.c: modules' rows and files ---- */
+
+/* The row of a frame, and of its module (NULL: an address outside every mapping). 0, -ENOSPC or -ENOMEM. */
+int module_frame_id(struct collector *collector, struct module *module, uint64_t address,
+		    struct frame_id *id);
+/* False for a gap: main has to be asked for the file, or to see the module's row before the file is read. */
+bool module_file_is_known(const struct collector *collector, struct module *module,
+			  const struct stack_gap *gap);
+/* Makes it known. 0; -ENOBUFS: main cannot be asked now; -ENOSPC, -ENOMEM or what else ended the asking. */
+int module_file_ask(struct collector *collector, const struct stack_gap *gap);
 /* The module's file came (fd is taken over), with what main says of it, or did not (-1). */
-void stack_take_module(struct collector *collector, struct module *module, int fd,
-		       const struct module_identity *identity);
+void module_file_take(struct collector *collector, struct module *module, int fd,
+		      const struct module_identity *identity);
 
 /* ---- bound.c: memory ---- */
 

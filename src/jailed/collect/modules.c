@@ -23,11 +23,11 @@ int modules_init(struct modules *modules)
 
 static void close_file(struct module *module)
 {
-	if (!module->borrows_file) {
+	if (!module->lender) {
 		cfi_free(module->cfi);
 		object_free(module->object);
 	}
-	module->borrows_file = false;
+	module->lender = NULL;
 	module->cfi = NULL;
 	module->object = NULL;
 }
@@ -62,18 +62,17 @@ static enum module_kind kind_of_path(const char *path)
 }
 
 /* Rewritten in place a file keeps its inode: what is mapped now is told by what is in it now. */
-static bool is_overwritten(struct module *module)
+static bool has_changed(const struct module *module)
 {
-	if (module->object && !module->is_overwritten)
-		module->is_overwritten = !object_is_as_opened(module->object, false) ||
-					 !object_is_unchanged(module->object);
-	return module->is_overwritten;
+	return module->row.kind == MODULE_FILE && module->object &&
+	       (!object_is_as_opened(module->object, false) ||
+		!object_is_unchanged(module->object));
 }
 
-static bool is_file_of(struct module *module, const struct mapping *map)
+static bool is_file_of(const struct module *module, const struct mapping *map)
 {
-	return strcmp(module->path, map->path) == 0 &&
-	       module_identity_same(&module->mapped, &map->identity) && !is_overwritten(module);
+	return !module->is_overwritten && strcmp(module->path, map->path) == 0 &&
+	       module_identity_same(&module->mapped, &map->identity);
 }
 
 /* Of memory without a file, in the place of an inode: 1 is what was there before any exec was seen. */
@@ -118,7 +117,9 @@ struct module *modules_of_map(struct modules *modules, const struct process *pro
 			      const struct mapping *map)
 {
 	enum module_kind kind = kind_of_path(map->path);
-	struct module *module = find(modules, kind, process, map);
+	struct module *module;
+	while ((module = find(modules, kind, process, map)) && has_changed(module))
+		module->is_overwritten = true;
 	if (module) {
 		give_another_chance(module);
 		return module;
@@ -179,7 +180,7 @@ static bool learn(struct module *module, const struct module_identity *from_main
 static bool is_copy(const struct module *module, const struct module *of)
 {
 	const struct module_identity *a = &module->row.identity, *b = &of->row.identity;
-	if (of == module || of->row.kind != MODULE_FILE || !of->object || of->borrows_file ||
+	if (of == module || of->row.kind != MODULE_FILE || !of->object || of->lender ||
 	    of->is_overwritten || a->inode == 0 || a->owner_plus_1 == 0 ||
 	    a->owner_plus_1 != b->owner_plus_1 || !module_identity_same_build_id(a, b))
 		return false;
@@ -191,13 +192,13 @@ static bool is_copy(const struct module *module, const struct module *of)
 /* Containers of one image have the same files at many inodes: they are read once. */
 static bool borrow(const struct modules *modules, struct module *module)
 {
-	for (const struct module *of = modules->first; of; of = of->next) {
+	for (struct module *of = modules->first; of; of = of->next) {
 		if (!is_copy(module, of))
 			continue;
 		close_file(module);
 		module->object = of->object;
 		module->cfi = of->cfi;
-		module->borrows_file = true;
+		module->lender = of;
 		module->row.identity = of->row.identity;
 		module->epoch = 0;
 		return true;

@@ -31,8 +31,9 @@ struct module {
 	struct module_row row; /* what goes into the tables; row.path is filled in per epoch */
 	struct module_identity mapped; /* what mappings of it say */
 	bool is_overwritten; /* its file has become another one's: no new mapping is of it */
-	bool borrows_file;   /* object and cfi are those of the module it is a copy of */
-	const char *path;    /* interned in the process table */
+	struct module *
+		lender; /* object and cfi are those of the module that it is a copy of; NULL: its own */
+	const char *path; /* interned in the process table */
 	enum module_state state;
 	struct object *object;
 	struct cfi *cfi;

@@ -62,12 +62,32 @@ int round_parse(struct collector *collector, int32_t cpu, uint64_t position, con
 	return 1;
 }
 
+/* What a stack meets that nobody has asked for is asked for; then the stack begins again. */
+static int take_sample(struct collector *collector, struct collector_ring *ring,
+		       const struct record *record, bool patient)
+{
+	struct stack_gap gap = {0};
+	int result;
+	while ((result = stack_sample(collector, ring, record, patient, &gap)) == -EAGAIN &&
+	       gap.process) {
+		result = module_file_ask(collector, &gap);
+		if (result == -ENOBUFS && patient)
+			return -EAGAIN;
+		if (result == -ENOBUFS)
+			gap.cannot_ask = true;
+		else if (result)
+			return result;
+		gap.process = NULL;
+	}
+	return result;
+}
+
 int round_take(struct collector *collector, struct collector_ring *ring,
 	       const struct record *record, bool patient)
 {
 	if (record->type != PERF_RECORD_SAMPLE)
 		return follow_record(collector, record);
-	int result = stack_sample(collector, ring, record, patient);
+	int result = take_sample(collector, ring, record, patient);
 	collector->counts.drained += result == 0;
 	return result;
 }

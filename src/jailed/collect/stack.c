@@ -2,10 +2,8 @@
 #include "internal.h"
 
 #include <errno.h>
-#include <unistd.h>
 #include <string.h>
 
-#include <ctop/base/fault.h>
 #include <ctop/elf/object.h>
 
 /* perf's register numbers (asm/perf_regs.h) by DWARF number (System V psABI, figure 3.36). */
@@ -29,102 +27,10 @@ struct user_part {
 
 /* What the unwinder asks about addresses. */
 struct space_context {
-	struct collector *collector;
+	const struct collector *collector;
 	struct process *process;
-	int error; /* of an allocation or a request, in a callback that cannot return it */
+	struct stack_gap *gap;
 };
-
-/* ---- rows ---- */
-
-/* module is NULL for an address outside every mapping: that is row 0, none. */
-static int module_id(struct collector *collector, struct module *module, struct module_id *id)
-{
-	if (!module) {
-		*id = (struct module_id){0};
-		return 0;
-	}
-	if (module->epoch != collector->epoch) {
-		struct module_row row = module->row;
-		row.by_offset = collector->config.without_tables &&
-				(row.kind == MODULE_FILE || row.kind == MODULE_VDSO);
-		int result = tables_add_string(collector->writer, module->path,
-					       strlen(module->path), &row.path);
-		if (!result)
-			result = tables_add_module(collector->writer, &row, &module->id);
-		if (result)
-			return result;
-		module->epoch = collector->epoch;
-	}
-	*id = module->id;
-	return 0;
-}
-
-static int frame_id(struct collector *collector, struct module *module, uint64_t address,
-		    struct frame_id *id)
-{
-	struct module_id in;
-	int result = module_id(collector, module, &in);
-	return result ? result : tables_add_frame(collector->writer, in, address, id);
-}
-
-int stack_ask_module(struct collector *collector, struct module *module)
-{
-	struct module_id id, kernel;
-	int result = module_id(collector, module, &id);
-	/* Which vdso it is a file may say by its kernel alone. */
-	if (!result && collector->file && module->row.kind == MODULE_VDSO)
-		result = module_id(collector, collector->modules.kernel, &kernel);
-	if (result)
-		return result;
-	/* Main reads the row to know what to open: it must be there before the message. */
-	round_publish(collector);
-	struct message message = {
-		.kind = MESSAGE_NEED_MODULE,
-		.module = {.epoch = collector->epoch, .module = id.index},
-	};
-	result = protocol_send(collector->channel, &message, -1);
-	if (result)
-		return result;
-	module->state = MODULE_ASKED;
-	module->asked_epoch = collector->epoch;
-	module->asked_id = id;
-	return 0;
-}
-
-/* Main must find the row, if we do not survive the reading. */
-static void watch_reading(void *context, bool reading)
-{
-	struct module *module = context;
-	struct collector *collector = module->collector;
-	struct module_id id;
-	if (!reading) {
-		status_read_none(collector->status);
-		return;
-	}
-	bool is_new = module->epoch != collector->epoch;
-	if (module_id(collector, module, &id))
-		return; /* no room for it in this epoch: it is read all the same */
-	if (is_new)
-		round_publish(collector);
-	status_read(collector->status, collector->epoch, id.index);
-	fault_at("tables", module->path, collector->channel);
-}
-
-void stack_take_module(struct collector *collector, struct module *module, int fd,
-		       const struct module_identity *identity)
-{
-	/* Of a perf.data file: what is here now has an owner and an inode of its own. So has our copy of the vdso. */
-	const struct module_identity nothing = {0};
-	bool is_mapped_file = !collector->file && module->row.kind == MODULE_FILE;
-	status_read(collector->status, module->asked_epoch, module->asked_id.index);
-	if (fd >= 0)
-		fault_at("file", module->path, collector->channel);
-	modules_set_file(&collector->modules, module, fd, is_mapped_file ? identity : &nothing);
-	status_read_none(collector->status);
-	module->collector = collector;
-	if (module->cfi && !module->borrows_file)
-		cfi_set_watch(module->cfi, watch_reading, module);
-}
 
 /* ---- the user part ---- */
 
@@ -140,29 +46,19 @@ static uint64_t bias_of(const struct module *module, const struct mapping *map)
 	return map->start - map->file_offset;
 }
 
+/* What is there; or UNWIND_UNKNOWN, and the gap that the stack has there. */
 static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 				       struct unwind_mapping *mapping)
 {
-	struct space_context *space = context;
-	struct mapping *map = process_mapping_at(space->process, process_address);
+	const struct space_context *space = context;
+	const struct mapping *map = process_mapping_at(space->process, process_address);
 	if (!map)
 		return UNWIND_NOT_EXECUTABLE;
-	struct collector *collector = space->collector;
-	if (!map->module)
-		map->module = modules_of_map(&collector->modules, space->process, map);
 	struct module *module = map->module;
-	if (!module) {
-		space->error = -ENOMEM;
-		return UNWIND_NOT_EXECUTABLE;
-	}
-	if (module->state == MODULE_UNASKED && collector->config.without_tables) {
-		module->state = MODULE_FAILED;
-		module->unreadable = STACK_REASON_NO_TABLE;
-	}
-	if (module->state == MODULE_UNASKED) {
-		int result = stack_ask_module(collector, module);
-		if (result && result != -ENOBUFS)
-			space->error = result;
+	if (!module_file_is_known(space->collector, module, space->gap)) {
+		space->gap->process = space->process;
+		space->gap->address = process_address;
+		return UNWIND_UNKNOWN;
 	}
 	*mapping = (struct unwind_mapping){
 		.start = map->start,
@@ -211,8 +107,6 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 	struct unwind_result result;
 	int error = unwind_stack(collector->unwinder, &space, &input, collector->frames, &result,
 				 patient ? &pending_address : NULL);
-	if (context->error)
-		return context->error;
 	if (!error && !plain)
 		error = stitching_take(collector->stitching, tid, space.generation,
 				       collector->frames, collector->evidence, &result);
@@ -222,15 +116,13 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 	return 0;
 }
 
-/* One frame from an address alone. Fills frames[at]; 0 or -EAGAIN, -ENOMEM, -ENOSPC. */
+/* One frame from an address alone. Fills frames[at]; 0 or -EAGAIN. */
 static int plain_frame(struct collector *collector, struct space_context *context, uint64_t address,
 		       enum frame_method method, bool patient, size_t at)
 {
 	struct unwind_mapping mapping = {0};
 	enum unwind_lookup found = find_mapping(context, address, &mapping);
-	if (context->error)
-		return context->error;
-	if (found == UNWIND_PENDING && patient)
+	if (found == UNWIND_UNKNOWN || (found == UNWIND_PENDING && patient))
 		return -EAGAIN;
 	collector->frames[at] = (struct unwind_frame){
 		.process_address = address,
@@ -276,10 +168,11 @@ static int chain_user(struct collector *collector, struct space_context *context
 }
 
 static int user_part(struct collector *collector, struct process *process, int32_t tid,
-		     const struct record_sample *sample, bool patient, struct user_part *user)
+		     const struct record_sample *sample, bool patient, struct stack_gap *gap,
+		     struct user_part *user)
 {
 	const struct message_config *config = &collector->config;
-	struct space_context context = {.collector = collector, .process = process};
+	struct space_context context = {.collector = collector, .process = process, .gap = gap};
 	*user = (struct user_part){0, STACK_KERNEL_ONLY, STACK_REASON_NONE};
 	if (config->frame_pointers)
 		return chain_user(collector, &context, sample, patient, user);
@@ -331,7 +224,7 @@ static int add_step(struct collector *collector, struct last_stack *last, size_t
 		last->nr = depth; /* what follows is overwritten step by step */
 	}
 	struct frame_id frame;
-	int result = frame_id(collector, module, address, &frame);
+	int result = module_frame_id(collector, module, address, &frame);
 	if (!result)
 		result = tables_add_node(collector->writer, *node, frame, method, node);
 	if (result)
@@ -366,11 +259,13 @@ static int add_stack(struct collector *collector, struct collector_ring *ring, s
 		return result;
 	sample->node = node;
 	if (nr_kernel)
-		return frame_id(collector, collector->modules.kernel, kernel[0], &sample->leaf);
+		return module_frame_id(collector, collector->modules.kernel, kernel[0],
+				       &sample->leaf);
 	if (!nr_user)
 		return 0;
 	const struct unwind_frame *leaf = &collector->frames[0];
-	return frame_id(collector, leaf->module, leaf->process_address - leaf->bias, &sample->leaf);
+	return module_frame_id(collector, leaf->module, leaf->process_address - leaf->bias,
+			       &sample->leaf);
 }
 
 /* ---- whose sample it is ---- */
@@ -441,7 +336,7 @@ static int add_task(const struct collector *collector, int32_t pid, int32_t tid,
 }
 
 int stack_sample(struct collector *collector, struct collector_ring *ring,
-		 const struct record *record, bool patient)
+		 const struct record *record, bool patient, struct stack_gap *gap)
 {
 	struct event_id unknown_event = {.tid = -1, .first = UINT32_MAX};
 	const struct record_sample *sample = &record->sample;
@@ -475,7 +370,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		nr_kernel = 1;
 		user = (struct user_part){0, STACK_COMPLETE, STACK_REASON_NONE};
 	} else {
-		result = user_part(collector, process, record->tid, sample, patient, &user);
+		result = user_part(collector, process, record->tid, sample, patient, gap, &user);
 	}
 	if (result)
 		return result;

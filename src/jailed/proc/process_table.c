@@ -221,12 +221,27 @@ uint32_t process_nr_execs(const struct process *process)
 	return process->nr_execs;
 }
 
-struct mapping *process_mapping_at(struct process *process, uint64_t process_address)
+const struct mapping *process_mapping_at(const struct process *process, uint64_t process_address)
 {
-	/* The caller may set a module there, which is no business of who shares the space since a fork. */
-	if (process->space->nr_users > 1 && space_own(&process->space))
-		return NULL;
 	return space_at(process->space, process_address);
+}
+
+int process_set_module(struct process *process, uint64_t process_address, void *module)
+{
+	/* Who shares the space since a fork is another process, with modules of its own. */
+	if (space_own(&process->space))
+		return -ENOMEM;
+	struct mapping *of = space_at(process->space, process_address);
+	if (!of)
+		return 0;
+	of->module = module;
+	for (size_t i = 0; i < process->space->nr; i++) {
+		struct mapping *map = &process->space->items[i];
+		if (!map->module && map->path == of->path &&
+		    module_identity_same(&map->identity, &of->identity))
+			map->module = module;
+	}
+	return 0;
 }
 
 void process_table_each_mapping(struct process_table *processes,

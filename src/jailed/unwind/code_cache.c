@@ -118,7 +118,8 @@ static enum unwind_lookup find_slowly(struct code_cache *cache, const struct unw
 {
 	struct unwind_mapping mapping = {0};
 	enum unwind_lookup found = space->find(space->context, address, &mapping);
-	if (found == UNWIND_NOT_EXECUTABLE || (found == UNWIND_PENDING && pending_matters))
+	if (found == UNWIND_NOT_EXECUTABLE || found == UNWIND_UNKNOWN ||
+	    (found == UNWIND_PENDING && pending_matters))
 		return found;
 	if (found == UNWIND_PENDING) {
 		/* It may arrive before the generation changes. */

@@ -45,7 +45,7 @@ enum unwind_lookup walk_find(struct walk *walk, uint64_t address, struct code *c
 {
 	enum unwind_lookup found =
 		code_cache_find(walk->cache, walk->space, address, walk->pending_matters, code);
-	if (found == UNWIND_PENDING && !walk->pending) {
+	if ((found == UNWIND_PENDING || found == UNWIND_UNKNOWN) && !walk->pending) {
 		walk->pending = true;
 		walk->pending_address = address;
 	}
@@ -374,6 +374,7 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 	unwinder->counters.frames += result->nr_frames;
 	if (!walk.pending)
 		return 0;
-	*pending_address = walk.pending_address;
+	if (pending_address)
+		*pending_address = walk.pending_address;
 	return -EAGAIN;
 }

@@ -141,7 +141,7 @@ static void another_library_at_the_same_address(void)
 {
 	struct process_table *processes = process_table_new();
 	map(processes, SHELL, 0x1000, 0x4000, "first");
-	process_mapping_at(process_table_find(processes, SHELL), 0x1000)->module = processes;
+	CHECK_EQ(process_set_module(process_table_find(processes, SHELL), 0x1000, processes), 0);
 	uint64_t before = generation(processes, SHELL);
 	map(processes, SHELL, 0x1000, 0x4000, "second");
 	CHECK_STR(at(processes, SHELL, 0x1000), "second");
@@ -298,7 +298,7 @@ static void a_module_set_in_one_process_is_not_set_in_its_fork(void)
 	struct process_table *processes = process_table_new();
 	set_maps(processes, SHELL, "1000-2000 rwxp 0 0:0 0\n");
 	CHECK_EQ(process_table_fork(processes, CHILD, CHILD, SHELL, SHELL), 0);
-	process_mapping_at(process_table_find(processes, CHILD), 0x1000)->module = processes;
+	CHECK_EQ(process_set_module(process_table_find(processes, CHILD), 0x1000, processes), 0);
 	CHECK(!process_mapping_at(process_table_find(processes, SHELL), 0x1000)->module);
 	CHECK(process_mapping_at(process_table_find(processes, CHILD), 0x1000)->module ==
 	      processes);
@@ -309,13 +309,34 @@ static void a_module_set_in_one_process_is_not_set_in_its_fork(void)
 	process_table_free(processes);
 }
 
+static void a_module_is_set_where_its_file_is_mapped(void)
+{
+	struct process_table *processes = process_table_new();
+	set_maps(processes, SHELL,
+		 "1000-2000 r-xp 0 8:1 7 a\n3000-4000 r-xp 2000 8:1 7 a\n"
+		 "5000-6000 r-xp 0 8:1 8 a\n7000-8000 r-xp 0 8:1 7 b\n");
+	struct process *shell = process_table_find(processes, SHELL);
+	CHECK_EQ(process_set_module(shell, 0x3000, processes), 0);
+	CHECK(process_mapping_at(shell, 0x1000)->module == processes);
+	CHECK(process_mapping_at(shell, 0x3000)->module == processes);
+	CHECK(!process_mapping_at(shell, 0x5000)->module);
+	CHECK(!process_mapping_at(shell, 0x7000)->module);
+	/* What has one keeps it; nothing is mapped elsewhere. */
+	CHECK_EQ(process_set_module(shell, 0x1000, shell), 0);
+	CHECK(process_mapping_at(shell, 0x3000)->module == processes);
+	CHECK_EQ(process_set_module(shell, 0x9000, shell), 0);
+	process_table_free(processes);
+}
+
 static void what_was_borrowed_outlives_records_of_others(void)
 {
 	struct process_table *processes = process_table_new();
 	set_maps(processes, SHELL, "1000-2000 r-xp 0 0:0 0 a\n");
 	CHECK_EQ(process_table_fork(processes, CHILD, CHILD, SHELL, SHELL), 0);
-	struct mapping *parents = process_mapping_at(process_table_find(processes, SHELL), 0x1000);
-	struct mapping *childs = process_mapping_at(process_table_find(processes, CHILD), 0x1000);
+	const struct mapping *parents =
+		process_mapping_at(process_table_find(processes, SHELL), 0x1000);
+	const struct mapping *childs =
+		process_mapping_at(process_table_find(processes, CHILD), 0x1000);
 	for (uint64_t i = 1; i < 100; i++)
 		map(processes, CHILD, i << 16, (i << 16) + 1, "x");
 	CHECK_STR(parents->path, "a");
@@ -548,6 +569,7 @@ int main(void)
 	RUN(lost_records_put_everything_in_doubt);
 	RUN(a_forked_process_has_the_maps_of_its_parent);
 	RUN(a_module_set_in_one_process_is_not_set_in_its_fork);
+	RUN(a_module_is_set_where_its_file_is_mapped);
 	RUN(what_was_borrowed_outlives_records_of_others);
 	RUN(paths_are_dropped_when_nothing_has_them);
 	RUN(a_fork_of_one_in_doubt_is_in_doubt);

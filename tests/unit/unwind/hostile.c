@@ -186,6 +186,25 @@ static void a_pending_module_stops_or_has_no_table(void)
 	CHECK_EQ(t.result.end, STACK_COMPLETE);
 }
 
+static enum unwind_lookup find_unknown(void *context, uint64_t address,
+				       struct unwind_mapping *mapping)
+{
+	enum unwind_lookup found = target_find(context, address, mapping);
+	return found == UNWIND_FOUND && mapping->object ? UNWIND_UNKNOWN : found;
+}
+
+static void an_unknown_module_stops_in_any_case(void)
+{
+	uint64_t pending = 0;
+	const struct unwind_space space = {
+		.find = find_unknown, .context = &t.target, .generation = UINT64_C(1) << 42};
+	leaf_at(address_of(cfi_plain));
+	CHECK_EQ(unwind_stack(t.unwinder, &space, &t.input, t.frames, &t.result, &pending),
+		 -EAGAIN);
+	CHECK_EQ(pending, address_of(cfi_plain));
+	CHECK_EQ(unwind_stack(t.unwinder, &space, &t.input, t.frames, &t.result, NULL), -EAGAIN);
+}
+
 static enum unwind_lookup find_unreadable(void *context, uint64_t address,
 					  struct unwind_mapping *mapping)
 {
@@ -254,6 +273,7 @@ int main(void)
 	RUN(too_deep_is_truncated);
 	RUN(missing_registers_are_an_end);
 	RUN(a_pending_module_stops_or_has_no_table);
+	RUN(an_unknown_module_stops_in_any_case);
 	RUN(an_unreadable_module_says_so);
 	RUN(another_generation_is_another_space);
 	RUN(counters_count);
