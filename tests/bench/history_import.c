@@ -5,8 +5,11 @@
  *
  *     history_import [SAMPLES [STACKS]]
  */
+#include <errno.h>
+
 #include <ctop/base/clock.h>
 #include <ctop/history/history.h>
+#include <ctop/query/selection.h>
 
 #include "made.h"
 
@@ -90,17 +93,16 @@ static void import(struct profile *profile, struct history *history, uint64_t nr
 
 static void query(struct history *history, uint64_t nr_stacks)
 {
-	struct function_cost *costs;
-	struct tree_node *tree;
-	size_t nr;
+	struct selection_functions top = {0};
 	uint64_t start_ns = clock_now_ns();
-	must(history_top(history, &costs, &nr), "top");
-	report("top", start_ns, nr_stacks, "stack");
-	free(costs);
+	struct selection *selection = selection_of_all(history);
+	must(selection ? 0 : -ENOMEM, "selection");
+	report("selection", start_ns, nr_stacks, "stack");
 	start_ns = clock_now_ns();
-	must(history_tree(history, &tree, &nr), "tree");
-	report("tree", start_ns, nr_stacks, "stack");
-	free(tree);
+	must(selection_top(selection, SELECTION_BY_SELF, 0, &top, NULL), "top");
+	report("top", start_ns, nr_stacks, "stack");
+	free(top.items);
+	selection_free(selection);
 	start_ns = clock_now_ns();
 	(void)history_totals(history);
 	report("totals", start_ns, nr_stacks, "stack");

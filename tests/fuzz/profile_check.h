@@ -54,14 +54,28 @@ static inline void check_samples(const struct tables *tables, const struct sampl
 	}
 }
 
-/* Since the start a selection counts what the history counts: self, for which each sample has one function. */
+/* What ends in a row and what goes on below it is all that is in it. */
+static inline void check_rows(struct selection *selection, const struct selection_node *node)
+{
+	struct selection_nodes children = {0};
+	uint64_t sum = node->cost.self;
+	REQUIRE(selection_children(selection, node->id, SELECTION_BY_TOTAL, &children) == 0);
+	for (size_t i = 0; i < children.nr; i++) {
+		sum += children.items[i].cost.total;
+		check_rows(selection, &children.items[i]);
+	}
+	REQUIRE(sum == node->cost.total);
+	free(children.items);
+}
+
+/* Of all a selection counts what the history counts: self, for which each sample has one function. */
 static inline void check_selection(struct history *history, uint64_t samples)
 {
 	uint64_t self = 0;
 	struct selection_functions top = {0};
-	struct selection *selection = selection_new(history);
+	struct selection_node root;
+	struct selection *selection = selection_of_all(history);
 	REQUIRE(selection != NULL);
-	REQUIRE(selection_refresh(selection, UINT64_MAX) == 0);
 	REQUIRE(selection_totals(selection).samples == samples);
 	REQUIRE(selection_top(selection, SELECTION_BY_SELF, 0, &top, NULL) == 0);
 	for (size_t i = 0; i < top.nr; i++) {
@@ -70,6 +84,9 @@ static inline void check_selection(struct history *history, uint64_t samples)
 		self += top.items[i].cost.self;
 	}
 	REQUIRE(self == samples);
+	REQUIRE(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root) == 0);
+	REQUIRE(root.cost.total == samples);
+	check_rows(selection, &root);
 	free(top.items);
 	selection_free(selection);
 }
@@ -77,7 +94,7 @@ static inline void check_selection(struct history *history, uint64_t samples)
 /* Every query's answer adds up. samples: how many the history was given. */
 static inline void check_history(struct history *history, uint64_t samples)
 {
-	uint64_t ends = 0, reasons = 0, self = 0;
+	uint64_t ends = 0, reasons = 0;
 	REQUIRE(history_update_names(history) == 0);
 	const struct history_totals totals = history_totals(history);
 	REQUIRE(totals.samples + totals.bad_samples == samples);
@@ -86,22 +103,7 @@ static inline void check_history(struct history *history, uint64_t samples)
 	for (size_t i = 0; i < NR_STACK_REASONS; i++)
 		reasons += totals.reasons[i];
 	REQUIRE(ends == totals.samples && reasons == totals.samples);
-	struct function_cost *top;
-	struct tree_node *tree;
-	size_t nr_top, nr_tree;
-	REQUIRE(history_top(history, &top, &nr_top) == 0);
-	for (size_t i = 0; i < nr_top; i++) {
-		REQUIRE(top[i].self <= top[i].total && top[i].total <= totals.samples);
-		self += top[i].self;
-	}
-	REQUIRE(self <= totals.samples);
-	REQUIRE(history_tree(history, &tree, &nr_tree) == 0);
-	for (size_t i = 0; i < nr_tree; i++)
-		REQUIRE(tree[i].parent < nr_tree && tree[i].self <= tree[i].total &&
-			tree[i].total <= tree[tree[i].parent].total);
 	check_selection(history, totals.samples);
-	free(top);
-	free(tree);
 }
 
 #endif

@@ -28,10 +28,10 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	main/options) echo files perf ui ;;
 	main/session) echo broker files format options output perf system ;;
 	main/metadata) echo history options output session system ;;
-	main/report) echo history metadata options output session system ;;
+	main/report) echo history metadata options output query session system ;;
 	main/diagnose) echo options perf system ui ;;
 	main/interactive) echo diagnose format history metadata options output perf query report session system ui ;;
-	main/cli) echo diagnose format history interactive metadata options output perf report session ui ;;
+	main/cli) echo diagnose format history interactive metadata options output perf query report session ui ;;
 	esac
 }
 

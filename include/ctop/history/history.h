@@ -166,31 +166,6 @@ bool history_function_named(const struct history *history, struct function_id id
 /* No symbol names it, but its module says where it begins: that, as module+0xoffset, is its name. */
 bool history_function_bounded(const struct history *history, struct function_id id);
 
-struct function_cost {
-	struct function_id function;
-	uint64_t self;	/* samples whose leaf it is */
-	uint64_t total; /* samples with it anywhere in the stack, counted once each */
-	uint64_t self_weight, total_weight;
-};
-/* Sorted by weight: self, then total, then name. *out is the caller's to free(). */
-int history_top(struct history *history, struct function_cost **out, size_t *nr);
-
-/*
- * The call tree, top-down, by function: merged nodes, children sorted by weight, then name. Stacks that do
- * not reach their root hang below a row named "[truncated]", "[broken]" or "[switched]".
- */
-struct tree_node {
-	struct function_id function;
-	const char *label;    /* set instead of function for the rows named above; else NULL */
-	uint64_t self, total; /* samples */
-	uint64_t self_weight, total_weight;
-	uint32_t parent;      /* index; the first row is the root, its own parent */
-	uint32_t first_child; /* 0: none */
-	uint32_t next_sibling;
-	uint32_t depth;
-};
-int history_tree(struct history *history, struct tree_node **out, size_t *nr);
-
 /* Frames of a module, each as often as it was sampled, in stacks that count. */
 struct history_unnamed {
 	const char *path; /* borrowed */

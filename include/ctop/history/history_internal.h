@@ -4,7 +4,7 @@
 
 /*
  * The history's rows. Its ids are indexes into these arrays; row 0 of each is
- * "none". Filled by import.c, named by names.c, read by top.c, tree.c, stacks.c and the selections.
+ * "none". Filled by import.c, named by names.c, read by stacks.c and the selections.
  */
 
 #include <ctop/base/index.h>
@@ -299,9 +299,6 @@ void forgotten_rows_release(struct forgotten_rows *gone);
 /* Stacks of seconds have gone elsewhere. Or there are none any more. */
 void history_move_seconds(struct history *history, const uint32_t *stacks);
 void history_drop_seconds(struct history *history);
-
-/* The row below which stacks hang that do not reach their root; NULL: it is their root. */
-const char *history_end_label(enum stack_end end);
 
 /* By path or file name; "[unknown]": none. */
 bool history_is_module(const struct history_module *module, const char *wanted);

@@ -32,6 +32,8 @@ struct selection;
  * The history must outlive it, and should keep seconds. NULL: out of memory. Several selections may look at one history.
  */
 struct selection *selection_new(struct history *history);
+/* Of everything that a history holds by now, for those who ask once and not again and again. NULL: out of memory. */
+struct selection *selection_of_all(struct history *history);
 void selection_free(struct selection *selection);
 
 /* ---- which samples: takes effect at the next refresh, whether the end moves or not ---- */
@@ -100,7 +102,7 @@ int selection_set_by_process(struct selection *selection, bool by_process);
  */
 int selection_advance(struct selection *selection);
 
-/* How much there is to be looked at by what looks at all: distinct ways from the root. */
+/* How much there is to be looked at by what looks at all: distinct ways from the root, which is one of them. */
 size_t selection_nr_paths(const struct selection *selection);
 
 struct selection_totals {

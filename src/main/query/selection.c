@@ -31,6 +31,15 @@ struct selection *selection_new(struct history *history)
 	return NULL;
 }
 
+struct selection *selection_of_all(struct history *history)
+{
+	struct selection *selection = selection_new(history);
+	if (!selection || selection_refresh(selection, UINT64_MAX) == 0)
+		return selection;
+	selection_free(selection);
+	return NULL;
+}
+
 static void tell_bytes(struct selection *selection, uint64_t bytes)
 {
 	selection->history->selection_bytes += bytes - selection->bytes;

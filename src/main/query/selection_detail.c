@@ -34,7 +34,7 @@ static void add_quality(const struct selection *selection, const bool *containin
 		uint64_t weight = selection->counts.items[i].weight;
 		if (!state->passes || !containing[state->path])
 			continue;
-		if (history_end_label(state->end))
+		if (selection_end_key(state->end) != KEY_ALL)
 			detail->incomplete += weight;
 		if (selection->paths.items[state->path].unnamed)
 			detail->unnamed += weight;

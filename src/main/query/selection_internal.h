@@ -176,6 +176,8 @@ static inline struct function_id function_of_key(uint32_t key)
 {
 	return (struct function_id){key < NR_LABELS ? 0 : key - NR_LABELS};
 }
+/* Of the label below which stacks hang that do not reach their root; KEY_ALL: it is their root. */
+uint32_t selection_end_key(uint32_t end);
 /* NULL: a function's. */
 const char *selection_key_label(uint32_t key);
 const char *selection_key_name(const struct selection *selection, uint32_t key);

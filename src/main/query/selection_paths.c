@@ -46,7 +46,7 @@ int selection_compare_keys(const struct selection *selection, uint32_t a, uint32
 	return order ? order : (a > b) - (a < b);
 }
 
-static uint32_t end_key(uint32_t end)
+uint32_t selection_end_key(uint32_t end)
 {
 	switch (end) {
 	case STACK_SWITCHED:
@@ -239,7 +239,7 @@ static uint32_t node_path(struct selection *selection, uint32_t label, uint32_t 
 
 uint32_t selection_stack_path(struct selection *selection, const struct counted_stack *stack)
 {
-	uint32_t label = end_key(stack->end);
+	uint32_t label = selection_end_key(stack->end);
 	if (reserve_nodes(selection, label))
 		return NO_PATH;
 	uint32_t path = node_path(selection, label, stack->node,

@@ -309,33 +309,47 @@ struct children {
 	struct selection *selection;
 	uint32_t parent, shape;
 	struct selection_nodes *nodes;
-	size_t first;	  /* node; they are appended */
-	uint32_t *of_key; /* node of a key, less first, plus 1; 0: none yet */
+	size_t first; /* node; they are appended */
+	/* Node of a key, less first, plus 1; 0: none yet. NULL: each path is a row of its own. */
+	uint32_t *of_key;
 };
+
+static int add_row(struct children *children, uint32_t path)
+{
+	struct selection *selection = children->selection;
+	struct selection_nodes *nodes = children->nodes;
+	const struct shown_row *parent = &selection->shown.items[children->parent];
+	const struct shown_row shown = {
+		.id = selection_path_id(selection, parent->id, path),
+		.parent = children->parent,
+		.key = selection->paths.items[path].key,
+		.path = children->shape == SELECTION_TREE ? path : 0,
+		.depth = parent->depth + 1,
+		.shape = children->shape,
+	};
+	uint32_t row = show(selection, &shown);
+	if (row == UINT32_MAX || vec_reserve(nodes, nodes->nr + 1))
+		return -ENOMEM;
+	nodes->items[nodes->nr++] = empty_node(selection, row);
+	return 0;
+}
 
 static int add_child(struct children *children, uint32_t path, const struct matched *matched)
 {
 	struct selection *selection = children->selection;
 	uint32_t key = selection->paths.items[path].key;
 	struct selection_nodes *nodes = children->nodes;
-	if (!children->of_key[key] || key == KEY_PROCESS) {
-		const struct shown_row *parent = &selection->shown.items[children->parent];
-		const struct shown_row shown = {
-			.id = selection_path_id(selection, parent->id, path),
-			.parent = children->parent,
-			.key = key,
-			.path = children->shape == SELECTION_TREE ? path : 0,
-			.depth = parent->depth + 1,
-			.shape = children->shape,
-		};
-		uint32_t row = show(selection, &shown);
-		if (row == UINT32_MAX || vec_reserve(nodes, nodes->nr + 1))
-			return -ENOMEM;
-		nodes->items[nodes->nr++] = empty_node(selection, row);
-		children->of_key[key] = (uint32_t)(nodes->nr - children->first);
+	uint32_t row = children->of_key ? children->of_key[key] : 0;
+	if (!row) {
+		int result = add_row(children, path);
+		if (result)
+			return result;
+		row = (uint32_t)(nodes->nr - children->first);
 	}
-	struct selection_node *node = &nodes->items[children->first + children->of_key[key] - 1];
-	add_cost(selection, node, path, matched, goes_up(children->shape));
+	if (children->of_key)
+		children->of_key[key] = row;
+	add_cost(selection, &nodes->items[children->first + row - 1], path, matched,
+		 goes_up(children->shape));
 	return 0;
 }
 
@@ -418,9 +432,9 @@ int selection_children(struct selection *selection, uint64_t id, enum selection_
 		.shape = shown.shape,
 		.nodes = nodes,
 		.first = nodes->nr,
-		.of_key = calloc(selection->keys.nr, sizeof(uint32_t)),
 	};
-	if (!children.of_key)
+	if (shown.shape != SELECTION_TREE &&
+	    !(children.of_key = calloc(selection->keys.nr, sizeof(uint32_t))))
 		return -ENOMEM;
 	match_function *each = add_children_below;
 	if (goes_up(shown.shape))

@@ -9,6 +9,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/metadata/metadata_read.h>
+#include <ctop/query/selection.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/report_header.h>
 #include <ctop/report/weight_text.h>
@@ -25,6 +26,7 @@ enum {
 
 struct report {
 	struct history *history;
+	struct selection *selection; /* of all of it */
 	const struct options *options;
 	struct history_totals totals;
 	struct text *out;
@@ -98,15 +100,15 @@ static size_t between(size_t value, size_t least, size_t most)
 	return value < least ? least : value > most ? most : value;
 }
 
-static struct widths list_widths(struct report *report, const struct function_cost *costs,
+static struct widths list_widths(struct report *report, const struct selection_function *functions,
 				 size_t nr)
 {
 	struct widths widths = {0, strlen("MODULE"), report->options->columns > 0};
 	for (size_t i = 0; i < nr; i++) {
-		if (!shown(report, costs[i].total_weight))
+		if (!shown(report, functions[i].cost.total_weight))
 			continue;
-		size_t module = text_cols(shown_module(report, costs[i].function));
-		size_t name = text_cols(shown_name(report, costs[i].function));
+		size_t module = text_cols(shown_module(report, functions[i].id));
+		size_t name = text_cols(shown_name(report, functions[i].id));
 		if (module > widths.module)
 			widths.module = module;
 		if (name > widths.name)
@@ -132,49 +134,52 @@ static void add_count_column(struct text *out, uint64_t number, size_t cols)
 	text_release(&digits);
 }
 
-static void add_function(struct report *report, const struct function_cost *cost,
+static void add_function(struct report *report, const struct selection_function *function,
 			 const struct widths *widths)
 {
 	struct text *out = report->out;
+	const struct selection_cost *cost = &function->cost;
 	add_share_column(out, cost->self_weight, report->totals.weight);
 	text_add(out, "  ");
 	add_share_column(out, cost->total_weight, report->totals.weight);
 	add_count_column(out, cost->self, 11);
 	text_add(out, "  ");
 	size_t taken =
-		add_cut(out, shown_name(report, cost->function), widths->cut ? widths->name : 0);
+		add_cut(out, shown_name(report, function->id), widths->cut ? widths->name : 0);
 	add_blanks(out, taken < widths->name ? widths->name - taken : 0);
 	text_add(out, "  ");
-	add_cut(out, shown_module(report, cost->function), widths->cut ? widths->module : 0);
+	add_cut(out, shown_module(report, function->id), widths->cut ? widths->module : 0);
 	text_add(out, "\n");
 }
 
 static int add_list(struct report *report)
 {
-	struct function_cost *costs = NULL;
-	size_t nr = 0, nr_shown = 0, nr_below = 0;
+	struct selection_functions functions = {0};
+	size_t nr_shown = 0, nr_below = 0;
 	uint64_t self_shown = 0;
-	int result = history_top(report->history, &costs, &nr);
+	int result = selection_top(report->selection, SELECTION_BY_SELF, 0, &functions, NULL);
 	if (result)
 		return result;
+	const size_t nr = functions.nr;
 	uint32_t limit = report->options->limit;
 	/* Widths are those of the rows that will be there, not of all that were sampled. */
 	size_t nr_candidates = limit && limit < nr ? limit : nr;
-	struct widths widths = list_widths(report, costs, nr_candidates);
+	struct widths widths = list_widths(report, functions.items, nr_candidates);
 	text_addf(report->out, " SELF%%  TOTAL%%    SAMPLES  %-*s  MODULE\n", (int)widths.name,
 		  "FUNCTION");
 	for (size_t i = 0; i < nr; i++) {
-		if (!shown(report, costs[i].total_weight)) {
+		const struct selection_function *function = &functions.items[i];
+		if (!shown(report, function->cost.total_weight)) {
 			nr_below++;
 			continue;
 		}
 		if (limit && nr_shown == limit)
 			continue;
-		add_function(report, &costs[i], &widths);
+		add_function(report, function, &widths);
 		nr_shown++;
-		self_shown += costs[i].self_weight;
+		self_shown += function->cost.self_weight;
 	}
-	free(costs);
+	free(functions.items);
 	if (nr_shown == nr)
 		return 0;
 	text_add(report->out, "... ");
@@ -198,15 +203,15 @@ static int add_list(struct report *report)
 
 /* ---- the call tree ---- */
 
-static void add_branch(struct report *report, const struct tree_node *node)
+static void add_branch(struct report *report, const struct selection_node *node)
 {
 	struct text *out = report->out;
 	size_t columns = report->options->columns;
 	size_t depth = node->depth > 0 ? node->depth - 1 : 0;
 	size_t indent = depth * INDENT_COLS;
-	add_share_column(out, node->total_weight, report->totals.weight);
+	add_share_column(out, node->cost.total_weight, report->totals.weight);
 	text_add(out, "  ");
-	add_share_column(out, node->self_weight, report->totals.weight);
+	add_share_column(out, node->cost.self_weight, report->totals.weight);
 	text_add(out, "   ");
 	size_t room = 0;
 	if (columns) {
@@ -232,39 +237,48 @@ static void add_branch(struct report *report, const struct tree_node *node)
 	text_add(out, "\n");
 }
 
+/* Puts the children of a row that are shown on top of a pile, the heaviest uppermost. */
+static int pile_up(const struct report *report, uint64_t id, struct selection_nodes *pile)
+{
+	size_t low = pile->nr;
+	int result = selection_children(report->selection, id, SELECTION_BY_TOTAL, pile);
+	while (pile->nr > low && !shown(report, pile->items[pile->nr - 1].cost.total_weight))
+		pile->nr--;
+	for (size_t high = pile->nr; low + 1 < high; low++) {
+		const struct selection_node swapped = pile->items[low];
+		pile->items[low] = pile->items[--high];
+		pile->items[high] = swapped;
+	}
+	return result;
+}
+
 static int add_tree(struct report *report)
 {
-	struct tree_node *nodes = NULL;
-	size_t nr = 0, nr_shown = 0;
-	int result = history_tree(report->history, &nodes, &nr);
-	if (result)
-		return result;
+	struct selection_nodes pile = {0};
+	struct selection_node node;
+	size_t nr_shown = 0;
+	int result =
+		selection_root(report->selection, SELECTION_TREE, (struct function_id){0}, &node);
+	if (!result)
+		result = pile_up(report, node.id, &pile);
 	text_add(report->out, "TOTAL%   SELF%   CALL TREE\n");
 	/* Depth first without recursion: stacks are a thousand frames deep. */
-	uint32_t at = nr ? nodes[0].first_child : 0;
-	while (at) {
-		bool open = shown(report, nodes[at].total_weight);
-		if (open) {
-			add_branch(report, &nodes[at]);
-			nr_shown++;
-		}
-		uint32_t next = open ? nodes[at].first_child : 0;
-		while (at && !next) {
-			next = nodes[at].next_sibling;
-			if (!next)
-				at = nodes[at].parent;
-		}
-		at = next;
+	while (!result && pile.nr) {
+		node = pile.items[--pile.nr];
+		add_branch(report, &node);
+		nr_shown++;
+		if (node.has_children)
+			result = pile_up(report, node.id, &pile);
 	}
-	free(nodes);
-	size_t nr_hidden = nr ? nr - 1 - nr_shown : 0;
+	free(pile.items);
+	size_t nr_hidden = selection_nr_paths(report->selection) - 1 - nr_shown;
 	if (nr_hidden) {
 		text_add(report->out, "... ");
 		add_grouped(report->out, nr_hidden);
 		text_addf(report->out, " more row%s below %g%%\n", nr_hidden == 1 ? "" : "s",
 			  report->options->min_percent);
 	}
-	return 0;
+	return result;
 }
 
 /* Of perf's file, or a recorder's that did not live to its end: nobody says why. */
@@ -350,10 +364,13 @@ static void explain_nothing(const struct report *report, uint64_t lost)
 int report_text(struct history *history, const struct options *options, struct text *out)
 {
 	struct report report = {.history = history,
+				.selection = selection_of_all(history),
 				.options = options,
 				.totals = history_totals(history),
 				.out = out};
 	int result = 0;
+	if (!report.selection)
+		return -ENOMEM;
 	report_header(history, &report.totals, options,
 		      options->command == COMMAND_LIVE
 			      ? "record, and choose with ctop report --event"
@@ -368,5 +385,6 @@ int report_text(struct history *history, const struct options *options, struct t
 		result = add_list(&report);
 	bool failed = out->failed || report.name.failed;
 	text_release(&report.name);
+	selection_free(report.selection);
 	return result ? result : failed ? -ENOMEM : 0;
 }

@@ -3,6 +3,7 @@
 #define CTOP_TEST_PROFILE_HAND_MADE_H
 
 #include <ctop/history/history.h>
+#include <ctop/query/selection.h>
 
 #include "test.h"
 
@@ -127,21 +128,58 @@ static inline void fill(struct profile *profile, struct history *history)
 	add(history, profile, profile->one, below_main, nameless, STACK_COMPLETE, 1);
 }
 
-static inline const struct function_cost *
-cost_of(struct history *history, const struct function_cost *costs, size_t nr, const char *name)
+/* The functions of all that a history holds, by what they cost themselves. The items are the caller's to free. */
+static inline struct selection_functions top_of(struct history *history)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (strcmp(history_function_name(history, costs[i].function), name) == 0)
-			return &costs[i];
+	struct selection_functions top = {0};
+	struct selection *selection = selection_of_all(history);
+	CHECK(selection);
+	CHECK_EQ(selection_top(selection, SELECTION_BY_SELF, 0, &top, NULL), 0);
+	selection_free(selection);
+	return top;
+}
+
+static inline const struct selection_function *
+function_of(const struct history *history, const struct selection_functions *top, const char *name)
+{
+	for (size_t i = 0; i < top->nr; i++)
+		if (strcmp(history_function_name(history, top->items[i].id), name) == 0)
+			return &top->items[i];
 	return NULL;
 }
 
 #define CHECK_COST(name, self_, total_)                                                            \
 	do {                                                                                       \
-		const struct function_cost *cost = cost_of(history, costs, nr, name);              \
-		CHECK(cost != NULL);                                                               \
-		CHECK_EQ(cost->self, self_);                                                       \
-		CHECK_EQ(cost->total, total_);                                                     \
+		const struct selection_function *function = function_of(history, &top, name);      \
+		CHECK(function != NULL);                                                           \
+		CHECK_EQ(function->cost.self, self_);                                              \
+		CHECK_EQ(function->cost.total, total_);                                            \
 	} while (0)
+
+/* A row of the call tree by its name, below another. Of a row that is not there all is zero. */
+static inline struct selection_node child(const struct history *history,
+					  struct selection *selection,
+					  const struct selection_node *parent, const char *name)
+{
+	struct selection_nodes children = {0};
+	struct selection_node found = {0};
+	CHECK_EQ(selection_children(selection, parent->id, SELECTION_BY_TOTAL, &children), 0);
+	for (size_t i = 0; i < children.nr; i++) {
+		const struct selection_node *node = &children.items[i];
+		if (!strcmp(node->label ? node->label
+					: history_function_name(history, node->function),
+			    name))
+			found = *node;
+	}
+	free(children.items);
+	return found;
+}
+
+static inline struct selection_node root_of(struct selection *selection)
+{
+	struct selection_node root;
+	CHECK_EQ(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root), 0);
+	return root;
+}
 
 #endif

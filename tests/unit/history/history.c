@@ -5,25 +5,23 @@
 static void top_counts_recursion_once(void)
 {
 	struct profile profile;
-	struct function_cost *costs;
-	size_t nr;
 	struct history *history = history_new();
 	open_profile(&profile);
 	fill(&profile, history);
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
-	CHECK_EQ(nr, 6);
-	CHECK_STR(history_function_name(history, costs[0].function), "leaf");
+	struct selection_functions top = top_of(history);
+	CHECK_EQ(top.nr, 6);
+	CHECK_STR(history_function_name(history, top.items[0].id), "leaf");
 	CHECK_COST("leaf", 8, 8);
 	CHECK_COST("work", 0, 8);
 	CHECK_COST("main", 0, 9);
 	CHECK_COST("start", 1, 4);
 	CHECK_COST("syscall", 3, 3);
 	CHECK_COST("[program]", 1, 1);
-	const struct function_cost *syscall = cost_of(history, costs, nr, "syscall");
-	const struct function_cost *nameless = cost_of(history, costs, nr, "[program]");
-	CHECK(syscall && history_function_kernel(history, syscall->function));
-	CHECK(nameless && !history_function_named(history, nameless->function));
-	free(costs);
+	const struct selection_function *syscall = function_of(history, &top, "syscall");
+	const struct selection_function *nameless = function_of(history, &top, "[program]");
+	CHECK(syscall && history_function_kernel(history, syscall->id));
+	CHECK(nameless && !history_function_named(history, nameless->id));
+	free(top.items);
 	history_free(history);
 	close_profile(&profile);
 }
@@ -44,19 +42,6 @@ static void totals_add_up(void)
 	CHECK_EQ(totals.bad_samples, 0);
 	history_free(history);
 	close_profile(&profile);
-}
-
-static uint32_t child(const struct history *history, const struct tree_node *tree, uint32_t parent,
-		      const char *name)
-{
-	for (uint32_t at = tree[parent].first_child; at; at = tree[at].next_sibling) {
-		const char *own = tree[at].label
-					  ? tree[at].label
-					  : history_function_name(history, tree[at].function);
-		if (strcmp(own, name) == 0)
-			return at;
-	}
-	return 0;
 }
 
 static void frames_without_a_name_are_told_by_module(void)
@@ -83,36 +68,48 @@ static void frames_without_a_name_are_told_by_module(void)
 	close_profile(&profile);
 }
 
+/* Self and children account for every total, and the heaviest come first. Returns how many rows there are. */
+static size_t check_sums(struct selection *selection, const struct selection_node *node)
+{
+	struct selection_nodes children = {0};
+	uint64_t sum = node->cost.self;
+	size_t nr = 1;
+	CHECK_EQ(selection_children(selection, node->id, SELECTION_BY_TOTAL, &children), 0);
+	for (size_t i = 0; i < children.nr; i++) {
+		CHECK(i == 0 || children.items[i].cost.total_weight <=
+					children.items[i - 1].cost.total_weight);
+		sum += children.items[i].cost.total;
+		nr += check_sums(selection, &children.items[i]);
+	}
+	CHECK_EQ(sum, node->cost.total);
+	CHECK_EQ(node->has_children, children.nr > 0);
+	free(children.items);
+	return nr;
+}
+
 static void tree_merges_by_function(void)
 {
 	struct profile profile;
-	struct tree_node *tree;
-	size_t nr;
 	struct history *history = history_new();
 	open_profile(&profile);
 	fill(&profile, history);
-	CHECK_EQ(history_tree(history, &tree, &nr), 0);
-	CHECK_EQ(tree[0].total, 13);
-	uint32_t at = child(history, tree, 0, "main");
-	CHECK_EQ(at, tree[0].first_child); /* the heaviest first */
-	CHECK_EQ(tree[at].total, 9);
-	at = child(history, tree, at, "work");
-	CHECK_EQ(tree[at].total, 8);
-	uint32_t recursive = child(history, tree, at, "work");
-	CHECK_EQ(tree[recursive].total, 2);
-	CHECK_EQ(tree[child(history, tree, at, "leaf")].self, 6);
-	CHECK_EQ(tree[child(history, tree, recursive, "leaf")].self, 2);
-	at = child(history, tree, 0, "[truncated]");
-	CHECK(at && tree[at].total == 1);
-	CHECK_EQ(tree[child(history, tree, at, "start")].self, 1);
-	/* Self and children account for every total. */
-	for (uint32_t i = 0; i < nr; i++) {
-		uint64_t sum = tree[i].self;
-		for (uint32_t c = tree[i].first_child; c; c = tree[c].next_sibling)
-			sum += tree[c].total;
-		CHECK_EQ(sum, tree[i].total);
-	}
-	free(tree);
+	struct selection *selection = selection_of_all(history);
+	CHECK(selection);
+	const struct selection_node root = root_of(selection);
+	CHECK_EQ(root.cost.total, 13);
+	struct selection_node at = child(history, selection, &root, "main");
+	CHECK_EQ(at.cost.total, 9);
+	at = child(history, selection, &at, "work");
+	CHECK_EQ(at.cost.total, 8);
+	const struct selection_node recursive = child(history, selection, &at, "work");
+	CHECK_EQ(recursive.cost.total, 2);
+	CHECK_EQ(child(history, selection, &at, "leaf").cost.self, 6);
+	CHECK_EQ(child(history, selection, &recursive, "leaf").cost.self, 2);
+	at = child(history, selection, &root, "[truncated]");
+	CHECK_EQ(at.cost.total, 1);
+	CHECK_EQ(child(history, selection, &at, "start").cost.self, 1);
+	CHECK_EQ(check_sums(selection, &root), selection_nr_paths(selection));
+	selection_free(selection);
 	history_free(history);
 	close_profile(&profile);
 }
@@ -157,19 +154,16 @@ static void filters_let_through_what_they_say(void)
 static void names_may_come_late(void)
 {
 	struct profile profile;
-	struct function_cost *costs;
-	size_t nr;
 	struct history *history = history_new();
 	open_profile(&profile);
 	fill(&profile, history);
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
-	free(costs);
+	free(top_of(history).items);
 	frame(&profile, profile.program, 0x500, "late");
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	struct selection_functions top = top_of(history);
 	CHECK_COST("late", 1, 1);
-	CHECK(!cost_of(history, costs, nr, "[program]"));
+	CHECK(!function_of(history, &top, "[program]"));
 	CHECK_EQ(history_totals(history).unsymbolized_frames, 0);
-	free(costs);
+	free(top.items);
 	history_free(history);
 	close_profile(&profile);
 }
@@ -177,17 +171,15 @@ static void names_may_come_late(void)
 static void epochs_merge(void)
 {
 	struct profile first, second;
-	struct function_cost *costs;
-	size_t nr;
 	struct history *history = history_new();
 	open_profile(&first);
 	fill(&first, history);
 	open_profile(&second);
 	fill(&second, history);
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
-	CHECK_EQ(nr, 6);
+	struct selection_functions top = top_of(history);
+	CHECK_EQ(top.nr, 6);
 	CHECK_COST("work", 0, 16);
-	free(costs);
+	free(top.items);
 	history_free(history);
 	close_profile(&first);
 	close_profile(&second);
@@ -206,24 +198,22 @@ static void unfinished_stacks_have_their_own_roots(void)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct profile profile;
-		struct tree_node *tree;
-		size_t nr;
 		struct history *history = history_new();
 		open_profile(&profile);
 		struct frame_id leaf = frame(&profile, profile.kernel, 0x10, "leaf");
 		CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
 		add(history, &profile, profile.one, (struct node_id){0}, leaf, cases[i].end, 3);
-		CHECK_EQ(history_tree(history, &tree, &nr), 0);
-		CHECK_EQ(nr, cases[i].below ? 3 : 2);
-		uint32_t at = 0;
+		struct selection *selection = selection_of_all(history);
+		CHECK(selection);
+		CHECK_EQ(selection_nr_paths(selection), cases[i].below ? 3 : 2);
+		struct selection_node at = root_of(selection);
 		if (cases[i].below) {
-			at = child(history, tree, 0, cases[i].below);
-			CHECK(at != 0 && tree[at].total == 3 && tree[at].self == 0);
+			at = child(history, selection, &at, cases[i].below);
+			CHECK(at.cost.total == 3 && at.cost.self == 0);
 		}
-		at = child(history, tree, at, "leaf");
-		CHECK(at != 0 && tree[at].self == 3);
+		CHECK_EQ(child(history, selection, &at, "leaf").cost.self, 3);
 		CHECK_EQ(history_totals(history).ends[cases[i].end], 3);
-		free(tree);
+		selection_free(selection);
 		history_free(history);
 		close_profile(&profile);
 	}
@@ -233,8 +223,6 @@ static void unfinished_stacks_have_their_own_roots(void)
 static void functions_are_of_a_module(void)
 {
 	struct profile profile;
-	struct function_cost *costs;
-	size_t nr;
 	struct history *history = history_new();
 	struct node_id root = {0};
 	open_profile(&profile);
@@ -252,19 +240,19 @@ static void functions_are_of_a_module(void)
 	CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
 		add(history, &profile, profile.one, root, leaves[i], STACK_COMPLETE, 1);
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
-	CHECK_EQ(nr, 4);
+	struct selection_functions top = top_of(history);
+	CHECK_EQ(top.nr, 4);
 	/* Equal weights are sorted by name, then by module. */
-	CHECK_STR(history_function_name(history, costs[0].function), "[libx.so.1]");
-	CHECK_STR(history_function_name(history, costs[1].function), "[unknown]");
-	CHECK_STR(history_function_name(history, costs[2].function), "f");
-	CHECK_STR(history_function_module(history, costs[2].function), "/bin/program");
-	CHECK_STR(history_function_module(history, costs[3].function), "/lib/libx.so.1");
+	CHECK_STR(history_function_name(history, top.items[0].id), "[libx.so.1]");
+	CHECK_STR(history_function_name(history, top.items[1].id), "[unknown]");
+	CHECK_STR(history_function_name(history, top.items[2].id), "f");
+	CHECK_STR(history_function_module(history, top.items[2].id), "/bin/program");
+	CHECK_STR(history_function_module(history, top.items[3].id), "/lib/libx.so.1");
 	CHECK_COST("[libx.so.1]", 2, 2);
 	CHECK_COST("[unknown]", 2, 2);
-	CHECK_EQ(costs[2].self, 2);
-	CHECK_EQ(costs[3].self, 1);
-	free(costs);
+	CHECK_EQ(top.items[2].cost.self, 2);
+	CHECK_EQ(top.items[3].cost.self, 1);
+	free(top.items);
 	history_free(history);
 	close_profile(&profile);
 }
@@ -322,12 +310,15 @@ static void each_stack_is_seen_once(void)
 	int calls = 0;
 	open_profile(&profile);
 	fill(&profile, history);
-	CHECK_EQ(history_each_stack(history, visit, &visited), 0);
+	struct selection *selection = selection_of_all(history);
+	CHECK(selection);
+	CHECK_EQ(selection_each_stack(selection, visit, &visited), 0);
 	CHECK_EQ(visited.nr, 5);
 	CHECK_EQ(visited.samples, 13);
 	CHECK(visited.recursion && visited.kernel);
-	CHECK_EQ(history_each_stack(history, stop, &calls), -7);
+	CHECK_EQ(selection_each_stack(selection, stop, &calls), -7);
 	CHECK_EQ(calls, 1);
+	selection_free(selection);
 	history_free(history);
 	close_profile(&profile);
 }

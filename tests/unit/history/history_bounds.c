@@ -170,17 +170,15 @@ static void a_full_history_folds(void)
 	CHECK_EQ(totals.bad_samples, 0);
 	CHECK(totals.folded > samples / 4 && totals.folded < samples / 2 + 1);
 
-	struct function_cost *costs;
-	size_t nr;
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
+	const struct selection_functions top = top_of(history);
 	uint64_t self = 0;
-	for (size_t i = 0; i < nr; i++)
-		self += costs[i].self;
+	for (size_t i = 0; i < top.nr; i++)
+		self += top.items[i].cost.self;
 	CHECK_EQ(self, samples);
 	CHECK_COST("known", samples / 2, samples / 2);
 	CHECK_COST("main", 0, samples);
 	CHECK_COST("[folded]", totals.folded, totals.folded);
-	free(costs);
+	free(top.items);
 	history_free(history);
 	for (int epoch = 0; epoch < EPOCHS; epoch++)
 		close_profile(&profiles[epoch]);

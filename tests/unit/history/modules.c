@@ -36,16 +36,15 @@ static struct history *begin(struct profile *profile)
 /* The module that a function is shown with; NULL: there is no such function, or several. */
 static const char *module_of(struct history *history, const char *name)
 {
-	struct function_cost *top;
-	size_t nr, found = 0;
+	const struct selection_functions top = top_of(history);
+	size_t found = 0;
 	const char *path = NULL;
-	CHECK_EQ(history_top(history, &top, &nr), 0);
-	for (size_t i = 0; i < nr; i++)
-		if (!strcmp(history_function_name(history, top[i].function), name)) {
-			path = history_function_module(history, top[i].function);
+	for (size_t i = 0; i < top.nr; i++)
+		if (!strcmp(history_function_name(history, top.items[i].id), name)) {
+			path = history_function_module(history, top.items[i].id);
 			found++;
 		}
-	free(top);
+	free(top.items);
 	return found == 1 ? path : NULL;
 }
 
@@ -122,11 +121,9 @@ static void many_files_of_one_path_are_bounded(void)
 	for (uint64_t i = 1; i <= 1000; i++)
 		sample_in(history, &profile, profile.one,
 			  frame(&profile, file(&profile, i, USER, ""), 0x1000, "same"));
-	struct function_cost *top;
-	size_t nr;
-	CHECK_EQ(history_top(history, &top, &nr), 0);
-	free(top);
-	CHECK_EQ(nr, 256);
+	const struct selection_functions top = top_of(history);
+	free(top.items);
+	CHECK_EQ(top.nr, 256);
 	history_free(history);
 	close_profile(&profile);
 }
@@ -156,8 +153,11 @@ static void a_pid_used_again_is_another_process(void)
 	sample_in(history, &profile, life(&profile, second_ns + 1), leaf); /* /proc's word for it */
 	sample_in(history, &profile, life(&profile, 9 * second_ns), leaf);
 	size_t nr = 0;
-	CHECK_EQ(history_each_stack(history, count_stack, &nr), 0);
+	struct selection *selection = selection_of_all(history);
+	CHECK(selection);
+	CHECK_EQ(selection_each_stack(selection, count_stack, &nr), 0);
 	CHECK_EQ(nr, 2);
+	selection_free(selection);
 	history_free(history);
 	close_profile(&profile);
 }

@@ -68,29 +68,32 @@ static void fill_unevenly(struct scene *scene)
 static void lists_are_by_weight(void)
 {
 	struct scene scene;
-	struct function_cost *costs;
-	struct tree_node *tree;
-	size_t nr;
 	open_scene(&scene);
 	fill_unevenly(&scene);
-	CHECK_EQ(history_top(scene.history, &costs, &nr), 0);
-	CHECK_EQ(nr, 3);
-	CHECK_STR(history_function_name(scene.history, costs[0].function), "hot");
-	CHECK_EQ(costs[0].self, 10);
-	CHECK_EQ(costs[0].self_weight, 9910);
-	CHECK_EQ(costs[1].self, 90);
-	CHECK_EQ(costs[1].total_weight, 90);
-	CHECK_EQ(costs[2].self_weight, 0);
-	CHECK_EQ(costs[2].total_weight, 10000);
-	free(costs);
-	CHECK_EQ(history_tree(scene.history, &tree, &nr), 0);
-	CHECK_EQ(tree[0].total_weight, 10000);
-	uint32_t first = tree[tree[0].first_child].first_child;
-	CHECK_STR(history_function_name(scene.history, tree[first].function), "hot");
-	CHECK_EQ(tree[first].self_weight, 9910);
-	CHECK_EQ(tree[first].total, 10);
-	CHECK_EQ(tree[tree[first].next_sibling].total_weight, 90);
-	free(tree);
+	struct selection_functions top = top_of(scene.history);
+	CHECK_EQ(top.nr, 3);
+	CHECK_STR(history_function_name(scene.history, top.items[0].id), "hot");
+	CHECK_EQ(top.items[0].cost.self, 10);
+	CHECK_EQ(top.items[0].cost.self_weight, 9910);
+	CHECK_EQ(top.items[1].cost.self, 90);
+	CHECK_EQ(top.items[1].cost.total_weight, 90);
+	CHECK_EQ(top.items[2].cost.self_weight, 0);
+	CHECK_EQ(top.items[2].cost.total_weight, 10000);
+	free(top.items);
+	struct selection *selection = selection_of_all(scene.history);
+	struct selection_nodes children = {0};
+	CHECK(selection);
+	struct selection_node at = root_of(selection);
+	CHECK_EQ(at.cost.total_weight, 10000);
+	at = child(scene.history, selection, &at, "main");
+	CHECK_EQ(selection_children(selection, at.id, SELECTION_BY_TOTAL, &children), 0);
+	CHECK_EQ(children.nr, 2);
+	CHECK_STR(history_function_name(scene.history, children.items[0].function), "hot");
+	CHECK_EQ(children.items[0].cost.self_weight, 9910);
+	CHECK_EQ(children.items[0].cost.total, 10);
+	CHECK_EQ(children.items[1].cost.total_weight, 90);
+	free(children.items);
+	selection_free(selection);
 	close_scene(&scene);
 }
 
@@ -138,8 +141,6 @@ static void each_event_has_its_own_unit(void)
 static void no_sum_of_weights_overflows(void)
 {
 	struct scene scene;
-	struct function_cost *costs;
-	size_t nr;
 	open_scene(&scene);
 	fill_unevenly(&scene);
 	for (int i = 0; i < 5; i++)
@@ -149,26 +150,24 @@ static void no_sum_of_weights_overflows(void)
 	CHECK_EQ(totals.cut_weights, 5);
 	CHECK_EQ(totals.weight, INT64_MAX);
 	CHECK(history_squares(scene.history) > 0 && history_squares(scene.history) < 1e39);
-	CHECK_EQ(history_top(scene.history, &costs, &nr), 0);
-	CHECK_EQ(costs[0].self_weight, INT64_MAX - 9910);
-	CHECK_EQ(costs[2].total_weight, INT64_MAX);
-	free(costs);
+	struct selection_functions top = top_of(scene.history);
+	CHECK_EQ(top.items[0].cost.self_weight, INT64_MAX - 9910);
+	CHECK_EQ(top.items[2].cost.total_weight, INT64_MAX);
+	free(top.items);
 	close_scene(&scene);
 }
 
 static void no_weight_at_all(void)
 {
 	struct scene scene;
-	struct function_cost *costs;
-	size_t nr;
 	open_scene(&scene);
 	sample_of(&scene, scene.hot, 0, EVENT_COUNT);
 	struct history_totals totals = history_totals(scene.history);
 	CHECK_EQ(totals.samples, 1);
 	CHECK(history_effective(totals.weight, history_squares(scene.history)) <= 0);
-	CHECK_EQ(history_top(scene.history, &costs, &nr), 0);
-	CHECK_EQ(nr, 2);
-	free(costs);
+	struct selection_functions top = top_of(scene.history);
+	CHECK_EQ(top.nr, 2);
+	free(top.items);
 	close_scene(&scene);
 }
 

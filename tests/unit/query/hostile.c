@@ -33,94 +33,109 @@ static void scribble(void *memory, size_t bytes)
 	}
 }
 
+/* What the stacks say of functions, counted by hand. */
+struct by_hand {
+	struct {
+		struct selection_cost cost;
+		size_t last_stack; /* that it was in: recursion counts once */
+	} * functions;		   /* by id */
+	size_t nr, nr_stacks;
+	uint64_t samples, nameless; /* of stacks of which nothing is known */
+};
+
+static struct selection_cost *cost_of(struct by_hand *sum, struct function_id function)
+{
+	if (function.index >= sum->nr) {
+		size_t nr = (size_t)function.index + 1;
+		sum->functions = realloc(sum->functions, nr * sizeof(*sum->functions));
+		CHECK(sum->functions != NULL);
+		memset(sum->functions + sum->nr, 0, (nr - sum->nr) * sizeof(*sum->functions));
+		sum->nr = nr;
+	}
+	return &sum->functions[function.index].cost;
+}
+
 static int visit(void *context, const struct history_stack *stack)
 {
-	uint64_t *sum = context;
+	struct by_hand *sum = context;
 	CHECK(stack->end < NR_STACK_ENDS && stack->reason < NR_STACK_REASONS);
 	CHECK(stack->comm != NULL && strlen(stack->comm) <= TABLES_STRING_MAX);
-	for (size_t i = 0; i < stack->nr_frames; i++)
+	sum->nr_stacks++;
+	for (size_t i = 0; i < stack->nr_frames; i++) {
+		const struct function_id function = stack->frames[i].function;
+		struct selection_cost *cost = cost_of(sum, function);
 		CHECK(stack->frames[i].method < NR_FRAME_METHODS);
-	*sum += stack->samples;
+		if (sum->functions[function.index].last_stack != sum->nr_stacks)
+			cost->total += stack->samples;
+		sum->functions[function.index].last_stack = sum->nr_stacks;
+	}
+	if (stack->nr_frames)
+		cost_of(sum, stack->frames[stack->nr_frames - 1].function)->self += stack->samples;
+	else
+		sum->nameless += stack->samples;
+	sum->samples += stack->samples;
 	return 0;
 }
 
-/* Every query answers, and all answers agree on how many samples there are. */
-static void ask_everything(struct history *history)
+/* What ends in a row and what goes on below it is all that is in it. */
+static void check_below(struct selection *selection, const struct selection_node *node)
 {
-	struct function_cost *costs;
-	struct tree_node *tree;
-	size_t nr;
-	uint64_t seen = 0, self = 0, ends = 0;
-	struct history_totals totals = history_totals(history);
-	CHECK_EQ(history_each_stack(history, visit, &seen), 0);
-	CHECK_EQ(seen, totals.samples);
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
-	for (size_t i = 0; i < nr; i++) {
-		self += costs[i].self;
-		CHECK(costs[i].self <= costs[i].total);
-		CHECK(history_function_name(history, costs[i].function) != NULL);
+	struct selection_nodes children = {0};
+	uint64_t sum = node->cost.self;
+	CHECK_EQ(selection_children(selection, node->id, SELECTION_BY_TOTAL, &children), 0);
+	for (size_t i = 0; i < children.nr; i++) {
+		sum += children.items[i].cost.total;
+		check_below(selection, &children.items[i]);
 	}
-	free(costs);
-	CHECK_EQ(self, totals.samples);
-	CHECK_EQ(history_tree(history, &tree, &nr), 0);
-	CHECK_EQ(tree[0].total, totals.samples);
-	for (uint32_t i = 1; i < nr; i++)
-		CHECK(tree[i].parent < i);
-	free(tree);
+	CHECK_EQ(sum, node->cost.total);
+	free(children.items);
+}
+
+static void check_functions(struct history *history, struct selection *selection)
+{
+	struct by_hand sum = {0};
+	struct selection_functions top = {0};
+	uint64_t self = 0, total_less = 0, self_less = 0;
+	CHECK_EQ(selection_each_stack(selection, visit, &sum), 0);
+	CHECK_EQ(sum.samples, history_totals(history).samples);
+	CHECK_EQ(selection_top(selection, SELECTION_BY_SELF, 0, &top, NULL), 0);
+	for (size_t i = 0; i < top.nr; i++) {
+		const struct selection_cost *cost = &top.items[i].cost;
+		struct selection_cost *wanted = cost_of(&sum, top.items[i].id);
+		CHECK(history_function_name(history, top.items[i].id) != NULL);
+		CHECK(cost->self <= cost->total);
+		CHECK(wanted->self <= cost->self && wanted->total <= cost->total);
+		self += cost->self;
+		self_less += cost->self - wanted->self;
+		total_less += cost->total - wanted->total;
+		*wanted = (struct selection_cost){0};
+	}
+	CHECK_EQ(self, sum.samples);
+	CHECK_EQ(self_less, sum.nameless); /* which are [unknown]'s */
+	CHECK_EQ(total_less, sum.nameless);
+	for (size_t i = 0; i < sum.nr; i++)
+		CHECK_EQ(sum.functions[i].cost.total, 0);
+	free(sum.functions);
+	free(top.items);
+}
+
+/* Every query answers, and all answers agree on how many samples there are. */
+static void ask_everything(struct history *history, struct selection *selection)
+{
+	const struct history_totals totals = history_totals(history);
+	struct selection_node root;
+	uint64_t ends = 0;
+	CHECK_EQ(selection_set_seconds(selection, SELECTION_SINCE_START), 0);
+	CHECK_EQ(selection_refresh(selection, UINT64_MAX), 0);
+	CHECK_EQ(selection_totals(selection).samples, totals.samples);
+	CHECK_EQ(selection_totals(selection).weight, totals.weight);
+	check_functions(history, selection);
+	CHECK_EQ(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root), 0);
+	CHECK_EQ(root.cost.total, totals.samples);
+	check_below(selection, &root);
 	for (size_t i = 0; i < NR_STACK_ENDS; i++)
 		ends += totals.ends[i];
 	CHECK_EQ(ends, totals.samples);
-}
-
-/* Rows of a tree down from one, as the history itself counts them. */
-static void check_below(struct selection *selection, const struct tree_node *tree, uint32_t row,
-			uint64_t id)
-{
-	struct selection_nodes nodes = {0};
-	size_t nr = 0;
-	CHECK_EQ(selection_children(selection, id, SELECTION_BY_TOTAL, &nodes), 0);
-	for (uint32_t child = tree[row].first_child; child; child = tree[child].next_sibling) {
-		CHECK(nr < nodes.nr);
-		const struct selection_node *node = &nodes.items[nr++];
-		CHECK_EQ(node->cost.total, tree[child].total);
-		CHECK_EQ(node->cost.self, tree[child].self);
-		if (tree[child].label)
-			CHECK_STR(node->label, tree[child].label);
-		else
-			CHECK_EQ(node->function.index, tree[child].function.index);
-		check_below(selection, tree, child, node->id);
-	}
-	CHECK_EQ(nr, nodes.nr);
-	free(nodes.items);
-}
-
-/* Since the start and without a filter a selection says what the history says. */
-static void check_selection(struct history *history, struct selection *selection)
-{
-	struct function_cost *costs;
-	struct tree_node *tree;
-	struct selection_functions top = {0};
-	struct selection_node root;
-	size_t nr;
-	CHECK_EQ(selection_set_seconds(selection, SELECTION_SINCE_START), 0);
-	CHECK_EQ(selection_refresh(selection, UINT64_MAX), 0);
-	CHECK_EQ(selection_totals(selection).samples, history_totals(history).samples);
-	CHECK_EQ(selection_totals(selection).weight, history_totals(history).weight);
-	CHECK_EQ(history_top(history, &costs, &nr), 0);
-	CHECK_EQ(selection_top(selection, SELECTION_BY_SELF, 0, &top, NULL), 0);
-	CHECK_EQ(top.nr, nr);
-	for (size_t i = 0; i < nr; i++) {
-		CHECK_EQ(top.items[i].id.index, costs[i].function.index);
-		CHECK_EQ(top.items[i].cost.self, costs[i].self);
-		CHECK_EQ(top.items[i].cost.total, costs[i].total);
-	}
-	CHECK_EQ(history_tree(history, &tree, &nr), 0);
-	CHECK_EQ(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root), 0);
-	CHECK_EQ(root.cost.total, tree[0].total);
-	check_below(selection, tree, 0, root.id);
-	free(top.items);
-	free(costs);
-	free(tree);
 }
 
 /* Windows anywhere, in a history whose samples have any time: all is answered, and nothing is counted twice. */
@@ -186,9 +201,9 @@ static void a_region_of_rubbish(void)
 			scribble(tables.rows[TABLE_STRINGS], 256);
 			CHECK_EQ(selection_refresh(selection, (uint64_t)rand() << (i * 5)), 0);
 		}
-		ask_everything(history);
+		ask_everything(history, selection);
 		ask_windows(history, selection);
-		check_selection(history, selection);
+		ask_everything(history, selection);
 		struct history_totals totals = history_totals(history);
 		samples += totals.samples;
 		bad += totals.bad_samples;
@@ -302,7 +317,10 @@ static void chains_without_end(void)
 	sample.node.index = 9001;
 	CHECK_EQ(history_import(history, &sample, 1), 0);
 	CHECK_EQ(history_totals(history).bad_samples, 3 + 9000 - 8192);
-	ask_everything(history);
+	struct selection *selection = selection_new(history);
+	CHECK(selection != NULL);
+	ask_everything(history, selection);
+	selection_free(selection);
 	history_free(history);
 	tables_writer_free(writer);
 	tables_unmap(&tables);
