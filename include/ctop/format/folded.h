@@ -17,9 +17,8 @@
 #include <ctop/query/selection.h>
 
 enum folded_count { FOLDED_WEIGHT, FOLDED_SAMPLES };
-/* Appends the whole export to out. 0 or -ENOMEM. */
-int folded_write(struct history *history, enum folded_count count, struct text *out);
-/* The same of the samples that a selection of the history shows, by weight. */
-int folded_write_selection(struct history *history, struct selection *selection, struct text *out);
+/* Appends what a selection of the history shows to out. 0 or -ENOMEM. */
+int folded_write(struct history *history, struct selection *selection, enum folded_count count,
+		 struct text *out);
 
 #endif

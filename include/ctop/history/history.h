@@ -176,7 +176,7 @@ struct history_unnamed {
 /* The modules that have frames without a name, by how many. *out is the caller's to free(). 0 or -ENOMEM. */
 int history_unnamed(struct history *history, struct history_unnamed **out, size_t *nr);
 
-/* ---- stacks, for exports ---- */
+/* ---- stacks, as selections give them out ---- */
 
 struct history_frame {
 	struct function_id function;
@@ -208,10 +208,6 @@ struct history_stack {
 	const struct history_frame *frames; /* root first, borrowed until the next step */
 	size_t nr_frames;
 };
-/* Calls each() once per distinct (event, task, stack, end); stops at the first nonzero, which it returns. */
-int history_each_stack(struct history *history,
-		       int (*each)(void *context, const struct history_stack *stack),
-		       void *context);
 
 /* ---- single samples, for exports and selections of time ---- */
 

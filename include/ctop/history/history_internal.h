@@ -311,7 +311,7 @@ int history_compare_functions(const struct history *history, struct function_id 
 			      struct function_id b);
 
 /*
- * What a caller of history_each_stack() or history_each_sample() is shown of a counted stack, with room for
+ * What a caller of selection_each_stack() or history_each_sample() is shown of a counted stack, with room for
  * its frames.
  */
 struct stack_view {

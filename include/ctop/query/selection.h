@@ -262,8 +262,8 @@ void selection_detail_release(struct selection_detail *detail);
 /* ---- stacks, for exports ---- */
 
 /*
- * history_each_stack() of the samples shown: samples and weight are those of the window. Stacks are whole, also where a
- * subtree is in force.
+ * Calls each() once per distinct (event, task, stack, end) of the samples shown; stops at the first nonzero, which it returns. Samples and
+ * weight are those of the window. Stacks are whole, also where a subtree is in force.
  */
 int selection_each_stack(struct selection *selection,
 			 int (*each)(void *context, const struct history_stack *stack),

@@ -9,11 +9,13 @@
 #include <ctop/format/frames.h>
 #include <ctop/format/script.h>
 #include <ctop/output/save.h>
+#include <ctop/query/selection.h>
 #include <ctop/report/load.h>
 
 struct export
 {
 	struct load load;
+	struct selection *selection; /* of all that was loaded */
 	struct save save;
 	const struct options *options;
 	/* What reading again had to say; an error of the output is save_end()'s. */
@@ -26,7 +28,7 @@ struct export
 static int write_folded(struct export *export)
 {
 	struct text text = {0};
-	int result = folded_write(export->load.history,
+	int result = folded_write(export->load.history, export->selection,
 				  export->options->samples ? FOLDED_SAMPLES : FOLDED_WEIGHT, &text);
 	if (!result)
 		result = save_add(&export->save, text.bytes, text.size);
@@ -101,6 +103,8 @@ int command_export(const struct options *options, struct error *error)
 	if (!format)
 		return error_set(error, -EINVAL, "cannot export to %s", options->format);
 	int result = load_open(&export.load, options, format->mode, error);
+	if (!result && !(export.selection = selection_of_all(export.load.history)))
+		result = error_set(error, -ENOMEM, "out of memory");
 	if (!result)
 		load_tell_damage(&export.load);
 	if (!result)
@@ -109,6 +113,7 @@ int command_export(const struct options *options, struct error *error)
 		load_tell_event(&export.load, options);
 	if (!result)
 		result = write_output(&export, format, options);
+	selection_free(export.selection);
 	load_release(&export.load);
 	return result;
 }

@@ -180,14 +180,9 @@ static int finish(struct folding *folding, int result, struct text *out)
 	return !result && out->failed ? -ENOMEM : result;
 }
 
-int folded_write(struct history *history, enum folded_count count, struct text *out)
+int folded_write(struct history *history, struct selection *selection, enum folded_count count,
+		 struct text *out)
 {
 	struct folding folding = {.history = history, .count = count};
-	return finish(&folding, history_each_stack(history, fold, &folding), out);
-}
-
-int folded_write_selection(struct history *history, struct selection *selection, struct text *out)
-{
-	struct folding folding = {.history = history};
 	return finish(&folding, selection_each_stack(selection, fold, &folding), out);
 }

@@ -79,23 +79,6 @@ int stack_view_set(struct stack_view *view, struct history *history,
 	return 0;
 }
 
-int history_each_stack(struct history *history,
-		       int (*each)(void *context, const struct history_stack *stack), void *context)
-{
-	struct stack_view view;
-	int result = history_update_names(history);
-	if (stack_view_init(&view))
-		result = -ENOMEM;
-	for (size_t i = 0; !result && i < history->stacks.nr; i++) {
-		const struct counted_stack counted = history->stacks.items[i];
-		result = stack_view_set(&view, history, &counted);
-		if (!result)
-			result = each(context, &view.stack);
-	}
-	stack_view_release(&view);
-	return result;
-}
-
 /* Parents come first. */
 static void count_frames(struct history *history)
 {

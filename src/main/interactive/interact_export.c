@@ -40,7 +40,7 @@ static int close_file(int fd, int result)
 static int write_folded(const struct export *export, int fd)
 {
 	struct text text = {0};
-	int result = folded_write_selection(export->history, export->selection, &text);
+	int result = folded_write(export->history, export->selection, FOLDED_WEIGHT, &text);
 	if (!result)
 		result = text.failed ? -ENOMEM : write_all(fd, text.bytes, text.size);
 	text_release(&text);
