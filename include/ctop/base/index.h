@@ -29,6 +29,7 @@ struct index_slot {
 	uint32_t hash;
 };
 
+/* All zero is empty. */
 struct index {
 	struct index_slot *slots;
 	uint32_t mask; /* number of slots - 1 */
@@ -40,7 +41,6 @@ struct index_probe {
 	uint32_t slot;
 };
 
-void index_init(struct index *index); /* all zero is the same */
 void index_release(struct index *index);
 void index_clear(struct index *index); /* forgets every row, keeps the memory */
 

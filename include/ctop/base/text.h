@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* All zero is the empty string. */
 struct text {
 	char *bytes; /* NULL while empty */
 	size_t size; /* without the NUL */
@@ -21,7 +22,6 @@ struct text {
 	bool failed;
 };
 
-void text_init(struct text *text); /* all zero is the same */
 void text_release(struct text *text);
 void text_clear(struct text *text); /* empty, failed forgotten, memory kept */
 /* The string so far; "" when nothing was added. Borrowed. */

@@ -22,7 +22,7 @@ struct ring {
 	const uint8_t *data;
 	uint64_t data_bytes;   /* power of two */
 	uint64_t head;	       /* as acquired by ring_refresh() */
-	uint64_t tail;	       /* how far we have read; published by ring_release_read() */
+	uint64_t tail;	       /* how far we have read; published by ring_publish_tail() */
 	uint64_t peeked_bytes; /* of the record peeked last; 0 when none */
 	uint8_t *scratch;      /* 64 KiB, for the record across the end */
 };

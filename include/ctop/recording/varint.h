@@ -30,6 +30,5 @@ uint64_t get_varint(struct payload *payload);
 int64_t get_signed(struct payload *payload);
 /* Borrowed from the payload, not terminated. */
 const char *get_string(struct payload *payload, size_t *size);
-const void *get_bytes(struct payload *payload, size_t size);
 
 #endif

@@ -111,7 +111,6 @@ struct job {
 	} refused_debug;
 	struct prober_answer module; /* what it says of its debug file */
 	bool looked_at_maps;
-	bool is_proved_by_time;		   /* a perf map of a recorded process */
 	void (*unproved)(struct job *job); /* what is done when it is not the right one */
 };
 

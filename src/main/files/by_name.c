@@ -47,7 +47,8 @@ const char *own_home(void)
 		       : NULL;
 }
 
-bool process_uid(int32_t pid, uid_t *uid)
+/* The user of a process (root, where it is undumpable). False: it has gone. */
+static bool process_uid(int32_t pid, uid_t *uid)
 {
 	char path[64];
 	struct stat status;

@@ -19,8 +19,6 @@ int open_regular_in(int root_fd, const char *path, int extra_flags);
 
 /* True for a file of proc, sysfs, tracefs, debugfs and their like, also when that cannot be told. */
 bool is_made_up(int fd);
-/* The user of a process (root, where it is undumpable). False: it has gone. */
-bool process_uid(int32_t pid, uid_t *uid);
 /*
  * Of a file that was reached by a name alone, which anybody may have chosen: 0 when it is owned by root, by the
  * user of process pid (0: of none), or by the user who runs us; else -EPERM.

@@ -8,15 +8,10 @@
 
 enum { FIRST_SLOTS = 64 };
 
-void index_init(struct index *index)
-{
-	*index = (struct index){0};
-}
-
 void index_release(struct index *index)
 {
 	free(index->slots);
-	index_init(index);
+	*index = (struct index){0};
 }
 
 void index_clear(struct index *index)

@@ -9,15 +9,10 @@
 
 #include <ctop/base/vec.h>
 
-void text_init(struct text *text)
-{
-	*text = (struct text){0};
-}
-
 void text_release(struct text *text)
 {
 	free(text->bytes);
-	text_init(text);
+	*text = (struct text){0};
 }
 
 void text_clear(struct text *text)

@@ -72,7 +72,7 @@ int64_t get_signed(struct payload *payload)
 	return (int64_t)(value >> 1 ^ -(value & 1));
 }
 
-const void *get_bytes(struct payload *payload, size_t size)
+static const void *get_bytes(struct payload *payload, size_t size)
 {
 	if (payload->failed || (size_t)(payload->end - payload->at) < size) {
 		payload->failed = true;

@@ -38,8 +38,7 @@ static void an_empty_index_finds_nothing(void)
 
 static void every_row_is_found_once_after_growth(void)
 {
-	struct index index;
-	index_init(&index);
+	struct index index = {0};
 	for (uint32_t row = 0; row < MANY; row++)
 		add(&index, hash_u64(row), row);
 	CHECK_EQ(index.nr, MANY);

@@ -24,8 +24,7 @@
 
 static void nothing_added_is_the_empty_string(void)
 {
-	struct text text;
-	text_init(&text);
+	struct text text = {0};
 	CHECK_STR(text_string(&text), "");
 	text_add(&text, "");
 	CHECK_STR(text_string(&text), "");
