@@ -94,7 +94,7 @@ struct sampler_opened {
 
 struct sampler;
 
-/* Opens everything, disabled. NULL with cause and remedy. Steps down are in sampler_steps(). */
+/* Opens everything, disabled. NULL with cause and remedy. What was stepped down from is in sampler_step(). */
 struct sampler *sampler_open(const struct sampler_options *options, struct error *error);
 void sampler_free(struct sampler *sampler); /* NULL is fine */
 
@@ -104,8 +104,6 @@ const char *sampler_step(const struct sampler *sampler, size_t i);
 size_t sampler_nr_rings(const struct sampler *sampler);
 const struct sampler_ring *sampler_rings(const struct sampler *sampler);
 uint32_t sampler_ring_pages(const struct sampler *sampler);
-/* True when main holds a mapping of each ring (it has CAP_IPC_LOCK), so that rings survive the collector. */
-bool sampler_holds_rings(const struct sampler *sampler);
 /* Redirects every event into its CPU's ring: once the collector has mapped them, and again after each of its restarts. 0 or -errno. */
 int sampler_redirect(struct sampler *sampler);
 

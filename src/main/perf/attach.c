@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "sampler_internal.h"
+#include "attach_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/base/end_pending.h>
@@ -21,164 +17,10 @@
 
 /* Passes over /proc/PID/task until one is complete; a process whose threads come and go for ever is left after these. */
 enum { PASSES_MAX = 64, LATE_PASSES_MAX = 8 };
-/* Opening and switching more takes too long for what a better rate is worth. */
-enum { PACED_ROWS_MAX = 20000 };
 /* How long after the attaching a thread may start of which a maker attached meanwhile did not know yet. */
 #define LATE_NS (100 * NS_PER_MS)
 /* /proc tells of starts to 10 ms. */
 #define START_SLACK_NS (10 * NS_PER_MS)
-
-/* Threads attached so far, while a process is listed again and again. */
-struct attaching {
-	struct sampler *sampler;
-	uint64_t late_until_ns; /* only threads that started before, since boot; 0: all */
-	bool is_running;	/* the collector knows of the sets */
-	size_t begins;		/* the first row of fds of the process in hand */
-	struct index seen;
-	struct {
-		int32_t *items;
-		size_t nr, capacity;
-	} tids;
-	uint32_t event;	   /* the one tried last */
-	size_t nr_refused; /* descendants that are not this user's */
-};
-
-/* ---- one thread ---- */
-
-static int add_id(struct sampler *sampler, const struct sampler_fd *of)
-{
-	uint64_t id;
-	if (ioctl(of->fd, PERF_EVENT_IOC_ID, &id) < 0)
-		return -errno;
-	if (vec_reserve(&sampler->ids, sampler->ids.nr + 1))
-		return -ENOMEM;
-	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){
-		.id = id,
-		.event = of->event,
-		.tid = of->tid,
-		.cpu = sampler->rings[of->ring].cpu,
-		.set = of->set,
-	};
-	return 0;
-}
-
-/* Rows of all sets are alike, also where events have fewer. */
-static int add_row_without(struct sampler *sampler, struct sampler_fd of)
-{
-	if (vec_reserve(&sampler->ids, sampler->ids.nr + 1))
-		return -ENOMEM;
-	of.fd = -1;
-	sampler->fds.items[sampler->fds.nr++] = of;
-	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){
-		.event = of.event,
-		.tid = of.tid,
-		.cpu = sampler->rings[of.ring].cpu,
-		.set = of.set,
-	};
-	return 0;
-}
-
-/* leader: the descriptor of the first event of its group; -1: it has none or is the first. */
-static int attach_one(struct sampler *sampler, struct sampler_fd of, int leader)
-{
-	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1))
-		return -ENOMEM;
-	if (of.set >= sets_of(sampler, of.event)->nr)
-		return add_row_without(sampler, of);
-	const struct perf_event_attr attr = sets_attr(sampler, of.event, of.set);
-	of.fd = sampler_open_on(sampler, &attr, of.tid, sampler->rings[of.ring].cpu, leader);
-	if (of.fd < 0)
-		return of.fd;
-	sampler->fds.items[sampler->fds.nr++] = of;
-	int result = add_id(sampler, &of);
-	const char *filter = sampler->options.events[of.event].filter;
-	if (!result && filter && ioctl(of.fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
-		result = -errno;
-	/* A ring exists from its first mapping on. */
-	if (!result && sampler->holds_rings &&
-	    ioctl(of.fd, PERF_EVENT_IOC_SET_OUTPUT, sampler->rings[of.ring].fd) < 0)
-		result = -errno;
-	return result;
-}
-
-/* Every event of one set. */
-static int attach_set(struct attaching *attaching, struct sampler_fd of)
-{
-	struct sampler *sampler = attaching->sampler;
-	const size_t nr_before = sampler->fds.nr;
-	int result = 0;
-	for (of.event = 0; !result && of.event < sampler->options.nr_events; of.event++) {
-		const uint32_t first = ladder_group_leader(sampler, of.event);
-		int leader = first == of.event ? -1 : sampler->fds.items[nr_before + first].fd;
-		attaching->event = of.event;
-		result = attach_one(sampler, of, leader);
-	}
-	return result;
-}
-
-/* Rows of fds from there on. */
-static void detach_from(struct sampler *sampler, size_t row)
-{
-	if (row > sampler->fds.nr)
-		return;
-	for (size_t i = row; i < sampler->fds.nr; i++)
-		if (sampler->fds.items[i].fd >= 0)
-			close(sampler->fds.items[i].fd);
-	sampler->fds.nr = sampler->ids.nr = row;
-}
-
-/* There are too few descriptors for more than the set in use. */
-static void leave_other_sets(struct attaching *attaching)
-{
-	struct sampler *sampler = attaching->sampler;
-	size_t nr = 0, begins = 0;
-	for (size_t i = 0; i < sampler->fds.nr; i++) {
-		struct sampler_fd *event = &sampler->fds.items[i];
-		if (event->set != sampler->in_use[event->event]) {
-			if (event->fd >= 0)
-				close(event->fd);
-			continue;
-		}
-		begins += i < attaching->begins;
-		event->set = sampler->ids.items[i].set = 0;
-		sampler->ids.items[nr] = sampler->ids.items[i];
-		sampler->fds.items[nr++] = *event;
-	}
-	sampler->fds.nr = sampler->ids.nr = nr;
-	attaching->begins = begins;
-	sets_leave_others(sampler);
-}
-
-static int attach_sets(struct attaching *attaching, struct sampler_fd of)
-{
-	const struct sampler *sampler = attaching->sampler;
-	int result = 0;
-	for (of.set = 0; !result && of.set < sampler->nr_sets; of.set++)
-		result = attach_set(attaching, of);
-	return result;
-}
-
-/* Every event of one thread (or of the whole CPUs, tid -1) on every CPU, in every set. */
-static int attach_thread(struct attaching *attaching, int32_t tid)
-{
-	struct sampler *sampler = attaching->sampler;
-	struct sampler_fd of = {.fd = -1, .tid = tid};
-	int result = 0;
-	for (of.ring = 0; !result && of.ring < sampler->nr_rings; of.ring++) {
-		const size_t nr_before = sampler->fds.nr;
-		if (sets_any_paced(sampler) && nr_before >= PACED_ROWS_MAX &&
-		    !attaching->is_running)
-			return -EMFILE;
-		result = attach_sets(attaching, of);
-		if (sets_any_paced(sampler) || result != -EMFILE || sampler->nr_sets < 2 ||
-		    attaching->is_running)
-			continue;
-		detach_from(sampler, nr_before);
-		leave_other_sets(attaching);
-		result = attach_sets(attaching, of);
-	}
-	return result;
-}
 
 /* ---- whole processes ---- */
 
@@ -602,14 +444,13 @@ static int attach_latecomers(struct attaching *attaching, int32_t pid)
 	return result == -ESRCH ? 0 : result;
 }
 
-int sampler_attach_late(struct sampler *sampler)
+int attach_late(struct sampler *sampler)
 {
 	const struct sampler_options *options = &sampler->options;
 	struct attaching attaching = {.sampler = sampler, .is_running = true};
 	if (options->system_wide || options->enable_on_exec || sampler->filters_pids ||
 	    !options->inherit)
 		return 0;
-	const size_t nr_before = sampler->fds.nr;
 	int result = see_attached(&attaching);
 	struct family *family = &sampler->family;
 	for (size_t i = 0; !result && i < family->members.nr; i++)
@@ -622,6 +463,5 @@ int sampler_attach_late(struct sampler *sampler)
 	if (!result)
 		result = attach_members(&attaching, &pid);
 	release(&attaching);
-	sideband_follow(sampler, nr_before);
-	return result ? result : sampler_redirect_from(sampler, nr_before);
+	return result;
 }

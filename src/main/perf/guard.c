@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -250,4 +251,24 @@ int guard_limit_periods(struct sampler *sampler, struct error *error)
 		if (sampler->events[i].clock)
 			result = limit_clock(sampler, i, cost_ns, share, error);
 	return result;
+}
+
+/* ---- what ctop may keep the rate of itself ---- */
+
+/* These tracepoints count time: one hit is many events, of each of which there would be a sample. */
+static bool counts_time(const struct event *event)
+{
+	static const char sched_stat[] = "sched:sched_stat_";
+	return strncmp(event->asked, sched_stat, sizeof(sched_stat) - 1) == 0;
+}
+
+/* What hits, and has no clock or counter that the kernel could set to a rate. A group is switched as a whole. */
+bool guard_may_pace(const struct sampler *sampler, size_t index)
+{
+	const struct event *event = &sampler->options.events[index];
+	const bool hits = event->type == PERF_TYPE_SOFTWARE ||
+			  event->type == PERF_TYPE_TRACEPOINT ||
+			  event->type == PERF_TYPE_BREAKPOINT || event->probe[0];
+	return sampler->options.adapts && !sampler_asked_count(sampler, index) && hits &&
+	       !event->clock && !event->group && !counts_time(event);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
@@ -36,24 +35,6 @@ static uint64_t data_bytes(const struct sampler *sampler)
 	return pages_bytes(sampler->ring_pages);
 }
 
-int rings_open_owner(int32_t cpu, uint32_t wakeup_bytes)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME,
-		.sample_period = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = wakeup_bytes,
-	};
-	return perf_open(&attr, getpid(), cpu);
-}
-
 static void unmap_all(struct sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->nr_rings; i++) {
@@ -78,8 +59,8 @@ static int try_size(struct sampler *sampler)
 	int result = 0;
 	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
 		struct sampler_ring *ring = &sampler->rings[i];
-		ring->fd = rings_open_owner(ring->cpu,
-					    (uint32_t)(ring_bytes(sampler->ring_pages) / 4));
+		ring->fd = perf_open_ring_owner(ring->cpu,
+						(uint32_t)(ring_bytes(sampler->ring_pages) / 4));
 		if (ring->fd < 0) {
 			result = ring->fd;
 			break;
@@ -179,7 +160,7 @@ static uint32_t default_pages(const struct sampler *sampler)
 	uint32_t pages = DEFAULT_PAGES;
 	bool any = sampler->options.system_wide || rings_may_overflow(sampler);
 	for (size_t i = 0; i < sampler->options.nr_events; i++)
-		any |= sets_may_pace(sampler, i);
+		any |= guard_may_pace(sampler, i);
 	if (any && machine_may_lock())
 		while (pages < WHOLE_CPU_PAGES &&
 		       sampler->nr_rings * 2 * pages_bytes(pages) <= WHOLE_CPUS_BYTES)

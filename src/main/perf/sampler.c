@@ -3,117 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
 
 #include "sampler_internal.h"
-
-/* pid is the cgroup's descriptor with PERF_FLAG_PID_CGROUP. */
-static int open_event(const struct perf_event_attr *attr, int pid, int cpu, int leader,
-		      unsigned long flags)
-{
-	struct perf_event_attr copy = *attr; /* the kernel writes its own size there on E2BIG */
-	struct privilege_before before = privilege_raise(PRIVILEGE_SAMPLE);
-	long fd =
-		syscall(SYS_perf_event_open, &copy, pid, cpu, leader, flags | PERF_FLAG_FD_CLOEXEC);
-	privilege_restore(&before);
-	return fd < 0 ? -errno : (int)fd;
-}
-
-int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	return open_event(attr, pid, cpu, -1, 0);
-}
-
-int sampler_open_on(const struct sampler *sampler, const struct perf_event_attr *attr, int32_t tid,
-		    int32_t cpu, int leader)
-{
-	const int cgroup_fd = sampler->options.cgroup_fd;
-	return tid < 0 && cgroup_fd > 0
-		       ? open_event(attr, cgroup_fd, cpu, leader, PERF_FLAG_PID_CGROUP)
-		       : open_event(attr, tid, cpu, leader, 0);
-}
-
-static int take_step(struct sampler *sampler, const struct step *step, struct error *error)
-{
-	if (sampler->options.strict) {
-		error_set(error, -EPERM, "%s", step->line);
-		error_remedy(error, "leave --strict out to profile all the same");
-		return -EPERM;
-	}
-	if (sampler->nr_steps < SAMPLER_MAX_STEPS)
-		sampler->steps[sampler->nr_steps++] = *step;
-	return 0;
-}
-
-int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)
-{
-	struct step step = {0};
-	va_list args;
-	va_start(args, format);
-	vsnprintf(step.line, sizeof(step.line), format, args);
-	va_end(args);
-	return take_step(sampler, &step, error);
-}
-
-/* "page-faults, minor-faults and 13 more" */
-static void name_events(const struct sampler *sampler, uint64_t events, char *names, size_t size)
-{
-	enum { NAMED_MOST = 3 };
-	const int nr = __builtin_popcountll(events);
-	const int nr_named = nr > NAMED_MOST ? NAMED_MOST - 1 : nr;
-	size_t used = 0;
-	int at = 0;
-	names[0] = '\0';
-	for (size_t i = 0; i < sampler->options.nr_events && at < nr_named && used < size; i++)
-		if (events >> i & 1)
-			used += (size_t)snprintf(names + used, size - used, "%s%.60s",
-						 at++ ? ", " : "",
-						 sampler->options.events[i].asked);
-	if (nr > nr_named && used < size)
-		snprintf(names + used, size - used, " and %d more", nr - nr_named);
-}
-
-static void write_step(const struct sampler *sampler, struct step *step)
-{
-	char names[STEP_NAMES_BYTES - 2];
-	const char *at = strstr(step->text, STEP_EVENTS);
-	name_events(sampler, step->events, names, sizeof(names));
-	if (at)
-		snprintf(step->line, sizeof(step->line), "%.*s%s%s", (int)(at - step->text),
-			 step->text, names, at + 1);
-	else if (sampler->options.nr_events > 1)
-		snprintf(step->line, sizeof(step->line), "%s: %s", names, step->text);
-	else
-		snprintf(step->line, sizeof(step->line), "%s", step->text);
-}
-
-int sampler_note_event_step(struct sampler *sampler, size_t event, struct error *error,
-			    const char *format, ...)
-{
-	_Static_assert(SAMPLER_MAX_EVENTS <= 64, "a bit each");
-	struct step step = {.events = UINT64_C(1) << event};
-	va_list args;
-	va_start(args, format);
-	vsnprintf(step.text, sizeof(step.text), format, args);
-	va_end(args);
-	for (size_t i = 0; i < sampler->nr_steps; i++) {
-		if (!sampler->steps[i].text[0] || strcmp(sampler->steps[i].text, step.text) != 0)
-			continue;
-		sampler->steps[i].events |= step.events;
-		write_step(sampler, &sampler->steps[i]);
-		return 0;
-	}
-	write_step(sampler, &step);
-	return take_step(sampler, &step, error);
-}
 
 /* ---- targets that cannot be profiled, whatever the events ---- */
 
@@ -328,7 +225,8 @@ static int tell_in_use(const struct sampler *sampler, size_t row, unsigned long 
 	return result ? result : tell_from(sampler, row, true, request);
 }
 
-int sampler_redirect_from(struct sampler *sampler, size_t row)
+/* Those attached from a row of fds on. */
+static int redirect_from(struct sampler *sampler, size_t row)
 {
 	/* Held rings outlive the collector, and their events stay redirected. */
 	if (sampler->holds_rings)
@@ -344,7 +242,19 @@ int sampler_redirect_from(struct sampler *sampler, size_t row)
 
 int sampler_redirect(struct sampler *sampler)
 {
-	return sampler_redirect_from(sampler, 0);
+	return redirect_from(sampler, 0);
+}
+
+/*
+ * An event that has its ring already is not to be told again: the kernel (6.18) then waits until every CPU has passed
+ * through the scheduler, some 10 ms for each where they are busy.
+ */
+int sampler_attach_late(struct sampler *sampler)
+{
+	const size_t nr_before = sampler->fds.nr;
+	int result = attach_late(sampler);
+	sideband_follow(sampler, nr_before);
+	return result ? result : redirect_from(sampler, nr_before);
 }
 
 int sampler_enable_from(struct sampler *sampler, size_t id)
@@ -474,16 +384,6 @@ int sampler_read(struct sampler *sampler, size_t index, struct sampler_count *co
 
 /* ---- what it has to tell ---- */
 
-size_t sampler_nr_steps(const struct sampler *sampler)
-{
-	return sampler->nr_steps;
-}
-
-const char *sampler_step(const struct sampler *sampler, size_t i)
-{
-	return sampler->steps[i].line;
-}
-
 size_t sampler_nr_rings(const struct sampler *sampler)
 {
 	return sampler->nr_rings;
@@ -497,11 +397,6 @@ const struct sampler_ring *sampler_rings(const struct sampler *sampler)
 uint32_t sampler_ring_pages(const struct sampler *sampler)
 {
 	return sampler->ring_pages;
-}
-
-bool sampler_holds_rings(const struct sampler *sampler)
-{
-	return sampler->holds_rings;
 }
 
 const struct record_format *sampler_format(const struct sampler *sampler)

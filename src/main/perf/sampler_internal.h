@@ -3,10 +3,10 @@
 #define CTOP_PERF_SAMPLER_INTERNAL_H
 
 /*
- * The sampler's state, shared by its files: sampler.c (life), ladder.c (what to
- * open, stepping down), rings.c (one a CPU), sideband.c (what main reads), attach.c (threads), guard.c (how often),
- * sets.c (cheaper events), family.c (a target's processes), machine.c (what /proc and /sys say), advice.c (errno to
- * cause and remedy).
+ * The sampler's state, shared by its files, from the top down: sampler.c (life), attach.c and attach_thread.c (threads),
+ * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c (what main reads),
+ * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), steps.c (fallbacks, told),
+ * perf_open.c (the system call), machine.c (what /proc and /sys say). None calls one above it.
  */
 
 #include <sys/types.h>
@@ -121,6 +121,8 @@ static inline uint64_t sampler_asked_hz(const struct sampler *sampler, size_t ev
 	return own ? own : sampler->options.frequency_hz;
 }
 
+/* ---- perf_open.c ---- */
+
 /* perf_event_open(2). A close-on-exec descriptor, or -errno. */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
 /*
@@ -131,10 +133,13 @@ int sampler_open_on(const struct sampler *sampler, const struct perf_event_attr 
 		    int32_t cpu, int leader);
 
 /*
- * sampler_redirect() of those attached from a row of fds on. An event that has its ring already is not to be told again: the
- * kernel (6.18) then waits until every CPU has passed through the scheduler, some 10 ms for each where they are busy.
+ * The owner of a ring, which takes its watermark from it, counts nothing. It belongs to ctop's own process, so that the
+ * ring outlives the target's threads; a ring owned by a thread's event polls POLLHUP
+ * for ever once that thread has gone. A descriptor or -errno.
  */
-int sampler_redirect_from(struct sampler *sampler, size_t row);
+int perf_open_ring_owner(int32_t cpu, uint32_t wakeup_bytes);
+
+/* ---- steps.c ---- */
 
 /*
  * Notes a step down the ladder. 0, or with --strict -EPERM with the step as the cause.
@@ -203,13 +208,6 @@ void ladder_fill_format(struct sampler *sampler);
 
 /* ---- rings.c ---- */
 
-/*
- * The owner of a ring, which takes its watermark from it, counts nothing. It belongs to ctop's own process, so that the
- * ring outlives the target's threads; a ring owned by a thread's event polls POLLHUP
- * for ever once that thread has gone. A descriptor or -errno.
- */
-int rings_open_owner(int32_t cpu, uint32_t wakeup_bytes);
-
 int rings_open(struct sampler *sampler, struct error *error);
 void rings_close(struct sampler *sampler);
 /* There is an event of which anything may come: neither what was asked for nor the CPU paces it. */
@@ -226,9 +224,7 @@ int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
  * sampler_note_step().
  */
 int sets_begin_cheaply(struct sampler *sampler, struct error *error);
-/* It may be paced by ctop itself, with sets of fixed periods. */
-bool sets_may_pace(const struct sampler *sampler, size_t event);
-/* Decides which events are. */
+/* Decides which events ctop paces. */
 void sets_pace(struct sampler *sampler);
 bool sets_any_paced(const struct sampler *sampler);
 /* Leaves all to the kernel again, where fewer sets are to be had. */
@@ -252,6 +248,8 @@ void sideband_close(struct sampler *sampler);
 
 /* ---- guard.c ---- */
 
+/* The event may be paced by ctop itself, with sets of fixed periods. */
+bool guard_may_pace(const struct sampler *sampler, size_t event);
 /* Sets the period or frequency of every event as asked for, or as the kernel allows. 0, or as sampler_note_step(). */
 int guard_ask_periods(struct sampler *sampler, struct error *error);
 /* Raises the clocks' periods to what the guard allows; attrs must have the dump size. 0 or -errno. */
@@ -284,5 +282,7 @@ void family_release(struct family *family);
 
 /* Opens every event on every target, disabled. 0 or -errno. */
 int attach_all(struct sampler *sampler, struct error *error);
+/* Opens them on threads and descendants that were missed: their rows are the last. 0 or -errno. */
+int attach_late(struct sampler *sampler);
 
 #endif

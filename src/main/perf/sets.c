@@ -88,28 +88,10 @@ int sets_begin_cheaply(struct sampler *sampler, struct error *error)
 
 /* ---- events that ctop paces ---- */
 
-/* These tracepoints count time: one hit is many events, of each of which there would be a sample. */
-static bool counts_time(const struct event *event)
-{
-	static const char sched_stat[] = "sched:sched_stat_";
-	return strncmp(event->asked, sched_stat, sizeof(sched_stat) - 1) == 0;
-}
-
-/* What hits, and has no clock or counter that the kernel could set to a rate. A group is switched as a whole. */
-bool sets_may_pace(const struct sampler *sampler, size_t index)
-{
-	const struct event *event = &sampler->options.events[index];
-	const bool hits = event->type == PERF_TYPE_SOFTWARE ||
-			  event->type == PERF_TYPE_TRACEPOINT ||
-			  event->type == PERF_TYPE_BREAKPOINT || event->probe[0];
-	return sampler->options.adapts && !sampler_asked_count(sampler, index) && hits &&
-	       !event->clock && !event->group && !counts_time(event);
-}
-
 void sets_pace(struct sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->options.nr_events; i++)
-		sampler->opened[i].paced = sets_may_pace(sampler, i);
+		sampler->opened[i].paced = guard_may_pace(sampler, i);
 }
 
 bool sets_any_paced(const struct sampler *sampler)

@@ -66,7 +66,7 @@ static int open_rings(struct sampler *sampler, uint32_t pages)
 	int result = 0;
 	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
 		struct sideband_ring *ring = &sideband->rings[sideband->nr_rings++];
-		ring->fd = rings_open_owner(sampler->rings[i].cpu, EACH_RECORD);
+		ring->fd = perf_open_ring_owner(sampler->rings[i].cpu, EACH_RECORD);
 		result = ring->fd < 0 ? ring->fd : ring_map(&ring->ring, ring->fd, pages);
 	}
 	if (result)

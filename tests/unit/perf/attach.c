@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "main/perf/sampler_internal.h"
 #include "target.h"
 
 /* ---- a process that starts threads while it is attached to ---- */
@@ -420,7 +421,7 @@ static void sample_own_child(void *context)
 	struct sampler *sampler = open_or_explain(&options);
 	CHECK(sampler_user_only(sampler));
 	CHECK_STR(sampler_opened(sampler, 0)->name, "cpu-clock:u");
-	CHECK(!sampler_holds_rings(sampler));
+	CHECK(!sampler->holds_rings);
 	CHECK(has_step(sampler, "user code only"));
 	CHECK(has_step(sampler, "RLIMIT_MEMLOCK"));
 	CHECK(sampler_ring_pages(sampler) < 2048);
@@ -469,7 +470,7 @@ static void look_for_nobody_late(void *context)
 	struct sampler_options options = options_for(&pid, "cpu-clock");
 	options.ring_pages = 8;
 	struct sampler *sampler = open_or_explain(&options);
-	CHECK(!sampler_holds_rings(sampler));
+	CHECK(!sampler->holds_rings);
 	rings_map(&rings, sampler);
 	nr_redirected = 0;
 	CHECK_EQ(sampler_attach_late(sampler), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <sys/mman.h>
 
+#include "main/perf/sampler_internal.h"
 #include "target.h"
 
 /* ---- samples, from the kernel to a struct ---- */
@@ -165,7 +166,7 @@ static void held_rings_are_mapped_without_privilege(void)
 	struct sampler_options options = options_for(&pid, "cpu-clock");
 	options.ring_pages = 0;
 	struct sampler *sampler = open_or_explain(&options);
-	if (!sampler_holds_rings(sampler)) {
+	if (!sampler->holds_rings) {
 		sampler_free(sampler);
 		SKIP("no CAP_IPC_LOCK");
 	}
@@ -234,7 +235,7 @@ static void rings_of_whole_cpus_hold_more(void)
 	struct sampler *sampler = open_or_explain(&options);
 	const uint64_t nr = sampler_nr_rings(sampler), pages = sampler_ring_pages(sampler),
 		       all = nr * pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	if (!sampler_holds_rings(sampler)) {
+	if (!sampler->holds_rings) {
 		sampler_free(sampler);
 		SKIP("no CAP_IPC_LOCK");
 	}
