@@ -43,9 +43,6 @@ void run_await_command(struct session *session, int signal_fd);
  */
 int run_failed(const struct options *options, int result, struct error *error);
 
-/* ctop's own processes could not be started: the cause and the remedy. Returns result. */
-int run_no_processes(int result, struct error *error);
-
 /* Exit status of a command by its wait status, as a shell gives it. */
 int run_exit_status(int wait_status);
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <ctop/base/error.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/ipc/protocol.h>
 
@@ -50,6 +51,8 @@ void worker_init(struct worker *worker);
  * until it has said hello. 0 or -errno.
  */
 int worker_start(struct worker *worker, const char *role);
+/* A process of ctop's own could not be started: the cause and the remedy. Returns result. */
+int worker_not_started(int result, struct error *error);
 /* Ends the child if it still runs, reaps it, closes everything. */
 void worker_release(struct worker *worker);
 /* Closes everything; the child goes on by itself. */

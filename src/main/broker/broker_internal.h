@@ -3,8 +3,8 @@
 #define CTOP_BROKER_BROKER_INTERNAL_H
 
 /*
- * The broker's state, shared by its files: broker.c (life, files kept, what is told), broker_jobs.c (requests under
- * way), broker_modules.c and broker_debug.c (which file it is), broker_ahead.c (files opened before they are asked for),
+ * The broker's state, shared by its files: broker_kept.c (files kept), broker.c (life, what is told), broker_jobs.c
+ * (requests under way), broker_modules.c and broker_debug.c (which file it is), broker_ahead.c (files opened before they are asked for),
  * broker_processes.c (what /proc says).
  */
 
@@ -114,7 +114,7 @@ struct job {
 	void (*unproved)(struct job *job); /* what is done when it is not the right one */
 };
 
-/* ---- broker.c ---- */
+/* ---- broker_kept.c ---- */
 
 bool copy_module(const struct tables *tables, uint32_t module, struct module_copy *copy);
 /* *named: the kernel named it, and says which file it is. */
@@ -127,6 +127,10 @@ struct kept_file *keep(struct broker *broker, const struct file_key *key, int fd
 struct kept_file *keep_ahead(struct broker *broker, const struct file_key *key, int fd);
 /* It was asked for. */
 void use_kept(struct broker *broker, struct kept_file *file);
+void kept_free(struct broker *broker);
+
+/* ---- broker.c ---- */
+
 /* A code of 0: only its debug file is here. */
 void note_absent(struct broker *broker, const struct module_copy *copy, int code);
 /* A file that the kernel named and that could not be opened. */

@@ -16,6 +16,7 @@
 #include <ctop/session/session.h>
 #include <ctop/session/session_setup.h>
 #include <ctop/session/target.h>
+#include <ctop/session/worker.h>
 
 /* What profiling would be like: found out by beginning it as ctop record does. */
 struct trial {
@@ -56,7 +57,7 @@ static int try_writer(struct error *error)
 	if (!result)
 		result = disk_wait(&disk, -1);
 	disk_release(&disk);
-	return result ? run_no_processes(result, error) : 0;
+	return result ? worker_not_started(result, error) : 0;
 }
 
 /* Opens everything, lets nothing run. */

@@ -21,6 +21,7 @@
 #include <ctop/session/disk.h>
 #include <ctop/session/run.h>
 #include <ctop/session/session.h>
+#include <ctop/session/worker.h>
 
 /* The recording is written this often: a crash of the machine costs at most this much. */
 #define FLUSH_NS NS_PER_SECOND
@@ -488,7 +489,7 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 		return result;
 	result = disk_start(&run->disk, output.fd, &run->pipe_fd);
 	if (result)
-		return run_no_processes(result, error);
+		return worker_not_started(result, error);
 	session_leave_out(run->session, run->disk.writer.pid);
 	run->writer = recording_writer_new_keeping(run->pipe_fd);
 	if (!run->writer)

@@ -360,14 +360,3 @@ void options_release(struct options *options)
 		*lists[i] = (struct int32_list){0};
 	}
 }
-
-bool options_have_target(const struct options *options)
-{
-	return options->pids.nr || options->tids.nr || options->system_wide || options->cgroup ||
-	       options->process_name || options->argv;
-}
-
-bool options_start_off(const struct options *options)
-{
-	return options->delay_seconds < 0 || options->delay_seconds > 0;
-}

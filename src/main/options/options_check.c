@@ -8,6 +8,17 @@
 
 static const char default_file[] = "profile.ctop";
 
+bool options_have_target(const struct options *options)
+{
+	return options->pids.nr || options->tids.nr || options->system_wide || options->cgroup ||
+	       options->process_name || options->argv;
+}
+
+bool options_start_off(const struct options *options)
+{
+	return options->delay_seconds < 0 || options->delay_seconds > 0;
+}
+
 static int check_target(const struct parse *parse)
 {
 	struct options *options = parse->options;

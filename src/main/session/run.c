@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,16 +187,4 @@ int run_exit_status(int wait_status)
 	if (WIFSIGNALED(wait_status))
 		return 128 + WTERMSIG(wait_status);
 	return WEXITSTATUS(wait_status);
-}
-
-int run_no_processes(int result, struct error *error)
-{
-	error_set(error, result, "cannot start ctop's own processes: %s", strerror(-result));
-	struct rlimit limit;
-	if (result == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
-		error_remedy(error, "raise the limit: ulimit -n %llu",
-			     (unsigned long long)limit.rlim_cur + 1024);
-	else if (result == -EAGAIN)
-		error_remedy(error, "the limit of processes of this user is reached: ulimit -u");
-	return result;
 }

@@ -13,7 +13,6 @@
 #include <ctop/base/promptness.h>
 #include <ctop/files/source.h>
 #include <ctop/jail/jail.h>
-#include <ctop/session/run.h>
 #include <ctop/session/session_setup.h>
 #include <ctop/system/proc_text.h>
 
@@ -311,7 +310,7 @@ static int start_children(struct session *session, struct error *error)
 	if (!result)
 		result = session_begin_epoch(session);
 	if (result)
-		return run_no_processes(result, error);
+		return worker_not_started(result, error);
 	uint64_t until_ns = clock_now_ns() + START_PATIENCE_NS;
 	while (!session->mapped && clock_now_ns() < until_ns && !end_pending()) {
 		enum session_state state;
@@ -327,27 +326,6 @@ static int start_children(struct session *session, struct error *error)
 	if (!session->mapped)
 		return error_set(error, -ETIMEDOUT, "the collector did not start within 10 s");
 	return 0;
-}
-
-void session_name_processes(struct session *session)
-{
-	struct mapped_files *mapped = broker_mapped_files(session->broker);
-	const struct sampler_options *sampling = &session->sampling;
-	if (sampling->cgroup_fd >= 0)
-		broker_take_cgroup(session->broker, sampling->cgroup_fd);
-	else if (!sampling->nr_pids && !sampling->nr_tids)
-		mapped_files_take_everybody(mapped);
-	if (sampler_filters_pids(session->sampler))
-		mapped_files_expect_others(mapped);
-	/* Each once: later its number may be another's. */
-	for (; session->nr_named < sampler_nr_processes(session->sampler); session->nr_named++)
-		mapped_files_add_process(
-			mapped, sampler_process(session->sampler, session->nr_named),
-			sampler_process_seen_ns(session->sampler, session->nr_named));
-	for (; session->nr_named_tids < sampling->nr_tids; session->nr_named_tids++)
-		mapped_files_add_process(mapped,
-					 proc_of_thread(sampling->tids[session->nr_named_tids]),
-					 clock_now_ns());
 }
 
 struct session *session_open_live(const struct options *options,

@@ -128,11 +128,6 @@ static inline bool session_is_recording(const struct session *session)
 	return session->path && !session->source.is_perfdata;
 }
 
-/* ---- session.c ---- */
-
-/* Whose files the broker may open: the profile's. */
-void session_name_processes(struct session *session);
-
 /* ---- session_stats.c ---- */
 
 /* What the sampled CPUs have done by now; all 0 for a file. */
@@ -154,6 +149,10 @@ int session_drain(struct session *session);
 
 /* ---- session_sampling.c ---- */
 
+/* Whose files the broker may open: the profile's. */
+void session_name_processes(struct session *session);
+/* Takes what the kernel said of maps and processes, for the broker; a part of it, where it is very much. */
+void session_take_sideband(struct session *session);
 int session_describe_targets(struct session *session);
 int session_switch_on(struct session *session);
 void session_look_for_late_threads(struct session *session, uint64_t now_ns);
@@ -165,9 +164,6 @@ void session_begin_sets(struct session *session);
 void session_adapt(struct session *session);
 /* Brings up to date what is said of it. */
 void session_describe_sets(struct session *session, uint64_t now_ns);
-
-/* Takes what the kernel said of maps and processes, for the broker; a part of it, where it is very much. */
-void session_take_sideband(struct session *session);
 
 /* ---- session_news.c ---- */
 

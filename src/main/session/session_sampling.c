@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sampling is switched on and off; whoever slipped through the attaching is looked for. */
+/* Sampling is switched on and off, of whom; whoever slipped through the attaching is looked for. */
 #include "session_internal.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/session/session_setup.h>
+#include <ctop/system/proc_text.h>
 
 /*
  * The maps of the target right before its events are switched on, and right after: what is
@@ -41,6 +42,27 @@ void session_take_sideband(struct session *session)
 {
 	if (session->sampler)
 		sampler_read_sideband(session->sampler, SIDEBAND_A_TURN, take, session);
+}
+
+void session_name_processes(struct session *session)
+{
+	struct mapped_files *mapped = broker_mapped_files(session->broker);
+	const struct sampler_options *sampling = &session->sampling;
+	if (sampling->cgroup_fd >= 0)
+		broker_take_cgroup(session->broker, sampling->cgroup_fd);
+	else if (!sampling->nr_pids && !sampling->nr_tids)
+		mapped_files_take_everybody(mapped);
+	if (sampler_filters_pids(session->sampler))
+		mapped_files_expect_others(mapped);
+	/* Each once: later its number may be another's. */
+	for (; session->nr_named < sampler_nr_processes(session->sampler); session->nr_named++)
+		mapped_files_add_process(
+			mapped, sampler_process(session->sampler, session->nr_named),
+			sampler_process_seen_ns(session->sampler, session->nr_named));
+	for (; session->nr_named_tids < sampling->nr_tids; session->nr_named_tids++)
+		mapped_files_add_process(mapped,
+					 proc_of_thread(sampling->tids[session->nr_named_tids]),
+					 clock_now_ns());
 }
 
 int session_switch_on(struct session *session)

@@ -308,3 +308,15 @@ bool worker_end_if_still(struct worker *worker)
 	worker->nr_still = 0;
 	return true;
 }
+
+int worker_not_started(int result, struct error *error)
+{
+	error_set(error, result, "cannot start ctop's own processes: %s", strerror(-result));
+	struct rlimit limit;
+	if (result == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		error_remedy(error, "raise the limit: ulimit -n %llu",
+			     (unsigned long long)limit.rlim_cur + 1024);
+	else if (result == -EAGAIN)
+		error_remedy(error, "the limit of processes of this user is reached: ulimit -u");
+	return result;
+}
