@@ -18,5 +18,7 @@ bool machine_has_capability(unsigned capability);
 bool machine_may_sample(void);
 /* A seccomp filter stands between this process and the kernel. */
 bool machine_is_filtered(void);
+/* The kernel's functions have no addresses for this user. */
+bool machine_hides_kernel(void);
 
 #endif

@@ -27,20 +27,6 @@
 
 enum { SAMPLER_MAX_STEPS = 16 };
 
-/* Whose rules forbid to sample: struct error.refusal. */
-enum sampler_refusal {
-	SAMPLER_NOT_REFUSED,
-	SAMPLER_REFUSED_ALL, /* the level of perf_event_paranoid, above 2: without privilege nothing */
-	SAMPLER_REFUSED_KERNEL, /* the level: no kernel, user code only */
-	SAMPLER_REFUSED_CPUS,	/* the level: no whole CPUs, own processes only */
-	SAMPLER_REFUSED_OTHERS, /* the target is another user's */
-	SAMPLER_REFUSED_CLOSED, /* the target is closed to its own user, or runs with another's rights */
-	SAMPLER_REFUSED_CONTAINER, /* this user's rights end at a user namespace */
-	SAMPLER_REFUSED_FILTER,	   /* a seccomp filter */
-	SAMPLER_REFUSED_MODULE,	   /* a security module, as far as can be told */
-	SAMPLER_REFUSED_PROBE,	   /* probes are root's */
-};
-
 enum call_graph { CALL_GRAPH_AUTO, CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NO };
 
 struct sampler_options {

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -19,7 +18,7 @@
 #include <ctop/jail/jail.h>
 #include <ctop/perf/catalog.h>
 #include <ctop/perf/machine.h>
-#include <ctop/perf/pmu.h>
+#include <ctop/perf/permission.h>
 #include <ctop/system/proc_text.h>
 
 /* Of linux/capability.h since 5.8. */
@@ -91,10 +90,11 @@ static void check_kernel(struct checks *checks)
 	bool user_only;
 	uname(&name);
 	int result = try_event("cpu-clock:u", &user_only);
+	const enum sampler_refusal refusal = permission_refused(result);
 	if (!result) {
 		add(checks, "kernel", CHECK_GOOD, "Linux %.64s, perf_event_open works",
 		    name.release);
-	} else if (result == -ENOSYS && !machine_is_filtered()) {
+	} else if (result == -ENOSYS && refusal == SAMPLER_NOT_REFUSED) {
 		remedy(add(checks, "kernel", CHECK_BAD, "Linux %.64s has no perf_event_open",
 			   name.release),
 		       "it needs CONFIG_PERF_EVENTS");
@@ -102,15 +102,7 @@ static void check_kernel(struct checks *checks)
 		struct check *check =
 			add(checks, "kernel", CHECK_BAD, "Linux %.64s refuses perf_event_open: %s",
 			    name.release, strerror(-result));
-		/* The kernel's own levels answer with EACCES. */
-		if (result == -EACCES && sysctl("perf_event_paranoid", 2) > 2 &&
-		    !machine_may_sample())
-			remedy(check, "sudo sysctl kernel.perf_event_paranoid=2");
-		else if (machine_is_filtered())
-			remedy(check, "a seccomp filter does it: leave the container, or allow "
-				      "perf_event_open in its profile");
-		else
-			remedy(check, "a security module does it: journalctl -k has its log");
+		remedy(check, "%s", refusal_rows[refusal].remedy);
 	}
 	const bool is_filtered = machine_is_filtered();
 	add(checks, "seccomp", is_filtered && result ? CHECK_BAD : CHECK_GOOD,
@@ -119,26 +111,21 @@ static void check_kernel(struct checks *checks)
 
 static void check_paranoid(struct checks *checks)
 {
-	long paranoid = sysctl("perf_event_paranoid", 2);
-	if (machine_may_sample()) {
-		add(checks, "paranoid", CHECK_GOOD,
-		    "kernel.perf_event_paranoid = %ld does not bind this user", paranoid);
-	} else if (paranoid > 2) {
-		remedy(add(checks, "paranoid", CHECK_BAD,
-			   "kernel.perf_event_paranoid = %ld: no sampling without privilege",
-			   paranoid),
-		       "sudo sysctl kernel.perf_event_paranoid=2, or run it with sudo");
-	} else if (paranoid == 2) {
-		remedy(add(checks, "paranoid", CHECK_NOTE,
-			   "kernel.perf_event_paranoid = 2: own processes, user code only"),
-		       "for the kernel's part: sudo sysctl kernel.perf_event_paranoid=1");
-	} else if (paranoid == 1) {
-		remedy(add(checks, "paranoid", CHECK_NOTE,
-			   "kernel.perf_event_paranoid = 1: own processes, no whole CPUs"),
-		       "for -a: sudo sysctl kernel.perf_event_paranoid=0");
-	} else {
-		add(checks, "paranoid", CHECK_GOOD, "kernel.perf_event_paranoid = %ld", paranoid);
+	const long level = permission_level();
+	const enum permission lacking = permission_lacking();
+	if (lacking == NR_PERMISSIONS) {
+		add(checks, "paranoid", CHECK_GOOD, "kernel.perf_event_paranoid = %ld%s", level,
+		    machine_may_sample() ? " does not bind this user" : "");
+		return;
 	}
+	const struct permission_row *row = &permission_rows[lacking];
+	struct check *check =
+		add(checks, "paranoid", lacking == PERMISSION_OWN ? CHECK_BAD : CHECK_NOTE,
+		    "kernel.perf_event_paranoid = %ld: %s", level, row->left);
+	if (lacking == PERMISSION_OWN)
+		remedy(check, "%s, or run it with sudo", row->command);
+	else
+		remedy(check, "for %s: %s", row->adds, row->command);
 }
 
 static void check_capabilities(struct checks *checks)
@@ -185,7 +172,7 @@ static void check_locked_memory(struct checks *checks)
 	remedy(add(checks, "locked memory", CHECK_NOTE,
 		   "%ld KiB per CPU and %llu KiB more: rings are smaller than 8 MiB", kib,
 		   (unsigned long long)limit.rlim_cur / 1024),
-	       "ulimit -l unlimited, or sudo sysctl kernel.perf_event_mlock_kb=8196");
+	       PERMISSION_RAISE_LOCKED);
 }
 
 static void check_descriptors(struct checks *checks)
@@ -247,9 +234,7 @@ static void check_counters(struct checks *checks)
 static void check_kernel_names(struct checks *checks)
 {
 	long restricted = sysctl("kptr_restrict", 0);
-	bool hidden = restricted > 1 || (restricted == 1 && !machine_has_capability(CAP_SYSLOG)) ||
-		      (restricted == 0 && sysctl("perf_event_paranoid", 2) > 1 &&
-		       !machine_has_capability(CAP_SYSLOG));
+	const bool hidden = machine_hides_kernel();
 	struct check *check = add(checks, "kernel names", hidden ? CHECK_NOTE : CHECK_GOOD,
 				  "kernel.kptr_restrict = %ld: the kernel's functions %s",
 				  restricted, hidden ? "have no names" : "have names");
@@ -396,5 +381,7 @@ void checks_of_target(struct checks *checks, int32_t pid)
 				    : "in our namespaces",
 		    hidden ? "" : namespaces);
 	if (!may)
-		remedy(check, is_theirs ? "run it with sudo, or as that user" : "run it with sudo");
+		remedy(check, "%s",
+		       refusal_rows[is_theirs ? SAMPLER_REFUSED_OTHERS : SAMPLER_REFUSED_CLOSED]
+			       .remedy);
 }

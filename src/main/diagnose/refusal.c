@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/diagnose/refusal.h>
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/limits.h>
 #include <pwd.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,6 +11,7 @@
 
 #include <ctop/diagnose/doctor_checks.h>
 #include <ctop/perf/machine.h>
+#include <ctop/perf/permission.h>
 #include <ctop/system/proc_text.h>
 
 /* What the fixes depend on. */
@@ -181,12 +180,12 @@ static void add_owner(const struct facts_of_refusal *facts, struct refusal *refu
 	snprintf(fix->reach, sizeof(fix->reach), "this run only, as the process's own user");
 }
 
-static void add_level(struct refusal *refusal, int level, const char *gives)
+static void add_level(struct refusal *refusal, enum permission permission)
 {
+	const struct permission_row *row = &permission_rows[permission];
 	struct refusal_fix *fix = new_fix(refusal);
-	snprintf(fix->command, sizeof(fix->command), "sudo sysctl kernel.perf_event_paranoid=%d",
-		 level);
-	snprintf(fix->reach, sizeof(fix->reach), "all users, until reboot: %s", gives);
+	snprintf(fix->command, sizeof(fix->command), "%s", row->command);
+	snprintf(fix->reach, sizeof(fix->reach), "all users, until reboot: %s", row->gives);
 }
 
 /* What lifts the level for this target: nothing below does for somebody else's process. */
@@ -196,55 +195,70 @@ static void add_level_for(const struct facts_of_refusal *facts, const struct opt
 	bool is_own = !facts->knows_owner ||
 		      (facts->uid == geteuid() && facts->effective_uid == geteuid());
 	if (options->system_wide || options->cgroup)
-		add_level(refusal, 0, "whole CPUs; stacks of own processes only");
+		add_level(refusal, PERMISSION_CPUS);
 	else if (is_own)
-		add_level(refusal, 2, "own processes, user code");
+		add_level(refusal, PERMISSION_OWN);
 }
 
-static void add_ways_to_privilege(const struct facts_of_refusal *facts, struct refusal *refusal)
+static void add_log(struct refusal *refusal)
 {
-	if (facts->no_new_privileges) {
-		add_advice(refusal,
-			   "here nothing gains privileges (no_new_privs): run it with sudo "
-			   "in another shell");
-		return;
+	struct refusal_fix *fix = new_fix(refusal);
+	snprintf(fix->command, sizeof(fix->command), "sudo journalctl -k");
+	snprintf(fix->reach, sizeof(fix->reach),
+		 "changes nothing: the log names the module and its rule");
+}
+
+static void add_way(const struct facts_of_refusal *facts, const struct options *options,
+		    enum sampler_refusal kind, enum way way, struct refusal *refusal)
+{
+	switch (way) {
+	case WAY_PROFILE:
+		add_advice(refusal, "restart the container: docker run --security-opt "
+				    "seccomp=FILE --cap-add PERFMON, with perf_event_open in FILE");
+		break;
+	case WAY_LOG:
+		add_log(refusal);
+		break;
+	case WAY_LEAVE:
+		add_advice(refusal, refusal_rows[SAMPLER_REFUSED_CONTAINER].remedy);
+		break;
+	case WAY_OWNER:
+		add_owner(facts, refusal);
+		break;
+	case WAY_CAPABILITIES:
+		add_capabilities(facts, refusal);
+		break;
+	case WAY_ROOT:
+		add_root(facts, refusal);
+		break;
+	case WAY_LEVEL:
+		if (kind == SAMPLER_REFUSED_ALL)
+			add_level_for(facts, options, refusal);
+		else
+			add_level(refusal, refusal_rows[kind].lacks);
+		break;
+	case NR_WAYS:
+		break;
 	}
-	add_capabilities(facts, refusal);
-	add_root(facts, refusal);
 }
 
 static void add_fixes(const struct facts_of_refusal *facts, const struct options *options,
 		      enum sampler_refusal kind, struct refusal *refusal)
 {
-	static const char leave[] = "run ctop outside of the container";
-	bool is_filter = kind == SAMPLER_REFUSED_FILTER;
-	if (is_filter)
-		add_advice(refusal, "restart the container: docker run --security-opt "
-				    "seccomp=FILE --cap-add PERFMON, with perf_event_open in FILE");
-	if (is_filter || kind == SAMPLER_REFUSED_CONTAINER || !machine_in_first_user_namespace()) {
-		add_advice(refusal, leave);
-		return;
+	const unsigned privileged = 1u << WAY_OWNER | 1u << WAY_CAPABILITIES | 1u << WAY_ROOT;
+	unsigned ways = refusal_rows[kind].ways;
+	/* Whoever has no rights outside gains none inside. */
+	if (!machine_in_first_user_namespace())
+		ways = (ways & 1u << WAY_PROFILE) | 1u << WAY_LEAVE;
+	if (ways & privileged && facts->no_new_privileges) {
+		add_advice(refusal,
+			   "here nothing gains privileges (no_new_privs): run it with sudo "
+			   "in another shell");
+		ways &= ~privileged;
 	}
-	if (kind == SAMPLER_REFUSED_MODULE) {
-		struct refusal_fix *fix = new_fix(refusal);
-		snprintf(fix->command, sizeof(fix->command), "sudo journalctl -k");
-		snprintf(fix->reach, sizeof(fix->reach),
-			 "changes nothing: the log names the module and its rule");
-		add_advice(refusal, leave);
-		return;
-	}
-	if (kind == SAMPLER_REFUSED_OTHERS && !facts->no_new_privileges)
-		add_owner(facts, refusal);
-	if (kind == SAMPLER_REFUSED_PROBE)
-		add_root(facts, refusal);
-	else
-		add_ways_to_privilege(facts, refusal);
-	if (kind == SAMPLER_REFUSED_ALL)
-		add_level_for(facts, options, refusal);
-	if (kind == SAMPLER_REFUSED_CPUS)
-		add_level(refusal, 0, "whole CPUs; stacks of own processes only");
-	if (kind == SAMPLER_REFUSED_KERNEL)
-		add_level(refusal, 1, "own processes, the kernel's part too");
+	for (enum way way = 0; way < NR_WAYS; way++)
+		if (ways & 1u << way)
+			add_way(facts, options, kind, way, refusal);
 }
 
 /* ---- what it is not ---- */

@@ -7,70 +7,47 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The cause is set; whose rules it comes from. */
-static void refused_by(struct error *error, enum sampler_refusal refusal)
-{
-	error->refusal = (int)refusal;
-}
-
-static long paranoid_level(void)
-{
-	return machine_sysctl("kernel/perf_event_paranoid", 2);
-}
-
 /* The kernel's own rules allow it: whoever refuses it is somebody else. */
 static bool allowed_by_rules(const struct sampler *sampler, size_t event, int32_t pid, int code)
 {
 	const struct event *opened = &sampler->options.events[event];
-	const long paranoid = paranoid_level();
+	const bool in_kernel = opened->kernel && !(sampler->user_only && opened->user);
 	/* By those rules it would be EACCES (kernel/events/core.c). */
-	if (code == -EPERM || machine_may_sample())
-		return true;
-	if (pid < 0)
-		return paranoid < 1;
-	return paranoid < 2 ||
-	       (paranoid == 2 && (!opened->kernel || (sampler->user_only && opened->user)));
+	return code == -EPERM || machine_may_sample() ||
+	       permission_is_open(pid < 0     ? PERMISSION_CPUS
+				  : in_kernel ? PERMISSION_KERNEL
+					      : PERMISSION_OWN);
 }
 
 /* Not by the rules that can be read: a container's filter, or a security module. */
 static int advise_outsider(int code, struct error *error)
 {
-	if (machine_is_filtered()) {
-		error_set(error, code,
-			  "a seccomp filter, as containers have, refuses perf_event_open: %s",
-			  strerror(-code));
-		error_remedy(error, "allow it (docker run --security-opt seccomp=FILE --cap-add "
-				    "PERFMON), or run ctop outside of the container");
-		refused_by(error, SAMPLER_REFUSED_FILTER);
-		return code;
-	}
-	error_set(error, code,
-		  "a security module refuses perf_event_open, which "
-		  "kernel.perf_event_paranoid = %ld allows: %s",
-		  paranoid_level(), strerror(-code));
-	error_remedy(error, "a container's filter, SELinux or lockdown does that: its log is in "
-			    "journalctl -k; or run it with sudo, outside of a container");
-	refused_by(error, SAMPLER_REFUSED_MODULE);
-	return code;
+	if (machine_is_filtered())
+		return permission_refuse(
+			error, code, SAMPLER_REFUSED_FILTER,
+			"a seccomp filter, as containers have, refuses perf_event_open: %s",
+			strerror(-code));
+	return permission_refuse(error, code, SAMPLER_REFUSED_MODULE,
+				 "a security module refuses perf_event_open, which "
+				 "kernel.perf_event_paranoid = %ld allows: %s",
+				 permission_level(), strerror(-code));
 }
 
 /* Some distributions' kernels have levels above 2. */
-static const char *whose_level(long paranoid)
+static const char *whose_level(long level)
 {
-	return paranoid == 3  ? ", as Debian and Android have it,"
-	       : paranoid > 3 ? ", as Ubuntu has it,"
-			      : "";
+	return level == 3  ? ", as Debian and Android have it,"
+	       : level > 3 ? ", as Ubuntu has it,"
+			   : "";
 }
 
 static int advise_level(int code, struct error *error)
 {
-	const long paranoid = paranoid_level();
-	error_set(error, code,
-		  "kernel.perf_event_paranoid = %ld%s allows no sampling without privilege",
-		  paranoid, whose_level(paranoid));
-	error_remedy(error, "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2");
-	refused_by(error, SAMPLER_REFUSED_ALL);
-	return code;
+	const long level = permission_level();
+	return permission_refuse(
+		error, code, SAMPLER_REFUSED_ALL,
+		"kernel.perf_event_paranoid = %ld%s allows no sampling without privilege", level,
+		whose_level(level));
 }
 
 static const char *code_name(int code)
@@ -80,90 +57,74 @@ static const char *code_name(int code)
 
 int advise_ring(int code, struct error *error)
 {
-	const bool is_level = code == -EACCES && !machine_may_sample() && paranoid_level() > 2;
-	if (is_level || code != -ENOSYS || machine_is_filtered()) {
-		(is_level ? advise_level : advise_outsider)(code, error);
-		snprintf(error->tried, sizeof(error->tried),
-			 "perf_event_open(a ring for records) -> %s", code_name(code));
+	const enum sampler_refusal refusal = permission_refused(code);
+	if (refusal == SAMPLER_NOT_REFUSED) {
+		error_set(error, code, "this kernel has no perf_event_open");
+		error_remedy(error, "it needs CONFIG_PERF_EVENTS");
 		return code;
 	}
-	error_set(error, code, "this kernel has no perf_event_open");
-	error_remedy(error, "it needs CONFIG_PERF_EVENTS");
+	(refusal == SAMPLER_REFUSED_ALL ? advise_level : advise_outsider)(code, error);
+	snprintf(error->tried, sizeof(error->tried), "perf_event_open(a ring for records) -> %s",
+		 code_name(code));
 	return code;
 }
 
-static int advise_cpus(const struct sampler *sampler, int code, struct error *error)
+/* The kernel's rules about this process, whatever the level; 0: it is not about it. */
+static int advise_process(int32_t pid, int code, struct error *error)
 {
-	error_set(error, code,
-		  "sampling %s is not allowed to this user "
-		  "(kernel.perf_event_paranoid = %ld)",
-		  sampler->options.cgroup_fd > 0 ? "a cgroup" : "whole CPUs", paranoid_level());
-	error_remedy(error, "run it with sudo, or name a process of your own: -p PID");
-	refused_by(error, SAMPLER_REFUSED_CPUS);
-	return code;
+	const struct process_facts facts = machine_process(pid);
+	if (facts.state == PROCESS_KERNEL)
+		return permission_refuse(
+			error, code, SAMPLER_REFUSED_CLOSED,
+			"%d is a kernel thread, and this user may not sample the kernel", pid);
+	if (facts.uid != geteuid())
+		return permission_refuse(error, code, SAMPLER_REFUSED_OTHERS,
+					 "process %d belongs to another user (uid %u, you are %u)",
+					 pid, facts.uid, geteuid());
+	if (facts.effective_uid != facts.uid)
+		return permission_refuse(
+			error, code, SAMPLER_REFUSED_CLOSED,
+			"process %d is setuid: it runs with the rights of uid %u, not yours", pid,
+			facts.effective_uid);
+	if (facts.closed)
+		return permission_refuse(
+			error, code, SAMPLER_REFUSED_CLOSED,
+			"process %d has closed itself to other processes (it is not dumpable)",
+			pid);
+	if (facts.apart && !machine_in_first_user_namespace())
+		return permission_refuse(
+			error, code, SAMPLER_REFUSED_CONTAINER,
+			"process %d is outside of this user namespace, whose root has no rights "
+			"over it",
+			pid);
+	return 0;
 }
 
 static int advise_permission(const struct sampler *sampler, size_t event, int32_t pid, int code,
 			     struct error *error)
 {
 	const char *asked = sampler->options.events[event].asked;
-	const long paranoid = paranoid_level();
 	const bool is_allowed = allowed_by_rules(sampler, event, pid, code);
-	if (pid < 0)
-		return is_allowed ? advise_outsider(code, error)
-				  : advise_cpus(sampler, code, error);
-	if (sampler->options.events[event].probe[0] && geteuid() != 0) {
-		error_set(error, code, "'%s' changes code of the machine: that needs CAP_SYS_ADMIN",
-			  asked);
-		error_remedy(error, "run it with sudo");
-		refused_by(error, SAMPLER_REFUSED_PROBE);
+	if (pid < 0 && !is_allowed)
+		return permission_refuse(error, code, SAMPLER_REFUSED_CPUS,
+					 "sampling %s is not allowed to this user "
+					 "(kernel.perf_event_paranoid = %ld)",
+					 sampler->options.cgroup_fd > 0 ? "a cgroup" : "whole CPUs",
+					 permission_level());
+	if (pid >= 0 && sampler->options.events[event].probe[0] && geteuid() != 0)
+		return permission_refuse(
+			error, code, SAMPLER_REFUSED_PROBE,
+			"'%s' changes code of the machine: that needs CAP_SYS_ADMIN", asked);
+	if (pid >= 0 && !machine_may_sample() && code != -EPERM && advise_process(pid, code, error))
 		return code;
-	}
-	struct process_facts facts = machine_process(pid);
-	const bool is_bound = !machine_may_sample() && code != -EPERM;
-	if (facts.state == PROCESS_KERNEL && is_bound) {
-		error_set(error, code,
-			  "%d is a kernel thread, and this user may not sample the kernel", pid);
-		error_remedy(error, "run it with sudo");
-		refused_by(error, SAMPLER_REFUSED_CLOSED);
-	} else if (facts.uid == geteuid() && facts.effective_uid != facts.uid && is_bound) {
-		error_set(error, code,
-			  "process %d is setuid: it runs with the rights of uid %u, not yours", pid,
-			  facts.effective_uid);
-		error_remedy(error, "run it with sudo");
-		refused_by(error, SAMPLER_REFUSED_CLOSED);
-	} else if (facts.uid == geteuid() && facts.closed && is_bound) {
-		error_set(error, code,
-			  "process %d has closed itself to other processes (it is not dumpable)",
-			  pid);
-		error_remedy(error, "run it with sudo");
-		refused_by(error, SAMPLER_REFUSED_CLOSED);
-	} else if (facts.uid != geteuid() && is_bound) {
-		error_set(error, code, "process %d belongs to another user (uid %u, you are %u)",
-			  pid, facts.uid, geteuid());
-		error_remedy(error, "run it with sudo, or as that user");
-		refused_by(error, SAMPLER_REFUSED_OTHERS);
-	} else if (is_bound && facts.apart && !machine_in_first_user_namespace()) {
-		error_set(error, code,
-			  "process %d is outside of this user namespace, whose root has no rights "
-			  "over it",
-			  pid);
-		error_remedy(error, "run ctop outside of the container");
-		refused_by(error, SAMPLER_REFUSED_CONTAINER);
-	} else if (is_allowed) {
+	if (is_allowed)
 		return advise_outsider(code, error);
-	} else if (paranoid > 2) {
+	if (!permission_is_open(PERMISSION_OWN))
 		return advise_level(code, error);
-	} else {
-		error_set(error, code,
-			  "'%s' samples the kernel, which is not allowed to this user "
-			  "(kernel.perf_event_paranoid = %ld)",
-			  asked, paranoid);
-		error_remedy(error,
-			     "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
-		refused_by(error, SAMPLER_REFUSED_KERNEL);
-	}
-	return code;
+	return permission_refuse(error, code, SAMPLER_REFUSED_KERNEL,
+				 "'%s' samples the kernel, which is not allowed to this user "
+				 "(kernel.perf_event_paranoid = %ld)",
+				 asked, permission_level());
 }
 
 /* A cgroup's folder was opened; what the kernel says of it as one to be counted. */

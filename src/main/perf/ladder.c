@@ -259,7 +259,7 @@ static int step_to_user(struct sampler *sampler, size_t index, int *result, stru
 	return sampler_note_step(sampler, error,
 				 "this user may not sample the kernel "
 				 "(kernel.perf_event_paranoid = %ld): user code only",
-				 machine_sysctl("kernel/perf_event_paranoid", 2));
+				 permission_level());
 }
 
 static int descend(struct sampler *sampler, size_t index, struct error *error)
@@ -305,14 +305,12 @@ static int refuse_empty(const struct sampler *sampler, size_t index, struct erro
 	}
 	if (!event->happens_in_kernel || (event->kernel && !sampler->user_only))
 		return 0;
-	error_set(error, -EACCES, "'%s' happens in the kernel: user code alone shows nothing of it",
-		  event->asked);
-	error_remedy(error,
-		     event->asked_user_only
-			     ? "leave the modifier :u out"
-			     : "run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
-	if (!event->asked_user_only)
-		error->refusal = SAMPLER_REFUSED_KERNEL;
+	permission_refuse(error, -EACCES,
+			  event->asked_user_only ? SAMPLER_NOT_REFUSED : SAMPLER_REFUSED_KERNEL,
+			  "'%s' happens in the kernel: user code alone shows nothing of it",
+			  event->asked);
+	if (event->asked_user_only)
+		error_remedy(error, "leave the modifier :u out");
 	return -EACCES;
 }
 

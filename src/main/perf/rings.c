@@ -189,8 +189,8 @@ int rings_open(struct sampler *sampler, struct error *error)
 	}
 	if (result == -EDQUOT) {
 		error_set(error, result, "RLIMIT_MEMLOCK reached");
-		error_remedy(error, "raise it (ulimit -l, or sudo sysctl "
-				    "kernel.perf_event_mlock_kb=4096), or end other profilers");
+		error_remedy(error,
+			     "raise it (" PERMISSION_RAISE_LOCKED "), or end other profilers");
 		return result;
 	}
 	if (result == -EACCES || result == -EPERM || result == -ENOSYS)

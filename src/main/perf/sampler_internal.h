@@ -5,7 +5,7 @@
 /*
  * The sampler's state, shared by its files, from the top down: sampler.c (life), attach.c and attach_thread.c (threads),
  * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c (what main reads),
- * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), steps.c (fallbacks, told),
+ * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), steps.c (fallbacks, told), permission.c (who may what),
  * perf_open.c (the system call), machine.c (what /proc and /sys say). None calls one above it.
  */
 
@@ -14,6 +14,7 @@
 #include <ctop/base/index.h>
 #include <ctop/kernel/ring.h>
 #include <ctop/perf/machine.h>
+#include <ctop/perf/permission.h>
 #include <ctop/perf/sampler.h>
 
 enum { STEP_BYTES = 320, STEP_NAMES_BYTES = 208 };
@@ -167,8 +168,6 @@ unsigned machine_tasks_a_cpu(void);
 bool machine_hides_process(int32_t pid);
 /* How many processes have maps, and how many of those hide them from this user. */
 void machine_count_hidden(size_t *nr_hidden, size_t *nr);
-/* The kernel's functions have no addresses for this user. */
-bool machine_hides_kernel(void);
 
 enum process_state { PROCESS_GONE, PROCESS_ALIVE, PROCESS_ZOMBIE, PROCESS_KERNEL };
 struct process_facts {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <ctop/diagnose/refusal.h>
-#include <ctop/perf/sampler.h>
+#include <ctop/perf/permission.h>
 
 static const char *quoted(const char *word)
 {
