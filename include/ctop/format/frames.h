@@ -17,7 +17,8 @@
 
 #include <ctop/format/script.h>
 
-/* Writes all samples that the history kept, as script_write() does. 0, -ENOMEM or what the sink said. */
-int frames_write(struct history *history, const struct script_sink *sink);
+/* Writes samples as script_write() does. */
+int frames_write(struct history *history, struct selection *selection,
+		 const struct script_sink *sink);
 
 #endif

@@ -29,20 +29,19 @@ struct script_sink {
 	void *context;
 	int (*write)(void *context, const void *bytes,
 		     size_t size); /* 0 or -errno: writing stops */
-	/* Imports the history's source once more, as history_follow_samples() wants it. 0 or -errno. */
+	/*
+	 * Imports the history's source once more, as history_follow_samples() wants it, and refreshes the selection. 0 or
+	 * -errno. NULL where the history keeps no single samples.
+	 */
 	int (*read_again)(void *context);
 };
 
 /*
- * Writes all samples that the history kept (history_keep_samples()), in pieces of some 64 KiB: memory does not grow
- * with their number. Where there were too many to be kept, reads them again. 0, -ENOMEM or what the sink said.
+ * Writes the samples that a selection of the history shows, in pieces of some 64 KiB: memory does not grow with their number. Where there
+ * were too many to be kept (history_keep_samples()), reads them again: all of them, whatever the selection's filter. Of samples that
+ * were not kept one by one (selection_each_sample()) the CPU is not known, and said to be 0. 0, -ENOMEM or what the sink said.
  */
-int script_write(struct history *history, const struct script_sink *sink);
-/*
- * The same of what a selection of the history shows: samples lie evenly in the second that they were counted in, those of one
- * stack behind those of another; the CPU is not known any more, and said to be 0.
- */
-int script_write_selection(struct history *history, struct selection *selection,
-			   const struct script_sink *sink);
+int script_write(struct history *history, struct selection *selection,
+		 const struct script_sink *sink);
 
 #endif

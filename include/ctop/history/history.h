@@ -5,7 +5,7 @@
 /*
  * What main remembers of a profile, across epochs: its own interned modules,
  * tasks, frames and nodes, and how many samples fell on each (event, task, node,
- * leaf, end, reason). Every view, report and export is a query over it. Memory grows
+ * leaf, end, reason). Views, reports and exports ask selections of it (query/selection.h). Memory grows
  * with distinct stacks, not with samples, unless single samples are asked for. No I/O, no terminal.
  *
  * Main only. Ids of the history are not ids of a table: history_import() translates.
@@ -46,7 +46,7 @@ struct history_filter {
 void history_set_filter(struct history *history, const struct history_filter *filter);
 
 /*
- * From now on every sample that passes the filter is kept as well, for history_each_sample(): 24 bytes a sample, and as
+ * From now on every sample that passes the filter is kept as well, for selection_each_sample(): 24 bytes a sample, and as
  * much again by half for room to grow, apart from what the limit bounds. When there are more than `most`, none is kept any
  * more: see history_follow_samples(). Call it before the first import. Not asked for, it costs nothing.
  */
@@ -214,6 +214,7 @@ struct history_stack {
 struct history_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC of the machine that recorded */
 	uint32_t cpu;
+	uint32_t row; /* of its stack: the same in all that have it, until stacks are forgotten */
 	struct history_stack stack; /* samples is 1, weight the sample's own */
 };
 /*

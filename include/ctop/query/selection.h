@@ -269,19 +269,14 @@ int selection_each_stack(struct selection *selection,
 			 int (*each)(void *context, const struct history_stack *stack),
 			 void *context);
 
-/* A sample, as far as it is known: when is known to the second, or less where old seconds are merged. */
-struct selection_sample {
-	uint64_t time_ns;
-	uint32_t row; /* of its stack: the same in all that have it, until the next refresh */
-	struct history_stack
-		stack; /* samples is 1, weight its share of what its stack has in that second */
-};
 /*
- * The same as single samples, in the order of time: those of a stack lie evenly in their second. What is held by no second any more comes
- * first, as taken at the window's beginning. All add up to the samples shown. The stack is borrowed until the next step.
+ * The same as single samples, in the order of time. A history that keeps single samples (history_keep_samples()) has those shown as
+ * they were taken. Else they are known to the second, or less where old seconds are merged: those of a stack lie evenly in theirs,
+ * each has its share of the weight there, and the CPU is 0. What is held by no second any more comes first, as taken at the window's
+ * beginning. All add up to the samples shown. The stack is borrowed until the next step.
  */
 int selection_each_sample(struct selection *selection,
-			  int (*each)(void *context, const struct selection_sample *sample),
+			  int (*each)(void *context, const struct history_sample *sample),
 			  void *context);
 
 /* ---- trends: weight of the samples shown, second by second ---- */

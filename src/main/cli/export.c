@@ -47,19 +47,19 @@ static int read_again(void *context)
 	struct export *export = context;
 	int result = load_again(&export->load, export->error);
 	export->cannot_read = result && !export->save.failed;
-	return result;
+	return result ? result : selection_refresh(export->selection, UINT64_MAX);
 }
 
 static int write_script(struct export *export)
 {
 	const struct script_sink sink = {export, add_piece, read_again};
-	return script_write(export->load.history, &sink);
+	return script_write(export->load.history, export->selection, &sink);
 }
 
 static int write_frames(struct export *export)
 {
 	const struct script_sink sink = {export, add_piece, read_again};
-	return frames_write(export->load.history, &sink);
+	return frames_write(export->load.history, export->selection, &sink);
 }
 
 /* By the names that options_table.c lists. */

@@ -37,7 +37,8 @@ static void add_sample(struct sample_text *text, const struct history_sample *sa
 	text_add(&text->text, "\n");
 }
 
-int frames_write(struct history *history, const struct script_sink *sink)
+int frames_write(struct history *history, struct selection *selection,
+		 const struct script_sink *sink)
 {
-	return sample_text_write(history, NULL, sink, add_sample);
+	return sample_text_write(history, selection, sink, add_sample);
 }

@@ -101,24 +101,6 @@ static int add_sample(void *context, const struct history_sample *sample)
 	return text->size < PIECE_BYTES && !text->failed ? 0 : hand_over(&writing->text);
 }
 
-static int add_of_selection(void *context, const struct selection_sample *of_selection)
-{
-	const struct history_sample sample = {.time_ns = of_selection->time_ns,
-					      .stack = of_selection->stack};
-	return add_sample(context, &sample);
-}
-
-static int write_history(struct history *history, const struct script_sink *sink,
-			 struct writing *writing)
-{
-	int result = 0;
-	if (history_totals(history).not_kept) {
-		history_follow_samples(history, add_sample, writing);
-		result = sink->read_again(sink->context);
-	}
-	return result ? result : history_each_sample(history, 0, UINT64_MAX, add_sample, writing);
-}
-
 int sample_text_write(struct history *history, struct selection *selection,
 		      const struct script_sink *sink,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample))
@@ -129,8 +111,13 @@ int sample_text_write(struct history *history, struct selection *selection,
 		if (cols > writing.text.event_cols)
 			writing.text.event_cols = cols;
 	}
-	int result = selection ? selection_each_sample(selection, add_of_selection, &writing)
-			       : write_history(history, sink, &writing);
+	int result = 0;
+	if (history_totals(history).not_kept) {
+		history_follow_samples(history, add_sample, &writing);
+		result = sink->read_again(sink->context);
+	}
+	if (!result)
+		result = selection_each_sample(selection, add_sample, &writing);
 	if (!result)
 		result = hand_over(&writing.text);
 	text_release(&writing.text.text);

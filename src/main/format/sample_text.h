@@ -17,8 +17,7 @@ struct sample_text {
 };
 
 /*
- * Calls each(text, sample) once per sample that the history kept, or, with a selection, that it shows, and hands over what
- * it adds. 0 or -errno.
+ * Calls each(text, sample) once per sample that a selection of the history shows, and hands over what it adds. 0 or -errno.
  */
 int sample_text_write(struct history *history, struct selection *selection,
 		      const struct script_sink *sink,

@@ -27,13 +27,8 @@ static void add_sample(struct sample_text *text, const struct history_sample *sa
 	text_add(&text->text, "\n");
 }
 
-int script_write(struct history *history, const struct script_sink *sink)
-{
-	return sample_text_write(history, NULL, sink, add_sample);
-}
-
-int script_write_selection(struct history *history, struct selection *selection,
-			   const struct script_sink *sink)
+int script_write(struct history *history, struct selection *selection,
+		 const struct script_sink *sink)
 {
 	return sample_text_write(history, selection, sink, add_sample);
 }

@@ -182,7 +182,7 @@ static int add_stack(struct recorder *recorder, const struct history_stack *stac
 /* ---- samples ---- */
 
 /* What samples of a stack have in this epoch: looked for once. */
-static int rows_of(struct recorder *recorder, const struct selection_sample *of_selection,
+static int rows_of(struct recorder *recorder, const struct history_sample *of_selection,
 		   struct sample *rows)
 {
 	size_t nr = (size_t)of_selection->row + 1;
@@ -209,7 +209,7 @@ static int next_epoch(struct recorder *recorder)
 	return open_epoch(recorder);
 }
 
-static int record_sample(void *context, const struct selection_sample *of_selection)
+static int record_sample(void *context, const struct history_sample *of_selection)
 {
 	struct recorder *recorder = context;
 	struct sample sample;

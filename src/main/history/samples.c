@@ -90,7 +90,7 @@ static int show(struct history *history, size_t from, size_t to, uint64_t to_ns,
 		last = kept.stack;
 		if (result)
 			break;
-		struct history_sample sample = {kept.time_ns, kept.cpu, view.stack};
+		struct history_sample sample = {kept.time_ns, kept.cpu, kept.stack, view.stack};
 		sample.stack.samples = 1;
 		sample.stack.weight = kept.weight;
 		result = each(context, &sample);

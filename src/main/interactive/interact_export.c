@@ -50,7 +50,7 @@ static int write_folded(const struct export *export, int fd)
 static int write_script(const struct export *export, int fd)
 {
 	const struct script_sink sink = {.context = &fd, .write = add_piece};
-	return close_file(fd, script_write_selection(export->history, export->selection, &sink));
+	return close_file(fd, script_write(export->history, export->selection, &sink));
 }
 
 static int write_recording(const struct export *export, int fd)

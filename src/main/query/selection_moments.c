@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The samples of a selection in the order of time: its counts, as the seconds that they were counted in hold them. Those of one stack lie evenly
- * in their second; the stacks of a second take turns, each as its next sample is due: a heap of them.
+ * The samples of a selection in the order of time: those that the history kept, or its counts, as the seconds that they were counted in
+ * hold them. Of these the samples of one stack lie evenly in their second; the stacks of a second take turns, each as its next sample is
+ * due: a heap of them.
  */
 #include <ctop/query/selection.h>
 
@@ -30,7 +31,7 @@ struct moments {
 	struct stack_count *left;
 	ROWS(struct turn) turns; /* a heap: those below a turn are not due before it */
 	uint64_t from_ns, to_ns; /* of the second in hand */
-	int (*each)(void *context, const struct selection_sample *sample);
+	int (*each)(void *context, const struct history_sample *sample);
 	void *context;
 };
 
@@ -71,7 +72,7 @@ static int give(struct moments *moments, const struct turn *turn)
 	}
 	moments->shown = turn->stack;
 	uint64_t nr = turn->count.samples, weight = turn->count.weight;
-	struct selection_sample sample = {turn->next_ns, turn->stack, moments->view.stack};
+	struct history_sample sample = {turn->next_ns, 0, turn->stack, moments->view.stack};
 	sample.stack.samples = 1;
 	sample.stack.weight = weight / nr + (turn->nr_given < weight % nr);
 	return moments->each(moments->context, &sample);
@@ -195,17 +196,38 @@ static int give_all(struct moments *moments)
 	return result;
 }
 
+/* ---- samples that the history kept ---- */
+
+static int give_kept(void *context, const struct history_sample *sample)
+{
+	const struct moments *moments = context;
+	const struct selection *selection = moments->selection;
+	/* What came since the refresh is not shown yet. */
+	bool is_shown =
+		sample->row < selection->stacks.nr && selection->stacks.items[sample->row].passes;
+	return is_shown ? moments->each(moments->context, sample) : 0;
+}
+
+static int give_all_kept(struct moments *moments)
+{
+	struct selection *selection = moments->selection;
+	uint64_t from_ns = selection->before.nr ? selection->reset_ns + 1 : 0;
+	return history_each_sample(selection->history, from_ns, UINT64_MAX, give_kept, moments);
+}
+
 int selection_each_sample(struct selection *selection,
-			  int (*each)(void *context, const struct selection_sample *sample),
+			  int (*each)(void *context, const struct history_sample *sample),
 			  void *context)
 {
 	struct moments moments = {
 		.selection = selection,
 		.shown = UINT32_MAX,
-		.left = calloc(selection->stacks.nr + 1, sizeof(*moments.left)),
 		.each = each,
 		.context = context,
 	};
+	if (selection->history->samples.most)
+		return give_all_kept(&moments);
+	moments.left = calloc(selection->stacks.nr + 1, sizeof(*moments.left));
 	int result = stack_view_init(&moments.view);
 	if (!moments.left)
 		result = -ENOMEM;

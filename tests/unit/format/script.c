@@ -110,7 +110,11 @@ static int take(void *context, const void *bytes, size_t size)
 static int write_script(struct profile *profile)
 {
 	const struct script_sink sink = {.context = profile, .write = take};
-	return script_write(profile->history, &sink);
+	struct selection *selection = selection_of_all(profile->history);
+	CHECK(selection);
+	int result = script_write(profile->history, selection, &sink);
+	selection_free(selection);
+	return result;
 }
 
 static void every_kind_of_frame(void)
@@ -245,7 +249,10 @@ static void how_each_frame_was_found(void)
 	sample.reason = STACK_REASON_NONE;
 	add(&profile, sample);
 	const struct script_sink sink = {.context = &profile, .write = take};
-	CHECK_EQ(frames_write(profile.history, &sink), 0);
+	struct selection *selection = selection_of_all(profile.history);
+	CHECK(selection);
+	CHECK_EQ(frames_write(profile.history, selection, &sink), 0);
+	selection_free(selection);
 	CHECK_STR(text_string(&profile.out),
 		  "one    42/43    [000]     0.000001:          1 cpu-clock: truncated (dump_end)\n"
 		  "\tffffffff81000fff kernel     clear_page+0x0 "

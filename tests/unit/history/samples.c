@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/history/history.h>
+#include <ctop/query/selection.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -225,6 +225,44 @@ static void only_what_passes_the_filter_is_kept(void)
 	end(&profile);
 }
 
+static void a_selection_shows_those_that_pass(void)
+{
+	const struct selection_criterion thread = {.what = SELECTION_THREAD, .number = 11};
+	struct profile profile;
+	begin(&profile);
+	for (uint64_t i = 0; i < 10; i++)
+		add(&profile, 50 - i, i % 2, 0);
+	struct selection *selection = selection_of_all(profile.history);
+	CHECK(selection);
+	add(&profile, 100, 1, 1); /* a new stack, after the refresh */
+	struct seen seen = {.history = profile.history};
+	CHECK_EQ(selection_each_sample(selection, look, &seen), 0);
+	CHECK_EQ(seen.nr, 10);
+	for (uint64_t i = 0; i < seen.nr; i++)
+		CHECK_EQ(seen.times[i], 41 + i);
+	CHECK_EQ(selection_set_filter(selection, &thread, 1), 0);
+	CHECK_EQ(selection_refresh(selection, UINT64_MAX), 0);
+	seen.nr = 0;
+	CHECK_EQ(selection_each_sample(selection, look, &seen), 0);
+	CHECK_EQ(seen.nr, 6);
+	for (uint64_t i = 0; i < 5; i++)
+		CHECK_EQ(seen.times[i], 41 + 2 * i);
+	CHECK_EQ(seen.times[5], 100);
+
+	/* From a reset on. */
+	CHECK_EQ(selection_reset(selection), 0);
+	add(&profile, 101, 0, 0);
+	add(&profile, 102, 1, 0);
+	CHECK_EQ(selection_refresh(selection, UINT64_MAX), 0);
+	seen.nr = 0;
+	CHECK_EQ(selection_each_sample(selection, look, &seen), 0);
+	CHECK_EQ(seen.nr, 1);
+	CHECK_EQ(seen.times[0], 102);
+	CHECK_EQ(selection_totals(selection).samples, 1);
+	selection_free(selection);
+	end(&profile);
+}
+
 static void samples_outlive_their_epoch(void)
 {
 	struct profile profile;
@@ -316,6 +354,7 @@ int main(void)
 	RUN(one_by_one_in_the_order_of_time);
 	RUN(backwards);
 	RUN(only_what_passes_the_filter_is_kept);
+	RUN(a_selection_shows_those_that_pass);
 	RUN(samples_outlive_their_epoch);
 	RUN(too_many_are_read_again);
 	RUN(who_follows_may_stop);

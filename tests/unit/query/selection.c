@@ -223,7 +223,7 @@ struct moments {
 	uint64_t by_second[SECONDS_MOST];
 };
 
-static int add_moment(void *context, const struct selection_sample *sample)
+static int add_moment(void *context, const struct history_sample *sample)
 {
 	struct moments *moments = context;
 	uint64_t second = sample->time_ns / SECOND_NS;
