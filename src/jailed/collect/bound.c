@@ -5,12 +5,14 @@
  * paths that nothing has mapped any more, and those that are still sampled come back within a round or
  * two. Processes it keeps: they end by themselves, and one that has ended could not be asked for.
  */
-#include "internal.h"
+#include "bound.h"
 
 #include <errno.h>
 #include <malloc.h>
 
 #include <ctop/base/clock.h>
+
+#include "internal.h"
 
 #define MIB ((size_t)1 << 20)
 enum { FIRST_BOUND_MIB = 64, LAST_BOUND_MIB = 128 };
@@ -31,18 +33,18 @@ static int forget(struct collector *collector)
 	struct unwinder *fresh = unwinder_new();
 	if (!fresh)
 		return -ENOMEM;
-	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
-	collector->cache_hits_before += counters->cache_hits;
-	collector->cache_misses_before += counters->cache_misses;
-	unwinder_free(collector->unwinder);
-	collector->unwinder = fresh;
-	stitching_forget_all(collector->stitching); /* its frames point to modules */
-	for (size_t i = 0; i < collector->nr_rings; i++)
-		collector->rings[i].last->nr = 0; /* its steps point to modules */
-	process_table_each_mapping(collector->processes, forget_module, NULL);
-	process_table_drop_names(collector->processes);
-	modules_release(&collector->modules);
-	int result = modules_init(&collector->modules);
+	const struct unwind_counters *counters = unwinder_counters(collector->unwinding.unwinder);
+	collector->unwinding.hits_before += counters->cache_hits;
+	collector->unwinding.misses_before += counters->cache_misses;
+	unwinder_free(collector->unwinding.unwinder);
+	collector->unwinding.unwinder = fresh;
+	stitching_forget_all(collector->unwinding.stitching); /* its frames point to modules */
+	for (size_t i = 0; i < collector->source.nr_rings; i++)
+		collector->source.rings[i].last->nr = 0; /* its steps point to modules */
+	process_table_each_mapping(collector->following.processes, forget_module, NULL);
+	process_table_drop_names(collector->following.processes);
+	modules_release(&collector->unwinding.modules);
+	int result = modules_init(&collector->unwinding.modules);
 	if (!result)
 		file_describe_kernel(collector);
 	malloc_trim(0);
@@ -52,19 +54,20 @@ static int forget(struct collector *collector)
 int bound_memory(struct collector *collector)
 {
 	uint64_t now = clock_now_ns();
-	if (collector->waiting || now - collector->memory_looked_ns < LOOK_INTERVAL_NS)
+	if (collector->waiting || now - collector->bound.looked_ns < LOOK_INTERVAL_NS)
 		return 0;
-	collector->memory_looked_ns = now;
-	if (!collector->bound_mib)
-		collector->bound_mib = FIRST_BOUND_MIB;
+	collector->bound.looked_ns = now;
+	if (!collector->bound.mib)
+		collector->bound.mib = FIRST_BOUND_MIB;
 	const struct mallinfo2 heap = mallinfo2();
-	if (heap.uordblks + heap.hblkhd < collector->bound_mib * MIB)
+	if (heap.uordblks + heap.hblkhd < collector->bound.mib * MIB)
 		return 0;
-	uint64_t since_ns = collector->forgot_ns ? now - collector->forgot_ns : UINT64_MAX;
-	if (collector->bound_mib >= LAST_BOUND_MIB && since_ns < LAST_THRASHING_NS)
+	uint64_t since_ns =
+		collector->bound.forgot_ns ? now - collector->bound.forgot_ns : UINT64_MAX;
+	if (collector->bound.mib >= LAST_BOUND_MIB && since_ns < LAST_THRASHING_NS)
 		return 0;
-	if (since_ns < THRASHING_NS && collector->bound_mib < LAST_BOUND_MIB)
-		collector->bound_mib *= 2;
-	collector->forgot_ns = now;
+	if (since_ns < THRASHING_NS && collector->bound.mib < LAST_BOUND_MIB)
+		collector->bound.mib *= 2;
+	collector->bound.forgot_ns = now;
 	return forget(collector);
 }

@@ -11,9 +11,10 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/fault.h>
-#include <ctop/base/vec.h>
 
+#include "follow.h"
 #include "internal.h"
+#include "module_files.h"
 
 /* Rings are drained at the kernel's watermark, and this often besides. */
 enum { DRAIN_INTERVAL_MS = 50 };
@@ -31,14 +32,14 @@ static int add_ring(struct collector *collector, const struct message_ring *mess
 		close(fd);
 		return -EPROTO;
 	}
-	struct collector_ring *rings =
-		reallocarray(collector->rings, collector->nr_rings + 1, sizeof(*rings));
+	struct collector_ring *rings = reallocarray(collector->source.rings,
+						    collector->source.nr_rings + 1, sizeof(*rings));
 	if (!rings) {
 		close(fd);
 		return -ENOMEM;
 	}
-	collector->rings = rings;
-	struct collector_ring *ring = &rings[collector->nr_rings++];
+	collector->source.rings = rings;
+	struct collector_ring *ring = &rings[collector->source.nr_rings++];
 	*ring = (struct collector_ring){.fd = fd, .cpu = message->cpu};
 	ring->last = calloc(1, sizeof(*ring->last));
 	return ring->last ? 0 : -ENOMEM;
@@ -52,25 +53,25 @@ static int add_event_row(struct collector *collector, const struct message_event
 		.weight_unit = event->unit,
 	};
 	uint32_t id;
-	int result = tables_add_string(collector->writer, event->opened, strlen(event->opened),
-				       &row.name);
+	int result = tables_add_string(collector->output.writer, event->opened,
+				       strlen(event->opened), &row.name);
 	if (!result)
-		result = tables_add_string(collector->writer, event->asked, strlen(event->asked),
-					   &row.asked);
-	return result ? result : tables_add_event(collector->writer, &row, &id);
+		result = tables_add_string(collector->output.writer, event->asked,
+					   strlen(event->asked), &row.asked);
+	return result ? result : tables_add_event(collector->output.writer, &row, &id);
 }
 
 /* A predecessor may have died in this epoch, its events written. */
 static int add_event_rows(struct collector *collector)
 {
 	struct tables_reader reader;
-	tables_reader_init(&reader, &collector->tables);
+	tables_reader_init(&reader, &collector->output.tables);
 	tables_reader_refresh(&reader);
 	if (reader.nr[TABLE_EVENTS] > 1)
 		return 0;
 	int result = 0;
-	for (size_t i = 0; i < collector->events.nr && !result; i++)
-		result = add_event_row(collector, &collector->events.items[i]);
+	for (size_t i = 0; i < collector->events.named.nr && !result; i++)
+		result = add_event_row(collector, &collector->events.named.items[i]);
 	return result;
 }
 
@@ -85,96 +86,35 @@ static int open_file(struct collector *collector, struct message_result *answer)
 /* Maps every ring, or opens the file, and says how that went. */
 static int start(struct collector *collector)
 {
-	if (collector->started || !collector->status || !collector->writer)
+	if (collector->started || !collector->status || !collector->output.writer)
 		return -EPROTO;
-	if (collector->source_fd >= 0 && collector->nr_rings)
+	if (collector->source.fd >= 0 && collector->source.nr_rings)
 		return -EPROTO;
 	collector->started = true;
 	struct message message = {.kind = MESSAGE_MAPPED};
-	if (collector->source_fd >= 0) {
+	if (collector->source.fd >= 0) {
 		message.result.error = open_file(collector, &message.result);
 		int sent = protocol_send(collector->channel, &message, -1);
 		return message.result.error ? message.result.error : sent;
 	}
-	for (size_t i = 0; i < collector->nr_rings && !message.result.error; i++)
-		message.result.error = ring_map(&collector->rings[i].ring, collector->rings[i].fd,
-						collector->config.ring_pages);
+	for (size_t i = 0; i < collector->source.nr_rings && !message.result.error; i++)
+		message.result.error =
+			ring_map(&collector->source.rings[i].ring, collector->source.rings[i].fd,
+				 collector->config.ring_pages);
 	int result = protocol_send(collector->channel, &message, -1);
 	return message.result.error ? message.result.error : result;
 }
 
-/* For the id that comes next: all events of a set follow those of the set before (struct sampler_id). */
-static uint32_t first_row(const struct collector *collector, uint32_t set)
-{
-	const size_t row = collector->ids.nr, further_up = set * collector->events.nr;
-	return (uint32_t)(further_up <= row ? row - further_up : row);
-}
-
-static int add_ids(struct collector *collector, const struct message_ids *message)
-{
-	if (vec_reserve(&collector->ids, collector->ids.nr + message->nr))
-		return -ENOMEM;
-	for (uint32_t i = 0; i < message->nr; i++) {
-		const struct event_id id = {
-			.id = message->ids[i].id,
-			.event = message->ids[i].event,
-			.tid = message->ids[i].tid,
-			.cpu = message->ids[i].cpu,
-			.set = message->ids[i].set,
-			.first = first_row(collector, message->ids[i].set),
-		};
-		uint32_t row = (uint32_t)collector->ids.nr;
-		if (index_reserve(&collector->ids_index))
-			return -ENOMEM;
-		collector->ids.items[collector->ids.nr++] = id;
-		if (!id.id)
-			continue;
-		index_add(&collector->ids_index, hash_u64(id.id), row);
-		if (duplicates_add_own(collector, row))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Leaves the epoch, if there is one, and goes on in a fresh region. */
 static int enter_epoch(struct collector *collector, uint32_t epoch, int fd)
 {
-	if (fd < 0)
-		return -EPROTO;
-	struct tables tables;
-	int result = tables_map(&tables, fd, &tables_capacity_default, true);
-	close(fd);
-	if (result)
-		return result;
-	if (collector->writer) {
-		tables_publish(collector->writer);
-		tables_close_epoch(collector->writer);
-		tables_writer_free(collector->writer);
-		tables_unmap(&collector->tables);
-	}
-	collector->tables = tables;
-	collector->writer = tables_writer_new(&collector->tables);
-	if (!collector->writer)
-		return -ENOMEM;
-	collector->epoch = epoch;
-	collector->wants_tables = false;
-	return add_event_rows(collector);
+	int result = output_enter_epoch(&collector->output, epoch, fd);
+	return result ? result : add_event_rows(collector);
 }
 
-static int add_event(struct collector *collector, const struct message_event *event)
-{
-	if (vec_reserve(&collector->events, collector->events.nr + 1))
-		return -ENOMEM;
-	collector->events.items[collector->events.nr++] = *event;
-	collector->formats_differ |= event->without_period;
-	collector->any_paced |= event->paced;
-	return 0;
-}
-
-static int add_pids(struct collector *collector, const struct message_pids *message)
+static int add_pids(struct pids *pids, const struct message_pids *message)
 {
 	for (uint32_t i = 0; i < message->nr; i++)
-		if (follow_add_pid(collector, message->pids[i]))
+		if (pids_follow(pids, message->pids[i]))
 			return -ENOMEM;
 	return 0;
 }
@@ -195,7 +135,7 @@ static int set_status(struct collector *collector, int fd)
 static int give_module(struct collector *collector, const struct message_module *message, int fd)
 {
 	struct module *module =
-		modules_find_asked(&collector->modules, message->epoch, message->module);
+		modules_find_asked(&collector->unwinding.modules, message->epoch, message->module);
 	if (!module) {
 		if (fd >= 0)
 			close(fd);
@@ -217,11 +157,11 @@ static void replace_fd(int *fd, int by)
 /* The file, then those of its folder that have its records. */
 static int take_source(struct collector *collector, int fd)
 {
-	bool has_room = !collector->started && collector->nr_source_parts < PERFDATA_MAX_PARTS;
-	if (has_room && collector->source_fd < 0)
-		collector->source_fd = fd;
+	bool has_room = !collector->started && collector->source.nr_parts < PERFDATA_MAX_PARTS;
+	if (has_room && collector->source.fd < 0)
+		collector->source.fd = fd;
 	else if (has_room)
-		collector->source_parts[collector->nr_source_parts++] = fd;
+		collector->source.parts[collector->source.nr_parts++] = fd;
 	else
 		close(fd);
 	return has_room ? 0 : -EPROTO;
@@ -245,16 +185,16 @@ static int handle(struct collector *collector, const struct message *message, in
 		sets_begin(collector);
 		break;
 	case MESSAGE_EVENT:
-		result = add_event(collector, &message->event);
+		result = events_add(&collector->events, &message->event);
 		break;
 	case MESSAGE_IDS:
-		result = add_ids(collector, &message->ids);
+		result = events_add_ids(&collector->events, &message->ids);
 		break;
 	case MESSAGE_PIDS:
-		result = add_pids(collector, &message->pids);
+		result = add_pids(&collector->pids, &message->pids);
 		break;
 	case MESSAGE_OWN:
-		collector->ours = message->own;
+		collector->pids.ours = message->own;
 		break;
 	case MESSAGE_SET:
 		sets_use(collector, &message->set);
@@ -266,13 +206,14 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_MODULE:
 		return give_module(collector, &message->module, fd);
 	case MESSAGE_THREADS:
-		result = follow_threads_answer(collector, &message->threads);
+		result = ask_threads_answer(&collector->following, &message->threads);
 		break;
 	case MESSAGE_PROCESS:
-		result = follow_process_answer(collector, &message->process, fd);
+		result = ask_process_answer(collector, &message->process, fd);
 		break;
 	case MESSAGE_OWNER:
-		result = sample_filter_owner_answer(collector, &message->owner);
+		sample_filter_owner_answer(&collector->filter, &message->owner,
+					   collector->source.last_time_ns);
 		break;
 	case MESSAGE_SOURCE:
 		return take_source(collector, fd);
@@ -332,15 +273,16 @@ static int timeout_ms(const struct collector *collector)
 		return -1;
 	if (collector->waiting)
 		return WAITING_INTERVAL_MS;
-	if (collector->file && !file_wants_room(collector))
+	if (collector->source.file && !file_wants_room(&collector->source))
 		return 0; /* there is more where that came from */
 	return DRAIN_INTERVAL_MS;
 }
 
 static int wait_for_work(struct collector *collector)
 {
-	const struct file_source *file = collector->file;
-	nfds_t nr_rings = collector->started && !collector->waiting ? collector->nr_rings : 0;
+	const struct file_source *file = collector->source.file;
+	nfds_t nr_rings =
+		collector->started && !collector->waiting ? collector->source.nr_rings : 0;
 	nfds_t nr = 2 + nr_rings;
 	struct pollfd *fds = calloc(nr, sizeof(*fds));
 	if (!fds)
@@ -351,7 +293,7 @@ static int wait_for_work(struct collector *collector)
 	};
 	fds[1] = (struct pollfd){.fd = file ? collector->to_child : -1, .events = POLLIN};
 	for (nfds_t i = 0; i < nr_rings; i++)
-		fds[2 + i] = (struct pollfd){.fd = collector->rings[i].fd, .events = POLLIN};
+		fds[2 + i] = (struct pollfd){.fd = collector->source.rings[i].fd, .events = POLLIN};
 	int result = poll(fds, nr, timeout_ms(collector)) < 0 && errno != EINTR ? -errno : 0;
 	uint64_t count;
 	if (!result && fds[1].revents & POLLIN &&
@@ -368,17 +310,17 @@ static void tell_main(struct collector *collector)
 	static const uint64_t one = 1;
 	uint64_t progress =
 		atomic_load_explicit(&collector->status->progress, memory_order_relaxed);
-	if (progress == collector->told_progress)
+	if (progress == collector->output.told_progress)
 		return;
 	uint64_t now = clock_now_ns();
 	bool is_awaited = collector->stopping || collector->pausing ||
-			  (collector->file && file_wants_room(collector));
-	bool soon = now - collector->told_ns < TELL_INTERVAL_NS &&
-		    progress - collector->told_progress < TELL_RECORDS;
+			  (collector->source.file && file_wants_room(&collector->source));
+	bool soon = now - collector->output.told_ns < TELL_INTERVAL_NS &&
+		    progress - collector->output.told_progress < TELL_RECORDS;
 	if (soon && !is_awaited)
 		return; /* the next round is never further away than DRAIN_INTERVAL_MS */
-	collector->told_ns = now;
-	collector->told_progress = progress;
+	collector->output.told_ns = now;
+	collector->output.told_progress = progress;
 	if (collector->to_main >= 0 && write(collector->to_main, &one, sizeof(one)) < 0)
 		return; /* full: main has not looked at the last one yet */
 }
@@ -393,21 +335,23 @@ static int finish_pause(struct collector *collector)
 
 static bool is_drained(const struct collector *collector)
 {
-	return collector->file ? file_drained(collector) : merge_drained(collector);
+	return collector->source.file ? file_drained(&collector->source)
+				      : merge_drained(&collector->source);
 }
 
 static int serve(struct collector *collector)
 {
 	for (;;) {
 		/* Before the messages: what main says before it does it is heard before the first record of it is taken. */
-		collector->clock_ns = clock_now_ns();
+		collector->source.clock_ns = clock_now_ns();
 		int result = handle_messages(collector);
 		if (result)
 			return result == -EPIPE ? 0 : result;
 		if (collector->started) {
 			fault_at("turn", "", collector->channel);
 			status_add(&collector->status->turns, 1);
-			result = collector->file ? file_round(collector) : merge_round(collector);
+			result = collector->source.file ? file_round(collector)
+							: merge_round(collector);
 			tell_main(collector);
 			if (result)
 				return result;
@@ -415,7 +359,7 @@ static int serve(struct collector *collector)
 			if (result)
 				return result;
 			bool drained = !collector->waiting && is_drained(collector);
-			if ((collector->stopping || collector->file) && drained)
+			if ((collector->stopping || collector->source.file) && drained)
 				return 0;
 			if (collector->pausing && drained)
 				result = finish_pause(collector);
@@ -430,31 +374,27 @@ static int serve(struct collector *collector)
 
 static void release(struct collector *collector)
 {
-	file_close(collector);
-	if (collector->source_fd >= 0)
-		close(collector->source_fd);
-	for (size_t i = 0; i < collector->nr_source_parts; i++)
-		close(collector->source_parts[i]);
-	for (size_t i = 0; i < collector->nr_rings; i++) {
-		ring_unmap(&collector->rings[i].ring);
-		if (collector->rings[i].fd >= 0)
-			close(collector->rings[i].fd);
-		free(collector->rings[i].last);
+	file_close(&collector->source);
+	if (collector->source.fd >= 0)
+		close(collector->source.fd);
+	for (size_t i = 0; i < collector->source.nr_parts; i++)
+		close(collector->source.parts[i]);
+	for (size_t i = 0; i < collector->source.nr_rings; i++) {
+		ring_unmap(&collector->source.rings[i].ring);
+		if (collector->source.rings[i].fd >= 0)
+			close(collector->source.rings[i].fd);
+		free(collector->source.rings[i].last);
 	}
-	free(collector->rings);
-	free(collector->ids.items);
-	free(collector->events.items);
-	index_release(&collector->ids_index);
-	index_release(&collector->own);
-	follow_release(collector);
-	unwinder_free(collector->unwinder);
-	stitching_free(collector->stitching);
-	modules_release(&collector->modules);
-	process_table_free(collector->processes);
-	if (collector->writer) {
-		tables_writer_free(collector->writer);
-		tables_unmap(&collector->tables);
-	}
+	free(collector->source.rings);
+	events_release(&collector->events);
+	asks_forget_all(&collector->following);
+	sample_filter_forget_all(&collector->filter);
+	pids_release(&collector->pids);
+	unwinder_free(collector->unwinding.unwinder);
+	stitching_free(collector->unwinding.stitching);
+	modules_release(&collector->unwinding.modules);
+	process_table_free(collector->following.processes);
+	output_release(&collector->output);
 	if (collector->status)
 		munmap(collector->status, sizeof(*collector->status));
 	if (collector->to_main >= 0)
@@ -475,17 +415,18 @@ int collector_run(struct channel *channel)
 	collector->channel = channel;
 	collector->to_main = -1;
 	collector->to_child = -1;
-	collector->source_fd = -1;
-	collector->processes = process_table_new();
-	collector->unwinder = unwinder_new();
-	collector->stitching = stitching_new();
+	collector->source.fd = -1;
+	collector->following.processes = process_table_new();
+	collector->unwinding.unwinder = unwinder_new();
+	collector->unwinding.stitching = stitching_new();
 	int result = -ENOMEM;
-	if (collector->processes && collector->unwinder && collector->stitching &&
-	    !modules_init(&collector->modules))
+	if (collector->following.processes && collector->unwinding.unwinder &&
+	    collector->unwinding.stitching && !modules_init(&collector->unwinding.modules))
 		result = serve(collector);
 	struct message done = {.kind = MESSAGE_DONE, .result = {.error = result}};
 	if (!result)
-		snprintf(done.result.cause, sizeof(done.result.cause), "%s", file_note(collector));
+		snprintf(done.result.cause, sizeof(done.result.cause), "%s",
+			 file_note(&collector->source));
 	protocol_send(channel, &done, -1);
 	release(collector);
 	return result;

@@ -11,40 +11,12 @@
  *
  * So it is, for a moment, with each event while another set is switched to; see sets.c.
  */
+#include "duplicates.h"
+
+#include <ctop/base/hash.h>
+#include <ctop/kernel/record.h>
+
 #include "internal.h"
-
-#include <errno.h>
-
-static uint64_t own_hash(int32_t tid, uint32_t event, int32_t cpu)
-{
-	return hash_two((uint64_t)(uint32_t)tid << 32 | (uint32_t)cpu, event);
-}
-
-int duplicates_add_own(struct collector *collector, uint32_t row)
-{
-	const struct event_id *id = &collector->ids.items[row];
-	if (id->tid < 0 || id->first != row)
-		return 0;
-	if (index_reserve(&collector->own))
-		return -ENOMEM;
-	index_add(&collector->own, own_hash(id->tid, id->event, id->cpu), row);
-	return 0;
-}
-
-/* The thread's own event of this kind on this CPU; NULL: it has none. */
-static struct event_id *find_own(const struct collector *collector, int32_t tid,
-				 const struct event_id *like)
-{
-	struct index_probe probe =
-		index_find(&collector->own, own_hash(tid, like->event, like->cpu));
-	uint32_t row;
-	while (index_next(&collector->own, &probe, &row)) {
-		struct event_id *own = &collector->ids.items[row];
-		if (own->tid == tid && own->event == like->event && own->cpu == like->cpu)
-			return own;
-	}
-	return NULL;
-}
 
 /* The thread that has this event of its own has inherited the same. */
 static void note_double(struct collector *collector, struct event_id *own)
@@ -56,9 +28,12 @@ static void note_double(struct collector *collector, struct event_id *own)
 	protocol_send(collector->channel, &message, -1);
 }
 
-/* The same moment as the event's last sample in this ring; what an interrupt wrote may lie between. */
-static bool is_twin(struct collector_ring *ring, const struct event_id *event,
-		    const struct record *record)
+/*
+ * Keeps the sample as the event's last in this ring. True when it has the moment of the one before; what an interrupt
+ * wrote may lie between.
+ */
+static bool keep_twin(struct collector_ring *ring, const struct event_id *event,
+		      const struct record *record)
 {
 	struct last_sample *last = &ring->last_samples[event->event];
 	const struct last_sample now = {
@@ -78,9 +53,9 @@ static bool is_twin(struct collector_ring *ring, const struct event_id *event,
 }
 
 /* One slot a tid; another tid may take it, which only delays what it is for. */
-static struct lineage *lineage_of(struct collector *collector, int32_t tid)
+static struct lineage *lineage_of(struct duplicates *duplicates, int32_t tid)
 {
-	return &collector->lineages[hash_u64((uint64_t)tid) % NR_LINEAGES];
+	return &duplicates->lineages[hash_u64((uint64_t)tid) % NR_LINEAGES];
 }
 
 /*
@@ -90,8 +65,8 @@ static struct lineage *lineage_of(struct collector *collector, int32_t tid)
  */
 static void note_lineage(struct collector *collector, const struct event_id *event, int32_t tid)
 {
-	struct event_id *ids = collector->ids.items;
-	struct lineage *lineage = lineage_of(collector, tid);
+	struct event_id *ids = collector->events.ids.items;
+	struct lineage *lineage = lineage_of(&collector->duplicates, tid);
 	uint32_t now = event->first + 1, first = lineage->first;
 	bool goes_on = first && lineage->tid == tid && ids[first - 1].event == event->event &&
 		       ids[first - 1].cpu == event->cpu;
@@ -107,35 +82,42 @@ static void note_lineage(struct collector *collector, const struct event_id *eve
 	}
 }
 
-void duplicates_forget(struct collector *collector, int32_t tid)
+void duplicates_forget(struct duplicates *duplicates, int32_t tid)
 {
-	struct lineage *lineage = lineage_of(collector, tid);
+	struct lineage *lineage = lineage_of(duplicates, tid);
 	if (lineage->tid == tid)
 		*lineage = (struct lineage){0};
 }
 
-bool duplicates_is_second(struct collector *collector, struct collector_ring *ring,
-			  struct event_id *event, const struct record *record)
+/* True when a sample of this event was counted in the set in use already. */
+static bool is_of_old_set(struct collector *collector, const struct event_id *event)
+{
+	sets_note_sample(collector, event);
+	return sets_is_double(collector, event);
+}
+
+bool duplicates_take(struct collector *collector, struct collector_ring *ring,
+		     struct event_id *event, const struct record *record)
 {
 	if (event->event >= SAMPLER_MAX_EVENTS)
 		return false;
 	if (event->tid < 0)
 		return sets_differ(collector, event) &&
-		       (is_twin(ring, event, record) || sets_is_double(collector, event));
+		       (keep_twin(ring, event, record) || is_of_old_set(collector, event));
 	uint64_t bit = UINT64_C(1) << event->event;
-	bool twin = is_twin(ring, event, record), inherited = event->tid != record->tid;
+	bool twin = keep_twin(ring, event, record), inherited = event->tid != record->tid;
 	/* What is in two sets shows as what is attached twice. */
-	const bool tells = !sets_are_switching(collector, record->time_ns);
+	const bool tells = !sets_are_switching(&collector->sets, record->time_ns);
 	if (tells && (twin || inherited))
-		note_double(collector, find_own(collector, record->tid, event));
+		note_double(collector, events_find_own(&collector->events, record->tid, event));
 	/* Of twins the first counts, whatever its id. */
 	if (tells && twin)
-		collector->twin_events |= bit;
-	if (twin || sets_is_double(collector, event))
+		collector->duplicates.twin_events |= bit;
+	if (twin || is_of_old_set(collector, event))
 		return true;
-	if (collector->twin_events & bit)
+	if (collector->duplicates.twin_events & bit)
 		return false;
-	if (collector->ids.items[event->first].doubled)
+	if (collector->events.ids.items[event->first].doubled)
 		return true;
 	if (tells && inherited)
 		note_lineage(collector, event, record->tid);

@@ -4,16 +4,19 @@
  * to unwind) the file says itself. Nothing is asked about its processes: those that have their pids
  * now are others.
  */
-#include "internal.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctop/base/vec.h>
+#include <linux/perf_event.h>
+
+#include <ctop/kernel/record.h>
 #include <ctop/perfdata/perfdata.h>
+
+#include "internal.h"
+#include "round.h"
 
 /* Between two looks at main's messages. */
 enum { RECORDS_A_ROUND = 1024 };
@@ -26,7 +29,6 @@ struct file_source {
 	struct perfdata *perfdata;
 	struct perfdata_record record; /* in hand, if any */
 	bool has_record, ended, wants_room;
-	uint64_t published;	     /* records given up so far, by a predecessor too */
 	uint64_t resumes_at;	     /* samples before this one are in the tables already */
 	uint64_t lost, lost_samples; /* by LOST, by LOST_SAMPLES: the same ones counted twice */
 	uint8_t kernel_build_id[20];
@@ -58,8 +60,8 @@ static const char *call_graph_of(const struct perfdata_event *event)
 
 static int add_facts(struct collector *collector)
 {
-	struct tables_writer *writer = collector->writer;
-	const struct perfdata *perfdata = collector->file->perfdata;
+	struct tables_writer *writer = collector->output.writer;
+	const struct perfdata *perfdata = collector->source.file->perfdata;
 	const struct perfdata_facts *facts = perfdata_facts(perfdata);
 	const struct perfdata_event *event = perfdata_event(perfdata, 0);
 	char recorder[80];
@@ -93,10 +95,8 @@ static int add_facts(struct collector *collector)
 /* The events that main names for rings; each is its own id. */
 static int add_events(struct collector *collector)
 {
-	const struct perfdata *perfdata = collector->file->perfdata;
+	const struct perfdata *perfdata = collector->source.file->perfdata;
 	size_t nr = perfdata_nr_events(perfdata);
-	if (vec_reserve(&collector->events, nr) || vec_reserve(&collector->ids, nr))
-		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct perfdata_event *event = perfdata_event(perfdata, i);
 		struct message_event named = {
@@ -106,20 +106,16 @@ static int add_events(struct collector *collector)
 		};
 		snprintf(named.asked, sizeof(named.asked), "%s", event->name);
 		snprintf(named.opened, sizeof(named.opened), "%s", event->name);
-		collector->events.items[collector->events.nr++] = named;
-		if (index_reserve(&collector->ids_index))
+		if (events_add_of_file(&collector->events, &named))
 			return -ENOMEM;
-		index_add(&collector->ids_index, hash_u64(i), (uint32_t)collector->ids.nr);
-		collector->ids.items[collector->ids.nr++] = (struct event_id){
-			.id = i, .event = i, .tid = -1, .cpu = -1, .first = UINT32_MAX};
 	}
 	return 0;
 }
 
 void file_describe_kernel(struct collector *collector)
 {
-	const struct file_source *file = collector->file;
-	struct module_row *row = &collector->modules.kernel->row;
+	const struct file_source *file = collector->source.file;
+	struct module_row *row = &collector->unwinding.modules.kernel->row;
 	if (!file)
 		return;
 	module_identity_set_build_id(&row->identity, file->kernel_build_id,
@@ -149,18 +145,18 @@ int file_start(struct collector *collector, struct error *error)
 		return error_set(error, code, "cannot be read: out of memory");
 	}
 	*ring = (struct collector_ring){.fd = -1, .cpu = FILE_CPU, .last = last};
-	collector->rings = ring;
-	collector->nr_rings = 1;
-	collector->file = file;
-	file->perfdata = perfdata_open_parts(collector->source_fd, collector->source_parts,
-					     collector->nr_source_parts, &code, error);
-	collector->source_fd = -1;
-	collector->nr_source_parts = 0;
+	collector->source.rings = ring;
+	collector->source.nr_rings = 1;
+	collector->source.file = file;
+	file->perfdata = perfdata_open_parts(collector->source.fd, collector->source.parts,
+					     collector->source.nr_parts, &code, error);
+	collector->source.fd = -1;
+	collector->source.nr_parts = 0;
 	if (!file->perfdata)
 		return code;
 	if (collector->config.without_tables && !has_chains(file->perfdata))
 		return error_set(error, -ENODATA, "has neither frame pointers nor kernel chains");
-	file->published = file->resumes_at =
+	file->resumes_at = collector->source.taken =
 		atomic_load_explicit(&collector->status->published, memory_order_relaxed);
 	file->kernel_build_id_size =
 		perfdata_kernel_build_id(file->perfdata, file->kernel_build_id);
@@ -171,12 +167,12 @@ int file_start(struct collector *collector, struct error *error)
 	return result ? error_set(error, result, "cannot be read: %s", strerror(-result)) : 0;
 }
 
-void file_close(struct collector *collector)
+void file_close(struct source *source)
 {
-	if (collector->file)
-		perfdata_close(collector->file->perfdata);
-	free(collector->file);
-	collector->file = NULL;
+	if (source->file)
+		perfdata_close(source->file->perfdata);
+	free(source->file);
+	source->file = NULL;
 }
 
 /* ---- records ---- */
@@ -184,7 +180,7 @@ void file_close(struct collector *collector)
 /* What the samples of this event are made of. */
 static void use_event(struct collector *collector, uint32_t event)
 {
-	const struct perfdata_event *of = perfdata_event(collector->file->perfdata, event);
+	const struct perfdata_event *of = perfdata_event(collector->source.file->perfdata, event);
 	const char *call_graph = call_graph_of(of);
 	struct message_config *config = &collector->config;
 	config->format = of->format;
@@ -196,7 +192,7 @@ static void use_event(struct collector *collector, uint32_t event)
 static void learn_kernel(struct collector *collector, const struct record_mmap *mmap)
 {
 	static const char kernel[] = "[kernel.kallsyms]_";
-	struct file_source *file = collector->file;
+	struct file_source *file = collector->source.file;
 	if (strncmp(mmap->path, kernel, sizeof(kernel) - 1) != 0)
 		return;
 	file->kernel_text = mmap->file_offset;
@@ -216,7 +212,7 @@ static void identify(const struct perfdata *perfdata, struct record_mmap *mmap)
 /* perf adds up at the end, in LOST_SAMPLES, what the LOST records told of before. */
 static void count_lost(struct collector *collector, const struct record *record)
 {
-	struct file_source *file = collector->file;
+	struct file_source *file = collector->source.file;
 	uint64_t before = file->lost > file->lost_samples ? file->lost : file->lost_samples;
 	if (record->type == PERF_RECORD_LOST)
 		file->lost += record->lost;
@@ -224,12 +220,12 @@ static void count_lost(struct collector *collector, const struct record *record)
 		file->lost_samples += record->lost;
 	uint64_t after = file->lost > file->lost_samples ? file->lost : file->lost_samples;
 	if (file->record.number >= file->resumes_at)
-		collector->counts.lost += after - before;
+		collector->output.counts.lost += after - before;
 }
 
 static int take_record(struct collector *collector, struct record *record)
 {
-	struct file_source *file = collector->file;
+	struct file_source *file = collector->source.file;
 	switch (record->type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
@@ -256,17 +252,17 @@ static int take_record(struct collector *collector, struct record *record)
 	}
 	record->id = file->record.event;
 	/* Main answers every question, and nothing piles up meanwhile. */
-	return round_take(collector, &collector->rings[0], record, true);
+	return round_take(collector, &collector->source.rings[0], record, true);
 }
 
 /* The record in hand. As round_take(). */
 static int take(struct collector *collector)
 {
-	const struct perfdata_record *bytes = &collector->file->record;
+	const struct perfdata_record *bytes = &collector->source.file->record;
 	struct record record;
-	if (bytes->event >= perfdata_nr_events(collector->file->perfdata)) {
-		collector->counts.drained++;
-		collector->counts.damaged++;
+	if (bytes->event >= perfdata_nr_events(collector->source.file->perfdata)) {
+		collector->output.counts.drained++;
+		collector->output.counts.damaged++;
 		return 0;
 	}
 	use_event(collector, bytes->event);
@@ -277,15 +273,24 @@ static int take(struct collector *collector)
 
 static void note_time(struct collector *collector, uint64_t time_ns)
 {
-	if (time_ns && time_ns < collector->last_time_ns)
-		collector->counts.late++;
-	if (time_ns > collector->last_time_ns)
-		collector->last_time_ns = time_ns;
+	if (time_ns && time_ns < collector->source.last_time_ns)
+		collector->output.counts.late++;
+	if (time_ns > collector->source.last_time_ns)
+		collector->source.last_time_ns = time_ns;
+}
+
+/* Behind the record in hand nothing was taken yet. */
+static void note_taken(struct source *source)
+{
+	const struct file_source *file = source->file;
+	const uint64_t number = file->record.number + !file->has_record;
+	if (file->record.bytes && number > source->taken)
+		source->taken = number;
 }
 
 int file_round(struct collector *collector)
 {
-	struct file_source *file = collector->file;
+	struct file_source *file = collector->source.file;
 	int result = 0;
 	file->wants_room = false;
 	for (size_t i = 0; i < RECORDS_A_ROUND && !file->ended; i++) {
@@ -296,7 +301,8 @@ int file_round(struct collector *collector)
 		}
 		if (!file->has_record)
 			break;
-		if (!tables_samples_room(collector->writer)) {
+		note_taken(&collector->source);
+		if (!tables_samples_room(collector->output.writer)) {
 			file->wants_room = true;
 			result = 0;
 			break;
@@ -308,33 +314,23 @@ int file_round(struct collector *collector)
 		if (file->record.number >= file->resumes_at)
 			note_time(collector, file->record.time_ns);
 		file->has_record = false;
+		note_taken(&collector->source);
 		round_consumed(collector);
 	}
 	return round_end(collector, result > 0 ? 0 : result);
 }
 
-void file_publish(struct collector *collector)
+bool file_drained(const struct source *source)
 {
-	struct file_source *file = collector->file;
-	/* Behind the one in hand nothing was taken yet. */
-	uint64_t number = file->record.number + !file->has_record;
-	if (!file->record.bytes || number <= file->published)
-		return;
-	file->published = number;
-	atomic_store_explicit(&collector->status->published, number, memory_order_relaxed);
+	return source->file->ended;
 }
 
-bool file_drained(const struct collector *collector)
+bool file_wants_room(const struct source *source)
 {
-	return collector->file->ended;
+	return source->file->wants_room;
 }
 
-bool file_wants_room(const struct collector *collector)
+const char *file_note(const struct source *source)
 {
-	return collector->file->wants_room;
-}
-
-const char *file_note(const struct collector *collector)
-{
-	return collector->file ? perfdata_note(collector->file->perfdata) : "";
+	return source->file ? perfdata_note(source->file->perfdata) : "";
 }

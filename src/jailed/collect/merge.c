@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "internal.h"
-
 #include <errno.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/kernel/record.h>
+
+#include "internal.h"
+#include "round.h"
 
 /*
  * A record is written a little after its time was taken: across CPUs, what is
@@ -14,10 +16,10 @@
 #define PATIENCE_NS (2 * NS_PER_SECOND)
 #define HURRY_NS    (100 * NS_PER_MS)
 
-bool merge_drained(const struct collector *collector)
+bool merge_drained(const struct source *source)
 {
-	for (size_t i = 0; i < collector->nr_rings; i++)
-		if (collector->rings[i].next)
+	for (size_t i = 0; i < source->nr_rings; i++)
+		if (source->rings[i].next)
 			return false;
 	return true;
 }
@@ -29,8 +31,8 @@ static void peek(struct collector *collector, struct collector_ring *ring)
 	ring->next_time_ns = UINT64_MAX;
 	ring->next = ring_peek(&ring->ring, &damaged);
 	if (damaged) {
-		collector->counts.drained++;
-		collector->counts.damaged++;
+		collector->output.counts.drained++;
+		collector->output.counts.damaged++;
 	}
 	if (!ring->next)
 		return;
@@ -40,11 +42,11 @@ static void peek(struct collector *collector, struct collector_ring *ring)
 		ring->next_time_ns = 0;
 }
 
-static struct collector_ring *earliest(struct collector *collector)
+static struct collector_ring *earliest(const struct source *source)
 {
 	struct collector_ring *first = NULL;
-	for (size_t i = 0; i < collector->nr_rings; i++) {
-		struct collector_ring *ring = &collector->rings[i];
+	for (size_t i = 0; i < source->nr_rings; i++) {
+		struct collector_ring *ring = &source->rings[i];
 		if (ring->next && (!first || ring->next_time_ns < first->next_time_ns))
 			first = ring;
 	}
@@ -80,23 +82,23 @@ int merge_round(struct collector *collector)
 {
 	/* The clock before the heads: whatever was written later is younger than the horizon. */
 	bool to_the_end = collector->stopping || collector->pausing;
-	uint64_t horizon_ns = to_the_end ? UINT64_MAX : collector->clock_ns - REORDER_NS;
-	for (size_t i = 0; i < collector->nr_rings; i++) {
-		ring_refresh(&collector->rings[i].ring);
-		peek(collector, &collector->rings[i]);
+	uint64_t horizon_ns = to_the_end ? UINT64_MAX : collector->source.clock_ns - REORDER_NS;
+	for (size_t i = 0; i < collector->source.nr_rings; i++) {
+		ring_refresh(&collector->source.rings[i].ring);
+		peek(collector, &collector->source.rings[i]);
 	}
 	sets_look(collector);
 	int result = 0;
 	struct collector_ring *ring;
-	while ((ring = earliest(collector)) && ring->next_time_ns <= horizon_ns) {
+	while ((ring = earliest(&collector->source)) && ring->next_time_ns <= horizon_ns) {
 		result = take(collector, ring);
 		if (result)
 			break;
 		collector->waiting_since_ns = 0;
-		if (ring->next_time_ns && ring->next_time_ns < collector->last_time_ns)
-			collector->counts.late++;
-		if (ring->next_time_ns > collector->last_time_ns)
-			collector->last_time_ns = ring->next_time_ns;
+		if (ring->next_time_ns && ring->next_time_ns < collector->source.last_time_ns)
+			collector->output.counts.late++;
+		if (ring->next_time_ns > collector->source.last_time_ns)
+			collector->source.last_time_ns = ring->next_time_ns;
 		ring_consume(&ring->ring);
 		round_consumed(collector);
 		peek(collector, ring);

@@ -3,7 +3,7 @@
  * Modules' rows in the tables, and their files, which main opens. A stack that meets a file which nobody has asked for
  * stops there, and begins again when main was asked: whoever unwinds looks up, and sends nothing.
  */
-#include "internal.h"
+#include "module_files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,11 +11,13 @@
 #include <ctop/base/fault.h>
 #include <ctop/unwind/unwind.h>
 
+#include "internal.h"
+
 /* ---- rows ---- */
 
 static bool has_row(const struct collector *collector, const struct module *module)
 {
-	return module->epoch == collector->epoch;
+	return module->epoch == collector->output.epoch;
 }
 
 /* module is NULL for an address outside every mapping: that is row 0, none. */
@@ -29,13 +31,13 @@ static int module_id(struct collector *collector, struct module *module, struct 
 		struct module_row row = module->row;
 		row.by_offset = collector->config.without_tables &&
 				(row.kind == MODULE_FILE || row.kind == MODULE_VDSO);
-		int result = tables_add_string(collector->writer, module->path,
+		int result = tables_add_string(collector->output.writer, module->path,
 					       strlen(module->path), &row.path);
 		if (!result)
-			result = tables_add_module(collector->writer, &row, &module->id);
+			result = tables_add_module(collector->output.writer, &row, &module->id);
 		if (result)
 			return result;
-		module->epoch = collector->epoch;
+		module->epoch = collector->output.epoch;
 	}
 	*id = module->id;
 	return 0;
@@ -46,7 +48,7 @@ int module_frame_id(struct collector *collector, struct module *module, uint64_t
 {
 	struct module_id in;
 	int result = module_id(collector, module, &in);
-	return result ? result : tables_add_frame(collector->writer, in, address, id);
+	return result ? result : tables_add_frame(collector->output.writer, in, address, id);
 }
 
 /* ---- files ---- */
@@ -71,21 +73,21 @@ static int ask(struct collector *collector, struct module *module)
 	struct module_id id, kernel;
 	int result = module_id(collector, module, &id);
 	/* Which vdso it is a file may say by its kernel alone. */
-	if (!result && collector->file && module->row.kind == MODULE_VDSO)
-		result = module_id(collector, collector->modules.kernel, &kernel);
+	if (!result && collector->source.file && module->row.kind == MODULE_VDSO)
+		result = module_id(collector, collector->unwinding.modules.kernel, &kernel);
 	if (result)
 		return result;
 	/* Main reads the row to know what to open: it must be there before the message. */
-	round_publish(collector);
+	output_publish(collector);
 	struct message message = {
 		.kind = MESSAGE_NEED_MODULE,
-		.module = {.epoch = collector->epoch, .module = id.index},
+		.module = {.epoch = collector->output.epoch, .module = id.index},
 	};
 	result = protocol_send(collector->channel, &message, -1);
 	if (result)
 		return result;
 	module->state = MODULE_ASKED;
-	module->asked_epoch = collector->epoch;
+	module->asked_epoch = collector->output.epoch;
 	module->asked_id = id;
 	return 0;
 }
@@ -98,7 +100,7 @@ static int publish_row(struct collector *collector, struct module *module)
 		return 0;
 	int result = module_id(collector, module, &id);
 	if (!result)
-		round_publish(collector);
+		output_publish(collector);
 	return result;
 }
 
@@ -107,7 +109,7 @@ int module_file_ask(struct collector *collector, const struct stack_gap *gap)
 	const struct mapping *map = process_mapping_at(gap->process, gap->address);
 	struct module *module = map->module;
 	if (!module) {
-		module = modules_of_map(&collector->modules, gap->process, map);
+		module = modules_of_map(&collector->unwinding.modules, gap->process, map);
 		if (!module || process_set_module(gap->process, gap->address, module))
 			return -ENOMEM;
 	}
@@ -137,11 +139,12 @@ void module_file_take(struct collector *collector, struct module *module, int fd
 {
 	/* Of a perf.data file: what is here now has an owner and an inode of its own. So has our copy of the vdso. */
 	const struct module_identity nothing = {0};
-	bool is_mapped_file = !collector->file && module->row.kind == MODULE_FILE;
+	bool is_mapped_file = !collector->source.file && module->row.kind == MODULE_FILE;
 	status_read(collector->status, module->asked_epoch, module->asked_id.index);
 	if (fd >= 0)
 		fault_at("file", module->path, collector->channel);
-	modules_set_file(&collector->modules, module, fd, is_mapped_file ? identity : &nothing);
+	modules_set_file(&collector->unwinding.modules, module, fd,
+			 is_mapped_file ? identity : &nothing);
 	status_read_none(collector->status);
 	module->collector = collector;
 	if (module->cfi && !module->lender)

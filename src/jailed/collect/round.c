@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "internal.h"
+#include "round.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,6 +7,11 @@
 #include <linux/perf_event.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/kernel/record.h>
+
+#include "follow.h"
+#include "internal.h"
+#include "module_files.h"
 
 static bool is_sample(const void *bytes, size_t size)
 {
@@ -23,13 +28,13 @@ static struct record_format format_of(const struct collector *collector, const v
 {
 	struct record_format format = collector->config.format;
 	uint64_t id;
-	if (!collector->formats_differ || !is_sample(bytes, size) ||
+	if (!collector->events.formats_differ || !is_sample(bytes, size) ||
 	    size < sizeof(struct perf_event_header) + sizeof(id))
 		return format;
 	memcpy(&id, (const char *)bytes + sizeof(struct perf_event_header), sizeof(id));
-	const struct event_id *event = stack_find_event(collector, id);
-	if (event && event->event < collector->events.nr &&
-	    collector->events.items[event->event].without_period)
+	const struct event_id *event = events_find(&collector->events, id);
+	if (event && event->event < collector->events.named.nr &&
+	    collector->events.named.items[event->event].without_period)
 		format.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	return format;
 }
@@ -41,8 +46,8 @@ int round_parse(struct collector *collector, int32_t cpu, uint64_t position, con
 	const struct message_config *config = &collector->config;
 	if (config->skip_cpu == cpu && config->skip_position == position) {
 		if (is_sample(bytes, size)) {
-			collector->counts.drained++;
-			collector->counts.skipped++;
+			collector->output.counts.drained++;
+			collector->output.counts.skipped++;
 		}
 		return 0;
 	}
@@ -55,8 +60,8 @@ int round_parse(struct collector *collector, int32_t cpu, uint64_t position, con
 	if (result == -ENOTSUP)
 		return 0;
 	if (result) {
-		collector->counts.drained++;
-		collector->counts.damaged++;
+		collector->output.counts.drained++;
+		collector->output.counts.damaged++;
 		return 0;
 	}
 	return 1;
@@ -88,55 +93,25 @@ int round_take(struct collector *collector, struct collector_ring *ring,
 	if (record->type != PERF_RECORD_SAMPLE)
 		return follow_record(collector, record);
 	int result = take_sample(collector, ring, record, patient);
-	collector->counts.drained += result == 0;
+	collector->output.counts.drained += result == 0;
 	return result;
-}
-
-static void publish_counts(struct collector *collector)
-{
-	struct child_status *status = collector->status;
-	const struct round_counts *counts = &collector->counts;
-	status_add(&status->lost, counts->lost);
-	status_add(&status->late, counts->late);
-	status_add(&status->throttled, counts->throttled);
-	status_add(&status->drained, counts->drained);
-	status_add(&status->damaged, counts->damaged);
-	status_add(&status->duplicates, counts->duplicates);
-	status_add(&status->skipped, counts->skipped);
-	status_add(&status->own, counts->own);
-	status_add(&status->foreign, counts->foreign);
-	status_add(&status->comm, counts->comm);
-	status_add(&status->uid, counts->uid);
-	status_add(&status->frames, counts->frames);
-	collector->counts = (struct round_counts){0};
-}
-
-void round_publish(struct collector *collector)
-{
-	/* Rows and samples first: what is given up must not be lost with us. */
-	tables_publish(collector->writer);
-	if (collector->file)
-		file_publish(collector);
-	for (size_t i = 0; i < collector->nr_rings; i++)
-		ring_publish_tail(&collector->rings[i].ring);
-	publish_counts(collector);
 }
 
 void round_consumed(struct collector *collector)
 {
 	/* Before it is given up: who dies from now on, reading the next one, did not die on this one. */
 	atomic_store_explicit(&collector->status->busy_cpu, -1, memory_order_release);
-	if (collector->counts.drained && tables_is_published(collector->writer))
-		round_publish(collector);
+	if (collector->output.counts.drained && tables_is_published(collector->output.writer))
+		output_publish(collector);
 }
 
 static void request_tables(struct collector *collector)
 {
-	if (collector->wants_tables)
+	if (collector->output.wants_tables)
 		return;
 	const struct message message = {.kind = MESSAGE_NEED_TABLES};
 	if (protocol_send(collector->channel, &message, -1) == 0)
-		collector->wants_tables = true;
+		collector->output.wants_tables = true;
 }
 
 int round_end(struct collector *collector, int result)
@@ -146,14 +121,14 @@ int round_end(struct collector *collector, int result)
 	collector->waiting = result == -EAGAIN || result == -ENOSPC;
 	if (collector->waiting && !collector->waiting_since_ns)
 		collector->waiting_since_ns = clock_now_ns();
-	round_publish(collector);
-	const struct unwind_counters *counters = unwinder_counters(collector->unwinder);
+	output_publish(collector);
+	const struct unwind_counters *counters = unwinder_counters(collector->unwinding.unwinder);
 	struct child_status *status = collector->status;
 	atomic_store_explicit(&status->cache_hits,
-			      collector->cache_hits_before + counters->cache_hits,
+			      collector->unwinding.hits_before + counters->cache_hits,
 			      memory_order_relaxed);
 	atomic_store_explicit(&status->cache_misses,
-			      collector->cache_misses_before + counters->cache_misses,
+			      collector->unwinding.misses_before + counters->cache_misses,
 			      memory_order_relaxed);
 	atomic_store_explicit(&status->busy_cpu, -1, memory_order_relaxed);
 	return collector->waiting ? 0 : result;

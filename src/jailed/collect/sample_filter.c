@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "internal.h"
+#include "sample_filter.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +8,9 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/hash.h>
+#include <ctop/kernel/record.h>
+
+#include "internal.h"
 
 /* A process changes its user without a record: what is older than this is looked up again. */
 #define OWNER_AGE_NS NS_PER_SECOND
@@ -23,16 +26,16 @@ struct owner {
 	UT_hash_handle hh;
 };
 
-static struct owner *find_owner(const struct collector *collector, int32_t pid)
+static struct owner *find_owner(const struct sample_filter *filter, int32_t pid)
 {
 	struct owner *owner;
-	HASH_FIND(hh, collector->owners, &pid, sizeof(pid), owner);
+	HASH_FIND(hh, filter->owners, &pid, sizeof(pid), owner);
 	return owner;
 }
 
-static struct owner *make_owner(struct collector *collector, int32_t pid)
+static struct owner *make_owner(struct sample_filter *filter, int32_t pid)
 {
-	struct owner *owner = find_owner(collector, pid);
+	struct owner *owner = find_owner(filter, pid);
 	if (owner)
 		return owner;
 	owner = calloc(1, sizeof(*owner));
@@ -40,17 +43,17 @@ static struct owner *make_owner(struct collector *collector, int32_t pid)
 		return NULL;
 	owner->pid = pid;
 	owner->due = true;
-	HASH_ADD(hh, collector->owners, pid, sizeof(owner->pid), owner);
+	HASH_ADD(hh, filter->owners, pid, sizeof(owner->pid), owner);
 	return owner;
 }
 
 /* A child is its parent's user's until that has been looked up: it may be too short for that. */
-int sample_filter_fork(struct collector *collector, int32_t pid, int32_t parent_pid)
+int sample_filter_fork(struct sample_filter *filter, int32_t pid, int32_t parent_pid)
 {
-	const struct owner *parent = pid == parent_pid ? NULL : find_owner(collector, parent_pid);
+	const struct owner *parent = pid == parent_pid ? NULL : find_owner(filter, parent_pid);
 	if (!parent || !parent->known)
 		return 0;
-	struct owner *owner = make_owner(collector, pid);
+	struct owner *owner = make_owner(filter, pid);
 	if (!owner)
 		return -ENOMEM;
 	owner->uid = parent->uid;
@@ -59,50 +62,50 @@ int sample_filter_fork(struct collector *collector, int32_t pid, int32_t parent_
 	return 0;
 }
 
-void sample_filter_exec(struct collector *collector, int32_t pid)
+void sample_filter_exec(struct sample_filter *filter, int32_t pid)
 {
-	struct owner *owner = find_owner(collector, pid);
+	struct owner *owner = find_owner(filter, pid);
 	if (owner)
 		owner->due = true;
 }
 
-void sample_filter_exit(struct collector *collector, int32_t pid)
+void sample_filter_exit(struct sample_filter *filter, int32_t pid)
 {
-	struct owner *owner = find_owner(collector, pid);
+	struct owner *owner = find_owner(filter, pid);
 	if (!owner)
 		return;
-	HASH_DEL(collector->owners, owner);
+	HASH_DEL(filter->owners, owner);
 	free(owner);
 }
 
-void sample_filter_forget_all(struct collector *collector)
+void sample_filter_forget_all(struct sample_filter *filter)
 {
 	struct owner *owner, *next;
-	HASH_ITER (hh, collector->owners, owner, next) {
-		HASH_DEL(collector->owners, owner);
+	HASH_ITER (hh, filter->owners, owner, next) {
+		HASH_DEL(filter->owners, owner);
 		free(owner);
 	}
 }
 
-int sample_filter_owner_answer(struct collector *collector, const struct message_owner *answer)
+void sample_filter_owner_answer(struct sample_filter *filter, const struct message_owner *answer,
+				uint64_t now_ns)
 {
-	struct owner *owner = find_owner(collector, answer->pid);
+	struct owner *owner = find_owner(filter, answer->pid);
 	if (!owner)
-		return 0; /* it has gone meanwhile */
+		return; /* it has gone meanwhile */
 	owner->outstanding = owner->due = false;
-	owner->looked_ns = collector->last_time_ns;
+	owner->looked_ns = now_ns;
 	if (answer->error)
-		return 0; /* what was known before still holds */
+		return; /* what was known before still holds */
 	owner->known = true;
 	owner->uid = answer->uid;
 	owner->effective_uid = answer->effective_uid;
-	return 0;
 }
 
 /* 0: as well known as it will be; -EAGAIN: the answer is on its way; -ENOMEM. */
 static int ask_owner(struct collector *collector, int32_t pid, uint64_t now_ns)
 {
-	struct owner *owner = make_owner(collector, pid);
+	struct owner *owner = make_owner(&collector->filter, pid);
 	if (!owner)
 		return -ENOMEM;
 	const bool is_old = now_ns > owner->looked_ns + OWNER_AGE_NS;
@@ -121,15 +124,16 @@ static int ask_owner(struct collector *collector, int32_t pid, uint64_t now_ns)
 
 static bool is_users(const struct collector *collector, int32_t pid)
 {
-	const struct owner *owner = find_owner(collector, pid);
+	const struct owner *owner = find_owner(&collector->filter, pid);
 	const uint32_t uid = collector->config.uid;
 	return owner && owner->known && (owner->uid == uid || owner->effective_uid == uid);
 }
 
 static bool is_called(const struct collector *collector, const struct record *record)
 {
-	return !strcmp(process_table_comm_of(collector->processes, record->pid, record->tid),
-		       collector->config.comm);
+	return !strcmp(
+		process_table_comm_of(collector->following.processes, record->pid, record->tid),
+		collector->config.comm);
 }
 
 int sample_filter_task(struct collector *collector, struct process *process,
@@ -138,15 +142,15 @@ int sample_filter_task(struct collector *collector, struct process *process,
 	const struct message_config *config = &collector->config;
 	int result = config->filters_uid ? ask_owner(collector, record->pid, record->time_ns) : 0;
 	if (!result && config->filters_comm)
-		result = follow_ask(collector, process, record->pid, record->tid, false);
+		result = ask_process(collector, process, record->pid, record->tid, false);
 	if (result && (patient || result != -EAGAIN))
 		return result;
 	if (config->filters_uid && !is_users(collector, record->pid)) {
-		collector->counts.uid++;
+		collector->output.counts.uid++;
 		return 1;
 	}
 	if (config->filters_comm && !is_called(collector, record)) {
-		collector->counts.comm++;
+		collector->output.counts.comm++;
 		return 1;
 	}
 	return 0;

@@ -6,7 +6,7 @@
  * While main switches, an event is in both sets for a moment: what is sampled of the old one behind the new one's first
  * sample is counted already. So is, until it is switched off once more, that of a task forked in between.
  */
-#include "internal.h"
+#include "sets.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 
 #include <ctop/base/clock.h>
 
+#include "internal.h"
 #include "pace.h"
 
 /* Who waits for main's answers leaves his records where they are: that is no want of room yet. */
@@ -32,10 +33,10 @@ enum { COPIES_CALM = 4 };
 
 void sets_begin(struct collector *collector)
 {
-	struct pressure *pressure = &collector->pressure;
+	struct pressure *pressure = &collector->sets.pressure;
 	*pressure = (struct pressure){.calm_ns = CALM_NS};
 	for (size_t i = 0; i < SAMPLER_MAX_EVENTS; i++)
-		collector->paces[i] = (struct event_pace){
+		collector->sets.paces[i] = (struct event_pace){
 			.set = collector->config.in_use[i],
 			.nr_switches = 1,
 		};
@@ -43,13 +44,13 @@ void sets_begin(struct collector *collector)
 
 static size_t nr_events(const struct collector *collector)
 {
-	const size_t nr = collector->events.nr;
+	const size_t nr = collector->events.named.nr;
 	return nr < SAMPLER_MAX_EVENTS ? nr : SAMPLER_MAX_EVENTS;
 }
 
 static bool is_paced(const struct collector *collector, size_t event)
 {
-	return event < nr_events(collector) && collector->events.items[event].paced;
+	return event < nr_events(collector) && collector->events.named.items[event].paced;
 }
 
 static const struct sampler_sets *sets_of(const struct collector *collector, size_t event)
@@ -71,7 +72,7 @@ uint64_t sets_period(const struct collector *collector, const struct event_id *e
 static uint64_t nr_lost(const struct collector *collector)
 {
 	return atomic_load_explicit(&collector->status->lost, memory_order_relaxed) +
-	       collector->counts.lost;
+	       collector->output.counts.lost;
 }
 
 /* The set in use of all that we do not pace: they are switched together. */
@@ -80,7 +81,7 @@ static uint32_t set_together(const struct collector *collector)
 	size_t event = 0;
 	while (event < nr_events(collector) && is_paced(collector, event))
 		event++;
-	const uint32_t set = event < nr_events(collector) ? collector->paces[event].set : 0;
+	const uint32_t set = event < nr_events(collector) ? collector->sets.paces[event].set : 0;
 	return set < collector->config.sets[false].nr ? set : 0;
 }
 
@@ -94,19 +95,19 @@ static void use_together(struct pressure *pressure, bool is_dearer, uint64_t now
 
 static double asked_hz(const struct collector *collector, size_t event)
 {
-	return (double)collector->events.items[event].frequency_hz;
+	return (double)collector->events.named.items[event].frequency_hz;
 }
 
 static void count_anew(struct collector *collector, size_t event, uint64_t now_ns)
 {
-	collector->paces[event].since_ns = now_ns;
-	for (size_t i = 0; i < collector->nr_rings; i++)
-		collector->rings[i].nr_seen[event] = 0;
+	collector->sets.paces[event].since_ns = now_ns;
+	for (size_t i = 0; i < collector->source.nr_rings; i++)
+		collector->source.rings[i].nr_seen[event] = 0;
 }
 
 static void use_pace(struct collector *collector, size_t event, bool is_dearer, uint64_t now_ns)
 {
-	struct event_pace *pace = &collector->paces[event];
+	struct event_pace *pace = &collector->sets.paces[event];
 	const uint64_t window_ns = pace_window_ns(asked_hz(collector, event));
 	if (is_dearer) {
 		pace->dearer_since_ns = now_ns;
@@ -124,13 +125,13 @@ static void use_pace(struct collector *collector, size_t event, bool is_dearer, 
 
 void sets_use(struct collector *collector, const struct message_set *message)
 {
-	struct pressure *pressure = &collector->pressure;
+	struct pressure *pressure = &collector->sets.pressure;
 	const uint64_t now_ns = clock_now_ns();
 	pressure->switching_since_ns = message->since_ns;
 	pressure->switching_until_ns = message->until_ns;
 	const uint32_t together = set_together(collector);
 	for (size_t i = 0; i < nr_events(collector); i++) {
-		struct event_pace *pace = &collector->paces[i];
+		struct event_pace *pace = &collector->sets.paces[i];
 		const uint32_t set = message->sets[i], before = pace->set;
 		if (set == before || set >= sets_of(collector, i)->nr)
 			continue;
@@ -144,22 +145,34 @@ void sets_use(struct collector *collector, const struct message_set *message)
 		use_together(pressure, set_together(collector) < together, now_ns);
 }
 
-bool sets_are_switching(const struct collector *collector, uint64_t time_ns)
+bool sets_are_switching(const struct sets *sets, uint64_t time_ns)
 {
-	const struct pressure *pressure = &collector->pressure;
+	const struct pressure *pressure = &sets->pressure;
 	return time_ns >= pressure->switching_since_ns && time_ns < pressure->switching_until_ns;
 }
 
-bool sets_is_double(struct collector *collector, struct event_id *event)
+/* The row that all sets of an event share; NULL: there is one set of it. */
+static struct event_id *shared_row(const struct collector *collector, const struct event_id *event)
 {
 	if (event->event >= nr_events(collector) || !sets_differ(collector, event) ||
-	    event->first >= collector->ids.nr)
-		return false;
-	const struct event_pace *pace = &collector->paces[event->event];
-	struct event_id *first = &collector->ids.items[event->first];
-	if (event->set == pace->set)
-		first->seen_switch = pace->nr_switches;
-	return event->set != pace->set && first->seen_switch == pace->nr_switches;
+	    event->first >= collector->events.ids.nr)
+		return NULL;
+	return &collector->events.ids.items[event->first];
+}
+
+void sets_note_sample(struct collector *collector, const struct event_id *event)
+{
+	struct event_id *shared = shared_row(collector, event);
+	const struct event_pace *pace = &collector->sets.paces[event->event];
+	if (shared && event->set == pace->set)
+		shared->seen_switch = pace->nr_switches;
+}
+
+bool sets_is_double(const struct collector *collector, const struct event_id *event)
+{
+	const struct event_id *shared = shared_row(collector, event);
+	const struct event_pace *pace = &collector->sets.paces[event->event];
+	return shared && event->set != pace->set && shared->seen_switch == pace->nr_switches;
 }
 
 static void want(struct collector *collector, size_t event, uint32_t set)
@@ -195,7 +208,7 @@ static double growth(const struct sampler_sets *sets, uint32_t set)
 
 static void want_cheaper(struct collector *collector, double fill, uint64_t now_ns)
 {
-	struct pressure *pressure = &collector->pressure;
+	struct pressure *pressure = &collector->sets.pressure;
 	const uint32_t last = collector->config.sets[false].nr - 1, set = set_together(collector);
 	if (pressure->dearer_since_ns && now_ns - pressure->dearer_since_ns < RELAPSE_NS &&
 	    pressure->calm_ns < CALM_MOST_NS)
@@ -209,7 +222,7 @@ static void want_cheaper(struct collector *collector, double fill, uint64_t now_
 
 static void want_dearer(struct collector *collector, uint64_t now_ns)
 {
-	struct pressure *pressure = &collector->pressure;
+	struct pressure *pressure = &collector->sets.pressure;
 	const struct sampler_sets *sets = &collector->config.sets[false];
 	const uint32_t set = set_together(collector);
 	if (!pressure->calm_since_ns)
@@ -243,11 +256,11 @@ static void count_arrived(struct collector *collector, struct collector_ring *ri
 	while ((size = ring_look_ahead(&ring->ring, at, &type, &id))) {
 		at += size;
 		const struct event_id *event =
-			type == PERF_RECORD_SAMPLE ? stack_find_event(collector, id) : NULL;
+			type == PERF_RECORD_SAMPLE ? events_find(&collector->events, id) : NULL;
 		if (!event || !is_paced(collector, event->event))
 			continue;
-		collector->pressure.paced_bytes[event->event] += size;
-		if (event->set == collector->paces[event->event].set)
+		collector->sets.pressure.paced_bytes[event->event] += size;
+		if (event->set == collector->sets.paces[event->event].set)
 			ring->nr_seen[event->event]++;
 	}
 }
@@ -255,14 +268,14 @@ static void count_arrived(struct collector *collector, struct collector_ring *ri
 static struct look look_at_rings(struct collector *collector)
 {
 	struct look look = {0};
-	struct pressure *pressure = &collector->pressure;
+	struct pressure *pressure = &collector->sets.pressure;
 	uint64_t paced_bytes = 0;
-	for (size_t i = 0; i < collector->nr_rings; i++) {
-		struct collector_ring *ring = &collector->rings[i];
+	for (size_t i = 0; i < collector->source.nr_rings; i++) {
+		struct collector_ring *ring = &collector->source.rings[i];
 		const double bytes = (double)ring->ring.data_bytes;
 		const double arrived = (double)(ring->ring.head - ring->seen_head) / bytes;
 		const double waits = (double)ring_waiting_bytes(&ring->ring) / bytes;
-		if (collector->any_paced)
+		if (collector->events.any_paced)
 			count_arrived(collector, ring);
 		pressure->bytes += ring->ring.head - ring->seen_head;
 		ring->seen_head = ring->ring.head;
@@ -289,11 +302,11 @@ static bool varies_copies(const struct sampler_sets *sets, uint32_t set)
 
 static void look_at_pace(struct collector *collector, size_t event, double fill, uint64_t now_ns)
 {
-	struct event_pace *pace = &collector->paces[event];
+	struct event_pace *pace = &collector->sets.paces[event];
 	const struct sampler_sets *sets = &collector->config.sets[true];
 	/* A command that is held yet shows nothing of what it will do. */
-	if (!pace->since_ns && collector->pressure.bytes)
-		pace->since_ns = collector->pressure.looked_ns;
+	if (!pace->since_ns && collector->sets.pressure.bytes)
+		pace->since_ns = collector->sets.pressure.looked_ns;
 	if (!pace->since_ns)
 		return;
 	const uint64_t window_ns = pace_window_ns(asked_hz(collector, event));
@@ -304,9 +317,9 @@ static void look_at_pace(struct collector *collector, size_t event, double fill,
 		.calm_ns = varies_copies(sets, pace->set) ? COPIES_CALM * calm_ns : calm_ns,
 		.fill = fill,
 	};
-	for (size_t i = 0; i < collector->nr_rings; i++)
-		if (collector->rings[i].nr_seen[event] > seen.nr)
-			seen.nr = collector->rings[i].nr_seen[event];
+	for (size_t i = 0; i < collector->source.nr_rings; i++)
+		if (collector->source.rings[i].nr_seen[event] > seen.nr)
+			seen.nr = collector->source.rings[i].nr_seen[event];
 	const uint32_t next = pace_next(sets, pace->set, &seen);
 	want(collector, event, next);
 	if (next != pace->set)
@@ -317,9 +330,10 @@ static void look_at_pace(struct collector *collector, size_t event, double fill,
 
 void sets_look(struct collector *collector)
 {
-	struct pressure *pressure = &collector->pressure;
+	struct pressure *pressure = &collector->sets.pressure;
 	const struct sampler_sets *sets = &collector->config.sets[false];
-	if ((sets->nr < 2 && !collector->any_paced) || collector->stopping || collector->pausing)
+	if ((sets->nr < 2 && !collector->events.any_paced) || collector->stopping ||
+	    collector->pausing)
 		return;
 	const struct look look = look_at_rings(collector);
 	const uint64_t now_ns = clock_now_ns();

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "internal.h"
+#include "stack.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include <linux/perf_event.h>
+
 #include <ctop/elf/object.h>
+#include <ctop/kernel/record.h>
+
+#include "internal.h"
+#include "module_files.h"
 
 /* perf's register numbers (asm/perf_regs.h) by DWARF number (System V psABI, figure 3.36). */
 #if defined(__x86_64__)
@@ -18,7 +24,7 @@ static const uint8_t perf_register[UNWIND_NR_REGS] = {
 	17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 #endif
 
-/* The user part of a stack, leaf first, in collector->frames. */
+/* The user part of a stack, leaf first, in unwinding.frames. */
 struct user_part {
 	size_t nr;
 	enum stack_end end;
@@ -96,8 +102,8 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 		.frame_pointers_only = plain,
 	};
 	registers_of(sample, &input);
-	if (!plain && stitching_watch(collector->stitching, tid))
-		input.evidence = collector->evidence;
+	if (!plain && stitching_watch(collector->unwinding.stitching, tid))
+		input.evidence = collector->unwinding.evidence;
 	const struct unwind_space space = {
 		.find = find_mapping,
 		.context = context,
@@ -105,11 +111,13 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 	};
 	uint64_t pending_address;
 	struct unwind_result result;
-	int error = unwind_stack(collector->unwinder, &space, &input, collector->frames, &result,
+	int error = unwind_stack(collector->unwinding.unwinder, &space, &input,
+				 collector->unwinding.frames, &result,
 				 patient ? &pending_address : NULL);
 	if (!error && !plain)
-		error = stitching_take(collector->stitching, tid, space.generation,
-				       collector->frames, collector->evidence, &result);
+		error = stitching_take(collector->unwinding.stitching, tid, space.generation,
+				       collector->unwinding.frames, collector->unwinding.evidence,
+				       &result);
 	if (error)
 		return error;
 	*user = (struct user_part){result.nr_frames, result.end, result.reason};
@@ -124,7 +132,7 @@ static int plain_frame(struct collector *collector, struct space_context *contex
 	enum unwind_lookup found = find_mapping(context, address, &mapping);
 	if (found == UNWIND_UNKNOWN || (found == UNWIND_PENDING && patient))
 		return -EAGAIN;
-	collector->frames[at] = (struct unwind_frame){
+	collector->unwinding.frames[at] = (struct unwind_frame){
 		.process_address = address,
 		.bias = mapping.bias,
 		.module = mapping.module,
@@ -155,7 +163,7 @@ static int chain_user(struct collector *collector, struct space_context *context
 	*user = (struct user_part){nr, STACK_BROKEN, STACK_REASON_NO_RULE};
 	if (!nr)
 		return 0;
-	const struct unwind_frame *outermost = &collector->frames[nr - 1];
+	const struct unwind_frame *outermost = &collector->unwinding.frames[nr - 1];
 	const struct module *module = outermost->module;
 	const uint64_t elf_address = outermost->process_address - outermost->bias;
 	if (module && module->object &&
@@ -226,7 +234,7 @@ static int add_step(struct collector *collector, struct last_stack *last, size_t
 	struct frame_id frame;
 	int result = module_frame_id(collector, module, address, &frame);
 	if (!result)
-		result = tables_add_node(collector->writer, *node, frame, method, node);
+		result = tables_add_node(collector->output.writer, *node, frame, method, node);
 	if (result)
 		return result;
 	*step = (struct stack_step){module, address, method, *node};
@@ -238,8 +246,8 @@ static int add_stack(struct collector *collector, struct collector_ring *ring, s
 		     const uint64_t *kernel, size_t nr_kernel, struct sample *sample)
 {
 	struct last_stack *last = ring->last;
-	if (last->epoch != collector->epoch) {
-		last->epoch = collector->epoch;
+	if (last->epoch != collector->output.epoch) {
+		last->epoch = collector->output.epoch;
 		last->nr = 0;
 	}
 	bool shared = true;
@@ -248,53 +256,45 @@ static int add_stack(struct collector *collector, struct collector_ring *ring, s
 	struct node_id node = {0};
 	int result = 0;
 	for (size_t i = nr_user; !result && depth < nr_user_callers; depth++) {
-		const struct unwind_frame *frame = &collector->frames[--i];
+		const struct unwind_frame *frame = &collector->unwinding.frames[--i];
 		result = add_step(collector, last, depth, &shared, frame->module,
 				  frame->process_address - frame->bias, frame->method, &node);
 	}
 	for (size_t i = nr_kernel; !result && i > 1; depth++)
-		result = add_step(collector, last, depth, &shared, collector->modules.kernel,
-				  kernel[--i] - 1, FRAME_KERNEL, &node);
+		result = add_step(collector, last, depth, &shared,
+				  collector->unwinding.modules.kernel, kernel[--i] - 1,
+				  FRAME_KERNEL, &node);
 	if (result)
 		return result;
 	sample->node = node;
 	if (nr_kernel)
-		return module_frame_id(collector, collector->modules.kernel, kernel[0],
+		return module_frame_id(collector, collector->unwinding.modules.kernel, kernel[0],
 				       &sample->leaf);
 	if (!nr_user)
 		return 0;
-	const struct unwind_frame *leaf = &collector->frames[0];
+	const struct unwind_frame *leaf = &collector->unwinding.frames[0];
 	return module_frame_id(collector, leaf->module, leaf->process_address - leaf->bias,
 			       &sample->leaf);
 }
 
 /* ---- whose sample it is ---- */
 
-struct event_id *stack_find_event(const struct collector *collector, uint64_t id)
-{
-	struct index_probe probe = index_find(&collector->ids_index, hash_u64(id));
-	uint32_t row;
-	while (index_next(&collector->ids_index, &probe, &row))
-		if (collector->ids.items[row].id == id)
-			return &collector->ids.items[row];
-	return NULL;
-}
-
-/* False when the sample is not to be counted at all: then the reason is counted. */
-static bool wanted(struct collector *collector, struct collector_ring *ring,
-		   const struct record *record, struct event_id *event)
+/* True when the sample is not to be counted at all: then the reason is. */
+static bool drop(struct collector *collector, struct collector_ring *ring,
+		 const struct record *record, struct event_id *event)
 {
 	uint64_t *reason = NULL;
-	if (collector->config.drop_own && follow_is_own(collector, record->pid))
-		reason = &collector->counts.own;
-	else if (collector->config.filters_pids && !follow_has_pid(collector, record->pid))
-		reason = &collector->counts.foreign;
-	else if (duplicates_is_second(collector, ring, event, record))
-		reason = &collector->counts.duplicates;
+	if (collector->config.drop_own && pids_are_ours(&collector->pids, record->pid))
+		reason = &collector->output.counts.own;
+	else if (collector->config.filters_pids &&
+		 !pids_are_followed(&collector->pids, record->pid))
+		reason = &collector->output.counts.foreign;
+	else if (duplicates_take(collector, ring, event, record))
+		reason = &collector->output.counts.duplicates;
 	if (!reason)
-		return true;
+		return false;
 	(*reason)++;
-	return false;
+	return true;
 }
 
 /* A period that does not change is not in the record; nor one that is the set's. */
@@ -302,9 +302,9 @@ static uint64_t weight_of(const struct collector *collector, const struct event_
 			  const struct record_sample *sample)
 {
 	uint64_t period = sample->period;
-	if (event->event >= collector->events.nr)
+	if (event->event >= collector->events.named.nr)
 		return period ? period : 1;
-	const struct message_event *is = &collector->events.items[event->event];
+	const struct message_event *is = &collector->events.named.items[event->event];
 	if (is->paced)
 		period = sets_period(collector, event);
 	else if (!period)
@@ -315,22 +315,23 @@ static uint64_t weight_of(const struct collector *collector, const struct event_
 static int add_thread(const struct collector *collector, int32_t pid, int32_t tid,
 		      struct task_id *id)
 {
-	const char *comm = process_table_comm_of(collector->processes, pid, tid);
+	const char *comm = process_table_comm_of(collector->following.processes, pid, tid);
 	struct string_id string;
-	int result = tables_add_string(collector->writer, comm, strlen(comm), &string);
-	const struct process *process = process_table_find(collector->processes, pid);
+	int result = tables_add_string(collector->output.writer, comm, strlen(comm), &string);
+	const struct process *process = process_table_find(collector->following.processes, pid);
 	uint64_t started_ns = process ? process_start(process) : 0;
 	return result ? result
-		      : tables_add_task(collector->writer, pid, tid, started_ns, string, id);
+		      : tables_add_task(collector->output.writer, pid, tid, started_ns, string, id);
 }
 
 /* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */
 static int add_task(const struct collector *collector, int32_t pid, int32_t tid, struct task_id *id)
 {
 	struct task_id main_thread;
-	const uint32_t nr_before = tables_nr_rows(collector->writer, TABLE_TASKS);
+	const uint32_t nr_before = tables_nr_rows(collector->output.writer, TABLE_TASKS);
 	int result = add_thread(collector, pid, tid, id);
-	if (result || tid == pid || tables_nr_rows(collector->writer, TABLE_TASKS) == nr_before)
+	if (result || tid == pid ||
+	    tables_nr_rows(collector->output.writer, TABLE_TASKS) == nr_before)
 		return result;
 	return add_thread(collector, pid, pid, &main_thread);
 }
@@ -340,13 +341,13 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 {
 	struct event_id unknown_event = {.tid = -1, .first = UINT32_MAX};
 	const struct record_sample *sample = &record->sample;
-	struct event_id *event = stack_find_event(collector, record->id);
+	struct event_id *event = events_find(&collector->events, record->id);
 	if (!event)
 		event = &unknown_event;
-	if (!wanted(collector, ring, record, event))
+	if (drop(collector, ring, record, event))
 		return 0;
 
-	struct process *process = process_table_add(collector->processes, record->pid);
+	struct process *process = process_table_add(collector->following.processes, record->pid);
 	if (!process)
 		return -ENOMEM;
 	int choice = sample_filter_task(collector, process, record, patient);
@@ -354,7 +355,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		return choice < 0 ? choice : 0;
 	bool has_user = sample->regs_abi != PERF_SAMPLE_REGS_ABI_NONE ||
 			collector->config.frame_pointers || collector->config.leaf_only;
-	int result = follow_ask(collector, process, record->pid, record->tid, has_user);
+	int result = ask_process(collector, process, record->pid, record->tid, has_user);
 	if (result && (patient || result != -EAGAIN))
 		return result;
 
@@ -388,7 +389,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		result = add_stack(collector, ring, user.nr, kernel, nr_kernel, &out);
 	if (result)
 		return result;
-	tables_add_sample(collector->writer, &out);
-	collector->counts.frames += user.nr + nr_kernel;
+	tables_add_sample(collector->output.writer, &out);
+	collector->output.counts.frames += user.nr + nr_kernel;
 	return 0;
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_COLLECT_ASK_PROCESS_H
+#define CTOP_COLLECT_ASK_PROCESS_H
+
+/* What main was asked about processes, and its answers: what /proc says of them. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ctop/ipc/protocol.h>
+#include <ctop/proc/process_table.h>
+
+struct ask;
+struct collector;
+
+struct following {
+	struct process_table *processes;
+	struct ask *asks;
+};
+
+/* Asks main for what is not known of the process yet. 0: known, or not to be had; -EAGAIN: the answer is on its way. */
+int ask_process(struct collector *collector, struct process *process, int32_t pid, int32_t tid,
+		bool needs_maps);
+/* 0 or -ENOMEM. fd stays the caller's. */
+int ask_process_answer(struct collector *collector, const struct message_process *answer, int fd);
+int ask_threads_answer(struct following *following, const struct message_threads *answer);
+/* What was answered is in doubt: it may be asked for again. */
+void asks_doubt_all(struct following *following);
+/* The process has ended. */
+void asks_forget(struct following *following, int32_t pid);
+void asks_forget_all(struct following *following);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_COLLECT_STACK_H
+#define CTOP_COLLECT_STACK_H
+
+/* One sample: its stack, unwound and appended to the tables. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/ids.h>
+#include <ctop/unwind/stitching.h>
+#include <ctop/unwind/unwind.h>
+
+#include "modules.h"
+
+struct collector;
+struct collector_ring;
+struct process;
+struct record;
+
+/* One caller of the stack that a CPU had last, root first: consecutive stacks share most of theirs. */
+struct stack_step {
+	const struct module *module;
+	uint64_t address;
+	enum frame_method method;
+	struct node_id node;
+};
+
+struct last_stack {
+	uint32_t epoch;
+	size_t nr;
+	struct stack_step steps[UNWIND_MAX_FRAMES * 2];
+};
+
+/* What stacks are unwound with. */
+struct unwinding {
+	struct modules modules;
+	struct unwinder *unwinder;
+	struct stitching *stitching;
+	struct unwind_frame frames[UNWIND_MAX_FRAMES];
+	struct unwind_evidence evidence[UNWIND_MAX_FRAMES];
+	uint64_t hits_before, misses_before; /* of unwinders that are gone */
+};
+
+/* Where a stack stopped, since nobody has asked for what is mapped there. */
+struct stack_gap {
+	struct process *process; /* NULL: there is none */
+	uint64_t address;
+	bool cannot_ask; /* not now: what was not asked for counts as on its way */
+};
+
+/*
+ * Unwinds a sample and appends it. patient: wait for files that are on their way.
+ * 0; -EAGAIN: come again with the same record when the gap is known, or, if there is none, when main has answered;
+ * -ENOSPC: when there are fresh tables; -ENOMEM.
+ */
+int stack_sample(struct collector *collector, struct collector_ring *ring,
+		 const struct record *record, bool patient, struct stack_gap *gap);
+
+#endif
