@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # docs/ARCHITECTURE.md has a row for every source file, below the heading of its directory, and for none that is gone; and
-# what documents and comments name of the tree is there. TAP.
+# what documents and comments name of the tree is there; so are the functions that headers tell of. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -29,6 +29,14 @@ missing() { # FILE...
 	done
 }
 
+# Functions that comments name, as ring_peek(), and that no code has.
+code() {
+	find src include -name '*.[ch]' -exec cat {} + | sed 's#/\*.*\*/##' | awk '/\/\*/{comment = 1} !comment{print} /\*\//{comment = 0}'
+}
+unknown() { # FILE...
+	comm -23 <(grep -ohE '\b[a-z][a-z0-9]*(_[a-z0-9]+)+\(\)' "$@" | tr -d '()' | sort -u) <(code | grep -oE '[a-z][a-z0-9_]+' | sort -u)
+}
+
 status=0
 report() { # NAME, what should not be
 	if [ -z "$2" ]; then
@@ -49,8 +57,13 @@ printf '/* src/shared/base/vec.c and base/vec.h (base/none.h), src/none/none.c, 
 [ "$(missing "$planted/text" | wc -l)" -eq 3 ] &&
 	report finds_names_of_nothing '' || report finds_names_of_nothing "$(missing "$planted/text")"
 
+printf '/* vec_reserve(), none_peek(), none(), see none_read(2) */\n' >"$planted/comment"
+[ "$(unknown "$planted/comment")" = none_peek ] &&
+	report finds_functions_that_are_gone '' || report finds_functions_that_are_gone "$(unknown "$planted/comment")"
+
 report every_source_file_has_a_row \
 	"$(comm -13 <(described docs/ARCHITECTURE.md | sort -u) <(find src -name '*.c' | sort -u))"
 report no_row_is_of_a_file_that_is_gone "$(gone docs/ARCHITECTURE.md)"
 report what_is_named_is_there "$(missing README.md docs/*.md tests/*/README.md $(find src include -name '*.[ch]') Makefile tests/*/*.mk)"
+report functions_that_headers_name_are_there "$(unknown $(find src include -name '*.h'))"
 exit $status

@@ -4,8 +4,8 @@
 
 /*
  * Why something failed, for the person at the terminal: one line of cause and
- * one of remedy. Recorded where the cause is known, printed once by app/main;
- * nothing below app/ prints. Both lines are lower-case, without a full stop.
+ * one of remedy. Recorded where the cause is known, printed once by the command (src/main/cli/main.c).
+ * Both lines are lower-case, without a full stop.
  */
 
 #include <stddef.h>
