@@ -81,7 +81,10 @@ void broker_open_ahead(struct broker *broker, const struct mapped_file *file);
 /* A child died on what came from this row's file: from now on none in its role gets it (-EUCLEAN). */
 void broker_set_unreadable(struct broker *broker, enum broker_reader reader,
 			   const struct tables *tables, uint32_t module);
-/* What was set, for people: "PATH (names)", "PATH (stacks)"; and debug files that do not match. Borrowed. */
+/*
+ * Files that are not read, for people: what was set, "PATH (names)" or "PATH (stacks)"; what was gone before it could be
+ * opened; debug files that are there and not used, and why. Borrowed.
+ */
 const char *const *broker_unreadable(const struct broker *broker, size_t *nr);
 
 /* A line on what was refused and a user may wonder about; "" when there is nothing to say. */

@@ -86,7 +86,7 @@ struct session_stats {
 	uint64_t peak_rss_bytes; /* anonymous memory of all three, sampled each second, + tables */
 	uint64_t ring_bytes;
 	uint64_t restarts;
-	/* Modules that a child died on and that are left alone since: "PATH (names)", "PATH (stacks)". The session's. */
+	/* As broker_unreadable(). The session's. */
 	const char *const *unreadable;
 	size_t nr_unreadable;
 	uint64_t cache_hits, cache_misses;
@@ -170,7 +170,7 @@ const char *session_notice(const struct session *session);
 /* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */
 const char *session_last_words(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */
-/* For people: "python3[1234]"; and "pid", "tid", "system", "cpu", "command" or "file". Borrowed. */
+/* For people: "python3[1234]"; and "pid", "tid", "system", "cgroup", "command" or "file". Borrowed. */
 const char *session_target(const struct session *session);
 /* Whole CPUs are sampled, for whatever reason. */
 bool session_samples_cpus(const struct session *session);
