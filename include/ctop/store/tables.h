@@ -27,7 +27,7 @@
  *
  * Readers treat every byte as input: ids are checked against the length that
  * was acquired where they are read, strings end inside the table or are "".
- * A region may also be backed by plain memory (tests, and main's own history).
+ * A region may also be backed by plain memory (tests, and main for a recording of a selection).
  */
 
 #include <stdbool.h>
