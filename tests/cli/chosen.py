@@ -7,7 +7,8 @@ import os
 import subprocess
 
 from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_refused, child, ctop, folded, folder, main,
-                     need_program, need_root, record, share_complete, target, wait_for_cpu_time, with_function)
+                     need_program, need_root, record, record_work, share_complete, target, wait_for_cpu_time,
+                     with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 # Whom no process here belongs to but for a test's own.
@@ -224,15 +225,15 @@ def several_processes_and_one_cpu():
     need_root()
     online = sorted(os.sched_getaffinity(0))
     with folder() as where, working("first") as first, working("second") as second, working("third"):
-        recording = record(where, "-e", "cpu-clock", "-p", f"{first.pid},{second.pid}", seconds=0.8)
+        pids = first.pid, second.pid
+        recording = record_work(where, pids, 0.3, "-p", f"{first.pid},{second.pid}")
         check(comms(recording) == {"first", "second"}, f"{recording.stacks}")
         for program, cpu in ((first, online[0]), (second, online[-1])):
             os.sched_setaffinity(program.pid, {cpu})
         if len(online) > 1:
-            recording = record(where, "-e", "cpu-clock", "-C", online[0], seconds=0.8)
+            recording = record_work(where, pids[:1], 0.3, "-C", online[0])
             check("first" in comms(recording) and "second" not in comms(recording), f"{recording.stacks}")
-            recording = record(where, "-e", "cpu-clock", "-p", f"{first.pid},{second.pid}", "-C", online[-1],
-                               seconds=0.8)
+            recording = record_work(where, pids[1:], 0.3, "-p", f"{first.pid},{second.pid}", "-C", online[-1])
             check(comms(recording) == {"second"}, f"{recording.stacks}")
             # A list and a range; the same one twice is once.
             span = f"{online[0]}-{online[-1]},{online[0]}"

@@ -377,6 +377,15 @@ def ended_well(where, recorder):
     return folded(os.path.join(where, "x.ctop")), stats
 
 
+def record_work(where, pids, seconds, *arguments):
+    """Records until each of the processes has used that much CPU time, however busy the machine is."""
+    with recording_of(where, *arguments) as recorder:
+        for pid in pids:
+            wait_for_cpu_time(pid, seconds, lambda: recorder.poll() is not None)
+    stacks, stats = ended_well(where, recorder)
+    return Recording(os.path.join(where, "x.ctop"), stats, stacks, recorder.errors)
+
+
 def with_function(stacks, name):
     return sum(count for stack, count in stacks.items() if name in stack[1:])
 

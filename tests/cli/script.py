@@ -9,8 +9,8 @@ import os
 import re
 import subprocess
 
-from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, ctop, ctop_ok, folded, folder, main,
-                     need_program, need_root, run, target)
+from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, ctop, ctop_ok, folded, folder, main, need_program,
+                     need_root, recording_of, run, target)
 
 HEAD = re.compile(r"(\S.*?) +(\d+)/(\d+) +\[(\d+)\] +(\d+)\.(\d{6}): +(\d+) +(\S+): ")
 FRAME = re.compile(r"\t *([0-9a-f]+) (\[unknown\]|(.+)\+0x([0-9a-f]+)) \((.+)\)")
@@ -67,15 +67,11 @@ def record_both(where, event, pid, seconds=2):
     need_root()
     need_program("perf")
     data, path = os.path.join(where, "perf.data"), os.path.join(where, "x.ctop")
-    perf = subprocess.Popen(["perf", "record", "-q", "-e", event, "-F", "499", "--call-graph",
-                             "dwarf,16384", "--sample-cpu", "-k", "CLOCK_MONOTONIC", "-o", data,
-                             "-p", str(pid), "--", "sleep", str(seconds)],
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, text=True)
-    ctop_ok("record", "-q", "-e", event, "-F", "499", "-o", path, "--duration", seconds, "-p", pid)
-    _, errors = perf.communicate(timeout=PATIENCE)
+    with recording_of(where, "-q", "-e", event, "-F", "499", "-p", pid):
+        perf = run("perf", "record", "-q", "-e", event, "-F", "499", "--call-graph", "dwarf,16384",
+                   "--sample-cpu", "-k", "CLOCK_MONOTONIC", "-o", data, "-p", str(pid), "--", "sleep", str(seconds))
     if perf.returncode != 0:
-        raise Skip(f"perf record failed: {errors.strip()}")
+        raise Skip(f"perf record failed: {perf.stderr.strip()}")
     result = run("perf", "script", "--no-inline", "-F", "+pid,+cpu", "-i", data)
     if result.returncode != 0:
         raise Skip(f"perf script failed: {result.stderr.strip()}")

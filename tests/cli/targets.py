@@ -14,10 +14,9 @@ import subprocess
 import termios
 import time
 
-from harness import (BUILD, CTOP, NOBODY, PATIENCE, Skip, case, check, check_accounts,
-                     check_refused, child, ctop, ctop_ok, ended_well, folded, folder, main, need_program,
-                     need_root, record, recording_of, run, share_complete, target, wait_for_samples,
-                     wait_until, with_function)
+from harness import (BUILD, CTOP, NOBODY, PATIENCE, Skip, case, check, check_accounts, check_refused, child, ctop,
+                     ctop_ok, ended_well, folded, folder, main, need_program, need_root, record, record_work,
+                     recording_of, run, share_complete, target, wait_for_samples, wait_until, with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 
@@ -129,7 +128,7 @@ def a_leader_that_is_a_zombie():
                 file.seek(0)
                 return file.read().rpartition(")")[2].split()[0] == "Z"
             wait_until(is_zombie, "zombie")
-        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.6)
+        recording = record_work(where, [program.pid], 0.5, "-p", program.pid)
     check(with_function(recording.stacks, "crowd_on") > 50, f"{recording.stacks}")
     check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
 
@@ -201,7 +200,9 @@ def a_thousand_threads():
                            "1000", seconds=60)
         check_accounts(recording.stats)
         seen = {stack[0] for stack in recording.stacks} & {f"t{i}" for i in range(1000)}
-        check(len(seen) == 1000, f"only {len(seen)} threads were seen")
+        # Where others have the CPUs, ctop may sample a quarter as often, and each has 3 ms.
+        least = 1000 if all(one["fewer"] == 1 for one in recording.stats["sets"] if one["seconds"]) else 900
+        check(len(seen) >= least, f"only {len(seen)} threads were seen")
         check(share_complete(recording.stats) > 0.98, f"{recording.stats['stacks']}")
 
 

@@ -259,8 +259,8 @@ def a_system_wide_tracepoint_weighs_what_it_counts():
             counts = json.load(file)["events"][0]
         if counts["lost"]:
             raise Skip(f"others have the CPUs: {counts}")
-        # Six rounds of 3,030 calls; whoever else asks does it a few times.
-        check(18180 <= counts["counted"] < 18400, f"{counts}")
+        # Six rounds of 3,030 calls, and what others of the machine ask.
+        check(18180 <= counts["counted"], f"{counts}")
         check_weighs(counts)
 
 

@@ -13,8 +13,8 @@ import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 from fuse import mounted
-from harness import (BUILD, CTOP, FAULTY, NOBODY, PATIENCE, Skip, case, check, child, ctop_ok, falling, folded, folder, main,
-                     need_program, need_root, open_to_all, run, target, wait_until)
+from harness import (BUILD, CTOP, FAULTY, NOBODY, PATIENCE, Skip, case, check, child, falling, folded, folder, main,
+                     need_program, need_root, open_to_all, record_work, run, target, wait_until)
 
 WORKLOADS = os.path.join(BUILD, "workloads")
 
@@ -105,9 +105,8 @@ def running(program):
 def functions(program):
     """What a recording of it says, by name."""
     with folder() as where, running(program) as process:
-        path = os.path.join(where, "profile.ctop")
-        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--duration", "0.5", "-p", process.pid)
-        return {frame for stack in folded(path) for frame in stack}
+        recording = record_work(where, [process.pid], 0.3, "-e", "cpu-clock:u", "-p", process.pid)
+        return {frame for stack in recording.stacks for frame in stack}
 
 
 @case

@@ -12,8 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 from harness import (CTOP, NOBODY, PATIENCE, STRANGER, case, check, check_refused, child, children_of, ctop, ctop_ok,
-                     folded, folder, main, need_program, need_root, open_to_all, run, target, wait_for_cpu_time,
-                     wait_until)
+                     folded, folder, main, need_program, need_root, open_to_all, record_work, run, target,
+                     wait_for_cpu_time, wait_until)
 
 PRECIOUS = b"what root alone may read and write\n" * 100
 QUICK = ("-q", "-e", "cpu-clock:u", "--duration", "0.2")
@@ -334,7 +334,7 @@ def disks_that_are_full_or_not_to_be_written():
     unshare, mount = need_program("unshare"), need_program("mount")
     with folder() as where, target("spin") as program:
         path, disk = os.path.join(where, "x.ctop"), os.path.join(where, "disk")
-        ctop_ok("record", *QUICK, "-o", path, "-p", program.pid)
+        record_work(where, [program.pid], 0.3, "-p", program.pid)
         os.mkdir(disk)
         script = f"{mount} -t tmpfs -o $1 none {disk} && $2; shift 2; \"$@\"; status=$?; ls -A {disk}; exit $status"
         fill = f"dd if=/dev/zero of={disk}/fill bs=4k count=1 status=none"

@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, Skip, case, check, ctop_ok, folder, main, need_root, target
+from harness import (BUILD, CTOP, Skip, case, check, ctop_ok, folder, main, need_root, target, wait_until)
 
 
 @contextlib.contextmanager
@@ -113,7 +113,7 @@ def a_process_of_its_own_dies_and_the_session_goes_on():
         with live() as (window, _):
             os.kill(own_processes(window)[name], signal.SIGSEGV)
             window.wait_for("restarts 1!", "LIVE", "spin_loop")
-            check(name in own_processes(window), f"there is no other {name}")
+            wait_until(lambda: name in own_processes(window), f"another {name}")
             window.press("r")
             window.wait_for(" all", "spin_loop")
             window.press("q")

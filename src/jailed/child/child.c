@@ -34,7 +34,11 @@ const struct child_role child_roles[] = {
 	 SHARES | READS_ELF,
 	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
 	{"uprobe", uprobe_child_run, READS_ELF, {.heap_bytes = 512 * MIB, .nr_descriptors = 16}},
-	{"prober", prober_child_run, READS_ELF, {.heap_bytes = 64 * MIB, .nr_descriptors = 16}},
+	/* Main waits 2 s for its one answer, however busy the CPUs are. */
+	{"prober",
+	 prober_child_run,
+	 READS_ELF,
+	 {.heap_bytes = 64 * MIB, .nr_descriptors = 16, .is_prompt = true}},
 	{"reader", reader_child_run, SHARES, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
 	{"writer",
 	 writer_child_run,
