@@ -20,7 +20,7 @@ from harness import (BUILD, CTOP, PATIENCE, STRANGER, Skip, case, check, child, 
 
 STARTS = 3400 if "CHECK_ALL" in os.environ else 200
 ATTACKER = os.path.join(BUILD, "workloads", "attacker")
-STARTER = os.path.join(BUILD, "unit", "base", "jail_spawn")
+STARTER = os.path.join(BUILD, "unit", "jail", "jail_spawn")
 CAPABILITIES = "cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock"
 ATTACKERS = 2
 ALL = 10**9
