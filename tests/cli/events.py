@@ -593,6 +593,27 @@ def events_without_samples_are_summed_up():
         check(f"{silent} events have no samples: sched:" in report, report)
 
 
+@case
+def the_first_event_with_samples_is_shown():
+    need_root()
+    with folder() as where:
+        path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "x.json")
+        ctop_ok("record", "-q", "-c", "1", "--call-graph", "no", "-e", "alignment-faults,page-faults,context-switches", "-o",
+                path, "--", "sh", "-c", "(:); (:)")
+        expected = sum(folded(path, "--event", "page-faults").values())
+        for command in ["report", "--stdio"], ["export", "folded"]:
+            result = ctop_ok(*command, path, "--stats", stats)
+            check("alignment-faults has no samples: shown is page-faults; choose with --event: context-switches" in result.stderr,
+                  result.stderr)
+            with open(stats, encoding="utf-8") as file:
+                seen = json.load(file)
+            check(seen["samples"] == expected == seen["events_sampled"], f"{seen}")
+        check(re.search("^event +page-faults$", ctop_ok("report", "--stdio", path).stdout, re.M), "the header")
+        # That somebody asks for it is another thing; so is a filter that nothing passes.
+        check_refused(ctop("report", "--stdio", "--event", "alignment-faults", path), 1, "passes the filter")
+        check_refused(ctop("report", "--stdio", "--comm", "nobody", path), 1, "thread named 'nobody'")
+
+
 # ---- malformed ----
 
 

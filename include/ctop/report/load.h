@@ -17,11 +17,12 @@ struct load {
 	struct history *history;
 	struct session *session;
 	struct session *again;	       /* that read it once more; NULL: nobody had to */
-	const struct options *options; /* borrowed */
+	const struct options *options; /* borrowed, or with_event */
+	struct options *with_event;    /* the first that has samples; NULL: as asked for */
 };
 
 enum load_mode {
-	LOAD_COUNTS, /* of the event asked for, else of the first: samples of different events do not add up */
+	LOAD_COUNTS, /* of the event asked for, else of the first that has samples: those of different events do not add up */
 	LOAD_SECONDS, /* the same, and counts by the second, for the interface */
 	LOAD_SAMPLES /* single samples as well, of the event asked for, else of all, see load_again() */
 };
@@ -30,8 +31,8 @@ enum load_mode {
 enum { LOAD_SAMPLES_MOST = 2 << 20 };
 
 /*
- * Reads all of options->input. 0, or -errno with cause and remedy, also when there are samples and none passes the
- * filter; load_release() is due in any case.
+ * Reads all of options->input; load->options are those that hold from then on. 0, or -errno with cause and remedy, also when
+ * there are samples and none passes the filter; load_release() is due in any case.
  */
 int load_open(struct load *load, const struct options *options, enum load_mode mode,
 	      struct error *error);
@@ -50,7 +51,7 @@ void load_add_damage(const struct load *load, struct text *lines);
 /* Tells that on stderr. */
 void load_tell_damage(const struct load *load);
 /* With LOAD_COUNTS: one line on stderr when the recording has more events than the one shown. */
-void load_tell_event(const struct load *load, const struct options *options);
+void load_tell_event(const struct load *load);
 /* One line on stderr when the memory's bound was reached. */
 void load_tell_folded(const struct load *load);
 void load_release(struct load *load);

@@ -110,9 +110,9 @@ int command_export(const struct options *options, struct error *error)
 	if (!result)
 		load_tell_folded(&export.load);
 	if (!result && format->mode == LOAD_COUNTS)
-		load_tell_event(&export.load, options);
+		load_tell_event(&export.load);
 	if (!result)
-		result = write_output(&export, format, options);
+		result = write_output(&export, format, export.load.options);
 	selection_free(export.selection);
 	load_release(&export.load);
 	return result;

@@ -20,7 +20,7 @@ static int print(struct load *load, const struct options *options, struct error 
 {
 	struct text text = {0};
 	load_tell_damage(load);
-	load_tell_event(load, options);
+	load_tell_event(load);
 	int result = report_text(load->history, options, &text);
 	if (result)
 		error_set(error, result, "out of memory");
@@ -68,7 +68,7 @@ int command_report(const struct options *options, struct error *error)
 	int result = interactive ? load_begin(&load, options, LOAD_SECONDS, error)
 				 : load_open(&load, options, LOAD_COUNTS, error);
 	if (!result)
-		result = (interactive ? show : print)(&load, options, error);
+		result = (interactive ? show : print)(&load, load.options, error);
 	load_release(&load);
 	return result;
 }

@@ -116,7 +116,7 @@ const struct option_row option_rows[] = {
 	{OPTION_FILTER_CPU, GROUP_FILTER, READERS, 0, "cpu", "CPUS", COMPLETE_NOTHING, NULL,
 	 "samples on these CPUs, as in 0,2-3", NULL},
 	{OPTION_FILTER_EVENT, GROUP_FILTER, READERS, 0, "event", "EVENT", COMPLETE_WORDS,
-	 EVENT_WORDS, "samples of this event (default: the first)",
+	 EVENT_WORDS, "samples of this event (default: first sampled)",
 	 "\\fBctop export script\\fR writes all events by default."},
 	{OPTION_FILTER_FROM, GROUP_FILTER, READERS, 0, "from", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "samples from this time on, from the first sample", NULL},

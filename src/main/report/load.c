@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -175,19 +176,26 @@ static int add_perfdata_facts(const struct load *load)
 	return result;
 }
 
+static int begin_history(struct load *load, enum load_mode mode)
+{
+	const struct history_filter filter = filter_of(load->options, mode);
+	load->history = history_new();
+	if (!load->history)
+		return -ENOMEM;
+	history_set_filter(load->history, &filter);
+	/* A file may hold as much as a day of live profiling, or say so. */
+	history_set_limit(load->history, load->options->memory_mib << 20);
+	return 0;
+}
+
 int load_begin(struct load *load, const struct options *options, enum load_mode mode,
 	       struct error *error)
 {
 	*load = (struct load){.options = options};
 	if (refuse_own_input(options, error))
 		return -EINVAL;
-	load->history = history_new();
-	if (!load->history)
+	if (begin_history(load, mode))
 		return error_set(error, -ENOMEM, "out of memory");
-	const struct history_filter filter = filter_of(options, mode);
-	history_set_filter(load->history, &filter);
-	/* A file may hold as much as a day of live profiling, or say so. */
-	history_set_limit(load->history, options->memory_mib << 20);
 	if (mode == LOAD_SAMPLES)
 		history_keep_samples(load->history, LOAD_SAMPLES_MOST);
 	if (mode == LOAD_SECONDS)
@@ -200,6 +208,13 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 	return session_start(load->session, error);
 }
 
+static int finish_history(struct load *load, struct error *error)
+{
+	if (history_update_names(load->history) || add_perfdata_facts(load))
+		return error_set(error, -ENOMEM, "out of memory");
+	return 0;
+}
+
 int load_step(struct load *load, int timeout_ms, bool *done, struct error *error)
 {
 	enum session_state state;
@@ -207,20 +222,10 @@ int load_step(struct load *load, int timeout_ms, bool *done, struct error *error
 	*done = !result && state == SESSION_DRAINED;
 	if (!*done)
 		return result;
-	if (history_update_names(load->history) || add_perfdata_facts(load))
-		return error_set(error, -ENOMEM, "out of memory");
-	result = refuse_empty(load, load->options, error);
+	result = finish_history(load, error);
+	if (!result)
+		result = refuse_empty(load, load->options, error);
 	return result ? result : no_match_check(load->history, load->options, error);
-}
-
-int load_open(struct load *load, const struct options *options, enum load_mode mode,
-	      struct error *error)
-{
-	bool done = false;
-	int result = load_begin(load, options, mode, error);
-	while (!result && !done)
-		result = load_step(load, -1, &done, error);
-	return result;
 }
 
 int load_again(struct load *load, struct error *error)
@@ -232,6 +237,51 @@ int load_again(struct load *load, struct error *error)
 	while (!result && state != SESSION_DRAINED)
 		result = session_step(load->again, -1, &state, error);
 	return result;
+}
+
+/* The first event that has samples, where the first one has none and no other was asked for; else NULL. */
+static const char *first_sampled(const struct load *load)
+{
+	const struct history *history = load->history;
+	size_t event = 0;
+	while (event < history_nr_events(history) && !history_event_samples(history, event))
+		event++;
+	return !load->options->event && event && event < history_nr_events(history)
+		       ? history_event_name(history, event)
+		       : NULL;
+}
+
+/* Which events have samples is known at the end: it is read once more, for this one. */
+static int show_event(struct load *load, const char *event, enum load_mode mode,
+		      struct error *error)
+{
+	const size_t size = strlen(event) + 1;
+	load->with_event = malloc(sizeof(*load->with_event) + size);
+	if (!load->with_event)
+		return error_set(error, -ENOMEM, "out of memory");
+	char *name = memcpy(load->with_event + 1, event, size);
+	*load->with_event = *load->options;
+	load->with_event->event = name;
+	load->options = load->with_event;
+	history_free(load->history);
+	load->history = NULL;
+	if (begin_history(load, mode))
+		return error_set(error, -ENOMEM, "out of memory");
+	int result = load_again(load, error);
+	if (!result)
+		result = finish_history(load, error);
+	return result ? result : no_match_check(load->history, load->options, error);
+}
+
+int load_open(struct load *load, const struct options *options, enum load_mode mode,
+	      struct error *error)
+{
+	bool done = false;
+	int result = load_begin(load, options, mode, error);
+	while (!result && !done)
+		result = load_step(load, -1, &done, error);
+	const char *event = done && mode == LOAD_COUNTS ? first_sampled(load) : NULL;
+	return event ? show_event(load, event, mode, error) : result;
 }
 
 void load_tell_folded(const struct load *load)
@@ -248,24 +298,34 @@ void load_tell_folded(const struct load *load)
 	text_release(&line);
 }
 
-void load_tell_event(const struct load *load, const struct options *options)
+void load_tell_event(const struct load *load)
 {
 	const struct history *history = load->history;
+	const bool is_asked_for = load->options->event && !load->with_event;
 	struct text line = {0};
-	size_t nr_others = 0;
-	if (options->event || history_nr_events(history) < 2)
+	size_t nr_others = 0, shown = 0;
+	if (is_asked_for || history_nr_events(history) < 2)
 		return;
-	text_add(&line, "ctop: shown is ");
-	text_add_safe(&line, history_event_name(history, 0));
-	text_add(&line, "; choose with --event: ");
-	for (size_t i = 1; i < history_nr_events(history); i++) {
+	text_add(&line, "ctop: ");
+	if (load->with_event) {
+		text_add_safe(&line, history_event_name(history, 0));
+		text_add(&line, " has no samples: ");
+		while (shown + 1 < history_nr_events(history) &&
+		       !history_event_samples(history, shown))
+			shown++;
+	}
+	text_add(&line, "shown is ");
+	text_add_safe(&line, history_event_name(history, shown));
+	for (size_t i = shown + 1; i < history_nr_events(history); i++) {
 		if (!history_event_samples(history, i))
 			continue; /* perf's dummy, say: there is nothing to show */
+		if (!nr_others)
+			text_add(&line, "; choose with --event: ");
 		text_add(&line, nr_others++ ? ", " : "");
 		text_add_safe(&line, history_event_name(history, i));
 	}
 	text_add(&line, "\n");
-	if (nr_others)
+	if (nr_others || load->with_event)
 		say_text(&line);
 	text_release(&line);
 }
@@ -276,6 +336,7 @@ void load_release(struct load *load)
 	history_free(load->history);
 	session_free(load->again);
 	session_free(load->session);
+	free(load->with_event);
 	*load = (struct load){0};
 }
 

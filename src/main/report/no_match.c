@@ -34,16 +34,14 @@ static bool has_event(const struct history *history, const char *event)
 	return false;
 }
 
-/* The events that were sampled, or all where none was. */
-static void name_events(const struct history *history, bool sampled, struct error *error)
+static void name_events(const struct history *history, struct error *error)
 {
 	const char *names[NAMED_MOST + 1];
 	size_t nr = 0;
 	for (size_t i = 0; i < history_nr_events(history) && nr <= NAMED_MOST; i++)
-		if (!sampled || history_event_samples(history, i))
-			names[nr++] = history_event_name(history, i);
+		names[nr++] = history_event_name(history, i);
 	struct text text = {0};
-	text_add(&text, sampled ? "choose with --event: " : "its events are: ");
+	text_add(&text, "its events are: ");
 	add_names(&text, names, nr);
 	advise(error, &text);
 }
@@ -105,7 +103,7 @@ int no_match_check(struct history *history, const struct options *options, struc
 		return 0;
 	if (options->event && !has_event(history, options->event)) {
 		int code = error_usage(error, "the recording has no event '%s'", options->event);
-		name_events(history, false, error);
+		name_events(history, error);
 		return code;
 	}
 	if (options->comm && !history_has_name(history, HISTORY_COMMS, options->comm)) {
@@ -116,12 +114,6 @@ int no_match_check(struct history *history, const struct options *options, struc
 	if (options->module && !history_has_name(history, HISTORY_MODULES, options->module)) {
 		error_set(error, -ENOENT, "no sample was taken in a module '%s'", options->module);
 		name_others(history, HISTORY_MODULES, error);
-		return -ENOENT;
-	}
-	if (!options->event && !history_event_samples(history, 0)) {
-		error_set(error, -ENOENT, "no sample is of the first event, %s",
-			  history_event_name(history, 0));
-		name_events(history, true, error);
 		return -ENOENT;
 	}
 	struct text number = {0};
