@@ -7,6 +7,7 @@
  * a recording keeps, and what the text report's header shows.
  */
 
+#include <ctop/metadata/run_facts.h>
 #include <ctop/options/options.h>
 #include <ctop/session/session.h>
 
@@ -20,5 +21,7 @@ int metadata_start(const struct session *session, const struct options *options,
 		   const struct metadata_sink *sink);
 /* Known at the end. */
 int metadata_end(const struct session_stats *stats, const struct metadata_sink *sink);
+/* Known of a perf.data file once it was read. */
+int metadata_of_file(const struct session_stats *stats, const struct metadata_sink *sink);
 
 #endif

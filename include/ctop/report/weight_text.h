@@ -6,13 +6,14 @@
 
 #include <ctop/base/text.h>
 #include <ctop/history/history.h>
+#include <ctop/metadata/run_facts.h>
 #include <ctop/system/cpu_times.h>
 
 /*
  * "130 k faults in 73 samples"; behind it what the kernel counted where that is something else, and that few samples carry most of it where
  * they do. Nothing of no sample.
  */
-void weight_text_add(const struct history *history, size_t event,
+void weight_text_add(const struct history *history, const struct run_facts *facts, size_t event,
 		     const struct history_totals *totals, struct text *text);
 /* What a clock counted of threads, what its samples stand for, and those that were lost. */
 struct clock_counts {
@@ -28,7 +29,7 @@ struct clock_counts {
 const char *weight_text_short_tasks(const struct clock_counts *counts);
 
 /* "; -c 9 would have given 992", where a rate was asked for and so many fewer came in these seconds. */
-void weight_text_add_period(const struct history *history, size_t event, double seconds,
-			    struct text *text);
+void weight_text_add_period(const struct history *history, const struct run_facts *facts,
+			    size_t event, double seconds, struct text *text);
 
 #endif

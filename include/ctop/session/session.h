@@ -20,6 +20,7 @@
 #include <ctop/options/options.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
+#include <ctop/system/cpu_times.h>
 
 /* Who gets the samples. Each returns 0 or -errno, which ends the session with that error. */
 struct session_consumer {
@@ -52,7 +53,7 @@ struct session_stats {
 	uint64_t lost;
 	uint64_t late, throttled;
 	/* What the CPUs that are sampled did meanwhile (/proc/stat); all 0: not known. */
-	uint64_t cpus_busy_ns, cpus_idle_ns, cpus_stolen_ns;
+	struct cpu_times cpus;
 	/* Of main's own records of maps, forks and exits: lost by the kernel; threads that have none. */
 	uint64_t lost_sideband, unfollowed;
 	/* 1: the end was not waited for: what the kernel's rings still held is in none of these. */

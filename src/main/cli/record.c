@@ -13,7 +13,6 @@
 #include <ctop/format/recording_writer.h>
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
-#include <ctop/metadata/metadata_read.h>
 #include <ctop/metadata/stats.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
@@ -259,7 +258,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 	if (stats->throttled)
 		text_addf(&text, ", throttled %llux to %.0f samples per second",
 			  (unsigned long long)stats->throttled, rate_hz(stats));
-	if (stats->counted_share < METADATA_SHARED_BELOW)
+	if (stats->counted_share < SHARED_BELOW)
 		text_addf(&text,
 			  ", counters were shared: each event was counted %.0f %% of the time or "
 			  "more, and what it would have been is an estimate",
@@ -300,7 +299,7 @@ static void warn_of_short_tasks(const struct recording_run *run, const struct se
 			.sampled_ns = event->sampled,
 			.lost_ns = event->lost * opened->period,
 			.fewer_ns = stats->fewer_ns,
-			.cpus = {stats->cpus_busy_ns, stats->cpus_idle_ns, stats->cpus_stolen_ns},
+			.cpus = stats->cpus,
 		};
 		const char *warning = weight_text_short_tasks(&counts);
 		if (!warning || session_samples_cpus(run->session))
@@ -314,34 +313,26 @@ static void warn_of_short_tasks(const struct recording_run *run, const struct se
 static int write_stats(struct recording_run *run, const struct session_stats *stats, int signal_fd,
 		       struct error *error)
 {
-	const char *steps[SAMPLER_MAX_STEPS + 1];
-	size_t nr_steps = session_nr_steps(run->session);
-	for (size_t i = 0; i < nr_steps; i++)
-		steps[i] = session_step_down(run->session, i);
 	const struct history_totals totals = history_totals(run->history);
-	struct stats_input input = {
-		.session = *stats,
-		.frames = totals.frames,
-		.unsymbolized_frames = totals.unsymbolized_frames,
-		.output_bytes = run->bytes,
-		.steps_down = steps,
-		.nr_steps_down = nr_steps,
-		.nr_events = stats->nr_events,
-		.rate_hz = rate_hz(stats),
-	};
+	struct run_facts facts;
+	run_facts_of_session(stats, &facts);
+	run_facts_set_steps(run->session, &facts);
+	facts.stats.frames = totals.frames;
+	facts.unsymbolized_frames = totals.unsymbolized_frames;
+	facts.output_bytes = run->bytes;
+	facts.rate_hz = rate_hz(stats);
 	for (size_t i = 0; i < stats->nr_events; i++) {
 		const struct sampler_opened *opened =
 			sampler_opened(session_sampler(run->session), i);
-		input.events[i] = (struct stats_event){
+		facts.events[i] = (struct run_event){
 			.asked = run->options->nr_events ? run->options->events[i].asked : "cycles",
 			.opened = opened->name,
 			.period = opened->period,
 			.frequency_hz = opened->frequency_hz,
 			.unit = opened->unit,
-			.counts = stats->events[i],
 		};
 	}
-	return stats_write(run->options->stats_path, &input, signal_fd, error);
+	return stats_write(run->options->stats_path, &facts, signal_fd, error);
 }
 
 static void print_steps_down(const struct recording_run *run)

@@ -9,7 +9,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/diagnose/idle.h>
-#include <ctop/metadata/metadata_read.h>
+#include <ctop/metadata/run_facts.h>
 #include <ctop/perf/sampler.h>
 #include <ctop/report/load.h>
 #include <ctop/system/proc_text.h>
@@ -95,7 +95,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 		.first_samples = history_nr_events(history) ? history_event_samples(history, 0) : 0,
 		.target_cpu_ns =
 			target_cpu_ns(stats, session_sampler(source->session), source->pid, out),
-		.cpus = {stats->cpus_busy_ns, stats->cpus_idle_ns, stats->cpus_stolen_ns},
+		.cpus = stats->cpus,
 	};
 	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
 		now.cpu_ns += stats->cpu_ns[i];
@@ -178,12 +178,25 @@ static void describe_event(const struct history *history, uint32_t event, struct
 	out->period = history_event_period(history, event);
 }
 
+/* What went wrong, and what it costs: of a session so far, of a recording in all. */
+static void describe_counts(const struct run_facts *run, uint32_t event, struct ui_facts *out)
+{
+	out->lost = run->stats.lost;
+	out->counted_share = run_facts_event(run, event)->counted_share;
+	out->throttled = run->stats.throttled;
+	out->late = run->stats.late;
+	out->dropped = run_facts_dropped(run);
+	out->restarts = run->stats.restarts;
+	out->own_bytes = run->stats.peak_rss_bytes;
+}
+
 static void read_live(struct facts *facts, const struct interact_source *source, uint32_t event,
 		      struct ui_facts *out)
 {
 	struct session *session = source->session;
 	int32_t only_pid = source->pid;
 	const struct session_stats stats = session_stats(session);
+	struct run_facts counts;
 	const struct sampler *sampler = session_sampler(session);
 	const struct sampler_opened *opened = sampler_opened(sampler, 0);
 	const char *mode = history_info(source->history, "call_graph");
@@ -200,14 +213,9 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		.nr_steps_down = session_nr_steps(session),
 		.frequency_hz = opened->frequency_hz,
 		.period = opened->period,
-		.lost = stats.lost,
-		.counted_share = event < stats.nr_events ? stats.events[event].counted_share : 0,
-		.throttled = stats.throttled,
-		.late = stats.late,
-		.dropped = stats.dropped_overrun + stats.dropped_crash + stats.dropped_damaged,
-		.restarts = stats.restarts,
-		.own_bytes = stats.peak_rss_bytes,
 	};
+	run_facts_of_session(&stats, &counts);
+	describe_counts(&counts, event, out);
 	if (out->nr_steps_down)
 		out->step_down = session_step_down(session, 0);
 	const char *kind = session_target_kind(session);
@@ -234,54 +242,34 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 static void read_file(struct facts *facts, const struct history *history, uint32_t event,
 		      struct ui_facts *out)
 {
-	const char *mode = history_info(history, "call_graph");
-	describe_call_graph(facts, mode ? mode : "", metadata_number(history, "dump_bytes"));
+	struct run_facts run = {0};
+	run_facts_read(history, FACT_RECORDED, &run);
+	describe_call_graph(facts, run.call_graph ? run.call_graph : "", run.dump_bytes);
 	*out = (struct ui_facts){
 		.state = UI_FILE,
-		.target = history_info(history, "target"),
-		.event = history_info(history, "event.opened"),
+		.target = run.target,
+		.event = run.event.opened,
 		.unit = history_event_unit(history, event),
 		.call_graph = facts->call_graph,
-		.step_down = history_info(history, "step_down.0"),
-		.frequency_hz = metadata_number(history, "event.frequency_hz"),
-		.period = metadata_number(history, "event.period"),
-		.lost = metadata_number(history, "stats.lost"),
-		.hides_losses = !history_info(history, "stats.lost"),
-		.counted_share = metadata_share(history, event),
-		.throttled = metadata_number(history, "stats.throttled"),
-		.late = metadata_number(history, "stats.late"),
-		.dropped = metadata_number(history, "stats.dropped.overrun") +
-			   metadata_number(history, "stats.dropped.disk") +
-			   metadata_number(history, "stats.dropped.crash") +
-			   metadata_number(history, "stats.dropped.damaged"),
-		.restarts = metadata_number(history, "stats.restarts"),
-		.own_bytes = metadata_number(history, "stats.peak_rss_bytes"),
+		.step_down = run.steps_down.nr ? run.steps_down.items[0] : NULL,
+		.nr_steps_down = run.steps_down.nr,
+		.frequency_hz = run.event.frequency_hz,
+		.period = run.event.period,
+		.hides_losses = !run_facts_know(&run, &run.stats.lost),
 		.own_cpu_percent = -1,
 		.cpu_percent = -1,
+		.rate_hz = per_second(run.stats.samples, run.duration_ns),
+		.nr_cpus = run.sampled_cpus,
 	};
-	char key[32];
-	for (; out->nr_steps_down < SAMPLER_MAX_STEPS; out->nr_steps_down++) {
-		snprintf(key, sizeof(key), "step_down.%zu", out->nr_steps_down);
-		if (!history_info(history, key))
-			break;
-	}
-	uint64_t duration_ns = metadata_number(history, "duration_ns");
-	uint64_t cpu_ns = metadata_number(history, "stats.cpu_ns.main") +
-			  metadata_number(history, "stats.cpu_ns.collector") +
-			  metadata_number(history, "stats.cpu_ns.symbolizer") +
-			  metadata_number(history, "stats.cpu_ns.writer");
-	out->rate_hz = per_second(metadata_number(history, "stats.samples"), duration_ns);
-	if (duration_ns)
-		out->own_cpu_percent = 100.0 * (double)cpu_ns / (double)duration_ns;
+	describe_counts(&run, event, out);
+	if (run.duration_ns)
+		out->own_cpu_percent = 100.0 * (double)run.cpu_ns / (double)run.duration_ns;
 	describe_event(history, event, out);
 	describe_rate(out);
-	out->nr_cpus = metadata_number(history, "sampled_cpus");
-	uint64_t used_ns = metadata_number(history, out->nr_cpus ? "stats.events_sampled"
-								 : "stats.events_counted");
-	if (duration_ns && used_ns && history_event_unit(history, 0) == WEIGHT_NS)
-		out->cpu_percent = 100.0 * (double)used_ns / (double)duration_ns;
-	const struct facts_moment none = {0},
-				  all = {.cpu_ns = cpu_ns, .cpus = metadata_cpu_times(history)};
+	uint64_t used_ns = run.sampled_cpus ? run.stats.events_sampled : run.stats.events_counted;
+	if (run.duration_ns && used_ns && history_event_unit(history, 0) == WEIGHT_NS)
+		out->cpu_percent = 100.0 * (double)used_ns / (double)run.duration_ns;
+	const struct facts_moment none = {0}, all = {.cpu_ns = run.cpu_ns, .cpus = run.stats.cpus};
 	add_cpus(&none, &all, out);
 }
 

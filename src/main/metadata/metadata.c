@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/metadata/metadata.h>
 
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/metadata/stats_table.h>
 
-/* Collects the first error, so that the lists below read as lists. */
+#include "fact_table.h"
+
+/* Collects the first error, so that what follows reads as a list. */
 struct adder {
 	const struct metadata_sink *sink;
 	int result;
@@ -33,40 +31,86 @@ static void add_number(struct adder *adder, const char *key, uint64_t value)
 	add(adder, key, text);
 }
 
-/* The command line of ctop itself, as ps would show it. */
-static void add_command_line(struct adder *adder)
+static void add_list(struct adder *adder, const char *key, const struct fact_list *list)
 {
-	char text[4096];
+	for (size_t i = 0; i < list->nr; i++) {
+		char numbered[FACT_KEY_MAX];
+		snprintf(numbered, sizeof(numbered), "%s.%zu", key, list->first + i);
+		add(adder, numbered, list->items[i]);
+	}
+}
+
+static void add_ends(struct adder *adder, const char *key, const uint64_t ends[NR_STACK_ENDS])
+{
+	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
+		char named[FACT_KEY_MAX];
+		snprintf(named, sizeof(named), "%s.%s", key, stack_end_name(end));
+		add_number(adder, named, ends[end]);
+	}
+}
+
+static void add_fact(struct adder *adder, const char *key, const struct fact_row *row,
+		     const void *base)
+{
+	const void *fact = fact_at(row, base);
+	switch (row->kind) {
+	case FACT_TEXT:
+		if (*(const char *const *)fact)
+			add(adder, key, *(const char *const *)fact);
+		return;
+	case FACT_NUMBER:
+	case FACT_NS:
+		if (!row->unless_0 || fact_number(row, base))
+			add_number(adder, key, fact_number(row, base));
+		return;
+	case FACT_SHARE:
+		add_number(adder, key, (uint64_t)(1e6 * fact_decimal(row, base) + 0.5));
+		return;
+	case FACT_LIST:
+		add_list(adder, key, fact);
+		return;
+	case FACT_ENDS:
+		add_ends(adder, key, fact);
+		return;
+	case FACT_DECIMAL: /* of --stats alone */
+		return;
+	}
+}
+
+static int add_facts(const struct metadata_sink *sink, const struct run_facts *facts, unsigned uses)
+{
+	struct adder adder = {sink, 0};
+	for (size_t i = 0; i < nr_fact_rows; i++)
+		if (fact_rows[i].key && fact_rows[i].uses & uses)
+			add_fact(&adder, fact_rows[i].key, &fact_rows[i], facts);
+	for (size_t event = 0; event < facts->stats.nr_events && uses & FACT_AT_END; event++) {
+		for (size_t i = 0; i < nr_event_fact_rows; i++) {
+			const struct fact_row *row = &event_fact_rows[i];
+			char key[FACT_KEY_MAX];
+			if (!row->key)
+				continue;
+			snprintf(key, sizeof(key), "%s.%zu", row->key, event);
+			add_fact(&adder, key, row, &facts->stats.events[event]);
+		}
+	}
+	return adder.result;
+}
+
+/* The command line of ctop itself, as ps would show it; NULL: it cannot be had. */
+static const char *command_line(char *text, size_t max)
+{
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	ssize_t size = read(fd, text, sizeof(text) - 1);
+		return NULL;
+	ssize_t size = read(fd, text, max - 1);
 	close(fd);
 	if (size <= 0)
-		return;
+		return NULL;
 	for (ssize_t i = 0; i + 1 < size; i++)
 		if (!text[i])
 			text[i] = ' ';
 	text[size] = '\0';
-	add(adder, "command_line", text);
-}
-
-static void add_machine(struct adder *adder)
-{
-	struct utsname name;
-	add(adder, "version", CTOP_VERSION);
-	add_command_line(adder);
-	if (uname(&name) == 0) {
-		add(adder, "hostname", name.nodename);
-		add(adder, "kernel", name.release);
-		add(adder, "arch", name.machine);
-	}
-	add_number(adder, "nr_cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	add_number(adder, "start_wall_ns",
-		   (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec);
-	add_number(adder, "start_ns", clock_now_ns());
+	return text;
 }
 
 static const char *call_graph_name(enum call_graph call_graph)
@@ -98,79 +142,51 @@ static uint64_t least_dump_bytes(const struct sampler *sampler)
 int metadata_start(const struct session *session, const struct options *options,
 		   const struct metadata_sink *sink)
 {
-	struct adder adder = {sink, 0};
 	const struct sampler *sampler = session_sampler(session);
 	const struct sampler_opened *event = sampler_opened(sampler, 0);
-	add_machine(&adder);
-	add(&adder, "target", session_target(session));
-	add(&adder, "target_kind", session_target_kind(session));
-	if (options->system_wide)
-		add_number(&adder, "sampled_cpus", sampler_nr_rings(sampler));
-	add(&adder, "event.asked", options->nr_events ? options->events[0].asked : "cycles");
-	add(&adder, "event.opened", event->name);
-	add_number(&adder, "event.unit", event->unit);
-	add_number(&adder, "event.period", event->period);
-	add_number(&adder, "event.frequency_hz", event->frequency_hz);
-	add_number(&adder, "event.asked_count", session_asked_count(session));
-	add_number(&adder, "event.asked_hz", session_asked_hz(session));
-	add(&adder, "call_graph", call_graph_name(options->call_graph));
-	add_number(&adder, "dump_bytes", sampler_dump_bytes(sampler));
-	add_number(&adder, "dump_bytes_least", least_dump_bytes(sampler));
-	add_number(&adder, "ring_pages", sampler_ring_pages(sampler));
-	for (size_t i = 0; i < session_nr_steps(session); i++) {
-		char key[32];
-		snprintf(key, sizeof(key), "step_down.%zu", i);
-		add(&adder, key, session_step_down(session, i));
-	}
-	return adder.result;
-}
-
-static void add_event_stats(struct adder *adder, size_t i, const struct session_event *event)
-{
-	const struct {
-		const char *name;
-		uint64_t value;
-	} counts[] = {
-		{"counted", event->counted},
-		{"sampled", event->sampled},
-		{"lost", event->lost},
-		{"counted_ppm", (uint64_t)(1e6 * event->counted_share + 0.5)},
+	struct utsname name;
+	const bool knows_name = uname(&name) == 0;
+	char command[4096];
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	struct run_facts facts = {
+		.version = CTOP_VERSION,
+		.command_line = command_line(command, sizeof(command)),
+		.hostname = knows_name ? name.nodename : NULL,
+		.kernel = knows_name ? name.release : NULL,
+		.arch = knows_name ? name.machine : NULL,
+		.nr_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.start_wall_ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec,
+		.start_ns = clock_now_ns(),
+		.target = session_target(session),
+		.target_kind = session_target_kind(session),
+		.sampled_cpus = options->system_wide ? sampler_nr_rings(sampler) : 0,
+		.event = {.asked = options->nr_events ? options->events[0].asked : "cycles",
+			  .opened = event->name,
+			  .unit = event->unit,
+			  .period = event->period,
+			  .frequency_hz = event->frequency_hz,
+			  .asked_count = session_asked_count(session),
+			  .asked_hz = session_asked_hz(session)},
+		.call_graph = call_graph_name(options->call_graph),
+		.dump_bytes = sampler_dump_bytes(sampler),
+		.dump_bytes_least = least_dump_bytes(sampler),
+		.ring_pages = sampler_ring_pages(sampler),
 	};
-	for (size_t n = 0; n < sizeof(counts) / sizeof(*counts); n++) {
-		char key[STAT_KEY_MAX];
-		snprintf(key, sizeof(key), "stats.%s.%zu", counts[n].name, i);
-		add_number(adder, key, counts[n].value);
-	}
+	run_facts_set_steps(session, &facts);
+	return add_facts(sink, &facts, FACT_AT_START);
 }
 
 int metadata_end(const struct session_stats *stats, const struct metadata_sink *sink)
 {
-	struct adder adder = {sink, 0};
-	add_number(&adder, "duration_ns", stats->end_ns - stats->start_ns);
-	for (size_t i = 0; i < nr_stat_rows; i++) {
-		char key[STAT_KEY_MAX];
-		stat_key(&stat_rows[i], key);
-		add_number(&adder, key, stat_value(&stat_rows[i], stats));
-	}
-	for (size_t i = 0; i < stats->nr_events; i++)
-		add_event_stats(&adder, i, &stats->events[i]);
-	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
-		char key[64];
-		snprintf(key, sizeof(key), "stats.ends.%s", stack_end_name(end));
-		add_number(&adder, key, stats->ends[end]);
-	}
-	if (stats->first_stack_ns > stats->opened_ns)
-		add_number(&adder, "stats.first_stack_ns",
-			   stats->first_stack_ns - stats->opened_ns);
-	for (size_t i = 0; i < stats->nr_late_steps; i++) {
-		char key[32];
-		snprintf(key, sizeof(key), "step_down.%zu", stats->nr_steps_before + i);
-		add(&adder, key, stats->late_steps[i]);
-	}
-	for (size_t i = 0; i < stats->nr_unreadable; i++) {
-		char key[32];
-		snprintf(key, sizeof(key), "unreadable.%zu", i);
-		add(&adder, key, stats->unreadable[i]);
-	}
-	return adder.result;
+	struct run_facts facts;
+	run_facts_of_session(stats, &facts);
+	return add_facts(sink, &facts, FACT_AT_END | FACT_COST);
+}
+
+int metadata_of_file(const struct session_stats *stats, const struct metadata_sink *sink)
+{
+	struct run_facts facts;
+	run_facts_of_session(stats, &facts);
+	return add_facts(sink, &facts, FACT_OF_FILE);
 }

@@ -10,9 +10,8 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/text.h>
-#include <ctop/metadata/metadata_read.h>
+#include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
-#include <ctop/metadata/stats_table.h>
 #include <ctop/output/say.h>
 #include <ctop/report/history_consumer.h>
 #include <ctop/report/numbers.h>
@@ -150,11 +149,9 @@ void load_tell_damage(const struct load *load)
 	text_release(&lines);
 }
 
-static int set_number(struct history *history, const char *key, uint64_t value)
+static int set_info(void *context, const char *key, const char *value)
 {
-	char text[24];
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return history_set_info(history, key, text);
+	return history_set_info(context, key, value);
 }
 
 /* A recording has these facts inside; of a perf.data file they are known once it was read. */
@@ -163,17 +160,8 @@ static int add_perfdata_facts(const struct load *load)
 	if (!session_is_perfdata(load->session))
 		return 0;
 	const struct session_stats stats = session_stats(load->session);
-	struct history *history = load->history;
-	int result = 0;
-	for (size_t i = 0; i < nr_stat_rows && !result; i++) {
-		char key[STAT_KEY_MAX];
-		stat_key(&stat_rows[i], key);
-		if (stat_rows[i].uses & STAT_OF_FILE)
-			result = set_number(history, key, stat_value(&stat_rows[i], &stats));
-	}
-	if (!result && stats.nr_late_steps)
-		result = history_set_info(history, "step_down.0", stats.late_steps[0]);
-	return result;
+	const struct metadata_sink sink = {load->history, set_info};
+	return metadata_of_file(&stats, &sink);
 }
 
 static int begin_history(struct load *load, enum load_mode mode)
@@ -340,41 +328,25 @@ void load_release(struct load *load)
 	*load = (struct load){0};
 }
 
-/* The recording's own statistics, where the history does not count for itself. */
-static void add_recorded(struct session_stats *stats, const struct history *history, unsigned uses)
-{
-	for (size_t i = 0; i < nr_stat_rows; i++) {
-		char key[STAT_KEY_MAX];
-		stat_key(&stat_rows[i], key);
-		if (stat_rows[i].uses & uses)
-			stat_set(&stat_rows[i], stats, metadata_number(history, key));
-	}
-	stats->opened_ns = 0;
-	stats->first_stack_ns = metadata_number(history, "stats.first_stack_ns");
-}
-
 /* wanted: by its name as opened or asked; NULL: the first. */
-static void add_events(struct stats_input *input, const struct history *history, const char *wanted)
+static void add_events(struct run_facts *facts, const struct history *history, const char *wanted)
 {
 	for (size_t i = 0; i < history_nr_events(history) && i < SAMPLER_MAX_EVENTS; i++) {
 		const char *asked = history_event_asked(history, i),
 			   *opened = history_event_name(history, i);
-		input->events[i] = (struct stats_event){
+		facts->events[i] = (struct run_event){
 			.asked = asked,
 			.opened = opened,
 			.period = history_event_period(history, i),
 			.frequency_hz = history_event_frequency_hz(history, i),
 			.unit = history_event_unit(history, i),
-			.counts = {.samples = history_event_samples(history, i),
-				   .counted = metadata_event_number(history, "counted", i),
-				   .sampled = history_event_weight(history, i),
-				   .lost = metadata_event_number(history, "lost", i),
-				   .counted_share = metadata_share(history, i)},
 		};
-		input->nr_events = i + 1;
-		if (wanted && input->event == 0 &&
+		facts->stats.events[i].samples = history_event_samples(history, i);
+		facts->stats.events[i].sampled = history_event_weight(history, i);
+		facts->stats.nr_events = i + 1;
+		if (wanted && facts->shown == 0 &&
 		    (!strcmp(wanted, opened) || (asked && !strcmp(wanted, asked))))
-			input->event = i;
+			facts->shown = i;
 	}
 }
 
@@ -385,33 +357,27 @@ int load_write_stats(struct load *load, const struct options *options, size_t ou
 		return 0;
 	const struct history *history = load->history;
 	const struct history_totals totals = history_totals(load->history);
-	uint64_t duration_ns = metadata_number(history, "duration_ns");
-	struct stats_input input = {
-		.session = session_stats(load->session),
-		.frames = totals.frames,
-		.unsymbolized_frames = totals.unsymbolized_frames,
-		.output_bytes = output_bytes,
-	};
-	add_events(&input, history, options->event);
-	struct session_stats *stats = &input.session;
+	struct session_stats reading = session_stats(load->session);
+	struct run_facts facts;
+	run_facts_of_session(&reading, &facts);
 	/* What recording cost is not in perf's files. */
-	add_recorded(stats, history,
-		     session_is_perfdata(load->session) ? STAT_RECORDED
-							: STAT_RECORDED | STAT_COST);
+	run_facts_read(history,
+		       session_is_perfdata(load->session) ? FACT_AT_START | FACT_AT_END
+							  : FACT_RECORDED,
+		       &facts);
+	add_events(&facts, history, options->event);
+	struct session_stats *stats = &facts.stats;
 	stats->samples = totals.samples;
-	stats->events_sampled = history_event_weight_shown(history, input.event);
+	stats->frames = totals.frames;
+	stats->events_sampled = history_event_weight_shown(history, facts.shown);
 	for (size_t end = 0; end < NR_STACK_ENDS; end++)
 		stats->ends[end] = totals.ends[end];
-	stats->start_ns = 0;
-	stats->end_ns = duration_ns ? duration_ns : totals.last_ns - totals.first_ns;
-	if (stats->end_ns)
-		input.rate_hz =
-			(double)totals.samples * (double)NS_PER_SECOND / (double)stats->end_ns;
-
-	const char *steps_down[SAMPLER_MAX_STEPS], *unreadable[UNREADABLE_MAX];
-	input.nr_steps_down = metadata_list(history, "step_down", steps_down, SAMPLER_MAX_STEPS);
-	input.steps_down = steps_down;
-	stats->nr_unreadable = metadata_list(history, "unreadable", unreadable, UNREADABLE_MAX);
-	stats->unreadable = unreadable;
-	return stats_write(options->stats_path, &input, -1, error);
+	facts.unsymbolized_frames = totals.unsymbolized_frames;
+	facts.output_bytes = output_bytes;
+	if (!facts.duration_ns)
+		facts.duration_ns = totals.last_ns - totals.first_ns;
+	if (facts.duration_ns)
+		facts.rate_hz =
+			(double)totals.samples * (double)NS_PER_SECOND / (double)facts.duration_ns;
+	return stats_write(options->stats_path, &facts, -1, error);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/metadata/metadata_read.h>
+#include <ctop/metadata/run_facts.h>
 #include <ctop/query/selection.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/report_header.h>
@@ -282,7 +282,8 @@ static int add_tree(struct report *report)
 }
 
 /* Of perf's file, or a recorder's that did not live to its end: nobody says why. */
-static void tell_what_is_known(const struct report *report, const char *event)
+static void tell_what_is_known(const struct report *report, const struct run_facts *facts,
+			       const char *event)
 {
 	struct text *out = report->out;
 	text_add(out, "No samples: the file has none");
@@ -291,21 +292,22 @@ static void tell_what_is_known(const struct report *report, const char *event)
 		text_add_safe(out, event);
 	}
 	text_add(out,
-		 history_info(report->history, "stats.lost")
+		 run_facts_know(facts, &facts->stats.lost)
 			 ? ".\nIt says that none were lost, and not why there are none.\n"
 			 : ".\nIt does not say whether any were lost, nor why there are none.\n");
 }
 
 /* Of the event that was sampled: faults, for one, need no more CPU time than they have. */
-static void explain_silence(const struct report *report)
+static void explain_silence(const struct report *report, const struct run_facts *facts)
 {
 	const struct history *history = report->history;
-	const char *event = history_info(history, "event.opened");
-	const uint64_t unit = metadata_number(history, "event.unit");
+	const char *event = facts->event.opened;
+	const uint64_t unit = facts->event.unit;
 	if (!event && history_nr_events(history))
 		event = history_event_name(history, 0);
-	if (!history_info(history, "event.unit") || !history_info(history, "stats.lost")) {
-		tell_what_is_known(report, event);
+	if (!run_facts_know(facts, &facts->event.unit) ||
+	    !run_facts_know(facts, &facts->stats.lost)) {
+		tell_what_is_known(report, facts, event);
 		return;
 	}
 	if (!event || unit == WEIGHT_NS || unit == WEIGHT_CYCLES) {
@@ -325,39 +327,40 @@ static void explain_silence(const struct report *report)
 }
 
 /* There is no sample that would say what the event's numbers are. */
-static bool add_short_tasks(const struct history *history, struct text *out)
+static bool add_short_tasks(const struct run_facts *facts, struct text *out)
 {
-	const bool is_clock = history_info(history, "event.unit") &&
-			      metadata_number(history, "event.unit") == WEIGHT_NS;
+	const bool is_clock =
+		run_facts_know(facts, &facts->event.unit) && facts->event.unit == WEIGHT_NS;
 	const struct clock_counts counts = {
-		.counted_ns = is_clock ? metadata_number(history, "stats.events_counted") : 0,
-		.fewer_ns = metadata_number(history, "stats.fewer_ns"),
-		.cpus = metadata_cpu_times(history),
+		.counted_ns = is_clock ? facts->stats.events_counted : 0,
+		.fewer_ns = facts->stats.fewer_ns,
+		.cpus = facts->stats.cpus,
 	};
-	const char *why =
-		metadata_number(history, "sampled_cpus") ? NULL : weight_text_short_tasks(&counts);
+	const char *why = facts->sampled_cpus ? NULL : weight_text_short_tasks(&counts);
 	if (why)
 		text_addf(out, "No samples, though the target used %.2f s of CPU time:\n%s.\n",
 			  (double)counts.counted_ns / (double)NS_PER_SECOND, why);
 	return why != NULL;
 }
 
-static void explain_nothing(const struct report *report, uint64_t lost)
+static void explain_nothing(const struct report *report)
 {
 	const struct history_totals *totals = &report->totals;
 	struct text *out = report->out;
+	struct run_facts facts = {0};
+	run_facts_read(report->history, FACT_RECORDED, &facts);
 	if (totals->samples_before) {
 		text_add(out, "No sample passes the filter, though ");
 		add_grouped(out, totals->samples_before);
 		text_add(out, " were recorded: loosen it.\n");
-	} else if (lost) {
+	} else if (facts.stats.lost) {
 		text_add(out, "No sample arrived, and ");
-		add_grouped(out, lost);
+		add_grouped(out, facts.stats.lost);
 		text_add(out, " were lost: try a lower rate (-F) or larger rings (-m).\n");
 	} else if (totals->bad_samples) {
 		text_add(out, "None of the samples made sense: the recording is damaged.\n");
-	} else if (!add_short_tasks(report->history, out)) {
-		explain_silence(report);
+	} else if (!add_short_tasks(&facts, out)) {
+		explain_silence(report, &facts);
 	}
 }
 
@@ -378,7 +381,7 @@ int report_text(struct history *history, const struct options *options, struct t
 		      out);
 	text_add(out, "\n");
 	if (!report.totals.samples)
-		explain_nothing(&report, metadata_number(history, "stats.lost"));
+		explain_nothing(&report);
 	else if (options->tree)
 		result = add_tree(&report);
 	else

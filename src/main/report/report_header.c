@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/metadata/metadata_read.h>
+#include <ctop/metadata/run_facts.h>
 #include <ctop/report/label_line.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/weight_text.h>
@@ -19,6 +19,7 @@ static const uint64_t LEAST_NS = NS_PER_SECOND / 10;
 /* What every line is made from. */
 struct header {
 	const struct history *history;
+	const struct run_facts *facts;
 	const struct history_totals *totals;
 	const struct options *options;
 	const char *choose;
@@ -26,16 +27,6 @@ struct header {
 	struct text line; /* the value of the line in hand */
 	size_t event;	  /* the one that the table is about */
 };
-
-static const char *fact(const struct header *header, const char *key)
-{
-	return history_info(header->history, key);
-}
-
-static uint64_t number(const struct header *header, const char *key)
-{
-	return metadata_number(header->history, key);
-}
 
 /* Writes the line in hand, if there is anything on it, and starts the next. */
 static void end_line(struct header *header, const char *label)
@@ -56,7 +47,7 @@ static void add_share(struct text *text, const char *name, uint64_t part, uint64
 
 static void add_target(struct header *header)
 {
-	const char *target = fact(header, "target");
+	const char *target = header->facts->target;
 	if (target)
 		text_add_safe(&header->line, target);
 	end_line(header, "target");
@@ -65,7 +56,7 @@ static void add_target(struct header *header)
 /* Who recorded it, if that was not ctop, and how. */
 static void add_recorder(struct header *header)
 {
-	const char *recorder = fact(header, "recorder"), *command = fact(header, "command_line");
+	const char *recorder = header->facts->recorder, *command = header->facts->command_line;
 	if (recorder) {
 		text_add(&header->line, "by ");
 		text_add_safe(&header->line, recorder);
@@ -80,9 +71,9 @@ static void add_recorder(struct header *header)
 static void add_host(struct header *header)
 {
 	struct text *line = &header->line;
-	const char *host = fact(header, "hostname"), *kernel = fact(header, "kernel");
-	const char *arch = fact(header, "arch");
-	uint64_t nr_cpus = number(header, "nr_cpus");
+	const char *host = header->facts->hostname, *kernel = header->facts->kernel;
+	const char *arch = header->facts->arch;
+	uint64_t nr_cpus = header->facts->nr_cpus;
 	if (host)
 		text_add_safe(line, host);
 	if (kernel) {
@@ -102,7 +93,7 @@ static void add_host(struct header *header)
 /* Of a recording that was written from inside the interface: what of the profile it is. */
 static void add_excerpt(struct header *header)
 {
-	const char *excerpt = fact(header, "excerpt");
+	const char *excerpt = header->facts->excerpt;
 	if (excerpt)
 		text_add_safe(&header->line, excerpt);
 	end_line(header, "excerpt");
@@ -113,7 +104,7 @@ static void add_event(struct header *header)
 {
 	struct text *line = &header->line;
 	const struct history *history = header->history;
-	const char *asked = fact(header, "event.asked"), *opened = fact(header, "event.opened");
+	const char *asked = header->facts->event.asked, *opened = header->facts->event.opened;
 	const char *chosen = header->options->event;
 	size_t nr_events = history_nr_events(history);
 	if (!opened && nr_events)
@@ -121,7 +112,7 @@ static void add_event(struct header *header)
 	const char *shown = chosen ? chosen : opened;
 	if (!shown)
 		return;
-	bool is_first = metadata_describe_event(history, chosen);
+	bool is_first = run_facts_describe(header->facts, chosen);
 	if (is_first && asked && opened && strcmp(asked, opened) != 0) {
 		text_add_safe(line, asked);
 		text_add(line, ", opened as ");
@@ -173,7 +164,7 @@ static void add_silent_events(struct header *header)
 
 static uint64_t duration_of(const struct header *header)
 {
-	uint64_t duration_ns = number(header, "duration_ns");
+	uint64_t duration_ns = header->facts->duration_ns;
 	return duration_ns ? duration_ns : header->totals->last_ns - header->totals->first_ns;
 }
 
@@ -185,7 +176,7 @@ static bool has_events(const struct header *header)
 /* Of a profile without a sample nothing but the event's name is known. */
 static bool weighs_time(const struct header *header)
 {
-	const char *opened = fact(header, "event.opened");
+	const char *opened = header->facts->event.opened;
 	if (has_events(header))
 		return history_event_unit(header->history, header->event) == WEIGHT_NS;
 	return opened && (!strncmp(opened, "cpu-clock", 9) || !strncmp(opened, "task-clock", 10));
@@ -221,41 +212,39 @@ static uint64_t nr_samples(const struct header *header)
 static void add_reason(struct header *header, uint64_t period, uint64_t frequency_hz,
 		       double seconds)
 {
-	const struct history *history = header->history;
-	const bool is_first = metadata_describe_event(history, header->options->event);
+	const bool is_first = run_facts_describe(header->facts, header->options->event);
 	const bool is_time = weighs_time(header);
 	struct rate_facts facts = {
-		.asked_hz = is_first ? (double)number(header, "event.asked_hz") : 0,
+		.asked_hz = is_first ? (double)header->facts->event.asked_hz : 0,
 		.opened_hz = frequency_hz	 ? (double)frequency_hz
 			     : is_time && period ? (double)NS_PER_SECOND / (double)period
 						 : 0,
 		/* ctop's own were left out, but taken. */
-		.reached_hz = (double)(nr_samples(header) + number(header, "stats.dropped.own")) /
-			      seconds,
+		.reached_hz =
+			(double)(nr_samples(header) + header->facts->stats.dropped_own) / seconds,
 		.used_share = -1,
-		.nr_cpus = number(header, "sampled_cpus"),
-		.cpus = metadata_cpu_times(history),
-		.fewer_ns = number(header, "stats.fewer_ns"),
-		.throttled = number(header, "stats.throttled"),
+		.nr_cpus = header->facts->sampled_cpus,
+		.cpus = header->facts->stats.cpus,
+		.fewer_ns = header->facts->stats.fewer_ns,
+		.throttled = header->facts->stats.throttled,
 	};
 	/* Of threads a clock counts what they used, which may be nothing. */
-	char counted[32];
-	snprintf(counted, sizeof(counted), "stats.counted.%zu", header->event);
-	if (is_time && fact(header, counted))
-		facts.used_share =
-			(double)number(header, counted) / (double)NS_PER_SECOND / seconds;
+	if (is_time && header->event < SAMPLER_MAX_EVENTS &&
+	    header->facts->events[header->event].is_counted)
+		facts.used_share = (double)run_facts_event(header->facts, header->event)->counted /
+				   (double)NS_PER_SECOND / seconds;
 	rate_reason_add(&facts, &header->line);
 }
 
 static void add_rate(struct header *header)
 {
 	struct text *line = &header->line;
-	bool is_first = metadata_describe_event(header->history, header->options->event);
-	uint64_t count = is_first ? number(header, "event.asked_count") : 0;
-	uint64_t period = is_first ? number(header, "event.period")
+	bool is_first = run_facts_describe(header->facts, header->options->event);
+	uint64_t count = is_first ? header->facts->event.asked_count : 0;
+	uint64_t period = is_first ? header->facts->event.period
 				   : history_event_period(header->history, header->event);
 	uint64_t frequency_hz =
-		is_first ? number(header, "event.frequency_hz")
+		is_first ? header->facts->event.frequency_hz
 			 : history_event_frequency_hz(header->history, header->event);
 	double seconds = (double)duration_of(header) / (double)NS_PER_SECOND;
 	if (!is_first && !has_events(header))
@@ -276,7 +265,8 @@ static void add_rate(struct header *header)
 		add_grouped(line, (uint64_t)((double)nr_samples(header) / seconds + 0.5));
 		text_add(line, " samples/s reached");
 		add_reason(header, period, frequency_hz, seconds);
-		weight_text_add_period(header->history, header->event, seconds, line);
+		weight_text_add_period(header->history, header->facts, header->event, seconds,
+				       line);
 	}
 	end_line(header, "rate");
 }
@@ -284,8 +274,8 @@ static void add_rate(struct header *header)
 /* More events than counters: they took turns, and what one would have had all the time is an estimate. */
 static void add_counted(struct header *header)
 {
-	double share = metadata_share(header->history, header->event);
-	if (share > 0 && share < METADATA_SHARED_BELOW)
+	double share = run_facts_event(header->facts, header->event)->counted_share;
+	if (share > 0 && share < SHARED_BELOW)
 		text_addf(&header->line,
 			  "%.0f %% of the time, as events took turns on the counters: an estimate",
 			  100 * share);
@@ -299,11 +289,11 @@ static void add_counted(struct header *header)
 static uint64_t nr_lost(const struct header *header, bool *of_all)
 {
 	const size_t nr = history_nr_events(header->history);
-	uint64_t all = number(header, "stats.lost"), told = 0;
+	uint64_t all = header->facts->stats.lost, told = 0;
 	for (size_t i = 0; i < nr; i++)
-		told += metadata_event_number(header->history, "lost", i);
+		told += run_facts_event(header->facts, i)->lost;
 	*of_all = nr < 2 || told != all;
-	return *of_all ? all : metadata_event_number(header->history, "lost", header->event);
+	return *of_all ? all : run_facts_event(header->facts, header->event)->lost;
 }
 
 static void add_samples(struct header *header)
@@ -315,7 +305,7 @@ static void add_samples(struct header *header)
 	text_addf(line, "%.2f s, ", (double)duration_of(header) / (double)NS_PER_SECOND);
 	add_grouped(line, samples);
 	text_addf(line, " sample%s, ", samples == 1 ? "" : "s");
-	if (fact(header, "stats.lost")) {
+	if (run_facts_know(header->facts, &header->facts->stats.lost)) {
 		text_add(line, "lost ");
 		add_grouped(line, lost);
 		if (of_all && history_nr_events(header->history) > 1) {
@@ -341,7 +331,8 @@ static void add_samples(struct header *header)
 /* "130 k faults in 73 samples": of what is shown. */
 static void add_weights(struct header *header)
 {
-	weight_text_add(header->history, header->event, header->totals, &header->line);
+	weight_text_add(header->history, header->facts, header->event, header->totals,
+			&header->line);
 	end_line(header, "weight");
 }
 
@@ -356,7 +347,7 @@ static bool is_stolen(const struct cpu_times *times)
 static void add_cpus(struct header *header, const struct cpu_times *times)
 {
 	const uint64_t sum_ns = cpu_times_sum(times);
-	const uint64_t nr_cpus = number(header, "sampled_cpus");
+	const uint64_t nr_cpus = header->facts->sampled_cpus;
 	add_share(&header->line, "busy", times->busy_ns, sum_ns);
 	if (times->stolen_ns)
 		add_share(&header->line, "stolen by the host", times->stolen_ns, sum_ns);
@@ -374,8 +365,8 @@ static void add_busy(struct header *header)
 {
 	struct text *line = &header->line;
 	const struct history_totals *totals = header->totals;
-	uint64_t nr_cpus = number(header, "sampled_cpus"), duration_ns = duration_of(header);
-	const struct cpu_times times = metadata_cpu_times(header->history);
+	uint64_t nr_cpus = header->facts->sampled_cpus, duration_ns = duration_of(header);
+	const struct cpu_times times = header->facts->stats.cpus;
 	bool is_all = totals->samples == nr_samples(header);
 	if (cpu_times_sum(&times) && (nr_cpus || is_stolen(&times))) {
 		add_cpus(header, &times);
@@ -383,7 +374,7 @@ static void add_busy(struct header *header)
 	}
 	if (!nr_cpus || !duration_ns || !is_all ||
 	    history_event_unit(header->history, header->event) != WEIGHT_NS ||
-	    !metadata_describe_event(header->history, header->options->event))
+	    !run_facts_describe(header->facts, header->options->event))
 		return;
 	add_percent(line, totals->weight, duration_ns * nr_cpus);
 	text_addf(line, "%% of %" PRIu64 " CPU%s, ctop itself left out", nr_cpus,
@@ -394,29 +385,15 @@ static void add_busy(struct header *header)
 /* What went wrong on the way, each by its name; nothing is said of what did not happen. */
 static void add_problems(struct header *header)
 {
-	static const struct {
-		const char *key, *name;
-	} problems[] = {
-		{"stats.dropped.overrun", "dropped: ctop was too slow"},
-		{"stats.dropped.disk", "dropped: the disk was too slow"},
-		{"stats.dropped.crash", "dropped: a helper process crashed on them"},
-		{"stats.dropped.damaged", "dropped: damaged records"},
-		{"stats.undrained", "end not waited for: what the kernel still held is missing"},
-		{"stats.late", "late"},
-		{"stats.throttled", "times throttled by the kernel"},
-		{"stats.lost_sideband", "records of maps, forks and exits lost: files of programs "
-					"that ended at once may have no names"},
-		{"stats.unfollowed", "threads without such records: the same"},
-		{"stats.restarts", "restarts of helper processes"},
-	};
 	struct text *line = &header->line;
-	for (size_t i = 0; i < sizeof(problems) / sizeof(*problems); i++) {
-		uint64_t nr = number(header, problems[i].key);
+	const char *words;
+	uint64_t nr;
+	for (size_t i = 0; (words = run_facts_problem(header->facts, i, &nr)); i++) {
 		if (!nr)
 			continue;
 		text_add(line, line->size ? "; " : "");
 		add_grouped(line, nr);
-		text_addf(line, " %s", problems[i].name);
+		text_addf(line, " %s", words);
 	}
 	if (header->totals->cut_weights) {
 		text_add(line, line->size ? "; " : "");
@@ -458,9 +435,9 @@ static void add_stacks(struct header *header)
 	text_add(line, *before == ',' ? ")" : "");
 	end_line(header, "stacks");
 
-	const char *mode = fact(header, "call_graph");
-	uint64_t dump_bytes = number(header, "dump_bytes");
-	uint64_t least_bytes = number(header, "dump_bytes_least");
+	const char *mode = header->facts->call_graph;
+	uint64_t dump_bytes = header->facts->dump_bytes;
+	uint64_t least_bytes = header->facts->dump_bytes_least;
 	if (mode) {
 		text_add_safe(line, mode);
 		if (dump_bytes) {
@@ -483,12 +460,10 @@ static void add_stacks(struct header *header)
 	end_line(header, "unnamed");
 }
 
-static void add_list(struct header *header, const char *key, const char *label, size_t max)
+static void add_list(struct header *header, const struct fact_list *list, const char *label)
 {
-	const char *values[UNREADABLE_MAX];
-	size_t nr = metadata_list(header->history, key, values, max);
-	for (size_t i = 0; i < nr; i++) {
-		text_add_safe(&header->line, values[i]);
+	for (size_t i = 0; i < list->nr; i++) {
+		text_add_safe(&header->line, list->items[i]);
 		end_line(header, label);
 	}
 }
@@ -496,10 +471,8 @@ static void add_list(struct header *header, const char *key, const char *label, 
 static void add_own_cost(struct header *header)
 {
 	struct text *line = &header->line;
-	uint64_t cpu_ns =
-		number(header, "stats.cpu_ns.main") + number(header, "stats.cpu_ns.collector") +
-		number(header, "stats.cpu_ns.symbolizer") + number(header, "stats.cpu_ns.writer");
-	uint64_t rss_bytes = number(header, "stats.peak_rss_bytes");
+	uint64_t cpu_ns = header->facts->cpu_ns;
+	uint64_t rss_bytes = header->facts->stats.peak_rss_bytes;
 	uint64_t duration_ns = duration_of(header);
 	if (cpu_ns) {
 		text_addf(line, "%.2f s of CPU time", (double)cpu_ns / (double)NS_PER_SECOND);
@@ -528,7 +501,10 @@ static size_t find_event(const struct history *history, const char *chosen)
 void report_header(const struct history *history, const struct history_totals *totals,
 		   const struct options *options, const char *choose, struct text *out)
 {
+	struct run_facts facts = {0};
+	run_facts_read(history, FACT_RECORDED, &facts);
 	struct header header = {.history = history,
+				.facts = &facts,
 				.totals = totals,
 				.options = options,
 				.choose = choose,
@@ -548,8 +524,8 @@ void report_header(const struct history *history, const struct history_totals *t
 	add_problems(&header);
 	add_stacks(&header);
 	/* Files that a process of ctop died on: what was read of them, names or stacks, is not there. */
-	add_list(&header, "unreadable", "unreadable", UNREADABLE_MAX);
-	add_list(&header, "step_down", "fallback", SAMPLER_MAX_STEPS);
+	add_list(&header, &facts.unreadable, "unreadable");
+	add_list(&header, &facts.steps_down, "fallback");
 	add_own_cost(&header);
 	text_release(&header.line);
 }

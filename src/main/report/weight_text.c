@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/metadata/metadata_read.h>
 #include <ctop/report/numbers.h>
 
 /* What differs by less is the last period of each thread, and what the kernel rounds. */
@@ -36,25 +35,22 @@ const char *weight_text_short_tasks(const struct clock_counts *counts)
 }
 
 /* Of whole CPUs the kernel counts the events of those who are left out, too, and clocks tick while nobody runs. */
-static bool counts_others(const struct history *history, enum weight_unit unit)
+static bool counts_others(const struct run_facts *facts, enum weight_unit unit)
 {
-	static const char *const left_out[] = {"stats.dropped.own", "stats.dropped.foreign",
-					       "stats.dropped.comm", "stats.dropped.uid"};
-	uint64_t nr = unit == WEIGHT_NS ? metadata_number(history, "sampled_cpus") : 0;
-	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
-		nr |= metadata_number(history, left_out[i]);
-	return nr != 0;
+	const struct session_stats *stats = &facts->stats;
+	return (unit == WEIGHT_NS && facts->sampled_cpus) || stats->dropped_own ||
+	       stats->dropped_foreign || stats->dropped_comm || stats->dropped_uid;
 }
 
 /* What the kernel counted, where the samples do not stand for all of it. */
-static void add_counted(const struct history *history, size_t event, uint64_t shown,
-			struct text *text)
+static void add_counted(const struct history *history, const struct run_facts *facts, size_t event,
+			uint64_t shown, struct text *text)
 {
 	const enum weight_unit unit = history_event_unit(history, event);
-	uint64_t counted = metadata_event_number(history, "counted", event);
+	uint64_t counted = run_facts_event(facts, event)->counted;
 	uint64_t sampled = history_event_weight(history, event);
 	uint64_t differ = counted > sampled ? counted - sampled : sampled - counted;
-	if (!counted || counts_others(history, unit) ||
+	if (!counted || counts_others(facts, unit) ||
 	    (double)differ * 100 < (double)counted * COUNTED_DIFFERS_PERCENT)
 		return;
 	text_add(text, "; the kernel counted ");
@@ -66,17 +62,17 @@ static void add_counted(const struct history *history, size_t event, uint64_t sh
 	const struct clock_counts counts = {
 		.counted_ns = unit == WEIGHT_NS ? counted : 0,
 		.sampled_ns = sampled,
-		.lost_ns = metadata_event_number(history, "lost", event) *
-			   history_event_period(history, event),
-		.fewer_ns = metadata_number(history, "stats.fewer_ns"),
-		.cpus = metadata_cpu_times(history),
+		.lost_ns =
+			run_facts_event(facts, event)->lost * history_event_period(history, event),
+		.fewer_ns = facts->stats.fewer_ns,
+		.cpus = facts->stats.cpus,
 	};
 	const char *short_tasks = weight_text_short_tasks(&counts);
 	if (short_tasks)
 		text_addf(text, "; %s", short_tasks);
 }
 
-void weight_text_add(const struct history *history, size_t event,
+void weight_text_add(const struct history *history, const struct run_facts *facts, size_t event,
 		     const struct history_totals *totals, struct text *text)
 {
 	if (!totals->samples)
@@ -85,7 +81,7 @@ void weight_text_add(const struct history *history, size_t event,
 	text_add(text, " in ");
 	add_grouped(text, totals->samples);
 	text_addf(text, " sample%s", totals->samples == 1 ? "" : "s");
-	add_counted(history, event, totals->weight, text);
+	add_counted(history, facts, event, totals->weight, text);
 	double effective = history_effective(totals->weight, history_squares(history));
 	if (totals->weight && effective * UNEVEN_FROM < (double)totals->samples)
 		text_addf(text,
@@ -98,16 +94,16 @@ void weight_text_add(const struct history *history, size_t event,
  * event sits it out (perf_swevent_event() of Linux 6.18; a shorter one found meanwhile begins behind it). A fixed period does not; and
  * it is exact where ctop, which has a few of them to switch between (perf/sets.c), is too low.
  */
-void weight_text_add_period(const struct history *history, size_t event, double seconds,
-			    struct text *text)
+void weight_text_add_period(const struct history *history, const struct run_facts *facts,
+			    size_t event, double seconds, struct text *text)
 {
 	uint64_t frequency_hz = history_event_frequency_hz(history, event);
-	double counted = (double)metadata_event_number(history, "counted", event);
+	double counted = (double)run_facts_event(facts, event)->counted;
 	double events_hz = counted / seconds;
 	double reached_hz = (double)history_event_samples(history, event) / seconds;
 	double period = frequency_hz ? ceil(events_hz / (double)frequency_hz) : 0;
 	const enum weight_unit unit = history_event_unit(history, event);
-	if (unit == WEIGHT_NS || counts_others(history, unit) || period < 1 ||
+	if (unit == WEIGHT_NS || counts_others(facts, unit) || period < 1 ||
 	    events_hz / period < BETTER_BY * reached_hz)
 		return;
 	text_add(text, "; -c ");

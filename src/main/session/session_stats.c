@@ -63,10 +63,7 @@ static void read_cpus(const struct session *session, struct session_stats *stats
 	const struct cpu_times end = stats->end_ns ? session->cpus_end
 				     : session->on ? session_cpu_times(session)
 						   : session->cpus_off;
-	const struct cpu_times times = cpu_times_between(session->cpus_from, end);
-	stats->cpus_busy_ns = times.busy_ns;
-	stats->cpus_idle_ns = times.idle_ns;
-	stats->cpus_stolen_ns = times.stolen_ns;
+	stats->cpus = cpu_times_between(session->cpus_from, end);
 }
 
 static void read_sets(const struct session *session, struct session_stats *stats)

@@ -4,7 +4,6 @@
 
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
-#include <ctop/metadata/metadata_read.h>
 #include <ctop/report/report.h>
 
 static int add(void *context, const char *key, const char *value)
@@ -24,18 +23,24 @@ static void what_is_kept_is_read_back(void)
 	};
 	CHECK(history);
 	CHECK_EQ(metadata_end(&stats, &sink), 0);
-	CHECK(metadata_share(history, 0) > 0.999999);
-	CHECK_EQ(metadata_event_number(history, "counted", 0), 7);
-	CHECK_EQ(metadata_event_number(history, "sampled", 0), 6);
-	CHECK_EQ(metadata_event_number(history, "lost", 0), 5);
-	CHECK_EQ(metadata_event_number(history, "lost", 1), 0);
-	CHECK(metadata_share(history, 1) > 0.4299 && metadata_share(history, 1) < 0.4301);
-	CHECK(metadata_share(history, 2) > 0);
-	CHECK(metadata_share(history, 3) <= 0);
+	struct run_facts facts = {0};
+	run_facts_read(history, FACT_RECORDED, &facts);
+	const struct session_event *events = facts.stats.events;
+	CHECK(events[0].counted_share > 0.999999);
+	CHECK_EQ(events[0].counted, 7);
+	CHECK_EQ(events[0].sampled, 6);
+	CHECK_EQ(events[0].lost, 5);
+	CHECK_EQ(events[1].lost, 0);
+	CHECK(events[1].counted_share > 0.4299 && events[1].counted_share < 0.4301);
+	CHECK(events[2].counted_share > 0);
+	CHECK(events[3].counted_share <= 0);
+	CHECK(facts.events[2].is_counted && !facts.events[3].is_counted);
 	/* A stranger's file. */
 	CHECK_EQ(history_set_info(history, "stats.counted_ppm.3", "1000001"), 0);
 	CHECK_EQ(history_set_info(history, "stats.counted_ppm.4", "-1"), 0);
-	CHECK(metadata_share(history, 3) <= 0 && metadata_share(history, 4) <= 0);
+	run_facts_read(history, FACT_RECORDED, &facts);
+	CHECK(events[3].counted_share <= 0 && events[4].counted_share <= 0);
+	CHECK(run_facts_event(&facts, SIZE_MAX)->counted_share <= 0);
 	history_free(history);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "main/metadata/fact_table.h"
 #include "test.h"
 
 #include <errno.h>
@@ -7,8 +8,8 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
-#include <ctop/metadata/stats_table.h>
 
 static char folder[] = "/tmp/ctop-stats-XXXXXX";
 
@@ -30,64 +31,59 @@ static const char *contents(const char *path)
 	return bytes;
 }
 
-static struct stats_input example(void)
+static struct run_facts example(void)
 {
 	static const char *const steps_down[] = {"cycles: no counters, \"cpu-clock\" stands in"};
-	struct stats_input input = {
-		.session = {.sets = {{65528, 1, 1500000000}, {8192, 4, 0}},
-			    .nr_sets = 2,
-			    .samples = 100,
-			    .lost = 7,
-			    .late = 3,
-			    .throttled = 1,
-			    .lost_sideband = 8,
-			    .unfollowed = 9,
-			    .cpus_busy_ns = NS_PER_SECOND,
-			    .cpus_idle_ns = 2 * NS_PER_SECOND,
-			    .cpus_stolen_ns = 3 * NS_PER_SECOND / 2,
-			    .dropped_overrun = 5,
-			    .dropped_double = 6,
-			    .drained = 111,
-			    .events_counted = 1200,
-			    .events_sampled = 1000,
-			    .counted_share = 0.75,
-			    .start_ns = NS_PER_SECOND,
-			    .end_ns = 3 * NS_PER_SECOND + NS_PER_SECOND / 2,
-			    .cpu_ns = {NS_PER_SECOND / 2, NS_PER_SECOND / 4, NS_PER_SECOND / 4},
-			    .cache_hits = 970,
-			    .cache_misses = 30,
-			    .peak_rss_bytes = 4096,
-			    .ring_bytes = 8192},
-		.frames = 1000,
-		.unsymbolized_frames = 10,
-		.output_bytes = 12,
-		.steps_down = steps_down,
-		.nr_steps_down = 1,
-		.events = {{.asked = "cycles",
-			    .opened = "cpu-clock",
-			    .frequency_hz = 999,
-			    .unit = WEIGHT_NS,
-			    .counts = {.samples = 99,
-				       .lost = 3,
-				       .counted = 990,
-				       .sampled = 980,
-				       .counted_share = 1}},
-			   {.asked = "page-faults",
-			    .opened = "page-faults",
-			    .period = 1,
-			    .counts = {.samples = 1, .counted_share = 0.5}}},
+	struct session_stats stats = {
+		.sets = {{65528, 1, 1500000000}, {8192, 4, 0}},
+		.nr_sets = 2,
+		.samples = 100,
+		.lost = 7,
+		.late = 3,
+		.throttled = 1,
+		.lost_sideband = 8,
+		.unfollowed = 9,
+		.cpus = {NS_PER_SECOND, 2 * NS_PER_SECOND, 3 * NS_PER_SECOND / 2},
+		.dropped_overrun = 5,
+		.dropped_double = 6,
+		.drained = 111,
+		.events_counted = 1200,
+		.events_sampled = 1000,
+		.counted_share = 0.75,
+		.events = {{.samples = 99,
+			    .lost = 3,
+			    .counted = 990,
+			    .sampled = 980,
+			    .counted_share = 1},
+			   {.samples = 1, .counted_share = 0.5}},
 		.nr_events = 2,
-		.rate_hz = 40,
+		.ends = {[STACK_COMPLETE] = 98, [STACK_BROKEN] = 2},
+		.frames = 1000,
+		.start_ns = NS_PER_SECOND,
+		.end_ns = 3 * NS_PER_SECOND + NS_PER_SECOND / 2,
+		.cpu_ns = {NS_PER_SECOND / 2, NS_PER_SECOND / 4, NS_PER_SECOND / 4},
+		.cache_hits = 970,
+		.cache_misses = 30,
+		.peak_rss_bytes = 4096,
+		.ring_bytes = 8192,
 	};
-	input.session.ends[STACK_COMPLETE] = 98;
-	input.session.ends[STACK_BROKEN] = 2;
-	return input;
+	struct run_facts facts;
+	run_facts_of_session(&stats, &facts);
+	facts.steps_down = (struct fact_list){.items = steps_down, .nr = 1};
+	facts.unsymbolized_frames = 10;
+	facts.output_bytes = 12;
+	facts.rate_hz = 40;
+	facts.events[0] = (struct run_event){
+		.asked = "cycles", .opened = "cpu-clock", .frequency_hz = 999, .unit = WEIGHT_NS};
+	facts.events[1] =
+		(struct run_event){.asked = "page-faults", .opened = "page-faults", .period = 1};
+	return facts;
 }
 
 static void whole_object(void)
 {
 	struct error error = {0};
-	const struct stats_input input = example();
+	const struct run_facts input = example();
 	CHECK_EQ(stats_write(path_of("stats.json"), &input, -1, &error), 0);
 	CHECK_STR(contents(path_of("stats.json")),
 		  "{\n"
@@ -144,7 +140,7 @@ static void whole_object(void)
 static void nothing_measured(void)
 {
 	struct error error = {0};
-	const struct stats_input input = {.rate_hz = (double)NAN};
+	const struct run_facts input = {.rate_hz = (double)NAN};
 	CHECK_EQ(stats_write(path_of("empty.json"), &input, -1, &error), 0);
 	const char *text = contents(path_of("empty.json"));
 	CHECK(strstr(text, "\"rate_hz\": 0.000000"));
@@ -155,7 +151,7 @@ static void nothing_measured(void)
 static void replaces_a_file_and_leaves_no_other(void)
 {
 	struct error error = {0};
-	const struct stats_input input = example();
+	const struct run_facts input = example();
 	const char *path = path_of("again.json");
 	FILE *old = fopen(path, "w");
 	CHECK(old);
@@ -171,7 +167,7 @@ static void replaces_a_file_and_leaves_no_other(void)
 static void devices_are_written_as_they_are(void)
 {
 	struct error error = {0};
-	const struct stats_input input = example();
+	const struct run_facts input = example();
 	struct stat stat_of;
 	CHECK_EQ(stats_write("/dev/null", &input, -1, &error), 0);
 	CHECK_EQ(stat("/dev/null", &stat_of), 0);
@@ -184,26 +180,72 @@ static void devices_are_written_as_they_are(void)
 static void unwritable(void)
 {
 	struct error error = {0};
-	const struct stats_input input = example();
+	const struct run_facts input = example();
 	CHECK_EQ(stats_write(path_of("no/such/folder"), &input, -1, &error), -ENOENT);
 	CHECK(strstr(error.cause, "no/such/folder"));
 	CHECK(error.remedy[0]);
 	CHECK_EQ(stats_write(folder, &input, -1, &error), -EISDIR);
 }
 
+/* False: it is no number. */
+static bool set_number(const struct fact_row *row, void *base, uint64_t value)
+{
+	bool is_number = row->kind == FACT_NUMBER || row->kind == FACT_NS;
+	if (is_number)
+		memcpy((char *)base + row->offset, &value, sizeof(value));
+	return is_number;
+}
+
 /* No two rows are about one field, and none is of another size than it says. */
 static void each_count_has_a_place_of_its_own(void)
 {
-	struct session_stats stats = {0};
-	for (size_t i = 0; i < nr_stat_rows; i++)
-		stat_set(&stat_rows[i], &stats, ~(uint64_t)i);
-	for (size_t i = 0; i < nr_stat_rows; i++) {
-		char key[STAT_KEY_MAX];
-		CHECK_EQ(stat_value(&stat_rows[i], &stats), ~(uint64_t)i);
-		stat_key(&stat_rows[i], key);
-		CHECK(!strncmp(key, "stats.", 6) && !strcmp(key + 6, stat_rows[i].name));
+	struct run_facts facts = {0};
+	for (size_t i = 0; i < nr_fact_rows; i++)
+		set_number(&fact_rows[i], &facts, ~(uint64_t)i);
+	for (size_t i = 0; i < nr_fact_rows; i++) {
+		const struct fact_row *row = &fact_rows[i];
+		if (row->kind == FACT_NUMBER || row->kind == FACT_NS)
+			CHECK_EQ(fact_number(row, &facts), ~(uint64_t)i);
+		CHECK(row->key || row->json);
+		CHECK(!row->uses == !row->key);
+		for (size_t n = 0; n < i; n++)
+			CHECK(row->offset != fact_rows[n].offset);
+		for (size_t n = 0; n < i && row->key; n++)
+			CHECK(!fact_rows[n].key || strcmp(row->key, fact_rows[n].key) != 0);
 	}
-	CHECK_EQ(stats.samples, UINT64_MAX);
+}
+
+static int keep(void *context, const char *key, const char *value)
+{
+	return history_set_info(context, key, value);
+}
+
+/* What is counted, recorded, and read again is the same: of every row. */
+static void each_count_is_read_back(void)
+{
+	struct history *history = history_new();
+	const struct metadata_sink sink = {history, keep};
+	struct run_facts facts = {0}, again = {0};
+	CHECK(history);
+	for (size_t i = 0; i < nr_fact_rows; i++)
+		set_number(&fact_rows[i], &facts, i + 1);
+	facts.stats.start_ns = 1000;
+	facts.stats.end_ns = 1000 + facts.duration_ns;
+	facts.stats.opened_ns = 1000;
+	facts.stats.first_stack_ns = 1000 + facts.first_stack_ns;
+	CHECK_EQ(metadata_end(&facts.stats, &sink), 0);
+	run_facts_read(history, FACT_RECORDED, &again);
+	for (size_t i = 0; i < nr_fact_rows; i++) {
+		const struct fact_row *row = &fact_rows[i];
+		const bool is_recorded = row->uses & (FACT_AT_END | FACT_COST);
+		if (!is_recorded || !set_number(row, &facts, i + 1))
+			continue;
+		CHECK_EQ(fact_number(row, &again), i + 1);
+		CHECK(run_facts_know(&again, fact_at(row, &again)));
+	}
+	CHECK(!run_facts_know(&again, &again.nr_cpus));
+	CHECK(!again.target);
+	history_free(history);
 }
 
 int main(void)
@@ -212,6 +254,7 @@ int main(void)
 		return 1;
 	RUN(whole_object);
 	RUN(each_count_has_a_place_of_its_own);
+	RUN(each_count_is_read_back);
 	RUN(nothing_measured);
 	RUN(replaces_a_file_and_leaves_no_other);
 	RUN(devices_are_written_as_they_are);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "fact_table.h"
+
+#include <string.h>
+
+#define START(key, kind, field)                                                                    \
+	{                                                                                          \
+		key, NULL, kind, offsetof(struct run_facts, field), FACT_AT_START, false, NULL     \
+	}
+#define FACT(key, json, kind, field, uses)                                                         \
+	{                                                                                          \
+		key, json, kind, offsetof(struct run_facts, field), uses, false, NULL              \
+	}
+#define UNLESS_0(key, json, kind, field, uses)                                                     \
+	{                                                                                          \
+		key, json, kind, offsetof(struct run_facts, field), uses, true, NULL               \
+	}
+#define PROBLEM(name, uses, words)                                                                 \
+	{                                                                                          \
+		"stats." #name, #name, FACT_NUMBER, offsetof(struct run_facts, stats.name), uses,  \
+			false, words                                                               \
+	}
+#define DROPPED(reason, uses, words)                                                               \
+	{                                                                                          \
+		"stats.dropped." #reason, "dropped." #reason, FACT_NUMBER,                         \
+			offsetof(struct run_facts, stats.dropped_##reason), uses, false, words     \
+	}
+
+enum { AT_END = FACT_AT_END, OF_FILE = FACT_AT_END | FACT_OF_FILE };
+
+const struct fact_row fact_rows[] = {
+	START("version", FACT_TEXT, version),
+	START("command_line", FACT_TEXT, command_line),
+	START("hostname", FACT_TEXT, hostname),
+	START("kernel", FACT_TEXT, kernel),
+	START("arch", FACT_TEXT, arch),
+	START("nr_cpus", FACT_NUMBER, nr_cpus),
+	START("start_wall_ns", FACT_NS, start_wall_ns),
+	START("start_ns", FACT_NS, start_ns),
+	START("recorder", FACT_TEXT, recorder),
+	START("excerpt", FACT_TEXT, excerpt),
+	START("target", FACT_TEXT, target),
+	START("target_kind", FACT_TEXT, target_kind),
+	UNLESS_0("sampled_cpus", NULL, FACT_NUMBER, sampled_cpus, FACT_AT_START),
+	START("event.asked", FACT_TEXT, event.asked),
+	START("event.opened", FACT_TEXT, event.opened),
+	START("event.unit", FACT_NUMBER, event.unit),
+	START("event.period", FACT_NUMBER, event.period),
+	START("event.frequency_hz", FACT_NUMBER, event.frequency_hz),
+	START("event.asked_count", FACT_NUMBER, event.asked_count),
+	START("event.asked_hz", FACT_NUMBER, event.asked_hz),
+	START("call_graph", FACT_TEXT, call_graph),
+	START("dump_bytes", FACT_NUMBER, dump_bytes),
+	START("dump_bytes_least", FACT_NUMBER, dump_bytes_least),
+	START("ring_pages", FACT_NUMBER, ring_pages),
+
+	FACT("stats.samples", "samples", FACT_NUMBER, stats.samples, AT_END),
+	FACT("stats.lost", "lost", FACT_NUMBER, stats.lost, OF_FILE),
+	DROPPED(overrun, AT_END, "dropped: ctop was too slow"),
+	DROPPED(disk, AT_END, "dropped: the disk was too slow"),
+	DROPPED(crash, OF_FILE, "dropped: a helper process crashed on them"),
+	DROPPED(damaged, OF_FILE, "dropped: damaged records"),
+	DROPPED(double, AT_END, NULL),
+	DROPPED(own, AT_END, NULL),
+	DROPPED(foreign, AT_END, NULL),
+	DROPPED(comm, AT_END, NULL),
+	DROPPED(uid, AT_END, NULL),
+	FACT("stats.drained", "drained", FACT_NUMBER, stats.drained, OF_FILE),
+	PROBLEM(undrained, AT_END, "end not waited for: what the kernel still held is missing"),
+	FACT("stats.events_counted", "events_counted", FACT_NUMBER, stats.events_counted, AT_END),
+	FACT("stats.events_sampled", "events_sampled", FACT_NUMBER, stats.events_sampled, AT_END),
+	FACT(NULL, "counted_share", FACT_SHARE, stats.counted_share, 0),
+	PROBLEM(late, OF_FILE, "late"),
+	PROBLEM(throttled, OF_FILE, "times throttled by the kernel"),
+	PROBLEM(lost_sideband, AT_END,
+		"records of maps, forks and exits lost: files of programs that ended at once may "
+		"have no names"),
+	PROBLEM(unfollowed, AT_END, "threads without such records: the same"),
+	FACT("stats.fewer_ns", NULL, FACT_NS, stats.fewer_ns, AT_END),
+	FACT("duration_ns", "duration_seconds", FACT_NS, duration_ns, AT_END),
+	FACT(NULL, "rate_hz", FACT_DECIMAL, rate_hz, 0),
+	FACT("stats.cpus.busy_ns", "cpus_seconds.busy", FACT_NS, stats.cpus.busy_ns, AT_END),
+	FACT("stats.cpus.idle_ns", "cpus_seconds.idle", FACT_NS, stats.cpus.idle_ns, AT_END),
+	FACT("stats.cpus.stolen_ns", "cpus_seconds.stolen", FACT_NS, stats.cpus.stolen_ns, AT_END),
+	FACT("stats.ends", "stacks", FACT_ENDS, stats.ends, AT_END),
+	UNLESS_0("stats.first_stack_ns", "first_stack_seconds", FACT_NS, first_stack_ns, AT_END),
+	FACT("stats.frames", "frames", FACT_NUMBER, stats.frames, AT_END),
+	FACT(NULL, "unsymbolized_frames", FACT_NUMBER, unsymbolized_frames, 0),
+	FACT(NULL, "cpu_seconds", FACT_NS, cpu_ns, 0),
+	FACT("stats.cpu_ns.main", "cpu_seconds_of.main", FACT_NS, stats.cpu_ns[0], FACT_COST),
+	FACT("stats.cpu_ns.collector", "cpu_seconds_of.collector", FACT_NS, stats.cpu_ns[1],
+	     FACT_COST),
+	FACT("stats.cpu_ns.symbolizer", "cpu_seconds_of.symbolizer", FACT_NS, stats.cpu_ns[2],
+	     FACT_COST),
+	FACT("stats.cpu_ns.writer", "cpu_seconds_of.writer", FACT_NS, stats.cpu_ns[3], FACT_COST),
+	FACT(NULL, "rule_cache.hits", FACT_NUMBER, stats.cache_hits, 0),
+	FACT(NULL, "rule_cache.misses", FACT_NUMBER, stats.cache_misses, 0),
+	FACT("stats.peak_rss_bytes", "peak_rss_bytes", FACT_NUMBER, stats.peak_rss_bytes,
+	     FACT_COST),
+	FACT("stats.ring_bytes", "ring_bytes", FACT_NUMBER, stats.ring_bytes, AT_END),
+	FACT(NULL, "output_bytes", FACT_NUMBER, output_bytes, 0),
+	PROBLEM(restarts, OF_FILE, "restarts of helper processes"),
+	FACT("unreadable", "unreadable", FACT_LIST, unreadable, AT_END),
+	FACT("step_down", "steps_down", FACT_LIST, steps_down, FACT_AT_START | OF_FILE),
+};
+const size_t nr_fact_rows = sizeof(fact_rows) / sizeof(*fact_rows);
+_Static_assert(sizeof(fact_rows) / sizeof(*fact_rows) <= FACTS_MAX, "each has its known[]");
+
+#define EVENT(key, json, kind, field)                                                              \
+	{                                                                                          \
+		key, json, kind, offsetof(struct session_event, field), FACT_AT_END, false, NULL   \
+	}
+
+const struct fact_row event_fact_rows[] = {
+	EVENT(NULL, "samples", FACT_NUMBER, samples),
+	EVENT("stats.lost", "lost", FACT_NUMBER, lost),
+	EVENT("stats.counted", "counted", FACT_NUMBER, counted),
+	EVENT("stats.sampled", "sampled", FACT_NUMBER, sampled),
+	EVENT("stats.counted_ppm", "counted_share", FACT_SHARE, counted_share),
+};
+const size_t nr_event_fact_rows = sizeof(event_fact_rows) / sizeof(*event_fact_rows);
+
+const void *fact_at(const struct fact_row *row, const void *base)
+{
+	return (const char *)base + row->offset;
+}
+
+uint64_t fact_number(const struct fact_row *row, const void *base)
+{
+	uint64_t value;
+	memcpy(&value, fact_at(row, base), sizeof(value));
+	return value;
+}
+
+double fact_decimal(const struct fact_row *row, const void *base)
+{
+	double value;
+	memcpy(&value, fact_at(row, base), sizeof(value));
+	return value;
+}
