@@ -152,7 +152,7 @@ check-all:
 	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --all
 	@$(MAKE) --no-print-directory check-all-built
 check-all-built: checked
-	+@$(MAKE) --no-print-directory arm64-if-possible # one after the other: they build in one folder
+	+@$(MAKE) --no-print-directory arm64-if-possible # one after the other: they build in one directory
 	+@$(MAKE) --no-print-directory pmu-if-possible
 	@CHECK_ALL=1 STACKS=all $(ARM64_RUN) $(RUN_CHECKS) $$(cat '$(ARM64_BUILD)/checks' '$(ARM64_BUILD)/pmu-checks')
 

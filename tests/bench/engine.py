@@ -241,7 +241,7 @@ def growth(ctop, build, rounds):
         cpu = statistics.median(each["cpu_seconds_of"]["collector"] for each in results)
         show(f"growth: {what}: {stats['samples']} samples ({100 * stats['stacks']['complete'] / stats['samples']:.1f} % complete), {stats['frames'] / stats['samples']:.1f} frames each: "
              f"{1e3 * cpu:.0f} ms of CPU, {1e6 * cpu / stats['samples']:.2f} us a sample, "
-             f"{1e9 * cpu / stats['frames']:.0f} ns a frame; all processes "
+             f"{1e9 * cpu / stats['frames']:.0f} ns per frame; all processes "
              f"{1e3 * statistics.median(each['cpu_seconds'] for each in results):.0f} ms, "
              f"{stats['peak_rss_bytes'] / 2**20:.0f} MiB")
 

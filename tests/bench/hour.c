@@ -135,8 +135,8 @@ static void run(struct bench *bench, unsigned rate, unsigned nr_seconds)
 		if (second % PRINT_SECONDS == 0 || second == 10 || second == 60)
 			print(bench, selection, second);
 	}
-	printf("at most %.1f MiB; a refresh a second takes %.1f ms of CPU, at most %.1f ms\n", most,
-	       (double)sum_ns / nr_seconds / 1e6, (double)most_ns / 1e6);
+	printf("at most %.1f MiB; one refresh per second takes %.1f ms of CPU, at most %.1f ms\n",
+	       most, (double)sum_ns / nr_seconds / 1e6, (double)most_ns / 1e6);
 	selection_free(selection);
 }
 

@@ -275,7 +275,7 @@ static void compare_imports(struct bench *bench, uint64_t rate)
 		import(bench, history, 0, bench->nr_stacks * 10, SECOND_NS, &first);
 		for (uint64_t i = 1; i <= 50; i++)
 			import(bench, history, i * SECOND_NS, rate, SECOND_NS, &cost);
-		printf("%-36s %8.1f ns a sample\n", cost.what,
+		printf("%-36s %8.1f ns per sample\n", cost.what,
 		       (double)cost.sum_ns / (double)(cost.nr * rate));
 		history_free(history);
 	}

@@ -170,7 +170,7 @@ def tasks_shorter_than_a_period_show_in_whole_cpus_only():
                 stacks = record(where, "-e", "cpu-clock", "-F", "50", *of, seconds=1).stacks
                 return sum(n for stack, n in stacks.items() if stack[0] == "true")
 
-            # A period begins anew in each task: none lives for 20 ms.
+            # A period restarts in each task: none lives for 20 ms.
             seen = sum(seen_of("-p", shell.pid) for _ in range(3))
             check(seen <= 2, f"{seen} samples of tasks that are shorter than a period")
             # Others may have most of the CPUs: until there are some.
@@ -259,7 +259,7 @@ def the_guard_measures_what_a_sample_costs():
         cost_ns, period = float(found.group(1)) * 1e3, recording.stats["event"]["period"]
         check(1000 < cost_ns < 1e6, f"{cost_ns} ns")
         check(abs(period - cost_ns * 100 / percent) < 0.02 * period + 2000,
-              f"{percent} %: {period} ns for {cost_ns} ns a sample")
+              f"{percent} %: {period} ns for {cost_ns} ns per sample")
 
 
 @case

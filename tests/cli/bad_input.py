@@ -116,7 +116,7 @@ def nothing_to_record():
 
 
 @case
-def output_in_a_folder_that_is_not_there():
+def output_in_a_directory_that_is_not_there():
     with target("spin") as program:
         check_refused(ctop("record", "-o", "/nonexistent/x.ctop", "-p", program.pid), 1,
                       "/nonexistent/x.ctop")

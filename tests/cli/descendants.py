@@ -190,7 +190,7 @@ def another_users_child_is_left_out():
         for path in CTOP, os.path.join(BUILD, "workloads", "family"):
             shutil.copy(path, where)
         as_user = [setpriv, f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
-        # Root's shell becomes the stranger's parent after it has begun a child as nobody.
+        # Root's shell becomes the other process's parent after it has begun a child as nobody.
         script = (f"{setpriv} --reuid={NOBODY} --regid={NOBODY} --clear-groups {where}/family working 1 & "
                   f"exec {' '.join(as_user)} {where}/family working 1")
         with started("sh", "-c", script) as program:
@@ -203,7 +203,7 @@ def another_users_child_is_left_out():
             pids = ctop_ok("export", "script", os.path.join(where, "x.ctop")).stdout
             strict = run(*as_user, "./ctop", "record", "-o", "y.ctop", "--strict", "--call-graph", "no", "-m", "64",
                          "-e", "cpu-clock:u", "--duration", "0.2", "-p", program.pid, cwd=where)
-            # Nobody's child does not hear of the end of a stranger.
+            # Nobody's child does not hear of the end of another's process.
             with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="ascii") as file:
                 for pid in map(int, file.read().split()):
                     os.kill(pid, signal.SIGKILL)

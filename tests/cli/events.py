@@ -137,7 +137,7 @@ def uprobes_by_names_as_they_are_written():
         with open(source, "w", encoding="ascii") as file:
             file.write(METHODS)
         check(run(compiler, "-O1", "-o", program, source).returncode == 0, "g++ failed")
-        # A path with a colon; commas between the parameters; with blanks and without; below the current folder.
+        # A path with a colon; commas between the parameters; with blanks and without; below the current directory.
         for function in ("ns::single(int, char)", "ns::single(int,char)", "ns::single", "ns::single:u",
                          "ns::Class<int, char>::method(int, char)", "_ZN2ns6singleEic"):
             stacks = sampled(where, f"page-faults,uprobe:{program}:{function}", program)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A file system of a user's own: one folder with one file in it, of which it says what it likes. linux/fuse.h has the protocol."""
+"""A file system of a user's own: one directory with one file in it, of which it says what it likes. linux/fuse.h has the protocol."""
 
 import contextlib
 import ctypes

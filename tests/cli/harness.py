@@ -138,7 +138,7 @@ def need_program(name):
 
 
 def open_to_all(where):
-    """A folder that plain users reach: what they start lies in there, as a home may keep them from the build."""
+    """A directory that plain users reach: what they start lies in there, as a home may keep them from the build."""
     os.chmod(where, 0o755)
     if run("sh", "-c", 'cd "$0"', where, user=NOBODY, group=NOBODY, extra_groups=[]).returncode:
         raise Skip(f"plain users cannot reach {where}")
@@ -474,7 +474,7 @@ def plain_user(*capabilities):
 
 @contextlib.contextmanager
 def readable_ctop():
-    """A folder that everybody may write, with a ctop that everybody may run."""
+    """A directory that everybody may write, with a ctop that everybody may run."""
     with folder() as where:
         os.chmod(where, 0o777)
         shutil.copy(CTOP, where)
@@ -497,7 +497,7 @@ def agree(prefix, program, target_words):
     check(answer["works"] == (result.returncode == 0), what)
     if answer["works"]:
         for step in answer["steps_down"]:
-            # Measured anew each time, what a sample costs and who wants the CPUs: at the limit once so and once otherwise.
+            # Measured each time, what a sample costs and who wants the CPUs: at the limit once so and once otherwise.
             if "one costs" in step or "want each CPU" in step:
                 continue
             # Figures may differ from one measurement to the next.

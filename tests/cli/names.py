@@ -107,7 +107,7 @@ def functions_without_a_name_are_functions():
         leaves = sum(count for stack, count in stacks.items() if stack[-1] == spin)
         check(leaves > 0, f"{stacks}")
         check(any(stack[-2:] == (label, spin) for stack in stacks), f"{stacks}")
-        # One row a function, and none for the module, in every other view as well.
+        # One row per function, and none for the module, in every other view as well.
         report = ctop_ok("report", "--stdio", path).stdout
         check(sum(spin in line for line in report.splitlines()) == 1, report)
         check("[nameless-stripped]" not in report, report)

@@ -41,7 +41,7 @@ def remove(path):
 
 @contextlib.contextmanager
 def codes(where, *names, user=None):
-    """Running jits, one a name, which is its comm."""
+    """Running jits, one per name, which is its comm."""
     with contextlib.ExitStack() as stack:
         running = {}
         for name in names:

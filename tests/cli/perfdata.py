@@ -100,7 +100,7 @@ def the_kernel_is_proved_without_a_build_id():
 
 @case
 def ctop_opens_what_the_report_does():
-    """`ctop FILE`: a file or folder of perf's by its name alone, and standard input; not what merely is called like a process."""
+    """`ctop FILE`: a file or directory of perf's by its name alone, and standard input; not what merely is called like a process."""
     with folder() as where:
         whole = small_recording(where)
         wanted = ctop_ok("report", whole).stdout
@@ -125,7 +125,7 @@ def ctop_opens_what_the_report_does():
 
 
 @case
-def what_perf_writes_into_a_folder():
+def what_perf_writes_into_a_directory():
     """One file for each CPU, whose records are put into the order of time."""
     need_root()
     with folder() as where:
@@ -141,7 +141,7 @@ def what_perf_writes_into_a_folder():
 
 
 @case
-def folders_that_are_traps():
+def directories_that_are_traps():
     with folder() as where:
         whole = small_recording(where)
         path = os.path.join(where, "trap")

@@ -82,7 +82,7 @@ def a_recorder_that_was_killed():
 
 
 @case
-def a_folder_is_refused():
+def a_directory_is_refused():
     with folder() as where:
         check_refused(ctop("report", where), 1, "is a directory")
 

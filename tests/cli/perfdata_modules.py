@@ -31,7 +31,7 @@ def build_ids_of_mappings():
 
 
 def record_a_copy(where, *options, original=os.path.join(BUILD, "workloads", "templates")):
-    """Records a program that lies in the folder."""
+    """Records a program that lies in the directory."""
     program = os.path.join(where, "program")
     shutil.copy(original, program)
     path = os.path.join(where, "perf.data")

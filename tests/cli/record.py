@@ -50,8 +50,8 @@ def cycles_at_a_count_without_counters_does_something_useful():
     check(share_complete(recording.stats) > 0.99, f"{recording.stats['stacks']}")
     check(recording.stats["event"]["asked"] == "cycles", f"{recording.stats['event']}")
     if recording.stats["event"]["opened"].startswith("cycles"):
-        raise Skip("this machine has hardware counters: there was no step down")
-    check(recording.stats["steps_down"], "no step down is told")
+        raise Skip("this machine has hardware counters: there was no fallback")
+    check(recording.stats["steps_down"], "no fallback is told")
     for step in recording.stats["steps_down"]:
         check(step in recording.stderr, f"{step!r} is not on stderr: {recording.stderr!r}")
 
@@ -63,7 +63,7 @@ def strict_makes_a_step_down_an_error():
         result = ctop("record", "--strict", "-e", "cycles", "-o", os.path.join(where, "x.ctop"),
                       "-p", program.pid, "--duration", "0.2")
     if result.returncode == 0:
-        raise Skip("this machine has hardware counters: there is no step down")
+        raise Skip("this machine has hardware counters: there is no fallback")
     check(result.returncode == 1 and "ctop:" in result.stderr, f"{result}")
 
 
@@ -202,7 +202,7 @@ def a_plain_user():
     check(stats["samples"] > 100, f"{stats}")
     check(share_complete(stats) > 0.99, f"{stats}")
     check(with_function(stacks, "bottom") > 0.9 * stats["samples"], "names are missing")
-    check(stats["steps_down"], "user-only is a step down that must be told")
+    check(stats["steps_down"], "user-only is a fallback that must be told")
 
 
 def top_by_leaf(stacks, number):

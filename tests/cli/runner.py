@@ -31,7 +31,7 @@ def is_fine():
 
 
 class Program:
-    """A test program in a folder, where it leaves the pids of what it leaves running."""
+    """A test program in a directory, where it leaves the pids of what it leaves running."""
 
     def __init__(self, where, body):
         self.where = where
@@ -178,7 +178,7 @@ def fails_once():
 
 
 def shell_programs(where, *bodies):
-    """Paths of test programs, which find one another's files in their folder."""
+    """Paths of test programs, which find one another's files in their directory."""
     paths = [os.path.join(where, f"{number}.sh") for number in range(len(bodies))]
     for path, body in zip(paths, bodies):
         with open(path, "w", encoding="utf-8") as file:

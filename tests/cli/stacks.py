@@ -138,7 +138,7 @@ def signal_on_an_alternate_stack():
     for stack, count in stacks.items():
         if "main" in stack:
             path = below(stack, "main")
-            # Setting the timer anew is the round's only other work.
+            # Setting the timer again is the round's only other work.
             check(path[:3] in (("main", "interrupted_round", "interrupted_work"), ("main",),
                                ("main", "interrupted_round")) or "setitimer" in path[2], f"{stack}")
         else:

@@ -374,7 +374,7 @@ def child_of(pid):
 
 
 def as_nobody(where, *command, **options):
-    """Runs a program as an unprivileged user; what it reads and writes is in a folder for all."""
+    """Runs a program as an unprivileged user; what it reads and writes is in a directory for all."""
     setpriv = need_program("setpriv")
     return run(setpriv, f"--reuid={NOBODY}", "--clear-groups", *command, cwd=where, **options)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What the command line says: two lines and exit code 2 for each mistake, help that agrees with
-# the man page and the completions, and nothing raw from a stranger on the terminal. TAP.
+# the man page and the completions, and nothing raw from untrusted names on the terminal. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 ctop=${BUILD:-build}/ctop
@@ -57,7 +57,7 @@ refused 'command without --' "unknown option '-l'" 'ctop record -- ls' record ls
 refused 'nothing after --' 'no command after --' '-- ls' record --
 refused 'unknown help topic' "unknown command 'foo'" 'ctop help' help foo
 
-# Escape sequences and newlines of a stranger's choosing stay on their line, spelled out.
+# Escape sequences and newlines of an attacker's choosing stay on their line, spelled out.
 refused 'hostile word' '\x1b]52' 'ctop help' $'--\e]52;c;AAAA\a\nfoo' -a
 check 'hostile word: no control byte reaches the terminal' \
 	bash -c "! tr -d '\n' <'$folder/err' | LC_ALL=C grep -q '[[:cntrl:]]'"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # build/faulty/ctop: what is shipped, but that its children fall where a test asks them to. Only files with a place to
-# fall at (base/fault.h) are compiled anew; the rest is that of $(BUILD)/ctop.
+# fall at (base/fault.h) are compiled again; the rest is that of $(BUILD)/ctop.
 
 FAULTY := $(BUILD)/faulty/ctop
 FAULT_PLACES := $(filter $(foreach room,$(ROOMS),$(call sources_of,$(room))), \

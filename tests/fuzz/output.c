@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The opener of all outputs in a folder that somebody else changes at every moment. The input: how it is opened (a byte
+ * The opener of all outputs in a directory that somebody else changes at every moment. The input: how it is opened (a byte
  * of flags), the name of the output (its size, its bytes), how many entries there are and each (its kind, its name), and
- * then what the others do: a byte before each step that the opener takes in that folder, 0 nothing, else two entries are
- * exchanged, or one removed, or put there anew.
+ * then what the others do: a byte before each step that the opener takes in that directory, 0 nothing, else two entries are
+ * exchanged, or one removed, or put there again.
  *
- * Whatever they do, nothing outside of the folder changes, and what is written goes into a new file of the folder, or into the
+ * Whatever they do, nothing outside of the directory changes, and what is written goes into a new file of the directory, or into the
  * fifo that was seen there; or it is refused.
  *
  * Its steps are openat(), fstatat(), renameat(), unlinkat() and poll(), replaced by the linker (fuzz.mk).
@@ -21,12 +21,12 @@
 
 enum { ENTRIES_MAX = 8, NAME_MOST = 20, STEPS_MAX = 64, LOOKS_MAX = 4 };
 
-enum kind { NOTHING, REGULAR, LINK, LINK_INSIDE, FIFO, FIFO_READ, FOLDER, HARD_LINK, NR_KINDS };
+enum kind { NOTHING, REGULAR, LINK, LINK_INSIDE, FIFO, FIFO_READ, DIRECTORY, HARD_LINK, NR_KINDS };
 
 static struct {
 	struct input input;
 	bool at_work;
-	int folder_fd; /* the folder that is theirs */
+	int directory_fd; /* the directory that is theirs */
 	struct entry {
 		char name[NAME_MOST + 1];
 		enum kind kind;
@@ -48,32 +48,32 @@ static void make(const struct entry *entry)
 	int fd = -1;
 	switch (entry->kind) {
 	case REGULAR:
-		fd = openat(they.folder_fd, entry->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		fd = openat(they.directory_fd, entry->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			    0600);
 		break;
 	case LINK:
-		(void)!symlinkat("../victim", they.folder_fd, entry->name);
+		(void)!symlinkat("../victim", they.directory_fd, entry->name);
 		break;
 	case LINK_INSIDE:
-		(void)!symlinkat("../outside/new", they.folder_fd, entry->name);
+		(void)!symlinkat("../outside/new", they.directory_fd, entry->name);
 		break;
 	case FIFO:
-		mkfifoat(they.folder_fd, entry->name, 0600);
+		mkfifoat(they.directory_fd, entry->name, 0600);
 		break;
 	case FIFO_READ:
-		mkfifoat(they.folder_fd, entry->name, 0600);
-		fd = openat(they.folder_fd, entry->name,
+		mkfifoat(they.directory_fd, entry->name, 0600);
+		fd = openat(they.directory_fd, entry->name,
 			    O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 		if (fd >= 0 && they.nr_readers < sizeof(they.readers) / sizeof(*they.readers)) {
 			they.readers[they.nr_readers++] = fd;
 			fd = -1;
 		}
 		break;
-	case FOLDER:
-		mkdirat(they.folder_fd, entry->name, 0700);
+	case DIRECTORY:
+		mkdirat(they.directory_fd, entry->name, 0700);
 		break;
 	case HARD_LINK:
-		linkat(root_fd, "linked", they.folder_fd, entry->name, 0);
+		linkat(root_fd, "linked", they.directory_fd, entry->name, 0);
 		break;
 	case NOTHING:
 	case NR_KINDS:
@@ -85,8 +85,8 @@ static void make(const struct entry *entry)
 
 static void drop(const struct entry *entry)
 {
-	if (unlinkat(they.folder_fd, entry->name, 0))
-		unlinkat(they.folder_fd, entry->name, AT_REMOVEDIR);
+	if (unlinkat(they.directory_fd, entry->name, 0))
+		unlinkat(they.directory_fd, entry->name, AT_REMOVEDIR);
 }
 
 /* Before a step of the opener. */
@@ -101,7 +101,8 @@ static void act(void)
 	struct entry anew;
 	switch (what & 3) {
 	case 1:
-		renameat2(they.folder_fd, one->name, they.folder_fd, other->name, RENAME_EXCHANGE);
+		renameat2(they.directory_fd, one->name, they.directory_fd, other->name,
+			  RENAME_EXCHANGE);
 		break;
 	case 2:
 		drop(one);
@@ -120,20 +121,20 @@ static void act(void)
 
 /* ---- the steps of the opener ---- */
 
-int __real_openat(int folder, const char *path, int flags, mode_t mode);
-int __wrap_openat(int folder, const char *path, int flags, mode_t mode);
-int __wrap_openat(int folder, const char *path, int flags, mode_t mode)
+int __real_openat(int directory, const char *path, int flags, mode_t mode);
+int __wrap_openat(int directory, const char *path, int flags, mode_t mode);
+int __wrap_openat(int directory, const char *path, int flags, mode_t mode)
 {
 	act();
-	return __real_openat(folder, path, flags, mode);
+	return __real_openat(directory, path, flags, mode);
 }
 
-int __real_fstatat(int folder, const char *path, struct stat *stat, int flags);
-int __wrap_fstatat(int folder, const char *path, struct stat *stat, int flags);
-int __wrap_fstatat(int folder, const char *path, struct stat *stat, int flags)
+int __real_fstatat(int directory, const char *path, struct stat *stat, int flags);
+int __wrap_fstatat(int directory, const char *path, struct stat *stat, int flags);
+int __wrap_fstatat(int directory, const char *path, struct stat *stat, int flags)
 {
 	act();
-	return __real_fstatat(folder, path, stat, flags);
+	return __real_fstatat(directory, path, stat, flags);
 }
 
 int __real_renameat(int from, const char *path, int to, const char *name);
@@ -144,12 +145,12 @@ int __wrap_renameat(int from, const char *path, int to, const char *name)
 	return __real_renameat(from, path, to, name);
 }
 
-int __real_unlinkat(int folder, const char *path, int flags);
-int __wrap_unlinkat(int folder, const char *path, int flags);
-int __wrap_unlinkat(int folder, const char *path, int flags)
+int __real_unlinkat(int directory, const char *path, int flags);
+int __wrap_unlinkat(int directory, const char *path, int flags);
+int __wrap_unlinkat(int directory, const char *path, int flags)
 {
 	act();
-	return __real_unlinkat(folder, path, flags);
+	return __real_unlinkat(directory, path, flags);
 }
 
 /* Nobody waits for a fifo's reader for ever. */
@@ -186,12 +187,12 @@ static void make_root(void)
 	REQUIRE(pwrite(linked, precious, sizeof(precious), 0) == sizeof(precious));
 	close(linked);
 	REQUIRE(mkdirat(root_fd, "outside", 0700) == 0 && mkdirat(root_fd, "theirs", 0700) == 0);
-	they.folder_fd = openat(root_fd, "theirs", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	REQUIRE(they.folder_fd >= 0);
+	they.directory_fd = openat(root_fd, "theirs", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	REQUIRE(they.directory_fd >= 0);
 	atexit(remove_root);
 }
 
-/* A name of one entry or none: without a slash, not empty, not the folder or the one above. */
+/* A name of one entry or none: without a slash, not empty, not the directory or the one above. */
 static void take_name(struct input *input, char name[NAME_MOST + 1])
 {
 	size_t size = input_u8(input) % NAME_MOST + 1;
@@ -235,16 +236,16 @@ static void check_opened(const struct output *output, const struct output_reques
 	(void)!write(output->fd, "x", 1);
 }
 
-static void empty_folder(void)
+static void empty_directory(void)
 {
 	int fd = openat(root_fd, "theirs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fdopendir(fd);
-	REQUIRE(folder != NULL);
-	for (const struct dirent *entry; (entry = readdir(folder));)
+	DIR *directory = fdopendir(fd);
+	REQUIRE(directory != NULL);
+	for (const struct dirent *entry; (entry = readdir(directory));)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    unlinkat(they.folder_fd, entry->d_name, 0))
-			REQUIRE(unlinkat(they.folder_fd, entry->d_name, AT_REMOVEDIR) == 0);
-	closedir(folder);
+		    unlinkat(they.directory_fd, entry->d_name, 0))
+			REQUIRE(unlinkat(they.directory_fd, entry->d_name, AT_REMOVEDIR) == 0);
+	closedir(directory);
 	for (size_t i = 0; i < they.nr_readers; i++)
 		close(they.readers[i]);
 }
@@ -289,9 +290,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!result)
 		output_end(&output, flags & 32 ? -EIO : 0);
 	they.at_work = false;
-	REQUIRE(output.fd < 0 && output.folder_fd < 0);
+	REQUIRE(output.fd < 0 && output.directory_fd < 0);
 	check_outside();
-	empty_folder();
+	empty_directory();
 	REQUIRE(fuzz_open_descriptors() == nr_descriptors);
 	return 0;
 }

@@ -121,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	compare(map, &lines);
 	REQUIRE(perf_map_read(map, fd) == 0); /* nothing new */
 	compare(map, &lines);
-	REQUIRE(ftruncate(fd, (off_t)first) == 0); /* written anew, and shorter */
+	REQUIRE(ftruncate(fd, (off_t)first) == 0); /* rewritten, and shorter */
 	REQUIRE(perf_map_read(map, fd) == 0);
 	read_lines(text, first, &lines);
 	compare(map, &lines);

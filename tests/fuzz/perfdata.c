@@ -3,7 +3,7 @@
  * A perf.data file. First a byte: with bit 0, the rest is the file as it is; without, the rest are its
  * records, and the header, with two events told apart by identifiers 7 and 8, is made here. Bit 1: the records are
  * packed with zstd, in pieces of 64 bytes, so that changes reach what is behind. Bit 2: the last half of
- * the rest is a second file of records, as in a folder. Each record is parsed, as the
+ * the rest is a second file of records, as in a directory. Each record is parsed, as the
  * collector does.
  */
 #include <zstd.h>
@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 
-enum { AS_IT_IS = 1, PACKED = 2, FOLDER = 4 };
+enum { AS_IT_IS = 1, PACKED = 2, DIRECTORY = 4 };
 enum {
 	FILE_MAX = 1 << 20,
 	PIECE_BYTES = 64,
@@ -155,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	unsigned flags = input_u8(&input);
 	perfdata_is(input.at, input.left);
 	int part = -1;
-	if (flags & FOLDER) {
+	if (flags & DIRECTORY) {
 		size_t half = input.left / 2 & ~(size_t)7;
 		part = fuzz_file(input.at + input.left - half, half);
 		input.left -= half;

@@ -119,14 +119,14 @@ static bool read_file(const char *path, struct file *file)
 }
 
 /* In the order of names, so that each run does the same. */
-static bool read_corpus(const char *folder, struct corpus *corpus)
+static bool read_corpus(const char *directory, struct corpus *corpus)
 {
 	struct dirent **entries;
-	int nr = scandir(folder, &entries, NULL, alphasort);
+	int nr = scandir(directory, &entries, NULL, alphasort);
 	bool ok = nr > 0;
 	for (int i = 0; i < nr; i++) {
 		char path[sizeof(current.name)];
-		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
 		if (entries[i]->d_name[0] != '.' && ok) {
 			ok = corpus->nr < FILES_MAX && read_file(path, &corpus->files[corpus->nr]);
 			if (!ok)

@@ -13,7 +13,7 @@ import traceback
 import machine
 from machine import Skip, check
 
-# What steps share. Limits: the kernel's, samples a second and percent of the time.
+# What steps share. Limits: the kernel's, samples per second and percent of the time.
 PRELUDE = """
 limits() {
 	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent

@@ -26,7 +26,7 @@ PLAIN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TERM": "xterm", "LANG
 
 @contextlib.contextmanager
 def installed(how="p"):
-    """A folder that everybody may write, with a ctop that has the capabilities."""
+    """A directory that everybody may write, with a ctop that has the capabilities."""
     need_root()
     setcap = need_program("setcap")
     with folder() as where:
@@ -45,7 +45,7 @@ def as_nobody():
 
 
 def describe_terminal(where, name):
-    """A folder of terminal descriptions that a caller may name: xterm's own, but the screen begins with MARK."""
+    """A directory of terminal descriptions that a caller may name: xterm's own, but the screen begins with MARK."""
     tic, infocmp = need_program("tic"), need_program("infocmp")
     source = run(infocmp, "-1", "xterm").stdout
     check("\tsmcup=" in source, source)

@@ -164,7 +164,7 @@ def with_frame_pointers(where):
 
 
 def start_killed(where, program, place, *options):
-    """With a collector that is killed, each time anew, when it comes to that place."""
+    """With a collector that is killed, each time, when it comes to that place."""
     return start(where, program, *options, binary=FAULTY, env=falling_too_often(f"collector:kill:{place}"))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Where output goes, in a folder that somebody else may change meanwhile; and that it still goes wherever it may."""
+"""Where output goes, in a directory that somebody else may change meanwhile; and that it still goes wherever it may."""
 
 import contextlib
 import ctypes
@@ -60,7 +60,7 @@ def exchanged(one, other):
 
 @contextlib.contextmanager
 def hostile_folder():
-    """A folder of the attacker's, and a file of root's, elsewhere."""
+    """A directory of the attacker's, and a file of root's, elsewhere."""
     need_root()
     with folder() as where:
         open_to_all(where)

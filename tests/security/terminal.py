@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a stranger's name makes a terminal do, whichever charset that speaks: the bytes 0x80-0x9f are C1 controls to one
+"""What an untrusted name makes a terminal do, whichever charset that speaks: the bytes 0x80-0x9f are C1 controls to one
 of eight bits (0x9b begins a sequence as ESC [ does), also where they are part of a well-formed character."""
 
 import contextlib

@@ -207,7 +207,7 @@ def print_table(rows):
 
 
 def beside_perf(name, make_command, dump=16384):
-    """Records a command, compares, prints a row of the table. make_command(folder) gives the command."""
+    """Records a command, compares, prints a row of the table. make_command(directory) gives the command."""
     need_program("perf")
     with tempfile.TemporaryDirectory(prefix="ctop-stacks-") as where, \
             without_the_map(where):

@@ -108,7 +108,7 @@ def compiling(compiler):
 
 
 def building_go(source):
-    """Makes a command for a folder: the program, built there."""
+    """Makes a command for a directory: the program, built there."""
     need_program("go")
 
     def build(where):

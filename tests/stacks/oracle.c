@@ -174,12 +174,12 @@ static size_t list_threads(pid_t *tids)
 	char path[64];
 	size_t nr = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)t.pid);
-	DIR *folder = opendir(path);
-	for (struct dirent *entry; folder && nr < MAX_THREADS && (entry = readdir(folder));)
+	DIR *directory = opendir(path);
+	for (struct dirent *entry; directory && nr < MAX_THREADS && (entry = readdir(directory));)
 		if (entry->d_name[0] != '.')
 			tids[nr++] = atoi(entry->d_name);
-	if (folder)
-		closedir(folder);
+	if (directory)
+		closedir(directory);
 	return nr;
 }
 

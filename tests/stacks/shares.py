@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Which share of the stacks of programs of every day is complete, recorded live, with dumps as large as ctop makes them.
 
-What is complete is found anew, from the frames as they are printed: a stack is complete if its outermost function is one
+What is complete is determined again, from the frames as they are printed: a stack is complete if its outermost function is one
 of those in which stacks begin. This must be what ctop counted, sample by sample. The shares themselves pass or fail
 nothing: they are printed beside what is aimed at. Names of libc's outermost functions need its debug symbols (libc6-dbg).
 

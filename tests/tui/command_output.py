@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a command writes under the interface: bounded, counted, and never the command's trouble."""
+"""What a command writes under the interface: bounded, counted, and never the command's problem."""
 
 import contextlib
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A program that runs itself anew: the same file, but nothing of what was before is its own."""
+"""A program that executes itself again: the same file, but nothing of what was before is its own."""
 
 import os
 import re

@@ -4,7 +4,7 @@
 
 /*
  * A unit test is a program that runs its cases in turn, each a function. It
- * prints one TAP line a case; tests/run counts them. A failed check ends its case.
+ * prints one TAP line per case; tests/run counts them. A failed check ends its case.
  */
 
 #include <setjmp.h>

@@ -13,10 +13,10 @@
 
 #include "workload.h"
 
-static FRAME void run_plugin(const char *folder, const char *name)
+static FRAME void run_plugin(const char *directory, const char *name)
 {
 	char path[PATH_MAX], entry[32];
-	snprintf(path, sizeof(path), "%s/plugin_%s.so", folder, name);
+	snprintf(path, sizeof(path), "%s/plugin_%s.so", directory, name);
 	snprintf(entry, sizeof(entry), "enter_%s", name);
 	void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!plugin) {
@@ -32,16 +32,16 @@ static FRAME void run_plugin(const char *folder, const char *name)
 
 int main(int argc, char **argv)
 {
-	char folder[PATH_MAX / 2];
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char directory[PATH_MAX / 2];
+	ssize_t length = readlink("/proc/self/exe", directory, sizeof(directory) - 1);
 	if (length < 0)
 		return 1;
-	folder[length] = '\0';
-	*strrchr(folder, '/') = '\0';
+	directory[length] = '\0';
+	*strrchr(directory, '/') = '\0';
 	workload_start(argc, argv);
 	workload_ready();
 	for (;;) {
-		run_plugin(folder, "one");
-		run_plugin(folder, "two");
+		run_plugin(directory, "one");
+		run_plugin(directory, "two");
 	}
 }

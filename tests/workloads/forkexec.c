@@ -6,7 +6,7 @@
  *     main > parent_round > child_half > forked_work  20 %, in the child, before its exec
  *     main > exec_half > executed_work                40 %, in the same child, comm "executed"
  *
- * The three never run at the same time. A round takes 100 ms, so that a sampler that begins anew in
+ * The three never run at the same time. A round takes 100 ms, so that a sampler that restarts in
  * each child loses little; fork, exec and the loader (comm "exe" when the kernel names the new image
  * after /proc/self/exe) come on top, some 2 %.
  */

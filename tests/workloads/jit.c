@@ -7,7 +7,7 @@
  *     jit           the code is in anonymous memory
  *     jit FILE      the code is in a mapping of FILE, which it fills with the code over and over
  *
- * On SIGUSR1 it executes itself anew.
+ * On SIGUSR1 it executes itself again.
  *
  * Prints "ready PID START BYTES" with the code's address in hexadecimal; who names it in
  * /tmp/perf-PID.map, and how, is up to the test.

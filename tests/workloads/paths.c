@@ -3,7 +3,7 @@
  * A program that maps one new file after the other, each once, with a path of 3,500 bytes: for ever in other
  * places of memory, as a loader of plug-ins might.
  *
- *     paths FOLDER    makes them, and removes them again, in FOLDER
+ *     paths DIRECTORY    makes them, and removes them again, in DIRECTORY
  *
  *     main > map_next > look    100 %
  */
@@ -15,17 +15,17 @@
 
 #include "workload.h"
 
-enum { NR_FOLDERS = 14, NAME_BYTES = 240 };
+enum { NR_DIRECTORYS = 14, NAME_BYTES = 240 };
 
 static FRAME void look(void)
 {
 	work(10);
 }
 
-static FRAME void map_next(const char *folder, unsigned number)
+static FRAME void map_next(const char *directory, unsigned number)
 {
 	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/%u", folder, number);
+	snprintf(path, sizeof(path), "%s/%u", directory, number);
 	int fd = open(path, O_RDWR | O_CREAT, 0755);
 	if (fd < 0 || ftruncate(fd, 4096) < 0)
 		_exit(1);
@@ -38,19 +38,19 @@ static FRAME void map_next(const char *folder, unsigned number)
 
 int main(int argc, char **argv)
 {
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 	workload_start(0, NULL);
 	if (argc < 2 || strlen(argv[1]) > 200)
 		return 1;
-	strcpy(folder, argv[1]);
-	for (int i = 0; i < NR_FOLDERS; i++) {
-		size_t size = strlen(folder);
-		folder[size] = '/';
-		memset(folder + size + 1, 'x', NAME_BYTES);
-		folder[size + 1 + NAME_BYTES] = '\0';
-		mkdir(folder, 0755);
+	strcpy(directory, argv[1]);
+	for (int i = 0; i < NR_DIRECTORYS; i++) {
+		size_t size = strlen(directory);
+		directory[size] = '/';
+		memset(directory + size + 1, 'x', NAME_BYTES);
+		directory[size + 1 + NAME_BYTES] = '\0';
+		mkdir(directory, 0755);
 	}
 	workload_ready();
 	for (unsigned i = 0;; i++)
-		map_next(folder, i);
+		map_next(directory, i);
 }

@@ -5,7 +5,7 @@
  *     main > interrupted_round > interrupted_work                                        75 %
  *     main > interrupted_round > interrupted_work > (signal) on_signal > handler_work    25 %
  *
- * The handler comes once a round of about 40 ms, by setitimer's clock of CPU
+ * The handler comes once per round of about 40 ms, by setitimer's clock of CPU
  * time: wherever the work then is, mostly between two calls' instructions.
  */
 #include <string.h>

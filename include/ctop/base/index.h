@@ -4,7 +4,7 @@
 
 /*
  * A hash index over rows that somebody else stores: hash -> row number.
- * It holds 8 bytes a slot (the row number and 32 bits of the hash), so that
+ * It holds 8 bytes per slot (the row number and 32 bits of the hash), so that
  * millions of stack nodes are interned without a node each on the heap, as
  * uthash would need. Rows are never removed. Row numbers are below UINT32_MAX.
  * Hashes are those of base/hash.h: whoever chooses the keys cannot make probes long.

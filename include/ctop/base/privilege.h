@@ -9,7 +9,7 @@
  *
  * privilege_begin() is main's first act. With file capabilities nothing stays
  * effective. Of root's, those that make it master of files, limits and signals
- * do: `sudo ctop record` writes into its caller's folders. Children have
+ * do: `sudo ctop record` writes into its caller's directories. Children have
  * nothing to do with this: they drop all (jail/jail.h), and an exec of root's
  * gives back all.
  *

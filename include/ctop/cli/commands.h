@@ -3,7 +3,7 @@
 #define CTOP_CLI_COMMANDS_H
 
 /*
- * The commands, one a file. Each returns the exit status of the process, or
+ * The commands, one per file. Each returns the exit status of the process, or
  * -errno with the cause and the remedy, which main prints.
  */
 

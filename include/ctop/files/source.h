@@ -2,7 +2,7 @@
 #ifndef CTOP_FILES_SOURCE_H
 #define CTOP_FILES_SOURCE_H
 
-/* A file with samples: a recording or perf.data, told apart by its first bytes; or a folder of perf record --threads. */
+/* A file with samples: a recording or perf.data, told apart by its first bytes; or a directory of perf record --threads. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,14 +14,14 @@
 struct source {
 	int fd;		  /* -1: none */
 	bool is_perfdata; /* the file has no stacks and no names, but what they are made from */
-	/* Of a folder, the files that have its records: one for each thread of perf's. */
+	/* Of a directory, the files that have its records: one for each thread of perf's. */
 	int parts[PERFDATA_MAX_PARTS];
 	size_t nr_parts;
 };
 
 /*
  * Whether a word means a file with samples rather than a process: by the way it is written (a path, NAME.ctop, NAME.data,
- * - for standard input), or because there is one of that name, or a folder of perf's, by its first bytes.
+ * - for standard input), or because there is one of that name, or a directory of perf's, by its first bytes.
  */
 bool source_is_meant(const char *word);
 /* "-" is standard input. 0, or -errno with cause and remedy. */

@@ -46,7 +46,7 @@ struct history_filter {
 void history_set_filter(struct history *history, const struct history_filter *filter);
 
 /*
- * From now on every sample that passes the filter is kept as well, for selection_each_sample(): 24 bytes a sample, and as
+ * From now on every sample that passes the filter is kept as well, for selection_each_sample(): 24 bytes per sample, and as
  * much again by half for room to grow, apart from what the limit bounds. When there are more than `most`, none is kept any
  * more: see history_follow_samples(). Call it before the first import. Not asked for, it costs nothing.
  */

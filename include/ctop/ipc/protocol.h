@@ -13,7 +13,7 @@
  * that is to read a perf.data file gets CONFIG, SOURCE, TABLES.
  *
  * Beside the channel stand two eventfds, one a direction, each signalled at
- * most once a round: to_main says "look at the tables or symbols", to_child says
+ * most once per round: to_main says "look at the tables or symbols", to_child says
  * "there are new frames" (symbolizer) or "there is room in the ring" (reader).
  */
 
@@ -242,7 +242,7 @@ struct child_status {
 	_Atomic uint32_t wanted_sets[SAMPLER_MAX_EVENTS];
 	_Atomic uint64_t frames, cache_hits, cache_misses;
 	_Atomic uint64_t
-		exec_ns; /* when the process watched last became another program, or itself anew; 0: never */
+		exec_ns; /* when the process watched last became another program, or itself again; 0: never */
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;  /* ... of this epoch */
 	_Atomic uint64_t looked_again; /* symbolizer: 1: at all perf maps, behind STOP */

@@ -53,7 +53,7 @@ uint64_t ring_look_ahead(const struct ring *ring, uint64_t position, uint32_t *t
 /* Asks the processor for the record behind the one peeked: with 8 KiB and more each, nothing else foresees it. */
 void ring_prefetch_next(const struct ring *ring);
 void ring_consume(struct ring *ring); /* moves past the record peeked last */
-/* Gives the kernel back what was consumed: once a round. */
+/* Gives the kernel back what was consumed: once per round. */
 void ring_publish_tail(struct ring *ring);
 /* Bytes waiting up to the head taken last. */
 uint64_t ring_waiting_bytes(const struct ring *ring);

@@ -16,7 +16,7 @@ struct metadata_sink {
 	int (*add)(void *context, const char *key, const char *value); /* 0 or -errno */
 };
 
-/* Known before the first sample: machine, target, event, steps down. 0 or -errno. */
+/* Known before the first sample: machine, target, event, fallbacks. 0 or -errno. */
 int metadata_start(const struct session *session, const struct options *options,
 		   const struct metadata_sink *sink);
 /* Known at the end. */

@@ -3,15 +3,15 @@
 #define CTOP_OUTPUT_OUTPUT_H
 
 /*
- * Where output goes: the one place that opens files for writing. Root may run ctop in a folder that somebody else may
+ * Where output goes: the one place that opens files for writing. Root may run ctop in a directory that somebody else may
  * change at any moment, so that nothing is believed to be what it was at the last look:
  *
  *   -, /dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N: what ctop was started with, duplicated, not opened
- *   nothing, or a regular file: a new file, made in the folder that was opened first; see enum output_way
+ *   nothing, or a regular file: a new file, made in the directory that was opened first; see enum output_way
  *   a fifo, a device: written as it is, if the user named it, it is root's or the user's own, and is the same once it is open
- *   a link, a socket, a folder: refused
+ *   a link, a socket, a directory: refused
  *
- * The folder itself may be reached through links, as the user named it. Main only.
+ * The directory itself may be reached through links, as the user named it. Main only.
  */
 
 #include <limits.h>
@@ -36,7 +36,7 @@ struct output_request {
 
 struct output {
 	int fd;			 /* -1: closed, or somebody else's */
-	int folder_fd;		 /* of a new file that has an end; else -1 */
+	int directory_fd;	 /* of a new file that has an end; else -1 */
 	char name[NAME_MAX + 1]; /* there */
 	char made[NAME_MAX +
 		  1]; /* what is to be put in its place, or removed; may be the name itself */

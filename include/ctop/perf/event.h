@@ -45,7 +45,7 @@ struct event {
 	uint8_t group;		       /* events of one pair of braces have the same; 0: none */
 	bool clock;		       /* cpu-clock, task-clock: period in ns */
 	bool cycles;		       /* has a stand-in when the machine has no counters */
-	bool asked_user_only;	       /* ":u" was typed, so user-only is no step down */
+	bool asked_user_only;	       /* ":u" was typed, so user-only is no fallback */
 	bool happens_in_kernel;	       /* a context switch: user code alone shows nothing of it */
 	bool happens_in_user;	       /* a uprobe: the kernel alone shows nothing of it */
 };

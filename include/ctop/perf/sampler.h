@@ -4,7 +4,7 @@
 
 /*
  * The kernel's side of a session: opens events on the target and one ring per
- * CPU, steps down the fallback ladder where the machine or the privileges want it,
+ * CPU, falls back by the ladder where the machine or the privileges want it,
  * and says each step. Main only.
  *
  * One ring per CPU, owned by a PERF_COUNT_SW_DUMMY event on ctop's own pid and
@@ -37,7 +37,7 @@ struct sampler_options {
 	const int32_t *tids; /* single threads */
 	size_t nr_tids;
 	bool system_wide;
-	int cgroup_fd; /* system_wide, this cgroup's tasks alone: its folder; 0 or less: all */
+	int cgroup_fd; /* system_wide, this cgroup's tasks alone: its directory; 0 or less: all */
 	const int32_t *cpus; /* NULL: all online */
 	size_t nr_cpus;
 	bool enable_on_exec; /* for `-- CMD`: pids holds the one held child */
@@ -48,7 +48,7 @@ struct sampler_options {
 	uint32_t dump_bytes;	       /* asked for; 0: auto */
 	uint32_t ring_pages;	       /* asked for, a power of two; 0: default */
 	uint32_t max_overhead_percent; /* 0: off */
-	bool strict;		       /* a step down is an error */
+	bool strict;		       /* a fallback is an error */
 	bool adapts;		       /* opens cheaper sets of the events, too */
 };
 
@@ -80,7 +80,7 @@ struct sampler_opened {
 
 struct sampler;
 
-/* Opens everything, disabled. NULL with cause and remedy. What was stepped down from is in sampler_step(). */
+/* Opens everything, disabled. NULL with cause and remedy. Fallbacks are in sampler_step(). */
 struct sampler *sampler_open(const struct sampler_options *options, struct error *error);
 void sampler_free(struct sampler *sampler); /* NULL is fine */
 
@@ -115,7 +115,7 @@ uint64_t sampler_process_seen_ns(const struct sampler *sampler, size_t i);
 /* How many of them were not asked for by number. */
 size_t sampler_nr_children(const struct sampler *sampler);
 
-/* How many side-band rings there are: one a CPU, or 0 where no locked memory was left for them. */
+/* How many side-band rings there are: one per CPU, or 0 where no locked memory was left for them. */
 size_t sampler_nr_sideband(const struct sampler *sampler);
 int sampler_sideband_fd(const struct sampler *sampler,
 			size_t i); /* to poll: POLLIN when it fills */

@@ -53,7 +53,7 @@ int process_table_set_thread(struct process_table *processes, int32_t pid, int32
 void process_table_doubt_all(struct process_table *processes);
 /* Forgets the paths that no map has any more. Whoever borrowed one of a map that is gone must not use it again. */
 void process_table_drop_names(struct process_table *processes);
-/* Nobody watched for a while: every process is a stranger again. */
+/* Nobody watched for a while: every process is unknown again. */
 void process_table_forget_all(struct process_table *processes);
 
 /* ---- look-ups ---- */

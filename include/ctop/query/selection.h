@@ -48,7 +48,7 @@ int selection_set_seconds(struct selection *selection, uint32_t seconds);
 int selection_reset(struct selection *selection);
 /*
  * The same, for windows, too: the history forgets the stacks and seconds that it holds and gives their memory back, if this is the
- * only selection that looks at it and it keeps seconds. Its totals stay. Rows of trees are to be asked for anew.
+ * only selection that looks at it and it keeps seconds. Its totals stay. Rows of trees are to be asked for again.
  */
 int selection_restart(struct selection *selection);
 

@@ -4,7 +4,7 @@
 
 /*
  * Samples as bytes: a byte of flags that say which fields are as in the sample
- * before, the time since then, and the fields that are not. Six to ten bytes a sample before packing.
+ * before, the time since then, and the fields that are not. Six to ten bytes per sample before packing.
  * Each chunk begins with an all-zero sample before its first.
  */
 

@@ -5,7 +5,7 @@
 #include <ctop/base/text.h>
 #include <ctop/history/history.h>
 
-/* Adds a line a module that has frames without a name, and why they have none; nothing when all have one. */
+/* Adds a line per module that has frames without a name, and why they have none; nothing when all have one. */
 void unnamed_add(struct history *history, struct text *out);
 
 #endif

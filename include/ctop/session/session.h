@@ -161,7 +161,7 @@ const char *session_source_note(const struct session *session);
 double session_source_share(const struct session *session);
 /* Once a recording was read: what it had, and what was lost with its damage. */
 struct recording_read session_read(const struct session *session);
-size_t session_nr_steps(const struct session *session); /* steps down the fallback ladder */
+size_t session_nr_steps(const struct session *session); /* fallbacks, by the ladder */
 const char *session_step_down(const struct session *session, size_t i);
 /* What has become of ctop's own processes, one after the other: "the collector hung and was killed; ..." */
 size_t session_nr_news(const struct session *session);

@@ -22,7 +22,7 @@ struct target {
 	const char *only_comm;	/* of those: threads of this name; NULL: all; borrowed */
 	bool has_uid;		/* of those: this user's processes */
 	uint32_t uid;
-	int cgroup_fd;	   /* of -G's folder; -1 */
+	int cgroup_fd;	   /* of -G's directory; -1 */
 	pid_t command_pid; /* of -- CMD; 0: none */
 	int release_fd;	   /* closing it lets the command go; -1 */
 	int failure_fd;	   /* the command's errno arrives here when exec fails; -1 */

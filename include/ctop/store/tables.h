@@ -188,7 +188,7 @@ int tables_add_node(struct tables_writer *writer, struct node_id parent, struct 
 		    enum frame_method method, struct node_id *id);
 
 /*
- * Publishes rows and samples appended so far: call once a round. Samples become
+ * Publishes rows and samples appended so far: call once per round. Samples become
  * visible after the rows that they refer to.
  */
 void tables_publish(struct tables_writer *writer);

@@ -10,11 +10,11 @@
 #include <ctop/base/error.h>
 
 /*
- * Opens the folder of a cgroup: a path from the mount of cgroup2 on, else of the file system. A close-on-exec
+ * Opens the directory of a cgroup: a path from the mount of cgroup2 on, else of the file system. A close-on-exec
  * descriptor, or -errno with cause and remedy.
  */
 int cgroup_open(const char *path, struct error *error);
-/* Of such a descriptor: the folder was removed. Empty, it may get tasks again. */
+/* Of such a descriptor: the directory was removed. Empty, it may get tasks again. */
 bool cgroup_is_gone(int fd);
 /* Of such a descriptor: the process is in that cgroup, or in one below it. */
 bool cgroup_has(int fd, int32_t pid);

@@ -35,15 +35,15 @@ struct ui_facts {
 	const char *target;	/* "nginx[1234]" or a file's name */
 	const char *event;	/* the one shown, as opened */
 	const char *call_graph; /* "dwarf 32k" */
-	const char *step_down;	/* the first step down of the fallback ladder; NULL */
+	const char *step_down;	/* the first fallback; NULL */
 	const char *ending;	/* how the target ended: "status 1"; NULL: nothing to tell */
 	double loaded;		/* of a file: the share that was read, 0 to 1 */
 	const char *idle;	/* why no samples come: "4 threads sleep in futex_wait"; NULL */
 	size_t nr_steps_down;
 	uint64_t frequency_hz, period; /* asked of the kernel; 0: unknown */
-	double rate_hz;		       /* samples a second that arrive, lately */
+	double rate_hz;		       /* samples per second that arrive, lately */
 	double reached_hz;  /* samples in a second of the target's CPU time, lately; 0: unknown */
-	double cpu_percent; /* of the target, lately, 100 a CPU; negative: unknown */
+	double cpu_percent; /* of the target, lately, 100 per CPU; negative: unknown */
 	/* Of the CPUs' time, lately: what a virtual machine's host took, what nobody wanted; 0: not known. */
 	double stolen_percent, idle_percent;
 	enum weight_unit unit; /* what its samples weigh */

@@ -85,7 +85,7 @@ struct unwind_input {
 	size_t stack_bytes;	  /* valid ones (dyn_size), never more is read */
 	bool frame_pointers_only; /* no module's file is read */
 	struct unwind_evidence
-		*evidence; /* filled in, one a frame (room for UNWIND_MAX_FRAMES); or NULL */
+		*evidence; /* filled in, one per frame (room for UNWIND_MAX_FRAMES); or NULL */
 };
 
 struct unwind_frame {

@@ -154,7 +154,7 @@ static void replace_fd(int *fd, int by)
 	*fd = by;
 }
 
-/* The file, then those of its folder that have its records. */
+/* The file, then those of its directory that have its records. */
 static int take_source(struct collector *collector, int fd)
 {
 	bool has_room = !collector->started && collector->source.nr_parts < PERFDATA_MAX_PARTS;

@@ -90,7 +90,7 @@ static bool is_code_of(const struct module *module, const struct process *proces
 }
 
 /*
- * What could not be read when it was first asked for, as it was being written anew or its process had gone, another process may have
+ * What could not be read when it was first asked for, as it was being rewritten or its process had gone, another process may have
  * mapped whole: it is asked for once more. (What a collector died of stays unread; main counts how often a file is asked for.)
  */
 static void give_another_chance(struct module *module)

@@ -18,7 +18,7 @@ struct pace_seen {
 	double fill;	  /* of the fullest ring, where these samples are what fills it; else 0 */
 };
 
-/* How long to look at one set's samples before they are counted anew. */
+/* How long to look at one set's samples before the count restarts. */
 uint64_t pace_window_ns(double asked_hz);
 
 /* The one in use, a cheaper one or the one before. */

@@ -59,7 +59,7 @@ struct event_name_id {
 };
 
 /* What ended the reading before the end of the data. */
-enum stream_trouble {
+enum stream_problem {
 	STREAM_FINE,
 	STREAM_CUT,	/* the file is shorter than its header says, or ends inside a record */
 	STREAM_SHRANK,	/* it was cut while it was read */
@@ -120,8 +120,8 @@ struct stream {
 	size_t window_next_bytes; /* how much is read next */
 	uint64_t asked_until;
 	struct packed packed;
-	enum stream_trouble trouble;
-	uint64_t trouble_at;
+	enum stream_problem problem;
+	uint64_t problem_at;
 	int error; /* of STREAM_UNREADABLE */
 };
 
@@ -129,7 +129,7 @@ struct stream {
 int stream_init(struct stream *stream, int fd, const struct file_section *data,
 		uint64_t file_bytes);
 void stream_release(struct stream *stream);
-/* The next of the kernel's records, or a FINISHED_ROUND. 1; 0: the end, see trouble; -ENOMEM. */
+/* The next of the kernel's records, or a FINISHED_ROUND. 1; 0: the end, see problem; -ENOMEM. */
 int stream_next(struct stream *stream, struct raw_record *record);
 /* The bytes of a record seen before, 8-aligned, in place or in scratch (64 KiB). NULL: they are gone. */
 const void *stream_fetch(struct stream *stream, const struct raw_record *record, void *scratch);

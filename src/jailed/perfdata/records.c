@@ -207,32 +207,32 @@ int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
 const char *perfdata_note(struct perfdata *perfdata)
 {
 	const struct stream *stream = perfdata_stream(perfdata, 0);
-	for (size_t i = 1; i < perfdata->nr_parts && stream->trouble == STREAM_FINE; i++)
+	for (size_t i = 1; i < perfdata->nr_parts && stream->problem == STREAM_FINE; i++)
 		stream = perfdata_stream(perfdata, i);
 	char *note = perfdata->note;
 	size_t size = sizeof(perfdata->note);
-	switch (stream->trouble) {
+	switch (stream->problem) {
 	case STREAM_FINE:
 		break;
 	case STREAM_CUT:
 		snprintf(note, size, "is cut at byte %" PRIu64 "%s: what was before is shown",
-			 stream->trouble_at,
+			 stream->problem_at,
 			 perfdata->unfinished ? ", for perf record was ended before it was done"
 					      : "");
 		return note;
 	case STREAM_SHRANK:
 		snprintf(note, size,
 			 "was cut while it was read, at byte %" PRIu64 ": what was before is shown",
-			 stream->trouble_at);
+			 stream->problem_at);
 		return note;
 	case STREAM_DAMAGED:
 		snprintf(note, size, "is damaged at byte %" PRIu64 ": what was before is shown",
-			 stream->trouble_at);
+			 stream->problem_at);
 		return note;
 	case STREAM_UNREADABLE:
 		snprintf(note, size,
 			 "cannot be read at byte %" PRIu64 " (%s): what was before is shown",
-			 stream->trouble_at, strerror(-stream->error));
+			 stream->problem_at, strerror(-stream->error));
 		return note;
 	}
 	if (perfdata->unfinished)

@@ -38,10 +38,10 @@ void stream_release(struct stream *stream)
 		close(stream->fd);
 }
 
-static int stop(struct stream *stream, enum stream_trouble trouble)
+static int stop(struct stream *stream, enum stream_problem problem)
 {
-	stream->trouble = trouble;
-	stream->trouble_at = stream->at;
+	stream->problem = problem;
+	stream->problem_at = stream->at;
 	stream->at = stream->end;
 	return 0;
 }
@@ -97,7 +97,7 @@ static const uint8_t *look(struct stream *stream, uint64_t at, size_t wanted, si
 	return *nr ? stream->window + (at - stream->window_start) : NULL;
 }
 
-/* The whole of a piece of the file. NULL: it ends before; trouble tells. */
+/* The whole of a piece of the file. NULL: it ends before; problem tells. */
 static const uint8_t *take(struct stream *stream, size_t size)
 {
 	size_t nr;
@@ -214,7 +214,7 @@ int stream_next(struct stream *stream, struct raw_record *record)
 		if (result)
 			return result;
 		result = next_in_file(stream, record);
-		if (result == 0 && stream->trouble == STREAM_FINE &&
+		if (result == 0 && stream->problem == STREAM_FINE &&
 		    (stream->ends_early || packed_is_torn(&stream->packed)))
 			stop(stream, STREAM_CUT);
 		if (result != 2)
@@ -234,7 +234,7 @@ const void *stream_fetch(struct stream *stream, const struct raw_record *record,
 		int result = perfdata_read_at(stream->fd, record->at, scratch, record->size);
 		if (!result)
 			return scratch;
-		if (stream->trouble == STREAM_FINE) {
+		if (stream->problem == STREAM_FINE) {
 			stream->error = result;
 			stop(stream, result == -ENODATA ? STREAM_SHRANK : STREAM_UNREADABLE);
 		}

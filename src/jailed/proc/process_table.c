@@ -23,7 +23,7 @@ enum { COMM_MAX = 64 };
 
 /*
  * There is no munmap record: what a process maps elsewhere again and again piles up. Above the
- * limit its maps are asked for anew; that leaves room, so that asking stays rare.
+ * limit its maps are asked for again; that leaves room, so that asking stays rare.
  */
 enum { MAPS_MAX = 16384, MAPS_SET_MAX = MAPS_MAX / 2 };
 

@@ -11,7 +11,7 @@
 
 #include "hit.h"
 
-/* Two names of at most 4 KiB a slot: 4 MiB at worst, some 100 KiB as a rule. */
+/* Two names of at most 4 KiB per slot: 4 MiB at worst, some 100 KiB as a rule. */
 enum { NR_SLOTS = 512 };
 
 struct slot {

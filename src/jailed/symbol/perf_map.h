@@ -23,7 +23,7 @@ void perf_map_free(struct perf_map *map);
 
 /*
  * Reads what fd has beyond what was read before, or all of it when it is
- * another file or was written anew. fd stays the caller's. 0 or -errno; lines
+ * another file or was rewritten. fd stays the caller's. 0 or -errno; lines
  * without sense are passed over, and what exceeds the bounds is left out.
  */
 int perf_map_read(struct perf_map *map, int fd);

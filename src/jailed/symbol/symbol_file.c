@@ -113,7 +113,7 @@ void symbol_files_begin_epoch(struct symbol_files *files)
 	HASH_ITER (hh, files->files, file, next) {
 		bool is_loaded = file->state == SYMBOL_FILE_READY && file->asked == ASKED_NOTHING &&
 				 (file->symbols || file->kallsyms);
-		/* A perf map is asked for anew, and read on from where it was; not that of
+		/* A perf map is asked for again, and read on from where it was; not that of
      * a process long gone. */
 		bool is_map = file->map && file->state == SYMBOL_FILE_READY;
 		if (!is_loaded && !is_map) {

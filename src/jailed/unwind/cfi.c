@@ -18,7 +18,7 @@ enum {
 	 * bytes on average, so few share a granule. A longer range is met once a granule.
 	 */
 	GRANULE_SHIFT = 8,
-	RANGES_MAX = 1 << 17, /* 6 MiB a module; clang touches some 20,000 */
+	RANGES_MAX = 1 << 17, /* 6 MiB per module; clang touches some 20,000 */
 	LONG_RULES_MAX =
 		1 << 12, /* distinct ones; libcrypto, the richest seen, has a few hundred */
 	TABLES_MAX = 2	 /* .eh_frame, .debug_frame */

@@ -23,7 +23,7 @@ struct slot {
 };
 
 #if defined(__x86_64__)
-_Static_assert(sizeof(struct slot) == 32, "two slots a cache line");
+_Static_assert(sizeof(struct slot) == 32, "two slots per cache line");
 #endif
 
 struct code_cache {

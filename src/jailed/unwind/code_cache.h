@@ -5,7 +5,7 @@
 /*
  * What is known of code addresses: the mapping they lie in and the rule there.
  * A large direct-mapped cache on (address, generation of the address space): one
- * probe a frame, 32 bytes a slot. Slots name their mapping by a serial number into a ring of places;
+ * probe per frame, 32 bytes per slot. Slots name their mapping by a serial number into a ring of places;
  * a place that is overwritten takes all its slots with it.
  */
 

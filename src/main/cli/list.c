@@ -237,7 +237,7 @@ int command_list(const struct options *options, struct error *error)
 			    .suggestion = {.word = options->pattern ? options->pattern : ""}};
 	const struct catalog_reader reader = {&list, add_row};
 	int tracepoints = catalog_read(&reader);
-	/* As folders give them: in no order. */
+	/* As directories give them: in no order. */
 	static const enum event_kind unsorted[] = {EVENT_PMU, EVENT_TRACEPOINT};
 	for (size_t i = 0; i < sizeof(unsorted) / sizeof(unsorted[0]); i++)
 		if (list.rows[unsorted[i]].nr)

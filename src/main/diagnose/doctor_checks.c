@@ -309,9 +309,10 @@ void checks_of_jail(struct checks *checks)
 static void check_debug_files(struct checks *checks)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	bool has_folder = access("/usr/lib/debug/.build-id", R_OK) == 0;
+	bool has_directory = access("/usr/lib/debug/.build-id", R_OK) == 0;
 	add(checks, "debug files", CHECK_GOOD, "%s%s",
-	    has_folder ? "some in /usr/lib/debug" : "none in /usr/lib/debug: files name themselves",
+	    has_directory ? "some in /usr/lib/debug"
+			  : "none in /usr/lib/debug: files name themselves",
 	    urls && *urls ? "; DEBUGINFOD_URLS is set, ctop downloads nothing" : "");
 }
 

@@ -94,12 +94,12 @@ bool build_id_hex(char hex[BUILD_ID_HEX_BYTES], const uint8_t *build_id, size_t 
 	return true;
 }
 
-bool build_id_path(char *path, size_t size, const char *folder, const uint8_t *build_id,
+bool build_id_path(char *path, size_t size, const char *directory, const uint8_t *build_id,
 		   size_t build_id_size, const char *suffix)
 {
 	char hex[BUILD_ID_HEX_BYTES];
 	if (!build_id_hex(hex, build_id, build_id_size))
 		return false;
-	int used = snprintf(path, size, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix);
+	int used = snprintf(path, size, "%s/.build-id/%.2s/%s%s", directory, hex, hex + 2, suffix);
 	return used >= 0 && (size_t)used < size;
 }

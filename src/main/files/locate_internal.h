@@ -52,10 +52,10 @@ enum { BUILD_ID_HEX_BYTES = 41 };
 /* False when the build-id is too short or too long to be one. */
 bool build_id_hex(char hex[BUILD_ID_HEX_BYTES], const uint8_t *build_id, size_t build_id_size);
 /*
- * Where files lie by build-id: FOLDER/.build-id/xx/yyyySUFFIX. False when the build-id is too short or too long for that, or
+ * Where files lie by build-id: DIRECTORY/.build-id/xx/yyyySUFFIX. False when the build-id is too short or too long for that, or
  * the path for its buffer.
  */
-bool build_id_path(char *path, size_t size, const char *folder, const uint8_t *build_id,
+bool build_id_path(char *path, size_t size, const char *directory, const uint8_t *build_id,
 		   size_t build_id_size, const char *suffix);
 
 /* A sealed copy of our own vdso. A descriptor or -errno. */

@@ -86,7 +86,7 @@ int locate_perf_map(int32_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	/* One process throughout: a pid may be given anew meanwhile, this directory is not. */
+	/* One process throughout: a pid may be reused meanwhile, this directory is not. */
 	int process_fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path,
 					  O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (process_fd < 0)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Where systems keep libraries; those of the machine's own kind first. */
-static const char *const library_folders[] = {
+static const char *const library_directories[] = {
 #if defined(__x86_64__)
 	"/lib/x86_64-linux-gnu",
 	"/usr/lib/x86_64-linux-gnu",
@@ -45,9 +45,9 @@ bool probe_file_is_better(const char *file, const char *name, const char *best)
 
 static bool find_library(const char *name, char *path, size_t size)
 {
-	for (size_t i = 0; i < sizeof(library_folders) / sizeof(*library_folders); i++) {
+	for (size_t i = 0; i < sizeof(library_directories) / sizeof(*library_directories); i++) {
 		char best[NAME_MAX + 1] = "";
-		DIR *dir = opendir(library_folders[i]);
+		DIR *dir = opendir(library_directories[i]);
 		for (const struct dirent *entry; dir && (entry = readdir(dir));)
 			if (probe_file_is_better(entry->d_name, name, best))
 				snprintf(best, sizeof(best), "%s", entry->d_name);
@@ -55,22 +55,22 @@ static bool find_library(const char *name, char *path, size_t size)
 			closedir(dir);
 		if (!best[0])
 			continue;
-		return snprintf(path, size, "%s/%s", library_folders[i], best) < (int)size;
+		return snprintf(path, size, "%s/%s", library_directories[i], best) < (int)size;
 	}
 	return false;
 }
 
 static bool find_program(const char *name, char *path, size_t size)
 {
-	const char *folders = getenv("PATH");
-	while (folders && *folders) {
-		const size_t length = strcspn(folders, ":");
-		/* An empty folder is the current one: whoever means that writes ./NAME. */
-		if (length && *folders == '/' &&
-		    snprintf(path, size, "%.*s/%s", (int)length, folders, name) < (int)size &&
+	const char *directories = getenv("PATH");
+	while (directories && *directories) {
+		const size_t length = strcspn(directories, ":");
+		/* An empty directory is the current one: whoever means that writes ./NAME. */
+		if (length && *directories == '/' &&
+		    snprintf(path, size, "%.*s/%s", (int)length, directories, name) < (int)size &&
 		    access(path, X_OK) == 0)
 			return true;
-		folders += length + (folders[length] == ':');
+		directories += length + (directories[length] == ':');
 	}
 	return false;
 }

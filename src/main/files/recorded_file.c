@@ -23,11 +23,12 @@ enum { BUILD_ID_BYTES_MAX = 20, NOTES_BYTES_MAX = 16384 };
 static int open_cached(const struct locate_request *request, const char *name)
 {
 	const char *home = own_home();
-	char folder[PATH_MAX], path[PATH_MAX], suffix[16];
-	if (!home || (size_t)snprintf(folder, sizeof(folder), "%s/.debug", home) >= sizeof(folder))
+	char directory[PATH_MAX], path[PATH_MAX], suffix[16];
+	if (!home ||
+	    (size_t)snprintf(directory, sizeof(directory), "%s/.debug", home) >= sizeof(directory))
 		return -ENOENT;
 	snprintf(suffix, sizeof(suffix), "/%s", name);
-	if (!build_id_path(path, sizeof(path), folder, request->build_id, request->build_id_size,
+	if (!build_id_path(path, sizeof(path), directory, request->build_id, request->build_id_size,
 			   suffix))
 		return -ENOENT;
 	return if_owned(open_regular_in(AT_FDCWD, path, 0), 0);

@@ -15,11 +15,11 @@
 #include <ctop/base/write_all.h>
 #include <ctop/file_kind.h>
 
-/* A file of a folder, which may be anybody's: no link, and nothing that waits. A descriptor or -errno. */
-static int open_in(int folder, const char *name)
+/* A file of a directory, which may be anybody's: no link, and nothing that waits. A descriptor or -errno. */
+static int open_in(int directory, const char *name)
 {
 	struct stat status;
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
@@ -29,18 +29,19 @@ static int open_in(int folder, const char *name)
 }
 
 /* perf record --threads: "data" has the header, "data.0", "data.1", ... the records; --kcore: "data" has all. */
-static int open_folder(struct source *source, const char *path, int folder, struct error *error)
+static int open_directory(struct source *source, const char *path, int directory,
+			  struct error *error)
 {
 	char name[32];
-	source->fd = open_in(folder, "data");
+	source->fd = open_in(directory, "data");
 	while (source->fd >= 0 && source->nr_parts < PERFDATA_MAX_PARTS) {
 		snprintf(name, sizeof(name), "data.%zu", source->nr_parts);
-		int part = open_in(folder, name);
+		int part = open_in(directory, name);
 		if (part < 0)
 			break;
 		source->parts[source->nr_parts++] = part;
 	}
-	close(folder);
+	close(directory);
 	if (source->fd >= 0)
 		return 0;
 	error_set(error, source->fd,
@@ -71,7 +72,7 @@ static int open_path(struct source *source, const char *path, struct error *erro
 		return code;
 	}
 	if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
-		return open_folder(source, path, fd, error);
+		return open_directory(source, path, fd, error);
 	source->fd = fd;
 	return 0;
 }
@@ -82,14 +83,14 @@ static bool ends_with(const char *text, const char *end)
 	return size > end_size && !strcmp(text + size - end_size, end);
 }
 
-/* The file that a word would name, or, of a folder, the one with the header. A descriptor or -errno. */
+/* The file that a word would name, or, of a directory, the one with the header. A descriptor or -errno. */
 static int open_word(const char *word)
 {
-	int folder = open(word, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
-	if (folder < 0)
+	int directory = open(word, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+	if (directory < 0)
 		return open_in(AT_FDCWD, word);
-	int fd = open_in(folder, "data");
-	close(folder);
+	int fd = open_in(directory, "data");
+	close(directory);
 	return fd;
 }
 

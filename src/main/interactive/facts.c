@@ -132,7 +132,7 @@ static enum ui_state state_of(const struct facts *facts, const struct session *s
 	return session_is_on(session) ? UI_LIVE : UI_OFF;
 }
 
-/* The program may change under us: whose profile it is, is said anew. */
+/* The program may change under us: whose profile it is, is said again. */
 static void follow_exec(struct facts *facts, const struct interact_source *source,
 			const struct session_stats *stats, struct ui_facts *out)
 {

@@ -26,7 +26,7 @@ struct facts {
 	char call_graph[48], ending[48];
 	bool knows_program;
 	struct proc_program program; /* what the one process runs */
-	char target[256];	     /* it, described anew after an exec */
+	char target[256];	     /* it, described again after an exec */
 	uint64_t execs;
 	uint64_t known_exec_ns; /* execs up to here are known of, or a command's first */
 	struct text idle, notices;

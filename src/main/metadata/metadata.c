@@ -128,7 +128,7 @@ static const char *call_graph_name(enum call_graph call_graph)
 	return "unknown";
 }
 
-/* Of events that ctop paces; 0: there are none. What others step down to is told as a step. */
+/* Of events that ctop paces; 0: there are none. What others fall back to is told as a fallback. */
 static uint64_t least_dump_bytes(const struct sampler *sampler)
 {
 	const struct sampler_sets *sets = sampler_sets(sampler, true);

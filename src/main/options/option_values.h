@@ -30,7 +30,7 @@ int parse_ids(const char *option, const char *text, int32_t least, struct int32_
 	      struct error *error);
 /* The same with ranges: "0,2-3". */
 int parse_cpus(const char *option, const char *text, struct int32_list *list, struct error *error);
-/* A cgroup's path: of its folder, or below the mount. Not looked up yet. */
+/* A cgroup's path: of its directory, or below the mount. Not looked up yet. */
 int parse_cgroup(const char *option, const char *text, const char **path, struct error *error);
 /* A thread's name, which the kernel keeps short. */
 int parse_comm(const char *option, const char *text, const char **comm, struct error *error);

@@ -53,14 +53,14 @@ static int64_t number_of(const char *digits, int64_t most)
 
 int output_descriptor(const char *path)
 {
-	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+	static const char *const directories[] = {"/dev/fd/", "/proc/self/fd/"};
 	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
 		return STDOUT_FILENO;
 	if (!strcmp(path, "/dev/stderr"))
 		return STDERR_FILENO;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
-		if (!strncmp(path, folders[i], strlen(folders[i])))
-			return (int)number_of(path + strlen(folders[i]), INT_MAX);
+	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++)
+		if (!strncmp(path, directories[i], strlen(directories[i])))
+			return (int)number_of(path + strlen(directories[i]), INT_MAX);
 	return -1;
 }
 
@@ -121,7 +121,7 @@ static int open_patiently(const struct output_request *request, const struct out
 {
 	struct pollfd wake = {.fd = request->wake_fd, .events = POLLIN};
 	for (;;) {
-		int fd = openat(output->folder_fd, output->name,
+		int fd = openat(output->directory_fd, output->name,
 				O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 		if (fd >= 0 || errno != ENXIO || !S_ISFIFO(seen->st_mode))
 			return fd < 0 ? -errno : fd;
@@ -168,7 +168,7 @@ static int open_special(const struct output_request *request, const struct outpu
 
 static int create(const struct output *output, const char *name, mode_t mode)
 {
-	int fd = openat(output->folder_fd, name,
+	int fd = openat(output->directory_fd, name,
 			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	return fd < 0 ? -errno : fd;
 }
@@ -192,7 +192,8 @@ static int keep_old(const struct output *output)
 	char old[NAME_MAX + 1];
 	if ((size_t)snprintf(old, sizeof(old), "%s.old", output->name) >= sizeof(old))
 		return -ENAMETOOLONG;
-	return renameat(output->folder_fd, output->name, output->folder_fd, old) < 0 ? -errno : 0;
+	return renameat(output->directory_fd, output->name, output->directory_fd, old) < 0 ? -errno
+											   : 0;
 }
 
 static int open_new(const struct output_request *request, struct output *output, bool exists,
@@ -215,30 +216,30 @@ static int open_new(const struct output_request *request, struct output *output,
 
 /* ---- all of it ---- */
 
-/* Opens the folder and keeps the name in it. 0 or -errno. */
-static int open_folder(const char *path, struct output *output)
+/* Opens the directory and keeps the name in it. 0 or -errno. */
+static int open_directory(const char *path, struct output *output)
 {
-	char folder[PATH_MAX] = ".";
+	char directory[PATH_MAX] = ".";
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t size = slash ? (size_t)(slash - path) + (slash == path) : 0;
 	if (!*path)
 		return -ENOENT;
 	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
 		return -EISDIR;
-	if (size >= sizeof(folder) || strlen(name) >= sizeof(output->name))
+	if (size >= sizeof(directory) || strlen(name) >= sizeof(output->name))
 		return -ENAMETOOLONG;
 	if (slash)
-		snprintf(folder, sizeof(folder), "%.*s", (int)size, path);
+		snprintf(directory, sizeof(directory), "%.*s", (int)size, path);
 	strcpy(output->name, name);
-	output->folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return output->folder_fd < 0 ? -errno : 0;
+	output->directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return output->directory_fd < 0 ? -errno : 0;
 }
 
-static int open_in_folder(const struct output_request *request, struct output *output,
-			  struct error *error)
+static int open_in_directory(const struct output_request *request, struct output *output,
+			     struct error *error)
 {
 	struct stat seen;
-	bool exists = fstatat(output->folder_fd, output->name, &seen, AT_SYMLINK_NOFOLLOW) == 0;
+	bool exists = fstatat(output->directory_fd, output->name, &seen, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!exists && errno != ENOENT)
 		return refuse_errno(request, error, -errno);
 	if (!exists || S_ISREG(seen.st_mode) || request->way == OUTPUT_NEW)
@@ -251,27 +252,27 @@ static int open_in_folder(const struct output_request *request, struct output *o
 	return open_special(request, output, &seen, error);
 }
 
-static void close_folder(struct output *output)
+static void close_directory(struct output *output)
 {
-	if (output->folder_fd >= 0)
-		close(output->folder_fd);
-	output->folder_fd = -1;
+	if (output->directory_fd >= 0)
+		close(output->directory_fd);
+	output->directory_fd = -1;
 }
 
 int output_open(struct output *output, const struct output_request *request, struct error *error)
 {
-	*output = (struct output){.fd = -1, .folder_fd = -1};
+	*output = (struct output){.fd = -1, .directory_fd = -1};
 	int number = output_descriptor(request->path);
 	if (number >= 0 && request->way != OUTPUT_NEW) {
 		output->fd = duplicate(request, number, error);
 		return output->fd < 0 ? output->fd : 0;
 	}
-	int result = open_folder(request->path, output);
+	int result = open_directory(request->path, output);
 	if (result)
 		return refuse_errno(request, error, result);
-	output->fd = open_in_folder(request, output, error);
+	output->fd = open_in_directory(request, output, error);
 	if (output->fd < 0 || !output->made[0])
-		close_folder(output);
+		close_directory(output);
 	return output->fd < 0 ? output->fd : 0;
 }
 
@@ -284,11 +285,11 @@ int output_end(struct output *output, int result)
 	if (!output->made[0])
 		return result;
 	if (!result && strcmp(output->made, output->name) != 0 &&
-	    renameat(output->folder_fd, output->made, output->folder_fd, output->name) < 0)
+	    renameat(output->directory_fd, output->made, output->directory_fd, output->name) < 0)
 		result = -errno;
 	if (result)
-		unlinkat(output->folder_fd, output->made, 0);
+		unlinkat(output->directory_fd, output->made, 0);
 	output->made[0] = '\0';
-	close_folder(output);
+	close_directory(output);
 	return result;
 }

@@ -29,7 +29,7 @@ int save_begin(struct save *save, const char *path, const char *option, int wake
 {
 	*save = (struct save){
 		.option = option,
-		.output = {.fd = STDOUT_FILENO, .folder_fd = -1},
+		.output = {.fd = STDOUT_FILENO, .directory_fd = -1},
 		.wake_fd = wake_fd,
 	};
 	if (!path || !strcmp(path, "-"))

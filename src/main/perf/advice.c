@@ -127,7 +127,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 				 asked, permission_level());
 }
 
-/* A cgroup's folder was opened; what the kernel says of it as one to be counted. */
+/* A cgroup's directory was opened; what the kernel says of it as one to be counted. */
 static int advise_cgroup(int code, struct error *error)
 {
 	if (code == -EINVAL) {

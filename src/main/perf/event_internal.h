@@ -3,7 +3,7 @@
 #define CTOP_PERF_EVENT_INTERNAL_H
 
 /*
- * The sources of event names, one a file: event_names.c (tables), event_libpfm.c, event_probe.c,
+ * The sources of event names, one per file: event_names.c (tables), event_libpfm.c, event_probe.c,
  * event_glob.c, tracefs.c, pmu.c; event_near.c finds what an unknown one was meant to be.
  */
 

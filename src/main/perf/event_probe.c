@@ -69,7 +69,7 @@ static bool is_file(const char *text, size_t size)
 
 /*
  * The colon between a file and its function: a path may have colons, too, and a function has them in pairs. The first one
- * behind a file that there is, else behind the last of the folders. NULL: there is no function.
+ * behind a file that there is, else behind the last of the directories. NULL: there is no function.
  */
 static char *end_of_file(char *place)
 {

@@ -45,7 +45,7 @@ static uint64_t sample_type(const struct sampler *sampler, size_t index)
 }
 
 /*
- * A probe's place is text in ctop's memory. The kernel (6.18) reads it anew for each child that inherits the
+ * A probe's place is text in ctop's memory. The kernel (6.18) reads it again for each child that inherits the
  * event, in the memory of the process that forks: its fork() would fail with EFAULT. A group is inherited
  * with all its members. (Whole CPUs are probed instead where children count: attach.c.)
  */
@@ -79,7 +79,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		.exclude_kernel = !event->kernel || sampler->user_only,
 		.exclude_guest = event->host_only,
 		.exclude_hv = !event->hypervisor || sampler->user_only,
-		/* The clocks honour it (6.18: an idle CPU gives 2 samples a second with it, 998 without). */
+		/* The clocks honour it (6.18: an idle CPU gives 2 samples per second with it, 998 without). */
 		.exclude_idle = options->system_wide,
 		.enable_on_exec = options->enable_on_exec,
 		.sample_id_all = 1,

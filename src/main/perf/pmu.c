@@ -13,7 +13,7 @@
 
 /* ---- what sysfs says ---- */
 
-/* A counter's, an event's or a term's name: nothing that leads out of its folder. */
+/* A counter's, an event's or a term's name: nothing that leads out of its directory. */
 static size_t word_size(const char *text)
 {
 	size_t size = 0;
@@ -28,14 +28,14 @@ static bool is_word(const char *text)
 	return size && !text[size];
 }
 
-/* The first line of devices/pmu/folder/file. 0 or -errno. */
-static int read_line(const char *devices, const char *pmu, const char *folder, const char *file,
+/* The first line of devices/pmu/directory/file. 0 or -errno. */
+static int read_line(const char *devices, const char *pmu, const char *directory, const char *file,
 		     char *line, size_t size)
 {
 	char path[PATH_MAX];
 	if (!is_word(pmu) || !is_word(file))
 		return -ENOENT;
-	snprintf(path, sizeof(path), "%s/%s%s%s/%s", devices, pmu, *folder ? "/" : "", folder,
+	snprintf(path, sizeof(path), "%s/%s%s%s/%s", devices, pmu, *directory ? "/" : "", directory,
 		 file);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -149,10 +149,11 @@ static bool parse_value(const char *text, uint64_t *value)
 }
 
 /* What a counter knows by name, for a remedy. */
-static void list_folder(const struct terms *terms, const char *folder, char *list, size_t size)
+static void list_directory(const struct terms *terms, const char *directory, char *list,
+			   size_t size)
 {
 	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/%s/%s", terms->devices, terms->pmu, folder);
+	snprintf(path, sizeof(path), "%s/%s/%s", terms->devices, terms->pmu, directory);
 	DIR *dir = opendir(path);
 	size_t used = strlen(list);
 	for (const struct dirent *entry; dir && (entry = readdir(dir));) {
@@ -182,8 +183,8 @@ static int unknown_term(const struct terms *terms, const char *term, size_t at)
 	}
 	int code = error_marked(terms->error, terms->event->asked, at, "'%s' has no term '%.64s'",
 				terms->pmu, term);
-	list_folder(terms, "events", known, sizeof(known));
-	list_folder(terms, "format", known, sizeof(known));
+	list_directory(terms, "events", known, sizeof(known));
+	list_directory(terms, "format", known, sizeof(known));
 	error_remedy(terms->error, "it has: %s%sconfig, config1, config2, period, freq, name",
 		     known, known[0] ? ", " : "");
 	return code;
@@ -291,7 +292,7 @@ static int no_such_pmu(const char *devices, const char *name, struct event *even
 	const struct terms top = {.devices = devices, .pmu = "."};
 	char known[256] = "";
 	int code = error_marked(error, event->asked, 0, "this machine has no PMU '%.64s'", name);
-	list_folder(&top, ".", known, sizeof(known));
+	list_directory(&top, ".", known, sizeof(known));
 	error_remedy(error, "it has: %s", known[0] ? known : "none that sysfs tells of");
 	return code;
 }

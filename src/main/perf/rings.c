@@ -10,7 +10,7 @@
 #include <ctop/base/privilege.h>
 
 /*
- * 8 MiB a CPU: 100 ms of 64 KiB dumps at 1 kHz. Whole CPUs have everybody's samples from the first moment on, while
+ * 8 MiB per CPU: 100 ms of 64 KiB dumps at 1 kHz. Whole CPUs have everybody's samples from the first moment on, while
  * everybody's modules are still to be read, and of an event that nobody paces thousands may come in some ms: there it is four
  * times as much, as long as all rings together stay small.
  */
@@ -206,7 +206,7 @@ int rings_open(struct sampler *sampler, struct error *error)
 	 * A mapping of main's keeps the ring when the collector dies, and lets the collector, who is
 	 * nobody and has no capability, map it at any size: the kernel checks the limit of locked
 	 * memory at a ring's first mapping only (measured on 6.18: 40 rings of 8 MiB with RLIMIT_MEMLOCK
-	 * 0; a first mapping by nobody gets 516 KiB a CPU, whoever opened the event). Further mappings are
+	 * 0; a first mapping by nobody gets 516 KiB per CPU, whoever opened the event). Further mappings are
 	 * charged unchecked to who makes them, and given back, once, to who made the first. A user
 	 * without CAP_IPC_LOCK would pay twice and get half of it back: he goes without.
 	 */

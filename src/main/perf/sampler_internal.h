@@ -143,7 +143,7 @@ int perf_open_ring_owner(int32_t cpu, uint32_t wakeup_bytes);
 /* ---- steps.c ---- */
 
 /*
- * Notes a step down the ladder. 0, or with --strict -EPERM with the step as the cause.
+ * Notes a fallback. 0, or with --strict -EPERM with the fallback as the cause.
  */
 int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -10,7 +10,7 @@
 #include <ctop/base/vec.h>
 
 /*
- * 64 KiB a CPU hold some 500 records of a usual path's length: fifty programs that start. What the rings of samples
+ * 64 KiB per CPU hold some 500 records of a usual path's length: fifty programs that start. What the rings of samples
  * leave of the locked memory decides; a page is still something.
  */
 enum { PAGES = 16, WHOLE_CPU_PAGES = 128 };

@@ -43,8 +43,8 @@ static int open_unmounted(void)
 	return result;
 }
 
-/* A folder of it, "events". A descriptor; -EACCES; -ENODEV when there is none to see. */
-static int open_folder(const char *name)
+/* A directory of it, "events". A descriptor; -EACCES; -ENODEV when there is none to see. */
+static int open_directory(const char *name)
 {
 	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	int fd = -ENODEV;
@@ -60,15 +60,15 @@ static int open_folder(const char *name)
 	}
 	if (fd < 0)
 		return is_closed ? -EACCES : -ENODEV;
-	int folder = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int directory = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int error = errno;
 	close(fd);
-	if (folder >= 0)
-		return folder;
+	if (directory >= 0)
+		return directory;
 	return error == EACCES || error == EPERM ? -EACCES : -ENODEV;
 }
 
-/* A folder's or a file's name: nothing that leads elsewhere. */
+/* A directory's or a file's name: nothing that leads elsewhere. */
 static size_t word_size(const char *text)
 {
 	size_t size = 0;
@@ -86,18 +86,18 @@ bool tracepoint_is(const char *name)
 	return point && !name[system + 1 + point];
 }
 
-/* A file of a tracepoint's folder as text, cut at size. */
+/* A file of a tracepoint's directory as text, cut at size. */
 static int read_text(const char *name, const char *file, char *text, size_t size)
 {
 	char path[EVENT_TEXT_BYTES + 16];
 	const char *colon = strchr(name, ':');
-	const int folder = open_folder("events");
-	if (folder < 0)
-		return folder;
+	const int directory = open_directory("events");
+	if (directory < 0)
+		return directory;
 	snprintf(path, sizeof(path), "%.*s/%s/%s", (int)(colon - name), name, colon + 1, file);
-	const int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	const int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
 	int result = fd < 0 ? -errno : 0;
-	close(folder);
+	close(directory);
 	size_t used = 0;
 	while (!result && used < size - 1) {
 		const ssize_t got = read(fd, text + used, size - 1 - used);
@@ -151,17 +151,17 @@ static void tell_system(const struct catalog_reader *reader, int events, const c
 
 int tracepoint_each(const struct catalog_reader *reader)
 {
-	int folder = open_folder("events");
-	if (folder < 0)
-		return folder;
-	DIR *dir = fdopendir(folder);
+	int directory = open_directory("events");
+	if (directory < 0)
+		return directory;
+	DIR *dir = fdopendir(directory);
 	if (!dir) {
-		close(folder);
+		close(directory);
 		return -ENOMEM;
 	}
 	for (const struct dirent *entry; (entry = readdir(dir));)
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			tell_system(reader, folder, entry->d_name);
+			tell_system(reader, directory, entry->d_name);
 	closedir(dir);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A refresh: counts of the window, stack by stack, beside those of the refresh before; what differs and
- * passes the filter is noted on its path. When names or the filter changed, all is noted anew.
+ * passes the filter is noted on its path. When names or the filter changed, all is noted again.
  */
 #include <ctop/query/selection.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which stacks a selection shows. What a path contains is found once a path, parents first: a bit for each
- * criterion that it, or one above it, meets. Whether a stack passes is found once a stack.
+ * criterion that it, or one above it, meets. Whether a stack passes is found once per stack.
  */
 #include <errno.h>
 #include <stdlib.h>

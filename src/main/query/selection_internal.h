@@ -88,7 +88,7 @@ struct selection {
 	bool by_process;
 	bool new_window, new_filter, refreshed;
 	size_t nr_seen; /* stacks of the history at the last refresh or selection_advance() */
-	bool has_moved; /* counts went elsewhere with what was forgotten: they are to be noted anew */
+	bool has_moved; /* counts went elsewhere with what was forgotten: they are to be noted again */
 	bool has_old_paths; /* of stacks that are forgotten */
 	bool is_restarted;  /* what they take is given back */
 	uint64_t began_ns;  /* of no sample before is it known when it came; 0: of all */
@@ -162,7 +162,7 @@ void selection_note(struct selection *selection, const struct stack_state *stack
 void selection_carry(struct selection *selection);
 /* All counts of paths and keys become 0. */
 void selection_clear_costs(struct selection *selection);
-/* All paths but the root are forgotten, and what was known by them; stacks have to be placed anew. */
+/* All paths but the root are forgotten, and what was known by them; stacks have to be placed again. */
 void selection_clear_paths(struct selection *selection);
 /* Samples of stacks that end here. */
 struct stack_count selection_path_self(const struct selection *selection, uint32_t path);

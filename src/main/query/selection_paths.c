@@ -390,7 +390,7 @@ void selection_clear_paths(struct selection *selection)
 	index_clear(&selection->path_index);
 	index_clear(&selection->shown_index);
 	index_add(&selection->path_index, hash_step(0, KEY_ALL), 0);
-	/* Names are followed by placing every stack anew. */
+	/* Names are followed by placing every stack again. */
 	selection->nr_renamed = selection->history->nr_renamed - 1;
 }
 

@@ -11,8 +11,8 @@
 struct rate_facts {
 	double asked_hz;   /* by the user, of a CPU that is used all the time; 0: he did not */
 	double opened_hz;  /* the same, of the kernel; 0: not known */
-	double reached_hz; /* samples a second that came */
-	double used_share; /* of one CPU's time that a target of threads used, 1 a CPU; negative: not known */
+	double reached_hz; /* samples per second that came */
+	double used_share; /* of one CPU's time that a target of threads used, 1 per CPU; negative: not known */
 	uint64_t nr_cpus;      /* of whole CPUs: how many; else 0 */
 	struct cpu_times cpus; /* of all that were sampled; all 0: not known */
 	uint64_t fewer_ns;  /* of the time, how much was sampled less often, as the rings filled */

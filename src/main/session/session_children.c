@@ -184,7 +184,7 @@ static int hear(struct session *session, struct worker *worker)
 			return 0;
 		result = got < 0 ? got : answer(session, worker, &message);
 	}
-	/* Nonsense: whatever happened to it, its successor starts anew. */
+	/* Nonsense: whatever happened to it, its successor restarts. */
 	if (result == -EPROTO) {
 		worker_end(worker);
 		return 0;

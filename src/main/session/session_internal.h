@@ -33,7 +33,7 @@ enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
 /* How long the end of a session, or of an epoch, waits for names still being read. */
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
 
-/* A step down that comes late. */
+/* A fallback that comes late. */
 #define SESSION_WITHOUT_TABLES                                                                     \
 	"stacks by frame pointers, without unwind tables: the collector died 3 times in 10 s"
 

@@ -164,7 +164,7 @@ static void set_file(struct event *event, const char *path)
 	snprintf(event->probe, sizeof(event->probe), "%s", path);
 }
 
-/* A library or program that was named without its folder. */
+/* A library or program that was named without its directory. */
 static int find_file(struct event *event, struct error *error)
 {
 	char path[sizeof(event->probe)];

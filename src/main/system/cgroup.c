@@ -31,8 +31,8 @@ static bool find_mount(char *mount, size_t size)
 	return is_found;
 }
 
-/* A descriptor of a folder of cgroup2, or -errno: -ENOTTY when it is one of another file system. */
-static int open_folder(const char *path)
+/* A descriptor of a directory of cgroup2, or -errno: -ENOTTY when it is one of another file system. */
+static int open_directory(const char *path)
 {
 	struct statfs system;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,9 +81,9 @@ int cgroup_open(const char *path, struct error *error)
 		return -ENODEV;
 	}
 	snprintf(below, sizeof(below), "%s/%s", mount, path);
-	int fd = open_folder(below);
+	int fd = open_directory(below);
 	if (fd == -ENOENT && path[0] == '/')
-		fd = open_folder(path);
+		fd = open_directory(path);
 	return fd >= 0 ? fd : refuse(mount, path, fd, error);
 }
 
@@ -92,7 +92,7 @@ bool cgroup_is_gone(int fd)
 	return faccessat(fd, "cgroup.procs", F_OK, 0) < 0 && (errno == ENOENT || errno == ENODEV);
 }
 
-static bool is_folder(const char *path, const struct stat *wanted)
+static bool is_directory(const char *path, const struct stat *wanted)
 {
 	struct stat status;
 	return stat(path, &status) == 0 && status.st_ino == wanted->st_ino &&
@@ -112,7 +112,7 @@ bool cgroup_has(int fd, int32_t pid)
 	line[strcspn(line, "\n")] = '\0';
 	snprintf(path, sizeof(path), "%s%s", mount, line);
 	for (size_t above = strlen(mount); strlen(path) >= above;) {
-		if (is_folder(path, &wanted))
+		if (is_directory(path, &wanted))
 			return true;
 		*strrchr(path, '/') = '\0';
 	}

@@ -56,6 +56,6 @@ bool folds_open(struct folds *folds, uint64_t id, double percent)
 		return folds->rest == FOLDS_OPEN;
 	if (percent < open_percent)
 		return false;
-	/* Out of memory: it is decided anew at the next refresh. */
+	/* Out of memory: it is decided again at the next refresh. */
 	return folds_set(folds, id, true) == 0;
 }

@@ -31,7 +31,7 @@ static struct losses_count counted_by(const struct losses *losses, uint64_t seco
 	return count;
 }
 
-/* A counter that went back is none: its successor counts anew. */
+/* A counter that went back is none: its successor counts from 0. */
 static uint64_t difference(uint64_t to, uint64_t from)
 {
 	return to > from ? to - from : 0;

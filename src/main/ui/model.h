@@ -45,7 +45,7 @@ struct model {
 	bool paused;
 	uint64_t paused_ns, samples_at_pause;
 	uint64_t hold_until_ns;	 /* rows keep their order: the user moves among them */
-	uint64_t began_ns;	 /* last sample before all was begun anew; 0: it never was */
+	uint64_t began_ns;	 /* last sample before the reset; 0: there was none */
 	uint64_t execs, exec_ns; /* exec_ns: when the last was seen; 0: none was */
 
 	/* filters */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions by cost: one row a function. */
+/* Functions by cost: one row per function. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -155,7 +155,7 @@ static void tell_news(struct ui *ui)
 }
 
 /*
- * What is known of one function takes a look at all paths, some 10 ms a tick's worth of them: it is made anew so seldom that
+ * What is known of one function takes a look at all paths, some 10 ms a tick's worth of them: it is rebuilt so seldom that
  * keys and refreshes hardly meet it, and not while keys come. 0: they are few.
  */
 static unsigned pane_patience(const struct ui *ui)

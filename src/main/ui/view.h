@@ -17,7 +17,7 @@ struct view;
 
 struct view_ops {
 	enum view_kind kind;
-	/* Makes the rows anew from the model: sets nr_rows. 0 or -ENOMEM. */
+	/* Rebuilds the rows from the model: sets nr_rows. 0 or -ENOMEM. */
 	int (*refresh)(struct view *view, struct model *model);
 	uint64_t (*id_at)(const struct view *view, size_t row);
 	/* Puts rows into another order: row i is to be what row order[i] was. 0 or -ENOMEM. NULL: rows have one order only. */

@@ -25,7 +25,7 @@ static const uint64_t wanted[NR_PRIVILEGES] = {
 	[PRIVILEGE_PROMPTNESS] = BIT(CAP_SYS_NICE),
 };
 
-/* Root's, all the time: others' folders and files, its limits, the ends of its children, which are nobody's. */
+/* Root's, all the time: others' directories and files, its limits, the ends of its children, which are nobody's. */
 static const uint64_t roots = BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) |
 			      BIT(CAP_FOWNER) | BIT(CAP_FSETID) | BIT(CAP_KILL) |
 			      BIT(CAP_SYS_RESOURCE);

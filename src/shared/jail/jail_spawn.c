@@ -87,13 +87,13 @@ static int reset_signals(void)
 static void close_one_by_one(int first)
 {
 	_Alignas(struct dirent64) char entries[2048];
-	int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ssize_t got = -1;
-	while (folder >= 0 && (got = getdents64(folder, entries, sizeof(entries))) > 0) {
+	while (directory >= 0 && (got = getdents64(directory, entries, sizeof(entries))) > 0) {
 		for (ssize_t at = 0; at < got;) {
 			const struct dirent64 *entry = (const void *)(entries + at);
 			int fd = entry->d_name[0] == '.' ? -1 : atoi(entry->d_name);
-			if (fd >= first && fd != folder)
+			if (fd >= first && fd != directory)
 				close(fd);
 			at += entry->d_reclen;
 		}
@@ -102,8 +102,8 @@ static void close_one_by_one(int first)
 		long end = sysconf(_SC_OPEN_MAX);
 		for (int fd = first; fd < end; fd++)
 			close(fd);
-	} else if (folder >= first) {
-		close(folder);
+	} else if (directory >= first) {
+		close(directory);
 	}
 }
 

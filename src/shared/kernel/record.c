@@ -91,7 +91,7 @@ static bool take_trailer(struct cursor *cursor, const struct record_format *form
 		return true;
 	if (type & PERF_SAMPLE_TID) {
 		ok = take_i32(cursor, &pid) && take_i32(cursor, &tid);
-		/* The task that wrote it: a FORK's is the parent, a COMM's may be a stranger. */
+		/* The task that wrote it: a FORK's is the parent, a COMM's may be any. */
 		if (ok && !body_names_task(record->type)) {
 			record->pid = pid;
 			record->tid = tid;

@@ -57,7 +57,7 @@ static uint32_t get_u32(const uint8_t *from)
 static uint32_t crc_of(const uint8_t *head, const uint8_t *payload, size_t size)
 {
 	uLong crc = crc32(0, head, AT_CRC);
-	/* zlib takes a NULL buffer for the wish to start anew. */
+	/* zlib takes a NULL buffer for the wish to restart. */
 	return (uint32_t)(size ? crc32_z(crc, payload, size) : crc);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes that strangers cannot compute. The attacks are those on hashes without a key: FNV-1a, which uthash has, and
+ * Hashes that attackers cannot compute. The attacks are those on hashes without a key: FNV-1a, which uthash has, and
  * splitmix64's mixer, word by word. What they cost is counted in places walked, never in time.
  */
 #include <ctop/base/hash.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that several processes map, one after the other, and that is written anew in between:
+ * A file that several processes map, one after the other, and that is rewritten in between:
  *
  *   read                      it is one module
- *   written anew              another module, though it has the inode, and looks the same at its start
+ *   rewritten                 another module, though it has the inode, and looks the same at its start
  *   could not be read         it is asked for again, for the next process
  *   killed who read it        it is not
  */

@@ -44,18 +44,18 @@ static void the_owner_where_nobody_else_writes(void)
 	unlink(path);
 }
 
-/* A file system of its own, mounted on a folder; entered in a mount namespace that ends with the process. */
-static void mount_apart(const char *folder, unsigned long flags)
+/* A file system of its own, mounted on a directory; entered in a mount namespace that ends with the process. */
+static void mount_apart(const char *directory, unsigned long flags)
 {
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		SKIP("no mount namespace may be made");
-	CHECK_EQ(mount("tmpfs", folder, "tmpfs", flags, NULL), 0);
-	CHECK_EQ(chdir(folder), 0);
+	CHECK_EQ(mount("tmpfs", directory, "tmpfs", flags, NULL), 0);
+	CHECK_EQ(chdir(directory), 0);
 }
 
-static void look_at_mounts(void *folder)
+static void look_at_mounts(void *directory)
 {
-	mount_apart(folder, 0);
+	mount_apart(directory, 0);
 	int fd = open_file("program", 0755);
 	CHECK_EQ(file_identity(fd, 0).owner_plus_1, MODULE_OWNED_BY_ROOT);
 	CHECK_EQ(fchmod(fd, 0775), 0);
@@ -72,7 +72,7 @@ static void write_file(const char *path, const char *text)
 }
 
 /* A process in namespaces of its own, where it has mounted a file system with a program of root's. 0: it may not. */
-static pid_t start_apart(const char *folder, int namespaces)
+static pid_t start_apart(const char *directory, int namespaces)
 {
 	int said[2];
 	char byte;
@@ -90,7 +90,7 @@ static pid_t start_apart(const char *folder, int namespaces)
 			write_file("/proc/self/gid_map", "0 0 1");
 		}
 		if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		    mount("tmpfs", folder, "tmpfs", 0, NULL) || chdir(folder) ||
+		    mount("tmpfs", directory, "tmpfs", 0, NULL) || chdir(directory) ||
 		    close(open("program", O_RDWR | O_CREAT, 0755)) || write(said[1], "r", 1) != 1)
 			_exit(1);
 		while (true)
@@ -105,12 +105,12 @@ static pid_t start_apart(const char *folder, int namespaces)
 	SKIP("such namespaces may not be made");
 }
 
-static uint32_t owner_elsewhere(const char *folder, int namespaces, bool says_who)
+static uint32_t owner_elsewhere(const char *directory, int namespaces, bool says_who)
 {
 	char path[128];
 	struct stat status;
-	const pid_t pid = start_apart(folder, namespaces);
-	snprintf(path, sizeof(path), "/proc/%d/root%s/program", pid, folder);
+	const pid_t pid = start_apart(directory, namespaces);
+	snprintf(path, sizeof(path), "/proc/%d/root%s/program", pid, directory);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == 0);
 	const uint32_t owner = file_identity(fd, says_who ? pid : 0).owner_plus_1;
@@ -132,21 +132,21 @@ static bool tells_owners_of_namespaces(void)
 
 static void root_in_containers_that_root_made(void)
 {
-	char folder[] = "/tmp/ctop-test-XXXXXX";
+	char directory[] = "/tmp/ctop-test-XXXXXX";
 	if (geteuid() != 0)
 		SKIP("not root");
 	if (!tells_owners_of_namespaces())
 		SKIP("nobody tells here whose a mount namespace is");
-	CHECK(mkdtemp(folder) != NULL);
-	CHECK_EQ(owner_elsewhere(folder, CLONE_NEWNS, true), MODULE_OWNED_BY_ROOT);
-	CHECK_EQ(owner_elsewhere(folder, CLONE_NEWNS, false), 0);
-	CHECK_EQ(owner_elsewhere(folder, CLONE_NEWNS | CLONE_NEWUSER, true), 0);
-	rmdir(folder);
+	CHECK(mkdtemp(directory) != NULL);
+	CHECK_EQ(owner_elsewhere(directory, CLONE_NEWNS, true), MODULE_OWNED_BY_ROOT);
+	CHECK_EQ(owner_elsewhere(directory, CLONE_NEWNS, false), 0);
+	CHECK_EQ(owner_elsewhere(directory, CLONE_NEWNS | CLONE_NEWUSER, true), 0);
+	rmdir(directory);
 }
 
-static void look_at_nosuid(void *folder)
+static void look_at_nosuid(void *directory)
 {
-	mount_apart(folder, MS_NOSUID);
+	mount_apart(directory, MS_NOSUID);
 	int fd = open_file("program", 0755);
 	CHECK_EQ(file_identity(fd, 0).owner_plus_1, 0);
 	CHECK_EQ(fchown(fd, 1234, 0), 0);
@@ -156,13 +156,13 @@ static void look_at_nosuid(void *folder)
 
 static void root_where_it_is_mounted_here(void)
 {
-	char folder[] = "/tmp/ctop-test-XXXXXX";
+	char directory[] = "/tmp/ctop-test-XXXXXX";
 	if (geteuid() != 0)
 		SKIP("not root");
-	CHECK(mkdtemp(folder) != NULL);
-	in_child(look_at_mounts, folder);
-	in_child(look_at_nosuid, folder);
-	rmdir(folder);
+	CHECK(mkdtemp(directory) != NULL);
+	in_child(look_at_mounts, directory);
+	in_child(look_at_nosuid, directory);
+	rmdir(directory);
 }
 
 int main(void)

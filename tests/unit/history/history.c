@@ -219,7 +219,7 @@ static void unfinished_stacks_have_their_own_roots(void)
 	}
 }
 
-/* f in two modules are two functions; nameless frames are one a module, and [unknown] without one. */
+/* f in two modules are two functions; nameless frames are one per module, and [unknown] without one. */
 static void functions_are_of_a_module(void)
 {
 	struct profile profile;

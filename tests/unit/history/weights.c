@@ -137,7 +137,7 @@ static void each_event_has_its_own_unit(void)
 	close_scene(&scene);
 }
 
-/* What a stranger's file says of periods may be anything. */
+/* What an untrusted file says of periods may be anything. */
 static void no_sum_of_weights_overflows(void)
 {
 	struct scene scene;

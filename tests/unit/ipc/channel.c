@@ -31,7 +31,7 @@ static void close_ends(struct ends *ends)
 	channel_free(ends->child);
 }
 
-/* Sends descriptors as a stranger at the other end would, whatever his channel would refuse. */
+/* Sends descriptors as an attacker at the other end would, whatever his channel would refuse. */
 static void send_raw(int socket, const char *message, const int *fds, size_t nr)
 {
 	struct iovec part = {.iov_base = (void *)(uintptr_t)message, .iov_len = strlen(message)};

@@ -43,7 +43,7 @@ struct report {
 	bool can_become_root;
 	bool is_first;	      /* of its pid namespace */
 	bool signals_parent;  /* or could */
-	int root_error;	      /* of a look into the root folder, positive; 0: it is open to it */
+	int root_error;	      /* of a look into the root directory, positive; 0: it is open to it */
 	int passwd_error;     /* of an attempt to open /etc/passwd */
 	int nr_interfaces_up; /* a new network namespace has none, loopback included */
 	int nr_arguments;

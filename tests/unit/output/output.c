@@ -13,12 +13,12 @@
 
 #include "test.h"
 
-static char folder[] = "/tmp/ctop-output-XXXXXX";
+static char directory[] = "/tmp/ctop-output-XXXXXX";
 
 static const char *path_of(const char *name)
 {
 	static char path[600];
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	return path;
 }
 
@@ -46,7 +46,7 @@ static void refused(enum output_way way, const char *path, int code, const char 
 		printf("# %s\n", error.cause);
 	CHECK(strstr(error.cause, word));
 	CHECK(error.remedy[0]);
-	CHECK_EQ(output.folder_fd, -1);
+	CHECK_EQ(output.directory_fd, -1);
 }
 
 static void write_to(const struct output *output, const char *text)
@@ -104,7 +104,7 @@ static void a_text_replaces_the_old_one_at_the_end(void)
 	write_to(&output, "two");
 	CHECK_EQ(output_end(&output, -EIO), -EIO);
 	CHECK_STR(content("text"), "one");
-	/* A folder that came meanwhile is not replaced. */
+	/* A directory that came meanwhile is not replaced. */
 	CHECK_EQ(open_as(&output, OUTPUT_REPLACE, path_of("late"), &error), 0);
 	CHECK_EQ(mkdir(path_of("late"), 0700), 0);
 	CHECK_EQ(output_end(&output, 0), -EISDIR);
@@ -132,12 +132,12 @@ static void what_is_no_file(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", directory);
 	CHECK_EQ(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
 	CHECK_EQ(symlink("socket", path_of("a link")), 0);
 	for (enum output_way way = OUTPUT_KEEP_OLD; way <= OUTPUT_REPLACE; way++) {
 		refused(way, path_of("a link"), -ELOOP, "symbolic link");
-		refused(way, folder, -EISDIR, "directory");
+		refused(way, directory, -EISDIR, "directory");
 		refused(way, path_of(""), -EISDIR, "directory");
 		refused(way, path_of("."), -EISDIR, "directory");
 		refused(way, path_of("recording/x"), -ENOTDIR, "Not a directory");
@@ -302,7 +302,7 @@ static void what_is_saved(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return 1;
 	RUN(a_recording_keeps_the_old_one);
 	RUN(a_text_replaces_the_old_one_at_the_end);
@@ -314,6 +314,6 @@ int main(void)
 	RUN(descriptors);
 	RUN(what_is_saved);
 	char remove[64];
-	snprintf(remove, sizeof(remove), "rm -rf %s", folder);
+	snprintf(remove, sizeof(remove), "rm -rf %s", directory);
 	return system(remove) ? 1 : test_done();
 }

@@ -430,7 +430,7 @@ static void sample_own_child(void *context)
 	CHECK_EQ(sampler_enable(sampler), 0);
 	rings_wait(&rings);
 	CHECK(rings_drain(&rings, sampler_format(sampler), NULL, NULL) > 0);
-	/* A successor maps anew, and the events are redirected anew. */
+	/* A successor maps again, and the events are redirected again. */
 	CHECK_EQ(sampler_disable(sampler), 0);
 	rings_unmap(&rings);
 	rings_map(&rings, sampler);

@@ -234,10 +234,10 @@ static void raw_codes_are_hexadecimal(void)
 
 /* ---- PMUs: a sysfs of our own ---- */
 
-static void write_file(const char *folder, const char *path, const char *text)
+static void write_file(const char *directory, const char *path, const char *text)
 {
 	char whole[256];
-	snprintf(whole, sizeof(whole), "%s/%s", folder, path);
+	snprintf(whole, sizeof(whole), "%s/%s", directory, path);
 	FILE *file = fopen(whole, "w");
 	CHECK(file != NULL);
 	if (file) {
@@ -246,10 +246,10 @@ static void write_file(const char *folder, const char *path, const char *text)
 	}
 }
 
-static void make_folder(const char *folder, const char *path)
+static void make_directory(const char *directory, const char *path)
 {
 	char whole[256];
-	snprintf(whole, sizeof(whole), "%s/%s", folder, path);
+	snprintf(whole, sizeof(whole), "%s/%s", directory, path);
 	CHECK_EQ(mkdir(whole, 0700), 0);
 }
 
@@ -271,9 +271,9 @@ static void pmus_are_read_from_sysfs(void)
 {
 	char devices[] = "/tmp/ctop-pmus-XXXXXX", command[64];
 	CHECK(mkdtemp(devices) != NULL);
-	make_folder(devices, "cpu");
-	make_folder(devices, "cpu/format");
-	make_folder(devices, "cpu/events");
+	make_directory(devices, "cpu");
+	make_directory(devices, "cpu/format");
+	make_directory(devices, "cpu/events");
 	write_file(devices, "cpu/type", "4\n");
 	write_file(devices, "cpu/format/event", "config:0-7,32-35\n");
 	write_file(devices, "cpu/format/umask", "config:8-15\n");

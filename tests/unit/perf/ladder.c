@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in for what cannot be had, and periods that are kept long enough: each step down is said. */
+/* What stands in for what cannot be had, and periods that are kept long enough: each fallback is said. */
 #include "target.h"
 
 /* ---- the ladder ---- */

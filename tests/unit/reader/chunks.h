@@ -106,7 +106,7 @@ static inline size_t put_chunk(uint8_t *to, const char *type, uint32_t recording
 	return CHUNK_HEAD + size;
 }
 
-/* Numbers the chunks of a whole file anew, as if it had been written as it is. */
+/* Renumbers the chunks of a whole file, as if it had been written as it is. */
 static inline void renumber(uint8_t *file, size_t size)
 {
 	uint32_t number = 0;

@@ -35,7 +35,7 @@ static void what_is_kept_is_read_back(void)
 	CHECK(events[2].counted_share > 0);
 	CHECK(events[3].counted_share <= 0);
 	CHECK(facts.events[2].is_counted && !facts.events[3].is_counted);
-	/* A stranger's file. */
+	/* An untrusted file. */
 	CHECK_EQ(history_set_info(history, "stats.counted_ppm.3", "1000001"), 0);
 	CHECK_EQ(history_set_info(history, "stats.counted_ppm.4", "-1"), 0);
 	run_facts_read(history, FACT_RECORDED, &facts);

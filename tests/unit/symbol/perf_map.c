@@ -279,7 +279,7 @@ static void endless_lines_that_end_later(void)
 	CHECK_EQ(perf_map_read(map, fd), 0);
 	CHECK_EQ(perf_map_count(map), 1);
 	CHECK_STR(name_at(map, 0x2000), "after");
-	/* Longer than the buffer, and written anew meanwhile. */
+	/* Longer than the buffer, and rewritten meanwhile. */
 	append(fd, text);
 	CHECK_EQ(perf_map_read(map, fd), 0);
 	CHECK_EQ(ftruncate(fd, 0), 0);

@@ -42,7 +42,7 @@ static void epoch_forgets_questions(void)
 	CHECK(!is_idle(scene));
 	next_epoch(scene);
 	CHECK(is_idle(scene));
-	/* All three are asked for anew. */
+	/* All three are asked for again. */
 	asked = add_file(scene, 11, "/bin/asked");
 	debug = add_file(scene, 12, "/bin/debug");
 	failed = add_file(scene, 13, "/bin/failed");

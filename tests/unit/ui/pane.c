@@ -53,7 +53,7 @@ static void keys_do_not_wait_for_it(void)
 	CHECK(!ui_dirty(world.ui));
 	ui_advance(world.ui);
 	CHECK(!ui_dirty(world.ui));
-	/* Each key begins the wait anew. */
+	/* Each key restarts the wait. */
 	ui_key(world.ui, 'j');
 	CHECK(!shows("CALLERS"));
 	for (int tick = 1; tick <= TICKS_AFTER_KEY; tick++) {

@@ -144,7 +144,7 @@ static void every_line_is_reached_on_small_screens(void)
 		ui_key(ui, 'G');
 		if (sizes[i][0] >= 5)
 			CHECK(shows(ui, "Not the cause:"));
-		/* The lines are broken anew. */
+		/* The lines are broken again. */
 		CHECK_EQ(ui_resize(ui, 30, 100), 0);
 		CHECK(shows(ui, "sudo setcap cap_perfmon,cap_sys_ptrace+p /usr/bin/ctop"));
 		ui_free(ui);

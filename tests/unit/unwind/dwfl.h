@@ -86,7 +86,7 @@ static inline int oracle_take_frame(Dwfl_Frame *frame, void *context)
 	return DWARF_CB_OK;
 }
 
-/* Looks at the mappings of a process, anew if it has before. */
+/* Looks at the mappings of a process, again if it has before. */
 static inline bool oracle_open(struct oracle *oracle, pid_t pid)
 {
 	if (oracle->dwfl)
