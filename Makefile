@@ -22,7 +22,7 @@ VERSION := 0.1.0
 # src/FLOOR/ROOM: what all processes share, what runs jailed, what main does; tests/layers checks who includes whom.
 ROOMS := $(notdir $(wildcard src/shared/* src/jailed/* src/main/*))
 
-# The machine that is built for; src/unwind has a file for each.
+# The machine that is built for; src/jailed/unwind has a file for each.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 OTHER_MACHINES := $(filter-out src/jailed/unwind/machine_$(MACHINE).c,$(wildcard src/jailed/unwind/machine_*.c))
 BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard,-fcf-protection)
@@ -165,10 +165,10 @@ demo:
 # Which lines of what guards privileges the tests reach: unit tests, corpora, attacks, and what is asked of the broker in
 # peace, in a build of its own. What
 # jailed children run is not counted: they may not write their counts, and say so on stderr, where a few cases want nothing.
-COVERED := $(wildcard src/app/broker*.c src/base/jail*.c) src/main/output/output.c src/main/output/save.c
+COVERED := $(wildcard src/main/broker/broker*.c src/shared/jail/jail*.c) src/main/output/output.c src/main/output/save.c
 COVERAGE_BUILD := $(BUILD)-coverage
 COVERAGE_TESTS = $(patsubst %,$(BUILD)/unit/%,broker/broker broker/broker_kept child/jail_calls output/output report/stats jail/jail jail/jail_filter jail/jail_spawn) $(BUILD)/fuzz/broker $(BUILD)/fuzz/output
-COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py) $(patsubst %,tests/cli/%.py,chosen names perf_maps perfdata_modules targets)
+COVERAGE_SCRIPTS ?= $(wildcard tests/security/*.py) $(patsubst %,tests/cli/%.py,sample_filter names perf_maps perfdata_modules targets)
 .PHONY: coverage coverage-here
 coverage:
 	@find $(COVERAGE_BUILD) -name '*.gcda' -delete 2>/dev/null || true

@@ -76,6 +76,7 @@ violations() { # ROOT
 		if [[ $header =~ $free_header ]]; then
 			[ -f "include/ctop/${BASH_REMATCH[1]}" ] || echo "$file:$line: there is no $header"
 		elif [[ $header =~ $room_header ]]; then
+			[[ $1 != . || -f include/${header:1:-1} ]] || echo "$file:$line: there is no $header"
 			[[ ${may_include[${place:-none}]:-} == *" ${BASH_REMATCH[1]} "* || "$file $header" == "$doors" ]] ||
 				echo "$file:$line: may not include $header"
 		elif [[ $header == '<ctop'* ]]; then
@@ -153,7 +154,7 @@ caught finds_a_free_header_that_knows_a_room include/ctop/planted.h '#include <c
 allowed lets_a_room_use_what_it_may src/jailed/collect/planted.c '#include <ctop/kernel/ring.h>' \
 	'#include <ctop/unwind/unwind.h>' '#include <ctop/base/vec.h>' '#include <ctop/ids.h>' \
 	'#include <ctop/stack_end.h>' '#include <stdio.h>' '#include <sys/mman.h>' '#include "private.h"'
-allowed lets_the_interface_use_the_query src/main/ui/planted.c '#include <ctop/query/slice.h>' '#include "view.h"'
+allowed lets_the_interface_use_the_query src/main/ui/planted.c '#include <ctop/query/selection.h>' '#include "view.h"'
 allowed lets_main_become_a_child src/main/cli/main.c '#include <ctop/child/child.h>'
 
 # ---- the tree ----
