@@ -16,7 +16,7 @@ import termios
 
 from harness import (BUILD, CTOP, STRANGER, PATIENCE, Skip, agree, case, check, check_accounts, check_refused, child,
                      ctop, ctop_ok, doctor, folded, folder, main, need_program, need_root, paranoid, plain_user,
-                     readable_ctop, run, target, wait_until, with_leaf, with_function)
+                     readable_ctop, record, run, target, wait_until, with_leaf, with_function)
 
 
 
@@ -262,6 +262,13 @@ def uprobes_of_processes_with_files_of_their_own():
             result = ctop("record", "-q", "-e", f"uprobe:/proc/{process.pid}/root{hidden}/own:inner", "--duration", "0.1", "-o",
                           os.path.join(where, "z.ctop"), "-p", process.pid)
             check(result.returncode == 0, result.stderr)
+            # By a link, and from here: what is said is the file and the whole of the rest.
+            libc = os.path.realpath(next(word for word in words if "libc.so" in word and word.startswith("/")))
+            link = os.path.join(where, "link")
+            os.symlink(libc, link)
+            for typed in link, os.path.relpath(libc):
+                stats = record(where, "-q", "-e", f"uprobe:{typed}:malloc", "-p", process.pid, seconds=0.1).stats
+                check(stats["events"][0]["opened"] == f"uprobe:{libc}:malloc", f"{typed}: {stats['events']}")
 
 
 @case
@@ -609,6 +616,11 @@ def the_first_event_with_samples_is_shown():
                 seen = json.load(file)
             check(seen["samples"] == expected == seen["events_sampled"], f"{seen}")
         check(re.search("^event +page-faults$", ctop_ok("report", "--stdio", path).stdout, re.M), "the header")
+        # What is read once says so.
+        with open(path, "rb") as file:
+            piped = subprocess.run([CTOP, "export", "folded", "-"], input=file.read(), capture_output=True, check=False)
+        check(piped.returncode == 1 and b"has no samples of alignment-faults, and cannot be read again" in piped.stderr and
+              b"--event page-faults" in piped.stderr, f"{piped}")
         # That somebody asks for it is another thing; so is a filter that nothing passes.
         check_refused(ctop("report", "--stdio", "--event", "alignment-faults", path), 1, "passes the filter")
         check_refused(ctop("report", "--stdio", "--comm", "nobody", path), 1, "thread named 'nobody'")

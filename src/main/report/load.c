@@ -244,6 +244,7 @@ static int show_event(struct load *load, const char *event, enum load_mode mode,
 		      struct error *error)
 {
 	const size_t size = strlen(event) + 1;
+	struct text first = {0};
 	load->with_event = malloc(sizeof(*load->with_event) + size);
 	if (!load->with_event)
 		return error_set(error, -ENOMEM, "out of memory");
@@ -251,11 +252,21 @@ static int show_event(struct load *load, const char *event, enum load_mode mode,
 	*load->with_event = *load->options;
 	load->with_event->event = name;
 	load->options = load->with_event;
+	text_add_safe(&first, history_event_name(load->history, 0));
 	history_free(load->history);
 	load->history = NULL;
-	if (begin_history(load, mode))
+	if (begin_history(load, mode)) {
+		text_release(&first);
 		return error_set(error, -ENOMEM, "out of memory");
+	}
 	int result = load_again(load, error);
+	if (result && !load->again) { /* a pipe is read once */
+		error_set(error, result,
+			  "'%s' has no samples of %s, and cannot be read again for another event",
+			  load->options->input, text_string(&first));
+		error_remedy(error, "name one that has some: --event %s", name);
+	}
+	text_release(&first);
 	if (!result)
 		result = finish_history(load, error);
 	return result ? result : no_match_check(load->history, load->options, error);

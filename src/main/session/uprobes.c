@@ -150,6 +150,19 @@ static int explain(const struct event *event, int code, struct error *error)
 	return code;
 }
 
+/* What follows the file as it was typed, which may be another text than its path. NULL: nothing does. */
+static const char *behind_file(const struct event *event, const char *place)
+{
+	const char *behind = NULL;
+	if (!event->function[0])
+		return strrchr(place, '+');
+	for (const char *at = strstr(place, event->function); at;
+	     at = strstr(at + 1, event->function))
+		if (at > place && at[-1] == ':')
+			behind = at - 1;
+	return behind;
+}
+
 /* Which file it is, is said, made safe: the path may be the target's choice. */
 static void set_file(struct event *event, const char *path)
 {
@@ -157,8 +170,9 @@ static void set_file(struct event *event, const char *path)
 	const char *place = strchr(event->name, ':') + 1;
 	text_addf(&name, "%.*s", (int)(place - event->name), event->name);
 	text_add_safe(&name, path);
-	text_add(&name, place + strlen(event->probe));
-	if (!name.failed && name.size < sizeof(event->name))
+	const char *behind = behind_file(event, place);
+	text_add(&name, behind ? behind : "");
+	if (behind && !name.failed && name.size < sizeof(event->name))
 		memcpy(event->name, text_string(&name), name.size + 1);
 	text_release(&name);
 	snprintf(event->probe, sizeof(event->probe), "%s", path);
@@ -208,6 +222,15 @@ static int use_file(struct event *event, const char *path, int fd, struct uprobe
 	return 0;
 }
 
+/* Maps name files without links, as /lib/... is one where /lib is /usr/lib: here and, as a rule, in containers. */
+static int open_by_real_path(int32_t pid, const char *typed, char *path, size_t size)
+{
+	char *real = realpath(typed, NULL);
+	int fd = real && strcmp(real, typed) ? probe_target_open(pid, real, path, size) : -ENOENT;
+	free(real);
+	return fd;
+}
+
 /* The file that the target means; where it means none that is mapped yet, main's. */
 static int find_mapped_file(struct event *event, const int32_t *pids, size_t nr_pids,
 			    struct uprobe_files *files, struct error *error)
@@ -224,6 +247,8 @@ static int find_mapped_file(struct event *event, const int32_t *pids, size_t nr_
 		if (is_path && !is_elsewhere)
 			continue;
 		int fd = probe_target_open(pids[i], event->probe, path, sizeof(path));
+		if (fd == -ENOENT && is_path)
+			fd = open_by_real_path(pids[i], event->probe, path, sizeof(path));
 		if (fd >= 0)
 			return use_file(event, path, fd, files, error);
 		if (is_elsewhere && !elsewhere) {
