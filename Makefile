@@ -24,7 +24,7 @@ ROOMS := $(notdir $(wildcard src/shared/* src/jailed/* src/main/*))
 
 # The machine that is built for; src/jailed/unwind has a file for each.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
-OTHER_MACHINES := $(filter-out src/jailed/unwind/machine_$(MACHINE).c,$(wildcard src/jailed/unwind/machine_*.c))
+OTHER_MACHINES := $(filter-out src/jailed/unwind/machine_$(MACHINE)%,$(wildcard src/jailed/unwind/machine_*.c))
 BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard,-fcf-protection)
 
 LIBRARIES := libdw libelf ncursesw zlib libzstd liblzma
@@ -87,6 +87,8 @@ $(call archive_of,$(1)): $(call objects_of,$(1))
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rule,$(room))))
 
+include ui/html/html.mk
+
 # main() is the command line's; what else there is is taken where it is called.
 ARCHIVES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call archive_of,$(room)))
 
@@ -96,7 +98,7 @@ $(BUILD)/ctop: $(call objects_of,cli) $(ARCHIVES)
 
 # ---- tests ----
 # Of x86-64's registers and instructions; those of arm64's are stepped (tests/arm64).
-X86_64_TESTS := $(patsubst %,tests/unit/unwind/%.c,dumps hostile known_functions ladder machine oracle signal_frames \
+X86_64_TESTS := $(patsubst %,tests/unit/unwind/%.c,code_rule code_starts dumps hostile known_functions ladder machine oracle signal_frames \
 	without_cfi) $(wildcard tests/stacks/*.c)
 OTHER_MACHINE_TESTS := $(if $(filter x86_64,$(MACHINE)),,$(X86_64_TESTS))
 
@@ -122,14 +124,16 @@ include tests/faults/faults.mk
 include tests/arm64/arm64.mk
 include tests/pmu/pmu.mk
 include tests/stacks/stacks.mk
+include tests/symbols/symbols.mk
 
 .PHONY: deps
 deps: ; @CC='$(CC)' CXX='$(CXX)' tools/deps
 
 # The longest first: at the end none is to be left to itself.
-LONG_CHECKS := tests/tui/live.py tests/cli/children.py $(filter %/steps,$(STACK_TESTS))
-SCRIPTED_CHECKS := $(filter-out %/harness.py %/fuse.py %/recorded_by_perf.py %/tmux.py,$(wildcard tests/cli/*.py tests/tui/*.py \
-	tests/security/*.py tests/cli/*.sh tests/layers/*.sh))
+LONG_CHECKS := $(patsubst %,tests/%.py,cli/children cli/perfdata tui/live) $(filter %/steps,$(STACK_TESTS)) \
+	$(patsubst %,tests/cli/%.py,events uprobes accounting stacks sample_filter record bounded names perf_maps perfdata_modules)
+SCRIPTED_CHECKS := $(filter-out %/busy_programs.py %/events_common.py %/harness.py %/browser.py %/comparing.py %/exporting.py %/fuse.py %/inlined_program.py %/made_recording.py %/recorded_by_perf.py %/tmux.py,$(wildcard tests/cli/*.py tests/tui/*.py tests/tasks/*.py \
+	tests/security/*.py tests/symbols/*.py tests/cli/*.sh tests/layers/*.sh))
 CHECKS := $(LONG_CHECKS) $(filter-out $(LONG_CHECKS),$(SCRIPTED_CHECKS)) $(UNIT_TESTS) $(FUZZ_REPLAYS) \
 	$(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh)
 RUN_CHECKS = BUILD=$(BUILD) OTHER_MACHINE_TESTS='$(OTHER_MACHINE_TESTS)' tests/run $(CHECKS)
@@ -140,17 +144,20 @@ $(BUILD)/bench/%: tests/bench/%.c $(ARCHIVES)
 	@echo '  CC $<'
 	@$(CC) $(CFLAGS) -MMD -MP -Isrc -Itests/unit -o $@ $< $(LDFLAGS) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(LIB_LIBS)
 
+# Built with a job for each CPU, unless a number was given.
+ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .PHONY: check check-built check-all check-all-built checked
 check:
 	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --test
-	@$(MAKE) --no-print-directory check-built
+	+@$(MAKE) --no-print-directory $(ALL_CPUS) check-built
 check-built: checked ; @$(RUN_CHECKS)
 # What they run.
-checked: $(BUILD)/ctop $(FAULTY) $(UNIT_TESTS) workloads fuzz-replay stack-programs $(BENCH_PROGRAMS)
+checked: $(BUILD)/ctop $(FAULTY) $(UNIT_TESTS) workloads fuzz-replay stack-programs symbol-tools $(BENCH_PROGRAMS)
 
 check-all:
 	@CC='$(CC)' CXX='$(CXX)' BUILD='$(BUILD)' tools/deps --all
-	@$(MAKE) --no-print-directory check-all-built
+	+@$(MAKE) --no-print-directory $(ALL_CPUS) check-all-built
 check-all-built: checked
 	+@$(MAKE) --no-print-directory arm64-if-possible # one after the other: they build in one directory
 	+@$(MAKE) --no-print-directory pmu-if-possible
@@ -219,6 +226,7 @@ help:
 	@echo 'make unit-ROOM    the unit tests of one room: $(UNIT_ROOMS)'
 	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'
 	@echo 'make check-shares which share of stacks is complete, live; SHARES="g++ go": of these alone'
+	@echo 'make check-symbols names of functions beside those that other tools find'
 	@echo 'make arm64        a ctop for arm64 in $(ARM64_BUILD); check-arm64 runs its tests emulated'
 	@echo 'make check-pmu    ctop in an emulated arm64 machine whose PMU interrupts'
 	@echo 'make fuzz         search the parsers for crashes, FUZZ_SECONDS=$(FUZZ_SECONDS) each; FUZZ="$(FUZZ_TARGETS)"'

@@ -10,7 +10,7 @@ _ctop()
 			return
 		fi
 	done
-	if ((COMP_CWORD > 1)) && [[ ' record report export list doctor help version ' == *" ${COMP_WORDS[1]} "* ]]; then
+	if ((COMP_CWORD > 1)) && [[ ' record report export diff merge list doctor help version ' == *" ${COMP_WORDS[1]} "* ]]; then
 		command=${COMP_WORDS[1]}
 	fi
 	COMPREPLY=()
@@ -31,8 +31,11 @@ _ctop()
 	:--mmap-pages | :-m) ;;
 	:--max-overhead) ;;
 	:--memory) ;;
+	:--group) COMPREPLY=($(compgen -W 'function inline line address module thread process' -- "$current")) ;;
+	:--source-dir) COMPREPLY=($(compgen -f -- "$current")) ;;
 	:--min-percent) ;;
 	:--limit) ;;
+	:--names) COMPREPLY=($(compgen -W 'fit full' -- "$current")) ;;
 	:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	record:--pid | record:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	record:--tid | record:-t) ;;
@@ -49,7 +52,9 @@ _ctop()
 	record:--delay) ;;
 	record:--mmap-pages | record:-m) ;;
 	record:--max-overhead) ;;
+	record:--label) ;;
 	record:--output | record:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
+	record:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	report:--memory) ;;
 	report:--pid) ;;
@@ -60,8 +65,13 @@ _ctop()
 	report:--from) ;;
 	report:--to) ;;
 	report:--module) ;;
+	report:--label) ;;
+	report:--group) COMPREPLY=($(compgen -W 'function inline line address module thread process' -- "$current")) ;;
+	report:--annotate) ;;
+	report:--source-dir) COMPREPLY=($(compgen -f -- "$current")) ;;
 	report:--min-percent) ;;
 	report:--limit) ;;
+	report:--names) COMPREPLY=($(compgen -W 'fit full' -- "$current")) ;;
 	report:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	report:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--memory) ;;
@@ -73,8 +83,28 @@ _ctop()
 	export:--from) ;;
 	export:--to) ;;
 	export:--module) ;;
+	export:--label) ;;
 	export:--output | export:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
+	export:--group) COMPREPLY=($(compgen -W 'function inline line address module thread process' -- "$current")) ;;
 	export:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
+	diff:--memory) ;;
+	diff:--pid) ;;
+	diff:--tid) ;;
+	diff:--comm) ;;
+	diff:--cpu) ;;
+	diff:--event) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
+	diff:--from) ;;
+	diff:--to) ;;
+	diff:--module) ;;
+	diff:--label) ;;
+	diff:--output | diff:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
+	diff:--min-percent) ;;
+	diff:--limit) ;;
+	diff:--names) COMPREPLY=($(compgen -W 'fit full' -- "$current")) ;;
+	diff:--per) COMPREPLY=($(compgen -W 'total run second instructions' -- "$current")) ;;
+	diff:--fail-above) ;;
+	diff:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
+	diff:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
 	doctor:--pid | doctor:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	doctor:--tid | doctor:-t) ;;
 	doctor:--cpu | doctor:-C) ;;
@@ -90,22 +120,24 @@ _ctop()
 	doctor:--delay) ;;
 	doctor:--mmap-pages | doctor:-m) ;;
 	doctor:--max-overhead) ;;
-	help:help) COMPREPLY=($(compgen -W 'record report export list doctor help version' -- "$current")) ;;
-	export:export) COMPREPLY=($(compgen -W 'folded script frames' -- "$current")) ;;
+	help:help) COMPREPLY=($(compgen -W 'record report export diff merge list doctor help version' -- "$current")) ;;
+	export:export) COMPREPLY=($(compgen -W 'folded script frames pprof speedscope firefox chrome callgrind svg html csv json' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --min-percent --limit --theme --ascii -q --quiet -h --help -V --version ' ;;
-		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict -o --output --stats -q --quiet -h --help -V --version ' ;;
-		report) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --stdio --tree --min-percent --limit --theme --ascii --stats -h --help -V --version ' ;;
-		export) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module -o --output --samples --stats -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod -q --quiet -h --help -V --version ' ;;
+		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label -o --output --no-inline --debuginfod --html --stats -q --quiet -h --help -V --version ' ;;
+		report) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
+		export) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
+		diff) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
+		merge) options='-h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;
 		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
 		esac
 		if [[ $current == -* ]]; then
 			COMPREPLY=($(compgen -W "$options" -- "$current"))
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W 'record report export list doctor help version' -- "$current"))
-		elif [[ $command == report || $command == export ]]; then
+			COMPREPLY=($(compgen -W 'record report export diff merge list doctor help version' -- "$current"))
+		elif [[ $command == report || $command == export || $command == diff || $command == merge ]]; then
 			COMPREPLY=($(compgen -f -- "$current"))
 		fi
 		;;

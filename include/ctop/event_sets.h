@@ -9,9 +9,9 @@
 enum { SAMPLER_MAX_EVENTS = 64, SAMPLER_MAX_SETS = 5 };
 
 /*
- * The same events, each of them opened once more with smaller copies of the stack or fewer samples: a machine that is
- * busier than foreseen is met by switching from one set to another, which reaches inherited events as well. Of each event
- * one set is enabled at a time. Sets are in the order of what they cost, the dearest first.
+ * The same events, each opened again with smaller copies of the stack or fewer samples: when a machine is busier than
+ * foreseen, ctop switches from one set to another, which reaches inherited events as well. Of each event one set is enabled at a
+ * time. Sets are in the order of what they cost, the most expensive first.
  *
  * Events whose rate ctop keeps itself, as the kernel does not keep it well (sampler_opened.paced), have sets of their own, with
  * a fixed period each, and are switched one by one; all others are switched together.
@@ -19,7 +19,7 @@ enum { SAMPLER_MAX_EVENTS = 64, SAMPLER_MAX_SETS = 5 };
 struct sampler_set {
 	uint32_t dump_bytes;
 	uint32_t
-		fewer; /* a sample where the first set has so many: 1 or more. Of paced events: the period */
+		fewer; /* one sample for so many of the first set: 1 or more. Of paced events: the period */
 	uint32_t crowded_percent; /* of a ring that is filled: time for a cheaper one */
 };
 struct sampler_sets {

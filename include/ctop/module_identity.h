@@ -7,7 +7,7 @@
  *
  * A path does not say it: files are replaced, and other mount namespaces have others. A build-id alone does not either:
  * whoever makes a file chooses what its note says. A file is its inode, for as long as there is one; what was rewritten in
- * place is told by its build-id. Different files are one module only
+ * place is known by its build-id. Different files are one module only
  *   - if root owns both, and they have the same build-id: nobody else chose what is in them;
  *   - or if the collector compared their bytes, and then gave them one identity (collect/modules.c).
  * Device and inode of a mapping come from the kernel; the owner is known once main has opened the file, the build-id once it
@@ -18,6 +18,14 @@
 #include <stdint.h>
 
 enum { BUILD_ID_MAX = 20, DEBUGLINK_MAX = 256 /* a debug file's name */ };
+
+/* A module's debug file; or what dwz has put into a file of its own, and the module, or its debug file, names. */
+enum debug_file {
+	DEBUG_FILE_OWN,
+	DEBUG_FILE_COMMON_OF_MODULE,
+	DEBUG_FILE_COMMON_OF_DEBUG,
+	NR_DEBUG_FILES
+};
 
 /* No padding: may be hashed and compared as bytes. All zero: nothing is known. */
 struct module_identity {
@@ -60,5 +68,12 @@ bool module_identity_file_key(const struct module_identity *identity, struct mod
  * near are one. A pid does not come again that soon.
  */
 bool process_start_same(uint64_t a_ns, uint64_t b_ns);
+
+/*
+ * Whether the process that has a pid now, and since then by /proc, is the one whose fork's record has that other time, or 0: not known. A
+ * process starts before its record is written, and on busy CPUs, or with much memory to copy, long before; but who had the pid by
+ * then and has it now is the same.
+ */
+bool process_is_still(uint64_t lives_since_ns, uint64_t recorded_ns);
 
 #endif

@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 enum stack_end {
-	STACK_COMPLETE,	   /* reached the outermost frame, by one of the proofs in unwind.h */
-	STACK_JOINED,	   /* completed with the tail of another stack of the same thread */
-	STACK_SWITCHED,	   /* ends at a stack switch whose other side is not in the dump */
-	STACK_TRUNCATED,   /* the dump or the depth limit ended it */
-	STACK_BROKEN,	   /* CFI or memory made no sense, or there was no table; see the reason */
-	STACK_KERNEL_ONLY, /* no user part: kernel thread, or user registers were not there */
+	STACK_COMPLETE,	 /* reached the outermost frame, by one of the proofs in unwind.h */
+	STACK_JOINED,	 /* completed with the tail of another stack of the same thread */
+	STACK_SWITCHED,	 /* ends at a stack switch whose other side is not in the dump */
+	STACK_TRUNCATED, /* the dump or the depth limit ended it */
+	STACK_BROKEN,	 /* CFI or memory made no sense, or there was no table; see the reason */
+	STACK_KERNEL_ONLY, /* no user part: kernel thread, in the middle of execve, or user registers were not there */
 	NR_STACK_ENDS
 };
 
@@ -25,14 +25,14 @@ enum stack_reason {
 	STACK_REASON_NONE,
 	STACK_REASON_DUMP_END,	    /* the next value lay beyond the dumped bytes */
 	STACK_REASON_DEPTH_LIMIT,   /* more than UNWIND_MAX_FRAMES */
-	STACK_REASON_NO_TABLE,	    /* the module's tables could not be had */
+	STACK_REASON_NO_TABLE,	    /* the module's tables are not available */
 	STACK_REASON_NO_MAPPING,    /* the pc is in no executable mapping */
 	STACK_REASON_NO_RULE,	    /* no CFI covers the pc, and no fallback applied */
 	STACK_REASON_BAD_CFI,	    /* malformed rule or expression */
 	STACK_REASON_NOT_ADVANCING, /* the CFA did not move up */
 	STACK_REASON_BAD_ADDRESS,   /* a value pointed outside the dump and read-only data */
 	STACK_REASON_ABI32,	    /* a 32-bit task: refused, not guessed */
-	STACK_REASON_UNREADABLE,    /* the module's file made a child die; set aside */
+	STACK_REASON_UNREADABLE,    /* a child died on the module's file: it is not read again */
 	NR_STACK_REASONS
 };
 
@@ -47,6 +47,8 @@ enum frame_method {
 	FRAME_FP,	  /* frame pointer */
 	FRAME_JOINED,
 	FRAME_KERNEL, /* the kernel's own callchain */
+	FRAME_CODE, /* rule read from the function's instructions, where no table has one; a call to it proves it */
+	FRAME_LIKELY, /* the same, but the call may have led elsewhere */
 	NR_FRAME_METHODS
 };
 

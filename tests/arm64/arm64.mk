@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # ctop for arm64, built and tested on any machine: gcc's cross compiler, the distribution's arm64
-# libraries in a folder (tools/arm64-sysroot), and qemu's user-mode emulation, which knows neither
+# libraries in a directory (tools/arm64-sysroot), and qemu's user-mode emulation, which knows neither
 # perf_event_open nor ptrace.
 
 ARM64_BUILD   ?= build-arm64
@@ -18,9 +18,9 @@ ARM64_SETTINGS = BUILD='$(ARM64_BUILD)' AR=$(ARM64_TRIPLET)-ar CC='$(ARM64_CC)' 
 ARM64_ROOMS  := base ipc kernel store recording elf proc perfdata symbol reader files history query format
 ARM64_KERNEL := ipc/channel ipc/protocol kernel/ring kernel/record kernel/record_kinds elf/object files/module_file files/opener files/perf_map files/recorded_file
 ARM64_UNITS  := $(foreach room,$(ARM64_ROOMS),$(wildcard tests/unit/$(room)/*.c)) tests/unit/unwind/expression.c \
-	tests/unit/unwind/machine_aarch64.c
+	tests/unit/unwind/machine_aarch64.c tests/unit/unwind/code_rule_aarch64.c
 ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(ARM64_KERNEL:%=tests/unit/%.c),$(ARM64_UNITS)))
-ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh
+ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh tests/arm64/code.sh
 # Left to `make check-arm64`: the same C on every machine, and most of the emulator's time.
 ARM64_SLOW   := base/function_name base/text proc/memory symbol/demangle symbol/perf_map query/hostile history/seconds \
 	query/selection history/history_bound query/selection_processes reader/damage reader/deceit reader/recording
@@ -50,16 +50,22 @@ arm64-if-possible:
 	fi
 
 # What is stepped and what checks it, as BUILD and CC of the moment have it.
-arm64-steps: $(BUILD)/arm64/ladder $(BUILD)/arm64/ladder_dynamic $(BUILD)/arm64/check_steps
+arm64-steps: $(BUILD)/arm64/ladder $(BUILD)/arm64/ladder_bare $(BUILD)/arm64/ladder_dynamic $(BUILD)/arm64/check_steps $(BUILD)/arm64/code_against_tables
 STEPPED_FLAGS := -std=gnu11 -O2 -g -fno-optimize-sibling-calls -mbranch-protection=standard -D_GNU_SOURCE \
 	-Wall -Wextra -no-pie
 $(BUILD)/arm64/ladder: tests/arm64/ladder.c
 	@mkdir -p $(@D)
 	@$(CC) $(STEPPED_FLAGS) -static -o $@ $<
+$(BUILD)/arm64/ladder_bare: $(BUILD)/arm64/ladder
+	@$(ARM64_TRIPLET)-objcopy -R .eh_frame -R .eh_frame_hdr $< $@
 $(BUILD)/arm64/ladder_dynamic: tests/arm64/ladder.c
 	@mkdir -p $(@D)
 	@$(CC) $(STEPPED_FLAGS) -fomit-frame-pointer -Wl,-z,lazy -o $@ $<
 $(BUILD)/arm64/check_steps: tests/arm64/check_steps.c $(ARCHIVES)
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Isrc -Itests/unit -o $@ $< $(LDFLAGS) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIB_LIBS)
+$(BUILD)/arm64/code_against_tables: tests/stacks/code_against_tables.c $(ARCHIVES)
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -Isrc -Itests/unit -o $@ $< $(LDFLAGS) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIB_LIBS)

@@ -6,6 +6,7 @@
 
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
+#include <ctop/weight_unit.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static inline void made_open(struct made *made, const struct tables_capacity *ca
 			     int32_t nr_tasks)
 {
 	struct module_row module = {.kind = MODULE_FILE};
-	struct event_row event = {0};
+	struct event_row event = {.period = 1000000, .weight_unit = WEIGHT_NS};
 	struct string_id comm;
 	uint32_t id;
 	must(tables_map(&made->tables, -1, capacity, true), "tables");
@@ -56,6 +57,8 @@ static inline void made_open(struct made *made, const struct tables_capacity *ca
 	must(tables_add_string(made->writer, "bench", 5, &comm), "string");
 	for (int32_t i = 0; i < nr_tasks; i++)
 		must(tables_add_task(made->writer, 1, 1 + i, 0, comm, &made->tasks[i]), "task");
+	must(tables_add_string(made->writer, "cpu-clock", 9, &event.name), "string");
+	event.asked = event.name;
 	must(tables_add_event(made->writer, &event, &id), "event");
 }
 

@@ -12,8 +12,8 @@ import tempfile
 import time
 
 SECONDS = 2
-STRANGER = 65534
-SETPRIV = ("setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all")
+OTHER_USER = 65534
+SETPRIV = ("setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all")
 
 
 def first_sample(ctop, recording):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a live screen costs: samples of many distinct stacks arrive, and twice a second a selection is refreshed
- * and asked for what is visible. Prints CPU time; there is no pass or fail.
+ * and asked for what is visible; then the interface's views are drawn. Prints CPU time; there is no pass or fail.
  *
  *     selection [STACKS [SAMPLES_PER_SECOND [SECONDS [PROCESSES [WEIGHT]]]]]
  *
@@ -9,6 +9,7 @@
  */
 #include <ctop/base/clock.h>
 #include <ctop/query/selection.h>
+#include <ctop/ui/ui.h>
 
 #include <string.h>
 #include <time.h>
@@ -22,9 +23,10 @@ enum {
 	DEPTH = 40,
 	NR_TASKS = 64,
 	OWN_FRAMES_MOST = 12,
-	CALLEES = 8
+	CALLEES = 8,
+	SKEW = 3
 };
-enum { VISIBLE_ROWS = 50, TREND_SECONDS = 16, REFRESHES_A_SECOND = 2 };
+enum { VISIBLE_ROWS = 50, TREND_SECONDS = 16, REFRESHES_A_SECOND = 2, VIEW_REFRESHES = 20 };
 
 struct bench {
 	struct made made;
@@ -33,6 +35,7 @@ struct bench {
 	size_t nr_stacks;
 	uint64_t nr_processes; /* 0: one, and the tree does not tell it */
 	uint64_t weight_most;
+	bool skewed;
 	uint64_t random;
 };
 
@@ -122,14 +125,23 @@ static void fill(struct bench *bench)
 	tables_publish(bench->made.writer);
 }
 
-/* Every stack is as likely as every other: the worst case. */
+/* Every stack is as likely as every other: the worst case of a refresh. Or the earlier ones are far likelier, as hot paths are. */
+static size_t pick_stack(struct bench *bench)
+{
+	size_t number = random_next(&bench->random) % bench->nr_stacks;
+	for (int i = 0; i < SKEW && bench->skewed; i++)
+		number = number * (random_next(&bench->random) % bench->nr_stacks) /
+			 bench->nr_stacks;
+	return number;
+}
+
 static void import(struct bench *bench, struct history *history, uint64_t from_ns, size_t nr,
 		   uint64_t for_ns, struct cost *cost)
 {
 	struct sample *batch = calloc(nr, sizeof(*batch));
 	must(!batch, "memory");
 	for (size_t i = 0; i < nr; i++) {
-		batch[i] = bench->stacks[random_next(&bench->random) % bench->nr_stacks];
+		batch[i] = bench->stacks[pick_stack(bench)];
 		batch[i].time_ns = from_ns + for_ns * i / nr;
 		if (bench->weight_most > 1)
 			batch[i].weight = 1 + random_next(&bench->random) % bench->weight_most;
@@ -281,6 +293,81 @@ static void compare_imports(struct bench *bench, uint64_t rate)
 	}
 }
 
+static void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
+{
+	(void)context;
+	(void)event;
+	*facts = (struct ui_facts){.state = UI_LIVE, .event = "cpu-clock", .target = "bench"};
+}
+
+static int list_threads(void *context, int32_t only_pid, const struct ui_thread **out, size_t *nr)
+{
+	(void)context;
+	(void)only_pid;
+	*out = NULL;
+	*nr = 0;
+	return 0;
+}
+
+static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_thread_now *now)
+{
+	(void)context;
+	(void)pid;
+	(void)tid;
+	(void)now;
+	return false;
+}
+
+static void name_thread(void *context, int32_t pid, int32_t tid, char name[16])
+{
+	(void)context;
+	(void)pid;
+	(void)tid;
+	name[0] = '\0';
+}
+
+/* Each view for so many refreshes: refreshed, drawn, and drawn again after a key. */
+static void draw_views(struct bench *bench, struct history *history, uint64_t *now_ns,
+		       uint64_t rate, int rows, int cols)
+{
+	static const char *const names[] = {"top", "tree", "callers", "flame graph", "threads"};
+	static const char keys[] = "12356";
+	static const struct ui_host host = {.facts = tell_facts,
+					    .threads = list_threads,
+					    .thread = tell_thread,
+					    .thread_name = name_thread};
+	const struct ui_options options = {.least_percent = 0.5};
+	struct ui *ui = ui_new(&options, &host, history);
+	struct cost importing = {0};
+	must(!ui || ui_resize(ui, rows, cols) || ui_refresh(ui, *now_ns - 1), "interface");
+	for (size_t view = 0; view < sizeof(names) / sizeof(*names); view++) {
+		char what[2][64];
+		snprintf(what[0], sizeof(what[0]), "%s, %dx%d, beyond the refresh", names[view],
+			 cols, rows);
+		snprintf(what[1], sizeof(what[1]), "%s, after a key", names[view]);
+		struct cost drawing = {.what = what[0]}, key = {.what = what[1]};
+		ui_key(ui, keys[view]);
+		ui_draw(ui);
+		for (int i = 0; i < VIEW_REFRESHES; i++) {
+			uint64_t for_ns = SECOND_NS / REFRESHES_A_SECOND;
+			import(bench, history, *now_ns, rate / REFRESHES_A_SECOND, for_ns,
+			       &importing);
+			*now_ns += for_ns;
+			must(ui_refresh(ui, *now_ns - 1), "refresh");
+			uint64_t start_ns = cpu_ns();
+			ui_draw(ui);
+			spent(&drawing, start_ns);
+			start_ns = cpu_ns();
+			ui_key(ui, 'j');
+			ui_draw(ui);
+			spent(&key, start_ns);
+		}
+		print(&drawing);
+		print(&key);
+	}
+	ui_free(ui);
+}
+
 static uint64_t argument(int argc, char **argv, int nr, uint64_t otherwise)
 {
 	uint64_t value = argc > nr ? strtoull(argv[nr], NULL, 0) : 0;
@@ -318,11 +405,13 @@ int main(int argc, char **argv)
 	now_ns += SECOND_NS;
 	run(&bench, history, selection, &now_ns, rate, seconds);
 	press_keys(selection, now_ns - 1);
-	printf("history %.1f MiB, of it seconds %.1f MiB, selection %.1f MiB\n",
-	       (double)history_bytes(history) / (1 << 20),
+	printf("%zu paths; history %.1f MiB, of it seconds %.1f MiB, selection %.1f MiB\n",
+	       selection_nr_paths(selection), (double)history_bytes(history) / (1 << 20),
 	       (double)history_seconds(history).bytes / (1 << 20),
 	       (double)selection_bytes(selection) / (1 << 20));
 	selection_free(selection);
+	bench.skewed = true;
+	draw_views(&bench, history, &now_ns, rate, 36, 120);
 	history_free(history);
 	made_close(&bench.made);
 	free(bench.stacks);

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Runs alone: counts what is lost where nobody is in the way.
 """Every sample is accounted for: what the kernel counted is logged, lost or dropped, to the last one."""
 
 import collections
@@ -11,8 +10,9 @@ import signal
 import subprocess
 import time
 
-from harness import (BUILD, CTOP, DISTURBED, PATIENCE, Skip, case, check, ctop_ok, disturbance, ended_well, folded, folder,
-                     main, moment, need_program, need_root, record, recording_of, run, target, wait_until)
+from harness import (BUILD, CTOP, DISTURBED, PATIENCE, Skip, alone, case, check, ctop_ok, directory, disturbance,
+                     ended_well, folded, long_case, main, moment, need_program, need_root, record, recording_of, run, target,
+                     wait_until)
 
 
 def workload(name):
@@ -38,7 +38,7 @@ def check_exact(stats):
 @case
 def page_faults_one_by_one():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         stats, stdout = stats_of(where, "record", "-q", "-e", "page-faults", "-c", "1",
                                  "--call-graph", "no", "-o", path, "--", workload("faults"), "20")
@@ -53,7 +53,7 @@ def page_faults_one_by_one():
 @case
 def page_faults_that_overrun_the_rings():
     need_root()
-    with folder() as where:
+    with directory() as where:
         stats, _ = stats_of(where, "record", "-q", "-e", "page-faults", "-c", "1", "-m", "64",
                             "--call-graph", "dwarf,32768", "-o", os.path.join(where, "x.ctop"),
                             "--", workload("faults"), "20")
@@ -63,7 +63,7 @@ def page_faults_that_overrun_the_rings():
 
 def burst(*event):
     """A command that does nothing else for as long as it lives, at the defaults."""
-    with folder() as where:
+    with directory() as where:
         stats, _ = stats_of(where, "record", "-q", "-c", "1", *event, "-o", os.path.join(where, "x.ctop"), "--",
                             workload("faults"), "20")
     check_exact(stats)
@@ -71,6 +71,7 @@ def burst(*event):
 
 
 @case
+@alone("counts what is lost where nobody is in the way")
 def bursts_find_room_in_the_rings():
     need_root()
     probes = [f"uprobe:{workload('faults')}:touch"] if os.path.exists("/sys/bus/event_source/devices/uprobe") else []
@@ -90,7 +91,7 @@ def bursts_find_room_in_the_rings():
 @case
 def a_copy_that_was_asked_for_is_kept():
     need_root()
-    with folder() as where:
+    with directory() as where:
         stats, _ = stats_of(where, "record", "-q", "-c", "1", "-e", "page-faults", "--call-graph", "dwarf,4096", "-o",
                             os.path.join(where, "x.ctop"), "--", workload("faults"), "20")
     check_exact(stats)
@@ -101,7 +102,7 @@ def a_copy_that_was_asked_for_is_kept():
 def a_process_attached_in_its_middle():
     need_root()
     for name in ("threads", "forkexec", "dlopen"):
-        with folder() as where, target(name) as program:
+        with directory() as where, target(name) as program:
             stats, _ = stats_of(where, "record", "-q", "-e", "page-faults", "-c", "1", "-p",
                                 program.pid, "--duration", "1", "-o",
                                 os.path.join(where, "x.ctop"))
@@ -111,7 +112,7 @@ def a_process_attached_in_its_middle():
 @case
 def threads_that_start_while_they_are_attached():
     need_root()
-    with folder() as where, target("storm", "20") as program:
+    with directory() as where, target("storm", "20") as program:
         with recording_of(where, "-e", "page-faults", "-c", "1", "--call-graph", "no", "-p",
                           program.pid) as recorder:
             program.send_signal(signal.SIGUSR1)
@@ -153,7 +154,7 @@ def a_clocks_periods_sum_to_the_time_it_counted():
     need_root()
     for name in ("spin", "recursion", "threads", "sleepwork", "templates"):
         before = stolen_seconds()
-        with folder() as where, target(name) as program:
+        with directory() as where, target(name) as program:
             stats = record(where, "-e", "task-clock", "-p", program.pid, seconds=1).stats
         # Each of up to five threads has a last period that is not full on each of its CPUs.
         check_sampled(name, stats, stolen_seconds() - before, 10 * stats["event"]["period"] / 1e9)
@@ -163,7 +164,7 @@ def a_clocks_periods_sum_to_the_time_it_counted():
 def tasks_shorter_than_a_period_show_in_whole_cpus_only():
     need_root()
     script = "while :; do /bin/true; done"
-    with folder() as where:
+    with directory() as where:
         shell = subprocess.Popen(["sh", "-c", script], stdin=subprocess.DEVNULL)
         try:
             def seen_of(*of):
@@ -184,11 +185,12 @@ def tasks_shorter_than_a_period_show_in_whole_cpus_only():
 
 
 @case
+@alone("its tasks live for a millisecond where nobody is in the way")
 def tasks_shorter_than_a_period_are_warned_of():
     need_root()
     warning = "tasks that are shorter than a period are hardly ever sampled"
     many = ("sh", "-c", 'i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i + 1)); done')
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         for of, is_warned in (many, True), (("-a", *many), False), ((workload("spin"), "0.5"), False):
             start = moment()
@@ -202,15 +204,13 @@ def tasks_shorter_than_a_period_are_warned_of():
             check(told == (is_warned, is_warned), f"{of}: {result.stderr}\n{report}")
 
 
-@case
-def clocks_count_what_the_target_used():
+def check_clock_counts(*names):
     """What bash's times are, bash's own start besides; those leave out what the host took, and interrupts."""
     need_root()
-    for name in ("spin", "recursion", "threads", "forkexec", "dlopen", "sigalt", "sleepwork",
-                 "templates", "newstacks", "demo"):
+    for name in names:
         timed = f'TIMEFORMAT="%U %S"; time {workload(name)} 1 > /dev/null'
         before = stolen_seconds()
-        with folder() as where:
+        with directory() as where:
             stats_path = os.path.join(where, "stats.json")
             result = ctop_ok("record", "-q", "-e", "cpu-clock", "-o", os.path.join(where, "x.ctop"),
                              "--stats", stats_path, "--", "bash", "-c", timed)
@@ -224,10 +224,21 @@ def clocks_count_what_the_target_used():
 
 
 @case
+def clocks_count_what_the_target_used():
+    check_clock_counts("spin", "threads", "forkexec", "sleepwork")
+
+
+@long_case
+def clocks_count_what_any_target_used():
+    """The same, of programs that use their time in other ways."""
+    check_clock_counts("recursion", "dlopen", "sigalt", "templates", "newstacks", "demo")
+
+
+@case
 def too_few_descriptors_sample_whole_cpus():
     need_root()
     prlimit, setpriv = need_program("prlimit"), need_program("setpriv")
-    with folder() as where, target("threads") as other:
+    with directory() as where, target("threads") as other:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
         with target("storm") as program:
             wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) >= 500, "500 threads")
@@ -251,7 +262,7 @@ def the_guard_measures_what_a_sample_costs():
     need_root()
     said = re.compile(r"one costs ([\d.]+) us, and --max-overhead leaves (\d+) % of the time")
     for percent in (5, 10, 20):
-        with folder() as where, target("spin") as program:
+        with directory() as where, target("spin") as program:
             recording = record(where, "-e", "cpu-clock", "-c", "1000", "--max-overhead", percent,
                                "-p", program.pid, seconds=1)
         found = said.search(recording.stderr)
@@ -267,7 +278,7 @@ def the_file_says_what_the_recorder_said():
     need_root()
     for name in ("spin", "recursion", "threads", "forkexec", "dlopen", "sigalt", "sleepwork",
                  "templates", "newstacks"):
-        with folder() as where, target(name) as program:
+        with directory() as where, target(name) as program:
             recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.4)
             read, _ = stats_of(where, "report", "--stdio", recording.path)
         for key in ("samples", "lost", "dropped", "drained", "events_counted", "events_sampled",
@@ -281,7 +292,7 @@ def the_file_says_what_the_recorder_said():
 @case
 def each_event_has_its_own_totals():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         stats, _ = stats_of(where, "record", "-q", "-e", "page-faults,minor-faults,cpu-clock", "-c", "1000000",
                             "-o", path, "--", workload("spin"), "0.2")

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 
-from harness import (BUILD, CTOP, NOBODY, PATIENCE, case, check, check_refused, ctop, ctop_ok,
-                     folder, main, need_program, need_root, run, target, wait_for_samples)
+from harness import (BUILD, CTOP, PATIENCE, case, check, check_refused, ctop, ctop_ok, directory, main, need_root,
+                     plain_user, readable_ctop, run, target, wait_for_samples)
 
 
 def refused(status, words, *arguments):
-    with folder() as where:
+    with directory() as where:
         check_refused(ctop("record", "-o", os.path.join(where, "x.ctop"), *arguments), status,
                       *words)
 
@@ -34,15 +34,8 @@ def no_process_of_that_name():
 @case
 def a_process_of_another_user():
     need_root()
-    setpriv = need_program("setpriv")
-    with folder() as where, target("spin") as program:
-        os.chmod(where, 0o777)
-        path = os.path.join(where, "ctop")
-        with open(os.path.join(BUILD, "ctop"), "rb") as source, open(path, "wb") as copy:
-            copy.write(source.read())
-        os.chmod(path, 0o755)
-        result = run(setpriv, f"--reuid={NOBODY}", "--clear-groups", path, "record", "-o",
-                     os.path.join(where, "x.ctop"), "-p", program.pid)
+    with readable_ctop() as (where, ours), target("spin") as program:
+        result = run(*plain_user(), ours, "record", "-o", os.path.join(where, "x.ctop"), "-p", program.pid)
         check_refused(result, 1, str(program.pid))
 
 
@@ -59,15 +52,8 @@ def a_zombie():
 @case
 def a_kernel_thread_without_privilege():
     need_root()
-    setpriv = need_program("setpriv")
-    with folder() as where:
-        os.chmod(where, 0o777)
-        path = os.path.join(where, "ctop")
-        with open(os.path.join(BUILD, "ctop"), "rb") as source, open(path, "wb") as copy:
-            copy.write(source.read())
-        os.chmod(path, 0o755)
-        result = run(setpriv, f"--reuid={NOBODY}", "--clear-groups", path, "record", "-o",
-                     os.path.join(where, "x.ctop"), "-p", "2")
+    with readable_ctop() as (where, ours):
+        result = run(*plain_user(), ours, "record", "-o", os.path.join(where, "x.ctop"), "-p", "2")
         check_refused(result, 1, "2")
 
 
@@ -78,7 +64,7 @@ def a_command_that_does_not_exist():
 
 @case
 def a_command_that_is_not_executable():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "plain")
         with open(path, "w", encoding="utf-8") as file:
             file.write("not a program\n")
@@ -131,7 +117,7 @@ def output_on_a_full_device():
 
 @case
 def output_through_a_symlink():
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         victim = os.path.join(where, "victim")
         with open(victim, "w", encoding="utf-8") as file:
             file.write("precious")
@@ -145,7 +131,7 @@ def output_through_a_symlink():
 @case
 def an_existing_recording_is_kept():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = os.path.join(where, "x.ctop")
         for _ in range(2):
             ctop_ok("record", "-q", "-o", path, "--duration", "0.3", "-p", program.pid)
@@ -154,7 +140,7 @@ def an_existing_recording_is_kept():
 
 @case
 def output_over_the_recording_that_is_read():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", "true")
         with open(path, "rb") as file:
@@ -163,14 +149,14 @@ def output_over_the_recording_that_is_read():
         for arguments in (["export", "script", path, "-o", path],
                           ["export", "folded", path, "-o", os.path.join(where, "y.ctop")],
                           ["report", "--stdio", path, "--stats", path]):
-            check_refused(ctop(*arguments), 2, "is the recording that is read")
+            check_refused(ctop(*arguments), 2, "is the recording being read")
         with open(path, "rb") as file:
             check(file.read() == before, "it was changed")
 
 
 @case
 def a_recording_into_standard_output_is_not_mixed_with_the_commands():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         with open(path, "wb") as file:
             result = subprocess.run([CTOP, "record", "-q", "-e", "cpu-clock:u", "-o", "-", "--",
@@ -199,7 +185,7 @@ def an_empty_file():
 @case
 def a_recording_cut_short():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = os.path.join(where, "x.ctop")
         ctop_ok("record", "-q", "-o", path, "--duration", "0.5", "-p", program.pid)
         whole = os.path.getsize(path)
@@ -214,7 +200,7 @@ def a_recording_cut_short():
 def interrupt_ends_with_everything_written():
     need_root()
     for number in (signal.SIGINT, signal.SIGTERM):
-        with folder() as where, target("spin") as program:
+        with directory() as where, target("spin") as program:
             path = os.path.join(where, "x.ctop")
             recorder = subprocess.Popen([os.path.join(BUILD, "ctop"), "record", "-o", path, "-p",
                                          str(program.pid)], stderr=subprocess.PIPE, text=True)

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Runs alone: changes the kernel's settings.
 """-p includes the children that run already: none missed, none counted twice, none that is nobody's child."""
 
 import collections
@@ -10,9 +9,9 @@ import shutil
 import signal
 import subprocess
 
-from harness import (CTOP, NOBODY, PATIENCE, STRANGER, case, check, check_refused, ctop, ctop_ok,
-                     folded, folder, long_case, main, need_program, need_root, open_to_all, paranoid,
-                     record, run, Skip, started, target, wait_for_samples, wait_until, BUILD)
+from harness import (BUILD, CTOP, NOBODY, OTHER_USER, PARANOID_IS_2, PATIENCE, Skip, alone, case, check, check_refused,
+                     child_pids, ctop, ctop_ok, directory, long_case, main, need_program, need_root, open_to_all,
+                     paranoid, record, record_work, run, started, target, wait_for_samples, wait_until)
 
 PAGES = 64  # that each child of `family racing` touches
 
@@ -24,9 +23,8 @@ def kids(stacks):
 @case
 def children_that_run_already():
     need_root()
-    with folder() as where, target("family", "working", 9) as program:
-        # Each of them gets CPU time in that time, on one CPU as well.
-        recording = record(where, "-e", "cpu-clock", "-p", program.pid)
+    with directory() as where, target("family", "working", 9) as program:
+        recording = record_work(where, child_pids(program.pid), 0.05, "-p", program.pid)
         report = ctop_ok("report", "--stdio", recording.path).stdout
         alone = record(where, "-e", "cpu-clock", "--no-inherit", "-p", program.pid, seconds=0.3)
     check(kids(recording.stacks) == {f"kid{i}" for i in range(9)}, f"{recording.stacks}")
@@ -38,8 +36,11 @@ def children_that_run_already():
 @case
 def grandchildren():
     need_root()
-    with folder() as where, target("family", "deep", 30) as program:
-        recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
+    with directory() as where, target("family", "deep", 30) as program:
+        last = program.pid
+        while children := child_pids(last):
+            last = children[0]
+        recording = record_work(where, [last], 0.1, "-p", program.pid)
     check(kids(recording.stacks) == {"kid29"}, f"{recording.stacks}")
     check("+30 children" in recording.stderr, recording.stderr)
 
@@ -47,7 +48,7 @@ def grandchildren():
 @case
 def one_child():
     need_root()
-    with folder() as where, target("family", "working", 1) as program:
+    with directory() as where, target("family", "working", 1) as program:
         recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.3)
     check(f"family[{program.pid}] +1 child in" in recording.stderr, recording.stderr)
 
@@ -55,9 +56,8 @@ def one_child():
 @case
 def a_parent_and_its_child_are_named():
     need_root()
-    with folder() as where, target("family", "working", 2) as program:
-        with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="ascii") as file:
-            child = file.read().split()[0]
+    with directory() as where, target("family", "working", 2) as program:
+        child = child_pids(program.pid)[0]
         recording = record(where, "-e", "cpu-clock", "-p", f"{program.pid},{child}", seconds=0.3)
     check(f"[{child}] +1 child in" in recording.stderr, recording.stderr)
 
@@ -102,7 +102,7 @@ def race(where, nr):
 def children_forked_while_attaching_are_counted_once():
     need_root()
     nr = 300
-    with folder() as where:
+    with directory() as where:
         counts = race(where, nr)
     wrong = {pid: count for pid, count in counts.items() if count != PAGES}
     check(not wrong and len(counts) == nr, f"{len(counts)} of {nr}; not {PAGES} each: {wrong}")
@@ -111,7 +111,7 @@ def children_forked_while_attaching_are_counted_once():
 @case
 def children_that_vanish_while_attached():
     need_root()
-    with folder() as where, target("crowd", "children", "1000") as program:
+    with directory() as where, target("crowd", "children", "1000") as program:
         for i in range(10):
             result = ctop("record", "-o", os.path.join(where, f"{i}.ctop"), "-e", "cpu-clock",
                           "--duration", "0.02", "-p", program.pid)
@@ -120,9 +120,8 @@ def children_that_vanish_while_attached():
 
 def attach_many(nr, seconds):
     need_root()
-    with folder() as where, started(os.path.join(BUILD, "workloads", "family"), "waiting", nr) as program:
-        with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="ascii") as file:
-            made = len(file.read().split())
+    with directory() as where, started(os.path.join(BUILD, "workloads", "family"), "waiting", nr) as program:
+        made = len(child_pids(program.pid))
         if made < nr:
             raise Skip(f"only {made} children of {nr} were to be had")
         result = ctop("record", "-o", os.path.join(where, "x.ctop"), "-e", "cpu-clock", "--duration",
@@ -142,19 +141,20 @@ def ten_thousand_that_wait():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def too_few_descriptors_for_all():
     """Also where they suffice for the events alone: main reads records of each, and starts its children."""
     need_root()
     need_program("prlimit")
-    with folder() as where, paranoid(2):
+    with directory() as where, paranoid(2):
         open_to_all(where)
         os.chmod(where, 0o777)
         for path in CTOP, os.path.join(BUILD, "workloads", "family"):
             shutil.copy(path, where)
-        as_stranger = [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
-        with started(*as_stranger, os.path.join(where, "family"), "waiting", 200) as program:
+        as_other_user = [need_program("setpriv"), f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
+        with started(*as_other_user, os.path.join(where, "family"), "waiting", 200) as program:
             def words(limit):
-                return [*as_stranger, "prlimit", f"--nofile={limit}:{limit}", "./ctop", "record", "-q", "-o", "x.ctop",
+                return [*as_other_user, "prlimit", f"--nofile={limit}:{limit}", "./ctop", "record", "-q", "-o", "x.ctop",
                         "-e", "cpu-clock", "-p", program.pid]
             for limit in 100, 230, 420:
                 result = run(*words(limit), cwd=where)
@@ -172,7 +172,7 @@ def too_few_descriptors_in_the_middle():
     need_root()
     need_program("prlimit")
     limited = [need_program("setpriv"), "--bounding-set=-sys_resource", "--inh-caps=-sys_resource", "prlimit"]
-    with folder() as where, target("crowd", "waiting", "60") as first, target("crowd", "waiting", "60") as second:
+    with directory() as where, target("crowd", "waiting", "60") as first, target("crowd", "waiting", "60") as second:
         for limit in 200 * os.cpu_count(), 230 * os.cpu_count():
             result = run(*limited, f"--nofile={limit}:{limit}", CTOP, "record", "-e", "cpu-clock", "--duration", "0.1",
                          "-o", os.path.join(where, "x.ctop"), "-p", f"{first.pid},{second.pid}")
@@ -180,16 +180,17 @@ def too_few_descriptors_in_the_middle():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def another_users_child_is_left_out():
     """As its owner could not be profiled by name, it is not as a child; and that is said."""
     need_root()
     setpriv = need_program("setpriv")
-    with folder() as where, paranoid(2):
+    with directory() as where, paranoid(2):
         open_to_all(where)
         os.chmod(where, 0o777)
         for path in CTOP, os.path.join(BUILD, "workloads", "family"):
             shutil.copy(path, where)
-        as_user = [setpriv, f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+        as_user = [setpriv, f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
         # Root's shell becomes the other process's parent after it has begun a child as nobody.
         script = (f"{setpriv} --reuid={NOBODY} --regid={NOBODY} --clear-groups {where}/family working 1 & "
                   f"exec {' '.join(as_user)} {where}/family working 1")
@@ -204,9 +205,8 @@ def another_users_child_is_left_out():
             strict = run(*as_user, "./ctop", "record", "-o", "y.ctop", "--strict", "--call-graph", "no", "-m", "64",
                          "-e", "cpu-clock:u", "--duration", "0.2", "-p", program.pid, cwd=where)
             # Nobody's child does not hear of the end of another's process.
-            with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="ascii") as file:
-                for pid in map(int, file.read().split()):
-                    os.kill(pid, signal.SIGKILL)
+            for pid in child_pids(program.pid):
+                os.kill(pid, signal.SIGKILL)
         check_refused(strict, 1, "left out")
         check("kid0" in pids, "its own child has no samples")
 

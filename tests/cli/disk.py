@@ -6,16 +6,12 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
-from harness import (BUILD, CTOP, PATIENCE, Skip, anonymous_bytes, case, check, check_accounts,
-                     children_of, cpu_seconds, ctop, ctop_ok, folded, folder, main, need_root,
-                     target, wait_for_cpu_time, wait_until)
-
-
-def all_children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-        return list(map(int, file.read().split()))
+from harness import (BUILD, CTOP, FAULTY, PATIENCE, Skip, anonymous_bytes, case, check, check_accounts, child_pids,
+                     children_of, cpu_seconds, ctop, ctop_ok, directory, falling_with_little_room, folded, long_case,
+                     main, need_root, target, wait_for_cpu_time, wait_for_samples, wait_until)
 
 
 def start(where, program, *options):
@@ -32,8 +28,9 @@ def start(where, program, *options):
 @case
 def a_disk_that_hangs_stalls_nobody():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         recorder, writer = start(where, program)
+        wait_for_samples(recorder, os.path.join(where, "x.ctop"))
         os.kill(writer, signal.SIGSTOP)
         before = cpu_seconds(program.pid)
         wait_for_cpu_time(program.pid, 3)
@@ -50,23 +47,72 @@ def a_disk_that_hangs_stalls_nobody():
         check(sum(stacks.values()) == stats["samples"], "not all of them are in the file")
 
 
+# Faults by tasks of ever new names, which do not pack well: a sample takes some twenty bytes.
+RENAMED = """
+import base64, mmap, os
+with open("/proc/self/comm", "wb", buffering=0) as comm:
+    for _ in range(300):
+        pages = mmap.mmap(-1, 512 * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+        for page in range(512):
+            comm.write(base64.b64encode(os.urandom(11)))
+            pages[page * mmap.PAGESIZE] = 1
+        pages.close()
+"""
+
+
+def recording_with_a_stopped_writer(program, where, *command, **options):
+    """A recorder of a command's faults, its writer, and the command."""
+    recorder = subprocess.Popen([program, "record", "-e", "page-faults", "-c", "1", "--call-graph", "no", "-o",
+                                 os.path.join(where, "x.ctop"), "--stats", os.path.join(where, "stats.json"), "--",
+                                 *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True, **options)
+    wait_until(lambda: "writer" in children_of(recorder.pid) or recorder.poll() is not None, "writer")
+    children = children_of(recorder.pid)
+    os.kill(children["writer"], signal.SIGSTOP)
+    return recorder, children["writer"], next(pid for pid in child_pids(recorder.pid) if pid not in children.values())
+
+
+def ended(where, recorder):
+    errors = recorder.communicate(timeout=PATIENCE)[1]
+    check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
+    with open(os.path.join(where, "stats.json"), encoding="utf-8") as file:
+        return json.load(file), errors
+
+
+def check_dropped_and_counted(where, stats, errors):
+    check("dropped because the disk was too slow" in errors, errors)
+    check(stats["samples"] + sum(stats["dropped"].values()) == stats["drained"] and
+          stats["drained"] + stats["lost"] == stats["events_counted"], f"{stats}")
+    path = os.path.join(where, "x.ctop")
+    report = ctop_ok("report", "--stdio", path).stdout
+    check("dropped: the disk was too slow" in report, report)
+    check(sum(folded(path).values()) == stats["samples"], "the file has not all of them")
+
+
 @case
 def what_does_not_fit_into_memory_is_dropped_and_counted():
     need_root()
-    with folder() as where:
-        path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
-        recorder = subprocess.Popen([CTOP, "record", "-e", "page-faults", "-c", "1", "--call-graph",
-                                     "no", "-o", path, "--stats", stats_path, "--",
-                                     os.path.join(BUILD, "workloads", "faults"), "1000000"],
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: "writer" in children_of(recorder.pid) or recorder.poll() is not None, "writer")
-        writer = children_of(recorder.pid)["writer"]
-        command = next(pid for pid in all_children_of(recorder.pid)
-                       if pid not in children_of(recorder.pid).values())
-        os.kill(writer, signal.SIGSTOP)
-        # Main keeps 16 MiB of what the writer does not take; when that is full it grows no more.
-        most, still, until = 0, 0, time.monotonic() + 120
+    with directory() as where:
+        # The pipe to the writer holds another MiB.
+        recorder, writer, command = recording_with_a_stopped_writer(FAULTY, where, sys.executable, "-c", RENAMED,
+                                                                    env=falling_with_little_room(1 << 16))
+        wait_until(lambda: not os.path.exists(f"/proc/{command}"), "end of the command")
+        os.kill(writer, signal.SIGCONT)
+        stats, errors = ended(where, recorder)
+        check(stats["dropped"]["disk"] > 0, f"{stats}")
+        check_dropped_and_counted(where, stats, errors)
+
+
+@long_case
+def main_keeps_16_mib_of_what_the_writer_does_not_take():
+    """Two minutes of faults fill them. The shorter case has all of it but how much that is."""
+    need_root()
+    with directory() as where:
+        recorder, writer, command = recording_with_a_stopped_writer(
+            CTOP, where, os.path.join(BUILD, "workloads", "faults"), "1000000")
+        # When that is full main grows no more.
+        most, still, until = 0, 0, time.monotonic() + 240
         while still < 30 and time.monotonic() < until:
             now = anonymous_bytes(recorder.pid)
             still = still + 1 if now > 20 << 20 and now <= most else 0
@@ -76,25 +122,17 @@ def what_does_not_fit_into_memory_is_dropped_and_counted():
         recorder.send_signal(signal.SIGINT)
         recorder.wait(PATIENCE)
         os.kill(command, signal.SIGKILL)  # it has the other end of the pipe, too
-        errors = recorder.communicate(timeout=PATIENCE)[1]
-        check(recorder.returncode == 0, f"{recorder.returncode}: {errors}")
-        with open(stats_path, encoding="utf-8") as file:
-            stats = json.load(file)
+        stats, errors = ended(where, recorder)
         if not stats["dropped"]["disk"]:
             raise Skip(f"{stats['samples']} samples did not fill it: {most} bytes")
-        check("dropped because the disk was too slow" in errors, errors)
         check(most < 48 << 20, f"{most} bytes")
-        check(stats["samples"] + sum(stats["dropped"].values()) == stats["drained"] and
-              stats["drained"] + stats["lost"] == stats["events_counted"], f"{stats}")
-        report = ctop_ok("report", "--stdio", path).stdout
-        check("dropped: the disk was too slow" in report, report)
-        check(sum(folded(path).values()) == stats["samples"], "the file has not all of them")
+        check_dropped_and_counted(where, stats, errors)
 
 
 @case
 def a_user_need_not_wait_for_it():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         recorder, writer = start(where, program)
         os.kill(writer, signal.SIGSTOP)
         wait_for_cpu_time(program.pid, 0.5)

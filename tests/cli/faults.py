@@ -5,7 +5,7 @@
 import json
 import os
 
-from harness import CTOP, FAULTY, case, check, falling, folder, main, run, target
+from harness import CTOP, FAULTY, case, check, directory, falling, main, run, target
 
 
 def contains(path, word):
@@ -15,7 +15,7 @@ def contains(path, word):
 
 def restarts(program, fault):
     """How many children fell in a short recording of one's own process, and what was said."""
-    with folder() as where, target("recursion") as workload:
+    with directory() as where, target("recursion") as workload:
         stats_path = os.path.join(where, "stats.json")
         result = run(program, "record", "-e", "cpu-clock:u", "-o", "/dev/null", "--stats", stats_path, "--duration", "0.2",
                      "-p", workload.pid, env=falling(fault))

@@ -8,11 +8,10 @@ import random
 import shutil
 import signal
 import struct
-import subprocess
 
-from harness import (BUILD, CTOP, NOBODY, Skip, case, check, ctop_ok, ended_well, folded, folder,
-                     main, need_program, need_root, record, recording_of, run, share_complete,
-                     wait_until, with_function)
+from harness import (BUILD, CTOP, NOBODY, Skip, case, check, copy_for_all, ctop_ok, directory, ended_well, folded, main,
+                     need_program, need_root, record, recording_of, run, share_complete, started, wait_until,
+                     with_function)
 
 WORKLOADS = os.path.join(BUILD, "workloads")
 CROWD = os.path.join(WORKLOADS, "crowd")
@@ -117,21 +116,6 @@ SPOILERS = (without_sections, sections_beyond, too_many, odd_entries, rubbish, a
             far_offsets, bad_symbols, packed_lies, cut, cut_in_sections)
 
 
-@contextlib.contextmanager
-def started(*command, **options):
-    """A workload from anywhere; ready, and ended at the end."""
-    program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               start_new_session=True, **options)
-    try:
-        line = program.stdout.readline()
-        check(line.startswith(b"ready"), f"{command} said {line!r}")
-        yield program
-    finally:
-        os.killpg(program.pid, signal.SIGKILL)
-        program.wait()
-        program.stdout.close()
-
-
 def record_all(where, programs, seconds):
     pids = ",".join(str(program.pid) for program in programs)
     return record(where, "-e", "cpu-clock", "-p", pids, seconds=seconds)
@@ -149,7 +133,7 @@ def own_frames(stacks, comm):
 @case
 def headers_that_lie():
     need_root()
-    with folder() as where, contextlib.ExitStack() as stack:
+    with directory() as where, contextlib.ExitStack() as stack:
         programs = []
         for spoil in SPOILERS:
             elf = Elf(CROWD)
@@ -192,7 +176,7 @@ def strip(path):
 def builds_of_every_kind():
     need_root()
     need_program("cc")
-    with folder() as where, contextlib.ExitStack() as stack:
+    with directory() as where, contextlib.ExitStack() as stack:
         no_header = ("-fPIE", "-pie", "-Wl,--no-eh-frame-hdr")
         paths = {
             "static": build(where, "static", "-static"),
@@ -219,7 +203,7 @@ def builds_of_every_kind():
 def a_program_without_unwind_tables():
     need_root()
     need_program("cc")
-    with folder() as where:
+    with directory() as where:
         path = build(where, "bare", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
                      "-fomit-frame-pointer", "-s")
         with started(path, "comm", "bare") as program:
@@ -234,7 +218,7 @@ def a_program_without_unwind_tables():
 def a_big_program():
     need_root()
     need_program("cc")
-    with folder() as where:
+    with directory() as where:
         symbols = os.path.join(where, "many.s")
         with open(symbols, "w", encoding="utf-8") as file:
             file.write(".text\n" + "".join(
@@ -256,7 +240,7 @@ def a_big_program():
 @case
 def code_in_a_file_that_is_no_program():
     need_root()
-    with folder() as where:
+    with directory() as where:
         with started(os.path.join(WORKLOADS, "jit"), os.path.join(where, "rubbish.so")) as program:
             recording = record_all(where, [program], 0.5)
             report = ctop_ok("report", "--stdio", recording.path).stdout
@@ -272,7 +256,7 @@ def code_in_a_file_that_is_no_program():
 def replaced_deleted_and_gone():
     """The code that runs is of a file that has no name any more; the kernel's own links lead to it."""
     need_root()
-    with folder() as where, contextlib.ExitStack() as stack:
+    with directory() as where, contextlib.ExitStack() as stack:
         programs = []
         for name in "replaced", "deleted", "fifo", "device", "directory":
             path = os.path.join(where, name)
@@ -303,6 +287,23 @@ def replaced_deleted_and_gone():
         check("bottom" not in frames, f"{name}: {frames}")
 
 
+@case
+def a_target_unmounts_what_it_ran_from():
+    """Files that ctop holds are on mounts of its own."""
+    need_root()
+    if run("unshare", "-m", "true").returncode:
+        raise Skip("no mount namespaces here")
+    with directory() as where:
+        mounted, path = os.path.join(where, "mounted"), os.path.join(where, "x.ctop")
+        os.mkdir(mounted)
+        script = 'mount -t tmpfs none "$1" && cp "$0" "$1/spin" && timeout 0.5 "$1/spin"; umount "$1" && echo unmounted'
+        result = run("unshare", "-m", CTOP, "record", "-q", "-e", "cpu-clock:u", "-o", path,
+                     "--", "sh", "-c", script, os.path.join(WORKLOADS, "spin"), mounted)
+        check(result.stdout.endswith("unmounted\n"), f"{result}")
+        stacks = folded(path)
+        check(with_function(stacks, "spin_loop") > sum(stacks.values()) / 2, f"{stacks}")
+
+
 def children_of(program):
     """The processes below a shell, as programs."""
     found = []
@@ -320,14 +321,6 @@ class Process:
         self.pid = pid
 
 
-def copy_for_all(where, *paths):
-    os.chmod(where, 0o777)
-    for path in paths:
-        copy = os.path.join(where, os.path.basename(path))
-        shutil.copy(path, copy)
-        os.chmod(copy, 0o755)
-
-
 @case
 def a_library_replaced_where_one_may_not_look():
     """A plain user has only the path: what is there now must not explain the code of before."""
@@ -339,7 +332,7 @@ def a_library_replaced_where_one_may_not_look():
     as_nobody = [setpriv, f"--reuid={NOBODY}", "--clear-groups"]
     one, two = (os.path.join(WORKLOADS, f"plugin_{name}.so") for name in ("one", "two"))
     for replacement in "other", "fifo", "nothing", "rubbish", "same":
-        with folder() as where:
+        with directory() as where:
             copy_for_all(where, CTOP, CROWD, one, two)
             path = os.path.join(where, "plugin_one.so")
             with started(*as_nobody, os.path.join(where, "crowd"), "plugin", path) as program:
@@ -367,7 +360,7 @@ def cut_while_it_is_read():
     """What ctop had mapped goes away; the code itself stays, and so does every sample."""
     need_root()
     need_program("objcopy")
-    with folder() as where:
+    with directory() as where:
         path, pad = os.path.join(where, "cut"), os.path.join(where, "pad")
         with open(pad, "wb") as file:
             file.truncate(1 << 20)

@@ -75,7 +75,7 @@ def mounted(where, mode, user=0, flags=0):
     try:
         yield fd
     finally:
-        os.close(fd)  # whoever waits is told
+        os.close(fd)  # whoever waits gets an error
         libc.umount2(where.encode(), MNT_DETACH)
 
 

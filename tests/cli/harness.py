@@ -3,16 +3,21 @@
 
 import collections
 import contextlib
+import ctypes.util
+import fcntl
 import functools
 import json
 import math
 import os
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 
@@ -54,6 +59,21 @@ def long_case(function):
     return case(run_or_skip)
 
 
+def alone(reason, unless=False):
+    """
+    A case that no other program is to run beside, or that is not to run beside others; the reason is for who reads it.
+    tests/run leaves it to the end (TEST_CASES=alone), when the others are done (TEST_CASES=beside).
+    """
+    def register(function):
+        function.alone = not unless and reason
+        return function
+    return register
+
+
+def _is_of(half, function):
+    return not half or bool(getattr(function, "alone", False)) == (half == "alone")
+
+
 class Hangs(Exception):
     """A case did not come to its end."""
 
@@ -70,13 +90,16 @@ def _is_ended(number, frame):
     sys.exit(128 + number)
 
 
+def child_pids(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
 def _end_children():
     """What a case that ended early has not ended is not to disturb the next one."""
-    me = os.getpid()
     with contextlib.suppress(OSError):
-        with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as file:
-            for pid in map(int, file.read().split()):
-                os.kill(pid, signal.SIGKILL)
+        for pid in child_pids(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _try(function):
@@ -112,12 +135,17 @@ def _run(function):
 
 
 def main():
-    """Runs the file's cases, or those that are named on its command line."""
+    """Runs the file's cases, or those that are named on its command line, or one half of them: alone()."""
     signal.signal(signal.SIGTERM, _is_ended)
     signal.signal(signal.SIGALRM, _hangs)
-    wanted = sys.argv[1:]
-    results = [_run(function) for function in _cases if not wanted or function.__name__ in wanted]
-    sys.exit(0 if results and all(results) else 1)
+    # A shell in the background and nohup have these ignored, and all that we start would inherit that; what is caught is not.
+    for number in signal.SIGINT, signal.SIGHUP, signal.SIGQUIT:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+    wanted, half = sys.argv[1:], os.environ.get("TEST_CASES")
+    results = [_run(function) for function in _cases
+               if function.__name__ in wanted or not wanted and _is_of(half, function)]
+    sys.exit(0 if (results or half) and all(results) else 1)
 
 
 def check(condition, message):
@@ -135,6 +163,11 @@ def need_program(name):
     if not path:
         raise Skip(f"{name} is not installed")
     return path
+
+
+def need_library(name):
+    if not ctypes.util.find_library(name):
+        raise Skip(f"lib{name} is not installed")
 
 
 def open_to_all(where):
@@ -158,6 +191,11 @@ def ctop(*arguments, **options):
 def falling(fault):
     """The environment for FAULTY: which child falls where, and how."""
     return {**os.environ, "CTOP_FAULT": fault}
+
+
+def falling_with_little_room(nr_bytes):
+    """The environment for FAULTY: no more than that waits for the writer."""
+    return {**os.environ, "CTOP_FAULT_WAITING": str(nr_bytes)}
 
 
 def falling_too_often(fault=None):
@@ -194,7 +232,7 @@ def check_refused(result, status, *words):
 
 
 @contextlib.contextmanager
-def folder():
+def directory():
     path = tempfile.mkdtemp(prefix="ctop-test-")
     try:
         yield path
@@ -228,25 +266,52 @@ def child(*command, **options):
 
 
 @contextlib.contextmanager
-def started(*command):
-    """A workload from anywhere, that has said that it is ready; ended at the end."""
-    with child(*command, stdout=subprocess.PIPE, text=True) as program:
-        line = program.stdout.readline()
-        check(line.startswith("ready"), f"{command} said {line!r}")
-        yield program
+def started(*command, **options):
+    """A workload from anywhere, or behind another command, that has said that it is ready; all of it ends at the end."""
+    with child(*command, stdout=subprocess.PIPE, text=True, start_new_session=True, **options) as program:
+        try:
+            line = program.stdout.readline()
+            check(line.startswith("ready"), f"{command} said {line!r}")
+            program.words = line.split()
+            yield program
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+
+
+def shown_in_terminal(columns, rows, *command):
+    """What a command writes to a terminal of that size, in bytes, and its exit code."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    with child(*command, stdin=follower, stdout=follower, stderr=follower, start_new_session=True) as program:
+        os.close(follower)
+        written = b""
+        with contextlib.suppress(OSError):  # EIO: nobody has it open any more
+            while chunk := os.read(leader, 65536):
+                written += chunk
+        os.close(leader)
+        return program.wait(PATIENCE), written
 
 
 def target(name, *arguments):
     return started(os.path.join(BUILD, "workloads", name), *arguments)
 
 
+@contextlib.contextmanager
+def called(*names, executable=os.path.join(BUILD, "workloads", "spin")):
+    """Processes of the workload spin, or of a copy of it, that call themselves otherwise; names may be bytes."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(child(name, "600", executable=executable, stdout=subprocess.DEVNULL))
+               for name in names]
+
+
 Recording = collections.namedtuple("Recording", "path stats stacks stderr")
 
 
 def weighed(path, *options):
-    """{(comm, frame, ..., leaf): weight, of clocks in ns} of a recording."""
+    """{(comm, frame, ..., leaf): weight, of clocks in ns} of a recording, of functions that are called."""
     stacks = collections.Counter()
-    for line in ctop_ok("export", "folded", path, *options).stdout.splitlines():
+    for line in ctop_ok("export", "folded", path, "--no-inline", *options).stdout.splitlines():
         stack, _, count = line.rpartition(" ")
         stacks[tuple(stack.split(";"))] += int(count)
     return stacks
@@ -273,7 +338,7 @@ def cpu_seconds(pid, children=False):
     CPU time that a process has used, with children those that it has waited for, too: what a clock event counts,
     however busy the machine is.
     """
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
     return sum(map(int, fields[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
 
@@ -283,8 +348,7 @@ def _family_cpu_seconds(pid):
     total = 0
     with contextlib.suppress(OSError):
         total = cpu_seconds(pid, children=True)
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            total += sum(map(_family_cpu_seconds, file.read().split()))
+        total += sum(map(_family_cpu_seconds, child_pids(pid)))
     return total
 
 
@@ -312,17 +376,39 @@ def wait_for_cpu_time(pid, seconds, or_until=lambda: False, children=False):
         time.sleep(0.01)
 
 
+def record_cpu_time(path, events, commands, seconds):
+    """Records commands that go on, side by side below a shell, until each has used so much CPU time."""
+    recorder = subprocess.Popen([CTOP, "record", "-q", "-e", events, "-o", path, "--", "sh", "-c", " & ".join(commands) + " & wait"],
+                                stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def targets():
+        for pid in child_pids(recorder.pid):
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                if file.read() == "sh\n" and len(child_pids(pid)) == len(commands):
+                    return child_pids(pid)
+        return []
+
+    pids = []
+    try:
+        wait_until(targets, "targets")
+        pids = targets()
+        for pid in pids:
+            wait_for_cpu_time(pid, seconds, children=True)
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+    check(recorder.wait(PATIENCE) == 0, f"ctop record: {recorder.returncode}")
+
+
 def children_of(pid):
     """{role: pid} of ctop's own children: "collector", "symbolizer", "writer", "reader"."""
     found = {}
     with contextlib.suppress(OSError):  # one that ended meanwhile
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-            children = file.read().split()
-        for child in children:
+        for child in child_pids(pid):
             with open(f"/proc/{child}/cmdline", encoding="utf-8", errors="replace") as file:
                 for word in file.read().split("\0"):
                     if word.startswith("--child="):
-                        found[word.removeprefix("--child=")] = int(child)
+                        found[word.removeprefix("--child=")] = child
     return found
 
 
@@ -337,13 +423,21 @@ def anonymous_bytes(pid):
     return int(status_of(pid, "RssAnon").removesuffix(" kB")) << 10
 
 
-def wait_for_samples(recorder, path):
-    """Returns once samples are in the file (it is written once a second), or the recorder has ended."""
+def wait_for_samples(recorder, path, least=1):
+    """Returns once so many samples are in the file (it is written once a second), or the recorder has ended."""
     deadline = time.monotonic() + PATIENCE
+    read = None
     while recorder.poll() is None:
-        if os.path.exists(path) and ctop("export", "folded", path).stdout:
-            return
-        check(time.monotonic() < deadline, f"no samples in {path} within {PATIENCE} s")
+        written = None
+        with contextlib.suppress(FileNotFoundError):
+            status = os.stat(path)
+            written = status.st_ino, status.st_size, status.st_mtime_ns
+        if written != read:  # to read it takes as much of a CPU as to record it
+            read = written
+            counts = ctop("export", "folded", "--samples", path).stdout.splitlines()
+            if sum(int(line.rpartition(" ")[2]) for line in counts) >= least:
+                return
+        check(time.monotonic() < deadline, f"no {least} samples in {path} within {PATIENCE} s")
         time.sleep(0.02)
 
 
@@ -441,16 +535,32 @@ def share_complete(stats):
 
 # ---- users, settings, and what the doctor says of them ----
 
-# Nobody's locked memory is charged for the rings of every jailed child; this one is nobody else's.
-STRANGER = 54321
+# Nobody's locked memory is charged for the rings of every jailed child, this one's for nobody else's: each program that
+# runs beside others has a user of its own, and the next number.
+OTHER_USER = 100000 + 2 * os.getpid()
+
+
+def setting(name):
+    """A setting of the kernel's; None: it has none of that name."""
+    try:
+        with open(os.path.join("/proc/sys/kernel", name), encoding="ascii") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return None
+
+
+# A case that wants perf_event_paranoid to be 2, as kernels have it, changes nothing there.
+PARANOID_IS_2 = setting("perf_event_paranoid") == "2"
 
 
 @contextlib.contextmanager
 def sysctl(name, value):
-    """A setting of the kernel's, put back at the end."""
+    """A setting of the kernel's, put back at the end. Cases that change it are alone()."""
     path = os.path.join("/proc/sys/kernel", name)
-    with open(path, encoding="ascii") as file:
-        before = file.read()
+    before = setting(name)
+    if before == str(value):
+        yield
+        return
     with open(path, "w", encoding="ascii") as file:
         file.write(str(value))
     try:
@@ -466,18 +576,26 @@ def paranoid(value):
 
 def plain_user(*capabilities):
     """Words in front of a command that run it as a user with no other privilege than these."""
-    words = [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+    words = [need_program("setpriv"), f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
     names = "".join(f",+{name}" for name in capabilities)
     words += [f"--bounding-set=-all{names}", f"--inh-caps=-all{names}"]
     return words + [f"--ambient-caps=-all{names}"] if capabilities else words
 
 
+def copy_for_all(where, *paths):
+    """Files that plain users may run, in a directory that they may write to."""
+    os.chmod(where, 0o777)
+    for path in paths:
+        copy = os.path.join(where, os.path.basename(path))
+        shutil.copy(path, copy)
+        os.chmod(copy, 0o755)
+
+
 @contextlib.contextmanager
 def readable_ctop():
     """A directory that everybody may write, with a ctop that everybody may run."""
-    with folder() as where:
-        os.chmod(where, 0o777)
-        shutil.copy(CTOP, where)
+    with directory() as where:
+        copy_for_all(where, CTOP)
         yield where, os.path.join(where, "ctop")
 
 

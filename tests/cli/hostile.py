@@ -9,14 +9,14 @@ import pty
 import re
 import select
 import signal
-import struct
 import subprocess
 import termios
-import time
 
-from harness import (BUILD, CTOP, PATIENCE, case, check, check_refused, children_of, ctop, ctop_ok,
-                     folded, folder, main, need_root, record, target, wait_for_samples, wait_until,
-                     with_function)
+from harness import (BUILD, CTOP, PATIENCE, case, check, child, children_of, ctop_ok, directory, folded, main,
+                     need_root, record, shown_in_terminal, target, wait_for_samples, wait_until, with_function)
+
+# Samples to record, however few of them come in a second of a busy machine: half of them in one function will do.
+ENOUGH = 20
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 
@@ -40,7 +40,7 @@ def recorder(where, *arguments, **options):
                                errors="replace", **options)
     program.path = path
     try:
-        wait_for_samples(program, path)
+        wait_for_samples(program, path, ENOUGH)
         program.roles = children_of(program.pid)
         program.ours = {pid: os.pidfd_open(pid) for pid in program.roles.values()}
         check(len(program.ours) == 3, f"{program.ours}")
@@ -52,7 +52,7 @@ def recorder(where, *arguments, **options):
 
 
 def check_recorded(path):
-    check(with_function(folded(path), "spin_loop") > 10, "no samples in the file")
+    check(with_function(folded(path), "spin_loop") > ENOUGH // 2, "no samples in the file")
 
 
 # ---- signals ----
@@ -61,7 +61,7 @@ def check_recorded(path):
 @case
 def interrupted_twice_at_once():
     need_root()
-    with folder() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
+    with directory() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
         ours.send_signal(signal.SIGINT)
         ours.send_signal(signal.SIGINT)
         _, errors = ours.communicate(timeout=PATIENCE)
@@ -74,7 +74,7 @@ def interrupted_twice_at_once():
 @case
 def the_second_interrupt_does_not_wait():
     need_root()
-    with folder() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
+    with directory() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
         writer = ours.roles["writer"]
         os.kill(writer, signal.SIGSTOP)  # a disk that does not answer
         try:
@@ -101,7 +101,7 @@ def is_pending(pid, number):
 @case
 def a_hang_up_ends_it_in_order():
     need_root()
-    with folder() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
+    with directory() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
         ours.send_signal(signal.SIGHUP)
         _, errors = ours.communicate(timeout=PATIENCE)
         check(ours.returncode == 0 and "samples of" in errors, f"{ours.returncode}: {errors}")
@@ -112,7 +112,7 @@ def a_hang_up_ends_it_in_order():
 def nohup_is_respected():
     need_root()
     ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with folder() as where, target("spin") as program, \
+    with directory() as where, target("spin") as program, \
             recorder(where, "-p", program.pid, preexec_fn=ignore) as ours:
         ours.send_signal(signal.SIGHUP)
         size = os.path.getsize(ours.path)
@@ -125,7 +125,7 @@ def nohup_is_respected():
 @case
 def killed_in_the_middle_the_file_stays():
     need_root()
-    with folder() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
+    with directory() as where, target("spin") as program, recorder(where, "-p", program.pid) as ours:
         ours.kill()
         ours.wait()
         check_gone(dict(ours.ours))
@@ -137,7 +137,7 @@ def killed_in_the_middle_the_file_stays():
 def a_command_gets_signals_as_they_were():
     need_root()
     show = ["grep", "-E", "^Sig(Blk|Ign|Cgt)", "/proc/self/status"]
-    with folder() as where:
+    with directory() as where:
         plain = subprocess.run(show, capture_output=True, text=True, check=True).stdout
         path = os.path.join(where, "x.ctop")
         under = ctop_ok("record", "-q", "-o", path, "--", *show).stdout
@@ -147,27 +147,28 @@ def a_command_gets_signals_as_they_were():
 # ---- descriptors ----
 
 
-def run_without(closed, *arguments):
+def started_without(closed, *arguments):
     """ctop with some of its three descriptors closed from the start."""
     def close():
         for descriptor in closed:
             os.close(descriptor)
     outputs = {1: "stdout", 2: "stderr"}
     options = {name: subprocess.PIPE for number, name in outputs.items() if number not in closed}
-    return subprocess.run([CTOP, *map(str, arguments)], preexec_fn=close, text=True, timeout=PATIENCE,
-                          errors="replace", check=False, **options)
+    return child(CTOP, *arguments, preexec_fn=close, text=True, errors="replace", **options)
 
 
 @case
 def recording_without_standard_descriptors():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         for closed in (0,), (2,), (1, 2), (0, 1, 2):
             path = os.path.join(where, f"{len(closed)}{closed[0]}.ctop")
-            result = run_without(closed, "record", "-o", path, "--duration", "0.3", "-p",
-                                 program.pid)
-            check(result.returncode == 0, f"{closed}: {result}")
-            check("samples of" in (result.stderr or "samples of"), f"{closed}: {result}")
+            with started_without(closed, "record", "-o", path, "-p", program.pid) as ours:
+                wait_for_samples(ours, path, ENOUGH)
+                ours.send_signal(signal.SIGINT)
+                _, errors = ours.communicate(timeout=PATIENCE)
+            check(ours.returncode == 0, f"{closed}: {ours.returncode}: {errors}")
+            check("samples of" in (errors or "samples of"), f"{closed}: {errors}")
             check_recorded(path)
             with open(path, "rb") as file:
                 check(b"ctop: " not in file.read(), f"{closed}: messages in the recording")
@@ -176,13 +177,14 @@ def recording_without_standard_descriptors():
 @case
 def a_report_to_nowhere_is_a_failure():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = record(where, "-p", program.pid, seconds=0.3).path
         for words in ("report", "--stdio", path), ("export", "folded", path), \
                 ("-q", "-p", program.pid, "--duration", "0.2"):
-            result = run_without((1,), *words)
-            check(result.returncode == 1, f"{words}: {result}")
-            check(result.stderr.startswith("ctop: cannot write"), f"{words}: {result}")
+            with started_without((1,), *words) as ours:
+                _, errors = ours.communicate(timeout=PATIENCE)
+            check(ours.returncode == 1, f"{words}: {ours.returncode}: {errors}")
+            check(errors.startswith("ctop: cannot write"), f"{words}: {errors}")
             with open("/dev/full", "w", encoding="utf-8") as full:
                 result = subprocess.run([CTOP, *map(str, words)], stdout=full, text=True,
                                         stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
@@ -193,7 +195,7 @@ def a_report_to_nowhere_is_a_failure():
 @case
 def a_report_whose_reader_goes_away():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = record(where, "-p", program.pid, seconds=0.3).path
         reader, writer = os.pipe()
         os.close(reader)
@@ -206,28 +208,13 @@ def a_report_whose_reader_goes_away():
 # ---- terminals ----
 
 
-def in_terminal(columns, rows, *command):
-    """What a command writes to a terminal of that size, and its exit code."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    program = subprocess.Popen([str(word) for word in command], stdin=slave, stdout=slave,
-                               stderr=slave, start_new_session=True)
-    os.close(slave)
-    written = b""
-    with contextlib.suppress(OSError):  # EIO: nobody has it open any more
-        while chunk := os.read(master, 65536):
-            written += chunk
-    os.close(master)
-    return program.wait(PATIENCE), written
-
-
 @case
 def progress_in_a_terminal_of_any_size():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         for columns, rows in (1, 1), (20, 5), (0, 0):
             path = os.path.join(where, f"{columns}.ctop")
-            status, written = in_terminal(columns, rows, CTOP, "record", "-o", path, "--duration",
+            status, written = shown_in_terminal(columns, rows, CTOP, "record", "-o", path, "--duration",
                                           "0.7", "-p", program.pid)
             check(status == 0, f"{columns}: {status} {written}")
             lines = re.findall(rb"\r([^\r\n\x1b]+)\x1b\[K", written)
@@ -240,7 +227,7 @@ def progress_in_a_terminal_of_any_size():
 @case
 def a_terminal_that_goes_away():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         master, slave = pty.openpty()
         path = os.path.join(where, "x.ctop")
 
@@ -252,7 +239,7 @@ def a_terminal_that_goes_away():
                                 stdout=slave, stderr=slave, preexec_fn=own_terminal)
         os.close(slave)
         try:
-            wait_for_samples(ours, path)
+            wait_for_samples(ours, path, ENOUGH)
             os.close(master)  # hangs up
             check(ours.wait(PATIENCE) == 0, f"{ours.returncode}")
         finally:
@@ -265,7 +252,7 @@ def a_terminal_that_goes_away():
 def a_name_with_escapes_in_a_terminal():
     need_root()
     with target("crowd", "comm", b"\x1b[31m\xff\n") as program:
-        status, written = in_terminal(80, 24, CTOP, "--stdio", "-p", program.pid,
+        status, written = shown_in_terminal(80, 24, CTOP, "--stdio", "-p", program.pid,
                                       "--duration", "0.3")
     check(status == 0, f"{status}: {written}")
     check(b"\\x1b[31m\\xff\\x0a" in written, f"{written}")
@@ -274,7 +261,7 @@ def a_name_with_escapes_in_a_terminal():
 
 @case
 def a_fifo_that_nobody_reads_does_not_hold_it():
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = os.path.join(where, "fifo")
         os.mkfifo(path)
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -288,20 +275,23 @@ def a_fifo_that_nobody_reads_does_not_hold_it():
                   ("interrupted before anybody read it" in errors or "interrupted before sampling began" in errors),
                   f"{waiting.returncode}: {errors}")
         # One that comes late is in time.
-        writing = subprocess.Popen([CTOP, "record", "-q", "-e", "cpu-clock:u", "--duration", "1",
-                                    "-o", path, "-p", str(program.pid)], stdin=subprocess.DEVNULL)
-        wait_until(lambda: len(children_of(writing.pid)) >= 2 or writing.poll() is not None, "children")
-        check(writing.poll() is None, "it ended")
-        with open(path, "rb") as fifo, open(os.path.join(where, "x.ctop"), "wb") as file:
-            file.write(fifo.read())
-        check(writing.wait(PATIENCE) == 0, f"{writing.returncode}")
-        check(with_function(folded(file.name), "spin_loop") > 100, "it is not whole")
+        copy = os.path.join(where, "x.ctop")
+        with child(CTOP, "record", "-q", "-e", "cpu-clock:u", "-o", path, "-p", program.pid) as writing, \
+                open(copy, "wb") as file:
+            wait_until(lambda: len(children_of(writing.pid)) >= 2 or writing.poll() is not None, "children")
+            check(writing.poll() is None, "it ended")
+            with child("cat", path, stdout=file) as reader:
+                wait_for_samples(writing, copy, 10 * ENOUGH)
+                writing.send_signal(signal.SIGINT)
+                check(writing.wait(PATIENCE) == 0, f"{writing.returncode}")
+                check(reader.wait(PATIENCE) == 0, f"{reader.returncode}")
+        check(with_function(folded(copy), "spin_loop") > 5 * ENOUGH, "it is not whole")
 
 
 @case
 def what_a_second_interrupt_leaves_is_said():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         with recorder(where, "-p", program.pid, "--stats", os.path.join(where, "s.json")) as ours:
             collector = ours.roles["collector"]
             os.kill(collector, signal.SIGSTOP)

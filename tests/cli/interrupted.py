@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 
-from harness import CTOP, PATIENCE, case, check, folder, main, need_root, wait_until
+from harness import CTOP, PATIENCE, case, check, directory, main, need_root, wait_until
 
 INTERRUPT = b"\x03"
 BUSY = "while :; do :; done"
@@ -77,7 +77,7 @@ def recording(where, script):
 
 @case
 def what_is_said_stands_on_a_line_of_its_own():
-    with folder() as where, recording(where, BUSY) as one:
+    with directory() as where, recording(where, BUSY) as one:
         one.wait_for(rb"samples/s")
         os.kill(one.pid, signal.SIGUSR1)
         one.wait_for(rb"sampling is off\r\n.*samples/s[^\r\n]*\(off\)")
@@ -92,7 +92,7 @@ def what_is_said_stands_on_a_line_of_its_own():
 
 @case
 def one_that_dies_of_it():
-    with folder() as where, recording(where, f"echo begun; {BUSY}") as one:
+    with directory() as where, recording(where, f"echo begun; {BUSY}") as one:
         one.wait_for(rb"begun")
         one.press(INTERRUPT)
         check(one.end() == 128 + signal.SIGINT, f"{one.bytes}")
@@ -101,7 +101,7 @@ def one_that_dies_of_it():
 
 @case
 def one_that_ends_in_its_own_way():
-    with folder() as where, recording(where, f"trap 'echo tidying; exit 7' INT; echo begun; {BUSY}") as one:
+    with directory() as where, recording(where, f"trap 'echo tidying; exit 7' INT; echo begun; {BUSY}") as one:
         one.wait_for(rb"begun")
         one.press(INTERRUPT)
         check(one.end() == 7, f"{one.bytes}")
@@ -111,7 +111,7 @@ def one_that_ends_in_its_own_way():
 @case
 def one_that_does_not_care():
     """It is waited for, which is said; the second ^C ends the profile."""
-    with folder() as where, recording(where, f"trap '' INT; echo begun $$; {BUSY}") as one:
+    with directory() as where, recording(where, f"trap '' INT; echo begun $$; {BUSY}") as one:
         one.wait_for(rb"begun (\d+)\r")
         one.press(INTERRUPT)
         one.wait_for(rb"second \^C")
@@ -134,7 +134,7 @@ def the_live_report():
 
 @case
 def the_interface():
-    with folder() as where, in_terminal(CTOP, "-e", "cpu-clock", "--", "bash", "-c",
+    with directory() as where, in_terminal(CTOP, "-e", "cpu-clock", "--", "bash", "-c",
                                         f"trap 'exit 7' INT; touch {where}/begun; {BUSY}") as one:
         one.wait_for(rb"LIVE")
         wait_until(lambda: os.path.exists(f"{where}/begun"), "command")
@@ -145,7 +145,7 @@ def the_interface():
 @case
 def a_whole_process_group_is_told():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "-o", os.path.join(where, "x.ctop"), "--",
                                     "bash", "-c", f"echo begun; {BUSY}"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
@@ -165,7 +165,7 @@ def a_whole_process_group_is_told():
 @case
 def it_is_kept():
     need_root()
-    with folder() as where:
+    with directory() as where:
         for words in ["record", "-q", "-o", os.path.join(where, "x.ctop")], ["--stdio", "-q"]:
             result = subprocess.run([CTOP, *words, "--", "cat"], input=b"some words\n", capture_output=True,
                                     check=False, timeout=PATIENCE)
@@ -174,7 +174,7 @@ def it_is_kept():
 
 @case
 def of_a_recording_it_is_the_terminal():
-    with folder() as where, recording(where, "read word; echo got $word") as one:
+    with directory() as where, recording(where, "read word; echo got $word") as one:
         one.press(b"this\n")
         one.wait_for(rb"got this")
         check(one.end() == 0, f"{one.bytes}")

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import sys
 
-from harness import (case, check, child, ctop_ok, disturbance, DISTURBED, folded, folder, main, moment, need_program,
-                     need_root, NOBODY, recording_of, run, Skip)
+from harness import (DISTURBED, NOBODY, Skip, case, check, child, ctop_ok, directory, disturbance, folded, main, moment,
+                     need_program, need_root, recording_of, run)
 
 # Functions that work, or a loop of assembly 8 KiB behind a label.
 WORK = r"""
@@ -92,7 +92,7 @@ def recorded(where, *command):
 @case
 def functions_without_a_name_are_functions():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = built(where, "nameless", "-fno-omit-frame-pointer")
         known = functions_of(program)
         check(run(need_program("strip"), "-o", program + "-stripped", program).returncode == 0, "strip failed")
@@ -122,7 +122,7 @@ def functions_without_a_name_are_functions():
 @case
 def code_far_behind_a_label_is_not_its_function():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = built(where, "far", "-DFAR")
         address, _ = functions_of(program).get("label", (None, None))
         if address is None:  # nm leaves out sizes that nobody gave
@@ -160,7 +160,7 @@ def assembly_without_sizes_ends_where_other_code_refers_to():
     need_root()
     if os.uname().machine != "x86_64":
         raise Skip("assembly of x86-64")
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "bare")
         with open(path + ".c", "w", encoding="utf-8") as file:
             file.write(BARE)
@@ -200,7 +200,7 @@ def linked(where, *options):
 @case
 def a_debug_file_is_used_if_its_sum_is_right():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program, debug = linked(where, "-Wl,--build-id=none")
         leaves, unused = leaves_of(where, program, 0.3)
         check({"spin", "other"} <= leaves and not unused, f"{leaves} {unused}")
@@ -225,7 +225,7 @@ def a_debug_file_is_used_if_its_sum_is_right():
 def a_debug_file_that_may_not_be_used_is_said():
     """Of the module's own word: by link, or by build-id, which it has besides; with another place to look at."""
     need_root()
-    with folder() as where:
+    with directory() as where:
         os.chmod(where, 0o755)
         for options in ["-Wl,--build-id=none"], ["-Wl,--build-id"]:
             program, debug = linked(where, *options)
@@ -243,7 +243,7 @@ def a_debug_file_that_may_not_be_used_is_said():
 @case
 def names_from_dwarf_alone():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = built(where, "described")
         objcopy("-S", "--keep-section=.debug_*", program)
         check(".symtab" not in run(need_program("readelf"), "-SW", program).stdout, "has symbols")
@@ -254,7 +254,7 @@ def names_from_dwarf_alone():
 @case
 def names_from_compressed_symbols():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = built(where, "mini")
         small = os.path.join(where, "symbols")
         objcopy("--only-keep-debug", "-g", program, small)
@@ -274,7 +274,7 @@ def names_from_compressed_symbols():
 @case
 def what_debuginfod_fetched_is_found_by_build_id():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program, debug = linked(where, "-Wl,--build-id")
         build_id = re.search("Build ID: ([0-9a-f]+)", run(need_program("readelf"), "-n", program).stdout).group(1)
         fetched = os.path.join(where, ".cache", "debuginfod_client", build_id)
@@ -310,7 +310,7 @@ def a_command_in_a_root_of_its_own():
     need_root()
     if run("unshare", "-m", "true").returncode:
         raise Skip("no mount namespaces here")
-    with folder() as where:
+    with directory() as where:
         program = built(where, "rooted")
         root, words = os.path.join(where, "root"), run(need_program("ldd"), program).stdout.split()
         for path in [program, *(word for word in words if word.startswith("/"))]:
@@ -352,7 +352,7 @@ while True:
 def programs_that_are_deleted_as_they_start():
     need_root()
     start = moment()
-    with folder() as where:
+    with directory() as where:
         program, path, stats = built(where, "program"), os.path.join(where, "x.ctop"), os.path.join(where, "x.json")
         ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--stats", stats, "--",
                 sys.executable, "-c", SHORT_LIVES, program, where, 40)
@@ -381,7 +381,7 @@ done
 @case
 def programs_overwritten_in_place():
     need_root()
-    with folder() as where:
+    with directory() as where:
         # What overwrites it looks the same at its start: nothing tells them apart but when they were written.
         programs = [built(where, name, "-Wl,--build-id=none", flag)
                     for name, flag in (("first", "-fomit-frame-pointer"), ("second", "-fno-omit-frame-pointer"))]
@@ -398,7 +398,7 @@ def programs_overwritten_in_place():
 @case
 def files_mapped_by_the_thousand():
     need_root()
-    with folder() as where:
+    with directory() as where:
         with child(sys.executable, "-c", MAPS_MANY, 5000, os.path.join(where, "go"), stdout=subprocess.PIPE,
                    text=True) as target:
             with recording_of(where, "-p", target.pid) as recorder:

@@ -8,10 +8,9 @@ import shutil
 import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, case, check, child, ctop_ok, ended_well, folded, folder, main,
-                     need_program, need_root, open_to_all, record, recording_of, share_complete,
-                     Skip, wait_for_cpu_time, wait_until,
-                     with_function)
+from harness import (BUILD, NOBODY, Skip, case, check, child, child_pids, ctop_ok, directory, ended_well, folded, main,
+                     need_program, need_root, open_to_all, record, record_work, recording_of, share_complete,
+                     wait_for_cpu_time, wait_until, with_function)
 
 JIT = os.path.join(BUILD, "workloads", "jit")
 
@@ -65,7 +64,7 @@ def write(path, *parts):
 
 
 def leaves(stacks, comm):
-    """{innermost user frame: samples} of one comm; the code is called by run_code."""
+    """{innermost frame: samples} of one comm, of user code alone; the code is called by run_code."""
     found = {}
     for stack, nr in stacks.items():
         if stack[0] == comm and "run_code" in stack:
@@ -109,7 +108,7 @@ def fifo(code, _):
     os.mkfifo(code.map)
 
 
-def directory(code, _):
+def a_directory(code, _):
     os.mkdir(code.map)
 
 
@@ -156,24 +155,24 @@ def escapes(code, _):
 
 
 MAKERS = {function.__name__[:15]: function for function in (
-    good, through_a_symlink, hard_link, fifo, directory, of_another_user, a_gib, many_lines,
+    good, through_a_symlink, hard_link, fifo, a_directory, of_another_user, a_gib, many_lines,
     no_line_end, rubbish, overflows, overlaps, escapes)}
 
 
 @case
 def maps_of_every_kind():
     need_root()
-    with folder() as where, codes(where, *MAKERS) as running:
+    with directory() as where, codes(where, *MAKERS) as running:
         for name, make in MAKERS.items():
             make(running[name], where)
-        pids = ",".join(str(code.pid) for code in running.values())
-        recording = record(where, "-e", "cpu-clock", "-p", pids, seconds=3)
+        pids = [code.pid for code in running.values()]
+        recording = record_work(where, pids, 0.1, "-e", "cpu-clock:u", "-p", ",".join(map(str, pids)))
         report = ctop_ok("report", "--stdio", recording.path).stdout
     stacks, stats = recording.stacks, recording.stats
     check(stats["restarts"] == 0, f"{stats}")
     for name in "good", "no_line_end", "rubbish", "overflows", "overlaps", "many_lines":
         check_named(stacks, name, "jit code")
-    for name in ("through_a_symli", "hard_link", "fifo", "directory", "of_another_user", "a_gib"):
+    for name in ("through_a_symli", "hard_link", "fifo", "a_directory", "of_another_user", "a_gib"):
         check_unnamed(stacks, name)
     check_named(stacks, "escapes", "\\x1b[31m:a")
     for text in report, recording.stderr:
@@ -182,20 +181,20 @@ def maps_of_every_kind():
 
 
 @case
-def a_map_that_grows_and_is_written_anew():
+def a_map_that_grows_and_is_rewritten():
     need_root()
-    with folder() as where, codes(where, "grows", "anew") as running:
-        grows, anew = running["grows"], running["anew"]
+    with directory() as where, codes(where, "grows", "rewritten") as running:
+        grows, rewritten = running["grows"], running["rewritten"]
         write(grows.map, b"1 1 other\n", grows.line(b"half")[:10])
-        write(anew.map, anew.line(b"elsewhere", 0x1000) * 1000)
-        pids = f"{grows.pid},{anew.pid}"
-        with recording_of(where, "-p", pids) as recorder:
+        write(rewritten.map, rewritten.line(b"elsewhere", 0x1000) * 1000)
+        pids = f"{grows.pid},{rewritten.pid}"
+        with recording_of(where, "-e", "cpu-clock:u", "-p", pids) as recorder:
             path = os.path.join(where, "x.ctop")
             check_unnamed(folded(path), "grows")
-            check_unnamed(folded(path), "anew")
+            check_unnamed(folded(path), "rewritten")
             with open(grows.map, "ab") as file:
                 file.write(grows.line(b"jit code")[10:])
-            write(anew.map, anew.line(b"jit code"))
+            write(rewritten.map, rewritten.line(b"jit code"))
             def are_named():
                 stacks = folded(path)
                 return all(leaves(stacks, comm).get("jit code") for comm in running)
@@ -204,13 +203,13 @@ def a_map_that_grows_and_is_written_anew():
     check(stats["restarts"] == 0, f"{stats}")
     # A frame's name holds for all of its samples, those of before too.
     check_named(stacks, "grows", "jit code")
-    check_named(stacks, "anew", "jit code")
+    check_named(stacks, "rewritten", "jit code")
 
 
 @case
 def refusals_are_told_once():
     need_root()
-    with folder() as where, codes(where, "links", "links2") as running:
+    with directory() as where, codes(where, "links", "links2") as running:
         for code in running.values():
             through_a_symlink(code, where)
         pids = ",".join(str(code.pid) for code in running.values())
@@ -222,14 +221,14 @@ def refusals_are_told_once():
 @case
 def maps_and_users():
     need_root()
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         with codes(where, "by_root", "by_other", user=NOBODY) as running:
             for code in running.values():
                 write(code.map, code.line(b"jit code"))
             os.chown(running["by_other"].map, NOBODY - 1, -1)
-            pids = ",".join(str(code.pid) for code in running.values())
-            stacks = record(where, "-e", "cpu-clock", "-p", pids, seconds=0.5).stacks
+            pids = [code.pid for code in running.values()]
+            stacks = record_work(where, pids, 0.2, "-e", "cpu-clock:u", "-p", ",".join(map(str, pids))).stacks
     check_named(stacks, "by_root", "jit code")
     check_unnamed(stacks, "by_other")
 
@@ -242,17 +241,16 @@ def in_namespaces_of_its_own():
     # here: the build may lie below what is covered, or in a home that is closed to root of that namespace.
     words = [unshare, "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
              "sh", "-c", "mount -t tmpfs none /tmp && cat >/tmp/jit && chmod +x /tmp/jit && exec /tmp/jit </dev/null"]
-    with folder() as where, open(JIT, "rb") as program, \
+    with directory() as where, open(JIT, "rb") as program, \
             subprocess.Popen(words, stdin=program, stdout=subprocess.PIPE, text=True) as outer:
         try:
             ready = outer.stdout.readline().split()
             check(ready[:2] == ["ready", "1"], f"jit said {ready}")
-            with open(f"/proc/{outer.pid}/task/{outer.pid}/children", encoding="ascii") as file:
-                inner = int(file.read().split()[0])
+            inner = child_pids(outer.pid)[0]
             with open(f"/proc/{inner}/root/tmp/perf-1.map", "w", encoding="ascii") as file:
                 file.write(f"{ready[2]} 1000 within_namespaces\n")
             check(not os.path.exists("/tmp/perf-1.map"), "there is one outside")
-            recording = record(where, "-e", "cpu-clock", "-p", inner, seconds=0.6)
+            recording = record_work(where, [inner], 0.2, "-p", inner)
         finally:
             outer.kill()
             outer.wait()
@@ -279,7 +277,7 @@ def end(code):
 @case
 def a_map_that_is_written_at_last():
     need_root()
-    with folder() as where:
+    with directory() as where:
         with two_recorded(where) as (first, second, recorder):
             wait_for_cpu_time(first.pid, 0.2)
             wait_for_cpu_time(second.pid, 0.2)
@@ -293,7 +291,7 @@ def a_map_that_is_written_at_last():
 @case
 def a_map_that_is_left_behind():
     need_root()
-    with folder() as where:
+    with directory() as where:
         with two_recorded(where) as (first, second, recorder):
             wait_for_cpu_time(first.pid, 0.2)
             end(first)
@@ -312,7 +310,7 @@ def what_others_left_behind_is_no_map():
         os.utime(code.map, (1, 1))
 
     for make in of_another_user, of_before, hard_link, fifo, through_a_symlink:
-        with folder() as where:
+        with directory() as where:
             with two_recorded(where) as (first, _, recorder):
                 wait_for_cpu_time(first.pid, 0.2)
                 end(first)
@@ -337,7 +335,7 @@ def touched(path, seconds):
 @case
 def maps_for_what_perf_recorded():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "perf.data")
         with child(need_program("perf"), "record", "-q", "-o", path, "-e", "cpu-clock:u", "--call-graph", "dwarf,4096",
                    "--", JIT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as recorder:
@@ -395,7 +393,7 @@ def another_program_in_the_same_process():
     """After an exec the same addresses are other code: what was sampled keeps its names."""
     need_root()
     setarch = need_program("setarch")
-    with folder() as where:
+    with directory() as where:
         process = subprocess.Popen([setarch, "-R", JIT], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         try:
             code = Code(process)

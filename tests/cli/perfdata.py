@@ -13,8 +13,8 @@ import struct
 import subprocess
 import termios
 
-from harness import (BUILD, case, check, check_accounts, check_refused, child, CTOP, ctop, ctop_ok, folder,
-                     main, need_program, need_root, NOBODY, open_to_all, PATIENCE, run, share_complete, Skip, wait_until)
+from harness import (BUILD, CTOP, NOBODY, PATIENCE, Skip, case, check, check_accounts, check_refused, child, ctop,
+                     ctop_ok, directory, main, need_program, need_root, open_to_all, run, share_complete, wait_until)
 from recorded_by_perf import (check_same_stacks, compare, complete, ctop_samples, home_of_its_own, key,
                               perf_lost, perf_record, reads, recorded, small_recording)
 
@@ -24,7 +24,7 @@ from recorded_by_perf import (check_same_stacks, compare, complete, ctop_samples
 @case
 def dwarf_stacks_are_those_of_perf_where_perf_has_them():
     with recorded("-e", "cpu-clock:u", "-F", "500", "--call-graph", "dwarf,16384",
-                  seconds=2) as path:
+                  seconds=1) as path:
         ours, theirs, errors = compare(path)
         check(errors == "", f"on stderr: {errors}")
         check(complete(ours) > 0.95, f"complete: {complete(ours)}")
@@ -84,7 +84,7 @@ def kernel_frames_have_names_when_it_is_this_kernel():
 @case
 def the_kernel_is_proved_without_a_build_id():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path, program = os.path.join(where, "perf.data"), reads(where)
         for options in ["-z"], ["--no-buildid"], ["-z", "--no-buildid"], []:
             perf_record(path, *options, "-e", "cpu-clock", "-F", "2000", "-g", "--", program)
@@ -101,7 +101,7 @@ def the_kernel_is_proved_without_a_build_id():
 @case
 def ctop_opens_what_the_report_does():
     """`ctop FILE`: a file or directory of perf's by its name alone, and standard input; not what merely is called like a process."""
-    with folder() as where:
+    with directory() as where:
         whole = small_recording(where)
         wanted = ctop_ok("report", whole).stdout
         os.mkdir(os.path.join(where, "several"))
@@ -118,7 +118,7 @@ def ctop_opens_what_the_report_does():
         main, terminal = os.openpty()
         try:
             result = subprocess.run([CTOP, "report", "-"], stdin=terminal, capture_output=True, text=True, check=False)
-            check_refused(result, 1, "standard input is the terminal")
+            check_refused(result, 1, "standard input is a terminal")
         finally:
             os.close(main)
             os.close(terminal)
@@ -128,7 +128,7 @@ def ctop_opens_what_the_report_does():
 def what_perf_writes_into_a_directory():
     """One file for each CPU, whose records are put into the order of time."""
     need_root()
-    with folder() as where:
+    with directory() as where:
         path, program = os.path.join(where, "perf.data"), reads(where)
         for options in [], ["-z"]:
             perf_record(path, "--threads", *options, "-e", "cpu-clock:u", "-F", "1000", "--call-graph", "dwarf", "-a", "--",
@@ -142,7 +142,7 @@ def what_perf_writes_into_a_directory():
 
 @case
 def directories_that_are_traps():
-    with folder() as where:
+    with directory() as where:
         whole = small_recording(where)
         path = os.path.join(where, "trap")
         os.mkdir(path)
@@ -168,7 +168,7 @@ def directories_that_are_traps():
 @case
 def what_perf_writes_into_a_pipe():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path, program = os.path.join(where, "piped.data"), reads(where)
         for options in [], ["-z"], ["-e", "task-clock"]:
             with open(path, "wb") as file:
@@ -188,7 +188,7 @@ def what_perf_writes_into_a_pipe():
 @case
 def compressed():
     with recorded("-z", "-e", "cpu-clock:u", "-F", "1000", "--call-graph", "dwarf,16384",
-                  workload="threads", seconds=2) as path:
+                  workload="threads", seconds=1) as path:
         with open(path, "rb") as file:
             if not struct.unpack_from("<Q", file.read(104), 72)[0] >> 27 & 1:
                 raise Skip("this perf compresses nothing")
@@ -205,8 +205,10 @@ def several_events():
         check(set(events) == {"cpu-clock:u", "page-faults:u"}, f"events: {events}")
         only, _ = ctop_samples(path, "--event", "page-faults:u")
         check(len(only) == events["page-faults:u"], f"{len(only)} of {events}")
-        told = ctop_ok("report", path).stderr
+        told = ctop_ok("report", "--tree", path).stderr
         check("choose with --event: page-faults:u" in told, told)
+        table = ctop_ok("report", path).stdout
+        check("  page-faults:u%  " in table, table)
 
 
 @case
@@ -223,7 +225,7 @@ def events_without_samples_are_not_offered():
 
 @case
 def a_file_without_samples_does_not_say_why():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "perf.data")
         made = run(need_program("perf"), "record", "-q", "-e", "page-faults:u", "-c", "100000000", "-o", path, "--", "true")
         check(made.returncode == 0, made.stderr)
@@ -248,7 +250,7 @@ def all_cpus():
 
 @case
 def forks_and_execs():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "perf.data")
         perf_record(path, "-e", "cpu-clock:u", "-F", "1000", "--call-graph", "dwarf", "--",
                     "sh", "-c", "for i in 1 2 3 4; do awk 'BEGIN { for (i = 0; i < 1000000; i++) s += i }'; "
@@ -269,7 +271,7 @@ def forks_and_execs():
 @case
 def a_plain_user_reads_it():
     need_root()
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         tool, program = (shutil.copy(path, where)
                          for path in (CTOP, os.path.join(BUILD, "workloads", "threads")))
@@ -281,7 +283,7 @@ def a_plain_user_reads_it():
 
 @case
 def through_standard_input():
-    with folder() as where:
+    with directory() as where:
         path = small_recording(where)
         with open(path, "rb") as file:
             result = subprocess.run([CTOP, "export", "folded", "-"], stdin=file, capture_output=True,
@@ -293,7 +295,7 @@ def through_standard_input():
 @case
 def through_a_pipe():
     """perf record -o - | ctop report -, and a whole file."""
-    with folder() as where:
+    with directory() as where:
         path = small_recording(where)
         with open(path, "rb") as file:
             content = file.read()
@@ -320,7 +322,7 @@ def told_to_end_while_a_pipe_says_nothing():
 
 @case
 def filters():
-    with folder() as where:
+    with directory() as where:
         path = small_recording(where)
         everything, _ = ctop_samples(path)
         tid = collections.Counter(sample.tid for sample in everything).most_common(1)[0][0]

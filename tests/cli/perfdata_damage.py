@@ -12,8 +12,8 @@ import struct
 import subprocess
 import time
 
-from harness import (case, check, check_refused, child, children_of, CTOP, ctop, folder, main,
-                     need_program, need_root, PATIENCE, share_complete, Skip, target, wait_until)
+from harness import (CTOP, PATIENCE, Skip, case, check, check_refused, child, children_of, ctop, directory, main,
+                     need_program, need_root, share_complete, target, wait_until)
 from recorded_by_perf import ctop_samples, home_of_its_own, need_samples, recorded, small_recording
 
 
@@ -30,7 +30,7 @@ def keys_without_names(samples):
 
 @case
 def a_cut_file_gives_what_is_there():
-    with folder() as where:
+    with directory() as where:
         path = small_recording(where)
         whole, _ = ctop_samples(path)
         data, size = data_section(path)
@@ -44,7 +44,7 @@ def a_cut_file_gives_what_is_there():
 
 @case
 def a_damaged_file_gives_what_was_before():
-    with folder() as where:
+    with directory() as where:
         path = small_recording(where)
         whole, _ = ctop_samples(path)
         data, size = data_section(path)
@@ -63,7 +63,7 @@ def a_damaged_file_gives_what_was_before():
 
 @case
 def a_recorder_that_was_killed():
-    with folder() as where, target("threads") as program:
+    with directory() as where, target("threads") as program:
         path = os.path.join(where, "perf.data")
         # With the four threads' copies a ring is written out long before it is full.
         with child(need_program("perf"), "record", "-q", "-o", path, "-e", "cpu-clock:u", "-F", "500",
@@ -83,13 +83,13 @@ def a_recorder_that_was_killed():
 
 @case
 def a_directory_is_refused():
-    with folder() as where:
+    with directory() as where:
         check_refused(ctop("report", where), 1, "is a directory")
 
 
 @case
 def other_files_are_refused():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x")
         for content, words in ((b"2ELIFREP" + bytes(96), "byte order"),
                                (b"PERFILE2" + bytes(96), "damaged"),
@@ -136,7 +136,7 @@ def export_and_kill(path, stats_path, when):
 def a_collector_that_dies_is_replaced_and_goes_on():
     need_root()
     with recorded("-e", "cpu-clock:u", "-F", "2000", "--call-graph", "dwarf,65528",
-                  workload="threads", seconds=2) as path, folder() as where:
+                  workload="threads", seconds=2) as path, directory() as where:
         whole, _ = ctop_samples(path)
         need_samples(whole, 20)
         size = os.path.getsize(path)

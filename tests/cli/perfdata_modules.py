@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 
-from harness import (BUILD, case, check, CTOP, ctop_ok, folded, folder, main, need_program, run, Skip,
-                     started, target, with_function)
+from harness import (BUILD, CTOP, Skip, case, check, ctop_ok, directory, folded, main, need_program, run, started,
+                     target, with_function)
 from recorded_by_perf import (compare, complete, home_of_its_own, need_samples, perf_record_process,
                               perf_samples, recorded)
 
@@ -169,7 +169,7 @@ def code_that_perf_inject_made_files_of():
         source, path = os.path.join(where, "busy.js"), os.path.join(where, "perf.data")
         with open(source, "w", encoding="utf-8") as file:
             file.write("const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);\n"
-                       "const end = Date.now() + 1500;\nwhile (Date.now() < end) fib(20);\n")
+                       "while (process.cpuUsage().user < 1000000) fib(20);\n")
         recorded_by = run(perf, "record", "-q", "-k", "mono", "-o", path, "-e", "cpu-clock:u", "-F", "500",
                           "--call-graph", "dwarf,16384", "--", node, "--perf-prof", source, cwd=where)
         injected = os.path.join(where, "injected.data")
@@ -187,7 +187,7 @@ def code_that_perf_inject_made_files_of():
 @case
 def no_process_of_the_file_is_asked_about():
     """Even if there is one with that pid, and maps to be had."""
-    with folder() as where, target("templates") as program:
+    with directory() as where, target("templates") as program:
         path = os.path.join(where, "perf.data")
         perf_record_process(path, program.pid, "-e", "cpu-clock:u", "-F", "500", "--call-graph",
                             "dwarf")

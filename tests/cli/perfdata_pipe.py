@@ -9,7 +9,8 @@ import struct
 import subprocess
 import termios
 
-from harness import case, check, child, CTOP, ctop_ok, folder, main, need_program, need_root, PATIENCE, run, Skip, wait_until
+from harness import (case, check, child, CTOP, ctop_ok, directory, main, need_program, need_root, PATIENCE, run, Skip,
+                     wait_until)
 from recorded_by_perf import home_of_its_own, reads
 
 MARK_BYTES = 16
@@ -63,7 +64,7 @@ def report_of_pieces(content, sizes):
 @case
 def in_pieces_of_any_size():
     need_root()
-    with folder() as where:
+    with directory() as where:
         content = piped(where)
         whole = report(content)
         check("[kernel]" not in whole[1] and "do_syscall" in whole[0], f"the kernel has no names: {whole[1]}")
@@ -77,7 +78,7 @@ def in_pieces_of_any_size():
 def build_ids_between_the_records_of_the_kernel():
     """As perf inject -b writes them: each before the first sample of its file. By inode these files are not to be found."""
     need_root()
-    with folder() as where:
+    with directory() as where:
         injected = subprocess.run([need_program("perf"), "inject", "-b", "-i", "-", "-o", "-"], input=piped(where),
                                   capture_output=True, check=False, timeout=PATIENCE).stdout
         parts = [[kind, bytearray(part)] for kind, part in records_of(injected)]
@@ -101,7 +102,7 @@ def a_kernel_that_hides_its_symbols_is_not_called_another():
     """kernel.kptr_restrict may change any moment: whether it is the kernel that was recorded is then not to be told."""
     need_root()
     unshare = need_program("unshare")
-    with folder() as where:
+    with directory() as where:
         path, symbols = os.path.join(where, "perf.data"), os.path.join(where, "kallsyms")
         with open(path, "wb") as file:
             file.write(piped(where))

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Runs alone: changes the kernel's settings.
 """Every privilege: the best profile there is, with what is missing said; or one cause and what helps.
 
 Levels 3 and 4 of kernel.perf_event_paranoid are some distributions' own; they are emulated by a seccomp filter that
@@ -13,9 +12,9 @@ import os
 import shutil
 import subprocess
 
-from harness import (BUILD, CTOP, ROOT, STRANGER, Skip, agree, case, check, check_refused, ctop, doctor, folded,
-                     folder, main, need_program, need_root, paranoid, plain_user, readable_ctop, run, sysctl,
-                     target, with_function)
+from harness import (BUILD, CTOP, OTHER_USER, PARANOID_IS_2, ROOT, Skip, agree, alone, case, check, check_refused, ctop,
+                     directory, doctor, folded, main, need_program, need_root, paranoid, plain_user, readable_ctop, run,
+                     sysctl, target, with_function)
 
 REFUSE = os.path.join(BUILD, "workloads", "refuse")
 
@@ -34,14 +33,15 @@ def own_spin(as_user, where):
 
 
 def steps(answer):
-    """But for what is due to others who want the CPUs now."""
-    return "\n".join(step for step in answer["steps_down"] if "want each CPU" not in step)
+    """But for what is due to others who want the CPUs now, or make a sample cost more."""
+    return "\n".join(step for step in answer["steps_down"] if "want each CPU" not in step and "one costs" not in step)
 
 
 # ---- users and capabilities ----
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def capabilities_lift_what_paranoid_binds():
     need_root()
     with readable_ctop() as (where, program), target("spin") as roots:
@@ -66,6 +66,7 @@ def capabilities_lift_what_paranoid_binds():
 
 
 @case
+@alone("changes the kernel's settings")
 def plain_users_get_what_each_level_allows():
     need_root()
     as_user = plain_user()
@@ -92,6 +93,7 @@ def plain_users_get_what_each_level_allows():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def what_user_code_shows_nothing_of_is_refused():
     need_root()
     as_user = plain_user()
@@ -108,6 +110,7 @@ def what_user_code_shows_nothing_of_is_refused():
 
 
 @case
+@alone("changes the kernel's settings")
 def levels_of_other_kernels_are_named():
     need_root()
     as_user = plain_user()
@@ -129,6 +132,7 @@ def levels_of_other_kernels_are_named():
 
 
 @case
+@alone("changes the kernel's settings")
 def a_containers_filter_is_named():
     need_root()
     with readable_ctop() as (_, program):
@@ -146,6 +150,7 @@ def a_containers_filter_is_named():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def root_of_a_user_namespace():
     need_root()
     unshare = need_program("unshare")
@@ -170,6 +175,7 @@ def root_of_a_user_namespace():
 
 
 @case
+@alone("changes the kernel's settings")
 def small_limits():
     need_root()
     as_user, prlimit = plain_user(), need_program("prlimit")
@@ -189,6 +195,7 @@ def small_limits():
 
 
 @case
+@alone("changes the kernel's settings")
 def a_lowered_sample_rate():
     need_root()
     with sysctl("perf_event_max_sample_rate", 250), target("spin") as program:
@@ -204,6 +211,7 @@ def a_lowered_sample_rate():
 
 
 @case
+@alone("changes the kernel's settings")
 def kernel_names_that_are_hidden():
     need_root()
     with target("spin") as program:
@@ -219,6 +227,7 @@ def kernel_names_that_are_hidden():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def installed_with_capabilities_for_a_group():
     need_root()
     need_program("setcap")
@@ -226,7 +235,7 @@ def installed_with_capabilities_for_a_group():
     group = next((entry for entry in grp.getgrall() if entry.gr_gid), None)
     if not group:
         raise Skip("no group but root's")
-    with folder() as where, target("spin") as roots:
+    with directory() as where, target("spin") as roots:
         os.chmod(where, 0o755)
         result = run("make", "-C", ROOT, "install", f"BUILD={BUILD}", f"DESTDIR={where}", "PREFIX=/usr", "SETCAP=1",
                      f"SETCAP_GROUP={group.gr_name}")
@@ -236,7 +245,7 @@ def installed_with_capabilities_for_a_group():
         program = os.path.join(where, "usr/bin/ctop")
         status = os.stat(program)
         check(status.st_mode & 0o7777 == 0o710 and status.st_gid == group.gr_gid, f"{status}")
-        member = [setpriv, f"--reuid={STRANGER}", f"--regid={group.gr_gid}", "--clear-groups"]
+        member = [setpriv, f"--reuid={OTHER_USER}", f"--regid={group.gr_gid}", "--clear-groups"]
         with paranoid(2):
             answer = agree(member, program, ["-e", "cpu-clock", "-a"])
             # As good as root's: the kernel too, with names, full rings, everybody's processes.
@@ -250,9 +259,9 @@ def installed_with_capabilities_for_a_group():
             check(result.returncode == 0, result.stderr)
             check(with_function(folded(path), "spin_loop") > 3, f"{folded(path)}")
             # Who is not in the group may not run it; setpriv itself still could.
-            stranger = run(setpriv, f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", "sh", "-c",
+            outsider = run(setpriv, f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups", "sh", "-c",
                            f"{program} list")
-            check(stranger.returncode and "ermission denied" in stranger.stderr, f"{stranger}")
+            check(outsider.returncode and "ermission denied" in outsider.stderr, f"{outsider}")
             # What it runs has no capabilities of its.
             seen = run(*member, program, "record", "-q", "-e", "cpu-clock", "-o", "/dev/null", "--", "grep",
                        "CapEff", "/proc/self/status")

@@ -4,7 +4,7 @@
 
 import os
 
-from harness import case, check, ctop_ok, folder, main, need_root, record, target
+from harness import case, check, ctop_ok, directory, main, need_root, record, target
 
 
 def header_line(path, label):
@@ -16,7 +16,7 @@ def header_line(path, label):
 @case
 def busy_stolen_and_idle_are_all_the_time_there_is():
     need_root()
-    with folder() as where, target("spin"):
+    with directory() as where, target("spin"):
         recording = record(where, "-e", "cpu-clock", "-a", seconds=1)
         cpus, line = recording.stats["cpus_seconds"], header_line(recording.path, "CPUs")
     check(set(cpus) == {"busy", "idle", "stolen"} and cpus["busy"] > 0, f"{cpus}")
@@ -30,7 +30,7 @@ def busy_stolen_and_idle_are_all_the_time_there_is():
 @case
 def a_target_that_does_nothing_is_the_reason():
     need_root()
-    with folder() as where, target("crowd", "idle", "lazy") as program:
+    with directory() as where, target("crowd", "idle", "lazy") as program:
         recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=0.5)
         line = header_line(recording.path, "rate")
     check("the target used 0.0% of a CPU" in line, line)

@@ -6,19 +6,19 @@ import collections
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
-from harness import (BUILD, NOBODY, PATIENCE, Skip, case, check, check_accounts, child, children_of, cpu_seconds, ctop,
-                     ctop_ok, ended_well, folded, folder, main, need_program, need_root, record,
-                     recording_of, run, share_complete, target, wait_for_cpu_time, wait_until,
-                     with_function)
+from harness import (BUILD, NOBODY, PATIENCE, Skip, case, check, check_accounts, child, child_pids, children_of,
+                     cpu_seconds, ctop, ctop_ok, directory, ended_well, folded, main, need_program, need_root, record,
+                     recording_of, run, share_complete, started, target, wait_for_cpu_time, wait_until, with_function)
 
 
 @case
 def a_command_is_held_until_sampling_is_on():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         result = ctop("record", "-q", "-e", "cpu-clock", "-o", path, "--",
                       os.path.join(BUILD, "workloads", "recursion"), "1")
@@ -34,7 +34,7 @@ def a_command_is_held_until_sampling_is_on():
 @case
 def the_commands_own_status_is_returned():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         check(ctop("record", "-q", "-o", path, "--", "sh", "-c", "exit 7").returncode == 7, "7")
         check(ctop("record", "-q", "-o", path, "--", "sh", "-c",
@@ -44,14 +44,14 @@ def the_commands_own_status_is_returned():
 @case
 def cycles_at_a_count_without_counters_does_something_useful():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         recording = record(where, "-e", "cycles", "-c", "1000", "-p", program.pid)
     check(recording.stats["samples"] > 100, f"{recording.stats}")
     check(share_complete(recording.stats) > 0.99, f"{recording.stats['stacks']}")
     check(recording.stats["event"]["asked"] == "cycles", f"{recording.stats['event']}")
     if recording.stats["event"]["opened"].startswith("cycles"):
         raise Skip("this machine has hardware counters: there was no fallback")
-    check(recording.stats["steps_down"], "no fallback is told")
+    check(recording.stats["steps_down"], "no fallback is reported")
     for step in recording.stats["steps_down"]:
         check(step in recording.stderr, f"{step!r} is not on stderr: {recording.stderr!r}")
 
@@ -59,7 +59,7 @@ def cycles_at_a_count_without_counters_does_something_useful():
 @case
 def strict_makes_a_step_down_an_error():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         result = ctop("record", "--strict", "-e", "cycles", "-o", os.path.join(where, "x.ctop"),
                       "-p", program.pid, "--duration", "0.2")
     if result.returncode == 0:
@@ -70,7 +70,7 @@ def strict_makes_a_step_down_an_error():
 @case
 def the_whole_system_while_a_command_runs():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = os.path.join(where, "x.ctop")
         # It ends when the other process has had its time: not by a clock.
         script = (f"before=$(cut -d' ' -f14 /proc/{program.pid}/stat); "
@@ -85,7 +85,7 @@ def the_whole_system_while_a_command_runs():
 @case
 def the_whole_system():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         recording = record(where, "-a", "-e", "cpu-clock")
         report = ctop_ok("report", "--stdio", recording.path).stdout
         check(program.poll() is None, "the target died")
@@ -102,26 +102,20 @@ def the_whole_system():
     check(sampled - 0.1 < float(busy.group(1)) / 100 < sampled + own + 0.1, f"{sampled}, {own}: {report}")
 
 
-def all_children_of(pid):
-    """Also those that were not executed: its opener."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return list(map(int, file.read().split()))
-
-
 @case
 def none_of_ctops_own_processes_is_in_the_whole_system():
     need_root()
-    with folder() as where, target("newstacks") as program:
+    with directory() as where, target("newstacks") as program:
         with recording_of(where, "-a", "-F", "5000") as recorder:
-            ours = {recorder.pid, *all_children_of(recorder.pid)}
+            ours = {recorder.pid, *child_pids(recorder.pid)}
             before = children_of(recorder.pid)["symbolizer"]
             os.kill(before, signal.SIGKILL)
             wait_until(lambda: children_of(recorder.pid).get("symbolizer", before) != before or
                        recorder.poll() is not None, "successor")
-            ours |= set(all_children_of(recorder.pid))
-            wait_for_cpu_time(program.pid, 2, lambda: recorder.poll() is not None)  # all have work to do
+            ours |= set(child_pids(recorder.pid))
+            wait_for_cpu_time(program.pid, 1, lambda: recorder.poll() is not None)  # all have work to do
             check(recorder.poll() is None, "it ended")
-            ours |= set(all_children_of(recorder.pid))
+            ours |= set(child_pids(recorder.pid))
         stats = ended_well(where, recorder)[1]
         script = ctop_ok("export", "script", os.path.join(where, "x.ctop")).stdout
     pids = set(map(int, re.findall(r"^\S.*? +(\d+)/\d+ +\[", script, re.M)))
@@ -133,15 +127,19 @@ def none_of_ctops_own_processes_is_in_the_whole_system():
 @case
 def a_name_instead_of_a_pid():
     need_root()
-    with folder() as where, target("sleepwork"):
-        recording = record(where, "sleepwork", seconds=1)
-    check(with_function(recording.stacks, "busy") > 50, f"{recording.stats}")
+    with directory() as where:
+        name = f"only-{os.getpid()}"  # other tests' programs run beside this one
+        shutil.copy(os.path.join(BUILD, "workloads", "sleepwork"), os.path.join(where, name))
+        with started(os.path.join(where, name)) as program, recording_of(where, name) as recorder:
+            wait_for_cpu_time(program.pid, 0.2)
+        stacks, stats = ended_well(where, recorder)
+    check(with_function(stacks, "busy") > 50, f"{stats}")
 
 
 @case
 def one_thread():
     need_root()
-    with folder() as where, target("threads") as program:
+    with directory() as where, target("threads") as program:
         tids = {}
 
         def is_named():  # the threads name themselves
@@ -157,16 +155,19 @@ def one_thread():
 @case
 def the_end_of_the_target_ends_the_recording():
     need_root()
-    with folder() as where, target("spin", "1.5") as program:
-        recording = record(where, "-p", program.pid, seconds=60)
-    check(recording.stats["duration_seconds"] < 60, f"{recording.stats['duration_seconds']}")
-    check(recording.stats["samples"] > 10, f"{recording.stats}")
+    with directory() as where:
+        with target("spin", "600") as program, recording_of(where, "-p", program.pid) as recorder:
+            wait_for_cpu_time(program.pid, 0.2)
+            program.kill()
+            recorder.wait(PATIENCE)
+        _, stats = ended_well(where, recorder)
+    check(stats["samples"] > 10, f"{stats}")
 
 
 @case
 def page_faults_one_by_one():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
         ctop_ok("record", "-q", "-e", "page-faults", "-c", "1", "-o", path, "--stats", stats_path,
                 "--", "/bin/true")
@@ -184,7 +185,7 @@ def a_plain_user():
         paranoid = int(file.read())
     if paranoid > 2:
         raise Skip(f"perf_event_paranoid is {paranoid}: plain users may not sample")
-    with folder() as where:
+    with directory() as where:
         os.chmod(where, 0o777)
         for name in ("ctop", "workloads/recursion"):
             copy = os.path.join(where, os.path.basename(name))
@@ -199,7 +200,8 @@ def a_plain_user():
         with open(stats_path, encoding="utf-8") as file:
             stats = json.load(file)
         stacks = folded(path)
-    check(stats["samples"] > 100, f"{stats}")
+    # However little of the CPUs it had, and however often it could be sampled.
+    check(stats["events_sampled"] > 0.9 * stats["events_counted"] > 0, f"{stats}")
     check(share_complete(stats) > 0.99, f"{stats}")
     check(with_function(stacks, "bottom") > 0.9 * stats["samples"], "names are missing")
     check(stats["steps_down"], "user-only is a fallback that must be told")
@@ -227,7 +229,7 @@ def perf_leaves(data):
 def perf_sees_the_same_functions():
     need_root()
     need_program("perf")
-    with folder() as where, target("templates") as program:
+    with directory() as where, target("templates") as program:
         data = os.path.join(where, "perf.data")
         with child("perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o", data, "-p", program.pid,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as perf:

@@ -7,8 +7,8 @@ import os
 import re
 import subprocess
 
-from harness import (BUILD, check, child, ctop_ok, folder, need_program, PATIENCE, run, Skip, started,
-                     target, wait_for_cpu_time)
+from harness import (BUILD, PATIENCE, Skip, check, child, ctop_ok, directory, need_program, run, started, target,
+                     wait_for_cpu_time)
 
 HEADER = re.compile(r"^(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?:\[\d+\]\s+)?(?P<seconds>\d+)\.(?P<micros>\d+):"
                     r"\s+(?P<period>\d+)\s+(?P<event>[^ ]+):\s*(?P<leaf>[0-9a-f]+ .*)?$")
@@ -45,7 +45,7 @@ def perf_record(path, *arguments):
     check_was_recorded(path, result, result.stderr)
 
 
-def perf_record_process(path, pid, *options, seconds=1):
+def perf_record_process(path, pid, *options, seconds=0.5):
     """
     Records while a process uses so much CPU time, with its children: clock events give as many samples
     on a busy machine as on an idle one.
@@ -92,9 +92,9 @@ def reads(where):
 
 
 @contextlib.contextmanager
-def recorded(*options, workload="templates", seconds=1):
+def recorded(*options, workload="templates", seconds=0.5):
     """A file of a workload that runs already."""
-    with folder() as where, target(workload) as program:
+    with directory() as where, target(workload) as program:
         path = os.path.join(where, "perf.data")
         perf_record_process(path, program.pid, *options, seconds=seconds)
         yield path
@@ -117,7 +117,7 @@ def perf_lost(path):
 
 
 def ctop_samples(path, *options):
-    result = ctop_ok("export", "script", path, *options)
+    result = ctop_ok("export", "script", "--no-inline", path, *options)
     return parse(result.stdout), result.stderr
 
 
@@ -173,7 +173,7 @@ def complete(ours, root="_start"):
 def home_of_its_own():
     """perf keeps copies of what it recorded in the home: here is one without."""
     before = os.environ.get("HOME", "/")
-    with folder() as where:
+    with directory() as where:
         os.environ["HOME"] = where
         try:
             yield where

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from harness import PATIENCE, ROOT, case, check, child, folder, main, run, wait_until
+from harness import PATIENCE, ROOT, case, check, child, directory, main, run, wait_until
 
 RUN = os.path.join(ROOT, "tests", "run")
 PREAMBLE = f"""#!{sys.executable}
@@ -57,7 +57,7 @@ class Program:
 
 @case
 def a_case_that_hangs_fails_and_the_next_one_runs():
-    with folder() as where:
+    with directory() as where:
         program = Program(where, """
 harness.CASE_SECONDS = 1
 
@@ -78,7 +78,7 @@ def is_last():
 
 @case
 def a_program_that_takes_too_long_is_ended_and_what_it_started_too():
-    with folder() as where:
+    with directory() as where:
         program = Program(where, """
 @case
 def hangs():
@@ -96,7 +96,7 @@ def hangs():
 
 @case
 def a_program_that_dies_leaves_nothing():
-    with folder() as where:
+    with directory() as where:
         program = Program(where, """
 @case
 def dies():
@@ -111,7 +111,7 @@ def dies():
 
 @case
 def what_is_left_behind_is_told_and_ended():
-    with folder() as where:
+    with directory() as where:
         program = Program(where, """
 @case
 def leaves():
@@ -127,7 +127,7 @@ def leaves():
 @case
 def nothing_outlives_who_runs_the_tests():
     for number in signal.SIGKILL, signal.SIGTERM, signal.SIGINT:
-        with folder() as where:
+        with directory() as where:
             program = Program(where, """
 @case
 def waits():
@@ -146,7 +146,7 @@ def waits():
 
 @case
 def failures_are_told_at_the_end_with_their_causes():
-    with folder() as where:
+    with directory() as where:
         program = Program(where, """
 @case
 def fails():
@@ -165,7 +165,7 @@ def is_last():
 
 @case
 def what_fails_once_has_failed():
-    with folder() as where:
+    with directory() as where:
         program = Program(where, """
 @case
 def fails_once():
@@ -190,7 +190,7 @@ def shell_programs(where, *bodies):
 @case
 def programs_run_side_by_side_and_are_told_of_in_order():
     meet = "touch {me}; until [ -e {other} ]; do sleep 0.01; done; echo 'ok - {me}'"
-    with folder() as where:
+    with directory() as where:
         paths = shell_programs(where, meet.format(me="a", other="c"), "echo 'ok - b'; exit 1",
                                meet.format(me="c", other="a"))
         result = run(RUN, *paths, cwd=where, env={**os.environ, "TEST_JOBS": "2"})
@@ -201,7 +201,7 @@ def programs_run_side_by_side_and_are_told_of_in_order():
 @case
 def who_runs_alone_does():
     alone = "# Runs alone: others would be in its way\ntest -e b -a -e c && mkdir alone && sleep 0.1 && rmdir alone && echo 'ok - a'"
-    with folder() as where:
+    with directory() as where:
         paths = shell_programs(where, alone, "touch b; echo 'ok - b'", "touch c; echo 'ok - c'", alone)
         result = run(RUN, *paths, cwd=where, env={**os.environ, "TEST_JOBS": "4"})
         check("4 passed, 0 failed, 0 skipped" in result.stdout, result.stdout)

@@ -6,9 +6,9 @@ import contextlib
 import os
 import subprocess
 
-from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_refused, child, ctop, folded, folder, main,
-                     need_program, need_root, record, record_work, share_complete, target, wait_for_cpu_time,
-                     with_function)
+from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_refused, child, ctop, directory, ended_well, folded,
+                     main, need_program, need_root, record, record_work, recording_of, share_complete, target,
+                     wait_for_cpu_time, wait_until, with_function)
 
 CROWD = os.path.join(BUILD, "workloads", "crowd")
 # Whom no process here belongs to but for a test's own.
@@ -76,18 +76,19 @@ def working(name, cgroup_path=None, uid=None):
 @case
 def a_cgroup_and_nothing_else():
     need_root()
-    with folder() as where, cgroup() as (mount, name):
+    with directory() as where, cgroup() as (mount, name):
         path = os.path.join(mount, name)
-        with working("within", path), working("below", os.path.join(path, "below")), working("outside"):
+        with working("within", path) as within, working("below", os.path.join(path, "below")) as below, \
+                working("outside"):
             for spelled in (name, "/" + name, path):
-                recording = record(where, "-e", "cpu-clock", "-G", spelled, seconds=0.5)
+                recording = record_work(where, [within.pid, below.pid], 0.1, "-G", spelled)
                 check(comms(recording) == {"within", "below"}, f"{spelled}: {recording.stacks}")
                 check_exact(recording.stats)
                 check(share_complete(recording.stats) > 0.95, f"{recording.stats['stacks']}")
                 check(with_function(recording.stacks, "crowd_named") > 3, f"{recording.stacks}")
-            one = record(where, "-e", "cpu-clock", "-G", f"{name}/below", seconds=0.5)
+            one = record_work(where, [below.pid], 0.1, "-G", f"{name}/below")
             check(comms(one) == {"below"}, f"{one.stacks}")
-            chosen = record(where, "-e", "cpu-clock", "-G", name, "--comm", "below", seconds=0.5)
+            chosen = record_work(where, [within.pid, below.pid], 0.1, "-G", name, "--comm", "below")
             check(comms(chosen) == {"below"}, f"{chosen.stacks}")
             check(chosen.stats["dropped"]["comm"] > 0, f"{chosen.stats}")
             check_exact(chosen.stats)
@@ -97,7 +98,7 @@ def a_cgroup_and_nothing_else():
 def a_cgroup_that_is_removed_ends_the_profile():
     need_root()
     for words in (["record", "-o", "x.ctop"], ["--stdio"]):
-        with folder() as where, cgroup() as (mount, name):
+        with directory() as where, cgroup() as (mount, name):
             path = os.path.join(mount, name, "below")
             stderr_path = os.path.join(where, "stderr")
             with open(stderr_path, "w", encoding="utf-8") as stderr, child(
@@ -126,7 +127,7 @@ def a_cgroup_that_is_removed_ends_the_profile():
 def cgroups_that_are_none():
     need_root()
     mount = cgroup2()
-    with folder() as where:
+    with directory() as where:
         for path, status, words in (
                 ("no-such-cgroup", 1, ["there is no cgroup", mount]),
                 (where, 1, ["not a cgroup of version 2"]), ("cgroup.procs", 1, ["is a file"]),
@@ -150,13 +151,16 @@ def cgroups_that_are_none():
 @case
 def names_and_users_among_all():
     need_root()
-    with folder() as where, working("one", uid=SOMEBODY), working("two", uid=SOMEBODY_ELSE):
+    with directory() as where, working("one", uid=SOMEBODY) as one, working("two", uid=SOMEBODY_ELSE) as two:
         for words, expected, reasons in (
                 (["--comm", "one"], {"one"}, ["comm"]),
                 (["--uid", SOMEBODY_ELSE], {"two"}, ["uid"]),
                 (["--comm", "two", "--uid", SOMEBODY_ELSE], {"two"}, ["uid"]),
                 (["--comm", "one", "--uid", SOMEBODY_ELSE], set(), ["comm", "uid"])):
-            recording = record(where, "-e", "cpu-clock", "-a", *words, seconds=0.6)
+            if expected:
+                recording = record_work(where, [one.pid, two.pid], 0.1, "-a", *words)
+            else:
+                recording = record(where, "-e", "cpu-clock", "-a", *words, seconds=0.6)
             check(comms(recording) == expected, f"{words}: {recording.stacks}")
             check_exact(recording.stats)
             check(all(recording.stats["dropped"][reason] > 0 for reason in reasons), f"{recording.stats}")
@@ -168,18 +172,21 @@ def names_and_users_among_all():
 def users_of_what_starts_and_changes():
     need_root()
     setpriv = need_program("setpriv")
-    with folder() as where:
+    with directory() as where:
         # Root until it becomes another's; children and grandchildren of his; their programs.
         script = (f"for i in 1 2 3 4 5 6; do {setpriv} --reuid={SOMEBODY} --clear-groups "
                   f"sh -c '{CROWD} threads 20' > /dev/null; done")
         with subprocess.Popen(["sh", "-c", f"while :; do {script}; done"]) as program:
             try:
-                recording = record(where, "-e", "cpu-clock", "-a", "--uid", SOMEBODY, seconds=1.5)
+                with recording_of(where, "-a", "--uid", SOMEBODY) as recorder:
+                    path = os.path.join(where, "x.ctop")
+                    wait_until(lambda: recorder.poll() is not None or
+                               with_function(folded(path), "crowd_thread") > 3, "samples of his threads")
             finally:
                 program.kill()
                 program.wait()
-        check(with_function(recording.stacks, "crowd_thread") > 3, f"{recording.stacks}")
-        check_exact(recording.stats)
+        _, stats = ended_well(where, recorder)
+        check_exact(stats)
 
 
 @case
@@ -202,7 +209,7 @@ def what_is_to_be_chosen_from_is_checked():
 def children_are_left_out_when_asked():
     need_root()
     spin = os.path.join(BUILD, "workloads", "spin")
-    with folder() as where:
+    with directory() as where:
         for letter in ([], ["-i"], ["--no-inherit"]):
             recording = record(where, "-e", "cpu-clock", *letter, "--", spin, "1", seconds=60)
             threads = {"spin"} if letter else {"spin", "spinner"}
@@ -210,10 +217,10 @@ def children_are_left_out_when_asked():
             check_exact(recording.stats)
         # Those that are there already are the target's, whatever comes later.
         with target("spin") as program:
-            recording = record(where, "-e", "cpu-clock", "-i", "-p", program.pid, seconds=0.6)
+            recording = record_work(where, [program.pid], 0.4, "-i", "-p", program.pid)
             check(comms(recording) == {"spin", "spinner"}, f"{recording.stacks}")
             # One thread by its number is that thread.
-            recording = record(where, "-e", "cpu-clock", "-t", program.pid, seconds=0.6)
+            recording = record_work(where, [program.pid], 0.2, "-t", program.pid)
             check(comms(recording) == {"spin"}, f"{recording.stacks}")
         with target("crowd", "children", "1000") as program:
             recording = record(where, "-e", "page-faults", "-c", "1", "-t", program.pid, seconds=0.6)
@@ -224,7 +231,7 @@ def children_are_left_out_when_asked():
 def several_processes_and_one_cpu():
     need_root()
     online = sorted(os.sched_getaffinity(0))
-    with folder() as where, working("first") as first, working("second") as second, working("third"):
+    with directory() as where, working("first") as first, working("second") as second, working("third"):
         pids = first.pid, second.pid
         recording = record_work(where, pids, 0.3, "-p", f"{first.pid},{second.pid}")
         check(comms(recording) == {"first", "second"}, f"{recording.stacks}")

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Runs alone: takes every CPU for a moment.
 """Where every CPU is taken: ctop comes soon, takes less, and says what it took."""
 
 import contextlib
@@ -12,8 +11,9 @@ import signal
 import struct
 import subprocess
 
-from harness import (BUILD, CTOP, Skip, case, check, child, children_of, ended_well, folder, main, need_program, need_root,
-                     paranoid, plain_user, readable_ctop, recording_of, run, status_of, target, wait_for_cpu_time, wait_until)
+from harness import (BUILD, CTOP, PATIENCE, Skip, alone, case, check, child, child_pids, children_of, directory,
+                     ended_well, main, need_program, need_root, paranoid, plain_user, readable_ctop, recording_of, run,
+                     status_of, target, wait_for_cpu_time, wait_for_samples, wait_until)
 
 SLICE_NS = 100_000
 NR_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
@@ -33,10 +33,9 @@ def schedule(pid):
 
 def opener_of(pid):
     """Forked, and not executed: it has its maker's command line."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        for child in file.read().split():
-            if status_of(child, "Name") == "ctop-opener":
-                return int(child)
+    for child in child_pids(pid):
+        if status_of(child, "Name") == "ctop-opener":
+            return child
     return None
 
 
@@ -49,7 +48,7 @@ def need_slices():
 def it_asks_for_short_slices_and_never_for_real_time():
     need_root()
     need_slices()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         with recording_of(where, "-p", program.pid) as recorder:
             pids = {"main": recorder.pid, "opener": opener_of(recorder.pid), **children_of(recorder.pid)}
             seen = {role: schedule(pid) for role, pid in pids.items()}
@@ -64,26 +63,48 @@ def it_asks_for_short_slices_and_never_for_real_time():
         check(policy == os.SCHED_OTHER and slice_ns > SLICE_NS and nice == 0, f"{role}: {seen}")
 
 
+def schedule_of_command(recorder):
+    """Of the shell that the recorder started, which is ended then."""
+    mine = [pid for pid in child_pids(recorder.pid) if pid not in children_of(recorder.pid).values()]
+    names = {pid: open(f"/proc/{pid}/comm", encoding="utf-8").read().strip() for pid in mine}
+    commands = [pid for pid, name in names.items() if name == "sh"]
+    check(len(commands) == 1, f"{names}")
+    seen = schedule(commands[0])
+    os.kill(commands[0], 9)
+    return seen
+
+
+COMMAND = "--", "sh", "-c", "while :; do :; done"
+
+
 @case
 def its_command_is_an_ordinary_process():
     need_root()
     need_slices()
-    with folder() as where, recording_of(where, "--", "sh", "-c", "while :; do :; done") as recorder:
-        with open(f"/proc/{recorder.pid}/task/{recorder.pid}/children", encoding="ascii") as file:
-            mine = [int(pid) for pid in file.read().split() if int(pid) not in children_of(recorder.pid).values()]
-        names = {pid: open(f"/proc/{pid}/comm", encoding="utf-8").read().strip() for pid in mine}
-        commands = [pid for pid, name in names.items() if name == "sh"]
-        check(len(commands) == 1, f"{names}")
-        seen = schedule(commands[0])
-        os.kill(commands[0], 9)
+    with directory() as where, recording_of(where, *COMMAND) as recorder:
+        seen = schedule_of_command(recorder)
     check(seen[:2] == (os.SCHED_OTHER, 0) and seen[2] > SLICE_NS, f"{seen}")
+
+
+@case
+def the_highest_nice_value_is_the_users_too():
+    """It is the one that ctop asks for itself: what is not ctop's has it as before, with slices as before."""
+    need_root()
+    need_slices()
+    with directory() as where, recording_of(where, *COMMAND, preexec_fn=lambda: os.nice(-20)) as recorder:
+        main_slice = schedule(recorder.pid)[2]
+        symbolizer = schedule(children_of(recorder.pid)["symbolizer"])
+        command = schedule_of_command(recorder)
+    check(main_slice < 2 * SLICE_NS, f"{main_slice}")
+    for seen in command, symbolizer:
+        check(seen[1] == -20 and seen[2] > 2 * SLICE_NS, f"{command} {symbolizer}")
 
 
 @case
 def a_nice_value_of_the_users_is_kept():
     need_root()
     need_slices()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         with recording_of(where, "-p", program.pid, preexec_fn=lambda: os.nice(5)) as recorder:
             pids = [recorder.pid, children_of(recorder.pid)["collector"]]
             seen = [schedule(pid) for pid in pids]
@@ -112,9 +133,10 @@ def said(stats):
 
 
 @case
+@alone("the rings are to fill for want of their reader only")
 def fewer_and_smaller_samples_where_the_rings_fill():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         # A ring of 1 MiB holds 16 copies of 64 KiB, or 100 of 8 KiB.
         with recording_of(where, "-m", "256", "-p", program.pid) as recorder:
             reader_stops(recorder, lambda: wait_for_cpu_time(program.pid, 0.5))
@@ -133,9 +155,10 @@ def fewer_and_smaller_samples_where_the_rings_fill():
 
 
 @case
+@alone("the rings are to fill for want of their reader only")
 def no_event_is_missed_while_copies_become_smaller():
     need_root()
-    with folder() as where:
+    with directory() as where:
         for of in ([], ["-a"]):
             with target("faults", "100000") as program:
                 of_whom = of or ["-p", program.pid]
@@ -155,9 +178,10 @@ def no_event_is_missed_while_copies_become_smaller():
 
 
 @case
+@alone("is about calm")
 def copies_grow_again_when_it_is_calm():
     need_root()
-    with folder() as where, target("sleepwork") as program:
+    with directory() as where, target("sleepwork") as program:
         # Next to nothing happens: the smaller ones, to begin with, leave room for what may come.
         with recording_of(where, "-e", "context-switches", "-c", "1", "-p", program.pid) as recorder:
             collector = children_of(recorder.pid)["collector"]
@@ -171,6 +195,7 @@ def copies_grow_again_when_it_is_calm():
 
 
 @case
+@alone("takes every CPU for a moment")
 def who_is_one_of_many_begins_with_less():
     need_root()
     nr = 20 * os.cpu_count()
@@ -185,9 +210,19 @@ def who_is_one_of_many_begins_with_less():
                  for _ in range(nr)]
         wait_until(lambda: running() > 17 * os.cpu_count(), f"{nr} processes that run")
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
-        result = run(*plain_user(), program, "record", "-e", "cpu-clock:u", "-F", "999", "-o", path, "--stats", stats_path,
-                     "--duration", "0.5", "-p", crowd[0].pid)
-        check(result.returncode == 0 and "a sample for each 4 asked for" in result.stderr, f"{result}")
+        recorder = stack.enter_context(child(
+            *plain_user(), program, "record", "-e", "cpu-clock:u", "-F", "999", "-o", path, "--stats", stats_path,
+            "--duration", PATIENCE, "-p", crowd[0].pid, stderr=subprocess.PIPE, text=True))
+        errors = ""
+        while "a sample for each 4 asked for" not in errors and (line := recorder.stderr.readline()):
+            errors += line
+        # It has made up its mind; what it still does is not to take as long as they let it.
+        for each in crowd[1:]:
+            each.kill()
+        wait_for_samples(recorder, path)
+        recorder.send_signal(signal.SIGINT)
+        errors += recorder.communicate(timeout=PATIENCE)[1]
+        check(recorder.returncode == 0 and "a sample for each 4 asked for" in errors, f"{recorder.returncode}: {errors}")
         with open(stats_path, encoding="utf-8") as file:
             stats = json.load(file)
     check(stats["event"]["period"] == 1001001 * 4 and len(stats["sets"]) == 1, f"{stats}")
@@ -196,7 +231,7 @@ def who_is_one_of_many_begins_with_less():
 @case
 def too_few_descriptors_for_cheaper_events_are_told():
     need_root()
-    with folder() as where, target("crowd", "waiting", "100") as program:
+    with directory() as where, target("crowd", "waiting", "100") as program:
         wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) > 100, "100 threads")
         nr = 101 * os.cpu_count()
         # For one set, and not for two.

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, ctop, ctop_ok, folded, folder, main, need_program,
+from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, ctop, ctop_ok, directory, folded, main, need_program,
                      need_root, recording_of, run, target)
 
 HEAD = re.compile(r"(\S.*?) +(\d+)/(\d+) +\[(\d+)\] +(\d+)\.(\d{6}): +(\d+) +(\S+): ")
@@ -59,7 +59,7 @@ def parse(text):
 
 
 def script(path, *options):
-    return parse(ctop_ok("export", "script", path, *options).stdout)
+    return parse(ctop_ok("export", "script", path, "--no-inline", *options).stdout)
 
 
 def record_both(where, event, pid, seconds=2):
@@ -100,7 +100,7 @@ def most_frequent(samples, key):
 @case
 def sixty_frames_with_the_same_offsets():
     program_path = os.path.join(BUILD, "workloads", "recursion")
-    with folder() as where, target("recursion") as program:
+    with directory() as where, target("recursion") as program:
         theirs, ours = record_both(where, "cpu-clock:u", program.pid)
     for samples in (theirs, ours):
         check({(s.comm, s.pid, s.tid) for s in samples} ==
@@ -125,7 +125,7 @@ def addresses_are_those_of_the_elf_file():
         value, _, name = line.rpartition(" ")
         if value.strip()[:1].isalnum():
             symbols[name] = value.split()[0]
-    with folder() as where, target("recursion") as program:
+    with directory() as where, target("recursion") as program:
         path = os.path.join(where, "x.ctop")
         ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--duration", 1, "-p",
                 program.pid)
@@ -141,7 +141,7 @@ def addresses_are_those_of_the_elf_file():
 @case
 def four_threads():
     program_path = os.path.join(BUILD, "workloads", "threads")
-    with folder() as where, target("threads") as program:
+    with directory() as where, target("threads") as program:
         theirs, ours = record_both(where, "cpu-clock:u", program.pid, seconds=3)
     for share in ("share-40", "share-30", "share-20"):
         of_perf = [s for s in theirs if s.comm == share]
@@ -171,7 +171,7 @@ def in_the_kernel():
 @case
 def the_kernels_frames():
     kernel = "[kernel.kallsyms]"
-    with folder() as where, in_the_kernel() as program:
+    with directory() as where, in_the_kernel() as program:
         theirs, ours = record_both(where, "cpu-clock", program.pid)
 
     def chain(sample):
@@ -213,7 +213,7 @@ def collapse(text):
 
 
 def check_collapses(path, *options):
-    text = ctop_ok("export", "script", path, *options).stdout
+    text = ctop_ok("export", "script", path, "--no-inline", *options).stdout
     expected = collections.Counter()
     for stack, count in folded(path, *options).items():
         expected[tuple(name.replace("[kernel]", "[kernel.kallsyms]") for name in stack)] += count
@@ -226,7 +226,7 @@ def check_collapses(path, *options):
 @case
 def collapsed_it_is_folded_again():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         for name in ("recursion", "threads", "forkexec"):
             ctop_ok("record", "-q", "-e", "cpu-clock", "-o", path, "--",
@@ -237,7 +237,7 @@ def collapsed_it_is_folded_again():
 @case
 def all_events_in_the_order_of_time():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         ctop_ok("record", "-q", "-e", "cpu-clock:u,page-faults", "-o", path, "--",
                 os.path.join(BUILD, "workloads", "forkexec"), "1")
@@ -254,7 +254,7 @@ def all_events_in_the_order_of_time():
 @case
 def into_a_file():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path, out = os.path.join(where, "x.ctop"), os.path.join(where, "out")
         ctop_ok("record", "-q", "-e", "cpu-clock", "-o", path, "--",
                 os.path.join(BUILD, "workloads", "recursion"), "1")
@@ -283,7 +283,7 @@ def into_a_file():
 def a_name_cannot_pass_for_a_line():
     need_root()
     name = "  \n\tf (x)\n\n\x1b["
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         # The name is the thread's own choice, whatever its bytes.
         code = ("import os\n"
@@ -299,14 +299,14 @@ def a_name_cannot_pass_for_a_line():
 def frames_say_the_same_and_how_it_was_found():
     need_root()
     frame = re.compile(r"\t *([0-9a-f]+) (\w+) +(.*) \((.+)\+0x([0-9a-f]+)\)")
-    with folder() as where:
+    with directory() as where:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
         ctop_ok("record", "-q", "-e", "cpu-clock", "-o", path, "--stats", stats_path, "--",
                 os.path.join(BUILD, "workloads", "sigalt"), "1")
         with open(stats_path, encoding="utf-8") as file:
             stats = json.load(file)
-        samples = parse(ctop_ok("export", "script", path).stdout)
-        text = ctop_ok("export", "frames", path).stdout
+        samples = parse(ctop_ok("export", "script", path, "--no-inline").stdout)
+        text = ctop_ok("export", "frames", path, "--no-inline").stdout
     ends, methods, found = collections.Counter(), collections.Counter(), []
     for line in text.split("\n")[:-1]:
         match = frame.fullmatch(line)

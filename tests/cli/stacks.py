@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Workloads whose stacks are known: the paths are exactly those, the shares within statistical error."""
 
+import collections
 import json
 import os
+import re
 
-from harness import (BUILD, case, check, check_accounts, check_share, ctop_ok, ended_well, folded, folder, main, need_program,
-                     need_root, recording_of, Recording, run, share_complete, started, target, wait_for_cpu_time, with_function)
+from harness import (BUILD, Recording, Skip, case, check, check_accounts, check_share, ctop_ok, directory, ended_well, folded,
+                     main, need_program, need_root, record, recording_of, run, share_complete, started, target,
+                     wait_for_cpu_time, with_function)
 
 # What glibc puts below main and below a thread's function; names by .symtab or .dynsym.
 ROOTS = ("_start", "__libc_start_main@@GLIBC_2.34", "__libc_start_main", "__libc_start_call_main",
@@ -26,7 +29,7 @@ def checked(recording):
 
 def recorded(workload, seconds, event="cpu-clock:u"):
     """A recording of so much of the workload's CPU time, at least, whatever else the machine does."""
-    with folder() as where, target(workload) as program:
+    with directory() as where, target(workload) as program:
         with recording_of(where, "-e", event, "-p", program.pid) as recorder:
             wait_for_cpu_time(program.pid, seconds, children=True)
         stacks, stats = ended_well(where, recorder)
@@ -35,7 +38,7 @@ def recorded(workload, seconds, event="cpu-clock:u"):
 
 def whole_life(workload, seconds):
     """A recording from a workload's start to its end, and what that had to say."""
-    with folder() as where:
+    with directory() as where:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
         result = ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--stats", stats_path, "--",
                          os.path.join(BUILD, "workloads", workload), seconds)
@@ -177,7 +180,7 @@ def sleep_and_work():
 
 
 def by_frame_pointers(workload):
-    with folder() as where:
+    with directory() as where:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
         ctop_ok("record", "-q", "-e", "cpu-clock:u", "--call-graph", "fp", "-o", path, "--stats", stats_path, "--",
                 os.path.join(BUILD, "workloads", workload), "0.5")
@@ -235,7 +238,7 @@ def musl_program(where, *options):
 
 
 def musl_by_frame_pointers(*options):
-    with folder() as where, started(musl_program(where, *options)) as program:
+    with directory() as where, started(musl_program(where, *options)) as program:
         with recording_of(where, "-e", "cpu-clock:u", "--call-graph", "fp", "-p", program.pid) as recorder:
             wait_for_cpu_time(program.pid, 0.5)
         stacks, stats = ended_well(where, recorder)
@@ -257,6 +260,67 @@ def frame_pointers_that_reach_the_start_of_musl_are_complete():
                 check(function not in stack or stack[stack.index(function) - 1] == caller, f"{link}: {stack}")
         _, share = musl_by_frame_pointers("-fomit-frame-pointer", *link)
         check(share < 0.05, f"{link}, without frame pointers: {share}")
+
+
+@case
+def samples_inside_execve_are_the_kernels_alone():
+    """There the old program's memory is gone, and its registers are not the new one's."""
+    need_root()
+    with directory() as where:
+        recording = record(where, "-e", "cpu-clock", "-F", "4000", "--", "sh", "-c",
+                           "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done", seconds=60)
+        text = ctop_ok("export", "frames", "--no-inline", recording.path).stdout
+    ends = collections.Counter()
+    for sample in re.split(r"\n\s*\n", text):
+        head, *frames = sample.strip("\n").split("\n")
+        if any(" kernel " in frame and "load_elf_binary" in frame for frame in frames):
+            ends[re.search(r": (\w+)(?: \(\w+\))?$", head).group(1)] += 1
+    if sum(ends.values()) < 10:
+        raise Skip(f"of execve there are too few samples, or its functions have no names: {dict(ends)}")
+    # Where the old stack is still there, it is shown.
+    well = ends["kernel_only"] + ends["complete"] + ends["joined"]
+    check(ends["kernel_only"] and well >= 0.9 * sum(ends.values()), f"{ends}")
+
+
+@case
+def musl_without_frame_pointers():
+    """No table, no frame pointers: rules come from the code, of stripped programs too."""
+    for link in [], ["-s"], ["-static"], ["-static", "-s"]:
+        with directory() as where, \
+                started(musl_program(where, "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", *link)) as program:
+            with recording_of(where, "-e", "cpu-clock:u", "-p", program.pid) as recorder:
+                wait_for_cpu_time(program.pid, 0.5)
+            stacks, stats = ended_well(where, recorder)
+        check(stats["samples"] > 20, f"{stats}")
+        check(share_complete(stats) > 0.95, f"{link}: {stats} {stacks}")
+
+
+@case
+def code_that_lies_holds_nobody():
+    """Rules are read from code within a budget: the collector lives, and stacks of others are as they were."""
+    need_root()
+    with directory() as where, target("lying_code") as liar, target("recursion") as honest:
+        with recording_of(where, "-e", "cpu-clock:u", "-p", f"{liar.pid},{honest.pid}") as recorder:
+            for pid in liar.pid, honest.pid:
+                wait_for_cpu_time(pid, 0.5)
+        stacks, stats = ended_well(where, recorder)
+    check(stats["restarts"] == 0, f"{stats} {recorder.errors}")
+    check(any(stack[0] == "lying_code" for stack in stacks), f"{stacks}")
+    of_honest = {stack: count for stack, count in stacks.items() if stack[0] == "recursion"}
+    rooted = sum(count for stack, count in of_honest.items() if "main" in stack)
+    check(rooted > 0.95 * sum(of_honest.values()) > 0, f"{of_honest}")
+
+
+@case
+def a_page_that_was_never_touched_cuts_the_dump():
+    """The kernel copies no further than to a page that is not there: amid a frame that is larger than what was used of it."""
+    need_root()
+    for touches, share in ([], 0), (["all"], 1):
+        with directory() as where, target("untouched", *touches) as program:
+            with recording_of(where, "-e", "cpu-clock:u", "--call-graph", "dwarf,65528", "-p", program.pid) as recorder:
+                wait_for_cpu_time(program.pid, 0.3)
+            _, stats = ended_well(where, recorder)
+        check(abs(share_complete(stats) - share) < 0.05, f"{touches}: {stats['stacks']}")
 
 
 if __name__ == "__main__":

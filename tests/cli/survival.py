@@ -6,8 +6,8 @@ import os
 import random
 import subprocess
 
-from harness import (CTOP, Skip, case, check, children_of, cpu_seconds, ctop, folded, folder, main,
-                     need_root, record, run, target, wait_for_cpu_time, wait_for_samples, wait_until, weighed)
+from harness import (CTOP, Skip, case, check, children_of, cpu_seconds, ctop, directory, folded, main, need_root,
+                     record, run, target, wait_for_cpu_time, wait_for_samples, wait_until, weighed)
 
 
 def runs(pid):
@@ -36,7 +36,7 @@ def run_for_cpu(program, seconds):
 @case
 def a_recorder_that_is_killed_leaves_all_but_the_last_second():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         before = cpu_seconds(program.pid)
         recorder, path = start(where, program)
         wait_for_samples(recorder, path)
@@ -61,7 +61,7 @@ def a_recorder_that_is_killed_leaves_all_but_the_last_second():
 @case
 def a_full_disk_keeps_what_was_written():
     need_root()
-    with folder() as where, target("newstacks") as program:
+    with directory() as where, target("newstacks") as program:
         if run("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", where).returncode:
             raise Skip("cannot mount a tmpfs here")
         try:
@@ -80,7 +80,7 @@ def a_full_disk_keeps_what_was_written():
 @case
 def a_file_that_was_cut_or_damaged_shows_the_rest():
     need_root()
-    with folder() as where, target("threads") as program:
+    with directory() as where, target("threads") as program:
         recording = record(where, "-e", "cpu-clock", "-p", program.pid, seconds=3)
         with open(recording.path, "rb") as file:
             whole = file.read()
@@ -100,7 +100,7 @@ def a_file_that_was_cut_or_damaged_shows_the_rest():
             # One line on what is missing; where nothing is left, a cause and a remedy.
             said = result.stderr.splitlines()
             check(len(said) == 2 or (result.returncode == 0 and len(said) == 1), f"{result}")
-            check("is damaged" in result.stderr or "has no end" in result.stderr or
+            check("is damaged" in result.stderr or "is incomplete" in result.stderr or
                   "ends before anything" in result.stderr, f"{result}")
             shown += result.returncode == 0 and "root_40" in result.stdout
         check(shown > 10, f"only {shown} of 40 showed anything")

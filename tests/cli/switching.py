@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 
-from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_accounts, cpu_seconds, ctop, ctop_ok, folded,
-                     folder, main, need_root, record, sampled_seconds, target, wait_for_cpu_time, wait_until,
+from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_accounts, cpu_seconds, ctop, ctop_ok, directory,
+                     folded, main, need_root, record, sampled_seconds, target, wait_for_cpu_time, wait_until,
                      with_function)
 
 
@@ -23,7 +23,7 @@ def check_stands_for(stats, least_cpu, most_cpu, inexact):
 @case
 def a_delay_comes_before_the_first_sample():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         before = time.monotonic()
         recording = record(where, "-e", "cpu-clock", "--delay", "1", "-p", program.pid, seconds=1)
         left = time.monotonic() - before - 1  # for sampling, however slow the machine is
@@ -37,7 +37,7 @@ def a_delay_comes_before_the_first_sample():
 @case
 def what_a_command_did_during_the_delay_is_known():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
         ctop("record", "-q", "-e", "cpu-clock:u", "--delay", "0.5", "--duration", "1", "-o", path,
              "--", os.path.join(BUILD, "workloads", "forkexec"), "5")
@@ -54,7 +54,7 @@ def what_a_command_did_during_the_delay_is_known():
 @case
 def a_delay_that_nothing_ends():
     need_root()
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = os.path.join(where, "x.ctop")
         result = ctop_ok("record", "-e", "cpu-clock", "--delay", "-1", "--duration", "0.5", "-o",
                          path, "-p", program.pid)
@@ -73,7 +73,7 @@ def time_with_children(pid):
 @case
 def children_are_switched_off_and_on_too():
     need_root()
-    with folder() as where, target("forkexec") as program:
+    with directory() as where, target("forkexec") as program:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
         recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "--delay", "-1", "-p",
                                      str(program.pid), "-o", path, "--stats", stats_path],
@@ -117,7 +117,7 @@ def children_are_switched_off_and_on_too():
 @case
 def a_signal_switches_it_off_and_on():
     need_root()
-    with folder() as where, target("dlopen") as program:
+    with directory() as where, target("dlopen") as program:
         path, stats_path = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
         recorder = subprocess.Popen([CTOP, "record", "-e", "cpu-clock", "--delay", "-1", "-p",
                                      str(program.pid), "-o", path, "--stats", stats_path],

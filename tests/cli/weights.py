@@ -8,8 +8,8 @@ import os
 import re
 import struct
 
-from harness import (BUILD, ROOT, Skip, case, check, check_refused, ctop, ctop_ok, folded, folder, main, need_program,
-                     need_root, run, weighed)
+from harness import (BUILD, ROOT, Skip, case, check, check_refused, ctop, ctop_ok, directory, folded, main,
+                     need_program, need_root, run, weighed)
 from recorded_by_perf import parse, perf_record
 
 VERSION_2 = os.path.join(ROOT, "tests", "golden", "recordings", "version-2")
@@ -67,7 +67,7 @@ def record_pages(where):
 
 @case
 def shares_are_perfs():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "perf.data")
         perf_record(path, "-e", "page-faults,context-switches,cpu-clock", "-F", "999", "--call-graph", "dwarf,4096",
                     "--", WORKLOAD)
@@ -85,7 +85,7 @@ def shares_of_probes_are_perfs():
     if result.returncode:
         raise Skip(f"perf probe: {result.stderr.strip().splitlines()[-1:]}")
     try:
-        with folder() as where:
+        with directory() as where:
             path = os.path.join(where, "perf.data")
             events = f"{group}:called", "syscalls:sys_enter_getppid"
             result = run(*mounted, perf, "record", "-q", "-e", ",".join(events), "-F", "999", "--call-graph", "dwarf,4096",
@@ -101,7 +101,7 @@ def shares_of_probes_are_perfs():
 @case
 def every_view_has_the_periods_recorded():
     """How many faults a sample stands for is the kernel's to say; all that ctop shows of it is to be the same."""
-    with folder() as where:
+    with directory() as where:
         path = record_pages(where)
         by_period = collections.Counter()
         for sample in parse(ctop_ok("export", "script", path).stdout):
@@ -123,13 +123,19 @@ def every_view_has_the_periods_recorded():
 
 @case
 def the_header_is_about_the_event_shown():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "x.ctop")
-        ctop_ok("record", "-q", "-e", "cpu-clock,page-faults", "-F", 999, "-o", path, "--", WORKLOAD)
-        for event, unit in ("cpu-clock", r"[\d.]+ m?s"), ("page-faults", r"[\d.,]+ ([kMG] )?faults"):
+        stats_path = os.path.join(where, "stats.json")
+        ctop_ok("record", "-q", "-e", "cpu-clock,page-faults", "-F", 999, "-o", path, "--stats", stats_path, "--", WORKLOAD)
+        with open(stats_path, encoding="utf-8") as file:
+            stats = json.load(file)
+        # By event, where the kernel says of which the lost ones were.
+        of_each = sum(event["lost"] for event in stats["events"]) == stats["lost"]
+        for number, (event, unit) in enumerate((("cpu-clock", r"[\d.]+ m?s"), ("page-faults", r"[\d.,]+ ([kMG] )?faults"))):
+            lost = f"{stats['events'][number]['lost']:,}" if of_each else f"{stats['lost']:,} of all events"
             samples = sum(folded(path, "--event", event).values())
             header = header_of(path, "--event", event)
-            check(f", {samples:,} samples, lost 0" in header["duration"], f"{event}: {header}")
+            check(f", {samples:,} samples, lost {lost}" in header["duration"], f"{event}: {header}, {stats['events']}")
             check(re.match(rf"{unit} in {samples:,} samples", header["weight"]), f"{event}: {header}")
             check("filter" not in header, f"{event}: {header}")
 
@@ -154,12 +160,12 @@ def set_periods(path, period_of):
 @case
 def periods_that_cannot_be():
     """Their sum would be a number of its own, and shares of it anything."""
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "perf.data")
         perf_record(path, "-e", "page-faults", "-F", "999", "--", WORKLOAD)
         nr = set_periods(path, lambda number: 2**64 - 1 - number)
         result = ctop_ok("report", "--stdio", "--min-percent", 0, path)
-        check(f"{nr} cut: of samples that say they stand for more than can be" in result.stdout, result.stdout)
+        check(f"{nr} cut: samples with impossible weights" in result.stdout, result.stdout)
         check(f"9.22 E faults in {nr} samples" in result.stdout, result.stdout)
         shares = [float(share) for share in re.findall(r"^ *([\d.]+) +[\d.]+ +[\d,]+  ", result.stdout, re.M)]
         check(shares and 99 < sum(shares) < 101, f"{shares}")
@@ -207,7 +213,7 @@ def of_function(stacks, name):
 
 @case
 def a_rare_event_is_sampled_each_time():
-    with folder() as where:
+    with directory() as where:
         counts, weights, samples = paced(where, "every", 20000, 50)
     check_weighs(counts)
     check(of_function(samples, "touch") >= 40 and of_function(weights, "touch") <= 60, f"{samples}, {weights}, {counts}")
@@ -215,7 +221,7 @@ def a_rare_event_is_sampled_each_time():
 
 @case
 def what_comes_after_a_burst_is_sampled():
-    with folder() as where:
+    with directory() as where:
         counts, weights, samples = paced(where, "burst")
     check_weighs(counts)
     few = of_function(samples, "one_by_one")
@@ -226,7 +232,7 @@ def what_comes_after_a_burst_is_sampled():
 
 @case
 def a_rate_above_the_one_asked_for_is_thinned_out():
-    with folder() as where:
+    with directory() as where:
         counts, _, samples = paced(where, "every", 150, 8000)
         check_weighs(counts)
         check(sum(samples.values()) < counts["counted"], f"{counts}")
@@ -238,7 +244,7 @@ def a_rate_above_the_one_asked_for_is_thinned_out():
 @case
 def probes_are_paced_like_faults():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = os.path.join(BUILD, "workloads", "paced")
         counts, _, samples = paced(where, "burst", event=f"uprobe:{program}:touch")
         # A hit while sets are switched is counted in both.
@@ -250,7 +256,7 @@ def probes_are_paced_like_faults():
 @case
 def a_system_wide_tracepoint_weighs_what_it_counts():
     need_root()
-    with folder() as where:
+    with directory() as where:
         path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
         # Without copies: some thousand calls within a ms are more than rings hold of large ones.
         ctop_ok("record", "-q", "-a", "-e", "syscalls:sys_enter_getppid", "-F", 999, "--call-graph", "no", "-o", path,
@@ -260,13 +266,15 @@ def a_system_wide_tracepoint_weighs_what_it_counts():
         if counts["lost"]:
             raise Skip(f"others have the CPUs: {counts}")
         # Six rounds of 3,030 calls, and what others of the machine ask.
+        own = sum(weight for stack, weight in weighed(path).items() if stack[0] == os.path.basename(WORKLOAD))
         check(18180 <= counts["counted"], f"{counts}")
         check_weighs(counts)
+        check_weighs({"counted": 18180, "sampled": own})
 
 
 @case
 def a_clock_keeps_its_rate_beside_a_burst():
-    with folder() as where:
+    with directory() as where:
         path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "s.json")
         ctop_ok("record", "-q", "-e", "cpu-clock,page-faults", "-F", 999, "-o", path, "--stats", stats,
                 "--", os.path.join(BUILD, "workloads", "paced"), "always", 1000)

@@ -131,10 +131,78 @@ FAULT(ask_process)
 	ask_for_process(fault);
 }
 
-/* In the symbolizer. NAME: the debug file of that name of each of the first rows. */
+static int32_t ask_for_code(struct channel *channel, const struct message *request, int *fd)
+{
+	struct message answer;
+	protocol_send(channel, request, -1);
+	do
+		*fd = receive(channel, &answer);
+	while (answer.kind != MESSAGE_CODE);
+	return answer.code.error;
+}
+
+/* PID,START,END: a copy of code there. */
+FAULT(demand_code)
+{
+	struct tables tables;
+	struct message request = {.kind = MESSAGE_NEED_CODE};
+	int fd;
+	start_as_collector(fault->channel, &tables);
+	request.code.pid = (int32_t)number(fault->argument, 0);
+	request.code.start = number(fault->argument, 1);
+	request.code.end = number(fault->argument, 2);
+	const int32_t error = ask_for_code(fault->channel, &request, &fd);
+	say("", &request, error, fd);
+}
+
+/* The same, again and again, until it is refused; how often it was given before. */
+FAULT(demand_code_for_ever)
+{
+	struct tables tables;
+	struct message request = {.kind = MESSAGE_NEED_CODE};
+	char times[64];
+	unsigned nr = 0;
+	int32_t error;
+	start_as_collector(fault->channel, &tables);
+	request.code.pid = (int32_t)number(fault->argument, 0);
+	request.code.start = number(fault->argument, 1);
+	request.code.end = number(fault->argument, 2);
+	for (int fd; !(error = ask_for_code(fault->channel, &request, &fd)); nr++)
+		close(fd);
+	snprintf(times, sizeof(times), "after %u times it ", nr);
+	say(times, &request, error, -1);
+}
+
+/* The same, as long as nobody can copy it in time. */
+FAULT(demand_code_that_hangs)
+{
+	struct tables tables;
+	struct message request = {.kind = MESSAGE_NEED_CODE};
+	int32_t error;
+	int fd;
+	start_as_collector(fault->channel, &tables);
+	request.code.pid = (int32_t)number(fault->argument, 0);
+	request.code.start = number(fault->argument, 1);
+	request.code.end = number(fault->argument, 2);
+	while ((error = ask_for_code(fault->channel, &request, &fd)) == -ETIMEDOUT)
+		;
+	say("", &request, error, fd);
+}
+
+/* Two digits a byte. */
+static uint32_t bytes_of(const char *hex, uint8_t *bytes, uint32_t most)
+{
+	uint32_t nr = 0;
+	for (unsigned byte; nr < most && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		bytes[nr++] = (uint8_t)byte;
+	return nr;
+}
+
+/* In the symbolizer. NAME[,BUILDID[,WHICH]]: the debug file of that name, and build-id, of each of the first rows; enum debug_file. */
 FAULT(demand_debug)
 {
 	enum { NR_ROWS = 8 };
+	char build_id[64], which[16];
 	struct message message;
 	uint32_t epoch;
 	int fd;
@@ -153,6 +221,11 @@ FAULT(demand_debug)
 			message.module.epoch = epoch;
 			message.module.module = row;
 			field(fault->argument, 0, message.module.name, sizeof(message.module.name));
+			field(fault->argument, 1, build_id, sizeof(build_id));
+			field(fault->argument, 2, which, sizeof(which));
+			message.module.which = (uint32_t)atoi(which);
+			message.module.build_id_size = bytes_of(build_id, message.module.build_id,
+								sizeof(message.module.build_id));
 			protocol_send(fault->channel, &message, -1);
 		}
 		for (uint32_t row = 1; row <= NR_ROWS; row++) {

@@ -95,6 +95,12 @@ bool fault_counts_all_deaths(void)
 	return getenv(FAULT_VARIABLE "_DEATHS") != NULL;
 }
 
+size_t fault_waiting_max(size_t bytes)
+{
+	const char *asked_for = getenv(FAULT_VARIABLE "_WAITING");
+	return asked_for ? strtoul(asked_for, NULL, 10) : bytes;
+}
+
 static bool is_about(const char *what)
 {
 	size_t length = strlen(what), wanted = strlen(asked.what);

@@ -2,8 +2,8 @@
 /*
  * What main opens for its children: a byte of flags (1: the pid is our own, 2: a debug file is asked for,
  * 4: the row has the path's own inode, as a child that could see it would write it, 16: of a recording), a
- * module's row as a child wrote it, a length of two bytes and the path, then a request's build-id, its size and
- * a name. Whatever they say, an answer comes, and a descriptor in it is a regular file's that the child cannot change:
+ * module's row as a child wrote it, a length of two bytes and the path, then a request's build-id, its size,
+ * a name, and which file is asked for. Whatever they say, an answer comes, and a descriptor in it is a regular file's that the child cannot change:
  * of a running process one that is mapped in it, of a recording one that everybody may read or that has the build-id.
  * The opener and the prober do their work in this process.
  */
@@ -35,7 +35,9 @@ int __wrap_opener_ask(struct opener *opener, const struct opener_request *reques
 	int result = opener_message_fill(&message, request);
 	if (result)
 		return result;
-	int fd = opener_open(&message, &answer.by_name);
+	struct opener_reply reply = {0};
+	int fd = opener_open(&message, &reply);
+	answer.by_name = reply.by_name;
 	answer.error = fd < 0 ? fd : 0;
 	taker(context, &answer, fd < 0 ? -1 : fd);
 	return 0;
@@ -139,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	input_take(&input, request.build_id, sizeof(request.build_id));
 	request.build_id_size = input_u8(&input) % (sizeof(request.build_id) + 1);
 	input_take(&input, request.name, sizeof(request.name) - 1);
+	request.which = input_u8(&input) % NR_DEBUG_FILES;
 
 	REQUIRE(channel_pair(&main_fd, &child_fd) == 0);
 	struct channel *channel = channel_new(main_fd, CHANNEL_MAIN);

@@ -208,6 +208,16 @@ static void answer_owner(const struct message_owner *asked)
 	tell(&message, -1);
 }
 
+/* At once, with code of the input's making. */
+static void answer_code(const struct message_code *asked)
+{
+	struct message message = {.kind = MESSAGE_CODE, .code = *asked};
+	int fd = file_of_input();
+	message.code.read_ns = fake.now_ns;
+	message.code.error = fd < 0 ? -(int)(input_u8(&fake.input)) : 0;
+	tell(&message, fd);
+}
+
 static void answer_module(void)
 {
 	struct message message = {.kind = MESSAGE_MODULE, .module = fake.module_asked};
@@ -264,6 +274,8 @@ static void listen_to_collector(void)
 			fake.module_asked = message.module;
 		if (message.kind == MESSAGE_NEED_OWNER)
 			answer_owner(&message.owner);
+		if (message.kind == MESSAGE_NEED_CODE)
+			answer_code(&message.code);
 	}
 	REQUIRE(got == 0 || got == -EAGAIN);
 }

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include <ctop/elf/go_functions.h>
 #include <ctop/elf/object.h>
 #include <ctop/symbol/function_offset.h>
 #include <ctop/unwind/unwind.h>
@@ -13,6 +14,7 @@
 #include "jailed/symbol/elf_symbols.h"
 #include "fuzz.h"
 #include "jailed/symbol/mini_debug.h"
+#include "jailed/symbol/source_lines.h"
 
 /* Where the seeds have something, and where nothing has. */
 static const uint64_t addresses[] = {
@@ -55,6 +57,22 @@ static void check_object(struct object *object)
 	}
 }
 
+static void check_go_functions(Elf *elf)
+{
+	struct go_functions functions;
+	struct go_function function;
+	struct go_frame frame;
+	if (!go_functions_open(&functions, elf))
+		return;
+	for (size_t i = 0; i < functions.nr; i++)
+		if (go_functions_get(&functions, i, &function))
+			REQUIRE(function.start < function.end &&
+				strnlen(function.name, GO_NAME_MAX) < GO_NAME_MAX);
+	for (size_t i = 0; i < NR_ADDRESSES; i++)
+		if (go_functions_frame(&functions, addresses[i], &frame))
+			REQUIRE(frame.start <= addresses[i] && addresses[i] < frame.end);
+}
+
 static void check_symbols(Elf *elf)
 {
 	struct elf_symbols *symbols = elf_symbols_new();
@@ -67,6 +85,7 @@ static void check_symbols(Elf *elf)
 	if (mini_debug_open(&mini, elf) == 0)
 		REQUIRE(elf_symbols_add(symbols, mini.elf, SHT_SYMTAB) >= 0);
 	REQUIRE(elf_dwarf_add(symbols, elf) >= 0);
+	REQUIRE(elf_symbols_add_go_functions(symbols, elf) >= 0);
 	added = elf_symbols_add_unwind_table(symbols, elf);
 	REQUIRE(added == 0);
 	elf_symbols_finish(symbols);
@@ -86,6 +105,22 @@ static void check_symbols(Elf *elf)
 	REQUIRE(strlen(elf_debuglink(elf)) < 1 << 20);
 	elf_symbols_free(symbols);
 	mini_debug_release(&mini);
+}
+
+/* common: the file itself, which may say that it is. */
+static void check_lines(Elf *elf, Elf *common)
+{
+	enum { FRAMES = 8 };
+	struct source_lines *lines = source_lines_new(elf, common);
+	for (size_t i = 0; lines && i < NR_ADDRESSES; i++) {
+		struct source_frame frames[FRAMES];
+		const size_t nr = source_lines_find(lines, addresses[i], frames, FRAMES);
+		REQUIRE(nr <= FRAMES);
+		for (size_t frame = 0; frame < nr; frame++)
+			REQUIRE(frames[frame].function && frames[frame].file &&
+				strlen(frames[frame].file) < SIZE_MAX);
+	}
+	source_lines_free(lines);
 }
 
 /* For a uprobe; it opens the file by itself. */
@@ -138,7 +173,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	REQUIRE(object || error.cause[0]);
 	if (object) {
 		check_object(object);
+		check_go_functions(object_elf(object));
 		check_symbols(object_elf(object));
+		check_lines(object_elf(object), NULL);
+		check_lines(object_elf(object), object_elf(object));
 		check_rules(object);
 		object_free(object);
 	}

@@ -23,7 +23,7 @@ FUZZ_HEADERS := $(wildcard tests/fuzz/*.h)
 # Private headers of the parsers.
 FUZZ_FLAGS = -Wno-missing-prototypes -Isrc -Itests/fuzz
 
-# Built in a folder of its own, as the sanitizers want all of the code; this one when it has them already.
+# Built in a directory of its own, as the sanitizers want all of the code; this one when it has them already.
 FUZZ_SANITIZERS := address,undefined
 FUZZ_REPLAY_BUILD := $(if $(findstring address,$(SANITIZE)),$(BUILD),$(BUILD)/asan)
 FUZZ_REPLAYS := $(patsubst %,$(FUZZ_REPLAY_BUILD)/fuzz/%,$(FUZZ_TARGETS))

@@ -98,7 +98,7 @@ static void act(void)
 	unsigned what = input_u8(&they.input);
 	const struct entry *one = &they.entries[(what >> 2) % they.nr],
 			   *other = &they.entries[(what >> 5) % they.nr];
-	struct entry anew;
+	struct entry fresh;
 	switch (what & 3) {
 	case 1:
 		renameat2(they.directory_fd, one->name, they.directory_fd, other->name,
@@ -109,9 +109,9 @@ static void act(void)
 		break;
 	case 3:
 		drop(one);
-		anew = *one;
-		anew.kind = other->kind;
-		make(&anew);
+		fresh = *one;
+		fresh.kind = other->kind;
+		make(&fresh);
 		break;
 	default:
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A perf.data file. First a byte: with bit 0, the rest is the file as it is; without, the rest are its
- * records, and the header, with two events told apart by identifiers 7 and 8, is made here. Bit 1: the records are
+ * records, and the header, with two events of the identifiers 7 and 8, is made here. Bit 1: the records are
  * packed with zstd, in pieces of 64 bytes, so that changes reach what is behind. Bit 2: the last half of
  * the rest is a second file of records, as in a directory. Each record is parsed, as the
  * collector does.
@@ -124,7 +124,7 @@ static void read_file(int fd, const int *parts, size_t nr_parts)
 {
 	int code;
 	struct error error = {0};
-	struct perfdata *perfdata = perfdata_open_parts(fd, parts, nr_parts, &code, &error);
+	struct perfdata *perfdata = perfdata_open(fd, parts, nr_parts, &code, &error);
 	if (!perfdata) {
 		REQUIRE(code < 0 && error.cause[0]);
 		return;

@@ -24,17 +24,17 @@ static const struct tables_capacity small_capacity = {
 	.nr = {16, 3, 3, 3, 4, 8, 8},
 	.nr_samples = 2,
 };
-static const struct symbols_capacity names_capacity = {4096, 4096};
-static const struct symbols_capacity small_names_capacity = {6, 16};
+static const struct symbols_capacity names_capacity = {4096, 4096, 64, 64};
+static const struct symbols_capacity small_names_capacity = {6, 16, 2, 3};
 
 /* ---- the file ---- */
 
 static int make_file(struct input *input)
 {
 	static const uint32_t types[] = {
-		NEXT_EPOCH,    CHUNK_STRINGS,  CHUNK_EVENTS, CHUNK_MODULES,
-		CHUNK_TASKS,   CHUNK_FRAMES,   CHUNK_NODES,  CHUNK_NAMES,
-		CHUNK_SAMPLES, CHUNK_METADATA, CHUNK_END,    0x3f3f3f3f,
+		NEXT_EPOCH,   CHUNK_STRINGS, CHUNK_EVENTS, CHUNK_MODULES, CHUNK_TASKS,
+		CHUNK_FRAMES, CHUNK_NODES,   CHUNK_NAMES,  CHUNK_SAMPLES, CHUNK_METADATA,
+		CHUNK_END,    0x3f3f3f3f,    CHUNK_LINES,
 	};
 	int fd = fuzz_file("", 0);
 	struct chunk_writer *writer = chunk_writer_new(dup(fd));
@@ -83,6 +83,10 @@ static void check_epoch(const struct epoch *epoch)
 			row.state == SYMBOL_BOUNDED);
 		REQUIRE(strlen(symbols_string(&epoch->symbols, row.name)) <= SYMBOLS_STRING_MAX);
 		REQUIRE(strlen(symbols_string(&epoch->symbols, row.module)) <= SYMBOLS_STRING_MAX);
+		struct line_row lines[SYMBOLS_LINES_MAX];
+		const size_t nr = symbols_lines(&epoch->symbols, (struct frame_id){i}, lines);
+		for (size_t line = 0; line < nr; line++)
+			REQUIRE(!line == !lines[line].function.index);
 	}
 }
 

@@ -4,6 +4,7 @@
 # what documents and comments name of the tree is there; so are the functions that headers tell of. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/layers/report.bash
 
 # DIRECTORY/FILE of each row. A header may stand among those that other rooms use.
 described() { # DOCUMENT
@@ -37,33 +38,23 @@ unknown() { # FILE...
 	comm -23 <(grep -ohE '\b[a-z][a-z0-9]*(_[a-z0-9]+)+\(\)' "$@" | tr -d '()' | sort -u) <(code | grep -oE '[a-z][a-z0-9_]+' | sort -u)
 }
 
-status=0
-report() { # NAME, what should not be
-	if [ -z "$2" ]; then
-		echo "ok - $1"
-	else
-		echo "not ok - $1"
-		printf '# %s\n' "$2"
-		status=1
-	fi
-}
-
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 printf '### src/shared/base: text\n\n| file | |\n|---|---|\n| `vec.c`, `none.c` | |\n### src/main/cli\n| `clock.c` | |\n' >"$planted/rows"
-[ "$(gone "$planted/rows" | tr '\n' ' ')" = 'src/shared/base/none.c src/main/cli/clock.c ' ] &&
-	report finds_rows_of_files_that_are_elsewhere '' || report finds_rows_of_files_that_are_elsewhere "$(gone "$planted/rows")"
+found=$(gone "$planted/rows" | xargs)
+report finds_rows_of_files_that_are_elsewhere "$([ "$found" = 'src/shared/base/none.c src/main/cli/clock.c' ] || echo "found: $found")"
 printf '/* src/shared/base/vec.c and base/vec.h (base/none.h), src/none/none.c, unit/base/none.c, tests/run */\n' >"$planted/text"
-[ "$(missing "$planted/text" | wc -l)" -eq 3 ] &&
-	report finds_names_of_nothing '' || report finds_names_of_nothing "$(missing "$planted/text")"
+found=$(missing "$planted/text")
+report finds_names_of_nothing "$([ "$(wc -l <<<"$found")" -eq 3 ] || echo "found: $found")"
 
 printf '/* vec_reserve(), none_peek(), none(), see none_read(2) */\n' >"$planted/comment"
-[ "$(unknown "$planted/comment")" = none_peek ] &&
-	report finds_functions_that_are_gone '' || report finds_functions_that_are_gone "$(unknown "$planted/comment")"
+found=$(unknown "$planted/comment" | xargs)
+report finds_functions_that_are_gone "$([ "$found" = none_peek ] || echo "found: $found")"
 
 report every_source_file_has_a_row \
 	"$(comm -13 <(described docs/ARCHITECTURE.md | sort -u) <(find src -name '*.c' | sort -u))"
 report no_row_is_of_a_file_that_is_gone "$(gone docs/ARCHITECTURE.md)"
 report what_is_named_is_there "$(missing README.md docs/*.md tests/*/README.md $(find src include -name '*.[ch]') Makefile tests/*/*.mk)"
 report functions_that_headers_name_are_there "$(unknown $(find src include -name '*.h'))"
-exit $status
+report what_begins_with_an_interpreter_is_executable "$(find tests tools -type f ! -path '*/corpus/*' ! -perm -u+x -exec sh -c 'head -c2 "$1" | grep -q "^#!" && echo "$1"' - {} \;)"
+exit $failed

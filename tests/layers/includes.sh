@@ -8,6 +8,7 @@
 # Checks first that it finds planted violations: a check that cannot fail proves nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/layers/report.bash
 
 shared='base kernel ipc jail store recording'
 
@@ -20,25 +21,27 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	jailed/unwind | jailed/symbol) echo elf ;;
 	jailed/collect) echo elf perfdata proc unwind ;;
 	jailed/child) echo collect elf reader symbol ;;
-	main/system) echo perf ;;
 	main/files) echo system ;;
 	main/broker) echo files system ;;
 	main/query) echo history ;;
-	main/format | main/ui) echo history query ;;
-	main/options) echo files perf ui ;;
-	main/session) echo broker files format options output perf system ;;
+	main/annotate) echo files history query ;;
+	main/format) echo history query ;;
+	main/ui) echo annotate history output query terminal ;;
+	main/options) echo files format perf ;;
+	main/session) echo broker files options output perf system ;;
 	main/metadata) echo history options output session system ;;
-	main/report) echo history metadata options output query session system ;;
-	main/diagnose) echo options perf system ui ;;
-	main/interactive) echo diagnose format history metadata options output perf query report session system ui ;;
-	main/cli) echo diagnose format history interactive metadata options output perf query report session ui ;;
+	main/report) echo annotate history metadata options output query session system ;;
+	main/compare) echo format history options query report ;;
+	main/diagnose) echo files options output perf system ;;
+	main/interactive) echo annotate compare diagnose files format history metadata options output perf query report session system terminal ui ;;
+	main/cli) echo compare diagnose format history interactive metadata options output perf query report session ui ;;
 	esac
 }
 
 rooms='shared/base shared/kernel shared/ipc shared/jail shared/store shared/recording
 jailed/elf jailed/unwind jailed/symbol jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/child
-main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/format
-main/metadata main/report main/diagnose main/ui main/interactive main/cli'
+main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/annotate main/format
+main/metadata main/report main/compare main/diagnose main/terminal main/ui main/interactive main/cli'
 
 # The one way from main to what is jailed: a child's main function, for the process that is to become it.
 doors='src/main/cli/main.c <ctop/child/child.h>'
@@ -90,17 +93,6 @@ violations() { # ROOT
 		sed -E 's/#[[:space:]]*include[[:space:]]*//; s/:[[:space:]]+([<"])/:\1/' | grep -E ':(<ctop|")')
 }
 
-failed=0
-report() { # NAME OUTPUT: passes when there is none
-	if [ -z "$2" ]; then
-		echo "ok - $1"
-	else
-		printf '%s\n' "$2" | sed 's/^/# /'
-		echo "not ok - $1"
-		failed=1
-	fi
-}
-
 # ---- the check checked ----
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
@@ -146,6 +138,7 @@ caught finds_a_quoted_public_header src/main/perf/planted.c '#include "ctop/base
 caught finds_a_public_header_that_uses_a_private_one include/ctop/unwind/planted.h '#include "rules.h"'
 caught finds_a_global_header_that_is_none src/main/perf/planted.c '#include <ctop/everything.h>'
 caught finds_what_the_interface_may_not_use src/main/ui/planted.c '#include <ctop/perf/sampler.h>'
+caught finds_a_terminal_that_knows_what_is_drawn src/main/terminal/planted.c '#include <ctop/ui/ui.h>'
 caught finds_a_directory_that_is_no_room src/main/utilities/planted.c '#include <stdio.h>'
 caught finds_a_room_on_the_wrong_floor src/main/symbol/planted.c '#include <stdio.h>'
 caught finds_a_file_outside_all_rooms src/main/planted.c '#include <stdio.h>'

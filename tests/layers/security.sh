@@ -4,6 +4,7 @@
 # Each attack in docs/SECURITY.md has a test that is there, under the name that it goes by. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/layers/report.bash
 
 # FILE CASE of each test in a table, CASE empty where the file is meant; what stands in brackets are a corpus's files.
 named() { # DOCUMENT
@@ -23,8 +24,7 @@ missing() { # DOCUMENT
 planted=$(mktemp)
 trap 'rm -f "$planted"' EXIT
 echo '| attack | what stops it | security/nowhere.py; security/broker.py: no_such_case, no_file_that_is_not |' >"$planted"
-[ "$(missing "$planted" | sort -u | wc -l)" -eq 2 ] && echo 'ok - what_is_missing_is_found' || echo 'not ok - what_is_missing_is_found'
-
-lost=$(missing docs/SECURITY.md)
-echo "${lost:+$lost}" | sed '/^$/d; s/^/# not there: /'
-[ "$(named docs/SECURITY.md | wc -l)" -gt 50 ] && [ -z "$lost" ] && echo 'ok - every_attack_has_its_test' || echo 'not ok - every_attack_has_its_test'
+report what_is_missing_is_found "$([ "$(missing "$planted" | sort -u | wc -l)" -eq 2 ] || missing "$planted")"
+report finds_the_tables "$([ "$(named docs/SECURITY.md | wc -l)" -gt 50 ] || named docs/SECURITY.md)"
+report every_attack_has_its_test "$(missing docs/SECURITY.md)"
+exit $failed

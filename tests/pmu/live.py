@@ -13,7 +13,7 @@ from machine import Skip, check
 sys.path.insert(0, os.path.join(machine.HERE, "..", "tui"))
 
 import tmux  # noqa: E402
-from harness import case, folder, main  # noqa: E402
+from harness import case, directory, main  # noqa: E402
 
 COLS, ROWS = 100, 30
 LIVE = f"""#!/bin/sh
@@ -29,7 +29,7 @@ echo "left with $?"
 @case
 def the_interface_over_a_serial_line():
     tmux.PATIENCE_SECONDS = machine.BOOT_SECONDS
-    with folder() as where, tmux.terminal(COLS, ROWS) as window:
+    with directory() as where, tmux.terminal(COLS, ROWS) as window:
         arguments = machine.command(machine.make_disk(where, {}, LIVE))
         window.type(shlex.join(arguments))
         try:

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Runs alone: changes the kernel's settings.
 """
 Somebody of the same user attacks the children of a ctop with capabilities as they start: he gets nothing of them.
 
@@ -15,8 +14,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import (BUILD, CTOP, PATIENCE, STRANGER, Skip, case, check, child, folder, main, need_program, need_root,
-                     open_to_all, plain_user, run, sysctl)
+from harness import (BUILD, CTOP, OTHER_USER, PATIENCE, Skip, alone, case, check, child, directory, main, need_program,
+                     need_root, open_to_all, plain_user, run, setting, sysctl)
 
 STARTS = 3400 if "CHECK_ALL" in os.environ else 200
 ATTACKER = os.path.join(BUILD, "workloads", "attacker")
@@ -28,17 +27,21 @@ ALL = 10**9
 DOCTORS = max(STARTS // 60, 5)
 
 
-def stranger():
-    return [need_program("setpriv"), f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+# Where there is no Yama, or it stays out of the way.
+ANYBODY_MAY_TRACE = setting("yama/ptrace_scope") in (None, "0")
+
+
+def as_other_user():
+    return [need_program("setpriv"), f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
 
 
 def installed(where, program, mode, granted):
-    """A copy of a program, of root and the stranger's group."""
+    """A copy of a program, of root and the other user's group."""
     need_root()
     open_to_all(where)
     path = os.path.join(where, os.path.basename(program))
     shutil.copy(program, path)
-    os.chown(path, 0, STRANGER)
+    os.chown(path, 0, OTHER_USER)
     os.chmod(path, mode)
     if granted:
         result = run(need_program("setcap"), f"{CAPABILITIES}=p", path)
@@ -65,7 +68,7 @@ def attacked(program, attacker_program, starts):
     attackers = []
     try:
         for _ in range(ATTACKERS):
-            attacker = subprocess.Popen([*stranger(), attacker_program, str(program.pid), str(starts)], stdin=subprocess.DEVNULL,
+            attacker = subprocess.Popen([*as_other_user(), attacker_program, str(program.pid), str(starts)], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, text=True)
             attackers.append(attacker)
             first = attacker.stdout.readline()
@@ -98,20 +101,23 @@ def check_nothing_is_got(where, words):
 
 
 @case
+@alone("changes the kernel's settings", unless=ANYBODY_MAY_TRACE)
 def as_installed_for_a_group():
-    with folder() as where:
-        check_nothing_is_got(where, [*stranger(), installed(where, STARTER, 0o710, True), "--starts"])
+    with directory() as where:
+        check_nothing_is_got(where, [*as_other_user(), installed(where, STARTER, 0o710, True), "--starts"])
 
 
 @case
+@alone("changes the kernel's settings", unless=ANYBODY_MAY_TRACE)
 def with_capabilities_of_a_file_that_can_be_read():
-    with folder() as where:
-        check_nothing_is_got(where, [*stranger(), installed(where, STARTER, 0o755, True), "--starts"])
+    with directory() as where:
+        check_nothing_is_got(where, [*as_other_user(), installed(where, STARTER, 0o755, True), "--starts"])
 
 
 @case
+@alone("changes the kernel's settings", unless=ANYBODY_MAY_TRACE)
 def with_capabilities_of_its_caller():
-    with folder() as where:
+    with directory() as where:
         check_nothing_is_got(where, [*plain_user("perfmon", "sys_ptrace"), installed(where, STARTER, 0o755, False),
                                      "--starts"])
 
@@ -119,10 +125,10 @@ def with_capabilities_of_its_caller():
 @case
 def the_program_itself():
     """Not quick enough to be started thousands of times, and its children may have ended before they were seen."""
-    with folder() as where:
+    with directory() as where:
         path, attacker = installed(where, CTOP, 0o710, True), installed(where, ATTACKER, 0o755, False)
         # The same process: others' children are not ctop's.
-        words = [*stranger(), "sh", "-c", f"read word; exec {path} doctor --json"]
+        words = [*as_other_user(), "sh", "-c", f"read word; exec {path} doctor --json"]
         nr, nr_seen = 0, 0
         while nr < DOCTORS or (nr_seen == 0 and nr < 4 * DOCTORS):
             with anybody_may_trace(), child(*words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,

@@ -6,14 +6,15 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import os
+import random
 import re
 import struct
 import subprocess
 import sys
-import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import CTOP, ROOT, Skip, case, check, folded, folder, long_case, main
+from harness import CTOP, ROOT, Skip, case, check, directory, folded, long_case, main
+from made_recording import Chunks, signed, string, varint
 
 MIB = 1 << 20
 # docs/recording-format.md
@@ -36,31 +37,13 @@ def packed(content):
     return room.raw[:size]
 
 
-def varint(value):
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    return bytes(out) + bytes([value])
-
-
-def signed(value):
-    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
-
-
-def string(text):
-    return varint(len(text)) + text
-
-
-class Recording:
+class Recording(Chunks):
     """Written chunk by chunk, as docs/recording-format.md has it."""
 
     def __init__(self, path):
-        self.file = open(path, "wb")
-        self.number = 0
+        super().__init__(path)
         self.samples = self.raw_bytes = 0
         self.is_honest = False  # does not pack what would look like a lie
-        self.file.write(b"\x8ectop\r\n\x1a" + struct.pack("<HHI", 1, 0, 0))
         self.begin_epoch(1)
 
     def begin_epoch(self, epoch):
@@ -76,14 +59,12 @@ class Recording:
         self.chunk(b"NAME", varint(0) + signed(1) + varint(1) + string(b"main") + varint(0) + varint(1))
 
     def chunk(self, kind, payload, pack=False):
-        stored = packed(payload) if pack else payload
+        stored = packed(payload) if pack else None
         self.raw_bytes += len(payload)
-        if self.is_honest and self.raw_bytes > RAW_FREE + RAW_A_BYTE * (self.file.tell() + CHUNK_BYTES + len(stored)):
-            stored, pack = payload, False
-        self.number += 1
-        head = b"ct\xc8\x1c" + kind + struct.pack("<IIIIII", len(stored), len(payload), int(pack), 7,
-                                                  self.epoch, self.number)
-        self.file.write(head + struct.pack("<I", zlib.crc32(head + stored)) + stored)
+        if self.is_honest and stored is not None and \
+                self.raw_bytes > RAW_FREE + RAW_A_BYTE * (self.file.tell() + CHUNK_BYTES + len(stored)):
+            stored = None
+        self.store(kind, payload, stored)
 
     def add_samples(self, nr, pack=True, later_ns=1000):
         """The first stands for itself, the others are as short as samples can be, or nearly so."""
@@ -149,7 +130,7 @@ def one_chunk_that_is_all_samples():
     def bomb(recording):
         recording.add_samples(10)
         recording.add_samples((RAW_MOST - 100) // 3, later_ns=10)
-    with folder() as where:
+    with directory() as where:
         small, path = (os.path.join(where, name) for name in ("small", "bomb"))
         made(small, harmless)
         check(made(path, bomb) < 20000, f"{os.path.getsize(path)} bytes are no bomb")
@@ -169,7 +150,7 @@ def many_chunks_that_are_all_samples():
     def bomb(recording):
         for _ in range(nr):
             recording.add_samples(of_samples)
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "bomb")
         most = (RAW_FREE + RAW_A_BYTE * made(path, bomb)) // 3
         check(nr * of_samples > 1.5 * most, f"{os.path.getsize(path)} bytes are no bomb")
@@ -189,7 +170,7 @@ def nothing_but_a_bomb():
         recording.number = 0
         recording.chunk(b"SAMP", bytes(RAW_MOST), True)
         recording.end = recording.file.close
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "bomb")
         made(path, bomb)
         for words in every_way(path):
@@ -216,7 +197,7 @@ def endless_new_stacks():
             samples += (b"\x5f" + signed(1) + signed(of_frames)) * (of_chains - 1)
             recording.chunk(b"SAMP", varint(recording.samples) + varint(of_chains) + samples)
             recording.samples += of_chains
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "bomb")
         check(made(path, bomb) < MIB, f"{os.path.getsize(path)} bytes are no bomb")
         for words in every_way(path):
@@ -239,7 +220,7 @@ def long(recording, nr):
 @long_case
 def ten_million_samples_that_lie_evenly():
     """Too many to be kept: they are read twice. Memory is that of two million."""
-    with folder() as where:
+    with directory() as where:
         path, nr = os.path.join(where, "long"), 10_000_000
         made(path, lambda recording: long(recording, nr))
         for words in ("export", "frames", path), ("report", "--stdio", path):
@@ -249,9 +230,38 @@ def ten_million_samples_that_lie_evenly():
         check(sum(folded(path).values()) == nr, "samples are missing")
 
 
+def distinct(recording, nr_epochs, nr):
+    """So many stacks per epoch, none of them twice, and none that follows from another."""
+    nr_frames, any_number = 1000, random.Random(1)
+    recording.is_honest = True
+    for epoch in range(2, 2 + nr_epochs):
+        recording.begin_epoch(epoch)
+        recording.chunk(b"FRAM", varint(3) + varint(nr_frames) + (varint(1) + signed(16)) * nr_frames)
+        frame, rows = 0, bytearray(varint(2) + varint(nr))
+        for at in range(2, 2 + nr):
+            before, frame = frame, any_number.randint(1, nr_frames)
+            rows += varint(any_number.randint(1, at)) + signed(frame - before) + varint(1)
+        recording.chunk(b"NODE", bytes(rows), True)
+        samples = b"\x1a" + signed(1) + varint(1) + varint(1) + signed(2) + signed(2)
+        recording.chunk(b"SAMP", varint(recording.samples) + varint(nr) + samples + (b"\x5f" + signed(1) + signed(1)) * (nr - 1))
+        recording.samples += nr
+
+
+@case
+def as_many_stacks_as_a_file_has_bytes_for_are_all_kept():
+    with directory() as where:
+        path, nr_epochs, nr = os.path.join(where, "distinct"), 5, 200_000
+        made(path, lambda recording: distinct(recording, nr_epochs, nr))
+        words = "export", "folded", "-o", "/dev/null", path
+        status, said, _ = cost(*words)
+        check(status == 0 and not said, f"{status} {said}")
+        status, said, _ = cost(*words, "--memory", "64")
+        check(status == 0 and "samples are on stacks beyond the memory bound" in said, f"{status} {said}")
+
+
 @case
 def samples_that_are_read_twice_come_in_order():
-    with folder() as where:
+    with directory() as where:
         path, nr = os.path.join(where, "long"), 2_200_000
         made(path, lambda recording: long(recording, nr))
         with subprocess.Popen([CTOP, "export", "script", path], stdout=subprocess.PIPE) as export:
@@ -266,7 +276,7 @@ def samples_that_are_read_twice_come_in_order():
 
 @case
 def a_pipe_is_not_read_twice():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "long")
         made(path, lambda recording: long(recording, 2_200_000))
         with open(path, "rb") as file:
@@ -275,7 +285,7 @@ def a_pipe_is_not_read_twice():
         with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
             status, said, bytes_used = cost("export", "script", "-", stdin=cat.stdout)
             cat.stdout.close()
-        check(status == 1 and re.search("cannot be read twice.*\n  put it into a file", said), f"{status}: {said}")
+        check(status == 1 and re.search("cannot be read twice.*\n  write it to a file", said), f"{status}: {said}")
         check(bytes_used < 160 * MIB, f"{bytes_used >> 20} MiB")
 
 
@@ -300,7 +310,7 @@ def compressed_perf_data():
     nr = 2_200_000
     def records(corpus):
         return corpus.header(9, corpus.u64(7) + corpus.u64(0x401000) + corpus.i32(10) + corpus.i32(11) + corpus.u64(5), 2) * nr
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(where, "perf.data")
         in_another_process(lambda: perfdata_with(records, path))
         check(os.path.getsize(path) < MIB, f"{os.path.getsize(path)} bytes are no bomb")

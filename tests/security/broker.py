@@ -3,17 +3,20 @@
 """What main opens for children that have fallen, and for programs that want it to open something else."""
 
 import contextlib
+import errno
 import os
+import re
 import shutil
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 from fuse import mounted
-from harness import (BUILD, CTOP, FAULTY, NOBODY, PATIENCE, Skip, case, check, child, falling, folded, folder, main,
+from harness import (BUILD, CTOP, FAULTY, NOBODY, PATIENCE, Skip, case, check, child, directory, falling, folded, main,
                      need_program, need_root, open_to_all, record_work, run, target, wait_until)
 
 WORKLOADS = os.path.join(BUILD, "workloads")
@@ -48,7 +51,7 @@ def a_file_that_is_mapped_is_given():
 @case
 def no_file_that_is_not():
     need_root()
-    with folder() as where, target("recursion") as workload:
+    with directory() as where, target("recursion") as workload:
         secret = os.path.join(where, "secret")
         with open(secret, "w", encoding="ascii") as file:
             file.write("secret")
@@ -74,6 +77,101 @@ def maps_of_the_profile_alone():
         for pid in other.pid, os.getpid(), 1, 0, -1, 2**31 - 1:
             said = demand(f"collector:demand_process={pid}:jailed", workload.pid)
             check("was refused" in said, f"{pid}: {said}")
+
+
+CODE_MAKER = """import mmap, time
+page = mmap.PAGESIZE
+code = mmap.mmap(-1, 32 * page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+data = mmap.mmap(-1, 32 * page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+code.write(bytes(range(256)))
+print("ready", flush=True)
+while True: sum(range(100000))
+"""
+
+
+def mappings(pid):
+    """(start, end, permissions, path) of each."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        for line in file:
+            addresses, permissions, _, _, _, *path = line.split()
+            start, _, end = addresses.partition("-")
+            yield int(start, 16), int(end, 16), permissions, " ".join(path)
+
+
+@contextlib.contextmanager
+def making_code():
+    """A process that has made code, and where."""
+    with child(sys.executable, "-c", CODE_MAKER, stdout=subprocess.PIPE, text=True) as process:
+        check(process.stdout.readline().startswith("ready"), "the program did not start")
+        yield process, next(start for start, _, permissions, path in mappings(process.pid)
+                            if permissions == "rwxp" and not path)
+
+
+@case
+def code_that_was_made_is_given():
+    with making_code() as (process, start):
+        said = demand(f"collector:demand_code={process.pid},{start},{start + 0x10000}:jailed", process.pid)
+        check("was given" in said, said)
+
+
+@case
+def no_memory_that_is_no_code_or_is_in_a_file():
+    page = os.sysconf("SC_PAGESIZE")
+    with making_code() as (process, start):
+        found = {}
+        for first, _, permissions, path in mappings(process.pid):
+            kind = path if path.startswith("[") else "file" if path else "memory"
+            if kind != "memory" or permissions != "rwxp":
+                found.setdefault((kind, "x" in permissions), first)
+        check({("[stack]", False), ("[heap]", False), ("memory", False), ("file", True), ("file", False)} <= set(found), found)
+        for at in (*found.values(), 0, 1 << 47, 0xffffffff81000000, 0xffffffffff600000, 2**64 - 2 * page):
+            said = demand(f"collector:demand_code={process.pid},{at},{at + page}:jailed", process.pid)
+            check("was refused" in said, f"{at:#x}: {said}")
+
+
+@case
+def no_code_of_a_process_outside_the_profile():
+    with target("recursion") as workload, making_code() as (other, start):
+        for pid in other.pid, os.getpid(), 1, 0, -1, 2**31 - 1:
+            said = demand(f"collector:demand_code={pid},{start},{start + 0x10000}:jailed", workload.pid)
+            check("was refused" in said, f"{pid}: {said}")
+
+
+@case
+def code_has_an_end_for_who_asks_for_ever():
+    with making_code() as (process, start):
+        said = demand(f"collector:demand_code_for_ever={process.pid},{start},{start + 0x10000}:jailed", process.pid)
+        times = re.search(r"after (\d+) times it was refused", said)
+        # 32 MiB at once, and 4 MiB a second; what its predecessors had counts.
+        check(times and int(times.group(1)) <= 1024, said)
+
+
+# Whoever touches its code waits for an answer that never comes: userfaultfd(2).
+CODE_THAT_HANGS = """import ctypes, fcntl, mmap, os, struct
+page = mmap.PAGESIZE
+libc = ctypes.CDLL(None, use_errno=True)
+handler = libc.syscall({"x86_64": 323, "aarch64": 282}[os.uname().machine], os.O_CLOEXEC)
+if handler < 0: print("none", flush=True), os._exit(0)
+fcntl.ioctl(handler, 0xc018aa3f, struct.pack("QQQ", 0xaa, 0, 0))
+code = mmap.mmap(-1, 32 * page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+start = ctypes.addressof(ctypes.c_char.from_buffer(code))
+fcntl.ioctl(handler, 0xc020aa00, bytearray(struct.pack("QQQQ", start, 32 * page, 1, 0)))
+print("ready", start, flush=True)
+while True: sum(range(100000))
+"""
+
+
+@case
+def code_that_hangs_who_copies_it_is_given_up():
+    if os.geteuid() != 0:
+        raise Skip("userfaultfd needs root")
+    with child(sys.executable, "-c", CODE_THAT_HANGS, stdout=subprocess.PIPE, text=True) as process:
+        words = process.stdout.readline().split()
+        if words == ["none"]:
+            raise Skip("the kernel has no userfaultfd")
+        start = int(words[1])
+        said = demand(f"collector:demand_code_that_hangs={process.pid},{start},{start + 0x10000}:jailed", process.pid)
+        check(f": {-errno.ECANCELED}\n" in said, said)
 
 
 # ---- a symbolizer that has fallen, and debug files ----
@@ -104,27 +202,27 @@ def running(program):
 
 def functions(program):
     """What a recording of it says, by name."""
-    with folder() as where, running(program) as process:
+    with directory() as where, running(program) as process:
         recording = record_work(where, [process.pid], 0.3, "-e", "cpu-clock:u", "-p", process.pid)
         return {frame for stack in recording.stacks for frame in stack}
 
 
 @case
 def a_debug_file_by_its_link():
-    with folder() as where:
+    with directory() as where:
         check("bottom" in functions(strip(where, "program.debug")), "its names were not found")
 
 
 @case
 def a_debug_file_of_another_sum_is_none():
-    with folder() as where:
+    with directory() as where:
         check("bottom" not in functions(strip(where, "program.debug", crc=1)), "names of another file")
 
 
 @case
 def a_fallen_symbolizer_is_given_no_other_file():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = strip(where, "program.debug")
         for name in "secret", "link", "hidden":
             with open(os.path.join(where, name), "w", encoding="ascii") as file:
@@ -139,11 +237,49 @@ def a_fallen_symbolizer_is_given_no_other_file():
             check("was given" in said, said)
 
 
+def build_id_of(path):
+    return re.search(r"Build ID: ([0-9a-f]+)", run(need_program("readelf"), "-n", path).stdout).group(1)
+
+
+def name_common(program, name, build_id):
+    """As if dwz had put something of the program into that file."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(name.encode() + b"\0" + bytes.fromhex(build_id))
+        file.flush()
+        result = run(need_program("objcopy"), f"--add-section=.gnu_debugaltlink={file.name}", program)
+        check(result.returncode == 0, result.stderr)
+
+
 @case
-def a_debug_file_of_a_strangers_is_none():
+def a_fallen_symbolizer_is_given_no_common_file_that_nothing_names():
+    """It says which module's; what that, or its debug file, names must have the build-id that stands there, and be of a believed owner."""
+    need_root()
+    with directory() as where:
+        program, common = strip(where, "program.debug"), os.path.join(where, "common")
+        shutil.copy(os.path.join(WORKLOADS, "threads"), common)
+        build_id = build_id_of(common)
+        with running(program) as process:
+            for which in 1, 2:
+                said = demand(f"symbolizer:demand_debug=common,{build_id},{which}:jailed", process.pid)
+                check("was refused" in said and "was given" not in said, f"{which}: {said}")
+        name_common(program, "common", build_id)
+        with running(program) as process:
+            said = demand("symbolizer:demand_debug=secret,,1:jailed", process.pid)
+            check(f"was given inode {os.stat(common).st_ino}" in said, said)
+            os.chown(common, NOBODY, NOBODY)
+            said = demand("symbolizer:demand_debug=common,,1:jailed", process.pid)
+            check("was refused" in said and "was given" not in said, said)
+            os.chown(common, 0, 0)
+            shutil.copy(os.path.join(WORKLOADS, "recursion"), common)
+            said = demand(f"symbolizer:demand_debug=common,{build_id},1:jailed", process.pid)
+            check("was refused" in said and "was given" not in said, said)
+
+
+@case
+def a_debug_file_of_another_user_is_none():
     """Who may write beside a program of root's does not name its functions."""
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = strip(where, "program.debug")
         check("bottom" in functions(program), "its names were not found")
         os.chown(os.path.join(where, "program.debug"), NOBODY, NOBODY)
@@ -155,7 +291,7 @@ def a_debug_file_of_a_strangers_is_none():
 @case
 def a_file_system_that_hangs_holds_nobody():
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = strip(where, "program.debug")
         hung = os.path.join(where, ".debug")
         os.unlink(os.path.join(where, "program.debug"))
@@ -192,7 +328,7 @@ def is_hung(pid):
 def short_lived_processes_of_a_plain_user_have_names():
     """Nothing of theirs is left when their files are asked for: the kernel named them before."""
     need_root()
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         os.chown(where, NOBODY, NOBODY)
         own = os.path.join(where, "own-ctop")

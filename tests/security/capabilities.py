@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Runs alone: changes the kernel's settings.
 """A ctop with file capabilities: none is effective but around the calls that need it, and no file is opened because
 the caller's environment names it. As root: no more than files and limits take."""
 
@@ -8,12 +7,14 @@ import contextlib
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import (CTOP, NOBODY, STRANGER, Skip, case, check, child, children_of, ctop_ok, folded, folder, main,
-                     need_program, need_root, open_to_all, paranoid, run, status_of, target, wait_until, with_function)
+from harness import (CTOP, NOBODY, OTHER_USER, PARANOID_IS_2, PATIENCE, Skip, alone, case, check, child, children_of,
+                     ctop_ok, directory, folded, main, need_program, need_root, open_to_all, paranoid, run, status_of,
+                     target, wait_for_cpu_time, wait_for_samples, wait_until, with_function)
 
 CAPABILITIES = "cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock"
 ENOUGH = 1 << 38 | 1 << 19 | 1 << 34 | 1 << 14
@@ -29,7 +30,7 @@ def installed(how="p"):
     """A directory that everybody may write, with a ctop that has the capabilities."""
     need_root()
     setcap = need_program("setcap")
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         os.chmod(where, 0o777)
         program = os.path.join(where, "ctop")
@@ -98,11 +99,24 @@ class Interface:
 # ---- capabilities ----
 
 
+def recorded(path, pid, *program):
+    """The stacks of a process while it uses CPU time, as that program records them."""
+    with child(*program, "record", "-q", "-e", "cpu-clock", "-p", pid, "-o", path, stderr=subprocess.PIPE,
+               text=True) as recorder:
+        wait_for_samples(recorder, path)
+        wait_for_cpu_time(pid, 0.5, lambda: recorder.poll() is not None)
+        recorder.send_signal(signal.SIGINT)
+        errors = recorder.communicate(timeout=PATIENCE)[1]
+    check(recorder.returncode == 0, errors)
+    return folded(path)
+
+
 def effective(pid):
     return int(status_of(pid, "CapEff"), 16)
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def none_is_effective_while_the_interface_runs():
     for how in ("p", "ep"):
         with installed(how) as (_, program), target("spin") as roots, paranoid(2):
@@ -116,21 +130,20 @@ def none_is_effective_while_the_interface_runs():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def they_are_raised_for_what_needs_them():
     with installed() as (where, program), paranoid(2), target("spin") as spins, \
             child("dd", "if=/dev/zero", "of=/dev/null", "bs=1", stderr=subprocess.DEVNULL) as reads:
         for process, function in ((spins, "spin_loop"), (reads, "read_zero")):
-            path = os.path.join(where, f"{function}.ctop")
-            result = run(*as_nobody(), program, "record", "-q", "-e", "cpu-clock", "-p", process.pid, "--duration", "1",
-                         "-o", path)
-            check(result.returncode == 0, result.stderr)
             # Others' mappings, and the kernel's names.
-            check(with_function(folded(path), function) > 3, f"{function}: {folded(path)}")
+            stacks = recorded(os.path.join(where, f"{function}.ctop"), process.pid, *as_nobody(), program)
+            check(with_function(stacks, function) > 3, f"{function}: {stacks}")
         result = run(*as_nobody(), program, "doctor", "--json")
         check('"works": true' in result.stdout or '"works":true' in result.stdout, result.stdout)
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def they_see_what_is_hidden_from_users():
     with installed() as (where, program), paranoid(2), target("spin") as spins:
         path = os.path.join(where, "x.ctop")
@@ -138,10 +151,8 @@ def they_see_what_is_hidden_from_users():
         os.mkdir(os.path.join(where, "proc"))
         if run(need_program("unshare"), "--mount", "sh", "-c", hide).returncode:
             raise Skip("no /proc with hidepid")
-        result = run("unshare", "--mount", "sh", "-c", f'{hide} && exec "$@"', "sh", *as_nobody(), program, "record",
-                     "-q", "-e", "cpu-clock", "-p", spins.pid, "--duration", "1", "-o", path)
-        check(result.returncode == 0, result.stderr)
-        check(with_function(folded(path), "spin_loop") > 3, f"{folded(path)}")
+        stacks = recorded(path, spins.pid, "unshare", "--mount", "sh", "-c", f'{hide} && exec "$@"', "sh", *as_nobody(), program)
+        check(with_function(stacks, "spin_loop") > 3, f"{stacks}")
 
 
 @case
@@ -169,6 +180,7 @@ def callers_words(home, descriptions):
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def no_terminal_is_described_by_the_caller():
     with installed() as (where, program):
         plain = os.path.join(where, "plain")
@@ -182,24 +194,25 @@ def no_terminal_is_described_by_the_caller():
                 with Interface([*as_nobody(), plain, "-e", "cpu-clock", "-p", own.pid], environment) as interface:
                     check(interface.shows(MARK), f"{name}: {interface.written}")
                 with Interface([*as_nobody(), program, "-e", "cpu-clock", "-p", roots.pid], environment) as interface:
-                    interface.read_until(lambda: b"is not known here" in interface.written or MARK in
+                    interface.read_until(lambda: b"unknown terminal type" in interface.written or MARK in
                                          interface.written)
                     check(MARK not in interface.written, f"{name}: {interface.written}")
-                    check(b"'callers-own' is not known here" in interface.written, f"{name}: {interface.written}")
+                    check(b"unknown terminal type 'callers-own'" in interface.written, f"{name}: {interface.written}")
                 # Nor with sudo, if that lets the variables through.
-                with Interface([CTOP, "-e", "cpu-clock", "-p", roots.pid], {**environment, "SUDO_UID": str(STRANGER)}) \
+                with Interface([CTOP, "-e", "cpu-clock", "-p", roots.pid], {**environment, "SUDO_UID": str(OTHER_USER)}) \
                         as interface:
-                    interface.read_until(lambda: b"is not known here" in interface.written or MARK in
+                    interface.read_until(lambda: b"unknown terminal type" in interface.written or MARK in
                                          interface.written)
                     check(MARK not in interface.written, f"sudo, {name}: {interface.written}")
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def a_description_that_never_opens_holds_nobody():
     with installed() as (where, program), target("spin") as roots, paranoid(2):
-        folders = os.path.join(where, "t", "x")
-        os.makedirs(folders)
-        os.mkfifo(os.path.join(folders, "xterm"), 0o666)
+        directories = os.path.join(where, "t", "x")
+        os.makedirs(directories)
+        os.mkfifo(os.path.join(directories, "xterm"), 0o666)
         for name in ("TERMINFO", "TERMINFO_DIRS"):
             environment = {**PLAIN, name: os.path.join(where, "t")}
             with Interface([*as_nobody(), program, "-e", "cpu-clock", "-p", roots.pid], environment) as interface:
@@ -212,6 +225,7 @@ def environment_of(pid):
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def nothing_for_a_loader_is_passed_on():
     """Not where ctop has more than its caller. No loader takes a sanitizer's options away by itself."""
     with installed() as (where, program), paranoid(2), target("spin") as spins:
@@ -228,9 +242,10 @@ def nothing_for_a_loader_is_passed_on():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def a_command_has_its_callers_environment():
     with installed() as (_, program), paranoid(2):
-        for prefix, more in ((as_nobody(), {}), ([], {"SUDO_UID": str(STRANGER)})):
+        for prefix, more in ((as_nobody(), {}), ([], {"SUDO_UID": str(OTHER_USER)})):
             environment = {**PLAIN, **more, "HOME": "/here", "TERMINFO": "/there", "XDG_CONFIG_HOME": "/elsewhere"}
             seen = run(*prefix, program, "record", "-q", "-e", "cpu-clock", "-o", "/dev/null", "--", "env",
                        env=environment)

@@ -11,8 +11,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import (FAULTY, PATIENCE, Skip, case, check, check_refused, children_of, falling, folder, main, need_root, run,
-                     target, tell, wait_for_cpu_time, wait_until)
+from harness import (FAULTY, PATIENCE, Skip, case, check, check_refused, children_of, directory, falling, main,
+                     need_root, run, target, tell, wait_for_cpu_time, wait_until)
 
 NR_THREADS = 500
 
@@ -43,7 +43,7 @@ def ended(where, process):
 def is_held_by(fault, role="collector"):
     """A child does that in the middle of a recording: the recording ends when it is told to, with its samples."""
     need_root()
-    with folder() as where, target("crowd", "waiting", str(NR_THREADS)) as program:
+    with directory() as where, target("crowd", "waiting", str(NR_THREADS)) as program:
         with recorder(where, program, f"{role}:{fault.replace('PID', str(program.pid))}:told-turn") as process:
             wait_for_cpu_time(program.pid, 0.5)
             tell(children_of(process.pid)[role])
@@ -85,7 +85,7 @@ def interrupt_at_once():
 def a_target_with_very_many_threads():
     """That is to be attached, one after the other, when the signal is there: nobody waits for the last one."""
     need_root()
-    with folder() as where, target("crowd", "waiting", "3000") as program:
+    with directory() as where, target("crowd", "waiting", "3000") as program:
         path = os.path.join(where, "x.ctop")
         result = run(FAULTY, "record", "-e", "cpu-clock", "-o", path, "-p", program.pid, preexec_fn=interrupt_at_once)
         check_refused(result, 1, "interrupted while the target's threads were attached", "nothing was sampled")

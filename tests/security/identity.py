@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
 from fuse import file_system
-from harness import (NOBODY, ROOT, Skip, case, check, ctop, ctop_ok, folded, folder, main, need_program, need_root,
+from harness import (NOBODY, ROOT, Skip, case, check, ctop, ctop_ok, directory, folded, main, need_program, need_root,
                      open_to_all, run, with_function)
 
 # Says that it runs, and uses CPU time in a function whose name tells the build.
@@ -81,8 +81,8 @@ def build_id(path):
 
 @case
 def two_builds_at_one_path():
-    """The second is not called by the first one's names, and the two are told apart, and chosen, by their build-ids."""
-    with folder() as where:
+    """The second is not called by the first one's names, and the two are distinguished, and chosen, by their build-ids."""
+    with directory() as where:
         ids = [build_id(build(where, name, f"{name}_build")) for name in ("old", "new")]
         stacks = record_script(where, "cp old app; started ./app; rm app; cp new app; ./app >/dev/null; wait\n")
         rows = check_both(where, stacks)
@@ -99,7 +99,7 @@ def two_builds_at_one_path():
 @case
 def a_build_written_over_another():
     """The inode stays."""
-    with folder() as where:
+    with directory() as where:
         build(where, "old", "old_build")
         build(where, "new", "new_build")
         check_both(where, record_script(
@@ -108,23 +108,23 @@ def a_build_written_over_another():
 
 @case
 def builds_without_build_ids():
-    with folder() as where:
+    with directory() as where:
         build(where, "old", "old_build", "-Wl,--build-id=none")
         build(where, "new", "new_build", "-Wl,--build-id=none")
         rows = check_both(where, record_script(
             where, "cp old app; started ./app; rm app; cp new app; ./app >/dev/null; wait\n"))
-        check(all("(inode " in row for row in rows), f"not told apart: {rows}")
+        check(all("(inode " in row for row in rows), f"not distinguished: {rows}")
 
 
 @case
 def the_same_build_twice_is_one():
-    """A deployment of what was there already: nothing is to be told apart, whoever owns it."""
-    with folder() as where:
+    """A deployment of what was there already: nothing is to be distinguished, whoever owns it."""
+    with directory() as where:
         build(where, "old", "old_build")
         record_script(where, "cp old app; started ./app; mv app gone; cp old app; ./app >/dev/null; wait\n")
         report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
         rows = [line for line in report.splitlines() if "old_build" in line]
-        check(len(rows) == 1 and "(" not in rows[0], f"told apart:\n{report}")
+        check(len(rows) == 1 and "(" not in rows[0], f"distinguished:\n{report}")
 
 
 def as_nobody(command):
@@ -137,7 +137,7 @@ def a_copied_build_id_renames_nothing():
     need_root()
     need_program("setpriv")
     same = "-Wl,--build-id=0x" + "5a" * 20
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         for path in build(where, "honest", "honest_work", same), build(where, "evil", "evil_work", same):
             os.chmod(path, 0o755)
@@ -162,7 +162,7 @@ def an_owner_of_ones_own_making_is_nobodys_word():
     if run("sh", "-c", f"{own_namespaces} mount -t overlay -o lowerdir=/usr:/etc none /mnt").returncode:
         raise Skip("plain users may mount no overlay in namespaces of their own")
     same = "-Wl,--build-id=0x" + "5b" * 20
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         paths = [build(where, name, f"{name}_work", same) for name in ("root", "evil")]
         for path in paths:
@@ -185,7 +185,7 @@ def a_debug_file_of_a_users_names_nothing_of_roots():
     need_root()
     objcopy = need_program("objcopy")
     own_namespaces = as_nobody("unshare --user --map-root-user --mount --propagation private")
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         same = "5c" * 20
         program, evil = (build(where, name, f"{name}_work", f"-Wl,--build-id=0x{same}") for name in ("root", "evil"))
@@ -211,7 +211,7 @@ def one_path_in_two_mount_namespaces():
     need_program("unshare")
     if run("unshare", "-m", "true").returncode:
         raise Skip("no mount namespace may be made")
-    with folder() as where:
+    with directory() as where:
         for name in "old", "new", "mnt":
             os.mkdir(os.path.join(where, name))
         for name in "old", "new":
@@ -292,7 +292,7 @@ def a_pid_used_again_is_another_process():
     need_program("cc")
     if os.uname().machine != "x86_64":
         raise Skip("its generated code is x86-64's")
-    with folder() as where:
+    with directory() as where:
         source, program = os.path.join(where, "twice.c"), os.path.join(where, "twice")
         with open(source, "w", encoding="ascii") as file:
             file.write(TWICE)

@@ -12,8 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import (FAULTY, PATIENCE, Skip, case, check, child, children_of, falling, folder, main, need_program, need_root,
-                     target, tell, wait_until)
+from harness import (FAULTY, PATIENCE, Skip, case, check, child, children_of, directory, falling, main, need_program,
+                     need_root, target, tell, wait_until)
 
 # More forks and ends than a ring of main's holds: some 600 of each.
 MANY = 2000 * os.sysconf("SC_PAGESIZE") // 4096
@@ -134,7 +134,7 @@ def asked_about_a_child():
     """A family under the recorder, whose collector asks about the child's number; that number, too."""
     need_root()
     pid = free_pid()
-    with Family(pid) as family, folder() as where, \
+    with Family(pid) as family, directory() as where, \
             recorder(where, f"collector:ask_process={pid}:told-turn", "-p", family.pid) as process:
         family.do(b"c")
         yield family, pid, where, process
@@ -152,7 +152,7 @@ def one_whose_end_was_lost_leaves_its_number_to_nobody():
         said, stats = told_its_answer(where, process)
     check("was refused" in said, said)
     if stats["lost_sideband"] == 0 and int(os.uname().release.split(".")[0]) < 6:
-        raise Skip("before Linux 6.0 losses are told with the next record only")
+        raise Skip("before Linux 6.0 losses are reported with the next record only")
     check(stats["lost_sideband"] > MANY and "records of maps, forks and exits lost" in said, f"{stats}: {said}")
 
 
@@ -170,7 +170,7 @@ def others_whose_records_come_as_well_are_not():
     need_root()
     prlimit, setpriv = need_program("prlimit"), need_program("setpriv")
     before = setpriv, "--bounding-set=-sys_resource", "--inh-caps=-sys_resource", prlimit, "--nofile=200:200"
-    with folder() as where, target("crowd", "waiting", "300") as program, \
+    with directory() as where, target("crowd", "waiting", "300") as program, \
             child("sh", "-c", "read word; exec sleep 1000", stdin=subprocess.PIPE, text=True) as other, \
             recorder(where, f"collector:ask_process={other.pid}:told-turn", "-p", program.pid, before=before) as process:
         other.stdin.write("go\n")

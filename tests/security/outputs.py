@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import (CTOP, NOBODY, PATIENCE, STRANGER, case, check, check_refused, child, children_of, ctop, ctop_ok,
-                     folded, folder, main, need_program, need_root, open_to_all, record_work, run, target,
+from harness import (CTOP, NOBODY, OTHER_USER, PATIENCE, case, check, check_refused, child, children_of, ctop, ctop_ok,
+                     directory, folded, main, need_program, need_root, open_to_all, record_work, recording_of, run, target,
                      wait_for_cpu_time, wait_until)
 
 PRECIOUS = b"what root alone may read and write\n" * 100
@@ -59,10 +59,10 @@ def exchanged(one, other):
 
 
 @contextlib.contextmanager
-def hostile_folder():
+def hostile_directory():
     """A directory of the attacker's, and a file of root's, elsewhere."""
     need_root()
-    with folder() as where:
+    with directory() as where:
         open_to_all(where)
         theirs, victim = os.path.join(where, "theirs"), os.path.join(where, "victim")
         os.mkdir(theirs)
@@ -103,7 +103,7 @@ def wait_for_children(recorder):
 
 @case
 def the_default_name_is_a_fifo_and_then_a_link():
-    with hostile_folder() as (theirs, victim), target("spin") as program:
+    with hostile_directory() as (theirs, victim), target("spin") as program:
         path, link = (os.path.join(theirs, name) for name in ("profile.ctop", "link"))
         make_fifo(path)
         os.symlink(victim, link)
@@ -122,7 +122,7 @@ def the_default_name_is_a_fifo_and_then_a_link():
 @case
 def a_fifo_of_roots_is_exchanged_for_a_link():
     """Each time it looks whether there is a reader, it may find the other one."""
-    with hostile_folder() as (theirs, victim), target("spin") as program:
+    with hostile_directory() as (theirs, victim), target("spin") as program:
         path, link = (os.path.join(theirs, name) for name in ("named", "link"))
         make_fifo(path, 0)
         os.symlink(victim, link)
@@ -137,7 +137,7 @@ def a_fifo_of_roots_is_exchanged_for_a_link():
 
 @case
 def a_file_is_exchanged_for_a_link():
-    with hostile_folder() as (theirs, victim), target("spin") as program:
+    with hostile_directory() as (theirs, victim), target("spin") as program:
         recording = os.path.join(theirs, "source")
         ctop_ok("record", *QUICK, "-o", recording, "-p", program.pid)
         path, link = (os.path.join(theirs, name) for name in ("x", "link"))
@@ -154,7 +154,7 @@ def a_file_is_exchanged_for_a_link():
 
 @case
 def a_fifo_of_another_user_is_refused():
-    with hostile_folder() as (theirs, _), target("spin") as program:
+    with hostile_directory() as (theirs, _), target("spin") as program:
         recording = os.path.join(theirs, "source")
         ctop_ok("record", *QUICK, "-o", recording, "-p", program.pid)
         path = os.path.join(theirs, "fifo")
@@ -167,7 +167,7 @@ def a_fifo_of_another_user_is_refused():
 
 @case
 def a_link_to_a_device_is_refused():
-    with hostile_folder() as (theirs, _), target("spin") as program:
+    with hostile_directory() as (theirs, _), target("spin") as program:
         recording = os.path.join(theirs, "source")
         ctop_ok("record", *QUICK, "-o", recording, "-p", program.pid)
         path = os.path.join(theirs, "link")
@@ -184,7 +184,7 @@ def a_link_to_a_device_is_refused():
 @case
 def descriptors_that_it_was_started_with():
     bash = need_program("bash")
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         record = f"{CTOP} record {' '.join(QUICK)} -p {program.pid} -o"
         for name, script in {"substitution": f"{record} >(cat > $0; echo end >&3) 3>&1",
                              "number": f"{record} /dev/fd/7 7> $0", "proc": f"{record} /proc/self/fd/7 7> $0",
@@ -220,7 +220,7 @@ def descriptors_that_are_none():
 
 @case
 def a_fifo_with_a_reader():
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path, copy = (os.path.join(where, name) for name in ("fifo", "copy"))
         os.mkfifo(path)
         with child("cp", path, copy) as reader:
@@ -235,7 +235,7 @@ def a_fifo_with_a_reader():
 @case
 def a_fifo_for_statistics_that_nobody_reads():
     """Or that nobody reads on: the recording is there, and one signal is enough."""
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         fifo = os.path.join(where, "fifo")
         os.mkfifo(fifo)
         for number, reads in ((signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGINT, True)):
@@ -267,10 +267,10 @@ def a_fifo_for_statistics_that_nobody_reads():
 
 @case
 def a_fifo_of_the_one_who_called_sudo():
-    with hostile_folder() as (theirs, _), target("spin") as program:
+    with hostile_directory() as (theirs, _), target("spin") as program:
         path, copy = (os.path.join(theirs, name) for name in ("fifo", "copy"))
         make_fifo(path)
-        for caller, works in ((str(NOBODY), True), (str(STRANGER), False), ("", False), ("0x fffe", False),
+        for caller, works in ((str(NOBODY), True), (str(OTHER_USER), False), ("", False), ("0x fffe", False),
                               (str(NOBODY + (1 << 32)), False), (f" {NOBODY}", False), ("-1", False)):
             with child("cp", path, copy) as reader:
                 result = ctop("record", *QUICK, "-o", path, "-p", program.pid, env={**os.environ, "SUDO_UID": caller})
@@ -280,18 +280,18 @@ def a_fifo_of_the_one_who_called_sudo():
         # Anybody may set that variable: it is root's word alone.
         os.mkdir(os.path.join(theirs, "root"))
         other = os.path.join(theirs, "root", "fifo")
-        make_fifo(other, STRANGER)
+        make_fifo(other, OTHER_USER)
         with open(os.path.join(theirs, "ctop"), "wb") as file, open(CTOP, "rb") as source:
             os.fchmod(file.fileno(), 0o755)
             file.write(source.read())
         result = run(file.name, "export", "folded", copy, "-o", other, user=NOBODY, group=NOBODY, extra_groups=[],
-                     env={**os.environ, "SUDO_UID": str(STRANGER)})
+                     env={**os.environ, "SUDO_UID": str(OTHER_USER)})
         check(result.returncode == 1 and "belongs to another user" in result.stderr, f"{result}")
 
 
 @case
 def files_are_new_or_replaced():
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         os.symlink(".", os.path.join(where, "here"))
         ctop_ok("record", *QUICK, "-p", program.pid, cwd=where)
         path = os.path.join(where, "here", "profile.ctop")
@@ -312,9 +312,10 @@ def files_are_new_or_replaced():
 
 @case
 def what_cannot_be_written():
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path = os.path.join(where, "x.ctop")
-        ctop_ok("record", *QUICK, "-o", path, "-p", program.pid)
+        with recording_of(where, "-p", program.pid):
+            pass  # it has samples, however busy the machine is: else there would be nothing to write
         before = sorted(os.listdir(where))
         for name, word in ((where, "Is a directory"), (where + "/", "Is a directory"),
                            (where + "/..", "Is a directory"), (where + "/no/x", "No such file"), (path + "/x", "Not a directory"),
@@ -332,7 +333,7 @@ def what_cannot_be_written():
 def disks_that_are_full_or_not_to_be_written():
     need_root()
     unshare, mount = need_program("unshare"), need_program("mount")
-    with folder() as where, target("spin") as program:
+    with directory() as where, target("spin") as program:
         path, disk = os.path.join(where, "x.ctop"), os.path.join(where, "disk")
         record_work(where, [program.pid], 0.3, "-p", program.pid)
         os.mkdir(disk)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-from harness import CTOP, PATIENCE, case, check, child, ctop_ok, folder, main, need_root, wait_for_samples
+from harness import CTOP, PATIENCE, case, check, child, ctop_ok, directory, main, need_root, wait_for_samples
 
 # A C1 control as a byte of its own, one that UTF-8 spells, and characters with such bytes inside.
 NAME = b"o\x9b1m\xc2\x9b2\xc4\x9b\xe2\x9b\x9b"
@@ -58,7 +58,7 @@ def check_utf_8(written, what):
 @case
 def names_of_processes_on_both_kinds_of_terminal():
     need_root()
-    with folder() as where, child(sys.executable, "-c", SPIN, NAME.hex(), stdout=subprocess.PIPE) as spin:
+    with directory() as where, child(sys.executable, "-c", SPIN, NAME.hex(), stdout=subprocess.PIPE) as spin:
         check(spin.stdout.readline() == b"ready\n", "no spinner")
         path = os.path.join(where, "x.ctop")
         with child(CTOP, "record", "-q", "-e", "cpu-clock:u", "-p", spin.pid, "-o", path) as recorder:
@@ -87,7 +87,7 @@ def names_of_processes_on_both_kinds_of_terminal():
 
 @case
 def names_of_files_in_what_is_said():
-    with folder() as where:
+    with directory() as where:
         path = os.path.join(os.fsencode(where), NAME)
         for locale, check_one in ((EIGHT_BIT, check_eight_bit), (UTF_8, check_utf_8)):
             written = on_terminal(locale, CTOP, "report", path)

@@ -42,6 +42,50 @@ while time.time() < end:
     json.loads(json.dumps([dict(a=i, b=[str(i)] * 3) for i in range(200)]))
     re.findall("(a|b)+c", "abab" * 50 + "c")
 """
+BUSY_JAVA = """import java.util.*;
+public class Busy {
+	interface Shape { double area(); }
+	record Circle(double r) implements Shape { public double area() { return 3 * r * r; } }
+	record Square(double a) implements Shape { public double area() { return a * a; } }
+	static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+	static long counts(int n) {
+		Map<String, Integer> map = new HashMap<>();
+		for (int i = 0; i < n; i++) map.merge("k" + i %% 1000, 1, Integer::sum);
+		return map.get("k1");
+	}
+	static long sorts(Random random) {
+		List<Integer> list = new ArrayList<>();
+		for (int i = 0; i < 20000; i++) list.add(random.nextInt());
+		Collections.sort(list, (a, b) -> Integer.compare(a %% 1000, b %% 1000));
+		return list.get(7);
+	}
+	public static void main(String[] arguments) {
+		long end = System.nanoTime() + (long) (%f * 1e9), all = 0;
+		Random random = new Random(1);
+		List<Shape> shapes = new ArrayList<>();
+		for (int i = 0; i < 1000; i++) { shapes.add(new Circle(i)); shapes.add(new Square(i)); }
+		while (System.nanoTime() < end) {
+			all += fib(24) + counts(20000) + sorts(random);
+			for (Shape shape : shapes) all += (long) shape.area();
+		}
+		System.out.println(all);
+	}
+}
+"""
+BUSY_C = """#include <stdlib.h>
+#include <time.h>
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(void)
+{
+	static int numbers[10000];
+	clock_t end = clock() + (clock_t)(%f * CLOCKS_PER_SEC);
+	while (clock() < end) {
+		for (int i = 0; i < 10000; i++)
+			numbers[i] = rand();
+		qsort(numbers, 10000, sizeof(*numbers), compare);
+	}
+}
+"""
 BUSY_NODE = """const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
 const end = Date.now() + %f * 1000;
 while (Date.now() < end) {
@@ -130,6 +174,29 @@ def building_rust(source):
         check(built.returncode == 0, built.stderr)
         return (program,)
     return build
+
+
+def running_java(seconds, *options):
+    need_program("java")
+    need_program("javac")
+
+    def command(where):
+        compiled = run("javac", "-d", where, written(where, "Busy.java", BUSY_JAVA % seconds))
+        check(compiled.returncode == 0, compiled.stderr)
+        return ("java", *options, "-cp", where, "Busy")
+    return command
+
+
+def emulating(seconds):
+    """A program of this machine's, translated by qemu all the same."""
+    need_program("qemu-x86_64")
+
+    def command(where):
+        program = os.path.join(where, "busy")
+        built = run("gcc", "-O2", "-static", "-o", program, written(where, "busy.c", BUSY_C % seconds))
+        check(built.returncode == 0, built.stderr)
+        return ("qemu-x86_64", program)
+    return command
 
 
 def running_node(seconds):

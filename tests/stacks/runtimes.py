@@ -8,7 +8,7 @@ import os
 import subprocess
 
 from everyday import building_go, without_the_map, written
-from harness import (BUILD, Skip, case, check, check_accounts, folder, main, need_root, record,
+from harness import (BUILD, Skip, case, check, check_accounts, directory, main, need_root, record,
                      share_complete, with_function)
 
 LIMIT_SECONDS = 60  # all of them end by themselves, after about this:
@@ -93,7 +93,7 @@ def address_sanitizer(program):
     if not os.path.exists(program):
         raise Skip("this program could not be built here")
     os.environ["ASAN_OPTIONS"] = "detect_stack_use_after_return=1"
-    with folder() as where:
+    with directory() as where:
         recording = recorded(where, program, str(SECONDS))
     expected = ["main", "rounds", "in_fake_frame"]
     for stack in recording.stacks:
@@ -124,7 +124,7 @@ def address_sanitizer_of_clang():
 def go_calls_c_that_calls_go():
     need_root()
     build = building_go(CGO % SECONDS)
-    with folder() as where:
+    with directory() as where:
         recording = recorded(where, *build(where))
     in_go = in_c = 0
     for stack, count in recording.stacks.items():
@@ -173,7 +173,7 @@ def trampolines_of_cpython():
     if not found:
         raise Skip("no CPython of 3.12 or later")
     for python in found:
-        with folder() as where, without_the_map(where):
+        with directory() as where, without_the_map(where):
             source = written(where, "busy.py", PYTHON % SECONDS)
             recording = recorded(where, "/bin/sh", "-c", f'echo $$ >{where}/pid; exec "$0" -X perf "$1"',
                                  python, source)

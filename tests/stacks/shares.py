@@ -21,8 +21,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from everyday import (BUSY_GO, BUSY_RUST, ROOTS, SWITCHES, building_go, building_rust,  # noqa: E402
-                      compiling, running_demo, running_node, running_python, speeding_openssl,
-                      without_the_map)
+                      compiling, emulating, running_demo, running_java, running_node,
+                      running_python, speeding_openssl, without_the_map)
 from harness import CTOP, Skip, check, ctop, need_root  # noqa: E402
 
 SECONDS = float(os.environ.get("STACKS_SECONDS", "4"))
@@ -47,6 +47,9 @@ TARGETS = {
     "clang++": Target(lambda: compiling("clang++"), 99.0),
     "clang++ 16K": Target(lambda: compiling("clang++"), 80.0, ("--call-graph", "dwarf,16384")),
     "node": Target(lambda: running_node(SECONDS), 99.4),
+    "java": Target(lambda: running_java(SECONDS), 97.0),
+    "java fp": Target(lambda: running_java(SECONDS, "-XX:+PreserveFramePointer"), 97.0),
+    "qemu": Target(lambda: emulating(SECONDS), 90.0),
     "cpython": Target(lambda: running_python(SECONDS), 99.9),
     "openssl": Target(speeding_openssl, 99.9),
     "rust": Target(lambda: building_rust(BUSY_RUST % (MILLISECONDS, MILLISECONDS)), 99.9),
@@ -76,13 +79,19 @@ def parse_frame(line):
             function = "_start"
         else:
             function = f"[{os.path.basename(path)}]"
-    return method, re.sub(r"\+0x[0-9a-f]+$", "", function)
+    function = re.sub(r"\+0x[0-9a-f]+$", "", function)
+    # Functions without a name are called by where they start.
+    path = module[:-1].rpartition("+0x")[0]
+    unnamed = re.fullmatch(r".*\+0x([0-9a-f]+)", function)
+    if unnamed and int(unnamed[1], 16) == entry_of(path):
+        function = "_start"
+    return method, function
 
 
 def samples_of(path):
     """Each sample's end in ctop's word, the reason beside it, and its frames, leaf first."""
     header, frames = None, []
-    process = subprocess.Popen([CTOP, "export", "frames", path], stdout=subprocess.PIPE,
+    process = subprocess.Popen([CTOP, "export", "frames", "--no-inline", path], stdout=subprocess.PIPE,
                                stdin=subprocess.DEVNULL, text=True, errors="replace")
     for line in process.stdout:
         if line[0] == "\t":

@@ -85,7 +85,7 @@ def ctop_stacks(data):
         if key:
             stacks.setdefault(key, []).append(Stack(end, frames))
 
-    process = subprocess.Popen([CTOP, "export", "frames", data], stdout=subprocess.PIPE,
+    process = subprocess.Popen([CTOP, "export", "frames", "--no-inline", data], stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
                                errors="replace")
     for line in process.stdout:

@@ -40,7 +40,7 @@ $(STACKS)/asan_clang: tests/stacks/programs/asan.c ; $(call stack_program,clang 
 stack-programs: $(STACK_TESTS) $(STACK_PROGRAMS)
 check-stacks: all stack-programs workloads
 	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS) tests/stacks/beside_perf.py tests/stacks/runtimes.py \
-		tests/stacks/joined.py
+		tests/stacks/joined.py tests/stacks/without_tables.py
 
 # A table; only that its numbers are not ctop's own would be a failure. SHARES="g++ go": these alone.
 check-shares: all workloads

@@ -157,7 +157,7 @@ static void start_task(struct task *task, const struct task *parent)
 	resume(task);
 }
 
-/* A new task was told of; it may have stopped already. */
+/* A new task was reported; it may have stopped already. */
 static void take_child(struct task *parent)
 {
 	unsigned long pid;

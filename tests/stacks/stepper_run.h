@@ -70,7 +70,7 @@ struct run {
 	struct unwinder *unwinder;
 	struct task *tasks[MAX_TASKS];
 	size_t nr_tasks;
-	pid_t early[MAX_TASKS]; /* stopped before their parents told of them */
+	pid_t early[MAX_TASKS]; /* stopped before their parents reported them */
 	size_t nr_early;
 	int exit_status;
 

@@ -15,7 +15,7 @@ import tty
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from harness import BUILD, CTOP, PATIENCE, case, check, folder, main, need_root, wait_until
+from harness import BUILD, CTOP, PATIENCE, case, check, directory, main, need_root, wait_until
 
 MIB = 1 << 20
 
@@ -88,7 +88,7 @@ def let_go(where):
 @case
 def the_first_and_the_last_megabyte_are_kept():
     nr = 500000
-    with folder() as where, window(*lines(nr, "done"), where=where) as one:
+    with directory() as where, window(*lines(nr, "done"), where=where) as one:
         one.wait_for(rb"EXITED")
         before = one.bytes
         check(b"line 00000" not in before, "it wrote over the interface")
@@ -120,7 +120,7 @@ def little_is_kept_whole():
 @case
 def a_stopped_ctop_holds_nobody_up():
     """Ten times what a pipe holds is written while main does not run."""
-    with folder() as where:
+    with directory() as where:
         os.mkfifo(f"{where}/go")
         script = f"read line < {where}/go; seq 1 200000; touch {where}/done"
         with window("sh", "-c", script) as one:
@@ -136,7 +136,7 @@ def a_stopped_ctop_holds_nobody_up():
 
 @case
 def a_command_that_goes_on_writes_on_to_the_terminal():
-    with folder() as where:
+    with directory() as where:
         os.mkfifo(f"{where}/go")
         script = (f"echo before; read line < {where}/go; echo after; echo again; "
                   f"touch {where}/done")
@@ -154,7 +154,7 @@ def a_command_that_goes_on_writes_on_to_the_terminal():
 
 @case
 def a_killed_ctop_takes_no_output_along():
-    with folder() as where:
+    with directory() as where:
         os.mkfifo(f"{where}/go")
         script = (f"echo before; read line < {where}/go; echo after && "
                   f"touch {where}/done")

@@ -10,13 +10,13 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, case, check, child, folder, main, need_root
+from harness import BUILD, CTOP, case, check, child, directory, main, need_root
 
 LOOP = "while :; do :; done"
 
 
 @case
-def a_process_that_runs_itself_anew():
+def a_process_that_runs_itself_again():
     need_root()
     shell = subprocess.Popen(["sh", "-c", f"read line; exec sh -c '{LOOP}'"], stdin=subprocess.PIPE,
                              stdout=subprocess.DEVNULL)
@@ -27,7 +27,7 @@ def a_process_that_runs_itself_anew():
             check("EXEC" not in screen, screen)
             shell.stdin.write(b"\n")
             shell.stdin.flush()
-            window.wait_for("EXEC", f"the program became sh[{shell.pid}]", "[1 Top]")
+            window.wait_for("EXEC", f"the target now runs sh[{shell.pid}]", "[1 Top]")
             # Once only: the banner grows old.
             window.wait_for("EXEC 3s ago")
             window.press("q")
@@ -42,7 +42,7 @@ def a_process_that_runs_itself_anew():
 def a_process_that_executes_again_and_again():
     """Faster than the screen is drawn: its samples are there all the same, each program's under its name."""
     need_root()
-    with folder() as where:
+    with directory() as where:
         program = os.path.join(where, "again")
         # Each life works a little, by its own CPU time, and begins the next.
         with open(program, "w", encoding="ascii") as file:
@@ -54,8 +54,8 @@ def a_process_that_executes_again_and_again():
 
             def shown(screen):
                 """Samples shown: many lives of them."""
-                found = re.search(r"samples ([\d.]+)(k?) ", screen)
-                return found and (found.group(2) or float(found.group(1)) > 300)
+                found = re.search(r"([\d.,]+)(k?) samples", screen)
+                return found and (found.group(2) or float(found.group(1).replace(",", "")) > 300)
 
             window.wait_until(shown, "the samples of many lives")
             window.press("q")
@@ -63,7 +63,7 @@ def a_process_that_executes_again_and_again():
 
 
 @case
-def a_command_that_runs_itself_anew():
+def a_command_that_runs_itself_again():
     need_root()
     with terminal(100, 30) as window:
         window.type(f"{CTOP} -- sh -c 'read line </dev/null; i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; "
@@ -71,8 +71,8 @@ def a_command_that_runs_itself_anew():
         # Its own beginning is none.
         screen = window.wait_for("LIVE", "sh[", "SELF%")
         check("EXEC" not in screen, screen)
-        window.wait_for("EXEC", "the program became sh[")
-        pid = window.screen().split("the program became sh[")[1].split("]")[0]
+        window.wait_for("EXEC", "the target now runs sh[")
+        pid = window.screen().split("the target now runs sh[")[1].split("]")[0]
         window.press("q")
         window.wait_for_prompt()
         os.kill(int(pid), 9)

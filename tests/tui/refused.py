@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Runs alone: changes the kernel's settings.
 """Where the kernel lets nobody sample: one cause and numbered fixes, on a screen and as text."""
 
 import base64
@@ -14,8 +13,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import (BUILD, PATIENCE, STRANGER, case, check, main, need_root, paranoid, plain_user, readable_ctop,
-                     run, target)
+from harness import (BUILD, OTHER_USER, PARANOID_IS_2, PATIENCE, alone, case, check, main, need_root, paranoid,
+                     plain_user, readable_ctop, run, target)
 
 REFUSE = os.path.join(BUILD, "workloads", "refuse")
 CAPABILITIES = "cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=p"
@@ -27,6 +26,7 @@ def fixes(text):
 
 
 @case
+@alone("changes the kernel's settings")
 def without_a_terminal_the_text_is_printed():
     need_root()
     with readable_ctop() as (_, program), target("spin") as roots:
@@ -56,16 +56,17 @@ def without_a_terminal_the_text_is_printed():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def a_process_of_a_plain_user_is_offered_to_be_sampled_as_its_own():
     need_root()
     as_user = plain_user()
-    other = [word.replace(str(STRANGER), str(STRANGER + 1)) for word in as_user]
+    other = [word.replace(str(OTHER_USER), str(OTHER_USER + 1)) for word in as_user]
     with readable_ctop() as (_, program), paranoid(2):
         with subprocess.Popen([*other, "sleep", "600"]) as sleeper:
             try:
                 result = run(*as_user, program, "-p", sleeper.pid)
                 found = fixes(result.stderr)
-                check(found[1] == f"sudo -u '#{STRANGER + 1}' {program} -p {sleeper.pid}", f"{result}")
+                check(found[1] == f"sudo -u '#{OTHER_USER + 1}' {program} -p {sleeper.pid}", f"{result}")
             finally:
                 sleeper.kill()
 
@@ -76,6 +77,7 @@ def refused_in(window, *words):
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def on_a_terminal_it_is_a_screen():
     need_root()
     with readable_ctop() as (_, program), target("spin") as roots, paranoid(2):
@@ -97,6 +99,7 @@ def on_a_terminal_it_is_a_screen():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def from_the_picker_and_back():
     need_root()
     with readable_ctop() as (_, program), target("spin") as roots, paranoid(2), terminal(100, 30) as window:
@@ -124,6 +127,7 @@ def a_command_is_not_run():
 
 
 @case
+@alone("changes the kernel's settings", unless=PARANOID_IS_2)
 def what_is_copied_is_the_command():
     """The bytes that reach the terminal: OSC 52."""
     need_root()

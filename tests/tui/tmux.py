@@ -68,6 +68,13 @@ class Terminal:
     def press(self, *keys):
         self.tmux("send-keys", "-t", "test", *keys)
 
+    def select(self, text):
+        """Finds a row of a list, as soon as it has one of that name, and goes there, wherever it stands."""
+        row = re.compile(rf"^> .*\b{re.escape(text)}", re.M)
+        self.press("/", *("Space" if letter == " " else letter for letter in text), "Enter")
+        return self.wait_until(lambda screen: row.search(screen) or ("not found: " in screen and self.press("n")),
+                               f"{text} to be selected")
+
     def resize(self, cols, rows):
         self.tmux("resize-window", "-t", "test", "-x", str(cols), "-y", str(rows))
 

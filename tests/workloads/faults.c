@@ -8,13 +8,10 @@
  *     (thread) > rounds > touch        50 %
  */
 #include <pthread.h>
-#include <sys/mman.h>
 
-#include "workload.h"
+#include "pages.h"
 
 enum { PAGES = 512, DEFAULT_ROUNDS = 20 };
-
-static long page_bytes;
 
 static FRAME void touch(volatile char *page)
 {
@@ -24,14 +21,10 @@ static FRAME void touch(volatile char *page)
 static FRAME void *rounds(void *nr)
 {
 	for (long i = *(const long *)nr; i > 0; i--) {
-		char *pages = mmap(NULL, PAGES * (size_t)page_bytes, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (pages == MAP_FAILED)
-			exit(1);
-		madvise(pages, PAGES * (size_t)page_bytes, MADV_NOHUGEPAGE);
-		for (long page = 0; page < PAGES; page++)
+		char *pages = pages_map(PAGES);
+		for (size_t page = 0; page < PAGES; page++)
 			touch(pages + page * page_bytes);
-		munmap(pages, PAGES * (size_t)page_bytes);
+		munmap(pages, PAGES * page_bytes);
 	}
 	return NULL;
 }
@@ -40,7 +33,7 @@ int main(int argc, char **argv)
 {
 	long nr = argc > 1 ? atol(argv[1]) : DEFAULT_ROUNDS;
 	pthread_t thread;
-	page_bytes = sysconf(_SC_PAGESIZE);
+	pages_start();
 	workload_ready();
 	if (pthread_create(&thread, NULL, rounds, &nr))
 		return 1;

@@ -54,7 +54,7 @@ static void *map_memory(void)
 
 static char **words;
 
-static void execute_anew(int signal)
+static void execute_again(int signal)
 {
 	(void)signal;
 	sigset_t none;
@@ -73,7 +73,7 @@ static FRAME void run_code(void *memory)
 int main(int argc, char **argv)
 {
 	words = argv;
-	signal(SIGUSR1, execute_anew);
+	signal(SIGUSR1, execute_again);
 	void *memory = argc > 1 ? map_file(argv[1]) : map_memory();
 	if (memory == MAP_FAILED)
 		return 1;

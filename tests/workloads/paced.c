@@ -10,24 +10,11 @@
  *     main > one_by_one > touch
  */
 #include <string.h>
-#include <sys/mman.h>
 
-#include "workload.h"
+#include "pages.h"
 
 enum { BURST = 20000, THEN = 400, AT_ONCE = 1000 };
 static const uint64_t us = 1000;
-
-static size_t page_bytes;
-
-static FRAME char *map(size_t nr_pages)
-{
-	char *pages = mmap(NULL, nr_pages * page_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
-		exit(1);
-	madvise(pages, nr_pages * page_bytes, MADV_NOHUGEPAGE);
-	return pages;
-}
 
 FRAME void touch(volatile char *page);
 void touch(volatile char *page)
@@ -61,7 +48,7 @@ static uint64_t now_ns(void)
 static void always(uint64_t for_ns)
 {
 	const uint64_t until_ns = now_ns() + for_ns;
-	char *pages = map(AT_ONCE);
+	char *pages = pages_map(AT_ONCE);
 	while (now_ns() < until_ns) {
 		at_once(pages, AT_ONCE);
 		madvise(pages, AT_ONCE * page_bytes, MADV_DONTNEED);
@@ -72,13 +59,13 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 	const size_t number = argc > 3 ? (size_t)atol(argv[3]) : 0;
-	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	pages_start();
 	workload_ready();
 	if (!strcmp(mode, "burst")) {
-		at_once(map(BURST), BURST);
-		one_by_one(map(THEN), THEN, 1000 * us);
+		at_once(pages_map(BURST), BURST);
+		one_by_one(pages_map(THEN), THEN, 1000 * us);
 	} else if (!strcmp(mode, "every") && number) {
-		one_by_one(map(number), number, (uint64_t)atol(argv[2]) * us);
+		one_by_one(pages_map(number), number, (uint64_t)atol(argv[2]) * us);
 	} else if (!strcmp(mode, "always") && argc > 2) {
 		always((uint64_t)atol(argv[2]) * 1000 * us);
 	} else {

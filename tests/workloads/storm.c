@@ -12,12 +12,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <linux/futex.h>
 
-#include "workload.h"
+#include "pages.h"
 
 enum {
 	THREADS_FIRST = 50,
@@ -27,7 +26,7 @@ enum {
 	PAUSE_US = 300
 };
 
-static size_t nr_pages, page_bytes;
+static size_t nr_pages;
 static _Atomic uint32_t round_nr; /* a futex: threads wait for the next */
 static _Atomic uint32_t nr_made, nr_living, nr_ready, nr_done;
 static _Atomic long nr_touched;
@@ -39,16 +38,6 @@ static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
 	syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 
-static char *map_pages(size_t nr)
-{
-	char *pages = mmap(NULL, nr * page_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (pages == MAP_FAILED)
-		_exit(1);
-	madvise(pages, nr * page_bytes, MADV_NOHUGEPAGE);
-	return pages;
-}
-
 static FRAME void fault_pages(char *pages)
 {
 	for (size_t i = 0; i < nr_pages; i++)
@@ -57,7 +46,7 @@ static FRAME void fault_pages(char *pages)
 
 static FRAME void fault_once(void)
 {
-	char *page = map_pages(1);
+	char *page = pages_map(1);
 	*(volatile char *)page = 1;
 	munmap(page, page_bytes);
 }
@@ -114,7 +103,7 @@ static void *living(void *unused)
 			futex(&round_nr, FUTEX_WAIT, seen);
 		snprintf(name, sizeof(name), "r%u-%u", (seen + 1) % 1000, index % 10000);
 		pthread_setname_np(pthread_self(), name);
-		char *pages = map_pages(nr_pages);
+		char *pages = pages_map(nr_pages);
 		fault_pages(pages);
 		atomic_fetch_add(&nr_touched, (long)nr_pages);
 		munmap(pages, nr_pages * page_bytes);
@@ -155,8 +144,8 @@ static void one_round(void)
 int main(int argc, char **argv)
 {
 	nr_pages = argc > 1 ? (size_t)atol(argv[1]) : 20;
-	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	char *tick = map_pages(1);
+	pages_start();
+	char *tick = pages_map(1);
 	signal(SIGUSR1, count_signal);
 	atomic_store(&is_storm, true);
 	atomic_store(&nr_made, 2);

@@ -12,24 +12,11 @@
  *     main > call_seldom > called       30
  *     main > spin_long, spin_short      10 : 1
  */
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "workload.h"
+#include "pages.h"
 
 enum { PAGES = 20000, FEW_PAGES = 20, DEFAULT_ROUNDS = 6 };
-
-static size_t page_bytes;
-
-static FRAME char *map(size_t nr_pages)
-{
-	char *pages = mmap(NULL, nr_pages * page_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
-		exit(1);
-	madvise(pages, nr_pages * page_bytes, MADV_NOHUGEPAGE);
-	return pages;
-}
 
 static FRAME void touch_pages(volatile char *pages)
 {
@@ -94,10 +81,10 @@ static FRAME void spin_short(void)
 int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? atol(argv[1]) : DEFAULT_ROUNDS;
-	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	pages_start();
 	workload_ready();
 	for (; rounds > 0; rounds--) {
-		char *pages = map(PAGES), *few = map(FEW_PAGES);
+		char *pages = pages_map(PAGES), *few = pages_map(FEW_PAGES);
 		touch_pages(pages);
 		touch_few(few);
 		munmap(pages, PAGES * page_bytes);

@@ -27,17 +27,17 @@
 #endif
 
 /*
- * One unit is 10,000 dependent multiplications, about 10 us. Inlined, so that its
- * time is the self time of the function that calls it.
+ * One unit is 10,000 dependent multiplications, about 10 us. No function, not even an inlined one, so that its
+ * time is the self time of the function that it stands in.
  */
-static inline __attribute__((always_inline)) void work(unsigned units)
-{
-	uint64_t value = units;
-	for (unsigned long i = 0; i < units * 10000ul; i++) {
-		value = value * 6364136223846793005u + 1;
-		__asm__ volatile("" : "+r"(value));
-	}
-}
+#define work(units)                                                                                \
+	do {                                                                                       \
+		uint64_t work_value = (units);                                                     \
+		for (unsigned long work_left = (units)*10000ul; work_left; work_left--) {          \
+			work_value = work_value * 6364136223846793005u + 1;                        \
+			__asm__ volatile("" : "+r"(work_value));                                   \
+		}                                                                                  \
+	} while (0)
 
 /* CPU time that this thread has used. */
 static inline double cpu_ms(void)
@@ -52,11 +52,12 @@ static inline double cpu_ms(void)
  * others use the machine too and a unit costs now more, now less. Reading the
  * clock every 100 us takes less than 1 %.
  */
-static inline __attribute__((always_inline)) void work_until(double until_ms)
-{
-	while (cpu_ms() < until_ms)
-		work(10);
-}
+#define work_until(until_ms)                                                                       \
+	do {                                                                                       \
+		const double work_end = (until_ms);                                                \
+		while (cpu_ms() < work_end)                                                        \
+			work(10);                                                                  \
+	} while (0)
 
 static void workload_end(int signal)
 {

@@ -11,8 +11,8 @@
 /*
  * In main, before anything reads the environment. With file capabilities
  * (AT_SECURE), and as root by way of sudo and its like, environ has only what is
- * believed from here on. The caller's own array is not touched: it is what a
- * command of his is run with.
+ * believed from here on. The caller's own array stays as it is: a command
+ * that ctop starts gets it.
  */
 void environment_distrust(void);
 

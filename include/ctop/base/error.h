@@ -15,6 +15,7 @@ enum error_exit { ERROR_EXIT_FAILED = 1, ERROR_EXIT_USAGE = 2 };
 struct error {
 	char cause[512];
 	char remedy[512]; /* "" when there is nothing to advise */
+	int code;	  /* as the cause was set with */
 	int exit_code;	  /* enum error_exit, or a command's own 126 or 127 */
 	/* When it is a matter of rights: whose rules forbid it, as the layer that was refused numbers them; else 0. */
 	int refusal;
@@ -32,8 +33,8 @@ int error_usage(struct error *error, const char *format, ...) __attribute__((for
  */
 int error_marked(struct error *error, const char *typed, size_t at, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Adds the remedy to a cause already set. */
-void error_remedy(struct error *error, const char *format, ...)
+/* Adds the remedy to a cause already set. Returns the cause's code. */
+int error_remedy(struct error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

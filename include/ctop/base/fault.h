@@ -3,8 +3,8 @@
 #define CTOP_BASE_FAULT_H
 
 /*
- * Places where a test makes a child fall. In ctop there is nothing of it: only build/faulty/ctop, which tests start,
- * is compiled with CTOP_FAULTS and linked with tests/faults/, where it says what CTOP_FAULT may ask for.
+ * Places where a test makes a child fail. The shipped ctop has none: only build/faulty/ctop, which tests start,
+ * is compiled with CTOP_FAULTS and linked with tests/faults/, which describes what CTOP_FAULT may ask for.
  */
 
 #ifdef CTOP_FAULTS
@@ -12,6 +12,7 @@
 #define FAULT_VARIABLE "CTOP_FAULT"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct channel;
 
@@ -30,10 +31,14 @@ bool fault_kills(void);
 /* In main. Whether deaths of children count as of one moment, however far apart the machine makes them. */
 bool fault_counts_all_deaths(void);
 
+/* In main. How many bytes may wait for the writer: what a test asks for, or this many. */
+size_t fault_waiting_max(size_t bytes);
+
 #else
 
 #define fault_kills()		  false
 #define fault_counts_all_deaths() false
+#define fault_waiting_max(bytes)  ((size_t)(bytes))
 #define fault_begin(role)                                                                          \
 	do {                                                                                       \
 	} while (0)

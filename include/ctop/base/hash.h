@@ -38,7 +38,7 @@ uint64_t siphash_1_3(const struct siphash_key *key, const void *bytes, size_t si
 
 /*
  * uthash's tables: the Makefile names this as HASH_FUNCTION, so that whoever
- * includes <uthash.h> without this header is told so by the linker.
+ * includes <uthash.h> without this header fails to link.
  */
 #define HASH_KEYED(key, size, hash) ((hash) = (unsigned)hash_bytes((key), (size)))
 

@@ -44,12 +44,16 @@ struct index_probe {
 void index_release(struct index *index);
 void index_clear(struct index *index); /* forgets every row, keeps the memory */
 
+size_t index_bytes(const struct index *index);
+
 /* Gives back what the rows that are left do not need. If that fails, nothing changes. */
 void index_trim(struct index *index);
 
 /* Makes room for one more row: call it before appending. 0 or -ENOMEM. */
 int index_reserve(struct index *index);
-/* Adds a row that is not there yet; index_reserve() must have succeeded before. */
+/* Makes room for so many rows in all. */
+int index_reserve_rows(struct index *index, size_t nr);
+/* Adds a row that is not there yet; room for it must have been made before. */
 void index_add(struct index *index, uint64_t hash, uint32_t row);
 
 /* Asks the memory for the place of a hash that will be needed soon: many rows in turn are added several times as fast. */

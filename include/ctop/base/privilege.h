@@ -3,7 +3,7 @@
 #define CTOP_BASE_PRIVILEGE_H
 
 /*
- * Main's capabilities are permitted, not effective, but around the call that
+ * Main's capabilities are permitted, not effective, except around the call that
  * needs one: libraries that look for files (terminfo, locales, users' names),
  * the interface, options and outputs have none of them.
  *
@@ -32,6 +32,7 @@ enum privilege {
 	PRIVILEGE_JAIL,	   /* namespaces for a child */
 	PRIVILEGE_MOUNT,   /* a tracefs of our own, mounted nowhere */
 	PRIVILEGE_PROMPTNESS, /* a nice value below 0 */
+	PRIVILEGE_BECOME,     /* another user, as which a file is looked up */
 	NR_PRIVILEGES
 };
 

@@ -39,10 +39,12 @@ void text_addf(struct text *text, const char *format, ...) __attribute__((format
  */
 void text_add_safe(struct text *text, const char *untrusted);
 /*
- * Adds text that is safe as ASCII: other characters become '?'. For terminals that do not speak UTF-8, where a byte
+ * Adds text that is safe as ASCII: other characters become '?', an ellipsis '~'. For terminals that do not speak UTF-8, where a byte
  * of a well-formed character may be a control.
  */
 void text_add_ascii(struct text *text, const char *bytes, size_t size);
+/* Adds two digits for each byte. */
+void text_add_hex(struct text *text, const void *bytes, size_t size);
 /* Adds "string" in JSON's quoting; invalid UTF-8 becomes U+FFFD. */
 void text_add_json(struct text *text, const char *untrusted);
 

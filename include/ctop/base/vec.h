@@ -22,4 +22,10 @@ void vec_trim(void **items, size_t *capacity, size_t nr, size_t item_bytes);
 #define vec_reserve(vec, wanted)                                                                   \
 	vec_grow((void **)&(vec)->items, &(vec)->capacity, (wanted), sizeof(*(vec)->items))
 
+#define vec_give_back(vec)                                                                         \
+	vec_trim((void **)&(vec)->items, &(vec)->capacity, (vec)->nr, sizeof(*(vec)->items))
+
+/* What it takes, used or not. */
+#define vec_bytes(vec) ((vec)->capacity * sizeof(*(vec)->items))
+
 #endif

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <poll.h>
 
+#include <ctop/base/text.h>
 #include <ctop/broker/mapped_files.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/ipc/protocol.h>
@@ -32,13 +33,17 @@ void broker_free(struct broker *broker);
  * When that file was written last, by CLOCK_REALTIME, is what perf maps are proved by; 0: not known.
  */
 void broker_serve_recorded(struct broker *broker, int64_t written_ns);
-/* What the kernel named: told by its owner, the session, before it lets the broker answer. Borrowed. */
+/* Debug files that are not here are asked of these servers (files/fetcher.h). 0 or -ENOMEM. */
+int broker_use_debuginfod(struct broker *broker, const char *urls);
+/* Whether one is under way; out, if not NULL: what is told of it. */
+bool broker_is_fetching(const struct broker *broker, struct text *out);
+/* What the kernel named: filled by its owner, the session, before it lets the broker answer. Borrowed. */
 struct mapped_files *broker_mapped_files(struct broker *broker);
 /* The profile is of this cgroup's processes. The descriptor is the caller's, who keeps it open. */
 void broker_take_cgroup(struct broker *broker, int cgroup_fd);
 
 /*
- * Each is answered through the channel, now or from broker_serve(): what cannot be had is an answer, too. 0, or -errno of
+ * Each is answered through the channel, now or from broker_serve(): a refusal is an answer, too. 0, or -errno of
  * the channel or of what a child may not ask for: -EPROTO. The channel stays the caller's until broker_forget().
  */
 int broker_answer_module(struct broker *broker, struct channel *channel, enum broker_reader reader,
@@ -48,24 +53,27 @@ int broker_answer_debug_file(struct broker *broker, struct channel *channel,
 			     const struct tables *tables);
 int broker_answer_process(struct broker *broker, struct channel *channel,
 			  const struct message_process *request);
-/* Whether a process is in the profile: its threads are told before its maps (thread_list.h). */
+/* Whether a process is in the profile: its threads are listed before its maps (thread_list.h). */
 bool broker_has_process(struct broker *broker, int32_t pid);
 /* The user of a process. */
 int broker_answer_owner(struct broker *broker, struct channel *channel,
 			const struct message_owner *request);
+/* A copy of code that a process has made: of one in the profile, and no more of it than there are bytes for (broker_code.c). */
+int broker_answer_code(struct broker *broker, struct channel *channel,
+		       const struct message_code *request);
 /* The reader has died: nobody waits for its answers any more. */
 void broker_forget(struct broker *broker, enum broker_reader reader);
 
 /*
- * Tells of a process and of its descendants unasked: a child that was forked between the attaching and
- * the switching on of the events is sampled, too, and no record told of it. Waits until that is done: what is
+ * Describes a process and its descendants unasked: a child that was forked between the attaching and
+ * the switching on of the events is sampled, too, and no record reported it. Waits until that is done: what is
  * unmapped a moment later is known then. As broker_answer_process().
  */
 int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t pid);
 
 /* ---- the loop's ---- */
 
-enum { BROKER_POLL_MAX = 2 };
+enum { BROKER_POLL_MAX = 3 };
 /* What to wait for, at most BROKER_POLL_MAX; how many. */
 size_t broker_poll(const struct broker *broker, struct pollfd *fds);
 /* How long until broker_serve() must be called, whatever comes, in ms; -1: nothing is awaited. */

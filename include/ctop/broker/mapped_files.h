@@ -16,7 +16,7 @@
 
 struct mapped_files;
 
-/* A file, and where it was mapped last. path is borrowed until the next call that is told of something. */
+/* A file, and where it was mapped last. path is borrowed until the next call that adds something. */
 struct mapped_file {
 	const char *path;
 	uint32_t device_major, device_minor;
@@ -29,7 +29,7 @@ struct mapped_file {
 struct mapped_files *mapped_files_new(void); /* NULL: out of memory */
 void mapped_files_free(struct mapped_files *files);
 
-/* ---- told by the kernel ---- */
+/* ---- what the kernel reports ---- */
 
 /* Every process is in the profile: whole CPUs are sampled. */
 void mapped_files_take_everybody(struct mapped_files *files);
@@ -45,6 +45,8 @@ void mapped_files_take_maps(struct mapped_files *files, int32_t pid, const char 
 
 /* ---- asked ---- */
 
+/* The pids of the profile's processes, as far as they are known one by one, at most `most`; how many. Some have ended. */
+size_t mapped_files_processes(const struct mapped_files *files, int32_t *pids, size_t most);
 /* Whether the process that has this pid now is. */
 bool mapped_files_has_process(const struct mapped_files *files, int32_t pid);
 /*
@@ -53,5 +55,8 @@ bool mapped_files_has_process(const struct mapped_files *files, int32_t pid);
  */
 bool mapped_files_find(const struct mapped_files *files, const char *path, uint64_t inode,
 		       int32_t pid, uint64_t start, struct mapped_file *file);
+/* The dump of its generated code that a process has mapped to say so, the last one: jit-NUMBER.dump, as perf's documentation has it. */
+bool mapped_files_find_dump(const struct mapped_files *files, int32_t pid,
+			    struct mapped_file *file);
 
 #endif

@@ -16,5 +16,7 @@ int command_report(const struct options *options, struct error *error);
 int command_list(const struct options *options, struct error *error);
 int command_doctor(const struct options *options, struct error *error);
 int command_export(const struct options *options, struct error *error);
+int command_diff(const struct options *options, struct error *error);
+int command_merge(const struct options *options, struct error *error);
 
 #endif

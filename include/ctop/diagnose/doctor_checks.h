@@ -32,7 +32,7 @@ struct checks {
 
 /* The kernel, this user's privileges and limits. frequency_hz: as it will be asked for; 0: a count is. */
 void checks_of_machine(struct checks *checks, uint64_t frequency_hz);
-/* What stands around ctop's children: starts one, and takes its word. */
+/* The jail of ctop's children: starts one, which reports the walls that it has. */
 void checks_of_jail(struct checks *checks);
 /* A process or thread that is to be profiled. */
 void checks_of_target(struct checks *checks, int32_t pid);

@@ -6,7 +6,7 @@
 
 #include <ctop/base/error.h>
 #include <ctop/options/options.h>
-#include <ctop/ui/refusal.h>
+#include <ctop/output/refusal_text.h>
 
 /* error: a session that could not be opened, whose error.refusal is set. */
 void refusal_describe(const struct options *options, const struct error *error,

@@ -20,5 +20,10 @@ size_t read_build_id(int fd, uint8_t build_id[20]);
  * False when there is none.
  */
 bool read_debuglink(int fd, char name[DEBUGLINK_MAX], uint32_t *crc);
+/*
+ * .gnu_debugaltlink (elfutils' libdwelf.h): the name of the file in which dwz has put what the debug information of several files had in
+ * common, and its build-id, whose size is returned. 0: there is none.
+ */
+size_t read_common_link(int fd, char name[DEBUGLINK_MAX], uint8_t build_id[20]);
 
 #endif

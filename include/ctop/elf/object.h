@@ -74,6 +74,16 @@ bool object_mapping_address(const struct object *object, uint64_t file_offset, u
 /* Reads constant data (a PT_LOAD without PF_W) at an elf address. False when it is not all there: of a debug file, never. */
 bool object_read(const struct object *object, uint64_t elf_address, void *bytes, size_t size);
 
+/* An executable, read-only segment's bytes in the file, as long as the object lives. */
+struct object_code {
+	uint64_t start; /* elf address */
+	const uint8_t *bytes;
+	size_t size;
+	size_t nr_segments; /* of the file: object_read() looks at so many */
+};
+/* The one that holds an elf address. False when none does: of a debug file, never. */
+bool object_code(const struct object *object, uint64_t elf_address, struct object_code *code);
+
 /* What is known of a function by its name, or because a program or interpreter starts there. */
 enum known_function {
 	FUNCTION_ORDINARY,

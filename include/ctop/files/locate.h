@@ -19,6 +19,7 @@
 
 /* Who runs us; behind sudo, who called it. */
 uid_t invoking_uid(void);
+gid_t invoking_gid(void);
 
 struct locate_request {
 	int32_t pid;	  /* whose mapping it was; may be gone by now */
@@ -56,7 +57,7 @@ int locate_module(const struct locate_request *request, bool *by_name);
 int locate_recorded_module(const struct locate_request *request, unsigned candidate, bool *by_name);
 
 /*
- * The debug file of a recorded module whose own file is not to be had, by build-id, in perf's cache: by name, to be
+ * The debug file of a recorded module whose own file is not available, by build-id, in perf's cache: by name, to be
  * proved. It has names, and what it has of CFI, but no code (object.h). A descriptor or -errno.
  */
 int locate_cached_debug_file(const struct locate_request *request);
@@ -92,6 +93,13 @@ int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_
  */
 int locate_debug_by_link(int32_t pid, const char *module_path, const char *debuglink,
 			 unsigned candidate);
+
+/*
+ * The same of dwz's common file, by the name that a debug file has for it: what stands behind ".dwz/" in it below /usr/lib/debug/.dwz, or its last
+ * part beside module_path.
+ */
+int locate_common_debug_file(int32_t pid, const char *module_path, const char *name,
+			     unsigned candidate);
 
 /*
  * Opens /tmp/perf-PID.map of a process: in its own root, under the pid of its own namespace, never

@@ -3,9 +3,9 @@
 #define CTOP_FILES_OPENER_H
 
 /*
- * A process of main's own privileges that looks up and opens files (files/locate.h), and reads /proc/PID/maps: either
+ * A process of main's own privileges that looks up and opens files (files/locate.h), and reads /proc/PID/maps and code: either
  * may hang, in a file system of the target's or in a process that is stuck. One that takes longer than 2 s is ended and
- * replaced, and what it was asked for is not to be had; main waits for nothing. It parses no file, and knows nobody but
+ * replaced, and what it was asked for is not available; main waits for nothing. It parses no file, and knows nobody but
  * main: forked from it, not executed.
  */
 
@@ -23,16 +23,26 @@ enum opener_kind {
 	OPENER_CACHED_DEBUG,	/* locate_cached_debug_file() */
 	OPENER_DEBUG_BUILD_ID,	/* locate_debug_by_build_id() */
 	OPENER_DEBUG_LINK,	/* locate_debug_by_link() */
+	OPENER_DEBUG_COMMON,	/* locate_common_debug_file() */
 	OPENER_PERF_MAP, /* locate_perf_map(); identity's owner is locate_perf_map_owner(), found or not */
 	OPENER_LEFT_PERF_MAP, /* locate_left_perf_map() */
 	OPENER_MAPS,	      /* the text of /proc/PID/maps, in memory that is sealed */
+	OPENER_CODE, /* the same of code that the process has made, from start to end: process_code.h */
+	/*
+	 * The text of a source file, a copy in memory that is sealed: a regular file of OPENER_SOURCE_MAX bytes at most (-EFBIG), looked up and
+	 * read as the user who called ctop, whoever runs it.
+	 */
+	OPENER_SOURCE,
+	OPENER_COMMAND, /* the same of /proc/PID/cmdline, its first OPENER_COMMAND_MAX bytes: it lies in the process's own memory */
 };
+
+enum { OPENER_COMMAND_MAX = 4096, OPENER_SOURCE_MAX = 16 << 20 };
 
 struct opener_request {
 	enum opener_kind kind;
 	unsigned candidate;	       /* which of several places, from 0 */
 	struct locate_request request; /* its strings are copied */
-	const char *debuglink;	       /* OPENER_DEBUG_LINK */
+	const char *debuglink;	       /* OPENER_DEBUG_LINK, OPENER_DEBUG_COMMON */
 };
 
 struct opener_answer {
@@ -40,6 +50,7 @@ struct opener_answer {
 	bool by_name; /* to be proved: see files/locate.h */
 	/* Whose file it is (files/file_identity.h): debug files; OPENER_MODULE, unless by name. */
 	struct module_identity identity;
+	int64_t written_ns; /* OPENER_SOURCE: when it was, by CLOCK_REALTIME */
 };
 
 /* fd is the taker's to close, -1 with an error. */

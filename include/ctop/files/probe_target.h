@@ -20,4 +20,7 @@ bool probe_target_is_elsewhere(int32_t pid);
  */
 int probe_target_open(int32_t pid, const char *name, char *path, size_t size);
 
+/* Calls each() with the path of each file whose code the process has mapped, untrusted. 0 or -errno. */
+int probe_target_each(int32_t pid, void (*each)(void *context, const char *path), void *context);
+
 #endif

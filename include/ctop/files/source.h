@@ -2,7 +2,7 @@
 #ifndef CTOP_FILES_SOURCE_H
 #define CTOP_FILES_SOURCE_H
 
-/* A file with samples: a recording or perf.data, told apart by its first bytes; or a directory of perf record --threads. */
+/* A file with samples: a recording or perf.data, by its first bytes; or a directory of perf record --threads. */
 
 #include <stdbool.h>
 #include <stddef.h>

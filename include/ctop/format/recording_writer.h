@@ -26,6 +26,11 @@ enum { RECORDING_WAITING_MAX = 16 << 20 };
 /* Starts an epoch of ids. symbols may be NULL. Both stay mapped until the next epoch or the end. */
 int recording_begin_epoch(struct recording_writer *writer, const struct tables *tables,
 			  const struct symbols *symbols);
+/* Writes what is left of the epoch, and looks at its tables no more: they may go. 0 or -errno. */
+int recording_end_epoch(struct recording_writer *writer);
+/* Times of the epochs that begin from now on are given so much later (modulo 2^64). */
+void recording_shift(struct recording_writer *writer, uint64_t ns);
+uint64_t recording_shift_ns(const struct recording_writer *writer);
 /* Adds samples (copied out of the ring by the caller). 0, -ENOMEM, or -EAGAIN: refused, too much waits. */
 int recording_add_samples(struct recording_writer *writer, const struct sample *samples, size_t nr);
 /* A fact about the run, e.g. "stats.lost"; the last value of a key holds. */

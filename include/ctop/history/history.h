@@ -26,6 +26,9 @@ void history_free(struct history *history);
 
 /* ---- filling ---- */
 
+/* Bytes of a label's key. */
+enum { HISTORY_LABEL_MAX = 64 };
+
 /* Which samples count. All zero lets everything through. Strings are borrowed and must outlive the history. */
 struct history_filter {
 	const int32_t *pids; /* any of; NULL: all */
@@ -37,13 +40,22 @@ struct history_filter {
 	const char *comm;   /* exact */
 	const char *event;  /* exact, as opened or as asked */
 	bool first_event;   /* the first event only: samples of different events do not add up */
+	/*
+	 * Samples of other events are counted, too, for selections that ask for one of them; in totals, and for whoever asks for
+	 * none, they are not there.
+	 */
+	bool beside;
 	const char *module; /* the leaf's module: file name or path, exact; "[unknown]": none */
-	uint64_t from_ns;   /* since the first sample; 0: no limit */
+	const char *const *labels; /* of the run, each "KEY=VALUE": all of them; see labels.c */
+	size_t nr_labels;
+	uint64_t from_ns; /* since the first sample; 0: no limit */
 	uint64_t to_ns;
 	bool kernel_only; /* leaf in the kernel */
 	bool user_only;	  /* drop samples whose leaf is in the kernel */
 };
 void history_set_filter(struct history *history, const struct history_filter *filter);
+/* Samples of other events than the filter's are there, too. */
+bool history_is_beside(const struct history *history);
 
 /*
  * From now on every sample that passes the filter is kept as well, for selection_each_sample(): 24 bytes per sample, and as
@@ -88,8 +100,10 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 			const struct symbols *symbols);
 /* Consumes samples that were read from the epoch's ring. 0 or -ENOMEM. Bad ids are counted, not trusted. */
 int history_import(struct history *history, const struct sample *samples, size_t nr);
-/* Takes over the names that the symbols region has for frames in use; cheap when nothing changed. */
+/* Takes over the names and lines that the symbols region has for frames in use; cheap when nothing changed. */
 int history_update_names(struct history *history);
+/* Frames are their own functions, whatever was inlined there, and have no lines. Before the first epoch. */
+void history_leave_out_lines(struct history *history);
 
 /* ---- totals ---- */
 
@@ -123,6 +137,13 @@ int history_set_info(struct history *history, const char *key, const char *value
 int history_each_info(const struct history *history,
 		      int (*each)(void *context, const char *key, const char *value),
 		      void *context);
+/*
+ * Calls each() once per label of the run (0), or of each of those that were merged, which are labelled with their hosts, too; stops at the first
+ * nonzero, which it returns. Untrusted.
+ */
+int history_each_label(const struct history *history,
+		       int (*each)(void *context, uint32_t run, const char *key, const char *value),
+		       void *context);
 /* Last value of an info key over all epochs, or NULL. Borrowed. */
 const char *history_info(const struct history *history, const char *key);
 /* Events in the order they were asked in, sampled or not. */
@@ -161,15 +182,22 @@ const char *history_function_name(const struct history *history,
 				  struct function_id id); /* borrowed */
 const char *history_function_module(const struct history *history,
 				    struct function_id id); /* path */
+/* The same without what tells it from others of its path. Looks at all modules. */
+const char *history_function_path(const struct history *history, struct function_id id);
 bool history_function_kernel(const struct history *history, struct function_id id);
 bool history_function_named(const struct history *history, struct function_id id);
 /* No symbol names it, but its module says where it begins: that, as module+0xoffset, is its name. */
 bool history_function_bounded(const struct history *history, struct function_id id);
+/* It was put into its callers by the compiler; where it is called by itself, that is another function. */
+bool history_function_inlined(const struct history *history, struct function_id id);
+/* Its name; of one that was inlined, marked as others mark those: "name (inlined)". Borrowed. */
+const char *history_function_marked_name(const struct history *history, struct function_id id);
 
 /* Frames of a module, each as often as it was sampled, in stacks that count. */
 struct history_unnamed {
 	const char *path; /* borrowed */
 	enum module_kind kind;
+	struct module_names names;
 	uint64_t frames; /* that have no name */
 	uint64_t all_frames;
 };
@@ -186,14 +214,20 @@ struct history_frame {
 	uint64_t address;    /* look-up address in the module's space */
 	uint32_t offset;     /* in the function; UINT32_MAX: unknown */
 	enum frame_method method;
+	const char *
+		file; /* where in the function that is: the call of the next one, or the address. "": unknown. Borrowed */
+	uint32_t line; /* 0: unknown */
+	bool inlined;  /* into the frame before: of the same address */
 };
 /* A module: which file it is, or whose generated code. */
 struct history_module_facts {
-	const char *path; /* borrowed, without what tells it from others of its path */
+	const char *path;  /* borrowed, without what tells it from others of its path */
+	const char *label; /* with it */
 	enum module_kind kind;
 	int32_t pid; /* of generated code */
 	uint64_t started_ns;
 	struct module_identity identity;
+	struct module_names names;
 };
 struct history_module_facts history_module(const struct history *history, uint32_t module);
 
@@ -201,13 +235,23 @@ struct history_stack {
 	int32_t pid, tid;
 	uint64_t started_ns; /* the process; 0: not known */
 	const char *comm;
+	uint32_t run; /* which of those that were merged, from 1; 0: there is one */
 	uint32_t event;
 	enum stack_end end;
 	enum stack_reason reason;
 	uint64_t samples, weight;
+	double squares; /* of the weights of its samples, summed; of selection_each_stack() alone */
 	const struct history_frame *frames; /* root first, borrowed until the next step */
 	size_t nr_frames;
 };
+/* From a frame on: it and those inlined into it, at the same address. */
+static inline size_t history_stack_steps(const struct history_stack *stack, size_t first)
+{
+	size_t nr = 1;
+	while (first + nr < stack->nr_frames && stack->frames[first + nr].inlined)
+		nr++;
+	return nr;
+}
 
 /* ---- single samples, for exports and selections of time ---- */
 
@@ -233,6 +277,17 @@ int history_each_sample(struct history *history, uint64_t from_ns, uint64_t to_n
 void history_follow_samples(struct history *history,
 			    int (*each)(void *context, const struct history_sample *sample),
 			    void *context);
+
+/*
+ * From now on only the first sample of a row comes with its stack. Of the others it is all zero but for samples and weight: to look
+ * a stack up again costs more than all else that is done for a sample.
+ */
+void history_give_stacks_once(struct history *history);
+/* Calls each() with the stacks of so many rows in turn, whose numbers row_of() has, from samples. 0, -ENOMEM or what each() said. */
+int history_each_stack_of(struct history *history, size_t nr,
+			  uint32_t (*row_of)(void *context, size_t i),
+			  int (*each)(void *context, size_t i, const struct history_stack *stack),
+			  void *context);
 
 uint64_t history_bytes(const struct history *history); /* heap in use, for --stats */
 

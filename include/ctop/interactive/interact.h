@@ -3,7 +3,7 @@
 #define CTOP_INTERACTIVE_INTERACT_H
 
 /*
- * The interface on a terminal: one loop over keys, signals, time and a session. Shows a
+ * The interface on a terminal: keys, signals, time and a session (session/loop.h). Shows a
  * running profile, or one that is read from a file. It has the terminal from interact_open() to
  * interact_close(), whatever is shown in between.
  */
@@ -12,8 +12,9 @@
 #include <ctop/history/history.h>
 #include <ctop/options/options.h>
 #include <ctop/session/session.h>
-#include <ctop/ui/refusal.h>
+#include <ctop/output/refusal_text.h>
 
+struct compare;
 struct load;
 struct interact;
 
@@ -34,6 +35,8 @@ struct interact_source {
 	struct load *loading;	 /* the same while it is still being read; else NULL */
 	struct history *history;
 	int32_t pid; /* the process that is all of the target; 0: there is none */
+	const struct compare *compare; /* with another profile, of that name; NULL */
+	const char *compared_with;
 };
 
 /* Until the user leaves. 0 or -errno with error. */
@@ -47,8 +50,12 @@ bool interact_was_interrupted(const struct interact *interact);
 int interact_show_refusal(struct interact *interact, const struct refusal *refusal,
 			  struct error *error);
 
-/* Lets the user choose a process. *pid: 0 when they left without one. 0 or -errno with error. */
-int interact_pick(struct interact *interact, int32_t *pid, struct error *error);
+/*
+ * Lets the user choose processes, of those that have `wanted` (NULL: any) in their names or command lines at first. *pids is borrowed until
+ * the next call; *nr: 0 when they left without one. 0 or -errno with error.
+ */
+int interact_pick(struct interact *interact, const char *wanted, const int32_t **pids, size_t *nr,
+		  struct error *error);
 /* The process that was picked can't be profiled: that is shown when the user is let choose again. */
 void interact_tell_refusal(struct interact *interact, const struct error *error);
 

@@ -9,8 +9,8 @@
  * Neither end ever blocks: what the socket does not take at once waits in a
  * queue bounded at CHANNEL_QUEUE_MAX messages.
  *
- * A child that was just started may be open to others of its user yet. Main therefore holds
- * all that it has for it, descriptors above all, until the child has said hello: that it is jailed.
+ * Other processes of its user may still look into a child that was just started. Main therefore holds back
+ * what it sends, descriptors above all, until the child has said hello: that it is jailed.
  *
  * A channel knows bytes, not what they mean; see ipc/protocol.h for that.
  * What arrives is input: the receiver checks sizes before use.

@@ -22,6 +22,9 @@ struct prober_answer {
 	uint32_t has_debuglink;
 	uint32_t debuglink_crc;
 	char debuglink[DEBUGLINK_MAX];
+	uint32_t common_build_id_size; /* of the common file that dwz made; 0: none is named */
+	uint8_t common_build_id[20];
+	char common[DEBUGLINK_MAX];
 	uint32_t crc; /* of all its bytes, if that was asked for */
 };
 

@@ -48,11 +48,13 @@ enum message_kind {
 	MESSAGE_PROCESS, /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */
 	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
 	MESSAGE_OWNER,	 /* a process's user, or an error: answers NEED_OWNER */
+	MESSAGE_CODE,	 /* fd of sealed memory: a copy, or an error: answers NEED_CODE */
 	MESSAGE_OWN,	 /* ctop's own processes: whenever there is another one */
 	MESSAGE_SET, /* which set of events is enabled from now on: sent before it is, and when the others are not any more */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE; symbolizer: look at perf maps a last time */
+	MESSAGE_LINES, /* symbolizer: lines and inlined functions are wanted, too, in this epoch and those that follow */
 	/* child to main */
 	MESSAGE_MAPPED, /* rings are mapped, the file is open, or an error */
 	MESSAGE_PAUSED,
@@ -60,6 +62,7 @@ enum message_kind {
 	MESSAGE_NEED_DEBUG_FILE,
 	MESSAGE_NEED_PROCESS,
 	MESSAGE_NEED_OWNER,
+	MESSAGE_NEED_CODE,
 	MESSAGE_NEED_TABLES,
 	MESSAGE_DOUBLE, /* a thread has an event twice */
 	MESSAGE_READ,	/* reader: what the file had and had not; precedes DONE */
@@ -73,6 +76,7 @@ enum {
 	PROTOCOL_THREADS_MAX = 128,
 	PROTOCOL_EVENT_MAX = 256, /* of an event's name */
 	PROTOCOL_CAUSE_MAX = 512,
+	PROTOCOL_CODE_MAX = 64 << 10, /* bytes of a copy */
 	COMM_MAX = 16
 };
 
@@ -94,7 +98,7 @@ struct message_config {
 	struct sampler_sets
 		sets[2]; /* of the events: of those that are paced by the kernel, by us */
 	uint8_t in_use[SAMPLER_MAX_EVENTS]; /* of these, by each event */
-	int32_t watched_pid;		    /* whose execs are told of in the status; 0: nobody's */
+	int32_t watched_pid;		    /* whose execs the status reports; 0: nobody's */
 	uint64_t
 		watched_started_ns; /* when that process started, by CLOCK_MONOTONIC; 0: not known */
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
@@ -153,6 +157,7 @@ struct message_module {
 	uint8_t build_id[20];
 	uint32_t build_id_size;
 	char name[256];			 /* of the debug link */
+	uint32_t which;			 /* NEED_DEBUG_FILE: enum debug_file */
 	struct module_identity identity; /* MODULE: what the descriptor says of the file */
 };
 
@@ -168,6 +173,15 @@ struct message_owner {
 	int32_t pid;
 	int32_t error;
 	uint32_t uid, effective_uid;
+};
+
+/* NEED_CODE and CODE: code that a process has in memory and in no file, from start to end, whole pages. */
+struct message_code {
+	int32_t pid;
+	int32_t error; /* CODE: 0, or -errno: no descriptor; -EBUSY: too much was asked for, later it may be had */
+	uint64_t started_ns; /* the process's, by CLOCK_MONOTONIC, to a tick; 0: not known */
+	uint64_t start, end; /* what is readable may end before: the descriptor's size says it */
+	uint64_t read_ns;    /* CODE: before it was read, by CLOCK_MONOTONIC */
 };
 
 struct message_threads {
@@ -204,6 +218,7 @@ struct message {
 		struct message_process process;
 		struct message_threads threads;
 		struct message_owner owner;
+		struct message_code code;
 		struct message_double duplicates;
 		struct recording_read read;
 		struct message_result result;
@@ -245,6 +260,8 @@ struct child_status {
 		exec_ns; /* when the process watched last became another program, or itself again; 0: never */
 	_Atomic uint64_t named_frames; /* symbolizer: all frames below this one have final rows */
 	_Atomic uint64_t named_epoch;  /* ... of this epoch */
+	_Atomic uint64_t lined_frames; /* likewise, have their lines, or none are to be had */
+	_Atomic uint64_t lined_epoch;
 	_Atomic uint64_t looked_again; /* symbolizer: 1: at all perf maps, behind STOP */
 	_Atomic uint64_t changed;      /* symbolizer: files that changed while they were read */
 	_Atomic uint64_t written;      /* writer: bytes of the stream that the output took */

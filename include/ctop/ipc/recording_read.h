@@ -12,9 +12,10 @@
 struct recording_read {
 	uint64_t chunks;
 	uint64_t samples;
-	uint64_t lost_samples;	 /* that are known to have been written, and were not found */
-	uint64_t maimed_samples; /* that refer to what was lost: they are there, and say so */
-	uint64_t lost_chunks;	 /* damaged, missing, or their contents made no sense */
+	uint64_t lost_samples; /* that are known to have been written, and were not found */
+	uint64_t
+		incomplete_samples; /* read, but they refer to what was lost, which shows as [lost] */
+	uint64_t lost_chunks;	    /* damaged, missing, or their contents made no sense */
 	uint64_t damaged_places;
 	uint64_t skipped_bytes;
 	uint32_t whole; /* 1: the end chunk was there; else 0 */

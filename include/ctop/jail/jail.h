@@ -73,6 +73,17 @@ enum jail_wall {
  */
 int jail_enter(const struct jail_limits *limits, unsigned *walls);
 
+/*
+ * Instead of jail_enter(), for the one child that may connect: not dumpable, that user and group, no capabilities, no_new_privs, no
+ * core, a bounded heap, end with the parent. 0 or -errno: -EPERM where it could not become that user.
+ */
+int jail_enter_as(uid_t uid, gid_t gid);
+/*
+ * And then: no file is written, made or removed but below this directory, none is executed, no port is listened at, no signal
+ * sent, no file grows beyond so many bytes. 0 or -errno; a kernel without Landlock leaves the last alone.
+ */
+int jail_write_below(int directory_fd, uint64_t most_bytes);
+
 /* What a role needs beside the channel, memory, clocks, last words and its own end. */
 enum jail_right {
 	JAIL_READS = 1 << 0,	     /* read: eventfds, pipes, files from where they are */

@@ -7,7 +7,7 @@
  * we write data_tail (pairs with the kernel's barriers: load-acquire of head
  * before reading, store-release of tail after; linux/perf_event.h, data_head).
  * A record that crosses the ring's end is copied once to scratch; the only copy.
- * The collector's rings (main may hold a mapping to keep one alive), and main's own of side-band records.
+ * Used for the collector's rings and for main's own rings of side-band records.
  */
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ void ring_refresh(struct ring *ring);
 const struct perf_event_header *ring_peek(struct ring *ring, bool *damaged);
 /*
  * What lies ahead: the type of the record at a position between tail and head, and its first word (0: it has none), a sample's
- * id. How long it is, to the next one; 0: there is none, or it is damaged.
+ * id. Returns its length in bytes; 0: there is none, or it is damaged.
  */
 uint64_t ring_look_ahead(const struct ring *ring, uint64_t position, uint32_t *type,
 			 uint64_t *first_word);

@@ -37,6 +37,8 @@ struct run_event {
 /* Not to be copied once it was read: its lists point into it. */
 struct run_facts {
 	const char *version, *command_line, *hostname, *kernel, *arch;
+	const char
+		*distribution; /* whose packages the target's files are of: distribution_word() */
 	uint64_t nr_cpus, start_wall_ns, start_ns;
 	const char *recorder; /* where it was not ctop */
 	const char *excerpt;  /* what of a profile it is, if not all */
@@ -54,7 +56,7 @@ struct run_facts {
 	uint64_t cpu_ns;	 /* of all processes of ctop */
 	struct session_stats stats;
 	struct fact_list unreadable; /* files that a process of ctop died on */
-	struct fact_list steps_down;
+	struct fact_list fallbacks;
 	/* For --stats alone. */
 	struct run_event events[SAMPLER_MAX_EVENTS];
 	size_t shown;	/* the event that totals of weight, and the rate, are of */
@@ -69,14 +71,15 @@ enum fact_use {
 	FACT_AT_END = 2,
 	FACT_COST =
 		4, /* recorded at the end: what recording cost; of a perf.data file it is what reading does */
-	FACT_OF_FILE = 8, /* known of a perf.data file once it was read */
+	FACT_OF_FILE = 8,  /* known of a perf.data file once it was read */
+	FACT_OF_PART = 16, /* true of a part of the run as of all of it */
 	FACT_RECORDED = FACT_AT_START | FACT_AT_END | FACT_COST
 };
 
 /* What a session knows by now; what was known at the start is not among it. */
 void run_facts_of_session(const struct session_stats *stats, struct run_facts *facts);
 /* All fallbacks of a session so far. */
-void run_facts_set_steps(const struct session *session, struct run_facts *facts);
+void run_facts_set_fallbacks(const struct session *session, struct run_facts *facts);
 /* Fills the facts of these uses from a history's metadata, which may come from a file that anybody wrote; other facts stay. */
 void run_facts_read(const struct history *history, unsigned uses, struct run_facts *facts);
 /* field: a recording said something of it when facts was read, be it 0. */
@@ -90,7 +93,7 @@ uint64_t run_facts_dropped(const struct run_facts *facts);
 /* The i-th thing that may go wrong in words that follow a number, and *nr, how often it did; NULL: there are no more. */
 const char *run_facts_problem(const struct run_facts *facts, size_t i, uint64_t *nr);
 
-/* Below, events took turns on the counters; what starting and stopping costs is above. */
+/* A share of the time counted that is below this: events took turns on the counters. Starting and stopping costs less. */
 #define SHARED_BELOW 0.95
 
 #endif

@@ -12,14 +12,19 @@
 #include <stdint.h>
 
 #include <ctop/base/error.h>
+#include <ctop/grouping.h>
 #include <ctop/perf/sampler.h>
-#include <ctop/ui/theme.h>
+#include <ctop/theme.h>
+
+struct format; /* format/formats.h */
 
 enum command {
 	COMMAND_LIVE, /* no command word */
 	COMMAND_RECORD,
 	COMMAND_REPORT,
 	COMMAND_EXPORT,
+	COMMAND_DIFF,
+	COMMAND_MERGE,
 	COMMAND_LIST,
 	COMMAND_DOCTOR,
 	COMMAND_HELP,	 /* --help, -h, help [COMMAND] */
@@ -31,6 +36,9 @@ struct int32_list {
 	int32_t *items;
 	size_t nr, capacity;
 };
+
+enum { OPTIONS_SOURCE_DIRS_MAX = 16 };
+enum { OPTIONS_LABELS_MAX = 32, LABEL_KEY_MAX = 64, LABEL_MAX = 512 };
 
 struct options {
 	enum command command;
@@ -61,6 +69,7 @@ struct options {
 	uint32_t ring_pages;	       /* -m; 0: default */
 	uint32_t max_overhead_percent; /* default 10 */
 	uint64_t memory_mib;	       /* of a live profile's history; default 128 */
+	bool memory_is_asked;	       /* else a file's may be larger: see load.c */
 	bool strict, no_inherit;
 
 	/* FILTER */
@@ -68,22 +77,39 @@ struct options {
 	const char *comm, *event, *module;
 	double from_seconds, to_seconds;
 	bool kernel_only, user_only;
+	/* "KEY=VALUE"; of record, what the run is given. */
+	const char *labels[OPTIONS_LABELS_MAX];
+	size_t nr_labels;
 
 	/* input and output */
-	const char *input;	/* FILE; default profile.ctop */
-	const char *output;	/* -o; record: default profile.ctop; export: NULL is stdout */
-	bool output_by_default; /* it was not named */
-	const char *format;	/* export FORMAT */
-	bool samples;		/* export folded: counts samples, not what they stand for */
-	const char *pattern;	/* list PATTERN; NULL: all */
-	bool json;		/* doctor --json */
-	const char *stats_path; /* --stats FILE */
-	bool quiet, stdio, tree, ascii;
+	const char *input;   /* FILE; default profile.ctop */
+	const char **inputs; /* of merge; output is OUT */
+	size_t nr_inputs;
+	const char *other;  /* diff A B: B, and input is A; each one file or several, with commas */
+	const char *output; /* -o; record: default profile.ctop; export: NULL is stdout */
+	bool output_by_default;	     /* it was not named */
+	const struct format *format; /* export FORMAT */
+	bool samples;		     /* export folded: counts samples, not what they stand for */
+	const char *pattern;	     /* list PATTERN; NULL: all */
+	bool json;		     /* doctor --json */
+	const char *per;	     /* diff: "total", "second" or an event; NULL: total */
+	double fail_above_percent;   /* diff; below 0: not asked for */
+	bool folded;		     /* diff --folded */
+	const char *html_path;	     /* record --html FILE */
+	const char *stats_path;	     /* --stats FILE */
+	bool no_inline;		     /* neither inlined functions nor lines */
+	bool quiet, stdio, tree, modules, ascii;
+	enum grouping grouping; /* of the list's rows, and of some exports' frames */
+	bool debuginfod;	/* debug files may be fetched */
+	const char *annotate;	/* report: the function whose code is shown; NULL: none */
+	const char *source_dirs[OPTIONS_SOURCE_DIRS_MAX]; /* "OLD=NEW" */
+	size_t nr_source_dirs;
 	enum theme theme;
 	double min_percent; /* rows below it are left out; default 0.5 */
 	uint32_t limit;	    /* rows of the top list; default 40; 0: all */
-	uint32_t columns;   /* names are cut to this width; 0: never (main sets it on a terminal) */
-	const char *print;  /* COMMAND_INTERNAL: "bash", "zsh", "fish", "man" or "keys" */
+	bool names_full;    /* in text; else they are made to fit its lines */
+	uint32_t columns;   /* of the terminal that main writes to; 0: it is none */
+	const char *print; /* COMMAND_INTERNAL: "bash", "zsh", "fish", "man", "formats" or "keys" */
 };
 
 /* 0, or -EINVAL with the cause and the remedy, exit code 2. Strings are borrowed from argv. */

@@ -32,6 +32,8 @@ enum option_id {
 	OPTION_MAX_OVERHEAD,
 	OPTION_MEMORY,
 	OPTION_STRICT,
+	OPTION_LABEL,
+	OPTION_NO_INLINE,
 	OPTION_FILTER_PID,
 	OPTION_FILTER_TID,
 	OPTION_FILTER_COMM,
@@ -42,14 +44,25 @@ enum option_id {
 	OPTION_FILTER_KERNEL,
 	OPTION_FILTER_USER,
 	OPTION_FILTER_MODULE,
+	OPTION_FILTER_LABEL,
 	OPTION_OUTPUT,
+	OPTION_HTML,
 	OPTION_STATS,
 	OPTION_STDIO,
 	OPTION_JSON,
 	OPTION_TREE,
+	OPTION_MODULES,
+	OPTION_GROUP,
+	OPTION_ANNOTATE,
+	OPTION_SOURCE_DIR,
+	OPTION_DEBUGINFOD,
 	OPTION_SAMPLES,
 	OPTION_MIN_PERCENT,
 	OPTION_LIMIT,
+	OPTION_NAMES,
+	OPTION_PER,
+	OPTION_FAIL_ABOVE,
+	OPTION_FOLDED,
 	OPTION_THEME,
 	OPTION_ASCII,
 	OPTION_QUIET,
@@ -57,6 +70,7 @@ enum option_id {
 	OPTION_VERSION,
 	OPTION_PRINT_COMPLETION,
 	OPTION_PRINT_MAN_OPTIONS,
+	OPTION_PRINT_MAN_FORMATS,
 	OPTION_PRINT_MAN_KEYS
 };
 
@@ -94,19 +108,12 @@ struct command_row {
 	const char *details;  /* more for `ctop help COMMAND`, lines of at most 80 columns */
 };
 
-struct format_row {
-	const char *name;
-	const char *help;
-};
-
 #define COMMAND_BIT(command) (1u << (command))
 
 extern const struct option_row option_rows[];
 extern const size_t nr_option_rows;
 extern const struct command_row command_rows[];
 extern const size_t nr_command_rows;
-extern const struct format_row format_rows[];
-extern const size_t nr_format_rows;
 
 const char *option_group_title(enum option_group group);
 const struct command_row *command_row(enum command command); /* NULL: has no row */

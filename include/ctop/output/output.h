@@ -21,13 +21,13 @@
 
 enum output_way {
 	OUTPUT_KEEP_OLD, /* what is there becomes NAME.old, and the new file grows in its place */
-	OUTPUT_REPLACE,	 /* the new file grows under another name until output_end() */
+	OUTPUT_REPLACE,	 /* the new file grows without a name, or under another, until output_end() */
 	OUTPUT_NEW,	 /* what is there stays: refused with -EEXIST */
 };
 
 struct output_request {
 	const char *path;
-	const char *option; /* that the path came from, for the remedy */
+	const char *option; /* that the path came from, for the remedy; NULL: an operand */
 	enum output_way way;
 	bool by_default;   /* nobody named it: a file, or nothing */
 	bool is_recording; /* not for a terminal; only its owner may read it */
@@ -40,6 +40,7 @@ struct output {
 	char name[NAME_MAX + 1]; /* there */
 	char made[NAME_MAX +
 		  1]; /* what is to be put in its place, or removed; may be the name itself */
+	bool is_nameless; /* it gets that name at the end */
 };
 
 /* 0 or -errno with cause and remedy; then there is nothing to end. */

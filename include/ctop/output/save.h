@@ -4,7 +4,7 @@
 
 /*
  * What a command made, to where the user wants it: a path, or with NULL and "-" standard output. A file is
- * written beside itself and renamed at the end, so that a failure leaves the old one as it was; a device
+ * written beside itself and renamed at the end, so that a failure or a signal leaves the old one as it was; a device
  * or a pipe is written as it is. See output.h.
  */
 
@@ -25,8 +25,8 @@ struct save {
 };
 
 /*
- * 0 or -errno with cause and remedy; then there is nothing to end. wake_fd, for who has signals blocked: once it is
- * readable, nobody who does not read is waited for any more; -1: whoever it is.
+ * 0 or -errno with cause and remedy; then there is nothing to end. wake_fd, for callers that block signals: once it is
+ * readable, a reader that does not read is no longer waited for; -1: it always is.
  */
 int save_begin(struct save *save, const char *path, const char *option, int wake_fd,
 	       struct error *error);

@@ -17,7 +17,7 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Text that is safe already, lines and all. */
 void say_text(const struct text *text);
 
-/* A terminal whose user's locale is not of UTF-8. */
+/* A terminal whose user's locale is not UTF-8. */
 bool is_eight_bit_terminal(int fd);
 
 #endif

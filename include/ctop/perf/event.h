@@ -30,7 +30,7 @@ struct event {
 	 * a library or program that is still to be found.
 	 */
 	char probe[EVENT_TEXT_BYTES];
-	/* The file of a uprobe as the kernel is told, where it is not to be found by the name that probe has; else "". */
+	/* The file of a uprobe as the kernel gets it, where it is not to be found by the name that probe has; else "". */
 	char probe_place[32];
 	/* A uprobe's function: config2, its offset in the file, is still to be found; then "". */
 	char function[EVENT_TEXT_BYTES];
@@ -40,7 +40,7 @@ struct event {
 	bool hypervisor;	       /* :h; with the kernel when no modifier */
 	uint64_t period, frequency_hz; /* of its own; both 0: as of all others */
 	uint8_t precise;	       /* number of p's */
-	bool most_precise;	       /* :P: as precise as this machine can */
+	bool most_precise;	       /* :P: as precise as this machine can be */
 	bool host_only;		       /* :H: not what guests of this machine do */
 	uint8_t group;		       /* events of one pair of braces have the same; 0: none */
 	bool clock;		       /* cpu-clock, task-clock: period in ns */
@@ -52,8 +52,8 @@ struct event {
 
 /*
  * Parses one event. 0, or -errno with cause and remedy: -EINVAL and exit code 2 for what nobody could open (with near
- * misses, and the place marked), else what keeps ctop from finding it out (tracefs not readable). That it is
- * known does not mean that this machine can count it.
+ * misses, and the place marked), else what keeps ctop from telling (tracefs is not readable). A known
+ * event need not be one that this machine can count.
  */
 int event_parse(const char *text, size_t size, struct event *event, struct error *error);
 /*

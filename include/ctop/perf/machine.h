@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number from a file below /proc/sys; fallback when it cannot be had. */
+/* A number from a file below /proc/sys; fallback when it cannot be read. */
 long machine_sysctl(const char *name, long fallback);
 /* False in containers that have users of their own: root's rights end there. */
 bool machine_in_first_user_namespace(void);
 /* Has the capability (linux/capability.h), where it counts for the kernel itself. */
 bool machine_has_capability(unsigned capability);
-/* CAP_PERFMON or CAP_SYS_ADMIN: perf_event_paranoid does not bind. */
+/* CAP_PERFMON or CAP_SYS_ADMIN: perf_event_paranoid does not apply. */
 bool machine_may_sample(void);
 /* A seccomp filter stands between this process and the kernel. */
 bool machine_is_filtered(void);

@@ -4,8 +4,8 @@
 
 /*
  * The kernel's side of a session: opens events on the target and one ring per
- * CPU, falls back by the ladder where the machine or the privileges want it,
- * and says each step. Main only.
+ * CPU, falls back by the ladder where the machine or the privileges require it,
+ * and reports each fallback. Main only.
  *
  * One ring per CPU, owned by a PERF_COUNT_SW_DUMMY event on ctop's own pid and
  * that CPU, so that it outlives every thread of the target; the target's per-CPU
@@ -25,7 +25,9 @@
 #include <ctop/perf/event.h>
 #include <ctop/weight_unit.h>
 
-enum { SAMPLER_MAX_STEPS = 16 };
+enum { SAMPLER_MAX_FALLBACKS = 16 };
+/* How the fallback begins that is usual in virtual machines: nothing that was asked for is missing. */
+#define SAMPLER_NO_COUNTER "this machine has no cycle counter"
 
 enum call_graph { CALL_GRAPH_AUTO, CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NO };
 
@@ -80,12 +82,12 @@ struct sampler_opened {
 
 struct sampler;
 
-/* Opens everything, disabled. NULL with cause and remedy. Fallbacks are in sampler_step(). */
+/* Opens everything, disabled. NULL with cause and remedy. Fallbacks are in sampler_fallback(). */
 struct sampler *sampler_open(const struct sampler_options *options, struct error *error);
 void sampler_free(struct sampler *sampler); /* NULL is fine */
 
-size_t sampler_nr_steps(const struct sampler *sampler);
-const char *sampler_step(const struct sampler *sampler, size_t i);
+size_t sampler_nr_fallbacks(const struct sampler *sampler);
+const char *sampler_fallback(const struct sampler *sampler, size_t i);
 
 size_t sampler_nr_rings(const struct sampler *sampler);
 const struct sampler_ring *sampler_rings(const struct sampler *sampler);
@@ -101,7 +103,7 @@ const struct sampler_opened *sampler_opened(const struct sampler *sampler, size_
 size_t sampler_nr_ids(const struct sampler *sampler);
 const struct sampler_id *sampler_ids(const struct sampler *sampler);
 /*
- * True when samples must be filtered by pid in the collector: whole CPUs are sampled, for want of descriptors, or because
+ * True when samples must be filtered by pid in the collector: whole CPUs are sampled, as there are too few descriptors, or because
  * probes cannot be inherited.
  */
 bool sampler_filters_pids(const struct sampler *sampler);
@@ -120,7 +122,7 @@ size_t sampler_nr_sideband(const struct sampler *sampler);
 int sampler_sideband_fd(const struct sampler *sampler,
 			size_t i); /* to poll: POLLIN when it fills */
 /*
- * Hands at most so many records of each ring to take(), oldest first: MMAP2 with device and inode, FORK, EXIT.
+ * Hands at most max records of each ring to take(), oldest first: MMAP2 with device and inode, FORK, EXIT.
  * True when there are more.
  */
 bool sampler_read_sideband(struct sampler *sampler, size_t max,
@@ -139,9 +141,9 @@ struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sam
  */
 int sampler_attach_late(struct sampler *sampler);
 
-/* The set in use. 0 or -errno; not with enable_on_exec, but where processes are filtered */
+/* Enables the set in use. Not with enable_on_exec, unless processes are filtered. 0 or -errno. */
 int sampler_enable(struct sampler *sampler);
-/* The same of those at the end of sampler_ids(), from one on: of thousands that are on each would still be a system call. */
+/* The same for the ids from this one on: of thousands, those that are enabled already would each cost a system call. */
 int sampler_enable_from(struct sampler *sampler, size_t id);
 int sampler_disable(struct sampler *sampler);
 

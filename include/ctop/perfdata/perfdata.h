@@ -49,14 +49,12 @@ struct perfdata_record {
 
 struct perfdata;
 
-/* Takes fd over, also on failure. NULL with cause and remedy; error->cause goes on from the file's name. *code is -errno. */
-struct perfdata *perfdata_open(int fd, int *code, struct error *error);
 /*
- * The same of a recording in several files: the first has the header, each other one records alone, almost in the order of
- * time. Takes all descriptors over.
+ * Takes fd over, also on failure, and those of `parts`: of a recording in several files the first has the header, each other one records
+ * alone, almost in the order of time. NULL with cause and remedy; error->cause goes on from the file's name. *code is -errno.
  */
-struct perfdata *perfdata_open_parts(int fd, const int *parts, size_t nr_parts, int *code,
-				     struct error *error);
+struct perfdata *perfdata_open(int fd, const int *parts, size_t nr_parts, int *code,
+			       struct error *error);
 void perfdata_close(struct perfdata *perfdata); /* NULL is fine */
 
 size_t perfdata_nr_events(const struct perfdata *perfdata); /* at least 1 */

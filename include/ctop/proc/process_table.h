@@ -75,6 +75,12 @@ uint64_t process_generation(const struct process *process);
 uint32_t process_exec_count(const struct process *process);
 /* How many of its own were seen: that of its image, from 0. */
 uint32_t process_nr_execs(const struct process *process);
+/*
+ * True from an exec on until process_note_user(): the task may still be in the system call, and the registers that it
+ * entered the kernel with are the old program's.
+ */
+bool process_may_be_in_exec(const struct process *process);
+void process_note_user(struct process *process);
 /* The executable mapping that covers the address, or NULL. Borrowed until the next record of pid, or module of it. */
 const struct mapping *process_mapping_at(const struct process *process, uint64_t process_address);
 /*

@@ -14,9 +14,11 @@
  * Between two refreshes all queries speak of the same samples. What a refresh costs grows with the
  * samples in the window and with the stacks whose counts changed, not with all that the history holds.
  *
- * A count of a function or node is "self" (it was the leaf) or "total" (it was anywhere in the stack;
- * recursion counts once). Order, shares and trends go by weight (history_event_unit()): what samples stand for, not how many they are. Lists are the caller's: all zero at first, replaced by each call that fills them
- * unless it says that it appends, items to be freed with free(). Actions return 0, -ENOMEM or what they say.
+ * A count of a function or node is "self" (it was the leaf) or "total" (it was anywhere in the stack; recursion counts once). Order,
+ * shares and trends go by weight (history_event_unit()): what samples stand for, not how many they are.
+ *
+ * Lists are the caller's: all zero at first, replaced by each call unless it says that it appends; items are freed with free().
+ * Actions return 0, -ENOMEM or what they say.
  */
 
 #include <stdbool.h>
@@ -32,7 +34,10 @@ struct selection;
  * The history must outlive it, and should keep seconds. NULL: out of memory. Several selections may look at one history.
  */
 struct selection *selection_new(struct history *history);
-/* Of everything that a history holds by now, for those who ask once and not again and again. NULL: out of memory. */
+/*
+ * Of everything that a history holds by now, for those who ask once and not again and again. What functions cost is found out
+ * when that is asked for: stacks and samples cost no more than the history. NULL: out of memory.
+ */
 struct selection *selection_of_all(struct history *history);
 void selection_free(struct selection *selection);
 
@@ -64,7 +69,8 @@ enum selection_what {
 	SELECTION_EVENT,
 	SELECTION_KERNEL,   /* the leaf is in the kernel */
 	SELECTION_FUNCTION, /* the stack contains .function */
-	SELECTION_SUBTREE /* the stack begins with the path .id of the SELECTION_TREE; stacks are shown from its last function on */
+	SELECTION_SUBTREE, /* the stack begins with the path .id of the SELECTION_TREE; stacks are shown from its last function on */
+	SELECTION_PROGRAM  /* processes that go by the name .text */
 };
 struct selection_criterion {
 	enum selection_what what;
@@ -102,7 +108,10 @@ int selection_set_by_process(struct selection *selection, bool by_process);
  */
 int selection_advance(struct selection *selection);
 
-/* How much there is to be looked at by what looks at all: distinct ways from the root, which is one of them. */
+/*
+ * How much there is to be looked at by what looks at all: distinct ways from the root, which is one of them. Of selection_of_all() once
+ * functions or a tree were asked for.
+ */
 size_t selection_nr_paths(const struct selection *selection);
 
 struct selection_totals {
@@ -111,6 +120,7 @@ struct selection_totals {
 		all_weight; /* in the window, of the event, shown or not: weight / all_weight is the share shown */
 	uint64_t ends[NR_STACK_ENDS]; /* of the samples shown */
 	uint64_t unnamed;	      /* samples shown whose leaf has no name */
+	uint64_t kernel_weight;	      /* of those whose leaf is in the kernel */
 	uint64_t folded;	      /* samples shown whose stack was cut by the history's limit */
 	/*
 	 * What the window covers. to is the end, or later where old seconds are merged; from may lie before what was
@@ -199,6 +209,9 @@ int selection_root(struct selection *selection, enum selection_shape shape,
  */
 int selection_children(struct selection *selection, uint64_t id, enum selection_order order,
 		       struct selection_nodes *nodes);
+/* Those of at least so much weight: where only these are shown, the others need not be made. */
+int selection_children_from(struct selection *selection, uint64_t id, enum selection_order order,
+			    uint64_t least, struct selection_nodes *nodes);
 /* A row by its id, as it is now. -ENOENT as above. */
 int selection_node(struct selection *selection, uint64_t id, struct selection_node *node);
 
@@ -217,14 +230,24 @@ struct selection_boxes {
 int selection_flame(struct selection *selection, uint64_t id, enum selection_order order,
 		    uint64_t least, uint32_t levels, struct selection_boxes *boxes);
 
+/*
+ * Calls without branches, each passing on nine tenths of what the first one has, say the same row by row: from so many on
+ * they are a chain, and are shown as one. Processes and labels stand alone, and the kernel's functions apart from the user's.
+ */
+enum { SELECTION_CHAIN_LEAST = 3 };
+/* Whether the only child shown of a chain's last row belongs to it. */
+bool selection_chain_goes_on(const struct selection *selection, const struct selection_node *first,
+			     const struct selection_node *child);
+
 /* ---- threads ---- */
 
 struct selection_task {
-	int32_t pid, tid;    /* tid -1: a process */
+	int32_t pid, tid;    /* tid -1: a process; -2: a program, pid the first one's */
 	uint64_t started_ns; /* the process: pids come again; 0: not known */
 	const char *
 		comm; /* the last one seen; of a process, its main thread's if that is known. Borrowed */
-	uint32_t nr_threads; /* that have samples */
+	uint32_t nr_threads;   /* that have samples */
+	uint32_t nr_processes; /* of a program: that have samples */
 	uint64_t samples, weight;
 	double squares;
 	struct function_id top; /* where most of its weight is */
@@ -234,10 +257,99 @@ struct selection_tasks {
 	struct selection_task *items;
 	size_t nr, capacity;
 };
-enum selection_tasks_of { SELECTION_THREADS, SELECTION_PROCESSES };
+/* Programs: processes that go by one name. */
+enum selection_tasks_of { SELECTION_THREADS, SELECTION_PROCESSES, SELECTION_PROGRAMS };
 /* Sorted by weight, then pid and tid. only_pid -1: of all. */
 int selection_tasks(struct selection *selection, enum selection_tasks_of which, int32_t only_pid,
 		    struct selection_tasks *tasks);
+
+/*
+ * The stack on which a thread, a process or a program (as selection_tasks() gave it out) spends most: from the root down, at each step
+ * the child that has most, as long as that is more than what ends there and a twentieth of all. Items are functions and labels without ids; costs are those of
+ * the task alone. 0 or -ENOMEM.
+ */
+int selection_hot_stack(const struct selection *selection, const struct selection_task *task,
+			struct selection_nodes *stack);
+
+/* ---- system calls ---- */
+
+enum { SELECTION_CALLERS_MAX = 4 };
+struct selection_call {
+	struct function_id function; /* of the kernel's, that the entry calls */
+	uint64_t weight;	     /* of the stacks shown that entered by it */
+	/* The program's functions that most of it came by, nearest first. */
+	struct function_id callers[SELECTION_CALLERS_MAX];
+	uint32_t nr_callers;
+};
+struct selection_calls {
+	struct selection_call *items;
+	size_t nr, capacity;
+};
+/* Sorted by weight. 0 or -ENOMEM. */
+int selection_calls(const struct selection *selection, struct selection_calls *calls);
+/* "writev" of "__x64_sys_writev" or "do_writev"; else the function's own name. Part of what is given. */
+const char *selection_call_name(const char *function);
+
+/* ---- modules ---- */
+
+struct selection_module {
+	uint32_t module; /* for history_module(); 0: none is known */
+	uint64_t self_weight, total_weight;
+	uint64_t unnamed_weight; /* of self_weight: whose function has no name */
+};
+struct selection_modules {
+	struct selection_module *items;
+	size_t nr, capacity;
+};
+/* Those that have weight, sorted by self, then total. 0 or -ENOMEM. */
+int selection_modules(const struct selection *selection, struct selection_modules *modules);
+
+/* ---- lines ---- */
+
+struct selection_line {
+	struct function_id function;
+	const char *file; /* as the debug information names it; borrowed */
+	uint32_t line;
+	uint64_t samples, weight; /* that are there, or were called from there */
+};
+struct selection_lines {
+	struct selection_line *items;
+	size_t nr, capacity;
+};
+/*
+ * Of one function, and of those that call it, where: the line that a sample is at, or from which the stack goes on. Each sample counts
+ * once, at the function's outermost call, and not where its line is not known. Sorted by weight. 0 or -ENOMEM.
+ */
+int selection_lines(struct selection *selection, struct function_id function,
+		    struct selection_lines *lines, struct selection_lines *callers);
+/*
+ * Of each function, by its id's index, the line with most samples of all events, whichever functions these go on to; .line 0: none is
+ * known. Weight is 0. 0 or -ENOMEM.
+ */
+int selection_hottest_lines(struct selection *selection, struct selection_lines *hottest);
+
+/* ---- a function's code ---- */
+
+struct selection_address {
+	uint32_t module; /* for history_module() */
+	int32_t pid;	 /* a process that ran it */
+	uint64_t start;	 /* of the function, in the module's space, as the address is */
+	uint64_t address;
+	struct function_id inlined; /* that was put in there: the innermost; index 0: none, or not known */
+	uint64_t samples, weight;   /* that were taken there */
+};
+struct selection_code {
+	struct selection_address *items;
+	size_t nr, capacity;
+};
+/*
+ * Where in a function's code the samples shown were taken, those in functions inlined into it among them, sorted by module, start and
+ * address: there may be several functions of one name. Of a function whose start nobody knows there is nothing. 0 or -ENOMEM.
+ */
+int selection_code(struct selection *selection, struct function_id function,
+		   struct selection_code *code);
+/* The function whose code an inlined one is in, most of it; of any other, itself. */
+struct function_id selection_code_holder(struct selection *selection, struct function_id function);
 
 /* ---- one function in detail ---- */
 
@@ -254,6 +366,7 @@ struct selection_detail {
 	uint64_t own;
 	struct selection_nodes callers, callees;
 	struct selection_tasks threads;
+	struct selection_lines lines, call_sites; /* of selection_lines() */
 };
 int selection_detail(struct selection *selection, struct function_id function,
 		     struct selection_detail *detail);

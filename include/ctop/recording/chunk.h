@@ -5,7 +5,7 @@
 /*
  * A recording is a head and a row of chunks; docs/recording-format.md has the
  * layout. Chunks know their length and CRC, so that unknown ones are skipped and damaged
- * ones passed over; and their recording, epoch and number, so that those are told which are
+ * ones passed over; and their recording, epoch and number, so that those show which are
  * missing, come twice, or belong elsewhere. Nothing here knows what a payload means.
  */
 
@@ -23,7 +23,7 @@ enum {
 	RECORDING_HEAD_BYTES = 16,
 	RECORDING_MAJOR = 3,
 	RECORDING_MAJOR_FIRST = 1, /* that is still read */
-	RECORDING_MINOR = 0,
+	RECORDING_MINOR = 1,
 	CHUNK_HEAD_BYTES = 36,
 	CHUNK_RAW_MAX = 64 << 20,
 	CHUNK_KEPT_MAX = 4 << 20,
@@ -36,6 +36,8 @@ enum {
 #define CHUNK_FRAMES   FOURCC('F', 'R', 'A', 'M')
 #define CHUNK_NODES    FOURCC('N', 'O', 'D', 'E')
 #define CHUNK_NAMES    FOURCC('N', 'A', 'M', 'E')
+#define CHUNK_SOURCES  FOURCC('F', 'R', 'O', 'M')
+#define CHUNK_LINES    FOURCC('L', 'I', 'N', 'E')
 #define CHUNK_SAMPLES  FOURCC('S', 'A', 'M', 'P')
 #define CHUNK_METADATA FOURCC('I', 'N', 'F', 'O')
 #define CHUNK_END      FOURCC('E', 'N', 'D', '.')

@@ -23,7 +23,9 @@ struct load {
 
 enum load_mode {
 	LOAD_COUNTS, /* of the event asked for, else of the first that has samples: those of different events do not add up */
-	LOAD_SECONDS, /* the same, and counts by the second, for the interface */
+	LOAD_COLUMNS, /* the same, and unless one is asked for the others beside it, for columns of their own */
+	LOAD_EVENTS, /* of the event asked for, else of all: for callers that keep them apart */
+	LOAD_SECONDS, /* as LOAD_COUNTS, and counts by the second, for the interface */
 	LOAD_SAMPLES /* single samples as well, of the event asked for, else of all, see load_again() */
 };
 
@@ -50,7 +52,7 @@ int load_again(struct load *load, struct error *error);
 void load_add_damage(const struct load *load, struct text *lines);
 /* Tells that on stderr. */
 void load_tell_damage(const struct load *load);
-/* With LOAD_COUNTS: one line on stderr when the recording has more events than the one shown. */
+/* With LOAD_COUNTS and LOAD_COLUMNS: one line on stderr when the recording has more events than are shown. */
 void load_tell_event(const struct load *load);
 /* One line on stderr when the memory's bound was reached. */
 void load_tell_folded(const struct load *load);

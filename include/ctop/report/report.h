@@ -8,10 +8,18 @@
 #include <ctop/history/history.h>
 #include <ctop/options/options.h>
 
+/* Whether it has room for several events: in the list, each has a column. */
+static inline bool report_has_columns(const struct options *options)
+{
+	return !options->tree && !options->modules && !options->annotate;
+}
+
 /*
  * Appends the report to out. Facts of the run come from the history's metadata (keys: docs/recording-format.md,
- * "Infos"). Rows below options->min_percent are left out and counted in a last line. 0 or -ENOMEM.
+ * "Infos"). Rows below options->min_percent are left out and counted in a last line.
+ * pid: see runtime_notes(). 0 or -ENOMEM.
  */
-int report_text(struct history *history, const struct options *options, struct text *out);
+int report_text(struct history *history, const struct options *options, int32_t pid,
+		struct text *out);
 
 #endif

@@ -21,7 +21,7 @@ struct course {
 
 /* The session was started just now. */
 void course_begin(struct course *course, struct session *session, const struct options *options);
-/* Sampling is to be switched off if it is on, else on: the user's word counts from now on, not the delay. */
+/* Asks to switch sampling off if it is on, else on. From then on a delay does not count. */
 void course_toggle(struct course *course);
 /* The next time that something is due; UINT64_MAX: nothing is. */
 uint64_t course_due_ns(const struct course *course);

@@ -42,11 +42,11 @@ int disk_wait(struct disk *disk, int wake_fd);
  * many stand in a file that is appended to? `written` and these. may_repeat: others have appended, or it cannot be read.
  */
 uint64_t disk_find(struct disk *disk, uint64_t written, const uint8_t *bytes, size_t size);
-/* After -EAGAIN: another process, which is given a pipe of its own, goes on behind the first so many bytes. 0 or -errno. */
+/* After -EAGAIN: another process, which is given a pipe of its own, goes on behind the first `written` bytes. 0 or -errno. */
 int disk_restart(struct disk *disk, uint64_t written, int *pipe_fd);
 uint64_t disk_cpu_ns(const struct disk *disk);
 uint64_t disk_anon_bytes(const struct disk *disk);
-/* A writer that is not through by now goes on without us. */
+/* A writer that has not finished goes on without us. */
 void disk_release(struct disk *disk);
 
 #endif

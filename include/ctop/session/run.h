@@ -29,6 +29,8 @@ struct run_ticker {
 
 /* Blocks the signals that steer a run; before anything is forked or opened. *fd: a signalfd. 0 or -errno. */
 int run_block_signals(int *fd);
+/* Those that came meanwhile are forgotten; from then on they end us again. */
+void run_unblock_signals(void);
 int run_session(struct session *session, const struct options *options, int signal_fd,
 		const struct run_ticker *ticker, struct error *error);
 

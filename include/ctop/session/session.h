@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include <ctop/base/error.h>
-#include <ctop/format/recording_writer.h>
+#include <ctop/base/text.h>
 #include <ctop/ipc/recording_read.h>
 #include <ctop/options/options.h>
 #include <ctop/store/symbols.h>
@@ -62,7 +62,7 @@ struct session_stats {
 	uint64_t dropped_overrun; /* main was too slow for the sample ring */
 	uint64_t dropped_disk;	  /* the consumer had no room: its file was too slow */
 	uint64_t dropped_crash;	  /* records skipped because a child died on them */
-	uint64_t dropped_damaged; /* records that contradicted themselves */
+	uint64_t dropped_damaged; /* records that contradict themselves */
 	uint64_t dropped_double;  /* second sample of a thread attached twice: not a loss */
 	uint64_t dropped_own;	  /* of ctop itself, when whole CPUs are sampled */
 	/* Of processes not asked for, when whole CPUs stand in for threads. */
@@ -81,6 +81,7 @@ struct session_stats {
 	uint64_t opened_ns,
 		first_stack_ns; /* when the session was opened, when the first complete stack was sampled; 0: never */
 	uint64_t frames;
+	uint64_t unlined; /* of them: lines were awaited, and did not come in time */
 	uint64_t start_ns,
 		end_ns;	    /* of sampling; start_ns is moved on by the time that it was off */
 	uint64_t cpu_ns[4]; /* main, collector, symbolizer, writer; dead predecessors included */
@@ -95,8 +96,8 @@ struct session_stats {
 	struct session_set sets[SAMPLER_MAX_SETS];
 	uint32_t nr_sets;
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
-	const char *late_steps[2]; /* down, that came after the start */
-	size_t nr_late_steps, nr_steps_before;
+	const char *late_fallbacks[2]; /* that came after the start */
+	size_t nr_late_fallbacks, nr_fallbacks_before;
 	int target_status; /* of -- CMD, as waitpid gives it */
 	bool target_exited;
 	uint64_t released_ns; /* when a command of ours was let run */
@@ -114,13 +115,18 @@ struct session;
 /* Opens the events and the children. NULL with cause and remedy. consumer is copied. */
 struct session *session_open_live(const struct options *options,
 				  const struct session_consumer *consumer, struct error *error);
-/* Opens a recording (or perf.data, told apart by content). */
+/* Opens a recording (or perf.data, by its content). */
 struct session *session_open_file(const char *path, const struct session_consumer *consumer,
 				  struct error *error);
 /* The same file once more, from its start; `before` has read it. NULL with cause and remedy: a pipe is read once. */
 struct session *session_open_again(const struct session *before,
 				   const struct session_consumer *consumer, struct error *error);
 void session_free(struct session *session);
+
+/* Lines and inlined functions of what is sampled: whether they are looked up, in the background, and awaited at the end, for a while. */
+enum session_lines { SESSION_NO_LINES, SESSION_LINES, SESSION_LINES_AWAITED };
+/* Once, before session_start(); at first there are none. A recording has its lines inside. */
+void session_want_lines(struct session *session, enum session_lines lines);
 
 /* Lets the target run, and sampling begin unless the session starts switched off. 0 or -errno with error. */
 int session_start(struct session *session, struct error *error);
@@ -149,9 +155,9 @@ void session_leave_out(struct session *session, pid_t pid);
 void session_watch(struct session *session, int fd);
 
 struct session_stats session_stats(struct session *session);
-/* A sample each so many of the first event, as it was asked for; 0: a rate, or a file. */
+/* One sample every so many of the first event (-c), as asked for; 0: a rate was, or it is a file. */
 uint64_t session_asked_count(const struct session *session);
-/* Samples a second that were asked for of the first event, by its own term, -F or by default; 0: a count, or a file. */
+/* Samples per second that were asked for of the first event, by its own term, -F or by default; 0: a count, or a file. */
 uint64_t session_asked_hz(const struct session *session);
 /* The file is not a recording of ctop's but perf's. */
 bool session_is_perfdata(const struct session *session);
@@ -161,11 +167,15 @@ const char *session_source_note(const struct session *session);
 double session_source_share(const struct session *session);
 /* Once a recording was read: what it had, and what was lost with its damage. */
 struct recording_read session_read(const struct session *session);
-size_t session_nr_steps(const struct session *session); /* fallbacks, by the ladder */
-const char *session_step_down(const struct session *session, size_t i);
+size_t session_nr_fallbacks(const struct session *session); /* by the ladder */
+const char *session_fallback(const struct session *session, size_t i);
 /* What has become of ctop's own processes, one after the other: "the collector hung and was killed; ..." */
 size_t session_nr_news(const struct session *session);
 const char *session_news(const struct session *session, size_t i);
+/* Debug files that are not here are asked of these servers, before its first step. 0 or -ENOMEM. */
+int session_use_debuginfod(struct session *session, const char *urls);
+/* Adds what is being fetched, safe text; false: nothing is. */
+bool session_is_fetching(const struct session *session, struct text *out);
 /* What else to tell at the end; "" when there is nothing. Borrowed. */
 const char *session_notice(const struct session *session);
 /* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */
@@ -177,6 +187,15 @@ const char *session_target(const struct session *session);
 bool session_samples_cpus(const struct session *session);
 /* The process that is all of a live target, a command's too; 0: there is none. */
 int32_t session_only_pid(const struct session *session);
+/*
+ * Samples with smaller copies of the stack, or else less often, from now on: less is lost, and ctop takes less of the machine.
+ * False: there is nothing that costs less. Else *what says what it is.
+ */
+bool session_lower(struct session *session, char *what, size_t size);
+/* The processes of a live target that are known one by one, at most `most`; how many. Some have ended: session_has_process(). */
+size_t session_processes(const struct session *session, int32_t *pids, size_t most);
+/* Whether who has that pid now is in the profile. */
+bool session_has_process(const struct session *session, int32_t pid);
 const char *session_target_kind(const struct session *session);
 
 #endif

@@ -36,5 +36,7 @@ int setup_reader(struct worker *worker, int source_fd);
 int setup_set(struct worker *worker, const struct message_set *set);
 int setup_pause(struct worker *worker);
 int setup_stop(struct worker *worker);
+/* Symbolizer: lines are wanted, too. */
+int setup_lines(struct worker *worker);
 
 #endif

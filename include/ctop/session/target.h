@@ -32,6 +32,8 @@ struct target {
 
 /* Finds or starts the target. 0, or -errno with cause and remedy. target_release() is due in any case. */
 int target_open(struct target *target, const struct options *options, struct error *error);
+/* How many processes of that name there are. */
+size_t target_count_named(const char *name);
 /* Adds to the description how many descendants ran already. */
 void target_count_children(struct target *target, size_t nr);
 /* Lets a held command go: 0, or -errno with the cause (exec failed: exit code 126 or 127). */

@@ -38,8 +38,8 @@ struct worker {
 	/* for the watch on one that stands still */
 	uint64_t still_moves;
 	unsigned nr_still;
-	bool hung_up;	 /* it has closed its end of the channel */
-	bool ended;	 /* by us, for what it did */
+	bool hung_up; /* it has closed its end of the channel */
+	bool ended;   /* by us, for what it did */
 	const char
 		*why; /* it was ended: "hung and was killed"; NULL: something else became of it */
 	char last_words[80]; /* the last line that it wrote to stderr, safe to show; "": none */
@@ -83,7 +83,7 @@ bool worker_end_if_stuck(struct worker *worker);
  */
 bool worker_end_if_still(struct worker *worker);
 
-/* Ends a child that has closed its channel and goes on: it is at its end by itself, or up to something. */
+/* Ends a child that has closed its channel and runs on, be it on its way out or hostile. */
 void worker_end_if_hung_up(struct worker *worker);
 /* Ends a child that has not said hello for 10 s: true when it was sent SIGKILL. */
 bool worker_end_if_silent(struct worker *worker);

@@ -237,6 +237,13 @@ const char *tables_string(const struct tables_reader *reader, struct string_id i
  */
 size_t tables_read_samples(struct tables *tables, struct sample *out, size_t max, uint64_t *missed);
 
+/*
+ * The same for one beside the reader, who may come too late for some: from *position on (at first 0), which is moved past them. Nobody
+ * waits for him.
+ */
+size_t tables_look_at_samples(const struct tables *tables, uint64_t *position, struct sample *out,
+			      size_t max);
+
 /* Memory actually touched in the region, in bytes (published lengths, and the ring's used part). */
 uint64_t tables_used_bytes(const struct tables_reader *reader);
 

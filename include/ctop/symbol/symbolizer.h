@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <ctop/ids.h>
+#include <ctop/module_identity.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 
@@ -24,9 +25,13 @@ struct symbolizer_requests {
 	void *context;
 	/* The file of a MODULE_FILE or MODULE_VDSO row, and its debug file if there is one; kallsyms for MODULE_KERNEL; the perf map of row.pid for MODULE_ANON. */
 	void (*need_module)(void *context, struct module_id module, const struct module_row *row);
-	/* Asked after a module file without .symtab was read. debuglink may be "". */
-	void (*need_debug_file)(void *context, struct module_id module, const uint8_t *build_id,
-				size_t build_id_size, const char *debuglink);
+	/*
+	 * Asked after a module file without .symtab was read, or, when lines are wanted, without DWARF, or where dwz has put some of that into
+	 * another file. debuglink may be "".
+	 */
+	void (*need_debug_file)(void *context, struct module_id module, enum debug_file which,
+				const uint8_t *build_id, size_t build_id_size,
+				const char *debuglink);
 	/* Called before anything that came from a module's files is looked at, and with {0} after it. May be NULL. */
 	void (*reading)(void *context, struct module_id module);
 };
@@ -39,7 +44,7 @@ void symbolizer_free(struct symbolizer *symbolizer);
 int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *tables,
 			   struct symbols *symbols);
 
-/* fd is taken over; -1 with error < 0 when it could not be had: the module's frames become NO_MODULE (a perf map's UNKNOWN). */
+/* fd is taken over; -1 with error < 0 when it is not available: the module's frames become NO_MODULE (a perf map's UNKNOWN). */
 int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id module, int fd,
 			   int error);
 int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd,
@@ -47,6 +52,15 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 
 /* Looks at frames published since, and at those waiting for a file; at most max_frames of work. Returns how many it handled; 0: nothing to do now. */
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames);
+/*
+ * Lines and inlined functions, too, for the frames of this epoch: wanted once behind symbolizer_begin_epoch(). 0 or -ENOMEM. Then, when
+ * symbolizer_work() has nothing to do, a part at a time, the hottest frames first: returns how many it handled, at most `most`; 0:
+ * nothing to do now.
+ */
+int symbolizer_want_lines(struct symbolizer *symbolizer);
+size_t symbolizer_look_up_lines(struct symbolizer *symbolizer, size_t most);
+/* True when every published frame has its lines, or none are wanted. */
+bool symbolizer_has_lines(const struct symbolizer *symbolizer);
 /* Asks again for perf maps whose frames have no name yet (the JIT goes on compiling). Call about once a second. */
 void symbolizer_refresh(struct symbolizer *symbolizer);
 /* Sampling is over: asks for those maps a last time, as one may have been written at the very end. */
@@ -58,7 +72,7 @@ uint64_t symbolizer_nr_changed(const struct symbolizer *symbolizer);
 /* True when every published frame has a final row: nothing waits for an answer. */
 bool symbolizer_idle(const struct symbolizer *symbolizer);
 
-/* Demangles C++ (Itanium) and Rust (legacy and v0) names, bounded in input and output; false: keep the name as it is. */
+/* Demangles names of C++ (Itanium), Rust (legacy and v0), D and OCaml, bounded in input and output; false: keep the name as it is. */
 bool demangle(const char *name, char *out, size_t out_bytes);
 
 #endif

@@ -10,16 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ctop/perf/sampler.h>
-
 struct cpu_times {
 	uint64_t busy_ns, idle_ns, stolen_ns; /* since they are up, summed over the CPUs */
 };
 
 /* Of those CPUs, of the text of /proc/stat or a part of it in whole lines. All 0: it has none of them. */
-struct cpu_times cpu_times_parse(const char *text, const struct sampler_ring *rings, size_t nr);
-/* Now; all 0 when it cannot be had. */
-struct cpu_times cpu_times_read(const struct sampler_ring *rings, size_t nr);
+struct cpu_times cpu_times_parse(const char *text, const int *cpus, size_t nr);
+/* Now; all 0 when it cannot be read. */
+struct cpu_times cpu_times_read(const int *cpus, size_t nr);
 struct cpu_times cpu_times_plus(struct cpu_times a, struct cpu_times b);
 /* What passed between two readings. A count that went back, as a CPU that was off does, is none. */
 struct cpu_times cpu_times_between(struct cpu_times from, struct cpu_times to);

@@ -4,42 +4,13 @@
 
 /*
  * One table of keys: it drives dispatch, the function bar, the help screen and the man
- * page's list. A key is a Unicode character or one of the codes below.
+ * page's list.
  */
 
 #include <stddef.h>
 
 #include <ctop/base/text.h>
-
-enum key {
-	KEY_TAB = 9,
-	KEY_RETURN = 10,
-	KEY_CTRL_L = 12,
-	KEY_ESCAPE = 27,
-	KEY_ERASE = 127,
-	KEY_CTRL_U = 21,
-	KEY_CTRL_W = 23,
-	KEY_CTRL_C = 3,
-	KEY_CTRL_Z = 26,
-	/* beyond Unicode */
-	KEY_ARROW_UP = 0x110000,
-	KEY_ARROW_DOWN,
-	KEY_ARROW_LEFT,
-	KEY_ARROW_RIGHT,
-	KEY_SHIFT_LEFT,
-	KEY_SHIFT_RIGHT,
-	KEY_SHIFT_TAB,
-	KEY_PAGE_UP,
-	KEY_PAGE_DOWN,
-	KEY_TO_HOME,
-	KEY_TO_END,
-	KEY_F1,
-	KEY_F4,
-	KEY_F10,
-	KEY_WHEEL_UP,
-	KEY_WHEEL_DOWN,
-	KEY_CLICK = 0x200000, /* and above: plus the row clicked at */
-};
+#include <ctop/terminal/key.h>
 
 enum view_kind {
 	VIEW_TOP,
@@ -51,6 +22,9 @@ enum view_kind {
 	VIEW_PICKER,
 	VIEW_INFO,
 	VIEW_HELP,
+	VIEW_CALLS,   /* system calls */
+	VIEW_MODULES, /* where names come from */
+	VIEW_CODE,    /* one function's instructions */
 	VIEW_REFUSAL, /* nothing can be sampled: why, and what helps */
 	NR_ALL_VIEWS
 };
@@ -64,6 +38,9 @@ enum action {
 	ACTION_VIEW_SANDWICH,
 	ACTION_VIEW_FLAME,
 	ACTION_VIEW_THREADS,
+	ACTION_VIEW_CALLS,
+	ACTION_VIEW_MODULES,
+	ACTION_VIEW_CODE,
 	ACTION_NEXT_VIEW,
 	ACTION_PREVIOUS_VIEW,
 	ACTION_UP,
@@ -78,7 +55,12 @@ enum action {
 	ACTION_OPEN_ALL,
 	ACTION_CLOSE_ALL,
 	ACTION_HOT_PATH,
+	ACTION_NEXT_SPOT,
+	ACTION_PREVIOUS_SPOT,
+	ACTION_CODE,
 	ACTION_ENTER,
+	ACTION_MARK,
+	ACTION_MARK_ALL,
 	ACTION_FIND,
 	ACTION_FIND_NEXT,
 	ACTION_FIND_PREVIOUS,
@@ -92,7 +74,9 @@ enum action {
 	ACTION_FOCUS_SUBTREE,
 	ACTION_DROP,
 	ACTION_SORT,
+	ACTION_CALLERS_TOO,
 	ACTION_INVERT,
+	ACTION_GROUP,
 	ACTION_PROCESSES,
 	ACTION_RELATIVE,
 	ACTION_LEAST,
@@ -101,6 +85,7 @@ enum action {
 	ACTION_SHORTER,
 	ACTION_LONGER,
 	ACTION_RESET,
+	ACTION_LOWER,
 	ACTION_NAMES,
 	ACTION_SCROLL_LEFT,
 	ACTION_SCROLL_RIGHT,

@@ -13,12 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/annotate/annotation.h>
+#include <ctop/annotate/sources.h>
 #include <ctop/base/text.h>
+#include <ctop/grouping.h>
 #include <ctop/history/history.h>
 #include <ctop/query/selection.h>
-#include <ctop/ui/cells.h>
+#include <ctop/terminal/cells.h>
 #include <ctop/ui/keys.h>
-#include <ctop/ui/refusal.h>
+#include <ctop/output/refusal_text.h>
 
 enum ui_state {
 	UI_LIVE,
@@ -32,20 +35,23 @@ enum ui_state {
 /* What the host knows of the run. Strings are borrowed until the next refresh, and untrusted. */
 struct ui_facts {
 	enum ui_state state;
-	const char *target;	/* "nginx[1234]" or a file's name */
-	const char *event;	/* the one shown, as opened */
+	const char *target; /* "nginx[1234]" or a file's name */
+	const char *event;  /* the one shown, as opened */
+	const char *
+		recorded; /* of a file: "2026-11-22 14:03, 12.5 s, host"; NULL: live, or not known */
 	const char *call_graph; /* "dwarf 32k" */
-	const char *step_down;	/* the first fallback; NULL */
+	const char *fallback;	/* the first fallback; NULL */
 	const char *ending;	/* how the target ended: "status 1"; NULL: nothing to tell */
 	double loaded;		/* of a file: the share that was read, 0 to 1 */
 	const char *idle;	/* why no samples come: "4 threads sleep in futex_wait"; NULL */
-	size_t nr_steps_down;
+	size_t nr_fallbacks;
 	uint64_t frequency_hz, period; /* asked of the kernel; 0: unknown */
 	double rate_hz;		       /* samples per second that arrive, lately */
 	double reached_hz;  /* samples in a second of the target's CPU time, lately; 0: unknown */
 	double cpu_percent; /* of the target, lately, 100 per CPU; negative: unknown */
 	/* Of the CPUs' time, lately: what a virtual machine's host took, what nobody wanted; 0: not known. */
 	double stolen_percent, idle_percent;
+	bool knows_cpus;       /* these two */
 	enum weight_unit unit; /* what its samples weigh */
 	uint64_t nr_cpus;      /* when whole CPUs are watched: how many; else 0 */
 	uint64_t execs;	       /* how often the target has become another program */
@@ -54,6 +60,7 @@ struct ui_facts {
 	double counted_share; /* of the time, how much of it the event had a counter; 0: unknown */
 	/* What has gone wrong so far, lines of safe text each with its '\n': shown until they are read. NULL: nothing. */
 	const char *notices;
+	const char *fetching;	/* debug files that are on their way, safe text; NULL: none are */
 	double own_cpu_percent; /* of ctop, all its processes; negative: unknown */
 	uint64_t own_bytes;
 };
@@ -68,6 +75,37 @@ struct ui_process {
 	unsigned nr_threads;
 };
 
+/* A thread of the target. */
+struct ui_thread {
+	int32_t pid, tid;
+};
+
+/* What it does at this moment. Names are untrusted. */
+struct ui_thread_now {
+	char state; /* as ps shows it: 'R', 'S', ...; 0: there is no such thread any more */
+	char name[16];
+	char place[48]; /* the kernel's function that it waits in; "": not known */
+	char call[24];	/* the system call that it is in; "": none, or not known */
+	double still_s; /* how long it has not run, about; negative: not known */
+};
+
+/* How a function or a path differs from another profile that this one is compared with, in percent of that one's whole. */
+struct ui_change {
+	double self, total;
+	double total_before;		/* the other's */
+	bool self_beyond, total_beyond; /* noise */
+};
+
+/* A function's code. Strings are untrusted. */
+struct ui_code {
+	const char *cause, *remedy; /* why it cannot be shown; "": it can, or is awaited */
+	struct function_id
+		holder; /* whose code it is: of an inlined one, the function that has most of it */
+	const struct annotation *annotation; /* NULL: awaited, or not to be had */
+	struct source_file *const *files;    /* by the listing's files; each may be NULL */
+	int64_t written_ns;		     /* the program, by CLOCK_REALTIME */
+};
+
 /* What the interface asks of its host. */
 struct ui_host {
 	void *context;
@@ -75,8 +113,27 @@ struct ui_host {
 	void (*facts)(void *context, uint32_t event, struct ui_facts *facts);
 	/* Adds lines on how the profile is made; safe text. */
 	void (*info)(void *context, struct text *lines);
-	/* Adds what a thread does now, a word or two: "runs", "in futex_wait"; nothing when that is not known. Safe text. */
-	void (*thread)(void *context, int32_t pid, int32_t tid, struct text *state);
+	/*
+	 * The threads there are, whether they have samples or not, sorted by pid and tid: of one process, or of the whole target
+	 * (only_pid 0), as far as they are listed by now. Borrowed until the next call. 0 or -ENOMEM. NULL: of a file.
+	 */
+	int (*threads)(void *context, int32_t only_pid, const struct ui_thread **out, size_t *nr);
+	/* What a thread does now. False: that is not known, as of a file. */
+	bool (*thread)(void *context, int32_t pid, int32_t tid, struct ui_thread_now *now);
+	/*
+	 * Adds the command line of the process that started then (0: not known), safe to show; nothing while it is not known. NULL: of
+	 * no process.
+	 */
+	void (*command)(void *context, int32_t pid, uint64_t started_ns, struct text *out);
+	/*
+	 * Adds what would give a module's functions their names: text to be copied, safe; nothing where nothing is known to. NULL:
+	 * of no module.
+	 */
+	void (*module_remedy)(void *context, uint32_t module, struct text *out);
+	/* A thread's name alone. */
+	void (*thread_name)(void *context, int32_t pid, int32_t tid, char name[16]);
+	/* Samples with less from now on. Adds what became of it, safe text. NULL: of a file. */
+	void (*lower)(void *context, struct text *message);
 	/* A name for a file to export to, that none has yet; of another format than the one that *name holds, if any. */
 	void (*suggest_name)(void *context, char *name, size_t size);
 	/*
@@ -85,16 +142,31 @@ struct ui_host {
 	 */
 	void (*export)(void *context, struct selection *selection, const char *excerpt,
 		       const char *path, struct text *message);
+	/* False: the function was not compared. NULL: nothing was. */
+	bool (*change)(void *context, struct function_id function, struct ui_change *change);
+	/* The same of a path, which path_step() gave; 0: of all. */
+	bool (*path_change)(void *context, uint32_t path, struct ui_change *change);
+	/* The path one step further, to a row of SELECTION_TREE; UINT32_MAX: it was not compared, nor what is below it. */
+	uint32_t (*path_step)(void *context, uint32_t path, const struct selection_node *node);
+	/*
+	 * A function's code with the samples of the selection, as far as it is there: ui_code_came() says that there is more. Borrowed until
+	 * the next call. NULL: there is no code.
+	 */
+	const struct ui_code *(*code)(void *context, struct selection *selection,
+				      struct function_id function);
 	/* For the picker: *out is the caller's to free. 0 or -errno. */
 	int (*processes)(void *context, struct ui_process **out, size_t *nr);
 };
 
 struct ui_options {
 	bool ascii;
-	bool since_start;     /* begins with everything; else with the last seconds */
-	double least_percent; /* rows below are hidden */
-	const char *event;    /* to begin with, as opened or as asked; NULL: the first. Borrowed */
-	enum view_kind view;  /* the first one: VIEW_PICKER begins with a choice */
+	bool since_start;	/* begins with everything; else with the last seconds */
+	double least_percent;	/* rows below are hidden */
+	enum grouping grouping; /* of the list of functions */
+	const char *event;   /* to begin with, as opened or as asked; NULL: the first. Borrowed */
+	enum view_kind view; /* the first one: VIEW_PICKER begins with a choice */
+	const char *
+		wanted; /* with VIEW_PICKER: what it is filtered by at first; NULL: nothing. Borrowed */
 	const struct refusal *refusal; /* with VIEW_REFUSAL: what it shows. Borrowed */
 };
 
@@ -106,7 +178,7 @@ enum ui_wish {
 	UI_WISH_REPAINT,
 	UI_WISH_MOUSE,	 /* on or off: ui_mouse() */
 	UI_WISH_COPY,	 /* ui_copied() to the clipboard */
-	UI_WISH_PROFILE, /* ui_picked(): the process chosen in the picker */
+	UI_WISH_PROFILE, /* ui_picked(): the processes chosen in the picker */
 };
 
 struct ui;
@@ -129,9 +201,11 @@ enum ui_wish ui_key(struct ui *ui, int key);
 bool ui_dirty(const struct ui *ui);
 const struct cells *ui_draw(struct ui *ui); /* borrowed until the next call */
 
+/* The host has more of the code that it was asked for. */
+void ui_code_came(struct ui *ui);
 bool ui_mouse(const struct ui *ui);
 const char *ui_copied(const struct ui *ui);
-int32_t ui_picked(const struct ui *ui);
+const int32_t *ui_picked(const struct ui *ui, size_t *nr); /* borrowed until the next key */
 /* A line for the user, shown until the next key. Safe text. */
 void ui_tell(struct ui *ui, const char *message);
 

@@ -36,6 +36,7 @@ enum { UNWIND_MAX_FRAMES = 4096 };
 
 struct object;
 struct cfi;
+struct live_code;
 
 /* The unwind tables of one module, with the ranges already evaluated. Shared between processes. */
 struct cfi *cfi_new(struct object *object); /* borrows object; NULL: out of memory */
@@ -48,10 +49,11 @@ void cfi_free(struct cfi *cfi);
 void cfi_set_watch(struct cfi *cfi, void (*watch)(void *context, bool reading), void *context);
 
 struct unwind_mapping {
-	uint64_t start, end;   /* process addresses */
-	uint64_t bias;	       /* process address - elf address */
-	struct object *object; /* NULL: code without a file (JIT): frame pointers only */
-	struct cfi *cfi;       /* NULL when object is NULL, or its file could not be had */
+	uint64_t start, end;	/* process addresses */
+	uint64_t bias;		/* process address - elf address */
+	struct object *object;	/* NULL: code without a file (JIT) */
+	struct live_code *live; /* its copies; NULL: there are none: frame pointers only */
+	struct cfi *cfi;	/* NULL when object is NULL, or its file is not available */
 	uint32_t unreadable; /* why cfi is NULL for a file: STACK_REASON_NO_TABLE or _UNREADABLE */
 	void *module;	     /* the caller's: travels into unwind_frame */
 };
@@ -105,6 +107,9 @@ struct unwind_counters {
 	uint64_t frames, cache_hits, cache_misses, rules_evaluated;
 };
 
+/* True just behind the system call that runs another program. */
+bool unwind_is_in_exec(const struct object *object, uint64_t elf_address);
+
 struct unwinder;
 /* Holds the rule cache, which points into cfis: it is freed before them. NULL: out of memory. */
 struct unwinder *unwinder_new(void);
@@ -112,9 +117,18 @@ void unwinder_free(struct unwinder *unwinder);
 const struct unwind_counters *unwinder_counters(const struct unwinder *unwinder);
 
 /*
+ * Where no table covers a pc, modules' code is read: so many instructions until the next call. A stack for which that
+ * is not enough has no rule there, or, if it may wait, stops as at a module that is UNWIND_PENDING; each goes on reading where the
+ * last one stopped. At first there is no limit.
+ */
+void unwinder_allow_code(struct unwinder *unwinder, uint64_t instructions, bool may_wait);
+uint64_t unwinder_code_left(const struct unwinder *unwinder);  /* how many of them are left */
+bool unwinder_waits_for_code(const struct unwinder *unwinder); /* why the last stack stopped */
+
+/*
  * Unwinds one stack into frames (room for UNWIND_MAX_FRAMES). Stops with -EAGAIN at a module that is UNWIND_UNKNOWN and,
- * when pending_address is not NULL, at one that is UNWIND_PENDING; *pending_address is where. With NULL a pending module
- * counts as having no table. 0 otherwise: a stack that could not be followed is a result (end, reason), not an error.
+ * when pending_address is not NULL, at one that is UNWIND_PENDING and at code that may have to be read first; *pending_address
+ * is where. With NULL a pending module counts as having no table. 0 otherwise: a stack that could not be followed is a result (end, reason), not an error.
  *
  * STACK_COMPLETE is given only by proof: the return address is undefined in CFI; or a return address
  * of 0 was read inside the dump; or the outermost frame is in a function that object_is_root().

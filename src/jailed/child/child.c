@@ -11,6 +11,7 @@
 #include <ctop/elf/object.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/jail/jail.h>
+#include <ctop/symbol/listing.h>
 
 #include "child_link.h"
 #include "child_role.h"
@@ -27,23 +28,37 @@ const struct child_role child_roles[] = {
 	{"collector",
 	 collector_run,
 	 SHARES | READS_ELF | JAIL_SEEKS,
-	 {.heap_bytes = 512 * MIB, .nr_descriptors = 4096, .is_prompt = true}},
+	 {.heap_bytes = 512 * MIB, .nr_descriptors = 4096, .is_prompt = true},
+	 NULL},
 	/* Symbol tables: a decompressed one of a large program is hundreds of MiB. */
 	{"symbolizer",
 	 symbolizer_child_run,
 	 SHARES | READS_ELF,
-	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096}},
-	{"uprobe", uprobe_child_run, READS_ELF, {.heap_bytes = 512 * MIB, .nr_descriptors = 16}},
+	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096},
+	 NULL},
+	{"uprobe",
+	 uprobe_child_run,
+	 READS_ELF,
+	 {.heap_bytes = 512 * MIB, .nr_descriptors = 16},
+	 NULL},
 	/* Main waits 2 s for its one answer, however busy the CPUs are. */
 	{"prober",
 	 prober_child_run,
 	 READS_ELF,
-	 {.heap_bytes = 64 * MIB, .nr_descriptors = 16, .is_prompt = true}},
-	{"reader", reader_child_run, SHARES, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}},
+	 {.heap_bytes = 64 * MIB, .nr_descriptors = 16, .is_prompt = true},
+	 NULL},
+	/* Symbols and lines, as the symbolizer, and a listing that main gives the memory for. */
+	{"disassembler",
+	 disassembler_child_run,
+	 JAIL_SHARES_MEMORY | READS_ELF,
+	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 64},
+	 listing_prepare},
+	{"reader", reader_child_run, SHARES, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}, NULL},
 	{"writer",
 	 writer_child_run,
 	 SHARES,
-	 {.heap_bytes = 16 * MIB, .nr_descriptors = 16, .outlives_parent = true}},
+	 {.heap_bytes = 16 * MIB, .nr_descriptors = 16, .outlives_parent = true},
+	 NULL},
 	{.name = NULL},
 };
 
@@ -63,6 +78,9 @@ static int run(const struct child_role *role)
 	unsigned walls;
 	char comm[16]; /* else it is "exe", after what was executed */
 	fault_begin(role->name);
+	/* As jail_enter() does first of all, which comes behind that. */
+	if (role->prepare && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
+		role->prepare();
 	if (child_enter(role, &walls))
 		return 1;
 	snprintf(comm, sizeof(comm), "ctop-%s", role->name);
@@ -79,8 +97,27 @@ static int run(const struct child_role *role)
 	return role->run(channel) == 0 ? 0 : 1;
 }
 
+/*
+ * The one child that may connect: "fetcher:UID:GID", the user and group that it is to be. It is no row of the table: of what
+ * the others' jail keeps out it needs paths, the network and what libraries do with both.
+ */
+static int run_fetcher(const char *ids)
+{
+	unsigned uid, gid;
+	if (sscanf(ids, "%u:%u", &uid, &gid) != 2 || jail_enter_as(uid, gid))
+		return 1;
+	prctl(PR_SET_NAME, "ctop-fetcher");
+	struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
+	if (!channel || channel_say_hello(channel, 0))
+		return 1;
+	return fetcher_child_run(channel) == 0 ? 0 : 1;
+}
+
 int child_main(const char *name)
 {
+	static const char fetcher[] = "fetcher:";
+	if (!strncmp(name, fetcher, sizeof(fetcher) - 1))
+		return run_fetcher(name + sizeof(fetcher) - 1);
 	for (const struct child_role *role = child_roles; role->name; role++)
 		if (!strcmp(role->name, name))
 			return run(role);

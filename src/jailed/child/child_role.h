@@ -12,6 +12,7 @@ struct child_role {
 	int (*run)(struct channel *channel);
 	unsigned rights; /* of enum jail_right */
 	struct jail_limits limits;
+	void (*prepare)(void); /* before it is jailed: libraries that it alone needs. NULL: nothing */
 };
 
 /* The last one has no name. */

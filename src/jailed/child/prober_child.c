@@ -37,6 +37,8 @@ void prober_look(int fd, const struct prober_question *question, struct prober_a
 		return;
 	}
 	answer->build_id_size = (uint32_t)read_build_id(fd, answer->build_id);
+	answer->common_build_id_size =
+		(uint32_t)read_common_link(fd, answer->common, answer->common_build_id);
 	answer->has_debuglink = read_debuglink(fd, answer->debuglink, &answer->debuglink_crc);
 }
 

@@ -12,6 +12,8 @@
 
 /* Frames named between two looks at the channel. */
 enum { FRAMES_A_TURN = 512 };
+/* Whose lines are looked up, which takes longer. */
+enum { LINES_A_TURN = 32 };
 /* How often perf maps are read again for frames without a name. */
 enum { REFRESH_MS = 1000 };
 
@@ -21,6 +23,7 @@ struct symbolizer_child {
 	/* In use by the symbolizer: what an epoch replaces stays mapped until it has been left. */
 	struct tables *tables;
 	struct symbols *symbols;
+	bool wants_lines;
 	int error;
 };
 
@@ -37,13 +40,13 @@ static void need_module(void *context, struct module_id module, const struct mod
 		child->error = result;
 }
 
-static void need_debug_file(void *context, struct module_id module, const uint8_t *build_id,
-			    size_t build_id_size, const char *debuglink)
+static void need_debug_file(void *context, struct module_id module, enum debug_file which,
+			    const uint8_t *build_id, size_t build_id_size, const char *debuglink)
 {
 	struct symbolizer_child *child = context;
 	struct message message = {
 		.kind = MESSAGE_NEED_DEBUG_FILE,
-		.module = {.epoch = child->link.epoch, .module = module.index},
+		.module = {.epoch = child->link.epoch, .module = module.index, .which = which},
 	};
 	if (build_id_size <= sizeof(message.module.build_id)) {
 		memcpy(message.module.build_id, build_id, build_id_size);
@@ -91,7 +94,13 @@ static int begin_epoch(struct symbolizer_child *child)
 	child_link_drop(child->tables, child->symbols);
 	child->tables = link->tables;
 	child->symbols = link->symbols;
-	return result;
+	return result || !child->wants_lines ? result : symbolizer_want_lines(child->symbolizer);
+}
+
+static int want_lines(struct symbolizer_child *child)
+{
+	child->wants_lines = true;
+	return symbolizer_want_lines(child->symbolizer);
 }
 
 static int handle_messages(struct symbolizer_child *child)
@@ -111,6 +120,8 @@ static int handle_messages(struct symbolizer_child *child)
 			result = give(child, &message, fd);
 		} else if (result == 0 && message.kind == MESSAGE_STOP) {
 			symbolizer_look_again(child->symbolizer);
+		} else if (result == 0 && message.kind == MESSAGE_LINES) {
+			result = want_lines(child);
 		} else if (result == 0) {
 			result = -EPROTO;
 		}
@@ -131,6 +142,7 @@ static bool work(struct symbolizer_child *child)
 	/* It has no rings: this says only that it is at work, for main's watch on endless loops. */
 	atomic_store(&link->status->busy_cpu, 0);
 	bool more = symbolizer_work(child->symbolizer, FRAMES_A_TURN) > 0;
+	bool more_lines = !more && symbolizer_look_up_lines(child->symbolizer, LINES_A_TURN) > 0;
 	atomic_store(&link->status->busy_cpu, -1);
 	status_add(&link->status->progress, 1);
 	atomic_store(&link->status->changed, symbolizer_nr_changed(child->symbolizer));
@@ -138,10 +150,14 @@ static bool work(struct symbolizer_child *child)
 		atomic_store(&link->status->named_frames, reader.nr[TABLE_FRAMES]);
 		atomic_store(&link->status->named_epoch, link->epoch);
 	}
+	if (!more && symbolizer_has_lines(child->symbolizer)) {
+		atomic_store(&link->status->lined_frames, reader.nr[TABLE_FRAMES]);
+		atomic_store(&link->status->lined_epoch, link->epoch);
+	}
 	if (!more && symbolizer_has_looked_again(child->symbolizer))
 		atomic_store(&link->status->looked_again, 1);
 	child_link_tell_main(link);
-	return more;
+	return more || more_lines;
 }
 
 static int serve(struct symbolizer_child *child)

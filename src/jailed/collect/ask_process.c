@@ -187,9 +187,9 @@ int ask_process_answer(struct collector *collector, const struct message_process
 	if (unasked && collector->config.filters_pids && pids_follow(&collector->pids, answer->pid))
 		return -ENOMEM;
 	ask->outstanding = false;
-	/* Its fork may have been lost, and a namesake's before. */
+	/* Its fork may have been lost, and one before it had its pid. */
 	if (answer->started_ns && (!process_start(process) ||
-				   !process_start_same(process_start(process), answer->started_ns)))
+				   !process_is_still(answer->started_ns, process_start(process))))
 		process_set_start(process, answer->started_ns);
 	ask->failed = answer->error != 0 || fd < 0;
 	if (ask->failed || answer->exec_count != process_exec_count(process))

@@ -14,12 +14,18 @@
 
 #include "follow.h"
 #include "internal.h"
+#include "live.h"
 #include "module_files.h"
 
 /* Rings are drained at the kernel's watermark, and this often besides. */
 enum { DRAIN_INTERVAL_MS = 50 };
-/* Main is woken at most this often, or when the ring of samples has so many that it should not wait. */
-#define TELL_INTERVAL_NS (50 * NS_PER_MS)
+/*
+ * Main is woken at most this often, or when the ring of samples has so many that it should not wait. Each time costs it tens of
+ * microseconds; only at first somebody waits for the names of what was sampled.
+ */
+#define TELL_INTERVAL_NS (100 * NS_PER_MS)
+#define TELL_FIRST_NS	 (50 * NS_PER_MS)
+#define FIRST_FOR_NS	 (2 * NS_PER_SECOND)
 enum { TELL_RECORDS = 8192 };
 /* While a sample waits for an answer of main's, its patience is looked at this often. */
 enum { WAITING_INTERVAL_MS = 10 };
@@ -45,7 +51,7 @@ static int add_ring(struct collector *collector, const struct message_ring *mess
 	return ring->last ? 0 : -ENOMEM;
 }
 
-static int add_event_row(struct collector *collector, const struct message_event *event)
+static int add_event_row(struct output *output, const struct message_event *event)
 {
 	struct event_row row = {
 		.period = event->period,
@@ -53,25 +59,25 @@ static int add_event_row(struct collector *collector, const struct message_event
 		.weight_unit = event->unit,
 	};
 	uint32_t id;
-	int result = tables_add_string(collector->output.writer, event->opened,
-				       strlen(event->opened), &row.name);
+	int result =
+		tables_add_string(output->writer, event->opened, strlen(event->opened), &row.name);
 	if (!result)
-		result = tables_add_string(collector->output.writer, event->asked,
-					   strlen(event->asked), &row.asked);
-	return result ? result : tables_add_event(collector->output.writer, &row, &id);
+		result = tables_add_string(output->writer, event->asked, strlen(event->asked),
+					   &row.asked);
+	return result ? result : tables_add_event(output->writer, &row, &id);
 }
 
 /* A predecessor may have died in this epoch, its events written. */
-static int add_event_rows(struct collector *collector)
+static int add_event_rows(struct output *output, const struct events *events)
 {
 	struct tables_reader reader;
-	tables_reader_init(&reader, &collector->output.tables);
+	tables_reader_init(&reader, &output->tables);
 	tables_reader_refresh(&reader);
 	if (reader.nr[TABLE_EVENTS] > 1)
 		return 0;
 	int result = 0;
-	for (size_t i = 0; i < collector->events.named.nr && !result; i++)
-		result = add_event_row(collector, &collector->events.named.items[i]);
+	for (size_t i = 0; i < events->named.nr && !result; i++)
+		result = add_event_row(output, &events->named.items[i]);
 	return result;
 }
 
@@ -80,7 +86,8 @@ static int open_file(struct collector *collector, struct message_result *answer)
 	struct error error = {0};
 	answer->error = file_start(collector, &error);
 	snprintf(answer->cause, sizeof(answer->cause), "%.200s\n%.200s", error.cause, error.remedy);
-	return answer->error ? answer->error : add_event_rows(collector);
+	return answer->error ? answer->error
+			     : add_event_rows(&collector->output, &collector->events);
 }
 
 /* Maps every ring, or opens the file, and says how that went. */
@@ -108,7 +115,7 @@ static int start(struct collector *collector)
 static int enter_epoch(struct collector *collector, uint32_t epoch, int fd)
 {
 	int result = output_enter_epoch(&collector->output, epoch, fd);
-	return result ? result : add_event_rows(collector);
+	return result ? result : add_event_rows(&collector->output, &collector->events);
 }
 
 static int add_pids(struct pids *pids, const struct message_pids *message)
@@ -182,6 +189,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		return 0;
 	case MESSAGE_CONFIG:
 		collector->config = message->config;
+		collector->output.by_offset = message->config.without_tables;
 		sets_begin(collector);
 		break;
 	case MESSAGE_EVENT:
@@ -215,6 +223,9 @@ static int handle(struct collector *collector, const struct message *message, in
 		sample_filter_owner_answer(&collector->filter, &message->owner,
 					   collector->source.last_time_ns);
 		break;
+	case MESSAGE_CODE:
+		result = live_code_answer(collector, &message->code, fd);
+		break;
 	case MESSAGE_SOURCE:
 		return take_source(collector, fd);
 	case MESSAGE_START:
@@ -226,6 +237,7 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_STOP:
 		collector->stopping = true;
 		break;
+	case MESSAGE_LINES:
 	case MESSAGE_SYMBOLS:
 	case MESSAGE_OUTPUT:
 	case MESSAGE_DEBUG_FILE:
@@ -235,6 +247,7 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_NEED_DEBUG_FILE:
 	case MESSAGE_NEED_PROCESS:
 	case MESSAGE_NEED_OWNER:
+	case MESSAGE_NEED_CODE:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:
 	case MESSAGE_READ:
@@ -272,7 +285,8 @@ static int timeout_ms(const struct collector *collector)
 	if (!collector->started)
 		return -1;
 	if (collector->waiting)
-		return WAITING_INTERVAL_MS;
+		return unwinder_waits_for_code(collector->unwinding.unwinder) ? 0
+									      : WAITING_INTERVAL_MS;
 	if (collector->source.file && !file_wants_room(&collector->source))
 		return 0; /* there is more where that came from */
 	return DRAIN_INTERVAL_MS;
@@ -315,8 +329,12 @@ static void tell_main(struct collector *collector)
 	uint64_t now = clock_now_ns();
 	bool is_awaited = collector->stopping || collector->pausing ||
 			  (collector->source.file && file_wants_room(&collector->source));
-	bool soon = now - collector->output.told_ns < TELL_INTERVAL_NS &&
-		    progress - collector->output.told_progress < TELL_RECORDS;
+	if (!collector->output.first_told_ns)
+		collector->output.first_told_ns = now;
+	const bool is_first = now - collector->output.first_told_ns < FIRST_FOR_NS;
+	bool soon =
+		now - collector->output.told_ns < (is_first ? TELL_FIRST_NS : TELL_INTERVAL_NS) &&
+		progress - collector->output.told_progress < TELL_RECORDS;
 	if (soon && !is_awaited)
 		return; /* the next round is never further away than DRAIN_INTERVAL_MS */
 	collector->output.told_ns = now;
@@ -333,10 +351,9 @@ static int finish_pause(struct collector *collector)
 	return protocol_send(collector->channel, &message, -1);
 }
 
-static bool is_drained(const struct collector *collector)
+static bool is_drained(const struct source *source)
 {
-	return collector->source.file ? file_drained(&collector->source)
-				      : merge_drained(&collector->source);
+	return source->file ? file_drained(source) : merge_drained(source);
 }
 
 static int serve(struct collector *collector)
@@ -350,15 +367,17 @@ static int serve(struct collector *collector)
 		if (collector->started) {
 			fault_at("turn", "", collector->channel);
 			status_add(&collector->status->turns, 1);
+			code_budget_begin(collector);
 			result = collector->source.file ? file_round(collector)
 							: merge_round(collector);
+			code_budget_end(collector);
 			tell_main(collector);
 			if (result)
 				return result;
 			result = bound_memory(collector);
 			if (result)
 				return result;
-			bool drained = !collector->waiting && is_drained(collector);
+			bool drained = !collector->waiting && is_drained(&collector->source);
 			if ((collector->stopping || collector->source.file) && drained)
 				return 0;
 			if (collector->pausing && drained)

@@ -2,14 +2,14 @@
 /*
  * A thread that was started while its siblings were being attached may have inherited their events
  * and then got events of its own: it would count twice, and so would the threads that it starts. Main
- * is told, and closes its own; until then the second of each two samples is dropped here.
+ * gets a message, and closes its own; until then the second of each two samples is dropped here.
  *
  * How it shows: events that hit on their own (clocks, counters) are sampled under different ids.
  * Other software events hit at one moment, and kernel 6.18 writes the first event's id and time into the
  * records of all that hit: twins. One task does not meet one event twice in a nanosecond, so that
  * twins are never two genuine samples (a page fault takes hundreds).
  *
- * So it is, for a moment, with each event while another set is switched to; see sets.c.
+ * So it is, for a moment, with each event while another set is switched to; see sets.c, and same_hit.c for hits, which are no twins.
  */
 #include "duplicates.h"
 
@@ -17,6 +17,7 @@
 #include <ctop/kernel/record.h>
 
 #include "internal.h"
+#include "same_hit.h"
 
 /* The thread that has this event of its own has inherited the same. */
 static void note_double(struct collector *collector, struct event_id *own)
@@ -29,27 +30,30 @@ static void note_double(struct collector *collector, struct event_id *own)
 }
 
 /*
- * Keeps the sample as the event's last in this ring. True when it has the moment of the one before; what an interrupt
- * wrote may lie between.
+ * Keeps the sample as the event's last in this ring. True when it repeats the one before, whose moment or hit it has; what an
+ * interrupt wrote may lie between.
  */
-static bool keep_twin(struct collector_ring *ring, const struct event_id *event,
-		      const struct record *record)
+static bool keep(const struct collector *collector, struct collector_ring *ring,
+		 const struct event_id *event, const struct record *record)
 {
 	struct last_sample *last = &ring->last_samples[event->event];
-	const struct last_sample now = {
+	const bool is_same_task = last->tid == record->tid;
+	struct last_sample now = {
 		.id = record->id,
 		.time_ns = record->time_ns,
 		.position = ring->ring.tail,
+		.after_ns = is_same_task ? record->time_ns - last->time_ns : UINT64_MAX,
 		.tid = record->tid,
 	};
-	bool is_same = last->id == now.id && last->time_ns == now.time_ns && last->tid == now.tid;
+	const bool is_twin = is_same_task && last->id == now.id && !now.after_ns;
 	/* A record that waits for an answer comes again: it is no twin of itself. */
 	bool is_again = last->position == now.position;
-	if (is_same && is_again)
-		return last->is_twin;
+	if (is_twin && is_again)
+		return last->is_repeat;
+	now.state = same_hit_state(collector, event, record);
+	now.is_repeat = is_twin || same_hit(collector, event, last, &now);
 	*last = now;
-	last->is_twin = is_same;
-	return is_same;
+	return now.is_repeat;
 }
 
 /* One slot a tid; another tid may take it, which only delays what it is for. */
@@ -101,19 +105,22 @@ bool duplicates_take(struct collector *collector, struct collector_ring *ring,
 {
 	if (event->event >= SAMPLER_MAX_EVENTS)
 		return false;
+	if (event->tid < 0 && !sets_differ(collector, event))
+		return false;
+	const bool repeats = keep(collector, ring, event, record);
+	const bool is_old = is_of_old_set(collector, event);
 	if (event->tid < 0)
-		return sets_differ(collector, event) &&
-		       (keep_twin(ring, event, record) || is_of_old_set(collector, event));
+		return repeats || is_old;
 	uint64_t bit = UINT64_C(1) << event->event;
-	bool twin = keep_twin(ring, event, record), inherited = event->tid != record->tid;
+	bool inherited = event->tid != record->tid;
 	/* What is in two sets shows as what is attached twice. */
 	const bool tells = !sets_are_switching(&collector->sets, record->time_ns);
-	if (tells && (twin || inherited))
+	if (tells && (repeats || inherited))
 		note_double(collector, events_find_own(&collector->events, record->tid, event));
 	/* Of twins the first counts, whatever its id. */
-	if (tells && twin)
+	if (tells && repeats)
 		collector->duplicates.twin_events |= bit;
-	if (twin || is_of_old_set(collector, event))
+	if (repeats || is_old)
 		return true;
 	if (collector->duplicates.twin_events & bit)
 		return false;

@@ -58,44 +58,37 @@ static const char *call_graph_of(const struct perfdata_event *event)
 	return type & PERF_SAMPLE_CALLCHAIN ? "fp" : "no";
 }
 
-static int add_facts(struct collector *collector)
+static int add_facts(struct tables_writer *writer, const struct perfdata *perfdata)
 {
-	struct tables_writer *writer = collector->output.writer;
-	const struct perfdata *perfdata = collector->source.file->perfdata;
 	const struct perfdata_facts *facts = perfdata_facts(perfdata);
 	const struct perfdata_event *event = perfdata_event(perfdata, 0);
 	char recorder[80];
 	snprintf(recorder, sizeof(recorder), "perf %s", facts->version);
-	int result = add_fact(writer, "recorder", recorder);
-	if (!result)
-		result = add_fact(writer, "command_line", facts->command_line);
-	if (!result)
-		result = add_fact(writer, "hostname", facts->hostname);
-	if (!result)
-		result = add_fact(writer, "kernel", facts->release);
-	if (!result)
-		result = add_fact(writer, "arch", facts->arch);
+	const struct {
+		const char *key, *value;
+	} texts[] = {
+		{"recorder", recorder},	       {"command_line", facts->command_line},
+		{"hostname", facts->hostname}, {"kernel", facts->release},
+		{"arch", facts->arch},	       {"event.asked", event->name},
+		{"event.opened", event->name}, {"call_graph", call_graph_of(event)},
+	};
+	int result = 0;
+	for (size_t i = 0; !result && i < sizeof(texts) / sizeof(*texts); i++)
+		result = add_fact(writer, texts[i].key, texts[i].value);
 	if (!result && facts->nr_cpus)
 		result = add_number(writer, "nr_cpus", facts->nr_cpus);
-	if (!result)
-		result = add_fact(writer, "event.asked", event->name);
-	if (!result)
-		result = add_fact(writer, "event.opened", event->name);
 	if (!result)
 		result = add_number(writer, "event.period", event->period);
 	if (!result)
 		result = add_number(writer, "event.frequency_hz", event->frequency_hz);
-	if (!result)
-		result = add_fact(writer, "call_graph", call_graph_of(event));
 	if (!result && event->dump_bytes)
 		result = add_number(writer, "dump_bytes", event->dump_bytes);
 	return result;
 }
 
 /* The events that main names for rings; each is its own id. */
-static int add_events(struct collector *collector)
+static int add_events(struct events *events, const struct perfdata *perfdata)
 {
-	const struct perfdata *perfdata = collector->source.file->perfdata;
 	size_t nr = perfdata_nr_events(perfdata);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct perfdata_event *event = perfdata_event(perfdata, i);
@@ -106,7 +99,7 @@ static int add_events(struct collector *collector)
 		};
 		snprintf(named.asked, sizeof(named.asked), "%s", event->name);
 		snprintf(named.opened, sizeof(named.opened), "%s", event->name);
-		if (events_add_of_file(&collector->events, &named))
+		if (events_add_of_file(events, &named))
 			return -ENOMEM;
 	}
 	return 0;
@@ -148,8 +141,8 @@ int file_start(struct collector *collector, struct error *error)
 	collector->source.rings = ring;
 	collector->source.nr_rings = 1;
 	collector->source.file = file;
-	file->perfdata = perfdata_open_parts(collector->source.fd, collector->source.parts,
-					     collector->source.nr_parts, &code, error);
+	file->perfdata = perfdata_open(collector->source.fd, collector->source.parts,
+				       collector->source.nr_parts, &code, error);
 	collector->source.fd = -1;
 	collector->source.nr_parts = 0;
 	if (!file->perfdata)
@@ -161,9 +154,9 @@ int file_start(struct collector *collector, struct error *error)
 	file->kernel_build_id_size =
 		perfdata_kernel_build_id(file->perfdata, file->kernel_build_id);
 	file_describe_kernel(collector);
-	int result = add_events(collector);
+	int result = add_events(&collector->events, file->perfdata);
 	if (!result)
-		result = add_facts(collector);
+		result = add_facts(collector->output.writer, file->perfdata);
 	return result ? error_set(error, result, "cannot be read: %s", strerror(-result)) : 0;
 }
 
@@ -178,11 +171,9 @@ void file_close(struct source *source)
 /* ---- records ---- */
 
 /* What the samples of this event are made of. */
-static void use_event(struct collector *collector, uint32_t event)
+static void use_event(struct message_config *config, const struct perfdata_event *of)
 {
-	const struct perfdata_event *of = perfdata_event(collector->source.file->perfdata, event);
 	const char *call_graph = call_graph_of(of);
-	struct message_config *config = &collector->config;
 	config->format = of->format;
 	config->frame_pointers = call_graph[0] == 'f';
 	config->leaf_only = call_graph[0] == 'n';
@@ -209,10 +200,10 @@ static void identify(const struct perfdata *perfdata, struct record_mmap *mmap)
 		mmap->build_id_size = perfdata_build_id(perfdata, mmap->path, mmap->build_id);
 }
 
-/* perf adds up at the end, in LOST_SAMPLES, what the LOST records told of before. */
-static void count_lost(struct collector *collector, const struct record *record)
+/* perf adds up at the end, in LOST_SAMPLES, what the LOST records reported before. */
+static void count_lost(struct round_counts *counts, struct file_source *file,
+		       const struct record *record)
 {
-	struct file_source *file = collector->source.file;
 	uint64_t before = file->lost > file->lost_samples ? file->lost : file->lost_samples;
 	if (record->type == PERF_RECORD_LOST)
 		file->lost += record->lost;
@@ -220,7 +211,7 @@ static void count_lost(struct collector *collector, const struct record *record)
 		file->lost_samples += record->lost;
 	uint64_t after = file->lost > file->lost_samples ? file->lost : file->lost_samples;
 	if (file->record.number >= file->resumes_at)
-		collector->output.counts.lost += after - before;
+		counts->lost += after - before;
 }
 
 static int take_record(struct collector *collector, struct record *record)
@@ -240,7 +231,7 @@ static int take_record(struct collector *collector, struct record *record)
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		count_lost(collector, record);
+		count_lost(&collector->output.counts, file, record);
 		return 0;
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_SAMPLE:
@@ -265,18 +256,19 @@ static int take(struct collector *collector)
 		collector->output.counts.damaged++;
 		return 0;
 	}
-	use_event(collector, bytes->event);
+	use_event(&collector->config,
+		  perfdata_event(collector->source.file->perfdata, bytes->event));
 	int result =
 		round_parse(collector, FILE_CPU, bytes->number, bytes->bytes, bytes->size, &record);
 	return result <= 0 ? result : take_record(collector, &record);
 }
 
-static void note_time(struct collector *collector, uint64_t time_ns)
+static void note_time(struct round_counts *counts, struct source *source, uint64_t time_ns)
 {
-	if (time_ns && time_ns < collector->source.last_time_ns)
-		collector->output.counts.late++;
-	if (time_ns > collector->source.last_time_ns)
-		collector->source.last_time_ns = time_ns;
+	if (time_ns && time_ns < source->last_time_ns)
+		counts->late++;
+	if (time_ns > source->last_time_ns)
+		source->last_time_ns = time_ns;
 }
 
 /* Behind the record in hand nothing was taken yet. */
@@ -312,7 +304,8 @@ int file_round(struct collector *collector)
 			break;
 		collector->waiting_since_ns = 0;
 		if (file->record.number >= file->resumes_at)
-			note_time(collector, file->record.time_ns);
+			note_time(&collector->output.counts, &collector->source,
+				  file->record.time_ns);
 		file->has_record = false;
 		note_taken(&collector->source);
 		round_consumed(collector);

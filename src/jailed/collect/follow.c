@@ -8,6 +8,7 @@
 #include <ctop/kernel/record.h>
 
 #include "internal.h"
+#include "live.h"
 
 void follow_forget(struct collector *collector)
 {
@@ -19,6 +20,7 @@ void follow_forget(struct collector *collector)
 
 static int follow_mmap(struct collector *collector, const struct record *record)
 {
+	struct process_table *processes = collector->following.processes;
 	const struct record_mmap *mmap = &record->mmap;
 	if (record->pid < 0 || mmap->length == 0 || mmap->start + mmap->length < mmap->start)
 		return 0; /* the kernel's own text, or nonsense */
@@ -32,8 +34,9 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 			     .generation = (uint32_t)mmap->generation},
 	};
 	module_identity_set_build_id(&map.identity, mmap->build_id, mmap->build_id_size);
-	return process_table_mmap(collector->following.processes, record->pid, &map, mmap->path,
-				  mmap->executable);
+	if (mmap->executable)
+		live_code_follow(collector, record);
+	return process_table_mmap(processes, record->pid, &map, mmap->path, mmap->executable);
 }
 
 static int follow_exit(struct collector *collector, const struct record *record)
@@ -42,20 +45,20 @@ static int follow_exit(struct collector *collector, const struct record *record)
 	int result = process_table_exit(collector->following.processes, record->pid, record->tid);
 	if (!process_table_find(collector->following.processes, record->pid)) {
 		asks_forget(&collector->following, record->pid);
+		modules_forget_code(&collector->unwinding.modules, record->pid);
 		pids_forget(&collector->pids, record->pid);
 		sample_filter_exit(&collector->filter, record->pid);
 	}
 	return result;
 }
 
-static int follow_fork(struct collector *collector, const struct record *record)
+static int follow_fork(struct process_table *processes, const struct record *record)
 {
-	int result = process_table_fork(collector->following.processes, record->pid, record->tid,
+	int result = process_table_fork(processes, record->pid, record->tid,
 					record->fork.parent_pid, record->fork.parent_tid);
 	/* perf's own exec of a command comes as a fork of itself; it has no start of its own. */
 	if (!result && record->pid != record->fork.parent_pid)
-		process_set_start(process_table_find(collector->following.processes, record->pid),
-				  record->time_ns);
+		process_set_start(process_table_find(processes, record->pid), record->time_ns);
 	return result;
 }
 
@@ -103,7 +106,7 @@ int follow_record(struct collector *collector, const struct record *record)
 			return -ENOMEM;
 		if (sample_filter_fork(&collector->filter, record->pid, record->fork.parent_pid))
 			return -ENOMEM;
-		return follow_fork(collector, record);
+		return follow_fork(collector->following.processes, record);
 	case PERF_RECORD_EXIT:
 		return follow_exit(collector, record);
 	case PERF_RECORD_LOST:

@@ -12,6 +12,7 @@
 
 #include "ask_process.h"
 #include "bound.h"
+#include "code_budget.h"
 #include "duplicates.h"
 #include "events.h"
 #include "output.h"
@@ -38,10 +39,11 @@ struct collector {
 	struct unwinding unwinding;
 	struct output output;
 	struct bound bound;
+	struct code_budget code_budget;
 
 	bool started, stopping;
-	bool pausing;		   /* the events are off: the rings are taken to their end */
-	bool waiting;		   /* the next record waits for an answer of main's */
+	bool pausing; /* the events are off: the rings are taken to their end */
+	bool waiting; /* the next record waits: for an answer of main's, or until code is read */
 	uint64_t waiting_since_ns; /* 0: not waiting */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules' rows in the tables, and their files, which main opens. A stack that meets a file which nobody has asked for
+ * Modules' files, which main opens. A stack that meets a file which nobody has asked for
  * stops there, and begins again when main was asked: whoever unwinds looks up, and sends nothing.
  */
 #include "module_files.h"
@@ -13,68 +13,29 @@
 
 #include "internal.h"
 
-/* ---- rows ---- */
-
-static bool has_row(const struct collector *collector, const struct module *module)
-{
-	return module->epoch == collector->output.epoch;
-}
-
-/* module is NULL for an address outside every mapping: that is row 0, none. */
-static int module_id(struct collector *collector, struct module *module, struct module_id *id)
-{
-	if (!module) {
-		*id = (struct module_id){0};
-		return 0;
-	}
-	if (!has_row(collector, module)) {
-		struct module_row row = module->row;
-		row.by_offset = collector->config.without_tables &&
-				(row.kind == MODULE_FILE || row.kind == MODULE_VDSO);
-		int result = tables_add_string(collector->output.writer, module->path,
-					       strlen(module->path), &row.path);
-		if (!result)
-			result = tables_add_module(collector->output.writer, &row, &module->id);
-		if (result)
-			return result;
-		module->epoch = collector->output.epoch;
-	}
-	*id = module->id;
-	return 0;
-}
-
-int module_frame_id(struct collector *collector, struct module *module, uint64_t address,
-		    struct frame_id *id)
-{
-	struct module_id in;
-	int result = module_id(collector, module, &in);
-	return result ? result : tables_add_frame(collector->output.writer, in, address, id);
-}
-
-/* ---- files ---- */
-
-/* Who is told of the reading of its tables; NULL: it has none. */
+/* Who hears when its tables are read; NULL: it has none. */
 static struct module *module_read(struct module *module)
 {
 	return !module->cfi ? NULL : module->lender ? module->lender : module;
 }
 
-bool module_file_is_known(const struct collector *collector, struct module *module,
+bool module_file_is_known(const struct output *output, struct module *module,
 			  const struct stack_gap *gap)
 {
 	if (!module || (module->state == MODULE_UNASKED && !gap->cannot_ask))
 		return false;
 	const struct module *read = module_read(module);
-	return !read || has_row(collector, read);
+	return !read || output_has_module(output, read);
 }
 
 static int ask(struct collector *collector, struct module *module)
 {
 	struct module_id id, kernel;
-	int result = module_id(collector, module, &id);
+	int result = output_add_module(&collector->output, module, &id);
 	/* Which vdso it is a file may say by its kernel alone. */
 	if (!result && collector->source.file && module->row.kind == MODULE_VDSO)
-		result = module_id(collector, collector->unwinding.modules.kernel, &kernel);
+		result = output_add_module(&collector->output, collector->unwinding.modules.kernel,
+					   &kernel);
 	if (result)
 		return result;
 	/* Main reads the row to know what to open: it must be there before the message. */
@@ -96,9 +57,9 @@ static int ask(struct collector *collector, struct module *module)
 static int publish_row(struct collector *collector, struct module *module)
 {
 	struct module_id id;
-	if (!module || has_row(collector, module))
+	if (!module || output_has_module(&collector->output, module))
 		return 0;
-	int result = module_id(collector, module, &id);
+	int result = output_add_module(&collector->output, module, &id);
 	if (!result)
 		output_publish(collector);
 	return result;

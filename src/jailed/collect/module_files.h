@@ -2,7 +2,7 @@
 #ifndef CTOP_COLLECT_MODULE_FILES_H
 #define CTOP_COLLECT_MODULE_FILES_H
 
-/* Modules' rows in the tables, and their files, which main opens. */
+/* Modules' files, which main opens. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +12,11 @@
 
 struct collector;
 struct module;
+struct output;
 struct stack_gap;
 
-/* The row of a frame, and of its module (NULL: an address outside every mapping). 0, -ENOSPC or -ENOMEM. */
-int module_frame_id(struct collector *collector, struct module *module, uint64_t address,
-		    struct frame_id *id);
 /* False for a gap: main has to be asked for the file, or to see the module's row before the file is read. */
-bool module_file_is_known(const struct collector *collector, struct module *module,
+bool module_file_is_known(const struct output *output, struct module *module,
 			  const struct stack_gap *gap);
 /* Makes it known. 0; -ENOBUFS: main cannot be asked now; -ENOSPC, -ENOMEM or what else ended the asking. */
 int module_file_ask(struct collector *collector, const struct stack_gap *gap);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <ctop/elf/object.h>
+#include <ctop/unwind/live_code.h>
 #include <ctop/unwind/unwind.h>
 
 int modules_init(struct modules *modules)
@@ -37,6 +38,7 @@ void modules_release(struct modules *modules)
 	for (struct module *module = modules->first, *next; module; module = next) {
 		next = module->next;
 		close_file(module);
+		live_code_free(module->live);
 		free(module);
 	}
 	*modules = (struct modules){0};
@@ -61,7 +63,7 @@ static enum module_kind kind_of_path(const char *path)
 	return MODULE_FILE;
 }
 
-/* Rewritten in place a file keeps its inode: what is mapped now is told by what is in it now. */
+/* Rewritten in place a file keeps its inode: what is mapped now is identified by what is in it now. */
 static bool has_changed(const struct module *module)
 {
 	return module->row.kind == MODULE_FILE && module->object &&
@@ -144,6 +146,21 @@ struct module *modules_of_map(struct modules *modules, const struct process *pro
 	module->next = modules->first;
 	modules->first = module;
 	return module;
+}
+
+struct module *modules_of_code(struct modules *modules, const struct process *process)
+{
+	return find(modules, MODULE_ANON, process, NULL);
+}
+
+void modules_forget_code(struct modules *modules, int32_t pid)
+{
+	for (struct module *module = modules->first; module; module = module->next) {
+		if (module->row.kind != MODULE_ANON || module->row.pid != pid)
+			continue;
+		live_code_free(module->live);
+		module->live = NULL;
+	}
 }
 
 struct module *modules_find_asked(const struct modules *modules, uint32_t epoch, uint32_t row)

@@ -37,6 +37,7 @@ struct module {
 	enum module_state state;
 	struct object *object;
 	struct cfi *cfi;
+	struct live_code *live; /* of code that a process has made; NULL: nobody may bring copies */
 	struct collector *collector; /* who watches the reading of cfi */
 	enum stack_reason unreadable;
 	uint32_t epoch; /* in which id holds */
@@ -61,5 +62,10 @@ struct module *modules_find_asked(const struct modules *modules, uint32_t epoch,
 /* The file came (fd is taken over), with what main says of it, or did not (-1). */
 void modules_set_file(struct modules *modules, struct module *module, int fd,
 		      const struct module_identity *identity);
+
+/* The code that a process has made, or NULL. */
+struct module *modules_of_code(struct modules *modules, const struct process *process);
+/* The process has ended: its code is not sampled again. */
+void modules_forget_code(struct modules *modules, int32_t pid);
 
 #endif

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -53,6 +54,41 @@ static void publish_counts(struct child_status *status, struct round_counts *cou
 	status_add(&status->uid, counts->uid);
 	status_add(&status->frames, counts->frames);
 	*counts = (struct round_counts){0};
+}
+
+bool output_has_module(const struct output *output, const struct module *module)
+{
+	return module->epoch == output->epoch;
+}
+
+int output_add_module(struct output *output, struct module *module, struct module_id *id)
+{
+	if (!module) {
+		*id = (struct module_id){0};
+		return 0;
+	}
+	if (!output_has_module(output, module)) {
+		struct module_row row = module->row;
+		row.by_offset =
+			output->by_offset && (row.kind == MODULE_FILE || row.kind == MODULE_VDSO);
+		int result = tables_add_string(output->writer, module->path, strlen(module->path),
+					       &row.path);
+		if (!result)
+			result = tables_add_module(output->writer, &row, &module->id);
+		if (result)
+			return result;
+		module->epoch = output->epoch;
+	}
+	*id = module->id;
+	return 0;
+}
+
+int output_add_frame(struct output *output, struct module *module, uint64_t address,
+		     struct frame_id *id)
+{
+	struct module_id in;
+	int result = output_add_module(output, module, &in);
+	return result ? result : tables_add_frame(output->writer, in, address, id);
 }
 
 void output_publish(struct collector *collector)

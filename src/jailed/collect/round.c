@@ -11,6 +11,7 @@
 
 #include "follow.h"
 #include "internal.h"
+#include "live.h"
 #include "module_files.h"
 
 static bool is_sample(const void *bytes, size_t size)
@@ -75,6 +76,10 @@ static int take_sample(struct collector *collector, struct collector_ring *ring,
 	int result;
 	while ((result = stack_sample(collector, ring, record, patient, &gap)) == -EAGAIN &&
 	       gap.process) {
+		if (gap.code) {
+			result = live_code_ask(collector, &gap);
+			return result ? result : -EAGAIN;
+		}
 		result = module_file_ask(collector, &gap);
 		if (result == -ENOBUFS && patient)
 			return -EAGAIN;
@@ -105,19 +110,19 @@ void round_consumed(struct collector *collector)
 		output_publish(collector);
 }
 
-static void request_tables(struct collector *collector)
+static void request_tables(struct output *output, struct channel *channel)
 {
-	if (collector->output.wants_tables)
+	if (output->wants_tables)
 		return;
 	const struct message message = {.kind = MESSAGE_NEED_TABLES};
-	if (protocol_send(collector->channel, &message, -1) == 0)
-		collector->output.wants_tables = true;
+	if (protocol_send(channel, &message, -1) == 0)
+		output->wants_tables = true;
 }
 
 int round_end(struct collector *collector, int result)
 {
 	if (result == -ENOSPC)
-		request_tables(collector);
+		request_tables(&collector->output, collector->channel);
 	collector->waiting = result == -EAGAIN || result == -ENOSPC;
 	if (collector->waiting && !collector->waiting_since_ns)
 		collector->waiting_since_ns = clock_now_ns();

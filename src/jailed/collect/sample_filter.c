@@ -103,9 +103,10 @@ void sample_filter_owner_answer(struct sample_filter *filter, const struct messa
 }
 
 /* 0: as well known as it will be; -EAGAIN: the answer is on its way; -ENOMEM. */
-static int ask_owner(struct collector *collector, int32_t pid, uint64_t now_ns)
+static int ask_owner(struct sample_filter *filter, struct channel *channel, int32_t pid,
+		     uint64_t now_ns)
 {
-	struct owner *owner = make_owner(&collector->filter, pid);
+	struct owner *owner = make_owner(filter, pid);
 	if (!owner)
 		return -ENOMEM;
 	const bool is_old = now_ns > owner->looked_ns + OWNER_AGE_NS;
@@ -113,7 +114,7 @@ static int ask_owner(struct collector *collector, int32_t pid, uint64_t now_ns)
 		return 0;
 	if (!owner->outstanding) {
 		const struct message message = {.kind = MESSAGE_NEED_OWNER, .owner = {.pid = pid}};
-		int result = protocol_send(collector->channel, &message, -1);
+		int result = protocol_send(channel, &message, -1);
 		if (result && result != -ENOBUFS)
 			return result;
 		owner->outstanding = result == 0;
@@ -122,34 +123,30 @@ static int ask_owner(struct collector *collector, int32_t pid, uint64_t now_ns)
 	return owner->due ? -EAGAIN : 0;
 }
 
-static bool is_users(const struct collector *collector, int32_t pid)
+static bool is_users(const struct sample_filter *filter, int32_t pid, uint32_t uid)
 {
-	const struct owner *owner = find_owner(&collector->filter, pid);
-	const uint32_t uid = collector->config.uid;
+	const struct owner *owner = find_owner(filter, pid);
 	return owner && owner->known && (owner->uid == uid || owner->effective_uid == uid);
-}
-
-static bool is_called(const struct collector *collector, const struct record *record)
-{
-	return !strcmp(
-		process_table_comm_of(collector->following.processes, record->pid, record->tid),
-		collector->config.comm);
 }
 
 int sample_filter_task(struct collector *collector, struct process *process,
 		       const struct record *record, bool patient)
 {
 	const struct message_config *config = &collector->config;
-	int result = config->filters_uid ? ask_owner(collector, record->pid, record->time_ns) : 0;
+	int result = config->filters_uid ? ask_owner(&collector->filter, collector->channel,
+						     record->pid, record->time_ns)
+					 : 0;
 	if (!result && config->filters_comm)
 		result = ask_process(collector, process, record->pid, record->tid, false);
 	if (result && (patient || result != -EAGAIN))
 		return result;
-	if (config->filters_uid && !is_users(collector, record->pid)) {
+	if (config->filters_uid && !is_users(&collector->filter, record->pid, config->uid)) {
 		collector->output.counts.uid++;
 		return 1;
 	}
-	if (config->filters_comm && !is_called(collector, record)) {
+	if (config->filters_comm &&
+	    strcmp(process_table_comm_of(collector->following.processes, record->pid, record->tid),
+		   config->comm) != 0) {
 		collector->output.counts.comm++;
 		return 1;
 	}

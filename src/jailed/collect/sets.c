@@ -4,7 +4,7 @@
  * main, who has the events; and it knows what came since its last look, which would be more by the other set's copies and rate.
  *
  * While main switches, an event is in both sets for a moment: what is sampled of the old one behind the new one's first
- * sample is counted already. So is, until it is switched off once more, that of a task forked in between.
+ * sample is counted already (that one may be of a hit that was counted, too: same_hit.c). So is, until it is switched off once more, that of a task forked in between.
  */
 #include "sets.h"
 
@@ -42,20 +42,19 @@ void sets_begin(struct collector *collector)
 		};
 }
 
-static size_t nr_events(const struct collector *collector)
+static size_t nr_events(const struct events *events)
 {
-	const size_t nr = collector->events.named.nr;
-	return nr < SAMPLER_MAX_EVENTS ? nr : SAMPLER_MAX_EVENTS;
+	return events->named.nr < SAMPLER_MAX_EVENTS ? events->named.nr : SAMPLER_MAX_EVENTS;
 }
 
-static bool is_paced(const struct collector *collector, size_t event)
+static bool is_paced(const struct events *events, size_t event)
 {
-	return event < nr_events(collector) && collector->events.named.items[event].paced;
+	return event < nr_events(events) && events->named.items[event].paced;
 }
 
 static const struct sampler_sets *sets_of(const struct collector *collector, size_t event)
 {
-	return &collector->config.sets[is_paced(collector, event)];
+	return &collector->config.sets[is_paced(&collector->events, event)];
 }
 
 bool sets_differ(const struct collector *collector, const struct event_id *event)
@@ -63,7 +62,7 @@ bool sets_differ(const struct collector *collector, const struct event_id *event
 	return sets_of(collector, event->event)->nr > 1;
 }
 
-uint64_t sets_period(const struct collector *collector, const struct event_id *event)
+uint64_t sets_fewer(const struct collector *collector, const struct event_id *event)
 {
 	const struct sampler_sets *sets = sets_of(collector, event->event);
 	return event->set < sets->nr ? sets->items[event->set].fewer : 1;
@@ -79,9 +78,10 @@ static uint64_t nr_lost(const struct collector *collector)
 static uint32_t set_together(const struct collector *collector)
 {
 	size_t event = 0;
-	while (event < nr_events(collector) && is_paced(collector, event))
+	while (event < nr_events(&collector->events) && is_paced(&collector->events, event))
 		event++;
-	const uint32_t set = event < nr_events(collector) ? collector->sets.paces[event].set : 0;
+	const uint32_t set =
+		event < nr_events(&collector->events) ? collector->sets.paces[event].set : 0;
 	return set < collector->config.sets[false].nr ? set : 0;
 }
 
@@ -93,12 +93,12 @@ static void use_together(struct pressure *pressure, bool is_dearer, uint64_t now
 	pressure->most_arrived = 0;
 }
 
-static double asked_hz(const struct collector *collector, size_t event)
+static double asked_hz(const struct events *events, size_t event)
 {
-	return (double)collector->events.named.items[event].frequency_hz;
+	return (double)events->named.items[event].frequency_hz;
 }
 
-static void count_anew(struct collector *collector, size_t event, uint64_t now_ns)
+static void count_again(struct collector *collector, size_t event, uint64_t now_ns)
 {
 	collector->sets.paces[event].since_ns = now_ns;
 	for (size_t i = 0; i < collector->source.nr_rings; i++)
@@ -108,7 +108,7 @@ static void count_anew(struct collector *collector, size_t event, uint64_t now_n
 static void use_pace(struct collector *collector, size_t event, bool is_dearer, uint64_t now_ns)
 {
 	struct event_pace *pace = &collector->sets.paces[event];
-	const uint64_t window_ns = pace_window_ns(asked_hz(collector, event));
+	const uint64_t window_ns = pace_window_ns(asked_hz(&collector->events, event));
 	if (is_dearer) {
 		pace->dearer_since_ns = now_ns;
 	} else {
@@ -120,7 +120,7 @@ static void use_pace(struct collector *collector, size_t event, bool is_dearer, 
 					: pace->calm_ns;
 		pace->dearer_since_ns = 0;
 	}
-	count_anew(collector, event, now_ns);
+	count_again(collector, event, now_ns);
 }
 
 void sets_use(struct collector *collector, const struct message_set *message)
@@ -130,7 +130,7 @@ void sets_use(struct collector *collector, const struct message_set *message)
 	pressure->switching_since_ns = message->since_ns;
 	pressure->switching_until_ns = message->until_ns;
 	const uint32_t together = set_together(collector);
-	for (size_t i = 0; i < nr_events(collector); i++) {
+	for (size_t i = 0; i < nr_events(&collector->events); i++) {
 		struct event_pace *pace = &collector->sets.paces[i];
 		const uint32_t set = message->sets[i], before = pace->set;
 		if (set == before || set >= sets_of(collector, i)->nr)
@@ -138,7 +138,7 @@ void sets_use(struct collector *collector, const struct message_set *message)
 		pace->set = set;
 		pace->nr_switches++;
 		pressure->settles = true;
-		if (is_paced(collector, i))
+		if (is_paced(&collector->events, i))
 			use_pace(collector, i, set < before, now_ns);
 	}
 	if (set_together(collector) != together)
@@ -154,7 +154,7 @@ bool sets_are_switching(const struct sets *sets, uint64_t time_ns)
 /* The row that all sets of an event share; NULL: there is one set of it. */
 static struct event_id *shared_row(const struct collector *collector, const struct event_id *event)
 {
-	if (event->event >= nr_events(collector) || !sets_differ(collector, event) ||
+	if (event->event >= nr_events(&collector->events) || !sets_differ(collector, event) ||
 	    event->first >= collector->events.ids.nr)
 		return NULL;
 	return &collector->events.ids.items[event->first];
@@ -168,6 +168,13 @@ void sets_note_sample(struct collector *collector, const struct event_id *event)
 		shared->seen_switch = pace->nr_switches;
 }
 
+bool sets_is_first(const struct collector *collector, const struct event_id *event)
+{
+	const struct event_id *shared = shared_row(collector, event);
+	const struct event_pace *pace = &collector->sets.paces[event->event];
+	return shared && event->set == pace->set && shared->seen_switch != pace->nr_switches;
+}
+
 bool sets_is_double(const struct collector *collector, const struct event_id *event)
 {
 	const struct event_id *shared = shared_row(collector, event);
@@ -175,9 +182,9 @@ bool sets_is_double(const struct collector *collector, const struct event_id *ev
 	return shared && event->set != pace->set && shared->seen_switch == pace->nr_switches;
 }
 
-static void want(struct collector *collector, size_t event, uint32_t set)
+static void want(struct child_status *status, size_t event, uint32_t set)
 {
-	atomic_store_explicit(&collector->status->wanted_sets[event], set, memory_order_release);
+	atomic_store_explicit(&status->wanted_sets[event], set, memory_order_release);
 }
 
 static void tell_main(const struct collector *collector)
@@ -191,9 +198,9 @@ static void tell_main(const struct collector *collector)
 /* All but those that we pace. */
 static void want_together(struct collector *collector, uint32_t set)
 {
-	for (size_t i = 0; i < nr_events(collector); i++)
-		if (!is_paced(collector, i))
-			want(collector, i, set);
+	for (size_t i = 0; i < nr_events(&collector->events); i++)
+		if (!is_paced(&collector->events, i))
+			want(collector->status, i, set);
 	tell_main(collector);
 }
 
@@ -257,7 +264,7 @@ static void count_arrived(struct collector *collector, struct collector_ring *ri
 		at += size;
 		const struct event_id *event =
 			type == PERF_RECORD_SAMPLE ? events_find(&collector->events, id) : NULL;
-		if (!event || !is_paced(collector, event->event))
+		if (!event || !is_paced(&collector->events, event->event))
 			continue;
 		collector->sets.pressure.paced_bytes[event->event] += size;
 		if (event->set == collector->sets.paces[event->event].set)
@@ -282,7 +289,7 @@ static struct look look_at_rings(struct collector *collector)
 		look.fill = waits > look.fill ? waits : look.fill;
 		look.arrived = arrived > look.arrived ? arrived : look.arrived;
 	}
-	for (size_t i = 0; i < nr_events(collector); i++) {
+	for (size_t i = 0; i < nr_events(&collector->events); i++) {
 		paced_bytes += pressure->paced_bytes[i];
 		if (pressure->paced_bytes[i] > pressure->paced_bytes[look.paced_most])
 			look.paced_most = i;
@@ -309,10 +316,10 @@ static void look_at_pace(struct collector *collector, size_t event, double fill,
 		pace->since_ns = collector->sets.pressure.looked_ns;
 	if (!pace->since_ns)
 		return;
-	const uint64_t window_ns = pace_window_ns(asked_hz(collector, event));
+	const uint64_t window_ns = pace_window_ns(asked_hz(&collector->events, event));
 	const uint64_t calm_ns = pace->calm_ns > window_ns ? pace->calm_ns : window_ns;
 	struct pace_seen seen = {
-		.asked_hz = asked_hz(collector, event),
+		.asked_hz = asked_hz(&collector->events, event),
 		.ns = now_ns - pace->since_ns,
 		.calm_ns = varies_copies(sets, pace->set) ? COPIES_CALM * calm_ns : calm_ns,
 		.fill = fill,
@@ -321,11 +328,11 @@ static void look_at_pace(struct collector *collector, size_t event, double fill,
 		if (collector->source.rings[i].nr_seen[event] > seen.nr)
 			seen.nr = collector->source.rings[i].nr_seen[event];
 	const uint32_t next = pace_next(sets, pace->set, &seen);
-	want(collector, event, next);
+	want(collector->status, event, next);
 	if (next != pace->set)
 		tell_main(collector);
 	else if (seen.ns >= (pace->set ? seen.calm_ns : window_ns))
-		count_anew(collector, event, now_ns);
+		count_again(collector, event, now_ns);
 }
 
 void sets_look(struct collector *collector)
@@ -346,8 +353,8 @@ void sets_look(struct collector *collector)
 	/* What lies there right after a switch is still of the set before. */
 	const bool settles = pressure->settles;
 	const bool matters = crowded || look.has_lost;
-	for (size_t i = 0; i < nr_events(collector); i++)
-		if (is_paced(collector, i))
+	for (size_t i = 0; i < nr_events(&collector->events); i++)
+		if (is_paced(&collector->events, i))
 			look_at_pace(collector, i,
 				     matters && !settles && look.is_paced && i == look.paced_most
 					     ? (look.has_lost ? 1 : look.fill)

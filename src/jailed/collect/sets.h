@@ -49,10 +49,12 @@ bool sets_differ(const struct collector *collector, const struct event_id *event
 bool sets_are_switching(const struct sets *sets, uint64_t time_ns);
 /* After the rings were looked at: asks main for another set, where this one is not right. */
 void sets_look(struct collector *collector);
-/* Of a paced event. */
-uint64_t sets_period(const struct collector *collector, const struct event_id *event);
-/* A sample of this event is in hand. */
+/* So many events make a sample of this event's set where one makes one of the first set's; of a paced event: the period. */
+uint64_t sets_fewer(const struct collector *collector, const struct event_id *event);
+/* A sample of this event is in hand: those behind it are not the first. */
 void sets_note_sample(struct collector *collector, const struct event_id *event);
+/* True when it is the first of the set in use since that was switched to. */
+bool sets_is_first(const struct collector *collector, const struct event_id *event);
 /* True when a sample of this event was counted in the set in use already. */
 bool sets_is_double(const struct collector *collector, const struct event_id *event);
 

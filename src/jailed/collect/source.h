@@ -25,8 +25,10 @@ struct last_stack;  /* stack.h */
 struct last_sample {
 	uint64_t id, time_ns;
 	uint64_t position; /* in the ring */
+	uint64_t after_ns; /* the task's one before it; UINT64_MAX: there is none */
+	uint64_t state;	   /* same_hit_state(); 0: was not needed */
 	int32_t tid;
-	bool is_twin;
+	bool is_repeat;
 };
 
 struct collector_ring {

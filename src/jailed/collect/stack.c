@@ -8,8 +8,10 @@
 
 #include <ctop/elf/object.h>
 #include <ctop/kernel/record.h>
+#include <ctop/unwind/live_code.h>
 
 #include "internal.h"
+#include "live.h"
 #include "module_files.h"
 
 /* perf's register numbers (asm/perf_regs.h) by DWARF number (System V psABI, figure 3.36). */
@@ -33,7 +35,7 @@ struct user_part {
 
 /* What the unwinder asks about addresses. */
 struct space_context {
-	const struct collector *collector;
+	const struct output *output;
 	struct process *process;
 	struct stack_gap *gap;
 };
@@ -61,7 +63,7 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 	if (!map)
 		return UNWIND_NOT_EXECUTABLE;
 	struct module *module = map->module;
-	if (!module_file_is_known(space->collector, module, space->gap)) {
+	if (!module_file_is_known(space->output, module, space->gap)) {
 		space->gap->process = space->process;
 		space->gap->address = process_address;
 		return UNWIND_UNKNOWN;
@@ -71,6 +73,7 @@ static enum unwind_lookup find_mapping(void *context, uint64_t process_address,
 		.end = map->end,
 		.bias = bias_of(module, map),
 		.object = module->object,
+		.live = module->live,
 		.cfi = module->cfi,
 		.unreadable = module->unreadable,
 		.module = module,
@@ -92,8 +95,24 @@ static void registers_of(const struct record_sample *sample, struct unwind_input
 	}
 }
 
+/* A page of code was missing, or may have changed: main has it. */
+static bool lacks_code(struct space_context *context, struct module *code)
+{
+	uint64_t address;
+	bool is_asked;
+	if (!code || !code->live || !live_code_wish(code->live, &address, &is_asked))
+		return false;
+	if (!is_asked) {
+		context->gap->process = context->process;
+		context->gap->address = address;
+		context->gap->code = code;
+	}
+	return true;
+}
+
 static int unwind_user(struct collector *collector, struct space_context *context, int32_t tid,
-		       const struct record_sample *sample, bool patient, struct user_part *user)
+		       uint64_t time_ns, const struct record_sample *sample, bool patient,
+		       struct user_part *user)
 {
 	const bool plain = collector->config.without_tables;
 	struct unwind_input input = {
@@ -111,9 +130,14 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 	};
 	uint64_t pending_address;
 	struct unwind_result result;
+	struct module *code = live_code_of(collector, context->process);
+	if (code)
+		live_code_begin(code->live, time_ns);
 	int error = unwind_stack(collector->unwinding.unwinder, &space, &input,
 				 collector->unwinding.frames, &result,
 				 patient ? &pending_address : NULL);
+	if (!error && patient && lacks_code(context, code))
+		return -EAGAIN;
 	if (!error && !plain)
 		error = stitching_take(collector->unwinding.stitching, tid, space.generation,
 				       collector->unwinding.frames, collector->unwinding.evidence,
@@ -125,14 +149,14 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 }
 
 /* One frame from an address alone. Fills frames[at]; 0 or -EAGAIN. */
-static int plain_frame(struct collector *collector, struct space_context *context, uint64_t address,
+static int plain_frame(struct unwinding *unwinding, struct space_context *context, uint64_t address,
 		       enum frame_method method, bool patient, size_t at)
 {
 	struct unwind_mapping mapping = {0};
 	enum unwind_lookup found = find_mapping(context, address, &mapping);
 	if (found == UNWIND_UNKNOWN || (found == UNWIND_PENDING && patient))
 		return -EAGAIN;
-	collector->unwinding.frames[at] = (struct unwind_frame){
+	unwinding->frames[at] = (struct unwind_frame){
 		.process_address = address,
 		.bias = mapping.bias,
 		.module = mapping.module,
@@ -142,7 +166,7 @@ static int plain_frame(struct collector *collector, struct space_context *contex
 }
 
 /* The user part of the kernel's own callchain (frame pointers), leaf first behind PERF_CONTEXT_USER. */
-static int chain_user(struct collector *collector, struct space_context *context,
+static int chain_user(struct unwinding *unwinding, struct space_context *context,
 		      const struct record_sample *sample, bool patient, struct user_part *user)
 {
 	size_t i = 0, nr = 0;
@@ -154,7 +178,7 @@ static int chain_user(struct collector *collector, struct space_context *context
 			break;
 		if (nr && address)
 			address--; /* a return address: the call is before it */
-		int result = plain_frame(collector, context, address, nr ? FRAME_FP : FRAME_LEAF,
+		int result = plain_frame(unwinding, context, address, nr ? FRAME_FP : FRAME_LEAF,
 					 patient, nr);
 		if (result)
 			return result;
@@ -163,7 +187,7 @@ static int chain_user(struct collector *collector, struct space_context *context
 	*user = (struct user_part){nr, STACK_BROKEN, STACK_REASON_NO_RULE};
 	if (!nr)
 		return 0;
-	const struct unwind_frame *outermost = &collector->unwinding.frames[nr - 1];
+	const struct unwind_frame *outermost = &unwinding->frames[nr - 1];
 	const struct module *module = outermost->module;
 	const uint64_t elf_address = outermost->process_address - outermost->bias;
 	if (module && module->object &&
@@ -175,27 +199,54 @@ static int chain_user(struct collector *collector, struct space_context *context
 	return 0;
 }
 
-static int user_part(struct collector *collector, struct process *process, int32_t tid,
-		     const struct record_sample *sample, bool patient, struct stack_gap *gap,
+/*
+ * Inside execve a task has lost its old memory, and has not seen the new one: what it entered the kernel with says
+ * nothing of either. Before the kernel tells of the exec that shows by the system call and a stack that is gone.
+ */
+static bool is_in_exec(struct space_context *context, const struct record *record)
+{
+	const struct record_sample *sample = &record->sample;
+	const bool in_kernel =
+		(record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	const uint64_t pc = sample->regs[perf_register[UNWIND_PC]];
+	const struct mapping *map = process_mapping_at(context->process, pc);
+	const struct module *module = map ? map->module : NULL;
+	if (process_may_be_in_exec(context->process)) {
+		if (in_kernel && (!map || !sample->stack_bytes))
+			return true;
+		process_note_user(context->process);
+	}
+	return in_kernel && !sample->stack_bytes && module && module->object &&
+	       unwind_is_in_exec(module->object, pc - bias_of(module, map));
+}
+
+static int user_part(struct collector *collector, struct process *process,
+		     const struct record *record, bool patient, struct stack_gap *gap,
 		     struct user_part *user)
 {
+	const struct record_sample *sample = &record->sample;
 	const struct message_config *config = &collector->config;
-	struct space_context context = {.collector = collector, .process = process, .gap = gap};
+	struct space_context context = {
+		.output = &collector->output, .process = process, .gap = gap};
 	*user = (struct user_part){0, STACK_KERNEL_ONLY, STACK_REASON_NONE};
 	if (config->frame_pointers)
-		return chain_user(collector, &context, sample, patient, user);
+		return chain_user(&collector->unwinding, &context, sample, patient, user);
 	if (config->leaf_only) {
 		*user = (struct user_part){1, STACK_COMPLETE, STACK_REASON_NONE};
-		return plain_frame(collector, &context, sample->ip, FRAME_LEAF, patient, 0);
+		return plain_frame(&collector->unwinding, &context, sample->ip, FRAME_LEAF, patient,
+				   0);
 	}
 	if (sample->regs_abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return 0;
+	if (is_in_exec(&context, record))
+		return 0;
 	if (sample->regs_abi == PERF_SAMPLE_REGS_ABI_32) {
 		*user = (struct user_part){1, STACK_BROKEN, STACK_REASON_ABI32};
-		return plain_frame(collector, &context, sample->regs[perf_register[UNWIND_PC]],
-				   FRAME_LEAF, patient, 0);
+		return plain_frame(&collector->unwinding, &context,
+				   sample->regs[perf_register[UNWIND_PC]], FRAME_LEAF, patient, 0);
 	}
-	return unwind_user(collector, &context, tid, sample, patient, user);
+	return unwind_user(collector, &context, record->tid, record->time_ns, sample, patient,
+			   user);
 }
 
 /* ---- the whole stack ---- */
@@ -217,8 +268,8 @@ static size_t kernel_part(const struct record_sample *sample, const uint64_t **c
 }
 
 /* Appends one caller to the stack, reusing the node of the CPU's last stack as long as both agree. */
-static int add_step(struct collector *collector, struct last_stack *last, size_t depth,
-		    bool *shared, struct module *module, uint64_t address, enum frame_method method,
+static int add_step(struct output *output, struct last_stack *last, size_t depth, bool *shared,
+		    struct module *module, uint64_t address, enum frame_method method,
 		    struct node_id *node)
 {
 	struct stack_step *step = &last->steps[depth];
@@ -232,9 +283,9 @@ static int add_step(struct collector *collector, struct last_stack *last, size_t
 		last->nr = depth; /* what follows is overwritten step by step */
 	}
 	struct frame_id frame;
-	int result = module_frame_id(collector, module, address, &frame);
+	int result = output_add_frame(output, module, address, &frame);
 	if (!result)
-		result = tables_add_node(collector->output.writer, *node, frame, method, node);
+		result = tables_add_node(output->writer, *node, frame, method, node);
 	if (result)
 		return result;
 	*step = (struct stack_step){module, address, method, *node};
@@ -242,12 +293,12 @@ static int add_step(struct collector *collector, struct last_stack *last, size_t
 	return 0;
 }
 
-static int add_stack(struct collector *collector, struct collector_ring *ring, size_t nr_user,
-		     const uint64_t *kernel, size_t nr_kernel, struct sample *sample)
+static int add_stack(struct output *output, const struct unwinding *unwinding,
+		     struct last_stack *last, size_t nr_user, const uint64_t *kernel,
+		     size_t nr_kernel, struct sample *sample)
 {
-	struct last_stack *last = ring->last;
-	if (last->epoch != collector->output.epoch) {
-		last->epoch = collector->output.epoch;
+	if (last->epoch != output->epoch) {
+		last->epoch = output->epoch;
 		last->nr = 0;
 	}
 	bool shared = true;
@@ -256,25 +307,24 @@ static int add_stack(struct collector *collector, struct collector_ring *ring, s
 	struct node_id node = {0};
 	int result = 0;
 	for (size_t i = nr_user; !result && depth < nr_user_callers; depth++) {
-		const struct unwind_frame *frame = &collector->unwinding.frames[--i];
-		result = add_step(collector, last, depth, &shared, frame->module,
+		const struct unwind_frame *frame = &unwinding->frames[--i];
+		result = add_step(output, last, depth, &shared, frame->module,
 				  frame->process_address - frame->bias, frame->method, &node);
 	}
 	for (size_t i = nr_kernel; !result && i > 1; depth++)
-		result = add_step(collector, last, depth, &shared,
-				  collector->unwinding.modules.kernel, kernel[--i] - 1,
-				  FRAME_KERNEL, &node);
+		result = add_step(output, last, depth, &shared, unwinding->modules.kernel,
+				  kernel[--i] - 1, FRAME_KERNEL, &node);
 	if (result)
 		return result;
 	sample->node = node;
 	if (nr_kernel)
-		return module_frame_id(collector, collector->unwinding.modules.kernel, kernel[0],
-				       &sample->leaf);
+		return output_add_frame(output, unwinding->modules.kernel, kernel[0],
+					&sample->leaf);
 	if (!nr_user)
 		return 0;
-	const struct unwind_frame *leaf = &collector->unwinding.frames[0];
-	return module_frame_id(collector, leaf->module, leaf->process_address - leaf->bias,
-			       &sample->leaf);
+	const struct unwind_frame *leaf = &unwinding->frames[0];
+	return output_add_frame(output, leaf->module, leaf->process_address - leaf->bias,
+				&sample->leaf);
 }
 
 /* ---- whose sample it is ---- */
@@ -306,34 +356,33 @@ static uint64_t weight_of(const struct collector *collector, const struct event_
 		return period ? period : 1;
 	const struct message_event *is = &collector->events.named.items[event->event];
 	if (is->paced)
-		period = sets_period(collector, event);
+		period = sets_fewer(collector, event);
 	else if (!period)
 		period = is->period;
 	return period ? period : 1;
 }
 
-static int add_thread(const struct collector *collector, int32_t pid, int32_t tid,
-		      struct task_id *id)
+static int add_thread(struct output *output, struct process_table *processes, int32_t pid,
+		      int32_t tid, struct task_id *id)
 {
-	const char *comm = process_table_comm_of(collector->following.processes, pid, tid);
+	const char *comm = process_table_comm_of(processes, pid, tid);
 	struct string_id string;
-	int result = tables_add_string(collector->output.writer, comm, strlen(comm), &string);
-	const struct process *process = process_table_find(collector->following.processes, pid);
+	int result = tables_add_string(output->writer, comm, strlen(comm), &string);
+	const struct process *process = process_table_find(processes, pid);
 	uint64_t started_ns = process ? process_start(process) : 0;
-	return result ? result
-		      : tables_add_task(collector->output.writer, pid, tid, started_ns, string, id);
+	return result ? result : tables_add_task(output->writer, pid, tid, started_ns, string, id);
 }
 
 /* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */
-static int add_task(const struct collector *collector, int32_t pid, int32_t tid, struct task_id *id)
+static int add_task(struct output *output, struct process_table *processes, int32_t pid,
+		    int32_t tid, struct task_id *id)
 {
 	struct task_id main_thread;
-	const uint32_t nr_before = tables_nr_rows(collector->output.writer, TABLE_TASKS);
-	int result = add_thread(collector, pid, tid, id);
-	if (result || tid == pid ||
-	    tables_nr_rows(collector->output.writer, TABLE_TASKS) == nr_before)
+	const uint32_t nr_before = tables_nr_rows(output->writer, TABLE_TASKS);
+	int result = add_thread(output, processes, pid, tid, id);
+	if (result || tid == pid || tables_nr_rows(output->writer, TABLE_TASKS) == nr_before)
 		return result;
-	return add_thread(collector, pid, pid, &main_thread);
+	return add_thread(output, processes, pid, pid, &main_thread);
 }
 
 int stack_sample(struct collector *collector, struct collector_ring *ring,
@@ -371,7 +420,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		nr_kernel = 1;
 		user = (struct user_part){0, STACK_COMPLETE, STACK_REASON_NONE};
 	} else {
-		result = user_part(collector, process, record->tid, sample, patient, gap, &user);
+		result = user_part(collector, process, record, patient, gap, &user);
 	}
 	if (result)
 		return result;
@@ -384,9 +433,11 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		.end = (uint8_t)user.end,
 		.reason = (uint8_t)user.reason,
 	};
-	result = add_task(collector, record->pid, record->tid, &out.task);
+	result = add_task(&collector->output, collector->following.processes, record->pid,
+			  record->tid, &out.task);
 	if (!result)
-		result = add_stack(collector, ring, user.nr, kernel, nr_kernel, &out);
+		result = add_stack(&collector->output, &collector->unwinding, ring->last, user.nr,
+				   kernel, nr_kernel, &out);
 	if (result)
 		return result;
 	tables_add_sample(collector->output.writer, &out);

@@ -47,11 +47,12 @@ struct unwinding {
 struct stack_gap {
 	struct process *process; /* NULL: there is none */
 	uint64_t address;
-	bool cannot_ask; /* not now: what was not asked for counts as on its way */
+	struct module *code; /* of which a page is missing, at the address; NULL: none is */
+	bool cannot_ask;     /* not now: what was not asked for counts as on its way */
 };
 
 /*
- * Unwinds a sample and appends it. patient: wait for files that are on their way.
+ * Unwinds a sample and appends it. patient: wait for files and code that are on their way.
  * 0; -EAGAIN: come again with the same record when the gap is known, or, if there is none, when main has answered;
  * -ENOSPC: when there are fresh tables; -ENOMEM.
  */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <ctop/base/elf_notes.h>
+#include <ctop/elf/section.h>
 
 /* Header, program headers and the notes (if none says it: section headers), each at most so long. */
 enum { PROGRAM_HEADERS_MAX = 128, SECTION_HEADERS_MAX = 128, NOTES_BYTES_MAX = 16384 };
@@ -78,4 +79,26 @@ bool read_debuglink(int fd, char name[DEBUGLINK_MAX], uint32_t *crc)
 	}
 	elf_end(elf);
 	return found;
+}
+
+size_t read_common_link(int fd, char name[DEBUGLINK_MAX], uint8_t build_id[20])
+{
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return 0;
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	Elf64_Shdr header;
+	const Elf_Data *data = elf ? elf_section_named(elf, ".gnu_debugaltlink", &header) : NULL;
+	const char *bytes = data ? data->d_buf : NULL;
+	const char *end = bytes ? memchr(bytes, '\0', data->d_size) : NULL;
+	size_t size = 0;
+	if (end && end > bytes && end - bytes < DEBUGLINK_MAX) {
+		size = data->d_size - (size_t)(end + 1 - bytes);
+		size = size <= 20 ? size : 0;
+	}
+	if (size) {
+		snprintf(name, DEBUGLINK_MAX, "%s", bytes);
+		memcpy(build_id, end + 1, size);
+	}
+	elf_end(elf);
+	return size;
 }

@@ -172,7 +172,7 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Its status also changes with its names: that is told by their number, as far as it is. */
+/* Its status also changes with its names: their number shows that, as far as anything does. */
 static bool is_as_noted(const struct object *object, int fd, bool while_read)
 {
 	struct stat stat;
@@ -324,6 +324,24 @@ bool object_read(const struct object *object, uint64_t elf_address, void *bytes,
 		    at >= segment->file_bytes || size > segment->file_bytes - at)
 			continue;
 		memcpy(bytes, object->bytes + segment->file_offset + at, size);
+		return true;
+	}
+	return false;
+}
+
+bool object_code(const struct object *object, uint64_t elf_address, struct object_code *code)
+{
+	for (size_t i = 0; i < object->nr_segments && !object->is_debug_file; i++) {
+		const struct segment *segment = &object->segments[i];
+		if (segment->writable || !segment->executable ||
+		    elf_address - segment->elf_address >= segment->file_bytes)
+			continue;
+		*code = (struct object_code){
+			.start = segment->elf_address,
+			.bytes = (const uint8_t *)object->bytes + segment->file_offset,
+			.size = segment->file_bytes,
+			.nr_segments = object->nr_segments,
+		};
 		return true;
 	}
 	return false;

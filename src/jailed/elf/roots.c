@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/elf/go_functions.h>
 
 #include "object_internal.h"
 
@@ -66,6 +67,7 @@ struct symbol {
 	const char *name;
 	uint64_t start, bytes;
 	bool is_function;
+	bool by_go; /* of the table that Go's runtime has for itself */
 };
 
 /* What is gathered in one pass over the symbols. */
@@ -110,8 +112,23 @@ static void each_symbol_of(struct object *object, Elf_Scn *section, const GElf_S
 		/* A $ begins marks between code and data, which end no function. */
 		if (name && name[0] != '$')
 			each(gathered, &(struct symbol){name, symbol.st_value, symbol.st_size,
-							type == STT_FUNC});
+							type == STT_FUNC, false});
 	}
+}
+
+/* Of Go, stripped. */
+static void each_go_function(const struct object *object,
+			     void (*each)(struct gathered *, const struct symbol *),
+			     struct gathered *gathered)
+{
+	struct go_functions functions;
+	struct go_function function;
+	if (!go_functions_open(&functions, object->elf))
+		return;
+	for (size_t i = 0; i < functions.nr; i++)
+		if (go_functions_get(&functions, i, &function))
+			each(gathered, &(struct symbol){function.name, function.start,
+							function.end - function.start, true, true});
 }
 
 static void each_symbol(struct object *object,
@@ -120,10 +137,24 @@ static void each_symbol(struct object *object,
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	while ((section = elf_nextscn(object->elf, section)))
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			each_symbol_of(object, section, &header, each, gathered);
+	bool is_stripped = true;
+	while ((section = elf_nextscn(object->elf, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		is_stripped = is_stripped && header.sh_type != SHT_SYMTAB;
+		each_symbol_of(object, section, &header, each, gathered);
+	}
+	if (is_stripped)
+		each_go_function(object, each, gathered);
+}
+
+static bool has_found(const struct gathered *gathered, const struct known_name *known)
+{
+	for (size_t i = 0; i < gathered->nr; i++)
+		if (gathered->found[i].known == known)
+			return true;
+	return false;
 }
 
 static void gather(struct gathered *gathered, const struct symbol *symbol)
@@ -142,6 +173,9 @@ static void gather(struct gathered *gathered, const struct symbol *symbol)
 			continue;
 		const char *rest = symbol->name + length;
 		if (*rest != '\0' && strcmp(rest, abi0) != 0)
+			continue;
+		/* That table has one name for both conventions; wrappers come last. */
+		if (symbol->by_go && has_found(gathered, known))
 			continue;
 		const struct found found = {
 			.known = known,

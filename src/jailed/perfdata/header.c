@@ -2,7 +2,6 @@
 #include "internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,58 +9,20 @@
 #include <unistd.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/kernel/event_unit.h>
 
 enum { PIPE_HEADER_BYTES = 16, ATTR_BYTES_MAX = 4096, RECORD_BYTES_MAX = 65536 };
-/* An id for each event, thread and CPU. */
-enum { IDS_MAX = 1 << 20 };
-
 static const char magic[8] = "PERFILE2", swapped_magic[8] = "2ELIFREP", old_magic[8] = "PERFFILE";
-
-/* Up to size bytes: 0 and how many there are, or -errno. */
-static int read_up_to(int fd, uint64_t offset, void *bytes, size_t size, size_t *used)
-{
-	*used = 0;
-	while (*used < size && offset <= INT64_MAX - size) {
-		ssize_t got =
-			pread(fd, (uint8_t *)bytes + *used, size - *used, (off_t)(offset + *used));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		*used += (size_t)got;
-	}
-	return 0;
-}
-
-int perfdata_read_at(int fd, uint64_t offset, void *bytes, size_t size)
-{
-	size_t used;
-	int result = read_up_to(fd, offset, bytes, size, &used);
-	return result ? result : used < size ? -ENODATA : 0;
-}
-
-size_t perfdata_read_most_at(int fd, uint64_t offset, void *bytes, size_t size)
-{
-	size_t used;
-	read_up_to(fd, offset, bytes, size, &used);
-	return used;
-}
 
 static int refuse(struct error *error, const char *cause, const char *remedy)
 {
 	error_set(error, -ENOTSUP, "%s", cause);
-	error_remedy(error, "%s", remedy);
-	return -ENOTSUP;
+	return error_remedy(error, "%s", remedy);
 }
 
 static int refuse_damage(struct error *error, const char *cause)
 {
 	error_set(error, -EINVAL, "is damaged: %s", cause);
-	error_remedy(error, "record again with perf record or ctop record");
-	return -EINVAL;
+	return error_remedy(error, "record again with perf record or ctop record");
 }
 
 static int refuse_memory(struct error *error)
@@ -139,75 +100,11 @@ static int find_data(struct perfdata *perfdata, int fd, struct file_header *head
 
 /* ---- events ---- */
 
-/* What an event is called where the file does not say: as perf list calls it. */
-static void name_event(struct perfdata_event *event, const struct perf_event_attr *attr)
-{
-	static const char *const software[] = {
-		"cpu-clock",	    "task-clock",   "page-faults",  "context-switches",
-		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
-		"emulation-faults", "dummy",	    "bpf-output",   "cgroup-switches",
-	};
-	static const char *const hardware[] = {
-		"cycles",
-		"instructions",
-		"cache-references",
-		"cache-misses",
-		"branches",
-		"branch-misses",
-		"bus-cycles",
-		"stalled-cycles-frontend",
-		"stalled-cycles-backend",
-		"ref-cycles",
-	};
-	const char *name = NULL;
-	if (attr->type == PERF_TYPE_SOFTWARE && attr->config < sizeof(software) / sizeof(*software))
-		name = software[attr->config];
-	if (attr->type == PERF_TYPE_HARDWARE && attr->config < sizeof(hardware) / sizeof(*hardware))
-		name = hardware[attr->config];
-	const char *modifier = attr->exclude_kernel == attr->exclude_user ? ""
-			       : attr->exclude_kernel			  ? ":u"
-									  : ":k";
-	if (name)
-		snprintf(event->name, sizeof(event->name), "%s%s", name, modifier);
-	else
-		snprintf(event->name, sizeof(event->name), "type-%" PRIu32 ":0x%" PRIx64,
-			 (uint32_t)attr->type, (uint64_t)attr->config);
-}
-
-void perfdata_set_event(struct perfdata_event *event, const struct perf_event_attr *attr)
-{
-	*event = (struct perfdata_event){
-		.format = {.sample_type = attr->sample_type,
-			   .read_format = attr->read_format,
-			   .branch_type = attr->branch_sample_type,
-			   .regs_user = attr->sample_regs_user,
-			   .sample_id_all = attr->sample_id_all},
-		.period = attr->freq ? 0 : attr->sample_period,
-		.frequency_hz = attr->freq ? attr->sample_freq : 0,
-		.unit = event_unit(attr->type, attr->config),
-	};
-	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
-		event->dump_bytes = attr->sample_stack_user;
-	name_event(event, attr);
-}
-
-int perfdata_add_id(struct perfdata *perfdata, uint64_t id, uint32_t event)
-{
-	if (perfdata->ids.nr == IDS_MAX)
-		return -EINVAL;
-	if (vec_reserve(&perfdata->ids, perfdata->ids.nr + 1) ||
-	    index_reserve(&perfdata->ids_index))
-		return -ENOMEM;
-	index_add(&perfdata->ids_index, hash_u64(id), (uint32_t)perfdata->ids.nr);
-	perfdata->ids.items[perfdata->ids.nr++] = (struct event_name_id){id, event};
-	return 0;
-}
-
 static int read_ids(struct perfdata *perfdata, int fd, const struct file_section *section,
 		    uint32_t event, struct error *error)
 {
 	uint64_t nr = section->size / sizeof(uint64_t);
-	if (nr > IDS_MAX - perfdata->ids.nr)
+	if (nr > PERFDATA_IDS_MAX - perfdata->ids.nr)
 		return refuse_damage(error, "it has too many ids of events");
 	if (vec_reserve(&perfdata->ids, perfdata->ids.nr + nr))
 		return refuse_memory(error);
@@ -312,8 +209,8 @@ static int check_arch(const struct perfdata *perfdata, struct error *error)
 		return 0;
 	error_set(error, -ENOTSUP, "was recorded on %.32s: this ctop reads files of %s", arch,
 		  own_arch);
-	error_remedy(error, "use the ctop of such a machine, or look at it with perf report");
-	return -ENOTSUP;
+	return error_remedy(error,
+			    "use the ctop of such a machine, or look at it with perf report");
 }
 
 static int open_file(struct perfdata *perfdata, int fd, struct error *error)
@@ -351,13 +248,8 @@ static int open_parts(struct perfdata *perfdata, struct error *error)
 	return 0;
 }
 
-struct perfdata *perfdata_open(int fd, int *code, struct error *error)
-{
-	return perfdata_open_parts(fd, NULL, 0, code, error);
-}
-
-struct perfdata *perfdata_open_parts(int fd, const int *parts, size_t nr_parts, int *code,
-				     struct error *error)
+struct perfdata *perfdata_open(int fd, const int *parts, size_t nr_parts, int *code,
+			       struct error *error)
 {
 	struct perfdata *perfdata = calloc(1, sizeof(*perfdata));
 	if (perfdata && nr_parts)

@@ -2,7 +2,7 @@
 #ifndef CTOP_PERFDATA_INTERNAL_H
 #define CTOP_PERFDATA_INTERNAL_H
 
-/* The parts of an open file: header.c, features.c and piped.c read it once, stream.c, packed.c and order.c its records. */
+/* The parts of an open file: header.c, features.c and piped.c read it once by read_at.c and events.c, stream.c, packed.c and order.c its records. */
 
 #include <ctop/base/index.h>
 #include <ctop/perfdata/perfdata.h>
@@ -208,18 +208,20 @@ static inline struct stream *perfdata_stream(struct perfdata *perfdata, size_t p
 	return perfdata->nr_parts ? &perfdata->parts[part].stream : &perfdata->stream;
 }
 
-/* ---- header.c ---- */
+/* ---- read_at.c ---- */
 
 /* Reads exactly that many bytes: 0, -ENODATA when the file ends before, -errno. */
 int perfdata_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 /* As many of them as there are. */
 size_t perfdata_read_most_at(int fd, uint64_t offset, void *bytes, size_t size);
 
+/* ---- events.c ---- */
+
+/* An id for each event, thread and CPU. */
+enum { PERFDATA_IDS_MAX = 1 << 20 };
+
 void perfdata_set_event(struct perfdata_event *event, const struct perf_event_attr *attr);
 int perfdata_add_id(struct perfdata *perfdata, uint64_t id, uint32_t event); /* 0 or -ENOMEM */
-
-/* ---- records.c ---- */
-
 bool perfdata_find_event(const struct perfdata *perfdata, uint64_t id, uint32_t *event);
 
 /* ---- piped.c ---- */

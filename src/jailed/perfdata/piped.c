@@ -100,6 +100,7 @@ struct window {
 	int fd;
 	uint64_t start;
 	size_t nr;
+	uint64_t names_at; /* the list of all events' names, which may come before them; 0: none */
 	uint8_t bytes[WINDOW_BYTES];
 	struct piped record;
 };
@@ -119,6 +120,33 @@ static bool is_of_kernel(uint32_t type)
 {
 	return type < PERFDATA_RECORD_FIRST_OWN || type == PERFDATA_RECORD_COMPRESSED ||
 	       type == PERFDATA_RECORD_COMPRESSED2;
+}
+
+static bool lists_names(const struct piped *record)
+{
+	uint64_t feature;
+	if (record->header.type != PERFDATA_RECORD_FEATURE ||
+	    record->header.size < sizeof(record->header) + sizeof(feature))
+		return false;
+	memcpy(&feature, record->body, sizeof(feature));
+	return feature == FEATURE_EVENT_DESC;
+}
+
+/* 0 or -ENOMEM. */
+static int take_names(struct perfdata *perfdata, struct window *window)
+{
+	struct perf_event_header header;
+	const uint8_t *bytes = look(window, window->names_at, sizeof(header));
+	if (!window->names_at || !bytes)
+		return 0;
+	memcpy(&header, bytes, sizeof(header));
+	bytes = look(window, window->names_at, header.size);
+	if (!bytes || header.size < sizeof(header))
+		return 0;
+	memcpy(&window->record, bytes, header.size);
+	int result = lists_names(&window->record) ? take(perfdata, &window->record) : -EINVAL;
+	perfdata->damaged_features += result == -EINVAL;
+	return result == -ENOMEM ? result : 0;
 }
 
 /*
@@ -146,7 +174,11 @@ static int read_own(struct perfdata *perfdata, struct window *window, uint64_t *
 		if (!bytes || !stream_trailing_bytes(bytes, header, &trailing))
 			break;
 		memcpy(&window->record, bytes, header->size);
-		int result = take(perfdata, &window->record);
+		int result = 0;
+		if (lists_names(&window->record))
+			window->names_at = at;
+		else
+			result = take(perfdata, &window->record);
 		if (result == -ENOMEM)
 			return result;
 		perfdata->damaged_features += result != 0;
@@ -157,7 +189,7 @@ static int read_own(struct perfdata *perfdata, struct window *window, uint64_t *
 		if (!found)
 			*first = at;
 	}
-	return 0;
+	return take_names(perfdata, window);
 }
 
 int perfdata_read_pipe(struct perfdata *perfdata, int fd, struct file_section *data)
@@ -168,7 +200,8 @@ int perfdata_read_pipe(struct perfdata *perfdata, int fd, struct file_section *d
 	int result = -ENOMEM;
 	if (window && perfdata->events) {
 		window->fd = fd;
-		window->start = window->nr = 0;
+		window->start = window->names_at = 0;
+		window->nr = 0;
 		result = read_own(perfdata, window, &data->offset);
 	}
 	free(window);

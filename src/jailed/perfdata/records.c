@@ -17,19 +17,6 @@ enum { QUEUED_MAX = 1 << 20 };
 
 /* ---- whose a record is ---- */
 
-bool perfdata_find_event(const struct perfdata *perfdata, uint64_t id, uint32_t *event)
-{
-	struct index_probe probe = index_find(&perfdata->ids_index, hash_u64(id));
-	uint32_t row;
-	while (index_next(&perfdata->ids_index, &probe, &row)) {
-		if (perfdata->ids.items[row].id != id)
-			continue;
-		*event = perfdata->ids.items[row].event;
-		return true;
-	}
-	return false;
-}
-
 /* Where a sample has its id, in words behind the header; -1: nowhere. */
 static int sample_id_word(uint64_t type)
 {

@@ -41,6 +41,7 @@ struct process {
 	uint64_t generation;
 	uint64_t started_ns; /* 0: not known */
 	bool doubtful;
+	bool may_be_in_exec;
 	struct space *space;
 	struct thread *threads;
 	char comm[COMM_MAX]; /* the leader's, also when it has exited */
@@ -214,6 +215,16 @@ uint64_t process_generation(const struct process *process)
 uint32_t process_exec_count(const struct process *process)
 {
 	return process->exec_count;
+}
+
+bool process_may_be_in_exec(const struct process *process)
+{
+	return process->may_be_in_exec;
+}
+
+void process_note_user(struct process *process)
+{
+	process->may_be_in_exec = false;
 }
 
 uint32_t process_nr_execs(const struct process *process)
@@ -405,6 +416,7 @@ static int exec(struct process_table *processes, struct process *process, int32_
 	process->space = fresh;
 	process->exec_count = ++processes->last_image;
 	process->nr_execs++;
+	process->may_be_in_exec = true;
 	process->doubtful = false; /* its mappings follow as records */
 	touch(processes, process);
 	/* Only the thread that called exec is left, under the leader's id. */

@@ -11,6 +11,12 @@
 
 #include "translation.h"
 
+/* Strings by their number in the epoch - 1; NULL: lost. */
+struct numbered {
+	char **items;
+	size_t nr, capacity;
+};
+
 struct recording_reader {
 	const struct recording_sink *sink;
 	int major; /* version of the file */
@@ -21,13 +27,17 @@ struct recording_reader {
 	struct symbols_writer *namer;
 	struct translation ids;
 	uint64_t next_sample; /* number of the first sample that was not looked for yet */
-	struct {
-		char **items; /* names by their number in the epoch - 1; NULL: lost */
-		size_t nr, capacity;
-	} names;
+	struct numbered names, line_names;
 };
 
 /* ---- epochs ---- */
+
+static void clear_names(struct numbered *names)
+{
+	for (size_t i = 0; i < names->nr; i++)
+		free(names->items[i]);
+	names->nr = 0;
+}
 
 static void leave_epoch(struct recording_reader *reader)
 {
@@ -37,9 +47,8 @@ static void leave_epoch(struct recording_reader *reader)
 	symbols_writer_free(reader->namer);
 	reader->writer = NULL;
 	reader->namer = NULL;
-	for (size_t i = 0; i < reader->names.nr; i++)
-		free(reader->names.items[i]);
-	reader->names.nr = 0;
+	clear_names(&reader->names);
+	clear_names(&reader->line_names);
 }
 
 static int begin_epoch(struct recording_reader *reader, uint32_t epoch)
@@ -177,14 +186,14 @@ static int read_node_row(struct recording_reader *reader, struct payload *payloa
 	/* Below a lost node everything is lost: it must not look like a stack of its own. */
 	if (parent == ID_LOST)
 		return translation_set(&reader->ids, TABLE_NODES, number, ID_LOST);
-	bool maimed = (parent & ID_MAIMED) != 0;
-	int result = translation_frame(&reader->ids, previous->frame, &frame, &maimed);
+	bool incomplete = (parent & ID_INCOMPLETE) != 0;
+	int result = translation_frame(&reader->ids, previous->frame, &frame, &incomplete);
 	if (!result)
-		result = tables_add_node(reader->writer, (struct node_id){parent & ~ID_MAIMED},
+		result = tables_add_node(reader->writer, (struct node_id){parent & ~ID_INCOMPLETE},
 					 frame, (enum frame_method)method, &id);
 	return result ? result
 		      : translation_set(&reader->ids, TABLE_NODES, number,
-					id.index | (maimed ? ID_MAIMED : 0));
+					id.index | (incomplete ? ID_INCOMPLETE : 0));
 }
 
 static int read_rows(struct recording_reader *reader, const struct chunk *chunk)
@@ -220,60 +229,127 @@ static int read_rows(struct recording_reader *reader, const struct chunk *chunk)
 
 /* ---- names ---- */
 
-static int get_name(struct recording_reader *reader, struct payload *payload, const char **name)
+static int get_name(struct numbered *names, struct payload *payload, const char **name)
 {
 	uint64_t number = get_varint(payload);
 	*name = NULL;
 	if (number == 0 || payload->failed)
 		return 0;
-	if (number > reader->names.nr + 1 || number > (uint64_t)1 << 24)
+	if (number > names->nr + 1 || number > (uint64_t)1 << 24)
 		return -EBADMSG;
-	if (number == reader->names.nr + 1) {
+	if (number == names->nr + 1) {
 		size_t size;
 		const char *bytes = get_string(payload, &size);
-		if (vec_reserve(&reader->names, number))
+		if (vec_reserve(names, number))
 			return -ENOMEM;
 		char *copy = strndup(bytes, size);
 		if (!copy)
 			return -ENOMEM;
-		reader->names.items[reader->names.nr++] = copy;
+		names->items[names->nr++] = copy;
 	}
-	*name = reader->names.items[number - 1];
+	*name = names->items[number - 1];
 	return 0;
 }
 
 /* Names that were in a lost chunk keep their numbers. */
-static int skip_lost_names(struct recording_reader *reader, uint64_t nr)
+static int skip_lost_names(struct numbered *names, uint64_t nr)
 {
-	if (nr > (uint64_t)1 << 24 || nr < reader->names.nr)
+	if (nr > (uint64_t)1 << 24 || nr < names->nr)
 		return -EBADMSG;
-	if (vec_reserve(&reader->names, nr))
+	if (vec_reserve(names, nr))
 		return -ENOMEM;
-	while (reader->names.nr < nr)
-		reader->names.items[reader->names.nr++] = NULL;
+	while (names->nr < nr)
+		names->items[names->nr++] = NULL;
 	return 0;
 }
 
 static int read_names(struct recording_reader *reader, struct payload payload)
 {
 	uint64_t frame = 0;
-	int result = skip_lost_names(reader, get_varint(&payload));
+	int result = skip_lost_names(&reader->names, get_varint(&payload));
 	while (!result && payload.at < payload.end && !payload.failed) {
 		const char *name, *module;
 		frame += (uint64_t)get_signed(&payload);
-		result = get_name(reader, &payload, &name);
+		result = get_name(&reader->names, &payload, &name);
 		if (!result)
-			result = get_name(reader, &payload, &module);
+			result = get_name(&reader->names, &payload, &module);
 		uint64_t offset = get_varint(&payload);
 		if (result || payload.failed || !frame || (!name && !offset))
 			continue;
 		struct frame_id id;
-		bool maimed = false;
-		result = translation_frame(&reader->ids, frame, &id, &maimed);
+		bool incomplete = false;
+		result = translation_frame(&reader->ids, frame, &id, &incomplete);
 		if (!result)
 			result = symbols_set(reader->namer, id,
 					     name ? SYMBOL_NAMED : SYMBOL_BOUNDED, name, module,
 					     offset ? (uint32_t)(offset - 1) : UINT32_MAX);
+	}
+	return result ? result : payload.failed ? -EBADMSG : 0;
+}
+
+/* Where names come from: of modules that were lost, nobody is told. */
+static int read_sources(struct recording_reader *reader, struct payload payload)
+{
+	while (payload.at < payload.end) {
+		const uint32_t module =
+			translation_id(&reader->ids, TABLE_MODULES, get_varint(&payload));
+		const uint64_t from = get_varint(&payload), missing = get_varint(&payload);
+		/* Of a newer ctop there may be more of them. */
+		const struct module_names names = {
+			from < NR_NAMES_FROM ? (uint32_t)from : NAMES_FROM_UNKNOWN,
+			missing < NR_NAMES_MISSING ? (uint32_t)missing : NAMES_MISSING_NOTHING};
+		if (payload.failed)
+			return -EBADMSG;
+		if (module && module != ID_LOST)
+			symbols_set_module(reader->namer, (struct module_id){module}, &names);
+	}
+	return 0;
+}
+
+/* How many lines a frame has, and these: their strings stay where they are. */
+static int get_lines(struct recording_reader *reader, struct payload *payload,
+		     struct symbol_line *lines, size_t *nr)
+{
+	const uint64_t count = get_varint(payload);
+	int result = count > SYMBOLS_LINES_MAX ? -EBADMSG : 0;
+	*nr = 0;
+	while (!result && *nr < count && !payload->failed) {
+		struct symbol_line *line = &lines[(*nr)++];
+		result = get_name(&reader->line_names, payload, &line->function);
+		if (!result)
+			result = get_name(&reader->line_names, payload, &line->file);
+		const uint64_t number = get_varint(payload);
+		line->line = number <= UINT32_MAX ? (uint32_t)number : 0;
+	}
+	lines[0].function = NULL; /* the frame's own, whatever else is said */
+	return result;
+}
+
+/* With a function lost, those that it is in would look as if they called what it called. */
+static bool has_all(const struct symbol_line *lines, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (!lines[i].function || !lines[i].function[0])
+			return false;
+	return true;
+}
+
+static int read_lines(struct recording_reader *reader, struct payload payload)
+{
+	uint64_t frame = 0;
+	int result = skip_lost_names(&reader->line_names, get_varint(&payload));
+	while (!result && payload.at < payload.end && !payload.failed) {
+		struct symbol_line lines[SYMBOLS_LINES_MAX];
+		struct frame_id id;
+		size_t nr;
+		bool maimed = false;
+		frame += (uint64_t)get_signed(&payload);
+		result = get_lines(reader, &payload, lines, &nr);
+		if (result || payload.failed || !frame)
+			continue;
+		result = translation_frame(&reader->ids, frame, &id, &maimed);
+		if (!result && !maimed && has_all(lines, nr))
+			result = symbols_set_lines(reader->namer, id, lines, nr);
 	}
 	return result ? result : payload.failed ? -EBADMSG : 0;
 }
@@ -293,23 +369,23 @@ static int wait_for_room(struct recording_reader *reader)
 /* A sample's rows by the ids of the tables. */
 static int translate_sample(struct recording_reader *reader, struct sample *sample)
 {
-	bool maimed = false;
+	bool incomplete = false;
 	uint32_t node = translation_id(&reader->ids, TABLE_NODES, sample->node.index);
-	int result = translation_task(&reader->ids, sample->task.index, &sample->task, &maimed);
+	int result = translation_task(&reader->ids, sample->task.index, &sample->task, &incomplete);
 	if (!result)
 		result = translation_event(&reader->ids, sample->event, &sample->event);
 	if (!result)
-		result =
-			translation_frame(&reader->ids, sample->leaf.index, &sample->leaf, &maimed);
+		result = translation_frame(&reader->ids, sample->leaf.index, &sample->leaf,
+					   &incomplete);
 	if (node == ID_LOST) {
 		node = 0;
 		sample->end = STACK_BROKEN;
 		sample->reason = STACK_REASON_NONE;
-		maimed = true;
+		incomplete = true;
 	}
-	maimed |= (node & ID_MAIMED) != 0;
-	sample->node.index = node & ~ID_MAIMED;
-	reader->read->maimed_samples += maimed;
+	incomplete |= (node & ID_INCOMPLETE) != 0;
+	sample->node.index = node & ~ID_INCOMPLETE;
+	reader->read->incomplete_samples += incomplete;
 	return result;
 }
 
@@ -376,6 +452,8 @@ static bool is_known(uint32_t type)
 	case CHUNK_FRAMES:
 	case CHUNK_NODES:
 	case CHUNK_NAMES:
+	case CHUNK_SOURCES:
+	case CHUNK_LINES:
 	case CHUNK_SAMPLES:
 	case CHUNK_METADATA:
 	case CHUNK_END:
@@ -390,6 +468,10 @@ static int read_payload(struct recording_reader *reader, const struct chunk *chu
 	switch (chunk->type) {
 	case CHUNK_NAMES:
 		return read_names(reader, chunk->payload);
+	case CHUNK_SOURCES:
+		return read_sources(reader, chunk->payload);
+	case CHUNK_LINES:
+		return read_lines(reader, chunk->payload);
 	case CHUNK_SAMPLES:
 		return read_samples(reader, chunk->payload);
 	case CHUNK_METADATA:
@@ -468,5 +550,6 @@ int recording_read(int fd, const struct recording_sink *sink, struct recording_r
 	leave_epoch(&reader);
 	translation_release(&reader.ids);
 	free(reader.names.items);
+	free(reader.line_names.items);
 	return result;
 }

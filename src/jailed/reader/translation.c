@@ -74,11 +74,12 @@ static int add_lost_frame(struct translation *translation, uint64_t number)
 					  (uint64_t)translation->epoch << 32 | (uint32_t)number,
 					  &id);
 	return result ? result
-		      : translation_set(translation, TABLE_FRAMES, number, id.index | ID_MAIMED);
+		      : translation_set(translation, TABLE_FRAMES, number,
+					id.index | ID_INCOMPLETE);
 }
 
 int translation_frame(struct translation *translation, uint64_t number, struct frame_id *frame,
-		      bool *maimed)
+		      bool *incomplete)
 {
 	if (translation_id(translation, TABLE_FRAMES, number) == ID_LOST) {
 		int result = add_lost_frame(translation, number);
@@ -86,19 +87,19 @@ int translation_frame(struct translation *translation, uint64_t number, struct f
 			return result;
 	}
 	uint32_t id = translation_id(translation, TABLE_FRAMES, number);
-	frame->index = id & ~ID_MAIMED;
-	*maimed |= (id & ID_MAIMED) != 0;
+	frame->index = id & ~ID_INCOMPLETE;
+	*incomplete |= (id & ID_INCOMPLETE) != 0;
 	return 0;
 }
 
 int translation_task(struct translation *translation, uint64_t number, struct task_id *task,
-		     bool *maimed)
+		     bool *incomplete)
 {
 	struct string_id comm;
 	task->index = translation_id(translation, TABLE_TASKS, number);
 	if (task->index != ID_LOST)
 		return 0;
-	*maimed = true;
+	*incomplete = true;
 	int result = add_string(translation, lost_name, &comm);
 	return result ? result : tables_add_task(translation->writer, -1, -1, 0, comm, task);
 }

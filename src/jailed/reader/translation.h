@@ -17,7 +17,7 @@
 /* An id of the file whose row is not there. */
 #define ID_LOST UINT32_MAX
 /* Beside the id of a frame or node: something of it, or above it, was lost. No table has as many rows. */
-#define ID_MAIMED (UINT32_C(1) << 31)
+#define ID_INCOMPLETE (UINT32_C(1) << 31)
 
 struct translation {
 	struct tables_writer *writer; /* borrowed */
@@ -42,12 +42,12 @@ uint32_t translation_id(const struct translation *translation, enum table_kind k
 
 /*
  * Each finds a row, or adds one in the place of a lost one. 0, or -errno of the tables.
- * *maimed is set when something was lost, else left alone.
+ * *incomplete is set when something was lost, else left alone.
  */
 int translation_frame(struct translation *translation, uint64_t number, struct frame_id *frame,
-		      bool *maimed);
+		      bool *incomplete);
 int translation_task(struct translation *translation, uint64_t number, struct task_id *task,
-		     bool *maimed);
+		     bool *incomplete);
 int translation_event(struct translation *translation, uint64_t number, uint8_t *event);
 /* Strings by their numbers: a thread's comm; a name of the event of that number. */
 int translation_comm(struct translation *translation, uint64_t string, struct string_id *comm);

@@ -8,6 +8,8 @@
 
 #include <libiberty/demangle.h>
 
+#include "demangle_languages.h"
+
 /*
  * Names come from untrusted files, and a hundred bytes can stand for
  * gigabytes (substitutions double at each step) or for thousands of nested calls.
@@ -121,6 +123,9 @@ static bool is_mangled(const char *name)
 bool demangle(const char *name, char *out, size_t out_bytes)
 {
 	char copy[MANGLED_MAX + 1];
+	if (out_bytes >= 16 &&
+	    (demangle_d(name, out, out_bytes) || demangle_ocaml(name, out, out_bytes)))
+		return true;
 	if (out_bytes < 16 || !is_mangled(name) || strnlen(name, sizeof(copy)) == sizeof(copy))
 		return false;
 	copy_without_llvm(name, copy);

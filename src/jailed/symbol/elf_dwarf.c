@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -20,7 +21,31 @@ struct reading {
 	int result;
 };
 
-static bool is_bearable(Elf *elf)
+/* .zdebug_*: "ZLIB", and what it unpacks to, as 8 bytes, big-endian. Of what else it may be libelf unpacks nothing. */
+static uint64_t old_unpacked_bytes(Elf_Scn *section)
+{
+	static const char magic[] = {'Z', 'L', 'I', 'B'};
+	const Elf_Data *data = elf_rawdata(section, NULL);
+	uint64_t bytes;
+	if (!data || !data->d_buf || data->d_size < sizeof(magic) + sizeof(bytes) ||
+	    memcmp(data->d_buf, magic, sizeof(magic)) != 0)
+		return 0;
+	memcpy(&bytes, (const char *)data->d_buf + sizeof(magic), sizeof(bytes));
+	return be64toh(bytes);
+}
+
+static uint64_t unpacked_bytes_of(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+	GElf_Chdr packed;
+	uint64_t bytes = 0;
+	if (header->sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &packed))
+		bytes = packed.ch_size;
+	else if (!strncmp(name, ".zdebug", 7))
+		bytes = old_unpacked_bytes(section);
+	return bytes < UNPACKED_MAX_BYTES ? bytes : UNPACKED_MAX_BYTES;
+}
+
+bool elf_dwarf_is_bearable(Elf *elf, uint64_t *unpacked_bytes)
 {
 	uint64_t bytes = 0;
 	bool has_dwarf = false;
@@ -29,23 +54,21 @@ static bool is_bearable(Elf *elf)
 		return false;
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
 		GElf_Shdr header;
-		GElf_Chdr packed;
 		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
 			continue;
 		const char *name = elf_strptr(elf, names, header.sh_name);
-		has_dwarf = has_dwarf || (name && !strcmp(name, ".debug_info"));
-		/* The old way to compress has no header that says how much it will be. */
-		if (name && !strncmp(name, ".zdebug", 7))
+		has_dwarf =
+			has_dwarf ||
+			(name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")));
+		bytes += unpacked_bytes_of(section, &header, name ? name : "");
+		if (bytes >= UNPACKED_MAX_BYTES)
 			return false;
-		if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &packed))
-			bytes += packed.ch_size < UNPACKED_MAX_BYTES ? packed.ch_size
-								     : UNPACKED_MAX_BYTES;
 	}
-	return has_dwarf && bytes < UNPACKED_MAX_BYTES;
+	*unpacked_bytes = bytes;
+	return has_dwarf;
 }
 
-/* As the linker would call it, else as the source does. */
-static const char *name_of(Dwarf_Die *die)
+const char *elf_dwarf_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
@@ -60,7 +83,7 @@ static int add_function(Dwarf_Die *die, void *context)
 	struct reading *reading = context;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
-	const char *name = name_of(die);
+	const char *name = elf_dwarf_name(die);
 	for (int part = 0; name && name[0] && part < PARTS_MAX; part++) {
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
@@ -77,7 +100,10 @@ int elf_dwarf_add(struct elf_symbols *symbols, Elf *elf)
 {
 	struct reading reading = {.symbols = symbols};
 	size_t known = elf_symbols_count(symbols);
-	Dwarf *dwarf = is_bearable(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	uint64_t unpacked_bytes;
+	Dwarf *dwarf = elf_dwarf_is_bearable(elf, &unpacked_bytes)
+			       ? dwarf_begin_elf(elf, DWARF_C_READ, NULL)
+			       : NULL;
 	Dwarf_Off at = 0, next;
 	size_t header_bytes;
 	for (int i = 0; dwarf && !reading.result && i < UNITS_MAX; i++, at = next) {

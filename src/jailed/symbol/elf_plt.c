@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/elf/section.h>
 
 /*
  * A stub jumps through a slot of the GOT, and a relocation says whose address

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/elf/go_functions.h>
+#include <ctop/elf/section.h>
 
 #include "elf_bounds.h"
 #include "elf_references.h"
@@ -55,7 +57,8 @@ struct elf_symbols {
 		size_t nr, capacity;
 	} symbols;
 	struct elf_bounds bounds;
-	Elf *code; /* the file with the code, while it is read; else NULL */
+	bool by_ada; /* it calls Ada's runtime, or is that */
+	Elf *code;   /* the file with the code, while it is read; else NULL */
 	struct elf_references references;
 	struct {
 		char *items;
@@ -159,6 +162,12 @@ static uint8_t demerits_of(const GElf_Sym *symbol)
 	return (uint8_t)demerits;
 }
 
+static bool is_of_ada(const char *name)
+{
+	static const char runtime[] = "__gnat_";
+	return strncmp(name, runtime, sizeof(runtime) - 1) == 0;
+}
+
 static int add_table(struct elf_symbols *symbols, Elf *elf, Elf_Data *data, size_t nr,
 		     struct string_table strings)
 {
@@ -169,8 +178,10 @@ static int add_table(struct elf_symbols *symbols, Elf *elf, Elf_Data *data, size
 	symbols->string_tables[strings_index] = strings;
 	for (size_t i = 0; i < nr && symbols->symbols.nr < SYMBOLS_MAX; i++) {
 		GElf_Sym symbol;
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= strings.size ||
-		    !is_function(elf, header.e_machine, &symbol, strings.bytes + symbol.st_name))
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= strings.size)
+			continue;
+		symbols->by_ada = symbols->by_ada || is_of_ada(strings.bytes + symbol.st_name);
+		if (!is_function(elf, header.e_machine, &symbol, strings.bytes + symbol.st_name))
 			continue;
 		if (vec_reserve(&symbols->symbols, symbols->symbols.nr + 1))
 			return -ENOMEM;
@@ -228,6 +239,26 @@ int elf_symbols_add_unwind_table(struct elf_symbols *symbols, Elf *elf)
 	int result = elf_bounds_add_code(&symbols->bounds, elf);
 	symbols->code = elf;
 	return result ? result : elf_bounds_add_unwind_table(&symbols->bounds, elf);
+}
+
+int elf_symbols_add_go_functions(struct elf_symbols *symbols, Elf *elf)
+{
+	struct go_functions functions;
+	struct go_function function;
+	size_t name_bytes = 0;
+	if (!go_functions_open(&functions, elf))
+		return 0;
+	int result = elf_bounds_add_code(&symbols->bounds, elf);
+	for (size_t i = 0; !result && i < functions.nr && name_bytes < STUB_NAMES_MAX_BYTES; i++) {
+		if (!go_functions_get(&functions, i, &function))
+			continue;
+		const uint64_t bytes = function.end - function.start;
+		name_bytes += strlen(function.name) + 1;
+		result = elf_symbols_add_stub(symbols, function.start,
+					      bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+					      function.name);
+	}
+	return result ? result : 1;
 }
 
 int elf_symbols_add_stub(struct elf_symbols *symbols, uint64_t address, uint32_t bytes,
@@ -429,6 +460,8 @@ bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, struc
 			*hit = (struct symbol_hit){
 				.name = name_of(symbols, &items[at]),
 				.start = items[at].address,
+				.end = end_of(&items[at]),
+				.by_ada = symbols->by_ada,
 			};
 			return true;
 		}
@@ -456,24 +489,6 @@ bool elf_symbols_bound(const struct elf_symbols *symbols, uint64_t address, uint
 		at = items[at].outer;
 	}
 	return true;
-}
-
-/* ---- sections ---- */
-
-Elf_Data *elf_section_named(Elf *elf, const char *name, Elf64_Shdr *header)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, header) || header->sh_type == SHT_NOBITS)
-			continue;
-		const char *found = elf_strptr(elf, names, header->sh_name);
-		if (found && strcmp(found, name) == 0)
-			return elf_getdata(section, NULL);
-	}
-	return NULL;
 }
 
 const char *elf_debuglink(Elf *elf)

@@ -34,6 +34,8 @@ int elf_symbols_add(struct elf_symbols *symbols, Elf *elf, uint32_t table_type);
  * asked what that refers to, where nothing else tells of functions. 0 or -ENOMEM.
  */
 int elf_symbols_add_unwind_table(struct elf_symbols *symbols, Elf *elf);
+/* Adds the functions of a Go program that its runtime's own table has. 1: there is one, 0: there is none, -ENOMEM. */
+int elf_symbols_add_go_functions(struct elf_symbols *symbols, Elf *elf);
 /* Adds a function that no table has; name is copied. 0 or -ENOMEM. */
 int elf_symbols_add_stub(struct elf_symbols *symbols, uint64_t address, uint32_t bytes,
 			 const char *name);
@@ -57,8 +59,5 @@ size_t elf_symbols_bytes(const struct elf_symbols *symbols);
 /* The file name in .gnu_debuglink; "" when there is none. Borrowed from libelf.
  */
 const char *elf_debuglink(Elf *elf);
-
-/* A section's data and header by name, or else NULL. */
-Elf_Data *elf_section_named(Elf *elf, const char *name, Elf64_Shdr *header);
 
 #endif

@@ -4,12 +4,15 @@
 
 /* The answer of every kind of symbol table. Strings are the table's. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct symbol_hit {
 	const char *name;   /* as the source has it: mangled, versioned */
 	const char *module; /* a kernel module's "[name]"; NULL: none */
 	uint64_t start;	    /* of the function, in the address space of the look-up */
+	uint64_t end;	    /* behind it; 0: not known */
+	bool by_ada;	    /* Ada's compiler made the file: see demangle_ada() */
 };
 
 /* Which of two names of one address is shown; each source says how good its own
@@ -26,7 +29,7 @@ struct symbol_choice {
  */
 int symbol_choice_compare(const struct symbol_choice *a, const struct symbol_choice *b);
 
-/* Names beyond this are not told apart, nor shown in full. */
+/* Names beyond this are not distinguished, nor shown in full. */
 enum { SYMBOL_NAME_MAX = 4096 };
 
 #endif

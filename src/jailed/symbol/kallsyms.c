@@ -156,6 +156,22 @@ static void sort_and_choose(struct kallsyms *kallsyms)
 	kallsyms->symbols.nr = kept + 1;
 }
 
+/*
+ * The bytes in front of a function have a name of their own where the kernel was built with room there (__pfx_NAME, since 6.2). None
+ * of them runs; but of a function interrupted at its first instruction the address is taken for a return address, and looked for one before.
+ */
+static void name_prefixes(struct kallsyms *kallsyms)
+{
+	static const char prefix[] = "__pfx_";
+	for (size_t i = 0; i + 1 < kallsyms->symbols.nr; i++) {
+		struct kernel_symbol *symbol = &kallsyms->symbols.items[i];
+		const char *name = kallsyms->text + symbol->name;
+		if (strncmp(name, prefix, strlen(prefix)) == 0 &&
+		    strcmp(name + strlen(prefix), kallsyms->text + symbol[1].name) == 0)
+			symbol->name = symbol[1].name;
+	}
+}
+
 int kallsyms_read(int fd, struct kallsyms **out)
 {
 	*out = NULL;
@@ -172,6 +188,7 @@ int kallsyms_read(int fd, struct kallsyms **out)
 		return result;
 	}
 	sort_and_choose(kallsyms);
+	name_prefixes(kallsyms);
 	*out = kallsyms;
 	return 0;
 }

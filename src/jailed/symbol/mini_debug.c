@@ -6,7 +6,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-#include "elf_symbols.h"
+#include <ctop/elf/section.h>
 
 /* Those of Fedora's largest programs unpack to a few MiB. */
 enum { UNPACKED_MAX_BYTES = 64 << 20, FIRST_BYTES = 1 << 20, DECODER_MAX_BYTES = 128 << 20 };

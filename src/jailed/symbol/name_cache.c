@@ -9,12 +9,14 @@
 #include <ctop/base/index.h>
 #include <ctop/symbol/symbolizer.h>
 
+#include "demangle_languages.h"
 #include "hit.h"
 
 /* Two names of at most 4 KiB per slot: 4 MiB at worst, some 100 KiB as a rule. */
 enum { NR_SLOTS = 512 };
 
 struct slot {
+	bool by_ada;
 	char *name; /* as asked; NULL: empty */
 	char *shown;
 };
@@ -70,7 +72,7 @@ static void cut(char *name)
 }
 
 /* Fills scratch with the name as shown. */
-static void show(struct name_cache *cache, const char *name, size_t size)
+static void show(struct name_cache *cache, const char *name, size_t size, bool by_ada)
 {
 	static const char stub[] = "@plt";
 	char base[SYMBOL_NAME_MAX];
@@ -80,7 +82,8 @@ static void show(struct name_cache *cache, const char *name, size_t size)
 	size_t at = base_size(base);
 	bool is_stub = strcmp(base + at, stub) == 0;
 	base[at] = '\0';
-	if (!demangle(base, out, sizeof(cache->scratch)))
+	if (!demangle(base, out, sizeof(cache->scratch)) &&
+	    !(by_ada && demangle_ada(base, out, sizeof(cache->scratch))))
 		memcpy(out, base, at + 1);
 	size_t used = strlen(out);
 	if (!is_stub)
@@ -100,7 +103,7 @@ static char *copy_of(const char *text, size_t size)
 	return copy;
 }
 
-const char *name_cache_show(struct name_cache *cache, const char *name)
+const char *name_cache_show(struct name_cache *cache, const char *name, bool by_ada)
 {
 	size_t size = strnlen(name, SYMBOL_NAME_MAX);
 	if (size == SYMBOL_NAME_MAX) {
@@ -109,10 +112,11 @@ const char *name_cache_show(struct name_cache *cache, const char *name)
 		return cache->scratch;
 	}
 	struct slot *slot = &cache->slots[hash_bytes(name, size) % NR_SLOTS];
-	if (slot->name && strcmp(slot->name, name) == 0)
+	if (slot->name && slot->by_ada == by_ada && strcmp(slot->name, name) == 0)
 		return slot->shown;
-	show(cache, name, size);
+	show(cache, name, size, by_ada);
 	clear(slot);
+	slot->by_ada = by_ada;
 	slot->name = copy_of(name, size);
 	slot->shown = copy_of(cache->scratch, strlen(cache->scratch));
 	/* Without memory there is no cache, but a name all the same. */

@@ -13,8 +13,10 @@
 #include "elf_dwarf.h"
 #include "elf_plt.h"
 #include "elf_symbols.h"
+#include "jitdump.h"
 #include "kallsyms.h"
 #include "perf_map.h"
+#include "source_lines.h"
 
 /*
  * Bounds of what stays read: heap, and files (an open object has one
@@ -74,13 +76,19 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, const struct mo
 
 static void unload_elf(struct symbol_file *file)
 {
+	source_lines_free(file->lines);
 	elf_symbols_free(file->symbols);
 	object_free(file->object);
 	object_free(file->debug);
+	object_free(file->common);
 	mini_debug_release(&file->mini);
+	file->lines = NULL;
+	file->has_no_lines = false;
+	file->was_asked_debug = file->was_asked_common = false;
 	file->symbols = NULL;
 	file->object = NULL;
 	file->debug = NULL;
+	file->common = NULL;
 }
 
 static void unload(struct symbol_file *file)
@@ -88,9 +96,16 @@ static void unload(struct symbol_file *file)
 	unload_elf(file);
 	kallsyms_free(file->kallsyms);
 	perf_map_free(file->map);
+	jitdump_free(file->dump);
 	file->kallsyms = NULL;
 	file->map = NULL;
+	file->dump = NULL;
 	file->state = SYMBOL_FILE_NONE;
+}
+
+void symbol_file_release(struct symbol_file *file)
+{
+	unload(file);
 }
 
 static void free_file(struct symbol_files *files, struct symbol_file *file)
@@ -115,7 +130,7 @@ void symbol_files_begin_epoch(struct symbol_files *files)
 				 (file->symbols || file->kallsyms);
 		/* A perf map is asked for again, and read on from where it was; not that of
      * a process long gone. */
-		bool is_map = file->map && file->state == SYMBOL_FILE_READY;
+		bool is_map = (file->map || file->dump) && file->state == SYMBOL_FILE_READY;
 		if (!is_loaded && !is_map) {
 			free_file(files, file);
 			continue;
@@ -132,7 +147,8 @@ static size_t bytes_of(const struct symbol_file *file)
 {
 	return (file->symbols ? elf_symbols_bytes(file->symbols) : 0) +
 	       (file->kallsyms ? kallsyms_bytes(file->kallsyms) : 0) +
-	       (file->map ? perf_map_bytes(file->map) : 0);
+	       (file->map ? perf_map_bytes(file->map) : 0) +
+	       (file->dump ? jitdump_bytes(file->dump) : 0);
 }
 
 bool symbol_files_make_room(struct symbol_files *files, const struct symbol_file *keep)
@@ -172,7 +188,8 @@ static bool is_other_file(const struct symbol_file *file, const struct object_id
 static bool is_as_opened(const struct symbol_file *file, bool while_read)
 {
 	return object_is_as_opened(file->object, while_read) &&
-	       (!file->debug || object_is_as_opened(file->debug, while_read));
+	       (!file->debug || object_is_as_opened(file->debug, while_read)) &&
+	       (!file->common || object_is_as_opened(file->common, while_read));
 }
 
 /* Functions by address, then the stubs, which may be named by functions. */
@@ -185,6 +202,41 @@ static int finish_elf(struct symbol_file *file)
 	elf_symbols_finish(file->symbols);
 	file->state = SYMBOL_FILE_READY;
 	return is_as_opened(file, true) ? result : -EBUSY;
+}
+
+static void set_names(struct symbol_file *file, enum names_from from, enum names_missing missing)
+{
+	file->names = (struct module_names){from, missing};
+}
+
+/* Of a file that could not be had, or not be read. */
+static enum names_missing missing_of(const struct symbol_file *file, int error)
+{
+	if (file->key.kind == MODULE_KERNEL)
+		return NAMES_MISSING_KERNEL;
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return NAMES_MISSING_PERMISSION;
+	case -ESTALE:
+	case -EBUSY:
+		return NAMES_MISSING_SAME_FILE;
+	case -ETIMEDOUT:
+		return NAMES_MISSING_TIME;
+	case -ENOEXEC:
+	case -EUCLEAN: /* a predecessor died on it */
+		return NAMES_MISSING_SENSE;
+	default:
+		return NAMES_MISSING_FILE;
+	}
+}
+
+static int fail(struct symbol_file *file, int error)
+{
+	set_names(file, NAMES_FROM_NOTHING, missing_of(file, error));
+	unload(file);
+	file->state = SYMBOL_FILE_FAILED;
+	return error;
 }
 
 static int read_elf(struct symbol_file *file, int fd)
@@ -201,9 +253,24 @@ static int read_elf(struct symbol_file *file, int fd)
 		return -ENOMEM;
 	Elf *elf = object_elf(file->object);
 	int result = elf_symbols_add(file->symbols, elf, SHT_SYMTAB);
+	set_names(file, NAMES_FROM_SYMTAB, NAMES_MISSING_NOTHING);
 	if (result)
 		return result < 0 ? result : finish_elf(file);
 	return 1;
+}
+
+static int read_dump(struct symbol_file *file, int fd)
+{
+	if (!file->dump)
+		file->dump = jitdump_new();
+	return file->dump ? jitdump_read(file->dump, fd) : -ENOMEM;
+}
+
+static int read_lines(struct symbol_file *file, int fd)
+{
+	if (!file->map)
+		file->map = perf_map_new();
+	return file->map ? perf_map_read(file->map, fd) : -ENOMEM;
 }
 
 static int read_map(struct symbol_file *file, int fd)
@@ -212,12 +279,14 @@ static int read_map(struct symbol_file *file, int fd)
 	if (fd < 0) {
 		/* The process is gone, or has no map: nothing better will come soon. */
 		file->frames_covered = UINT32_MAX;
+		if (!file->map && !file->dump)
+			set_names(file, NAMES_FROM_NOTHING, NAMES_MISSING_MAP);
 		return fd;
 	}
-	if (!file->map)
-		file->map = perf_map_new();
-	int result = file->map ? perf_map_read(file->map, fd) : -ENOMEM;
+	int result = jitdump_is_one(fd) ? read_dump(file, fd) : read_lines(file, fd);
 	file->frames_covered = file->frames_asked;
+	set_names(file, file->dump ? NAMES_FROM_JITDUMP : NAMES_FROM_PERF_MAP,
+		  NAMES_MISSING_NOTHING);
 	close(fd);
 	return result;
 }
@@ -229,10 +298,11 @@ static int read_kernel(struct symbol_file *file, int fd)
 	close(fd);
 	if (!result)
 		file->state = SYMBOL_FILE_READY;
+	set_names(file, NAMES_FROM_KALLSYMS, NAMES_MISSING_NOTHING);
 	return result;
 }
 
-int symbol_file_give(struct symbol_file *file, int fd)
+int symbol_file_give(struct symbol_file *file, int fd, int error)
 {
 	int result;
 	file->asked = ASKED_NOTHING;
@@ -240,16 +310,12 @@ int symbol_file_give(struct symbol_file *file, int fd)
 	if (file->key.kind == MODULE_ANON)
 		return read_map(file, fd);
 	if (fd < 0)
-		result = -ENOENT;
+		result = error < 0 ? error : -ENOENT;
 	else if (file->key.kind == MODULE_KERNEL)
 		result = read_kernel(file, fd);
 	else
 		result = read_elf(file, fd);
-	if (result < 0) {
-		unload(file);
-		file->state = SYMBOL_FILE_FAILED;
-	}
-	return result;
+	return result < 0 ? fail(file, result) : result;
 }
 
 /* A debug file of another build would name the wrong functions. */
@@ -261,6 +327,13 @@ static bool is_debug_of(const struct object *debug, const struct object *object)
 	       (!of_debug->build_id_size || !of_object->build_id_size ||
 		(of_debug->build_id_size == of_object->build_id_size &&
 		 memcmp(of_debug->build_id, of_object->build_id, of_object->build_id_size) == 0));
+}
+
+/* Main gave it for its build-id; where the file has none, for the CRC of the debug link. */
+static enum names_from found_by(const struct symbol_file *file)
+{
+	return object_identity(file->object)->build_id_size ? NAMES_FROM_DEBUG_BUILD_ID
+							    : NAMES_FROM_DEBUG_LINK;
 }
 
 /* 1: the debug file had the functions, 0: it is of no use, -ENOMEM. */
@@ -276,10 +349,19 @@ static int add_debug_file(struct symbol_file *file, int fd)
 		result = elf_symbols_add(file->symbols, object_elf(file->debug), SHT_SYMTAB);
 	if (is_right && result == 0)
 		result = elf_dwarf_add(file->symbols, object_elf(file->debug));
+	set_names(file, found_by(file), NAMES_MISSING_NOTHING);
 	if (result == 0) {
 		object_free(file->debug);
 		file->debug = NULL;
 	}
+	return result;
+}
+
+/* A source had functions, all that the file has. */
+static int take_all(struct symbol_file *file, int result, enum names_from from)
+{
+	if (result > 0)
+		set_names(file, from, NAMES_MISSING_NOTHING);
 	return result;
 }
 
@@ -288,27 +370,55 @@ static int add_what_is_left(struct symbol_file *file)
 {
 	Elf *elf = object_elf(file->object);
 	int result = elf_symbols_add(file->symbols, elf, SHT_DYNSYM);
+	/* The vdso exports all that there is to call. */
+	set_names(file, elf_symbols_count(file->symbols) ? NAMES_FROM_DYNSYM : NAMES_FROM_NOTHING,
+		  file->key.kind == MODULE_VDSO ? NAMES_MISSING_NOTHING : NAMES_MISSING_DEBUG_FILE);
 	if (result >= 0 && mini_debug_open(&file->mini, elf) == 0)
-		result = elf_symbols_add(file->symbols, file->mini.elf, SHT_SYMTAB);
+		result = take_all(file, elf_symbols_add(file->symbols, file->mini.elf, SHT_SYMTAB),
+				  NAMES_FROM_MINI_DEBUG);
 	else if (result >= 0)
-		result = elf_dwarf_add(file->symbols, elf);
+		result = take_all(file, elf_dwarf_add(file->symbols, elf), NAMES_FROM_DWARF);
+	if (result >= 0)
+		result = take_all(file, elf_symbols_add_go_functions(file->symbols, elf),
+				  NAMES_FROM_PCLNTAB);
 	return result;
+}
+
+void symbol_file_give_debug_lines(struct symbol_file *file, int fd)
+{
+	struct error ignored;
+	file->asked = ASKED_NOTHING;
+	file->was_asked_debug = true;
+	file->has_no_lines = false; /* as far as is known */
+	file->debug = fd < 0 ? NULL : object_open(fd, &ignored);
+	if (file->debug && is_debug_of(file->debug, file->object))
+		return;
+	object_free(file->debug);
+	file->debug = NULL;
+}
+
+void symbol_file_give_common(struct symbol_file *file, int fd)
+{
+	struct error ignored;
+	file->asked = ASKED_NOTHING;
+	file->was_asked_common = true;
+	file->common = fd < 0 ? NULL : object_open(fd, &ignored);
+	/* Without it they were opened, and lack names. */
+	source_lines_free(file->lines);
+	file->lines = NULL;
 }
 
 int symbol_file_give_debug(struct symbol_file *file, int fd)
 {
 	file->asked = ASKED_NOTHING;
+	file->was_asked_debug = true;
 	file->version++;
 	int result = add_debug_file(file, fd);
 	if (result == 0)
 		result = add_what_is_left(file);
 	if (result >= 0)
 		result = finish_elf(file);
-	if (result < 0) {
-		unload(file);
-		file->state = SYMBOL_FILE_FAILED;
-	}
-	return result;
+	return result < 0 ? fail(file, result) : result;
 }
 
 bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address)
@@ -320,12 +430,12 @@ bool symbol_file_still_holds(struct symbol_file *file)
 {
 	if (!file->object || is_as_opened(file, false))
 		return true;
-	unload(file);
-	file->state = SYMBOL_FILE_FAILED;
+	fail(file, -EBUSY);
 	return false;
 }
 
-bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit)
+bool symbol_file_find(const struct symbol_file *file, uint64_t address, uint64_t time_ns,
+		      struct symbol_hit *hit)
 {
 	if (file->state != SYMBOL_FILE_READY)
 		return false;
@@ -333,7 +443,8 @@ bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct s
 		return elf_symbols_find(file->symbols, address, hit);
 	if (file->kallsyms)
 		return kallsyms_find(file->kallsyms, address, hit);
-	return file->map && perf_map_find(file->map, address, hit);
+	return (file->dump && jitdump_find(file->dump, address, time_ns, hit)) ||
+	       (file->map && perf_map_find(file->map, address, hit));
 }
 
 bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_t *start)

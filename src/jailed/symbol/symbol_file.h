@@ -15,6 +15,7 @@
 #include <uthash.h>
 
 #include <ctop/base/hash.h>
+#include <ctop/names_from.h>
 #include <ctop/store/tables.h>
 
 #include "hit.h"
@@ -24,6 +25,8 @@ struct object;
 struct elf_symbols;
 struct kallsyms;
 struct perf_map;
+struct jitdump;
+struct source_lines;
 
 /* What a file's content is known by, and its path where it has no build-id; the process of a perf map. All zero but for these. */
 struct symbol_file_key {
@@ -40,7 +43,13 @@ enum symbol_file_state {
 	SYMBOL_FILE_FAILED, /* could not be had or read */
 };
 
-enum symbol_file_asked { ASKED_NOTHING, ASKED_FILE, ASKED_DEBUG_FILE };
+enum symbol_file_asked {
+	ASKED_NOTHING,
+	ASKED_FILE,
+	ASKED_DEBUG_FILE,
+	ASKED_DEBUG_LINES, /* its debug file, for lines alone: it has names */
+	ASKED_COMMON,	   /* what dwz has put into another file */
+};
 
 struct symbol_file {
 	struct symbol_file_key key;
@@ -49,12 +58,18 @@ struct symbol_file {
 	enum symbol_file_asked asked; /* what is under way */
 	uint32_t version;	      /* increases with what it knows */
 	uint64_t last_used;
+	struct module_names names; /* where its names come from */
 	/* By kind, when read. */
 	struct elf_symbols *symbols;
 	struct object *object, *debug; /* hold the names of symbols */
+	struct object *common;	       /* of several files, where dwz has put it */
 	struct mini_debug mini;	       /* so does this */
+	struct source_lines *lines;    /* of one of the objects; see file_lines.h */
+	bool has_no_lines;
+	bool was_asked_debug, was_asked_common; /* what came of it is known */
 	struct kallsyms *kallsyms;
 	struct perf_map *map;
+	struct jitdump *dump; /* instead, or besides: it knows more */
 	/* Perf maps: frames below the first were published when the map that is read
    * was asked for; the second for the one under way. */
 	uint32_t frames_covered, frames_asked;
@@ -80,12 +95,19 @@ void symbol_files_begin_epoch(struct symbol_files *files);
 bool symbol_files_make_room(struct symbol_files *files, const struct symbol_file *keep);
 
 /*
- * Reads what fd (taken over) has; fd < 0: it could not be had. Sets the state.
+ * Reads what fd (taken over) has; fd < 0: it could not be had, and error says why. Sets the state.
  * 1: the file has no .symtab, its state will be set by give_debug; 0, or -errno
  * when it failed (the state says so as well).
  */
-int symbol_file_give(struct symbol_file *file, int fd);
+int symbol_file_give(struct symbol_file *file, int fd, int error);
 int symbol_file_give_debug(struct symbol_file *file, int fd);
+/* The same for a file that has names, and lacks lines: nothing but these can come of it. */
+void symbol_file_give_debug_lines(struct symbol_file *file, int fd);
+/* What it has in common with others: main has proved that it is that. */
+void symbol_file_give_common(struct symbol_file *file, int fd);
+
+/* Of one that is in no table: what was read goes. */
+void symbol_file_release(struct symbol_file *file);
 
 /* The elf address of a byte of the file; false when it is none that is mapped. */
 bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64_t *address);
@@ -94,8 +116,9 @@ bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64
  * where the file is mapped: copy, ask this, then use.
  */
 bool symbol_file_still_holds(struct symbol_file *file);
-/* The function at a look-up address of the file's kind. */
-bool symbol_file_find(const struct symbol_file *file, uint64_t address, struct symbol_hit *hit);
+/* The function at a look-up address of the file's kind; of generated code: then, by CLOCK_MONOTONIC. */
+bool symbol_file_find(const struct symbol_file *file, uint64_t address, uint64_t time_ns,
+		      struct symbol_hit *hit);
 
 /* Where the nameless function at an address of an ELF file begins, see elf_symbols_bound(). */
 bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_t *start);

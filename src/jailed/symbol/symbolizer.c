@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/symbol/symbolizer.h>
+#include "symbolizer_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/fault.h>
 #include <ctop/base/vec.h>
 #include <ctop/elf/object.h>
 
 #include "elf_symbols.h"
 #include "name_cache.h"
-#include "symbol_file.h"
 
 /*
  * A frame is looked at once it is published. If its module's file is read, it
@@ -26,42 +26,6 @@
 /* A perf map that isn't there is looked for again at each refresh; where there are more than so many of them, after 1, 2, 4, ... and
  * then every so many. */
 enum { MAPS_LOOKED_FOR = 16, REFRESHES_SKIPPED_MAX = 8 };
-
-struct waiting_frame {
-	uint32_t frame;
-	bool is_final; /* its row says unknown; a name may still come */
-};
-
-/* A module row of this epoch. */
-struct module {
-	struct symbol_file *file; /* NULL: no frame of it was seen */
-	struct waiting_frame *items;
-	size_t nr, capacity;
-	bool by_offset; /* frames are offsets in the file */
-	/* The first ones were looked up in the file as it was at that version. */
-	size_t nr_looked_up;
-	uint32_t version;
-};
-
-struct symbolizer {
-	struct symbolizer_requests requests;
-	struct symbol_files files;
-	struct name_cache *names;
-	/* This epoch's. */
-	struct tables_reader reader;
-	struct symbols *symbols; /* NULL: no epoch yet */
-	struct symbols_writer *writer;
-	struct {
-		struct module *items; /* by module id */
-		size_t nr, capacity;
-	} modules;
-	uint32_t next_frame;
-	uint64_t nr_changed; /* files that changed while they were read */
-	size_t nr_pending;   /* frames in lists whose rows aren't final */
-	bool has_ripe;	     /* a list may have frames that can be looked up now */
-	size_t next_ripe;    /* the module to go on with */
-	bool looks_again;    /* for the last time */
-};
 
 /* ---- life ---- */
 
@@ -92,6 +56,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	clear_modules(symbolizer);
 	free(symbolizer->modules.items);
 	symbols_writer_free(symbolizer->writer);
+	hot_frames_release(&symbolizer->hot);
 	symbol_files_release(&symbolizer->files);
 	name_cache_free(symbolizer->names);
 	free(symbolizer);
@@ -103,6 +68,7 @@ int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *t
 	clear_modules(symbolizer);
 	symbol_files_begin_epoch(&symbolizer->files);
 	symbols_writer_free(symbolizer->writer);
+	hot_frames_release(&symbolizer->hot);
 	symbolizer->symbols = NULL;
 	symbolizer->next_frame = 1; /* frame 0 is none */
 	symbolizer->nr_pending = 0;
@@ -145,8 +111,7 @@ static bool read_module_row(const struct symbolizer *symbolizer, struct module_i
 	return true;
 }
 
-/* 0 and *module, -ENOENT when the id means no module, -ENOMEM. */
-static int module_of(struct symbolizer *symbolizer, struct module_id id, struct module **module)
+int symbolizer_module_of(struct symbolizer *symbolizer, struct module_id id, struct module **module)
 {
 	struct module_row row;
 	if (!read_module_row(symbolizer, id, &row))
@@ -166,7 +131,7 @@ static int module_of(struct symbolizer *symbolizer, struct module_id id, struct 
 	return (*module)->file ? 0 : -ENOMEM;
 }
 
-static void ask(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id)
+void symbolizer_ask(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id)
 {
 	struct module_row row;
 	if (file->asked != ASKED_NOTHING || !read_module_row(symbolizer, id, &row))
@@ -178,7 +143,7 @@ static void ask(struct symbolizer *symbolizer, struct symbol_file *file, struct 
 
 /* ---- naming ---- */
 
-static void tell_reading(const struct symbolizer *symbolizer, struct module_id id)
+void symbolizer_tell_reading(const struct symbolizer *symbolizer, struct module_id id)
 {
 	if (symbolizer->requests.reading)
 		symbolizer->requests.reading(symbolizer->requests.context, id);
@@ -186,11 +151,10 @@ static void tell_reading(const struct symbolizer *symbolizer, struct module_id i
 
 static void tell_read(const struct symbolizer *symbolizer)
 {
-	tell_reading(symbolizer, (struct module_id){0});
+	symbolizer_tell_reading(symbolizer, (struct module_id){0});
 }
 
-/* For who makes it fall there. */
-static const char *path_of(const struct symbolizer *symbolizer, struct module_id id)
+const char *symbolizer_path_of(const struct symbolizer *symbolizer, struct module_id id)
 {
 	struct module_row row;
 	return read_module_row(symbolizer, id, &row) ? tables_string(&symbolizer->reader, row.path)
@@ -203,8 +167,8 @@ static void set_row(struct symbolizer *symbolizer, uint32_t frame, enum symbol_s
 	const char *name = hit ? hit->name : NULL, *module = hit ? hit->module : NULL;
 	int result = symbols_set(symbolizer->writer, (struct frame_id){frame}, state, name, module,
 				 offset);
-	/* No room for more names: the frame is told by its address. Without even a
-   * row there is nothing to tell. */
+	/* No room for more names: the frame shows its address. Without even a
+   * row there is nothing to show. */
 	if (result == -ENOSPC || result == -ENOMEM)
 		symbols_set(symbolizer->writer, (struct frame_id){frame}, SYMBOL_UNKNOWN, NULL,
 			    NULL, UINT32_MAX);
@@ -227,7 +191,7 @@ static void set_named(struct symbolizer *symbolizer, uint32_t frame, const struc
 	struct symbol_hit shown = *found;
 	/* A JIT's names are its own words. */
 	if (file->key.kind != MODULE_ANON)
-		shown.name = name_cache_show(symbolizer->names, found->name);
+		shown.name = name_cache_show(symbolizer->names, found->name, found->by_ada);
 	set_row(symbolizer, frame, SYMBOL_NAMED, &shown, offset_from(found->start, address));
 }
 
@@ -247,7 +211,7 @@ static bool name_frame(struct symbolizer *symbolizer, const struct module *modul
 	}
 	bool has_address =
 		!module->by_offset || symbol_file_address(file, row.address, &row.address);
-	bool found = has_address && symbol_file_find(file, row.address, &hit);
+	bool found = has_address && symbol_file_find(file, row.address, waiting->seen_ns, &hit);
 	if (found && file->object) {
 		snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, hit.name);
 		hit.name = name;
@@ -295,15 +259,15 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 	if (module->nr_looked_up == module->nr)
 		return 0;
 	if (file->state == SYMBOL_FILE_NONE) {
-		ask(symbolizer, file, id); /* unless it is under way */
+		symbolizer_ask(symbolizer, file, id); /* unless it is under way */
 		return 0;
 	}
 	file->last_used = ++symbolizer->files.clock;
-	tell_reading(symbolizer, id);
+	symbolizer_tell_reading(symbolizer, id);
 	for (; done < max && module->nr_looked_up < module->nr; done++) {
 		struct waiting_frame *waiting = &module->items[module->nr_looked_up];
 		if (file->state == SYMBOL_FILE_READY)
-			fault_at("name", path_of(symbolizer, id), NULL);
+			fault_at("name", symbolizer_path_of(symbolizer, id), NULL);
 		if (!name_frame(symbolizer, module, waiting)) {
 			module->nr_looked_up++;
 			continue;
@@ -312,6 +276,7 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 		*waiting = module->items[--module->nr];
 	}
 	tell_read(symbolizer);
+	symbols_set_module(symbolizer->writer, id, &file->names);
 	return done;
 }
 
@@ -344,7 +309,7 @@ static int wait_for_file(struct symbolizer *symbolizer, struct module *module, u
 {
 	if (vec_reserve(module, module->nr + 1))
 		return -ENOMEM;
-	module->items[module->nr++] = (struct waiting_frame){frame, is_final};
+	module->items[module->nr++] = (struct waiting_frame){frame, is_final, clock_now_ns()};
 	symbolizer->nr_pending += !is_final;
 	return 0;
 }
@@ -355,7 +320,7 @@ static void look_at(struct symbolizer *symbolizer, uint32_t frame)
 	struct module *module;
 	uint32_t state = symbols_row(symbolizer->symbols, (struct frame_id){frame}).state;
 	tables_frame(&symbolizer->reader, (struct frame_id){frame}, &row);
-	int result = module_of(symbolizer, row.module, &module);
+	int result = symbolizer_module_of(symbolizer, row.module, &module);
 	/* A predecessor may have had it; then only a JIT's frame may still get a
    * name. */
 	if (state != SYMBOL_PENDING &&
@@ -408,7 +373,7 @@ void symbolizer_refresh(struct symbolizer *symbolizer)
 		if (file->refreshes_to_skip && !are_few)
 			file->refreshes_to_skip--;
 		else
-			ask(symbolizer, file, (struct module_id){(uint32_t)i});
+			symbolizer_ask(symbolizer, file, (struct module_id){(uint32_t)i});
 	}
 }
 
@@ -417,8 +382,8 @@ void symbolizer_look_again(struct symbolizer *symbolizer)
 	symbolizer->looks_again = true;
 	for (size_t i = 0; i < symbolizer->modules.nr; i++)
 		if (waits_for_map(&symbolizer->modules.items[i]))
-			ask(symbolizer, symbolizer->modules.items[i].file,
-			    (struct module_id){(uint32_t)i});
+			symbolizer_ask(symbolizer, symbolizer->modules.items[i].file,
+				       (struct module_id){(uint32_t)i});
 }
 
 bool symbolizer_has_looked_again(const struct symbolizer *symbolizer)
@@ -483,35 +448,37 @@ static void end_answer(struct symbolizer *symbolizer, struct symbol_file *file)
 	set_ripe(symbolizer);
 }
 
-/* What was read has no .symtab: the functions that nobody exports are in its
- * debug file. */
-static int ask_debug_file(struct symbolizer *symbolizer, struct symbol_file *file,
-			  struct module_id id)
+bool symbolizer_ask_debug(struct symbolizer *symbolizer, struct symbol_file *file,
+			  struct module_id id, enum debug_file which, enum symbol_file_asked asked)
 {
 	const struct object_identity *identity = object_identity(file->object);
 	const char *debuglink = elf_debuglink(object_elf(file->object));
-	if (!identity->build_id_size && !debuglink[0])
-		return symbol_file_give_debug(file, -1);
-	file->asked = ASKED_DEBUG_FILE;
-	symbolizer->requests.need_debug_file(symbolizer->requests.context, id, identity->build_id,
-					     identity->build_id_size, debuglink);
-	return 0;
+	if (!identity->build_id_size && !debuglink[0] && which != DEBUG_FILE_COMMON_OF_MODULE)
+		return false;
+	file->asked = asked;
+	symbolizer->requests.need_debug_file(symbolizer->requests.context, id, which,
+					     identity->build_id, identity->build_id_size,
+					     debuglink);
+	return true;
 }
 
 int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id module, int fd,
 			   int error)
 {
-	(void)error; /* whatever it was, there is no file */
 	struct symbol_file *file = asked_file(symbolizer, module, ASKED_FILE);
 	if (!file)
 		return refuse(fd);
-	tell_reading(symbolizer, module);
+	symbolizer_tell_reading(symbolizer, module);
 	if (fd >= 0)
-		fault_at("file", path_of(symbolizer, module), NULL);
-	int result = symbol_file_give(file, fd);
+		fault_at("file", symbolizer_path_of(symbolizer, module), NULL);
+	int result = symbol_file_give(file, fd, error);
 	symbolizer->nr_changed += result == -EBUSY;
-	if (result == 1)
-		result = ask_debug_file(symbolizer, file, module);
+	/* Without .symtab the functions that nobody exports are in its debug file. */
+	if (result == 1 &&
+	    symbolizer_ask_debug(symbolizer, file, module, DEBUG_FILE_OWN, ASKED_DEBUG_FILE))
+		result = 0;
+	else if (result == 1)
+		result = symbol_file_give_debug(file, -1);
 	tell_read(symbolizer);
 	if (file->key.kind == MODULE_ANON)
 		space_out_refreshes(file, result == 0);
@@ -519,14 +486,38 @@ int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id modul
 	return result == -ENOMEM ? result : 0;
 }
 
+/* What lines alone need. */
+static void give_debug_lines(struct symbolizer *symbolizer, struct symbol_file *file,
+			     struct module_id module, int fd)
+{
+	/* It may have changed since, and be dropped. */
+	if (file->state != SYMBOL_FILE_READY) {
+		file->asked = ASKED_NOTHING;
+		refuse(fd);
+		return;
+	}
+	symbolizer_tell_reading(symbolizer, module);
+	if (file->asked == ASKED_COMMON)
+		symbol_file_give_common(file, fd);
+	else
+		symbol_file_give_debug_lines(file, fd);
+	tell_read(symbolizer);
+}
+
 int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd,
 			       int error)
 {
 	(void)error;
 	struct symbol_file *file = asked_file(symbolizer, module, ASKED_DEBUG_FILE);
+	struct symbol_file *lined = asked_file(symbolizer, module, ASKED_DEBUG_LINES);
+	lined = lined ? lined : asked_file(symbolizer, module, ASKED_COMMON);
+	if (lined) {
+		give_debug_lines(symbolizer, lined, module, fd);
+		return 0;
+	}
 	if (!file)
 		return refuse(fd);
-	tell_reading(symbolizer, module);
+	symbolizer_tell_reading(symbolizer, module);
 	int result = symbol_file_give_debug(file, fd);
 	symbolizer->nr_changed += result == -EBUSY;
 	tell_read(symbolizer);

@@ -8,6 +8,7 @@
 
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
+#include <ctop/elf/go_functions.h>
 #include <ctop/elf/object.h>
 
 #include "frame_table.h"
@@ -38,6 +39,9 @@ struct cfi {
 	bool eh_checked;
 	struct frame_table tables[TABLES_MAX];
 	size_t nr_tables;
+	struct go_functions go;	 /* nr 0: it is no Go program */
+	struct code_rules *code; /* NULL: none was needed yet */
+	bool code_changed;	 /* while it was read: nothing that was read of it counts */
 	struct {
 		struct known_range *items;
 		size_t nr, capacity;
@@ -90,6 +94,7 @@ void cfi_free(struct cfi *cfi)
 	free(cfi->ranges.items);
 	index_release(&cfi->ranges_by_granule);
 	index_release(&cfi->long_rules_by_bytes);
+	code_rules_free(cfi->code);
 	free(cfi);
 }
 
@@ -106,6 +111,8 @@ static void open_tables(struct cfi *cfi)
 	cfi->nr_tables = cfi->has_eh;
 	if (frame_table_open_debug(&cfi->tables[cfi->nr_tables], elf) == 0)
 		cfi->nr_tables++;
+	if (!go_functions_open(&cfi->go, elf))
+		cfi->go.nr = 0;
 }
 
 static bool find_range(const struct cfi *cfi, uint64_t address, struct rule *rule)
@@ -212,6 +219,28 @@ static bool ask_eh_frame(struct cfi *cfi, uint64_t address, struct known_range *
 	return found;
 }
 
+/*
+ * Functions of Go keep nothing of their callers' registers, and their frame pointers, which the next rules do not ask for. The return
+ * address is what a call pushed, or where the function's first instruction put the link register: at its end of the frame.
+ */
+static void ask_go(const struct cfi *cfi, uint64_t address, struct known_range *range)
+{
+	enum { WORD = 8 };
+	struct go_frame frame;
+	if (!cfi->go.nr || !go_functions_frame(&cfi->go, address, &frame))
+		return;
+	const uint32_t slot = MACHINE_HAS_LINK ? frame.bytes / WORD : 1;
+	struct rule rule = {
+		.kind = RULE_OFFSET,
+		.cfa_register = UNWIND_SP,
+		.offset = (int32_t)frame.bytes + (MACHINE_HAS_LINK ? 0 : WORD),
+		.deepest = slot ? (uint8_t)slot : 1,
+	};
+	if (slot > UINT8_MAX || !machine_set_return_slot(rule.saved, (uint8_t)slot))
+		return;
+	*range = (struct known_range){.start = frame.start, .end = frame.end, .rule = rule};
+}
+
 static void evaluate(struct cfi *cfi, uint64_t address, struct known_range *range)
 {
 	*range = (struct known_range){
@@ -225,6 +254,7 @@ static void evaluate(struct cfi *cfi, uint64_t address, struct known_range *rang
 		if (found)
 			return;
 	}
+	ask_go(cfi, address, range);
 }
 
 bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule)
@@ -242,4 +272,24 @@ bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule)
 		remember_range(cfi, elf_address, &range);
 	*rule = holds ? range.rule : (struct rule){.kind = RULE_BAD};
 	return true;
+}
+
+enum code_found cfi_code_rule(struct cfi *cfi, struct code_reader *reader, uint64_t elf_address,
+			      bool after_call, struct code_rule *rule)
+{
+	const uint64_t allowance = *code_reader_allowance(reader);
+	if (!cfi->object || object_machine(cfi->object) != MACHINE_ELF ||
+	    cfi->code_changed)
+		return CODE_NO_RULE;
+	if (!cfi->code)
+		cfi->code = code_rules_new(cfi->object);
+	if (!cfi->code)
+		return CODE_NO_RULE;
+	tell_watch(cfi, true);
+	const enum code_found found =
+		code_rules_find(cfi->code, reader, elf_address, after_call, rule);
+	tell_watch(cfi, false);
+	if (*code_reader_allowance(reader) != allowance)
+		cfi->code_changed = !object_is_as_opened(cfi->object, false);
+	return cfi->code_changed ? CODE_NO_RULE : found;
 }

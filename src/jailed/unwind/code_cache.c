@@ -5,6 +5,7 @@
 
 #include <ctop/base/index.h>
 #include <ctop/elf/object.h>
+#include <ctop/unwind/live_code.h>
 
 #include "cfi.h"
 
@@ -48,11 +49,19 @@ void code_cache_free(struct code_cache *cache)
 	free(cache);
 }
 
+bool mapping_read(const struct unwind_mapping *mapping, uint64_t address, void *bytes, size_t size)
+{
+	if (mapping->live)
+		return live_code_read(mapping->live, address, bytes, size);
+	return mapping->object &&
+	       object_read(mapping->object, address - mapping->bias, bytes, size);
+}
+
 static bool same_mapping(const struct unwind_mapping *a, const struct unwind_mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
-	       a->object == b->object && a->cfi == b->cfi && a->unreadable == b->unreadable &&
-	       a->module == b->module;
+	       a->object == b->object && a->live == b->live && a->cfi == b->cfi &&
+	       a->unreadable == b->unreadable && a->module == b->module;
 }
 
 static const struct place *place_of(struct code_cache *cache, uint64_t generation,
@@ -75,20 +84,19 @@ static uint8_t code_flags(const struct unwind_mapping *mapping, uint64_t address
 {
 	uint8_t bytes[MACHINE_CALL_MAX_BYTES > MACHINE_RESTORER_BYTES ? MACHINE_CALL_MAX_BYTES
 								      : MACHINE_RESTORER_BYTES];
-	uint64_t next = address + 1 - mapping->bias;
+	const uint64_t next = address + 1;
 	uint8_t flags = 0;
 	bool starts_stack = false;
-	if (!mapping->object)
+	if (!mapping->object && !mapping->live)
 		return RULE_CODE_UNREADABLE;
-	if (object_read(mapping->object, next, bytes, MACHINE_RESTORER_BYTES)) {
+	if (mapping_read(mapping, next, bytes, MACHINE_RESTORER_BYTES)) {
 		if (machine_is_restorer(bytes))
 			flags |= RULE_RESTORER;
-		starts_stack = machine_starts_stack(bytes);
+		starts_stack = !mapping->live && machine_starts_stack(bytes);
 	}
 	/* Fewer only where the segment starts just before. */
 	size_t size = MACHINE_CALL_MAX_BYTES;
-	while (size >= MACHINE_CALL_MIN_BYTES &&
-	       !object_read(mapping->object, next - size, bytes, size))
+	while (size >= MACHINE_CALL_MIN_BYTES && !mapping_read(mapping, next - size, bytes, size))
 		size--;
 	if (size < MACHINE_CALL_MIN_BYTES)
 		flags |= RULE_CODE_UNREADABLE;
@@ -124,6 +132,7 @@ static enum unwind_lookup find_slowly(struct code_cache *cache, const struct unw
 	if (found == UNWIND_PENDING) {
 		/* It may arrive before the generation changes. */
 		mapping.object = NULL;
+		mapping.live = NULL;
 		mapping.cfi = NULL;
 		mapping.unreadable = STACK_REASON_NO_TABLE;
 		cache->uncached = (struct place){.mapping = mapping};
@@ -133,6 +142,8 @@ static enum unwind_lookup find_slowly(struct code_cache *cache, const struct unw
 	}
 	code->place = place_of(cache, space->generation, &mapping);
 	evaluate(cache, &mapping, address, &code->rule);
+	if (mapping.live)
+		return UNWIND_FOUND; /* it changes without a new generation */
 	*slot = (struct slot){
 		.address = address, .serial = code->place->serial, .rule = code->rule};
 	return UNWIND_FOUND;

@@ -25,6 +25,9 @@ struct code {
 	struct rule rule;
 };
 
+/* Reads code of a mapping, at an address of the process. */
+bool mapping_read(const struct unwind_mapping *mapping, uint64_t address, void *bytes, size_t size);
+
 struct code_cache;
 struct code_cache *code_cache_new(struct unwind_counters *counters); /* borrows counters */
 void code_cache_free(struct code_cache *cache);

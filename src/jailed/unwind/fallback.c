@@ -5,98 +5,9 @@
 
 /* A frame pointer this far above the dump may still be one: then it is the dump that ended. */
 enum { STACK_BEYOND_DUMP_BYTES = 8 << 20 };
-/* A function that starts at most this far below a pc may well be the one that the pc is in. */
-enum { SAME_FUNCTION_BYTES = 256 };
 /* How far up from musl's call of main the program's start is at most; it takes 8 words. */
 enum { START_FRAME_WORDS = 32 };
 enum { ENDING_BYTES = 16 };
-
-enum evidence { IMPOSSIBLE, POSSIBLE, PROVEN };
-
-/*
- * How well an address passes for a return address. Besides calls, what the bottom of a stack is made of counts:
- * a return address planted into a thread's first function, or into the code that ends a signal handler.
- */
-static enum evidence return_address_evidence(struct walk *walk, uint64_t address)
-{
-	const uint8_t proofs = RULE_AFTER_CALL | RULE_RESTORER | RULE_SIGNAL |
-			       RULE_IN_ROOT_FUNCTION | RULE_STARTS_STACK;
-	struct code code;
-	if (address == 0 || walk_find(walk, address - 1, &code) != UNWIND_FOUND)
-		return IMPOSSIBLE;
-	if (code.rule.flags & proofs)
-		return PROVEN;
-	return code.rule.flags & RULE_CODE_UNREADABLE ? POSSIBLE : IMPOSSIBLE;
-}
-
-bool walk_is_return_address(struct walk *walk, uint64_t address)
-{
-	return return_address_evidence(walk, address) != IMPOSSIBLE;
-}
-
-bool walk_is_surely_return_address(struct walk *walk, uint64_t address)
-{
-	return return_address_evidence(walk, address) == PROVEN;
-}
-
-/* Where the direct call before a return address leads; false when it is another kind of call, or cannot be read. */
-static bool call_target(struct walk *walk, uint64_t return_address, uint64_t *target)
-{
-	uint8_t bytes[MACHINE_CALL_MAX_BYTES];
-	struct code code;
-	int64_t distance;
-	if (walk_find(walk, return_address - 1, &code) != UNWIND_FOUND)
-		return false;
-	const struct unwind_mapping *mapping = &code.place->mapping;
-	uint64_t first = return_address - sizeof(bytes);
-	if (!mapping->object ||
-	    !object_read(mapping->object, first - mapping->bias, bytes, sizeof(bytes)) ||
-	    !machine_call_distance(bytes, sizeof(bytes), &distance))
-		return false;
-	*target = return_address + (uint64_t)distance;
-	return true;
-}
-
-/* Where the call before a return address leads if that is just before the pc; 0 if not. */
-static uint64_t called_function(struct walk *walk, uint64_t return_address, uint64_t pc)
-{
-	uint64_t target;
-	bool leads_there = call_target(walk, return_address, &target) && target <= pc &&
-			   pc - target < SAME_FUNCTION_BYTES;
-	return leads_there ? target : 0;
-}
-
-uint64_t walk_called_from(struct walk *walk, uint64_t return_address)
-{
-	return called_function(walk, return_address, walk->registers.value[UNWIND_PC]);
-}
-
-bool walk_has_called(struct walk *walk, uint64_t pc)
-{
-	return called_function(walk, walk->registers.value[UNWIND_PC], pc) != 0;
-}
-
-bool walk_is_called_from(struct walk *walk, uint64_t return_address)
-{
-	return walk_called_from(walk, return_address) != 0;
-}
-
-/*
- * False when the call before return_address leads to a function that cannot have led to pc: one that has CFI, where
- * the code at pc has none. Left-over return addresses are met that way: one in a hundred leaves of node's
- * built-in functions has one on top of its stack. A stub or another function without CFI may have jumped on.
- */
-static bool call_may_lead_to(struct walk *walk, uint64_t return_address, uint64_t pc)
-{
-	struct code code;
-	uint64_t target;
-	if (!call_target(walk, return_address, &target))
-		return true;
-	if (target <= pc && pc - target < SAME_FUNCTION_BYTES)
-		return true; /* clone() has CFI up to its system call, none for what follows */
-	return walk_find(walk, target, &code) == UNWIND_FOUND &&
-	       (code.rule.kind == RULE_NONE || code.rule.kind == RULE_PLT);
-}
 
 /* A leaf that has pushed nothing: its return address is on top of the stack, or in the link register. */
 static bool step_from_leaf(struct walk *walk, enum evidence wanted)
@@ -104,8 +15,8 @@ static bool step_from_leaf(struct walk *walk, enum evidence wanted)
 	struct registers *registers = &walk->registers;
 	uint64_t sp, return_address;
 	if (!machine_return_of_leaf(&walk->memory, registers, &return_address, &sp) ||
-	    return_address_evidence(walk, return_address) < wanted ||
-	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_PC]))
+	    walk_return_address_evidence(walk, return_address) < wanted ||
+	    !walk_call_may_lead_to(walk, return_address, registers->value[UNWIND_PC]))
 		return false;
 	/* Having pushed nothing, it has kept what it must give back. */
 	registers->known &= MACHINE_SAVED_MASK;
@@ -126,7 +37,7 @@ static bool step_from_plt(struct walk *walk, const struct code *code)
 	if (!MACHINE_HAS_LINK ||
 	    !object_read(mapping->object, first - mapping->bias, bytes, sizeof(bytes)) ||
 	    !machine_return_of_plt(bytes, &walk->memory, registers, &return_address, &sp) ||
-	    return_address_evidence(walk, return_address) < PROVEN)
+	    walk_return_address_evidence(walk, return_address) < PROVEN)
 		return false;
 	registers->known &= MACHINE_SAVED_MASK;
 	registers_set(registers, UNWIND_SP, sp);
@@ -139,7 +50,7 @@ static bool link_may_be_old(struct walk *walk)
 {
 	uint64_t return_address;
 	return machine_link(&walk->registers, &return_address) &&
-	       !walk_is_called_from(walk, return_address);
+	       !walk_called_from(walk, return_address);
 }
 
 /*
@@ -217,8 +128,8 @@ static bool step_by_code(struct walk *walk, const struct code *code)
 	bool detours;
 	if (!machine_run_to_return(bytes, size, &walk->memory, &caller, &detours) ||
 	    caller.value[UNWIND_SP] < walk->registers.value[UNWIND_SP] ||
-	    return_address_evidence(walk, caller.value[UNWIND_PC]) < PROVEN ||
-	    (detours && !call_may_lead_to(walk, caller.value[UNWIND_PC], pc)))
+	    walk_return_address_evidence(walk, caller.value[UNWIND_PC]) < PROVEN ||
+	    (detours && !walk_call_may_lead_to(walk, caller.value[UNWIND_PC], pc)))
 		return false;
 	caller.known &= MACHINE_SAVED_MASK | register_bit(UNWIND_SP) | register_bit(UNWIND_PC);
 	walk->registers = caller;
@@ -248,8 +159,8 @@ static bool step_after_push(struct walk *walk, enum evidence wanted)
 	    memory_read_address(&walk->memory, sp + MACHINE_ADDRESS_BYTES, &return_address))
 		return false;
 	return_address = machine_code_address(return_address);
-	if (return_address_evidence(walk, return_address) < wanted ||
-	    !call_may_lead_to(walk, return_address, registers->value[UNWIND_PC]))
+	if (walk_return_address_evidence(walk, return_address) < wanted ||
+	    !walk_call_may_lead_to(walk, return_address, registers->value[UNWIND_PC]))
 		return false;
 	registers->known &= MACHINE_SAVED_MASK;
 	step_over_record(registers, sp, return_address);
@@ -298,7 +209,7 @@ bool walk_over_own_record(struct walk *walk)
 	if (!registers_know(registers, UNWIND_FP) || fp < registers->value[UNWIND_SP] ||
 	    fp % MACHINE_ADDRESS_BYTES != 0 ||
 	    read_frame_record(walk, fp, &saved_fp, &return_address) ||
-	    !walk_is_called_from(walk, return_address))
+	    !walk_called_from(walk, return_address))
 		return false;
 	registers->known = 0;
 	registers_set(registers, UNWIND_FP, saved_fp);
@@ -306,8 +217,23 @@ bool walk_over_own_record(struct walk *walk)
 	return true;
 }
 
+/*
+ * HotSpot's interpreter keeps its caller's stack pointer below the record, since it puts its locals between the two
+ * (frame_x86.hpp: interpreter_frame_sender_sp_offset). Which of the two it is the caller's own code will tell.
+ */
+static uint64_t find_other_sp(const struct walk *walk, uint64_t record)
+{
+	uint64_t sp;
+	if (memory_read_address(&walk->memory, record - MACHINE_ADDRESS_BYTES, &sp) ||
+	    sp % MACHINE_ADDRESS_BYTES || sp <= record + 2 * MACHINE_ADDRESS_BYTES ||
+	    sp >= walk->memory.end)
+		return 0;
+	return sp;
+}
+
 /* The frame record that the frame pointer points to: the caller's frame pointer, then the return address. */
-static struct step_result step_by_frame_pointer(struct walk *walk, enum stack_reason reason)
+static struct step_result step_by_frame_pointer(struct walk *walk, enum stack_reason reason,
+						bool is_live)
 {
 	struct step_result failed = {.reason = reason};
 	struct registers *registers = &walk->registers;
@@ -322,8 +248,12 @@ static struct step_result step_by_frame_pointer(struct walk *walk, enum stack_re
 	}
 	if (return_address == 0)
 		return (struct step_result){.method = FRAME_FP, .bottom = true};
-	if (!walk_is_return_address(walk, return_address))
+	/* Interpreters put where they go on below what they jump to. */
+	if (!walk_is_return_address(walk, return_address) &&
+	    !walk_is_live_code(walk, return_address - 1))
 		return failed;
+	if (is_live)
+		walk->other_sp = find_other_sp(walk, fp);
 	registers->known = 0;
 	registers_set(registers, UNWIND_FP, saved_fp);
 	step_over_record(registers, fp, return_address);
@@ -335,7 +265,7 @@ static bool step_over_trampoline(struct walk *walk)
 {
 	struct registers caller = walk->registers;
 	if (!machine_return_of_trampoline(&walk->memory, &caller) ||
-	    return_address_evidence(walk, caller.value[UNWIND_PC]) < PROVEN)
+	    walk_return_address_evidence(walk, caller.value[UNWIND_PC]) < PROVEN)
 		return false;
 	walk->registers = caller;
 	return true;
@@ -355,6 +285,11 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 		return by_return;
 	if (leaf && has_code && step_from_plt(walk, code))
 		return (struct step_result){.method = FRAME_PLT};
+	struct step_result by_code = {.reason = reason};
+	if (code->place && !walk->frame_pointers_only && reason == STACK_REASON_NO_RULE)
+		by_code = walk_by_code(walk, code, reason);
+	if (by_code.method != FRAME_LEAF)
+		return by_code;
 	if (has_code && !walk->frame_pointers_only && step_by_code(walk, code))
 		return by_return;
 	if (has_code && !walk->exact) {
@@ -372,7 +307,9 @@ struct step_result walk_without_rule(struct walk *walk, const struct code *code,
 		return by_return;
 	if (leaf && has_code && is_new_thread(walk))
 		return (struct step_result){.bottom = true};
-	struct step_result result = step_by_frame_pointer(walk, reason);
+	/* By its code the frame goes on above the dump. */
+	struct step_result result = step_by_frame_pointer(walk, by_code.reason,
+							  code->place && code->place->mapping.live);
 	if (!result.reason || walk->pending)
 		return result;
 	if (leaf && step_from_leaf(walk, generated ? POSSIBLE : PROVEN))

@@ -89,8 +89,17 @@ bool machine_is_restorer(const uint8_t *bytes);
 enum stack_reason machine_signal_registers(const struct memory *memory,
 					   struct registers *registers);
 
+/* True when MACHINE_EXEC_BYTES bytes call execve or execveat. */
+bool machine_is_exec(const uint8_t *bytes);
+
 /* True when the code (MACHINE_RESTORER_BYTES bytes) begins by taking another stack pointer: a stack's outermost code. */
 bool machine_starts_stack(const uint8_t *bytes);
+
+/*
+ * True when a function of HotSpot's starts with these MACHINE_START_BYTES bytes: by touching the stack far below, where it would
+ * overflow, and saving the frame pointer.
+ */
+bool machine_starts_function(const uint8_t *bytes);
 
 enum machine_ending {
 	MACHINE_GOES_ON,

@@ -91,6 +91,8 @@ bool machine_ends_in_call(const uint8_t *bytes, size_t size)
 
 #define CODE_MOV_X8_SIGRETURN 0xd2801168U /* mov x8, #139 */
 #define CODE_MOV_X8_EXIT      0xd2800ba8U /* mov x8, #93 */
+#define CODE_MOV_X8_EXECVE    0xd2801ba8U /* mov x8, #221 */
+#define CODE_MOV_X8_EXECVEAT  0xd2802328U /* mov x8, #281 */
 #define CODE_SVC	      0xd4000001U
 #define CODE_PACIASP	      0xd503233fU
 #define CODE_PACIBSP	      0xd503237fU
@@ -129,11 +131,24 @@ enum stack_reason machine_signal_registers(const struct memory *memory, struct r
 	return STACK_REASON_NONE;
 }
 
+bool machine_is_exec(const uint8_t *bytes)
+{
+	const uint32_t first = instruction_at(bytes);
+	return (first == CODE_MOV_X8_EXECVE || first == CODE_MOV_X8_EXECVEAT) &&
+	       instruction_at(bytes + INSTRUCTION_BYTES) == CODE_SVC;
+}
+
 bool machine_starts_stack(const uint8_t *bytes)
 {
 	/* mov sp, xN; from x29 it is the end of an ordinary function. */
 	uint32_t first = instruction_at(bytes);
 	return (first & 0xfffffc1f) == 0x9100001f && field(first, 5, 5) < UNWIND_FP;
+}
+
+bool machine_starts_function(const uint8_t *bytes)
+{
+	(void)bytes;
+	return false;
 }
 
 enum machine_ending machine_ending(const uint8_t *code, size_t size)

@@ -8,7 +8,12 @@
 
 enum {
 	MACHINE_ELF = EM_AARCH64,
-	MACHINE_RED_ZONE_BYTES = 0, /* nothing below the stack pointer is a function's own */
+	MACHINE_RELATIVE = R_AARCH64_RELATIVE,
+	MACHINE_START_BYTES = 8,
+	MACHINE_EXEC_BYTES = 8,
+	MACHINE_READS_LIVE_CODE = 0, /* no runtime was looked at */
+	MACHINE_CALL_BYTES = 0,	     /* a call pushes nothing */
+	MACHINE_RED_ZONE_BYTES = 0,  /* nothing below the stack pointer is a function's own */
 	MACHINE_NR_SAVED = UNWIND_NR_SAVED,
 	MACHINE_FP_INDEX = 10, /* in machine_saved[] */
 	MACHINE_LINK_INDEX = 11,
@@ -31,6 +36,8 @@ enum {
 static const uint8_t machine_saved[MACHINE_NR_SAVED] = {19, 20, 21, 22, 23,	   24,
 							25, 26, 27, 28, UNWIND_FP, UNWIND_LR};
 #define MACHINE_SAVED_MASK (UINT64_C(0x7ff) << 19)
+/* And those of the caller's that a function finds at its first instruction. */
+#define MACHINE_START_MASK (MACHINE_SAVED_MASK | UINT64_C(1) << UNWIND_LR)
 
 /*
  * The code address in what a call has left: functions may sign their return address (PAC), in bits that no

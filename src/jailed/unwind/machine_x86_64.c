@@ -120,6 +120,15 @@ enum stack_reason machine_signal_registers(const struct memory *memory, struct r
 	return STACK_REASON_NONE;
 }
 
+bool machine_is_exec(const uint8_t *bytes)
+{
+	/* mov $59 or $322, %eax; syscall */
+	static const uint8_t execve[] = {0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t execveat[] = {0xb8, 0x42, 1, 0, 0, 0x0f, 0x05};
+	return memcmp(bytes, execve, sizeof(execve)) == 0 ||
+	       memcmp(bytes, execveat, sizeof(execveat)) == 0;
+}
+
 bool machine_starts_stack(const uint8_t *bytes)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -127,6 +136,16 @@ bool machine_starts_stack(const uint8_t *bytes)
 		bytes += sizeof(endbr64);
 	/* mov %reg, %rsp */
 	return (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x89 && (bytes[2] & 0xc7) == 0xc4;
+}
+
+bool machine_starts_function(const uint8_t *bytes)
+{
+	enum { TOUCHED_MIN_BYTES = 4096 };
+	static const uint8_t mov_eax_below_rsp[] = {0x89, 0x84, 0x24};
+	int32_t distance;
+	memcpy(&distance, bytes + sizeof(mov_eax_below_rsp), sizeof(distance));
+	return memcmp(bytes, mov_eax_below_rsp, sizeof(mov_eax_below_rsp)) == 0 &&
+	       distance <= -TOUCHED_MIN_BYTES && bytes[MACHINE_START_BYTES - 1] == 0x55;
 }
 
 enum machine_ending machine_ending(const uint8_t *code, size_t size)

@@ -9,12 +9,18 @@
 
 enum {
 	MACHINE_ELF = EM_X86_64,
+	MACHINE_RELATIVE = R_X86_64_RELATIVE, /* the relocation of a pointer into the file itself */
+	MACHINE_READS_LIVE_CODE = 1,  /* rules are read from code that processes make, too */
+	MACHINE_CALL_BYTES = 8,	      /* a call pushes as many */
+	MACHINE_LINK_INDEX = 0,	      /* none: see MACHINE_HAS_LINK */
 	MACHINE_RED_ZONE_BYTES = 128, /* below the stack pointer, a function's own */
 	MACHINE_NR_SAVED = UNWIND_NR_SAVED,
 	MACHINE_FP_INDEX = 1, /* in machine_saved[] */
 	MACHINE_CALL_MIN_BYTES = 2,
 	MACHINE_CALL_MAX_BYTES = 7,
 	MACHINE_RESTORER_BYTES = 9,
+	MACHINE_EXEC_BYTES = 7,
+	MACHINE_START_BYTES = 8,
 	MACHINE_WAY_MAX_BYTES = 64,
 	/* Of the restorer's two instructions; a sample inside the kernel shows the address after the second. */
 	MACHINE_RESTORER_SYSCALL = 7,
@@ -29,6 +35,8 @@ enum { MACHINE_RBX = 3 };
 
 /* The registers that a function gives back as it got them (rbx, rbp, r12-r15), the stack pointer aside. */
 static const uint8_t machine_saved[MACHINE_NR_SAVED] = {MACHINE_RBX, UNWIND_FP, 12, 13, 14, 15};
+#define MACHINE_START_MASK                                                                         \
+	MACHINE_SAVED_MASK /* and those of the caller's that a function finds at its first instruction */
 #define MACHINE_SAVED_MASK                                                                         \
 	((UINT64_C(1) << MACHINE_RBX) | (UINT64_C(1) << UNWIND_FP) | (UINT64_C(0xf) << 12))
 

@@ -13,6 +13,8 @@
 struct unwinder {
 	struct unwind_counters counters;
 	struct code_cache *cache;
+	struct code_reader *code_reader;
+	bool code_may_wait, waits_for_code;
 };
 
 struct unwinder *unwinder_new(void)
@@ -21,10 +23,12 @@ struct unwinder *unwinder_new(void)
 	if (!unwinder)
 		return NULL;
 	unwinder->cache = code_cache_new(&unwinder->counters);
-	if (!unwinder->cache) {
-		free(unwinder);
+	unwinder->code_reader = code_reader_new();
+	if (!unwinder->cache || !unwinder->code_reader) {
+		unwinder_free(unwinder);
 		return NULL;
 	}
+	unwinder_allow_code(unwinder, UINT64_MAX, false);
 	return unwinder;
 }
 
@@ -33,6 +37,7 @@ void unwinder_free(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	code_cache_free(unwinder->cache);
+	code_reader_free(unwinder->code_reader);
 	free(unwinder);
 }
 
@@ -41,15 +46,20 @@ const struct unwind_counters *unwinder_counters(const struct unwinder *unwinder)
 	return &unwinder->counters;
 }
 
-enum unwind_lookup walk_find(struct walk *walk, uint64_t address, struct code *code)
+void unwinder_allow_code(struct unwinder *unwinder, uint64_t instructions, bool may_wait)
 {
-	enum unwind_lookup found =
-		code_cache_find(walk->cache, walk->space, address, walk->pending_matters, code);
-	if ((found == UNWIND_PENDING || found == UNWIND_UNKNOWN) && !walk->pending) {
-		walk->pending = true;
-		walk->pending_address = address;
-	}
-	return found;
+	*code_reader_allowance(unwinder->code_reader) = instructions;
+	unwinder->code_may_wait = may_wait;
+}
+
+uint64_t unwinder_code_left(const struct unwinder *unwinder)
+{
+	return *code_reader_allowance(unwinder->code_reader);
+}
+
+bool unwinder_waits_for_code(const struct unwinder *unwinder)
+{
+	return unwinder->waits_for_code;
 }
 
 /* The end that a failed step makes. */
@@ -69,14 +79,19 @@ static enum known_function known_function(const struct walk *walk, const struct 
 	return object_known_function(mapping->object, lookup - mapping->bias);
 }
 
+bool unwind_is_in_exec(const struct object *object, uint64_t elf_address)
+{
+	uint8_t bytes[MACHINE_EXEC_BYTES];
+	return object_read(object, elf_address - sizeof(bytes), bytes, sizeof(bytes)) &&
+	       machine_is_exec(bytes);
+}
+
 /* ---- signal frames ---- */
 
 static bool reads_as_restorer(const struct unwind_mapping *mapping, uint64_t address)
 {
 	uint8_t bytes[MACHINE_RESTORER_BYTES];
-	return mapping->object &&
-	       object_read(mapping->object, address - mapping->bias, bytes, sizeof(bytes)) &&
-	       machine_is_restorer(bytes);
+	return mapping_read(mapping, address, bytes, sizeof(bytes)) && machine_is_restorer(bytes);
 }
 
 /* True in the code that ends a signal handler, where no CFI says so (musl has none, Go's does not know). */
@@ -174,8 +189,11 @@ static struct step_result step(struct walk *walk, const struct code *code)
 		if (result.reason != STACK_REASON_BAD_ADDRESS || MACHINE_RESTORER_CFI_LIES)
 			return result;
 	}
-	if (has_rule && !walk->frame_pointers_only)
-		result = step_by_table(walk, code);
+	if (has_rule) {
+		walk->other_sp = 0;
+		if (!walk->frame_pointers_only)
+			result = step_by_table(walk, code);
+	}
 	/* After a frame record the stack pointer may not be known; then records lead on. */
 	if (!has_rule || walk->frame_pointers_only ||
 	    (result.reason == STACK_REASON_NO_RULE && !registers_know(&walk->registers, UNWIND_SP)))
@@ -360,6 +378,7 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 	}
 	struct walk walk = {
 		.cache = unwinder->cache,
+		.code_reader = unwinder->code_reader,
 		.space = space,
 		.registers = {.known = input->known & (register_bit(UNWIND_NR_REGS) - 1)},
 		.memory = {.stack = input->stack, .start = sp, .end = sp + input->stack_bytes},
@@ -367,11 +386,13 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 		.exact = true,
 		.frame_pointers_only = input->frame_pointers_only,
 		.pending_matters = pending_address != NULL,
+		.unread_matters = pending_address != NULL && unwinder->code_may_wait,
 	};
 	for (unsigned i = 0; i < UNWIND_NR_REGS; i++)
 		walk.registers.value[i] = input->regs[i];
 	*result = walk_stack(&walk, frames);
 	unwinder->counters.frames += result->nr_frames;
+	unwinder->waits_for_code = walk.unread;
 	if (!walk.pending)
 		return 0;
 	if (pending_address)

@@ -36,6 +36,7 @@ void broker_free(struct broker *broker)
 	forget_asked(broker, BROKER_COLLECTOR | BROKER_SYMBOLIZER);
 	opener_free(broker->opener);
 	prober_free(broker->prober);
+	fetcher_free(broker->fetcher);
 	mapped_files_free(broker->mapped);
 	kept_free(broker);
 	for (size_t i = 0; i < broker->unreadable.nr; i++)
@@ -52,6 +53,21 @@ void broker_serve_recorded(struct broker *broker, int64_t written_ns)
 	broker->written_ns = written_ns;
 }
 
+int broker_use_debuginfod(struct broker *broker, const char *urls)
+{
+	broker->fetcher = fetcher_new(urls);
+	return broker->fetcher ? 0 : -ENOMEM;
+}
+
+bool broker_is_fetching(const struct broker *broker, struct text *out)
+{
+	if (!broker->fetcher || fetcher_fd(broker->fetcher) < 0)
+		return false;
+	if (out)
+		fetcher_tell(broker->fetcher, out);
+	return true;
+}
+
 struct mapped_files *broker_mapped_files(struct broker *broker)
 {
 	return broker->mapped;
@@ -66,7 +82,8 @@ void broker_take_cgroup(struct broker *broker, int cgroup_fd)
 
 size_t broker_poll(const struct broker *broker, struct pollfd *fds)
 {
-	const int awaited[BROKER_POLL_MAX] = {opener_fd(broker->opener), prober_fd(broker->prober)};
+	const int awaited[BROKER_POLL_MAX] = {opener_fd(broker->opener), prober_fd(broker->prober),
+					      broker->fetcher ? fetcher_fd(broker->fetcher) : -1};
 	size_t nr = 0;
 	for (size_t i = 0; i < BROKER_POLL_MAX; i++)
 		if (awaited[i] >= 0)
@@ -76,14 +93,21 @@ size_t broker_poll(const struct broker *broker, struct pollfd *fds)
 
 int broker_timeout_ms(const struct broker *broker)
 {
-	int opener = opener_timeout_ms(broker->opener), prober = prober_timeout_ms(broker->prober);
-	return opener < 0 || (prober >= 0 && prober < opener) ? prober : opener;
+	const int all[] = {opener_timeout_ms(broker->opener), prober_timeout_ms(broker->prober),
+			   broker->fetcher ? fetcher_timeout_ms(broker->fetcher) : -1};
+	int soonest = -1;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i] >= 0 && (soonest < 0 || all[i] < soonest))
+			soonest = all[i];
+	return soonest;
 }
 
 void broker_serve(struct broker *broker)
 {
 	opener_serve(broker->opener);
 	prober_serve(broker->prober);
+	if (broker->fetcher)
+		fetcher_serve(broker->fetcher);
 }
 
 int32_t broker_opener_pid(const struct broker *broker)
@@ -91,9 +115,9 @@ int32_t broker_opener_pid(const struct broker *broker)
 	return opener_pid(broker->opener);
 }
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
-/* Said of the first one only: a map that its maker got wrong is asked for again and again. */
+/* Reported of the first one only: a map that its maker got wrong is asked for again and again. */
 void note_refused_map(struct broker *broker, int32_t pid, int code)
 {
 	if (code == -ENOENT || broker->notice[0])
@@ -105,6 +129,18 @@ void note_refused_map(struct broker *broker, int32_t pid, int code)
 							      : strerror(-code);
 	snprintf(broker->notice, sizeof(broker->notice),
 		 "the perf map of process %d is not used: %s", pid, why);
+}
+
+void note_refused_code(struct broker *broker, int32_t pid, int code)
+{
+	if (broker->notice[0])
+		return;
+	snprintf(broker->notice, sizeof(broker->notice),
+		 "code that process %d has made cannot be read: stacks through it may end early (%s)",
+		 pid,
+		 code == -ETIMEDOUT
+			 ? "the process lets who reads it wait"
+			 : "kernel.yama.ptrace_scope, or another user's: run ctop as root");
 }
 
 static void add_absent(struct text *text, const struct absent *absent, const char *why)
@@ -173,7 +209,7 @@ const char *broker_notice(const struct broker *broker)
 	return broker->notice;
 }
 
-/* Takes the text over. Out of memory only means that nobody is told. */
+/* Takes the text over. Out of memory only means that it is not reported. */
 static void add_unreadable(struct broker *broker, struct text *text)
 {
 	enum { UNREADABLE_MAX = 1024 };
@@ -195,7 +231,7 @@ static void note_unreadable(struct broker *broker, enum broker_reader reader, co
 }
 
 /*
- * Whether a path is told of for the first time: both readers ask for a file, and again in each epoch. Paths are known by their
+ * Whether a path is reported for the first time: both readers ask for a file, and again in each epoch. Paths are known by their
  * hashes, whose key nobody else knows. Beyond a number of them, or without memory, none is new.
  */
 static bool is_newly_gone(struct broker *broker, const char *path)

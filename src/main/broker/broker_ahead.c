@@ -85,21 +85,7 @@ void broker_open_ahead(struct broker *broker, const struct mapped_file *file)
 	*ahead = (struct ahead){.broker = broker, .key = key};
 	DL_APPEND(broker->ahead.first, ahead);
 	broker->ahead.nr++;
-	const struct opener_request request = {
-		.kind = OPENER_MODULE,
-		.request =
-			{
-				.pid = file->pid,
-				.path = file->path,
-				.start = file->start,
-				.end = file->end,
-				.file_offset = file->file_offset,
-				.device_major = file->device_major,
-				.device_minor = file->device_minor,
-				.inode = file->inode,
-				.generation = file->generation,
-			},
-	};
+	const struct opener_request request = {.kind = OPENER_MODULE, .request = request_of(file)};
 	if (opener_ask(broker->opener, &request, take, ahead))
 		end(ahead);
 }

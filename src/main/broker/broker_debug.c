@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <ctop/files/locate.h>
-
 static const char OTHERS[] = "is of an owner who is not believed here";
 
 static void next_candidate(struct job *job);
@@ -27,6 +25,8 @@ static bool is_build_id_of(const struct prober_answer *module, const struct mess
 }
 
 static void take_word_and_give_up(void *context, const struct prober_answer *answer);
+static bool fetch(struct job *job);
+static void give(struct job *job);
 
 /*
  * A name led to a file that is not used: GDB says so, too, and a stale file is soon replaced. It is said if the module itself
@@ -34,6 +34,8 @@ static void take_word_and_give_up(void *context, const struct prober_answer *ans
  */
 static void give_up(struct job *job)
 {
+	if (fetch(job))
+		return;
 	struct kept_file *module = find_kept(job->broker, &job->key);
 	const struct refused_debug *refused = &job->refused_debug;
 	const bool tells = refused->why && module && !module->is_told;
@@ -59,7 +61,7 @@ static void take_word_and_give_up(void *context, const struct prober_answer *ans
 	give_up(job);
 }
 
-/* The file in hand, or the one that could not be opened, is not used; of several the first is told. */
+/* The file in hand, or the one that could not be opened, is not used; of several the first is reported. */
 static void refuse(struct job *job, const char *why)
 {
 	if (!job->refused_debug.why)
@@ -92,9 +94,113 @@ static void not_proved(struct job *job)
 	next_candidate(job);
 }
 
+/* It is the module's debug file; what is wanted may be a file that this names. */
 static void give(struct job *job)
 {
-	job_answer(job, job->fd); /* which closes it */
+	const int fd = job->fd;
+	if (job->request.which != DEBUG_FILE_COMMON_OF_DEBUG) {
+		job_answer(job, fd); /* which closes it */
+		return;
+	}
+	job->fd = -1;
+	common_look_for(job, fd);
+	close(fd);
+}
+
+/* ---- from debuginfod servers ---- */
+
+static const char *why_not_fetched(int error)
+{
+	switch (error) {
+	case -ENOENT:
+	case -ECANCELED:
+		return NULL; /* no server has it */
+	case -ENOSYS:
+		return "was not asked of debuginfod: libdebuginfod.so.1 is not installed";
+	case -ETIMEDOUT:
+		return "was not fetched in time";
+	case -EFBIG:
+		return "was not fetched: it is too large";
+	case -EPERM:
+	case -EACCES:
+		return "was not fetched: there is no cache of debuginfod's clients that is ours "
+		       "alone";
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+		return "was not fetched: the debuginfod servers cannot be reached";
+	default:
+		return "was not fetched: debuginfod failed";
+	}
+}
+
+/* Once is enough for a session: children ask in each epoch. */
+static void fetch_no_more(struct job *job)
+{
+	struct kept_file *module = find_kept(job->broker, &job->key);
+	if (module)
+		module->is_nowhere = true;
+	give_up(job);
+}
+
+/* A server may send what it likes. */
+static void take_fetched_word(void *context, const struct prober_answer *answer)
+{
+	struct job *job = context;
+	const struct prober_answer *module = &job->module;
+	if (!answer->error && answer->build_id_size == module->build_id_size &&
+	    memcmp(answer->build_id, module->build_id, module->build_id_size) == 0) {
+		give(job);
+		return;
+	}
+	refuse(job, "from debuginfod does not match: build-id mismatch");
+	close(job->fd);
+	job->fd = -1;
+	fetch_no_more(job);
+}
+
+static void take_fetched(void *context, int error, int fd)
+{
+	struct job *job = context;
+	const char *why = error ? why_not_fetched(error) : NULL;
+	job->fd = fd;
+	if (fd >= 0) {
+		job_prove(job, fd, false, take_fetched_word);
+		return;
+	}
+	if (why)
+		refuse(job, why);
+	fetch_no_more(job);
+}
+
+static void take_word_and_fetch(void *context, const struct prober_answer *answer)
+{
+	struct job *job = context;
+	job->module = *answer;
+	job->knows_module = true;
+	give_up(job);
+}
+
+/*
+ * Where nothing is here, servers are asked; but only by the build-id that the module itself has: a child that fell could send what it
+ * likes by others. False: they were asked, or are not to be.
+ */
+static bool fetch(struct job *job)
+{
+	struct fetcher *fetcher = job->broker->fetcher;
+	if (!fetcher || job->was_fetched || job->copy.row.kind != MODULE_FILE)
+		return false;
+	const struct kept_file *module = find_kept(job->broker, &job->key);
+	if (!module || module->fd < 0 || module->is_nowhere)
+		return false;
+	if (!job->knows_module) {
+		job_prove(job, module->fd, false, take_word_and_fetch);
+		return true;
+	}
+	job->was_fetched = true;
+	/* Its size is the prober's word, who was checked for that. */
+	return !job->module.error && job->module.build_id_size &&
+	       fetcher_ask(fetcher, job->module.build_id, job->module.build_id_size, take_fetched,
+			   job) == 0;
 }
 
 /* Where the module has a build-id, that decides: a name alone proves nothing, and no sum is needed. */
@@ -117,7 +223,7 @@ static void take_candidates_sum(void *context, const struct prober_answer *answe
 	if (!answer->error && answer->crc == job->module.debuglink_crc) {
 		give(job);
 	} else {
-		refuse(job, answer->error ? "does not match: its CRC was not had in time"
+		refuse(job, answer->error ? "does not match: its CRC was not computed in time"
 					  : "does not match: CRC mismatch");
 		not_proved(job);
 	}
@@ -149,28 +255,6 @@ static void take_modules_word(void *context, const struct prober_answer *answer)
 
 static void look_for(struct job *job, enum opener_kind kind);
 
-/* Both nobody's, as all files of a mount that grants no rights (nosuid) are, and of one file system. */
-static bool are_nobodys(const struct module_identity *module,
-			const struct module_identity *candidate)
-{
-	return !module->owner_plus_1 && !candidate->owner_plus_1 &&
-	       module->device_major == candidate->device_major &&
-	       module->device_minor == candidate->device_minor;
-}
-
-/*
- * Who runs somebody else's program where he has mounted what he likes does not name its functions for everybody: a debug
- * file is root's, ours, or whose the module is.
- */
-static bool may_name(const struct kept_file *module, const struct module_identity *candidate)
-{
-	const uint32_t owner = candidate->owner_plus_1;
-	if (module && are_nobodys(&module->identity, candidate))
-		return true;
-	return owner == MODULE_OWNED_BY_ROOT || owner == invoking_uid() + 1 ||
-	       (owner && module && owner == module->identity.owner_plus_1);
-}
-
 static void take_candidate(void *context, const struct opener_answer *answer, int fd)
 {
 	struct job *job = context;
@@ -200,20 +284,8 @@ static void take_candidate(void *context, const struct opener_answer *answer, in
 
 static void look_for(struct job *job, enum opener_kind kind)
 {
-	const struct opener_request request = {
-		.kind = kind,
-		.candidate = job->candidate,
-		.request =
-			{
-				.pid = job->broker->recorded ? 0 : job->named.pid,
-				.path = job->copy.path,
-				.build_id = job->request.build_id,
-				.build_id_size = job->request.build_id_size,
-			},
-		.debuglink = job->request.name,
-	};
-	job->looking_for = kind;
-	job_open(job, &request, take_candidate);
+	job_look_for(job, kind, job->request.build_id, job->request.build_id_size, job->request.name,
+		     take_candidate);
 }
 
 static void next_candidate(struct job *job)
@@ -232,6 +304,10 @@ static void begin(struct job *job)
 		job_answer(job, -EUCLEAN);
 	else if (job->copy.row.kind != MODULE_FILE || !(named || broker->recorded))
 		give_up(job);
+	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE && module && module->fd >= 0)
+		common_look_for(job, module->fd);
+	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE)
+		job_answer(job, -ENOENT);
 	else
 		look_for(job, OPENER_DEBUG_BUILD_ID);
 }

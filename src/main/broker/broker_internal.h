@@ -3,9 +3,9 @@
 #define CTOP_BROKER_BROKER_INTERNAL_H
 
 /*
- * The broker's state, shared by its files: broker_kept.c (files kept), broker.c (life, what is told), broker_jobs.c
- * (requests under way), broker_modules.c and broker_debug.c (which file it is), broker_ahead.c (files opened before they are asked for),
- * broker_processes.c (what /proc says).
+ * The broker's state, shared by its files: broker_kept.c (files kept), broker.c (life, what is reported), broker_jobs.c
+ * (requests under way), broker_modules.c, broker_debug.c and broker_common.c (which file it is), broker_ahead.c (files opened before they are asked for),
+ * broker_processes.c (what /proc says), broker_code.c (code that processes make).
  */
 
 #include <limits.h>
@@ -14,6 +14,7 @@
 #include <ctop/base/hash.h>
 #include <ctop/base/index.h>
 #include <ctop/broker/broker.h>
+#include <ctop/files/fetcher.h>
 #include <ctop/files/opener.h>
 #include <ctop/files/prober.h>
 #include <ctop/module_identity.h>
@@ -36,6 +37,8 @@ struct kept_file {
 	unsigned refused;		 /* to these readers (enum broker_reader) */
 	bool is_told;			 /* that there is none */
 	bool is_ahead;			 /* nobody has asked for it yet */
+	bool is_nowhere;		 /* servers were asked for its debug file, in vain */
+	bool has_no_common;		 /* the same for what dwz has put into a common file */
 	/* Of generated code: the process that would leave its map in our /tmp, and whose that is (identity's owner). */
 	uint64_t started_ns;
 	UT_hash_handle hh;
@@ -51,6 +54,7 @@ struct broker {
 	struct kept_file *files;
 	struct opener *opener;
 	struct prober *prober;
+	struct fetcher *fetcher; /* NULL: nothing is fetched */
 	struct mapped_files *mapped;
 	struct {
 		struct ahead *first; /* asked of the opener */
@@ -67,7 +71,12 @@ struct broker {
 		size_t nr;
 		int32_t pid; /* the first */
 	} maps_used;	     /* perf maps of recorded processes */
-	uint64_t opened_ns;  /* older processes are in the profile only as targets */
+	struct {
+		uint64_t left_bytes, filled_ns; /* what may be copied now; when it was filled up */
+		uint64_t copied_bytes;		/* in all */
+		unsigned nr_hung;		/* copies that took too long */
+	} code;
+	uint64_t opened_ns; /* older processes are in the profile only as targets */
 	/* Modules of a file without one here: another has their place, or none. */
 	struct absent {
 		size_t nr;
@@ -93,26 +102,46 @@ struct job {
 	struct broker *broker;
 	struct channel *channel;
 	enum broker_reader reader;
-	enum message_kind answer; /* MESSAGE_MODULE, MESSAGE_DEBUG_FILE or MESSAGE_PROCESS */
+	enum message_kind
+		answer; /* MESSAGE_MODULE, MESSAGE_DEBUG_FILE, MESSAGE_PROCESS or MESSAGE_CODE */
 	struct message_module request;
 	struct message_process process;
+	struct message_code code;
 	struct module_copy copy;
 	struct mapped_file named; /* by the kernel; path is copy's */
 	struct file_key key;
 	struct module_identity identity; /* of the file that is given, as the opener saw it */
 	enum opener_kind looking_for;
 	unsigned candidate;
-	int error; /* the first, which is told when there are no more candidates */
+	int error; /* the first, which is reported when there are no more candidates */
 	int fd;	   /* the file that is being proved; -1: none */
 	bool knows_module;
+	bool was_fetched; /* or could not be */
 	struct refused_debug {
 		const char *why; /* a debug file that is there is not used; NULL: none is there */
 		bool by_link;
 	} refused_debug;
 	struct prober_answer module; /* what it says of its debug file */
+	struct prober_answer namer;  /* of dwz's common file: what names it says of it */
 	bool looked_at_maps;
 	void (*unproved)(struct job *job); /* what is done when it is not the right one */
 };
+
+/* The file as the kernel named it. */
+static inline struct locate_request request_of(const struct mapped_file *file)
+{
+	return (struct locate_request){
+		.pid = file->pid,
+		.path = file->path,
+		.start = file->start,
+		.end = file->end,
+		.file_offset = file->file_offset,
+		.device_major = file->device_major,
+		.device_minor = file->device_minor,
+		.inode = file->inode,
+		.generation = file->generation,
+	};
+}
 
 /* ---- broker_kept.c ---- */
 
@@ -128,6 +157,8 @@ struct kept_file *keep_ahead(struct broker *broker, const struct file_key *key, 
 /* It was asked for. */
 void use_kept(struct broker *broker, struct kept_file *file);
 void kept_free(struct broker *broker);
+/* Whether a debug file's owner is one whose word for the module counts. */
+bool may_name(const struct kept_file *module, const struct module_identity *candidate);
 
 /* ---- broker.c ---- */
 
@@ -141,6 +172,8 @@ void note_refused_debug(struct broker *broker, const char *module, const char *n
 /* A perf map of a recorded process, that proved to be of its time. */
 void note_map_used(struct broker *broker, int32_t pid);
 void note_refused_map(struct broker *broker, int32_t pid, int code);
+/* The code that a process has made may not be read. */
+void note_refused_code(struct broker *broker, int32_t pid, int code);
 
 /* ---- broker_jobs.c ---- */
 
@@ -151,6 +184,9 @@ struct job *job_new(struct broker *broker, struct channel *channel, enum broker_
 void job_answer(struct job *job, int fd);
 /* Asks the opener; a failure to ask is given to the taker like any other. */
 void job_open(struct job *job, const struct opener_request *request, opener_taker *taker);
+/* Asks for the job's candidate, by build-id or, where the kind is one of names, by that of a debug link; as job_open(). */
+void job_look_for(struct job *job, enum opener_kind kind, const uint8_t *build_id,
+		  size_t build_id_size, const char *debuglink, opener_taker *taker);
 /* Asks the prober about fd; as job_open(). */
 void job_prove(struct job *job, int fd, bool sum_up, prober_taker *taker);
 void jobs_free(struct broker *broker);
@@ -158,6 +194,11 @@ void jobs_free(struct broker *broker);
 bool may_ask_again(struct broker *broker, enum broker_reader reader,
 		   const struct message_module *request, enum message_kind what);
 void forget_asked(struct broker *broker, unsigned readers);
+
+/* ---- broker_common.c ---- */
+
+/* Answers with the common file that the one in hand names, which was proved; it stays the caller's, job->fd is none. */
+void common_look_for(struct job *job, int fd);
 
 /* ---- broker_ahead.c ---- */
 

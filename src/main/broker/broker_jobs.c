@@ -55,6 +55,8 @@ static void forget(struct job *job)
 {
 	opener_forget(job->broker->opener, job);
 	prober_forget(job->broker->prober, job);
+	if (job->broker->fetcher)
+		fetcher_forget(job->broker->fetcher, job);
 	end(job);
 }
 
@@ -72,6 +74,9 @@ void job_answer(struct job *job, int fd)
 		message.process = job->process;
 		message.process.error = error;
 		message.process.started_ns = proc_start_ns(job->process.pid);
+	} else if (job->answer == MESSAGE_CODE) {
+		message.code = job->code;
+		message.code.error = error;
 	} else {
 		message.module = job->request;
 		message.module.error = error;
@@ -87,6 +92,25 @@ void job_open(struct job *job, const struct opener_request *request, opener_take
 	int result = opener_ask(job->broker->opener, request, taker, job);
 	if (result)
 		taker(job, &(struct opener_answer){.error = result}, -1);
+}
+
+void job_look_for(struct job *job, enum opener_kind kind, const uint8_t *build_id,
+		  size_t build_id_size, const char *debuglink, opener_taker *taker)
+{
+	const struct opener_request request = {
+		.kind = kind,
+		.candidate = job->candidate,
+		.request =
+			{
+				.pid = job->broker->recorded ? 0 : job->named.pid,
+				.path = job->copy.path,
+				.build_id = build_id,
+				.build_id_size = build_id_size,
+			},
+		.debuglink = debuglink,
+	};
+	job->looking_for = kind;
+	job_open(job, &request, taker);
 }
 
 void job_prove(struct job *job, int fd, bool sum_up, prober_taker *taker)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <ctop/base/hash.h>
+#include <ctop/files/locate.h>
 
 /* Files kept open at most, and of those that nobody asked for: a target may map as many as it likes. */
 enum { KEPT_FILES_MAX = 2048, AHEAD_FILES_MAX = 256 };
@@ -128,4 +129,26 @@ void kept_free(struct broker *broker)
 			close(file->fd);
 		free(file);
 	}
+}
+
+/* Both nobody's, as all files of a mount that grants no rights (nosuid) are, and of one file system. */
+static bool are_nobodys(const struct module_identity *module,
+			const struct module_identity *candidate)
+{
+	return !module->owner_plus_1 && !candidate->owner_plus_1 &&
+	       module->device_major == candidate->device_major &&
+	       module->device_minor == candidate->device_minor;
+}
+
+/*
+ * Who runs somebody else's program where he has mounted what he likes does not name its functions for everybody: a debug
+ * file is root's, ours, or whose the module is.
+ */
+bool may_name(const struct kept_file *module, const struct module_identity *candidate)
+{
+	const uint32_t owner = candidate->owner_plus_1;
+	if (module && are_nobodys(&module->identity, candidate))
+		return true;
+	return owner == MODULE_OWNED_BY_ROOT || owner == invoking_uid() + 1 ||
+	       (owner && module && owner == module->identity.owner_plus_1);
 }

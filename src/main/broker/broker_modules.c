@@ -379,10 +379,10 @@ static void take_left_map(void *context, const struct opener_answer *answer, int
 /* A process that has ended, whether or not somebody has waited for it yet. */
 static bool has_ended(int32_t pid, uint64_t started_ns)
 {
-	struct proc_thread thread;
+	struct stat_line line;
 	uint64_t now_ns = proc_start_ns(pid);
-	return !now_ns || (process_start_same(now_ns, started_ns) &&
-			   proc_thread(pid, pid, &thread) && thread.state == 'Z');
+	return !now_ns || (process_is_still(now_ns, started_ns) &&
+			   proc_stat_line(pid, pid, &line) && line.state == 'Z');
 }
 
 /* Who has its number now has another's code, and may write a map of its own. */
@@ -475,20 +475,60 @@ static void answer_recorded_map(struct job *job, const struct tables *tables)
 	job_open(job, &request, take_recorded_map);
 }
 
-static void answer_perf_map(struct job *job, const struct tables *tables)
+static void look_for_map(struct job *job)
 {
 	const struct opener_request request = {
 		.kind = OPENER_PERF_MAP,
 		.request = {.pid = job->copy.row.pid},
 	};
+	job_open(job, &request, take_perf_map);
+}
+
+/* The dump stays open: it grows, and is good yet when the process and its file have gone. */
+static void take_dump(void *context, const struct opener_answer *answer, int fd)
+{
+	struct job *job = context;
+	if (fd < 0 || answer->by_name) {
+		if (fd >= 0)
+			close(fd);
+		look_for_map(job);
+		return;
+	}
+	struct kept_file *file = find_kept(job->broker, &job->key);
+	if (file && file->fd >= 0)
+		close(file->fd);
+	file = keep(job->broker, &job->key, fd);
+	if (file)
+		file->started_ns = job->copy.row.started_ns;
+	job_answer(job, fd);
+	if (!file)
+		close(fd);
+}
+
+static void look_for_dump(struct job *job)
+{
+	if (!mapped_files_find_dump(job->broker->mapped, job->copy.row.pid, &job->named)) {
+		look_for_map(job);
+		return;
+	}
+	const struct opener_request request = {
+		.kind = OPENER_MODULE,
+		.request = request_of(&job->named),
+	};
+	job_open(job, &request, take_dump);
+}
+
+static void answer_generated(struct job *job, const struct tables *tables)
+{
+	const struct module_row *row = &job->copy.row;
 	if (job->broker->recorded)
 		answer_recorded_map(job, tables);
 	/* Pids come again: who has this one now has another's code. */
-	else if (!is_in_profile(job->broker, request.request.pid) ||
-		 !process_start_same(proc_start_ns(request.request.pid), job->copy.row.started_ns))
+	else if (!is_in_profile(job->broker, row->pid) ||
+		 !process_is_still(proc_start_ns(row->pid), row->started_ns))
 		look_for_left_map(job);
 	else
-		job_open(job, &request, take_perf_map);
+		look_for_dump(job);
 }
 
 /* ---- requests ---- */
@@ -503,6 +543,11 @@ static void begin(struct job *job, const struct tables *tables)
 		job_answer(job, -EUCLEAN);
 		return;
 	}
+	if (file && file->fd >= 0 && job->copy.row.kind == MODULE_ANON &&
+	    !process_start_same(file->started_ns, job->copy.row.started_ns)) {
+		close(file->fd); /* of who had its number before */
+		file->fd = -1;
+	}
 	if (file && file->fd >= 0) {
 		use_kept(broker, file);
 		job->identity = file->identity;
@@ -514,7 +559,7 @@ static void begin(struct job *job, const struct tables *tables)
 		answer_kernel(job, tables);
 		return;
 	case MODULE_ANON:
-		answer_perf_map(job, tables);
+		answer_generated(job, tables);
 		return;
 	case MODULE_FILE:
 	case MODULE_VDSO:

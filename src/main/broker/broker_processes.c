@@ -22,7 +22,7 @@
 
 /* ---- who is in the profile ---- */
 
-/* How many generations are looked back for a process that no record told of. */
+/* How many generations are looked back for a process that no record reported. */
 enum { GENERATIONS_MAX = 64 };
 /* /proc tells when a process started to 10 ms. */
 #define START_SLACK_NS (20 * NS_PER_MS)
@@ -119,7 +119,7 @@ int broker_answer_owner(struct broker *broker, struct channel *channel,
 	return protocol_send(channel, &message, -1);
 }
 
-/* Descendants that are told of. Others are asked about when they are sampled first, if they live as long. */
+/* Descendants that are described. Others are asked about when they are sampled first, if they live as long. */
 enum { DESCENDANTS_MAX = 4096 };
 
 /* The children of one thread, as text (proc_tid_children(5)); empty where the kernel does not tell. */

@@ -42,6 +42,7 @@ struct named_file {
 
 struct path {
 	struct named_file *files;
+	bool is_dump;
 	UT_hash_handle hh;
 	char string[];
 };
@@ -122,8 +123,8 @@ static struct process *find_process(const struct mapped_files *files, int32_t pi
 /* Other threads may outlive the leader: then it shows as a zombie. Who has the number later does not. */
 static bool is_zombie(int32_t pid)
 {
-	struct proc_thread thread;
-	return proc_thread(pid, pid, &thread) && thread.state == 'Z';
+	struct stat_line line;
+	return proc_stat_line(pid, pid, &line) && line.state == 'Z';
 }
 
 bool mapped_files_has_process(const struct mapped_files *files, int32_t pid)
@@ -134,6 +135,18 @@ bool mapped_files_has_process(const struct mapped_files *files, int32_t pid)
 	const uint64_t started_ns = process ? proc_start_ns(pid) : 0;
 	return started_ns && started_ns <= process->seen_ns &&
 	       (!process->leader_ended || is_zombie(pid));
+}
+
+size_t mapped_files_processes(const struct mapped_files *files, int32_t *pids, size_t most)
+{
+	const struct process *process, *next;
+	size_t nr = 0;
+	for (process = files->processes; process && nr < most; process = next) {
+		next = process->hh.next;
+		if (!process->leader_ended)
+			pids[nr++] = process->pid;
+	}
+	return nr;
 }
 
 static void drop_ended(struct mapped_files *files)
@@ -184,6 +197,17 @@ static struct path *find_path(const struct mapped_files *files, const char *stri
 	return path;
 }
 
+static bool is_dump(const char *path)
+{
+	static const char before[] = "/jit-", behind[] = ".dump";
+	const char *name = strrchr(path, '/');
+	if (!name || strncmp(name, before, sizeof(before) - 1) != 0)
+		return false;
+	name += sizeof(before) - 1;
+	const size_t digits = strspn(name, "0123456789");
+	return digits && strcmp(name + digits, behind) == 0;
+}
+
 static struct path *need_path(struct mapped_files *files, const char *string)
 {
 	struct path *path = find_path(files, string);
@@ -194,6 +218,7 @@ static struct path *need_path(struct mapped_files *files, const char *string)
 	if (!path)
 		return NULL;
 	memcpy(path->string, string, size);
+	path->is_dump = is_dump(string);
 	HASH_ADD_KEYPTR(hh, files->paths, path->string, size - 1, path);
 	return path;
 }
@@ -384,4 +409,19 @@ bool mapped_files_find(const struct mapped_files *files, const char *path, uint6
 		return false;
 	*found = file_at(best, place);
 	return true;
+}
+
+bool mapped_files_find_dump(const struct mapped_files *files, int32_t pid,
+			    struct mapped_file *found)
+{
+	const struct named_file *file = files->files ? files->files->prev : NULL;
+	for (size_t i = 0; i < files->nr_files; i++, file = file->prev) {
+		const unsigned nr = file->nr_places < PLACES_MAX ? file->nr_places : PLACES_MAX;
+		for (unsigned place = 0; file->path->is_dump && place < nr; place++)
+			if (file->places[place].pid == pid) {
+				*found = file_at(file, &file->places[place]);
+				return true;
+			}
+	}
+	return false;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <ctop/base/text.h>
+#include <ctop/format/formats.h>
 #include <ctop/options/options_table.h>
 #include <ctop/ui/keys.h>
 
@@ -14,7 +15,8 @@
  */
 
 static const enum command completed[] = {COMMAND_LIVE,	 COMMAND_RECORD, COMMAND_REPORT,
-					 COMMAND_EXPORT, COMMAND_LIST,	 COMMAND_DOCTOR};
+					 COMMAND_EXPORT, COMMAND_DIFF,	 COMMAND_MERGE,
+					 COMMAND_LIST,	 COMMAND_DOCTOR};
 enum { NR_COMPLETED = sizeof(completed) / sizeof(*completed) };
 
 static void print_command_names(void)
@@ -30,8 +32,9 @@ static void print_command_names(void)
 
 static void print_format_names(void)
 {
-	for (size_t i = 0; i < nr_format_rows; i++)
-		printf("%s%s", i ? " " : "", format_rows[i].name);
+	for (size_t i = 0; i < nr_formats; i++)
+		if (formats[i].name)
+			printf("%s%s", i ? " " : "", formats[i].name);
 }
 
 /* ---- bash ---- */
@@ -122,7 +125,8 @@ static void print_bash(void)
 	       "\t\t\tCOMPREPLY=($(compgen -W '");
 	print_command_names();
 	printf("' -- \"$current\"))\n"
-	       "\t\telif [[ $command == report || $command == export ]]; then\n"
+	       "\t\telif [[ $command == report || $command == export || $command == diff || "
+	       "$command == merge ]]; then\n"
 	       "\t\t\tCOMPREPLY=($(compgen -f -- \"$current\"))\n"
 	       "\t\tfi\n"
 	       "\t\t;;\n"
@@ -184,6 +188,10 @@ static const char *zsh_operands(enum command command)
 		return "'*:: :_normal'";
 	case COMMAND_REPORT:
 		return "'1:recording:_files'";
+	case COMMAND_MERGE:
+		return "'*:recording:_files'";
+	case COMMAND_DIFF:
+		return "'1:recording:_files' '2:recording:_files'";
 	case COMMAND_LIST:
 		return "'1:pattern: '";
 	case COMMAND_EXPORT:
@@ -301,7 +309,8 @@ static void print_fish(void)
 	print_command_names();
 	printf("'\ncomplete -c ctop -n '__fish_seen_subcommand_from export' -a '");
 	print_format_names();
-	printf("'\ncomplete -c ctop -n '__fish_seen_subcommand_from report export' -F\n");
+	printf("'\ncomplete -c ctop -n '__fish_seen_subcommand_from report export diff merge' "
+	       "-F\n");
 	for (size_t i = 0; i < NR_COMPLETED; i++)
 		for (size_t row = 0; row < nr_option_rows; row++)
 			if (option_shown(&option_rows[row], completed[i]))
@@ -376,6 +385,18 @@ static void print_man_options(void)
 	}
 }
 
+static void print_man_formats(void)
+{
+	for (size_t i = 0; i < nr_formats; i++) {
+		const struct format *format = &formats[i];
+		printf(".TP\n.B %s\n%s", format->name ? format->name : format->ending,
+		       format->details);
+		if (format->ending)
+			printf(".B x\nwrites it into files whose names end in\n.BR %s .\n",
+			       format->ending);
+	}
+}
+
 static void print_man_keys(void)
 {
 	struct text text = {0};
@@ -392,6 +413,8 @@ void options_print_internal(const char *which)
 		print_zsh();
 	else if (!strcmp(which, "fish"))
 		print_fish();
+	else if (!strcmp(which, "formats"))
+		print_man_formats();
 	else if (!strcmp(which, "keys"))
 		print_man_keys();
 	else

@@ -137,9 +137,9 @@ static void add_trial(struct text *out, const struct trial *trial, size_t nr_eve
 	if (sampler_dump_bytes(sampler))
 		text_addf(out, ", stack copies of %u bytes", sampler_dump_bytes(sampler));
 	text_add(out, "\n");
-	for (size_t i = 0; i < session_nr_steps(trial->session); i++) {
+	for (size_t i = 0; i < session_nr_fallbacks(trial->session); i++) {
 		text_add(out, "  ");
-		text_add_safe(out, session_step_down(trial->session, i));
+		text_add_safe(out, session_fallback(trial->session, i));
 		text_add(out, "\n");
 	}
 }
@@ -183,9 +183,9 @@ static void json_trial(struct text *out, const struct trial *trial, size_t nr_ev
 		  sampler_user_only(sampler) ? "true" : "false", sampler_ring_pages(sampler),
 		  sampler_dump_bytes(sampler));
 	text_add(out, " \"steps_down\": [");
-	for (size_t i = 0; i < session_nr_steps(trial->session); i++) {
+	for (size_t i = 0; i < session_nr_fallbacks(trial->session); i++) {
 		text_add(out, i ? ", " : "");
-		text_add_json(out, session_step_down(trial->session, i));
+		text_add_json(out, session_fallback(trial->session, i));
 	}
 	text_add(out, "]");
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ctop/format/formats.h>
 #include <ctop/options/options_table.h>
 
 /* Two columns: what to type, and what it does. */
@@ -46,7 +47,8 @@ static void print_options(enum command command)
 
 static void print_overview(void)
 {
-	printf("ctop %s: where a running process spends its time, with complete call stacks\n\n",
+	printf("ctop %s: where a running process spends its time, with complete call "
+	       "stacks\n\n",
 	       CTOP_VERSION);
 	for (size_t i = 0; i < nr_command_rows; i++) {
 		const struct command_row *row = &command_rows[i];
@@ -57,19 +59,18 @@ static void print_overview(void)
 	}
 	printf("\n%s", command_row(COMMAND_LIVE)->details);
 	print_options(COMMAND_LIVE);
-	printf("\nExamples\n"
-	       "  ctop -p 1234                profile a process until ^C\n"
-	       "  ctop record -- make -j2     profile a command into profile.ctop\n"
-	       "  ctop report --tree          show the call tree of profile.ctop\n"
-	       "  ctop export folded | flamegraph.pl --countname=ns > profile.svg\n"
-	       "\n'ctop help COMMAND' tells more about a command.\n");
+	printf("\nExamples\n  ctop -p 1234                profile a process until ^C\n  ctop "
+	       "record -- make -j2     profile a command into profile.ctop\n  ctop report --tree   "
+	       "       show the call tree of profile.ctop\n  ctop export folded | flamegraph.pl "
+	       "--countname=ns > profile.svg\n\n'ctop help COMMAND' says more about a command.\n");
 }
 
 static void print_command(const struct command_row *row)
 {
 	printf("usage: ctop %s %s\n\n%s", row->name, row->synopsis, row->details);
-	for (size_t i = 0; row->command == COMMAND_EXPORT && i < nr_format_rows; i++)
-		printf("  %-9s %s\n", format_rows[i].name, format_rows[i].help);
+	for (size_t i = 0; row->command == COMMAND_EXPORT && i < nr_formats; i++)
+		if (formats[i].name)
+			printf("  %-10s %s\n", formats[i].name, formats[i].help);
 	print_options(row->command);
 }
 
@@ -79,6 +80,8 @@ void options_print_help(enum command command)
 	case COMMAND_RECORD:
 	case COMMAND_REPORT:
 	case COMMAND_EXPORT:
+	case COMMAND_DIFF:
+	case COMMAND_MERGE:
 	case COMMAND_LIST:
 	case COMMAND_DOCTOR:
 		print_command(command_row(command));

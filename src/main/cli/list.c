@@ -194,7 +194,7 @@ static int nothing_found(const struct list *list, int tracepoints, struct error 
 	if (list->suggestion.best)
 		error_remedy(error, "did you mean '%s'?", list->suggestion.best);
 	else if (tracepoints)
-		error_remedy(error, "tracepoints could not be looked at, %s: %s",
+		error_remedy(error, "cannot list tracepoints, %s: %s",
 			     catalog_tracefs_cause(tracepoints),
 			     catalog_tracefs_remedy(tracepoints));
 	else

@@ -19,6 +19,7 @@
 #include <ctop/report/report.h>
 #include <ctop/session/run.h>
 #include <ctop/session/session.h>
+#include <ctop/session/target.h>
 
 /*
  * ctop without a command word: shows the profile while it grows, or, without a terminal,
@@ -33,12 +34,6 @@ struct live {
 	int signal_fd;
 	struct interact *interact; /* has the terminal already; NULL: it has not, or is not to */
 };
-
-static int add_info(void *context, const char *key, const char *value)
-{
-	struct live *live = context;
-	return history_set_info(live->history, key, value);
-}
 
 static int tick(void *context, struct error *error)
 {
@@ -89,11 +84,11 @@ static int show(struct live *live, struct error *error)
 /* Until the end, then the report. */
 static int run(struct live *live, struct error *error)
 {
-	const struct metadata_sink metadata = {live, add_info};
+	const struct metadata_sink metadata = metadata_to_history(live->history);
 	const struct run_ticker ticker = {live, tick, NULL};
 	if (!live->options->quiet)
-		for (size_t i = 0; i < session_nr_steps(live->session); i++)
-			say("%s", session_step_down(live->session, i));
+		for (size_t i = 0; i < session_nr_fallbacks(live->session); i++)
+			say("%s", session_fallback(live->session, i));
 	if (!live->options->quiet && isatty(STDERR_FILENO))
 		show_start(live);
 	/* A session that fails in its middle still has what came before. */
@@ -106,7 +101,8 @@ static int run(struct live *live, struct error *error)
 	struct text text = {0};
 	int result = metadata_end(&stats, &metadata);
 	if (!result)
-		result = report_text(live->history, live->options, &text);
+		result = report_text(live->history, live->options, session_only_pid(live->session),
+				     &text);
 	struct error unsaid;
 	struct error *saying = failed ? &unsaid : error;
 	if (result)
@@ -121,7 +117,7 @@ static int run(struct live *live, struct error *error)
 
 static int start(struct live *live, struct error *error)
 {
-	const struct metadata_sink metadata = {live, add_info};
+	const struct metadata_sink metadata = metadata_to_history(live->history);
 	int result = metadata_start(live->session, live->options, &metadata);
 	return result ? error_set(error, result, "out of memory")
 		      : session_start(live->session, error);
@@ -131,7 +127,8 @@ static int start(struct live *live, struct error *error)
 static int open_live(struct live *live, bool interactive, struct error *error)
 {
 	/* Samples of different events do not add up: the report is about the first. */
-	static const struct history_filter first_event = {.first_event = true};
+	const struct history_filter first_event = {.first_event = true,
+						   .beside = report_has_columns(live->options)};
 	live->history = history_new();
 	if (!live->history)
 		return error_set(error, -ENOMEM, "out of memory");
@@ -142,6 +139,9 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 		history_set_filter(live->history, &first_event);
 	const struct session_consumer consumer = history_consumer(live->history);
 	live->session = session_open_live(live->options, &consumer, error);
+	if (live->session && !live->options->no_inline)
+		session_want_lines(live->session,
+				   interactive ? SESSION_LINES : SESSION_LINES_AWAITED);
 	return live->session ? start(live, error) : -EINVAL;
 }
 
@@ -229,11 +229,13 @@ static int profile_picked(struct interact *interact, const struct options *optio
 	return interact_show_refusal(interact, &refusal, error);
 }
 
-/* The process that the user picks; nothing when they do not. */
+/* The processes that the user picks; nothing when they do not. */
 static int pick_and_profile(const struct options *options, int signal_fd, struct error *error)
 {
 	struct options picked = *options;
-	int32_t pid = 0;
+	picked.process_name = NULL;
+	const int32_t *pids;
+	size_t nr;
 	bool refused = true;
 	int result = 0;
 	struct interact *interact = interact_open(options, signal_fd, error);
@@ -241,10 +243,11 @@ static int pick_and_profile(const struct options *options, int signal_fd, struct
 		return -ENOTTY;
 	while (!result && refused) {
 		*error = (struct error){0};
-		result = interact_pick(interact, &pid, error);
-		if (result || !pid)
+		result = interact_pick(interact, options->process_name, &pids, &nr, error);
+		if (result || !nr)
 			break;
-		picked.pids = (struct int32_list){.items = &pid, .nr = 1};
+		/* They are the picker's: nobody picks while they are profiled. */
+		picked.pids = (struct int32_list){.items = (int32_t *)(uintptr_t)pids, .nr = nr};
 		result = profile_picked(interact, &picked, signal_fd, &refused, error);
 	}
 	interact_close(interact);
@@ -280,7 +283,8 @@ static int profile_target(const struct options *options, struct error *error)
 		interactive ? interact_block_signals(&signal_fd) : run_block_signals(&signal_fd);
 	if (result)
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
-	if (!has_target)
+	if (!has_target ||
+	    (interactive && options->process_name && target_count_named(options->process_name) > 1))
 		result = pick_and_profile(options, signal_fd, error);
 	else if (interactive && options->argv)
 		result = profile_command(options, signal_fd, error);

@@ -36,9 +36,9 @@ static int refuse_setuid(struct error *error)
 {
 	if (getuid() == geteuid() && getgid() == getegid())
 		return 0;
-	int code = error_set(error, -EPERM, "ctop does not run setuid or setgid");
-	error_remedy(error, "give the file capabilities instead: sudo make install SETCAP=1");
-	return code;
+	error_set(error, -EPERM, "ctop does not run setuid or setgid");
+	return error_remedy(error,
+			    "give the file capabilities instead: sudo make install SETCAP=1");
 }
 
 /*
@@ -74,8 +74,7 @@ static int flush_stdout(struct error *error)
 		return 0;
 	int code = -errno;
 	error_set(error, code, "cannot write to standard output: %s", strerror(-code));
-	error_remedy(error, "redirect it to a file: > FILE");
-	return code;
+	return error_remedy(error, "redirect it to a file: > FILE");
 }
 
 static int run_command(struct options *options, struct error *error)
@@ -89,6 +88,10 @@ static int run_command(struct options *options, struct error *error)
 		return command_report(options, error);
 	case COMMAND_EXPORT:
 		return command_export(options, error);
+	case COMMAND_DIFF:
+		return command_diff(options, error);
+	case COMMAND_MERGE:
+		return command_merge(options, error);
 	case COMMAND_LIST:
 		return command_list(options, error);
 	case COMMAND_DOCTOR:

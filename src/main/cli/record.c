@@ -22,6 +22,8 @@
 #include <ctop/session/session.h>
 #include <ctop/session/worker.h>
 
+#include "record_html.h"
+
 /* The recording is written this often: a crash of the machine costs at most this much. */
 #define FLUSH_NS NS_PER_SECOND
 /* While the end of the disk's work is awaited, what it confirms is looked at this often. */
@@ -42,7 +44,7 @@ struct recording_run {
 	uint64_t bytes;
 	uint64_t nr_writers_died;
 	bool shows_progress, hides_progress; /* until the next tick: something else was said */
-	char progress[128];
+	char progress[192];
 };
 
 /* ---- what the session hands over ---- */
@@ -109,6 +111,12 @@ static void show_progress(struct recording_run *run, uint64_t now)
 		 session_is_on(run->session) ? "" : " (off) ");
 	run->progress_ns = now;
 	run->progress_samples = run->samples;
+	struct text fetching = {0};
+	const size_t used = strlen(run->progress);
+	if (session_is_fetching(run->session, &fetching))
+		snprintf(run->progress + used, sizeof(run->progress) - used, " %s",
+			 text_string(&fetching));
+	text_release(&fetching);
 	draw_progress(run);
 }
 
@@ -124,26 +132,25 @@ static void hide_progress(void *context)
 static int write_failed(struct recording_run *run, int code, struct error *error)
 {
 	if (code == -EINTR) {
-		error_set(error, code, "'%s' is not complete: its disk was still writing",
+		error_set(error, code, "'%s' is not complete: the disk was still writing",
 			  run->options->output);
-		error_remedy(error, "let ctop finish, or record to a faster disk with -o FILE");
-		return code;
+		return error_remedy(error,
+				    "let ctop finish, or record to a faster disk with -o FILE");
 	}
 	if (code == -ECHILD) {
 		error_set(error, code, "the process that writes '%s' died %d times in 10 s",
 			  run->options->output, WORKER_MAX_DEATHS);
-		error_remedy(
-			error,
-			"what came before is kept; something kills it, or the machine is "
-			"out of memory: see dmesg");
-		return code;
+		return error_remedy(
+			error, "what came before is kept; something kills it, or the machine is "
+			       "out of memory: see dmesg");
 	}
 	error_set(error, code, "cannot write '%s': %s", run->options->output, strerror(-code));
-	error_remedy(error, code == -ENOSPC ? "make room, or record elsewhere with -o FILE"
-			    : code == -EPIPE
-				    ? "its reader went away: let it read to the end, or use -o FILE"
-				    : "record elsewhere with -o FILE");
-	return code;
+	return error_remedy(
+		error,
+		code == -ENOSPC ? "make room, or record elsewhere with -o FILE"
+		: code == -EPIPE
+			? "its reader closed the pipe: let it read to the end, or use -o FILE"
+			: "record elsewhere with -o FILE");
 }
 
 /* The writer has ended before the recording has: with a cause, or another goes on where it was. */
@@ -260,8 +267,8 @@ static void print_summary(const struct recording_run *run, const struct session_
 			  (unsigned long long)stats->throttled, rate_hz(stats));
 	if (stats->counted_share < SHARED_BELOW)
 		text_addf(&text,
-			  ", counters were shared: each event was counted %.0f %% of the time or "
-			  "more, and what it would have been is an estimate",
+			  ", counters were shared: each event was counted at least %.0f %% of the "
+			  "time, and its total is an estimate",
 			  100.0 * stats->counted_share);
 	if (stats->dropped_disk)
 		text_addf(&text, ", %llu dropped because the disk was too slow",
@@ -280,7 +287,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 		text_addf(&text, ", %llu restart%s of helper processes",
 			  (unsigned long long)stats->restarts, stats->restarts == 1 ? "" : "s");
 	if (stats->undrained)
-		text_add(&text, ", and what the kernel still held, which nobody waited for");
+		text_add(&text, ", and what the kernel still held when ctop stopped waiting");
 	text_addf(&text, "; ");
 	text_add_safe(&text, run->options->output);
 	text_addf(&text, " %.1f KiB\n", (double)run->bytes / 1024);
@@ -316,7 +323,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 	const struct history_totals totals = history_totals(run->history);
 	struct run_facts facts;
 	run_facts_of_session(stats, &facts);
-	run_facts_set_steps(run->session, &facts);
+	run_facts_set_fallbacks(run->session, &facts);
 	facts.stats.frames = totals.frames;
 	facts.unsymbolized_frames = totals.unsymbolized_frames;
 	facts.output_bytes = run->bytes;
@@ -335,10 +342,10 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 	return stats_write(run->options->stats_path, &facts, signal_fd, error);
 }
 
-static void print_steps_down(const struct recording_run *run)
+static void print_fallbacks(const struct recording_run *run)
 {
-	for (size_t i = 0; i < session_nr_steps(run->session); i++)
-		say("%s", session_step_down(run->session, i));
+	for (size_t i = 0; i < session_nr_fallbacks(run->session); i++)
+		say("%s", session_fallback(run->session, i));
 }
 
 /* Until the writer has taken what waits in memory. 0, -errno, or -EINTR: the user does not want to wait. */
@@ -424,7 +431,7 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	if (!result)
 		result = session_start(run->session, error);
 	if (!result && !run->options->quiet)
-		print_steps_down(run);
+		print_fallbacks(run);
 	run->flushed_ns = run->progress_ns = clock_now_ns();
 	if (!result)
 		result = run_session(run->session, run->options, signal_fd, &ticker, error);
@@ -442,9 +449,9 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 		if (session_notice(run->session)[0])
 			say("%s", session_notice(run->session));
 		if (run->disk.may_repeat)
-			say("'%s' may have a part twice, which is passed over when it is read: "
-			    "others append to it, too, or it cannot be read, so that nobody knows "
-			    "what the process that was killed wrote last",
+			say("'%s' may have a part twice, which is skipped when it is read: others "
+			    "append to it, too, or it cannot be read back to see what the killed "
+			    "process wrote last",
 			    run->options->output);
 		warn_of_short_tasks(run, &stats);
 		print_summary(run, &stats);
@@ -466,6 +473,8 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	run->session = session_open_live(run->options, &consumer, error);
 	if (!run->session)
 		return -EINVAL;
+	if (!run->options->no_inline)
+		session_want_lines(run->session, SESSION_LINES_AWAITED);
 	const struct output_request request = {
 		.path = run->options->output,
 		.option = "-o",
@@ -491,7 +500,10 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 int command_record(const struct options *options, struct error *error)
 {
 	int signal_fd;
-	int result = run_block_signals(&signal_fd);
+	int result = record_html_check(options, error);
+	if (result)
+		return result;
+	result = run_block_signals(&signal_fd);
 	if (result)
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
 	struct recording_run run = {
@@ -505,5 +517,10 @@ int command_record(const struct options *options, struct error *error)
 	history_free(run.history);
 	session_free(run.session);
 	close(signal_fd);
+	if (result >= 0 && options->html_path) {
+		run_unblock_signals();
+		const int failure = record_html_write(options, error);
+		result = failure ? failure : result;
+	}
 	return result < 0 ? run_failed(options, result, error) : result;
 }

@@ -9,6 +9,7 @@
 #include <ctop/base/text.h>
 #include <ctop/interactive/interact.h>
 #include <ctop/output/save.h>
+#include <ctop/report/annotate.h>
 #include <ctop/report/load.h>
 #include <ctop/report/report.h>
 
@@ -21,10 +22,11 @@ static int print(struct load *load, const struct options *options, struct error 
 	struct text text = {0};
 	load_tell_damage(load);
 	load_tell_event(load);
-	int result = report_text(load->history, options, &text);
-	if (result)
+	int result = options->annotate ? report_annotate(load->history, options, &text, error)
+				       : report_text(load->history, options, 0, &text);
+	if (result && !options->annotate)
 		error_set(error, result, "out of memory");
-	else
+	if (!result)
 		result = save_text(NULL, NULL, &text, -1, error);
 	if (!result)
 		result = load_write_stats(load, options, text.size, error);
@@ -64,9 +66,11 @@ static int show(struct load *load, const struct options *options, struct error *
 int command_report(const struct options *options, struct error *error)
 {
 	struct load load;
-	bool interactive = interact_wanted(options);
+	bool interactive = !options->annotate && interact_wanted(options);
+	const enum load_mode mode =
+		report_has_columns(options) && !options->event ? LOAD_COLUMNS : LOAD_COUNTS;
 	int result = interactive ? load_begin(&load, options, LOAD_SECONDS, error)
-				 : load_open(&load, options, LOAD_COUNTS, error);
+				 : load_open(&load, options, mode, error);
 	if (!result)
 		result = (interactive ? show : print)(&load, load.options, error);
 	load_release(&load);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,12 +15,15 @@
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
+#include <ctop/base/text.h>
+#include <ctop/files/probe_target.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/jail/jail.h>
 #include <ctop/perf/catalog.h>
 #include <ctop/perf/machine.h>
 #include <ctop/perf/permission.h>
 #include <ctop/system/proc_text.h>
+#include <ctop/system/runtimes.h>
 
 /* Of linux/capability.h since 5.8. */
 #ifndef CAP_PERFMON
@@ -198,7 +202,7 @@ static void check_rate(struct checks *checks, uint64_t frequency_hz)
 	struct check *check = add(
 		checks, "sample rate", is_too_low || most < DEFAULT_RATE ? CHECK_NOTE : CHECK_GOOD,
 		"at most %ld per second%s", most,
-		most < DEFAULT_RATE ? " (it was lowered: sampling took the kernel long)" : "");
+		most < DEFAULT_RATE ? " (it was lowered: sampling took the kernel too long)" : "");
 	if (is_too_low)
 		remedy(check, "ask for less with -F, or: sudo sysctl "
 			      "kernel.perf_event_max_sample_rate=100000");
@@ -313,7 +317,8 @@ static void check_debug_files(struct checks *checks)
 	add(checks, "debug files", CHECK_GOOD, "%s%s",
 	    has_directory ? "some in /usr/lib/debug"
 			  : "none in /usr/lib/debug: files name themselves",
-	    urls && *urls ? "; DEBUGINFOD_URLS is set, ctop downloads nothing" : "");
+	    urls && *urls ? "; DEBUGINFOD_URLS is set: ctop asks these servers with --debuginfod"
+			  : "");
 }
 
 void checks_of_machine(struct checks *checks, uint64_t frequency_hz)
@@ -351,6 +356,52 @@ static int other_namespaces(int32_t pid, char *list, size_t size)
 	return 0;
 }
 
+static void find_runtime(void *context, const char *path)
+{
+	uint32_t *found = context;
+	const int runtime = runtime_of_file(path);
+	if (runtime >= 0)
+		*found |= UINT32_C(1) << runtime;
+}
+
+/* Whether a word of its command line is like that. */
+static bool was_started_with(int32_t pid, const char *pattern)
+{
+	char command[4096];
+	const size_t size = proc_text(pid, "cmdline", command, sizeof(command));
+	for (size_t at = 0; pattern && at < size; at += strlen(command + at) + 1)
+		if (!fnmatch(pattern, command + at, 0))
+			return true;
+	return false;
+}
+
+/* What its functions need for names and callers, as far as it was not started with that. */
+static void check_runtimes(struct checks *checks, int32_t pid)
+{
+	uint32_t found = 0;
+	if (probe_target_each(pid, find_runtime, &found))
+		return;
+	for (int i = 0; i < NR_RUNTIMES; i++) {
+		const struct runtime *runtime = &runtimes[i];
+		if (!(found >> i & 1))
+			continue;
+		const bool names = !was_started_with(pid, runtime->names_word);
+		const bool stacks = runtime->stacks && !was_started_with(pid, runtime->stacks_word);
+		struct text text = {0};
+		if (names)
+			runtime_add_names_remedy(runtime, pid, &text);
+		text_add(&text, names && stacks ? "; for callers, " : "");
+		if (stacks)
+			runtime_add_stacks_remedy(runtime, &text);
+		struct check *check =
+			add(checks, "runtime", names || stacks ? CHECK_NOTE : CHECK_GOOD,
+			    "%d runs on %s%s", pid, runtime->name,
+			    names || stacks ? ": its functions need this for names" : "");
+		remedy(check, "%s", text_string(&text));
+		text_release(&text);
+	}
+}
+
 void checks_of_target(struct checks *checks, int32_t pid)
 {
 	char path[64], status[4096], namespaces[64];
@@ -377,7 +428,7 @@ void checks_of_target(struct checks *checks, int32_t pid)
 		    "%d: of uid %u%s%s, %ld thread%s, %s%s", pid, uid,
 		    is_theirs && uid == geteuid() ? ", setuid" : "",
 		    is_closed ? ", not dumpable" : "", threads, threads == 1 ? "" : "s",
-		    hidden	    ? "namespaces not to be seen"
+		    hidden	    ? "namespaces hidden"
 		    : namespaces[0] ? "in other namespaces: "
 				    : "in our namespaces",
 		    hidden ? "" : namespaces);
@@ -385,4 +436,5 @@ void checks_of_target(struct checks *checks, int32_t pid)
 		remedy(check, "%s",
 		       refusal_rows[is_theirs ? SAMPLER_REFUSED_OTHERS : SAMPLER_REFUSED_CLOSED]
 			       .remedy);
+	check_runtimes(checks, pid);
 }

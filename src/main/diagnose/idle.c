@@ -37,11 +37,12 @@ static void count_place(struct census *census, const char *name)
 
 static void count_thread(struct census *census, int32_t pid, int32_t tid)
 {
-	struct proc_thread thread;
-	if (!proc_thread(pid, tid, &thread))
+	char place[PROC_PLACE_BYTES];
+	struct stat_line line;
+	if (!proc_stat_line(pid, tid, &line))
 		return;
 	census->nr_threads++;
-	switch (thread.state) {
+	switch (line.state) {
 	case 'R':
 		census->nr_running++;
 		return;
@@ -56,8 +57,9 @@ static void count_thread(struct census *census, int32_t pid, int32_t tid)
 		census->nr_sleeping++;
 		break;
 	}
-	if (thread.place[0])
-		count_place(census, thread.place);
+	proc_place(pid, tid, place);
+	if (place[0])
+		count_place(census, place);
 }
 
 static void take_census(int32_t pid, struct census *census)

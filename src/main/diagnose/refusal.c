@@ -251,9 +251,8 @@ static void add_fixes(const struct facts_of_refusal *facts, const struct options
 	if (!machine_in_first_user_namespace())
 		ways = (ways & 1u << WAY_PROFILE) | 1u << WAY_LEAVE;
 	if (ways & privileged && facts->no_new_privileges) {
-		add_advice(refusal,
-			   "here nothing gains privileges (no_new_privs): run it with sudo "
-			   "in another shell");
+		add_advice(refusal, "nothing gains privileges here (no_new_privs): run it with "
+				    "sudo in another shell");
 		ways &= ~privileged;
 	}
 	for (enum way way = 0; way < NR_WAYS; way++)

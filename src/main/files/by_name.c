@@ -38,6 +38,18 @@ uid_t invoking_uid(void)
 	return text && *text && !*end && uid < (uid_t)-1 ? (uid_t)uid : getuid();
 }
 
+gid_t invoking_gid(void)
+{
+	const uid_t uid = invoking_uid();
+	if (uid == getuid())
+		return getgid();
+	/* Never root's group: who is not told gets the one that is mostly called as its user. */
+	const char *text = getenv("SUDO_GID");
+	char *end_of;
+	const unsigned long gid = text ? strtoul(text, &end_of, 10) : 0;
+	return text && *text && !*end_of && gid < (gid_t)-1 ? (gid_t)gid : (gid_t)uid;
+}
+
 const char *own_home(void)
 {
 	struct stat status;

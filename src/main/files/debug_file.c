@@ -23,11 +23,24 @@ static int open_below(int32_t pid, const char *path)
 	return fd;
 }
 
-/* There is one, and it may not be used: what is told, where no other is found. */
+/* There is one, and it may not be used: reported where no other is found. */
 static int first_refusal(int before, int fd)
 {
 	const bool is_absent = fd == -ENOENT || fd == -ENOTDIR;
 	return before == -ENOENT && !is_absent ? fd : before;
+}
+
+/* Whether it is the candidate wanted; else it is closed, and counted. */
+static bool is_wanted(int fd, unsigned *candidate, int *refusal)
+{
+	if (fd < 0) {
+		*refusal = first_refusal(*refusal, fd);
+		return false;
+	}
+	if ((*candidate)-- == 0)
+		return true;
+	close(fd);
+	return false;
 }
 
 /* What a debuginfod client of ours has fetched, for whichever tool. */
@@ -52,13 +65,8 @@ int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_
 		return -ENOENT;
 	for (size_t i = pid > 0 ? 0 : 1; i < sizeof(roots) / sizeof(*roots); i++) {
 		int fd = open_below(roots[i], path);
-		if (fd < 0) {
-			refusal = first_refusal(refusal, fd);
-			continue;
-		}
-		if (candidate-- == 0)
+		if (is_wanted(fd, &candidate, &refusal))
 			return fd;
-		close(fd);
 	}
 	int fd = candidate ? -ENOENT : open_fetched(build_id, build_id_size);
 	return fd >= 0 ? fd : first_refusal(refusal, fd);
@@ -85,13 +93,29 @@ int locate_debug_by_link(int32_t pid, const char *module_path, const char *debug
 		if (used < 0 || (size_t)used >= sizeof(path) || strcmp(path, module_path) == 0)
 			continue;
 		int fd = open_below(pid, path);
-		if (fd < 0) {
-			refusal = first_refusal(refusal, fd);
-			continue;
-		}
-		if (candidate-- == 0)
+		if (is_wanted(fd, &candidate, &refusal))
 			return fd;
-		close(fd);
 	}
 	return refusal;
+}
+
+/* Distributions have them all below one directory, which each name leads to by another way. */
+int locate_common_debug_file(int32_t pid, const char *module_path, const char *name,
+			     unsigned candidate)
+{
+	static const char directory[] = ".dwz/";
+	const char *below = strstr(name, directory), *slash = strrchr(name, '/');
+	const int32_t roots[] = {pid, 0};
+	int refusal = -ENOENT;
+	for (size_t i = pid > 0 ? 0 : 1; below && i < sizeof(roots) / sizeof(*roots); i++) {
+		char path[PATH_MAX];
+		int used = snprintf(path, sizeof(path), "%s/%s", debug_root, below);
+		if (used < 0 || (size_t)used >= sizeof(path) || strstr(below, ".."))
+			break;
+		int fd = open_below(roots[i], path);
+		if (is_wanted(fd, &candidate, &refusal))
+			return fd;
+	}
+	int fd = locate_debug_by_link(pid, module_path, slash ? slash + 1 : name, candidate);
+	return fd >= 0 ? fd : first_refusal(refusal, fd);
 }

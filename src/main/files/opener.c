@@ -238,11 +238,26 @@ int32_t opener_pid(const struct opener *opener)
 	return (int32_t)opener->pid;
 }
 
-/* The first is not to be had; the others are asked for again. */
+static void drop_forgotten(struct opener *opener)
+{
+	struct waiting *waiting, *next;
+	DL_FOREACH_SAFE(opener->first, waiting, next)
+	{
+		if (waiting->taker)
+			continue;
+		DL_DELETE(opener->first, waiting);
+		free(waiting);
+		opener->nr--;
+	}
+}
+
+/* The first is not to be had; the others, if anybody still waits for them, are asked for again. */
 static void give_up_first(struct opener *opener, int error)
 {
 	end(opener);
 	answer_first(opener, &(struct opener_answer){.error = error}, -1);
+	if (!opener->nr_sent)
+		drop_forgotten(opener);
 }
 
 /* 1: an answer was taken; 0: none is there; -errno: the process has ended, or talks nonsense. */
@@ -258,7 +273,9 @@ static int take_one(struct opener *opener)
 			close(fd);
 		return -EIO;
 	}
-	answer_first(opener, &(struct opener_answer){reply.error, reply.by_name, reply.identity},
+	answer_first(opener,
+		     &(struct opener_answer){reply.error, reply.by_name, reply.identity,
+					     reply.written_ns},
 		     fd);
 	return 1;
 }

@@ -30,12 +30,13 @@ struct opener_reply {
 	int32_t error; /* 0, or -errno: no descriptor */
 	bool by_name;
 	struct module_identity identity; /* OPENER_MODULE, unless by name, and debug files */
+	int64_t written_ns;		 /* OPENER_SOURCE */
 };
 
 /* 0, or -E2BIG: a string is too long. */
 int opener_message_fill(struct opener_message *message, const struct opener_request *request);
 /* Does what a request asks for. A descriptor or -errno. */
-int opener_open(const struct opener_message *message, bool *by_name);
+int opener_open(const struct opener_message *message, struct opener_reply *reply);
 /* Serves requests until main is gone. */
 void opener_run(int fd);
 

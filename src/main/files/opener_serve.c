@@ -5,16 +5,25 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/privilege.h>
 #include <ctop/base/write_all.h>
 #include <ctop/files/file_identity.h>
 #include <ctop/ipc/datagram.h>
+#include <ctop/ipc/protocol.h>
 #include <ctop/system/proc_text.h>
+
+#include "locate_internal.h"
+#include "own_mount.h"
+#include "process_code.h"
 
 /* The largest maps seen in the wild are a few MiB. */
 enum { MAPS_TEXT_MAX = 64 << 20 };
@@ -80,30 +89,24 @@ static int open_maps_of_any(int32_t pid)
 	return fd;
 }
 
-static int copy_text(int from, int to)
+static int copy_text(int from, int to, size_t most)
 {
 	char bytes[64 << 10];
 	size_t size = 0;
 	ssize_t got;
 	while ((got = read(from, bytes, sizeof(bytes))) > 0) {
 		size += (size_t)got;
-		int result = size > MAPS_TEXT_MAX ? -EFBIG : write_all(to, bytes, (size_t)got);
+		int result = size > most ? -EFBIG : write_all(to, bytes, (size_t)got);
 		if (result)
 			return result;
 	}
 	return got < 0 ? -errno : size ? 0 : -ENODATA;
 }
 
-/* The text as it is now, once: main and its child read the same. A descriptor of sealed memory, or -errno. */
-static int copy_maps(int32_t pid)
+/* What was written, for nobody to change. A descriptor of sealed memory, or -errno. */
+static int seal(int to, int result)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-	int from = open_maps_of_any(pid);
-	if (from < 0)
-		return from;
-	int to = memfd_create("maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int result = to < 0 ? -errno : copy_text(from, to);
-	close(from);
 	if (!result && (lseek(to, 0, SEEK_SET) < 0 || fcntl(to, F_ADD_SEALS, seals)))
 		result = -errno;
 	if (result && to >= 0)
@@ -111,8 +114,80 @@ static int copy_maps(int32_t pid)
 	return result ? result : to;
 }
 
-int opener_open(const struct opener_message *message, bool *by_name)
+/* The text as it is now, once: main and its child read the same. */
+static int copy_maps(int32_t pid)
 {
+	int from = open_maps_of_any(pid);
+	if (from < 0)
+		return from;
+	int to = memfd_create("maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int result = to < 0 ? -errno : copy_text(from, to, MAPS_TEXT_MAX);
+	close(from);
+	return seal(to, result);
+}
+
+static int copy_command(int32_t pid)
+{
+	char text[OPENER_COMMAND_MAX];
+	const size_t size = proc_text(pid, "cmdline", text, sizeof(text));
+	int to = memfd_create("cmdline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int result = to < 0 ? -errno : write_all(to, text, size);
+	return seal(to, result);
+}
+
+static int copy_code(const struct locate_request *request)
+{
+	static uint8_t bytes[PROTOCOL_CODE_MAX];
+	if (request->start >= request->end || request->end - request->start > sizeof(bytes))
+		return -EINVAL;
+	const ssize_t got = process_code_read(request->pid, request->start, request->end, bytes);
+	if (got < 0)
+		return (int)got;
+	int to = memfd_create("code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int result = to < 0 ? -errno : write_all(to, bytes, (size_t)got);
+	return seal(to, result);
+}
+
+/* Looked up and opened as the user who called ctop, who may be less than we are: whoever made a program chose the path. */
+static int open_as_invoking(const char *path)
+{
+	const uid_t uid = invoking_uid();
+	if (uid == geteuid())
+		return open_regular_in(AT_FDCWD, path, 0);
+	const struct privilege_before before = privilege_raise(PRIVILEGE_BECOME);
+	int fd = -EPERM;
+	const bool has_no_groups = setgroups(0, NULL) == 0;
+	setfsgid(invoking_gid());
+	setfsuid(uid);
+	if (has_no_groups && setfsuid((uid_t)-1) == (int)uid)
+		fd = open_regular_in(AT_FDCWD, path, 0);
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	privilege_restore(&before);
+	return fd;
+}
+
+static int copy_source(const char *path, int64_t *written_ns)
+{
+	struct stat status = {0};
+	int from = open_as_invoking(path);
+	if (from < 0)
+		return from;
+	int result = fstat(from, &status) ? -errno : 0;
+	if (!result && status.st_size > OPENER_SOURCE_MAX)
+		result = -EFBIG;
+	int to = result ? result : memfd_create("source", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (!result)
+		result = to < 0 ? -errno : copy_text(from, to, OPENER_SOURCE_MAX);
+	close(from);
+	*written_ns = (int64_t)status.st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
+		      (int64_t)status.st_mtim.tv_nsec;
+	return to < 0 ? result : seal(to, result);
+}
+
+int opener_open(const struct opener_message *message, struct opener_reply *reply)
+{
+	bool *by_name = &reply->by_name;
 	const struct locate_request request = {
 		.pid = message->pid,
 		.path = message->path,
@@ -140,6 +215,9 @@ int opener_open(const struct opener_message *message, bool *by_name)
 	case OPENER_DEBUG_LINK:
 		return locate_debug_by_link(request.pid, request.path, message->debuglink,
 					    message->candidate);
+	case OPENER_DEBUG_COMMON:
+		return locate_common_debug_file(request.pid, request.path, message->debuglink,
+						message->candidate);
 	case OPENER_PERF_MAP:
 		*by_name = false;
 		return locate_perf_map(request.pid);
@@ -150,6 +228,15 @@ int opener_open(const struct opener_message *message, bool *by_name)
 	case OPENER_MAPS:
 		*by_name = false;
 		return copy_maps(request.pid);
+	case OPENER_CODE:
+		*by_name = false;
+		return copy_code(&request);
+	case OPENER_SOURCE:
+		*by_name = false;
+		return copy_source(message->path, &reply->written_ns);
+	case OPENER_COMMAND:
+		*by_name = false;
+		return copy_command(request.pid);
 	}
 	return -EINVAL;
 }
@@ -158,6 +245,7 @@ int opener_open(const struct opener_message *message, bool *by_name)
 static bool has_identity(const struct opener_message *message, const struct opener_reply *reply)
 {
 	return message->kind == OPENER_DEBUG_BUILD_ID || message->kind == OPENER_DEBUG_LINK ||
+	       message->kind == OPENER_DEBUG_COMMON ||
 	       (message->kind == OPENER_MODULE && !reply->by_name);
 }
 
@@ -169,11 +257,14 @@ void opener_run(int socket)
 		    (ssize_t)sizeof(message))
 			return;
 		struct opener_reply reply = {0};
-		int fd = opener_open(&message, &reply.by_name);
+		int fd = opener_open(&message, &reply);
 		reply.error = fd < 0 ? fd : 0;
 		/* Here, as a file system of somebody's may hang in any of it. */
 		if (fd >= 0 && has_identity(&message, &reply))
 			reply.identity = file_identity(fd, message.pid);
+		/* Which mount it is on is part of whose it is: not before. */
+		if (fd >= 0 && message.kind != OPENER_MAPS && message.kind != OPENER_SOURCE)
+			fd = own_mount(fd);
 		if (message.kind == OPENER_PERF_MAP)
 			reply.identity.owner_plus_1 = locate_perf_map_owner(message.pid);
 		const int sent = datagram_send(socket, &reply, sizeof(reply), fd, 0);

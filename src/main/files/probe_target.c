@@ -158,6 +158,41 @@ static int open_in(struct opener *opener, int32_t pid, const char *name, struct 
 	return fd;
 }
 
+int probe_target_each(int32_t pid, void (*each)(void *context, const char *path), void *context)
+{
+	const struct opener_request maps = {.kind = OPENER_MAPS, .request = {.pid = pid}};
+	struct opener *opener = opener_new();
+	bool by_name;
+	if (!opener)
+		return -ENOMEM;
+	int fd = ask(opener, &maps, &by_name);
+	opener_free(opener);
+	struct stat status;
+	if (fd < 0 || fstat(fd, &status)) {
+		int result = fd < 0 ? fd : -errno;
+		if (fd >= 0)
+			close(fd);
+		return result;
+	}
+	const size_t size = (size_t)status.st_size;
+	char *text = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (text == MAP_FAILED)
+		return size ? -errno : 0;
+	struct maps_line line;
+	size_t at = 0;
+	int result;
+	while ((result = maps_next(text, size, &at, &line))) {
+		char path[PATH_MAX];
+		if (result < 0 || !line.executable || !line.inode)
+			continue;
+		maps_path(&line, path, sizeof(path));
+		each(context, path);
+	}
+	munmap(text, size);
+	return 0;
+}
+
 int probe_target_open(int32_t pid, const char *name, char *path, size_t size)
 {
 	struct mapping found = {.path = ""};

@@ -151,8 +151,10 @@ int prober_timeout_ms(const struct prober *prober)
 static bool is_plausible(struct prober_answer *answer)
 {
 	answer->debuglink[sizeof(answer->debuglink) - 1] = '\0';
-	return answer->build_id_size <= sizeof(answer->build_id) && answer->error <= 0 &&
-	       answer->error > -4096;
+	answer->common[sizeof(answer->common) - 1] = '\0';
+	return answer->build_id_size <= sizeof(answer->build_id) &&
+	       answer->common_build_id_size <= sizeof(answer->common_build_id) &&
+	       answer->error <= 0 && answer->error > -4096;
 }
 
 void prober_serve(struct prober *prober)

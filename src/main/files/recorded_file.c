@@ -118,7 +118,7 @@ static int prove_text(uint64_t address)
 	return result;
 }
 
-/* Two builds of one release are told apart by where they are: a boot puts its kernel anywhere. 0 or -errno. */
+/* Two builds of one release differ in where they are: a boot puts its kernel anywhere. 0 or -errno. */
 static int prove_kernel(const struct recorded_kernel *kernel, bool here)
 {
 	struct utsname own;

@@ -47,8 +47,7 @@ static int open_directory(struct source *source, const char *path, int directory
 	error_set(error, source->fd,
 		  "'%s' is a directory, but has no file 'data' as perf record --threads writes it",
 		  path);
-	error_remedy(error, "name a file, or what perf record -o wrote");
-	return source->fd;
+	return error_remedy(error, "name a file, or what perf record -o wrote");
 }
 
 static int open_path(struct source *source, const char *path, struct error *error)
@@ -57,19 +56,16 @@ static int open_path(struct source *source, const char *path, struct error *erro
 	*source = (struct source){.fd = -1};
 	const bool is_input = strcmp(path, "-") == 0;
 	if (is_input && isatty(STDIN_FILENO)) {
-		error_set(error, -EINVAL,
-			  "standard input is the terminal: no recording comes from there");
-		error_remedy(error, "as in perf record -o - -- CMD | ctop report -");
-		return -EINVAL;
+		error_set(error, -EINVAL, "standard input is a terminal, not a recording");
+		return error_remedy(error, "as in perf record -o - -- CMD | ctop report -");
 	}
 	int fd = is_input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		int code = -errno;
 		error_set(error, code, "cannot open '%s': %s", path, strerror(-code));
-		error_remedy(error, code == -ENOENT
-					    ? "make one with ctop record, or name another file"
-					    : "check the file's permissions");
-		return code;
+		return error_remedy(
+			error, code == -ENOENT ? "make one with ctop record, or name another file"
+					       : "check the file's permissions");
 	}
 	if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
 		return open_directory(source, path, fd, error);
@@ -179,10 +175,8 @@ static int take_from_pipe(struct source *source, const char *path, struct error 
 	source->fd = fd;
 	if (fd >= 0)
 		return 0;
-	error_set(error, fd, "cannot put what '%s' brings into a file in /tmp: %s", path,
-		  strerror(-fd));
-	error_remedy(error, "perf record -o FILE, then name it");
-	return fd;
+	error_set(error, fd, "cannot copy '%s' to a file in /tmp: %s", path, strerror(-fd));
+	return error_remedy(error, "perf record -o FILE, then name it");
 }
 
 int source_open(struct source *source, const char *path, struct error *error)
@@ -231,8 +225,7 @@ int source_again(struct source *source, const struct source *before, const char 
 	source_close(source);
 	error_set(error, code, "'%s' has too many samples to be kept, and cannot be read twice: %s",
 		  path, strerror(-code));
-	error_remedy(error, "put it into a file first, and name that");
-	return code;
+	return error_remedy(error, "write it to a file first, and name that");
 }
 
 int64_t source_written_ns(const struct source *source)

@@ -1,32 +1,65 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/format/folded.h>
+#include "writers.h"
+
+#include <ctop/format/folded_name.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/index.h>
+#include <ctop/base/text.h>
 #include <ctop/base/vec.h>
+#include <ctop/query/groups.h>
 
-/* One stack as text, and what it counts for. */
+#include "pieces.h"
+
+/*
+ * Folded stacks, as stackcollapse-perf.pl (FlameGraph) writes them: one line per distinct stack,
+ * "comm;root;...;leaf N", sorted bytewise. The comm's spaces become _; ';' in a name becomes ':';
+ * a frame without a name is [module] or [unknown]; arguments are cut from '(' on, except
+ * "(anonymous namespace)" and Go's ".(*T)."; control bytes are escaped. What was inlined has _[i] behind its name, as
+ * stackcollapse-perf.pl --inline and flamegraph.pl have it. Of lines and addresses the place stands first; modules that call
+ * themselves are one frame; threads and processes are told apart as by stackcollapse-perf.pl --tid and --pid. N is what the stack's samples stand
+ * for: events, or nanoseconds of a clock.
+ */
+
+/* One stack, and what it counts for. */
 struct line {
-	char *stack;
+	size_t first; /* of its names; the comm's is in front */
 	uint64_t count;
+	uint32_t nr;
 };
 
-/* Where the name of a function stands in the text of all names, as it is written. */
+/* Where a name stands in the text of all names, as it is written. */
 struct name {
 	size_t at, size; /* size 0: not yet */
 };
 
 struct folding {
-	struct history *history;
-	enum folded_count count;
-	struct text text; /* of the stack in hand */
+	const struct history *history;
+	bool count_samples;
+	enum grouping by;
+	struct groups groups; /* that frames are called after */
 	struct text names_text;
 	struct {
-		struct name *items; /* by function */
+		struct name *items; /* by group */
 		size_t nr, capacity;
 	} names;
+	struct {
+		struct comm {
+			const char *comm; /* the history's: the same for all that have it */
+			int32_t pid, tid; /* -1: any */
+			struct name name;
+		} * items;
+		size_t nr, capacity;
+	} comms;
+	struct index comms_index;
+	struct {
+		uint32_t *items; /* of all lines: a comm, then functions */
+		size_t nr, capacity;
+	} used;
 	struct {
 		struct line *items;
 		size_t nr, capacity;
@@ -83,6 +116,19 @@ static void add_name(struct text *text, const char *name, size_t size)
 	free(copy);
 }
 
+void folded_add_name(struct text *text, const char *name, bool named)
+{
+	static const char mark[] = " (inlined)";
+	const size_t whole = strlen(name), marked = sizeof(mark) - 1;
+	const bool is_inlined = whole > marked && !strcmp(name + whole - marked, mark);
+	size_t size = named ? without_arguments(name) : whole;
+	while (is_inlined && size && name[size - 1] == ' ')
+		size--;
+	add_name(text, name, size);
+	if (is_inlined)
+		text_add(text, "_[i]");
+}
+
 static void add_comm(struct text *text, const char *comm)
 {
 	char *copy = strdup(comm[0] ? comm : "[unknown]");
@@ -100,89 +146,198 @@ static void add_comm(struct text *text, const char *comm)
 	free(copy);
 }
 
-/* Each name is cut and made safe once, however many stacks have it. NULL: out of memory. */
-static const struct name *name_of(struct folding *folding, struct function_id function)
+static void add_group_name(struct folding *folding, const struct group *group)
 {
-	size_t nr = (size_t)function.index + 1;
-	if (vec_reserve(&folding->names, nr))
-		return NULL;
-	if (nr > folding->names.nr) {
-		memset(folding->names.items + folding->names.nr, 0,
-		       (nr - folding->names.nr) * sizeof(struct name));
-		folding->names.nr = nr;
+	struct text *text = &folding->names_text;
+	const size_t before = text->size;
+	if (folding->by == GROUPING_MODULE) {
+		add_name(text, *group->module ? group->module : "[unknown]", SIZE_MAX);
+		return;
 	}
-	struct name *name = &folding->names.items[function.index];
-	if (name->size)
-		return name;
-	const char *whole = history_function_name(folding->history, function);
-	bool named = history_function_named(folding->history, function);
-	name->at = folding->names_text.size;
-	add_name(&folding->names_text, whole, named ? without_arguments(whole) : strlen(whole));
-	name->size = folding->names_text.size - name->at;
-	return folding->names_text.failed ? NULL : name;
+	group_add_place(text, group);
+	for (size_t i = before; i < text->size; i++) /* a file's name may have any */
+		if (text->bytes[i] == ';')
+			text->bytes[i] = ':';
+	if (text->size > before)
+		text_add(text, " ");
+	folded_add_name(text, history_function_marked_name(folding->history, group->function),
+			history_function_named(folding->history, group->function));
+}
+
+/* The number of a frame's name, which is made once, however many stacks have it. 0 or -ENOMEM. */
+static int find_name(struct folding *folding, const struct history_frame *frame, uint32_t *number)
+{
+	*number = groups_find(&folding->groups, folding->history, frame);
+	if (*number == UINT32_MAX || vec_reserve(&folding->names, (size_t)*number + 1))
+		return -ENOMEM;
+	if (*number < folding->names.nr)
+		return 0;
+	struct name name = {.at = folding->names_text.size};
+	add_group_name(folding, &folding->groups.all.items[*number]);
+	name.size = folding->names_text.size - name.at;
+	folding->names.items[folding->names.nr++] = name;
+	return folding->names_text.failed ? -ENOMEM : 0;
+}
+
+/* The number of a stack's thread's name. 0 or -ENOMEM. */
+static int find_comm(struct folding *folding, const struct history_stack *stack, uint32_t *number)
+{
+	const bool has_tid = folding->by == GROUPING_THREAD,
+		   has_pid = has_tid || folding->by == GROUPING_PROCESS;
+	struct comm comm = {stack->comm, has_pid ? stack->pid : -1, has_tid ? stack->tid : -1,
+			    .name.at = folding->names_text.size};
+	const uint64_t hash =
+		hash_two((uintptr_t)comm.comm, (uint64_t)comm.pid << 32 | (uint32_t)comm.tid);
+	struct index_probe probe = index_find(&folding->comms_index, hash);
+	while (index_next(&folding->comms_index, &probe, number)) {
+		const struct comm *known = &folding->comms.items[*number];
+		if (known->comm == comm.comm && known->pid == comm.pid && known->tid == comm.tid)
+			return 0;
+	}
+	if (vec_reserve(&folding->comms, folding->comms.nr + 1) ||
+	    index_reserve(&folding->comms_index))
+		return -ENOMEM;
+	add_comm(&folding->names_text, comm.comm);
+	if (has_pid)
+		text_addf(&folding->names_text, "-%" PRId32, comm.pid);
+	if (has_tid)
+		text_addf(&folding->names_text, "/%" PRId32, comm.tid);
+	comm.name.size = folding->names_text.size - comm.name.at;
+	*number = (uint32_t)folding->comms.nr;
+	folding->comms.items[folding->comms.nr++] = comm;
+	index_add(&folding->comms_index, hash, *number);
+	return folding->names_text.failed ? -ENOMEM : 0;
 }
 
 static int fold(void *context, const struct history_stack *stack)
 {
 	struct folding *folding = context;
-	struct text *text = &folding->text;
-	text_clear(text);
-	add_comm(text, stack->comm);
-	for (size_t i = 0; i < stack->nr_frames; i++) {
-		const struct name *name = name_of(folding, stack->frames[i].function);
-		if (!name)
-			return -ENOMEM;
-		text_add(text, ";");
-		text_add_bytes(text, text_string(&folding->names_text) + name->at, name->size);
+	if (vec_reserve(&folding->used, folding->used.nr + 1 + stack->nr_frames) ||
+	    vec_reserve(&folding->lines, folding->lines.nr + 1))
+		return -ENOMEM;
+	struct line line = {
+		.first = folding->used.nr,
+		.count = folding->count_samples ? stack->samples : stack->weight,
+		.nr = 1,
+	};
+	uint32_t *used = folding->used.items + line.first;
+	int result = find_comm(folding, stack, &used[0]);
+	for (size_t i = 0; !result && i < stack->nr_frames; i++) {
+		if (!groups_have(&folding->groups, &stack->frames[i]))
+			continue;
+		result = find_name(folding, &stack->frames[i], &used[line.nr]);
+		const bool goes_on = folding->by == GROUPING_MODULE && line.nr > 1 &&
+				     used[line.nr] == used[line.nr - 1];
+		line.nr += !goes_on;
 	}
-	if (text->failed || vec_reserve(&folding->lines, folding->lines.nr + 1))
-		return -ENOMEM;
-	char *copy = strdup(text_string(text));
-	if (!copy)
-		return -ENOMEM;
-	uint64_t count = folding->count == FOLDED_SAMPLES ? stack->samples : stack->weight;
-	folding->lines.items[folding->lines.nr++] = (struct line){copy, count};
-	return 0;
+	folding->used.nr += line.nr;
+	folding->lines.items[folding->lines.nr++] = line;
+	return result;
 }
 
-static int compare(const void *a, const void *b)
+/* ---- lines, in the order of their bytes ---- */
+
+static struct name name_at(const struct folding *folding, const struct line *line, uint32_t i)
 {
-	return strcmp(((const struct line *)a)->stack, ((const struct line *)b)->stack);
+	const uint32_t number = folding->used.items[line->first + i];
+	return i ? folding->names.items[number] : folding->comms.items[number].name;
+}
+
+/* What follows a name in its line. */
+static unsigned char sign_behind(const struct line *line, uint32_t i)
+{
+	return i + 1 < line->nr ? ';' : '\0';
+}
+
+/* Of two different names of one place, as bytes; 0: equal, and so is what follows. */
+static int compare_names(const struct folding *folding, const struct line *a, const struct line *b,
+			 uint32_t i)
+{
+	const struct name left = name_at(folding, a, i), right = name_at(folding, b, i);
+	const char *text = text_string(&folding->names_text);
+	const size_t size = left.size < right.size ? left.size : right.size;
+	int order = memcmp(text + left.at, text + right.at, size);
+	if (order)
+		return order;
+	const unsigned char next = left.size > size ? (unsigned char)text[left.at + size]
+						    : sign_behind(a, i),
+			    other = right.size > size ? (unsigned char)text[right.at + size]
+						      : sign_behind(b, i);
+	return (next > other) - (next < other);
+}
+
+static int compare(const void *left, const void *right, void *context)
+{
+	const struct folding *folding = context;
+	const struct line *a = left, *b = right;
+	const uint32_t nr = a->nr < b->nr ? a->nr : b->nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		const bool is_same =
+			folding->used.items[a->first + i] == folding->used.items[b->first + i] &&
+			sign_behind(a, i) == sign_behind(b, i);
+		const int order = is_same ? 0 : compare_names(folding, a, b, i);
+		if (order)
+			return order;
+	}
+	return (a->nr > b->nr) - (a->nr < b->nr);
+}
+
+static void add_line(const struct folding *folding, const struct line *line, uint64_t count,
+		     struct text *out)
+{
+	for (uint32_t i = 0; i < line->nr; i++) {
+		const struct name name = name_at(folding, line, i);
+		text_add(out, i ? ";" : "");
+		text_add_bytes(out, text_string(&folding->names_text) + name.at, name.size);
+	}
+	text_addf(out, " %llu\n", (unsigned long long)count);
 }
 
 /* Lines of equal text (other addresses of the same functions, other threads of one comm) are one. */
-static void write_lines(const struct folding *folding, struct text *out)
+static int write_lines(struct folding *folding, const struct export_sink *sink)
 {
 	const struct line *lines = folding->lines.items;
-	for (size_t i = 0; i < folding->lines.nr;) {
+	struct text out = {0};
+	int result = 0;
+	for (size_t i = 0; !result && i < folding->lines.nr;) {
 		uint64_t count = 0;
 		size_t j = i;
-		for (; j < folding->lines.nr && !strcmp(lines[j].stack, lines[i].stack); j++)
+		for (; j < folding->lines.nr && !compare(&lines[j], &lines[i], folding); j++)
 			count += lines[j].count;
-		text_addf(out, "%s %llu\n", lines[i].stack, (unsigned long long)count);
+		add_line(folding, &lines[i], count, &out);
+		result = pieces_offer(sink, &out);
 		i = j;
 	}
+	if (!result)
+		result = pieces_flush(sink, &out);
+	text_release(&out);
+	return result;
 }
 
-/* Writes what was folded, unless that failed, and lets go of it. */
-static int finish(struct folding *folding, int result, struct text *out)
+static void release(struct folding *folding)
 {
-	if (!result && folding->lines.nr) {
-		qsort(folding->lines.items, folding->lines.nr, sizeof(struct line), compare);
-		write_lines(folding, out);
-	}
-	for (size_t i = 0; i < folding->lines.nr; i++)
-		free(folding->lines.items[i].stack);
 	free(folding->lines.items);
-	text_release(&folding->text);
+	free(folding->used.items);
+	free(folding->comms.items);
+	index_release(&folding->comms_index);
 	text_release(&folding->names_text);
 	free(folding->names.items);
-	return !result && out->failed ? -ENOMEM : result;
+	groups_release(&folding->groups);
 }
 
-int folded_write(struct history *history, struct selection *selection, enum folded_count count,
-		 struct text *out)
+int folded_write(const struct export_request *request)
 {
-	struct folding folding = {.history = history, .count = count};
-	return finish(&folding, selection_each_stack(selection, fold, &folding), out);
+	const bool of_tasks = request->grouping >= GROUPING_THREAD;
+	struct folding folding = {.history = request->history,
+				  .count_samples = request->count_samples,
+				  .by = request->grouping,
+				  .groups.by = of_tasks ? GROUPING_INLINE : request->grouping};
+	int result = selection_each_stack(request->selection, fold, &folding);
+	if (!result && folding.lines.nr)
+		qsort_r(folding.lines.items, folding.lines.nr, sizeof(struct line), compare,
+			&folding);
+	if (!result)
+		result = write_lines(&folding, request->sink);
+	release(&folding);
+	return result;
 }

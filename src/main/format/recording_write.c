@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/fault.h>
 #include <ctop/base/vec.h>
 #include <ctop/recording/chunk.h>
 #include <ctop/recording/sample_code.h>
@@ -13,11 +14,27 @@
 /* Strings of shared memory are cut here: a hostile child cannot blow the file up by one. */
 enum { STRING_MAX = 8192 };
 
+/* Of the epoch. */
+struct frame_list {
+	uint32_t *items;
+	size_t nr, capacity;
+};
+
+/* Strings of the symbols that are in the file, each with a number. */
+struct numbers {
+	uint32_t *items; /* by place; 0: it is not there yet */
+	size_t nr, capacity;
+	uint32_t nr_written; /* in this epoch */
+	uint64_t bytes_written;
+};
+
 struct recording_writer {
 	struct chunk_writer *chunks;
 	struct tables_reader reader;
 	const struct symbols *symbols;
 	uint32_t nr_epochs;
+	bool has_tables; /* of the epoch */
+	uint64_t shift_ns;
 	uint32_t nr_written[NR_TABLES]; /* rows of the epoch in the file */
 	struct buffer rows;		/* the payload being made */
 	struct buffer samples;		/* added since the last flush */
@@ -27,15 +44,13 @@ struct recording_writer {
 	struct sample before;
 	struct buffer metadata;
 	uint64_t nr_metadata;
+	struct frame_list unnamed, unlined; /* whose name, whose lines are not in the file yet */
+	struct numbers name_numbers, line_numbers;
+	uint64_t nr_lines; /* written in this epoch */
 	struct {
-		uint32_t *items; /* frames of the epoch whose name is not in the file yet */
+		struct module_names *items; /* by module of the epoch: what the file says of it */
 		size_t nr, capacity;
-	} unnamed;
-	struct {
-		uint32_t *items; /* ids of symbols' strings in the file, by place; 1 + index */
-		size_t nr, capacity;
-	} name_ids;
-	uint32_t nr_names; /* strings of names written in this epoch */
+	} sources;
 };
 
 static struct recording_writer *writer_new(int fd, bool keeps)
@@ -71,7 +86,10 @@ static void writer_free(struct recording_writer *writer)
 	buffer_release(&writer->samples);
 	buffer_release(&writer->metadata);
 	free(writer->unnamed.items);
-	free(writer->name_ids.items);
+	free(writer->unlined.items);
+	free(writer->name_numbers.items);
+	free(writer->line_numbers.items);
+	free(writer->sources.items);
 	free(writer);
 }
 
@@ -82,15 +100,18 @@ static int write_chunk(struct recording_writer *writer, uint32_t type, const str
 
 static bool too_much_waits(const struct recording_writer *writer)
 {
-	return chunk_waiting_bytes(writer->chunks) > RECORDING_WAITING_MAX;
+	return chunk_waiting_bytes(writer->chunks) > fault_waiting_max(RECORDING_WAITING_MAX);
 }
 
 int recording_add_samples(struct recording_writer *writer, const struct sample *samples, size_t nr)
 {
 	if (too_much_waits(writer))
 		return -EAGAIN;
-	for (size_t i = 0; i < nr; i++)
-		put_sample(&writer->samples, &samples[i], &writer->before);
+	for (size_t i = 0; i < nr; i++) {
+		struct sample sample = samples[i];
+		sample.time_ns += writer->shift_ns;
+		put_sample(&writer->samples, &sample, &writer->before);
+	}
 	writer->nr_samples += nr;
 	writer->has_samples |= nr > 0;
 	return writer->samples.failed ? -ENOMEM : 0;
@@ -143,6 +164,12 @@ static void put_events(struct recording_writer *writer, uint32_t from, uint32_t 
 	}
 }
 
+/* When a process started; 0: not known. */
+static uint64_t shifted(const struct recording_writer *writer, uint64_t started_ns)
+{
+	return started_ns ? started_ns + writer->shift_ns : 0;
+}
+
 static void put_modules(struct recording_writer *writer, uint32_t from, uint32_t to)
 {
 	put_varint(&writer->rows, to - from);
@@ -163,7 +190,7 @@ static void put_modules(struct recording_writer *writer, uint32_t from, uint32_t
 		put_varint(&writer->rows, row.end - row.start);
 		put_varint(&writer->rows, row.file_offset);
 		put_varint(&writer->rows, identity->owner_plus_1);
-		put_varint(&writer->rows, row.started_ns);
+		put_varint(&writer->rows, shifted(writer, row.started_ns));
 	}
 }
 
@@ -176,7 +203,7 @@ static void put_tasks(struct recording_writer *writer, uint32_t from, uint32_t t
 		put_signed(&writer->rows, row.pid);
 		put_signed(&writer->rows, (int64_t)row.tid - row.pid);
 		put_varint(&writer->rows, row.comm.index);
-		put_varint(&writer->rows, row.started_ns);
+		put_varint(&writer->rows, shifted(writer, row.started_ns));
 	}
 }
 
@@ -246,42 +273,47 @@ static int write_rows(struct recording_writer *writer)
 /* ---- names ---- */
 
 /* Remembers the frames that came since the last flush. */
-static int list_new_frames(struct recording_writer *writer, uint32_t from)
+static int list_new_frames(const struct recording_writer *writer, uint32_t from,
+			   struct frame_list *list)
 {
 	uint32_t nr = writer->reader.nr[TABLE_FRAMES];
 	if (from >= nr)
 		return 0;
-	if (vec_reserve(&writer->unnamed, writer->unnamed.nr + (nr - from)))
+	if (vec_reserve(list, list->nr + (nr - from)))
 		return -ENOMEM;
 	for (uint32_t frame = from; frame < nr; frame++)
-		writer->unnamed.items[writer->unnamed.nr++] = frame;
+		list->items[list->nr++] = frame;
 	return 0;
 }
 
-/* A string of the symbols: its number in this epoch of the file, written out where it is new. */
-static int put_name(struct recording_writer *writer, struct string_id id)
+/* A string of the symbols: its number, written out where it is new. */
+static int put_name(struct recording_writer *writer, struct numbers *numbers, struct string_id id)
 {
 	const char *string = symbols_string(writer->symbols, id);
 	size_t size = strnlen(string, STRING_MAX);
+	/* Strings of a region that lies overlap: no more of them are written than fit there side by side. */
+	if (numbers->bytes_written > symbols_string_bytes(&writer->symbols->capacity))
+		size = 0;
 	if (!size) {
 		put_varint(&writer->rows, 0);
 		return 0;
 	}
 	size_t nr = (size_t)id.index + 1;
-	if (nr > writer->name_ids.nr) {
-		if (vec_reserve(&writer->name_ids, nr))
+	if (nr > numbers->nr) {
+		if (vec_reserve(numbers, nr))
 			return -ENOMEM;
-		memset(writer->name_ids.items + writer->name_ids.nr, 0,
-		       (nr - writer->name_ids.nr) * sizeof(uint32_t));
-		writer->name_ids.nr = nr;
+		memset(numbers->items + numbers->nr, 0, (nr - numbers->nr) * sizeof(uint32_t));
+		numbers->nr = nr;
 	}
-	uint32_t *number = &writer->name_ids.items[id.index];
+	uint32_t *number = &numbers->items[id.index];
 	bool is_new = !*number;
 	if (is_new)
-		*number = ++writer->nr_names;
+		*number = ++numbers->nr_written;
 	put_varint(&writer->rows, *number);
-	if (is_new)
+	if (is_new) {
 		put_string(&writer->rows, string, size);
+		numbers->bytes_written += size;
+	}
 	return 0;
 }
 
@@ -294,7 +326,7 @@ static int write_names(struct recording_writer *writer)
 	size_t kept = 0, nr = writer->unnamed.nr;
 	rows->size = 0;
 	/* The number of names before this chunk: a reader that lost one keeps its count. */
-	put_varint(rows, writer->nr_names);
+	put_varint(rows, writer->name_numbers.nr_written);
 	size_t head = rows->size;
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t frame = writer->unnamed.items[i];
@@ -305,12 +337,84 @@ static int write_names(struct recording_writer *writer)
 		}
 		put_signed(rows, (int64_t)frame - before);
 		before = frame;
-		if (put_name(writer, row.name) || put_name(writer, row.module))
+		if (put_name(writer, &writer->name_numbers, row.name) ||
+		    put_name(writer, &writer->name_numbers, row.module))
 			return -ENOMEM;
 		put_varint(rows, (uint64_t)row.offset + 1 > UINT32_MAX ? 0 : row.offset + 1);
 	}
 	writer->unnamed.nr = kept;
 	return rows->size > head ? write_chunk(writer, CHUNK_NAMES, rows) : 0;
+}
+
+/* Where the names of modules come from, as far as that is new. */
+static int write_sources(struct recording_writer *writer)
+{
+	const uint32_t nr = writer->reader.nr[TABLE_MODULES];
+	struct buffer *rows = &writer->rows;
+	if (!writer->symbols)
+		return 0;
+	if (vec_reserve(&writer->sources, nr))
+		return -ENOMEM;
+	for (; writer->sources.nr < nr; writer->sources.nr++)
+		writer->sources.items[writer->sources.nr] = (struct module_names){0};
+	rows->size = 0;
+	for (uint32_t id = 1; id < nr; id++) {
+		struct module_names *written = &writer->sources.items[id];
+		const struct module_names names =
+			symbols_module(writer->symbols, (struct module_id){id});
+		if (names.from == written->from && names.missing == written->missing)
+			continue;
+		put_varint(rows, id);
+		put_varint(rows, names.from);
+		put_varint(rows, names.missing);
+		*written = names;
+	}
+	return rows->size ? write_chunk(writer, CHUNK_SOURCES, rows) : 0;
+}
+
+static int put_lines(struct recording_writer *writer, const struct line_row *lines, size_t nr)
+{
+	put_varint(&writer->rows, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (put_name(writer, &writer->line_numbers, lines[i].function) ||
+		    put_name(writer, &writer->line_numbers, lines[i].file))
+			return -ENOMEM;
+		put_varint(&writer->rows, lines[i].line);
+	}
+	return 0;
+}
+
+static int write_lines(struct recording_writer *writer)
+{
+	struct buffer *rows = &writer->rows;
+	struct frame_list *unlined = &writer->unlined;
+	uint32_t before = 0;
+	size_t kept = 0;
+	if (!writer->symbols || !unlined->nr)
+		return 0;
+	rows->size = 0;
+	/* As names, which have numbers of their own: who skips what he does not know loses none of them. */
+	put_varint(rows, writer->line_numbers.nr_written);
+	const size_t head = rows->size;
+	for (size_t i = 0; i < unlined->nr; i++) {
+		const struct frame_id frame = {unlined->items[i]};
+		struct line_row lines[SYMBOLS_LINES_MAX];
+		if (!symbols_has_looked_up_lines(writer->symbols, frame)) {
+			unlined->items[kept++] = frame.index;
+			continue;
+		}
+		const size_t nr = symbols_lines(writer->symbols, frame, lines);
+		writer->nr_lines += nr;
+		/* Rows may overlap as strings do. */
+		if (!nr || writer->nr_lines > writer->symbols->capacity.nr_lines)
+			continue;
+		put_signed(rows, (int64_t)frame.index - before);
+		before = frame.index;
+		if (put_lines(writer, lines, nr))
+			return -ENOMEM;
+	}
+	unlined->nr = kept;
+	return rows->size > head ? write_chunk(writer, CHUNK_LINES, rows) : 0;
 }
 
 /* ---- all of it ---- */
@@ -391,14 +495,20 @@ void recording_close(struct recording_writer *writer)
 static int write_news(struct recording_writer *writer)
 {
 	int result = 0;
-	if (writer->nr_epochs) {
+	if (writer->has_tables) {
 		tables_reader_refresh(&writer->reader);
 		uint32_t nr_frames = writer->nr_written[TABLE_FRAMES];
-		result = list_new_frames(writer, nr_frames);
+		result = list_new_frames(writer, nr_frames, &writer->unnamed);
+		if (!result)
+			result = list_new_frames(writer, nr_frames, &writer->unlined);
 		if (!result)
 			result = write_rows(writer);
 		if (!result)
 			result = write_names(writer);
+		if (!result)
+			result = write_sources(writer);
+		if (!result)
+			result = write_lines(writer);
 	}
 	if (!result)
 		result = write_samples(writer);
@@ -420,15 +530,36 @@ int recording_begin_epoch(struct recording_writer *writer, const struct tables *
 	if (result)
 		return result;
 	writer->nr_epochs++;
+	writer->has_tables = true;
 	writer->has_samples = false;
 	tables_reader_init(&writer->reader, tables);
 	writer->symbols = symbols;
 	for (size_t i = 0; i < NR_TABLES; i++)
 		writer->nr_written[i] = 1; /* row 0 is "none" in every table */
-	writer->unnamed.nr = 0;
-	writer->name_ids.nr = 0;
-	writer->nr_names = 0;
+	writer->unnamed.nr = writer->unlined.nr = 0;
+	writer->name_numbers.nr = writer->line_numbers.nr = 0;
+	writer->name_numbers.nr_written = writer->line_numbers.nr_written = 0;
+	writer->name_numbers.bytes_written = writer->line_numbers.bytes_written = 0;
+	writer->nr_lines = 0;
+	writer->sources.nr = 0;
 	return 0;
+}
+
+int recording_end_epoch(struct recording_writer *writer)
+{
+	int result = write_news(writer);
+	writer->has_tables = writer->has_samples = false;
+	return result;
+}
+
+void recording_shift(struct recording_writer *writer, uint64_t ns)
+{
+	writer->shift_ns = ns;
+}
+
+uint64_t recording_shift_ns(const struct recording_writer *writer)
+{
+	return writer->shift_ns;
 }
 
 void recording_abandon(struct recording_writer *writer)

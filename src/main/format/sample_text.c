@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample_text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include <ctop/base/clock.h>
 
-enum { PIECE_BYTES = 1 << 16, NS_PER_MICROSECOND = 1000 };
+#include "pieces.h"
+
+enum { NS_PER_MICROSECOND = 1000 };
 
 void sample_text_add_hex(struct sample_text *text, uint64_t number, size_t cols)
 {
@@ -68,6 +69,10 @@ void sample_text_add_module(struct sample_text *sample_text, const struct histor
 			    int32_t pid)
 {
 	struct text *text = &sample_text->text;
+	if (frame->inlined) {
+		text_add(text, "inlined");
+		return;
+	}
 	const char *path = history_function_module(sample_text->history, frame->function);
 	if (!strcmp(path, "[kernel]"))
 		text_add(text, "[kernel.kallsyms]");
@@ -77,19 +82,9 @@ void sample_text_add_module(struct sample_text *sample_text, const struct histor
 		text_add_safe(text, *path ? path : "[unknown]");
 }
 
-static int hand_over(struct sample_text *sample_text)
-{
-	struct text *text = &sample_text->text;
-	int result = text->failed ? -ENOMEM : 0;
-	if (!result && text->size)
-		result = sample_text->sink->write(sample_text->sink->context, text->bytes,
-						  text->size);
-	text_clear(text);
-	return result;
-}
-
 struct writing {
 	struct sample_text text;
+	const struct export_sink *sink;
 	void (*each)(struct sample_text *text, const struct history_sample *sample);
 };
 
@@ -98,28 +93,22 @@ static int add_sample(void *context, const struct history_sample *sample)
 	struct writing *writing = context;
 	struct text *text = &writing->text.text;
 	writing->each(&writing->text, sample);
-	return text->size < PIECE_BYTES && !text->failed ? 0 : hand_over(&writing->text);
+	return pieces_offer(writing->sink, text);
 }
 
-int sample_text_write(struct history *history, struct selection *selection,
-		      const struct script_sink *sink,
+int sample_text_write(const struct export_request *request,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample))
 {
-	struct writing writing = {{.history = history, .sink = sink}, each};
+	struct history *history = request->history;
+	struct writing writing = {{.history = history}, request->sink, each};
 	for (size_t i = 0; i < history_nr_events(history); i++) {
 		int cols = (int)strlen(history_event_name(history, i));
 		if (cols > writing.text.event_cols)
 			writing.text.event_cols = cols;
 	}
-	int result = 0;
-	if (history_totals(history).not_kept) {
-		history_follow_samples(history, add_sample, &writing);
-		result = sink->read_again(sink->context);
-	}
+	int result = pieces_each_sample(request, add_sample, &writing);
 	if (!result)
-		result = selection_each_sample(selection, add_sample, &writing);
-	if (!result)
-		result = hand_over(&writing.text);
+		result = pieces_flush(request->sink, &writing.text.text);
 	text_release(&writing.text.text);
 	return result;
 }

@@ -5,22 +5,16 @@
 /* What texts of single samples share: script.c and frames.c. */
 
 #include <ctop/base/text.h>
-#include <ctop/format/script.h>
-#include <ctop/history/history.h>
-#include <ctop/query/selection.h>
+#include <ctop/format/formats.h>
 
 struct sample_text {
-	struct history *history;
-	const struct script_sink *sink;
+	const struct history *history;
 	struct text text; /* not handed over yet */
 	int event_cols;	  /* of the longest name: all end in one column */
 };
 
-/*
- * Calls each(text, sample) once per sample that a selection of the history shows, and hands over what it adds. 0 or -errno.
- */
-int sample_text_write(struct history *history, struct selection *selection,
-		      const struct script_sink *sink,
+/* Calls each(text, sample) once per sample (pieces_each_sample()), and hands over what it adds. 0, -ENOMEM or what the sink said. */
+int sample_text_write(const struct export_request *request,
 		      void (*each)(struct sample_text *text, const struct history_sample *sample));
 
 /* "comm  pid/tid  [cpu] seconds.micros:  period event: " */

@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/format/script.h>
+#include "writers.h"
 
 #include "sample_text.h"
+
+/*
+ * The text that `perf script -F +pid,+cpu` prints (checked against perf 6.1), which stackcollapse-perf.pl,
+ * speedscope, the Firefox Profiler and Perfetto read: sample by sample in the order of time
+ *
+ *     comm   pid/tid   [cpu] seconds.micros:     period event: 
+ *     	         address symbol+0xoffset (module)
+ *     	         ...
+ *
+ * leaf first, an empty line behind. As perf does it: a user frame found by unwinding shows its look-up address
+ * (of a caller, the return address less 1), a kernel frame the address of the kernel's own chain; the kernel is
+ * [kernel.kallsyms], code without a file is of /tmp/perf-PID.map, what is not known is [unknown], a comm that is
+ * not known is :TID.
+ *
+ * Unlike perf: a user frame's address is that of the ELF file, as addr2line and nm know it, where perf shows the offset
+ * in the file; most programs have the same number for both. Names are escaped (base/text.h), and the
+ * blanks a comm begins with are _, so that no name can pass for another line.
+ */
 
 static void add_frame(struct sample_text *text, const struct history_stack *stack,
 		      const struct history_frame *frame, bool is_leaf)
@@ -27,8 +45,7 @@ static void add_sample(struct sample_text *text, const struct history_sample *sa
 	text_add(&text->text, "\n");
 }
 
-int script_write(struct history *history, struct selection *selection,
-		 const struct script_sink *sink)
+int script_write(const struct export_request *request)
 {
-	return sample_text_write(history, selection, sink, add_sample);
+	return sample_text_write(request, add_sample);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/format/selection_recording.h>
+#include "writers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,16 @@
 #include <ctop/base/vec.h>
 #include <ctop/format/recording_writer.h>
 
+/*
+ * A recording of what a selection shows: its stacks and their names, as if nothing else had been sampled. Samples lie evenly in
+ * the second that they were counted in; which CPU took them is not known any more, and said to be 0. Of the history's own
+ * metadata those are kept that are true of a part: how it was made, and what was lost of the whole.
+ */
+
 /* Rows of a recording are those of tables: these are filled for it, epoch by epoch. */
 struct recorder {
-	struct history *history;
+	const struct history *history;
+	bool (*keeps)(const char *key); /* of its metadata */
 	struct recording_writer *writer;
 	struct tables tables;
 	struct symbols symbols;
@@ -125,10 +133,11 @@ static int add_module(struct recorder *recorder, uint32_t module, struct module_
 		result = add_string(recorder, facts.path, &row.path);
 	if (!result)
 		result = tables_add_module(recorder->rows, &row, id);
-	if (!result)
-		recorder->modules.items[recorder->modules.nr++] =
-			(struct known_module){module, *id};
-	return result;
+	if (result)
+		return result;
+	recorder->modules.items[recorder->modules.nr++] = (struct known_module){module, *id};
+	symbols_set_module(recorder->names, *id, &facts.names);
+	return 0;
 }
 
 static int name_frame(struct recorder *recorder, const struct history_frame *frame,
@@ -143,7 +152,21 @@ static int name_frame(struct recorder *recorder, const struct history_frame *fra
 			   named ? frame->module_name : NULL, named ? frame->offset : UINT32_MAX);
 }
 
-static int add_frame(struct recorder *recorder, const struct history_frame *frame,
+/* nr steps of one frame: its own, and those inlined there. */
+static int set_lines(struct recorder *recorder, const struct history_frame *steps, size_t nr,
+		     struct frame_id id)
+{
+	struct symbol_line lines[SYMBOLS_LINES_MAX];
+	if (nr > SYMBOLS_LINES_MAX || (nr == 1 && !steps->line))
+		return 0;
+	for (size_t i = 0; i < nr; i++)
+		lines[i] = (struct symbol_line){
+			i ? history_function_name(recorder->history, steps[i].function) : NULL,
+			steps[i].file, steps[i].line};
+	return symbols_set_lines(recorder->names, id, lines, nr);
+}
+
+static int add_frame(struct recorder *recorder, const struct history_frame *frame, size_t nr,
 		     struct frame_id *id)
 {
 	struct module_id module;
@@ -153,7 +176,8 @@ static int add_frame(struct recorder *recorder, const struct history_frame *fram
 	if (result || id->index <= recorder->nr_named)
 		return result;
 	recorder->nr_named = id->index;
-	return name_frame(recorder, frame, *id);
+	result = name_frame(recorder, frame, *id);
+	return result ? result : set_lines(recorder, frame, nr, *id);
 }
 
 /* The rows that samples of the stack refer to. -ENOSPC: the epoch is full. */
@@ -170,9 +194,10 @@ static int add_stack(struct recorder *recorder, const struct history_stack *stac
 	if (!result)
 		result = tables_add_task(recorder->rows, stack->pid, stack->tid, stack->started_ns,
 					 comm, &sample->task);
-	for (size_t i = 0; !result && i < stack->nr_frames; i++) {
-		result = add_frame(recorder, &stack->frames[i], &sample->leaf);
-		if (!result && i + 1 < stack->nr_frames)
+	for (size_t i = 0, nr; !result && i < stack->nr_frames; i += nr) {
+		nr = history_stack_steps(stack, i);
+		result = add_frame(recorder, &stack->frames[i], nr, &sample->leaf);
+		if (!result && i + nr < stack->nr_frames)
 			result = tables_add_node(recorder->rows, sample->node, sample->leaf,
 						 stack->frames[i].method, &sample->node);
 	}
@@ -232,22 +257,10 @@ static int record_sample(void *context, const struct history_sample *of_selectio
 
 /* ---- metadata ---- */
 
-/* True of a part of the run as it is of all of it. */
-static bool is_kept(const char *key)
-{
-	static const char *const kept[] = {"stats.lost", "stats.late", "stats.throttled",
-					   "stats.dropped.", "stats.restarts"};
-	bool is_measure = !strncmp(key, "stats.", 6);
-	for (size_t i = 0; is_measure && i < sizeof(kept) / sizeof(*kept); i++)
-		if (!strncmp(key, kept[i], strlen(kept[i])))
-			return true;
-	return !is_measure && strcmp(key, "duration_ns") != 0 && strncmp(key, "event.", 6) != 0;
-}
-
 static int add_info(void *context, const char *key, const char *value)
 {
 	const struct recorder *recorder = context;
-	return is_kept(key) ? recording_add_info(recorder->writer, key, value) : 0;
+	return recorder->keeps(key) ? recording_add_info(recorder->writer, key, value) : 0;
 }
 
 static int add_number(const struct recorder *recorder, const char *key, uint64_t value)
@@ -276,46 +289,48 @@ static int add_event_metadata(const struct recorder *recorder)
 	return result;
 }
 
-static int add_metadata(struct recorder *recorder, const struct selection *selection,
-			const char *excerpt)
+static int add_metadata(struct recorder *recorder, const struct export_request *request)
 {
-	const struct selection_totals totals = selection_totals(selection);
+	const struct selection_totals totals = selection_totals(request->selection);
 	int result = history_each_info(recorder->history, add_info, recorder);
 	if (!result)
 		result = add_event_metadata(recorder);
 	if (!result)
-		result = recording_add_info(recorder->writer, "excerpt", excerpt);
+		result = recording_add_info(recorder->writer, "excerpt", request->excerpt);
 	if (!result)
 		result = add_number(recorder, "duration_ns", totals.to_ns - totals.from_ns);
 	return result ? result : add_number(recorder, "stats.samples", recorder->nr_samples);
 }
 
-static int record(struct recorder *recorder, struct selection *selection, const char *excerpt)
+static int record(struct recorder *recorder, const struct export_request *request)
 {
 	int result = open_epoch(recorder);
 	if (!result)
-		result = selection_each_sample(selection, record_sample, recorder);
+		result = selection_each_sample(request->selection, record_sample, recorder);
 	if (!result)
-		result = add_metadata(recorder, selection, excerpt);
+		result = add_metadata(recorder, request);
 	if (!result)
 		result = flush(recorder);
 	return result;
 }
 
-int selection_record(struct history *history, struct selection *selection, const char *excerpt,
-		     int fd)
+int selection_recording_write(const struct export_request *request)
 {
 	struct recorder recorder = {
-		.history = history,
-		.writer = recording_writer_new(fd),
-		.event = selection_event(selection),
+		.history = request->history,
+		.keeps = request->keeps,
+		.event = selection_event(request->selection),
 	};
-	uint64_t bytes;
+	int fd = fcntl(request->sink->fd, F_DUPFD_CLOEXEC, 0); /* the writer closes its own */
+	if (fd < 0)
+		return -errno;
+	recorder.writer = recording_writer_new(fd);
 	if (!recorder.writer) {
 		close(fd);
 		return -ENOMEM;
 	}
-	int result = record(&recorder, selection, excerpt);
+	uint64_t bytes;
+	int result = record(&recorder, request);
 	if (result)
 		recording_abandon(recorder.writer);
 	else

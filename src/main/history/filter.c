@@ -3,15 +3,20 @@
 
 #include <string.h>
 
-#include <ctop/history/history_internal.h>
+#include "internal.h"
 
 void history_set_filter(struct history *history, const struct history_filter *filter)
 {
 	history->filter = *filter;
 	history->filtered = filter->nr_pids || filter->nr_tids || filter->nr_cpus || filter->comm ||
 			    filter->event || filter->first_event || filter->module ||
-			    filter->from_ns || filter->to_ns || filter->kernel_only ||
-			    filter->user_only;
+			    filter->from_ns || filter->to_ns || filter->nr_labels ||
+			    filter->kernel_only || filter->user_only;
+}
+
+bool history_is_beside(const struct history *history)
+{
+	return history->filter.beside;
 }
 
 static bool among(int32_t value, const int32_t *list, size_t nr)
@@ -30,6 +35,15 @@ static bool in_time(const struct history *history, uint64_t time_ns)
 	return since_ns >= filter->from_ns && (!filter->to_ns || since_ns < filter->to_ns);
 }
 
+bool history_counts_event(const struct history *history, uint32_t number)
+{
+	const struct history_filter *filter = &history->filter;
+	const struct event *event = &history->events.items[number];
+	return (!filter->event || strcmp(event->name, filter->event) == 0 ||
+		strcmp(event->asked, filter->event) == 0) &&
+	       !(filter->first_event && number);
+}
+
 bool history_passes(const struct history *history, const struct sample *sample,
 		    const struct counted_stack *stack)
 {
@@ -37,15 +51,12 @@ bool history_passes(const struct history *history, const struct sample *sample,
 	const struct history_task *task = &history->tasks.items[stack->task];
 	const struct history_module *module =
 		&history->modules.items[history->frames.items[stack->leaf].module];
-	const struct event *event = &history->events.items[stack->event];
 	bool kernel = module->kind == MODULE_KERNEL;
-	return among(task->pid, filter->pids, filter->nr_pids) &&
+	return history->labels_pass && among(task->pid, filter->pids, filter->nr_pids) &&
 	       among(task->tid, filter->tids, filter->nr_tids) &&
 	       among(sample->cpu, filter->cpus, filter->nr_cpus) &&
 	       (!filter->comm || strcmp(task->comm, filter->comm) == 0) &&
-	       (!filter->event || strcmp(event->name, filter->event) == 0 ||
-		strcmp(event->asked, filter->event) == 0) &&
-	       !(filter->first_event && stack->event) &&
+	       (filter->beside || history_counts_event(history, stack->event)) &&
 	       (!filter->module || history_is_module(module, filter->module)) &&
 	       in_time(history, sample->time_ns) && !(filter->kernel_only && !kernel) &&
 	       !(filter->user_only && kernel);

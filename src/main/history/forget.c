@@ -9,16 +9,12 @@
 
 #include <ctop/base/vec.h>
 
-#include "rows.h"
+#include "internal.h"
 
 static const uint64_t NS_PER_SECOND = 1000000000;
 
 /* What is less than this part of all samples does not matter by itself. */
 enum { PARTS = 4096 };
-/* Rows of modules, tasks and frames that always stay: none, and the one that folds. */
-enum { NR_FIXED = 2 };
-/* Rows between asking the memory for a place in an index and taking it. */
-enum { AHEAD = 16 };
 
 struct keeping {
 	struct history *history;
@@ -179,94 +175,50 @@ static void mark_parts(struct keeping *keeping)
 			keeping->modules[history->frames.items[i].module] = 1;
 }
 
-static void move_modules(struct keeping *keeping)
+/* What goes is counted at the nearest node above that matters. */
+static void find_places(struct keeping *keeping)
 {
-	struct history *history = keeping->history;
-	struct history_module *items = history->modules.items;
-	size_t nr = history->modules.nr;
-	history->modules.nr = number(keeping->modules, nr, NR_FIXED);
-	index_clear(&history->modules_index);
-	for (size_t i = NR_FIXED; i < nr; i++) {
-		uint32_t to = keeping->modules[i];
-		if (!to)
-			continue;
-		items[to] = items[i];
-		index_add(&history->modules_index, hash_module(&items[to]), to);
-	}
-}
-
-static void move_tasks(struct keeping *keeping)
-{
-	struct history *history = keeping->history;
-	struct history_task *items = history->tasks.items;
-	size_t nr = history->tasks.nr;
-	history->tasks.nr = number(keeping->tasks, nr, NR_FIXED);
-	index_clear(&history->tasks_index);
-	for (size_t i = NR_FIXED; i < nr; i++) {
-		uint32_t to = keeping->tasks[i];
-		if (!to)
-			continue;
-		items[to] = items[i];
-		index_add(&history->tasks_index, hash_task(&items[to]), to);
-	}
-}
-
-static void move_frames(struct keeping *keeping)
-{
-	struct history *history = keeping->history;
-	struct named_frame *items = history->frames.items;
-	size_t nr = history->frames.nr;
-	history->frames.nr = number(keeping->frames, nr, NR_FIXED);
-	index_clear(&history->frames_index);
-	for (size_t i = NR_FIXED; i < nr; i++) {
-		uint32_t to = keeping->frames[i];
-		if (!to)
-			continue;
-		items[to] = items[i];
-		items[to].module = keeping->modules[items[to].module];
-		index_add(&history->frames_index, hash_frame(items[to].module, items[to].address),
-			  to);
-	}
-}
-
-static uint64_t node_hash(const struct history_node *node)
-{
-	return hash_node(node->parent, node->frame, node->method);
-}
-
-/* They are many: the memory is asked for places some time ahead. */
-static void index_nodes(struct history *history)
-{
-	const struct history_node *items = history->nodes.items;
-	index_clear(&history->nodes_index);
-	for (uint32_t i = 1; i < history->nodes.nr; i++) {
-		if (i + AHEAD < history->nodes.nr)
-			index_prefetch(&history->nodes_index, node_hash(&items[i + AHEAD]));
-		index_add(&history->nodes_index, node_hash(&items[i]), i);
-	}
-}
-
-static void move_nodes(struct keeping *keeping)
-{
-	struct history *history = keeping->history;
-	struct history_node *items = history->nodes.items;
-	size_t nr = history->nodes.nr;
-	history->nodes.nr = number(keeping->nodes, nr, 1);
+	const struct history *history = keeping->history;
 	keeping->below[0] = 0;
-	for (size_t i = 1; i < nr; i++) {
+	for (size_t i = 1; i < history->nodes.nr; i++) {
 		uint32_t to = keeping->nodes[i];
 		bool is_place = to && keeping->below[i] >= keeping->least;
-		keeping->below[i] = is_place ? to : keeping->below[items[i].parent];
+		keeping->below[i] = is_place ? to : keeping->below[history->nodes.items[i].parent];
 	}
-	for (size_t i = 1; i < nr; i++) {
-		uint32_t to = keeping->nodes[i];
-		if (!to)
-			continue;
-		items[to] = items[i];
-		items[to].parent = keeping->nodes[items[i].parent];
-		items[to].frame = keeping->frames[items[i].frame];
+}
+
+/* None moves behind where it was. */
+#define MOVE(rows, map, nr_moved)                                                                  \
+	do {                                                                                       \
+		for (size_t i = 0; i < (rows)->nr; i++)                                            \
+			if ((map)[i])                                                              \
+				(rows)->items[(map)[i]] = (rows)->items[i];                        \
+		(rows)->nr = (nr_moved);                                                           \
+	} while (0)
+
+static void move_parts(struct keeping *keeping)
+{
+	struct history *history = keeping->history;
+	size_t nr_modules = number(keeping->modules, history->modules.nr, NR_FIXED),
+	       nr_tasks = number(keeping->tasks, history->tasks.nr, NR_FIXED),
+	       nr_frames = number(keeping->frames, history->frames.nr, NR_FIXED),
+	       nr_nodes = number(keeping->nodes, history->nodes.nr, 1);
+	find_places(keeping);
+	MOVE(&history->modules, keeping->modules, nr_modules);
+	MOVE(&history->tasks, keeping->tasks, nr_tasks);
+	MOVE(&history->frames, keeping->frames, nr_frames);
+	MOVE(&history->nodes, keeping->nodes, nr_nodes);
+	for (size_t i = 0; i < nr_frames; i++) {
+		struct named_frame *frame = &history->frames.items[i];
+		frame->module = keeping->modules[frame->module];
 	}
-	index_nodes(history);
+	for (size_t i = 1; i < nr_nodes; i++) {
+		struct history_node *node = &history->nodes.items[i];
+		node->parent = keeping->nodes[node->parent];
+		node->frame = keeping->frames[node->frame];
+	}
+	history_move_sites(history, keeping->modules);
+	history_index_rows(history);
 }
 
 static struct counted_stack moved(const struct keeping *keeping, const struct counted_stack *stack,
@@ -343,20 +295,20 @@ static void move_translation(translation *map, const uint32_t *rows, uint32_t nr
 	}
 }
 
-/* Frames that are met again are looked at for a name again. */
-static void drop_unnamed(struct history *history)
+/* Frames that are met again are looked at for a name, and lines, again. */
+static void drop_awaiting(const struct history *history, struct awaiting_frames *frames)
 {
 	const translation *map = &history->of[TABLE_FRAMES];
 	size_t kept = 0, looked_at = 0;
-	for (size_t i = 0; i < history->unnamed.nr; i++) {
-		uint32_t id = history->unnamed.items[i];
+	for (size_t i = 0; i < frames->nr; i++) {
+		uint32_t id = frames->items[i];
 		if (!map->items[id])
 			continue;
-		history->unnamed.items[kept++] = id;
-		looked_at += i < history->nr_unnamed_looked_at;
+		frames->items[kept++] = id;
+		looked_at += i < frames->nr_looked_at;
 	}
-	history->unnamed.nr = kept;
-	history->nr_unnamed_looked_at = looked_at;
+	frames->nr = kept;
+	frames->nr_looked_at = looked_at;
 }
 
 /* Nothing here can fail. Returns as move_stacks(). */
@@ -364,16 +316,14 @@ static uint64_t move_all(struct keeping *keeping)
 {
 	struct history *history = keeping->history;
 	mark_parts(keeping);
-	move_modules(keeping);
-	move_tasks(keeping);
-	move_frames(keeping);
-	move_nodes(keeping);
+	move_parts(keeping);
 	uint64_t folded = move_stacks(keeping);
 	move_translation(&history->of[TABLE_MODULES], keeping->modules, NR_FIXED);
 	move_translation(&history->of[TABLE_TASKS], keeping->tasks, NR_FIXED);
 	move_translation(&history->of[TABLE_FRAMES], keeping->frames, NR_FIXED);
 	move_translation(&history->of[TABLE_NODES], keeping->nodes, 1);
-	drop_unnamed(history);
+	drop_awaiting(history, &history->unnamed);
+	drop_awaiting(history, &history->unlined);
 	history->frames_changed = true;
 	history->pressed = false;
 	history->forgot_ns = history->totals.last_ns;
@@ -407,23 +357,20 @@ int history_forget(struct history *history, uint64_t from_ns, uint64_t end_ns, c
 
 /* ---- all ---- */
 
-/* Gives back what is not used of an array; if that fails, all is as before. */
-#define TRIM(rows)                                                                                 \
-	vec_trim((void **)&(rows)->items, &(rows)->capacity, (rows)->nr, sizeof(*(rows)->items))
-
 static void give_back(struct history *history)
 {
-	TRIM(&history->modules);
-	TRIM(&history->tasks);
-	TRIM(&history->frames);
-	TRIM(&history->nodes);
-	TRIM(&history->stacks);
-	TRIM(&history->squares);
+	vec_give_back(&history->modules);
+	vec_give_back(&history->tasks);
+	vec_give_back(&history->frames);
+	vec_give_back(&history->sites);
+	vec_give_back(&history->nodes);
+	vec_give_back(&history->stacks);
+	vec_give_back(&history->squares);
 	index_trim(&history->modules_index);
 	index_trim(&history->tasks_index);
-	index_trim(&history->frames_index);
-	index_trim(&history->nodes_index);
 	index_trim(&history->stacks_index);
+	index_trim(&history->sites_index);
+	history_stop_merging(history);
 	history->full = false;
 }
 

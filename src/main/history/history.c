@@ -8,12 +8,40 @@
 
 #include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
-#include <ctop/history/history_internal.h>
+
+#include "internal.h"
 
 struct history_info {
 	char *key, *value;
 	UT_hash_handle hh;
 };
+
+/* All arrays of a history, translations and seconds excepted. */
+#define EACH_ROWS(DO)                                                                              \
+	DO(strings)                                                                                \
+	DO(modules)                                                                                \
+	DO(tasks)                                                                                  \
+	DO(processes)                                                                              \
+	DO(frames)                                                                                 \
+	DO(nodes)                                                                                  \
+	DO(stacks)                                                                                 \
+	DO(squares)                                                                                \
+	DO(functions)                                                                              \
+	DO(sites)                                                                                  \
+	DO(events)                                                                                 \
+	DO(samples)                                                                                \
+	DO(unnamed)                                                                                \
+	DO(unlined)
+#define EACH_INDEX(DO)                                                                             \
+	DO(strings_index)                                                                          \
+	DO(modules_index)                                                                          \
+	DO(tasks_index)                                                                            \
+	DO(frames_index)                                                                           \
+	DO(nodes_index)                                                                            \
+	DO(stacks_index)                                                                           \
+	DO(functions_index)                                                                        \
+	DO(sites_index)                                                                            \
+	DO(processes_index)
 
 /* ---- life ---- */
 
@@ -24,7 +52,8 @@ static int add_none_rows(struct history *history)
 		   *folded = history_intern(history, "[folded]");
 	if (!none || !folded || vec_reserve(&history->modules, 2) ||
 	    vec_reserve(&history->tasks, 2) || vec_reserve(&history->frames, 2) ||
-	    vec_reserve(&history->nodes, 1) || vec_reserve(&history->functions, 1))
+	    vec_reserve(&history->nodes, 1) || vec_reserve(&history->functions, 1) ||
+	    vec_reserve(&history->sites, 1))
 		return -ENOMEM;
 	history->modules.items[history->modules.nr++] =
 		(struct history_module){.path = none, .label = none};
@@ -38,6 +67,7 @@ static int add_none_rows(struct history *history)
 	history->nodes.items[history->nodes.nr++] = (struct history_node){0};
 	history->functions.items[history->functions.nr++] =
 		(struct function){.name = none, .module = none};
+	history->sites.items[history->sites.nr++] = (struct history_site){.file = none};
 	return 0;
 }
 
@@ -65,30 +95,22 @@ void history_free(struct history *history)
 	}
 	for (size_t i = 0; i < history->strings.nr; i++)
 		free(history->strings.items[i]);
-	free(history->strings.items);
-	free(history->modules.items);
-	free(history->tasks.items);
-	free(history->processes.items);
-	free(history->frames.items);
-	free(history->nodes.items);
-	free(history->stacks.items);
-	free(history->squares.items);
-	free(history->functions.items);
-	free(history->events.items);
-	free(history->samples.items);
+	free(history->samples.given.items);
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		free(history->of[kind].items);
-	free(history->unnamed.items);
 	history_free_seconds(history);
-	index_release(&history->strings_index);
-	index_release(&history->modules_index);
-	index_release(&history->tasks_index);
-	index_release(&history->frames_index);
-	index_release(&history->nodes_index);
-	index_release(&history->stacks_index);
-	index_release(&history->functions_index);
-	index_release(&history->processes_index);
+#define FREE(rows) free(history->rows.items);
+	EACH_ROWS(FREE)
+#undef FREE
+#define RELEASE(index) index_release(&history->index);
+	EACH_INDEX(RELEASE)
+#undef RELEASE
 	free(history);
+}
+
+void history_leave_out_lines(struct history *history)
+{
+	history->without_lines = true;
 }
 
 void history_set_limit(struct history *history, uint64_t bytes)
@@ -96,31 +118,18 @@ void history_set_limit(struct history *history, uint64_t bytes)
 	history->limit_bytes = bytes;
 }
 
-static uint64_t index_bytes(const struct index *index)
-{
-	return index->slots ? ((uint64_t)index->mask + 1) * sizeof(*index->slots) : 0;
-}
-
 uint64_t history_rows_bytes(const struct history *history)
 {
 	uint64_t bytes = sizeof(*history) + history->string_bytes + history->selection_bytes;
-	bytes += history->strings.capacity * sizeof(*history->strings.items);
-	bytes += history->modules.capacity * sizeof(*history->modules.items);
-	bytes += history->tasks.capacity * sizeof(*history->tasks.items);
-	bytes += history->processes.capacity * sizeof(*history->processes.items);
-	bytes += history->frames.capacity * sizeof(*history->frames.items);
-	bytes += history->nodes.capacity * sizeof(*history->nodes.items);
-	bytes += history->stacks.capacity * sizeof(*history->stacks.items);
-	bytes += history->squares.capacity * sizeof(*history->squares.items);
-	bytes += history->functions.capacity * sizeof(*history->functions.items);
-	bytes += history->samples.capacity * sizeof(*history->samples.items);
-	bytes += history->unnamed.capacity * sizeof(*history->unnamed.items);
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
-		bytes += history->of[kind].capacity * sizeof(*history->of[kind].items);
-	return bytes + index_bytes(&history->strings_index) + index_bytes(&history->modules_index) +
-	       index_bytes(&history->tasks_index) + index_bytes(&history->frames_index) +
-	       index_bytes(&history->nodes_index) + index_bytes(&history->stacks_index) +
-	       index_bytes(&history->functions_index);
+		bytes += vec_bytes(&history->of[kind]);
+#define ADD_ROWS(rows) bytes += vec_bytes(&history->rows);
+	EACH_ROWS(ADD_ROWS)
+#undef ADD_ROWS
+#define ADD_INDEX(index) bytes += index_bytes(&history->index);
+	EACH_INDEX(ADD_INDEX)
+#undef ADD_INDEX
+	return bytes;
 }
 
 uint64_t history_bytes(const struct history *history)

@@ -10,7 +10,7 @@
 
 #include <ctop/base/vec.h>
 
-#include "rows.h"
+#include "internal.h"
 
 /* ---- translations ---- */
 
@@ -93,6 +93,14 @@ static int import_event(struct history *history, uint32_t id, uint32_t *to)
 	return 0;
 }
 
+/* Code whose addresses mean something in one process only, or on one machine, has a number that says so: of machines it is negative. */
+static int32_t owner_of(const struct history *history, const struct module_row *row)
+{
+	if (row->kind == MODULE_ANON)
+		return row->pid;
+	return row->kind == MODULE_KERNEL || !row->identity.build_id_size ? -history->machine : 0;
+}
+
 static int import_module(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct module_row row;
@@ -101,7 +109,7 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 		.path = string_with_room(history, row.path),
 		.identity = row.identity,
 		.kind = row.kind,
-		.pid = row.kind == MODULE_ANON ? row.pid : 0,
+		.pid = owner_of(history, &row),
 		.started_ns = row.kind == MODULE_ANON ? row.started_ns : 0,
 	};
 	if (row.kind >= NR_MODULE_KINDS)
@@ -109,13 +117,18 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 	if (!module.path && !history->full)
 		return -ENOMEM;
 	*to = history_find_module(history, &module);
-	if (*to != UINT32_MAX)
-		return 0;
+	if (*to != UINT32_MAX) {
+		history_take_module_names(history, id, *to);
+		return history_begin_merging(history);
+	}
 	if (!module.path || !has_room(history, &history->modules)) {
 		*to = FOLDED_MODULE; /* which has no frames: they are folded, too */
 		return 0;
 	}
-	return history_add_module(history, &module, to);
+	int result = history_add_module(history, &module, to);
+	if (!result)
+		history_take_module_names(history, id, *to);
+	return result;
 }
 
 static int import_task(struct history *history, uint32_t id, uint32_t *to)
@@ -124,6 +137,7 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 	tables_task(&history->reader, (struct task_id){id}, &row);
 	const struct history_task task = {.pid = row.pid,
 					  .tid = row.tid,
+					  .run = history->run,
 					  .started_ns = row.started_ns,
 					  .comm = string_with_room(history, row.comm)};
 	if (!task.comm && !history->full)
@@ -132,7 +146,8 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 	struct index_probe probe = index_find(&history->tasks_index, hash);
 	while (index_next(&history->tasks_index, &probe, to)) {
 		struct history_task *known = &history->tasks.items[*to];
-		if (known->pid != task.pid || known->tid != task.tid || known->comm != task.comm ||
+		if (known->pid != task.pid || known->tid != task.tid || known->run != task.run ||
+		    known->comm != task.comm ||
 		    !history_same_process(history, known->started_ns, task.started_ns))
 			continue;
 		if (!known->started_ns)
@@ -166,13 +181,22 @@ static int find_or_add_frame(struct history *history, uint32_t module, uint64_t 
 		*to = FOLDED_FRAME;
 		return 0;
 	}
-	if (index_reserve(&history->frames_index) ||
+	if ((history->merges && index_reserve(&history->frames_index)) ||
 	    vec_reserve(&history->frames, history->frames.nr + 1))
 		return -ENOMEM;
 	*to = (uint32_t)history->frames.nr;
-	index_add(&history->frames_index, hash, *to);
+	if (history->merges)
+		index_add(&history->frames_index, hash, *to);
 	history->frames.items[history->frames.nr++] =
 		(struct named_frame){.address = address, .module = module, .offset = UINT32_MAX};
+	return 0;
+}
+
+static int await(struct awaiting_frames *frames, uint32_t id)
+{
+	if (vec_reserve(frames, frames->nr + 1))
+		return -ENOMEM;
+	frames->items[frames->nr++] = id;
 	return 0;
 }
 
@@ -186,12 +210,12 @@ static int import_frame(struct history *history, uint32_t id, uint32_t *to)
 		*to = FOLDED_FRAME;
 	else if (!result)
 		result = find_or_add_frame(history, module, row.address, to);
-	if (result || history->frames.items[*to].name)
-		return result;
-	if (vec_reserve(&history->unnamed, history->unnamed.nr + 1))
-		return -ENOMEM;
-	history->unnamed.items[history->unnamed.nr++] = id;
-	return 0;
+	if (!result && !history->frames.items[*to].name)
+		result = await(&history->unnamed, id);
+	if (!result && !history->frames.items[*to].site && !history->without_lines &&
+	    history->modules.items[history->frames.items[*to].module].kind == MODULE_FILE)
+		result = await(&history->unlined, id);
+	return result;
 }
 
 /* The child of a node of the history that the epoch's row describes. *cut: there is no room for it, *to is the parent. */
@@ -217,11 +241,12 @@ static int import_child(struct history *history, const struct node_row *row, uin
 		*to = parent;
 		return 0;
 	}
-	if (index_reserve(&history->nodes_index) ||
+	if ((history->merges && index_reserve(&history->nodes_index)) ||
 	    vec_reserve(&history->nodes, history->nodes.nr + 1))
 		return -ENOMEM;
 	*to = (uint32_t)history->nodes.nr;
-	index_add(&history->nodes_index, hash, *to);
+	if (history->merges)
+		index_add(&history->nodes_index, hash, *to);
 	const struct history_node *above = &history->nodes.items[parent];
 	history->nodes.items[history->nodes.nr++] = (struct history_node){
 		.parent = parent,
@@ -324,12 +349,16 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 			const struct symbols *symbols)
 {
 	int result = leave_epoch(history);
+	if (!result && history->frames.nr > NR_FIXED)
+		result = history_begin_merging(history);
 	tables_reader_init(&history->reader, tables);
 	history->symbols = symbols;
 	history->has_epoch = true;
 	history->symbols_version = 0;
 	history->nr_metadata_read = history->nr_events_read = history->nr_tasks_read = 0;
-	history->unnamed.nr = history->nr_unnamed_looked_at = 0;
+	history->unnamed.nr = history->unnamed.nr_looked_at = 0;
+	history->unlined.nr = history->unlined.nr_looked_at = 0;
+	history->lines_taken = history->name_bytes_taken = history->line_bytes_taken = 0;
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++) {
 		history->of[kind].nr = 0;
 		/* Row 0 means none, in the history as well; but an event is always one. */
@@ -346,19 +375,26 @@ static void note_leaf(struct history *history, const struct counted_stack *stack
 	history->modules.items[history->frames.items[stack->leaf].module].has_leaves = true;
 }
 
-/* Adds one sample to its stack, whose row is then *row. 0, -ENOMEM, or -ENOSPC: the history is full, and the stack would be a new one. */
+static bool count_at(struct history *history, uint32_t row, const struct counted_stack *stack)
+{
+	struct counted_stack *known = &history->stacks.items[row];
+	if (!is_same_stack(known, stack))
+		return false;
+	known->samples += stack->samples;
+	known->weight += stack->weight;
+	return true;
+}
+
+/* Adds one sample to its stack, whose row is then *row, and may be that already. 0, -ENOMEM, or -ENOSPC: the history is full, and the stack would be a new one. */
 static int count(struct history *history, const struct counted_stack *stack, uint32_t *row)
 {
+	if (*row < history->stacks.nr && count_at(history, *row, stack))
+		return 0;
 	uint64_t hash = hash_stack(stack);
 	struct index_probe probe = index_find(&history->stacks_index, hash);
-	while (index_next(&history->stacks_index, &probe, row)) {
-		struct counted_stack *known = &history->stacks.items[*row];
-		if (is_same_stack(known, stack)) {
-			known->samples += stack->samples;
-			known->weight += stack->weight;
+	while (index_next(&history->stacks_index, &probe, row))
+		if (count_at(history, *row, stack))
 			return 0;
-		}
-	}
 	if ((stack->leaf != FOLDED_FRAME || stack->task != FOLDED_TASK) &&
 	    !has_room(history, &history->stacks))
 		return -ENOSPC;
@@ -441,15 +477,13 @@ static void add_to_totals(struct history *history, const struct sample *sample,
 }
 
 /* One that was counted when its source was read first. */
-static int follow_one(struct history *history, const struct sample *sample)
+static int follow_one(struct history *history, const struct sample *sample,
+		      struct counted_stack *stack, uint32_t row)
 {
-	struct counted_stack stack;
-	uint32_t row;
-	int result = stack_of(history, sample, &stack);
-	if (result || (history->filtered && !history_passes(history, sample, &stack)))
-		return result;
-	stack.samples = 0;
-	result = count_known(history, sample, &stack, &row);
+	if (history->filtered && !history_passes(history, sample, stack))
+		return 0;
+	stack->samples = 0;
+	int result = count_known(history, sample, stack, &row);
 	return result ? result : history_keep_sample(history, sample, row);
 }
 
@@ -465,38 +499,102 @@ static bool count_event(struct event *event, uint64_t weight)
 	return event->weight_least != event->weight_most;
 }
 
-static int import_one(struct history *history, const struct sample *sample)
+static int import_one(struct history *history, const struct sample *sample,
+		      struct counted_stack *stack, uint32_t row)
 {
 	struct history_totals *totals = &history->totals;
-	struct counted_stack stack;
-	uint32_t row;
-	int result = stack_of(history, sample, &stack);
-	if (result)
-		return result;
-	if (!totals->samples_before++)
-		history->origin_ns = sample->time_ns;
-	stack.weight = count_weight(history, sample->weight);
-	if (count_event(&history->events.items[stack.event], stack.weight) &&
+	int result = 0;
+	totals->samples_before++;
+	stack->weight = count_weight(history, sample->weight);
+	if (count_event(&history->events.items[stack->event], stack->weight) &&
 	    !history->weights_differ)
 		result = history_begin_squares(history);
 	if (result)
 		return result;
 	if (history->filtered) {
-		note_leaf(history, &stack);
-		if (!history_passes(history, sample, &stack))
+		note_leaf(history, stack);
+		if (!history_passes(history, sample, stack))
 			return 0;
 	}
-	add_to_totals(history, sample, &stack);
-	result = count_known(history, sample, &stack, &row);
+	const bool is_beside = !history_counts_event(history, stack->event);
+	if (!is_beside)
+		add_to_totals(history, sample, stack);
+	result = count_known(history, sample, stack, &row);
 	if (!result && history->weights_differ)
-		result = history_add_square(history, row, stack.weight);
-	totals->folded += stack.leaf == FOLDED_FRAME;
-	totals->frames += history_stack_depth(history, &stack);
-	totals->unsymbolized_frames += history_stack_unnamed(history, &stack);
+		result = history_add_square(history, row, stack->weight);
+	if (!is_beside) {
+		totals->folded += stack->leaf == FOLDED_FRAME;
+		totals->frames += history_stack_depth(history, stack);
+		totals->unsymbolized_frames += history_stack_unnamed(history, stack);
+	}
 	if (!result && history->seconds.wanted)
-		result = history_count_second(history, sample->time_ns, row, stack.weight);
+		result = history_count_second(history, sample->time_ns, row, stack->weight);
 	return result || !history->samples.most ? result
 						: history_keep_sample(history, sample, row);
+}
+
+/*
+ * Where a sample fell is looked up some samples before it is counted: what that will read of the rows is anywhere in
+ * memory, and is asked for meanwhile.
+ */
+enum { LOOKED_UP_AHEAD = 16 };
+
+struct looked_up {
+	struct counted_stack stack;
+	uint64_t hash;
+	uint32_t row; /* likely; UINT32_MAX: there is none yet */
+	int result;   /* of stack_of() */
+};
+
+static void look_up(struct history *history, const struct sample *sample, struct looked_up *found)
+{
+	struct counted_stack *stack = &found->stack;
+	found->result = stack_of(history, sample, stack);
+	if (found->result)
+		return;
+	if (!history->origin_ns)
+		history->origin_ns = sample->time_ns;
+	__builtin_prefetch(&history->nodes.items[stack->node]);
+	__builtin_prefetch(&history->frames.items[stack->leaf]);
+	found->hash = hash_stack(stack);
+	index_prefetch(&history->stacks_index, found->hash);
+}
+
+static void find_row(const struct history *history, struct looked_up *found)
+{
+	struct index_probe probe = index_find(&history->stacks_index, found->hash);
+	if (!index_next(&history->stacks_index, &probe, &found->row)) {
+		found->row = UINT32_MAX;
+		return;
+	}
+	__builtin_prefetch(&history->stacks.items[found->row], 1);
+	if (found->row < history->seconds.slots.nr)
+		__builtin_prefetch(&history->seconds.slots.items[found->row], 1);
+}
+
+static int count_sample(struct history *history, const struct sample *sample,
+			struct looked_up *found)
+{
+	if (!found->result)
+		return (history_follows(history) ? follow_one : import_one)(
+			history, sample, &found->stack, found->row);
+	if (found->result == -EINVAL)
+		history->totals.bad_samples += !history_follows(history);
+	return found->result == -EINVAL ? 0 : found->result;
+}
+
+static int import_some(struct history *history, const struct sample *samples, size_t nr)
+{
+	struct looked_up found[LOOKED_UP_AHEAD];
+	int result = 0;
+	for (size_t i = 0; i < nr; i++)
+		look_up(history, &samples[i], &found[i]);
+	for (size_t i = 0; i < nr; i++)
+		if (!found[i].result)
+			find_row(history, &found[i]);
+	for (size_t i = 0; !result && i < nr; i++)
+		result = count_sample(history, &samples[i], &found[i]);
+	return result;
 }
 
 int history_import(struct history *history, const struct sample *samples, size_t nr)
@@ -505,17 +603,13 @@ int history_import(struct history *history, const struct sample *samples, size_t
 		return -EINVAL;
 	tables_reader_refresh(&history->reader);
 	int result = history_read_metadata(history);
+	history_follow_run(history);
 	if (!result)
 		result = read_events(history);
 	if (!result && !history->full)
 		result = history_read_processes(history);
-	for (size_t i = 0; !result && i < nr; i++) {
-		result = history_follows(history) ? follow_one(history, &samples[i])
-						  : import_one(history, &samples[i]);
-		if (result == -EINVAL) {
-			history->totals.bad_samples += !history_follows(history);
-			result = 0;
-		}
-	}
+	for (size_t i = 0; !result && i < nr; i += LOOKED_UP_AHEAD)
+		result = import_some(history, samples + i,
+				     nr - i < LOOKED_UP_AHEAD ? nr - i : LOOKED_UP_AHEAD);
 	return result;
 }

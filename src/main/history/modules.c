@@ -13,7 +13,7 @@
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
 
-#include "rows.h"
+#include "internal.h"
 
 /* So many files of one path are looked at one by one; what is more is shown as the last of them. */
 enum { SAME_PATH_MAX = 256 };
@@ -188,13 +188,34 @@ struct history_module_facts history_module(const struct history *history, uint32
 {
 	const struct history_module *row =
 		&history->modules.items[module < history->modules.nr ? module : 0];
+	const bool is_none = row == history->modules.items;
 	return (struct history_module_facts){
 		.path = row->path,
+		.label = is_none ? "[unknown]" : row->label,
 		.kind = (enum module_kind)row->kind,
 		.pid = row->pid,
 		.started_ns = row->started_ns,
 		.identity = row->identity,
+		.names = row->names,
 	};
+}
+
+void history_take_module_names(struct history *history, uint32_t id, uint32_t row)
+{
+	if (!history->symbols)
+		return;
+	const struct module_names names = symbols_module(history->symbols, (struct module_id){id});
+	/* Of an earlier epoch more may be known. */
+	if (names.from != NAMES_FROM_UNKNOWN)
+		history->modules.items[row].names = names;
+}
+
+void history_update_module_names(struct history *history)
+{
+	const translation *map = &history->of[TABLE_MODULES];
+	for (uint32_t id = 1; id < map->nr; id++)
+		if (map->items[id] && map->items[id] != BAD_ROW)
+			history_take_module_names(history, id, map->items[id] - 1);
 }
 
 /* ---- names of modules, as filters have them ---- */

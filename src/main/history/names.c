@@ -8,59 +8,9 @@
 
 #include <ctop/base/vec.h>
 
-#include "rows.h"
+#include "internal.h"
 
-/* Takes over one frame's name, or that it will have none. 1: done; 0: not yet; -ENOMEM. */
-static int take_name(struct history *history, uint32_t id)
-{
-	struct symbol_row row = symbols_row(history->symbols, (struct frame_id){id});
-	if (row.state != SYMBOL_NAMED && row.state != SYMBOL_BOUNDED)
-		return 0;
-	const char *name = history_intern(history, symbols_string(history->symbols, row.name));
-	const char *module = history_intern(history, symbols_string(history->symbols, row.module));
-	if (!name || !module)
-		return -ENOMEM;
-	struct named_frame *frame = &history->frames.items[history->of[TABLE_FRAMES].items[id] - 1];
-	frame->bounded = row.state == SYMBOL_BOUNDED && row.offset <= frame->address &&
-			 row.offset != UINT32_MAX;
-	frame->name = name[0] && row.state == SYMBOL_NAMED ? name : NULL;
-	frame->module_name = module[0] ? module : NULL;
-	frame->offset = row.offset;
-	history->frames_changed = history->frames_changed || frame->name;
-	history->nr_renamed += frame->function != 0;
-	frame->function = 0;
-	return 1;
-}
-
-int history_update_names(struct history *history)
-{
-	if (!history->has_epoch)
-		return 0;
-	/* Facts of the end come after the last sample, or without any. */
-	tables_reader_refresh(&history->reader);
-	int facts = history_read_metadata(history);
-	if (facts || !history->symbols)
-		return facts;
-	/* Read before the rows: what changes from now on moves it again. */
-	uint64_t version = symbols_version(history->symbols);
-	size_t first = version == history->symbols_version ? history->nr_unnamed_looked_at : 0;
-	size_t kept = first;
-	for (size_t i = first; i < history->unnamed.nr; i++) {
-		uint32_t id = history->unnamed.items[i];
-		int result = take_name(history, id);
-		if (result < 0)
-			return result;
-		if (!result)
-			history->unnamed.items[kept++] = id;
-	}
-	history->unnamed.nr = history->nr_unnamed_looked_at = kept;
-	history->symbols_version = version;
-	return 0;
-}
-
-/* ---- functions ---- */
-
-static uint32_t find_or_add(struct history *history, const struct function *function)
+uint32_t history_function_row(struct history *history, const struct function *function)
 {
 	uint64_t hash = hash_function(function->name, function->module);
 	struct index_probe probe = index_find(&history->functions_index, hash);
@@ -69,7 +19,7 @@ static uint32_t find_or_add(struct history *history, const struct function *func
 		const struct function *known = &history->functions.items[row];
 		if (known->name == function->name && known->module == function->module &&
 		    known->named == function->named && known->bounded == function->bounded &&
-		    known->kernel == function->kernel)
+		    known->kernel == function->kernel && known->inlined == function->inlined)
 			return row;
 	}
 	if (index_reserve(&history->functions_index) ||
@@ -116,7 +66,7 @@ uint32_t history_function_of(struct history *history, uint32_t id)
 	};
 	if (!function.name)
 		function.name = name_after(history, function.module, frame);
-	uint32_t found = function.name ? find_or_add(history, &function) : UINT32_MAX;
+	uint32_t found = function.name ? history_function_row(history, &function) : UINT32_MAX;
 	if (found != UINT32_MAX)
 		frame->function = found;
 	return found;
@@ -132,6 +82,15 @@ const char *history_function_module(const struct history *history, struct functi
 	return id.index < history->functions.nr ? history->functions.items[id.index].module : "";
 }
 
+const char *history_function_path(const struct history *history, struct function_id id)
+{
+	const char *label = history_function_module(history, id);
+	for (size_t i = 0; i < history->modules.nr; i++)
+		if (history->modules.items[i].label == label)
+			return history->modules.items[i].path;
+	return label;
+}
+
 bool history_function_kernel(const struct history *history, struct function_id id)
 {
 	return id.index < history->functions.nr && history->functions.items[id.index].kernel;
@@ -145,6 +104,18 @@ bool history_function_named(const struct history *history, struct function_id id
 bool history_function_bounded(const struct history *history, struct function_id id)
 {
 	return id.index < history->functions.nr && history->functions.items[id.index].bounded;
+}
+
+bool history_function_inlined(const struct history *history, struct function_id id)
+{
+	return id.index < history->functions.nr && history->functions.items[id.index].inlined;
+}
+
+const char *history_function_marked_name(const struct history *history, struct function_id id)
+{
+	const char *marked =
+		id.index < history->functions.nr ? history->functions.items[id.index].marked : NULL;
+	return marked ? marked : history_function_name(history, id);
 }
 
 int history_compare_functions(const struct history *history, struct function_id a,

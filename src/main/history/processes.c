@@ -6,7 +6,8 @@
 #include <errno.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/history/history_internal.h>
+
+#include "internal.h"
 
 static uint64_t hash_pid(int32_t pid)
 {

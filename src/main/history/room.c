@@ -3,7 +3,7 @@
  * How the limit is kept: rows grow until about half of it is taken, or of what seconds leave of it. The other half
  * is for what still comes: rows of the epoch's tables, what selections make of ours, and vectors that grow to twice their size.
  */
-#include <ctop/history/history_internal.h>
+#include "internal.h"
 
 enum {
 	/* What comes with rows when they grow: nodes take the most, as paths in selections. */
@@ -11,6 +11,7 @@ enum {
 	/* What selections make of them sooner or later. */
 	SELECTION_BYTES_A_NODE = 80,
 	SELECTION_BYTES_A_STACK = 64,
+	INDEX_BYTES_A_ROW = 16,
 };
 
 /* Where more is new than can be held, forgetting all the time would not help: what comes meanwhile is folded. */
@@ -28,6 +29,8 @@ static uint64_t taken_bytes(const struct history *history)
 	/* Single samples have a bound of their own. */
 	uint64_t own = history_rows_bytes(history) - history->selection_bytes -
 		       history->samples.capacity * sizeof(*history->samples.items);
+	if (!history->merges) /* with the next epoch it will */
+		own += (history->frames.nr + history->nodes.nr) * INDEX_BYTES_A_ROW;
 	uint64_t shown = history->nr_selections * (history->nodes.nr * SELECTION_BYTES_A_NODE +
 						   history->stacks.nr * SELECTION_BYTES_A_STACK);
 	return own + (shown > history->selection_bytes ? shown : history->selection_bytes);

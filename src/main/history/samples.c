@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctop/history/history_internal.h>
+#include <ctop/base/vec.h>
+
+#include "internal.h"
 
 enum {
 	FIRST_CAPACITY = 4096,
@@ -73,6 +75,27 @@ static void sort(struct kept_samples *samples)
 	samples->unsorted = false;
 }
 
+/* The first time that a stack is asked for. 0, 1 or -ENOMEM. */
+static int is_first(struct kept_samples *samples, uint32_t stack)
+{
+	const size_t nr = (size_t)stack + 1;
+	if (vec_reserve(&samples->given, nr))
+		return -ENOMEM;
+	for (; samples->given.nr < nr; samples->given.nr++)
+		samples->given.items[samples->given.nr] = false;
+	const bool is_given = samples->given.items[stack];
+	samples->given.items[stack] = true;
+	return !is_given;
+}
+
+/* The stack of a sample, into view. */
+static int view_stack(struct history *history, uint32_t stack, struct stack_view *view)
+{
+	int result = history->samples.stacks_once ? is_first(&history->samples, stack) : 1;
+	view->stack = (struct history_stack){0};
+	return result > 0 ? stack_view_set(view, history, &history->stacks.items[stack]) : result;
+}
+
 /* Shows those from one to another, and before to_ns. */
 static int show(struct history *history, size_t from, size_t to, uint64_t to_ns,
 		int (*each)(void *context, const struct history_sample *sample), void *context)
@@ -86,7 +109,7 @@ static int show(struct history *history, size_t from, size_t to, uint64_t to_ns,
 		if (kept.time_ns >= to_ns && to_ns != UINT64_MAX)
 			break;
 		if (kept.stack != last)
-			result = stack_view_set(&view, history, &history->stacks.items[kept.stack]);
+			result = view_stack(history, kept.stack, &view);
 		last = kept.stack;
 		if (result)
 			break;
@@ -109,6 +132,22 @@ int history_each_sample(struct history *history, uint64_t from_ns, uint64_t to_n
 	return result ? result
 		      : show(history, first_from(samples, from_ns), samples->nr, to_ns, each,
 			     context);
+}
+
+int history_each_stack_of(struct history *history, size_t nr,
+			  uint32_t (*row_of)(void *context, size_t i),
+			  int (*each)(void *context, size_t i, const struct history_stack *stack),
+			  void *context)
+{
+	struct stack_view view;
+	int result = stack_view_init(&view) ? -ENOMEM : history_update_names(history);
+	for (size_t i = 0; !result && i < nr; i++) {
+		result = stack_view_set(&view, history, &history->stacks.items[row_of(context, i)]);
+		if (!result)
+			result = each(context, i, &view.stack);
+	}
+	stack_view_release(&view);
+	return result;
 }
 
 /* ---- keeping them ---- */
@@ -140,6 +179,11 @@ void history_follow_samples(struct history *history,
 	let_go(&history->samples);
 	history->samples.each = each;
 	history->samples.context = context;
+}
+
+void history_give_stacks_once(struct history *history)
+{
+	history->samples.stacks_once = true;
 }
 
 static void put(struct kept_samples *samples, const struct kept_sample *kept)

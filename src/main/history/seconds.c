@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/history/history_internal.h>
+
+#include "internal.h"
 
 static const uint64_t NS_PER_SECOND = 1000000000;
 

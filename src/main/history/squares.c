@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/history/history_internal.h>
+
+#include "internal.h"
 
 double history_effective(uint64_t weight, double squares)
 {
@@ -63,6 +64,7 @@ double history_squares(const struct history *history)
 {
 	double sum = 0;
 	for (size_t i = 0; i < history->stacks.nr; i++)
-		sum += history_stack_squares(history, i);
+		if (history_counts_event(history, history->stacks.items[i].event))
+			sum += history_stack_squares(history, i);
 	return sum;
 }

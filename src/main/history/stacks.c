@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <ctop/history/history_internal.h>
+#include "internal.h"
 
-size_t history_stack_frames(const struct history *history, const struct counted_stack *stack,
-			    uint32_t *frames, uint32_t *methods)
+enum { FRAMES_ROOM = HISTORY_DEPTH_MAX + 1, SHOWN_ROOM = HISTORY_DEPTH_SHOWN_MAX };
+
+/* The frames of a stack, root first, leaf included: room for FRAMES_ROOM. Returns their number. */
+static size_t list_frames(const struct history *history, const struct counted_stack *stack,
+			  uint32_t *frames, uint32_t *methods)
 {
 	size_t depth = history->nodes.items[stack->node].depth;
 	size_t nr = depth;
@@ -26,12 +29,10 @@ size_t history_stack_frames(const struct history *history, const struct counted_
 	return nr;
 }
 
-enum { FRAMES_ROOM = HISTORY_DEPTH_MAX + 1 };
-
 int stack_view_init(struct stack_view *view)
 {
 	*view = (struct stack_view){
-		.frames = calloc(FRAMES_ROOM, sizeof(*view->frames)),
+		.frames = calloc(SHOWN_ROOM, sizeof(*view->frames)),
 		.ids = calloc(FRAMES_ROOM, sizeof(*view->ids)),
 		.methods = calloc(FRAMES_ROOM, sizeof(*view->methods)),
 	};
@@ -45,6 +46,30 @@ void stack_view_release(struct stack_view *view)
 	free(view->methods);
 }
 
+/* A frame, and what was inlined there. */
+static int add_steps(struct stack_view *view, struct history *history, uint32_t id,
+		     enum frame_method method)
+{
+	struct history_step steps[HISTORY_STEPS_MAX];
+	const size_t nr = history_steps_of(history, id, view->stack.nr_frames, steps);
+	const struct named_frame *frame = &history->frames.items[id];
+	for (size_t i = 0; i < nr; i++) {
+		const struct history_site *site = &history->sites.items[steps[i].site];
+		view->frames[view->stack.nr_frames++] = (struct history_frame){
+			.function = {steps[i].function},
+			.module = frame->module,
+			.module_name = frame->module_name,
+			.address = frame->address,
+			.offset = i ? UINT32_MAX : frame->offset,
+			.method = method,
+			.file = site->file,
+			.line = site->line,
+			.inlined = i > 0,
+		};
+	}
+	return nr ? 0 : -ENOMEM;
+}
+
 int stack_view_set(struct stack_view *view, struct history *history,
 		   const struct counted_stack *counted)
 {
@@ -54,28 +79,18 @@ int stack_view_set(struct stack_view *view, struct history *history,
 		.tid = task->tid,
 		.started_ns = task->started_ns,
 		.comm = task->comm,
+		.run = task->run,
 		.event = counted->event,
 		.end = counted->end,
 		.reason = counted->reason,
 		.samples = counted->samples,
 		.weight = counted->weight,
 		.frames = view->frames,
-		.nr_frames = history_stack_frames(history, counted, view->ids, view->methods),
 	};
-	for (size_t i = 0; i < view->stack.nr_frames; i++) {
-		uint32_t function = history_function_of(history, view->ids[i]);
-		if (function == UINT32_MAX)
+	const size_t nr = list_frames(history, counted, view->ids, view->methods);
+	for (size_t i = 0; i < nr; i++)
+		if (add_steps(view, history, view->ids[i], (enum frame_method)view->methods[i]))
 			return -ENOMEM;
-		const struct named_frame *frame = &history->frames.items[view->ids[i]];
-		view->frames[i] = (struct history_frame){
-			.function = {function},
-			.module = frame->module,
-			.module_name = frame->module_name,
-			.address = frame->address,
-			.offset = frame->offset,
-			.method = (enum frame_method)view->methods[i],
-		};
-	}
 	return 0;
 }
 
@@ -91,6 +106,8 @@ static void count_frames(struct history *history)
 	}
 	for (size_t i = 0; i < history->stacks.nr; i++) {
 		const struct counted_stack *stack = &history->stacks.items[i];
+		if (!history_counts_event(history, stack->event))
+			continue;
 		totals->frames += stack->samples * history_stack_depth(history, stack);
 		totals->unsymbolized_frames +=
 			stack->samples * history_stack_unnamed(history, stack);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctop/history/history_internal.h>
+#include "internal.h"
 
 /* A frame of so many samples. */
 static void add_frame(const struct history *history, uint32_t id, uint64_t samples,
@@ -37,6 +37,8 @@ int history_unnamed(struct history *history, struct history_unnamed **out, size_
 	}
 	for (size_t i = 0; i < history->stacks.nr; i++) {
 		const struct counted_stack *stack = &history->stacks.items[i];
+		if (!history_counts_event(history, stack->event))
+			continue;
 		if (stack->leaf)
 			add_frame(history, stack->leaf, stack->samples, modules);
 		for (uint32_t node = stack->node; node; node = history->nodes.items[node].parent)
@@ -51,6 +53,7 @@ int history_unnamed(struct history *history, struct history_unnamed **out, size_
 		const char *path = history->modules.items[i].label;
 		module.path = path ? path : "[unknown]";
 		module.kind = (enum module_kind)history->modules.items[i].kind;
+		module.names = history->modules.items[i].names;
 		modules[(*nr)++] = module;
 	}
 	qsort(modules, *nr, sizeof(*modules), compare);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -18,6 +19,9 @@
 #define FIRST_EXEC_NS (200 * NS_PER_MS)
 /* Of less CPU time than this no rate can be told. */
 enum { LEAST_CPU_PERCENT = 5 };
+/* How often runtimes without names are looked for. */
+#define RUNTIMES_EVERY_NS (2 * NS_PER_SECOND)
+enum { RUNTIMES_PAUSE_TIMES = 100 };
 
 void facts_set_stopped(struct facts *facts)
 {
@@ -68,7 +72,7 @@ static uint64_t target_cpu_ns(const struct session_stats *stats, const struct sa
 	return only_pid ? proc_cpu_ns(only_pid) : 0;
 }
 
-/* What the CPUs did. ctop's own part of it is told elsewhere. */
+/* What the CPUs did. ctop's own part of it is shown elsewhere. */
 static void add_cpus(const struct facts_moment *before, const struct facts_moment *now,
 		     struct ui_facts *out)
 {
@@ -76,6 +80,7 @@ static void add_cpus(const struct facts_moment *before, const struct facts_momen
 	const uint64_t sum_ns = cpu_times_sum(&times), own_ns = now->cpu_ns - before->cpu_ns;
 	if (!sum_ns)
 		return;
+	out->knows_cpus = true;
 	out->stolen_percent = 100.0 * (double)times.stolen_ns / (double)sum_ns;
 	out->idle_percent = 100.0 * (double)times.idle_ns / (double)sum_ns;
 	if (out->nr_cpus)
@@ -147,8 +152,9 @@ static void follow_exec(struct facts *facts, const struct interact_source *sourc
 	bool is_other =
 		runs && facts->knows_program && !proc_is_same_program(&program, &facts->program);
 	/* The same file all over again shows in the kernel's records only. */
-	bool is_anew = runs && facts->knows_program && stats->target_exec_ns > facts->known_exec_ns;
-	if (is_other || is_anew) {
+	bool is_restarted =
+		runs && facts->knows_program && stats->target_exec_ns > facts->known_exec_ns;
+	if (is_other || is_restarted) {
 		facts->known_exec_ns = now_ns;
 		char name[64];
 		proc_line(only_pid, "comm", name, sizeof(name));
@@ -190,6 +196,15 @@ static void describe_counts(const struct run_facts *run, uint32_t event, struct 
 	out->own_bytes = run->stats.peak_rss_bytes;
 }
 
+/* The header has what is worth a warning: the clock that stands in for cycles is named there anyhow, and info says why. */
+static void add_fallback(const char *fallback, struct ui_facts *out)
+{
+	if (!strncmp(fallback, SAMPLER_NO_COUNTER, strlen(SAMPLER_NO_COUNTER)))
+		return;
+	if (!out->nr_fallbacks++)
+		out->fallback = fallback;
+}
+
 static void read_live(struct facts *facts, const struct interact_source *source, uint32_t event,
 		      struct ui_facts *out)
 {
@@ -210,14 +225,13 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		.event = opened->name,
 		.unit = opened->unit,
 		.call_graph = facts->call_graph,
-		.nr_steps_down = session_nr_steps(session),
 		.frequency_hz = opened->frequency_hz,
 		.period = opened->period,
 	};
 	run_facts_of_session(&stats, &counts);
 	describe_counts(&counts, event, out);
-	if (out->nr_steps_down)
-		out->step_down = session_step_down(session, 0);
+	for (size_t i = 0; i < session_nr_fallbacks(session); i++)
+		add_fallback(session_fallback(session, i), out);
 	const char *kind = session_target_kind(session);
 	if (stats.target_exited && (!strcmp(kind, "command") || !strcmp(kind, "system"))) {
 		describe_ending(facts, stats.target_status);
@@ -239,20 +253,42 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		out->idle = text_string(&facts->idle);
 }
 
-static void read_file(struct facts *facts, const struct history *history, uint32_t event,
+/* When, for how long, where: the machine's own time. */
+static void describe_recording(struct facts *facts, const struct interact_source *source,
+			       const struct run_facts *run)
+{
+	const char *other = source->compared_with;
+	const time_t start = (time_t)(run->start_wall_ns / NS_PER_SECOND);
+	struct tm parts;
+	char date[32] = "", length[32] = "";
+	if (run->start_wall_ns && localtime_r(&start, &parts))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &parts);
+	if (run->duration_ns)
+		snprintf(length, sizeof(length), "%.1f s",
+			 (double)run->duration_ns / (double)NS_PER_SECOND);
+	snprintf(facts->recorded, sizeof(facts->recorded), "%s%.40s%s%s%s%s%s%.64s",
+		 other ? "against " : "", other ? other : "",
+		 other && (date[0] || length[0] || run->hostname) ? ", " : "", date,
+		 date[0] && length[0] ? ", " : "", length,
+		 run->hostname && (date[0] || length[0]) ? ", " : "",
+		 run->hostname ? run->hostname : "");
+}
+
+static void read_file(struct facts *facts, const struct interact_source *source, uint32_t event,
 		      struct ui_facts *out)
 {
+	const struct history *history = source->history;
 	struct run_facts run = {0};
 	run_facts_read(history, FACT_RECORDED, &run);
 	describe_call_graph(facts, run.call_graph ? run.call_graph : "", run.dump_bytes);
+	describe_recording(facts, source, &run);
 	*out = (struct ui_facts){
 		.state = UI_FILE,
 		.target = run.target,
+		.recorded = facts->recorded,
 		.event = run.event.opened,
 		.unit = history_event_unit(history, event),
 		.call_graph = facts->call_graph,
-		.step_down = run.steps_down.nr ? run.steps_down.items[0] : NULL,
-		.nr_steps_down = run.steps_down.nr,
 		.frequency_hz = run.event.frequency_hz,
 		.period = run.event.period,
 		.hides_losses = !run_facts_know(&run, &run.stats.lost),
@@ -262,6 +298,8 @@ static void read_file(struct facts *facts, const struct history *history, uint32
 		.nr_cpus = run.sampled_cpus,
 	};
 	describe_counts(&run, event, out);
+	for (size_t i = 0; i < run.fallbacks.nr; i++)
+		add_fallback(run.fallbacks.items[i], out);
 	if (run.duration_ns)
 		out->own_cpu_percent = 100.0 * (double)run.cpu_ns / (double)run.duration_ns;
 	describe_event(history, event, out);
@@ -294,10 +332,31 @@ void facts_add_notices(const struct interact_source *source, struct text *notice
 		add_notice(notices, session_notice(source->session));
 }
 
+/* All stacks are looked at: seldom, and the more seldom the longer it takes. */
+static void look_for_runtimes(struct facts *facts, const struct interact_source *source)
+{
+	const uint64_t begin_ns = clock_now_ns();
+	if (begin_ns < facts->runtimes_due_ns || source->loading)
+		return;
+	facts->nr_runtimes = runtime_notes(source->history, source->pid, facts->runtimes);
+	const uint64_t end_ns = clock_now_ns();
+	const uint64_t pause_ns = RUNTIMES_PAUSE_TIMES * (end_ns - begin_ns);
+	facts->runtimes_due_ns =
+		end_ns + (pause_ns > RUNTIMES_EVERY_NS ? pause_ns : RUNTIMES_EVERY_NS);
+}
+
+static void add_runtimes(const struct facts *facts, struct text *notices)
+{
+	for (size_t i = 0; i < facts->nr_runtimes; i++)
+		text_addf(notices, "%s: %s\n", facts->runtimes[i].finding,
+			  facts->runtimes[i].remedy);
+}
+
 void facts_release(struct facts *facts)
 {
 	text_release(&facts->idle);
 	text_release(&facts->notices);
+	text_release(&facts->fetching);
 }
 
 void facts_read(struct facts *facts, const struct interact_source *source, uint32_t event,
@@ -308,10 +367,16 @@ void facts_read(struct facts *facts, const struct interact_source *source, uint3
 	else if (source->session)
 		read_live(facts, source, event, out);
 	else
-		read_file(facts, source->history, event, out);
+		read_file(facts, source, event, out);
 	text_clear(&facts->notices);
 	facts_add_notices(source, &facts->notices);
+	if (source->history)
+		look_for_runtimes(facts, source);
+	add_runtimes(facts, &facts->notices);
 	out->notices = text_string(&facts->notices);
+	text_clear(&facts->fetching);
+	if (source->session && session_is_fetching(source->session, &facts->fetching))
+		out->fetching = text_string(&facts->fetching);
 	if (source->loading) {
 		out->state = UI_LOADING;
 		out->loaded = session_source_share(source->loading->session);

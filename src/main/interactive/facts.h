@@ -7,6 +7,7 @@
 #include <ctop/ui/ui.h>
 
 #include <ctop/interactive/interact.h>
+#include <ctop/report/runtime_notes.h>
 #include <ctop/system/cpu_times.h>
 #include <ctop/system/proc_text.h>
 
@@ -23,13 +24,16 @@ struct facts {
 	struct facts_moment moments[FACTS_MOMENTS];
 	unsigned nr_moments; /* taken so far */
 	bool stopped;	     /* the duration is over */
-	char call_graph[48], ending[48];
+	char call_graph[48], ending[48], recorded[128];
 	bool knows_program;
 	struct proc_program program; /* what the one process runs */
 	char target[256];	     /* it, described again after an exec */
 	uint64_t execs;
 	uint64_t known_exec_ns; /* execs up to here are known of, or a command's first */
-	struct text idle, notices;
+	struct text idle, notices, fetching;
+	struct runtime_note runtimes[RUNTIME_NOTES_MAX];
+	size_t nr_runtimes;
+	uint64_t runtimes_due_ns; /* when they are looked for again */
 };
 
 void facts_release(struct facts *facts);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -24,6 +23,8 @@ enum {
 	REFRESH_SHARE = 5,
 	/* Between refreshes some of the next one's work is done. */
 	ADVANCE_MS = 100,
+	/* How soon code that is being listed is looked for again. */
+	CODE_MS = 10,
 };
 
 bool interact_wanted(const struct options *options)
@@ -35,32 +36,18 @@ int interact_block_signals(int *fd)
 {
 	static const int watched[] = {SIGINT,  SIGTERM,	 SIGHUP,  SIGUSR1,
 				      SIGTSTP, SIGWINCH, SIGCONT, SIGTTOU};
-	sigset_t signals, blocked;
+	sigset_t signals;
 	sigemptyset(&signals);
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		sigaddset(&signals, watched[i]);
-	blocked = signals;
-	sigaddset(&blocked, SIGPIPE);
-	if (sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
-		return -errno;
-	*fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return *fd < 0 ? -errno : 0;
+	return loop_block_signals(&signals, fd);
 }
 
 /* ---- refreshing and drawing ---- */
 
-static void set_timer(const struct interact *interact, uint64_t ns)
+static void draw(struct interact *interact)
 {
-	const struct itimerspec time = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
-						     .tv_nsec = (long)(ns % NS_PER_SECOND)}};
-	timerfd_settime(interact->timer_fd, 0, &time, NULL);
-}
-
-static void wait_for_refresh(struct interact *interact)
-{
-	uint64_t now_ns = clock_now_ns(), due_ns = interact->refresh_ns;
-	uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 1;
-	set_timer(interact, left_ns < ADVANCE_MS * NS_PER_MS ? left_ns : ADVANCE_MS * NS_PER_MS);
+	terminal_draw(interact->terminal, ui_draw(interact->ui));
 }
 
 static int refresh(struct interact *interact, struct error *error)
@@ -68,24 +55,32 @@ static int refresh(struct interact *interact, struct error *error)
 	uint64_t begin_ns = clock_now_ns();
 	if (ui_refresh(interact->ui, begin_ns))
 		return error_set(error, -ENOMEM, "out of memory");
-	terminal_draw(interact->terminal, ui_draw(interact->ui));
+	draw(interact);
 	bool first = begin_ns - interact->begun_ns < FIRST_MS * NS_PER_MS;
 	uint64_t now_ns = clock_now_ns(), cost_ns = now_ns - begin_ns;
 	uint64_t next_ns = (first ? FIRST_REFRESH_MS : REFRESH_MS) * NS_PER_MS;
 	if (cost_ns * REFRESH_SHARE > next_ns)
 		next_ns = cost_ns * REFRESH_SHARE;
 	interact->refresh_ns = now_ns + next_ns;
-	wait_for_refresh(interact);
 	return 0;
 }
 
-static int do_timer(struct interact *interact, struct error *error)
+/* What time has brought. */
+static int refresh_if_due(struct interact *interact, struct error *error)
 {
-	if (clock_now_ns() >= interact->refresh_ns)
-		return refresh(interact, error);
-	ui_advance(interact->ui);
-	wait_for_refresh(interact);
-	return 0;
+	uint64_t now_ns = clock_now_ns();
+	int result = 0;
+	if (now_ns < interact->advance_ns)
+		return 0;
+	if (now_ns >= interact->refresh_ns)
+		result = refresh(interact, error);
+	else
+		ui_advance(interact->ui);
+	now_ns = clock_now_ns();
+	interact->advance_ns = now_ns + ADVANCE_MS * NS_PER_MS;
+	if (interact->refresh_ns < interact->advance_ns)
+		interact->advance_ns = interact->refresh_ns;
+	return result;
 }
 
 static int fit(struct interact *interact, struct error *error)
@@ -103,9 +98,9 @@ static int suspend(struct interact *interact, struct error *error)
 
 /* ---- what comes in ---- */
 
-static int do_signal(struct interact *interact, const struct signalfd_siginfo *info,
-		     struct error *error)
+static int take_signal(void *context, const struct signalfd_siginfo *info, struct error *error)
 {
+	struct interact *interact = context;
 	switch ((int)info->ssi_signo) {
 	case SIGWINCH:
 		return fit(interact, error);
@@ -114,13 +109,10 @@ static int do_signal(struct interact *interact, const struct signalfd_siginfo *i
 	case SIGCONT:
 		terminal_resume(interact->terminal);
 		return fit(interact, error);
-	case SIGUSR1:
-		course_toggle(&interact->course);
-		break;
 	case SIGINT:
 	case SIGTERM:
 	case SIGHUP:
-		interact->leaving = true;
+		interact->loop.is_over = true;
 		interact->interrupted = run_is_terminals(info);
 		break;
 	default:
@@ -129,30 +121,21 @@ static int do_signal(struct interact *interact, const struct signalfd_siginfo *i
 	return 0;
 }
 
-static int read_signals(struct interact *interact, struct error *error)
-{
-	struct signalfd_siginfo info;
-	int result = 0;
-	while (!result && read(interact->signal_fd, &info, sizeof(info)) == sizeof(info))
-		result = do_signal(interact, &info, error);
-	return result;
-}
-
 static void copy(struct interact *interact)
 {
 	int result = terminal_copy(interact->terminal, ui_copied(interact->ui));
 	if (result)
-		ui_tell(interact->ui,
-			result == -E2BIG    ? "not copied: it is more than a terminal takes"
-			: result == -ENOMEM ? "out of memory!"
-					    : "not copied: the terminal does not take it");
+		ui_tell(interact->ui, result == -E2BIG ? "not copied: too long for a terminal"
+				      : result == -ENOMEM
+					      ? "out of memory!"
+					      : "not copied: the terminal does not accept it");
 }
 
 static int do_wish(struct interact *interact, enum ui_wish wish, struct error *error)
 {
 	switch (wish) {
 	case UI_WISH_QUIT:
-		interact->leaving = true;
+		interact->loop.is_over = true;
 		break;
 	case UI_WISH_SUSPEND:
 		return suspend(interact, error);
@@ -166,8 +149,8 @@ static int do_wish(struct interact *interact, enum ui_wish wish, struct error *e
 		copy(interact);
 		break;
 	case UI_WISH_PROFILE:
-		interact->picked_pid = ui_picked(interact->ui);
-		interact->leaving = true;
+		interact->picked = ui_picked(interact->ui, &interact->nr_picked);
+		interact->loop.is_over = true;
 		break;
 	case UI_WISH_NONE:
 		break;
@@ -178,36 +161,19 @@ static int do_wish(struct interact *interact, enum ui_wish wish, struct error *e
 static int read_keys(struct interact *interact, struct error *error)
 {
 	int key, result = 0;
-	while (!result && !interact->leaving && (key = terminal_key(interact->terminal)) != 0) {
+	while (!result && !interact->loop.is_over &&
+	       (key = terminal_key(interact->terminal)) != 0) {
 		if (key < 0)
-			interact->leaving = true;
+			interact->loop.is_over = true;
 		else
 			result = do_wish(interact, ui_key(interact->ui, key), error);
 	}
 	return result;
 }
 
-static bool read_timer(const struct interact *interact)
-{
-	uint64_t expirations;
-	return read(interact->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations);
-}
+/* ---- the loop ---- */
 
-/* ---- the course of a live run ---- */
-
-static int keep_course(struct interact *interact, struct error *error)
-{
-	struct session *session = interact->source.session;
-	enum course_change change;
-	if (!session || interact->session_result)
-		return 0;
-	int result = course_keep(&interact->course, session, &change, error);
-	if (change == COURSE_STOPPED)
-		facts_set_stopped(&interact->facts);
-	return result;
-}
-
-/* What was sampled stays to be seen when sampling can't go on; the cause is told now, and again at the end. */
+/* What was sampled stays to be seen when sampling can't go on; the cause is shown now, and again at the end. */
 static void give_up_session(struct interact *interact, const struct error *error)
 {
 	struct text message = {0};
@@ -215,16 +181,16 @@ static void give_up_session(struct interact *interact, const struct error *error
 	ui_tell(interact->ui, text_string(&message));
 	text_release(&message);
 	facts_set_stopped(&interact->facts);
+	interact->loop.session = NULL;
 }
 
-/* What is still to be drawn comes when nothing waits. */
-static int wait_and_serve(struct interact *interact, struct error *error)
+static int serve(void *context, int timeout_ms, struct error *error)
 {
-	int timeout_ms = ui_dirty(interact->ui) ? 0 : -1;
+	struct interact *interact = context;
 	enum session_state state;
-	if (interact->source.session && !interact->session_result) {
+	if (interact->loop.session) {
 		interact->session_result =
-			session_step(interact->source.session, timeout_ms, &state, error);
+			session_step(interact->loop.session, timeout_ms, &state, error);
 		if (interact->session_result)
 			give_up_session(interact, error);
 		return 0;
@@ -242,26 +208,47 @@ static int wait_and_serve(struct interact *interact, struct error *error)
 		       : 0;
 }
 
-static int loop(struct interact *interact, struct error *error)
+static int take_turn(void *context, enum course_change change, struct error *error)
 {
-	int result = fit(interact, error);
+	struct interact *interact = context;
+	if (change == COURSE_STOPPED)
+		facts_set_stopped(&interact->facts);
+	int result = read_keys(interact, error);
 	if (!result)
-		result = refresh(interact, error);
-	while (!result && !interact->leaving) {
-		result = wait_and_serve(interact, error);
-		if (!result)
-			result = read_signals(interact, error);
-		if (!result)
-			result = read_keys(interact, error);
-		bool due = read_timer(interact);
-		if (!result)
-			result = keep_course(interact, error);
-		if (!result && due)
-			result = do_timer(interact, error);
-		if (!result && ui_dirty(interact->ui))
-			terminal_draw(interact->terminal, ui_draw(interact->ui));
+		result = refresh_if_due(interact, error);
+	if (shown_code_serve(&interact->code, interact->source.session))
+		ui_code_came(interact->ui);
+	if (!result && ui_dirty(interact->ui))
+		draw(interact);
+	/* What is still to be drawn comes when nothing waits. Work can only be done ahead when samples come, and these wake us. */
+	interact->loop.due_ns = ui_dirty(interact->ui) ? 0 : interact->refresh_ns;
+	/* It comes from processes that wake nobody. */
+	if (shown_code_is_awaited(&interact->code)) {
+		const uint64_t soon_ns = clock_now_ns() + CODE_MS * NS_PER_MS;
+		if (soon_ns < interact->loop.due_ns)
+			interact->loop.due_ns = soon_ns;
 	}
 	return result;
+}
+
+/* The source, on the screen that was made for it, until the user leaves. */
+static int show(struct interact *interact, struct error *error)
+{
+	static const struct front_end front = {serve, take_signal, take_turn};
+	if (!interact->ui)
+		return error_set(error, -ENOMEM, "out of memory");
+	interact->loop = (struct loop){
+		.front = &front,
+		.context = interact,
+		.session = interact->source.session,
+		.signal_fd = interact->signal_fd,
+	};
+	if (interact->loop.session)
+		course_begin(&interact->loop.course, interact->loop.session, interact->options);
+	interact->begun_ns = clock_now_ns();
+	interact->advance_ns = interact->refresh_ns = 0;
+	int result = fit(interact, error);
+	return result ? result : loop_run(&interact->loop, error);
 }
 
 /* ---- life ---- */
@@ -274,13 +261,10 @@ static int watch(const struct interact *interact, int fd)
 
 static int open_wakers(struct interact *interact)
 {
-	interact->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	interact->watch_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (interact->timer_fd < 0 || interact->watch_fd < 0)
+	if (interact->watch_fd < 0)
 		return -errno;
 	int result = watch(interact, interact->signal_fd);
-	if (!result)
-		result = watch(interact, interact->timer_fd);
 	return result ? result : watch(interact, STDIN_FILENO);
 }
 
@@ -291,8 +275,7 @@ struct interact *interact_open(const struct options *options, int signal_fd, str
 		error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*interact = (struct interact){
-		.options = options, .signal_fd = signal_fd, .timer_fd = -1, .watch_fd = -1};
+	*interact = (struct interact){.options = options, .signal_fd = signal_fd, .watch_fd = -1};
 	int result = open_wakers(interact);
 	if (result)
 		error_set(error, result, "cannot watch the terminal: %s", strerror(-result));
@@ -311,8 +294,8 @@ void interact_close(struct interact *interact)
 	terminal_close(interact->terminal);
 	ui_free(interact->picker);
 	processes_release(&interact->processes);
-	if (interact->timer_fd >= 0)
-		close(interact->timer_fd);
+	threads_release(&interact->threads);
+	commands_release(&interact->commands);
 	if (interact->watch_fd >= 0)
 		close(interact->watch_fd);
 	free(interact);
@@ -326,10 +309,12 @@ static struct ui *new_ui(struct interact *interact, enum view_kind view,
 	const struct ui_options ui_options = {
 		.ascii = options->ascii || !terminal_speaks_utf8(),
 		.least_percent = options->min_percent,
+		.grouping = options->grouping,
 		.event = options->event,
 		.since_start = !interact->source.session,
 		.view = view,
 		.refusal = refusal,
+		.wanted = interact->wanted,
 	};
 	return ui_new(&ui_options, &host, interact->source.history);
 }
@@ -338,26 +323,25 @@ int interact_show_refusal(struct interact *interact, const struct refusal *refus
 			  struct error *error)
 {
 	interact->source = (struct interact_source){0};
-	interact->leaving = false;
 	interact->ui = new_ui(interact, VIEW_REFUSAL, refusal);
-	int result =
-		interact->ui ? loop(interact, error) : error_set(error, -ENOMEM, "out of memory");
+	int result = show(interact, error);
 	ui_free(interact->ui);
 	interact->ui = NULL;
 	return result;
 }
 
-int interact_pick(struct interact *interact, int32_t *pid, struct error *error)
+int interact_pick(struct interact *interact, const char *wanted, const int32_t **pids, size_t *nr,
+		  struct error *error)
 {
 	interact->source = (struct interact_source){0};
-	interact->leaving = false;
-	interact->picked_pid = 0;
+	interact->nr_picked = 0;
+	interact->wanted = wanted;
 	if (!interact->picker)
 		interact->picker = new_ui(interact, VIEW_PICKER, NULL);
 	interact->ui = interact->picker;
-	int result =
-		interact->ui ? loop(interact, error) : error_set(error, -ENOMEM, "out of memory");
-	*pid = interact->picked_pid;
+	int result = show(interact, error);
+	*pids = interact->picked;
+	*nr = interact->nr_picked;
 	return result;
 }
 
@@ -367,7 +351,8 @@ void interact_tell_refusal(struct interact *interact, const struct error *error)
 	text_add_safe(&message, error->cause);
 	text_add(&message, "\n");
 	text_add_safe(&message, error->remedy);
-	text_addf(&message, "\nctop doctor -p %d checks all that it takes", interact->picked_pid);
+	text_addf(&message, "\nctop doctor -p %d checks everything that profiling needs",
+		  interact->picked[0]);
 	ui_tell(interact->picker, text_string(&message));
 	text_release(&message);
 }
@@ -377,26 +362,30 @@ bool interact_was_interrupted(const struct interact *interact)
 	return interact->interrupted;
 }
 
+/* Of a whole machine the first question is who. */
+static enum view_kind first_view(const struct interact *interact)
+{
+	const struct session *session = interact->source.session;
+	if (interact->options->tree)
+		return VIEW_TREE;
+	if (interact->options->modules)
+		return VIEW_MODULES;
+	return session && !strcmp(session_target_kind(session), "system") ? VIEW_THREADS : VIEW_TOP;
+}
+
 int interact_run(struct interact *interact, const struct interact_source *source,
 		 struct error *error)
 {
-	const struct options *options = interact->options;
 	struct session *watched = source->loading ? source->loading->session : source->session;
 	interact->source = *source;
-	interact->leaving = false;
-	interact->begun_ns = clock_now_ns();
-	interact->course = (struct course){0};
-	if (source->session)
-		course_begin(&interact->course, source->session, options);
-	interact->ui = new_ui(interact, options->tree ? VIEW_TREE : VIEW_TOP, NULL);
-	if (!interact->ui)
-		return error_set(error, -ENOMEM, "out of memory");
+	interact->ui = new_ui(interact, first_view(interact), NULL);
 	if (watched)
 		session_watch(watched, interact->watch_fd);
-	int result = loop(interact, error);
+	int result = show(interact, error);
 	if (watched)
 		session_watch(watched, -1);
 	ui_free(interact->ui);
 	facts_release(&interact->facts);
+	shown_code_release(&interact->code);
 	return result ? result : interact->session_result;
 }

@@ -7,23 +7,13 @@
 #include <unistd.h>
 
 #include <ctop/base/write_all.h>
-#include <ctop/format/folded.h>
-#include <ctop/format/script.h>
-#include <ctop/format/selection_recording.h>
+#include <ctop/format/formats.h>
+#include <ctop/metadata/metadata.h>
 #include <ctop/output/output.h>
 #include <ctop/report/numbers.h>
+#include <ctop/report/report_header.h>
 
 enum { FILES_MOST = 1000 };
-
-/* What is to be written. */
-struct export
-{
-	struct history *history;
-	struct selection *selection;
-	const char *excerpt;
-};
-
-/* ---- one function a format: into a new file, which it closes. 0 or -errno ---- */
 
 static int add_piece(void *context, const void *bytes, size_t size)
 {
@@ -31,87 +21,64 @@ static int add_piece(void *context, const void *bytes, size_t size)
 	return write_all(*fd, bytes, size);
 }
 
-/* close() is where some file systems report that they are full. */
-static int close_file(int fd, int result)
-{
-	return close(fd) < 0 && !result ? -errno : result;
-}
-
-static int write_folded(const struct export *export, int fd)
-{
-	struct text text = {0};
-	int result = folded_write(export->history, export->selection, FOLDED_WEIGHT, &text);
-	if (!result)
-		result = text.failed ? -ENOMEM : write_all(fd, text.bytes, text.size);
-	text_release(&text);
-	return close_file(fd, result);
-}
-
-static int write_script(const struct export *export, int fd)
-{
-	const struct script_sink sink = {.context = &fd, .write = add_piece};
-	return close_file(fd, script_write(export->history, export->selection, &sink));
-}
-
-static int write_recording(const struct export *export, int fd)
-{
-	return selection_record(export->history, export->selection, export->excerpt, fd);
-}
-
-/* By the name's ending; the first where it has none of them. */
-static const struct format {
-	const char *ending, *what;
-	int (*write)(const struct export *export, int fd);
-} formats[] = {
-	{".folded", "folded stacks", write_folded},
-	{".txt", "the text of perf script", write_script},
-	{".ctop", "a recording", write_recording},
-};
-enum { NR_FORMATS = sizeof(formats) / sizeof(*formats) };
-
-/* NR_FORMATS: none of them. */
-static size_t format_of(const char *path)
-{
-	size_t size = strlen(path), i = 0;
-	while (i < NR_FORMATS &&
-	       (size < strlen(formats[i].ending) ||
-		strcmp(path + size - strlen(formats[i].ending), formats[i].ending)))
-		i++;
-	return i;
-}
-
 /* ---- names ---- */
 
 void interact_suggest_name(char *name, size_t size)
 {
-	const char *ending = formats[name[0] ? (format_of(name) + 1) % NR_FORMATS : 0].ending;
-	snprintf(name, size, "ctop%s", ending);
+	const struct format *format = name[0] ? format_next(format_of_path(name)) : formats;
+	snprintf(name, size, "ctop%s", format->ending);
 	for (int i = 1; i < FILES_MOST && access(name, F_OK) == 0; i++)
-		snprintf(name, size, "ctop-%d%s", i, ending);
+		snprintf(name, size, "ctop-%d%s", i, format->ending);
 }
 
 /* ---- writing ---- */
 
-static int write_new(const struct export *export, const struct format *format, const char *path)
+static int write_new(const char *path, struct export_request *request)
 {
-	const struct output_request request = {
+	const struct output_request new_file = {
 		.path = path, .option = "x", .way = OUTPUT_NEW, .wake_fd = -1};
 	struct output output;
 	struct error unsaid; /* there is one line for it, and the path may be long */
-	int result = output_open(&output, &request, &unsaid);
+	int result = output_open(&output, &new_file, &unsaid);
 	if (result)
 		return result;
 	int fd = output.fd;
+	const struct export_sink sink = {.context = &fd, .write = add_piece, .fd = fd};
+	request->sink = &sink;
+	result = format_of_path(path)->write(request);
+	/* close() is where some file systems report that they are full. */
 	output.fd = -1;
-	return output_end(&output, format->write(export, fd));
+	if (close(fd) < 0 && !result)
+		result = -errno;
+	return output_end(&output, result);
 }
 
-void interact_export(struct history *history, struct selection *selection, const char *excerpt,
-		     const char *path, struct text *message)
+struct described {
+	struct history *history;
+	const struct options *options;
+};
+
+static void describe(void *context, size_t event, const struct history_totals *totals,
+		     struct text *lines)
 {
-	const struct export export = {history, selection, excerpt};
-	const struct format *format = &formats[format_of(path) % NR_FORMATS];
-	int result = write_new(&export, format, path);
+	const struct described *described = context;
+	report_describe(described->history, described->options, event, totals, lines);
+}
+
+void interact_export(struct history *history, struct selection *selection,
+		     const struct options *options, const char *excerpt, const char *path,
+		     struct text *message)
+{
+	struct described described = {history, options};
+	struct export_request request = {
+		.describe = describe,
+		.describe_context = &described,
+		.history = history,
+		.selection = selection,
+		.excerpt = excerpt,
+		.keeps = metadata_holds_for_part,
+	};
+	int result = write_new(path, &request);
 	if (result) {
 		text_add(message, "not written: ");
 		text_add_safe(message, path);
@@ -122,7 +89,7 @@ void interact_export(struct history *history, struct selection *selection, const
 	}
 	text_add(message, "written: ");
 	text_add_safe(message, path);
-	text_addf(message, ", %s of ", format->what);
+	text_addf(message, ", %s of ", format_of_path(path)->what);
 	add_grouped(message, selection_totals(selection).samples);
 	text_add(message, " samples");
 }

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include <ctop/compare/compare.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/report/label_line.h>
+#include <ctop/report/module_remedy.h>
 #include <ctop/report/report_header.h>
+#include <ctop/report/runtime_notes.h>
 #include <ctop/report/unnamed_text.h>
-#include <ctop/system/proc_text.h>
 
 #include "interact_export.h"
 #include "interact_internal.h"
@@ -15,6 +17,7 @@
 static void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
 {
 	struct interact *interact = context;
+	commands_serve(&interact->commands, interact->source.session);
 	facts_read(&interact->facts, &interact->source, event, facts);
 }
 
@@ -24,17 +27,12 @@ static int list_processes(void *context, struct ui_process **out, size_t *nr)
 	return processes_list(&interact->processes, out, nr);
 }
 
-static int add_info(void *context, const char *key, const char *value)
-{
-	return history_set_info(context, key, value);
-}
-
 /* What a session knows by now. 0 or -ENOMEM. */
 static int add_run_metadata(const struct interact *interact)
 {
 	if (!interact->source.session)
 		return 0;
-	const struct metadata_sink metadata = {interact->source.history, add_info};
+	const struct metadata_sink metadata = metadata_to_history(interact->source.history);
 	struct session_stats stats = session_stats(interact->source.session);
 	stats.undrained = 0; /* not yet: it is still waited for */
 	return metadata_end(&stats, &metadata);
@@ -57,40 +55,81 @@ static void tell_info(void *context, struct text *lines)
 	char *at = notices.bytes;
 	for (char *end_of; at && (end_of = strchr(at, '\n')); at = end_of + 1) {
 		*end_of = '\0';
-		label_line_add(lines, "told", at, options.columns);
+		label_line_add(lines, "notice", at, options.columns);
 	}
 	text_release(&notices);
 	report_header(history, &totals, &options, "e shows them", lines);
+	runtime_notes_add(history, interact->source.pid, options.columns, lines);
 	unnamed_add(history, lines);
 }
 
-static void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)
+static int list_threads(void *context, int32_t only_pid, const struct ui_thread **out, size_t *nr)
+{
+	struct interact *interact = context;
+	*out = NULL;
+	*nr = 0;
+	return interact->source.session ? threads_list(&interact->threads, interact->source.session,
+						       interact->options, only_pid, out, nr)
+					: 0;
+}
+
+static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_thread_now *out)
+{
+	struct interact *interact = context;
+	struct thread_now now;
+	*out = (struct ui_thread_now){.still_s = -1};
+	if (!interact->source.session)
+		return false;
+	if (!thread_now_read(&interact->threads.clock, pid, tid, &now))
+		return true; /* it has ended */
+	out->state = now.state;
+	out->still_s = now.still_s;
+	memcpy(out->name, now.name, sizeof(out->name));
+	memcpy(out->place, now.place, sizeof(out->place));
+	memcpy(out->call, now.call, sizeof(out->call));
+	return true;
+}
+
+static void add_command(void *context, int32_t pid, uint64_t started_ns, struct text *out)
+{
+	struct interact *interact = context;
+	if (interact->source.session)
+		commands_add(&interact->commands, pid, started_ns, out);
+}
+
+static void add_module_remedy(void *context, uint32_t module, struct text *out)
 {
 	const struct interact *interact = context;
-	struct proc_thread thread;
-	if (!interact->source.session)
-		return;
-	if (!proc_thread(pid, tid, &thread)) {
-		text_add(state, "ended");
-		return;
+	module_remedy_add(interact->source.history, module, out);
+}
+
+static void name_thread(void *context, int32_t pid, int32_t tid, char name[16])
+{
+	(void)context;
+	thread_now_name(pid, tid, name);
+}
+
+static void sample_less(void *context, struct text *message)
+{
+	const struct interact *interact = context;
+	char what[160];
+	if (!interact->source.session) {
+		text_add(message, "a file has been sampled already");
+	} else if (session_lower(interact->source.session, what, sizeof(what))) {
+		text_add(message, "from now on ");
+		text_add_safe(message, what);
+	} else {
+		text_add(message, "this is the least: restart ctop with a lower rate (-F) or "
+				  "--call-graph fp");
 	}
-	switch (thread.state) {
-	case 'R':
-		text_add(state, "runs");
-		return;
-	case 'T':
-	case 't':
-		text_add(state, "stopped");
-		return;
-	case 'Z':
-	case 'X':
-		text_add(state, "ended");
-		return;
-	default:
-		break;
-	}
-	text_add(state, thread.place[0] ? "in " : thread.state == 'D' ? "waits" : "sleeps");
-	text_add_safe(state, thread.place);
+}
+
+static const struct ui_code *get_code(void *context, struct selection *selection,
+				      struct function_id function)
+{
+	struct interact *interact = context;
+	return shown_code_get(&interact->code, interact->source.history, selection,
+			      interact->options, interact->source.session, function);
 }
 
 static void suggest_name(void *context, char *name, size_t size)
@@ -106,7 +145,48 @@ static void export_selection(void *context, struct selection *selection, const c
 	if (add_run_metadata(interact))
 		text_add(message, "not written: out of memory");
 	else
-		interact_export(interact->source.history, selection, excerpt, path, message);
+		interact_export(interact->source.history, selection, interact->options, excerpt,
+				path, message);
+}
+
+static struct ui_change change_of(const struct compare_function *function)
+{
+	const struct noise_value *self = &function->self, *total = &function->total;
+	return (struct ui_change){
+		.self = 100 * (self->b - self->a),
+		.total = 100 * (total->b - total->a),
+		.total_before = 100 * total->a,
+		.self_beyond = self->beyond,
+		.total_beyond = total->beyond,
+	};
+}
+
+static bool tell_change(void *context, struct function_id function, struct ui_change *change)
+{
+	const struct interact *interact = context;
+	const struct history *history = interact->source.history;
+	struct compare_function found;
+	if (!compare_find(interact->source.compare, history, function, &found))
+		return false;
+	*change = change_of(&found);
+	return true;
+}
+
+static bool tell_path_change(void *context, uint32_t path, struct ui_change *change)
+{
+	const struct interact *interact = context;
+	if (path == COMPARE_NO_PATH)
+		return false;
+	const struct compare_function found = compare_path(interact->source.compare, path);
+	*change = change_of(&found);
+	return true;
+}
+
+static uint32_t step_path(void *context, uint32_t path, const struct selection_node *node)
+{
+	const struct interact *interact = context;
+	return compare_step(interact->source.compare, path, interact->source.history,
+			    node->function, node->label);
 }
 
 struct ui_host interact_host(struct interact *interact)
@@ -115,9 +195,18 @@ struct ui_host interact_host(struct interact *interact)
 		.context = interact,
 		.facts = tell_facts,
 		.info = tell_info,
+		.threads = list_threads,
 		.thread = tell_thread,
+		.thread_name = name_thread,
+		.change = interact->source.compare ? tell_change : NULL,
+		.path_change = tell_path_change,
+		.path_step = step_path,
+		.command = add_command,
+		.module_remedy = add_module_remedy,
+		.lower = sample_less,
 		.suggest_name = suggest_name,
 		.export = export_selection,
 		.processes = list_processes,
+		.code = get_code,
 	};
 }

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,30 +16,23 @@
 
 struct process_time {
 	int32_t pid;
-	uint64_t start_ticks; /* with the pid: which process it is */
-	uint64_t cpu_ticks;
+	uint64_t start_ns; /* with the pid: which process it is */
+	uint64_t cpu_ns;
 };
 
-/* Fields of /proc/PID/stat. The name may hold anything: the last parenthesis ends it. */
 static bool read_stat(int32_t pid, struct ui_process *process, struct process_time *time)
 {
-	char text[1024];
-	if (!proc_text(pid, "stat", text, sizeof(text)))
+	struct stat_line line;
+	if (!proc_stat_line(pid, 0, &line))
 		return false;
-	const char *name = strchr(text, '('), *end = strrchr(text, ')');
-	if (!name || !end || end < name)
-		return false;
-	snprintf(process->name, sizeof(process->name), "%.*s", (int)(end - name - 1), name + 1);
-	uint64_t user, system;
-	if (sscanf(end + 1,
-		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-		   " %*d %*d %*d %*d %u %*d %" SCNu64,
-		   &user, &system, &process->nr_threads, &time->start_ticks) != 4)
-		return false;
-	process->pid = time->pid = pid;
-	time->cpu_ticks = user + system;
+	memcpy(process->name, line.name, sizeof(process->name));
+	process->pid = pid;
+	process->nr_threads = line.nr_threads;
+	*time = (struct process_time){pid, line.start_ns, line.cpu_ns};
 	return true;
 }
+_Static_assert(sizeof(((struct ui_process *)0)->name) == sizeof(((struct stat_line *)0)->name),
+	       "both are cut at the same place");
 
 static void read_command(struct ui_process *process)
 {
@@ -74,7 +66,7 @@ static const struct process_time *time_before(const struct processes *processes,
 {
 	for (size_t i = 0; i < processes->nr_before; i++) {
 		const struct process_time *before = &processes->before[i];
-		if (before->pid == time->pid && before->start_ticks == time->start_ticks)
+		if (before->pid == time->pid && before->start_ns == time->start_ns)
 			return before;
 	}
 	return NULL;
@@ -83,19 +75,13 @@ static const struct process_time *time_before(const struct processes *processes,
 static double cpu_percent(const struct processes *processes, const struct process_time *time,
 			  uint64_t now_ns)
 {
-	double ticks_a_second = (double)sysconf(_SC_CLK_TCK);
 	const struct process_time *before = time_before(processes, time);
-	double seconds = (double)(now_ns - processes->before_ns) / (double)NS_PER_SECOND;
-	uint64_t ticks = time->cpu_ticks;
-	if (before) {
-		ticks -= before->cpu_ticks < ticks ? before->cpu_ticks : ticks;
-	} else {
-		/* Start times count from boot, as CLOCK_MONOTONIC does but for the time asleep. */
-		seconds = (double)now_ns / (double)NS_PER_SECOND -
-			  (double)time->start_ticks / ticks_a_second;
-	}
-	double percent = seconds > 0.01 ? 100.0 * (double)ticks / ticks_a_second / seconds : 0;
-	return percent > 0 ? percent : 0;
+	uint64_t used_ns = time->cpu_ns, passed_ns = now_ns - processes->before_ns;
+	if (before)
+		used_ns -= before->cpu_ns < used_ns ? before->cpu_ns : used_ns;
+	else /* Start times count from boot, as CLOCK_MONOTONIC does but for the time asleep. */
+		passed_ns = now_ns > time->start_ns ? now_ns - time->start_ns : 0;
+	return passed_ns > 10 * NS_PER_MS ? 100.0 * (double)used_ns / (double)passed_ns : 0;
 }
 
 struct process_list {

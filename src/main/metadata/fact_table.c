@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "fact_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define START(key, kind, field)                                                                    \
 	{                                                                                          \
-		key, NULL, kind, offsetof(struct run_facts, field), FACT_AT_START, false, NULL     \
+		key, NULL, kind, offsetof(struct run_facts, field), FACT_AT_START | OF_PART,       \
+			false, NULL                                                                \
 	}
 #define FACT(key, json, kind, field, uses)                                                         \
 	{                                                                                          \
@@ -26,7 +28,7 @@
 			offsetof(struct run_facts, stats.dropped_##reason), uses, false, words     \
 	}
 
-enum { AT_END = FACT_AT_END, OF_FILE = FACT_AT_END | FACT_OF_FILE };
+enum { AT_END = FACT_AT_END, OF_FILE = FACT_AT_END | FACT_OF_FILE, OF_PART = FACT_OF_PART };
 
 const struct fact_row fact_rows[] = {
 	START("version", FACT_TEXT, version),
@@ -34,6 +36,7 @@ const struct fact_row fact_rows[] = {
 	START("hostname", FACT_TEXT, hostname),
 	START("kernel", FACT_TEXT, kernel),
 	START("arch", FACT_TEXT, arch),
+	START("distribution", FACT_TEXT, distribution),
 	START("nr_cpus", FACT_NUMBER, nr_cpus),
 	START("start_wall_ns", FACT_NS, start_wall_ns),
 	START("start_ns", FACT_NS, start_ns),
@@ -41,38 +44,38 @@ const struct fact_row fact_rows[] = {
 	START("excerpt", FACT_TEXT, excerpt),
 	START("target", FACT_TEXT, target),
 	START("target_kind", FACT_TEXT, target_kind),
-	UNLESS_0("sampled_cpus", NULL, FACT_NUMBER, sampled_cpus, FACT_AT_START),
-	START("event.asked", FACT_TEXT, event.asked),
-	START("event.opened", FACT_TEXT, event.opened),
-	START("event.unit", FACT_NUMBER, event.unit),
-	START("event.period", FACT_NUMBER, event.period),
-	START("event.frequency_hz", FACT_NUMBER, event.frequency_hz),
-	START("event.asked_count", FACT_NUMBER, event.asked_count),
-	START("event.asked_hz", FACT_NUMBER, event.asked_hz),
+	UNLESS_0("sampled_cpus", NULL, FACT_NUMBER, sampled_cpus, FACT_AT_START | OF_PART),
+	FACT("event.asked", NULL, FACT_TEXT, event.asked, FACT_AT_START),
+	FACT("event.opened", NULL, FACT_TEXT, event.opened, FACT_AT_START),
+	FACT("event.unit", NULL, FACT_NUMBER, event.unit, FACT_AT_START),
+	FACT("event.period", NULL, FACT_NUMBER, event.period, FACT_AT_START),
+	FACT("event.frequency_hz", NULL, FACT_NUMBER, event.frequency_hz, FACT_AT_START),
+	FACT("event.asked_count", NULL, FACT_NUMBER, event.asked_count, FACT_AT_START),
+	FACT("event.asked_hz", NULL, FACT_NUMBER, event.asked_hz, FACT_AT_START),
 	START("call_graph", FACT_TEXT, call_graph),
 	START("dump_bytes", FACT_NUMBER, dump_bytes),
 	START("dump_bytes_least", FACT_NUMBER, dump_bytes_least),
 	START("ring_pages", FACT_NUMBER, ring_pages),
 
 	FACT("stats.samples", "samples", FACT_NUMBER, stats.samples, AT_END),
-	FACT("stats.lost", "lost", FACT_NUMBER, stats.lost, OF_FILE),
-	DROPPED(overrun, AT_END, "dropped: ctop was too slow"),
-	DROPPED(disk, AT_END, "dropped: the disk was too slow"),
-	DROPPED(crash, OF_FILE, "dropped: a helper process crashed on them"),
-	DROPPED(damaged, OF_FILE, "dropped: damaged records"),
-	DROPPED(double, AT_END, NULL),
-	DROPPED(own, AT_END, NULL),
-	DROPPED(foreign, AT_END, NULL),
-	DROPPED(comm, AT_END, NULL),
-	DROPPED(uid, AT_END, NULL),
+	FACT("stats.lost", "lost", FACT_NUMBER, stats.lost, OF_FILE | OF_PART),
+	DROPPED(overrun, AT_END | OF_PART, "dropped: ctop was too slow"),
+	DROPPED(disk, AT_END | OF_PART, "dropped: the disk was too slow"),
+	DROPPED(crash, OF_FILE | OF_PART, "dropped: a helper process crashed on them"),
+	DROPPED(damaged, OF_FILE | OF_PART, "dropped: damaged records"),
+	DROPPED(double, AT_END | OF_PART, NULL),
+	DROPPED(own, AT_END | OF_PART, NULL),
+	DROPPED(foreign, AT_END | OF_PART, NULL),
+	DROPPED(comm, AT_END | OF_PART, NULL),
+	DROPPED(uid, AT_END | OF_PART, NULL),
 	FACT("stats.drained", "drained", FACT_NUMBER, stats.drained, OF_FILE),
 	PROBLEM(undrained, AT_END, "end not waited for: what the kernel still held is missing"),
 	FACT("stats.events_counted", "events_counted", FACT_NUMBER, stats.events_counted, AT_END),
 	FACT("stats.events_sampled", "events_sampled", FACT_NUMBER, stats.events_sampled, AT_END),
 	FACT(NULL, "counted_share", FACT_SHARE, stats.counted_share, 0),
-	PROBLEM(late, OF_FILE, "late"),
-	PROBLEM(throttled, OF_FILE, "times throttled by the kernel"),
-	PROBLEM(lost_sideband, AT_END,
+	PROBLEM(late, OF_FILE | OF_PART, "late"),
+	PROBLEM(throttled, OF_FILE | OF_PART, "times throttled by the kernel"),
+	PROBLEM(lost_sideband, AT_END | OF_PART,
 		"records of maps, forks and exits lost: files of programs that ended at once may "
 		"have no names"),
 	PROBLEM(unfollowed, AT_END, "threads without such records: the same"),
@@ -85,6 +88,8 @@ const struct fact_row fact_rows[] = {
 	FACT("stats.ends", "stacks", FACT_ENDS, stats.ends, AT_END),
 	UNLESS_0("stats.first_stack_ns", "first_stack_seconds", FACT_NS, first_stack_ns, AT_END),
 	FACT("stats.frames", "frames", FACT_NUMBER, stats.frames, AT_END),
+	PROBLEM(unlined, AT_END,
+		"addresses not looked up in time: no lines or inlined functions there"),
 	FACT(NULL, "unsymbolized_frames", FACT_NUMBER, unsymbolized_frames, 0),
 	FACT(NULL, "cpu_seconds", FACT_NS, cpu_ns, 0),
 	FACT("stats.cpu_ns.main", "cpu_seconds_of.main", FACT_NS, stats.cpu_ns[0], FACT_COST),
@@ -99,9 +104,9 @@ const struct fact_row fact_rows[] = {
 	     FACT_COST),
 	FACT("stats.ring_bytes", "ring_bytes", FACT_NUMBER, stats.ring_bytes, AT_END),
 	FACT(NULL, "output_bytes", FACT_NUMBER, output_bytes, 0),
-	PROBLEM(restarts, OF_FILE, "restarts of helper processes"),
-	FACT("unreadable", "unreadable", FACT_LIST, unreadable, AT_END),
-	FACT("step_down", "steps_down", FACT_LIST, steps_down, FACT_AT_START | OF_FILE),
+	PROBLEM(restarts, OF_FILE | OF_PART, "restarts of helper processes"),
+	FACT("unreadable", "unreadable", FACT_LIST, unreadable, AT_END | OF_PART),
+	FACT("step_down", "steps_down", FACT_LIST, fallbacks, FACT_AT_START | OF_FILE | OF_PART),
 };
 const size_t nr_fact_rows = sizeof(fact_rows) / sizeof(*fact_rows);
 _Static_assert(sizeof(fact_rows) / sizeof(*fact_rows) <= FACTS_MAX, "each has its known[]");
@@ -119,6 +124,18 @@ const struct fact_row event_fact_rows[] = {
 	EVENT("stats.counted_ppm", "counted_share", FACT_SHARE, counted_share),
 };
 const size_t nr_event_fact_rows = sizeof(event_fact_rows) / sizeof(*event_fact_rows);
+
+const char *fact_key_of(char key[FACT_KEY_MAX], const char *row_key, size_t number)
+{
+	snprintf(key, FACT_KEY_MAX, "%s.%zu", row_key, number);
+	return key;
+}
+
+const char *fact_key_of_end(char key[FACT_KEY_MAX], const char *row_key, enum stack_end end)
+{
+	snprintf(key, FACT_KEY_MAX, "%s.%s", row_key, stack_end_name(end));
+	return key;
+}
 
 const void *fact_at(const struct fact_row *row, const void *base)
 {

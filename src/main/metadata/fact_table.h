@@ -35,6 +35,9 @@ extern const struct fact_row event_fact_rows[];
 extern const size_t nr_event_fact_rows;
 
 enum { FACT_KEY_MAX = 64 };
+/* The key of one of several: of an event's fact, or of an item of a FACT_LIST; of one end of FACT_ENDS. Returns key. */
+const char *fact_key_of(char key[FACT_KEY_MAX], const char *row_key, size_t number);
+const char *fact_key_of_end(char key[FACT_KEY_MAX], const char *row_key, enum stack_end end);
 /* Where a row's fact is: base is of the struct that the row's offset is in. */
 const void *fact_at(const struct fact_row *row, const void *base);
 uint64_t fact_number(const struct fact_row *row, const void *base);

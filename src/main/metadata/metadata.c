@@ -4,13 +4,25 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/system/distribution.h>
 
 #include "fact_table.h"
+
+static int set_info(void *context, const char *key, const char *value)
+{
+	return history_set_info(context, key, value);
+}
+
+struct metadata_sink metadata_to_history(struct history *history)
+{
+	return (struct metadata_sink){history, set_info};
+}
 
 /* Collects the first error, so that what follows reads as a list. */
 struct adder {
@@ -33,20 +45,16 @@ static void add_number(struct adder *adder, const char *key, uint64_t value)
 
 static void add_list(struct adder *adder, const char *key, const struct fact_list *list)
 {
-	for (size_t i = 0; i < list->nr; i++) {
-		char numbered[FACT_KEY_MAX];
-		snprintf(numbered, sizeof(numbered), "%s.%zu", key, list->first + i);
-		add(adder, numbered, list->items[i]);
-	}
+	char numbered[FACT_KEY_MAX];
+	for (size_t i = 0; i < list->nr; i++)
+		add(adder, fact_key_of(numbered, key, list->first + i), list->items[i]);
 }
 
 static void add_ends(struct adder *adder, const char *key, const uint64_t ends[NR_STACK_ENDS])
 {
-	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
-		char named[FACT_KEY_MAX];
-		snprintf(named, sizeof(named), "%s.%s", key, stack_end_name(end));
-		add_number(adder, named, ends[end]);
-	}
+	char named[FACT_KEY_MAX];
+	for (uint32_t end = 0; end < NR_STACK_ENDS; end++)
+		add_number(adder, fact_key_of_end(named, key, end), ends[end]);
 }
 
 static void add_fact(struct adder *adder, const char *key, const struct fact_row *row,
@@ -80,17 +88,16 @@ static void add_fact(struct adder *adder, const char *key, const struct fact_row
 static int add_facts(const struct metadata_sink *sink, const struct run_facts *facts, unsigned uses)
 {
 	struct adder adder = {sink, 0};
+	char key[FACT_KEY_MAX];
 	for (size_t i = 0; i < nr_fact_rows; i++)
 		if (fact_rows[i].key && fact_rows[i].uses & uses)
 			add_fact(&adder, fact_rows[i].key, &fact_rows[i], facts);
 	for (size_t event = 0; event < facts->stats.nr_events && uses & FACT_AT_END; event++) {
 		for (size_t i = 0; i < nr_event_fact_rows; i++) {
 			const struct fact_row *row = &event_fact_rows[i];
-			char key[FACT_KEY_MAX];
-			if (!row->key)
-				continue;
-			snprintf(key, sizeof(key), "%s.%zu", row->key, event);
-			add_fact(&adder, key, row, &facts->stats.events[event]);
+			if (row->key)
+				add_fact(&adder, fact_key_of(key, row->key, event), row,
+					 &facts->stats.events[event]);
 		}
 	}
 	return adder.result;
@@ -128,7 +135,7 @@ static const char *call_graph_name(enum call_graph call_graph)
 	return "unknown";
 }
 
-/* Of events that ctop paces; 0: there are none. What others fall back to is told as a fallback. */
+/* Of events that ctop paces; 0: there are none. What others fall back to is reported as a fallback. */
 static uint64_t least_dump_bytes(const struct sampler *sampler)
 {
 	const struct sampler_sets *sets = sampler_sets(sampler, true);
@@ -137,6 +144,29 @@ static uint64_t least_dump_bytes(const struct sampler *sampler)
 		if (sets->items[i].dump_bytes < least)
 			least = sets->items[i].dump_bytes;
 	return least;
+}
+
+/* A container's packages are not known: nobody but its own tools could say. */
+static enum distribution distribution_of_target(const struct session *session)
+{
+	int32_t pid = 0;
+	return session_processes(session, &pid, 1) && has_other_root(pid) ? DISTRIBUTION_UNKNOWN
+									  : distribution_own();
+}
+
+static const char label_prefix[] = "label.";
+
+static int add_labels(const struct options *options, const struct metadata_sink *sink)
+{
+	char key[sizeof(label_prefix) + LABEL_KEY_MAX];
+	int result = 0;
+	for (size_t i = 0; !result && i < options->nr_labels; i++) {
+		const char *label = options->labels[i];
+		const size_t size = strcspn(label, "=");
+		snprintf(key, sizeof(key), "%s%.*s", label_prefix, (int)size, label);
+		result = sink->add(sink->context, key, label + size + 1);
+	}
+	return result;
 }
 
 int metadata_start(const struct session *session, const struct options *options,
@@ -155,6 +185,7 @@ int metadata_start(const struct session *session, const struct options *options,
 		.hostname = knows_name ? name.nodename : NULL,
 		.kernel = knows_name ? name.release : NULL,
 		.arch = knows_name ? name.machine : NULL,
+		.distribution = distribution_word(distribution_of_target(session)),
 		.nr_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
 		.start_wall_ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec,
 		.start_ns = clock_now_ns(),
@@ -173,8 +204,9 @@ int metadata_start(const struct session *session, const struct options *options,
 		.dump_bytes_least = least_dump_bytes(sampler),
 		.ring_pages = sampler_ring_pages(sampler),
 	};
-	run_facts_set_steps(session, &facts);
-	return add_facts(sink, &facts, FACT_AT_START);
+	run_facts_set_fallbacks(session, &facts);
+	const int result = add_facts(sink, &facts, FACT_AT_START);
+	return result ? result : add_labels(options, sink);
 }
 
 int metadata_end(const struct session_stats *stats, const struct metadata_sink *sink)
@@ -182,6 +214,23 @@ int metadata_end(const struct session_stats *stats, const struct metadata_sink *
 	struct run_facts facts;
 	run_facts_of_session(stats, &facts);
 	return add_facts(sink, &facts, FACT_AT_END | FACT_COST);
+}
+
+/* The key of a row, or one of several that begin with it: "step_down.0", "stats.ends.complete". */
+static bool is_key_of(const char *key, const struct fact_row *row)
+{
+	const size_t size = row->key ? strlen(row->key) : 0;
+	return size && !strncmp(key, row->key, size) && (!key[size] || key[size] == '.');
+}
+
+bool metadata_holds_for_part(const char *key)
+{
+	if (!strncmp(key, label_prefix, sizeof(label_prefix) - 1))
+		return true;
+	for (size_t i = 0; i < nr_fact_rows; i++)
+		if (is_key_of(key, &fact_rows[i]))
+			return fact_rows[i].uses & FACT_OF_PART;
+	return false;
 }
 
 int metadata_of_file(const struct session_stats *stats, const struct metadata_sink *sink)

@@ -25,20 +25,20 @@ void run_facts_of_session(const struct session_stats *stats, struct run_facts *f
 		.first_stack_ns = has_stack ? stats->first_stack_ns - stats->opened_ns : 0,
 		.stats = *stats,
 		.unreadable = {.items = stats->unreadable, .nr = stats->nr_unreadable},
-		.steps_down = {.items = stats->late_steps,
-			       .nr = stats->nr_late_steps,
-			       .first = stats->nr_steps_before},
+		.fallbacks = {.items = stats->late_fallbacks,
+			      .nr = stats->nr_late_fallbacks,
+			      .first = stats->nr_fallbacks_before},
 	};
 	sum_cpu(facts);
 }
 
-void run_facts_set_steps(const struct session *session, struct run_facts *facts)
+void run_facts_set_fallbacks(const struct session *session, struct run_facts *facts)
 {
-	struct fact_list *list = &facts->steps_down;
-	const size_t nr = session_nr_steps(session);
+	struct fact_list *list = &facts->fallbacks;
+	const size_t nr = session_nr_fallbacks(session);
 	list->items = list->read;
 	for (list->nr = list->first = 0; list->nr < nr && list->nr < FACT_LIST_MAX; list->nr++)
-		list->read[list->nr] = session_step_down(session, list->nr);
+		list->read[list->nr] = session_fallback(session, list->nr);
 }
 
 /* ---- from a history ---- */
@@ -63,11 +63,10 @@ static double parse_share(const char *text)
 
 static void read_list(const struct history *history, const char *key, struct fact_list *list)
 {
+	char numbered[FACT_KEY_MAX];
 	list->items = list->read;
 	for (list->nr = list->first = 0; list->nr < FACT_LIST_MAX; list->nr++) {
-		char numbered[FACT_KEY_MAX];
-		snprintf(numbered, sizeof(numbered), "%s.%zu", key, list->nr);
-		list->read[list->nr] = history_info(history, numbered);
+		list->read[list->nr] = history_info(history, fact_key_of(numbered, key, list->nr));
 		if (!list->read[list->nr])
 			break;
 	}
@@ -75,11 +74,9 @@ static void read_list(const struct history *history, const char *key, struct fac
 
 static void read_ends(const struct history *history, const char *key, uint64_t ends[NR_STACK_ENDS])
 {
-	for (uint32_t end = 0; end < NR_STACK_ENDS; end++) {
-		char named[FACT_KEY_MAX];
-		snprintf(named, sizeof(named), "%s.%s", key, stack_end_name(end));
-		ends[end] = parse_number(history_info(history, named));
-	}
+	char named[FACT_KEY_MAX];
+	for (uint32_t end = 0; end < NR_STACK_ENDS; end++)
+		ends[end] = parse_number(history_info(history, fact_key_of_end(named, key, end)));
 }
 
 /* Whether there is something of it. */
@@ -119,8 +116,8 @@ static void read_events(const struct history *history, struct run_facts *facts)
 			char key[FACT_KEY_MAX];
 			if (!row->key)
 				continue;
-			snprintf(key, sizeof(key), "%s.%zu", row->key, event);
-			const bool has = read_fact(history, key, row, &facts->stats.events[event]);
+			const bool has = read_fact(history, fact_key_of(key, row->key, event), row,
+						   &facts->stats.events[event]);
 			if (row->offset == offsetof(struct session_event, counted))
 				facts->events[event].is_counted = has;
 		}

@@ -48,20 +48,18 @@ int parse_number(const char *option, const char *text, uint64_t least, uint64_t 
 		 uint64_t *value, struct error *error)
 {
 	if (!whole_number(text, value)) {
-		int code = error_usage(error, "%s requires an integer, not '%s'", option, text);
-		error_remedy(error, "give a number of at least %" PRIu64 ", as in %s %" PRIu64,
-			     least, option, least ? least : 1);
-		return code;
+		error_usage(error, "%s requires an integer, not '%s'", option, text);
+		return error_remedy(error,
+				    "give a number of at least %" PRIu64 ", as in %s %" PRIu64,
+				    least, option, least ? least : 1);
 	}
 	if (*value < least) {
-		int code = error_usage(error, "%s %s is too low", option, text);
-		error_remedy(error, "minimum is %" PRIu64, least);
-		return code;
+		error_usage(error, "%s %s is too low", option, text);
+		return error_remedy(error, "minimum is %" PRIu64, least);
 	}
 	if (*value > most) {
-		int code = error_usage(error, "%s %s is too high", option, text);
-		error_remedy(error, "maximum is %" PRIu64, most);
-		return code;
+		error_usage(error, "%s %s is too high", option, text);
+		return error_remedy(error, "maximum is %" PRIu64, most);
 	}
 	return 0;
 }
@@ -85,10 +83,9 @@ int parse_frequency(const char *option, const char *text, uint64_t *hz, struct e
 {
 	int code = parse_number(option, text, 1, MAX_FREQUENCY_HZ, hz, error);
 	if (code && *hz > MAX_FREQUENCY_HZ)
-		error_remedy(
-			error,
-			"maximum is %d samples per second; a finer grain is a count (-c COUNT)",
-			MAX_FREQUENCY_HZ);
+		error_remedy(error,
+			     "maximum is %d samples per second; for more, give a count (-c COUNT)",
+			     MAX_FREQUENCY_HZ);
 	return code;
 }
 
@@ -118,10 +115,9 @@ static int parse_dump_bytes(const char *option, const char *text, uint32_t *dump
 		*dump_bytes = (uint32_t)bytes;
 		return 0;
 	}
-	int code = error_usage(error, "%s dwarf,%s: no size of a stack copy", option, text);
-	error_remedy(error, "BYTES is a multiple of 8, at most %d, as in %s dwarf,8192",
-		     MAX_DUMP_BYTES, option);
-	return code;
+	error_usage(error, "%s dwarf,%s: invalid size of a stack copy", option, text);
+	return error_remedy(error, "BYTES is a multiple of 8, at most %d, as in %s dwarf,8192",
+			    MAX_DUMP_BYTES, option);
 }
 
 int parse_call_graph(const char *option, const char *text, enum call_graph *mode,
@@ -141,11 +137,36 @@ int parse_call_graph(const char *option, const char *text, enum call_graph *mode
 		*mode = CALL_GRAPH_DWARF;
 		return parse_dump_bytes(option, text + strlen(with_bytes), dump_bytes, error);
 	} else {
-		int code = error_usage(error, "invalid call-graph mode '%s'", text);
-		error_remedy(error, "use auto, dwarf, dwarf,BYTES, fp or no");
-		return code;
+		error_usage(error, "invalid call-graph mode '%s'", text);
+		return error_remedy(error, "use auto, dwarf, dwarf,BYTES, fp or no");
 	}
 	return 0;
+}
+
+int parse_theme(const char *text, enum theme *theme, struct error *error)
+{
+	static const char *const names[] = {"auto", "dark", "light", "mono"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i], text) != 0)
+			continue;
+		*theme = (enum theme)i;
+		return 0;
+	}
+	error_usage(error, "invalid theme '%s'", text);
+	return error_remedy(error, "use auto, dark, light or mono");
+}
+
+int parse_group(const char *text, enum grouping *grouping, struct error *error)
+{
+	for (size_t i = 0; i < NR_GROUPINGS; i++) {
+		if (strcmp(grouping_name((enum grouping)i), text) != 0)
+			continue;
+		*grouping = (enum grouping)i;
+		return 0;
+	}
+	error_usage(error, "invalid group '%s'", text);
+	return error_remedy(error,
+			    "use function, inline, line, address, module, thread or process");
 }
 
 static int add_once(struct int32_list *list, int32_t value, struct error *error)
@@ -181,13 +202,12 @@ int parse_ids(const char *option, const char *text, int32_t least, struct int32_
 	for (;;) {
 		int32_t id = 0;
 		if (!take_id(&at, MAX_ID, &id) || id < least || (*at && *at != ',')) {
-			int code = error_marked(error, text, (size_t)(at - text), "%s requires IDs",
-						option);
-			error_remedy(error,
-				     "give one number, or several separated by commas, as in %s "
-				     "1234,1235",
-				     option);
-			return code;
+			error_marked(error, text, (size_t)(at - text), "%s requires IDs", option);
+			return error_remedy(
+				error,
+				"give one number, or several separated by commas, as in %s "
+				"1234,1235",
+				option);
 		}
 		int code = add_once(list, id, error);
 		if (code)
@@ -210,10 +230,10 @@ int parse_cpus(const char *option, const char *text, struct int32_list *list, st
 			good = take_id(&at, MAX_CPU, &last) && last >= first;
 		}
 		if (!good || (*at && *at != ',')) {
-			int code = error_marked(error, text, (size_t)(at - text),
-						"%s requires a list of CPUs", option);
-			error_remedy(error, "give numbers and ranges, as in %s 0,2-3", option);
-			return code;
+			error_marked(error, text, (size_t)(at - text), "%s requires a list of CPUs",
+				     option);
+			return error_remedy(error, "give numbers and ranges, as in %s 0,2-3",
+					    option);
 		}
 		for (int32_t cpu = first; cpu <= last; cpu++) {
 			int code = add_once(list, cpu, error);
@@ -267,10 +287,10 @@ int parse_comm(const char *option, const char *text, const char **comm, struct e
 		*comm = text;
 		return 0;
 	}
-	int code =
-		size ? error_marked(error, text, COMM_MAX - 1,
-				    "%s: the kernel keeps %d bytes of a name", option, COMM_MAX - 1)
-		     : error_usage(error, "%s requires a name", option);
+	int code = size ? error_marked(error, text, COMM_MAX - 1,
+				       "%s: the kernel keeps at most %d bytes of a name", option,
+				       COMM_MAX - 1)
+			: error_usage(error, "%s requires a name", option);
 	error_remedy(error, "give it as ps -eL -o comm shows it");
 	return code;
 }
@@ -323,10 +343,10 @@ static size_t event_size(const char *text, bool in_group)
 
 static int bad_list(const char *text, size_t at, const char *what, struct error *error)
 {
-	int code = error_marked(error, text, at, "%s", what);
-	error_remedy(error, "events are separated by commas, and counted together between braces, "
+	error_marked(error, text, at, "%s", what);
+	return error_remedy(error,
+			    "events are separated by commas, and counted together between braces, "
 			    "as in cycles,page-faults or {cycles,instructions}:u");
-	return code;
 }
 
 /* What was typed may stand for several events. */
@@ -336,9 +356,8 @@ static int add_events(const char *text, size_t size, struct options *options, ui
 	const size_t room = SAMPLER_MAX_EVENTS - options->nr_events;
 	size_t nr = 0;
 	if (!room) {
-		int code = error_usage(error, "more than %d events", SAMPLER_MAX_EVENTS);
-		error_remedy(error, "sample fewer events at once");
-		return code;
+		error_usage(error, "more than %d events", SAMPLER_MAX_EVENTS);
+		return error_remedy(error, "sample fewer events at once");
 	}
 	struct event *events = &options->events[options->nr_events];
 	int result = event_parse_all(text, size, events, room, &nr, error);
@@ -377,10 +396,8 @@ int parse_events(const char *option, const char *text, struct options *options, 
 		}
 		size_t size = event_size(text + at, group);
 		if (!size) {
-			int code = error_marked(error, text, at, "%s was given an empty event",
-						option);
-			error_remedy(error, "name an event, as in %s cycles", option);
-			return code;
+			error_marked(error, text, at, "%s has an empty event", option);
+			return error_remedy(error, "name an event, as in %s cycles", option);
 		}
 		int code = add_events(text + at, size, options, group, error);
 		if (code)
@@ -404,15 +421,51 @@ int parse_trace_filter(const char *option, const char *text, struct options *opt
 		       struct error *error)
 {
 	if (!options->nr_events) {
-		int code = error_usage(error,
-				       "%s is about the events in front of it, and there are "
-				       "none",
-				       option);
-		error_remedy(error, "as in -e sched:sched_switch %s 'prev_prio < 120'", option);
-		return code;
+		error_usage(error, "%s applies to the events before it, and there are none",
+			    option);
+		return error_remedy(error, "as in -e sched:sched_switch %s 'prev_prio < 120'",
+				    option);
 	}
 	int result = 0;
 	for (size_t i = options->first_filtered; !result && i < options->nr_events; i++)
 		result = event_set_filter(&options->events[i], text, error);
 	return result;
+}
+
+int parse_label(const char *option, const char *text, struct options *options, struct error *error)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	const size_t size = strspn(text, letters);
+	if (!size || size >= LABEL_KEY_MAX || text[size] != '=' || !text[size + 1] ||
+	    strlen(text) >= LABEL_MAX) {
+		error_usage(error, "%s: invalid label '%s'", option, text);
+		return error_remedy(
+			error,
+			"write KEY=VALUE, as in env=test; KEY has up to %d letters, digits, "
+			"-, _ and ., both together up to %d bytes",
+			LABEL_KEY_MAX - 1, LABEL_MAX - 1);
+	}
+	if (options->nr_labels == OPTIONS_LABELS_MAX) {
+		error_usage(error, "too many labels");
+		return error_remedy(error, "give at most %d", OPTIONS_LABELS_MAX);
+	}
+	options->labels[options->nr_labels++] = text;
+	return 0;
+}
+
+int parse_source_dir(const char *option, const char *text, struct options *options,
+		     struct error *error)
+{
+	const char *equals = strchr(text, '=');
+	if (!equals || equals == text || !equals[1]) {
+		error_usage(error, "%s: '%s' says not which directory is where", option, text);
+		return error_remedy(error, "write OLD=NEW, as in /build/app=$HOME/src/app");
+	}
+	if (options->nr_source_dirs == OPTIONS_SOURCE_DIRS_MAX) {
+		error_usage(error, "too many source directories");
+		return error_remedy(error, "give at most %d", OPTIONS_SOURCE_DIRS_MAX);
+	}
+	options->source_dirs[options->nr_source_dirs++] = text;
+	return 0;
 }

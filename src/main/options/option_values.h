@@ -25,6 +25,9 @@ int parse_ring_pages(const char *option, const char *text, uint32_t *pages, stru
 /* "auto", "dwarf", "dwarf,BYTES", "fp", "no". */
 int parse_call_graph(const char *option, const char *text, enum call_graph *mode,
 		     uint32_t *dump_bytes, struct error *error);
+/* The name of a grouping. */
+int parse_group(const char *text, enum grouping *grouping, struct error *error);
+int parse_theme(const char *text, enum theme *theme, struct error *error);
 /* Adds ids from a comma-separated list to the list, each once. */
 int parse_ids(const char *option, const char *text, int32_t least, struct int32_list *list,
 	      struct error *error);
@@ -36,6 +39,10 @@ int parse_cgroup(const char *option, const char *text, const char **path, struct
 int parse_comm(const char *option, const char *text, const char **comm, struct error *error);
 /* A user by number or name. */
 int parse_user(const char *option, const char *text, uint32_t *uid, struct error *error);
+/* "KEY=VALUE", added to the labels. */
+int parse_source_dir(const char *option, const char *text, struct options *options,
+		     struct error *error);
+int parse_label(const char *option, const char *text, struct options *options, struct error *error);
 /* Adds events from a comma-separated list; a comma between slashes belongs to the event. */
 int parse_events(const char *option, const char *text, struct options *options,
 		 struct error *error);

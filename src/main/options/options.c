@@ -10,6 +10,8 @@
 #include "options_parse.h"
 
 static const double max_seconds = 1e9, microsecond = 1e-6;
+/* Of A's whole: what B has may be many times that. */
+static const double max_percent = 1e6;
 
 enum {
 	DEFAULT_MAX_OVERHEAD_PERCENT = 10,
@@ -24,10 +26,8 @@ static int take_string(const struct parse *parse, const struct option_row *row, 
 		       const char **string)
 {
 	if (!*text) {
-		int code = error_usage(parse->error, "%s requires a non-empty argument",
-				       parse->spelled);
-		error_remedy(parse->error, "usage: %s %s", parse->spelled, row->argument);
-		return code;
+		error_usage(parse->error, "%s requires a non-empty argument", parse->spelled);
+		return error_remedy(parse->error, "usage: %s %s", parse->spelled, row->argument);
 	}
 	*string = text;
 	return 0;
@@ -53,9 +53,8 @@ static void take_command(struct parse *parse, enum command command)
 static int take_print(struct parse *parse, const char *shell)
 {
 	if (strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0 && strcmp(shell, "fish") != 0) {
-		int code = error_usage(parse->error, "no completions for '%s'", shell);
-		error_remedy(parse->error, "use bash, zsh or fish");
-		return code;
+		error_usage(parse->error, "no completions for '%s'", shell);
+		return error_remedy(parse->error, "use bash, zsh or fish");
 	}
 	take_command(parse, COMMAND_INTERNAL);
 	parse->options->print = shell;
@@ -114,11 +113,18 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_MAX_OVERHEAD:
 		return take_number(parse, text, 100, &options->max_overhead_percent);
 	case OPTION_MEMORY:
+		options->memory_is_asked = true;
 		return parse_number(spelled, text, LEAST_MEMORY_MIB, MOST_MEMORY_MIB,
 				    &options->memory_mib, error);
+	case OPTION_NO_INLINE:
+		options->no_inline = true;
+		break;
 	case OPTION_STRICT:
 		options->strict = true;
 		return 0;
+	case OPTION_LABEL:
+	case OPTION_FILTER_LABEL:
+		return parse_label(spelled, text, options, error);
 	case OPTION_FILTER_PID:
 		return parse_ids(spelled, text, 0, &options->filter_pids, error);
 	case OPTION_FILTER_TID:
@@ -144,6 +150,8 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		return take_string(parse, row, text, &options->module);
 	case OPTION_OUTPUT:
 		return take_string(parse, row, text, &options->output);
+	case OPTION_HTML:
+		return take_string(parse, row, text, &options->html_path);
 	case OPTION_STATS:
 		return take_string(parse, row, text, &options->stats_path);
 	case OPTION_STDIO:
@@ -158,14 +166,36 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_TREE:
 		options->tree = true;
 		return 0;
+	case OPTION_DEBUGINFOD:
+		options->debuginfod = true;
+		return 0;
+	case OPTION_ANNOTATE:
+		return take_string(parse, row, text, &options->annotate);
+	case OPTION_SOURCE_DIR:
+		return parse_source_dir(spelled, text, options, error);
+	case OPTION_MODULES:
+		options->modules = true;
+		return 0;
 	case OPTION_MIN_PERCENT:
 		return parse_decimal(spelled, text, 0, 100, &options->min_percent, error);
-	case OPTION_THEME:
-		if (theme_parse(text, &options->theme))
+	case OPTION_PER:
+		return take_string(parse, row, text, &options->per);
+	case OPTION_FAIL_ABOVE:
+		return parse_decimal(spelled, text, 0, max_percent, &options->fail_above_percent,
+				     error);
+	case OPTION_FOLDED:
+		options->folded = true;
+		return 0;
+	case OPTION_NAMES:
+		options->names_full = strcmp(text, "full") == 0;
+		if (options->names_full || strcmp(text, "fit") == 0)
 			return 0;
-		error_usage(error, "invalid theme '%s'", text);
-		error_remedy(error, "use auto, dark, light or mono");
-		return -EINVAL;
+		error_usage(error, "invalid names '%s'", text);
+		return error_remedy(error, "use fit or full");
+	case OPTION_GROUP:
+		return parse_group(text, &options->grouping, error);
+	case OPTION_THEME:
+		return parse_theme(text, &options->theme, error);
 	case OPTION_ASCII:
 		options->ascii = true;
 		return 0;
@@ -185,6 +215,10 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_PRINT_MAN_OPTIONS:
 		take_command(parse, COMMAND_INTERNAL);
 		options->print = "man";
+		return 0;
+	case OPTION_PRINT_MAN_FORMATS:
+		take_command(parse, COMMAND_INTERNAL);
+		options->print = "formats";
 		return 0;
 	case OPTION_PRINT_MAN_KEYS:
 		take_command(parse, COMMAND_INTERNAL);
@@ -214,9 +248,8 @@ static int apply_with_argument(struct parse *parse, const struct option_row *row
 	if (!text && parse->at < parse->nr_words && strcmp(parse->words[parse->at], "--") != 0)
 		text = parse->words[parse->at++];
 	if (!text) {
-		int code = error_usage(parse->error, "%s needs an argument", parse->spelled);
-		error_remedy(parse->error, "usage: %s %s", parse->spelled, row->argument);
-		return code;
+		error_usage(parse->error, "%s needs an argument", parse->spelled);
+		return error_remedy(parse->error, "usage: %s %s", parse->spelled, row->argument);
 	}
 	return apply(parse, row, text);
 }
@@ -236,9 +269,8 @@ static int parse_long(struct parse *parse, const char *word)
 	if (row->argument)
 		return apply_with_argument(parse, row, value ? value + 1 : NULL);
 	if (value) {
-		int code = error_usage(parse->error, "%s takes no argument", parse->spelled);
-		error_remedy(parse->error, "leave out '%s'", value);
-		return code;
+		error_usage(parse->error, "%s takes no argument", parse->spelled);
+		return error_remedy(parse->error, "leave out '%s'", value);
 	}
 	return apply(parse, row, "");
 }
@@ -265,7 +297,10 @@ static int parse_letters(struct parse *parse, const char *word)
 static size_t nr_operands_of(enum command command)
 {
 	switch (command) {
+	case COMMAND_MERGE:
+		return NR_OPERANDS_MAX;
 	case COMMAND_EXPORT:
+	case COMMAND_DIFF:
 		return 2;
 	case COMMAND_LIVE:
 	case COMMAND_RECORD:
@@ -286,9 +321,9 @@ static int take_operand(struct parse *parse, const char *word)
 	if (parse->nr_operands == nr_operands_of(parse->options->command))
 		return wrong_number_of_operands(parse, word);
 	if (!*word) {
-		int code = error_usage(parse->error, "empty argument");
-		error_remedy(parse->error, "leave it out, or check the variable that it came from");
-		return code;
+		error_usage(parse->error, "empty argument");
+		return error_remedy(parse->error,
+				    "leave it out, or check the variable that it came from");
 	}
 	parse->operands[parse->nr_operands++] = word;
 	return 0;
@@ -323,6 +358,7 @@ int options_parse(int argc, char **argv, struct options *options, struct error *
 		.memory_mib = DEFAULT_MEMORY_MIB,
 		.min_percent = default_min_percent,
 		.limit = DEFAULT_LIMIT,
+		.fail_above_percent = -1,
 	};
 	struct parse parse = {
 		.options = options, .error = error, .words = argv, .nr_words = argc, .at = 1};
@@ -352,6 +388,8 @@ int options_parse(int argc, char **argv, struct options *options, struct error *
 
 void options_release(struct options *options)
 {
+	free(options->inputs);
+	options->inputs = NULL;
 	struct int32_list *lists[] = {&options->pids,	     &options->tids,
 				      &options->cpus,	     &options->filter_pids,
 				      &options->filter_tids, &options->filter_cpus};

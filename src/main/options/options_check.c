@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "options_parse.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <ctop/files/source.h>
+#include <ctop/format/formats.h>
+#include <ctop/ipc/fetcher_protocol.h>
 #include <ctop/options/suggest.h>
 
 static const char default_file[] = "profile.ctop";
@@ -69,10 +73,9 @@ static int check_choice(const struct parse *parse)
 	const struct options *options = parse->options;
 	if (options->system_wide || options->cgroup || (!options->only_comm && !options->has_uid))
 		return 0;
-	int code = error_usage(parse->error, "%s requires -a, -C or -G",
-			       options->only_comm ? "--comm" : "--uid");
-	error_remedy(parse->error, "give it with -a, -C CPUS or -G PATH");
-	return code;
+	error_usage(parse->error, "%s requires -a, -C or -G",
+		    options->only_comm ? "--comm" : "--uid");
+	return error_remedy(parse->error, "give it with -a, -C CPUS or -G PATH");
 }
 
 /* ctop FILE is ctop report FILE. */
@@ -83,17 +86,31 @@ static int take_file(struct parse *parse)
 			     options->nr_events || options->count || options->frequency_hz ||
 			     options->duration_seconds > 0 || options_start_off(options);
 	if (samples) {
-		int code = error_usage(parse->error,
-				       "'%s' is a file: there is nothing to sample in it",
-				       parse->operands[0]);
-		error_remedy(parse->error,
-			     "leave it out, or what is to be sampled; ctop help report lists what "
-			     "goes with a file");
-		return code;
+		error_usage(parse->error, "'%s' is a file: there is nothing to sample in it",
+			    parse->operands[0]);
+		return error_remedy(parse->error, "leave out it or the options of sampling; ctop "
+						  "help report lists what goes with a file");
 	}
 	options->command = COMMAND_REPORT;
 	options->input = parse->operands[0];
 	return 0;
+}
+
+/* A report is one of: the tree, the modules, a function's code, or the list, which alone has groups. */
+static int check_contents(const struct parse *parse)
+{
+	const struct options *options = parse->options;
+	const char *other = options->tree ? "--tree" : options->modules ? "--modules" : NULL;
+	if (options->annotate && !other && options->grouping)
+		other = "--group";
+	if (!other || (!options->annotate && !options->grouping))
+		return 0;
+	error_usage(parse->error, "%s and %s are mutually exclusive",
+		    options->annotate ? "--annotate" : "--group", other);
+	return error_remedy(parse->error, "%s: leave out %s",
+			    options->annotate ? "--annotate shows one function's code"
+					      : "--group is of the list",
+			    other);
 }
 
 static int finish_sampling(struct parse *parse)
@@ -107,6 +124,8 @@ static int finish_sampling(struct parse *parse)
 	int code = check_target(parse);
 	if (!code)
 		code = check_choice(parse);
+	if (!code)
+		code = check_contents(parse);
 	if (code)
 		return code;
 	if (options->count && options->frequency_hz) {
@@ -126,14 +145,12 @@ static int finish_reading(const struct parse *parse)
 {
 	const struct options *options = parse->options;
 	if (options->kernel_only && options->user_only) {
-		int code = error_usage(parse->error, "--kernel and --user are mutually exclusive");
-		error_remedy(parse->error, "leave out both to see everything");
-		return code;
+		error_usage(parse->error, "--kernel and --user are mutually exclusive");
+		return error_remedy(parse->error, "leave out both to see everything");
 	}
 	if (options->to_seconds > 0 && options->from_seconds >= options->to_seconds) {
-		int code = error_usage(parse->error, "--from is not before --to");
-		error_remedy(parse->error, "both count seconds from the first sample");
-		return code;
+		error_usage(parse->error, "--from is not before --to");
+		return error_remedy(parse->error, "both count seconds from the first sample");
 	}
 	return 0;
 }
@@ -141,17 +158,16 @@ static int finish_reading(const struct parse *parse)
 static int take_format(struct parse *parse, const char *word)
 {
 	struct suggestion suggestion = {.word = word ? word : ""};
-	for (size_t i = 0; i < nr_format_rows; i++) {
-		if (word && !strcmp(format_rows[i].name, word)) {
-			parse->options->format = word;
-			return 0;
-		}
-		suggestion_consider(&suggestion, format_rows[i].name);
-	}
+	parse->options->format = word ? format_named(word) : NULL;
+	if (parse->options->format)
+		return 0;
+	for (size_t i = 0; i < nr_formats; i++)
+		if (formats[i].name)
+			suggestion_consider(&suggestion, formats[i].name);
 	if (!word) {
-		int code = error_usage(parse->error, "no export format given");
-		error_remedy(parse->error, "name one, as in ctop export %s", format_rows[0].name);
-		return code;
+		error_usage(parse->error, "no export format given");
+		return error_remedy(parse->error, "name one, as in ctop export %s",
+				    formats[0].name);
 	}
 	int code = error_usage(parse->error, "unknown format '%s'", word);
 	if (suggestion.best)
@@ -164,13 +180,74 @@ static int take_format(struct parse *parse, const char *word)
 /* Other formats have every sample, with its weight. */
 static int check_counting(const struct parse *parse)
 {
-	if (!parse->options->samples || !strcmp(parse->options->format, "folded"))
+	if (!parse->options->samples || parse->options->format->counts_samples)
 		return 0;
-	int code = error_usage(parse->error,
-			       "export %s does not count samples: --samples is for folded",
-			       parse->options->format);
-	error_remedy(parse->error, "leave out --samples");
-	return code;
+	error_usage(parse->error, "export %s does not count samples: --samples is for folded",
+		    parse->options->format->name);
+	return error_remedy(parse->error, "leave out --samples");
+}
+
+static int check_group_export(const struct parse *parse)
+{
+	const struct options *options = parse->options;
+	const struct format *format = options->format;
+	const bool of_tasks = options->grouping >= GROUPING_THREAD;
+	if (!options->grouping || (format->groups_frames && !(format->has_tasks && of_tasks)))
+		return 0;
+	if (format->has_tasks)
+		error_usage(parse->error, "export %s has the thread and process of each row",
+			    format->name);
+	else
+		error_usage(parse->error, "export %s does not group: --group is for folded and csv",
+			    format->name);
+	return error_remedy(parse->error, "leave out --group");
+}
+
+/* The page comes beside the text. */
+static int check_page(const struct parse *parse)
+{
+	const struct options *options = parse->options;
+	const char *text = options->output ? options->output : "-";
+	if (!options->html_path || strcmp(options->html_path, text) != 0)
+		return 0;
+	error_usage(parse->error, "the page and the text would both go to %s",
+		    strcmp(text, "-") != 0 ? text : "standard output");
+	return error_remedy(parse->error, "give the page a file of its own: --html FILE");
+}
+
+static int finish_diff(struct parse *parse)
+{
+	struct options *options = parse->options;
+	if (parse->nr_operands < 2) {
+		error_usage(parse->error, "diff needs two profiles");
+		return error_remedy(parse->error,
+				    "name both, as in ctop diff before.ctop after.ctop");
+	}
+	options->input = parse->operands[0];
+	options->other = parse->operands[1];
+	if (options->folded && options->tree) {
+		error_usage(parse->error, "--folded and --tree are mutually exclusive");
+		return error_remedy(parse->error, "leave out one of them");
+	}
+	int code = check_page(parse);
+	return code ? code : finish_reading(parse);
+}
+
+static int finish_merge(struct parse *parse)
+{
+	struct options *options = parse->options;
+	if (parse->nr_operands < 2) {
+		error_usage(parse->error, "merge needs an output and the recordings to merge");
+		return error_remedy(parse->error,
+				    "name them, as in ctop merge all.ctop host1.ctop host2.ctop");
+	}
+	options->output = parse->operands[0];
+	options->nr_inputs = parse->nr_operands - 1;
+	options->inputs = calloc(options->nr_inputs, sizeof(*options->inputs));
+	if (!options->inputs)
+		return error_set(parse->error, -ENOMEM, "out of memory");
+	memcpy(options->inputs, parse->operands + 1, options->nr_inputs * sizeof(*options->inputs));
+	return 0;
 }
 
 static int take_help_topic(struct parse *parse)
@@ -187,10 +264,28 @@ static int take_help_topic(struct parse *parse)
 	return wrong_command(parse->error, parse->operands[0]);
 }
 
+static int check_servers(const struct parse *parse)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	if (!parse->options->debuginfod)
+		return 0;
+	if (!urls || !urls[strspn(urls, " \t\n")])
+		error_usage(parse->error,
+			    "--debuginfod needs servers, and DEBUGINFOD_URLS names none");
+	else if (strlen(urls) >= FETCH_URLS_MAX) /* cut, it would name others */
+		error_usage(parse->error, "DEBUGINFOD_URLS is longer than %d bytes",
+			    FETCH_URLS_MAX - 1);
+	else
+		return 0;
+	return error_remedy(parse->error, "try DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
+}
+
 int options_check(struct parse *parse)
 {
 	struct options *options = parse->options;
-	int code;
+	int code = check_servers(parse);
+	if (code)
+		return code;
 	switch (options->command) {
 	case COMMAND_LIVE:
 	case COMMAND_RECORD:
@@ -201,13 +296,20 @@ int options_check(struct parse *parse)
 		return 0;
 	case COMMAND_REPORT:
 		options->input = parse->nr_operands ? parse->operands[0] : default_file;
-		return finish_reading(parse);
+		code = check_contents(parse);
+		return code ? code : finish_reading(parse);
 	case COMMAND_EXPORT:
 		options->input = parse->nr_operands > 1 ? parse->operands[1] : default_file;
 		code = take_format(parse, parse->nr_operands ? parse->operands[0] : NULL);
 		if (!code)
 			code = check_counting(parse);
+		if (!code)
+			code = check_group_export(parse);
 		return code ? code : finish_reading(parse);
+	case COMMAND_DIFF:
+		return finish_diff(parse);
+	case COMMAND_MERGE:
+		return finish_merge(parse);
 	case COMMAND_HELP:
 		return take_help_topic(parse);
 	case COMMAND_VERSION:

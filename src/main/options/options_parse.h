@@ -11,7 +11,7 @@
 
 #include <ctop/options/options_table.h>
 
-enum { OPTION_SPELLED_MAX = 64, NR_OPERANDS_MAX = 2 };
+enum { OPTION_SPELLED_MAX = 64, NR_OPERANDS_MAX = 1024 };
 
 struct parse {
 	struct options *options;

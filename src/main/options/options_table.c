@@ -8,11 +8,14 @@ enum {
 	RECORD = COMMAND_BIT(COMMAND_RECORD),
 	REPORT = COMMAND_BIT(COMMAND_REPORT),
 	EXPORT = COMMAND_BIT(COMMAND_EXPORT),
+	DIFF = COMMAND_BIT(COMMAND_DIFF),
+	MERGE = COMMAND_BIT(COMMAND_MERGE),
 	DOCTOR = COMMAND_BIT(COMMAND_DOCTOR),
 	SAMPLERS = LIVE | RECORD,
 	TARGETED = SAMPLERS | DOCTOR,
 	READERS = REPORT | EXPORT,
-	ANY = TARGETED | READERS | COMMAND_BIT(COMMAND_LIST) | COMMAND_BIT(COMMAND_HELP) |
+	FILTERED = READERS | DIFF,
+	ANY = TARGETED | FILTERED | MERGE | COMMAND_BIT(COMMAND_LIST) | COMMAND_BIT(COMMAND_HELP) |
 	      COMMAND_BIT(COMMAND_VERSION)
 };
 
@@ -22,11 +25,10 @@ enum {
 const struct option_row option_rows[] = {
 	{OPTION_PID, GROUP_TARGET, TARGETED, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
 	 "processes, with all their threads and children",
-	 "Children that run already are part of it, and theirs; the header says how many. Whose "
-	 "parent has ended is "
-	 "found only in a session that one of them leads, as services do. Those "
-	 "that this user may not "
-	 "profile are left out, and counted."},
+	 "Their running descendants are profiled, too; the header says how many there are. A "
+	 "descendant whose parent has ended is found only if it is in a session that one of the "
+	 "others leads, as services do. Those that this user may not profile are left out and "
+	 "counted."},
 	{OPTION_TID, GROUP_TARGET, TARGETED, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
 	 "single threads", NULL},
 	{OPTION_ALL_CPUS, GROUP_TARGET, TARGETED, 'a', "all-cpus", NULL, COMPLETE_NOTHING, NULL,
@@ -37,9 +39,9 @@ const struct option_row option_rows[] = {
 	 "these CPUs only, as in 0,2-3; alone it implies -a", NULL},
 	{OPTION_CGROUP, GROUP_TARGET, TARGETED, 'G', "cgroup", "PATH", COMPLETE_FILE, NULL,
 	 "the tasks of a cgroup (version 2; needs privilege)",
-	 "PATH is that of its directory, or relative to the mount of cgroup2: "
-	 "\\fB\\-G system.slice/cron.service\\fR. The cgroups in it are part of it, and tasks "
-	 "that come into it later, too. When it is removed, the profile ends."},
+	 "PATH is its directory, absolute or relative to the mount of cgroup2: \\fB\\-G "
+	 "system.slice/cron.service\\fR. Cgroups below it are included, and so are tasks that "
+	 "enter it later. When it is removed, the profile ends."},
 	{OPTION_TARGET_COMM, GROUP_TARGET, TARGETED, 0, "comm", "NAME", COMPLETE_NOTHING, NULL,
 	 "with -a, -C or -G: only threads of this name", NULL},
 	{OPTION_TARGET_UID, GROUP_TARGET, TARGETED, 0, "uid", "USER", COMPLETE_NOTHING, NULL,
@@ -68,19 +70,17 @@ const struct option_row option_rows[] = {
 	 "many cycles of time, and is raised to what --max-overhead allows."},
 	{OPTION_FREQ, GROUP_SAMPLING, TARGETED, 'F', "freq", "HZ", COMPLETE_NOTHING, NULL,
 	 "samples per second on each busy CPU (default 999)",
-	 "Of events that are neither clocks nor the CPU's counters all, where they are fewer; else "
-	 "between a tenth and "
-	 "twice as many."},
+	 "Of events other than clocks and the CPU's counters, all are sampled where they come more "
+	 "slowly than that; otherwise between a tenth and twice the rate."},
 	{OPTION_CALL_GRAPH, GROUP_SAMPLING, TARGETED, 0, "call-graph", "MODE", COMPLETE_WORDS,
 	 "auto dwarf fp no", "auto (default), dwarf[,BYTES], fp or no",
 	 "\\fBdwarf\\fR unwinds a copy of the stack's top BYTES (a multiple of 8, at most 65528) "
-	 "by the program's own unwind tables, \\fBfp\\fR follows frame pointers, \\fBno\\fR "
-	 "keeps the sampled instruction alone.\n\\fBauto\\fR is dwarf with the largest copy that "
-	 "the rings have room for, at the rate asked for and as long as they are read in time: "
-	 "where they fill, copies become smaller and, with \\fB\\-F\\fR, samples fewer, before "
-	 "any is lost, and larger again when the load drops. Of events that nothing paces, as each "
-	 "fault or each hit of a probe (\\fB\\-c 1\\fR), copies begin at 8 KiB, and shrink to 1 "
-	 "KiB in a burst."},
+	 "by the program's own unwind tables, \\fBfp\\fR follows frame pointers, \\fBno\\fR keeps "
+	 "only the sampled instruction.\n\\fBauto\\fR is dwarf with the largest copy that the "
+	 "rings have room for at the rate asked for. Where the rings fill, copies become smaller "
+	 "and, with \\fB\\-F\\fR, samples fewer before any is lost; both recover when the load "
+	 "drops. For events without a rate, such as each fault or each hit of a probe (\\fB\\-c "
+	 "1\\fR), copies begin at 8 KiB and shrink to 1 KiB in a burst."},
 	{OPTION_DURATION, GROUP_SAMPLING, TARGETED, 0, "duration", "SECONDS", COMPLETE_NOTHING,
 	 NULL, "stop after this long; fractions are fine",
 	 "Without it ctop goes on until ^C or until the target ends."},
@@ -91,70 +91,168 @@ const struct option_row option_rows[] = {
 	 "of the delay."},
 	{OPTION_MMAP_PAGES, GROUP_SAMPLING, TARGETED, 'm', "mmap-pages", "PAGES", COMPLETE_NOTHING,
 	 NULL, "size of each CPU's ring, a power of two",
-	 "By default 8 MiB, which hold a tenth of a second of the largest copies at 1 kHz; of "
-	 "whole CPUs up to 32 MiB, "
-	 "128 MiB in all, where the user may lock them."},
+	 "The default is 8 MiB, which holds a tenth of a second of the largest copies at 1 kHz. "
+	 "For whole CPUs it is up to 32 MiB, 128 MiB in all, if the user may lock that much."},
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
-	 COMPLETE_NOTHING, NULL, "most it may slow the target (default 10)",
+	 COMPLETE_NOTHING, NULL, "slow the target by at most this (default 10)",
 	 "0 turns the guard off."},
-	{OPTION_MEMORY, GROUP_SAMPLING, LIVE | READERS, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
-	 "most that the history may take (default 128)",
+	{OPTION_MEMORY, GROUP_SAMPLING, LIVE | FILTERED, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
+	 "limit of the history's memory (default 128)",
 	 "When about half of it is in use, stacks of little weight that were not sampled lately "
-	 "are forgotten: they count "
-	 "as \\fB[folded]\\fR below those of their callers that matter. Seconds long past are "
-	 "merged. Of a file, stacks are kept up to there, and later ones folded. What that cost is "
-	 "counted and shown, totals stay true, and the window shown stays whole as far as it "
+	 "are forgotten: they count as \\fB[folded]\\fR below those of their callers that matter. "
+	 "Old seconds are merged. A file's stacks are kept up to the limit, and later ones are "
+	 "folded; the default for files is 128 MiB and 128 bytes for each byte of the file, at "
+	 "most half of the machine's memory, which is enough for all stacks. What was folded is "
+	 "counted and shown, totals stay true, and the window shown stays complete as far as it "
 	 "fits."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
-	 "fail rather than fall back to less than was asked", NULL},
-	{OPTION_FILTER_PID, GROUP_FILTER, READERS, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING, NULL,
-	 "samples of these processes", NULL},
-	{OPTION_FILTER_TID, GROUP_FILTER, READERS, 0, "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
-	 "samples of these threads", NULL},
-	{OPTION_FILTER_COMM, GROUP_FILTER, READERS, 0, "comm", "NAME", COMPLETE_NOTHING, NULL,
+	 "fail instead of falling back to less than asked", NULL},
+	{OPTION_LABEL, GROUP_SAMPLING, RECORD, 0, "label", "KEY=VALUE", COMPLETE_NOTHING, NULL,
+	 "give the recording a label, as in env=test",
+	 "May be given several times. \\fBctop report\\fR shows labels, exports in json and pprof "
+	 "have them. "
+	 "After \\fBctop merge\\fR they tell which run samples are of. KEY is made of letters, "
+	 "digits, \\-, _ and ."},
+	{OPTION_FILTER_PID, GROUP_FILTER, FILTERED, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING,
+	 NULL, "samples of these processes", NULL},
+	{OPTION_FILTER_TID, GROUP_FILTER, FILTERED, 0, "tid", "TID[,TID...]", COMPLETE_NOTHING,
+	 NULL, "samples of these threads", NULL},
+	{OPTION_FILTER_COMM, GROUP_FILTER, FILTERED, 0, "comm", "NAME", COMPLETE_NOTHING, NULL,
 	 "samples of threads of this name", NULL},
-	{OPTION_FILTER_CPU, GROUP_FILTER, READERS, 0, "cpu", "CPUS", COMPLETE_NOTHING, NULL,
+	{OPTION_FILTER_CPU, GROUP_FILTER, FILTERED, 0, "cpu", "CPUS", COMPLETE_NOTHING, NULL,
 	 "samples on these CPUs, as in 0,2-3", NULL},
-	{OPTION_FILTER_EVENT, GROUP_FILTER, READERS, 0, "event", "EVENT", COMPLETE_WORDS,
+	{OPTION_FILTER_EVENT, GROUP_FILTER, FILTERED, 0, "event", "EVENT", COMPLETE_WORDS,
 	 EVENT_WORDS, "samples of this event (default: first sampled)",
+	 "Without it, the list of a report is of the first event, and has a column for each other "
+	 "one: "
+	 "its share in the row itself. With instructions and cycles there are instructions per "
+	 "cycle "
+	 "(IPC), with instructions and events of misses those per thousand instructions, both of "
+	 "the "
+	 "row itself; \\fB~\\fR stands before one that chance may have made off by more than a "
+	 "quarter. "
+	 "Where lines are too narrow for all columns, ratios come first.\n"
 	 "\\fBctop export script\\fR writes all events by default."},
-	{OPTION_FILTER_FROM, GROUP_FILTER, READERS, 0, "from", "SECONDS", COMPLETE_NOTHING, NULL,
+	{OPTION_FILTER_FROM, GROUP_FILTER, FILTERED, 0, "from", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "samples from this time on, from the first sample", NULL},
-	{OPTION_FILTER_TO, GROUP_FILTER, READERS, 0, "to", "SECONDS", COMPLETE_NOTHING, NULL,
+	{OPTION_FILTER_TO, GROUP_FILTER, FILTERED, 0, "to", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "samples up to this time", NULL},
-	{OPTION_FILTER_KERNEL, GROUP_FILTER, READERS, 0, "kernel", NULL, COMPLETE_NOTHING, NULL,
+	{OPTION_FILTER_KERNEL, GROUP_FILTER, FILTERED, 0, "kernel", NULL, COMPLETE_NOTHING, NULL,
 	 "samples taken in the kernel", NULL},
-	{OPTION_FILTER_USER, GROUP_FILTER, READERS, 0, "user", NULL, COMPLETE_NOTHING, NULL,
+	{OPTION_FILTER_USER, GROUP_FILTER, FILTERED, 0, "user", NULL, COMPLETE_NOTHING, NULL,
 	 "samples taken in user code", NULL},
-	{OPTION_FILTER_MODULE, GROUP_FILTER, READERS, 0, "module", "NAME", COMPLETE_NOTHING, NULL,
+	{OPTION_FILTER_MODULE, GROUP_FILTER, FILTERED, 0, "module", "NAME", COMPLETE_NOTHING, NULL,
 	 "samples taken in this module: file name or path", NULL},
-	{OPTION_OUTPUT, GROUP_OUTPUT, RECORD | EXPORT, 'o', "output", "FILE", COMPLETE_FILE, NULL,
-	 "where to write; - is standard output",
+	{OPTION_FILTER_LABEL, GROUP_FILTER, FILTERED, 0, "label", "KEY=VALUE", COMPLETE_NOTHING,
+	 NULL, "samples of runs with this label",
+	 "Of several, runs that have all of them. \\fBhost\\fR is the machine's name, unless it "
+	 "was "
+	 "given as a label."},
+	{OPTION_OUTPUT, GROUP_OUTPUT, RECORD | EXPORT | DIFF, 'o', "output", "FILE", COMPLETE_FILE,
+	 NULL, "where to write; - is standard output",
 	 "\\fBctop record\\fR writes profile.ctop by default and keeps an existing one as "
 	 "FILE.old; \\fBctop export\\fR writes to standard output by default. /dev/stderr, "
-	 "/dev/fd/N and a "
-	 "shell's >(COMMAND) are written as they are; so are a fifo or a device that is yours or "
-	 "root's. Symbolic "
-	 "links are refused: another user may have put them there."},
-	{OPTION_STDIO, GROUP_OUTPUT, LIVE | REPORT, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
+	 "/dev/fd/N and a shell's >(COMMAND) are written directly; so is a FIFO or a device that "
+	 "belongs to you or root. Symbolic links are refused: another user may have put them "
+	 "there."},
+	{OPTION_STDIO, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "stdio", NULL, COMPLETE_NOTHING, NULL,
 	 "plain text, also on a terminal", NULL},
 	{OPTION_JSON, GROUP_OUTPUT, DOCTOR, 0, "json", NULL, COMPLETE_NOTHING, NULL,
 	 "one JSON object instead of text", NULL},
-	{OPTION_TREE, GROUP_OUTPUT, LIVE | REPORT, 0, "tree", NULL, COMPLETE_NOTHING, NULL,
-	 "the call tree instead of the list of functions", NULL},
+	{OPTION_TREE, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "tree", NULL, COMPLETE_NOTHING, NULL,
+	 "the call tree instead of the list of functions",
+	 "In a report, calls without branches that pass on nine tenths are one row, FIRST ... LAST "
+	 "and how many; --names full has a row for each."},
+	{OPTION_MODULES, GROUP_OUTPUT, LIVE | REPORT, 0, "modules", NULL, COMPLETE_NOTHING, NULL,
+	 "the modules, and where their names come from",
+	 "Each program, library, the kernel and generated code, with its build-id and the source "
+	 "of its functions' names: the symbol table, a debug file, a JIT's map. Where names are "
+	 "missing, the reason and a command that would bring them stand below it."},
+	{OPTION_GROUP, GROUP_OUTPUT, LIVE | READERS, 0, "group", "GROUP", COMPLETE_WORDS,
+	 GROUPING_WORDS, "a row is: inline (default), function, line, ...",
+	 "What a row of the list is, and in an export to folded or csv, what a frame is called:\n"
+	 "\\fBinline\\fR, the default: a function; one that was inlined is a row of its own;\n"
+	 "\\fBfunction\\fR: a function that is called, with all that was inlined into it;\n"
+	 "\\fBline\\fR: a line of the source, in one function; without known lines, the function;\n"
+	 "\\fBaddress\\fR: an instruction; of callers, the byte before the return address;\n"
+	 "\\fBmodule\\fR: a program, a library, the kernel;\n"
+	 "\\fBthread\\fR, \\fBprocess\\fR.\n"
+	 "Each sample counts for one row's SELF%, and once for the TOTAL% of each row that its "
+	 "stack "
+	 "has."},
+	{OPTION_ANNOTATE, GROUP_OUTPUT, REPORT, 0, "annotate", "FUNCTION", COMPLETE_NOTHING, NULL,
+	 "a function's code, samples by instruction",
+	 "Its instructions and the source lines that they come from, as text. CODE% is the share "
+	 "of the function's samples; what has a tenth is marked **, a hundredth *. A > stands "
+	 "where "
+	 "a jump of the function leads to; behind a jump v or ^ says whether that is below or "
+	 "above; behind # stand the name of what is called, and the function that was inlined. A "
+	 "processor tells of an instruction a little late: the one before may be meant. The file "
+	 "must be the one that was profiled, by its build-id. Of an inlined function, the function "
+	 "that has most of it is shown. FUNCTION is a name with or without parameters, or a part "
+	 "of it: of several that match, the one that took most; the header names others. It needs "
+	 "libcapstone."},
+	{OPTION_SOURCE_DIR, GROUP_OUTPUT, LIVE | REPORT, 0, "source-dir", "OLD=NEW", COMPLETE_FILE,
+	 NULL, "sources compiled in OLD are in NEW",
+	 "May be given several times. Without it they are looked for where they were compiled, "
+	 "then below the working directory."},
 	{OPTION_SAMPLES, GROUP_OUTPUT, EXPORT, 0, "samples", NULL, COMPLETE_NOTHING, NULL,
 	 "count samples, not what they stand for (folded)", NULL},
-	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT, 0, "min-percent", "PERCENT",
-	 COMPLETE_NOTHING, NULL, "leave out rows whose total is below (default 0.5)", NULL},
-	{OPTION_LIMIT, GROUP_OUTPUT, LIVE | REPORT, 0, "limit", "N", COMPLETE_NOTHING, NULL,
-	 "most functions to list (default 40, 0: all)", NULL},
-	{OPTION_THEME, GROUP_OUTPUT, LIVE | REPORT, 0, "theme", "THEME", COMPLETE_WORDS,
+	{OPTION_NO_INLINE, GROUP_OUTPUT, SAMPLERS | FILTERED, 0, "no-inline", NULL,
+	 COMPLETE_NOTHING, NULL, "no inlined functions, and no lines",
+	 "Functions that the compiler put into others are rows of their own, marked "
+	 "\\fB(inlined)\\fR, where a file or its separate debug file has DWARF. They are looked "
+	 "up in the background: a live profile shows them as they come, and files are written "
+	 "after at most 10 s for those that are left. A recording has them inside. With this "
+	 "option none are looked up, or none of a recording are shown."},
+	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "min-percent", "PERCENT",
+	 COMPLETE_NOTHING, NULL, "leave out rows with a lower total (default 0.5)", NULL},
+	{OPTION_LIMIT, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "limit", "N", COMPLETE_NOTHING, NULL,
+	 "list at most N rows (default 40, 0: all)", NULL},
+	{OPTION_NAMES, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "names", "NAMES", COMPLETE_WORDS,
+	 "fit full", "in text: fit the line (default), or full",
+	 "The line is as wide as the terminal, or 200 columns. What is the same in many names goes "
+	 "first: parameters, then template arguments, then namespaces, then the middle."},
+	{OPTION_PER, GROUP_OUTPUT, DIFF, 0, "per", "WHAT", COMPLETE_WORDS,
+	 "total run second instructions", "by total (default), run, second or a counter",
+	 "What weights are divided by before they are compared. By \\fBtotal\\fR they are shares "
+	 "of each "
+	 "profile, and nothing is said of how much it is in all. By \\fBrun\\fR, for programs that "
+	 "do the "
+	 "same in each, by \\fBsecond\\fR of the time recorded, and by the events of a counter "
+	 "that was "
+	 "recorded, too, as in \\fB\\-\\-per instructions\\fR, they are amounts, shown as shares "
+	 "of A's."},
+	{OPTION_FAIL_ABOVE, GROUP_OUTPUT, DIFF, 0, "fail-above", "PERCENT", COMPLETE_NOTHING, NULL,
+	 "exit with 1 if a function grew by more",
+	 "PERCENT is a share of A's whole, as the column CHANGE has it; what is within noise does "
+	 "not count. It is looked for in what functions cost themselves and with what they call."},
+	{OPTION_FOLDED, GROUP_OUTPUT, DIFF, 0, "folded", NULL, COMPLETE_NOTHING, NULL,
+	 "stacks with two numbers, for flamegraph.pl",
+	 "As difffolded.pl writes them. What A has is scaled to B: to its total, or to its seconds "
+	 "or events with \\fB\\-\\-per\\fR."},
+	{OPTION_THEME, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "theme", "THEME", COMPLETE_WORDS,
 	 "auto dark light mono", "colours: auto (default), dark, light or mono",
-	 "\\fBauto\\fR uses none where the terminal has none or NO_COLOR is set."},
-	{OPTION_ASCII, GROUP_OUTPUT, LIVE | REPORT, 0, "ascii", NULL, COMPLETE_NOTHING, NULL,
+	 "\\fBauto\\fR uses none where the terminal has none or NO_COLOR is set. It takes the "
+	 "background from COLORFGBG, which some terminals set; without it, it uses colours that "
+	 "suit both."},
+	{OPTION_ASCII, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "ascii", NULL, COMPLETE_NOTHING, NULL,
 	 "no characters beyond ASCII on the screen", NULL},
+	{OPTION_DEBUGINFOD, GROUP_OUTPUT, SAMPLERS | READERS, 0, "debuginfod", NULL,
+	 COMPLETE_NOTHING, NULL, "fetch debug files that are not here",
+	 "From the servers that DEBUGINFOD_URLS names, for modules whose functions else have no "
+	 "names; "
+	 "the servers learn their build-ids. A process of its own fetches, as the user who called "
+	 "ctop and without privileges, into the cache that all debuginfod clients share. It takes "
+	 "2 minutes and 1 GiB for a file at most, and libdebuginfod; servers that are silent for "
+	 "two files in a row are asked no more. Of a recording of ctop's, which has its names "
+	 "inside, it changes nothing."},
+	{OPTION_HTML, GROUP_OUTPUT, RECORD | DIFF, 0, "html", "FILE", COMPLETE_FILE, NULL,
+	 "write it as a page for a browser, too",
+	 "Of a recording what \\fBctop export html\\fR writes, as soon as it is whole; of two a "
+	 "flame graph of their differences, and all functions."},
 	{OPTION_STATS, GROUP_OUTPUT, RECORD | READERS, 0, "stats", "FILE", COMPLETE_FILE, NULL,
-	 "write what was measured as one JSON object", NULL},
+	 "write the measurements as one JSON object", NULL},
 	{OPTION_QUIET, GROUP_OUTPUT, SAMPLERS, 'q', "quiet", NULL, COMPLETE_NOTHING, NULL,
 	 "no progress line and no summary", NULL},
 	{OPTION_HELP, GROUP_GENERAL, ANY, 'h', "help", NULL, COMPLETE_NOTHING, NULL,
@@ -165,55 +263,61 @@ const struct option_row option_rows[] = {
 	 COMPLETE_NOTHING, NULL, "a shell's completion script", NULL},
 	{OPTION_PRINT_MAN_OPTIONS, GROUP_INTERNAL, LIVE, 0, "print-man-options", NULL,
 	 COMPLETE_NOTHING, NULL, "the man page's option list", NULL},
+	{OPTION_PRINT_MAN_FORMATS, GROUP_INTERNAL, LIVE, 0, "print-man-formats", NULL,
+	 COMPLETE_NOTHING, NULL, "the man page's list of formats", NULL},
 	{OPTION_PRINT_MAN_KEYS, GROUP_INTERNAL, LIVE, 0, "print-man-keys", NULL, COMPLETE_NOTHING,
 	 NULL, "the man page's list of keys", NULL},
 };
 const size_t nr_option_rows = sizeof(option_rows) / sizeof(*option_rows);
 
 const struct command_row command_rows[] = {
-	{COMMAND_LIVE, NULL, "[TARGET] [SAMPLING]", "profile, live; or show a FILE",
-	 "Shows where time goes while it does; ? lists the keys, q leaves. With --stdio,\n"
-	 "or where there is no terminal, it samples until ^C, --duration or the target's\n"
-	 "exit, then prints the text report. ctop FILE is ctop report FILE.\n"
+	{COMMAND_LIVE, NULL, "[TARGET] [SAMPLING]", "profile live, or show a FILE",
+	 "Shows live where time goes; ? lists the keys, q quits. With --stdio, or where\n"
+	 "there is no terminal, it samples until ^C, --duration or the target's exit, then\n"
+	 "prints the text report. ctop FILE is ctop report FILE.\n"
 	 "\n"
-	 "TARGET is one of -p, -t, -a, -C, -G, NAME (the one process of that name)\n"
-	 "and -- CMD [ARG...] (run and profile a command; with -a or -G: those, while\n"
-	 "it runs).\n"},
+	 "TARGET is one of -p, -t, -a, -C, -G, NAME (a process of that name)\n"
+	 "and -- CMD [ARG...] (run a command and profile it; with -a or -G, profile those\n"
+	 "while it runs).\n"},
 	{COMMAND_RECORD, "record", "[TARGET] [SAMPLING] [-o FILE]", "profile into a file",
 	 "Samples until ^C, --duration or the target's exit. FILE is profile.ctop if not\n"
 	 "given; an existing one is kept as FILE.old.\n"
 	 "\n"
-	 "TARGET is one of -p, -t, -a, -C, -G, NAME (the one process of that name)\n"
-	 "and -- CMD [ARG...] (run and profile a command; with -a or -G: those, while\n"
-	 "it runs).\n"},
+	 "TARGET is one of -p, -t, -a, -C, -G, NAME (a process of that name)\n"
+	 "and -- CMD [ARG...] (run a command and profile it; with -a or -G, profile those\n"
+	 "while it runs).\n"},
 	{COMMAND_REPORT, "report", "[FILE] [FILTER]", "show a recording",
 	 "Shows a recording in the same interface. With --stdio, or where there is no\n"
 	 "terminal, it prints what was sampled and how well, then the functions that took\n"
-	 "the time, or with --tree who called them. FILE is profile.ctop if not given. It\n"
-	 "may also be a perf.data file: its stacks are unwound as those of live profiles.\n"},
+	 "the time or, with --tree, the call tree. FILE is profile.ctop if not given. It\n"
+	 "may also be a perf.data file, whose stacks are unwound as in a live profile.\n"},
 	{COMMAND_EXPORT, "export", "FORMAT [FILE] [FILTER] [-o OUT]",
 	 "turn a recording into another format",
 	 "FILE is profile.ctop if not given; it may also be a perf.data file. Formats:\n"},
+	{COMMAND_DIFF, "diff", "A B [FILTER]", "what differs between two recordings",
+	 "Compares two recordings or perf.data files, function by function or, with\n"
+	 "--tree, path by path, and marks what is within noise (~). Either side may be\n"
+	 "several runs, as in A1,A2,A3 B1,B2,B3: then noise is what runs of a side differ\n"
+	 "by, too. Functions are the same if their names and modules are. On a terminal,\n"
+	 "without --stdio, the interface shows B, each function with its change.\n"},
+	{COMMAND_MERGE, "merge", "OUT IN...", "several recordings in one",
+	 "Writes one recording of all: of several hosts, or several runs. Their times are\n"
+	 "those of the clock on the wall, where the recordings know it. Their labels tell\n"
+	 "the runs apart: ctop report OUT --label host=web1; file is a label, too.\n"
+	 "An OUT that is there already is not replaced.\n"},
 	{COMMAND_LIST, "list", "[PATTERN]", "the events of this machine",
 	 "Lists what can be given to -e, and whether this user can sample it now.\n"
 	 "PATTERN is a part of a name, a name with * and ?, or a group: hardware, cache,\n"
 	 "software, clocks, pmus, probes, cpu, tracepoints.\n"},
-	{COMMAND_DOCTOR, "doctor", "[TARGET] [SAMPLING]", "would it work here?",
+	{COMMAND_DOCTOR, "doctor", "[TARGET] [SAMPLING]", "would profiling work here?",
 	 "Checks what profiling needs: the kernel, privileges, limits, the target. Then it\n"
 	 "opens what ctop record would, with the same TARGET and SAMPLING, and says what\n"
 	 "came of it and what to change, the smallest change first. Without TARGET it looks\n"
-	 "at a process of this user's. Exits with 0 when profiling would work, else 1.\n"},
+	 "at a process of this user. Exits with 0 if profiling would work, else 1.\n"},
 	{COMMAND_HELP, "help", "[COMMAND]", "this text, or a command's", ""},
 	{COMMAND_VERSION, "version", "", "the version", ""},
 };
 const size_t nr_command_rows = sizeof(command_rows) / sizeof(*command_rows);
-
-const struct format_row format_rows[] = {
-	{"folded", "one line per stack, as FlameGraph's tools read it"},
-	{"script", "sample by sample, as perf script prints it"},
-	{"frames", "the same, and how each frame was found and each stack ended"},
-};
-const size_t nr_format_rows = sizeof(format_rows) / sizeof(*format_rows);
 
 const char *option_group_title(enum option_group group)
 {

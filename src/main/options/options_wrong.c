@@ -14,6 +14,10 @@ const char *command_suffix(enum command command)
 		return " report";
 	case COMMAND_EXPORT:
 		return " export";
+	case COMMAND_DIFF:
+		return " diff";
+	case COMMAND_MERGE:
+		return " merge";
 	case COMMAND_LIST:
 		return " list";
 	case COMMAND_DOCTOR:
@@ -114,12 +118,11 @@ int wrong_number_of_operands(const struct parse *parse, const char *word)
 
 int options_no_target(const struct options *options, struct error *error)
 {
-	int code = error_usage(error, "no target given");
-	error_remedy(error,
-		     "name a target: -p PID, -t TID, -a, a process's NAME or -- CMD; see "
-		     "'ctop help%s'",
-		     command_suffix(options->command));
-	return code;
+	error_usage(error, "no target given");
+	return error_remedy(error,
+			    "name a target: -p PID, -t TID, -a, a process's NAME or -- CMD; see "
+			    "'ctop help%s'",
+			    command_suffix(options->command));
 }
 
 const char *options_nearest_command(const char *word)

@@ -26,6 +26,8 @@ static int refuse(const struct output_request *request, struct error *error, int
 		  is_long ? "..." : "", why);
 	if (remedy)
 		error_remedy(error, "%s", remedy);
+	else if (!request->option)
+		error_remedy(error, "name another file, or - for standard output");
 	else if (request->is_recording)
 		error_remedy(error, "write elsewhere: -o FILE, or -o - for standard output");
 	else
@@ -173,18 +175,59 @@ static int create(const struct output *output, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A name that nobody knows beforehand, so that nobody can take it. */
+/* One that nobody knows beforehand, so that nobody can take it. 0 or -errno. */
+static int choose_name(struct output *output)
+{
+	uint64_t number;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -errno;
+	snprintf(output->made, sizeof(output->made), ".ctop-%016" PRIx64, number);
+	return 0;
+}
+
+/* The name in /proc of an open descriptor, by which it can be linked. */
+struct link_source {
+	char path[32];
+};
+static struct link_source link_source(int fd)
+{
+	struct link_source source;
+	snprintf(source.path, sizeof(source.path), "/proc/self/fd/%d", fd);
+	return source;
+}
+
+/* A file without a name: whoever kills us, nothing of it is left. Not every file system has that. */
+static int create_nameless(const struct output *output, mode_t mode)
+{
+	int fd = openat(output->directory_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+	if (fd >= 0 && access(link_source(fd).path, F_OK) < 0) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
 static int create_beside(struct output *output, mode_t mode)
 {
-	int fd = -EEXIST;
-	for (int i = 0; i < NAMES_TRIED && fd == -EEXIST; i++) {
-		uint64_t number;
-		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-			return -errno;
-		snprintf(output->made, sizeof(output->made), ".ctop-%016" PRIx64, number);
-		fd = create(output, output->made, mode);
+	int fd = choose_name(output);
+	if (!fd)
+		fd = create_nameless(output, mode);
+	output->is_nameless = fd >= 0;
+	for (int i = 0; i < NAMES_TRIED && fd < 0 && (!i || fd == -EEXIST); i++) {
+		fd = choose_name(output);
+		if (!fd)
+			fd = create(output, output->made, mode);
 	}
 	return fd;
+}
+
+/* A link takes nobody's place, so it gets another name first. */
+static int give_name(const struct output *output)
+{
+	return linkat(AT_FDCWD, link_source(output->fd).path, output->directory_fd, output->made,
+		      AT_SYMLINK_FOLLOW) < 0
+		       ? -errno
+		       : 0;
 }
 
 static int keep_old(const struct output *output)
@@ -278,6 +321,8 @@ int output_open(struct output *output, const struct output_request *request, str
 
 int output_end(struct output *output, int result)
 {
+	if (!result && output->is_nameless)
+		result = give_name(output);
 	/* close() is where some file systems report that they are full. */
 	if (output->fd >= 0 && close(output->fd) < 0 && !result)
 		result = -errno;

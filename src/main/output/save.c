@@ -15,13 +15,12 @@ static int failed(const struct save *save, int result, struct error *error)
 	const char *why = result == -EINTR ? "interrupted before all was read" : strerror(-result);
 	if (!save->path) {
 		error_set(error, result, "cannot write to standard output: %s", why);
-		error_remedy(error, result == -ENOSPC ? "make room, or redirect it to another file"
-						      : "redirect it to a file: > FILE");
-		return result;
+		return error_remedy(error, result == -ENOSPC
+						   ? "make room, or redirect it to another file"
+						   : "redirect it to a file: > FILE");
 	}
 	error_set(error, result, "cannot write '%s': %s", save->path, why);
-	error_remedy(error, "write elsewhere with %s FILE", save->option);
-	return result;
+	return error_remedy(error, "write elsewhere with %s FILE", save->option);
 }
 
 int save_begin(struct save *save, const char *path, const char *option, int wake_fd,

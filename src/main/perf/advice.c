@@ -60,8 +60,7 @@ int advise_ring(int code, struct error *error)
 	const enum sampler_refusal refusal = permission_refused(code);
 	if (refusal == SAMPLER_NOT_REFUSED) {
 		error_set(error, code, "this kernel has no perf_event_open");
-		error_remedy(error, "it needs CONFIG_PERF_EVENTS");
-		return code;
+		return error_remedy(error, "it needs CONFIG_PERF_EVENTS");
 	}
 	(refusal == SAMPLER_REFUSED_ALL ? advise_level : advise_outsider)(code, error);
 	snprintf(error->tried, sizeof(error->tried), "perf_event_open(a ring for records) -> %s",
@@ -89,8 +88,7 @@ static int advise_process(int32_t pid, int code, struct error *error)
 	if (facts.closed)
 		return permission_refuse(
 			error, code, SAMPLER_REFUSED_CLOSED,
-			"process %d has closed itself to other processes (it is not dumpable)",
-			pid);
+			"process %d is closed to other processes (it is not dumpable)", pid);
 	if (facts.apart && !machine_in_first_user_namespace())
 		return permission_refuse(
 			error, code, SAMPLER_REFUSED_CONTAINER,
@@ -107,7 +105,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 	const bool is_allowed = allowed_by_rules(sampler, event, pid, code);
 	if (pid < 0 && !is_allowed)
 		return permission_refuse(error, code, SAMPLER_REFUSED_CPUS,
-					 "sampling %s is not allowed to this user "
+					 "sampling %s is not allowed for this user "
 					 "(kernel.perf_event_paranoid = %ld)",
 					 sampler->options.cgroup_fd > 0 ? "a cgroup" : "whole CPUs",
 					 permission_level());
@@ -122,7 +120,7 @@ static int advise_permission(const struct sampler *sampler, size_t event, int32_
 	if (!permission_is_open(PERMISSION_OWN))
 		return advise_level(code, error);
 	return permission_refuse(error, code, SAMPLER_REFUSED_KERNEL,
-				 "'%s' samples the kernel, which is not allowed to this user "
+				 "'%s' samples the kernel, which is not allowed for this user "
 				 "(kernel.perf_event_paranoid = %ld)",
 				 asked, permission_level());
 }
@@ -149,17 +147,17 @@ static int advise_probe(const struct event *event, int code, struct error *error
 		error_set(error, code, "there is no %s for '%s'",
 			  event->happens_in_user ? "such file" : "such function in the kernel",
 			  event->asked);
-		error_remedy(error,
-			     event->happens_in_user
-				     ? "the path is looked up in this mount namespace: ls -l %s"
-				     : "grep -w %s /proc/kallsyms",
-			     event->probe);
-		return code;
+		return error_remedy(
+			error,
+			event->happens_in_user
+				? "the path is looked up in this mount namespace: ls -l %s"
+				: "grep -w %s /proc/kallsyms",
+			event->probe);
 	}
-	error_set(error, code, "the kernel puts no probe at '%s': %s", event->asked,
+	error_set(error, code, "the kernel rejects the probe '%s': %s", event->asked,
 		  strerror(-code));
-	error_remedy(error, "the offset is one of the file's, at the beginning of an instruction");
-	return code;
+	return error_remedy(error,
+			    "the offset is one of the file's, at the beginning of an instruction");
 }
 
 static bool is_of_no_cpu(const struct event *event)
@@ -183,10 +181,10 @@ static void tell_attempt(const struct sampler *sampler, size_t event, int code, 
 {
 	const struct event *asked = &sampler->options.events[event];
 	const char *name = sampler->stands_in[event] ? "cpu-clock" : asked->asked;
-	const bool stepped = sampler->user_only && !asked->asked_user_only;
+	const bool fell_back = sampler->user_only && !asked->asked_user_only;
 	snprintf(error->tried, sizeof(error->tried), "perf_event_open(%.60s%s) -> %s%s", name,
-		 stepped && !strchr(name, ':') ? ":u" : "", code_name(code),
-		 stepped ? " (also tried with the kernel's part)" : "");
+		 fell_back && !strchr(name, ':') ? ":u" : "", code_name(code),
+		 fell_back ? " (also tried with the kernel's part)" : "");
 }
 
 int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int code,
@@ -200,13 +198,11 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 		return advise_probe(opened, code, error);
 	if (code == -EINVAL && opened->breakpoint == HW_BREAKPOINT_R) {
 		error_set(error, code, "this CPU cannot watch for reads alone: '%s'", asked);
-		error_remedy(error, "watch for reads and writes: :rw");
-		return code;
+		return error_remedy(error, "watch for reads and writes: :rw");
 	}
 	if (code == -EINVAL && is_of_no_cpu(opened)) {
 		error_set(error, code, "'%s' can only be counted, not sampled", asked);
-		error_remedy(error, "'ctop list' shows what can be sampled");
-		return code;
+		return error_remedy(error, "'ctop list' shows what can be sampled");
 	}
 	const bool is_about_cgroup = code == -EBADF || code == -EINVAL || code == -ENOENT;
 	if (pid < 0 && sampler->options.cgroup_fd > 0 && is_about_cgroup &&
@@ -220,35 +216,34 @@ int advise_open(const struct sampler *sampler, size_t event, int32_t pid, int co
 		return code;
 	case ESRCH:
 		error_set(error, code, "process %d has ended", pid);
-		error_remedy(error, "ps -e lists the processes");
-		return code;
+		return error_remedy(error, "ps -e lists the processes");
 	case EMFILE:
 	case ENFILE:
 		error_set(error, code, "no more descriptors: %s", strerror(-code));
-		error_remedy(error, code == -EMFILE ? "raise the limit: ulimit -n"
-						    : "raise it: sudo sysctl fs.file-max");
-		return code;
+		return error_remedy(error, code == -EMFILE ? "raise the limit: ulimit -n"
+							   : "raise it: sudo sysctl fs.file-max");
 	case ENOMEM:
 		error_set(error, code, "out of memory");
-		error_remedy(error, "try smaller rings: -m 64");
-		return code;
+		return error_remedy(error, "try smaller rings: -m 64");
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:
 		error_set(error, code, "this machine cannot count '%s'", asked);
-		error_remedy(error, "a virtual machine often has no counters: "
+		return error_remedy(error,
+				    "a virtual machine often has no counters: "
 				    "cpu-clock, task-clock and page-faults are always there");
-		return code;
+	case ENOSPC:
+		error_set(error, code, "no breakpoint register is left for '%s'", asked);
+		return error_remedy(error, "watch fewer addresses (x86 has 4 registers), or end "
+					   "what else watches some: gdb, perf");
 	case EBUSY:
 		error_set(error, code, "the counters for '%s' are taken", asked);
-		error_remedy(error, "end other profilers, or the NMI watchdog: "
-				    "sudo sysctl kernel.nmi_watchdog=0");
-		return code;
+		return error_remedy(error, "end other profilers, or the NMI watchdog: "
+					   "sudo sysctl kernel.nmi_watchdog=0");
 	case ENOSYS:
 		return advise_ring(code, error);
 	default:
 		error_set(error, code, "the kernel refuses '%s': %s", asked, strerror(-code));
-		error_remedy(error, "try -e cpu-clock, and --call-graph no");
-		return code;
+		return error_remedy(error, "try -e cpu-clock, and --call-graph no");
 	}
 }

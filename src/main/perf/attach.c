@@ -227,13 +227,13 @@ static int attach_targets(struct attaching *attaching, struct error *error)
 	}
 	if (result == -EINTR) {
 		error_set(error, result, "interrupted while the target's threads were attached");
-		error_remedy(error, "nothing was sampled: start it again, and let it begin");
-		return result;
+		return error_remedy(
+			error, "nothing was sampled: run it again, and wait until sampling begins");
 	}
 	const struct event *event = &options->events[attaching->event];
 	if (result == -EINVAL && event->filter) {
-		error_set(error, result, "the kernel does not take the filter of '%s': %s",
-			  event->asked, event->filter);
+		error_set(error, result, "the kernel rejects the filter of '%s': %s", event->asked,
+			  event->filter);
 		error_remedy(error, "its fields are in /sys/kernel/tracing/events/, in 'format'");
 	} else if (result && result != -EMFILE) {
 		advise_open(sampler, attaching->event, target, result, error);
@@ -296,14 +296,13 @@ static int attach_cpus_instead(struct attaching *attaching, struct error *error)
 			error, -EMFILE,
 			"the target's threads%s need %zu descriptors, more than this user may open",
 			children, needed);
-		error_remedy(error, "raise the limit: ulimit -n %zu%s", needed + 256,
-			     children[0] ? ", or leave the children out: --no-inherit" : "");
-		return -EMFILE;
+		return error_remedy(error, "raise the limit: ulimit -n %zu%s", needed + 256,
+				    children[0] ? ", or leave the children out: --no-inherit" : "");
 	}
-	return sampler_note_step(sampler, error,
-				 "whole CPUs are sampled and other processes left out: the "
-				 "target's threads need %zu descriptors",
-				 needed);
+	return sampler_note_fallback(sampler, error,
+				     "whole CPUs are sampled and other processes left out: the "
+				     "target's threads need %zu descriptors",
+				     needed);
 }
 
 static void release(struct attaching *attaching)
@@ -324,7 +323,7 @@ static bool needs_cpus(const struct sampler *sampler)
 	return has_probe && options->inherit && options->nr_pids;
 }
 
-/* Of several events all: the samples of some would be told apart by threads, those of others by processes. */
+/* Of several events all: the samples of some would be by thread, those of others by process. */
 static int attach_probes(struct attaching *attaching, struct error *error)
 {
 	struct sampler *sampler = attaching->sampler;
@@ -355,13 +354,18 @@ static bool is_too_large(const struct sampler *sampler)
 	       !leaves_descriptors(sampler, FOR_CHILDREN);
 }
 
-static int note_sets_left(struct sampler *sampler, struct error *error)
+static int note_sets_left(const struct attaching *attaching, struct error *error)
 {
-	const size_t nr_more = sampler->fds.nr;
-	return sampler_note_step(sampler, error,
-				 "copies and rate stay as they are, also where the rings fill: the "
-				 "events to change to need %zu more descriptors",
-				 nr_more);
+	static const char left[] = "copies and rate stay as they are, also where the rings fill: ";
+	struct sampler *sampler = attaching->sampler;
+	if (attaching->lacks_registers)
+		return sampler_note_fallback(sampler, error,
+					     "%sthe CPU has too few breakpoint registers for the "
+					     "events to change to",
+					     left);
+	return sampler_note_fallback(sampler, error,
+				     "%sthe events to change to need %zu more descriptors", left,
+				     sampler->fds.nr);
 }
 
 static int attach_wanted(struct attaching *attaching, struct error *error)
@@ -370,7 +374,7 @@ static int attach_wanted(struct attaching *attaching, struct error *error)
 					      : attach_targets(attaching, error);
 }
 
-/* The kernel paces with one descriptor what ctop does with several. */
+/* The kernel paces with one descriptor, or breakpoint register, what ctop does with several. */
 static int attach_without_pacing(struct attaching *attaching, struct error *error)
 {
 	struct sampler *sampler = attaching->sampler;
@@ -378,13 +382,28 @@ static int attach_without_pacing(struct attaching *attaching, struct error *erro
 	family_release(&sampler->family);
 	sampler->family = (struct family){0};
 	release(attaching);
-	*attaching = (struct attaching){.sampler = sampler};
+	const bool lacks_registers = attaching->lacks_registers;
+	*attaching = (struct attaching){.sampler = sampler, .lacks_registers = lacks_registers};
 	sets_leave_pacing(sampler);
-	int result = sampler_note_step(sampler, error,
-				       "the rates of software events are left to the kernel, which "
-				       "may miss them: the target has too many threads for ctop to "
-				       "keep them");
+	int result = sampler_note_fallback(
+		sampler, error,
+		"the rates of software events are left to the kernel, which may "
+		"miss them: the %s for ctop to keep them",
+		lacks_registers ? "CPU has too few breakpoint registers"
+				: "target has too many threads");
 	return result ? result : attach_wanted(attaching, error);
+}
+
+static int note_refused(const struct attaching *attaching, struct error *error)
+{
+	const size_t nr = attaching->nr_refused;
+	if (!nr)
+		return 0;
+	return sampler_note_fallback(
+		attaching->sampler, error,
+		"%zu descendant%s of the target may not be profiled by this user, "
+		"and %s left out",
+		nr, nr == 1 ? "" : "s", nr == 1 ? "is" : "are");
 }
 
 int attach_all(struct sampler *sampler, struct error *error)
@@ -392,26 +411,18 @@ int attach_all(struct sampler *sampler, struct error *error)
 	enum { FOR_FILES = 256 };
 	struct attaching attaching = {.sampler = sampler};
 	int result = attach_wanted(&attaching, error);
-	if (sets_any_paced(sampler) &&
-	    (result == -EMFILE || (!result && !leaves_descriptors(sampler, FOR_FILES))))
+	if (sets_any_paced(sampler) && (result == -EMFILE || result == -ENOSPC ||
+					(!result && !leaves_descriptors(sampler, FOR_FILES))))
 		result = attach_without_pacing(&attaching, error);
-	const bool has_others = sampler->nr_sets > 1;
 	if (!result && sampler->nr_sets > 1 && !leaves_descriptors(sampler, FOR_FILES))
 		leave_other_sets(&attaching);
 	if (result == -EMFILE || (!result && is_too_large(sampler)))
 		result = attach_cpus_instead(&attaching, error);
 	sampler->attached_ns = ns_since_boot();
 	release(&attaching);
-	if (!result && has_others && sampler->nr_sets == 1 && !sampler->filters_pids)
-		result = note_sets_left(sampler, error);
-	if (!result && attaching.nr_refused)
-		result = sampler_note_step(sampler, error,
-					   "%zu descendant%s of the target may not be profiled by "
-					   "this user, and %s left out",
-					   attaching.nr_refused,
-					   attaching.nr_refused == 1 ? "" : "s",
-					   attaching.nr_refused == 1 ? "is" : "are");
-	return result;
+	if (!result && attaching.left_others && !sampler->filters_pids)
+		result = note_sets_left(&attaching, error);
+	return result ? result : note_refused(&attaching, error);
 }
 
 /* ---- who slipped through ---- */
@@ -431,16 +442,20 @@ static int see_attached(struct attaching *attaching)
  * Whoever slipped through may have made others since, which inherited nothing, and those again others: then
  * all that have started by now are looked at. Those that did inherit are attached twice, as above.
  */
-static int attach_latecomers(struct attaching *attaching, int32_t pid)
+static int attach_latecomers(struct attaching *attaching, const struct member *member)
 {
+	const size_t begins = attaching->sampler->fds.nr;
 	struct pass pass = {.nr_new = 1};
 	int result = 0;
 	attaching->late_until_ns = attaching->sampler->attached_ns + LATE_NS;
 	for (int i = 0; !result && pass.nr_new && i < LATE_PASSES_MAX; i++) {
-		result = attach_listed(attaching, pid, &pass);
+		result = attach_listed(attaching, member->pid, &pass);
 		if (pass.nr_new)
 			attaching->late_until_ns = ns_since_boot();
 	}
+	/* It may have ended since it was attached, and somebody else may have its number. */
+	if (!family_is_still(member))
+		detach_from(attaching->sampler, begins);
 	return result == -ESRCH ? 0 : result;
 }
 
@@ -455,7 +470,7 @@ int attach_late(struct sampler *sampler)
 	struct family *family = &sampler->family;
 	for (size_t i = 0; !result && i < family->members.nr; i++)
 		if (family->members.items[i].attached_ns)
-			result = attach_latecomers(&attaching, family->members.items[i].pid);
+			result = attach_latecomers(&attaching, &family->members.items[i]);
 	if (!result && family->members.nr)
 		result = family_look(family, LATE_NS);
 	attaching.late_until_ns = 0;
@@ -463,5 +478,8 @@ int attach_late(struct sampler *sampler)
 	if (!result)
 		result = attach_members(&attaching, &pid);
 	release(&attaching);
+	/* It is too late to refuse, as --strict would. */
+	struct error unused;
+	note_refused(&attaching, &unused);
 	return result;
 }

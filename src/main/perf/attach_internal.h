@@ -17,8 +17,10 @@ struct attaching {
 		int32_t *items;
 		size_t nr, capacity;
 	} tids;
-	uint32_t event;	   /* the one tried last */
-	size_t nr_refused; /* descendants that are not this user's */
+	uint32_t event;	      /* the one tried last */
+	size_t nr_refused;    /* descendants that are not this user's */
+	bool left_others;     /* sets to change to */
+	bool lacks_registers; /* a breakpoint takes one of each CPU in each set, and x86 has 4 */
 };
 
 /* ---- attach_thread.c ---- */
@@ -30,7 +32,7 @@ struct attaching {
 int attach_thread(struct attaching *attaching, int32_t tid);
 /* Closes what was attached from a row of fds on. */
 void detach_from(struct sampler *sampler, size_t row);
-/* There are too few descriptors for more than the set in use: closes the others. */
+/* There are too few descriptors or breakpoint registers for more than the set in use: closes the others. */
 void leave_other_sets(struct attaching *attaching);
 
 #endif

@@ -10,13 +10,10 @@
 /* Opening and switching more takes too long for what a better rate is worth. */
 enum { PACED_ROWS_MAX = 20000 };
 
-static int add_id(struct sampler *sampler, const struct sampler_fd *of)
+/* There is room for both, whose rows are alike. */
+static void add_row(struct sampler *sampler, const struct sampler_fd *of, uint64_t id)
 {
-	uint64_t id;
-	if (ioctl(of->fd, PERF_EVENT_IOC_ID, &id) < 0)
-		return -errno;
-	if (vec_reserve(&sampler->ids, sampler->ids.nr + 1))
-		return -ENOMEM;
+	sampler->fds.items[sampler->fds.nr++] = *of;
 	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){
 		.id = id,
 		.event = of->event,
@@ -24,40 +21,33 @@ static int add_id(struct sampler *sampler, const struct sampler_fd *of)
 		.cpu = sampler->rings[of->ring].cpu,
 		.set = of->set,
 	};
-	return 0;
-}
-
-/* Rows of all sets are alike, also where events have fewer. */
-static int add_row_without(struct sampler *sampler, struct sampler_fd of)
-{
-	if (vec_reserve(&sampler->ids, sampler->ids.nr + 1))
-		return -ENOMEM;
-	of.fd = -1;
-	sampler->fds.items[sampler->fds.nr++] = of;
-	sampler->ids.items[sampler->ids.nr++] = (struct sampler_id){
-		.event = of.event,
-		.tid = of.tid,
-		.cpu = sampler->rings[of.ring].cpu,
-		.set = of.set,
-	};
-	return 0;
 }
 
 /* leader: the descriptor of the first event of its group; -1: it has none or is the first. */
 static int attach_one(struct sampler *sampler, struct sampler_fd of, int leader)
 {
-	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1))
+	uint64_t id = 0;
+	if (vec_reserve(&sampler->fds, sampler->fds.nr + 1) ||
+	    vec_reserve(&sampler->ids, sampler->ids.nr + 1))
 		return -ENOMEM;
-	if (of.set >= sets_of(sampler, of.event)->nr)
-		return add_row_without(sampler, of);
+	of.fd = -1;
+	/* Rows of all sets are alike, also where events have fewer. */
+	if (of.set >= sets_of(sampler, of.event)->nr) {
+		add_row(sampler, &of, id);
+		return 0;
+	}
 	const struct perf_event_attr attr = sets_attr(sampler, of.event, of.set);
 	of.fd = sampler_open_on(sampler, &attr, of.tid, sampler->rings[of.ring].cpu, leader);
 	if (of.fd < 0)
 		return of.fd;
-	sampler->fds.items[sampler->fds.nr++] = of;
-	int result = add_id(sampler, &of);
+	int result = ioctl(of.fd, PERF_EVENT_IOC_ID, &id) < 0 ? -errno : 0;
+	if (result) {
+		close(of.fd);
+		return result;
+	}
+	add_row(sampler, &of, id);
 	const char *filter = sampler->options.events[of.event].filter;
-	if (!result && filter && ioctl(of.fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
+	if (filter && ioctl(of.fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
 		result = -errno;
 	/* A ring exists from its first mapping on. */
 	if (!result && sampler->holds_rings &&
@@ -109,6 +99,7 @@ void leave_other_sets(struct attaching *attaching)
 	}
 	sampler->fds.nr = sampler->ids.nr = nr;
 	attaching->begins = begins;
+	attaching->left_others = true;
 	sets_leave_others(sampler);
 }
 
@@ -132,7 +123,9 @@ int attach_thread(struct attaching *attaching, int32_t tid)
 		    !attaching->is_running)
 			return -EMFILE;
 		result = attach_sets(attaching, of);
-		if (sets_any_paced(sampler) || result != -EMFILE || sampler->nr_sets < 2 ||
+		attaching->lacks_registers |= result == -ENOSPC;
+		const bool is_too_much = result == -EMFILE || result == -ENOSPC;
+		if (sets_any_paced(sampler) || !is_too_much || sampler->nr_sets < 2 ||
 		    attaching->is_running)
 			continue;
 		detach_from(sampler, nr_before);

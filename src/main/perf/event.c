@@ -15,10 +15,9 @@
 
 static int bad_modifiers(const struct event *event, size_t at, struct error *error)
 {
-	int code = error_marked(error, event->asked, at, "bad modifiers");
-	error_remedy(error, "modifiers are u (user code), k (kernel), h (hypervisor), H (no "
-			    "guests), P (most precise) and up to three p, as in cycles:upp");
-	return code;
+	error_marked(error, event->asked, at, "bad modifiers");
+	return error_remedy(error, "modifiers are u (user code), k (kernel), h (hypervisor), H (no "
+				   "guests), P (most precise) and up to three p, as in cycles:upp");
 }
 
 /*
@@ -106,8 +105,8 @@ static bool is_named_by_perf(struct event *event, size_t size)
 static int find_tracepoint_with_terms(struct event *event, size_t size, struct error *error)
 {
 	event->name[size] = '\0';
-	int result = tracepoint_is(event->name) ? find_tracepoint(event, error)
-						: unknown(event, error);
+	int result =
+		tracepoint_is(event->name) ? find_tracepoint(event, error) : unknown(event, error);
 	return result ? result : pmu_parse_terms(event, error);
 }
 
@@ -152,19 +151,16 @@ int event_parse(const char *text, size_t size, struct event *event, struct error
 {
 	*event = (struct event){.user = true, .kernel = true, .hypervisor = true};
 	if (size == 0 || size >= sizeof(event->asked)) {
-		int code = error_usage(error, size ? "an event's name is too long"
-						   : "an event has no name");
-		error_remedy(error, "for example: -e cycles or -e cpu-clock:u,page-faults");
-		return code;
+		error_usage(error, size ? "an event's name is too long" : "an event has no name");
+		return error_remedy(error, "for example: -e cycles or -e cpu-clock:u,page-faults");
 	}
 	memcpy(event->asked, text, size);
 	memcpy(event->name, text, size);
 	for (size_t i = 0; i < size; i++) {
 		if (text[i] && !iscntrl((unsigned char)text[i]))
 			continue;
-		int code = error_marked(error, event->asked, i, "a control character");
-		error_remedy(error, "for example: -e cycles or -e cpu-clock:u,page-faults");
-		return code;
+		error_marked(error, event->asked, i, "a control character");
+		return error_remedy(error, "for example: -e cycles or -e cpu-clock:u,page-faults");
 	}
 	int result = find(event, error);
 	if (!result)

@@ -20,10 +20,10 @@ bool breakpoint_is(const char *text)
 static int malformed(const struct event *event, const char *at, const char *what,
 		     struct error *error)
 {
-	int code = error_marked(error, event->asked, (size_t)(at - event->name), "%s", what);
-	error_remedy(error, "write it as in mem:0x601040/4:rw (r, w or both, or x; 1, 2, 4 or 8 "
+	error_marked(error, event->asked, (size_t)(at - event->name), "%s", what);
+	return error_remedy(error,
+			    "write it as in mem:0x601040/4:rw (r, w or both, or x; 1, 2, 4 or 8 "
 			    "bytes)");
-	return code;
 }
 
 /* False: there is no number, or it is too large. */
@@ -93,7 +93,7 @@ int breakpoint_parse(struct event *event, struct error *error)
 	}
 	const bool is_of_code = event->breakpoint & HW_BREAKPOINT_X;
 	if (is_of_code && event->breakpoint != HW_BREAKPOINT_X)
-		return malformed(event, at, "x is of code, r and w of data", error);
+		return malformed(event, at, "x is for code, r and w are for data", error);
 	event->type = PERF_TYPE_BREAKPOINT;
 	event->config1 = address;
 	/* Of code the kernel wants the size of a register, whatever the instruction. */

@@ -11,7 +11,7 @@
 
 #include <ctop/base/vec.h>
 
-	struct matches {
+struct matches {
 	char pattern[EVENT_TEXT_BYTES];
 	struct {
 		char (*items)[EVENT_TEXT_BYTES];
@@ -56,14 +56,13 @@ static int parse_each(const struct matches *matches, const char *behind, struct 
 	int result = 0;
 	if (!nr) {
 		error_usage(error, "no tracepoint named '%s'", matches->pattern);
-		error_remedy(error, "'ctop list tracepoints' shows what there is");
-		return -EINVAL;
+		return error_remedy(error, "'ctop list tracepoints' shows what there is");
 	}
 	if (nr > room) {
-		error_usage(error, "'%s' are %zu events, and there is room for %zu",
+		error_usage(error, "'%s' matches %zu events, and there is room for %zu",
 			    matches->pattern, nr, room);
-		error_remedy(error, "name fewer: 'ctop list \"%s\"' shows them", matches->pattern);
-		return -EINVAL;
+		return error_remedy(error, "name fewer: 'ctop list \"%s\"' shows them",
+				    matches->pattern);
 	}
 	for (size_t i = 0; !result && i < nr; i++) {
 		char text[2 * EVENT_TEXT_BYTES];

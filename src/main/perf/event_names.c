@@ -4,59 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct named_event {
-	const char *name;
-	uint32_t type;
-	uint64_t config;
-	const char *description;
-};
-
-/* Names as perf has them; numbers: perf_event_open(2). */
-static const struct named_event named_events[] = {
-	{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "CPU cycles"},
-	{"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "the same as cycles"},
-	{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, "retired instructions"},
-	{"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES,
-	 "accesses of the last cache level"},
-	{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES,
-	 "misses of the last cache level"},
-	{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "retired branches"},
-	{"branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-	 "the same as branches"},
-	{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, "mispredicted branches"},
-	{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES, "cycles of the bus"},
-	{"stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
-	 "cycles that waited for instructions"},
-	{"idle-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
-	 "the same as stalled-cycles-frontend"},
-	{"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
-	 "cycles that waited for data or units"},
-	{"idle-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
-	 "the same as stalled-cycles-backend"},
-	{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES,
-	 "cycles at the reference frequency"},
-	{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "time on a CPU, by its timer"},
-	{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, "time that the task ran"},
-	{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, "page faults"},
-	{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, "the same as page-faults"},
-	{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN,
-	 "page faults without I/O"},
-	{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, "page faults with I/O"},
-	{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES,
-	 "switches away from the task"},
-	{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, "the same as context-switches"},
-	{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS,
-	 "moves to another CPU"},
-	{"migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS,
-	 "the same as cpu-migrations"},
-	{"cgroup-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES,
-	 "switches to a task of another cgroup"},
-	{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS,
-	 "unaligned accesses that the kernel fixed up"},
-	{"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS,
-	 "instructions that the kernel emulated"},
-};
-enum { NR_NAMED = sizeof(named_events) / sizeof(named_events[0]) };
+#include <ctop/kernel/named_events.h>
 
 /* ---- caches: CACHE-OPERATION, as in L1-dcache-load-misses ---- */
 
@@ -176,8 +124,8 @@ static bool find_cache_event(const char *name, struct event *event)
 
 bool names_find(const char *name, struct event *event)
 {
-	for (size_t i = 0; i < NR_NAMED; i++) {
-		if (strcmp(named_events[i].name, name) != 0)
+	for (size_t i = 0; i < nr_named_events; i++) {
+		if (!named_events[i].description || strcmp(named_events[i].name, name) != 0)
 			continue;
 		event->type = named_events[i].type;
 		event->config = named_events[i].config;
@@ -197,9 +145,10 @@ static enum event_kind kind_of(const struct named_event *named)
 
 void names_each(const struct catalog_reader *reader)
 {
-	for (size_t i = 0; i < NR_NAMED; i++)
-		reader->event(reader->context, kind_of(&named_events[i]), named_events[i].name,
-			      named_events[i].description);
+	for (size_t i = 0; i < nr_named_events; i++)
+		if (named_events[i].description)
+			reader->event(reader->context, kind_of(&named_events[i]),
+				      named_events[i].name, named_events[i].description);
 	for (size_t c = 0; c < NR_CACHES; c++)
 		for (size_t i = 0; i < NR_CACHE_EVENTS; i++) {
 			char name[64], description[96];

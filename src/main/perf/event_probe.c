@@ -44,10 +44,10 @@ bool probe_is(const char *text)
 static int malformed(const struct probe_kind *kind, const struct event *event, size_t at,
 		     const char *what, struct error *error)
 {
-	int code = error_marked(error, event->asked, at, "%s", what);
-	error_remedy(error, "write it as in %s%s", kind->example,
-		     kind->in_user ? " or uprobe:/bin/bash+0x4f310 (an offset in the file)" : "");
-	return code;
+	error_marked(error, event->asked, at, "%s", what);
+	return error_remedy(error, "write it as in %s%s", kind->example,
+			    kind->in_user ? " or uprobe:/bin/bash+0x4f310 (an offset in the file)"
+					  : "");
 }
 
 /* A colon that is no half of a "::". */
@@ -182,10 +182,9 @@ static int find_pmu(const struct probe_kind *kind, struct event *event, struct e
 	struct pmu_bits bits;
 	int type = pmu_type(PMU_DEVICES, kind->pmu);
 	if (type < 0) {
-		int code = error_set(error, -ENODEV, "this kernel has no %ss", kind->pmu);
-		error_remedy(error, "it needs CONFIG_%s_EVENTS (Linux 4.17 or later)",
-			     kind->in_user ? "UPROBE" : "KPROBE");
-		return code;
+		error_set(error, -ENODEV, "this kernel has no %ss", kind->pmu);
+		return error_remedy(error, "it needs CONFIG_%s_EVENTS (Linux 4.17 or later)",
+				    kind->in_user ? "UPROBE" : "KPROBE");
 	}
 	event->type = (uint32_t)type;
 	if (kind->at_return && !pmu_term(PMU_DEVICES, kind->pmu, "retprobe", &bits))

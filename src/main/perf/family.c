@@ -14,12 +14,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/base/hash.h>
 #include <ctop/base/privilege.h>
+#include <ctop/kernel/stat_line.h>
 #include <ctop/base/vec.h>
 
 /* Everybody, as /proc has it. */
@@ -38,7 +38,9 @@ bool task_start_read(int32_t pid, int32_t tid, struct task_start *start)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* or somebody else's, where /proc hides these */
+		fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	start->seen_ns = clock_now_ns();
 	if (fd >= 0)
@@ -46,15 +48,12 @@ bool task_start_read(int32_t pid, int32_t tid, struct task_start *start)
 	if (size < 0)
 		return false;
 	text[size] = '\0';
-	/* The name, the second field, may hold anything but ends at the last parenthesis. */
-	const char *at = strrchr(text, ')');
-	unsigned long long ticks;
-	if (!at || sscanf(at + 1,
-			  " %*c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
-			  " %*d %llu",
-			  &start->parent, &start->session, &ticks) != 3)
+	struct stat_line line;
+	if (!stat_line_parse(text, &line))
 		return false;
-	start->ns = ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+	start->parent = line.parent;
+	start->session = line.session;
+	start->ns = line.start_ns;
 	return true;
 }
 

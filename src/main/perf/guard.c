@@ -135,14 +135,14 @@ int guard_ask_periods(struct sampler *sampler, struct error *error)
 		if (!sampler_asked_count(sampler, i) && sampler_asked_hz(sampler, i) > fastest)
 			fastest = sampler_asked_hz(sampler, i);
 	if (fastest > (uint64_t)most) {
-		int step = sampler_note_step(
+		int failed = sampler_note_fallback(
 			sampler, error,
 			"%ld samples per second instead of %llu: the kernel allows no more "
 			"(kernel.perf_event_max_sample_rate, which it lowers when sampling takes "
 			"too long)",
 			most, (unsigned long long)fastest);
-		if (step)
-			return step;
+		if (failed)
+			return failed;
 	}
 	for (size_t i = 0; i < options->nr_events; i++) {
 		struct sampler_opened *opened = &sampler->opened[i];
@@ -163,7 +163,7 @@ int guard_ask_periods(struct sampler *sampler, struct error *error)
 	return 0;
 }
 
-/* What was asked for, for a step's sentence: "1000.0 us", "40 ns", "1000 cycles (0.33 us by cpufreq)". */
+/* What was asked for, for a fallback's sentence: "1000.0 us", "40 ns", "1000 cycles (0.33 us by cpufreq)". */
 static void describe_asked(const struct sampler *sampler, size_t index, char *text, size_t size)
 {
 	uint64_t count = sampler_asked_count(sampler, index);
@@ -193,12 +193,12 @@ static int limit_clock(struct sampler *sampler, size_t index, uint64_t cost_ns, 
 	if (*period < least_ns && least_ns >= KERNEL_FLOOR_NS) {
 		*period = least_ns;
 		if (!cost_ns)
-			return sampler_note_event_step(
+			return sampler_note_event_fallback(
 				sampler, index, error,
 				"a sample each %.1f us instead of %s: what one "
 				"costs here could not be measured",
 				(double)least_ns / 1e3, asked);
-		return sampler_note_event_step(
+		return sampler_note_event_fallback(
 			sampler, index, error,
 			"a sample each %.1f us instead of %s: one costs %.1f us, "
 			"and --max-overhead leaves %u %% of the time",
@@ -206,16 +206,16 @@ static int limit_clock(struct sampler *sampler, size_t index, uint64_t cost_ns, 
 	}
 	if (*period < KERNEL_FLOOR_NS) {
 		*period = KERNEL_FLOOR_NS;
-		return sampler_note_event_step(
+		return sampler_note_event_fallback(
 			sampler, index, error,
 			"a sample each %.1f us instead of %s: the kernel's timer "
 			"goes no faster",
 			(double)KERNEL_FLOOR_NS / 1e3, asked);
 	}
 	if (sampler_asked_count(sampler, index) && sampler->stands_in[index])
-		return sampler_note_event_step(sampler, index, error,
-					       "a sample each %.1f us of time for %s",
-					       (double)*period / 1e3, asked);
+		return sampler_note_event_fallback(sampler, index, error,
+						   "a sample each %.1f us of time for %s",
+						   (double)*period / 1e3, asked);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
-#include <ctop/kernel/event_unit.h>
+#include <ctop/kernel/named_events.h>
 
 /* The registers of perf_regs.h that a 64-bit task has; DS, ES, FS and GS are refused. */
 #if defined(__x86_64__)
@@ -224,7 +224,7 @@ static int probe_precise(struct sampler *sampler, size_t index)
 	return result;
 }
 
-static int step_to_clock(struct sampler *sampler, size_t index, struct error *error)
+static int fall_back_to_clock(struct sampler *sampler, size_t index, struct error *error)
 {
 	static const char clock[] = "cpu-clock";
 	const struct event asked = sampler->events[index];
@@ -236,9 +236,9 @@ static int step_to_clock(struct sampler *sampler, size_t index, struct error *er
 	sampler->stands_in[index] = true;
 	sampler->attrs[index].size = 0;
 	ladder_fill_attr(sampler, index);
-	return sampler_note_event_step(
-		sampler, index, error,
-		"this machine has no cycle counter: cpu-clock stands in for " STEP_EVENTS);
+	return sampler_note_event_fallback(sampler, index, error,
+					   SAMPLER_NO_COUNTER
+					   ": cpu-clock stands in for " FALLBACK_EVENTS);
 }
 
 static bool is_forbidden(int code)
@@ -247,7 +247,8 @@ static bool is_forbidden(int code)
 }
 
 /* *result is what the kernel said about the event: now without the kernel's part. */
-static int step_to_user(struct sampler *sampler, size_t index, int *result, struct error *error)
+static int fall_back_to_user(struct sampler *sampler, size_t index, int *result,
+			     struct error *error)
 {
 	sampler->user_only = true;
 	for (size_t i = 0; i < sampler->options.nr_events; i++)
@@ -256,26 +257,26 @@ static int step_to_user(struct sampler *sampler, size_t index, int *result, stru
 	/* Still forbidden: it was not about the kernel. */
 	if (is_forbidden(*result))
 		return 0;
-	return sampler_note_step(sampler, error,
-				 "this user may not sample the kernel "
-				 "(kernel.perf_event_paranoid = %ld): user code only",
-				 permission_level());
+	return sampler_note_fallback(sampler, error,
+				     "this user may not sample the kernel "
+				     "(kernel.perf_event_paranoid = %ld): user code only",
+				     permission_level());
 }
 
 static int descend(struct sampler *sampler, size_t index, struct error *error)
 {
 	const struct event *event = &sampler->events[index];
-	int result = probe_precise(sampler, index), step = 0;
+	int result = probe_precise(sampler, index), failed = 0;
 	if (is_forbidden(result) && !sampler->user_only && event->kernel && event->user &&
 	    first_pid(sampler) >= 0)
-		step = step_to_user(sampler, index, &result, error);
-	if (!step && has_no_counter(result) && event->cycles) {
-		step = step_to_clock(sampler, index, error);
-		if (!step)
+		failed = fall_back_to_user(sampler, index, &result, error);
+	if (!failed && has_no_counter(result) && event->cycles) {
+		failed = fall_back_to_clock(sampler, index, error);
+		if (!failed)
 			result = probe(sampler, index);
 	}
-	if (step)
-		return step;
+	if (failed)
+		return failed;
 	return result ? advise_open(sampler, index, first_pid(sampler), result, error) : 0;
 }
 
@@ -285,9 +286,9 @@ static int note_imprecise(struct sampler *sampler, size_t index, struct error *e
 	if (!sampler->options.events[index].precise || may_be_precise(&sampler->events[index]))
 		return 0;
 	sampler->attrs[index].precise_ip = 0;
-	return sampler_note_event_step(
+	return sampler_note_event_fallback(
 		sampler, index, error,
-		"not precise, as only the CPU's counters can be: " STEP_EVENTS);
+		"not precise, as only the CPU's counters can be: " FALLBACK_EVENTS);
 }
 
 /* Refuses what would open and show nothing. */
@@ -300,8 +301,7 @@ static int refuse_empty(const struct sampler *sampler, size_t index, struct erro
 		error_set(error, -EINVAL,
 			  "'%s' happens in user code: the kernel shows nothing of it",
 			  event->asked);
-		error_remedy(error, "leave the modifier out");
-		return -EINVAL;
+		return error_remedy(error, "leave the modifier out");
 	}
 	if (!event->happens_in_kernel || (event->kernel && !sampler->user_only))
 		return 0;
@@ -330,9 +330,9 @@ static int refuse_inseparable(const struct sampler *sampler, size_t index, struc
 			continue;
 		error_set(error, -EINVAL, "the kernel cannot tell '%s' and '%s' apart",
 			  other->asked, event->asked);
-		error_remedy(error, "record one of them; a report shows user and kernel apart with "
+		return error_remedy(error,
+				    "record one of them; a report shows user and kernel apart with "
 				    "--user and --kernel");
-		return -EINVAL;
 	}
 	return 0;
 }
@@ -354,10 +354,10 @@ static int cannot_group(const struct sampler *sampler, uint32_t event, int code,
 	error_set(error, code, "'%s' cannot be counted together with '%s': %s",
 		  sampler->options.events[event].asked,
 		  sampler->options.events[ladder_group_leader(sampler, event)].asked,
-		  code == -EINVAL ? "the CPU has too few counters, or they are different PMUs'"
-				  : strerror(-code));
-	error_remedy(error, "leave out the braces, or some of the events between them");
-	return code;
+		  code == -EINVAL
+			  ? "the CPU has too few counters, or the events are of different PMUs"
+			  : strerror(-code));
+	return error_remedy(error, "leave out the braces, or some of the events between them");
 }
 
 /* Each event opens alone; now all of a group together. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
+#include <ctop/kernel/stat_line.h>
 
 /* Of linux/capability.h since 5.8. */
 #ifndef CAP_PERFMON
@@ -198,18 +199,14 @@ static void read_stat(int32_t pid, struct process_facts *facts)
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (read_file(path, text, sizeof(text)) <= 0)
 		return;
-	/* The comm, in parentheses, may hold anything; what follows the last one is ours. */
-	const char *behind = strrchr(text, ')');
-	char state;
-	unsigned flags;
-	if (!behind ||
-	    sscanf(behind + 1,
-		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d", &state,
-		   &facts->parent, &flags, &facts->nr_threads) != 4)
+	struct stat_line line;
+	if (!stat_line_parse(text, &line))
 		return;
-	facts->state = state == 'Z' || state == 'X' ? PROCESS_ZOMBIE
-		       : flags & FLAG_KERNEL_THREAD ? PROCESS_KERNEL
-						    : PROCESS_ALIVE;
+	facts->parent = line.parent;
+	facts->nr_threads = line.nr_threads;
+	facts->state = line.state == 'Z' || line.state == 'X' ? PROCESS_ZOMBIE
+		       : line.flags & FLAG_KERNEL_THREAD      ? PROCESS_KERNEL
+							      : PROCESS_ALIVE;
 }
 
 struct process_facts machine_process(int32_t pid)

@@ -176,10 +176,8 @@ static int unknown_term(const struct terms *terms, const char *term, size_t at)
 {
 	char known[320] = "";
 	if (!terms->pmu[0]) {
-		int code = error_marked(terms->error, terms->event->asked, at,
-					"unknown term '%.64s'", term);
-		error_remedy(terms->error, "there are period, freq and name");
-		return code;
+		error_marked(terms->error, terms->event->asked, at, "unknown term '%.64s'", term);
+		return error_remedy(terms->error, "there are period, freq and name");
 	}
 	int code = error_marked(terms->error, terms->event->asked, at, "'%s' has no term '%.64s'",
 				terms->pmu, term);
@@ -192,10 +190,9 @@ static int unknown_term(const struct terms *terms, const char *term, size_t at)
 
 static int bad_value(const struct terms *terms, const char *term, size_t at, const char *why)
 {
-	int code = error_marked(terms->error, terms->event->asked, at, "%s for term '%.64s'", why,
-				term);
-	error_remedy(terms->error, "a value is a number as in %.64s=0x3c or %.64s=60", term, term);
-	return code;
+	error_marked(terms->error, terms->event->asked, at, "%s for term '%.64s'", why, term);
+	return error_remedy(terms->error, "a value is a number as in %.64s=0x3c or %.64s=60", term,
+			    term);
 }
 
 static int set_term(const struct terms *terms, const char *term, const char *value,
@@ -293,7 +290,7 @@ static int no_such_pmu(const char *devices, const char *name, struct event *even
 	char known[256] = "";
 	int code = error_marked(error, event->asked, 0, "this machine has no PMU '%.64s'", name);
 	list_directory(&top, ".", known, sizeof(known));
-	error_remedy(error, "it has: %s", known[0] ? known : "none that sysfs tells of");
+	error_remedy(error, "it has: %s", known[0] ? known : "none listed in sysfs");
 	return code;
 }
 
@@ -305,13 +302,13 @@ static int take_modifiers(struct event *event, size_t at, struct error *error)
 	int bad = event_add_modifiers(event, letters + has_colon, nr - has_colon);
 	if (bad < 0 && !(has_colon && nr == 1))
 		return 0;
-	int code = error_marked(error, event->asked, at + has_colon + (size_t)(bad < 0 ? 0 : bad),
-				"bad modifiers");
-	error_remedy(error,
-		     "modifiers are u (user code), k (kernel), h (hypervisor), H (no guests), P "
-		     "(most precise) and up to three p, as in %s/.../u",
-		     "cpu");
-	return code;
+	error_marked(error, event->asked, at + has_colon + (size_t)(bad < 0 ? 0 : bad),
+		     "bad modifiers");
+	return error_remedy(
+		error,
+		"modifiers are u (user code), k (kernel), h (hypervisor), H (no guests), P "
+		"(most precise) and up to three p, as in %s/.../u",
+		"cpu");
 }
 
 int pmu_parse_terms(struct event *event, struct error *error)
@@ -319,9 +316,8 @@ int pmu_parse_terms(struct event *event, struct error *error)
 	char text[EVENT_TEXT_BYTES];
 	const char *asked = event->asked, *slash = strchr(asked, '/'), *last = strrchr(asked, '/');
 	if (last == slash) {
-		int code = error_marked(error, asked, strlen(asked), "a second / is missing");
-		error_remedy(error, "terms stand between two, as in cycles/period=100000/");
-		return code;
+		error_marked(error, asked, strlen(asked), "a second / is missing");
+		return error_remedy(error, "terms stand between two, as in cycles/period=100000/");
 	}
 	snprintf(text, sizeof(text), "%.*s", (int)(last - slash - 1), slash + 1);
 	snprintf(event->name, sizeof(event->name), "%.*s", (int)(slash - asked), asked);
@@ -336,15 +332,12 @@ int pmu_parse(const char *devices, struct event *event, struct error *error)
 	const char *asked = event->asked, *slash = strchr(asked, '/'), *last = strrchr(asked, '/');
 	size_t pmu_size = slash ? (size_t)(slash - asked) : strlen(asked);
 	if (!pmu_size || word_size(asked) != pmu_size) {
-		int code = error_marked(error, asked, pmu_size ? word_size(asked) : 0,
-					"no name of a PMU");
-		error_remedy(error, "an event of one is written as in cpu/event=0x3c/");
-		return code;
+		error_marked(error, asked, pmu_size ? word_size(asked) : 0, "no name of a PMU");
+		return error_remedy(error, "an event of one is written as in cpu/event=0x3c/");
 	}
 	if (!slash || last == slash) {
-		int code = error_marked(error, asked, strlen(asked), "a second / is missing");
-		error_remedy(error, "an event of a PMU is written as in cpu/event=0x3c/");
-		return code;
+		error_marked(error, asked, strlen(asked), "a second / is missing");
+		return error_remedy(error, "an event of a PMU is written as in cpu/event=0x3c/");
 	}
 	snprintf(pmu, sizeof(pmu), "%.*s", (int)pmu_size, asked);
 	int type = pmu_type(devices, pmu);

@@ -184,21 +184,18 @@ int rings_open(struct sampler *sampler, struct error *error)
 			error_set(error, result, "one of the CPUs asked for is not online");
 		else
 			error_set(error, result, "CPU %d is not online", cpu);
-		error_remedy(error, "/sys/devices/system/cpu/online lists those that are");
-		return result;
+		return error_remedy(error, "/sys/devices/system/cpu/online lists those that are");
 	}
 	if (result == -EDQUOT) {
 		error_set(error, result, "RLIMIT_MEMLOCK reached");
-		error_remedy(error,
-			     "raise it (" PERMISSION_RAISE_LOCKED "), or end other profilers");
-		return result;
+		return error_remedy(error, "raise it (" PERMISSION_RAISE_LOCKED
+					   "), or end other profilers");
 	}
 	if (result == -EACCES || result == -EPERM || result == -ENOSYS)
 		return advise_ring(result, error);
 	if (result) {
 		error_set(error, result, "cannot create the kernel's rings: %s", strerror(-result));
-		error_remedy(error, "try smaller ones: -m 64");
-		return result;
+		return error_remedy(error, "try smaller ones: -m 64");
 	}
 	/* While the rings are mapped: what they need of the locked memory stays theirs. */
 	sideband_open(sampler);
@@ -214,7 +211,7 @@ int rings_open(struct sampler *sampler, struct error *error)
 	if (!sampler->holds_rings)
 		unmap_all(sampler);
 	if (!sampler_nr_sideband(sampler)) {
-		result = sampler_note_step(
+		result = sampler_note_fallback(
 			sampler, error,
 			"files of processes that end at once have no names: RLIMIT_MEMLOCK leaves "
 			"no room for the records of them that ctop checks its own processes by");
@@ -223,9 +220,9 @@ int rings_open(struct sampler *sampler, struct error *error)
 	}
 	if (sampler->ring_pages == asked)
 		return 0;
-	return sampler_note_step(sampler, error,
-				 "rings of %u pages per CPU instead of %u: RLIMIT_MEMLOCK reached",
-				 sampler->ring_pages, asked);
+	return sampler_note_fallback(
+		sampler, error, "rings of %u pages per CPU instead of %u: RLIMIT_MEMLOCK reached",
+		sampler->ring_pages, asked);
 }
 
 void rings_close(struct sampler *sampler)
@@ -294,8 +291,9 @@ int rings_choose_dump_bytes(struct sampler *sampler, struct error *error)
 	if (asked <= most)
 		return 0;
 	sampler->dump_bytes = (uint32_t)most & ~7u;
-	return sampler_note_step(sampler, error,
-				 "stack dumps of %u bytes instead of %u: rings of %u pages hold no "
-				 "larger ones",
-				 sampler->dump_bytes, asked, sampler->ring_pages);
+	return sampler_note_fallback(
+		sampler, error,
+		"stack dumps of %u bytes instead of %u: rings of %u pages hold no "
+		"larger ones",
+		sampler->dump_bytes, asked, sampler->ring_pages);
 }

@@ -20,18 +20,16 @@ static int refuse_target(int32_t pid, bool is_thread, struct error *error)
 	if (facts.state == PROCESS_GONE) {
 		error_set(error, -ESRCH, "there is no %s %d", is_thread ? "thread" : "process",
 			  pid);
-		error_remedy(error,
-			     is_thread ? "ps -eL lists the threads" : "ps -e lists the processes");
-		return -ESRCH;
+		return error_remedy(error, is_thread ? "ps -eL lists the threads"
+						     : "ps -e lists the processes");
 	}
 	if (facts.state == PROCESS_ZOMBIE && !is_thread && facts.nr_threads > 1)
 		return 0; /* its leader has ended, other threads have not */
 	if (facts.state == PROCESS_ZOMBIE) {
 		error_set(error, -ESRCH, "%s %d is a zombie: it has ended already",
 			  is_thread ? "thread" : "process", pid);
-		error_remedy(error, "its parent, which has not noticed, is process %d",
-			     facts.parent);
-		return -ESRCH;
+		return error_remedy(error, "its parent, which has not waited for it, is process %d",
+				    facts.parent);
 	}
 	return 0;
 }
@@ -54,8 +52,7 @@ static int refuse_kernel_threads(const int32_t *pids, size_t nr, struct error *e
 			continue;
 		error_set(error, -EACCES, "process %d is a kernel thread: it has no user code",
 			  pids[i]);
-		error_remedy(error, "sample the kernel too: run it with sudo, without :u");
-		return -EACCES;
+		return error_remedy(error, "sample the kernel too: run it with sudo, without :u");
 	}
 	return 0;
 }
@@ -86,7 +83,7 @@ static int note_hidden_process(struct sampler *sampler, struct error *error)
 	if (options->system_wide)
 		machine_count_hidden(&nr_hidden, &nr);
 	if (nr_hidden)
-		return sampler_note_step(
+		return sampler_note_fallback(
 			sampler, error,
 			"this user may not look into %zu of %zu processes (no CAP_SYS_PTRACE): "
 			"their stacks end early and have no names",
@@ -95,11 +92,12 @@ static int note_hidden_process(struct sampler *sampler, struct error *error)
 		int32_t pid = i < options->nr_pids ? options->pids[i]
 						   : options->tids[i - options->nr_pids];
 		if (machine_hides_process(pid))
-			return sampler_note_step(sampler, error,
-						 "this user may not look into process %d (no "
-						 "CAP_SYS_PTRACE): its stacks end early and have "
-						 "no names",
-						 pid);
+			return sampler_note_fallback(
+				sampler, error,
+				"this user may not look into process %d (no "
+				"CAP_SYS_PTRACE): its stacks end early and have "
+				"no names",
+				pid);
 	}
 	return 0;
 }
@@ -112,13 +110,14 @@ static int note_hidden_kernel(struct sampler *sampler, struct error *error)
 	if (sampler->user_only || !is_sampled || !machine_hides_kernel())
 		return 0;
 	const long restricted = machine_sysctl("kernel/kptr_restrict", 0);
-	return sampler_note_step(sampler, error,
-				 restricted > 1 ? "the kernel's functions have no names "
-						  "(kernel.kptr_restrict = %ld)"
-						: "the kernel's functions have no names for this "
-						  "user (kernel.kptr_restrict = %ld, no "
-						  "CAP_SYSLOG)",
-				 restricted);
+	return sampler_note_fallback(sampler, error,
+				     restricted > 1
+					     ? "the kernel's functions have no names "
+					       "(kernel.kptr_restrict = %ld)"
+					     : "the kernel's functions have no names for this "
+					       "user (kernel.kptr_restrict = %ld, no "
+					       "CAP_SYSLOG)",
+				     restricted);
 }
 
 /* For thousands of events, which raise it again, privilege is raised once: it takes two system calls, and two to restore. */

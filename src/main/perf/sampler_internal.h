@@ -5,7 +5,7 @@
 /*
  * The sampler's state, shared by its files, from the top down: sampler.c (life), attach.c and attach_thread.c (threads),
  * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c (what main reads),
- * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), steps.c (fallbacks, told), permission.c (who may what),
+ * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), fallbacks.c (fallbacks, told), permission.c (who may what),
  * perf_open.c (the system call), machine.c (what /proc and /sys say). None calls one above it.
  */
 
@@ -17,14 +17,14 @@
 #include <ctop/perf/permission.h>
 #include <ctop/perf/sampler.h>
 
-enum { STEP_BYTES = 320, STEP_NAMES_BYTES = 208 };
-/* In a step's text: the events that took it. */
-#define STEP_EVENTS "\1"
+enum { FALLBACK_BYTES = 320, FALLBACK_NAMES_BYTES = 208 };
+/* In a fallback's text: the events that took it. */
+#define FALLBACK_EVENTS "\1"
 
-struct step {
-	char text[STEP_BYTES]; /* with STEP_EVENTS; "": the line is of no event */
-	uint64_t events;       /* a bit each */
-	char line[STEP_BYTES + STEP_NAMES_BYTES];
+struct fallback {
+	char text[FALLBACK_BYTES]; /* with FALLBACK_EVENTS; "": the line is of no event */
+	uint64_t events;	   /* a bit each */
+	char line[FALLBACK_BYTES + FALLBACK_NAMES_BYTES];
 };
 
 /* One event on one thread (or the whole CPU) and CPU. */
@@ -80,8 +80,8 @@ struct sampler {
 	struct perf_event_attr attrs[SAMPLER_MAX_EVENTS];
 	struct sampler_opened opened[SAMPLER_MAX_EVENTS];
 	bool stands_in[SAMPLER_MAX_EVENTS]; /* the clock, for cycles */
-	struct step steps[SAMPLER_MAX_STEPS];
-	size_t nr_steps;
+	struct fallback fallbacks[SAMPLER_MAX_FALLBACKS];
+	size_t nr_fallbacks;
 	struct record_format format;
 	uint32_t dump_bytes;	     /* what is foreseen */
 	struct sampler_sets sets[2]; /* of events that the kernel paces, and of those that we do */
@@ -140,19 +140,19 @@ int sampler_open_on(const struct sampler *sampler, const struct perf_event_attr 
  */
 int perf_open_ring_owner(int32_t cpu, uint32_t wakeup_bytes);
 
-/* ---- steps.c ---- */
+/* ---- fallbacks.c ---- */
 
 /*
  * Notes a fallback. 0, or with --strict -EPERM with the fallback as the cause.
  */
-int sampler_note_step(struct sampler *sampler, struct error *error, const char *format, ...)
+int sampler_note_fallback(struct sampler *sampler, struct error *error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * The same of one event. Those that take the same step share its line, in which they stand for STEP_EVENTS, or, where that is
+ * The same of one event. Those that take the same fallback share its line, in which they stand for FALLBACK_EVENTS, or, where that is
  * not in the text and there are several events, at its beginning.
  */
-int sampler_note_event_step(struct sampler *sampler, size_t event, struct error *error,
-			    const char *format, ...) __attribute__((format(printf, 4, 5)));
+int sampler_note_event_fallback(struct sampler *sampler, size_t event, struct error *error,
+				const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* ---- machine.c ---- */
 
@@ -176,7 +176,7 @@ struct process_facts {
 	bool closed; /* undumpable: only root may look into it */
 	bool apart;  /* in another user namespace, as far as this user may know */
 	int32_t parent;
-	int32_t nr_threads; /* of its process; a zombie leader may have some that live */
+	uint32_t nr_threads; /* of its process; a zombie leader may have some that live */
 };
 /* Of a process or a thread. */
 struct process_facts machine_process(int32_t pid);
@@ -220,7 +220,7 @@ int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
 
 /*
  * Asks for less from the first on where the CPUs are taken already and ctop is one of many. 0, or as
- * sampler_note_step().
+ * sampler_note_fallback().
  */
 int sets_begin_cheaply(struct sampler *sampler, struct error *error);
 /* Decides which events ctop paces. */
@@ -249,7 +249,7 @@ void sideband_close(struct sampler *sampler);
 
 /* The event may be paced by ctop itself, with sets of fixed periods. */
 bool guard_may_pace(const struct sampler *sampler, size_t event);
-/* Sets the period or frequency of every event as asked for, or as the kernel allows. 0, or as sampler_note_step(). */
+/* Sets the period or frequency of every event as asked for, or as the kernel allows. 0, or as sampler_note_fallback(). */
 int guard_ask_periods(struct sampler *sampler, struct error *error);
 /* Raises the clocks' periods to what the guard allows; attrs must have the dump size. 0 or -errno. */
 int guard_limit_periods(struct sampler *sampler, struct error *error);

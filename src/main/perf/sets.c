@@ -80,10 +80,10 @@ int sets_begin_cheaply(struct sampler *sampler, struct error *error)
 		if (opened->frequency_hz > FEWER)
 			opened->frequency_hz /= FEWER;
 	}
-	return sampler_note_step(sampler, error,
-				 "a sample for each %d asked for, copies of %u bytes: %u tasks "
-				 "want each CPU, and ctop has no more of it than any of them",
-				 FEWER, sampler->dump_bytes, nr_tasks);
+	return sampler_note_fallback(sampler, error,
+				     "a sample for each %d asked for, copies of %u bytes: %u tasks "
+				     "want each CPU, and ctop has no more of it than any of them",
+				     FEWER, sampler->dump_bytes, nr_tasks);
 }
 
 /* ---- events that ctop paces ---- */
@@ -114,17 +114,29 @@ void sets_leave_pacing(struct sampler *sampler)
 	sets_choose(sampler);
 }
 
+static bool paces_breakpoint(const struct sampler *sampler)
+{
+	bool any = false;
+	for (size_t i = 0; i < sampler->options.nr_events; i++)
+		any |= sampler->opened[i].paced &&
+		       sampler->options.events[i].type == PERF_TYPE_BREAKPOINT;
+	return any;
+}
+
 /*
  * Each hit, with a copy as large as foreseen, or in a burst a small one; and one of so many. A rate lies between what is
  * asked for and a PACE_STEPth of it; more steps would cost more descriptors, and each fork(), which inherits all sets, more time.
+ * The 4 registers that x86 has for breakpoints are enough for one of each period.
  */
 static void choose_paced(struct sampler *sampler, struct sampler_sets *sets)
 {
 	enum { PACE_STEP = 16, PACE_MOST = 4096 };
-	const uint32_t asked = sampler->dump_bytes, small = small_copies(sampler);
+	const bool is_scarce = paces_breakpoint(sampler);
+	const uint32_t small = small_copies(sampler);
+	const uint32_t asked = is_scarce ? small : sampler->dump_bytes;
 	const bool copies_vary = ladder_dumps_stacks(sampler) && !sampler->options.dump_bytes;
 	add_set(sets, asked, 1, BURSTS_PERCENT);
-	if (copies_vary)
+	if (copies_vary && !is_scarce)
 		add_set(sets, BURST_DUMP_BYTES, 1, BURSTS_PERCENT);
 	for (uint32_t period = PACE_STEP; period <= PACE_MOST; period *= PACE_STEP)
 		add_set(sets, small, period, BURSTS_PERCENT);

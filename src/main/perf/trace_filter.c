@@ -306,11 +306,9 @@ int event_set_filter(struct event *event, const char *text, struct error *error)
 {
 	char format[FORMAT_BYTES], name[EVENT_TEXT_BYTES];
 	if (event->type != PERF_TYPE_TRACEPOINT) {
-		int code = error_usage(error, "--filter is for tracepoints: '%s' is none",
-				       event->asked);
-		error_remedy(error, "it goes for the -e in front of it; a report has --pid, --comm "
-				    "and others for all events");
-		return code;
+		error_usage(error, "--filter is for tracepoints: '%s' is none", event->asked);
+		return error_remedy(error, "it applies to the -e before it; a report has --pid, "
+					   "--comm and others for all events");
 	}
 	name_of(event, name);
 	int result = tracepoint_format(name, format, sizeof(format));

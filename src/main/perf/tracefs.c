@@ -184,6 +184,5 @@ int tracepoint_advise(const char *name, int code, struct error *error)
 {
 	error_set(error, code, "cannot look up tracepoint '%s': %s", name,
 		  catalog_tracefs_cause(code));
-	error_remedy(error, "%s", catalog_tracefs_remedy(code));
-	return code;
+	return error_remedy(error, "%s", catalog_tracefs_remedy(code));
 }

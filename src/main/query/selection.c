@@ -17,13 +17,35 @@
 /* More rows given out than this, and they are forgotten: they come back when they are asked for from the root on. */
 enum { SHOWN_MOST = 1 << 18 };
 
+/* All arrays of a selection, node_paths excepted. */
+#define EACH_ROWS(DO)                                                                              \
+	DO(keys)                                                                                   \
+	DO(paths)                                                                                  \
+	DO(pending)                                                                                \
+	DO(dirty)                                                                                  \
+	DO(processes)                                                                              \
+	DO(task_processes)                                                                         \
+	DO(path_processes)                                                                         \
+	DO(stacks)                                                                                 \
+	DO(counts)                                                                                 \
+	DO(fresh)                                                                                  \
+	DO(before)                                                                                 \
+	DO(settled)                                                                                \
+	DO(settled_buckets)                                                                        \
+	DO(stack_squares)                                                                          \
+	DO(path_squares)                                                                           \
+	DO(key_squares)                                                                            \
+	DO(before_squares)                                                                         \
+	DO(shown)                                                                                  \
+	DO(trend_masks)
+
 struct selection *selection_new(struct history *history)
 {
 	struct selection *selection = calloc(1, sizeof(*selection));
 	if (!selection)
 		return NULL;
 	selection->history = history;
-	selection->new_filter = true;
+	selection->new_filter = selection->has_paths = true;
 	history->nr_selections++;
 	if (selection_child_path(selection, 0, KEY_ALL) == 0)
 		return selection;
@@ -34,10 +56,25 @@ struct selection *selection_new(struct history *history)
 struct selection *selection_of_all(struct history *history)
 {
 	struct selection *selection = selection_new(history);
-	if (!selection || selection_refresh(selection, UINT64_MAX) == 0)
-		return selection;
-	selection_free(selection);
-	return NULL;
+	if (!selection)
+		return NULL;
+	selection->has_paths = false; /* until somebody asks for what they tell */
+	if (selection_refresh(selection, UINT64_MAX)) {
+		selection_free(selection);
+		return NULL;
+	}
+	selection->fresh.nr = 0; /* nobody counts again */
+	vec_give_back(&selection->fresh);
+	return selection;
+}
+
+int selection_need_paths(struct selection *selection)
+{
+	if (selection->has_paths)
+		return 0;
+	selection->has_paths = selection->new_filter = true;
+	selection->stacks.nr = 0;
+	return selection_refresh(selection, selection->end_ns);
 }
 
 static void tell_bytes(struct selection *selection, uint64_t bytes)
@@ -53,52 +90,28 @@ void selection_free(struct selection *selection)
 	tell_bytes(selection, 0);
 	selection->history->nr_selections--;
 	selection_free_filter(selection);
-	selection_free_processes(selection);
-	free(selection->keys.items);
-	free(selection->paths.items);
-	index_release(&selection->path_index);
-	free(selection->pending.items);
-	free(selection->dirty.items);
 	for (size_t i = 0; i < NR_LABELS; i++)
 		free(selection->node_paths[i].items);
-	free(selection->stacks.items);
-	free(selection->counts.items);
-	free(selection->fresh.items);
-	free(selection->before.items);
-	selection_free_squares(selection);
-	free(selection->settled.items);
-	free(selection->settled_buckets.items);
-	free(selection->shown.items);
+#define FREE(rows) free(selection->rows.items);
+	EACH_ROWS(FREE)
+#undef FREE
+	index_release(&selection->path_index);
 	index_release(&selection->shown_index);
-	free(selection->trend_masks.items);
+	index_release(&selection->process_index);
 	free(selection);
-}
-
-static uint64_t index_bytes(const struct index *index)
-{
-	return index->slots ? ((uint64_t)index->mask + 1) * sizeof(*index->slots) : 0;
 }
 
 uint64_t selection_bytes(const struct selection *selection)
 {
-	uint64_t bytes = sizeof(*selection);
-	bytes += selection->keys.capacity * sizeof(*selection->keys.items);
-	bytes += selection->paths.capacity * sizeof(*selection->paths.items);
-	bytes += selection->pending.capacity * sizeof(*selection->pending.items);
-	bytes += selection->dirty.capacity * sizeof(*selection->dirty.items);
+	uint64_t bytes = sizeof(*selection) + index_bytes(&selection->path_index) +
+			 index_bytes(&selection->shown_index) +
+			 index_bytes(&selection->process_index);
 	for (size_t i = 0; i < NR_LABELS; i++)
-		bytes +=
-			selection->node_paths[i].capacity * sizeof(*selection->node_paths[i].items);
-	bytes += selection->stacks.capacity * sizeof(*selection->stacks.items);
-	bytes += selection->counts.capacity * sizeof(*selection->counts.items);
-	bytes += selection->fresh.capacity * sizeof(*selection->fresh.items);
-	bytes += selection->settled.capacity * sizeof(*selection->settled.items);
-	bytes += selection->settled_buckets.capacity * sizeof(*selection->settled_buckets.items);
-	bytes += selection->before.capacity * sizeof(*selection->before.items);
-	bytes += selection->shown.capacity * sizeof(*selection->shown.items);
-	bytes += selection->trend_masks.capacity * sizeof(*selection->trend_masks.items);
-	return bytes + index_bytes(&selection->path_index) + index_bytes(&selection->shown_index) +
-	       selection_processes_bytes(selection) + selection_squares_bytes(selection);
+		bytes += vec_bytes(&selection->node_paths[i]);
+#define ADD_BYTES(rows) bytes += vec_bytes(&selection->rows);
+	EACH_ROWS(ADD_BYTES)
+#undef ADD_BYTES
+	return bytes;
 }
 
 /* ---- what was asked ---- */
@@ -110,6 +123,16 @@ int selection_set_seconds(struct selection *selection, uint32_t seconds)
 	selection->new_window = selection->new_window || seconds != selection->seconds;
 	selection->seconds = seconds;
 	return 0;
+}
+
+int selection_set_filter(struct selection *selection, const struct selection_criterion *criteria,
+			 size_t nr)
+{
+	if (nr > SELECTION_CRITERIA_MAX)
+		return -E2BIG;
+	if (nr && selection_need_paths(selection))
+		return -ENOMEM;
+	return selection_take_filter(selection, criteria, nr);
 }
 
 int selection_reset(struct selection *selection)
@@ -127,16 +150,20 @@ int selection_reset(struct selection *selection)
 	return 0;
 }
 
+int selection_restart(struct selection *selection)
+{
+	int result = selection_forget_all(selection);
+	return result ? result : selection_reset(selection);
+}
+
 /* ---- stacks ---- */
 
 static int reserve_stacks(struct selection *selection)
 {
 	/* Never none at all: memset() and memcpy() mind. */
 	size_t nr = selection->history->stacks.nr + 1;
-	if (vec_reserve(&selection->stacks, nr) || vec_reserve(&selection->counts, nr) ||
-	    vec_reserve(&selection->fresh, nr) || vec_reserve(&selection->settled, nr))
-		return -ENOMEM;
-	return 0;
+	return vec_reserve(&selection->stacks, nr) || vec_reserve(&selection->counts, nr) ? -ENOMEM
+											  : 0;
 }
 
 /* The path of a stack; *moved: it is another one than before. */
@@ -144,18 +171,23 @@ static int place_stack(struct selection *selection, size_t row, bool *moved)
 {
 	const struct counted_stack *stack = &selection->history->stacks.items[row];
 	struct stack_state *state = &selection->stacks.items[row];
-	uint32_t path = selection_stack_path(selection, stack);
-	if (path == NO_PATH)
+	uint32_t path = 0, key = UINT32_MAX;
+	if (!selection->has_paths)
+		key = selection_leaf_key(selection, stack);
+	else if ((path = selection_stack_path(selection, stack)) != NO_PATH)
+		key = selection->paths.items[path].key;
+	if (key == UINT32_MAX)
 		return -ENOMEM;
 	*moved = path != state->path;
 	*state = (struct stack_state){
 		.path = path,
-		.key = selection->paths.items[path].key,
+		.key = key,
 		.end = stack->end,
 		.of_event = selection_is_of_event(selection, stack),
 		.passes = selection_passes(selection, stack, path),
 		.unnamed = !selection->history->frames.items[stack->leaf].name,
 		.folded = stack->leaf == FOLDED_FRAME,
+		.kernel = selection_is_kernel(selection, stack),
 	};
 	return 0;
 }
@@ -210,8 +242,9 @@ static int add_new_stacks(struct selection *selection, size_t nr)
 
 /* ---- what changed ---- */
 
-/* Notes a difference of a stack's count that passes the filter. Differences below zero wrap around. */
-static void note(struct selection *selection, size_t row, uint64_t samples, uint64_t weight)
+/* Notes a stack's count, or a difference of it, that passes the filter. Differences below zero wrap around. */
+static void note(struct selection *selection, size_t row, uint64_t samples, uint64_t weight,
+		 bool is_difference)
 {
 	const struct stack_state *state = &selection->stacks.items[row];
 	struct selection_totals *totals = &selection->totals;
@@ -228,19 +261,25 @@ static void note(struct selection *selection, size_t row, uint64_t samples, uint
 		totals->unnamed += samples;
 	if (state->folded)
 		totals->folded += samples;
-	selection_note(selection, state, samples, weight);
+	if (state->kernel)
+		totals->kernel_weight += weight;
+	selection_note(selection, state, samples, weight, is_difference);
 }
 
-static void note_differences(struct selection *selection)
+static int note_differences(struct selection *selection)
 {
+	if (selection_begin_differences(selection))
+		return -ENOMEM;
 	for (size_t i = 0; i < selection->counts.nr; i++) {
 		struct stack_count *count = &selection->counts.items[i];
 		const struct stack_count *fresh = &selection->fresh.items[i];
 		if (count->samples != fresh->samples || count->weight != fresh->weight)
 			note(selection, i, fresh->samples - count->samples,
-			     fresh->weight - count->weight);
+			     fresh->weight - count->weight, true);
 		*count = *fresh;
 	}
+	selection_carry_differences(selection);
+	return 0;
 }
 
 static void note_all(struct selection *selection)
@@ -252,8 +291,9 @@ static void note_all(struct selection *selection)
 	for (size_t i = 0; i < selection->counts.nr; i++) {
 		const struct stack_count *count = &selection->counts.items[i];
 		if (count->samples || count->weight)
-			note(selection, i, count->samples, count->weight);
+			note(selection, i, count->samples, count->weight, false);
 	}
+	selection_carry(selection);
 }
 
 static void forget_shown(struct selection *selection)
@@ -290,20 +330,21 @@ int selection_refresh(struct selection *selection, uint64_t end_ns)
 	selection->end_ns = end_ns;
 	selection->refreshed = false; /* should this fail, everything is counted again */
 	if (recount) {
+		if (vec_reserve(&selection->fresh, selection->counts.nr + 1))
+			return -ENOMEM;
 		selection->fresh.nr = selection->counts.nr;
 		result = selection_count_window(selection);
 		if (result)
 			return result;
 	}
 	if (recount && !all)
-		note_differences(selection);
+		result = note_differences(selection);
 	else if (recount)
 		memcpy(selection->counts.items, selection->fresh.items,
 		       selection->counts.nr * sizeof(*selection->counts.items));
 	if (all)
 		note_all(selection);
-	selection_carry(selection);
-	if (recount || all)
+	if (!result && (recount || all))
 		result = selection_sum_squares(selection);
 	if (result)
 		return result;

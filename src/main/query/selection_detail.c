@@ -53,13 +53,16 @@ static int add_half(struct selection *selection, enum selection_shape shape,
 int selection_detail(struct selection *selection, struct function_id function,
 		     struct selection_detail *detail)
 {
+	int result = selection_need_paths(selection);
+	if (result)
+		return result;
 	detail->cost = selection_function_cost(selection, function);
 	detail->squares = selection_function_squares(selection, function);
 	detail->error =
 		selection_error(history_effective(detail->cost.total_weight, detail->squares));
 	detail->incomplete = detail->unnamed = 0;
 	struct selection_node root;
-	int result = add_half(selection, SELECTION_CALLERS, function, &root, &detail->callers);
+	result = add_half(selection, SELECTION_CALLERS, function, &root, &detail->callers);
 	if (!result)
 		result = add_half(selection, SELECTION_CALLEES, function, &root, &detail->callees);
 	if (result)
@@ -72,7 +75,8 @@ int selection_detail(struct selection *selection, struct function_id function,
 				       &detail->threads);
 	add_quality(selection, containing, detail);
 	free(containing);
-	return result;
+	return result ? result
+		      : selection_lines(selection, function, &detail->lines, &detail->call_sites);
 }
 
 void selection_detail_release(struct selection_detail *detail)
@@ -80,5 +84,7 @@ void selection_detail_release(struct selection_detail *detail)
 	free(detail->callers.items);
 	free(detail->callees.items);
 	free(detail->threads.items);
+	free(detail->lines.items);
+	free(detail->call_sites.items);
 	*detail = (struct selection_detail){0};
 }

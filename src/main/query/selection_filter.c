@@ -13,14 +13,6 @@
 
 /* ---- what was asked ---- */
 
-static bool has_capitals(const char *text)
-{
-	for (; *text; text++)
-		if (*text >= 'A' && *text <= 'Z')
-			return true;
-	return false;
-}
-
 /* The row of a SELECTION_TREE's path. NO_PATH: none has the id; *result -ENOMEM, or -ENOENT. */
 static uint32_t path_of_id(const struct selection *selection, uint64_t id, int *result)
 {
@@ -53,6 +45,7 @@ static int copy_criterion(const struct selection *selection,
 	switch (asked->what) {
 	case SELECTION_TEXT:
 	case SELECTION_MODULE:
+	case SELECTION_PROGRAM:
 		if (!asked->text)
 			return -EINVAL;
 		copy->asked.text = strdup(asked->text);
@@ -114,12 +107,10 @@ static bool is_same_filter(const struct selection *selection, const struct crite
 	return same;
 }
 
-int selection_set_filter(struct selection *selection, const struct selection_criterion *criteria,
-			 size_t nr)
+int selection_take_filter(struct selection *selection, const struct selection_criterion *criteria,
+			  size_t nr)
 {
 	struct criterion copies[SELECTION_CRITERIA_MAX];
-	if (nr > SELECTION_CRITERIA_MAX)
-		return -E2BIG;
 	for (size_t i = 0; i < nr; i++) {
 		int result = copy_criterion(selection, &criteria[i], &copies[i]);
 		if (result) {
@@ -148,29 +139,11 @@ uint32_t selection_event(const struct selection *selection)
 		if (asked->what == SELECTION_EVENT && !asked->drop)
 			return (uint32_t)asked->number;
 	}
-	return 0;
-}
-
-static bool key_meets(const struct selection *selection, const struct selection_criterion *asked,
-		      uint32_t key)
-{
-	if (key == KEY_ALL || key == KEY_PROCESS)
-		return false;
-	const char *name = selection_key_name(selection, key);
-	if (asked->what == SELECTION_TEXT)
-		return (has_capitals(asked->text) ? strstr(name, asked->text)
-						  : strcasestr(name, asked->text)) != NULL;
-	return asked->what == SELECTION_FUNCTION && key >= NR_LABELS &&
-	       function_of_key(key).index == asked->function.index;
-}
-
-uint32_t selection_key_hits(const struct selection *selection, uint32_t key)
-{
-	uint32_t hits = 0;
-	for (size_t i = 0; i < selection->nr_criteria; i++)
-		if (key_meets(selection, &selection->criteria[i].asked, key))
-			hits |= UINT32_C(1) << i;
-	return hits;
+	uint32_t event = 0;
+	while (event < selection->history->events.nr &&
+	       !history_counts_event(selection->history, event))
+		event++;
+	return event < selection->history->events.nr ? event : 0;
 }
 
 void selection_find_hits(struct selection *selection)
@@ -192,13 +165,24 @@ void selection_find_hits(struct selection *selection)
 
 /* ---- stacks ---- */
 
+static const struct history_module *leaf_module(const struct selection *selection,
+						const struct counted_stack *stack)
+{
+	const struct history *history = selection->history;
+	return &history->modules.items[history->frames.items[stack->leaf].module];
+}
+
+bool selection_is_kernel(const struct selection *selection, const struct counted_stack *stack)
+{
+	return leaf_module(selection, stack)->kind == MODULE_KERNEL;
+}
+
 static bool stack_meets(const struct selection *selection, const struct selection_criterion *asked,
 			const struct counted_stack *stack, bool path_meets)
 {
 	const struct history *history = selection->history;
 	const struct history_task *task = &history->tasks.items[stack->task];
-	const struct history_module *module =
-		&history->modules.items[history->frames.items[stack->leaf].module];
+	const struct history_module *module = leaf_module(selection, stack);
 	switch (asked->what) {
 	case SELECTION_MODULE:
 		return history_is_module(module, asked->text);
@@ -206,6 +190,8 @@ static bool stack_meets(const struct selection *selection, const struct selectio
 		return task->tid == asked->number;
 	case SELECTION_PROCESS:
 		return task->pid == asked->number;
+	case SELECTION_PROGRAM:
+		return strcmp(selection_program_of(history, task), asked->text) == 0;
 	case SELECTION_EVENT:
 		return stack->event == asked->number;
 	case SELECTION_KERNEL:
@@ -220,13 +206,16 @@ static bool stack_meets(const struct selection *selection, const struct selectio
 
 bool selection_keeps_event(const struct selection *selection, uint32_t event)
 {
+	bool is_asked_for = false;
 	for (size_t i = 0; i < selection->nr_criteria; i++) {
 		const struct selection_criterion *asked = &selection->criteria[i].asked;
-		if (asked->what == SELECTION_EVENT && !asked->drop &&
-		    event != (uint32_t)asked->number)
+		if (asked->what != SELECTION_EVENT || asked->drop)
+			continue;
+		if (event != (uint32_t)asked->number)
 			return false;
+		is_asked_for = true;
 	}
-	return true;
+	return is_asked_for || history_counts_event(selection->history, event);
 }
 
 bool selection_is_of_event(const struct selection *selection, const struct counted_stack *stack)
@@ -234,14 +223,29 @@ bool selection_is_of_event(const struct selection *selection, const struct count
 	return selection_keeps_event(selection, stack->event);
 }
 
-bool selection_passes(const struct selection *selection, const struct counted_stack *stack,
-		      uint32_t path)
+bool selection_passes_beside(const struct selection *selection, const struct counted_stack *stack,
+			     uint32_t path)
 {
 	uint32_t hits = selection->paths.items[path].hits;
 	for (size_t i = 0; i < selection->nr_criteria; i++) {
 		const struct selection_criterion *asked = &selection->criteria[i].asked;
+		if (asked->what == SELECTION_EVENT)
+			continue;
 		if (stack_meets(selection, asked, stack, hits >> i & 1) == asked->drop)
 			return false;
 	}
 	return true;
+}
+
+bool selection_passes(const struct selection *selection, const struct counted_stack *stack,
+		      uint32_t path)
+{
+	for (size_t i = 0; i < selection->nr_criteria; i++) {
+		const struct selection_criterion *asked = &selection->criteria[i].asked;
+		if (asked->what == SELECTION_EVENT && asked->drop &&
+		    stack->event == (uint32_t)asked->number)
+			return false;
+	}
+	return selection_keeps_event(selection, stack->event) &&
+	       selection_passes_beside(selection, stack, path);
 }

@@ -12,7 +12,8 @@ static int add_children(struct selection *selection, size_t parent, enum selecti
 			struct selection_boxes *boxes)
 {
 	children->nr = 0;
-	int result = selection_children(selection, boxes->items[parent].node.id, order, children);
+	int result = selection_children_from(selection, boxes->items[parent].node.id, order, least,
+					     children);
 	if (result)
 		return result;
 	if (vec_reserve(boxes, boxes->nr + children->nr))
@@ -21,14 +22,12 @@ static int add_children(struct selection *selection, size_t parent, enum selecti
 	uint64_t at = above->at;
 	for (size_t i = 0; i < children->nr; i++) {
 		const struct selection_node *child = &children->items[i];
-		if (child->cost.total_weight < least) {
-			above->hidden += child->cost.total_weight;
-			continue;
-		}
 		boxes->items[boxes->nr++] =
 			(struct selection_box){.node = *child, .at = at, .parent = parent};
 		at += child->cost.total_weight;
 	}
+	const struct selection_cost *cost = &above->node.cost;
+	above->hidden = cost->total_weight - cost->self_weight - (at - above->at);
 	return 0;
 }
 

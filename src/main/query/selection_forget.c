@@ -89,53 +89,49 @@ void selection_forget(struct selection *selection, uint64_t end_ns)
 
 /* ---- from now on ---- */
 
-#define TRIM(rows)                                                                                 \
-	vec_trim((void **)&(rows)->items, &(rows)->capacity, (rows)->nr, sizeof(*(rows)->items))
-
 static void give_back(struct selection *selection)
 {
 	selection->fresh.nr = 0;
-	TRIM(&selection->counts);
-	TRIM(&selection->before);
-	TRIM(&selection->before_squares);
+	vec_give_back(&selection->counts);
+	vec_give_back(&selection->before);
+	vec_give_back(&selection->before_squares);
 	selection->stack_squares.nr = selection->path_squares.nr = 0;
-	TRIM(&selection->stack_squares);
-	TRIM(&selection->path_squares);
-	TRIM(&selection->stacks);
-	TRIM(&selection->fresh);
-	TRIM(&selection->settled);
+	vec_give_back(&selection->stack_squares);
+	vec_give_back(&selection->path_squares);
+	vec_give_back(&selection->stacks);
+	vec_give_back(&selection->fresh);
+	vec_give_back(&selection->settled);
 	for (uint32_t label = 0; label < NR_LABELS; label++)
-		TRIM(&selection->node_paths[label]);
+		vec_give_back(&selection->node_paths[label]);
 }
 
 static void give_paths_back(struct selection *selection)
 {
-	TRIM(&selection->paths);
-	TRIM(&selection->pending);
-	TRIM(&selection->dirty);
-	TRIM(&selection->path_processes);
-	TRIM(&selection->trend_masks);
-	TRIM(&selection->shown);
+	vec_give_back(&selection->paths);
+	vec_give_back(&selection->pending);
+	vec_give_back(&selection->dirty);
+	vec_give_back(&selection->path_processes);
+	vec_give_back(&selection->trend_masks);
+	vec_give_back(&selection->shown);
 	index_trim(&selection->path_index);
 	index_trim(&selection->shown_index);
 	selection->is_restarted = false;
 }
 
-int selection_restart(struct selection *selection)
+int selection_forget_all(struct selection *selection)
 {
 	struct forgotten_rows gone = {0};
-	int result = 0;
-	if (history_can_forget(selection->history)) {
-		result = history_forget_all(selection->history, &gone);
-		if (!result) {
-			follow(selection, &gone);
-			give_back(selection);
-			selection->is_restarted = true;
-			selection->began_ns = selection->history->totals.last_ns;
-		}
-		forgotten_rows_release(&gone);
+	if (!history_can_forget(selection->history))
+		return 0;
+	int result = history_forget_all(selection->history, &gone);
+	if (!result) {
+		follow(selection, &gone);
+		give_back(selection);
+		selection->is_restarted = true;
+		selection->began_ns = selection->history->totals.last_ns;
 	}
-	return result ? result : selection_reset(selection);
+	forgotten_rows_release(&gone);
+	return result;
 }
 
 /* ---- paths ---- */
@@ -219,10 +215,11 @@ void selection_drop_paths(struct selection *selection)
 			move_path(selection, i, rows);
 	follow_rows(selection, rows);
 	free(rows);
-	selection->paths.nr = selection->pending.nr = nr_kept;
+	selection->paths.nr = nr_kept;
 	selection->path_processes.nr = selection->by_process ? nr_kept : 0;
 	selection_index_paths(selection);
-	selection->dirty.nr = nr_kept / 64 + 1;
+	/* Nothing is pending between refreshes. */
+	selection->pending.nr = selection->dirty.nr = 0;
 	selection->trend_nr = selection->trend_masks.nr = 0;
 	selection->shown.nr = 0;
 	index_clear(&selection->shown_index);

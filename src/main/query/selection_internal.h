@@ -7,13 +7,13 @@
  * passes the filter, and its *path*: the stack as functions. Paths are a tree, each stored once. A refresh finds
  * the stacks whose counts differ from before, and carries the differences from their paths towards the root.
  *
- * A *key* is what a path's step is: a function of the history, or a label. Where stacks are told apart by process,
+ * A *key* is what a path's step is: a function of the history, or a label. Where stacks are kept apart by process,
  * each process has a path of its own right below the root, and its stacks hang below that; all of these steps have
  * the one key KEY_PROCESS, as no frame calls them and nothing is called by its process alone.
  */
 
 #include <ctop/base/index.h>
-#include <ctop/history/history_internal.h>
+#include <ctop/history/rows.h>
 #include <ctop/query/selection.h>
 
 /* Keys: 0 the root, then the labels, then the history's functions. */
@@ -48,7 +48,7 @@ struct stack_state {
 	uint32_t key; /* the leaf's */
 	uint8_t end;
 	bool of_event; /* else it counts nowhere */
-	bool passes, unnamed, folded;
+	bool passes, unnamed, folded, kernel;
 };
 
 struct settled_bucket {
@@ -88,6 +88,7 @@ struct selection {
 	bool by_process;
 	bool new_window, new_filter, refreshed;
 	size_t nr_seen; /* stacks of the history at the last refresh or selection_advance() */
+	bool has_paths; /* else all stacks are at the root */
 	bool has_moved; /* counts went elsewhere with what was forgotten: they are to be noted again */
 	bool has_old_paths; /* of stacks that are forgotten */
 	bool is_restarted;  /* what they take is given back */
@@ -98,15 +99,16 @@ struct selection {
 	/* by key, by path */
 	ROWS(struct key) keys;
 	ROWS(struct path) paths;
-	struct index path_index;	  /* (parent, key) */
-	ROWS(struct stack_count) pending; /* by path: to be added to it and to what is above */
-	ROWS(uint64_t) dirty;		  /* a bit a path: it has something pending */
+	struct index path_index; /* (parent, key) */
+	/* By path, since the first refresh that notes differences: to be added to it and to what is above */
+	ROWS(struct stack_count) pending;
+	ROWS(uint64_t) dirty; /* a bit per path: it has something pending */
 
 	/* by the history's nodes, for each label: paths, plus 1; 0: not known. By process: of the one asked for last */
 	ROWS(uint32_t) node_paths[NR_LABELS];
 	uint64_t nr_renamed;
 
-	/* only where stacks are told apart by process */
+	/* only where stacks are kept apart by process */
 	ROWS(struct process) processes;
 	struct index process_index;    /* pid */
 	ROWS(uint32_t) task_processes; /* by the history's tasks */
@@ -142,30 +144,9 @@ struct selection {
 	uint64_t bytes; /* as the history was told */
 };
 
-/* ---- paths: selection_paths.c ---- */
+/* Below, whoever calls stands after whom it calls; selection.c calls all of these, and what screens ask stands above it. */
 
-/* The path one step further, made when it is not there. NO_PATH: out of memory. */
-uint32_t selection_child_path(struct selection *selection, uint32_t parent, uint32_t key);
-/* Always a new one, which selection_find_path() does not find. NO_PATH: out of memory. */
-uint32_t selection_add_path(struct selection *selection, uint32_t parent, uint32_t key);
-/* The same as selection_child_path(), but NO_PATH when it is not there. */
-uint32_t selection_find_path(const struct selection *selection, uint32_t parent, uint32_t key);
-/* Room for what is known of a key. 0 or -ENOMEM. */
-int selection_reserve_key(struct selection *selection, uint32_t key);
-/* NO_PATH: out of memory. */
-uint32_t selection_stack_path(struct selection *selection, const struct counted_stack *stack);
-/* Names have come: forgets the paths of nodes that go another way now. */
-int selection_follow_names(struct selection *selection);
-/* Notes a difference at the end of a path, and carries all that were noted to the root. */
-void selection_note(struct selection *selection, const struct stack_state *stack, uint64_t samples,
-		    uint64_t weight);
-void selection_carry(struct selection *selection);
-/* All counts of paths and keys become 0. */
-void selection_clear_costs(struct selection *selection);
-/* All paths but the root are forgotten, and what was known by them; stacks have to be placed again. */
-void selection_clear_paths(struct selection *selection);
-/* Samples of stacks that end here. */
-struct stack_count selection_path_self(const struct selection *selection, uint32_t path);
+/* ---- keys: selection_keys.c ---- */
 
 static inline uint32_t key_of_function(uint32_t function)
 {
@@ -182,6 +163,33 @@ uint32_t selection_end_key(uint32_t end);
 const char *selection_key_label(uint32_t key);
 const char *selection_key_name(const struct selection *selection, uint32_t key);
 int selection_compare_keys(const struct selection *selection, uint32_t a, uint32_t b);
+/* Bits of the criteria that its name meets. */
+uint32_t selection_key_hits(const struct selection *selection, uint32_t key);
+/* Room for what is known of a key. 0 or -ENOMEM. */
+int selection_add_keys(struct selection *selection, uint32_t key);
+static inline int selection_reserve_key(struct selection *selection, uint32_t key)
+{
+	return key < selection->keys.nr ? 0 : selection_add_keys(selection, key);
+}
+
+/* ---- paths: selection_paths.c ---- */
+
+/* The path one step further, made when it is not there. NO_PATH: out of memory. */
+uint32_t selection_child_path(struct selection *selection, uint32_t parent, uint32_t key);
+/* Always a new one, which selection_find_path() does not find. NO_PATH: out of memory. */
+uint32_t selection_add_path(struct selection *selection, uint32_t parent, uint32_t key);
+/* The same as selection_child_path(), but NO_PATH when it is not there. */
+uint32_t selection_find_path(const struct selection *selection, uint32_t parent, uint32_t key);
+/* All paths but the root are forgotten, and what was known by them; stacks have to be placed again. */
+void selection_clear_paths(struct selection *selection);
+/* Paths have other rows than before. */
+void selection_index_paths(struct selection *selection);
+/* Samples of stacks that end here. */
+struct stack_count selection_path_self(const struct selection *selection, uint32_t path);
+/* The id of a row one step below another: of a key, or of the last step of a path. */
+uint64_t selection_child_id(uint64_t parent, uint32_t key);
+uint64_t selection_path_id(const struct selection *selection, uint64_t parent, uint32_t path);
+uint64_t selection_root_id(enum selection_shape shape, uint32_t key);
 
 /* The path that a frame's caller is, as shown; NO_PATH: it has none. A process calls nothing. */
 static inline uint32_t selection_caller(const struct selection *selection, uint32_t path)
@@ -203,11 +211,11 @@ static inline bool selection_is_outermost(const struct selection *selection,
 	       selection->paths.items[selection->root].depth;
 }
 
-/* ---- stacks told apart by process: selection_processes.c ---- */
+/* ---- stacks kept apart by process: selection_processes.c ---- */
 
 /* Takes over the history's new tasks. 0 or -ENOMEM. */
 int selection_follow_processes(struct selection *selection);
-/* Of one of the history's tasks, or of a path: a row of processes. NO_PROCESS: they are not told apart. */
+/* Of one of the history's tasks, or of a path: a row of processes. NO_PROCESS: they are not kept apart. */
 static inline uint32_t selection_process_of_task(const struct selection *selection, uint32_t task)
 {
 	return selection->by_process ? selection->task_processes.items[task] : NO_PROCESS;
@@ -216,16 +224,63 @@ static inline uint32_t selection_process_of_path(const struct selection *selecti
 {
 	return selection->by_process ? selection->path_processes.items[path] : NO_PROCESS;
 }
-/* The path that a process's stacks hang below; the root's, where they are not told apart. NO_PATH: out of memory. */
+/* The path that a process's stacks hang below; the root's, where they are not kept apart. NO_PATH: out of memory. */
 uint32_t selection_process_path(struct selection *selection, uint32_t process);
 /* Its main thread's; where that is not known, of another. */
 const char *selection_process_comm(const struct selection *selection,
 				   const struct process *process);
-void selection_free_processes(struct selection *selection);
-uint64_t selection_processes_bytes(const struct selection *selection);
 
-/* Paths have other rows than before. */
-void selection_index_paths(struct selection *selection);
+/* ---- which paths the history's stacks are: selection_stack_paths.c ---- */
+
+/* NO_PATH: out of memory. */
+uint32_t selection_stack_path(struct selection *selection, const struct counted_stack *stack);
+/* The key that the path would end with. UINT32_MAX: out of memory. */
+uint32_t selection_leaf_key(struct selection *selection, const struct counted_stack *stack);
+/* Names have come: forgets the paths of nodes that go another way now. */
+int selection_follow_names(struct selection *selection);
+
+/* ---- costs of paths and keys: selection_costs.c ---- */
+
+/* Room for differences at all paths. 0 or -ENOMEM. */
+int selection_begin_differences(struct selection *selection);
+/* Notes samples at the end of a path, or how many more they are than before; then all that was noted is carried to the root. */
+void selection_note(struct selection *selection, const struct stack_state *stack, uint64_t samples,
+		    uint64_t weight, bool is_difference);
+void selection_carry(struct selection *selection);
+void selection_carry_differences(struct selection *selection);
+/* All counts of paths and keys become 0. */
+void selection_clear_costs(struct selection *selection);
+
+/* ---- processes of one name: selection_programs.c ---- */
+
+/* What the process of a task goes by. Borrowed. */
+const char *selection_program_of(const struct history *history, const struct history_task *task);
+
+/* ---- the filter: selection_filter.c ---- */
+
+/* selection_set_filter() of at most SELECTION_CRITERIA_MAX, where there are paths. */
+int selection_take_filter(struct selection *selection, const struct selection_criterion *criteria,
+			  size_t nr);
+/* Looks again at which criteria keys and paths meet. */
+void selection_find_hits(struct selection *selection);
+/* Of the event asked for, if one is. */
+bool selection_keeps_event(const struct selection *selection, uint32_t event);
+/* The leaf is in the kernel. */
+bool selection_is_kernel(const struct selection *selection, const struct counted_stack *stack);
+bool selection_is_of_event(const struct selection *selection, const struct counted_stack *stack);
+bool selection_passes(const struct selection *selection, const struct counted_stack *stack,
+		      uint32_t path);
+/* The same, whatever the event. */
+bool selection_passes_beside(const struct selection *selection, const struct counted_stack *stack,
+			     uint32_t path);
+void selection_free_filter(struct selection *selection);
+
+/* ---- the window: selection_window.c ---- */
+
+/* Counts the window's samples into fresh, and says what it covers. 0 or -ENOMEM. */
+int selection_count_window(struct selection *selection);
+/* The squares of the weights that were counted, by stack: added to what is there. About: see struct second_count. */
+void selection_square_window(const struct selection *selection, double *squares);
 
 /* ---- how much samples are worth: selection_squares.c ---- */
 
@@ -239,41 +294,23 @@ double selection_key_squares(const struct selection *selection, uint32_t key);
 /* Those that the history has by now are not the selection's. 0 or -ENOMEM. */
 int selection_keep_squares(struct selection *selection);
 void selection_move_squares(struct selection *selection, const uint32_t *rows);
-void selection_free_squares(struct selection *selection);
-uint64_t selection_squares_bytes(const struct selection *selection);
 
 /* ---- what the history forgets: selection_forget.c ---- */
 
 /* Lets the history forget, if it wants to, what a window that ends then can best do without. */
 void selection_forget(struct selection *selection, uint64_t end_ns);
+/* Lets it forget all that it can, where it can: counts go where that goes. 0 or -ENOMEM. */
+int selection_forget_all(struct selection *selection);
 /* Drops paths that nothing leads to any more; with them all rows that were given out. */
 void selection_drop_paths(struct selection *selection);
 
-/* ---- the filter: selection_filter.c ---- */
+/* ---- a refresh: selection.c ---- */
 
-uint32_t selection_key_hits(const struct selection *selection, uint32_t key);
-/* Looks again at which criteria keys and paths meet. */
-void selection_find_hits(struct selection *selection);
-/* Of the event asked for, if one is. */
-bool selection_keeps_event(const struct selection *selection, uint32_t event);
-bool selection_is_of_event(const struct selection *selection, const struct counted_stack *stack);
-bool selection_passes(const struct selection *selection, const struct counted_stack *stack,
-		      uint32_t path);
-void selection_free_filter(struct selection *selection);
-
-/* ---- the window: selection_window.c ---- */
-
-/* Counts the window's samples into fresh, and says what it covers. 0 or -ENOMEM. */
-int selection_count_window(struct selection *selection);
-/* The squares of the weights that were counted, by stack: added to what is there. About: see struct second_count. */
-void selection_square_window(const struct selection *selection, double *squares);
-
-/* ---- trees: selection_tree.c ---- */
-
-/* The id of a row one step below another: of a key, or of the last step of a path. */
-uint64_t selection_child_id(uint64_t parent, uint32_t key);
-uint64_t selection_path_id(const struct selection *selection, uint64_t parent, uint32_t path);
-uint64_t selection_root_id(enum selection_shape shape, uint32_t key);
+/*
+ * Who asks once, asks for stacks, or for what functions and trees cost: only for the latter paths are made. 0 or -ENOMEM, and then it
+ * is to be refreshed.
+ */
+int selection_need_paths(struct selection *selection);
 
 /* ---- threads and processes: selection_tasks.c ---- */
 
@@ -290,6 +327,12 @@ struct task_groups {
 int task_groups_init(struct task_groups *groups, const struct history *history,
 		     enum selection_tasks_of which); /* 0 or -ENOMEM; release in any case */
 void task_groups_release(struct task_groups *groups);
+/*
+ * Of processes, as above: joins those of one name. (*processes)[i] is the group that the history's task i had before, names[group] what the
+ * new one goes by; both are the caller's. 0 or -ENOMEM.
+ */
+int task_groups_join_programs(struct task_groups *groups, const struct history *history,
+			      uint32_t **processes, const char ***names);
 /* UINT32_MAX: there is none. */
 uint32_t task_groups_find(const struct task_groups *groups, const struct history *history,
 			  const struct task_ids *ids);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks told apart by process. A process is a path right below the root, which its stacks hang below; all that is known of
+ * Stacks kept apart by process. A process is a path right below the root, which its stacks hang below; all that is known of
  * paths holds for it. Not asked for, it costs nothing.
  */
 #include <ctop/query/selection.h>
@@ -106,22 +106,3 @@ int selection_set_by_process(struct selection *selection, bool by_process)
 }
 
 /* ---- life ---- */
-
-void selection_free_processes(struct selection *selection)
-{
-	free(selection->processes.items);
-	index_release(&selection->process_index);
-	free(selection->task_processes.items);
-	free(selection->path_processes.items);
-}
-
-uint64_t selection_processes_bytes(const struct selection *selection)
-{
-	const struct index *index = &selection->process_index;
-	uint64_t bytes = selection->processes.capacity * sizeof(*selection->processes.items);
-	bytes += selection->task_processes.capacity * sizeof(*selection->task_processes.items);
-	bytes += selection->path_processes.capacity * sizeof(*selection->path_processes.items);
-	if (index->slots)
-		bytes += ((uint64_t)index->mask + 1) * sizeof(*index->slots);
-	return bytes;
-}

@@ -57,6 +57,8 @@ static void carry(struct selection *selection)
 	double *squares = selection->path_squares.items;
 	for (size_t i = selection->paths.nr; i-- > 0;) {
 		const struct path *path = &selection->paths.items[i];
+		if (!squares[i]) /* no sample of the window is below it */
+			continue;
 		if (selection_is_outermost(selection, path))
 			selection->key_squares.items[path->key] += squares[i];
 		if (i && i != selection->root)
@@ -151,19 +153,4 @@ void selection_move_squares(struct selection *selection, const uint32_t *rows)
 			squares[rows[i]] += moved;
 	}
 	selection->before_squares.nr = nr;
-}
-
-void selection_free_squares(struct selection *selection)
-{
-	free(selection->stack_squares.items);
-	free(selection->path_squares.items);
-	free(selection->key_squares.items);
-	free(selection->before_squares.items);
-}
-
-uint64_t selection_squares_bytes(const struct selection *selection)
-{
-	return (selection->stack_squares.capacity + selection->path_squares.capacity +
-		selection->key_squares.capacity + selection->before_squares.capacity) *
-	       sizeof(double);
 }

@@ -20,6 +20,7 @@ int selection_each_stack(struct selection *selection,
 		counted.samples = count->samples;
 		counted.weight = count->weight;
 		result = stack_view_set(&view, selection->history, &counted);
+		view.stack.squares = selection_stack_squares(selection, i);
 		if (!result)
 			result = each(context, &view.stack);
 	}

@@ -15,7 +15,7 @@
 
 static int32_t shown_tid(enum selection_tasks_of which, const struct history_task *task)
 {
-	return which == SELECTION_PROCESSES ? -1 : task->tid;
+	return which == SELECTION_THREADS ? task->tid : -1;
 }
 
 static uint64_t hash_ids(int32_t pid, int32_t tid)
@@ -86,6 +86,9 @@ struct adder {
 	struct task_groups groups;
 	struct selection_task *tasks; /* by group */
 	bool *sampled;		      /* by the history's tasks */
+	/* Of programs. */
+	uint32_t *processes;
+	const char **names;
 	ROWS(struct leaf_count) leaves;
 	struct index leaves_index;
 };
@@ -129,8 +132,7 @@ static int add_stacks(struct adder *adder, int32_t only_pid, selection_chosen *c
 		adder->tasks[group].weight += count->weight;
 		adder->tasks[group].squares += selection_stack_squares(selection, i);
 		adder->sampled[task] = true;
-		result = add_leaf(adder, group, selection->paths.items[state->path].key,
-				  count->weight);
+		result = add_leaf(adder, group, state->key, count->weight);
 	}
 	return result;
 }
@@ -203,6 +205,33 @@ static int compare(const void *a, const void *b)
 	return (left->tid > right->tid) - (left->tid < right->tid);
 }
 
+/* Each process counts once, however many threads of it have samples. */
+static int count_processes(struct adder *adder)
+{
+	const size_t nr = adder->selection->history->tasks.nr;
+	bool *counted = calloc(
+		nr, sizeof(*counted)); /* by the process's group: there are not more of these */
+	if (!counted)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		const uint32_t process = adder->processes[i];
+		if (!adder->sampled[i] || counted[process])
+			continue;
+		counted[process] = true;
+		adder->tasks[adder->groups.of_task[i]].nr_processes++;
+	}
+	free(counted);
+	return 0;
+}
+
+static void name_programs(struct adder *adder)
+{
+	for (size_t i = 0; i < adder->groups.ids.nr; i++) {
+		adder->tasks[i].comm = adder->names[i];
+		adder->tasks[i].tid = -2;
+	}
+}
+
 static int give_out(const struct adder *adder, struct selection_tasks *tasks)
 {
 	tasks->nr = 0;
@@ -220,6 +249,9 @@ static int add_up(struct adder *adder, enum selection_tasks_of which, int32_t on
 {
 	const struct history *history = adder->selection->history;
 	int result = task_groups_init(&adder->groups, history, which);
+	if (!result && which == SELECTION_PROGRAMS)
+		result = task_groups_join_programs(&adder->groups, history, &adder->processes,
+						   &adder->names);
 	if (result)
 		return result;
 	adder->tasks = calloc(adder->groups.ids.nr, sizeof(*adder->tasks));
@@ -238,6 +270,10 @@ static int add_up(struct adder *adder, enum selection_tasks_of which, int32_t on
 	name_tasks(adder);
 	if (which == SELECTION_PROCESSES)
 		name_processes(adder);
+	if (which == SELECTION_PROGRAMS)
+		name_programs(adder);
+	if (!result && which == SELECTION_PROGRAMS)
+		result = count_processes(adder);
 	return result;
 }
 
@@ -252,6 +288,8 @@ int selection_tasks_where(const struct selection *selection, enum selection_task
 	task_groups_release(&adder.groups);
 	free(adder.tasks);
 	free(adder.sampled);
+	free(adder.processes);
+	free(adder.names);
 	free(adder.leaves.items);
 	index_release(&adder.leaves_index);
 	return result;

@@ -86,7 +86,7 @@ int selection_top(struct selection *selection, enum selection_order order, size_
 {
 	struct sorting sorting = {selection->history, order};
 	functions->nr = 0;
-	if (vec_reserve(functions, selection->keys.nr))
+	if (selection_need_paths(selection) || vec_reserve(functions, selection->keys.nr))
 		return -ENOMEM;
 	for (uint32_t key = NR_LABELS; key < selection->keys.nr; key++) {
 		const struct selection_cost *cost = &selection->keys.items[key].cost;

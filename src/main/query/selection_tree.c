@@ -16,33 +16,6 @@
 
 /* ---- rows given out ---- */
 
-static uint64_t step_id(uint64_t parent, uint64_t step)
-{
-	uint64_t id = hash_two(parent, step);
-	return id ? id : 1; /* 0 is no row */
-}
-
-uint64_t selection_child_id(uint64_t parent, uint32_t key)
-{
-	return step_id(parent, key);
-}
-
-/* A process goes by its pid, beyond all keys. */
-uint64_t selection_path_id(const struct selection *selection, uint64_t parent, uint32_t path)
-{
-	uint32_t key = selection->paths.items[path].key;
-	if (key != KEY_PROCESS)
-		return selection_child_id(parent, key);
-	const struct process *process =
-		&selection->processes.items[selection_process_of_path(selection, path)];
-	return step_id(parent, (UINT64_C(1) << 32) + (uint32_t)process->pid);
-}
-
-uint64_t selection_root_id(enum selection_shape shape, uint32_t key)
-{
-	return selection_child_id(hash_u64(shape + 1), key);
-}
-
 static uint32_t find_shown(const struct selection *selection, uint64_t id)
 {
 	struct index_probe probe = index_find(&selection->shown_index, id);
@@ -140,20 +113,6 @@ static int match_down(const struct selection *selection, const uint32_t *chain, 
 	return result;
 }
 
-/* The ends of all stacks: the root of the inverted tree. */
-static int match_ends(const struct selection *selection, match_function *each, void *context)
-{
-	int result = 0;
-	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
-		const struct stack_count *count = &selection->counts.items[i];
-		const struct matched matched = {count->samples, count->weight,
-						selection_stack_squares(selection, i)};
-		if (selection->stacks.items[i].passes && count->samples)
-			result = each(context, selection->stacks.items[i].path, &matched);
-	}
-	return result;
-}
-
 /* Calls each() for every path that the row matches, with the samples that it brings. */
 static int match(const struct selection *selection, const struct shown_row *shown,
 		 match_function *each, void *context)
@@ -163,8 +122,6 @@ static int match(const struct selection *selection, const struct shown_row *show
 		const struct matched matched = all_of(selection, shown->path);
 		return path->total ? each(context, shown->path, &matched) : 0;
 	}
-	if (shown->shape == SELECTION_INVERTED && shown->depth == 0)
-		return match_ends(selection, each, context);
 	size_t first = shown->shape == SELECTION_INVERTED ? 1 : 0; /* its root is no function */
 	size_t nr = shown->depth + 1 - first;
 	uint32_t *chain = calloc(nr, sizeof(*chain));
@@ -217,17 +174,6 @@ static int add_match(void *context, uint32_t path, const struct matched *matched
 	return 0;
 }
 
-static int add_end(void *context, uint32_t path, const struct matched *matched)
-{
-	struct sum *sum = context;
-	(void)path;
-	sum->node->cost.total += matched->samples;
-	sum->node->cost.total_weight += matched->weight;
-	sum->node->squares += matched->squares;
-	sum->node->has_children = true;
-	return 0;
-}
-
 static struct selection_node empty_node(const struct selection *selection, uint32_t row)
 {
 	const struct shown_row *shown = &selection->shown.items[row];
@@ -253,8 +199,14 @@ static int fill_node(struct selection *selection, uint32_t row, struct selection
 	const struct shown_row *shown = &selection->shown.items[row];
 	struct sum sum = {selection, node, shown->shape};
 	*node = empty_node(selection, row);
-	bool ends = shown->shape == SELECTION_INVERTED && shown->depth == 0;
-	return match(selection, shown, ends ? add_end : add_match, &sum);
+	if (shown->shape != SELECTION_INVERTED || shown->depth)
+		return match(selection, shown, add_match, &sum);
+	/* Every stack shown ends somewhere. */
+	node->cost.total = selection->totals.samples;
+	node->cost.total_weight = selection->totals.weight;
+	node->squares = selection->totals.squares;
+	node->has_children = selection->totals.samples > 0;
+	return 0;
 }
 
 /* The id of a path of the top-down tree: from its functions, root first. 0: out of memory. */
@@ -277,6 +229,8 @@ int selection_root(struct selection *selection, enum selection_shape shape,
 		   struct function_id function, struct selection_node *root)
 {
 	struct shown_row shown = {.parent = UINT32_MAX, .shape = shape};
+	if (selection_need_paths(selection))
+		return -ENOMEM;
 	if (shape == SELECTION_TREE) {
 		shown.path = selection->root;
 		shown.key = selection->paths.items[selection->root].key;
@@ -309,7 +263,8 @@ struct children {
 	struct selection *selection;
 	uint32_t parent, shape;
 	struct selection_nodes *nodes;
-	size_t first; /* node; they are appended */
+	uint64_t least; /* those of less weight may be left out */
+	size_t first;	/* node; they are appended */
 	/* Node of a key, less first, plus 1; 0: none yet. NULL: each path is a row of its own. */
 	uint32_t *of_key;
 };
@@ -364,7 +319,8 @@ static int add_children_below(void *context, uint32_t path, const struct matched
 		if (!selection->paths.items[child].total)
 			continue;
 		const struct matched below = all_of(selection, child);
-		result = add_child(children, child, &below);
+		if (children->of_key || below.weight >= children->least)
+			result = add_child(children, child, &below);
 	}
 	return result;
 }
@@ -376,9 +332,22 @@ static int add_caller(void *context, uint32_t path, const struct matched *matche
 	return caller == NO_PATH ? 0 : add_child(children, caller, matched);
 }
 
-static int add_leaf(void *context, uint32_t path, const struct matched *matched)
+/* The ends of all stacks, those left out whose functions have too little in all: the rows below the inverted tree's root. */
+static int add_leaves(struct children *children)
 {
-	return add_child(context, path, matched);
+	const struct selection *selection = children->selection;
+	int result = 0;
+	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
+		const struct stack_state *state = &selection->stacks.items[i];
+		const struct stack_count *count = &selection->counts.items[i];
+		if (!state->passes || !count->samples ||
+		    selection->keys.items[state->key].cost.self_weight < children->least)
+			continue;
+		const struct matched matched = {count->samples, count->weight,
+						selection_stack_squares(selection, i)};
+		result = add_child(children, state->path, &matched);
+	}
+	return result;
 }
 
 struct sorting {
@@ -419,8 +388,8 @@ static int compare(const void *a, const void *b, void *context)
 	return selection_compare_keys(sorting->selection, key_of_node(left), key_of_node(right));
 }
 
-int selection_children(struct selection *selection, uint64_t id, enum selection_order order,
-		       struct selection_nodes *nodes)
+int selection_children_from(struct selection *selection, uint64_t id, enum selection_order order,
+			    uint64_t least, struct selection_nodes *nodes)
 {
 	uint32_t row = find_shown(selection, id);
 	if (row == UINT32_MAX)
@@ -431,20 +400,34 @@ int selection_children(struct selection *selection, uint64_t id, enum selection_
 		.parent = row,
 		.shape = shown.shape,
 		.nodes = nodes,
+		.least = least,
 		.first = nodes->nr,
 	};
 	if (shown.shape != SELECTION_TREE &&
 	    !(children.of_key = calloc(selection->keys.nr, sizeof(uint32_t))))
 		return -ENOMEM;
-	match_function *each = add_children_below;
-	if (goes_up(shown.shape))
-		each = shown.shape == SELECTION_INVERTED && shown.depth == 0 ? add_leaf
-									     : add_caller;
-	int result = match(selection, &shown, each, &children);
+	int result;
+	if (shown.shape == SELECTION_INVERTED && shown.depth == 0)
+		result = add_leaves(&children);
+	else
+		result = match(selection, &shown,
+			       goes_up(shown.shape) ? add_caller : add_children_below, &children);
 	free(children.of_key);
+	/* What was added up by functions is known only now. */
+	size_t nr = children.first;
+	for (size_t i = children.first; i < nodes->nr; i++)
+		if (nodes->items[i].cost.total_weight >= least)
+			nodes->items[nr++] = nodes->items[i];
+	nodes->nr = nr;
 	struct sorting sorting = {selection, order};
 	if (!result && nodes->nr - children.first > 1)
 		qsort_r(nodes->items + children.first, nodes->nr - children.first,
 			sizeof(*nodes->items), compare, &sorting);
 	return result;
+}
+
+int selection_children(struct selection *selection, uint64_t id, enum selection_order order,
+		       struct selection_nodes *nodes)
+{
+	return selection_children_from(selection, id, order, 0, nodes);
 }

@@ -143,6 +143,8 @@ int selection_trend_functions(struct selection *selection, enum selection_measur
 {
 	struct trend trend = {.selection = selection, .seconds = seconds, .counts = counts};
 	int result = begin(nr, seconds, counts);
+	if (!result)
+		result = selection_need_paths(selection);
 	if (result || !nr)
 		return result;
 	uint64_t *keys = key_masks(selection, functions, nr);

@@ -161,6 +161,8 @@ static int settle(struct selection *selection, const struct range *range)
 {
 	const struct bucket *buckets = selection->history->seconds.buckets.items;
 	size_t nr = range->settled - range->from, known = 0;
+	if (vec_reserve(&selection->settled, selection->fresh.nr + 1))
+		return -ENOMEM;
 	while (selection->settled.nr < selection->fresh.nr)
 		selection->settled.items[selection->settled.nr++] = (struct stack_count){0};
 	if (!remove_old(selection, range)) {

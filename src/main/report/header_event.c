@@ -38,7 +38,9 @@ static void add_event(struct header *header)
 			continue;
 		if (!history_event_samples(history, i))
 			continue; /* perf's dummy, say */
-		text_add(line, line->size ? ", " : "not shown here: ");
+		text_add(line, line->size	     ? ", "
+			       : header->has_columns ? "beside it: "
+						     : "not shown here: ");
 		text_add_safe(line, name);
 	}
 	if (line->size)

@@ -4,6 +4,7 @@
 
 /* The lines of the report's header: what they are made from, and the files that make them. */
 
+#include <ctop/base/text.h>
 #include <ctop/history/history.h>
 #include <ctop/metadata/run_facts.h>
 #include <ctop/options/options.h>
@@ -18,6 +19,7 @@ struct header {
 	struct text *out;
 	struct text line; /* the value of the line in hand */
 	size_t event;	  /* the one that the table is about */
+	bool has_columns; /* for others, too */
 };
 
 /* Which events there are, and at which rate the one of the table was sampled. */

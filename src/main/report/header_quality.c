@@ -64,7 +64,7 @@ static void add_weights(struct header *header)
 	header_end_line(header, "weight");
 }
 
-/* What the host took is told of any target. */
+/* What the host took is reported of any target. */
 static bool is_stolen(const struct cpu_times *times)
 {
 	const uint64_t told_from_percent = 1;
@@ -126,7 +126,7 @@ static void add_problems(struct header *header)
 	if (header->totals->cut_weights) {
 		text_add(line, line->size ? "; " : "");
 		add_grouped(line, header->totals->cut_weights);
-		text_add(line, " cut: of samples that say they stand for more than can be");
+		text_add(line, " cut: samples with impossible weights");
 	}
 	if (header->totals->bad_samples) {
 		text_add(line, line->size ? "; " : "");
@@ -225,6 +225,6 @@ void header_add_quality(struct header *header)
 	add_stacks(header);
 	/* Files that a process of ctop died on: what was read of them, names or stacks, is not there. */
 	add_list(header, &header->facts->unreadable, "unreadable");
-	add_list(header, &header->facts->steps_down, "fallback");
+	add_list(header, &header->facts->fallbacks, "fallback");
 	add_own_cost(header);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/base/text.h>
@@ -23,6 +24,11 @@ static uint64_t ns(double seconds)
 	return (uint64_t)(seconds * (double)NS_PER_SECOND);
 }
 
+static bool is_of_one_event(enum load_mode mode)
+{
+	return mode == LOAD_COUNTS || mode == LOAD_COLUMNS;
+}
+
 static struct history_filter filter_of(const struct options *options, enum load_mode mode)
 {
 	return (struct history_filter){
@@ -34,8 +40,11 @@ static struct history_filter filter_of(const struct options *options, enum load_
 		.nr_cpus = options->filter_cpus.nr,
 		.comm = options->comm,
 		.event = options->event,
-		.first_event = !options->event && mode == LOAD_COUNTS,
+		.first_event = !options->event && is_of_one_event(mode),
+		.beside = mode == LOAD_COLUMNS,
 		.module = options->module,
+		.labels = options->labels,
+		.nr_labels = options->nr_labels,
 		.from_ns = ns(options->from_seconds),
 		.to_ns = ns(options->to_seconds),
 		.kernel_only = options->kernel_only,
@@ -46,7 +55,7 @@ static struct history_filter filter_of(const struct options *options, enum load_
 /* What it is asked to write would replace what it reads. */
 static int refuse_own_input(const struct options *options, struct error *error)
 {
-	const char *const outputs[] = {options->output, options->stats_path};
+	const char *const outputs[] = {options->output, options->stats_path, options->html_path};
 	struct stat input, output;
 	if (stat(options->input, &input) < 0)
 		return 0; /* which will be told */
@@ -54,14 +63,13 @@ static int refuse_own_input(const struct options *options, struct error *error)
 		if (!outputs[i] || stat(outputs[i], &output) < 0 || !S_ISREG(output.st_mode) ||
 		    output.st_dev != input.st_dev || output.st_ino != input.st_ino)
 			continue;
-		error_usage(error, "'%s' is the recording that is read", outputs[i]);
-		error_remedy(error, "write to another file");
-		return -EINVAL;
+		error_usage(error, "'%s' is the recording being read", outputs[i]);
+		return error_remedy(error, "write to another file");
 	}
 	return 0;
 }
 
-/* Damage that leaves something is told beside it; this is when nothing is left. */
+/* Damage that leaves something is reported beside it; this is when nothing is left. */
 static int refuse_empty(const struct load *load, const struct options *options, struct error *error)
 {
 	const struct recording_read read = session_read(load->session);
@@ -70,8 +78,7 @@ static int refuse_empty(const struct load *load, const struct options *options, 
 	error_set(error, -ENODATA, "'%s' %s", options->input,
 		  read.damaged_places ? "is damaged: nothing in it can be read"
 				      : "ends before anything was written to it");
-	error_remedy(error, "use a copy of it, or record again with ctop record -o FILE");
-	return -ENODATA;
+	return error_remedy(error, "use a copy of it, or record again with ctop record -o FILE");
 }
 
 static void add_count(struct text *text, uint64_t nr, const char *what)
@@ -103,8 +110,8 @@ static void add_damage(const struct load *load, struct text *lines)
 	const struct recording_read read = session_read(load->session);
 	if (!read.whole) {
 		text_add_safe(lines, load->options->input);
-		text_add(lines,
-			 " has no end: its recorder still runs, was killed, or the file was cut\n");
+		text_add(lines, " is incomplete: it is still being recorded, or ctop was killed, "
+				"or the file was cut\n");
 	}
 	if (!read.damaged_places && !read.lost_chunks)
 		return;
@@ -124,8 +131,8 @@ static void add_damage(const struct load *load, struct text *lines)
 	}
 	add_count(lines, read.lost_samples, "sample");
 	text_add(lines, read.lost_samples ? " lost" : "");
-	add_count(lines, read.maimed_samples, "sample");
-	text_add(lines, read.maimed_samples ? " with [lost] parts" : "");
+	add_count(lines, read.incomplete_samples, "sample");
+	text_add(lines, read.incomplete_samples ? " with [lost] parts" : "");
 	text_add(lines, "\n");
 }
 
@@ -149,19 +156,33 @@ void load_tell_damage(const struct load *load)
 	text_release(&lines);
 }
 
-static int set_info(void *context, const char *key, const char *value)
-{
-	return history_set_info(context, key, value);
-}
-
 /* A recording has these facts inside; of a perf.data file they are known once it was read. */
 static int add_perfdata_facts(const struct load *load)
 {
 	if (!session_is_perfdata(load->session))
 		return 0;
 	const struct session_stats stats = session_stats(load->session);
-	const struct metadata_sink sink = {load->history, set_info};
+	const struct metadata_sink sink = metadata_to_history(load->history);
 	return metadata_of_file(&stats, &sink);
+}
+
+/*
+ * A stack takes up to some hundred times its bytes in a recording: a history bound by the file's size keeps all of an honest file, and not
+ * what a small one claims to hold. Never more than half of the machine's memory, unless that is asked for.
+ */
+static uint64_t memory_bound(const struct options *options)
+{
+	enum { A_BYTE = 128 };
+	const uint64_t least = options->memory_mib << 20;
+	const uint64_t most =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	struct stat file;
+	if (options->memory_is_asked || stat(options->input, &file) < 0 || !S_ISREG(file.st_mode))
+		return least;
+	const uint64_t wanted = (uint64_t)file.st_size < most / A_BYTE
+					? least + (uint64_t)file.st_size * A_BYTE
+					: most;
+	return wanted < most ? wanted : most > least ? most : least;
 }
 
 static int begin_history(struct load *load, enum load_mode mode)
@@ -171,8 +192,9 @@ static int begin_history(struct load *load, enum load_mode mode)
 	if (!load->history)
 		return -ENOMEM;
 	history_set_filter(load->history, &filter);
-	/* A file may hold as much as a day of live profiling, or say so. */
-	history_set_limit(load->history, load->options->memory_mib << 20);
+	history_set_limit(load->history, memory_bound(load->options));
+	if (load->options->no_inline)
+		history_leave_out_lines(load->history);
 	return 0;
 }
 
@@ -193,6 +215,10 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 	load->session = session_open_file(options->input, &consumer, error);
 	if (!load->session)
 		return -EINVAL;
+	if (options->debuginfod && session_use_debuginfod(load->session, getenv("DEBUGINFOD_URLS")))
+		return error_set(error, -ENOMEM, "out of memory");
+	if (!options->no_inline)
+		session_want_lines(load->session, SESSION_LINES_AWAITED);
 	return session_start(load->session, error);
 }
 
@@ -279,7 +305,7 @@ int load_open(struct load *load, const struct options *options, enum load_mode m
 	int result = load_begin(load, options, mode, error);
 	while (!result && !done)
 		result = load_step(load, -1, &done, error);
-	const char *event = done && mode == LOAD_COUNTS ? first_sampled(load) : NULL;
+	const char *event = done && is_of_one_event(mode) ? first_sampled(load) : NULL;
 	return event ? show_event(load, event, mode, error) : result;
 }
 
@@ -316,8 +342,8 @@ void load_tell_event(const struct load *load)
 	text_add(&line, "shown is ");
 	text_add_safe(&line, history_event_name(history, shown));
 	for (size_t i = shown + 1; i < history_nr_events(history); i++) {
-		if (!history_event_samples(history, i))
-			continue; /* perf's dummy, say: there is nothing to show */
+		if (history_is_beside(history) || !history_event_samples(history, i))
+			continue; /* it has a column; or, as perf's dummy, nothing to show */
 		if (!nr_others)
 			text_add(&line, "; choose with --event: ");
 		text_add(&line, nr_others++ ? ", " : "");
@@ -351,6 +377,7 @@ static void add_events(struct run_facts *facts, const struct history *history, c
 			.period = history_event_period(history, i),
 			.frequency_hz = history_event_frequency_hz(history, i),
 			.unit = history_event_unit(history, i),
+			.is_counted = facts->events[i].is_counted,
 		};
 		facts->stats.events[i].samples = history_event_samples(history, i);
 		facts->stats.events[i].sampled = history_event_weight(history, i);

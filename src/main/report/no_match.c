@@ -65,7 +65,7 @@ static void name_others(const struct history *history, enum history_names which,
 /* The options that together let nothing through. */
 static void name_options(const struct options *options, struct error *error)
 {
-	const char *names[10];
+	const char *names[11];
 	size_t nr = 0;
 	if (options->filter_pids.nr)
 		names[nr++] = "--pid";
@@ -87,6 +87,8 @@ static void name_options(const struct options *options, struct error *error)
 		names[nr++] = "--user";
 	if (options->module)
 		names[nr++] = "--module";
+	if (options->nr_labels)
+		names[nr++] = "--label";
 	struct text text = {0};
 	text_add(&text, "loosen ");
 	for (size_t i = 0; i < nr; i++)
@@ -107,12 +109,12 @@ int no_match_check(struct history *history, const struct options *options, struc
 		return code;
 	}
 	if (options->comm && !history_has_name(history, HISTORY_COMMS, options->comm)) {
-		error_set(error, -ENOENT, "no sample is of a thread named '%s'", options->comm);
+		error_set(error, -ENOENT, "no samples of a thread named '%s'", options->comm);
 		name_others(history, HISTORY_COMMS, error);
 		return -ENOENT;
 	}
 	if (options->module && !history_has_name(history, HISTORY_MODULES, options->module)) {
-		error_set(error, -ENOENT, "no sample was taken in a module '%s'", options->module);
+		error_set(error, -ENOENT, "no samples in a module '%s'", options->module);
 		name_others(history, HISTORY_MODULES, error);
 		return -ENOENT;
 	}

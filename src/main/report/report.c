@@ -8,210 +8,60 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/vec.h>
 #include <ctop/metadata/run_facts.h>
 #include <ctop/query/selection.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/report_header.h>
+#include <ctop/report/runtime_notes.h>
 #include <ctop/report/weight_text.h>
 
-/* Widths of the list on an 80-column line; a longer name pushes its module to the right, uncut. */
+#include "report_internal.h"
+#include "report_modules.h"
+
 enum {
-	NUMBERS_COLS = 27, /* "SELF% TOTAL% SAMPLES" and the gaps around them */
-	LINE_COLS = 80,
-	NAME_COLS_LEAST = 12,
-	MODULE_COLS_MOST = 24,
 	TREE_NUMBERS_COLS = 17,
 	INDENT_COLS = 2,
 };
 
-struct report {
-	struct history *history;
-	struct selection *selection; /* of all of it */
-	const struct options *options;
-	struct history_totals totals;
-	struct text *out;
-	struct text name; /* scratch */
-};
-
-static bool shown(const struct report *report, uint64_t weight)
-{
-	return 100.0 * (double)weight >=
-	       report->options->min_percent * (double)report->totals.weight;
-}
-
-/* The last part of a module's path, as people know it. */
-static const char *module_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-/* The function's name as it is shown: escaped, and marked when it is the kernel's. Valid until the next call. */
-static const char *shown_name(struct report *report, struct function_id function)
-{
-	text_clear(&report->name);
-	if (history_function_kernel(report->history, function))
-		text_add(&report->name, "[k] ");
-	text_add_safe(&report->name, history_function_name(report->history, function));
-	return text_string(&report->name);
-}
-
-static const char *shown_module(struct report *report, struct function_id function)
-{
-	text_clear(&report->name);
-	text_add_safe(&report->name,
-		      module_name(history_function_module(report->history, function)));
-	return text_string(&report->name);
-}
-
-/* Adds a name, cut to cols with a mark where it was cut; 0: never cut. Returns the columns taken. */
-static size_t add_cut(struct text *out, const char *name, size_t cols)
-{
-	size_t wanted = text_cols(name);
-	if (!cols || wanted <= cols) {
-		text_add(out, name);
-		return wanted;
-	}
-	size_t bytes = text_fit(name, cols - 1);
-	text_add_bytes(out, name, bytes);
-	text_add(out, "~");
-	return cols;
-}
-
-static void add_share_column(struct text *out, uint64_t part, uint64_t whole)
-{
-	text_addf(out, "%6.2f", whole ? 100.0 * (double)part / (double)whole : 0.0);
-}
-
-static void add_blanks(struct text *out, size_t nr)
-{
-	text_addf(out, "%*s", (int)nr, "");
-}
-
-/* ---- the list of functions ---- */
-
-struct widths {
-	size_t name, module;
-	bool cut;
-};
-
-static size_t between(size_t value, size_t least, size_t most)
-{
-	return value < least ? least : value > most ? most : value;
-}
-
-static struct widths list_widths(struct report *report, const struct selection_function *functions,
-				 size_t nr)
-{
-	struct widths widths = {0, strlen("MODULE"), report->options->columns > 0};
-	for (size_t i = 0; i < nr; i++) {
-		if (!shown(report, functions[i].cost.total_weight))
-			continue;
-		size_t module = text_cols(shown_module(report, functions[i].id));
-		size_t name = text_cols(shown_name(report, functions[i].id));
-		if (module > widths.module)
-			widths.module = module;
-		if (name > widths.name)
-			widths.name = name;
-	}
-	size_t line = widths.cut ? report->options->columns : LINE_COLS;
-	widths.module = between(widths.module, 1, MODULE_COLS_MOST);
-	size_t fixed = NUMBERS_COLS + 2 + widths.module;
-	size_t room = line > fixed ? line - fixed : 0;
-	size_t most = room > NAME_COLS_LEAST ? room : NAME_COLS_LEAST;
-	widths.name = between(widths.name, NAME_COLS_LEAST, most);
-	return widths;
-}
-
-static void add_count_column(struct text *out, uint64_t number, size_t cols)
-{
-	struct text digits = {0};
-	add_grouped(&digits, number);
-	if (digits.size < cols)
-		add_blanks(out, cols - digits.size);
-	text_add(out, text_string(&digits));
-	out->failed |= digits.failed;
-	text_release(&digits);
-}
-
-static void add_function(struct report *report, const struct selection_function *function,
-			 const struct widths *widths)
-{
-	struct text *out = report->out;
-	const struct selection_cost *cost = &function->cost;
-	add_share_column(out, cost->self_weight, report->totals.weight);
-	text_add(out, "  ");
-	add_share_column(out, cost->total_weight, report->totals.weight);
-	add_count_column(out, cost->self, 11);
-	text_add(out, "  ");
-	size_t taken =
-		add_cut(out, shown_name(report, function->id), widths->cut ? widths->name : 0);
-	add_blanks(out, taken < widths->name ? widths->name - taken : 0);
-	text_add(out, "  ");
-	add_cut(out, shown_module(report, function->id), widths->cut ? widths->module : 0);
-	text_add(out, "\n");
-}
-
-static int add_list(struct report *report)
-{
-	struct selection_functions functions = {0};
-	size_t nr_shown = 0, nr_below = 0;
-	uint64_t self_shown = 0;
-	int result = selection_top(report->selection, SELECTION_BY_SELF, 0, &functions, NULL);
-	if (result)
-		return result;
-	const size_t nr = functions.nr;
-	uint32_t limit = report->options->limit;
-	/* Widths are those of the rows that will be there, not of all that were sampled. */
-	size_t nr_candidates = limit && limit < nr ? limit : nr;
-	struct widths widths = list_widths(report, functions.items, nr_candidates);
-	text_addf(report->out, " SELF%%  TOTAL%%    SAMPLES  %-*s  MODULE\n", (int)widths.name,
-		  "FUNCTION");
-	for (size_t i = 0; i < nr; i++) {
-		const struct selection_function *function = &functions.items[i];
-		if (!shown(report, function->cost.total_weight)) {
-			nr_below++;
-			continue;
-		}
-		if (limit && nr_shown == limit)
-			continue;
-		add_function(report, function, &widths);
-		nr_shown++;
-		self_shown += function->cost.self_weight;
-	}
-	free(functions.items);
-	if (nr_shown == nr)
-		return 0;
-	text_add(report->out, "... ");
-	add_grouped(report->out, nr - nr_shown);
-	text_addf(report->out, " more function%s with ", nr - nr_shown == 1 ? "" : "s");
-	add_percent(report->out, report->totals.weight - self_shown, report->totals.weight);
-	text_add(report->out, "% self:");
-	if (nr_below) {
-		text_add(report->out, " ");
-		add_grouped(report->out, nr_below);
-		text_addf(report->out, " below %g%%", report->options->min_percent);
-	}
-	if (nr - nr_shown > nr_below) {
-		text_add(report->out, nr_below ? ", " : " ");
-		add_grouped(report->out, nr - nr_shown - nr_below);
-		text_addf(report->out, " past the first %" PRIu32, limit);
-	}
-	text_add(report->out, "\n");
-	return 0;
-}
-
 /* ---- the call tree ---- */
 
-static void add_branch(struct report *report, const struct selection_node *node)
+static const char *node_name(struct report *report, const struct selection_node *node, size_t cols)
+{
+	return node->label ? node->label : report_function_name(report, node->function, cols);
+}
+
+/* "first … last · 41": what the first does not need is the last one's, where it goes on. */
+static void add_chain_name(struct report *report, const struct selection_node *first,
+			   const struct selection_node *last, size_t nr, size_t cols)
+{
+	static const char between[] = " … ";
+	const size_t between_cols = text_cols(between);
+	char count[32];
+	snprintf(count, sizeof(count), " · %zu", nr);
+	const size_t taken = text_cols(count) + between_cols;
+	const size_t room = cols > taken + NAME_COLS_LEAST ? cols - taken : NAME_COLS_LEAST;
+	const char *name = node_name(report, first, room / 2);
+	const size_t first_cols = text_cols(name);
+	text_add(report->out, name);
+	text_add(report->out, between);
+	text_add(report->out, node_name(report, last, room - first_cols));
+	text_add(report->out, count);
+}
+
+/* A row; of so many nodes without branches. */
+static void add_branch(struct report *report, const struct selection_node *node,
+		       const struct selection_node *last, size_t nr)
 {
 	struct text *out = report->out;
-	size_t columns = report->options->columns;
+	const size_t columns = report_line_cols(report);
 	size_t depth = node->depth > 0 ? node->depth - 1 : 0;
 	size_t indent = depth * INDENT_COLS;
-	add_share_column(out, node->cost.total_weight, report->totals.weight);
+	const uint64_t self =
+		node->cost.total_weight - last->cost.total_weight + last->cost.self_weight;
+	report_add_share(out, node->cost.total_weight, report->totals.weight);
 	text_add(out, "  ");
-	add_share_column(out, node->cost.self_weight, report->totals.weight);
+	report_add_share(out, self, report->totals.weight);
 	text_add(out, "   ");
 	size_t room = 0;
 	if (columns) {
@@ -222,18 +72,21 @@ static void add_branch(struct report *report, const struct selection_node *node)
 			char number[24];
 			indent = (size_t)snprintf(number, sizeof(number), "%zu: ", depth);
 			indent = deepest > indent ? deepest - indent : 0;
-			add_blanks(out, indent);
+			report_add_blanks(out, indent);
 			text_add(out, number);
 			indent += strlen(number);
 		} else {
-			add_blanks(out, indent);
+			report_add_blanks(out, indent);
 		}
 		size_t taken = TREE_NUMBERS_COLS + indent;
 		room = columns > taken + NAME_COLS_LEAST ? columns - taken : NAME_COLS_LEAST;
 	} else {
-		add_blanks(out, indent);
+		report_add_blanks(out, indent);
 	}
-	add_cut(out, node->label ? node->label : shown_name(report, node->function), room);
+	if (nr > 1)
+		add_chain_name(report, node, last, nr, room);
+	else
+		text_add(out, node_name(report, node, room));
 	text_add(out, "\n");
 }
 
@@ -242,7 +95,7 @@ static int pile_up(const struct report *report, uint64_t id, struct selection_no
 {
 	size_t low = pile->nr;
 	int result = selection_children(report->selection, id, SELECTION_BY_TOTAL, pile);
-	while (pile->nr > low && !shown(report, pile->items[pile->nr - 1].cost.total_weight))
+	while (pile->nr > low && !report_shows(report, pile->items[pile->nr - 1].cost.total_weight))
 		pile->nr--;
 	for (size_t high = pile->nr; low + 1 < high; low++) {
 		const struct selection_node swapped = pile->items[low];
@@ -252,9 +105,47 @@ static int pile_up(const struct report *report, uint64_t id, struct selection_no
 	return result;
 }
 
+/* A node, and those below it as long as there is one way to go; what is shown below the last is on top of the pile. */
+static int follow_chain(const struct report *report, struct selection_node node,
+			struct selection_nodes *pile, struct selection_nodes *chain)
+{
+	const size_t low = pile->nr;
+	for (chain->nr = 0;;) {
+		if (vec_reserve(chain, chain->nr + 1))
+			return -ENOMEM;
+		chain->items[chain->nr++] = node;
+		int result = node.has_children ? pile_up(report, node.id, pile) : 0;
+		if (result || pile->nr != low + 1 || report->options->names_full ||
+		    !selection_chain_goes_on(report->selection, &chain->items[0],
+					     &pile->items[low]))
+			return result;
+		node = pile->items[--pile->nr];
+	}
+}
+
+/* A row for a node and the chain that may begin with it. *nr_shown: nodes, and more now. */
+static int add_rows(struct report *report, struct selection_node node, struct selection_nodes *pile,
+		    struct selection_nodes *chain, size_t *nr_shown)
+{
+	const size_t low = pile->nr;
+	int result = follow_chain(report, node, pile, chain);
+	const size_t nr = result ? 0 : chain->nr;
+	const bool as_one = nr >= SELECTION_CHAIN_LEAST;
+	uint32_t depth = node.depth; /* as shown */
+	for (size_t i = 0; i < nr; i += as_one ? nr : 1) {
+		chain->items[i].depth = depth++;
+		add_branch(report, &chain->items[i], &chain->items[as_one ? nr - 1 : i],
+			   as_one ? nr : 1);
+	}
+	for (size_t i = low; i < pile->nr; i++)
+		pile->items[i].depth = depth;
+	*nr_shown += nr;
+	return result;
+}
+
 static int add_tree(struct report *report)
 {
-	struct selection_nodes pile = {0};
+	struct selection_nodes pile = {0}, chain = {0};
 	struct selection_node node;
 	size_t nr_shown = 0;
 	int result =
@@ -265,12 +156,10 @@ static int add_tree(struct report *report)
 	/* Depth first without recursion: stacks are a thousand frames deep. */
 	while (!result && pile.nr) {
 		node = pile.items[--pile.nr];
-		add_branch(report, &node);
-		nr_shown++;
-		if (node.has_children)
-			result = pile_up(report, node.id, &pile);
+		result = add_rows(report, node, &pile, &chain, &nr_shown);
 	}
 	free(pile.items);
+	free(chain.items);
 	size_t nr_hidden = selection_nr_paths(report->selection) - 1 - nr_shown;
 	if (nr_hidden) {
 		text_add(report->out, "... ");
@@ -364,7 +253,8 @@ static void explain_nothing(const struct report *report)
 	}
 }
 
-int report_text(struct history *history, const struct options *options, struct text *out)
+int report_text(struct history *history, const struct options *options, int32_t pid,
+		struct text *out)
 {
 	struct report report = {.history = history,
 				.selection = selection_of_all(history),
@@ -379,13 +269,17 @@ int report_text(struct history *history, const struct options *options, struct t
 			      ? "record, and choose with ctop report --event"
 			      : "choose with --event",
 		      out);
+	runtime_notes_add(history, pid, options->columns, out);
 	text_add(out, "\n");
 	if (!report.totals.samples)
 		explain_nothing(&report);
+	else if (options->modules)
+		result = report_modules_add(history, report.selection, options,
+					    report.totals.weight, out);
 	else if (options->tree)
 		result = add_tree(&report);
 	else
-		result = add_list(&report);
+		result = report_list_add(&report);
 	bool failed = out->failed || report.name.failed;
 	text_release(&report.name);
 	selection_free(report.selection);

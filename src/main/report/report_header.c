@@ -4,43 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <ctop/report/label_line.h>
-#include <ctop/report/numbers.h>
+#include <ctop/report/runtime_notes.h>
+#include <ctop/report/unnamed_text.h>
 
 #include "header_lines.h"
-
-void header_end_line(struct header *header, const char *label)
-{
-	if (header->line.size)
-		label_line_add(header->out, label, text_string(&header->line),
-			       header->options->columns);
-	header->out->failed |= header->line.failed;
-	text_clear(&header->line);
-}
-
-void header_add_share(struct text *text, const char *name, uint64_t part, uint64_t whole)
-{
-	text_addf(text, "%s%s ", text->size ? ", " : "", name);
-	add_percent(text, part, whole);
-	text_add(text, "%");
-}
-
-uint64_t header_duration_ns(const struct header *header)
-{
-	uint64_t duration_ns = header->facts->duration_ns;
-	return duration_ns ? duration_ns : header->totals->last_ns - header->totals->first_ns;
-}
-
-bool header_has_events(const struct header *header)
-{
-	return header->event < history_nr_events(header->history);
-}
-
-uint64_t header_nr_samples(const struct header *header)
-{
-	return header_has_events(header) ? history_event_samples(header->history, header->event)
-					 : header->totals->samples_before;
-}
 
 static void add_target(struct header *header)
 {
@@ -96,6 +63,27 @@ static void add_excerpt(struct header *header)
 	header_end_line(header, "excerpt");
 }
 
+static int add_label(void *context, uint32_t run, const char *key, const char *value)
+{
+	enum { LABELS_BYTES_MOST = 4096 };
+	struct text *line = context;
+	if (line->size > LABELS_BYTES_MOST)
+		return 0;
+	text_add(line, line->size ? ", " : "");
+	if (run)
+		text_addf(line, "%" PRIu32 ": ", run);
+	text_add_safe(line, key);
+	text_add(line, "=");
+	text_add_safe(line, value);
+	return 0;
+}
+
+static void add_labels(struct header *header)
+{
+	history_each_label(header->history, add_label, &header->line);
+	header_end_line(header, "labels");
+}
+
 /* The event chosen, else the first. */
 static size_t find_event(const struct history *history, const char *chosen)
 {
@@ -117,13 +105,35 @@ void report_header(const struct history *history, const struct history_totals *t
 				.totals = totals,
 				.options = options,
 				.choose = choose,
+				.has_columns = history_is_beside(history),
 				.out = out,
 				.event = find_event(history, options->event)};
 	add_target(&header);
 	add_recorder(&header);
 	add_host(&header);
 	add_excerpt(&header);
+	add_labels(&header);
 	header_add_event(&header);
 	header_add_quality(&header);
 	text_release(&header.line);
+}
+
+void report_describe(struct history *history, const struct options *options, size_t event,
+		     const struct history_totals *shown, struct text *out)
+{
+	struct history_totals totals = history_totals(history);
+	struct options of_event = *options;
+	of_event.event = history_event_name(history, event);
+	of_event.columns = 0;
+	totals.samples = shown->samples;
+	totals.weight = shown->weight;
+	memcpy(totals.ends, shown->ends, sizeof(totals.ends));
+	if (history_nr_events(history) > 1) {
+		/* Nobody counts these by event. */
+		memset(totals.reasons, 0, sizeof(totals.reasons));
+		totals.frames = 0;
+	}
+	report_header(history, &totals, &of_event, "chosen above", out);
+	runtime_notes_add(history, 0, 0, out);
+	unnamed_add(history, out);
 }

@@ -10,9 +10,13 @@
 /* The largest ones: a JIT may have as many as there are processes. */
 enum { MODULES_MOST = 20 };
 
-static const char *why(enum module_kind kind)
+/* As the symbolizer found it; where it found nothing missing, functions have names that do not cover all. */
+static const char *why(const struct history_unnamed *module)
 {
-	switch (kind) {
+	const char *missing = names_missing_text(module->names.missing);
+	if (*missing)
+		return missing;
+	switch (module->kind) {
 	case MODULE_FILE:
 		return "no symbol of it or of its debug file covers them";
 	case MODULE_KERNEL:
@@ -43,10 +47,13 @@ void unnamed_add(struct history *history, struct text *out)
 		add_percent(&share, modules[i].frames, modules[i].all_frames);
 		text_addf(out, "%7s%% of ", text_string(&share));
 		text_release(&share);
-		text_add_safe(out, slash && slash[1] ? slash + 1 : modules[i].path);
-		text_addf(out, ": %s\n", why(modules[i].kind));
+		text_add_safe(out, slash && slash[1]	? slash + 1
+				   : modules[i].path[0] ? modules[i].path
+							: "[unknown]");
+		text_addf(out, ": %s\n", why(&modules[i]));
 	}
 	if (nr > MODULES_MOST)
 		text_addf(out, "        and %zu others\n", nr - MODULES_MOST);
+	text_add(out, "\n8 shows the modules, and what would help.\n");
 	free(modules);
 }

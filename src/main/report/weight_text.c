@@ -72,6 +72,15 @@ static void add_counted(const struct history *history, const struct run_facts *f
 		text_addf(text, "; %s", short_tasks);
 }
 
+/* Squares are those of all samples that count: of several events they say nothing of one. */
+static bool is_alone(const struct history *history, size_t event)
+{
+	for (size_t i = 0; i < history_nr_events(history); i++)
+		if (i != event && history_event_weight_shown(history, i))
+			return false;
+	return true;
+}
+
 void weight_text_add(const struct history *history, const struct run_facts *facts, size_t event,
 		     const struct history_totals *totals, struct text *text)
 {
@@ -83,7 +92,8 @@ void weight_text_add(const struct history *history, const struct run_facts *fact
 	text_addf(text, " sample%s", totals->samples == 1 ? "" : "s");
 	add_counted(history, facts, event, totals->weight, text);
 	double effective = history_effective(totals->weight, history_squares(history));
-	if (totals->weight && effective * UNEVEN_FROM < (double)totals->samples)
+	if (totals->weight && is_alone(history, event) &&
+	    effective * UNEVEN_FROM < (double)totals->samples)
 		text_addf(text,
 			  "; few of them carry most of it: as precise as %.0f of equal weight",
 			  effective);

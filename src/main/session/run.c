@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/session/run.h>
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
+#include <time.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/output/say.h>
-#include <ctop/session/course.h>
+#include <ctop/session/loop.h>
 
 enum { TICK_MS = 100 };
 /* Who tells a whole process group to end tells the command and us: it may take a moment longer. */
 enum { MOMENT_MS = 500 };
-/* A command that goes on so long after ^C is told of. */
+/* A command that goes on so long after ^C is reported. */
 enum { SLOW_MS = 1000 };
 enum { EXIT_OWN_FAILURE = 125 };
 
@@ -32,24 +31,27 @@ static void list_ends(sigset_t *signals)
 
 int run_block_signals(int *fd)
 {
-	sigset_t watched, blocked;
+	sigset_t watched;
 	list_ends(&watched);
 	sigaddset(&watched, SIGUSR1);
-	/*
-	 * A reader that went away is a write error. Blocked, not ignored: a command of ours
-	 * unblocks it, but would inherit that it is ignored.
-	 */
-	blocked = watched;
-	sigaddset(&blocked, SIGPIPE);
-	if (sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
-		return -errno;
-	*fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-	return *fd < 0 ? -errno : 0;
+	return loop_block_signals(&watched, fd);
+}
+
+void run_unblock_signals(void)
+{
+	const struct timespec at_once = {0};
+	sigset_t watched;
+	list_ends(&watched);
+	sigaddset(&watched, SIGUSR1);
+	sigaddset(&watched, SIGPIPE);
+	while (sigtimedwait(&watched, NULL, &at_once) > 0)
+		;
+	sigprocmask(SIG_UNBLOCK, &watched, NULL);
 }
 
 struct run {
+	struct loop loop;
 	const struct options *options;
-	struct course course;
 	bool is_ending; /* a signal has asked for it */
 	uint64_t
 		tell_ns; /* the command was interrupted, and its end is awaited: until then in silence */
@@ -76,83 +78,82 @@ static bool is_for_command(const struct run *run, const struct signalfd_siginfo 
 	return run->options->argv && run_is_terminals(info) && !run->is_interrupted;
 }
 
-/* Up to the first that asks for the end. A second one stays unread: whoever waits for something sees it. */
-static void read_signals(struct run *run, int fd)
+static int serve(void *context, int timeout_ms, struct error *error)
 {
-	struct signalfd_siginfo info;
-	while (!run->is_ending && read(fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1) {
-			course_toggle(&run->course);
-		} else if (is_for_command(run, &info)) {
-			run->is_interrupted = true;
-			run->tell_ns = clock_now_ns() + SLOW_MS * NS_PER_MS;
-		} else {
-			run->is_ending = true;
-			course_stop(&run->course);
-			watch_ends_only(fd);
-		}
-	}
-}
-
-static bool is_hurried(const struct run *run, int fd)
-{
-	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-	return run->is_ending && poll(&poll_fd, 1, 0) == 1;
-}
-
-static int remaining_ms(const struct run *run)
-{
-	uint64_t now = clock_now_ns(), until_ns = now + TICK_MS * NS_PER_MS;
-	const uint64_t due_ns = course_due_ns(&run->course);
-	if (due_ns < until_ns)
-		until_ns = due_ns;
-	return until_ns <= now ? 0 : (int)((until_ns - now) / NS_PER_MS) + 1;
-}
-
-static int keep_course(struct run *run, struct session *session, struct error *error)
-{
-	enum course_change change;
-	int result = course_keep(&run->course, session, &change, error);
-	if (change == COURSE_SWITCHED && !run->options->quiet) {
-		make_way(run);
-		say("sampling is %s", session_is_on(session) ? "on" : "off");
-	}
+	struct run *run = context;
+	enum session_state state;
+	int result = session_step(run->loop.session, timeout_ms, &state, error);
+	run->loop.is_over = state == SESSION_DRAINED;
 	return result;
 }
 
-static void tell_of_command(struct session *session, struct run *run, uint64_t now)
+/* The first that asks for the end is the last one read: whoever waits for something sees a second. */
+static int take_signal(void *context, const struct signalfd_siginfo *info, struct error *error)
 {
+	struct run *run = context;
+	(void)error;
+	if (is_for_command(run, info)) {
+		run->is_interrupted = true;
+		run->tell_ns = clock_now_ns() + SLOW_MS * NS_PER_MS;
+	} else {
+		run->is_ending = run->loop.leaves_signals = true;
+		course_stop(&run->loop.course);
+		watch_ends_only(run->loop.signal_fd);
+	}
+	return 0;
+}
+
+static bool is_hurried(const struct run *run)
+{
+	struct pollfd poll_fd = {.fd = run->loop.signal_fd, .events = POLLIN};
+	return run->is_ending && poll(&poll_fd, 1, 0) == 1;
+}
+
+static void tell_of_command(struct run *run, uint64_t now)
+{
+	struct session *session = run->loop.session;
 	if (!run->tell_ns || now < run->tell_ns)
 		return;
 	run->tell_ns = 0;
 	if (run->is_ending || session_target_ended(session))
 		return;
 	make_way(run);
-	say("%s goes on after ^C, and is profiled to its end; a second ^C ends the profile",
+	say("%s still runs after ^C, and is profiled to its end; a second ^C ends the profile",
 	    session_target(session));
+}
+
+static int take_turn(void *context, enum course_change change, struct error *error)
+{
+	struct run *run = context;
+	const uint64_t now = clock_now_ns();
+	if (change == COURSE_SWITCHED && !run->options->quiet) {
+		make_way(run);
+		say("sampling is %s", session_is_on(run->loop.session) ? "on" : "off");
+	}
+	tell_of_command(run, now);
+	run->loop.is_over |= is_hurried(run);
+	if (now < run->loop.due_ns)
+		return 0;
+	run->loop.due_ns = now + TICK_MS * NS_PER_MS;
+	return run->ticker->tick(run->ticker->context, error);
 }
 
 int run_session(struct session *session, const struct options *options, int signal_fd,
 		const struct run_ticker *ticker, struct error *error)
 {
-	struct run run = {.options = options, .ticker = ticker};
-	uint64_t ticked_ns = clock_now_ns();
-	int result = 0;
+	static const struct front_end front = {serve, take_signal, take_turn};
+	struct run run = {
+		.loop = {.front = &front,
+			 .context = &run,
+			 .session = session,
+			 .signal_fd = signal_fd,
+			 .due_ns = clock_now_ns() + TICK_MS * NS_PER_MS},
+		.options = options,
+		.ticker = ticker,
+	};
 	session_watch(session, signal_fd);
-	course_begin(&run.course, session, options);
-	enum session_state state = SESSION_RUNNING;
-	while (!result && state != SESSION_DRAINED && !is_hurried(&run, signal_fd)) {
-		result = session_step(session, remaining_ms(&run), &state, error);
-		read_signals(&run, signal_fd);
-		if (!result)
-			result = keep_course(&run, session, error);
-		const uint64_t now = clock_now_ns();
-		tell_of_command(session, &run, now);
-		if (!result && now - ticked_ns >= TICK_MS * NS_PER_MS) {
-			ticked_ns = now;
-			result = ticker->tick(ticker->context, error);
-		}
-	}
+	course_begin(&run.loop.course, session, options);
+	int result = loop_run(&run.loop, error);
 	if (run.is_ending && options->argv)
 		session_await_target(session, signal_fd, MOMENT_MS);
 	watch_ends_only(signal_fd); /* nothing is left to be switched on or off */
@@ -170,7 +171,7 @@ void run_await_command(struct session *session, int signal_fd)
 	watch_ends_only(signal_fd);
 	if (session_await_target(session, signal_fd, SLOW_MS))
 		return;
-	say("%s goes on: ^C again leaves it to itself", session_target(session));
+	say("%s still runs: ^C again leaves it running", session_target(session));
 	session_await_target(session, signal_fd, -1);
 }
 

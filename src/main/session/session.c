@@ -32,7 +32,7 @@ static void tell_of_opener(struct session *session)
 	if (!pid || pid == session->own.pids[OWN_OPENER] || !session->collector.channel)
 		return;
 	session->own.pids[OWN_OPENER] = pid;
-	setup_own(&session->collector, &session->own); /* if it is broken: its successor is told */
+	setup_own(&session->collector, &session->own); /* if it is broken: its successor gets it */
 }
 
 static void keep_house(struct session *session)
@@ -241,7 +241,8 @@ static int advance(struct session *session)
 		ask_to_look_again(session);
 	if (session->phase == PHASE_NAMING &&
 	    (session_is_recording(session) || session_names_final(session) ||
-	     now > session->patience_until_ns)) {
+	     session_is_out_of_patience(session, now)) &&
+	    !session_awaits_lines(session)) {
 		session->phase = PHASE_DRAINED;
 		note_changed_files(session);
 	}
@@ -297,7 +298,13 @@ static struct session *session_new(const struct session_consumer *consumer)
 	return NULL;
 }
 
-/* Starts both children on the first epoch, and waits until the rings are mapped. */
+/* Whether it has all that it was sent: of what waits for its hello, main holds every descriptor twice. */
+static bool has_all(const struct worker *worker)
+{
+	return !worker->pid || !(channel_held(worker->channel) || channel_waiting(worker->channel));
+}
+
+/* Starts both children on the first epoch, and waits until they have what they need, and the rings are mapped. */
 static int start_children(struct session *session, struct error *error)
 {
 	int result = region_open(session->current, 1);
@@ -312,7 +319,9 @@ static int start_children(struct session *session, struct error *error)
 	if (result)
 		return worker_not_started(result, error);
 	uint64_t until_ns = clock_now_ns() + START_PATIENCE_NS;
-	while (!session->mapped && clock_now_ns() < until_ns && !end_pending()) {
+	while (!(session->mapped && has_all(&session->collector) &&
+		 has_all(&session->symbolizer)) &&
+	       clock_now_ns() < until_ns && !end_pending()) {
 		enum session_state state;
 		result = session_step(session, 100, &state, error);
 		if (result)
@@ -320,12 +329,17 @@ static int start_children(struct session *session, struct error *error)
 	}
 	if (!session->mapped && end_pending()) {
 		error_set(error, -EINTR, "interrupted before sampling began");
-		error_remedy(error, "nothing was sampled: start it again, and let it begin");
-		return -EINTR;
+		return error_remedy(
+			error, "nothing was sampled: run it again, and wait until sampling begins");
 	}
 	if (!session->mapped)
 		return error_set(error, -ETIMEDOUT, "the collector did not start within 10 s");
 	return 0;
+}
+
+int session_use_debuginfod(struct session *session, const char *urls)
+{
+	return urls ? broker_use_debuginfod(session->broker, urls) : 0;
 }
 
 struct session *session_open_live(const struct options *options,
@@ -337,7 +351,13 @@ struct session *session_open_live(const struct options *options,
 		return NULL;
 	}
 	promptness_ask();
-	int result = target_open(&session->target, options, error);
+	int result = options->debuginfod
+			     ? session_use_debuginfod(session, getenv("DEBUGINFOD_URLS"))
+			     : 0;
+	if (result)
+		error_set(error, result, "out of memory");
+	else
+		result = target_open(&session->target, options, error);
 	if (!result) {
 		/* After the fork of a command, which must stay open to our own events. */
 		jail_protect_main();
@@ -441,6 +461,13 @@ int session_start(struct session *session, struct error *error)
 	return result;
 }
 
+void session_want_lines(struct session *session, enum session_lines lines)
+{
+	session->lines = lines;
+	if (lines && session->symbolizer.channel)
+		setup_lines(&session->symbolizer); /* if it is broken: its successor gets it */
+}
+
 void session_stop(struct session *session)
 {
 	if (session->phase != PHASE_RUNNING && session->phase != PHASE_OPEN)
@@ -460,7 +487,7 @@ void session_leave_out(struct session *session, pid_t pid)
 {
 	session->own.pids[OWN_LAST_WRITER] = session->own.pids[OWN_WRITER];
 	session->own.pids[OWN_WRITER] = pid;
-	setup_own(&session->collector, &session->own); /* if it is broken: its successor is told */
+	setup_own(&session->collector, &session->own); /* if it is broken: its successor gets it */
 }
 
 void session_watch(struct session *session, int fd)

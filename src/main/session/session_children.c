@@ -23,6 +23,7 @@ static bool may_say(const struct session *session, const struct worker *worker, 
 		return is_source && !session_is_recording(session);
 	case MESSAGE_NEED_PROCESS:
 	case MESSAGE_NEED_OWNER:
+	case MESSAGE_NEED_CODE:
 	case MESSAGE_DOUBLE:
 		return is_source && session_is_live(session);
 	case MESSAGE_PAUSED:
@@ -56,7 +57,7 @@ static int finish_source(struct session *session, const struct message_result *m
 	bool from_pipe = lseek(session->source.fd, 0, SEEK_CUR) < 0 && errno == ESPIPE;
 	error_remedy(session->error,
 		     from_pipe
-			     ? "let ctop record -o - or perf record -o - write it"
+			     ? "pipe it from ctop record -o - or perf record -o -"
 			     : "make one with ctop record -o FILE, or use the ctop that wrote it");
 	return message->error;
 }
@@ -66,11 +67,11 @@ static int give_up_collector(struct session *session)
 {
 	error_set(session->error, -EIO, "the collector died %d times in 10 s%s%s",
 		  WORKER_MAX_DEATHS, session->last_words[0] ? "; " : "", session->last_words);
-	error_remedy(session->error, session->source.is_perfdata
-					     ? "look at the file with perf report"
-					     : "what came before is kept; --call-graph fp reads no "
-					       "unwind tables, which may be what it dies on");
-	return -EIO;
+	return error_remedy(session->error,
+			    session->source.is_perfdata
+				    ? "look at the file with perf report"
+				    : "what came before is kept; --call-graph fp reads no "
+				      "unwind tables, which may be what it dies on");
 }
 
 /* The collector has, or has not, what it is to read. */
@@ -111,7 +112,7 @@ static bool is_question(uint32_t kind)
 {
 	return kind == MESSAGE_NEED_MODULE || kind == MESSAGE_NEED_DEBUG_FILE ||
 	       kind == MESSAGE_NEED_PROCESS || kind == MESSAGE_NEED_OWNER ||
-	       kind == MESSAGE_NEED_TABLES;
+	       kind == MESSAGE_NEED_CODE || kind == MESSAGE_NEED_TABLES;
 }
 
 static int answer(struct session *session, struct worker *worker, const struct message *message)
@@ -145,6 +146,8 @@ static int answer(struct session *session, struct worker *worker, const struct m
 		return go_on_listing(session, &message->process);
 	case MESSAGE_NEED_OWNER:
 		return broker_answer_owner(session->broker, worker->channel, &message->owner);
+	case MESSAGE_NEED_CODE:
+		return broker_answer_code(session->broker, worker->channel, &message->code);
 	case MESSAGE_NEED_TABLES:
 		return session_give_tables(session);
 	case MESSAGE_DOUBLE:
@@ -258,9 +261,11 @@ int session_start_symbolizer(struct session *session)
 	int result = worker_start(&session->symbolizer, "symbolizer");
 	session->own.pids[OWN_LAST_SYMBOLIZER] = session->own.pids[OWN_SYMBOLIZER];
 	session->own.pids[OWN_SYMBOLIZER] = session->symbolizer.pid;
+	if (!result && session->lines)
+		result = setup_lines(&session->symbolizer);
 	if (!result && session->collector.channel && session_is_live(session))
 		setup_own(&session->collector,
-			  &session->own); /* if it is broken: its successor is told */
+			  &session->own); /* if it is broken: its successor gets it */
 	return result;
 }
 
@@ -329,8 +334,7 @@ int session_bury(struct session *session, struct worker *worker)
 				   (!too_often || (is_collector && !session->without_tables)));
 	if (session_is_recording(session)) {
 		error_set(session->error, -EIO, "the process that read '%s' died", session->path);
-		error_remedy(session->error, "read another copy of it, or record again");
-		return -EIO;
+		return error_remedy(session->error, "read another copy of it, or record again");
 	}
 	set_aside_module(session, worker, wait_status);
 	if (too_often && !is_collector) {

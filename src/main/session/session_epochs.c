@@ -61,6 +61,41 @@ bool session_names_final(struct session *session)
 	       atomic_load(&status->named_frames) >= session->current->reader.nr[TABLE_FRAMES];
 }
 
+static bool has_lines(struct session *session)
+{
+	const struct child_status *status = session->symbolizer.status;
+	return !session->symbolizer.pid ||
+	       (atomic_load(&status->lined_epoch) == session->current->epoch &&
+		atomic_load(&status->lined_frames) >= session->current->reader.nr[TABLE_FRAMES]);
+}
+
+static void count_unlined(struct session *session)
+{
+	const uint32_t nr = session->current->reader.nr[TABLE_FRAMES];
+	for (uint32_t i = 1; i < nr; i++)
+		session->stats.unlined += !symbols_has_looked_up_lines(&session->current->symbols,
+								       (struct frame_id){i});
+}
+
+bool session_awaits_lines(struct session *session)
+{
+	if (session->lines != SESSION_LINES_AWAITED || session_is_recording(session))
+		return false;
+	const uint64_t now = clock_now_ns();
+	if (!session->lines_since_ns)
+		session->lines_since_ns = now;
+	const uint64_t waited_ns = session->lines_waited_ns + now - session->lines_since_ns;
+	tables_reader_refresh(&session->current->reader);
+	const bool are_there = has_lines(session);
+	if (!are_there && waited_ns < LINES_PATIENCE_NS)
+		return true;
+	if (!are_there)
+		count_unlined(session);
+	session->lines_waited_ns = waited_ns;
+	session->lines_since_ns = 0;
+	return false;
+}
+
 void session_wake_symbolizer(struct session *session)
 {
 	tables_reader_refresh(&session->current->reader);
@@ -122,6 +157,12 @@ static bool drain_ring(struct session *session, struct budget *budget, int *resu
 }
 
 /* True while the epoch's names are worth waiting for. */
+/* What is fetched has a time limit of its own. */
+bool session_is_out_of_patience(const struct session *session, uint64_t now_ns)
+{
+	return now_ns > session->patience_until_ns && !broker_is_fetching(session->broker, NULL);
+}
+
 static bool awaits_names(struct session *session)
 {
 	uint64_t now = clock_now_ns();
@@ -129,7 +170,7 @@ static bool awaits_names(struct session *session)
 		return false;
 	if (!session->patience_until_ns)
 		session->patience_until_ns = now + NAMES_PATIENCE_NS;
-	return now < session->patience_until_ns;
+	return !session_is_out_of_patience(session, now);
 }
 
 static int leave_epoch(struct session *session)
@@ -156,7 +197,8 @@ int session_drain(struct session *session)
 	bool closed = session->current->reader.closed || session->left_current;
 	bool drained = drain_ring(session, &budget, &result);
 	session->busy |= !drained;
-	if (result || !drained || !closed || !session->next->epoch || awaits_names(session))
+	if (result || !drained || !closed || !session->next->epoch || awaits_names(session) ||
+	    session_awaits_lines(session))
 		return result;
 	session->busy = true; /* with the next epoch */
 	return leave_epoch(session);

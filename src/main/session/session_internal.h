@@ -32,12 +32,14 @@ enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
 #define STOP_PATIENCE_NS (60 * NS_PER_SECOND)
 /* How long the end of a session, or of an epoch, waits for names still being read. */
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
+/* And for lines, from when all names are there; of all epochs together. */
+#define LINES_PATIENCE_NS (10 * NS_PER_SECOND)
 
 /* A fallback that comes late. */
 #define SESSION_WITHOUT_TABLES                                                                     \
 	"stacks by frame pointers, without unwind tables: the collector died 3 times in 10 s"
 
-/* Deaths that are told one by one. */
+/* Deaths that are reported one by one. */
 enum { SESSION_NEWS_MAX = 8 };
 
 enum phase {
@@ -86,7 +88,7 @@ struct session {
 	bool without_tables; /* collectors died too often: see struct message_config */
 	bool busy;	     /* a budget was spent: there is more to do in the next turn */
 	struct thread_list
-		listing;  /* for the collector, whose next message waits until it is told */
+		listing;  /* for the collector, whose next message waits until it is sent */
 	bool owes_tables; /* the collector has filled next, too, and waits */
 	/* The record that the last collector died with, as in struct message_config. */
 	int32_t cpu_in_hand;
@@ -101,16 +103,21 @@ struct session {
 	uint64_t symbolizer_due_ns;  /* when it may be woken again */
 	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
 	uint64_t patience_until_ns, stop_until_ns;
+	enum session_lines lines;
+	uint64_t lines_since_ns;  /* they are awaited; 0: they are not */
+	uint64_t lines_waited_ns; /* before, in other epochs */
 	uint64_t housekeeping_ns;
 	int32_t looks_again_pid; /* the symbolizer that was asked to look at perf maps a last time */
 	uint64_t sideband_due_ns; /* when its records may wake us again */
 	uint64_t late_look_ns;	  /* when to look for threads that slipped through */
 	/* Sets of the events: what was foreseen, since when the one in use is, how long each was, and what is said of it. */
+	uint32_t
+		least_set; /* of these: as the user asked for; what the collector wants is not dearer */
 	uint32_t foreseen_set; /* of events that are switched together */
 	uint64_t set_since_ns, next_set_ns, settle_ns;
 	uint64_t set_ns[SAMPLER_MAX_EVENTS][SAMPLER_MAX_SETS];
 	struct message_set switching;
-	char set_step[320];
+	char set_fallback[320];
 	struct session_stats stats;
 	struct recording_read read; /* of a file */
 	struct error *error;
@@ -143,6 +150,9 @@ int session_give_tables(struct session *session);
 struct region *session_region(struct session *session, uint32_t epoch);
 /* True when every frame published so far has its final name. */
 bool session_names_final(struct session *session);
+bool session_is_out_of_patience(const struct session *session, uint64_t now_ns);
+/* True while lines are awaited, which is for a while at most. */
+bool session_awaits_lines(struct session *session);
 void session_wake_symbolizer(struct session *session);
 /* Hands what the rings of samples hold to the consumer, as much as a turn may have. */
 int session_drain(struct session *session);

@@ -65,6 +65,18 @@ void session_name_processes(struct session *session)
 					 clock_now_ns());
 }
 
+size_t session_processes(const struct session *session, int32_t *pids, size_t most)
+{
+	return session_is_live(session)
+		       ? mapped_files_processes(broker_mapped_files(session->broker), pids, most)
+		       : 0;
+}
+
+bool session_has_process(const struct session *session, int32_t pid)
+{
+	return session_is_live(session) && broker_has_process(session->broker, pid);
+}
+
 int session_switch_on(struct session *session)
 {
 	int result = session_describe_targets(session);
@@ -111,7 +123,7 @@ int session_switch(struct session *session, bool on, struct error *error)
 	session->pausing = true;
 	sampler_disable(session->sampler);
 	int result = setup_pause(&session->collector);
-	return result == -EPIPE ? 0 : result; /* it died: its successor is told */
+	return result == -EPIPE ? 0 : result; /* it died: its successor gets it */
 }
 
 bool session_is_on(const struct session *session)

@@ -32,7 +32,7 @@ void session_begin_sets(struct session *session)
 	if (!session->sampler)
 		return;
 	const struct sampler_sets *sets = sets_together(session);
-	/* Where the machine was too busy to begin with what was asked for, that is a step, too. */
+	/* Where the machine was too busy to begin with what was asked for, that is a fallback, too. */
 	const bool varies_rate = sets->nr && sets->items[sets->nr - 1].fewer > 1;
 	session->foreseen_set =
 		varies_rate ? 0 : sampler_set_in_use(session->sampler, first_together(session));
@@ -87,11 +87,30 @@ void session_describe_sets(struct session *session, uint64_t now_ns)
 	}
 	if (cheapest == session->foreseen_set)
 		return;
-	char what[160];
+	char what[160], since[32] = "";
 	describe_set(session, cheapest, what, sizeof(what));
-	snprintf(session->set_step, sizeof(session->set_step),
-		 "%s, for %.1f s: the rings were filled faster than they could be read", what,
-		 (double)cheaper_ns / (double)NS_PER_SECOND);
+	if (cheaper_ns >= NS_PER_SECOND / 20) /* else it has just begun */
+		snprintf(since, sizeof(since), ", for %.1f s",
+			 (double)cheaper_ns / (double)NS_PER_SECOND);
+	snprintf(session->set_fallback, sizeof(session->set_fallback), "%s%s: %s", what, since,
+		 session->least_set ? "as was asked for with <"
+				    : "the rings were filled faster than they could be read");
+}
+
+bool session_lower(struct session *session, char *what, size_t size)
+{
+	if (!session->sampler || session->phase != PHASE_RUNNING)
+		return false;
+	const struct sampler_sets *sets = sets_together(session);
+	const uint32_t in_use = sampler_set_in_use(session->sampler, first_together(session));
+	const uint32_t next = in_use < session->least_set ? session->least_set : in_use;
+	if (next + 1 >= sets->nr)
+		return false;
+	session->least_set = next + 1;
+	describe_set(session, session->least_set, what, size);
+	session->next_set_ns = 0;
+	session_adapt(session);
+	return true;
 }
 
 static void settle(struct session *session, uint64_t now_ns)
@@ -115,6 +134,8 @@ static bool take_wanted(const struct session *session, uint32_t *sets)
 		sets[i] = atomic_load(&session->collector.status->wanted_sets[i]);
 		if (sets[i] >= sampler_sets(session->sampler, paced)->nr)
 			sets[i] = in_use;
+		if (!paced && sets[i] < session->least_set)
+			sets[i] = session->least_set;
 		differs |= sets[i] != in_use;
 	}
 	return differs;
@@ -130,7 +151,7 @@ void session_adapt(struct session *session)
 	if (now_ns < session->next_set_ns || !session->collector.channel ||
 	    channel_waiting(session->collector.channel) || !take_wanted(session, wanted))
 		return;
-	/* It knows before it happens; one that cannot be told now is told again, or its successor is. */
+	/* The collector knows before it happens; if this cannot be sent now it is sent again, or to its successor. */
 	session->switching = (struct message_set){.since_ns = now_ns, .until_ns = UINT64_MAX};
 	for (size_t i = 0; i < session->sampling.nr_events; i++)
 		session->switching.sets[i] = (uint8_t)wanted[i];

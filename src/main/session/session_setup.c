@@ -230,6 +230,11 @@ int setup_pause(struct worker *worker)
 	return worker->channel ? send_plain(worker->channel, MESSAGE_PAUSE, -1) : 0;
 }
 
+int setup_lines(struct worker *worker)
+{
+	return worker->channel ? send_plain(worker->channel, MESSAGE_LINES, -1) : 0;
+}
+
 int setup_stop(struct worker *worker)
 {
 	return worker->channel ? send_plain(worker->channel, MESSAGE_STOP, -1) : 0;

@@ -3,6 +3,7 @@
 #include "session_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,9 +54,13 @@ static void read_sideband_losses(struct session *session, struct session_stats *
 
 struct cpu_times session_cpu_times(const struct session *session)
 {
-	return session->sampler ? cpu_times_read(sampler_rings(session->sampler),
-						 sampler_nr_rings(session->sampler))
-				: (struct cpu_times){0};
+	const size_t nr = session->sampler ? sampler_nr_rings(session->sampler) : 0;
+	int *cpus = calloc(nr, sizeof(*cpus));
+	for (size_t i = 0; cpus && i < nr; i++)
+		cpus[i] = sampler_rings(session->sampler)[i].cpu;
+	const struct cpu_times times = cpu_times_read(cpus, cpus ? nr : 0);
+	free(cpus);
+	return times;
 }
 
 static void read_cpus(const struct session *session, struct session_stats *stats)
@@ -89,10 +94,10 @@ struct session_stats session_stats(struct session *session)
 	struct session_stats stats = session->stats;
 	struct child_status *status = session->collector.status;
 	stats.counted_share = 1;
-	stats.nr_steps_before = session->sampler ? sampler_nr_steps(session->sampler) : 0;
-	stats.nr_late_steps = session_nr_steps(session) - stats.nr_steps_before;
-	for (size_t i = 0; i < stats.nr_late_steps; i++)
-		stats.late_steps[i] = session_step_down(session, stats.nr_steps_before + i);
+	stats.nr_fallbacks_before = session->sampler ? sampler_nr_fallbacks(session->sampler) : 0;
+	stats.nr_late_fallbacks = session_nr_fallbacks(session) - stats.nr_fallbacks_before;
+	for (size_t i = 0; i < stats.nr_late_fallbacks; i++)
+		stats.late_fallbacks[i] = session_fallback(session, stats.nr_fallbacks_before + i);
 	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
 	stats.cpu_ns[0] = clock_cpu_ns();
 	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
@@ -166,23 +171,28 @@ struct recording_read session_read(const struct session *session)
 	return session->read;
 }
 
-size_t session_nr_steps(const struct session *session)
+size_t session_nr_fallbacks(const struct session *session)
 {
-	size_t nr = session->sampler ? sampler_nr_steps(session->sampler) : 0;
-	return nr + (session->set_step[0] != '\0') + session->without_tables;
+	size_t nr = session->sampler ? sampler_nr_fallbacks(session->sampler) : 0;
+	return nr + (session->set_fallback[0] != '\0') + session->without_tables;
 }
 
-const char *session_step_down(const struct session *session, size_t i)
+const char *session_fallback(const struct session *session, size_t i)
 {
-	size_t nr = session->sampler ? sampler_nr_steps(session->sampler) : 0;
+	size_t nr = session->sampler ? sampler_nr_fallbacks(session->sampler) : 0;
 	if (i < nr)
-		return sampler_step(session->sampler, i);
-	return i == nr && session->set_step[0] ? session->set_step : SESSION_WITHOUT_TABLES;
+		return sampler_fallback(session->sampler, i);
+	return i == nr && session->set_fallback[0] ? session->set_fallback : SESSION_WITHOUT_TABLES;
 }
 
 const char *session_notice(const struct session *session)
 {
 	return session->notice[0] ? session->notice : broker_notice(session->broker);
+}
+
+bool session_is_fetching(const struct session *session, struct text *out)
+{
+	return broker_is_fetching(session->broker, out);
 }
 
 const struct sampler *session_sampler(const struct session *session)

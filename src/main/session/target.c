@@ -20,6 +20,7 @@
 #include <ctop/system/cgroup.h>
 #include <ctop/system/proc_text.h>
 
+enum { NAMED_MOST = 3 }; /* of the processes, in a line */
 /* As a shell would exit, and as env(1) and timeout(1) do. */
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -40,6 +41,18 @@ static bool has_name(int32_t pid, const char *name)
 	proc_line(pid, "cmdline", command, sizeof(command)); /* argv[0] ends at its NUL */
 	const char *base = strrchr(command, '/');
 	return strcmp(base ? base + 1 : command, name) == 0;
+}
+
+size_t target_count_named(const char *name)
+{
+	DIR *dir = opendir("/proc");
+	size_t nr = 0;
+	int32_t pid;
+	while (dir && (pid = proc_next_pid(dir)) > 0)
+		nr += pid != getpid() && has_name(pid, name);
+	if (dir)
+		closedir(dir);
+	return nr;
 }
 
 static int find_by_name(struct target *target, const char *name, struct error *error)
@@ -68,17 +81,16 @@ static int find_by_name(struct target *target, const char *name, struct error *e
 		return error_set(error, result, "out of memory");
 	if (target->pids.nr == 0) {
 		error_set(error, -ESRCH, "no process named '%s'", name);
-		error_remedy(error, "ps -e lists what runs; to start a command: ctop record -- %s",
-			     name);
-		return -ESRCH;
+		return error_remedy(error,
+				    "ps -e lists what runs; to start a command: ctop record -- %s",
+				    name);
 	}
 	if (target->pids.nr > 1) {
 		error_set(error, -EEXIST, "%zu processes are named '%s'", target->pids.nr, name);
 		if (all_listed)
 			error_remedy(error, "name one, or all of them: -p %s", list);
 		else
-			error_remedy(error, "name one or more: -p PID,PID; they begin with %s",
-				     list);
+			error_remedy(error, "name one or more: -p PID,PID; the first are %s", list);
 		return -EEXIST;
 	}
 	return 0;
@@ -233,9 +245,8 @@ static int refuse_threads(const struct int32_list *pids, struct error *error)
 		if (group == pid)
 			continue;
 		error_set(error, -ESRCH, "%d is a thread of process %d", pid, group);
-		error_remedy(error, "-p %d profiles the process, -t %d this thread alone", group,
-			     pid);
-		return -ESRCH;
+		return error_remedy(error, "-p %d profiles the process, -t %d this thread alone",
+				    group, pid);
 	}
 	return 0;
 }
@@ -284,7 +295,9 @@ static void describe(struct target *target, const struct options *options)
 	const struct int32_list *list = options->tids.nr ? &options->tids : &target->pids;
 	target->kind = target->command_pid ? "command" : options->tids.nr ? "tid" : "pid";
 	size_t used = 0;
-	for (size_t i = 0; i < list->nr && used < size; i++) {
+	/* Many would take all of a line: who is not called by name is counted. */
+	const size_t nr_named = list->nr <= NAMED_MOST ? list->nr : NAMED_MOST - 1;
+	for (size_t i = 0; i < nr_named && used < size; i++) {
 		char comm[64];
 		proc_line(list->items[i], "comm", comm, sizeof(comm));
 		if (target->command_pid)
@@ -293,6 +306,8 @@ static void describe(struct target *target, const struct options *options)
 				     list->items[i]);
 		used += added > 0 ? (size_t)added : 0;
 	}
+	if (nr_named < list->nr && used < size)
+		snprintf(text + used, size - used, " +%zu more", list->nr - nr_named);
 }
 
 void target_count_children(struct target *target, size_t nr)

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -29,8 +31,6 @@ _Static_assert((int)EVENT_TEXT_BYTES <= (int)UPROBE_FUNCTION_MAX,
 /* Reading the symbols of the largest programs takes a second or two. */
 enum { PATIENCE_MS = 30000, SLICE_MS = 100 };
 #define PLACE_OF_FD "/proc/self/fd/%d"
-/* Whose maps are looked through for a file. */
-enum { PIDS_MAX = 16 };
 
 static int wait_for(int fd, int timeout_ms)
 {
@@ -126,7 +126,8 @@ static int explain(const struct event *event, int code, struct error *error)
 	if (code == -EINTR) {
 		error_set(error, code, "interrupted before '%s' was found in '%s'", event->function,
 			  event->probe);
-		error_remedy(error, "nothing was sampled: start it again, and let it begin");
+		error_remedy(error,
+			     "nothing was sampled: run it again, and wait until sampling begins");
 	} else if (code == -ENOENT) {
 		error_set(error, code, "'%s' has no function '%s'", event->probe, event->function);
 		error_remedy(error,
@@ -139,7 +140,7 @@ static int explain(const struct event *event, int code, struct error *error)
 		error_remedy(error, "name one with its parameters, or as nm %s | grep lists them",
 			     event->probe);
 	} else if (code == -ENOEXEC) {
-		error_set(error, code, "'%s' is no program or library", event->probe);
+		error_set(error, code, "'%s' is not a program or library", event->probe);
 		error_remedy(error, "a uprobe goes into an ELF file");
 	} else {
 		error_set(error, code, "cannot look for '%s' in '%s': %s", event->function,
@@ -185,8 +186,7 @@ static int find_file(struct event *event, struct error *error)
 	int result = probe_file_find(event->probe, path, sizeof(path));
 	if (result) {
 		error_set(error, result, "no library or program named '%s'", event->probe);
-		error_remedy(error, "name its file, as in uprobe:/bin/bash:readline");
-		return result;
+		return error_remedy(error, "name its file, as in uprobe:/bin/bash:readline");
 	}
 	set_file(event, path);
 	return 0;
@@ -197,18 +197,17 @@ static int not_mapped(const struct event *event, int32_t pid, int code, struct e
 {
 	if (code == -ENOENT)
 		error_set(error, code,
-			  "process %d, in a mount namespace of its own, has mapped no '%s'", pid,
+			  "process %d, in its own mount namespace, has not mapped '%s'", pid,
 			  event->probe);
 	else
 		error_set(error, code,
-			  "cannot open '%s' of process %d, in a mount namespace of its own: %s",
+			  "cannot open '%s' of process %d, in its own mount namespace: %s",
 			  event->probe, pid, strerror(-code));
-	error_remedy(error, "name the file as /proc/%d/maps has it, or below /proc/%d/root", pid,
-		     pid);
-	return code;
+	return error_remedy(error, "name the file as /proc/%d/maps has it, or below /proc/%d/root",
+			    pid, pid);
 }
 
-/* The kernel is told of a descriptor: its own look-up would be in main's mounts, and may hang in a file system of the target's. */
+/* The kernel gets a descriptor: its own look-up would be in main's mounts, and may hang in a file system of the target's. */
 static int use_file(struct event *event, const char *path, int fd, struct uprobe_files *files,
 		    struct error *error)
 {
@@ -231,32 +230,92 @@ static int open_by_real_path(int32_t pid, const char *typed, char *path, size_t 
 	return fd;
 }
 
+/* What the processes of a target mean, so far. */
+struct meant {
+	int fd; /* -1: nothing yet */
+	int32_t pid;
+	bool is_elsewhere;
+	char path[EVENT_TEXT_BYTES];
+};
+
+/* Containers of one image have a file in common, which the kernel probes in all of them, under devices of their own. */
+static bool is_same_file(int a, int b)
+{
+	struct stat one, other;
+	struct statfs system_of_one, system_of_other;
+	if (fstat(a, &one) || fstat(b, &other) || one.st_ino != other.st_ino)
+		return false;
+	if (one.st_dev == other.st_dev)
+		return true;
+	return !fstatfs(a, &system_of_one) && !fstatfs(b, &system_of_other) &&
+	       system_of_one.f_type == OVERLAYFS_SUPER_MAGIC &&
+	       system_of_other.f_type == OVERLAYFS_SUPER_MAGIC && one.st_size == other.st_size &&
+	       one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+	       one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+}
+
+/* One event goes into one file: it is not for ctop to say whose. */
+static int not_one_file(const struct event *event, const struct meant *first,
+			const struct meant *other, struct error *error)
+{
+	error_set(error, -ENOTUNIQ,
+		  "'%s' of process %d and of process %d are different files: '%s' and '%s'",
+		  event->probe, first->pid, other->pid, first->path, other->path);
+	return error_remedy(error, "profile them one by one: -p %d", first->pid);
+}
+
+/* Of one that has main's mounts a path is main's. A descriptor; -ENOENT: it has mapped none. */
+static int open_meant(const struct event *event, struct meant *meant)
+{
+	const bool is_path = strchr(event->probe, '/');
+	const size_t size = sizeof(meant->path);
+	if (is_path && !meant->is_elsewhere) {
+		snprintf(meant->path, size, "%s", event->probe);
+		return open_program(event->probe);
+	}
+	int fd = probe_target_open(meant->pid, event->probe, meant->path, size);
+	if (fd == -ENOENT && is_path)
+		fd = open_by_real_path(meant->pid, event->probe, meant->path, size);
+	return fd;
+}
+
 /* The file that the target means; where it means none that is mapped yet, main's. */
 static int find_mapped_file(struct event *event, const int32_t *pids, size_t nr_pids,
 			    struct uprobe_files *files, struct error *error)
 {
 	static const char processes[] = "/proc/";
-	const bool is_path = strchr(event->probe, '/');
-	char path[sizeof(event->probe)];
-	int code = 0;
-	int32_t elsewhere = 0;
+	struct meant first = {.fd = -1};
+	int code = 0, result = 0;
+	int32_t without = 0; /* who lives elsewhere, and has mapped none */
 	if (!strncmp(event->probe, processes, strlen(processes)))
 		return 0;
-	for (size_t i = 0; i < nr_pids && i < PIDS_MAX; i++) {
-		const bool is_elsewhere = probe_target_is_elsewhere(pids[i]);
-		if (is_path && !is_elsewhere)
-			continue;
-		int fd = probe_target_open(pids[i], event->probe, path, sizeof(path));
-		if (fd == -ENOENT && is_path)
-			fd = open_by_real_path(pids[i], event->probe, path, sizeof(path));
-		if (fd >= 0)
-			return use_file(event, path, fd, files, error);
-		if (is_elsewhere && !elsewhere) {
-			elsewhere = pids[i];
-			code = fd;
+	for (size_t i = 0; !result && i < nr_pids; i++) {
+		struct meant meant = {
+			.pid = pids[i],
+			.is_elsewhere = probe_target_is_elsewhere(pids[i]),
+		};
+		meant.fd = open_meant(event, &meant);
+		if (meant.fd < 0) {
+			if (meant.fd == -EINTR)
+				result = explain(event, meant.fd, error);
+			if (meant.is_elsewhere && !without) {
+				without = meant.pid;
+				code = meant.fd;
+			}
+		} else if (first.fd < 0) {
+			first = meant;
+		} else {
+			if (!is_same_file(first.fd, meant.fd))
+				result = not_one_file(event, &first, &meant, error);
+			close(meant.fd);
 		}
 	}
-	return elsewhere ? not_mapped(event, elsewhere, code, error) : 0;
+	const bool is_mains = strchr(event->probe, '/') && !first.is_elsewhere;
+	if (!result && first.fd >= 0 && !is_mains)
+		return use_file(event, first.path, first.fd, files, error);
+	if (first.fd >= 0)
+		close(first.fd);
+	return !result && without ? not_mapped(event, without, code, error) : result;
 }
 
 static int find_event_file(struct event *event, const int32_t *pids, size_t nr_pids,
@@ -273,12 +332,11 @@ static int outside(const struct event *event, const struct function_place *place
 		   struct error *error)
 {
 	error_set(error, -ERANGE,
-		  "'%s' of '%s' is %" PRIu64 " bytes long: +%" PRIu64 " is behind its end",
+		  "'%s' of '%s' is %" PRIu64 " bytes long: +%" PRIu64 " is past its end",
 		  event->function, event->probe, place->size, event->config2);
-	error_remedy(error,
-		     "name the function that is meant, or an offset in the file: uprobe:%s+0x...",
-		     event->probe);
-	return -ERANGE;
+	return error_remedy(
+		error, "name the function that is meant, or an offset in the file: uprobe:%s+0x...",
+		event->probe);
 }
 
 static int resolve(struct event *event, struct error *error)
@@ -288,8 +346,7 @@ static int resolve(struct event *event, struct error *error)
 	if (fd < 0) {
 		error_set(error, fd, "cannot open '%s': %s", event->probe,
 			  fd == -EINVAL ? "not a file" : strerror(-fd));
-		error_remedy(error, "a uprobe is written as in uprobe:/bin/bash:readline");
-		return fd;
+		return error_remedy(error, "a uprobe is written as in uprobe:/bin/bash:readline");
 	}
 	int result = find_place(event->function, fd, &place);
 	close(fd);

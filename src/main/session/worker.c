@@ -289,20 +289,20 @@ static bool stands(char state)
 
 bool worker_end_if_still(struct worker *worker)
 {
-	struct proc_thread thread = {0};
+	struct stat_line line = {.state = 0};
 	if (!worker->pid)
 		return false;
 	uint64_t moves = moves_of(worker);
 	/* Looks are counted, not time: main may have been stopped as well. */
-	if (moves != worker->still_moves || !proc_thread(worker->pid, worker->pid, &thread) ||
-	    !stands(thread.state))
+	if (moves != worker->still_moves || !proc_stat_line(worker->pid, worker->pid, &line) ||
+	    !stands(line.state))
 		worker->nr_still = 0;
 	worker->still_moves = moves;
-	if (!stands(thread.state) || ++worker->nr_still < STILL_LOOKS)
+	if (!stands(line.state) || ++worker->nr_still < STILL_LOOKS)
 		return false;
 	worker_end(worker);
 	/* Who was stopped did not fall. */
-	worker->ended = thread.state != 'T';
+	worker->ended = line.state != 'T';
 	worker->why = worker->ended ? "was stuck and was killed"
 				    : "was stopped by a signal and was killed";
 	worker->nr_still = 0;

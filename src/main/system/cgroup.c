@@ -59,8 +59,7 @@ static int refuse(const char *mount, const char *path, int code, struct error *e
 		break;
 	case EACCES:
 		error_set(error, code, "this user may not open cgroup '%.200s'", path);
-		error_remedy(error, "run it with sudo");
-		return code;
+		return error_remedy(error, "run it with sudo");
 	default:
 		error_set(error, code, "cannot open cgroup '%.200s': %s", path, strerror(-code));
 	}
@@ -76,9 +75,8 @@ int cgroup_open(const char *path, struct error *error)
 	char mount[PATH_MAX], below[2 * PATH_MAX];
 	if (!find_mount(mount, sizeof(mount))) {
 		error_set(error, -ENODEV, "cgroup2 is not mounted");
-		error_remedy(error,
-			     "sudo mount -t cgroup2 none /sys/fs/cgroup (or another directory)");
-		return -ENODEV;
+		return error_remedy(
+			error, "sudo mount -t cgroup2 none /sys/fs/cgroup (or another directory)");
 	}
 	snprintf(below, sizeof(below), "%s/%s", mount, path);
 	int fd = open_directory(below);

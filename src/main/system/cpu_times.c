@@ -9,10 +9,10 @@
 
 #include <ctop/base/clock.h>
 
-static bool is_one_of(const struct sampler_ring *rings, size_t nr, int cpu)
+static bool is_one_of(const int *cpus, size_t nr, int cpu)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (rings[i].cpu == cpu)
+		if (cpus[i] == cpu)
 			return true;
 	return false;
 }
@@ -34,26 +34,26 @@ static bool parse_line(const char *line, int *cpu, struct cpu_times *times)
 	return true;
 }
 
-struct cpu_times cpu_times_parse(const char *text, const struct sampler_ring *rings, size_t nr)
+struct cpu_times cpu_times_parse(const char *text, const int *cpus, size_t nr)
 {
 	struct cpu_times sum = {0}, times;
 	int cpu;
 	for (const char *line = text; line && *line; line = line ? line + 1 : NULL) {
-		if (parse_line(line, &cpu, &times) && is_one_of(rings, nr, cpu))
+		if (parse_line(line, &cpu, &times) && is_one_of(cpus, nr, cpu))
 			sum = cpu_times_plus(sum, times);
 		line = strchr(line, '\n');
 	}
 	return sum;
 }
 
-struct cpu_times cpu_times_read(const struct sampler_ring *rings, size_t nr)
+struct cpu_times cpu_times_read(const int *cpus, size_t nr)
 {
 	struct cpu_times sum = {0};
 	char line[512];
 	FILE *file = fopen("/proc/stat", "re");
 	/* The CPUs come first. */
 	while (file && fgets(line, sizeof(line), file) && !strncmp(line, "cpu", 3))
-		sum = cpu_times_plus(sum, cpu_times_parse(line, rings, nr));
+		sum = cpu_times_plus(sum, cpu_times_parse(line, cpus, nr));
 	if (file)
 		fclose(file);
 	return sum;

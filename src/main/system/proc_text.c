@@ -50,8 +50,11 @@ size_t proc_text(int32_t pid, const char *what, char *text, size_t size)
 {
 	char path[96];
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	int fd = privilege_openat(PRIVILEGE_INSPECT, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	/* Some of them the kernel guards where they are read. */
+	const struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
+	privilege_restore(&before);
 	if (fd >= 0)
 		close(fd);
 	got = got > 0 ? got : 0;
@@ -88,18 +91,19 @@ int32_t proc_of_thread(int32_t tid)
 	return status_number(tid, "\nTgid:");
 }
 
+bool proc_stat_line(int32_t pid, int32_t tid, struct stat_line *line)
+{
+	char what[48] = "stat", text[1024];
+	if (tid > 0)
+		snprintf(what, sizeof(what), "task/%d/stat", tid);
+	proc_text(pid, what, text, sizeof(text));
+	return stat_line_parse(text, line);
+}
+
 uint64_t proc_cpu_ns(int32_t pid)
 {
-	char text[1024];
-	uint64_t user, system;
-	proc_text(pid, "stat", text, sizeof(text));
-	/* The name may hold anything: the last parenthesis ends it. */
-	const char *end = strrchr(text, ')');
-	if (!end ||
-	    sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
-		   &user, &system) != 2)
-		return 0;
-	return (user + system) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+	struct stat_line line;
+	return proc_stat_line(pid, 0, &line) ? line.cpu_ns : 0;
 }
 
 static uint64_t now_ns(clockid_t clock)
@@ -111,21 +115,14 @@ static uint64_t now_ns(clockid_t clock)
 
 uint64_t proc_start_ns(int32_t pid)
 {
-	char text[1024];
-	uint64_t ticks;
-	proc_text(pid, "stat", text, sizeof(text));
-	const char *end = strrchr(text, ')');
-	if (!end || sscanf(end + 1,
-			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-			   " %*d %*d %" SCNu64,
-			   &ticks) != 1)
+	struct stat_line line;
+	if (!proc_stat_line(pid, 0, &line))
 		return 0;
 	/* It is counted since boot, and so is time that the machine slept. */
-	uint64_t since_boot_ns = ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 	uint64_t monotonic_ns =
 		now_ns(CLOCK_MONOTONIC); /* first: the other one is never behind it */
 	uint64_t slept_ns = now_ns(CLOCK_BOOTTIME) - monotonic_ns;
-	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns : 1;
+	return line.start_ns > slept_ns ? line.start_ns - slept_ns : 1;
 }
 
 bool proc_program(int32_t pid, struct proc_program *program)
@@ -144,18 +141,11 @@ bool proc_is_same_program(const struct proc_program *a, const struct proc_progra
 	return a->device == b->device && a->inode == b->inode;
 }
 
-bool proc_thread(int32_t pid, int32_t tid, struct proc_thread *thread)
+void proc_place(int32_t pid, int32_t tid, char place[PROC_PLACE_BYTES])
 {
-	char what[48], text[1024];
-	snprintf(what, sizeof(what), "task/%d/stat", tid);
-	proc_text(pid, what, text, sizeof(text));
-	const char *state = strrchr(text, ')');
-	if (!state || !state[1] || !state[2])
-		return false;
-	*thread = (struct proc_thread){.state = state[2]};
+	char what[48];
 	snprintf(what, sizeof(what), "task/%d/wchan", tid);
-	proc_text(pid, what, thread->place, sizeof(thread->place));
-	if (!strcmp(thread->place, "0")) /* the kernel does not tell */
-		thread->place[0] = '\0';
-	return true;
+	proc_text(pid, what, place, PROC_PLACE_BYTES);
+	if (!strcmp(place, "0")) /* the kernel does not tell */
+		place[0] = '\0';
 }

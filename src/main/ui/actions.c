@@ -7,15 +7,33 @@
 #include "ui_internal.h"
 
 enum { SCROLL_COLS = 8 };
+/* Of a function in the line of filters. */
+enum { LABEL_COLS = 32 };
 
 /* ---- find and filter ---- */
+
+/* Among the rows that are hidden, too: then they are not any more. */
+static bool find_anywhere(struct ui *ui, struct view *view, int step, bool with_selected)
+{
+	struct model *model = &ui->model;
+	if (view_find(view, model, ui->found, step, with_selected))
+		return true;
+	if (ui->current != VIEW_TOP || model->shows_callers)
+		return false;
+	model->shows_callers = view->stale = true;
+	if (!view_refresh(view, model) && view_find(view, model, ui->found, step, with_selected))
+		return true;
+	model->shows_callers = false;
+	view->stale = true;
+	return false;
+}
 
 static void find(struct ui *ui, int step, bool with_selected)
 {
 	struct view *view = ui_view(ui);
 	if (!ui->found[0]) {
 		ui_tell(ui, "nothing to find yet: / asks for a name");
-	} else if (view && !view_find(view, &ui->model, ui->found, step, with_selected)) {
+	} else if (view && !find_anywhere(ui, view, step, with_selected)) {
 		ui_tell(ui, "not found: ");
 		text_add_safe(&ui->message, ui->found);
 	}
@@ -114,7 +132,7 @@ static void zoom_row(struct ui *ui, bool drop)
 		return;
 	}
 	text_add(&label, drop ? "without " : "in ");
-	text_add(&label, model_name(&ui->model, function));
+	text_add(&label, model_fit_name(&ui->model, function, LABEL_COLS));
 	model_zoom(&ui->model,
 		   (struct selection_criterion){
 			   .what = SELECTION_FUNCTION, .drop = drop, .function = function},
@@ -138,21 +156,37 @@ static void zoom_subtree(struct ui *ui)
 	text_release(&label);
 }
 
+static void zoom_on_module(struct ui *ui, const char *module)
+{
+	const char *slash = strrchr(module, '/');
+	struct text label = {0};
+	text_add(&label, "module=");
+	text_add_safe(&label, slash && slash[1] ? slash + 1 : module);
+	model_zoom(&ui->model,
+		   (struct selection_criterion){.what = SELECTION_MODULE, .text = module},
+		   text_string(&label));
+	text_release(&label);
+}
+
+/* The module that is a row of its own; NULL: none is. */
+static const char *selected_module(struct ui *ui)
+{
+	const struct view *view = ui_view(ui);
+	if (!view || !view->ops->module_at || view->selected >= view->nr_rows)
+		return NULL;
+	return view->ops->module_at(view, &ui->model, view->selected);
+}
+
 static void zoom_module(struct ui *ui)
 {
 	struct function_id function;
-	struct text label = {0};
-	if (!ui_selected_function(ui, &function)) {
+	const char *module = selected_module(ui);
+	if (!module && ui_selected_function(ui, &function))
+		module = history_function_module(ui->model.history, function);
+	if (module)
+		zoom_on_module(ui, module);
+	else
 		ui_tell(ui, "no function is selected");
-		return;
-	}
-	text_addf(&label, "module=%s", model_module(&ui->model, function));
-	model_zoom(&ui->model,
-		   (struct selection_criterion){
-			   .what = SELECTION_MODULE,
-			   .text = history_function_module(ui->model.history, function)},
-		   text_string(&label));
-	text_release(&label);
 }
 
 static void zoom_thread(struct ui *ui)
@@ -167,7 +201,9 @@ static enum ui_wish go_back(struct ui *ui)
 {
 	if (ui->current == VIEW_PICKER || ui->current == VIEW_REFUSAL)
 		return UI_WISH_QUIT;
-	if ((int)ui->current >= NR_VIEWS)
+	if (ui_is_beside(ui->current))
+		ui_show(ui, ui->beneath);
+	else if ((int)ui->current >= NR_VIEWS)
 		ui_show(ui, ui->before);
 	else if (model_zoom_out(&ui->model))
 		return UI_WISH_NONE;
@@ -188,15 +224,43 @@ static void show_sandwich(struct ui *ui)
 	ui_show(ui, VIEW_SANDWICH);
 }
 
+/* The row's function; while that view is shown, back to where it came from. */
+static void show_code(struct ui *ui)
+{
+	struct function_id function;
+	if (ui->current == VIEW_CODE) {
+		ui_show(ui, ui->before);
+		return;
+	}
+	if (ui_selected_function(ui, &function)) {
+		ui->model.code_of = function;
+		ui->model.has_code_of = true;
+	}
+	if (ui->views[VIEW_CODE])
+		ui->views[VIEW_CODE]->stale = true;
+	ui_show(ui, VIEW_CODE);
+}
+
 static void enter(struct ui *ui)
 {
-	if (!zoom_process(ui, false))
+	const char *module = selected_module(ui);
+	if (module) {
+		zoom_on_module(ui, module);
+		ui->model.grouping = GROUPING_INLINE;
+		ui_show(ui, VIEW_TOP);
+	} else if (!zoom_process(ui, false)) {
 		show_sandwich(ui);
+	}
 }
 
 static enum ui_wish copy(struct ui *ui)
 {
+	struct view *view = ui_view(ui);
 	const char *text = ui_selected_text(ui);
+	if (*text && view->ops->copied_at) {
+		const char *copied = view->ops->copied_at(view, &ui->model, view->selected);
+		text = *copied ? copied : ui_selected_text(ui);
+	}
 	if (!*text)
 		return UI_WISH_NONE;
 	text_clear(&ui->copied);
@@ -245,6 +309,21 @@ static void toggle_processes(struct ui *ui)
 						      : "the stacks of all processes together");
 }
 
+static void next_grouping(struct ui *ui)
+{
+	struct model *model = &ui->model;
+	if (changes_known(model)) {
+		ui_tell(ui, "two profiles are compared by function");
+		return;
+	}
+	model->grouping = (enum grouping)((model->grouping + 1) % NR_GROUPINGS);
+	ui_tell(ui, "rows by ");
+	text_add(&ui->message, model->grouping == GROUPING_INLINE ? "function"
+			       : model->grouping == GROUPING_FUNCTION
+				       ? "called function: what was inlined is part of it"
+				       : grouping_name(model->grouping));
+}
+
 static void reset(struct ui *ui)
 {
 	int result = model_reset(&ui->model);
@@ -254,6 +333,13 @@ static void reset(struct ui *ui)
 		model_failed(&ui->model, result);
 	else
 		ui_tell(ui, "reset: earlier samples are not shown any more");
+}
+
+static void sample_less(struct ui *ui)
+{
+	ui_tell(ui, "");
+	if (ui->host.lower)
+		ui->host.lower(ui->host.context, &ui->message);
 }
 
 /* What the header tells is of the event shown. */
@@ -325,14 +411,25 @@ static bool act_on_model(struct ui *ui, enum action action)
 	case ACTION_RESET:
 		reset(ui);
 		break;
+	case ACTION_LOWER:
+		sample_less(ui);
+		break;
 	case ACTION_LEAST:
 		next_least(ui);
 		break;
 	case ACTION_NAMES:
 		next_names(ui);
 		break;
+	case ACTION_GROUP:
+		next_grouping(ui);
+		break;
 	case ACTION_PROCESSES:
 		toggle_processes(ui);
+		break;
+	case ACTION_CALLERS_TOO:
+		model->shows_callers = !model->shows_callers;
+		ui_tell(ui, model->shows_callers ? "functions with self 0.0, too"
+						 : "functions with self 0.0 are hidden");
 		break;
 	case ACTION_RELATIVE:
 		model->of_all = !model->of_all;
@@ -391,6 +488,10 @@ static bool act_on_row(struct ui *ui, enum action action)
 	case ACTION_VIEW_SANDWICH:
 		show_sandwich(ui);
 		break;
+	case ACTION_CODE:
+	case ACTION_VIEW_CODE:
+		show_code(ui);
+		break;
 	case ACTION_EXPORT:
 		ask_export(ui);
 		break;
@@ -404,7 +505,7 @@ enum ui_wish ui_act(struct ui *ui, enum action action)
 {
 	struct view *view = ui_view(ui);
 	if (view && view_act(view, &ui->model, action))
-		return ui->model.picked_pid ? UI_WISH_PROFILE : UI_WISH_NONE;
+		return ui->model.picked.nr ? UI_WISH_PROFILE : UI_WISH_NONE;
 	if (act_on_model(ui, action) || act_on_row(ui, action))
 		return UI_WISH_NONE;
 	switch ((int)action) {
@@ -415,6 +516,12 @@ enum ui_wish ui_act(struct ui *ui, enum action action)
 	case ACTION_VIEW_THREADS:
 		ui_show(ui, (enum view_kind)(action - ACTION_VIEW_TOP));
 		break;
+	case ACTION_VIEW_CALLS:
+		ui_show(ui, ui->current == VIEW_CALLS ? ui->before : VIEW_CALLS);
+		break;
+	case ACTION_VIEW_MODULES:
+		ui_show(ui, ui->current == VIEW_MODULES ? ui->before : VIEW_MODULES);
+		break;
 	case ACTION_NEXT_VIEW:
 		cycle_view(ui, 1);
 		break;
@@ -422,10 +529,10 @@ enum ui_wish ui_act(struct ui *ui, enum action action)
 		cycle_view(ui, -1);
 		break;
 	case ACTION_HELP:
-		ui_show(ui, ui->current == VIEW_HELP ? ui->before : VIEW_HELP);
+		ui_show(ui, ui->current == VIEW_HELP ? ui->beneath : VIEW_HELP);
 		break;
 	case ACTION_INFO:
-		ui_show(ui, ui->current == VIEW_INFO ? ui->before : VIEW_INFO);
+		ui_show(ui, ui->current == VIEW_INFO ? ui->beneath : VIEW_INFO);
 		break;
 	case ACTION_BACK:
 		return go_back(ui);

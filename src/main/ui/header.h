@@ -6,8 +6,9 @@
 
 #include "model.h"
 
-enum { HEADER_ROWS = 2 };
-
+bool header_is_wide(const struct model *model);
+/* Lines that header_draw() takes. */
+int header_rows(struct model *model);
 void header_draw(struct model *model, struct cells *cells, int row);
 /* The views; at the right, from which share on rows are shown. */
 void header_draw_tabs(const struct model *model, enum view_kind current, struct cells *cells,
@@ -24,5 +25,7 @@ void header_draw_filters(const struct model *model, struct cells *cells, int row
 void header_draw_empty(struct model *model, struct cells *cells, struct area area);
 /* "950", "18.6k", "2.3M" */
 void header_add_count(struct text *text, uint64_t number);
+/* " 12s", " 3m" */
+void header_add_age(struct text *text, uint64_t ns);
 
 #endif

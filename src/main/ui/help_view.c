@@ -45,8 +45,15 @@ static void add_group(struct help_view *help, int group, bool of_view)
 static int refresh(struct view *view, struct model *model)
 {
 	struct help_view *help = (struct help_view *)view;
-	(void)model;
 	view->nr_rows = 0;
+	if (changes_known(model)) {
+		add(help, "Compared with another profile", NULL);
+		add(help,
+		    "  Red: more than there; blue: less, by more than noise. ~: within noise.",
+		    NULL);
+		add(help, "  Changes are of the whole profiles, whatever is filtered.", NULL);
+		add(help, NULL, NULL);
+	}
 	for (int group = 0; group < NR_KEY_GROUPS; group++)
 		add_group(help, group, true);
 	add(help, NULL, NULL);
@@ -100,11 +107,8 @@ struct view *help_view_new(enum view_kind about)
 		.draw_row = draw_row,
 		.free = help_free,
 	};
-	struct help_view *help = calloc(1, sizeof(*help));
-	if (!help)
-		return NULL;
-	help->view.ops = &ops;
-	help->view.stale = true;
-	help->about = about;
-	return &help->view;
+	struct view *view = view_new(&ops, sizeof(struct help_view));
+	if (view)
+		((struct help_view *)view)->about = about;
+	return view;
 }

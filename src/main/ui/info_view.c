@@ -64,7 +64,8 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
 	(void)model;
-	return info_of(view)->lines[row];
+	const char *line = info_of(view)->lines[row];
+	return line + strspn(line, " ");
 }
 
 static void info_free(struct view *view)
@@ -85,10 +86,5 @@ struct view *info_view_new(void)
 		.text_at = text_at,
 		.free = info_free,
 	};
-	struct info_view *info = calloc(1, sizeof(*info));
-	if (!info)
-		return NULL;
-	info->view.ops = &ops;
-	info->view.stale = true;
-	return &info->view;
+	return view_new(&ops, sizeof(struct info_view));
 }

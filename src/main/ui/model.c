@@ -8,7 +8,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
-#include <ctop/ui/theme.h>
+#include <ctop/terminal/theme.h>
 
 static const uint32_t windows[] = {SELECTION_SINCE_START, 2, 5, 10, 30, 60, 300};
 enum { NR_WINDOWS = sizeof(windows) / sizeof(*windows), WINDOW_10_S = 3 };
@@ -26,8 +26,10 @@ void model_release(struct model *model)
 	while (model_zoom_out(model))
 		;
 	selection_free(model->selection);
+	changes_release(&model->changes);
+	free(model->picked.items);
 	text_release(&model->name);
-	text_release(&model->bytes);
+	text_release(&model->chain);
 	text_release(&model->read);
 }
 
@@ -61,7 +63,7 @@ static int apply_filters(struct model *model)
 }
 
 /*
- * It is told. What was sampled before stays: a process may execute again and again, faster than anybody looks, and its
+ * It is shown. What was sampled before stays: a process may execute again and again, faster than anybody looks, and its
  * time is spent all the same.
  */
 static void follow_exec(struct model *model)
@@ -96,7 +98,7 @@ static void find_events(struct model *model)
 
 /*
  * What comes in a pause is of the seconds behind it, what comes after a reset of those after it. Of a file it is not
- * known when something was lost: what is told is of the whole run.
+ * known when something was lost: the count is of the whole run.
  */
 static void count_losses(struct model *model)
 {
@@ -156,7 +158,7 @@ int model_refresh(struct model *model, uint64_t now_ns)
 void model_advance(struct model *model)
 {
 	if (model->selection)
-		selection_advance(model->selection); /* what fails now is told by the refresh */
+		selection_advance(model->selection); /* what fails now shows in the refresh */
 }
 
 /* ---- time ---- */
@@ -208,12 +210,12 @@ static bool is_cut(const struct model *model, uint64_t held_ns)
 void model_add_window(const struct model *model, struct text *out)
 {
 	static const char *const names[NR_WINDOWS] = {
-		"all", "win 2s", "win 5s", "win 10s", "win 30s", "win 60s", "win 5m",
+		"all", "last 2 s", "last 5 s", "last 10 s", "last 30 s", "last 60 s", "last 5 min",
 	};
 	uint64_t held_ns = model->totals.to_ns - model->totals.from_ns;
 	text_add(out, names[model->window]);
 	if (is_cut(model, held_ns))
-		text_addf(out, ", %us held!", (unsigned)(held_ns / NS_PER_SECOND));
+		text_addf(out, ", %u s held!", (unsigned)(held_ns / NS_PER_SECOND));
 }
 
 void model_describe(const struct model *model, struct text *out)
@@ -363,32 +365,36 @@ void model_set_centre(struct model *model, struct function_id function)
 
 /* ---- names ---- */
 
+/* cols 0: as wide as it is. */
 static const char *show_name(struct model *model, struct function_id function,
-			     enum name_level level)
+			     enum name_level level, int cols)
 {
-	const char *name = history_function_name(model->history, function);
+	const char *mark = history_function_kernel(model->history, function)	? "[k] "
+			   : history_function_inlined(model->history, function) ? "[i] "
+										: "";
 	text_clear(&model->name);
-	if (history_function_kernel(model->history, function))
-		text_add(&model->name, "[k] ");
-	size_t room = strlen(name) + 1;
-	struct text *bytes = &model->bytes;
-	if (level == NAME_FULL || vec_grow((void **)&bytes->bytes, &bytes->capacity, room, 1)) {
-		text_add_safe(&model->name, name);
-	} else {
-		name_shorten(name, level, bytes->bytes, room);
-		text_add_safe(&model->name, bytes->bytes);
-	}
+	text_add(&model->name, mark);
+	cols -= cols ? (int)strlen(mark) : 0;
+	name_add_fit(&model->name, history_function_name(model->history, function), level,
+		     cols < 0 ? 1 : (size_t)cols);
 	return text_string(&model->name);
+}
+
+/* Columns that names are made to fit: whoever wants them whole scrolls. */
+static int fit_cols(const struct model *model, int cols)
+{
+	bool whole = model->names == NAME_FULL || model->scroll;
+	return whole ? 0 : cols > 0 ? cols : 1;
 }
 
 const char *model_full_name(struct model *model, struct function_id function)
 {
-	return show_name(model, function, NAME_FULL);
+	return show_name(model, function, NAME_FULL, 0);
 }
 
-const char *model_name(struct model *model, struct function_id function)
+const char *model_fit_name(struct model *model, struct function_id function, int cols)
 {
-	return show_name(model, function, model->names);
+	return show_name(model, function, model->names, fit_cols(model, cols));
 }
 
 const char *model_module(struct model *model, struct function_id function)
@@ -401,24 +407,28 @@ const char *model_module(struct model *model, struct function_id function)
 }
 
 static const char *show_node(struct model *model, const struct selection_node *node,
-			     enum name_level level)
+			     enum name_level level, int cols)
 {
-	if (!node->comm)
-		return node->label ? node->label : show_name(model, node->function, level);
+	if (!node->comm && !node->label)
+		return show_name(model, node->function, level, cols);
+	struct text whole = {0};
 	text_clear(&model->name);
-	text_add_safe(&model->name, node->comm[0] ? node->comm : "[unknown]");
-	text_addf(&model->name, " %d", node->pid);
+	text_add_safe(&whole, !node->comm ? node->label : node->comm[0] ? node->comm : "[unknown]");
+	if (node->comm)
+		text_addf(&whole, " %d", node->pid);
+	name_add_elided(&model->name, text_string(&whole), cols ? (size_t)cols : SIZE_MAX);
+	text_release(&whole);
 	return text_string(&model->name);
 }
 
-const char *model_node_name(struct model *model, const struct selection_node *node)
+const char *model_fit_node_name(struct model *model, const struct selection_node *node, int cols)
 {
-	return show_node(model, node, model->names);
+	return show_node(model, node, model->names, fit_cols(model, cols));
 }
 
 const char *model_node_full_name(struct model *model, const struct selection_node *node)
 {
-	return show_node(model, node, NAME_FULL);
+	return show_node(model, node, NAME_FULL, 0);
 }
 
 bool model_node_is_kernel(const struct model *model, const struct selection_node *node)
@@ -440,24 +450,20 @@ double model_percent(const struct model *model, uint64_t weight)
 	return whole ? 100.0 * (double)weight / (double)whole : 0.0;
 }
 
+uint64_t model_least_weight(const struct model *model)
+{
+	const uint64_t whole = model->of_all ? model->totals.all_weight : model->totals.weight;
+	return (uint64_t)((double)whole * model->least_percent / 100 * 0.999);
+}
+
 bool model_hides(const struct model *model, uint64_t weight)
 {
 	return !weight || model_percent(model, weight) < model->least_percent;
 }
 
-enum role model_percent_role(double percent)
+enum role model_percent_role(const struct model *model, double percent)
 {
+	if (changes_known(model))
+		return ROLE_TEXT;
 	return percent >= 10 ? ROLE_HOT : percent >= 2 ? ROLE_WARM : ROLE_TEXT;
-}
-
-void model_put_trend(const struct model *model, struct cells *cells, int row, int col,
-		     const uint64_t *counts, uint32_t nr)
-{
-	uint64_t most = 1;
-	for (uint32_t i = 0; i < nr; i++)
-		most = counts[i] > most ? counts[i] : most;
-	for (uint32_t i = 0; i < nr; i++)
-		if (counts[i])
-			cells_put(cells, row, col + (int)i, 1, ROLE_LABEL,
-				  model->glyphs->dots[(counts[i] * 8 - 1) / most]);
 }

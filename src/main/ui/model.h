@@ -8,10 +8,12 @@
  */
 
 #include <ctop/base/function_name.h>
+#include <ctop/grouping.h>
 #include <ctop/history/history.h>
 #include <ctop/query/selection.h>
 #include <ctop/ui/ui.h>
 
+#include "changes.h"
 #include "losses.h"
 
 /* One step of the filter stack. */
@@ -21,7 +23,12 @@ struct zoom {
 	char label[160];
 };
 
-enum { MODEL_TREND_SECONDS = 8, MODEL_ZOOMS_MAX = SELECTION_CRITERIA_MAX - 1 };
+struct picked {
+	int32_t *items;
+	size_t nr, capacity;
+};
+
+enum { MODEL_TREND_SECONDS = 24, MODEL_ZOOMS_MAX = SELECTION_CRITERIA_MAX - 1 };
 
 struct model {
 	const struct ui_host *host;
@@ -48,6 +55,8 @@ struct model {
 	uint64_t began_ns;	 /* last sample before the reset; 0: there was none */
 	uint64_t execs, exec_ns; /* exec_ns: when the last was seen; 0: none was */
 
+	uint64_t warned_ns; /* the header last had a warning; 0: never */
+
 	/* filters */
 	struct zoom zooms[MODEL_ZOOMS_MAX];
 	size_t nr_zooms;
@@ -55,23 +64,29 @@ struct model {
 	uint32_t event, nr_events; /* samples of different events do not add up: one is shown */
 
 	/* how things are shown */
-	bool by_process;       /* the tree and the flame graph: as the selection has it */
-	bool processes_chosen; /* by the user; else only whole machines are shown by process */
-	bool wants_processes;  /* that is what the user chose */
+	bool by_process;	/* the tree and the flame graph: as the selection has it */
+	bool processes_chosen;	/* by the user; else only whole machines are shown by process */
+	bool wants_processes;	/* that is what the user chose */
+	enum grouping grouping; /* of the list of functions */
 	enum name_level names;
+	bool shows_callers; /* functions without samples of their own, too, while sorted by self */
 	double least_percent; /* rows below are hidden */
 	bool of_all; /* percent of all samples of the window, not of those that pass the filters */
 	unsigned scroll; /* columns by which names are moved to the left */
 
+	struct changes changes;
 	struct function_id centre; /* of the sandwich */
 	bool has_centre;
-	int32_t picked_pid; /* the process chosen in the picker; 0: none yet */
+	struct function_id code_of; /* whose code is shown */
+	bool has_code_of;
+	struct picked picked; /* the processes chosen in the picker; none yet */
+	const char *wanted;   /* what the picker begins to be filtered by; NULL: nothing */
 
 	bool changed;	  /* a setting: refresh at once */
 	struct text read; /* the notices that were read */
 	int failure; /* -errno of what the last key asked for: told, as the model's users cannot; 0: it was done */
 	unsigned generation;	 /* moves on when what views show is out of date */
-	struct text name, bytes; /* scratch */
+	struct text name, chain; /* scratch */
 };
 
 int model_init(struct model *model); /* selections the history, if there is one. 0 or -ENOMEM */
@@ -89,7 +104,7 @@ void model_next_window(struct model *model); /* since the start, or the last sec
 void model_change_window(struct model *model, int step);
 /* What was before is forgotten, its memory is given back. 0, -ENOMEM, or -ENODATA: nothing more will come. */
 int model_reset(struct model *model);
-/* "win 10s", "all"; "win 5m, 3m held!" when older seconds are forgotten. */
+/* "last 10 s", "all"; "last 5 min, 180 s held!" when older seconds are forgotten. */
 void model_add_window(const struct model *model, struct text *out);
 
 /* What of the profile is shown: window, filters and share of the samples, for people. */
@@ -99,7 +114,7 @@ void model_describe(const struct model *model, struct text *out);
 const char *model_unread(const struct model *model);
 void model_set_read(struct model *model); /* all of them */
 
-/* What a key asked for could not be done: -errno. 0: nothing is noted. Of several the first is told. */
+/* What a key asked for could not be done: -errno. 0: nothing is noted. Of several the first is shown. */
 void model_failed(struct model *model, int result);
 
 /* Adds a step; text is copied. When the stack is full, or there is no memory, that is noted as a failure. */
@@ -119,22 +134,21 @@ void model_set_centre(struct model *model, struct function_id function);
 
 /* ---- showing: strings are safe, and valid until the next call of any of these ---- */
 
-const char *model_name(struct model *model,
-		       struct function_id function); /* as short as is wished */
 const char *model_full_name(struct model *model, struct function_id function);
+/* As short as is wished, and shorter where that is what so many columns need; names in full, and scrolled ones, are not shortened. */
+const char *model_fit_name(struct model *model, struct function_id function, int cols);
 const char *model_module(struct model *model, struct function_id function); /* the file's name */
-const char *model_node_name(struct model *model, const struct selection_node *node);
+const char *model_fit_node_name(struct model *model, const struct selection_node *node, int cols);
 const char *model_node_full_name(struct model *model, const struct selection_node *node);
 bool model_node_is_kernel(const struct model *model, const struct selection_node *node);
 
 /* What is counted, a word in the plural: "faults", of a clock "time". */
 const char *model_unit(const struct model *model);
 double model_percent(const struct model *model, uint64_t weight);
+/* What weighs less is hidden; what weighs more may be, too: model_hides(). */
+uint64_t model_least_weight(const struct model *model);
 /* Too small a share to be shown. */
 bool model_hides(const struct model *model, uint64_t weight);
-enum role model_percent_role(double percent);
-/* Levels of a sparkline, `nr` cells, the largest count the highest. */
-void model_put_trend(const struct model *model, struct cells *cells, int row, int col,
-		     const uint64_t *counts, uint32_t nr);
-
+/* Of heat; where changes are shown these alone have colours. */
+enum role model_percent_role(const struct model *model, double percent);
 #endif

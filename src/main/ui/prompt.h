@@ -4,7 +4,7 @@
 
 /* One line of text that is being typed. */
 
-#include <ctop/ui/cells.h>
+#include <ctop/terminal/cells.h>
 #include <ctop/ui/keys.h>
 
 struct prompt {

@@ -102,10 +102,5 @@ struct view *refusal_view_new(void)
 		.text_at = text_at,
 		.free = refusal_free,
 	};
-	struct refusal_view *view = calloc(1, sizeof(*view));
-	if (!view)
-		return NULL;
-	view->view.ops = &ops;
-	view->view.stale = true;
-	return &view->view;
+	return view_new(&ops, sizeof(struct refusal_view));
 }

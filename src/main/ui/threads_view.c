@@ -1,24 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads, or processes, by what they used. */
+/* Threads, processes or programs: by what they used, and behind them those that sleep. */
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctop/ui/theme.h>
+#include <ctop/base/hash.h>
+#include <ctop/terminal/theme.h>
 
+#include "thread_pane.h"
+#include "thread_rows.h"
+#include "thread_text.h"
+#include "trend.h"
 #include "view.h"
 
-enum { TREND_SECONDS = 8 };
-/* What the columns need; a state is shown where there is room for it. */
-enum { NAME_COLS = 17, STATE_COLS = 22, FUNCTION_COLS_LEAST = 16, STATE_FROM_COLS = 70 };
+enum { IS_PROGRAM = -2 }; /* a row's tid */
+/* What the columns need; what a thread does now is worth more than a trend. */
+enum {
+	NAME_COLS = 17,
+	STATE_COLS = 22,
+	FUNCTION_COLS_LEAST = 16,
+	STATE_FROM_COLS = 70,
+	TREND_FROM_COLS = 100
+};
+
+/* What a thread did when the rows on the screen were prepared last. */
+struct seen {
+	struct ui_thread thread;
+	struct ui_thread_now now;
+};
 
 struct threads_view {
 	struct view view;
-	bool processes, chosen; /* chosen: by the user; else whole machines are shown by process */
+	enum selection_tasks_of which, shown; /* shown: the last time */
+	bool chosen;			      /* by the user; else thread_rows_default() */
+	bool several;			      /* of more than one process */
 	struct selection_tasks rows;
-	struct text name; /* scratch */
+	struct text name, label; /* scratch */
 	/* Of the rows on the screen. */
-	uint64_t trend[SELECTION_TREND_ROWS_MAX * TREND_SECONDS];
-	size_t trend_first, nr_trends;
+	struct trends trends;
+	struct seen seen[SELECTION_TREND_ROWS_MAX];
+	size_t nr_seen;
 };
 
 static struct threads_view *threads_of(struct view *view)
@@ -35,11 +55,15 @@ static int refresh(struct view *view, struct model *model)
 {
 	struct threads_view *threads = threads_of(view);
 	if (!threads->chosen)
-		threads->processes = model->facts.nr_cpus > 0;
-	int result = selection_tasks(model->selection,
-				     threads->processes ? SELECTION_PROCESSES : SELECTION_THREADS,
-				     -1, &threads->rows);
+		threads->which = thread_rows_default(model);
+	if (threads->which != threads->shown) /* rows of another kind: the first one again */
+		view_select(view, 0);
+	threads->shown = threads->which;
+	int result = thread_rows_read(model, threads->which, &threads->rows);
 	view->nr_rows = result ? 0 : threads->rows.nr;
+	threads->several = false;
+	for (size_t i = 1; i < view->nr_rows && !threads->several; i++)
+		threads->several = threads->rows.items[i].pid != threads->rows.items[0].pid;
 	return result;
 }
 
@@ -57,23 +81,126 @@ static int32_t shown_id(const struct selection_task *task)
 static uint64_t id_at(const struct view *view, size_t row)
 {
 	const struct selection_task *task = task_at(view, row);
+	if (task->tid == IS_PROGRAM)
+		return hash_bytes(task->comm, strlen(task->comm));
 	return (uint64_t)(uint32_t)task->pid << 32 | (uint32_t)task->tid;
 }
 
 static bool function_at(const struct view *view, size_t row, struct function_id *function)
 {
 	*function = task_at(view, row)->top;
-	return true;
+	return !thread_row_sleeps(task_at(view, row));
+}
+
+/* Of a process, its main thread. */
+static struct ui_thread thread_of(const struct selection_task *task)
+{
+	return (struct ui_thread){task->pid, task->tid < 0 ? task->pid : task->tid};
+}
+
+/* NULL: that is not known. */
+static const struct ui_thread_now *now_of(const struct threads_view *threads,
+					  const struct selection_task *task)
+{
+	const struct ui_thread thread = thread_of(task);
+	for (size_t i = 0; i < threads->nr_seen; i++)
+		if (threads->seen[i].thread.tid == thread.tid &&
+		    threads->seen[i].thread.pid == thread.pid)
+			return &threads->seen[i].now;
+	return NULL;
+}
+
+/* Of the rows on the screen. */
+static void see(struct threads_view *threads, const struct model *model, size_t first, size_t nr)
+{
+	threads->nr_seen = 0;
+	for (size_t i = 0; i < nr && model->facts.state == UI_LIVE; i++) {
+		struct seen *seen = &threads->seen[threads->nr_seen];
+		seen->thread = thread_of(&threads->rows.items[first + i]);
+		threads->nr_seen += model->host->thread(model->host->context, seen->thread.pid,
+							seen->thread.tid, &seen->now);
+	}
+}
+
+/* A thread that sleeps has only the name that it has now. */
+static void add_name(const struct threads_view *threads, const struct model *model,
+		     const struct selection_task *task, struct text *out)
+{
+	const struct ui_thread_now *now = now_of(threads, task);
+	char name[16] = "";
+	if (task->comm) {
+		text_add_safe(out, task->comm);
+	} else if (now) {
+		text_add_safe(out, now->name);
+	} else {
+		model->host->thread_name(model->host->context, task->pid, thread_of(task).tid,
+					 name);
+		text_add_safe(out, name);
+	}
+}
+
+/* "/usr/lib/gcc/cc1plus -quiet" as "cc1plus -quiet": the directory is the least of it. */
+static const char *without_directory(const char *command)
+{
+	const char *start = command;
+	for (const char *at = command; *at && *at != ' '; at++)
+		if (*at == '/' && at[1] && at[1] != ' ')
+			start = at + 1;
+	return start;
+}
+
+/* What tells a process from others of its name; "": it is not known. Valid until the next call. */
+static const char *command_of(struct threads_view *threads, const struct model *model,
+			      const struct selection_task *task)
+{
+	text_clear(&threads->label);
+	if (model->host->command && model->facts.state != UI_FILE)
+		model->host->command(model->host->context, task->pid, task->started_ns,
+				     &threads->label);
+	return without_directory(text_string(&threads->label));
+}
+
+/* A process goes by its command line, and among others so does its main thread. */
+static void add_label(struct threads_view *threads, const struct model *model,
+		      const struct selection_task *task, struct text *out)
+{
+	const bool is_main = task->tid == -1 || (task->tid == task->pid && threads->several);
+	const char *command = is_main ? command_of(threads, model, task) : "";
+	if (command[0])
+		text_add(out, command);
+	else
+		add_name(threads, model, task, out);
+}
+
+static void add_program(const struct model *model, const struct selection_task *task,
+			struct text *out)
+{
+	text_add_safe(out, task->comm[0] ? task->comm : "[unknown]");
+	if (task->nr_processes > 1)
+		text_addf(out, " %s%u", model->ascii ? "x" : "×", task->nr_processes);
 }
 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
+	struct threads_view *threads = threads_of(view);
 	const struct selection_task *task = task_at(view, row);
-	struct text *text = &threads_of(view)->name;
+	const struct ui_thread_now *now = now_of(threads, task);
+	struct text *text = &threads->name;
 	text_clear(text);
-	text_addf(text, "%d ", shown_id(task));
-	text_add_safe(text, task->comm);
-	text_addf(text, "  %s", model_full_name(model, task->top));
+	if (task->tid == IS_PROGRAM) {
+		add_program(model, task, text);
+	} else {
+		text_addf(text, "%d ", shown_id(task));
+		if (now) /* of the rows on the screen: a list of thousands is looked through by name */
+			add_label(threads, model, task, text);
+		else
+			add_name(threads, model, task, text);
+	}
+	text_add(text, "  ");
+	if (!thread_row_sleeps(task))
+		text_add(text, model_full_name(model, task->top));
+	else if (now)
+		thread_text_explain(now, text);
 	return text_string(text);
 }
 
@@ -81,10 +208,13 @@ static void prepare(struct view *view, struct model *model, size_t first, size_t
 {
 	struct threads_view *threads = threads_of(view);
 	nr = nr < SELECTION_TREND_ROWS_MAX ? nr : SELECTION_TREND_ROWS_MAX;
-	int result = selection_trend_tasks(model->selection, &threads->rows.items[first], nr,
-					   TREND_SECONDS, threads->trend);
-	threads->trend_first = first;
-	threads->nr_trends = result ? 0 : nr;
+	struct trends *trends = &threads->trends;
+	trends_begin(trends, model, first);
+	if (trends->seconds && !selection_trend_tasks(model->selection, &threads->rows.items[first],
+						      nr, trends->seconds, trends_room(trends)))
+		trends_add(trends, nr);
+	trends_scale(trends, model);
+	see(threads, model, first, nr);
 }
 
 /* Where the columns begin; those that have no room begin where the next does. */
@@ -92,16 +222,32 @@ struct columns {
 	int cpu, tid, trend, name, state, function, end;
 };
 
-static struct columns columns_of(const struct model *model, struct area line)
+/* Names of programs, command lines: what tells rows apart has most of the room. */
+static int name_cols(const struct threads_view *threads, int room)
+{
+	if (threads->which == SELECTION_THREADS)
+		return threads->several ? NAME_COLS + (room - NAME_COLS) / 4 : NAME_COLS;
+	return threads->which == SELECTION_PROGRAMS ? NAME_COLS + 4
+						    : room - FUNCTION_COLS_LEAST - 6;
+}
+
+static struct columns columns_of(const struct threads_view *threads, const struct model *model,
+				 struct area line)
 {
 	struct columns at = {.cpu = line.col + 9, .end = line.col + line.cols};
+	const bool live = model->facts.state == UI_LIVE;
 	at.tid = model->facts.unit == WEIGHT_NS ? at.cpu + 7 : at.cpu;
-	at.trend = at.tid + 8;
-	at.name = at.trend + TREND_SECONDS + 1;
-	at.state = at.name + NAME_COLS;
-	bool has_state = model->facts.state == UI_LIVE && line.cols >= STATE_FROM_COLS;
-	int room = at.end - at.state - FUNCTION_COLS_LEAST;
-	at.function = at.state + (!has_state ? 0 : room < STATE_COLS ? room : STATE_COLS);
+	at.trend = at.tid + (threads->which == SELECTION_PROGRAMS ? 0 : 8);
+	at.name = at.trend;
+	if (threads->which != SELECTION_PROGRAMS && (!live || line.cols >= TREND_FROM_COLS))
+		at.name += trend_cols(model) ? (int)trend_cols(model) + 1 : 0;
+	at.state = at.name + name_cols(threads, at.end - at.name);
+	const int room = at.end - at.state - FUNCTION_COLS_LEAST;
+	const int state = threads->which == SELECTION_PROGRAMS	  ? room / 2 + room / 4
+			  : threads->which == SELECTION_PROCESSES ? 6
+			  : live				  ? STATE_COLS
+								  : 0;
+	at.function = at.state + (line.cols < STATE_FROM_COLS ? 0 : room < state ? room : state);
 	if (at.function < at.state)
 		at.function = at.state;
 	return at;
@@ -110,17 +256,23 @@ static struct columns columns_of(const struct model *model, struct area line)
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
 		       struct area line)
 {
-	struct columns at = columns_of(model, line);
-	bool processes = threads_of(view)->processes;
+	static const struct {
+		const char *id, *name, *state;
+	} titles[] = {
+		[SELECTION_THREADS] = {"    TID", "THREAD", "NOW"},
+		[SELECTION_PROCESSES] = {"    PID", "PROCESS", "THR"},
+		[SELECTION_PROGRAMS] = {"", "PROGRAM", "COMMAND"},
+	};
+	const struct threads_view *threads = threads_of(view);
+	struct columns at = columns_of(threads, model, line);
 	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE, "  SHARE%");
 	cells_put(cells, line.row, at.cpu, at.tid - at.cpu, ROLE_TITLE, "  CPU%");
-	cells_put(cells, line.row, at.tid, at.end - at.tid, ROLE_TITLE,
-		  processes ? "    PID" : "    TID");
-	cells_put(cells, line.row, at.trend, at.end - at.trend, ROLE_TITLE, "TREND");
+	cells_put(cells, line.row, at.tid, at.end - at.tid, ROLE_TITLE, titles[threads->which].id);
+	cells_put(cells, line.row, at.trend, at.name - at.trend, ROLE_TITLE, "TREND");
 	cells_put(cells, line.row, at.name, at.end - at.name, ROLE_TITLE,
-		  processes ? "PROCESS" : "THREAD");
+		  titles[threads->which].name);
 	cells_put(cells, line.row, at.state, at.function - at.state, ROLE_TITLE,
-		  processes ? "THREADS" : "NOW");
+		  titles[threads->which].state);
 	cells_put(cells, line.row, at.function, at.end - at.function, ROLE_TITLE, "MOST OF IT IN");
 }
 
@@ -131,18 +283,45 @@ static double cpu_percent(const struct model *model, const struct selection_task
 	return window_ns ? 100.0 * (double)task->weight / (double)window_ns : 0;
 }
 
-static void draw_state(struct threads_view *threads, const struct model *model, struct cells *cells,
-		       int row, const struct columns *at, const struct selection_task *task)
+/* What a thread does now; how many threads a process has; a command line of a program's. */
+static void draw_now(struct threads_view *threads, const struct model *model, struct cells *cells,
+		     int row, const struct columns *at, const struct selection_task *task,
+		     const struct ui_thread_now *now)
 {
-	if (at->function == at->state)
-		return;
 	text_clear(&threads->name);
-	if (task->tid < 0)
-		text_addf(&threads->name, "%u", task->nr_threads);
-	else
-		model->host->thread(model->host->context, task->pid, task->tid, &threads->name);
-	cells_put_cut(cells, row, at->state, at->function - at->state - 1, ROLE_TEXT,
+	if (task->tid == IS_PROGRAM)
+		text_add(&threads->name, command_of(threads, model, task));
+	else if (task->tid < 0)
+		text_addf(&threads->name, "%3u", task->nr_threads);
+	else if (now)
+		thread_text_add(now, &threads->name);
+	cells_put_cut(cells, row, at->state, at->function - at->state - 1,
+		      task->tid == IS_PROGRAM	 ? ROLE_MODULE
+		      : now && now->state == 'D' ? ROLE_WARN
+						 : ROLE_TEXT,
 		      text_string(&threads->name));
+}
+
+/* Where most of its samples are; of one that sleeps, where in the kernel it does. */
+static void draw_function(struct threads_view *threads, struct model *model, struct cells *cells,
+			  int row, const struct columns *at, const struct selection_task *task,
+			  const struct ui_thread_now *now)
+{
+	const int room = at->end - at->function;
+	if (!thread_row_sleeps(task)) {
+		const int taken = cells_putf(cells, row, at->function, room, ROLE_TEXT, "%3.0f%% ",
+					     task->weight ? 100.0 * (double)task->top_weight /
+								    (double)task->weight
+							  : 0.0);
+		view_put_name(model, cells, row, at->function + taken, room - taken, ROLE_TEXT,
+			      model_fit_name(model, task->top, room - taken));
+	} else if (now && now->place[0]) {
+		text_clear(&threads->name);
+		text_add(&threads->name, "[k] ");
+		text_add_safe(&threads->name, now->place);
+		cells_put_cut(cells, row, at->function, room, ROLE_DIM,
+			      text_string(&threads->name));
+	}
 }
 
 static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t row,
@@ -151,57 +330,107 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	struct threads_view *threads = threads_of(view);
 	const struct selection_task *task = task_at(view, row);
 	double share = model_percent(model, task->weight);
-	size_t trend = row - threads->trend_first;
-	struct columns at = columns_of(model, line);
+	const struct ui_thread_now *now = now_of(threads, task);
+	struct columns at = columns_of(threads, model, line);
 	if (row == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
-	cells_putf(cells, line.row, line.col + 1, 7,
-		   history_effective(task->weight, task->squares) < FEW_SAMPLES
-			   ? ROLE_DIM
-			   : model_percent_role(share),
-		   "%7.1f", share);
-	if (at.cpu < at.tid)
+	if (!thread_row_sleeps(task))
+		cells_putf(cells, line.row, line.col + 1, 7,
+			   history_effective(task->weight, task->squares) < FEW_SAMPLES
+				   ? ROLE_DIM
+				   : model_percent_role(model, share),
+			   "%7.1f", share);
+	if (at.cpu < at.tid && !thread_row_sleeps(task))
 		cells_putf(cells, line.row, at.cpu, 6, ROLE_TEXT, "%6.1f",
 			   cpu_percent(model, task));
-	cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d", shown_id(task));
-	if (trend < threads->nr_trends)
-		model_put_trend(model, cells, line.row, at.trend,
-				&threads->trend[trend * TREND_SECONDS], TREND_SECONDS);
+	if (at.trend > at.tid)
+		cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d", shown_id(task));
+	if (at.name > at.trend)
+		trends_put(&threads->trends, model, cells, line.row, at.trend, row);
 	text_clear(&threads->name);
-	text_add_safe(&threads->name, task->comm);
-	cells_put_cut(cells, line.row, at.name, NAME_COLS - 1, ROLE_LABEL,
+	if (task->tid == IS_PROGRAM)
+		add_program(model, task, &threads->name);
+	else
+		add_label(threads, model, task, &threads->name);
+	cells_put_cut(cells, line.row, at.name, at.state - at.name - 1, ROLE_LABEL,
 		      text_string(&threads->name));
-	draw_state(threads, model, cells, line.row, &at, task);
-	int taken = cells_putf(
-		cells, line.row, at.function, at.end - at.function, ROLE_TEXT, "%3.0f%% ",
-		task->weight ? 100.0 * (double)task->top_weight / (double)task->weight : 0.0);
-	view_put_name(model, cells, line.row, at.function + taken, at.end - at.function - taken,
-		      ROLE_TEXT, model_name(model, task->top));
+	if (at.function > at.state)
+		draw_now(threads, model, cells, line.row, &at, task, now);
+	draw_function(threads, model, cells, line.row, &at, task, now);
+}
+
+/* Into a program's processes, a process's threads, a thread. A program that is one process is that. */
+static void go_into(struct threads_view *threads, struct model *model,
+		    const struct selection_task *task)
+{
+	const bool is_program = task->tid == IS_PROGRAM && task->nr_processes > 1;
+	struct selection_criterion criterion = {
+		.what = is_program	? SELECTION_PROGRAM
+			: task->tid < 0 ? SELECTION_PROCESS
+					: SELECTION_THREAD,
+		.number = is_program ? 0 : shown_id(task),
+		.text = is_program ? task->comm : NULL,
+	};
+	struct text label = {0};
+	if (is_program)
+		text_add(&label, "program=");
+	else
+		text_addf(&label, "%s=%d ", task->tid < 0 ? "process" : "thread", shown_id(task));
+	add_name(threads, model, task, &label);
+	model_zoom(model, criterion, text_string(&label));
+	text_release(&label);
+	threads->chosen = false;
+}
+
+/* Programs are worth a list of their own where there are many processes. */
+static void show_others(struct threads_view *threads, const struct model *model)
+{
+	static const enum selection_tasks_of next[] = {
+		[SELECTION_THREADS] = SELECTION_PROCESSES,
+		[SELECTION_PROCESSES] = SELECTION_PROGRAMS,
+		[SELECTION_PROGRAMS] = SELECTION_THREADS,
+	};
+	threads->which = next[threads->which];
+	if (threads->which == SELECTION_PROGRAMS && !model->facts.nr_cpus)
+		threads->which = SELECTION_THREADS;
+	threads->chosen = threads->view.stale = true;
 }
 
 static bool act(struct view *view, struct model *model, enum action action)
 {
 	struct threads_view *threads = threads_of(view);
 	if (action == ACTION_PROCESSES) {
-		threads->processes = !threads->processes;
-		threads->chosen = view->stale = true;
+		show_others(threads, model);
 		return true;
 	}
 	if (action != ACTION_ZOOM_THREAD && action != ACTION_ENTER)
 		return false;
-	if (view->selected >= view->nr_rows)
-		return true;
-	const struct selection_task *task = task_at(view, view->selected);
-	struct text label = {0};
-	text_addf(&label, "%s=%d ", task->tid < 0 ? "process" : "thread", shown_id(task));
-	text_add_safe(&label, task->comm);
-	model_zoom(model,
-		   (struct selection_criterion){.what = task->tid < 0 ? SELECTION_PROCESS
-								      : SELECTION_THREAD,
-						.number = shown_id(task)},
-		   text_string(&label));
-	text_release(&label);
+	if (view->selected < view->nr_rows)
+		go_into(threads, model, task_at(view, view->selected));
 	return true;
+}
+
+/* What the row's thread, process or program does, beside the list. */
+static void draw_pane(struct view *view, struct model *model, struct cells *cells, struct area area)
+{
+	struct threads_view *threads = threads_of(view);
+	if (view->selected >= view->nr_rows)
+		return;
+	const struct selection_task *task = task_at(view, view->selected);
+	text_clear(&threads->name);
+	if (task->tid == IS_PROGRAM)
+		add_program(model, task, &threads->name);
+	else
+		text_addf(&threads->name, "%d ", shown_id(task));
+	if (task->tid != IS_PROGRAM)
+		add_name(threads, model, task, &threads->name);
+	const struct thread_pane pane = {
+		.task = task,
+		.now = task->tid == IS_PROGRAM ? NULL : now_of(threads, task),
+		.title = text_string(&threads->name),
+		.command = command_of(threads, model, task),
+	};
+	thread_pane_draw(&pane, model, cells, area);
 }
 
 static void threads_free(struct view *view)
@@ -209,6 +438,7 @@ static void threads_free(struct view *view)
 	view_release(view);
 	free(threads_of(view)->rows.items);
 	text_release(&threads_of(view)->name);
+	text_release(&threads_of(view)->label);
 	free(view);
 }
 
@@ -225,12 +455,8 @@ struct view *threads_view_new(void)
 		.text_at = text_at,
 		.function_at = function_at,
 		.act = act,
+		.draw_pane = draw_pane,
 		.free = threads_free,
 	};
-	struct threads_view *threads = calloc(1, sizeof(*threads));
-	if (!threads)
-		return NULL;
-	threads->view.ops = &ops;
-	threads->view.stale = true;
-	return &threads->view;
+	return view_new(&ops, sizeof(struct threads_view));
 }

@@ -9,17 +9,21 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/ui/theme.h>
+#include <ctop/terminal/theme.h>
 
+#include "chain.h"
 #include "folds.h"
 #include "view.h"
 
 struct row {
-	struct selection_node node;
-	const char *title; /* of a section, instead of a node; NULL */
-	uint32_t depth;	   /* as shown */
+	struct selection_node node; /* of a chain the first */
+	struct selection_node last; /* of a chain; else the same */
+	size_t nr;		    /* nodes that it stands for */
+	bool is_parted;		    /* a chain begins here, and is shown row by row */
+	const char *title;	    /* of a section, instead of a node; NULL */
+	uint32_t depth;		    /* as shown */
 	bool open;
-	bool is_inverted; /* callers below: what is its own is told by the total */
+	bool is_inverted; /* callers below: its own share shows in the total */
 };
 
 struct section {
@@ -39,6 +43,7 @@ struct tree_view {
 		size_t nr, capacity;
 	} rows;
 	struct folds folds;
+	struct folds parted; /* chains, by their first nodes */
 };
 
 enum { NUMBERS_COLS = 16, INDENT_COLS = 2, NAME_COLS_LEAST = 16 };
@@ -67,21 +72,110 @@ static int add_row(struct tree_view *tree, struct row row)
 struct pending {
 	struct selection_nodes nodes;  /* children of open rows, as they were given */
 	struct selection_nodes queued; /* a stack of them */
+	struct selection_nodes chain;  /* of the row that is made */
 };
 
-/* Queues the children of a node so that the first comes off first. */
-static int queue_children(struct model *model, struct pending *pending, uint64_t id)
+static void release_pending(struct pending *pending)
 {
-	pending->nodes.nr = 0;
-	int result = selection_children(model->selection, id, SELECTION_BY_TOTAL, &pending->nodes);
-	if (result == -ENOENT)
-		return 0;
+	free(pending->nodes.items);
+	free(pending->queued.items);
+	free(pending->chain.items);
+}
+
+/* The children of a node that are shown. */
+static int find_children(struct model *model, struct pending *pending, uint64_t id)
+{
+	struct selection_nodes *nodes = &pending->nodes;
+	nodes->nr = 0;
+	int result = selection_children_from(model->selection, id, SELECTION_BY_TOTAL,
+					     model_least_weight(model), nodes);
+	size_t nr = 0;
+	for (size_t i = 0; i < nodes->nr; i++)
+		if (!model_hides(model, nodes->items[i].cost.total_weight))
+			nodes->items[nr++] = nodes->items[i];
+	nodes->nr = nr;
+	return result == -ENOENT ? 0 : result;
+}
+
+/* Queues the children that were found so that the first comes off first. */
+static int queue_found(struct pending *pending, uint32_t depth)
+{
+	const struct selection_nodes *nodes = &pending->nodes;
 	struct selection_nodes *queued = &pending->queued;
-	if (!result)
-		result = vec_reserve(queued, queued->nr + pending->nodes.nr);
-	for (size_t i = pending->nodes.nr; !result && i-- > 0;)
-		if (!model_hides(model, pending->nodes.items[i].cost.total_weight))
-			queued->items[queued->nr++] = pending->nodes.items[i];
+	int result = vec_reserve(queued, queued->nr + nodes->nr);
+	for (size_t i = nodes->nr; !result && i-- > 0;) {
+		queued->items[queued->nr] = nodes->items[i];
+		queued->items[queued->nr++].depth = depth;
+	}
+	return result;
+}
+
+static int queue_children(struct model *model, struct pending *pending, uint64_t id, uint32_t depth)
+{
+	int result = find_children(model, pending, id);
+	return result ? result : queue_found(pending, depth);
+}
+
+static bool is_open(struct tree_view *tree, const struct model *model,
+		    const struct selection_node *node)
+{
+	return node->has_children &&
+	       folds_open(&tree->folds, node->id, model_percent(model, node->cost.total_weight));
+}
+
+static bool begins_chain(const struct section *section, const struct selection_node *node)
+{
+	/* The function that everything here is about stands alone. */
+	return section->shape != SELECTION_INVERTED || node->depth > 1;
+}
+
+/* The way from a node as long as it is open and does not branch; *open: the last one is, and its children were found. */
+static int follow_chain(struct tree_view *tree, struct model *model, struct pending *pending,
+			const struct section *section, struct selection_node node, bool *open)
+{
+	struct selection_nodes *chain = &pending->chain;
+	const bool may_go_on = begins_chain(section, &node);
+	int result = 0;
+	for (chain->nr = 0;;) {
+		result = vec_reserve(chain, chain->nr + 1);
+		if (result)
+			return result;
+		chain->items[chain->nr++] = node;
+		*open = is_open(tree, model, &node);
+		result = *open ? find_children(model, pending, node.id) : 0;
+		if (result || !*open || pending->nodes.nr != 1 || !may_go_on ||
+		    !selection_chain_goes_on(model->selection, &chain->items[0],
+					     &pending->nodes.items[0]))
+			return result;
+		node = pending->nodes.items[0];
+	}
+}
+
+/* One row; what is selected of its nodes is the row. */
+static int add_as_one(struct tree_view *tree, const struct selection_nodes *chain, struct row row)
+{
+	for (size_t i = 1; i < chain->nr; i++)
+		if (tree->view.selected_id == chain->items[i].id)
+			tree->view.selected_id = chain->items[0].id;
+	row.node = chain->items[0];
+	row.last = chain->items[chain->nr - 1];
+	row.nr = chain->nr;
+	return add_row(tree, row);
+}
+
+static int add_one_by_one(struct tree_view *tree, const struct selection_nodes *chain,
+			  struct row row)
+{
+	int result = 0;
+	for (size_t i = 0; i < chain->nr && !result; i++) {
+		struct row one = row;
+		one.node = one.last = chain->items[i];
+		one.nr = 1;
+		one.depth += (uint32_t)i;
+		one.open = row.open || i + 1 < chain->nr;
+		one.is_parted = row.is_parted && i == 0;
+		result = add_row(tree, one);
+	}
 	return result;
 }
 
@@ -89,17 +183,23 @@ static int queue_children(struct model *model, struct pending *pending, uint64_t
 static int add_rows(struct tree_view *tree, struct model *model, struct pending *pending,
 		    const struct section *section, uint64_t root)
 {
-	bool is_inverted =
-		section->shape == SELECTION_INVERTED || section->shape == SELECTION_CALLERS;
-	int result = queue_children(model, pending, root);
+	struct row row = {.is_inverted = section->shape == SELECTION_INVERTED ||
+					 section->shape == SELECTION_CALLERS};
+	const struct selection_nodes *chain = &pending->chain;
+	int result = queue_children(model, pending, root, 1);
 	while (!result && pending->queued.nr && tree->rows.nr < ROWS_MOST) {
-		struct selection_node node = pending->queued.items[--pending->queued.nr];
-		bool open = node.has_children &&
-			    folds_open(&tree->folds, node.id,
-				       model_percent(model, node.cost.total_weight));
-		result = add_row(tree, (struct row){node, NULL, node.depth, open, is_inverted});
-		if (!result && open)
-			result = queue_children(model, pending, node.id);
+		const struct selection_node node = pending->queued.items[--pending->queued.nr];
+		row.depth = node.depth;
+		result = follow_chain(tree, model, pending, section, node, &row.open);
+		if (result)
+			break;
+		row.is_parted =
+			chain->nr >= SELECTION_CHAIN_LEAST && folds_open(&tree->parted, node.id, 0);
+		bool as_one = chain->nr >= SELECTION_CHAIN_LEAST && !row.is_parted;
+		result = as_one ? add_as_one(tree, chain, row) : add_one_by_one(tree, chain, row);
+		if (!result && row.open)
+			result = queue_found(pending,
+					     row.depth + (as_one ? 1 : (uint32_t)chain->nr));
 	}
 	pending->queued.nr = 0;
 	return result;
@@ -112,6 +212,8 @@ static int add_section(struct tree_view *tree, struct model *model, struct pendi
 	int result = selection_root(model->selection, section->shape, model->centre, &root);
 	if (!result && section->title) {
 		struct row row = {.node = root,
+				  .last = root,
+				  .nr = 1,
 				  .title = section->title,
 				  .is_inverted = section->shape == SELECTION_CALLERS};
 		result = add_row(tree, row);
@@ -129,8 +231,7 @@ static int refresh(struct view *view, struct model *model)
 	tree->rows.nr = 0;
 	for (size_t i = 0; !result && i < nr; i++)
 		result = add_section(tree, model, &pending, &tree->sections[i]);
-	free(pending.nodes.items);
-	free(pending.queued.items);
+	release_pending(&pending);
 	view->nr_rows = tree->rows.nr;
 	return result;
 }
@@ -140,10 +241,17 @@ static uint64_t id_at(const struct view *view, size_t row)
 	return row_at(view, row)->node.id;
 }
 
+/* Of a chain where it goes on, away from the root; upside down that is the first. */
+static const struct selection_node *main_node(const struct row *row)
+{
+	return row->is_inverted ? &row->node : &row->last;
+}
+
 static bool function_at(const struct view *view, size_t row, struct function_id *function)
 {
-	*function = row_at(view, row)->node.function;
-	return !row_at(view, row)->node.label;
+	const struct selection_node *node = main_node(row_at(view, row));
+	*function = node->function;
+	return !node->label;
 }
 
 static uint64_t subtree_at(const struct view *view, size_t row)
@@ -153,8 +261,9 @@ static uint64_t subtree_at(const struct view *view, size_t row)
 
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
-	const struct selection_node *node = &row_at(view, row)->node;
-	return model_node_full_name(model, node);
+	const struct row *shown = row_at(view, row);
+	return shown->nr > 1 ? chain_full_name(model, &shown->node, shown->nr)
+			     : model_node_full_name(model, &shown->node);
 }
 
 static const char *process_at(const struct view *view, size_t row, int32_t *pid)
@@ -166,27 +275,39 @@ static const char *process_at(const struct view *view, size_t row, int32_t *pid)
 
 /* ---- drawing ---- */
 
+/* Of paths from the root: upside down they are other ones. */
+static bool shows_changes(const struct tree_view *tree, const struct model *model)
+{
+	return changes_known(model) && tree->sections[0].shape == SELECTION_TREE;
+}
+
+static int numbers_cols(const struct tree_view *tree, const struct model *model)
+{
+	return NUMBERS_COLS + (shows_changes(tree, model) ? CHANGE_COLS : 0);
+}
+
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
 		       struct area line)
 {
 	const struct tree_view *tree = tree_of(view);
 	bool by_process = model->by_process && tree->sections[0].shape == SELECTION_TREE;
-	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s%s",
-		   tree->title, by_process ? ", by process" : "");
+	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s%s%s",
+		   shows_changes(tree, model) ? " CHANGE  " : "", tree->title,
+		   by_process ? ", by process" : "");
 }
 
 /* The indent of a row; deeper than half the line, the depth stands there as a number. */
-static int draw_indent(struct cells *cells, struct area line, uint32_t depth)
+static int draw_indent(struct cells *cells, struct area line, int numbers, uint32_t depth)
 {
-	int most = (line.cols - NUMBERS_COLS - NAME_COLS_LEAST) / 2;
+	int most = (line.cols - numbers - NAME_COLS_LEAST) / 2;
 	int indent = depth > 1 ? (int)(depth - 1) * INDENT_COLS : 0;
 	if (indent <= (most > 0 ? most : 0))
 		return indent;
 	char number[24];
 	snprintf(number, sizeof(number), "%u:", depth);
 	int size = (int)strlen(number), col = most > size ? most - size : 0;
-	return col + cells_put(cells, line.row, line.col + NUMBERS_COLS + col, line.cols, ROLE_DIM,
-			       number);
+	return col +
+	       cells_put(cells, line.row, line.col + numbers + col, line.cols, ROLE_DIM, number);
 }
 
 static void draw_section(struct model *model, struct cells *cells, const struct row *row,
@@ -200,8 +321,21 @@ static void draw_section(struct model *model, struct cells *cells, const struct 
 			   model_percent(model, row->node.cost.self_weight));
 	col += cells_put(cells, line.row, col, line.cols, ROLE_TITLE, row->title) + 1;
 	cells_put_cut(cells, line.row, col, line.col + line.cols - col, ROLE_TITLE,
-		      model_node_name(model, &row->node));
+		      model_fit_node_name(model, &row->node, line.col + line.cols - col));
 	cells_mark(cells, line, CELL_BOLD);
+}
+
+/* Of a chain that of all its nodes. */
+static uint64_t row_self(const struct row *row)
+{
+	return row->node.cost.total_weight - row->last.cost.total_weight +
+	       row->last.cost.self_weight;
+}
+
+static const char *row_name(struct model *model, const struct row *row, int cols)
+{
+	return row->nr > 1 ? chain_fit_name(model, &row->node, &row->last, row->nr, cols)
+			   : model_fit_node_name(model, &row->node, cols);
 }
 
 static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t number,
@@ -209,7 +343,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 {
 	const struct row *row = row_at(view, number);
 	const struct selection_node *node = &row->node;
-	double self = model_percent(model, node->cost.self_weight);
+	double self = model_percent(model, row_self(row));
 	bool few = history_effective(node->cost.total_weight, node->squares) < FEW_SAMPLES;
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
 	if (number == view->selected)
@@ -222,8 +356,15 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 		   model_percent(model, node->cost.total_weight));
 	if (!row->is_inverted)
 		cells_putf(cells, line.row, line.col + 8, 6,
-			   few ? ROLE_DIM : model_percent_role(self), "%6.1f", self);
-	int col = line.col + NUMBERS_COLS + draw_indent(cells, line, row->depth);
+			   few ? ROLE_DIM : model_percent_role(model, self), "%6.1f", self);
+	const int numbers = numbers_cols(tree_of(view), model);
+	struct ui_change change = {0};
+	const bool is_compared =
+		shows_changes(tree_of(view), model) && changes_of_path(model, node, &change);
+	if (is_compared)
+		changes_put(cells, line.row, line.col + NUMBERS_COLS, change.total,
+			    change.total_beyond);
+	int col = line.col + numbers + draw_indent(cells, line, numbers, row->depth);
 	int end = line.col + line.cols;
 	const char *mark = !node->has_children ? model->glyphs->leaf
 			   : row->open	       ? model->glyphs->open
@@ -231,9 +372,12 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	col += cells_put(cells, line.row, col, end - col, ROLE_KEY, mark) + 1;
 	if (node->comm && !few)
 		role = ROLE_LABEL;
+	else if (is_compared && change.total_beyond)
+		role = changes_role(change.total, true);
 	else if (model_node_is_kernel(model, node))
 		role = ROLE_KERNEL;
-	view_put_name(model, cells, line.row, col, end - col, role, model_node_name(model, node));
+	view_put_name(model, cells, line.row, col, end - col, role,
+		      row_name(model, row, end - col));
 }
 
 /* ---- opening and closing ---- */
@@ -255,25 +399,31 @@ static void open_row(struct tree_view *tree, struct model *model, uint64_t id)
 	model_failed(model, result);
 }
 
+/* The row, and the chain that may begin at it. */
+static int open_fully(struct tree_view *tree, uint64_t id)
+{
+	int result = folds_set(&tree->folds, id, true);
+	return result ? result : folds_set(&tree->parted, id, true);
+}
+
 /* Opens all that is below a row and not hidden. */
 static void open_subtree(struct tree_view *tree, struct model *model, uint64_t id)
 {
 	struct pending pending = {0};
 	size_t nr = 0;
-	int result = folds_set(&tree->folds, id, true);
+	int result = open_fully(tree, id);
 	if (!result)
-		result = queue_children(model, &pending, id);
+		result = queue_children(model, &pending, id, 0);
 	while (!result && pending.queued.nr && nr++ < ROWS_MOST) {
 		struct selection_node node = pending.queued.items[--pending.queued.nr];
 		if (!node.has_children)
 			continue;
-		result = folds_set(&tree->folds, node.id, true);
+		result = open_fully(tree, node.id);
 		if (!result)
-			result = queue_children(model, &pending, node.id);
+			result = queue_children(model, &pending, node.id, 0);
 	}
 	model_failed(model, result);
-	free(pending.nodes.items);
-	free(pending.queued.items);
+	release_pending(&pending);
 }
 
 /* Follows the child of the most weight until a row keeps more for itself than it passes on. */
@@ -308,6 +458,27 @@ static void select_parent(struct view *view)
 		view_select(view, row);
 }
 
+/* A row's children; then a chain's rows; then on to the first of them. */
+static void open_more(struct tree_view *tree, struct model *model, const struct row *row)
+{
+	if (!row->open && !row->title && row->last.has_children)
+		open_row(tree, model, row->last.id);
+	else if (row->nr > 1)
+		model_failed(model, folds_set(&tree->parted, row->node.id, true));
+	else if (row->open || row->title)
+		view_select(&tree->view, tree->view.selected + 1);
+}
+
+static void close_some(struct tree_view *tree, struct model *model, const struct row *row)
+{
+	if (row->is_parted)
+		model_failed(model, folds_set(&tree->parted, row->node.id, false));
+	else if (row->open)
+		model_failed(model, folds_set(&tree->folds, row->last.id, false));
+	else
+		select_parent(&tree->view);
+}
+
 static bool act(struct view *view, struct model *model, enum action action)
 {
 	struct tree_view *tree = tree_of(view);
@@ -316,25 +487,21 @@ static bool act(struct view *view, struct model *model, enum action action)
 	struct row row = *row_at(view, view->selected);
 	switch ((int)action) {
 	case ACTION_OPEN:
-		if (row.open || row.title)
-			view_select(view, view->selected + 1);
-		else if (row.node.has_children)
-			open_row(tree, model, row.node.id);
+		open_more(tree, model, &row);
 		break;
 	case ACTION_CLOSE:
-		if (row.open)
-			model_failed(model, folds_set(&tree->folds, row.node.id, false));
-		else
-			select_parent(view);
+		close_some(tree, model, &row);
 		break;
 	case ACTION_OPEN_SUBTREE:
 		open_subtree(tree, model, row.node.id);
 		break;
 	case ACTION_OPEN_ALL:
 		folds_set_all(&tree->folds, FOLDS_OPEN);
+		folds_set_all(&tree->parted, FOLDS_OPEN);
 		break;
 	case ACTION_CLOSE_ALL:
 		folds_set_all(&tree->folds, FOLDS_CLOSED);
+		folds_set_all(&tree->parted, FOLDS_CLOSED);
 		break;
 	case ACTION_HOT_PATH:
 		open_hot_path(tree, model, row.node);
@@ -352,6 +519,7 @@ static void tree_free(struct view *view)
 {
 	free(tree_of(view)->rows.items);
 	folds_release(&tree_of(view)->folds);
+	folds_release(&tree_of(view)->parted);
 	free(view);
 }
 
@@ -361,13 +529,12 @@ static void tree_free(struct view *view)
 
 static struct view *new_tree(const struct view_ops *ops, const char *title)
 {
-	struct tree_view *tree = calloc(1, sizeof(*tree));
-	if (!tree)
-		return NULL;
-	tree->view.ops = ops;
-	tree->view.stale = true;
-	tree->title = title;
-	return &tree->view;
+	struct view *view = view_new(ops, sizeof(struct tree_view));
+	if (view) {
+		tree_of(view)->title = title;
+		tree_of(view)->parted.rest = FOLDS_CLOSED;
+	}
+	return view;
 }
 
 static void add_shape(struct view *view, enum selection_shape shape, const char *title)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctop/ui/theme.h>
+#include <ctop/terminal/theme.h>
 
 struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		  struct history *history)
@@ -15,7 +15,7 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		return NULL;
 	ui->options = *options;
 	ui->host = *host;
-	ui->current = ui->before = options->view;
+	ui->current = ui->before = ui->beneath = options->view;
 	ui->model = (struct model){
 		.host = &ui->host,
 		.history = history,
@@ -23,8 +23,10 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		.glyphs = theme_glyphs(options->ascii),
 		.names = NAME_NO_ARGUMENTS,
 		.least_percent = options->least_percent,
+		.grouping = options->grouping,
 		.first_event = options->event,
 		.refusal = options->refusal,
+		.wanted = options->wanted,
 	};
 	ui->cells.ascii = ui->pane.cells.ascii = options->ascii;
 	ui->dirty = true;
@@ -51,76 +53,7 @@ void ui_free(struct ui *ui)
 	free(ui);
 }
 
-/* ---- views ---- */
-
 enum { PANE_PATHS_A_TICK = 200000, PANE_TICKS_AFTER_KEY = 2 };
-
-static struct view *new_view(const struct ui *ui, enum view_kind kind)
-{
-	switch (kind) {
-	case VIEW_TOP:
-		return top_view_new();
-	case VIEW_TREE:
-		return tree_view_new();
-	case VIEW_CALLERS:
-		return callers_view_new();
-	case VIEW_SANDWICH:
-		return sandwich_view_new();
-	case VIEW_FLAME:
-		return flame_view_new();
-	case VIEW_THREADS:
-		return threads_view_new();
-	case VIEW_PICKER:
-		return picker_view_new();
-	case VIEW_INFO:
-		return info_view_new();
-	case VIEW_HELP:
-		return help_view_new(ui->before);
-	case VIEW_REFUSAL:
-		return refusal_view_new();
-	case NR_ALL_VIEWS:
-		break;
-	}
-	return NULL;
-}
-
-struct view *ui_view(struct ui *ui)
-{
-	struct view **view = &ui->views[ui->current];
-	if (!*view)
-		*view = new_view(ui, ui->current);
-	return *view;
-}
-
-void ui_show(struct ui *ui, enum view_kind kind)
-{
-	if (ui->current == kind)
-		return;
-	struct view **help = &ui->views[VIEW_HELP];
-	if (ui->current == VIEW_HELP && *help) {
-		/* The next one may be about another view. */
-		(*help)->ops->free(*help);
-		*help = NULL;
-	}
-	if ((int)ui->current < NR_VIEWS)
-		ui->before = ui->current;
-	ui->current = kind;
-}
-
-bool ui_selected_function(struct ui *ui, struct function_id *function)
-{
-	struct view *view = ui_view(ui);
-	return view && view->ops->function_at && view->selected < view->nr_rows &&
-	       view->ops->function_at(view, view->selected, function);
-}
-
-const char *ui_selected_text(struct ui *ui)
-{
-	struct view *view = ui_view(ui);
-	if (!view || !view->ops->text_at || view->selected >= view->nr_rows)
-		return "";
-	return view->ops->text_at(view, &ui->model, view->selected);
-}
 
 /* ---- what comes in ---- */
 
@@ -128,6 +61,9 @@ int ui_resize(struct ui *ui, int rows, int cols)
 {
 	ui->dirty = true;
 	ui->model.cols = cols;
+	for (size_t i = 0; i < NR_ALL_VIEWS; i++)
+		if (ui->views[i])
+			ui->views[i]->is_prepared = false;
 	if (ui->views[VIEW_REFUSAL]) /* its lines are broken where the screen ends */
 		ui->views[VIEW_REFUSAL]->stale = true;
 	return cells_resize(&ui->cells, rows > 1 ? rows : 1, cols > 1 ? cols : 1);
@@ -136,7 +72,7 @@ int ui_resize(struct ui *ui, int rows, int cols)
 /* The banner goes after a while; this stays to the next key. */
 static void tell_exec(struct ui *ui)
 {
-	ui_tell(ui, "the program became ");
+	ui_tell(ui, "the target now runs ");
 	text_add_safe(&ui->message, ui->model.facts.target);
 	text_add(&ui->message, ": r starts over");
 }
@@ -147,10 +83,10 @@ static void tell_news(struct ui *ui)
 	const struct ui_facts *facts = &ui->model.facts;
 	if (facts->execs != ui->model.execs)
 		tell_exec(ui);
-	if (facts->step_down && !ui->told_step_down) {
+	if (facts->fallback && !ui->told_fallback) {
 		ui_tell(ui, "");
-		text_add_safe(&ui->message, facts->step_down);
-		ui->told_step_down = true;
+		text_add_safe(&ui->message, facts->fallback);
+		ui->told_fallback = true;
 	}
 }
 
@@ -181,9 +117,11 @@ void ui_advance(struct ui *ui)
 	model_advance(&ui->model);
 }
 
-static void click(struct ui *ui, int row)
+static void click(struct ui *ui, int row, int col)
 {
 	struct view *view = ui_view(ui);
+	if (view && view->ops->click)
+		view->ops->click(view, row, col);
 	if (!view || view->ops->draw || row < view->screen_row)
 		return;
 	size_t at = view->first + (size_t)(row - view->screen_row);
@@ -195,8 +133,8 @@ static enum ui_wish take_key(struct ui *ui, int key)
 {
 	struct view *view = ui_view(ui);
 	enum action action = keys_action(key, ui->current);
-	ui->model.picked_pid = 0; /* if it is still there, it was refused */
-	/* Keys may come faster than they are drawn. That rows cannot be made is told where they are drawn. */
+	ui->model.picked.nr = 0; /* if it is still there, it was refused */
+	/* Keys may come faster than they are drawn. That rows cannot be made is reported where they are drawn. */
 	if (view && key < KEY_CLICK)
 		(void)view_refresh(view, &ui->model);
 	if (ui->asking && key != KEY_CTRL_C) {
@@ -204,7 +142,7 @@ static enum ui_wish take_key(struct ui *ui, int key)
 		return UI_WISH_NONE;
 	}
 	if (key >= KEY_CLICK) {
-		click(ui, key - KEY_CLICK);
+		click(ui, (key - KEY_CLICK) / CLICK_COLS, (key - KEY_CLICK) % CLICK_COLS);
 		return UI_WISH_NONE;
 	}
 	if (action)
@@ -230,18 +168,18 @@ enum ui_wish ui_key(struct ui *ui, int key)
 	return wish;
 }
 
-void ui_tell(struct ui *ui, const char *message)
-{
-	text_clear(&ui->message);
-	text_add(&ui->message, message);
-	ui->dirty = true;
-}
-
 /* ---- what the host asks ---- */
 
 bool ui_dirty(const struct ui *ui)
 {
 	return ui->dirty || (ui->pane.due && !ui->pane.wait);
+}
+
+void ui_code_came(struct ui *ui)
+{
+	if (ui->views[VIEW_CODE])
+		ui->views[VIEW_CODE]->stale = true;
+	ui->dirty |= ui->current == VIEW_CODE;
 }
 
 bool ui_mouse(const struct ui *ui)
@@ -254,7 +192,8 @@ const char *ui_copied(const struct ui *ui)
 	return text_string(&ui->copied);
 }
 
-int32_t ui_picked(const struct ui *ui)
+const int32_t *ui_picked(const struct ui *ui, size_t *nr)
 {
-	return ui->model.picked_pid;
+	*nr = ui->model.picked.nr;
+	return ui->model.picked.items;
 }

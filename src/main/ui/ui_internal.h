@@ -2,7 +2,7 @@
 #ifndef CTOP_UI_UI_INTERNAL_H
 #define CTOP_UI_UI_INTERNAL_H
 
-/* The interface's state: ui.c has its life and what comes in, actions.c what keys do, frame.c the screen. */
+/* The interface's state: ui.c has its life and what comes in, actions.c what keys do, frame.c the screen, views.c which view is on it. */
 
 #include <ctop/ui/ui.h>
 
@@ -12,13 +12,20 @@
 
 enum prompt_use { PROMPT_NONE, PROMPT_FIND, PROMPT_FILTER, PROMPT_EXPORT };
 
+/* What it is of. */
+struct pane_subject {
+	struct view *view; /* NULL: of a function */
+	uint64_t row;	   /* of the view: its id */
+	struct function_id function;
+};
+
 /*
  * The pane beside a list: it costs more than all else on the screen, and comes one drawing after a key or a refresh, so
  * that the next key need not wait for it. Until then it stays as it was.
  */
 struct side_pane {
 	struct cells cells;
-	struct function_id function;
+	struct pane_subject subject;
 	unsigned generation; /* of the model, when it was drawn */
 	bool late;	     /* the next drawing leaves it out */
 	bool due;	     /* it was left out */
@@ -34,18 +41,21 @@ struct ui {
 	struct side_pane pane;
 	struct view *views[NR_ALL_VIEWS]; /* made when they are first shown */
 	enum view_kind current,
-		before; /* before: of the profile's views, where Esc leads back to */
+		before,	 /* of the views that a number opens, where Esc leads back to */
+		beneath; /* what help and info are shown over, and lead back to */
 	enum prompt_use asking;
 	struct prompt prompt;
 	char found[sizeof(((struct prompt *)0)->text)]; /* what n looks for */
 	struct text message;
 	struct text copied;
 	bool mouse, dirty;
-	bool told_step_down;
+	bool told_fallback;
 };
 
 /* The view on the screen; NULL: out of memory. */
 struct view *ui_view(struct ui *ui);
+/* Help or info: they leave for what they are shown over. */
+bool ui_is_beside(enum view_kind kind);
 void ui_show(struct ui *ui, enum view_kind kind);
 /* The selected row's function. False: it has none. */
 bool ui_selected_function(struct ui *ui, struct function_id *function);

@@ -8,6 +8,14 @@
 /* So long after a move rows stay where they are: a few refreshes. */
 static const uint64_t HOLD_NS = UINT64_C(2000000000);
 
+struct view *view_new(const struct view_ops *ops, size_t size)
+{
+	struct view *view = calloc(1, size);
+	if (view)
+		*view = (struct view){.ops = ops, .stale = true};
+	return view;
+}
+
 void view_select(struct view *view, size_t row)
 {
 	view->selected = row < view->nr_rows ? row : view->nr_rows ? view->nr_rows - 1 : 0;
@@ -166,20 +174,21 @@ void view_draw(struct view *view, struct model *model, struct cells *cells, stru
 		return;
 	}
 	struct area line = {area.row, area.col, 1, area.cols};
-	if (view->ops->draw_title && area.rows > 1) {
+	const bool has_title = view->ops->draw_title && area.rows > 1;
+	view->screen_row = line.row + has_title;
+	view->height = area.row + area.rows - view->screen_row;
+	scroll_to_selected(view);
+	prepare(view, model);
+	if (has_title) {
 		view->ops->draw_title(view, model, cells, line);
 		cells_mark(cells, line, CELL_UNDERLINE);
 		line.row++;
 	}
-	view->screen_row = line.row;
-	view->height = area.row + area.rows - line.row;
-	scroll_to_selected(view);
-	prepare(view, model);
 	for (size_t row = view->first; line.row < area.row + area.rows && row < view->nr_rows;
 	     row++, line.row++) {
 		view->ops->draw_row(view, model, cells, row, line);
 		if (row == view->selected)
-			cells_mark(cells, line, CELL_REVERSE);
+			cells_mark(cells, line, CELL_SELECTED);
 	}
 }
 

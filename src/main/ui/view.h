@@ -34,6 +34,10 @@ struct view_ops {
 	bool (*function_at)(const struct view *view, size_t row, struct function_id *function);
 	/* What the row's process goes by, borrowed and untrusted, and its pid; NULL: the row is none. NULL: no row is. */
 	const char *(*process_at)(const struct view *view, size_t row, int32_t *pid);
+	/* What the row's module is called, borrowed and untrusted. NULL: rows are no modules. */
+	const char *(*module_at)(const struct view *view, const struct model *model, size_t row);
+	/* What is copied of the row, safe; "": its text. NULL: that of all. */
+	const char *(*copied_at)(struct view *view, struct model *model, size_t row);
 	/* The id of the row's path in SELECTION_TREE. NULL: rows are no such paths. */
 	uint64_t (*subtree_at)(const struct view *view, size_t row);
 	/* False: it is nothing to this view. NULL: no action is. */
@@ -42,6 +46,13 @@ struct view_ops {
 	bool (*type)(struct view *view, struct model *model, int key);
 	/* The line below the rows, instead of the selected row's text. NULL: as usual. */
 	void (*draw_status)(struct view *view, struct cells *cells, int row);
+	/* Like it, but a prompt or a message comes first. NULL: the selected row's text. */
+	void (*draw_selected)(struct view *view, struct model *model, struct cells *cells, int row);
+	/* The mouse, at a place of the screen. False: nothing is there. NULL: it chooses rows. */
+	bool (*click)(struct view *view, int row, int col);
+	/* What is known of the selected row, beside the list. NULL: what is known of its function. */
+	void (*draw_pane)(struct view *view, struct model *model, struct cells *cells,
+			  struct area area);
 	/* Instead of rows, where a view is no list. NULL: it is one. */
 	void (*draw)(struct view *view, struct model *model, struct cells *cells, struct area area);
 	void (*free)(struct view *view);
@@ -67,6 +78,8 @@ struct view {
  * 0 or -ENOMEM.
  */
 int view_reorder(void *items, size_t nr, size_t size, const size_t *order);
+/* A zeroed view of so many bytes, which begin with a struct view; NULL: out of memory. */
+struct view *view_new(const struct view_ops *ops, size_t size);
 void view_release(struct view *view); /* what all views have; their free() calls it */
 /* Brings the rows up to date and finds the selected one again. 0 or -ENOMEM. */
 int view_refresh(struct view *view, struct model *model);
@@ -91,6 +104,9 @@ struct view *callers_view_new(void);  /* VIEW_CALLERS */
 struct view *sandwich_view_new(void); /* VIEW_SANDWICH, of the model's centre */
 struct view *flame_view_new(void);
 struct view *threads_view_new(void);
+struct view *calls_view_new(void);
+struct view *modules_view_new(void);
+struct view *code_view_new(void); /* of the model's function */
 struct view *info_view_new(void);
 struct view *picker_view_new(void);
 struct view *refusal_view_new(void); /* of the model's refusal */

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 /*
- * TERM cannot be a path: curses refuses one with a slash. LINES, COLUMNS and ESCDELAY are numbers. DEBUGINFOD_URLS is
- * only told of.
+ * TERM cannot be a path: curses refuses one with a slash. LINES, COLUMNS and ESCDELAY are numbers, COLORFGBG two. DEBUGINFOD_URLS is
+ * handed to a process that is the caller's own.
  */
 static const char *const believed[] = {
-	"TERM",	   "LANG",     "LC_ALL", "LC_CTYPE", "LINES",
-	"COLUMNS", "NO_COLOR", "TMUX",	 "ESCDELAY", "DEBUGINFOD_URLS",
+	"TERM",	    "LANG", "LC_ALL",	"LC_CTYPE",  "LINES",		"COLUMNS",
+	"NO_COLOR", "TMUX", "ESCDELAY", "COLORFGBG", "DEBUGINFOD_URLS",
 };
 
 /* Who called, as sudo and its like say it: only root may believe that. */

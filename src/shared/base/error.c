@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void clear_details(struct error *error)
+static void begin(struct error *error, int code, enum error_exit exit_code)
 {
+	error->code = code;
+	error->exit_code = exit_code;
 	error->remedy[0] = error->tried[0] = '\0';
 	error->refusal = 0;
 }
@@ -18,8 +20,7 @@ int error_set(struct error *error, int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(error->cause, sizeof(error->cause), format, args);
 	va_end(args);
-	clear_details(error);
-	error->exit_code = ERROR_EXIT_FAILED;
+	begin(error, code, ERROR_EXIT_FAILED);
 	return code;
 }
 
@@ -29,8 +30,7 @@ int error_usage(struct error *error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(error->cause, sizeof(error->cause), format, args);
 	va_end(args);
-	clear_details(error);
-	error->exit_code = ERROR_EXIT_USAGE;
+	begin(error, -EINVAL, ERROR_EXIT_USAGE);
 	return -EINVAL;
 }
 
@@ -54,10 +54,11 @@ int error_marked(struct error *error, const char *typed, size_t at, const char *
 			   behind < size - at ? "..." : "");
 }
 
-void error_remedy(struct error *error, const char *format, ...)
+int error_remedy(struct error *error, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
 	vsnprintf(error->remedy, sizeof(error->remedy), format, args);
 	va_end(args);
+	return error->code;
 }

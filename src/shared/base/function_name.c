@@ -9,6 +9,8 @@
 #include <string.h>
 
 enum { NESTING_MOST = 200 };
+/* Arguments like <false> and <12> say more than that there are some. */
+enum { SHORT_BYTES = 8 };
 
 struct output {
 	char *bytes;
@@ -75,7 +77,8 @@ static size_t operator_size(const struct walk *walk, size_t at)
 		"%",  "&",  "|",   "^",	    "~",    "!",   "=",	 ",",
 	};
 	const size_t size = sizeof("operator") - 1;
-	if ((at && is_name_char(walk->name[at - 1])) || !starts(walk, at, "operator"))
+	if (walk->name[at] != 'o' || (at && is_name_char(walk->name[at - 1])) ||
+	    !starts(walk, at, "operator"))
 		return 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (starts(walk, at + size, words[i]))
@@ -84,6 +87,16 @@ static size_t operator_size(const struct walk *walk, size_t at)
 		if (starts(walk, at + size, signs[i]))
 			return size + strlen(signs[i]);
 	return 0;
+}
+
+static bool is_opening(char c)
+{
+	return c == '(' || c == '[' || c == '{' || c == '<';
+}
+
+static bool is_closing(char c)
+{
+	return c == ')' || c == ']' || c == '}' || c == '>';
 }
 
 static char closing(char open)
@@ -120,11 +133,11 @@ static size_t group_end(const struct walk *walk, size_t at)
 			at += size;
 			continue;
 		}
-		if (strchr("([{<", c)) {
+		if (is_opening(c)) {
 			if (nr == NESTING_MOST)
 				return 0;
 			open[nr++] = c;
-		} else if (strchr(")]}>", c) && !close_bracket(open, &nr, c)) {
+		} else if (is_closing(c) && !close_bracket(open, &nr, c)) {
 			return 0;
 		}
 		at++;
@@ -178,8 +191,8 @@ static bool put_angles(const struct walk *walk, size_t at, size_t end)
 {
 	if (walk->level == NAME_COLLAPSED && is_qualifier(walk, at, end))
 		return put_inside(walk, at, end);
-	if (walk->level == NAME_COLLAPSED && is_template(walk, at, end) && end - at > 5)
-		put(walk->output, "<...>", 5);
+	if (walk->level == NAME_COLLAPSED && is_template(walk, at, end) && end - at > SHORT_BYTES)
+		put(walk->output, "<…>", 5);
 	else
 		put(walk->output, walk->name + at, end - at);
 	return true;
@@ -189,8 +202,8 @@ static bool put_angles(const struct walk *walk, size_t at, size_t end)
 static void put_squares(const struct walk *walk, size_t at, size_t end)
 {
 	bool arguments = at && is_name_char(walk->name[at - 1]) && !starts(walk, at, "[abi:");
-	if (walk->level == NAME_COLLAPSED && arguments && end - at > 5)
-		put(walk->output, "[...]", 5);
+	if (walk->level == NAME_COLLAPSED && arguments && end - at > SHORT_BYTES)
+		put(walk->output, "[…]", 5);
 	else
 		put(walk->output, walk->name + at, end - at);
 }
@@ -256,7 +269,7 @@ static bool put_conversion(struct walk *walk, size_t *at)
 {
 	size_t to = *at;
 	while (to < walk->end && !starts(walk, to, "()")) {
-		to = strchr("([{<", walk->name[to]) ? group_end(walk, to) : to + 1;
+		to = is_opening(walk->name[to]) ? group_end(walk, to) : to + 1;
 		if (!to)
 			return false;
 	}
@@ -298,8 +311,8 @@ static bool put_operator(struct walk *walk, size_t *at, size_t size)
 	size_t end = group_end(walk, *at + spaced);
 	if (!end)
 		return false;
-	if (walk->level == NAME_COLLAPSED && end - *at > 5)
-		put(walk->output, "<...>", 5);
+	if (walk->level == NAME_COLLAPSED && end - *at > SHORT_BYTES)
+		put(walk->output, "<…>", 5);
 	else
 		put(walk->output, walk->name + *at, end - *at);
 	*at = end;
@@ -326,10 +339,10 @@ static bool walk_name(struct walk *walk, size_t at)
 			/* Its parameters follow, and nothing names them but where they are. */
 			walk->has_parameters = true;
 			at = skip_qualifiers(walk, at + 2);
-		} else if (strchr("([{<", c)) {
+		} else if (is_opening(c)) {
 			if (!put_group(walk, &at))
 				return false;
-		} else if (strchr(")]}", c)) {
+		} else if (is_closing(c) && c != '>') {
 			return false;
 		} else {
 			if (c == ' ' && !walk->has_parameters)

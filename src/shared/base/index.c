@@ -48,25 +48,44 @@ static int move(struct index *index, size_t nr_slots)
 }
 
 /* Linear probing stays short while at most 3/4 of the slots are taken. */
-static size_t most_rows(size_t nr_slots)
+static size_t most_rows(size_t nr)
 {
-	return nr_slots / 4 * 3;
+	return nr / 4 * 3;
+}
+
+static size_t slots_for(size_t nr_rows)
+{
+	size_t nr_slots = FIRST_SLOTS;
+	while (nr_rows > most_rows(nr_slots))
+		nr_slots *= 2;
+	return nr_slots;
+}
+
+static size_t nr_slots(const struct index *index)
+{
+	return index->slots ? (size_t)index->mask + 1 : 0;
+}
+
+size_t index_bytes(const struct index *index)
+{
+	return nr_slots(index) * sizeof(*index->slots);
+}
+
+int index_reserve_rows(struct index *index, size_t nr)
+{
+	return nr <= most_rows(nr_slots(index)) ? 0 : move(index, slots_for(nr));
 }
 
 int index_reserve(struct index *index)
 {
-	size_t nr_slots = index->slots ? (size_t)index->mask + 1 : 0;
-	if (index->nr < most_rows(nr_slots))
-		return 0;
-	return move(index, nr_slots ? nr_slots * 2 : FIRST_SLOTS);
+	return index_reserve_rows(index, (size_t)index->nr + 1);
 }
 
 void index_trim(struct index *index)
 {
-	size_t wanted = FIRST_SLOTS;
-	while (index->nr >= most_rows(wanted))
-		wanted *= 2;
-	if (index->slots && wanted <= index->mask)
+	/* Room for one more, as before it is added. */
+	size_t wanted = slots_for((size_t)index->nr + 1);
+	if (wanted < nr_slots(index))
 		move(index, wanted);
 }
 

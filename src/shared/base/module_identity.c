@@ -103,3 +103,8 @@ bool process_start_same(uint64_t a_ns, uint64_t b_ns)
 	uint64_t apart_ns = a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
 	return !a_ns || !b_ns || apart_ns <= START_TOLERANCE_NS;
 }
+
+bool process_is_still(uint64_t lives_since_ns, uint64_t recorded_ns)
+{
+	return lives_since_ns < recorded_ns || process_start_same(lives_since_ns, recorded_ns);
+}

@@ -23,6 +23,7 @@ static const uint64_t wanted[NR_PRIVILEGES] = {
 	[PRIVILEGE_JAIL] = BIT(CAP_SYS_ADMIN),
 	[PRIVILEGE_MOUNT] = BIT(CAP_SYS_ADMIN),
 	[PRIVILEGE_PROMPTNESS] = BIT(CAP_SYS_NICE),
+	[PRIVILEGE_BECOME] = BIT(CAP_SETUID) | BIT(CAP_SETGID),
 };
 
 /* Root's, all the time: others' directories and files, its limits, the ends of its children, which are nobody's. */

@@ -13,6 +13,8 @@
 /* The least that the kernel grants. */
 #define SLICE_NS (NS_PER_MS / 10)
 enum { PROMPT_NICE = -20 };
+/* Says that the nice value was the user's before it could be ours: to whoever ends it, behind a fork() and an exec as well. */
+#define USERS_SLICE_NS (SLICE_NS + 1)
 /* Not ours; to take it back is a privilege. */
 #define RESET_ON_FORK UINT64_C(1)
 
@@ -48,7 +50,7 @@ void promptness_end(void)
 		.size = sizeof(now),
 		.policy = SCHED_OTHER,
 		.flags = now.flags & RESET_ON_FORK,
-		.nice = now.nice == PROMPT_NICE ? 0 : now.nice,
+		.nice = now.nice == PROMPT_NICE && now.slice_ns != USERS_SLICE_NS ? 0 : now.nice,
 	});
 }
 
@@ -57,12 +59,13 @@ void promptness_ask(void)
 	struct attributes now = {.size = 0};
 	if (!is_ordinary(&now))
 		return;
+	const bool is_users = now.nice == PROMPT_NICE && now.slice_ns != SLICE_NS;
 	const struct attributes asked = {
 		.size = sizeof(asked),
 		.policy = SCHED_OTHER,
 		.flags = now.flags & RESET_ON_FORK,
 		.nice = now.nice ? now.nice : PROMPT_NICE,
-		.slice_ns = SLICE_NS,
+		.slice_ns = is_users ? USERS_SLICE_NS : SLICE_NS,
 	};
 	struct attributes less = asked;
 	less.nice = now.nice;

@@ -81,3 +81,9 @@ void text_addf(struct text *text, const char *format, ...)
 	va_end(again);
 	va_end(args);
 }
+
+void text_add_hex(struct text *text, const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		text_addf(text, "%02x", ((const unsigned char *)bytes)[i]);
+}

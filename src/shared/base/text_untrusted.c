@@ -2,6 +2,7 @@
 #include <ctop/base/text.h>
 
 #include <stdint.h>
+#include <string.h>
 
 #include "utf8.h"
 
@@ -54,8 +55,11 @@ void text_add_ascii(struct text *text, const char *bytes, size_t size)
 		while (foreign < end && !(*foreign & 0x80))
 			foreign++;
 		text_add_bytes(text, bytes, (size_t)(foreign - bytes));
+		const size_t left = (size_t)(end - foreign);
+		const bool ellipsis =
+			left >= sizeof("…") - 1 && !memcmp(foreign, "…", sizeof("…") - 1);
 		if (foreign < end)
-			text_add(text, "?");
+			text_add(text, ellipsis ? "~" : "?");
 		/* The first byte of a character, and those that go on with it. */
 		for (bytes = foreign + (foreign < end); bytes < end && (*bytes & 0xc0) == 0x80;)
 			bytes++;

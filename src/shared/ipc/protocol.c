@@ -26,17 +26,20 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_PROCESS] = BODY(process),
 	[MESSAGE_THREADS] = BODY(threads),
 	[MESSAGE_OWNER] = BODY(owner),
+	[MESSAGE_CODE] = BODY(code),
 	[MESSAGE_OWN] = BODY(own),
 	[MESSAGE_SET] = BODY(set),
 	[MESSAGE_START] = sizeof(uint32_t),
 	[MESSAGE_PAUSE] = sizeof(uint32_t),
 	[MESSAGE_STOP] = sizeof(uint32_t),
+	[MESSAGE_LINES] = sizeof(uint32_t),
 	[MESSAGE_PAUSED] = sizeof(uint32_t),
 	[MESSAGE_MAPPED] = BODY(result),
 	[MESSAGE_NEED_MODULE] = BODY(module),
 	[MESSAGE_NEED_DEBUG_FILE] = BODY(module),
 	[MESSAGE_NEED_PROCESS] = BODY(process),
 	[MESSAGE_NEED_OWNER] = BODY(owner),
+	[MESSAGE_NEED_CODE] = BODY(code),
 	[MESSAGE_NEED_TABLES] = sizeof(uint32_t),
 	[MESSAGE_DOUBLE] = BODY(duplicates),
 	[MESSAGE_READ] = BODY(read),
@@ -97,6 +100,7 @@ static bool sane(struct message *message)
 	case MESSAGE_NEED_DEBUG_FILE:
 		terminate(message->module.name, sizeof(message->module.name));
 		return message->module.build_id_size <= sizeof(message->module.build_id) &&
+		       message->module.which < NR_DEBUG_FILES &&
 		       message->module.error <= 0;
 	case MESSAGE_MAPPED:
 	case MESSAGE_DONE:
@@ -108,6 +112,10 @@ static bool sane(struct message *message)
 	case MESSAGE_PROCESS:
 	case MESSAGE_NEED_PROCESS:
 		return message->process.error <= 0;
+	case MESSAGE_CODE:
+	case MESSAGE_NEED_CODE:
+		return message->code.error <= 0 && message->code.start <= message->code.end &&
+		       message->code.end - message->code.start <= PROTOCOL_CODE_MAX;
 	case MESSAGE_STATUS:
 	case MESSAGE_TO_MAIN:
 	case MESSAGE_TO_CHILD:
@@ -121,6 +129,7 @@ static bool sane(struct message *message)
 	case MESSAGE_START:
 	case MESSAGE_PAUSE:
 	case MESSAGE_STOP:
+	case MESSAGE_LINES:
 	case MESSAGE_PAUSED:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:

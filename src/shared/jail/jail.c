@@ -29,6 +29,9 @@
 enum { NOBODY = 65534 };
 
 #define STACK_BYTES ((rlim_t)8 << 20)
+/* Of the child that connects: what TLS and its lists of certificates take. */
+#define CONNECTED_BYTES ((size_t)256 << 20)
+enum { CONNECTED_DESCRIPTORS = 64 };
 
 /* ---- namespaces ---- */
 
@@ -82,6 +85,31 @@ static unsigned enter_namespaces(void)
 	return JAIL_NAMESPACES | (enter_empty_root() ? 0 : JAIL_EMPTY_ROOT);
 }
 
+/* ---- limits ---- */
+
+/* Lowers a limit for good; one that is lower already stays. 0 or -errno. */
+static int lower_limit(__rlimit_resource_t resource, rlim_t wanted)
+{
+	struct rlimit limit;
+	if (getrlimit(resource, &limit))
+		return -errno;
+	if (wanted < limit.rlim_max)
+		limit.rlim_max = wanted;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(resource, &limit) ? -errno : 0;
+}
+
+static int lower_limits(const struct jail_limits *limits)
+{
+	int error = lower_limit(RLIMIT_NOFILE, limits->nr_descriptors);
+	/* A stack is not counted as data. */
+	if (!error)
+		error = lower_limit(RLIMIT_STACK, STACK_BYTES);
+	if (!error && limits->heap_bytes)
+		error = lower_limit(RLIMIT_DATA, limits->heap_bytes);
+	return error;
+}
+
 /* ---- ids and capabilities ---- */
 
 static uint32_t pick_id(void)
@@ -92,14 +120,32 @@ static uint32_t pick_id(void)
 	return FIRST_OWN_ID + number % NR_OWN_IDS;
 }
 
+struct user {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Who is that user already, keeps his groups. */
+static int become(const struct user *user)
+{
+	if (getuid() == user->uid && geteuid() == user->uid)
+		return 0;
+	if (setgroups(0, NULL) || setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return -errno;
+	return 0;
+}
+
 /*
  * From root to somebody. Where root is root of a user namespace only, an id may
  * have no number there (EINVAL); where root was stripped of the capability, it
  * can't change (EPERM). Such a root is an ordinary user outside, and stays one
  * here, without capabilities.
  */
-static int drop_ids(unsigned *walls)
+static int drop_ids(unsigned *walls, const struct user *user)
 {
+	if (user)
+		return become(user);
 	if (geteuid() != 0)
 		return 0;
 	if (setgroups(0, NULL) && errno != EPERM)
@@ -139,14 +185,22 @@ static void drop_bounding_set(void)
 }
 
 /* Capabilities go last: while it has them, they keep others off whenever the kernel makes it dumpable again. */
-static int drop_privileges(unsigned *walls)
+static int drop_privileges(unsigned *walls, const struct user *user)
 {
 	drop_bounding_set();
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
-	int error = drop_ids(walls);
+	int error = drop_ids(walls, user);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = -errno;
+	/*
+	 * Whether somebody may trace this process, the kernel asks dumpable first and capabilities then, under a lock of
+	 * this task's (ptrace_may_access(), task_lock()). A CPU that an interrupt or a hypervisor takes between the two
+	 * has seen it dumpable, and would see it without capabilities. A limit is set under the same lock: whoever asks
+	 * has both answers by then, or finds it undumpable.
+	 */
+	if (!error)
+		error = lower_limit(RLIMIT_CORE, 0);
 	if (!error)
 		error = drop_capabilities();
 	if (!error && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
@@ -156,33 +210,6 @@ static int drop_privileges(unsigned *walls)
 	return error || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? error : -EPERM;
 }
 
-/* ---- limits ---- */
-
-/* Lowers a limit for good; one that is lower already stays. 0 or -errno. */
-static int lower_limit(__rlimit_resource_t resource, rlim_t wanted)
-{
-	struct rlimit limit;
-	if (getrlimit(resource, &limit))
-		return -errno;
-	if (wanted < limit.rlim_max)
-		limit.rlim_max = wanted;
-	limit.rlim_cur = limit.rlim_max;
-	return setrlimit(resource, &limit) ? -errno : 0;
-}
-
-static int lower_limits(const struct jail_limits *limits)
-{
-	int error = lower_limit(RLIMIT_CORE, 0);
-	if (!error)
-		error = lower_limit(RLIMIT_NOFILE, limits->nr_descriptors);
-	/* A stack is not counted as data. */
-	if (!error)
-		error = lower_limit(RLIMIT_STACK, STACK_BYTES);
-	if (!error && limits->heap_bytes)
-		error = lower_limit(RLIMIT_DATA, limits->heap_bytes);
-	return error;
-}
-
 int jail_enter(const struct jail_limits *limits, unsigned *walls)
 {
 	/* Before anything else: exec has made it dumpable. */
@@ -190,7 +217,7 @@ int jail_enter(const struct jail_limits *limits, unsigned *walls)
 		return -errno;
 	stay_mortal();
 	*walls = enter_namespaces();
-	int error = drop_privileges(walls);
+	int error = drop_privileges(walls, NULL);
 	/* After the ids: changing them resets it. Had the parent been gone before, nobody would take the hello. */
 	if (!error && prctl(PR_SET_PDEATHSIG, limits->outlives_parent ? 0 : SIGKILL, 0, 0, 0))
 		error = -errno;
@@ -201,6 +228,31 @@ int jail_enter(const struct jail_limits *limits, unsigned *walls)
 	if (!limits->is_prompt)
 		promptness_end();
 	return error;
+}
+
+int jail_enter_as(uid_t uid, gid_t gid)
+{
+	const struct user user = {uid, gid};
+	const struct jail_limits limits = {.heap_bytes = jail_sanitized() ? 0 : CONNECTED_BYTES,
+					   .nr_descriptors = CONNECTED_DESCRIPTORS};
+	unsigned walls = 0;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return -errno;
+	stay_mortal();
+	int error = drop_privileges(&walls, &user);
+	if (!error && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		error = -errno;
+	if (!error)
+		error = lower_limits(&limits);
+	promptness_end();
+	return error;
+}
+
+int jail_write_below(int directory_fd, uint64_t most_bytes)
+{
+	signal(SIGXFSZ, SIG_IGN); /* a write that is refused is enough */
+	int error = lower_limit(RLIMIT_FSIZE, most_bytes);
+	return error || jail_sanitized() ? error : landlock_write_below(directory_fd);
 }
 
 #ifndef __has_feature

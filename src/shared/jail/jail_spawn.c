@@ -186,8 +186,11 @@ static int become(struct start *start)
  */
 static pid_t fork_apart(void)
 {
-	/* A sanitizer's run time looks at its own threads from outside. */
-	bool apart = !jail_sanitized() && !fault_kills();
+	/*
+	 * A sanitizer's run time looks at its own threads from outside. Without the capability the kernel refuses when all is
+	 * copied, and a fork() copies it once more.
+	 */
+	bool apart = !jail_sanitized() && !fault_kills() && privilege_has(CAP_SYS_ADMIN);
 	struct privilege_before before = privilege_raise(PRIVILEGE_JAIL);
 	long child = apart ? syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0) : -1;
 	privilege_restore(&before);

@@ -229,7 +229,7 @@ static bool take_sample(struct cursor *cursor, const struct record_format *forma
 /* ---- the others: bodies as in linux/perf_event.h, enum perf_event_type ---- */
 
 /*
- * The kernel leaves the flag of a build-id on for all events that a mapping is told to, once one of them wants build-ids:
+ * The kernel leaves the flag of a build-id on for all events that get a mapping's record, once one of them wants build-ids:
  * then these bytes are a device and an inode, whoever else profiles the process. Of a file nobody can tell; a minor
  * number's upper bytes are 0, those of a build-id there once in 16 million, unless somebody chose them.
  */

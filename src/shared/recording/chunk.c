@@ -144,7 +144,8 @@ static void forget(struct chunk_writer *writer, size_t nr)
 	struct buffer *waiting = &writer->waiting;
 	if (nr < waiting->size && nr < FORGOTTEN_AT_ONCE)
 		return;
-	memmove(waiting->bytes, waiting->bytes + nr, waiting->size - nr);
+	if (nr < waiting->size)
+		memmove(waiting->bytes, waiting->bytes + nr, waiting->size - nr);
 	waiting->size -= nr;
 	writer->pushed -= nr;
 }

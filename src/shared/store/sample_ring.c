@@ -78,11 +78,13 @@ void tables_close_epoch(struct tables_writer *writer)
 
 /* ---- the reader ---- */
 
-size_t tables_read_samples(struct tables *tables, struct sample *out, size_t max, uint64_t *missed)
+/* From a position on, which moves past them. */
+static size_t read_from(const struct tables *tables, uint64_t *position, struct sample *out,
+			size_t max, uint64_t *missed)
 {
-	struct tables_header *header = tables->header;
+	const struct tables_header *header = tables->header;
 	const uint64_t trusted = trusted_slots(tables);
-	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
+	uint64_t tail = *position;
 	uint64_t head = atomic_load_explicit(&header->head, memory_order_acquire);
 	uint64_t start = tail;
 	if (head < tail) /* a writer that lies: nothing is there */
@@ -102,6 +104,22 @@ size_t tables_read_samples(struct tables *tables, struct sample *out, size_t max
 		memmove(out, out + torn, (nr - torn) * sizeof(*out));
 	}
 	*missed += tail - start + torn;
-	atomic_store_explicit(&header->tail, tail + nr, memory_order_release);
+	*position = tail + nr;
 	return nr - torn;
+}
+
+size_t tables_read_samples(struct tables *tables, struct sample *out, size_t max, uint64_t *missed)
+{
+	struct tables_header *header = tables->header;
+	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
+	size_t nr = read_from(tables, &tail, out, max, missed);
+	atomic_store_explicit(&header->tail, tail, memory_order_release);
+	return nr;
+}
+
+size_t tables_look_at_samples(const struct tables *tables, uint64_t *position, struct sample *out,
+			      size_t max)
+{
+	uint64_t missed = 0;
+	return read_from(tables, position, out, max, &missed);
 }

@@ -25,7 +25,7 @@ struct tables_writer {
 	struct index strings, tasks, frames, nodes;
 };
 
-enum { REGION_PAGE_BYTES = 4096, STRING_UNIT_BYTES = 4 };
+enum { STRING_UNIT_BYTES = 4 };
 
 size_t tables_row_bytes(enum table_kind kind);
 

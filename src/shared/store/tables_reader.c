@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "shared_memory.h"
 #include "tables_internal.h"
 
 void tables_reader_init(struct tables_reader *reader, const struct tables *tables)
@@ -83,7 +84,7 @@ const char *tables_string(const struct tables_reader *reader, struct string_id i
 uint64_t tables_used_bytes(const struct tables_reader *reader)
 {
 	const struct tables *tables = reader->tables;
-	uint64_t bytes = REGION_PAGE_BYTES;
+	uint64_t bytes = SHARED_PAGE_BYTES;
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		bytes += (uint64_t)reader->nr[kind] * tables_row_bytes(kind);
 	uint64_t head = atomic_load_explicit(&tables->header->head, memory_order_relaxed);

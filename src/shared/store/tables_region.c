@@ -2,12 +2,9 @@
 #include <ctop/store/tables.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "shared_memory.h"
 #include "tables_internal.h"
 
 /* "ctoptab" and the layout's version. */
@@ -41,11 +38,6 @@ size_t tables_row_bytes(enum table_kind kind)
 	return bytes[kind];
 }
 
-static size_t whole_pages(size_t bytes)
-{
-	return (bytes + REGION_PAGE_BYTES - 1) & ~(size_t)(REGION_PAGE_BYTES - 1);
-}
-
 size_t tables_region_bytes(const struct tables_capacity *capacity)
 {
 	size_t bytes = whole_pages(sizeof(struct tables_header));
@@ -56,27 +48,7 @@ size_t tables_region_bytes(const struct tables_capacity *capacity)
 
 int tables_memfd_new(const struct tables_capacity *capacity)
 {
-	int fd = memfd_create("ctop-tables", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, (off_t)tables_region_bytes(capacity)) == 0 &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-		return fd;
-	int error = -errno;
-	close(fd);
-	return error;
-}
-
-/* Maps a whole region: a memfd of exactly that size, or fresh private memory. */
-static int map_region(int fd, size_t bytes, bool writable, void **memory)
-{
-	struct stat stat;
-	int protection = PROT_READ | (writable || fd < 0 ? PROT_WRITE : 0);
-	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	if (fd >= 0 && (fstat(fd, &stat) < 0 || stat.st_size < (off_t)bytes))
-		return -EINVAL;
-	*memory = mmap(NULL, bytes, protection, flags, fd, 0);
-	return *memory == MAP_FAILED ? -errno : 0;
+	return shared_memory_new("ctop-tables", tables_region_bytes(capacity));
 }
 
 int tables_map(struct tables *tables, int fd, const struct tables_capacity *capacity, bool writable)
@@ -86,7 +58,7 @@ int tables_map(struct tables *tables, int fd, const struct tables_capacity *capa
 	uint32_t slots = capacity->nr_samples;
 	if (slots < 2 || (slots & (slots - 1)) != 0)
 		return -EINVAL;
-	int result = map_region(fd, bytes, writable, &memory);
+	int result = shared_memory_map(fd, bytes, writable, &memory);
 	if (result)
 		return result;
 	*tables = (struct tables){.header = memory, .capacity = *capacity, .bytes = bytes};

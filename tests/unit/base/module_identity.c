@@ -162,6 +162,11 @@ static void a_process_starts_once(void)
 	CHECK(process_start_same(second_ns + 10000000, second_ns));
 	CHECK(process_start_same(0, second_ns) && process_start_same(second_ns, 0));
 	CHECK(!process_start_same(second_ns, 2 * second_ns));
+	/* A fork's record may be late; a process that began after it is another one. */
+	CHECK(process_is_still(second_ns, 2 * second_ns));
+	CHECK(process_is_still(second_ns + 10000000, second_ns));
+	CHECK(!process_is_still(2 * second_ns, second_ns));
+	CHECK(process_is_still(second_ns, 0) && process_is_still(0, second_ns));
 }
 
 int main(void)

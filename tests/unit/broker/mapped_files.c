@@ -302,6 +302,29 @@ static void bounded(void)
 	mapped_files_free(files);
 }
 
+/* Of each process the last that it mapped, by its name alone, and of nobody else. */
+static void dumps_of_generated_code(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	struct mapped_file found;
+	CHECK(!mapped_files_find_dump(files, 7, &found));
+	take_mmap(files, 7, "/tmp/jit-7.dump", 1, 0x1000);
+	take_mmap(files, 7, "/tmp/jit-.dump", 2, 0x2000);
+	take_mmap(files, 7, "/tmp/jit-7.dumped", 3, 0x3000);
+	take_mmap(files, 7, "/tmp/ajit-7.dump", 4, 0x4000);
+	take_mmap(files, 8, "/home/x/jit-1.dump", 5, 0x5000);
+	CHECK(mapped_files_find_dump(files, 7, &found));
+	CHECK_EQ(found.inode, 1);
+	CHECK_EQ(found.start, 0x1000);
+	CHECK(mapped_files_find_dump(files, 8, &found));
+	CHECK_STR(found.path, "/home/x/jit-1.dump");
+	CHECK(!mapped_files_find_dump(files, 9, &found));
+	take_mmap(files, 7, "/tmp/jit-7.dump", 6, 0x1000);
+	CHECK(mapped_files_find_dump(files, 7, &found));
+	CHECK_EQ(found.inode, 6);
+	mapped_files_free(files);
+}
+
 int main(void)
 {
 	RUN(a_file_is_found_by_its_path);
@@ -317,5 +340,6 @@ int main(void)
 	RUN(a_process_that_is_no_more);
 	RUN(records_of_others);
 	RUN(bounded);
+	RUN(dumps_of_generated_code);
 	return test_done();
 }

@@ -30,13 +30,14 @@ enum {
 	FAKE_RING_PAGES = 16,
 	FAKE_SAMPLES_MAX = 8192,
 	FAKE_DOUBLES_MAX = 16,
-	FAKE_PATIENCE_MS = 20000
+	FAKE_PATIENCE_MS = 120000
 };
 
 struct fake_main {
 	struct message_config config; /* as it is sent: to be changed before fake_main_start() */
 	struct message_ids ids;
-	bool paced; /* the second event, at 1000 Hz: to be changed as well */
+	uint32_t unit; /* of the first event */
+	bool paced;    /* the second event, at 1000 Hz: to be changed as well */
 	struct channel *channel;
 	pid_t pid;
 	int to_main;
@@ -113,8 +114,9 @@ static inline void fake_tell_all(struct fake_main *fake)
 	fake_tell(fake, &message, dup(fake->to_main));
 	message = (struct message){.kind = MESSAGE_CONFIG, .config = fake->config};
 	fake_tell(fake, &message, -1);
-	message = (struct message){.kind = MESSAGE_EVENT,
-				   .event = {.asked = "first", .opened = "first", .period = 1}};
+	message = (struct message){
+		.kind = MESSAGE_EVENT,
+		.event = {.asked = "first", .opened = "first", .period = 1, .unit = fake->unit}};
 	fake_tell(fake, &message, -1);
 	message = (struct message){.kind = MESSAGE_EVENT,
 				   .event = {.asked = "second",

@@ -78,7 +78,7 @@ static void a_file_is_one_module(void)
 	end();
 }
 
-static void a_file_written_anew_is_another(void)
+static void a_rewritten_file_is_another(void)
 {
 	begin();
 	struct module *module = mapped_by(100);
@@ -126,7 +126,7 @@ static void what_somebody_died_of_is_not(void)
 int main(void)
 {
 	RUN(a_file_is_one_module);
-	RUN(a_file_written_anew_is_another);
+	RUN(a_rewritten_file_is_another);
 	RUN(what_could_not_be_read_is_asked_for_again);
 	RUN(what_somebody_died_of_is_not);
 	return test_done();

@@ -3,10 +3,15 @@
  * Events in two sets, one of which is enabled. What the collector makes of both, and when it asks for the other:
  *
  *   a moment in both        what the old set samples behind the new one's first sample is a double, event by event
- *   no attached thread      is told to be attached twice for that
+ *   a hit in both           the new set's first sample is one if it shows the machine as the old one's before it did, at once
+ *   no attached thread      is reported as attached twice for that
  *   rings that fill         ask for the cheaper set, and no other ones do
  *   an event that we pace   asks for its own: a sample of it weighs as much as its set says
  */
+#include <stddef.h>
+
+#include <ctop/weight_unit.h>
+
 #include "fake_main.h"
 
 enum { PID = 100, NR_EVENTS = 2 };
@@ -111,6 +116,123 @@ static void twins_of_a_switch_are_no_thread_attached_twice(void)
 	finish(10, 10);
 }
 
+/* What a sample has of the machine: the leaf, a register, what lies on the stack. */
+struct state {
+	uint64_t ip, reg, stack;
+};
+
+static void hit(uint64_t id, uint64_t time_ns, struct state state)
+{
+	const uint64_t stack_bytes = id < NEW ? 2048 : 1024;
+	struct {
+		struct perf_event_header header;
+		uint64_t id, ip;
+		int32_t pid, tid;
+		uint64_t time_ns;
+		uint32_t cpu, reserved;
+		uint64_t period;
+		uint64_t abi, reg;
+		uint64_t stack_bytes, stack[2048 / 8 + 1];
+	} record = {
+		.header = {PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, 0},
+		.id = id,
+		.ip = 0xffffffff81000000 + state.ip,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = fake.base_ns + time_ns,
+		.period = 1,
+		.abi = PERF_SAMPLE_REGS_ABI_64,
+		.reg = state.reg,
+		.stack_bytes = stack_bytes,
+	};
+	record.stack[50] = state.stack;
+	record.stack[stack_bytes / 8 - 1] +=
+		id; /* which the other set has not copied, or not reached */
+	record.stack[stack_bytes / 8] =
+		id < NEW ? stack_bytes : stack_bytes - 8; /* so much of it is there */
+	record.header.size = (uint16_t)(offsetof(__typeof__(record), stack) + stack_bytes + 8);
+	fake_write(&fake, 0, &record, record.header.size);
+}
+
+static void start_with_states(uint32_t unit, uint32_t fewer)
+{
+	fake_main_init(&fake);
+	fake.unit = unit;
+	fake.config.format.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	fake.config.format.regs_user = 1;
+	fake.config.sets[false] = (struct sampler_sets){2, {{2048, 1, 50}, {1024, fewer, 50}}};
+	for (uint32_t set = 0; set < 2; set++)
+		for (uint32_t event = 0; event < NR_EVENTS; event++) {
+			const uint32_t at = fake.ids.nr;
+			fake_add_id(&fake, 1 + at, event, -1, 0);
+			fake.ids.ids[at].set = set;
+		}
+	fake_main_start(&fake);
+	use(1, 5000, 900000);
+}
+
+/* Two hits before, then one that both sets see, and the next one in both. */
+static void hit_in_both(struct state of_new, uint64_t new_ns)
+{
+	const struct state state = {1, 2, 3};
+	hit(OLD, 10000, state);
+	hit(OLD, 20000, state);
+	hit(NEW, new_ns, of_new);
+	hit(OLD, new_ns + 9000, state);
+	hit(NEW, new_ns + 10000, state);
+}
+
+static void check_hit_in_both(uint32_t unit, uint32_t fewer, struct state of_new, uint64_t new_ns,
+			      bool is_double)
+{
+	start_with_states(unit, fewer);
+	hit_in_both(of_new, new_ns);
+	finish(is_double ? 3 : 4, is_double ? 2 : 1);
+}
+
+static void a_hit_in_both_sets_is_one(void)
+{
+	check_hit_in_both(WEIGHT_HITS, 1, (struct state){1, 2, 3}, 21000, true);
+	check_hit_in_both(WEIGHT_ACCESSES, 1, (struct state){1, 2, 3}, 21000, true);
+}
+
+static void hits_that_differ_are_two(void)
+{
+	check_hit_in_both(WEIGHT_HITS, 1, (struct state){4, 2, 3}, 21000, false);
+	check_hit_in_both(WEIGHT_HITS, 1, (struct state){1, 4, 3}, 21000, false);
+	check_hit_in_both(WEIGHT_HITS, 1, (struct state){1, 2, 4}, 21000, false);
+}
+
+/* A loop may leave no trace of its rounds: what comes as late as the last one is the next. */
+static void a_loops_next_hit_is_another(void)
+{
+	check_hit_in_both(WEIGHT_HITS, 1, (struct state){1, 2, 3}, 29500, false);
+}
+
+static void ticks_of_a_clock_are_no_hits(void)
+{
+	check_hit_in_both(WEIGHT_NS, 1, (struct state){1, 2, 3}, 21000, false);
+}
+
+/* One stands for several hits, the other for one: they are not the same. */
+static void samples_of_other_weights_are_no_hits(void)
+{
+	check_hit_in_both(WEIGHT_HITS, 4, (struct state){1, 2, 3}, 21000, false);
+}
+
+static void a_hit_after_the_switch_is_counted(void)
+{
+	const struct state state = {1, 2, 3};
+	start_with_states(WEIGHT_HITS, 1);
+	hit(OLD, 1000, state);
+	hit(NEW, 950000, state);
+	finish(2, 0);
+	start_with_states(WEIGHT_HITS, 1);
+	hit(OLD, 20000, state);
+	hit(NEW, 500000, state);
+	finish(2, 0);
+}
+
 static void an_id_of_a_set_that_nobody_announced_is_counted(void)
 {
 	start(PID);
@@ -207,6 +329,12 @@ int main(void)
 	RUN(a_moment_in_both_sets_of_whole_cpus);
 	RUN(and_back_again);
 	RUN(twins_of_a_switch_are_no_thread_attached_twice);
+	RUN(a_hit_in_both_sets_is_one);
+	RUN(hits_that_differ_are_two);
+	RUN(a_loops_next_hit_is_another);
+	RUN(ticks_of_a_clock_are_no_hits);
+	RUN(samples_of_other_weights_are_no_hits);
+	RUN(a_hit_after_the_switch_is_counted);
 	RUN(an_id_of_a_set_that_nobody_announced_is_counted);
 	RUN(rings_that_fill_want_a_cheaper_set);
 	RUN(a_paced_events_samples_weigh_what_their_set_says);

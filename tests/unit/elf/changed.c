@@ -13,7 +13,7 @@ static int old_file(void)
 {
 	const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	small_elf_init(&elf);
-	int fd = file_of(&elf, sizeof(elf));
+	int fd = file_of_bytes(&elf, sizeof(elf));
 	CHECK_EQ(futimens(fd, long_ago), 0);
 	return fd;
 }

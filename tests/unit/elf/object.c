@@ -366,7 +366,7 @@ static void one_descriptor_is_kept_as_long_as_there_are_some(void)
 	object_free(object);
 	CHECK_EQ(next_descriptor(), before);
 	/* A process with very many modules does without. */
-	int fd = file_of(&elf, sizeof(elf));
+	int fd = file_of_bytes(&elf, sizeof(elf));
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
 	close(fd);
 	if (high < 0)

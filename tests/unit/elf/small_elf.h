@@ -140,15 +140,4 @@ static inline void small_elf_add(struct small_elf *elf, const char *name, uint64
 	symbols->sh_size += sizeof(*symbol);
 }
 
-/* A descriptor of a file with these bytes; -1 when there is none. */
-static inline int file_of(const void *bytes, size_t size)
-{
-	int fd = memfd_create("small", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 #endif

@@ -105,7 +105,7 @@ static void with_a_build_id_a_name_alone_does_not_do(void)
 	unlink(path_of("program.debug"));
 }
 
-/* What is there and is not opened is told apart from what is not there, also where another place has a file. */
+/* What is there and is not opened is distinguished from what is not there, also where another place has a file. */
 static void what_is_no_file_is_told(void)
 {
 	char module[128];
@@ -125,6 +125,44 @@ static void what_is_no_file_is_told(void)
 	CHECK_EQ(locate_debug_by_link(0, module, "x.debug", 0), -EINVAL);
 	rmdir(path_of("x.debug"));
 	rmdir(path_of(".debug"));
+}
+
+static int located(const char *name, unsigned candidate)
+{
+	char module[128];
+	snprintf(module, sizeof(module), "%s/program", directory);
+	int fd = locate_common_debug_file(0, module, name, candidate);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* Whatever path a debug file has for it. */
+static void a_common_file_is_beside_the_module(void)
+{
+	CHECK_EQ(located("common", 0), -ENOENT);
+	CHECK(write_elf(path_of("common")));
+	CHECK_EQ(located("common", 0), 0);
+	CHECK_EQ(located("common", 1), -ENOENT);
+	CHECK_EQ(located("../elsewhere/common", 0), 0);
+	CHECK_EQ(located("/home/somebody/.dwz/common", 0), 0);
+	static const char *const none[] = {"",
+					   "/",
+					   "..",
+					   "/etc/passwd",
+					   "../../../../etc/passwd",
+					   ".dwz/../../../../etc/passwd",
+					   "/usr/lib/debug/.dwz/../../../../etc/passwd",
+					   ".dwz/",
+					   ".dwz//etc/passwd",
+					   ".dwz/.dwz/.."};
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+		CHECK(located(none[i], 0) < 0);
+	static char longest[10000] = ".dwz/";
+	memset(longest + 5, 'x', sizeof(longest) - 6);
+	CHECK(located(longest, 0) < 0);
+	unlink(path_of("common"));
 }
 
 static void build_ids_of_odd_sizes(void)
@@ -159,6 +197,14 @@ static int by_build_id(void)
 	EXPECT(write_elf("/usr/lib/debug/opt/tool.debug"));
 	EXPECT(locate(NULL, 0, "tool.debug", "/opt/tool") == 0);
 	EXPECT(locate(NULL, 0, "tool.debug", "/tool") == -ENOENT);
+	/* Where distributions have what dwz found in several debug files, by names of all kinds. */
+	EXPECT(mkdir("/usr/lib/debug/.dwz", 0755) == 0);
+	EXPECT(mkdir("/usr/lib/debug/.dwz/triplet", 0755) == 0);
+	EXPECT(write_elf("/usr/lib/debug/.dwz/triplet/package.debug"));
+	EXPECT(located("/usr/lib/debug/.dwz/triplet/package.debug", 0) == 0);
+	EXPECT(located("../../.dwz/triplet/package.debug", 0) == 0);
+	EXPECT(located("../../.dwz/triplet/package.debug", 1) == -ENOENT);
+	EXPECT(located("../../.dwz/package.debug", 0) == -ENOENT);
 	return 0;
 }
 
@@ -182,6 +228,7 @@ int main(void)
 	RUN(nothing_asked_nothing_found);
 	RUN(with_a_build_id_a_name_alone_does_not_do);
 	RUN(what_is_no_file_is_told);
+	RUN(a_common_file_is_beside_the_module);
 	RUN(build_ids_of_odd_sizes);
 	RUN(below_usr_lib_debug);
 	rmdir(directory);

@@ -11,6 +11,7 @@
 
 #include "apart.h"
 #include "elf/small_elf.h"
+#include "file_of_bytes.h"
 #include "proved.h"
 #include "test.h"
 
@@ -317,15 +318,15 @@ static void a_memfd(void)
 	if (geteuid() != 0)
 		SKIP("map_files takes root");
 	make_file();
-	CHECK(is_small_elf(
-		locate_mapped(file_of(&t.elf, sizeof(t.elf)), "/memfd:small (deleted)", false)));
+	CHECK(is_small_elf(locate_mapped(file_of_bytes(&t.elf, sizeof(t.elf)),
+					 "/memfd:small (deleted)", false)));
 }
 
 static void another_file_in_the_same_range(void)
 {
 	make_file();
 	struct locate_request request = by_inode(getpid(), "/no/such/file");
-	int fd = file_of(&t.elf, sizeof(t.elf));
+	int fd = file_of_bytes(&t.elf, sizeof(t.elf));
 	void *mapped = mmap(NULL, sizeof(t.elf), PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	CHECK(mapped != MAP_FAILED);

@@ -7,6 +7,7 @@
 #include <ctop/elf/object.h>
 
 #include "elf/small_elf.h"
+#include "file_of_bytes.h"
 #include "test.h"
 
 static struct small_elf elf;
@@ -14,7 +15,7 @@ static struct small_elf elf;
 static inline struct object *open_bytes(const void *bytes, size_t size)
 {
 	struct error error = {0};
-	struct object *object = object_open(file_of(bytes, size), &error);
+	struct object *object = object_open(file_of_bytes(bytes, size), &error);
 	CHECK(object || error.cause[0]);
 	return object;
 }

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@ struct taken {
 	unsigned nr, nr_given;
 	int error;	/* of the last */
 	char first[16]; /* of the last file */
+	off_t size;
 };
 
 static void take(void *context, const struct opener_answer *answer, int fd)
@@ -27,6 +30,7 @@ static void take(void *context, const struct opener_answer *answer, int fd)
 	taken->nr_given++;
 	CHECK(pread(fd, taken->first, sizeof(taken->first), 0) == (ssize_t)sizeof(taken->first));
 	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	taken->size = lseek(fd, 0, SEEK_END);
 	close(fd);
 }
 
@@ -45,6 +49,39 @@ static struct opener_request maps_of(int32_t pid)
 	return (struct opener_request){.kind = OPENER_MAPS, .request = {.pid = pid}};
 }
 
+/* Words end in NULs; a process may call itself what it likes, as long as it likes: that is cut. */
+static void command_lines_are_cut(void)
+{
+	static char longest[128 << 10];
+	memset(longest, 'x', sizeof(longest) - 1);
+	struct opener *opener = opener_new();
+	for (int i = 0; i < 2; i++) {
+		struct taken taken = {0};
+		int ready[2];
+		char byte;
+		CHECK_EQ(pipe2(ready, O_CLOEXEC), 0);
+		pid_t pid = fork();
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			execl("/bin/sleep", i ? longest : "\x1b[2J an odd name\n", "600", NULL);
+			_exit(1);
+		}
+		close(ready[1]);
+		CHECK_EQ(read(ready[0], &byte, 1), 0); /* closed: it has become another program */
+		close(ready[0]);
+		const struct opener_request request = {.kind = OPENER_COMMAND,
+						       .request = {.pid = pid}};
+		CHECK_EQ(opener_ask(opener, &request, take, &taken), 0);
+		serve_until(opener, &taken, 1);
+		CHECK_EQ(taken.nr_given, 1);
+		CHECK(!strncmp(taken.first, i ? longest : "\x1b[2J an odd name\n", 9));
+		CHECK(taken.size < OPENER_COMMAND_MAX);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	opener_free(opener);
+}
+
 static void maps_are_a_sealed_copy(void)
 {
 	struct opener *opener = opener_new();
@@ -60,6 +97,42 @@ static void maps_are_a_sealed_copy(void)
 	CHECK(memchr(taken.first, '-', sizeof(taken.first)) != NULL);
 	CHECK_EQ(opener_fd(opener), -1);
 	opener_free(opener);
+}
+
+static void only_code_that_is_in_no_file_is_copied(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	uint8_t *memory = mmap(NULL, 4 * page, prot, flags, -1, 0);
+	CHECK(memory != MAP_FAILED);
+	memset(memory, 0x90, 4 * page);
+	CHECK_EQ(mprotect(memory + page, 2 * page, PROT_READ | PROT_EXEC), 0);
+	const uint64_t start = (uint64_t)(uintptr_t)memory;
+	const struct {
+		uint64_t first, pages;
+		off_t given; /* 0: nothing */
+	} cases[] = {{start + page, 1, (off_t)page},
+		     {start + page, 3, (off_t)(2 * page)},
+		     {start, 2, 0},
+		     {start + 3 * page, 1, 0},
+		     {(uint64_t)(uintptr_t)&cases & ~(page - 1), 1, 0},
+		     {(uint64_t)(uintptr_t)opener_new & ~(page - 1), 1, 0}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct opener *opener = opener_new();
+		struct taken taken = {0};
+		const struct opener_request request = {
+			.kind = OPENER_CODE,
+			.request = {.pid = getpid(),
+				    .start = cases[i].first,
+				    .end = cases[i].first + cases[i].pages * page}};
+		CHECK_EQ(opener_ask(opener, &request, take, &taken), 0);
+		serve_until(opener, &taken, 1);
+		CHECK_EQ(taken.nr_given, cases[i].given ? 1 : 0);
+		CHECK_EQ(taken.size, cases[i].given);
+		CHECK_EQ(taken.error, cases[i].given ? 0 : -EACCES);
+		opener_free(opener);
+	}
+	munmap(memory, 4 * page);
 }
 
 static void many_are_answered_in_their_order(void)
@@ -151,6 +224,8 @@ static void what_is_too_long_is_not_asked(void)
 int main(void)
 {
 	RUN(maps_are_a_sealed_copy);
+	RUN(only_code_that_is_in_no_file_is_copied);
+	RUN(command_lines_are_cut);
 	RUN(many_are_answered_in_their_order);
 	RUN(who_asked_and_has_gone_is_told_nothing);
 	RUN(one_that_was_killed_is_replaced);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/format/frames.h>
-#include <ctop/format/script.h>
+#include <ctop/format/formats.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,12 +106,14 @@ static int take(void *context, const void *bytes, size_t size)
 	return profile->fail_with;
 }
 
-static int write_script(struct profile *profile)
+static int write_samples(struct profile *profile, const char *name)
 {
-	const struct script_sink sink = {.context = profile, .write = take};
+	const struct export_sink sink = {.context = profile, .write = take};
 	struct selection *selection = selection_of_all(profile->history);
 	CHECK(selection);
-	int result = script_write(profile->history, selection, &sink);
+	const struct export_request request = {
+		.history = profile->history, .selection = selection, .sink = &sink};
+	int result = format_named(name)->write(&request);
 	selection_free(selection);
 	return result;
 }
@@ -181,7 +182,7 @@ static void every_kind_of_frame(void)
 			    .task = task(&profile, 7, 7, "t"),
 			    .leaf = frame(&profile, (struct module_id){0}, 0x55, NULL, NULL, 0),
 			    .event = faults});
-	CHECK_EQ(write_script(&profile), 0);
+	CHECK_EQ(write_samples(&profile, "script"), 0);
 	CHECK_STR(text_string(&profile.out),
 		  "kworker/0:1 x    42/43    [001] 19217.160772:    5025125 cpu-clock:u: \n"
 		  "\tffffffff81000fff clear_page+0x0 ([kernel.kallsyms])\n"
@@ -248,11 +249,7 @@ static void how_each_frame_was_found(void)
 	sample.end = STACK_COMPLETE;
 	sample.reason = STACK_REASON_NONE;
 	add(&profile, sample);
-	const struct script_sink sink = {.context = &profile, .write = take};
-	struct selection *selection = selection_of_all(profile.history);
-	CHECK(selection);
-	CHECK_EQ(frames_write(profile.history, selection, &sink), 0);
-	selection_free(selection);
+	CHECK_EQ(write_samples(&profile, "frames"), 0);
 	CHECK_STR(text_string(&profile.out),
 		  "one    42/43    [000]     0.000001:          1 cpu-clock: truncated (dump_end)\n"
 		  "\tffffffff81000fff kernel     clear_page+0x0 "
@@ -265,6 +262,8 @@ static void how_each_frame_was_found(void)
 		  "\t            1006 return     return+0x6 (/bin/program+0x1005)\n"
 		  "\t            1007 fp         fp+0x7 (/bin/program+0x1006)\n"
 		  "\t            1008 joined     joined+0x8 (/bin/program+0x1007)\n"
+		  "\t            100a code       code+0xa (/bin/program+0x1009)\n"
+		  "\t            100b likely     likely+0xb (/bin/program+0x100a)\n"
 		  "\n"
 		  "one    42/43    [000]     0.000001:          1 cpu-clock: complete\n"
 		  "\tffffffff81000fff kernel     clear_page+0x0 "
@@ -289,13 +288,13 @@ static void in_pieces(void)
 					      .task = one,
 					      .leaf = leaf,
 					      .event = clock});
-	CHECK_EQ(write_script(&profile), 0);
+	CHECK_EQ(write_samples(&profile, "script"), 0);
 	CHECK(profile.nr_pieces > 10);
 	CHECK(profile.largest_piece < 70000);
 	CHECK(profile.out.size > (size_t)NR * 60);
 	profile.nr_pieces = 0;
 	profile.fail_with = -ENOSPC;
-	CHECK_EQ(write_script(&profile), -ENOSPC);
+	CHECK_EQ(write_samples(&profile, "script"), -ENOSPC);
 	CHECK_EQ(profile.nr_pieces, 1);
 	end(&profile);
 }
@@ -304,7 +303,7 @@ static void nothing_is_no_text(void)
 {
 	struct profile profile;
 	begin(&profile);
-	CHECK_EQ(write_script(&profile), 0);
+	CHECK_EQ(write_samples(&profile, "script"), 0);
 	CHECK_EQ(profile.nr_pieces, 0);
 	end(&profile);
 }

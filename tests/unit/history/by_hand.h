@@ -20,14 +20,14 @@ static inline int end_key(enum stack_end end)
 				       : 0;
 }
 
-static inline struct shown shown_whole(const struct world *world, const struct raw *raw)
+static inline struct shown shown_whole(const struct profile *profile, const struct raw *raw)
 {
 	struct shown shown = {0};
 	if (end_key(raw->end))
 		shown.keys[shown.nr++] = end_key(raw->end);
 	for (int i = 0; i < raw->nr; i++)
 		shown.keys[shown.nr++] =
-			world->named[raw->functions[i]] ? raw->functions[i] : UNNAMED;
+			profile->named[raw->functions[i]] ? raw->functions[i] : UNNAMED;
 	return shown;
 }
 
@@ -49,9 +49,9 @@ static inline int key_of_name(const char *name)
 	return 0;
 }
 
-static inline int key_of(const struct world *world, struct function_id function)
+static inline int key_of(const struct profile *profile, struct function_id function)
 {
-	return key_of_name(history_function_name(world->history, function));
+	return key_of_name(history_function_name(profile->history, function));
 }
 
 /* The path of a SELECTION_SUBTREE, as the test remembers it. */
@@ -71,7 +71,7 @@ static inline bool begins_with(const struct shown *shown, const struct shown *pa
 	return true;
 }
 
-static inline bool meets(const struct world *world, const struct selection_criterion *criterion,
+static inline bool meets(const struct profile *profile, const struct selection_criterion *criterion,
 			 const struct raw *raw, const struct shown *shown)
 {
 	bool contains = false;
@@ -90,13 +90,16 @@ static inline bool meets(const struct world *world, const struct selection_crite
 		return tids[raw->task] == criterion->number;
 	case SELECTION_PROCESS:
 		return pids[raw->task] == criterion->number;
+	case SELECTION_PROGRAM: /* tests/unit/query/selection_processes.c */
+		return false;
 	case SELECTION_EVENT:
 		return raw->event == criterion->number;
 	case SELECTION_KERNEL:
 		return is_kernel(leaf);
 	case SELECTION_FUNCTION:
 		for (int i = 0; i < shown->nr; i++)
-			contains = contains || shown->keys[i] == key_of(world, criterion->function);
+			contains =
+				contains || shown->keys[i] == key_of(profile, criterion->function);
 		return contains;
 	case SELECTION_SUBTREE:
 		return begins_with(shown, &remembered.path);
@@ -105,23 +108,23 @@ static inline bool meets(const struct world *world, const struct selection_crite
 }
 
 /* False: the sample is not in the window. *passes: it is shown. */
-static inline bool take(const struct world *world, size_t i, struct shown *shown, bool *passes)
+static inline bool take(const struct profile *profile, size_t i, struct shown *shown, bool *passes)
 {
-	const struct raw *raw = &world->raws[i];
+	const struct raw *raw = &profile->raws[i];
 	*passes = false;
-	if (i < world->first || i >= world->nr_seen || raw->second > world->end ||
-	    (world->seconds && raw->second + world->seconds <= world->end))
+	if (i < profile->first || i >= profile->nr_seen || raw->second > profile->end ||
+	    (profile->seconds && raw->second + profile->seconds <= profile->end))
 		return false;
 	/* What is of another event than the one asked for is not there at all. */
-	for (size_t c = 0; c < world->nr_criteria; c++)
-		if (world->criteria[c].what == SELECTION_EVENT && !world->criteria[c].drop &&
-		    raw->event != world->criteria[c].number)
+	for (size_t c = 0; c < profile->nr_criteria; c++)
+		if (profile->criteria[c].what == SELECTION_EVENT && !profile->criteria[c].drop &&
+		    raw->event != profile->criteria[c].number)
 			return false;
-	*shown = shown_whole(world, raw);
+	*shown = shown_whole(profile, raw);
 	int cut = 0;
-	for (size_t c = 0; c < world->nr_criteria; c++) {
-		const struct selection_criterion *criterion = &world->criteria[c];
-		if (meets(world, criterion, raw, shown) == criterion->drop)
+	for (size_t c = 0; c < profile->nr_criteria; c++) {
+		const struct selection_criterion *criterion = &profile->criteria[c];
+		if (meets(profile, criterion, raw, shown) == criterion->drop)
 			return true;
 		if (criterion->what == SELECTION_SUBTREE && !criterion->drop)
 			cut = remembered.path.nr - 1;

@@ -2,6 +2,8 @@
 /* What a history answers: functions, trees, stacks, totals. */
 #include "hand_made.h"
 
+#include <ctop/history/rows.h>
+
 static void top_counts_recursion_once(void)
 {
 	struct profile profile;
@@ -56,8 +58,11 @@ static void frames_without_a_name_are_told_by_module(void)
 	free(modules);
 	open_profile(&profile);
 	fill(&profile, history);
+	symbols_set_module(profile.namer, profile.program,
+			   &(struct module_names){NAMES_FROM_DYNSYM, NAMES_MISSING_DEBUG_FILE});
 	CHECK_EQ(history_unnamed(history, &modules, &nr), 0);
 	CHECK_EQ(nr, 1);
+	CHECK_EQ(modules[0].names.missing, NAMES_MISSING_DEBUG_FILE);
 	CHECK_STR(modules[0].path, "/bin/program");
 	CHECK_EQ(modules[0].kind, MODULE_FILE);
 	CHECK_EQ(modules[0].frames, 1);
@@ -185,6 +190,23 @@ static void epochs_merge(void)
 	close_profile(&second);
 }
 
+/* Code outside of every mapping, without callers: its frames have no module that would come again. */
+static void epochs_merge_what_has_neither_module_nor_callers(void)
+{
+	struct history *history = history_new();
+	for (int epoch = 0; epoch < 2; epoch++) {
+		struct profile profile;
+		open_profile(&profile);
+		struct frame_id leaf = frame(&profile, (struct module_id){0}, 0x10, NULL);
+		CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+		add(history, &profile, profile.one, (struct node_id){0}, leaf, STACK_COMPLETE, 1);
+		close_profile(&profile);
+	}
+	CHECK_EQ(history->frames.nr, 3); /* none, the one that folds, and this */
+	CHECK_EQ(history->stacks.nr, 1);
+	history_free(history);
+}
+
 /* Per label: where stacks hang that did not reach their root, and those without a user part. */
 static void unfinished_stacks_have_their_own_roots(void)
 {
@@ -205,8 +227,8 @@ static void unfinished_stacks_have_their_own_roots(void)
 		add(history, &profile, profile.one, (struct node_id){0}, leaf, cases[i].end, 3);
 		struct selection *selection = selection_of_all(history);
 		CHECK(selection);
-		CHECK_EQ(selection_nr_paths(selection), cases[i].below ? 3 : 2);
 		struct selection_node at = root_of(selection);
+		CHECK_EQ(selection_nr_paths(selection), cases[i].below ? 3 : 2);
 		if (cases[i].below) {
 			at = child(history, selection, &at, cases[i].below);
 			CHECK(at.cost.total == 3 && at.cost.self == 0);
@@ -217,6 +239,32 @@ static void unfinished_stacks_have_their_own_roots(void)
 		history_free(history);
 		close_profile(&profile);
 	}
+}
+
+/* Paths are made when what functions cost is asked for; threads have their functions without them. */
+static void who_asks_for_threads_gets_no_paths(void)
+{
+	struct profile profile;
+	struct history *history = history_new();
+	struct selection_tasks before = {0}, after = {0};
+	open_profile(&profile);
+	fill(&profile, history);
+	struct selection *selection = selection_of_all(history);
+	CHECK(selection);
+	CHECK_EQ(selection_tasks(selection, SELECTION_THREADS, -1, &before), 0);
+	CHECK_EQ(selection_nr_paths(selection), 1);
+	CHECK_EQ(root_of(selection).cost.total, 13);
+	CHECK(selection_nr_paths(selection) > 1);
+	CHECK_EQ(selection_tasks(selection, SELECTION_THREADS, -1, &after), 0);
+	CHECK(before.nr && before.nr == after.nr);
+	for (size_t i = 0; i < before.nr; i++)
+		CHECK(before.items[i].top.index &&
+		      before.items[i].top.index == after.items[i].top.index);
+	free(before.items);
+	free(after.items);
+	selection_free(selection);
+	history_free(history);
+	close_profile(&profile);
 }
 
 /* f in two modules are two functions; nameless frames are one per module, and [unknown] without one. */
@@ -346,16 +394,47 @@ static void a_sample_before_the_first_is_at_its_time(void)
 	}
 }
 
+/* A symbolizer that has fallen lets names begin inside each other: together they are no longer than what they stand in. */
+static void names_that_overlap_are_bounded(void)
+{
+	enum { NR_STRINGS = 8, LENGTH = SYMBOLS_STRING_MAX - 8, UNIT_BYTES = 4, NR_EACH = LENGTH / UNIT_BYTES };
+	const uint64_t room = symbols_string_bytes(&symbols_capacity_default);
+	struct profile profile;
+	struct history *history = history_new();
+	char name[LENGTH + 1] = {0};
+	CHECK(history);
+	open_profile(&profile);
+	CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+	for (int i = 0; i < NR_STRINGS; i++) {
+		memset(name, 'a' + i, LENGTH);
+		for (uint32_t k = 0; k < NR_EACH; k++) {
+			struct frame_id at = frame(&profile, profile.program,
+						   (uint64_t)(i * NR_EACH + (int)k), name);
+			profile.symbols.rows[at.index].name.index += k;
+			add(history, &profile, profile.one, (struct node_id){0}, at, STACK_COMPLETE, 1);
+		}
+	}
+	const uint64_t before = history_bytes(history);
+	CHECK_EQ(history_update_names(history), 0);
+	CHECK((uint64_t)NR_STRINGS * NR_EACH * LENGTH / 2 > 3 * room);
+	CHECK(history_bytes(history) - before < 2 * room);
+	history_free(history);
+	close_profile(&profile);
+}
+
 int main(void)
 {
 	RUN(top_counts_recursion_once);
 	RUN(totals_add_up);
 	RUN(frames_without_a_name_are_told_by_module);
+	RUN(names_that_overlap_are_bounded);
 	RUN(tree_merges_by_function);
 	RUN(filters_let_through_what_they_say);
 	RUN(names_may_come_late);
 	RUN(epochs_merge);
+	RUN(epochs_merge_what_has_neither_module_nor_callers);
 	RUN(unfinished_stacks_have_their_own_roots);
+	RUN(who_asks_for_threads_gets_no_paths);
 	RUN(functions_are_of_a_module);
 	RUN(each_stack_is_seen_once);
 	RUN(a_sample_before_the_first_is_at_its_time);

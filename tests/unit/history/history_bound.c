@@ -15,7 +15,7 @@ enum { RATE = 200, HOT_EVERY = 4, SECONDS_MOST = 400, FIRST_SECOND = 1000, WINDO
 enum { LIMIT_BYTES = 32 << 20 };
 static const uint64_t SECOND_NS = 1000000000;
 
-struct world {
+struct profile {
 	bool uneven; /* weights differ; their mean is the same */
 	struct tables tables;
 	struct symbols symbols;
@@ -49,200 +49,202 @@ void *calloc(size_t nr, size_t size)
 
 /* ---- the program ---- */
 
-static uint32_t random_stack(struct world *world)
+static uint32_t random_stack(struct profile *profile)
 {
-	world->random ^= world->random << 13;
-	world->random ^= world->random >> 7;
-	world->random ^= world->random << 17;
-	return (uint32_t)(world->random % NR_STACKS);
+	profile->random ^= profile->random << 13;
+	profile->random ^= profile->random >> 7;
+	profile->random ^= profile->random << 17;
+	return (uint32_t)(profile->random % NR_STACKS);
 }
 
-static struct string_id string(struct world *world, const char *bytes)
+static struct string_id string(struct profile *profile, const char *bytes)
 {
 	struct string_id id;
-	CHECK_EQ(tables_add_string(world->writer, bytes, strlen(bytes), &id), 0);
+	CHECK_EQ(tables_add_string(profile->writer, bytes, strlen(bytes), &id), 0);
 	return id;
 }
 
-static void add_frame(struct world *world, struct module_id module, uint64_t address,
+static void add_frame(struct profile *profile, struct module_id module, uint64_t address,
 		      const char *name, struct frame_id *frame)
 {
-	CHECK_EQ(tables_add_frame(world->writer, module, address, frame), 0);
-	CHECK_EQ(symbols_set(world->namer, *frame, SYMBOL_NAMED, name, NULL, 4), 0);
+	CHECK_EQ(tables_add_frame(profile->writer, module, address, frame), 0);
+	CHECK_EQ(symbols_set(profile->namer, *frame, SYMBOL_NAMED, name, NULL, 4), 0);
 }
 
-static void open_world(struct world *world)
+static void open_profile(struct profile *profile)
 {
 	struct tables_capacity capacity = tables_capacity_default;
 	struct event_row event = {0};
 	struct module_id module;
 	uint32_t id;
-	*world = (struct world){.random = 88172645463325252u};
+	*profile = (struct profile){.random = 88172645463325252u};
 	capacity.nr[TABLE_NODES] = 1 << 21;
-	CHECK_EQ(tables_map(&world->tables, -1, &capacity, true), 0);
-	CHECK_EQ(symbols_map(&world->symbols, -1, &symbols_capacity_default, true), 0);
-	world->writer = tables_writer_new(&world->tables);
-	world->namer = symbols_writer_new(&world->symbols);
-	world->history = history_new();
-	world->selection = selection_new(world->history);
-	world->stacks = calloc(SECONDS_MOST, sizeof(*world->stacks));
-	world->wanted = calloc(NR_STACKS, sizeof(*world->wanted));
-	CHECK(world->writer && world->namer && world->selection && world->stacks && world->wanted);
-	struct module_row row = {.path = string(world, "/bin/program"), .kind = MODULE_FILE};
-	CHECK_EQ(tables_add_module(world->writer, &row, &module), 0);
-	CHECK_EQ(tables_add_task(world->writer, 1, 1, 0, string(world, "program"), &world->task),
+	CHECK_EQ(tables_map(&profile->tables, -1, &capacity, true), 0);
+	CHECK_EQ(symbols_map(&profile->symbols, -1, &symbols_capacity_default, true), 0);
+	profile->writer = tables_writer_new(&profile->tables);
+	profile->namer = symbols_writer_new(&profile->symbols);
+	profile->history = history_new();
+	profile->selection = selection_new(profile->history);
+	profile->stacks = calloc(SECONDS_MOST, sizeof(*profile->stacks));
+	profile->wanted = calloc(NR_STACKS, sizeof(*profile->wanted));
+	CHECK(profile->writer && profile->namer && profile->selection && profile->stacks &&
+	      profile->wanted);
+	struct module_row row = {.path = string(profile, "/bin/program"), .kind = MODULE_FILE};
+	CHECK_EQ(tables_add_module(profile->writer, &row, &module), 0);
+	CHECK_EQ(tables_add_task(profile->writer, 1, 1, 0, string(profile, "program"),
+				 &profile->task),
 		 0);
-	CHECK_EQ(tables_add_event(world->writer, &event, &id), 0);
-	add_frame(world, module, 16, "even", &world->calls[0]);
-	add_frame(world, module, 32, "odd", &world->calls[1]);
-	add_frame(world, module, 48, "leaf", &world->leaf);
-	tables_publish(world->writer);
-	history_set_limit(world->history, LIMIT_BYTES);
-	history_keep_seconds(world->history);
-	CHECK_EQ(history_begin_epoch(world->history, &world->tables, &world->symbols), 0);
+	CHECK_EQ(tables_add_event(profile->writer, &event, &id), 0);
+	add_frame(profile, module, 16, "even", &profile->calls[0]);
+	add_frame(profile, module, 32, "odd", &profile->calls[1]);
+	add_frame(profile, module, 48, "leaf", &profile->leaf);
+	tables_publish(profile->writer);
+	history_set_limit(profile->history, LIMIT_BYTES);
+	history_keep_seconds(profile->history);
+	CHECK_EQ(history_begin_epoch(profile->history, &profile->tables, &profile->symbols), 0);
 }
 
-static void close_world(struct world *world)
+static void close_profile(struct profile *profile)
 {
-	selection_free(world->selection);
-	history_free(world->history);
-	tables_writer_free(world->writer);
-	symbols_writer_free(world->namer);
-	tables_unmap(&world->tables);
-	symbols_unmap(&world->symbols);
-	free(world->stacks);
-	free(world->wanted);
+	selection_free(profile->selection);
+	history_free(profile->history);
+	tables_writer_free(profile->writer);
+	symbols_writer_free(profile->namer);
+	tables_unmap(&profile->tables);
+	symbols_unmap(&profile->symbols);
+	free(profile->stacks);
+	free(profile->wanted);
 }
 
-static uint64_t end_of(const struct world *world)
+static uint64_t end_of(const struct profile *profile)
 {
-	return (FIRST_SECOND + world->nr_seconds) * SECOND_NS - 1;
+	return (FIRST_SECOND + profile->nr_seconds) * SECOND_NS - 1;
 }
 
 /* A second's samples: each fourth on the hot stack, the others on stacks that hardly come twice. */
-static void run_second(struct world *world)
+static void run_second(struct profile *profile)
 {
-	uint32_t *stacks = world->stacks[world->nr_seconds];
+	uint32_t *stacks = profile->stacks[profile->nr_seconds];
 	struct sample samples[RATE];
 	for (uint64_t i = 0; i < RATE; i++) {
 		struct node_id node = {0};
-		stacks[i] = i % HOT_EVERY ? random_stack(world) : HOT;
+		stacks[i] = i % HOT_EVERY ? random_stack(profile) : HOT;
 		for (int bit = 0; bit < DEPTH; bit++)
-			CHECK_EQ(tables_add_node(world->writer, node,
-						 world->calls[stacks[i] >> bit & 1], FRAME_CFI,
+			CHECK_EQ(tables_add_node(profile->writer, node,
+						 profile->calls[stacks[i] >> bit & 1], FRAME_CFI,
 						 &node),
 				 0);
 		samples[i] = (struct sample){
-			.time_ns = (FIRST_SECOND + world->nr_seconds) * SECOND_NS + i,
-			.weight = world->uneven ? i % 2 ? 1 : 5 : 3,
-			.task = world->task,
+			.time_ns = (FIRST_SECOND + profile->nr_seconds) * SECOND_NS + i,
+			.weight = profile->uneven ? i % 2 ? 1 : 5 : 3,
+			.task = profile->task,
 			.node = node,
-			.leaf = world->leaf,
+			.leaf = profile->leaf,
 			.event = 1,
 			.end = i % 2 ? STACK_COMPLETE : STACK_TRUNCATED,
 		};
 	}
-	tables_publish(world->writer);
-	CHECK_EQ(history_import(world->history, samples, RATE), 0);
-	world->nr_seconds++;
+	tables_publish(profile->writer);
+	CHECK_EQ(history_import(profile->history, samples, RATE), 0);
+	profile->nr_seconds++;
 }
 
-static void run_seconds(struct world *world, int nr)
+static void run_seconds(struct profile *profile, int nr)
 {
 	for (int i = 0; i < nr; i++) {
-		run_second(world);
+		run_second(profile);
 		/* The first takes in what was there at the refresh, the second what came since. */
-		for (uint32_t times = world->nr_seconds % 3; times; times--)
-			CHECK_EQ(selection_advance(world->selection), 0);
-		CHECK_EQ(selection_refresh(world->selection, end_of(world)), 0);
+		for (uint32_t times = profile->nr_seconds % 3; times; times--)
+			CHECK_EQ(selection_advance(profile->selection), 0);
+		CHECK_EQ(selection_refresh(profile->selection, end_of(profile)), 0);
 	}
 }
 
 /* ---- what is to be seen ---- */
 
-static bool is_function(const struct world *world, const struct history_frame *frame,
+static bool is_function(const struct profile *profile, const struct history_frame *frame,
 			const char *name)
 {
-	return !strcmp(history_function_name(world->history, frame->function), name);
+	return !strcmp(history_function_name(profile->history, frame->function), name);
 }
 
 static int take_stack(void *context, const struct history_stack *stack)
 {
-	struct world *world = context;
+	struct profile *profile = context;
 	uint32_t bits = 0;
 	CHECK_EQ(stack->nr_frames, DEPTH + 1);
 	CHECK_EQ(stack->pid, 1);
 	CHECK_STR(stack->comm, "program");
 	for (int i = 0; i < DEPTH; i++) {
-		bool odd = is_function(world, &stack->frames[i], "odd");
-		CHECK(odd || is_function(world, &stack->frames[i], "even"));
+		bool odd = is_function(profile, &stack->frames[i], "odd");
+		CHECK(odd || is_function(profile, &stack->frames[i], "even"));
 		bits |= (uint32_t)odd << i;
 	}
-	CHECK(is_function(world, &stack->frames[DEPTH], "leaf"));
+	CHECK(is_function(profile, &stack->frames[DEPTH], "leaf"));
 	CHECK_EQ(stack->weight, 3 * stack->samples);
-	CHECK(world->wanted[bits] >= stack->samples);
-	world->wanted[bits] -= (uint32_t)stack->samples;
+	CHECK(profile->wanted[bits] >= stack->samples);
+	profile->wanted[bits] -= (uint32_t)stack->samples;
 	return 0;
 }
 
 /* Every stack of these seconds is there, as often as it came, and no other. */
-static void check_stacks(struct world *world, uint32_t from, uint32_t to)
+static void check_stacks(struct profile *profile, uint32_t from, uint32_t to)
 {
-	const struct selection_totals totals = selection_totals(world->selection);
-	memset(world->wanted, 0, NR_STACKS * sizeof(*world->wanted));
+	const struct selection_totals totals = selection_totals(profile->selection);
+	memset(profile->wanted, 0, NR_STACKS * sizeof(*profile->wanted));
 	for (uint32_t second = from; second < to; second++)
 		for (int i = 0; i < RATE; i++)
-			world->wanted[world->stacks[second][i]]++;
+			profile->wanted[profile->stacks[second][i]]++;
 	CHECK_EQ(totals.samples, (to - from) * RATE);
 	CHECK_EQ(totals.folded, 0);
-	CHECK_EQ(selection_each_stack(world->selection, take_stack, world), 0);
+	CHECK_EQ(selection_each_stack(profile->selection, take_stack, profile), 0);
 	for (int i = 0; i < NR_STACKS; i++)
-		CHECK_EQ(world->wanted[i], 0);
+		CHECK_EQ(profile->wanted[i], 0);
 }
 
-static void check_totals(struct world *world)
+static void check_totals(struct profile *profile)
 {
-	const struct history_totals totals = history_totals(world->history);
-	uint64_t samples = (uint64_t)world->nr_seconds * RATE;
+	const struct history_totals totals = history_totals(profile->history);
+	uint64_t samples = (uint64_t)profile->nr_seconds * RATE;
 	CHECK_EQ(totals.samples, samples);
 	CHECK_EQ(totals.weight, 3 * samples);
 	CHECK_EQ(totals.ends[STACK_COMPLETE], samples / 2);
 	CHECK_EQ(totals.ends[STACK_TRUNCATED], samples / 2);
 	CHECK_EQ(totals.unsymbolized_frames, 0);
-	CHECK(history_bytes(world->history) <= LIMIT_BYTES);
+	CHECK(history_bytes(profile->history) <= LIMIT_BYTES);
 }
 
-static void set_seconds(struct world *world, uint32_t seconds)
+static void set_seconds(struct profile *profile, uint32_t seconds)
 {
-	CHECK_EQ(selection_set_seconds(world->selection, seconds), 0);
-	CHECK_EQ(selection_refresh(world->selection, end_of(world)), 0);
+	CHECK_EQ(selection_set_seconds(profile->selection, seconds), 0);
+	CHECK_EQ(selection_refresh(profile->selection, end_of(profile)), 0);
 }
 
-static uint64_t nr_folded(struct world *world)
+static uint64_t nr_folded(struct profile *profile)
 {
-	return history_totals(world->history).folded;
+	return history_totals(profile->history).folded;
 }
 
 /* Until it has forgotten so often. */
-static void run_until_forgotten(struct world *world, int times)
+static void run_until_forgotten(struct profile *profile, int times)
 {
-	uint64_t folded = nr_folded(world);
+	uint64_t folded = nr_folded(profile);
 	while (times) {
-		CHECK(world->nr_seconds < SECONDS_MOST);
-		run_seconds(world, 1);
-		times -= nr_folded(world) != folded;
-		folded = nr_folded(world);
+		CHECK(profile->nr_seconds < SECONDS_MOST);
+		run_seconds(profile, 1);
+		times -= nr_folded(profile) != folded;
+		folded = nr_folded(profile);
 	}
 }
 
-static struct selection_node child(struct world *world, uint64_t parent, const char *name)
+static struct selection_node child(struct profile *profile, uint64_t parent, const char *name)
 {
 	struct selection_nodes nodes = {0};
 	struct selection_node found = {0};
-	CHECK_EQ(selection_children(world->selection, parent, SELECTION_BY_TOTAL, &nodes), 0);
+	CHECK_EQ(selection_children(profile->selection, parent, SELECTION_BY_TOTAL, &nodes), 0);
 	for (size_t i = 0; i < nodes.nr; i++)
 		if (!strcmp(nodes.items[i].label ? nodes.items[i].label
-						 : history_function_name(world->history,
+						 : history_function_name(profile->history,
 									 nodes.items[i].function),
 			    name))
 			found = nodes.items[i];
@@ -252,193 +254,194 @@ static struct selection_node child(struct world *world, uint64_t parent, const c
 }
 
 /* The hot stack's leaf in the tree. All of it is truncated: each fourth sample is an even one. */
-static struct selection_node hot_leaf(struct world *world)
+static struct selection_node hot_leaf(struct profile *profile)
 {
 	struct selection_node node;
-	CHECK_EQ(selection_root(world->selection, SELECTION_TREE, (struct function_id){0}, &node),
+	CHECK_EQ(selection_root(profile->selection, SELECTION_TREE, (struct function_id){0}, &node),
 		 0);
-	node = child(world, node.id, "[truncated]");
+	node = child(profile, node.id, "[truncated]");
 	for (int i = 0; i < DEPTH; i++)
-		node = child(world, node.id, HOT >> i & 1 ? "odd" : "even");
-	return child(world, node.id, "leaf");
+		node = child(profile, node.id, HOT >> i & 1 ? "odd" : "even");
+	return child(profile, node.id, "leaf");
 }
 
 /* ---- cases ---- */
 
 static void the_window_stays_whole(void)
 {
-	struct world world;
-	open_world(&world);
-	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
+	struct profile profile;
+	open_profile(&profile);
+	CHECK_EQ(selection_set_seconds(profile.selection, WINDOW), 0);
 	for (int i = 0; i < 12; i++) {
-		run_until_forgotten(&world, 1);
-		check_totals(&world);
-		check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
-		run_seconds(&world, 1);
-		check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
+		run_until_forgotten(&profile, 1);
+		check_totals(&profile);
+		check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
+		run_seconds(&profile, 1);
+		check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
 	}
-	set_seconds(&world, WINDOW + 1);
-	check_stacks(&world, world.nr_seconds - WINDOW - 1, world.nr_seconds);
-	close_world(&world);
+	set_seconds(&profile, WINDOW + 1);
+	check_stacks(&profile, profile.nr_seconds - WINDOW - 1, profile.nr_seconds);
+	close_profile(&profile);
 }
 
 static void all_since_the_start_adds_up(void)
 {
-	struct world world;
-	open_world(&world);
+	struct profile profile;
+	open_profile(&profile);
 	for (int i = 0; i < 6; i++) {
-		run_until_forgotten(&world, 1);
-		const struct selection_totals totals = selection_totals(world.selection);
-		uint64_t samples = (uint64_t)world.nr_seconds * RATE;
+		run_until_forgotten(&profile, 1);
+		const struct selection_totals totals = selection_totals(profile.selection);
+		uint64_t samples = (uint64_t)profile.nr_seconds * RATE;
 		CHECK_EQ(totals.samples, samples);
 		CHECK_EQ(totals.weight, 3 * samples);
 		CHECK_EQ(totals.ends[STACK_TRUNCATED], samples / 2);
-		CHECK_EQ(totals.folded, nr_folded(&world));
+		CHECK_EQ(totals.folded, nr_folded(&profile));
 		/* The one that matters lost nothing. */
-		CHECK(hot_leaf(&world).cost.self >= samples / HOT_EVERY);
-		CHECK(hot_leaf(&world).cost.self < samples / HOT_EVERY + 10);
-		check_totals(&world);
+		CHECK(hot_leaf(&profile).cost.self >= samples / HOT_EVERY);
+		CHECK(hot_leaf(&profile).cost.self < samples / HOT_EVERY + 10);
+		check_totals(&profile);
 	}
 	/* By seconds as well, however many stacks they have left. */
-	set_seconds(&world, world.nr_seconds);
-	CHECK_EQ(selection_totals(world.selection).samples, world.nr_seconds * RATE);
-	set_seconds(&world, SELECTION_SINCE_START);
-	CHECK_EQ(selection_totals(world.selection).samples, world.nr_seconds * RATE);
-	close_world(&world);
+	set_seconds(&profile, profile.nr_seconds);
+	CHECK_EQ(selection_totals(profile.selection).samples, profile.nr_seconds * RATE);
+	set_seconds(&profile, SELECTION_SINCE_START);
+	CHECK_EQ(selection_totals(profile.selection).samples, profile.nr_seconds * RATE);
+	close_profile(&profile);
 }
 
 /* How much samples are worth goes where they go. */
 static void squares_outlive_what_is_forgotten(void)
 {
-	struct world world;
-	open_world(&world);
-	world.uneven = true;
+	struct profile profile;
+	open_profile(&profile);
+	profile.uneven = true;
 	for (int i = 0; i < 3; i++) {
-		run_until_forgotten(&world, 1);
-		const struct selection_totals totals = selection_totals(world.selection);
-		double squares = 13 * (double)world.nr_seconds * RATE;
-		CHECK_EQ(totals.weight, 3 * (uint64_t)world.nr_seconds * RATE);
-		CHECK(history_squares(world.history) > squares * 0.999999 &&
-		      history_squares(world.history) < squares * 1.000001);
+		run_until_forgotten(&profile, 1);
+		const struct selection_totals totals = selection_totals(profile.selection);
+		double squares = 13 * (double)profile.nr_seconds * RATE;
+		CHECK_EQ(totals.weight, 3 * (uint64_t)profile.nr_seconds * RATE);
+		CHECK(history_squares(profile.history) > squares * 0.999999 &&
+		      history_squares(profile.history) < squares * 1.000001);
 		CHECK(totals.squares > squares * 0.999 && totals.squares < squares * 1.001);
 	}
-	close_world(&world);
+	close_profile(&profile);
 }
 
 static void rows_keep_their_identity(void)
 {
-	struct world world;
-	open_world(&world);
-	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
-	run_seconds(&world, WINDOW);
-	const struct selection_node before = hot_leaf(&world);
+	struct profile profile;
+	open_profile(&profile);
+	CHECK_EQ(selection_set_seconds(profile.selection, WINDOW), 0);
+	run_seconds(&profile, WINDOW);
+	const struct selection_node before = hot_leaf(&profile);
 	struct selection_node parent;
-	CHECK_EQ(selection_node(world.selection, before.parent, &parent), 0);
+	CHECK_EQ(selection_node(profile.selection, before.parent, &parent), 0);
 	const struct selection_criterion subtree = {.what = SELECTION_SUBTREE, .id = parent.parent};
-	run_until_forgotten(&world, 2);
-	const struct selection_node after = hot_leaf(&world);
+	run_until_forgotten(&profile, 2);
+	const struct selection_node after = hot_leaf(&profile);
 	CHECK(after.id == before.id);
 	CHECK_EQ(after.function.index, before.function.index);
 	/* A filter by path outlives forgetting, too. */
-	CHECK_EQ(selection_set_filter(world.selection, &subtree, 1), 0);
-	run_until_forgotten(&world, 2);
-	CHECK_EQ(selection_set_filter(world.selection, &subtree, 1), 0);
-	CHECK_EQ(selection_root(world.selection, SELECTION_TREE, (struct function_id){0}, &parent),
-		 0);
+	CHECK_EQ(selection_set_filter(profile.selection, &subtree, 1), 0);
+	run_until_forgotten(&profile, 2);
+	CHECK_EQ(selection_set_filter(profile.selection, &subtree, 1), 0);
+	CHECK_EQ(
+		selection_root(profile.selection, SELECTION_TREE, (struct function_id){0}, &parent),
+		0);
 	CHECK(parent.id == subtree.id);
 	CHECK(parent.cost.total >= WINDOW * RATE / HOT_EVERY);
-	CHECK(selection_totals(world.selection).samples < 2 * WINDOW * RATE / HOT_EVERY);
-	CHECK_EQ(selection_totals(world.selection).all_samples, WINDOW * RATE);
-	close_world(&world);
+	CHECK(selection_totals(profile.selection).samples < 2 * WINDOW * RATE / HOT_EVERY);
+	CHECK_EQ(selection_totals(profile.selection).all_samples, WINDOW * RATE);
+	close_profile(&profile);
 }
 
 static void processes_keep_their_stacks(void)
 {
-	struct world world;
+	struct profile profile;
 	struct selection_nodes processes = {0};
 	struct selection_node root;
-	open_world(&world);
-	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	open_profile(&profile);
+	CHECK_EQ(selection_set_seconds(profile.selection, WINDOW), 0);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
 	for (int i = 0; i < 3; i++) {
-		run_until_forgotten(&world, 1);
-		run_seconds(&world, 1);
-		CHECK_EQ(selection_root(world.selection, SELECTION_TREE, (struct function_id){0},
+		run_until_forgotten(&profile, 1);
+		run_seconds(&profile, 1);
+		CHECK_EQ(selection_root(profile.selection, SELECTION_TREE, (struct function_id){0},
 					&root),
 			 0);
 		processes.nr = 0;
-		CHECK_EQ(selection_children(world.selection, root.id, SELECTION_BY_TOTAL,
+		CHECK_EQ(selection_children(profile.selection, root.id, SELECTION_BY_TOTAL,
 					    &processes),
 			 0);
 		CHECK_EQ(processes.nr, 1);
 		CHECK_EQ(processes.items[0].pid, 1);
 		CHECK_STR(processes.items[0].comm, "program");
 		CHECK_EQ(processes.items[0].cost.total, WINDOW * RATE);
-		struct selection_node node = child(&world, processes.items[0].id, "[truncated]");
+		struct selection_node node = child(&profile, processes.items[0].id, "[truncated]");
 		for (int bit = 0; bit < DEPTH; bit++)
-			node = child(&world, node.id, HOT >> bit & 1 ? "odd" : "even");
+			node = child(&profile, node.id, HOT >> bit & 1 ? "odd" : "even");
 		CHECK(node.cost.total >= WINDOW * RATE / HOT_EVERY);
-		check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
+		check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
 	}
 	/* And back. */
-	CHECK_EQ(selection_set_by_process(world.selection, false), 0);
-	run_until_forgotten(&world, 1);
-	CHECK(hot_leaf(&world).cost.self >= WINDOW * RATE / HOT_EVERY);
-	check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
+	CHECK_EQ(selection_set_by_process(profile.selection, false), 0);
+	run_until_forgotten(&profile, 1);
+	CHECK(hot_leaf(&profile).cost.self >= WINDOW * RATE / HOT_EVERY);
+	check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
 	free(processes.items);
-	close_world(&world);
+	close_profile(&profile);
 }
 
 static void a_pause_holds(void)
 {
-	struct world world;
-	open_world(&world);
-	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
-	run_until_forgotten(&world, 1);
-	uint32_t paused = world.nr_seconds;
-	uint64_t end_ns = end_of(&world), folded = nr_folded(&world);
-	for (int times = 0; times < 4; folded = nr_folded(&world)) {
-		run_second(&world);
-		CHECK_EQ(selection_refresh(world.selection, end_ns), 0);
-		times += nr_folded(&world) != folded;
+	struct profile profile;
+	open_profile(&profile);
+	CHECK_EQ(selection_set_seconds(profile.selection, WINDOW), 0);
+	run_until_forgotten(&profile, 1);
+	uint32_t paused = profile.nr_seconds;
+	uint64_t end_ns = end_of(&profile), folded = nr_folded(&profile);
+	for (int times = 0; times < 4; folded = nr_folded(&profile)) {
+		run_second(&profile);
+		CHECK_EQ(selection_refresh(profile.selection, end_ns), 0);
+		times += nr_folded(&profile) != folded;
 	}
-	check_stacks(&world, paused - WINDOW, paused);
-	CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
-	check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
-	close_world(&world);
+	check_stacks(&profile, paused - WINDOW, paused);
+	CHECK_EQ(selection_refresh(profile.selection, end_of(&profile)), 0);
+	check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
+	close_profile(&profile);
 }
 
 static void a_restart_gives_memory_back(void)
 {
-	struct world world;
-	open_world(&world);
-	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
-	uint64_t empty = history_bytes(world.history);
-	run_until_forgotten(&world, 2);
-	uint64_t folded = nr_folded(&world);
-	CHECK(history_bytes(world.history) > LIMIT_BYTES / 4);
-	CHECK_EQ(selection_restart(world.selection), 0);
-	CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
+	struct profile profile;
+	open_profile(&profile);
+	CHECK_EQ(selection_set_seconds(profile.selection, WINDOW), 0);
+	uint64_t empty = history_bytes(profile.history);
+	run_until_forgotten(&profile, 2);
+	uint64_t folded = nr_folded(&profile);
+	CHECK(history_bytes(profile.history) > LIMIT_BYTES / 4);
+	CHECK_EQ(selection_restart(profile.selection), 0);
+	CHECK_EQ(selection_refresh(profile.selection, end_of(&profile)), 0);
 	/* What is left is how the epoch's rows are translated, 4 bytes each at most twice. */
-	CHECK(history_bytes(world.history) <
-	      empty + 12 * (uint64_t)RATE * DEPTH * world.nr_seconds);
-	CHECK_EQ(selection_totals(world.selection).all_samples, 0);
-	CHECK_EQ(history_seconds(world.history).nr, 0);
-	CHECK_EQ(nr_folded(&world), folded); /* it was not for want of room */
-	check_totals(&world);
-	set_seconds(&world, SELECTION_SINCE_START);
-	CHECK_EQ(selection_totals(world.selection).all_samples, 0);
+	CHECK(history_bytes(profile.history) <
+	      empty + 12 * (uint64_t)RATE * DEPTH * profile.nr_seconds);
+	CHECK_EQ(selection_totals(profile.selection).all_samples, 0);
+	CHECK_EQ(history_seconds(profile.history).nr, 0);
+	CHECK_EQ(nr_folded(&profile), folded); /* it was not for want of room */
+	check_totals(&profile);
+	set_seconds(&profile, SELECTION_SINCE_START);
+	CHECK_EQ(selection_totals(profile.selection).all_samples, 0);
 
-	uint32_t from = world.nr_seconds;
-	run_seconds(&world, WINDOW - 1);
-	check_stacks(&world, from, world.nr_seconds);
-	CHECK_EQ(hot_leaf(&world).cost.self, (WINDOW - 1) * RATE / HOT_EVERY);
-	set_seconds(&world, WINDOW);
-	check_stacks(&world, from, world.nr_seconds);
-	run_until_forgotten(&world, 2);
-	check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
-	check_totals(&world);
-	close_world(&world);
+	uint32_t from = profile.nr_seconds;
+	run_seconds(&profile, WINDOW - 1);
+	check_stacks(&profile, from, profile.nr_seconds);
+	CHECK_EQ(hot_leaf(&profile).cost.self, (WINDOW - 1) * RATE / HOT_EVERY);
+	set_seconds(&profile, WINDOW);
+	check_stacks(&profile, from, profile.nr_seconds);
+	run_until_forgotten(&profile, 2);
+	check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
+	check_totals(&profile);
+	close_profile(&profile);
 }
 
 /* What is held stays, and forgetting is made up for when there is memory again. */
@@ -447,62 +450,62 @@ static void without_memory_nothing_is_lost(void)
 #ifdef __SANITIZE_ADDRESS__
 	SKIP("the sanitizer's own calloc() always has memory");
 #endif
-	struct world world;
-	open_world(&world);
-	CHECK_EQ(selection_set_seconds(world.selection, WINDOW), 0);
-	run_until_forgotten(&world, 1);
+	struct profile profile;
+	open_profile(&profile);
+	CHECK_EQ(selection_set_seconds(profile.selection, WINDOW), 0);
+	run_until_forgotten(&profile, 1);
 	for (int nr = 0; nr < 9; nr++) {
 		/* Long enough to be full, where forgetting fails at the next allocation. */
 		for (int i = 0; i < 20; i++) {
-			run_second(&world);
+			run_second(&profile);
 			nr_callocs_left = nr;
-			int result = selection_refresh(world.selection, end_of(&world));
+			int result = selection_refresh(profile.selection, end_of(&profile));
 			nr_callocs_left = -1;
 			CHECK(result == 0 || result == -ENOMEM);
-			check_totals(&world);
+			check_totals(&profile);
 		}
-		CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
-		CHECK_EQ(selection_totals(world.selection).samples, WINDOW * RATE);
-		run_seconds(&world, WINDOW + 1);
-		check_totals(&world);
-		check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
+		CHECK_EQ(selection_refresh(profile.selection, end_of(&profile)), 0);
+		CHECK_EQ(selection_totals(profile.selection).samples, WINDOW * RATE);
+		run_seconds(&profile, WINDOW + 1);
+		check_totals(&profile);
+		check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
 	}
 	for (int nr = 0, result = -ENOMEM; result; nr++) {
 		nr_callocs_left = nr;
-		result = selection_restart(world.selection);
+		result = selection_restart(profile.selection);
 		nr_callocs_left = -1;
-		CHECK_EQ(selection_refresh(world.selection, end_of(&world)), 0);
+		CHECK_EQ(selection_refresh(profile.selection, end_of(&profile)), 0);
 		if (result)
-			check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
+			check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
 		CHECK(nr < 20);
 	}
-	CHECK_EQ(selection_totals(world.selection).all_samples, 0);
-	check_totals(&world);
-	close_world(&world);
+	CHECK_EQ(selection_totals(profile.selection).all_samples, 0);
+	check_totals(&profile);
+	close_profile(&profile);
 }
 
 /* Rows are not renumbered under others that look at them. */
 static void two_slices_keep_all_that_there_is(void)
 {
-	struct world world;
-	open_world(&world);
-	struct selection *other = selection_new(world.history);
+	struct profile profile;
+	open_profile(&profile);
+	struct selection *other = selection_new(profile.history);
 	CHECK(other);
-	while (!nr_folded(&world)) {
-		CHECK(world.nr_seconds < SECONDS_MOST);
-		run_seconds(&world, 1);
-		CHECK_EQ(selection_refresh(other, end_of(&world)), 0);
+	while (!nr_folded(&profile)) {
+		CHECK(profile.nr_seconds < SECONDS_MOST);
+		run_seconds(&profile, 1);
+		CHECK_EQ(selection_refresh(other, end_of(&profile)), 0);
 	}
-	run_seconds(&world, 10);
+	run_seconds(&profile, 10);
 	/* All that came since lies below what was known: nothing of that has gone. */
-	CHECK(selection_totals(other).samples <= selection_totals(world.selection).samples);
-	CHECK_EQ(hot_leaf(&world).cost.self, (world.nr_seconds * RATE) / HOT_EVERY);
-	CHECK_EQ(selection_totals(world.selection).samples, world.nr_seconds * RATE);
+	CHECK(selection_totals(other).samples <= selection_totals(profile.selection).samples);
+	CHECK_EQ(hot_leaf(&profile).cost.self, (profile.nr_seconds * RATE) / HOT_EVERY);
+	CHECK_EQ(selection_totals(profile.selection).samples, profile.nr_seconds * RATE);
 	selection_free(other);
-	run_until_forgotten(&world, 3);
-	set_seconds(&world, WINDOW);
-	check_stacks(&world, world.nr_seconds - WINDOW, world.nr_seconds);
-	close_world(&world);
+	run_until_forgotten(&profile, 3);
+	set_seconds(&profile, WINDOW);
+	check_stacks(&profile, profile.nr_seconds - WINDOW, profile.nr_seconds);
+	close_profile(&profile);
 }
 
 int main(void)

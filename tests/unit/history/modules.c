@@ -88,6 +88,43 @@ static void what_is_learnt_late_is_the_same_module(void)
 	close_profile(&profile);
 }
 
+/* A sample of a stack whose caller and leaf are in the module, at the same addresses each time. */
+static void sample_below(struct history *history, struct profile *profile, struct module_id module)
+{
+	struct node_id node;
+	CHECK_EQ(tables_add_node(profile->writer, (struct node_id){0},
+				 frame(profile, module, 0x1000, "caller"), FRAME_CFI, &node),
+		 0);
+	add(history, profile, profile->one, node, frame(profile, module, 0x2000, "callee"),
+	    STACK_COMPLETE, 1);
+}
+
+static int take_stack(void *context, const struct history_stack *stack)
+{
+	uint64_t *samples = context;
+	*samples = stack->samples;
+	return 0;
+}
+
+static void rows_of_one_module_have_the_same_stacks(void)
+{
+	struct profile profile;
+	struct history *history = begin(&profile);
+	const struct module_id first = file(&profile, 7, ROOT, "build"),
+			       second = file(&profile, 8, ROOT, "build");
+	sample_below(history, &profile, first);
+	sample_below(history, &profile, second);
+	sample_below(history, &profile, first);
+	uint64_t samples = 0;
+	struct selection *selection = selection_of_all(history);
+	CHECK(selection);
+	CHECK_EQ(selection_each_stack(selection, take_stack, &samples), 0);
+	CHECK_EQ(samples, 3);
+	selection_free(selection);
+	history_free(history);
+	close_profile(&profile);
+}
+
 static uint64_t samples_of_module(const char *wanted)
 {
 	const struct history_filter filter = {.module = wanted};
@@ -166,6 +203,7 @@ int main(void)
 {
 	RUN(builds_at_one_path_are_told_apart);
 	RUN(what_is_learnt_late_is_the_same_module);
+	RUN(rows_of_one_module_have_the_same_stacks);
 	RUN(filters_take_a_path_or_one_of_its_files);
 	RUN(many_files_of_one_path_are_bounded);
 	RUN(a_pid_used_again_is_another_process);

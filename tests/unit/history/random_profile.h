@@ -23,7 +23,7 @@ struct raw {
 	int functions[DEPTH_MOST];
 };
 
-struct world {
+struct profile {
 	struct tables tables;
 	struct symbols symbols;
 	struct tables_writer *writer;
@@ -54,18 +54,18 @@ static const char *const names[NR_FUNCTIONS + 1] = {
 	"main", "parse(int)", "Parse::all()", "work<int>", "leaf", "sys_read", "copy", "[program]"};
 
 /* The same numbers in every run (xorshift64, Marsaglia 2003). */
-static inline uint64_t below(struct world *world, uint64_t limit)
+static inline uint64_t below(struct profile *profile, uint64_t limit)
 {
-	world->random ^= world->random << 13;
-	world->random ^= world->random >> 7;
-	world->random ^= world->random << 17;
-	return world->random % limit;
+	profile->random ^= profile->random << 13;
+	profile->random ^= profile->random >> 7;
+	profile->random ^= profile->random << 17;
+	return profile->random % limit;
 }
 
-static inline struct string_id string(struct world *world, const char *bytes)
+static inline struct string_id string(struct profile *profile, const char *bytes)
 {
 	struct string_id id;
-	CHECK_EQ(tables_add_string(world->writer, bytes, strlen(bytes), &id), 0);
+	CHECK_EQ(tables_add_string(profile->writer, bytes, strlen(bytes), &id), 0);
 	return id;
 }
 
@@ -74,111 +74,112 @@ static inline bool is_kernel(int function)
 	return function == 5 || function == 6;
 }
 
-static inline void name_function(struct world *world, int function)
+static inline void name_function(struct profile *profile, int function)
 {
 	for (int i = 0; i < 2; i++)
-		CHECK_EQ(symbols_set(world->namer, world->frames[function][i], SYMBOL_NAMED,
+		CHECK_EQ(symbols_set(profile->namer, profile->frames[function][i], SYMBOL_NAMED,
 				     names[function], NULL, 4),
 			 0);
-	world->named[function] = true;
+	profile->named[function] = true;
 }
 
-static inline void open_world(struct world *world, uint64_t seed)
+static inline void open_profile(struct profile *profile, uint64_t seed)
 {
-	*world = (struct world){.random = seed * 2654435761 + 1, .newest = FIRST_SECOND};
-	CHECK_EQ(tables_map(&world->tables, -1, &tables_capacity_default, true), 0);
-	CHECK_EQ(symbols_map(&world->symbols, -1, &symbols_capacity_default, true), 0);
-	world->writer = tables_writer_new(&world->tables);
-	world->namer = symbols_writer_new(&world->symbols);
-	world->history = history_new();
-	world->selection = selection_new(world->history);
-	world->raws = calloc(SAMPLES_MOST, sizeof(*world->raws));
-	CHECK(world->writer && world->namer && world->history && world->selection && world->raws);
-	struct module_row module = {.path = string(world, "/bin/program"), .kind = MODULE_FILE};
-	CHECK_EQ(tables_add_module(world->writer, &module, &world->program), 0);
-	module = (struct module_row){.path = string(world, "[kernel]"), .kind = MODULE_KERNEL};
-	CHECK_EQ(tables_add_module(world->writer, &module, &world->kernel), 0);
+	*profile = (struct profile){.random = seed * 2654435761 + 1, .newest = FIRST_SECOND};
+	CHECK_EQ(tables_map(&profile->tables, -1, &tables_capacity_default, true), 0);
+	CHECK_EQ(symbols_map(&profile->symbols, -1, &symbols_capacity_default, true), 0);
+	profile->writer = tables_writer_new(&profile->tables);
+	profile->namer = symbols_writer_new(&profile->symbols);
+	profile->history = history_new();
+	profile->selection = selection_new(profile->history);
+	profile->raws = calloc(SAMPLES_MOST, sizeof(*profile->raws));
+	CHECK(profile->writer && profile->namer && profile->history && profile->selection &&
+	      profile->raws);
+	struct module_row module = {.path = string(profile, "/bin/program"), .kind = MODULE_FILE};
+	CHECK_EQ(tables_add_module(profile->writer, &module, &profile->program), 0);
+	module = (struct module_row){.path = string(profile, "[kernel]"), .kind = MODULE_KERNEL};
+	CHECK_EQ(tables_add_module(profile->writer, &module, &profile->kernel), 0);
 	for (int i = 0; i < NR_TASKS; i++)
-		CHECK_EQ(tables_add_task(world->writer, pids[i], tids[i], 0,
-					 string(world, comms[i]), &world->tasks[i]),
+		CHECK_EQ(tables_add_task(profile->writer, pids[i], tids[i], 0,
+					 string(profile, comms[i]), &profile->tasks[i]),
 			 0);
 	uint32_t event;
 	static const char *const events[NR_EVENTS] = {"cycles", "faults"};
 	for (int i = 0; i < NR_EVENTS; i++) {
-		struct event_row row = {.name = string(world, events[i])};
-		CHECK_EQ(tables_add_event(world->writer, &row, &event), 0);
+		struct event_row row = {.name = string(profile, events[i])};
+		CHECK_EQ(tables_add_event(profile->writer, &row, &event), 0);
 	}
 	for (int i = 0; i < NR_FUNCTIONS; i++)
 		for (int site = 0; site < 2; site++)
-			CHECK_EQ(tables_add_frame(world->writer,
-						  is_kernel(i) ? world->kernel : world->program,
+			CHECK_EQ(tables_add_frame(profile->writer,
+						  is_kernel(i) ? profile->kernel : profile->program,
 						  (uint64_t)(i * 256 + site * 16 + 1),
-						  &world->frames[i][site]),
+						  &profile->frames[i][site]),
 				 0);
 	for (int i = 0; i < NR_FUNCTIONS; i++)
-		if (is_kernel(i) || below(world, 2))
-			name_function(world, i);
-	tables_publish(world->writer);
-	CHECK_EQ(history_begin_epoch(world->history, &world->tables, &world->symbols), 0);
-	history_keep_seconds(world->history);
+		if (is_kernel(i) || below(profile, 2))
+			name_function(profile, i);
+	tables_publish(profile->writer);
+	CHECK_EQ(history_begin_epoch(profile->history, &profile->tables, &profile->symbols), 0);
+	history_keep_seconds(profile->history);
 }
 
-static inline void close_world(struct world *world)
+static inline void close_profile(struct profile *profile)
 {
-	selection_free(world->selection);
-	history_free(world->history);
-	tables_writer_free(world->writer);
-	symbols_writer_free(world->namer);
-	tables_unmap(&world->tables);
-	symbols_unmap(&world->symbols);
-	free(world->raws);
+	selection_free(profile->selection);
+	history_free(profile->history);
+	tables_writer_free(profile->writer);
+	symbols_writer_free(profile->namer);
+	tables_unmap(&profile->tables);
+	symbols_unmap(&profile->symbols);
+	free(profile->raws);
 }
 
-static inline void import(struct world *world, const struct raw *raw)
+static inline void import(struct profile *profile, const struct raw *raw)
 {
-	CHECK(world->nr_raws < SAMPLES_MOST);
-	world->raws[world->nr_raws++] = *raw;
-	if (raw->second > world->newest)
-		world->newest = raw->second;
+	CHECK(profile->nr_raws < SAMPLES_MOST);
+	profile->raws[profile->nr_raws++] = *raw;
+	if (raw->second > profile->newest)
+		profile->newest = raw->second;
 	struct node_id node = {0};
 	for (int i = 0; i + 1 < raw->nr; i++)
-		CHECK_EQ(tables_add_node(world->writer, node,
-					 world->frames[raw->functions[i]][below(world, 2)],
+		CHECK_EQ(tables_add_node(profile->writer, node,
+					 profile->frames[raw->functions[i]][below(profile, 2)],
 					 FRAME_CFI, &node),
 			 0);
 	const struct sample sample = {
-		.time_ns = raw->second * SECOND_NS + below(world, SECOND_NS),
+		.time_ns = raw->second * SECOND_NS + below(profile, SECOND_NS),
 		.weight = raw->weight,
-		.task = world->tasks[raw->task],
+		.task = profile->tasks[raw->task],
 		.node = node,
-		.leaf = world->frames[raw->functions[raw->nr - 1]][below(world, 2)],
+		.leaf = profile->frames[raw->functions[raw->nr - 1]][below(profile, 2)],
 		.event = (uint8_t)(1 + raw->event),
 		.end = (uint8_t)raw->end,
 	};
-	tables_publish(world->writer);
-	CHECK_EQ(history_import(world->history, &sample, 1), 0);
+	tables_publish(profile->writer);
+	CHECK_EQ(history_import(profile->history, &sample, 1), 0);
 }
 
 /* Mostly this second, sometimes a late one. Stacks share beginnings, and recurse. */
-static inline void import_random(struct world *world, uint64_t second)
+static inline void import_random(struct profile *profile, uint64_t second)
 {
 	static const enum stack_end ends[] = {STACK_COMPLETE, STACK_COMPLETE,	STACK_COMPLETE,
 					      STACK_COMPLETE, STACK_TRUNCATED,	STACK_BROKEN,
 					      STACK_SWITCHED, STACK_KERNEL_ONLY};
 	struct raw raw = {
-		.second = below(world, 20) ? second : second - below(world, 3),
-		.weight = 1 + below(world, 5),
-		.task = (int)below(world, NR_TASKS),
-		.event = below(world, 4) == 0,
-		.end = ends[below(world, 8)],
-		.nr = 1 + (int)below(world, DEPTH_MOST),
+		.second = below(profile, 20) ? second : second - below(profile, 3),
+		.weight = 1 + below(profile, 5),
+		.task = (int)below(profile, NR_TASKS),
+		.event = below(profile, 4) == 0,
+		.end = ends[below(profile, 8)],
+		.nr = 1 + (int)below(profile, DEPTH_MOST),
 	};
 	if (raw.second < FIRST_SECOND)
 		raw.second = FIRST_SECOND;
 	for (int i = 0; i < raw.nr; i++)
-		raw.functions[i] =
-			below(world, 3) ? (int)below(world, 3) : (int)below(world, NR_FUNCTIONS);
-	import(world, &raw);
+		raw.functions[i] = below(profile, 3) ? (int)below(profile, 3)
+						     : (int)below(profile, NR_FUNCTIONS);
+	import(profile, &raw);
 }
 
 #endif

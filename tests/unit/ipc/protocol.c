@@ -108,6 +108,10 @@ static void counts_are_checked(void)
 	CHECK_EQ(received(raw, channel, &module, BODY(module)), -EPROTO);
 	struct message positive = {.kind = MESSAGE_PROCESS, .process = {.error = 1}};
 	CHECK_EQ(received(raw, channel, &positive, BODY(process)), -EPROTO);
+	struct message backwards = {.kind = MESSAGE_NEED_CODE, .code = {.start = 1}};
+	CHECK_EQ(received(raw, channel, &backwards, BODY(code)), -EPROTO);
+	struct message much = {.kind = MESSAGE_NEED_CODE, .code = {.end = PROTOCOL_CODE_MAX + 1}};
+	CHECK_EQ(received(raw, channel, &much, BODY(code)), -EPROTO);
 	channel_free(channel);
 	close(raw);
 }

@@ -2,6 +2,7 @@
 /* How a child is started, whatever its parent is like, and how it ends. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -34,6 +35,14 @@ static void a_child_is_started_as_agreed(void)
 	jail_end(&child);
 }
 
+/* Of this process and its children from now on. */
+static bool install(struct sock_filter *filter, size_t nr)
+{
+	const struct sock_fprog program = {(unsigned short)nr, filter};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 enum { NOBODY_HAS_FD = 2000 };
 
 /* As an older kernel or a container's filter; and whoever tries numbers that nobody has is killed. */
@@ -49,9 +58,7 @@ static bool refuse_close_range(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+	return install(filter, sizeof(filter) / sizeof(*filter));
 }
 
 static void what_is_open_is_closed_without_close_range_too(void)
@@ -231,6 +238,39 @@ static void main_is_not_dumpable_once_protected(void)
 	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
+/* Whoever tries is killed. */
+static bool forbid_pid_namespaces(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWPID, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	return install(filter, sizeof(filter) / sizeof(*filter));
+}
+
+/* A clone() that is refused has copied all that a fork() copies first, and thousands of descriptors are many. */
+static void no_namespace_is_tried_without_privilege(void)
+{
+	if (geteuid() != 0)
+		SKIP("only root can become somebody else");
+	pid_t nobody = fork();
+	if (nobody == 0) {
+		struct jail_child child;
+		struct report report;
+		if (setresuid(65534, 65534, 65534) || !forbid_pid_namespaces())
+			_exit(1);
+		_exit(!jail_spawn("report", &child) && read_report(&child, &report) ? 0 : 2);
+	}
+	int status = -1;
+	CHECK_EQ(waitpid(nobody, &status, 0), nobody);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
 /* For tests/security/attackers.py, which attacks them: one child after the other, until standard input ends. */
 static int start_many(void)
 {
@@ -262,5 +302,6 @@ int main(int argc, char **argv)
 	RUN(a_role_too_long_is_refused);
 	RUN(a_parent_without_stdio_starts_children_too);
 	RUN(main_is_not_dumpable_once_protected);
+	RUN(no_namespace_is_tried_without_privilege);
 	return test_done();
 }

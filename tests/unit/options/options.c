@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include <ctop/format/formats.h>
 #include <ctop/options/options.h>
 
 static struct options options;
@@ -49,7 +50,7 @@ static void commands(void)
 	CHECK_STR(options.input, "profile.ctop");
 	CHECK_EQ(parse("export folded"), 0);
 	CHECK_EQ(options.command, COMMAND_EXPORT);
-	CHECK_STR(options.format, "folded");
+	CHECK_STR(options.format->name, "folded");
 	CHECK_STR(options.input, "profile.ctop");
 	CHECK(!options.output);
 	CHECK_EQ(parse("export folded in.ctop -o out"), 0);
@@ -224,10 +225,10 @@ static void call_graphs(void)
 	CHECK_EQ(options.dump_bytes, 0);
 	CHECK_EQ(parse("-a --call-graph=dwarf,65528"), 0);
 	CHECK_EQ(options.dump_bytes, 65528);
-	CHECK(refused("-a --call-graph dwarf,65536", "no size", "65528"));
-	CHECK(refused("-a --call-graph dwarf,8191", "no size", "multiple of 8"));
-	CHECK(refused("-a --call-graph dwarf,0", "no size", "multiple of 8"));
-	CHECK(refused("-a --call-graph dwarf,", "no size", "multiple of 8"));
+	CHECK(refused("-a --call-graph dwarf,65536", "invalid size", "65528"));
+	CHECK(refused("-a --call-graph dwarf,8191", "invalid size", "multiple of 8"));
+	CHECK(refused("-a --call-graph dwarf,0", "invalid size", "multiple of 8"));
+	CHECK(refused("-a --call-graph dwarf,", "invalid size", "multiple of 8"));
 	CHECK(refused("-a --call-graph drawf", "'drawf'", "dwarf"));
 }
 
@@ -342,7 +343,7 @@ static void near_misses(void)
 	CHECK(refused("expotr folded", "unknown command 'expotr'", "ctop export"));
 	CHECK(refused("repotr --kernel", "unknown command 'repotr'", "ctop report"));
 	CHECK(refused("export flded", "unknown format 'flded'", "ctop export folded"));
-	CHECK(refused("export svg", "unknown format 'svg'", "ctop help export"));
+	CHECK(refused("export png", "unknown format 'png'", "ctop help export"));
 	CHECK(refused("export", "no export format", "folded"));
 	/* A process may be called anything, a mistyped command included. */
 	CHECK_EQ(parse("reocrd"), 0);

@@ -193,10 +193,10 @@ static void fifos_of_others(void)
 	CHECK_EQ(mkfifo(path_of("theirs"), 0666), 0);
 	CHECK_EQ(chown(path_of("theirs"), 65534, 65534), 0);
 	int reader = open(path_of("theirs"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	static const char *const strangers[] = {
-		"", "0", "x", "65533", "065534", "-1", "65534 ", "4295032830", "99999999999"};
-	for (size_t i = 0; i < sizeof(strangers) / sizeof(*strangers); i++) {
-		setenv("SUDO_UID", strangers[i], 1);
+	static const char *const others[] = {"",   "0",	     "x",	   "65533",	 "065534",
+					     "-1", "65534 ", "4295032830", "99999999999"};
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		setenv("SUDO_UID", others[i], 1);
 		refused(OUTPUT_REPLACE, path_of("theirs"), -EPERM, "another user");
 	}
 	setenv("SUDO_UID", "65534", 1);

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ctop/kernel/event_unit.h>
+#include <ctop/kernel/named_events.h>
 #include <ctop/perf/catalog.h>
 #include <ctop/perf/event.h>
 #include <ctop/perf/pmu.h>

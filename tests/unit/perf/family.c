@@ -25,7 +25,7 @@ static pid_t begin(pid_t *grandchild)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pid_t own = fork();
 		if (own == 0) {
-			/* It is told of when it ends with its parent: before, it might outlive it. */
+			/* It is reported when it ends with its parent: before, it might outlive it. */
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			own = getpid();
 			if (write(fds[1], &own, sizeof(own)) != sizeof(own))

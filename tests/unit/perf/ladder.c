@@ -24,8 +24,8 @@ static void clock_stands_in_for_cycles(void)
 	struct sampler *sampler = open_or_explain(&options);
 	CHECK_STR(sampler_opened(sampler, 0)->name, "cpu-clock:u");
 	CHECK_EQ(sampler_opened(sampler, 0)->period, 1000000000 / 999);
-	CHECK(has_step(sampler, "cpu-clock stands in for cycles:u"));
-	CHECK_EQ(sampler_nr_steps(sampler), 1);
+	CHECK(has_fallback(sampler, "cpu-clock stands in for cycles:u"));
+	CHECK_EQ(sampler_nr_fallbacks(sampler), 1);
 	sampler_free(sampler);
 }
 
@@ -42,12 +42,12 @@ static void count_of_cycles_becomes_time(void)
 	struct sampler *sampler = open_or_explain(&options);
 	CHECK_EQ(sampler_opened(sampler, 0)->period,
 		 event_cycles_to_ns(options.count, &assumed, &source));
-	CHECK(has_step(sampler, source));
+	CHECK(has_fallback(sampler, source));
 	sampler_free(sampler);
 }
 
 /* Three are named, of more than three two. */
-static void events_that_take_one_step_share_its_line(void)
+static void events_that_take_one_fallback_share_its_line(void)
 {
 	static const char *const names[] = {"cpu-clock:p", "page-faults:p", "cs:kp",
 					    "migrations:kp"};
@@ -59,8 +59,8 @@ static void events_that_take_one_step_share_its_line(void)
 		options.events[i] = event_of(names[i]);
 	for (options.nr_events = NR - 1; options.nr_events <= NR; options.nr_events++) {
 		struct sampler *sampler = open_or_explain(&options);
-		CHECK_EQ(sampler_nr_steps(sampler), 1);
-		CHECK_STR(sampler_step(sampler, 0),
+		CHECK_EQ(sampler_nr_fallbacks(sampler), 1);
+		CHECK_STR(sampler_fallback(sampler, 0),
 			  options.nr_events == NR
 				  ? "not precise, as only the CPU's counters can be: cpu-clock:p, "
 				    "page-faults:p and 2 more"
@@ -70,7 +70,7 @@ static void events_that_take_one_step_share_its_line(void)
 	}
 }
 
-static void strict_makes_a_step_an_error(void)
+static void strict_makes_a_fallback_an_error(void)
 {
 	require_root();
 	if (has_cycles())
@@ -107,7 +107,7 @@ static void rates_beyond_the_kernels_are_lowered(void)
 		struct error error;
 		options.frequency_hz = 2000000000;
 		struct sampler *sampler = sampler_open(&options, &error);
-		CHECK(sampler && has_step(sampler, "samples per second instead of 2000000000"));
+		CHECK(sampler && has_fallback(sampler, "samples per second instead of 2000000000"));
 		sampler_free(sampler);
 		options.strict = true;
 		check_refused(&options, &error);
@@ -120,7 +120,7 @@ static void dumps_are_as_large_as_the_ring_holds(void)
 	static const struct {
 		uint32_t pages, asked, dump;
 		uint64_t hz;
-		const char *step;
+		const char *fallback;
 	} cases[] = {
 		/* 100 ms at the rate: 8 MiB hold 127 of 64 KiB at 1 kHz; 8 KiB is the least. */
 		{2048, 0, 65528, 999, NULL},	  {2048, 0, 32768, 2000, NULL},
@@ -139,15 +139,15 @@ static void dumps_are_as_large_as_the_ring_holds(void)
 		struct sampler *sampler = open_or_explain(&options);
 		CHECK_EQ(sampler_ring_pages(sampler), cases[i].pages);
 		CHECK_EQ(sampler_dump_bytes(sampler), cases[i].dump);
-		CHECK_EQ(sampler_nr_steps(sampler), cases[i].step != NULL);
-		CHECK(!cases[i].step || has_step(sampler, cases[i].step));
+		CHECK_EQ(sampler_nr_fallbacks(sampler), cases[i].fallback != NULL);
+		CHECK(!cases[i].fallback || has_fallback(sampler, cases[i].fallback));
 		sampler_free(sampler);
 	}
 }
 
 /* ---- the guard ---- */
 
-static uint64_t period_of(const char *event, uint64_t count, uint32_t percent, size_t nr_steps)
+static uint64_t period_of(const char *event, uint64_t count, uint32_t percent, size_t nr_fallbacks)
 {
 	int32_t pid = getpid();
 	struct sampler_options options = options_for(&pid, event);
@@ -155,7 +155,7 @@ static uint64_t period_of(const char *event, uint64_t count, uint32_t percent, s
 	options.max_overhead_percent = percent;
 	struct sampler *sampler = open_or_explain(&options);
 	uint64_t period = sampler_opened(sampler, 0)->period;
-	CHECK_EQ(sampler_nr_steps(sampler), nr_steps);
+	CHECK_EQ(sampler_nr_fallbacks(sampler), nr_fallbacks);
 	sampler_free(sampler);
 	return period;
 }
@@ -185,7 +185,7 @@ static void a_period_below_a_microsecond_is_told_in_ns(void)
 	options.count = 40;
 	options.max_overhead_percent = 0;
 	struct sampler *sampler = open_or_explain(&options);
-	CHECK(has_step(sampler, "a sample each 10.0 us instead of 40 ns: "));
+	CHECK(has_fallback(sampler, "a sample each 10.0 us instead of 40 ns: "));
 	sampler_free(sampler);
 }
 
@@ -200,8 +200,8 @@ int main(void)
 {
 	RUN(clock_stands_in_for_cycles);
 	RUN(count_of_cycles_becomes_time);
-	RUN(events_that_take_one_step_share_its_line);
-	RUN(strict_makes_a_step_an_error);
+	RUN(events_that_take_one_fallback_share_its_line);
+	RUN(strict_makes_a_fallback_an_error);
 	RUN(only_cycles_have_a_stand_in);
 	RUN(rates_beyond_the_kernels_are_lowered);
 	RUN(dumps_are_as_large_as_the_ring_holds);

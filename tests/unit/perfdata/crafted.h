@@ -11,6 +11,7 @@
 
 #include <ctop/perfdata/perfdata.h>
 
+#include "file_of_bytes.h"
 #include "test.h"
 
 enum {
@@ -37,6 +38,13 @@ struct crafted_event {
 	uint64_t ids[2];
 	size_t nr_ids;
 };
+
+/* A clock whose samples have these fields. */
+#define CRAFTED_CLOCK(fields)                                                                      \
+	{                                                                                          \
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(struct perf_event_attr),                \
+		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_type = (fields), .sample_id_all = 1     \
+	}
 
 /* Whose files are read here: this one's, or that which is emulated. */
 static inline const char *crafted_machine(void)
@@ -159,17 +167,15 @@ static inline void crafted_release(struct crafted *file)
 /* The file on a descriptor, cut to a size. */
 static inline int crafted_fd(const struct crafted *file, size_t size)
 {
-	int fd = memfd_create("crafted", MFD_CLOEXEC);
-	CHECK(fd >= 0);
-	CHECK(write(fd, file->bytes, size) == (ssize_t)size);
-	return fd;
+	return file_of_bytes(file->bytes, size);
 }
 
 static inline struct perfdata *crafted_open(const struct crafted *file)
 {
 	int code;
 	struct error error = {0};
-	struct perfdata *perfdata = perfdata_open(crafted_fd(file, file->size), &code, &error);
+	struct perfdata *perfdata =
+		perfdata_open(crafted_fd(file, file->size), NULL, 0, &code, &error);
 	if (!perfdata)
 		printf("# %s\n", error.cause);
 	CHECK(perfdata != NULL);

@@ -9,11 +9,7 @@
 enum { TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TIME };
 
 static const struct crafted_event event = {
-	.attr = {.type = PERF_TYPE_SOFTWARE,
-		 .size = sizeof(struct perf_event_attr),
-		 .config = PERF_COUNT_SW_CPU_CLOCK,
-		 .sample_type = TYPE,
-		 .sample_id_all = 1},
+	.attr = CRAFTED_CLOCK(TYPE),
 	.ids = {7},
 	.nr_ids = 1,
 };
@@ -34,7 +30,7 @@ static void check_refused(const struct crafted *file, const char *cause)
 {
 	int code = 0;
 	struct error error = {0};
-	CHECK(!perfdata_open(crafted_fd(file, file->size), &code, &error));
+	CHECK(!perfdata_open(crafted_fd(file, file->size), NULL, 0, &code, &error));
 	CHECK(code < 0);
 	if (!strstr(error.cause, cause))
 		printf("# %s\n", error.cause);
@@ -137,11 +133,44 @@ static void records_before_the_first(void)
 	for (size_t size = 16; size < file.size; size += 7) {
 		int code;
 		struct error error = {0};
-		perfdata = perfdata_open(crafted_fd(&file, size), &code, &error);
+		perfdata = perfdata_open(crafted_fd(&file, size), NULL, 0, &code, &error);
 		while (perfdata && perfdata_next(perfdata, &record) > 0)
 			;
 		perfdata_close(perfdata);
 	}
+	crafted_release(&file);
+}
+
+/* The list of names is of all events, also where a file has it before them. */
+static void names_before_the_events(void)
+{
+	const uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
+	const uint32_t own = sizeof(struct perf_event_attr), nr = 2, nr_ids = 0;
+	struct crafted file = {.bytes = calloc(1, CRAFTED_MAX)};
+	CHECK(file.bytes);
+	uint8_t desc[1024] = {12}; /* the feature's number, 8 bytes */
+	size_t size = 8;
+	memcpy(desc + size, &nr, sizeof(nr));
+	memcpy(desc + size + 4, &own, sizeof(own));
+	size += 8;
+	for (uint32_t i = 0; i < nr; i++) {
+		size += own;
+		memcpy(desc + size, &nr_ids, sizeof(nr_ids));
+		size += 4;
+		size += crafted_string(desc + size, i ? "the second" : "the first");
+	}
+	put(&file, "PERFILE2", 8);
+	put_u64(&file, 16);
+	put_record(&file, 80, 0, desc, size);
+	put_attr(&file, own, 3);
+	put_attr(&file, own, 4);
+	put_sample(&file, type, 4, 0x1000, 5);
+	struct perfdata *perfdata = crafted_open(&file);
+	CHECK_EQ(perfdata_nr_events(perfdata), 2);
+	CHECK_STR(perfdata_event(perfdata, 0)->name, "the first");
+	CHECK_STR(perfdata_event(perfdata, 1)->name, "the second");
+	CHECK_STR(perfdata_note(perfdata), "");
+	perfdata_close(perfdata);
 	crafted_release(&file);
 }
 
@@ -194,7 +223,7 @@ static int nr_records(int fd, char note[PERFDATA_NOTE_BYTES])
 {
 	int code, nr = 0, result;
 	struct error error = {0};
-	struct perfdata *perfdata = perfdata_open(fd, &code, &error);
+	struct perfdata *perfdata = perfdata_open(fd, NULL, 0, &code, &error);
 	if (!perfdata) {
 		CHECK(code < 0 && error.cause[0]);
 		return -1;
@@ -288,7 +317,7 @@ static void a_file_that_shrinks(void)
 		put_sample(&file, TYPE, 0, i, 10 + i);
 	crafted_end(&file);
 	int fd = crafted_fd(&file, file.size), other = dup(fd);
-	struct perfdata *perfdata = perfdata_open(fd, &code, &error);
+	struct perfdata *perfdata = perfdata_open(fd, NULL, 0, &code, &error);
 	CHECK(perfdata);
 	CHECK_EQ(ftruncate(other, (off_t)file.data_at + 30), 0);
 	CHECK_EQ(perfdata_next(perfdata, &at), 1);
@@ -327,6 +356,7 @@ int main(void)
 	RUN(told_apart_by_content);
 	RUN(refusals);
 	RUN(records_before_the_first);
+	RUN(names_before_the_events);
 	RUN(another_machine);
 	RUN(this_machine);
 	RUN(events_that_cannot_be_told_apart);

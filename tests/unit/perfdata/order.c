@@ -4,13 +4,7 @@
 
 enum { TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TIME };
 
-static const struct crafted_event event = {
-	.attr = {.type = PERF_TYPE_SOFTWARE,
-		 .size = sizeof(struct perf_event_attr),
-		 .config = PERF_COUNT_SW_CPU_CLOCK,
-		 .sample_type = TYPE,
-		 .sample_id_all = 1},
-};
+static const struct crafted_event event = {.attr = CRAFTED_CLOCK(TYPE)};
 
 /* 0 stands for the end of a round. Checks that the times come out as wanted. */
 static void check_order(const uint64_t *times, size_t nr, const uint64_t *wanted, size_t nr_wanted)

@@ -6,13 +6,7 @@
 
 enum { TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TIME, COMPRESSED = 81, COMPRESSED2 = 83 };
 
-static const struct crafted_event event = {
-	.attr = {.type = PERF_TYPE_SOFTWARE,
-		 .size = sizeof(struct perf_event_attr),
-		 .config = PERF_COUNT_SW_CPU_CLOCK,
-		 .sample_type = TYPE,
-		 .sample_id_all = 1},
-};
+static const struct crafted_event event = {.attr = CRAFTED_CLOCK(TYPE)};
 
 /* Some samples as they would be in a file, times 1 to nr. */
 static void plain_records(struct crafted *plain, size_t nr)

@@ -553,8 +553,25 @@ static void names_may_be_empty_or_too_long(void)
 	process_table_free(processes);
 }
 
+/* From the kernel's word of it until somebody saw the new program's own code. */
+static void an_exec_lasts_until_user_code_is_seen(void)
+{
+	struct process_table *processes = process_table_new();
+	struct process *process = process_table_add(processes, 7);
+	CHECK(!process_may_be_in_exec(process));
+	CHECK_EQ(process_table_comm(processes, 7, 7, "renamed", false), 0);
+	CHECK(!process_may_be_in_exec(process));
+	CHECK_EQ(process_table_comm(processes, 7, 7, "program", true), 0);
+	process = process_table_find(processes, 7);
+	CHECK(process_may_be_in_exec(process));
+	process_note_user(process);
+	CHECK(!process_may_be_in_exec(process));
+	process_table_free(processes);
+}
+
 int main(void)
 {
+	RUN(an_exec_lasts_until_user_code_is_seen);
 	RUN(addresses_find_their_mapping);
 	RUN(a_mapping_in_the_middle_leaves_both_ends);
 	RUN(a_mapping_over_several_cuts_the_outer_and_drops_the_inner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A child that was taken over writes what it likes into its region: main reads on, and stays whole. */
-#include <ctop/query/selection.h>
+#include <ctop/query/groups.h>
 
 #include <stdint.h>
 
@@ -119,6 +119,21 @@ static void check_functions(struct history *history, struct selection *selection
 	free(top.items);
 }
 
+static void check_groups(struct selection *selection, uint64_t samples)
+{
+	struct selection_groups rows = {0};
+	for (int by = 0; by < NR_GROUPINGS; by++) {
+		uint64_t self = 0;
+		CHECK_EQ(selection_groups(selection, (enum grouping)by, SELECTION_OWN_EVENT, &rows), 0);
+		for (size_t i = 0; i < rows.nr; i++) {
+			CHECK(rows.items[i].cost.self <= rows.items[i].cost.total);
+			self += rows.items[i].cost.self;
+		}
+		CHECK_EQ(self, samples);
+	}
+	free(rows.items);
+}
+
 /* Every query answers, and all answers agree on how many samples there are. */
 static void ask_everything(struct history *history, struct selection *selection)
 {
@@ -130,6 +145,7 @@ static void ask_everything(struct history *history, struct selection *selection)
 	CHECK_EQ(selection_totals(selection).samples, totals.samples);
 	CHECK_EQ(selection_totals(selection).weight, totals.weight);
 	check_functions(history, selection);
+	check_groups(selection, totals.samples);
 	CHECK_EQ(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root), 0);
 	CHECK_EQ(root.cost.total, totals.samples);
 	check_below(selection, &root);

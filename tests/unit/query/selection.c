@@ -3,34 +3,36 @@
  * Selections of random profiles beside the same questions asked of every single sample: windows, filters, names
  * that come late, pauses.
  */
+#include <ctop/query/groups.h>
+
 #include "history/by_hand.h"
 
 /*
- * Sums of squares are rounded by the second, and what came in the same second before a reset, or after a pause began, is not told apart:
+ * Sums of squares are rounded by the second, and what came in the same second before a reset, or after a pause began, is not known:
  * then they are only known to be possible.
  */
-static void check_squares(const struct world *world, double got, double wanted, uint64_t samples,
-			  uint64_t weight)
+static void check_squares(const struct profile *profile, double got, double wanted,
+			  uint64_t samples, uint64_t weight)
 {
 	double most = (double)weight * (double)weight, least = samples ? most / (double)samples : 0;
 	CHECK(got >= least * 0.998 && got <= most * 1.002);
-	if (!world->reset_at && world->nr_seen == world->nr_raws)
+	if (!profile->reset_at && profile->nr_seen == profile->nr_raws)
 		CHECK(got >= wanted * 0.998 && got <= wanted * 1.002);
 }
 
-static double square(const struct world *world, size_t raw)
+static double square(const struct profile *profile, size_t raw)
 {
-	return (double)world->raws[raw].weight * (double)world->raws[raw].weight;
+	return (double)profile->raws[raw].weight * (double)profile->raws[raw].weight;
 }
 
-static void check_totals(const struct world *world)
+static void check_totals(const struct profile *profile)
 {
-	struct selection_totals totals = selection_totals(world->selection), wanted = {0};
+	struct selection_totals totals = selection_totals(profile->selection), wanted = {0};
 	struct shown shown;
 	bool passes;
-	for (size_t i = 0; i < world->nr_raws; i++) {
-		const struct raw *raw = &world->raws[i];
-		if (!take(world, i, &shown, &passes))
+	for (size_t i = 0; i < profile->nr_raws; i++) {
+		const struct raw *raw = &profile->raws[i];
+		if (!take(profile, i, &shown, &passes))
 			continue;
 		wanted.all_samples++;
 		wanted.all_weight += raw->weight;
@@ -38,21 +40,39 @@ static void check_totals(const struct world *world)
 			continue;
 		wanted.samples++;
 		wanted.weight += raw->weight;
-		wanted.squares += square(world, i);
+		wanted.squares += square(profile, i);
 		wanted.ends[raw->end]++;
-		wanted.unnamed += !world->named[raw->functions[raw->nr - 1]];
+		wanted.unnamed += !profile->named[raw->functions[raw->nr - 1]];
+		wanted.kernel_weight += is_kernel(raw->functions[raw->nr - 1]) ? raw->weight : 0;
 	}
 	CHECK_EQ(totals.all_samples, wanted.all_samples);
 	CHECK_EQ(totals.all_weight, wanted.all_weight);
 	CHECK_EQ(totals.samples, wanted.samples);
 	CHECK_EQ(totals.weight, wanted.weight);
-	check_squares(world, totals.squares, wanted.squares, wanted.samples, wanted.weight);
+	check_squares(profile, totals.squares, wanted.squares, wanted.samples, wanted.weight);
 	CHECK_EQ(totals.unnamed, wanted.unnamed);
+	CHECK_EQ(totals.kernel_weight, wanted.kernel_weight);
 	for (int end = 0; end < NR_STACK_ENDS; end++)
 		CHECK_EQ(totals.ends[end], wanted.ends[end]);
 }
 
-static void check_top(const struct world *world)
+/* Found in another way: by the history's nodes, not by paths. */
+static void check_groups(const struct profile *profile)
+{
+	struct selection_functions top = {0};
+	struct selection_groups rows = {0};
+	CHECK_EQ(selection_top(profile->selection, SELECTION_BY_SELF, 0, &top, NULL), 0);
+	CHECK_EQ(selection_groups(profile->selection, GROUPING_INLINE, SELECTION_OWN_EVENT, &rows), 0);
+	CHECK_EQ(rows.nr, top.nr);
+	for (size_t i = 0; i < top.nr; i++) {
+		CHECK_EQ(rows.items[i].group.function.index, top.items[i].id.index);
+		CHECK(!memcmp(&rows.items[i].cost, &top.items[i].cost, sizeof(top.items[i].cost)));
+	}
+	free(top.items);
+	free(rows.items);
+}
+
+static void check_top(const struct profile *profile)
 {
 	struct selection_functions top = {0}, few = {0};
 	size_t nr_all, nr_wanted = 0;
@@ -60,37 +80,37 @@ static void check_top(const struct world *world)
 	double squares[NR_FUNCTIONS + 1] = {0};
 	struct shown shown;
 	bool passes;
-	for (size_t i = 0; i < world->nr_raws; i++) {
-		if (!take(world, i, &shown, &passes) || !passes)
+	for (size_t i = 0; i < profile->nr_raws; i++) {
+		if (!take(profile, i, &shown, &passes) || !passes)
 			continue;
-		uint64_t weight = world->raws[i].weight;
+		uint64_t weight = profile->raws[i].weight;
 		wanted[shown.keys[shown.nr - 1]].self++;
 		wanted[shown.keys[shown.nr - 1]].self_weight += weight;
 		for (int key = 0; key <= UNNAMED; key++) {
 			wanted[key].total += contains(&shown, key);
 			wanted[key].total_weight += contains(&shown, key) ? weight : 0;
-			squares[key] += contains(&shown, key) ? square(world, i) : 0;
+			squares[key] += contains(&shown, key) ? square(profile, i) : 0;
 		}
 	}
-	CHECK_EQ(selection_top(world->selection, SELECTION_BY_SELF, 0, &top, &nr_all), 0);
+	CHECK_EQ(selection_top(profile->selection, SELECTION_BY_SELF, 0, &top, &nr_all), 0);
 	CHECK_EQ(top.nr, nr_all);
 	for (int key = 0; key <= UNNAMED; key++)
 		nr_wanted += wanted[key].total > 0;
 	CHECK_EQ(top.nr, nr_wanted);
 	for (size_t i = 0; i < top.nr; i++) {
-		int key = key_of(world, top.items[i].id);
+		int key = key_of(profile, top.items[i].id);
 		CHECK(memcmp(&top.items[i].cost, &wanted[key], sizeof(wanted[key])) == 0);
-		check_squares(world, top.items[i].squares, squares[key], wanted[key].total,
+		check_squares(profile, top.items[i].squares, squares[key], wanted[key].total,
 			      wanted[key].total_weight);
 		CHECK(i == 0 || top.items[i - 1].cost.self_weight >= top.items[i].cost.self_weight);
 		struct selection_cost one =
-			selection_function_cost(world->selection, top.items[i].id);
+			selection_function_cost(profile->selection, top.items[i].id);
 		CHECK(memcmp(&one, &wanted[key], sizeof(one)) == 0);
 	}
 	for (enum selection_order order = SELECTION_BY_SELF; order <= SELECTION_BY_MODULE;
 	     order++) {
-		CHECK_EQ(selection_top(world->selection, order, 0, &top, NULL), 0);
-		CHECK_EQ(selection_top(world->selection, order, 3, &few, &nr_all), 0);
+		CHECK_EQ(selection_top(profile->selection, order, 0, &top, NULL), 0);
+		CHECK_EQ(selection_top(profile->selection, order, 3, &few, &nr_all), 0);
 		CHECK_EQ(nr_all, top.nr);
 		CHECK_EQ(few.nr, top.nr < 3 ? top.nr : 3);
 		for (size_t i = 0; i < few.nr; i++)
@@ -120,15 +140,15 @@ static int match(enum selection_shape shape, const struct shown *chain, const st
 	return at + (chain->nr - 1) * step;
 }
 
-static void check_row(const struct world *world, enum selection_shape shape,
+static void check_row(const struct profile *profile, enum selection_shape shape,
 		      const struct shown *chain, const struct selection_node *node)
 {
 	struct selection_cost wanted = {0};
 	double squares = 0;
 	struct shown shown;
 	bool passes;
-	for (size_t i = 0; i < world->nr_raws; i++) {
-		if (!take(world, i, &shown, &passes) || !passes)
+	for (size_t i = 0; i < profile->nr_raws; i++) {
+		if (!take(profile, i, &shown, &passes) || !passes)
 			continue;
 		int at = match(shape, chain, &shown);
 		if (at < -1)
@@ -136,25 +156,44 @@ static void check_row(const struct world *world, enum selection_shape shape,
 		bool up = shape == SELECTION_INVERTED || shape == SELECTION_CALLERS;
 		bool last = up ? at == 0 : at == shown.nr - 1;
 		wanted.total++;
-		wanted.total_weight += world->raws[i].weight;
-		squares += square(world, i);
+		wanted.total_weight += profile->raws[i].weight;
+		squares += square(profile, i);
 		wanted.self += last;
-		wanted.self_weight += last ? world->raws[i].weight : 0;
+		wanted.self_weight += last ? profile->raws[i].weight : 0;
 	}
 	CHECK_EQ(node->cost.total, wanted.total);
 	CHECK_EQ(node->cost.total_weight, wanted.total_weight);
-	check_squares(world, node->squares, squares, wanted.total, wanted.total_weight);
+	check_squares(profile, node->squares, squares, wanted.total, wanted.total_weight);
 	CHECK_EQ(node->cost.self, wanted.self);
 	CHECK_EQ(node->cost.self_weight, wanted.self_weight);
 }
 
-static void check_below(struct world *world, enum selection_shape shape, struct shown *chain,
+/* Of children by weight, those of at least so much are the first ones. */
+static void check_heavy(struct profile *profile, const struct selection_node *parent,
+			const struct selection_nodes *all)
+{
+	struct selection_nodes heavy = {0};
+	const size_t middle = all->nr / 2;
+	const uint64_t least = all->nr ? all->items[middle].cost.total_weight : 1;
+	CHECK_EQ(selection_children_from(profile->selection, parent->id, SELECTION_BY_TOTAL, least,
+					 &heavy),
+		 0);
+	CHECK(heavy.nr > middle || !all->nr);
+	for (size_t i = 0; i < heavy.nr; i++)
+		CHECK_EQ(heavy.items[i].id, all->items[i].id);
+	CHECK(heavy.nr == all->nr || all->items[heavy.nr].cost.total_weight < least);
+	CHECK(!heavy.nr || heavy.items[heavy.nr - 1].cost.total_weight >= least);
+	free(heavy.items);
+}
+
+static void check_below(struct profile *profile, enum selection_shape shape, struct shown *chain,
 			const struct selection_node *parent, int levels)
 {
 	struct selection_nodes nodes = {0};
 	uint64_t sum = parent->cost.self;
-	CHECK_EQ(selection_children(world->selection, parent->id, SELECTION_BY_TOTAL, &nodes), 0);
+	CHECK_EQ(selection_children(profile->selection, parent->id, SELECTION_BY_TOTAL, &nodes), 0);
 	CHECK_EQ(nodes.nr != 0, parent->has_children);
+	check_heavy(profile, parent, &nodes);
 	for (size_t i = 0; i < nodes.nr; i++) {
 		const struct selection_node *node = &nodes.items[i];
 		struct selection_node again;
@@ -162,38 +201,38 @@ static void check_below(struct world *world, enum selection_shape shape, struct 
 		CHECK_EQ(node->depth, parent->depth + 1);
 		CHECK(i == 0 || nodes.items[i - 1].cost.total_weight >= node->cost.total_weight);
 		sum += node->cost.total;
-		CHECK_EQ(selection_node(world->selection, node->id, &again), 0);
+		CHECK_EQ(selection_node(profile->selection, node->id, &again), 0);
 		CHECK_EQ(again.parent, node->parent);
 		CHECK_EQ(again.has_children, node->has_children);
 		CHECK(memcmp(&again.cost, &node->cost, sizeof(again.cost)) == 0);
 		chain->keys[chain->nr++] = key_of_name(
 			node->label ? node->label
-				    : history_function_name(world->history, node->function));
-		check_row(world, shape, chain, node);
-		if (shape == SELECTION_TREE && world->nr_criteria == 0 && below(world, 9) == 0)
+				    : history_function_name(profile->history, node->function));
+		check_row(profile, shape, chain, node);
+		if (shape == SELECTION_TREE && profile->nr_criteria == 0 && below(profile, 9) == 0)
 			remembered = (struct remembered){node->id, *chain};
 		if (levels > 1)
-			check_below(world, shape, chain, node, levels - 1);
+			check_below(profile, shape, chain, node, levels - 1);
 		chain->nr--;
 	}
 	CHECK_EQ(sum, parent->cost.total);
 	free(nodes.items);
 }
 
-static void check_tree(struct world *world, enum selection_shape shape, struct function_id function,
-		       int levels)
+static void check_tree(struct profile *profile, enum selection_shape shape,
+		       struct function_id function, int levels)
 {
 	struct selection_node root;
 	struct shown chain = {0};
-	CHECK_EQ(selection_root(world->selection, shape, function, &root), 0);
+	CHECK_EQ(selection_root(profile->selection, shape, function, &root), 0);
 	CHECK_EQ(root.parent, 0);
 	CHECK_EQ(root.depth, 0);
 	if (!root.label)
-		chain.keys[chain.nr++] = key_of(world, root.function);
+		chain.keys[chain.nr++] = key_of(profile, root.function);
 	else if (strcmp(root.label, "[all]") != 0)
 		chain.keys[chain.nr++] = key_of_name(root.label);
-	check_row(world, shape, &chain, &root);
-	check_below(world, shape, &chain, &root, levels);
+	check_row(profile, shape, &chain, &root);
+	check_below(profile, shape, &chain, &root, levels);
 }
 
 struct stack_sum {
@@ -236,55 +275,55 @@ static int add_moment(void *context, const struct history_sample *sample)
 	return 0;
 }
 
-static void check_moments(const struct world *world)
+static void check_moments(const struct profile *profile)
 {
-	struct selection_totals totals = selection_totals(world->selection);
+	struct selection_totals totals = selection_totals(profile->selection);
 	struct moments moments = {.before_ns = FIRST_SECOND * SECOND_NS}, wanted = {0};
 	struct shown shown;
 	bool passes;
-	CHECK_EQ(selection_each_sample(world->selection, add_moment, &moments), 0);
+	CHECK_EQ(selection_each_sample(profile->selection, add_moment, &moments), 0);
 	CHECK_EQ(moments.samples, totals.samples);
 	CHECK_EQ(moments.weight, totals.weight);
-	/* What came to a stack in the same second before a reset, or after a pause began, is not told apart. */
-	if (world->reset_at || world->nr_seen != world->nr_raws)
+	/* What came to a stack in the same second before a reset, or after a pause began, is not distinguished. */
+	if (profile->reset_at || profile->nr_seen != profile->nr_raws)
 		return;
-	for (size_t i = 0; i < world->nr_raws; i++)
-		if (take(world, i, &shown, &passes) && passes)
-			wanted.by_second[world->raws[i].second - FIRST_SECOND]++;
+	for (size_t i = 0; i < profile->nr_raws; i++)
+		if (take(profile, i, &shown, &passes) && passes)
+			wanted.by_second[profile->raws[i].second - FIRST_SECOND]++;
 	for (int i = 0; i < SECONDS_MOST; i++)
 		CHECK_EQ(moments.by_second[i], wanted.by_second[i]);
 }
 
-static void check_stacks(struct world *world)
+static void check_stacks(struct profile *profile)
 {
 	struct stack_sum sum = {0};
-	const struct selection_totals totals = selection_totals(world->selection);
+	const struct selection_totals totals = selection_totals(profile->selection);
 	int nr = 0;
-	CHECK_EQ(selection_each_stack(world->selection, add_stack, &sum), 0);
+	CHECK_EQ(selection_each_stack(profile->selection, add_stack, &sum), 0);
 	CHECK_EQ(sum.samples, totals.samples);
 	CHECK_EQ(sum.weight, totals.weight);
 	for (size_t end = 0; end < NR_STACK_ENDS; end++)
 		CHECK_EQ(sum.ends[end], totals.ends[end]);
-	CHECK_EQ(selection_each_stack(world->selection, stop_at_first, &nr),
+	CHECK_EQ(selection_each_stack(profile->selection, stop_at_first, &nr),
 		 totals.samples ? 7 : 0);
 	CHECK_EQ(nr, totals.samples > 0);
 }
 
-static void check_tasks(struct world *world)
+static void check_tasks(struct profile *profile)
 {
 	struct selection_tasks threads = {0}, processes = {0};
 	uint64_t of_tid[30] = {0}, of_pid[30] = {0};
 	size_t nr_threads = 0;
 	struct shown shown;
 	bool passes;
-	for (size_t i = 0; i < world->nr_raws; i++) {
-		if (!take(world, i, &shown, &passes) || !passes)
+	for (size_t i = 0; i < profile->nr_raws; i++) {
+		if (!take(profile, i, &shown, &passes) || !passes)
 			continue;
-		nr_threads += of_tid[tids[world->raws[i].task]]++ == 0;
-		of_pid[pids[world->raws[i].task]]++;
+		nr_threads += of_tid[tids[profile->raws[i].task]]++ == 0;
+		of_pid[pids[profile->raws[i].task]]++;
 	}
-	CHECK_EQ(selection_tasks(world->selection, SELECTION_THREADS, -1, &threads), 0);
-	CHECK_EQ(selection_tasks(world->selection, SELECTION_PROCESSES, -1, &processes), 0);
+	CHECK_EQ(selection_tasks(profile->selection, SELECTION_THREADS, -1, &threads), 0);
+	CHECK_EQ(selection_tasks(profile->selection, SELECTION_PROCESSES, -1, &processes), 0);
 	CHECK_EQ(threads.nr, nr_threads);
 	CHECK_EQ(processes.nr, (of_pid[10] != 0) + (of_pid[20] != 0));
 	for (size_t i = 0; i < threads.nr; i++) {
@@ -300,13 +339,13 @@ static void check_tasks(struct world *world)
 		sum += processes.items[i].nr_threads;
 	}
 	CHECK_EQ(sum, nr_threads);
-	CHECK_EQ(selection_tasks(world->selection, SELECTION_THREADS, 20, &threads), 0);
+	CHECK_EQ(selection_tasks(profile->selection, SELECTION_THREADS, 20, &threads), 0);
 	CHECK_EQ(threads.nr, (of_tid[20] != 0) + (of_tid[21] != 0));
 	free(threads.items);
 	free(processes.items);
 }
 
-static void check_trends(struct world *world)
+static void check_trends(struct profile *profile)
 {
 	enum { SECONDS = 8 };
 	struct selection_functions top = {0};
@@ -314,37 +353,37 @@ static void check_trends(struct world *world)
 	uint64_t wanted_all[SECONDS] = {0}, wanted_self[8 * SECONDS] = {0},
 		 wanted_total[8 * SECONDS] = {0};
 	struct function_id functions[8];
-	uint32_t seconds = world->seconds;
-	size_t seen = world->nr_seen, first = world->first;
-	CHECK_EQ(selection_top(world->selection, SELECTION_BY_NAME, 8, &top, NULL), 0);
+	uint32_t seconds = profile->seconds;
+	size_t seen = profile->nr_seen, first = profile->first;
+	CHECK_EQ(selection_top(profile->selection, SELECTION_BY_NAME, 8, &top, NULL), 0);
 	for (size_t i = 0; i < top.nr; i++)
 		functions[i] = top.items[i].id;
-	world->seconds = SECONDS; /* whatever the window is */
-	world->first = 0;
-	world->nr_seen = world->nr_raws;
-	for (size_t i = 0; i < world->nr_raws; i++) {
+	profile->seconds = SECONDS; /* whatever the window is */
+	profile->first = 0;
+	profile->nr_seen = profile->nr_raws;
+	for (size_t i = 0; i < profile->nr_raws; i++) {
 		struct shown shown;
 		bool passes;
-		if (!take(world, i, &shown, &passes) || !passes)
+		if (!take(profile, i, &shown, &passes) || !passes)
 			continue;
-		uint64_t column = world->raws[i].second + SECONDS - 1 - world->end;
-		uint64_t weight = world->raws[i].weight;
+		uint64_t column = profile->raws[i].second + SECONDS - 1 - profile->end;
+		uint64_t weight = profile->raws[i].weight;
 		wanted_all[column] += weight;
 		for (size_t row = 0; row < top.nr; row++) {
-			int key = key_of(world, functions[row]);
+			int key = key_of(profile, functions[row]);
 			wanted_self[row * SECONDS + column] +=
 				shown.keys[shown.nr - 1] == key ? weight : 0;
 			wanted_total[row * SECONDS + column] += contains(&shown, key) ? weight : 0;
 		}
 	}
-	world->seconds = seconds;
-	world->nr_seen = seen;
-	world->first = first;
-	CHECK_EQ(selection_trend(world->selection, SECONDS, all), 0);
-	CHECK_EQ(selection_trend_functions(world->selection, SELECTION_SELF, functions, top.nr,
+	profile->seconds = seconds;
+	profile->nr_seen = seen;
+	profile->first = first;
+	CHECK_EQ(selection_trend(profile->selection, SECONDS, all), 0);
+	CHECK_EQ(selection_trend_functions(profile->selection, SELECTION_SELF, functions, top.nr,
 					   SECONDS, self),
 		 0);
-	CHECK_EQ(selection_trend_functions(world->selection, SELECTION_TOTAL, functions, top.nr,
+	CHECK_EQ(selection_trend_functions(profile->selection, SELECTION_TOTAL, functions, top.nr,
 					   SECONDS, total),
 		 0);
 	CHECK(memcmp(all, wanted_all, sizeof(all)) == 0);
@@ -355,23 +394,23 @@ static void check_trends(struct world *world)
 	free(top.items);
 }
 
-static void check_detail(struct world *world, struct function_id function)
+static void check_detail(struct profile *profile, struct function_id function)
 {
 	struct selection_detail detail = {0};
-	int key = key_of(world, function);
+	int key = key_of(profile, function);
 	uint64_t total = 0, incomplete = 0, unnamed = 0, threads = 0, callers = 0, callees = 0;
 	struct shown shown;
 	bool passes;
-	for (size_t i = 0; i < world->nr_raws; i++) {
-		if (!take(world, i, &shown, &passes) || !passes || !contains(&shown, key))
+	for (size_t i = 0; i < profile->nr_raws; i++) {
+		if (!take(profile, i, &shown, &passes) || !passes || !contains(&shown, key))
 			continue;
-		uint64_t weight = world->raws[i].weight;
+		uint64_t weight = profile->raws[i].weight;
 		total += weight;
-		incomplete += end_key(world->raws[i].end) ? weight : 0;
-		struct shown whole = shown_whole(world, &world->raws[i]);
+		incomplete += end_key(profile->raws[i].end) ? weight : 0;
+		struct shown whole = shown_whole(profile, &profile->raws[i]);
 		unnamed += contains(&whole, UNNAMED) ? weight : 0;
 	}
-	CHECK_EQ(selection_detail(world->selection, function, &detail), 0);
+	CHECK_EQ(selection_detail(profile->selection, function, &detail), 0);
 	CHECK_EQ(detail.cost.total_weight, total);
 	CHECK_EQ(detail.incomplete, incomplete);
 	CHECK_EQ(detail.unnamed, unnamed);
@@ -388,14 +427,14 @@ static void check_detail(struct world *world, struct function_id function)
 	CHECK(!detail.callers.items);
 }
 
-static void check_flame(struct world *world)
+static void check_flame(struct profile *profile)
 {
 	struct selection_boxes boxes = {0};
 	struct selection_node root;
-	CHECK_EQ(selection_root(world->selection, SELECTION_TREE, (struct function_id){0}, &root),
+	CHECK_EQ(selection_root(profile->selection, SELECTION_TREE, (struct function_id){0}, &root),
 		 0);
 	uint64_t least = root.cost.total_weight / 20 + 1;
-	CHECK_EQ(selection_flame(world->selection, root.id, SELECTION_BY_NAME, least, 6, &boxes),
+	CHECK_EQ(selection_flame(profile->selection, root.id, SELECTION_BY_NAME, least, 6, &boxes),
 		 0);
 	CHECK(boxes.nr > 0 && boxes.items[0].parent == 0 && boxes.items[0].at == 0);
 	uint64_t *below_box = calloc(boxes.nr, sizeof(*below_box));
@@ -418,133 +457,135 @@ static void check_flame(struct world *world)
 	free(boxes.items);
 }
 
-static void check_all(struct world *world)
+static void check_all(struct profile *profile)
 {
 	struct selection_functions top = {0};
-	check_totals(world);
-	check_top(world);
-	check_tree(world, SELECTION_TREE, (struct function_id){0}, 3);
-	check_tree(world, SELECTION_INVERTED, (struct function_id){0}, 3);
-	CHECK_EQ(selection_top(world->selection, SELECTION_BY_TOTAL, 0, &top, NULL), 0);
+	check_totals(profile);
+	check_top(profile);
+	check_groups(profile);
+	check_tree(profile, SELECTION_TREE, (struct function_id){0}, 3);
+	check_tree(profile, SELECTION_INVERTED, (struct function_id){0}, 3);
+	CHECK_EQ(selection_top(profile->selection, SELECTION_BY_TOTAL, 0, &top, NULL), 0);
 	if (top.nr) {
-		struct function_id one = top.items[below(world, top.nr)].id;
-		check_tree(world, SELECTION_CALLERS, one, 3);
-		check_tree(world, SELECTION_CALLEES, one, 3);
-		check_detail(world, one);
+		struct function_id one = top.items[below(profile, top.nr)].id;
+		check_tree(profile, SELECTION_CALLERS, one, 3);
+		check_tree(profile, SELECTION_CALLEES, one, 3);
+		check_detail(profile, one);
 	}
 	free(top.items);
-	check_stacks(world);
-	check_moments(world);
-	check_tasks(world);
-	check_trends(world);
-	check_flame(world);
+	check_stacks(profile);
+	check_moments(profile);
+	check_tasks(profile);
+	check_trends(profile);
+	check_flame(profile);
 }
 
 /* ---- what changes between refreshes ---- */
 
-static void refresh(struct world *world, uint64_t end, bool recount)
+static void refresh(struct profile *profile, uint64_t end, bool recount)
 {
-	if (end != world->end || recount) {
-		world->nr_seen = world->nr_raws;
-		world->first = world->seconds ? 0 : world->reset_at;
+	if (end != profile->end || recount) {
+		profile->nr_seen = profile->nr_raws;
+		profile->first = profile->seconds ? 0 : profile->reset_at;
 	}
-	world->end = end;
-	CHECK_EQ(selection_refresh(world->selection, end * SECOND_NS + 7), 0);
+	profile->end = end;
+	CHECK_EQ(selection_refresh(profile->selection, end * SECOND_NS + 7), 0);
 }
 
-static struct selection_criterion random_criterion(struct world *world)
+static struct selection_criterion random_criterion(struct profile *profile)
 {
 	struct selection_functions top = {0};
-	struct selection_criterion criterion = {.drop = below(world, 3) == 0};
-	CHECK_EQ(selection_top(world->selection, SELECTION_BY_TOTAL, 0, &top, NULL), 0);
+	struct selection_criterion criterion = {.drop = below(profile, 3) == 0};
+	CHECK_EQ(selection_top(profile->selection, SELECTION_BY_TOTAL, 0, &top, NULL), 0);
 	if (top.nr)
-		criterion.function = top.items[below(world, top.nr)].id;
-	criterion.what = (enum selection_what)below(world, top.nr ? 7 : 6);
+		criterion.function = top.items[below(profile, top.nr)].id;
+	criterion.what = (enum selection_what)below(profile, top.nr ? 7 : 6);
 	free(top.items);
 	if (criterion.what == SELECTION_TEXT)
-		criterion.text = below(world, 2) ? "parse" : "Parse";
+		criterion.text = below(profile, 2) ? "parse" : "Parse";
 	else if (criterion.what == SELECTION_MODULE)
-		criterion.text = below(world, 2) ? "program" : "[kernel]";
+		criterion.text = below(profile, 2) ? "program" : "[kernel]";
 	else if (criterion.what == SELECTION_THREAD)
-		criterion.number = tids[below(world, NR_TASKS)];
+		criterion.number = tids[below(profile, NR_TASKS)];
 	else if (criterion.what == SELECTION_PROCESS)
-		criterion.number = pids[below(world, NR_TASKS)];
+		criterion.number = pids[below(profile, NR_TASKS)];
 	else if (criterion.what == SELECTION_EVENT)
-		criterion.number = (int32_t)below(world, NR_EVENTS);
+		criterion.number = (int32_t)below(profile, NR_EVENTS);
 	return criterion;
 }
 
-static void change_filter(struct world *world)
+static void change_filter(struct profile *profile)
 {
-	world->nr_criteria = below(world, 3);
-	for (size_t i = 0; i < world->nr_criteria; i++)
-		world->criteria[i] = random_criterion(world);
-	if (remembered.id && below(world, 2))
-		world->criteria[world->nr_criteria++] =
+	profile->nr_criteria = below(profile, 3);
+	for (size_t i = 0; i < profile->nr_criteria; i++)
+		profile->criteria[i] = random_criterion(profile);
+	if (remembered.id && below(profile, 2))
+		profile->criteria[profile->nr_criteria++] =
 			(struct selection_criterion){.what = SELECTION_SUBTREE,
 						     .id = remembered.id,
-						     .drop = below(world, 3) == 0};
-	CHECK_EQ(selection_set_filter(world->selection, world->criteria, world->nr_criteria), 0);
+						     .drop = below(profile, 3) == 0};
+	CHECK_EQ(selection_set_filter(profile->selection, profile->criteria, profile->nr_criteria),
+		 0);
 }
 
-static bool change_window(struct world *world)
+static bool change_window(struct profile *profile)
 {
 	static const uint32_t lengths[] = {0, 1, 2, 10, 30};
-	uint32_t seconds = lengths[below(world, 5)];
-	bool other = seconds != world->seconds;
-	world->seconds = seconds;
-	CHECK_EQ(selection_set_seconds(world->selection, seconds), 0);
+	uint32_t seconds = lengths[below(profile, 5)];
+	bool other = seconds != profile->seconds;
+	profile->seconds = seconds;
+	CHECK_EQ(selection_set_seconds(profile->selection, seconds), 0);
 	return other;
 }
 
-static void name_one(struct world *world)
+static void name_one(struct profile *profile)
 {
-	int function = (int)below(world, NR_FUNCTIONS);
-	if (!world->named[function])
-		name_function(world, function);
+	int function = (int)below(profile, NR_FUNCTIONS);
+	if (!profile->named[function])
+		name_function(profile, function);
 }
 
-static void random_world(uint64_t seed)
+static void check_random(uint64_t seed)
 {
-	struct world world;
+	struct profile profile;
 	uint64_t second = FIRST_SECOND;
 	bool was_reset = false;
 	remembered = (struct remembered){0};
-	open_world(&world, seed);
+	open_profile(&profile, seed);
 	for (int step = 0; step < 40; step++) {
-		for (uint64_t i = below(&world, 60); i > 0; i--)
-			import_random(&world, second);
+		for (uint64_t i = below(&profile, 60); i > 0; i--)
+			import_random(&profile, second);
 		bool recount = step == 0;
-		if (below(&world, 3) == 0)
-			recount = change_window(&world) || recount;
-		if (below(&world, 4) == 0)
-			change_filter(&world);
-		if (below(&world, 8) == 0)
-			name_one(&world);
-		if (below(&world, 15) == 0) {
-			CHECK_EQ(selection_reset(world.selection), 0);
-			world.reset_at = world.nr_raws;
+		if (below(&profile, 3) == 0)
+			recount = change_window(&profile) || recount;
+		if (below(&profile, 4) == 0)
+			change_filter(&profile);
+		if (below(&profile, 8) == 0)
+			name_one(&profile);
+		if (below(&profile, 15) == 0) {
+			CHECK_EQ(selection_reset(profile.selection), 0);
+			profile.reset_at = profile.nr_raws;
 			was_reset = recount = true;
 		}
 		/* Paused, or at the newest second, or looking back. */
-		uint64_t end = world.newest;
-		if (step && below(&world, 3) == 0)
-			end = world.end;
-		else if (!was_reset && below(&world, 8) == 0)
-			end = world.newest - below(&world, world.newest - FIRST_SECOND + 1);
+		uint64_t end = profile.newest;
+		if (step && below(&profile, 3) == 0)
+			end = profile.end;
+		else if (!was_reset && below(&profile, 8) == 0)
+			end = profile.newest - below(&profile, profile.newest - FIRST_SECOND + 1);
 		if (was_reset && recount)
-			end = world.newest;
-		refresh(&world, end, recount);
-		check_all(&world);
-		second += below(&world, 2) ? 0 : below(&world, 4);
+			end = profile.newest;
+		refresh(&profile, end, recount);
+		check_all(&profile);
+		second += below(&profile, 2) ? 0 : below(&profile, 4);
 	}
-	close_world(&world);
+	close_profile(&profile);
 }
 
 static void like_counting_by_hand(void)
 {
 	for (uint64_t seed = 1; seed <= 12; seed++)
-		random_world(seed);
+		check_random(seed);
 }
 
 int main(void)

@@ -3,222 +3,20 @@
  * Trees with a row for each process: known stacks by hand, and random profiles beside selections that are filtered
  * to one process each.
  */
-#include <ctop/query/selection.h>
-
 #include <errno.h>
 
-#include <ctop/base/text.h>
-
-#include "test.h"
-
-enum { NR_FUNCTIONS = 6, DEPTH_MOST = 7, NR_TASKS = 6 };
-static const uint64_t SECOND_NS = 1000000000;
-
-struct world {
-	struct tables tables;
-	struct symbols symbols;
-	struct tables_writer *writer;
-	struct symbols_writer *namer;
-	struct history *history;
-	struct selection *selection;
-	struct frame_id frames[NR_FUNCTIONS];
-	uint64_t random, newest; /* newest: second */
-};
-static struct world world;
-
-enum { MAIN, WORK, LEAF, READ, POLL, LATE };
-static const char *const names[NR_FUNCTIONS] = {"main", "work", "leaf", "read", "poll", "late"};
-
-/* The second is a thread of the first, the third is the first by a later name. */
-enum { FIRST, FIRST_THREAD, FIRST_RENAMED, SECOND, ONLY_THREAD, ODD };
-static const struct {
-	int32_t pid, tid;
-	const char *comm;
-} tasks[NR_TASKS] = {
-	{10, 10, "sh"},	   {10, 11, "helper"},	      {10, 10, "python3"},
-	{20, 20, "nginx"}, {30, 31, "only a thread"}, {-7, -7, "\x1b[2Jodd"},
-};
-static const int32_t pids[] = {10, 20, 30, -7};
-enum { NR_PIDS = sizeof(pids) / sizeof(*pids) };
-
-/* The same numbers in every run (xorshift64, Marsaglia 2003). */
-static uint64_t below(uint64_t limit)
-{
-	world.random ^= world.random << 13;
-	world.random ^= world.random >> 7;
-	world.random ^= world.random << 17;
-	return world.random % limit;
-}
-
-static struct string_id string(const char *bytes)
-{
-	struct string_id id;
-	CHECK_EQ(tables_add_string(world.writer, bytes, strlen(bytes), &id), 0);
-	return id;
-}
-
-static void name(int function)
-{
-	CHECK_EQ(symbols_set(world.namer, world.frames[function], SYMBOL_NAMED, names[function],
-			     NULL, 0),
-		 0);
-}
-
-static void open_world(uint64_t seed)
-{
-	struct module_id module;
-	uint32_t event;
-	world = (struct world){.random = seed * 2654435761 + 1, .newest = 100};
-	CHECK_EQ(tables_map(&world.tables, -1, &tables_capacity_default, true), 0);
-	CHECK_EQ(symbols_map(&world.symbols, -1, &symbols_capacity_default, true), 0);
-	world.writer = tables_writer_new(&world.tables);
-	world.namer = symbols_writer_new(&world.symbols);
-	world.history = history_new();
-	world.selection = selection_new(world.history);
-	CHECK(world.writer && world.namer && world.history && world.selection);
-	struct module_row row = {.path = string("/bin/program"), .kind = MODULE_FILE};
-	CHECK_EQ(tables_add_module(world.writer, &row, &module), 0);
-	struct event_row cycles = {.name = string("cycles")};
-	CHECK_EQ(tables_add_event(world.writer, &cycles, &event), 0);
-	for (int i = 0; i < NR_FUNCTIONS; i++)
-		CHECK_EQ(tables_add_frame(world.writer, module, (uint64_t)i * 16 + 1,
-					  &world.frames[i]),
-			 0);
-	for (int i = 0; i < LATE; i++)
-		name(i);
-	tables_publish(world.writer);
-	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);
-	history_keep_seconds(world.history);
-}
-
-static void close_world(void)
-{
-	selection_free(world.selection);
-	history_free(world.history);
-	tables_writer_free(world.writer);
-	symbols_writer_free(world.namer);
-	tables_unmap(&world.tables);
-	symbols_unmap(&world.symbols);
-}
-
-static void import(int task, enum stack_end end, const int *functions, int nr, uint64_t times)
-{
-	struct node_id node = {0};
-	struct task_id id;
-	CHECK_EQ(tables_add_task(world.writer, tasks[task].pid, tasks[task].tid, 0,
-				 string(tasks[task].comm), &id),
-		 0);
-	for (int i = 0; i + 1 < nr; i++)
-		CHECK_EQ(tables_add_node(world.writer, node, world.frames[functions[i]], FRAME_CFI,
-					 &node),
-			 0);
-	tables_publish(world.writer);
-	const struct sample sample = {
-		.time_ns = world.newest * SECOND_NS,
-		.weight = 3,
-		.task = id,
-		.node = node,
-		.leaf = world.frames[functions[nr - 1]],
-		.event = 1,
-		.end = (uint8_t)end,
-	};
-	for (uint64_t i = 0; i < times; i++)
-		CHECK_EQ(history_import(world.history, &sample, 1), 0);
-}
-
-#define IMPORT(task, end, times, ...)                                                              \
-	do {                                                                                       \
-		const int functions[] = {__VA_ARGS__};                                             \
-		import(task, end, functions, sizeof(functions) / sizeof(*functions), times);       \
-	} while (0)
-
-static void refresh(struct selection *selection)
-{
-	CHECK_EQ(selection_refresh(selection, world.newest * SECOND_NS + 1), 0);
-}
-
-static struct selection_node root_of(struct selection *selection)
-{
-	struct selection_node root;
-	CHECK_EQ(selection_root(selection, SELECTION_TREE, (struct function_id){0}, &root), 0);
-	return root;
-}
-
-static const char *name_of(const struct selection_node *node)
-{
-	return node->comm    ? node->comm
-	       : node->label ? node->label
-			     : history_function_name(world.history, node->function);
-}
-
-static void add_rows(struct selection *selection, const struct selection_node *parent,
-		     enum selection_order order, struct text *out)
-{
-	struct selection_nodes nodes = {0};
-	CHECK_EQ(selection_children(selection, parent->id, order, &nodes), 0);
-	CHECK_EQ(nodes.nr != 0, parent->has_children);
-	uint64_t sum = parent->cost.self;
-	for (size_t i = 0; i < nodes.nr; i++) {
-		const struct selection_node *node = &nodes.items[i];
-		struct selection_node again;
-		CHECK_EQ(selection_node(selection, node->id, &again), 0);
-		CHECK(memcmp(&again.cost, &node->cost, sizeof(again.cost)) == 0);
-		CHECK_EQ(again.pid, node->pid);
-		CHECK_EQ(node->parent, parent->id);
-		CHECK_EQ(node->cost.total_weight, 3 * node->cost.total);
-		text_addf(out, "%*s%s", (int)node->depth - 1, "", name_of(node));
-		if (node->comm)
-			text_addf(out, "=%d", node->pid);
-		text_addf(out, " %d/%d\n", (int)node->cost.self, (int)node->cost.total);
-		add_rows(selection, node, order, out);
-		sum += node->cost.total;
-	}
-	CHECK_EQ(sum, parent->cost.total);
-	free(nodes.items);
-}
-
-/* All rows below one, a line each: "name self/total", of a process "comm=pid self/total". */
-static struct text rows_below(struct selection *selection, const struct selection_node *node,
-			      enum selection_order order)
-{
-	struct text out = {0};
-	add_rows(selection, node, order, &out);
-	CHECK(!out.failed);
-	return out;
-}
-
-static void check_tree(enum selection_order order, const char *wanted)
-{
-	struct selection_node root = root_of(world.selection);
-	struct text rows = rows_below(world.selection, &root, order);
-	CHECK_STR(text_string(&rows), wanted);
-	text_release(&rows);
-}
-
-/* The child of a name, which must be there. */
-static struct selection_node child(const struct selection_node *parent, const char *wanted)
-{
-	struct selection_nodes nodes = {0};
-	struct selection_node found = {0};
-	CHECK_EQ(selection_children(world.selection, parent->id, SELECTION_BY_TOTAL, &nodes), 0);
-	for (size_t i = 0; i < nodes.nr; i++)
-		if (!strcmp(name_of(&nodes.items[i]), wanted))
-			found = nodes.items[i];
-	CHECK(found.id != 0);
-	free(nodes.items);
-	return found;
-}
+#include "processes.h"
 
 /* ---- by hand ---- */
 
 static void two_processes(void)
 {
-	open_world(1);
+	open_profile(1);
 	IMPORT(FIRST, STACK_COMPLETE, 4, MAIN, WORK, LEAF);
 	IMPORT(FIRST_THREAD, STACK_COMPLETE, 1, MAIN, WORK);
 	IMPORT(SECOND, STACK_COMPLETE, 3, MAIN, WORK, LEAF);
 	IMPORT(SECOND, STACK_TRUNCATED, 2, LEAF);
-	refresh(world.selection);
+	refresh(profile.selection);
 }
 
 static void the_same_stack_in_two_processes_is_two_rows(void)
@@ -230,8 +28,8 @@ static void the_same_stack_in_two_processes_is_two_rows(void)
 				     " leaf 2/2\n";
 	two_processes();
 	check_tree(SELECTION_BY_TOTAL, merged);
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "nginx=20 0/5\n"
 				       " main 0/3\n"
 				       "  work 0/3\n"
@@ -242,25 +40,25 @@ static void the_same_stack_in_two_processes_is_two_rows(void)
 				       " main 0/5\n"
 				       "  work 1/5\n"
 				       "   leaf 4/4\n");
-	CHECK_EQ(selection_set_by_process(world.selection, false), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_by_process(profile.selection, false), 0);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, merged);
-	close_world();
+	close_profile();
 }
 
 /* Samples that come later find their process, also where a node was another's before. */
 static void new_samples_go_to_their_process(void)
 {
 	two_processes();
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
-	refresh(world.selection);
-	struct selection_node root = root_of(world.selection);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
+	refresh(profile.selection);
+	struct selection_node root = root_of(profile.selection);
 	uint64_t id = child(&root, "sh").id;
-	world.newest++;
+	profile.newest++;
 	IMPORT(FIRST_RENAMED, STACK_COMPLETE, 2, MAIN, WORK, READ);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN, WORK, READ);
 	IMPORT(ODD, STACK_COMPLETE, 9, POLL);
-	refresh(world.selection);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "\x1b[2Jodd=-7 0/9\n"
 				       " poll 9/9\n"
 				       "python3=10 0/7\n"
@@ -282,7 +80,7 @@ static void new_samples_go_to_their_process(void)
 	struct selection_node renamed = child(&root, "python3");
 	CHECK_EQ(renamed.id, id);
 	CHECK_EQ(renamed.pid, 10);
-	struct selection *other = selection_new(world.history);
+	struct selection *other = selection_new(profile.history);
 	CHECK(other != NULL);
 	CHECK_EQ(selection_set_by_process(other, true), 0);
 	refresh(other);
@@ -292,7 +90,7 @@ static void new_samples_go_to_their_process(void)
 	CHECK_EQ(nodes.items[3].id, renamed.id);
 	free(nodes.items);
 	selection_free(other);
-	close_world();
+	close_profile();
 }
 
 /* A main thread that only waits for the others names the process all the same; and it is no thread that has samples. */
@@ -301,73 +99,73 @@ static void a_main_thread_need_not_be_sampled(void)
 	struct task_id id;
 	struct selection_tasks processes = {0}, threads = {0};
 	const char *comms[8];
-	open_world(1);
+	open_profile(1);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN);
-	CHECK_EQ(tables_add_task(world.writer, 30, 30, 0, string("java"), &id), 0);
+	CHECK_EQ(tables_add_task(profile.writer, 30, 30, 0, string("java"), &id), 0);
 	IMPORT(ONLY_THREAD, STACK_COMPLETE, 1, MAIN);
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "java=30 0/2\n main 2/2\n");
-	CHECK_EQ(selection_tasks(world.selection, SELECTION_PROCESSES, -1, &processes), 0);
+	CHECK_EQ(selection_tasks(profile.selection, SELECTION_PROCESSES, -1, &processes), 0);
 	CHECK_EQ(processes.nr, 1);
 	CHECK_STR(processes.items[0].comm, "java");
 	CHECK_EQ(processes.items[0].nr_threads, 1);
-	CHECK_EQ(selection_tasks(world.selection, SELECTION_THREADS, -1, &threads), 0);
+	CHECK_EQ(selection_tasks(profile.selection, SELECTION_THREADS, -1, &threads), 0);
 	CHECK_EQ(threads.nr, 1);
 	CHECK_STR(threads.items[0].comm, "only a thread");
-	CHECK_EQ(history_names(world.history, HISTORY_COMMS, comms, 8), 1);
+	CHECK_EQ(history_names(profile.history, HISTORY_COMMS, comms, 8), 1);
 	CHECK_STR(comms[0], "only a thread");
 	free(processes.items);
 	free(threads.items);
-	close_world();
+	close_profile();
 }
 
 static void shares_fall_with_filters(void)
 {
 	two_processes();
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
+	refresh(profile.selection);
 	struct selection_criterion criterion = {.what = SELECTION_PROCESS, .number = 10};
-	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), 0);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "sh=10 0/5\n main 0/5\n  work 1/5\n   leaf 4/4\n");
 	criterion.drop = true;
-	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), 0);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_NAME, "nginx=20 0/5\n [truncated] 0/2\n  leaf 2/2\n"
 				      " main 0/3\n  work 0/3\n   leaf 3/3\n");
 	criterion = (struct selection_criterion){.what = SELECTION_THREAD, .number = 11};
-	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), 0);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "sh=10 0/1\n main 0/1\n  work 1/1\n");
 	/* The text is one of functions: neither a process's name nor what stands for it is one. */
 	static const char *const texts[] = {"sh", "proc", "nginx"};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		criterion = (struct selection_criterion){.what = SELECTION_TEXT, .text = texts[i]};
-		CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
-		refresh(world.selection);
-		CHECK_EQ(selection_totals(world.selection).samples, 0);
+		CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), 0);
+		refresh(profile.selection);
+		CHECK_EQ(selection_totals(profile.selection).samples, 0);
 	}
-	close_world();
+	close_profile();
 }
 
 static void focus(uint64_t id, bool drop)
 {
 	const struct selection_criterion criterion = {
 		.what = SELECTION_SUBTREE, .id = id, .drop = drop};
-	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), 0);
+	refresh(profile.selection);
 }
 
 static void a_process_is_a_subtree(void)
 {
 	two_processes();
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
-	refresh(world.selection);
-	struct selection_node root = root_of(world.selection), sh = child(&root, "sh");
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
+	refresh(profile.selection);
+	struct selection_node root = root_of(profile.selection), sh = child(&root, "sh");
 	struct selection_node main = child(&sh, "main"), work = child(&main, "work");
 	focus(sh.id, false);
-	root = root_of(world.selection);
+	root = root_of(profile.selection);
 	CHECK_EQ(root.id, sh.id);
 	CHECK_STR(root.comm, "sh");
 	CHECK_EQ(root.cost.total, 5);
@@ -383,71 +181,85 @@ static void a_process_is_a_subtree(void)
 	check_tree(
 		SELECTION_BY_TOTAL,
 		"nginx=20 0/5\n main 0/3\n  work 0/3\n   leaf 3/3\n [truncated] 0/2\n  leaf 2/2\n");
-	close_world();
+	close_profile();
 }
 
 static void callers_end_below_the_process(void)
 {
 	two_processes();
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
+	refresh(profile.selection);
 	struct selection_functions top = {0};
-	CHECK_EQ(selection_top(world.selection, SELECTION_BY_NAME, 0, &top, NULL), 0);
+	CHECK_EQ(selection_top(profile.selection, SELECTION_BY_NAME, 0, &top, NULL), 0);
 	CHECK_EQ(top.nr, 3);
 	CHECK_EQ(top.items[0].cost.total, 9); /* leaf */
 	CHECK_EQ(top.items[1].cost.total, 8); /* main */
 	struct selection_node callers;
-	CHECK_EQ(selection_root(world.selection, SELECTION_CALLERS, top.items[1].id, &callers), 0);
+	CHECK_EQ(selection_root(profile.selection, SELECTION_CALLERS, top.items[1].id, &callers),
+		 0);
 	CHECK_EQ(callers.cost.total, 8);
 	CHECK(!callers.has_children);
-	CHECK_EQ(selection_root(world.selection, SELECTION_CALLERS, top.items[0].id, &callers), 0);
-	struct text rows = rows_below(world.selection, &callers, SELECTION_BY_TOTAL);
+	CHECK_EQ(selection_root(profile.selection, SELECTION_CALLERS, top.items[0].id, &callers),
+		 0);
+	struct text rows = rows_below(profile.selection, &callers, SELECTION_BY_TOTAL);
 	CHECK_STR(text_string(&rows), "work 0/7\n main 7/7\n[truncated] 2/2\n");
 	text_release(&rows);
 	free(top.items);
-	close_world();
+	close_profile();
 }
 
 static void a_subtree_in_force_keeps_the_tree_as_it_is(void)
 {
 	two_processes();
-	struct selection_node root = root_of(world.selection), main = child(&root, "main");
+	struct selection_node root = root_of(profile.selection), main = child(&root, "main");
 	const struct selection_criterion criterion = {.what = SELECTION_SUBTREE, .id = main.id};
-	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), 0);
-	CHECK_EQ(selection_set_by_process(world.selection, true), -EBUSY);
-	refresh(world.selection);
+	CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), 0);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), -EBUSY);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "work 1/8\n leaf 7/7\n");
-	CHECK_EQ(selection_set_by_process(world.selection, false), 0);
-	CHECK_EQ(selection_set_filter(world.selection, NULL, 0), 0);
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
+	CHECK_EQ(selection_set_by_process(profile.selection, false), 0);
+	CHECK_EQ(selection_set_filter(profile.selection, NULL, 0), 0);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
 	/* An id of the other tree is none of this. */
-	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), -ENOENT);
+	CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), -ENOENT);
 	/* Until the refresh nothing is there to be asked for. */
-	root = root_of(world.selection);
+	root = root_of(profile.selection);
 	CHECK_EQ(root.cost.total, 0);
 	CHECK(!root.has_children);
-	refresh(world.selection);
-	CHECK_EQ(root_of(world.selection).cost.total, 10);
-	CHECK_EQ(selection_set_filter(world.selection, &criterion, 1), -ENOENT);
-	close_world();
+	refresh(profile.selection);
+	CHECK_EQ(root_of(profile.selection).cost.total, 10);
+	CHECK_EQ(selection_set_filter(profile.selection, &criterion, 1), -ENOENT);
+	close_profile();
 }
 
 static void nothing_sampled(void)
 {
-	open_world(1);
-	CHECK_EQ(selection_set_by_process(world.selection, true), 0);
-	struct selection_node root = root_of(world.selection);
+	open_profile(1);
+	CHECK_EQ(selection_set_by_process(profile.selection, true), 0);
+	struct selection_node root = root_of(profile.selection);
 	CHECK_EQ(root.cost.total, 0);
-	refresh(world.selection);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "");
-	world.newest++;
+	profile.newest++;
 	IMPORT(SECOND, STACK_COMPLETE, 1, MAIN);
-	refresh(world.selection);
+	refresh(profile.selection);
 	check_tree(SELECTION_BY_TOTAL, "nginx=20 0/1\n main 1/1\n");
-	close_world();
+	close_profile();
 }
 
 /* ---- random, beside selections of one process each ---- */
+
+static const int32_t pids[] = {10, 20, 30, -7};
+enum { NR_PIDS = sizeof(pids) / sizeof(*pids), DEPTH_MOST = 7 };
+
+/* The same numbers in every run (xorshift64, Marsaglia 2003). */
+static uint64_t below(uint64_t limit)
+{
+	profile.random ^= profile.random << 13;
+	profile.random ^= profile.random >> 7;
+	profile.random ^= profile.random << 17;
+	return profile.random % limit;
+}
 
 static void import_random(void)
 {
@@ -489,10 +301,10 @@ static struct text without_indent(struct text *rows, size_t more)
 
 static void check_processes(struct selection *plain, struct selection_criterion also, bool has_also)
 {
-	struct selection_node root = root_of(world.selection);
+	struct selection_node root = root_of(profile.selection);
 	struct selection_nodes processes = {0};
 	uint64_t nr_processes = 0;
-	CHECK_EQ(selection_children(world.selection, root.id, SELECTION_BY_TOTAL, &processes), 0);
+	CHECK_EQ(selection_children(profile.selection, root.id, SELECTION_BY_TOTAL, &processes), 0);
 	for (int i = 0; i < NR_PIDS; i++) {
 		set_filter(plain, also, has_also, pids[i]);
 		refresh(plain);
@@ -502,7 +314,7 @@ static void check_processes(struct selection *plain, struct selection_criterion 
 			if (processes.items[row].pid != pids[i])
 				continue;
 			struct text wanted = rows_below(plain, &alone, SELECTION_BY_TOTAL);
-			struct text rows = rows_below(world.selection, &processes.items[row],
+			struct text rows = rows_below(profile.selection, &processes.items[row],
 						      SELECTION_BY_TOTAL);
 			rows = without_indent(&rows, 1);
 			CHECK_EQ(processes.items[row].cost.total, alone.cost.total);
@@ -517,7 +329,7 @@ static void check_other_shapes(struct selection *plain)
 {
 	struct selection_functions one = {0}, two = {0};
 	struct selection_node left, right;
-	CHECK_EQ(selection_top(world.selection, SELECTION_BY_SELF, 0, &one, NULL), 0);
+	CHECK_EQ(selection_top(profile.selection, SELECTION_BY_SELF, 0, &one, NULL), 0);
 	CHECK_EQ(selection_top(plain, SELECTION_BY_SELF, 0, &two, NULL), 0);
 	CHECK_EQ(one.nr, two.nr);
 	for (size_t i = 0; i < one.nr; i++) {
@@ -527,10 +339,10 @@ static void check_other_shapes(struct selection *plain)
 	for (enum selection_shape shape = SELECTION_INVERTED; one.nr && shape <= SELECTION_CALLEES;
 	     shape++) {
 		struct function_id function = one.items[below(one.nr)].id;
-		CHECK_EQ(selection_root(world.selection, shape, function, &left), 0);
+		CHECK_EQ(selection_root(profile.selection, shape, function, &left), 0);
 		CHECK_EQ(selection_root(plain, shape, function, &right), 0);
 		CHECK_EQ(left.id, right.id);
-		struct text rows = rows_below(world.selection, &left, SELECTION_BY_TOTAL);
+		struct text rows = rows_below(profile.selection, &left, SELECTION_BY_TOTAL);
 		struct text wanted = rows_below(plain, &right, SELECTION_BY_TOTAL);
 		check_same_text(&rows, &wanted);
 	}
@@ -538,12 +350,12 @@ static void check_other_shapes(struct selection *plain)
 	free(two.items);
 }
 
-static void random_world(uint64_t seed)
+static void check_random(uint64_t seed)
 {
 	bool by_process = false, named = false, has_also = false;
 	struct selection_criterion also = {0};
-	open_world(seed);
-	struct selection *plain = selection_new(world.history);
+	open_profile(seed);
+	struct selection *plain = selection_new(profile.history);
 	CHECK(plain != NULL);
 	for (int step = 0; step < 30; step++) {
 		for (uint64_t i = below(40); i > 0; i--)
@@ -555,31 +367,31 @@ static void random_world(uint64_t seed)
 			named = true;
 		}
 		CHECK_EQ(selection_set_seconds(plain, 2), 0);
-		CHECK_EQ(selection_set_seconds(world.selection, 2), 0);
+		CHECK_EQ(selection_set_seconds(profile.selection, 2), 0);
 		has_also = below(2);
 		also = below(2) ? (struct selection_criterion){.what = SELECTION_TEXT,
 							       .text = "read"}
 				: (struct selection_criterion){.what = SELECTION_PROCESS,
 							       .number = 20};
 		also.drop = below(2);
-		CHECK_EQ(selection_set_by_process(world.selection, by_process), 0);
-		CHECK_EQ(selection_set_filter(world.selection, &also, has_also), 0);
+		CHECK_EQ(selection_set_by_process(profile.selection, by_process), 0);
+		CHECK_EQ(selection_set_filter(profile.selection, &also, has_also), 0);
 		CHECK_EQ(selection_set_filter(plain, &also, has_also), 0);
-		refresh(world.selection);
+		refresh(profile.selection);
 		refresh(plain);
 		check_other_shapes(plain);
 		if (by_process)
 			check_processes(plain, also, has_also);
-		world.newest += below(2);
+		profile.newest += below(2);
 	}
 	selection_free(plain);
-	close_world();
+	close_profile();
 }
 
 static void like_each_process_alone(void)
 {
 	for (uint64_t seed = 1; seed <= 10; seed++)
-		random_world(seed);
+		check_random(seed);
 }
 
 int main(void)

@@ -75,8 +75,8 @@ static inline struct compared read_changed(size_t size, struct recording_read *o
 {
 	CHECK_EQ(read_bytes(changed, size, &sink, outcome), 0);
 	struct compared compared = compare(&sink, written, NR_EPOCHS);
-	CHECK_EQ(compared.same + compared.maimed, outcome->samples);
-	CHECK_EQ(compared.maimed, outcome->maimed_samples);
+	CHECK_EQ(compared.same + compared.incomplete, outcome->samples);
+	CHECK_EQ(compared.incomplete, outcome->incomplete_samples);
 	/* Either there, or known to be lost, or behind a cut. */
 	if (outcome->whole)
 		CHECK_EQ(outcome->samples + outcome->lost_samples, nr_written);
@@ -88,7 +88,7 @@ static inline void check_sound(const struct recording_read *outcome)
 {
 	CHECK_EQ(outcome->lost_chunks, 0);
 	CHECK_EQ(outcome->lost_samples, 0);
-	CHECK_EQ(outcome->maimed_samples, 0);
+	CHECK_EQ(outcome->incomplete_samples, 0);
 	CHECK_EQ(outcome->damaged_places, 0);
 	CHECK_EQ(outcome->skipped_bytes, 0);
 }

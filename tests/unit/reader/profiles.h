@@ -40,7 +40,7 @@ static const struct tables_capacity test_capacity = {
 	.nr = {16384, 256, 32, 256, 256, 8192, 16384},
 	.nr_samples = 256,
 };
-static const struct symbols_capacity test_names_capacity = {8192, 32768};
+static const struct symbols_capacity test_names_capacity = {8192, 65536, 256, 8192};
 
 enum { EPOCHS_MAX = 64, SAMPLES_MAX = 4096, EPOCH_NS = 1 << 30, STEP_NS = 1000 };
 
@@ -193,6 +193,27 @@ static inline void add_names(struct epoch *epoch, uint32_t nr)
 	}
 }
 
+/* Lines for some of the frames, once. */
+static inline void add_lines(struct epoch *epoch, uint32_t nr)
+{
+	struct numbers *numbers = &epoch->numbers;
+	while (nr--) {
+		struct frame_id frame = epoch->frames[below(numbers, epoch->nr_frames)];
+		struct symbol_line lines[3];
+		char names[3][32], files[3][32];
+		for (uint32_t i = 0; i < 3; i++) {
+			snprintf(names[i], sizeof(names[i]), "inlined %u", below(numbers, 50));
+			snprintf(files[i], sizeof(files[i]), "/src/%u.c", below(numbers, 50));
+			lines[i] = (struct symbol_line){
+				i ? names[i] : NULL, below(numbers, 9) ? files[i] : "",
+				below(numbers, 9) ? below(numbers, 1 << 20) : 0};
+		}
+		if (!symbols_has_looked_up_lines(&epoch->symbols, frame))
+			CHECK_EQ(symbols_set_lines(epoch->namer, frame, lines, below(numbers, 4)),
+				 0);
+	}
+}
+
 static inline void add_samples(struct epoch *epoch, size_t nr)
 {
 	struct numbers *numbers = &epoch->numbers;
@@ -245,6 +266,7 @@ static inline void epoch_grow(struct epoch *epoch, uint32_t nr)
 	for (uint32_t i = 0; i < 2 * nr; i++)
 		add_node(epoch);
 	add_names(epoch, nr);
+	add_lines(epoch, nr);
 	add_samples(epoch, nr);
 	tables_publish(epoch->writer);
 }
@@ -369,9 +391,9 @@ static inline int read_bytes(const uint8_t *bytes, size_t size, struct sink *sin
 /* ---- comparing ---- */
 
 struct compared {
-	uint64_t same;	  /* samples with all that belongs to them, but perhaps names */
-	uint64_t maimed;  /* something of the stack or the thread is not there, and it shows */
-	uint64_t unnamed; /* names of frames, threads and events that were lost */
+	uint64_t same;	     /* samples with all that belongs to them, but perhaps names */
+	uint64_t incomplete; /* something of the stack or the thread is not there, and it shows */
+	uint64_t unnamed;    /* names of frames, threads and events that were lost */
 };
 
 /* A sample as it came back, and as it was recorded. */
@@ -410,6 +432,30 @@ static inline void same_name(const struct pair *pair, struct frame_id got_id,
 		CHECK_STR(module, symbols_string(&pair->wanted_epoch->symbols, wanted.module));
 }
 
+/* All of its lines, or, of damaged recordings, none. */
+static inline void same_lines(const struct pair *pair, struct frame_id got_id,
+			      struct frame_id wanted_id)
+{
+	const struct symbols *ours = &pair->got_epoch->symbols,
+			     *theirs = &pair->wanted_epoch->symbols;
+	struct line_row got[SYMBOLS_LINES_MAX], wanted[SYMBOLS_LINES_MAX];
+	const size_t nr = symbols_lines(ours, got_id, got),
+		     nr_wanted = symbols_lines(theirs, wanted_id, wanted);
+	if (!nr) {
+		pair->compared->unnamed += nr_wanted > 0;
+		return;
+	}
+	CHECK_EQ(nr, nr_wanted);
+	for (size_t i = 0; i < nr; i++) {
+		const char *file = symbols_string(ours, got[i].file);
+		CHECK_STR(symbols_string(ours, got[i].function),
+			  symbols_string(theirs, wanted[i].function));
+		if (file[0])
+			CHECK_STR(file, symbols_string(theirs, wanted[i].file));
+		CHECK_EQ(got[i].line, wanted[i].line);
+	}
+}
+
 /* True when the frame is the one that was recorded; false when it is lost, and says so. */
 static inline bool same_frame(const struct pair *pair, struct frame_id got_id,
 			      struct frame_id wanted_id)
@@ -425,6 +471,7 @@ static inline bool same_frame(const struct pair *pair, struct frame_id got_id,
 	CHECK(tables_module(&pair->got, got.module, &got_module));
 	CHECK(tables_module(&pair->wanted, wanted.module, &wanted_module));
 	same_name(pair, got_id, wanted_id);
+	same_lines(pair, got_id, wanted_id);
 	const char *path = tables_string(&pair->got, got_module.path);
 	if (got_module.kind == MODULE_NONE) {
 		CHECK_STR(path, "[lost]");
@@ -511,7 +558,7 @@ static inline void compare_sample(const struct pair *pair, const struct sample *
 	same &= same_frame(pair, got->leaf, wanted->leaf);
 	same &= same_callers(pair, got, wanted);
 	pair->compared->same += same;
-	pair->compared->maimed += !same;
+	pair->compared->incomplete += !same;
 }
 
 /* Every sample that came back is one that was recorded, in its order and its epoch. */

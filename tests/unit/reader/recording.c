@@ -7,6 +7,7 @@
 
 #include <ctop/format/recording_writer.h>
 #include <ctop/reader/recording_reader.h>
+#include <ctop/recording/chunk.h>
 
 #include "test.h"
 
@@ -14,7 +15,7 @@ static const struct tables_capacity capacity = {
 	.nr = {4096, 64, 16, 64, 256, 4096, 8192},
 	.nr_samples = 1024,
 };
-static const struct symbols_capacity names_capacity = {4096, 16384};
+static const struct symbols_capacity names_capacity = {4096, 16384, 64, 4096};
 
 enum { NR_SAMPLES = 300, NR_EPOCHS = 2 };
 
@@ -356,10 +357,59 @@ static void what_packs_well_is_no_bomb(void)
 	close(fd);
 }
 
+/* Names and lines, of all frames one end or another of one string: it is written as often as it would fit into the region. */
+static void names_that_overlap_cost_little(void)
+{
+	enum { NR_FRAMES = 1500, FIRST = 200 };
+	struct epoch epoch = {0};
+	struct chunk chunk;
+	struct chunk_damage damage = {0};
+	char text[SYMBOLS_STRING_MAX];
+	uint64_t bytes, names = 0, lines = 0;
+	int fd = memory_file();
+	fill_epoch(&epoch, 0);
+	struct tables_writer *rows = tables_writer_new(&epoch.tables);
+	struct symbols_writer *namer = symbols_writer_new(&epoch.symbols);
+	CHECK(rows && namer);
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	CHECK_EQ(symbols_set(namer, (struct frame_id){FIRST}, SYMBOL_NAMED, text, NULL, 0), 0);
+	const uint32_t string = epoch.symbols.rows[FIRST].name.index;
+	for (uint32_t i = 0; i < NR_FRAMES; i++) {
+		struct frame_id frame;
+		CHECK_EQ(tables_add_frame(rows, (struct module_id){1}, 0x100000 + i, &frame), 0);
+		epoch.symbols.lines[i] = (struct line_row){{string + i}, {string + i}, i};
+		epoch.symbols.rows[frame.index] = (struct symbol_row){.state = SYMBOL_NAMED,
+								      .name = {string + i},
+								      .lines = 1 + i,
+								      .nr_lines = 64};
+	}
+	tables_publish(rows);
+	struct recording_writer *writer = recording_writer_new(dup(fd));
+	CHECK_EQ(recording_begin_epoch(writer, &epoch.tables, &epoch.symbols), 0);
+	CHECK_EQ(recording_finish(writer, &bytes), 0);
+	CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+	struct chunk_reader *reader = chunk_reader_new(fd);
+	CHECK_EQ(chunk_read_head(reader), 0);
+	while (chunk_read(reader, &chunk, &damage) == 1) {
+		const uint64_t size = (uint64_t)(chunk.payload.end - chunk.payload.at);
+		names += chunk.type == CHUNK_NAMES ? size : 0;
+		lines += chunk.type == CHUNK_LINES ? size : 0;
+	}
+	CHECK(names > 0 && names < 3 * symbols_string_bytes(&names_capacity) / 2);
+	CHECK(lines > 0 && lines < 3 * symbols_string_bytes(&names_capacity) / 2);
+	chunk_reader_free(reader);
+	tables_writer_free(rows);
+	symbols_writer_free(namer);
+	release(&epoch, 1);
+	close(fd);
+}
+
 int main(void)
 {
 	RUN(what_packs_well_is_no_bomb);
 	RUN(everything_comes_back);
+	RUN(names_that_overlap_cost_little);
 	RUN(a_full_device_is_told);
 	RUN(what_a_slow_file_does_not_take_is_refused);
 	return test_done();

@@ -18,7 +18,7 @@ static const char after[] = "cpu  1090 10 210 5002 60 7 8 376 0 0\n"
 			    "cpu10 9 9 9 9 9 9 9 9 0 0\n"
 			    "intr 12345 0 0\n";
 
-static const struct sampler_ring first = {.cpu = 0}, both[] = {{.cpu = 0}, {.cpu = 1}};
+static const int first = 0, both[] = {0, 1};
 
 /* In ticks, which are 10 ms in all of them. */
 static uint64_t ticks(uint64_t ns)

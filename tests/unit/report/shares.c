@@ -6,15 +6,10 @@
 #include <ctop/metadata/metadata.h>
 #include <ctop/report/report.h>
 
-static int add(void *context, const char *key, const char *value)
-{
-	return history_set_info(context, key, value);
-}
-
 static void what_is_kept_is_read_back(void)
 {
 	struct history *history = history_new();
-	const struct metadata_sink sink = {history, add};
+	const struct metadata_sink sink = metadata_to_history(history);
 	struct session_stats stats = {
 		.events = {{.counted = 7, .sampled = 6, .lost = 5, .counted_share = 1},
 			   {.counted_share = 0.43},
@@ -48,7 +43,7 @@ static bool report_says(struct history *history, const char *wanted)
 {
 	struct options options = {.min_percent = 0.5, .limit = 40};
 	struct text text = {0};
-	CHECK_EQ(report_text(history, &options, &text), 0);
+	CHECK_EQ(report_text(history, &options, 0, &text), 0);
 	bool found = strstr(text_string(&text), wanted) != NULL;
 	text_release(&text);
 	return found;

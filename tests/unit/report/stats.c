@@ -11,12 +11,12 @@
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
 
-static char folder[] = "/tmp/ctop-stats-XXXXXX";
+static char directory[] = "/tmp/ctop-stats-XXXXXX";
 
 static const char *path_of(const char *name)
 {
 	static char path[128];
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	return path;
 }
 
@@ -33,7 +33,7 @@ static const char *contents(const char *path)
 
 static struct run_facts example(void)
 {
-	static const char *const steps_down[] = {"cycles: no counters, \"cpu-clock\" stands in"};
+	static const char *const fallbacks[] = {"cycles: no counters, \"cpu-clock\" stands in"};
 	struct session_stats stats = {
 		.sets = {{65528, 1, 1500000000}, {8192, 4, 0}},
 		.nr_sets = 2,
@@ -69,7 +69,7 @@ static struct run_facts example(void)
 	};
 	struct run_facts facts;
 	run_facts_of_session(&stats, &facts);
-	facts.steps_down = (struct fact_list){.items = steps_down, .nr = 1};
+	facts.fallbacks = (struct fact_list){.items = fallbacks, .nr = 1};
 	facts.unsymbolized_frames = 10;
 	facts.output_bytes = 12;
 	facts.rate_hz = 40;
@@ -109,6 +109,7 @@ static void whole_object(void)
 		  "\"truncated\": 0, \"broken\": 2, \"kernel_only\": 0},\n"
 		  "  \"first_stack_seconds\": 0.000000,\n"
 		  "  \"frames\": 1000,\n"
+		  "  \"unlined\": 0,\n"
 		  "  \"unsymbolized_frames\": 10,\n"
 		  "  \"cpu_seconds\": 1.000000,\n"
 		  "  \"cpu_seconds_of\": {\"main\": 0.500000, \"collector\": 0.250000, "
@@ -181,10 +182,10 @@ static void unwritable(void)
 {
 	struct error error = {0};
 	const struct run_facts input = example();
-	CHECK_EQ(stats_write(path_of("no/such/folder"), &input, -1, &error), -ENOENT);
-	CHECK(strstr(error.cause, "no/such/folder"));
+	CHECK_EQ(stats_write(path_of("no/such/directory"), &input, -1, &error), -ENOENT);
+	CHECK(strstr(error.cause, "no/such/directory"));
 	CHECK(error.remedy[0]);
-	CHECK_EQ(stats_write(folder, &input, -1, &error), -EISDIR);
+	CHECK_EQ(stats_write(directory, &input, -1, &error), -EISDIR);
 }
 
 /* False: it is no number. */
@@ -215,16 +216,32 @@ static void each_count_has_a_place_of_its_own(void)
 	}
 }
 
-static int keep(void *context, const char *key, const char *value)
+/* An excerpt is of one event, of a part of the time; how the run was made, and what it lost, it has from all of it. */
+static void what_holds_for_a_part(void)
 {
-	return history_set_info(context, key, value);
+	static const char *const kept[] = {
+		"version",	     "target",		"sampled_cpus",
+		"start_ns",	     "call_graph",	"step_down.0",
+		"unreadable.3",	     "stats.lost",	"stats.lost.2",
+		"stats.late",	     "stats.throttled", "stats.dropped.overrun",
+		"stats.dropped.own", "stats.restarts",	"stats.lost_sideband",
+	};
+	static const char *const others[] = {
+		"event.asked",	  "event.unit",		 "duration_ns",	      "stats.samples",
+		"stats.frames",	  "stats.drained",	 "stats.counted.0",   "stats.counted_ppm.1",
+		"stats.fewer_ns", "stats.ends.complete", "stats.cpu_ns.main", "stats.unfollowed",
+	};
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		CHECK(metadata_holds_for_part(kept[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		CHECK(!metadata_holds_for_part(others[i]));
 }
 
 /* What is counted, recorded, and read again is the same: of every row. */
 static void each_count_is_read_back(void)
 {
 	struct history *history = history_new();
-	const struct metadata_sink sink = {history, keep};
+	const struct metadata_sink sink = metadata_to_history(history);
 	struct run_facts facts = {0}, again = {0};
 	CHECK(history);
 	for (size_t i = 0; i < nr_fact_rows; i++)
@@ -250,10 +267,11 @@ static void each_count_is_read_back(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return 1;
 	RUN(whole_object);
 	RUN(each_count_has_a_place_of_its_own);
+	RUN(what_holds_for_a_part);
 	RUN(each_count_is_read_back);
 	RUN(nothing_measured);
 	RUN(replaces_a_file_and_leaves_no_other);
@@ -262,6 +280,6 @@ int main(void)
 	static const char *const names[] = {"stats.json", "empty.json", "again.json"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		unlink(path_of(names[i]));
-	rmdir(folder);
+	rmdir(directory);
 	return test_done();
 }

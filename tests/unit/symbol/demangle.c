@@ -5,6 +5,15 @@
 
 #include <ctop/symbol/symbolizer.h>
 
+#include "jailed/symbol/demangle_languages.h"
+
+/* What a name of D that has no end had is lost, within a bound. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:xmalloc\nleak:xrealloc\n";
+}
+
 struct known {
 	const char *mangled, *shown; /* shown NULL: kept as it is */
 };
@@ -57,6 +66,63 @@ static void rust(void)
 		{"_RNCNvCs1234_7mycrate4main0", "mycrate::main::{closure#0}"},
 	};
 	CHECK_KNOWN(known);
+}
+
+static void d_and_ocaml(void)
+{
+	static const struct known known[] = {
+		{"_Dmain", "D main"},
+		{"_D1a__T5ShapeTmZQj4workMFNaNbNiNfmZm", "a.Shape!(ulong).Shape.work(ulong)"},
+		{"_D1a4mainFAAyaZv.part.0.cold",
+		 "a.main(immutable(char)[][]) [clone .part.0.cold]"},
+		{"_D", NULL},
+		{"_Done", NULL},
+		{"camlShapes__work_81", "Shapes.work_81"},
+		{"camlShapes__Inner__$2b$3a_84", "Shapes.Inner.+:_84"},
+		{"camlStdlib.List.map_12", "Stdlib.List.map_12"},
+		{"camlA__$2__", "A.$2__"},
+		{"camlA__$00", "A.$00"},
+		{"caml_alloc", NULL},
+		{"caml", NULL},
+	};
+	CHECK_KNOWN(known);
+}
+
+static void ada(void)
+{
+	char out[64];
+	CHECK(demangle_ada("_ada_busy", out, sizeof(out)));
+	CHECK_STR(out, "busy");
+	CHECK(demangle_ada("shapes__Oadd", out, sizeof(out)));
+	CHECK_STR(out, "shapes.\"+\"");
+	CHECK(demangle_ada("shapes__work__2", out, sizeof(out)));
+	CHECK_STR(out, "shapes.work");
+	CHECK(!demangle_ada("__gnat_malloc", out, sizeof(out)));
+	CHECK(!demangle_ada("Main", out, sizeof(out)));
+	CHECK(!demangle_ada("", out, sizeof(out)));
+}
+
+/* Each level of a tuple is the one before, twice, by reference: QB says how far back. Some such names end all of D. */
+static void exponential_d(void)
+{
+	char name[2048] = "_D1fFB2ii", out[256];
+	size_t previous = 5, used = strlen(name);
+	for (int level = 0; level < 40; level++) {
+		const size_t here = used;
+		used += (size_t)sprintf(name + used, "B2");
+		for (int i = 0; i < 2; i++) {
+			const size_t distance = used - previous;
+			CHECK(distance < 26);
+			used += (size_t)sprintf(name + used, "Q%c", (char)('a' + distance));
+		}
+		previous = here;
+	}
+	strcpy(name + used, "Zv");
+	CHECK(demangle("_Dmain", out, sizeof(out)));
+	for (int i = 0; i < 100; i++)
+		CHECK(!demangle(name, out, sizeof(out)));
+	CHECK(!demangle("_Dmain", out, sizeof(out)));
+	CHECK(demangle("_Z3foov", out, sizeof(out)));
 }
 
 static void suffixes(void)
@@ -258,6 +324,8 @@ int main(void)
 {
 	RUN(cplus);
 	RUN(rust);
+	RUN(d_and_ocaml);
+	RUN(ada);
 	RUN(suffixes);
 	RUN(other_names_stay);
 	RUN(nesting);
@@ -266,5 +334,6 @@ int main(void)
 	RUN(long_names);
 	RUN(small_buffers);
 	RUN(mutations);
+	RUN(exponential_d);
 	return test_done();
 }

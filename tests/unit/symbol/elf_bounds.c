@@ -81,7 +81,7 @@ static struct read_elf read_with_text(const struct test_symbol *symbols, size_t 
 	memcpy(&text, at, sizeof(text));
 	text.sh_size = bytes;
 	memcpy(at, &text, sizeof(text));
-	struct read_elf read = {opened(test_memfd(file, size)), elf_symbols_new()};
+	struct read_elf read = {opened(file_of_bytes(file, size)), elf_symbols_new()};
 	CHECK_EQ(elf_symbols_add(read.symbols, object_elf(read.object), SHT_SYMTAB), 1);
 	elf_symbols_finish(read.symbols);
 	return read;

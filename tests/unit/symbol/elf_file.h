@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "file_of_bytes.h"
 #include "test.h"
 
 enum { TEST_TEXT = 1, TEST_DATA = 2 };
@@ -123,18 +124,10 @@ static inline size_t test_elf_bytes(const struct test_elf *elf, char *file, size
 	return at;
 }
 
-static inline int test_memfd(const void *bytes, size_t size)
-{
-	int fd = memfd_create("elf", MFD_CLOEXEC);
-	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, bytes, size), (ssize_t)size);
-	return fd;
-}
-
 static inline int test_elf_fd(const struct test_elf *elf)
 {
 	static char file[64 << 10];
-	return test_memfd(file, test_elf_bytes(elf, file, sizeof(file)));
+	return file_of_bytes(file, test_elf_bytes(elf, file, sizeof(file)));
 }
 
 #endif

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <ctop/elf/section.h>
+
 #include "read_elf.h"
 
 struct oracle_symbol {

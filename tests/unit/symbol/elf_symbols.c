@@ -205,7 +205,7 @@ static void damaged(void)
 		}
 		size_t cut = random() % 4 == 0 ? (size_t)random() % size : size;
 		struct error error;
-		struct object *object = object_open(test_memfd(copy, cut), &error);
+		struct object *object = object_open(file_of_bytes(copy, cut), &error);
 		if (!object)
 			continue;
 		opened_files++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "file_of_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,7 @@
 
 static int read_text(const char *text, struct kallsyms **kallsyms)
 {
-	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
-	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	int fd = file_of_bytes(text, strlen(text));
 	int result = kallsyms_read(fd, kallsyms);
 	close(fd);
 	return result;
@@ -70,6 +68,22 @@ static void known(void)
 	CHECK(!hit.module);
 	kallsyms_free(kallsyms);
 	kallsyms_free(NULL);
+}
+
+/* What stands in front of a function is named as it; a function of such a name that stands in front of no such one is not. */
+static void prefixes(void)
+{
+	struct kallsyms *kallsyms;
+	CHECK_EQ(read_text("ffffffff81000000 t __pfx_memory_open\n"
+			   "ffffffff81000010 t memory_open\n"
+			   "ffffffff81000100 t __pfx_lonely\n"
+			   "ffffffff81000110 t another\n",
+			   &kallsyms),
+		 0);
+	CHECK_STR(name_at(kallsyms, 0xffffffff8100000f), "memory_open");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000010), "memory_open");
+	CHECK_STR(name_at(kallsyms, 0xffffffff81000100), "__pfx_lonely");
+	kallsyms_free(kallsyms);
 }
 
 static void hidden(void)
@@ -161,7 +175,9 @@ static void running_kernel(void)
 		functions++;
 		addresses += address != asked;
 		asked = address;
-		named += strcmp(hit.name, name) == 0;
+		const bool is_prefix = strncmp(name, "__pfx_", 6) == 0;
+		named += strcmp(hit.name, name) == 0 ||
+			 (is_prefix && strcmp(hit.name, name + 6) == 0);
 	}
 	fclose(file);
 	CHECK(functions > 1000);
@@ -174,6 +190,7 @@ static void running_kernel(void)
 int main(void)
 {
 	RUN(known);
+	RUN(prefixes);
 	RUN(hidden);
 	RUN(garbage);
 	RUN(noise);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "file_of_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,7 @@
 
 static int file_of(const char *text)
 {
-	int fd = memfd_create("map", MFD_CLOEXEC);
-	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	return fd;
+	return file_of_bytes(text, strlen(text));
 }
 
 static void append(int fd, const char *text)
@@ -103,8 +100,7 @@ static void garbage(void)
 static void nul_bytes(void)
 {
 	static const char text[] = "1000 10 a\0b\n\0\0\n2000 10 c\n";
-	int fd = memfd_create("map", MFD_CLOEXEC);
-	CHECK_EQ(write(fd, text, sizeof(text) - 1), (ssize_t)sizeof(text) - 1);
+	int fd = file_of_bytes(text, sizeof(text) - 1);
 	struct perf_map *map = perf_map_new();
 	CHECK_EQ(perf_map_read(map, fd), 0);
 	close(fd);
@@ -181,7 +177,7 @@ static void half_line(void)
 	perf_map_free(map);
 }
 
-static void written_anew(void)
+static void rewritten(void)
 {
 	struct perf_map *map = perf_map_new();
 	int fd = file_of("1000 10 old one\n2000 10 old two\n");
@@ -283,10 +279,10 @@ static void endless_lines_that_end_later(void)
 	append(fd, text);
 	CHECK_EQ(perf_map_read(map, fd), 0);
 	CHECK_EQ(ftruncate(fd, 0), 0);
-	append(fd, "3000 10 anew\n");
+	append(fd, "3000 10 new_name\n");
 	CHECK_EQ(perf_map_read(map, fd), 0);
 	CHECK_STR(name_at(map, 0x2000), "-");
-	CHECK_STR(name_at(map, 0x3000), "anew");
+	CHECK_STR(name_at(map, 0x3000), "new_name");
 	close(fd);
 	perf_map_free(map);
 	free(text);
@@ -336,7 +332,7 @@ int main(void)
 	RUN(later_wins);
 	RUN(later_wins_always);
 	RUN(half_line);
-	RUN(written_anew);
+	RUN(rewritten);
 	RUN(growing);
 	RUN(endless_lines);
 	RUN(endless_lines_that_end_later);

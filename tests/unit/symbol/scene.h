@@ -44,7 +44,7 @@ static const struct tables_capacity tables_capacity = {
 	       [TABLE_NODES] = 16},
 	.nr_samples = 16,
 };
-static const struct symbols_capacity symbols_capacity = {1 << 16, 1 << 18};
+static const struct symbols_capacity symbols_capacity = {1 << 16, 1 << 18, 2048, 1 << 12};
 
 static inline void note_module(void *context, struct module_id module, const struct module_row *row)
 {
@@ -53,10 +53,12 @@ static inline void note_module(void *context, struct module_id module, const str
 	scene->asked[scene->nr_asked++] = (struct asked){.module = module, .row = *row};
 }
 
-static inline void note_debug_file(void *context, struct module_id module, const uint8_t *build_id,
-				   size_t build_id_size, const char *debuglink)
+static inline void note_debug_file(void *context, struct module_id module, enum debug_file which,
+				   const uint8_t *build_id, size_t build_id_size,
+				   const char *debuglink)
 {
 	struct scene *scene = context;
+	CHECK_EQ(which, DEBUG_FILE_OWN);
 	(void)build_id;
 	CHECK(scene->nr_asked < NR(scene->asked));
 	struct asked *asked = &scene->asked[scene->nr_asked++];
@@ -155,7 +157,7 @@ static inline bool is_idle(const struct scene *scene)
 
 static inline int text_fd(const char *text)
 {
-	return test_memfd(text, strlen(text));
+	return file_of_bytes(text, strlen(text));
 }
 
 static const struct test_symbol program[] = {

@@ -8,7 +8,7 @@ static void every_size_is_survived(void)
 	begin(&options, true);
 	for (int rows = 0; rows < 14; rows++)
 		for (int cols = 0; cols < 130; cols += 1 + cols / 10) {
-			CHECK_EQ(ui_resize(world.ui, rows, cols), 0);
+			CHECK_EQ(ui_resize(profile.ui, rows, cols), 0);
 			press("1<Down>2<Down><Right>E3<Down><Right>b5<Down><Right>6"
 			      "?<Down><Esc>i<Esc>/x<Esc>");
 		}
@@ -18,7 +18,7 @@ static void every_size_is_survived(void)
 /* What is drawn is safe to show, whatever it is drawn from. */
 static void check_screen(void)
 {
-	const struct cells *cells = ui_draw(world.ui);
+	const struct cells *cells = ui_draw(profile.ui);
 	struct text text = {0};
 	cells_text(cells, &text);
 	CHECK(!text.failed);
@@ -36,8 +36,8 @@ static void check_screen(void)
 /* A key in a view; then an answer, where one is asked for, or another key; then out of what was opened. */
 static void press_one(enum view_kind view, int key)
 {
-	ui_key(world.ui, '1' + (int)view);
-	ui_key(world.ui, key);
+	ui_key(profile.ui, '1' + (int)view);
+	ui_key(profile.ui, key);
 	check_screen();
 	press("a<Enter>");
 	check_screen();
@@ -55,8 +55,8 @@ static size_t press_every_key(enum view_kind view)
 			CHECK_EQ(keys_action(key_rows[i].keys[k], view), key_rows[i].action);
 			press_one(view, key_rows[i].keys[k]);
 			nr++;
-			world.now_ns += 100000000;
-			CHECK_EQ(ui_refresh(world.ui, world.now_ns), 0);
+			profile.now_ns += 100000000;
+			CHECK_EQ(ui_refresh(profile.ui, profile.now_ns), 0);
 		}
 	return nr;
 }
@@ -67,21 +67,21 @@ static void press_every_key_in_every_view(bool ascii)
 	const struct ui_options options = {.ascii = ascii};
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		begin_ui(&options);
-		CHECK_EQ(ui_resize(world.ui, sizes[i][0], sizes[i][1]), 0);
+		CHECK_EQ(ui_resize(profile.ui, sizes[i][0], sizes[i][1]), 0);
 		for (int view = 0; view < NR_VIEWS; view++)
 			CHECK(press_every_key((enum view_kind)view) > 30);
-		ui_free(world.ui);
+		ui_free(profile.ui);
 	}
 }
 
 static void every_key(const struct stack *some, size_t nr)
 {
 	for (int ascii = 0; ascii < 2; ascii++) {
-		begin_world(false);
+		begin_profile(false);
 		for (size_t i = 0; i < nr; i++)
 			add_samples(&some[i], SECONDS);
 		press_every_key_in_every_view(ascii);
-		world.ui = NULL;
+		profile.ui = NULL;
 		end();
 	}
 }
@@ -143,28 +143,28 @@ static void a_hundred_thousand_rows(void)
 	struct node_id node;
 	struct frame_id frame;
 	char name[32];
-	begin_world(true);
-	CHECK_EQ(tables_add_node(world.writer, (struct node_id){0}, frame_of("main"), FRAME_CFI,
+	begin_profile(true);
+	CHECK_EQ(tables_add_node(profile.writer, (struct node_id){0}, frame_of("main"), FRAME_CFI,
 				 &node),
 		 0);
 	for (int i = 0; i < NR; i++) {
 		snprintf(name, sizeof(name), "function_%d", i);
-		CHECK_EQ(tables_add_frame(world.writer, world.program, 0x100000 + 16 * (uint64_t)i,
-					  &frame),
+		CHECK_EQ(tables_add_frame(profile.writer, profile.program,
+					  0x100000 + 16 * (uint64_t)i, &frame),
 			 0);
-		CHECK_EQ(symbols_set(world.names, frame, SYMBOL_NAMED, name, NULL, 0), 0);
+		CHECK_EQ(symbols_set(profile.names, frame, SYMBOL_NAMED, name, NULL, 0), 0);
 		const struct sample sample = {.time_ns = UINT64_C(1000000000) * SECONDS,
 					      .weight = 1,
-					      .task = world.threads[0],
+					      .task = profile.threads[0],
 					      .node = node,
 					      .leaf = frame,
 					      .event = 1};
-		tables_publish(world.writer);
-		CHECK_EQ(history_import(world.history, &sample, 1), 0);
+		tables_publish(profile.writer);
+		CHECK_EQ(history_import(profile.history, &sample, 1), 0);
 	}
 	begin_ui(&options);
-	CHECK_EQ(ui_resize(world.ui, 24, 80), 0);
-	ui_draw(world.ui);
+	CHECK_EQ(ui_resize(profile.ui, 24, 80), 0);
+	ui_draw(profile.ui);
 	press("<End>");
 	compare("rows-100000-end");
 	press("/function_77777<Enter>");

@@ -12,19 +12,9 @@
 #include <ctop/ui/ui.h>
 
 #include "script.h"
+#include "small_tables.h"
 #include "test.h"
 
-static const struct tables_capacity small_tables = {
-	.nr = {[TABLE_STRINGS] = 1 << 14,
-	       [TABLE_METADATA] = 64,
-	       [TABLE_EVENTS] = 16,
-	       [TABLE_MODULES] = 64,
-	       [TABLE_TASKS] = 64,
-	       [TABLE_FRAMES] = 1024,
-	       [TABLE_NODES] = 4096},
-	.nr_samples = 1024,
-};
-static const struct symbols_capacity small_symbols = {.nr_frames = 1024, .string_units = 1 << 14};
 static const struct tables_capacity large_tables = {
 	.nr = {[TABLE_STRINGS] = 1 << 14,
 	       [TABLE_METADATA] = 64,
@@ -35,12 +25,12 @@ static const struct tables_capacity large_tables = {
 	       [TABLE_NODES] = 4096},
 	.nr_samples = 1024,
 };
-static const struct symbols_capacity large_symbols = {.nr_frames = 1 << 17,
-						      .string_units = 1 << 20};
+static const struct symbols_capacity large_symbols = {
+	.nr_frames = 1 << 17, .string_units = 1 << 20, .nr_modules = 64, .nr_lines = 64};
 
 enum { NR_THREADS = 3, FRAMES_MOST = 8, SECONDS = 30 };
 
-struct world {
+struct profile {
 	struct tables tables;
 	struct symbols symbols;
 	struct tables_writer *writer;
@@ -55,17 +45,20 @@ struct world {
 	} frames[32];
 	size_t nr_frames;
 	struct ui_facts facts;
+	const struct ui_thread *sleepers;
+	size_t nr_sleepers;
+	struct ui_code code; /* of whatever function */
 	struct ui *ui;
 	uint64_t now_ns;
 };
-static struct world world;
+static struct profile profile;
 
 /* ---- the profile ---- */
 
 static inline struct string_id string_of(const char *string)
 {
 	struct string_id id = {0};
-	CHECK_EQ(tables_add_string(world.writer, string, strlen(string), &id), 0);
+	CHECK_EQ(tables_add_string(profile.writer, string, strlen(string), &id), 0);
 	return id;
 }
 
@@ -73,28 +66,30 @@ static inline struct module_id module_of(const char *path, enum module_kind kind
 {
 	struct module_row row = {.path = string_of(path), .kind = kind, .pid = 42};
 	struct module_id id = {0};
-	CHECK_EQ(tables_add_module(world.writer, &row, &id), 0);
+	CHECK_EQ(tables_add_module(profile.writer, &row, &id), 0);
 	return id;
 }
 
 /* One function of each name: "k:" in the kernel, "l:" in the library; "?" has no name. */
 static inline struct frame_id frame_of(const char *name)
 {
-	for (size_t i = 0; i < world.nr_frames; i++)
-		if (!strcmp(world.frames[i].name, name))
-			return world.frames[i].id;
+	for (size_t i = 0; i < profile.nr_frames; i++)
+		if (!strcmp(profile.frames[i].name, name))
+			return profile.frames[i].id;
 	bool kernel = !strncmp(name, "k:", 2), library = !strncmp(name, "l:", 2);
-	struct module_id module = kernel ? world.kernel : library ? world.library : world.program;
+	struct module_id module = kernel    ? profile.kernel
+				  : library ? profile.library
+					    : profile.program;
 	struct frame_id id = {0};
 	bool named = strcmp(name, "?") != 0;
-	world.address += 16;
-	CHECK_EQ(tables_add_frame(world.writer, module, world.address, &id), 0);
-	CHECK_EQ(symbols_set(world.names, id, named ? SYMBOL_NAMED : SYMBOL_UNKNOWN,
+	profile.address += 16;
+	CHECK_EQ(tables_add_frame(profile.writer, module, profile.address, &id), 0);
+	CHECK_EQ(symbols_set(profile.names, id, named ? SYMBOL_NAMED : SYMBOL_UNKNOWN,
 			     named ? name + (kernel || library ? 2 : 0) : NULL, NULL, 0),
 		 0);
-	CHECK(world.nr_frames < sizeof(world.frames) / sizeof(*world.frames));
-	world.frames[world.nr_frames].name = name;
-	world.frames[world.nr_frames++].id = id;
+	CHECK(profile.nr_frames < sizeof(profile.frames) / sizeof(*profile.frames));
+	profile.frames[profile.nr_frames].name = name;
+	profile.frames[profile.nr_frames++].id = id;
 	return id;
 }
 
@@ -135,21 +130,21 @@ static inline void add_samples_of_weight(uint8_t event, const struct stack *stac
 		leaf = frame_of(stack->frames[i]);
 		bool is_leaf = i + 1 == FRAMES_MOST || !stack->frames[i + 1];
 		if (!is_leaf)
-			CHECK_EQ(tables_add_node(world.writer, node, leaf, FRAME_CFI, &node), 0);
+			CHECK_EQ(tables_add_node(profile.writer, node, leaf, FRAME_CFI, &node), 0);
 	}
-	tables_publish(world.writer);
+	tables_publish(profile.writer);
 	for (unsigned i = 0; i < stack->a_second; i++) {
 		const struct sample sample = {
 			.time_ns = second * 1000000000 + 1000000 * (i + 1),
 			.weight = weight,
-			.task = world.threads[stack->thread],
+			.task = profile.threads[stack->thread],
 			.node = node,
 			.leaf = leaf,
 			.event = event,
 			.end = (uint8_t)stack->end,
 			.reason = STACK_REASON_NONE,
 		};
-		CHECK_EQ(history_import(world.history, &sample, 1), 0);
+		CHECK_EQ(history_import(profile.history, &sample, 1), 0);
 	}
 }
 
@@ -167,25 +162,25 @@ static inline void make_tables(bool large)
 {
 	const struct tables_capacity *tables = large ? &large_tables : &small_tables;
 	const struct symbols_capacity *symbols = large ? &large_symbols : &small_symbols;
-	CHECK_EQ(tables_map(&world.tables, -1, tables, true), 0);
-	CHECK_EQ(symbols_map(&world.symbols, -1, symbols, true), 0);
-	world.writer = tables_writer_new(&world.tables);
-	world.names = symbols_writer_new(&world.symbols);
-	world.history = history_new();
-	CHECK(world.writer && world.names && world.history);
-	history_keep_seconds(world.history);
+	CHECK_EQ(tables_map(&profile.tables, -1, tables, true), 0);
+	CHECK_EQ(symbols_map(&profile.symbols, -1, symbols, true), 0);
+	profile.writer = tables_writer_new(&profile.tables);
+	profile.names = symbols_writer_new(&profile.symbols);
+	profile.history = history_new();
+	CHECK(profile.writer && profile.names && profile.history);
+	history_keep_seconds(profile.history);
 	struct event_row event = {.name = string_of("cpu-clock"), .asked = string_of("cycles")};
 	uint32_t id;
-	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
-	world.program = module_of("/usr/bin/program", MODULE_FILE);
-	world.library = module_of("/usr/lib/libc.so.6", MODULE_FILE);
-	world.kernel = module_of("[kernel]", MODULE_KERNEL);
+	CHECK_EQ(tables_add_event(profile.writer, &event, &id), 0);
+	profile.program = module_of("/usr/bin/program", MODULE_FILE);
+	profile.library = module_of("/usr/lib/libc.so.6", MODULE_FILE);
+	profile.kernel = module_of("[kernel]", MODULE_KERNEL);
 	static const char *const names[NR_THREADS] = {"program", "worker-1", "\xff odd"};
 	for (int i = 0; i < NR_THREADS; i++)
-		CHECK_EQ(tables_add_task(world.writer, 42, 42 + i, 0, string_of(names[i]),
-					 &world.threads[i]),
+		CHECK_EQ(tables_add_task(profile.writer, 42, 42 + i, 0, string_of(names[i]),
+					 &profile.threads[i]),
 			 0);
-	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);
+	CHECK_EQ(history_begin_epoch(profile.history, &profile.tables, &profile.symbols), 0);
 }
 
 /* ---- the host ---- */
@@ -193,7 +188,7 @@ static inline void make_tables(bool large)
 static inline void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
 {
 	(void)context;
-	*facts = world.facts;
+	*facts = profile.facts;
 	if (event) {
 		facts->event = "faults";
 		facts->frequency_hz = 0;
@@ -208,12 +203,45 @@ static inline void tell_info(void *context, struct text *lines)
 	text_add(lines, "target     program[42]\nevent      cpu-clock\n");
 }
 
-static inline void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)
+/* None but those that have samples, unless a test has others. */
+static inline int list_threads(void *context, int32_t only_pid, const struct ui_thread **out,
+			       size_t *nr)
+{
+	(void)context;
+	(void)only_pid;
+	*out = profile.sleepers;
+	*nr = profile.nr_sleepers;
+	return 0;
+}
+
+static inline bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_thread_now *now)
 {
 	(void)context;
 	CHECK_EQ(pid, 42);
-	if (tid != 44) /* of which nothing is known */
-		text_add(state, tid == 42 ? "runs" : "in futex_do_wait");
+	*now = (struct ui_thread_now){.state = 'R', .name = "program", .still_s = -1};
+	if (tid == 44) /* of which nothing is known */
+		return false;
+	if (tid != 42)
+		*now = (struct ui_thread_now){.state = 'S',
+					      .name = "sleeper",
+					      .place = "futex_do_wait",
+					      .call = "futex",
+					      .still_s = 754};
+	return true;
+}
+
+static inline void add_module_remedy(void *context, uint32_t module, struct text *out)
+{
+	(void)context;
+	if (history_module(profile.history, module).names.missing)
+		text_add(out, "find-dbgsym-packages --install /usr/lib/libc.so.6");
+}
+
+static inline void name_thread(void *context, int32_t pid, int32_t tid, char name[16])
+{
+	(void)context;
+	snprintf(name, 16, "named %d", tid);
+	CHECK_EQ(pid, 42);
 }
 
 static inline void suggest_name(void *context, char *name, size_t size)
@@ -247,38 +275,58 @@ static inline int list_processes(void *context, struct ui_process **out, size_t 
 	return 0;
 }
 
-static const struct ui_host host = {NULL,	  tell_facts, tell_info,     tell_thread,
-				    suggest_name, export,     list_processes};
+static inline const struct ui_code *get_code(void *context, struct selection *selection,
+					     struct function_id function)
+{
+	(void)context;
+	(void)selection;
+	profile.code.holder = function;
+	return &profile.code;
+}
+
+static const struct ui_host host = {
+	.code = get_code,
+	.facts = tell_facts,
+	.info = tell_info,
+	.threads = list_threads,
+	.thread = tell_thread,
+	.thread_name = name_thread,
+	.module_remedy = add_module_remedy,
+	.suggest_name = suggest_name,
+	.export = export,
+	.processes = list_processes,
+};
 
 static inline void begin_ui(const struct ui_options *options)
 {
 	bool picks = options->view == VIEW_PICKER;
-	world.ui = ui_new(options, &host, picks ? NULL : world.history);
-	CHECK(world.ui);
-	world.now_ns = UINT64_C(1000000000) * SECONDS + 500000000;
-	CHECK_EQ(ui_refresh(world.ui, world.now_ns), 0);
+	profile.ui = ui_new(options, &host, picks ? NULL : profile.history);
+	CHECK(profile.ui);
+	profile.now_ns = UINT64_C(1000000000) * SECONDS + 500000000;
+	CHECK_EQ(ui_refresh(profile.ui, profile.now_ns), 0);
 }
 
-static inline void begin_world(bool large)
+static inline void begin_profile(bool large)
 {
-	world = (struct world){.facts = {
-				       .state = UI_LIVE,
-				       .target = "program[42]",
-				       .event = "cpu-clock",
-				       .call_graph = "auto 64k",
-				       .frequency_hz = 999,
-				       .rate_hz = 24,
-				       .cpu_percent = 187.4,
-				       .unit = WEIGHT_NS,
-				       .own_cpu_percent = 1.8,
-				       .own_bytes = 24 << 20,
-			       }};
+	profile = (struct profile){.code = {.cause = "", .remedy = ""},
+				   .facts = {
+					   .state = UI_LIVE,
+					   .target = "program[42]",
+					   .event = "cpu-clock",
+					   .call_graph = "auto 64k",
+					   .frequency_hz = 999,
+					   .rate_hz = 24,
+					   .cpu_percent = 187.4,
+					   .unit = WEIGHT_NS,
+					   .own_cpu_percent = 1.8,
+					   .own_bytes = 24 << 20,
+				   }};
 	make_tables(large);
 }
 
 static inline void begin(const struct ui_options *options, bool with_samples)
 {
-	begin_world(false);
+	begin_profile(false);
 	for (uint64_t second = 1; with_samples && second <= SECONDS; second++)
 		for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
 			/* The worker began late: windows differ. */
@@ -289,24 +337,24 @@ static inline void begin(const struct ui_options *options, bool with_samples)
 
 static inline void end(void)
 {
-	ui_free(world.ui);
-	history_free(world.history);
-	symbols_writer_free(world.names);
-	tables_writer_free(world.writer);
-	symbols_unmap(&world.symbols);
-	tables_unmap(&world.tables);
+	ui_free(profile.ui);
+	history_free(profile.history);
+	symbols_writer_free(profile.names);
+	tables_writer_free(profile.writer);
+	symbols_unmap(&profile.symbols);
+	tables_unmap(&profile.tables);
 }
 
 /* ---- scripts ---- */
 
 static inline enum ui_wish press(const char *keys)
 {
-	return press_keys(world.ui, keys);
+	return press_keys(profile.ui, keys);
 }
 
 static inline void compare(const char *name)
 {
-	compare_screen(world.ui, name);
+	compare_screen(profile.ui, name);
 }
 
 #endif

@@ -35,7 +35,9 @@ static void every_key_is_told_of(void)
 static void the_picker_leaves_letters_to_be_typed(void)
 {
 	for (int key = ' '; key < 0x7f; key++)
-		CHECK_EQ(keys_action(key, VIEW_PICKER), ACTION_NONE);
+		CHECK_EQ(keys_action(key, VIEW_PICKER), key == ' '   ? ACTION_MARK
+							: key == '*' ? ACTION_MARK_ALL
+								     : ACTION_NONE);
 	CHECK_EQ(keys_action(KEY_RETURN, VIEW_PICKER), ACTION_ENTER);
 	CHECK_EQ(keys_action(KEY_CTRL_C, VIEW_PICKER), ACTION_QUIT);
 }

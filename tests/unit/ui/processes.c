@@ -9,7 +9,7 @@
 enum { NR_TASKS = 4, SECONDS = 20, FRAMES_MOST = 4 };
 static const uint64_t SECOND_NS = 1000000000;
 
-struct world {
+struct profile {
 	struct tables tables;
 	struct symbols symbols;
 	struct tables_writer *writer;
@@ -25,7 +25,7 @@ struct world {
 	struct ui_facts facts;
 	struct ui *ui;
 };
-static struct world world;
+static struct profile profile;
 
 static const struct {
 	int32_t pid, tid;
@@ -56,7 +56,7 @@ static const struct stack stacks[] = {
 static struct string_id string_of(const char *string)
 {
 	struct string_id id = {0};
-	CHECK_EQ(tables_add_string(world.writer, string, strlen(string), &id), 0);
+	CHECK_EQ(tables_add_string(profile.writer, string, strlen(string), &id), 0);
 	return id;
 }
 
@@ -64,24 +64,24 @@ static struct module_id module_of(const char *path, enum module_kind kind)
 {
 	struct module_row row = {.path = string_of(path), .kind = kind};
 	struct module_id id = {0};
-	CHECK_EQ(tables_add_module(world.writer, &row, &id), 0);
+	CHECK_EQ(tables_add_module(profile.writer, &row, &id), 0);
 	return id;
 }
 
 static struct frame_id frame_of(const char *name)
 {
-	for (size_t i = 0; i < world.nr_frames; i++)
-		if (!strcmp(world.frames[i].name, name))
-			return world.frames[i].id;
+	for (size_t i = 0; i < profile.nr_frames; i++)
+		if (!strcmp(profile.frames[i].name, name))
+			return profile.frames[i].id;
 	bool kernel = !strncmp(name, "k:", 2);
 	struct frame_id id = {0};
-	CHECK(world.nr_frames < sizeof(world.frames) / sizeof(*world.frames));
-	CHECK_EQ(tables_add_frame(world.writer, kernel ? world.kernel : world.program,
-				  16 * world.nr_frames + 1, &id),
+	CHECK(profile.nr_frames < sizeof(profile.frames) / sizeof(*profile.frames));
+	CHECK_EQ(tables_add_frame(profile.writer, kernel ? profile.kernel : profile.program,
+				  16 * profile.nr_frames + 1, &id),
 		 0);
-	CHECK_EQ(symbols_set(world.names, id, SYMBOL_NAMED, name + (kernel ? 2 : 0), NULL, 0), 0);
-	world.frames[world.nr_frames].name = name;
-	world.frames[world.nr_frames++].id = id;
+	CHECK_EQ(symbols_set(profile.names, id, SYMBOL_NAMED, name + (kernel ? 2 : 0), NULL, 0), 0);
+	profile.frames[profile.nr_frames].name = name;
+	profile.frames[profile.nr_frames++].id = id;
 	return id;
 }
 
@@ -92,20 +92,20 @@ static void add_samples(const struct stack *stack, uint64_t second, unsigned tim
 	for (size_t i = 0; i < FRAMES_MOST && stack->frames[i]; i++) {
 		leaf = frame_of(stack->frames[i]);
 		if (i + 1 < FRAMES_MOST && stack->frames[i + 1])
-			CHECK_EQ(tables_add_node(world.writer, node, leaf, FRAME_CFI, &node), 0);
+			CHECK_EQ(tables_add_node(profile.writer, node, leaf, FRAME_CFI, &node), 0);
 	}
-	tables_publish(world.writer);
+	tables_publish(profile.writer);
 	const struct sample sample = {
 		.time_ns = second * SECOND_NS,
 		.weight = 10000000,
-		.task = world.tasks[stack->task],
+		.task = profile.tasks[stack->task],
 		.node = node,
 		.leaf = leaf,
 		.event = 1,
 		.end = (uint8_t)stack->end,
 	};
 	for (unsigned i = 0; i < times; i++)
-		CHECK_EQ(history_import(world.history, &sample, 1), 0);
+		CHECK_EQ(history_import(profile.history, &sample, 1), 0);
 }
 
 /* ---- the host ---- */
@@ -114,18 +114,30 @@ static void tell_facts(void *context, uint32_t event, struct ui_facts *facts)
 {
 	(void)context;
 	(void)event;
-	*facts = world.facts;
+	*facts = profile.facts;
 }
 
-static void tell_thread(void *context, int32_t pid, int32_t tid, struct text *state)
+static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_thread_now *now)
 {
 	(void)context;
 	(void)pid;
 	(void)tid;
-	text_add(state, "runs");
+	*now = (struct ui_thread_now){.state = 'R', .still_s = -1};
+	return true;
 }
 
-static const struct ui_host host = {.facts = tell_facts, .thread = tell_thread};
+static void add_command(void *context, int32_t pid, uint64_t started_ns, struct text *out)
+{
+	(void)context;
+	(void)started_ns;
+	if (pid == 20)
+		text_add(out, "nginx: worker process");
+	if (pid == 21)
+		text_add(out, "/usr/sbin/nginx -g daemon off; -c /etc/nginx/a/very/long/name.conf");
+}
+
+static const struct ui_host host = {
+	.facts = tell_facts, .thread = tell_thread, .command = add_command};
 
 /* nr_cpus: 0 where no whole machine is watched. */
 static void begin(uint64_t nr_cpus, int rows, int cols, bool ascii)
@@ -133,63 +145,63 @@ static void begin(uint64_t nr_cpus, int rows, int cols, bool ascii)
 	const struct ui_options options = {.ascii = ascii};
 	struct event_row event = {.period = 1};
 	uint32_t id;
-	world = (struct world){.facts = {
-				       .state = UI_LIVE,
-				       .target = "system",
-				       .event = "cpu-clock",
-				       .call_graph = "auto 64k",
-				       .frequency_hz = 999,
-				       .rate_hz = 15,
-				       .cpu_percent = nr_cpus ? 152 : 40,
-				       .nr_cpus = nr_cpus,
-				       .unit = WEIGHT_NS,
-				       .own_cpu_percent = 1.8,
-				       .own_bytes = 24 << 20,
-			       }};
-	CHECK_EQ(tables_map(&world.tables, -1, &tables_capacity_default, true), 0);
-	CHECK_EQ(symbols_map(&world.symbols, -1, &symbols_capacity_default, true), 0);
-	world.writer = tables_writer_new(&world.tables);
-	world.names = symbols_writer_new(&world.symbols);
-	world.history = history_new();
-	CHECK(world.writer && world.names && world.history);
-	history_keep_seconds(world.history);
+	profile = (struct profile){.facts = {
+					   .state = UI_LIVE,
+					   .target = "system",
+					   .event = "cpu-clock",
+					   .call_graph = "auto 64k",
+					   .frequency_hz = 999,
+					   .rate_hz = 15,
+					   .cpu_percent = nr_cpus ? 152 : 40,
+					   .nr_cpus = nr_cpus,
+					   .unit = WEIGHT_NS,
+					   .own_cpu_percent = 1.8,
+					   .own_bytes = 24 << 20,
+				   }};
+	CHECK_EQ(tables_map(&profile.tables, -1, &tables_capacity_default, true), 0);
+	CHECK_EQ(symbols_map(&profile.symbols, -1, &symbols_capacity_default, true), 0);
+	profile.writer = tables_writer_new(&profile.tables);
+	profile.names = symbols_writer_new(&profile.symbols);
+	profile.history = history_new();
+	CHECK(profile.writer && profile.names && profile.history);
+	history_keep_seconds(profile.history);
 	event.name = event.asked = string_of("cpu-clock");
-	CHECK_EQ(tables_add_event(world.writer, &event, &id), 0);
-	world.program = module_of("/usr/bin/program", MODULE_FILE);
-	world.kernel = module_of("[kernel]", MODULE_KERNEL);
+	CHECK_EQ(tables_add_event(profile.writer, &event, &id), 0);
+	profile.program = module_of("/usr/bin/program", MODULE_FILE);
+	profile.kernel = module_of("[kernel]", MODULE_KERNEL);
 	for (int i = 0; i < NR_TASKS; i++)
-		CHECK_EQ(tables_add_task(world.writer, tasks[i].pid, tasks[i].tid, 0,
-					 string_of(tasks[i].comm), &world.tasks[i]),
+		CHECK_EQ(tables_add_task(profile.writer, tasks[i].pid, tasks[i].tid, 0,
+					 string_of(tasks[i].comm), &profile.tasks[i]),
 			 0);
-	CHECK_EQ(history_begin_epoch(world.history, &world.tables, &world.symbols), 0);
+	CHECK_EQ(history_begin_epoch(profile.history, &profile.tables, &profile.symbols), 0);
 	for (uint64_t second = 1; second <= SECONDS; second++)
 		for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
 			add_samples(&stacks[i], second, stacks[i].a_second);
-	world.ui = ui_new(&options, &host, world.history);
-	CHECK(world.ui);
-	CHECK_EQ(ui_resize(world.ui, rows, cols), 0);
-	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 500000000), 0);
-	ui_draw(world.ui);
+	profile.ui = ui_new(&options, &host, profile.history);
+	CHECK(profile.ui);
+	CHECK_EQ(ui_resize(profile.ui, rows, cols), 0);
+	CHECK_EQ(ui_refresh(profile.ui, SECONDS * SECOND_NS + 500000000), 0);
+	ui_draw(profile.ui);
 }
 
 static void end(void)
 {
-	ui_free(world.ui);
-	history_free(world.history);
-	symbols_writer_free(world.names);
-	tables_writer_free(world.writer);
-	symbols_unmap(&world.symbols);
-	tables_unmap(&world.tables);
+	ui_free(profile.ui);
+	history_free(profile.history);
+	symbols_writer_free(profile.names);
+	tables_writer_free(profile.writer);
+	symbols_unmap(&profile.symbols);
+	tables_unmap(&profile.tables);
 }
 
 static enum ui_wish press(const char *keys)
 {
-	return press_keys(world.ui, keys);
+	return press_keys(profile.ui, keys);
 }
 
 static void compare(const char *name)
 {
-	compare_screen(world.ui, name);
+	compare_screen(profile.ui, name);
 }
 
 /* ---- screens ---- */
@@ -217,7 +229,12 @@ static const struct {
 	{"by-process-flame", "5", 24, 80, false},
 	{"by-process-flame-zoomed", "5<Down><Enter>", 24, 80, false},
 	{"by-process-callers", "3E", 24, 80, false},
-	{"by-process-sandwich", "/main<Enter>b", 24, 80, false},
+	{"by-process-sandwich", "/main<Enter>4", 24, 80, false},
+	{"programs-80x24", "6", 24, 80, false},
+	{"programs-ascii", "6", 24, 80, true},
+	{"programs-40x10", "6", 10, 40, false},
+	{"programs-120x36", "6", 36, 120, false},
+	{"programs-one-process", "6/python3<Enter><Enter>", 24, 80, false},
 };
 static size_t screen;
 
@@ -229,7 +246,7 @@ static void one_screen(void)
 	end();
 }
 
-/* Of some processes nothing is told apart, unless that is asked for. */
+/* Some processes are not kept apart, unless that is asked for. */
 static void only_whole_machines_are_shown_by_process(void)
 {
 	begin(0, 24, 80, false);
@@ -246,13 +263,17 @@ static void only_whole_machines_are_shown_by_process(void)
 static void a_recording_tells_late(void)
 {
 	begin(0, 24, 80, false);
-	world.facts.state = UI_LOADING;
-	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 500000000), 0);
+	profile.facts.state = UI_LOADING;
+	CHECK_EQ(ui_refresh(profile.ui, SECONDS * SECOND_NS + 500000000), 0);
 	press("2");
-	world.facts.state = UI_FILE;
-	world.facts.nr_cpus = 2;
-	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 500000000), 0);
+	profile.facts.state = UI_FILE;
+	profile.facts.nr_cpus = 2;
+	CHECK_EQ(ui_refresh(profile.ui, SECONDS * SECOND_NS + 500000000), 0);
 	compare("by-process-file");
+	/* And when and where it was. */
+	profile.facts.recorded = "2026-11-22 14:03, 12.5 s, host\x1b[2J";
+	CHECK_EQ(ui_refresh(profile.ui, SECONDS * SECOND_NS + 500000000), 0);
+	compare("by-process-file-of-a-day");
 	end();
 }
 
@@ -263,11 +284,12 @@ static void rows_stay_themselves(void)
 	begin(2, 24, 80, false);
 	press("2C/nginx<Enter><Right>");
 	struct task_id renamed;
-	CHECK_EQ(tables_add_task(world.writer, 20, 20, 0, string_of("nginx: worker"), &renamed), 0);
+	CHECK_EQ(tables_add_task(profile.writer, 20, 20, 0, string_of("nginx: worker"), &renamed),
+		 0);
 	add_samples(&more, SECONDS, 300);
-	world.tasks[2] = renamed;
+	profile.tasks[2] = renamed;
 	add_samples(&more, SECONDS, 1);
-	CHECK_EQ(ui_refresh(world.ui, SECONDS * SECOND_NS + 600000000), 0);
+	CHECK_EQ(ui_refresh(profile.ui, SECONDS * SECOND_NS + 600000000), 0);
 	compare("by-process-followed");
 	press("[[");
 	compare("by-process-followed-shorter");
@@ -279,14 +301,37 @@ static void keys_typed_ahead(void)
 {
 	begin(2, 24, 80, false);
 	for (const char *keys = "2C"; *keys; keys++)
-		ui_key(world.ui, *keys);
+		ui_key(profile.ui, *keys);
 	compare("by-process-closed");
 	for (const char *keys = "/nginx\nF"; *keys; keys++)
-		ui_key(world.ui, *keys);
+		ui_key(profile.ui, *keys);
 	for (const char *keys = "1\0332C"; *keys; keys++)
-		ui_key(world.ui, *keys);
+		ui_key(profile.ui, *keys);
 	press("<Home>");
 	compare("by-process-closed");
+	end();
+}
+
+/* Into those of one name, into one of these, and back. */
+static void a_program_of_two_processes(void)
+{
+	static const struct stack more = {2, 0, STACK_COMPLETE, {"_start", "main", "serve"}};
+	begin(2, 24, 80, false);
+	CHECK_EQ(tables_add_task(profile.writer, 21, 21, 0, string_of("nginx"), &profile.tasks[2]),
+		 0);
+	add_samples(&more, SECONDS, 30);
+	CHECK_EQ(ui_refresh(profile.ui, SECONDS * SECOND_NS + 600000000), 0);
+	press("6");
+	compare("programs-two");
+	press("<Enter>");
+	compare("programs-processes");
+	press("/21 nginx<Enter><Enter>");
+	compare("programs-threads");
+	press("<Esc><Esc>");
+	compare("programs-two");
+	press("pp");
+	press("p");
+	compare("programs-two");
 	end();
 }
 
@@ -298,5 +343,6 @@ int main(void)
 	RUN(a_recording_tells_late);
 	RUN(rows_stay_themselves);
 	RUN(keys_typed_ahead);
+	RUN(a_program_of_two_processes);
 	return test_done();
 }

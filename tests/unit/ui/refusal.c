@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include <ctop/ui/refusal.h>
+#include <ctop/output/refusal_text.h>
 #include <ctop/ui/ui.h>
 
 static const struct refusal refusal = {

@@ -19,25 +19,32 @@ static const struct {
 	{"top-filtered", "\\serve<Enter>", 24, 80, false, false},
 	{"top-nothing-passes", "\\nothing like it<Enter>", 24, 80, false, false},
 	{"top-find", "/copy", 24, 80, false, false},
+	{"top-callers-too", "z", 24, 80, false, false},
+	{"top-found-hidden", "/_start<Enter>", 24, 80, false, false},
 	{"top-found-next", "/copy<Enter>n", 24, 80, false, false},
 	{"top-not-found", "/xyzzy<Enter>", 24, 80, false, false},
 	{"top-paused", " ", 24, 80, false, false},
 	{"top-unknown-key", "Q", 24, 80, false, false},
 	{"top-user-only", "K", 24, 80, false, false},
 	{"tree-80x24", "2", 24, 80, false, false},
+	{"top-300x40", "<Down>", 40, 300, false, false},
 	{"tree-40x10", "2", 10, 40, false, false},
 	{"tree-120x40", "2<Down><Down>", 40, 120, false, false},
 	{"tree-ascii", "2", 24, 80, true, false},
 	{"tree-closed", "2C", 24, 80, false, false},
 	{"tree-all-open", "2E", 24, 80, false, false},
 	{"tree-chain-opens", "2C<Right>", 24, 80, false, false},
+	{"tree-chain-parted", "2<Right>", 24, 80, false, false},
+	{"tree-chain-joined", "2<Right><Left>", 24, 80, false, false},
+	{"tree-chain-found", "2/main<Enter>", 24, 80, false, false},
+	{"tree-chain-end", "2b", 24, 80, false, false},
 	{"tree-hot-path", "2CH", 24, 80, false, false},
 	{"tree-to-parent", "2E<Down><Down><Down><Left><Left>", 24, 80, false, false},
 	{"tree-subtree", "2<Down><Down>F", 24, 80, false, false},
 	{"callers-80x24", "3<Right>", 24, 80, false, false},
-	{"sandwich-80x24", "/memcpy<Enter>b", 24, 80, false, false},
-	{"sandwich-recentred", "/memcpy<Enter>b<Down><Enter>", 24, 80, false, false},
-	{"sandwich-closed", "/memcpy<Enter>b<Down><Left>", 24, 80, false, false},
+	{"sandwich-80x24", "/memcpy<Enter>4", 24, 80, false, false},
+	{"sandwich-recentred", "/memcpy<Enter>4<Down><Enter>", 24, 80, false, false},
+	{"sandwich-closed", "/memcpy<Enter>4<Down><Left>", 24, 80, false, false},
 	{"sandwich-of-nothing", "4", 24, 80, false, false},
 	{"sandwich-of-nothing-zoomed", "<S-Tab><S-Tab><S-Tab>\\xyzzy<Enter>4<Esc>dfD", 24, 80,
 	 false, false},
@@ -69,8 +76,8 @@ static void one_screen(void)
 	const struct ui_options options = {.ascii = screens[screen].ascii,
 					   .since_start = screens[screen].since_start};
 	begin(&options, true);
-	CHECK_EQ(ui_resize(world.ui, screens[screen].rows, screens[screen].cols), 0);
-	ui_draw(world.ui);
+	CHECK_EQ(ui_resize(profile.ui, screens[screen].rows, screens[screen].cols), 0);
+	ui_draw(profile.ui);
 	press(screens[screen].keys);
 	compare(screens[screen].name);
 	end();
@@ -85,7 +92,7 @@ static void every_view_at_every_size(void)
 		{"top", ""},
 		{"tree", "2"},
 		{"callers", "3"},
-		{"sandwich", "/memcpy<Enter>b"},
+		{"sandwich", "/memcpy<Enter>4"},
 		{"flame", "5"},
 		{"threads", "6"},
 		{"info", "i"},
@@ -100,8 +107,8 @@ static void every_view_at_every_size(void)
 				int rows = sizes[size][0], cols = sizes[size][1];
 				char name[64];
 				begin(&options, true);
-				CHECK_EQ(ui_resize(world.ui, rows, cols), 0);
-				ui_draw(world.ui);
+				CHECK_EQ(ui_resize(profile.ui, rows, cols), 0);
+				ui_draw(profile.ui);
 				press(views[view].keys);
 				snprintf(name, sizeof(name), "sizes/%s-%dx%d%s", views[view].name,
 					 cols, rows, ascii ? "-ascii" : "");

@@ -47,7 +47,8 @@ __asm__(".text\n	.p2align 4\n"
 	"	nop\n"
 	"	.byte 0xe8, 0, 0, 0, 0\n" /* a call of nothing */
 	"no_cfi_after_call:\n"
-	"	.fill 32, 1, 0x90\n");
+	"	.fill 32, 1, 0x90\n"
+	"	ud2\n"); /* what stands behind it is no part of it */
 
 #define STACK UINT64_C(0x7ffd10000000)
 enum { NR_WORDS = 128 };

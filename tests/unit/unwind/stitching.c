@@ -129,7 +129,7 @@ static void another_call_of_the_same_works_on_something_else(void)
 	check_cut("smbrxl", 3);
 	take_works("smarxl", 3, "wwwoww");
 	check_joined("smarxl", 3);
-	/* What works on something else was called by another, and is told apart. */
+	/* What works on something else was called by another, and is distinguished. */
 	take_works("smbrl", 0, "wwwpw");
 	take_works("smbrxl", 3, "wwwpww");
 	check_joined("smbrxl", 3);

@@ -16,6 +16,7 @@ __asm__(".cfi_sections .eh_frame, .debug_frame\n");
 
 #include <ctop/elf/object.h>
 
+#include "file_of_bytes.h"
 #include "test.h"
 
 extern const char __executable_start[];
@@ -100,18 +101,10 @@ static void hide_sections(void)
 	header->e_shstrndx = 0;
 }
 
-static int as_file(const uint8_t *bytes, size_t size)
-{
-	int fd = memfd_create("damaged", MFD_CLOEXEC);
-	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, bytes, size), size);
-	return fd;
-}
-
 static struct object *open_damaged(size_t size)
 {
 	struct error error;
-	struct object *object = object_open(as_file(t.bytes, size), &error);
+	struct object *object = object_open(file_of_bytes(t.bytes, size), &error);
 	CHECK(object);
 	return object;
 }

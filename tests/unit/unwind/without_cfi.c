@@ -53,12 +53,12 @@ static void the_end_of_a_function_says_where_it_returns(void)
 	leaf_at(address_of(no_cfi_epilogue) + 9);
 	t.words[1] = address_of(no_cfi_after_call);
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
-	CHECK_EQ(t.frames[1].method, FRAME_RETURN);
+	CHECK_EQ(t.frames[1].method, FRAME_LIKELY);
 	leaf_at(address_of(no_cfi_leave));
 	t.input.regs[UNWIND_FP] = stack_address(7);
 	t.words[8] = address_of(no_cfi_after_call);
 	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
-	CHECK_EQ(t.frames[1].method, FRAME_RETURN);
+	CHECK_EQ(t.frames[1].method, FRAME_LIKELY);
 	t.input.regs[UNWIND_FP] = STACK - 16;
 	CHECK_END(1, STACK_BROKEN, STACK_REASON_NO_RULE);
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_ANNOTATE_CODE_FINDER_H
+#define CTOP_ANNOTATE_CODE_FINDER_H
+
+/*
+ * From a function of a profile to its instructions: opens the module's file, proves that it is the one that was profiled, finds its debug
+ * file, and has a jailed child list it. Nothing waits: it is polled and served. Main only.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+#include <ctop/files/listing.h>
+#include <ctop/history/history.h>
+
+struct code_request {
+	struct history_module_facts module; /* its strings must outlive the search */
+	int32_t pid;			    /* live: a process that runs it; 0: what was recorded */
+	uint64_t start;			    /* of the function, in the module's space */
+	const char *name;		    /* NULL: no symbol names it. Outlives the search */
+};
+
+struct code {
+	struct listing *listing;
+	int64_t written_ns; /* the module's file, by CLOCK_REALTIME */
+};
+void code_release(struct code *code);
+
+/* error: 0 or -errno, see code_explain(); code is the taker's. */
+typedef void code_taker(void *context, int error, struct code *code);
+
+struct code_finder;
+
+struct code_finder *code_finder_new(void); /* NULL: out of memory */
+void code_finder_free(struct code_finder *finder);
+/* One at a time: what was asked before is dropped. The answer comes from here, or from code_finder_serve(). */
+void code_finder_ask(struct code_finder *finder, const struct code_request *request,
+		     code_taker *taker, void *context);
+/* What was asked is dropped, without an answer. */
+void code_finder_forget(struct code_finder *finder);
+bool code_finder_is_busy(const struct code_finder *finder);
+/* Waits for what is under way, at most so long, and serves it. */
+void code_finder_serve(struct code_finder *finder, int timeout_ms);
+/* What was asked for last. */
+const struct code_request *code_finder_request(const struct code_finder *finder);
+/* The opener's process; 0: none. It is none of what is sampled. */
+int32_t code_finder_pid(const struct code_finder *finder);
+
+/* Why there is no listing, and what would help. Returns error. */
+int code_explain(const struct code_request *request, int code, struct error *error);
+
+#endif

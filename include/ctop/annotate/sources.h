@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_ANNOTATE_SOURCES_H
+#define CTOP_ANNOTATE_SOURCES_H
+
+/*
+ * Source files, as debug information names them: looked for where they were compiled, where a mapping says, and below the working
+ * directory; opened and read by an opener as the user who called ctop. Names and text are untrusted. Main only.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/text.h>
+
+enum { SOURCES_MAPS_MAX = 16 };
+
+struct sources;
+
+/* maps: "OLD=NEW" each, borrowed. NULL: out of memory. */
+struct sources *sources_new(const char *const *maps, size_t nr_maps);
+void sources_free(struct sources *sources);
+
+struct source_file;
+
+/* By what the compiler was given, and where it ran; looked for from now on. Stays. NULL: out of memory. */
+struct source_file *sources_get(struct sources *sources, const char *path, const char *directory);
+bool sources_are_awaited(const struct sources *sources);
+/* Waits for what is looked for, at most so long, and takes it. */
+void sources_serve(struct sources *sources, int timeout_ms);
+/* The opener's process; 0: none. It is none of what is sampled. */
+int32_t sources_pid(const struct sources *sources);
+
+/* Where it was found; while, and if, it was not: NULL. Borrowed. */
+const char *source_file_place(const struct source_file *file);
+/* By CLOCK_REALTIME; of one that was found. */
+int64_t source_file_written_ns(const struct source_file *file);
+/* Why it cannot be shown: "not found", "not a text". NULL: it can, or it is looked for yet. */
+const char *source_file_problem(const struct source_file *file);
+uint32_t source_file_nr_lines(const struct source_file *file); /* 0: it has none, or none yet */
+/* Adds a line, from 1, safe to show, its tabs as blanks, cut where it is very long. False: there is no such line. */
+bool source_file_add_line(const struct source_file *file, uint32_t line, struct text *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_FILES_LISTING_H
+#define CTOP_FILES_LISTING_H
+
+/*
+ * The instructions of a function, from a disassembler (ipc/listing_protocol.h): a jailed child that is given one file, lists one
+ * function, and ends. One at a time; main waits for nothing.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/ipc/listing_protocol.h>
+
+struct listing {
+	struct listing_answer answer;
+	struct listing_row *rows;   /* by address; none overlaps the next */
+	struct listing_file *files; /* every text of these is within strings, and ends there */
+	char *strings;
+	void *memory;
+};
+
+/*
+ * What a child left in memory (of LISTING_BYTES, which nobody else writes any more; taken over) beside its answer. 0, -ENOMEM, or -EIO:
+ * it makes no sense.
+ */
+int listing_take(const struct listing_answer *answer, void *memory, struct listing **listing);
+void listing_free(struct listing *listing); /* NULL is fine */
+
+/* The listing is the taker's; NULL with an error, as struct listing_answer has it, or -ETIMEDOUT, -EIO. */
+typedef void listing_taker(void *context, int error, struct listing *listing);
+
+struct disassembler;
+
+struct disassembler *disassembler_new(void); /* NULL: out of memory */
+void disassembler_free(struct disassembler *disassembler);
+/*
+ * Lists the function that begins at an address, as frames have it; name: as the history has it, NULL where none is known. debug_fd -1: no
+ * debug file. Descriptors stay the caller's. What was asked before is dropped. The answer comes from disassembler_serve(). 0 or -errno.
+ */
+int disassembler_ask(struct disassembler *disassembler, int fd, int debug_fd, uint64_t start,
+		     const char *name, listing_taker *taker, void *context);
+/* What was asked is dropped, without an answer. */
+void disassembler_forget(struct disassembler *disassembler);
+int disassembler_fd(
+	const struct disassembler *disassembler); /* to poll for POLLIN; -1: nothing is awaited */
+int disassembler_timeout_ms(const struct disassembler *disassembler);
+void disassembler_serve(struct disassembler *disassembler);
+
+#endif

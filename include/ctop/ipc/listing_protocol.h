@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_IPC_LISTING_PROTOCOL_H
+#define CTOP_IPC_LISTING_PROTOCOL_H
+
+/*
+ * Between main and a disassembler, a child that lists the instructions of one function. It is sent a question with the module's file
+ * beside it, then, if there is one, its debug file, then memory for the listing (of LISTING_BYTES, sealed in size); it fills that, sends
+ * one answer and ends. Main reads the memory when the child is gone: nobody changes it any more, but what it holds is a claim, checked
+ * by listing_take().
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	LISTING_CODE_MAX = 2 << 20, /* bytes of a function: longer ones are cut */
+	LISTING_ROWS_MAX = 1 << 19,
+	LISTING_FILES_MAX = 4096,
+	LISTING_STRINGS_MAX = 48 << 20,
+	LISTING_NAME_MAX = 4096,
+	LISTING_TEXT_MAX = LISTING_NAME_MAX + 32, /* bytes of an instruction or a target, with its NUL */
+	LISTING_PATH_MAX = 4096,		  /* of a file or a directory: nothing longer can be opened */
+};
+
+struct listing_question {
+	uint64_t
+		start; /* of the function, as frames have it: an elf address, or an offset in the file */
+	uint32_t has_debug; /* a debug file follows */
+	uint32_t has_name;  /* else no symbol names it */
+	char name
+		[LISTING_NAME_MAX]; /* as shown, without what it is marked with: to tell addresses from offsets */
+};
+
+enum listing_kind {
+	LISTING_PLAIN,
+	LISTING_JUMP,
+	LISTING_CALL,
+	LISTING_RETURN,
+	LISTING_NOT_CODE,
+	NR_LISTING_KINDS
+};
+
+/* An instruction. Addresses are elf addresses; texts are offsets of strings. */
+struct listing_row {
+	uint64_t address;
+	uint64_t target;      /* of a jump or a call; 0: it has none that is known */
+	uint32_t text;	      /* "mov    eax, 1" */
+	uint32_t target_name; /* "memcpy@plt"; 0: inside the function, or not known */
+	uint32_t file;	      /* 1 + row of files; 0: not known */
+	uint32_t line;
+	uint16_t size;
+	uint16_t kind; /* enum listing_kind */
+	uint32_t reserved;
+};
+
+struct listing_file {
+	uint32_t path, directory; /* as the compiler was given it; where it ran */
+};
+
+struct listing_answer {
+	int32_t error; /* 0; -ENXIO: no function begins there, -ENODATA: the file has no such code, -ENOTSUP: another machine's,
+			      -ENOEXEC: no ELF file, -ENOSYS: no libcapstone, or another -errno */
+	uint32_t is_cut;     /* the function goes on */
+	uint64_t start, end; /* of what is listed */
+	uint64_t bias;	     /* added to frames' addresses gives elf addresses */
+	uint32_t nr_rows, nr_files, string_bytes;
+};
+
+/* Where things lie: rows, files, strings, of which the first is "". No two share any other string. */
+#define LISTING_FILES_AT ((size_t)LISTING_ROWS_MAX * sizeof(struct listing_row))
+#define LISTING_STRINGS_AT                                                                         \
+	(LISTING_FILES_AT + (size_t)LISTING_FILES_MAX * sizeof(struct listing_file))
+#define LISTING_BYTES (LISTING_STRINGS_AT + (size_t)LISTING_STRINGS_MAX)
+
+#endif

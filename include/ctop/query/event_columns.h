@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_QUERY_EVENT_COLUMNS_H
+#define CTOP_QUERY_EVENT_COLUMNS_H
+
+/*
+ * Several events side by side: for the groups that a selection shows of its event, what the others cost there, and the ratios
+ * that people ask for where these events were sampled: instructions per cycle, misses per thousand instructions. All of self costs.
+ */
+
+#include <ctop/base/text.h>
+#include <ctop/query/groups.h>
+
+enum { EVENT_COLUMNS_MAX = 7, EVENT_RATIOS_MAX = EVENT_COLUMNS_MAX };
+
+struct event_column {
+	uint32_t event;
+	uint64_t whole; /* weight of all that is shown */
+	struct {
+		struct event_cost {
+			uint64_t self_weight;
+			double self_squares;
+		} * items; /* by row */
+		size_t nr, capacity;
+	} costs;
+};
+struct event_ratio {
+	size_t over, under; /* columns */
+	unsigned scale;	    /* 1, or for so many of the lower one */
+};
+/* All zero at first. */
+struct event_columns {
+	struct event_column
+		columns[1 + EVENT_COLUMNS_MAX]; /* the first: of the selection's own event */
+	size_t nr;				/* 0 or 1: there is one event only */
+	struct event_ratio ratios[EVENT_RATIOS_MAX];
+	size_t nr_ratios;
+};
+/*
+ * Of the rows that selection_groups() gave out, in their order; events without samples are left out, and what is more than the
+ * columns there are. 0 or -ENOMEM.
+ */
+int event_columns_take(struct event_columns *columns, struct selection *selection,
+		       const struct history *history, enum grouping by,
+		       const struct selection_groups *rows);
+void event_columns_release(struct event_columns *columns);
+
+/* What a column is called: the event's name, safe to show, in at most so many columns of a terminal. */
+void event_column_add_name(const struct history *history, const struct event_column *column,
+			   size_t cols, struct text *out);
+/* "IPC", "misses/1k", or with more than one event of misses "cache-misses/1k". */
+void event_ratio_add_name(const struct history *history, const struct event_columns *columns,
+			  const struct event_ratio *ratio, size_t cols, struct text *out);
+/*
+ * "1.42", "~0.93" where chance may have made it off by more than a quarter, "-" where the lower event has no samples: by the
+ * effective numbers of samples of both.
+ */
+void event_ratio_add(const struct event_columns *columns, const struct event_ratio *ratio,
+		     size_t row, struct text *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SYMBOL_JITDUMP_H
+#define CTOP_SYMBOL_JITDUMP_H
+
+/*
+ * The functions that a JIT wrote into its jit-PID.dump, as perf's documentation describes it (jitdump-specification.txt): code that
+ * was loaded or moved, each with the time at which that was. So code may take the place of other code, and each has its own name. The
+ * file grows while it is read: what is new is read each time. Code itself, lines and unwinding information are passed over.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hit.h"
+
+struct jitdump;
+
+struct jitdump *jitdump_new(void); /* NULL: out of memory */
+void jitdump_free(struct jitdump *dump);
+
+/* Whether a file begins as such a dump does. fd stays the caller's. */
+bool jitdump_is_one(int fd);
+
+/*
+ * Reads what fd has beyond what was read before, or all of it when it is another file or was written again. fd stays the
+ * caller's. 0 or -errno; behind a record that makes no sense nothing is read, and what exceeds the bounds is left out.
+ */
+int jitdump_read(struct jitdump *dump, int fd);
+
+/* The function that was at an address then, by CLOCK_MONOTONIC; where the dump's own clock is another one, the last. */
+bool jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t time_ns,
+		  struct symbol_hit *hit);
+size_t
+jitdump_count(const struct jitdump *dump); /* functions kept, where they were moved to as well */
+size_t jitdump_bytes(const struct jitdump *dump);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/symbol/listing.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ctop/elf/object.h>
+
+#include "decoder.h"
+#include "file_lines.h"
+#include "name_cache.h"
+#include "symbol_file.h"
+
+/* Mnemonics are that wide, and a blank. */
+enum { MNEMONIC_COLS = 8, TEXT_BYTES = sizeof(struct instruction) + MNEMONIC_COLS };
+
+struct maker {
+	struct symbol_files files; /* has none: its bound is of those */
+	struct symbol_file file;
+	struct name_cache *names;
+	struct decoder *decoder;
+	struct source_lines *lines; /* NULL: there are none */
+	struct source_row row;	    /* of the last look-up, and how far that goes */
+	uint32_t row_file;	    /* 1 + row of files; 0: it has no line */
+	struct listing_row *rows;
+	struct listing_file *listed;
+	char *strings;
+	struct listing_answer *answer;
+};
+
+void listing_prepare(void)
+{
+	decoder_prepare();
+}
+
+/* 0: none, or there is no more room. */
+static uint32_t add_string(struct maker *maker, const char *text)
+{
+	struct listing_answer *answer = maker->answer;
+	const size_t bytes = strlen(text) + 1, room = LISTING_STRINGS_MAX - answer->string_bytes;
+	if (bytes == 1 || bytes > room)
+		return 0;
+	const uint32_t at = answer->string_bytes;
+	memcpy(maker->strings + at, text, bytes);
+	answer->string_bytes += (uint32_t)bytes;
+	return at;
+}
+
+static bool is_file(const struct maker *maker, const struct listing_file *file)
+{
+	return !strcmp(maker->strings + file->path, maker->row.file) &&
+	       !strcmp(maker->strings + file->directory, maker->row.directory);
+}
+
+/* 1 + the row of the file that the line table names; 0: there is no room for it, or it has no name that could be opened. */
+static uint32_t find_file(struct maker *maker)
+{
+	struct listing_answer *answer = maker->answer;
+	if (maker->row_file && is_file(maker, &maker->listed[maker->row_file - 1]))
+		return maker->row_file;
+	for (uint32_t i = 0; i < answer->nr_files; i++)
+		if (is_file(maker, &maker->listed[i]))
+			return i + 1;
+	if (answer->nr_files == LISTING_FILES_MAX || strlen(maker->row.file) >= LISTING_PATH_MAX ||
+	    strlen(maker->row.directory) >= LISTING_PATH_MAX)
+		return 0;
+	maker->listed[answer->nr_files] = (struct listing_file){
+		add_string(maker, maker->row.file), add_string(maker, maker->row.directory)};
+	return ++answer->nr_files;
+}
+
+/* Rows are many instructions long: the next look-up is where one ends. */
+static void add_line(struct maker *maker, struct listing_row *row)
+{
+	if (!maker->lines)
+		return;
+	if (row->address >= maker->row.end) {
+		const bool found = source_lines_row(maker->lines, row->address, &maker->row);
+		maker->row_file = found ? find_file(maker) : 0;
+		if (maker->row.end <= row->address)
+			maker->row.end = row->address + 1;
+	}
+	row->file = maker->row_file;
+	row->line = maker->row_file ? maker->row.line : 0;
+}
+
+static void add_target(struct maker *maker, struct listing_row *row)
+{
+	const struct listing_answer *answer = maker->answer;
+	struct symbol_hit hit;
+	char text[SYMBOL_NAME_MAX + 32];
+	if (!row->target || (row->target >= answer->start && row->target < answer->end) ||
+	    !symbol_file_find(&maker->file, row->target, 0, &hit))
+		return;
+	const char *name = name_cache_show(maker->names, hit.name, hit.by_ada);
+	if (row->target == hit.start)
+		snprintf(text, sizeof(text), "%s", name);
+	else
+		snprintf(text, sizeof(text), "%s+0x%llx", name,
+			 (unsigned long long)(row->target - hit.start));
+	row->target_name = add_string(maker, text);
+}
+
+/* "mov     eax, 1" */
+static void put_together(const struct instruction *instruction, char text[TEXT_BYTES])
+{
+	char *end = stpcpy(text, instruction->mnemonic);
+	if (!instruction->operands[0])
+		return;
+	do
+		*end++ = ' ';
+	while (end < text + MNEMONIC_COLS);
+	strcpy(end, instruction->operands);
+}
+
+static void list(struct maker *maker, const uint8_t *bytes, size_t size)
+{
+	struct listing_answer *answer = maker->answer;
+	struct instruction instruction;
+	char text[TEXT_BYTES];
+	size_t at = 0;
+	for (; at < size && answer->nr_rows < LISTING_ROWS_MAX; at += instruction.size) {
+		decoder_next(maker->decoder, bytes + at, size - at, answer->start + at,
+			     &instruction);
+		struct listing_row *row = &maker->rows[answer->nr_rows++];
+		*row = (struct listing_row){
+			.address = answer->start + at,
+			.target = instruction.target,
+			.size = instruction.size,
+			.kind = (uint16_t)instruction.kind,
+		};
+		put_together(&instruction, text);
+		row->text = add_string(maker, text);
+		add_target(maker, row);
+		add_line(maker, row);
+	}
+	answer->is_cut |= at < size;
+	answer->end = answer->start + at;
+}
+
+/* Whether a function begins at an elf address: one of that name, or with NULL any. */
+static bool is_start(struct maker *maker, uint64_t address, const char *name)
+{
+	struct symbol_hit hit;
+	uint64_t start;
+	const bool is_symbols =
+		symbol_file_find(&maker->file, address, 0, &hit) && hit.start == address;
+	if (name)
+		return is_symbols &&
+		       !strcmp(name_cache_show(maker->names, hit.name, hit.by_ada), name);
+	return is_symbols || (symbol_file_bound(&maker->file, address, &start) && start == address);
+}
+
+/* Its symbol's end; without a symbol, where another function begins. */
+static uint64_t find_end(const struct maker *maker, uint64_t start, size_t size)
+{
+	struct symbol_hit hit;
+	uint64_t begin, end = start;
+	if (symbol_file_find(&maker->file, start, 0, &hit) && hit.start == start && hit.end > start)
+		return hit.end;
+	while (end - start < size && !symbol_file_find(&maker->file, end, 0, &hit) &&
+	       symbol_file_bound(&maker->file, end, &begin) && begin == start)
+		end++;
+	return end;
+}
+
+/*
+ * The elf address of the function: addresses of recorded frames are such, or, where nobody knew segments, offsets in the file. The name
+ * says which; where the file has it no more, as after strip, or another for that address, it is proved all the same.
+ */
+static int find_start(struct maker *maker, const struct listing_question *question)
+{
+	uint64_t places[2] = {question->start};
+	const size_t nr = symbol_file_address(&maker->file, question->start, &places[1]) ? 2 : 1;
+	const char *names[] = {question->name, NULL};
+	for (size_t name = question->has_name ? 0 : 1; name < 2; name++) {
+		for (size_t i = 0; i < nr; i++) {
+			if (!is_start(maker, places[i], names[name]))
+				continue;
+			maker->answer->start = places[i];
+			maker->answer->bias = places[i] - question->start;
+			return 0;
+		}
+	}
+	return -ENXIO;
+}
+
+static int make(struct maker *maker, const struct listing_question *question)
+{
+	struct listing_answer *answer = maker->answer;
+	struct object_code code;
+	int result = find_start(maker, question);
+	if (result)
+		return result;
+	if (!object_code(maker->file.object, answer->start, &code))
+		return -ENODATA;
+	const size_t skipped = (size_t)(answer->start - code.start);
+	size_t size = code.size - skipped;
+	if (size > LISTING_CODE_MAX)
+		size = LISTING_CODE_MAX;
+	answer->end = find_end(maker, answer->start, size);
+	answer->is_cut = answer->end - answer->start > size;
+	if (!answer->is_cut)
+		size = (size_t)(answer->end - answer->start);
+	result = decoder_open(object_machine(maker->file.object), &maker->decoder);
+	if (result)
+		return result;
+	maker->lines = file_lines_open(&maker->files, &maker->file);
+	list(maker, code.bytes + skipped, size);
+	return object_is_as_opened(maker->file.object, true) ? 0 : -EBUSY;
+}
+
+/* Takes both descriptors over. */
+static int read_files(struct maker *maker, int fd, int debug_fd)
+{
+	enum debug_file lacking;
+	int result = symbol_file_give(&maker->file, fd, 0);
+	if (result > 0)
+		return symbol_file_give_debug(&maker->file, debug_fd);
+	if (!result && file_lines_lack(&maker->files, &maker->file, &lacking) &&
+	    lacking == DEBUG_FILE_OWN)
+		symbol_file_give_debug_lines(&maker->file, debug_fd);
+	else if (debug_fd >= 0)
+		close(debug_fd);
+	return result;
+}
+
+void listing_make(int fd, int debug_fd, const struct listing_question *question, void *memory,
+		  struct listing_answer *answer)
+{
+	char *bytes = memory;
+	struct maker maker = {
+		.file = {.key = {.kind = MODULE_FILE}},
+		.names = name_cache_new(),
+		.rows = memory,
+		.listed = (struct listing_file *)(void *)(bytes + LISTING_FILES_AT),
+		.strings = bytes + LISTING_STRINGS_AT,
+		.answer = answer,
+	};
+	*answer = (struct listing_answer){.string_bytes = 1};
+	answer->error = read_files(&maker, fd, debug_fd);
+	if (!answer->error)
+		answer->error = maker.names ? make(&maker, question) : -ENOMEM;
+	if (answer->error)
+		*answer = (struct listing_answer){.error = answer->error};
+	decoder_close(maker.decoder);
+	name_cache_free(maker.names);
+	symbol_file_release(&maker.file);
+}

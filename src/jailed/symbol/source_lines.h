@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SYMBOL_SOURCE_LINES_H
+#define CTOP_SYMBOL_SOURCE_LINES_H
+
+/*
+ * Where the code at an address comes from, by DWARF 2 to 5 of one file: the function, those that the compiler put into it there, and the
+ * line of each. The bytes are untrusted: work and memory are bounded, and what exceeds the bounds has no lines. Opens nothing: what
+ * is in .dwo files is not found.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libelf.h>
+
+struct source_lines;
+
+/* Of one address; of more the innermost are missing. */
+enum { SOURCE_FRAMES_MAX = 64 };
+
+struct source_frame {
+	const char *function;  /* mangled, as the linker calls it; "": not known */
+	const char *file;      /* "": not known */
+	uint32_t line, column; /* 0: not known; of a caller, where the one before it was put in */
+};
+
+/*
+ * NULL: the file has no DWARF that can be read, or out of memory. common: where dwz has put what it has in common with others; NULL: nowhere,
+ * or not at hand, and then some functions have no names. Both must outlive this.
+ */
+struct source_lines *source_lines_new(Elf *elf, Elf *common);
+/* Whether that is somewhere, and not at hand. */
+bool source_lines_lack_common(const struct source_lines *lines);
+Elf *source_lines_elf(const struct source_lines *lines);
+void source_lines_free(struct source_lines *lines); /* NULL is fine */
+
+/*
+ * The frames at an elf address, the innermost first, the function that the code belongs to last; at most `most`, then the
+ * outermost are missing. Strings are borrowed until the next call. Returns how many; 0: nothing is known.
+ */
+size_t source_lines_find(struct source_lines *lines, uint64_t elf_address,
+			 struct source_frame *frames, size_t most);
+
+/* A row of a line table: what the code from an address on was compiled from. Strings are borrowed until the next call. */
+struct source_row {
+	const char *file, *directory; /* where the compiler ran; "": not known */
+	uint32_t line;
+	uint64_t end; /* the next row's address */
+};
+/* The row that has an elf address. False: none does; then *row only says where that ends, as far as is known. */
+bool source_lines_row(struct source_lines *lines, uint64_t elf_address, struct source_row *row);
+
+size_t source_lines_bytes(const struct source_lines *lines); /* of the heap, about */
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/annotate/annotation.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Shares of a function's weight: one of so many. */
+enum { HOT_PART = 10, SOME_PART = 100 };
+
+uint32_t listing_row_at(const struct listing *listing, uint64_t elf_address)
+{
+	uint32_t low = 0, high = listing->answer.nr_rows;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (listing->rows[middle].address <= elf_address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return UINT32_MAX;
+	const struct listing_row *row = &listing->rows[low - 1];
+	return elf_address - row->address < row->size ? low - 1 : UINT32_MAX;
+}
+
+static void count_jumps(struct annotation *annotation)
+{
+	const struct listing *listing = annotation->listing;
+	for (uint32_t i = 0; i < listing->answer.nr_rows; i++) {
+		const struct listing_row *row = &listing->rows[i];
+		const uint32_t at = row->kind == LISTING_JUMP && row->target
+					    ? listing_row_at(listing, row->target)
+					    : UINT32_MAX;
+		if (at != UINT32_MAX)
+			annotation->rows[at].nr_jumps++;
+	}
+}
+
+static void add_samples(struct annotation *annotation, const struct selection_address *at)
+{
+	const uint32_t row =
+		listing_row_at(annotation->listing, at->address + annotation->listing->answer.bias);
+	annotation->samples += at->samples;
+	annotation->weight += at->weight;
+	if (row == UINT32_MAX) {
+		annotation->outside_samples += at->samples;
+		annotation->outside_weight += at->weight;
+		return;
+	}
+	annotation->rows[row].samples += at->samples;
+	annotation->rows[row].weight += at->weight;
+	if (at->inlined.index)
+		annotation->rows[row].inlined = at->inlined;
+}
+
+int annotation_make(struct annotation *annotation, const struct listing *listing,
+		    const struct selection_code *code, uint32_t module, uint64_t start)
+{
+	*annotation = (struct annotation){
+		.listing = listing,
+		.rows = calloc(listing->answer.nr_rows + 1, sizeof(*annotation->rows)),
+	};
+	if (!annotation->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < code->nr; i++)
+		if (code->items[i].module == module && code->items[i].start == start)
+			add_samples(annotation, &code->items[i]);
+	count_jumps(annotation);
+	return 0;
+}
+
+void annotation_release(struct annotation *annotation)
+{
+	free(annotation->rows);
+	*annotation = (struct annotation){0};
+}
+
+enum heat annotation_heat(const struct annotation *annotation, uint32_t row)
+{
+	const uint64_t weight = annotation->rows[row].weight;
+	if (weight && weight >= annotation->weight / HOT_PART)
+		return HEAT_HOT;
+	return weight && weight >= annotation->weight / SOME_PART ? HEAT_SOME : HEAT_NONE;
+}
+
+const struct selection_address *selection_code_hottest(const struct selection_code *code)
+{
+	const struct selection_address *best = NULL;
+	uint64_t most = 0;
+	for (size_t i = 0, next; i < code->nr; i = next) {
+		const struct selection_address *first = &code->items[i];
+		uint64_t weight = 0;
+		for (next = i; next < code->nr && code->items[next].module == first->module &&
+			       code->items[next].start == first->start;
+		     next++)
+			weight += code->items[next].weight;
+		if (weight > most) {
+			most = weight;
+			best = first;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a function's code cannot be listed, and what would help. */
+#include <ctop/annotate/code_finder.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <ctop/base/text.h>
+
+static int no_file(const struct code_request *request, int code, struct error *error)
+{
+	const enum module_kind kind = request->module.kind;
+	error_set(error, code,
+		  kind == MODULE_KERNEL ? "the kernel's code is in no file that ctop reads"
+		  : kind == MODULE_ANON ? "generated code is in no file, and it is not kept"
+					: "nothing is known of the module of that function");
+	return error_remedy(error,
+			    "choose a function of a program or a library: ctop report lists them");
+}
+
+static int remedy_of_file(const struct code_request *request, struct error *error)
+{
+	const struct module_identity *identity = &request->module.identity;
+	struct text id = {0};
+	text_add_hex(&id, identity->build_id,
+		     identity->build_id_size <= BUILD_ID_MAX ? identity->build_id_size : 0);
+	if (id.size)
+		error_remedy(error, "put the file with build-id %s there, or record again",
+			     text_string(&id));
+	else
+		error_remedy(error, "record again: without a build-id only the very file will do");
+	text_release(&id);
+	return error->code;
+}
+
+int code_explain(const struct code_request *request, int code, struct error *error)
+{
+	const char *path = request->module.path;
+	switch (code) {
+	case -ENODEV:
+		return no_file(request, code, error);
+	case -ENOSYS:
+		error_set(error, code, "libcapstone, which lists instructions, is not installed");
+		return error_remedy(error, "install it: apt-get install libcapstone4");
+	case -ENOTSUP:
+		error_set(error, code, "'%s' is for a machine that ctop lists no code of", path);
+		return error_remedy(error, "it lists that of x86-64 and arm64");
+	case -ENOENT:
+		error_set(error, code, "'%s' is not here", path);
+		return remedy_of_file(request, error);
+	case -ESTALE:
+	case -EINVAL:
+		error_set(error, code, "'%s' is not the file that was profiled", path);
+		return remedy_of_file(request, error);
+	case -EACCES:
+	case -EPERM:
+		error_set(error, code, "'%s' may not be read: %s", path, strerror(-code));
+		return error_remedy(error, "run ctop as a user who may");
+	case -ENXIO:
+	case -ENODATA:
+	case -ENOEXEC:
+		error_set(error, code, "'%s' does not have the code of that function", path);
+		return remedy_of_file(request, error);
+	case -ETIMEDOUT:
+		error_set(error, code, "the code of '%s' could not be listed in time", path);
+		return error_remedy(error, "try it again when the machine is less busy");
+	default:
+		error_set(error, code, "the code of '%s' cannot be listed: %s", path,
+			  strerror(-code));
+		return error_remedy(error, "objdump -d may tell more of that file");
+	}
+}

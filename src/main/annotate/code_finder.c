@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/annotate/code_finder.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/files/locate.h>
+#include <ctop/files/opener.h>
+#include <ctop/files/prober.h>
+
+struct code_finder {
+	struct opener *opener;
+	struct prober *prober;
+	struct disassembler *disassembler;
+	struct code_request request;
+	code_taker *taker; /* NULL: nothing is under way */
+	void *context;
+
+	enum opener_kind looking_for;
+	unsigned candidate; /* of the several places of that kind */
+	int error;	    /* why the first that was found is not used; 0 */
+	int fd, debug_fd; /* the module's file, once it is proved; of the debug file, what is in hand. -1: none */
+	struct prober_answer module; /* what it says of itself */
+};
+
+void code_release(struct code *code)
+{
+	listing_free(code->listing);
+	*code = (struct code){0};
+}
+
+struct code_finder *code_finder_new(void)
+{
+	struct code_finder *finder = calloc(1, sizeof(*finder));
+	if (!finder)
+		return NULL;
+	*finder = (struct code_finder){
+		.opener = opener_new(),
+		.prober = prober_new(),
+		.disassembler = disassembler_new(),
+		.fd = -1,
+		.debug_fd = -1,
+	};
+	if (finder->opener && finder->prober && finder->disassembler)
+		return finder;
+	code_finder_free(finder);
+	return NULL;
+}
+
+static void close_files(struct code_finder *finder)
+{
+	if (finder->fd >= 0)
+		close(finder->fd);
+	if (finder->debug_fd >= 0)
+		close(finder->debug_fd);
+	finder->fd = finder->debug_fd = -1;
+}
+
+void code_finder_free(struct code_finder *finder)
+{
+	if (!finder)
+		return;
+	close_files(finder);
+	opener_free(finder->opener);
+	prober_free(finder->prober);
+	disassembler_free(finder->disassembler);
+	free(finder);
+}
+
+static void finish(struct code_finder *finder, int error, struct listing *listing)
+{
+	code_taker *taker = finder->taker;
+	struct code code = {.listing = listing};
+	struct stat status;
+	if (finder->fd >= 0 && fstat(finder->fd, &status) == 0)
+		code.written_ns = (int64_t)status.st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
+				  (int64_t)status.st_mtim.tv_nsec;
+	close_files(finder);
+	finder->taker = NULL;
+	taker(finder->context, error, &code);
+}
+
+/* ---- the listing ---- */
+
+static void take_listing(void *context, int error, struct listing *listing)
+{
+	finish(context, error, listing);
+}
+
+static void list(struct code_finder *finder)
+{
+	const struct code_request *request = &finder->request;
+	int result = disassembler_ask(finder->disassembler, finder->fd, finder->debug_fd,
+				      request->start, request->name, take_listing, finder);
+	if (result)
+		finish(finder, result, NULL);
+}
+
+/* ---- files ---- */
+
+static void look_for(struct code_finder *finder, enum opener_kind kind);
+
+static void next_candidate(struct code_finder *finder)
+{
+	finder->candidate++;
+	look_for(finder, finder->looking_for);
+}
+
+static void next_kind(struct code_finder *finder)
+{
+	finder->candidate = 0;
+	if (finder->looking_for == OPENER_MODULE)
+		look_for(finder, OPENER_RECORDED_MODULE);
+	else if (finder->looking_for == OPENER_RECORDED_MODULE)
+		finish(finder, finder->error, NULL);
+	else if (finder->looking_for == OPENER_DEBUG_BUILD_ID && finder->module.has_debuglink)
+		look_for(finder, OPENER_DEBUG_LINK);
+	else
+		list(finder);
+}
+
+static void find_debug_file(struct code_finder *finder)
+{
+	finder->candidate = 0;
+	if (finder->module.build_id_size)
+		look_for(finder, OPENER_DEBUG_BUILD_ID);
+	else if (finder->module.has_debuglink)
+		look_for(finder, OPENER_DEBUG_LINK);
+	else
+		list(finder);
+}
+
+static bool has_build_id(const struct prober_answer *answer, const void *build_id, size_t size)
+{
+	return !answer->error && size && answer->build_id_size == size &&
+	       memcmp(answer->build_id, build_id, size) == 0;
+}
+
+/* Which is by the kernel the one that was mapped, or must have its build-id. */
+static void take_modules_word(void *context, const struct prober_answer *answer)
+{
+	struct code_finder *finder = context;
+	const struct module_identity *wanted = &finder->request.module.identity;
+	if (wanted->build_id_size &&
+	    !has_build_id(answer, wanted->build_id, wanted->build_id_size)) {
+		close_files(finder);
+		finder->error = -ESTALE;
+		next_candidate(finder);
+		return;
+	}
+	finder->module = *answer;
+	if (answer->error)
+		finder->module = (struct prober_answer){0};
+	find_debug_file(finder);
+}
+
+static void take_debug_files_word(void *context, const struct prober_answer *answer)
+{
+	struct code_finder *finder = context;
+	const struct prober_answer *module = &finder->module;
+	const bool is_right =
+		module->build_id_size
+			? has_build_id(answer, module->build_id, module->build_id_size)
+			: !answer->error && answer->crc == module->debuglink_crc;
+	if (is_right) {
+		list(finder);
+		return;
+	}
+	close(finder->debug_fd);
+	finder->debug_fd = -1;
+	next_candidate(finder);
+}
+
+static void prove(struct code_finder *finder, int fd, bool sum_up, prober_taker *taker)
+{
+	int result = prober_ask(finder->prober, fd, sum_up, taker, finder);
+	if (result)
+		taker(finder, &(struct prober_answer){.error = result});
+}
+
+/* As the broker believes them: root's, ours, or whose the module is. */
+static bool may_name(const struct code_finder *finder, const struct module_identity *debug)
+{
+	const uint32_t owner = debug->owner_plus_1;
+	return owner == MODULE_OWNED_BY_ROOT || owner == invoking_uid() + 1 ||
+	       (owner && owner == finder->request.module.identity.owner_plus_1);
+}
+
+static void take_debug_file(struct code_finder *finder, const struct opener_answer *answer, int fd)
+{
+	finder->debug_fd = fd;
+	if (fd < 0) {
+		next_kind(finder);
+	} else if (!may_name(finder, &answer->identity)) {
+		close(fd);
+		finder->debug_fd = -1;
+		next_candidate(finder);
+	} else {
+		prove(finder, fd, finder->module.build_id_size == 0, take_debug_files_word);
+	}
+}
+
+static void take_file(void *context, const struct opener_answer *answer, int fd)
+{
+	struct code_finder *finder = context;
+	const bool is_module = finder->looking_for == OPENER_MODULE ||
+			       finder->looking_for == OPENER_RECORDED_MODULE;
+	if (!is_module) {
+		take_debug_file(finder, answer, fd);
+		return;
+	}
+	finder->fd = fd;
+	if (fd >= 0) {
+		prove(finder, fd, false, take_modules_word);
+		return;
+	}
+	if (!finder->error)
+		finder->error = answer->error;
+	next_kind(finder);
+}
+
+static void look_for(struct code_finder *finder, enum opener_kind kind)
+{
+	const struct code_request *request = &finder->request;
+	const struct module_identity *identity = &request->module.identity;
+	const bool is_recorded = kind == OPENER_RECORDED_MODULE || !request->pid;
+	const struct opener_request ask = {
+		.kind = kind,
+		.candidate = finder->candidate,
+		.request =
+			{
+				.pid = is_recorded ? 0 : request->pid,
+				.path = request->module.path,
+				.device_major = identity->device_major,
+				.device_minor = identity->device_minor,
+				.inode = identity->inode,
+				.generation = identity->generation,
+				.build_id = identity->build_id,
+				.build_id_size = identity->build_id_size,
+			},
+		.debuglink = finder->module.debuglink,
+	};
+	finder->looking_for = kind;
+	/* A process has its module in one place. */
+	int result = kind == OPENER_MODULE && finder->candidate
+			     ? -ENOENT
+			     : opener_ask(finder->opener, &ask, take_file, finder);
+	if (result)
+		take_file(finder, &(struct opener_answer){.error = result}, -1);
+}
+
+void code_finder_forget(struct code_finder *finder)
+{
+	opener_forget(finder->opener, finder);
+	prober_forget(finder->prober, finder);
+	disassembler_forget(finder->disassembler);
+	close_files(finder);
+	finder->taker = NULL;
+}
+
+void code_finder_ask(struct code_finder *finder, const struct code_request *request,
+		     code_taker *taker, void *context)
+{
+	code_finder_forget(finder);
+	finder->request = *request;
+	finder->taker = taker;
+	finder->context = context;
+	finder->candidate = 0;
+	finder->error = 0;
+	finder->module = (struct prober_answer){0};
+	if (request->module.kind != MODULE_FILE && request->module.kind != MODULE_VDSO)
+		finish(finder, -ENODEV, NULL);
+	else
+		look_for(finder, request->pid ? OPENER_MODULE : OPENER_RECORDED_MODULE);
+}
+
+bool code_finder_is_busy(const struct code_finder *finder)
+{
+	return finder->taker != NULL;
+}
+
+static int sooner(int a_ms, int b_ms)
+{
+	return a_ms < 0 ? b_ms : b_ms < 0 || a_ms < b_ms ? a_ms : b_ms;
+}
+
+void code_finder_serve(struct code_finder *finder, int timeout_ms)
+{
+	struct pollfd fds[] = {
+		{.fd = opener_fd(finder->opener), .events = POLLIN},
+		{.fd = prober_fd(finder->prober), .events = POLLIN},
+		{.fd = disassembler_fd(finder->disassembler), .events = POLLIN},
+	};
+	timeout_ms = sooner(timeout_ms, opener_timeout_ms(finder->opener));
+	timeout_ms = sooner(timeout_ms, prober_timeout_ms(finder->prober));
+	timeout_ms = sooner(timeout_ms, disassembler_timeout_ms(finder->disassembler));
+	if (!finder->taker)
+		return;
+	poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms);
+	opener_serve(finder->opener);
+	prober_serve(finder->prober);
+	disassembler_serve(finder->disassembler);
+}
+
+int32_t code_finder_pid(const struct code_finder *finder)
+{
+	return opener_pid(finder->opener);
+}
+
+const struct code_request *code_finder_request(const struct code_finder *finder)
+{
+	return &finder->request;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "writers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <ctop/base/vec.h>
+
+#include "json.h"
+#include "numbering.h"
+#include "pieces.h"
+#include "tracks.h"
+
+/*
+ * speedscope's own format (https://www.speedscope.app/file-format-schema.json): a profile for each thread and event, its samples in
+ * the order of time, one behind the other as their weights have it. A frame is a function, at its hottest line; where it has none, its file
+ * is its module's.
+ */
+
+struct scope {
+	const struct export_request *request;
+	struct tracks tracks;
+	struct text out, scratch;
+	struct numbering functions;
+	struct selection_lines hottest; /* by function */
+	/* Nodes with their functions' numbers side by side: they lie anywhere in memory, and each sample asks for some twenty. */
+	struct step {
+		uint32_t parent, function;
+	} * steps;
+	struct {
+		char *items; /* the stack in hand as text */
+		size_t nr, capacity;
+	} digits;
+};
+
+static int offer(struct scope *scope)
+{
+	return pieces_offer(scope->request->sink, &scope->out);
+}
+
+static void add_function(struct scope *scope, struct function_id function)
+{
+	const struct history *history = scope->request->history;
+	const char *module = history_function_module(history, function);
+	const struct selection_line none = {0},
+				    *line = function.index < scope->hottest.nr
+						    ? &scope->hottest.items[function.index]
+						    : &none;
+	text_add(&scope->out, "{\"name\":");
+	json_add_name(&scope->out, &scope->scratch,
+		      history_function_marked_name(history, function));
+	text_add(&scope->out, ",\"file\":");
+	json_add_name(&scope->out, &scope->scratch, line->line ? line->file : module);
+	if (line->line) {
+		text_addf(&scope->out, ",\"line\":%" PRIu32 ",\"module\":", line->line);
+		json_add_name(&scope->out, &scope->scratch, module);
+	}
+	text_add(&scope->out, "}");
+}
+
+/* Each function once. In front of all stands what a stack without frames shows. */
+static int write_functions(struct scope *scope)
+{
+	const struct tracks *tracks = &scope->tracks;
+	int result = 0;
+	for (uint32_t i = 0; !result && i < tracks->frames.nr; i++)
+		result =
+			numbering_add(&scope->functions, tracks->frames.items[i].function.index, i);
+	text_add(&scope->out, "\"shared\":{\"frames\":[\n{\"name\":\"[unknown]\",\"file\":\"\"}");
+	for (size_t i = 0; !result && i < scope->functions.frames.nr; i++) {
+		text_add(&scope->out, ",\n");
+		add_function(scope,
+			     tracks->frames.items[scope->functions.frames.items[i]].function);
+		result = offer(scope);
+	}
+	text_add(&scope->out, "\n]},\n");
+	return result;
+}
+
+static int list_steps(struct scope *scope)
+{
+	const struct tracks *tracks = &scope->tracks;
+	scope->steps = calloc(tracks->nodes.nr, sizeof(*scope->steps));
+	if (!scope->steps)
+		return -ENOMEM;
+	for (size_t i = 1; i < tracks->nodes.nr; i++) {
+		const struct track_node *node = &tracks->nodes.items[i];
+		const struct track_frame *frame = &tracks->frames.items[node->frame];
+		scope->steps[i] = (struct step){
+			node->parent, 1 + numbering_of(&scope->functions, frame->function.index)};
+	}
+	return 0;
+}
+
+enum { ITEM_BYTES_MOST = 11 }; /* a number of 32 bits and its comma */
+
+/* Digits up to there; where they begin. */
+static char *put_before(char *at, uint32_t number)
+{
+	do {
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	return at;
+}
+
+/* From its end on, where the leaf is. */
+static int add_stack(struct scope *scope, uint32_t node)
+{
+	size_t nr = 0;
+	for (uint32_t at = node; at; at = scope->steps[at].parent)
+		nr++;
+	const size_t most = nr * ITEM_BYTES_MOST;
+	if (vec_reserve(&scope->digits, most))
+		return -ENOMEM;
+	char *const end = scope->digits.items + most, *at = end;
+	for (; node; node = scope->steps[node].parent) {
+		at = put_before(at, scope->steps[node].function);
+		if (scope->steps[node].parent)
+			*--at = ',';
+	}
+	text_add(&scope->out, "[");
+	if (nr)
+		text_add_bytes(&scope->out, at, (size_t)(end - at));
+	else
+		text_add(&scope->out, "0");
+	text_add(&scope->out, "]");
+	return 0;
+}
+
+static void add_head(struct scope *scope, const struct track *track)
+{
+	const struct history *history = scope->request->history;
+	struct text name = {0};
+	if (track->pid == track->tid)
+		text_addf(&name, "%s [%" PRId32 "], %s", track->comm, track->pid,
+			  history_event_name(history, track->event));
+	else
+		text_addf(&name, "%s [%" PRId32 "] of %s [%" PRId32 "], %s", track->comm,
+			  track->tid, track->process, track->pid,
+			  history_event_name(history, track->event));
+	scope->out.failed |= name.failed;
+	text_add(&scope->out, "{\"type\":\"sampled\",\"name\":");
+	json_add_name(&scope->out, &scope->scratch, text_string(&name));
+	text_release(&name);
+	const bool is_time = history_event_unit(history, track->event) == WEIGHT_NS;
+	text_addf(&scope->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64,
+		  is_time ? "nanoseconds" : "none", track->weight);
+}
+
+static int write_track(struct scope *scope, const struct track *track)
+{
+	const struct tracks *tracks = &scope->tracks;
+	int result = 0;
+	add_head(scope, track);
+	text_add(&scope->out, ",\"samples\":[");
+	for (uint32_t i = 0; !result && i < track->nr; i++) {
+		const uint32_t number = tracks->order[track->first + i];
+		text_add(&scope->out, i ? "," : "");
+		result = add_stack(scope, tracks->samples.items[number].node);
+		if (!result)
+			result = offer(scope);
+	}
+	text_add(&scope->out, "],\n\"weights\":[");
+	for (uint32_t i = 0; !result && i < track->nr; i++) {
+		json_add_item(&scope->out, i,
+			      tracks->samples.items[tracks->order[track->first + i]].weight);
+		result = offer(scope);
+	}
+	text_add(&scope->out, "]}");
+	return result;
+}
+
+static int write_all(struct scope *scope)
+{
+	const char *command = history_info(scope->request->history, "command_line");
+	text_add(&scope->out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+			      "\"exporter\":\"ctop " CTOP_VERSION "\",\"name\":");
+	json_add_name(&scope->out, &scope->scratch, command ? command : "ctop");
+	text_add(&scope->out, ",\"activeProfileIndex\":0,\n");
+	int result = write_functions(scope);
+	if (!result)
+		result = list_steps(scope);
+	text_add(&scope->out, "\"profiles\":[");
+	for (size_t i = 0; !result && i < scope->tracks.tracks.nr; i++) {
+		text_add(&scope->out, i ? ",\n" : "\n");
+		result = write_track(scope, &scope->tracks.tracks.items[i]);
+	}
+	text_add(&scope->out, "\n]}\n");
+	return result ? result : pieces_flush(scope->request->sink, &scope->out);
+}
+
+int speedscope_write(const struct export_request *request)
+{
+	struct scope scope = {.request = request};
+	int result = tracks_take(&scope.tracks, request, TRACKS_OF_SAMPLES);
+	if (!result)
+		result = selection_hottest_lines(request->selection, &scope.hottest);
+	if (!result)
+		result = write_all(&scope);
+	tracks_release(&scope.tracks);
+	text_release(&scope.out);
+	text_release(&scope.scratch);
+	numbering_release(&scope.functions);
+	free(scope.hottest.items);
+	free(scope.steps);
+	free(scope.digits.items);
+	return result;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What comes later than frames: their names, and after these their lines. */
+#include <ctop/history/history.h>
+
+#include <errno.h>
+
+#include "internal.h"
+
+/* Takes over one frame's name, or that it will have none. 1: done; 0: not yet; -ENOMEM. */
+static int take_name(struct history *history, uint32_t id)
+{
+	struct symbol_row row = symbols_row(history->symbols, (struct frame_id){id});
+	if (row.state != SYMBOL_NAMED && row.state != SYMBOL_BOUNDED)
+		return 0;
+	/* Strings of a region that lies may overlap: no more is taken than would fit there side by side. */
+	if (history->name_bytes_taken > symbols_string_bytes(&history->symbols->capacity))
+		row.name = row.module = (struct string_id){0};
+	const uint64_t string_bytes = history->string_bytes;
+	const char *name = history_intern(history, symbols_string(history->symbols, row.name));
+	const char *module = history_intern(history, symbols_string(history->symbols, row.module));
+	if (!name || !module)
+		return -ENOMEM;
+	history->name_bytes_taken += history->string_bytes - string_bytes;
+	struct named_frame *frame = &history->frames.items[history->of[TABLE_FRAMES].items[id] - 1];
+	frame->bounded = row.state == SYMBOL_BOUNDED && row.offset <= frame->address &&
+			 row.offset != UINT32_MAX;
+	frame->name = name[0] && row.state == SYMBOL_NAMED ? name : NULL;
+	frame->module_name = module[0] ? module : NULL;
+	frame->offset = row.offset;
+	history->frames_changed = history->frames_changed || frame->name;
+	history->nr_renamed += frame->function != 0;
+	frame->function = 0;
+	return 1;
+}
+
+/* Those of the frames for which there was nothing yet stay. 0 or -ENOMEM. */
+static int look_at(struct history *history, struct awaiting_frames *frames, bool is_same_version,
+		   int (*take)(struct history *history, uint32_t id))
+{
+	const size_t first = is_same_version ? frames->nr_looked_at : 0;
+	size_t kept = first;
+	for (size_t i = first; i < frames->nr; i++) {
+		uint32_t id = frames->items[i];
+		int result = take(history, id);
+		if (result < 0)
+			return result;
+		if (!result)
+			frames->items[kept++] = id;
+	}
+	frames->nr = frames->nr_looked_at = kept;
+	return 0;
+}
+
+int history_update_names(struct history *history)
+{
+	if (!history->has_epoch)
+		return 0;
+	/* Facts of the end come after the last sample, or without any. */
+	tables_reader_refresh(&history->reader);
+	int facts = history_read_metadata(history);
+	if (facts || !history->symbols)
+		return facts;
+	/* Read before the rows: what changes from now on moves it again. */
+	uint64_t version = symbols_version(history->symbols);
+	bool is_same = version == history->symbols_version;
+	if (!is_same)
+		history_update_module_names(history);
+	int result = look_at(history, &history->unnamed, is_same, take_name);
+	if (!result)
+		result = look_at(history, &history->unlined, is_same, history_take_lines);
+	if (!result)
+		history->symbols_version = version;
+	return result;
+}

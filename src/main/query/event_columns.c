@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/query/event_columns.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <ctop/base/function_name.h>
+#include <ctop/base/vec.h>
+
+/* A ratio's standard error, as a share of it, from which on it is marked. */
+static const double unsure_from = 0.25;
+
+void event_columns_release(struct event_columns *columns)
+{
+	for (size_t i = 0; i < columns->nr; i++)
+		free(columns->columns[i].costs.items);
+	*columns = (struct event_columns){0};
+}
+
+/* ---- what others cost ---- */
+
+static uint32_t find_group(const struct index *index, const struct selection_groups *rows,
+			   const struct group *group, enum grouping by)
+{
+	struct index_probe probe = index_find(index, group_hash(group, by));
+	uint32_t row;
+	while (index_next(index, &probe, &row))
+		if (group_is_same(&rows->items[row].group, group, by))
+			return row;
+	return UINT32_MAX;
+}
+
+static int add_column(struct event_columns *columns, uint32_t event, size_t nr_rows)
+{
+	struct event_column *column = &columns->columns[columns->nr++];
+	*column = (struct event_column){.event = event};
+	if (vec_reserve(&column->costs, nr_rows + 1))
+		return -ENOMEM;
+	for (; column->costs.nr < nr_rows; column->costs.nr++)
+		column->costs.items[column->costs.nr] = (struct event_cost){0};
+	return 0;
+}
+
+/* Of one event, by the rows' groups. */
+static int take(struct event_columns *columns, struct selection *selection, uint32_t event,
+		enum grouping by, const struct selection_groups *rows, const struct index *index)
+{
+	const bool is_own = columns->nr == 0;
+	struct selection_groups costs = {0};
+	int result = selection_group_selfs(selection, by,
+					   is_own ? SELECTION_OWN_EVENT : (int32_t)event, &costs);
+	if (!result)
+		result = add_column(columns, event, rows->nr);
+	for (size_t i = 0; !result && i < costs.nr; i++) {
+		struct event_column *column = &columns->columns[columns->nr - 1];
+		const struct selection_group *cost = &costs.items[i];
+		const uint32_t row = find_group(index, rows, &cost->group, by);
+		if (row != UINT32_MAX)
+			column->costs.items[row] =
+				(struct event_cost){cost->cost.self_weight, cost->self_squares};
+		column->whole += cost->cost.self_weight;
+	}
+	free(costs.items);
+	if (!result && !is_own && !columns->columns[columns->nr - 1].whole)
+		free(columns->columns[--columns->nr].costs.items);
+	return result;
+}
+
+/* ---- ratios ---- */
+
+static size_t column_of_unit(const struct history *history, const struct event_columns *columns,
+			     enum weight_unit unit)
+{
+	size_t i = 0;
+	while (i < columns->nr && history_event_unit(history, columns->columns[i].event) != unit)
+		i++;
+	return i;
+}
+
+static void find_ratios(struct event_columns *columns, const struct history *history)
+{
+	const size_t cycles = column_of_unit(history, columns, WEIGHT_CYCLES),
+		     instructions = column_of_unit(history, columns, WEIGHT_INSTRUCTIONS);
+	if (instructions == columns->nr)
+		return;
+	if (cycles < columns->nr)
+		columns->ratios[columns->nr_ratios++] =
+			(struct event_ratio){instructions, cycles, 1};
+	for (size_t i = 0; i < columns->nr && columns->nr_ratios < EVENT_RATIOS_MAX; i++)
+		if (history_event_unit(history, columns->columns[i].event) == WEIGHT_MISSES)
+			columns->ratios[columns->nr_ratios++] =
+				(struct event_ratio){i, instructions, 1000};
+}
+
+int event_columns_take(struct event_columns *columns, struct selection *selection,
+		       const struct history *history, enum grouping by,
+		       const struct selection_groups *rows)
+{
+	const uint32_t own = selection_event(selection);
+	struct index index = {0};
+	size_t nr_others = 0;
+	event_columns_release(columns);
+	for (size_t i = 0; i < history_nr_events(history); i++)
+		nr_others += i != own && history_event_samples(history, i);
+	if (!nr_others)
+		return 0;
+	int result = index_reserve_rows(&index, rows->nr);
+	for (size_t i = 0; !result && i < rows->nr; i++)
+		index_add(&index, group_hash(&rows->items[i].group, by), (uint32_t)i);
+	if (!result)
+		result = take(columns, selection, own, by, rows, &index);
+	for (size_t i = 0; !result && i < history_nr_events(history); i++)
+		if (i != own && columns->nr <= EVENT_COLUMNS_MAX &&
+		    history_event_samples(history, i))
+			result = take(columns, selection, (uint32_t)i, by, rows, &index);
+	index_release(&index);
+	find_ratios(columns, history);
+	return result;
+}
+
+/* ---- as text ---- */
+
+void event_column_add_name(const struct history *history, const struct event_column *column,
+			   size_t cols, struct text *out)
+{
+	struct text name = {0};
+	text_add_safe(&name, history_event_name(history, column->event));
+	name_add_elided(out, text_string(&name), cols);
+	out->failed |= name.failed;
+	text_release(&name);
+}
+
+void event_ratio_add_name(const struct history *history, const struct event_columns *columns,
+			  const struct event_ratio *ratio, size_t cols, struct text *out)
+{
+	static const char per[] = "/1k";
+	size_t nr_misses = 0;
+	for (size_t i = 0; i < columns->nr_ratios; i++)
+		nr_misses += columns->ratios[i].scale > 1;
+	if (ratio->scale == 1) {
+		text_add(out, "IPC");
+		return;
+	}
+	if (nr_misses == 1)
+		text_add(out, "misses");
+	else
+		event_column_add_name(history, &columns->columns[ratio->over],
+				      cols - (sizeof(per) - 1), out);
+	text_add(out, per);
+}
+
+/* Both are numbers of events: by chance each is off by one in the square root of its samples. */
+static bool is_unsure(const struct event_cost *over, const struct event_cost *under)
+{
+	const double most = unsure_from * unsure_from;
+	const double upper = history_effective(over->self_weight, over->self_squares),
+		     lower = history_effective(under->self_weight, under->self_squares);
+	return upper <= 0 || lower <= 0 || 1 / upper + 1 / lower > most;
+}
+
+void event_ratio_add(const struct event_columns *columns, const struct event_ratio *ratio,
+		     size_t row, struct text *out)
+{
+	const struct event_cost *over = &columns->columns[ratio->over].costs.items[row],
+				*under = &columns->columns[ratio->under].costs.items[row];
+	if (!under->self_weight) {
+		text_add(out, "-");
+		return;
+	}
+	text_addf(out, "%s%.*f", is_unsure(over, under) ? "~" : "", ratio->scale == 1 ? 2 : 1,
+		  (double)ratio->scale * (double)over->self_weight / (double)under->self_weight);
+}

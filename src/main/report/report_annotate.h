@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_REPORT_REPORT_ANNOTATE_H
+#define CTOP_REPORT_REPORT_ANNOTATE_H
+
+#include <ctop/annotate/annotation.h>
+#include <ctop/annotate/code_finder.h>
+#include <ctop/annotate/sources.h>
+#include <ctop/base/text.h>
+
+/* Text of so many bytes is enough: behind it source lines are left out, and other functions. */
+enum { REPORT_ANNOTATE_BYTES_MAX = 128 << 20 };
+
+/* Adds a function's instructions, each with its samples, and the source lines that they come from. whole: weight of all samples. */
+void report_annotate_add(const struct history *history, const struct annotation *annotation,
+			 const struct code *code, struct source_file *const *files, uint64_t whole,
+			 struct text *out);
+
+#endif

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Functions that the compiler put into others, and lines: as llvm-symbolizer has them, from wherever the debug information is."""
+
+import collections
+import functools
+import glob
+import json
+import os
+import random
+import re
+import shutil
+import tempfile
+
+from harness import FAULTY, case, check, ctop_ok, directory, falling, folded, main, need_program, run
+from inlined_program import built, by_llvm, frames, plain, recorded
+
+def check_chains(path, program, *options):
+    """At every address that was sampled: the functions and the line of each."""
+    ours = frames(path, program, *options)
+    theirs = by_llvm(program, ours)
+    check(any(len(chain) >= 4 for chain in theirs.values()), f"{theirs}: nothing was inlined")
+    for address, chain in ours.items():
+        wanted = theirs[address]
+        if not wanted[0][1]: # crt1.o has no lines
+            continue
+        check([(plain(name), line) for name, line in chain] == [(plain(name), line) for name, line in wanted],
+              f"{address:#x} of {program}: {chain}, not {wanted}")
+
+
+@functools.lru_cache(None)
+def kept():
+    where = tempfile.TemporaryDirectory()
+    program = built(where.name, "program")
+    return where, program, recorded(where.name, program)
+
+
+@case
+def chains_and_lines_are_those_of_llvm():
+    check_chains(kept()[2], kept()[1])
+
+
+@case
+def debug_information_of_each_kind():
+    kinds = {"dwarf4": ("-gdwarf-4",), "packed": ("-gz",), "packed4": ("-gz", "-gdwarf-4"), "packed the old way": ("-gz=zlib-gnu",), "ranges": ("-gdwarf-5", "-ffunction-sections")}
+    for name, options in kinds.items():
+        with directory() as where:
+            program = built(where, name, *options)
+            check_chains(recorded(where, program, 0.1), program)
+
+
+@case
+def sections_that_claim_to_unpack_to_gigabytes_have_no_lines():
+    with directory() as where:
+        program = built(where, "bomb", "-gz=zlib-gnu")
+        with open(program, "r+b") as file:
+            content = file.read()
+            places = [match.start() for match in re.finditer(b"ZLIB\0\0", content)]
+            check(len(places) >= 4, f"{places}")
+            for at in places:
+                file.seek(at + len("ZLIB"))
+                file.write((1 << 50).to_bytes(8, "big"))
+        path = recorded(where, program, 0.1)
+        check(any("work" in stack for stack in folded(path)), f"{folded(path)}")
+        lines = [line for chain in frames(path, program).values() for _, line in chain]
+        check(not any(lines), f"{lines}")
+
+
+@case
+def what_is_in_dwo_files_has_lines_without_them():
+    """libdw opens what it likes there, and nothing in the jail: llvm-symbolizer, too, has no inlined functions when these files are gone."""
+    for version in 4, 5:
+        with directory() as where:
+            program = built(where, "split", "-gsplit-dwarf", f"-gdwarf-{version}")
+            for name in glob.glob(os.path.join(where, "*.dwo")) + glob.glob("*.dwo"):
+                os.unlink(name)
+            path = recorded(where, program, 0.1)
+            ours = frames(path, program)
+            theirs = by_llvm(program, ours)
+            check(len(theirs) > 2 and {len(chain) for chain in theirs.values()} == {1}, f"{theirs}")
+            for address, chain in ours.items():
+                wanted = theirs[address][0]
+                check(not wanted[1] or [(plain(name), line) for name, line in chain] == [(plain(wanted[0]), wanted[1])],
+                      f"{address:#x}: {chain}, not {wanted}")
+
+
+def objcopy(*words):
+    result = run(need_program("objcopy"), *words)
+    check(result.returncode == 0, result.stderr)
+
+
+def split_off(where, program, strip, link=True):
+    """The debug file beside a program that was stripped; returns it as it was."""
+    whole = os.path.join(where, "whole-" + os.path.basename(program))
+    os.rename(program, whole)
+    objcopy("--only-keep-debug", whole, program + ".debug")
+    objcopy(strip, whole, program)
+    if link:
+        objcopy(f"--add-gnu-debuglink={program}.debug", program)
+    return whole
+
+
+@case
+def debug_information_beside_the_program():
+    with directory() as where:
+        program = built(where, "apart")
+        # Without a symbol table, as distributions have them: it is in the debug file, too.
+        whole = split_off(where, program, "--strip-all")
+        path = recorded(where, program, 0.1)
+        ours, theirs = frames(path, program), by_llvm(whole, frames(path, program))
+        deep = [address for address, chain in theirs.items() if len(chain) >= 4]
+        check(deep, f"{theirs}")
+        for address in deep:
+            check([line for _, line in ours[address]] == [line for _, line in theirs[address]], f"{ours[address]}")
+
+
+@case
+def debug_information_beside_a_program_that_has_its_symbols():
+    for build_id in "sha1", "none":
+        with directory() as where:
+            program = built(where, "apart", f"-Wl,--build-id={build_id}")
+            whole = split_off(where, program, "--strip-debug")
+            check_as_llvm_has(whole, recorded(where, program, 0.1), program)
+
+
+def dwz(where, *programs):
+    """Puts into a file "common" beside them what they have in common."""
+    result = run(need_program("dwz"), "-m", "common", *map(os.path.basename, programs), cwd=where)
+    check(result.returncode == 0 and os.path.exists(os.path.join(where, "common")), result.stderr)
+
+
+def check_as_llvm_has(whole, path, program):
+    """As of the program before anything was taken out of it."""
+    ours, theirs = frames(path, program), by_llvm(whole, frames(path, program))
+    check(any(len(chain) >= 4 for chain in theirs.values()), f"{theirs}")
+    for address, chain in theirs.items():
+        wanted = [(plain(name), line) for name, line in chain]
+        found = [(plain(name), line) for name, line in ours[address]]
+        check(not chain[0][1] or found == wanted, f"{found}, not {wanted}")
+
+
+@case
+def what_dwz_has_put_into_a_common_file():
+    with directory() as where:
+        program, other = built(where, "program"), built(where, "other", "-DOTHER")
+        whole = os.path.join(where, "whole")
+        shutil.copy(program, whole)
+        dwz(where, program, other)
+        check_as_llvm_has(whole, recorded(where, program, 0.1), program)
+        # Not by its name: by the build-id that it is known by.
+        common = os.path.join(where, "common")
+        with open(common, "rb") as file:
+            content = file.read()
+        build_id = bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", run(need_program("readelf"), "-n", common).stdout).group(1))
+        check(content.count(build_id) == 1, "its build-id is somewhere else")
+        with open(common, "wb") as file:
+            file.write(content.replace(build_id, build_id[::-1]))
+        names = {name for chain in frames(recorded(where, program, 0.1), program).values() for name, _ in chain}
+        check("work(unsigned long)" in names and not any("mix" in name for name in names), f"{names}")
+
+
+@case
+def what_dwz_has_put_into_a_common_file_of_debug_files():
+    with directory() as where:
+        program, other = built(where, "program"), built(where, "other", "-DOTHER")
+        wholes = [split_off(where, path, "--strip-all", False) for path in (program, other)]
+        dwz(where, program + ".debug", other + ".debug")
+        for path in program, other:
+            objcopy(f"--add-gnu-debuglink={path}.debug", path)
+        path = recorded(where, program, 0.1)
+        ours, theirs = frames(path, program), by_llvm(wholes[0], frames(path, program))
+        deep = [address for address, chain in theirs.items() if len(chain) >= 4]
+        check(deep, f"{theirs}")
+        for address in deep:
+            check([(plain(name), line) for name, line in ours[address]][:3] == [(plain(name), line) for name, line in theirs[address]][:3],
+                  f"{ours[address]}")
+
+
+@case
+def the_debug_file_of_another_build_has_no_lines_of_this_one():
+    for build_id in "sha1", "none":
+        with directory() as where:
+            program = built(where, "apart", f"-Wl,--build-id={build_id}")
+            split_off(where, program, "--strip-debug")
+            other = built(where, "other", f"-Wl,--build-id={build_id}", "-O1")
+            objcopy("--only-keep-debug", other, program + ".debug")
+            path = recorded(where, program, 0.1)
+            check(any("work" in stack for stack in folded(path)), f"{folded(path)}")
+            lines = [line for chain in frames(path, program).values() for _, line in chain]
+            check(not any(lines), f"{lines}")
+
+
+@case
+def views_of_functions_have_them_marked():
+    path = kept()[2]
+    top = ctop_ok("report", "--stdio", path).stdout
+    rows = {match.group(3): float(match.group(1))
+            for match in re.finditer(r"^ *([\d.]+) +([\d.]+) +[\d,]+  (.*?) {2,}program$", top, re.MULTILINE)}
+    mixed = [share for name, share in rows.items() if name.startswith("mix<") and name.endswith(" (inlined)")]
+    check(mixed and mixed[0] > 50, f"{top}")
+    check(rows["work(unsigned long)"] < 50, f"{rows}")
+    tree = ctop_ok("report", "--stdio", "--tree", "--names", "full", path).stdout
+    check(re.search(r"( +)work\(unsigned long\)\n.*all \(inlined\)\n.*space::sum::add\(unsigned long\) \(inlined\)\n"
+                    r".*mix<.*\(inlined\)", tree), tree)
+
+
+@case
+def without_them_stacks_are_those_of_the_calls():
+    path = kept()[2]
+    # tests/cli/harness.py leaves them out.
+    calls = folded(path)
+    check(not any(frame.endswith("_[i]") for stack in calls for frame in stack), f"{calls}")
+    merged = collections.Counter()
+    for line in ctop_ok("export", "folded", "--samples", path).stdout.splitlines():
+        stack, _, count = line.rpartition(" ")
+        merged[tuple(frame for frame in stack.split(";") if not frame.endswith("_[i]"))] += int(count)
+    check(merged == calls, f"{merged - calls}, {calls - merged}")
+    check("(inlined)" not in ctop_ok("report", "--stdio", "--no-inline", path).stdout, "inlined functions in a report without")
+
+
+@case
+def nobody_looks_for_them_where_they_are_not_wanted():
+    with directory() as where:
+        path = os.path.join(where, "none.ctop")
+        ctop_ok("record", "-q", "--no-inline", "-e", "cpu-clock:u", "-o", path, "--", kept()[1], 0.1)
+        check("(inlined)" not in ctop_ok("report", "--stdio", path).stdout, "it has them all the same")
+
+
+@case
+def a_recording_has_them_inside():
+    with directory() as where:
+        program = built(where, "moved")
+        path = recorded(where, program, 0.1)
+        before = ctop_ok("report", "--stdio", path).stdout
+        check("(inlined)" in before, before)
+        os.rename(program, program + ".elsewhere")
+        check(ctop_ok("report", "--stdio", path).stdout == before, "another report without the file")
+
+
+@case
+def a_file_of_perf_has_them_from_the_program_and_from_no_other():
+    with directory() as where:
+        program = built(where, "mine")
+        data = os.path.join(where, "perf.data")
+        result = run(need_program("perf"), "record", "-q", "-N", "-e", "cpu-clock:u", "--call-graph", "dwarf,8192", "-o", data, "--", program, "0.1")
+        check(result.returncode == 0, result.stderr)
+        check_chains(data, program)
+        # Other code in its place is no source of lines.
+        os.rename(program, program + ".old")
+        built(where, "mine", "-O1", "-DOTHER")
+        check("mix<" not in ctop_ok("report", "--stdio", data).stdout, "lines of another file")
+
+
+def damage(path, numbers):
+    """Bytes of the debug sections become others; where these are, readelf says."""
+    text = run(need_program("readelf"), "-SW", path).stdout
+    sections = [(int(offset, 16), int(size, 16)) for offset, size in
+                re.findall(r"\.debug_\w+ +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", text)]
+    check(len(sections) > 4, text)
+    with open(path, "r+b") as file:
+        for offset, size in sections:
+            for _ in range(1 + size // 50):
+                file.seek(offset + numbers.randrange(size))
+                file.write(bytes([numbers.randrange(256)]))
+
+
+@case
+def damaged_debug_information_costs_no_names():
+    numbers = random.Random(14)
+    with directory() as where:
+        for number in range(8):
+            program = built(where, f"damaged{number}")
+            damage(program, numbers)
+            path = recorded(where, program, 0.05)
+            stacks = folded(path)
+            check(any("work" in stack for stack in stacks), f"{number}: {stacks}")
+
+
+@case
+def who_falls_on_lines_leaves_names():
+    with directory() as where:
+        program = built(where, "fallen")
+        path = os.path.join(where, "fallen.ctop")
+        stats_path = os.path.join(where, "stats.json")
+        result = run(FAULTY, "record", "-q", "-e", "cpu-clock:u", "-o", path, "--stats", stats_path, "--", program, "0.3",
+                     env=falling("symbolizer:abort:lines"))
+        check(result.returncode == 0, result.stderr)
+        with open(stats_path, encoding="utf-8") as file:
+            check(json.load(file)["restarts"] > 0, "nobody fell")
+        check(any("work" in stack for stack in folded(path)), f"{folded(path)}")
+
+
+if __name__ == "__main__":
+    main()

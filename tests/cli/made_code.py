@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stacks through code that a process has made and for which nobody has tables: HotSpot's without frame pointers, qemu's, LuaJIT's."""
+
+import contextlib
+import os
+import platform
+import subprocess
+
+from busy_programs import running
+from harness import (Skip, case, check, ctop_ok, directory, main, need_program, need_root, record_work, run, share_complete)
+
+SAMPLES_LEAST = 50
+# Of made code no more is known than what it does at the time; a sample while it is being replaced is lost.
+COMPLETE = 0.9
+
+# What each calls is in its name: a calls b, b calls c or itself. Compiled as they are, one by one.
+JAVA = """public class Chain {
+	static volatile long sink;
+	static long c(int n) { long s = 0; for (int i = 0; i < n; i++) s += i * s + sink; return s; }
+	static long b(int n, int deep) { return deep == 0 ? c(n) + 1 : b(n, deep - 1) + 1; }
+	static long a(int n) { return b(n, 3) + 1; }
+	public static void main(String[] arguments) {
+		System.out.println("ready");
+		for (;;)
+			sink += a(20000);
+	}
+}
+"""
+LUA = """local function leaf(n) local s = 0 for i = 1, n do s = s + i % 7 end return s end
+print("ready") io.flush()
+while true do leaf(1000000) table.concat({tostring(leaf(10)), "x"}) end
+"""
+QEMU = """#include <stdio.h>
+#include <stdlib.h>
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(void)
+{
+	static int numbers[10000];
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		for (int i = 0; i < 10000; i++)
+			numbers[i] = rand();
+		qsort(numbers, 10000, sizeof(*numbers), compare);
+	}
+}
+"""
+
+
+def need_this_machine():
+    if platform.machine() != "x86_64":
+        raise Skip("rules are read from x86-64 code only")
+    need_root()
+
+
+def written(where, name, text):
+    path = os.path.join(where, name)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    return path
+
+
+def share(where, program):
+    recording = record_work(where, [program.pid], 1, "-e", "cpu-clock:u", "-p", program.pid)
+    if recording.stats["samples"] < SAMPLES_LEAST:
+        raise Skip(f"the machine is too busy: {recording.stats['samples']} samples")
+    check(recording.stats["restarts"] == 0, f"{recording.stats} {recording.stderr}")
+    print(f"# {share_complete(recording.stats):.3f} of {recording.stats['samples']} samples complete")
+    check(share_complete(recording.stats) >= COMPLETE, f"{recording.stats['stacks']} {recording.stacks}")
+    return recording
+
+
+@contextlib.contextmanager
+def java(where, *options):
+    need_program("java")
+    compiled = run(need_program("javac"), "-d", where, written(where, "Chain.java", JAVA))
+    check(compiled.returncode == 0, compiled.stderr)
+    with running("java", "-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Chain::*", *options,
+                 "-cp", where, "Chain") as program:
+        yield program
+
+
+def calls_of_java(*options):
+    """Every stack with Java's own names must be one that the source can make."""
+    with directory() as where, java(where, *options) as program:
+        # What was compiled while it warmed up, and stands still from now on.
+        named = run(need_program("jcmd"), program.pid, "Compiler.perfmap")
+        check(named.returncode == 0, named.stderr)
+        recording = share(where, program)
+        whole = 0
+        for stack in recording.stacks:
+            # What is interpreted, or was compiled since, stands for any of them.
+            calls = [name.split(".")[-1][0] if " Chain." in name else "?" if name in ("Interpreter", "[anon]") else ""
+                     for name in stack]
+            calls = "".join(calls)
+            if "b" not in calls:
+                continue
+            check(len(calls) <= 7 and all(call in ("?", one) for call, one in zip(calls, "mabbbbc")), f"{stack}")
+            whole += len(calls) == 7
+        check(whole, f"{recording.stacks}")
+
+
+@case
+def java_without_frame_pointers():
+    need_this_machine()
+    calls_of_java()
+
+
+@case
+def java_with_frame_pointers():
+    need_this_machine()
+    calls_of_java("-XX:+PreserveFramePointer")
+
+
+@case
+def java_that_is_interpreted():
+    need_this_machine()
+    with directory() as where, java(where, "-Xint") as program:
+        share(where, program)
+
+
+@case
+def pieces_of_qemu():
+    """Blocks of translated code jump to each other, and only some of them to the end."""
+    need_this_machine()
+    need_program("qemu-x86_64")
+    with directory() as where:
+        program = os.path.join(where, "sorts")
+        built = run("gcc", "-O2", "-static", "-o", program, written(where, "sorts.c", QEMU))
+        if built.returncode:
+            raise Skip("there is no static libc")
+        with running("qemu-x86_64", program) as emulator:
+            share(where, emulator)
+
+
+@case
+def traces_of_luajit():
+    need_this_machine()
+    need_program("luajit")
+    with directory() as where, running("luajit", written(where, "busy.lua", LUA)) as program:
+        recording = share(where, program)
+        text = ctop_ok("export", "frames", recording.path).stdout
+        check("likely" in text, "no stack leads through a trace")
+
+
+main()

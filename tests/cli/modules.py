@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Modules: where the names of each come from, by programs that are made so; why they are missing, and what would help."""
+
+import lzma
+import os
+import re
+
+from harness import BUILD, case, check, ctop_ok, directory, main, need_program, need_root, run
+
+WORK = r"""
+#include <stdlib.h>
+#include <time.h>
+__attribute__((noinline)) static void spin(volatile unsigned long *sum)
+{
+	for (int i = 0; i < 1000000; i++)
+		*sum += (unsigned long)i;
+}
+int main(int argc, char **argv)
+{
+	volatile unsigned long sum = 0;
+	struct timespec used = {0};
+	while ((double)used.tv_sec + (double)used.tv_nsec * 1e-9 < atof(argv[argc - 1])) {
+		spin(&sum);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	}
+	return 0;
+}
+"""
+
+
+def tool(name, *arguments):
+    result = run(need_program(name), *arguments)
+    check(result.returncode == 0, f"{name} {arguments}: {result.stderr}")
+
+
+def built(where, name, *options):
+    path, source = os.path.join(where, name), os.path.join(where, name + ".c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(WORK)
+    tool("gcc", "-O1", "-g", "-fno-omit-frame-pointer", *options, "-o", path, source)
+    return path
+
+
+def separated(where, name, *options):
+    """Stripped, with a debug file beside it that its debug link names."""
+    path = built(where, name, *options)
+    tool("objcopy", "--only-keep-debug", path, path + ".debug")
+    tool("strip", path)
+    tool("objcopy", "--add-gnu-debuglink=" + path + ".debug", path)
+    return path
+
+
+def with_mini_debug(where, name):
+    path = built(where, name)
+    symbols = os.path.join(where, "symbols")
+    tool("objcopy", "--only-keep-debug", "--strip-debug", path, symbols)
+    with open(symbols, "rb") as file:
+        packed = lzma.compress(file.read())
+    with open(symbols + ".xz", "wb") as file:
+        file.write(packed)
+    tool("strip", path)
+    tool("objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", path)
+    return path
+
+
+def modules_of(path):
+    """{file: (names from, the lines that hang below)} of a recording."""
+    text, found, name = ctop_ok("report", "--stdio", "--modules", "--min-percent=0", "--limit=0", path).stdout, {}, None
+    for line in text[text.index(" SELF%"):].splitlines()[1:]:
+        row = re.fullmatch(r" *[0-9.]+ +[0-9.]+  (.{14})  (?:[0-9a-f]* +)?(\S.*)", line)
+        if row:
+            name = os.path.basename(row.group(2))
+            found[name] = row.group(1).strip(), []
+        elif line.startswith(" ") and name:
+            found[name][1].append(line.strip())
+    return found
+
+
+@case
+def where_names_come_from():
+    need_root()
+    with directory() as where:
+        programs = [
+            built(where, "whole"),
+            separated(where, "by-build-id"),
+            separated(where, "by-link", "-Wl,--build-id=none"),
+            with_mini_debug(where, "mini"),
+        ]
+        for name in "stripped", "damaged-link":
+            programs.append(separated(where, name, "-Wl,--build-id=none"))
+        os.remove(os.path.join(where, "stripped.debug"))
+        with open(os.path.join(where, "damaged-link.debug"), "ab") as file:
+            file.write(b"another CRC")
+        path = os.path.join(where, "x.ctop")
+        script = "; ".join(f"{program} 0.3" for program in programs)
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", "sh", "-c", script)
+        found = modules_of(path)
+        for name, source in (("whole", ".symtab"), ("by-build-id", "debug file"), ("by-link", "debug link"),
+                             ("mini", ".gnu_debugdata")):
+            check(found.get(name) == (source, []), f"{name}: {found}")
+        # No package has them: no command would help.
+        for name in "stripped", "damaged-link":
+            check(found.get(name) == ("nothing", ["stripped, and no debug file is here"]), f"{name}: {found}")
+
+
+@case
+def generated_code_and_a_recording_elsewhere():
+    """The jitdump's names are told as such; all of it is in the recording, whatever becomes of the files."""
+    need_root()
+    with directory() as where:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--",
+                os.path.join(BUILD, "workloads", "jitdump"), where, 5, 200)
+        found = modules_of(path)
+        generated = {source for name, (source, _) in found.items() if name.startswith("[anon]") or name.startswith("jit-")}
+        check("jitdump" in generated, f"{found}")
+        for name in os.listdir(where):
+            if name.endswith(".dump"):
+                os.remove(os.path.join(where, name))
+        check(modules_of(path) == found, "changed with the files")
+
+
+if __name__ == "__main__":
+    main()

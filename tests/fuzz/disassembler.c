@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One function of a module file: the first byte says which name it is to have, 8 more where it begins; the rest is the file. Main accepts
+ * what comes of it, whatever the file holds.
+ */
+#include <ctop/files/listing.h>
+#include <ctop/symbol/listing.h>
+
+#include "fuzz.h"
+
+static const char *const names[] = {"", "main", "_start", "work::run(char const*)"};
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static struct listing_question question;
+	struct input input = {bytes, size};
+	struct listing_answer answer;
+	struct listing *listing;
+	const char *name = names[input_u8(&input) % (sizeof(names) / sizeof(*names))];
+	const int open_before = fuzz_open_descriptors();
+	memset(&question, 0, sizeof(question));
+	question.has_name = name[0] != '\0';
+	snprintf(question.name, sizeof(question.name), "%s", name);
+	input_take(&input, &question.start, sizeof(question.start));
+	int fd = memfd_create("module", MFD_CLOEXEC);
+	REQUIRE(fd >= 0 && write(fd, input.at, input.left) == (ssize_t)input.left);
+	void *memory = mmap(NULL, LISTING_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	REQUIRE(memory != MAP_FAILED);
+	listing_make(fd, -1, &question, memory, &answer);
+	REQUIRE(fuzz_open_descriptors() == open_before);
+	if (answer.error) {
+		REQUIRE(answer.error < 0 && answer.error > -4096);
+		munmap(memory, LISTING_BYTES);
+		return 0;
+	}
+	REQUIRE(listing_take(&answer, memory, &listing) == 0);
+	listing_free(listing);
+	return 0;
+}

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+The function at an address, by ctop, by llvm-symbolizer and by eu-addr2line, which read DWARF: where those two agree, ctop says the same
+of at least 999 in 1,000 addresses; what differs is printed. At every address that was sampled, and at many others.
+"""
+
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stacks"))
+from everyday import building_go, building_rust  # noqa: E402
+from languages import GO  # noqa: E402
+from harness import (BUILD, CTOP, Skip, check, ctop_ok, directory, long_case, main, need_program, need_root, run)  # noqa: E402
+
+LOOK_UP = os.path.join(BUILD, "symbols", "look_up")
+AT_MOST = 20000
+DIFFERENT_MAX = 0.001
+
+
+def answers(where, addresses, *command):
+    """What a program says that reads addresses, a line each."""
+    path = os.path.join(where, "addresses")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{address:#x}\n" for address in addresses)
+    result = run("sh", "-c", 'exec "$@" <"$0"', path, *command, timeout=280)
+    check(result.stdout, f"{command}: {result.returncode}, {result.stderr[-500:]}")
+    return result.stdout
+
+
+def by_ctop(where, path, debug, addresses):
+    """{address: (where its function begins, the symbol)}"""
+    found = {}
+    for line in answers(where, addresses, LOOK_UP, "-m", path, *([debug] if debug else [])).splitlines():
+        address, start, name = line.split(" ", 2)
+        found[int(address, 16)] = (None if start == "-" else int(start, 16), name)
+    return found
+
+
+def by_llvm(where, path, addresses):
+    """{address: the function that the code belongs to}, the last of what was inlined."""
+    text = answers(where, addresses, need_program("llvm-symbolizer"), f"--obj={path}", "--functions=linkage", "--no-demangle",
+                   "--inlines", "--output-style=JSON")
+    found = {}
+    for line in text.splitlines():
+        answer = json.loads(line)
+        name = answer["Symbol"][-1]["FunctionName"] if answer.get("Symbol") else ""
+        found[int(answer["Address"], 16)] = name or None
+    return found
+
+
+def by_elfutils(where, path, addresses):
+    found, address = {}, None
+    lines = answers(where, addresses, need_program("eu-addr2line"), "-e", path, "-a", "-f", "-i").splitlines()
+    for number, line in enumerate(lines):
+        if re.fullmatch(r"0x[0-9a-f]{16}", line):
+            address, first = int(line, 16), number
+        elif (number - first) % 2: # a function, and the next line says where
+            name = line.split(" inlined at ")[0]
+            found[address] = None if name == "??" else name
+    return found
+
+
+def plain(name):
+    """The function that a part of it belongs to; without the version."""
+    return re.sub(r"(\.(cold|part|constprop|isra|lto_priv|llvm|abi0|abiinternal)(\.\d+)*)+$", "", name.split("@")[0]) if name else name
+
+
+def places(path):
+    """{symbol: addresses}"""
+    found = {}
+    for line in run(need_program("nm"), "--defined-only", path).stdout.splitlines():
+        words = line.split(" ", 2)
+        if len(words) == 3:
+            found.setdefault(plain(words[2]), set()).add(int(words[0], 16))
+    return found
+
+
+def all_over(path, debug=None):
+    """Addresses in all functions: first, last, and between."""
+    found = set()
+    for line in run(need_program("nm"), "-S", "--defined-only", debug or path).stdout.splitlines():
+        words = line.split(" ", 3)
+        if len(words) == 4 and words[2] in "tTwW":
+            start, size = int(words[0], 16), int(words[1], 16)
+            found.update((start, start + size // 3, start + 2 * size // 3, start + size - 1) if size else (start,))
+    step = max(1, len(found) // AT_MOST)
+    return sorted(found)[::step]
+
+
+def source_names(where, symbols):
+    """{symbol: its function as the source has it, without parameters and around it}: what eu-addr2line says of functions of one file."""
+    path = os.path.join(where, "symbols")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{symbol}\n" for symbol in symbols)
+    shown = run("sh", "-c", 'exec "$1" -p <"$0"', path, need_program("c++filt")).stdout.splitlines()
+    return {symbol: re.sub(r".*::", "", re.sub(r"\(anonymous namespace\)", "", name)).strip() for symbol, name in zip(symbols, shown)}
+
+
+def compared(where, what, path, addresses, debug=None):
+    of_ctop, of_llvm = by_ctop(where, path, debug, addresses), by_llvm(where, debug or path, addresses)
+    of_elfutils, known = by_elfutils(where, debug or path, addresses), places(debug or path)
+    agreed, different = 0, []
+    sources = source_names(where, sorted({plain(name) for name in of_llvm.values() if name}))
+    for address in addresses:
+        first, second = plain(of_llvm.get(address)), plain(of_elfutils.get(address))
+        # A function may have several names.
+        if not first or not second or (second not in (first, sources[first]) and not known.get(first, set()) & known.get(second, set())):
+            continue
+        agreed += 1
+        start, name = of_ctop[address]
+        if plain(name) not in (first, second) and start not in known.get(first, ()):
+            different.append((f"{address:#x}", name, first))
+    print(f"# {what}: {len(addresses)} addresses, {agreed} where the two agree, {len(different)} different", flush=True)
+    for entry in different[:20]:
+        print(f"#   {entry}")
+    check(agreed * 2 > len(addresses), f"{what}: they agree at {agreed} of {len(addresses)}")
+    check(len(different) <= agreed * DIFFERENT_MAX, f"{what}: {len(different)} of {agreed} are different")
+
+
+def sampled(where, path, *command):
+    """The addresses of a file at which it was sampled, and the functions there, as the profile has them."""
+    recording = os.path.join(where, "sampled.ctop")
+    ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", recording, "--", *command, timeout=280, cwd=where)
+    text = ctop_ok("export", "frames", "--no-inline", recording).stdout
+    found = {}
+    for name, address in re.findall(rf" (\S.*?)(?:\+0x[0-9a-f]+)? \({re.escape(os.path.realpath(path))}\+(0x[0-9a-f]+)\)", text):
+        found[int(address, 16)] = re.split(r" {2,}", name)[-1]
+    check(len(found) > 5, f"{len(found)} addresses of {path}: {text[:2000]}")
+    return found
+
+
+def check_program(where, what, path, *command):
+    path = os.path.realpath(path)
+    seen = sampled(where, path, *command)
+    shown = {}
+    for line in answers(where, sorted(seen), LOOK_UP, path).splitlines():
+        address, _, name = line.split(" ", 2)
+        shown[int(address, 16)] = name
+    wrong = [(f"{address:#x}", name, shown[address]) for address, name in seen.items()
+             if shown[address] not in (name, "?") and "+0x" not in name and not name.startswith("[")]
+    check(not wrong, f"{what}: the profile has other names than the symbolizer: {wrong[:5]}")
+    compared(where, what + ", sampled", path, sorted(seen))
+    compared(where, what + ", all over", path, all_over(path))
+
+
+@long_case
+def ctop_itself():
+    need_root()
+    with directory() as where:
+        profile = os.path.join(where, "profile.ctop")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", profile, "--", os.path.join(BUILD, "workloads", "templates"), 1)
+        script = f'for i in 1 2 3 4 5 6 7 8 9 10; do "{CTOP}" report --stdio --tree "{profile}"; "{CTOP}" list; "{CTOP}" export script "{profile}"; done >/dev/null'
+        check_program(where, "ctop", CTOP, "sh", "-c", script)
+
+
+@long_case
+def cplus():
+    need_root()
+    with directory() as where:
+        for name in "templates", "demo":
+            path = os.path.join(BUILD, "workloads", name)
+            check_program(where, name, path, path, 1)
+
+
+RUST = """use std::collections::{BTreeMap, HashMap};
+trait Shape { fn area(&self) -> f64; }
+struct Square(f64);
+struct Circle(f64);
+impl Shape for Square { fn area(&self) -> f64 { self.0 * self.0 } }
+impl Shape for Circle { fn area(&self) -> f64 { self.0 * 3.14 } }
+fn work<T: Ord + Clone + std::fmt::Display>(items: &mut Vec<T>) -> usize {
+    items.sort();
+    items.dedup();
+    items.iter().map(|item| format!("{item}")).filter(|text| text.len() % 2 == 0).map(|text| text.len()).sum()
+}
+fn main() {
+    let end = std::time::Instant::now() + std::time::Duration::from_millis(1500);
+    let (mut total, mut map, mut tree) = (0usize, HashMap::new(), BTreeMap::new());
+    while std::time::Instant::now() < end {
+        let mut numbers: Vec<u64> = (0..2000u64).map(|i| i.wrapping_mul(2654435761) % 997).collect();
+        let mut words: Vec<String> = numbers.iter().map(|n| n.to_string()).collect();
+        total += work(&mut numbers) + work(&mut words);
+        for word in words { *map.entry(word.clone()).or_insert(0) += 1; tree.insert(word, total); }
+        let shapes: Vec<Box<dyn Shape>> = vec![Box::new(Square(2.0)), Box::new(Circle(total as f64))];
+        total += shapes.iter().map(|shape| shape.area()).sum::<f64>() as usize % 7;
+    }
+    println!("{total} {} {}", map.len(), tree.len());
+}
+"""
+
+
+@long_case
+def rust():
+    need_root()
+    with directory() as where:
+        program, = building_rust(RUST)(where)
+        check_program(where, "Rust", program, program)
+        built = run("rustc", "-O", "-g", "-C", "symbol-mangling-version=v0", "-o", program, os.path.join(where, "busy.rs"))
+        check(built.returncode == 0, built.stderr)
+        check_program(where, "Rust, v0", program, program)
+
+
+@long_case
+def go():
+    need_root()
+    with directory() as where:
+        program, = building_go(GO)(where)
+        check_program(where, "Go", program, program, 1)
+
+
+@long_case
+def glibc_by_its_debug_file():
+    path = next((word for word in run("ldd", CTOP).stdout.split() if "/libc.so" in word), None)
+    if not path:
+        raise Skip("no glibc here")
+    path = os.path.realpath(path)
+    build_id = re.search("Build ID: ([0-9a-f]+)", run(need_program("readelf"), "-n", path).stdout).group(1)
+    debug = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+    if not os.path.exists(debug):
+        raise Skip("glibc's debug package is not installed")
+    with directory() as where:
+        compared(where, "glibc", path, all_over(path, debug), debug)
+
+
+# ---- what was put in, and lines ----
+
+
+def chains_by_llvm(where, path, addresses):
+    """{address: [(function, file, line)]}, the innermost first."""
+    text = answers(where, addresses, need_program("llvm-symbolizer"), f"--obj={path}", "--functions=linkage", "--no-demangle",
+                   "--inlines", "--output-style=JSON")
+    found = {}
+    for line in text.splitlines():
+        answer = json.loads(line)
+        found[int(answer["Address"], 16)] = [(plain(one["FunctionName"]), os.path.basename(one["FileName"]), one["Line"])
+                                             for one in answer.get("Symbol", ())]
+    return found
+
+
+def chains_by_elfutils(where, path, addresses):
+    found, chain, name = {}, [], None
+    for line in answers(where, addresses, need_program("eu-addr2line"), "-e", path, "-a", "-f", "-i").splitlines():
+        if re.fullmatch(r"0x[0-9a-f]{16}", line):
+            chain = found[int(line, 16)] = []
+            name = None
+        elif name is None:
+            name = plain(line.split(" inlined at ")[0])
+        else:
+            file, _, rest = line.partition(":")
+            chain.append((name, os.path.basename(file), int(re.match(r"\d+", rest).group() if rest[:1].isdigit() else 0)))
+            name = None
+    return found
+
+
+def chains_by_ctop(where, path, addresses):
+    found = {}
+    for line in answers(where, addresses, LOOK_UP, "-l", path).splitlines():
+        address, *words = line.split("\t")
+        found[int(address, 16)] = [(plain(name), os.path.basename(place.rpartition(":")[0]), int(place.rpartition(":")[2]))
+                                   for name, place in zip(words[::2], words[1::2])]
+    return found
+
+
+def places_of(chain):
+    return [(file, line) for _, file, line in chain]
+
+
+def compare_chains(where, what, path, most=AT_MOST):
+    addresses = all_over(path)
+    addresses = addresses[::-(-len(addresses) // most)]
+    of_llvm, of_elfutils = chains_by_llvm(where, path, addresses), chains_by_elfutils(where, path, addresses)
+    of_ctop = chains_by_ctop(where, path, addresses)
+    agreed, different, longest = 0, [], 0
+    for address in addresses:
+        chain = of_llvm.get(address, [])
+        if not chain or not chain[0][2] or places_of(chain) != places_of(of_elfutils.get(address, [])):
+            continue
+        agreed += 1
+        longest = max(longest, len(chain))
+        ours = of_ctop.get(address, [])
+        # The outermost llvm-symbolizer takes from the symbol table, which may have another of several names.
+        if places_of(ours) != places_of(chain) or [name for name, _, _ in ours[:-1]] != [name for name, _, _ in chain[:-1]]:
+            different.append((f"{address:#x}", ours, chain))
+    print(f"# {what}: {len(addresses)} addresses, {agreed} where the two agree, up to {longest} functions in one, "
+          f"{len(different)} different", flush=True)
+    for entry in different[:10]:
+        print(f"#   {entry}")
+    check(agreed * 3 > len(addresses), f"{what}: they agree at {agreed} of {len(addresses)}")
+    check(len(different) <= agreed * DIFFERENT_MAX, f"{what}: {len(different)} of {agreed} are different")
+
+
+@long_case
+def inlined_functions_and_lines():
+    with directory() as where:
+        compare_chains(where, "ctop", CTOP)
+        compare_chains(where, "C++", os.path.join(BUILD, "workloads", "demo"))
+        program, = building_rust(RUST)(where)
+        compare_chains(where, "Rust", program)
+
+
+@long_case
+def inlined_functions_of_other_compilers():
+    """DWARF 2 to 5, compressed, by gcc and clang."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads", "demo.cpp")
+    with directory() as where:
+        for compiler in need_program("g++"), need_program("clang++"):
+            # Without a table of ranges eu-addr2line finds no units.
+            ranges = ["-gdwarf-aranges"] if "clang" in compiler else []
+            for options in ["-gdwarf-2"], ["-gdwarf-3"], ["-gdwarf-4"], ["-gdwarf-5", "-gz"]:
+                path = os.path.join(where, "demo")
+                built = run(compiler, "-std=c++17", "-O2", "-pthread", *options, *ranges, "-o", path, source)
+                check(built.returncode == 0, built.stderr)
+                compare_chains(where, f"{os.path.basename(compiler)} {' '.join(options)}", path, 300)
+
+
+def one_spelling(name):
+    """Without what one prints and the other does not: hashes of Rust's crates, names of ABIs, the short names of std."""
+    name = re.sub(r"\[abi:\w+\]|\[[0-9a-f]{13,16}\]|::h[0-9a-f]{16}$|@plt$|(?<=\d): [iu](size|\d+)", "", name)
+    for word in "istream", "ostream", "iostream":
+        name = re.sub(rf"\bstd::{word}\b", f"std::basic_{word}<char, std::char_traits<char> >", name)
+    name = re.sub(r"\bstd::string\b", "std::basic_string<char, std::char_traits<char>, std::allocator<char> >", name)
+    return name.replace(" ", "")
+
+
+def check_names(where, path, *options):
+    """All names of a file: the same but for the type before it."""
+    lines = run(need_program("nm"), "--defined-only", *options, path).stdout.splitlines()
+    addresses = sorted({int(line.split(" ")[0], 16) for line in lines if line.split(" ")[1] in "tTwW"})
+    third = lambda text: [line.split(" ", 2)[2] for line in text.splitlines()]
+    mangled = [name.split("@")[0] for name in third(answers(where, addresses, LOOK_UP, "-m", path))]
+    shown = third(answers(where, addresses, LOOK_UP, path))
+    source = os.path.join(where, "mangled")
+    with open(source, "w", encoding="utf-8") as file:
+        file.writelines(name + "\n" for name in mangled)
+    for tool, most in ("c++filt", 0), ("llvm-cxxfilt", 0.01):
+        theirs = run("sh", "-c", 'exec "$1" <"$0"', source, need_program(tool)).stdout.splitlines()
+        # LLVM's knows no names of old Rust: it takes them for C++.
+        different = [(ours, other) for name, ours, other in zip(mangled, shown, theirs)
+                     if other != name and not re.search(r"::h[0-9a-f]{16}", other) and not one_spelling(other).endswith(one_spelling(ours)) and " [clone" not in ours]
+        print(f"# {os.path.basename(path)}: {len(shown)} names, {len(different)} are others by {tool}")
+        for ours, other in different[:5]:
+            print(f"#   {ours[:200]}\n#   {other[:200]}")
+        check(len(shown) > 100 and len(different) <= most * len(shown), f"{path}: {len(different)} of {len(shown)}")
+
+
+@long_case
+def demanglers():
+    libraries = set()
+    for program in os.path.join(BUILD, "workloads", "templates"), need_program("llvm-symbolizer"):
+        libraries.update(re.findall(r"=> (/\S*/lib(?:stdc\+\+|LLVM)\S*)", run("ldd", program).stdout))
+    check(libraries, "no libstdc++")
+    with directory() as where:
+        for library in sorted(libraries):
+            check_names(where, library, "-D")
+        program, = building_rust(RUST)(where)
+        check_names(where, program)
+
+
+if __name__ == "__main__":
+    main()

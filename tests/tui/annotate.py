@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A function's code in the interface: the hottest instruction first, then from hot spot to hot spot."""
+
+import os
+import re
+
+from tmux import terminal  # first: it finds the others
+
+from harness import CTOP, case, check, ctop_ok, directory, main, need_library, need_program, need_root, run, target
+
+SOURCE = """#include <stdlib.h>
+#include <time.h>
+__attribute__((noinline)) unsigned crunch(unsigned sum)
+{
+	for (unsigned i = 0; i < 100000; i++)
+		sum = sum / (i | 1) + sum * 31; /* slow */
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	unsigned sum = 1;
+	const double seconds = argc > 1 ? atof(argv[1]) : 0.4;
+	while ((double)clock() / CLOCKS_PER_SEC < seconds)
+		sum = crunch(sum);
+	return sum == 42;
+}
+"""
+
+
+def recorded(where):
+    need_library("capstone")
+    source, program, path = (os.path.join(where, name) for name in ("slow.c", "slow", "slow.ctop"))
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(SOURCE)
+    result = run(need_program("gcc"), "-O2", "-g", "-o", program, source)
+    check(result.returncode == 0, result.stderr)
+    ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", program)
+    return path, program
+
+
+def hottest_first(path):
+    """Addresses of the instructions that have samples, as the text report has them."""
+    listing = ctop_ok("report", "--annotate", "crunch", path).stdout
+    rows = re.findall(r"^ *[\d.]+ \S* +([\d,]+) +([0-9a-f]+): ", listing, re.M)
+    return sorted(((int(samples.replace(",", "")), address) for samples, address in rows), key=lambda row: -row[0])
+
+
+def selected(window):
+    """The address of the selected row, if it is an instruction."""
+    part = re.search(r"^>(?: +[\d.]+ +\d+)? +(?:[>+│|] +)?([0-9a-f]+)  ", window.screen(), re.M)
+    return part and part.group(1)
+
+
+@case
+def from_hot_spot_to_hot_spot():
+    with directory() as where, terminal(100, 40) as window:
+        path, program = recorded(where)
+        spots = hottest_first(path)
+        samples = dict((address, count) for count, address in spots)
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("[1 Top]", "crunch")
+        window.press("a")
+        window.wait_for("CODE OF crunch", "[7 Annotate]", "/* slow */")
+        for key in (None, "H", "Tab", "S-Tab")[:2 + (len(spots) > 2) * 2]:
+            if key:
+                before = selected(window)
+                window.press({"S-Tab": "BTab"}.get(key, key))
+                window.wait_until(lambda _: selected(window) != before, "another hot spot")
+            rank = {None: 0, "H": 1, "Tab": 2, "S-Tab": 1}[key]
+            window.wait_until(lambda _: samples.get(selected(window)) == spots[rank][0], f"hot spot {rank} of {spots}")
+        window.press("7")
+        window.wait_for("[1 Top]")
+        window.press("q")
+        window.wait_for_prompt()
+        os.unlink(program)
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("[1 Top]", "crunch")
+        window.press("7")
+        window.wait_for("is not here", "put the file with build-id")
+        window.press("Escape")
+        window.wait_for("[1 Top]")
+        window.press("q")
+
+
+@case
+def a_source_line_shows_its_text_before_its_indentation():
+    with directory() as where, terminal(80, 24) as window:
+        window.type(f"{CTOP} report {recorded(where)[0]}")
+        window.wait_for("[1 Top]", "crunch")
+        window.press("a")
+        window.wait_for("slow.c:6  ", "/* slow */")
+        window.press("q")
+
+
+@case
+def the_code_of_a_process_that_runs():
+    need_root()
+    need_library("capstone")
+    with target("spin", "600") as program, terminal(100, 30) as window:
+        window.type(f"{CTOP} -p {program.pid}")
+        window.wait_for("LIVE", "spin_loop")
+        window.press("a")
+        window.wait_for("CODE OF spin_loop", "[7 Annotate]")
+        window.wait_until(lambda _: selected(window), "a hot instruction")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+main()

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Threads that sleep, in a real terminal: a deadlock, very many, another user's."""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from tmux import terminal
+from harness import BUILD, CTOP, case, check, main, need_root, target, wait_until
+
+
+def sleeping(pid):
+    """Threads of a process that sleep, by name."""
+    names = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8") as stat:
+            name, _, rest = stat.read().partition("(")[2].rpartition(")")
+        names += [name] if rest.split()[0] == "S" else []
+    return names
+
+
+@case
+def a_deadlock_is_a_list_of_threads():
+    need_root()
+    with target("deadlock", "600", "3") as program, terminal() as window:
+        wait_until(lambda: len(sleeping(program.pid)) == 6, "deadlock")
+        window.type(f"{CTOP} -p {program.pid}")
+        window.wait_for("6 threads sleep", "6 shows each thread")
+        window.press("6")
+        screen = window.wait_for("deadlock-ab", "deadlock-ba", "deadlock-wait", "futex")
+        rows = [line for line in screen.splitlines() if re.match(r">?\s+\d+ deadlock", line)]
+        check(len(rows) == 6 and all(" futex" in row for row in rows), screen)
+        window.wait_until(lambda screen: len(re.findall(r"futex ~\d+s", screen)) >= 6, "since when they wait")
+        window.press("Down")
+        window.wait_for("deadlock-ab  sleeps for about", "in futex, at ")
+        window.press("p")
+        window.wait_for("PROCESS", "THR")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def ten_thousand_that_sleep():
+    need_root()
+    with target("deadlock", "600", "10000") as program, terminal() as window:
+        wait_until(lambda: len(sleeping(program.pid)) == 10003, "deadlock of 10,000")
+        window.type(f"{CTOP} -p {program.pid}")
+        window.wait_for("LIVE")
+        window.press("6")
+        window.wait_for("deadlock-ab", "futex")
+        last = max(map(int, os.listdir(f"/proc/{program.pid}/task")))
+        # The list grows until all are on it.
+        window.wait_until(lambda screen: window.press("End") or f" {last} " in screen, "the last thread")
+        window.select("deadlock-ba")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+if __name__ == "__main__":
+    check(os.path.isdir(BUILD), "nothing is built")
+    main()

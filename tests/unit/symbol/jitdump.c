@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* A dump of generated code: what is where at which time; half records, other files, damage. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "jailed/symbol/jitdump.h"
+#include "test.h"
+
+enum { LOAD, MOVE, LINES };
+
+struct file {
+	unsigned char bytes[64 << 10];
+	size_t size;
+};
+
+static void put(struct file *file, const void *bytes, size_t size)
+{
+	CHECK(file->size + size <= sizeof(file->bytes));
+	memcpy(file->bytes + file->size, bytes, size);
+	file->size += size;
+}
+
+static void put_u64(struct file *file, uint64_t value)
+{
+	put(file, &value, sizeof(value));
+}
+
+static void begin(struct file *file, uint64_t time_ns, uint64_t flags)
+{
+	const uint32_t words[] = {0x4a695444, 1, 40, 62, 0, 7};
+	file->size = 0;
+	put(file, words, sizeof(words));
+	put_u64(file, time_ns);
+	put_u64(file, flags);
+}
+
+static void begin_record(struct file *file, uint32_t kind, size_t bytes, uint64_t time_ns)
+{
+	const uint32_t words[] = {kind, (uint32_t)(16 + bytes)};
+	put(file, words, sizeof(words));
+	put_u64(file, time_ns);
+}
+
+static void load(struct file *file, uint64_t time_ns, uint64_t start, uint64_t bytes,
+		 const char *name)
+{
+	static const char code[32];
+	begin_record(file, LOAD, 40 + strlen(name) + 1 + sizeof(code), time_ns);
+	put_u64(file, 7);
+	put_u64(file, start);
+	put_u64(file, start);
+	put_u64(file, bytes);
+	put_u64(file, 1);
+	put(file, name, strlen(name) + 1);
+	put(file, code, sizeof(code));
+}
+
+static void move(struct file *file, uint64_t time_ns, uint64_t from, uint64_t to, uint64_t bytes)
+{
+	begin_record(file, MOVE, 48, time_ns);
+	put_u64(file, 7);
+	put_u64(file, to);
+	put_u64(file, from);
+	put_u64(file, to);
+	put_u64(file, bytes);
+	put_u64(file, 1);
+}
+
+static struct jitdump *dump;
+static int fd;
+
+static void write_as(const struct file *file, size_t size)
+{
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	CHECK_EQ(pwrite(fd, file->bytes, size, 0), size);
+}
+
+static int read_all(const struct file *file)
+{
+	write_as(file, file->size);
+	return jitdump_read(dump, fd);
+}
+
+static const char *name_at(uint64_t address, uint64_t time_ns)
+{
+	struct symbol_hit hit;
+	if (!jitdump_find(dump, address, time_ns, &hit))
+		return "-";
+	CHECK(hit.start <= address);
+	return hit.name;
+}
+
+static void start(void)
+{
+	jitdump_free(dump);
+	if (fd > 0)
+		close(fd);
+	dump = jitdump_new();
+	fd = memfd_create("dump", MFD_CLOEXEC);
+	CHECK(dump && fd >= 0);
+}
+
+static struct file file;
+
+static void by_time(void)
+{
+	start();
+	begin(&file, 1, 0);
+	load(&file, 100, 0x1000, 0x20, "first");
+	load(&file, 200, 0x1010, 0x20, "second");
+	begin_record(&file, LINES, 8, 210);
+	put_u64(&file, 0);
+	move(&file, 300, 0x1010, 0x9000, 0x20);
+	load(&file, 400, 0x1000, 0x8, "third");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_EQ(jitdump_count(dump), 4);
+	CHECK_STR(name_at(0x1000, 99), "-");
+	CHECK_STR(name_at(0x1000, 100), "first");
+	CHECK_STR(name_at(0x1018, 199), "first");
+	CHECK_STR(name_at(0x1018, 200), "second");
+	CHECK_STR(name_at(0x100f, 250), "first");
+	CHECK_STR(name_at(0x9008, 299), "-");
+	CHECK_STR(name_at(0x9008, 300), "second");
+	CHECK_STR(name_at(0x1018, 300), "-");
+	CHECK_STR(name_at(0x1004, 399), "first");
+	CHECK_STR(name_at(0x1004, 400), "third");
+	CHECK_STR(name_at(0x1008, 400), "first");
+	CHECK_STR(name_at(0x1004, UINT64_MAX), "third");
+	CHECK_STR(name_at(0x1030, 250), "-");
+}
+
+/* The CPU's own clock says nothing of ours: the last one holds. */
+static void by_another_clock(void)
+{
+	start();
+	begin(&file, 1, 1);
+	load(&file, UINT64_MAX, 0x1000, 0x20, "first");
+	load(&file, UINT64_MAX, 0x1000, 0x20, "second");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_STR(name_at(0x1000, 5), "second");
+}
+
+static void large_code(void)
+{
+	start();
+	begin(&file, 1, 0);
+	load(&file, 10, 0x10000, 64 << 20, "large");
+	load(&file, 20, 0x10000 + (32 << 20), 16, "within");
+	load(&file, 30, UINT64_MAX - 0xfff, 0xfff, "last");
+	load(&file, 40, 0x5000, 0, "empty");
+	load(&file, 40, UINT64_MAX, 2, "beyond");
+	load(&file, 40, 0x6000, 16, "");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_EQ(jitdump_count(dump), 3);
+	CHECK_STR(name_at(0x10000 + (8 << 20), 50), "large");
+	CHECK_STR(name_at(0x10000 + (32 << 20), 50), "within");
+	CHECK_STR(name_at(0x10000 + (32 << 20), 15), "large");
+	CHECK_STR(name_at(UINT64_MAX - 1, 50), "last");
+	CHECK_STR(name_at(0x6000, 50), "-");
+}
+
+/* Read again at every length that it ever had, the same comes out. */
+static void that_grows(void)
+{
+	start();
+	begin(&file, 1, 0);
+	const size_t head = file.size;
+	load(&file, 100, 0x1000, 0x20, "first");
+	const size_t one = file.size;
+	load(&file, 200, 0x2000, 0x20, "second");
+	for (size_t size = head; size <= file.size; size++) {
+		CHECK_EQ(ftruncate(fd, (off_t)size), 0);
+		CHECK_EQ(pwrite(fd, file.bytes, size, 0), size);
+		CHECK_EQ(jitdump_read(dump, fd), 0);
+		CHECK_STR(name_at(0x1000, 500), size < one ? "-" : "first");
+		CHECK_STR(name_at(0x2000, 500), size < file.size ? "-" : "second");
+	}
+	CHECK_EQ(jitdump_count(dump), 2);
+	/* Written again by another program. */
+	begin(&file, 2, 0);
+	load(&file, 300, 0x1000, 0x20, "other");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_STR(name_at(0x1000, 500), "other");
+	CHECK_STR(name_at(0x2000, 500), "-");
+}
+
+static void no_dumps(void)
+{
+	start();
+	begin(&file, 1, 0);
+	CHECK(!jitdump_is_one(fd));
+	CHECK_EQ(pwrite(fd, "1000 20 name\n", 13, 0), 13);
+	CHECK(!jitdump_is_one(fd));
+	CHECK(jitdump_read(dump, fd) < 0);
+	write_as(&file, file.size);
+	CHECK(jitdump_is_one(fd));
+	static const uint32_t sizes[] = {0, 15};
+	for (size_t i = 0; i < 2; i++) {
+		begin(&file, 1 + i, 0);
+		begin_record(&file, LOAD, 0, 5);
+		memcpy(file.bytes + file.size - 12, &sizes[i], 4);
+		load(&file, 6, 0x1000, 0x20, "behind");
+		CHECK_EQ(read_all(&file), 0);
+		CHECK_STR(name_at(0x1000, 50), "-");
+	}
+}
+
+static void damage(void)
+{
+	srandom(3);
+	for (int round = 0; round < 5000; round++) {
+		start();
+		begin(&file, 1, 0);
+		for (uint64_t i = 0; i < 20; i++)
+			load(&file, 100 + i, 0x1000 + 0x40 * (i % 7), 0x40, "name");
+		move(&file, 300, 0x1000, 0x9000, 0x40);
+		for (long i = random() % 5; i > 0; i--)
+			file.bytes[40 + (size_t)random() % (file.size - 40)] =
+				(unsigned char)(random() % 3 ? random() : 0xff);
+		write_as(&file, (size_t)random() % (file.size + 1));
+		jitdump_read(dump, fd);
+		write_as(&file, file.size);
+		jitdump_read(dump, fd);
+		for (uint64_t address = 0xff0; address < 0x1200; address += 0x10)
+			CHECK(strlen(name_at(address, 400)) < sizeof(file.bytes));
+	}
+}
+
+int main(void)
+{
+	RUN(by_time);
+	RUN(by_another_clock);
+	RUN(large_code);
+	RUN(that_grows);
+	RUN(no_dumps);
+	RUN(damage);
+	jitdump_free(dump);
+	return test_done();
+}
