@@ -50,7 +50,10 @@ int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id modul
 int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd,
 			       int error);
 
-/* Looks at frames published since, and at those waiting for a file; at most max_frames of work. Returns how many it handled; 0: nothing to do now. */
+/*
+ * Looks at frames published since, and at those waiting for a file; at most max_frames of work; without any it reads a part of the kernel's names,
+ * where these have come. Returns how much it handled; 0: nothing to do now.
+ */
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames);
 /*
  * Lines and inlined functions, too, for the frames of this epoch: wanted once behind symbolizer_begin_epoch(). 0 or -ENOMEM. Then, when

@@ -83,9 +83,18 @@ static int by_start(const void *a, const void *b)
 	return (left->start > right->start) - (left->start < right->start);
 }
 
+/* Unwind tables mostly come in order, and what was sorted before stubs were added is. */
+static bool is_sorted(const struct elf_ranges *ranges)
+{
+	for (size_t i = 1; i < ranges->nr; i++)
+		if (ranges->items[i].start < ranges->items[i - 1].start)
+			return false;
+	return true;
+}
+
 static void sort(struct elf_ranges *ranges)
 {
-	if (ranges->nr > 1)
+	if (!is_sorted(ranges))
 		qsort(ranges->items, ranges->nr, sizeof(*ranges->items), by_start);
 }
 

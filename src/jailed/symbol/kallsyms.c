@@ -12,6 +12,8 @@
 
 /* 200,000 symbols with all their modules have 15 MiB. */
 enum { TEXT_MAX_BYTES = 128 << 20, TEXT_FIRST_BYTES = 1 << 20 };
+/* What is read at once takes less than 1 ms; the kernel hands out a page at most for each call. */
+enum { PART_BYTES = 128 << 10, READ_BYTES = 16 << 10 };
 /* Behind the last function before a gap there is no end to be seen: as perf
  * does, assume up to a page more. */
 enum { FUNCTION_MAX_BYTES = 1 << 20, KERNEL_PAGE_BYTES = 4096 };
@@ -28,15 +30,27 @@ struct kallsyms {
 		struct kernel_symbol *items;
 		size_t nr, capacity;
 	} symbols;
-	char *text;
-	size_t text_bytes;
+	int fd;
+	char *text; /* NUL-terminated, when there is any */
+	size_t text_bytes, capacity;
+	size_t parsed_bytes; /* of text: whole lines */
 	bool hidden; /* a function at address 0 was seen */
 };
+
+struct kallsyms *kallsyms_new(int fd)
+{
+	struct kallsyms *kallsyms = calloc(1, sizeof(*kallsyms));
+	if (kallsyms)
+		kallsyms->fd = fd;
+	return kallsyms;
+}
 
 void kallsyms_free(struct kallsyms *kallsyms)
 {
 	if (!kallsyms)
 		return;
+	if (kallsyms->fd >= 0)
+		close(kallsyms->fd);
 	free(kallsyms->symbols.items);
 	free(kallsyms->text);
 	free(kallsyms);
@@ -44,34 +58,38 @@ void kallsyms_free(struct kallsyms *kallsyms)
 
 size_t kallsyms_bytes(const struct kallsyms *kallsyms)
 {
-	return sizeof(*kallsyms) + kallsyms->text_bytes +
+	return sizeof(*kallsyms) + kallsyms->capacity +
 	       kallsyms->symbols.capacity * sizeof(*kallsyms->symbols.items);
 }
 
-/* Leaves the whole text, NUL-terminated. */
-static int read_text(struct kallsyms *kallsyms, int fd)
+/* Appends a part to the text, which stays NUL-terminated. 1, 0: that was the end, or -errno. */
+static int read_text(struct kallsyms *kallsyms)
 {
-	size_t capacity = 0, used = 0;
-	for (;;) {
-		if (used + 1 >= capacity) {
-			capacity = capacity ? capacity * 2 : TEXT_FIRST_BYTES;
-			char *grown = capacity <= TEXT_MAX_BYTES ? realloc(kallsyms->text, capacity)
-								 : NULL;
+	const size_t first = kallsyms->text_bytes;
+	while (kallsyms->text_bytes - first < PART_BYTES) {
+		const size_t used = kallsyms->text_bytes;
+		if (used + READ_BYTES > TEXT_MAX_BYTES)
+			return -EFBIG;
+		if (used + READ_BYTES >= kallsyms->capacity) {
+			const size_t capacity = kallsyms->capacity * 2 + TEXT_FIRST_BYTES;
+			char *grown = realloc(kallsyms->text, capacity);
 			if (!grown)
-				return capacity <= TEXT_MAX_BYTES ? -ENOMEM : -EFBIG;
+				return -ENOMEM;
 			kallsyms->text = grown;
+			kallsyms->capacity = capacity;
 		}
-		ssize_t got = pread(fd, kallsyms->text + used, capacity - used - 1, (off_t)used);
+		const ssize_t got =
+			pread(kallsyms->fd, kallsyms->text + used, READ_BYTES, (off_t)used);
 		if (got < 0 && errno != EINTR)
 			return -errno;
+		if (got >= 0)
+			kallsyms->text[used + (size_t)got] = '\0';
 		if (got == 0)
-			break;
+			return 0;
 		if (got > 0)
-			used += (size_t)got;
+			kallsyms->text_bytes += (size_t)got;
 	}
-	kallsyms->text[used] = '\0';
-	kallsyms->text_bytes = used + 1;
-	return 0;
+	return 1;
 }
 
 /* One line, without its newline. What makes no sense is passed over. */
@@ -105,16 +123,22 @@ static int add_line(struct kallsyms *kallsyms, char *line)
 	return 0;
 }
 
-static int add_lines(struct kallsyms *kallsyms)
+/* The lines that have come as a whole; at the end the last one, too, which may lack its newline. 0 or -ENOMEM. */
+static int add_lines(struct kallsyms *kallsyms, bool is_end)
 {
+	char *line = kallsyms->text + kallsyms->parsed_bytes;
 	int result = 0;
-	for (char *line = kallsyms->text; line && *line && !result;) {
+	while (*line && !result) {
 		char *newline = strchr(line, '\n');
+		if (!newline && !is_end)
+			break;
+		char *next = newline ? newline + 1 : line + strlen(line);
 		if (newline)
 			*newline = '\0';
 		result = add_line(kallsyms, line);
-		line = newline ? newline + 1 : NULL;
+		line = next;
 	}
+	kallsyms->parsed_bytes = (size_t)(line - kallsyms->text);
 	return result;
 }
 
@@ -172,24 +196,16 @@ static void name_prefixes(struct kallsyms *kallsyms)
 	}
 }
 
-int kallsyms_read(int fd, struct kallsyms **out)
+int kallsyms_read_part(struct kallsyms *kallsyms)
 {
-	*out = NULL;
-	struct kallsyms *kallsyms = calloc(1, sizeof(*kallsyms));
-	if (!kallsyms)
-		return -ENOMEM;
-	int result = read_text(kallsyms, fd);
-	if (!result)
-		result = add_lines(kallsyms);
-	if (!result && !kallsyms->symbols.nr)
-		result = kallsyms->hidden ? -EPERM : -ENODATA;
-	if (result) {
-		kallsyms_free(kallsyms);
-		return result;
-	}
+	const int more = read_text(kallsyms);
+	const int result = more < 0 ? more : add_lines(kallsyms, !more);
+	if (result || more)
+		return result ? result : more;
+	if (!kallsyms->symbols.nr)
+		return kallsyms->hidden ? -EPERM : -ENODATA;
 	sort_and_choose(kallsyms);
 	name_prefixes(kallsyms);
-	*out = kallsyms;
 	return 0;
 }
 

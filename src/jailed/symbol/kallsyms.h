@@ -15,12 +15,13 @@
 
 struct kallsyms;
 
+struct kallsyms *kallsyms_new(int fd); /* takes fd over, unless it is NULL: out of memory */
 /*
- * Reads fd from its first byte to its last; fd stays the caller's. 0 and *out, or -errno: -EPERM
- * when addresses are hidden (kernel.kptr_restrict shows them all as 0),
- * -ENODATA when there is no function in it.
+ * Reads a further part, from fd's first byte to its last: the kernel prints all of it for each reader, 40 ms of CPU time in all, and others are
+ * not to wait that long. 1: there may be more; 0: that was all, and functions can be found; or -errno: -EPERM when addresses are hidden
+ * (kernel.kptr_restrict shows them all as 0), -ENODATA when there is no function in it.
  */
-int kallsyms_read(int fd, struct kallsyms **out);
+int kallsyms_read_part(struct kallsyms *kallsyms);
 void kallsyms_free(struct kallsyms *kallsyms); /* NULL is fine */
 
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, struct symbol_hit *hit);

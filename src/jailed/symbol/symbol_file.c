@@ -291,15 +291,15 @@ static int read_map(struct symbol_file *file, int fd)
 	return result;
 }
 
-static int read_kernel(struct symbol_file *file, int fd)
+static int begin_kernel(struct symbol_file *file, int fd)
 {
 	kallsyms_free(file->kallsyms);
-	int result = kallsyms_read(fd, &file->kallsyms);
-	close(fd);
-	if (!result)
-		file->state = SYMBOL_FILE_READY;
-	set_names(file, NAMES_FROM_KALLSYMS, NAMES_MISSING_NOTHING);
-	return result;
+	file->kallsyms = kallsyms_new(fd);
+	if (!file->kallsyms)
+		close(fd);
+	else
+		file->asked = BEING_READ;
+	return file->kallsyms ? 0 : -ENOMEM;
 }
 
 int symbol_file_give(struct symbol_file *file, int fd, int error)
@@ -312,10 +312,24 @@ int symbol_file_give(struct symbol_file *file, int fd, int error)
 	if (fd < 0)
 		result = error < 0 ? error : -ENOENT;
 	else if (file->key.kind == MODULE_KERNEL)
-		result = read_kernel(file, fd);
+		result = begin_kernel(file, fd);
 	else
 		result = read_elf(file, fd);
 	return result < 0 ? fail(file, result) : result;
+}
+
+int symbol_file_read_part(struct symbol_file *file)
+{
+	const int result = kallsyms_read_part(file->kallsyms);
+	if (result > 0)
+		return result;
+	file->asked = ASKED_NOTHING;
+	file->version++;
+	if (result < 0)
+		return fail(file, result);
+	file->state = SYMBOL_FILE_READY;
+	set_names(file, NAMES_FROM_KALLSYMS, NAMES_MISSING_NOTHING);
+	return 0;
 }
 
 /* A debug file of another build would name the wrong functions. */

@@ -49,6 +49,7 @@ enum symbol_file_asked {
 	ASKED_DEBUG_FILE,
 	ASKED_DEBUG_LINES, /* its debug file, for lines alone: it has names */
 	ASKED_COMMON,	   /* what dwz has put into another file */
+	BEING_READ,	   /* it is here: the kernel's, read part by part */
 };
 
 struct symbol_file {
@@ -97,10 +98,12 @@ bool symbol_files_make_room(struct symbol_files *files, const struct symbol_file
 /*
  * Reads what fd (taken over) has; fd < 0: it could not be had, and error says why. Sets the state.
  * 1: the file has no .symtab, its state will be set by give_debug; 0, or -errno
- * when it failed (the state says so as well).
+ * when it failed (the state says so as well). The kernel's is BEING_READ afterwards.
  */
 int symbol_file_give(struct symbol_file *file, int fd, int error);
 int symbol_file_give_debug(struct symbol_file *file, int fd);
+/* One that is BEING_READ: a further part of it. 1: there is more; 0 or -errno as above. */
+int symbol_file_read_part(struct symbol_file *file);
 /* The same for a file that has names, and lacks lines: nothing but these can come of it. */
 void symbol_file_give_debug_lines(struct symbol_file *file, int fd);
 /* What it has in common with others: main has proved that it is that. */

@@ -67,6 +67,7 @@ int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *t
 {
 	clear_modules(symbolizer);
 	symbol_files_begin_epoch(&symbolizer->files);
+	symbolizer->in_parts.file = NULL;
 	symbols_writer_free(symbolizer->writer);
 	hot_frames_release(&symbolizer->hot);
 	symbolizer->symbols = NULL;
@@ -302,6 +303,13 @@ static void set_ripe(struct symbolizer *symbolizer)
 	symbolizer->next_ripe = 0;
 }
 
+static void end_answer(struct symbolizer *symbolizer, struct symbol_file *file)
+{
+	file->last_used = ++symbolizer->files.clock;
+	symbol_files_make_room(&symbolizer->files, file);
+	set_ripe(symbolizer);
+}
+
 /* ---- frames ---- */
 
 static int wait_for_file(struct symbolizer *symbolizer, struct module *module, uint32_t frame,
@@ -335,6 +343,22 @@ static void look_at(struct symbolizer *symbolizer, uint32_t frame)
 			     result == -ENOENT ? SYMBOL_NO_MODULE : SYMBOL_UNKNOWN);
 }
 
+/* The kernel's names come when no other name can: of what is sampled they are the least, and take longest. 1, or 0: nothing is being read. */
+static size_t read_part(struct symbolizer *symbolizer)
+{
+	struct symbol_file *file = symbolizer->in_parts.file;
+	if (!file)
+		return 0;
+	symbolizer_tell_reading(symbolizer, symbolizer->in_parts.id);
+	const int result = symbol_file_read_part(file);
+	tell_read(symbolizer);
+	if (result <= 0) {
+		symbolizer->in_parts.file = NULL;
+		end_answer(symbolizer, file);
+	}
+	return 1;
+}
+
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames)
 {
 	if (!symbolizer->symbols)
@@ -345,7 +369,7 @@ size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames)
 		look_at(symbolizer, symbolizer->next_frame++);
 		done++;
 	}
-	return done;
+	return done ? done : read_part(symbolizer);
 }
 
 /* Whether frames of the module wait for its perf map to name them. */
@@ -441,13 +465,6 @@ static void space_out_refreshes(struct symbol_file *file, bool is_there)
 	file->refreshes_skipped_last = file->refreshes_to_skip;
 }
 
-static void end_answer(struct symbolizer *symbolizer, struct symbol_file *file)
-{
-	file->last_used = ++symbolizer->files.clock;
-	symbol_files_make_room(&symbolizer->files, file);
-	set_ripe(symbolizer);
-}
-
 bool symbolizer_ask_debug(struct symbolizer *symbolizer, struct symbol_file *file,
 			  struct module_id id, enum debug_file which, enum symbol_file_asked asked)
 {
@@ -480,6 +497,10 @@ int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id modul
 	else if (result == 1)
 		result = symbol_file_give_debug(file, -1);
 	tell_read(symbolizer);
+	if (file->asked == BEING_READ) {
+		symbolizer->in_parts.file = file;
+		symbolizer->in_parts.id = module;
+	}
 	if (file->key.kind == MODULE_ANON)
 		space_out_refreshes(file, result == 0);
 	end_answer(symbolizer, file);

@@ -44,6 +44,10 @@ struct symbolizer {
 	bool has_ripe;	       /* a list may have frames that can be looked up now */
 	size_t next_ripe;      /* the module to go on with */
 	bool looks_again;      /* for the last time */
+	struct {
+		struct symbol_file *file; /* NULL: nothing is read part by part */
+		struct module_id id;	  /* for whom it was asked for */
+	} in_parts;
 	struct hot_frames hot; /* whose lines are looked up: symbolizer_lines.c */
 };
 

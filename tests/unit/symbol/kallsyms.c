@@ -10,12 +10,24 @@
 
 #include "jailed/symbol/kallsyms.h"
 
+static int read_all(int fd, struct kallsyms **kallsyms)
+{
+	int result;
+	*kallsyms = kallsyms_new(fd);
+	CHECK(*kallsyms != NULL);
+	do
+		result = kallsyms_read_part(*kallsyms);
+	while (result > 0);
+	if (result < 0) {
+		kallsyms_free(*kallsyms);
+		*kallsyms = NULL;
+	}
+	return result;
+}
+
 static int read_text(const char *text, struct kallsyms **kallsyms)
 {
-	int fd = file_of_bytes(text, strlen(text));
-	int result = kallsyms_read(fd, kallsyms);
-	close(fd);
-	return result;
+	return read_all(file_of_bytes(text, strlen(text)), kallsyms);
 }
 
 static const char *name_at(const struct kallsyms *kallsyms, uint64_t address)
@@ -95,7 +107,7 @@ static void hidden(void)
 	CHECK_EQ(read_text("", &kallsyms), -ENODATA);
 	CHECK_EQ(read_text("0000000000000000 D data\n", &kallsyms), -ENODATA);
 	CHECK_EQ(read_text("ffffffff81000000 D data\n", &kallsyms), -ENODATA);
-	CHECK_EQ(kallsyms_read(-1, &kallsyms), -EBADF);
+	CHECK_EQ(read_all(-1, &kallsyms), -EBADF);
 	CHECK(!kallsyms);
 }
 
@@ -128,6 +140,30 @@ static void garbage(void)
 	kallsyms_free(kallsyms);
 }
 
+/* Parts end anywhere: within an address, a name or behind a newline. */
+static void long_text(void)
+{
+	enum { NR = 20000, LINE_BYTES = 64 };
+	char *text = malloc(NR * LINE_BYTES);
+	size_t bytes = 0;
+	for (int i = 0; i < NR; i++)
+		bytes += (size_t)snprintf(text + bytes, LINE_BYTES, "%016x T function_%.*d\n",
+					  0x81000000U + (unsigned)i * 16, 1 + i % 7, i);
+	struct kallsyms *kallsyms = kallsyms_new(file_of_bytes(text, bytes));
+	int result, nr_parts = 0;
+	while ((result = kallsyms_read_part(kallsyms)) > 0)
+		nr_parts++;
+	CHECK_EQ(result, 0);
+	CHECK(nr_parts > 1);
+	for (int i = 0; i < NR; i++) {
+		char name[LINE_BYTES];
+		snprintf(name, sizeof(name), "function_%.*d", 1 + i % 7, i);
+		CHECK_STR(name_at(kallsyms, 0x81000000 + (uint64_t)i * 16 + 15), name);
+	}
+	kallsyms_free(kallsyms);
+	free(text);
+}
+
 /* Any bytes at all: no more than that it survives. */
 static void noise(void)
 {
@@ -154,8 +190,7 @@ static void running_kernel(void)
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		SKIP("no /proc/kallsyms");
-	int result = kallsyms_read(fd, &kallsyms);
-	close(fd);
+	int result = read_all(fd, &kallsyms);
 	if (result == -EPERM)
 		SKIP("kernel.kptr_restrict hides addresses");
 	CHECK_EQ(result, 0);
@@ -193,6 +228,7 @@ int main(void)
 	RUN(prefixes);
 	RUN(hidden);
 	RUN(garbage);
+	RUN(long_text);
 	RUN(noise);
 	RUN(running_kernel);
 	return test_done();

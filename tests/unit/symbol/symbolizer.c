@@ -322,6 +322,64 @@ static void kernel(void)
 	scene_free(scene);
 }
 
+/* The kernel's names take long to read. A file that comes meanwhile names its frames at once. */
+static void kernel_is_last(void)
+{
+	enum { NR_LINES = 100000, LINE_BYTES = 40 };
+	char *text = malloc(NR_LINES * LINE_BYTES);
+	size_t bytes = 0;
+	for (unsigned i = 0; i < NR_LINES; i++)
+		bytes += (size_t)snprintf(text + bytes, LINE_BYTES, "ffffffff%08x T f%u\n",
+					  0x81000000 + i * 16, i);
+	struct scene *scene = scene_new();
+	const struct module_id kernel =
+		add_module(scene, (struct module_row){.kind = MODULE_KERNEL}, "[kernel]");
+	const struct module_id file = add_file(scene, 1, "/bin/program");
+	const struct frame_id in_kernel = add_frame(scene, kernel, 0xffffffff81000010);
+	const struct frame_id in_file = add_frame(scene, file, 0x1010);
+	work(scene);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, kernel, file_of_bytes(text, bytes), 0),
+		 0);
+	for (int i = 0; i < 4; i++)
+		CHECK(symbolizer_work(scene->symbolizer, 100) > 0);
+	CHECK_EQ(state_of(scene, in_kernel), SYMBOL_PENDING);
+	give_program(scene, file);
+	CHECK(symbolizer_work(scene->symbolizer, 100) > 0);
+	CHECK_STR(name_of(scene, in_file), "main");
+	CHECK_EQ(state_of(scene, in_kernel), SYMBOL_PENDING);
+	/* Frames that are found meanwhile wait for the same reading; nobody asks again. */
+	const struct frame_id later = add_frame(scene, kernel, 0xffffffff81000020);
+	work(scene);
+	CHECK_EQ(scene->nr_asked, 2);
+	CHECK_STR(name_of(scene, in_kernel), "f1");
+	CHECK_STR(name_of(scene, later), "f2");
+	CHECK(is_idle(scene));
+	free(text);
+	scene_free(scene);
+}
+
+/* An epoch that begins while the kernel's names are being read: they are asked for again. */
+static void kernel_in_two_epochs(void)
+{
+	struct scene *scene = scene_new();
+	for (int epoch = 0; epoch < 2; epoch++) {
+		const struct module_id kernel =
+			add_module(scene, (struct module_row){.kind = MODULE_KERNEL}, "[kernel]");
+		const struct frame_id frame = add_frame(scene, kernel, 0xffffffff81000010);
+		work(scene);
+		CHECK_EQ(scene->nr_asked, 1);
+		CHECK_EQ(symbolizer_give_module(scene->symbolizer, kernel,
+						text_fd("ffffffff81000000 T do_work\n"), 0),
+			 0);
+		if (epoch)
+			work(scene);
+		CHECK_STR(name_of(scene, frame), epoch ? "do_work" : "-");
+		if (!epoch)
+			next_epoch(scene);
+	}
+	scene_free(scene);
+}
+
 /* kernel.kptr_restrict: the names are there, but no addresses. */
 static void kernel_hides(void)
 {
@@ -429,6 +487,8 @@ int main(void)
 	RUN(rows_of_one_file);
 	RUN(a_copied_build_id);
 	RUN(kernel);
+	RUN(kernel_is_last);
+	RUN(kernel_in_two_epochs);
 	RUN(kernel_hides);
 	RUN(symbols_fill_up);
 	RUN(many_files);
