@@ -117,6 +117,8 @@ define unit_room_rule
 unit-$(1): $(filter $(BUILD)/unit/$(1)/%,$(UNIT_TESTS)) ; @tests/run $$^
 endef
 $(foreach room,$(UNIT_ROOMS),$(eval $(call unit_room_rule,$(room))))
+.PHONY: check-unit
+check-unit: $(UNIT_TESTS) ; @tests/run $^
 
 include tests/workloads/workloads.mk
 include tests/fuzz/fuzz.mk
@@ -224,6 +226,7 @@ help:
 	@echo 'make check-all    the same, with what takes long, arm64 emulated, and a machine with a PMU emulated'
 	@echo 'make faulty       $(FAULTY), whose children fall where a test asks them to'
 	@echo 'make unit-ROOM    the unit tests of one room: $(UNIT_ROOMS)'
+	@echo 'make check-unit   all of them'
 	@echo 'make check-stacks every stack of many programs, beside a shadow stack and libdwfl'
 	@echo 'make check-shares which share of stacks is complete, live; SHARES="g++ go": of these alone'
 	@echo 'make check-symbols names of functions beside those that other tools find'
