@@ -57,6 +57,7 @@ struct format {
 	bool groups_frames;  /* takes --group */
 	bool has_tasks;	     /* but neither thread nor process: each row has them */
 	bool of_samples;     /* of single samples, of all events as a rule; else of stacks */
+	bool of_slices;	     /* of stacks in slices of time; the same */
 	bool all_events;     /* of stacks, those of all events as a rule; else of one */
 	int (*write)(const struct export_request *request); /* 0 or -errno */
 };

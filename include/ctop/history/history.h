@@ -20,6 +20,7 @@
 #include <ctop/store/tables.h>
 
 struct history;
+struct slices;
 
 struct history *history_new(void); /* NULL: out of memory */
 void history_free(struct history *history);
@@ -37,9 +38,9 @@ struct history_filter {
 	size_t nr_tids;
 	const int32_t *cpus;
 	size_t nr_cpus;
-	const char *comm;   /* exact */
-	const char *event;  /* exact, as opened or as asked */
-	bool first_event;   /* the first event only: samples of different events do not add up */
+	const char *comm;  /* exact */
+	const char *event; /* exact, as opened or as asked */
+	bool first_event;  /* the first event only: samples of different events do not add up */
 	/*
 	 * Samples of other events are counted, too, for selections that ask for one of them; in totals, and for whoever asks for
 	 * none, they are not there.
@@ -63,6 +64,12 @@ bool history_is_beside(const struct history *history);
  * more: see history_follow_samples(). Call it before the first import. Not asked for, it costs nothing.
  */
 void history_keep_samples(struct history *history, size_t most);
+
+/*
+ * From now on it is also kept which stack was sampled in which slice of time (slices.h), by the stacks' rows: of all samples that pass
+ * the filter, in the order of time, those excepted that come later than half of `most` others. Call it before the first import.
+ */
+void history_keep_slices(struct history *history, size_t most);
 
 /*
  * From now on samples are also counted by the second, for selections of the last seconds (selection.h). Not asked for, it
@@ -277,6 +284,10 @@ int history_each_sample(struct history *history, uint64_t from_ns, uint64_t to_n
 void history_follow_samples(struct history *history,
 			    int (*each)(void *context, const struct history_sample *sample),
 			    void *context);
+
+/* Whether slices are kept; all of them, ended, given to the caller: no more are kept. 0 or -ENOMEM; slices_release() is due in any case. */
+bool history_keeps_slices(const struct history *history);
+int history_take_slices(struct history *history, struct slices *slices);
 
 /*
  * From now on only the first sample of a row comes with its stack. Of the others it is all zero but for samples and weight: to look

@@ -8,6 +8,7 @@
 
 #include <ctop/base/index.h>
 #include <ctop/history/history.h>
+#include <ctop/history/slices.h>
 
 enum {
 	HISTORY_DEPTH_MAX = 8192, /* deeper stacks are damage: the collector stops earlier */
@@ -105,7 +106,8 @@ struct kept_sample {
 	uint64_t weight;
 	uint32_t stack;
 	uint16_t cpu;
-	uint16_t reserved;
+	uint8_t event; /* the stack's */
+	uint8_t reserved;
 };
 
 /* In the order of time, unless some came far too late. */
@@ -117,6 +119,8 @@ struct kept_samples {
 	/* Who is handed what comes, see history_follow_samples(); NULL: it is kept. */
 	int (*each)(void *context, const struct history_sample *sample);
 	void *context;
+	bool in_slices; /* what there is no room for goes on to slices: */
+	struct slices slices;
 	bool stacks_once; /* see history_give_stacks_once() */
 	struct {
 		bool *items; /* by stack: it was given */
@@ -222,10 +226,10 @@ struct history {
 	uint64_t symbols_version;
 	uint32_t nr_metadata_read, nr_events_read, nr_tasks_read;
 	translation of[NR_TABLES];
-	struct awaiting_frames unnamed, unlined; /* that had no name, no lines yet */
-	uint64_t lines_taken; /* of the epoch's symbols: rows, */
+	struct awaiting_frames unnamed, unlined;     /* that had no name, no lines yet */
+	uint64_t lines_taken;			     /* of the epoch's symbols: rows, */
 	uint64_t name_bytes_taken, line_bytes_taken; /* and of new strings */
-	bool without_lines;			 /* nobody wants to see them */
+	bool without_lines;			     /* nobody wants to see them */
 
 	struct kept_samples samples;
 	struct seconds seconds;

@@ -26,7 +26,8 @@ enum load_mode {
 	LOAD_COLUMNS, /* the same, and unless one is asked for the others beside it, for columns of their own */
 	LOAD_EVENTS, /* of the event asked for, else of all: for callers that keep them apart */
 	LOAD_SECONDS, /* as LOAD_COUNTS, and counts by the second, for the interface */
-	LOAD_SAMPLES /* single samples as well, of the event asked for, else of all, see load_again() */
+	LOAD_SAMPLES, /* single samples as well, of the event asked for, else of all, see load_again() */
+	LOAD_SLICES /* the same, and what they are by slices of time, instead of single samples */
 };
 
 /* So many single samples are kept; it is 48 MiB. */

@@ -66,6 +66,7 @@ int command_export(const struct options *options, struct error *error)
 {
 	const struct format *format = options->format;
 	const enum load_mode mode = format->of_samples	 ? LOAD_SAMPLES
+				    : format->of_slices	 ? LOAD_SLICES
 				    : format->all_events ? LOAD_EVENTS
 							 : LOAD_COUNTS;
 	struct export export = {.error = error};

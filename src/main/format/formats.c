@@ -161,7 +161,7 @@ const struct format formats[] = {
 			"and callees, threads, a strip of time to choose a stretch from, several "
 			"events, and how well it was measured. Its keys are those of the "
 			"interface; \\fB?\\fR lists them.\n",
-		.of_samples = true,
+		.of_slices = true,
 		.write = html_write,
 	},
 	{

@@ -7,10 +7,10 @@
 
 #include <ctop/base/vec.h>
 #include <ctop/format/page.h>
+#include <ctop/history/slices.h>
 
 #include "numbering.h"
 #include "pieces.h"
-#include "slices.h"
 #include "tracks.h"
 
 /*
@@ -43,15 +43,13 @@ struct profile_stack {
 struct profile {
 	const struct export_request *request;
 	struct tracks tracks;
-	struct slices slices;
+	struct slices slices; /* by rows, then by stacks */
+	struct slices_stacks rows;
+	uint32_t *stack_of; /* by row; UINT32_MAX: there is no sample of it */
 	struct {
 		struct profile_stack *items;
 		size_t nr, capacity;
 	} stacks;
-	struct {
-		uint32_t *items; /* by the selection's row: 1 + the stack; 0: not known yet */
-		size_t nr, capacity;
-	} rows;
 	struct index stacks_index;
 	struct numbering modules;
 	struct selection_lines hottest; /* by function */
@@ -104,8 +102,7 @@ static int find_stack(struct profile *profile, const struct history_stack *sampl
 			return 0;
 	}
 	if (vec_reserve(&profile->stacks, profile->stacks.nr + 1) ||
-	    index_reserve(&profile->stacks_index) ||
-	    slices_add_stack(&profile->slices, sample->event))
+	    index_reserve(&profile->stacks_index))
 		return -ENOMEM;
 	*number = (uint32_t)profile->stacks.nr;
 	profile->stacks.items[profile->stacks.nr++] = stack;
@@ -115,18 +112,47 @@ static int find_stack(struct profile *profile, const struct history_stack *sampl
 
 static int add_sample(void *context, const struct history_sample *sample)
 {
+	struct slices *slices = context;
+	const struct slice_sample of_row = {sample->time_ns, sample->stack.weight, sample->row,
+					    (uint8_t)sample->stack.event};
+	return slices_add(slices, &of_row);
+}
+
+/* Which rows were sampled when: as the history kept it, or as the selection has it. */
+static int take_rows(struct profile *profile)
+{
+	const struct export_request *request = profile->request;
+	if (history_keeps_slices(request->history))
+		return history_take_slices(request->history, &profile->slices);
+	int result = selection_each_sample(request->selection, add_sample, &profile->slices);
+	return result ? result : slices_end(&profile->slices);
+}
+
+static uint32_t row_of(void *context, size_t i)
+{
+	const struct profile *profile = context;
+	return profile->rows.items[i];
+}
+
+static int add_row(void *context, size_t i, const struct history_stack *stack)
+{
 	struct profile *profile = context;
-	const size_t nr = (size_t)sample->row + 1;
-	if (vec_reserve(&profile->rows, nr))
+	return find_stack(profile, stack, &profile->stack_of[profile->rows.items[i]]);
+}
+
+/* Rows become stacks, numbered in the order of their first samples. */
+static int take_stacks(struct profile *profile)
+{
+	const size_t nr_rows = profile->slices.stacks.nr;
+	int result = slices_stacks(&profile->slices, &profile->rows);
+	profile->stack_of = malloc((nr_rows + 1) * sizeof(*profile->stack_of));
+	if (result || !profile->stack_of)
 		return -ENOMEM;
-	for (; profile->rows.nr < nr; profile->rows.nr++)
-		profile->rows.items[profile->rows.nr] = 0;
-	uint32_t *row = &profile->rows.items[sample->row], number = *row - 1;
-	int result = *row ? 0 : find_stack(profile, &sample->stack, &number);
-	if (result)
-		return result;
-	*row = number + 1;
-	return slices_add(&profile->slices, sample->time_ns, number, sample->stack.weight);
+	memset(profile->stack_of, 0xff, (nr_rows + 1) * sizeof(*profile->stack_of));
+	result = history_each_stack_of(profile->request->history, profile->rows.nr, row_of, add_row,
+				       profile);
+	return result ? result
+		      : slices_renumber(&profile->slices, profile->stack_of, profile->stacks.nr);
 }
 
 /* Of each event by itself. */
@@ -357,11 +383,10 @@ int html_write(const struct export_request *request)
 	profile.tracks.of_functions = true;
 	if (!result)
 		result = selection_each_stack(request->selection, add_totals, &profile);
-	history_give_stacks_once(request->history);
 	if (!result)
-		result = pieces_each_sample(request, add_sample, &profile);
+		result = take_rows(&profile);
 	if (!result)
-		result = slices_end(&profile.slices);
+		result = take_stacks(&profile);
 	if (!result)
 		result = selection_hottest_lines(request->selection, &profile.hottest);
 	if (!result)
@@ -370,6 +395,7 @@ int html_write(const struct export_request *request)
 	slices_release(&profile.slices);
 	free(profile.stacks.items);
 	free(profile.rows.items);
+	free(profile.stack_of);
 	numbering_release(&profile.modules);
 	free(profile.hottest.items);
 	free(profile.totals.items);

@@ -96,6 +96,7 @@ void history_free(struct history *history)
 	for (size_t i = 0; i < history->strings.nr; i++)
 		free(history->strings.items[i]);
 	free(history->samples.given.items);
+	slices_release(&history->samples.slices);
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		free(history->of[kind].items);
 	history_free_seconds(history);
@@ -134,7 +135,8 @@ uint64_t history_rows_bytes(const struct history *history)
 
 uint64_t history_bytes(const struct history *history)
 {
-	return history_rows_bytes(history) + history_seconds_bytes(history);
+	return history_rows_bytes(history) + history_seconds_bytes(history) +
+	       slices_bytes(&history->samples.slices);
 }
 
 /* ---- strings and facts ---- */

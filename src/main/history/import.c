@@ -484,7 +484,7 @@ static int follow_one(struct history *history, const struct sample *sample,
 		return 0;
 	stack->samples = 0;
 	int result = count_known(history, sample, stack, &row);
-	return result ? result : history_keep_sample(history, sample, row);
+	return result ? result : history_keep_sample(history, sample, row, stack->event);
 }
 
 /* Returns whether its samples have different weights. */
@@ -529,8 +529,9 @@ static int import_one(struct history *history, const struct sample *sample,
 	}
 	if (!result && history->seconds.wanted)
 		result = history_count_second(history, sample->time_ns, row, stack->weight);
-	return result || !history->samples.most ? result
-						: history_keep_sample(history, sample, row);
+	return result || !history->samples.most
+		       ? result
+		       : history_keep_sample(history, sample, row, stack->event);
 }
 
 /*

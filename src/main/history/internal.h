@@ -120,7 +120,8 @@ void history_update_module_names(struct history *history);
 bool history_passes(const struct history *history, const struct sample *sample,
 		    const struct counted_stack *stack);
 /* Keeps it. 0 or -ENOMEM. */
-int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack);
+int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack,
+			uint8_t event);
 static inline bool history_follows(const struct history *history)
 {
 	return history->samples.each != NULL;

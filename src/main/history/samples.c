@@ -160,13 +160,27 @@ static void let_go(struct kept_samples *samples)
 	samples->unsorted = false;
 }
 
-/* The older half goes on to who follows; among the others there is room for those that come late. */
-static int hand_over(struct history *history)
+static int add_to_slices(struct history *history, size_t nr)
 {
 	struct kept_samples *samples = &history->samples;
-	size_t nr = (samples->nr + 1) / 2;
+	int result = 0;
+	for (size_t i = 0; !result && i < nr; i++) {
+		const struct kept_sample *kept = &samples->items[i];
+		const struct slice_sample sample = {kept->time_ns, kept->weight, kept->stack,
+						    kept->event};
+		result = slices_add(&samples->slices, &sample);
+	}
+	return result;
+}
+
+/* The older ones go on to who follows, or to slices. */
+static int hand_over(struct history *history, size_t nr)
+{
+	struct kept_samples *samples = &history->samples;
 	sort(samples);
-	int result = show(history, 0, nr, UINT64_MAX, samples->each, samples->context);
+	int result = samples->in_slices
+			     ? add_to_slices(history, nr)
+			     : show(history, 0, nr, UINT64_MAX, samples->each, samples->context);
 	samples->nr -= nr;
 	memmove(samples->items, samples->items + nr, samples->nr * sizeof(*samples->items));
 	return result;
@@ -186,6 +200,31 @@ void history_give_stacks_once(struct history *history)
 	history->samples.stacks_once = true;
 }
 
+void history_keep_slices(struct history *history, size_t most)
+{
+	history_keep_samples(history, most);
+	history->samples.in_slices = true;
+}
+
+bool history_keeps_slices(const struct history *history)
+{
+	return history->samples.in_slices;
+}
+
+int history_take_slices(struct history *history, struct slices *slices)
+{
+	struct kept_samples *samples = &history->samples;
+	int result = hand_over(history, samples->nr);
+	if (!result)
+		result = slices_end(&samples->slices);
+	let_go(samples);
+	*slices = samples->slices;
+	samples->slices = (struct slices){0};
+	samples->in_slices = false;
+	samples->most = 0;
+	return result;
+}
+
 static void put(struct kept_samples *samples, const struct kept_sample *kept)
 {
 	size_t at = samples->nr++, least = at > MOVED_MOST ? at - MOVED_MOST : 0;
@@ -196,7 +235,8 @@ static void put(struct kept_samples *samples, const struct kept_sample *kept)
 		samples->unsorted = true;
 }
 
-int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack)
+int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack,
+			uint8_t event)
 {
 	struct kept_samples *samples = &history->samples;
 	uint64_t *not_kept = &history->totals.not_kept;
@@ -205,11 +245,13 @@ int history_keep_sample(struct history *history, const struct sample *sample, ui
 		.weight = sample->weight,
 		.stack = stack,
 		.cpu = sample->cpu,
+		.event = event,
 	};
 	int result = 0;
-	if (history_follows(history)) {
+	if (history_follows(history) || samples->in_slices) {
+		/* Among the others there is room for those that come late. */
 		if (samples->nr == samples->most)
-			result = hand_over(history);
+			result = hand_over(history, (samples->nr + 1) / 2);
 	} else if (*not_kept || samples->nr == samples->most) {
 		*not_kept += 1 + samples->nr;
 		let_go(samples);

@@ -208,6 +208,8 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 		return error_set(error, -ENOMEM, "out of memory");
 	if (mode == LOAD_SAMPLES)
 		history_keep_samples(load->history, LOAD_SAMPLES_MOST);
+	if (mode == LOAD_SLICES)
+		history_keep_slices(load->history, LOAD_SAMPLES_MOST);
 	if (mode == LOAD_SECONDS)
 		history_keep_seconds(load->history);
 

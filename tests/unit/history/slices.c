@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "main/format/slices.h"
+#include <ctop/history/slices.h>
 
 #include <stdlib.h>
 

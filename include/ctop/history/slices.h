@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CTOP_FORMAT_SLICES_H
-#define CTOP_FORMAT_SLICES_H
+#ifndef CTOP_HISTORY_SLICES_H
+#define CTOP_HISTORY_SLICES_H
 
 /*
  * Which stack was sampled when: samples counted by stack in slices of time, coded as they come. Slices are equally long. They grow
  * whenever there are too many of them or they take too many bytes, so that memory grows with distinct stacks and not
  * with samples.
  *
- * A slice is a list of stacks in any order: the number of each as put_signed() of the difference to the one before, then
- * samples * 2 + 1 and the weight, or samples * 2 where each weighs what the event's first sample weighed.
+ * A slice is a list of stacks in the order of their first sample there: the number of each as put_signed() of the difference to the one
+ * before, then samples * 2 + 1 and the weight, or samples * 2 where each weighs what the event's first sample weighed.
  */
 
 #include <stddef.h>
@@ -24,6 +24,7 @@ struct slices {
 	struct slice_sample {
 		uint64_t time_ns, weight;
 		uint32_t stack;
+		uint8_t event; /* the stack's: the same each time */
 	} waiting[SLICES_WAITING_MOST];
 	size_t nr_waiting;
 	uint64_t start_ns;
@@ -35,8 +36,8 @@ struct slices {
 	} sizes;
 	struct {
 		struct slice_stack {
-			uint64_t weight, samples; /* in the slice that goes on */
-			uint32_t event;
+			uint64_t weight; /* in the slice that goes on */
+			uint64_t samples : 56, event : 8;
 		} * items; /* by number */
 		size_t nr, capacity;
 	} stacks;
@@ -50,12 +51,23 @@ struct slices {
 	} usual;
 };
 
-/* Announces stack number nr of all, one after the other. 0 or -ENOMEM, as the others. */
-int slices_add_stack(struct slices *slices, uint32_t event);
-/* Samples in the order of time; one that comes late counts in the slice that goes on. */
-int slices_add(struct slices *slices, uint64_t time_ns, uint32_t stack, uint64_t weight);
+/* Samples in the order of time; one that comes late counts in the slice that goes on. 0 or -ENOMEM, as the others. */
+int slices_add(struct slices *slices, const struct slice_sample *sample);
 /* Once all have come. */
 int slices_end(struct slices *slices);
 void slices_release(struct slices *slices);
+uint64_t slices_bytes(const struct slices *slices); /* heap in use */
+
+/* Of slices that have ended: which stacks they have, in the order of their first samples. */
+struct slices_stacks {
+	uint32_t *items; /* the caller's to free() */
+	size_t nr, capacity;
+};
+int slices_stacks(const struct slices *slices, struct slices_stacks *stacks);
+/*
+ * The same slices, of nr stacks with other numbers: numbers[] by those that they had, UINT32_MAX of stacks that no slice has. Several may
+ * become one, of one event.
+ */
+int slices_renumber(struct slices *slices, const uint32_t *numbers, size_t nr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "slices.h"
+#include <ctop/history/slices.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,6 +13,7 @@ enum { LEAST_SHIFT = 20, MOST_SHIFT = 63 };
 enum { PUT_TOGETHER_LOG2 = 2 };
 /* Stacks lie anywhere in memory: it is asked for these before they are needed. */
 enum { AHEAD = 16 };
+static const uint64_t SAMPLES_MOST = (UINT64_C(1) << 56) - 1;
 
 /* ---- the slice that goes on ---- */
 
@@ -24,7 +25,7 @@ static int count(struct slices *slices, uint32_t number, uint64_t samples, uint6
 			return -ENOMEM;
 		slices->used.items[slices->used.nr++] = number;
 	}
-	stack->samples += samples;
+	stack->samples = (stack->samples + samples) & SAMPLES_MOST;
 	stack->weight += weight;
 	return 0;
 }
@@ -62,12 +63,11 @@ struct cell {
 	uint64_t samples, weight;
 };
 
-static struct cell get_cell(const struct slices *slices, struct payload *payload, int64_t *number)
+static struct cell get_cell(struct payload *payload, int64_t *number)
 {
 	*number += get_signed(payload);
 	const uint64_t samples = get_varint(payload);
 	struct cell cell = {(uint32_t)*number, !(samples & 1), samples / 2, 0};
-	__builtin_prefetch(&slices->stacks.items[cell.stack]);
 	cell.weight = cell.is_usual ? 0 : get_varint(payload);
 	return cell;
 }
@@ -84,8 +84,9 @@ static int count_cells(struct slices *slices, const struct cell *cells, size_t n
 	return result;
 }
 
-/* What a coded slice has counts in the one that goes on, too. */
-static int count_coded(struct slices *slices, const uint8_t *bytes, size_t size)
+/* What a coded slice has counts in the one that goes on, too. numbers: that its stacks have now; NULL: as before. */
+static int count_coded(struct slices *slices, const uint8_t *bytes, size_t size,
+		       const uint32_t *numbers)
 {
 	struct payload payload = {.at = bytes, .end = bytes + size};
 	struct cell cells[AHEAD];
@@ -93,47 +94,47 @@ static int count_coded(struct slices *slices, const uint8_t *bytes, size_t size)
 	int result = 0;
 	while (!result && payload.at < payload.end) {
 		size_t nr = 0;
-		while (nr < AHEAD && payload.at < payload.end)
-			cells[nr++] = get_cell(slices, &payload, &number);
+		for (; nr < AHEAD && payload.at < payload.end; nr++) {
+			cells[nr] = get_cell(&payload, &number);
+			if (numbers)
+				cells[nr].stack = numbers[cells[nr].stack];
+			__builtin_prefetch(&slices->stacks.items[cells[nr].stack]);
+		}
 		result = count_cells(slices, cells, nr);
 	}
 	return result;
 }
 
-/* ---- longer slices ---- */
+/* ---- longer slices, and other numbers ---- */
 
-static int recode(struct slices *slices, const struct buffer *old, const size_t *sizes, size_t nr,
-		  size_t together)
+/* Each 2^log2 slices that are over become one; the last ones, if they are fewer, go on. */
+static int recode(struct slices *slices, unsigned log2, const uint32_t *numbers)
 {
-	const uint8_t *at = old->bytes;
+	const struct buffer old = slices->coded;
+	size_t *sizes = slices->sizes.items;
+	const size_t nr = slices->sizes.nr, together = (size_t)1 << log2;
+	const uint8_t *at = old.bytes;
 	int result = 0;
+	slices->coded = (struct buffer){0};
+	slices->sizes.items = NULL;
+	slices->sizes.nr = slices->sizes.capacity = 0;
 	for (size_t i = 0; !result && i < nr; i++) {
 		if (sizes[i])
-			result = count_coded(slices, at, sizes[i]);
+			result = count_coded(slices, at, sizes[i], numbers);
 		at += sizes[i];
 		if (!result && i % together == together - 1)
 			result = close_slice(slices);
 	}
+	free(old.bytes);
+	free(sizes);
 	return result;
 }
 
-/* Each 2^log2 slices become one; the last ones, if they are fewer, go on. */
 static int lengthen(struct slices *slices, unsigned log2)
 {
 	int result = slices->used.nr ? close_slice(slices) : 0;
-	if (result)
-		return result;
-	struct buffer old = slices->coded;
-	size_t *sizes = slices->sizes.items;
-	const size_t nr = slices->sizes.nr;
-	slices->coded = (struct buffer){0};
-	slices->sizes.items = NULL;
-	slices->sizes.nr = slices->sizes.capacity = 0;
 	slices->shift += log2;
-	result = recode(slices, &old, sizes, nr, (size_t)1 << log2);
-	buffer_release(&old);
-	free(sizes);
-	return result;
+	return result ? result : recode(slices, log2, NULL);
 }
 
 static size_t number_of(const struct slices *slices, uint64_t time_ns)
@@ -159,20 +160,10 @@ static int go_to(struct slices *slices, uint64_t time_ns)
 	return result;
 }
 
-int slices_add_stack(struct slices *slices, uint32_t event)
-{
-	if (vec_reserve(&slices->stacks, slices->stacks.nr + 1) ||
-	    vec_reserve(&slices->usual, (size_t)event + 1))
-		return -ENOMEM;
-	for (; slices->usual.nr <= event; slices->usual.nr++)
-		slices->usual.items[slices->usual.nr] = 0;
-	slices->stacks.items[slices->stacks.nr++] = (struct slice_stack){.event = event};
-	return 0;
-}
-
 static int take(struct slices *slices, const struct slice_sample *sample)
 {
-	uint64_t *usual = &slices->usual.items[slices->stacks.items[sample->stack].event];
+	uint64_t *usual = &slices->usual.items[sample->event];
+	slices->stacks.items[sample->stack].event = sample->event;
 	if (!slices->shift) {
 		slices->shift = LEAST_SHIFT;
 		slices->start_ns = sample->time_ns;
@@ -192,20 +183,41 @@ static int take_waiting(struct slices *slices)
 	return result;
 }
 
-int slices_add(struct slices *slices, uint64_t time_ns, uint32_t stack, uint64_t weight)
+static int make_room(struct slices *slices, const struct slice_sample *sample)
 {
-	__builtin_prefetch(&slices->stacks.items[stack], 1);
-	slices->waiting[slices->nr_waiting++] = (struct slice_sample){time_ns, weight, stack};
+	const size_t nr = (size_t)sample->stack + 1, nr_events = (size_t)sample->event + 1;
+	if (vec_reserve(&slices->stacks, nr) || vec_reserve(&slices->usual, nr_events))
+		return -ENOMEM;
+	for (; slices->stacks.nr < nr; slices->stacks.nr++)
+		slices->stacks.items[slices->stacks.nr] = (struct slice_stack){0};
+	for (; slices->usual.nr < nr_events; slices->usual.nr++)
+		slices->usual.items[slices->usual.nr] = 0;
+	return 0;
+}
+
+int slices_add(struct slices *slices, const struct slice_sample *sample)
+{
+	if (make_room(slices, sample))
+		return -ENOMEM;
+	__builtin_prefetch(&slices->stacks.items[sample->stack], 1);
+	slices->waiting[slices->nr_waiting++] = *sample;
 	return slices->nr_waiting < SLICES_WAITING_MOST ? 0 : take_waiting(slices);
+}
+
+/* The last one is over, and all are within the bound. */
+static int finish(struct slices *slices)
+{
+	int result = 0;
+	while (!result && (slices->used.nr ||
+			   (slices->sizes.nr > 1 && slices->coded.size > SLICES_BYTES_MOST)))
+		result = slices->used.nr ? close_slice(slices) : lengthen(slices, 1);
+	return result;
 }
 
 int slices_end(struct slices *slices)
 {
 	int result = take_waiting(slices);
-	while (!result && (slices->used.nr ||
-			   (slices->sizes.nr > 1 && slices->coded.size > SLICES_BYTES_MOST)))
-		result = slices->used.nr ? close_slice(slices) : lengthen(slices, 1);
-	return result;
+	return result ? result : finish(slices);
 }
 
 void slices_release(struct slices *slices)
@@ -216,4 +228,49 @@ void slices_release(struct slices *slices)
 	free(slices->used.items);
 	free(slices->usual.items);
 	*slices = (struct slices){0};
+}
+
+uint64_t slices_bytes(const struct slices *slices)
+{
+	return slices->coded.capacity + vec_bytes(&slices->sizes) + vec_bytes(&slices->stacks) +
+	       vec_bytes(&slices->used) + vec_bytes(&slices->usual);
+}
+
+/* ---- once they have ended ---- */
+
+int slices_stacks(const struct slices *slices, struct slices_stacks *stacks)
+{
+	struct payload payload = {.at = slices->coded.bytes,
+				  .end = slices->coded.bytes + slices->coded.size};
+	bool *has = calloc(slices->stacks.nr + 1, sizeof(*has));
+	int result = has ? 0 : -ENOMEM;
+	for (size_t i = 0; !result && i < slices->sizes.nr; i++) {
+		int64_t number = 0;
+		payload.end = payload.at + slices->sizes.items[i];
+		while (!result && payload.at < payload.end) {
+			const uint32_t stack = get_cell(&payload, &number).stack;
+			if (has[stack])
+				continue;
+			has[stack] = true;
+			result = vec_reserve(stacks, stacks->nr + 1);
+			if (!result)
+				stacks->items[stacks->nr++] = stack;
+		}
+	}
+	free(has);
+	return result;
+}
+
+int slices_renumber(struct slices *slices, const uint32_t *numbers, size_t nr)
+{
+	struct slice_stack *old = slices->stacks.items;
+	const size_t nr_old = slices->stacks.nr;
+	slices->stacks.items = calloc(nr + 1, sizeof(*slices->stacks.items));
+	slices->stacks.nr = slices->stacks.capacity = slices->stacks.items ? nr : 0;
+	for (size_t i = 0; slices->stacks.items && i < nr_old; i++)
+		if (numbers[i] != UINT32_MAX)
+			slices->stacks.items[numbers[i]].event = old[i].event;
+	free(old);
+	int result = slices->stacks.items ? recode(slices, 0, numbers) : -ENOMEM;
+	return result ? result : finish(slices);
 }
