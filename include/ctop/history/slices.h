@@ -58,12 +58,15 @@ int slices_end(struct slices *slices);
 void slices_release(struct slices *slices);
 uint64_t slices_bytes(const struct slices *slices); /* heap in use */
 
-/* Of slices that have ended: which stacks they have, in the order of their first samples. */
-struct slices_stacks {
-	uint32_t *items; /* the caller's to free() */
-	size_t nr, capacity;
+/* ---- of slices that have ended ---- */
+
+struct slice_cell {
+	uint32_t stack;
+	uint64_t samples, weight;
 };
-int slices_stacks(const struct slices *slices, struct slices_stacks *stacks);
+/* What each slice has of each of its stacks, one slice after the other; stops at the first nonzero, which it returns. */
+int slices_each(const struct slices *slices,
+		int (*each)(void *context, const struct slice_cell *cell), void *context);
 /*
  * The same slices, of nr stacks with other numbers: numbers[] by those that they had, UINT32_MAX of stacks that no slice has. Several may
  * become one, of one event.

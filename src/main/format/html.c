@@ -44,8 +44,11 @@ struct profile {
 	const struct export_request *request;
 	struct tracks tracks;
 	struct slices slices; /* by rows, then by stacks */
-	struct slices_stacks rows;
-	uint32_t *stack_of; /* by row; UINT32_MAX: there is no sample of it */
+	struct {
+		uint32_t *items; /* that were sampled, in the order of their first samples */
+		size_t nr, capacity;
+	} rows;
+	uint32_t *stack_of; /* by row; UINT32_MAX: it was not sampled */
 	struct {
 		struct profile_stack *items;
 		size_t nr, capacity;
@@ -53,10 +56,7 @@ struct profile {
 	struct index stacks_index;
 	struct numbering modules;
 	struct selection_lines hottest; /* by function */
-	struct {
-		struct history_totals *items; /* by event */
-		size_t nr, capacity;
-	} totals;
+	struct history_totals *totals;	/* by event */
 	struct text scratch;
 	struct page *page;
 };
@@ -128,6 +128,20 @@ static int take_rows(struct profile *profile)
 	return result ? result : slices_end(&profile->slices);
 }
 
+enum { SAMPLED = 0 }; /* a row whose stack is not known yet */
+
+static int note_row(void *context, const struct slice_cell *cell)
+{
+	struct profile *profile = context;
+	if (profile->stack_of[cell->stack] == SAMPLED)
+		return 0;
+	profile->stack_of[cell->stack] = SAMPLED;
+	if (vec_reserve(&profile->rows, profile->rows.nr + 1))
+		return -ENOMEM;
+	profile->rows.items[profile->rows.nr++] = cell->stack;
+	return 0;
+}
+
 static uint32_t row_of(void *context, size_t i)
 {
 	const struct profile *profile = context;
@@ -143,31 +157,37 @@ static int add_row(void *context, size_t i, const struct history_stack *stack)
 /* Rows become stacks, numbered in the order of their first samples. */
 static int take_stacks(struct profile *profile)
 {
-	const size_t nr_rows = profile->slices.stacks.nr;
-	int result = slices_stacks(&profile->slices, &profile->rows);
-	profile->stack_of = malloc((nr_rows + 1) * sizeof(*profile->stack_of));
-	if (result || !profile->stack_of)
+	const size_t bytes = (profile->slices.stacks.nr + 1) * sizeof(*profile->stack_of);
+	profile->stack_of = malloc(bytes);
+	if (!profile->stack_of)
 		return -ENOMEM;
-	memset(profile->stack_of, 0xff, (nr_rows + 1) * sizeof(*profile->stack_of));
-	result = history_each_stack_of(profile->request->history, profile->rows.nr, row_of, add_row,
-				       profile);
+	memset(profile->stack_of, 0xff, bytes);
+	int result = slices_each(&profile->slices, note_row, profile);
+	if (!result)
+		result = history_each_stack_of(profile->request->history, profile->rows.nr, row_of,
+					       add_row, profile);
 	return result ? result
 		      : slices_renumber(&profile->slices, profile->stack_of, profile->stacks.nr);
 }
 
 /* Of each event by itself. */
-static int add_totals(void *context, const struct history_stack *stack)
+static int add_totals(void *context, const struct slice_cell *cell)
 {
 	struct profile *profile = context;
-	if (vec_reserve(&profile->totals, (size_t)stack->event + 1))
-		return -ENOMEM;
-	for (; profile->totals.nr <= stack->event; profile->totals.nr++)
-		profile->totals.items[profile->totals.nr] = (struct history_totals){0};
-	struct history_totals *totals = &profile->totals.items[stack->event];
-	totals->samples += stack->samples;
-	totals->weight += stack->weight;
-	totals->ends[stack->end] += stack->samples;
+	const struct profile_stack *stack = &profile->stacks.items[cell->stack];
+	struct history_totals *totals =
+		&profile->totals[profile->tracks.tracks.items[stack->track].event];
+	totals->samples += cell->samples;
+	totals->weight += cell->weight;
+	totals->ends[stack->end] += cell->samples;
 	return 0;
+}
+
+static int take_totals(struct profile *profile)
+{
+	profile->totals =
+		calloc(history_nr_events(profile->request->history) + 1, sizeof(*profile->totals));
+	return profile->totals ? slices_each(&profile->slices, add_totals, profile) : -ENOMEM;
 }
 
 /* ---- data out ---- */
@@ -187,7 +207,6 @@ static void put_event(struct profile *profile, size_t event)
 	const struct history *history = profile->request->history;
 	const struct export_request *request = profile->request;
 	const enum weight_unit unit = history_event_unit(history, event);
-	const struct history_totals none = {0};
 	struct text header = {0};
 	page_name(profile->page, history_event_name(history, event));
 	page_text(profile->page, weight_unit_name(unit, 1));
@@ -196,9 +215,7 @@ static void put_event(struct profile *profile, size_t event)
 	page_number(profile->page,
 		    event < profile->slices.usual.nr ? profile->slices.usual.items[event] : 0);
 	if (request->describe)
-		request->describe(request->describe_context, event,
-				  event < profile->totals.nr ? &profile->totals.items[event]
-							     : &none,
+		request->describe(request->describe_context, event, &profile->totals[event],
 				  &header);
 	page_text_of(profile->page, &header);
 	text_release(&header);
@@ -382,11 +399,11 @@ int html_write(const struct export_request *request)
 	int result = tracks_begin(&profile.tracks, request);
 	profile.tracks.of_functions = true;
 	if (!result)
-		result = selection_each_stack(request->selection, add_totals, &profile);
-	if (!result)
 		result = take_rows(&profile);
 	if (!result)
 		result = take_stacks(&profile);
+	if (!result)
+		result = take_totals(&profile);
 	if (!result)
 		result = selection_hottest_lines(request->selection, &profile.hottest);
 	if (!result)
@@ -398,7 +415,7 @@ int html_write(const struct export_request *request)
 	free(profile.stack_of);
 	numbering_release(&profile.modules);
 	free(profile.hottest.items);
-	free(profile.totals.items);
+	free(profile.totals);
 	index_release(&profile.stacks_index);
 	text_release(&profile.scratch);
 	return result;

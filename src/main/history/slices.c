@@ -57,50 +57,39 @@ static int close_slice(struct slices *slices)
 	return 0;
 }
 
-struct cell {
-	uint32_t stack;
-	bool is_usual;
-	uint64_t samples, weight;
-};
-
-static struct cell get_cell(struct payload *payload, int64_t *number)
+/* The next ones of a coded slice, behind stack *last. numbers: that its stacks have now; NULL: as before. Returns how many. */
+static size_t get_cells(const struct slices *slices, struct payload *payload, int64_t *last,
+			const uint32_t *numbers, struct slice_cell cells[AHEAD])
 {
-	*number += get_signed(payload);
-	const uint64_t samples = get_varint(payload);
-	struct cell cell = {(uint32_t)*number, !(samples & 1), samples / 2, 0};
-	cell.weight = cell.is_usual ? 0 : get_varint(payload);
-	return cell;
-}
-
-static int count_cells(struct slices *slices, const struct cell *cells, size_t nr)
-{
-	int result = 0;
-	for (size_t i = 0; !result && i < nr; i++) {
-		const uint32_t event = slices->stacks.items[cells[i].stack].event;
-		const uint64_t usual = slices->usual.items[event] * cells[i].samples;
-		result = count(slices, cells[i].stack, cells[i].samples,
-			       cells[i].is_usual ? usual : cells[i].weight);
+	bool is_usual[AHEAD];
+	size_t nr = 0;
+	for (; nr < AHEAD && payload->at < payload->end; nr++) {
+		*last += get_signed(payload);
+		const uint32_t stack = numbers ? numbers[*last] : (uint32_t)*last;
+		const uint64_t samples = get_varint(payload);
+		__builtin_prefetch(&slices->stacks.items[stack], 1);
+		is_usual[nr] = !(samples & 1);
+		cells[nr] = (struct slice_cell){stack, samples / 2,
+						is_usual[nr] ? 0 : get_varint(payload)};
 	}
-	return result;
+	for (size_t i = 0; i < nr; i++)
+		if (is_usual[i])
+			cells[i].weight =
+				cells[i].samples *
+				slices->usual.items[slices->stacks.items[cells[i].stack].event];
+	return nr;
 }
 
-/* What a coded slice has counts in the one that goes on, too. numbers: that its stacks have now; NULL: as before. */
-static int count_coded(struct slices *slices, const uint8_t *bytes, size_t size,
-		       const uint32_t *numbers)
+/* What a coded slice has counts in the one that goes on, too. */
+static int count_coded(struct slices *slices, struct payload payload, const uint32_t *numbers)
 {
-	struct payload payload = {.at = bytes, .end = bytes + size};
-	struct cell cells[AHEAD];
-	int64_t number = 0;
+	struct slice_cell cells[AHEAD];
+	int64_t last = 0;
 	int result = 0;
 	while (!result && payload.at < payload.end) {
-		size_t nr = 0;
-		for (; nr < AHEAD && payload.at < payload.end; nr++) {
-			cells[nr] = get_cell(&payload, &number);
-			if (numbers)
-				cells[nr].stack = numbers[cells[nr].stack];
-			__builtin_prefetch(&slices->stacks.items[cells[nr].stack]);
-		}
-		result = count_cells(slices, cells, nr);
+		const size_t nr = get_cells(slices, &payload, &last, numbers, cells);
+		for (size_t i = 0; !result && i < nr; i++)
+			result = count(slices, cells[i].stack, cells[i].samples, cells[i].weight);
 	}
 	return result;
 }
@@ -119,8 +108,8 @@ static int recode(struct slices *slices, unsigned log2, const uint32_t *numbers)
 	slices->sizes.items = NULL;
 	slices->sizes.nr = slices->sizes.capacity = 0;
 	for (size_t i = 0; !result && i < nr; i++) {
-		if (sizes[i])
-			result = count_coded(slices, at, sizes[i], numbers);
+		result = count_coded(slices, (struct payload){.at = at, .end = at + sizes[i]},
+				     numbers);
 		at += sizes[i];
 		if (!result && i % together == together - 1)
 			result = close_slice(slices);
@@ -238,26 +227,22 @@ uint64_t slices_bytes(const struct slices *slices)
 
 /* ---- once they have ended ---- */
 
-int slices_stacks(const struct slices *slices, struct slices_stacks *stacks)
+int slices_each(const struct slices *slices,
+		int (*each)(void *context, const struct slice_cell *cell), void *context)
 {
-	struct payload payload = {.at = slices->coded.bytes,
-				  .end = slices->coded.bytes + slices->coded.size};
-	bool *has = calloc(slices->stacks.nr + 1, sizeof(*has));
-	int result = has ? 0 : -ENOMEM;
+	struct payload payload = {.end = slices->coded.bytes};
+	struct slice_cell cells[AHEAD];
+	int result = 0;
 	for (size_t i = 0; !result && i < slices->sizes.nr; i++) {
-		int64_t number = 0;
-		payload.end = payload.at + slices->sizes.items[i];
+		int64_t last = 0;
+		payload.at = payload.end;
+		payload.end += slices->sizes.items[i];
 		while (!result && payload.at < payload.end) {
-			const uint32_t stack = get_cell(&payload, &number).stack;
-			if (has[stack])
-				continue;
-			has[stack] = true;
-			result = vec_reserve(stacks, stacks->nr + 1);
-			if (!result)
-				stacks->items[stacks->nr++] = stack;
+			const size_t nr = get_cells(slices, &payload, &last, NULL, cells);
+			for (size_t j = 0; !result && j < nr; j++)
+				result = each(context, &cells[j]);
 		}
 	}
-	free(has);
 	return result;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctop/history/slices.h>
 #include <ctop/query/selection.h>
 
 #include <errno.h>
@@ -349,6 +350,54 @@ static void who_follows_may_stop(void)
 	end(&profile);
 }
 
+struct in_slices {
+	uint64_t samples[8], weight;
+};
+
+static int add_cell(void *context, const struct slice_cell *cell)
+{
+	struct in_slices *sums = context;
+	CHECK(cell->stack < 8);
+	sums->samples[cell->stack] += cell->samples;
+	sums->weight += cell->weight;
+	return 0;
+}
+
+/* More than there is room for, some of them late: all are there, by the rows of their stacks, and no single one. */
+static void in_slices_of_time(void)
+{
+	enum { NR = 3 * MOST / 2, LATE = 1000 };
+	struct profile profile = {.history = history_new()};
+	struct slices slices;
+	struct in_slices sums = {0};
+	struct times seen = {0};
+	uint64_t weight = 0;
+	CHECK(profile.history != NULL && !history_keeps_slices(profile.history));
+	history_keep_slices(profile.history, MOST);
+	begin_epoch(&profile);
+	for (uint64_t i = 0; i < NR; i++) {
+		const uint64_t ms = i >= LATE && i % LATE == 0 ? i - LATE : i;
+		weight += (ms << 20) * 3;
+		add(&profile, ms << 20, i % 4 == 0, 0);
+	}
+	CHECK(history_keeps_slices(profile.history));
+	CHECK_EQ(history_totals(profile.history).not_kept, 0);
+	CHECK_EQ(history_take_slices(profile.history, &slices), 0);
+	CHECK(!history_keeps_slices(profile.history));
+	CHECK_EQ(slices_each(&slices, add_cell, &sums), 0);
+	CHECK_EQ(sums.samples[0] + sums.samples[1], NR);
+	CHECK_EQ(sums.weight, weight);
+	/* The first sample was of the second thread. */
+	CHECK_EQ(sums.samples[0], NR / 4);
+	/* Those that came late are where they belong: the first slice has as many as the second. */
+	CHECK(slices.sizes.nr > 2000);
+	CHECK_EQ(slices.sizes.items[0], slices.sizes.items[1]);
+	CHECK_EQ(history_each_sample(profile.history, 0, UINT64_MAX, count_time, &seen), 0);
+	CHECK_EQ(seen.nr, 0);
+	slices_release(&slices);
+	end(&profile);
+}
+
 int main(void)
 {
 	RUN(one_by_one_in_the_order_of_time);
@@ -359,5 +408,6 @@ int main(void)
 	RUN(too_many_are_read_again);
 	RUN(who_follows_may_stop);
 	RUN(not_asked_for_costs_nothing);
+	RUN(in_slices_of_time);
 	return test_done();
 }

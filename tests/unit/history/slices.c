@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/history/slices.h>
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "test.h"
@@ -9,11 +10,11 @@ enum { NR_STACKS = 5000 };
 
 static struct slices slices;
 
-static void begin(uint32_t nr_stacks)
+/* Stacks are of two events in turn. */
+static void add(uint64_t time_ns, uint32_t stack, uint64_t weight)
 {
-	slices_release(&slices);
-	for (uint32_t i = 0; i < nr_stacks; i++)
-		CHECK_EQ(slices_add_stack(&slices, i % 2), 0);
+	const struct slice_sample sample = {time_ns, weight, stack, stack % 2};
+	CHECK_EQ(slices_add(&slices, &sample), 0);
 }
 
 struct sums {
@@ -46,12 +47,12 @@ static struct sums *read_back(size_t from, size_t to)
 
 static void samples_are_in_their_slices(void)
 {
-	begin(3);
-	CHECK_EQ(slices_add(&slices, 1000, 0, 7), 0);
-	CHECK_EQ(slices_add(&slices, 1000 + (1 << 20), 1, 9), 0);
-	CHECK_EQ(slices_add(&slices, 1001 + (1 << 20), 1, 9), 0);
-	CHECK_EQ(slices_add(&slices, 1000 + (5 << 20), 2, 8), 0);
-	CHECK_EQ(slices_add(&slices, 1000, 0, 7), 0); /* late */
+	slices_release(&slices);
+	add(1000, 0, 7);
+	add(1000 + (1 << 20), 1, 9);
+	add(1001 + (1 << 20), 1, 9);
+	add(1000 + (5 << 20), 2, 8);
+	add(1000, 0, 7); /* late */
 	CHECK_EQ(slices_end(&slices), 0);
 	CHECK_EQ(slices.sizes.nr, 6);
 	CHECK_EQ(slices.start_ns, 1000);
@@ -66,7 +67,7 @@ static void many_slices_become_fewer_and_lose_nothing(void)
 {
 	static struct sums expected;
 	uint64_t random = 88172645463325252;
-	begin(NR_STACKS);
+	slices_release(&slices);
 	expected = (struct sums){0};
 	for (uint64_t i = 0; i < 300000; i++) {
 		random ^= random << 13, random ^= random >> 7, random ^= random << 17;
@@ -74,7 +75,7 @@ static void many_slices_become_fewer_and_lose_nothing(void)
 		const uint64_t weight = random % 3 ? 1000 : random >> 20;
 		expected.samples[stack]++;
 		expected.weights[stack] += weight;
-		CHECK_EQ(slices_add(&slices, 5 + i * 100000, stack, weight), 0);
+		add(5 + i * 100000, stack, weight);
 	}
 	CHECK_EQ(slices_end(&slices), 0);
 	CHECK(slices.sizes.nr > SLICES_MOST / 4 && slices.sizes.nr <= SLICES_MOST);
@@ -83,9 +84,9 @@ static void many_slices_become_fewer_and_lose_nothing(void)
 
 static void bytes_are_bounded(void)
 {
-	begin(NR_STACKS);
+	slices_release(&slices);
 	for (uint64_t i = 0; i < 4000000; i++)
-		CHECK_EQ(slices_add(&slices, i << 12, (uint32_t)(i * 7919 % NR_STACKS), 1 + i), 0);
+		add(i << 12, (uint32_t)(i * 7919 % NR_STACKS), 1 + i);
 	CHECK(slices.coded.size <= SLICES_BYTES_MOST + (1 << 20));
 	CHECK_EQ(slices_end(&slices), 0);
 	CHECK(slices.coded.size <= SLICES_BYTES_MOST);
@@ -94,13 +95,49 @@ static void bytes_are_bounded(void)
 
 static void impossible_times_take_no_memory(void)
 {
-	begin(2);
-	CHECK_EQ(slices_add(&slices, 1, 0, 1), 0);
-	CHECK_EQ(slices_add(&slices, UINT64_MAX, 1, 1), 0);
-	CHECK_EQ(slices_add(&slices, 1, 0, 1), 0);
+	slices_release(&slices);
+	add(1, 0, 1);
+	add(UINT64_MAX, 1, 1);
+	add(1, 0, 1);
 	CHECK_EQ(slices_end(&slices), 0);
 	CHECK(slices.sizes.nr >= 1 && slices.sizes.nr <= SLICES_MOST);
 	CHECK_EQ(read_back(0, SIZE_MAX)->samples[0], 2);
+	slices_release(&slices);
+}
+
+static int note_cell(void *context, const struct slice_cell *cell)
+{
+	struct sums *sums = context;
+	sums->samples[cell->stack] += cell->samples;
+	sums->weights[cell->stack] += cell->weight;
+	return cell->stack == 9 ? -EPIPE : 0;
+}
+
+/* Two become one where they meet in a slice, and nothing else changes. */
+static void stacks_get_other_numbers(void)
+{
+	static const uint32_t numbers[] = {3, UINT32_MAX, 1, 2, 1, 0};
+	struct sums sums = {0};
+	slices_release(&slices);
+	for (uint64_t slice = 0; slice < 3; slice++)
+		for (uint32_t stack = 0; stack < 6; stack += stack ? 1 : 2)
+			add(slice << 20, stack, stack == 4 && slice ? 11 : 7);
+	CHECK_EQ(slices_end(&slices), 0);
+	CHECK_EQ(slices_renumber(&slices, numbers, 4), 0);
+	CHECK_EQ(slices.sizes.nr, 3);
+	CHECK_EQ(read_back(0, 1)->samples[1], 2);
+	CHECK_EQ(read_back(0, 1)->weights[1], 14);
+	CHECK_EQ(read_back(1, 3)->samples[1], 4);
+	CHECK_EQ(read_back(1, 3)->weights[1], 36);
+	CHECK_EQ(read_back(0, 3)->samples[0], 3);
+	CHECK_EQ(slices_each(&slices, note_cell, &sums), 0);
+	CHECK(!memcmp(&sums, read_back(0, SIZE_MAX), sizeof(sums)));
+	slices_release(&slices);
+	add(1, 9, 1);
+	add(1, 8, 1);
+	CHECK_EQ(slices_end(&slices), 0);
+	CHECK_EQ(slices_each(&slices, note_cell, &sums), -EPIPE);
+	CHECK_EQ(sums.samples[8], 0);
 	slices_release(&slices);
 }
 
@@ -110,5 +147,6 @@ int main(void)
 	RUN(many_slices_become_fewer_and_lose_nothing);
 	RUN(bytes_are_bounded);
 	RUN(impossible_times_take_no_memory);
+	RUN(stacks_get_other_numbers);
 	return test_done();
 }
