@@ -3,8 +3,9 @@
 #define CTOP_QUERY_EVENT_COLUMNS_H
 
 /*
- * Several events side by side: for the groups that a selection shows of its event, what the others cost there, and the ratios
- * that people ask for where these events were sampled: instructions per cycle, misses per thousand instructions. All of self costs.
+ * Several events side by side: for the rows that a screen shows of a selection's event, what the others cost there, and the ratios
+ * that people ask for where these events were sampled: instructions per cycle, misses per thousand instructions. Of groups that is
+ * what they cost themselves, of a tree's rows all that they cost.
  */
 
 #include <ctop/base/text.h>
@@ -16,10 +17,7 @@ struct event_column {
 	uint32_t event;
 	uint64_t whole; /* weight of all that is shown */
 	struct {
-		struct event_cost {
-			uint64_t self_weight;
-			double self_squares;
-		} * items; /* by row */
+		struct selection_amount *items; /* by row */
 		size_t nr, capacity;
 	} costs;
 };
@@ -42,6 +40,15 @@ struct event_columns {
 int event_columns_take(struct event_columns *columns, struct selection *selection,
 		       const struct history *history, enum grouping by,
 		       const struct selection_groups *rows);
+/* Without rows yet, which then are added one by one: of a tree, in the selection as it is. 0 or -ENOMEM. */
+void event_columns_begin(struct event_columns *columns, const struct selection *selection,
+			 const struct history *history);
+int event_columns_add_node(struct event_columns *columns, struct selection *selection,
+			   const struct selection_node *node);
+/* What the function costs itself, then in all. */
+int event_columns_add_function(struct event_columns *columns, struct selection *selection,
+			       struct function_id function);
+void event_columns_clear_rows(struct event_columns *columns);
 void event_columns_release(struct event_columns *columns);
 
 /* What a column is called: the event's name, safe to show, in at most so many columns of a terminal. */
@@ -56,5 +63,10 @@ void event_ratio_add_name(const struct history *history, const struct event_colu
  */
 void event_ratio_add(const struct event_columns *columns, const struct event_ratio *ratio,
 		     size_t row, struct text *out);
+bool event_ratio_is_known(const struct event_columns *columns, const struct event_ratio *ratio,
+			  size_t row);
+/* How many samples it rests on, in few characters: those of the event that has fewer. Nothing where there is no ratio. */
+void event_ratio_add_count(const struct event_columns *columns, const struct event_ratio *ratio,
+			   size_t row, struct text *out);
 
 #endif

@@ -113,6 +113,8 @@ int selection_advance(struct selection *selection);
  * functions or a tree were asked for.
  */
 size_t selection_nr_paths(const struct selection *selection);
+/* Of these those that stacks shown go through: rows of the tree, its root among them. */
+size_t selection_nr_paths_shown(const struct selection *selection);
 
 struct selection_totals {
 	uint64_t samples, weight; /* shown */
@@ -140,6 +142,20 @@ struct selection_cost {
 	uint64_t self, total; /* samples */
 	uint64_t self_weight, total_weight;
 };
+
+/* Of one event. */
+struct selection_amount {
+	uint64_t samples, weight;
+	double squares; /* of weight */
+};
+/*
+ * Other events than the selection's own, of which the filter's other criteria say what is shown. Squares are about, in windows.
+ * Everything, and one function's.
+ */
+struct selection_amount selection_total_beside(const struct selection *selection, uint32_t event);
+int selection_function_beside(struct selection *selection, struct function_id function,
+			      uint32_t event, struct selection_amount *self,
+			      struct selection_amount *total);
 
 /* Ties fall by name, then module: the same in every run. */
 enum selection_order {
@@ -214,6 +230,10 @@ int selection_children_from(struct selection *selection, uint64_t id, enum selec
 			    uint64_t least, struct selection_nodes *nodes);
 /* A row by its id, as it is now. -ENOENT as above. */
 int selection_node(struct selection *selection, uint64_t id, struct selection_node *node);
+
+/* What it costs in all of another event. */
+int selection_node_beside(struct selection *selection, uint64_t id, uint32_t event,
+			  struct selection_amount *amount);
 
 struct selection_box {
 	struct selection_node node;
@@ -335,8 +355,9 @@ struct selection_address {
 	int32_t pid;	 /* a process that ran it */
 	uint64_t start;	 /* of the function, in the module's space, as the address is */
 	uint64_t address;
-	struct function_id inlined; /* that was put in there: the innermost; index 0: none, or not known */
-	uint64_t samples, weight;   /* that were taken there */
+	struct function_id
+		inlined; /* that was put in there: the innermost; index 0: none, or not known */
+	uint64_t samples, weight; /* that were taken there */
 };
 struct selection_code {
 	struct selection_address *items;

@@ -37,7 +37,7 @@ static int add_column(struct event_columns *columns, uint32_t event, size_t nr_r
 	if (vec_reserve(&column->costs, nr_rows + 1))
 		return -ENOMEM;
 	for (; column->costs.nr < nr_rows; column->costs.nr++)
-		column->costs.items[column->costs.nr] = (struct event_cost){0};
+		column->costs.items[column->costs.nr] = (struct selection_amount){0};
 	return 0;
 }
 
@@ -56,8 +56,8 @@ static int take(struct event_columns *columns, struct selection *selection, uint
 		const struct selection_group *cost = &costs.items[i];
 		const uint32_t row = find_group(index, rows, &cost->group, by);
 		if (row != UINT32_MAX)
-			column->costs.items[row] =
-				(struct event_cost){cost->cost.self_weight, cost->self_squares};
+			column->costs.items[row] = (struct selection_amount){
+				cost->cost.self, cost->cost.self_weight, cost->self_squares};
 		column->whole += cost->cost.self_weight;
 	}
 	free(costs.items);
@@ -92,17 +92,31 @@ static void find_ratios(struct event_columns *columns, const struct history *his
 				(struct event_ratio){i, instructions, 1000};
 }
 
+/* Whether there is another event than the selection's own, of which there are samples; and that it may have a column. */
+static bool is_beside(const struct event_columns *columns, const struct history *history,
+		      uint32_t own, size_t event)
+{
+	return event != own && columns->nr <= EVENT_COLUMNS_MAX &&
+	       history_event_samples(history, event);
+}
+
+static bool have_others(const struct event_columns *columns, const struct history *history,
+			uint32_t own)
+{
+	size_t i = 0;
+	while (i < history_nr_events(history) && !is_beside(columns, history, own, i))
+		i++;
+	return i < history_nr_events(history);
+}
+
 int event_columns_take(struct event_columns *columns, struct selection *selection,
 		       const struct history *history, enum grouping by,
 		       const struct selection_groups *rows)
 {
 	const uint32_t own = selection_event(selection);
 	struct index index = {0};
-	size_t nr_others = 0;
 	event_columns_release(columns);
-	for (size_t i = 0; i < history_nr_events(history); i++)
-		nr_others += i != own && history_event_samples(history, i);
-	if (!nr_others)
+	if (!have_others(columns, history, own))
 		return 0;
 	int result = index_reserve_rows(&index, rows->nr);
 	for (size_t i = 0; !result && i < rows->nr; i++)
@@ -110,12 +124,78 @@ int event_columns_take(struct event_columns *columns, struct selection *selectio
 	if (!result)
 		result = take(columns, selection, own, by, rows, &index);
 	for (size_t i = 0; !result && i < history_nr_events(history); i++)
-		if (i != own && columns->nr <= EVENT_COLUMNS_MAX &&
-		    history_event_samples(history, i))
+		if (is_beside(columns, history, own, i))
 			result = take(columns, selection, (uint32_t)i, by, rows, &index);
 	index_release(&index);
 	find_ratios(columns, history);
 	return result;
+}
+
+/* ---- row by row ---- */
+
+void event_columns_begin(struct event_columns *columns, const struct selection *selection,
+			 const struct history *history)
+{
+	const uint32_t own = selection_event(selection);
+	event_columns_release(columns);
+	if (!have_others(columns, history, own))
+		return;
+	columns->columns[columns->nr++] =
+		(struct event_column){.event = own, .whole = selection_totals(selection).weight};
+	for (size_t i = 0; i < history_nr_events(history); i++) {
+		const uint64_t whole =
+			is_beside(columns, history, own, i)
+				? selection_total_beside(selection, (uint32_t)i).weight
+				: 0;
+		if (whole)
+			columns->columns[columns->nr++] =
+				(struct event_column){.event = (uint32_t)i, .whole = whole};
+	}
+	find_ratios(columns, history);
+}
+
+static int add_amount(struct event_column *column, struct selection_amount amount)
+{
+	if (vec_reserve(&column->costs, column->costs.nr + 1))
+		return -ENOMEM;
+	column->costs.items[column->costs.nr++] = amount;
+	return 0;
+}
+
+int event_columns_add_node(struct event_columns *columns, struct selection *selection,
+			   const struct selection_node *node)
+{
+	struct selection_amount amount = {node->cost.total, node->cost.total_weight, node->squares};
+	int result = columns->nr ? add_amount(&columns->columns[0], amount) : 0;
+	for (size_t i = 1; !result && i < columns->nr; i++) {
+		result = selection_node_beside(selection, node->id, columns->columns[i].event,
+					       &amount);
+		if (!result)
+			result = add_amount(&columns->columns[i], amount);
+	}
+	return result;
+}
+
+int event_columns_add_function(struct event_columns *columns, struct selection *selection,
+			       struct function_id function)
+{
+	struct selection_amount self, total;
+	int result = 0;
+	for (size_t i = 0; !result && i < columns->nr; i++) {
+		result = selection_function_beside(selection, function, columns->columns[i].event,
+						   &self, &total);
+		if (!result)
+			result = add_amount(&columns->columns[i], self);
+		if (!result)
+			result = add_amount(&columns->columns[i], total);
+	}
+	return result;
+}
+
+void event_columns_clear_rows(struct event_columns *columns)
+{
+	for (size_t i = 0; i < columns->nr; i++)
+		columns->columns[i].costs.nr = 0;
 }
 
 /* ---- as text ---- */
@@ -150,23 +230,53 @@ void event_ratio_add_name(const struct history *history, const struct event_colu
 }
 
 /* Both are numbers of events: by chance each is off by one in the square root of its samples. */
-static bool is_unsure(const struct event_cost *over, const struct event_cost *under)
+static bool is_unsure(const struct selection_amount *over, const struct selection_amount *under)
 {
 	const double most = unsure_from * unsure_from;
-	const double upper = history_effective(over->self_weight, over->self_squares),
-		     lower = history_effective(under->self_weight, under->self_squares);
+	const double upper = history_effective(over->weight, over->squares),
+		     lower = history_effective(under->weight, under->squares);
 	return upper <= 0 || lower <= 0 || 1 / upper + 1 / lower > most;
+}
+
+static const struct selection_amount *amount_of(const struct event_columns *columns, size_t column,
+						size_t row)
+{
+	return &columns->columns[column].costs.items[row];
+}
+
+bool event_ratio_is_known(const struct event_columns *columns, const struct event_ratio *ratio,
+			  size_t row)
+{
+	return amount_of(columns, ratio->under, row)->weight > 0;
 }
 
 void event_ratio_add(const struct event_columns *columns, const struct event_ratio *ratio,
 		     size_t row, struct text *out)
 {
-	const struct event_cost *over = &columns->columns[ratio->over].costs.items[row],
-				*under = &columns->columns[ratio->under].costs.items[row];
-	if (!under->self_weight) {
+	const struct selection_amount *over = amount_of(columns, ratio->over, row),
+				      *under = amount_of(columns, ratio->under, row);
+	if (!event_ratio_is_known(columns, ratio, row)) {
 		text_add(out, "-");
 		return;
 	}
 	text_addf(out, "%s%.*f", is_unsure(over, under) ? "~" : "", ratio->scale == 1 ? 2 : 1,
-		  (double)ratio->scale * (double)over->self_weight / (double)under->self_weight);
+		  (double)ratio->scale * (double)over->weight / (double)under->weight);
+}
+
+void event_ratio_add_count(const struct event_columns *columns, const struct event_ratio *ratio,
+			   size_t row, struct text *out)
+{
+	static const char units[] = "kMGTPE";
+	const uint64_t over = amount_of(columns, ratio->over, row)->samples,
+		       under = amount_of(columns, ratio->under, row)->samples;
+	double value = (double)(over < under ? over : under);
+	size_t nr = 0;
+	if (!event_ratio_is_known(columns, ratio, row))
+		return;
+	for (; nr ? value >= 999.5 : value >= 9999.5; nr++)
+		value /= 1000;
+	if (nr)
+		text_addf(out, "%.*f%c", value < 99.95 ? 1 : 0, value, units[nr - 1]);
+	else
+		text_addf(out, "%.0f", value);
 }

@@ -95,6 +95,8 @@ void selection_free(struct selection *selection)
 #define FREE(rows) free(selection->rows.items);
 	EACH_ROWS(FREE)
 #undef FREE
+	selection_forget_beside(selection);
+	free(selection->beside.items);
 	index_release(&selection->path_index);
 	index_release(&selection->shown_index);
 	index_release(&selection->process_index);
@@ -111,6 +113,8 @@ uint64_t selection_bytes(const struct selection *selection)
 #define ADD_BYTES(rows) bytes += vec_bytes(&selection->rows);
 	EACH_ROWS(ADD_BYTES)
 #undef ADD_BYTES
+	for (size_t i = 0; i < selection->beside.nr; i++)
+		bytes += vec_bytes(&selection->beside.items[i].paths);
 	return bytes;
 }
 
@@ -308,6 +312,7 @@ int selection_refresh(struct selection *selection, uint64_t end_ns)
 {
 	bool all = false, recount = !selection->refreshed || selection->new_window ||
 				    end_ns != selection->end_ns;
+	selection_forget_beside(selection);
 	int result = history_update_names(selection->history);
 	if (!result)
 		selection_forget(selection, end_ns);
@@ -357,6 +362,14 @@ int selection_refresh(struct selection *selection, uint64_t end_ns)
 size_t selection_nr_paths(const struct selection *selection)
 {
 	return selection->paths.nr;
+}
+
+size_t selection_nr_paths_shown(const struct selection *selection)
+{
+	size_t nr = 1;
+	for (size_t i = 1; i < selection->paths.nr; i++)
+		nr += selection->paths.items[i].total > 0;
+	return nr;
 }
 
 int selection_advance(struct selection *selection)

@@ -13,15 +13,10 @@
 
 #include "selection_internal.h"
 
-struct amount {
-	uint64_t samples, weight;
-	double squares;
-};
-
 struct node_links {
-	uint32_t child, sibling; /* nodes; 0: none */
-	uint32_t stack_plus_1;	 /* that ends here, linked by walk.next_stacks; 0: none */
-	struct amount below;	 /* of all stacks that go through it, or end in it */
+	uint32_t child, sibling;       /* nodes; 0: none */
+	uint32_t stack_plus_1;	       /* that ends here, linked by walk.next_stacks; 0: none */
+	struct selection_amount below; /* of all stacks that go through it, or end in it */
 };
 
 /* What entering a node opened. */
@@ -58,34 +53,6 @@ static size_t steps_above(const struct selection *selection)
 	return nr ? nr - 1 : 0;
 }
 
-static bool counts(const struct selection *selection, size_t i, int32_t event)
-{
-	const struct stack_count *count = &selection->counts.items[i];
-	const struct counted_stack *stack = &selection->history->stacks.items[i];
-	if (!count->samples && !count->weight)
-		return false;
-	return event == SELECTION_OWN_EVENT
-		       ? selection->stacks.items[i].passes
-		       : stack->event == event &&
-				 selection_passes_beside(selection, stack,
-							 selection->stacks.items[i].path);
-}
-
-/* The selection sums those of its own event alone. */
-static double squares_of(const struct selection *selection, size_t i, int32_t event)
-{
-	const struct history *history = selection->history;
-	const struct stack_count *count = &selection->counts.items[i];
-	const double weight = (double)count->weight;
-	if (event == SELECTION_OWN_EVENT)
-		return selection_stack_squares(selection, i);
-	if (history->events.items[event].weight_least == history->events.items[event].weight_most)
-		return weight * (double)history->events.items[event].weight_least;
-	if (count->samples == history->stacks.items[i].samples)
-		return history_stack_squares(history, i);
-	return count->samples ? weight * weight / (double)count->samples : 0;
-}
-
 static int link_stacks(struct walk *walk)
 {
 	const struct selection *selection = walk->selection;
@@ -97,13 +64,13 @@ static int link_stacks(struct walk *walk)
 	for (size_t i = 0; i < selection->stacks.nr; i++) {
 		const struct stack_count *count = &selection->counts.items[i];
 		struct node_links *node = &walk->nodes[history->stacks.items[i].node];
-		if (!counts(selection, i, walk->event))
+		if (!selection_counts(selection, i, walk->event))
 			continue;
 		walk->next_stacks[i] = node->stack_plus_1;
 		node->stack_plus_1 = (uint32_t)i + 1;
 		node->below.samples += count->samples;
 		node->below.weight += count->weight;
-		node->below.squares += squares_of(selection, i, walk->event);
+		node->below.squares += selection_squares_of(selection, i, walk->event);
 	}
 	/* Parents come before their children. */
 	for (size_t i = history->nodes.nr; i-- > 1;) {
@@ -123,7 +90,7 @@ static int link_stacks(struct walk *walk)
 /* ---- steps ---- */
 
 static int open_group(struct walk *walk, const struct history_frame *frame,
-		      const struct amount *amount, struct level *level)
+		      const struct selection_amount *amount, struct level *level)
 {
 	const uint32_t group = groups_find(&walk->groups, walk->selection->history, frame);
 	if (group == UINT32_MAX || vec_reserve(&walk->rows, (size_t)group + 1) ||
@@ -160,7 +127,7 @@ static struct history_frame frame_of(const struct history *history, uint32_t id,
 }
 
 /* Opens the groups of a frame, and of what was inlined there, for the samples below it. */
-static int enter(struct walk *walk, uint32_t id, const struct amount *amount)
+static int enter(struct walk *walk, uint32_t id, const struct selection_amount *amount)
 {
 	struct history *history = walk->selection->history;
 	struct history_step steps[HISTORY_STEPS_MAX];
@@ -195,7 +162,7 @@ static void leave(struct walk *walk)
 }
 
 /* Samples in the frame that was entered last. */
-static void add_self(struct walk *walk, const struct amount *amount)
+static void add_self(struct walk *walk, const struct selection_amount *amount)
 {
 	const uint32_t group = walk->levels.items[walk->levels.nr - 1].last;
 	if (group == UINT32_MAX) /* above the subtree, which stacks that pass reach */
@@ -213,8 +180,9 @@ static int add_stacks(struct walk *walk, uint32_t node)
 	     next = walk->next_stacks[next - 1]) {
 		const struct counted_stack *stack = &selection->history->stacks.items[next - 1];
 		const struct stack_count *count = &selection->counts.items[next - 1];
-		const struct amount amount = {count->samples, count->weight,
-					      squares_of(selection, next - 1, walk->event)};
+		const struct selection_amount amount = {
+			count->samples, count->weight,
+			selection_squares_of(selection, next - 1, walk->event)};
 		/* Where nothing at all is known, there is still [unknown]. */
 		const bool has_leaf = stack->leaf || !node;
 		if (has_leaf)
@@ -327,14 +295,14 @@ static int add_tasks_beside(struct selection *selection, enum selection_tasks_of
 				.started_ns = tasks.ids.items[i].started_ns,
 			}};
 	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
-		if (!counts(selection, i, event))
+		if (!selection_counts(selection, i, event))
 			continue;
 		const struct stack_count *count = &selection->counts.items[i];
 		struct selection_group *row =
 			&rows->items[tasks.of_task[history->stacks.items[i].task]];
 		row->cost.self = row->cost.total += count->samples;
 		row->cost.self_weight = row->cost.total_weight += count->weight;
-		row->squares += squares_of(selection, i, event);
+		row->squares += selection_squares_of(selection, i, event);
 		row->self_squares = row->squares;
 	}
 	rows->nr = result ? 0 : tasks.ids.nr;
@@ -362,7 +330,7 @@ static int add_selfs(struct walk *walk)
 {
 	const struct selection *selection = walk->selection;
 	for (size_t i = 0; i < selection->stacks.nr; i++) {
-		if (!counts(selection, i, walk->event))
+		if (!selection_counts(selection, i, walk->event))
 			continue;
 		const struct stack_count *count = &selection->counts.items[i];
 		const uint32_t group = self_group(walk, &selection->history->stacks.items[i]);
@@ -373,7 +341,7 @@ static int add_selfs(struct walk *walk)
 		struct group_row *row = &walk->rows.items[group];
 		row->cost.self += count->samples;
 		row->cost.self_weight += count->weight;
-		row->self_squares += squares_of(selection, i, walk->event);
+		row->self_squares += selection_squares_of(selection, i, walk->event);
 	}
 	return 0;
 }

@@ -42,6 +42,12 @@ struct stack_count {
 	uint64_t samples, weight;
 };
 
+/* What paths cost of another event than the selection's. */
+struct paths_beside {
+	uint32_t event;
+	ROWS(struct selection_amount) paths; /* those that came since have none */
+};
+
 /* What a selection knows of a counted stack: all that a count that changes has to know. */
 struct stack_state {
 	uint32_t path;
@@ -131,6 +137,9 @@ struct selection {
 	ROWS(double) path_squares;
 	ROWS(double) key_squares;
 	ROWS(double) before_squares; /* the reset's */
+
+	/* Since the refresh: of those that were asked for. */
+	ROWS(struct paths_beside) beside;
 
 	ROWS(struct shown_row) shown;
 	struct index shown_index; /* id */
@@ -294,6 +303,24 @@ double selection_key_squares(const struct selection *selection, uint32_t key);
 /* Those that the history has by now are not the selection's. 0 or -ENOMEM. */
 int selection_keep_squares(struct selection *selection);
 void selection_move_squares(struct selection *selection, const uint32_t *rows);
+
+/* ---- other events than its own: selection_beside.c ---- */
+
+/* Whether the samples of a stack are of an event (SELECTION_OWN_EVENT: its own), and are shown; the squares of their weights. */
+bool selection_counts(const struct selection *selection, size_t stack, int32_t event);
+double selection_squares_of(const struct selection *selection, size_t stack, int32_t event);
+/* What paths cost, as long as no refresh comes. NULL: out of memory. */
+const struct paths_beside *selection_paths_beside(struct selection *selection, uint32_t event);
+static inline struct selection_amount selection_path_beside(const struct paths_beside *beside,
+							    uint32_t path)
+{
+	return path < beside->paths.nr ? beside->paths.items[path] : (struct selection_amount){0};
+}
+struct selection_amount selection_path_self_beside(const struct selection *selection,
+						   const struct paths_beside *beside,
+						   uint32_t path);
+/* What was known is of samples that are not those shown any more. */
+void selection_forget_beside(struct selection *selection);
 
 /* ---- what the history forgets: selection_forget.c ---- */
 

@@ -46,35 +46,47 @@ static uint32_t show(struct selection *selection, const struct shown_row *shown)
 
 /* ---- what a row stands for ---- */
 
-/* What a match brings. */
-struct matched {
-	uint64_t samples, weight;
-	double squares;
+/* What each path that is matched brings goes to each(): of the selection's event, or of another. */
+struct matching {
+	const struct selection *selection;
+	const struct paths_beside *beside; /* NULL: its own */
+	int (*each)(void *context, uint32_t path, const struct selection_amount *matched);
+	void *context;
 };
 
-typedef int match_function(void *context, uint32_t path, const struct matched *matched);
-
-static struct matched all_of(const struct selection *selection, uint32_t path)
+static struct selection_amount all_of(const struct matching *matching, uint32_t path)
 {
-	const struct path *row = &selection->paths.items[path];
-	return (struct matched){row->total, row->weight, selection_path_squares(selection, path)};
+	const struct path *row = &matching->selection->paths.items[path];
+	if (matching->beside)
+		return selection_path_beside(matching->beside, path);
+	return (struct selection_amount){row->total, row->weight,
+					 selection_path_squares(matching->selection, path)};
 }
 
-static struct matched own_of(const struct selection *selection, uint32_t path)
+static struct selection_amount own_of(const struct matching *matching, uint32_t path)
 {
+	const struct selection *selection = matching->selection;
+	if (matching->beside)
+		return selection_path_self_beside(selection, matching->beside, path);
 	const struct stack_count self = selection_path_self(selection, path);
-	return (struct matched){self.samples, self.weight,
-				selection_path_self_squares(selection, path)};
+	return (struct selection_amount){self.samples, self.weight,
+					 selection_path_self_squares(selection, path)};
 }
 
-static int match_up(const struct selection *selection, const uint32_t *chain, size_t nr, bool self,
-		    match_function *each, void *context)
+static bool has_any(const struct matching *matching, uint32_t path)
 {
+	return matching->beside ? selection_path_beside(matching->beside, path).samples > 0
+				: matching->selection->paths.items[path].total > 0;
+}
+
+static int match_up(const struct matching *matching, const uint32_t *chain, size_t nr, bool self)
+{
+	const struct selection *selection = matching->selection;
 	const struct path *paths = selection->paths.items;
 	int result = 0;
 	uint32_t from = selection->keys.items[chain[0]].first_path;
 	for (; from && !result; from = paths[from].next_same) {
-		if (!paths[from].total ||
+		if (!has_any(matching, from) ||
 		    (!self && !selection_is_outermost(selection, &paths[from])))
 			continue;
 		uint32_t at = from;
@@ -85,42 +97,43 @@ static int match_up(const struct selection *selection, const uint32_t *chain, si
 		}
 		if (at == NO_PATH)
 			continue;
-		const struct matched matched =
-			self ? own_of(selection, from) : all_of(selection, from);
+		const struct selection_amount matched =
+			self ? own_of(matching, from) : all_of(matching, from);
 		if (matched.samples)
-			result = each(context, at, &matched);
+			result = matching->each(matching->context, at, &matched);
 	}
 	return result;
 }
 
-static int match_down(const struct selection *selection, const uint32_t *chain, size_t nr,
-		      match_function *each, void *context)
+static int match_down(const struct matching *matching, const uint32_t *chain, size_t nr)
 {
+	const struct selection *selection = matching->selection;
 	const struct path *paths = selection->paths.items;
 	int result = 0;
 	uint32_t from = selection->keys.items[chain[0]].first_path;
 	for (; from && !result; from = paths[from].next_same) {
-		if (!paths[from].total || !selection_is_outermost(selection, &paths[from]))
+		if (!has_any(matching, from) || !selection_is_outermost(selection, &paths[from]))
 			continue;
 		uint32_t at = from;
 		for (size_t i = 1; i < nr && at != NO_PATH; i++)
 			at = selection_find_path(selection, at, chain[i]);
-		if (at == NO_PATH || !paths[at].total)
+		if (at == NO_PATH || !has_any(matching, at))
 			continue;
-		const struct matched matched = all_of(selection, at);
-		result = each(context, at, &matched);
+		const struct selection_amount matched = all_of(matching, at);
+		result = matching->each(matching->context, at, &matched);
 	}
 	return result;
 }
 
-/* Calls each() for every path that the row matches, with the samples that it brings. */
-static int match(const struct selection *selection, const struct shown_row *shown,
-		 match_function *each, void *context)
+/* Every path that the row matches. */
+static int match(const struct matching *matching, const struct shown_row *shown)
 {
-	const struct path *path = &selection->paths.items[shown->path];
+	const struct selection *selection = matching->selection;
 	if (shown->shape == SELECTION_TREE) { /* outside of the subtree in force all are 0 */
-		const struct matched matched = all_of(selection, shown->path);
-		return path->total ? each(context, shown->path, &matched) : 0;
+		const struct selection_amount matched = all_of(matching, shown->path);
+		return has_any(matching, shown->path)
+			       ? matching->each(matching->context, shown->path, &matched)
+			       : 0;
 	}
 	size_t first = shown->shape == SELECTION_INVERTED ? 1 : 0; /* its root is no function */
 	size_t nr = shown->depth + 1 - first;
@@ -130,9 +143,8 @@ static int match(const struct selection *selection, const struct shown_row *show
 	for (size_t i = nr; i-- > 0; shown = &selection->shown.items[shown->parent])
 		chain[i] = shown->key;
 	int result = shown->shape == SELECTION_CALLEES
-			     ? match_down(selection, chain, nr, each, context)
-			     : match_up(selection, chain, nr, shown->shape == SELECTION_INVERTED,
-					each, context);
+			     ? match_down(matching, chain, nr)
+			     : match_up(matching, chain, nr, shown->shape == SELECTION_INVERTED);
 	free(chain);
 	return result;
 }
@@ -152,7 +164,7 @@ struct sum {
 
 /* Adds what a match brings to a row; what of it ends there is its own. */
 static void add_cost(const struct selection *selection, struct selection_node *node, uint32_t path,
-		     const struct matched *matched, bool up)
+		     const struct selection_amount *matched, bool up)
 {
 	struct stack_count self = {0};
 	if (!up)
@@ -167,7 +179,7 @@ static void add_cost(const struct selection *selection, struct selection_node *n
 	node->has_children = node->has_children || self.samples < matched->samples;
 }
 
-static int add_match(void *context, uint32_t path, const struct matched *matched)
+static int add_match(void *context, uint32_t path, const struct selection_amount *matched)
 {
 	struct sum *sum = context;
 	add_cost(sum->selection, sum->node, path, matched, goes_up(sum->shape));
@@ -198,14 +210,48 @@ static int fill_node(struct selection *selection, uint32_t row, struct selection
 {
 	const struct shown_row *shown = &selection->shown.items[row];
 	struct sum sum = {selection, node, shown->shape};
+	const struct matching matching = {
+		.selection = selection, .each = add_match, .context = &sum};
 	*node = empty_node(selection, row);
 	if (shown->shape != SELECTION_INVERTED || shown->depth)
-		return match(selection, shown, add_match, &sum);
+		return match(&matching, shown);
 	/* Every stack shown ends somewhere. */
 	node->cost.total = selection->totals.samples;
 	node->cost.total_weight = selection->totals.weight;
 	node->squares = selection->totals.squares;
 	node->has_children = selection->totals.samples > 0;
+	return 0;
+}
+
+static int add_amount(void *context, uint32_t path, const struct selection_amount *matched)
+{
+	struct selection_amount *sum = context;
+	(void)path;
+	sum->samples += matched->samples;
+	sum->weight += matched->weight;
+	sum->squares += matched->squares;
+	return 0;
+}
+
+int selection_node_beside(struct selection *selection, uint64_t id, uint32_t event,
+			  struct selection_amount *amount)
+{
+	const uint32_t row = find_shown(selection, id);
+	const struct matching matching = {
+		.selection = selection,
+		.beside = selection_paths_beside(selection, event),
+		.each = add_amount,
+		.context = amount,
+	};
+	*amount = (struct selection_amount){0};
+	if (row == UINT32_MAX)
+		return -ENOENT;
+	if (!matching.beside)
+		return -ENOMEM;
+	const struct shown_row *shown = &selection->shown.items[row];
+	if (shown->shape != SELECTION_INVERTED || shown->depth)
+		return match(&matching, shown);
+	*amount = selection_total_beside(selection, event);
 	return 0;
 }
 
@@ -289,7 +335,8 @@ static int add_row(struct children *children, uint32_t path)
 	return 0;
 }
 
-static int add_child(struct children *children, uint32_t path, const struct matched *matched)
+static int add_child(struct children *children, uint32_t path,
+		     const struct selection_amount *matched)
 {
 	struct selection *selection = children->selection;
 	uint32_t key = selection->paths.items[path].key;
@@ -308,24 +355,25 @@ static int add_child(struct children *children, uint32_t path, const struct matc
 	return 0;
 }
 
-static int add_children_below(void *context, uint32_t path, const struct matched *matched)
+static int add_children_below(void *context, uint32_t path, const struct selection_amount *matched)
 {
 	struct children *children = context;
 	const struct selection *selection = children->selection;
+	const struct matching own = {.selection = selection};
 	int result = 0;
 	(void)matched;
 	for (uint32_t child = selection->paths.items[path].first_child; child && !result;
 	     child = selection->paths.items[child].next_sibling) {
 		if (!selection->paths.items[child].total)
 			continue;
-		const struct matched below = all_of(selection, child);
+		const struct selection_amount below = all_of(&own, child);
 		if (children->of_key || below.weight >= children->least)
 			result = add_child(children, child, &below);
 	}
 	return result;
 }
 
-static int add_caller(void *context, uint32_t path, const struct matched *matched)
+static int add_caller(void *context, uint32_t path, const struct selection_amount *matched)
 {
 	struct children *children = context;
 	uint32_t caller = selection_caller(children->selection, path);
@@ -343,8 +391,8 @@ static int add_leaves(struct children *children)
 		if (!state->passes || !count->samples ||
 		    selection->keys.items[state->key].cost.self_weight < children->least)
 			continue;
-		const struct matched matched = {count->samples, count->weight,
-						selection_stack_squares(selection, i)};
+		const struct selection_amount matched = {count->samples, count->weight,
+							 selection_stack_squares(selection, i)};
 		result = add_child(children, state->path, &matched);
 	}
 	return result;
@@ -403,6 +451,11 @@ int selection_children_from(struct selection *selection, uint64_t id, enum selec
 		.least = least,
 		.first = nodes->nr,
 	};
+	const struct matching matching = {
+		.selection = selection,
+		.each = goes_up(shown.shape) ? add_caller : add_children_below,
+		.context = &children,
+	};
 	if (shown.shape != SELECTION_TREE &&
 	    !(children.of_key = calloc(selection->keys.nr, sizeof(uint32_t))))
 		return -ENOMEM;
@@ -410,8 +463,7 @@ int selection_children_from(struct selection *selection, uint64_t id, enum selec
 	if (shown.shape == SELECTION_INVERTED && shown.depth == 0)
 		result = add_leaves(&children);
 	else
-		result = match(selection, &shown,
-			       goes_up(shown.shape) ? add_caller : add_children_below, &children);
+		result = match(&matching, &shown);
 	free(children.of_key);
 	/* What was added up by functions is known only now. */
 	size_t nr = children.first;

@@ -2,12 +2,19 @@
 #ifndef CTOP_REPORT_REPORT_INTERNAL_H
 #define CTOP_REPORT_REPORT_INTERNAL_H
 
-/* What the parts of the text report share: report.c has the tree and the rest, report_list.c the list, report_rows.c what both use. */
+/*
+ * What the parts of the text report share: report_list.c has the list, report_tree.c the tree, report_rows.c what both use,
+ * report.c the rest.
+ */
 
 #include <ctop/query/selection.h>
 #include <ctop/report/report.h>
 
-enum { NAME_COLS_LEAST = 12 };
+enum {
+	NAME_COLS_LEAST = 12,
+	ROOM_COLS_LEAST =
+		34, /* of a line, for names and what goes with them, beside columns of events */
+};
 
 struct report {
 	struct history *history;
@@ -32,5 +39,7 @@ void report_add_blanks(struct text *out, size_t nr);
 
 /* The rows of options->grouping. 0 or -ENOMEM. */
 int report_list_add(struct report *report);
+/* The call tree. 0 or -ENOMEM. */
+int report_tree_add(struct report *report);
 
 #endif

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include <ctop/base/function_name.h>
-#include <ctop/query/event_columns.h>
 #include <ctop/report/numbers.h>
+
+#include "report_events.h"
 
 /* Names in full push their modules to the right, on lines that are made for this many columns. */
 enum { FULL_LINE_COLS = 80 };
@@ -17,10 +18,6 @@ enum {
 	NUMBERS_COLS = 27, /* "SELF% TOTAL% SAMPLES" and the gaps around them */
 	MODULE_COLS_MOST = 24,
 	MODULE_COLS_BESIDE = 14, /* columns of events */
-	ROOM_COLS_LEAST = 34,	 /* for names and modules, beside columns of events */
-	EVENT_COLS_LEAST = 6,
-	EVENT_COLS_MOST = 17,
-	EVENT_GAP_COLS = 2,
 };
 
 struct list {
@@ -29,9 +26,7 @@ struct list {
 	struct text name; /* scratch */
 	size_t name_cols, module_cols;
 	bool fit; /* nothing is wider */
-	struct event_columns events;
-	size_t event_cols[1 + EVENT_COLUMNS_MAX], ratio_cols[EVENT_RATIOS_MAX]; /* 0: no room */
-	size_t extra_cols; /* of both, and the gaps in front of them */
+	struct report_events events;
 };
 
 struct words {
@@ -101,85 +96,6 @@ static const char *shown_name(struct list *list, const struct group *group, size
 	return text_string(&list->name);
 }
 
-/* ---- columns of other events ---- */
-
-static void add_event_heading(struct list *list, size_t i)
-{
-	event_column_add_name(list->report->history, &list->events.columns[i], EVENT_COLS_MOST - 1,
-			      &list->name);
-	text_add(&list->name, "%");
-}
-
-static void add_ratio_heading(struct list *list, size_t i)
-{
-	event_ratio_add_name(list->report->history, &list->events, &list->events.ratios[i],
-			     EVENT_COLS_MOST, &list->name);
-}
-
-/* The width of what is in hand, if there is room for it. */
-static size_t take_room(struct list *list)
-{
-	const size_t needed = text_cols(text_string(&list->name)),
-		     cols = needed > EVENT_COLS_LEAST ? needed : EVENT_COLS_LEAST,
-		     line = report_line_cols(list->report);
-	if (line &&
-	    NUMBERS_COLS + list->extra_cols + EVENT_GAP_COLS + cols + ROOM_COLS_LEAST > line)
-		return 0;
-	list->extra_cols += EVENT_GAP_COLS + cols;
-	return cols;
-}
-
-/* Ratios first: on narrow lines these are what is wanted. */
-static void find_event_widths(struct list *list)
-{
-	for (size_t i = 0; i < list->events.nr_ratios; i++) {
-		text_clear(&list->name);
-		add_ratio_heading(list, i);
-		list->ratio_cols[i] = take_room(list);
-	}
-	for (size_t i = 1; i < list->events.nr; i++) {
-		text_clear(&list->name);
-		add_event_heading(list, i);
-		list->event_cols[i] = take_room(list);
-	}
-}
-
-/* What is in hand, to the right of a column. */
-static void add_right(struct list *list, size_t cols)
-{
-	const size_t taken = text_cols(text_string(&list->name));
-	report_add_blanks(list->report->out, EVENT_GAP_COLS + (taken < cols ? cols - taken : 0));
-	text_add(list->report->out, text_string(&list->name));
-}
-
-/* Of a row; SIZE_MAX: headings. */
-static void add_event_columns(struct list *list, size_t row)
-{
-	const struct event_columns *events = &list->events;
-	for (size_t i = 1; i < events->nr; i++) {
-		if (!list->event_cols[i])
-			continue;
-		text_clear(&list->name);
-		if (row == SIZE_MAX)
-			add_event_heading(list, i);
-		else
-			report_add_share(&list->name,
-					 events->columns[i].costs.items[row].self_weight,
-					 events->columns[i].whole);
-		add_right(list, list->event_cols[i]);
-	}
-	for (size_t i = 0; i < events->nr_ratios; i++) {
-		if (!list->ratio_cols[i])
-			continue;
-		text_clear(&list->name);
-		if (row == SIZE_MAX)
-			add_ratio_heading(list, i);
-		else
-			event_ratio_add(events, &events->ratios[i], row, &list->name);
-		add_right(list, list->ratio_cols[i]);
-	}
-}
-
 /* ---- rows ---- */
 
 static void find_widths(struct list *list, const struct selection_group *rows, size_t nr)
@@ -194,9 +110,9 @@ static void find_widths(struct list *list, const struct selection_group *rows, s
 			list->module_cols = cols;
 	}
 	const size_t module_most =
-		list->fit && list->extra_cols ? MODULE_COLS_BESIDE : MODULE_COLS_MOST;
+		list->fit && list->events.cols ? MODULE_COLS_BESIDE : MODULE_COLS_MOST;
 	list->module_cols = between(list->module_cols, 1, module_most);
-	const size_t fixed = NUMBERS_COLS + list->extra_cols +
+	const size_t fixed = NUMBERS_COLS + list->events.cols +
 			     (has_module(list) ? 2 + list->module_cols : 0),
 		     room = line > fixed ? line - fixed : 0;
 	const size_t most = room > NAME_COLS_LEAST ? room : NAME_COLS_LEAST;
@@ -213,7 +129,7 @@ static void add_heading(struct list *list)
 {
 	const char *heading = words_of(list->by)->heading;
 	text_addf(list->report->out, " SELF%%  TOTAL%%    SAMPLES");
-	add_event_columns(list, SIZE_MAX);
+	report_events_add_heading(&list->events, list->report->history, list->report->out);
 	text_add(list->report->out, "  ");
 	if (has_module(list))
 		text_addf(list->report->out, "%-*s  MODULE\n", (int)list->name_cols, heading);
@@ -240,7 +156,7 @@ static void add_row(struct list *list, const struct selection_group *row, size_t
 	text_add(out, "  ");
 	report_add_share(out, row->cost.total_weight, report->totals.weight);
 	add_count_column(out, row->cost.self, 11);
-	add_event_columns(list, number);
+	report_events_add_row(&list->events, number, out);
 	text_add(out, "  ");
 	const char *name = shown_name(list, &row->group, list->fit ? list->name_cols : 0);
 	const size_t taken = text_cols(name);
@@ -286,7 +202,8 @@ static void add_rows(struct list *list, const struct selection_groups *rows)
 	size_t nr_shown = 0, nr_below = 0;
 	uint64_t self_shown = 0;
 	/* Widths are those of the rows that will be there, not of all that were sampled. */
-	find_event_widths(list);
+	report_events_fit(&list->events, report->history, report_line_cols(report),
+			  NUMBERS_COLS + ROOM_COLS_LEAST);
 	find_widths(list, rows->items, limit && limit < rows->nr ? limit : rows->nr);
 	add_heading(list);
 	for (size_t i = 0; i < rows->nr; i++) {
@@ -311,13 +228,13 @@ int report_list_add(struct report *report)
 	struct selection_groups rows = {0};
 	int result = selection_groups(report->selection, list.by, SELECTION_OWN_EVENT, &rows);
 	if (!result)
-		result = event_columns_take(&list.events, report->selection, report->history,
+		result = event_columns_take(&list.events.of, report->selection, report->history,
 					    list.by, &rows);
 	if (!result)
 		add_rows(&list, &rows);
 	report->out->failed |= list.name.failed;
 	text_release(&list.name);
-	event_columns_release(&list.events);
+	report_events_release(&list.events);
 	free(rows.items);
 	return result;
 }

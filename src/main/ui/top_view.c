@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <ctop/terminal/theme.h>
-#include "top_events.h"
+#include "event_cells.h"
 #include "top_rows.h"
 #include "trend.h"
 #include "view.h"
@@ -37,7 +37,7 @@ struct top_view {
 	enum grouping measured_by;
 	size_t nr_without_self; /* hidden */
 	struct trends trends;
-	struct top_events events;
+	struct event_cells events;
 };
 
 static struct top_view *top_of(struct view *view)
@@ -149,14 +149,14 @@ static int refresh(struct view *view, struct model *model)
 		turn_round(rows);
 	measure_modules(top, model);
 	if (!result)
-		result = top_events_take(&top->events, model, rows);
+		result = event_cells_take(&top->events, model, rows);
 	return result;
 }
 
 static int reorder(struct view *view, const size_t *order)
 {
 	struct selection_groups *rows = &top_of(view)->rows;
-	if (top_events_reorder(&top_of(view)->events, rows->nr, order))
+	if (event_cells_reorder(&top_of(view)->events, rows->nr, order))
 		return -ENOMEM;
 	return view_reorder(rows->items, rows->nr, sizeof(*rows->items), order);
 }
@@ -278,14 +278,14 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 		       struct area line)
 {
 	struct top_view *top = top_of(view);
-	top_events_fit(&top->events, model, line.cols - NAME_COLS);
+	event_cells_fit(&top->events, model, line.cols - NAME_COLS);
 	struct columns at = columns_of(top, model, line);
 	title(top, model, cells, line.row, line.col + 1, 7, SORT_SELF, "SELF%");
 	title(top, model, cells, line.row, line.col + 8, 8, SORT_TOTAL, "TOTAL%");
 	if (changes_known(model))
 		cells_put(cells, line.row, line.col + NAME_COLS, CHANGE_COLS, ROLE_TITLE,
 			  " CHANGE");
-	top_events_draw_title(&top->events, model, cells, line.row, at.events);
+	event_cells_draw_title(&top->events, model, cells, line.row, at.events);
 	if (at.samples < at.end)
 		cells_putf(cells, line.row, at.samples, SAMPLES_COLS, ROLE_TITLE, "%*s",
 			   SAMPLES_COLS, "SAMPLES");
@@ -328,7 +328,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 		   model_percent(model, function->cost.total_weight));
 	if (changes_known(model))
 		draw_change(model, cells, function->group.function, line);
-	top_events_draw_row(&top->events, model, cells, line.row, at.events, row);
+	event_cells_draw_row(&top->events, model, cells, line.row, at.events, row);
 	if (at.samples < at.end)
 		cells_putf(cells, line.row, at.samples, SAMPLES_COLS, role, "%*" PRIu64,
 			   SAMPLES_COLS, function->cost.self);
@@ -387,7 +387,7 @@ static void top_free(struct view *view)
 {
 	view_release(view);
 	free(top_of(view)->rows.items);
-	top_events_release(&top_of(view)->events);
+	event_cells_release(&top_of(view)->events);
 	text_release(&top_of(view)->text);
 	free(view);
 }

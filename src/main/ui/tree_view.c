@@ -12,6 +12,7 @@
 #include <ctop/terminal/theme.h>
 
 #include "chain.h"
+#include "event_cells.h"
 #include "folds.h"
 #include "view.h"
 
@@ -43,7 +44,9 @@ struct tree_view {
 		size_t nr, capacity;
 	} rows;
 	struct folds folds;
-	struct folds parted; /* chains, by their first nodes */
+	struct folds parted;	   /* chains, by their first nodes */
+	struct event_cells events; /* of what is on the screen */
+	size_t first;		   /* row of it */
 };
 
 enum { NUMBERS_COLS = 16, INDENT_COLS = 2, NAME_COLS_LEAST = 16 };
@@ -233,7 +236,22 @@ static int refresh(struct view *view, struct model *model)
 		result = add_section(tree, model, &pending, &tree->sections[i]);
 	release_pending(&pending);
 	view->nr_rows = tree->rows.nr;
+	event_cells_begin(&tree->events, model);
 	return result;
+}
+
+/* There may be very many rows. */
+static void prepare(struct view *view, struct model *model, size_t first, size_t nr)
+{
+	struct tree_view *tree = tree_of(view);
+	int result = 0;
+	tree->first = first;
+	event_columns_clear_rows(&tree->events.of);
+	for (size_t i = first; !result && i < first + nr; i++)
+		result = event_columns_add_node(&tree->events.of, model->selection,
+						&tree->rows.items[i].node);
+	if (result) /* not the rows: columns are shown as long as there is memory for them */
+		event_columns_release(&tree->events.of);
 }
 
 static uint64_t id_at(const struct view *view, size_t row)
@@ -283,17 +301,21 @@ static bool shows_changes(const struct tree_view *tree, const struct model *mode
 
 static int numbers_cols(const struct tree_view *tree, const struct model *model)
 {
-	return NUMBERS_COLS + (shows_changes(tree, model) ? CHANGE_COLS : 0);
+	return NUMBERS_COLS + (shows_changes(tree, model) ? CHANGE_COLS : 0) + tree->events.cols;
 }
 
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
 		       struct area line)
 {
-	const struct tree_view *tree = tree_of(view);
+	struct tree_view *tree = tree_of(view);
 	bool by_process = model->by_process && tree->sections[0].shape == SELECTION_TREE;
-	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s%s%s",
-		   shows_changes(tree, model) ? " CHANGE  " : "", tree->title,
-		   by_process ? ", by process" : "");
+	event_cells_fit(&tree->events, model, line.cols - NUMBERS_COLS);
+	const int numbers = numbers_cols(tree, model);
+	cells_putf(cells, line.row, line.col, line.cols, ROLE_TITLE, " TOTAL%%  SELF%%  %s",
+		   shows_changes(tree, model) ? " CHANGE  " : "");
+	event_cells_draw_title(&tree->events, model, cells, line.row, line.col + NUMBERS_COLS);
+	cells_putf(cells, line.row, line.col + numbers, line.cols - numbers, ROLE_TITLE, "%s%s",
+		   tree->title, by_process ? ", by process" : "");
 }
 
 /* The indent of a row; deeper than half the line, the depth stands there as a number. */
@@ -311,9 +333,9 @@ static int draw_indent(struct cells *cells, struct area line, int numbers, uint3
 }
 
 static void draw_section(struct model *model, struct cells *cells, const struct row *row,
-			 struct area line)
+			 struct area line, int numbers)
 {
-	int col = line.col + NUMBERS_COLS;
+	int col = line.col + numbers;
 	cells_putf(cells, line.row, line.col + 1, 6, ROLE_TITLE, "%6.1f",
 		   model_percent(model, row->node.cost.total_weight));
 	if (!row->is_inverted)
@@ -341,6 +363,7 @@ static const char *row_name(struct model *model, const struct row *row, int cols
 static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t number,
 		     struct area line)
 {
+	struct tree_view *tree = tree_of(view);
 	const struct row *row = row_at(view, number);
 	const struct selection_node *node = &row->node;
 	double self = model_percent(model, row_self(row));
@@ -348,8 +371,11 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	enum role role = few ? ROLE_DIM : ROLE_TEXT;
 	if (number == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
+	event_cells_draw_row(&tree->events, model, cells, line.row, line.col + NUMBERS_COLS,
+			     number - tree->first);
+	const int numbers = numbers_cols(tree, model);
 	if (row->title) {
-		draw_section(model, cells, row, line);
+		draw_section(model, cells, row, line, numbers);
 		return;
 	}
 	cells_putf(cells, line.row, line.col + 1, 6, role, "%6.1f",
@@ -357,10 +383,9 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	if (!row->is_inverted)
 		cells_putf(cells, line.row, line.col + 8, 6,
 			   few ? ROLE_DIM : model_percent_role(model, self), "%6.1f", self);
-	const int numbers = numbers_cols(tree_of(view), model);
 	struct ui_change change = {0};
 	const bool is_compared =
-		shows_changes(tree_of(view), model) && changes_of_path(model, node, &change);
+		shows_changes(tree, model) && changes_of_path(model, node, &change);
 	if (is_compared)
 		changes_put(cells, line.row, line.col + NUMBERS_COLS, change.total,
 			    change.total_beyond);
@@ -520,12 +545,14 @@ static void tree_free(struct view *view)
 	free(tree_of(view)->rows.items);
 	folds_release(&tree_of(view)->folds);
 	folds_release(&tree_of(view)->parted);
+	event_cells_release(&tree_of(view)->events);
 	free(view);
 }
 
 #define TREE_OPS                                                                                   \
-	.refresh = refresh, .id_at = id_at, .draw_title = draw_title, .draw_row = draw_row,        \
-	.text_at = text_at, .function_at = function_at, .act = act, .free = tree_free
+	.refresh = refresh, .id_at = id_at, .prepare = prepare, .draw_title = draw_title,          \
+	.draw_row = draw_row, .text_at = text_at, .function_at = function_at, .act = act,          \
+	.free = tree_free
 
 static struct view *new_tree(const struct view_ops *ops, const char *title)
 {

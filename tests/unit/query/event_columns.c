@@ -87,7 +87,7 @@ static const char *table(struct world *world)
 			  history_function_name(world->history, rows.items[i].group.function));
 		for (size_t j = 0; j < columns.nr; j++)
 			text_addf(&out, " %d/%d",
-				  (int)columns.columns[j].costs.items[i].self_weight,
+				  (int)columns.columns[j].costs.items[i].weight,
 				  (int)columns.columns[j].whole);
 		text_add(&out, " |");
 		for (size_t j = 0; j < columns.nr_ratios; j++) {
