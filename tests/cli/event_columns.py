@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Several events in one report: each column beside the report of that event alone."""
 
+from collections import Counter
 import functools
 import os
 import re
 import tempfile
 
-from harness import BUILD, CTOP, case, check, ctop_ok, main, shown_in_terminal
+from harness import BUILD, CTOP, case, check, ctop_ok, directory, main, shown_in_terminal
+from made_recording import MadeRecording
 
 EVENTS = ("cpu-clock", "page-faults", "context-switches")
 GROUPS = ("inline", "function", "line", "address", "module", "thread", "process")
@@ -53,6 +55,77 @@ def columns_are_the_events_reports():
             check(group not in ("module", "process") or any(float(cells[3 + i]) for cells in rows.values()), f"{event} is nowhere")
 
 
+def tree(*options, path=None):
+    """The columns' names, and {way from the root: the cells of its rows}: functions of several modules may go by one name."""
+    text = ctop_ok("report", "--stdio", "--tree", "--min-percent=0", "--names=full", *options, path or recorded()[1]).stdout
+    heading, *lines = text[text.index("TOTAL%"):].splitlines()
+    names = re.match(r"TOTAL%   SELF%((?:  +\S+)*)   CALL TREE$", heading).group(1).split()
+    rows, way = {}, []
+    for line in lines:
+        cells = re.match(r" *([\d.]+) +([\d.]+)" + r" +(~?[\d.]+|-)?" * len(names) + "   ", line)
+        check(cells, f"{line!r} of {names}")
+        name = line[cells.end():]
+        depth = (len(name) - len(name.lstrip())) // 2
+        way[depth:] = [name.strip()]
+        rows.setdefault(tuple(way), []).append(cells.groups())
+    return names, rows
+
+
+@case
+def columns_of_the_tree_are_the_events_trees():
+    names, rows = tree()
+    check(names == ["page-faults%", "context-switches%"], f"{names}")
+    alone = {event: tree("--event", event) for event in EVENTS}
+    check({way: [cells[:2] for cells in each] for way, each in rows.items()} == alone[EVENTS[0]][1], "other rows than alone")
+    for i, event in enumerate(EVENTS[1:]):
+        costs = {way: Counter(cells[2 + i] for cells in each if cells[2 + i] != "0.00") for way, each in rows.items()}
+        single = {way: Counter(cells[0] for cells in each if cells[0] != "0.00") for way, each in alone[event][1].items()}
+        wrong = {way: (cost, single.get(way)) for way, cost in costs.items() if cost - single.get(way, Counter())}
+        check(not wrong and any(costs.values()), f"{event}: {wrong}")
+        check(all(len(rows[way]) > 1 or single[way] == costs[way] for way in single if way in rows), f"{event}: some are nowhere")
+    chained = ctop_ok("report", "--stdio", "--tree", recorded()[1]).stdout
+    check(re.search(r"^TOTAL%   SELF%  page-faults%  context-switches%   CALL TREE$", chained, re.M) and " · " in chained, chained)
+
+
+CYCLES, INSTRUCTIONS, MISSES = 5, 6, 8
+
+
+def counted(where):
+    """What hardware would count: main calls fast (IPC 2, hardly a miss) and slow (IPC 0.25, 20 misses per 1,000)."""
+    made = MadeRecording()
+    task = made.task(7, 7, "made")
+    module = made.module("/bin/made", build_id=b"\1" * 20)
+    at = {name: made.frame(module, 0x1000 + 0x100 * i, name) for i, name in enumerate(("main", "fast", "slow", "rare"))}
+    cycles, instructions, misses = (made.event(name, unit) for name, unit in (
+        ("cycles", CYCLES), ("instructions", INSTRUCTIONS), ("cache-misses", MISSES)))
+    for event, weight, counts in ((cycles, 1000, {"fast": 100, "slow": 400, "rare": 3}),
+                                  (instructions, 1000, {"fast": 200, "slow": 100, "rare": 3}),
+                                  (misses, 10, {"slow": 200, "rare": 1})):
+        for name, count in counts.items():
+            for i in range(count):
+                made.sample(1000 * len(made.samples), task, [at["main"], at[name]], event=event, weight=weight)
+    return made.write(os.path.join(where, "counted.ctop"))
+
+
+@case
+def ratios_stand_with_the_samples_behind_them():
+    with directory() as where:
+        path = counted(where)
+        names, rows = tree(path=path)
+        check(names == ["instructions%", "cache-misses%", "IPC", "n", "misses/1k", "n"], f"{names}")
+        check(rows["main",] == [("100.00", "0.00", "100.00", "100.00", "0.60", "303", "6.6", "201")], f"{rows}")
+        check(rows["main", "fast"][0][2:] == ("66.01", "0.00", "2.00", "100", "~0.0", "0"), f"{rows}")
+        check(rows["main", "slow"][0][2:] == ("33.00", "99.50", "0.25", "100", "20.0", "100"), f"{rows}")
+        check(rows["main", "rare"][0][2:] == ("0.99", "0.50", "~1.00", "3", "~3.3", "1"), f"{rows}")
+        text = ctop_ok("report", "--stdio", path).stdout
+        check(re.search(r"^ SELF%  TOTAL%    SAMPLES  instructions%  cache-misses%     IPC     n  misses/1k     n  FUNCTION", text, re.M), text)
+        check(re.search(r"^ 79\.52   79\.52        400          33\.00          99\.50    0\.25   100       20\.0   100  slow ", text, re.M), text)
+        for columns, wanted in (64, "IPC"), (72, "IPC  misses/1k"), (82, "IPC     n  misses/1k     n"):
+            text = shown_in_terminal(columns, 24, CTOP, "report", "--stdio", "--tree", path)[1].decode().replace("\r", "")
+            check(re.search(rf"^TOTAL%   SELF% +{wanted}   CALL TREE$", text, re.M), f"{columns}: {text}")
+            check(all(len(line.rstrip()) <= columns for line in text[text.index("TOTAL%"):].splitlines()), text)
+
+
 @case
 def the_header_is_of_the_first_alone():
     report = ctop_ok("report", "--stdio", recorded()[1])
@@ -77,8 +150,8 @@ def on_narrow_lines_what_has_no_room_is_left_out():
 def a_run_without_a_recording_has_them_too():
     text = ctop_ok("-q", "-e", "cpu-clock,page-faults", "--stdio", "--", os.path.join(BUILD, "workloads", "faults"), "0.3").stdout
     check(re.search(r"^ SELF%  TOTAL%    SAMPLES  page-faults%  FUNCTION", text, re.M), text)
-    tree = ctop_ok("report", "--stdio", "--tree", recorded()[1])
-    check("page-faults%" not in tree.stdout and "choose with --event" in tree.stderr, f"{tree}")
+    modules = ctop_ok("report", "--stdio", "--modules", recorded()[1])
+    check("page-faults%" not in modules.stdout and "choose with --event" in modules.stderr, f"{modules}")
 
 
 main()

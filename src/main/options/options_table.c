@@ -123,14 +123,12 @@ const struct option_row option_rows[] = {
 	 "samples on these CPUs, as in 0,2-3", NULL},
 	{OPTION_FILTER_EVENT, GROUP_FILTER, FILTERED, 0, "event", "EVENT", COMPLETE_WORDS,
 	 EVENT_WORDS, "samples of this event (default: first sampled)",
-	 "Without it, the list of a report is of the first event, and has a column for each other "
-	 "one: "
-	 "its share in the row itself. With instructions and cycles there are instructions per "
-	 "cycle "
-	 "(IPC), with instructions and events of misses those per thousand instructions, both of "
-	 "the "
-	 "row itself; \\fB~\\fR stands before one that chance may have made off by more than a "
-	 "quarter. "
+	 "Without it, the list and the tree of a report are of the first event, and have a column "
+	 "for each other one: its share in the row itself, in the tree in all that is below it. "
+	 "With instructions and cycles there are instructions per cycle (IPC), with instructions "
+	 "and events of misses those per thousand instructions; \\fBn\\fR is the number of "
+	 "samples behind such a ratio, of the event that has fewer, and \\fB~\\fR stands before "
+	 "one that chance may have made off by more than a quarter. "
 	 "Where lines are too narrow for all columns, ratios come first.\n"
 	 "\\fBctop export script\\fR writes all events by default."},
 	{OPTION_FILTER_FROM, GROUP_FILTER, FILTERED, 0, "from", "SECONDS", COMPLETE_NOTHING, NULL,

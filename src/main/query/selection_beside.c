@@ -39,7 +39,7 @@ double selection_squares_of(const struct selection *selection, size_t stack, int
 	return count->samples ? weight * weight / (double)count->samples : 0;
 }
 
-static void add(struct selection_amount *sum, const struct selection_amount *amount)
+void selection_add_amount(struct selection_amount *sum, const struct selection_amount *amount)
 {
 	sum->samples += amount->samples;
 	sum->weight += amount->weight;
@@ -61,7 +61,7 @@ struct selection_amount selection_total_beside(const struct selection *selection
 		if (!selection_counts(selection, i, (int32_t)event))
 			continue;
 		const struct selection_amount amount = of_stack(selection, i, event);
-		add(&total, &amount);
+		selection_add_amount(&total, &amount);
 	}
 	return total;
 }
@@ -83,11 +83,11 @@ static void add_up(const struct selection *selection, struct paths_beside *besid
 		if (!selection_counts(selection, i, (int32_t)beside->event))
 			continue;
 		const struct selection_amount amount = of_stack(selection, i, beside->event);
-		add(&paths[selection->stacks.items[i].path], &amount);
+		selection_add_amount(&paths[selection->stacks.items[i].path], &amount);
 	}
 	for (size_t i = beside->paths.nr; i-- > 1;)
 		if (i != selection->root)
-			add(&paths[selection->paths.items[i].parent], &paths[i]);
+			selection_add_amount(&paths[selection->paths.items[i].parent], &paths[i]);
 }
 
 const struct paths_beside *selection_paths_beside(struct selection *selection, uint32_t event)
@@ -119,27 +119,4 @@ struct selection_amount selection_path_self_beside(const struct selection *selec
 		self.squares -= below.squares;
 	}
 	return self;
-}
-
-int selection_function_beside(struct selection *selection, struct function_id function,
-			      uint32_t event, struct selection_amount *self,
-			      struct selection_amount *total)
-{
-	const uint32_t key = key_of_function(function.index);
-	*self = *total = (struct selection_amount){0};
-	int result = selection_need_paths(selection);
-	const struct paths_beside *beside =
-		result ? NULL : selection_paths_beside(selection, event);
-	if (!beside)
-		return -ENOMEM;
-	uint32_t path = key < selection->keys.nr ? selection->keys.items[key].first_path : 0;
-	for (; path; path = selection->paths.items[path].next_same) {
-		const struct selection_amount all = selection_path_beside(beside, path),
-					      own = selection_path_self_beside(selection, beside,
-									       path);
-		add(self, &own);
-		if (selection_is_outermost(selection, &selection->paths.items[path]))
-			add(total, &all);
-	}
-	return 0;
 }

@@ -121,3 +121,26 @@ double selection_function_squares(const struct selection *selection, struct func
 		return 0;
 	return selection_key_squares(selection, key_of_function(function.index));
 }
+
+int selection_function_beside(struct selection *selection, struct function_id function,
+			      uint32_t event, struct selection_amount *self,
+			      struct selection_amount *total)
+{
+	const uint32_t key = key_of_function(function.index);
+	*self = *total = (struct selection_amount){0};
+	int result = selection_need_paths(selection);
+	const struct paths_beside *beside =
+		result ? NULL : selection_paths_beside(selection, event);
+	if (!beside)
+		return -ENOMEM;
+	uint32_t path = key < selection->keys.nr ? selection->keys.items[key].first_path : 0;
+	for (; path; path = selection->paths.items[path].next_same) {
+		const struct selection_amount all = selection_path_beside(beside, path),
+					      own = selection_path_self_beside(selection, beside,
+									       path);
+		selection_add_amount(self, &own);
+		if (selection_is_outermost(selection, &selection->paths.items[path]))
+			selection_add_amount(total, &all);
+	}
+	return 0;
+}

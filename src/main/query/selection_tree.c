@@ -225,11 +225,8 @@ static int fill_node(struct selection *selection, uint32_t row, struct selection
 
 static int add_amount(void *context, uint32_t path, const struct selection_amount *matched)
 {
-	struct selection_amount *sum = context;
 	(void)path;
-	sum->samples += matched->samples;
-	sum->weight += matched->weight;
-	sum->squares += matched->squares;
+	selection_add_amount(context, matched);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several events: the list of functions has a column for each other one, and the ratios that they make, as far as there is room. */
+/* Several events: lists and trees have a column for each other one, and the ratios that they make, as far as there is room. */
 #include "interface.h"
 
 enum { CYCLES = 2, INSTRUCTIONS, MISSES };
@@ -59,9 +59,26 @@ static void of_another_and_of_lines(void)
 	end();
 }
 
+/* Of a tree's rows all that is below them. */
+static void of_trees(void)
+{
+	begin_with_counters(24, 80);
+	press("2");
+	compare("events-tree-80x24");
+	CHECK_EQ(ui_resize(profile.ui, 36, 160), 0);
+	compare("events-tree-160x36");
+	press("3");
+	compare("events-callers-160x36");
+	CHECK_EQ(ui_resize(profile.ui, 24, 80), 0);
+	press("14");
+	compare("events-sandwich-80x24");
+	end();
+}
+
 int main(void)
 {
 	RUN(as_many_as_there_is_room_for);
 	RUN(of_another_and_of_lines);
+	RUN(of_trees);
 	return test_done();
 }
