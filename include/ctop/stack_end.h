@@ -49,6 +49,7 @@ enum frame_method {
 	FRAME_KERNEL, /* the kernel's own callchain */
 	FRAME_CODE, /* rule read from the function's instructions, where no table has one; a call to it proves it */
 	FRAME_LIKELY, /* the same, but the call may have led elsewhere */
+	FRAME_SWITCHED, /* none: what is not known of where a goroutine has left its stack; its callers are known */
 	NR_FRAME_METHODS
 };
 

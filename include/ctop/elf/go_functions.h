@@ -38,6 +38,10 @@ bool go_functions_open(struct go_functions *functions, Elf *elf);
 bool go_functions_get(const struct go_functions *functions, size_t index,
 		      struct go_function *function);
 
+/* The one that an elf address is in; false: none, or one that makes no sense. */
+bool go_functions_at(const struct go_functions *functions, uint64_t elf_address,
+		     struct go_function *function);
+
 /* How large a function's frame is, without the return address, from start to end. */
 struct go_frame {
 	uint64_t start, end; /* elf addresses */

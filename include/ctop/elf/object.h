@@ -92,8 +92,9 @@ enum known_function {
 	 * (which is clone) and __clone3, musl's and Go's thread and program starts.
 	 */
 	FUNCTION_ROOT,
-	FUNCTION_SWITCH, /* of Go: calls on another stack (systemstack, mcall, morestack, asmcgocall) */
-	/* Of Go: the same, but its frame pointer goes on pointing to its frame, on whichever stack that is (clocks). */
+	FUNCTION_SWITCH,	  /* of Go: calls on another stack (systemstack, asmcgocall) */
+	FUNCTION_SWITCH_FOR_GOOD, /* the same, and what it calls never returns to it (mcall, morestack) */
+	/* Of Go: calls on another stack, too, but its frame pointer goes on pointing to its frame, on whichever stack that is (clocks). */
 	FUNCTION_SWITCH_WITH_RECORD,
 	FUNCTION_AS_IF_CALLED, /* of Go: returns to exactly where its "caller" was interrupted */
 	FUNCTION_RESTORER,     /* of Go: what signal handlers return to */

@@ -82,9 +82,15 @@ struct unwind_evidence {
 
 struct unwind_input {
 	uint64_t regs[UNWIND_NR_REGS];
-	uint64_t known;		  /* bit n: regs[n] holds a value */
-	const uint8_t *stack;	  /* bytes from process address regs[RSP] on; unaligned is fine */
-	size_t stack_bytes;	  /* valid ones (dyn_size), never more is read */
+	uint64_t known;	      /* bit n: regs[n] holds a value */
+	const uint8_t *stack; /* bytes from process address regs[RSP] on; unaligned is fine */
+	size_t stack_bytes;   /* valid ones (dyn_size), never more is read */
+	/*
+	 * What the kernel found by frame pointers when it took the sample: the pc, then return addresses; or nothing. Used behind
+	 * Go's switches of stacks alone, where the copy ends, and as far as code proves each of its calls.
+	 */
+	const uint64_t *chain;
+	size_t nr_chain;
 	bool frame_pointers_only; /* no module's file is read */
 	struct unwind_evidence
 		*evidence; /* filled in, one per frame (room for UNWIND_MAX_FRAMES); or NULL */
@@ -98,7 +104,8 @@ struct unwind_frame {
 };
 
 struct unwind_result {
-	size_t nr_frames; /* leaf first */
+	size_t nr_frames;   /* leaf first */
+	bool behind_switch; /* the outermost ones are of input.chain, and have no evidence */
 	enum stack_end end;
 	enum stack_reason reason;
 };
@@ -131,7 +138,8 @@ bool unwinder_waits_for_code(const struct unwinder *unwinder); /* why the last s
  * is where. With NULL a pending module counts as having no table. 0 otherwise: a stack that could not be followed is a result (end, reason), not an error.
  *
  * STACK_COMPLETE is given only by proof: the return address is undefined in CFI; or a return address
- * of 0 was read inside the dump; or the outermost frame is in a function that object_is_root().
+ * of 0 was read inside the dump; or the outermost frame is in a function that object_is_root(), or that has switched stacks and
+ * is never returned to (FUNCTION_SWITCH_FOR_GOOD).
  */
 int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 		 const struct unwind_input *input, struct unwind_frame *frames,

@@ -9,17 +9,24 @@
 #include <ctop/unwind/live_code.h>
 #include <ctop/unwind/unwind.h>
 
+static struct module *add_made_up(struct modules *modules, enum module_kind kind, const char *path)
+{
+	struct module *module = calloc(1, sizeof(*module));
+	if (!module)
+		return NULL;
+	module->row.kind = kind;
+	module->path = path;
+	module->state = MODULE_READY;
+	module->next = modules->first;
+	modules->first = module;
+	return module;
+}
+
 int modules_init(struct modules *modules)
 {
-	struct module *kernel = calloc(1, sizeof(*kernel));
-	if (!kernel)
-		return -ENOMEM;
-	kernel->row.kind = MODULE_KERNEL;
-	kernel->path = "[kernel]";
-	kernel->state = MODULE_READY;
-	modules->first = kernel;
-	modules->kernel = kernel;
-	return 0;
+	modules->kernel = add_made_up(modules, MODULE_KERNEL, "[kernel]");
+	modules->switched = add_made_up(modules, MODULE_NONE, "[switched]");
+	return modules->kernel && modules->switched ? 0 : -ENOMEM;
 }
 
 static void close_file(struct module *module)

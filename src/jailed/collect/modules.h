@@ -49,6 +49,7 @@ struct module {
 struct modules {
 	struct module *first;
 	struct module *kernel; /* its addresses are the kernel's */
+	struct module *switched; /* no module: frames that stand for what is not known of a switch of stacks */
 };
 
 int modules_init(struct modules *modules); /* 0 or -ENOMEM */

@@ -95,6 +95,20 @@ static void registers_of(const struct record_sample *sample, struct unwind_input
 	}
 }
 
+/* The user part of the kernel's own callchain (frame pointers): the pc, then return addresses, behind PERF_CONTEXT_USER. */
+static size_t user_chain(const struct record_sample *sample, const uint64_t **chain)
+{
+	size_t i = 0, nr = 0;
+	while (i < sample->nr_chain && sample->chain[i] != PERF_CONTEXT_USER)
+		i++;
+	if (i++ >= sample->nr_chain)
+		return 0;
+	*chain = &sample->chain[i];
+	while (i + nr < sample->nr_chain && (*chain)[nr] < PERF_CONTEXT_MAX)
+		nr++;
+	return nr < UNWIND_MAX_FRAMES ? nr : UNWIND_MAX_FRAMES;
+}
+
 /* A page of code was missing, or may have changed: main has it. */
 static bool lacks_code(struct space_context *context, struct module *code)
 {
@@ -121,6 +135,7 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 		.frame_pointers_only = plain,
 	};
 	registers_of(sample, &input);
+	input.nr_chain = user_chain(sample, &input.chain);
 	if (!plain && stitching_watch(collector->unwinding.stitching, tid))
 		input.evidence = collector->unwinding.evidence;
 	const struct unwind_space space = {
@@ -138,7 +153,11 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 				 patient ? &pending_address : NULL);
 	if (!error && patient && lacks_code(context, code))
 		return -EAGAIN;
-	if (!error && !plain)
+	for (size_t i = 0; !error && result.behind_switch && i < result.nr_frames; i++)
+		if (collector->unwinding.frames[i].method == FRAME_SWITCHED)
+			collector->unwinding.frames[i].module =
+				collector->unwinding.modules.switched;
+	if (!error && !plain && !result.behind_switch)
 		error = stitching_take(collector->unwinding.stitching, tid, space.generation,
 				       collector->unwinding.frames, collector->unwinding.evidence,
 				       &result);
@@ -165,24 +184,18 @@ static int plain_frame(struct unwinding *unwinding, struct space_context *contex
 	return 0;
 }
 
-/* The user part of the kernel's own callchain (frame pointers), leaf first behind PERF_CONTEXT_USER. */
 static int chain_user(struct unwinding *unwinding, struct space_context *context,
 		      const struct record_sample *sample, bool patient, struct user_part *user)
 {
-	size_t i = 0, nr = 0;
-	while (i < sample->nr_chain && sample->chain[i] != PERF_CONTEXT_USER)
-		i++;
-	for (i++; i < sample->nr_chain && nr < UNWIND_MAX_FRAMES; i++) {
-		uint64_t address = sample->chain[i];
-		if (address >= PERF_CONTEXT_MAX)
-			break;
-		if (nr && address)
-			address--; /* a return address: the call is before it */
-		int result = plain_frame(unwinding, context, address, nr ? FRAME_FP : FRAME_LEAF,
-					 patient, nr);
+	const uint64_t *chain = NULL;
+	const size_t nr = user_chain(sample, &chain);
+	for (size_t i = 0; i < nr; i++) {
+		/* A return address: the call is before it. */
+		const uint64_t address = i && chain[i] ? chain[i] - 1 : chain[i];
+		int result = plain_frame(unwinding, context, address, i ? FRAME_FP : FRAME_LEAF,
+					 patient, i);
 		if (result)
 			return result;
-		nr++;
 	}
 	*user = (struct user_part){nr, STACK_BROKEN, STACK_REASON_NO_RULE};
 	if (!nr)

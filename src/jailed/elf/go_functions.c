@@ -311,6 +311,14 @@ static size_t function_before(const struct go_functions *functions, uint64_t add
 	return low ? low - 1 : functions->nr;
 }
 
+bool go_functions_at(const struct go_functions *functions, uint64_t elf_address,
+		     struct go_function *function)
+{
+	const size_t index = function_before(functions, elf_address);
+	return index < functions->nr && go_functions_get(functions, index, function) &&
+	       elf_address < function->end;
+}
+
 bool go_functions_frame(const struct go_functions *functions, uint64_t elf_address,
 			struct go_frame *frame)
 {

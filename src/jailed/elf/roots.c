@@ -34,8 +34,8 @@ static const struct known_name {
 	{"runtime.rt0_go", FUNCTION_ROOT},
 	{"runtime.mstart", FUNCTION_ROOT},
 	{"runtime.systemstack", FUNCTION_SWITCH},
-	{"runtime.mcall", FUNCTION_SWITCH},
-	{"runtime.morestack", FUNCTION_SWITCH},
+	{"runtime.mcall", FUNCTION_SWITCH_FOR_GOOD},
+	{"runtime.morestack", FUNCTION_SWITCH_FOR_GOOD},
 	{"runtime.asmcgocall", FUNCTION_SWITCH},
 	/* The clocks of Go call the vdso on a system stack, unless they are on it already. */
 	{"runtime.nanotime1", FUNCTION_SWITCH_WITH_RECORD},

@@ -8,7 +8,6 @@
 
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
-#include <ctop/elf/go_functions.h>
 #include <ctop/elf/object.h>
 
 #include "frame_table.h"
@@ -274,12 +273,21 @@ bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule)
 	return true;
 }
 
+bool cfi_go_function(struct cfi *cfi, uint64_t elf_address, struct go_function *function)
+{
+	tell_watch(cfi, true);
+	if (!cfi->opened)
+		open_tables(cfi);
+	const bool is_there = cfi->go.nr && go_functions_at(&cfi->go, elf_address, function);
+	tell_watch(cfi, false);
+	return is_there && object_is_as_opened(cfi->object, false);
+}
+
 enum code_found cfi_code_rule(struct cfi *cfi, struct code_reader *reader, uint64_t elf_address,
 			      bool after_call, struct code_rule *rule)
 {
 	const uint64_t allowance = *code_reader_allowance(reader);
-	if (!cfi->object || object_machine(cfi->object) != MACHINE_ELF ||
-	    cfi->code_changed)
+	if (!cfi->object || object_machine(cfi->object) != MACHINE_ELF || cfi->code_changed)
 		return CODE_NO_RULE;
 	if (!cfi->code)
 		cfi->code = code_rules_new(cfi->object);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <ctop/elf/go_functions.h>
+
 #include "code_rules.h"
 #include "rule.h"
 
@@ -18,6 +20,9 @@ bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule);
 
 /* The long rule number `offset` of a RULE_LONG that cfi_rule() gave; valid as long as the cfi. */
 const struct long_rule *cfi_long_rule(const struct cfi *cfi, int32_t number);
+
+/* The function of a Go program that an elf address is in, by its runtime's own table; false: there is none. */
+bool cfi_go_function(struct cfi *cfi, uint64_t elf_address, struct go_function *function);
 
 /* The rule at an elf address that no table covers, as the module's code tells it: code_rules_find(). */
 enum code_found cfi_code_rule(struct cfi *cfi, struct code_reader *reader, uint64_t elf_address,

@@ -240,10 +240,10 @@ static bool ends_here(struct walk *walk, const struct code *code, bool was_exact
 	return true;
 }
 
-static bool is_switch(const struct walk *walk, const struct code *code)
+static bool is_switch(enum known_function function)
 {
-	enum known_function function = known_function(walk, code);
-	return function == FUNCTION_SWITCH || function == FUNCTION_SWITCH_WITH_RECORD;
+	return function == FUNCTION_SWITCH || function == FUNCTION_SWITCH_FOR_GOOD ||
+	       function == FUNCTION_SWITCH_WITH_RECORD;
 }
 
 /* Steps from the frame at code to its caller. True: there is none, and why is in *end. */
@@ -272,9 +272,16 @@ static bool step_or_end(struct walk *walk, const struct code *code, enum frame_m
 	}
 	walk->memory.object = code->place->mapping.object;
 	walk->memory.bias = code->place->mapping.bias;
-	if (is_switch(walk, code)) {
-		*end = switched;
-		return !step_from_switch(walk, code, method);
+	const enum known_function function = known_function(walk, code);
+	if (is_switch(function)) {
+		/* The goroutine is another's by then: Go's own tracebacks end there. */
+		*end = function == FUNCTION_SWITCH_FOR_GOOD && !was_exact ? complete : switched;
+		const struct registers before = walk->registers;
+		if (step_from_switch(walk, code, method))
+			return false;
+		walk->registers = before;
+		walk->exact = was_exact;
+		return true;
 	}
 	result = step(walk, code);
 	*method = result.method;
@@ -329,6 +336,23 @@ static bool step_from_nowhere(struct walk *walk, struct unwind_frame *frame,
 	return !result.bottom && !result.reason;
 }
 
+/* Where a stack ends at a switch: the other one, if the kernel's chain has it. */
+static void go_on_behind_switch(struct walk *walk, struct unwind_frame *frames, size_t *nr,
+				struct unwind_result *end)
+{
+	struct code code;
+	if (end->end != STACK_SWITCHED || !walk->nr_chain || walk->elsewhere || walk->exact ||
+	    walk_find(walk, walk->registers.value[UNWIND_PC] - 1, &code) != UNWIND_FOUND)
+		return;
+	const enum known_function function = known_function(walk, &code);
+	if (function != FUNCTION_SWITCH && function != FUNCTION_SWITCH_WITH_RECORD)
+		return;
+	end->behind_switch =
+		walk_behind_switch(walk, &code, function == FUNCTION_SWITCH, frames, nr);
+	if (end->behind_switch)
+		end->end = STACK_COMPLETE;
+}
+
 static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *frames)
 {
 	enum frame_method method = FRAME_LEAF;
@@ -353,6 +377,8 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 		if (found == UNWIND_FOUND) {
 			frames[nr++] = make_frame(walk, &code, method);
 			more = !step_or_end(walk, &code, &method, &end);
+			if (!more && !walk->pending)
+				go_on_behind_switch(walk, frames, &nr, &end);
 		} else {
 			bool is_leaf = nr == 0;
 			more = step_from_nowhere(walk, &frames[nr], &method, &end);
@@ -390,6 +416,12 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 	};
 	for (unsigned i = 0; i < UNWIND_NR_REGS; i++)
 		walk.registers.value[i] = input->regs[i];
+	if (registers_know(&walk.registers, UNWIND_FP) && input->nr_chain &&
+	    input->chain[0] == input->regs[UNWIND_PC]) {
+		walk.chain = input->chain;
+		walk.nr_chain = input->nr_chain;
+		walk.chain_fp = input->regs[UNWIND_FP];
+	}
 	*result = walk_stack(&walk, frames);
 	unwinder->counters.frames += result->nr_frames;
 	unwinder->waits_for_code = walk.unread;

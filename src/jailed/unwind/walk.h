@@ -22,6 +22,10 @@ struct walk {
 	bool called_evaluator; /* the frame called FUNCTION_EVALUATOR */
 	/* What else the stack pointer may be, where it was found by a frame record; 0: nothing. */
 	uint64_t other_sp;
+	/* The kernel's chain, and the frame pointer that it began with; see unwind_input. */
+	const uint64_t *chain;
+	size_t nr_chain;
+	uint64_t chain_fp;
 	bool frame_pointers_only;
 	bool pending_matters;
 	bool unread_matters; /* code that has to be read first is pending */
@@ -99,6 +103,15 @@ void walk_take_saved(struct walk *walk, const struct code_rule *rule, uint64_t c
 /* The same, or what else the code says where it was made by the process. */
 struct step_result walk_by_code(struct walk *walk, const struct code *code,
 				enum stack_reason reason);
+
+/* ---- behind_switch.c ---- */
+
+/*
+ * Appends what is behind a switch of stacks in code, as far up as a root, by the kernel's chain: true, when all of that is
+ * proved. leaves_out: the function's caller cannot be known, and a frame FRAME_SWITCHED stands for it. *nr: the frames that there are.
+ */
+bool walk_behind_switch(struct walk *walk, const struct code *code, bool leaves_out,
+			struct unwind_frame *frames, size_t *nr);
 
 /* ---- lost_cfa.c ---- */
 

@@ -19,6 +19,13 @@
 #define USER_REGS ((UINT64_C(1) << 33) - 1)
 #endif
 
+/* arm64's kernels follow frame records upwards alone: from a thread's stack none leads to a goroutine's. */
+#if defined(__x86_64__)
+enum { CHAIN_CROSSES_STACKS = true };
+#else
+enum { CHAIN_CROSSES_STACKS = false };
+#endif
+
 bool ladder_dumps_stacks(const struct sampler *sampler)
 {
 	return sampler->options.call_graph == CALL_GRAPH_AUTO ||
@@ -37,9 +44,9 @@ static uint64_t sample_type(const struct sampler *sampler, size_t index)
 		type |= PERF_SAMPLE_PERIOD;
 	if (ladder_dumps_stacks(sampler))
 		type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	/* Beside a dump the chain is only for the kernel's part. */
+	/* Beside a dump the chain is for the kernel's part, and for what is behind a switch of stacks. */
 	if (sampler->options.call_graph == CALL_GRAPH_FP ||
-	    (ladder_dumps_stacks(sampler) && !sampler->user_only))
+	    (ladder_dumps_stacks(sampler) && (!sampler->user_only || CHAIN_CROSSES_STACKS)))
 		type |= PERF_SAMPLE_CALLCHAIN;
 	return type;
 }
@@ -100,7 +107,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 	if (ladder_dumps_stacks(sampler)) {
 		attr->sample_regs_user = USER_REGS;
 		attr->sample_stack_user = sampler->dump_bytes;
-		attr->exclude_callchain_user = 1;
+		attr->exclude_callchain_user = !CHAIN_CROSSES_STACKS;
 	}
 	if (sampler->opened[index].paced) {
 		attr->sample_period = 1;

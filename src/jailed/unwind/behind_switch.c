@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a goroutine has left its stack for a thread's (systemstack, asmcgocall, a clock), its own is not in the copy. The kernel
+ * has read on there, by frame pointers, at the moment of the sample. Its chain is what the target made it, and has return
+ * addresses alone. So it is believed only where
+ *
+ * - the frame records that the copy has are the ones that it followed, up to the one which the switch's frame pointer is;
+ * - each return address is of the program's own code, behind a call that has led to the function before it, which has a
+ *   frame record: of direct calls that is proved; the first of them leads to a function that calls the one that switched;
+ * - the last one is a goroutine's root.
+ */
+#include "walk.h"
+
+struct behind {
+	struct walk *walk;
+	struct unwind_mapping mapping; /* the switch's: Go's code is in one */
+	const uint64_t *chain;	       /* from the first return address that is behind the switch */
+	size_t nr;
+};
+
+static bool read_record(const struct walk *walk, uint64_t fp, uint64_t record[2])
+{
+	struct memory stack = walk->memory;
+	stack.object = NULL;
+	return fp % MACHINE_ADDRESS_BYTES == 0 && !memory_read_address(&stack, fp, &record[0]) &&
+	       !memory_read_address(&stack, fp + MACHINE_ADDRESS_BYTES, &record[1]);
+}
+
+/*
+ * Follows the frame records as the kernel did. True where they leave the copy with the frame pointer that the switch was called
+ * with: it was saved right below the switch's stack pointer, or is known otherwise. *next: of the chain.
+ */
+static bool follow_records(const struct walk *walk, size_t *next)
+{
+	const struct registers *registers = &walk->registers;
+	const uint64_t sp = registers->value[UNWIND_SP];
+	uint64_t fp = walk->chain_fp, record[2];
+	bool is_saved = false;
+	for (*next = 1; *next < walk->nr_chain && read_record(walk, fp, record); (*next)++) {
+		if (record[1] != walk->chain[*next])
+			return false;
+		is_saved = fp + sizeof(record) == sp;
+		fp = record[0];
+	}
+	return *next < walk->nr_chain && (is_saved || (registers_know(registers, UNWIND_FP) &&
+						       registers->value[UNWIND_FP] == fp));
+}
+
+/* The function of Go's that an address is in. Its own addresses are of the process, too. */
+static bool function_at(const struct behind *behind, uint64_t address, struct go_function *function)
+{
+	const struct unwind_mapping *mapping = &behind->mapping;
+	if (address < mapping->start || address >= mapping->end || !mapping->cfi ||
+	    !cfi_go_function(mapping->cfi, address - mapping->bias, function))
+		return false;
+	function->start += mapping->bias;
+	function->end += mapping->bias;
+	return true;
+}
+
+/* The same of a return address, with the rule there. */
+static bool caller_at(const struct behind *behind, uint64_t return_address,
+		      struct go_function *function, struct rule *rule)
+{
+	struct code code;
+	if (!function_at(behind, return_address - 1, function) ||
+	    walk_find(behind->walk, return_address - 1, &code) != UNWIND_FOUND)
+		return false;
+	*rule = code.rule;
+	return true;
+}
+
+/* Go's compiler and assembler save the frame pointer in every frame that is not empty. */
+static bool has_frame(const struct rule *rule)
+{
+	return rule->kind == RULE_OFFSET && rule->cfa_register == UNWIND_SP &&
+	       rule->offset > MACHINE_ADDRESS_BYTES;
+}
+
+/* A direct call. */
+static bool calls(const struct behind *behind, const struct go_function *caller, uint64_t function)
+{
+	enum { SEARCHED_BYTES_MAX = 1 << 14, READ_BYTES = 4096 };
+	uint8_t code[READ_BYTES];
+	if (caller->end - caller->start > SEARCHED_BYTES_MAX)
+		return false;
+	for (uint64_t at = caller->start; at + MACHINE_CALL_MAX_BYTES <= caller->end;
+	     at += READ_BYTES - (MACHINE_CALL_MAX_BYTES - 1)) {
+		const uint64_t left = caller->end - at;
+		const size_t size = left < READ_BYTES ? (size_t)left : READ_BYTES;
+		if (!mapping_read(&behind->mapping, at, code, size))
+			return false;
+		for (size_t i = MACHINE_CALL_MAX_BYTES; i <= size; i++) {
+			int64_t distance;
+			if (machine_call_distance(code + i - MACHINE_CALL_MAX_BYTES,
+						  MACHINE_CALL_MAX_BYTES, &distance) &&
+			    at + i + (uint64_t)distance == function)
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The function whose frame record the chain goes on from: the one that has switched, or its caller, which the chain leaves
+ * out. That one is not known where it is a goroutine's first, which nobody has called.
+ */
+static bool find_first(const struct behind *behind, bool leaves_out, struct go_function *first)
+{
+	struct go_function switched;
+	uint64_t target;
+	if (!function_at(behind, behind->walk->registers.value[UNWIND_PC] - 1, &switched) ||
+	    !walk_call_target(behind->walk, behind->chain[0], &target))
+		return false;
+	*first = switched;
+	if (!leaves_out)
+		return target == first->start;
+	return function_at(behind, target, first) && first->start == target &&
+	       calls(behind, first, switched.start);
+}
+
+/* From the switch to a root, frame by frame. */
+static bool is_proved(const struct behind *behind, bool leaves_out)
+{
+	struct go_function function, callee = {0};
+	struct rule rule;
+	for (size_t i = 0; i < behind->nr; i++) {
+		if (!caller_at(behind, behind->chain[i], &function, &rule))
+			return false;
+		if (rule.flags & RULE_IN_ROOT_FUNCTION)
+			return i + 1 == behind->nr && (i > 0 || leaves_out);
+		if (!(rule.flags & RULE_AFTER_CALL) || !has_frame(&rule) ||
+		    (i == 0 && !find_first(behind, leaves_out, &callee)) ||
+		    !walk_calls_function(behind->walk, behind->chain[i], callee.start, true))
+			return false;
+		callee = function;
+	}
+	return false;
+}
+
+bool walk_behind_switch(struct walk *walk, const struct code *code, bool leaves_out,
+			struct unwind_frame *frames, size_t *nr)
+{
+	struct behind behind = {.walk = walk, .mapping = code->place->mapping};
+	size_t next, at = *nr;
+	if (!follow_records(walk, &next))
+		return false;
+	behind.chain = walk->chain + next;
+	behind.nr = walk->nr_chain - next;
+	if (at + leaves_out + behind.nr > UNWIND_MAX_FRAMES || !is_proved(&behind, leaves_out))
+		return false;
+	if (leaves_out)
+		frames[at++] = (struct unwind_frame){.method = FRAME_SWITCHED};
+	for (size_t i = 0; i < behind.nr; i++)
+		frames[at++] = (struct unwind_frame){
+			.process_address = behind.chain[i] - 1,
+			.bias = behind.mapping.bias,
+			.module = behind.mapping.module,
+			.method = FRAME_FP,
+		};
+	*nr = at;
+	return true;
+}
