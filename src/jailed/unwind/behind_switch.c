@@ -5,8 +5,8 @@
  * addresses alone. So it is believed only where
  *
  * - the frame records that the copy has are the ones that it followed, up to the one which the switch's frame pointer is;
- * - each return address is of the program's own code, behind a call that has led to the function before it, which has a
- *   frame record: of direct calls that is proved; the first of them leads to a function that calls the one that switched;
+ * - each return address is of the program's own code, behind a call: a direct one leads to the function before it;
+ * - behind a function that has no frame record, as systemstack, whose caller is left out, a direct call leads to one that calls it;
  * - the last one is a goroutine's root.
  */
 #include "walk.h"
@@ -14,8 +14,9 @@
 struct behind {
 	struct walk *walk;
 	struct unwind_mapping mapping; /* the switch's: Go's code is in one */
-	const uint64_t *chain;	       /* from the first return address that is behind the switch */
+	struct unwind_frame *frames;   /* of the whole stack */
 	size_t nr;
+	bool is_full;
 };
 
 static bool read_record(const struct walk *walk, uint64_t fp, uint64_t record[2])
@@ -101,38 +102,53 @@ static bool calls(const struct behind *behind, const struct go_function *caller,
 	return false;
 }
 
-/*
- * The function whose frame record the chain goes on from: the one that has switched, or its caller, which the chain leaves
- * out. That one is not known where it is a goroutine's first, which nobody has called.
- */
-static bool find_first(const struct behind *behind, bool leaves_out, struct go_function *first)
+/* What calls the function is the chain's next return address, or was called from there and is left out, as what has no frame record. */
+static bool is_called(const struct behind *behind, uint64_t return_address, uint64_t function,
+		      bool leaves_out)
 {
-	struct go_function switched;
+	struct go_function caller;
 	uint64_t target;
-	if (!function_at(behind, behind->walk->registers.value[UNWIND_PC] - 1, &switched) ||
-	    !walk_call_target(behind->walk, behind->chain[0], &target))
-		return false;
-	*first = switched;
 	if (!leaves_out)
-		return target == first->start;
-	return function_at(behind, target, first) && first->start == target &&
-	       calls(behind, first, switched.start);
+		return walk_calls_function(behind->walk, return_address, function, true);
+	return walk_call_target(behind->walk, return_address, &target) &&
+	       function_at(behind, target, &caller) && caller.start == target &&
+	       calls(behind, &caller, function);
 }
 
-/* From the switch to a root, frame by frame. */
-static bool is_proved(const struct behind *behind, bool leaves_out)
+static void add(struct behind *behind, struct unwind_frame frame)
 {
-	struct go_function function, callee = {0};
+	if (behind->nr < UNWIND_MAX_FRAMES)
+		behind->frames[behind->nr++] = frame;
+	else
+		behind->is_full = true;
+}
+
+/* Adds the frames from the switch to a root. leaves_out: the first one's caller is not in the chain. */
+static bool follow_chain(struct behind *behind, const uint64_t *chain, size_t nr, bool leaves_out)
+{
+	struct go_function function, callee;
 	struct rule rule;
-	for (size_t i = 0; i < behind->nr; i++) {
-		if (!caller_at(behind, behind->chain[i], &function, &rule))
+	if (!function_at(behind, behind->walk->registers.value[UNWIND_PC] - 1, &callee))
+		return false;
+	for (size_t i = 0; i < nr && !behind->is_full; i++) {
+		if (!caller_at(behind, chain[i], &function, &rule))
 			return false;
-		if (rule.flags & RULE_IN_ROOT_FUNCTION)
-			return i + 1 == behind->nr && (i > 0 || leaves_out);
-		if (!(rule.flags & RULE_AFTER_CALL) || !has_frame(&rule) ||
-		    (i == 0 && !find_first(behind, leaves_out, &callee)) ||
-		    !walk_calls_function(behind->walk, behind->chain[i], callee.start, true))
+		/* Nobody calls what a goroutine begins with. */
+		const bool is_root = rule.flags & RULE_IN_ROOT_FUNCTION;
+		if (!is_root && (!(rule.flags & RULE_AFTER_CALL) ||
+				 !is_called(behind, chain[i], callee.start, leaves_out)))
 			return false;
+		if (leaves_out)
+			add(behind, (struct unwind_frame){.method = FRAME_SWITCHED});
+		add(behind, (struct unwind_frame){
+				    .process_address = chain[i] - 1,
+				    .bias = behind->mapping.bias,
+				    .module = behind->mapping.module,
+				    .method = FRAME_FP,
+			    });
+		if (is_root)
+			return i + 1 == nr && !behind->is_full;
+		leaves_out = !has_frame(&rule);
 		callee = function;
 	}
 	return false;
@@ -141,23 +157,12 @@ static bool is_proved(const struct behind *behind, bool leaves_out)
 bool walk_behind_switch(struct walk *walk, const struct code *code, bool leaves_out,
 			struct unwind_frame *frames, size_t *nr)
 {
-	struct behind behind = {.walk = walk, .mapping = code->place->mapping};
-	size_t next, at = *nr;
-	if (!follow_records(walk, &next))
+	struct behind behind = {
+		.walk = walk, .mapping = code->place->mapping, .frames = frames, .nr = *nr};
+	size_t next;
+	if (!follow_records(walk, &next) ||
+	    !follow_chain(&behind, walk->chain + next, walk->nr_chain - next, leaves_out))
 		return false;
-	behind.chain = walk->chain + next;
-	behind.nr = walk->nr_chain - next;
-	if (at + leaves_out + behind.nr > UNWIND_MAX_FRAMES || !is_proved(&behind, leaves_out))
-		return false;
-	if (leaves_out)
-		frames[at++] = (struct unwind_frame){.method = FRAME_SWITCHED};
-	for (size_t i = 0; i < behind.nr; i++)
-		frames[at++] = (struct unwind_frame){
-			.process_address = behind.chain[i] - 1,
-			.bias = behind.mapping.bias,
-			.module = behind.mapping.module,
-			.method = FRAME_FP,
-		};
-	*nr = at;
+	*nr = behind.nr;
 	return true;
 }

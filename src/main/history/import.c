@@ -187,8 +187,14 @@ static int find_or_add_frame(struct history *history, uint32_t module, uint64_t 
 	*to = (uint32_t)history->frames.nr;
 	if (history->merges)
 		index_add(&history->frames_index, hash, *to);
-	history->frames.items[history->frames.nr++] =
-		(struct named_frame){.address = address, .module = module, .offset = UINT32_MAX};
+	/* What has a path and is no module stands for what is not known: "[switched]". */
+	const struct history_module *of = &history->modules.items[module];
+	history->frames.items[history->frames.nr++] = (struct named_frame){
+		.address = address,
+		.module = module,
+		.offset = UINT32_MAX,
+		.name = of->kind == MODULE_NONE && of->path[0] ? of->path : NULL,
+	};
 	return 0;
 }
 

@@ -229,7 +229,7 @@ static bool is_path(const char *path, const char *wanted)
 /* A path means all its files. One of them may be meant before there is another, and its label has not changed yet. */
 bool history_is_module(const struct history_module *module, const char *wanted)
 {
-	if (module->kind == MODULE_NONE)
+	if (module->kind == MODULE_NONE && !module->path[0])
 		return strcmp(wanted, "[unknown]") == 0;
 	if (is_path(module->path, wanted) || is_path(module->label, wanted))
 		return true;
