@@ -10,7 +10,8 @@ static bool is_root(struct object *object, uint64_t offset)
 static bool is_switch(struct object *object, uint64_t offset)
 {
 	enum known_function is = object_known_function(object, SMALL_CODE + offset);
-	return is == FUNCTION_SWITCH || is == FUNCTION_SWITCH_WITH_RECORD;
+	return is == FUNCTION_SWITCH || is == FUNCTION_SWITCH_FOR_GOOD ||
+	       is == FUNCTION_SWITCH_WITH_RECORD;
 }
 
 static void names_that_only_roots_have(void)
@@ -205,7 +206,7 @@ static void go_switches_stacks(void)
 	CHECK(!is_switch(object, 0x400));
 	CHECK(is_switch(object, 0x500));
 	CHECK_EQ(object_known_function(object, SMALL_CODE + 0x51f), FUNCTION_SWITCH_WITH_RECORD);
-	CHECK_EQ(object_known_function(object, SMALL_CODE + 0x200), FUNCTION_SWITCH);
+	CHECK_EQ(object_known_function(object, SMALL_CODE + 0x200), FUNCTION_SWITCH_FOR_GOOD);
 	CHECK(!is_root(object, 0x100));
 	object_free(object);
 }

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Goroutines' stacks behind switches, by the kernel's chain: what proves it, and what does not. */
+#include "made_up.h"
+
+extern const char go_root_after[], go_switch_after[], go_clock_after[], go_switches_after[];
+extern const char go_caller_after[], go_indirect_after[], go_other_after[], go_bare_after[];
+extern const char go_calls_bare_after[], go_caller_of_caller_after[], go_calls_clock_after[];
+
+/* A function of a Go program whose frame has so many bytes; its number is its place in the table below. */
+#define GO(number, name, frame, body)                                                              \
+	"	.p2align 4\n.type " name ", @function\n" name ":\ngo_start_" number ":\n"          \
+	"	.cfi_startproc\n	.cfi_def_cfa_offset 8 + " frame                            \
+	"\n	.fill 3, 1, 0x90\n" body "	.fill 5, 1, 0x90\n	.cfi_endproc\n.size " name \
+	", . - " name "\n"
+#define AFTER(label, call) "	" call "\n" label ":\n"
+#define ENTRY(number)	   "	.long go_start_" number " - go_text, go_details_" number " - go_list\n"
+#define DETAILS(number)                                                                            \
+	"go_details_" number ":\n	.long go_start_" number                                    \
+	" - go_text, 1, 0, 0, 1, 0, 0, 0, 0, 0\n"
+
+__asm__(".text\n	.p2align 4\ngo_text:\n"
+	".type runtime.goexit.abi0, @function\nruntime.goexit.abi0:\ngo_start_0:\n"
+	"	.cfi_startproc\n	nop\ngo_root_after:\n	.fill 8, 1, 0x90\n	"
+	".cfi_endproc\n"
+	".size runtime.goexit.abi0, . - runtime.goexit.abi0\n" GO(
+		"1", "runtime.systemstack.abi0", "0",
+		AFTER("go_switch_after",
+		      ".byte 0xff, 0xd7")) GO("2", "runtime.nanotime1.abi0", "16",
+					      AFTER("go_clock_after",
+						    ".byte 0xff, 0xd7")) GO("3", "go_switches",
+									    "32",
+									    AFTER("go_switches_"
+										  "after",
+										  "call "
+										  "runtime."
+										  "systemstack."
+										  "abi0"))
+		GO("4", "go_caller", "32",
+		   AFTER("go_caller_after", "call go_switches")
+			   AFTER("go_indirect_after", ".byte 0xff, 0xd0") AFTER("go_other_after",
+										"call go_caller")
+				   AFTER("go_calls_clock_after", "call runtime.nanotime1.abi0")
+					   AFTER("go_calls_bare_after",
+						 "call go_bare")) GO("5", "go_bare", "0",
+								     AFTER("go_bare_after",
+									   "call go_switches"))
+			GO("6", "go_caller_of_caller", "32",
+			   AFTER("go_caller_of_caller_after",
+				 "call go_caller")) "go_text_end:\n"
+						    /* src/runtime/symtab.go, pcHeader; where the text begins is a relocation. */
+						    ".section .gopclntab, \"aw\"\n	.p2align "
+						    "3\n"
+						    "go_table:\n	.long 0xfffffff0\n	"
+						    ".byte 0, 0, 1, 8\n	.quad 7, 0, go_text\n"
+						    "	.quad go_names - go_table, go_units - "
+						    "go_table, go_units - go_table\n"
+						    "	.quad go_frames - go_table, go_list - "
+						    "go_table\n"
+						    "go_names:\n	.byte 0\n	.asciz "
+						    "\"f\"\n"
+						    "go_units:\n	.byte 0\n"
+						    /* Of 8 bytes all along, which CFI says better. */
+						    "go_frames:\n	.byte 0\n	.byte 18, "
+						    "0xff, 0xff, 3, 0\n"
+						    "	.p2align 2\n"
+						    "go_list:\n" ENTRY("0") ENTRY("1") ENTRY(
+							    "2") ENTRY("3") ENTRY("4") ENTRY("5")
+							    ENTRY("6") "	.long go_text_end "
+								       "- go_text\n" DETAILS("0") DETAILS(
+									       "1") DETAILS("2")
+									       DETAILS("3") DETAILS(
+										       "4") DETAILS("5")
+										       DETAILS("6") ".text\n");
+
+#define GOROUTINE UINT64_C(0xc000012340)
+enum { CHAIN_MAX = 16, SWITCH_RECORD = 4 };
+static uint64_t chain[CHAIN_MAX];
+
+/* A leaf without a record below a function that has one, which systemstack called: the goroutine's frame pointer is saved there. */
+static void on_the_system_stack(const char *after_switch)
+{
+	leaf_at(address_of(cfi_plain));
+	t.words[0] = address_of(cfi_on_rbp) + 1;
+	t.input.regs[UNWIND_FP] = stack_address(SWITCH_RECORD);
+	t.words[SWITCH_RECORD] = GOROUTINE;
+	t.words[SWITCH_RECORD + 1] = address_of(after_switch);
+}
+
+/* The kernel's chain: the leaf's pc, the frame records of the copy, then what is given. */
+static void with_chain(size_t nr_records, const char *const *behind)
+{
+	size_t nr = 0;
+	chain[nr++] = t.input.regs[UNWIND_PC];
+	for (size_t i = 0; i < nr_records; i++)
+		chain[nr++] = t.words[SWITCH_RECORD + 1];
+	for (; *behind; behind++)
+		chain[nr++] = address_of(*behind);
+	t.input.chain = chain;
+	t.input.nr_chain = nr;
+}
+#define WITH_CHAIN(...) with_chain(1, (const char *const[]){__VA_ARGS__, NULL})
+
+#define CHECK_NOTHING_BEHIND() CHECK_END(3, STACK_SWITCHED, STACK_REASON_NONE)
+
+static void check_frame(size_t at, const char *after, enum frame_method method)
+{
+	CHECK_STR(frame_method_name(t.frames[at].method), frame_method_name(method));
+	CHECK_EQ(t.frames[at].process_address, after ? address_of(after) - 1 : 0);
+}
+
+static void the_chain_leads_on(void)
+{
+	on_the_system_stack(go_switch_after);
+	WITH_CHAIN(go_caller_after, go_caller_of_caller_after, go_root_after);
+	CHECK_END(7, STACK_COMPLETE, STACK_REASON_NONE);
+	CHECK(t.result.behind_switch);
+	check_frame(2, go_switch_after, FRAME_CFI);
+	check_frame(3, NULL, FRAME_SWITCHED);
+	check_frame(4, go_caller_after, FRAME_FP);
+	check_frame(5, go_caller_of_caller_after, FRAME_FP);
+	check_frame(6, go_root_after, FRAME_FP);
+	/* Indirect calls may lead anywhere; a goroutine's first function has no caller but the root. */
+	WITH_CHAIN(go_caller_after, go_indirect_after, go_root_after);
+	CHECK_END(7, STACK_COMPLETE, STACK_REASON_NONE);
+	WITH_CHAIN(go_root_after);
+	CHECK_END(5, STACK_COMPLETE, STACK_REASON_NONE);
+	check_frame(3, NULL, FRAME_SWITCHED);
+	/* Without the chain it ends there. */
+	t.input.nr_chain = 0;
+	CHECK_NOTHING_BEHIND();
+	CHECK(!t.result.behind_switch);
+}
+
+/* What has no frame of its own, and calls all the same: its caller is left out. */
+static void a_function_without_a_frame_hides_its_caller(void)
+{
+	on_the_system_stack(go_switch_after);
+	WITH_CHAIN(go_bare_after, go_caller_of_caller_after, go_root_after);
+	CHECK_END(8, STACK_COMPLETE, STACK_REASON_NONE);
+	check_frame(4, go_bare_after, FRAME_FP);
+	check_frame(5, NULL, FRAME_SWITCHED);
+	check_frame(6, go_caller_of_caller_after, FRAME_FP);
+	/* Nobody that is called from there calls it. */
+	WITH_CHAIN(go_bare_after, go_caller_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_bare_after, go_indirect_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+}
+
+static void a_clock_hides_nobody(void)
+{
+	on_the_system_stack(go_clock_after);
+	WITH_CHAIN(go_calls_clock_after, go_caller_of_caller_after, go_root_after);
+	CHECK_END(6, STACK_COMPLETE, STACK_REASON_NONE);
+	check_frame(3, go_calls_clock_after, FRAME_FP);
+	WITH_CHAIN(go_caller_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+}
+
+static void what_is_not_proved_is_not_taken(void)
+{
+	on_the_system_stack(go_switch_after);
+	/* No root; what lies behind one; a call that leads elsewhere; no call; no address of Go's code. */
+	WITH_CHAIN(go_caller_after, go_caller_of_caller_after);
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_caller_after, go_root_after, go_caller_after);
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_caller_after, go_caller_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_caller_after, go_caller_after + 1, go_root_after);
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_caller_after, no_cfi_after_call, go_root_after);
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_caller_after, (const char *)8, go_root_after);
+	CHECK_NOTHING_BEHIND();
+	/* Its first call must lead to a function that calls the switch. */
+	WITH_CHAIN(go_other_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_indirect_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+	/* The system stack's own records, read once more. */
+	WITH_CHAIN(go_switch_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+}
+
+static void the_chain_must_be_of_this_stack(void)
+{
+	on_the_system_stack(go_switch_after);
+	WITH_CHAIN(go_caller_after, go_root_after);
+	CHECK_END(6, STACK_COMPLETE, STACK_REASON_NONE);
+	/* Of another pc; with another record; with one less; with one more. */
+	chain[0]++;
+	CHECK_NOTHING_BEHIND();
+	WITH_CHAIN(go_caller_after, go_root_after);
+	chain[1]++;
+	CHECK_NOTHING_BEHIND();
+	with_chain(0, (const char *const[]){go_caller_after, go_root_after, NULL});
+	CHECK_NOTHING_BEHIND();
+	with_chain(2, (const char *const[]){go_caller_after, go_root_after, NULL});
+	CHECK_NOTHING_BEHIND();
+	/* A record that leads elsewhere than the switch's frame pointer does. */
+	leaf_at(address_of(cfi_plain));
+	t.words[0] = address_of(go_switch_after);
+	t.input.regs[UNWIND_FP] = stack_address(SWITCH_RECORD);
+	t.words[SWITCH_RECORD] = GOROUTINE;
+	t.words[SWITCH_RECORD + 1] = address_of(no_cfi_after_call);
+	WITH_CHAIN(go_caller_after, go_root_after);
+	CHECK_END(2, STACK_SWITCHED, STACK_REASON_NONE);
+	/* A callee that left the frame pointer alone: it is the goroutine's, and leads on at once. */
+	t.input.regs[UNWIND_FP] = GOROUTINE;
+	with_chain(0, (const char *const[]){go_caller_after, go_root_after, NULL});
+	CHECK_END(5, STACK_COMPLETE, STACK_REASON_NONE);
+	check_frame(3, go_caller_after, FRAME_FP);
+	t.input.known &= ~(UINT64_C(1) << UNWIND_FP);
+	CHECK_END(2, STACK_SWITCHED, STACK_REASON_NONE);
+}
+
+int main(void)
+{
+	if (!made_up_begin())
+		return 1;
+	RUN(the_chain_leads_on);
+	RUN(a_function_without_a_frame_hides_its_caller);
+	RUN(a_clock_hides_nobody);
+	RUN(what_is_not_proved_is_not_taken);
+	RUN(the_chain_must_be_of_this_stack);
+	made_up_end();
+	return test_done();
+}
