@@ -193,6 +193,9 @@ struct perf_event_attr sets_attr(const struct sampler *sampler, size_t event, ui
 	const uint32_t fewer = is->fewer;
 	if (attr.sample_stack_user)
 		attr.sample_stack_user = is->dump_bytes;
+	/* In a burst a chain would be as large as the copy. */
+	if (attr.sample_stack_user && is->dump_bytes <= BURST_DUMP_BYTES)
+		attr.exclude_callchain_user = 1;
 	if (attr.freq)
 		attr.sample_freq = attr.sample_freq > fewer ? attr.sample_freq / fewer : 1;
 	else

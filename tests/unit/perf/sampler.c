@@ -107,7 +107,11 @@ static void format_says_what_samples_hold(void)
 		bool dumps, chain;
 	} cases[] = {
 		{CALL_GRAPH_AUTO, "cpu-clock", true, true},
+#if defined(__x86_64__)
+		{CALL_GRAPH_DWARF, "cpu-clock:u", true, true},
+#else
 		{CALL_GRAPH_DWARF, "cpu-clock:u", true, false},
+#endif
 		{CALL_GRAPH_FP, "cpu-clock:u", false, true},
 		{CALL_GRAPH_NO, "cpu-clock", false, false},
 	};
