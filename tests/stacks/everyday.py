@@ -10,11 +10,12 @@ from harness import BUILD, check, need_program, run  # noqa: E402
 
 # The outermost functions there can be, and no others: what makes a stack complete.
 ROOTS = {"_start", "_dl_start_user", "clone", "clone3", "__clone", "__clone3", "thread_start",
-         "ret_from_fork", "runtime.goexit", "runtime.goexit.abi0",
-         # Nothing returns to what these call: Go's own tracebacks end there (runtime.topofstack()).
-         "runtime.mcall", "runtime.morestack", "runtime.morestack.abi0", "runtime.mstart",
+         "ret_from_fork", "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart",
          "runtime.mstart.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0",
          "__sanitizer::internal_clone(int (*)(void*), void*, int, void*, int*, void*, int*)"}
+# Of Go: nothing returns to what these call on another stack, and Go's own tracebacks end there (runtime.topofstack()).
+SWITCHES_FOR_GOOD = {"runtime.mcall", "runtime.morestack", "runtime.morestack.abi0"}
+ROOTS |= SWITCHES_FOR_GOOD
 # Functions of Go that run another on a stack that is not their caller's.
 SWITCHES = {f"{name}{abi}" for abi in ("", ".abi0") for name in (
     "runtime.systemstack", "runtime.asmcgocall",

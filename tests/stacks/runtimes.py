@@ -214,7 +214,7 @@ def check_in_c(stack):
     path = path_of(stack, "runtime.asmcgocall")
     check(path and len(path) == 4 and path[1].endswith("_Cfunc_c_between") and path[2:] == ["c_between", "c_work"],
           f"{stack}")
-    path = path_of(stack, stack[1])[:-4]
+    path = path_of(stack, stack[0])[1:-4]
     check(not path or path[0].startswith("runtime.goexit") and path[1:4] == ["runtime.main", "main.main", "main.callC"] and
           path[4].endswith("_Cfunc_c_between") and path[5:] == ["[switched]"], f"{stack}")
     return path != []
@@ -237,7 +237,7 @@ def go_calls_c_that_calls_go():
     in_go = in_c = 0
     for stack, count in recording.stacks.items():
         path = path_of(stack, "main.main")
-        if "main.goLeaf" in stack:
+        if "main.goLeaf" in stack and "__restore_rt" not in stack:  # Go's handlers have a stack of their own
             in_go += count
             check(stack[1].startswith("runtime.goexit") and path[:2] == ["main.main", "main.callC"] and
                   path[-2].endswith("_goWork") and path[-1] == "main.goLeaf", f"{stack}")

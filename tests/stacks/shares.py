@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from everyday import (BUSY_GO, BUSY_RUST, ROOTS, SWITCHES, building_go, building_rust,  # noqa: E402
+from everyday import (BUSY_GO, BUSY_RUST, ROOTS, SWITCHES, SWITCHES_FOR_GOOD, building_go, building_rust,  # noqa: E402
                       compiling, emulating, running_demo, running_java, running_node,
                       running_python, speeding_openssl, without_the_map)
 from harness import CTOP, Skip, check, ctop, need_root  # noqa: E402
@@ -53,8 +53,7 @@ TARGETS = {
     "cpython": Target(lambda: running_python(SECONDS), 99.9),
     "openssl": Target(speeding_openssl, 99.9),
     "rust": Target(lambda: building_rust(BUSY_RUST % (MILLISECONDS, MILLISECONDS)), 99.9),
-    "go": Target(lambda: building_go(BUSY_GO % MILLISECONDS), 99.5,
-                 counted=("complete", "joined", "switched")),
+    "go": Target(lambda: building_go(BUSY_GO % MILLISECONDS), 98.0),
 }
 
 
@@ -110,6 +109,9 @@ def end_by_frames(frames):
     if not user:
         return "kernel_only"
     outermost = user[-1][1]
+    # In its own code such a function may be on either stack.
+    if outermost in SWITCHES_FOR_GOOD and user[-1][0] == "leaf":
+        return "switched"
     if outermost in ROOTS:
         return "joined" if any(method == "joined" for method, _ in user) else "complete"
     if outermost in LIBC:
