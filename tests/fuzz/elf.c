@@ -159,6 +159,9 @@ static void check_rules(struct object *object)
 		cfi_rule(cfi, addresses[i], &first);
 		cfi_rule(cfi, addresses[i], &second);
 		check_rule(cfi, &first);
+		struct go_function function;
+		if (cfi_go_function(cfi, addresses[i], &function))
+			REQUIRE(addresses[i] >= function.start && addresses[i] < function.end);
 		REQUIRE(first.kind == second.kind && first.offset == second.offset &&
 			memcmp(first.saved, second.saved, sizeof(first.saved)) == 0);
 	}
