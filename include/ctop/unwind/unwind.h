@@ -105,9 +105,9 @@ struct unwind_frame {
 
 struct unwind_result {
 	size_t nr_frames;   /* leaf first */
-	bool behind_switch; /* the outermost ones are of input.chain, and have no evidence */
 	enum stack_end end;
 	enum stack_reason reason;
+	bool behind_switch; /* the outermost ones are of input.chain, and have no evidence */
 };
 
 struct unwind_counters {
