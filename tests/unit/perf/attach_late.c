@@ -43,7 +43,7 @@ static void sample_own_child(void *context)
 	CHECK(has_fallback(sampler, "user code only"));
 	CHECK(has_fallback(sampler, "RLIMIT_MEMLOCK"));
 	CHECK(sampler_ring_pages(sampler) < 2048);
-	CHECK(!(sampler_format(sampler)->sample_type & PERF_SAMPLE_CALLCHAIN));
+	CHECK(sampler->attrs[0].exclude_kernel);
 	rings_map(&rings, sampler);
 	CHECK_EQ(sampler_enable(sampler), 0);
 	rings_wait(&rings);
