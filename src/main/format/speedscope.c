@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include <ctop/base/vec.h>
+#include <string.h>
 
 #include "json.h"
 #include "numbering.h"
@@ -24,14 +23,20 @@ struct scope {
 	struct text out, scratch;
 	struct numbering functions;
 	struct selection_lines hottest; /* by function */
-	/* Nodes with their functions' numbers side by side: they lie anywhere in memory, and each sample asks for some twenty. */
-	struct step {
-		uint32_t parent, function;
-	} * steps;
-	struct {
-		char *items; /* the stack in hand as text */
-		size_t nr, capacity;
-	} digits;
+	/* Nodes as they are written, side by side: they lie anywhere in memory, and each sample asks for some twenty. */
+	struct step *steps;
+	char *stack; /* the stack in hand as text, the longest one's room; */
+	char *stack_end;
+};
+
+enum { STEP_BYTES_MOST = 11 }; /* a comma and a number of 32 bits */
+
+enum { FETCHED_AT_ONCE = 16 };
+
+struct step {
+	uint32_t parent;
+	uint8_t bytes;		    /* of these the last: */
+	char text[STEP_BYTES_MOST]; /* the comma, unless it is a root; its function's number */
 };
 
 static int offer(struct scope *scope)
@@ -78,55 +83,80 @@ static int write_functions(struct scope *scope)
 	return result;
 }
 
-static int list_steps(struct scope *scope)
+static struct step step_of(uint32_t parent, uint32_t number)
 {
-	const struct tracks *tracks = &scope->tracks;
-	scope->steps = calloc(tracks->nodes.nr, sizeof(*scope->steps));
-	if (!scope->steps)
-		return -ENOMEM;
-	for (size_t i = 1; i < tracks->nodes.nr; i++) {
-		const struct track_node *node = &tracks->nodes.items[i];
-		const struct track_frame *frame = &tracks->frames.items[node->frame];
-		scope->steps[i] = (struct step){
-			node->parent, 1 + numbering_of(&scope->functions, frame->function.index)};
-	}
-	return 0;
-}
-
-enum { ITEM_BYTES_MOST = 11 }; /* a number of 32 bits and its comma */
-
-/* Digits up to there; where they begin. */
-static char *put_before(char *at, uint32_t number)
-{
+	struct step step = {.parent = parent};
+	char *const end = step.text + STEP_BYTES_MOST, *at = end;
 	do {
 		*--at = (char)('0' + number % 10);
 		number /= 10;
 	} while (number);
-	return at;
+	if (parent)
+		*--at = ',';
+	step.bytes = (uint8_t)(end - at);
+	return step;
 }
 
-/* From its end on, where the leaf is. */
-static int add_stack(struct scope *scope, uint32_t node)
+/* Parents come first. Number 0 is the stack without frames. */
+static int list_steps(struct scope *scope)
 {
-	size_t nr = 0;
-	for (uint32_t at = node; at; at = scope->steps[at].parent)
-		nr++;
-	const size_t most = nr * ITEM_BYTES_MOST;
-	if (vec_reserve(&scope->digits, most))
+	const struct tracks *tracks = &scope->tracks;
+	uint32_t *depths = calloc(tracks->nodes.nr, sizeof(*depths)), most = 1;
+	scope->steps = calloc(tracks->nodes.nr, sizeof(*scope->steps));
+	if (!depths || !scope->steps) {
+		free(depths);
 		return -ENOMEM;
-	char *const end = scope->digits.items + most, *at = end;
-	for (; node; node = scope->steps[node].parent) {
-		at = put_before(at, scope->steps[node].function);
-		if (scope->steps[node].parent)
-			*--at = ',';
 	}
+	scope->steps[0] = step_of(0, 0);
+	for (size_t i = 1; i < tracks->nodes.nr; i++) {
+		const struct track_node *node = &tracks->nodes.items[i];
+		const struct track_frame *frame = &tracks->frames.items[node->frame];
+		scope->steps[i] = step_of(
+			node->parent, 1 + numbering_of(&scope->functions, frame->function.index));
+		depths[i] = depths[node->parent] + 1;
+		most = depths[i] > most ? depths[i] : most;
+	}
+	free(depths);
+	scope->stack = malloc((size_t)most * STEP_BYTES_MOST);
+	scope->stack_end = scope->stack + (size_t)most * STEP_BYTES_MOST;
+	return scope->stack ? 0 : -ENOMEM;
+}
+
+/* From its end on, where the leaf is; what stands before a step's text is overwritten by the next one's. */
+static void add_stack(struct scope *scope, uint32_t node)
+{
+	char *at = scope->stack_end;
+	do {
+		const struct step *step = &scope->steps[node];
+		memcpy(at - STEP_BYTES_MOST, step->text, STEP_BYTES_MOST);
+		at -= step->bytes;
+		node = step->parent;
+	} while (node);
 	text_add(&scope->out, "[");
-	if (nr)
-		text_add_bytes(&scope->out, at, (size_t)(end - at));
-	else
-		text_add(&scope->out, "0");
+	text_add_bytes(&scope->out, at, (size_t)(scope->stack_end - at));
 	text_add(&scope->out, "]");
-	return 0;
+}
+
+static uint32_t node_of(const struct tracks *tracks, const struct track *track, uint32_t i)
+{
+	return tracks->samples.items[tracks->order[track->first + i]].node;
+}
+
+/* One stack's steps come one by one, each when the one before it has come; those of several stacks come at once. */
+static void fetch_stacks(const struct scope *scope, const struct track *track, uint32_t first)
+{
+	uint32_t nodes[FETCHED_AT_ONCE], any = 0;
+	for (uint32_t i = 0; i < FETCHED_AT_ONCE; i++) {
+		nodes[i] = first + i < track->nr ? node_of(&scope->tracks, track, first + i) : 0;
+		any |= nodes[i];
+	}
+	while (any) {
+		any = 0;
+		for (uint32_t i = 0; i < FETCHED_AT_ONCE; i++) {
+			nodes[i] = scope->steps[nodes[i]].parent;
+			any |= nodes[i];
+		}
+	}
 }
 
 static void add_head(struct scope *scope, const struct track *track)
@@ -156,11 +186,11 @@ static int write_track(struct scope *scope, const struct track *track)
 	add_head(scope, track);
 	text_add(&scope->out, ",\"samples\":[");
 	for (uint32_t i = 0; !result && i < track->nr; i++) {
-		const uint32_t number = tracks->order[track->first + i];
+		if (i % FETCHED_AT_ONCE == 0)
+			fetch_stacks(scope, track, i);
 		text_add(&scope->out, i ? "," : "");
-		result = add_stack(scope, tracks->samples.items[number].node);
-		if (!result)
-			result = offer(scope);
+		add_stack(scope, node_of(tracks, track, i));
+		result = offer(scope);
 	}
 	text_add(&scope->out, "],\n\"weights\":[");
 	for (uint32_t i = 0; !result && i < track->nr; i++) {
@@ -205,6 +235,6 @@ int speedscope_write(const struct export_request *request)
 	numbering_release(&scope.functions);
 	free(scope.hottest.items);
 	free(scope.steps);
-	free(scope.digits.items);
+	free(scope.stack);
 	return result;
 }

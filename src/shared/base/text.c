@@ -34,6 +34,8 @@ static bool make_room(struct text *text, size_t more)
 	size_t wanted;
 	if (text->failed)
 		return false;
+	if (more < text->capacity - text->size)
+		return true;
 	if (__builtin_add_overflow(text->size, more, &wanted) ||
 	    __builtin_add_overflow(wanted, (size_t)1, &wanted) ||
 	    vec_grow((void **)&text->bytes, &text->capacity, wanted, 1)) {
