@@ -62,6 +62,8 @@ struct run_facts {
 	size_t shown;	/* the event that totals of weight, and the rate, are of */
 	double rate_hz; /* reached: its samples per second of duration */
 	uint64_t unsymbolized_frames, output_bytes;
+	const struct thread_times *threads; /* what each did with its time; borrowed */
+	size_t nr_threads;
 	bool known[FACTS_MAX]; /* by row: a recording has it. See run_facts_know() */
 };
 

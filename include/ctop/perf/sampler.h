@@ -135,6 +135,23 @@ struct sampler_sideband_losses {
 struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sampler);
 
 /*
+ * Records of when threads got a CPU and lost it, for main alone: SWITCH, FORK, EXIT, COMM. How many rings of them there are:
+ * one per CPU; 0 where whole CPUs, or not all, are sampled, or there was no locked memory, or too few descriptors, for them.
+ */
+size_t sampler_nr_switches(const struct sampler *sampler);
+int sampler_switches_fd(const struct sampler *sampler, size_t i); /* to poll */
+/*
+ * Hands at most max records of all rings to take(), in the order of time, but none from until_ns on. before_ns: of the record before in its
+ * ring; what a LOST record is about was between the two. True: there are more.
+ */
+bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t max,
+			   void (*take)(void *context, const struct record *record,
+					uint64_t before_ns),
+			   void *context);
+/* No more of them are written from now on. */
+void sampler_end_switches(struct sampler *sampler);
+
+/*
  * A thread that was in the middle of starting another while it was attached: the new one has neither inherited
  * nor been listed yet. Some ms later it is there. Attaches such threads, disabled: their ids are at the end of
  * sampler_ids(). Some of them have inherited after all; the collector finds that out. 0 or -errno.

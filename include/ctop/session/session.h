@@ -18,6 +18,7 @@
 #include <ctop/base/text.h>
 #include <ctop/ipc/recording_read.h>
 #include <ctop/options/options.h>
+#include <ctop/session/thread_times.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 #include <ctop/system/cpu_times.h>
@@ -95,6 +96,10 @@ struct session_stats {
 	/* The same of all other events together. Not of files. */
 	struct session_set sets[SAMPLER_MAX_SETS];
 	uint32_t nr_sets;
+	/* What the target's threads did with their time, all together; where that is known from, by enum time_source. */
+	struct thread_times times;
+	uint64_t time_source, nr_timed; /* how many threads that is */
+	uint64_t untimed;		/* threads that were too many for it */
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
 	const char *late_fallbacks[2]; /* that came after the start */
 	size_t nr_late_fallbacks, nr_fallbacks_before;
@@ -178,6 +183,11 @@ int session_use_debuginfod(struct session *session, const char *urls);
 bool session_is_fetching(const struct session *session, struct text *out);
 /* What else to tell at the end; "" when there is nothing. Borrowed. */
 const char *session_notice(const struct session *session);
+/*
+ * What each thread did with its time, in the order of pid and tid; threads that were too many are one row, of pid 0. Borrowed until
+ * the next call. *nr 0: nobody knows.
+ */
+const struct thread_times *session_thread_times(struct session *session, size_t *nr);
 /* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */
 const char *session_last_words(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */

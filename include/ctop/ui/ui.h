@@ -60,7 +60,9 @@ struct ui_facts {
 	double counted_share; /* of the time, how much of it the event had a counter; 0: unknown */
 	/* What has gone wrong so far, lines of safe text each with its '\n': shown until they are read. NULL: nothing. */
 	const char *notices;
-	const char *fetching;	/* debug files that are on their way, safe text; NULL: none are */
+	const char *fetching; /* debug files that are on their way, safe text; NULL: none are */
+	/* Of the time that the target's threads lived lately: on a CPU, without one though they wanted it, waiting; all 0: not known. */
+	double running_percent, runnable_percent, waiting_percent;
 	double own_cpu_percent; /* of ctop, all its processes; negative: unknown */
 	uint64_t own_bytes;
 };

@@ -328,6 +328,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 	facts.unsymbolized_frames = totals.unsymbolized_frames;
 	facts.output_bytes = run->bytes;
 	facts.rate_hz = rate_hz(stats);
+	facts.threads = session_thread_times(run->session, &facts.nr_threads);
 	for (size_t i = 0; i < stats->nr_events; i++) {
 		const struct sampler_opened *opened =
 			sampler_opened(session_sampler(run->session), i);

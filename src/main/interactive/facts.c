@@ -89,6 +89,26 @@ static void add_cpus(const struct facts_moment *before, const struct facts_momen
 				   (double)sum_ns;
 }
 
+static double share_percent(uint64_t before_ns, uint64_t now_ns, uint64_t of_ns)
+{
+	return now_ns > before_ns ? 100.0 * (double)(now_ns - before_ns) / (double)of_ns : 0;
+}
+
+/* What the threads did. Who ended since, and was only looked at, leaves a gap: it is unknown. */
+static void add_times(const struct thread_times *before, const struct thread_times *now,
+		      struct ui_facts *out)
+{
+	if (now->observed_ns <= before->observed_ns)
+		return;
+	const uint64_t of_ns = now->observed_ns - before->observed_ns;
+	out->running_percent =
+		share_percent(before->ns[TIME_RUNNING], now->ns[TIME_RUNNING], of_ns);
+	out->runnable_percent =
+		share_percent(before->ns[TIME_RUNNABLE], now->ns[TIME_RUNNABLE], of_ns);
+	out->waiting_percent =
+		share_percent(before->ns[TIME_WAITING], now->ns[TIME_WAITING], of_ns);
+}
+
 /* Rates over the last few refreshes. */
 static void add_rates(struct facts *facts, const struct interact_source *source,
 		      const struct session_stats *stats, uint32_t event, struct ui_facts *out)
@@ -101,6 +121,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 		.target_cpu_ns =
 			target_cpu_ns(stats, session_sampler(source->session), source->pid, out),
 		.cpus = stats->cpus,
+		.times = stats->times,
 	};
 	for (size_t i = 0; i < sizeof(stats->cpu_ns) / sizeof(*stats->cpu_ns); i++)
 		now.cpu_ns += stats->cpu_ns[i];
@@ -122,6 +143,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 			out->reached_hz =
 				per_second(now.first_samples - before->first_samples, used_ns);
 		add_cpus(before, &now, out);
+		add_times(&before->times, &now.times, out);
 	}
 	facts->moments[nr % FACTS_MOMENTS] = now;
 	facts->nr_moments++;
@@ -309,6 +331,7 @@ static void read_file(struct facts *facts, const struct interact_source *source,
 		out->cpu_percent = 100.0 * (double)used_ns / (double)run.duration_ns;
 	const struct facts_moment none = {0}, all = {.cpu_ns = run.cpu_ns, .cpus = run.stats.cpus};
 	add_cpus(&none, &all, out);
+	add_times(&none.times, &run.stats.times, out);
 }
 
 static void add_notice(struct text *notices, const char *notice)

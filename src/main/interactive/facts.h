@@ -16,6 +16,7 @@ struct facts_moment {
 	uint64_t ns, samples, cpu_ns;
 	uint64_t first_samples, target_cpu_ns; /* of the first event; of the target */
 	struct cpu_times cpus;
+	struct thread_times times; /* of all threads together */
 };
 
 enum { FACTS_MOMENTS = 4 };

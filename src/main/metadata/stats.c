@@ -156,6 +156,28 @@ static void add_events(struct text *out, const struct run_facts *facts)
 	text_add(out, "]\n");
 }
 
+static void add_threads(struct text *out, const struct run_facts *facts)
+{
+	static const char *const kinds[] = {
+		[TIME_RUNNING] = "running",
+		[TIME_RUNNABLE] = "runnable",
+		[TIME_WAITING] = "waiting",
+		[TIME_UNKNOWN] = "unknown",
+	};
+	text_add(out, "  \"threads\": [");
+	for (size_t i = 0; i < facts->nr_threads; i++) {
+		const struct thread_times *thread = &facts->threads[i];
+		text_addf(out, "%s{\"pid\": %" PRId32 ", \"tid\": %" PRId32 ", \"name\": ",
+			  i ? ",\n    " : "\n    ", thread->pid, thread->tid);
+		add_string(out, thread->name);
+		text_addf(out, ", \"observed\": %.9f", seconds(thread->observed_ns));
+		for (int kind = 0; kind < NR_TIME_KINDS; kind++)
+			text_addf(out, ", \"%s\": %.9f", kinds[kind], seconds(thread->ns[kind]));
+		text_add(out, "}");
+	}
+	text_add(out, "],\n");
+}
+
 int stats_write(const char *path, const struct run_facts *facts, int wake_fd, struct error *error)
 {
 	struct text out = {0};
@@ -164,6 +186,7 @@ int stats_write(const char *path, const struct run_facts *facts, int wake_fd, st
 	text_add(&out, ",\n  ");
 	add_sets(&out, facts->stats.sets, facts->stats.nr_sets, "fewer");
 	text_add(&out, ",\n");
+	add_threads(&out, facts);
 	add_events(&out, facts);
 	text_add(&out, "}\n");
 	int result = save_text(path, "--stats", &out, wake_fd, error);

@@ -199,6 +199,7 @@ int rings_open(struct sampler *sampler, struct error *error)
 	}
 	/* While the rings are mapped: what they need of the locked memory stays theirs. */
 	sideband_open(sampler);
+	switches_open(sampler);
 	/*
 	 * A mapping of main's keeps the ring when the collector dies, and lets the collector, who is
 	 * nobody and has no capability, map it at any size: the kernel checks the limit of locked

@@ -125,8 +125,10 @@ static int attach(struct sampler *sampler, struct error *error)
 {
 	const struct privilege_before before = privilege_raise(PRIVILEGE_SAMPLE);
 	int result = attach_all(sampler, error);
-	if (!result)
+	if (!result) {
 		sideband_follow(sampler, 0);
+		switches_follow(sampler, 0);
+	}
 	privilege_restore(&before);
 	return result;
 }
@@ -191,6 +193,7 @@ void sampler_free(struct sampler *sampler)
 		if (sampler->fds.items[i].fd >= 0)
 			close(sampler->fds.items[i].fd);
 	sideband_close(sampler);
+	switches_close(sampler);
 	rings_close(sampler);
 	family_release(&sampler->family);
 	free(sampler->fds.items);
@@ -253,6 +256,7 @@ int sampler_attach_late(struct sampler *sampler)
 	const size_t nr_before = sampler->fds.nr;
 	int result = attach_late(sampler);
 	sideband_follow(sampler, nr_before);
+	switches_follow(sampler, nr_before);
 	return result ? result : redirect_from(sampler, nr_before);
 }
 

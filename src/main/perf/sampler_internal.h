@@ -4,7 +4,7 @@
 
 /*
  * The sampler's state, shared by its files, from the top down: sampler.c (life), attach.c and attach_thread.c (threads),
- * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c (what main reads),
+ * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c and switches.c (what main reads), side_rings.c,
  * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), fallbacks.c (fallbacks, told), permission.c (who may what),
  * perf_open.c (the system call), machine.c (what /proc and /sys say). None calls one above it.
  */
@@ -36,24 +36,31 @@ struct sampler_fd {
 	uint32_t set;
 };
 
-struct sideband_ring {
+/* A ring that main reads itself, on one of the sampler's CPUs. */
+struct side_ring {
 	int fd; /* its owner's */
 	struct ring ring;
+	uint64_t read_ns; /* switches.c: the time of the record taken last */
+	uint64_t next_ns; /* ... and of the next one; UINT64_MAX: there is none */
+};
+
+/* side_rings.c. All zero: there are none. */
+struct side_rings {
+	struct side_ring *items; /* one for each of the sampler's */
+	size_t nr;
+	struct {
+		int *items;
+		size_t nr, capacity;
+	} fds; /* of the events that write into them */
 };
 
 /* What main itself reads: sideband.c. */
 struct sideband {
-	struct sideband_ring *rings; /* one for each of the sampler's; NULL: not to be had */
-	size_t nr_rings;
-	uint32_t pages;
-	bool knows_lost; /* the kernel counts what each event lost */
-	uint64_t lost;	 /* as the records say; those of the last losses are lost themselves */
+	struct side_rings rings; /* none: not to be had */
+	bool knows_lost;	 /* the kernel counts what each event lost */
+	uint64_t lost; /* as the records say; those of the last losses are lost themselves */
 	uint64_t nr_missed_threads;
 	int32_t last_missed; /* 0: none */
-	struct {
-		int *items;
-		size_t nr, capacity;
-	} fds;
 };
 
 /* One process of the target. */
@@ -107,6 +114,7 @@ struct sampler {
 		size_t nr, capacity;
 	} ids; /* of fds, one by one */
 	struct sideband sideband;
+	struct side_rings switches; /* switches.c; none: not to be had */
 };
 
 /* What was asked of one event: every so many, or 0: a rate. */
@@ -244,6 +252,27 @@ void sideband_open(struct sampler *sampler);
 /* Attaches it to all that was attached from a row of fds on. */
 void sideband_follow(struct sampler *sampler, size_t from);
 void sideband_close(struct sampler *sampler);
+
+/* ---- switches.c ---- */
+
+/* As of the side band. */
+void switches_open(struct sampler *sampler);
+/* Not where that would leave too few descriptors: then there are none at all. */
+void switches_follow(struct sampler *sampler, size_t from);
+void switches_close(struct sampler *sampler);
+
+/* ---- side_rings.c ---- */
+
+/*
+ * A ring of so many pages for each CPU, in what locked memory is left; fewer pages where it is less; none where it does not
+ * do for the least.
+ */
+void side_rings_open(const struct sampler *sampler, struct side_rings *rings, uint32_t pages,
+		     uint32_t pages_least, uint32_t wakeup_bytes);
+/* Opens an event of ctop's own where one of the sampler's is; it writes into the ring of that CPU. 0 or -errno. */
+int side_rings_follow(const struct sampler *sampler, struct side_rings *rings,
+		      const struct perf_event_attr *attr, const struct sampler_fd *of);
+void side_rings_close(struct side_rings *rings);
 
 /* ---- guard.c ---- */
 

@@ -2,12 +2,8 @@
 #include "sampler_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <ctop/base/vec.h>
 
 /*
  * 64 KiB per CPU hold some 500 records of a usual path's length: fifty programs that start. What the rings of samples
@@ -45,56 +41,10 @@ static const struct record_format format = {
 	.inodes_only = true,
 };
 
-static void close_all(struct sideband *sideband)
-{
-	for (size_t i = 0; i < sideband->nr_rings; i++) {
-		ring_unmap(&sideband->rings[i].ring);
-		if (sideband->rings[i].fd >= 0)
-			close(sideband->rings[i].fd);
-	}
-	free(sideband->rings);
-	sideband->rings = NULL;
-	sideband->nr_rings = 0;
-}
-
-static int open_rings(struct sampler *sampler, uint32_t pages)
-{
-	struct sideband *sideband = &sampler->sideband;
-	sideband->rings = calloc(sampler->nr_rings, sizeof(*sideband->rings));
-	if (!sideband->rings)
-		return -ENOMEM;
-	int result = 0;
-	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
-		struct sideband_ring *ring = &sideband->rings[sideband->nr_rings++];
-		ring->fd = perf_open_ring_owner(sampler->rings[i].cpu, EACH_RECORD);
-		result = ring->fd < 0 ? ring->fd : ring_map(&ring->ring, ring->fd, pages);
-	}
-	if (result)
-		close_all(sideband);
-	return result;
-}
-
 void sideband_open(struct sampler *sampler)
 {
-	uint32_t pages = sampler->options.system_wide ? WHOLE_CPU_PAGES : PAGES;
-	int result;
-	while ((result = open_rings(sampler, pages)) == -EPERM && pages > 1)
-		pages /= 2;
-	sampler->sideband.pages = pages;
-}
-
-/* Follows one thread on one CPU. 0 or -errno. */
-static int follow(struct sampler *sampler, const struct perf_event_attr *attr,
-		  const struct sampler_fd *of)
-{
-	struct sideband *sideband = &sampler->sideband;
-	if (vec_reserve(&sideband->fds, sideband->fds.nr + 1))
-		return -ENOMEM;
-	int fd = sampler_open_on(sampler, attr, of->tid, sampler->rings[of->ring].cpu, -1);
-	if (fd < 0)
-		return fd;
-	sideband->fds.items[sideband->fds.nr++] = fd;
-	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sideband->rings[of->ring].fd) < 0 ? -errno : 0;
+	side_rings_open(sampler, &sampler->sideband.rings,
+			sampler->options.system_wide ? WHOLE_CPU_PAGES : PAGES, 1, EACH_RECORD);
 }
 
 /* /proc is left. A thread's descriptors stand side by side: it counts once. */
@@ -110,10 +60,11 @@ void sideband_follow(struct sampler *sampler, size_t from)
 	/* As the probe of the first event has found by now. */
 	sideband->knows_lost = sampler->attrs[0].read_format & PERF_FORMAT_LOST;
 	const struct perf_event_attr attr = attr_of(sampler);
-	for (size_t i = from; sideband->nr_rings && i < sampler->fds.nr; i++) {
+	for (size_t i = from; sideband->rings.nr && i < sampler->fds.nr; i++) {
 		const struct sampler_fd *of = &sampler->fds.items[i];
 		const bool is_followed = of->event == 0 && of->set == 0 && of->fd >= 0;
-		const int result = is_followed ? follow(sampler, &attr, of) : 0;
+		const int result =
+			is_followed ? side_rings_follow(sampler, &sideband->rings, &attr, of) : 0;
 		if (result && result != -ESRCH) /* one that has gone is not missed */
 			note_missed(sideband, of->tid);
 	}
@@ -121,22 +72,17 @@ void sideband_follow(struct sampler *sampler, size_t from)
 
 void sideband_close(struct sampler *sampler)
 {
-	struct sideband *sideband = &sampler->sideband;
-	for (size_t i = 0; i < sideband->fds.nr; i++)
-		close(sideband->fds.items[i]);
-	free(sideband->fds.items);
-	close_all(sideband);
-	*sideband = (struct sideband){0};
+	side_rings_close(&sampler->sideband.rings);
 }
 
 size_t sampler_nr_sideband(const struct sampler *sampler)
 {
-	return sampler->sideband.nr_rings;
+	return sampler->sideband.rings.nr;
 }
 
 int sampler_sideband_fd(const struct sampler *sampler, size_t i)
 {
-	return sampler->sideband.rings[i].fd;
+	return sampler->sideband.rings.items[i].fd;
 }
 
 /* Whom the records are for, and the count of those that are not there. */
@@ -176,8 +122,8 @@ bool sampler_read_sideband(struct sampler *sampler, size_t max,
 {
 	const struct taker taker = {take, context, &sampler->sideband.lost};
 	bool more = false;
-	for (size_t i = 0; i < sampler->sideband.nr_rings; i++)
-		more |= read_ring(&sampler->sideband.rings[i].ring, max, &taker) == max;
+	for (size_t i = 0; i < sampler->sideband.rings.nr; i++)
+		more |= read_ring(&sampler->sideband.rings.items[i].ring, max, &taker) == max;
 	return more;
 }
 
@@ -185,9 +131,9 @@ struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sam
 {
 	const struct sideband *sideband = &sampler->sideband;
 	struct sampler_sideband_losses losses = {.threads = sideband->nr_missed_threads};
-	for (size_t i = 0; sideband->knows_lost && i < sideband->fds.nr; i++) {
+	for (size_t i = 0; sideband->knows_lost && i < sideband->rings.fds.nr; i++) {
 		uint64_t values[2]; /* value, lost */
-		if (read(sideband->fds.items[i], values, sizeof(values)) == sizeof(values))
+		if (read(sideband->rings.fds.items[i], values, sizeof(values)) == sizeof(values))
 			losses.records += values[1];
 	}
 	if (sideband->lost > losses.records)

@@ -26,6 +26,8 @@ struct header {
 void header_add_event(struct header *header);
 /* What came of it: samples, losses, problems, stacks, and what ctop cost. */
 void header_add_quality(struct header *header);
+/* What the target's threads did meanwhile. */
+void header_add_time(struct header *header);
 
 /* Writes the line in hand, if there is anything on it, and starts the next. */
 void header_end_line(struct header *header, const char *label);

@@ -221,6 +221,7 @@ void header_add_quality(struct header *header)
 	add_samples(header);
 	add_weights(header);
 	add_busy(header);
+	header_add_time(header);
 	add_problems(header);
 	add_stacks(header);
 	/* Files that a process of ctop died on: what was read of them, names or stacks, is not there. */

@@ -42,6 +42,7 @@ static void keep_house(struct session *session)
 		tell_of_opener(session);
 	if (session_is_live(session))
 		session_look_for_late_threads(session, now);
+	session_serve_time(session, now);
 	if (now < session->housekeeping_ns)
 		return;
 	session->housekeeping_ns = now + HOUSEKEEPING_NS;
@@ -116,11 +117,13 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 {
 	size_t nr_targets = session->phase == PHASE_RUNNING ? session->target.nr_pid_fds : 0;
 	size_t nr_sideband = session->sampler ? sampler_nr_sideband(session->sampler) : 0;
+	size_t nr_switches = session->sampler ? sampler_nr_switches(session->sampler) : 0;
 	int rest_ms = sideband_rest_ms(session);
 	if (rest_ms > 0)
 		nr_sideband = 0;
-	struct pollfd *fds = calloc(
-		2 * NR_WORKER_FDS + 1 + BROKER_POLL_MAX + nr_sideband + nr_targets, sizeof(*fds));
+	struct pollfd *fds = calloc(2 * NR_WORKER_FDS + 1 + BROKER_POLL_MAX + nr_sideband +
+					    nr_switches + nr_targets,
+				    sizeof(*fds));
 	if (!fds)
 		return -ENOMEM;
 	size_t nr_collector = poll_worker(&session->collector, fds);
@@ -134,6 +137,12 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 			.fd = sampler_sideband_fd(session->sampler, i),
 			.events = POLLIN,
 		};
+	const size_t switches_at = nr;
+	for (size_t i = 0; i < nr_switches; i++)
+		fds[nr++] = (struct pollfd){
+			.fd = sampler_switches_fd(session->sampler, i),
+			.events = POLLIN,
+		};
 	for (size_t i = 0; i < nr_targets; i++)
 		fds[nr++] = (struct pollfd){.fd = session->target.pid_fds[i], .events = POLLIN};
 	int result = 0;
@@ -144,6 +153,9 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 		for (size_t i = 0; i < nr_sideband; i++)
 			if (fds[sideband_at + i].revents)
 				session->sideband_due_ns = clock_now_ns() + SIDEBAND_REST_NS;
+		for (size_t i = 0; i < nr_switches; i++)
+			if (fds[switches_at + i].revents)
+				session->time.read_due_ns = 0;
 		session_take_sideband(session);
 		broker_serve(session->broker);
 		if (nr_collector)
@@ -376,6 +388,11 @@ struct session *session_open_live(const struct options *options,
 	if (!result) {
 		target_count_children(&session->target, sampler_nr_children(session->sampler));
 		session_name_processes(session);
+		result = session_begin_time(session);
+		if (result)
+			error_set(error, result, "out of memory");
+	}
+	if (!result) {
 		result = start_children(session, error);
 	}
 	if (!result)
@@ -453,6 +470,8 @@ int session_start(struct session *session, struct error *error)
 	const bool waits_for_exec =
 		session->sampling.enable_on_exec && !sampler_filters_pids(session->sampler);
 	int result = session->on && !waits_for_exec ? session_switch_on(session) : 0;
+	if (waits_for_exec && session->on)
+		session_switch_time(session, true, session->stats.start_ns);
 	if (!result)
 		result = target_start(&session->target, error);
 	session->stats.released_ns = clock_now_ns();
@@ -479,6 +498,7 @@ void session_stop(struct session *session)
 	if (!session_is_live(session))
 		return;
 	sampler_disable(session->sampler);
+	session_end_time(session, session->stats.end_ns);
 	session_describe_sets(session, session->stats.end_ns);
 	setup_stop(&session->collector);
 }
@@ -500,6 +520,7 @@ void session_free(struct session *session)
 	if (!session)
 		return;
 	thread_list_close(&session->listing);
+	session_release_time(session);
 	worker_release(&session->collector);
 	worker_release(&session->symbolizer);
 	sampler_free(session->sampler);

@@ -4,7 +4,7 @@
 
 /*
  * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
- * session_sampling.c (on and off), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
+ * session_sampling.c (on and off), session_time.c (what threads do), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
 #include <stdbool.h>
@@ -22,6 +22,7 @@
 #include <ctop/system/cpu_times.h>
 #include <ctop/system/thread_list.h>
 
+#include "time_account.h"
 #include "uprobes.h"
 
 /* Samples handed to the consumer at a time. */
@@ -60,6 +61,25 @@ enum own {
 	OWN_WRITER,
 	OWN_LAST_WRITER,
 	OWN_OPENER,
+};
+
+/* session_time.c: what threads do with their time. account NULL: nobody keeps one. */
+struct session_time {
+	struct time_account *account;
+	enum time_source source;
+	uint64_t read_due_ns, looks_due_ns;
+	uint64_t read_until_ns; /* all records from before have been read */
+	bool has_lost;
+	/* The guard: what came since, and the target's time until then. */
+	uint64_t window_ns, nr_records, running_ns;
+	struct {
+		struct thread_name *items;
+		size_t nr, capacity, at;
+	} pass; /* a round of looks under way */
+	struct {
+		struct thread_times *items;
+		size_t nr, capacity;
+	} told;
 };
 
 struct session {
@@ -119,6 +139,7 @@ struct session {
 	struct message_set switching;
 	char set_fallback[320];
 	struct session_stats stats;
+	struct session_time time;
 	struct recording_read read; /* of a file */
 	struct error *error;
 	struct sample batch[SESSION_BATCH];
@@ -166,6 +187,22 @@ void session_take_sideband(struct session *session);
 int session_describe_targets(struct session *session);
 int session_switch_on(struct session *session);
 void session_look_for_late_threads(struct session *session, uint64_t now_ns);
+
+/* ---- session_time.c ---- */
+
+/* Begins the account, off. Its threads are looked at. 0 or -ENOMEM. */
+int session_begin_time(struct session *session);
+/* Those that are new, as far as /proc lists them. */
+void session_list_time(struct session *session);
+void session_switch_time(struct session *session, bool on, uint64_t ns);
+/* A record of the side band. */
+void session_tell_time(struct session *session, const struct record *record);
+/* Takes what is due; a part of it, where it is very much. */
+void session_serve_time(struct session *session, uint64_t now_ns);
+/* Sampling has ended: takes all that is left. */
+void session_end_time(struct session *session, uint64_t end_ns);
+void session_release_time(struct session *session);
+void session_add_times(struct session *session, struct session_stats *stats);
 
 /* ---- session_sets.c ---- */
 

@@ -34,6 +34,7 @@ static void take(void *context, const struct record *record)
 {
 	struct session *session = context;
 	struct mapped_file fresh;
+	session_tell_time(session, record);
 	if (mapped_files_take(broker_mapped_files(session->broker), record, &fresh))
 		broker_open_ahead(session->broker, &fresh);
 }
@@ -85,7 +86,9 @@ int session_switch_on(struct session *session)
 	/* What cannot be attached any more (too few descriptors, a collector that died) is left: sampling goes on. */
 	setup_late_threads(&session->collector, session->sampler);
 	session_name_processes(session);
-	session->stats.start_ns += clock_now_ns() - session->off_since_ns;
+	const uint64_t now_ns = clock_now_ns();
+	session->stats.start_ns += now_ns - session->off_since_ns;
+	session_switch_time(session, true, now_ns);
 	session->cpus_from =
 		cpu_times_plus(session->cpus_from,
 			       cpu_times_between(session->cpus_off, session_cpu_times(session)));
@@ -106,6 +109,7 @@ void session_look_for_late_threads(struct session *session, uint64_t now_ns)
 	if (setup_late_threads(&session->collector, session->sampler) == 0)
 		sampler_enable_from(session->sampler, nr_before);
 	session_name_processes(session);
+	session_list_time(session);
 }
 
 int session_switch(struct session *session, bool on, struct error *error)
@@ -117,6 +121,7 @@ int session_switch(struct session *session, bool on, struct error *error)
 	if (on)
 		return session->pausing ? 0 : session_switch_on(session);
 	session->off_since_ns = clock_now_ns();
+	session_switch_time(session, false, session->off_since_ns);
 	session->cpus_off = session_cpu_times(session);
 	if (session->pausing)
 		return 0; /* it was not on again yet */

@@ -110,6 +110,7 @@ struct session_stats session_stats(struct session *session)
 				   (sampler_ring_pages(session->sampler) + 1) *
 				   (uint64_t)sysconf(_SC_PAGESIZE);
 	read_sideband_losses(session, &stats);
+	session_add_times(session, &stats);
 	if (!status)
 		return stats;
 	stats.undrained |= session_is_live(session) && session->phase != PHASE_DRAINED;

@@ -113,6 +113,15 @@ static void add_samples(struct items *items, const struct model *model, struct t
 	add_text(items, ROLE_TEXT, text);
 }
 
+/* Of the time that the threads lived. */
+static void add_times(struct items *items, const struct model *model)
+{
+	const struct ui_facts *facts = &model->facts;
+	if (facts->running_percent + facts->runnable_percent + facts->waiting_percent > 0)
+		add(items, ROLE_TEXT, "cpu %.0f%% run-queue %.0f%% waiting %.0f%%",
+		    facts->running_percent, facts->runnable_percent, facts->waiting_percent);
+}
+
 static void add_event(struct items *items, const struct model *model, struct text *text)
 {
 	const struct ui_facts *facts = &model->facts;
@@ -393,6 +402,7 @@ static void collect(const struct model *model, struct items *items, struct items
 	add_cpu(items, model);
 	add_split(items, model);
 	add_samples(items, model, text);
+	add_times(items, model);
 	add_warnings(warnings, model, text);
 }
 

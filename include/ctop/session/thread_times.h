@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SESSION_THREAD_TIMES_H
+#define CTOP_SESSION_THREAD_TIMES_H
+
+/*
+ * What threads did with their time while they were profiled. The kinds add up to the time observed, to the nanosecond: what
+ * nobody saw is unknown.
+ */
+
+#include <stdint.h>
+
+enum time_kind {
+	TIME_RUNNING,  /* on a CPU */
+	TIME_RUNNABLE, /* it wanted a CPU and had none; see enum time_source */
+	TIME_WAITING,  /* asleep, blocked or stopped */
+	TIME_UNKNOWN,  /* records were lost, or it ended between two looks */
+	NR_TIME_KINDS
+};
+
+/* Where it is known from: written into recordings. */
+enum time_source {
+	TIME_FROM_NOTHING,
+	/* The kernel's records of switches. Runnable: preempted, or new; from waking to running is part of waiting. */
+	TIME_FROM_SWITCHES,
+	/* /proc/PID/task/TID/schedstat, now and then: there are no such records. Runnable: from waking on. */
+	TIME_FROM_LOOKS,
+	/* Of records until they cost too much (--max-overhead), of schedstat from then on. */
+	TIME_FROM_BOTH,
+	NR_TIME_SOURCES
+};
+
+struct thread_times {
+	int32_t pid, tid; /* 0: of several */
+	char name[16];	  /* untrusted; "": not known */
+	uint64_t observed_ns;
+	uint64_t ns[NR_TIME_KINDS];
+};
+
+#endif

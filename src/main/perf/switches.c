@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler_internal.h"
+
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * 128 KiB per CPU hold 2,700 switches: 10 ms of two threads that wake each other for ever. Main is woken when half of it is
+ * full. With less than the least, more is lost than read.
+ */
+enum { PAGES = 32, PAGES_LEAST = 4 };
+/* Descriptors that files and children need. */
+enum { FOR_OTHERS = 320 };
+
+static const struct perf_event_attr attr_base = {
+	.size = sizeof(struct perf_event_attr),
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_DUMMY,
+	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+	.sample_id_all = 1,
+	.exclude_kernel = 1,
+	.exclude_hv = 1,
+	.use_clockid = 1,
+	.clockid = CLOCK_MONOTONIC,
+	.context_switch = 1,
+	.task = 1,
+	.comm = 1,
+	.comm_exec = 1,
+};
+
+static const struct record_format format = {
+	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+	.sample_id_all = true,
+};
+
+void switches_open(struct sampler *sampler)
+{
+	const uint32_t half = (uint32_t)(PAGES * sysconf(_SC_PAGESIZE) / 2);
+	/* Of some CPUs alone nobody could tell what a thread does on the others. */
+	if (!sampler->options.system_wide && !sampler->options.nr_cpus)
+		side_rings_open(sampler, &sampler->switches, PAGES, PAGES_LEAST, half);
+}
+
+static bool is_first(const struct sampler_fd *of)
+{
+	return of->event == 0 && of->set == 0 && of->fd >= 0;
+}
+
+static bool has_descriptors(const struct sampler *sampler, size_t from)
+{
+	struct rlimit limit;
+	size_t nr = sampler->fds.nr + sampler->sideband.rings.fds.nr + sampler->switches.fds.nr +
+		    3 * sampler->nr_rings + FOR_OTHERS;
+	for (size_t i = from; i < sampler->fds.nr; i++)
+		nr += is_first(&sampler->fds.items[i]);
+	return getrlimit(RLIMIT_NOFILE, &limit) || nr <= limit.rlim_cur;
+}
+
+void switches_follow(struct sampler *sampler, size_t from)
+{
+	struct perf_event_attr attr = attr_base;
+	attr.inherit = sampler->options.inherit;
+	if (sampler->filters_pids || !has_descriptors(sampler, from))
+		side_rings_close(&sampler->switches);
+	/* A thread that cannot be followed has gone, or is without records: its time is unknown. */
+	for (size_t i = from; sampler->switches.nr && i < sampler->fds.nr; i++)
+		if (is_first(&sampler->fds.items[i]))
+			side_rings_follow(sampler, &sampler->switches, &attr,
+					  &sampler->fds.items[i]);
+}
+
+void switches_close(struct sampler *sampler)
+{
+	side_rings_close(&sampler->switches);
+}
+
+size_t sampler_nr_switches(const struct sampler *sampler)
+{
+	return sampler->switches.nr;
+}
+
+int sampler_switches_fd(const struct sampler *sampler, size_t i)
+{
+	return sampler->switches.items[i].fd;
+}
+
+void sampler_end_switches(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->switches.fds.nr; i++)
+		ioctl(sampler->switches.fds.items[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* Finds out when the next record of a ring was written. */
+static void look_at_next(struct side_ring *ring)
+{
+	bool damaged = false;
+	const struct perf_event_header *header = ring_peek(&ring->ring, &damaged);
+	ring->next_ns = UINT64_MAX;
+	if (header && record_time(header, header->size, &format, &ring->next_ns))
+		ring->next_ns = ring->read_ns; /* it says nothing: take_next() leaves it out */
+}
+
+static struct side_ring *find_oldest(const struct side_rings *rings)
+{
+	struct side_ring *oldest = &rings->items[0];
+	for (size_t i = 1; i < rings->nr; i++)
+		if (rings->items[i].next_ns < oldest->next_ns)
+			oldest = &rings->items[i];
+	return oldest;
+}
+
+bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t max,
+			   void (*take)(void *context, const struct record *record,
+					uint64_t before_ns),
+			   void *context)
+{
+	const struct side_rings *rings = &sampler->switches;
+	if (!rings->nr)
+		return false;
+	for (size_t i = 0; i < rings->nr; i++) {
+		ring_refresh(&rings->items[i].ring);
+		look_at_next(&rings->items[i]);
+	}
+	struct side_ring *oldest;
+	size_t nr = 0;
+	for (; (oldest = find_oldest(rings))->next_ns < until_ns && nr < max; nr++) {
+		bool damaged = false;
+		const struct perf_event_header *header = ring_peek(&oldest->ring, &damaged);
+		struct record record;
+		if (header && record_parse(header, header->size, &format, &record) == 0)
+			take(context, &record, oldest->read_ns);
+		oldest->read_ns = oldest->next_ns;
+		ring_consume(&oldest->ring);
+		look_at_next(oldest);
+	}
+	for (size_t i = 0; i < rings->nr; i++)
+		ring_publish_tail(&rings->items[i].ring);
+	return nr == max;
+}

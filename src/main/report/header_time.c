@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What threads did with their time: computing, wanting to, waiting. */
+#include "header_lines.h"
+
+#include <inttypes.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/report/numbers.h>
+
+/* What its reader should know of where it is from. */
+static const char *source_words(uint64_t source)
+{
+	static const char *const words[NR_TIME_SOURCES] = {
+		[TIME_FROM_NOTHING] = "",
+		[TIME_FROM_SWITCHES] = " (run-queue: preempted, not from waking on)",
+		[TIME_FROM_LOOKS] = " (by /proc/PID/schedstat: no records of switches to be had)",
+		[TIME_FROM_BOTH] = " (by /proc/PID/schedstat from where records of switches cost "
+				   "more than --max-overhead)",
+	};
+	return words[source < NR_TIME_SOURCES ? source : TIME_FROM_NOTHING];
+}
+
+void header_add_time(struct header *header)
+{
+	struct text *line = &header->line;
+	const struct session_stats *stats = &header->facts->stats;
+	const struct thread_times *times = &stats->times;
+	if (!times->observed_ns)
+		return;
+	header_add_share(line, "cpu", times->ns[TIME_RUNNING], times->observed_ns);
+	header_add_share(line, "run-queue", times->ns[TIME_RUNNABLE], times->observed_ns);
+	header_add_share(line, "waiting", times->ns[TIME_WAITING], times->observed_ns);
+	if (times->ns[TIME_UNKNOWN])
+		header_add_share(line, "unknown", times->ns[TIME_UNKNOWN], times->observed_ns);
+	text_addf(line, " of %.2f s of ", (double)times->observed_ns / (double)NS_PER_SECOND);
+	add_grouped(line, stats->nr_timed);
+	text_addf(line, " thread%s%s", stats->nr_timed == 1 ? "" : "s",
+		  source_words(stats->time_source));
+	header_end_line(header, "time");
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* What the target's threads do with their time: the kernel's records of switches, and looks at /proc, into the account. */
+#include "session_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/base/vec.h>
+#include <ctop/system/proc_text.h>
+#include <ctop/system/sched_stat.h>
+
+/* A record may become visible later than one of another CPU that is younger. */
+#define AGE_NS (5 * NS_PER_MS)
+/* How often records are read, where no ring fills. */
+#define READ_EVERY_NS (50 * NS_PER_MS)
+/* Of one turn. */
+enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
+/* How often all threads are looked at: each second; of thousands less often, so that looks take 1 % of a CPU. */
+#define LOOK_EVERY_NS NS_PER_SECOND
+/* Of threads that a loss has hidden. */
+#define LOOK_AGAIN_NS (100 * NS_PER_MS)
+#define LOOK_COST_NS  (20 * UINT64_C(1000))
+enum { LOOKS_PERCENT = 1 };
+/* The guard looks at so much time, and does not mind a few records. */
+#define WINDOW_NS (NS_PER_SECOND / 4)
+enum { RECORDS_LEAST = 2500 };
+/* What a record costs the thread that switches: PERFORMANCE.md. */
+#define RECORD_COST_NS 400
+
+enum { TOLD_MOST = 4096 };
+
+/* ---- looks ---- */
+
+static void look_at(struct session_time *time, int32_t pid, int32_t tid)
+{
+	struct stat_line line;
+	struct thread_look look = {.pid = pid, .tid = tid, .name = line.name};
+	sched_stat_read(pid, tid, &look.sched);
+	const bool is_there = proc_stat_line(pid, tid, &line);
+	const uint64_t now_ns = clock_now_ns();
+	look.state = line.state;
+	if (is_there && look.state != 'Z' && look.state != 'X')
+		time_account_look(time->account, &look, now_ns);
+	else
+		time_account_miss(time->account, tid, now_ns);
+}
+
+static void look_at_process(struct session_time *time, int32_t pid)
+{
+	char path[48];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *threads = proc_opendir(path);
+	int32_t tid;
+	while (threads && (tid = proc_next_pid(threads)) > 0)
+		look_at(time, pid, tid);
+	if (threads)
+		closedir(threads);
+}
+
+void session_list_time(struct session *session)
+{
+	struct session_time *time = &session->time;
+	const struct sampler_options *sampling = &session->sampling;
+	if (!time->account)
+		return;
+	for (size_t i = 0; i < sampler_nr_processes(session->sampler); i++)
+		if (sampler_process(session->sampler, i))
+			look_at_process(time, sampler_process(session->sampler, i));
+	for (size_t i = 0; i < sampling->nr_tids; i++)
+		look_at(time, proc_of_thread(sampling->tids[i]), sampling->tids[i]);
+}
+
+static void begin_pass(struct session_time *time, bool is_last)
+{
+	const size_t nr_live = time_account_nr_live(time->account);
+	time->pass.nr = time->pass.at = 0;
+	if (vec_reserve(&time->pass, nr_live) == 0)
+		time->pass.nr =
+			time_account_list(time->account, is_last, time->pass.items, nr_live);
+}
+
+static void go_on_with_pass(struct session_time *time, size_t most)
+{
+	for (; time->pass.at < time->pass.nr && most; time->pass.at++, most--)
+		look_at(time, time->pass.items[time->pass.at].pid,
+			time->pass.items[time->pass.at].tid);
+}
+
+static void look_at_all(struct session_time *time, bool is_last)
+{
+	begin_pass(time, is_last);
+	go_on_with_pass(time, SIZE_MAX);
+}
+
+static bool uses_looks(const struct session_time *time)
+{
+	return time->source != TIME_FROM_SWITCHES;
+}
+
+/* All of them one after the other, a part in each turn; with records only those that a loss has hidden. */
+static void serve_looks(struct session_time *time, uint64_t now_ns)
+{
+	go_on_with_pass(time, LOOKS_A_TURN);
+	if (time->pass.at < time->pass.nr || now_ns < time->looks_due_ns ||
+	    !(uses_looks(time) || time->has_lost))
+		return;
+	time->has_lost = false;
+	begin_pass(time, false);
+	const uint64_t cost_ns = time->pass.nr * LOOK_COST_NS * 100 / LOOKS_PERCENT;
+	const uint64_t every_ns = uses_looks(time) ? LOOK_EVERY_NS : LOOK_AGAIN_NS;
+	time->looks_due_ns = now_ns + (cost_ns > every_ns ? cost_ns : every_ns);
+}
+
+/* ---- records ---- */
+
+static void take(void *context, const struct record *record, uint64_t before_ns)
+{
+	struct session_time *time = context;
+	/* Without memory a thread is missing: the account says less, nothing wrong. */
+	time_account_take(time->account, record, before_ns);
+	time->has_lost |= record->type == PERF_RECORD_LOST;
+	time->nr_records++;
+}
+
+/* True: there are more. */
+static bool read_records(struct session *session, uint64_t until_ns, size_t most)
+{
+	const bool more =
+		sampler_read_switches(session->sampler, until_ns, most, take, &session->time);
+	if (!more && until_ns > session->time.read_until_ns)
+		session->time.read_until_ns = until_ns;
+	return more;
+}
+
+void session_tell_time(struct session *session, const struct record *record)
+{
+	const bool is_task = record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT;
+	if (session->time.account && uses_looks(&session->time) && is_task)
+		time_account_take(session->time.account, record, 0);
+}
+
+/* No more than --max-overhead of the target's time: from then on the scheduler's own counts do. */
+static void guard(struct session *session, uint64_t now_ns)
+{
+	struct session_time *time = &session->time;
+	const uint64_t percent = session->sampling.max_overhead_percent;
+	if (now_ns - time->window_ns < WINDOW_NS || time->source != TIME_FROM_SWITCHES)
+		return;
+	const struct thread_times sum = time_account_sum(time->account, now_ns);
+	const uint64_t used_ns = sum.ns[TIME_RUNNING] - time->running_ns;
+	const bool is_too_much = percent && used_ns && time->nr_records > RECORDS_LEAST &&
+				 time->nr_records * RECORD_COST_NS > used_ns / 100 * percent;
+	time->window_ns = now_ns;
+	time->nr_records = 0;
+	time->running_ns = sum.ns[TIME_RUNNING];
+	if (!is_too_much)
+		return;
+	sampler_end_switches(session->sampler);
+	read_records(session, UINT64_MAX, SIZE_MAX);
+	time->source = TIME_FROM_BOTH;
+	time_account_use_looks(time->account);
+	time->looks_due_ns = now_ns;
+}
+
+/* ---- its course ---- */
+
+int session_begin_time(struct session *session)
+{
+	struct session_time *time = &session->time;
+	if (session->sampling.system_wide || sampler_filters_pids(session->sampler))
+		return 0;
+	time->account = time_account_new();
+	if (!time->account)
+		return -ENOMEM;
+	time->source = sampler_nr_switches(session->sampler) ? TIME_FROM_SWITCHES : TIME_FROM_LOOKS;
+	if (time->source == TIME_FROM_LOOKS)
+		time_account_use_looks(time->account);
+	session_list_time(session);
+	return 0;
+}
+
+void session_switch_time(struct session *session, bool on, uint64_t ns)
+{
+	struct session_time *time = &session->time;
+	if (!time->account)
+		return;
+	read_records(session, ns, SIZE_MAX);
+	time_account_switch(time->account, on, ns);
+	if (uses_looks(time))
+		look_at_all(time, false);
+}
+
+void session_serve_time(struct session *session, uint64_t now_ns)
+{
+	struct session_time *time = &session->time;
+	const bool is_over = session->phase > PHASE_RUNNING;
+	if (!time->account || is_over || now_ns < time->read_due_ns)
+		return;
+	const bool more = read_records(session, now_ns - AGE_NS, RECORDS_A_TURN);
+	time->read_due_ns = more ? now_ns : now_ns + READ_EVERY_NS;
+	guard(session, now_ns);
+	serve_looks(time, now_ns);
+}
+
+void session_end_time(struct session *session, uint64_t end_ns)
+{
+	struct session_time *time = &session->time;
+	if (!time->account)
+		return;
+	read_records(session, end_ns, SIZE_MAX);
+	time_account_switch(time->account, false, end_ns);
+	sampler_end_switches(session->sampler);
+	look_at_all(time, true);
+}
+
+void session_release_time(struct session *session)
+{
+	time_account_free(session->time.account);
+	free(session->time.pass.items);
+	free(session->time.told.items);
+}
+
+/* ---- told ---- */
+
+/* What records will still tell is left until they do. */
+static uint64_t told_until_ns(const struct session *session)
+{
+	const bool is_over = session->phase != PHASE_RUNNING;
+	return is_over || uses_looks(&session->time) ? clock_now_ns() : session->time.read_until_ns;
+}
+
+void session_add_times(struct session *session, struct session_stats *stats)
+{
+	const struct session_time *time = &session->time;
+	if (!time->account)
+		return;
+	stats->times = time_account_sum(time->account, told_until_ns(session));
+	stats->nr_timed = time_account_nr_threads(time->account);
+	stats->untimed = time_account_nr_left_out(time->account);
+	stats->time_source = time->source;
+}
+
+const struct thread_times *session_thread_times(struct session *session, size_t *nr)
+{
+	struct session_time *time = &session->time;
+	*nr = 0;
+	if (!time->account || vec_reserve(&time->told, TOLD_MOST + 1))
+		return NULL;
+	*nr = time_account_threads(time->account, told_until_ns(session), time->told.items,
+				   TOLD_MOST);
+	return time->told.items;
+}

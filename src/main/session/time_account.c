@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+#include "time_account.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include <ctop/base/hash.h>
+#include <ctop/base/vec.h>
+
+enum { LIVE_MOST = 65536, ENDED_MOST = 4096 };
+
+/* What is known of a thread between two pieces of news. */
+enum doing {
+	RUNS,
+	QUEUES,
+	WAITS,
+	SEEN_READY, /* by a look: it ran or queued, which its next record tells */
+	SEEN_OFF,   /* by a look: it waited, or was about to */
+	UNKNOWN,
+};
+
+struct thread {
+	struct thread_times times; /* observed_ns: filled when it ends */
+	uint64_t began, since;	   /* by the clock of the account: of what it does now */
+	enum doing doing;
+	struct sched_stat sched; /* as of `since`, where looks tell */
+	UT_hash_handle hh;
+};
+
+/*
+ * The clock of the account is time while it is on: all that is kept is by it, so that a time off need not be taken out of
+ * anything.
+ */
+struct time_account {
+	struct thread *live; /* by tid */
+	struct {
+		struct thread_times *items;
+		size_t nr, capacity;
+	} ended;
+	struct thread_times others; /* that ended, too, and are not told one by one */
+	uint64_t nr_others, nr_left_out;
+	bool by_looks;
+	bool is_on;
+	uint64_t on_ns;	   /* before it was switched on last */
+	uint64_t since_ns; /* when that was */
+};
+
+struct time_account *time_account_new(void)
+{
+	return calloc(1, sizeof(struct time_account));
+}
+
+void time_account_free(struct time_account *account)
+{
+	struct thread *thread, *next;
+	if (!account)
+		return;
+	HASH_ITER (hh, account->live, thread, next) {
+		HASH_DEL(account->live, thread);
+		free(thread);
+	}
+	free(account->ended.items);
+	free(account);
+}
+
+/* News from before it was switched last counts as of then. */
+static uint64_t clock_of(const struct time_account *account, uint64_t ns)
+{
+	const bool counts = account->is_on && ns > account->since_ns;
+	return account->on_ns + (counts ? ns - account->since_ns : 0);
+}
+
+void time_account_switch(struct time_account *account, bool on, uint64_t ns)
+{
+	if (on == account->is_on)
+		return;
+	account->on_ns = clock_of(account, ns);
+	account->since_ns = ns;
+	account->is_on = on;
+}
+
+/* ---- threads ---- */
+
+static struct thread *find(const struct time_account *account, int32_t tid)
+{
+	struct thread *thread;
+	HASH_FIND(hh, account->live, &tid, sizeof(tid), thread);
+	return thread;
+}
+
+static int add(struct time_account *account, int32_t pid, int32_t tid, uint64_t at,
+	       struct thread **added)
+{
+	*added = NULL;
+	if (HASH_COUNT(account->live) >= LIVE_MOST) {
+		account->nr_left_out++;
+		return 0;
+	}
+	struct thread *thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	*thread = (struct thread){.times = {.pid = pid, .tid = tid}, .began = at, .since = at};
+	thread->doing = UNKNOWN;
+	HASH_ADD(hh, account->live, times.tid, sizeof(thread->times.tid), thread);
+	if (!thread->hh.tbl) { /* uthash had no memory */
+		free(thread);
+		return -ENOMEM;
+	}
+	*added = thread;
+	return 0;
+}
+
+static void charge(struct thread *thread, enum time_kind kind, uint64_t until)
+{
+	if (until > thread->since) {
+		thread->times.ns[kind] += until - thread->since;
+		thread->since = until;
+	}
+}
+
+/* What it has been doing, where nothing more comes to tell. */
+static enum time_kind kind_of(enum doing doing)
+{
+	static const enum time_kind kinds[] = {
+		[RUNS] = TIME_RUNNING,	     [QUEUES] = TIME_RUNNABLE,	[WAITS] = TIME_WAITING,
+		[SEEN_READY] = TIME_RUNNING, [SEEN_OFF] = TIME_WAITING, [UNKNOWN] = TIME_UNKNOWN,
+	};
+	return kinds[doing];
+}
+
+static void add_times(struct thread_times *sum, const struct thread_times *times)
+{
+	sum->observed_ns += times->observed_ns;
+	for (int kind = 0; kind < NR_TIME_KINDS; kind++)
+		sum->ns[kind] += times->ns[kind];
+}
+
+/* Its times as of then. */
+static struct thread_times times_at(const struct thread *thread, enum time_kind last, uint64_t at)
+{
+	struct thread so_far = *thread;
+	charge(&so_far, last, at);
+	so_far.times.observed_ns = so_far.since - so_far.began;
+	return so_far.times;
+}
+
+static void end(struct time_account *account, struct thread *thread, enum time_kind last,
+		uint64_t at)
+{
+	const struct thread_times times = times_at(thread, last, at);
+	HASH_DEL(account->live, thread);
+	free(thread);
+	if (account->ended.nr < ENDED_MOST &&
+	    vec_reserve(&account->ended, account->ended.nr + 1) == 0) {
+		account->ended.items[account->ended.nr++] = times;
+		return;
+	}
+	add_times(&account->others, &times);
+	account->nr_others++;
+}
+
+/* ---- records ---- */
+
+/* Who is not known slipped through, and is from now on. */
+static int take_switch(struct time_account *account, const struct record *record, uint64_t at)
+{
+	struct thread *thread = find(account, record->tid);
+	if (!thread) {
+		int result = add(account, record->pid, record->tid, at, &thread);
+		if (!thread)
+			return result;
+	}
+	const bool is_off = thread->doing == QUEUES || thread->doing == WAITS;
+	/* A thread that was attached twice has each record twice. */
+	if (record->switched.out ? is_off : thread->doing == RUNS)
+		return 0;
+	if (thread->doing == UNKNOWN)
+		charge(thread, TIME_UNKNOWN, at);
+	else if (record->switched.out)
+		charge(thread, TIME_RUNNING, at);
+	else
+		charge(thread, thread->doing == SEEN_READY ? TIME_RUNNABLE : kind_of(thread->doing),
+		       at);
+	thread->doing = !record->switched.out ? RUNS : record->switched.preempted ? QUEUES : WAITS;
+	return 0;
+}
+
+static int take_fork(struct time_account *account, const struct record *record, uint64_t at)
+{
+	struct thread *thread = find(account, record->tid);
+	if (thread)
+		return 0; /* it was seen before its record was read, or is told of twice */
+	int result = add(account, record->pid, record->tid, at, &thread);
+	if (thread) {
+		const struct thread *parent = find(account, record->fork.parent_tid);
+		if (parent)
+			memcpy(thread->times.name, parent->times.name, sizeof(parent->times.name));
+		thread->doing = account->by_looks ? UNKNOWN : QUEUES;
+		thread->sched.is_known = true; /* all 0 */
+	}
+	return result;
+}
+
+static void take_exit(struct time_account *account, const struct record *record, uint64_t at)
+{
+	struct thread *thread = find(account, record->tid);
+	if (thread)
+		end(account, thread,
+		    account->by_looks || thread->doing == UNKNOWN ? TIME_UNKNOWN : TIME_RUNNING,
+		    at);
+}
+
+/* Whoever calls exec becomes its process's only thread, and takes the number of the first, which has ended. */
+static void rename_survivor(struct time_account *account, int32_t pid)
+{
+	struct thread *thread, *next, *survivor = NULL;
+	HASH_ITER (hh, account->live, thread, next) {
+		if (thread->times.pid == pid)
+			survivor = thread;
+	}
+	if (!survivor)
+		return;
+	HASH_DEL(account->live, survivor);
+	survivor->times.tid = pid;
+	HASH_ADD(hh, account->live, times.tid, sizeof(survivor->times.tid), survivor);
+}
+
+static void take_comm(struct time_account *account, const struct record *record)
+{
+	if (record->comm.exec && record->tid == record->pid && !find(account, record->tid))
+		rename_survivor(account, record->pid);
+	struct thread *thread = find(account, record->tid);
+	if (thread)
+		snprintf(thread->times.name, sizeof(thread->times.name), "%.15s",
+			 record->comm.name);
+}
+
+/* Whose records they were nobody knows: of each thread all is unknown until there is news of it. */
+static void take_lost(struct time_account *account, uint64_t from)
+{
+	struct thread *thread, *next;
+	HASH_ITER (hh, account->live, thread, next) {
+		if (thread->doing != UNKNOWN)
+			charge(thread, kind_of(thread->doing), from);
+		thread->doing = UNKNOWN;
+	}
+}
+
+int time_account_take(struct time_account *account, const struct record *record, uint64_t before_ns)
+{
+	const uint64_t at = clock_of(account, record->time_ns);
+	switch (record->type) {
+	case PERF_RECORD_SWITCH:
+		return account->by_looks ? 0 : take_switch(account, record, at);
+	case PERF_RECORD_FORK:
+		return take_fork(account, record, at);
+	case PERF_RECORD_EXIT:
+		take_exit(account, record, at);
+		return 0;
+	case PERF_RECORD_COMM:
+		take_comm(account, record);
+		return 0;
+	case PERF_RECORD_LOST:
+		if (!account->by_looks)
+			take_lost(account, clock_of(account, before_ns));
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- looks ---- */
+
+void time_account_use_looks(struct time_account *account)
+{
+	account->by_looks = true;
+}
+
+/*
+ * Two looks tell how much of the time between was of which kind. The scheduler's clock is another one, and of a thread that runs the
+ * last ms are missing: what does not fit is cut.
+ */
+static void charge_by_looks(struct thread *thread, const struct sched_stat *now, uint64_t at)
+{
+	const struct sched_stat *before = &thread->sched;
+	if (!before->is_known || !now->is_known || now->run_ns < before->run_ns ||
+	    now->queue_ns < before->queue_ns) {
+		charge(thread, TIME_UNKNOWN, at);
+		return;
+	}
+	const uint64_t span = at > thread->since ? at - thread->since : 0;
+	uint64_t run = now->run_ns - before->run_ns, queue = now->queue_ns - before->queue_ns;
+	run = run < span ? run : span;
+	queue = queue < span - run ? queue : span - run;
+	thread->times.ns[TIME_RUNNING] += run;
+	thread->times.ns[TIME_RUNNABLE] += queue;
+	thread->times.ns[TIME_WAITING] += span - run - queue;
+	thread->since += span;
+}
+
+static bool has_run_most(const struct thread *thread, const struct sched_stat *now, uint64_t at)
+{
+	return now->is_known && thread->sched.is_known &&
+	       (now->run_ns - thread->sched.run_ns) * 2 > at - thread->since;
+}
+
+static bool is_off(char state)
+{
+	return state != 'R' && state != '\0';
+}
+
+/* With records a look says what they left open: of a thread that has had none yet, and behind a loss. */
+static void look_beside_records(struct thread *thread, const struct thread_look *look, uint64_t at)
+{
+	if (thread->doing == SEEN_READY && !is_off(look->state) && at > thread->since)
+		charge(thread,
+		       has_run_most(thread, &look->sched, at) ? TIME_RUNNING : TIME_RUNNABLE, at);
+	if (thread->doing == UNKNOWN) {
+		charge(thread, TIME_UNKNOWN, at);
+		thread->doing = is_off(look->state) ? SEEN_OFF : SEEN_READY;
+	}
+	thread->sched = look->sched;
+}
+
+int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns)
+{
+	const uint64_t at = clock_of(account, ns);
+	struct thread *thread = find(account, look->tid);
+	if (!thread) {
+		int result = add(account, look->pid, look->tid, at, &thread);
+		if (!thread)
+			return result;
+	}
+	if (look->name && look->name[0])
+		snprintf(thread->times.name, sizeof(thread->times.name), "%.15s", look->name);
+	if (!account->by_looks) {
+		look_beside_records(thread, look, at);
+		return 0;
+	}
+	/* Up to the end of the records these tell; the rest is this look's first. */
+	if (thread->doing != UNKNOWN) {
+		charge(thread, kind_of(thread->doing), at);
+		thread->doing = UNKNOWN;
+	} else {
+		charge_by_looks(thread, &look->sched, at);
+	}
+	thread->sched = look->sched;
+	return 0;
+}
+
+void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns)
+{
+	struct thread *thread = find(account, tid);
+	if (thread)
+		end(account, thread, TIME_UNKNOWN, clock_of(account, ns));
+}
+
+size_t time_account_list(const struct time_account *account, bool is_last,
+			 struct thread_name *threads, size_t most)
+{
+	struct thread *thread, *next;
+	size_t nr = 0;
+	HASH_ITER (hh, account->live, thread, next) {
+		const bool wants_look = account->by_looks || thread->doing == UNKNOWN ||
+					(is_last && thread->doing == SEEN_READY);
+		if (wants_look && nr < most)
+			threads[nr++] = (struct thread_name){thread->times.pid, thread->times.tid};
+	}
+	return nr;
+}
+
+/* ---- told ---- */
+
+size_t time_account_nr_live(const struct time_account *account)
+{
+	return HASH_COUNT(account->live);
+}
+
+uint64_t time_account_nr_left_out(const struct time_account *account)
+{
+	return account->nr_left_out;
+}
+
+uint64_t time_account_nr_threads(const struct time_account *account)
+{
+	return HASH_COUNT(account->live) + account->ended.nr + account->nr_others;
+}
+
+static struct thread_times live_times(const struct time_account *account,
+				      const struct thread *thread, uint64_t at)
+{
+	/* What the next look will tell of is left until then. */
+	return times_at(thread, kind_of(thread->doing),
+			account->by_looks && thread->doing == UNKNOWN ? thread->since : at);
+}
+
+struct thread_times time_account_sum(const struct time_account *account, uint64_t ns)
+{
+	const uint64_t at = clock_of(account, ns);
+	struct thread_times sum = account->others;
+	struct thread *thread, *next;
+	for (size_t i = 0; i < account->ended.nr; i++)
+		add_times(&sum, &account->ended.items[i]);
+	HASH_ITER (hh, account->live, thread, next) {
+		const struct thread_times times = live_times(account, thread, at);
+		add_times(&sum, &times);
+	}
+	return sum;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct thread_times *left = a, *right = b;
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	return (left->tid > right->tid) - (left->tid < right->tid);
+}
+
+/* One row more, or, where all are taken, to the others. */
+static void tell(struct thread_times *threads, size_t most, size_t *nr, struct thread_times *others,
+		 const struct thread_times *times)
+{
+	if (*nr < most)
+		threads[(*nr)++] = *times;
+	else
+		add_times(others, times);
+}
+
+size_t time_account_threads(const struct time_account *account, uint64_t ns,
+			    struct thread_times *threads, size_t most)
+{
+	const uint64_t at = clock_of(account, ns);
+	struct thread_times others = account->others;
+	struct thread *thread, *next;
+	size_t nr = 0;
+	for (size_t i = 0; i < account->ended.nr; i++)
+		tell(threads, most, &nr, &others, &account->ended.items[i]);
+	HASH_ITER (hh, account->live, thread, next) {
+		const struct thread_times times = live_times(account, thread, at);
+		tell(threads, most, &nr, &others, &times);
+	}
+	qsort(threads, nr, sizeof(*threads), compare);
+	if (others.observed_ns)
+		threads[nr++] = others;
+	return nr;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SESSION_TIME_ACCOUNT_H
+#define CTOP_SESSION_TIME_ACCOUNT_H
+
+/*
+ * What each thread did with its time, from the kernel's records of switches and from looks at /proc, which others read: it knows
+ * no descriptors. Time of CLOCK_MONOTONIC in, ns of each kind out. Memory is bounded: threads beyond the bound are counted,
+ * those that ended are added up when there are many.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/kernel/record.h>
+#include <ctop/session/thread_times.h>
+#include <ctop/system/sched_stat.h>
+
+struct time_account;
+
+struct time_account *time_account_new(void); /* NULL: out of memory */
+void time_account_free(struct time_account *account);
+
+/* Time is observed from now on, or no longer. It must not go back between two calls. */
+void time_account_switch(struct time_account *account, bool on, uint64_t ns);
+/* Records tell no more: what schedstat says from the next look on. Where there never were any: before anything else. */
+void time_account_use_looks(struct time_account *account);
+
+/*
+ * A record, in the order of time: SWITCH, FORK, EXIT, COMM, LOST; others are left. before_ns: of a LOST, when all was still known. 0
+ * or -ENOMEM.
+ */
+int time_account_take(struct time_account *account, const struct record *record,
+		      uint64_t before_ns);
+
+/* What /proc says of a thread at that time, later than all records taken so far, as far as it was found out. */
+struct thread_look {
+	int32_t pid, tid;
+	const char *name; /* untrusted */
+	char state;	  /* 'R', 'S', ... */
+	struct sched_stat sched;
+};
+/* Adds the thread, if it is new. 0 or -ENOMEM. */
+int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns);
+/* It is not there any more: it has ended, whatever the records say. */
+void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
+
+/*
+ * The threads that only a look can tell something of: all where looks are used, else those that a loss of records has hidden, and, where
+ * no more records come (is_last), those that had none. How many, at most so many.
+ */
+struct thread_name {
+	int32_t pid, tid;
+};
+size_t time_account_list(const struct time_account *account, bool is_last,
+			 struct thread_name *threads, size_t most);
+size_t time_account_nr_live(const struct time_account *account);
+/* Threads that were beyond the bound: they are in no sum. */
+uint64_t time_account_nr_left_out(const struct time_account *account);
+
+/* Threads so far; of those added up each counts. */
+uint64_t time_account_nr_threads(const struct time_account *account);
+struct thread_times time_account_sum(const struct time_account *account, uint64_t ns);
+/* By thread, in the order of pid and tid: at most so many; the others are one row more, of pid 0. How many rows. */
+size_t time_account_threads(const struct time_account *account, uint64_t ns,
+			    struct thread_times *threads, size_t most);
+
+#endif

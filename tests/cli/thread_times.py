@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What threads did with their time adds up, and is what their own clocks and the scheduler say."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+from harness import (BUILD, CTOP, Skip, alone, case, check, child, copy_for_all, ctop_ok, directory, main, need_program, need_root,
+                     paranoid, plain_user, readable_ctop, run, status_of, target, wait_for_samples, wait_until)
+
+FROM_SWITCHES, FROM_LOOKS, FROM_BOTH = 1, 2, 3
+KINDS = ("running", "runnable", "waiting", "unknown")
+# What a switch of threads costs, and ctop's own part of it, is time of the thread's by its own clock.
+SWITCH_SECONDS = 200e-6
+
+
+def workload(name):
+    return os.path.join(BUILD, "workloads", name)
+
+
+def check_adds_up(stats):
+    """Each thread's kinds come to the time that it lived, and all threads to the sums."""
+    threads = stats["threads"]
+    check(threads and len(threads) == stats["time"]["threads"], f"{stats['time']}, {threads}")
+    for thread in threads:
+        total = sum(thread[kind] for kind in KINDS)
+        check(abs(total - thread["observed"]) <= 1e-3 * thread["observed"] + 1e-8, f"{thread}")
+    for kind in (*KINDS, "observed"):
+        total = sum(thread[kind] for thread in threads)
+        check(abs(total - stats["time"][f"{kind}_seconds"]) < 1e-5 * len(threads), f"{kind}: {total}, {stats['time']}")
+
+
+def timed(where, *arguments, prefix=(), program=CTOP):
+    """The statistics of a recording, whose account was checked; and what its command printed."""
+    path = os.path.join(where, "stats.json")
+    result = run(*prefix, program, "record", "-q", "-o", os.path.join(where, "x.ctop"), "--stats", path, *arguments)
+    check(result.returncode == 0, result.stderr)
+    with open(path, encoding="utf-8") as file:
+        stats = json.load(file)
+    check_adds_up(stats)
+    return stats, result.stdout
+
+
+def check_known_waits(stats, printed):
+    """The workload has measured each thread's life, CPU time and waits by its own clocks."""
+    by_tid = {thread["tid"]: thread for thread in stats["threads"]}
+    measured = re.findall(r"^(\w+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", printed, re.M)
+    check(len(measured) == 6, printed)
+    for name, tid, *milliseconds in measured:
+        thread = by_tid[int(tid)]
+        lived, used, waited = (float(value) / 1e3 for value in milliseconds)
+        what = f"{name}: lived {lived}, used {used}, waited {waited}: {thread}"
+        check(thread["name"] == name and thread["unknown"] == 0, what)
+        check(thread["observed"] >= lived, what)
+        # It may be preempted inside a call that waits, and is running where that begins and ends.
+        check(thread["waiting"] <= 1.01 * waited + 2e-3, what)
+        switches = 20 * 4 if name in ("holder", "blocked", "sleeper") else 20 * 10 * 2
+        slack = min(switches * SWITCH_SECONDS, 0.5 * waited)
+        check(thread["waiting"] >= 0.99 * waited - thread["runnable"] - slack - 2e-3, what)
+        check(thread["running"] >= 0.99 * used - switches * SWITCH_SECONDS - 2e-3, what)
+
+
+@case
+def waits_are_as_long_as_by_the_threads_own_clocks():
+    need_root()
+    with directory() as where:
+        stats, printed = timed(where, "--", workload("waits"), "60", "20")
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+    check(stats["time"]["source"] == FROM_SWITCHES, f"{stats['time']}")
+    check_known_waits(stats, printed)
+    line = re.search(r"^time +cpu ([\d.]+)%, run-queue ([\d.]+)%, waiting ([\d.]+)% of .* of 7 threads", report, re.M)
+    check(line, report)
+    shares = [stats["time"][f"{kind}_seconds"] / stats["time"]["observed_seconds"] * 100 for kind in KINDS]
+    check(all(abs(float(told) - share) < 0.01 for told, share in zip(line.groups(), shares)), f"{line.group(0)}, {shares}")
+
+
+@case
+@alone("sets kernel.perf_event_paranoid")
+def an_ordinary_user_has_the_same():
+    need_root()
+    with paranoid(2), readable_ctop() as (where, program):
+        copy_for_all(where, workload("waits"))
+        stats, printed = timed(where, "--", os.path.join(where, "waits"), "60", "20", prefix=plain_user(), program=program)
+    check(stats["time"]["source"] == FROM_SWITCHES, f"{stats['time']}")
+    check_known_waits(stats, printed)
+
+
+@case
+def threads_that_waited_before_and_after():
+    """There is no record of them at all."""
+    need_root()
+    with directory() as where, target("deadlock") as program:
+        stats, _ = timed(where, "-p", program.pid, "--duration", "1")
+    check(len(stats["threads"]) == 4, f"{stats['threads']}")
+    for thread in stats["threads"]:
+        check(thread["waiting"] == thread["observed"], f"{thread}")
+        check(abs(thread["observed"] - stats["duration_seconds"]) < 1e-5, f"{thread}, {stats['duration_seconds']}")
+
+
+@case
+def threads_that_only_compute():
+    need_root()
+    with directory() as where, target("spin") as program:
+        stats, _ = timed(where, "-e", "cpu-clock", "-p", program.pid, "--duration", "1")
+    for thread in stats["threads"]:
+        check(thread["waiting"] == thread["unknown"] == 0, f"{thread}")
+        check(abs(thread["observed"] - stats["duration_seconds"]) < 1e-5, f"{thread}, {stats['duration_seconds']}")
+    # What the host took of the CPU is time of the thread that was on it, but nobody's CPU time.
+    least = stats["events"][0]["counted"] / 1e9 - 0.01
+    check(stats["time"]["running_seconds"] >= 0.98 * least, f"{stats['time']}: {least} s by its clock")
+
+
+@case
+def time_that_sampling_is_off_is_not_observed():
+    need_root()
+    with directory() as where, target("deadlock") as program:
+        stats, _ = timed(where, "-p", program.pid, "--delay", "0.3", "--duration", "1.3")
+    for thread in stats["threads"]:
+        check(thread["waiting"] == thread["observed"], f"{thread}")
+        check(abs(thread["observed"] - stats["duration_seconds"]) < 1e-3, f"{thread}, {stats['duration_seconds']}")
+
+
+@case
+def programs_and_threads_come_and_go():
+    need_root()
+    with directory() as where:
+        stats, _ = timed(where, "--", workload("forkexec"), "1")
+    check(stats["time"]["source"] == FROM_SWITCHES, f"{stats['time']}")
+    check(len({thread["pid"] for thread in stats["threads"]}) > 3, f"{stats['threads']}")
+    check(stats["time"]["unknown_seconds"] <= 0.001 * stats["time"]["observed_seconds"], f"{stats['time']}")
+
+
+@case
+def too_few_descriptors_leave_looks():
+    need_root()
+    limit = [need_program("prlimit"), "--nofile=300:300"]
+    with directory() as where, target("sleepwork") as program:
+        stats, _ = timed(where, "-p", program.pid, "--duration", "2", prefix=limit)
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+    (thread,) = stats["threads"]
+    check(stats["time"]["source"] == FROM_LOOKS and "schedstat" in report, f"{stats['time']}\n{report}")
+    check(thread["unknown"] == 0 and thread["waiting"] > 0.05 * thread["observed"], f"{thread}")
+    counted = stats["events"][0]["counted"] / 1e9
+    # Of a thread that runs schedstat is a tick behind, at either end.
+    check(abs(thread["running"] - counted) < 0.02 * counted + 0.03, f"{counted} s by its clock: {thread}")
+
+
+@case
+def the_guard_holds_switches_back():
+    need_root()
+    bench = [need_program("perf"), "bench", "sched", "pipe", "-l", "60000"]
+    with directory() as where:
+        stats, _ = timed(where, "--max-overhead", "1", "--", *bench)
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+    check(stats["time"]["source"] == FROM_BOTH, f"{stats['time']}")
+    check("--max-overhead" in re.search(r"^time .*(\n .*)*", report, re.M).group(0), report)
+    busy = stats["events"][0]["counted"] / 1e9
+    seen = stats["time"]["running_seconds"] + stats["time"]["unknown_seconds"]
+    # The event's own clock leaves out part of what switches cost.
+    check(stats["time"]["running_seconds"] < 1.4 * busy + 0.1 and seen > 0.5 * busy, f"{busy} s by its clock: {stats['time']}")
+
+
+def switches_of(pid):
+    return int(status_of(pid, "voluntary_ctxt_switches"))
+
+
+@case
+def what_lost_records_hide_is_unknown():
+    need_root()
+    bench = [need_program("perf"), "bench", "sched", "pipe", "-l", "100000000"]
+    with directory() as where, child(*bench, stdout=subprocess.DEVNULL) as program:
+        path, recording = os.path.join(where, "stats.json"), os.path.join(where, "x.ctop")
+        command = [CTOP, "record", "-q", "--max-overhead", "0", "-o", recording, "--stats", path, "-p", program.pid]
+        with child(*command) as recorder:
+            wait_for_samples(recorder, recording)
+            recorder.send_signal(signal.SIGSTOP)
+            before = switches_of(program.pid)
+            wait_until(lambda: switches_of(program.pid) > before + 20000, "more than the rings hold")
+            recorder.send_signal(signal.SIGCONT)
+            recorder.send_signal(signal.SIGINT)
+            check(recorder.wait() == 0, "the recorder failed")
+        with open(path, encoding="utf-8") as file:
+            stats = json.load(file)
+    check_adds_up(stats)
+    check(stats["time"]["unknown_seconds"] > 0, f"{stats['time']}")
+
+
+@case
+@alone("perf's tracepoints lose records on a busy machine")
+def as_perf_sched_has_it():
+    need_root()
+    perf = need_program("perf")
+    with directory() as where:
+        trace = os.path.join(where, "sched.data")
+        path = os.path.join(where, "stats.json")
+        result = run(perf, "sched", "record", "-q", "-o", trace, "--", CTOP, "record", "-q", "-o",
+                     os.path.join(where, "x.ctop"), "--stats", path, "--", workload("waits"), "60", "20")
+        if result.returncode or not os.path.exists(path):
+            raise Skip(f"perf sched record does not work here: {result.stderr.strip()[-100:]}")
+        with open(path, encoding="utf-8") as file:
+            stats = json.load(file)
+        told = run(perf, "sched", "timehist", "-i", trace)
+    check_adds_up(stats)
+    if "LOST" in told.stderr.upper() or told.returncode:
+        raise Skip("perf lost records")
+    waited = {}
+    # time [cpu] name[tid] or name[tid/pid], wait, delay, run
+    for name, wait in re.findall(r"^ *[\d.]+ +\[\d+\] +(.*?) +([\d.]+) +[\d.]+ +[\d.]+", told.stdout, re.M):
+        tid = re.search(r"\[(\d+)", name)
+        if tid:
+            waited[int(tid.group(1))] = waited.get(int(tid.group(1)), 0) + float(wait) / 1e3
+    for thread in stats["threads"]:
+        if thread["name"] not in ("sleeper", "holder", "blocked"):
+            continue
+        off = thread["waiting"] + thread["runnable"]
+        check(abs(off - waited[thread["tid"]]) < 0.01 * off + 2e-3, f"{waited[thread['tid']]} by perf: {thread}")
+
+
+main()
