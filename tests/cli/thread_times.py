@@ -202,21 +202,27 @@ def as_perf_sched_has_it():
             raise Skip(f"perf sched record does not work here: {result.stderr.strip()[-100:]}")
         with open(path, encoding="utf-8") as file:
             stats = json.load(file)
-        told = run(perf, "sched", "timehist", "-i", trace)
+        told = run(perf, "script", "-i", trace, "--ns", "-F", "time,event,trace")
     check_adds_up(stats)
     if "LOST" in told.stderr.upper() or told.returncode:
         raise Skip("perf lost records")
-    waited = {}
-    # time [cpu] name[tid] or name[tid/pid], wait, delay, run
-    for name, wait in re.findall(r"^ *[\d.]+ +\[\d+\] +(.*?) +([\d.]+) +[\d.]+ +[\d.]+", told.stdout, re.M):
-        tid = re.search(r"\[(\d+)", name)
-        if tid:
-            waited[int(tid.group(1))] = waited.get(int(tid.group(1)), 0) + float(wait) / 1e3
+    out, waiting, preempted = {}, {}, {}
+    switch = r"^ *([\d.]+): +sched:sched_switch: .*prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+) "
+    for time, before, state, after in re.findall(switch, told.stdout, re.M):
+        if after in out:
+            since, kept = out.pop(after)
+            spent = preempted if kept.startswith("R") else waiting
+            spent[int(after)] = spent.get(int(after), 0) + float(time) - since
+        out[before] = float(time), state
+    if not waiting:
+        raise Skip(f"perf script tells of no switches: {told.stdout[:200]}")
     for thread in stats["threads"]:
         if thread["name"] not in ("sleeper", "holder", "blocked"):
             continue
-        off = thread["waiting"] + thread["runnable"]
-        check(abs(off - waited[thread["tid"]]) < 0.01 * off + 2e-3, f"{waited[thread['tid']]} by perf: {thread}")
+        by_perf = waiting.get(thread["tid"], 0)
+        check(abs(thread["waiting"] - by_perf) < 0.01 * by_perf + 2e-3, f"{by_perf} by perf: {thread}")
+        # Of a new thread that is not yet on a CPU perf's records of switches do not tell.
+        check(thread["runnable"] > 0.99 * preempted.get(thread["tid"], 0) - 1e-3, f"{preempted}: {thread}")
 
 
 main()

@@ -77,6 +77,13 @@ static struct run_facts example(void)
 		.asked = "cycles", .opened = "cpu-clock", .frequency_hz = 999, .unit = WEIGHT_NS};
 	facts.events[1] =
 		(struct run_event){.asked = "page-faults", .opened = "page-faults", .period = 1};
+	static const struct thread_times thread = {
+		7, 8, "a\"b", 4000000000, {1000000000, 500000000, 2250000000, 250000000}};
+	facts.threads = &thread;
+	facts.nr_threads = 1;
+	facts.stats.times = thread;
+	facts.stats.time_source = TIME_FROM_SWITCHES;
+	facts.stats.nr_timed = 1;
 	return facts;
 }
 
@@ -105,6 +112,10 @@ static void whole_object(void)
 		  "  \"rate_hz\": 40.000000,\n"
 		  "  \"cpus_seconds\": {\"busy\": 1.000000, \"idle\": 2.000000, "
 		  "\"stolen\": 1.500000},\n"
+		  "  \"time\": {\"source\": 1, \"threads\": 1, \"observed_seconds\": 4.000000, "
+		  "\"running_seconds\": 1.000000, \"runnable_seconds\": 0.500000, "
+		  "\"waiting_seconds\": 2.250000, \"unknown_seconds\": 0.250000},\n"
+		  "  \"untimed\": 0,\n"
 		  "  \"stacks\": {\"complete\": 98, \"joined\": 0, \"switched\": 0, "
 		  "\"truncated\": 0, \"broken\": 2, \"kernel_only\": 0},\n"
 		  "  \"first_stack_seconds\": 0.000000,\n"
@@ -123,6 +134,10 @@ static void whole_object(void)
 		  "  \"steps_down\": [\"cycles: no counters, \\\"cpu-clock\\\" stands in\"],\n"
 		  "  \"sets\": [{\"dump_bytes\": 65528, \"fewer\": 1, \"seconds\": 1.500000}, "
 		  "{\"dump_bytes\": 8192, \"fewer\": 4, \"seconds\": 0.000000}],\n"
+		  "  \"threads\": [\n"
+		  "    {\"pid\": 7, \"tid\": 8, \"name\": \"a\\\"b\", \"observed\": 4.000000000, "
+		  "\"running\": 1.000000000, \"runnable\": 0.500000000, "
+		  "\"waiting\": 2.250000000, \"unknown\": 0.250000000}],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
 		  "\"frequency_hz\": 999, \"unit\": \"ns\"},\n"
 		  "  \"events\": [\n"

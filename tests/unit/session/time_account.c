@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of threads' time, from made-up records and looks. */
+#include <main/session/time_account.h>
+
+#include <string.h>
+
+#include "test.h"
+
+enum { PID = 7, TID = 8, OTHER = 9, MS = 1000000 };
+
+static int take(struct time_account *account, uint32_t type, int32_t tid, uint64_t ms)
+{
+	const struct record record = {
+		.type = type, .pid = PID, .tid = tid, .time_ns = ms * MS, .fork = {PID, PID}};
+	return time_account_take(account, &record, 0);
+}
+
+static void switch_to(struct time_account *account, int32_t tid, uint64_t ms, bool out,
+		      bool preempted)
+{
+	const struct record record = {.type = PERF_RECORD_SWITCH,
+				      .pid = PID,
+				      .tid = tid,
+				      .time_ns = ms * MS,
+				      .switched = {out, preempted}};
+	CHECK_EQ(time_account_take(account, &record, 0), 0);
+}
+
+static void lose(struct time_account *account, uint64_t from_ms, uint64_t ms)
+{
+	const struct record record = {.type = PERF_RECORD_LOST, .time_ns = ms * MS, .lost = 5};
+	CHECK_EQ(time_account_take(account, &record, from_ms * MS), 0);
+}
+
+static void look(struct time_account *account, int32_t tid, char state, uint64_t ms,
+		 uint64_t run_ms, uint64_t queue_ms)
+{
+	const struct thread_look seen = {
+		PID,
+		tid,
+		"looked",
+		state,
+		{.is_known = true, .run_ns = run_ms * MS, .queue_ns = queue_ms * MS}};
+	CHECK_EQ(time_account_look(account, &seen, ms * MS), 0);
+}
+
+static struct time_account *begin(void)
+{
+	struct time_account *account = time_account_new();
+	CHECK(account != NULL);
+	return account;
+}
+
+static void check_times(const struct thread_times *times, uint64_t running, uint64_t runnable,
+			uint64_t waiting, uint64_t unknown)
+{
+	CHECK_EQ(times->ns[TIME_RUNNING], running * MS);
+	CHECK_EQ(times->ns[TIME_RUNNABLE], runnable * MS);
+	CHECK_EQ(times->ns[TIME_WAITING], waiting * MS);
+	CHECK_EQ(times->ns[TIME_UNKNOWN], unknown * MS);
+	CHECK_EQ(times->observed_ns, (running + runnable + waiting + unknown) * MS);
+}
+
+static void check_sum(const struct time_account *account, uint64_t ms, uint64_t running,
+		      uint64_t runnable, uint64_t waiting, uint64_t unknown)
+{
+	const struct thread_times sum = time_account_sum(account, ms * MS);
+	check_times(&sum, running, runnable, waiting, unknown);
+}
+
+static void a_thread_from_its_fork_to_its_exit(void)
+{
+	struct time_account *account = begin();
+	time_account_switch(account, true, 100 * MS);
+	CHECK_EQ(take(account, PERF_RECORD_FORK, TID, 110), 0);
+	switch_to(account, TID, 113, false, false);
+	switch_to(account, TID, 120, true, false);
+	switch_to(account, TID, 150, false, false);
+	switch_to(account, TID, 151, true, true);
+	check_sum(account, 155, 8, 7, 30, 0);
+	switch_to(account, TID, 156, false, false);
+	CHECK_EQ(take(account, PERF_RECORD_EXIT, TID, 160), 0);
+	CHECK_EQ(take(account, PERF_RECORD_EXIT, TID, 161), 0);
+	check_sum(account, 500, 12, 8, 30, 0);
+	CHECK_EQ(time_account_nr_live(account), 0);
+	CHECK_EQ(time_account_nr_threads(account), 1);
+	time_account_free(account);
+}
+
+static void what_was_before_the_first_record(void)
+{
+	static const struct {
+		char state;
+		bool out;
+		uint64_t running, runnable, waiting;
+	} cases[] = {{'R', true, 10, 0, 0},  {'R', false, 0, 10, 0},
+		     {'S', false, 0, 0, 10}, {'S', true, 10, 0, 0}, /* it was about to wait */
+		     {'D', false, 0, 0, 10}, {'T', false, 0, 0, 10}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct time_account *account = begin();
+		look(account, TID, cases[i].state, 90, 5, 5);
+		time_account_switch(account, true, 100 * MS);
+		switch_to(account, TID, 110, cases[i].out, false);
+		check_sum(account, 110, cases[i].running, cases[i].runnable, cases[i].waiting, 0);
+		time_account_free(account);
+	}
+}
+
+static void of_a_thread_without_records_the_last_look_tells(void)
+{
+	for (int runs = 0; runs < 2; runs++) {
+		struct time_account *account = begin();
+		struct thread_name names[4];
+		look(account, TID, 'R', 100, 50, 50);
+		look(account, OTHER, 'S', 100, 50, 50);
+		time_account_switch(account, true, 100 * MS);
+		CHECK_EQ(time_account_list(account, false, names, 4), 0);
+		time_account_switch(account, false, 200 * MS);
+		CHECK_EQ(time_account_list(account, true, names, 4), 1);
+		CHECK_EQ(names[0].tid, TID);
+		look(account, TID, 'R', 201, runs ? 149 : 51, 60);
+		check_sum(account, 300, runs ? 100 : 0, runs ? 0 : 100, 100, 0);
+		time_account_free(account);
+	}
+}
+
+static void time_off_is_not_observed(void)
+{
+	struct time_account *account = begin();
+	look(account, TID, 'S', 100, 0, 0);
+	check_sum(account, 200, 0, 0, 0, 0);
+	time_account_switch(account, true, 200 * MS);
+	time_account_switch(account, true, 205 * MS);
+	switch_to(account, TID, 210, false, false);
+	time_account_switch(account, false, 220 * MS);
+	switch_to(account, TID, 230, true, false);
+	time_account_switch(account, true, 300 * MS);
+	/* From before it was on again. */
+	switch_to(account, TID, 299, false, false);
+	check_sum(account, 305, 15, 0, 10, 0);
+	time_account_free(account);
+}
+
+static void a_thread_attached_twice_has_each_record_twice(void)
+{
+	struct time_account *account = begin();
+	time_account_switch(account, true, 0);
+	CHECK_EQ(take(account, PERF_RECORD_FORK, TID, 10), 0);
+	CHECK_EQ(take(account, PERF_RECORD_FORK, TID, 10), 0);
+	switch_to(account, TID, 20, false, false);
+	switch_to(account, TID, 21, false, false);
+	switch_to(account, TID, 30, true, false);
+	switch_to(account, TID, 31, true, true);
+	check_sum(account, 40, 10, 10, 10, 0);
+	CHECK_EQ(time_account_nr_threads(account), 1);
+	time_account_free(account);
+}
+
+static void what_lost_records_hide_is_unknown(void)
+{
+	struct time_account *account = begin();
+	struct thread_name names[4];
+	look(account, TID, 'S', 0, 0, 0);
+	look(account, OTHER, 'S', 0, 0, 0);
+	time_account_switch(account, true, 1);
+	switch_to(account, TID, 10, false, false);
+	lose(account, 20, 30);
+	CHECK_EQ(time_account_list(account, false, names, 4), 2);
+	switch_to(account, TID, 40, true, false);
+	/* The other waits still, or again: from the look on that is known. */
+	CHECK_EQ(time_account_list(account, false, names, 4), 1);
+	look(account, OTHER, 'S', 50, 0, 0);
+	/* A loss from before tells nothing of what is known since. */
+	lose(account, 35, 45);
+	look(account, TID, 'S', 60, 0, 0);
+	look(account, OTHER, 'S', 60, 0, 0);
+	const struct thread_times sum = time_account_sum(account, 100 * MS);
+	CHECK_EQ(sum.ns[TIME_RUNNING], 10 * MS);
+	CHECK_EQ(sum.ns[TIME_UNKNOWN], (20 + 20 + 30 + 10) * MS);
+	CHECK_EQ(sum.ns[TIME_RUNNING] + sum.ns[TIME_RUNNABLE] + sum.ns[TIME_WAITING] +
+			 sum.ns[TIME_UNKNOWN],
+		 sum.observed_ns);
+	time_account_free(account);
+}
+
+static void looks_alone(void)
+{
+	struct time_account *account = begin();
+	time_account_use_looks(account);
+	look(account, TID, 'S', 0, 1000, 1000);
+	time_account_switch(account, true, 0);
+	look(account, TID, 'S', 100, 1010, 1005);
+	check_sum(account, 150, 10, 5, 85, 0);
+	/* More than fits, and less than before: the scheduler's clock is another one. */
+	look(account, TID, 'S', 200, 5000, 5000);
+	check_sum(account, 200, 110, 5, 85, 0);
+	look(account, TID, 'S', 300, 4000, 5000);
+	check_sum(account, 300, 110, 5, 85, 100);
+	/* Who is new is known from its fork on; who ends, until it was looked at last. */
+	CHECK_EQ(take(account, PERF_RECORD_FORK, OTHER, 300), 0);
+	look(account, OTHER, 'R', 400, 60, 40);
+	CHECK_EQ(take(account, PERF_RECORD_EXIT, OTHER, 450), 0);
+	look(account, TID, 'S', 450, 4000, 5000);
+	check_sum(account, 450, 170, 45, 85 + 150, 100 + 50);
+	time_account_miss(account, TID, 500 * MS);
+	check_sum(account, 500, 170, 45, 85 + 150, 100 + 50 + 50);
+	time_account_free(account);
+}
+
+static void from_records_to_looks(void)
+{
+	struct time_account *account = begin();
+	look(account, TID, 'S', 0, 0, 0);
+	time_account_switch(account, true, 0);
+	switch_to(account, TID, 10, false, false);
+	time_account_use_looks(account);
+	look(account, TID, 'R', 20, 10, 0);
+	switch_to(account, TID, 25, true, false); /* says no more */
+	look(account, TID, 'S', 120, 30, 30);
+	check_sum(account, 120, 30, 30, 60, 0);
+	time_account_free(account);
+}
+
+static void exec_of_a_thread_that_is_not_the_first(void)
+{
+	struct time_account *account = begin();
+	struct thread_times threads[4];
+	look(account, PID, 'S', 0, 0, 0);
+	look(account, TID, 'R', 0, 0, 0);
+	time_account_switch(account, true, 0);
+	CHECK_EQ(take(account, PERF_RECORD_EXIT, PID, 10), 0);
+	struct record exec = {.type = PERF_RECORD_COMM, .pid = PID, .tid = PID, .time_ns = 20 * MS};
+	exec.comm.name = "a-name-that-is-much-too-long";
+	exec.comm.exec = true;
+	CHECK_EQ(time_account_take(account, &exec, 0), 0);
+	switch_to(account, PID, 30, true, false);
+	CHECK_EQ(time_account_threads(account, 40 * MS, threads, 3), 2);
+	CHECK_EQ(threads[1].tid, PID);
+	check_sum(account, 40, 40, 0, 10, 0);
+	CHECK(!strcmp(threads[0].name, "a-name-that-is-") ||
+	      !strcmp(threads[1].name, "a-name-that-is-"));
+	time_account_free(account);
+}
+
+static void more_threads_than_are_told_one_by_one(void)
+{
+	enum { NR = 70000, LIVE_MOST = 65536, TOLD = 5 };
+	struct time_account *account = begin();
+	struct thread_times threads[TOLD + 1];
+	time_account_switch(account, true, 0);
+	for (int32_t i = 1; i <= NR; i++)
+		CHECK_EQ(take(account, PERF_RECORD_FORK, i, 10), 0);
+	CHECK_EQ(time_account_nr_live(account), LIVE_MOST);
+	CHECK_EQ(time_account_nr_left_out(account), NR - LIVE_MOST);
+	for (int32_t i = 1; i <= NR; i++)
+		CHECK_EQ(take(account, PERF_RECORD_EXIT, i, 11), 0);
+	CHECK_EQ(time_account_nr_threads(account), LIVE_MOST);
+	/* They never ran: new, then gone. */
+	const struct thread_times sum = time_account_sum(account, 20 * MS);
+	CHECK_EQ(sum.observed_ns, (uint64_t)LIVE_MOST * MS);
+	CHECK_EQ(time_account_threads(account, 20 * MS, threads, TOLD), TOLD + 1);
+	CHECK_EQ(threads[TOLD].pid, 0);
+	CHECK_EQ(threads[TOLD].observed_ns, (uint64_t)(LIVE_MOST - TOLD) * MS);
+	time_account_free(account);
+}
+
+static void schedstat_is_parsed(void)
+{
+	struct sched_stat stat;
+	CHECK(sched_stat_parse("12 34 56\n", &stat));
+	CHECK_EQ(stat.run_ns, 12);
+	CHECK_EQ(stat.queue_ns, 34);
+	CHECK_EQ(stat.nr_runs, 56);
+	CHECK(!sched_stat_parse("", &stat));
+	CHECK(!sched_stat_parse("12 34", &stat));
+	CHECK(!stat.is_known && !stat.run_ns);
+}
+
+int main(void)
+{
+	RUN(a_thread_from_its_fork_to_its_exit);
+	RUN(what_was_before_the_first_record);
+	RUN(of_a_thread_without_records_the_last_look_tells);
+	RUN(time_off_is_not_observed);
+	RUN(a_thread_attached_twice_has_each_record_twice);
+	RUN(what_lost_records_hide_is_unknown);
+	RUN(looks_alone);
+	RUN(from_records_to_looks);
+	RUN(exec_of_a_thread_that_is_not_the_first);
+	RUN(more_threads_than_are_told_one_by_one);
+	RUN(schedstat_is_parsed);
+	return test_done();
+}
