@@ -28,7 +28,7 @@ def a_deadlock_is_a_list_of_threads():
     with target("deadlock", "600", "3") as program, terminal() as window:
         wait_until(lambda: len(sleeping(program.pid)) == 6, "deadlock")
         window.type(f"{CTOP} -p {program.pid}")
-        window.wait_for("6 threads sleep", "6 shows each thread")
+        window.wait_for("6 threads sleep", "6 shows each thread", "cpu 0% run-queue 0% waiting 100%")
         window.press("6")
         screen = window.wait_for("deadlock-ab", "deadlock-ba", "deadlock-wait", "futex")
         rows = [line for line in screen.splitlines() if re.match(r">?\s+\d+ deadlock", line)]
