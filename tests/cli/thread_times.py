@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What threads did with their time adds up, and is what their own clocks and the scheduler say."""
 
+import contextlib
 import json
 import os
 import re
@@ -127,9 +128,9 @@ def time_that_sampling_is_off_is_not_observed():
 def programs_and_threads_come_and_go():
     need_root()
     with directory() as where:
-        stats, _ = timed(where, "--", workload("forkexec"), "1")
+        stats, _ = timed(where, "--", "sh", "-c", "for i in 1 2 3 4 5; do sh -c :; done; :")
     check(stats["time"]["source"] == FROM_SWITCHES, f"{stats['time']}")
-    check(len({thread["pid"] for thread in stats["threads"]}) > 3, f"{stats['threads']}")
+    check(len({thread["pid"] for thread in stats["threads"]}) == 6, f"{stats['threads']}")
     check(stats["time"]["unknown_seconds"] <= 0.001 * stats["time"]["observed_seconds"], f"{stats['time']}")
 
 
@@ -142,7 +143,7 @@ def too_few_descriptors_leave_looks():
         report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
     (thread,) = stats["threads"]
     check(stats["time"]["source"] == FROM_LOOKS and "schedstat" in report, f"{stats['time']}\n{report}")
-    check(thread["unknown"] == 0 and thread["waiting"] > 0.05 * thread["observed"], f"{thread}")
+    check(thread["unknown"] == 0 and thread["waiting"] > 0, f"{thread}")
     counted = stats["events"][0]["counted"] / 1e9
     # Of a thread that runs schedstat is a tick behind, at either end.
     check(abs(thread["running"] - counted) < 0.02 * counted + 0.03, f"{counted} s by its clock: {thread}")
@@ -167,11 +168,20 @@ def switches_of(pid):
     return int(status_of(pid, "voluntary_ctxt_switches"))
 
 
+@contextlib.contextmanager
+def two_that_switch():
+    bench = [need_program("perf"), "bench", "sched", "pipe", "-l", "100000000"]
+    with child(*bench, stdout=subprocess.DEVNULL, start_new_session=True) as program:
+        try:
+            yield program
+        finally:
+            os.killpg(program.pid, signal.SIGKILL)
+
+
 @case
 def what_lost_records_hide_is_unknown():
     need_root()
-    bench = [need_program("perf"), "bench", "sched", "pipe", "-l", "100000000"]
-    with directory() as where, child(*bench, stdout=subprocess.DEVNULL) as program:
+    with directory() as where, two_that_switch() as program:
         path, recording = os.path.join(where, "stats.json"), os.path.join(where, "x.ctop")
         command = [CTOP, "record", "-q", "--max-overhead", "0", "-o", recording, "--stats", path, "-p", program.pid]
         with child(*command) as recorder:
@@ -202,9 +212,9 @@ def as_perf_sched_has_it():
             raise Skip(f"perf sched record does not work here: {result.stderr.strip()[-100:]}")
         with open(path, encoding="utf-8") as file:
             stats = json.load(file)
-        told = run(perf, "script", "-i", trace, "--ns", "-F", "time,event,trace")
+        told = run(perf, "script", "--show-lost-events", "-i", trace, "--ns", "-F", "time,event,trace")
     check_adds_up(stats)
-    if "LOST" in told.stderr.upper() or told.returncode:
+    if "PERF_RECORD_LOST" in told.stdout or told.returncode:
         raise Skip("perf lost records")
     out, waiting, preempted = {}, {}, {}
     switch = r"^ *([\d.]+): +sched:sched_switch: .*prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+) "

@@ -188,11 +188,23 @@ static int take_switch(struct time_account *account, const struct record *record
 	return 0;
 }
 
+/* Nothing but one look has told of it. */
+static bool is_only_seen(const struct thread *thread)
+{
+	return (thread->doing == SEEN_READY || thread->doing == SEEN_OFF) &&
+	       thread->since == thread->began;
+}
+
 static int take_fork(struct time_account *account, const struct record *record, uint64_t at)
 {
 	struct thread *thread = find(account, record->tid);
+	if (thread && is_only_seen(thread) && at < thread->began) {
+		/* /proc had it before its record was read. */
+		thread->began = thread->since = at;
+		thread->doing = QUEUES;
+	}
 	if (thread)
-		return 0; /* it was seen before its record was read, or is told of twice */
+		return 0;
 	int result = add(account, record->pid, record->tid, at, &thread);
 	if (thread) {
 		const struct thread *parent = find(account, record->fork.parent_tid);

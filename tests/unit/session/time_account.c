@@ -156,6 +156,18 @@ static void a_thread_attached_twice_has_each_record_twice(void)
 	time_account_free(account);
 }
 
+static void a_thread_that_is_seen_before_its_fork_is_read(void)
+{
+	struct time_account *account = begin();
+	time_account_switch(account, true, 0);
+	look(account, TID, 'S', 50, 1, 1);
+	CHECK_EQ(take(account, PERF_RECORD_FORK, TID, 10), 0);
+	switch_to(account, TID, 12, false, false);
+	switch_to(account, TID, 15, true, false);
+	check_sum(account, 60, 3, 2, 45, 0);
+	time_account_free(account);
+}
+
 static void what_lost_records_hide_is_unknown(void)
 {
 	struct time_account *account = begin();
@@ -283,6 +295,7 @@ int main(void)
 	RUN(of_a_thread_without_records_the_last_look_tells);
 	RUN(time_off_is_not_observed);
 	RUN(a_thread_attached_twice_has_each_record_twice);
+	RUN(a_thread_that_is_seen_before_its_fork_is_read);
 	RUN(what_lost_records_hide_is_unknown);
 	RUN(looks_alone);
 	RUN(from_records_to_looks);
