@@ -50,6 +50,11 @@ size_t mapped_files_processes(const struct mapped_files *files, int32_t *pids, s
 /* Whether the process that has this pid now is. */
 bool mapped_files_has_process(const struct mapped_files *files, int32_t pid);
 /*
+ * The process that pid was forked from, as a record told, where neither has mapped code since: both have the same
+ * code at the same addresses. Also of a pid that has ended. 0: that is not known.
+ */
+int32_t mapped_files_same_image(const struct mapped_files *files, int32_t pid);
+/*
  * The file at a path that was mapped by a process of the profile: the one with that inode (0: any), rather where
  * pid has it at that start. False: the kernel named none.
  */

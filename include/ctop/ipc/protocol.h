@@ -165,6 +165,7 @@ struct message_process {
 	int32_t pid;
 	uint32_t exec_count; /* returned as it was asked */
 	int32_t error;
+	int32_t same_image; /* PROCESS: whom it was forked from, with the same code where it had it; 0: not known */
 	uint64_t started_ns; /* PROCESS: by CLOCK_MONOTONIC, to a tick; 0: not known */
 };
 

@@ -47,6 +47,16 @@ int process_table_exit(struct process_table *processes, int32_t pid,
 /* Replaces the space of pid with the text of its maps. 0, -ENOMEM, or -EAGAIN when it has no line at all: ask again. */
 int process_table_set_maps(struct process_table *processes, int32_t pid, const char *text,
 			   size_t size);
+/*
+ * Where /proc has nothing to say of a process that has ended: it was forked from pid, neither has executed since, so the
+ * maps of the one are the other's. A fork's record says it, too. Nothing happens where either is known to have executed.
+ */
+void process_table_set_same_image(struct process_table *processes, struct process *process,
+				  int32_t pid);
+/* The pid of the one whose maps a doubtful process would have; 0 where nobody is known, or its maps are. */
+int32_t process_table_same_image(struct process_table *processes, const struct process *process);
+/* A doubtful process takes the maps of that one. 0, -ENOMEM, or -EAGAIN: they are not known. */
+int process_table_share_maps(struct process_table *processes, struct process *process);
 int process_table_set_thread(struct process_table *processes, int32_t pid, int32_t tid,
 			     const char *comm);
 /* Records were lost: every space must be asked for again. */

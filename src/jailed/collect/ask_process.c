@@ -73,9 +73,15 @@ void asks_doubt_all(struct following *following)
 	}
 }
 
-int ask_process(struct collector *collector, struct process *process, int32_t pid, int32_t tid,
-		bool needs_maps)
+/* How many generations are looked back for one whose maps are known. */
+enum { GENERATIONS_MAX = 16 };
+
+static int ask_family(struct collector *collector, struct process *process, int generations);
+
+static int ask_of(struct collector *collector, struct process *process, int32_t tid,
+		  bool needs_maps, int generations)
 {
+	const int32_t pid = process_pid(process);
 	struct following *following = &collector->following;
 	if (collector->source.file)
 		return 0; /* who has this pid now is another */
@@ -90,7 +96,7 @@ int ask_process(struct collector *collector, struct process *process, int32_t pi
 	uint32_t exec_count = process_exec_count(process);
 	bool answered = ask->answered || ask->failed;
 	if (answered && ask->exec_count == exec_count && (maps_known || ask->failed))
-		return 0; /* this is all that /proc has to say */
+		return maps_known ? 0 : ask_family(collector, process, generations - 1);
 	struct message message = {
 		.kind = MESSAGE_NEED_PROCESS,
 		.process = {.pid = pid, .exec_count = exec_count},
@@ -101,6 +107,26 @@ int ask_process(struct collector *collector, struct process *process, int32_t pi
 	ask->exec_count = exec_count;
 	ask->outstanding = true;
 	return -EAGAIN;
+}
+
+/* /proc has nothing to say: whom it was forked from may have its maps. As ask_process(). */
+static int ask_family(struct collector *collector, struct process *process, int generations)
+{
+	struct process_table *processes = collector->following.processes;
+	const int32_t parent = process_table_same_image(processes, process);
+	int result = 0;
+	if (parent && generations > 0)
+		result = ask_of(collector, process_table_find(processes, parent), parent, true,
+				generations);
+	if (result)
+		return result;
+	result = process_table_share_maps(processes, process);
+	return result == -EAGAIN ? 0 : result;
+}
+
+int ask_process(struct collector *collector, struct process *process, int32_t tid, bool needs_maps)
+{
+	return ask_of(collector, process, tid, needs_maps, GENERATIONS_MAX);
 }
 
 int ask_threads_answer(struct following *following, const struct message_threads *answer)
@@ -192,6 +218,8 @@ int ask_process_answer(struct collector *collector, const struct message_process
 				   !process_is_still(answer->started_ns, process_start(process))))
 		process_set_start(process, answer->started_ns);
 	ask->failed = answer->error != 0 || fd < 0;
+	if (answer->same_image)
+		process_table_set_same_image(following->processes, process, answer->same_image);
 	if (ask->failed || answer->exec_count != process_exec_count(process))
 		return 0; /* an exec later the maps of before are worth nothing: the next sample asks again */
 	char *text = NULL;

@@ -137,7 +137,7 @@ int sample_filter_task(struct collector *collector, struct process *process,
 						     record->pid, record->time_ns)
 					 : 0;
 	if (!result && config->filters_comm)
-		result = ask_process(collector, process, record->pid, record->tid, false);
+		result = ask_process(collector, process, record->tid, false);
 	if (result && (patient || result != -EAGAIN))
 		return result;
 	if (config->filters_uid && !is_users(&collector->filter, record->pid, config->uid)) {

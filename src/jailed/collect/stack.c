@@ -417,7 +417,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		return choice < 0 ? choice : 0;
 	bool has_user = sample->regs_abi != PERF_SAMPLE_REGS_ABI_NONE ||
 			collector->config.frame_pointers || collector->config.leaf_only;
-	int result = ask_process(collector, process, record->pid, record->tid, has_user);
+	int result = ask_process(collector, process, record->tid, has_user);
 	if (result && (patient || result != -EAGAIN))
 		return result;
 

@@ -42,6 +42,8 @@ struct process {
 	uint64_t started_ns; /* 0: not known */
 	bool doubtful;
 	bool may_be_in_exec;
+	int32_t same_image; /* while doubtful: whose maps are its own; 0: nobody's known */
+	uint32_t image;	    /* that one's exec_count */
 	struct space *space;
 	struct thread *threads;
 	char comm[COMM_MAX]; /* the leader's, also when it has exited */
@@ -386,6 +388,54 @@ static int inherit_comm(const struct process_table *processes, struct process *p
 	return make_thread(process, tid) ? 0 : -ENOMEM;
 }
 
+static void note_same_image(struct process *process, const struct process *of)
+{
+	process->same_image = of->pid;
+	process->image = of->exec_count;
+}
+
+/* The one that has the maps of process, if it is still there and still has them. */
+static struct process *find_same_image(struct process_table *processes,
+				       const struct process *process)
+{
+	struct process *of =
+		process->same_image ? process_table_find(processes, process->same_image) : NULL;
+	return of && of->exec_count == process->image ? of : NULL;
+}
+
+void process_table_set_same_image(struct process_table *processes, struct process *process,
+				  int32_t pid)
+{
+	const struct process *of = process_table_find(processes, pid);
+	if (of && of != process && process->doubtful && !process->nr_execs && !of->nr_execs)
+		note_same_image(process, of);
+}
+
+int32_t process_table_same_image(struct process_table *processes, const struct process *process)
+{
+	const struct process *of = find_same_image(processes, process);
+	return of && of->doubtful ? of->pid : 0;
+}
+
+int process_table_share_maps(struct process_table *processes, struct process *process)
+{
+	const struct process *of = find_same_image(processes, process);
+	if (!process->doubtful || !of || of->doubtful)
+		return -EAGAIN;
+	struct space *space = space_share(of->space);
+	const struct space *told = process->space; /* what records told of it is its own */
+	int result = told->nr ? space_own(&space) : 0;
+	for (size_t i = 0; !result && i < told->nr; i++)
+		result = space_add(space, &told->items[i]);
+	space_leave(result ? space : process->space);
+	if (result)
+		return result;
+	process->space = space;
+	process->doubtful = false;
+	touch(processes, process);
+	return 0;
+}
+
 int process_table_fork(struct process_table *processes, int32_t pid, int32_t tid,
 		       int32_t parent_pid, int32_t parent_tid)
 {
@@ -403,6 +453,7 @@ int process_table_fork(struct process_table *processes, int32_t pid, int32_t tid
 		space_leave(process->space);
 		process->space = space_share(parent->space);
 		process->doubtful = parent->doubtful;
+		note_same_image(process, parent);
 	}
 	return inherit_comm(processes, process, tid, parent_pid, parent_tid);
 }
@@ -418,6 +469,7 @@ static int exec(struct process_table *processes, struct process *process, int32_
 	process->nr_execs++;
 	process->may_be_in_exec = true;
 	process->doubtful = false; /* its mappings follow as records */
+	process->same_image = 0;
 	touch(processes, process);
 	/* Only the thread that called exec is left, under the leader's id. */
 	struct thread *thread, *next;
@@ -507,5 +559,6 @@ void process_table_doubt_all(struct process_table *processes)
 	struct process *process, *next;
 	HASH_ITER (hh, processes->processes, process, next) {
 		process->doubtful = true;
+		process->same_image = 0;
 	}
 }

@@ -73,6 +73,8 @@ void job_answer(struct job *job, int fd)
 	if (job->answer == MESSAGE_PROCESS) {
 		message.process = job->process;
 		message.process.error = error;
+		message.process.same_image =
+			mapped_files_same_image(job->broker->mapped, job->process.pid);
 		message.process.started_ns = proc_start_ns(job->process.pid);
 	} else if (job->answer == MESSAGE_CODE) {
 		message.code = job->code;

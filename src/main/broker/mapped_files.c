@@ -50,7 +50,9 @@ struct path {
 struct process {
 	int32_t pid;
 	bool leader_ended;
-	uint64_t seen_ns; /* it had its pid then: who started later is another */
+	uint64_t seen_ns;	       /* it had its pid then: who started later is another */
+	int32_t parent_pid;	       /* whom it was forked from; 0: no record told */
+	uint64_t forked_ns, mapped_ns; /* when it mapped code last */
 	UT_hash_handle hh;
 };
 
@@ -186,6 +188,32 @@ static void see_process(struct process *process, uint64_t seen_ns, bool leader_e
 void mapped_files_add_process(struct mapped_files *files, int32_t pid, uint64_t seen_ns)
 {
 	see_process(need_process(files, pid), seen_ns, false);
+}
+
+static void see_fork(struct process *process, int32_t parent_pid, uint64_t time_ns)
+{
+	if (!process || time_ns < process->forked_ns)
+		return;
+	process->parent_pid = parent_pid;
+	process->forked_ns = time_ns;
+}
+
+static void see_code(struct process *process, uint64_t time_ns)
+{
+	if (process && process->mapped_ns < time_ns)
+		process->mapped_ns = time_ns;
+}
+
+int32_t mapped_files_same_image(const struct mapped_files *files, int32_t pid)
+{
+	const struct process *process = find_process(files, pid);
+	const struct process *parent =
+		process && process->parent_pid ? find_process(files, process->parent_pid) : NULL;
+	/* exec maps code. The parent's own fork may be newer than the child's: its pid was given again. */
+	if (!parent || process->mapped_ns >= process->forked_ns ||
+	    parent->mapped_ns >= process->forked_ns || parent->forked_ns >= process->forked_ns)
+		return 0;
+	return parent->pid;
 }
 
 /* ---- files ---- */
@@ -340,10 +368,15 @@ bool mapped_files_take(struct mapped_files *files, const struct record *record,
 	switch (record->type) {
 	case PERF_RECORD_MMAP2:
 		see_process(need_process(files, record->pid), record->time_ns, false);
+		if (record->mmap.executable)
+			see_code(find_process(files, record->pid), record->time_ns);
 		return take_mmap(files, record, fresh);
 	case PERF_RECORD_FORK:
 		if (record->pid == record->tid)
 			see_process(need_process(files, record->pid), record->time_ns, false);
+		if (record->pid != record->fork.parent_pid)
+			see_fork(find_process(files, record->pid), record->fork.parent_pid,
+				 record->time_ns);
 		break;
 	case PERF_RECORD_EXIT:
 		if (record->pid == record->tid)

@@ -96,6 +96,8 @@ int session_switch_on(struct session *session)
 	if (result)
 		return error_set(session->error, result, "cannot switch the events on: %s",
 				 strerror(-result));
+	/* Who was forked while the events were attached is described by these records alone, if it has ended by now. */
+	session_take_sideband(session);
 	return session_describe_targets(session);
 }
 

@@ -283,6 +283,53 @@ static void records_of_others(void)
 	mapped_files_free(files);
 }
 
+static void take_at_ns(struct mapped_files *files, uint32_t type, int32_t pid, int32_t parent,
+		       uint64_t time_ns)
+{
+	struct record record = {.type = type, .pid = pid, .tid = pid, .time_ns = time_ns};
+	struct mapped_file fresh;
+	if (type == PERF_RECORD_MMAP2)
+		record.mmap = mmap_of(pid, "/bin/a", 5, 1, 0x1000).mmap;
+	else
+		record.fork.parent_pid = parent;
+	mapped_files_take(files, &record, &fresh);
+}
+
+static void a_fork_has_the_image_of_its_parent(void)
+{
+	struct mapped_files *files = mapped_files_new();
+	mapped_files_add_process(files, 10, 1);
+	CHECK_EQ(mapped_files_same_image(files, 10), 0);
+	CHECK_EQ(mapped_files_same_image(files, 99), 0);
+	take_at_ns(files, PERF_RECORD_MMAP2, 10, 0, 50);
+	take_at_ns(files, PERF_RECORD_FORK, 11, 10, 100);
+	CHECK_EQ(mapped_files_same_image(files, 11), 10);
+	CHECK_EQ(mapped_files_same_image(files, 10), 0);
+	/* It ends before anybody asks. */
+	take_at(files, PERF_RECORD_EXIT, 11, 11, 200);
+	CHECK_EQ(mapped_files_same_image(files, 11), 10);
+	/* It executed: what is mapped by that may be read before the fork, from another CPU's ring. */
+	take_at_ns(files, PERF_RECORD_MMAP2, 12, 0, 150);
+	take_at_ns(files, PERF_RECORD_FORK, 12, 10, 110);
+	CHECK_EQ(mapped_files_same_image(files, 12), 0);
+	/* Nobody is its own parent's: threads; nor the child of one that is not known. */
+	take_at_ns(files, PERF_RECORD_FORK, 13, 13, 160);
+	CHECK_EQ(mapped_files_same_image(files, 13), 0);
+	take_at_ns(files, PERF_RECORD_FORK, 14, 77, 160);
+	CHECK_EQ(mapped_files_same_image(files, 14), 0);
+	/* The parent's number was given to another since. */
+	take_at_ns(files, PERF_RECORD_FORK, 15, 11, 250);
+	CHECK_EQ(mapped_files_same_image(files, 15), 11);
+	take_at_ns(files, PERF_RECORD_FORK, 11, 10, 300);
+	CHECK_EQ(mapped_files_same_image(files, 15), 0);
+	/* The parent executed. */
+	take_at_ns(files, PERF_RECORD_FORK, 16, 10, 400);
+	CHECK_EQ(mapped_files_same_image(files, 16), 10);
+	take_at_ns(files, PERF_RECORD_MMAP2, 10, 0, 500);
+	CHECK_EQ(mapped_files_same_image(files, 16), 0);
+	mapped_files_free(files);
+}
+
 /* A target that maps new files for ever takes no more memory than so much, and forgets its own first. */
 static void bounded(void)
 {
@@ -339,6 +386,7 @@ int main(void)
 	RUN(a_number_that_somebody_else_has_now);
 	RUN(a_process_that_is_no_more);
 	RUN(records_of_others);
+	RUN(a_fork_has_the_image_of_its_parent);
 	RUN(bounded);
 	RUN(dumps_of_generated_code);
 	return test_done();

@@ -395,6 +395,73 @@ static void a_fork_of_one_in_doubt_is_in_doubt(void)
 	process_table_free(processes);
 }
 
+static int share(struct process_table *processes, int32_t pid)
+{
+	return process_table_share_maps(processes, process_table_find(processes, pid));
+}
+
+static int32_t same_image(struct process_table *processes, int32_t pid)
+{
+	return process_table_same_image(processes, process_table_find(processes, pid));
+}
+
+/* A child that has ended before its maps could be read. */
+static void the_maps_of_whom_it_was_forked_from(void)
+{
+	struct process_table *processes = process_table_new();
+	map(processes, SHELL, 0x5000, 0x6000, "early");
+	CHECK_EQ(process_table_fork(processes, CHILD, CHILD, SHELL, SHELL), 0);
+	map(processes, CHILD, 0x7000, 0x8000, "child's");
+	CHECK(process_table_add(processes, OTHER) != NULL);
+	process_table_set_same_image(processes, process_table_find(processes, OTHER), SHELL);
+	CHECK_EQ(same_image(processes, CHILD), SHELL);
+	CHECK_EQ(same_image(processes, OTHER), SHELL);
+	CHECK_EQ(share(processes, CHILD), -EAGAIN);
+	const uint64_t before = generation(processes, CHILD);
+
+	set_maps(processes, SHELL, "1000-2000 r-xp 0 0:0 0 a\n5000-6000 r-xp 0 0:0 0 early\n");
+	CHECK_EQ(same_image(processes, CHILD), 0);
+	CHECK_EQ(share(processes, CHILD), 0);
+	CHECK_EQ(share(processes, OTHER), 0);
+	CHECK(!doubtful(processes, CHILD));
+	CHECK(generation(processes, CHILD) != before);
+	CHECK_STR(at(processes, CHILD, 0x1000), "a");
+	CHECK_STR(at(processes, CHILD, 0x7000), "child's");
+	CHECK_STR(at(processes, OTHER, 0x1000), "a");
+	CHECK_STR(at(processes, OTHER, 0x7000), "-");
+	CHECK_STR(at(processes, SHELL, 0x7000), "-");
+	CHECK_EQ(share(processes, CHILD), -EAGAIN);
+	process_table_free(processes);
+}
+
+static void an_image_that_is_another(void)
+{
+	struct process_table *processes = process_table_new();
+	CHECK(process_table_add(processes, SHELL) != NULL);
+	CHECK_EQ(process_table_fork(processes, CHILD, CHILD, SHELL, SHELL), 0);
+	CHECK_EQ(process_table_fork(processes, OTHER, OTHER, SHELL, SHELL), 0);
+	/* The child executes: its maps are its own; the parent does: it says nothing of the other any more. */
+	CHECK_EQ(process_table_comm(processes, CHILD, CHILD, "ls", true), 0);
+	CHECK_EQ(same_image(processes, CHILD), 0);
+	CHECK_EQ(process_table_comm(processes, SHELL, SHELL, "server", true), 0);
+	map(processes, SHELL, 0x1000, 0x2000, "server");
+	CHECK_EQ(same_image(processes, OTHER), 0);
+	CHECK_EQ(share(processes, OTHER), -EAGAIN);
+	process_table_set_same_image(processes, process_table_find(processes, OTHER), SHELL);
+	CHECK_EQ(share(processes, OTHER), -EAGAIN);
+	process_table_set_same_image(processes, process_table_find(processes, OTHER), OTHER);
+	CHECK_EQ(share(processes, OTHER), -EAGAIN);
+	CHECK_STR(at(processes, OTHER, 0x1000), "-");
+
+	/* Records were lost, perhaps of an exec. */
+	const int32_t late = OTHER + 1;
+	CHECK_EQ(process_table_fork(processes, late, late, OTHER, OTHER), 0);
+	process_table_doubt_all(processes);
+	set_maps(processes, OTHER, "1000-2000 r-xp 0 0:0 0 a\n");
+	CHECK_EQ(share(processes, late), -EAGAIN);
+	process_table_free(processes);
+}
+
 static void a_thread_shares_the_space(void)
 {
 	struct process_table *processes = process_table_new();
@@ -590,6 +657,8 @@ int main(void)
 	RUN(what_was_borrowed_outlives_records_of_others);
 	RUN(paths_are_dropped_when_nothing_has_them);
 	RUN(a_fork_of_one_in_doubt_is_in_doubt);
+	RUN(the_maps_of_whom_it_was_forked_from);
+	RUN(an_image_that_is_another);
 	RUN(a_thread_shares_the_space);
 	RUN(exec_drops_every_map_and_every_other_thread);
 	RUN(exec_ends_doubt);
