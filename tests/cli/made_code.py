@@ -47,6 +47,39 @@ int main(void)
 }
 """
 
+# Writes its code through one mapping of a memfd and runs it through another, as .NET does; without frame pointers.
+MEMFD = r"""#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { BYTES = 8192, INNER = 64 };
+/* push %rbx; sub $24, %rsp; call INNER; add $24, %rsp; pop %rbx; ret */
+static const unsigned char outer[] = {0x53, 0x48, 0x83, 0xec, 24, 0xe8, INNER - 10, 0, 0, 0, 0x48, 0x83, 0xc4, 24, 0x5b, 0xc3};
+/* push %rbp; sub $48, %rsp; mov $1000000, %ecx; xor %ebp, %ebp; inc %ebp; dec %ecx; jnz; add $48, %rsp; pop %rbp; ret */
+static const unsigned char inner[] = {0x55, 0x48, 0x83, 0xec, 48, 0xb9, 0x40, 0x42, 0x0f, 0, 0x31, 0xed,
+				      0xff, 0xc5, 0xff, 0xc9, 0x75, 0xfa, 0x48, 0x83, 0xc4, 48, 0x5d, 0xc3};
+__attribute__((noinline)) static void run_code(void (*code)(void)) { for (;;) code(); }
+int main(void)
+{
+	char path[64];
+	int fd = memfd_create("doublemapper", 0);
+	if (ftruncate(fd, BYTES)) return 1;
+	unsigned char *writable = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	unsigned char *code = mmap(NULL, BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+	memcpy(writable, outer, sizeof(outer));
+	memcpy(writable + INNER, inner, sizeof(inner));
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	FILE *map = fopen(path, "w");
+	fprintf(map, "%lx %x made_outer\n%lx %x made_inner\n", (long)code, INNER, (long)code + INNER, INNER);
+	fclose(map);
+	puts("ready");
+	fflush(stdout);
+	run_code((void (*)(void))code);
+}
+"""
+
 
 def need_this_machine():
     if platform.machine() != "x86_64":
@@ -142,6 +175,27 @@ def traces_of_luajit():
         recording = share(where, program)
         text = ctop_ok("export", "frames", recording.path).stdout
         check("likely" in text, "no stack leads through a trace")
+
+
+@case
+def code_in_a_memfd():
+    need_this_machine()
+    with directory() as where:
+        program = os.path.join(where, "doubles")
+        built = run("gcc", "-O2", "-fomit-frame-pointer", "-o", program, written(where, "doubles.c", MEMFD))
+        check(built.returncode == 0, built.stderr)
+        with running(program) as target:
+            try:
+                recording = share(where, target)
+            finally:
+                os.unlink(f"/tmp/perf-{target.pid}.map")
+        whole = 0
+        for stack, count in recording.stacks.items():
+            if "made_inner" in stack:
+                whole += count
+                check(stack[-4:] == ("main", "run_code", "made_outer", "made_inner"), f"{stack}")
+        check(whole > 0.9 * recording.stats["samples"], f"{recording.stacks}")
+        check(recording.stats["stacks"]["complete"] >= 0.99 * recording.stats["samples"], f"{recording.stats['stacks']}")
 
 
 main()

@@ -41,7 +41,7 @@ struct record_sample {
 
 struct record_mmap {
 	uint64_t start, length, file_offset;
-	bool executable;
+	bool executable, shared;
 	uint32_t device_major, device_minor;
 	uint64_t inode, generation;
 	uint8_t build_id[20];

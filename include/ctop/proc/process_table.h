@@ -25,6 +25,7 @@ struct mapping {
 	struct module_identity identity; /* as far as the kernel tells it */
 	const char *path; /* interned in the process table, lives as long as it does */
 	void *module;	  /* the collector's; NULL: it has set none yet */
+	bool shared;	  /* MAP_SHARED */
 };
 
 struct process_table;

@@ -187,6 +187,7 @@ static int add_maps(struct following *following, int32_t pid, const char *text, 
 			.identity = {.device_major = line.device_major,
 				     .device_minor = line.device_minor,
 				     .inode = line.inode},
+			.shared = line.shared,
 		};
 		result = process_table_mmap(following->processes, pid, &map, path, true);
 	}

@@ -32,6 +32,7 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 			     .device_minor = mmap->device_minor,
 			     .inode = mmap->inode,
 			     .generation = (uint32_t)mmap->generation},
+		.shared = mmap->shared,
 	};
 	module_identity_set_build_id(&map.identity, mmap->build_id, mmap->build_id_size);
 	if (mmap->executable)

@@ -58,14 +58,17 @@ static bool has_prefix(const char *string, const char *prefix)
 
 /*
  * What a mapping's path says of it (proc_pid_maps(5)). Everything without a file
- * behind it is code that somebody generated: a JIT's.
+ * behind it is code that somebody generated: a JIT's. So is a memfd that is mapped for all: it is written through another
+ * mapping (.NET's). Loaders map programs that lie in one for themselves alone.
  */
-static enum module_kind kind_of_path(const char *path)
+static enum module_kind kind_of_map(const struct mapping *map)
 {
+	const char *path = map->path;
 	if (strcmp(path, "[vdso]") == 0)
 		return MODULE_VDSO;
 	if (path[0] != '/' || has_prefix(path, "//anon") || has_prefix(path, "/dev/zero") ||
-	    has_prefix(path, "/SYSV") || has_prefix(path, "/anon_hugepage"))
+	    has_prefix(path, "/SYSV") || has_prefix(path, "/anon_hugepage") ||
+	    (map->shared && has_prefix(path, "/memfd:")))
 		return MODULE_ANON;
 	return MODULE_FILE;
 }
@@ -125,7 +128,7 @@ static struct module *find(const struct modules *modules, enum module_kind kind,
 struct module *modules_of_map(struct modules *modules, const struct process *process,
 			      const struct mapping *map)
 {
-	enum module_kind kind = kind_of_path(map->path);
+	enum module_kind kind = kind_of_map(map);
 	struct module *module;
 	while ((module = find(modules, kind, process, map)) && has_changed(module))
 		module->is_overwritten = true;

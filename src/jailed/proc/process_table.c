@@ -518,6 +518,7 @@ static int add_line(struct process_table *processes, struct space *space,
 			     .device_minor = line->device_minor,
 			     .inode = line->inode},
 		.path = intern(processes, path, path_bytes),
+		.shared = line->shared,
 	};
 	return map.path ? space_add(space, &map) : -ENOMEM;
 }

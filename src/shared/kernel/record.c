@@ -265,6 +265,7 @@ static bool take_mmap(struct cursor *cursor, const struct record_format *format,
 			memcpy(&mmap->generation, identity + 16, 8);
 		}
 		mmap->executable = ok && protection & 4; /* PROT_EXEC */
+		mmap->shared = ok && flags & 1;		 /* MAP_SHARED */
 	}
 	mmap->path = ok ? take_string(cursor, trailer) : NULL;
 	return mmap->path != NULL;

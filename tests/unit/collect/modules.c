@@ -78,6 +78,34 @@ static void a_file_is_one_module(void)
 	end();
 }
 
+/* What is written through another mapping is generated code, as .NET's; a program may lie in a memfd as well. */
+static void a_memfd_is_generated_code_where_it_is_shared(void)
+{
+	static const struct {
+		const char *path;
+		bool shared, generated;
+	} cases[] = {
+		{"/memfd:doublemapper (deleted)", true, true},
+		{"/memfd:doublemapper (deleted)", false, false},
+		{"/tmp/memfd:x", true, false},
+		{"", false, true},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		const struct mapping map = {.start = 0x1000,
+					    .end = 0x2000,
+					    .identity.inode = 7,
+					    .shared = cases[i].shared};
+		CHECK_EQ(process_table_mmap(processes, 100, &map, cases[i].path, true), 0);
+		struct process *process = process_table_find(processes, 100);
+		const struct module *module =
+			modules_of_map(&modules, process, process_mapping_at(process, map.start));
+		CHECK(module);
+		CHECK_EQ(module->row.kind, cases[i].generated ? MODULE_ANON : MODULE_FILE);
+		end();
+	}
+}
+
 static void a_rewritten_file_is_another(void)
 {
 	begin();
@@ -126,6 +154,7 @@ static void what_somebody_died_of_is_not(void)
 int main(void)
 {
 	RUN(a_file_is_one_module);
+	RUN(a_memfd_is_generated_code_where_it_is_shared);
 	RUN(a_rewritten_file_is_another);
 	RUN(what_could_not_be_read_is_asked_for_again);
 	RUN(what_somebody_died_of_is_not);
