@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,11 @@
  * Of each row the slices that are open are kept, and nothing else.
  */
 
-enum { MOMENT_NS = 1000, IDS_OF_AN_EVENT = 10000000 /* more than there are threads */ };
+enum {
+	MOMENT_NS = 1000,
+	IDS_OF_AN_EVENT = 10000000, /* more than there are threads */
+	LABELS_BYTES_MOST = 16 << 20,
+};
 
 /* A function that is open in a row. */
 struct slice {
@@ -39,6 +44,8 @@ struct row {
 	uint32_t event;
 	uint64_t id;	 /* among the file's threads */
 	uint64_t end_ns; /* of what is open */
+	char ids[64];	 /* as its events have them, up to their time */
+	size_t ids_bytes;
 	struct {
 		struct slice *items; /* root first */
 		size_t nr, capacity;
@@ -54,22 +61,33 @@ struct chrome {
 		size_t nr, capacity;
 	} rows;
 	struct index rows_index;
+	struct text labels; /* what events say of functions, one behind the other; */
+	struct {
+		struct label {
+			uint32_t at, bytes;
+		} * items; /* by function: where; 0 bytes: it is to be made */
+		size_t nr, capacity;
+	} label_of;
 };
 
 /* ---- events of the file ---- */
 
 static void begin_event(struct chrome *chrome, const struct row *row, char phase, uint64_t time_ns)
 {
-	text_addf(&chrome->out,
-		  ",\n{\"ph\":\"%c\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":%" PRIu64
-		  ".%03" PRIu64,
-		  phase, row->pid, row->id, time_ns / 1000, time_ns % 1000);
+	const uint64_t of_us = time_ns % 1000;
+	const char end[] = {'.', (char)('0' + of_us / 100), (char)('0' + of_us / 10 % 10),
+			    (char)('0' + of_us % 10)};
+	text_add(&chrome->out, phase == 'B' ? ",\n{\"ph\":\"B\"," : ",\n{\"ph\":\"E\",");
+	text_add_bytes(&chrome->out, row->ids, row->ids_bytes);
+	json_add_number(&chrome->out, time_ns / 1000);
+	text_add_bytes(&chrome->out, end, sizeof(end));
 }
 
-static void add_name(struct chrome *chrome, const char *key, const char *untrusted)
+static void add_name(struct chrome *chrome, struct text *text, const char *key,
+		     const char *untrusted)
 {
-	text_addf(&chrome->out, ",\"%s\":", key);
-	json_add_name(&chrome->out, &chrome->scratch, untrusted);
+	text_addf(text, ",\"%s\":", key);
+	json_add_name(text, &chrome->scratch, untrusted);
 }
 
 static void add_metadata(struct chrome *chrome, const struct row *row, const char *what,
@@ -83,17 +101,45 @@ static void add_metadata(struct chrome *chrome, const struct row *row, const cha
 	text_add(&chrome->out, "}}");
 }
 
-static void open_slice(struct chrome *chrome, const struct row *row, uint64_t time_ns)
+/* Functions are few, and their events many: what these say of them is made once, as long as there is room for all. */
+static const struct label *label_of(struct chrome *chrome, uint32_t function)
 {
-	const struct slice *slice = &row->slices.items[row->slices.nr - 1];
 	const struct history *history = chrome->request->history;
-	const struct function_id function = {slice->function};
-	const bool is_known = slice->function != UINT32_MAX;
+	const size_t nr = (size_t)function + 1;
+	if (vec_reserve(&chrome->label_of, nr))
+		return NULL;
+	for (; chrome->label_of.nr < nr; chrome->label_of.nr++)
+		chrome->label_of.items[chrome->label_of.nr] = (struct label){0};
+	struct label *label = &chrome->label_of.items[function];
+	if (label->bytes)
+		return label;
+	if (chrome->labels.size > LABELS_BYTES_MOST) {
+		text_clear(&chrome->labels);
+		memset(chrome->label_of.items, 0, chrome->label_of.nr * sizeof(*label));
+	}
+	label->at = (uint32_t)chrome->labels.size;
+	add_name(chrome, &chrome->labels, "name",
+		 history_function_marked_name(history, (struct function_id){function}));
+	add_name(chrome, &chrome->labels, "cat",
+		 history_function_module(history, (struct function_id){function}));
+	label->bytes = (uint32_t)chrome->labels.size - label->at;
+	return label;
+}
+
+static int open_slice(struct chrome *chrome, const struct row *row, uint64_t time_ns)
+{
+	const uint32_t function = row->slices.items[row->slices.nr - 1].function;
 	begin_event(chrome, row, 'B', time_ns);
-	add_name(chrome, "name",
-		 is_known ? history_function_marked_name(history, function) : "[unknown]");
-	add_name(chrome, "cat", is_known ? history_function_module(history, function) : "");
+	if (function == UINT32_MAX) {
+		text_add(&chrome->out, ",\"name\":\"[unknown]\",\"cat\":\"\"}");
+		return 0;
+	}
+	const struct label *label = label_of(chrome, function);
+	if (!label || chrome->labels.failed)
+		return -ENOMEM;
+	text_add_bytes(&chrome->out, chrome->labels.bytes + label->at, label->bytes);
 	text_add(&chrome->out, "}");
+	return 0;
 }
 
 static void close_slices(struct chrome *chrome, struct row *row, size_t left)
@@ -101,9 +147,11 @@ static void close_slices(struct chrome *chrome, struct row *row, size_t left)
 	while (row->slices.nr > left) {
 		const struct slice *slice = &row->slices.items[--row->slices.nr];
 		begin_event(chrome, row, 'E', row->end_ns);
-		text_addf(&chrome->out,
-			  ",\"args\":{\"samples\":%" PRIu64 ",\"weight\":%" PRIu64 "}}",
-			  slice->samples, slice->weight);
+		text_add(&chrome->out, ",\"args\":{\"samples\":");
+		json_add_number(&chrome->out, slice->samples);
+		text_add(&chrome->out, ",\"weight\":");
+		json_add_number(&chrome->out, slice->weight);
+		text_add(&chrome->out, "}}");
 	}
 }
 
@@ -149,6 +197,9 @@ static struct row *find_row(struct chrome *chrome, const struct history_stack *s
 		/* The first event's rows have their threads' own ids. */
 		.id = (uint64_t)stack->event * IDS_OF_AN_EVENT + (uint32_t)stack->tid,
 	};
+	row->ids_bytes = (size_t)snprintf(
+		row->ids, sizeof(row->ids),
+		"\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", row->pid, row->id);
 	name_row(chrome, row, stack);
 	return row;
 }
@@ -171,16 +222,17 @@ static int put_stack(struct chrome *chrome, struct row *row, const struct histor
 	const size_t nr = stack->nr_frames ? stack->nr_frames : 1;
 	if (vec_reserve(&row->slices, nr))
 		return -ENOMEM;
-	for (size_t i = row->slices.nr; i < nr; i++) {
+	int result = 0;
+	for (size_t i = row->slices.nr; !result && i < nr; i++) {
 		row->slices.items[row->slices.nr++] =
 			(struct slice){.function = frames[i].function.index};
-		open_slice(chrome, row, from_ns);
+		result = open_slice(chrome, row, from_ns);
 	}
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < row->slices.nr; i++) {
 		row->slices.items[i].samples += stack->samples;
 		row->slices.items[i].weight += stack->weight;
 	}
-	return 0;
+	return result;
 }
 
 static int add_sample(void *context, const struct history_sample *sample)
@@ -218,8 +270,8 @@ static void write_head(struct chrome *chrome)
 		 "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"note\":\"Slices are samples put "
 		 "together, not calls: "
 		 "a function may have returned and been called again between two of them.\"");
-	add_name(chrome, "writer", "ctop " CTOP_VERSION);
-	add_name(chrome, "command line", command ? command : "");
+	add_name(chrome, &chrome->out, "writer", "ctop " CTOP_VERSION);
+	add_name(chrome, &chrome->out, "command line", command ? command : "");
 	/* An event that says nothing, so that a comma may stand in front of all others. */
 	text_add(&chrome->out,
 		 "},\n\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"tid\":0,\"name\":\"trace_name\","
@@ -249,5 +301,7 @@ int chrome_write(const struct export_request *request)
 	process_names_release(&chrome.processes);
 	text_release(&chrome.out);
 	text_release(&chrome.scratch);
+	text_release(&chrome.labels);
+	free(chrome.label_of.items);
 	return result;
 }
