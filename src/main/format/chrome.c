@@ -29,7 +29,7 @@
 enum {
 	MOMENT_NS = 1000,
 	IDS_OF_AN_EVENT = 10000000, /* more than there are threads */
-	LABELS_BYTES_MOST = 16 << 20,
+	LABELS_BYTES_MOST = 4 << 20,
 };
 
 /* A function that is open in a row. */
