@@ -143,7 +143,7 @@ static void registers_that_are_not_known_are_not_the_same(void)
 		set_frame(at, (uint64_t) "lxr"[at], 5 - at, 'w');
 	t.evidence[2].known = 1;
 	t.evidence[2].saved[1] = 0;
-	t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END};
+	t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END, false};
 	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 	check_cut("smarxl", 3);
 }
@@ -182,7 +182,7 @@ static void what_did_not_end_with_the_dump_is_left(void)
 	take("smarl", 0);
 	for (size_t at = 0; at < 2; at++)
 		set_frame(at, (uint64_t) "lr"[at], 4 - at, 'w');
-	t.result = (struct unwind_result){2, STACK_BROKEN, STACK_REASON_BAD_CFI};
+	t.result = (struct unwind_result){2, STACK_BROKEN, STACK_REASON_BAD_CFI, false};
 	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 	CHECK_EQ(t.result.end, STACK_BROKEN);
 	CHECK_EQ(t.result.nr_frames, 2);
@@ -200,7 +200,7 @@ static void another_program_or_mapping_forgets(void)
 	take("smarl", 0);
 	for (size_t at = 0; at < 3; at++)
 		set_frame(at, (uint64_t) "lxr"[at], 5 - at, 'w');
-	t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END};
+	t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END, false};
 	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION + 1, t.frames, t.evidence, &t.result),
 		 0);
 	check_cut("smarxl", 3);
@@ -217,7 +217,7 @@ static void another_thread_has_tails_of_its_own(void)
 	for (int i = 0; i < 2; i++) {
 		for (size_t at = 0; at < 3; at++)
 			set_frame(at, (uint64_t) "lxr"[at], 5 - at, 'w');
-		t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END};
+		t.result = (struct unwind_result){3, STACK_TRUNCATED, STACK_REASON_DUMP_END, false};
 		CHECK_EQ(stitching_take(t.stitching, TID + 1, GENERATION, t.frames, t.evidence,
 					&t.result),
 			 0);
@@ -250,7 +250,7 @@ static void no_stack_is_deeper_than_the_limit(void)
 	for (size_t at = 0; at < 200; at++)
 		set_frame(at, at == 199 ? CALLERS + OUTER : 1 + at,
 			  at == 199 ? OUTER : 2 * UNWIND_MAX_FRAMES - at, 0);
-	t.result = (struct unwind_result){200, STACK_TRUNCATED, STACK_REASON_DUMP_END};
+	t.result = (struct unwind_result){200, STACK_TRUNCATED, STACK_REASON_DUMP_END, false};
 	CHECK_EQ(stitching_take(t.stitching, TID, GENERATION, t.frames, t.evidence, &t.result), 0);
 	CHECK_EQ(t.result.end, STACK_TRUNCATED);
 	CHECK_EQ(t.result.nr_frames, 200);
@@ -270,7 +270,7 @@ static void memory_is_bounded_and_what_is_used_stays(void)
 		for (int i = 0; i < 2; i++) {
 			set_frame(0, 'l', 1, 0);
 			t.result =
-				(struct unwind_result){1, STACK_TRUNCATED, STACK_REASON_DUMP_END};
+				(struct unwind_result){1, STACK_TRUNCATED, STACK_REASON_DUMP_END, false};
 			CHECK_EQ(stitching_take(t.stitching, tid, GENERATION, t.frames, t.evidence,
 						&t.result),
 				 0);
