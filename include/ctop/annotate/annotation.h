@@ -3,8 +3,9 @@
 #define CTOP_ANNOTATE_ANNOTATION_H
 
 /*
- * A function's instructions with the samples that fell on each. Every sample of the function's code is counted once: at the instruction
- * that has its address, or, where none that is listed has it, apart from all.
+ * A function's instructions with the samples that fell on each, and the source lines that they come from with those of all of their
+ * instructions. Every sample of the function's code is counted once: at the instruction that has its address, or, where none that is
+ * listed has it, apart from all.
  */
 
 #include <stdbool.h>
@@ -12,12 +13,21 @@
 #include <stdint.h>
 
 #include <ctop/files/listing.h>
+#include <ctop/query/event_columns.h>
 #include <ctop/query/selection.h>
 
 struct annotated {
 	uint64_t samples, weight;
 	struct function_id inlined; /* that was put in there; index 0: none, or not known */
 	uint32_t nr_jumps;	    /* from within the function that lead here */
+	uint32_t line;		    /* 1 + row of lines; 0: not known */
+};
+
+/* Instructions of one line may stand in several places: blocks. */
+struct annotated_line {
+	uint32_t at; /* instruction: the first of the block that has most of it */
+	uint32_t nr_blocks;
+	uint64_t samples, weight;
 };
 
 struct annotation {
@@ -25,12 +35,24 @@ struct annotation {
 	struct annotated *rows;			  /* as many as the listing has */
 	uint64_t samples, weight;		  /* of all that begins at the function's start */
 	uint64_t outside_samples, outside_weight; /* of these: at no instruction listed */
+	struct annotated_line *lines;		  /* in the order of their first instructions */
+	uint32_t nr_lines;
+	struct event_columns
+		events; /* its rows: instructions, then lines. A whole: of the function */
 };
 
 /* code: from its first row at `start` of `module` on. 0 or -ENOMEM; release in any case. */
 int annotation_make(struct annotation *annotation, const struct listing *listing,
 		    const struct selection_code *code, uint32_t module, uint64_t start);
+/* The columns of all events, where there are several; `function` as for selection_code(). 0 or -ENOMEM. */
+int annotation_add_events(struct annotation *annotation, struct selection *selection,
+			  const struct history *history, struct function_id function,
+			  uint32_t module, uint64_t start);
 void annotation_release(struct annotation *annotation);
+/* Whether the instruction is the first of a block of a line that is known. */
+bool listing_begins_block(const struct listing *listing, uint32_t row);
+/* The line whose numbers are to stand in front of an instruction, each in one place: NULL there is none with samples. */
+const struct annotated_line *annotation_line_at(const struct annotation *annotation, uint32_t row);
 /* The listed instruction that has an elf address; UINT32_MAX: none has. */
 uint32_t listing_row_at(const struct listing *listing, uint64_t elf_address);
 

@@ -4,8 +4,8 @@
 
 /*
  * Several events side by side: for the rows that a screen shows of a selection's event, what the others cost there, and the ratios
- * that people ask for where these events were sampled: instructions per cycle, misses per thousand instructions. Of groups that is
- * what they cost themselves, of a tree's rows all that they cost.
+ * that people ask for where these events were sampled: instructions per cycle, misses per thousand instructions. Of groups and
+ * instructions that is what they cost themselves, of a tree's rows all that they cost.
  */
 
 #include <ctop/base/text.h>
@@ -15,7 +15,7 @@ enum { EVENT_COLUMNS_MAX = 7, EVENT_RATIOS_MAX = EVENT_COLUMNS_MAX };
 
 struct event_column {
 	uint32_t event;
-	uint64_t whole; /* weight of all that is shown */
+	uint64_t whole; /* weight of all that is shown, or of what its rows are parts of */
 	struct {
 		struct selection_amount *items; /* by row */
 		size_t nr, capacity;
@@ -48,6 +48,8 @@ int event_columns_add_node(struct event_columns *columns, struct selection *sele
 /* What the function costs itself, then in all. */
 int event_columns_add_function(struct event_columns *columns, struct selection *selection,
 			       struct function_id function);
+/* So many that cost nothing, to be filled in. */
+int event_columns_add_empty(struct event_columns *columns, size_t nr);
 void event_columns_clear_rows(struct event_columns *columns);
 void event_columns_release(struct event_columns *columns);
 
@@ -65,6 +67,8 @@ void event_ratio_add(const struct event_columns *columns, const struct event_rat
 		     size_t row, struct text *out);
 bool event_ratio_is_known(const struct event_columns *columns, const struct event_ratio *ratio,
 			  size_t row);
+/* Whether any event has samples in a row. */
+bool event_columns_have_samples(const struct event_columns *columns, size_t row);
 /* How many samples it rests on, in few characters: those of the event that has fewer. Nothing where there is no ratio. */
 void event_ratio_add_count(const struct event_columns *columns, const struct event_ratio *ratio,
 			   size_t row, struct text *out);

@@ -63,7 +63,6 @@ struct selection_groups {
 	struct selection_group *items;
 	size_t nr, capacity;
 };
-enum { SELECTION_OWN_EVENT = -1 };
 /*
  * Those that have samples, sorted by self, then total, then name. Self costs of all add up to the samples shown. Of an event, which
  * others of the filter's criteria say what is shown of; squares of another event than the selection's own are about, in windows.

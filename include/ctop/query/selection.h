@@ -143,11 +143,20 @@ struct selection_cost {
 	uint64_t self_weight, total_weight;
 };
 
+/* An event where one is asked for: the selection's. */
+enum { SELECTION_OWN_EVENT = -1 };
 /* Of one event. */
 struct selection_amount {
 	uint64_t samples, weight;
 	double squares; /* of weight */
 };
+static inline void selection_add_amount(struct selection_amount *sum,
+					const struct selection_amount *amount)
+{
+	sum->samples += amount->samples;
+	sum->weight += amount->weight;
+	sum->squares += amount->squares;
+}
 /*
  * Other events than the selection's own, of which the filter's other criteria say what is shown. Squares are about, in windows.
  * Everything, and one function's.
@@ -358,6 +367,7 @@ struct selection_address {
 	struct function_id
 		inlined; /* that was put in there: the innermost; index 0: none, or not known */
 	uint64_t samples, weight; /* that were taken there */
+	double squares;		  /* of weight */
 };
 struct selection_code {
 	struct selection_address *items;
@@ -365,9 +375,10 @@ struct selection_code {
 };
 /*
  * Where in a function's code the samples shown were taken, those in functions inlined into it among them, sorted by module, start and
- * address: there may be several functions of one name. Of a function whose start nobody knows there is nothing. 0 or -ENOMEM.
+ * address: there may be several functions of one name. Of a function whose start nobody knows there is nothing. Of an event, as
+ * selection_groups() has them. 0 or -ENOMEM.
  */
-int selection_code(struct selection *selection, struct function_id function,
+int selection_code(struct selection *selection, struct function_id function, int32_t event,
 		   struct selection_code *code);
 /* The function whose code an inlined one is in, most of it; of any other, itself. */
 struct function_id selection_code_holder(struct selection *selection, struct function_id function);

@@ -8,10 +8,10 @@
 #include <ctop/history/history.h>
 #include <ctop/options/options.h>
 
-/* Whether it has room for several events: in the list and the tree, each has a column. */
+/* Whether it has room for several events: in the list, the tree and a function's code each has a column. */
 static inline bool report_has_columns(const struct options *options)
 {
-	return !options->modules && !options->annotate;
+	return !options->modules;
 }
 
 /*

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "annotation_lines.h"
+
 /* Shares of a function's weight: one of so many. */
 enum { HOT_PART = 10, SOME_PART = 100 };
 
@@ -66,11 +68,58 @@ int annotation_make(struct annotation *annotation, const struct listing *listing
 		if (code->items[i].module == module && code->items[i].start == start)
 			add_samples(annotation, &code->items[i]);
 	count_jumps(annotation);
-	return 0;
+	return annotation_find_lines(annotation);
+}
+
+static void add_amount(struct event_column *column, size_t row, const struct selection_address *at)
+{
+	const struct selection_amount amount = {at->samples, at->weight, at->squares};
+	selection_add_amount(&column->costs.items[row], &amount);
+}
+
+/* Of one event: at instructions, and at their lines. */
+static void add_event(const struct annotation *annotation, struct event_column *column,
+		      const struct selection_address *at)
+{
+	const struct listing *listing = annotation->listing;
+	const uint32_t row = listing_row_at(listing, at->address + listing->answer.bias);
+	const uint32_t line = row == UINT32_MAX ? 0 : annotation->rows[row].line;
+	column->whole += at->weight;
+	if (row != UINT32_MAX)
+		add_amount(column, row, at);
+	if (line)
+		add_amount(column, (size_t)listing->answer.nr_rows + line - 1, at);
+}
+
+int annotation_add_events(struct annotation *annotation, struct selection *selection,
+			  const struct history *history, struct function_id function,
+			  uint32_t module, uint64_t start)
+{
+	struct event_columns *events = &annotation->events;
+	struct selection_code code = {0};
+	event_columns_begin(events, selection, history);
+	int result = event_columns_add_empty(events, (size_t)annotation->listing->answer.nr_rows +
+							     annotation->nr_lines);
+	for (size_t i = 0; !result && i < events->nr; i++) {
+		struct event_column *column = &events->columns[i];
+		column->whole = 0;
+		result = selection_code(selection, function,
+					i ? (int32_t)column->event : SELECTION_OWN_EVENT, &code);
+		for (size_t j = 0; !result && j < code.nr; j++)
+			if (code.items[j].module == module && code.items[j].start == start)
+				add_event(annotation, column, &code.items[j]);
+	}
+	free(code.items);
+	if (result)
+		event_columns_release(events);
+	annotation_place_lines(annotation);
+	return result;
 }
 
 void annotation_release(struct annotation *annotation)
 {
+	event_columns_release(&annotation->events);
+	free(annotation->lines);
 	free(annotation->rows);
 	*annotation = (struct annotation){0};
 }

@@ -118,11 +118,15 @@ static void choose(struct shown_code *shown, const struct history *history, stru
 	ask(shown, history, session);
 }
 
-static void count(struct shown_code *shown)
+static void count(struct shown_code *shown, const struct history *history,
+		  struct selection *selection)
 {
+	const struct selection_address *place = &shown->place;
 	annotation_release(&shown->annotation);
 	if (annotation_make(&shown->annotation, shown->code.listing, &shown->addresses,
-			    shown->place.module, shown->place.start))
+			    place->module, place->start) ||
+	    annotation_add_events(&shown->annotation, selection, history, shown->holder,
+				  place->module, place->start))
 		out_of_memory(shown);
 }
 
@@ -136,14 +140,15 @@ const struct ui_code *shown_code_get(struct shown_code *shown, struct history *h
 	}
 	if (!begin(shown, options)) {
 		shown->holder = selection_code_holder(selection, function);
-		if (selection_code(selection, shown->holder, &shown->addresses))
+		if (selection_code(selection, shown->holder, SELECTION_OWN_EVENT,
+				   &shown->addresses))
 			out_of_memory(shown);
 		else if (!shown->has_place || (shown->error.cause[0] &&
 					       !has_samples_at(&shown->addresses, &shown->place)))
 			choose(shown, history, session);
 	}
 	if (shown->code.listing && shown->files)
-		count(shown);
+		count(shown, history, selection);
 	shown->told = (struct ui_code){
 		.cause = shown->error.cause,
 		.remedy = shown->error.remedy,

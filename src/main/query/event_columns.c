@@ -30,15 +30,20 @@ static uint32_t find_group(const struct index *index, const struct selection_gro
 	return UINT32_MAX;
 }
 
+static int add_empty(struct event_column *column, size_t nr)
+{
+	if (vec_reserve(&column->costs, column->costs.nr + nr + 1))
+		return -ENOMEM;
+	for (; nr; nr--)
+		column->costs.items[column->costs.nr++] = (struct selection_amount){0};
+	return 0;
+}
+
 static int add_column(struct event_columns *columns, uint32_t event, size_t nr_rows)
 {
 	struct event_column *column = &columns->columns[columns->nr++];
 	*column = (struct event_column){.event = event};
-	if (vec_reserve(&column->costs, nr_rows + 1))
-		return -ENOMEM;
-	for (; column->costs.nr < nr_rows; column->costs.nr++)
-		column->costs.items[column->costs.nr] = (struct selection_amount){0};
-	return 0;
+	return add_empty(column, nr_rows);
 }
 
 /* Of one event, by the rows' groups. */
@@ -190,6 +195,22 @@ int event_columns_add_function(struct event_columns *columns, struct selection *
 			result = add_amount(&columns->columns[i], total);
 	}
 	return result;
+}
+
+int event_columns_add_empty(struct event_columns *columns, size_t nr)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < columns->nr; i++)
+		result = add_empty(&columns->columns[i], nr);
+	return result;
+}
+
+bool event_columns_have_samples(const struct event_columns *columns, size_t row)
+{
+	size_t i = 0;
+	while (i < columns->nr && !columns->columns[i].costs.items[row].samples)
+		i++;
+	return i < columns->nr;
 }
 
 void event_columns_clear_rows(struct event_columns *columns)

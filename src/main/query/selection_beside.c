@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/query/groups.h>
+#include <ctop/query/selection.h>
 
 #include "selection_internal.h"
 
@@ -37,13 +37,6 @@ double selection_squares_of(const struct selection *selection, size_t stack, int
 	if (count->samples == history->stacks.items[stack].samples)
 		return history_stack_squares(history, stack);
 	return count->samples ? weight * weight / (double)count->samples : 0;
-}
-
-void selection_add_amount(struct selection_amount *sum, const struct selection_amount *amount)
-{
-	sum->samples += amount->samples;
-	sum->weight += amount->weight;
-	sum->squares += amount->squares;
 }
 
 static struct selection_amount of_stack(const struct selection *selection, size_t stack,

@@ -42,24 +42,25 @@ static void merge(struct selection_code *code)
 		}
 		code->items[kept].samples += code->items[i].samples;
 		code->items[kept].weight += code->items[i].weight;
+		code->items[kept].squares += code->items[i].squares;
 	}
 	code->nr = kept + 1;
 }
 
-static bool counts(const struct selection *selection, size_t stack)
+static bool counts(const struct selection *selection, size_t stack, int32_t event)
 {
-	return selection->stacks.items[stack].passes && selection->counts.items[stack].samples &&
-	       selection->history->stacks.items[stack].leaf;
+	return selection->history->stacks.items[stack].leaf &&
+	       selection->counts.items[stack].samples && selection_counts(selection, stack, event);
 }
 
-int selection_code(struct selection *selection, struct function_id function,
+int selection_code(struct selection *selection, struct function_id function, int32_t event,
 		   struct selection_code *code)
 {
 	struct history *history = selection->history;
 	code->nr = 0;
 	for (size_t i = 0; i < selection->stacks.nr; i++) {
 		const struct counted_stack *stack = &history->stacks.items[i];
-		if (!counts(selection, i))
+		if (!counts(selection, i, event))
 			continue;
 		const uint32_t own = history_function_of(history, stack->leaf);
 		const struct named_frame *frame = &history->frames.items[stack->leaf];
@@ -76,6 +77,7 @@ int selection_code(struct selection *selection, struct function_id function,
 			.inlined = inlined_at(history, stack->leaf),
 			.samples = selection->counts.items[i].samples,
 			.weight = selection->counts.items[i].weight,
+			.squares = selection_squares_of(selection, i, event),
 		};
 	}
 	merge(code);
@@ -103,7 +105,8 @@ struct function_id selection_code_holder(struct selection *selection, struct fun
 	uint64_t most = 0;
 	for (size_t i = 0; weights && i < selection->stacks.nr; i++) {
 		const uint32_t leaf = history->stacks.items[i].leaf;
-		if (!counts(selection, i) || !is_put_in(history, leaf, function))
+		if (!counts(selection, i, SELECTION_OWN_EVENT) ||
+		    !is_put_in(history, leaf, function))
 			continue;
 		const uint32_t own = history_function_of(history, leaf);
 		if (own >= nr)

@@ -309,7 +309,6 @@ void selection_move_squares(struct selection *selection, const uint32_t *rows);
 /* Whether the samples of a stack are of an event (SELECTION_OWN_EVENT: its own), and are shown; the squares of their weights. */
 bool selection_counts(const struct selection *selection, size_t stack, int32_t event);
 double selection_squares_of(const struct selection *selection, size_t stack, int32_t event);
-void selection_add_amount(struct selection_amount *sum, const struct selection_amount *amount);
 /* What paths cost, as long as no refresh comes. NULL: out of memory. */
 const struct paths_beside *selection_paths_beside(struct selection *selection, uint32_t event);
 static inline struct selection_amount selection_path_beside(const struct paths_beside *beside,

@@ -199,11 +199,14 @@ static int add_code(struct work *work, const struct selection_code *code,
 		return result;
 	struct source_file **files = find_sources(work);
 	result = annotation_make(&annotation, work->code.listing, code, at->module, at->start);
+	if (!result)
+		result = annotation_add_events(&annotation, work->selection, work->history,
+					       work->function, at->module, at->start);
 	if (!files || result)
 		result = error_set(work->error, -ENOMEM, "out of memory");
 	else
 		report_annotate_add(work->history, &annotation, &work->code, files,
-				    work->totals.weight, work->out);
+				    work->totals.weight, work->options, work->out);
 	annotation_release(&annotation);
 	free(files);
 	code_release(&work->code);
@@ -228,7 +231,7 @@ static int no_code(struct work *work)
 static int add_places(struct work *work)
 {
 	struct selection_code code = {0};
-	int result = selection_code(work->selection, work->function, &code);
+	int result = selection_code(work->selection, work->function, SELECTION_OWN_EVENT, &code);
 	if (result)
 		result = error_set(work->error, result, "out of memory");
 	else if (!code.nr)

@@ -9,7 +9,19 @@
 #include <ctop/report/label_line.h>
 #include <ctop/report/numbers.h>
 
-enum { NAME_COLS = 80, FILE_COLS = 40, NUMBERS_COLS = 23, FILES_SHOWN_MAX = 16 };
+#include "report_events.h"
+#include "report_internal.h"
+
+enum { NAME_COLS = 80, FILE_COLS = 40, FILES_SHOWN_MAX = 16 };
+enum { NUMBERS_COLS = 21, SAMPLES_COLS = 11, LINE_COLS = 200 };
+
+struct listed {
+	const struct history *history;
+	const struct annotation *annotation;
+	struct source_file *const *files;
+	struct report_events events; /* what is in them is the annotation's */
+	struct text *out;
+};
 
 static const char *text_at(const struct listing *listing, uint32_t at)
 {
@@ -91,21 +103,68 @@ static void add_counts(const struct annotation *annotation, uint64_t whole, stru
 	text_release(&line);
 }
 
-/* The source's line, or which it is, where that is another than that of the instruction before. */
-static void add_source(const struct listing *listing, uint32_t at, struct source_file *const *files,
-		       struct text *out)
+/* ---- numbers ---- */
+
+/* mark: in two columns. row: of the events. */
+static void add_numbers(struct listed *listed, uint64_t samples, uint64_t weight, const char *mark,
+			size_t row)
 {
+	const struct annotation *annotation = listed->annotation;
+	struct text digits = {0};
+	struct text *out = listed->out;
+	add_grouped(&digits, samples);
+	report_add_share(out, weight, annotation->weight);
+	text_addf(out, " %s ", mark);
+	report_add_blanks(out, digits.size < SAMPLES_COLS ? SAMPLES_COLS - digits.size : 0);
+	text_add(out, text_string(&digits));
+	report_events_add_row(&listed->events, row, out);
+	out->failed |= digits.failed;
+	text_release(&digits);
+}
+
+static void add_no_numbers(const struct listed *listed)
+{
+	report_add_blanks(listed->out, NUMBERS_COLS);
+	report_events_add_nothing(&listed->events, listed->out);
+}
+
+static void add_instruction_numbers(struct listed *listed, uint32_t at)
+{
+	static const char *const marks[] = {
+		[HEAT_NONE] = "  ", [HEAT_SOME] = "* ", [HEAT_HOT] = "**"};
+	const struct annotation *annotation = listed->annotation;
+	const struct annotated *row = &annotation->rows[at];
+	if (row->samples ||
+	    (annotation->events.nr && event_columns_have_samples(&annotation->events, at)))
+		add_numbers(listed, row->samples, row->weight,
+			    marks[annotation_heat(annotation, at)], at);
+	else
+		add_no_numbers(listed);
+}
+
+/* ---- rows ---- */
+
+/* The source's line, or which it is, where that is another than that of the instruction before. */
+static void add_source(struct listed *listed, uint32_t at)
+{
+	const struct annotation *annotation = listed->annotation;
+	const struct listing *listing = annotation->listing;
 	const struct listing_row *row = &listing->rows[at];
-	const struct listing_row *before = at ? row - 1 : NULL;
-	const bool is_same_file = before && before->file == row->file;
-	if (!row->file || !row->line || (is_same_file && before->line == row->line))
+	struct text *out = listed->out;
+	if (!listing_begins_block(listing, at))
 		return;
-	const struct source_file *file = files[row->file - 1];
+	const struct source_file *file = listed->files[row->file - 1];
 	const char *path = text_at(listing, listing->files[row->file - 1].path);
 	const char *slash = strrchr(path, '/');
+	const struct annotated_line *line = annotation_line_at(annotation, at);
 	struct text name = {0};
 	text_add_safe(&name, slash && slash[1] ? slash + 1 : path);
-	text_addf(out, "%*s", NUMBERS_COLS, "");
+	if (line)
+		add_numbers(listed, line->samples, line->weight, "  ",
+			    (size_t)listing->answer.nr_rows + annotation->rows[at].line - 1);
+	else
+		add_no_numbers(listed);
+	text_add(out, "  ");
 	name_add_elided(out, text_string(&name), FILE_COLS);
 	text_addf(out, ":%" PRIu32 "  ", row->line);
 	text_release(&name);
@@ -114,33 +173,16 @@ static void add_source(const struct listing *listing, uint32_t at, struct source
 	text_add(out, "\n");
 }
 
-static void add_numbers(const struct annotation *annotation, uint32_t at, struct text *out)
+static void add_instruction(struct listed *listed, uint32_t at)
 {
-	static const char *const marks[] = {
-		[HEAT_NONE] = "  ", [HEAT_SOME] = "* ", [HEAT_HOT] = "**"};
-	const struct annotated *row = &annotation->rows[at];
-	struct text digits = {0};
-	if (!row->samples) {
-		text_addf(out, "%*s", NUMBERS_COLS, "");
-		return;
-	}
-	add_grouped(&digits, row->samples);
-	text_addf(out, "%6.2f %s %11s  ",
-		  annotation->weight ? 100.0 * (double)row->weight / (double)annotation->weight
-				     : 0.0,
-		  marks[annotation_heat(annotation, at)], text_string(&digits));
-	out->failed |= digits.failed;
-	text_release(&digits);
-}
-
-static void add_instruction(const struct history *history, const struct annotation *annotation,
-			    uint32_t at, struct text *out)
-{
+	const struct history *history = listed->history;
+	const struct annotation *annotation = listed->annotation;
+	struct text *out = listed->out;
 	const struct listing *listing = annotation->listing;
 	const struct listing_row *row = &listing->rows[at];
 	const struct annotated *annotated = &annotation->rows[at];
-	add_numbers(annotation, at, out);
-	text_addf(out, "%8" PRIx64 ": %c ", row->address, annotated->nr_jumps ? '>' : ' ');
+	add_instruction_numbers(listed, at);
+	text_addf(out, "  %8" PRIx64 ": %c ", row->address, annotated->nr_jumps ? '>' : ' ');
 	text_add_safe(out, text_at(listing, row->text));
 	if (row->target_name) {
 		text_add(out, "  # ");
@@ -159,8 +201,15 @@ static void add_instruction(const struct history *history, const struct annotati
 
 void report_annotate_add(const struct history *history, const struct annotation *annotation,
 			 const struct code *code, struct source_file *const *files, uint64_t whole,
-			 struct text *out)
+			 const struct options *options, struct text *out)
 {
+	struct listed listed = {
+		.history = history,
+		.annotation = annotation,
+		.files = files,
+		.events.of = annotation->events,
+		.out = out,
+	};
 	const struct listing *listing = annotation->listing;
 	const struct listing_answer *answer = &listing->answer;
 	struct text line = {0};
@@ -171,9 +220,18 @@ void report_annotate_add(const struct history *history, const struct annotation 
 	text_release(&line);
 	add_counts(annotation, whole, out);
 	add_files(listing, files, code->written_ns, out);
-	text_add(out, "\n CODE%        SAMPLES   ADDRESS    INSTRUCTION\n");
+	report_events_fit(&listed.events, history,
+			  options->names_full ? 0
+			  : options->columns  ? options->columns
+					      : LINE_COLS,
+			  NUMBERS_COLS + ROOM_COLS_LEAST);
+	text_add(out, "\n CODE%        SAMPLES");
+	report_events_add_heading(&listed.events, history, out);
+	text_add(out, "   ADDRESS    INSTRUCTION\n");
 	for (uint32_t i = 0; i < answer->nr_rows; i++) {
-		add_source(listing, i, files, out);
-		add_instruction(history, annotation, i, out);
+		add_source(&listed, i);
+		add_instruction(&listed, i);
 	}
+	out->failed |= listed.events.text.failed;
+	text_release(&listed.events.text);
 }

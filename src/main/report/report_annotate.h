@@ -6,13 +6,14 @@
 #include <ctop/annotate/code_finder.h>
 #include <ctop/annotate/sources.h>
 #include <ctop/base/text.h>
+#include <ctop/options/options.h>
 
 /* Text of so many bytes is enough: behind it source lines are left out, and other functions. */
 enum { REPORT_ANNOTATE_BYTES_MAX = 128 << 20 };
 
-/* Adds a function's instructions, each with its samples, and the source lines that they come from. whole: weight of all samples. */
+/* Adds a function's instructions and the source lines that they come from, each with its samples. whole: weight of all samples. */
 void report_annotate_add(const struct history *history, const struct annotation *annotation,
 			 const struct code *code, struct source_file *const *files, uint64_t whole,
-			 struct text *out);
+			 const struct options *options, struct text *out);
 
 #endif

@@ -9,10 +9,13 @@
 #include <ctop/base/vec.h>
 #include <ctop/terminal/theme.h>
 
+#include "event_cells.h"
 #include "view.h"
 
 /* CODE%, SAMPLES, the arrow of a jump, ADDRESS. */
 enum { SAMPLES_COL = 8, SAMPLES_COLS = 10, ARROW_COL = 19, ADDRESS_COL = 21, TEXT_COL = 32 };
+/* Behind the samples; instructions need more room than names. */
+enum { EVENTS_COL = SAMPLES_COL + SAMPLES_COLS, TEXT_MORE_COLS = 10 };
 enum { NAME_COLS = 60, SPOTS_MAX = 64 };
 enum { NARROW_COLS = 60 }; /* narrower ones have no column of samples */
 
@@ -41,6 +44,7 @@ struct code_view {
 	bool is_listed;		   /* the hottest was gone to */
 	size_t jump_from, jump_to; /* rows of the jump that is selected; the same: it is none */
 	struct text text;	   /* scratch */
+	struct event_cells events; /* what is in them is the host's */
 };
 
 static struct code_view *code_of(struct view *view)
@@ -68,21 +72,13 @@ static int add_row(struct code_view *view, uint32_t at, enum row_kind kind)
 	return 0;
 }
 
-static bool begins_line(const struct listing *listing, uint32_t at)
-{
-	const struct listing_row *row = &listing->rows[at];
-	if (!row->file || !row->line)
-		return false;
-	return !at || row->file != row[-1].file || row->line != row[-1].line;
-}
-
 static int add_rows(struct code_view *view)
 {
 	const struct listing *listing = view->listing;
 	int result = 0;
 	view->rows.nr = 0;
 	for (uint32_t i = 0; listing && !result && i < listing->answer.nr_rows; i++) {
-		if (begins_line(listing, i))
+		if (listing_begins_block(listing, i))
 			result = add_row(view, i, ROW_SOURCE);
 		if (!result)
 			result = add_row(view, i, ROW_INSTRUCTION);
@@ -140,6 +136,8 @@ static int refresh(struct view *view, struct model *model)
 			model->host->code(model->host->context, model->selection, model->code_of);
 	code->listing =
 		code->code && code->code->annotation ? code->code->annotation->listing : NULL;
+	code->events.of = code->listing && !changes_known(model) ? code->code->annotation->events
+								 : (struct event_columns){0};
 	int result = add_rows(code);
 	view->nr_rows = result ? 0 : code->rows.nr;
 	if (result || !code->listing)
@@ -275,10 +273,10 @@ static void find_jump(struct code_view *view)
 	view->jump_to = to;
 }
 
-/* Where a column behind that of samples begins. */
-static int col_at(const struct area *line, int col)
+/* Where a column behind that of samples and those of other events begins. */
+static int col_at(const struct code_view *view, const struct area *line, int col)
 {
-	return line->col + col - (line->cols < NARROW_COLS ? SAMPLES_COLS : 0);
+	return line->col + col - (line->cols < NARROW_COLS ? SAMPLES_COLS : 0) + view->events.cols;
 }
 
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
@@ -286,10 +284,15 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 {
 	struct code_view *code = code_of(view);
 	const int end = line.col + line.cols;
-	int col = col_at(&line, TEXT_COL);
+	event_cells_fit(&code->events, model,
+			line.cols < NARROW_COLS ? 0 : line.cols - EVENTS_COL - TEXT_MORE_COLS);
+	int col = col_at(code, &line, TEXT_COL);
 	find_jump(code);
 	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE,
-		  line.cols < NARROW_COLS ? "  CODE%   ADDRESS" : "  CODE%   SAMPLES   ADDRESS");
+		  line.cols < NARROW_COLS ? "  CODE%" : "  CODE%   SAMPLES");
+	event_cells_draw_title(&code->events, model, cells, line.row, line.col + EVENTS_COL);
+	cells_put(cells, line.row, col_at(code, &line, ADDRESS_COL - 1), line.cols, ROLE_TITLE,
+		  "ADDRESS");
 	if (!code->listing || col >= end)
 		return;
 	col += cells_put(cells, line.row, col, end - col, ROLE_TITLE, "CODE OF ");
@@ -305,23 +308,45 @@ static void draw_arrow(const struct code_view *view, struct model *model, struct
 	if (first == last || row < first || row > last)
 		return;
 	const char *mark = row == to ? ">" : row == from ? "+" : model->glyphs->vertical;
-	cells_put(cells, line.row, col_at(&line, ARROW_COL), 1, ROLE_LABEL, mark);
+	cells_put(cells, line.row, col_at(view, &line, ARROW_COL), 1, ROLE_LABEL, mark);
 }
 
-static void draw_numbers(const struct code_view *view, struct model *model, struct cells *cells,
-			 uint32_t at, struct area line)
+/* row: of the events. */
+static void draw_numbers(struct code_view *view, struct model *model, struct cells *cells,
+			 const struct selection_amount *own, size_t row, struct area line)
 {
 	const struct annotation *annotation = view->code->annotation;
-	const struct annotated *row = &annotation->rows[at];
-	if (!row->samples)
+	const struct event_columns *events = &view->events.of;
+	if (!own->samples && !(events->nr && event_columns_have_samples(events, row)))
 		return;
 	const double percent =
-		annotation->weight ? 100.0 * (double)row->weight / (double)annotation->weight : 0;
+		annotation->weight ? 100.0 * (double)own->weight / (double)annotation->weight : 0;
 	const enum role role = model_percent_role(model, percent);
 	cells_putf(cells, line.row, line.col + 1, 7, role, "%6.1f", percent);
 	if (line.cols >= NARROW_COLS)
 		cells_putf(cells, line.row, line.col + SAMPLES_COL, SAMPLES_COLS, role, "%9" PRIu64,
-			   row->samples);
+			   own->samples);
+	event_cells_draw_row(&view->events, model, cells, line.row, line.col + EVENTS_COL, row);
+}
+
+/* Of an instruction, or in one of a line's places of all of it. */
+static void draw_row_numbers(struct code_view *view, struct model *model, struct cells *cells,
+			     const struct code_row *item, struct area line)
+{
+	const struct annotation *annotation = view->code->annotation;
+	if (item->kind == ROW_INSTRUCTION) {
+		const struct annotated *at = &annotation->rows[item->at];
+		const struct selection_amount own = {.samples = at->samples, .weight = at->weight};
+		draw_numbers(view, model, cells, &own, item->at, line);
+		return;
+	}
+	const struct annotated_line *at = annotation_line_at(annotation, item->at);
+	if (!at)
+		return;
+	const struct selection_amount own = {.samples = at->samples, .weight = at->weight};
+	draw_numbers(view, model, cells, &own,
+		     (size_t)view->listing->answer.nr_rows + annotation->rows[item->at].line - 1,
+		     line);
 }
 
 /* A source line's indentation gives way where the line would be cut. */
@@ -342,30 +367,43 @@ static void squeeze(struct text *text, int room)
 static void draw_row(struct view *view, struct model *model, struct cells *cells, size_t row,
 		     struct area line)
 {
-	const struct code_view *code = code_of_const(view);
+	struct code_view *code = code_of(view);
 	const struct code_row *item = &code->rows.items[row];
 	const bool is_message = item->kind == ROW_CAUSE || item->kind == ROW_REMEDY;
-	const int col = is_message
-				? line.col + 2
-				: col_at(&line, item->kind == ROW_SOURCE ? ADDRESS_COL : TEXT_COL);
+	const int col =
+		is_message ? line.col + 2
+			   : col_at(code, &line, item->kind == ROW_SOURCE ? ADDRESS_COL : TEXT_COL);
 	if (row == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
 	draw_arrow(code, model, cells, row, line);
+	if (!is_message)
+		draw_row_numbers(code, model, cells, item, line);
 	if (item->kind == ROW_INSTRUCTION) {
 		const struct annotated *annotated = &code->code->annotation->rows[item->at];
-		draw_numbers(code, model, cells, item->at, line);
-		cells_putf(cells, line.row, col_at(&line, ADDRESS_COL), TEXT_COL - ADDRESS_COL - 1,
-			   annotated->nr_jumps ? ROLE_LABEL : ROLE_DIM, "%9" PRIx64,
-			   instruction_of(code, row)->address);
+		cells_putf(cells, line.row, col_at(code, &line, ADDRESS_COL),
+			   TEXT_COL - ADDRESS_COL - 1, annotated->nr_jumps ? ROLE_LABEL : ROLE_DIM,
+			   "%9" PRIx64, instruction_of(code, row)->address);
 	}
 	const int room = line.col + line.cols - col;
 	if (room <= 0)
 		return;
 	const char *text = text_at(view, model, row);
 	if (item->kind == ROW_SOURCE)
-		squeeze(&code_of(view)->text, room);
+		squeeze(&code->text, room);
 	view_put_name(model, cells, line.row, col, room,
 		      item->kind == ROW_SOURCE ? ROLE_DIM : ROLE_TEXT, text);
+}
+
+/* A line whose instructions stand in several places: its numbers stand in one of these. */
+static void add_places(const struct code_view *view, uint32_t at, struct text *out)
+{
+	const struct annotation *annotation = view->code->annotation;
+	const uint32_t number = annotation->rows[at].line;
+	const struct annotated_line *line = number ? &annotation->lines[number - 1] : NULL;
+	if (!line || line->nr_blocks < 2 || !line->weight)
+		return;
+	text_addf(out, ", %.1f%% of the code in %" PRIu32 " places",
+		  100.0 * (double)line->weight / (double)annotation->weight, line->nr_blocks);
 }
 
 /* Which file the line is of, and what is wrong with that. */
@@ -373,13 +411,13 @@ static void draw_selected(struct view *view, struct model *model, struct cells *
 {
 	struct code_view *code = code_of(view);
 	struct text line = {0};
+	(void)model;
 	if (view->selected >= view->nr_rows || !code->listing)
 		return;
 	const struct listing_row *at = instruction_of(code, view->selected);
 	const struct source_file *file = file_of(code, at);
 	const char *place = file ? source_file_place(file) : NULL;
 	const char *problem = file ? source_file_problem(file) : NULL;
-	(void)model;
 	if (at->file)
 		text_add_safe(&line, place ? place
 					   : code->listing->strings +
@@ -390,6 +428,7 @@ static void draw_selected(struct view *view, struct model *model, struct cells *
 		text_addf(&line, ": %s", problem);
 	else if (place && source_file_written_ns(file) > code->code->written_ns)
 		text_add(&line, " (newer than the program: lines may be others)");
+	add_places(code, code->rows.items[view->selected].at, &line);
 	cells_put_cut(cells, row, 0, cells->cols, ROLE_TEXT, text_string(&line));
 	text_release(&line);
 }
@@ -429,6 +468,7 @@ static void code_free(struct view *view)
 	view_release(view);
 	free(code_of(view)->rows.items);
 	text_release(&code_of(view)->text);
+	text_release(&code_of(view)->events.text);
 	free(view);
 }
 
