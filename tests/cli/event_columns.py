@@ -8,7 +8,8 @@ import os
 import re
 import tempfile
 
-from harness import BUILD, CTOP, case, check, ctop_ok, directory, main, shown_in_terminal
+from harness import (BUILD, CTOP, case, check, ctop_ok, directory, main, need_library, need_program, run,
+                     shown_in_terminal)
 from made_recording import MadeRecording
 
 EVENTS = ("cpu-clock", "page-faults", "context-switches")
@@ -124,6 +125,130 @@ def ratios_stand_with_the_samples_behind_them():
             text = shown_in_terminal(columns, 24, CTOP, "report", "--stdio", "--tree", path)[1].decode().replace("\r", "")
             check(re.search(rf"^TOTAL%   SELF% +{wanted}   CALL TREE$", text, re.M), f"{columns}: {text}")
             check(all(len(line.rstrip()) <= columns for line in text[text.index("TOTAL%"):].splitlines()), text)
+
+
+SOURCE = """#include <sys/mman.h>
+#include <time.h>
+static inline unsigned mix(unsigned x) { return x ^ (x >> 17) ^ (x << 5); }
+__attribute__((noinline)) unsigned crunch(unsigned *values, int nr)
+{
+	unsigned sum = 1;
+	for (int i = 0; i < nr; i++) {
+		sum = mix(sum + values[i]);
+		values[i] = sum;
+	}
+	return sum;
+}
+int main(void)
+{
+	enum { NR = 1 << 18 };
+	unsigned sum = 0;
+	while ((double)clock() / CLOCKS_PER_SEC < 0.4) {
+		unsigned *values = mmap(0, NR * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		sum += crunch(values, NR);
+		munmap(values, NR * 4);
+	}
+	return sum == 42;
+}
+"""
+
+
+def built(where):
+    need_library("capstone")
+    source, program = os.path.join(where, "work.c"), os.path.join(where, "work")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(SOURCE)
+    result = run(need_program("gcc"), "-O2", "-g", "-Wl,--build-id", "-o", program, source)
+    check(result.returncode == 0, result.stderr)
+    return program
+
+
+def code(path, *options):
+    """The columns' names, {address: cells} of crunch's instructions and {line: cells} of its source; "": no samples."""
+    text = ctop_ok("report", "--annotate", "crunch", "--names=full", *options, path).stdout
+    heading, *lines = text[text.index(" CODE%"):].splitlines()
+    names = re.match(r" CODE%        SAMPLES((?:  +\S+)*)   ADDRESS    INSTRUCTION$", heading).group(1).split()
+    width = heading.index("   ADDRESS")
+    rows, source = {}, {}
+    for line in lines:
+        cells = line[:width].replace("*", " ").split()
+        instruction = re.match(r" +([0-9a-f]+): [ >] ", line[width:])
+        place = re.match(r" +(\S+:\d+)  ", line[width:])
+        check(instruction or place, f"{line!r} of {heading!r}")
+        if instruction:
+            rows[int(instruction.group(1), 16)] = cells
+        elif cells:
+            check(place.group(1) not in source, f"{place.group(1)} has numbers twice: {text}")
+            source[place.group(1)] = cells
+    return names, rows, source
+
+
+def samples_of(cells):
+    return sum(int(each[1].replace(",", "")) for each in cells.values() if each)
+
+
+def near(got, wanted, nr):
+    """Shares that were rounded, so many of them."""
+    return abs(got - wanted) <= 0.005 * nr + 0.001
+
+
+@case
+def columns_of_code_are_the_events_code():
+    with directory() as where:
+        path = os.path.join(where, "code.ctop")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u,page-faults:u", "-o", path, "--", built(where))
+        names, rows, source = code(path)
+        check(names == ["page-faults:u%"], f"{names}")
+        alone = {event: code(path, "--event", event) for event in ("cpu-clock:u", "page-faults:u")}
+        check(not alone["cpu-clock:u"][0] and not alone["page-faults:u"][0], "columns beside --event")
+        for at, cells in rows.items():
+            one, other = (alone[event][1][at] for event in ("cpu-clock:u", "page-faults:u"))
+            check(cells[:2] == (one or ["0.00", "0"][:len(cells)]), f"{at:x}: {cells}, alone {one}")
+            check((cells[2] if cells else "0.00") == (other[0] if other else "0.00"), f"{at:x}: {cells}, alone {other}")
+        for event, column in ("cpu-clock:u", 0), ("page-faults:u", 2):
+            whole = sum(float(cells[column]) for cells in rows.values() if cells)
+            lines = sum(float(cells[column]) for cells in source.values())
+            check(near(whole, 100, len(rows)) and near(lines, 100, len(source)), f"{event}: {whole}, {lines}")
+            listed = ctop_ok("report", "--stdio", "--no-inline", "--limit=0", "--min-percent=0", "--event", event, path).stdout
+            self = re.search(r"^ *[\d.]+ +[\d.]+ +([\d,]+)  crunch ", listed, re.M).group(1)
+            check(samples_of(alone[event][1]) == samples_of(alone[event][2]) == int(self.replace(",", "")), f"{event}: not {self}")
+        # What a line has is what its group has.
+        grouped = ctop_ok("report", "--stdio", "--group=line", "--limit=0", "--min-percent=0", path).stdout
+        for place, cells in source.items():
+            nr = sum(int(found.replace(",", "")) for found in
+                     re.findall(rf"^ *[\d.]+ +[\d.]+ +([\d,]+) +[\d.]+  {re.escape(place)} (?:crunch|mix \(inlined\)) ", grouped, re.M))
+            check(nr == int(cells[1].replace(",", "")), f"{place}: {cells}, of its group {nr}\n{grouped}")
+
+
+@case
+def code_has_its_ratios():
+    with directory() as where:
+        program = built(where)
+        build_id = bytes.fromhex(re.search(r"Build ID: (\w+)", run(need_program("readelf"), "-n", program).stdout).group(1))
+        start = int(re.search(r"^(\w+) T crunch$", run(need_program("nm"), program).stdout, re.M).group(1), 16)
+        listed = run(need_program("objdump"), "-d", f"--start-address={start:#x}", f"--stop-address={start + 24:#x}", program).stdout
+        first, second, third = [int(at, 16) for at in re.findall(r"^ +([0-9a-f]+):\t", listed, re.M)][:3]
+        made = MadeRecording()
+        task = made.task(7, 7, "work")
+        module = made.module(program, build_id=build_id)
+        at = {address: made.frame(module, address, "crunch", address - start) for address in (first, second, third)}
+        for name, unit, weight, counts in (("cycles", CYCLES, 1000, {first: 100, second: 300}),
+                                           ("instructions", INSTRUCTIONS, 1000, {first: 300, second: 75}),
+                                           ("cache-misses", MISSES, 10, {second: 150, third: 2})):
+            event = made.event(name, unit)
+            for address, count in counts.items():
+                for _ in range(count):
+                    made.sample(1000 * len(made.samples), task, [at[address]], event=event, weight=weight)
+        path = made.write(os.path.join(where, "made.ctop"))
+        names, rows, source = code(path)
+        check(names == ["instructions%", "cache-misses%", "IPC", "n", "misses/1k", "n"], f"{names}")
+        check(rows[first] == ["25.00", "100", "80.00", "0.00", "3.00", "100", "~0.0", "0"], f"{rows[first]}")
+        check(rows[second] == ["75.00", "300", "20.00", "98.68", "0.25", "75", "20.0", "75"], f"{rows[second]}")
+        # No cycle was sampled there, nor an instruction.
+        check(rows[third] == ["0.00", "0", "0.00", "1.32", "-", "-"], f"{rows[third]}")
+        check(samples_of(source) == 400, f"{source}")
+        narrow = shown_in_terminal(80, 24, CTOP, "report", "--annotate", "crunch", path)[1].decode().replace("\r", "")
+        check(" CODE%        SAMPLES     IPC     n  misses/1k   ADDRESS    INSTRUCTION" in narrow, narrow)
 
 
 @case

@@ -28,13 +28,23 @@ static void check_samples(const struct listing *listing)
 	struct selection_address items[64];
 	struct selection_code code = {.items = items, .nr = 64};
 	struct annotation annotation;
-	uint64_t samples = 0;
+	uint64_t samples = 0, on_lines = 0;
+	uint32_t nr_placed = 0;
 	for (size_t i = 0; i < code.nr; i++)
 		items[i] = (struct selection_address){
 			.address = listing->answer.start - 8 + i, .samples = i + 1, .weight = 1};
 	REQUIRE(annotation_make(&annotation, listing, &code, 0, 0) == 0);
-	for (uint32_t i = 0; i < listing->answer.nr_rows; i++)
+	for (uint32_t i = 0; i < listing->answer.nr_rows; i++) {
+		const struct annotated_line *line = annotation_line_at(&annotation, i);
 		samples += annotation.rows[i].samples;
+		if (listing->rows[i].file && listing->rows[i].line)
+			on_lines += annotation.rows[i].samples;
+		if (line)
+			on_lines -= line->samples;
+		nr_placed += line != NULL;
+	}
+	/* Those of a line stand in one place. */
+	REQUIRE(!on_lines && nr_placed <= annotation.nr_lines);
 	REQUIRE(samples + annotation.outside_samples == annotation.samples &&
 		annotation.samples == 64 * 65 / 2);
 	annotation_release(&annotation);

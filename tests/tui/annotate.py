@@ -94,6 +94,26 @@ def a_source_line_shows_its_text_before_its_indentation():
 
 
 @case
+def several_events_stand_beside_each_other():
+    need_library("capstone")
+    with directory() as where, terminal(80, 24) as window:
+        program = recorded(where)[1]
+        path = os.path.join(where, "events.ctop")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u,page-faults:u,context-switches", "-o", path, "--", program)
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("[1 Top]", "crunch", "page-faults:u%")
+        window.press("a")
+        screen = window.wait_for("CODE%   SAMPLES page-faults:u%    ADDRESS     CODE OF crunch", "sum / (i | 1)")
+        check("context-switches%" not in screen, screen)
+        # The line's numbers are those of its instructions, which may stand in several places.
+        check(re.search(r"^[> ] +[\d.]+ +\d+ +0\.0 +slow\.c:6  ", screen, re.M), screen)
+        window.resize(120, 24)
+        window.wait_for("SAMPLES page-faults:u% context-switches%    ADDRESS")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
 def the_code_of_a_process_that_runs():
     need_root()
     need_library("capstone")

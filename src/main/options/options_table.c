@@ -123,8 +123,9 @@ const struct option_row option_rows[] = {
 	 "samples on these CPUs, as in 0,2-3", NULL},
 	{OPTION_FILTER_EVENT, GROUP_FILTER, FILTERED, 0, "event", "EVENT", COMPLETE_WORDS,
 	 EVENT_WORDS, "samples of this event (default: first sampled)",
-	 "Without it, the list and the tree of a report are of the first event, and have a column "
-	 "for each other one: its share in the row itself, in the tree in all that is below it. "
+	 "Without it, the list and the tree of a report and the code of a function are of the "
+	 "first event, and have a column for each other one: its share in the row itself, in the "
+	 "tree in all that is below it, in code of the function. "
 	 "With instructions and cycles there are instructions per cycle (IPC), with instructions "
 	 "and events of misses those per thousand instructions; \\fBn\\fR is the number of "
 	 "samples behind such a ratio, of the event that has fewer, and \\fB~\\fR stands before "

@@ -117,8 +117,9 @@ void event_cells_draw_row(struct event_cells *events, const struct model *model,
 	struct text *text = &events->text;
 	for (size_t i = 1; i < events->of.nr; i++) {
 		const struct event_column *column = &events->of.columns[i];
-		const double percent =
-			100.0 * (double)column->costs.items[number].weight / (double)column->whole;
+		const double weight = (double)column->costs.items[number].weight,
+			     whole = (double)column->whole;
+		const double percent = column->whole ? 100.0 * weight / whole : 0;
 		text_clear(text);
 		text_addf(text, "%.1f", percent);
 		col += put(cells, row, col, events->event_cols[i],
