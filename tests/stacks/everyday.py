@@ -119,6 +119,54 @@ func main() {
 	fmt.Println(<-done + <-done + <-done)
 }
 """
+# It uses its stacks before anything: the kernel copies none beyond a page that was never used, as within musl's printf().
+BUSY_MUSL = r"""#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <pthread.h>
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static __attribute__((noinline)) void use_stack(void)
+{
+	volatile char room[65536];
+	for (unsigned i = 0; i < sizeof(room); i += 4096) room[i] = 1;
+}
+static void *work(void *unused)
+{
+	(void)unused;
+	use_stack();
+	const time_t end = time(NULL) + %d;
+	volatile double sum = 0;
+	FILE *null = fopen("/dev/null", "w");
+	regex_t regex;
+	regcomp(&regex, "^(a|b)*c[0-9]+(x|y)$", REG_EXTENDED);
+	while (time(NULL) < end) {
+		char text[256];
+		int numbers[512], i, a;
+		for (i = 0; i < 512; i++) numbers[i] = (i * 7919) %% 1009;
+		qsort(numbers, 512, sizeof(numbers[0]), compare);
+		for (i = 0; i < 50; i++) {
+			double d;
+			snprintf(text, sizeof(text), "%%d %%s %%g %%a %%llx", i, "hello", i * 1.2345, 3.25 * i, 1ULL << i);
+			sum += strtod(text + 3, NULL);
+			fprintf(null, "%%s %%5.3f %%-10d\n", text, sum, i);
+			free(realloc(malloc(i * 37 + 1), i * 90 + 5));
+			regexec(&regex, "ababababc12345x", 0, NULL, 0);
+			sum += sscanf("123 4.5 abc", "%%d %%lf", &a, &d);
+		}
+	}
+	return (void *)(long)(sum < 0);
+}
+
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, work, NULL);
+	work(NULL);
+	pthread_join(thread, NULL);
+}
+"""
 BUSY_RUST = """use std::collections::HashMap;
 use std::time::{Duration, Instant};
 fn fib(n: u32) -> u64 { if n < 2 { n as u64 } else { fib(n - 1) + fib(n - 2) } }
@@ -162,6 +210,17 @@ def building_go(source):
         program = os.path.join(where, "busy")
         built = run("go", "build", "-o", program, written(where, "busy.go", source),
                     env={**os.environ, "HOME": where, "GOFLAGS": "-mod=mod"})
+        check(built.returncode == 0, built.stderr)
+        return (program,)
+    return build
+
+
+def building_with_musl(seconds, *options):
+    need_program("musl-gcc")
+
+    def build(where):
+        program = os.path.join(where, "busy")
+        built = run("musl-gcc", "-O2", *options, "-o", program, written(where, "busy.c", BUSY_MUSL % seconds))
         check(built.returncode == 0, built.stderr)
         return (program,)
     return build

@@ -20,9 +20,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from everyday import (BUSY_GO, BUSY_RUST, ROOTS, SWITCHES, SWITCHES_FOR_GOOD, building_go, building_rust,  # noqa: E402
-                      compiling, emulating, running_demo, running_java, running_node,
-                      running_python, speeding_openssl, without_the_map)
+from everyday import (BUSY_GO, BUSY_RUST, ROOTS, SWITCHES, SWITCHES_FOR_GOOD, building_go,  # noqa: E402
+                      building_rust, building_with_musl, compiling, emulating, running_demo, running_java,
+                      running_node, running_python, speeding_openssl, without_the_map)
 from harness import CTOP, Skip, check, ctop, need_root  # noqa: E402
 
 SECONDS = float(os.environ.get("STACKS_SECONDS", "4"))
@@ -38,8 +38,9 @@ UNNAMED = "unnamed"
 # Frames alone do not say why a stack ends early.
 OPEN = {"truncated": "open", "broken": "open"}
 
-Target = collections.namedtuple("Target", "command aim options counted",
-                                defaults=((), ("complete", "joined")))
+# named: the functions in which its stacks begin have names.
+Target = collections.namedtuple("Target", "command aim options counted named",
+                                defaults=((), ("complete", "joined"), True))
 MILLISECONDS = int(SECONDS * 1000)
 TARGETS = {
     "demo": Target(lambda: running_demo(SECONDS), 99.9),
@@ -53,6 +54,8 @@ TARGETS = {
     "cpython": Target(lambda: running_python(SECONDS), 99.9),
     "openssl": Target(speeding_openssl, 99.9),
     "rust": Target(lambda: building_rust(BUSY_RUST % (MILLISECONDS, MILLISECONDS)), 99.9),
+    "musl static": Target(lambda: building_with_musl(SECONDS, "-static"), 99.0),
+    "musl": Target(lambda: building_with_musl(SECONDS, "-s"), 99.0, named=False),
     "go": Target(lambda: building_go(BUSY_GO % MILLISECONDS), 98.0),
 }
 
@@ -126,7 +129,7 @@ def show(end, found, frames):
         print(f"    {method:10} {function}")
 
 
-def compare(name, path, stats):
+def compare(name, path, stats, named):
     """Counts by ctop's words; disagreements are shown, and are a failure."""
     counts, reasons, disagreements = collections.Counter(), collections.Counter(), 0
     for end, reason, frames in samples_of(path):
@@ -135,7 +138,9 @@ def compare(name, path, stats):
         found = end_by_frames(frames)
         if found == UNNAMED:
             reasons["not checked, libc has no names (install libc6-dbg)"] += 1
-        elif found != OPEN.get(end, end):
+        elif end == "truncated" and frames[-1][0] == "signal":
+            pass  # what was interrupted may be on this stack, as far as anybody knows: its end is not in the copy
+        elif named and found != OPEN.get(end, end):
             disagreements += 1
             if disagreements <= SHOWN:
                 show(end, found, frames)
@@ -158,7 +163,7 @@ def measure(name, target):
         # The status is the command's own, but for what ctop itself says.
         check(result.returncode not in (1, 2, 125, 126, 127), result.stderr)
         with open(stats, encoding="utf-8") as file:
-            return compare(name, path, json.load(file))
+            return compare(name, path, json.load(file), target.named)
 
 
 def main(names):
