@@ -68,6 +68,8 @@ complete -c ctop -n '__fish_seen_subcommand_from record' -l strict -d "fail inst
 complete -c ctop -n '__fish_seen_subcommand_from record' -l label -x -d "give the recording a label, as in env=test"
 complete -c ctop -n '__fish_seen_subcommand_from record' -s o -l output -r -F -d "where to write; - is standard output"
 complete -c ctop -n '__fish_seen_subcommand_from record' -l no-inline -d "no inlined functions, and no lines"
+complete -c ctop -n '__fish_seen_subcommand_from record' -l keep-code -d "keep the code of hot functions (default)"
+complete -c ctop -n '__fish_seen_subcommand_from record' -l no-keep-code -d "no code in the recording"
 complete -c ctop -n '__fish_seen_subcommand_from record' -l debuginfod -d "fetch debug files that are not here"
 complete -c ctop -n '__fish_seen_subcommand_from record' -l html -r -F -d "write it as a page for a browser, too"
 complete -c ctop -n '__fish_seen_subcommand_from record' -l stats -r -F -d "write the measurements as one JSON object"

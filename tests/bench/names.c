@@ -58,9 +58,10 @@ static void give(struct symbolizer *symbolizer, uint32_t module, const char *pat
 /* CPU time from the kernel's text at hand until the file's frame has a row, and until the kernel's has. */
 static void measure(const char *path, double *file_ms, double *kernel_ms)
 {
-	const struct tables_capacity capacity = {
-		.nr = {16 << 10, 16, 16, 16, 16, 16, 16}, .nr_samples = 16};
-	const struct symbols_capacity names = {16, 64 << 10, 16, 16};
+	const struct tables_capacity capacity = {.nr = {16 << 10, 16, 16, 16, 16, 16, 16},
+						 .nr_samples = 16};
+	const struct symbols_capacity names = {
+		.nr_frames = 16, .string_units = 64 << 10, .nr_modules = 16, .nr_lines = 16};
 	struct module_id debug = {0};
 	const struct symbolizer_requests requests = {&debug, need_module, need_debug_file, NULL};
 	struct symbolizer *symbolizer = symbolizer_new(&requests);

@@ -74,10 +74,10 @@ def built(where, text=SOURCE, name="work", options=("-O2", "-g")):
     return program
 
 
-def recorded(where, *command):
+def recorded(where, *command, options=()):
     need_library("capstone")
     path = os.path.join(where, "annotate.ctop")
-    ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", *command)
+    ctop_ok("record", "-q", "-e", "cpu-clock:u", *options, "-o", path, "--", *command)
     return path
 
 
@@ -190,7 +190,7 @@ def bytes_that_are_no_instructions_keep_their_samples():
 def another_file_is_refused():
     with directory() as where:
         program = built(where)
-        path = recorded(where, program, 0.2)
+        path = recorded(where, program, 0.2, options=("--no-keep-code",))
         kept = os.path.join(where, "kept")
         os.rename(program, kept)
         check_refused(ctop("report", "--annotate", "crunch", path), 1, program, "is not here", "build-id")
@@ -200,6 +200,113 @@ def another_file_is_refused():
         annotated(path, "crunch")
         check_refused(ctop("report", "--annotate", "crunhc", path), 1, "crunhc", "did you mean 'crunch'")
         check_refused(ctop("report", "--annotate", "main", path, "--kernel"), 1)
+
+
+def instructions(listing):
+    """With all that does not come from symbols or lines."""
+    return [row._replace(text=row.text.split("  #")[0]) for row in rows_of(listing)]
+
+
+def check_kept(listing, wanted, why):
+    kept = " ".join(listing.split())
+    check("code kept in the recording: " in kept and why in kept, f"not told, or not {why!r}:\n{listing}")
+    check(instructions(listing) == instructions(wanted), f"other instructions:\n{listing}")
+
+
+@case
+def code_that_was_kept_is_shown_where_the_file_is_not():
+    with directory() as where:
+        program = built(where)
+        path = recorded(where, program, 0.5)
+        wanted = annotated(path, "crunch")
+        check("kept in the recording" not in wanted, f"of a file that is there:\n{wanted}")
+        moved = os.path.join(where, "moved")
+        os.rename(program, moved)
+        listing = annotated(path, "crunch")
+        check_kept(listing, wanted, f"'{program}' is not here")
+        check_sum(path, "crunch", listing)
+        check_like_objdump(listing, moved)
+        # Another build in its place, and one that is no program.
+        built(where, SOURCE.replace("% 7", "% 5"))
+        check_kept(annotated(path, "crunch"), wanted, f"'{program}' is not the file that was profiled")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("not a program")
+        check_kept(annotated(path, "crunch"), wanted, "code kept")
+        os.rename(moved, program)
+        listing = annotated(path, "crunch")
+        check(rows_of(listing) == rows_of(wanted) and "kept in" not in listing, f"the file is there again:\n{listing}")
+
+
+@case
+def every_sampled_function_of_a_real_program_is_kept():
+    python = os.path.realpath(need_program("python3"))
+    with directory() as where:
+        shared = re.search(r"=> (\S*/libpython\S+)", run(need_program("ldd"), python).stdout)
+        copy = os.path.join(where, os.path.basename(shared.group(1) if shared else python))
+        shutil.copy(shared.group(1) if shared else python, copy)
+        program = ("env", f"LD_PRELOAD={copy}", python) if shared else (copy,)
+        path = recorded(where, *program, "-c", "import re, json, time\nend = time.process_time() + 1.2\n"
+                        "while time.process_time() < end: json.loads(json.dumps([{'a': [i, str(i)] for i in range(9)}] * 50));"
+                        " re.findall(r'(\\w+)-(\\d+)', 'ab-12 ' * 50); sorted(str(i) for i in range(500))")
+        functions = sorted((samples, name) for (name, module), samples in own_samples(path).items()
+                           if samples and re.fullmatch(r"\w+", name) and module == os.path.basename(copy))[-6:]
+        check(len(functions) == 6, f"{len(functions)} functions")
+        wanted = {name: annotated(path, name, "--module", copy) for _, name in functions}
+        os.unlink(copy)
+        for _, name in functions:
+            listing = annotated(path, name, "--module", copy)
+            check_kept(listing, wanted[name], "is not here")
+            check_sum(path, name, listing, os.path.basename(copy))
+
+
+# 200 KiB in a row, most of the time in the last ones.
+LARGE = """
+__asm__(".globl large\\n.type large, @function\\nlarge:\\n"
+	".rept 51200\\nadd $1, %eax\\nnop\\n.endr\\n"
+	"mov $2000, %ecx\\n1: dec %ecx\\njnz 1b\\nret\\n.size large, . - large\\n");
+void large(void);
+int main(void)
+{
+	for (int i = 0; i < 4000; i++)
+		large();
+	return 0;
+}
+"""
+
+
+@case
+def of_a_large_function_the_beginning_is_kept():
+    if os.uname().machine != "x86_64":
+        return
+    with directory() as where:
+        program = built(where, LARGE)
+        path = recorded(where, program)
+        wanted = rows_of(annotated(path, "large"))
+        os.unlink(program)
+        listing = annotated(path, "large")
+        rows = rows_of(listing)
+        check("it goes on, and is cut here" in listing, listing[:2000])
+        size = rows[-1].address - rows[0].address + 1
+        check(128 * 1024 - 8 <= size <= 128 * 1024, f"{size} bytes")
+        # Of an instruction that is cut, one byte is left.
+        check([row[:2] for row in rows[:-1]] == [row[:2] for row in wanted[:len(rows) - 1]], "other samples")
+        shown = sum(row.samples for row in rows)
+        apart = int(re.search(r"([\d,]+) at addresses that are not listed", listing).group(1).replace(",", ""))
+        check(shown + apart == sum(row.samples for row in wanted), f"{shown} and {apart} samples")
+
+
+@case
+def code_that_was_kept_is_merged_once():
+    with directory() as where:
+        program = built(where)
+        path = recorded(where, program, 0.3)
+        wanted = [row.text for row in instructions(annotated(path, "crunch"))]
+        both = os.path.join(where, "both.ctop")
+        ctop_ok("merge", both, path, path)
+        os.unlink(program)
+        listing = annotated(both, "crunch")
+        check("code kept in the recording" in listing, listing)
+        check([row.text for row in instructions(listing)] == wanted, listing)
 
 
 @case

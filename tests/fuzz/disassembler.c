@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One function of a module file: the first byte says which name it is to have, 8 more where it begins; the rest is the file. Main accepts
+ * One function of a module file: the first byte says which name it is to have, 8 more where it begins; the rest is the file. With its
+ * bit 7 the rest is the function's code alone, of arm64 with bit 6, which goes on with bit 5, behind 8 bytes of a bias. Main accepts
  * what comes of it, whatever the file holds.
  */
+#include <elf.h>
+
 #include <ctop/files/listing.h>
 #include <ctop/symbol/listing.h>
 
 #include "fuzz.h"
+
+enum { CODE_ALONE = 0x80, CODE_ARM64 = 0x40, CODE_CUT = 0x20 };
 
 static const char *const names[] = {"", "main", "_start", "work::run(char const*)"};
 
@@ -16,12 +21,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct input input = {bytes, size};
 	struct listing_answer answer;
 	struct listing *listing;
-	const char *name = names[input_u8(&input) % (sizeof(names) / sizeof(*names))];
+	const unsigned flags = input_u8(&input);
+	const char *name = names[flags % (sizeof(names) / sizeof(*names))];
 	const int open_before = fuzz_open_descriptors();
 	memset(&question, 0, sizeof(question));
 	question.has_name = name[0] != '\0';
 	snprintf(question.name, sizeof(question.name), "%s", name);
 	input_take(&input, &question.start, sizeof(question.start));
+	if (flags & CODE_ALONE) {
+		question.bytes.machine = flags & CODE_ARM64 ? EM_AARCH64 : EM_X86_64;
+		question.bytes.is_cut = (flags & CODE_CUT) != 0;
+		input_take(&input, &question.bytes.bias, sizeof(question.bytes.bias));
+		question.bytes.size = (uint32_t)input.left;
+		/* A piece has bytes, and an end: store/kept_code.h. */
+		const uint64_t start = question.start + question.bytes.bias;
+		if (!input.left || input.left > LISTING_CODE_MAX || start > UINT64_MAX - input.left)
+			return 0;
+	}
 	int fd = memfd_create("module", MFD_CLOEXEC);
 	REQUIRE(fd >= 0 && write(fd, input.at, input.left) == (ssize_t)input.left);
 	void *memory = mmap(NULL, LISTING_BYTES, PROT_READ | PROT_WRITE,

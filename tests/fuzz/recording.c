@@ -10,6 +10,7 @@
 #include <ctop/reader/recording_reader.h>
 
 #include <ctop/recording/chunk.h>
+#include <ctop/store/kept_code.h>
 #include "fuzz.h"
 #include "profile_check.h"
 
@@ -24,8 +25,20 @@ static const struct tables_capacity small_capacity = {
 	.nr = {16, 3, 3, 3, 4, 8, 8},
 	.nr_samples = 2,
 };
-static const struct symbols_capacity names_capacity = {4096, 4096, 64, 64};
-static const struct symbols_capacity small_names_capacity = {6, 16, 2, 3};
+static const struct symbols_capacity names_capacity = {
+	.nr_frames = 4096,
+	.string_units = 4096,
+	.nr_modules = 64,
+	.nr_lines = 64,
+	.nr_code = 64,
+	.code_bytes = 1 << 14,
+};
+static const struct symbols_capacity small_names_capacity = {.nr_frames = 6,
+							     .string_units = 16,
+							     .nr_modules = 2,
+							     .nr_lines = 3,
+							     .nr_code = 2,
+							     .code_bytes = 8};
 
 /* ---- the file ---- */
 
@@ -34,7 +47,7 @@ static int make_file(struct input *input)
 	static const uint32_t types[] = {
 		NEXT_EPOCH,   CHUNK_STRINGS, CHUNK_EVENTS, CHUNK_MODULES, CHUNK_TASKS,
 		CHUNK_FRAMES, CHUNK_NODES,   CHUNK_NAMES,  CHUNK_SAMPLES, CHUNK_METADATA,
-		CHUNK_END,    0x3f3f3f3f,    CHUNK_LINES,
+		CHUNK_END,    0x3f3f3f3f,    CHUNK_LINES,  CHUNK_CODE,
 	};
 	int fd = fuzz_file("", 0);
 	struct chunk_writer *writer = chunk_writer_new(dup(fd));
@@ -88,6 +101,27 @@ static void check_epoch(const struct epoch *epoch)
 		for (size_t line = 0; line < nr; line++)
 			REQUIRE(!line == !lines[line].function.index);
 	}
+}
+
+static int check_code(void *context, uint64_t start, const struct history_code *code)
+{
+	uint64_t *left = context;
+	unsigned sum = 0;
+	REQUIRE(code->size && code->size <= KEPT_FUNCTION_MAX && code->size <= *left &&
+		start + code->size > start);
+	*left -= code->size;
+	for (uint32_t i = 0; i < code->size; i++)
+		sum += code->bytes[i];
+	REQUIRE(sum <= code->size * 255u);
+	return 0;
+}
+
+/* Of every module together no more than a recording may have. */
+static void check_kept_code(const struct history *history)
+{
+	uint64_t left = KEPT_CODE_MAX;
+	for (uint32_t module = 0; module < 256; module++)
+		REQUIRE(history_each_code(history, module, check_code, &left) == 0);
 }
 
 static void drain(struct sink *sink)
@@ -147,6 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	for (size_t i = 0; i < sink.nr; i++)
 		check_epoch(&sink.epochs[i]);
 	check_history(sink.history, sink.samples);
+	check_kept_code(sink.history);
 	history_free(sink.history);
 	for (size_t i = 0; i < sink.nr; i++) {
 		tables_unmap(&sink.epochs[i].tables);

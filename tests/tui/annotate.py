@@ -28,14 +28,14 @@ int main(int argc, char **argv)
 """
 
 
-def recorded(where):
+def recorded(where, *options):
     need_library("capstone")
     source, program, path = (os.path.join(where, name) for name in ("slow.c", "slow", "slow.ctop"))
     with open(source, "w", encoding="utf-8") as file:
         file.write(SOURCE)
     result = run(need_program("gcc"), "-O2", "-g", "-o", program, source)
     check(result.returncode == 0, result.stderr)
-    ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", program)
+    ctop_ok("record", "-q", "-e", "cpu-clock:u", *options, "-o", path, "--", program)
     return path, program
 
 
@@ -55,7 +55,7 @@ def selected(window):
 @case
 def from_hot_spot_to_hot_spot():
     with directory() as where, terminal(100, 40) as window:
-        path, program = recorded(where)
+        path, program = recorded(where, "--no-keep-code")
         spots = hottest_first(path)
         samples = dict((address, count) for count, address in spots)
         window.type(f"{CTOP} report {path}")
@@ -80,6 +80,21 @@ def from_hot_spot_to_hot_spot():
         window.wait_for("is not here", "put the file with build-id")
         window.press("Escape")
         window.wait_for("[1 Top]")
+        window.press("q")
+
+
+@case
+def code_that_was_kept_is_shown_without_the_program():
+    with directory() as where, terminal(100, 40) as window:
+        path, program = recorded(where)
+        spots = hottest_first(path)
+        os.unlink(program)
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("[1 Top]", "crunch")
+        window.press("a")
+        window.wait_for("CODE OF crunch", "[7 Annotate]", f"code kept in the recording: '{program}' is not here")
+        samples = dict((address, count) for count, address in spots)
+        window.wait_until(lambda _: samples.get(selected(window)) == spots[0][0], f"the hottest of {spots}")
         window.press("q")
 
 

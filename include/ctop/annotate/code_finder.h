@@ -4,7 +4,7 @@
 
 /*
  * From a function of a profile to its instructions: opens the module's file, proves that it is the one that was profiled, finds its debug
- * file, and has a jailed child list it. Nothing waits: it is polled and served. Main only.
+ * file, and has a jailed child list it; where that fails, the bytes that a recording has kept. Nothing waits: it is polled and served. Main only.
  */
 
 #include <stdbool.h>
@@ -20,11 +20,14 @@ struct code_request {
 	int32_t pid;			    /* live: a process that runs it; 0: what was recorded */
 	uint64_t start;			    /* of the function, in the module's space */
 	const char *name;		    /* NULL: no symbol names it. Outlives the search */
+	struct history_code kept; /* for where there is no file; copied. size 0: nothing was kept */
 };
 
 struct code {
 	struct listing *listing;
 	int64_t written_ns; /* the module's file, by CLOCK_REALTIME */
+	const char *
+		kept; /* it is what the recording has kept, and why; borrowed until the next search. NULL: the file's */
 };
 void code_release(struct code *code);
 

@@ -37,10 +37,12 @@ struct disassembler *disassembler_new(void); /* NULL: out of memory */
 void disassembler_free(struct disassembler *disassembler);
 /*
  * Lists the function that begins at an address, as frames have it; name: as the history has it, NULL where none is known. debug_fd -1: no
- * debug file. Descriptors stay the caller's. What was asked before is dropped. The answer comes from disassembler_serve(). 0 or -errno.
+ * debug file. bytes: fd has no more than the function's code; NULL: it is the module's file. Descriptors stay the caller's. What was
+ * asked before is dropped. The answer comes from disassembler_serve(). 0 or -errno.
  */
 int disassembler_ask(struct disassembler *disassembler, int fd, int debug_fd, uint64_t start,
-		     const char *name, listing_taker *taker, void *context);
+		     const char *name, const struct listing_bytes *bytes, listing_taker *taker,
+		     void *context);
 /* What was asked is dropped, without an answer. */
 void disassembler_forget(struct disassembler *disassembler);
 int disassembler_fd(

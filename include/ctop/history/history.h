@@ -238,6 +238,22 @@ struct history_module_facts {
 };
 struct history_module_facts history_module(const struct history *history, uint32_t module);
 
+/* The code of a function that was kept beside the samples; what is said of it is untrusted, as are its bytes. */
+struct history_code {
+	const uint8_t *bytes; /* borrowed until stacks are forgotten */
+	uint32_t size;
+	uint64_t bias; /* added to frames' addresses gives elf addresses */
+	uint16_t machine;
+	bool is_cut; /* the function goes on */
+};
+/* Of the function that begins there. False: none was kept, or several, that are not the same. */
+bool history_code(const struct history *history, uint32_t module, uint64_t start,
+		  struct history_code *code);
+/* Calls each() once for all that was kept of the module; stops at the first nonzero, which it returns. */
+int history_each_code(const struct history *history, uint32_t module,
+		      int (*each)(void *context, uint64_t start, const struct history_code *code),
+		      void *context);
+
 struct history_stack {
 	int32_t pid, tid;
 	uint64_t started_ns; /* the process; 0: not known */

@@ -187,6 +187,17 @@ struct awaiting_frames {
 	size_t nr_looked_at; /* the first ones, at symbols_version */
 };
 
+/* Of a function: store/kept_code.h. */
+struct history_piece {
+	uint64_t start, bias;
+	uint32_t module; /* the history's */
+	uint32_t size;
+	uint16_t machine;
+	bool is_cut;
+	bool is_doubtful; /* others were kept for the same function: nobody knows which are right */
+	uint8_t *bytes;	  /* on the heap */
+};
+
 struct history {
 	struct history_filter filter;
 	bool filtered;		/* the filter keeps something out */
@@ -230,6 +241,13 @@ struct history {
 	uint64_t lines_taken;			     /* of the epoch's symbols: rows, */
 	uint64_t name_bytes_taken, line_bytes_taken; /* and of new strings */
 	bool without_lines;			     /* nobody wants to see them */
+
+	ROWS(struct history_piece) pieces; /* of code, in all epochs */
+	struct index pieces_index;
+	uint64_t code_bytes; /* of them */
+	struct awaiting_frames
+		untaken;       /* pieces of the epoch, by number, whose modules were not met yet */
+	uint32_t nr_code_seen; /* of the epoch */
 
 	struct kept_samples samples;
 	struct seconds seconds;

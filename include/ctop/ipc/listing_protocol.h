@@ -4,7 +4,7 @@
 
 /*
  * Between main and a disassembler, a child that lists the instructions of one function. It is sent a question with the module's file
- * beside it, then, if there is one, its debug file, then memory for the listing (of LISTING_BYTES, sealed in size); it fills that, sends
+ * beside it (or the function's bytes alone, which a recording has kept), then, if there is one, its debug file, then memory for the listing (of LISTING_BYTES, sealed in size); it fills that, sends
  * one answer and ends. Main reads the memory when the child is gone: nobody changes it any more, but what it holds is a claim, checked
  * by listing_take().
  */
@@ -18,11 +18,21 @@ enum {
 	LISTING_FILES_MAX = 4096,
 	LISTING_STRINGS_MAX = 48 << 20,
 	LISTING_NAME_MAX = 4096,
-	LISTING_TEXT_MAX = LISTING_NAME_MAX + 32, /* bytes of an instruction or a target, with its NUL */
-	LISTING_PATH_MAX = 4096,		  /* of a file or a directory: nothing longer can be opened */
+	LISTING_TEXT_MAX =
+		LISTING_NAME_MAX + 32, /* bytes of an instruction or a target, with its NUL */
+	LISTING_PATH_MAX = 4096,       /* of a file or a directory: nothing longer can be opened */
+};
+
+/* A function without its file: size 0 where there is a file. */
+struct listing_bytes {
+	uint64_t bias;	  /* added to frames' addresses gives elf addresses */
+	uint32_t size;	  /* at most LISTING_CODE_MAX */
+	uint16_t machine; /* EM_X86_64, ... */
+	uint16_t is_cut;  /* the function goes on */
 };
 
 struct listing_question {
+	struct listing_bytes bytes;
 	uint64_t
 		start; /* of the function, as frames have it: an elf address, or an offset in the file */
 	uint32_t has_debug; /* a debug file follows */

@@ -55,6 +55,7 @@ enum message_kind {
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
 	MESSAGE_STOP, /* take what the rings hold, then DONE; symbolizer: look at perf maps a last time */
 	MESSAGE_LINES, /* symbolizer: lines and inlined functions are wanted, too, in this epoch and those that follow */
+	MESSAGE_KEEP_CODE, /* symbolizer: the code of hot functions is to be kept, likewise */
 	/* child to main */
 	MESSAGE_MAPPED, /* rings are mapped, the file is open, or an error */
 	MESSAGE_PAUSED,
@@ -264,6 +265,7 @@ struct child_status {
 	_Atomic uint64_t lined_frames; /* likewise, have their lines, or none are to be had */
 	_Atomic uint64_t lined_epoch;
 	_Atomic uint64_t looked_again; /* symbolizer: 1: at all perf maps, behind STOP */
+	_Atomic uint64_t kept_code;    /* symbolizer: 1: all that there is room for, behind STOP */
 	_Atomic uint64_t changed;      /* symbolizer: files that changed while they were read */
 	_Atomic uint64_t written;      /* writer: bytes of the stream that the output took */
 };

@@ -98,6 +98,7 @@ struct options {
 	const char *html_path;	     /* record --html FILE */
 	const char *stats_path;	     /* --stats FILE */
 	bool no_inline;		     /* neither inlined functions nor lines */
+	bool no_keep_code;	     /* of hot functions, in the recording */
 	bool quiet, stdio, tree, modules, ascii;
 	enum grouping grouping; /* of the list's rows, and of some exports' frames */
 	bool debuginfod;	/* debug files may be fetched */

@@ -132,6 +132,8 @@ void session_free(struct session *session);
 enum session_lines { SESSION_NO_LINES, SESSION_LINES, SESSION_LINES_AWAITED };
 /* Once, before session_start(); at first there are none. A recording has its lines inside. */
 void session_want_lines(struct session *session, enum session_lines lines);
+/* Likewise: the code of hot functions is kept beside the names, which the end waits for. */
+void session_keep_code(struct session *session);
 
 /* Lets the target run, and sampling begin unless the session starts switched off. 0 or -errno with error. */
 int session_start(struct session *session, struct error *error);

@@ -38,5 +38,7 @@ int setup_pause(struct worker *worker);
 int setup_stop(struct worker *worker);
 /* Symbolizer: lines are wanted, too. */
 int setup_lines(struct worker *worker);
+/* And the code of hot functions is to be kept. */
+int setup_keep_code(struct worker *worker);
 
 #endif

@@ -58,12 +58,14 @@ struct symbols_capacity {
 	uint32_t nr_frames;
 	uint32_t string_units; /* of 4 bytes */
 	uint32_t nr_modules;
-	uint32_t nr_lines; /* of all frames */
+	uint32_t nr_lines;	      /* of all frames */
+	uint32_t nr_code, code_bytes; /* pieces of code, see store/kept_code.h */
 };
 extern const struct symbols_capacity
 	symbols_capacity_default; /* as many frames and modules as tables_capacity_default */
 
 struct symbols_header;
+struct code_area;
 struct symbols {
 	struct symbols_header *header;
 	struct symbols_capacity capacity;
@@ -71,6 +73,7 @@ struct symbols {
 	uint32_t *
 		modules; /* both numbers of struct module_names in one, so that they are read together */
 	struct line_row *lines;
+	struct code_area *code; /* see store/kept_code.h */
 	char *strings;
 	size_t bytes;
 };

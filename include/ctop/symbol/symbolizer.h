@@ -64,6 +64,14 @@ int symbolizer_want_lines(struct symbolizer *symbolizer);
 size_t symbolizer_look_up_lines(struct symbolizer *symbolizer, size_t most);
 /* True when every published frame has its lines, or none are wanted. */
 bool symbolizer_has_lines(const struct symbolizer *symbolizer);
+/*
+ * The code of hot functions, too, beside the names of this epoch: wanted once behind symbolizer_begin_epoch(). 0 or -ENOMEM. Then, about
+ * once a second, what is clearly hot is kept; once sampling is over, when all names are there, the rest of what there is room for.
+ */
+int symbolizer_want_code(struct symbolizer *symbolizer);
+void symbolizer_keep_code(struct symbolizer *symbolizer);
+/* True when the end's has been done, and no file is awaited for it. */
+bool symbolizer_has_kept_code(const struct symbolizer *symbolizer);
 /* Asks again for perf maps whose frames have no name yet (the JIT goes on compiling). Call about once a second. */
 void symbolizer_refresh(struct symbolizer *symbolizer);
 /* Sampling is over: asks for those maps a last time, as one may have been written at the very end. */

@@ -106,6 +106,7 @@ struct ui_code {
 	const struct annotation *annotation; /* NULL: awaited, or not to be had */
 	struct source_file *const *files;    /* by the listing's files; each may be NULL */
 	int64_t written_ns;		     /* the program, by CLOCK_REALTIME */
+	const char *kept; /* it is what the recording has kept, and why; NULL: it is the file's */
 };
 
 /* What the interface asks of its host. */

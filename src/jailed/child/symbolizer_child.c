@@ -23,7 +23,7 @@ struct symbolizer_child {
 	/* In use by the symbolizer: what an epoch replaces stays mapped until it has been left. */
 	struct tables *tables;
 	struct symbols *symbols;
-	bool wants_lines;
+	bool wants_lines, keeps_code;
 	int error;
 };
 
@@ -94,6 +94,8 @@ static int begin_epoch(struct symbolizer_child *child)
 	child_link_drop(child->tables, child->symbols);
 	child->tables = link->tables;
 	child->symbols = link->symbols;
+	if (!result && child->keeps_code)
+		result = symbolizer_want_code(child->symbolizer);
 	return result || !child->wants_lines ? result : symbolizer_want_lines(child->symbolizer);
 }
 
@@ -101,6 +103,12 @@ static int want_lines(struct symbolizer_child *child)
 {
 	child->wants_lines = true;
 	return symbolizer_want_lines(child->symbolizer);
+}
+
+static int keep_code(struct symbolizer_child *child)
+{
+	child->keeps_code = true;
+	return symbolizer_want_code(child->symbolizer);
 }
 
 static int handle_messages(struct symbolizer_child *child)
@@ -122,6 +130,8 @@ static int handle_messages(struct symbolizer_child *child)
 			symbolizer_look_again(child->symbolizer);
 		} else if (result == 0 && message.kind == MESSAGE_LINES) {
 			result = want_lines(child);
+		} else if (result == 0 && message.kind == MESSAGE_KEEP_CODE) {
+			result = keep_code(child);
 		} else if (result == 0) {
 			result = -EPROTO;
 		}
@@ -142,6 +152,8 @@ static bool work(struct symbolizer_child *child)
 	/* It has no rings: this says only that it is at work, for main's watch on endless loops. */
 	atomic_store(&link->status->busy_cpu, 0);
 	bool more = symbolizer_work(child->symbolizer, FRAMES_A_TURN) > 0;
+	if (!more && symbolizer_has_looked_again(child->symbolizer))
+		symbolizer_keep_code(child->symbolizer);
 	bool more_lines = !more && symbolizer_look_up_lines(child->symbolizer, LINES_A_TURN) > 0;
 	atomic_store(&link->status->busy_cpu, -1);
 	status_add(&link->status->progress, 1);
@@ -156,6 +168,8 @@ static bool work(struct symbolizer_child *child)
 	}
 	if (!more && symbolizer_has_looked_again(child->symbolizer))
 		atomic_store(&link->status->looked_again, 1);
+	if (symbolizer_has_kept_code(child->symbolizer))
+		atomic_store(&link->status->kept_code, 1);
 	child_link_tell_main(link);
 	return more || more_lines;
 }
@@ -178,6 +192,7 @@ static int serve(struct symbolizer_child *child)
 		if (now - refreshed_ns >= REFRESH_MS * NS_PER_MS) {
 			refreshed_ns = now;
 			symbolizer_refresh(child->symbolizer);
+			symbolizer_keep_code(child->symbolizer);
 		}
 		more = work(child);
 		if (child->error)

@@ -238,6 +238,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		collector->stopping = true;
 		break;
 	case MESSAGE_LINES:
+	case MESSAGE_KEEP_CODE:
 	case MESSAGE_SYMBOLS:
 	case MESSAGE_OUTPUT:
 	case MESSAGE_DEBUG_FILE:

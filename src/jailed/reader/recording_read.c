@@ -8,6 +8,7 @@
 #include <ctop/base/vec.h>
 #include <ctop/recording/chunk.h>
 #include <ctop/recording/sample_code.h>
+#include <ctop/store/kept_code.h>
 
 #include "translation.h"
 
@@ -354,6 +355,31 @@ static int read_lines(struct recording_reader *reader, struct payload payload)
 	return result ? result : payload.failed ? -EBADMSG : 0;
 }
 
+/* Of modules that were lost nothing is known. What makes no sense is damage; what no honest writer adds is not taken. */
+static int read_code(struct recording_reader *reader, struct payload payload)
+{
+	while (payload.at < payload.end) {
+		size_t size;
+		struct kept_code code = {.module = {translation_id(&reader->ids, TABLE_MODULES,
+								   get_varint(&payload))}};
+		code.start = get_varint(&payload);
+		code.bias = get_varint(&payload);
+		const uint64_t machine = get_varint(&payload), flags = get_varint(&payload);
+		const char *bytes = get_string(&payload, &size);
+		if (payload.failed || size > KEPT_FUNCTION_MAX || machine > UINT16_MAX)
+			return -EBADMSG;
+		code.size = (uint32_t)size;
+		code.machine = (uint16_t)machine;
+		code.is_cut = flags & 1;
+		if (!code.module.index || code.module.index == ID_LOST)
+			continue;
+		int result = symbols_keep_code(reader->symbols, &code, bytes);
+		if (result)
+			return result == -EINVAL ? -EBADMSG : result;
+	}
+	return 0;
+}
+
 /* ---- samples and facts ---- */
 
 static int wait_for_room(struct recording_reader *reader)
@@ -454,6 +480,7 @@ static bool is_known(uint32_t type)
 	case CHUNK_NAMES:
 	case CHUNK_SOURCES:
 	case CHUNK_LINES:
+	case CHUNK_CODE:
 	case CHUNK_SAMPLES:
 	case CHUNK_METADATA:
 	case CHUNK_END:
@@ -472,6 +499,8 @@ static int read_payload(struct recording_reader *reader, const struct chunk *chu
 		return read_sources(reader, chunk->payload);
 	case CHUNK_LINES:
 		return read_lines(reader, chunk->payload);
+	case CHUNK_CODE:
+		return read_code(reader, chunk->payload);
 	case CHUNK_SAMPLES:
 		return read_samples(reader, chunk->payload);
 	case CHUNK_METADATA:

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <ctop/elf/object.h>
@@ -19,7 +20,7 @@ enum { MNEMONIC_COLS = 8, TEXT_BYTES = sizeof(struct instruction) + MNEMONIC_COL
 
 struct maker {
 	struct symbol_files files; /* has none: its bound is of those */
-	struct symbol_file file;
+	struct symbol_file file;   /* empty: there are only the function's bytes */
 	struct name_cache *names;
 	struct decoder *decoder;
 	struct source_lines *lines; /* NULL: there are none */
@@ -92,7 +93,8 @@ static void add_target(struct maker *maker, struct listing_row *row)
 	const struct listing_answer *answer = maker->answer;
 	struct symbol_hit hit;
 	char text[SYMBOL_NAME_MAX + 32];
-	if (!row->target || (row->target >= answer->start && row->target < answer->end) ||
+	if (!maker->file.object || !row->target ||
+	    (row->target >= answer->start && row->target < answer->end) ||
 	    !symbol_file_find(&maker->file, row->target, 0, &hit))
 		return;
 	const char *name = name_cache_show(maker->names, hit.name, hit.by_ada);
@@ -154,19 +156,6 @@ static bool is_start(struct maker *maker, uint64_t address, const char *name)
 	return is_symbols || (symbol_file_bound(&maker->file, address, &start) && start == address);
 }
 
-/* Its symbol's end; without a symbol, where another function begins. */
-static uint64_t find_end(const struct maker *maker, uint64_t start, size_t size)
-{
-	struct symbol_hit hit;
-	uint64_t begin, end = start;
-	if (symbol_file_find(&maker->file, start, 0, &hit) && hit.start == start && hit.end > start)
-		return hit.end;
-	while (end - start < size && !symbol_file_find(&maker->file, end, 0, &hit) &&
-	       symbol_file_bound(&maker->file, end, &begin) && begin == start)
-		end++;
-	return end;
-}
-
 /*
  * The elf address of the function: addresses of recorded frames are such, or, where nobody knew segments, offsets in the file. The name
  * says which; where the file has it no more, as after strip, or another for that address, it is proved all the same.
@@ -201,7 +190,7 @@ static int make(struct maker *maker, const struct listing_question *question)
 	size_t size = code.size - skipped;
 	if (size > LISTING_CODE_MAX)
 		size = LISTING_CODE_MAX;
-	answer->end = find_end(maker, answer->start, size);
+	answer->end = symbol_file_end(&maker->file, answer->start, size);
 	answer->is_cut = answer->end - answer->start > size;
 	if (!answer->is_cut)
 		size = (size_t)(answer->end - answer->start);
@@ -211,6 +200,26 @@ static int make(struct maker *maker, const struct listing_question *question)
 	maker->lines = file_lines_open(&maker->files, &maker->file);
 	list(maker, code.bytes + skipped, size);
 	return object_is_as_opened(maker->file.object, true) ? 0 : -EBUSY;
+}
+
+/* Takes fd over, which has no more than these bytes. */
+static int make_of_bytes(struct maker *maker, int fd, const struct listing_question *question)
+{
+	const struct listing_bytes *bytes = &question->bytes;
+	struct listing_answer *answer = maker->answer;
+	const uint8_t *code = mmap(NULL, bytes->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (code == MAP_FAILED)
+		return -errno;
+	int result = decoder_open(bytes->machine, &maker->decoder);
+	if (!result) {
+		answer->start = question->start + bytes->bias;
+		answer->bias = bytes->bias;
+		answer->is_cut = bytes->is_cut != 0;
+		list(maker, code, bytes->size);
+	}
+	munmap((void *)(uintptr_t)code, bytes->size);
+	return result;
 }
 
 /* Takes both descriptors over. */
@@ -241,8 +250,11 @@ void listing_make(int fd, int debug_fd, const struct listing_question *question,
 		.answer = answer,
 	};
 	*answer = (struct listing_answer){.string_bytes = 1};
-	answer->error = read_files(&maker, fd, debug_fd);
-	if (!answer->error)
+	if (question->bytes.size)
+		answer->error = make_of_bytes(&maker, fd, question);
+	else
+		answer->error = read_files(&maker, fd, debug_fd);
+	if (!answer->error && !question->bytes.size)
 		answer->error = maker.names ? make(&maker, question) : -ENOMEM;
 	if (answer->error)
 		*answer = (struct listing_answer){.error = answer->error};

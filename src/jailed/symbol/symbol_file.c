@@ -466,3 +466,15 @@ bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_
 	return file->state == SYMBOL_FILE_READY && file->symbols &&
 	       elf_symbols_bound(file->symbols, address, start);
 }
+
+uint64_t symbol_file_end(const struct symbol_file *file, uint64_t start, size_t most)
+{
+	struct symbol_hit hit;
+	uint64_t begin, end = start;
+	if (symbol_file_find(file, start, 0, &hit) && hit.start == start && hit.end > start)
+		return hit.end;
+	while (end - start < most && !symbol_file_find(file, end, 0, &hit) &&
+	       symbol_file_bound(file, end, &begin) && begin == start)
+		end++;
+	return end;
+}

@@ -123,6 +123,8 @@ bool symbol_file_still_holds(struct symbol_file *file);
 bool symbol_file_find(const struct symbol_file *file, uint64_t address, uint64_t time_ns,
 		      struct symbol_hit *hit);
 
+/* Where the function that begins at an elf address ends: its symbol's end; without a symbol, where another begins, or `most` bytes on. */
+uint64_t symbol_file_end(const struct symbol_file *file, uint64_t start, size_t most);
 /* Where the nameless function at an address of an ELF file begins, see elf_symbols_bound(). */
 bool symbol_file_bound(const struct symbol_file *file, uint64_t address, uint64_t *start);
 

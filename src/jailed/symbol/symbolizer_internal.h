@@ -7,6 +7,7 @@
 #include <ctop/symbol/symbolizer.h>
 
 #include "hot_frames.h"
+#include "hot_functions.h"
 #include "symbol_file.h"
 
 struct waiting_frame {
@@ -39,16 +40,18 @@ struct symbolizer {
 		size_t nr, capacity;
 	} modules;
 	uint32_t next_frame;
-	uint64_t nr_changed;   /* files that changed while they were read */
-	size_t nr_pending;     /* frames in lists whose rows aren't final */
-	bool has_ripe;	       /* a list may have frames that can be looked up now */
-	size_t next_ripe;      /* the module to go on with */
-	bool looks_again;      /* for the last time */
+	uint64_t nr_changed; /* files that changed while they were read */
+	size_t nr_pending;   /* frames in lists whose rows aren't final */
+	bool has_ripe;	     /* a list may have frames that can be looked up now */
+	size_t next_ripe;    /* the module to go on with */
+	bool looks_again;    /* for the last time */
 	struct {
 		struct symbol_file *file; /* NULL: nothing is read part by part */
 		struct module_id id;	  /* for whom it was asked for */
 	} in_parts;
-	struct hot_frames hot; /* whose lines are looked up: symbolizer_lines.c */
+	struct hot_frames hot;	       /* whose lines are looked up: symbolizer_lines.c */
+	struct hot_functions hot_code; /* whose code is kept: symbolizer_code.c */
+	bool has_kept_code;	       /* all there was, at the end */
 };
 
 /* 0 and *module, -ENOENT when the id means no module, -ENOMEM. */
@@ -58,8 +61,7 @@ int symbolizer_module_of(struct symbolizer *symbolizer, struct module_id id,
 void symbolizer_ask(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id);
 /* The same for its debug file, or what goes with it. False: nothing says which that would be. */
 bool symbolizer_ask_debug(struct symbolizer *symbolizer, struct symbol_file *file,
-			  struct module_id id, enum debug_file which,
-			  enum symbol_file_asked asked);
+			  struct module_id id, enum debug_file which, enum symbol_file_asked asked);
 /* Which module's files are being read, for a successor; {0}: none. */
 void symbolizer_tell_reading(const struct symbolizer *symbolizer, struct module_id id);
 /* For who makes it fall there. */

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/write_all.h>
 #include <ctop/files/locate.h>
 #include <ctop/files/opener.h>
 #include <ctop/files/prober.h>
@@ -27,6 +29,9 @@ struct code_finder {
 	int error;	    /* why the first that was found is not used; 0 */
 	int fd, debug_fd; /* the module's file, once it is proved; of the debug file, what is in hand. -1: none */
 	struct prober_answer module; /* what it says of itself */
+	int kept_fd;	/* the bytes that were kept; -1: none, or they are being listed */
+	int file_error; /* why they are; 0: they are not */
+	char kept[512]; /* in words */
 };
 
 void code_release(struct code *code)
@@ -46,6 +51,7 @@ struct code_finder *code_finder_new(void)
 		.disassembler = disassembler_new(),
 		.fd = -1,
 		.debug_fd = -1,
+		.kept_fd = -1,
 	};
 	if (finder->opener && finder->prober && finder->disassembler)
 		return finder;
@@ -62,26 +68,77 @@ static void close_files(struct code_finder *finder)
 	finder->fd = finder->debug_fd = -1;
 }
 
+static void forget_kept(struct code_finder *finder)
+{
+	if (finder->kept_fd >= 0)
+		close(finder->kept_fd);
+	finder->kept_fd = -1;
+	finder->file_error = 0;
+}
+
 void code_finder_free(struct code_finder *finder)
 {
 	if (!finder)
 		return;
 	close_files(finder);
+	forget_kept(finder);
 	opener_free(finder->opener);
 	prober_free(finder->prober);
 	disassembler_free(finder->disassembler);
 	free(finder);
 }
 
+static void take_listing(void *context, int error, struct listing *listing);
+
+/* Without libcapstone nothing can be listed. False: nothing was kept, or that was it. */
+static bool list_kept(struct code_finder *finder, int file_error)
+{
+	const struct code_request *request = &finder->request;
+	const struct listing_bytes bytes = {
+		.bias = request->kept.bias,
+		.size = request->kept.size,
+		.machine = request->kept.machine,
+		.is_cut = request->kept.is_cut,
+	};
+	if (finder->kept_fd < 0 || file_error == -ENOSYS)
+		return false;
+	close_files(finder);
+	finder->file_error = file_error;
+	int result = disassembler_ask(finder->disassembler, finder->kept_fd, -1, request->start,
+				      request->name, &bytes, take_listing, finder);
+	close(finder->kept_fd);
+	finder->kept_fd = -1;
+	return !result;
+}
+
+static const char *tell_kept(struct code_finder *finder)
+{
+	struct error error;
+	code_explain(&finder->request, finder->file_error, &error);
+	/* What is in no file needs no excuse. */
+	snprintf(finder->kept, sizeof(finder->kept), "code kept in the recording%s%.*s",
+		 finder->file_error == -ENODEV ? "" : ": ", (int)sizeof(finder->kept) / 2,
+		 finder->file_error == -ENODEV ? "" : error.cause);
+	return finder->kept;
+}
+
 static void finish(struct code_finder *finder, int error, struct listing *listing)
 {
+	if (error && list_kept(finder, error))
+		return;
 	code_taker *taker = finder->taker;
 	struct code code = {.listing = listing};
+	if (listing && finder->file_error)
+		code.kept = tell_kept(finder);
 	struct stat status;
+	/* What is said is why there is no file: that can be helped. */
+	if (error && finder->file_error)
+		error = finder->file_error;
 	if (finder->fd >= 0 && fstat(finder->fd, &status) == 0)
 		code.written_ns = (int64_t)status.st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
 				  (int64_t)status.st_mtim.tv_nsec;
 	close_files(finder);
+	forget_kept(finder);
 	finder->taker = NULL;
 	taker(finder->context, error, &code);
 }
@@ -97,7 +154,7 @@ static void list(struct code_finder *finder)
 {
 	const struct code_request *request = &finder->request;
 	int result = disassembler_ask(finder->disassembler, finder->fd, finder->debug_fd,
-				      request->start, request->name, take_listing, finder);
+				      request->start, request->name, NULL, take_listing, finder);
 	if (result)
 		finish(finder, result, NULL);
 }
@@ -261,7 +318,21 @@ void code_finder_forget(struct code_finder *finder)
 	prober_forget(finder->prober, finder);
 	disassembler_forget(finder->disassembler);
 	close_files(finder);
+	forget_kept(finder);
 	finder->taker = NULL;
+}
+
+/* A copy that the child can be given. Without memory for it, it is as if nothing had been kept. */
+static void keep(struct code_finder *finder)
+{
+	const struct history_code *kept = &finder->request.kept;
+	int fd = kept->size ? memfd_create("code", MFD_CLOEXEC) : -1;
+	if (fd >= 0 && write_all(fd, kept->bytes, kept->size)) {
+		close(fd);
+		fd = -1;
+	}
+	finder->kept_fd = fd;
+	finder->request.kept.bytes = NULL;
 }
 
 void code_finder_ask(struct code_finder *finder, const struct code_request *request,
@@ -274,6 +345,7 @@ void code_finder_ask(struct code_finder *finder, const struct code_request *requ
 	finder->candidate = 0;
 	finder->error = 0;
 	finder->module = (struct prober_answer){0};
+	keep(finder);
 	if (request->module.kind != MODULE_FILE && request->module.kind != MODULE_VDSO)
 		finish(finder, -ENODEV, NULL);
 	else

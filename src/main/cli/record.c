@@ -476,6 +476,8 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 		return -EINVAL;
 	if (!run->options->no_inline)
 		session_want_lines(run->session, SESSION_LINES_AWAITED);
+	if (!run->options->no_keep_code)
+		session_keep_code(run->session);
 	const struct output_request request = {
 		.path = run->options->output,
 		.option = "-o",

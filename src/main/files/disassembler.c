@@ -71,9 +71,11 @@ static int make_memory(void)
 
 /* The child's own check of a start is by its name: one that was cut proves nothing. */
 static void set_question(struct listing_question *question, uint64_t start, const char *name,
-			 bool has_debug)
+			 const struct listing_bytes *bytes, bool has_debug)
 {
 	memset(question, 0, sizeof(*question));
+	if (bytes)
+		question->bytes = *bytes;
 	question->start = start;
 	question->has_debug = has_debug;
 	question->has_name = name != NULL;
@@ -81,7 +83,8 @@ static void set_question(struct listing_question *question, uint64_t start, cons
 }
 
 int disassembler_ask(struct disassembler *disassembler, int fd, int debug_fd, uint64_t start,
-		     const char *name, listing_taker *taker, void *context)
+		     const char *name, const struct listing_bytes *bytes, listing_taker *taker,
+		     void *context)
 {
 	static const char word = 0;
 	end(disassembler);
@@ -96,7 +99,7 @@ int disassembler_ask(struct disassembler *disassembler, int fd, int debug_fd, ui
 		return result;
 	}
 	disassembler->since_ns = clock_now_ns();
-	set_question(&disassembler->question, start, name, debug_fd >= 0);
+	set_question(&disassembler->question, start, name, bytes, debug_fd >= 0);
 	struct channel *channel = disassembler->child.channel;
 	result = channel_send(channel, &disassembler->question, sizeof(disassembler->question), fd);
 	if (!result && debug_fd >= 0)

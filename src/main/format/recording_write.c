@@ -11,6 +11,8 @@
 #include <ctop/recording/chunk.h>
 #include <ctop/recording/sample_code.h>
 
+#include "recording_code.h"
+
 /* Strings of shared memory are cut here: a hostile child cannot blow the file up by one. */
 enum { STRING_MAX = 8192 };
 
@@ -51,6 +53,7 @@ struct recording_writer {
 		struct module_names *items; /* by module of the epoch: what the file says of it */
 		size_t nr, capacity;
 	} sources;
+	struct recording_code code;
 };
 
 static struct recording_writer *writer_new(int fd, bool keeps)
@@ -90,6 +93,7 @@ static void writer_free(struct recording_writer *writer)
 	free(writer->name_numbers.items);
 	free(writer->line_numbers.items);
 	free(writer->sources.items);
+	recording_code_release(&writer->code);
 	free(writer);
 }
 
@@ -417,6 +421,17 @@ static int write_lines(struct recording_writer *writer)
 	return rows->size > head ? write_chunk(writer, CHUNK_LINES, rows) : 0;
 }
 
+static int write_code(struct recording_writer *writer)
+{
+	if (!writer->symbols)
+		return 0;
+	writer->rows.size = 0;
+	int result =
+		recording_code_put(&writer->code, &writer->reader, writer->symbols, &writer->rows);
+	return result || !writer->rows.size ? result
+					    : write_chunk(writer, CHUNK_CODE, &writer->rows);
+}
+
 /* ---- all of it ---- */
 
 static int write_samples(struct recording_writer *writer)
@@ -509,6 +524,8 @@ static int write_news(struct recording_writer *writer)
 			result = write_sources(writer);
 		if (!result)
 			result = write_lines(writer);
+		if (!result)
+			result = write_code(writer);
 	}
 	if (!result)
 		result = write_samples(writer);
@@ -542,6 +559,7 @@ int recording_begin_epoch(struct recording_writer *writer, const struct tables *
 	writer->name_numbers.bytes_written = writer->line_numbers.bytes_written = 0;
 	writer->nr_lines = 0;
 	writer->sources.nr = 0;
+	recording_code_begin_epoch(&writer->code);
 	return 0;
 }
 

@@ -218,6 +218,7 @@ static void move_parts(struct keeping *keeping)
 		node->frame = keeping->frames[node->frame];
 	}
 	history_move_sites(history, keeping->modules);
+	history_move_code(history, keeping->modules);
 	history_index_rows(history);
 }
 

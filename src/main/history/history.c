@@ -31,7 +31,9 @@ struct history_info {
 	DO(events)                                                                                 \
 	DO(samples)                                                                                \
 	DO(unnamed)                                                                                \
-	DO(unlined)
+	DO(unlined)                                                                                \
+	DO(pieces)                                                                                 \
+	DO(untaken)
 #define EACH_INDEX(DO)                                                                             \
 	DO(strings_index)                                                                          \
 	DO(modules_index)                                                                          \
@@ -41,6 +43,7 @@ struct history_info {
 	DO(stacks_index)                                                                           \
 	DO(functions_index)                                                                        \
 	DO(sites_index)                                                                            \
+	DO(pieces_index)                                                                           \
 	DO(processes_index)
 
 /* ---- life ---- */
@@ -95,6 +98,8 @@ void history_free(struct history *history)
 	}
 	for (size_t i = 0; i < history->strings.nr; i++)
 		free(history->strings.items[i]);
+	for (size_t i = 0; i < history->pieces.nr; i++)
+		free(history->pieces.items[i].bytes);
 	free(history->samples.given.items);
 	slices_release(&history->samples.slices);
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
@@ -121,7 +126,8 @@ void history_set_limit(struct history *history, uint64_t bytes)
 
 uint64_t history_rows_bytes(const struct history *history)
 {
-	uint64_t bytes = sizeof(*history) + history->string_bytes + history->selection_bytes;
+	uint64_t bytes = sizeof(*history) + history->string_bytes + history->selection_bytes +
+			 history->code_bytes;
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		bytes += vec_bytes(&history->of[kind]);
 #define ADD_ROWS(rows) bytes += vec_bytes(&history->rows);

@@ -365,6 +365,7 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 	history->unnamed.nr = history->unnamed.nr_looked_at = 0;
 	history->unlined.nr = history->unlined.nr_looked_at = 0;
 	history->lines_taken = history->name_bytes_taken = history->line_bytes_taken = 0;
+	history_begin_code(history);
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++) {
 		history->of[kind].nr = 0;
 		/* Row 0 means none, in the history as well; but an event is always one. */

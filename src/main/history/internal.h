@@ -99,6 +99,14 @@ void history_move_sites(struct history *history, const uint32_t *modules);
 /* The function of what was inlined at a site. UINT32_MAX: out of memory. */
 uint32_t history_function_at(struct history *history, uint32_t site);
 
+/* ---- code that was kept: kept_code.c ---- */
+
+/* Takes over what the epoch has of modules that are known. 0 or -ENOMEM. */
+int history_take_code(struct history *history);
+void history_begin_code(struct history *history); /* another epoch's */
+/* Modules have moved, by row; what those that went had is forgotten. */
+void history_move_code(struct history *history, const uint32_t *modules);
+
 /* ---- functions: names.c ---- */
 
 /* The row of a function, found or added. UINT32_MAX: out of memory. */

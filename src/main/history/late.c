@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What comes later than frames: their names, and after these their lines. */
+/* What comes later than frames: their names, after these their lines, and code that was kept. */
 #include <ctop/history/history.h>
 
 #include <errno.h>
@@ -68,6 +68,8 @@ int history_update_names(struct history *history)
 	int result = look_at(history, &history->unnamed, is_same, take_name);
 	if (!result)
 		result = look_at(history, &history->unlined, is_same, history_take_lines);
+	if (!result)
+		result = history_take_code(history);
 	if (!result)
 		history->symbols_version = version;
 	return result;

@@ -76,7 +76,7 @@ static void take(void *context, int error, struct code *code)
 static void ask(struct shown_code *shown, const struct history *history, struct session *session)
 {
 	const struct selection_address *place = &shown->place;
-	const struct code_request request = {
+	struct code_request request = {
 		.module = history_module(history, place->module),
 		.pid = session ? place->pid : 0,
 		.start = place->start,
@@ -84,6 +84,7 @@ static void ask(struct shown_code *shown, const struct history *history, struct 
 				? history_function_name(history, shown->holder)
 				: NULL,
 	};
+	history_code(history, place->module, place->start, &request.kept);
 	code_finder_ask(shown->finder, &request, take, shown);
 }
 
@@ -156,6 +157,7 @@ const struct ui_code *shown_code_get(struct shown_code *shown, struct history *h
 		.annotation = shown->annotation.rows ? &shown->annotation : NULL,
 		.files = shown->files,
 		.written_ns = shown->code.written_ns,
+		.kept = shown->code.kept,
 	};
 	return &shown->told;
 }

@@ -116,6 +116,10 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		options->memory_is_asked = true;
 		return parse_number(spelled, text, LEAST_MEMORY_MIB, MOST_MEMORY_MIB,
 				    &options->memory_mib, error);
+	case OPTION_KEEP_CODE:
+	case OPTION_NO_KEEP_CODE:
+		options->no_keep_code = row->id == OPTION_NO_KEEP_CODE;
+		return 0;
 	case OPTION_NO_INLINE:
 		options->no_inline = true;
 		break;

@@ -187,7 +187,8 @@ const struct option_row option_rows[] = {
 	 "a jump of the function leads to; behind a jump v or ^ says whether that is below or "
 	 "above; behind # stand the name of what is called, and the function that was inlined. A "
 	 "processor tells of an instruction a little late: the one before may be meant. The file "
-	 "must be the one that was profiled, by its build-id. Of an inlined function, the function "
+	 "must be the one that was profiled, by its build-id; where it is not there, the code that "
+	 "the recording has kept is listed, without lines. Of an inlined function, the function "
 	 "that has most of it is shown. FUNCTION is a name with or without parameters, or a part "
 	 "of it: of several that match, the one that took most; the header names others. It needs "
 	 "libcapstone."},
@@ -204,6 +205,14 @@ const struct option_row option_rows[] = {
 	 "up in the background: a live profile shows them as they come, and files are written "
 	 "after at most 10 s for those that are left. A recording has them inside. With this "
 	 "option none are looked up, or none of a recording are shown."},
+	{OPTION_KEEP_CODE, GROUP_OUTPUT, RECORD, 0, "keep-code", NULL, COMPLETE_NOTHING, NULL,
+	 "keep the code of hot functions (default)",
+	 "The recording has their instructions inside, so that \\fBctop report \\-\\-annotate\\fR "
+	 "and view 7 show them where the programs are not, or are others by now: at most 128 KiB "
+	 "of "
+	 "a function, and 1 MiB in all, the hottest first. It is not more than the files have."},
+	{OPTION_NO_KEEP_CODE, GROUP_OUTPUT, RECORD, 0, "no-keep-code", NULL, COMPLETE_NOTHING, NULL,
+	 "no code in the recording", NULL},
 	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "min-percent", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "leave out rows with a lower total (default 0.5)", NULL},
 	{OPTION_LIMIT, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "limit", "N", COMPLETE_NOTHING, NULL,

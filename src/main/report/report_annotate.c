@@ -218,6 +218,12 @@ void report_annotate_add(const struct history *history, const struct annotation 
 	text_addf(&line, " instructions%s", answer->is_cut ? ": it goes on, and is cut here" : "");
 	label_line_add(out, "code", text_string(&line), 0);
 	text_release(&line);
+	if (code->kept) {
+		struct text kept = {0};
+		text_add_safe(&kept, code->kept);
+		label_line_add(out, "", text_string(&kept), 0);
+		text_release(&kept);
+	}
 	add_counts(annotation, whole, out);
 	add_files(listing, files, code->written_ns, out);
 	report_events_fit(&listed.events, history,

@@ -221,6 +221,7 @@ static void ask_to_look_again(struct session *session)
 	session->looks_again_pid = symbolizer->pid;
 	if (symbolizer->pid) {
 		atomic_store(&symbolizer->status->looked_again, 0);
+		atomic_store(&symbolizer->status->kept_code, 0);
 		protocol_send(symbolizer->channel, &message, -1);
 	}
 }
@@ -254,7 +255,7 @@ static int advance(struct session *session)
 	if (session->phase == PHASE_NAMING &&
 	    (session_is_recording(session) || session_names_final(session) ||
 	     session_is_out_of_patience(session, now)) &&
-	    !session_awaits_lines(session)) {
+	    !session_awaits_code(session, now) && !session_awaits_lines(session)) {
 		session->phase = PHASE_DRAINED;
 		note_changed_files(session);
 	}
@@ -485,6 +486,13 @@ void session_want_lines(struct session *session, enum session_lines lines)
 	session->lines = lines;
 	if (lines && session->symbolizer.channel)
 		setup_lines(&session->symbolizer); /* if it is broken: its successor gets it */
+}
+
+void session_keep_code(struct session *session)
+{
+	session->keeps_code = true;
+	if (session->symbolizer.channel)
+		setup_keep_code(&session->symbolizer); /* as above */
 }
 
 void session_stop(struct session *session)

@@ -263,6 +263,8 @@ int session_start_symbolizer(struct session *session)
 	session->own.pids[OWN_SYMBOLIZER] = session->symbolizer.pid;
 	if (!result && session->lines)
 		result = setup_lines(&session->symbolizer);
+	if (!result && session->keeps_code)
+		result = setup_keep_code(&session->symbolizer);
 	if (!result && session->collector.channel && session_is_live(session))
 		setup_own(&session->collector,
 			  &session->own); /* if it is broken: its successor gets it */

@@ -96,6 +96,16 @@ bool session_awaits_lines(struct session *session)
 	return false;
 }
 
+bool session_awaits_code(struct session *session, uint64_t now_ns)
+{
+	if (!session->keeps_code || !session->symbolizer.pid ||
+	    atomic_load(&session->symbolizer.status->kept_code))
+		return false;
+	if (!session->code_since_ns)
+		session->code_since_ns = now_ns;
+	return now_ns - session->code_since_ns < CODE_PATIENCE_NS;
+}
+
 void session_wake_symbolizer(struct session *session)
 {
 	tables_reader_refresh(&session->current->reader);

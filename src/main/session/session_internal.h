@@ -35,6 +35,8 @@ enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
 /* And for lines, from when all names are there; of all epochs together. */
 #define LINES_PATIENCE_NS (10 * NS_PER_SECOND)
+/* And for code that is to be kept. */
+#define CODE_PATIENCE_NS (5 * NS_PER_SECOND)
 
 /* A fallback that comes late. */
 #define SESSION_WITHOUT_TABLES                                                                     \
@@ -126,6 +128,8 @@ struct session {
 	enum session_lines lines;
 	uint64_t lines_since_ns;  /* they are awaited; 0: they are not */
 	uint64_t lines_waited_ns; /* before, in other epochs */
+	bool keeps_code;
+	uint64_t code_since_ns; /* the end's is awaited; 0: not yet */
 	uint64_t housekeeping_ns;
 	int32_t looks_again_pid; /* the symbolizer that was asked to look at perf maps a last time */
 	uint64_t sideband_due_ns; /* when its records may wake us again */
@@ -174,6 +178,8 @@ bool session_names_final(struct session *session);
 bool session_is_out_of_patience(const struct session *session, uint64_t now_ns);
 /* True while lines are awaited, which is for a while at most. */
 bool session_awaits_lines(struct session *session);
+/* The same of code that is to be kept, at the end. */
+bool session_awaits_code(struct session *session, uint64_t now_ns);
 void session_wake_symbolizer(struct session *session);
 /* Hands what the rings of samples hold to the consumer, as much as a turn may have. */
 int session_drain(struct session *session);

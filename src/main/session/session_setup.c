@@ -235,6 +235,11 @@ int setup_lines(struct worker *worker)
 	return worker->channel ? send_plain(worker->channel, MESSAGE_LINES, -1) : 0;
 }
 
+int setup_keep_code(struct worker *worker)
+{
+	return worker->channel ? send_plain(worker->channel, MESSAGE_KEEP_CODE, -1) : 0;
+}
+
 int setup_stop(struct worker *worker)
 {
 	return worker->channel ? send_plain(worker->channel, MESSAGE_STOP, -1) : 0;

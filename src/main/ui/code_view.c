@@ -422,6 +422,8 @@ static void draw_selected(struct view *view, struct model *model, struct cells *
 		text_add_safe(&line, place ? place
 					   : code->listing->strings +
 						     code->listing->files[at->file - 1].path);
+	else if (code->code->kept)
+		text_add_safe(&line, code->code->kept);
 	if (at->line)
 		text_addf(&line, ":%" PRIu32, at->line);
 	if (problem)

@@ -33,6 +33,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_PAUSE] = sizeof(uint32_t),
 	[MESSAGE_STOP] = sizeof(uint32_t),
 	[MESSAGE_LINES] = sizeof(uint32_t),
+	[MESSAGE_KEEP_CODE] = sizeof(uint32_t),
 	[MESSAGE_PAUSED] = sizeof(uint32_t),
 	[MESSAGE_MAPPED] = BODY(result),
 	[MESSAGE_NEED_MODULE] = BODY(module),
@@ -100,8 +101,7 @@ static bool sane(struct message *message)
 	case MESSAGE_NEED_DEBUG_FILE:
 		terminate(message->module.name, sizeof(message->module.name));
 		return message->module.build_id_size <= sizeof(message->module.build_id) &&
-		       message->module.which < NR_DEBUG_FILES &&
-		       message->module.error <= 0;
+		       message->module.which < NR_DEBUG_FILES && message->module.error <= 0;
 	case MESSAGE_MAPPED:
 	case MESSAGE_DONE:
 		terminate(message->result.cause, sizeof(message->result.cause));
@@ -130,6 +130,7 @@ static bool sane(struct message *message)
 	case MESSAGE_PAUSE:
 	case MESSAGE_STOP:
 	case MESSAGE_LINES:
+	case MESSAGE_KEEP_CODE:
 	case MESSAGE_PAUSED:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:

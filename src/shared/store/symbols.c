@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 
 #include <ctop/base/index.h>
+#include <ctop/store/kept_code.h>
 
+#include "code_area.h"
 #include "shared_memory.h"
 
 enum { UNIT_BYTES = 4, MISSING_SHIFT = 16 };
@@ -30,6 +32,8 @@ const struct symbols_capacity symbols_capacity_default = {
 	.string_units = 4u << 20, /* 16 MiB: demangled names are long */
 	.nr_modules = 16u << 10,
 	.nr_lines = 512u << 10,
+	.nr_code = KEPT_PIECES_MAX,
+	.code_bytes = KEPT_CODE_MAX,
 };
 
 /* The room that strings of lines leave to names. */
@@ -57,7 +61,8 @@ static size_t region_bytes(const struct symbols_capacity *capacity)
 {
 	return whole_pages(sizeof(struct symbols_header)) + rows_bytes(capacity) +
 	       lines_bytes(capacity) + whole_pages(symbols_string_bytes(capacity)) +
-	       whole_pages((size_t)capacity->nr_modules * sizeof(uint32_t));
+	       whole_pages((size_t)capacity->nr_modules * sizeof(uint32_t)) +
+	       whole_pages(code_area_bytes(capacity));
 }
 
 int symbols_memfd_new(const struct symbols_capacity *capacity)
@@ -76,15 +81,16 @@ int symbols_map(struct symbols *symbols, int fd, const struct symbols_capacity *
 	uint8_t *rows = (uint8_t *)memory + whole_pages(sizeof(struct symbols_header));
 	uint8_t *lines = rows + rows_bytes(capacity);
 	uint8_t *strings = lines + lines_bytes(capacity);
+	uint8_t *modules = strings + whole_pages(symbols_string_bytes(capacity));
+	uint8_t *code = modules + whole_pages((size_t)capacity->nr_modules * sizeof(uint32_t));
 	*symbols = (struct symbols){
 		.header = memory,
 		.capacity = *capacity,
 		.rows = (struct symbol_row *)(void *)rows,
 		.lines = (struct line_row *)(void *)lines,
 		.strings = (char *)strings,
-		.modules =
-			(uint32_t *)(void *)(strings + whole_pages((size_t)capacity->string_units *
-								   UNIT_BYTES)),
+		.modules = (uint32_t *)(void *)modules,
+		.code = (struct code_area *)(void *)code,
 		.bytes = bytes,
 	};
 	return 0;
@@ -339,5 +345,6 @@ uint64_t symbols_used_bytes(const struct symbols *symbols)
 		version < symbols->capacity.nr_frames ? version : symbols->capacity.nr_frames;
 	nr_lines = nr_lines < symbols->capacity.nr_lines ? nr_lines : symbols->capacity.nr_lines;
 	return SHARED_PAGE_BYTES + units * UNIT_BYTES + rows * sizeof(struct symbol_row) +
-	       nr_lines * sizeof(struct line_row);
+	       nr_lines * sizeof(struct line_row) + symbols->capacity.code_bytes -
+	       symbols_code_room(symbols);
 }

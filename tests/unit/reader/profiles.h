@@ -40,7 +40,8 @@ static const struct tables_capacity test_capacity = {
 	.nr = {16384, 256, 32, 256, 256, 8192, 16384},
 	.nr_samples = 256,
 };
-static const struct symbols_capacity test_names_capacity = {8192, 65536, 256, 8192};
+static const struct symbols_capacity test_names_capacity = {
+	.nr_frames = 8192, .string_units = 65536, .nr_modules = 256, .nr_lines = 8192};
 
 enum { EPOCHS_MAX = 64, SAMPLES_MAX = 4096, EPOCH_NS = 1 << 30, STEP_NS = 1000 };
 

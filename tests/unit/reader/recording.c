@@ -15,7 +15,8 @@ static const struct tables_capacity capacity = {
 	.nr = {4096, 64, 16, 64, 256, 4096, 8192},
 	.nr_samples = 1024,
 };
-static const struct symbols_capacity names_capacity = {4096, 16384, 64, 4096};
+static const struct symbols_capacity names_capacity = {
+	.nr_frames = 4096, .string_units = 16384, .nr_modules = 64, .nr_lines = 4096};
 
 enum { NR_SAMPLES = 300, NR_EPOCHS = 2 };
 

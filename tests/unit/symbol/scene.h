@@ -44,7 +44,14 @@ static const struct tables_capacity tables_capacity = {
 	       [TABLE_NODES] = 16},
 	.nr_samples = 16,
 };
-static const struct symbols_capacity symbols_capacity = {1 << 16, 1 << 18, 2048, 1 << 12};
+static const struct symbols_capacity symbols_capacity = {
+	.nr_frames = 1 << 16,
+	.string_units = 1 << 18,
+	.nr_modules = 2048,
+	.nr_lines = 1 << 12,
+	.nr_code = 64,
+	.code_bytes = 1 << 20,
+};
 
 static inline void note_module(void *context, struct module_id module, const struct module_row *row)
 {

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Code that a recording has kept, by the history's modules. */
+#include <ctop/history/history.h>
+#include <ctop/store/kept_code.h>
+
+#include <stdlib.h>
+
+#include "hand_made.h"
+
+static struct profile profile;
+
+static void keep(uint64_t start, uint32_t size, uint8_t fill)
+{
+	uint8_t *bytes = malloc(size);
+	const struct kept_code code = {
+		.start = start, .module = profile.program, .size = size, .machine = 62};
+	memset(bytes, fill, size);
+	CHECK_EQ(symbols_keep_code(&profile.symbols, &code, bytes), 0);
+	free(bytes);
+}
+
+static void sample_program(struct history *history)
+{
+	CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+	add(history, &profile, profile.one, (struct node_id){0},
+	    frame(&profile, profile.program, 0x100, "main"), STACK_COMPLETE, 1);
+}
+
+enum { PROGRAM = 2 /* behind the rows that are always there */ };
+
+static bool is_kept(struct history *history, uint64_t start, uint32_t size, uint8_t fill)
+{
+	struct history_code code;
+	CHECK_EQ(history_update_names(history), 0);
+	CHECK_STR(history_module(history, PROGRAM).path, "/bin/program");
+	if (!history_code(history, PROGRAM, start, &code))
+		return false;
+	CHECK_EQ(code.size, size);
+	CHECK_EQ(code.machine, 62);
+	CHECK_EQ(code.bytes[0], fill);
+	CHECK_EQ(code.bytes[size - 1], fill);
+	return true;
+}
+
+static void code_is_found_by_where_it_begins(void)
+{
+	struct history *history = history_new();
+	open_profile(&profile);
+	keep(0x100, 20, 0x90);
+	sample_program(history);
+	CHECK(is_kept(history, 0x100, 20, 0x90));
+	CHECK(!is_kept(history, 0x101, 20, 0x90));
+	keep(0x200, 30, 0xc3);
+	CHECK(is_kept(history, 0x200, 30, 0xc3));
+	CHECK(is_kept(history, 0x100, 20, 0x90));
+	close_profile(&profile);
+	history_free(history);
+}
+
+/* A reader hands code over before the first sample. */
+static void it_may_come_before_its_module(void)
+{
+	struct history *history = history_new();
+	open_profile(&profile);
+	keep(0x100, 20, 0x90);
+	CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+	CHECK_EQ(history_update_names(history), 0);
+	add(history, &profile, profile.one, (struct node_id){0},
+	    frame(&profile, profile.program, 0x100, "main"), STACK_COMPLETE, 1);
+	CHECK(is_kept(history, 0x100, 20, 0x90));
+	close_profile(&profile);
+	history_free(history);
+}
+
+static void of_two_that_differ_neither_is_shown(void)
+{
+	struct history *history = history_new();
+	open_profile(&profile);
+	keep(0x100, 20, 0x90);
+	keep(0x100, 20, 0x90);
+	keep(0x200, 20, 0x90);
+	keep(0x200, 20, 0x91);
+	keep(0x300, 20, 0x90);
+	keep(0x300, 21, 0x90);
+	sample_program(history);
+	CHECK(is_kept(history, 0x100, 20, 0x90));
+	CHECK(!is_kept(history, 0x200, 20, 0x90));
+	CHECK(!is_kept(history, 0x300, 20, 0x90));
+	close_profile(&profile);
+	/* Another epoch says otherwise. */
+	open_profile(&profile);
+	keep(0x100, 20, 0x91);
+	sample_program(history);
+	CHECK(!is_kept(history, 0x100, 20, 0x90));
+	close_profile(&profile);
+	history_free(history);
+}
+
+static int add_up(void *context, uint64_t start, const struct history_code *code)
+{
+	uint64_t *bytes = context;
+	CHECK(start && code->bytes);
+	*bytes += code->size;
+	return 0;
+}
+
+static void no_file_makes_it_more_than_a_mebibyte(void)
+{
+	struct history *history = history_new();
+	uint64_t bytes = 0;
+	for (uint64_t epoch = 0; epoch < 3; epoch++) {
+		open_profile(&profile);
+		for (uint64_t i = 1; symbols_code_room(&profile.symbols) >= 100 << 10; i++)
+			keep((epoch << 32) + (i << 20), 100 << 10, 1);
+		sample_program(history);
+		CHECK_EQ(history_update_names(history), 0);
+		close_profile(&profile);
+	}
+	CHECK_EQ(history_each_code(history, PROGRAM, add_up, &bytes), 0);
+	CHECK_EQ(bytes, 10 * (100 << 10));
+	history_free(history);
+}
+
+int main(void)
+{
+	RUN(code_is_found_by_where_it_begins);
+	RUN(it_may_come_before_its_module);
+	RUN(of_two_that_differ_neither_is_shown);
+	RUN(no_file_makes_it_more_than_a_mebibyte);
+	return test_done();
+}

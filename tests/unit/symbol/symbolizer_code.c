@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose code is kept, and when. */
+#include <ctop/elf/object.h>
+#include <ctop/store/kept_code.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scene.h"
+
+enum { MAIN = 0x1000, BAR = 0x1040, FORK = 0x1080 };
+
+static char program_bytes[MAIN + 0x1000];
+
+/* The program with its code, of which the offsets are the addresses. */
+static int program_fd(void)
+{
+	char *file = program_bytes;
+	CHECK(test_elf_bytes(&program_file, file, sizeof(program_bytes)) <= MAIN);
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	Elf64_Shdr text;
+	memcpy(&header, file, sizeof(header));
+	memcpy(&segment, file + header.e_phoff, sizeof(segment));
+	segment.p_filesz = sizeof(program_bytes);
+	memcpy(file + header.e_phoff, &segment, sizeof(segment));
+	memcpy(&text, file + header.e_shoff + TEST_TEXT * sizeof(text), sizeof(text));
+	text.sh_type = SHT_PROGBITS;
+	text.sh_offset = MAIN;
+	memcpy(file + header.e_shoff + TEST_TEXT * sizeof(text), &text, sizeof(text));
+	for (size_t i = MAIN; i < sizeof(program_bytes); i++)
+		file[i] = (char)(i * 7);
+	return file_of_bytes(file, sizeof(program_bytes));
+}
+
+static void give_code(struct scene *scene, struct module_id module)
+{
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, program_fd(), 0), 0);
+}
+
+static void sample(struct scene *scene, struct module_id module, uint64_t address, unsigned nr)
+{
+	const struct sample sample = {.leaf = add_frame(scene, module, address)};
+	for (unsigned i = 0; i < nr; i++)
+		tables_add_sample(scene->writer, &sample);
+	tables_publish(scene->writer);
+}
+
+static struct kept_code kept(const struct scene *scene, uint32_t number, const uint8_t **bytes)
+{
+	struct kept_code code;
+	CHECK(symbols_code(&scene->symbols, number, &code, bytes));
+	return code;
+}
+
+static void keep(struct scene *scene)
+{
+	work(scene);
+	symbolizer_keep_code(scene->symbolizer);
+}
+
+static void the_hottest_come_first(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module = add_file(scene, 1, "/program");
+	const uint8_t *bytes;
+	CHECK_EQ(symbolizer_want_code(scene->symbolizer), 0);
+	sample(scene, module, MAIN + 1, 2);
+	sample(scene, module, BAR + 1, 2);
+	sample(scene, module, BAR + 5, 2);
+	sample(scene, module, FORK, 1); /* one sample says little */
+	work(scene);
+	give_code(scene, module);
+	keep(scene);
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 2);
+	const uint64_t starts[] = {BAR, MAIN, FORK};
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct kept_code code = kept(scene, i, &bytes);
+		CHECK_EQ(code.start, starts[i]);
+		CHECK_EQ(code.size, 0x20);
+		CHECK_EQ(code.module.index, module.index);
+		CHECK_EQ(code.bias, 0);
+		CHECK(!code.is_cut);
+		CHECK(memcmp(bytes, program_bytes + code.start, code.size) == 0);
+	}
+	/* Once, and at the end the rest. */
+	keep(scene);
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 2);
+	CHECK(!symbolizer_has_kept_code(scene->symbolizer));
+	symbolizer_look_again(scene->symbolizer);
+	keep(scene);
+	CHECK(symbolizer_has_kept_code(scene->symbolizer));
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 3);
+	CHECK_EQ(kept(scene, 2, &bytes).start, FORK);
+	scene_free(scene);
+}
+
+static void without_being_wanted_none_is_kept(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module = add_file(scene, 1, "/program");
+	sample(scene, module, MAIN, 5);
+	work(scene);
+	give_code(scene, module);
+	keep(scene);
+	symbolizer_look_again(scene->symbolizer);
+	keep(scene);
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 0);
+	scene_free(scene);
+}
+
+static void a_file_that_cannot_be_had_has_none(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module = add_file(scene, 1, "/program");
+	CHECK_EQ(symbolizer_want_code(scene->symbolizer), 0);
+	sample(scene, module, MAIN, 5);
+	work(scene);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, -1, -EACCES), 0);
+	symbolizer_look_again(scene->symbolizer);
+	keep(scene);
+	CHECK(symbolizer_has_kept_code(scene->symbolizer));
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 0);
+	scene_free(scene);
+}
+
+/* Another file has been put into its place since: its bytes are not those that were profiled. */
+static void a_file_that_was_overwritten_has_none(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module = add_file(scene, 1, "/program");
+	const int fd = program_fd();
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	const int writable = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(writable >= 0);
+	CHECK_EQ(symbolizer_want_code(scene->symbolizer), 0);
+	sample(scene, module, MAIN, 5);
+	work(scene);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, fd, 0), 0);
+	work(scene);
+	CHECK_EQ(ftruncate(writable, sizeof(program_bytes) - 1), 0);
+	symbolizer_look_again(scene->symbolizer);
+	keep(scene);
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 0);
+	close(writable);
+	scene_free(scene);
+}
+
+int main(void)
+{
+	CHECK_EQ(object_survive_cut_files(), 0);
+	RUN(the_hottest_come_first);
+	RUN(without_being_wanted_none_is_kept);
+	RUN(a_file_that_cannot_be_had_has_none);
+	RUN(a_file_that_was_overwritten_has_none);
+	return test_done();
+}
