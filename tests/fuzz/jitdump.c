@@ -27,6 +27,9 @@ static void compare(const struct jitdump *parts, const struct jitdump *whole)
 			continue;
 		REQUIRE(of_parts.start == of_whole.start && of_parts.start <= address);
 		REQUIRE(strcmp(of_parts.name, of_whole.name) == 0 && of_parts.name[0]);
+		REQUIRE(!of_parts.file == !of_whole.file);
+		REQUIRE(!of_parts.file || (strcmp(of_parts.file, of_whole.file) == 0 &&
+					   of_parts.line == of_whole.line && of_parts.file[0]));
 	}
 }
 

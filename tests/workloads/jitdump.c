@@ -8,6 +8,8 @@
  *
  *     jitdump DIRECTORY NR MILLION_TURNS    of each function's loop
  *
+ * The lines of the function at slot N are N:1 and, of its loop, N:2, as 10 N + 1 and 10 N + 2 of the file "made".
+ *
  * Prints "ready PID START BYTES" with the code's address in hexadecimal, before any of it runs.
  */
 #include <fcntl.h>
@@ -20,7 +22,8 @@
 
 #include "workload.h"
 
-enum { SLOT_BYTES = 64, LOAD = 0, MOVE = 1, CLOSE = 3, X86_64 = 62 };
+/* LOOP_AT: behind what generate() begins with. */
+enum { SLOT_BYTES = 64, LOOP_AT = 9, LOAD = 0, MOVE = 1, LINES = 2, CLOSE = 3, X86_64 = 62 };
 
 struct header {
 	uint32_t magic, version, bytes, machine, unused, pid;
@@ -30,7 +33,6 @@ struct header {
 struct record {
 	uint32_t kind, bytes;
 	uint64_t time_ns;
-	uint32_t pid, tid;
 };
 
 static int dump;
@@ -49,11 +51,37 @@ static void put(const void *bytes, size_t size)
 		exit(1);
 }
 
+static void put_record_head(uint32_t kind, size_t body_bytes)
+{
+	const struct record record = {kind, (uint32_t)(sizeof(record) + body_bytes), now_ns()};
+	put(&record, sizeof(record));
+}
+
 static void put_record(uint32_t kind, size_t body_bytes)
 {
-	const struct record record = {kind, (uint32_t)(sizeof(record) + body_bytes), now_ns(),
-				      (uint32_t)getpid(), (uint32_t)getpid()};
-	put(&record, sizeof(record));
+	const uint32_t who[] = {(uint32_t)getpid(), (uint32_t)getpid()};
+	put_record_head(kind, sizeof(who) + body_bytes);
+	put(who, sizeof(who));
+}
+
+static void put_line(const unsigned char *code, size_t line, const char *file)
+{
+	const uint64_t address = (uint64_t)code;
+	const uint32_t words[] = {(uint32_t)line, 1};
+	put(&address, sizeof(address));
+	put(words, sizeof(words));
+	put(file, strlen(file) + 1);
+}
+
+/* They are told before the code; the second has the first's file, in one byte. */
+static void tell_lines(const unsigned char *code, size_t slot, size_t loop_at)
+{
+	static const char file[] = "made", same[] = "\xff";
+	const uint64_t head[] = {(uint64_t)code, 2};
+	put_record_head(LINES, sizeof(head) + 2 * 16 + sizeof(file) + sizeof(same));
+	put(head, sizeof(head));
+	put_line(code, 10 * slot + 1, file);
+	put_line(code + loop_at, 10 * slot + 2, same);
 }
 
 static void load(const unsigned char *code, const char *name)
@@ -120,25 +148,24 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	unsigned char *moving = memory + nr * SLOT_BYTES, *after = moving + SLOT_BYTES;
 	generate(moving, 1000000, 0);
+	tell_lines(moving, nr, LOOP_AT);
 	load(moving, "moving");
 	run(moving, 300);
 	move(moving, after);
 	generate(moving, 1000000, 16);
+	tell_lines(moving, nr + 1, LOOP_AT + 16);
 	load(moving, "taking");
 	for (size_t i = 0; i < nr; i++) {
 		unsigned char *code = memory + i * SLOT_BYTES;
 		char name[64];
 		snprintf(name, sizeof(name), "function_%lx", (unsigned long)code);
 		generate(code, turns, 0);
+		tell_lines(code, i, LOOP_AT);
 		load(code, name);
 		run(code, 1);
 	}
 	run(after, 300);
 	run(moving, 300);
-	const struct {
-		uint32_t kind, bytes;
-		uint64_t time_ns;
-	} closed = {CLOSE, 16, now_ns()};
-	put(&closed, sizeof(closed));
+	put_record_head(CLOSE, 0);
 	return 0;
 }

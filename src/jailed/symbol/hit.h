@@ -12,7 +12,9 @@ struct symbol_hit {
 	const char *module; /* a kernel module's "[name]"; NULL: none */
 	uint64_t start;	    /* of the function, in the address space of the look-up */
 	uint64_t end;	    /* behind it; 0: not known */
-	bool by_ada;	    /* Ada's compiler made the file: see demangle_ada() */
+	const char *file;   /* of the source, where the line came with the name; NULL: none */
+	uint32_t line;
+	bool by_ada; /* Ada's compiler made the file: see demangle_ada() */
 };
 
 /* Which of two names of one address is shown; each source says how good its own

@@ -11,6 +11,8 @@
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
 
+#include "jitdump_lines.h"
+
 /* A record takes some 100 bytes and its code; a server of some days has 300,000. */
 enum {
 	ENTRIES_MAX = 1 << 20,
@@ -50,6 +52,7 @@ struct entry {
 	uint64_t start, end; /* process addresses */
 	uint64_t time_ns;
 	uint32_t name; /* offset into names; NO_NAME: what was there is there no more */
+	struct jit_table lines;
 };
 #define NO_NAME UINT32_MAX
 
@@ -86,6 +89,7 @@ struct jitdump {
 		size_t nr, capacity;
 	} large;
 	struct index pages_by_number;
+	struct jit_lines lines;
 	/* How far which file was read, to go on from there. */
 	dev_t device;
 	ino_t inode;
@@ -110,6 +114,7 @@ void jitdump_free(struct jitdump *dump)
 	free(dump->links.items);
 	free(dump->large.items);
 	index_release(&dump->pages_by_number);
+	jit_lines_release(&dump->lines);
 	free(dump);
 }
 
@@ -125,7 +130,7 @@ size_t jitdump_bytes(const struct jitdump *dump)
 {
 	return sizeof(*dump) + dump->entries.capacity * sizeof(*dump->entries.items) +
 	       dump->names.capacity + 2 * dump->pages.capacity * sizeof(*dump->pages.items) +
-	       dump->links.capacity * sizeof(*dump->links.items);
+	       dump->links.capacity * sizeof(*dump->links.items) + jit_lines_bytes(&dump->lines);
 }
 
 /* ---- entries ---- */
@@ -223,6 +228,7 @@ bool jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t time_ns
 	if (!entry || entry->name == NO_NAME)
 		return false;
 	*hit = (struct symbol_hit){.name = dump->names.items + entry->name, .start = entry->start};
+	jit_lines_find(&dump->lines, entry->lines, address - entry->start, &hit->file, &hit->line);
 	return true;
 }
 
@@ -245,6 +251,7 @@ static int add_load(struct jitdump *dump, const struct record *record, const cha
 	const size_t length = strnlen(name, size - sizeof(load));
 	struct entry entry = {
 		.start = load.start, .time_ns = record->time_ns, .name = (uint32_t)dump->names.nr};
+	entry.lines = jit_lines_take(&dump->lines, load.start);
 	if (!length || !has_end(load.start, load.bytes, &entry.end))
 		return 0;
 	if (vec_reserve(&dump->names, dump->names.nr + length + 1))
@@ -268,7 +275,10 @@ static int add_move(struct jitdump *dump, const struct record *record, const cha
 	const struct entry *moved = find(dump, move.from, record->time_ns);
 	from.start = move.from;
 	to.start = move.to;
-	to.name = moved ? moved->name : NO_NAME;
+	if (moved) {
+		to.name = moved->name;
+		to.lines = moved->lines;
+	}
 	int result = add_entry(dump, &from);
 	return result ? result : add_entry(dump, &to);
 }
@@ -281,6 +291,8 @@ static int add_record(struct jitdump *dump, const struct record *record, const c
 		return add_load(dump, record, body, size);
 	case CODE_MOVE:
 		return add_move(dump, record, body, size);
+	case CODE_DEBUG_INFO:
+		return jit_lines_add(&dump->lines, body, size);
 	default:
 		return 0;
 	}
@@ -329,8 +341,14 @@ static int read_records(struct jitdump *dump, struct window *window, off_t end)
 		dump->is_damaged = record.bytes < sizeof(record);
 		if (dump->is_damaged || end - dump->read_bytes < (off_t)record.bytes)
 			return 0; /* the rest is not written yet */
-		if (size > record.bytes)
+		if (size > record.bytes) {
 			size = record.bytes;
+		} else if (record.kind == CODE_DEBUG_INFO) {
+			size = record.bytes < WINDOW_BYTES ? record.bytes : WINDOW_BYTES;
+			bytes = look(window, dump->read_bytes, &size);
+			if (size < sizeof(record))
+				return 0;
+		}
 		int result =
 			add_record(dump, &record, bytes + sizeof(record), size - sizeof(record));
 		if (result)
@@ -349,6 +367,7 @@ static void forget(struct jitdump *dump)
 	dump->links.nr = 0;
 	dump->large.nr = 0;
 	index_clear(&dump->pages_by_number);
+	jit_lines_forget(&dump->lines);
 	dump->read_bytes = 0;
 	dump->nr_records = 0;
 	dump->is_damaged = false;

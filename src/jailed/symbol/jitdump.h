@@ -5,7 +5,7 @@
 /*
  * The functions that a JIT wrote into its jit-PID.dump, as perf's documentation describes it (jitdump-specification.txt): code that
  * was loaded or moved, each with the time at which that was. So code may take the place of other code, and each has its own name. The
- * file grows while it is read: what is new is read each time. Code itself, lines and unwinding information are passed over.
+ * file grows while it is read: what is new is read each time. Code itself and unwinding information are passed over.
  */
 
 #include <stdbool.h>

@@ -197,6 +197,11 @@ static void set_named(struct symbolizer *symbolizer, uint32_t frame, const struc
 	if (file->key.kind != MODULE_ANON)
 		shown.name = name_cache_show(symbolizer->names, found->name, found->by_ada);
 	set_row(symbolizer, frame, SYMBOL_NAMED, &shown, offset_from(found->start, address));
+	/* Other generated code may be there when lines have their turn. */
+	const struct symbol_line line = {NULL, found->file, found->line};
+	if (file->key.kind == MODULE_ANON)
+		symbols_set_lines(symbolizer->writer, (struct frame_id){frame}, &line,
+				  found->file != NULL);
 }
 
 /* Looks a frame up in a file that was read or could not be. False when it stays

@@ -92,9 +92,12 @@ static bool look_up(struct symbolizer *symbolizer, uint32_t frame)
 	struct module *module;
 	tables_frame(&symbolizer->reader, id, &row);
 	if (symbols_has_looked_up_lines(symbolizer->symbols, id))
-		return true; /* a predecessor did */
-	if (symbolizer_module_of(symbolizer, row.module, &module) ||
-	    module->file->key.kind != MODULE_FILE || module->file->state == SYMBOL_FILE_FAILED) {
+		return true; /* a predecessor did, or they came with the name */
+	const int result = symbolizer_module_of(symbolizer, row.module, &module);
+	if (!result && module->file->key.kind == MODULE_ANON)
+		return true; /* or will yet */
+	if (result || module->file->key.kind != MODULE_FILE ||
+	    module->file->state == SYMBOL_FILE_FAILED) {
 		symbols_set_lines(symbolizer->writer, id, NULL, 0);
 		return true;
 	}

@@ -206,6 +206,12 @@ static int await(struct awaiting_frames *frames, uint32_t id)
 	return 0;
 }
 
+static bool may_have_lines(const struct history *history, uint32_t frame)
+{
+	const uint32_t kind = history->modules.items[history->frames.items[frame].module].kind;
+	return !history->frames.items[frame].site && (kind == MODULE_FILE || kind == MODULE_ANON);
+}
+
 static int import_frame(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct frame_row row;
@@ -218,8 +224,7 @@ static int import_frame(struct history *history, uint32_t id, uint32_t *to)
 		result = find_or_add_frame(history, module, row.address, to);
 	if (!result && !history->frames.items[*to].name)
 		result = await(&history->unnamed, id);
-	if (!result && !history->frames.items[*to].site && !history->without_lines &&
-	    history->modules.items[history->frames.items[*to].module].kind == MODULE_FILE)
+	if (!result && !history->without_lines && may_have_lines(history, *to))
 		result = await(&history->unlined, id);
 	return result;
 }

@@ -69,12 +69,23 @@ static bool has_lines(struct session *session)
 		atomic_load(&status->lined_frames) >= session->current->reader.nr[TABLE_FRAMES]);
 }
 
+/* Its lines come with its name, if at all. */
+static bool is_generated(const struct tables_reader *reader, struct frame_id frame)
+{
+	struct frame_row row;
+	struct module_row module;
+	return tables_frame(reader, frame, &row) && tables_module(reader, row.module, &module) &&
+	       module.kind == MODULE_ANON;
+}
+
 static void count_unlined(struct session *session)
 {
 	const uint32_t nr = session->current->reader.nr[TABLE_FRAMES];
 	for (uint32_t i = 1; i < nr; i++)
-		session->stats.unlined += !symbols_has_looked_up_lines(&session->current->symbols,
-								       (struct frame_id){i});
+		session->stats.unlined +=
+			!symbols_has_looked_up_lines(&session->current->symbols,
+						     (struct frame_id){i}) &&
+			!is_generated(&session->current->reader, (struct frame_id){i});
 }
 
 bool session_awaits_lines(struct session *session)

@@ -140,6 +140,131 @@ static void by_another_clock(void)
 	CHECK_STR(name_at(0x1000, 5), "second");
 }
 
+struct line {
+	uint64_t address;
+	uint32_t line;
+	const char *file;
+};
+
+/* nr_said of them, by the record's own word. */
+static void lines(struct file *to, uint64_t code, const struct line *items, size_t nr,
+		  uint64_t nr_said)
+{
+	size_t size = 16;
+	for (size_t i = 0; i < nr; i++)
+		size += 16 + strlen(items[i].file) + 1;
+	begin_record(to, LINES, size, 5);
+	put_u64(to, code);
+	put_u64(to, nr_said);
+	for (size_t i = 0; i < nr; i++) {
+		const uint32_t words[] = {items[i].line, 7};
+		put_u64(to, items[i].address);
+		put(to, words, sizeof(words));
+		put(to, items[i].file, strlen(items[i].file) + 1);
+	}
+}
+
+static const char *line_at(uint64_t address, uint64_t time_ns)
+{
+	static char text[64];
+	struct symbol_hit hit;
+	if (!jitdump_find(dump, address, time_ns, &hit) || !hit.file)
+		return "-";
+	snprintf(text, sizeof(text), "%s:%u", hit.file, hit.line);
+	return text;
+}
+
+static const struct line of_first[] = {
+	{0x1000, 10, "a.js"}, {0x1008, 11, "\xff"}, {0x1010, 3, "b.js"}};
+
+static void lines_of_code(void)
+{
+	start();
+	begin(&file, 1, 0);
+	lines(&file, 0x1000, of_first, 3, 3);
+	load(&file, 100, 0x1000, 0x20, "first");
+	load(&file, 110, 0x2000, 0x20, "without");
+	move(&file, 200, 0x1000, 0x9000, 0x20);
+	lines(&file, 0x1000, &(const struct line){0x1004, 77, "c.js"}, 1, 1);
+	load(&file, 300, 0x1000, 0x20, "second");
+	/* Whose code does not come next. */
+	lines(&file, 0x3000, &(const struct line){0x3000, 1, "c.js"}, 1, 1);
+	load(&file, 310, 0x4000, 0x20, "other");
+	load(&file, 320, 0x3000, 0x20, "late");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_STR(line_at(0x1000, 150), "a.js:10");
+	CHECK_STR(line_at(0x1007, 150), "a.js:10");
+	CHECK_STR(line_at(0x1008, 150), "a.js:11");
+	CHECK_STR(line_at(0x101f, 150), "b.js:3");
+	CHECK_STR(line_at(0x9009, 250), "a.js:11");
+	CHECK_STR(line_at(0x1003, 300), "-");
+	CHECK_STR(line_at(0x1004, 300), "c.js:77");
+	CHECK_STR(line_at(0x2000, 300), "-");
+	CHECK_STR(line_at(0x3000, 400), "-");
+	CHECK_STR(line_at(0x4000, 400), "-");
+}
+
+/* V8's count from an ELF header before the code. */
+static void lines_behind_a_header(void)
+{
+	static const struct line v8[] = {{0x1040, 1, "a.js"}, {0x1050, 2, "a.js"}};
+	start();
+	begin(&file, 1, 0);
+	lines(&file, 0x1000, v8, 2, 2);
+	load(&file, 100, 0x1000, 0x80, "first");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_STR(line_at(0x1000, 150), "a.js:1");
+	CHECK_STR(line_at(0x1010, 150), "a.js:2");
+	/* One that does not says how all are meant. */
+	lines(&file, 0x2000, &(const struct line){0x2000, 5, "b.js"}, 1, 1);
+	load(&file, 110, 0x2000, 0x20, "second");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_STR(line_at(0x1010, 150), "-");
+	CHECK_STR(line_at(0x1050, 150), "a.js:2");
+	CHECK_STR(line_at(0x2000, 150), "b.js:5");
+}
+
+static void lines_that_lie(void)
+{
+	static const struct line kinds[][2] = {
+		{{0x1008, 1, "a"}, {0x1004, 2, "a"}}, /* backwards */
+		{{0x0fff, 1, "a"}, {0x1004, 2, "a"}}, /* before the code */
+		{{0x1000, 1, "\xff"}, {0x1004, 2, "a"}},
+		{{0x1000, 1, "\x10\x10\x04"}, {0x1004, 2, "a"}},
+		{{0x1000, 1, ""}, {0x1004, 2, "a"}},
+		{{0x1000, 1, "a"}, {UINT64_MAX, 2, "a"}},
+	};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		start();
+		begin(&file, 1, 0);
+		lines(&file, 0x1000, kinds[i], 2, 2);
+		load(&file, 100, 0x1000, 0x20, "first");
+		lines(&file, 0x2000, &(const struct line){0x2000, 5, "b.js"}, 1, 1);
+		load(&file, 110, 0x2000, 0x20, "second");
+		CHECK_EQ(read_all(&file), 0);
+		CHECK_STR(name_at(0x1004, 150), "first");
+		CHECK_STR(line_at(0x1008, 150), "-");
+		CHECK_STR(line_at(0x2000, 150), "b.js:5");
+	}
+	/* More, or none, than there are. */
+	for (uint64_t nr = 0; nr < 3; nr++) {
+		static const uint64_t says[] = {4, UINT64_MAX, 0};
+		start();
+		begin(&file, 1, 0);
+		lines(&file, 0x1000, of_first, 3, says[nr]);
+		load(&file, 100, 0x1000, 0x20, "first");
+		CHECK_EQ(read_all(&file), 0);
+		CHECK_STR(line_at(0x1000, 150), "-");
+	}
+	start();
+	begin(&file, 1, 0);
+	begin_record(&file, LINES, 8, 5);
+	put_u64(&file, 0x1000);
+	load(&file, 100, 0x1000, 0x20, "first");
+	CHECK_EQ(read_all(&file), 0);
+	CHECK_STR(line_at(0x1000, 150), "-");
+}
+
 static void large_code(void)
 {
 	start();
@@ -230,6 +355,9 @@ int main(void)
 {
 	RUN(by_time);
 	RUN(by_another_clock);
+	RUN(lines_of_code);
+	RUN(lines_behind_a_header);
+	RUN(lines_that_lie);
 	RUN(large_code);
 	RUN(that_grows);
 	RUN(no_dumps);
