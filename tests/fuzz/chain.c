@@ -72,10 +72,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		is_of_root(frames[result.nr_frames - 1].process_address));
 	size_t at = result.nr_frames - 1;
 	for (size_t left = nr_chain;
-	     frames[at].method == FRAME_FP || frames[at].method == FRAME_SWITCHED; at--) {
+	     frames[at].method == FRAME_FP || frames[at].method == FRAME_LIKELY ||
+	     frames[at].method == FRAME_SWITCHED;
+	     at--) {
 		if (frames[at].method == FRAME_SWITCHED) {
 			REQUIRE(frames[at].process_address == 0 &&
-				frames[at + 1].method == FRAME_FP);
+				(frames[at + 1].method == FRAME_FP ||
+				 frames[at + 1].method == FRAME_LIKELY));
 			continue;
 		}
 		if (!left || frames[at].process_address != chain[left - 1] - 1)

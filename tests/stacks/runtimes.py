@@ -199,7 +199,8 @@ def goroutines_that_allocate():
                           for name in names[names.index("[switched]"):]), f"{stack}")
     ends, samples = recording.stats["stacks"], recording.stats["samples"]
     check(crossed > 0.02 * samples, f"{crossed} of {samples}")
-    check(ends["complete"] >= 0.98 * samples, f"{ends}")
+    # Where the stack may have been moved, at the ends of collections, nothing is proved.
+    check(ends["complete"] >= 0.94 * samples, f"{ends}")
 
 
 def calling_c(flags):

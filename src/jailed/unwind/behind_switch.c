@@ -8,8 +8,13 @@
  * - each return address is of the program's own code, behind a call: a direct one leads to the function before it;
  * - behind a function that has no frame record, as systemstack, whose caller is left out, a direct call leads to one that calls it;
  * - the last one is a goroutine's root.
+ *
+ * While a goroutine waits on the system stack for the collector of garbage, or works for it, its own stack may be moved. Its frame
+ * pointer is then the old one, until the function that called systemstack returns; what lies there belongs to somebody else some time later.
  */
 #include "walk.h"
+
+#include <string.h>
 
 struct behind {
 	struct walk *walk;
@@ -17,7 +22,19 @@ struct behind {
 	struct unwind_frame *frames;   /* of the whole stack */
 	size_t nr;
 	bool is_full;
+	enum frame_method method; /* of what comes next */
 };
+
+/* Functions of Go whose callees on the system stack may have their goroutine's stack moved. */
+static bool may_be_moved(const struct go_function *function)
+{
+	static const char *const names[] = {"runtime.gcAssistAlloc", "runtime.gcMarkDone",
+					    "runtime.gcMarkTermination", "runtime.stopTheWorld"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(function->name, names[i]) == 0)
+			return true;
+	return false;
+}
 
 static bool read_record(const struct walk *walk, uint64_t fp, uint64_t record[2])
 {
@@ -103,16 +120,21 @@ static bool calls(const struct behind *behind, const struct go_function *caller,
 }
 
 /* What calls the function is the chain's next return address, or was called from there and is left out, as what has no frame record. */
-static bool is_called(const struct behind *behind, uint64_t return_address, uint64_t function,
+static bool is_called(struct behind *behind, uint64_t return_address, uint64_t function,
 		      bool leaves_out)
 {
 	struct go_function caller;
 	uint64_t target;
 	if (!leaves_out)
 		return walk_calls_function(behind->walk, return_address, function, true);
-	return walk_call_target(behind->walk, return_address, &target) &&
-	       function_at(behind, target, &caller) && caller.start == target &&
-	       calls(behind, &caller, function);
+	if (!walk_call_target(behind->walk, return_address, &target) ||
+	    !function_at(behind, target, &caller) || caller.start != target ||
+	    !calls(behind, &caller, function))
+		return false;
+	/* Just now, that is: hardly any of them is, and of those few are somebody else's by now. */
+	if (may_be_moved(&caller))
+		behind->method = FRAME_LIKELY;
+	return true;
 }
 
 static void add(struct behind *behind, struct unwind_frame frame)
@@ -131,7 +153,8 @@ static bool follow_chain(struct behind *behind, const uint64_t *chain, size_t nr
 	if (!function_at(behind, behind->walk->registers.value[UNWIND_PC] - 1, &callee))
 		return false;
 	for (size_t i = 0; i < nr && !behind->is_full; i++) {
-		if (!caller_at(behind, chain[i], &function, &rule))
+		/* It may have been moved by an earlier callee, and nothing would tell. */
+		if (!caller_at(behind, chain[i], &function, &rule) || may_be_moved(&function))
 			return false;
 		/* Nobody calls what a goroutine begins with. */
 		const bool is_root = rule.flags & RULE_IN_ROOT_FUNCTION;
@@ -144,7 +167,7 @@ static bool follow_chain(struct behind *behind, const uint64_t *chain, size_t nr
 				    .process_address = chain[i] - 1,
 				    .bias = behind->mapping.bias,
 				    .module = behind->mapping.module,
-				    .method = FRAME_FP,
+				    .method = behind->method,
 			    });
 		if (is_root)
 			return i + 1 == nr && !behind->is_full;
@@ -158,7 +181,12 @@ bool walk_behind_switch(struct walk *walk, const struct code *code, bool leaves_
 			struct unwind_frame *frames, size_t *nr)
 {
 	struct behind behind = {
-		.walk = walk, .mapping = code->place->mapping, .frames = frames, .nr = *nr};
+		.walk = walk,
+		.mapping = code->place->mapping,
+		.frames = frames,
+		.nr = *nr,
+		.method = FRAME_FP,
+	};
 	size_t next;
 	if (!follow_records(walk, &next) ||
 	    !follow_chain(&behind, walk->chain + next, walk->nr_chain - next, leaves_out))

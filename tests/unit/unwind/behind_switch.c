@@ -114,6 +114,18 @@ static void what_is_not_proved_is_not_taken(void)
 	CHECK_NOTHING_BEHIND();
 }
 
+/* Below the collector's work a goroutine's stack may be moved, and its old one be another's. */
+static void a_stack_that_may_have_been_moved(void)
+{
+	on_the_system_stack(go_switch_after);
+	WITH_CHAIN(go_calls_assist_after, go_caller_of_caller_after, go_root_after);
+	CHECK_END(7, STACK_COMPLETE, STACK_REASON_NONE);
+	check_frame(4, go_calls_assist_after, FRAME_LIKELY);
+	check_frame(6, go_root_after, FRAME_LIKELY);
+	WITH_CHAIN(go_assist_after, go_calls_assist_after, go_root_after);
+	CHECK_NOTHING_BEHIND();
+}
+
 static void the_chain_must_be_of_this_stack(void)
 {
 	on_the_system_stack(go_switch_after);
@@ -154,6 +166,7 @@ int main(void)
 	RUN(a_function_without_a_frame_hides_its_caller);
 	RUN(a_clock_hides_nobody);
 	RUN(what_is_not_proved_is_not_taken);
+	RUN(a_stack_that_may_have_been_moved);
 	RUN(the_chain_must_be_of_this_stack);
 	made_up_end();
 	return test_done();
