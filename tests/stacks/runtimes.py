@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Runtimes that do more to a stack than calls do: sanitizers, Go calling C, interpreters that generate code."""
 
+import collections
 import contextlib
 import glob
 import os
+import re
 import subprocess
 
 from everyday import building_go, without_the_map, written
-from harness import (BUILD, Skip, case, check, check_accounts, directory, main, need_root, record,
+from harness import (BUILD, Skip, case, check, check_accounts, ctop_ok, directory, main, need_root, record,
                      share_complete, with_function)
 
 LIMIT_SECONDS = 60  # all of them end by themselves, after about this:
@@ -201,6 +203,66 @@ def goroutines_that_allocate():
     check(crossed > 0.02 * samples, f"{crossed} of {samples}")
     # Where the stack may have been moved, at the ends of collections, nothing is proved.
     check(ends["complete"] >= 0.94 * samples, f"{ends}")
+
+
+def ladders_on_threads(count):
+    """A Go program: each goroutine has functions of its own, and a thread; stacks grow and shrink."""
+    one = """
+//go:noinline
+func grow@(n int) int { var room [256]byte; room[n%256] = 1; if n == 0 { return int(room[3]) }; return grow@(n-1) + int(room[n%7]) }
+//go:noinline
+func leaf@(n int) *node { return &node{data: make([]byte, 100+n%3000), next: map[int]*node{n: nil}} }
+//go:noinline
+func mid@(n int) *node { x := leaf@(n); x.left = leaf@(n+1); return x }
+//go:noinline
+func work@(end time.Time, done chan int) {
+	runtime.LockOSThread()
+	k := 0
+	for i := 0; time.Now().Before(end); i++ {
+		if i%50 == 0 { k += grow@(50 + i%200) }
+		x := mid@(i); x.right = kept[@]; kept[@] = x
+		if i%20 == 0 { kept[@] = nil }
+	}
+	done <- k
+}
+"""
+    starts = "".join(f"\tgo work{i}(end, done)\n" for i in range(count))
+    return f"""package main
+
+import ("runtime"; "runtime/debug"; "time")
+
+type node struct {{ left, right *node; data []byte; next map[int]*node }}
+var kept [{count}]*node
+""" + "".join(one.replace("@", str(i)) for i in range(count)) + f"""
+func main() {{
+	debug.SetGCPercent(20)
+	done, end := make(chan int), time.Now().Add({2 * SECONDS} * time.Second)
+{starts}	for i := 0; i < {count}; i++ {{ <-done }}
+}}
+"""
+
+
+@case
+def goroutines_with_threads_of_their_own():
+    """Behind a switch there is that thread's goroutine, not another one that has its old stack."""
+    need_root()
+    build = building_go(ladders_on_threads(8))
+    with directory() as where:
+        recording = recorded(where, *build(where))
+        text = ctop_ok("export", "frames", "--no-inline", recording.path).stdout
+    own, crossed = {}, []
+    for sample in text.split("\n\n"):
+        whose = set(re.findall(r" main\.(?:work|mid|leaf)(\d+)\+", sample))
+        tid = re.search(r"\d+/(\d+) ", sample)
+        if whose and " switched " in sample:
+            crossed.append((tid[1], whose))
+        elif whose:
+            own.setdefault(tid[1], collections.Counter()).update(whose)
+    check(own and all(len(names) == 1 for names in own.values()), f"{own}")
+    known = [whose == set(own[tid]) for tid, whose in crossed if tid in own]
+    print(f"# {known.count(False)} of {len(known)} belong to another thread")
+    check(len(known) > 20, f"{len(known)} of {recording.stats['samples']}")
+    check(known.count(False) <= max(1, 0.005 * len(known)), f"{known.count(False)} of {len(known)}")
 
 
 def calling_c(flags):
