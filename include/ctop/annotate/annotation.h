@@ -19,6 +19,7 @@
 struct annotated {
 	uint64_t samples, weight;
 	struct function_id inlined; /* that was put in there; index 0: none, or not known */
+	uint32_t site;		    /* for history_inlined_at(); 0: nothing was put in */
 	uint32_t nr_jumps;	    /* from within the function that lead here */
 	uint32_t line;		    /* 1 + row of lines; 0: not known */
 };
@@ -55,6 +56,13 @@ bool listing_begins_block(const struct listing *listing, uint32_t row);
 const struct annotated_line *annotation_line_at(const struct annotation *annotation, uint32_t row);
 /* The listed instruction that has an elf address; UINT32_MAX: none has. */
 uint32_t listing_row_at(const struct listing *listing, uint64_t elf_address);
+
+/*
+ * "mix work.c:15 > shuffle work.c:8": how the innermost function came to an instruction, and where each was put in; nothing where none
+ * is known. Of more than so many functions those in the middle are left out.
+ */
+void annotation_add_chain(const struct annotation *annotation, const struct history *history,
+			  uint32_t row, size_t most, struct text *out);
 
 enum heat { HEAT_NONE, HEAT_SOME, HEAT_HOT };
 /* How much of the function's weight a row has: a tenth is hot, a hundredth some. */

@@ -200,6 +200,22 @@ bool history_function_inlined(const struct history *history, struct function_id 
 /* Its name; of one that was inlined, marked as others mark those: "name (inlined)". Borrowed. */
 const char *history_function_marked_name(const struct history *history, struct function_id id);
 
+/* A function that the compiler put into the one before it; where: "", 0: not known. Borrowed. */
+struct history_inlined {
+	struct function_id function;
+	const char *file;
+	uint32_t line;
+};
+enum { HISTORY_INLINED_MAX = 64 };
+/*
+ * What was put in at a place that selection_code() gave out, the outermost first: how many; 0: nothing, or not known. Places are those
+ * of the last refresh.
+ */
+size_t history_inlined_at(const struct history *history, uint32_t site,
+			  struct history_inlined inlined[HISTORY_INLINED_MAX]);
+/* Whether at both the same was put in by the same calls. */
+bool history_is_inlined_alike(const struct history *history, uint32_t a, uint32_t b);
+
 /* Frames of a module, each as often as it was sampled, in stacks that count. */
 struct history_unnamed {
 	const char *path; /* borrowed */

@@ -368,6 +368,7 @@ struct selection_address {
 		inlined; /* that was put in there: the innermost; index 0: none, or not known */
 	uint64_t samples, weight; /* that were taken there */
 	double squares;		  /* of weight */
+	uint32_t site;		  /* for history_inlined_at() */
 };
 struct selection_code {
 	struct selection_address *items;

@@ -51,8 +51,10 @@ static void add_samples(struct annotation *annotation, const struct selection_ad
 	}
 	annotation->rows[row].samples += at->samples;
 	annotation->rows[row].weight += at->weight;
-	if (at->inlined.index)
+	if (at->inlined.index) {
 		annotation->rows[row].inlined = at->inlined;
+		annotation->rows[row].site = at->site;
+	}
 }
 
 int annotation_make(struct annotation *annotation, const struct listing *listing,

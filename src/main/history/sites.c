@@ -142,6 +142,34 @@ size_t history_steps_of(struct history *history, uint32_t frame, size_t depth,
 	return nr;
 }
 
+size_t history_inlined_at(const struct history *history, uint32_t site,
+			  struct history_inlined inlined[HISTORY_INLINED_MAX])
+{
+	const struct history_site *sites = history->sites.items;
+	size_t nr = 0, at;
+	if (site >= history->sites.nr)
+		return 0;
+	for (uint32_t i = site; sites[i].outer; i = sites[i].outer)
+		nr++;
+	/* Of more than there is room for the innermost are left out. */
+	for (; nr > HISTORY_INLINED_MAX; nr--)
+		site = sites[site].outer;
+	for (at = nr; at; site = sites[site].outer) {
+		const struct history_site *outer = &sites[sites[site].outer];
+		inlined[--at] =
+			(struct history_inlined){{sites[site].function}, outer->file, outer->line};
+	}
+	return nr;
+}
+
+bool history_is_inlined_alike(const struct history *history, uint32_t a, uint32_t b)
+{
+	const struct history_site *sites = history->sites.items;
+	const uint32_t nr = (uint32_t)history->sites.nr;
+	return a < nr && b < nr && sites[a].outer == sites[b].outer &&
+	       sites[a].function == sites[b].function;
+}
+
 /* Marks sites that frames have, or that are outside of such, by the rows that they will become; 0: none. Returns how many rows there will be. */
 static uint32_t number_sites(struct history *history)
 {

@@ -75,6 +75,7 @@ int selection_code(struct selection *selection, struct function_id function, int
 			.start = frame->address - frame->offset,
 			.address = frame->address,
 			.inlined = inlined_at(history, stack->leaf),
+			.site = frame->site,
 			.samples = selection->counts.items[i].samples,
 			.weight = selection->counts.items[i].weight,
 			.squares = selection_squares_of(selection, i, event),

@@ -12,7 +12,7 @@
 #include "report_events.h"
 #include "report_internal.h"
 
-enum { NAME_COLS = 80, FILE_COLS = 40, FILES_SHOWN_MAX = 16 };
+enum { NAME_COLS = 80, FILE_COLS = 40, FILES_SHOWN_MAX = 16, CHAIN_MOST = 6 };
 enum { NUMBERS_COLS = 21, SAMPLES_COLS = 11, LINE_COLS = 200 };
 
 struct listed {
@@ -20,6 +20,7 @@ struct listed {
 	const struct annotation *annotation;
 	struct source_file *const *files;
 	struct report_events events; /* what is in them is the annotation's */
+	uint32_t site;		     /* whose chain was shown last; 0: none */
 	struct text *out;
 };
 
@@ -173,6 +174,20 @@ static void add_source(struct listed *listed, uint32_t at)
 	text_add(out, "\n");
 }
 
+/* Where another chain of inlined functions begins than the one that was shown last. */
+static void add_chain(struct listed *listed, uint32_t at)
+{
+	const uint32_t site = listed->annotation->rows[at].site;
+	if (!site ||
+	    (listed->site && history_is_inlined_alike(listed->history, listed->site, site)))
+		return;
+	listed->site = site;
+	add_no_numbers(listed);
+	text_add(listed->out, "  inlined: ");
+	annotation_add_chain(listed->annotation, listed->history, at, CHAIN_MOST, listed->out);
+	text_add(listed->out, "\n");
+}
+
 static void add_instruction(struct listed *listed, uint32_t at)
 {
 	const struct history *history = listed->history;
@@ -236,6 +251,7 @@ void report_annotate_add(const struct history *history, const struct annotation 
 	text_add(out, "   ADDRESS    INSTRUCTION\n");
 	for (uint32_t i = 0; i < answer->nr_rows; i++) {
 		add_source(&listed, i);
+		add_chain(&listed, i);
 		add_instruction(&listed, i);
 	}
 	out->failed |= listed.events.text.failed;

@@ -406,14 +406,43 @@ static void add_places(const struct code_view *view, uint32_t at, struct text *o
 		  100.0 * (double)line->weight / (double)annotation->weight, line->nr_blocks);
 }
 
-/* Which file the line is of, and what is wrong with that. */
+/* The chain of inlined functions at a row, in at most so many columns unless not even two of them have room in these. */
+static void add_chain(const struct code_view *view, const struct model *model, uint32_t at,
+		      int cols, struct text *out)
+{
+	enum { CHAIN_MOST = 6, CHAIN_LEAST = 2 };
+	static const char label[] = "inlined: ";
+	const struct annotation *annotation = view->code->annotation;
+	for (size_t most = CHAIN_MOST; annotation->rows[at].site && most >= CHAIN_LEAST; most--) {
+		text_clear(out);
+		text_add(out, label);
+		annotation_add_chain(annotation, model->history, at, most, out);
+		if (text_cols(text_string(out)) <= (size_t)cols)
+			break;
+	}
+	text_add(out, out->size ? ": " : "");
+}
+
+/* Of a source line the first instruction of its block that is known to be of an inlined function; of an instruction itself. */
+static uint32_t chain_row(const struct code_view *view, size_t row)
+{
+	const struct code_row *item = &view->rows.items[row];
+	const struct annotated *rows = view->code->annotation->rows;
+	uint32_t at = item->at;
+	while (item->kind == ROW_SOURCE && !rows[at].site &&
+	       at + 1 < view->listing->answer.nr_rows && rows[at + 1].line == rows[item->at].line)
+		at++;
+	return at;
+}
+
+/* What was inlined there, which file the line is of, and what is wrong with that. */
 static void draw_selected(struct view *view, struct model *model, struct cells *cells, int row)
 {
 	struct code_view *code = code_of(view);
 	struct text line = {0};
-	(void)model;
 	if (view->selected >= view->nr_rows || !code->listing)
 		return;
+	add_chain(code, model, chain_row(code, view->selected), cells->cols, &line);
 	const struct listing_row *at = instruction_of(code, view->selected);
 	const struct source_file *file = file_of(code, at);
 	const char *place = file ? source_file_place(file) : NULL;
