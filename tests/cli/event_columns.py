@@ -171,6 +171,8 @@ def code(path, *options):
     width = heading.index("   ADDRESS")
     rows, source = {}, {}
     for line in lines:
+        if line[width:].startswith("  inlined: "):
+            continue
         cells = line[:width].replace("*", " ").split()
         instruction = re.match(r" +([0-9a-f]+): [ >] ", line[width:])
         place = re.match(r" +(\S+:\d+)  ", line[width:])

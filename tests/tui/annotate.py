@@ -28,11 +28,11 @@ int main(int argc, char **argv)
 """
 
 
-def recorded(where, *options):
+def recorded(where, *options, text=SOURCE):
     need_library("capstone")
     source, program, path = (os.path.join(where, name) for name in ("slow.c", "slow", "slow.ctop"))
     with open(source, "w", encoding="utf-8") as file:
-        file.write(SOURCE)
+        file.write(text)
     result = run(need_program("gcc"), "-O2", "-g", "-o", program, source)
     check(result.returncode == 0, result.stderr)
     ctop_ok("record", "-q", "-e", "cpu-clock:u", *options, "-o", path, "--", program)
@@ -124,6 +124,47 @@ def several_events_stand_beside_each_other():
         check(re.search(r"^[> ] +[\d.]+ +\d+ +0\.0 +slow\.c:6  ", screen, re.M), screen)
         window.resize(120, 24)
         window.wait_for("SAMPLES page-faults:u% context-switches%    ADDRESS")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+INLINED = """#include <time.h>
+#define INLINE static inline __attribute__((always_inline))
+INLINE unsigned inner(unsigned x) { return x / 7 * 3 + (x >> 3); }
+INLINE unsigned middle(unsigned x) { return inner(x ^ 5) / 11; }
+__attribute__((noinline)) unsigned crunch(unsigned sum)
+{
+	for (unsigned i = 0; i < 100000; i++)
+		sum = middle(sum + i);
+	return sum;
+}
+int main(void)
+{
+	unsigned sum = 1;
+	while ((double)clock() / CLOCKS_PER_SEC < 0.4)
+		sum = crunch(sum + 1);
+	return sum == 42;
+}
+"""
+
+
+@case
+def the_chain_of_inlined_functions_stands_below():
+    with directory() as where, terminal(100, 24) as window:
+        path = recorded(where, text=INLINED)[0]
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("[1 Top]", "crunch")
+        window.select("inner")
+        window.press("a")
+        window.wait_for("CODE OF crunch", "[7 Annotate]")
+        for _ in range(40):
+            screen = window.wait_until(lambda _: selected(window), "a hot spot")
+            if "# in [i] inner" in re.search("^>.*$", screen, re.M).group():
+                break
+            before = selected(window)
+            window.press("H")
+            window.wait_until(lambda _: selected(window) != before, "another hot spot")
+        window.wait_for("inlined: middle slow.c:8 > inner slow.c:4: ", "slow.c:3")
         window.press("q")
         window.wait_for_prompt()
 

@@ -38,6 +38,14 @@ static void count_jumps(struct annotation *annotation)
 	}
 }
 
+static void set_inlined(struct annotated *row, const struct selection_address *at)
+{
+	if (!at->inlined.index)
+		return;
+	row->inlined = at->inlined;
+	row->site = at->site;
+}
+
 static void add_samples(struct annotation *annotation, const struct selection_address *at)
 {
 	const uint32_t row =
@@ -51,10 +59,7 @@ static void add_samples(struct annotation *annotation, const struct selection_ad
 	}
 	annotation->rows[row].samples += at->samples;
 	annotation->rows[row].weight += at->weight;
-	if (at->inlined.index) {
-		annotation->rows[row].inlined = at->inlined;
-		annotation->rows[row].site = at->site;
-	}
+	set_inlined(&annotation->rows[row], at);
 }
 
 int annotation_make(struct annotation *annotation, const struct listing *listing,
@@ -80,15 +85,17 @@ static void add_amount(struct event_column *column, size_t row, const struct sel
 }
 
 /* Of one event: at instructions, and at their lines. */
-static void add_event(const struct annotation *annotation, struct event_column *column,
+static void add_event(struct annotation *annotation, struct event_column *column,
 		      const struct selection_address *at)
 {
 	const struct listing *listing = annotation->listing;
 	const uint32_t row = listing_row_at(listing, at->address + listing->answer.bias);
 	const uint32_t line = row == UINT32_MAX ? 0 : annotation->rows[row].line;
 	column->whole += at->weight;
-	if (row != UINT32_MAX)
+	if (row != UINT32_MAX) {
 		add_amount(column, row, at);
+		set_inlined(&annotation->rows[row], at);
+	}
 	if (line)
 		add_amount(column, (size_t)listing->answer.nr_rows + line - 1, at);
 }
