@@ -332,6 +332,30 @@ int history_each_stack_of(struct history *history, size_t nr,
 			  int (*each)(void *context, size_t i, const struct history_stack *stack),
 			  void *context);
 
+/* What a row's stack is besides its frames, of which there are none here. */
+struct history_stack history_stack_facts(const struct history *history, uint32_t row);
+
+/*
+ * Stacks as whoever asks numbers them, step by step from the root; what stacks have in common from there on is asked about once. A step is a
+ * frame, and those inlined into it.
+ */
+struct history_walk {
+	/* *number: of the callers, then of these frames below them. 0 or -errno, which ends it. */
+	int (*step)(void *context, const struct history_frame *frames, size_t nr, uint32_t *number);
+	void *context;
+	uint32_t root; /* the number above all frames */
+	struct {
+		struct walked {
+			uint32_t number, nr_frames;
+		} * items;
+		size_t nr, capacity;
+	} walked; /* the history's; empty at first */
+};
+/* The number of a row's stack. Names are those of history_update_names(). 0, -ENOMEM or what step() said. */
+int history_walk(struct history *history, struct history_walk *walk, uint32_t row,
+		 uint32_t *number);
+void history_walk_release(struct history_walk *walk);
+
 uint64_t history_bytes(const struct history *history); /* heap in use, for --stats */
 
 #endif

@@ -54,6 +54,8 @@ struct profile {
 		size_t nr, capacity;
 	} stacks;
 	struct index stacks_index;
+	struct history_walk walks
+		[NR_STACK_ENDS]; /* of stacks whose callers are not known; the first: of others */
 	struct numbering modules;
 	struct selection_lines hottest; /* by function */
 	struct history_totals *totals;	/* by event */
@@ -68,28 +70,40 @@ static bool lacks_callers(enum stack_end end)
 	return end == STACK_TRUNCATED || end == STACK_BROKEN || end == STACK_SWITCHED;
 }
 
-static int find_node(struct profile *profile, const struct history_stack *stack, uint32_t *node)
+static int find_step(void *context, const struct history_frame *frames, size_t nr, uint32_t *node)
 {
-	const struct history_frame label = {.module = MODULE_LABEL - (uint32_t)stack->end};
+	struct profile *profile = context;
+	return tracks_find_node(&profile->tracks, frames, nr, node);
+}
+
+/* Below the label that stands for a stack's unknown callers, or below nothing. */
+static int find_node(struct profile *profile, uint32_t row, enum stack_end end, uint32_t *node)
+{
+	struct history_walk *walk = &profile->walks[lacks_callers(end) ? end : STACK_COMPLETE];
+	const struct history_frame label = {.module = MODULE_LABEL - (uint32_t)end};
 	const struct history_frame frameless = {.module = MODULE_FRAMELESS};
 	int result = 0;
-	*node = 0;
-	if (lacks_callers(stack->end))
-		result = tracks_find_node(&profile->tracks, &label, 1, node);
-	if (result)
-		return result;
-	return stack->nr_frames
-		       ? tracks_find_node(&profile->tracks, stack->frames, stack->nr_frames, node)
+	if (!walk->step) {
+		walk->step = find_step;
+		walk->context = profile;
+		if (lacks_callers(end))
+			result = tracks_find_node(&profile->tracks, &label, 1, &walk->root);
+	}
+	if (!result)
+		result = history_walk(profile->request->history, walk, row, node);
+	return result || *node != walk->root
+		       ? result
 		       : tracks_find_node(&profile->tracks, &frameless, 1, node);
 }
 
 /* Rows differ in addresses; here they are one if their functions are the same. */
-static int find_stack(struct profile *profile, const struct history_stack *sample, uint32_t *number)
+static int find_stack(struct profile *profile, uint32_t row, uint32_t *number)
 {
-	struct profile_stack stack = {.end = sample->end};
-	int result = find_node(profile, sample, &stack.node);
+	const struct history_stack facts = history_stack_facts(profile->request->history, row);
+	struct profile_stack stack = {.end = facts.end};
+	int result = find_node(profile, row, facts.end, &stack.node);
 	if (!result)
-		result = tracks_find_track(&profile->tracks, sample, &stack.track);
+		result = tracks_find_track(&profile->tracks, &facts, &stack.track);
 	if (result)
 		return result;
 	const uint64_t hash =
@@ -142,18 +156,6 @@ static int note_row(void *context, const struct slice_cell *cell)
 	return 0;
 }
 
-static uint32_t row_of(void *context, size_t i)
-{
-	const struct profile *profile = context;
-	return profile->rows.items[i];
-}
-
-static int add_row(void *context, size_t i, const struct history_stack *stack)
-{
-	struct profile *profile = context;
-	return find_stack(profile, stack, &profile->stack_of[profile->rows.items[i]]);
-}
-
 /* Rows become stacks, numbered in the order of their first samples. */
 static int take_stacks(struct profile *profile)
 {
@@ -164,8 +166,10 @@ static int take_stacks(struct profile *profile)
 	memset(profile->stack_of, 0xff, bytes);
 	int result = slices_each(&profile->slices, note_row, profile);
 	if (!result)
-		result = history_each_stack_of(profile->request->history, profile->rows.nr, row_of,
-					       add_row, profile);
+		result = history_update_names(profile->request->history);
+	for (size_t i = 0; !result && i < profile->rows.nr; i++)
+		result = find_stack(profile, profile->rows.items[i],
+				    &profile->stack_of[profile->rows.items[i]]);
 	return result ? result
 		      : slices_renumber(&profile->slices, profile->stack_of, profile->stacks.nr);
 }
@@ -413,6 +417,8 @@ int html_write(const struct export_request *request)
 	free(profile.stacks.items);
 	free(profile.rows.items);
 	free(profile.stack_of);
+	for (size_t end = 0; end < NR_STACK_ENDS; end++)
+		history_walk_release(&profile.walks[end]);
 	numbering_release(&profile.modules);
 	free(profile.hottest.items);
 	free(profile.totals);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <ctop/base/vec.h>
+
 #include "internal.h"
 
 enum { FRAMES_ROOM = HISTORY_DEPTH_MAX + 1, SHOWN_ROOM = HISTORY_DEPTH_SHOWN_MAX };
@@ -46,16 +48,16 @@ void stack_view_release(struct stack_view *view)
 	free(view->methods);
 }
 
-/* A frame, and what was inlined there. */
-static int add_steps(struct stack_view *view, struct history *history, uint32_t id,
-		     enum frame_method method)
+/* A frame, and what was inlined there, `depth` steps from the root. How many; 0: out of memory. */
+static size_t list_steps(struct history *history, uint32_t id, enum frame_method method,
+			 size_t depth, struct history_frame *frames)
 {
 	struct history_step steps[HISTORY_STEPS_MAX];
-	const size_t nr = history_steps_of(history, id, view->stack.nr_frames, steps);
+	const size_t nr = history_steps_of(history, id, depth, steps);
 	const struct named_frame *frame = &history->frames.items[id];
 	for (size_t i = 0; i < nr; i++) {
 		const struct history_site *site = &history->sites.items[steps[i].site];
-		view->frames[view->stack.nr_frames++] = (struct history_frame){
+		frames[i] = (struct history_frame){
 			.function = {steps[i].function},
 			.module = frame->module,
 			.module_name = frame->module_name,
@@ -67,14 +69,14 @@ static int add_steps(struct stack_view *view, struct history *history, uint32_t 
 			.inlined = i > 0,
 		};
 	}
-	return nr ? 0 : -ENOMEM;
+	return nr;
 }
 
-int stack_view_set(struct stack_view *view, struct history *history,
-		   const struct counted_stack *counted)
+static struct history_stack facts_of(const struct history *history,
+				     const struct counted_stack *counted)
 {
 	const struct history_task *task = &history->tasks.items[counted->task];
-	view->stack = (struct history_stack){
+	return (struct history_stack){
 		.pid = task->pid,
 		.tid = task->tid,
 		.started_ns = task->started_ns,
@@ -85,14 +87,93 @@ int stack_view_set(struct stack_view *view, struct history *history,
 		.reason = counted->reason,
 		.samples = counted->samples,
 		.weight = counted->weight,
-		.frames = view->frames,
 	};
+}
+
+int stack_view_set(struct stack_view *view, struct history *history,
+		   const struct counted_stack *counted)
+{
+	view->stack = facts_of(history, counted);
+	view->stack.frames = view->frames;
 	const size_t nr = list_frames(history, counted, view->ids, view->methods);
-	for (size_t i = 0; i < nr; i++)
-		if (add_steps(view, history, view->ids[i], (enum frame_method)view->methods[i]))
+	for (size_t i = 0; i < nr; i++) {
+		const size_t depth = view->stack.nr_frames,
+			     nr_steps = list_steps(history, view->ids[i],
+						   (enum frame_method)view->methods[i], depth,
+						   view->frames + depth);
+		view->stack.nr_frames += nr_steps;
+		if (!nr_steps)
 			return -ENOMEM;
+	}
 	return 0;
 }
+
+/* ---- step by step ---- */
+
+struct history_stack history_stack_facts(const struct history *history, uint32_t row)
+{
+	return facts_of(history, &history->stacks.items[row]);
+}
+
+void history_walk_release(struct history_walk *walk)
+{
+	free(walk->walked.items);
+	walk->walked.items = NULL;
+	walk->walked.nr = walk->walked.capacity = 0;
+}
+
+/* One frame further. */
+static int take_step(struct history *history, struct history_walk *walk, uint32_t frame,
+		     enum frame_method method, struct walked *at)
+{
+	struct history_frame frames[HISTORY_STEPS_MAX];
+	const size_t nr = list_steps(history, frame, method, at->nr_frames, frames);
+	at->nr_frames += (uint32_t)nr;
+	return nr ? walk->step(walk->context, frames, nr, &at->number) : -ENOMEM;
+}
+
+static int make_room(struct history_walk *walk, size_t nr)
+{
+	if (vec_reserve(&walk->walked, nr))
+		return -ENOMEM;
+	for (; walk->walked.nr < nr; walk->walked.nr++)
+		walk->walked.items[walk->walked.nr] = (struct walked){0};
+	return 0;
+}
+
+/* Up to the first node that was walked, and down again. */
+static int walk_callers(struct history *history, struct history_walk *walk, uint32_t node,
+			struct walked *at)
+{
+	uint32_t *path = history->path;
+	size_t nr = 0;
+	int result = make_room(walk, history->nodes.nr);
+	if (result)
+		return result;
+	for (; node && !walk->walked.items[node].nr_frames;
+	     node = history->nodes.items[node].parent)
+		path[nr++] = node;
+	*at = node ? walk->walked.items[node] : (struct walked){walk->root, 0};
+	while (!result && nr) {
+		const struct history_node *next = &history->nodes.items[path[--nr]];
+		result = take_step(history, walk, next->frame, next->method, at);
+		walk->walked.items[path[nr]] = *at;
+	}
+	return result;
+}
+
+int history_walk(struct history *history, struct history_walk *walk, uint32_t row, uint32_t *number)
+{
+	const struct counted_stack *stack = &history->stacks.items[row];
+	struct walked at;
+	int result = walk_callers(history, walk, stack->node, &at);
+	if (!result && stack->leaf)
+		result = take_step(history, walk, stack->leaf, FRAME_LEAF, &at);
+	*number = at.number;
+	return result;
+}
+
+/* ---- totals ---- */
 
 /* Parents come first. */
 static void count_frames(struct history *history)
