@@ -398,6 +398,49 @@ static void in_slices_of_time(void)
 	end(&profile);
 }
 
+struct steps {
+	uint32_t nr;
+	int fails_at;
+};
+
+static int number_step(void *context, const struct history_frame *frames, size_t nr,
+		       uint32_t *number)
+{
+	struct steps *steps = context;
+	CHECK_EQ(nr, 1);
+	CHECK_EQ(frames[0].address, 0x1000);
+	*number = *number * 10 + ++steps->nr;
+	return steps->fails_at == (int)steps->nr ? -EPIPE : 0;
+}
+
+/* Two stacks with one caller in common, which is asked about once, and one that has none. */
+static void step_by_step(void)
+{
+	struct profile profile;
+	struct steps steps = {0};
+	struct history_walk walk = {.step = number_step, .context = &steps, .root = 7};
+	uint32_t number = 0;
+	begin(&profile);
+	add(&profile, 1, 0, 0);
+	add(&profile, 2, 1, 0);
+	profile.callers = (struct node_id){0};
+	add(&profile, 3, 1, 0);
+	CHECK_EQ(history_walk(profile.history, &walk, 0, &number), 0);
+	CHECK_EQ(number, 712);
+	CHECK_EQ(history_walk(profile.history, &walk, 1, &number), 0);
+	CHECK_EQ(number, 713);
+	CHECK_EQ(history_walk(profile.history, &walk, 2, &number), 0);
+	CHECK_EQ(number, 74);
+	CHECK_EQ(history_walk(profile.history, &walk, 0, &number), 0);
+	CHECK_EQ(number, 715);
+	CHECK_EQ(history_stack_facts(profile.history, 1).tid, 11);
+	CHECK_EQ(history_stack_facts(profile.history, 1).nr_frames, 0);
+	steps.fails_at = 6;
+	CHECK_EQ(history_walk(profile.history, &walk, 0, &number), -EPIPE);
+	history_walk_release(&walk);
+	end(&profile);
+}
+
 int main(void)
 {
 	RUN(one_by_one_in_the_order_of_time);
@@ -409,5 +452,6 @@ int main(void)
 	RUN(who_follows_may_stop);
 	RUN(not_asked_for_costs_nothing);
 	RUN(in_slices_of_time);
+	RUN(step_by_step);
 	return test_done();
 }
