@@ -27,6 +27,8 @@ def check_adds_up(stats):
     threads = stats["threads"]
     check(threads and len(threads) == stats["time"]["threads"], f"{stats['time']}, {threads}")
     for thread in threads:
+        waited = sum(thread["waits"].values())
+        check(abs(waited - thread["waiting"]) < 1e-6, f"{thread}")
         total = sum(thread[kind] for kind in KINDS)
         check(abs(total - thread["observed"]) <= 1e-3 * thread["observed"] + 1e-8, f"{thread}")
     for kind in (*KINDS, "observed"):
@@ -98,7 +100,30 @@ def threads_that_waited_before_and_after():
     check(len(stats["threads"]) == 4, f"{stats['threads']}")
     for thread in stats["threads"]:
         check(thread["waiting"] == thread["observed"], f"{thread}")
+        check(thread["waits"].keys() == {"lock"}, f"{thread}")
         check(abs(thread["observed"] - stats["duration_seconds"]) < 1e-5, f"{thread}, {stats['duration_seconds']}")
+
+
+def check_waits_for(thread, kind, least=0.5):
+    """Most of what it waited was of this kind."""
+    check(thread["waits"].get(kind, 0) > least * thread["waiting"], f"{kind}: {thread}")
+
+
+@case
+def what_threads_wait_for():
+    need_root()
+    poll = f"exec {need_program('python3')} -c 'import select; select.select([], [], [], 3)'"
+    with directory() as where:
+        stats, _ = timed(where, "--", "sh", "-c", f"sleep 3 | cat & ({poll}) & wait")
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+    by_name = {thread["name"]: thread for thread in stats["threads"]}
+    check(len(stats["threads"]) == 4, f"{stats['threads']}")
+    check_waits_for(by_name["sh"], "child")
+    check_waits_for(by_name["sleep"], "sleep")
+    check_waits_for(by_name["cat"], "I/O")
+    check_waits_for(max(stats["threads"], key=lambda thread: thread["waits"].get("poll", 0)), "poll")
+    line = re.search(r"^waits +.*", report, re.M)
+    check(line and all(word in line.group(0) for word in ("child ", "sleep ", "I/O ", "poll ")), report)
 
 
 @case

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include <ctop/system/wait_kind.h>
+
 enum time_kind {
 	TIME_RUNNING,  /* on a CPU */
 	TIME_RUNNABLE, /* it wanted a CPU and had none; see enum time_source */
@@ -34,6 +36,8 @@ struct thread_times {
 	char name[16];	  /* untrusted; "": not known */
 	uint64_t observed_ns;
 	uint64_t ns[NR_TIME_KINDS];
+	/* Of the waiting, for what: shared out by how often which was seen, an estimate. They come to it. */
+	uint64_t wait_ns[NR_WAIT_KINDS];
 };
 
 #endif

@@ -22,6 +22,9 @@
 		"stats." #name, #name, FACT_NUMBER, offsetof(struct run_facts, stats.name), uses,  \
 			false, words                                                               \
 	}
+#define WAITS(name, kind)                                                                          \
+	UNLESS_0("stats.time.wait." name "_ns", "waits_seconds." name, FACT_NS,                    \
+		 stats.times.wait_ns[kind], FACT_AT_END)
 #define DROPPED(reason, uses, words)                                                               \
 	{                                                                                          \
 		"stats.dropped." #reason, "dropped." #reason, FACT_NUMBER,                         \
@@ -97,6 +100,14 @@ const struct fact_row fact_rows[] = {
 		 stats.times.ns[TIME_WAITING], AT_END),
 	UNLESS_0("stats.time.unknown_ns", "time.unknown_seconds", FACT_NS,
 		 stats.times.ns[TIME_UNKNOWN], AT_END),
+	WAITS("lock", WAIT_LOCK),
+	WAITS("io", WAIT_IO),
+	WAITS("poll", WAIT_POLL),
+	WAITS("sleep", WAIT_SLEEP),
+	WAITS("child", WAIT_CHILD),
+	WAITS("fault", WAIT_FAULT),
+	WAITS("other", WAIT_OTHER),
+	WAITS("unseen", WAIT_UNSEEN),
 	PROBLEM(untimed, AT_END, "threads more than the account of their time has room for"),
 	FACT("stats.ends", "stacks", FACT_ENDS, stats.ends, AT_END),
 	UNLESS_0("stats.first_stack_ns", "first_stack_seconds", FACT_NS, first_stack_ns, AT_END),

@@ -173,7 +173,17 @@ static void add_threads(struct text *out, const struct run_facts *facts)
 		text_addf(out, ", \"observed\": %.9f", seconds(thread->observed_ns));
 		for (int kind = 0; kind < NR_TIME_KINDS; kind++)
 			text_addf(out, ", \"%s\": %.9f", kinds[kind], seconds(thread->ns[kind]));
-		text_add(out, "}");
+		text_add(out, ", \"waits\": {");
+		const char *before = "";
+		for (int kind = 0; kind < NR_WAIT_KINDS; kind++) {
+			if (!thread->wait_ns[kind])
+				continue;
+			text_addf(out, "%s\"%s\": %.9f", before,
+				  wait_kind_name((enum wait_kind)kind),
+				  seconds(thread->wait_ns[kind]));
+			before = ", ";
+		}
+		text_add(out, "}}");
 	}
 	text_add(out, "],\n");
 }

@@ -20,6 +20,26 @@ static const char *source_words(uint64_t source)
 	return words[source < NR_TIME_SOURCES ? source : TIME_FROM_NOTHING];
 }
 
+/* The largest first. Of a recording the kinds may come to anything. */
+static void add_waits(struct header *header, const struct thread_times *times)
+{
+	bool told[NR_WAIT_KINDS] = {false};
+	for (int nr = 0; nr < NR_WAIT_KINDS; nr++) {
+		int most = -1;
+		for (int kind = 0; kind < NR_WAIT_KINDS; kind++)
+			if (!told[kind] &&
+			    (most < 0 || times->wait_ns[kind] > times->wait_ns[most]))
+				most = kind;
+		told[most] = true;
+		if (times->wait_ns[most])
+			header_add_share(&header->line, wait_kind_name((enum wait_kind)most),
+					 times->wait_ns[most], times->ns[TIME_WAITING]);
+	}
+	if (header->line.size)
+		text_add(&header->line, " of the waiting, estimated by looks at the threads");
+	header_end_line(header, "waits");
+}
+
 void header_add_time(struct header *header)
 {
 	struct text *line = &header->line;
@@ -37,4 +57,6 @@ void header_add_time(struct header *header)
 	text_addf(line, " thread%s%s", stats->nr_timed == 1 ? "" : "s",
 		  source_words(stats->time_source));
 	header_end_line(header, "time");
+	if (times->ns[TIME_WAITING])
+		add_waits(header, times);
 }

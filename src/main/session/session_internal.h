@@ -71,7 +71,7 @@ struct session_time {
 	enum time_source source;
 	uint64_t read_due_ns, looks_due_ns;
 	uint64_t read_until_ns; /* all records from before have been read */
-	bool has_lost;
+	uint64_t pass_cpu_ns;	/* what it took so far */
 	/* The guard: what came since, and the target's time until then. */
 	uint64_t window_ns, nr_records, running_ns;
 	struct {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
 #include <ctop/system/proc_text.h>
 #include <ctop/system/sched_stat.h>
@@ -18,11 +19,11 @@
 #define READ_EVERY_NS (50 * NS_PER_MS)
 /* Of one turn. */
 enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
-/* How often all threads are looked at: each second; of thousands less often, so that looks take 1 % of a CPU. */
-#define LOOK_EVERY_NS NS_PER_SECOND
-/* Of threads that a loss has hidden. */
-#define LOOK_AGAIN_NS (100 * NS_PER_MS)
-#define LOOK_COST_NS  (20 * UINT64_C(1000))
+/*
+ * How often threads are looked at, about; of very many less often, so that it takes 1 % of a CPU. Not in time with anything that they may do: what is
+ * seen stands for all that they wait for.
+ */
+#define LOOK_EVERY_NS (100 * NS_PER_MS)
 enum { LOOKS_PERCENT = 1 };
 /* The guard looks at so much time, and does not mind a few records. */
 #define WINDOW_NS (NS_PER_SECOND / 4)
@@ -37,11 +38,20 @@ enum { TOLD_MOST = 4096 };
 static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 {
 	struct stat_line line;
-	struct thread_look look = {.pid = pid, .tid = tid, .name = line.name};
+	struct thread_look look = {.pid = pid, .tid = tid};
 	sched_stat_read(pid, tid, &look.sched);
+	uint64_t now_ns = clock_now_ns();
+	if (time_account_still_waits(time->account, tid, &look.sched, &look.waits_for)) {
+		look.state = 'S';
+		time_account_look(time->account, &look, now_ns);
+		return;
+	}
 	const bool is_there = proc_stat_line(pid, tid, &line);
-	const uint64_t now_ns = clock_now_ns();
+	now_ns = clock_now_ns();
+	look.name = line.name;
 	look.state = line.state;
+	if (is_there && look.state != 'R')
+		look.waits_for = wait_kind_read(pid, tid, look.state);
 	if (is_there && look.state != 'Z' && look.state != 'X')
 		time_account_look(time->account, &look, now_ns);
 	else
@@ -100,18 +110,21 @@ static bool uses_looks(const struct session_time *time)
 	return time->source != TIME_FROM_SWITCHES;
 }
 
-/* All of them one after the other, a part in each turn; with records only those that a loss has hidden. */
+/* One after the other, a part in each turn. */
 static void serve_looks(struct session_time *time, uint64_t now_ns)
 {
+	if (time->pass.at >= time->pass.nr) {
+		if (now_ns < time->looks_due_ns)
+			return;
+		begin_pass(time, false);
+		time->pass_cpu_ns = 0;
+	}
+	const uint64_t before_ns = clock_cpu_ns();
 	go_on_with_pass(time, LOOKS_A_TURN);
-	if (time->pass.at < time->pass.nr || now_ns < time->looks_due_ns ||
-	    !(uses_looks(time) || time->has_lost))
-		return;
-	time->has_lost = false;
-	begin_pass(time, false);
-	const uint64_t cost_ns = time->pass.nr * LOOK_COST_NS * 100 / LOOKS_PERCENT;
-	const uint64_t every_ns = uses_looks(time) ? LOOK_EVERY_NS : LOOK_AGAIN_NS;
-	time->looks_due_ns = now_ns + (cost_ns > every_ns ? cost_ns : every_ns);
+	time->pass_cpu_ns += clock_cpu_ns() - before_ns;
+	const uint64_t least_ns = time->pass_cpu_ns * 100 / LOOKS_PERCENT;
+	const uint64_t every_ns = least_ns > LOOK_EVERY_NS ? least_ns : LOOK_EVERY_NS;
+	time->looks_due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
 }
 
 /* ---- records ---- */
@@ -121,7 +134,6 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 	struct session_time *time = context;
 	/* Without memory a thread is missing: the account says less, nothing wrong. */
 	time_account_take(time->account, record, before_ns);
-	time->has_lost |= record->type == PERF_RECORD_LOST;
 	time->nr_records++;
 }
 
@@ -189,6 +201,8 @@ void session_switch_time(struct session *session, bool on, uint64_t ns)
 		return;
 	read_records(session, ns, SIZE_MAX);
 	time_account_switch(time->account, on, ns);
+	/* A command that was let go just now is to have begun. */
+	time->looks_due_ns = ns + LOOK_EVERY_NS / 2;
 	if (uses_looks(time))
 		look_at_all(time, false);
 }

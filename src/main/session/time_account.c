@@ -27,6 +27,10 @@ struct thread {
 	uint64_t began, since;	   /* by the clock of the account: of what it does now */
 	enum doing doing;
 	struct sched_stat sched; /* as of `since`, where looks tell */
+	uint32_t nr_looks[NR_WAIT_KINDS];
+	uint32_t nr_looks_all;
+	bool waited; /* when it was looked at last; for what */
+	enum wait_kind waited_for;
 	UT_hash_handle hh;
 };
 
@@ -131,11 +135,29 @@ static enum time_kind kind_of(enum doing doing)
 	return kinds[doing];
 }
 
+/* By looks at any time, each kind is seen as often as it takes of the time. Rounding goes to the last. */
+static void share_out(struct thread_times *times, const struct thread *thread)
+{
+	const uint64_t waiting_ns = times->ns[TIME_WAITING];
+	uint64_t left_ns = waiting_ns;
+	int last = WAIT_UNSEEN;
+	for (int kind = 0; kind < NR_WAIT_KINDS && thread->nr_looks_all; kind++) {
+		const double share = (double)thread->nr_looks[kind] / thread->nr_looks_all;
+		const uint64_t ns = (uint64_t)((double)waiting_ns * share);
+		times->wait_ns[kind] = ns < left_ns ? ns : left_ns;
+		left_ns -= times->wait_ns[kind];
+		last = thread->nr_looks[kind] ? kind : last;
+	}
+	times->wait_ns[last] += left_ns;
+}
+
 static void add_times(struct thread_times *sum, const struct thread_times *times)
 {
 	sum->observed_ns += times->observed_ns;
 	for (int kind = 0; kind < NR_TIME_KINDS; kind++)
 		sum->ns[kind] += times->ns[kind];
+	for (int kind = 0; kind < NR_WAIT_KINDS; kind++)
+		sum->wait_ns[kind] += times->wait_ns[kind];
 }
 
 /* Its times as of then. */
@@ -144,6 +166,7 @@ static struct thread_times times_at(const struct thread *thread, enum time_kind 
 	struct thread so_far = *thread;
 	charge(&so_far, last, at);
 	so_far.times.observed_ns = so_far.since - so_far.began;
+	share_out(&so_far.times, &so_far);
 	return so_far.times;
 }
 
@@ -337,6 +360,28 @@ static void look_beside_records(struct thread *thread, const struct thread_look 
 	thread->sched = look->sched;
 }
 
+static void note_wait(const struct time_account *account, struct thread *thread,
+		      const struct thread_look *look)
+{
+	thread->waited = is_off(look->state);
+	thread->waited_for = look->waits_for;
+	if (thread->waited && account->is_on) {
+		thread->nr_looks[look->waits_for]++;
+		thread->nr_looks_all++;
+	}
+}
+
+bool time_account_still_waits(const struct time_account *account, int32_t tid,
+			      const struct sched_stat *now, enum wait_kind *kind)
+{
+	const struct thread *thread = find(account, tid);
+	if (!thread || !thread->waited || !now->is_known || !thread->sched.is_known ||
+	    now->nr_runs != thread->sched.nr_runs)
+		return false;
+	*kind = thread->waited_for;
+	return true;
+}
+
 int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns)
 {
 	const uint64_t at = clock_of(account, ns);
@@ -348,6 +393,7 @@ int time_account_look(struct time_account *account, const struct thread_look *lo
 	}
 	if (look->name && look->name[0])
 		snprintf(thread->times.name, sizeof(thread->times.name), "%.15s", look->name);
+	note_wait(account, thread, look);
 	if (!account->by_looks) {
 		look_beside_records(thread, look, at);
 		return 0;
@@ -366,7 +412,7 @@ int time_account_look(struct time_account *account, const struct thread_look *lo
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns)
 {
 	struct thread *thread = find(account, tid);
-	if (thread)
+	if (thread && (account->by_looks || thread->doing == UNKNOWN))
 		end(account, thread, TIME_UNKNOWN, clock_of(account, ns));
 }
 
@@ -376,8 +422,10 @@ size_t time_account_list(const struct time_account *account, bool is_last,
 	struct thread *thread, *next;
 	size_t nr = 0;
 	HASH_ITER (hh, account->live, thread, next) {
-		const bool wants_look = account->by_looks || thread->doing == UNKNOWN ||
-					(is_last && thread->doing == SEEN_READY);
+		const enum doing doing = thread->doing;
+		const bool wants_look =
+			account->by_looks || doing == UNKNOWN ||
+			(is_last ? doing == SEEN_READY : doing == WAITS || doing == SEEN_OFF);
 		if (wants_look && nr < most)
 			threads[nr++] = (struct thread_name){thread->times.pid, thread->times.tid};
 	}

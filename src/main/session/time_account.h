@@ -36,18 +36,22 @@ int time_account_take(struct time_account *account, const struct record *record,
 /* What /proc says of a thread at that time, later than all records taken so far, as far as it was found out. */
 struct thread_look {
 	int32_t pid, tid;
-	const char *name; /* untrusted */
-	char state;	  /* 'R', 'S', ... */
+	const char *name;	  /* untrusted */
+	char state;		  /* 'R', 'S', ... */
+	enum wait_kind waits_for; /* where it waits */
 	struct sched_stat sched;
 };
 /* Adds the thread, if it is new. 0 or -ENOMEM. */
 int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns);
-/* It is not there any more: it has ended, whatever the records say. */
+/* Whether it has not got a CPU since it was last looked at, and waited then; for what. */
+bool time_account_still_waits(const struct time_account *account, int32_t tid,
+			      const struct sched_stat *now, enum wait_kind *kind);
+/* It is not there any more. Where records tell when it ended, that is left to them. */
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
 
 /*
- * The threads that only a look can tell something of: all where looks are used, else those that a loss of records has hidden, and, where
- * no more records come (is_last), those that had none. How many, at most so many.
+ * The threads that are to be looked at: all where looks are used, else those that wait and those that a loss of records has hidden; where
+ * no more records come (is_last), the hidden ones and those that had none. How many, at most so many.
  */
 struct thread_name {
 	int32_t pid, tid;

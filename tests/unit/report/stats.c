@@ -78,7 +78,12 @@ static struct run_facts example(void)
 	facts.events[1] =
 		(struct run_event){.asked = "page-faults", .opened = "page-faults", .period = 1};
 	static const struct thread_times thread = {
-		7, 8, "a\"b", 4000000000, {1000000000, 500000000, 2250000000, 250000000}};
+		7,
+		8,
+		"a\"b",
+		4000000000,
+		{1000000000, 500000000, 2250000000, 250000000},
+		{[WAIT_LOCK] = 2000000000, [WAIT_POLL] = 250000000}};
 	facts.threads = &thread;
 	facts.nr_threads = 1;
 	facts.stats.times = thread;
@@ -115,6 +120,9 @@ static void whole_object(void)
 		  "  \"time\": {\"source\": 1, \"threads\": 1, \"observed_seconds\": 4.000000, "
 		  "\"running_seconds\": 1.000000, \"runnable_seconds\": 0.500000, "
 		  "\"waiting_seconds\": 2.250000, \"unknown_seconds\": 0.250000},\n"
+		  "  \"waits_seconds\": {\"lock\": 2.000000, \"io\": 0.000000, \"poll\": 0.250000, "
+		  "\"sleep\": 0.000000, \"child\": 0.000000, \"fault\": 0.000000, "
+		  "\"other\": 0.000000, \"unseen\": 0.000000},\n"
 		  "  \"untimed\": 0,\n"
 		  "  \"stacks\": {\"complete\": 98, \"joined\": 0, \"switched\": 0, "
 		  "\"truncated\": 0, \"broken\": 2, \"kernel_only\": 0},\n"
@@ -137,7 +145,8 @@ static void whole_object(void)
 		  "  \"threads\": [\n"
 		  "    {\"pid\": 7, \"tid\": 8, \"name\": \"a\\\"b\", \"observed\": 4.000000000, "
 		  "\"running\": 1.000000000, \"runnable\": 0.500000000, "
-		  "\"waiting\": 2.250000000, \"unknown\": 0.250000000}],\n"
+		  "\"waiting\": 2.250000000, \"unknown\": 0.250000000, \"waits\": {\"lock\": "
+		  "2.000000000, \"poll\": 0.250000000}}],\n"
 		  "  \"event\": {\"asked\": \"cycles\", \"opened\": \"cpu-clock\", \"period\": 0, "
 		  "\"frequency_hz\": 999, \"unit\": \"ns\"},\n"
 		  "  \"events\": [\n"

@@ -36,11 +36,9 @@ static void look(struct time_account *account, int32_t tid, char state, uint64_t
 		 uint64_t run_ms, uint64_t queue_ms)
 {
 	const struct thread_look seen = {
-		PID,
-		tid,
-		"looked",
-		state,
-		{.is_known = true, .run_ns = run_ms * MS, .queue_ns = queue_ms * MS}};
+		PID,	     tid,
+		"looked",    state,
+		WAIT_UNSEEN, {.is_known = true, .run_ns = run_ms * MS, .queue_ns = queue_ms * MS}};
 	CHECK_EQ(time_account_look(account, &seen, ms * MS), 0);
 }
 
@@ -114,7 +112,8 @@ static void of_a_thread_without_records_the_last_look_tells(void)
 		look(account, TID, 'R', 100, 50, 50);
 		look(account, OTHER, 'S', 100, 50, 50);
 		time_account_switch(account, true, 100 * MS);
-		CHECK_EQ(time_account_list(account, false, names, 4), 0);
+		CHECK_EQ(time_account_list(account, false, names, 4), 1);
+		CHECK_EQ(names[0].tid, OTHER); /* what it waits for is looked at */
 		time_account_switch(account, false, 200 * MS);
 		CHECK_EQ(time_account_list(account, true, names, 4), 1);
 		CHECK_EQ(names[0].tid, TID);
@@ -180,7 +179,8 @@ static void what_lost_records_hide_is_unknown(void)
 	CHECK_EQ(time_account_list(account, false, names, 4), 2);
 	switch_to(account, TID, 40, true, false);
 	/* The other waits still, or again: from the look on that is known. */
-	CHECK_EQ(time_account_list(account, false, names, 4), 1);
+	CHECK_EQ(time_account_list(account, true, names, 4), 1);
+	CHECK_EQ(names[0].tid, OTHER);
 	look(account, OTHER, 'S', 50, 0, 0);
 	/* A loss from before tells nothing of what is known since. */
 	lose(account, 35, 45);
@@ -254,6 +254,52 @@ static void exec_of_a_thread_that_is_not_the_first(void)
 	time_account_free(account);
 }
 
+static void look_at_wait(struct time_account *account, enum wait_kind kind, uint64_t ms,
+			 uint64_t nr_runs)
+{
+	const struct thread_look seen = {PID, TID,  "looked",
+					 'S', kind, {.is_known = true, .nr_runs = nr_runs}};
+	CHECK_EQ(time_account_look(account, &seen, ms * MS), 0);
+}
+
+static void waits_are_shared_out_by_what_was_seen(void)
+{
+	struct time_account *account = begin();
+	enum wait_kind kind;
+	look_at_wait(account, WAIT_CHILD, 0, 1); /* not on yet: that does not count */
+	time_account_switch(account, true, 0);
+	for (int i = 0; i < 3; i++)
+		look_at_wait(account, WAIT_LOCK, 10, 2);
+	look_at_wait(account, WAIT_POLL, 20, 3);
+	const struct sched_stat same = {.is_known = true, .nr_runs = 3}, moved = {true, 0, 0, 4},
+				unknown = {0};
+	CHECK(time_account_still_waits(account, TID, &same, &kind));
+	CHECK_EQ(kind, WAIT_POLL);
+	CHECK(!time_account_still_waits(account, TID, &moved, &kind));
+	CHECK(!time_account_still_waits(account, TID, &unknown, &kind));
+	CHECK(!time_account_still_waits(account, OTHER, &same, &kind));
+	switch_to(account, TID, 101, false, false);
+	const struct thread_times sum = time_account_sum(account, 150 * MS);
+	CHECK_EQ(sum.ns[TIME_WAITING], 101 * MS);
+	CHECK_EQ(sum.wait_ns[WAIT_LOCK], 101 * MS / 4 * 3);
+	CHECK_EQ(sum.wait_ns[WAIT_POLL], 101 * MS / 4);
+	CHECK_EQ(sum.wait_ns[WAIT_CHILD] + sum.wait_ns[WAIT_UNSEEN], 0);
+	time_account_free(account);
+}
+
+static void waits_that_nobody_saw(void)
+{
+	struct time_account *account = begin();
+	time_account_switch(account, true, 0);
+	CHECK_EQ(take(account, PERF_RECORD_FORK, TID, 0), 0);
+	switch_to(account, TID, 1, false, false);
+	switch_to(account, TID, 2, true, false);
+	switch_to(account, TID, 12, false, false);
+	const struct thread_times sum = time_account_sum(account, 20 * MS);
+	CHECK_EQ(sum.wait_ns[WAIT_UNSEEN], 10 * MS);
+	time_account_free(account);
+}
+
 static void more_threads_than_are_told_one_by_one(void)
 {
 	enum { NR = 70000, LIVE_MOST = 65536, TOLD = 5 };
@@ -300,6 +346,8 @@ int main(void)
 	RUN(looks_alone);
 	RUN(from_records_to_looks);
 	RUN(exec_of_a_thread_that_is_not_the_first);
+	RUN(waits_are_shared_out_by_what_was_seen);
+	RUN(waits_that_nobody_saw);
 	RUN(more_threads_than_are_told_one_by_one);
 	RUN(schedstat_is_parsed);
 	return test_done();

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SYSTEM_WAIT_KIND_H
+#define CTOP_SYSTEM_WAIT_KIND_H
+
+/*
+ * What a thread waits for, by the system call that it is in; where nobody may see that, by the kernel's function that it waits in, which more
+ * users may. Main only.
+ */
+
+#include <stdint.h>
+
+enum wait_kind {
+	WAIT_UNSEEN, /* nobody looked, or was told */
+	WAIT_LOCK,   /* a futex: locks, conditions, joins */
+	WAIT_IO,     /* a file, socket, pipe, terminal */
+	WAIT_POLL,   /* one of many: poll, select, epoll */
+	WAIT_SLEEP,
+	WAIT_CHILD, /* a process's end */
+	WAIT_FAULT, /* a page that is read from a file, or made room for */
+	WAIT_OTHER, /* signals, stopped, message queues, ... */
+	NR_WAIT_KINDS
+};
+
+const char *wait_kind_name(enum wait_kind kind);
+
+/* Of the text of /proc/PID/task/TID/syscall, the thread's state as in its stat, and the text of its wchan ("": not told). */
+enum wait_kind wait_kind_of(const char *syscall, char state, const char *place);
+/* Of a thread that waits. */
+enum wait_kind wait_kind_read(int32_t pid, int32_t tid, char state);
+
+#endif
