@@ -148,6 +148,11 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 			   void (*take)(void *context, const struct record *record,
 					uint64_t before_ns),
 			   void *context);
+/*
+ * Up to when all of them have been read: what does not fit into a full ring is told by the next record that does, and there may be none
+ * any more. UINT64_MAX: nothing is missing that was not told.
+ */
+uint64_t sampler_switches_known_until(const struct sampler *sampler);
 /* No more of them are written from now on. */
 void sampler_end_switches(struct sampler *sampler);
 

@@ -42,6 +42,7 @@ struct side_ring {
 	struct ring ring;
 	uint64_t read_ns; /* switches.c: the time of the record taken last */
 	uint64_t next_ns; /* ... and of the next one; UINT64_MAX: there is none */
+	uint64_t full_at; /* its head when it was found full last; 0: what was lost then has been told */
 };
 
 /* side_rings.c. All zero: there are none. */

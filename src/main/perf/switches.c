@@ -92,6 +92,39 @@ void sampler_end_switches(struct sampler *sampler)
 		ioctl(sampler->switches.fds.items[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
+/* No room for one more record, and one on those that were lost. */
+static bool is_full(const struct ring *ring)
+{
+	enum { TWO_RECORDS = 128 };
+	return ring_waiting_bytes(ring) + TWO_RECORDS > ring->data_bytes;
+}
+
+static void refresh(struct side_ring *ring)
+{
+	ring_refresh(&ring->ring);
+	if (is_full(&ring->ring))
+		ring->full_at = ring->ring.head;
+}
+
+/* The record behind those that a full ring held says whether something was lost between them. */
+static void consume(struct side_ring *ring)
+{
+	if (ring->full_at && ring->ring.tail >= ring->full_at)
+		ring->full_at = 0;
+	ring_consume(&ring->ring);
+}
+
+uint64_t sampler_switches_known_until(const struct sampler *sampler)
+{
+	uint64_t until_ns = UINT64_MAX;
+	for (size_t i = 0; i < sampler->switches.nr; i++) {
+		const struct side_ring *ring = &sampler->switches.items[i];
+		if (ring->full_at && ring->read_ns < until_ns)
+			until_ns = ring->read_ns;
+	}
+	return until_ns;
+}
+
 /* Finds out when the next record of a ring was written. */
 static void look_at_next(struct side_ring *ring)
 {
@@ -120,7 +153,7 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 	if (!rings->nr)
 		return false;
 	for (size_t i = 0; i < rings->nr; i++) {
-		ring_refresh(&rings->items[i].ring);
+		refresh(&rings->items[i]);
 		look_at_next(&rings->items[i]);
 	}
 	struct side_ring *oldest;
@@ -132,7 +165,7 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 		if (header && record_parse(header, header->size, &format, &record) == 0)
 			take(context, &record, oldest->read_ns);
 		oldest->read_ns = oldest->next_ns;
-		ring_consume(&oldest->ring);
+		consume(oldest);
 		look_at_next(oldest);
 	}
 	for (size_t i = 0; i < rings->nr; i++)

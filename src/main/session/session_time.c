@@ -147,6 +147,17 @@ static bool read_records(struct session *session, uint64_t until_ns, size_t most
 	return more;
 }
 
+/* No more records are written: takes those there are, and what of the last ones is missing. */
+static void end_records(struct session *session, uint64_t end_ns)
+{
+	sampler_end_switches(session->sampler);
+	read_records(session, end_ns, SIZE_MAX);
+	const uint64_t known_ns = sampler_switches_known_until(session->sampler);
+	const struct record lost = {.type = PERF_RECORD_LOST, .time_ns = end_ns};
+	if (known_ns < end_ns)
+		time_account_take(session->time.account, &lost, known_ns);
+}
+
 void session_tell_time(struct session *session, const struct record *record)
 {
 	const bool is_task = record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT;
@@ -170,8 +181,7 @@ static void guard(struct session *session, uint64_t now_ns)
 	time->running_ns = sum.ns[TIME_RUNNING];
 	if (!is_too_much)
 		return;
-	sampler_end_switches(session->sampler);
-	read_records(session, UINT64_MAX, SIZE_MAX);
+	end_records(session, now_ns);
 	time->source = TIME_FROM_BOTH;
 	time_account_use_looks(time->account);
 	time->looks_due_ns = now_ns;
@@ -224,9 +234,9 @@ void session_end_time(struct session *session, uint64_t end_ns)
 	struct session_time *time = &session->time;
 	if (!time->account)
 		return;
-	read_records(session, end_ns, SIZE_MAX);
+	end_records(session, end_ns);
 	time_account_switch(time->account, false, end_ns);
-	sampler_end_switches(session->sampler);
+	read_records(session, UINT64_MAX, SIZE_MAX);
 	look_at_all(time, true);
 }
 

@@ -48,8 +48,9 @@ struct time_account {
 	uint64_t nr_others, nr_left_out;
 	bool by_looks;
 	bool is_on;
-	uint64_t on_ns;	   /* before it was switched on last */
-	uint64_t since_ns; /* when that was */
+	uint64_t on_ns;	     /* before it was switched on last */
+	uint64_t since_ns;   /* when that was */
+	uint64_t last_on_ns; /* how long it was on before it was switched off */
 };
 
 struct time_account *time_account_new(void)
@@ -70,18 +71,22 @@ void time_account_free(struct time_account *account)
 	free(account);
 }
 
-/* News from before it was switched last counts as of then. */
+/* News may be late: of the stretch before it was switched off it is still taken; what is older counts as of the last switch. */
 static uint64_t clock_of(const struct time_account *account, uint64_t ns)
 {
-	const bool counts = account->is_on && ns > account->since_ns;
-	return account->on_ns + (counts ? ns - account->since_ns : 0);
+	if (account->is_on)
+		return account->on_ns + (ns > account->since_ns ? ns - account->since_ns : 0);
+	const uint64_t ago_ns = ns < account->since_ns ? account->since_ns - ns : 0;
+	return account->on_ns - (ago_ns < account->last_on_ns ? ago_ns : account->last_on_ns);
 }
 
 void time_account_switch(struct time_account *account, bool on, uint64_t ns)
 {
 	if (on == account->is_on)
 		return;
-	account->on_ns = clock_of(account, ns);
+	const uint64_t on_ns = account->is_on ? clock_of(account, ns) : account->on_ns;
+	account->last_on_ns = on_ns - account->on_ns;
+	account->on_ns = on_ns;
 	account->since_ns = ns;
 	account->is_on = on;
 }

@@ -140,6 +140,18 @@ static void time_off_is_not_observed(void)
 	time_account_free(account);
 }
 
+static void late_news_of_the_stretch_before(void)
+{
+	struct time_account *account = begin();
+	look(account, TID, 'S', 100, 0, 0);
+	time_account_switch(account, true, 200 * MS);
+	time_account_switch(account, false, 300 * MS);
+	switch_to(account, TID, 250, false, false);
+	lose(account, 260, 310);
+	check_sum(account, 400, 10, 0, 50, 40);
+	time_account_free(account);
+}
+
 static void a_thread_attached_twice_has_each_record_twice(void)
 {
 	struct time_account *account = begin();
@@ -340,6 +352,7 @@ int main(void)
 	RUN(what_was_before_the_first_record);
 	RUN(of_a_thread_without_records_the_last_look_tells);
 	RUN(time_off_is_not_observed);
+	RUN(late_news_of_the_stretch_before);
 	RUN(a_thread_attached_twice_has_each_record_twice);
 	RUN(a_thread_that_is_seen_before_its_fork_is_read);
 	RUN(what_lost_records_hide_is_unknown);
