@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sampler_internal.h"
 
+#include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -92,18 +93,24 @@ void sampler_end_switches(struct sampler *sampler)
 		ioctl(sampler->switches.fds.items[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* No room for one more record, and one on those that were lost. */
-static bool is_full(const struct ring *ring)
+/*
+ * Takes what there is now, as the kernel has seen us read up to some position until a moment ago: there may have been no room for
+ * one more record, and one on those that were lost.
+ */
+static void refresh(struct side_ring *ring, uint64_t read_until)
 {
 	enum { TWO_RECORDS = 128 };
-	return ring_waiting_bytes(ring) + TWO_RECORDS > ring->data_bytes;
+	ring_refresh(&ring->ring);
+	if (ring->ring.head - read_until + TWO_RECORDS > ring->ring.data_bytes)
+		ring->full_at = ring->ring.head;
 }
 
-static void refresh(struct side_ring *ring)
+/* Main may have been stopped since it took the head: what came meanwhile found the old tail. */
+static void give_back(struct side_ring *ring)
 {
-	ring_refresh(&ring->ring);
-	if (is_full(&ring->ring))
-		ring->full_at = ring->ring.head;
+	const uint64_t before = ring->ring.page->data_tail; /* nobody else writes it */
+	ring_publish_tail(&ring->ring);
+	refresh(ring, before);
 }
 
 /* The record behind those that a full ring held says whether something was lost between them. */
@@ -153,7 +160,7 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 	if (!rings->nr)
 		return false;
 	for (size_t i = 0; i < rings->nr; i++) {
-		refresh(&rings->items[i]);
+		refresh(&rings->items[i], rings->items[i].ring.tail);
 		look_at_next(&rings->items[i]);
 	}
 	struct side_ring *oldest;
@@ -169,6 +176,6 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 		look_at_next(oldest);
 	}
 	for (size_t i = 0; i < rings->nr; i++)
-		ring_publish_tail(&rings->items[i].ring);
+		give_back(&rings->items[i]);
 	return nr == max;
 }

@@ -20,11 +20,11 @@
 /* Of one turn. */
 enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
 /*
- * How often threads are looked at, about; of very many less often, so that it takes 1 % of a CPU. Not in time with anything that they may do: what is
+ * How often threads are looked at, about; of very many less often, so that it takes a 500th of a CPU. Not in time with anything that they may do: what is
  * seen stands for all that they wait for.
  */
 #define LOOK_EVERY_NS (100 * NS_PER_MS)
-enum { LOOKS_PERCENT = 1 };
+enum { LOOKS_SHARE = 500 };
 /* The guard looks at so much time, and does not mind a few records. */
 #define WINDOW_NS (NS_PER_SECOND / 4)
 enum { RECORDS_LEAST = 2500 };
@@ -122,7 +122,7 @@ static void serve_looks(struct session_time *time, uint64_t now_ns)
 	const uint64_t before_ns = clock_cpu_ns();
 	go_on_with_pass(time, LOOKS_A_TURN);
 	time->pass_cpu_ns += clock_cpu_ns() - before_ns;
-	const uint64_t least_ns = time->pass_cpu_ns * 100 / LOOKS_PERCENT;
+	const uint64_t least_ns = time->pass_cpu_ns * LOOKS_SHARE;
 	const uint64_t every_ns = least_ns > LOOK_EVERY_NS ? least_ns : LOOK_EVERY_NS;
 	time->looks_due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
 }
