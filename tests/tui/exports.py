@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 from tmux import terminal  # first: it finds the others
 
 import exporting
-from harness import CTOP, case, check, main
+from harness import CTOP, case, check, ctop_ok, main, need_library, need_program, run
 
 
 def written(window, name):
@@ -51,6 +51,27 @@ def every_format_has_what_is_shown():
         check(b"vfs_read" in page and b"libthing" not in page.partition(b"Frames without")[0] and b"67 samples shown" in page, f"{page}")
         window.press("q")
         window.wait_for_prompt()
+
+
+@case
+def a_recording_of_what_is_shown_has_the_code_that_was_kept():
+    need_library("capstone")
+    with terminal(100, 30) as window:
+        source, program, path = (os.path.join(window.where, name) for name in ("busy.c", "busy", "busy.ctop"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("volatile unsigned sum;\nint main(void) { for (unsigned i = 0; i < 200000000; i++) sum += i; return 0; }\n")
+        result = run(need_program("gcc"), "-O1", "-o", program, source)
+        check(result.returncode == 0, result.stderr)
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", program)
+        os.unlink(program)
+        wanted = ctop_ok("report", "--annotate", "main", path).stdout.partition("ADDRESS")[2]
+        window.type(f"{CTOP} report busy.ctop")
+        window.wait_for("[1 Top]", "main")
+        written(window, "part.ctop")
+        window.press("q")
+        window.wait_for_prompt()
+        listing = ctop_ok("report", "--annotate", "main", os.path.join(window.where, "part.ctop")).stdout
+        check("code kept in the recording" in listing and listing.partition("ADDRESS")[2] == wanted, f"{listing}, not {wanted}")
 
 
 main()

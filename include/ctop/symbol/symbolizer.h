@@ -66,7 +66,7 @@ size_t symbolizer_look_up_lines(struct symbolizer *symbolizer, size_t most);
 bool symbolizer_has_lines(const struct symbolizer *symbolizer);
 /*
  * The code of hot functions, too, beside the names of this epoch: wanted once behind symbolizer_begin_epoch(). 0 or -ENOMEM. Then, about
- * once a second, what is clearly hot is kept; once sampling is over, when all names are there, the rest of what there is room for.
+ * once a second, what is hot is kept, in half of the room; once sampling is over, when all names are there, the rest of it.
  */
 int symbolizer_want_code(struct symbolizer *symbolizer);
 void symbolizer_keep_code(struct symbolizer *symbolizer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The code of hot functions, for a recording that is to show their instructions where the files are not: a copy out of the file that
- * names came from, hence of the very one that was profiled. What is clearly hot is kept while sampling goes on, in half of the room:
- * what comes later, and a crash, lose little. At the end the room is filled, the hottest first.
+ * names came from, hence of the very one that was profiled. Some is kept while sampling goes on, in half of the room: what comes later,
+ * and a crash, lose little. At the end the rest of what is hot follows, the hottest first.
  */
 #include "symbolizer_internal.h"
 
@@ -14,8 +14,8 @@
 #include <ctop/elf/object.h>
 #include <ctop/store/kept_code.h>
 
-/* Of all samples so far: kept while sampling goes on. */
-enum { CLEARLY_HOT = 1024, LEAST_SAMPLES = 2 };
+/* A function with a 1,024th of all samples so far is hot, unless these are very few. */
+enum { HOT_SHARE = 1024, LEAST_SAMPLES = 2 };
 
 int symbolizer_want_code(struct symbolizer *symbolizer)
 {
@@ -87,14 +87,21 @@ static bool keep(struct symbolizer *symbolizer, const struct hot_function *funct
 	return true;
 }
 
-/* Of what has fewer samples than the one before, or has them later, there may be more at the end. */
-static bool is_time(const struct symbolizer *symbolizer, const struct hot_function *function)
+/*
+ * Of what has fewer samples than the one before, or has them later, there may be more at the end. What has less is not worth its place:
+ * with all functions that have two samples, a recording of a compiler's run would be three times as large.
+ */
+static bool is_hot(const struct symbolizer *symbolizer, const struct hot_function *function)
+{
+	return function->samples >= LEAST_SAMPLES &&
+	       function->samples * HOT_SHARE >= symbolizer->hot_code.samples;
+}
+
+static bool is_room_now(const struct symbolizer *symbolizer)
 {
 	const struct symbols *symbols = symbolizer->symbols;
 	return symbolizer->looks_again ||
-	       (function->samples >= LEAST_SAMPLES &&
-		function->samples * CLEARLY_HOT >= symbolizer->hot_code.samples &&
-		symbols_code_room(symbols) > symbols->capacity.code_bytes / 2);
+	       symbols_code_room(symbols) > symbols->capacity.code_bytes / 2;
 }
 
 void symbolizer_keep_code(struct symbolizer *symbolizer)
@@ -107,7 +114,8 @@ void symbolizer_keep_code(struct symbolizer *symbolizer)
 		return;
 	if (hot_functions_choose(hot, &symbolizer->reader, symbolizer->symbols))
 		return;
-	while ((function = hot_functions_next(hot)) && is_time(symbolizer, function)) {
+	while ((function = hot_functions_next(hot)) && is_hot(symbolizer, function) &&
+	       is_room_now(symbolizer)) {
 		function->is_done = keep(symbolizer, function);
 		all = all && function->is_done;
 	}

@@ -11,6 +11,7 @@
 
 #include <ctop/base/vec.h>
 #include <ctop/format/recording_writer.h>
+#include <ctop/store/kept_code.h>
 
 /*
  * A recording of what a selection shows: its stacks and their names, as if nothing else had been sampled. Samples lie evenly in
@@ -113,6 +114,27 @@ static int flush(struct recorder *recorder)
 
 /* ---- rows ---- */
 
+struct kept_module {
+	struct symbols *symbols;
+	struct module_id id;
+};
+
+/* What there is no room for in this epoch is left out. */
+static int keep_code(void *context, uint64_t start, const struct history_code *history_code)
+{
+	const struct kept_module *module = context;
+	const struct kept_code code = {
+		.start = start,
+		.bias = history_code->bias,
+		.module = module->id,
+		.size = history_code->size,
+		.machine = history_code->machine,
+		.is_cut = history_code->is_cut,
+	};
+	symbols_keep_code(module->symbols, &code, history_code->bytes);
+	return 0;
+}
+
 static int add_module(struct recorder *recorder, uint32_t module, struct module_id *id)
 {
 	const struct history_module_facts facts = history_module(recorder->history, module);
@@ -137,7 +159,8 @@ static int add_module(struct recorder *recorder, uint32_t module, struct module_
 		return result;
 	recorder->modules.items[recorder->modules.nr++] = (struct known_module){module, *id};
 	symbols_set_module(recorder->names, *id, &facts.names);
-	return 0;
+	struct kept_module kept = {&recorder->symbols, *id};
+	return history_each_code(recorder->history, module, keep_code, &kept);
 }
 
 static int name_frame(struct recorder *recorder, const struct history_frame *frame,

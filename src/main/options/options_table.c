@@ -210,7 +210,8 @@ const struct option_row option_rows[] = {
 	 "The recording has their instructions inside, so that \\fBctop report \\-\\-annotate\\fR "
 	 "and view 7 show them where the programs are not, or are others by now: at most 128 KiB "
 	 "of "
-	 "a function, and 1 MiB in all, the hottest first. It is not more than the files have."},
+	 "a function, and 1 MiB in all, the hottest first; of those with a thousandth of the "
+	 "samples or more. It is not more than the files have."},
 	{OPTION_NO_KEEP_CODE, GROUP_OUTPUT, RECORD, 0, "no-keep-code", NULL, COMPLETE_NOTHING, NULL,
 	 "no code in the recording", NULL},
 	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "min-percent", "PERCENT",

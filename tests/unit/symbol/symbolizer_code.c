@@ -10,7 +10,7 @@
 
 #include "scene.h"
 
-enum { MAIN = 0x1000, BAR = 0x1040, FORK = 0x1080 };
+enum { MAIN = 0x1000, BAR = 0x1040, FORK = 0x1080, ODD = 0x10c0 };
 
 static char program_bytes[MAIN + 0x1000];
 
@@ -71,6 +71,7 @@ static void the_hottest_come_first(void)
 	sample(scene, module, BAR + 1, 2);
 	sample(scene, module, BAR + 5, 2);
 	sample(scene, module, FORK, 1); /* one sample says little */
+	sample(scene, module, ODD, 1);
 	work(scene);
 	give_code(scene, module);
 	keep(scene);
@@ -85,10 +86,11 @@ static void the_hottest_come_first(void)
 		CHECK(!code.is_cut);
 		CHECK(memcmp(bytes, program_bytes + code.start, code.size) == 0);
 	}
-	/* Once, and at the end the rest. */
+	/* Once, and at the end what has two samples by then. */
 	keep(scene);
 	CHECK_EQ(symbols_nr_code(&scene->symbols), 2);
 	CHECK(!symbolizer_has_kept_code(scene->symbolizer));
+	sample(scene, module, FORK, 1);
 	symbolizer_look_again(scene->symbolizer);
 	keep(scene);
 	CHECK(symbolizer_has_kept_code(scene->symbolizer));
