@@ -276,7 +276,7 @@ def on_narrow_lines_what_has_no_room_is_left_out():
 
 @case
 def a_run_without_a_recording_has_them_too():
-    text = ctop_ok("-q", "-e", "cpu-clock,page-faults", "--stdio", "--", os.path.join(BUILD, "workloads", "faults"), "0.3").stdout
+    text = ctop_ok("-q", "-e", "cpu-clock,page-faults", "--stdio", "--", os.path.join(BUILD, "workloads", "templates"), "1").stdout
     check(re.search(r"^ SELF%  TOTAL%    SAMPLES  page-faults%  FUNCTION", text, re.M), text)
     modules = ctop_ok("report", "--stdio", "--modules", recorded()[1])
     check("page-faults%" not in modules.stdout and "choose with --event" in modules.stderr, f"{modules}")
