@@ -178,7 +178,7 @@ def events():
     check(collections.Counter(s.event for s in script()) ==
           {"cpu-clock": clock, "page-faults": faults}, "script has all events")
     # The first is shown where nothing is said, and one line names the others.
-    for arguments in (("export", "folded", recording()), ("report", "--tree", recording())):
+    for arguments in (("export", "folded", recording()), ("export", "svg", recording())):
         result = ctop_ok(*arguments)
         check(result.stderr.count("\n") == 1 and "cpu-clock" in result.stderr and
               "--event: page-faults" in result.stderr, result.stderr)

@@ -205,7 +205,7 @@ def several_events():
         check(set(events) == {"cpu-clock:u", "page-faults:u"}, f"events: {events}")
         only, _ = ctop_samples(path, "--event", "page-faults:u")
         check(len(only) == events["page-faults:u"], f"{len(only)} of {events}")
-        told = ctop_ok("report", "--tree", path).stderr
+        told = ctop_ok("export", "folded", path).stderr
         check("choose with --event: page-faults:u" in told, told)
         table = ctop_ok("report", path).stdout
         check("  page-faults:u%  " in table, table)

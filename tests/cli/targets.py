@@ -269,7 +269,7 @@ def a_program_whose_file_name_is_not_a_name():
             check_printable("report", report)
             check_printable("stderr", what.stderr)
             check_printable("folded", ctop_ok("export", "folded", what.path).stdout)
-            check(share_complete(what.stats) > 0.98, f"{what.stats['stacks']}")
+            check(share_complete(what.stats) > 0.98, report[:1500])
             # The kernel writes line ends as \\012 in maps, and as they are in records.
             check("y\\xff\\x0a(deleted) \\xe2\\x80\\xae.so 7" in report, report)
 
