@@ -3,17 +3,12 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include "target.h"
+#include "told_child.h"
 
 /* Children by the round, until a ring of some 1100 records (with pages of 4 KiB) must be full. */
 enum { CHILDREN_A_ROUND = 500, NR_THREADS = 30, SPARE_DESCRIPTORS = 8 };
 
-/* A process that, for each byte of `told`, forks ten times so many children, one after the other, and says so. */
-struct forker {
-	int32_t pid;
-	int told, says;
-};
-
+/* For each byte forks ten times so many children, one after the other. */
 static void fork_when_told(int told, int says)
 {
 	cpu_set_t cpus;
@@ -34,44 +29,10 @@ static void fork_when_told(int told, int says)
 	} while (true);
 }
 
-static void wait_for_forker(const struct forker *forker)
-{
-	char byte;
-	CHECK_EQ(read(forker->says, &byte, 1), 1);
-}
-
-static struct forker start_forker(void)
-{
-	int told[2], says[2];
-	CHECK_EQ(pipe(told), 0);
-	CHECK_EQ(pipe(says), 0);
-	fflush(stdout);
-	pid_t pid = fork();
-	CHECK(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		fork_when_told(told[0], says[1]);
-	}
-	close(told[0]);
-	close(says[1]);
-	const struct forker forker = {pid, told[1], says[0]};
-	wait_for_forker(&forker);
-	return forker;
-}
-
 /* nr: tens, at most a thousand. */
-static void fork_children(const struct forker *forker, int nr)
+static void fork_children(const struct told_child *forker, int nr)
 {
-	const char tens = (char)(nr / 10);
-	CHECK_EQ(write(forker->told, &tens, 1), 1);
-	wait_for_forker(forker);
-}
-
-static void end_forker(const struct forker *forker)
-{
-	end_process(forker->pid);
-	close(forker->told);
-	close(forker->says);
+	told_child_tell(forker, (char)(nr / 10));
 }
 
 static void count(void *context, const struct record *record)
@@ -92,7 +53,7 @@ static uint64_t read_all(struct sampler *sampler)
 static void records_that_are_lost_are_counted(void)
 {
 	require_root();
-	const struct forker forker = start_forker();
+	const struct told_child forker = told_child_start(fork_when_told);
 	const struct sampler_options options = options_for(&forker.pid, "cpu-clock");
 	struct sampler *sampler = open_or_explain(&options);
 	fork_children(&forker, 100);
@@ -110,7 +71,7 @@ static void records_that_are_lost_are_counted(void)
 	CHECK_EQ(sampler_sideband_losses(sampler).records, nr_made - nr);
 	CHECK_EQ(sampler_sideband_losses(sampler).threads, 0);
 	sampler_free(sampler);
-	end_forker(&forker);
+	told_child_end(&forker);
 }
 
 /* ---- too few descriptors ---- */

@@ -2,15 +2,9 @@
 /* Records of switches, as main reads them: all of a thread's, in the order of time, and what a full ring has hidden. */
 #include <ctop/base/clock.h>
 
-#include "target.h"
+#include "told_child.h"
 
 enum { ROUNDS = 200, MANY_ROUNDS = 40000 };
-
-/* A process that, for each byte of `told`, gives and takes a byte so many times with another one, and says so. */
-struct switcher {
-	int32_t pid;
-	int told, says;
-};
 
 static void pass(int from, int to, int rounds)
 {
@@ -28,6 +22,7 @@ static void echo(int from, int to)
 	_exit(0);
 }
 
+/* For each byte gives and takes a byte so many times with another process. */
 static void switch_when_told(int told, int says)
 {
 	int there[2], back[2];
@@ -48,37 +43,6 @@ static void switch_when_told(int told, int says)
 			_exit(1);
 		pass(back[0], there[1], byte == 'm' ? MANY_ROUNDS : ROUNDS);
 	} while (true);
-}
-
-static void wait_for_switcher(const struct switcher *switcher)
-{
-	char byte;
-	CHECK_EQ(read(switcher->says, &byte, 1), 1);
-}
-
-static struct switcher start_switcher(void)
-{
-	int told[2], says[2];
-	CHECK_EQ(pipe(told), 0);
-	CHECK_EQ(pipe(says), 0);
-	fflush(stdout);
-	pid_t pid = fork();
-	CHECK(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		switch_when_told(told[0], says[1]);
-	}
-	close(told[0]);
-	close(says[1]);
-	const struct switcher switcher = {pid, told[1], says[0]};
-	wait_for_switcher(&switcher);
-	return switcher;
-}
-
-static void tell(const struct switcher *switcher, char what)
-{
-	CHECK_EQ(write(switcher->told, &what, 1), 1);
-	wait_for_switcher(switcher);
 }
 
 struct seen {
@@ -106,12 +70,12 @@ static void see(void *context, const struct record *record, uint64_t before_ns)
 static void every_switch_in_order(void)
 {
 	require_root();
-	const struct switcher switcher = start_switcher();
+	const struct told_child switcher = told_child_start(switch_when_told);
 	const struct sampler_options options = options_for(&switcher.pid, "cpu-clock");
 	struct sampler *sampler = open_or_explain(&options);
 	CHECK_EQ(sampler_nr_switches(sampler), sampler_nr_rings(sampler));
 	struct seen seen = {.pid = switcher.pid};
-	tell(&switcher, 'f');
+	told_child_tell(&switcher, 'f');
 	const uint64_t now_ns = clock_now_ns();
 	while (sampler_read_switches(sampler, now_ns, 100, see, &seen))
 		;
@@ -123,26 +87,24 @@ static void every_switch_in_order(void)
 	/* None that is younger than asked for, none once they have been ended. */
 	const struct seen before = seen;
 	sampler_end_switches(sampler);
-	tell(&switcher, 'f');
+	told_child_tell(&switcher, 'f');
 	sampler_read_switches(sampler, now_ns, SIZE_MAX, see, &seen);
 	CHECK_EQ(seen.nr_in + seen.nr_out, before.nr_in + before.nr_out);
 	sampler_read_switches(sampler, UINT64_MAX, SIZE_MAX, see, &seen);
 	CHECK(seen.nr_in + seen.nr_out < before.nr_in + before.nr_out + ROUNDS);
 	sampler_free(sampler);
-	close(switcher.told);
-	close(switcher.says);
-	end_process(switcher.pid);
+	told_child_end(&switcher);
 }
 
 static void a_full_ring_hides_its_last_losses(void)
 {
 	require_root();
-	const struct switcher switcher = start_switcher();
+	const struct told_child switcher = told_child_start(switch_when_told);
 	const struct sampler_options options = options_for(&switcher.pid, "cpu-clock");
 	struct sampler *sampler = open_or_explain(&options);
 	struct seen seen = {.pid = switcher.pid};
 	const uint64_t before_ns = clock_now_ns();
-	tell(&switcher, 'm');
+	told_child_tell(&switcher, 'm');
 	sampler_end_switches(sampler);
 	sampler_read_switches(sampler, UINT64_MAX, SIZE_MAX, see, &seen);
 	CHECK(seen.nr_in + seen.nr_out < 2 * MANY_ROUNDS);
@@ -151,9 +113,7 @@ static void a_full_ring_hides_its_last_losses(void)
 	const uint64_t known_ns = sampler_switches_known_until(sampler);
 	CHECK(known_ns > before_ns && known_ns <= seen.last_ns);
 	sampler_free(sampler);
-	close(switcher.told);
-	close(switcher.says);
-	end_process(switcher.pid);
+	told_child_end(&switcher);
 }
 
 int main(void)
