@@ -524,12 +524,17 @@ def sampled_seconds(stats, dropped=0):
 
 
 def share_complete(stats):
-    """Where others had the CPUs and the rings filled, copies became smaller: what these cut is not held against stacks."""
+    """
+    Where others had the CPUs and the rings filled, copies became smaller: what these cut is not held against stacks, nor
+    what could not wait until main had a CPU to fetch files and maps.
+    """
     complete = stats["stacks"]["complete"] + stats["stacks"]["joined"]
     largest = max((each["dump_bytes"] for each in stats.get("sets", ())), default=0)
     if any(each["seconds"] and each["dump_bytes"] < largest for each in stats.get("sets", ())) and \
             disturbance(_case_start) > DISTURBED:
         complete += stats["stacks"]["truncated"]
+    if disturbance(_case_start) > DISTURBED:
+        complete += stats["hurried"]
     return complete / stats["samples"] if stats["samples"] else 0
 
 

@@ -4,10 +4,11 @@
 
 import os
 import random
+import signal
 import subprocess
 
-from harness import (CTOP, Skip, case, check, children_of, cpu_seconds, ctop, directory, folded, main, need_root,
-                     record, run, target, wait_for_cpu_time, wait_for_samples, wait_until, weighed)
+from harness import (BUILD, CTOP, Skip, case, check, children_of, cpu_seconds, ctop, directory, ended_well, folded, main,
+                     need_root, record, recording_of, run, target, wait_for_cpu_time, wait_for_samples, wait_until, weighed)
 
 
 def runs(pid):
@@ -104,6 +105,35 @@ def a_file_that_was_cut_or_damaged_shows_the_rest():
                   "ends before anything" in result.stderr, f"{result}")
             shown += result.returncode == 0 and "root_40" in result.stdout
         check(shown > 10, f"only {shown} of 40 showed anything")
+
+
+@case
+def main_that_gets_no_cpu():
+    """Stacks that do not wait for it are broken, counted, and told of with the reason."""
+    need_root()
+    with directory() as where:
+        go = os.path.join(where, "go")
+        command = f"while ! [ -e {go} ]; do :; done; exec {BUILD}/workloads/spin 600"
+        with subprocess.Popen(["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as target:
+            try:
+                with recording_of(where, "-p", target.pid) as recorder:
+                    recorder.send_signal(signal.SIGSTOP)
+                    try:
+                        with open(go, "w", encoding="utf-8"):
+                            pass
+                        # The new program's file is asked for, its ring fills, and nobody answers.
+                        wait_until(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/spin"), "the new program")
+                        wait_for_cpu_time(target.pid, 0.5)
+                    finally:
+                        recorder.send_signal(signal.SIGCONT)
+                    wait_for_cpu_time(target.pid, 0.2)
+            finally:
+                target.kill()
+        stacks, stats = ended_well(where, recorder)
+        header = ctop("report", "--stdio", os.path.join(where, "x.ctop")).stdout
+    check(0 < stats["hurried"] <= stats["stacks"]["broken"], f"{stats}")
+    check(f"{stats['hurried']:,} broken stacks not waited for" in header, header[:3000])
+    check(any("spin_loop" in stack for stack in stacks), "none was complete behind it")
 
 
 if __name__ == "__main__":

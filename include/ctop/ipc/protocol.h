@@ -252,6 +252,7 @@ struct child_status {
 	_Atomic uint64_t published;
 	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;
+	_Atomic uint64_t hurried;	/* as collect/output.h has it */
 	/* Samples, and what could not be read: in the tables or in one of these. */
 	_Atomic uint64_t drained;
 	_Atomic uint64_t damaged, duplicates, skipped, own, foreign, comm, uid;

@@ -53,6 +53,7 @@ struct session_stats {
 	/* By the kernel: LOST records, LOST_SAMPLES and PERF_FORMAT_LOST, each counted once. */
 	uint64_t lost;
 	uint64_t late, throttled;
+	uint64_t hurried; /* broken stacks that were not waited for */
 	/* What the CPUs that are sampled did meanwhile (/proc/stat); all 0: not known. */
 	struct cpu_times cpus;
 	/* Of main's own records of maps, forks and exits: lost by the kernel; threads that have none. */

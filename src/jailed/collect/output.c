@@ -43,6 +43,7 @@ static void publish_counts(struct child_status *status, struct round_counts *cou
 {
 	status_add(&status->lost, counts->lost);
 	status_add(&status->late, counts->late);
+	status_add(&status->hurried, counts->hurried);
 	status_add(&status->throttled, counts->throttled);
 	status_add(&status->drained, counts->drained);
 	status_add(&status->damaged, counts->damaged);

@@ -15,6 +15,8 @@ struct module;
 /* What is to be added to the counters in struct child_status; see there. */
 struct round_counts {
 	uint64_t lost, late, throttled;
+	uint64_t
+		hurried; /* stacks that are broken, and whose files or maps main did not bring in time */
 	uint64_t drained, damaged, duplicates, skipped, own, foreign, comm, uid;
 	uint64_t frames;
 };

@@ -438,6 +438,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	if (result)
 		return result;
 
+	collector->output.counts.hurried += !patient && user.end == STACK_BROKEN;
 	struct sample out = {
 		.time_ns = record->time_ns,
 		.weight = weight_of(collector, event, sample),

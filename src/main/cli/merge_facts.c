@@ -18,6 +18,7 @@ _Static_assert(sizeof(shared_keys) / sizeof(*shared_keys) == MERGE_SHARED_FACTS,
 
 static const char *const summed_keys[] = {"stats.lost",
 					  "stats.late",
+					  "stats.hurried",
 					  "stats.throttled",
 					  "stats.restarts",
 					  "stats.drained",

@@ -7,7 +7,7 @@
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
 
-enum { MERGE_SHARED_FACTS = 19, MERGE_SUMMED_FACTS = 16 };
+enum { MERGE_SHARED_FACTS = 19, MERGE_SUMMED_FACTS = 17 };
 
 /* All zero: of no source. */
 struct merge_facts {

@@ -77,6 +77,10 @@ const struct fact_row fact_rows[] = {
 	FACT("stats.events_sampled", "events_sampled", FACT_NUMBER, stats.events_sampled, AT_END),
 	FACT(NULL, "counted_share", FACT_SHARE, stats.counted_share, 0),
 	PROBLEM(late, OF_FILE | OF_PART, "late"),
+	PROBLEM(hurried, AT_END | OF_PART,
+		"broken stacks not waited for: ctop did not get the CPU to fetch their files or "
+		"maps in "
+		"time"),
 	PROBLEM(throttled, OF_FILE | OF_PART, "times throttled by the kernel"),
 	PROBLEM(lost_sideband, AT_END | OF_PART,
 		"records of maps, forks and exits lost: files of programs that ended at once may "

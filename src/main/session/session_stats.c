@@ -118,6 +118,7 @@ struct session_stats session_stats(struct session *session)
 	read_sets(session, &stats);
 	stats.target_exec_ns = atomic_load(&status->exec_ns);
 	stats.late = atomic_load(&status->late);
+	stats.hurried = atomic_load(&status->hurried);
 	stats.throttled = atomic_load(&status->throttled);
 	stats.dropped_crash = atomic_load(&status->skipped);
 	stats.dropped_damaged = atomic_load(&status->damaged);

@@ -40,6 +40,7 @@ static struct run_facts example(void)
 		.samples = 100,
 		.lost = 7,
 		.late = 3,
+		.hurried = 2,
 		.throttled = 1,
 		.lost_sideband = 8,
 		.unfollowed = 9,
@@ -110,6 +111,7 @@ static void whole_object(void)
 		  "  \"events_sampled\": 1000,\n"
 		  "  \"counted_share\": 0.750000,\n"
 		  "  \"late\": 3,\n"
+		  "  \"hurried\": 2,\n"
 		  "  \"throttled\": 1,\n"
 		  "  \"lost_sideband\": 8,\n"
 		  "  \"unfollowed\": 9,\n"
@@ -244,11 +246,22 @@ static void each_count_has_a_place_of_its_own(void)
 static void what_holds_for_a_part(void)
 {
 	static const char *const kept[] = {
-		"version",	     "target",		"sampled_cpus",
-		"start_ns",	     "call_graph",	"step_down.0",
-		"unreadable.3",	     "stats.lost",	"stats.lost.2",
-		"stats.late",	     "stats.throttled", "stats.dropped.overrun",
-		"stats.dropped.own", "stats.restarts",	"stats.lost_sideband",
+		"version",
+		"target",
+		"sampled_cpus",
+		"start_ns",
+		"call_graph",
+		"step_down.0",
+		"unreadable.3",
+		"stats.lost",
+		"stats.lost.2",
+		"stats.late",
+		"stats.hurried",
+		"stats.throttled",
+		"stats.dropped.overrun",
+		"stats.dropped.own",
+		"stats.restarts",
+		"stats.lost_sideband",
 	};
 	static const char *const others[] = {
 		"event.asked",	  "event.unit",		 "duration_ns",	      "stats.samples",
