@@ -24,7 +24,7 @@ struct object_identity {
 
 /*
  * Maps the file at fd, and takes fd over, also on failure. NULL with the cause in error, also when it changed meanwhile.
- * A file that is cut later ends its reader by SIGBUS, unless object_survive_cut_files() was called;
+ * A file that is cut later ends its reader by SIGBUS, unless lost_pages_survive() was called (base/lost_pages.h);
  * one that is overwritten may change between two looks at it: object_is_as_opened() tells, jails and restarts are for the rest.
  */
 struct object *object_open(int fd, struct error *error);
@@ -35,12 +35,6 @@ struct object *object_open(int fd, struct error *error);
  */
 bool object_is_as_opened(const struct object *object, bool while_read);
 void object_free(struct object *object); /* NULL is fine */
-
-/*
- * For a process that maps untrusted files: from now on, what is no longer in a file reads as zeros.
- * Installs a handler of SIGBUS. 0 or -errno.
- */
-int object_survive_cut_files(void);
 
 /*
  * False when the file was overwritten with another program since: by its header and its build-id, which is what

@@ -5,8 +5,8 @@
 /*
  * A perf.data file as a source of kernel records (perf's file mode, 5.10 and later; the layout is in
  * tools/perf/Documentation/perf.data-file-format.txt of the kernel's source). It knows the file alone: neither processes
- * nor modules. Read with pread(), never mapped: a file that is cut meanwhile is an end, not a signal.
- * Every byte is untrusted. Collector only.
+ * nor modules. Samples with dumps are given where the file is mapped, all else is read with pread(): who reads has
+ * called lost_pages_survive(), so that a file that is cut meanwhile is an end, not a signal. Every byte is untrusted. Collector only.
  */
 
 #include <stdbool.h>
@@ -45,6 +45,8 @@ struct perfdata_record {
 	uint32_t event;
 	uint64_t time_ns; /* 0: it has none */
 	uint64_t number;  /* how many came before it: the same each time the file is read */
+	/* A sample in the file itself, which may change at any time: each field is to be copied before it is checked. */
+	bool mapped;
 };
 
 struct perfdata;
@@ -75,6 +77,8 @@ uint32_t perfdata_kernel_build_id(const struct perfdata *perfdata, uint8_t build
  * 1; 0 at the end of what can be read; -ENOMEM.
  */
 int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record);
+/* False: what perfdata_next() gave last was cut off while it was in use, and what it said may be zeros. */
+bool perfdata_is_whole(struct perfdata *perfdata);
 /* What was wrong with the file, once the end was reached: a line that goes on from its name; "" when nothing was. Borrowed. */
 const char *perfdata_note(struct perfdata *perfdata);
 

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include <ctop/base/fault.h>
+#include <ctop/base/lost_pages.h>
 #include <ctop/collect/collector.h>
 #include <ctop/elf/object.h>
 #include <ctop/ipc/channel.h>
@@ -69,7 +70,7 @@ int child_enter(const struct child_role *role, unsigned *walls)
 		limits.heap_bytes = 0;
 	int result = jail_enter(&limits, walls);
 	if (!result && role->rights & JAIL_MAPS_FILES)
-		result = object_survive_cut_files();
+		result = lost_pages_survive();
 	return result;
 }
 

@@ -33,6 +33,7 @@ struct file_source {
 	uint64_t lost, lost_samples; /* by LOST, by LOST_SAMPLES: the same ones counted twice */
 	uint8_t kernel_build_id[20];
 	uint32_t kernel_build_id_size;
+	uint64_t chain[UINT16_MAX / sizeof(uint64_t)]; /* of a sample in the mapped file */
 	uint64_t kernel_text; /* the kernel address of its _text or _stext; 0: not known */
 };
 
@@ -246,6 +247,27 @@ static int take_record(struct collector *collector, struct record *record)
 	return round_take(collector, &collector->source.rings[0], record, true);
 }
 
+/*
+ * What a sample in the mapped file has by pointer and is looked at more than once becomes ours. False: it is no sample any more, and what
+ * was found of its strings may be gone.
+ */
+static bool own_mapped(struct file_source *file, struct record *record)
+{
+	if (record->type != PERF_RECORD_SAMPLE)
+		return false;
+	struct record_sample *sample = &record->sample;
+	if (sample->nr_chain) {
+		memcpy(file->chain, sample->chain, sample->nr_chain * sizeof(*sample->chain));
+		sample->chain = file->chain;
+	}
+	return true;
+}
+
+bool file_record_is_whole(const struct source *source)
+{
+	return !source->file || perfdata_is_whole(source->file->perfdata);
+}
+
 /* The record in hand. As round_take(). */
 static int take(struct collector *collector)
 {
@@ -260,6 +282,11 @@ static int take(struct collector *collector)
 		  perfdata_event(collector->source.file->perfdata, bytes->event));
 	int result =
 		round_parse(collector, FILE_CPU, bytes->number, bytes->bytes, bytes->size, &record);
+	if (result > 0 && bytes->mapped && !own_mapped(collector->source.file, &record)) {
+		collector->output.counts.drained++;
+		collector->output.counts.damaged++;
+		return 0;
+	}
 	return result <= 0 ? result : take_record(collector, &record);
 }
 

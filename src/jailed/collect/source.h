@@ -75,6 +75,8 @@ bool file_drained(const struct source *source);
 /* True while the ring of samples is full. */
 bool file_wants_room(const struct source *source);
 /* What was wrong with the file; "" when nothing was. Borrowed. */
+/* False: the file was cut while the record in hand was in use. True of rings. */
+bool file_record_is_whole(const struct source *source);
 const char *file_note(const struct source *source);
 /* A new kernel module row is to say what the file says of its kernel. */
 void file_describe_kernel(struct collector *collector);

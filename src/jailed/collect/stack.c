@@ -437,6 +437,10 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	}
 	if (result)
 		return result;
+	if (!file_record_is_whole(&collector->source)) {
+		collector->output.counts.damaged++; /* by whoever cut the file */
+		return 0;
+	}
 
 	collector->output.counts.hurried += !patient && user.end == STACK_BROKEN;
 	struct sample out = {

@@ -119,6 +119,10 @@ struct stream {
 	size_t window_bytes;
 	size_t window_next_bytes; /* how much is read next */
 	uint64_t asked_until;
+	/* From the start of the file; NULL: it cannot be mapped. What was cut off since is not used any more. */
+	const uint8_t *map;
+	uint64_t map_bytes, usable_bytes;
+	uint64_t nr_lost_pages;
 	struct packed packed;
 	enum stream_problem problem;
 	uint64_t problem_at;
@@ -131,8 +135,15 @@ int stream_init(struct stream *stream, int fd, const struct file_section *data,
 void stream_release(struct stream *stream);
 /* The next of the kernel's records, or a FINISHED_ROUND. 1; 0: the end, see problem; -ENOMEM. */
 int stream_next(struct stream *stream, struct raw_record *record);
-/* The bytes of a record seen before, 8-aligned, in place or in scratch (64 KiB). NULL: they are gone. */
-const void *stream_fetch(struct stream *stream, const struct raw_record *record, void *scratch);
+/* The bytes of a record seen before, 8-aligned, in the map (*mapped: they may change at any time), in place or in scratch (64 KiB). NULL: they are gone. */
+const void *stream_fetch(struct stream *stream, const struct raw_record *record, void *scratch,
+			 bool *mapped);
+
+/* Whether a record of the map is (still) all in the file. */
+bool stream_has_whole(struct stream *stream, uint64_t at, size_t size);
+
+/* A record of it was lost while it was in use. */
+void stream_shrank(struct stream *stream);
 
 /* How many bytes follow a record that are not counted in its size. False: it says something impossible. */
 bool stream_trailing_bytes(const uint8_t *bytes, const struct perf_event_header *header,
@@ -194,7 +205,9 @@ struct perfdata {
 	uint64_t *scratch; /* 64 KiB */
 	struct chunk *in_hand;
 	uint16_t in_hand_part;
-	bool is_one_of_several; /* the header's word */
+	uint64_t in_hand_at;	       /* in the map, if it is there */
+	uint32_t in_hand_mapped_bytes; /* 0: it is not */
+	bool is_one_of_several;	       /* the header's word */
 	uint64_t nr_delivered;
 	uint64_t nr_forced; /* records that left before their turn, for want of room */
 	uint64_t damaged_features;

@@ -182,13 +182,27 @@ int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
 			    perfdata->in_hand);
 		perfdata->in_hand = item.chunk;
 		perfdata->in_hand_part = item.part;
-		const void *bytes = stream_fetch(stream, &raw, perfdata->scratch);
+		bool mapped;
+		const void *bytes = stream_fetch(stream, &raw, perfdata->scratch, &mapped);
+		perfdata->in_hand_at = item.at;
+		perfdata->in_hand_mapped_bytes = bytes && mapped ? item.size : 0;
 		if (!bytes)
 			continue; /* the file was cut meanwhile; so are those that wait perhaps not */
-		*record = (struct perfdata_record){bytes, item.size, item.event, item.time_ns,
-						   perfdata->nr_delivered++};
+		*record = (struct perfdata_record){
+			bytes, item.size, item.event, item.time_ns, perfdata->nr_delivered++,
+			mapped};
 		return 1;
 	}
+}
+
+bool perfdata_is_whole(struct perfdata *perfdata)
+{
+	struct stream *stream = perfdata_stream(perfdata, perfdata->in_hand_part);
+	if (!perfdata->in_hand_mapped_bytes ||
+	    stream_has_whole(stream, perfdata->in_hand_at, perfdata->in_hand_mapped_bytes))
+		return true;
+	stream_shrank(stream);
+	return false;
 }
 
 const char *perfdata_note(struct perfdata *perfdata)

@@ -5,7 +5,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <ctop/base/lost_pages.h>
 
 /*
  * A record has at most 64 KiB, and a COMPRESSED2 one is bounded here. Of a sample with a dump only the head is read before
@@ -16,8 +20,50 @@ enum {
 	WINDOW_FIRST_BYTES = 2 * STREAM_HEAD_BYTES,
 	WINDOW_GROWTH = 4,
 	LARGE_RECORD_BYTES = 4096,
-	ASK_AHEAD_BYTES = 8 << 20
+	ASK_AHEAD_BYTES = 8 << 20,
+	KEEP_BEHIND_BYTES =
+		32 << 20 /* of the map: what waits for its turn is behind what is read */
 };
+
+/* Samples with dumps are used where they are. Only of a file that has a length that can be asked for. */
+static void map_file(struct stream *stream)
+{
+	struct stat stat;
+	if (fstat(stream->fd, &stat) < 0 || !S_ISREG(stat.st_mode) || !stream->end)
+		return;
+	void *map = mmap(NULL, stream->end, PROT_READ, MAP_PRIVATE, stream->fd, 0);
+	if (map == MAP_FAILED)
+		return;
+	stream->map = map;
+	stream->map_bytes = stream->usable_bytes = stream->end;
+	stream->nr_lost_pages = lost_pages_count();
+}
+
+/* A word of the map, read once. */
+static uint64_t mapped_word(const struct stream *stream, uint64_t at)
+{
+	uint64_t word;
+	memcpy(&word, stream->map + at, sizeof(word));
+	__asm__ volatile("" : "+r"(word) : : "memory");
+	return word;
+}
+
+bool stream_has_whole(struct stream *stream, uint64_t at, size_t size)
+{
+	struct stat stat;
+	if (at + size > stream->usable_bytes)
+		return false;
+	/* What is cut off within a page reads as zeros, and nothing tells: the last word does, which a whole sample rarely has 0. */
+	if (mapped_word(stream, at + size - sizeof(uint64_t)) &&
+	    lost_pages_count() == stream->nr_lost_pages)
+		return true;
+	stream->nr_lost_pages = lost_pages_count();
+	if (fstat(stream->fd, &stat) < 0)
+		stream->usable_bytes = 0;
+	else if ((uint64_t)stat.st_size < stream->usable_bytes)
+		stream->usable_bytes = (uint64_t)stat.st_size;
+	return at + size <= stream->usable_bytes;
+}
 
 int stream_init(struct stream *stream, int fd, const struct file_section *data, uint64_t file_bytes)
 {
@@ -27,6 +73,7 @@ int stream_init(struct stream *stream, int fd, const struct file_section *data, 
 		stream->end = file_bytes;
 	stream->window = malloc(WINDOW_BYTES);
 	stream->window_next_bytes = WINDOW_FIRST_BYTES;
+	map_file(stream);
 	return stream->window ? 0 : -ENOMEM;
 }
 
@@ -34,6 +81,8 @@ void stream_release(struct stream *stream)
 {
 	packed_release(&stream->packed);
 	free(stream->window);
+	if (stream->map)
+		munmap((void *)(uintptr_t)stream->map, stream->map_bytes);
 	if (stream->fd >= 0)
 		close(stream->fd);
 }
@@ -47,15 +96,18 @@ static int stop(struct stream *stream, enum stream_problem problem)
 }
 
 /* Once every few megabytes: what the kernel does not see as a file being read from end to end is read ahead all the same. */
-static void ask_ahead(struct stream *stream)
+static void ask_ahead(struct stream *stream, uint64_t at)
 {
-	if (stream->window_start + ASK_AHEAD_BYTES / 2 < stream->asked_until)
+	if (at + ASK_AHEAD_BYTES / 2 < stream->asked_until)
 		return;
-	posix_fadvise(stream->fd, (off_t)stream->window_start, ASK_AHEAD_BYTES,
-		      POSIX_FADV_WILLNEED);
-	stream->asked_until = stream->window_start + ASK_AHEAD_BYTES;
+	posix_fadvise(stream->fd, (off_t)at, ASK_AHEAD_BYTES, POSIX_FADV_WILLNEED);
+	stream->asked_until = at + ASK_AHEAD_BYTES;
 	/* For whoever else has the file open: how far it was read. */
-	lseek(stream->fd, (off_t)stream->window_start, SEEK_SET);
+	lseek(stream->fd, (off_t)at, SEEK_SET);
+	/* Whatever is looked at again comes back from the page cache; what came back is given back again. */
+	if (stream->map && at > KEEP_BEHIND_BYTES)
+		madvise((void *)(uintptr_t)stream->map,
+			(at - KEEP_BEHIND_BYTES) & ~UINT64_C(0xfffff), MADV_DONTNEED);
 }
 
 static void fill_window(struct stream *stream, uint64_t at, size_t wanted)
@@ -67,7 +119,7 @@ static void fill_window(struct stream *stream, uint64_t at, size_t wanted)
 	stream->window_start = at & ~UINT64_C(7);
 	if (size > stream->end - stream->window_start)
 		size = (size_t)(stream->end - stream->window_start);
-	ask_ahead(stream);
+	ask_ahead(stream, stream->window_start);
 	while (used < size) {
 		ssize_t got = pread(stream->fd, stream->window + used, size - used,
 				    (off_t)(stream->window_start + used));
@@ -169,12 +221,38 @@ static int next_large(struct stream *stream, uint32_t size, struct raw_record *r
 	return 1;
 }
 
+/* The same, where it is mapped; its head is copied, so that what is looked at twice is the same. False: it is no such sample. */
+static bool next_mapped(struct stream *stream, struct raw_record *record)
+{
+	struct perf_event_header header;
+	const uint64_t at = stream->at;
+	if (!stream->map || at % sizeof(uint64_t) || stream->usable_bytes < STREAM_HEAD_BYTES ||
+	    at > stream->usable_bytes - STREAM_HEAD_BYTES)
+		return false;
+	const uint64_t word = mapped_word(stream, at);
+	memcpy(&header, &word, sizeof(header));
+	if (header.type != PERF_RECORD_SAMPLE || header.size < LARGE_RECORD_BYTES ||
+	    header.size % sizeof(uint64_t) || !stream_has_whole(stream, at, header.size))
+		return false;
+	ask_ahead(stream, at);
+	stream->window_start = at;
+	stream->window_bytes = 0;
+	memcpy(stream->window, stream->map + at, STREAM_HEAD_BYTES);
+	memcpy(stream->window, &header, sizeof(header));
+	*record = (struct raw_record){stream->window, header.size, at, NULL};
+	stream->at += header.size;
+	stream->window_next_bytes = WINDOW_FIRST_BYTES;
+	return true;
+}
+
 /* From the file itself. 1: a record to hand on; 2: one that was dealt with; 0: the end. */
 static int next_in_file(struct stream *stream, struct raw_record *record)
 {
 	struct perf_event_header header;
 	if (stream->at == stream->end)
 		return 0;
+	if (next_mapped(stream, record))
+		return 1;
 	const uint8_t *bytes = take(stream, sizeof(header));
 	if (!bytes)
 		return 0;
@@ -222,8 +300,25 @@ int stream_next(struct stream *stream, struct raw_record *record)
 	}
 }
 
-const void *stream_fetch(struct stream *stream, const struct raw_record *record, void *scratch)
+/* The file may have another record there by now than what was queued: that one is copied before anybody looks at it. */
+static bool is_mapped_sample(struct stream *stream, const struct raw_record *record)
 {
+	struct perf_event_header header;
+	if (!stream->map || record->chunk || record->size < LARGE_RECORD_BYTES ||
+	    record->at % sizeof(uint64_t) || record->size % sizeof(uint64_t) ||
+	    !stream_has_whole(stream, record->at, record->size))
+		return false;
+	const uint64_t word = mapped_word(stream, record->at);
+	memcpy(&header, &word, sizeof(header));
+	return header.type == PERF_RECORD_SAMPLE && header.size == record->size;
+}
+
+const void *stream_fetch(struct stream *stream, const struct raw_record *record, void *scratch,
+			 bool *mapped)
+{
+	*mapped = is_mapped_sample(stream, record);
+	if (*mapped)
+		return stream->map + record->at;
 	const uint8_t *bytes;
 	uint64_t window_end = stream->window_start + stream->window_bytes;
 	if (record->chunk) {
@@ -243,4 +338,10 @@ const void *stream_fetch(struct stream *stream, const struct raw_record *record,
 	if ((uintptr_t)bytes % sizeof(uint64_t) == 0)
 		return bytes;
 	return memcpy(scratch, bytes, record->size);
+}
+
+void stream_shrank(struct stream *stream)
+{
+	if (stream->problem == STREAM_FINE)
+		stop(stream, STREAM_SHRANK);
 }

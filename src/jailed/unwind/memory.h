@@ -36,6 +36,7 @@ static inline enum stack_reason memory_read_address(const struct memory *memory,
 	uint64_t size = memory->end - memory->start;
 	if (offset < size && size - offset >= sizeof(*value)) {
 		memcpy(value, memory->stack + offset, sizeof(*value));
+		__asm__("" : "+r"(*value)); /* read once: a mapped file may change */
 		return STACK_REASON_NONE;
 	}
 	return memory_read(memory, address, sizeof(*value), value);

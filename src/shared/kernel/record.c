@@ -15,6 +15,8 @@ static bool take(struct cursor *cursor, void *value, size_t size)
 	if (cursor->left < size)
 		return false;
 	memcpy(value, cursor->at, size);
+	/* Bytes of a mapped file may change: what was copied is not read again, whatever the compiler thinks. */
+	__asm__ volatile("" : : : "memory");
 	cursor->at += size;
 	cursor->left -= size;
 	return true;

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <ctop/base/lost_pages.h>
+
 #include "files/opened.h"
 
 /* Written long ago: whatever is written now has another time. */
@@ -101,7 +103,7 @@ static void nobody_falls_over_one_that_is_rewritten_all_the_time(void)
 	CHECK(writer >= 0);
 	if (writer == 0)
 		rewrite(fd);
-	CHECK_EQ(object_survive_cut_files(), 0);
+	CHECK_EQ(lost_pages_survive(), 0);
 	for (int i = 0; i < 3000; i++) {
 		struct error error;
 		uint8_t bytes[64];

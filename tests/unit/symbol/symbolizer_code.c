@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose code is kept, and when. */
+#include <ctop/base/lost_pages.h>
 #include <ctop/elf/object.h>
 #include <ctop/store/kept_code.h>
 
@@ -153,7 +154,7 @@ static void a_file_that_was_overwritten_has_none(void)
 
 int main(void)
 {
-	CHECK_EQ(object_survive_cut_files(), 0);
+	CHECK_EQ(lost_pages_survive(), 0);
 	RUN(the_hottest_come_first);
 	RUN(without_being_wanted_none_is_kept);
 	RUN(a_file_that_cannot_be_had_has_none);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctop/base/lost_pages.h>
 #include <ctop/elf/object.h>
 
 static int file_of(size_t size)
@@ -26,9 +27,11 @@ static void what_is_cut_off_reads_as_zeros(void)
 	const volatile char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	CHECK(bytes != MAP_FAILED);
 	CHECK_EQ(bytes[size - 1], 'd');
+	const uint64_t before = lost_pages_count();
 	CHECK_EQ(ftruncate(fd, (off_t)page_bytes), 0);
 	CHECK_EQ(bytes[size - 1], 0);
 	CHECK_EQ(bytes[page_bytes], 0);
+	CHECK_EQ(lost_pages_count() - before, 2);
 	CHECK_EQ(bytes[0], 'b');
 	/* Written again: what was zero once may stay so, nothing breaks. */
 	CHECK_EQ(ftruncate(fd, 0), 0);
@@ -92,7 +95,7 @@ static void a_program_that_is_cut_while_it_is_read(void)
 
 int main(void)
 {
-	if (object_survive_cut_files())
+	if (lost_pages_survive())
 		return 1;
 	RUN(what_is_cut_off_reads_as_zeros);
 	RUN(writing_ends_the_process);
