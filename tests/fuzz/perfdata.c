@@ -112,6 +112,7 @@ static void check_record(const struct perfdata *perfdata, const struct perfdata_
 	if (at->event >= nr)
 		return;
 	struct record record;
+	REQUIRE(!at->mapped || header.type == PERF_RECORD_SAMPLE);
 	record_parse(at->bytes, at->size, &perfdata_event(perfdata, at->event)->format, &record);
 }
 
@@ -135,6 +136,7 @@ static void read_file(int fd, const int *parts, size_t nr_parts)
 	while ((result = perfdata_next(perfdata, &at)) > 0) {
 		REQUIRE(at.number == nr++);
 		check_record(perfdata, &at);
+		REQUIRE(perfdata_is_whole(perfdata));
 	}
 	REQUIRE(result == 0);
 	REQUIRE(perfdata_next(perfdata, &at) == 0);

@@ -146,6 +146,7 @@ int file_start(struct collector *collector, struct error *error)
 				       collector->source.nr_parts, &code, error);
 	collector->source.fd = -1;
 	collector->source.nr_parts = 0;
+	collector->source.perfdata = file->perfdata;
 	if (!file->perfdata)
 		return code;
 	if (collector->config.without_tables && !has_chains(file->perfdata))
@@ -167,6 +168,7 @@ void file_close(struct source *source)
 		perfdata_close(source->file->perfdata);
 	free(source->file);
 	source->file = NULL;
+	source->perfdata = NULL;
 }
 
 /* ---- records ---- */
@@ -261,11 +263,6 @@ static bool own_mapped(struct file_source *file, struct record *record)
 		sample->chain = file->chain;
 	}
 	return true;
-}
-
-bool file_record_is_whole(const struct source *source)
-{
-	return !source->file || perfdata_is_whole(source->file->perfdata);
 }
 
 /* The record in hand. As round_take(). */

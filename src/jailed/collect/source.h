@@ -18,8 +18,9 @@
 #include <ctop/perfdata/perfdata.h>
 
 struct collector;
-struct file_source; /* file.c */
-struct last_stack;  /* stack.h */
+struct file_source;
+struct perfdata;   /* file.c */
+struct last_stack; /* stack.h */
 
 /* What a sample is known by, to tell whether the next one is the same; see duplicates.c. */
 struct last_sample {
@@ -50,10 +51,11 @@ struct source {
 	int fd;			       /* of a file that is to be opened; -1: none */
 	int parts[PERFDATA_MAX_PARTS]; /* further ones, that have its records */
 	size_t nr_parts;
-	struct file_source *file; /* NULL: the rings are the source */
-	uint64_t taken;		  /* of a file: records that were taken, by a predecessor too */
-	uint64_t last_time_ns;	  /* of the last record taken */
-	uint64_t clock_ns;	  /* before main's last messages were looked for */
+	struct file_source *file;  /* NULL: the rings are the source */
+	struct perfdata *perfdata; /* its; NULL: there is none */
+	uint64_t taken;		   /* of a file: records that were taken, by a predecessor too */
+	uint64_t last_time_ns;	   /* of the last record taken */
+	uint64_t clock_ns;	   /* before main's last messages were looked for */
 };
 
 /* ---- merge.c: the kernel's rings, in time order ---- */
@@ -75,8 +77,6 @@ bool file_drained(const struct source *source);
 /* True while the ring of samples is full. */
 bool file_wants_room(const struct source *source);
 /* What was wrong with the file; "" when nothing was. Borrowed. */
-/* False: the file was cut while the record in hand was in use. True of rings. */
-bool file_record_is_whole(const struct source *source);
 const char *file_note(const struct source *source);
 /* A new kernel module row is to say what the file says of its kernel. */
 void file_describe_kernel(struct collector *collector);

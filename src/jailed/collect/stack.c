@@ -8,6 +8,7 @@
 
 #include <ctop/elf/object.h>
 #include <ctop/kernel/record.h>
+#include <ctop/perfdata/perfdata.h>
 #include <ctop/unwind/live_code.h>
 
 #include "internal.h"
@@ -437,7 +438,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	}
 	if (result)
 		return result;
-	if (!file_record_is_whole(&collector->source)) {
+	if (collector->source.perfdata && !perfdata_is_whole(collector->source.perfdata)) {
 		collector->output.counts.damaged++; /* by whoever cut the file */
 		return 0;
 	}

@@ -53,9 +53,12 @@ bool stream_has_whole(struct stream *stream, uint64_t at, size_t size)
 	struct stat stat;
 	if (at + size > stream->usable_bytes)
 		return false;
-	/* What is cut off within a page reads as zeros, and nothing tells: the last word does, which a whole sample rarely has 0. */
-	if (mapped_word(stream, at + size - sizeof(uint64_t)) &&
-	    lost_pages_count() == stream->nr_lost_pages)
+	/*
+	 * What is cut off within a page reads as zeros, and nothing tells: but what follows the record then does, too, and a record begins with
+	 * its type. The last one has nothing behind it.
+	 */
+	if (at + size + sizeof(uint64_t) <= stream->usable_bytes &&
+	    mapped_word(stream, at + size) && lost_pages_count() == stream->nr_lost_pages)
 		return true;
 	stream->nr_lost_pages = lost_pages_count();
 	if (fstat(stream->fd, &stat) < 0)
