@@ -83,7 +83,7 @@ def check_unnamed(stacks, comm):
     found = leaves(stacks, comm)
     names = set(found) - {"run_code"}
     check(sum(found.values()) > 10 and names and all(name[0] == "[" for name in names),
-          f"{comm}: {found}")
+          f"{comm}: {found} of {stacks}")
 
 
 # ---- makers of maps ----
