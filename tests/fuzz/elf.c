@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include <ctop/elf/go_functions.h>
+#include <ctop/elf/go_lines.h>
 #include <ctop/elf/object.h>
 #include <ctop/symbol/function_offset.h>
 #include <ctop/unwind/unwind.h>
@@ -71,6 +72,25 @@ static void check_go_functions(Elf *elf)
 	for (size_t i = 0; i < NR_ADDRESSES; i++)
 		if (go_functions_frame(&functions, addresses[i], &frame))
 			REQUIRE(frame.start <= addresses[i] && addresses[i] < frame.end);
+}
+
+static void check_go_lines(Elf *elf)
+{
+	enum { PLACES = 8 };
+	struct go_lines lines;
+	if (!go_lines_open(&lines, elf))
+		return;
+	for (size_t i = 0; i < NR_ADDRESSES; i++) {
+		struct go_place places[PLACES];
+		uint64_t end;
+		const size_t nr = go_lines_find(&lines, addresses[i], places, PLACES);
+		REQUIRE(nr <= PLACES);
+		for (size_t place = 0; place < nr; place++)
+			REQUIRE(places[place].function[0] &&
+				strlen(places[place].file) < GO_NAME_MAX);
+		if (go_lines_row(&lines, addresses[i], places, &end))
+			REQUIRE(end > addresses[i] && places[0].line);
+	}
 }
 
 static void check_symbols(Elf *elf)
@@ -177,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (object) {
 		check_object(object);
 		check_go_functions(object_elf(object));
+		check_go_lines(object_elf(object));
 		check_symbols(object_elf(object));
 		check_lines(object_elf(object), NULL);
 		check_lines(object_elf(object), object_elf(object));

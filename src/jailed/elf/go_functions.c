@@ -2,10 +2,11 @@
 #include <ctop/elf/go_functions.h>
 
 #include <gelf.h>
-#include <limits.h>
 #include <string.h>
 
 #include <ctop/elf/section.h>
+
+#include "relative.h"
 
 /*
  * Go's src/runtime/symtab.go, struct pcHeader: a number for the format, two zeros, how long instructions are, how long pointers
@@ -13,7 +14,6 @@
  * lines and functions begin. Of each function there are two numbers, where it begins and where more is said of it, which begins with the same
  * address and where its name is; behind the last one, where that ends.
  */
-enum format { FORMAT_1_2, FORMAT_1_16, FORMAT_1_18 };
 enum {
 	HEADER_BYTES = 8,
 	WORD_BYTES = 8,
@@ -39,8 +39,7 @@ static uint32_t read_u32(const uint8_t *at)
 	return value;
 }
 
-/* 1.20 has a number of its own, for what only means more to the runtime. */
-static bool format_of(const uint8_t *table, enum format *format)
+static bool format_of(const uint8_t *table, enum go_format *format)
 {
 	const uint8_t instruction = table[6], pointer = table[7];
 	if (table[4] || table[5] || (instruction != 1 && instruction != 2 && instruction != 4) ||
@@ -48,52 +47,43 @@ static bool format_of(const uint8_t *table, enum format *format)
 		return false;
 	switch (read_u32(table)) {
 	case 0xfffffffb:
-		*format = FORMAT_1_2;
+		*format = GO_1_2;
 		return true;
 	case 0xfffffffa:
-		*format = FORMAT_1_16;
+		*format = GO_1_16;
 		return true;
 	case 0xfffffff0:
+		*format = GO_1_18;
+		return true;
 	case 0xfffffff1:
-		*format = FORMAT_1_18;
+		*format = GO_1_20;
 		return true;
 	default:
 		return false;
 	}
 }
 
-static bool is_relative(uint16_t machine, uint64_t type)
-{
-	return (machine == EM_X86_64 && type == R_X86_64_RELATIVE) ||
-	       (machine == EM_AARCH64 && type == R_AARCH64_RELATIVE);
-}
-
 /* What the loader will put there, where the linker left it empty; 0: nothing. */
 static uint64_t relocated(Elf *elf, uint64_t address)
 {
-	Elf_Scn *section = NULL;
-	GElf_Ehdr file;
-	if (!gelf_getehdr(elf, &file))
-		return 0;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
-		    !(header.sh_flags & SHF_ALLOC))
-			continue;
-		Elf_Data *data = elf_getdata(section, NULL);
-		const size_t nr = data ? data->d_size / sizeof(Elf64_Rela) : 0;
-		GElf_Rela found;
-		for (size_t i = 0; i < nr && i < INT_MAX && gelf_getrela(data, (int)i, &found); i++)
-			if (found.r_offset == address &&
-			    is_relative(file.e_machine, GELF_R_TYPE(found.r_info)))
-				return (uint64_t)found.r_addend;
-	}
+	struct elf_relative relative;
+	uint64_t at, value;
+	elf_relative_init(&relative, elf);
+	while (elf_relative_next(&relative, &at, &value))
+		if (at == address)
+			return value;
 	return 0;
+}
+
+/* Addresses and offsets have 64 bits, not 32. */
+static bool is_wide(const struct go_functions *functions)
+{
+	return functions->format < GO_1_18;
 }
 
 static size_t field_bytes(const struct go_functions *functions)
 {
-	return functions->wide ? sizeof(uint64_t) : sizeof(uint32_t);
+	return is_wide(functions) ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
 /* A number of the list of functions. */
@@ -101,7 +91,7 @@ static uint64_t field(const struct go_functions *functions, size_t index)
 {
 	const uint8_t *at =
 		functions->table + functions->functions_at + index * field_bytes(functions);
-	return functions->wide ? read_u64(at) : read_u32(at);
+	return is_wide(functions) ? read_u64(at) : read_u32(at);
 }
 
 static uint64_t header_word(const struct go_functions *functions, size_t index)
@@ -112,9 +102,11 @@ static uint64_t header_word(const struct go_functions *functions, size_t index)
 /* The first word that says where something is in the table; they come in one order. */
 static void read_places(struct go_functions *functions, size_t first)
 {
-	enum { NAMES, UNITS, FILES, LINES, FUNCTIONS };
+	enum { NAMES, UNITS, FILES, LISTS, FUNCTIONS };
 	functions->names_at = header_word(functions, first + NAMES);
-	functions->lines_at = header_word(functions, first + LINES);
+	functions->units_at = header_word(functions, first + UNITS);
+	functions->files_at = header_word(functions, first + FILES);
+	functions->lists_at = header_word(functions, first + LISTS);
 	functions->functions_at = header_word(functions, first + FUNCTIONS);
 }
 
@@ -139,38 +131,40 @@ static bool take_text_section(struct go_functions *functions, Elf *elf)
 static bool read_header(struct go_functions *functions, Elf *elf, uint64_t table_address)
 {
 	enum { NR_FUNCTIONS, NR_FILES, TEXT, PLACES };
-	enum format format;
+	enum go_format format;
 	if (functions->bytes < HEADER_BYTES + HEADER_WORDS * WORD_BYTES ||
 	    !format_of(functions->table, &format))
 		return false;
 	functions->nr = header_word(functions, NR_FUNCTIONS);
-	functions->wide = format != FORMAT_1_18;
+	functions->format = format;
+	functions->address = table_address;
 	functions->instruction_bytes = functions->table[6];
 	functions->text = 0;
 	switch (format) {
-	case FORMAT_1_2:
+	case GO_1_2:
 		functions->names_at = 0;
-		functions->lines_at = 0;
+		functions->lists_at = 0;
 		functions->functions_at = HEADER_BYTES + WORD_BYTES;
 		break;
-	case FORMAT_1_16:
+	case GO_1_16:
 		read_places(functions, TEXT);
 		break;
-	case FORMAT_1_18:
+	case GO_1_18:
+	case GO_1_20:
 		read_places(functions, PLACES);
 		functions->text = header_word(functions, TEXT);
 		break;
 	}
 	if (!functions->nr || functions->nr > FUNCTIONS_MAX ||
-	    functions->names_at > functions->bytes || functions->lines_at > functions->bytes ||
+	    functions->names_at > functions->bytes || functions->lists_at > functions->bytes ||
 	    functions->functions_at > functions->bytes)
 		return false;
 	const size_t room = functions->bytes - functions->functions_at;
 	if ((2 * functions->nr + 1) * field_bytes(functions) > room)
 		return false;
-	if (format == FORMAT_1_18 && !functions->text)
+	if (!is_wide(functions) && !functions->text)
 		functions->text = relocated(elf, table_address + HEADER_BYTES + TEXT * WORD_BYTES);
-	return functions->wide || functions->text || take_text_section(functions, elf);
+	return is_wide(functions) || functions->text || take_text_section(functions, elf);
 }
 
 static bool open_in(struct go_functions *functions, Elf *elf, const Elf_Data *data,
@@ -194,7 +188,7 @@ static bool look_for(struct go_functions *functions, Elf *elf)
 	int tries = 0;
 	for (size_t at = 0; at + HEADER_BYTES < data->d_size && tries < TRIES_MAX;
 	     at += TABLE_ALIGNMENT) {
-		enum format format;
+		enum go_format format;
 		if (memcmp(bytes + at + 1, marks, sizeof(marks)) != 0 ||
 		    !format_of(bytes + at, &format))
 			continue;
@@ -229,13 +223,25 @@ static size_t details_at(const struct go_functions *functions, size_t index, siz
 	if (at > room || room - at < address_bytes + bytes)
 		return 0;
 	const uint8_t *entry = functions->table + base + at;
-	const uint64_t start = functions->wide ? read_u64(entry) : read_u32(entry);
+	const uint64_t start = is_wide(functions) ? read_u64(entry) : read_u32(entry);
 	return start == field(functions, 2 * index) ? base + at + address_bytes : 0;
 }
 
 static uint64_t start_of(const struct go_functions *functions, size_t index)
 {
 	return functions->text + field(functions, 2 * index);
+}
+
+/* NULL: it is not there, empty, or has no end. */
+static const char *text_at(const struct go_functions *functions, size_t base, uint32_t at)
+{
+	if (base >= functions->bytes || at >= functions->bytes - base)
+		return NULL;
+	const char *text = (const char *)functions->table + base + at;
+	const size_t room = functions->bytes - base - at;
+	const size_t most = room < GO_NAME_MAX ? room : GO_NAME_MAX;
+	const size_t length = strnlen(text, most);
+	return length && length < most ? text : NULL;
 }
 
 bool go_functions_get(const struct go_functions *functions, size_t index,
@@ -247,22 +253,34 @@ bool go_functions_get(const struct go_functions *functions, size_t index,
 	if (function->start >= function->end || !details)
 		return false;
 	const uint32_t name = read_u32(functions->table + details);
-	if (name >= functions->bytes - functions->names_at)
-		return false;
-	function->name = (const char *)functions->table + functions->names_at + name;
-	const size_t most = functions->bytes - functions->names_at - name;
-	const size_t length = strnlen(function->name, most < GO_NAME_MAX ? most : GO_NAME_MAX);
-	return length && length < most && length < GO_NAME_MAX;
+	function->name = text_at(functions, functions->names_at, name);
+	return function->name != NULL;
 }
 
-/* ---- frames ---- */
+const char *go_functions_string(const struct go_functions *functions, size_t base, uint32_t at)
+{
+	const char *text = text_at(functions, base, at);
+	return text && (!at || !text[-1]) ? text : NULL;
+}
+
+const char *go_functions_file(const struct go_functions *functions, uint32_t unit, uint32_t number)
+{
+	const uint64_t at = ((uint64_t)unit + number) * sizeof(uint32_t);
+	if (functions->format < GO_1_16 || functions->units_at > functions->bytes ||
+	    at + sizeof(uint32_t) > functions->bytes - functions->units_at)
+		return NULL;
+	return go_functions_string(functions, functions->files_at,
+				   read_u32(functions->table + functions->units_at + at));
+}
+
+/* ---- lists of values ---- */
 
 /* Numbers in as few bytes as they need, seven bits each. */
-static bool take_varint(const uint8_t **at, const uint8_t *end, uint32_t *value)
+static bool take_varint(const struct go_functions *functions, size_t *at, uint32_t *value)
 {
 	*value = 0;
-	for (unsigned shift = 0; shift < 32 && *at < end; shift += 7) {
-		const uint8_t byte = *(*at)++;
+	for (unsigned shift = 0; shift < 32 && *at < functions->bytes; shift += 7) {
+		const uint8_t byte = functions->table[(*at)++];
 		*value |= (uint32_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			return true;
@@ -271,39 +289,43 @@ static bool take_varint(const uint8_t **at, const uint8_t *end, uint32_t *value)
 }
 
 /*
- * A value along a function's code, as pairs of how much it differs and for how long it stays: it begins with -1; the
- * difference has its sign in its lowest bit; one of 0, but the first, ends it.
+ * Values are pairs of how much each differs from the one before and for how long it stays: that begins with -1; the difference
+ * has its sign in its lowest bit; one of 0, but the first, ends it.
  */
-static bool find_frame(const struct go_functions *functions, const struct go_function *function,
-		       uint32_t values, uint64_t address, struct go_frame *frame)
+bool go_functions_value(const struct go_functions *functions, const struct go_details *details,
+			uint32_t list, uint64_t elf_address, int *steps, struct go_value *value)
 {
-	const uint8_t *at = functions->table + functions->lines_at + values;
-	const uint8_t *const end = functions->table + functions->bytes;
-	uint64_t pc = function->start;
-	uint32_t value = UINT32_MAX, difference, length;
-	for (int i = 0; i < STEPS_MAX; i++) {
-		if (!take_varint(&at, end, &difference) || (i && !difference) ||
-		    !take_varint(&at, end, &length) || !length)
+	const uint64_t start = details->function.start;
+	uint32_t difference, length;
+	/* The first byte of all lists is nobody's. */
+	if (!list || list >= functions->bytes - functions->lists_at || elf_address < start)
+		return false;
+	if (value->list != list || value->function != start || elf_address < value->start)
+		*value = (struct go_value){start, start, UINT32_MAX,
+					   list,  start, functions->lists_at + list};
+	while (elf_address >= value->end) {
+		const bool is_first = value->end == start;
+		if (--*steps < 0 || !take_varint(functions, &value->next, &difference) ||
+		    (!is_first && !difference) || !take_varint(functions, &value->next, &length) ||
+		    !length) {
+			value->list = 0;
 			return false;
-		value += difference & 1 ? ~(difference >> 1) : difference >> 1;
-		frame->start = pc;
-		pc += (uint64_t)length * functions->instruction_bytes;
-		if (address < pc) {
-			frame->end = pc;
-			frame->bytes = value;
-			return value <= FRAME_BYTES_MAX && value % WORD_BYTES == 0;
 		}
+		value->value += difference & 1 ? ~(difference >> 1) : difference >> 1;
+		value->start = value->end;
+		value->end += (uint64_t)length * functions->instruction_bytes;
 	}
-	return false;
+	return true;
 }
 
-/* The last function that begins at the address or before it; nr: none. */
-static size_t function_before(const struct go_functions *functions, uint64_t address)
+/* ---- functions ---- */
+
+size_t go_functions_before(const struct go_functions *functions, uint64_t elf_address)
 {
 	size_t low = 0, high = functions->nr;
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
-		if (start_of(functions, middle) <= address)
+		if (start_of(functions, middle) <= elf_address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -314,25 +336,72 @@ static size_t function_before(const struct go_functions *functions, uint64_t add
 bool go_functions_at(const struct go_functions *functions, uint64_t elf_address,
 		     struct go_function *function)
 {
-	const size_t index = function_before(functions, elf_address);
+	const size_t index = go_functions_before(functions, elf_address);
 	return index < functions->nr && go_functions_get(functions, index, function) &&
 	       elf_address < function->end;
+}
+
+/*
+ * Go's src/runtime/runtime2.go, struct _func: words, then four bytes, then lists of several kinds, then of each kind where its data
+ * is, in 64 bits an address.
+ */
+static bool read_lists(const struct go_functions *functions, size_t words,
+		       struct go_details *details)
+{
+	enum { FILES = 4, LINES, NR_LISTS, UNIT, NR_WORDS, CALLS = 2, TREE = 3, WORD = 4 };
+	const uint8_t *at = functions->table + words;
+	const size_t head = (NR_WORDS + (functions->format >= GO_1_20) + 1) * WORD;
+	size_t room = functions->bytes - words;
+	if (room < head)
+		return false;
+	details->files = read_u32(at + FILES * WORD);
+	details->lines = read_u32(at + LINES * WORD);
+	details->unit = read_u32(at + UNIT * WORD);
+	const size_t nr_lists = read_u32(at + NR_LISTS * WORD), nr_data = at[head - 1];
+	if (nr_lists > (room - head) / WORD)
+		return false;
+	if (nr_lists > CALLS)
+		details->calls = read_u32(at + head + CALLS * WORD);
+	size_t data = head + nr_lists * WORD;
+	if (is_wide(functions))
+		data += (words + data) % TABLE_ALIGNMENT;
+	const size_t size = field_bytes(functions);
+	if (nr_data <= TREE)
+		return true;
+	if (data > room || (TREE + 1) * size > room - data)
+		return false;
+	const uint64_t tree = is_wide(functions) ? read_u64(at + data + TREE * size)
+						 : read_u32(at + data + TREE * size);
+	const bool has_tree = is_wide(functions) ? tree != 0 : tree != UINT32_MAX;
+	details->tree = has_tree ? tree : GO_NO_TREE;
+	return true;
+}
+
+bool go_functions_details(const struct go_functions *functions, size_t index,
+			  struct go_details *details)
+{
+	enum { NAME, ARGUMENTS, DEFERRED, FRAMES, NR_WORDS };
+	*details = (struct go_details){.tree = GO_NO_TREE};
+	if (index >= functions->nr || !go_functions_get(functions, index, &details->function))
+		return false;
+	const size_t words = details_at(functions, index, NR_WORDS * sizeof(uint32_t));
+	if (!words)
+		return false;
+	details->frames = read_u32(functions->table + words + FRAMES * sizeof(uint32_t));
+	return functions->format < GO_1_16 || read_lists(functions, words, details);
 }
 
 bool go_functions_frame(const struct go_functions *functions, uint64_t elf_address,
 			struct go_frame *frame)
 {
-	enum { NAME, ARGUMENTS, DEFERRED, FRAME, NR_WORDS };
-	const size_t index = function_before(functions, elf_address);
-	struct go_function function;
-	if (index == functions->nr || !go_functions_get(functions, index, &function) ||
-	    elf_address >= function.end)
+	const size_t index = go_functions_before(functions, elf_address);
+	struct go_details details;
+	struct go_value value = {0};
+	int steps = STEPS_MAX;
+	if (!go_functions_details(functions, index, &details) ||
+	    elf_address >= details.function.end ||
+	    !go_functions_value(functions, &details, details.frames, elf_address, &steps, &value))
 		return false;
-	const size_t details = details_at(functions, index, NR_WORDS * sizeof(uint32_t));
-	if (!details)
-		return false;
-	const uint32_t values = read_u32(functions->table + details + FRAME * sizeof(uint32_t));
-	/* The first byte of the list is nobody's: 0 says that there is none. */
-	return values && values < functions->bytes - functions->lines_at &&
-	       find_frame(functions, &function, values, elf_address, frame);
+	*frame = (struct go_frame){value.start, value.end, value.value};
+	return frame->bytes <= FRAME_BYTES_MAX && frame->bytes % WORD_BYTES == 0;
 }

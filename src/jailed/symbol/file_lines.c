@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "file_lines.h"
 
+#include <stdlib.h>
+
+#include <ctop/elf/go_lines.h>
 #include <ctop/elf/object.h>
 
 /* What libdw has made of DWARF, of all files. */
@@ -38,7 +41,8 @@ static void make_room(struct symbol_files *files, const struct symbol_file *keep
 	}
 }
 
-struct source_lines *file_lines_open(struct symbol_files *files, struct symbol_file *file)
+/* NULL: there are none. */
+static struct source_lines *open_dwarf(struct symbol_files *files, struct symbol_file *file)
 {
 	if (!file->lines && !file->has_no_lines) {
 		file->lines = open_lines(file);
@@ -51,7 +55,7 @@ struct source_lines *file_lines_open(struct symbol_files *files, struct symbol_f
 bool file_lines_lack(struct symbol_files *files, struct symbol_file *file, enum debug_file *which)
 {
 	*which = DEBUG_FILE_OWN;
-	if (!file_lines_open(files, file))
+	if (!open_dwarf(files, file))
 		return !file->was_asked_debug;
 	if (file->was_asked_common || !source_lines_lack_common(file->lines))
 		return false;
@@ -61,9 +65,60 @@ bool file_lines_lack(struct symbol_files *files, struct symbol_file *file, enum 
 	return true;
 }
 
+/* NULL: it is no Go program. */
+static struct go_lines *open_go(struct symbol_file *file)
+{
+	if (file->go_lines || file->is_not_go || !file->object)
+		return file->go_lines;
+	file->go_lines = malloc(sizeof(*file->go_lines));
+	if (file->go_lines && !go_lines_open(file->go_lines, object_elf(file->object))) {
+		free(file->go_lines);
+		file->go_lines = NULL;
+	}
+	file->is_not_go = !file->go_lines;
+	return file->go_lines;
+}
+
+static size_t find_go(struct symbol_file *file, uint64_t elf_address, struct source_frame *frames,
+		      size_t most)
+{
+	struct go_place places[SOURCE_FRAMES_MAX];
+	struct go_lines *lines = open_go(file);
+	if (!lines)
+		return 0;
+	const size_t nr =
+		go_lines_find(lines, elf_address, places,
+			      most < SOURCE_FRAMES_MAX ? most : (size_t)SOURCE_FRAMES_MAX);
+	for (size_t i = 0; i < nr; i++)
+		frames[i] = (struct source_frame){
+			.function = places[i].function,
+			.file = places[i].file,
+			.line = places[i].line,
+		};
+	return nr;
+}
+
 size_t file_lines_find(struct symbol_files *files, struct symbol_file *file, uint64_t elf_address,
 		       struct source_frame *frames, size_t most)
 {
-	struct source_lines *lines = file_lines_open(files, file);
-	return lines ? source_lines_find(lines, elf_address, frames, most) : 0;
+	struct source_lines *lines = open_dwarf(files, file);
+	const size_t nr = lines ? source_lines_find(lines, elf_address, frames, most) : 0;
+	return nr ? nr : find_go(file, elf_address, frames, most);
+}
+
+bool file_lines_row(struct symbol_files *files, struct symbol_file *file, uint64_t elf_address,
+		    struct source_row *row)
+{
+	struct source_lines *lines = open_dwarf(files, file);
+	*row = (struct source_row){.file = "", .directory = "", .end = elf_address + 1};
+	if (lines && source_lines_row(lines, elf_address, row))
+		return true;
+	struct go_place place;
+	struct go_lines *go = open_go(file);
+	if (!go)
+		return false;
+	const bool is_known = go_lines_row(go, elf_address, &place, &row->end);
+	row->file = place.file;
+	row->line = place.line;
+	return is_known;
 }

@@ -3,8 +3,9 @@
 #define CTOP_SYMBOL_FILE_LINES_H
 
 /*
- * Lines and inlined functions of files whose symbols are read: by the DWARF of the file itself, else of its debug file. It is
- * opened at the first question; what is kept of all files together is bounded, and goes before their symbols do.
+ * Lines and inlined functions of files whose symbols are read: by the DWARF of the file itself, else of its debug file; where that says nothing, of Go
+ * programs by what their runtime knows. Both are opened at the first question; what is kept of all files together is bounded, and goes before their
+ * symbols do.
  */
 
 #include "source_lines.h"
@@ -12,10 +13,10 @@
 
 /* What lines need that is not at hand and was not asked for: *which. False: nothing. */
 bool file_lines_lack(struct symbol_files *files, struct symbol_file *file, enum debug_file *which);
-/* Those of a file that is ready, which has them; NULL: there are none. */
-struct source_lines *file_lines_open(struct symbol_files *files, struct symbol_file *file);
-/* As source_lines_find(), of a file that is ready. */
+/* As source_lines_find() and source_lines_row(), of a file that is ready. */
 size_t file_lines_find(struct symbol_files *files, struct symbol_file *file, uint64_t elf_address,
 		       struct source_frame *frames, size_t most);
+bool file_lines_row(struct symbol_files *files, struct symbol_file *file, uint64_t elf_address,
+		    struct source_row *row);
 
 #endif

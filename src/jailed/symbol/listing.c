@@ -23,9 +23,9 @@ struct maker {
 	struct symbol_file file;   /* empty: there are only the function's bytes */
 	struct name_cache *names;
 	struct decoder *decoder;
-	struct source_lines *lines; /* NULL: there are none */
-	struct source_row row;	    /* of the last look-up, and how far that goes */
-	uint32_t row_file;	    /* 1 + row of files; 0: it has no line */
+	bool may_have_lines;   /* there is more than the function's bytes */
+	struct source_row row; /* of the last look-up, and how far that goes */
+	uint32_t row_file;     /* 1 + row of files; 0: it has no line */
 	struct listing_row *rows;
 	struct listing_file *listed;
 	char *strings;
@@ -76,10 +76,11 @@ static uint32_t find_file(struct maker *maker)
 /* Rows are many instructions long: the next look-up is where one ends. */
 static void add_line(struct maker *maker, struct listing_row *row)
 {
-	if (!maker->lines)
+	if (!maker->may_have_lines)
 		return;
 	if (row->address >= maker->row.end) {
-		const bool found = source_lines_row(maker->lines, row->address, &maker->row);
+		const bool found =
+			file_lines_row(&maker->files, &maker->file, row->address, &maker->row);
 		maker->row_file = found ? find_file(maker) : 0;
 		if (maker->row.end <= row->address)
 			maker->row.end = row->address + 1;
@@ -197,7 +198,7 @@ static int make(struct maker *maker, const struct listing_question *question)
 	result = decoder_open(object_machine(maker->file.object), &maker->decoder);
 	if (result)
 		return result;
-	maker->lines = file_lines_open(&maker->files, &maker->file);
+	maker->may_have_lines = true;
 	list(maker, code.bytes + skipped, size);
 	return object_is_as_opened(maker->file.object, true) ? 0 : -EBUSY;
 }

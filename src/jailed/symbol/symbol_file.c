@@ -77,13 +77,15 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, const struct mo
 static void unload_elf(struct symbol_file *file)
 {
 	source_lines_free(file->lines);
+	free(file->go_lines);
 	elf_symbols_free(file->symbols);
 	object_free(file->object);
 	object_free(file->debug);
 	object_free(file->common);
 	mini_debug_release(&file->mini);
 	file->lines = NULL;
-	file->has_no_lines = false;
+	file->go_lines = NULL;
+	file->has_no_lines = file->is_not_go = false;
 	file->was_asked_debug = file->was_asked_common = false;
 	file->symbols = NULL;
 	file->object = NULL;

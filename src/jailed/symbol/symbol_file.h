@@ -27,6 +27,7 @@ struct kallsyms;
 struct perf_map;
 struct jitdump;
 struct source_lines;
+struct go_lines;
 
 /* What a file's content is known by, and its path where it has no build-id; the process of a perf map. All zero but for these. */
 struct symbol_file_key {
@@ -66,7 +67,8 @@ struct symbol_file {
 	struct object *common;	       /* of several files, where dwz has put it */
 	struct mini_debug mini;	       /* so does this */
 	struct source_lines *lines;    /* of one of the objects; see file_lines.h */
-	bool has_no_lines;
+	struct go_lines *go_lines;     /* of the object, where these are not */
+	bool has_no_lines, is_not_go;
 	bool was_asked_debug, was_asked_common; /* what came of it is known */
 	struct kallsyms *kallsyms;
 	struct perf_map *map;

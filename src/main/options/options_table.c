@@ -201,8 +201,9 @@ const struct option_row option_rows[] = {
 	{OPTION_NO_INLINE, GROUP_OUTPUT, SAMPLERS | FILTERED, 0, "no-inline", NULL,
 	 COMPLETE_NOTHING, NULL, "no inlined functions, and no lines",
 	 "Functions that the compiler put into others are rows of their own, marked "
-	 "\\fB(inlined)\\fR, where a file or its separate debug file has DWARF. They are looked "
-	 "up in the background: a live profile shows them as they come, and files are written "
+	 "\\fB(inlined)\\fR, where a file or its separate debug file has DWARF, and in Go programs "
+	 "without it. They are looked up in the background: a live profile shows them as they "
+	 "come, and files are written "
 	 "after at most 10 s for those that are left. A recording has them inside. With this "
 	 "option none are looked up, or none of a recording are shown."},
 	{OPTION_KEEP_CODE, GROUP_OUTPUT, RECORD, 0, "keep-code", NULL, COMPLETE_NOTHING, NULL,
