@@ -18,6 +18,7 @@
 #include <ctop/ids.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
+#include <ctop/time_shown.h>
 
 struct history;
 struct slices;
@@ -41,6 +42,8 @@ struct history_filter {
 	const char *comm;  /* exact */
 	const char *event; /* exact, as opened or as asked */
 	bool first_event;  /* the first event only: samples of different events do not add up */
+	enum time_shown
+		time; /* the event of waits instead of those, or with them: as time they add up */
 	/*
 	 * Samples of other events are counted, too, for selections that ask for one of them; in totals, and for whoever asks for
 	 * none, they are not there.

@@ -38,8 +38,8 @@ enum message_kind {
 	MESSAGE_EVENT,
 	MESSAGE_IDS,
 	MESSAGE_PIDS,
-	MESSAGE_RING,	 /* fd: the event that owns a CPU's ring */
-	MESSAGE_TABLES,	 /* fd: a fresh region; ids start again */
+	MESSAGE_RING,	/* fd: the event that owns a CPU's ring, or WAIT_RING_CPU's sealed memory */
+	MESSAGE_TABLES, /* fd: a fresh region; ids start again */
 	MESSAGE_SYMBOLS, /* fd: the symbols region of the same epoch; precedes TABLES */
 	MESSAGE_SOURCE,	 /* fd: what to read */
 	MESSAGE_OUTPUT,	 /* fd: where to write it */
@@ -92,6 +92,7 @@ struct message_config {
 	bool drop_own;	     /* system-wide: leave out ctop's own processes, see OWN */
 	bool filters_comm;   /* system-wide: keep samples of threads of this name only */
 	bool filters_uid;    /* and of this user's processes */
+	bool waits;	     /* there is a ring of WAIT_RING_CPU, and an event of waits */
 	/* Predecessors died too often: stacks by frame pointers and the kernel's chains, no file is asked for. */
 	bool without_tables;
 	uint32_t uid;
@@ -140,6 +141,8 @@ struct message_set {
 	uint64_t since_ns, until_ns;
 };
 
+/* Of no CPU: where threads wait, written by main (store/wait_ring.h). */
+enum { WAIT_RING_CPU = -2 };
 struct message_ring {
 	int32_t cpu;
 };
@@ -252,7 +255,7 @@ struct child_status {
 	_Atomic uint64_t published;
 	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;
-	_Atomic uint64_t hurried;	/* as collect/output.h has it */
+	_Atomic uint64_t hurried; /* as collect/output.h has it */
 	/* Samples, and what could not be read: in the tables or in one of these. */
 	_Atomic uint64_t drained;
 	_Atomic uint64_t damaged, duplicates, skipped, own, foreign, comm, uid;

@@ -118,8 +118,8 @@ enum session_state {
 
 struct session;
 
-/* Opens the events and the children. NULL with cause and remedy. consumer is copied. */
-struct session *session_open_live(const struct options *options,
+/* Opens the events and the children. waits: where threads wait is wanted, too. NULL with cause and remedy. consumer is copied. */
+struct session *session_open_live(const struct options *options, bool waits,
 				  const struct session_consumer *consumer, struct error *error);
 /* Opens a recording (or perf.data, by its content). */
 struct session *session_open_file(const char *path, const struct session_consumer *consumer,

@@ -22,8 +22,8 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 /* Everything up to START. skip_cpu is -1 unless a predecessor died on a record. 0 or -errno. */
 int setup_collector(struct worker *worker, const struct sampler *sampler,
 		    const struct sampler_options *sampling, const struct target *target,
-		    const struct message_own *own, const struct region *region, bool without_tables,
-		    int32_t skip_cpu, uint64_t skip_position);
+		    const struct message_own *own, const struct region *region, int waits_fd,
+		    bool without_tables, int32_t skip_cpu, uint64_t skip_position);
 /* Which processes are ctop's own: again whenever there is another one. */
 int setup_own(struct worker *worker, const struct message_own *own);
 /* Attaches threads that slipped through (sampler_attach_late()), and tells of them. 0 or -errno. */

@@ -9,19 +9,7 @@
 
 #include <stdint.h>
 
-enum wait_kind {
-	WAIT_UNSEEN, /* nobody looked, or was told */
-	WAIT_LOCK,   /* a futex: locks, conditions, joins */
-	WAIT_IO,     /* a file, socket, pipe, terminal */
-	WAIT_POLL,   /* one of many: poll, select, epoll */
-	WAIT_SLEEP,
-	WAIT_CHILD, /* a process's end */
-	WAIT_FAULT, /* a page that is read from a file, or made room for */
-	WAIT_OTHER, /* signals, stopped, message queues, ... */
-	NR_WAIT_KINDS
-};
-
-const char *wait_kind_name(enum wait_kind kind);
+#include <ctop/wait_kind.h>
 
 /* Of the text of /proc/PID/task/TID/syscall, the thread's state as in its stat, and the text of its wchan ("": not told). */
 enum wait_kind wait_kind_of(const char *syscall, char state, const char *place);

@@ -11,6 +11,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/fault.h>
+#include <ctop/store/wait_ring.h>
 
 #include "follow.h"
 #include "internal.h"
@@ -68,8 +69,10 @@ static int add_event_row(struct output *output, const struct message_event *even
 }
 
 /* A predecessor may have died in this epoch, its events written. */
-static int add_event_rows(struct output *output, const struct events *events)
+static int add_event_rows(struct collector *collector)
 {
+	struct output *output = &collector->output;
+	const struct events *events = &collector->events;
 	struct tables_reader reader;
 	tables_reader_init(&reader, &output->tables);
 	tables_reader_refresh(&reader);
@@ -78,7 +81,7 @@ static int add_event_rows(struct output *output, const struct events *events)
 	int result = 0;
 	for (size_t i = 0; i < events->named.nr && !result; i++)
 		result = add_event_row(output, &events->named.items[i]);
-	return result;
+	return result || !collector->config.waits ? result : waits_add_event(collector);
 }
 
 static int open_file(struct collector *collector, struct message_result *answer)
@@ -86,8 +89,7 @@ static int open_file(struct collector *collector, struct message_result *answer)
 	struct error error = {0};
 	answer->error = file_start(collector, &error);
 	snprintf(answer->cause, sizeof(answer->cause), "%.200s\n%.200s", error.cause, error.remedy);
-	return answer->error ? answer->error
-			     : add_event_rows(&collector->output, &collector->events);
+	return answer->error ? answer->error : add_event_rows(collector);
 }
 
 /* Maps every ring, or opens the file, and says how that went. */
@@ -104,10 +106,13 @@ static int start(struct collector *collector)
 		int sent = protocol_send(collector->channel, &message, -1);
 		return message.result.error ? message.result.error : sent;
 	}
-	for (size_t i = 0; i < collector->source.nr_rings && !message.result.error; i++)
+	for (size_t i = 0; i < collector->source.nr_rings && !message.result.error; i++) {
+		struct collector_ring *ring = &collector->source.rings[i];
 		message.result.error =
-			ring_map(&collector->source.rings[i].ring, collector->source.rings[i].fd,
-				 collector->config.ring_pages);
+			ring_map(&ring->ring, ring->fd,
+				 ring->cpu == WAIT_RING_CPU ? WAIT_RING_PAGES
+							    : collector->config.ring_pages);
+	}
 	int result = protocol_send(collector->channel, &message, -1);
 	return message.result.error ? message.result.error : result;
 }
@@ -115,7 +120,7 @@ static int start(struct collector *collector)
 static int enter_epoch(struct collector *collector, uint32_t epoch, int fd)
 {
 	int result = output_enter_epoch(&collector->output, epoch, fd);
-	return result ? result : add_event_rows(&collector->output, &collector->events);
+	return result ? result : add_event_rows(collector);
 }
 
 static int add_pids(struct pids *pids, const struct message_pids *message)
@@ -308,7 +313,10 @@ static int wait_for_work(struct collector *collector)
 	};
 	fds[1] = (struct pollfd){.fd = file ? collector->to_child : -1, .events = POLLIN};
 	for (nfds_t i = 0; i < nr_rings; i++)
-		fds[2 + i] = (struct pollfd){.fd = collector->source.rings[i].fd, .events = POLLIN};
+		fds[2 + i] = (struct pollfd){.fd = collector->source.rings[i].cpu == WAIT_RING_CPU
+							   ? -1 /* memory is always ready */
+							   : collector->source.rings[i].fd,
+					     .events = POLLIN};
 	int result = poll(fds, nr, timeout_ms(collector)) < 0 && errno != EINTR ? -errno : 0;
 	uint64_t count;
 	if (!result && fds[1].revents & POLLIN &&
@@ -412,6 +420,7 @@ static void release(struct collector *collector)
 	pids_release(&collector->pids);
 	unwinder_free(collector->unwinding.unwinder);
 	stitching_free(collector->unwinding.stitching);
+	waits_release(&collector->waits);
 	modules_release(&collector->unwinding.modules);
 	process_table_free(collector->following.processes);
 	output_release(&collector->output);

@@ -21,6 +21,7 @@
 #include "sets.h"
 #include "source.h"
 #include "stack.h"
+#include "waits.h"
 
 struct collector {
 	struct channel *channel;
@@ -37,6 +38,7 @@ struct collector {
 	struct following following;
 	struct sample_filter filter;
 	struct unwinding unwinding;
+	struct waits waits;
 	struct output output;
 	struct bound bound;
 	struct code_budget code_budget;

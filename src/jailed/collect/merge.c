@@ -37,8 +37,10 @@ static void peek(struct collector *collector, struct collector_ring *ring)
 	if (!ring->next)
 		return;
 	/* A record whose time cannot be read is taken at once: it is counted there. */
-	if (record_time(ring->next, ring->next->size, &collector->config.format,
-			&ring->next_time_ns))
+	if (ring->cpu == WAIT_RING_CPU)
+		ring->next_time_ns = waits_record_time(ring->next);
+	else if (record_time(ring->next, ring->next->size, &collector->config.format,
+			     &ring->next_time_ns))
 		ring->next_time_ns = 0;
 }
 
@@ -70,6 +72,12 @@ static bool is_patient(const struct collector *collector, const struct collector
 static int take(struct collector *collector, struct collector_ring *ring)
 {
 	struct record record;
+	if (ring->cpu == WAIT_RING_CPU) {
+		return round_begin(collector, ring->cpu, ring->ring.tail)
+			       ? waits_take(collector, ring, ring->next, ring->next->size,
+					    is_patient(collector, ring))
+			       : 0;
+	}
 	int result = round_parse(collector, ring->cpu, ring->ring.tail, ring->next,
 				 ring->next->size, &record);
 	if (result <= 0)

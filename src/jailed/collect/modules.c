@@ -26,7 +26,14 @@ int modules_init(struct modules *modules)
 {
 	modules->kernel = add_made_up(modules, MODULE_KERNEL, "[kernel]");
 	modules->switched = add_made_up(modules, MODULE_NONE, "[switched]");
-	return modules->kernel && modules->switched ? 0 : -ENOMEM;
+	modules->run_queue = add_made_up(modules, MODULE_NONE, WAIT_FRAME_FOR_CPU);
+	bool are_there = modules->kernel && modules->switched && modules->run_queue;
+	for (int kind = 0; kind < NR_WAIT_KINDS; kind++) {
+		modules->waits[kind] =
+			add_made_up(modules, MODULE_NONE, wait_kind_frame((enum wait_kind)kind));
+		are_there = are_there && modules->waits[kind];
+	}
+	return are_there ? 0 : -ENOMEM;
 }
 
 static void close_file(struct module *module)

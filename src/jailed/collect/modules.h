@@ -14,6 +14,7 @@
 #include <ctop/ids.h>
 #include <ctop/proc/process_table.h>
 #include <ctop/store/tables.h>
+#include <ctop/wait_kind.h>
 
 struct cfi;
 struct collector;
@@ -49,7 +50,9 @@ struct module {
 struct modules {
 	struct module *first;
 	struct module *kernel; /* its addresses are the kernel's */
-	struct module *switched; /* no module: frames that stand for what is not known of a switch of stacks */
+	struct module *
+		switched; /* no module: frames that stand for what is not known of a switch of stacks */
+	struct module *waits[NR_WAIT_KINDS], *run_queue; /* likewise: for what a thread waits for */
 };
 
 int modules_init(struct modules *modules); /* 0 or -ENOMEM */

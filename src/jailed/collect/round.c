@@ -40,21 +40,28 @@ static struct record_format format_of(const struct collector *collector, const v
 	return format;
 }
 
-int round_parse(struct collector *collector, int32_t cpu, uint64_t position, const void *bytes,
-		size_t size, struct record *record)
+bool round_begin(struct collector *collector, int32_t cpu, uint64_t position)
 {
 	struct child_status *status = collector->status;
 	const struct message_config *config = &collector->config;
-	if (config->skip_cpu == cpu && config->skip_position == position) {
+	if (config->skip_cpu == cpu && config->skip_position == position)
+		return false;
+	atomic_store_explicit(&status->busy_position, position, memory_order_relaxed);
+	atomic_store_explicit(&status->busy_cpu, cpu, memory_order_relaxed);
+	status_add(&status->progress, 1);
+	return true;
+}
+
+int round_parse(struct collector *collector, int32_t cpu, uint64_t position, const void *bytes,
+		size_t size, struct record *record)
+{
+	if (!round_begin(collector, cpu, position)) {
 		if (is_sample(bytes, size)) {
 			collector->output.counts.drained++;
 			collector->output.counts.skipped++;
 		}
 		return 0;
 	}
-	atomic_store_explicit(&status->busy_position, position, memory_order_relaxed);
-	atomic_store_explicit(&status->busy_cpu, cpu, memory_order_relaxed);
-	status_add(&status->progress, 1);
 
 	const struct record_format format = format_of(collector, bytes, size);
 	int result = record_parse(bytes, size, &format, record);
@@ -68,7 +75,23 @@ int round_parse(struct collector *collector, int32_t cpu, uint64_t position, con
 	return 1;
 }
 
-/* What a stack meets that nobody has asked for is asked for; then the stack begins again. */
+int round_close_gap(struct collector *collector, struct stack_gap *gap, bool patient)
+{
+	if (gap->code) {
+		const int result = live_code_ask(collector, gap);
+		return result ? result : -EAGAIN;
+	}
+	const int result = module_file_ask(collector, gap);
+	if (result == -ENOBUFS && patient)
+		return -EAGAIN;
+	if (result == -ENOBUFS)
+		gap->cannot_ask = true;
+	else if (result)
+		return result;
+	gap->process = NULL;
+	return 0;
+}
+
 static int take_sample(struct collector *collector, struct collector_ring *ring,
 		       const struct record *record, bool patient)
 {
@@ -76,18 +99,9 @@ static int take_sample(struct collector *collector, struct collector_ring *ring,
 	int result;
 	while ((result = stack_sample(collector, ring, record, patient, &gap)) == -EAGAIN &&
 	       gap.process) {
-		if (gap.code) {
-			result = live_code_ask(collector, &gap);
-			return result ? result : -EAGAIN;
-		}
-		result = module_file_ask(collector, &gap);
-		if (result == -ENOBUFS && patient)
-			return -EAGAIN;
-		if (result == -ENOBUFS)
-			gap.cannot_ask = true;
-		else if (result)
+		result = round_close_gap(collector, &gap, patient);
+		if (result)
 			return result;
-		gap.process = NULL;
 	}
 	return result;
 }

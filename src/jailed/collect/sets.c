@@ -279,6 +279,8 @@ static struct look look_at_rings(struct collector *collector)
 	uint64_t paced_bytes = 0;
 	for (size_t i = 0; i < collector->source.nr_rings; i++) {
 		struct collector_ring *ring = &collector->source.rings[i];
+		if (ring->cpu == WAIT_RING_CPU)
+			continue;
 		const double bytes = (double)ring->ring.data_bytes;
 		const double arrived = (double)(ring->ring.head - ring->seen_head) / bytes;
 		const double waits = (double)ring_waiting_bytes(&ring->ring) / bytes;

@@ -9,6 +9,7 @@
 #include <ctop/elf/object.h>
 #include <ctop/kernel/record.h>
 #include <ctop/perfdata/perfdata.h>
+#include <ctop/store/wait_ring.h>
 #include <ctop/unwind/live_code.h>
 
 #include "internal.h"
@@ -307,14 +308,22 @@ static int add_step(struct output *output, struct last_stack *last, size_t depth
 	return 0;
 }
 
+/* What lies within the user part: the kernel's, or what is waited for; innermost first. */
+struct inner_part {
+	struct module *module;
+	const uint64_t *addresses;
+	size_t nr;
+};
+
 static int add_stack(struct output *output, const struct unwinding *unwinding,
-		     struct last_stack *last, size_t nr_user, const uint64_t *kernel,
-		     size_t nr_kernel, struct sample *sample)
+		     struct last_stack *last, size_t nr_user, const struct inner_part *inner,
+		     struct sample *sample)
 {
 	if (last->epoch != output->epoch) {
 		last->epoch = output->epoch;
 		last->nr = 0;
 	}
+	const size_t nr_kernel = inner->nr;
 	bool shared = true;
 	size_t depth = 0;
 	size_t nr_user_callers = nr_kernel || !nr_user ? nr_user : nr_user - 1;
@@ -326,14 +335,13 @@ static int add_stack(struct output *output, const struct unwinding *unwinding,
 				  frame->process_address - frame->bias, frame->method, &node);
 	}
 	for (size_t i = nr_kernel; !result && i > 1; depth++)
-		result = add_step(output, last, depth, &shared, unwinding->modules.kernel,
-				  kernel[--i] - 1, FRAME_KERNEL, &node);
+		result = add_step(output, last, depth, &shared, inner->module,
+				  inner->addresses[--i] - 1, FRAME_KERNEL, &node);
 	if (result)
 		return result;
 	sample->node = node;
 	if (nr_kernel)
-		return output_add_frame(output, unwinding->modules.kernel, kernel[0],
-					&sample->leaf);
+		return output_add_frame(output, inner->module, inner->addresses[0], &sample->leaf);
 	if (!nr_user)
 		return 0;
 	const struct unwind_frame *leaf = &unwinding->frames[0];
@@ -399,6 +407,11 @@ static int add_task(struct output *output, struct process_table *processes, int3
 	return add_thread(output, processes, pid, pid, &main_thread);
 }
 
+int stack_add_task(struct collector *collector, int32_t pid, int32_t tid, struct task_id *id)
+{
+	return add_task(&collector->output, collector->following.processes, pid, tid, id);
+}
+
 int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient, struct stack_gap *gap)
 {
@@ -452,14 +465,64 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		.end = (uint8_t)user.end,
 		.reason = (uint8_t)user.reason,
 	};
-	result = add_task(&collector->output, collector->following.processes, record->pid,
-			  record->tid, &out.task);
+	const struct inner_part inner = {collector->unwinding.modules.kernel, kernel, nr_kernel};
+	result = stack_add_task(collector, record->pid, record->tid, &out.task);
 	if (!result)
 		result = add_stack(&collector->output, &collector->unwinding, ring->last, user.nr,
-				   kernel, nr_kernel, &out);
+				   &inner, &out);
 	if (result)
 		return result;
 	tables_add_sample(collector->output.writer, &out);
 	collector->output.counts.frames += user.nr + nr_kernel;
 	return 0;
+}
+
+/* ---- of a thread that waits ---- */
+
+static int unwind_wait(struct collector *collector, struct collector_ring *ring,
+		       const struct record *record, enum wait_kind kind, bool patient,
+		       struct stack_gap *gap, struct sample *out)
+{
+	static const uint64_t no_address = 0;
+	struct process *process = process_table_add(collector->following.processes, record->pid);
+	if (!process)
+		return -ENOMEM;
+	int result = ask_process(collector, process, record->tid, true);
+	if (result && (patient || result != -EAGAIN))
+		return result;
+	struct space_context context = {
+		.output = &collector->output, .process = process, .gap = gap};
+	struct user_part user = {0, STACK_KERNEL_ONLY, STACK_REASON_NONE};
+	result = unwind_user(collector, &context, record->tid, record->time_ns, &record->sample,
+			     patient, &user);
+	if (result)
+		return result;
+	collector->output.counts.hurried += !patient && user.end == STACK_BROKEN;
+	*out = (struct sample){.end = (uint8_t)user.end, .reason = (uint8_t)user.reason};
+	const struct inner_part inner = {collector->unwinding.modules.waits[kind], &no_address, 1};
+	result = stack_add_task(collector, record->pid, record->tid, &out->task);
+	return result ? result
+		      : add_stack(&collector->output, &collector->unwinding, ring->last, user.nr,
+				  &inner, out);
+}
+
+int stack_of_wait(struct collector *collector, struct collector_ring *ring,
+		  const struct wait_record *wait, const uint8_t *bytes, bool patient,
+		  struct stack_gap *gap, struct sample *sample)
+{
+	const unsigned sp = perf_register[UNWIND_SP], pc = perf_register[UNWIND_PC];
+	struct record record = {
+		.type = PERF_RECORD_SAMPLE,
+		.time_ns = wait->time_ns,
+		.pid = wait->pid,
+		.tid = wait->tid,
+		.sample = {.regs_abi = PERF_SAMPLE_REGS_ABI_64,
+			   .regs_mask = UINT64_C(1) << sp | UINT64_C(1) << pc,
+			   .stack = bytes,
+			   .stack_bytes = wait->stack_bytes},
+	};
+	record.sample.regs[sp] = wait->sp;
+	record.sample.regs[pc] = wait->pc;
+	return unwind_wait(collector, ring, &record, (enum wait_kind)wait->kind, patient, gap,
+			   sample);
 }

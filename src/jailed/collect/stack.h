@@ -18,6 +18,8 @@ struct collector;
 struct collector_ring;
 struct process;
 struct record;
+struct sample;
+struct wait_record;
 
 /* One caller of the stack that a CPU had last, root first: consecutive stacks share most of theirs. */
 struct stack_step {
@@ -58,5 +60,15 @@ struct stack_gap {
  */
 int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient, struct stack_gap *gap);
+
+/*
+ * The stack that a thread waits with, as main has seen it, its innermost frame what it waits for; without time and weight. Of the
+ * registers only pc and sp are known. Returns as stack_sample().
+ */
+int stack_of_wait(struct collector *collector, struct collector_ring *ring,
+		  const struct wait_record *wait, const uint8_t *bytes, bool patient,
+		  struct stack_gap *gap, struct sample *sample);
+/* A thread's row. 0, -ENOSPC or -ENOMEM. */
+int stack_add_task(struct collector *collector, int32_t pid, int32_t tid, struct task_id *id);
 
 #endif

@@ -70,7 +70,7 @@ static void try_profile(struct trial *trial, const struct options *options)
 	/* It is held before its first instruction, and ends there. */
 	if (!options_have_target(options))
 		tried.argv = command;
-	trial->session = session_open_live(&tried, &consumer, &trial->error);
+	trial->session = session_open_live(&tried, false, &consumer, &trial->error);
 	if (trial->session && try_writer(&trial->error)) {
 		session_free(trial->session);
 		trial->session = NULL;

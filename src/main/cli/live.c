@@ -128,6 +128,7 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 {
 	/* Samples of different events do not add up: the report is about the first. */
 	const struct history_filter first_event = {.first_event = true,
+						   .time = live->options->time,
 						   .beside = report_has_columns(live->options)};
 	live->history = history_new();
 	if (!live->history)
@@ -138,7 +139,8 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 	else
 		history_set_filter(live->history, &first_event);
 	const struct session_consumer consumer = history_consumer(live->history);
-	live->session = session_open_live(live->options, &consumer, error);
+	live->session = session_open_live(live->options, interactive || live->options->time,
+					  &consumer, error);
 	if (live->session && !live->options->no_inline)
 		session_want_lines(live->session,
 				   interactive ? SESSION_LINES : SESSION_LINES_AWAITED);

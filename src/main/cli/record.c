@@ -471,7 +471,8 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 		return error_set(error, -ENOMEM, "out of memory");
 	if (run->history)
 		history_set_limit(run->history, RUN_HISTORY_BYTES);
-	run->session = session_open_live(run->options, &consumer, error);
+	run->session = session_open_live(run->options, run->options->time != TIME_SHOWN_CPU,
+					 &consumer, error);
 	if (!run->session)
 		return -EINVAL;
 	if (!run->options->no_inline)

@@ -9,9 +9,9 @@ void history_set_filter(struct history *history, const struct history_filter *fi
 {
 	history->filter = *filter;
 	history->filtered = filter->nr_pids || filter->nr_tids || filter->nr_cpus || filter->comm ||
-			    filter->event || filter->first_event || filter->module ||
-			    filter->from_ns || filter->to_ns || filter->nr_labels ||
-			    filter->kernel_only || filter->user_only;
+			    filter->event || filter->first_event || filter->time ||
+			    filter->module || filter->from_ns || filter->to_ns ||
+			    filter->nr_labels || filter->kernel_only || filter->user_only;
 }
 
 bool history_is_beside(const struct history *history)
@@ -35,10 +35,20 @@ static bool in_time(const struct history *history, uint64_t time_ns)
 	return since_ns >= filter->from_ns && (!filter->to_ns || since_ns < filter->to_ns);
 }
 
+bool history_is_wait(const struct history *history, uint32_t number)
+{
+	return !strcmp(history->events.items[number].name, WAIT_EVENT);
+}
+
 bool history_counts_event(const struct history *history, uint32_t number)
 {
 	const struct history_filter *filter = &history->filter;
 	const struct event *event = &history->events.items[number];
+	if (history_is_wait(history, number))
+		return filter->time || (filter->event && !strcmp(event->name, filter->event)) ||
+		       (!filter->event && !filter->first_event);
+	if (filter->time == TIME_SHOWN_WAIT)
+		return false;
 	return (!filter->event || strcmp(event->name, filter->event) == 0 ||
 		strcmp(event->asked, filter->event) == 0) &&
 	       !(filter->first_event && number);

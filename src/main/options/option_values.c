@@ -169,6 +169,19 @@ int parse_group(const char *text, enum grouping *grouping, struct error *error)
 			    "use function, inline, line, address, module, thread or process");
 }
 
+int parse_time(const char *text, enum time_shown *time, struct error *error)
+{
+	static const char *const names[NR_TIMES_SHOWN] = {"cpu", "wait", "wall"};
+	for (size_t i = 0; i < NR_TIMES_SHOWN; i++) {
+		if (strcmp(names[i], text) != 0)
+			continue;
+		*time = (enum time_shown)i;
+		return 0;
+	}
+	error_usage(error, "invalid time '%s'", text);
+	return error_remedy(error, "use cpu, wait or wall");
+}
+
 static int add_once(struct int32_list *list, int32_t value, struct error *error)
 {
 	for (size_t i = 0; i < list->nr; i++)

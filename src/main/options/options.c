@@ -90,6 +90,8 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_EVENT:
 		options->first_filtered = options->nr_events;
 		return parse_events(spelled, text, options, error);
+	case OPTION_TIME:
+		return parse_time(text, &options->time, error);
 	case OPTION_TRACE_FILTER:
 		return parse_trace_filter(spelled, text, options, error);
 	case OPTION_COUNT:

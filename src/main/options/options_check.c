@@ -10,6 +10,8 @@
 #include <ctop/ipc/fetcher_protocol.h>
 #include <ctop/options/suggest.h>
 
+#include "option_values.h"
+
 static const char default_file[] = "profile.ctop";
 
 bool options_have_target(const struct options *options)
@@ -113,6 +115,29 @@ static int check_contents(const struct parse *parse)
 			    other);
 }
 
+/* Threads are looked at, not CPUs; and nothing but time adds up with time. */
+static int check_time(struct parse *parse)
+{
+	struct options *options = parse->options;
+	if (!options->time)
+		return 0;
+	if (options->system_wide || options->cgroup) {
+		error_usage(parse->error,
+			    "where whole CPUs are sampled, nobody looks at waiting threads");
+		return error_remedy(parse->error,
+				    "name processes, as with -p PID, or leave out --time");
+	}
+	if (!options->nr_events)
+		return parse_events("-e", "cpu-clock", options, parse->error);
+	if (options->time == TIME_SHOWN_WALL && !options->events[0].clock) {
+		error_usage(parse->error, "%.100s is no time: it does not add up with waiting",
+			    options->events[0].asked);
+		return error_remedy(parse->error,
+				    "sample a clock (-e cpu-clock), or use --time wait");
+	}
+	return 0;
+}
+
 static int finish_sampling(struct parse *parse)
 {
 	struct options *options = parse->options;
@@ -126,6 +151,8 @@ static int finish_sampling(struct parse *parse)
 		code = check_choice(parse);
 	if (!code)
 		code = check_contents(parse);
+	if (!code)
+		code = check_time(parse);
 	if (code)
 		return code;
 	if (options->count && options->frequency_hz) {
@@ -147,6 +174,10 @@ static int finish_reading(const struct parse *parse)
 	if (options->kernel_only && options->user_only) {
 		error_usage(parse->error, "--kernel and --user are mutually exclusive");
 		return error_remedy(parse->error, "leave out both to see everything");
+	}
+	if (options->time == TIME_SHOWN_WAIT && options->event) {
+		error_usage(parse->error, "--time wait and --event are mutually exclusive");
+		return error_remedy(parse->error, "leave out one of them");
 	}
 	if (options->to_seconds > 0 && options->from_seconds >= options->to_seconds) {
 		error_usage(parse->error, "--from is not before --to");

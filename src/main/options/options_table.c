@@ -55,6 +55,18 @@ const struct option_row option_rows[] = {
 	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
 	 "counters; any other event that cannot be opened is an error."},
+	{OPTION_TIME, GROUP_SAMPLING, SAMPLERS | READERS, 0, "time", "TIME", COMPLETE_WORDS,
+	 TIME_SHOWN_WORDS, "cpu (default), wait or wall: both",
+	 "Waiting is shown where it is spent: threads that wait are looked at, without stopping "
+	 "them, and their stacks have all the time that they waited there, what for as the "
+	 "innermost frame: \\fB[lock]\\fR, \\fB[I/O]\\fR, \\fB[poll]\\fR, \\fB[sleep]\\fR, "
+	 "\\fB[child]\\fR, \\fB[page fault]\\fR, \\fB[wait]\\fR for others. How long is known from "
+	 "the kernel's records of switches, to the nanosecond; waits too short to be looked at "
+	 "are shared out over those short ones that were, and counted as an estimate. Time "
+	 "without a CPU is \\fB[run queue]\\fR. Wall shows computing and waiting in one tree. A "
+	 "recording made with \\fBwait\\fR or \\fBwall\\fR has both. Whoever may trace a process "
+	 "may "
+	 "see where it waits."},
 	{OPTION_TRACE_FILTER, GROUP_SAMPLING, TARGETED, 0, "filter", "EXPR", COMPLETE_NOTHING, NULL,
 	 "only hits of the tracepoints before it that match",
 	 "FIELD OPERATOR VALUE, with &&, ||, ! and parentheses, as in \\fB\\-e "

@@ -41,6 +41,7 @@ static struct history_filter filter_of(const struct options *options, enum load_
 		.comm = options->comm,
 		.event = options->event,
 		.first_event = !options->event && is_of_one_event(mode),
+		.time = options->time,
 		.beside = mode == LOAD_COLUMNS,
 		.module = options->module,
 		.labels = options->labels,

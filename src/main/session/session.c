@@ -355,7 +355,7 @@ int session_use_debuginfod(struct session *session, const char *urls)
 	return urls ? broker_use_debuginfod(session->broker, urls) : 0;
 }
 
-struct session *session_open_live(const struct options *options,
+struct session *session_open_live(const struct options *options, bool waits,
 				  const struct session_consumer *consumer, struct error *error)
 {
 	struct session *session = session_new(consumer);
@@ -363,6 +363,7 @@ struct session *session_open_live(const struct options *options,
 		error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	session->wants_waits = waits;
 	promptness_ask();
 	int result = options->debuginfod
 			     ? session_use_debuginfod(session, getenv("DEBUGINFOD_URLS"))

@@ -251,8 +251,9 @@ int session_tell_collector(struct session *session, const struct region *region,
 		atomic_store(&session->collector.status->wanted_sets[i],
 			     sampler_set_in_use(session->sampler, i));
 	return setup_collector(&session->collector, session->sampler, &session->sampling,
-			       &session->target, &session->own, region, session->without_tables,
-			       skip_cpu, skip_position);
+			       &session->target, &session->own, region,
+			       session_places_waits(session) ? session->time.ring.fd : -1,
+			       session->without_tables, skip_cpu, skip_position);
 }
 
 /* Its pid first: what it does from now on is not to be in a profile. */
@@ -288,6 +289,7 @@ static int restart_collector(struct session *session, int wait_status)
 	struct region *region = session->next->epoch ? session->next : session->current;
 	session->mapped = false;
 	session->left_current = session->next->epoch != 0;
+	session_forget_places(session);
 	int result = worker_start(&session->collector, "collector");
 	if (!result)
 		result = session_tell_collector(session, region, skip_cpu, skip_position);

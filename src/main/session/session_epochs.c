@@ -38,6 +38,7 @@ int session_give_tables(struct session *session)
 								   : REGION_TABLES);
 	if (!result && first)
 		result = session_begin_epoch(session);
+	session_forget_places(session);
 	return result;
 }
 

@@ -4,7 +4,7 @@
 
 /*
  * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
- * session_sampling.c (on and off), session_time.c (what threads do), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
+ * session_sampling.c (on and off), session_time.c (what threads do), session_waits.c (where they wait), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
 #include <stdbool.h>
@@ -18,6 +18,7 @@
 #include <ctop/session/session.h>
 #include <ctop/session/target.h>
 #include <ctop/session/worker.h>
+#include <ctop/store/wait_ring.h>
 #include <ctop/system/budget.h>
 #include <ctop/system/cpu_times.h>
 #include <ctop/system/thread_list.h>
@@ -71,7 +72,9 @@ struct session_time {
 	enum time_source source;
 	uint64_t read_due_ns, looks_due_ns;
 	uint64_t read_until_ns; /* all records from before have been read */
-	uint64_t pass_cpu_ns;	/* what it took so far */
+	struct wait_ring ring;	/* where threads wait; page NULL: nobody wants to know */
+	uint64_t untold_ns, nr_refused;
+	uint64_t pass_cpu_ns; /* what it took so far */
 	/* The guard: what came since, and the target's time until then. */
 	uint64_t window_ns, nr_records, running_ns;
 	struct {
@@ -143,6 +146,7 @@ struct session {
 	struct message_set switching;
 	char set_fallback[320];
 	struct session_stats stats;
+	bool wants_waits;
 	struct session_time time;
 	struct recording_read read; /* of a file */
 	struct error *error;
@@ -209,6 +213,21 @@ void session_serve_time(struct session *session, uint64_t now_ns);
 void session_end_time(struct session *session, uint64_t end_ns);
 void session_release_time(struct session *session);
 void session_add_times(struct session *session, struct session_stats *stats);
+
+/* ---- session_waits.c ---- */
+
+/* Whether it is told where threads wait, and not only how long. */
+bool session_places_waits(const struct session *session);
+/* 0 or -errno. Once the account has begun. */
+int session_begin_waits(struct session *session);
+/* Room for the next look. */
+bool session_has_room_for_wait(const struct session_time *time);
+/* Of a thread that waits. Fills in what for, if it is not known yet. False: it has not waited all the while. */
+bool session_place_wait(struct session_time *time, struct thread_look *look);
+/* The collector has lost all stacks that it was told of. */
+void session_forget_places(struct session *session);
+/* No more looks. */
+void session_end_waits(struct session *session, uint64_t end_ns);
 
 /* ---- session_sets.c ---- */
 

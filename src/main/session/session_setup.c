@@ -48,7 +48,7 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 
 static int send_config(struct channel *channel, const struct sampler *sampler,
 		       const struct sampler_options *sampling, const struct target *target,
-		       bool without_tables, int32_t skip_cpu, uint64_t skip_position)
+		       bool waits, bool without_tables, int32_t skip_cpu, uint64_t skip_position)
 {
 	const int32_t watched_pid = sampling->nr_pids == 1 ? sampling->pids[0] : 0;
 	struct message message = {
@@ -65,6 +65,7 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.drop_own = sampling->system_wide || sampling->nr_cpus,
 				.filters_comm = target->only_comm != NULL,
 				.filters_uid = target->has_uid,
+				.waits = waits,
 				.without_tables = without_tables,
 				.watched_pid = watched_pid,
 				.watched_started_ns = watched_pid ? proc_start_ns(watched_pid) : 0,
@@ -137,13 +138,17 @@ static int send_pids(struct channel *channel, const struct sampler *sampler)
 	return result;
 }
 
-static int send_rings(struct channel *channel, const struct sampler *sampler)
+static int send_rings(struct channel *channel, const struct sampler *sampler, int waits_fd)
 {
 	const struct sampler_ring *rings = sampler_rings(sampler);
 	int result = 0;
 	for (size_t i = 0; !result && i < sampler_nr_rings(sampler); i++) {
 		const struct message message = {.kind = MESSAGE_RING, .ring = {rings[i].cpu}};
 		result = protocol_send(channel, &message, rings[i].fd);
+	}
+	if (!result && waits_fd >= 0) {
+		const struct message message = {.kind = MESSAGE_RING, .ring = {WAIT_RING_CPU}};
+		result = protocol_send(channel, &message, waits_fd);
 	}
 	return result;
 }
@@ -162,12 +167,12 @@ int setup_own(struct worker *worker, const struct message_own *own)
 
 int setup_collector(struct worker *worker, const struct sampler *sampler,
 		    const struct sampler_options *sampling, const struct target *target,
-		    const struct message_own *own, const struct region *region, bool without_tables,
-		    int32_t skip_cpu, uint64_t skip_position)
+		    const struct message_own *own, const struct region *region, int waits_fd,
+		    bool without_tables, int32_t skip_cpu, uint64_t skip_position)
 {
 	struct channel *channel = worker->channel;
-	int result = send_config(channel, sampler, sampling, target, without_tables, skip_cpu,
-				 skip_position);
+	int result = send_config(channel, sampler, sampling, target, waits_fd >= 0, without_tables,
+				 skip_cpu, skip_position);
 	if (!result)
 		result = setup_own(worker, own);
 	if (!result)
@@ -177,7 +182,7 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 	if (!result)
 		result = send_pids(channel, sampler);
 	if (!result)
-		result = send_rings(channel, sampler);
+		result = send_rings(channel, sampler, waits_fd);
 	if (!result)
 		result = region_send(region, channel, REGION_TABLES);
 	return result ? result : send_plain(channel, MESSAGE_START, -1);

@@ -44,18 +44,24 @@ static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 	if (time_account_still_waits(time->account, tid, &look.sched, &look.waits_for)) {
 		look.state = 'S';
 		time_account_look(time->account, &look, now_ns);
+		if (time->ring.page)
+			session_place_wait(time, &look);
 		return;
 	}
 	const bool is_there = proc_stat_line(pid, tid, &line);
 	now_ns = clock_now_ns();
 	look.name = line.name;
 	look.state = line.state;
-	if (is_there && look.state != 'R')
+	const bool is_alive = is_there && look.state != 'Z' && look.state != 'X';
+	const bool waits = is_alive && look.state != 'R';
+	if (waits)
 		look.waits_for = wait_kind_read(pid, tid, look.state);
-	if (is_there && look.state != 'Z' && look.state != 'X')
+	if (is_alive)
 		time_account_look(time->account, &look, now_ns);
 	else
 		time_account_miss(time->account, tid, now_ns);
+	if (waits && time->ring.page)
+		session_place_wait(time, &look);
 }
 
 static void look_at_process(struct session_time *time, int32_t pid)
@@ -94,9 +100,13 @@ static void begin_pass(struct session_time *time, bool is_last)
 
 static void go_on_with_pass(struct session_time *time, size_t most)
 {
-	for (; time->pass.at < time->pass.nr && most; time->pass.at++, most--)
+	for (; time->pass.at < time->pass.nr && most; time->pass.at++, most--) {
+		/* A full ring is waited for, but not in the end. */
+		if (time->ring.page && most != SIZE_MAX && !session_has_room_for_wait(time))
+			return;
 		look_at(time, time->pass.items[time->pass.at].pid,
 			time->pass.items[time->pass.at].tid);
+	}
 }
 
 static void look_at_all(struct session_time *time, bool is_last)
@@ -125,6 +135,8 @@ static void serve_looks(struct session_time *time, uint64_t now_ns)
 	const uint64_t least_ns = time->pass_cpu_ns * LOOKS_SHARE;
 	const uint64_t every_ns = least_ns > LOOK_EVERY_NS ? least_ns : LOOK_EVERY_NS;
 	time->looks_due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
+	if (time->ring.page)
+		time_account_place_waits(time->account, every_ns);
 }
 
 /* ---- records ---- */
@@ -200,6 +212,11 @@ int session_begin_time(struct session *session)
 	time->source = sampler_nr_switches(session->sampler) ? TIME_FROM_SWITCHES : TIME_FROM_LOOKS;
 	if (time->source == TIME_FROM_LOOKS)
 		time_account_use_looks(time->account);
+	const int result = session_begin_waits(session);
+	if (result)
+		return result;
+	if (session_places_waits(session))
+		time_account_place_waits(time->account, LOOK_EVERY_NS);
 	session_list_time(session);
 	return 0;
 }
@@ -238,11 +255,13 @@ void session_end_time(struct session *session, uint64_t end_ns)
 	time_account_switch(time->account, false, end_ns);
 	read_records(session, UINT64_MAX, SIZE_MAX);
 	look_at_all(time, true);
+	session_end_waits(session, end_ns);
 }
 
 void session_release_time(struct session *session)
 {
 	time_account_free(session->time.account);
+	wait_ring_close(&session->time.ring);
 	free(session->time.pass.items);
 	free(session->time.told.items);
 }

@@ -7,10 +7,16 @@
 #include <string.h>
 #include <uthash.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
 
+#include "wait_shares.h"
+
 enum { LIVE_MOST = 65536, ENDED_MOST = 4096 };
+/* Waits that go on are given in parts: an eighth of what they have been, within these. */
+#define PART_LEAST_NS (100 * NS_PER_MS)
+#define PART_MOST_NS  NS_PER_SECOND
 
 /* What is known of a thread between two pieces of news. */
 enum doing {
@@ -31,6 +37,7 @@ struct thread {
 	uint32_t nr_looks_all;
 	bool waited; /* when it was looked at last; for what */
 	enum wait_kind waited_for;
+	struct wait_shares shares;
 	UT_hash_handle hh;
 };
 
@@ -51,6 +58,13 @@ struct time_account {
 	uint64_t on_ns;	     /* before it was switched on last */
 	uint64_t since_ns;   /* when that was */
 	uint64_t last_on_ns; /* how long it was on before it was switched off */
+	uint64_t
+		short_ns; /* see time_account_place_waits(); 0: it is not told where threads wait */
+	uint64_t estimated_ns;
+	struct {
+		struct wait_share *items;
+		size_t nr, capacity;
+	} shares; /* to be taken */
 };
 
 struct time_account *time_account_new(void)
@@ -68,6 +82,7 @@ void time_account_free(struct time_account *account)
 		free(thread);
 	}
 	free(account->ended.items);
+	free(account->shares.items);
 	free(account);
 }
 
@@ -124,10 +139,16 @@ static int add(struct time_account *account, int32_t pid, int32_t tid, uint64_t 
 
 static void charge(struct thread *thread, enum time_kind kind, uint64_t until)
 {
-	if (until > thread->since) {
-		thread->times.ns[kind] += until - thread->since;
-		thread->since = until;
-	}
+	if (until <= thread->since)
+		return;
+	thread->times.ns[kind] += until - thread->since;
+	if (kind == TIME_WAITING)
+		wait_shares_add(&thread->shares, thread->since, until);
+	else
+		wait_shares_pass(&thread->shares, until);
+	if (kind == TIME_RUNNABLE)
+		thread->shares.for_cpu += until - thread->since;
+	thread->since = until;
 }
 
 /* What it has been doing, where nothing more comes to tell. */
@@ -175,9 +196,44 @@ static struct thread_times times_at(const struct thread *thread, enum time_kind 
 	return so_far.times;
 }
 
+/* Without memory it is left for the next time. */
+static void give(struct time_account *account, const struct thread *thread, enum wait_place place,
+		 uint64_t *ns)
+{
+	if (!*ns || vec_reserve(&account->shares, account->shares.nr + 1))
+		return;
+	account->shares.items[account->shares.nr++] =
+		(struct wait_share){thread->times.pid, thread->times.tid, place, *ns};
+	*ns = 0;
+}
+
+static void give_all(struct time_account *account, struct thread *thread)
+{
+	struct wait_shares *shares = &thread->shares;
+	give(account, thread, WAIT_AT_BEFORE, &shares->at_before);
+	give(account, thread, shares->is_unsettled ? WAIT_AT_BEFORE : WAIT_AT_LAST,
+	     &shares->at_last);
+	give(account, thread, WAIT_FOR_CPU, &shares->for_cpu);
+	account->estimated_ns += shares->estimated;
+	shares->estimated = 0;
+}
+
+/* Nothing more comes of it. */
+static void close_shares(struct time_account *account, struct thread *thread)
+{
+	if (!account->short_ns)
+		return;
+	give_all(account, thread);
+	wait_shares_give_pool(&thread->shares);
+	give_all(account, thread);
+	give(account, thread, WAIT_UNPLACED, &thread->shares.pool);
+}
+
 static void end(struct time_account *account, struct thread *thread, enum time_kind last,
 		uint64_t at)
 {
+	charge(thread, last, at);
+	close_shares(account, thread);
 	const struct thread_times times = times_at(thread, last, at);
 	HASH_DEL(account->live, thread);
 	free(thread);
@@ -202,6 +258,7 @@ static int take_switch(struct time_account *account, const struct record *record
 			return result;
 	}
 	const bool is_off = thread->doing == QUEUES || thread->doing == WAITS;
+	const bool waited = thread->doing == WAITS || thread->doing == SEEN_OFF;
 	/* A thread that was attached twice has each record twice. */
 	if (record->switched.out ? is_off : thread->doing == RUNS)
 		return 0;
@@ -213,6 +270,10 @@ static int take_switch(struct time_account *account, const struct record *record
 		charge(thread, thread->doing == SEEN_READY ? TIME_RUNNABLE : kind_of(thread->doing),
 		       at);
 	thread->doing = !record->switched.out ? RUNS : record->switched.preempted ? QUEUES : WAITS;
+	if (waited)
+		wait_shares_end(&thread->shares, at, account->short_ns);
+	if (thread->doing == WAITS)
+		wait_shares_begin(&thread->shares, at);
 	return 0;
 }
 
@@ -285,6 +346,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 	HASH_ITER (hh, account->live, thread, next) {
 		if (thread->doing != UNKNOWN)
 			charge(thread, kind_of(thread->doing), from);
+		wait_shares_end(&thread->shares, from, 0);
 		thread->doing = UNKNOWN;
 	}
 }
@@ -335,10 +397,12 @@ static void charge_by_looks(struct thread *thread, const struct sched_stat *now,
 	uint64_t run = now->run_ns - before->run_ns, queue = now->queue_ns - before->queue_ns;
 	run = run < span ? run : span;
 	queue = queue < span - run ? queue : span - run;
-	thread->times.ns[TIME_RUNNING] += run;
-	thread->times.ns[TIME_RUNNABLE] += queue;
-	thread->times.ns[TIME_WAITING] += span - run - queue;
-	thread->since += span;
+	/* Between looks it waited first, as far as one can tell. */
+	if (now->nr_runs != before->nr_runs)
+		wait_shares_end(&thread->shares, thread->since, 0);
+	charge(thread, TIME_WAITING, at - run - queue);
+	charge(thread, TIME_RUNNABLE, at - run);
+	charge(thread, TIME_RUNNING, at);
 }
 
 static bool has_run_most(const struct thread *thread, const struct sched_stat *now, uint64_t at)
@@ -361,6 +425,7 @@ static void look_beside_records(struct thread *thread, const struct thread_look 
 	if (thread->doing == UNKNOWN) {
 		charge(thread, TIME_UNKNOWN, at);
 		thread->doing = is_off(look->state) ? SEEN_OFF : SEEN_READY;
+		wait_shares_begin(&thread->shares, at);
 	}
 	thread->sched = look->sched;
 }
@@ -420,6 +485,94 @@ void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns)
 	if (thread && (account->by_looks || thread->doing == UNKNOWN))
 		end(account, thread, TIME_UNKNOWN, clock_of(account, ns));
 }
+
+/* ---- where they wait ---- */
+
+void time_account_place_waits(struct time_account *account, uint64_t short_ns)
+{
+	account->short_ns = short_ns;
+}
+
+/* Of a wait that goes on: a part of it as soon as that shows, of long ones less often. */
+static bool is_worth_giving(const struct thread *thread)
+{
+	const struct wait_shares *shares = &thread->shares;
+	const uint64_t so_far = thread->since - shares->began;
+	const uint64_t least = so_far / 8 < PART_LEAST_NS  ? PART_LEAST_NS
+			       : so_far / 8 > PART_MOST_NS ? PART_MOST_NS
+							   : so_far / 8;
+	return shares->at_last >= least || shares->at_before;
+}
+
+enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
+				      const struct sched_stat *now, uint64_t known_ns)
+{
+	struct thread *thread = find(account, tid);
+	if (!thread)
+		return WAIT_IS_EARLY;
+	struct wait_shares *shares = &thread->shares;
+	if (!account->by_looks && (thread->doing == WAITS || thread->doing == SEEN_OFF))
+		charge(thread, TIME_WAITING, clock_of(account, known_ns));
+	if (shares->has_stack && shares->nr_runs == now->nr_runs) {
+		if (is_worth_giving(thread))
+			give_all(account, thread);
+		return shares->wants_again ? WAIT_IS_LOST : WAIT_IS_KNOWN;
+	}
+	if (shares->is_unsettled)
+		return WAIT_IS_EARLY;
+	give_all(account, thread);
+	return WAIT_IS_NEW;
+}
+
+void time_account_placed(struct time_account *account, int32_t tid, const struct sched_stat *now,
+			 enum wait_news news, uint64_t ns)
+{
+	struct thread *thread = find(account, tid);
+	if (thread && news == WAIT_IS_LOST)
+		thread->shares.wants_again = false;
+	else if (thread)
+		wait_shares_look(&thread->shares, clock_of(account, ns), now->nr_runs);
+	if (thread && account->by_looks)
+		wait_shares_give_pool(&thread->shares);
+}
+
+void time_account_forget_places(struct time_account *account)
+{
+	struct thread *thread, *next;
+	HASH_ITER (hh, account->live, thread, next)
+		thread->shares.wants_again = true;
+}
+
+void time_account_close_places(struct time_account *account, uint64_t ns)
+{
+	const uint64_t at = clock_of(account, ns);
+	struct thread *thread, *next;
+	HASH_ITER (hh, account->live, thread, next) {
+		if (!account->by_looks || thread->doing != UNKNOWN)
+			charge(thread, kind_of(thread->doing), at);
+		close_shares(account, thread);
+	}
+}
+
+size_t time_account_take_shares(struct time_account *account, struct wait_share *shares,
+				size_t most)
+{
+	const size_t nr = account->shares.nr < most ? account->shares.nr : most;
+	if (!nr)
+		return 0;
+	memcpy(shares, account->shares.items, nr * sizeof(*shares));
+	account->shares.nr -= nr;
+	memmove(account->shares.items, account->shares.items + nr,
+		account->shares.nr * sizeof(*shares));
+	return nr;
+}
+
+uint64_t time_account_estimated_ns(const struct time_account *account)
+{
+	return account->estimated_ns;
+}
+
+/* ---- who is looked at ---- */
 
 size_t time_account_list(const struct time_account *account, bool is_last,
 			 struct thread_name *threads, size_t most)

@@ -14,6 +14,7 @@
 
 #include <ctop/kernel/record.h>
 #include <ctop/session/thread_times.h>
+#include <ctop/store/wait_ring.h>
 #include <ctop/system/sched_stat.h>
 
 struct time_account;
@@ -48,6 +49,41 @@ bool time_account_still_waits(const struct time_account *account, int32_t tid,
 			      const struct sched_stat *now, enum wait_kind *kind);
 /* It is not there any more. Where records tell when it ended, that is left to them. */
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
+
+/* ---- where it waits ---- */
+
+/*
+ * From now on waiting is also told by the stacks that looks have found (wait_shares.h). Of waits shorter than so long, about, not each is
+ * looked at.
+ */
+void time_account_place_waits(struct time_account *account, uint64_t short_ns);
+/* Of a thread that waits: whether its stack is to be looked at. */
+enum wait_news {
+	WAIT_IS_KNOWN, /* it is still the wait of the last look */
+	WAIT_IS_NEW,
+	WAIT_IS_LOST, /* it is the wait of the last look, whose stack is to be told again */
+	WAIT_IS_EARLY /* not now: it is not known yet what became of the last look's */
+};
+/* All records from before known_ns have been taken. */
+enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
+				      const struct sched_stat *now, uint64_t known_ns);
+/* It was looked at then, and its stack told. */
+void time_account_placed(struct time_account *account, int32_t tid, const struct sched_stat *now,
+			 enum wait_news news, uint64_t ns);
+/* Stacks that were told are known no more. */
+void time_account_forget_places(struct time_account *account);
+/* No more looks: all that is left is to be given. */
+void time_account_close_places(struct time_account *account, uint64_t ns);
+
+struct wait_share {
+	int32_t pid, tid;
+	enum wait_place place;
+	uint64_t ns;
+};
+/* What is to be given to stacks by now, before another is told: at most so many; how many. Of it all that was ever estimated so far. */
+size_t time_account_take_shares(struct time_account *account, struct wait_share *shares,
+				size_t most);
+uint64_t time_account_estimated_ns(const struct time_account *account);
 
 /*
  * The threads that are to be looked at: all where looks are used, else those that wait and those that a loss of records has hidden; where

@@ -13,16 +13,6 @@
 /* Above it a stack pointer is one of a 64-bit program; those of 32 bits have other numbers. */
 #define LOW_ADDRESSES (UINT64_C(1) << 32)
 
-const char *wait_kind_name(enum wait_kind kind)
-{
-	static const char *const names[NR_WAIT_KINDS] = {
-		[WAIT_UNSEEN] = "not seen",  [WAIT_LOCK] = "lock",   [WAIT_IO] = "I/O",
-		[WAIT_POLL] = "poll",	     [WAIT_SLEEP] = "sleep", [WAIT_CHILD] = "child",
-		[WAIT_FAULT] = "page fault", [WAIT_OTHER] = "other",
-	};
-	return names[kind];
-}
-
 static const struct {
 	long number;
 	enum wait_kind kind;

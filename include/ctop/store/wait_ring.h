@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_STORE_WAIT_RING_H
+#define CTOP_STORE_WAIT_RING_H
+
+/*
+ * Where threads wait, from main to the collector: a ring in shared memory that looks like the kernel's (kernel/ring.h), with records of
+ * its own in the order of time. Main writes records and the head, the collector reads them and writes the tail; each treats what the
+ * other writes as input. What a copy of a stack holds is the target's.
+ *
+ *     STACK  pid, tid, kind, registers, copy    where the thread was seen waiting
+ *     TIME   pid, tid, ns, place                so long it waited, and where
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/perf_event.h>
+
+#include <ctop/wait_kind.h>
+
+enum wait_record_type { WAIT_RECORD_STACK = 0x1000, WAIT_RECORD_TIME };
+
+enum wait_place {
+	WAIT_AT_LAST,	/* at the thread's last STACK */
+	WAIT_AT_BEFORE, /* at the one before */
+	WAIT_UNPLACED,	/* nobody knows */
+	WAIT_FOR_CPU,	/* it did not wait: it wanted a CPU and had none */
+	NR_WAIT_PLACES
+};
+
+struct wait_record {
+	struct perf_event_header header; /* type: enum wait_record_type */
+	uint64_t time_ns;		 /* CLOCK_MONOTONIC */
+	int32_t pid, tid;
+	uint32_t kind;	/* STACK: enum wait_kind */
+	uint32_t place; /* TIME: enum wait_place */
+	uint32_t again; /* STACK: 1: of the same wait as the last one, which it replaces */
+	uint32_t reserved;
+	uint64_t ns;	 /* TIME */
+	uint64_t sp, pc; /* STACK; 0: nobody may see them, or it has none */
+	uint64_t
+		stack_bytes; /* STACK: of the copy from sp on that follows, padded to whole words */
+};
+
+enum { WAIT_STACK_BYTES_MAX = (64 << 10) - 512 };
+
+struct wait_ring {
+	int fd; /* sealed memory; -1: there is none */
+	struct perf_event_mmap_page *page;
+	uint8_t *data;
+};
+
+/* Pages of records behind the first page. */
+enum { WAIT_RING_PAGES = 1024 };
+
+/* 0 or -errno. */
+int wait_ring_open(struct wait_ring *ring);
+void wait_ring_close(struct wait_ring *ring);
+/* Whether a record with a copy of that many bytes fits in. */
+bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes);
+/* Writes one, with its copy if it has one. False: there was no room. */
+bool wait_ring_put(struct wait_ring *ring, const struct wait_record *record, const void *stack);
+
+/* The reader's side: a record in one piece. 0, -EINVAL when it contradicts itself. *stack is inside of it. */
+int wait_record_parse(const void *bytes, size_t size, struct wait_record *record,
+		      const uint8_t **stack);
+
+#endif

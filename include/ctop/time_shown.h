@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_TIME_SHOWN_H
+#define CTOP_TIME_SHOWN_H
+
+/* Which time weights are of: a closed list, as --time and the interface have it. */
+
+enum time_shown {
+	TIME_SHOWN_CPU,	 /* what was sampled: computing, of clocks */
+	TIME_SHOWN_WAIT, /* the event of waits */
+	TIME_SHOWN_WALL, /* both */
+	NR_TIMES_SHOWN
+};
+
+#define TIME_SHOWN_WORDS "cpu wait wall"
+/* The event of waits, in ns (ctop/wait_kind.h). */
+#define WAIT_EVENT "wait"
+
+#endif

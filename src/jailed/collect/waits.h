@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_COLLECT_WAITS_H
+#define CTOP_COLLECT_WAITS_H
+
+/* Where threads wait, as main has seen it (store/wait_ring.h), and for how long: samples of an event of their own, in ns. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/index.h>
+#include <ctop/store/tables.h>
+#include <ctop/wait_kind.h>
+
+struct collector;
+struct collector_ring;
+struct modules;
+struct perf_event_header;
+struct wait_stack;
+
+struct waits {
+	/* Of each thread the stack that it was seen with last. */
+	struct {
+		struct wait_stack *items;
+		size_t nr, capacity;
+	} stacks;
+	struct index by_tid;
+};
+
+void waits_release(struct waits *waits);
+/* Takes a record of main's ring. 0; -EAGAIN or -ENOSPC: it must come again; else the end of the collector. */
+int waits_take(struct collector *collector, struct collector_ring *ring, const void *bytes,
+	       size_t size, bool patient);
+/* When it was written; 0: it is none of ours. */
+uint64_t waits_record_time(const struct perf_event_header *record);
+/* The event's row, behind those that the kernel samples. 0, -ENOSPC or -ENOMEM. */
+int waits_add_event(struct collector *collector);
+
+#endif

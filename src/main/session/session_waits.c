@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the target's threads wait: looks at their stacks, and how long, to the collector. */
+#include "session_internal.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/system/wait_look.h>
+
+enum { SHARES_AT_ONCE = 256 };
+
+bool session_places_waits(const struct session *session)
+{
+	return session->time.ring.page != NULL;
+}
+
+int session_begin_waits(struct session *session)
+{
+	session->time.ring.fd = -1;
+	return session->time.account && session->wants_waits ? wait_ring_open(&session->time.ring)
+							     : 0;
+}
+
+/* What does not fit in is left for the next time, and in the end is said to be missing. */
+static void tell_share(struct session_time *time, const struct wait_share *share, uint64_t now_ns)
+{
+	const struct wait_record record = {
+		.header = {.type = WAIT_RECORD_TIME},
+		.time_ns = now_ns,
+		.pid = share->pid,
+		.tid = share->tid,
+		.place = share->place,
+		.ns = share->ns,
+	};
+	if (!wait_ring_put(&time->ring, &record, NULL))
+		time->untold_ns += share->ns;
+}
+
+static void tell_shares(struct session_time *time, uint64_t now_ns)
+{
+	struct wait_share shares[SHARES_AT_ONCE];
+	size_t nr;
+	while ((nr = time_account_take_shares(time->account, shares, SHARES_AT_ONCE)))
+		for (size_t i = 0; i < nr; i++)
+			tell_share(time, &shares[i], now_ns);
+}
+
+bool session_has_room_for_wait(const struct session_time *time)
+{
+	return wait_ring_has_room(&time->ring, WAIT_STACK_BYTES_MAX);
+}
+
+bool session_place_wait(struct session_time *time, struct thread_look *look)
+{
+	static uint8_t stack[WAIT_STACK_BYTES_MAX];
+	const int32_t pid = look->pid, tid = look->tid;
+	struct wait_look seen;
+	const enum wait_news news =
+		time_account_wait_news(time->account, tid, &look->sched, time->read_until_ns);
+	const uint64_t now_ns = clock_now_ns();
+	tell_shares(time, now_ns);
+	if (news == WAIT_IS_KNOWN || news == WAIT_IS_EARLY)
+		return true;
+	const int result =
+		wait_look_read(pid, tid, look->state, &look->sched, &seen, stack, sizeof(stack));
+	look->waits_for = seen.kind;
+	if (result == -EAGAIN)
+		return false;
+	time->nr_refused += result == -EACCES;
+	const struct wait_record record = {
+		.header = {.type = WAIT_RECORD_STACK},
+		.time_ns = now_ns,
+		.pid = pid,
+		.tid = tid,
+		.kind = seen.kind,
+		.again = news == WAIT_IS_LOST,
+		.sp = result ? 0 : seen.sp,
+		.pc = result ? 0 : seen.pc,
+		.stack_bytes = result ? 0 : seen.stack_bytes,
+	};
+	if (wait_ring_put(&time->ring, &record, stack))
+		time_account_placed(time->account, tid, &look->sched, news, now_ns);
+	return true;
+}
+
+void session_forget_places(struct session *session)
+{
+	if (session_places_waits(session))
+		time_account_forget_places(session->time.account);
+}
+
+void session_end_waits(struct session *session, uint64_t end_ns)
+{
+	if (!session_places_waits(session))
+		return;
+	time_account_close_places(session->time.account, end_ns);
+	tell_shares(&session->time, end_ns);
+}

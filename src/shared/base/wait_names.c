@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/wait_kind.h>
+
+static const struct {
+	const char *name, *frame;
+} words[NR_WAIT_KINDS] = {
+	[WAIT_UNSEEN] = {"not seen", "[wait, not seen]"},
+	[WAIT_LOCK] = {"lock", "[lock]"},
+	[WAIT_IO] = {"I/O", "[I/O]"},
+	[WAIT_POLL] = {"poll", "[poll]"},
+	[WAIT_SLEEP] = {"sleep", "[sleep]"},
+	[WAIT_CHILD] = {"child", "[child]"},
+	[WAIT_FAULT] = {"page fault", "[page fault]"},
+	[WAIT_OTHER] = {"other", "[wait]"},
+};
+
+const char *wait_kind_name(enum wait_kind kind)
+{
+	return words[kind].name;
+}
+
+const char *wait_kind_frame(enum wait_kind kind)
+{
+	return words[kind].frame;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/store/wait_ring.h>
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shared_memory.h"
+
+#define DATA_BYTES ((uint64_t)WAIT_RING_PAGES * SHARED_PAGE_BYTES)
+
+int wait_ring_open(struct wait_ring *ring)
+{
+	void *memory;
+	*ring = (struct wait_ring){
+		.fd = shared_memory_new("ctop-waits", SHARED_PAGE_BYTES + DATA_BYTES)};
+	if (ring->fd < 0)
+		return ring->fd;
+	const int result =
+		shared_memory_map(ring->fd, SHARED_PAGE_BYTES + DATA_BYTES, true, &memory);
+	if (result) {
+		close(ring->fd);
+		ring->fd = -1;
+		return result;
+	}
+	ring->page = memory;
+	ring->data = (uint8_t *)memory + SHARED_PAGE_BYTES;
+	return 0;
+}
+
+void wait_ring_close(struct wait_ring *ring)
+{
+	if (ring->page)
+		munmap(ring->page, SHARED_PAGE_BYTES + DATA_BYTES);
+	if (ring->page)
+		close(ring->fd);
+	*ring = (struct wait_ring){.fd = -1};
+}
+
+static size_t record_bytes(size_t stack_bytes)
+{
+	return sizeof(struct wait_record) + ((stack_bytes + 7) & ~(size_t)7);
+}
+
+bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes)
+{
+	if (!ring->page || stack_bytes > WAIT_STACK_BYTES_MAX)
+		return false;
+	/* A tail that makes no sense is none that room may be made of. */
+	const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
+	const uint64_t used = ring->page->data_head - tail;
+	return used <= DATA_BYTES && DATA_BYTES - used >= record_bytes(stack_bytes);
+}
+
+static void put_bytes(struct wait_ring *ring, uint64_t position, const void *bytes, size_t size)
+{
+	const uint64_t at = position & (DATA_BYTES - 1);
+	const size_t first = size < DATA_BYTES - at ? size : (size_t)(DATA_BYTES - at);
+	memcpy(ring->data + at, bytes, first);
+	memcpy(ring->data, (const uint8_t *)bytes + first, size - first);
+}
+
+bool wait_ring_put(struct wait_ring *ring, const struct wait_record *record, const void *stack)
+{
+	struct wait_record whole = *record;
+	const size_t size = record_bytes(record->stack_bytes);
+	if (!wait_ring_has_room(ring, record->stack_bytes))
+		return false;
+	const uint64_t head = ring->page->data_head;
+	whole.header.size = (uint16_t)size;
+	put_bytes(ring, head, &whole, sizeof(whole));
+	if (record->stack_bytes)
+		put_bytes(ring, head + sizeof(whole), stack, record->stack_bytes);
+	/* The record is whole before it can be seen. */
+	__atomic_store_n(&ring->page->data_head, head + size, __ATOMIC_RELEASE);
+	return true;
+}
+
+int wait_record_parse(const void *bytes, size_t size, struct wait_record *record,
+		      const uint8_t **stack)
+{
+	if (size < sizeof(*record))
+		return -EINVAL;
+	memcpy(record, bytes, sizeof(*record));
+	*stack = (const uint8_t *)bytes + sizeof(*record);
+	const bool is_stack = record->header.type == WAIT_RECORD_STACK;
+	if ((!is_stack && record->header.type != WAIT_RECORD_TIME) || record->header.size != size ||
+	    record->kind >= NR_WAIT_KINDS || record->place >= NR_WAIT_PLACES || record->tid <= 0 ||
+	    record->pid <= 0 || record->stack_bytes > WAIT_STACK_BYTES_MAX ||
+	    record_bytes(record->stack_bytes) != size || (!is_stack && record->stack_bytes))
+		return -EINVAL;
+	return 0;
+}
