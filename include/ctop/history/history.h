@@ -163,6 +163,8 @@ const char *history_event_asked(const struct history *history, size_t event);
 /* Of the two the one that was used; the other is 0. */
 uint64_t history_event_period(const struct history *history, size_t event);
 uint64_t history_event_frequency_hz(const struct history *history, size_t event);
+/* Of threads that wait, not of what is sampled: its weights are ns. The last one, if there is one. */
+bool history_is_wait(const struct history *history, uint32_t event);
 /* What weights of its samples count. */
 enum weight_unit history_event_unit(const struct history *history, size_t event);
 uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */

@@ -273,8 +273,6 @@ const char *history_process_name(const struct history *history, int32_t pid, uin
  */
 bool history_same_process(const struct history *history, uint64_t a_ns, uint64_t b_ns);
 
-/* Of threads that wait: its weights are ns. */
-bool history_is_wait(const struct history *history, uint32_t event);
 /* Whether the filter keeps this event; samples of others may be there beside it. */
 bool history_counts_event(const struct history *history, uint32_t event);
 

@@ -32,6 +32,7 @@ struct event_columns {
 	size_t nr;				/* 0 or 1: there is one event only */
 	struct event_ratio ratios[EVENT_RATIOS_MAX];
 	size_t nr_ratios;
+	bool is_wall; /* the selection adds computing and waiting up: both have a column */
 };
 /*
  * Of the rows that selection_groups() gave out, in their order; events without samples are left out, and what is more than the

@@ -64,7 +64,8 @@ enum selection_what {
 	SELECTION_PROCESS, /* pid .number */
 	/*
 	 * Event .number of history_event_name(). Samples of different events do not add up: kept, the others count
-	 * nowhere, not in selection_totals.all_samples either.
+	 * nowhere, not in selection_totals.all_samples either. With .waits the event of waits counts, too, which does add up
+	 * with one of time.
 	 */
 	SELECTION_EVENT,
 	SELECTION_KERNEL,   /* the leaf is in the kernel */
@@ -74,6 +75,7 @@ enum selection_what {
 };
 struct selection_criterion {
 	enum selection_what what;
+	bool waits;
 	bool drop; /* drop what it describes instead of keeping it; a dropped subtree re-roots nothing */
 	const char *text;
 	int32_t number;
@@ -84,6 +86,8 @@ enum { SELECTION_CRITERIA_MAX = 32 };
 /* All of them must hold. Copied, strings too. -E2BIG: too many; -EINVAL: one that makes no sense; -ENOENT: no such path. Then the old ones hold. */
 int selection_set_filter(struct selection *selection, const struct selection_criterion *criteria,
 			 size_t nr);
+/* Whether the event of waits is kept besides another. */
+bool selection_is_wall(const struct selection *selection);
 /* The event that the filter keeps, as the history counts them; the first when it keeps all. */
 uint32_t selection_event(const struct selection *selection);
 

@@ -20,6 +20,7 @@
 #include <ctop/history/history.h>
 #include <ctop/query/selection.h>
 #include <ctop/terminal/cells.h>
+#include <ctop/time_shown.h>
 #include <ctop/ui/keys.h>
 #include <ctop/output/refusal_text.h>
 
@@ -166,7 +167,8 @@ struct ui_options {
 	bool since_start;	/* begins with everything; else with the last seconds */
 	double least_percent;	/* rows below are hidden */
 	enum grouping grouping; /* of the list of functions */
-	const char *event;   /* to begin with, as opened or as asked; NULL: the first. Borrowed */
+	const char *event; /* to begin with, as opened or as asked; NULL: the first. Borrowed */
+	enum time_shown time;
 	enum view_kind view; /* the first one: VIEW_PICKER begins with a choice */
 	const char *
 		wanted; /* with VIEW_PICKER: what it is filtered by at first; NULL: nothing. Borrowed */

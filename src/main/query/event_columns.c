@@ -101,7 +101,7 @@ static void find_ratios(struct event_columns *columns, const struct history *his
 static bool is_beside(const struct event_columns *columns, const struct history *history,
 		      uint32_t own, size_t event)
 {
-	return event != own && columns->nr <= EVENT_COLUMNS_MAX &&
+	return (event != own || columns->is_wall) && columns->nr <= EVENT_COLUMNS_MAX &&
 	       history_event_samples(history, event);
 }
 
@@ -121,6 +121,7 @@ int event_columns_take(struct event_columns *columns, struct selection *selectio
 	const uint32_t own = selection_event(selection);
 	struct index index = {0};
 	event_columns_release(columns);
+	columns->is_wall = selection_is_wall(selection);
 	if (!have_others(columns, history, own))
 		return 0;
 	int result = index_reserve_rows(&index, rows->nr);
@@ -143,6 +144,7 @@ void event_columns_begin(struct event_columns *columns, const struct selection *
 {
 	const uint32_t own = selection_event(selection);
 	event_columns_release(columns);
+	columns->is_wall = selection_is_wall(selection);
 	if (!have_others(columns, history, own))
 		return;
 	columns->columns[columns->nr++] =

@@ -92,9 +92,10 @@ static bool is_same_criterion(const struct criterion *a, const struct criterion 
 {
 	const struct selection_criterion *left = &a->asked, *right = &b->asked;
 	return left->what == right->what && left->drop == right->drop &&
-	       left->number == right->number && left->id == right->id &&
-	       left->function.index == right->function.index && a->path == b->path &&
-	       !left->text == !right->text && (!left->text || strcmp(left->text, right->text) == 0);
+	       left->waits == right->waits && left->number == right->number &&
+	       left->id == right->id && left->function.index == right->function.index &&
+	       a->path == b->path && !left->text == !right->text &&
+	       (!left->text || strcmp(left->text, right->text) == 0);
 }
 
 /* What holds already needs no new look at every stack. */
@@ -146,6 +147,16 @@ uint32_t selection_event(const struct selection *selection)
 	return event < selection->history->events.nr ? event : 0;
 }
 
+bool selection_is_wall(const struct selection *selection)
+{
+	for (size_t i = 0; i < selection->nr_criteria; i++) {
+		const struct selection_criterion *asked = &selection->criteria[i].asked;
+		if (asked->what == SELECTION_EVENT && !asked->drop)
+			return asked->waits;
+	}
+	return selection->history->filter.time == TIME_SHOWN_WALL;
+}
+
 void selection_find_hits(struct selection *selection)
 {
 	for (size_t i = 0; i < selection->keys.nr; i++)
@@ -177,6 +188,13 @@ bool selection_is_kernel(const struct selection *selection, const struct counted
 	return leaf_module(selection, stack)->kind == MODULE_KERNEL;
 }
 
+static bool keeps_event(const struct selection *selection, const struct selection_criterion *asked,
+			uint32_t event)
+{
+	return event == (uint32_t)asked->number ||
+	       (asked->waits && history_is_wait(selection->history, event));
+}
+
 static bool stack_meets(const struct selection *selection, const struct selection_criterion *asked,
 			const struct counted_stack *stack, bool path_meets)
 {
@@ -193,7 +211,7 @@ static bool stack_meets(const struct selection *selection, const struct selectio
 	case SELECTION_PROGRAM:
 		return strcmp(selection_program_of(history, task), asked->text) == 0;
 	case SELECTION_EVENT:
-		return stack->event == asked->number;
+		return keeps_event(selection, asked, stack->event);
 	case SELECTION_KERNEL:
 		return module->kind == MODULE_KERNEL;
 	case SELECTION_TEXT:
@@ -211,7 +229,7 @@ bool selection_keeps_event(const struct selection *selection, uint32_t event)
 		const struct selection_criterion *asked = &selection->criteria[i].asked;
 		if (asked->what != SELECTION_EVENT || asked->drop)
 			continue;
-		if (event != (uint32_t)asked->number)
+		if (!keeps_event(selection, asked, event))
 			return false;
 		is_asked_for = true;
 	}

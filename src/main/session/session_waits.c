@@ -56,6 +56,8 @@ bool session_place_wait(struct session_time *time, struct thread_look *look)
 	static uint8_t stack[WAIT_STACK_BYTES_MAX];
 	const int32_t pid = look->pid, tid = look->tid;
 	struct wait_look seen;
+	if (!time_account_is_on(time->account))
+		return true;
 	const enum wait_news news =
 		time_account_wait_news(time->account, tid, &look->sched, time->read_until_ns);
 	const uint64_t now_ns = clock_now_ns();

@@ -106,6 +106,11 @@ void time_account_switch(struct time_account *account, bool on, uint64_t ns)
 	account->is_on = on;
 }
 
+bool time_account_is_on(const struct time_account *account)
+{
+	return account->is_on;
+}
+
 /* ---- threads ---- */
 
 static struct thread *find(const struct time_account *account, int32_t tid)
@@ -213,7 +218,8 @@ static void give_all(struct time_account *account, struct thread *thread)
 	give(account, thread, WAIT_AT_BEFORE, &shares->at_before);
 	give(account, thread, shares->is_unsettled ? WAIT_AT_BEFORE : WAIT_AT_LAST,
 	     &shares->at_last);
-	give(account, thread, WAIT_FOR_CPU, &shares->for_cpu);
+	if (shares->for_cpu >= PART_LEAST_NS)
+		give(account, thread, WAIT_FOR_CPU, &shares->for_cpu);
 	account->estimated_ns += shares->estimated;
 	shares->estimated = 0;
 }
@@ -227,6 +233,7 @@ static void close_shares(struct time_account *account, struct thread *thread)
 	wait_shares_give_pool(&thread->shares);
 	give_all(account, thread);
 	give(account, thread, WAIT_UNPLACED, &thread->shares.pool);
+	give(account, thread, WAIT_FOR_CPU, &thread->shares.for_cpu);
 }
 
 static void end(struct time_account *account, struct thread *thread, enum time_kind last,

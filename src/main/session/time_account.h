@@ -24,6 +24,7 @@ void time_account_free(struct time_account *account);
 
 /* Time is observed from now on, or no longer. It must not go back between two calls. */
 void time_account_switch(struct time_account *account, bool on, uint64_t ns);
+bool time_account_is_on(const struct time_account *account);
 /* Records tell no more: what schedstat says from the next look on. Where there never were any: before anything else. */
 void time_account_use_looks(struct time_account *account);
 

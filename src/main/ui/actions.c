@@ -358,6 +358,16 @@ static void next_event(struct ui *ui)
 	ui->host.facts(ui->host.context, model->event, &model->facts);
 }
 
+static void next_time(struct ui *ui)
+{
+	static const char *const said[NR_TIMES_SHOWN] = {"computing", "waiting",
+							 "wall: computing and waiting"};
+	struct model *model = &ui->model;
+	const char *why = "";
+	ui_tell(ui, model_next_time(model, &why) ? said[model->time] : why);
+	ui->host.facts(ui->host.context, model_event_shown(model), &model->facts);
+}
+
 static void scroll_names(struct model *model, enum action action)
 {
 	if (action == ACTION_SCROLL_RIGHT)
@@ -442,6 +452,9 @@ static bool act_on_model(struct ui *ui, enum action action)
 		break;
 	case ACTION_EVENT:
 		next_event(ui);
+		break;
+	case ACTION_TIME:
+		next_time(ui);
 		break;
 	case ACTION_ZOOM_KERNEL:
 		model_cycle_kernel(model);

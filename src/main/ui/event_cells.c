@@ -7,11 +7,16 @@
 
 enum { COLS_LEAST = 6, COLS_MOST = 17, COUNT_COLS = 5, GAP_COLS = 1, ROOM_COLS_LEAST = 34 };
 
+static bool has_several(const struct model *model)
+{
+	return (model->nr_events > 1 || model->time) && !changes_known(model);
+}
+
 int event_cells_take(struct event_cells *events, struct model *model,
 		     const struct selection_groups *rows)
 {
 	event_columns_release(&events->of);
-	if (model->nr_events < 2 || changes_known(model))
+	if (!has_several(model))
 		return 0;
 	return event_columns_take(&events->of, model->selection, model->history, model->grouping,
 				  rows);
@@ -20,7 +25,7 @@ int event_cells_take(struct event_cells *events, struct model *model,
 void event_cells_begin(struct event_cells *events, const struct model *model)
 {
 	event_columns_release(&events->of);
-	if (model->nr_events > 1 && !changes_known(model))
+	if (has_several(model))
 		event_columns_begin(&events->of, model->selection, model->history);
 }
 

@@ -129,7 +129,12 @@ static void add_event(struct items *items, const struct model *model, struct tex
 		return;
 	if (model->nr_events > 1)
 		text_addf(text, "%u/%u ", model->event + 1, model->nr_events);
-	text_add_safe(text, facts->event);
+	if (model->time == TIME_SHOWN_WAIT)
+		text_add(text, "waiting");
+	else
+		text_add_safe(text, facts->event);
+	if (model->time == TIME_SHOWN_WALL)
+		text_add(text, " + waiting");
 	if (facts->frequency_hz) {
 		text_addf(text, " %" PRIu64 " Hz", facts->frequency_hz);
 	} else if (facts->period) {

@@ -52,7 +52,8 @@ static int apply_filters(struct model *model)
 {
 	struct selection_criterion criteria[SELECTION_CRITERIA_MAX];
 	criteria[0] = (struct selection_criterion){.what = SELECTION_EVENT,
-						   .number = (int32_t)model->event};
+						   .waits = model->time == TIME_SHOWN_WALL,
+						   .number = (int32_t)model_event_shown(model)};
 	for (size_t i = 0; i < model->nr_zooms; i++)
 		criteria[1 + i] = model->zooms[i].criterion;
 	int result = selection_set_filter(model->selection, criteria, 1 + model->nr_zooms);
@@ -87,6 +88,10 @@ static int follow_processes(struct model *model)
 static void find_events(struct model *model)
 {
 	model->nr_events = (uint32_t)history_nr_events(model->history);
+	model->wait_event = UINT32_MAX;
+	/* Behind all others: it is none that is sampled. */
+	if (model->nr_events && history_is_wait(model->history, model->nr_events - 1))
+		model->wait_event = --model->nr_events;
 	for (uint32_t i = 0; model->first_event && i < model->nr_events; i++) {
 		if (strcmp(model->first_event, history_event_name(model->history, i)) != 0 &&
 		    strcmp(model->first_event, history_event_asked(model->history, i)) != 0)
@@ -223,10 +228,12 @@ void model_describe(const struct model *model, struct text *out)
 	const struct selection_totals *totals = &model->totals;
 	double seconds = (double)(totals->to_ns - totals->from_ns) / (double)NS_PER_SECOND;
 	text_addf(out, "%s%.1f s", windows[model->window] ? "the last " : "", seconds);
-	if (model->nr_events > 1) {
+	if (model->time || model->nr_events > 1) {
 		text_add(out, ", ");
-		text_add_safe(out, history_event_name(model->history, model->event));
+		text_add_safe(out, history_event_name(model->history, model_event_shown(model)));
 	}
+	if (model->time == TIME_SHOWN_WALL)
+		text_add(out, " + waiting");
 	for (size_t i = 0; i < model->nr_zooms; i++)
 		text_addf(out, "%s%s", i ? " > " : ", filter ", model->zooms[i].label);
 	if (model->nr_zooms && totals->all_weight)
@@ -335,6 +342,29 @@ bool model_next_event(struct model *model)
 	if (model->nr_events < 2)
 		return false;
 	model->event = (model->event + 1) % model->nr_events;
+	model->changed = true;
+	return true;
+}
+
+uint32_t model_event_shown(const struct model *model)
+{
+	return model->time == TIME_SHOWN_WAIT && model->wait_event != UINT32_MAX ? model->wait_event
+										 : model->event;
+}
+
+bool model_next_time(struct model *model, const char **why)
+{
+	if (model->wait_event == UINT32_MAX) {
+		*why = grows(model)
+			       ? "nobody looks at waiting threads where whole CPUs are sampled"
+			       : "no waits in this recording: make it with ctop record --time wall";
+		return false;
+	}
+	model->time = (model->time + 1) % NR_TIMES_SHOWN;
+	/* Nothing but time adds up with time. */
+	if (model->time == TIME_SHOWN_WALL &&
+	    history_event_unit(model->history, model->event) != WEIGHT_NS)
+		model->time = TIME_SHOWN_CPU;
 	model->changed = true;
 	return true;
 }

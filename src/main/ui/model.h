@@ -62,6 +62,8 @@ struct model {
 	size_t nr_zooms;
 	const char *first_event;   /* to be shown as soon as it is known; NULL: as it is */
 	uint32_t event, nr_events; /* samples of different events do not add up: one is shown */
+	uint32_t wait_event;	   /* whose samples are of waits; UINT32_MAX: there is none */
+	enum time_shown time;
 
 	/* how things are shown */
 	bool by_process;	/* the tree and the flame graph: as the selection has it */
@@ -126,6 +128,11 @@ void model_cycle_kernel(struct model *model);
 
 /* The next of several events. False: there is one only. */
 bool model_next_event(struct model *model);
+
+/* Computing, waiting, both. False: there is nothing but the first; *why. */
+bool model_next_time(struct model *model, const char **why);
+/* The event whose facts are told: that which is shown. */
+uint32_t model_event_shown(const struct model *model);
 
 /* Tells processes apart in the tree, or no longer. False: not while a subtree is all that is shown. */
 bool model_toggle_processes(struct model *model);

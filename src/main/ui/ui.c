@@ -25,6 +25,8 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		.least_percent = options->least_percent,
 		.grouping = options->grouping,
 		.first_event = options->event,
+		.time = options->time,
+		.wait_event = UINT32_MAX,
 		.refusal = options->refusal,
 		.wanted = options->wanted,
 	};
@@ -102,7 +104,7 @@ static unsigned pane_patience(const struct ui *ui)
 
 int ui_refresh(struct ui *ui, uint64_t now_ns)
 {
-	ui->host.facts(ui->host.context, ui->model.event, &ui->model.facts);
+	ui->host.facts(ui->host.context, model_event_shown(&ui->model), &ui->model.facts);
 	ui->dirty = ui->pane.late = true;
 	if (!ui->pane.due)
 		ui->pane.wait = pane_patience(ui);
