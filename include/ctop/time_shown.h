@@ -12,7 +12,7 @@ enum time_shown {
 };
 
 #define TIME_SHOWN_WORDS "cpu wait wall"
-/* The event of waits, in ns (ctop/wait_kind.h). */
+/* The name of the event of waits, whose weights are ns. */
 #define WAIT_EVENT "wait"
 
 #endif

@@ -15,6 +15,7 @@ enum { EVENT_COLUMNS_MAX = 7, EVENT_RATIOS_MAX = EVENT_COLUMNS_MAX };
 
 struct event_column {
 	uint32_t event;
+	bool is_wall;	/* computing and waiting, whatever the event */
 	uint64_t whole; /* weight of all that is shown, or of what its rows are parts of */
 	struct {
 		struct selection_amount *items; /* by row */

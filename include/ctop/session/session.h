@@ -101,6 +101,10 @@ struct session_stats {
 	struct thread_times times;
 	uint64_t time_source, nr_timed; /* how many threads that is */
 	uint64_t untimed;		/* threads that were too many for it */
+	/* Of waiting that is told by stacks: shared out over short waits that were seen, an estimate. */
+	uint64_t waits_estimated_ns;
+	uint64_t waits_refused;	  /* looks at waiting threads that the kernel did not allow */
+	uint64_t waits_untold_ns; /* that the collector had no room for */
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
 	const char *late_fallbacks[2]; /* that came after the start */
 	size_t nr_late_fallbacks, nr_fallbacks_before;

@@ -59,7 +59,7 @@ const struct option_row option_rows[] = {
 	 TIME_SHOWN_WORDS, "cpu (default), wait or wall: both",
 	 "Waiting is shown where it is spent: threads that wait are looked at, without stopping "
 	 "them, and their stacks have all the time that they waited there, what for as the "
-	 "innermost frame: \\fB[lock]\\fR, \\fB[I/O]\\fR, \\fB[poll]\\fR, \\fB[sleep]\\fR, "
+	 "innermost frame: \\fB[lock]\\fR, \\fB[io]\\fR, \\fB[poll]\\fR, \\fB[sleep]\\fR, "
 	 "\\fB[child]\\fR, \\fB[page fault]\\fR, \\fB[wait]\\fR for others. How long is known from "
 	 "the kernel's records of switches, to the nanosecond; waits too short to be looked at "
 	 "are shared out over those short ones that were, and counted as an estimate. Time "

@@ -42,7 +42,8 @@ static int add_empty(struct event_column *column, size_t nr)
 static int add_column(struct event_columns *columns, uint32_t event, size_t nr_rows)
 {
 	struct event_column *column = &columns->columns[columns->nr++];
-	*column = (struct event_column){.event = event};
+	*column = (struct event_column){.event = event,
+					.is_wall = columns->is_wall && columns->nr == 1};
 	return add_empty(column, nr_rows);
 }
 
@@ -148,7 +149,9 @@ void event_columns_begin(struct event_columns *columns, const struct selection *
 	if (!have_others(columns, history, own))
 		return;
 	columns->columns[columns->nr++] =
-		(struct event_column){.event = own, .whole = selection_totals(selection).weight};
+		(struct event_column){.event = own,
+				      .is_wall = columns->is_wall,
+				      .whole = selection_totals(selection).weight};
 	for (size_t i = 0; i < history_nr_events(history); i++) {
 		const uint64_t whole =
 			is_beside(columns, history, own, i)
@@ -227,7 +230,7 @@ void event_column_add_name(const struct history *history, const struct event_col
 			   size_t cols, struct text *out)
 {
 	struct text name = {0};
-	text_add_safe(&name, history_event_name(history, column->event));
+	text_add_safe(&name, column->is_wall ? "wall" : history_event_name(history, column->event));
 	name_add_elided(out, text_string(&name), cols);
 	out->failed |= name.failed;
 	text_release(&name);

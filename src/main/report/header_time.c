@@ -35,8 +35,14 @@ static void add_waits(struct header *header, const struct thread_times *times)
 			header_add_share(&header->line, wait_kind_name((enum wait_kind)most),
 					 times->wait_ns[most], times->ns[TIME_WAITING]);
 	}
+	const uint64_t shared_ns = header->facts->stats.waits_estimated_ns;
 	if (header->line.size)
 		text_add(&header->line, " of the waiting, estimated by looks at the threads");
+	if (header->line.size && shared_ns && times->ns[TIME_WAITING])
+		text_addf(&header->line,
+			  "; %.2f%% of it was too short to be seen, and is shared out over short "
+			  "waits",
+			  100.0 * (double)shared_ns / (double)times->ns[TIME_WAITING]);
 	header_end_line(header, "waits");
 }
 

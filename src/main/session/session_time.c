@@ -284,6 +284,9 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->nr_timed = time_account_nr_threads(time->account);
 	stats->untimed = time_account_nr_left_out(time->account);
 	stats->time_source = time->source;
+	stats->waits_estimated_ns = time_account_estimated_ns(time->account);
+	stats->waits_refused = time->nr_refused;
+	stats->waits_untold_ns = time->untold_ns;
 }
 
 const struct thread_times *session_thread_times(struct session *session, size_t *nr)

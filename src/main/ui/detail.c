@@ -239,11 +239,14 @@ static void put_cost(struct pane *pane, const struct selection_detail *detail)
 {
 	struct model *model = pane->model;
 	struct text line = {0};
-	text_addf(&line, "self %.1f%%  total %.1f%% +-%.1f  ",
+	text_addf(&line, "self %.1f%%  total %.1f%%",
 		  model_percent(model, detail->cost.self_weight),
-		  model_percent(model, detail->cost.total_weight),
-		  /* In points, as the shares are. */
-		  model_percent(model, detail->cost.total_weight) * detail->error);
+		  model_percent(model, detail->cost.total_weight));
+	/* In points, as the shares are. Waits are measured, not sampled. */
+	if (model->time == TIME_SHOWN_CPU)
+		text_addf(&line, " +-%.1f",
+			  model_percent(model, detail->cost.total_weight) * detail->error);
+	text_add(&line, "  ");
 	header_add_count(&line, detail->cost.total);
 	text_add(&line, " samples");
 	cells_put_cut(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_TEXT,

@@ -90,7 +90,8 @@ static void add_cpu(struct items *items, const struct model *model)
 static void add_split(struct items *items, const struct model *model)
 {
 	const struct selection_totals *totals = &model->totals;
-	if (!totals->weight || (model->facts.event && is_user_only(model->facts.event)))
+	if (!totals->weight || model->time ||
+	    (model->facts.event && is_user_only(model->facts.event)))
 		return;
 	double kernel = 100.0 * (double)totals->kernel_weight / (double)totals->weight;
 	add(items, ROLE_TEXT, "user %.0f kernel %.0f", 100 - kernel, kernel);

@@ -6,7 +6,7 @@ static const struct {
 } words[NR_WAIT_KINDS] = {
 	[WAIT_UNSEEN] = {"not seen", "[wait, not seen]"},
 	[WAIT_LOCK] = {"lock", "[lock]"},
-	[WAIT_IO] = {"I/O", "[I/O]"},
+	[WAIT_IO] = {"I/O", "[io]"},
 	[WAIT_POLL] = {"poll", "[poll]"},
 	[WAIT_SLEEP] = {"sleep", "[sleep]"},
 	[WAIT_CHILD] = {"child", "[child]"},
