@@ -4,11 +4,11 @@
 # is measured, so ctop's own flags (sanitizers among them) stay out. Tail calls stay calls, or
 # the callers that the comments name would be gone.
 
-WORKLOAD_C   := recursion threads forkexec dlopen sigalt sleepwork spin pace newstacks crowd jit jitdump faults weights paced storm paths refuse attacker family deadlock lying_code untouched slower waits
+WORKLOAD_C   := recursion threads forkexec dlopen sigalt sleepwork spin pace newstacks crowd jit jitdump faults weights paced storm paths refuse attacker family deadlock lying_code untouched slower waits waiters
 WORKLOAD_CXX := templates demo
 PLUGINS      := one two
 # The same, with frame pointers.
-FRAMED       := framed_spin framed_threads
+FRAMED       := framed_spin framed_threads framed_waiters
 WORKLOADS    := $(patsubst %,$(BUILD)/workloads/%,$(WORKLOAD_C) $(WORKLOAD_CXX) $(FRAMED) \
 	$(patsubst %,plugin_%.so,$(PLUGINS)))
 WORKLOAD_FLAGS := -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE \

@@ -147,6 +147,7 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 		fds[nr++] = (struct pollfd){.fd = session->target.pid_fds[i], .events = POLLIN};
 	int result = 0;
 	timeout_ms = sooner(timeout_ms, broker_timeout_ms(session->broker));
+	timeout_ms = sooner(timeout_ms, session_time_rest_ms(session));
 	if (poll(fds, nr, sooner(timeout_ms, rest_ms)) < 0) {
 		result = errno == EINTR ? 0 : -errno;
 	} else {

@@ -22,6 +22,7 @@
 #include <ctop/system/budget.h>
 #include <ctop/system/cpu_times.h>
 #include <ctop/system/thread_list.h>
+#include <ctop/system/wait_look.h>
 
 #include "time_account.h"
 #include "uprobes.h"
@@ -207,6 +208,8 @@ void session_list_time(struct session *session);
 void session_switch_time(struct session *session, bool on, uint64_t ns);
 /* A record of the side band. */
 void session_tell_time(struct session *session, const struct record *record);
+/* How long until something is due that nothing else tells of; -1: nothing. */
+int session_time_rest_ms(const struct session *session);
 /* Takes what is due; a part of it, where it is very much. */
 void session_serve_time(struct session *session, uint64_t now_ns);
 /* Sampling has ended: takes all that is left. */
@@ -222,8 +225,15 @@ bool session_places_waits(const struct session *session);
 int session_begin_waits(struct session *session);
 /* Room for the next look. */
 bool session_has_room_for_wait(const struct session_time *time);
-/* Of a thread that waits. Fills in what for, if it is not known yet. False: it has not waited all the while. */
-bool session_place_wait(struct session_time *time, struct thread_look *look);
+/*
+ * Of a thread that waits: what for, into the look, and where, for session_place_wait() at once. 0; -EAGAIN: it has not waited all the while; or
+ * why only what for is known.
+ */
+int session_look_at_wait(struct session_time *time, struct thread_look *look,
+			 struct wait_look *seen);
+/* Where it waits, once the account has taken the look; seen NULL: as it was before. */
+void session_place_wait(struct session_time *time, const struct thread_look *look,
+			const struct wait_look *seen, uint64_t now_ns);
 /* The collector has lost all stacks that it was told of. */
 void session_forget_places(struct session *session);
 /* No more looks. */

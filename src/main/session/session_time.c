@@ -21,10 +21,10 @@
 enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
 /*
  * How often threads are looked at, about; of very many less often, so that it takes a 500th of a CPU. Not in time with anything that they may do: what is
- * seen stands for all that they wait for.
+ * seen stands for all that they wait for. Where they wait is worth a 200th.
  */
 #define LOOK_EVERY_NS (100 * NS_PER_MS)
-enum { LOOKS_SHARE = 500 };
+enum { LOOKS_SHARE = 500, PLACES_SHARE = 200 };
 /* The guard looks at so much time, and does not mind a few records. */
 #define WINDOW_NS (NS_PER_SECOND / 4)
 enum { RECORDS_LEAST = 2500 };
@@ -35,33 +35,46 @@ enum { TOLD_MOST = 4096 };
 
 /* ---- looks ---- */
 
+static void look_again(struct session_time *time, struct thread_look *look)
+{
+	const uint64_t now_ns = clock_now_ns();
+	look->state = 'S';
+	time_account_look(time->account, look, now_ns);
+	if (!time->ring.page)
+		return;
+	/* Its stack may have been lost meanwhile, or there was no time to look at it. */
+	struct wait_look seen;
+	const bool is_known = time_account_has_place(time->account, look->tid, &look->sched);
+	if (is_known || session_look_at_wait(time, look, &seen) != -EAGAIN)
+		session_place_wait(time, look, is_known ? NULL : &seen, now_ns);
+}
+
 static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 {
 	struct stat_line line;
+	struct wait_look seen;
 	struct thread_look look = {.pid = pid, .tid = tid};
 	sched_stat_read(pid, tid, &look.sched);
-	uint64_t now_ns = clock_now_ns();
 	if (time_account_still_waits(time->account, tid, &look.sched, &look.waits_for)) {
-		look.state = 'S';
-		time_account_look(time->account, &look, now_ns);
-		if (time->ring.page)
-			session_place_wait(time, &look);
+		look_again(time, &look);
 		return;
 	}
 	const bool is_there = proc_stat_line(pid, tid, &line);
-	now_ns = clock_now_ns();
+	const uint64_t now_ns = clock_now_ns();
 	look.name = line.name;
 	look.state = line.state;
-	const bool is_alive = is_there && look.state != 'Z' && look.state != 'X';
-	const bool waits = is_alive && look.state != 'R';
-	if (waits)
-		look.waits_for = wait_kind_read(pid, tid, look.state);
-	if (is_alive)
-		time_account_look(time->account, &look, now_ns);
-	else
+	if (!is_there || look.state == 'Z' || look.state == 'X') {
 		time_account_miss(time->account, tid, now_ns);
-	if (waits && time->ring.page)
-		session_place_wait(time, &look);
+		return;
+	}
+	bool is_placed = false;
+	if (look.state != 'R' && time->ring.page)
+		is_placed = session_look_at_wait(time, &look, &seen) != -EAGAIN;
+	else if (look.state != 'R')
+		look.waits_for = wait_kind_read(pid, tid, look.state);
+	time_account_look(time->account, &look, now_ns);
+	if (is_placed)
+		session_place_wait(time, &look, &seen, now_ns);
 }
 
 static void look_at_process(struct session_time *time, int32_t pid)
@@ -132,11 +145,10 @@ static void serve_looks(struct session_time *time, uint64_t now_ns)
 	const uint64_t before_ns = clock_cpu_ns();
 	go_on_with_pass(time, LOOKS_A_TURN);
 	time->pass_cpu_ns += clock_cpu_ns() - before_ns;
-	const uint64_t least_ns = time->pass_cpu_ns * LOOKS_SHARE;
+	const uint64_t least_ns =
+		time->pass_cpu_ns * (time->ring.page ? PLACES_SHARE : LOOKS_SHARE);
 	const uint64_t every_ns = least_ns > LOOK_EVERY_NS ? least_ns : LOOK_EVERY_NS;
 	time->looks_due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
-	if (time->ring.page)
-		time_account_place_waits(time->account, every_ns);
 }
 
 /* ---- records ---- */
@@ -216,7 +228,7 @@ int session_begin_time(struct session *session)
 	if (result)
 		return result;
 	if (session_places_waits(session))
-		time_account_place_waits(time->account, LOOK_EVERY_NS);
+		time_account_place_waits(time->account);
 	session_list_time(session);
 	return 0;
 }
@@ -234,16 +246,32 @@ void session_switch_time(struct session *session, bool on, uint64_t ns)
 		look_at_all(time, false);
 }
 
+/* Where it is told where threads wait, looks come when they are due; else whenever something wakes us. */
+int session_time_rest_ms(const struct session *session)
+{
+	const struct session_time *time = &session->time;
+	if (!session_places_waits(session) || session->phase != PHASE_RUNNING || !session->on)
+		return -1;
+	const uint64_t now_ns = clock_now_ns();
+	const bool is_in_pass = time->pass.at < time->pass.nr;
+	const uint64_t due_ns = is_in_pass ? now_ns + NS_PER_MS : time->looks_due_ns;
+	return due_ns > now_ns ? (int)((due_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
 void session_serve_time(struct session *session, uint64_t now_ns)
 {
 	struct session_time *time = &session->time;
 	const bool is_over = session->phase > PHASE_RUNNING;
-	if (!time->account || is_over || now_ns < time->read_due_ns)
+	if (!time->account || is_over)
 		return;
-	const bool more = read_records(session, now_ns - AGE_NS, RECORDS_A_TURN);
-	time->read_due_ns = more ? now_ns : now_ns + READ_EVERY_NS;
-	guard(session, now_ns);
-	serve_looks(time, now_ns);
+	const bool is_read = now_ns >= time->read_due_ns;
+	if (is_read) {
+		const bool more = read_records(session, now_ns - AGE_NS, RECORDS_A_TURN);
+		time->read_due_ns = more ? now_ns : now_ns + READ_EVERY_NS;
+		guard(session, now_ns);
+	}
+	if (is_read || session_places_waits(session))
+		serve_looks(time, now_ns);
 }
 
 void session_end_time(struct session *session, uint64_t end_ns)

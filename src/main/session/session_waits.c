@@ -51,39 +51,44 @@ bool session_has_room_for_wait(const struct session_time *time)
 	return wait_ring_has_room(&time->ring, WAIT_STACK_BYTES_MAX);
 }
 
-bool session_place_wait(struct session_time *time, struct thread_look *look)
+/* Of one look at a time: copied into the ring at once. */
+static uint8_t stack_of_look[WAIT_STACK_BYTES_MAX];
+
+int session_look_at_wait(struct session_time *time, struct thread_look *look,
+			 struct wait_look *seen)
 {
-	static uint8_t stack[WAIT_STACK_BYTES_MAX];
-	const int32_t pid = look->pid, tid = look->tid;
-	struct wait_look seen;
-	if (!time_account_is_on(time->account))
-		return true;
-	const enum wait_news news =
-		time_account_wait_news(time->account, tid, &look->sched, time->read_until_ns);
-	const uint64_t now_ns = clock_now_ns();
-	tell_shares(time, now_ns);
-	if (news == WAIT_IS_KNOWN || news == WAIT_IS_EARLY)
-		return true;
-	const int result =
-		wait_look_read(pid, tid, look->state, &look->sched, &seen, stack, sizeof(stack));
-	look->waits_for = seen.kind;
-	if (result == -EAGAIN)
-		return false;
+	const int result = wait_look_read(look->pid, look->tid, look->state, &look->sched, seen,
+					  stack_of_look, sizeof(stack_of_look));
+	look->waits_for = seen->kind;
 	time->nr_refused += result == -EACCES;
+	if (result)
+		*seen = (struct wait_look){.kind = seen->kind};
+	return result;
+}
+
+void session_place_wait(struct session_time *time, const struct thread_look *look,
+			const struct wait_look *seen, uint64_t now_ns)
+{
+	if (!time_account_is_on(time->account))
+		return;
+	const enum wait_news news =
+		time_account_wait_news(time->account, look->tid, &look->sched, time->read_until_ns);
+	tell_shares(time, now_ns);
+	if (!seen || news == WAIT_IS_KNOWN || news == WAIT_IS_EARLY)
+		return;
 	const struct wait_record record = {
 		.header = {.type = WAIT_RECORD_STACK},
 		.time_ns = now_ns,
-		.pid = pid,
-		.tid = tid,
-		.kind = seen.kind,
+		.pid = look->pid,
+		.tid = look->tid,
+		.kind = seen->kind,
 		.again = news == WAIT_IS_LOST,
-		.sp = result ? 0 : seen.sp,
-		.pc = result ? 0 : seen.pc,
-		.stack_bytes = result ? 0 : seen.stack_bytes,
+		.sp = seen->sp,
+		.pc = seen->pc,
+		.stack_bytes = seen->stack_bytes,
 	};
-	if (wait_ring_put(&time->ring, &record, stack))
-		time_account_placed(time->account, tid, &look->sched, news, now_ns);
-	return true;
+	if (wait_ring_put(&time->ring, &record, stack_of_look))
+		time_account_placed(time->account, look->tid, &look->sched, news, now_ns);
 }
 
 void session_forget_places(struct session *session)

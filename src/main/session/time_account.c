@@ -58,8 +58,7 @@ struct time_account {
 	uint64_t on_ns;	     /* before it was switched on last */
 	uint64_t since_ns;   /* when that was */
 	uint64_t last_on_ns; /* how long it was on before it was switched off */
-	uint64_t
-		short_ns; /* see time_account_place_waits(); 0: it is not told where threads wait */
+	bool places_waits;   /* it is told where threads wait */
 	uint64_t estimated_ns;
 	struct {
 		struct wait_share *items;
@@ -227,12 +226,11 @@ static void give_all(struct time_account *account, struct thread *thread)
 /* Nothing more comes of it. */
 static void close_shares(struct time_account *account, struct thread *thread)
 {
-	if (!account->short_ns)
+	if (!account->places_waits)
 		return;
 	give_all(account, thread);
-	wait_shares_give_pool(&thread->shares);
-	give_all(account, thread);
-	give(account, thread, WAIT_UNPLACED, &thread->shares.pool);
+	uint64_t unplaced = wait_shares_take_pool(&thread->shares);
+	give(account, thread, WAIT_UNPLACED, &unplaced);
 	give(account, thread, WAIT_FOR_CPU, &thread->shares.for_cpu);
 }
 
@@ -278,7 +276,7 @@ static int take_switch(struct time_account *account, const struct record *record
 		       at);
 	thread->doing = !record->switched.out ? RUNS : record->switched.preempted ? QUEUES : WAITS;
 	if (waited)
-		wait_shares_end(&thread->shares, at, account->short_ns);
+		wait_shares_end(&thread->shares, at);
 	if (thread->doing == WAITS)
 		wait_shares_begin(&thread->shares, at);
 	return 0;
@@ -353,7 +351,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 	HASH_ITER (hh, account->live, thread, next) {
 		if (thread->doing != UNKNOWN)
 			charge(thread, kind_of(thread->doing), from);
-		wait_shares_end(&thread->shares, from, 0);
+		wait_shares_break(&thread->shares);
 		thread->doing = UNKNOWN;
 	}
 }
@@ -406,7 +404,7 @@ static void charge_by_looks(struct thread *thread, const struct sched_stat *now,
 	queue = queue < span - run ? queue : span - run;
 	/* Between looks it waited first, as far as one can tell. */
 	if (now->nr_runs != before->nr_runs)
-		wait_shares_end(&thread->shares, thread->since, 0);
+		wait_shares_break(&thread->shares);
 	charge(thread, TIME_WAITING, at - run - queue);
 	charge(thread, TIME_RUNNABLE, at - run);
 	charge(thread, TIME_RUNNING, at);
@@ -495,9 +493,9 @@ void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns)
 
 /* ---- where they wait ---- */
 
-void time_account_place_waits(struct time_account *account, uint64_t short_ns)
+void time_account_place_waits(struct time_account *account)
 {
-	account->short_ns = short_ns;
+	account->places_waits = true;
 }
 
 /* Of a wait that goes on: a part of it as soon as that shows, of long ones less often. */
@@ -531,6 +529,14 @@ enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
 	return WAIT_IS_NEW;
 }
 
+bool time_account_has_place(const struct time_account *account, int32_t tid,
+			    const struct sched_stat *now)
+{
+	const struct thread *thread = find(account, tid);
+	return thread && thread->shares.has_stack && !thread->shares.wants_again &&
+	       thread->shares.nr_runs == now->nr_runs;
+}
+
 void time_account_placed(struct time_account *account, int32_t tid, const struct sched_stat *now,
 			 enum wait_news news, uint64_t ns)
 {
@@ -540,7 +546,7 @@ void time_account_placed(struct time_account *account, int32_t tid, const struct
 	else if (thread)
 		wait_shares_look(&thread->shares, clock_of(account, ns), now->nr_runs);
 	if (thread && account->by_looks)
-		wait_shares_give_pool(&thread->shares);
+		wait_shares_give_unseen(&thread->shares);
 }
 
 void time_account_forget_places(struct time_account *account)

@@ -53,11 +53,8 @@ void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
 
 /* ---- where it waits ---- */
 
-/*
- * From now on waiting is also told by the stacks that looks have found (wait_shares.h). Of waits shorter than so long, about, not each is
- * looked at.
- */
-void time_account_place_waits(struct time_account *account, uint64_t short_ns);
+/* From now on waiting is also told by the stacks that looks have found (wait_shares.h). */
+void time_account_place_waits(struct time_account *account);
 /* Of a thread that waits: whether its stack is to be looked at. */
 enum wait_news {
 	WAIT_IS_KNOWN, /* it is still the wait of the last look */
@@ -68,6 +65,9 @@ enum wait_news {
 /* All records from before known_ns have been taken. */
 enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
 				      const struct sched_stat *now, uint64_t known_ns);
+/* Whether it is the wait of the last look, whose stack was told. */
+bool time_account_has_place(const struct time_account *account, int32_t tid,
+			    const struct sched_stat *now);
 /* It was looked at then, and its stack told. */
 void time_account_placed(struct time_account *account, int32_t tid, const struct sched_stat *now,
 			 enum wait_news news, uint64_t ns);

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "wait_shares.h"
 
+#include <ctop/base/clock.h>
+
+/* Up to where waits are of the first class. */
+#define SHORTEST_NS (NS_PER_MS / 4)
+
+static uint64_t *pool_of(struct wait_shares *shares, uint64_t ns)
+{
+	int nr = 0;
+	for (uint64_t most = SHORTEST_NS; ns > most && nr < WAIT_CLASSES - 1; most *= 4)
+		nr++;
+	return &shares->pool[nr];
+}
+
 /* News up to then: it is known whether the last look was at the wait that it tells of. */
 static bool settle(struct wait_shares *shares, uint64_t until)
 {
@@ -10,16 +23,24 @@ static bool settle(struct wait_shares *shares, uint64_t until)
 	return is_settled;
 }
 
+static uint64_t *given(struct wait_shares *shares)
+{
+	return shares->is_unsettled ? &shares->at_before : &shares->at_last;
+}
+
+static void move(uint64_t *from, uint64_t *to)
+{
+	*to += *from;
+	*from = 0;
+}
+
 void wait_shares_add(struct wait_shares *shares, uint64_t from, uint64_t until)
 {
 	if (settle(shares, until))
 		shares->is_looked_at = from <= shares->looked_at;
-	if (!shares->is_looked_at)
-		shares->pool += until - from;
-	else if (shares->is_unsettled)
-		shares->at_before += until - from;
-	else
-		shares->at_last += until - from;
+	shares->unseen += until - from;
+	if (shares->is_looked_at)
+		move(&shares->unseen, given(shares));
 }
 
 void wait_shares_pass(struct wait_shares *shares, uint64_t until)
@@ -34,18 +55,25 @@ void wait_shares_begin(struct wait_shares *shares, uint64_t at)
 	shares->is_looked_at = false;
 }
 
-static void give_pool(struct wait_shares *shares, uint64_t *to)
+static void give_estimate(struct wait_shares *shares, uint64_t *from)
 {
-	*to += shares->pool;
-	shares->estimated += shares->pool;
-	shares->pool = 0;
+	shares->estimated += *from;
+	move(from, given(shares));
 }
 
-void wait_shares_end(struct wait_shares *shares, uint64_t at, uint64_t short_ns)
+void wait_shares_end(struct wait_shares *shares, uint64_t at)
 {
-	if (shares->is_looked_at && at - shares->began < short_ns)
-		give_pool(shares, shares->is_unsettled ? &shares->at_before : &shares->at_last);
+	uint64_t *alike = pool_of(shares, at - shares->began);
+	if (shares->is_looked_at)
+		give_estimate(shares, alike);
+	else
+		move(&shares->unseen, alike);
 	shares->is_looked_at = false;
+}
+
+void wait_shares_break(struct wait_shares *shares)
+{
+	shares->is_looked_at = shares->is_unsettled = false;
 }
 
 void wait_shares_look(struct wait_shares *shares, uint64_t at, uint64_t nr_runs)
@@ -57,8 +85,17 @@ void wait_shares_look(struct wait_shares *shares, uint64_t at, uint64_t nr_runs)
 	shares->wants_again = false;
 }
 
-void wait_shares_give_pool(struct wait_shares *shares)
+void wait_shares_give_unseen(struct wait_shares *shares)
 {
-	if (shares->has_stack)
-		give_pool(shares, &shares->at_last);
+	shares->estimated += shares->unseen;
+	move(&shares->unseen, &shares->at_last);
+}
+
+uint64_t wait_shares_take_pool(struct wait_shares *shares)
+{
+	uint64_t ns = 0;
+	move(&shares->unseen, &ns);
+	for (int nr = 0; nr < WAIT_CLASSES; nr++)
+		move(&shares->pool[nr], &ns);
+	return ns;
 }

@@ -4,12 +4,15 @@
 
 /*
  * Which of a thread's waiting belongs to which of the stacks that it was seen waiting with. A wait that was looked at has all of its own time, exactly.
- * What nobody looked at goes to the next wait that was looked at and was short, too: looks at any time see of short waits as many of each kind as they
- * take time. That is an estimate, and counted as one. The account (time_account.h) tells of every stretch of time; times are of its clock.
+ * What nobody looked at goes to waits that were looked at and took about as long: looks at any time see of each kind as many as it takes of the time. That is an
+ * estimate, and counted as one. The account (time_account.h) tells of every stretch of time; times are of its clock.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Waits that took about as long: each class is four times as long as the one before. */
+enum { WAIT_CLASSES = 8 };
 
 /* All zero at first. */
 struct wait_shares {
@@ -22,7 +25,8 @@ struct wait_shares {
 	uint64_t nr_runs;   /* of the last look */
 	/* To be given to the stack of the last look, and of the one before it; of them what nobody looked at. */
 	uint64_t at_last, at_before, estimated;
-	uint64_t pool;	  /* nobody looked at it, and it is not given to any stack yet */
+	/* Not given to any stack yet: of the wait in hand, of others by how long they were. */
+	uint64_t unseen, pool[WAIT_CLASSES];
 	uint64_t for_cpu; /* to be given: it did not wait, it wanted a CPU */
 };
 
@@ -31,11 +35,15 @@ void wait_shares_add(struct wait_shares *shares, uint64_t from, uint64_t until);
 /* It did something else. */
 void wait_shares_pass(struct wait_shares *shares, uint64_t until);
 void wait_shares_begin(struct wait_shares *shares, uint64_t at);
-/* The wait in hand is over. Of waits shorter than that not each is looked at. */
-void wait_shares_end(struct wait_shares *shares, uint64_t at, uint64_t short_ns);
+/* The wait in hand is over. */
+void wait_shares_end(struct wait_shares *shares, uint64_t at);
+/* It is over, and whatever comes now is of others, nobody knows how many. */
+void wait_shares_break(struct wait_shares *shares);
 /* A look has found its stack, and all that there was to give has been given. */
 void wait_shares_look(struct wait_shares *shares, uint64_t at, uint64_t nr_runs);
-/* What nobody looked at goes to the stack of the last look, if there ever was one. */
-void wait_shares_give_pool(struct wait_shares *shares);
+/* Of waits of unknown length: what nobody looked at goes to the last stack. */
+void wait_shares_give_unseen(struct wait_shares *shares);
+/* Nothing more comes: all that is left of what nobody looked at. */
+uint64_t wait_shares_take_pool(struct wait_shares *shares);
 
 #endif
