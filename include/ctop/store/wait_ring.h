@@ -37,7 +37,9 @@ struct wait_record {
 	uint32_t place; /* TIME: enum wait_place */
 	uint32_t again; /* STACK: 1: of the same wait as the last one, which it replaces */
 	uint32_t reserved;
-	uint64_t ns;	 /* TIME */
+	uint64_t ns; /* TIME */
+	char name
+		[16]; /* TIME: the thread's; the collector does not know it of one that has ended. "": nor does main */
 	uint64_t sp, pc; /* STACK; 0: nobody may see them, or it has none */
 	uint64_t
 		stack_bytes; /* STACK: of the copy from sp on that follows, padded to whole words */

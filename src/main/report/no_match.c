@@ -101,6 +101,20 @@ static void name_options(const struct options *options, struct error *error)
 int no_match_check(struct history *history, const struct options *options, struct error *error)
 {
 	const struct history_totals totals = history_totals(history);
+	const uint32_t nr_events = (uint32_t)history_nr_events(history);
+	if (options->time && !(nr_events && history_is_wait(history, nr_events - 1))) {
+		error_set(error, -ENOENT, "'%s' does not tell where threads waited",
+			  options->input);
+		error_remedy(error,
+			     "record again with --time wall; leave out --time to see computing");
+		return -ENOENT;
+	}
+	if (options->time == TIME_SHOWN_WALL && history_event_unit(history, 0) != WEIGHT_NS) {
+		error_set(error, -EINVAL, "%s is no time: it does not add up with waiting",
+			  history_event_name(history, 0));
+		error_remedy(error, "use --time wait, or record a clock (-e cpu-clock)");
+		return -EINVAL;
+	}
 	if (totals.samples || !totals.samples_before)
 		return 0;
 	if (options->event && !has_event(history, options->event)) {

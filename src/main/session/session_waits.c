@@ -3,6 +3,7 @@
 #include "session_internal.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
@@ -25,7 +26,7 @@ int session_begin_waits(struct session *session)
 /* What does not fit in is left for the next time, and in the end is said to be missing. */
 static void tell_share(struct session_time *time, const struct wait_share *share, uint64_t now_ns)
 {
-	const struct wait_record record = {
+	struct wait_record record = {
 		.header = {.type = WAIT_RECORD_TIME},
 		.time_ns = now_ns,
 		.pid = share->pid,
@@ -33,6 +34,7 @@ static void tell_share(struct session_time *time, const struct wait_share *share
 		.place = share->place,
 		.ns = share->ns,
 	};
+	memcpy(record.name, share->name, sizeof(record.name));
 	if (!wait_ring_put(&time->ring, &record, NULL))
 		time->untold_ns += share->ns;
 }

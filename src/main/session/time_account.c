@@ -206,8 +206,9 @@ static void give(struct time_account *account, const struct thread *thread, enum
 {
 	if (!*ns || vec_reserve(&account->shares, account->shares.nr + 1))
 		return;
-	account->shares.items[account->shares.nr++] =
-		(struct wait_share){thread->times.pid, thread->times.tid, place, *ns};
+	struct wait_share *share = &account->shares.items[account->shares.nr++];
+	*share = (struct wait_share){thread->times.pid, thread->times.tid, place, *ns, ""};
+	memcpy(share->name, thread->times.name, sizeof(share->name));
 	*ns = 0;
 }
 
@@ -228,8 +229,8 @@ static void close_shares(struct time_account *account, struct thread *thread)
 {
 	if (!account->places_waits)
 		return;
+	uint64_t unplaced = wait_shares_close(&thread->shares, thread->since);
 	give_all(account, thread);
-	uint64_t unplaced = wait_shares_take_pool(&thread->shares);
 	give(account, thread, WAIT_UNPLACED, &unplaced);
 	give(account, thread, WAIT_FOR_CPU, &thread->shares.for_cpu);
 }

@@ -6,12 +6,12 @@
 /* Up to where waits are of the first class. */
 #define SHORTEST_NS (NS_PER_MS / 4)
 
-static uint64_t *pool_of(struct wait_shares *shares, uint64_t ns)
+static unsigned class_of(uint64_t ns)
 {
-	int nr = 0;
+	unsigned nr = 0;
 	for (uint64_t most = SHORTEST_NS; ns > most && nr < WAIT_CLASSES - 1; most *= 4)
 		nr++;
-	return &shares->pool[nr];
+	return nr;
 }
 
 /* News up to then: it is known whether the last look was at the wait that it tells of. */
@@ -63,11 +63,14 @@ static void give_estimate(struct wait_shares *shares, uint64_t *from)
 
 void wait_shares_end(struct wait_shares *shares, uint64_t at)
 {
-	uint64_t *alike = pool_of(shares, at - shares->began);
-	if (shares->is_looked_at)
+	const unsigned nr = class_of(at - shares->began);
+	uint64_t *alike = &shares->pool[nr];
+	if (shares->is_looked_at) {
 		give_estimate(shares, alike);
-	else
+		shares->last_class = nr;
+	} else {
 		move(&shares->unseen, alike);
+	}
 	shares->is_looked_at = false;
 }
 
@@ -91,10 +94,12 @@ void wait_shares_give_unseen(struct wait_shares *shares)
 	move(&shares->unseen, &shares->at_last);
 }
 
-uint64_t wait_shares_take_pool(struct wait_shares *shares)
+uint64_t wait_shares_close(struct wait_shares *shares, uint64_t at)
 {
 	uint64_t ns = 0;
-	move(&shares->unseen, &ns);
+	wait_shares_end(shares, at);
+	if (shares->has_stack && !shares->is_unsettled)
+		give_estimate(shares, &shares->pool[shares->last_class]);
 	for (int nr = 0; nr < WAIT_CLASSES; nr++)
 		move(&shares->pool[nr], &ns);
 	return ns;

@@ -16,13 +16,14 @@ enum { WAIT_CLASSES = 8 };
 
 /* All zero at first. */
 struct wait_shares {
-	uint64_t began;	    /* the wait in hand, or the last one */
-	bool is_unsettled;  /* the wait of the last look has not been told of yet: */
-	uint64_t looked_at; /* when that was */
-	bool is_looked_at;  /* the wait in hand was, by the look before that one */
-	bool has_stack;	    /* any ever was */
-	bool wants_again;   /* whoever keeps the stacks has lost the last one */
-	uint64_t nr_runs;   /* of the last look */
+	uint64_t began;	     /* the wait in hand, or the last one */
+	bool is_unsettled;   /* the wait of the last look has not been told of yet: */
+	uint64_t looked_at;  /* when that was */
+	bool is_looked_at;   /* the wait in hand was, by the look before that one */
+	bool has_stack;	     /* any ever was */
+	bool wants_again;    /* whoever keeps the stacks has lost the last one */
+	unsigned last_class; /* of the last wait that was looked at and is over */
+	uint64_t nr_runs;    /* of the last look */
 	/* To be given to the stack of the last look, and of the one before it; of them what nobody looked at. */
 	uint64_t at_last, at_before, estimated;
 	/* Not given to any stack yet: of the wait in hand, of others by how long they were. */
@@ -43,7 +44,7 @@ void wait_shares_break(struct wait_shares *shares);
 void wait_shares_look(struct wait_shares *shares, uint64_t at, uint64_t nr_runs);
 /* Of waits of unknown length: what nobody looked at goes to the last stack. */
 void wait_shares_give_unseen(struct wait_shares *shares);
-/* Nothing more comes: all that is left of what nobody looked at. */
-uint64_t wait_shares_take_pool(struct wait_shares *shares);
+/* Nothing more comes. Returns what is left of what nobody looked at, and took longer or shorter than the last that was looked at. */
+uint64_t wait_shares_close(struct wait_shares *shares, uint64_t at);
 
 #endif

@@ -84,6 +84,7 @@ int wait_record_parse(const void *bytes, size_t size, struct wait_record *record
 		return -EINVAL;
 	memcpy(record, bytes, sizeof(*record));
 	*stack = (const uint8_t *)bytes + sizeof(*record);
+	record->name[sizeof(record->name) - 1] = '\0';
 	const bool is_stack = record->header.type == WAIT_RECORD_STACK;
 	if ((!is_stack && record->header.type != WAIT_RECORD_TIME) || record->header.size != size ||
 	    record->kind >= NR_WAIT_KINDS || record->place >= NR_WAIT_PLACES || record->tid <= 0 ||

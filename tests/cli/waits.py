@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Where threads wait, and how long: each wait at its function, by the threads' own clocks."""
+
+import collections
+import json
+import os
+import re
+import signal
+
+from harness import (BUILD, CTOP, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
+                     need_program, need_root, paranoid, plain_user, readable_ctop, run, target, wait_for_samples, wait_until)
+
+# By thread: in which of its functions it waits, what for.
+PLACES = {
+    "naps": {"nap_long": "[sleep]"},
+    "mixed": {"nap_short": "[sleep]", "nap_long": "[sleep]"},
+    "holder": {"nap_long": "[sleep]"},
+    "wanter": {"take_lock": "[lock]"},
+    "reader": {"read_byte": "[io]"},
+    "poller": {"poll_nothing": "[poll]"},
+    "parent": {"wait_for_child": "[child]"},
+    "idle": {"read_nothing": "[io]"},
+}
+
+
+def workload(name):
+    return os.path.join(BUILD, "workloads", name)
+
+
+def waits_of(path, *options):
+    """{thread: {stack: ns}} of a recording."""
+    threads = collections.defaultdict(collections.Counter)
+    for line in ctop_ok("export", "folded", path, "--no-inline", "--time", "wait", *options).stdout.splitlines():
+        stack, _, ns = line.rpartition(" ")
+        comm, *frames = stack.split(";")
+        threads[comm][tuple(frames)] += int(ns)
+    return threads
+
+
+def record_waits(where, *arguments, prefix=(), program=CTOP):
+    """A recording's path, its statistics, and what its command printed."""
+    path, stats = os.path.join(where, "w.ctop"), os.path.join(where, "stats.json")
+    result = run(*prefix, program, "record", "-q", "--time", "wall", "-o", path, "--stats", stats, *arguments)
+    check(result.returncode == 0, result.stderr)
+    with open(stats, encoding="utf-8") as file:
+        return path, json.load(file), result.stdout
+
+
+def check_sum(stats, threads):
+    """All that the account calls waiting or the run queue is somewhere in the profile."""
+    told = sum(sum(stacks.values()) for stacks in threads.values()) / 1e9
+    account = stats["time"]["waiting_seconds"] + stats["time"]["runnable_seconds"]
+    check(abs(told - account) <= 1e-3 * account, f"{told} s in the profile, {account} s by the account")
+
+
+def seen_share(threads):
+    whole = sum(sum(stacks.values()) for stacks in threads.values())
+    unseen = sum(ns for stacks in threads.values() for stack, ns in stacks.items() if stack[-1] == "[wait, not seen]")
+    return 1 - unseen / whole
+
+
+def check_places(printed, threads, estimated):
+    """Each function has the time that its callers measured; of short waits about."""
+    measured = re.findall(r"^(\w+) (\w+) ([\d.]+)$", printed, re.M)
+    check(len(measured) == 8, printed)
+    for thread, function, milliseconds in measured:
+        own = float(milliseconds) / 1e3
+        found = sum(ns for stack, ns in threads[thread].items() if function in stack) / 1e9
+        whole = sum(threads[thread].values()) / 1e9
+        what = f"{thread}, {function}: {own} s by its own clock, {found} of {whole} s here: {threads[thread]}"
+        check(all(stack[-1] in (PLACES[thread][function], "[run queue]") for stack in threads[thread] if function in stack), what)
+        check(abs(found - own) <= 0.01 * own + estimated * whole + 0.01, what)
+
+
+def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
+    path, stats, printed = record_waits(where, "--", program, seconds, prefix=prefix, program=ctop_program)
+    threads = waits_of(path)
+    check_sum(stats, threads)
+    # Whoever gets no CPU cannot look: what was not seen then is somewhere else.
+    check(seen_share(threads) > 0.9, f"{seen_share(threads)}: {dict(threads)}")
+    check_places(printed, threads, 0.15)
+    for function, kind in (("read_nothing", "[io]"),):
+        stacks = [stack for stack in threads["idle"] if stack[-1] != "[run queue]"]
+        check(stacks and all(function in stack and stack[-1] == kind for stack in stacks), f"{threads['idle']}")
+    return stats
+
+
+@case
+def each_wait_is_at_its_function():
+    need_root()
+    with directory() as where:
+        stats = check_known(where, workload("waiters"))
+    check(stats["waits_refused"] == 0 and stats["waits_untold_ns"] == 0, f"{stats}")
+
+
+@case
+def frame_pointers_of_a_program_without_registers():
+    """Of a thread that waits nobody knows rbp: its frames are found by what its code does with the stack pointer."""
+    need_root()
+    with directory() as where:
+        check_known(where, workload("framed_waiters"))
+
+
+@case
+@alone("sets kernel.perf_event_paranoid")
+def an_ordinary_user_sees_the_same():
+    need_root()
+    with paranoid(2), readable_ctop() as (where, program):
+        copy_for_all(where, workload("waiters"))
+        check_known(where, os.path.join(where, "waiters"), prefix=plain_user(), ctop_program=program)
+
+
+@case
+def what_hung_before_is_seen_at_once():
+    """Nothing runs, nothing switches: all that there is was there before."""
+    need_root()
+    with directory() as where, target("deadlock") as program:
+        path, stats, _ = record_waits(where, "-p", program.pid, "--duration", "1")
+        threads = waits_of(path)
+    check_sum(stats, threads)
+    whole = sum(sum(stacks.values()) for stacks in threads.values())
+    locked = sum(ns for stacks in threads.values() for stack, ns in stacks.items() if stack[-1] == "[lock]" and len(stack) > 3)
+    check(locked > 0.999 * whole, f"{dict(threads)}")
+    check(stats["waits_estimated_seconds"] == 0, f"{stats['waits_estimated_seconds']}")
+
+
+@case
+def computing_and_waiting_in_one_tree():
+    need_root()
+    with directory() as where, target("waiters") as program:
+        path, stats, _ = record_waits(where, "-p", program.pid, "--duration", "2")
+        cpu, wait, wall = (ctop_ok("export", "folded", path, "--time", time).stdout for time in ("cpu", "wait", "wall"))
+        report = ctop_ok("report", path, "--time", "wall", "--tree").stdout
+    sums = [sum(int(line.rpartition(" ")[2]) for line in text.splitlines()) for text in (cpu, wait, wall)]
+    check(sums[2] == sums[0] + sums[1] and sums[0] > 0, f"{sums}")
+    # Threads that live all the time: their number times the seconds, as far as samples can tell of the CPU.
+    observed = stats["time"]["observed_seconds"]
+    check(abs(sums[2] / 1e9 - observed) < 0.05 * observed, f"{sums}, {observed}")
+    check(re.search(r"^TOTAL% +SELF% +cpu-clock% +wait% +CALL TREE$", report, re.M), report)
+
+
+@case
+def a_command_that_waits():
+    need_root()
+    with directory() as where:
+        path, stats, _ = record_waits(where, "--", "sh", "-c", "sleep 1 & wait; sleep 1")
+        threads = waits_of(path)
+    check_sum(stats, threads)
+    slept = sum(ns for stack, ns in threads["sleep"].items() if stack[-1] == "[sleep]") / 1e9
+    # It may wait for children as such, or for their signal.
+    waited = sum(ns for stack, ns in threads["sh"].items() if stack[-1] in ("[child]", "[wait]")) / 1e9
+    check(1.8 < slept < 2.6 and 1.8 < waited < 2.8, f"{dict(threads)}")
+
+
+@case
+def by_looks_alone():
+    """Where there are no records of switches, the scheduler's own sums are told at what looks have found."""
+    need_root()
+    with directory() as where:
+        # As many descriptors as events need, and none for switches.
+        path, stats, _ = record_waits(where, "--", workload("waiters"), "3", prefix=(need_program("prlimit"), "--nofile=300:300"))
+        threads = waits_of(path)
+    check(stats["time"]["source"] == 2, f"{stats['time']}")
+    check_sum(stats, threads)
+    naps = sum(ns for stack, ns in threads["naps"].items() if "nap_long" in stack)
+    check(naps > 0.8 * sum(threads["naps"].values()), f"{threads['naps']}")
+    check(stats["waits_estimated_seconds"] > 0, f"{stats['waits_estimated_seconds']}")
+
+
+def weight_of(path):
+    return sum(sum(stacks.values()) for stacks in waits_of(path).values())
+
+
+@case
+def the_collector_dies():
+    """What it knew of stacks is told again."""
+    need_root()
+    with directory() as where, target("waiters") as program:
+        path = os.path.join(where, "w.ctop")
+        with child(CTOP, "record", "-q", "--time", "wall", "-p", str(program.pid), "-o", path) as recorder:
+            wait_for_samples(recorder, path, 20)
+            collector = children_of(recorder.pid)["collector"]
+            os.kill(collector, signal.SIGKILL)
+            wait_until(lambda: children_of(recorder.pid).get("collector", collector) != collector, "another collector")
+            before = weight_of(path)
+            wait_until(lambda: weight_of(path) > before + 8e9, "waits after that")
+            recorder.send_signal(signal.SIGINT)
+            check(recorder.wait() == 0, f"{recorder.returncode}")
+        threads = waits_of(path)
+    check(seen_share(threads) > 0.8, f"{dict(threads)}")
+
+
+@case
+def bad_input():
+    need_root()
+    with directory() as where:
+        path = os.path.join(where, "x.ctop")
+        check_refused(ctop("record", "--time", "wall", "-a", "-o", path), 2, "--time", "whole CPUs")
+        check_refused(ctop("record", "--time", "wall", "-e", "page-faults", "-o", path, "--", "true"), 2, "page-faults", "clock")
+        check_refused(ctop("record", "--time", "never", "-o", path, "--", "true"), 2, "never", "cpu, wait or wall")
+        check(not os.path.exists(path), "a file was written")
+        ctop_ok("record", "-q", "-o", path, "--", workload("spin"), "0.3")
+        for time in ("wait", "wall"):
+            check_refused(ctop("report", "--stdio", "--time", time, path), 1, "where threads waited", "record again with --time wall")
+        check_refused(ctop("report", "--stdio", "--time", "wait", "--event", "cpu-clock", path), 2, "--event")
+
+
+if __name__ == "__main__":
+    main()
