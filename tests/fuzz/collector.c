@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The whole collector, in this process. A byte of flags (1: leave out the usual beginning; 2: frame pointers,
- * 4: leaves only, 8: of one name and user), then what main does, step by step: see turn(). It takes one step each
+ * 4: leaves only, 8: of one name and user, 16: waits, too), then what main does, step by step: see turn(). It takes one step each
  * time that the collector waits, and closes the channel when there are no more. Rings are memory files, the clock runs
  * by the same steps.
  *
@@ -19,7 +19,7 @@
 #include "fuzz.h"
 #include "profile_check.h"
 
-enum { NO_BEGINNING = 1, FRAME_POINTERS = 2, LEAF_ONLY = 4, CHOOSES = 8 };
+enum { NO_BEGINNING = 1, FRAME_POINTERS = 2, LEAF_ONLY = 4, CHOOSES = 8, WAITS = 16 };
 enum { RINGS_MAX = 4, REGIONS_MAX = 4, RING_BYTES = 4096, TURNS_MAX = 400 };
 
 struct fake_ring {
@@ -104,7 +104,9 @@ static void tell_tables(void)
 
 static void tell_config(struct message *message)
 {
-	message->config.ring_pages = RING_BYTES / 4096; /* as the rings are: main's own word */
+	/* As the rings are: main's own word. */
+	message->config.ring_pages = RING_BYTES / 4096;
+	message->config.wait_pages = message->config.wait_pages ? RING_BYTES / 4096 : 0;
 	tell(message, -1);
 }
 
@@ -126,6 +128,7 @@ static void usual_beginning(unsigned flags)
 			   .leaf_only = flags & LEAF_ONLY,
 			   .filters_uid = flags & CHOOSES,
 			   .filters_comm = flags & CHOOSES,
+			   .wait_pages = flags & WAITS,
 			   .comm = "a",
 			   .skip_cpu = -1},
 	};
@@ -137,6 +140,8 @@ static void usual_beginning(unsigned flags)
 	tell(&message, -1);
 	tell_ring(0);
 	tell_ring(1);
+	if (flags & WAITS)
+		tell_ring(WAIT_RING_CPU);
 	tell_tables();
 	tell_kind(MESSAGE_START, -1);
 }

@@ -92,7 +92,8 @@ struct message_config {
 	bool drop_own;	     /* system-wide: leave out ctop's own processes, see OWN */
 	bool filters_comm;   /* system-wide: keep samples of threads of this name only */
 	bool filters_uid;    /* and of this user's processes */
-	bool waits;	     /* there is a ring of WAIT_RING_CPU, and an event of waits */
+	uint32_t
+		wait_pages; /* of the ring of WAIT_RING_CPU; 0: there is none, nor an event of waits */
 	/* Predecessors died too often: stacks by frame pointers and the kernel's chains, no file is asked for. */
 	bool without_tables;
 	uint32_t uid;

@@ -11,7 +11,6 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/fault.h>
-#include <ctop/store/wait_ring.h>
 
 #include "follow.h"
 #include "internal.h"
@@ -81,7 +80,7 @@ static int add_event_rows(struct collector *collector)
 	int result = 0;
 	for (size_t i = 0; i < events->named.nr && !result; i++)
 		result = add_event_row(output, &events->named.items[i]);
-	return result || !collector->config.waits ? result : waits_add_event(collector);
+	return result || !collector->config.wait_pages ? result : waits_add_event(collector);
 }
 
 static int open_file(struct collector *collector, struct message_result *answer)
@@ -110,7 +109,7 @@ static int start(struct collector *collector)
 		struct collector_ring *ring = &collector->source.rings[i];
 		message.result.error =
 			ring_map(&ring->ring, ring->fd,
-				 ring->cpu == WAIT_RING_CPU ? WAIT_RING_PAGES
+				 ring->cpu == WAIT_RING_CPU ? collector->config.wait_pages
 							    : collector->config.ring_pages);
 	}
 	int result = protocol_send(collector->channel, &message, -1);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/store/wait_ring.h>
 #include <ctop/system/proc_text.h>
 
 void setup_sampling(struct sampler_options *sampling, const struct options *options,
@@ -65,7 +66,7 @@ static int send_config(struct channel *channel, const struct sampler *sampler,
 				.drop_own = sampling->system_wide || sampling->nr_cpus,
 				.filters_comm = target->only_comm != NULL,
 				.filters_uid = target->has_uid,
-				.waits = waits,
+				.wait_pages = waits ? WAIT_RING_PAGES : 0,
 				.without_tables = without_tables,
 				.watched_pid = watched_pid,
 				.watched_started_ns = watched_pid ? proc_start_ns(watched_pid) : 0,

@@ -80,7 +80,7 @@ static bool sane(struct message *message)
 		       is_bool(&message->config.filters_pids) &&
 		       is_bool(&message->config.drop_own) &&
 		       is_bool(&message->config.filters_comm) &&
-		       is_bool(&message->config.filters_uid) && is_bool(&message->config.waits) &&
+		       is_bool(&message->config.filters_uid) &&
 		       is_bool(&message->config.without_tables);
 	case MESSAGE_EVENT:
 		terminate(message->event.asked, sizeof(message->event.asked));

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Records of waits: written by main, read as a ring of the kernel's, and whatever the other side may do to it. */
+#include <ctop/store/wait_ring.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <ctop/kernel/ring.h>
+
+#include "test.h"
+
+static struct wait_ring writer;
+static struct ring reader;
+static uint8_t stack[WAIT_STACK_BYTES_MAX];
+
+static void begin(void)
+{
+	CHECK_EQ(wait_ring_open(&writer), 0);
+	CHECK_EQ(ring_map(&reader, writer.fd, WAIT_RING_PAGES), 0);
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = (uint8_t)(i * 7);
+}
+
+static void end(void)
+{
+	ring_unmap(&reader);
+	wait_ring_close(&writer);
+}
+
+static struct wait_record record_of(size_t stack_bytes, uint64_t time_ns)
+{
+	return (struct wait_record){
+		.header = {.type = stack_bytes ? WAIT_RECORD_STACK : WAIT_RECORD_TIME},
+		.time_ns = time_ns,
+		.pid = 7,
+		.tid = 8,
+		.kind = WAIT_LOCK,
+		.sp = 0x7000,
+		.pc = 0x4000,
+		.ns = 5,
+		.name = "name",
+		.stack_bytes = stack_bytes,
+	};
+}
+
+static void check_next(size_t stack_bytes, uint64_t time_ns)
+{
+	struct wait_record record;
+	const uint8_t *copy;
+	bool damaged;
+	ring_refresh(&reader);
+	const struct perf_event_header *next = ring_peek(&reader, &damaged);
+	CHECK(next != NULL && !damaged);
+	CHECK_EQ(wait_record_parse(next, next->size, &record, &copy), 0);
+	CHECK_EQ(record.time_ns, time_ns);
+	CHECK_EQ(record.stack_bytes, stack_bytes);
+	CHECK_STR(record.name, "name");
+	CHECK(memcmp(copy, stack, stack_bytes) == 0);
+	ring_consume(&reader);
+	ring_publish_tail(&reader);
+}
+
+/* More than the ring is long, so that records lie across its end. */
+static void goes_round(void)
+{
+	static const size_t sizes[] = {0, 1, 8, 4095, WAIT_STACK_BYTES_MAX, 0, 12345};
+	begin();
+	for (uint64_t i = 1; i < 1000; i++) {
+		const size_t size = sizes[i % (sizeof(sizes) / sizeof(*sizes))];
+		const struct wait_record record = record_of(size, i);
+		CHECK(wait_ring_put(&writer, &record, stack));
+		check_next(size, i);
+	}
+	end();
+}
+
+static void full(void)
+{
+	const struct wait_record record = record_of(WAIT_STACK_BYTES_MAX, 1);
+	size_t nr = 0;
+	begin();
+	while (wait_ring_put(&writer, &record, stack))
+		nr++;
+	CHECK(nr > 50 && !wait_ring_has_room(&writer, WAIT_STACK_BYTES_MAX));
+	check_next(WAIT_STACK_BYTES_MAX, 1);
+	CHECK(wait_ring_put(&writer, &record, stack));
+	end();
+}
+
+/* The reader writes the tail: whatever it writes, nothing is written that is not its memory, nor over what it has not read. */
+static void tails_that_make_no_sense(void)
+{
+	static const uint64_t tails[] = {1, UINT64_MAX / 2, 1 << 30};
+	const struct wait_record record = record_of(64, 1);
+	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+		begin();
+		writer.page->data_tail = tails[i];
+		CHECK(!wait_ring_put(&writer, &record, stack));
+		end();
+	}
+}
+
+static void too_large(void)
+{
+	struct wait_record record = record_of(64, 1);
+	begin();
+	record.stack_bytes = WAIT_STACK_BYTES_MAX + 1;
+	CHECK(!wait_ring_put(&writer, &record, stack));
+	record.stack_bytes = SIZE_MAX;
+	CHECK(!wait_ring_put(&writer, &record, stack));
+	end();
+}
+
+static void nonsense_is_refused(void)
+{
+	struct wait_record parsed;
+	const uint8_t *copy;
+	struct wait_record good = record_of(0, 1);
+	good.header.size = sizeof(good);
+	CHECK_EQ(wait_record_parse(&good, sizeof(good), &parsed, &copy), 0);
+	CHECK_EQ(wait_record_parse(&good, sizeof(good) - 1, &parsed, &copy), -EINVAL);
+	CHECK_EQ(wait_record_parse(&good, 8, &parsed, &copy), -EINVAL);
+#define REFUSED(field, value)                                                                      \
+	do {                                                                                       \
+		struct wait_record bad = good;                                                     \
+		bad.field = (value);                                                               \
+		CHECK_EQ(wait_record_parse(&bad, sizeof(bad), &parsed, &copy), -EINVAL);           \
+	} while (0)
+	REFUSED(header.type, PERF_RECORD_SAMPLE);
+	REFUSED(header.size, sizeof(good) + 8);
+	REFUSED(kind, NR_WAIT_KINDS);
+	REFUSED(place, NR_WAIT_PLACES);
+	REFUSED(pid, 0);
+	REFUSED(tid, -1);
+	REFUSED(stack_bytes, 8);
+	REFUSED(stack_bytes, UINT64_MAX);
+	struct wait_record endless = good;
+	memset(endless.name, 'x', sizeof(endless.name));
+	CHECK_EQ(wait_record_parse(&endless, sizeof(endless), &parsed, &copy), 0);
+	CHECK_EQ(strlen(parsed.name), sizeof(parsed.name) - 1);
+}
+
+int main(void)
+{
+	RUN(goes_round);
+	RUN(full);
+	RUN(tails_that_make_no_sense);
+	RUN(too_large);
+	RUN(nonsense_is_refused);
+	return test_done();
+}
