@@ -33,6 +33,7 @@ enum stack_reason {
 	STACK_REASON_BAD_ADDRESS,   /* a value pointed outside the dump and read-only data */
 	STACK_REASON_ABI32,	    /* a 32-bit task: refused, not guessed */
 	STACK_REASON_UNREADABLE,    /* a child died on the module's file: it is not read again */
+	STACK_REASON_NO_REGISTER,   /* the rule needs one that is not known, as of threads that wait */
 	NR_STACK_REASONS
 };
 

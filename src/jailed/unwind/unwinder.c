@@ -121,6 +121,12 @@ static bool is_elsewhere(const struct walk *walk, uint64_t handler_sp)
 
 /* ---- one step ---- */
 
+static bool lacks_frame_pointer(const struct walk *walk, const struct rule *rule)
+{
+	return (rule->kind == RULE_OFFSET || rule->kind == RULE_DEREF) &&
+	       rule->cfa_register == UNWIND_FP && !registers_know(&walk->registers, UNWIND_FP);
+}
+
 static struct step_result step_by_table(struct walk *walk, const struct code *code)
 {
 	const struct rule *rule = &code->rule;
@@ -136,7 +142,16 @@ static struct step_result step_by_table(struct walk *walk, const struct code *co
 	else if (rule->flags & RULE_EXPRESSION)
 		result.method = FRAME_EXPRESSION;
 	result.reason = step_by_rule(&input, &walk->registers);
-	if ((result.reason == STACK_REASON_BAD_ADDRESS || result.reason == STACK_REASON_NO_RULE) &&
+	if (result.reason == STACK_REASON_NO_RULE && lacks_frame_pointer(walk, rule)) {
+		/* Of a thread that waits it never was known: its code tells the same by the stack pointer. */
+		const struct step_result by_code =
+			walk_by_rule_of_code(walk, code, STACK_REASON_NO_REGISTER);
+		if (!by_code.reason || walk->pending)
+			return by_code;
+		result.reason = STACK_REASON_NO_REGISTER;
+	}
+	if ((result.reason == STACK_REASON_BAD_ADDRESS || result.reason == STACK_REASON_NO_RULE ||
+	     result.reason == STACK_REASON_NO_REGISTER) &&
 	    walk_to_lost_cfa(walk, &input))
 		result.reason = STACK_REASON_NONE;
 	if (!result.reason && walk->registers.value[UNWIND_PC] == 0) {

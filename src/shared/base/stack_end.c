@@ -19,6 +19,7 @@ static const char *const reason_names[NR_STACK_REASONS] = {
 	[STACK_REASON_BAD_ADDRESS] = "bad_address",
 	[STACK_REASON_ABI32] = "abi32",
 	[STACK_REASON_UNREADABLE] = "unreadable",
+	[STACK_REASON_NO_REGISTER] = "no_register",
 };
 
 static const char *const method_names[NR_FRAME_METHODS] = {
