@@ -639,7 +639,7 @@ def terminals_and_sizes_of_all_kinds():
                 # Nothing of it is left, where there is no other screen as well.
                 screen = window.wait_for_prompt()
                 check(not any(word in screen for word in ("Top", "SELF%", "spin[", "quit", "names")), f"TERM={name}: {screen}")
-                check(window.modes() == before, f"TERM={name} leaves {window.modes()}, was {before}")
+                wait_until(lambda: window.modes() == before, f"modes as before, TERM={name}: {before}")
 
 
 @case

@@ -101,7 +101,7 @@ static void callee_saved_registers_are_followed(void)
 	CHECK_END(4, STACK_COMPLETE, STACK_REASON_NONE);
 	t.words[2] = address_of(cfi_on_rbp); /* its rbp is unknown */
 	t.input.known &= ~(1ULL << UNWIND_FP);
-	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_RULE);
+	CHECK_END(2, STACK_BROKEN, STACK_REASON_NO_REGISTER);
 }
 
 static void a_return_address_in_a_register(void)
