@@ -23,6 +23,7 @@ _ctop()
 	:--uid) ;;
 	:--event | :-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
 	:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	:--filter) ;;
 	:--count | :-c) ;;
 	:--freq | :-F) ;;
@@ -59,6 +60,7 @@ _ctop()
 	record:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	report:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	report:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	report:--memory) ;;
 	report:--pid) ;;
 	report:--tid) ;;
@@ -78,6 +80,7 @@ _ctop()
 	report:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	report:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	export:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	export:--memory) ;;
 	export:--pid) ;;
 	export:--tid) ;;
@@ -128,10 +131,10 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded script frames pprof speedscope firefox chrome callgrind svg html csv json' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --state-frames --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod -q --quiet -h --help -V --version ' ;;
 		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label -o --output --no-inline --keep-code --no-keep-code --debuginfod --html --stats -q --quiet -h --help -V --version ' ;;
-		report) options='--time --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
-		export) options='--time --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
+		report) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
+		export) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
 		diff) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
 		merge) options='-h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;

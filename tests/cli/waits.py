@@ -143,6 +143,20 @@ def computing_and_waiting_in_one_tree():
 
 
 @case
+def what_for_stands_where_it_is_asked_to():
+    need_root()
+    with directory() as where, target("waiters") as program:
+        path, _, _ = record_waits(where, "-p", program.pid, "--duration", "1")
+        leaf, root, none = (waits_of(path, "--state-frames", place)["naps"] for place in ("leaf", "root", "none"))
+        check_refused(ctop("export", "folded", path, "--state-frames", "top"), 2, "leaf, root or none")
+    sleeping = [stack for stack in leaf if stack[-1] == "[sleep]"]
+    check(len(sleeping) == 1, f"{leaf}")
+    stack, ns = sleeping[0], leaf[sleeping[0]]
+    check(root[("[sleep]", *stack[:-1])] == none[stack[:-1]] == ns, f"{leaf}, {root}, {none}")
+    check(sum(leaf.values()) == sum(root.values()) == sum(none.values()), f"{leaf}, {root}, {none}")
+
+
+@case
 def a_command_that_waits():
     need_root()
     with directory() as where:

@@ -240,7 +240,8 @@ struct history {
 	struct awaiting_frames unnamed, unlined;     /* that had no name, no lines yet */
 	uint64_t lines_taken;			     /* of the epoch's symbols: rows, */
 	uint64_t name_bytes_taken, line_bytes_taken; /* and of new strings */
-	bool without_lines;			     /* nobody wants to see them */
+	enum state_frames state_frames;
+	bool without_lines; /* nobody wants to see them */
 
 	ROWS(struct history_piece) pieces; /* of code, in all epochs */
 	struct index pieces_index;

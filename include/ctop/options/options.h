@@ -14,6 +14,7 @@
 #include <ctop/base/error.h>
 #include <ctop/grouping.h>
 #include <ctop/perf/sampler.h>
+#include <ctop/state_frames.h>
 #include <ctop/theme.h>
 #include <ctop/time_shown.h>
 
@@ -71,7 +72,8 @@ struct options {
 	uint32_t max_overhead_percent; /* default 10 */
 	uint64_t memory_mib;	       /* of a live profile's history; default 128 */
 	bool memory_is_asked;	       /* else a file's may be larger: see load.c */
-	enum time_shown time;	       /* --time; of readers, which samples count */
+	enum state_frames state_frames;
+	enum time_shown time; /* --time; of readers, which samples count */
 	bool strict, no_inherit;
 
 	/* FILTER */

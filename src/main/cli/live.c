@@ -134,6 +134,7 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 	if (!live->history)
 		return error_set(error, -ENOMEM, "out of memory");
 	history_set_limit(live->history, live->options->memory_mib << 20);
+	history_set_state_frames(live->history, live->options->state_frames);
 	if (interactive)
 		history_keep_seconds(live->history);
 	else

@@ -119,6 +119,11 @@ void history_leave_out_lines(struct history *history)
 	history->without_lines = true;
 }
 
+void history_set_state_frames(struct history *history, enum state_frames state_frames)
+{
+	history->state_frames = state_frames;
+}
+
 void history_set_limit(struct history *history, uint64_t bytes)
 {
 	history->limit_bytes = bytes;

@@ -229,22 +229,18 @@ static int import_frame(struct history *history, uint32_t id, uint32_t *to)
 	return result;
 }
 
-/* The child of a node of the history that the epoch's row describes. *cut: there is no room for it, *to is the parent. */
-static int import_child(struct history *history, const struct node_row *row, uint32_t parent,
-			uint32_t *to, bool *cut)
+/* *cut: there is no room for it, *to is the parent. */
+static int find_or_add_child(struct history *history, uint32_t parent, uint32_t frame,
+			     uint32_t method, uint32_t *to, bool *cut)
 {
-	uint32_t frame, depth = history->nodes.items[parent].depth + 1;
-	int result = translate(history, TABLE_FRAMES, row->frame.index, &frame);
-	if (result)
-		return result;
-	if (row->method >= NR_FRAME_METHODS || depth > HISTORY_DEPTH_MAX)
+	const uint32_t depth = history->nodes.items[parent].depth + 1;
+	if (method >= NR_FRAME_METHODS || depth > HISTORY_DEPTH_MAX)
 		return -EINVAL;
-	uint64_t hash = hash_node(parent, frame, row->method);
+	uint64_t hash = hash_node(parent, frame, method);
 	struct index_probe probe = index_find(&history->nodes_index, hash);
 	while (index_next(&history->nodes_index, &probe, to)) {
 		const struct history_node *known = &history->nodes.items[*to];
-		if (known->parent == parent && known->frame == frame &&
-		    known->method == row->method)
+		if (known->parent == parent && known->frame == frame && known->method == method)
 			return 0;
 	}
 	if (frame == FOLDED_FRAME || !has_room(history, &history->nodes)) {
@@ -264,9 +260,18 @@ static int import_child(struct history *history, const struct node_row *row, uin
 		.frame = frame,
 		.depth = (uint16_t)depth,
 		.unnamed = (uint16_t)(above->unnamed + !history->frames.items[frame].name),
-		.method = (uint8_t)row->method,
+		.method = (uint8_t)method,
 	};
 	return 0;
+}
+
+/* The child of a node of the history that the epoch's row describes. */
+static int import_child(struct history *history, const struct node_row *row, uint32_t parent,
+			uint32_t *to, bool *cut)
+{
+	uint32_t frame;
+	int result = translate(history, TABLE_FRAMES, row->frame.index, &frame);
+	return result ? result : find_or_add_child(history, parent, frame, row->method, to, cut);
 }
 
 static bool is_cut(const struct history *history, uint32_t node)
@@ -420,6 +425,42 @@ static int count(struct history *history, const struct counted_stack *stack, uin
 	return 0;
 }
 
+/* ---- what a thread waits for ---- */
+
+/* Only waits have frames of no module with a name at their innermost end. */
+static bool is_state(const struct history *history, const struct counted_stack *stack)
+{
+	const struct named_frame *leaf = &history->frames.items[stack->leaf];
+	return history_is_wait(history, stack->event) &&
+	       history->modules.items[leaf->module].kind == MODULE_NONE && leaf->name;
+}
+
+/* From the innermost place to the outermost, or away: what it stood on is the leaf then. */
+static int move_state(struct history *history, struct counted_stack *stack)
+{
+	uint32_t *path = history->path;
+	size_t nr = 0;
+	bool cut = false;
+	int result = 0;
+	uint32_t at = stack->node, to = 0;
+	const uint32_t leaf = history->nodes.items[at].frame;
+	if (history->state_frames == STATE_FRAMES_ROOT) {
+		for (uint32_t node = history->nodes.items[at].parent;
+		     node && nr < HISTORY_DEPTH_MAX; node = history->nodes.items[node].parent)
+			path[nr++] = node;
+		result = find_or_add_child(history, 0, stack->leaf, FRAME_KERNEL, &to, &cut);
+		while (!result && !cut && nr) {
+			const struct history_node node = history->nodes.items[path[--nr]];
+			result = find_or_add_child(history, to, node.frame, node.method, &to, &cut);
+		}
+	} else {
+		to = history->nodes.items[at].parent;
+	}
+	stack->node = to;
+	stack->leaf = cut ? FOLDED_FRAME : leaf;
+	return result;
+}
+
 /* Fills in the stack that a sample fell on. -EINVAL when the sample makes no sense. */
 static int stack_of(struct history *history, const struct sample *sample,
 		    struct counted_stack *stack)
@@ -442,6 +483,8 @@ static int stack_of(struct history *history, const struct sample *sample,
 	if (!result)
 		result = translate(history, TABLE_FRAMES, sample->leaf.index, &stack->leaf);
 	stack->event = (uint8_t)event;
+	if (!result && history->state_frames && stack->node && is_state(history, stack))
+		result = move_state(history, stack);
 	return result;
 }
 

@@ -182,6 +182,19 @@ int parse_time(const char *text, enum time_shown *time, struct error *error)
 	return error_remedy(error, "use cpu, wait or wall");
 }
 
+int parse_state_frames(const char *text, enum state_frames *state_frames, struct error *error)
+{
+	static const char *const names[NR_STATE_FRAMES] = {"leaf", "root", "none"};
+	for (size_t i = 0; i < NR_STATE_FRAMES; i++) {
+		if (strcmp(names[i], text) != 0)
+			continue;
+		*state_frames = (enum state_frames)i;
+		return 0;
+	}
+	error_usage(error, "invalid place for what is waited for, '%s'", text);
+	return error_remedy(error, "use leaf, root or none");
+}
+
 static int add_once(struct int32_list *list, int32_t value, struct error *error)
 {
 	for (size_t i = 0; i < list->nr; i++)

@@ -29,6 +29,8 @@ int parse_call_graph(const char *option, const char *text, enum call_graph *mode
 int parse_group(const char *text, enum grouping *grouping, struct error *error);
 /* "cpu", "wait", "wall". */
 int parse_time(const char *text, enum time_shown *time, struct error *error);
+/* "leaf", "root", "none". */
+int parse_state_frames(const char *text, enum state_frames *state_frames, struct error *error);
 int parse_theme(const char *text, enum theme *theme, struct error *error);
 /* Adds ids from a comma-separated list to the list, each once. */
 int parse_ids(const char *option, const char *text, int32_t least, struct int32_list *list,

@@ -92,6 +92,8 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		return parse_events(spelled, text, options, error);
 	case OPTION_TIME:
 		return parse_time(text, &options->time, error);
+	case OPTION_STATE_FRAMES:
+		return parse_state_frames(text, &options->state_frames, error);
 	case OPTION_TRACE_FILTER:
 		return parse_trace_filter(spelled, text, options, error);
 	case OPTION_COUNT:

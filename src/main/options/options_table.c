@@ -67,6 +67,11 @@ const struct option_row option_rows[] = {
 	 "recording made with \\fBwait\\fR or \\fBwall\\fR has both. Whoever may trace a process "
 	 "may "
 	 "see where it waits."},
+	{OPTION_STATE_FRAMES, GROUP_OUTPUT, LIVE | READERS, 0, "state-frames", "WHERE",
+	 COMPLETE_WORDS, STATE_FRAMES_WORDS, "of waits, what for: leaf (default), root, none",
+	 "With \\fBroot\\fR all that waits for a lock is below one \\fB[lock]\\fR; with "
+	 "\\fBnone\\fR the "
+	 "function that waits has the time itself."},
 	{OPTION_TRACE_FILTER, GROUP_SAMPLING, TARGETED, 0, "filter", "EXPR", COMPLETE_NOTHING, NULL,
 	 "only hits of the tracepoints before it that match",
 	 "FIELD OPERATOR VALUE, with &&, ||, ! and parentheses, as in \\fB\\-e "

@@ -194,6 +194,7 @@ static int begin_history(struct load *load, enum load_mode mode)
 		return -ENOMEM;
 	history_set_filter(load->history, &filter);
 	history_set_limit(load->history, memory_bound(load->options));
+	history_set_state_frames(load->history, load->options->state_frames);
 	if (load->options->no_inline)
 		history_leave_out_lines(load->history);
 	return 0;
@@ -332,7 +333,7 @@ void load_tell_event(const struct load *load)
 	const bool is_asked_for = load->options->event && !load->with_event;
 	struct text line = {0};
 	size_t nr_others = 0, shown = 0;
-	if (is_asked_for || history_nr_events(history) < 2)
+	if (is_asked_for || load->options->time || history_nr_events(history) < 2)
 		return;
 	text_add(&line, "ctop: ");
 	if (load->with_event) {
@@ -351,6 +352,8 @@ void load_tell_event(const struct load *load)
 			text_add(&line, "; choose with --event: ");
 		text_add(&line, nr_others++ ? ", " : "");
 		text_add_safe(&line, history_event_name(history, i));
+		if (history_is_wait(history, (uint32_t)i))
+			text_add(&line, " (or --time wait, wall)");
 	}
 	text_add(&line, "\n");
 	if (nr_others || load->with_event)
