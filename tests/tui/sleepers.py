@@ -30,6 +30,16 @@ def a_deadlock_is_a_list_of_threads():
         wait_until(lambda: len(sleeping(program.pid)) == 6, "deadlock")
         window.type(f"{CTOP} -p {program.pid}")
         window.wait_for("6 threads sleep", "6 shows each thread", "cpu 0% run-queue 0% waiting 100%")
+        window.wait_for("all wait for locks!")
+        # Where: what is in no call of its own is not in its way.
+        window.press("o")
+        window.wait_for("% of the waiting", "[lock]", "100.0")
+        window.press("2")
+        window.wait_for("CALL TREE", "take_ab", "take_ba")
+        window.press("o")
+        window.wait_for("% of the time", "wait%")
+        window.press("o")
+        window.wait_for("6 threads sleep")
         window.press("6")
         screen = window.wait_for("deadlock-ab", "deadlock-ba", "deadlock-wait", "futex")
         rows = [line for line in screen.splitlines() if re.match(r">?\s+\d+ deadlock", line)]

@@ -101,6 +101,7 @@ struct session_stats {
 	struct thread_times times;
 	uint64_t time_source, nr_timed; /* how many threads that is */
 	uint64_t untimed;		/* threads that were too many for it */
+	uint64_t waits; /* of the samples: what tells of waits, and was not sampled */
 	/* Of waiting that is told by stacks: shared out over short waits that were seen, an estimate. */
 	uint64_t waits_estimated_ns;
 	uint64_t waits_refused;	  /* looks at waiting threads that the kernel did not allow */

@@ -252,11 +252,15 @@ static void print_summary(const struct recording_run *run, const struct session_
 {
 	double all = stats->samples ? (double)stats->samples : 1;
 	struct text text = {0};
-	text_addf(&text, "ctop: %llu samples of ", (unsigned long long)stats->samples);
+	text_addf(&text, "ctop: %llu samples of ",
+		  (unsigned long long)(stats->samples - stats->waits));
 	text_add_safe(&text, session_target(run->session));
 	text_addf(&text, " in %.1f s", seconds_of(stats));
 	add_events(&text, session_sampler(run->session), stats,
 		   run->options->nr_events ? run->options->nr_events : 1);
+	if (run->options->time)
+		text_addf(&text, ", where threads waited in %llu parts",
+			  (unsigned long long)stats->waits);
 	text_addf(&text, ", %llu lost, %.1f %% of stacks complete", (unsigned long long)stats->lost,
 		  100.0 * (double)(stats->ends[STACK_COMPLETE] + stats->ends[STACK_JOINED]) / all);
 	if (stats->ends[STACK_KERNEL_ONLY])

@@ -94,6 +94,8 @@ static double share_percent(uint64_t before_ns, uint64_t now_ns, uint64_t of_ns)
 	return now_ns > before_ns ? 100.0 * (double)(now_ns - before_ns) / (double)of_ns : 0;
 }
 
+#define DEADLOCK_FROM_NS (3 * NS_PER_SECOND)
+
 /* What the threads did. Who ended since, and was only looked at, leaves a gap: it is unknown. */
 static void add_times(const struct thread_times *before, const struct thread_times *now,
 		      struct ui_facts *out)
@@ -109,6 +111,31 @@ static void add_times(const struct thread_times *before, const struct thread_tim
 		share_percent(before->ns[TIME_WAITING], now->ns[TIME_WAITING], of_ns);
 }
 
+/* Several threads, of which none has run, and each waits for a lock. */
+static bool all_wait_for_locks(const struct thread_times *before, const struct thread_times *now,
+			       uint64_t nr_threads)
+{
+	const uint64_t of_ns = now->observed_ns - before->observed_ns;
+	const uint64_t locked_ns = now->wait_ns[WAIT_LOCK] - before->wait_ns[WAIT_LOCK];
+	return nr_threads > 1 && now->observed_ns > before->observed_ns &&
+	       now->ns[TIME_RUNNING] == before->ns[TIME_RUNNING] &&
+	       now->wait_ns[WAIT_LOCK] > before->wait_ns[WAIT_LOCK] &&
+	       locked_ns >= of_ns - of_ns / 1000;
+}
+
+/* Not before it has been so for a while: most locks are given back. */
+static void look_for_deadlock(struct facts *facts, const struct facts_moment *before,
+			      const struct facts_moment *now, uint64_t nr_threads,
+			      struct ui_facts *out)
+{
+	if (!all_wait_for_locks(&before->times, &now->times, nr_threads))
+		facts->locked_since_ns = 0;
+	else if (!facts->locked_since_ns)
+		facts->locked_since_ns = before->ns;
+	out->all_wait_for_locks =
+		facts->locked_since_ns && now->ns - facts->locked_since_ns > DEADLOCK_FROM_NS;
+}
+
 /* Rates over the last few refreshes. */
 static void add_rates(struct facts *facts, const struct interact_source *source,
 		      const struct session_stats *stats, uint32_t event, struct ui_facts *out)
@@ -116,7 +143,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 	const struct history *history = source->history;
 	struct facts_moment now = {
 		.ns = clock_now_ns(),
-		.samples = stats->samples,
+		.samples = stats->samples - stats->waits,
 		.first_samples = history_nr_events(history) ? history_event_samples(history, 0) : 0,
 		.target_cpu_ns =
 			target_cpu_ns(stats, session_sampler(source->session), source->pid, out),
@@ -144,6 +171,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 				per_second(now.first_samples - before->first_samples, used_ns);
 		add_cpus(before, &now, out);
 		add_times(&before->times, &now.times, out);
+		look_for_deadlock(facts, before, &now, stats->nr_timed, out);
 	}
 	facts->moments[nr % FACTS_MOMENTS] = now;
 	facts->nr_moments++;

@@ -22,6 +22,7 @@ struct facts_moment {
 enum { FACTS_MOMENTS = 4 };
 
 struct facts {
+	uint64_t locked_since_ns; /* all threads wait for locks; 0: they do not */
 	struct facts_moment moments[FACTS_MOMENTS];
 	unsigned nr_moments; /* taken so far */
 	bool stopped;	     /* the duration is over */

@@ -298,7 +298,7 @@ void header_draw_empty(struct model *model, struct cells *cells, struct area are
 	else
 		text_add_safe(&text, why_empty(model));
 	if (model->facts.idle && !passes_none)
-		text_add(&text, " 6 shows each thread.");
+		text_add(&text, " 6 shows each thread, o where it waits.");
 	struct area middle = {area.row + area.rows / 3, area.col + 2, area.rows - area.rows / 3,
 			      area.cols - 4};
 	cells_put_wrapped(cells, middle, ROLE_TEXT, text_string(&text));
