@@ -211,8 +211,8 @@ def go():
         check_program(where, "Go", program, program, 1)
 
 
-@long_case
-def glibc_by_its_debug_file():
+def glibc():
+    """It, and the debug file of its package."""
     path = next((word for word in run("ldd", CTOP).stdout.split() if "/libc.so" in word), None)
     if not path:
         raise Skip("no glibc here")
@@ -221,6 +221,12 @@ def glibc_by_its_debug_file():
     debug = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
     if not os.path.exists(debug):
         raise Skip("glibc's debug package is not installed")
+    return path, debug
+
+
+@long_case
+def glibc_by_its_debug_file():
+    path, debug = glibc()
     with directory() as where:
         compared(where, "glibc", path, all_over(path, debug), debug)
 
@@ -240,9 +246,10 @@ def chains_by_llvm(where, path, addresses):
     return found
 
 
-def chains_by_elfutils(where, path, addresses):
+def chains_by_addr2line(where, path, addresses, tool):
+    """elfutils' or binutils'."""
     found, chain, name = {}, [], None
-    for line in answers(where, addresses, need_program("eu-addr2line"), "-e", path, "-a", "-f", "-i").splitlines():
+    for line in answers(where, addresses, need_program(tool), "-e", path, "-a", "-f", "-i").splitlines():
         if re.fullmatch(r"0x[0-9a-f]{16}", line):
             chain = found[int(line, 16)] = []
             name = None
@@ -255,9 +262,9 @@ def chains_by_elfutils(where, path, addresses):
     return found
 
 
-def chains_by_ctop(where, path, addresses):
+def chains_by_ctop(where, path, debug, addresses):
     found = {}
-    for line in answers(where, addresses, LOOK_UP, "-l", path).splitlines():
+    for line in answers(where, addresses, LOOK_UP, "-l", path, *([debug] if debug else [])).splitlines():
         address, *words = line.split("\t")
         found[int(address, 16)] = [(plain(name), os.path.basename(place.rpartition(":")[0]), int(place.rpartition(":")[2]))
                                    for name, place in zip(words[::2], words[1::2])]
@@ -268,15 +275,15 @@ def places_of(chain):
     return [(file, line) for _, file, line in chain]
 
 
-def compare_chains(where, what, path, most=AT_MOST):
-    addresses = all_over(path)
+def compare_chains(where, what, path, most=AT_MOST, debug=None, other="eu-addr2line"):
+    addresses = all_over(path, debug)
     addresses = addresses[::-(-len(addresses) // most)]
-    of_llvm, of_elfutils = chains_by_llvm(where, path, addresses), chains_by_elfutils(where, path, addresses)
-    of_ctop = chains_by_ctop(where, path, addresses)
+    of_llvm, of_other = chains_by_llvm(where, debug or path, addresses), chains_by_addr2line(where, debug or path, addresses, other)
+    of_ctop = chains_by_ctop(where, path, debug, addresses)
     agreed, different, longest = 0, [], 0
     for address in addresses:
         chain = of_llvm.get(address, [])
-        if not chain or not chain[0][2] or places_of(chain) != places_of(of_elfutils.get(address, [])):
+        if not chain or not chain[0][2] or places_of(chain) != places_of(of_other.get(address, [])):
             continue
         agreed += 1
         longest = max(longest, len(chain))
@@ -299,6 +306,21 @@ def inlined_functions_and_lines():
         compare_chains(where, "C++", os.path.join(BUILD, "workloads", "demo"))
         program, = building_rust(RUST)(where)
         compare_chains(where, "Rust", program)
+
+
+@long_case
+def inlined_functions_and_lines_of_go():
+    """Go makes no table of ranges, without which eu-addr2line finds no units."""
+    with directory() as where:
+        program, = building_go(GO)(where)
+        compare_chains(where, "Go", program, other="addr2line")
+
+
+@long_case
+def inlined_functions_and_lines_of_glibc():
+    path, debug = glibc()
+    with directory() as where:
+        compare_chains(where, "glibc", path, debug=debug)
 
 
 @long_case
