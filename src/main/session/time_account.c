@@ -1,70 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "time_account.h"
+#include "time_account_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
 
-#include "wait_shares.h"
-
-enum { LIVE_MOST = 65536, ENDED_MOST = 4096 };
-/* Waits that go on are given in parts: an eighth of what they have been, within these. */
-#define PART_LEAST_NS (100 * NS_PER_MS)
-#define PART_MOST_NS  NS_PER_SECOND
-
-/* What is known of a thread between two pieces of news. */
-enum doing {
-	RUNS,
-	QUEUES,
-	WAITS,
-	SEEN_READY, /* by a look: it ran or queued, which its next record tells */
-	SEEN_OFF,   /* by a look: it waited, or was about to */
-	UNKNOWN,
-};
-
-struct thread {
-	struct thread_times times; /* observed_ns: filled when it ends */
-	uint64_t began, since;	   /* by the clock of the account: of what it does now */
-	enum doing doing;
-	struct sched_stat sched; /* as of `since`, where looks tell */
-	uint32_t nr_looks[NR_WAIT_KINDS];
-	uint32_t nr_looks_all;
-	bool waited; /* when it was looked at last; for what */
-	enum wait_kind waited_for;
-	struct wait_shares shares;
-	UT_hash_handle hh;
-};
-
-/*
- * The clock of the account is time while it is on: all that is kept is by it, so that a time off need not be taken out of
- * anything.
- */
-struct time_account {
-	struct thread *live; /* by tid */
-	struct {
-		struct thread_times *items;
-		size_t nr, capacity;
-	} ended;
-	struct thread_times others; /* that ended, too, and are not told one by one */
-	uint64_t nr_others, nr_left_out;
-	bool by_looks;
-	bool is_on;
-	uint64_t on_ns;	     /* before it was switched on last */
-	uint64_t since_ns;   /* when that was */
-	uint64_t last_on_ns; /* how long it was on before it was switched off */
-	bool places_waits;   /* it is told where threads wait */
-	uint64_t estimated_ns;
-	struct {
-		struct wait_share *items;
-		size_t nr, capacity;
-	} shares; /* to be taken */
-};
+enum { ENDED_MOST = 4096 };
 
 struct time_account *time_account_new(void)
 {
@@ -85,20 +30,11 @@ void time_account_free(struct time_account *account)
 	free(account);
 }
 
-/* News may be late: of the stretch before it was switched off it is still taken; what is older counts as of the last switch. */
-static uint64_t clock_of(const struct time_account *account, uint64_t ns)
-{
-	if (account->is_on)
-		return account->on_ns + (ns > account->since_ns ? ns - account->since_ns : 0);
-	const uint64_t ago_ns = ns < account->since_ns ? account->since_ns - ns : 0;
-	return account->on_ns - (ago_ns < account->last_on_ns ? ago_ns : account->last_on_ns);
-}
-
 void time_account_switch(struct time_account *account, bool on, uint64_t ns)
 {
 	if (on == account->is_on)
 		return;
-	const uint64_t on_ns = account->is_on ? clock_of(account, ns) : account->on_ns;
+	const uint64_t on_ns = account->is_on ? account_clock(account, ns) : account->on_ns;
 	account->last_on_ns = on_ns - account->on_ns;
 	account->on_ns = on_ns;
 	account->since_ns = ns;
@@ -108,61 +44,6 @@ void time_account_switch(struct time_account *account, bool on, uint64_t ns)
 bool time_account_is_on(const struct time_account *account)
 {
 	return account->is_on;
-}
-
-/* ---- threads ---- */
-
-static struct thread *find(const struct time_account *account, int32_t tid)
-{
-	struct thread *thread;
-	HASH_FIND(hh, account->live, &tid, sizeof(tid), thread);
-	return thread;
-}
-
-static int add(struct time_account *account, int32_t pid, int32_t tid, uint64_t at,
-	       struct thread **added)
-{
-	*added = NULL;
-	if (HASH_COUNT(account->live) >= LIVE_MOST) {
-		account->nr_left_out++;
-		return 0;
-	}
-	struct thread *thread = calloc(1, sizeof(*thread));
-	if (!thread)
-		return -ENOMEM;
-	*thread = (struct thread){.times = {.pid = pid, .tid = tid}, .began = at, .since = at};
-	thread->doing = UNKNOWN;
-	HASH_ADD(hh, account->live, times.tid, sizeof(thread->times.tid), thread);
-	if (!thread->hh.tbl) { /* uthash had no memory */
-		free(thread);
-		return -ENOMEM;
-	}
-	*added = thread;
-	return 0;
-}
-
-static void charge(struct thread *thread, enum time_kind kind, uint64_t until)
-{
-	if (until <= thread->since)
-		return;
-	thread->times.ns[kind] += until - thread->since;
-	if (kind == TIME_WAITING)
-		wait_shares_add(&thread->shares, thread->since, until);
-	else
-		wait_shares_pass(&thread->shares, until);
-	if (kind == TIME_RUNNABLE)
-		thread->shares.for_cpu += until - thread->since;
-	thread->since = until;
-}
-
-/* What it has been doing, where nothing more comes to tell. */
-static enum time_kind kind_of(enum doing doing)
-{
-	static const enum time_kind kinds[] = {
-		[RUNS] = TIME_RUNNING,	     [QUEUES] = TIME_RUNNABLE,	[WAITS] = TIME_WAITING,
-		[SEEN_READY] = TIME_RUNNING, [SEEN_OFF] = TIME_WAITING, [UNKNOWN] = TIME_UNKNOWN,
-	};
-	return kinds[doing];
 }
 
 /* By looks at any time, each kind is seen as often as it takes of the time. Rounding goes to the last. */
@@ -194,52 +75,17 @@ static void add_times(struct thread_times *sum, const struct thread_times *times
 static struct thread_times times_at(const struct thread *thread, enum time_kind last, uint64_t at)
 {
 	struct thread so_far = *thread;
-	charge(&so_far, last, at);
+	account_charge(&so_far, last, at);
 	so_far.times.observed_ns = so_far.since - so_far.began;
 	share_out(&so_far.times, &so_far);
 	return so_far.times;
 }
 
-/* Without memory it is left for the next time. */
-static void give(struct time_account *account, const struct thread *thread, enum wait_place place,
-		 uint64_t *ns)
-{
-	if (!*ns || vec_reserve(&account->shares, account->shares.nr + 1))
-		return;
-	struct wait_share *share = &account->shares.items[account->shares.nr++];
-	*share = (struct wait_share){thread->times.pid, thread->times.tid, place, *ns, ""};
-	memcpy(share->name, thread->times.name, sizeof(share->name));
-	*ns = 0;
-}
-
-static void give_all(struct time_account *account, struct thread *thread)
-{
-	struct wait_shares *shares = &thread->shares;
-	give(account, thread, WAIT_AT_BEFORE, &shares->at_before);
-	give(account, thread, shares->is_unsettled ? WAIT_AT_BEFORE : WAIT_AT_LAST,
-	     &shares->at_last);
-	if (shares->for_cpu >= PART_LEAST_NS)
-		give(account, thread, WAIT_FOR_CPU, &shares->for_cpu);
-	account->estimated_ns += shares->estimated;
-	shares->estimated = 0;
-}
-
-/* Nothing more comes of it. */
-static void close_shares(struct time_account *account, struct thread *thread)
-{
-	if (!account->places_waits)
-		return;
-	uint64_t unplaced = wait_shares_close(&thread->shares, thread->since);
-	give_all(account, thread);
-	give(account, thread, WAIT_UNPLACED, &unplaced);
-	give(account, thread, WAIT_FOR_CPU, &thread->shares.for_cpu);
-}
-
 static void end(struct time_account *account, struct thread *thread, enum time_kind last,
 		uint64_t at)
 {
-	charge(thread, last, at);
-	close_shares(account, thread);
+	account_charge(thread, last, at);
+	account_close_shares(account, thread);
 	const struct thread_times times = times_at(thread, last, at);
 	HASH_DEL(account->live, thread);
 	free(thread);
@@ -257,9 +103,9 @@ static void end(struct time_account *account, struct thread *thread, enum time_k
 /* Who is not known slipped through, and is from now on. */
 static int take_switch(struct time_account *account, const struct record *record, uint64_t at)
 {
-	struct thread *thread = find(account, record->tid);
+	struct thread *thread = account_find(account, record->tid);
 	if (!thread) {
-		int result = add(account, record->pid, record->tid, at, &thread);
+		int result = account_add(account, record->pid, record->tid, at, &thread);
 		if (!thread)
 			return result;
 	}
@@ -269,12 +115,14 @@ static int take_switch(struct time_account *account, const struct record *record
 	if (record->switched.out ? is_off : thread->doing == RUNS)
 		return 0;
 	if (thread->doing == UNKNOWN)
-		charge(thread, TIME_UNKNOWN, at);
+		account_charge(thread, TIME_UNKNOWN, at);
 	else if (record->switched.out)
-		charge(thread, TIME_RUNNING, at);
+		account_charge(thread, TIME_RUNNING, at);
 	else
-		charge(thread, thread->doing == SEEN_READY ? TIME_RUNNABLE : kind_of(thread->doing),
-		       at);
+		account_charge(thread,
+			       thread->doing == SEEN_READY ? TIME_RUNNABLE
+							   : account_kind_of(thread->doing),
+			       at);
 	thread->doing = !record->switched.out ? RUNS : record->switched.preempted ? QUEUES : WAITS;
 	if (waited)
 		wait_shares_end(&thread->shares, at);
@@ -292,7 +140,7 @@ static bool is_only_seen(const struct thread *thread)
 
 static int take_fork(struct time_account *account, const struct record *record, uint64_t at)
 {
-	struct thread *thread = find(account, record->tid);
+	struct thread *thread = account_find(account, record->tid);
 	if (thread && is_only_seen(thread) && at < thread->began) {
 		/* /proc had it before its record was read. */
 		thread->began = thread->since = at;
@@ -300,9 +148,9 @@ static int take_fork(struct time_account *account, const struct record *record, 
 	}
 	if (thread)
 		return 0;
-	int result = add(account, record->pid, record->tid, at, &thread);
+	int result = account_add(account, record->pid, record->tid, at, &thread);
 	if (thread) {
-		const struct thread *parent = find(account, record->fork.parent_tid);
+		const struct thread *parent = account_find(account, record->fork.parent_tid);
 		if (parent)
 			memcpy(thread->times.name, parent->times.name, sizeof(parent->times.name));
 		thread->doing = account->by_looks ? UNKNOWN : QUEUES;
@@ -313,7 +161,7 @@ static int take_fork(struct time_account *account, const struct record *record, 
 
 static void take_exit(struct time_account *account, const struct record *record, uint64_t at)
 {
-	struct thread *thread = find(account, record->tid);
+	struct thread *thread = account_find(account, record->tid);
 	if (thread)
 		end(account, thread,
 		    account->by_looks || thread->doing == UNKNOWN ? TIME_UNKNOWN : TIME_RUNNING,
@@ -337,9 +185,9 @@ static void rename_survivor(struct time_account *account, int32_t pid)
 
 static void take_comm(struct time_account *account, const struct record *record)
 {
-	if (record->comm.exec && record->tid == record->pid && !find(account, record->tid))
+	if (record->comm.exec && record->tid == record->pid && !account_find(account, record->tid))
 		rename_survivor(account, record->pid);
-	struct thread *thread = find(account, record->tid);
+	struct thread *thread = account_find(account, record->tid);
 	if (thread)
 		snprintf(thread->times.name, sizeof(thread->times.name), "%.15s",
 			 record->comm.name);
@@ -351,7 +199,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 	struct thread *thread, *next;
 	HASH_ITER (hh, account->live, thread, next) {
 		if (thread->doing != UNKNOWN)
-			charge(thread, kind_of(thread->doing), from);
+			account_charge(thread, account_kind_of(thread->doing), from);
 		wait_shares_break(&thread->shares);
 		thread->doing = UNKNOWN;
 	}
@@ -359,7 +207,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 
 int time_account_take(struct time_account *account, const struct record *record, uint64_t before_ns)
 {
-	const uint64_t at = clock_of(account, record->time_ns);
+	const uint64_t at = account_clock(account, record->time_ns);
 	switch (record->type) {
 	case PERF_RECORD_SWITCH:
 		return account->by_looks ? 0 : take_switch(account, record, at);
@@ -373,7 +221,7 @@ int time_account_take(struct time_account *account, const struct record *record,
 		return 0;
 	case PERF_RECORD_LOST:
 		if (!account->by_looks)
-			take_lost(account, clock_of(account, before_ns));
+			take_lost(account, account_clock(account, before_ns));
 		return 0;
 	default:
 		return 0;
@@ -396,7 +244,7 @@ static void charge_by_looks(struct thread *thread, const struct sched_stat *now,
 	const struct sched_stat *before = &thread->sched;
 	if (!before->is_known || !now->is_known || now->run_ns < before->run_ns ||
 	    now->queue_ns < before->queue_ns) {
-		charge(thread, TIME_UNKNOWN, at);
+		account_charge(thread, TIME_UNKNOWN, at);
 		return;
 	}
 	const uint64_t span = at > thread->since ? at - thread->since : 0;
@@ -406,9 +254,9 @@ static void charge_by_looks(struct thread *thread, const struct sched_stat *now,
 	/* Between looks it waited first, as far as one can tell. */
 	if (now->nr_runs != before->nr_runs)
 		wait_shares_break(&thread->shares);
-	charge(thread, TIME_WAITING, at - run - queue);
-	charge(thread, TIME_RUNNABLE, at - run);
-	charge(thread, TIME_RUNNING, at);
+	account_charge(thread, TIME_WAITING, at - run - queue);
+	account_charge(thread, TIME_RUNNABLE, at - run);
+	account_charge(thread, TIME_RUNNING, at);
 }
 
 static bool has_run_most(const struct thread *thread, const struct sched_stat *now, uint64_t at)
@@ -426,10 +274,11 @@ static bool is_off(char state)
 static void look_beside_records(struct thread *thread, const struct thread_look *look, uint64_t at)
 {
 	if (thread->doing == SEEN_READY && !is_off(look->state) && at > thread->since)
-		charge(thread,
-		       has_run_most(thread, &look->sched, at) ? TIME_RUNNING : TIME_RUNNABLE, at);
+		account_charge(
+			thread,
+			has_run_most(thread, &look->sched, at) ? TIME_RUNNING : TIME_RUNNABLE, at);
 	if (thread->doing == UNKNOWN) {
-		charge(thread, TIME_UNKNOWN, at);
+		account_charge(thread, TIME_UNKNOWN, at);
 		thread->doing = is_off(look->state) ? SEEN_OFF : SEEN_READY;
 		wait_shares_begin(&thread->shares, at);
 	}
@@ -450,7 +299,7 @@ static void note_wait(const struct time_account *account, struct thread *thread,
 bool time_account_still_waits(const struct time_account *account, int32_t tid,
 			      const struct sched_stat *now, enum wait_kind *kind)
 {
-	const struct thread *thread = find(account, tid);
+	const struct thread *thread = account_find(account, tid);
 	if (!thread || !thread->waited || !now->is_known || !thread->sched.is_known ||
 	    now->nr_runs != thread->sched.nr_runs)
 		return false;
@@ -460,10 +309,10 @@ bool time_account_still_waits(const struct time_account *account, int32_t tid,
 
 int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns)
 {
-	const uint64_t at = clock_of(account, ns);
-	struct thread *thread = find(account, look->tid);
+	const uint64_t at = account_clock(account, ns);
+	struct thread *thread = account_find(account, look->tid);
 	if (!thread) {
-		int result = add(account, look->pid, look->tid, at, &thread);
+		int result = account_add(account, look->pid, look->tid, at, &thread);
 		if (!thread)
 			return result;
 	}
@@ -476,7 +325,7 @@ int time_account_look(struct time_account *account, const struct thread_look *lo
 	}
 	/* Up to the end of the records these tell; the rest is this look's first. */
 	if (thread->doing != UNKNOWN) {
-		charge(thread, kind_of(thread->doing), at);
+		account_charge(thread, account_kind_of(thread->doing), at);
 		thread->doing = UNKNOWN;
 	} else {
 		charge_by_looks(thread, &look->sched, at);
@@ -487,103 +336,9 @@ int time_account_look(struct time_account *account, const struct thread_look *lo
 
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns)
 {
-	struct thread *thread = find(account, tid);
+	struct thread *thread = account_find(account, tid);
 	if (thread && (account->by_looks || thread->doing == UNKNOWN))
-		end(account, thread, TIME_UNKNOWN, clock_of(account, ns));
-}
-
-/* ---- where they wait ---- */
-
-void time_account_place_waits(struct time_account *account)
-{
-	account->places_waits = true;
-}
-
-/* Of a wait that goes on: a part of it as soon as that shows, of long ones less often. */
-static bool is_worth_giving(const struct thread *thread)
-{
-	const struct wait_shares *shares = &thread->shares;
-	const uint64_t so_far = thread->since - shares->began;
-	const uint64_t least = so_far / 8 < PART_LEAST_NS  ? PART_LEAST_NS
-			       : so_far / 8 > PART_MOST_NS ? PART_MOST_NS
-							   : so_far / 8;
-	return shares->at_last >= least || shares->at_before;
-}
-
-enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
-				      const struct sched_stat *now, uint64_t known_ns)
-{
-	struct thread *thread = find(account, tid);
-	if (!thread)
-		return WAIT_IS_EARLY;
-	struct wait_shares *shares = &thread->shares;
-	if (!account->by_looks && (thread->doing == WAITS || thread->doing == SEEN_OFF))
-		charge(thread, TIME_WAITING, clock_of(account, known_ns));
-	if (shares->has_stack && shares->nr_runs == now->nr_runs) {
-		if (is_worth_giving(thread))
-			give_all(account, thread);
-		return shares->wants_again ? WAIT_IS_LOST : WAIT_IS_KNOWN;
-	}
-	if (shares->is_unsettled)
-		return WAIT_IS_EARLY;
-	give_all(account, thread);
-	return WAIT_IS_NEW;
-}
-
-bool time_account_has_place(const struct time_account *account, int32_t tid,
-			    const struct sched_stat *now)
-{
-	const struct thread *thread = find(account, tid);
-	return thread && thread->shares.has_stack && !thread->shares.wants_again &&
-	       thread->shares.nr_runs == now->nr_runs;
-}
-
-void time_account_placed(struct time_account *account, int32_t tid, const struct sched_stat *now,
-			 enum wait_news news, uint64_t ns)
-{
-	struct thread *thread = find(account, tid);
-	if (thread && news == WAIT_IS_LOST)
-		thread->shares.wants_again = false;
-	else if (thread)
-		wait_shares_look(&thread->shares, clock_of(account, ns), now->nr_runs);
-	if (thread && account->by_looks)
-		wait_shares_give_unseen(&thread->shares);
-}
-
-void time_account_forget_places(struct time_account *account)
-{
-	struct thread *thread, *next;
-	HASH_ITER (hh, account->live, thread, next)
-		thread->shares.wants_again = true;
-}
-
-void time_account_close_places(struct time_account *account, uint64_t ns)
-{
-	const uint64_t at = clock_of(account, ns);
-	struct thread *thread, *next;
-	HASH_ITER (hh, account->live, thread, next) {
-		if (!account->by_looks || thread->doing != UNKNOWN)
-			charge(thread, kind_of(thread->doing), at);
-		close_shares(account, thread);
-	}
-}
-
-size_t time_account_take_shares(struct time_account *account, struct wait_share *shares,
-				size_t most)
-{
-	const size_t nr = account->shares.nr < most ? account->shares.nr : most;
-	if (!nr)
-		return 0;
-	memcpy(shares, account->shares.items, nr * sizeof(*shares));
-	account->shares.nr -= nr;
-	memmove(account->shares.items, account->shares.items + nr,
-		account->shares.nr * sizeof(*shares));
-	return nr;
-}
-
-uint64_t time_account_estimated_ns(const struct time_account *account)
-{
-	return account->estimated_ns;
+		end(account, thread, TIME_UNKNOWN, account_clock(account, ns));
 }
 
 /* ---- who is looked at ---- */
@@ -625,13 +380,13 @@ static struct thread_times live_times(const struct time_account *account,
 				      const struct thread *thread, uint64_t at)
 {
 	/* What the next look will tell of is left until then. */
-	return times_at(thread, kind_of(thread->doing),
+	return times_at(thread, account_kind_of(thread->doing),
 			account->by_looks && thread->doing == UNKNOWN ? thread->since : at);
 }
 
 struct thread_times time_account_sum(const struct time_account *account, uint64_t ns)
 {
-	const uint64_t at = clock_of(account, ns);
+	const uint64_t at = account_clock(account, ns);
 	struct thread_times sum = account->others;
 	struct thread *thread, *next;
 	for (size_t i = 0; i < account->ended.nr; i++)
@@ -664,7 +419,7 @@ static void tell(struct thread_times *threads, size_t most, size_t *nr, struct t
 size_t time_account_threads(const struct time_account *account, uint64_t ns,
 			    struct thread_times *threads, size_t most)
 {
-	const uint64_t at = clock_of(account, ns);
+	const uint64_t at = account_clock(account, ns);
 	struct thread_times others = account->others;
 	struct thread *thread, *next;
 	size_t nr = 0;

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_SESSION_TIME_ACCOUNT_INTERNAL_H
+#define CTOP_SESSION_TIME_ACCOUNT_INTERNAL_H
+
+/* The account's threads, for its files: time_threads.c (the clock, and what they did), time_places.c (where they waited), time_account.c (what tells of it). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/hash.h> /* which uthash uses */
+#include <uthash.h>
+
+#include "time_account.h"
+#include "wait_shares.h"
+
+/* What is known of a thread between two pieces of news. */
+enum doing {
+	RUNS,
+	QUEUES,
+	WAITS,
+	SEEN_READY, /* by a look: it ran or queued, which its next record tells */
+	SEEN_OFF,   /* by a look: it waited, or was about to */
+	UNKNOWN,
+};
+
+struct thread {
+	struct thread_times times; /* observed_ns: filled when it ends */
+	uint64_t began, since;	   /* by the clock of the account: of what it does now */
+	enum doing doing;
+	struct sched_stat sched; /* as of `since`, where looks tell */
+	uint32_t nr_looks[NR_WAIT_KINDS];
+	uint32_t nr_looks_all;
+	bool waited; /* when it was looked at last; for what */
+	enum wait_kind waited_for;
+	struct wait_shares shares;
+	UT_hash_handle hh;
+};
+
+/*
+ * The clock of the account is time while it is on: all that is kept is by it, so that a time off need not be taken out of
+ * anything.
+ */
+struct time_account {
+	struct thread *live; /* by tid */
+	struct {
+		struct thread_times *items;
+		size_t nr, capacity;
+	} ended;
+	struct thread_times others; /* that ended, too, and are not told one by one */
+	uint64_t nr_others, nr_left_out;
+	bool by_looks;
+	bool is_on;
+	uint64_t on_ns;	     /* before it was switched on last */
+	uint64_t since_ns;   /* when that was */
+	uint64_t last_on_ns; /* how long it was on before it was switched off */
+	bool places_waits;   /* it is told where threads wait */
+	uint64_t estimated_ns;
+	struct {
+		struct wait_share *items;
+		size_t nr, capacity;
+	} shares; /* to be taken */
+};
+
+/* ---- time_threads.c ---- */
+
+/* By the clock of the account. */
+uint64_t account_clock(const struct time_account *account, uint64_t ns);
+/* NULL: not known. */
+struct thread *account_find(const struct time_account *account, int32_t tid);
+/* 0, and NULL where there is no room; or -ENOMEM. */
+int account_add(struct time_account *account, int32_t pid, int32_t tid, uint64_t at,
+		struct thread **added);
+/* What it did since the last news. */
+void account_charge(struct thread *thread, enum time_kind kind, uint64_t until);
+/* What it has been doing, where nothing more comes to tell. */
+enum time_kind account_kind_of(enum doing doing);
+
+/* ---- time_places.c ---- */
+
+/* Nothing more comes of it. */
+void account_close_shares(struct time_account *account, struct thread *thread);
+
+#endif
