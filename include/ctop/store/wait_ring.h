@@ -31,13 +31,13 @@ enum wait_place {
 
 struct wait_record {
 	struct perf_event_header header; /* type: enum wait_record_type */
-	uint64_t time_ns;		 /* CLOCK_MONOTONIC */
+	uint64_t time_ns;		 /* when it was written; CLOCK_MONOTONIC */
 	int32_t pid, tid;
 	uint32_t kind;	/* STACK: enum wait_kind */
 	uint32_t place; /* TIME: enum wait_place */
 	uint32_t again; /* STACK: 1: of the same wait as the last one, which it replaces */
 	uint32_t reserved;
-	uint64_t ns; /* TIME */
+	uint64_t ns, until_ns; /* TIME: so long, up to then, which may be before time_ns */
 	char name
 		[16]; /* TIME: the thread's; the collector does not know it of one that has ended. "": nor does main */
 	uint64_t sp, pc; /* STACK; 0: nobody may see them, or it has none */

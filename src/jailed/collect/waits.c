@@ -149,7 +149,7 @@ static int add_time(struct collector *collector, const struct wait_record *wait)
 				    &sample);
 	if (result)
 		return result;
-	sample.time_ns = wait->time_ns;
+	sample.time_ns = wait->until_ns;
 	sample.weight = wait->ns;
 	sample.event = (uint8_t)(collector->events.named.nr + 1); /* row 0 of the table is none */
 	tables_add_sample(collector->output.writer, &sample);

@@ -33,6 +33,7 @@ static void tell_share(struct session_time *time, const struct wait_share *share
 		.tid = share->tid,
 		.place = share->place,
 		.ns = share->ns,
+		.until_ns = share->until_ns,
 	};
 	memcpy(record.name, share->name, sizeof(record.name));
 	if (!wait_ring_put(&time->ring, &record, NULL))

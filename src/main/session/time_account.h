@@ -79,8 +79,8 @@ void time_account_close_places(struct time_account *account, uint64_t ns);
 struct wait_share {
 	int32_t pid, tid;
 	enum wait_place place;
-	uint64_t ns;
-	char name[16]; /* untrusted */
+	uint64_t ns, until_ns; /* CLOCK_MONOTONIC */
+	char name[16];	       /* untrusted */
 };
 /* What is to be given to stacks by now, before another is told: at most so many; how many. Of it all that was ever estimated so far. */
 size_t time_account_take_shares(struct time_account *account, struct wait_share *shares,

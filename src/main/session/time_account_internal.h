@@ -66,6 +66,8 @@ struct time_account {
 
 /* By the clock of the account. */
 uint64_t account_clock(const struct time_account *account, uint64_t ns);
+/* And back: while it is on, or as of when it was switched off. */
+uint64_t account_time(const struct time_account *account, uint64_t at);
 /* NULL: not known. */
 struct thread *account_find(const struct time_account *account, int32_t tid);
 /* 0, and NULL where there is no room; or -ENOMEM. */

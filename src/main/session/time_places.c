@@ -18,7 +18,13 @@ static void give(struct time_account *account, const struct thread *thread, enum
 	if (!*ns || vec_reserve(&account->shares, account->shares.nr + 1))
 		return;
 	struct wait_share *share = &account->shares.items[account->shares.nr++];
-	*share = (struct wait_share){thread->times.pid, thread->times.tid, place, *ns, ""};
+	*share = (struct wait_share){
+		.pid = thread->times.pid,
+		.tid = thread->times.tid,
+		.place = place,
+		.ns = *ns,
+		.until_ns = account_time(account, thread->since),
+	};
 	memcpy(share->name, thread->times.name, sizeof(share->name));
 	*ns = 0;
 }

@@ -15,6 +15,13 @@ uint64_t account_clock(const struct time_account *account, uint64_t ns)
 	return account->on_ns - (ago_ns < account->last_on_ns ? ago_ns : account->last_on_ns);
 }
 
+uint64_t account_time(const struct time_account *account, uint64_t at)
+{
+	if (account->is_on)
+		return account->since_ns + (at > account->on_ns ? at - account->on_ns : 0);
+	return account->since_ns - (at < account->on_ns ? account->on_ns - at : 0);
+}
+
 struct thread *account_find(const struct time_account *account, int32_t tid)
 {
 	struct thread *thread;
