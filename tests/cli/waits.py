@@ -170,6 +170,25 @@ def a_command_that_waits():
 
 
 @case
+def threads_are_not_goroutines():
+    """What is parked is on no thread: that is said."""
+    need_root()
+    source = "package main\nimport \"time\"\nfunc main() { c := make(chan int); go func() { <-c }(); for { time.Sleep(100 * time.Millisecond) } }\n"
+    with directory() as where:
+        with open(os.path.join(where, "sleeps.go"), "w", encoding="utf-8") as file:
+            file.write(source)
+        program = os.path.join(where, "sleeps")
+        built = run(need_program("go"), "build", "-o", program, file.name, cwd=where, env={**os.environ, "GOCACHE": os.path.join(where, "cache"), "GO111MODULE": "off"})
+        check(built.returncode == 0, built.stderr)
+        with child(program) as sleeps:
+            wait_until(lambda: len(os.listdir(f"/proc/{sleeps.pid}/task")) > 2, "threads of its runtime")
+            path, stats, _ = record_waits(where, "-p", sleeps.pid, "--duration", "1")
+        check_sum(stats, waits_of(path))
+        report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
+    check("threads, not goroutines" in report, report)
+
+
+@case
 def by_looks_alone():
     """Where there are no records of switches, the scheduler's own sums are told at what looks have found."""
     need_root()

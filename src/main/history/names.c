@@ -127,3 +127,11 @@ int history_compare_functions(const struct history *history, struct function_id 
 			       history_function_module(history, b));
 	return order ? order : (a.index > b.index) - (a.index < b.index);
 }
+
+bool history_has_function(const struct history *history, const char *name)
+{
+	for (size_t i = 0; i < history->frames.nr; i++)
+		if (history->frames.items[i].name && !strcmp(history->frames.items[i].name, name))
+			return true;
+	return false;
+}
