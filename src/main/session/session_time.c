@@ -21,7 +21,7 @@
 enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
 /*
  * How often threads are looked at, about; of very many less often, so that it takes a 500th of a CPU. Not in time with anything that they may do: what is
- * seen stands for all that they wait for. Where they wait is worth a 200th.
+ * seen stands for all that they wait for. Where few of them wait is worth a 200th.
  */
 #define LOOK_EVERY_NS (100 * NS_PER_MS)
 enum { LOOKS_SHARE = 500, PLACES_SHARE = 200 };
@@ -133,6 +133,14 @@ static bool uses_looks(const struct session_time *time)
 	return time->source != TIME_FROM_SWITCHES;
 }
 
+/* Of few threads it is worth more to see where they wait: as long as that is often enough to see most waits. */
+static uint64_t least_between_passes(const struct session_time *time)
+{
+	const uint64_t least_ns = time->pass_cpu_ns * LOOKS_SHARE;
+	const uint64_t soon_ns = time->pass_cpu_ns * PLACES_SHARE;
+	return time->ring.page && soon_ns <= 2 * LOOK_EVERY_NS ? soon_ns : least_ns;
+}
+
 /* One after the other, a part in each turn. */
 static void serve_looks(struct session_time *time, uint64_t now_ns)
 {
@@ -145,8 +153,7 @@ static void serve_looks(struct session_time *time, uint64_t now_ns)
 	const uint64_t before_ns = clock_cpu_ns();
 	go_on_with_pass(time, LOOKS_A_TURN);
 	time->pass_cpu_ns += clock_cpu_ns() - before_ns;
-	const uint64_t least_ns =
-		time->pass_cpu_ns * (time->ring.page ? PLACES_SHARE : LOOKS_SHARE);
+	const uint64_t least_ns = least_between_passes(time);
 	const uint64_t every_ns = least_ns > LOOK_EVERY_NS ? least_ns : LOOK_EVERY_NS;
 	time->looks_due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
 }

@@ -9,7 +9,7 @@
 
 /* Waits that go on are given in parts: an eighth of what they have been, within these. */
 #define PART_LEAST_NS (100 * NS_PER_MS)
-#define PART_MOST_NS  NS_PER_SECOND
+#define PART_MOST_NS  (2 * NS_PER_SECOND)
 
 /* Without memory it is left for the next time. */
 static void give(struct time_account *account, const struct thread *thread, enum wait_place place,
