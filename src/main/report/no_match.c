@@ -34,6 +34,14 @@ static bool has_event(const struct history *history, const char *event)
 	return false;
 }
 
+static bool has_waits(const struct history *history)
+{
+	for (size_t i = 0; i < history_nr_events(history); i++)
+		if (history_is_wait(history, (uint32_t)i))
+			return true;
+	return false;
+}
+
 static void name_events(const struct history *history, struct error *error)
 {
 	const char *names[NAMED_MOST + 1];
@@ -101,8 +109,7 @@ static void name_options(const struct options *options, struct error *error)
 int no_match_check(struct history *history, const struct options *options, struct error *error)
 {
 	const struct history_totals totals = history_totals(history);
-	const uint32_t nr_events = (uint32_t)history_nr_events(history);
-	if (options->time && !(nr_events && history_is_wait(history, nr_events - 1))) {
+	if (options->time && !has_waits(history)) {
 		error_set(error, -ENOENT, "'%s' does not tell where threads waited",
 			  options->input);
 		error_remedy(error,

@@ -234,6 +234,8 @@ int session_look_at_wait(struct session_time *time, struct thread_look *look,
 /* Where it waits, once the account has taken the look; seen NULL: as it was before. */
 void session_place_wait(struct session_time *time, const struct thread_look *look,
 			const struct wait_look *seen, uint64_t now_ns);
+/* What is to be given to stacks by now: of threads that have ended, too. */
+void session_tell_waits(struct session_time *time, uint64_t now_ns);
 /* The collector has lost all stacks that it was told of. */
 void session_forget_places(struct session *session);
 /* No more looks. */

@@ -277,6 +277,8 @@ void session_serve_time(struct session *session, uint64_t now_ns)
 		time->read_due_ns = more ? now_ns : now_ns + READ_EVERY_NS;
 		guard(session, now_ns);
 	}
+	if (session_places_waits(session))
+		session_tell_waits(time, clock_now_ns());
 	if (is_read || session_places_waits(session))
 		serve_looks(time, now_ns);
 }

@@ -23,7 +23,7 @@ int session_begin_waits(struct session *session)
 							     : 0;
 }
 
-/* What does not fit in is left for the next time, and in the end is said to be missing. */
+/* What does not fit in is missing, and said to be. */
 static void tell_share(struct session_time *time, const struct wait_share *share, uint64_t now_ns)
 {
 	struct wait_record record = {
@@ -40,7 +40,7 @@ static void tell_share(struct session_time *time, const struct wait_share *share
 		time->untold_ns += share->ns;
 }
 
-static void tell_shares(struct session_time *time, uint64_t now_ns)
+void session_tell_waits(struct session_time *time, uint64_t now_ns)
 {
 	struct wait_share shares[SHARES_AT_ONCE];
 	size_t nr;
@@ -76,7 +76,7 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 		return;
 	const enum wait_news news =
 		time_account_wait_news(time->account, look->tid, &look->sched, time->read_until_ns);
-	tell_shares(time, now_ns);
+	session_tell_waits(time, now_ns);
 	if (!seen || news == WAIT_IS_KNOWN || news == WAIT_IS_EARLY)
 		return;
 	const struct wait_record record = {
@@ -105,5 +105,5 @@ void session_end_waits(struct session *session, uint64_t end_ns)
 	if (!session_places_waits(session))
 		return;
 	time_account_close_places(session->time.account, end_ns);
-	tell_shares(&session->time, end_ns);
+	session_tell_waits(&session->time, end_ns);
 }
