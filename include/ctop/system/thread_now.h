@@ -32,10 +32,4 @@ bool thread_now_read(struct thread_clock *clock, int32_t pid, int32_t tid, struc
 /* Its name alone. "": there is no such thread. */
 void thread_now_name(int32_t pid, int32_t tid, char name[16]);
 
-/*
- * The name of one of the system calls that threads wait in; NULL: another one. By the numbers of the machine that ctop is
- * made for: a 32-bit program on a 64-bit kernel has others.
- */
-const char *system_call_name(long number);
-
 #endif

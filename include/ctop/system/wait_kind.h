@@ -9,11 +9,12 @@
 
 #include <stdint.h>
 
+#include <ctop/system/system_call.h>
 #include <ctop/wait_kind.h>
 
-/* Of the text of /proc/PID/task/TID/syscall, the thread's state as in its stat, and the text of its wchan ("": not told). */
-enum wait_kind wait_kind_of(const char *syscall, char state, const char *place);
-/* Of a thread that waits. */
-enum wait_kind wait_kind_read(int32_t pid, int32_t tid, char state);
+/* By the call, the thread's state as in its stat, and the text of its wchan ("": not told). */
+enum wait_kind wait_kind_of(const struct system_call *call, char state, const char *place);
+/* Of a thread that waits in that call. Looks at its wchan where that is needed. */
+enum wait_kind wait_kind_read(const struct system_call *call, int32_t pid, int32_t tid, char state);
 
 #endif

@@ -49,6 +49,12 @@ static void look_again(struct session_time *time, struct thread_look *look)
 		session_place_wait(time, look, is_known ? NULL : &seen, now_ns);
 }
 
+static enum wait_kind kind_of_wait(int32_t pid, int32_t tid, char state)
+{
+	const struct system_call call = system_call_read(pid, tid);
+	return wait_kind_read(&call, pid, tid, state);
+}
+
 static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 {
 	struct stat_line line;
@@ -71,7 +77,7 @@ static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 	if (look.state != 'R' && time->ring.page)
 		is_placed = session_look_at_wait(time, &look, &seen) != -EAGAIN;
 	else if (look.state != 'R')
-		look.waits_for = wait_kind_read(pid, tid, look.state);
+		look.waits_for = kind_of_wait(pid, tid, look.state);
 	time_account_look(time->account, &look, now_ns);
 	if (is_placed)
 		session_place_wait(time, &look, &seen, now_ns);

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls that wait: for somebody, for time, or for a device. */
-#include <ctop/system/thread_now.h>
+#include <ctop/system/system_call.h>
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
+
+#include <ctop/system/proc_text.h>
+
+/* Above it a stack pointer is one of a 64-bit program. */
+#define LOW_ADDRESSES (UINT64_C(1) << 32)
 
 #define CALL(name)                                                                                 \
 	{                                                                                          \
@@ -153,4 +161,29 @@ const char *system_call_name(long number)
 		if (calls[i].number == number)
 			return calls[i].name;
 	return NULL;
+}
+
+struct system_call system_call_parse(const char *text)
+{
+	struct system_call call = {.runs = strncmp(text, "running", strlen("running")) == 0};
+	uint64_t sp, pc;
+	if (sscanf(text, "%ld", &call.number) != 1)
+		return call;
+	call.is_told = true;
+	const int nr = call.number < 0
+			       ? sscanf(text, "%*d %" SCNx64 " %" SCNx64, &sp, &pc)
+			       : sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64,
+					&sp, &pc);
+	call.is_ours = nr == 2 && (sizeof(long) == 4 || sp >= LOW_ADDRESSES);
+	call.sp = call.is_ours ? sp : 0;
+	call.pc = call.is_ours ? pc : 0;
+	return call;
+}
+
+struct system_call system_call_read(int32_t pid, int32_t tid)
+{
+	char what[48], text[256];
+	snprintf(what, sizeof(what), "task/%d/syscall", tid);
+	proc_text(pid, what, text, sizeof(text));
+	return system_call_parse(text);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/system/thread_now.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +8,10 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/system/proc_text.h>
+#include <ctop/system/system_call.h>
 
 /* Both clocks are compared again so often: they go apart while interrupts are served and while the host runs others. */
 #define COMPARE_EVERY_NS NS_PER_SECOND
-/* Above it a stack pointer is one of a 64-bit program. */
-#define LOW_ADDRESSES (UINT64_C(1) << 32)
 
 /* ---- how long it has not run ---- */
 
@@ -53,25 +51,18 @@ static double still_s(struct thread_clock *clock, int32_t pid, int32_t tid)
 
 /* ---- where it is ---- */
 
-/* "202 0x7f… (six arguments) SP PC", "-1 SP PC" in no call, or "running". Only who may trace it is told. */
-static void read_call(int32_t pid, int32_t tid, char *call, size_t size)
+/* Only who may trace it is told. */
+static void read_call(int32_t pid, int32_t tid, char *text, size_t size)
 {
-	char what[48], text[256];
-	long number;
-	uint64_t stack;
-	snprintf(what, sizeof(what), "task/%d/syscall", tid);
-	proc_text(pid, what, text, sizeof(text));
-	call[0] = '\0';
-	if (sscanf(text, "%ld", &number) != 1 || number < 0)
+	const struct system_call call = system_call_read(pid, tid);
+	text[0] = '\0';
+	if (!call.is_told || call.number < 0)
 		return;
-	/* Of a 32-bit program numbers mean something else. */
-	const bool is_ours = sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64, &stack) == 1 &&
-			     (sizeof(long) == 4 || stack >= LOW_ADDRESSES);
-	const char *name = is_ours ? system_call_name(number) : NULL;
+	const char *name = call.is_ours ? system_call_name(call.number) : NULL;
 	if (name)
-		snprintf(call, size, "%s", name);
+		snprintf(text, size, "%s", name);
 	else
-		snprintf(call, size, "call %ld", number);
+		snprintf(text, size, "call %u", (unsigned)call.number);
 }
 
 void thread_now_name(int32_t pid, int32_t tid, char name[16])

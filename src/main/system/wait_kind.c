@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/system/wait_kind.h>
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include <ctop/system/proc_text.h>
-
-/* Above it a stack pointer is one of a 64-bit program; those of 32 bits have other numbers. */
-#define LOW_ADDRESSES (UINT64_C(1) << 32)
 
 static const struct {
 	long number;
@@ -109,28 +104,34 @@ static enum wait_kind kind_of_call(long number)
 	return WAIT_OTHER;
 }
 
-enum wait_kind wait_kind_of(const char *syscall, char state, const char *place)
+/* Whether the call alone tells. */
+static bool is_told(const struct system_call *call, char state, enum wait_kind *kind)
 {
-	long number;
-	uint64_t stack;
+	*kind = WAIT_OTHER;
 	if (state == 'T' || state == 't')
-		return WAIT_OTHER;
-	if (sscanf(syscall, "%ld", &number) != 1)
-		return kind_of_place(place);
-	if (number < 0) /* in no call: the kernel fetches a page for it, or it is about to go on */
-		return state == 'D' ? WAIT_FAULT : kind_of_place(place);
-	const bool is_ours = sscanf(syscall, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64, &stack) == 1 &&
-			     (sizeof(long) == 4 || stack >= LOW_ADDRESSES);
+		return true;
+	/* In no call: the kernel fetches a page for it, or it is about to go on. */
+	*kind = WAIT_FAULT;
+	if (call->is_told && call->number < 0)
+		return state == 'D';
 	/* A call that was interrupted goes on under another number. */
-	return is_ours && number != SYS_restart_syscall ? kind_of_call(number)
-							: kind_of_place(place);
+	const bool is_known = call->is_told && call->is_ours && call->number != SYS_restart_syscall;
+	*kind = is_known ? kind_of_call(call->number) : WAIT_UNSEEN;
+	return is_known;
 }
 
-enum wait_kind wait_kind_read(int32_t pid, int32_t tid, char state)
+enum wait_kind wait_kind_of(const struct system_call *call, char state, const char *place)
 {
-	char what[48], text[256], place[PROC_PLACE_BYTES];
-	snprintf(what, sizeof(what), "task/%d/syscall", tid);
-	proc_text(pid, what, text, sizeof(text));
+	enum wait_kind kind;
+	return is_told(call, state, &kind) ? kind : kind_of_place(place);
+}
+
+enum wait_kind wait_kind_read(const struct system_call *call, int32_t pid, int32_t tid, char state)
+{
+	char place[PROC_PLACE_BYTES];
+	enum wait_kind kind;
+	if (is_told(call, state, &kind))
+		return kind;
 	proc_place(pid, tid, place);
-	return wait_kind_of(text, state, place);
+	return kind_of_place(place);
 }

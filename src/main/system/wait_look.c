@@ -2,32 +2,13 @@
 #include <ctop/system/wait_look.h>
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/uio.h>
 
 #include <ctop/base/privilege.h>
-#include <ctop/system/proc_text.h>
+#include <ctop/system/system_call.h>
 #include <ctop/system/wait_kind.h>
 
 #define PAGE_BYTES ((uint64_t)4096)
-/* Above it a stack pointer is one of a 64-bit program. */
-#define LOW_ADDRESSES (UINT64_C(1) << 32)
-
-/* "202 0x7f… (six arguments) SP PC", or "-1 SP PC" in no call: proc_pid_syscall(5). */
-static bool parse_registers(const char *text, uint64_t *sp, uint64_t *pc)
-{
-	long number;
-	if (sscanf(text, "%ld", &number) != 1)
-		return false;
-	const int nr = number < 0 ? sscanf(text, "%*d %" SCNx64 " %" SCNx64, sp, pc)
-				  : sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64,
-					   sp, pc);
-	return nr == 2 && *sp >= LOW_ADDRESSES;
-}
-
 /* As far as it is mapped: a part for each page, since a part is read in whole or not at all. */
 static size_t read_stack(int32_t pid, uint64_t sp, uint8_t *stack, size_t most)
 {
@@ -51,29 +32,21 @@ static size_t read_stack(int32_t pid, uint64_t sp, uint8_t *stack, size_t most)
 int wait_look_read(int32_t pid, int32_t tid, char state, const struct sched_stat *before,
 		   struct wait_look *look, uint8_t *stack, size_t most)
 {
-	char what[48], text[256], place[PROC_PLACE_BYTES];
-	*look = (struct wait_look){0};
-	snprintf(what, sizeof(what), "task/%d/syscall", tid);
-	proc_text(pid, what, text, sizeof(text));
-	proc_place(pid, tid, place);
-	look->kind = wait_kind_of(text, state, place);
+	const struct system_call call = system_call_read(pid, tid);
+	*look = (struct wait_look){.kind = wait_kind_read(&call, pid, tid, state)};
 	if (!before->is_known)
 		return -ENOTSUP;
-	if (!text[0])
-		return -EACCES;
-	if (strncmp(text, "running", strlen("running")) == 0)
+	if (call.runs)
 		return -EAGAIN;
-	uint64_t sp, pc;
-	const bool has_registers = parse_registers(text, &sp, &pc);
-	if (has_registers)
-		look->stack_bytes = read_stack(pid, sp, stack, most);
+	if (call.is_ours)
+		look->stack_bytes = read_stack(pid, call.sp, stack, most);
 	struct sched_stat after;
 	sched_stat_read(pid, tid, &after);
 	if (!after.is_known || after.nr_runs != before->nr_runs)
 		return -EAGAIN;
-	if (has_registers && !look->stack_bytes)
+	if (!call.is_told || (call.is_ours && !look->stack_bytes))
 		return -EACCES;
-	look->sp = has_registers ? sp : 0;
-	look->pc = has_registers ? pc : 0;
+	look->sp = call.sp;
+	look->pc = call.pc;
 	return 0;
 }

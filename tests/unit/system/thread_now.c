@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/system/thread_now.h>
 
+#include <ctop/system/system_call.h>
+
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/prctl.h>

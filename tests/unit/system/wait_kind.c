@@ -10,11 +10,17 @@
 
 #define STACK "0x7ffd00001000 0x7f0000001234\n"
 
+static enum wait_kind of_text(const char *text, char state, const char *place)
+{
+	const struct system_call call = system_call_parse(text);
+	return wait_kind_of(&call, state, place);
+}
+
 static enum wait_kind kind_of_call(long number, char state, const char *place)
 {
 	char text[128];
 	snprintf(text, sizeof(text), "%ld 0x1 0x2 0x3 0x4 0x5 0x6 " STACK, number);
-	return wait_kind_of(text, state, place);
+	return of_text(text, state, place);
 }
 
 static void by_the_call(void)
@@ -38,24 +44,23 @@ static void by_the_kernels_function(void)
 	CHECK_EQ(kind_of_call(SYS_restart_syscall, 'S', "futex_do_wait"), WAIT_LOCK);
 	CHECK_EQ(kind_of_call(SYS_restart_syscall, 'S', ""), WAIT_UNSEEN);
 	/* Of a program of 32 bits 3 is read, and the stack lies low; of ours it is close. */
-	CHECK_EQ(
-		wait_kind_of("3 0x1 0x2 0x3 0x4 0x5 0x6 0xffffd000 0xf7001234\n", 'S', "pipe_read"),
-		WAIT_IO);
-	CHECK_EQ(wait_kind_of("240 0x1 0x2 0x3 0x4 0x5 0x6 0xffffd000 0xf7001234\n", 'S',
-			      "futex_wait_queue"),
+	CHECK_EQ(of_text("3 0x1 0x2 0x3 0x4 0x5 0x6 0xffffd000 0xf7001234\n", 'S', "pipe_read"),
+		 WAIT_IO);
+	CHECK_EQ(of_text("240 0x1 0x2 0x3 0x4 0x5 0x6 0xffffd000 0xf7001234\n", 'S',
+			 "futex_wait_queue"),
 		 WAIT_LOCK);
 	/* Nobody may see the call. */
-	CHECK_EQ(wait_kind_of("", 'S', "do_wait"), WAIT_CHILD);
-	CHECK_EQ(wait_kind_of("", 'S', "ep_poll"), WAIT_POLL);
-	CHECK_EQ(wait_kind_of("", 'S', "something_new"), WAIT_OTHER);
-	CHECK_EQ(wait_kind_of("", 'S', ""), WAIT_UNSEEN);
-	CHECK_EQ(wait_kind_of("running\n", 'S', ""), WAIT_UNSEEN);
+	CHECK_EQ(of_text("", 'S', "do_wait"), WAIT_CHILD);
+	CHECK_EQ(of_text("", 'S', "ep_poll"), WAIT_POLL);
+	CHECK_EQ(of_text("", 'S', "something_new"), WAIT_OTHER);
+	CHECK_EQ(of_text("", 'S', ""), WAIT_UNSEEN);
+	CHECK_EQ(of_text("running\n", 'S', ""), WAIT_UNSEEN);
 }
 
 static void without_a_call(void)
 {
-	CHECK_EQ(wait_kind_of("-1 " STACK, 'D', "folio_wait_bit_common"), WAIT_FAULT);
-	CHECK_EQ(wait_kind_of("-1 " STACK, 'S', ""), WAIT_UNSEEN);
+	CHECK_EQ(of_text("-1 " STACK, 'D', "folio_wait_bit_common"), WAIT_FAULT);
+	CHECK_EQ(of_text("-1 " STACK, 'S', ""), WAIT_UNSEEN);
 }
 
 static void odd_texts(void)
@@ -63,7 +68,7 @@ static void odd_texts(void)
 	static const char *const texts[] = {"-",    "0x7", "99999999999999999999999", "0 0x",
 					    "\n\n", "202", "202 0x1 0x2 0x3"};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		const enum wait_kind kind = wait_kind_of(texts[i], 'S', "odd");
+		const enum wait_kind kind = of_text(texts[i], 'S', "odd");
 		CHECK(kind >= WAIT_UNSEEN && kind < NR_WAIT_KINDS);
 		CHECK(strlen(wait_kind_name(kind)) > 0);
 	}
