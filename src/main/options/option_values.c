@@ -143,27 +143,34 @@ int parse_call_graph(const char *option, const char *text, enum call_graph *mode
 	return 0;
 }
 
+/* Which of the words it is; nr: none. */
+static size_t find_word(const char *const *words, size_t nr, const char *text)
+{
+	size_t i = 0;
+	while (i < nr && strcmp(words[i], text) != 0)
+		i++;
+	return i;
+}
+
 int parse_theme(const char *text, enum theme *theme, struct error *error)
 {
-	static const char *const names[] = {"auto", "dark", "light", "mono"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(names[i], text) != 0)
-			continue;
-		*theme = (enum theme)i;
+	static const char *const words[] = {"auto", "dark", "light", "mono"};
+	enum { NR = sizeof(words) / sizeof(*words) };
+	*theme = (enum theme)find_word(words, NR, text);
+	if ((size_t)*theme < NR)
 		return 0;
-	}
 	error_usage(error, "invalid theme '%s'", text);
 	return error_remedy(error, "use auto, dark, light or mono");
 }
 
 int parse_group(const char *text, enum grouping *grouping, struct error *error)
 {
-	for (size_t i = 0; i < NR_GROUPINGS; i++) {
-		if (strcmp(grouping_name((enum grouping)i), text) != 0)
-			continue;
-		*grouping = (enum grouping)i;
+	const char *words[NR_GROUPINGS];
+	for (size_t i = 0; i < NR_GROUPINGS; i++)
+		words[i] = grouping_name((enum grouping)i);
+	*grouping = (enum grouping)find_word(words, NR_GROUPINGS, text);
+	if (*grouping < NR_GROUPINGS)
 		return 0;
-	}
 	error_usage(error, "invalid group '%s'", text);
 	return error_remedy(error,
 			    "use function, inline, line, address, module, thread or process");
@@ -171,27 +178,21 @@ int parse_group(const char *text, enum grouping *grouping, struct error *error)
 
 int parse_time(const char *text, enum time_shown *time, struct error *error)
 {
-	static const char *const names[NR_TIMES_SHOWN] = {"cpu", "wait", "wall"};
-	for (size_t i = 0; i < NR_TIMES_SHOWN; i++) {
-		if (strcmp(names[i], text) != 0)
-			continue;
-		*time = (enum time_shown)i;
+	static const char *const words[NR_TIMES_SHOWN] = {"cpu", "wait", "wall"};
+	*time = (enum time_shown)find_word(words, NR_TIMES_SHOWN, text);
+	if (*time < NR_TIMES_SHOWN)
 		return 0;
-	}
 	error_usage(error, "invalid time '%s'", text);
 	return error_remedy(error, "use cpu, wait or wall");
 }
 
 int parse_state_frames(const char *text, enum state_frames *state_frames, struct error *error)
 {
-	static const char *const names[NR_STATE_FRAMES] = {"leaf", "root", "none"};
-	for (size_t i = 0; i < NR_STATE_FRAMES; i++) {
-		if (strcmp(names[i], text) != 0)
-			continue;
-		*state_frames = (enum state_frames)i;
+	static const char *const words[NR_STATE_FRAMES] = {"leaf", "root", "none"};
+	*state_frames = (enum state_frames)find_word(words, NR_STATE_FRAMES, text);
+	if (*state_frames < NR_STATE_FRAMES)
 		return 0;
-	}
-	error_usage(error, "invalid place for what is waited for, '%s'", text);
+	error_usage(error, "invalid place for state frames, '%s'", text);
 	return error_remedy(error, "use leaf, root or none");
 }
 
