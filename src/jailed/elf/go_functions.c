@@ -7,6 +7,7 @@
 #include <ctop/elf/section.h>
 
 #include "relative.h"
+#include "read_bytes.h"
 
 /*
  * Go's src/runtime/symtab.go, struct pcHeader: a number for the format, two zeros, how long instructions are, how long pointers
@@ -24,20 +25,6 @@ enum {
 	STEPS_MAX = 1 << 16, /* of one function; the compiler's largest have some thousand */
 	FRAME_BYTES_MAX = 1 << 30,
 };
-
-static uint64_t read_u64(const uint8_t *at)
-{
-	uint64_t value;
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint32_t read_u32(const uint8_t *at)
-{
-	uint32_t value;
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 static bool format_of(const uint8_t *table, enum go_format *format)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "relative.h"
+#include "read_bytes.h"
 
 enum {
 	STEPS_MAX = 1 << 18, /* values of lists, for one question */
@@ -23,20 +24,6 @@ enum {
 	FUNCTIONS_LOOKED_AT = 4096,
 	CALLS_LOOKED_AT = 256,
 };
-
-static uint64_t read_u64(const uint8_t *at)
-{
-	uint64_t value;
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint32_t read_u32(const uint8_t *at)
-{
-	uint32_t value;
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 /* ---- sections ---- */
 
