@@ -207,9 +207,16 @@ def weight_of(path):
     return sum(sum(stacks.values()) for stacks in waits_of(path).values())
 
 
+def seen_after(path, before):
+    threads = waits_of(path)
+    if weight_of(path) < before + 8e9:
+        return 0
+    return min(seen_share(threads), seen_share({"idle": threads["idle"]}))
+
+
 @case
 def the_collector_dies():
-    """What it knew of stacks is told again."""
+    """What it knew of stacks is told again, also of a thread that waits once and for ever."""
     need_root()
     with directory() as where, target("waiters") as program:
         path = os.path.join(where, "w.ctop")
@@ -219,11 +226,10 @@ def the_collector_dies():
             os.kill(collector, signal.SIGKILL)
             wait_until(lambda: children_of(recorder.pid).get("collector", collector) != collector, "another collector")
             before = weight_of(path)
-            wait_until(lambda: weight_of(path) > before + 8e9, "waits after that")
+            # Some of what it had in hand is lost; of what comes afterwards nothing is.
+            wait_until(lambda: seen_after(path, before) > 0.8, "waits after that")
             recorder.send_signal(signal.SIGINT)
             check(recorder.wait() == 0, f"{recorder.returncode}")
-        threads = waits_of(path)
-    check(seen_share(threads) > 0.8, f"{dict(threads)}")
 
 
 @case

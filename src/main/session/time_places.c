@@ -77,9 +77,12 @@ enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
 	if (!account->by_looks && (thread->doing == WAITS || thread->doing == SEEN_OFF))
 		account_charge(thread, TIME_WAITING, account_clock(account, known_ns));
 	if (shares->has_stack && shares->nr_runs == now->nr_runs) {
+		/* What there is to give waits until whoever keeps the stacks has this one again. */
+		if (shares->wants_again)
+			return WAIT_IS_LOST;
 		if (is_worth_giving(thread))
 			give_all(account, thread);
-		return shares->wants_again ? WAIT_IS_LOST : WAIT_IS_KNOWN;
+		return WAIT_IS_KNOWN;
 	}
 	if (shares->is_unsettled)
 		return WAIT_IS_EARLY;

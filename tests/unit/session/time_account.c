@@ -312,6 +312,37 @@ static void waits_that_nobody_saw(void)
 	time_account_free(account);
 }
 
+static size_t shares_of(struct time_account *account, struct wait_share *shares)
+{
+	return time_account_take_shares(account, shares, 4);
+}
+
+/* Whoever keeps the stacks has lost them: nothing is given to one before it has been told again. */
+static void a_stack_that_is_lost(void)
+{
+	const struct sched_stat same = {.is_known = true, .nr_runs = 2};
+	struct time_account *account = begin();
+	struct wait_share shares[4];
+	time_account_place_waits(account);
+	time_account_switch(account, true, 0);
+	look_at_wait(account, WAIT_POLL, 0, 2);
+	CHECK_EQ(time_account_wait_news(account, TID, &same, 0), WAIT_IS_NEW);
+	time_account_placed(account, TID, &same, WAIT_IS_NEW, 0);
+	CHECK_EQ(time_account_wait_news(account, TID, &same, 500 * MS), WAIT_IS_KNOWN);
+	CHECK_EQ(shares_of(account, shares), 1);
+	CHECK_EQ(shares[0].ns, 500 * MS);
+	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
+	time_account_forget_places(account);
+	CHECK_EQ(time_account_wait_news(account, TID, &same, 800 * MS), WAIT_IS_LOST);
+	CHECK_EQ(shares_of(account, shares), 0);
+	time_account_placed(account, TID, &same, WAIT_IS_LOST, 800 * MS);
+	CHECK_EQ(time_account_wait_news(account, TID, &same, 900 * MS), WAIT_IS_KNOWN);
+	CHECK_EQ(shares_of(account, shares), 1);
+	CHECK_EQ(shares[0].ns, 400 * MS);
+	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
+	time_account_free(account);
+}
+
 static void more_threads_than_are_told_one_by_one(void)
 {
 	enum { NR = 70000, LIVE_MOST = 65536, TOLD = 5 };
@@ -361,6 +392,7 @@ int main(void)
 	RUN(exec_of_a_thread_that_is_not_the_first);
 	RUN(waits_are_shared_out_by_what_was_seen);
 	RUN(waits_that_nobody_saw);
+	RUN(a_stack_that_is_lost);
 	RUN(more_threads_than_are_told_one_by_one);
 	RUN(schedstat_is_parsed);
 	return test_done();
