@@ -245,6 +245,9 @@ def bad_input():
         for time in ("wait", "wall"):
             check_refused(ctop("report", "--stdio", "--time", time, path), 1, "where threads waited", "record again with --time wall")
         check_refused(ctop("report", "--stdio", "--time", "wait", "--event", "cpu-clock", path), 2, "--event")
+        ctop_ok("record", "-q", "--time", "wall", "-e", "cpu-clock,page-faults", "-o", path, "--", workload("waiters"), "0.3")
+        check_refused(ctop("report", "--stdio", "--time", "wall", "--event", "page-faults", path), 1, "page-faults is no time", "clock")
+        ctop_ok("report", "--stdio", "--time", "wall", "--event", "cpu-clock", path)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ struct wait_ring {
 	int fd; /* sealed memory; -1: there is none */
 	struct perf_event_mmap_page *page;
 	uint8_t *data;
+	uint64_t head; /* what the page says of it anyone may have written who has the page */
 };
 
 /* Pages of records behind the first page. */

@@ -73,10 +73,11 @@ static int take(struct collector *collector, struct collector_ring *ring)
 {
 	struct record record;
 	if (ring->cpu == WAIT_RING_CPU) {
-		return round_begin(collector, ring->cpu, ring->ring.tail)
-			       ? waits_take(collector, ring, ring->next, ring->next->size,
-					    is_patient(collector, ring))
-			       : 0;
+		if (round_begin(collector, ring->cpu, ring->ring.tail))
+			return waits_take(collector, ring, ring->next, ring->next->size,
+					  is_patient(collector, ring));
+		round_skip(collector);
+		return 0;
 	}
 	int result = round_parse(collector, ring->cpu, ring->ring.tail, ring->next,
 				 ring->next->size, &record);

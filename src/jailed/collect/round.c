@@ -52,14 +52,18 @@ bool round_begin(struct collector *collector, int32_t cpu, uint64_t position)
 	return true;
 }
 
+void round_skip(struct collector *collector)
+{
+	collector->output.counts.drained++;
+	collector->output.counts.skipped++;
+}
+
 int round_parse(struct collector *collector, int32_t cpu, uint64_t position, const void *bytes,
 		size_t size, struct record *record)
 {
 	if (!round_begin(collector, cpu, position)) {
-		if (is_sample(bytes, size)) {
-			collector->output.counts.drained++;
-			collector->output.counts.skipped++;
-		}
+		if (is_sample(bytes, size))
+			round_skip(collector);
 		return 0;
 	}
 

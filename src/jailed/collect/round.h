@@ -15,6 +15,8 @@ struct stack_gap;
 
 /* A record at a position of a source is in hand from now on. False: a predecessor died on it. */
 bool round_begin(struct collector *collector, int32_t cpu, uint64_t position);
+/* It is left out, and counted as a loss. */
+void round_skip(struct collector *collector);
 /*
  * The record at a position of a source is in hand. 1: parsed; 0: passed over, counted where that is a loss.
  */

@@ -495,8 +495,11 @@ static int unwind_wait(struct collector *collector, struct collector_ring *ring,
 	struct space_context context = {
 		.output = &collector->output, .process = process, .gap = gap};
 	struct user_part user = {0, STACK_KERNEL_ONLY, STACK_REASON_NONE};
-	result = unwind_user(collector, &context, record->tid, record->time_ns, &record->sample,
-			     patient, &user);
+	if (collector->config.leaf_only)
+		user.end = STACK_COMPLETE;
+	else
+		result = unwind_user(collector, &context, record->tid, record->time_ns,
+				     &record->sample, patient, &user);
 	if (result)
 		return result;
 	collector->output.counts.hurried += !patient && user.end == STACK_BROKEN;

@@ -8,11 +8,12 @@
 #include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
 #include <ctop/store/wait_ring.h>
+#include <ctop/time_shown.h>
 
 #include "internal.h"
 #include "round.h"
 
-/* Then all are forgotten: what is still waited for is told of again. */
+/* Then all are forgotten: the waits in hand end as not seen. */
 enum { STACKS_MOST = 65536 };
 
 struct wait_stack {
@@ -39,11 +40,10 @@ uint64_t waits_record_time(const struct perf_event_header *record)
 
 int waits_add_event(struct collector *collector)
 {
-	static const char name[] = "wait";
 	struct event_row row = {.weight_unit = WEIGHT_NS};
 	struct output *output = &collector->output;
 	uint32_t id;
-	int result = tables_add_string(output->writer, name, strlen(name), &row.name);
+	int result = tables_add_string(output->writer, WAIT_EVENT, strlen(WAIT_EVENT), &row.name);
 	row.asked = row.name;
 	return result ? result : tables_add_event(output->writer, &row, &id);
 }

@@ -111,24 +111,13 @@ static void add_times(const struct thread_times *before, const struct thread_tim
 		share_percent(before->ns[TIME_WAITING], now->ns[TIME_WAITING], of_ns);
 }
 
-/* Several threads, of which none has run, and each waits for a lock. */
-static bool all_wait_for_locks(const struct thread_times *before, const struct thread_times *now,
-			       uint64_t nr_threads)
-{
-	const uint64_t of_ns = now->observed_ns - before->observed_ns;
-	const uint64_t locked_ns = now->wait_ns[WAIT_LOCK] - before->wait_ns[WAIT_LOCK];
-	return nr_threads > 1 && now->observed_ns > before->observed_ns &&
-	       now->ns[TIME_RUNNING] == before->ns[TIME_RUNNING] &&
-	       now->wait_ns[WAIT_LOCK] > before->wait_ns[WAIT_LOCK] &&
-	       locked_ns >= of_ns - of_ns / 1000;
-}
-
 /* Not before it has been so for a while: most locks are given back. */
 static void look_for_deadlock(struct facts *facts, const struct facts_moment *before,
-			      const struct facts_moment *now, uint64_t nr_threads,
-			      struct ui_facts *out)
+			      const struct facts_moment *now, bool all_locked, struct ui_facts *out)
 {
-	if (!all_wait_for_locks(&before->times, &now->times, nr_threads))
+	/* Looks are rare: whoever ran between two of them has left its time. */
+	if (!all_locked || now->times.observed_ns == before->times.observed_ns ||
+	    now->times.ns[TIME_RUNNING] != before->times.ns[TIME_RUNNING])
 		facts->locked_since_ns = 0;
 	else if (!facts->locked_since_ns)
 		facts->locked_since_ns = before->ns;
@@ -171,7 +160,7 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 				per_second(now.first_samples - before->first_samples, used_ns);
 		add_cpus(before, &now, out);
 		add_times(&before->times, &now.times, out);
-		look_for_deadlock(facts, before, &now, stats->nr_timed, out);
+		look_for_deadlock(facts, before, &now, stats->all_locked, out);
 	}
 	facts->moments[nr % FACTS_MOMENTS] = now;
 	facts->nr_moments++;

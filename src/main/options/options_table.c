@@ -62,7 +62,7 @@ const struct option_row option_rows[] = {
 	 "innermost frame: \\fB[lock]\\fR, \\fB[io]\\fR, \\fB[poll]\\fR, \\fB[sleep]\\fR, "
 	 "\\fB[child]\\fR, \\fB[page fault]\\fR, \\fB[wait]\\fR for others. How long is known from "
 	 "the kernel's records of switches, to the nanosecond; waits too short to be looked at "
-	 "are shared out over those short ones that were, and counted as an estimate. Time "
+	 "are shared out over seen ones that took about as long, and counted as an estimate. Time "
 	 "without a CPU is \\fB[run queue]\\fR. Wall shows computing and waiting in one tree. A "
 	 "recording made with \\fBwait\\fR or \\fBwall\\fR has both. Whoever may trace a process "
 	 "may "

@@ -25,13 +25,21 @@ static void advise(struct error *error, struct text *text)
 	text_release(text);
 }
 
-static bool has_event(const struct history *history, const char *event)
+/* history_nr_events(): there is none of that name. */
+static size_t find_event(const struct history *history, const char *event)
 {
-	for (size_t i = 0; i < history_nr_events(history); i++)
-		if (!strcmp(history_event_name(history, i), event) ||
-		    !strcmp(history_event_asked(history, i), event))
-			return true;
-	return false;
+	size_t i = 0;
+	while (i < history_nr_events(history) && strcmp(history_event_name(history, i), event) &&
+	       strcmp(history_event_asked(history, i), event))
+		i++;
+	return i;
+}
+
+/* What --time wall adds waiting to. */
+static size_t event_of_wall(const struct history *history, const struct options *options)
+{
+	const size_t named = options->event ? find_event(history, options->event) : 0;
+	return named < history_nr_events(history) ? named : 0;
 }
 
 static bool has_waits(const struct history *history)
@@ -116,15 +124,16 @@ int no_match_check(struct history *history, const struct options *options, struc
 			     "record again with --time wall; leave out --time to see computing");
 		return -ENOENT;
 	}
-	if (options->time == TIME_SHOWN_WALL && history_event_unit(history, 0) != WEIGHT_NS) {
+	const size_t event = event_of_wall(history, options);
+	if (options->time == TIME_SHOWN_WALL && history_event_unit(history, event) != WEIGHT_NS) {
 		error_set(error, -EINVAL, "%s is no time: it does not add up with waiting",
-			  history_event_name(history, 0));
+			  history_event_name(history, event));
 		error_remedy(error, "use --time wait, or record a clock (-e cpu-clock)");
 		return -EINVAL;
 	}
 	if (totals.samples || !totals.samples_before)
 		return 0;
-	if (options->event && !has_event(history, options->event)) {
+	if (options->event && find_event(history, options->event) == history_nr_events(history)) {
 		int code = error_usage(error, "the recording has no event '%s'", options->event);
 		name_events(history, error);
 		return code;

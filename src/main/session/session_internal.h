@@ -236,7 +236,7 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 			const struct wait_look *seen, uint64_t now_ns);
 /* What is to be given to stacks by now: of threads that have ended, too. */
 void session_tell_waits(struct session_time *time, uint64_t now_ns);
-/* The collector has lost all stacks that it was told of. */
+/* The collector knows no stacks any more: it is a new one, or begins new tables. */
 void session_forget_places(struct session *session);
 /* No more looks. */
 void session_end_waits(struct session *session, uint64_t end_ns);

@@ -17,6 +17,8 @@
 #define AGE_NS (5 * NS_PER_MS)
 /* How often records are read, where no ring fills. */
 #define READ_EVERY_NS (50 * NS_PER_MS)
+/* How long the collector has to make room for more waits. */
+#define NEW_ROOM_NS (10 * NS_PER_MS)
 /* Of one turn. */
 enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
 /*
@@ -267,7 +269,8 @@ int session_time_rest_ms(const struct session *session)
 		return -1;
 	const uint64_t now_ns = clock_now_ns();
 	const bool is_in_pass = time->pass.at < time->pass.nr;
-	const uint64_t due_ns = is_in_pass ? now_ns + NS_PER_MS : time->looks_due_ns;
+	const uint64_t turn_ns = session_has_room_for_wait(time) ? NS_PER_MS : NEW_ROOM_NS;
+	const uint64_t due_ns = is_in_pass ? now_ns + turn_ns : time->looks_due_ns;
 	return due_ns > now_ns ? (int)((due_ns - now_ns) / NS_PER_MS) + 1 : 0;
 }
 
@@ -326,6 +329,7 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->times = time_account_sum(time->account, told_until_ns(session));
 	stats->nr_timed = time_account_nr_threads(time->account);
 	stats->untimed = time_account_nr_left_out(time->account);
+	stats->all_locked = time_account_all_locked(time->account);
 	stats->time_source = time->source;
 	stats->waits_estimated_ns = time_account_estimated_ns(time->account);
 	stats->waits_refused = time->nr_refused;

@@ -178,6 +178,9 @@ static void rename_survivor(struct time_account *account, int32_t pid)
 	}
 	if (!survivor)
 		return;
+	/* What it waited under its old number has its stacks there. */
+	account_close_shares(account, survivor);
+	survivor->shares = (struct wait_shares){0};
 	HASH_DEL(account->live, survivor);
 	survivor->times.tid = pid;
 	HASH_ADD(hh, account->live, times.tid, sizeof(survivor->times.tid), survivor);
@@ -364,6 +367,15 @@ size_t time_account_list(const struct time_account *account, bool is_last,
 size_t time_account_nr_live(const struct time_account *account)
 {
 	return HASH_COUNT(account->live);
+}
+
+bool time_account_all_locked(const struct time_account *account)
+{
+	struct thread *thread, *next;
+	HASH_ITER (hh, account->live, thread, next)
+		if (!thread->waited || thread->waited_for != WAIT_LOCK)
+			return false;
+	return HASH_COUNT(account->live) > 1;
 }
 
 uint64_t time_account_nr_left_out(const struct time_account *account)

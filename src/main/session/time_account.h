@@ -97,6 +97,8 @@ struct thread_name {
 size_t time_account_list(const struct time_account *account, bool is_last,
 			 struct thread_name *threads, size_t most);
 size_t time_account_nr_live(const struct time_account *account);
+/* All, and there are several, waited for a lock when they were last looked at. */
+bool time_account_all_locked(const struct time_account *account);
 /* Threads that were beyond the bound: they are in no sum. */
 uint64_t time_account_nr_left_out(const struct time_account *account);
 

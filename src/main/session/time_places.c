@@ -67,6 +67,12 @@ static bool is_worth_giving(const struct thread *thread)
 	return shares->at_last >= least || shares->at_before;
 }
 
+/* Where the kernel does not count it may be another one each time. */
+static bool is_wait_of_last_look(const struct wait_shares *shares, const struct sched_stat *now)
+{
+	return shares->has_stack && now->is_known && shares->nr_runs == now->nr_runs;
+}
+
 enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
 				      const struct sched_stat *now, uint64_t known_ns)
 {
@@ -76,7 +82,7 @@ enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
 	struct wait_shares *shares = &thread->shares;
 	if (!account->by_looks && (thread->doing == WAITS || thread->doing == SEEN_OFF))
 		account_charge(thread, TIME_WAITING, account_clock(account, known_ns));
-	if (shares->has_stack && shares->nr_runs == now->nr_runs) {
+	if (is_wait_of_last_look(shares, now)) {
 		/* What there is to give waits until whoever keeps the stacks has this one again. */
 		if (shares->wants_again)
 			return WAIT_IS_LOST;
@@ -94,8 +100,7 @@ bool time_account_has_place(const struct time_account *account, int32_t tid,
 			    const struct sched_stat *now)
 {
 	const struct thread *thread = account_find(account, tid);
-	return thread && thread->shares.has_stack && !thread->shares.wants_again &&
-	       thread->shares.nr_runs == now->nr_runs;
+	return thread && is_wait_of_last_look(&thread->shares, now) && !thread->shares.wants_again;
 }
 
 void time_account_placed(struct time_account *account, int32_t tid, const struct sched_stat *now,

@@ -49,7 +49,7 @@ bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes)
 		return false;
 	/* A tail that makes no sense is none that room may be made of. */
 	const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
-	const uint64_t used = ring->page->data_head - tail;
+	const uint64_t used = ring->head - tail;
 	return used <= DATA_BYTES && DATA_BYTES - used >= record_bytes(stack_bytes);
 }
 
@@ -67,13 +67,13 @@ bool wait_ring_put(struct wait_ring *ring, const struct wait_record *record, con
 	const size_t size = record_bytes(record->stack_bytes);
 	if (!wait_ring_has_room(ring, record->stack_bytes))
 		return false;
-	const uint64_t head = ring->page->data_head;
 	whole.header.size = (uint16_t)size;
-	put_bytes(ring, head, &whole, sizeof(whole));
+	put_bytes(ring, ring->head, &whole, sizeof(whole));
 	if (record->stack_bytes)
-		put_bytes(ring, head + sizeof(whole), stack, record->stack_bytes);
+		put_bytes(ring, ring->head + sizeof(whole), stack, record->stack_bytes);
 	/* The record is whole before it can be seen. */
-	__atomic_store_n(&ring->page->data_head, head + size, __ATOMIC_RELEASE);
+	ring->head += size;
+	__atomic_store_n(&ring->page->data_head, ring->head, __ATOMIC_RELEASE);
 	return true;
 }
 

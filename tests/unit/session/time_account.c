@@ -299,6 +299,27 @@ static void waits_are_shared_out_by_what_was_seen(void)
 	time_account_free(account);
 }
 
+/* Whatever the threads waited for before: now it is locks, or it is not. */
+static void all_wait_for_locks(void)
+{
+	struct time_account *account = begin();
+	time_account_switch(account, true, 0);
+	CHECK(!time_account_all_locked(account));
+	for (uint64_t ms = 1; ms < 100; ms++)
+		look_at_wait(account, WAIT_POLL, ms, ms);
+	look_at_wait(account, WAIT_LOCK, 100, 100);
+	CHECK(!time_account_all_locked(account)); /* one alone is no deadlock */
+	look(account, OTHER, 'S', 100, 0, 0);
+	CHECK(!time_account_all_locked(account));
+	struct thread_look other = {PID, OTHER, "other", 'S', WAIT_LOCK, {.is_known = true}};
+	CHECK_EQ(time_account_look(account, &other, 110 * MS), 0);
+	CHECK(time_account_all_locked(account));
+	other.state = 'R';
+	CHECK_EQ(time_account_look(account, &other, 120 * MS), 0);
+	CHECK(!time_account_all_locked(account));
+	time_account_free(account);
+}
+
 static void waits_that_nobody_saw(void)
 {
 	struct time_account *account = begin();
@@ -391,6 +412,7 @@ int main(void)
 	RUN(from_records_to_looks);
 	RUN(exec_of_a_thread_that_is_not_the_first);
 	RUN(waits_are_shared_out_by_what_was_seen);
+	RUN(all_wait_for_locks);
 	RUN(waits_that_nobody_saw);
 	RUN(a_stack_that_is_lost);
 	RUN(more_threads_than_are_told_one_by_one);

@@ -100,6 +100,18 @@ static void tails_that_make_no_sense(void)
 	}
 }
 
+static void heads_that_make_no_sense(void)
+{
+	const struct wait_record record = record_of(64, 1);
+	begin();
+	CHECK(wait_ring_put(&writer, &record, stack));
+	writer.page->data_head = UINT64_MAX / 2;
+	CHECK(wait_ring_put(&writer, &record, stack));
+	check_next(64, 1);
+	check_next(64, 1);
+	end();
+}
+
 static void too_large(void)
 {
 	struct wait_record record = record_of(64, 1);
@@ -145,6 +157,7 @@ int main(void)
 	RUN(goes_round);
 	RUN(full);
 	RUN(tails_that_make_no_sense);
+	RUN(heads_that_make_no_sense);
 	RUN(too_large);
 	RUN(nonsense_is_refused);
 	return test_done();
