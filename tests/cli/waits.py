@@ -248,6 +248,7 @@ def bad_input():
         ctop_ok("record", "-q", "--time", "wall", "-e", "cpu-clock,page-faults", "-o", path, "--", workload("waiters"), "0.3")
         check_refused(ctop("report", "--stdio", "--time", "wall", "--event", "page-faults", path), 1, "page-faults is no time", "clock")
         ctop_ok("report", "--stdio", "--time", "wall", "--event", "cpu-clock", path)
+        check_refused(ctop("report", "--stdio", "--time", "wait", "--cpu", "0", path), 1, "passes the filter", "--cpu")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,13 @@ bool history_counts_event(const struct history *history, uint32_t number)
 	       !(filter->first_event && number);
 }
 
+/* Waits are of no CPU. */
+static int32_t cpu_of(const struct history *history, const struct sample *sample,
+		      const struct counted_stack *stack)
+{
+	return history->filter.nr_cpus && history_is_wait(history, stack->event) ? -1 : sample->cpu;
+}
+
 bool history_passes(const struct history *history, const struct sample *sample,
 		    const struct counted_stack *stack)
 {
@@ -64,7 +71,7 @@ bool history_passes(const struct history *history, const struct sample *sample,
 	bool kernel = module->kind == MODULE_KERNEL;
 	return history->labels_pass && among(task->pid, filter->pids, filter->nr_pids) &&
 	       among(task->tid, filter->tids, filter->nr_tids) &&
-	       among(sample->cpu, filter->cpus, filter->nr_cpus) &&
+	       among(cpu_of(history, sample, stack), filter->cpus, filter->nr_cpus) &&
 	       (!filter->comm || strcmp(task->comm, filter->comm) == 0) &&
 	       (filter->beside || history_counts_event(history, stack->event)) &&
 	       (!filter->module || history_is_module(module, filter->module)) &&

@@ -54,11 +54,6 @@ static const char *intern_string(struct history *history, struct string_id id)
 	return history_intern(history, tables_string(&history->reader, id));
 }
 
-/* Whether one more row may be kept. */
-#define has_room(history, rows)                                                                    \
-	((history_can_forget(history) && (rows)->nr < (rows)->capacity) ||                         \
-	 history_has_room((history), (rows)->capacity * sizeof(*(rows)->items)))
-
 /* NULL: out of memory; or full, and it would be a new one. */
 static const char *string_with_room(struct history *history, struct string_id id)
 {
@@ -121,7 +116,7 @@ static int import_module(struct history *history, uint32_t id, uint32_t *to)
 		history_take_module_names(history, id, *to);
 		return history_begin_merging(history);
 	}
-	if (!module.path || !has_room(history, &history->modules)) {
+	if (!module.path || !history_has_room_for(history, &history->modules)) {
 		*to = FOLDED_MODULE; /* which has no frames: they are folded, too */
 		return 0;
 	}
@@ -154,7 +149,7 @@ static int import_task(struct history *history, uint32_t id, uint32_t *to)
 			known->started_ns = task.started_ns;
 		return 0;
 	}
-	if (!task.comm || !has_room(history, &history->tasks)) {
+	if (!task.comm || !history_has_room_for(history, &history->tasks)) {
 		*to = FOLDED_TASK;
 		return 0;
 	}
@@ -177,7 +172,7 @@ static int find_or_add_frame(struct history *history, uint32_t module, uint64_t 
 		if (known->address == address && known->module == module)
 			return 0;
 	}
-	if (!has_room(history, &history->frames)) {
+	if (!history_has_room_for(history, &history->frames)) {
 		*to = FOLDED_FRAME;
 		return 0;
 	}
@@ -229,49 +224,13 @@ static int import_frame(struct history *history, uint32_t id, uint32_t *to)
 	return result;
 }
 
-/* *cut: there is no room for it, *to is the parent. */
-static int find_or_add_child(struct history *history, uint32_t parent, uint32_t frame,
-			     uint32_t method, uint32_t *to, bool *cut)
-{
-	const uint32_t depth = history->nodes.items[parent].depth + 1;
-	if (method >= NR_FRAME_METHODS || depth > HISTORY_DEPTH_MAX)
-		return -EINVAL;
-	uint64_t hash = hash_node(parent, frame, method);
-	struct index_probe probe = index_find(&history->nodes_index, hash);
-	while (index_next(&history->nodes_index, &probe, to)) {
-		const struct history_node *known = &history->nodes.items[*to];
-		if (known->parent == parent && known->frame == frame && known->method == method)
-			return 0;
-	}
-	if (frame == FOLDED_FRAME || !has_room(history, &history->nodes)) {
-		*cut = true;
-		*to = parent;
-		return 0;
-	}
-	if ((history->merges && index_reserve(&history->nodes_index)) ||
-	    vec_reserve(&history->nodes, history->nodes.nr + 1))
-		return -ENOMEM;
-	*to = (uint32_t)history->nodes.nr;
-	if (history->merges)
-		index_add(&history->nodes_index, hash, *to);
-	const struct history_node *above = &history->nodes.items[parent];
-	history->nodes.items[history->nodes.nr++] = (struct history_node){
-		.parent = parent,
-		.frame = frame,
-		.depth = (uint16_t)depth,
-		.unnamed = (uint16_t)(above->unnamed + !history->frames.items[frame].name),
-		.method = (uint8_t)method,
-	};
-	return 0;
-}
-
 /* The child of a node of the history that the epoch's row describes. */
 static int import_child(struct history *history, const struct node_row *row, uint32_t parent,
 			uint32_t *to, bool *cut)
 {
 	uint32_t frame;
 	int result = translate(history, TABLE_FRAMES, row->frame.index, &frame);
-	return result ? result : find_or_add_child(history, parent, frame, row->method, to, cut);
+	return result ? result : history_add_node(history, parent, frame, row->method, to, cut);
 }
 
 static bool is_cut(const struct history *history, uint32_t node)
@@ -413,7 +372,7 @@ static int count(struct history *history, const struct counted_stack *stack, uin
 		if (count_at(history, *row, stack))
 			return 0;
 	if ((stack->leaf != FOLDED_FRAME || stack->task != FOLDED_TASK) &&
-	    !has_room(history, &history->stacks))
+	    !history_has_room_for(history, &history->stacks))
 		return -ENOSPC;
 	if (index_reserve(&history->stacks_index) ||
 	    vec_reserve(&history->stacks, history->stacks.nr + 1))
@@ -423,42 +382,6 @@ static int count(struct history *history, const struct counted_stack *stack, uin
 	index_add(&history->stacks_index, hash, *row);
 	history->stacks.items[history->stacks.nr++] = *stack;
 	return 0;
-}
-
-/* ---- what a thread waits for ---- */
-
-/* Only waits have frames of no module with a name at their innermost end. */
-static bool is_state(const struct history *history, const struct counted_stack *stack)
-{
-	const struct named_frame *leaf = &history->frames.items[stack->leaf];
-	return history_is_wait(history, stack->event) &&
-	       history->modules.items[leaf->module].kind == MODULE_NONE && leaf->name;
-}
-
-/* From the innermost place to the outermost, or away: what it stood on is the leaf then. */
-static int move_state(struct history *history, struct counted_stack *stack)
-{
-	uint32_t *path = history->path;
-	size_t nr = 0;
-	bool cut = false;
-	int result = 0;
-	uint32_t at = stack->node, to = 0;
-	const uint32_t leaf = history->nodes.items[at].frame;
-	if (history->state_frames == STATE_FRAMES_ROOT) {
-		for (uint32_t node = history->nodes.items[at].parent;
-		     node && nr < HISTORY_DEPTH_MAX; node = history->nodes.items[node].parent)
-			path[nr++] = node;
-		result = find_or_add_child(history, 0, stack->leaf, FRAME_KERNEL, &to, &cut);
-		while (!result && !cut && nr) {
-			const struct history_node node = history->nodes.items[path[--nr]];
-			result = find_or_add_child(history, to, node.frame, node.method, &to, &cut);
-		}
-	} else {
-		to = history->nodes.items[at].parent;
-	}
-	stack->node = to;
-	stack->leaf = cut ? FOLDED_FRAME : leaf;
-	return result;
 }
 
 /* Fills in the stack that a sample fell on. -EINVAL when the sample makes no sense. */
@@ -483,9 +406,7 @@ static int stack_of(struct history *history, const struct sample *sample,
 	if (!result)
 		result = translate(history, TABLE_FRAMES, sample->leaf.index, &stack->leaf);
 	stack->event = (uint8_t)event;
-	if (!result && history->state_frames && stack->node && is_state(history, stack))
-		result = move_state(history, stack);
-	return result;
+	return result ? result : history_move_state(history, stack);
 }
 
 /* A sample that passed: its stack's row, or that of its known callers where it is new and there is no room. */

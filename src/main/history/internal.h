@@ -61,6 +61,11 @@ void history_follow_run(struct history *history);
 /* Rows of modules, tasks and frames that always stay: none, and the one that folds. */
 enum { NR_FIXED = 2 };
 
+/* A caller's callee, which may be there already: nodes.c. *cut: there is no room for it, *to is the parent. 0, -EINVAL or -ENOMEM. */
+int history_add_node(struct history *history, uint32_t parent, uint32_t frame, uint32_t method,
+		     uint32_t *to, bool *cut);
+/* What its thread waits for moves from the innermost place to the outermost, or away: what it stood on is the leaf then. As history_add_node(). */
+int history_move_state(struct history *history, struct counted_stack *stack);
 /* Frames and nodes may come that are there already: merging.c. 0 or -ENOMEM. */
 int history_begin_merging(struct history *history);
 /* There are none that could come again. */
@@ -172,5 +177,9 @@ uint64_t history_seconds_bound(const struct history *history);
 uint64_t history_rows_bytes(const struct history *history);
 /* Whether rows that take so many bytes may grow to twice as many. */
 bool history_has_room(struct history *history, uint64_t bytes);
+/* One more row. */
+#define history_has_room_for(history, rows)                                                        \
+	((history_can_forget(history) && (rows)->nr < (rows)->capacity) ||                         \
+	 history_has_room((history), (rows)->capacity * sizeof(*(rows)->items)))
 
 #endif

@@ -128,10 +128,11 @@ int history_compare_functions(const struct history *history, struct function_id 
 	return order ? order : (a.index > b.index) - (a.index < b.index);
 }
 
-bool history_has_function(const struct history *history, const char *name)
+bool history_has_function(const struct history *history, const char *const *names, size_t nr)
 {
 	for (size_t i = 0; i < history->frames.nr; i++)
-		if (history->frames.items[i].name && !strcmp(history->frames.items[i].name, name))
-			return true;
+		for (size_t of = 0; history->frames.items[i].name && of < nr; of++)
+			if (!strcmp(history->frames.items[i].name, names[of]))
+				return true;
 	return false;
 }

@@ -23,9 +23,9 @@ static const char *source_words(uint64_t source)
 /* A thread of Go's without work is in one of these, whatever it is that goroutines wait for. */
 static bool is_go(const struct history *history)
 {
-	return history_has_function(history, "runtime.findRunnable") ||
-	       history_has_function(history, "runtime.mstart1") ||
-	       history_has_function(history, "runtime.sysmon");
+	static const char *const names[] = {"runtime.findRunnable", "runtime.mstart1",
+					    "runtime.sysmon"};
+	return history_has_function(history, names, sizeof(names) / sizeof(*names));
 }
 
 /* The largest first. Of a recording the kinds may come to anything. */
@@ -52,7 +52,8 @@ static void add_waits(struct header *header, const struct thread_times *times)
 			  "waits",
 			  100.0 * (double)shared_ns / (double)times->ns[TIME_WAITING]);
 	if (header->line.size && is_go(header->history))
-		text_add(&header->line, "; threads, not goroutines: those that are parked are on none");
+		text_add(&header->line,
+			 "; threads, not goroutines: those that are parked are on none");
 	header_end_line(header, "waits");
 }
 
