@@ -94,6 +94,7 @@ _ctop()
 	export:--output | export:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--group) COMPREPLY=($(compgen -W 'function inline line address module thread process' -- "$current")) ;;
 	export:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
+	diff:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
 	diff:--memory) ;;
 	diff:--pid) ;;
 	diff:--tid) ;;
@@ -135,7 +136,7 @@ _ctop()
 		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label -o --output --no-inline --keep-code --no-keep-code --debuginfod --html --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
 		export) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
-		diff) options='--memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
+		diff) options='--time --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
 		merge) options='-h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;
 		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;

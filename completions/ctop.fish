@@ -131,6 +131,7 @@ complete -c ctop -n '__fish_seen_subcommand_from export' -l debuginfod -d "fetch
 complete -c ctop -n '__fish_seen_subcommand_from export' -l stats -r -F -d "write the measurements as one JSON object"
 complete -c ctop -n '__fish_seen_subcommand_from export' -s h -l help -d "this text; after a command, that command's"
 complete -c ctop -n '__fish_seen_subcommand_from export' -s V -l version -d "the version"
+complete -c ctop -n '__fish_seen_subcommand_from diff' -l time -x -a 'cpu wait wall' -d "cpu (default), wait or wall: both"
 complete -c ctop -n '__fish_seen_subcommand_from diff' -l memory -x -d "limit of the history's memory (default 128)"
 complete -c ctop -n '__fish_seen_subcommand_from diff' -l pid -x -d "samples of these processes"
 complete -c ctop -n '__fish_seen_subcommand_from diff' -l tid -x -d "samples of these threads"

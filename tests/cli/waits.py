@@ -233,6 +233,25 @@ def the_collector_dies():
 
 
 @case
+def two_recordings_are_compared():
+    need_root()
+    with directory() as where:
+        paths = [os.path.join(where, name) for name in ("a.ctop", "b.ctop")]
+        for path in paths:
+            ctop_ok("record", "-q", "--time", "wall", "-o", path, "--", workload("waiters"), "1")
+        wait, wall, cpu = (ctop_ok("diff", "--limit", "0", "--time", time, *paths).stdout for time in ("wait", "wall", "cpu"))
+        check_refused(ctop("diff", "--time", "wait", "--event", "cpu-clock", *paths), 2, "--event")
+        ctop_ok("record", "-q", "--time", "wall", "-e", "cpu-clock,page-faults", "-o", paths[1], "--", workload("waiters"), "0.3")
+        check_refused(ctop("diff", "--time", "wall", "--event", "page-faults", paths[1], paths[1]), 1, "page-faults is no time", "clock")
+        ctop_ok("record", "-q", "-o", paths[1], "--", workload("spin"), "0.3")
+        check_refused(ctop("diff", "--time", "wait", *paths), 1, "where threads waited", "--time wall")
+    for text, of, rows in ((wait, "of wait in", {"read_nothing"}), (wall, "of cpu-clock and wait in", {"read_nothing", "wanter"}), (cpu, "of cpu-clock in", {"wanter"})):
+        check(text.count(of) == 2, text)
+        check({name for name in ("read_nothing", "wanter") if re.search(rf"  {name} +waiters", text)} >= rows, text)
+    check("read_nothing" not in cpu and "each wait counts as a sample" in wait, f"{cpu}\n{wait}")
+
+
+@case
 def bad_input():
     need_root()
     with directory() as where:

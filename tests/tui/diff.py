@@ -36,6 +36,8 @@ def what_changed_comes_first():
         rows = [line for line in window.screen().splitlines() if re.search(r" (warm|hot|cool|new) +prog", line)]
         check([re.search(r"[-+]\d+\.\d~?", row).group() for row in rows] == ["+20.0", "-15.0", "-5.0", "+0.0~"], f"{rows}")
         check("new" in rows[0] and "hot" in rows[1], f"{rows}")
+        window.press("o")
+        window.wait_for("choose it with ctop diff --time")
         window.press("q")
         window.wait_for_prompt()
         window.type(f"{CTOP} diff a.ctop b.ctop --stdio")

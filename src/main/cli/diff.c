@@ -99,11 +99,19 @@ static int refuse_event(const struct diff *diff, const struct history *history, 
 static int choose_event(struct diff *diff, const struct history *history, const char *file,
 			size_t *event)
 {
-	const char *wanted = diff->event ? diff->event : diff->options->event;
+	const char *asked =
+		diff->options->time == TIME_SHOWN_WAIT ? WAIT_EVENT : diff->options->event;
+	const char *wanted = diff->event ? diff->event : asked;
 	*event = wanted ? find_event(history, wanted) : first_sampled(history);
 	if (*event == SIZE_MAX || !history_event_samples(history, *event))
 		return refuse_event(diff, history, file, wanted);
 	const char *name = history_event_name(history, *event);
+	if (diff->options->time == TIME_SHOWN_WALL &&
+	    history_event_unit(history, *event) != WEIGHT_NS) {
+		error_set(diff->error, -EINVAL, "%s is no time: it does not add up with waiting",
+			  name);
+		return error_remedy(diff->error, "leave out --time, or compare a clock");
+	}
 	if (!diff->event) {
 		diff->event = strdup(name);
 		diff->unit = history_event_unit(history, *event);
@@ -133,10 +141,10 @@ static double seconds_of(const struct options *options, const struct history *hi
 }
 
 /* What passes the filter, of one event. */
-static int select_event(struct selection *selection, size_t event)
+static int select_event(struct selection *selection, size_t event, bool waits)
 {
-	const struct selection_criterion criterion = {.what = SELECTION_EVENT,
-						      .number = (int32_t)event};
+	const struct selection_criterion criterion = {
+		.what = SELECTION_EVENT, .number = (int32_t)event, .waits = waits};
 	int result = selection_set_filter(selection, &criterion, 1);
 	return result ? result : selection_refresh(selection, UINT64_MAX);
 }
@@ -149,7 +157,7 @@ static int divide_by_event(struct diff *diff, const struct history *history,
 	const char *what = diff->options->per;
 	const size_t event = find_event(history, what);
 	if (event != SIZE_MAX) {
-		if (select_event(selection, event))
+		if (select_event(selection, event, false))
 			return out_of_memory(diff->error);
 		const struct selection_totals totals = selection_totals(selection);
 		divisor->per = (double)totals.weight;
@@ -198,6 +206,8 @@ static void describe(struct diff *diff, enum compare_side side, const struct loa
 	add_weight(&line, totals->weight, diff->unit);
 	text_add(&line, " of ");
 	text_add_safe(&line, diff->event);
+	if (diff->options->time == TIME_SHOWN_WALL)
+		text_add(&line, " and " WAIT_EVENT);
 	if (facts.duration_ns)
 		text_addf(&line, " in %.2f s", (double)facts.duration_ns / (double)NS_PER_SECOND);
 	if (facts.stats.lost) {
@@ -242,7 +252,7 @@ static int add_selected(struct diff *diff, enum compare_side side, struct load *
 		result = find_divisor(diff, load->history, selection, file, &divisor);
 	if (result)
 		return result;
-	result = select_event(selection, event);
+	result = select_event(selection, event, diff->options->time == TIME_SHOWN_WALL);
 	if (!result)
 		result = compare_add(diff->compare, side, &divisor, load->history, selection);
 	const struct selection_totals shown = selection_totals(selection);

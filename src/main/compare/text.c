@@ -71,7 +71,7 @@ static void add_matches(struct text *line, const struct compare_counts *counts)
 	add_count(line, counts->only_b, " only in B");
 }
 
-static void add_noise(struct text *line, const struct noise *noise)
+static void add_noise(struct text *line, const struct noise *noise, enum time_shown time)
 {
 	text_add(line, "~: within what chance does in 95 of 100 comparisons, ");
 	if (noise->freedom > 0)
@@ -82,6 +82,9 @@ static void add_noise(struct text *line, const struct noise *noise)
 	else
 		text_add(line, "by the samples alone: how far runs differ is seen with several of "
 			       "each, as in A1,A2,A3 B1,B2,B3");
+	/* They are measured, not drawn by chance: so the noise is too large rather than too small. */
+	if (time != TIME_SHOWN_CPU)
+		text_add(line, "; each wait counts as a sample");
 }
 
 void compare_header(const struct compare *compare, const struct compare_words *words,
@@ -94,7 +97,7 @@ void compare_header(const struct compare *compare, const struct compare_words *w
 	end_line(out, options, "100 %", &line);
 	add_matches(&line, &counts);
 	end_line(out, options, "functions", &line);
-	add_noise(&line, compare_noise(compare));
+	add_noise(&line, compare_noise(compare), options->time);
 	end_line(out, options, "noise", &line);
 	text_release(&line);
 }

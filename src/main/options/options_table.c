@@ -55,7 +55,7 @@ const struct option_row option_rows[] = {
 	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
 	 "counters; any other event that cannot be opened is an error."},
-	{OPTION_TIME, GROUP_SAMPLING, SAMPLERS | READERS, 0, "time", "TIME", COMPLETE_WORDS,
+	{OPTION_TIME, GROUP_SAMPLING, SAMPLERS | FILTERED, 0, "time", "TIME", COMPLETE_WORDS,
 	 TIME_SHOWN_WORDS, "cpu (default), wait or wall: both",
 	 "Waiting is shown where it is spent: threads that wait are looked at, without stopping "
 	 "them, and their stacks have all the time that they waited there, what for as the "

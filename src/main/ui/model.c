@@ -354,6 +354,10 @@ uint32_t model_event_shown(const struct model *model)
 
 bool model_next_time(struct model *model, const char **why)
 {
+	if (changes_known(model)) {
+		*why = "one time is compared: choose it with ctop diff --time";
+		return false;
+	}
 	if (model->wait_event == UINT32_MAX) {
 		*why = grows(model)
 			       ? "nobody looks at waiting threads where whole CPUs are sampled"
