@@ -57,6 +57,6 @@ bool same_hit(const struct collector *collector, const struct event_id *event,
 	      const struct last_sample *last, const struct last_sample *now)
 {
 	return now->state && now->state == last->state && now->tid == last->tid &&
-	       sets_is_first(collector, event) && now->after_ns <= APART_NS &&
+	       sets_is_first(collector, event, now->time_ns) && now->after_ns <= APART_NS &&
 	       now->after_ns < last->after_ns / 100 * NEARER_PERCENT;
 }

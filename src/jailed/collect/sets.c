@@ -31,15 +31,22 @@ enum { PACE_CALM_WINDOWS_MAX = 16 };
 enum { COPIES_CALM = 4 };
 #define PACE_RELAPSE_NS (2 * NS_PER_SECOND)
 
+static void note_switch(struct event_pace *pace, uint32_t set, uint64_t since_ns)
+{
+	pace->set = set;
+	pace->nr_switches++;
+	pace->switches[pace->nr_switches % SWITCHES_KEPT].since_ns = since_ns;
+	pace->switches[pace->nr_switches % SWITCHES_KEPT].set = set;
+}
+
 void sets_begin(struct collector *collector)
 {
 	struct pressure *pressure = &collector->sets.pressure;
 	*pressure = (struct pressure){.calm_ns = CALM_NS};
-	for (size_t i = 0; i < SAMPLER_MAX_EVENTS; i++)
-		collector->sets.paces[i] = (struct event_pace){
-			.set = collector->config.in_use[i],
-			.nr_switches = 1,
-		};
+	for (size_t i = 0; i < SAMPLER_MAX_EVENTS; i++) {
+		collector->sets.paces[i] = (struct event_pace){0};
+		note_switch(&collector->sets.paces[i], collector->config.in_use[i], 0);
+	}
 }
 
 static size_t nr_events(const struct events *events)
@@ -135,8 +142,7 @@ void sets_use(struct collector *collector, const struct message_set *message)
 		const uint32_t set = message->sets[i], before = pace->set;
 		if (set == before || set >= sets_of(collector, i)->nr)
 			continue;
-		pace->set = set;
-		pace->nr_switches++;
+		note_switch(pace, set, message->since_ns);
 		pressure->settles = true;
 		if (is_paced(&collector->events, i))
 			use_pace(collector, i, set < before, now_ns);
@@ -160,26 +166,59 @@ static struct event_id *shared_row(const struct collector *collector, const stru
 	return &collector->events.ids.items[event->first];
 }
 
-void sets_note_sample(struct collector *collector, const struct event_id *event)
+/*
+ * The number of the switch that a sample of that time comes behind: records are read late, and others may have followed. 0: longer ago than switches
+ * are kept.
+ */
+static uint32_t switch_before(const struct event_pace *pace, uint64_t time_ns)
 {
-	struct event_id *shared = shared_row(collector, event);
-	const struct event_pace *pace = &collector->sets.paces[event->event];
-	if (shared && event->set == pace->set)
-		shared->seen_switch = pace->nr_switches;
+	const uint32_t last = pace->nr_switches;
+	uint32_t kept = last < SWITCHES_KEPT ? last : SWITCHES_KEPT;
+	uint32_t nr = last;
+	for (; kept && pace->switches[nr % SWITCHES_KEPT].since_ns > time_ns; kept--)
+		nr--;
+	return kept ? nr : 0;
 }
 
-bool sets_is_first(const struct collector *collector, const struct event_id *event)
+enum of_set { OF_SET_IN_USE, OF_ANOTHER_SET, OF_NO_KNOWN_SET };
+
+/* Whether a sample of that time is of the set that was in use then; and the switch to it, and the row that notes who has seen it. */
+static enum of_set set_of_sample(const struct collector *collector, const struct event_id *event,
+				 uint64_t time_ns, struct event_id **shared, uint32_t *nr)
 {
-	const struct event_id *shared = shared_row(collector, event);
 	const struct event_pace *pace = &collector->sets.paces[event->event];
-	return shared && event->set == pace->set && shared->seen_switch != pace->nr_switches;
+	*shared = shared_row(collector, event);
+	*nr = *shared ? switch_before(pace, time_ns) : 0;
+	if (!*nr)
+		return OF_NO_KNOWN_SET;
+	return event->set == pace->switches[*nr % SWITCHES_KEPT].set ? OF_SET_IN_USE
+								     : OF_ANOTHER_SET;
 }
 
-bool sets_is_double(const struct collector *collector, const struct event_id *event)
+void sets_note_sample(struct collector *collector, const struct event_id *event, uint64_t time_ns)
 {
-	const struct event_id *shared = shared_row(collector, event);
-	const struct event_pace *pace = &collector->sets.paces[event->event];
-	return shared && event->set != pace->set && shared->seen_switch == pace->nr_switches;
+	struct event_id *shared;
+	uint32_t nr;
+	if (set_of_sample(collector, event, time_ns, &shared, &nr) == OF_SET_IN_USE)
+		shared->seen_switch = nr;
+}
+
+bool sets_is_first(const struct collector *collector, const struct event_id *event,
+		   uint64_t time_ns)
+{
+	struct event_id *shared;
+	uint32_t nr;
+	return set_of_sample(collector, event, time_ns, &shared, &nr) == OF_SET_IN_USE &&
+	       shared->seen_switch != nr;
+}
+
+bool sets_is_double(const struct collector *collector, const struct event_id *event,
+		    uint64_t time_ns)
+{
+	struct event_id *shared;
+	uint32_t nr;
+	return set_of_sample(collector, event, time_ns, &shared, &nr) == OF_ANOTHER_SET &&
+	       shared->seen_switch == nr;
 }
 
 static void want(struct child_status *status, size_t event, uint32_t set)

@@ -26,9 +26,16 @@ struct pressure {
 	uint64_t looked_ns; /* the last time; 0: never */
 };
 
+/* Main switches each 20 ms at most, and a sample waits in its ring for 2 s. */
+enum { SWITCHES_KEPT = 128 };
+
 /* Which set of an event is in use. */
 struct event_pace {
-	uint32_t set, nr_switches;
+	uint32_t set, nr_switches; /* from 1: that to the first one */
+	struct {
+		uint64_t since_ns;
+		uint32_t set;
+	} switches[SWITCHES_KEPT]; /* the last ones, by number */
 	/* Of one that we pace: */
 	uint64_t since_ns; /* its samples are counted; 0: nothing has come yet */
 	uint64_t calm_ns;
@@ -51,11 +58,13 @@ bool sets_are_switching(const struct sets *sets, uint64_t time_ns);
 void sets_look(struct collector *collector);
 /* So many events make a sample of this event's set where one makes one of the first set's; of a paced event: the period. */
 uint64_t sets_fewer(const struct collector *collector, const struct event_id *event);
-/* A sample of this event is in hand: those behind it are not the first. */
-void sets_note_sample(struct collector *collector, const struct event_id *event);
-/* True when it is the first of the set in use since that was switched to. */
-bool sets_is_first(const struct collector *collector, const struct event_id *event);
-/* True when a sample of this event was counted in the set in use already. */
-bool sets_is_double(const struct collector *collector, const struct event_id *event);
+/* A sample of this event, taken then, is in hand: those behind it are not the first. */
+void sets_note_sample(struct collector *collector, const struct event_id *event, uint64_t time_ns);
+/* True when it is the first of the set that was in use then, since that was switched to. */
+bool sets_is_first(const struct collector *collector, const struct event_id *event,
+		   uint64_t time_ns);
+/* True when a sample of this event was counted in the set that was in use then. */
+bool sets_is_double(const struct collector *collector, const struct event_id *event,
+		    uint64_t time_ns);
 
 #endif

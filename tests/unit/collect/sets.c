@@ -104,6 +104,21 @@ static void and_back_again(void)
 	finish(3, 1);
 }
 
+/* Each by the switch before it, however many there were until it is read. */
+static void what_is_read_two_switches_later(void)
+{
+	start(PID);
+	use(1, 1000, 2000);
+	use(0, 5000, 6000);
+	sample(0, OLD, PID, 500);
+	for (uint64_t time_ns = 1500; time_ns < 1510; time_ns++)
+		sample(0, NEW, PID, time_ns);
+	sample(0, OLD, PID, 1600);
+	sample(0, OLD, PID, 5500);
+	sample(0, NEW, PID, 5600);
+	finish(12, 2);
+}
+
 /* Kernel 6.18 writes the first event's id and time into the records of all that hit at one moment. */
 static void twins_of_a_switch_are_no_thread_attached_twice(void)
 {
@@ -328,6 +343,7 @@ int main(void)
 	RUN(a_moment_in_both_sets);
 	RUN(a_moment_in_both_sets_of_whole_cpus);
 	RUN(and_back_again);
+	RUN(what_is_read_two_switches_later);
 	RUN(twins_of_a_switch_are_no_thread_attached_twice);
 	RUN(a_hit_in_both_sets_is_one);
 	RUN(hits_that_differ_are_two);
