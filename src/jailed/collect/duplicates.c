@@ -93,14 +93,6 @@ void duplicates_forget(struct duplicates *duplicates, int32_t tid)
 		*lineage = (struct lineage){0};
 }
 
-/* True when a sample of this event was counted in the set in use already. */
-static bool is_of_old_set(struct collector *collector, const struct event_id *event,
-			  uint64_t time_ns)
-{
-	sets_note_sample(collector, event, time_ns);
-	return sets_is_double(collector, event, time_ns);
-}
-
 bool duplicates_take(struct collector *collector, struct collector_ring *ring,
 		     struct event_id *event, const struct record *record)
 {
@@ -109,7 +101,7 @@ bool duplicates_take(struct collector *collector, struct collector_ring *ring,
 	if (event->tid < 0 && !sets_differ(collector, event))
 		return false;
 	const bool repeats = keep(collector, ring, event, record);
-	const bool is_old = is_of_old_set(collector, event, record->time_ns);
+	const bool is_old = sets_is_double(collector, event, record->time_ns);
 	if (event->tid < 0)
 		return repeats || is_old;
 	uint64_t bit = UINT64_C(1) << event->event;

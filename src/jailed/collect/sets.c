@@ -195,14 +195,6 @@ static enum of_set set_of_sample(const struct collector *collector, const struct
 								     : OF_ANOTHER_SET;
 }
 
-void sets_note_sample(struct collector *collector, const struct event_id *event, uint64_t time_ns)
-{
-	struct event_id *shared;
-	uint32_t nr;
-	if (set_of_sample(collector, event, time_ns, &shared, &nr) == OF_SET_IN_USE)
-		shared->seen_switch = nr;
-}
-
 bool sets_is_first(const struct collector *collector, const struct event_id *event,
 		   uint64_t time_ns)
 {
@@ -212,13 +204,14 @@ bool sets_is_first(const struct collector *collector, const struct event_id *eve
 	       shared->seen_switch != nr;
 }
 
-bool sets_is_double(const struct collector *collector, const struct event_id *event,
-		    uint64_t time_ns)
+bool sets_is_double(struct collector *collector, const struct event_id *event, uint64_t time_ns)
 {
 	struct event_id *shared;
 	uint32_t nr;
-	return set_of_sample(collector, event, time_ns, &shared, &nr) == OF_ANOTHER_SET &&
-	       shared->seen_switch == nr;
+	const enum of_set of = set_of_sample(collector, event, time_ns, &shared, &nr);
+	if (of == OF_SET_IN_USE)
+		shared->seen_switch = nr;
+	return of == OF_ANOTHER_SET && shared->seen_switch == nr;
 }
 
 static void want(struct child_status *status, size_t event, uint32_t set)

@@ -58,13 +58,10 @@ bool sets_are_switching(const struct sets *sets, uint64_t time_ns);
 void sets_look(struct collector *collector);
 /* So many events make a sample of this event's set where one makes one of the first set's; of a paced event: the period. */
 uint64_t sets_fewer(const struct collector *collector, const struct event_id *event);
-/* A sample of this event, taken then, is in hand: those behind it are not the first. */
-void sets_note_sample(struct collector *collector, const struct event_id *event, uint64_t time_ns);
 /* True when it is the first of the set that was in use then, since that was switched to. */
 bool sets_is_first(const struct collector *collector, const struct event_id *event,
 		   uint64_t time_ns);
-/* True when a sample of this event was counted in the set that was in use then. */
-bool sets_is_double(const struct collector *collector, const struct event_id *event,
-		    uint64_t time_ns);
+/* A sample of this event, taken then, is in hand: those behind it are not the first. True when it was counted in the set that was in use then. */
+bool sets_is_double(struct collector *collector, const struct event_id *event, uint64_t time_ns);
 
 #endif
