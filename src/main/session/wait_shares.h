@@ -17,7 +17,7 @@ enum { WAIT_CLASSES = 8 };
 /* All zero at first. */
 struct wait_shares {
 	uint64_t began; /* the wait in hand, or the last one */
-	bool is_unsettled; /* there are no news yet of when the last look was: of which wait it is, is not known */
+	bool is_unsettled; /* no record from after the last look has come: it may have been at another wait */
 	uint64_t looked_at;  /* when that was */
 	bool is_looked_at;   /* the wait in hand was, by the look before that one */
 	bool has_stack;	     /* any ever was */
