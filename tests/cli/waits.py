@@ -159,6 +159,18 @@ def what_for_stands_where_it_is_asked_to():
 
 
 @case
+def without_call_graphs():
+    """What for, and nothing of where."""
+    need_root()
+    with directory() as where, target("waiters") as program:
+        path, stats, _ = record_waits(where, "-p", program.pid, "--duration", "1", "--call-graph", "no")
+        threads = waits_of(path)
+    check_sum(stats, threads)
+    check(all(len(stack) == 1 for stacks in threads.values() for stack in stacks), f"{threads}")
+    check(("[io]",) in threads["idle"] and ("[sleep]",) in threads["naps"], f"{threads}")
+
+
+@case
 def a_command_that_waits():
     need_root()
     with directory() as where:
@@ -243,6 +255,7 @@ def two_recordings_are_compared():
             ctop_ok("record", "-q", "--time", "wall", "-o", path, "--", workload("waiters"), "1")
         wait, wall, cpu = (ctop_ok("diff", "--limit", "0", "--time", time, *paths).stdout for time in ("wait", "wall", "cpu"))
         check_refused(ctop("diff", "--time", "wait", "--event", "cpu-clock", *paths), 2, "--event")
+        check_refused(ctop("diff", "--time", "wait", "--per", "cpu-clock", *paths), 2, "cpu-clock", "--per second")
         ctop_ok("record", "-q", "--time", "wall", "-e", "cpu-clock,page-faults", "-o", paths[1], "--", workload("waiters"), "0.3")
         check_refused(ctop("diff", "--time", "wall", "--event", "page-faults", paths[1], paths[1]), 1, "page-faults is no time", "clock")
         ctop_ok("record", "-q", "-o", paths[1], "--", workload("spin"), "0.3")

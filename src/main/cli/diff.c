@@ -493,6 +493,11 @@ int command_diff(const struct options *options, struct error *error)
 			   : !strcmp(per, "second")	 ? PER_SECOND
 							 : PER_EVENT,
 	};
+	/* Nothing else is read then. */
+	if (diff.divisor == PER_EVENT && options->time == TIME_SHOWN_WAIT) {
+		error_usage(error, "--time wait is not divided by %s", per);
+		return error_remedy(error, "use --per run or --per second");
+	}
 	diff.compare = compare_new(diff.divisor == PER_TOTAL);
 	int result = diff.compare ? 0 : out_of_memory(error);
 	if (!result)

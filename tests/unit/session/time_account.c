@@ -364,6 +364,46 @@ static void a_stack_that_is_lost(void)
 	time_account_free(account);
 }
 
+/* Without the scheduler's counts it may be another wait each time. */
+static void a_kernel_that_does_not_count(void)
+{
+	const struct sched_stat unknown = {0};
+	struct time_account *account = begin();
+	time_account_place_waits(account);
+	time_account_switch(account, true, 0);
+	look_at_wait(account, WAIT_POLL, 0, 0);
+	CHECK_EQ(time_account_wait_news(account, TID, &unknown, 0), WAIT_IS_NEW);
+	time_account_placed(account, TID, &unknown, WAIT_IS_NEW, 0);
+	CHECK(!time_account_has_place(account, TID, &unknown));
+	CHECK_EQ(time_account_wait_news(account, TID, &unknown, 500 * MS), WAIT_IS_NEW);
+	time_account_free(account);
+}
+
+/* What a thread waited before it became its process's only one is told of its number then. */
+static void waits_before_an_exec(void)
+{
+	const struct sched_stat same = {.is_known = true, .nr_runs = 2};
+	struct time_account *account = begin();
+	struct wait_share shares[4];
+	time_account_place_waits(account);
+	look(account, TID, 'S', 0, 0, 0);
+	time_account_switch(account, true, 0);
+	look_at_wait(account, WAIT_POLL, 0, 2);
+	CHECK_EQ(time_account_wait_news(account, TID, &same, 0), WAIT_IS_NEW);
+	time_account_placed(account, TID, &same, WAIT_IS_NEW, 0);
+	switch_to(account, TID, 50, false, false);
+	struct record exec = {.type = PERF_RECORD_COMM, .pid = PID, .tid = PID, .time_ns = 60 * MS};
+	exec.comm.name = "after";
+	exec.comm.exec = true;
+	CHECK_EQ(time_account_take(account, &exec, 0), 0);
+	CHECK_EQ(shares_of(account, shares), 1);
+	CHECK_EQ(shares[0].tid, TID);
+	CHECK_EQ(shares[0].ns, 50 * MS);
+	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
+	CHECK(!time_account_has_place(account, PID, &same));
+	time_account_free(account);
+}
+
 static void more_threads_than_are_told_one_by_one(void)
 {
 	enum { NR = 70000, LIVE_MOST = 65536, TOLD = 5 };
@@ -415,6 +455,8 @@ int main(void)
 	RUN(all_wait_for_locks);
 	RUN(waits_that_nobody_saw);
 	RUN(a_stack_that_is_lost);
+	RUN(a_kernel_that_does_not_count);
+	RUN(waits_before_an_exec);
 	RUN(more_threads_than_are_told_one_by_one);
 	RUN(schedstat_is_parsed);
 	return test_done();
