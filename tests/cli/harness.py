@@ -293,6 +293,24 @@ def shown_in_terminal(columns, rows, *command):
         return program.wait(PATIENCE), written
 
 
+PARKED_GO = "package main\nimport \"time\"\nfunc main() { c := make(chan int); go func() { <-c }(); for { time.Sleep(100 * time.Millisecond) } }\n"
+
+
+@contextlib.contextmanager
+def parked_goroutine():
+    """A program of Go's that hardly computes, whose runtime has its threads: one goroutine is parked for ever."""
+    need_program("go")
+    with directory() as where:
+        source, program = os.path.join(where, "parked.go"), os.path.join(where, "parked")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(PARKED_GO)
+        built = run("go", "build", "-o", program, source, cwd=where, env={**os.environ, "GOCACHE": os.path.join(where, "cache"), "GO111MODULE": "off"})
+        check(built.returncode == 0, built.stderr)
+        with child(program) as parked:
+            wait_until(lambda: len(os.listdir(f"/proc/{parked.pid}/task")) > 2, "threads of its runtime")
+            yield parked
+
+
 def target(name, *arguments):
     return started(os.path.join(BUILD, "workloads", name), *arguments)
 

@@ -9,7 +9,7 @@ import re
 import signal
 
 from harness import (BUILD, CTOP, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
-                     need_program, need_root, paranoid, plain_user, readable_ctop, run, target, wait_for_samples, wait_until)
+                     need_program, need_root, paranoid, parked_goroutine, plain_user, readable_ctop, run, target, wait_for_samples, wait_until)
 
 # By thread: in which of its functions it waits, what for.
 PLACES = {
@@ -187,16 +187,9 @@ def a_command_that_waits():
 def threads_are_not_goroutines():
     """What is parked is on no thread: that is said."""
     need_root()
-    source = "package main\nimport \"time\"\nfunc main() { c := make(chan int); go func() { <-c }(); for { time.Sleep(100 * time.Millisecond) } }\n"
     with directory() as where:
-        with open(os.path.join(where, "sleeps.go"), "w", encoding="utf-8") as file:
-            file.write(source)
-        program = os.path.join(where, "sleeps")
-        built = run(need_program("go"), "build", "-o", program, file.name, cwd=where, env={**os.environ, "GOCACHE": os.path.join(where, "cache"), "GO111MODULE": "off"})
-        check(built.returncode == 0, built.stderr)
-        with child(program) as sleeps:
-            wait_until(lambda: len(os.listdir(f"/proc/{sleeps.pid}/task")) > 2, "threads of its runtime")
-            path, stats, _ = record_waits(where, "-p", sleeps.pid, "--duration", "1")
+        with parked_goroutine() as program:
+            path, stats, _ = record_waits(where, "-p", program.pid, "--duration", "1")
         check_sum(stats, waits_of(path))
         report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
     check("threads, not goroutines" in report, report)

@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, case, check, main, need_root, target, wait_until
+from harness import BUILD, CTOP, case, check, main, need_root, parked_goroutine, target, wait_until
 
 
 def sleeping(pid):
@@ -72,6 +72,23 @@ def ten_thousand_that_sleep():
         # The list grows until all are on it.
         window.wait_until(lambda screen: window.press("End") or f" {last} " in screen, "the last thread")
         window.select("deadlock-ba")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def threads_are_not_goroutines():
+    """A goroutine that is parked is on no thread: that is said wherever waiting is shown, and nowhere else."""
+    need_root()
+    with parked_goroutine() as program, terminal(100, 30) as window:
+        window.type(f"{CTOP} --time wait -p {program.pid}")
+        window.wait_for("LIVE", "% of the waiting", "threads, not goroutines!")
+        window.press("o")
+        window.wait_for("% of the time", "threads, not goroutines!")
+        window.press("o")
+        window.wait_until(lambda screen: "% of the time" not in screen and "threads, not goroutines!" not in screen, "computing alone")
+        window.press("i")
+        window.wait_for("How this profile is made", "threads, not goroutines")
         window.press("q")
         window.wait_for_prompt()
 

@@ -224,8 +224,8 @@ size_t history_inlined_at(const struct history *history, uint32_t site,
 /* Whether at both the same was put in by the same calls. */
 bool history_is_inlined_alike(const struct history *history, uint32_t a, uint32_t b);
 
-/* Whether any frame is of a function of one of those names. Looks at all frames. */
-bool history_has_function(const struct history *history, const char *const *names, size_t nr);
+/* Whether any frame is of Go's runtime: then threads are not all that waits. Looks at all frames. */
+bool history_has_go(const struct history *history);
 
 /* Frames of a module, each as often as it was sampled, in stacks that count. */
 struct history_unnamed {

@@ -65,7 +65,8 @@ struct ui_facts {
 	/* Of the time that the target's threads lived lately: on a CPU, without one though they wanted it, waiting; all 0: not known. */
 	double running_percent, runnable_percent, waiting_percent;
 	bool all_wait_for_locks; /* each of several threads, for 3 s, and none has run */
-	double own_cpu_percent; /* of ctop, all its processes; negative: unknown */
+	bool has_go;		 /* some of what waits are goroutines, which are on no thread */
+	double own_cpu_percent;	 /* of ctop, all its processes; negative: unknown */
 	uint64_t own_bytes;
 };
 

@@ -128,11 +128,17 @@ int history_compare_functions(const struct history *history, struct function_id 
 	return order ? order : (a.index > b.index) - (a.index < b.index);
 }
 
-bool history_has_function(const struct history *history, const char *const *names, size_t nr)
+/* A thread of Go's without work is in one of these, whatever it is that goroutines wait for. */
+static bool is_go_thread(const char *function)
+{
+	return !strcmp(function, "runtime.findRunnable") || !strcmp(function, "runtime.mstart1") ||
+	       !strcmp(function, "runtime.sysmon");
+}
+
+bool history_has_go(const struct history *history)
 {
 	for (size_t i = 0; i < history->frames.nr; i++)
-		for (size_t of = 0; history->frames.items[i].name && of < nr; of++)
-			if (!strcmp(history->frames.items[i].name, names[of]))
-				return true;
+		if (history->frames.items[i].name && is_go_thread(history->frames.items[i].name))
+			return true;
 	return false;
 }

@@ -379,6 +379,7 @@ static void look_for_runtimes(struct facts *facts, const struct interact_source 
 	if (begin_ns < facts->runtimes_due_ns || source->loading)
 		return;
 	facts->nr_runtimes = runtime_notes(source->history, source->pid, facts->runtimes);
+	facts->has_go = history_has_go(source->history);
 	const uint64_t end_ns = clock_now_ns();
 	const uint64_t pause_ns = RUNTIMES_PAUSE_TIMES * (end_ns - begin_ns);
 	facts->runtimes_due_ns =
@@ -412,6 +413,7 @@ void facts_read(struct facts *facts, const struct interact_source *source, uint3
 	facts_add_notices(source, &facts->notices);
 	if (source->history)
 		look_for_runtimes(facts, source);
+	out->has_go = facts->has_go;
 	add_runtimes(facts, &facts->notices);
 	out->notices = text_string(&facts->notices);
 	text_clear(&facts->fetching);

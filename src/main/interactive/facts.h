@@ -35,6 +35,7 @@ struct facts {
 	struct text idle, notices, fetching;
 	struct runtime_note runtimes[RUNTIME_NOTES_MAX];
 	size_t nr_runtimes;
+	bool has_go;
 	uint64_t runtimes_due_ns; /* when they are looked for again */
 };
 

@@ -20,14 +20,6 @@ static const char *source_words(uint64_t source)
 	return words[source < NR_TIME_SOURCES ? source : TIME_FROM_NOTHING];
 }
 
-/* A thread of Go's without work is in one of these, whatever it is that goroutines wait for. */
-static bool is_go(const struct history *history)
-{
-	static const char *const names[] = {"runtime.findRunnable", "runtime.mstart1",
-					    "runtime.sysmon"};
-	return history_has_function(history, names, sizeof(names) / sizeof(*names));
-}
-
 /* The largest first. Of a recording the kinds may come to anything. */
 static void add_waits(struct header *header, const struct thread_times *times)
 {
@@ -51,7 +43,7 @@ static void add_waits(struct header *header, const struct thread_times *times)
 			  "; %.2f%% of it was too short to be seen, and is shared out over short "
 			  "waits",
 			  100.0 * (double)shared_ns / (double)times->ns[TIME_WAITING]);
-	if (header->line.size && is_go(header->history))
+	if (header->line.size && history_has_go(header->history))
 		text_add(&header->line,
 			 "; threads, not goroutines: those that are parked are on none");
 	header_end_line(header, "waits");

@@ -216,6 +216,8 @@ static void add_warnings(struct items *items, const struct model *model, struct 
 	const struct selection_totals *totals = &model->totals;
 	if (facts->all_wait_for_locks)
 		add(items, ROLE_BAD, "all wait for locks!");
+	if (facts->has_go && model->time)
+		add(items, ROLE_WARN, "threads, not goroutines!");
 	warn_of_losses(items, model, text);
 	if (unnamed_percent(model) > UNNAMED_USUAL_PERCENT)
 		add(items, unnamed_percent(model) > UNNAMED_BAD_PERCENT ? ROLE_BAD : ROLE_WARN,
