@@ -360,7 +360,8 @@ bool model_next_time(struct model *model, const char **why)
 	}
 	if (model->wait_event == UINT32_MAX) {
 		*why = grows(model)
-			       ? "nobody looks at waiting threads where whole CPUs are sampled"
+			       ? "no wait was seen yet; where whole CPUs are sampled none is "
+				 "looked for"
 			       : "no waits in this recording: make it with ctop record --time wall";
 		return false;
 	}
