@@ -7,6 +7,7 @@ Each case is a step, a shell script that the emulated machine runs, and what has
 
 import collections
 import json
+import re
 import sys
 import traceback
 
@@ -173,6 +174,20 @@ def list_and_doctor_know_the_counters(result):
     check(" yes " in rows["cycles"] and "not on this machine" in rows["branch-misses"], result.stdout)
     check("the CPU's cycle counter can be sampled" in result.stdout, result.stdout)
     check("profiling works: cycles," in result.stdout, result.stdout)
+
+
+# An instruction takes 8 ns here, a cycle 1, whatever runs.
+@step("limits 100000 0; start recursion; record -e '{cycles,instructions}' -c 100000")
+def instructions_per_cycle_are_those_of_the_machine(result):
+    events = {each["opened"]: each for each in stats(result)["events"]}
+    check(events["cycles"]["counted"] == 8 * events["instructions"]["counted"], f"{events}")
+    row = re.search(r"^ *[\d.]+ +[\d.]+ +([\d,]+) +[\d.]+ +([\d.]+) +(\d+)  bottom ", result.files["report"].decode(), re.M)
+    check(row, result.files["report"].decode())
+    cycles, instructions = int(row[1].replace(",", "")), int(row[3])
+    check(row[2] in {f"{instructions / cycles + error:.2f}" for error in (-1e-9, 1e-9)}, f"{row[0]}: is not {instructions} / {cycles}")
+    # Each of the two begins to count at the step's start, and has at most one sample more or less than its share.
+    check(abs(cycles - 8 * instructions) <= 8 + 0.05 * cycles, f"{cycles} and {instructions} samples")
+    print(f"# IPC {row[2]} of {cycles} and {instructions} samples")
 
 
 EVENTS = "cycles,instructions,r11,r8,cycles:u,instructions:u,r11:u,r8:u,r11:k,r8:k"
