@@ -142,6 +142,8 @@ def computing_and_waiting_in_one_tree():
     observed = stats["time"]["observed_seconds"]
     check(abs(sums[2] / 1e9 - observed) < 0.05 * observed, f"{sums}, {observed}")
     check(re.search(r"^TOTAL% +SELF% +cpu-clock% +wait% +CALL TREE$", report, re.M), report)
+    # Nothing is left out, and what was waited is in no count of the kernel's.
+    check(not re.search("^filter ", report, re.M) and "counted" not in re.search("^weight .*", report, re.M).group(0), report)
 
 
 @case

@@ -9,8 +9,11 @@
 #include <ctop/metadata/run_facts.h>
 #include <ctop/system/cpu_times.h>
 
+/* "130 k faults in 73 samples". Nothing of no sample. */
+void weight_text_add_sum(uint64_t weight, uint64_t samples, enum weight_unit unit,
+			 struct text *text);
 /*
- * "130 k faults in 73 samples"; behind it what the kernel counted where that is something else, and that few samples carry most of it where
+ * The same; behind it what the kernel counted where that is something else, and that few samples carry most of it where
  * they do. Nothing of no sample.
  */
 void weight_text_add(const struct history *history, const struct run_facts *facts, size_t event,

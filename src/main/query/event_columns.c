@@ -186,14 +186,27 @@ int event_columns_add_node(struct event_columns *columns, struct selection *sele
 	return result;
 }
 
+/* Of a column. What is added up of several events has no chance to tell of. */
+static int amounts_of_function(const struct event_columns *columns, size_t column,
+			       struct selection *selection, struct function_id function,
+			       struct selection_amount *self, struct selection_amount *total)
+{
+	if (!columns->columns[column].is_wall)
+		return selection_function_beside(selection, function,
+						 columns->columns[column].event, self, total);
+	const struct selection_cost cost = selection_function_cost(selection, function);
+	*self = (struct selection_amount){cost.self, cost.self_weight, 0};
+	*total = (struct selection_amount){cost.total, cost.total_weight, 0};
+	return 0;
+}
+
 int event_columns_add_function(struct event_columns *columns, struct selection *selection,
 			       struct function_id function)
 {
 	struct selection_amount self, total;
 	int result = 0;
 	for (size_t i = 0; !result && i < columns->nr; i++) {
-		result = selection_function_beside(selection, function, columns->columns[i].event,
-						   &self, &total);
+		result = amounts_of_function(columns, i, selection, function, &self, &total);
 		if (!result)
 			result = add_amount(&columns->columns[i], self);
 		if (!result)

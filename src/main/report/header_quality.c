@@ -2,6 +2,7 @@
 #include "header_lines.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/report/numbers.h>
@@ -22,6 +23,18 @@ static uint64_t nr_lost(const struct header *header, bool *of_all)
 		told += run_facts_event(header->facts, i)->lost;
 	*of_all = nr < 2 || told != all;
 	return *of_all ? all : run_facts_event(header->facts, header->event)->lost;
+}
+
+/* Of all that --time asks for. */
+static uint64_t nr_before_filter(const struct header *header)
+{
+	const struct history *history = header->history;
+	const enum time_shown time = header->options->time;
+	uint64_t nr = time == TIME_SHOWN_WAIT ? 0 : header_nr_samples(header);
+	for (size_t i = 0; time && i < history_nr_events(history); i++)
+		if (!strcmp(history_event_name(history, i), WAIT_EVENT))
+			nr += history_event_samples(history, i);
+	return nr;
 }
 
 static void add_samples(struct header *header)
@@ -47,11 +60,12 @@ static void add_samples(struct header *header)
 		text_add(line, "losses not known");
 	}
 	header_end_line(header, "duration");
-	if (totals->samples == samples)
+	const uint64_t all = nr_before_filter(header);
+	if (totals->samples == all)
 		return;
 	add_grouped(line, totals->samples);
 	text_addf(line, " sample%s shown (", totals->samples == 1 ? "" : "s");
-	add_percent(line, totals->samples, samples);
+	add_percent(line, totals->samples, all);
 	text_add(line, "%); what follows is about these");
 	header_end_line(header, "filter");
 }
@@ -59,8 +73,13 @@ static void add_samples(struct header *header)
 /* "130 k faults in 73 samples": of what is shown. */
 static void add_weights(struct header *header)
 {
-	weight_text_add(header->history, header->facts, header->event, header->totals,
-			&header->line);
+	const struct history_totals *totals = header->totals;
+	/* Waits are measured: no count of the kernel's, no chance. */
+	if (header->options->time)
+		weight_text_add_sum(totals->weight, totals->samples, WEIGHT_NS, &header->line);
+	else
+		weight_text_add(header->history, header->facts, header->event, totals,
+				&header->line);
 	header_end_line(header, "weight");
 }
 

@@ -125,6 +125,7 @@ void report_describe(struct history *history, const struct options *options, siz
 	struct options of_event = *options;
 	of_event.event = history_event_name(history, event);
 	of_event.columns = 0;
+	of_event.time = TIME_SHOWN_CPU; /* the one event alone, whichever it is */
 	totals.samples = shown->samples;
 	totals.weight = shown->weight;
 	memcpy(totals.ends, shown->ends, sizeof(totals.ends));

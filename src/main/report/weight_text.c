@@ -81,15 +81,24 @@ static bool is_alone(const struct history *history, size_t event)
 	return true;
 }
 
+void weight_text_add_sum(uint64_t weight, uint64_t samples, enum weight_unit unit,
+			 struct text *text)
+{
+	if (!samples)
+		return;
+	add_weight(text, weight, unit);
+	text_add(text, " in ");
+	add_grouped(text, samples);
+	text_addf(text, " sample%s", samples == 1 ? "" : "s");
+}
+
 void weight_text_add(const struct history *history, const struct run_facts *facts, size_t event,
 		     const struct history_totals *totals, struct text *text)
 {
 	if (!totals->samples)
 		return;
-	add_weight(text, totals->weight, history_event_unit(history, event));
-	text_add(text, " in ");
-	add_grouped(text, totals->samples);
-	text_addf(text, " sample%s", totals->samples == 1 ? "" : "s");
+	weight_text_add_sum(totals->weight, totals->samples, history_event_unit(history, event),
+			    text);
 	add_counted(history, facts, event, totals->weight, text);
 	double effective = history_effective(totals->weight, history_squares(history));
 	if (totals->weight && is_alone(history, event) &&

@@ -86,8 +86,7 @@ static const char *table(struct world *world)
 		text_addf(&out, "; %s",
 			  history_function_name(world->history, rows.items[i].group.function));
 		for (size_t j = 0; j < columns.nr; j++)
-			text_addf(&out, " %d/%d",
-				  (int)columns.columns[j].costs.items[i].weight,
+			text_addf(&out, " %d/%d", (int)columns.columns[j].costs.items[i].weight,
 				  (int)columns.columns[j].whole);
 		text_add(&out, " |");
 		for (size_t j = 0; j < columns.nr_ratios; j++) {
@@ -167,10 +166,47 @@ static void filters_hold_for_all(void)
 	end(&world);
 }
 
+/* Of what is added up, a function has all of it, and its parts behind. */
+static void computing_and_waiting_of_a_function(void)
+{
+	struct world world;
+	struct event_columns columns = {0};
+	struct text out = {0};
+	begin(&world, &(struct history_filter){
+			      .first_event = true, .time = TIME_SHOWN_WALL, .beside = true});
+	add_event(&world, WAIT_EVENT, WEIGHT_NS);
+	tables_publish(world.profile.writer);
+	add_samples(&world, CLOCK, world.in_main, world.leaf, 2, 100);
+	add_samples(&world, MORE_MISSES, world.in_main, world.leaf, 1, 1000);
+	add_samples(&world, MORE_MISSES, (struct node_id){0}, world.main, 3, 2000);
+	world.selection = selection_of_all(world.history);
+	struct selection_functions functions = {0};
+	CHECK_EQ(selection_top(world.selection, SELECTION_BY_NAME, 0, &functions, NULL), 0);
+	event_columns_begin(&columns, world.selection, world.history);
+	for (size_t i = 0; i < functions.nr; i++) {
+		event_columns_clear_rows(&columns);
+		CHECK_EQ(event_columns_add_function(&columns, world.selection,
+						    functions.items[i].id),
+			 0);
+		for (size_t j = 0; j < columns.nr; j++) {
+			const struct selection_amount *of = columns.columns[j].costs.items;
+			text_addf(&out, "%d %d of %d; ", (int)of[0].weight, (int)of[1].weight,
+				  (int)columns.columns[j].whole);
+		}
+	}
+	CHECK_STR(text_string(&out), "1200 1200 of 7200; 200 200 of 200; 1000 1000 of 7000; "
+				     "6000 7200 of 7200; 0 200 of 200; 6000 7000 of 7000; ");
+	text_release(&out);
+	free(functions.items);
+	event_columns_release(&columns);
+	end(&world);
+}
+
 int main(void)
 {
 	RUN(ratios_are_of_what_was_counted);
 	RUN(few_that_carry_most_are_few);
 	RUN(filters_hold_for_all);
+	RUN(computing_and_waiting_of_a_function);
 	return test_done();
 }
