@@ -47,7 +47,7 @@ static int make_file(struct input *input)
 	static const uint32_t types[] = {
 		NEXT_EPOCH,   CHUNK_STRINGS, CHUNK_EVENTS, CHUNK_MODULES, CHUNK_TASKS,
 		CHUNK_FRAMES, CHUNK_NODES,   CHUNK_NAMES,  CHUNK_SAMPLES, CHUNK_METADATA,
-		CHUNK_END,    0x3f3f3f3f,    CHUNK_LINES,  CHUNK_CODE,
+		CHUNK_END,    0x3f3f3f3f,    CHUNK_LINES,  CHUNK_CODE,	  CHUNK_MADE,
 	};
 	int fd = fuzz_file("", 0);
 	struct chunk_writer *writer = chunk_writer_new(dup(fd));

@@ -269,12 +269,17 @@ struct history_module_facts history_module(const struct history *history, uint32
 struct history_code {
 	const uint8_t *bytes; /* borrowed until stacks are forgotten */
 	uint32_t size;
-	uint64_t bias; /* added to frames' addresses gives elf addresses */
+	const char *name; /* likewise; "": what begins there is always the same function */
+	uint64_t bias;	  /* added to frames' addresses gives elf addresses */
+	uint64_t read_ns; /* in memory, at that time by CLOCK_MONOTONIC; 0: in a file */
 	uint16_t machine;
 	bool is_cut; /* the function goes on */
 };
-/* Of the function that begins there. False: none was kept, or several, that are not the same. */
-bool history_code(const struct history *history, uint32_t module, uint64_t start,
+/*
+ * Of the function of that name (NULL: none is known) that begins there: others may have been there before it, or after. False: none was
+ * kept, or several, that are not the same.
+ */
+bool history_code(const struct history *history, uint32_t module, uint64_t start, const char *name,
 		  struct history_code *code);
 /* Calls each() once for all that was kept of the module; stops at the first nonzero, which it returns. */
 int history_each_code(const struct history *history, uint32_t module,

@@ -189,13 +189,14 @@ struct awaiting_frames {
 
 /* Of a function: store/kept_code.h. */
 struct history_piece {
-	uint64_t start, bias;
+	uint64_t start, bias, read_ns;
 	uint32_t module; /* the history's */
 	uint32_t size;
+	uint32_t name_bytes;
 	uint16_t machine;
 	bool is_cut;
 	bool is_doubtful; /* others were kept for the same function: nobody knows which are right */
-	uint8_t *bytes;	  /* on the heap */
+	uint8_t *bytes;	  /* on the heap; its name behind them, terminated */
 };
 
 struct history {

@@ -23,7 +23,7 @@ enum {
 	RECORDING_HEAD_BYTES = 16,
 	RECORDING_MAJOR = 3,
 	RECORDING_MAJOR_FIRST = 1, /* that is still read */
-	RECORDING_MINOR = 2,
+	RECORDING_MINOR = 3,
 	CHUNK_HEAD_BYTES = 36,
 	CHUNK_RAW_MAX = 64 << 20,
 	CHUNK_KEPT_MAX = 4 << 20,
@@ -39,6 +39,7 @@ enum {
 #define CHUNK_SOURCES  FOURCC('F', 'R', 'O', 'M')
 #define CHUNK_LINES    FOURCC('L', 'I', 'N', 'E')
 #define CHUNK_CODE     FOURCC('C', 'O', 'D', 'E')
+#define CHUNK_MADE     FOURCC('M', 'A', 'D', 'E')
 #define CHUNK_SAMPLES  FOURCC('S', 'A', 'M', 'P')
 #define CHUNK_METADATA FOURCC('I', 'N', 'F', 'O')
 #define CHUNK_END      FOURCC('E', 'N', 'D', '.')

@@ -356,7 +356,7 @@ static int read_lines(struct recording_reader *reader, struct payload payload)
 }
 
 /* Of modules that were lost nothing is known. What makes no sense is damage; what no honest writer adds is not taken. */
-static int read_code(struct recording_reader *reader, struct payload payload)
+static int read_code(struct recording_reader *reader, struct payload payload, bool is_made)
 {
 	while (payload.at < payload.end) {
 		size_t size;
@@ -366,9 +366,16 @@ static int read_code(struct recording_reader *reader, struct payload payload)
 		code.bias = get_varint(&payload);
 		const uint64_t machine = get_varint(&payload), flags = get_varint(&payload);
 		const char *bytes = get_string(&payload, &size);
-		if (payload.failed || size > KEPT_FUNCTION_MAX || machine > UINT16_MAX)
+		size_t name_bytes = 0;
+		if (is_made) {
+			code.name = get_string(&payload, &name_bytes);
+			code.read_ns = get_varint(&payload);
+		}
+		if (payload.failed || size > KEPT_FUNCTION_MAX || machine > UINT16_MAX ||
+		    name_bytes > KEPT_NAME_MAX || is_made != (name_bytes > 0))
 			return -EBADMSG;
 		code.size = (uint32_t)size;
+		code.name_bytes = (uint32_t)name_bytes;
 		code.machine = (uint16_t)machine;
 		code.is_cut = flags & 1;
 		if (!code.module.index || code.module.index == ID_LOST)
@@ -481,6 +488,7 @@ static bool is_known(uint32_t type)
 	case CHUNK_SOURCES:
 	case CHUNK_LINES:
 	case CHUNK_CODE:
+	case CHUNK_MADE:
 	case CHUNK_SAMPLES:
 	case CHUNK_METADATA:
 	case CHUNK_END:
@@ -500,7 +508,9 @@ static int read_payload(struct recording_reader *reader, const struct chunk *chu
 	case CHUNK_LINES:
 		return read_lines(reader, chunk->payload);
 	case CHUNK_CODE:
-		return read_code(reader, chunk->payload);
+		return read_code(reader, chunk->payload, false);
+	case CHUNK_MADE:
+		return read_code(reader, chunk->payload, true);
 	case CHUNK_SAMPLES:
 		return read_samples(reader, chunk->payload);
 	case CHUNK_METADATA:

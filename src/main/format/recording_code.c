@@ -16,6 +16,7 @@ struct written_code {
 	uint64_t path_hash;
 	uint64_t process; /* of generated code: when it started, and its pid */
 	uint64_t start;
+	uint64_t name_hash, bytes_hash; /* of what has a name; else 0 */
 };
 
 void recording_code_release(struct recording_code *code)
@@ -31,7 +32,7 @@ void recording_code_begin_epoch(struct recording_code *code)
 }
 
 static struct written_code key_of(const struct tables_reader *reader, const struct module_row *row,
-				  uint64_t start)
+				  const struct kept_code *piece, const uint8_t *bytes)
 {
 	const char *path = tables_string(reader, row->path);
 	return (struct written_code){
@@ -40,7 +41,9 @@ static struct written_code key_of(const struct tables_reader *reader, const stru
 		.path_hash = hash_bytes(path, strlen(path)),
 		.process = row->kind == MODULE_ANON ? hash_two(row->started_ns, (uint32_t)row->pid)
 						    : 0,
-		.start = start,
+		.start = piece->start,
+		.name_hash = piece->name_bytes ? hash_bytes(piece->name, piece->name_bytes) : 0,
+		.bytes_hash = piece->name_bytes ? hash_bytes(bytes, piece->size) : 0,
 	};
 }
 
@@ -76,7 +79,8 @@ static void put(struct buffer *rows, const struct kept_code *piece, const uint8_
 }
 
 int recording_code_put(struct recording_code *code, const struct tables_reader *reader,
-		       const struct symbols *symbols, struct buffer *rows)
+		       const struct symbols *symbols, uint64_t shift_ns, struct buffer *rows,
+		       struct buffer *made)
 {
 	const uint32_t nr = symbols_nr_code(symbols);
 	for (; code->nr_taken < nr; code->nr_taken++) {
@@ -84,18 +88,22 @@ int recording_code_put(struct recording_code *code, const struct tables_reader *
 		struct module_row row;
 		const uint8_t *bytes;
 		if (!symbols_code(symbols, code->nr_taken, &piece, &bytes) ||
-		    piece.size > KEPT_CODE_MAX - code->bytes ||
+		    piece.size + piece.name_bytes > KEPT_CODE_MAX - code->bytes ||
 		    code->written.nr == KEPT_PIECES_MAX || !piece.module.index ||
 		    !tables_module(reader, piece.module, &row))
 			continue;
-		const struct written_code key = key_of(reader, &row, piece.start);
+		const struct written_code key = key_of(reader, &row, &piece, bytes);
 		const uint64_t hash = hash_bytes(&key, sizeof(key));
 		if (is_written(code, &key, hash))
 			continue;
 		if (add(code, &key, hash))
 			return -ENOMEM;
-		put(rows, &piece, bytes);
-		code->bytes += piece.size;
+		put(piece.name_bytes ? made : rows, &piece, bytes);
+		if (piece.name_bytes) {
+			put_string(made, piece.name, piece.name_bytes);
+			put_varint(made, piece.read_ns ? piece.read_ns + shift_ns : 0);
+		}
+		code->bytes += piece.size + piece.name_bytes;
 	}
 	return 0;
 }

@@ -4,7 +4,8 @@
 
 /*
  * The code of functions, on its way into a recording: each function of a module once, however many epochs have it, and no more than
- * KEPT_CODE_MAX bytes in all. Pieces are what a child says; what makes no sense is left out.
+ * KEPT_CODE_MAX bytes in all. What has a name is of that function alone, and is written again where it was other code then: who reads
+ * it is to know. Pieces are what a child says; what makes no sense is left out.
  */
 
 #include <ctop/base/index.h>
@@ -25,8 +26,9 @@ struct recording_code {
 
 void recording_code_release(struct recording_code *code);
 void recording_code_begin_epoch(struct recording_code *code);
-/* Adds rows of what is new. The modules that reader has are in the file. 0 or -ENOMEM. */
+/* Adds rows of what is new, of what has a name to made; times are so much later. The modules that reader has are in the file. 0 or -ENOMEM. */
 int recording_code_put(struct recording_code *code, const struct tables_reader *reader,
-		       const struct symbols *symbols, struct buffer *rows);
+		       const struct symbols *symbols, uint64_t shift_ns, struct buffer *rows,
+		       struct buffer *made);
 
 #endif

@@ -425,11 +425,16 @@ static int write_code(struct recording_writer *writer)
 {
 	if (!writer->symbols)
 		return 0;
+	struct buffer made = {0};
 	writer->rows.size = 0;
-	int result =
-		recording_code_put(&writer->code, &writer->reader, writer->symbols, &writer->rows);
-	return result || !writer->rows.size ? result
-					    : write_chunk(writer, CHUNK_CODE, &writer->rows);
+	int result = recording_code_put(&writer->code, &writer->reader, writer->symbols,
+					writer->shift_ns, &writer->rows, &made);
+	if (!result && writer->rows.size)
+		result = write_chunk(writer, CHUNK_CODE, &writer->rows);
+	if (!result && made.size)
+		result = write_chunk(writer, CHUNK_MADE, &made);
+	buffer_release(&made);
+	return result;
 }
 
 /* ---- all of it ---- */

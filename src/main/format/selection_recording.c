@@ -126,6 +126,9 @@ static int keep_code(void *context, uint64_t start, const struct history_code *h
 	const struct kept_code code = {
 		.start = start,
 		.bias = history_code->bias,
+		.read_ns = history_code->read_ns,
+		.name = history_code->name,
+		.name_bytes = (uint32_t)strlen(history_code->name),
 		.module = module->id,
 		.size = history_code->size,
 		.machine = history_code->machine,

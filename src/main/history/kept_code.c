@@ -11,13 +11,21 @@
 
 #include "internal.h"
 
-static struct history_piece *find(const struct history *history, uint32_t module, uint64_t start)
+static const char *name_of(const struct history_piece *piece)
+{
+	return (const char *)piece->bytes + piece->size;
+}
+
+/* One without a name is of whatever begins there. */
+static struct history_piece *find(const struct history *history, uint32_t module, uint64_t start,
+				  const char *name)
 {
 	struct index_probe probe = index_find(&history->pieces_index, hash_two(start, module));
 	uint32_t row;
 	while (index_next(&history->pieces_index, &probe, &row)) {
 		struct history_piece *piece = &history->pieces.items[row];
-		if (piece->module == module && piece->start == start)
+		if (piece->module == module && piece->start == start &&
+		    (!piece->name_bytes || !strcmp(name_of(piece), name)))
 			return piece;
 	}
 	return NULL;
@@ -32,10 +40,11 @@ static bool is_same(const struct history_piece *a, const struct history_piece *b
 /* Takes piece->bytes over. */
 static int add(struct history *history, struct history_piece *piece)
 {
-	struct history_piece *known = find(history, piece->module, piece->start);
+	struct history_piece *known = find(history, piece->module, piece->start, name_of(piece));
+	const uint32_t size = piece->size + piece->name_bytes;
 	if (known)
 		known->is_doubtful |= !is_same(known, piece);
-	if (known || piece->size > KEPT_CODE_MAX - history->code_bytes) {
+	if (known || size > KEPT_CODE_MAX - history->code_bytes) {
 		free(piece->bytes);
 		return 0;
 	}
@@ -47,8 +56,14 @@ static int add(struct history *history, struct history_piece *piece)
 	index_add(&history->pieces_index, hash_two(piece->start, piece->module),
 		  (uint32_t)history->pieces.nr);
 	history->pieces.items[history->pieces.nr++] = *piece;
-	history->code_bytes += piece->size;
+	history->code_bytes += size;
 	return 0;
+}
+
+/* Elsewhere functions take each other's place: of code without a name nobody knows whose it was. */
+static bool is_for_good(const struct history_module *module)
+{
+	return module->kind == MODULE_FILE || module->kind == MODULE_VDSO;
 }
 
 /* 1: taken, or there is nothing to take; 0: its module is not known yet; -ENOMEM. */
@@ -63,20 +78,25 @@ static int take(struct history *history, uint32_t number)
 		code.module.index < modules->nr ? modules->items[code.module.index] : 0;
 	if (!place)
 		return 0;
-	if (place == UINT32_MAX || place <= NR_FIXED)
+	if (place == UINT32_MAX || place <= NR_FIXED ||
+	    (!code.name_bytes && !is_for_good(&history->modules.items[place - 1])))
 		return 1;
 	struct history_piece piece = {
 		.start = code.start,
 		.bias = code.bias,
+		.read_ns = code.read_ns,
 		.module = place - 1,
 		.size = code.size,
+		.name_bytes = code.name_bytes,
 		.machine = code.machine,
 		.is_cut = code.is_cut,
-		.bytes = malloc(code.size),
+		.bytes = malloc((size_t)code.size + code.name_bytes + 1),
 	};
 	if (!piece.bytes)
 		return -ENOMEM;
 	memcpy(piece.bytes, bytes, code.size);
+	memcpy(piece.bytes + code.size, code.name, code.name_bytes);
+	piece.bytes[code.size + code.name_bytes] = '\0';
 	const int result = add(history, &piece);
 	return result ? result : 1;
 }
@@ -122,7 +142,7 @@ void history_move_code(struct history *history, const uint32_t *modules)
 		index_add(&history->pieces_index, hash_two(piece.start, piece.module),
 			  (uint32_t)kept);
 		history->pieces.items[kept++] = piece;
-		history->code_bytes += piece.size;
+		history->code_bytes += piece.size + piece.name_bytes;
 	}
 	history->pieces.nr = kept;
 }
@@ -132,16 +152,18 @@ static struct history_code told(const struct history_piece *piece)
 	return (struct history_code){
 		.bytes = piece->bytes,
 		.size = piece->size,
+		.name = name_of(piece),
 		.bias = piece->bias,
+		.read_ns = piece->read_ns,
 		.machine = piece->machine,
 		.is_cut = piece->is_cut,
 	};
 }
 
-bool history_code(const struct history *history, uint32_t module, uint64_t start,
+bool history_code(const struct history *history, uint32_t module, uint64_t start, const char *name,
 		  struct history_code *code)
 {
-	const struct history_piece *piece = find(history, module, start);
+	const struct history_piece *piece = find(history, module, start, name ? name : "");
 	if (!piece || piece->is_doubtful)
 		return false;
 	*code = told(piece);

@@ -84,7 +84,7 @@ static void ask(struct shown_code *shown, const struct history *history, struct 
 				? history_function_name(history, shown->holder)
 				: NULL,
 	};
-	history_code(history, place->module, place->start, &request.kept);
+	history_code(history, place->module, place->start, request.name, &request.kept);
 	code_finder_ask(shown->finder, &request, take, shown);
 }
 

@@ -168,7 +168,7 @@ static int find_code(struct work *work, const struct selection_address *at)
 				? history_function_name(work->history, work->function)
 				: NULL,
 	};
-	history_code(work->history, at->module, at->start, &request.kept);
+	history_code(work->history, at->module, at->start, request.name, &request.kept);
 	code_finder_ask(work->finder, &request, take_code, work);
 	while (code_finder_is_busy(work->finder)) {
 		if (end_pending())

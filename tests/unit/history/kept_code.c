@@ -33,7 +33,7 @@ static bool is_kept(struct history *history, uint64_t start, uint32_t size, uint
 	struct history_code code;
 	CHECK_EQ(history_update_names(history), 0);
 	CHECK_STR(history_module(history, PROGRAM).path, "/bin/program");
-	if (!history_code(history, PROGRAM, start, &code))
+	if (!history_code(history, PROGRAM, start, "any", &code))
 		return false;
 	CHECK_EQ(code.size, size);
 	CHECK_EQ(code.machine, 62);
@@ -96,6 +96,63 @@ static void of_two_that_differ_neither_is_shown(void)
 	history_free(history);
 }
 
+static void keep_named(struct module_id module, uint64_t start, const char *name, uint8_t fill)
+{
+	uint8_t bytes[16];
+	const struct kept_code code = {
+		.start = start,
+		.module = module,
+		.size = sizeof(bytes),
+		.machine = 62,
+		.read_ns = fill,
+		.name = name,
+		.name_bytes = (uint32_t)strlen(name),
+	};
+	memset(bytes, fill, sizeof(bytes));
+	CHECK_EQ(symbols_keep_code(&profile.symbols, &code, bytes), 0);
+}
+
+/* Which bytes a function has that was there; 0: none. */
+static uint8_t filled(const struct history *history, const char *name)
+{
+	struct history_code code;
+	if (!history_code(history, PROGRAM, 0x100, name, &code))
+		return 0;
+	CHECK_EQ(code.size, 16);
+	CHECK_EQ(code.read_ns, code.bytes[0]);
+	CHECK_STR(code.name, name);
+	return code.bytes[15];
+}
+
+static void functions_that_take_each_others_place_keep_their_own(void)
+{
+	static const enum module_kind kinds[] = {MODULE_ANON, MODULE_KERNEL};
+	for (size_t i = 0; i < 2; i++) {
+		struct history *history = history_new();
+		open_profile(&profile);
+		const struct module_id made = module(&profile, kinds[i], "[made]");
+		keep_named(made, 0x100, "first", 1);
+		keep_named(made, 0x100, "second", 2);
+		keep_named(made, 0x100, "third", 3);
+		keep_named(made, 0x100, "third", 4); /* compiled again, to something else */
+		keep_named(made, 0x100, "first", 1);
+		const struct kept_code nameless = {.start = 0x100, .module = made, .size = 1};
+		CHECK_EQ(symbols_keep_code(&profile.symbols, &nameless, "x"), 0);
+		CHECK_EQ(history_begin_epoch(history, &profile.tables, &profile.symbols), 0);
+		add(history, &profile, profile.one, (struct node_id){0},
+		    frame(&profile, made, 0x100, "second"), STACK_COMPLETE, 1);
+		CHECK_EQ(history_update_names(history), 0);
+		CHECK_EQ(filled(history, "first"), 1);
+		CHECK_EQ(filled(history, "second"), 2);
+		CHECK_EQ(filled(history, "third"), 0);
+		CHECK_EQ(filled(history, "fourth"), 0);
+		CHECK_EQ(filled(history, "secon"), 0);
+		CHECK_EQ(filled(history, NULL), 0);
+		close_profile(&profile);
+		history_free(history);
+	}
+}
+
 static int add_up(void *context, uint64_t start, const struct history_code *code)
 {
 	uint64_t *bytes = context;
@@ -126,6 +183,7 @@ int main(void)
 	RUN(code_is_found_by_where_it_begins);
 	RUN(it_may_come_before_its_module);
 	RUN(of_two_that_differ_neither_is_shown);
+	RUN(functions_that_take_each_others_place_keep_their_own);
 	RUN(no_file_makes_it_more_than_a_mebibyte);
 	return test_done();
 }

@@ -167,6 +167,55 @@ static void code_comes_back(void)
 	unmake(&made);
 }
 
+static int keep_named(struct made *made, const char *name, uint64_t read_ns, uint8_t fill)
+{
+	const struct kept_code code = {
+		.start = 0x1000,
+		.module = made->module,
+		.size = 10,
+		.machine = 62,
+		.read_ns = read_ns,
+		.name = name,
+		.name_bytes = (uint32_t)strlen(name),
+	};
+	memset(code_bytes, fill, code.size);
+	return symbols_keep_code(&made->symbols, &code, code_bytes);
+}
+
+/* Of one place: each function once, but again where its code was other code. */
+static void functions_of_one_place_come_back_by_their_names(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t read_ns;
+		uint8_t fill;
+	} pieces[] = {{"first", 0, 1}, {"second", 5, 2}, {"first", 0, 3}};
+	struct made made;
+	struct kept_code code;
+	const uint8_t *at;
+	make(&made, 5);
+	for (size_t twice = 0; twice < 2; twice++)
+		for (size_t i = 0; i < 3; i++)
+			CHECK_EQ(keep_named(&made, pieces[i].name, pieces[i].read_ns,
+					    pieces[i].fill),
+				 0);
+	CHECK_EQ(keep(&made, 0x2000, 20, 4), 0);
+	const struct recording_read read = read_file(written, record(&made, 1));
+	CHECK(read.whole && !read.lost_chunks && !read.damaged_places);
+	CHECK_EQ(symbols_nr_code(&got.symbols[0]), 4);
+	for (uint32_t i = 0; i < 3; i++) {
+		/* What has no name stands in a chunk of its own, which older readers know. */
+		CHECK(symbols_code(&got.symbols[0], i + 1, &code, &at));
+		CHECK_EQ(code.start, 0x1000);
+		CHECK_EQ(code.name_bytes, strlen(pieces[i].name));
+		CHECK(memcmp(code.name, pieces[i].name, code.name_bytes) == 0);
+		CHECK_EQ(code.read_ns, pieces[i].read_ns);
+		CHECK_EQ(at[9], pieces[i].fill);
+	}
+	forget();
+	unmake(&made);
+}
+
 static void a_recording_has_a_mebibyte_at_most(void)
 {
 	struct made epochs[3];
@@ -236,8 +285,13 @@ struct row {
 	uint64_t module, start, bias, machine, flags, size, has;
 };
 
+/* Of made code: bytes that it claims, and that are there. */
+struct row_name {
+	uint64_t size, has;
+};
+
 /* In a file of one module, behind a good piece. */
-static struct recording_read read_row(const struct row *row)
+static struct recording_read read_row_of(const struct row *row, const struct row_name *name)
 {
 	static uint8_t payload_here[1 << 20], bytes_here[2 << 20];
 	struct raw_chunk chunks_here[16];
@@ -254,13 +308,26 @@ static struct recording_read read_row(const struct row *row)
 	for (size_t i = 0; i < 6; i++)
 		used += put_varint_at(payload_here + used, numbers[i]);
 	memset(payload_here + used, 0x90, row->has);
+	used += row->has;
+	if (name) {
+		used += put_varint_at(payload_here + used, name->size);
+		memset(payload_here + used, 'n', name->has);
+		used += name->has;
+		used += put_varint_at(payload_here + used, 1);
+	}
 	memcpy(bytes_here, written, end);
-	const size_t at = end + put_chunk(bytes_here + end, "CODE", chunks_here[0].recording, 1,
-					  (uint32_t)nr, payload_here, used + row->has);
+	const size_t at =
+		end + put_chunk(bytes_here + end, name ? "MADE" : "CODE", chunks_here[0].recording,
+				1, (uint32_t)nr, payload_here, used);
 	memcpy(bytes_here + at, written + end, size - end);
 	set_word(bytes_here + at + 28, (uint32_t)nr + 1);
 	seal(bytes_here + at);
 	return read_file(bytes_here, at + size - end);
+}
+
+static struct recording_read read_row(const struct row *row)
+{
+	return read_row_of(row, NULL);
 }
 
 static void rows_that_lie_are_damage(void)
@@ -285,6 +352,31 @@ static void rows_that_lie_are_damage(void)
 	}
 }
 
+static void names_that_lie_are_damage(void)
+{
+	static const struct row good = {1, 0x2000, 0, 62, 0, 10, 10},
+				too_large = {1, 0x2000, 0, 62, 0, KEPT_FUNCTION_MAX + 1, 10};
+	static const struct row_name right = {5, 5}, lies[] = {
+							     {0, 0},
+							     {KEPT_NAME_MAX + 1, KEPT_NAME_MAX + 1},
+							     {9, 5},
+							     {UINT64_MAX, 5},
+						     };
+	uint32_t nr;
+	for (size_t i = 0; i <= sizeof(lies) / sizeof(*lies); i++) {
+		const struct recording_read read =
+			i ? read_row_of(&good, &lies[i - 1]) : read_row_of(&too_large, &right);
+		CHECK_EQ(read.lost_chunks, 1);
+		total(&nr);
+		CHECK_EQ(nr, 1);
+		forget();
+	}
+	CHECK_EQ(read_row_of(&good, &right).lost_chunks, 0);
+	total(&nr);
+	CHECK_EQ(nr, 2);
+	forget();
+}
+
 static void code_of_no_module_is_left_out(void)
 {
 	static const uint64_t modules[] = {0, 2, 1 << 20, UINT64_MAX};
@@ -307,10 +399,12 @@ static void code_of_no_module_is_left_out(void)
 int main(void)
 {
 	RUN(code_comes_back);
+	RUN(functions_of_one_place_come_back_by_their_names);
 	RUN(a_recording_has_a_mebibyte_at_most);
 	RUN(a_function_is_written_once);
 	RUN(a_child_that_lies_is_not_believed);
 	RUN(rows_that_lie_are_damage);
+	RUN(names_that_lie_are_damage);
 	RUN(code_of_no_module_is_left_out);
 	return test_done();
 }
