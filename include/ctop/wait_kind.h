@@ -2,6 +2,8 @@
 #ifndef CTOP_WAIT_KIND_H
 #define CTOP_WAIT_KIND_H
 
+#include <stdbool.h>
+
 /*
  * What a thread waits for: a closed list. Found by main (system/wait_kind.h), shown as the innermost frame of where it waits. Words are
  * in src/shared/base/wait_names.c.
@@ -24,5 +26,7 @@ const char *wait_kind_name(enum wait_kind kind);
 const char *wait_kind_frame(enum wait_kind kind);
 /* Of time that a thread wanted a CPU and had none. */
 #define WAIT_FRAME_FOR_CPU "[run queue]"
+/* Whether a frame of this name says what a thread waits for; a CPU, too. */
+bool wait_is_frame(const char *name);
 
 #endif

@@ -103,6 +103,34 @@ def threads_times_categories_and_modules():
 
 
 @case
+def waits_are_markers_and_a_category():
+    path = export("firefox", exporting.waiting())
+    document = read(path)
+    names = {thread["tid"]: thread["name"] for thread in document["threads"] if thread["name"].endswith(", wait")}
+    check(names == {100: "server, wait", 101: "second, wait", 102: "idle, wait"}, f"{names}")
+    found = {}
+    with loaded(path) as reader:
+        for number, thread in enumerate(document["threads"]):
+            result = reader.says("thread", "markers", "--thread", f"t-{number}", "--list", "--json")
+            check(result.returncode == 0, result.stderr)
+            found[thread["name"]] = [(one["name"], round(one["start"]), round(one["duration"]), one["hasStack"])
+                                     for one in json.loads(result.stdout)["flatMarkers"]]
+    check(found == {"server, cpu-clock": [], "second, cpu-clock": [], "idle, wait": [("[io]", 0, 400, True)],
+                    "second, wait": [("[io]", 0, 290, True)],
+                    "server, wait": [("[lock]", 100, 200, True), ("[lock]", 310, 50, True)]}, f"{found}")
+    shared, categories = document["shared"], document["meta"]["categories"]
+    waiting = {shared["stringArray"][shared["funcTable"]["name"][func]]
+               for func, category in zip(shared["frameTable"]["func"], shared["frameTable"]["category"])
+               if categories[category]["name"] == "Waiting"}
+    check(waiting == {"[lock]", "[io]"}, f"{waiting}")
+    # Each is what the stack says, which ends there.
+    for thread in document["threads"]:
+        for name, data in zip(thread["markers"]["name"], thread["markers"]["data"]):
+            func = shared["frameTable"]["func"][shared["stackTable"]["frame"][data["cause"]["stack"]]]
+            check(shared["funcTable"]["name"][func] == name, f"{data} of {name}")
+
+
+@case
 def frames_have_lines_in_their_functions_sources():
     with directory() as where:
         program = built(where, "program")

@@ -44,6 +44,29 @@ def each_event_as_the_report_has_it():
 
 
 @case
+def computing_waiting_or_both():
+    """What is chosen among events: a thread of both is one row, and computing is nowhere twice."""
+    found = use(export("html", exporting.waiting()), """
+        const found = {};
+        for (const [value, name] of await page.$$eval('#event option', (all) => all.map((one) => [one.value, one.textContent]))) {
+            await choose('event', value);
+            await page.click('#view-threads');
+            const threads = Object.fromEntries((await rows('threads')).map((row) => [row.name[0], number(row['total-weight'][1])]));
+            await page.click('#threads tr:has-text("second")');
+            found[name] = {threads, second: await shown()};
+            await choose('thread', '');
+            found[name].all = await shown();
+        }
+        return found;""")
+    ms = {name: {key: {thread: ns / 1e6 for thread, ns in value.items()} if key == "threads" else value / 1e6
+                 for key, value in each.items()} for name, each in found.items()}
+    check(ms == {"cpu-clock": {"threads": {"server [100]": 100, "second [101]": 100}, "second": 100, "all": 200},
+                 "wait": {"threads": {"server [100]": 250, "second [101]": 290, "idle [102]": 400}, "second": 290, "all": 940},
+                 "wall": {"threads": {"server [100]": 350, "second [101]": 390, "idle [102]": 400}, "second": 390, "all": 1140}},
+          f"{ms}")
+
+
+@case
 def functions_have_their_hottest_lines():
     with directory() as where:
         program = built(where, "program")

@@ -64,7 +64,7 @@ def costs_of(read, value):
 
 
 def unit_of(event):
-    return {"cpu-clock": "nanoseconds", "page-faults": "faults"}.get(event, "events")
+    return {"cpu-clock": "nanoseconds", "wait": "nanoseconds", "page-faults": "faults"}.get(event, "events")
 
 
 @case

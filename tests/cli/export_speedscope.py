@@ -56,6 +56,20 @@ def each_thread_in_the_order_of_time():
     check([profile["unit"] for profile in document["profiles"]] == ["nanoseconds"] * 3 + ["none"] * 3, "units")
 
 
+@case
+def computing_and_waiting_together_are_wall():
+    document = read(export("speedscope", exporting.waiting()))
+    frames = [frame["name"] for frame in document["shared"]["frames"]]
+    walls = {one["name"]: one for one in document["profiles"] if one["name"].endswith(", wall")}
+    check({name: (one["endValue"], one["unit"]) for name, one in walls.items()} ==
+          {"server [100], wall": (350000000, "nanoseconds"), "second [101] of server [100], wall": (390000000, "nanoseconds"),
+           "idle [102] of server [100], wall": (400000000, "nanoseconds")}, f"{list(walls)}")
+    second = walls["second [101] of server [100], wall"]
+    check([frames[stack[-1]] for stack in second["samples"]] == ["[io]"] + ["work"] * 100, "not in the order of time")
+    check(not any(one["name"].endswith(", wall") for one in read(export("speedscope", exporting.made()))["profiles"]),
+          "where nobody looked for waits")
+
+
 def shown(path):
     """The lines of text that speedscope's page shows of a file, its functions among them."""
     where = exporting.where()

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 
 from harness import BUILD, Skip, check, ctop_ok, need_program, run
-from made_recording import (ANON, EVENTS, FAULTS, FILE, KERNEL, KERNEL_CHAIN, KERNEL_ONLY, NANOSECONDS, TRUNCATED,
+from made_recording import (ANON, EVENTS, FAULTS, FILE, KERNEL, KERNEL_CHAIN, KERNEL_ONLY, NANOSECONDS, NO_MODULE, TRUNCATED,
                             MadeRecording)
 
 # Names as those would choose them who want the reader of a file to do something, or to see something else.
@@ -93,6 +93,33 @@ def made():
                    ["cpu-clock", "page-faults", "sched:sched_switch"])
 
 
+MS = 1000000
+
+
+@functools.cache
+def waiting():
+    """Two threads that compute and wait, one that only waits, some of it told in parts."""
+    recording = MadeRecording()
+    clock, wait = recording.event("cpu-clock", NANOSECONDS, period=MS), recording.event("wait", NANOSECONDS)
+    program = recording.module("/usr/bin/server")
+    main, work, take, read = (recording.frame(program, 0x1000 + 16 * i, name)
+                              for i, name in enumerate(("main", "work", "take_lock", "read_byte")))
+    lock, io = (recording.frame(recording.module(name, NO_MODULE), 0) for name in ("[lock]", "[io]"))
+    first, second, idle = (recording.task(100, tid, comm) for tid, comm in ((100, "server"), (101, "second"), (102, "idle")))
+    for i in range(100):
+        recording.sample((1000 + i) * MS, first, [main, work], clock, MS)
+        recording.sample((1300 + i) * MS + 1, second, [main, work], clock, MS)
+    # 200 ms in two parts, then 50 ms more after 10 ms.
+    for end_ms, ms in ((1200, 100), (1300, 100), (1360, 50)):
+        recording.sample(end_ms * MS, first, [main, take, lock], wait, ms * MS)
+    recording.sample(1290 * MS, second, [main, read, io], wait, 290 * MS)
+    for end_ms in (1100, 1200, 1300, 1400):
+        recording.sample(end_ms * MS, idle, [main, read, io], wait, 100 * MS)
+    recording.facts = {"command_line": "ctop record --time wall -- server", "start_ns": "1000000000",
+                       "start_wall_ns": "1700000000000000000"}
+    return Profile("waiting", recording.write(os.path.join(where(), "waiting.ctop")), ["cpu-clock", "wait"])
+
+
 def _recorded(name, events, *command):
     directory = where()
     path = os.path.join(directory, name + ".ctop")
@@ -162,7 +189,7 @@ def go():
 
 def profiles():
     """Those that can be had here; what is missing is skipped by recordings_of_other_languages."""
-    for make in (made, hostile, threads, go, node):
+    for make in (made, hostile, waiting, threads, go, node):
         try:
             yield make()
         except Skip as reason:

@@ -40,7 +40,7 @@ class Chunks:
         self.file.write(head + struct.pack("<I", zlib.crc32(head + stored)) + stored)
 
 
-FILE, KERNEL, VDSO, ANON = 1, 2, 3, 4
+NO_MODULE, FILE, KERNEL, VDSO, ANON = 0, 1, 2, 3, 4
 CFI, KERNEL_CHAIN = 1, 8
 COMPLETE, TRUNCATED, BROKEN, KERNEL_ONLY = 0, 3, 4, 5
 EVENTS, NANOSECONDS, FAULTS = 0, 1, 2

@@ -4,14 +4,14 @@
  * node has a function and its caller's node.
  */
 
-const DATA_VERSION = 2;
+const DATA_VERSION = 3;
 const FUNCTION_NAMELESS = 1, FUNCTION_LABEL = 2;
 const MODULE_KERNEL = 2, MODULE_GENERATED = 4;
 const STACK_ENDS = ["complete", "joined", "switched", "truncated", "broken", "kernel only"];
 
 function readEvent(reader) {
 	return {name: reader.string(), unit: reader.string(), units: reader.string(), isTime: reader.number() === 1,
-		usual: reader.number(), header: reader.string()};
+		isWait: reader.number() === 1, usual: reader.number(), header: reader.string()};
 }
 
 function readFunction(reader, modules) {

@@ -5,13 +5,37 @@
 const LISTED_MOST = 300;
 const VIEWS = ["flame", "functions", "sandwich", "threads"];
 
+/* A thread has a row for each event in the profile's table. By row: which of these is its first one. */
+function firstRows(threads, of) {
+	const known = new Map();
+	return threads.map(({event, pid, tid, process}, row) => {
+		const key = `${pid} ${tid} ${process}`;
+		if (of.includes(event) && !known.has(key))
+			known.set(key, row);
+		return known.get(key);
+	});
+}
+
+/*
+ * Those that were sampled, each with the numbers of the events that it is of. Where waits are known, computing and waiting together are one
+ * more; of several clocks, which count the same time, with the first.
+ */
+function shownEvents(profile) {
+	const events = profile.events.map((event, number) => ({...event, number, of: [number], threadOf: (row) => row}))
+		.filter(({number}) => profile.threads.some((thread) => thread.event === number));
+	const wait = events.find(({isWait}) => isWait), clock = events.find(({isTime, isWait}) => isTime && !isWait);
+	if (!wait || !clock)
+		return events;
+	const of = [clock.number, wait.number], first = firstRows(profile.threads, of);
+	return [...events, {...clock, name: "wall", number: profile.events.length, of, threadOf: (row) => first[row]}];
+}
+
 class Page {
 	constructor(profile) {
 		this.profile = profile;
 		this.calls = new Calls(profile);
 		this.colours = new Colours(profile);
-		this.events = profile.events.map((event, number) => ({...event, number}))
-			.filter(({number}) => profile.threads.some((thread) => thread.event === number));
+		this.events = shownEvents(profile);
 		this.event = this.events[0];
 		this.view = "flame";
 		this.inverted = this.upwards = false;
@@ -63,12 +87,13 @@ class Page {
 		const weights = this.weighThreads();
 		threads.forEach((thread, number) => {
 			const key = `${thread.pid} ${thread.process}`;
-			if (thread.event !== this.event.number)
+			if (!this.event.of.includes(thread.event))
 				return;
 			if (!processes.has(key))
 				processes.set(key, {thread, weight: 0, members: []});
 			processes.get(key).weight += weights[number];
-			processes.get(key).members.push(number);
+			if (this.event.threadOf(number) === number)
+				processes.get(key).members.push(number);
 		});
 		this.processes = [...processes.values()].sort((a, b) => b.weight - a.weight);
 		const options = [element("option", {value: ""}, "all threads")];
@@ -88,10 +113,15 @@ class Page {
 	/* Over all the time there is. */
 	weighThreads() {
 		const {stacks, threads} = this.profile, weights = new Float64Array(threads.length);
+		const isOf = threads.map(({event}) => this.event.of.includes(event));
+		this.allWeight = 0;
 		eachCell(this.profile, 0, this.profile.slices.parts.length, (slice, stack, samples, weight) => {
-			weights[stacks.threads[stack]] += weight;
+			const row = stacks.threads[stack];
+			if (!isOf[row])
+				return;
+			weights[this.event.threadOf(row)] += weight;
+			this.allWeight += weight;
 		});
-		this.allWeight = threads.reduce((sum, {event}, i) => sum + (event === this.event.number ? weights[i] : 0), 0);
 		return weights;
 	}
 	listen() {
@@ -144,7 +174,7 @@ class Page {
 		const number = Number(this.thread.slice(1));
 		const members = new Set(this.thread.startsWith("p") ? this.processes[number].members : [number]);
 		return Uint8Array.from(this.profile.threads, (thread, i) =>
-			thread.event === this.event.number && (!this.thread || members.has(i)) ? 1 : 0);
+			this.event.of.includes(thread.event) && (!this.thread || members.has(this.event.threadOf(i))) ? 1 : 0);
 	}
 	recount() {
 		const {from, to} = this.strip;
@@ -225,8 +255,15 @@ class Page {
 		return best ? best.number : -1;
 	}
 	showThreads() {
-		const rows = this.counts.byThread.map((counts, number) => ({number, ...counts, thread: this.profile.threads[number]}))
-			.filter(({thread, samples}) => samples && thread.event === this.event.number);
+		const all = this.profile.threads.map((thread, number) => ({number, thread, weight: 0, samples: 0}));
+		this.counts.byThread.forEach(({weight, samples}, row) => {
+			if (!this.event.of.includes(this.profile.threads[row].event))
+				return;
+			const counts = all[this.event.threadOf(row)];
+			counts.weight += weight;
+			counts.samples += samples;
+		});
+		const rows = all.filter(({samples}) => samples);
 		this.weightOfThreads = rows.reduce((sum, {weight}) => sum + weight, 0);
 		this.threads.show(rows);
 	}

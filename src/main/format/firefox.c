@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/wait_kind.h>
 
 #include "file_numbers.h"
+#include "firefox_markers.h"
 #include "json.h"
 #include "numbering.h"
 #include "pieces.h"
@@ -15,8 +17,8 @@
 /*
  * The processed profile of the Firefox Profiler (https://github.com/firefox-devtools/profiler, src/types/profile.ts), in version 61: the
  * tables of stacks, frames, functions, resources and strings are shared by all threads, and a stack names its caller by number, which is
- * what Perfetto reads as well. Tables are columns. Each event of a thread is a thread. Categories are the kernel, user code, and code made
- * at run time.
+ * what Perfetto reads as well. Tables are columns. Each event of a thread is a thread. Categories are the kernel, user code, code made
+ * at run time, and what threads wait for.
  *
  * A function's source is the file of its hottest line; in that alone frames have lines.
  *
@@ -25,7 +27,13 @@
 
 enum { PROCESSED_VERSION = 61, GECKO_VERSION = 32 };
 #define RESOURCE_LIBRARY "1"
-enum category { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL, CATEGORY_GENERATED };
+enum category {
+	CATEGORY_OTHER,
+	CATEGORY_USER,
+	CATEGORY_KERNEL,
+	CATEGORY_GENERATED,
+	CATEGORY_WAITING
+};
 
 struct firefox {
 	const struct export_request *request;
@@ -108,7 +116,10 @@ static struct history_module_facts module_of(const struct firefox *firefox, uint
 
 static enum category category_of(const struct firefox *firefox, uint32_t frame)
 {
-	switch ((unsigned)module_of(firefox, frame).kind) {
+	const struct history_module_facts module = module_of(firefox, frame);
+	switch ((unsigned)module.kind) {
+	case MODULE_NONE:
+		return wait_is_frame(module.path) ? CATEGORY_WAITING : CATEGORY_OTHER;
 	case MODULE_FILE:
 	case MODULE_VDSO:
 		return CATEGORY_USER;
@@ -435,6 +446,18 @@ static void write_samples(struct firefox *firefox, const struct track *track)
 	add_length(firefox, track->nr);
 }
 
+static void write_markers(struct firefox *firefox, const struct track *track)
+{
+	const struct firefox_markers markers = {.sink = firefox->request->sink,
+						.tracks = &firefox->tracks,
+						.functions = &firefox->functions,
+						.from_ns = firefox->span.from_ns,
+						.category = CATEGORY_WAITING};
+	const bool is_wait = history_is_wait(firefox->request->history, track->event);
+	if (!firefox->result)
+		firefox->result = firefox_write_markers(&markers, track, is_wait, &firefox->out);
+}
+
 static void write_thread(struct firefox *firefox, const struct track *track)
 {
 	const struct history *history = firefox->request->history;
@@ -454,9 +477,10 @@ static void write_thread(struct firefox *firefox, const struct track *track)
 		  ",\"pid\":\"%" PRId32 "\",\"tid\":%" PRId32 ",\"isMainThread\":%s,"
 		  "\"processType\":\"default\",\"processStartupTime\":0,"
 		  "\"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,"
-		  "\"pausedRanges\":[],\n\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],"
-		  "\"endTime\":[],\"phase\":[],\"category\":[],\"length\":0},\n",
+		  "\"pausedRanges\":[],\n",
 		  track->pid, track->tid, is_main ? "true" : "false");
+	write_markers(firefox, track);
+	text_add(&firefox->out, ",\n");
 	write_samples(firefox, track);
 	text_add(&firefox->out, "}");
 }
@@ -492,12 +516,13 @@ static void write_meta(struct firefox *firefox)
 		"\"stackwalk\":1,\"debug\":false,\"version\":%d,\"preprocessedProfileVersion\":%d,"
 		"\"symbolicated\":true,\"symbolicationNotSupported\":true,\"usesOnlyOneStackType\":"
 		"true,"
-		"\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],\n\"categories\":["
+		"\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[%s],\n\"categories\":["
 		"{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
 		"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 		"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
-		"{\"name\":\"Generated\",\"color\":\"blue\",\"subcategories\":[\"Other\"]}]",
-		GECKO_VERSION, PROCESSED_VERSION);
+		"{\"name\":\"Generated\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
+		"{\"name\":\"Waiting\",\"color\":\"purple\",\"subcategories\":[\"Other\"]}]",
+		GECKO_VERSION, PROCESSED_VERSION, firefox_wait_schema);
 	add_fact(firefox, "arguments", "command_line");
 	add_fact(firefox, "oscpu", "kernel");
 	add_fact(firefox, "device", "hostname");

@@ -93,7 +93,8 @@ const struct format formats[] = {
 		.what = "a speedscope profile",
 		.details =
 			"For\n.UR https://www.speedscope.app\n.UE :\na profile for each thread and "
-			"event, its samples in the order of time. With more than 2 million samples "
+			"event, its samples in the order of time, and where waits are known one of "
+			"computing and waiting together. With more than 2 million samples "
 			"each distinct stack is one sample, and the order means nothing.\n",
 		.of_samples = true,
 		.write = speedscope_write,
@@ -105,8 +106,9 @@ const struct format formats[] = {
 		.what = "a profile for the Firefox Profiler",
 		.details = "For\n.UR https://profiler.firefox.com\n.UE ,\nwhich keeps it on your "
 			   "machine, and for Perfetto. Each event of a thread is a thread, along "
-			   "time; categories are the kernel, user code, and code generated at run "
-			   "time. With more than 2 million samples each distinct stack is one "
+			   "time; categories are the kernel, user code, code generated at run "
+			   "time, and what threads wait for; waits are markers, too. With more "
+			   "than 2 million samples each distinct stack is one "
 			   "sample, and its time means nothing.\n",
 		.of_samples = true,
 		.write = firefox_write,

@@ -17,7 +17,8 @@
  * A page to look at a profile in. Its data (format/page.h), as ui/html/data.js reads it:
  *
  *     version; of ctop, command line, excerpt
- *     events      name, unit for one and for several, whether that is ns, what a sample weighs as a rule, header
+ *     events      name, unit for one and for several, whether that is ns, whether it is of waits, what a sample weighs as a rule,
+ *                 header
  *     modules     path, kind
  *     functions   name, module, kind, file and number of its hottest line ("", 0: not known)
  *     nodes       from 1 on: how far before it its caller is, function
@@ -26,7 +27,7 @@
  *     slices      start in Unix time in us, log2 of the length in ns, how many; then the bytes of each, counted: slices.h
  */
 
-enum { PAGE_DATA_VERSION = 2 };
+enum { PAGE_DATA_VERSION = 3 };
 
 /* What a function is, besides its name; ui/html/data.js has the same. */
 enum function_kind { FUNCTION_USUAL, FUNCTION_NAMELESS, FUNCTION_LABEL };
@@ -216,6 +217,7 @@ static void put_event(struct profile *profile, size_t event)
 	page_text(profile->page, weight_unit_name(unit, 1));
 	page_text(profile->page, weight_unit_name(unit, 2));
 	page_number(profile->page, unit == WEIGHT_NS);
+	page_number(profile->page, history_is_wait(history, (uint32_t)event));
 	page_number(profile->page,
 		    event < profile->slices.usual.nr ? profile->slices.usual.items[event] : 0);
 	if (request->describe)

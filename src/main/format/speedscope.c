@@ -13,7 +13,7 @@
 
 /*
  * speedscope's own format (https://www.speedscope.app/file-format-schema.json): a profile for each thread and event, its samples in
- * the order of time, one behind the other as their weights have it. A frame is a function, at its hottest line; where it has none, its file
+ * the order of time, one behind the other as their weights have it; where waits are known, one more with a thread's computing and waiting. A frame is a function, at its hottest line; where it has none, its file
  * is its module's.
  */
 
@@ -162,19 +162,19 @@ static void fetch_stacks(const struct scope *scope, const struct track *track, u
 static void add_head(struct scope *scope, const struct track *track)
 {
 	const struct history *history = scope->request->history;
+	const bool is_wall = track->event == TRACK_OF_WALL;
+	const char *event = is_wall ? "wall" : history_event_name(history, track->event);
 	struct text name = {0};
 	if (track->pid == track->tid)
-		text_addf(&name, "%s [%" PRId32 "], %s", track->comm, track->pid,
-			  history_event_name(history, track->event));
+		text_addf(&name, "%s [%" PRId32 "], %s", track->comm, track->pid, event);
 	else
 		text_addf(&name, "%s [%" PRId32 "] of %s [%" PRId32 "], %s", track->comm,
-			  track->tid, track->process, track->pid,
-			  history_event_name(history, track->event));
+			  track->tid, track->process, track->pid, event);
 	scope->out.failed |= name.failed;
 	text_add(&scope->out, "{\"type\":\"sampled\",\"name\":");
 	json_add_name(&scope->out, &scope->scratch, text_string(&name));
 	text_release(&name);
-	const bool is_time = history_event_unit(history, track->event) == WEIGHT_NS;
+	const bool is_time = is_wall || history_event_unit(history, track->event) == WEIGHT_NS;
 	text_addf(&scope->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64,
 		  is_time ? "nanoseconds" : "none", track->weight);
 }
@@ -224,7 +224,7 @@ static int write_all(struct scope *scope)
 int speedscope_write(const struct export_request *request)
 {
 	struct scope scope = {.request = request};
-	int result = tracks_take(&scope.tracks, request, TRACKS_OF_SAMPLES);
+	int result = tracks_take(&scope.tracks, request, TRACKS_OF_SAMPLES_AND_WALL);
 	if (!result)
 		result = selection_hottest_lines(request->selection, &scope.hottest);
 	if (!result)

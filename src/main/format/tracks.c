@@ -159,22 +159,68 @@ static int compare(const void *left, const void *right)
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
+/* The event that waits are added to: of several clocks the first, since they count the same time. UINT32_MAX: none, or there are no waits. */
+static uint32_t computing_event(const struct tracks *tracks, const struct history *history)
+{
+	uint32_t computing = UINT32_MAX;
+	bool waits = false;
+	for (size_t i = 0; i < tracks->tracks.nr; i++) {
+		const uint32_t event = tracks->tracks.items[i].event;
+		if (history_is_wait(history, event))
+			waits = true;
+		else if (history_event_unit(history, event) == WEIGHT_NS && event < computing)
+			computing = event;
+	}
+	return waits ? computing : UINT32_MAX;
+}
+
+static int add_walls(struct tracks *tracks, const struct history *history)
+{
+	const uint32_t computing = computing_event(tracks, history);
+	const size_t nr = tracks->tracks.nr;
+	int result = 0;
+	for (size_t i = 0; !result && i < nr && computing != UINT32_MAX; i++) {
+		const struct track track = tracks->tracks.items[i];
+		const struct history_stack of_wall = {.event = TRACK_OF_WALL,
+						      .pid = track.pid,
+						      .tid = track.tid,
+						      .started_ns = track.started_ns,
+						      .comm = track.comm};
+		uint32_t number;
+		if (track.event != computing && !history_is_wait(history, track.event))
+			continue;
+		result = tracks_find_track(tracks, &of_wall, &number);
+		if (result)
+			break;
+		struct track *wall = &tracks->tracks.items[number];
+		wall->process = track.process;
+		wall->weight += track.weight;
+		wall->nr += track.nr;
+		tracks->tracks.items[i].wall_plus_1 = number + 1;
+	}
+	return result;
+}
+
 /* Samples by their track, which each still has; then the tracks in their own order, which take theirs along. */
 static int put_in_order(struct tracks *tracks)
 {
 	uint32_t first = 0;
-	tracks->order = calloc(tracks->samples.nr + 1, sizeof(*tracks->order));
-	if (!tracks->order)
-		return -ENOMEM;
 	for (size_t i = 0; i < tracks->tracks.nr; i++) {
 		struct track *track = &tracks->tracks.items[i];
 		track->first = first;
 		first += track->nr;
 		track->nr = 0;
 	}
+	tracks->order = calloc((size_t)first + 1, sizeof(*tracks->order));
+	if (!tracks->order)
+		return -ENOMEM;
 	for (size_t i = 0; i < tracks->samples.nr; i++) {
 		struct track *track = &tracks->tracks.items[tracks->samples.items[i].track];
 		tracks->order[track->first + track->nr++] = (uint32_t)i;
+		if (!track->wall_plus_1)
+			continue;
+		struct track *wall = &tracks->tracks.items[track->wall_plus_1 - 1];
+		tracks->order[wall->first + wall->nr++] = (uint32_t)i;
 	}
 	if (tracks->tracks.nr)
 		qsort(tracks->tracks.items, tracks->tracks.nr, sizeof(struct track), compare);
@@ -194,13 +240,15 @@ int tracks_take(struct tracks *tracks, const struct export_request *request, enu
 {
 	const struct selection_totals totals = selection_totals(request->selection);
 	int result = tracks_begin(tracks, request);
-	tracks->has_times = what == TRACKS_OF_SAMPLES && totals.samples <= TRACKS_SAMPLES_MOST &&
+	tracks->has_times = what != TRACKS_OF_STACKS && totals.samples <= TRACKS_SAMPLES_MOST &&
 			    !history_totals(request->history).not_kept;
 	history_give_stacks_once(request->history);
 	if (!result)
 		result = tracks->has_times
 				 ? selection_each_sample(request->selection, add_sample, tracks)
 				 : selection_each_stack(request->selection, add_stack, tracks);
+	if (!result && what == TRACKS_OF_SAMPLES_AND_WALL)
+		result = add_walls(tracks, request->history);
 	return result ? result : put_in_order(tracks);
 }
 

@@ -14,6 +14,8 @@
 #include "process_names.h"
 
 enum { TRACKS_SAMPLES_MOST = 2 << 20 };
+/* Instead of an event: computing and waiting together, as time. */
+#define TRACK_OF_WALL UINT32_MAX
 
 /* A function's address, as a stack has it. */
 struct track_frame {
@@ -43,7 +45,8 @@ struct track {
 	const char *comm;    /* the first one seen; borrowed, from the history */
 	const char *process; /* what its process goes by; the same */
 	uint64_t weight;
-	uint32_t first, nr; /* of its samples, in order[] */
+	uint32_t first, nr;   /* of its samples, in order[] */
+	uint32_t wall_plus_1; /* meaningless to others */
 };
 struct tracks {
 	bool has_times;
@@ -64,8 +67,9 @@ struct tracks {
 	struct {
 		struct track_sample *items;
 		size_t nr, capacity;
-	} samples;	 /* in the order of time; .track is meaningless to others */
-	uint32_t *order; /* samples of one track after the other, each in the order of time */
+	} samples; /* in the order of time; .track is meaningless to others */
+	uint32_t *
+		order; /* samples of one track after the other, each in the order of time; those of walls once more */
 	struct index frames_index, nodes_index, tracks_index;
 	struct {
 		struct row_node {
@@ -78,6 +82,8 @@ struct tracks {
 
 enum tracks_of {
 	TRACKS_OF_SAMPLES,
+	/* And, behind all others, a track of each thread's computing and waiting, where waits are known. */
+	TRACKS_OF_SAMPLES_AND_WALL,
 	TRACKS_OF_STACKS /* each distinct one, without times, however few samples there are */
 };
 /*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/wait_kind.h>
 
+#include <string.h>
+
 static const struct {
 	const char *name, *frame;
 } words[NR_WAIT_KINDS] = {
@@ -22,4 +24,12 @@ const char *wait_kind_name(enum wait_kind kind)
 const char *wait_kind_frame(enum wait_kind kind)
 {
 	return words[kind].frame;
+}
+
+bool wait_is_frame(const char *name)
+{
+	for (enum wait_kind kind = 0; kind < NR_WAIT_KINDS; kind++)
+		if (!strcmp(name, words[kind].frame))
+			return true;
+	return !strcmp(name, WAIT_FRAME_FOR_CPU);
 }
