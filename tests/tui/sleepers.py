@@ -5,12 +5,13 @@
 import contextlib
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, case, check, main, need_root, parked_goroutine, target, wait_until
+from harness import BUILD, CTOP, case, check, child, main, need_root, parked_goroutine, target, wait_until
 
 
 def sleeping(pid):
@@ -42,13 +43,37 @@ def a_deadlock_is_a_list_of_threads():
         window.wait_for("6 threads sleep")
         window.press("6")
         screen = window.wait_for("deadlock-ab", "deadlock-ba", "deadlock-wait", "futex")
-        rows = [line for line in screen.splitlines() if re.match(r">?\s+\d+ deadlock", line)]
+        rows = [line for line in screen.splitlines() if re.match(r">?\s+0\.0  100\.0\s+\d+ deadlock", line)]
         check(len(rows) == 6 and all(" futex" in row for row in rows), screen)
         window.wait_until(lambda screen: len(re.findall(r"futex ~\d+s", screen)) >= 6, "since when they wait")
         window.press("Down")
         window.wait_for("deadlock-ab  sleeps for about", "in futex, at ")
         window.press("p")
         window.wait_for("PROCESS", "THR")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def what_they_did_lately():
+    """Each thread's share of computing and waiting; and since when, to the tenth of a second, where the kernel has told."""
+    need_root()
+    with target("waiters") as program, child("cat", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as cat, terminal(120, 30) as window:
+        window.type(f"{CTOP} -p {program.pid},{cat.pid}")
+        window.wait_for("LIVE")
+        window.press("6")
+        # It waited before.
+        window.wait_until(lambda screen: re.search(r" 0\.0  100\.0 +\d+ cat +read ~\d+s ", screen), "the one that waits for ever")
+        cat.stdin.write(b"x\n")
+        cat.stdin.flush()
+        window.wait_until(lambda screen: re.search(r" 0\.0  (100\.0|99\.\d) +\d+ cat +read \d+(\.\d)?[sm] ", screen), "since when it does again")
+        window.wait_until(lambda screen: re.search(r" \d+\.\d  +[1-9]\d?\.\d +\d+ wanter ", screen), "one that does both")
+        window.select("wanter")
+        window.wait_until(lambda screen: re.search(r"cpu \d+\.\d%, run-queue \d+\.\d%, waiting \d+\.\d%", screen), "the pane")
+        # Whichever time is shown, a thread that sleeps uses no CPU.
+        window.press("o")
+        window.wait_for("% of the waiting")
+        window.wait_until(lambda screen: re.search(r" 0\.0  (9\d\.\d|100\.0) +\d+ cat ", screen), "the same beside waiting")
         window.press("q")
         window.wait_for_prompt()
 

@@ -197,6 +197,8 @@ const char *session_notice(const struct session *session);
  * the next call. *nr 0: nobody knows.
  */
 const struct thread_times *session_thread_times(struct session *session, size_t *nr);
+/* Since when a thread waits, by CLOCK_MONOTONIC, as far as records of switches have come; 0: it does not, or nobody saw when that began. */
+uint64_t session_waits_since(const struct session *session, int32_t tid);
 /* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */
 const char *session_last_words(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */

@@ -91,7 +91,14 @@ struct ui_thread_now {
 	char name[16];
 	char place[48]; /* the kernel's function that it waits in; "": not known */
 	char call[24];	/* the system call that it is in; "": none, or not known */
-	double still_s; /* how long it has not run, about; negative: not known */
+	double still_s; /* how long it has not run; negative: not known */
+	bool is_exact;	/* by the kernel's record of when it went; else about */
+};
+
+/* What a thread did lately, or all of a process; percent. */
+struct ui_times {
+	double cpu_percent;					   /* of one CPU */
+	double running_percent, runnable_percent, waiting_percent; /* of the time that they lived */
 };
 
 /* How a function or a path differs from another profile that this one is compared with, in percent of that one's whole. */
@@ -126,6 +133,11 @@ struct ui_host {
 	int (*threads)(void *context, int32_t only_pid, const struct ui_thread **out, size_t *nr);
 	/* What a thread does now. False: that is not known, as of a file. */
 	bool (*thread)(void *context, int32_t pid, int32_t tid, struct ui_thread_now *now);
+	/* What `times` tells is as of now, until the next call: not in a pause. seconds: of the window, 0: all. NULL: nobody knows. */
+	void (*mark_times)(void *context, uint32_t seconds);
+	/* Over about so many seconds. tid -1: all threads of the process. False: that is not known. */
+	bool (*times)(void *context, int32_t pid, int32_t tid, uint32_t seconds,
+		      struct ui_times *times);
 	/*
 	 * Adds the command line of the process that started then (0: not known), safe to show; nothing while it is not known. NULL: of
 	 * no process.

@@ -295,6 +295,7 @@ void interact_close(struct interact *interact)
 	ui_free(interact->picker);
 	processes_release(&interact->processes);
 	threads_release(&interact->threads);
+	thread_shares_release(&interact->shares);
 	commands_release(&interact->commands);
 	if (interact->watch_fd >= 0)
 		close(interact->watch_fd);

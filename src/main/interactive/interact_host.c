@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/compare/compare.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/report/label_line.h>
@@ -84,10 +85,30 @@ static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_threa
 		return true; /* it has ended */
 	out->state = now.state;
 	out->still_s = now.still_s;
+	const uint64_t since_ns =
+		now.state == 'R' ? 0 : session_waits_since(interact->source.session, tid);
+	if (since_ns) {
+		out->still_s = (double)(clock_now_ns() - since_ns) / (double)NS_PER_SECOND;
+		out->is_exact = true;
+	}
 	memcpy(out->name, now.name, sizeof(out->name));
 	memcpy(out->place, now.place, sizeof(out->place));
 	memcpy(out->call, now.call, sizeof(out->call));
 	return true;
+}
+
+static void mark_times(void *context, uint32_t seconds)
+{
+	struct interact *interact = context;
+	if (interact->source.session)
+		thread_shares_mark(&interact->shares, interact->source.session, seconds);
+}
+
+static bool tell_times(void *context, int32_t pid, int32_t tid, uint32_t seconds,
+		       struct ui_times *times)
+{
+	const struct interact *interact = context;
+	return thread_shares_tell(&interact->shares, pid, tid, seconds, times);
 }
 
 static void add_command(void *context, int32_t pid, uint64_t started_ns, struct text *out)
@@ -197,6 +218,8 @@ struct ui_host interact_host(struct interact *interact)
 		.info = tell_info,
 		.threads = list_threads,
 		.thread = tell_thread,
+		.mark_times = mark_times,
+		.times = tell_times,
 		.thread_name = name_thread,
 		.change = interact->source.compare ? tell_change : NULL,
 		.path_change = tell_path_change,

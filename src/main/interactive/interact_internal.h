@@ -13,6 +13,7 @@
 #include "facts.h"
 #include "processes.h"
 #include "shown_code.h"
+#include "thread_shares.h"
 #include "threads.h"
 
 struct interact {
@@ -27,6 +28,7 @@ struct interact {
 	struct facts facts;
 	struct processes processes;
 	struct threads threads;
+	struct thread_shares shares;
 	struct commands commands;
 	struct shown_code code;
 

@@ -346,3 +346,8 @@ const struct thread_times *session_thread_times(struct session *session, size_t 
 				   TOLD_MOST);
 	return time->told.items;
 }
+
+uint64_t session_waits_since(const struct session *session, int32_t tid)
+{
+	return session->time.account ? time_account_waits_since(session->time.account, tid) : 0;
+}

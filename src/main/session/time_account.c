@@ -310,6 +310,15 @@ bool time_account_still_waits(const struct time_account *account, int32_t tid,
 	return true;
 }
 
+/* Of what began before it was switched off and on again, the clock of the account does not know when. */
+uint64_t time_account_waits_since(const struct time_account *account, int32_t tid)
+{
+	const struct thread *thread = account_find(account, tid);
+	const bool is_known = thread && !account->by_looks && thread->doing == WAITS &&
+			      account->is_on && thread->shares.began >= account->on_ns;
+	return is_known ? account_time(account, thread->shares.began) : 0;
+}
+
 int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns)
 {
 	const uint64_t at = account_clock(account, ns);

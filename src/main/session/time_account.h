@@ -48,6 +48,8 @@ int time_account_look(struct time_account *account, const struct thread_look *lo
 /* Whether it has not got a CPU since it was last looked at, and waited then; for what. */
 bool time_account_still_waits(const struct time_account *account, int32_t tid,
 			      const struct sched_stat *now, enum wait_kind *kind);
+/* Since when it waits, as far as records have told; 0: it does not, or nobody saw when that began. */
+uint64_t time_account_waits_since(const struct time_account *account, int32_t tid);
 /* It is not there any more. Where records tell when it ended, that is left to them. */
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
 

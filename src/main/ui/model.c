@@ -142,6 +142,8 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	model->all = history_totals(model->history);
 	find_events(model);
 	model->end_ns = window_end(model);
+	if (model->host->mark_times && !model->paused)
+		model->host->mark_times(model->host->context, windows[model->window]);
 	if (!result)
 		result = selection_set_seconds(model->selection, windows[model->window]);
 	if (!result)
@@ -472,6 +474,14 @@ bool model_node_is_kernel(const struct model *model, const struct selection_node
 }
 
 /* ---- shares ---- */
+
+/* Since a reset nobody knows. */
+bool model_times(const struct model *model, int32_t pid, int32_t tid, struct ui_times *times)
+{
+	const uint32_t seconds = windows[model->window];
+	return model->host->times && (seconds || !model->begun_s) &&
+	       model->host->times(model->host->context, pid, tid, seconds, times);
+}
 
 const char *model_unit(const struct model *model)
 {

@@ -149,6 +149,9 @@ const char *model_fit_node_name(struct model *model, const struct selection_node
 const char *model_node_full_name(struct model *model, const struct selection_node *node);
 bool model_node_is_kernel(const struct model *model, const struct selection_node *node);
 
+/* What a thread did in the window, or all of a process (tid -1), whatever the filters. False: not known. */
+bool model_times(const struct model *model, int32_t pid, int32_t tid, struct ui_times *times);
+
 /* What is counted, a word in the plural: "faults", of a clock "time". */
 const char *model_unit(const struct model *model);
 double model_percent(const struct model *model, uint64_t weight);

@@ -87,6 +87,10 @@ void thread_pane_draw(const struct thread_pane *thread, struct model *model, str
 	if (thread->now)
 		thread_text_explain(thread->now, &now);
 	put_wrapped(&filler, ROLE_TEXT, text_string(&now), 2);
+	text_clear(&now);
+	if (thread->times)
+		thread_text_add_times(thread->times, &now);
+	put_wrapped(&filler, ROLE_TEXT, text_string(&now), 2);
 	text_release(&now);
 	if (thread->task->samples)
 		put_stack(&filler, thread->task);

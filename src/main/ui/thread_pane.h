@@ -9,6 +9,7 @@
 struct thread_pane {
 	const struct selection_task *task;
 	const struct ui_thread_now *now; /* NULL: not known */
+	const struct ui_times *times;	 /* the same */
 	const char *title, *command;	 /* safe; "": not known */
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "thread_text.h"
 
+#include <ctop/base/function_name.h>
+
 /* What has hardly begun is not worth a number. */
 static const double LEAST_S = 1;
 
@@ -9,6 +11,7 @@ static const struct {
 	char letter;
 	const char *word;
 } units[] = {{86400, 'd', "day"}, {3600, 'h', "hour"}, {60, 'm', "minute"}, {1, 's', "second"}};
+enum { SECONDS = 3 };
 
 static size_t unit_of(double seconds)
 {
@@ -18,20 +21,30 @@ static size_t unit_of(double seconds)
 	return i;
 }
 
-static void add_age(double seconds, struct text *out)
+static void add_age(const struct ui_thread_now *now, struct text *out)
 {
-	const size_t unit = unit_of(seconds);
-	if (seconds >= LEAST_S)
-		text_addf(out, " ~%ld%c", (long)(seconds / units[unit].seconds),
+	const size_t unit = unit_of(now->still_s);
+	const double number = now->still_s / units[unit].seconds;
+	if (now->state == 'R' || now->still_s < LEAST_S)
+		return;
+	if (now->is_exact && unit == SECONDS)
+		text_addf(out, " %.1fs", number);
+	else
+		text_addf(out, " %s%ld%c", now->is_exact ? "" : "~", (long)number,
 			  units[unit].letter);
 }
 
-static void explain_age(double seconds, struct text *out)
+static void explain_age(const struct ui_thread_now *now, struct text *out)
 {
-	const size_t unit = unit_of(seconds);
-	const long nr = (long)(seconds / units[unit].seconds);
-	if (seconds >= LEAST_S)
-		text_addf(out, " for about %ld %s%s", nr, units[unit].word, nr == 1 ? "" : "s");
+	const size_t unit = unit_of(now->still_s);
+	const long nr = (long)(now->still_s / units[unit].seconds);
+	if (now->state == 'R' || now->still_s < LEAST_S)
+		return;
+	if (now->is_exact && unit == SECONDS)
+		text_addf(out, " for %.1f seconds", now->still_s);
+	else
+		text_addf(out, " for %s%ld %s%s", now->is_exact ? "" : "about ", nr,
+			  units[unit].word, nr == 1 ? "" : "s");
 }
 
 /* What one word says of it; NULL: it waits, and where is worth more. */
@@ -56,26 +69,37 @@ static const char *word_of(char state)
 	}
 }
 
-void thread_text_add(const struct ui_thread_now *now, struct text *out)
+/* Where it waits. */
+static void add_place(const struct ui_thread_now *now, struct text *out)
 {
 	const char *word = word_of(now->state);
+	const char *where = now->call[0] ? now->call : now->place;
 	if (word) {
 		text_add(out, word);
-	} else {
-		const char *where = now->call[0] ? now->call : now->place;
-		text_add(out, now->state == 'D' ? where[0] ? "blocked: " : "blocked" : "");
-		text_add_safe(out, where[0] || now->state == 'D' ? where : "sleeps");
+		return;
 	}
-	if (now->state != 'R')
-		add_age(now->still_s, out);
+	text_add(out, now->state == 'D' ? where[0] ? "blocked: " : "blocked" : "");
+	text_add_safe(out, where[0] || now->state == 'D' ? where : "sleeps");
+}
+
+void thread_text_add(const struct ui_thread_now *now, size_t cols, struct text *out)
+{
+	struct text place = {0}, age = {0};
+	add_place(now, &place);
+	add_age(now, &age);
+	const size_t taken = text_cols(text_string(&age));
+	name_add_elided(out, text_string(&place), cols > taken ? cols - taken : 0);
+	text_add(out, text_string(&age));
+	out->failed |= place.failed || age.failed;
+	text_release(&place);
+	text_release(&age);
 }
 
 void thread_text_explain(const struct ui_thread_now *now, struct text *out)
 {
 	const char *word = word_of(now->state);
 	text_add(out, word ? word : now->state == 'D' ? "is blocked" : "sleeps");
-	if (now->state != 'R')
-		explain_age(now->still_s, out);
+	explain_age(now, out);
 	if (word)
 		return;
 	if (now->call[0]) {
@@ -86,4 +110,10 @@ void thread_text_explain(const struct ui_thread_now *now, struct text *out)
 		text_add(out, now->call[0] ? ", at " : " in ");
 		text_add_safe(out, now->place);
 	}
+}
+
+void thread_text_add_times(const struct ui_times *times, struct text *out)
+{
+	text_addf(out, "cpu %.1f%%, run-queue %.1f%%, waiting %.1f%%", times->running_percent,
+		  times->runnable_percent, times->waiting_percent);
 }

@@ -7,9 +7,13 @@
 #include <ctop/base/text.h>
 #include <ctop/ui/ui.h>
 
-/* "runs", "futex ~12m", "blocked: fsync ~3s". Safe text. */
-void thread_text_add(const struct ui_thread_now *now, struct text *out);
+/*
+ * "runs", "futex 12.3s", "blocked: fsync ~3m" (about), in so many columns: where it waits is cut before since when. Safe text.
+ */
+void thread_text_add(const struct ui_thread_now *now, size_t cols, struct text *out);
 /* The same as a sentence's part: "sleeps for about 12 minutes in futex, futex_do_wait in the kernel". */
 void thread_text_explain(const struct ui_thread_now *now, struct text *out);
+/* "cpu 3.1%, run-queue 0.2%, waiting 96.7%" */
+void thread_text_add_times(const struct ui_times *times, struct text *out);
 
 #endif

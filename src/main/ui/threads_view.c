@@ -18,14 +18,17 @@ enum {
 	NAME_COLS = 17,
 	STATE_COLS = 22,
 	FUNCTION_COLS_LEAST = 16,
+	FUNCTION_COLS_BESIDE_TIMES = 15,
 	STATE_FROM_COLS = 70,
 	TREND_FROM_COLS = 100
 };
 
-/* What a thread did when the rows on the screen were prepared last. */
+/* What a row's thread or process did when the rows on the screen were prepared last. */
 struct seen {
-	struct ui_thread thread;
+	int32_t pid, tid; /* as the row has them */
+	bool has_now, has_times;
 	struct ui_thread_now now;
+	struct ui_times times;
 };
 
 struct threads_view {
@@ -39,6 +42,7 @@ struct threads_view {
 	struct trends trends;
 	struct seen seen[SELECTION_TREND_ROWS_MAX];
 	size_t nr_seen;
+	bool has_times; /* any of them */
 };
 
 static struct threads_view *threads_of(struct view *view)
@@ -98,28 +102,48 @@ static struct ui_thread thread_of(const struct selection_task *task)
 	return (struct ui_thread){task->pid, task->tid < 0 ? task->pid : task->tid};
 }
 
-/* NULL: that is not known. */
+static const struct seen *seen_of(const struct threads_view *threads,
+				  const struct selection_task *task)
+{
+	for (size_t i = 0; i < threads->nr_seen; i++)
+		if (threads->seen[i].pid == task->pid && threads->seen[i].tid == task->tid)
+			return &threads->seen[i];
+	return NULL;
+}
+
+/* NULL: that is not known, as these. */
 static const struct ui_thread_now *now_of(const struct threads_view *threads,
 					  const struct selection_task *task)
 {
-	const struct ui_thread thread = thread_of(task);
-	for (size_t i = 0; i < threads->nr_seen; i++)
-		if (threads->seen[i].thread.tid == thread.tid &&
-		    threads->seen[i].thread.pid == thread.pid)
-			return &threads->seen[i].now;
-	return NULL;
+	const struct seen *seen = seen_of(threads, task);
+	return seen && seen->has_now ? &seen->now : NULL;
+}
+
+static const struct ui_times *times_of(const struct threads_view *threads,
+				       const struct selection_task *task)
+{
+	const struct seen *seen = seen_of(threads, task);
+	return seen && seen->has_times ? &seen->times : NULL;
 }
 
 /* Of the rows on the screen. */
 static void see(struct threads_view *threads, const struct model *model, size_t first, size_t nr)
 {
-	threads->nr_seen = 0;
-	for (size_t i = 0; i < nr && model->facts.state == UI_LIVE; i++) {
-		struct seen *seen = &threads->seen[threads->nr_seen];
-		seen->thread = thread_of(&threads->rows.items[first + i]);
-		threads->nr_seen += model->host->thread(model->host->context, seen->thread.pid,
-							seen->thread.tid, &seen->now);
+	threads->has_times = false;
+	for (size_t i = 0; i < nr; i++) {
+		struct seen *seen = &threads->seen[i];
+		const struct selection_task *task = &threads->rows.items[first + i];
+		const struct ui_thread thread = thread_of(task);
+		seen->pid = task->pid;
+		seen->tid = task->tid;
+		seen->has_now = model->facts.state == UI_LIVE &&
+				model->host->thread(model->host->context, thread.pid, thread.tid,
+						    &seen->now);
+		seen->has_times = task->tid != IS_PROGRAM &&
+				  model_times(model, task->pid, task->tid, &seen->times);
+		threads->has_times |= seen->has_times;
 	}
+	threads->nr_seen = nr;
 }
 
 /* A thread that sleeps has only the name that it has now. */
@@ -219,16 +243,23 @@ static void prepare(struct view *view, struct model *model, size_t first, size_t
 
 /* Where the columns begin; those that have no room begin where the next does. */
 struct columns {
-	int cpu, tid, trend, name, state, function, end;
+	int cpu, wait, tid, trend, name, state, function, end;
 };
 
 /* Names of programs, command lines: what tells rows apart has most of the room. */
 static int name_cols(const struct threads_view *threads, int room)
 {
+	const int more = room - NAME_COLS - STATE_COLS - FUNCTION_COLS_LEAST;
 	if (threads->which == SELECTION_THREADS)
-		return threads->several ? NAME_COLS + (room - NAME_COLS) / 4 : NAME_COLS;
+		return NAME_COLS + (threads->several && more > 0 ? more / 2 : 0);
 	return threads->which == SELECTION_PROGRAMS ? NAME_COLS + 4
 						    : room - FUNCTION_COLS_LEAST - 6;
+}
+
+/* Of how much of a CPU a thread used. */
+static bool samples_tell_cpu(const struct model *model)
+{
+	return model->facts.unit == WEIGHT_NS && !model->time;
 }
 
 static struct columns columns_of(const struct threads_view *threads, const struct model *model,
@@ -236,13 +267,15 @@ static struct columns columns_of(const struct threads_view *threads, const struc
 {
 	struct columns at = {.cpu = line.col + 9, .end = line.col + line.cols};
 	const bool live = model->facts.state == UI_LIVE;
-	at.tid = model->facts.unit == WEIGHT_NS ? at.cpu + 7 : at.cpu;
+	at.wait = at.cpu + (threads->has_times || samples_tell_cpu(model) ? 7 : 0);
+	at.tid = at.wait + (threads->has_times ? 7 : 0);
 	at.trend = at.tid + (threads->which == SELECTION_PROGRAMS ? 0 : 8);
 	at.name = at.trend;
 	if (threads->which != SELECTION_PROGRAMS && (!live || line.cols >= TREND_FROM_COLS))
 		at.name += trend_cols(model) ? (int)trend_cols(model) + 1 : 0;
 	at.state = at.name + name_cols(threads, at.end - at.name);
-	const int room = at.end - at.state - FUNCTION_COLS_LEAST;
+	const int room = at.end - at.state -
+			 (threads->has_times ? FUNCTION_COLS_BESIDE_TIMES : FUNCTION_COLS_LEAST);
 	const int state = threads->which == SELECTION_PROGRAMS	  ? room / 2 + room / 4
 			  : threads->which == SELECTION_PROCESSES ? 6
 			  : live				  ? STATE_COLS
@@ -266,7 +299,8 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 	const struct threads_view *threads = threads_of(view);
 	struct columns at = columns_of(threads, model, line);
 	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE, "  SHARE%");
-	cells_put(cells, line.row, at.cpu, at.tid - at.cpu, ROLE_TITLE, "  CPU%");
+	cells_put(cells, line.row, at.cpu, at.wait - at.cpu, ROLE_TITLE, "  CPU%");
+	cells_put(cells, line.row, at.wait, at.tid - at.wait, ROLE_TITLE, " WAIT%");
 	cells_put(cells, line.row, at.tid, at.end - at.tid, ROLE_TITLE, titles[threads->which].id);
 	cells_put(cells, line.row, at.trend, at.name - at.trend, ROLE_TITLE, "TREND");
 	cells_put(cells, line.row, at.name, at.end - at.name, ROLE_TITLE,
@@ -283,6 +317,20 @@ static double cpu_percent(const struct model *model, const struct selection_task
 	return window_ns ? 100.0 * (double)task->weight / (double)window_ns : 0;
 }
 
+/* By the account, which has every switch; without it by samples. */
+static void draw_times(const struct threads_view *threads, const struct model *model,
+		       struct cells *cells, int row, const struct columns *at,
+		       const struct selection_task *task)
+{
+	enum { COLS = 6 };
+	const struct ui_times *times = times_of(threads, task);
+	if (at->wait > at->cpu && (times || (samples_tell_cpu(model) && !thread_row_sleeps(task))))
+		cells_putf(cells, row, at->cpu, COLS, ROLE_TEXT, "%6.1f",
+			   times ? times->cpu_percent : cpu_percent(model, task));
+	if (at->tid > at->wait && times)
+		cells_putf(cells, row, at->wait, COLS, ROLE_TEXT, "%6.1f", times->waiting_percent);
+}
+
 /* What a thread does now; how many threads a process has; a command line of a program's. */
 static void draw_now(struct threads_view *threads, const struct model *model, struct cells *cells,
 		     int row, const struct columns *at, const struct selection_task *task,
@@ -294,7 +342,7 @@ static void draw_now(struct threads_view *threads, const struct model *model, st
 	else if (task->tid < 0)
 		text_addf(&threads->name, "%3u", task->nr_threads);
 	else if (now)
-		thread_text_add(now, &threads->name);
+		thread_text_add(now, (size_t)(at->function - at->state - 1), &threads->name);
 	cells_put_cut(cells, row, at->state, at->function - at->state - 1,
 		      task->tid == IS_PROGRAM	 ? ROLE_MODULE
 		      : now && now->state == 'D' ? ROLE_WARN
@@ -340,9 +388,7 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 				   ? ROLE_DIM
 				   : model_percent_role(model, share),
 			   "%7.1f", share);
-	if (at.cpu < at.tid && !thread_row_sleeps(task))
-		cells_putf(cells, line.row, at.cpu, 6, ROLE_TEXT, "%6.1f",
-			   cpu_percent(model, task));
+	draw_times(threads, model, cells, line.row, &at, task);
 	if (at.trend > at.tid)
 		cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d", shown_id(task));
 	if (at.name > at.trend)
@@ -427,6 +473,7 @@ static void draw_pane(struct view *view, struct model *model, struct cells *cell
 	const struct thread_pane pane = {
 		.task = task,
 		.now = task->tid == IS_PROGRAM ? NULL : now_of(threads, task),
+		.times = times_of(threads, task),
 		.title = text_string(&threads->name),
 		.command = command_of(threads, model, task),
 	};

@@ -438,6 +438,41 @@ static void schedstat_is_parsed(void)
 	CHECK(!stat.is_known && !stat.run_ns);
 }
 
+static void since_when_a_thread_waits(void)
+{
+	struct time_account *account = begin();
+	time_account_switch(account, true, 100 * MS);
+	look(account, OTHER, 'S', 100, 0, 0);
+	CHECK_EQ(take(account, PERF_RECORD_FORK, TID, 110), 0);
+	switch_to(account, TID, 113, false, false);
+	CHECK_EQ(time_account_waits_since(account, TID), 0);
+	switch_to(account, TID, 120, true, false);
+	CHECK_EQ(time_account_waits_since(account, TID), 120 * MS);
+	/* What looks find goes on with the wait. */
+	struct sched_stat stat = {.is_known = true};
+	time_account_wait_news(account, TID, &stat, 130 * MS);
+	CHECK_EQ(time_account_waits_since(account, TID), 120 * MS);
+	/* Nobody saw when that began. */
+	CHECK_EQ(time_account_waits_since(account, OTHER), 0);
+	switch_to(account, TID, 150, false, false);
+	switch_to(account, TID, 151, true, true); /* it wants to go on */
+	CHECK_EQ(time_account_waits_since(account, TID), 0);
+	switch_to(account, TID, 152, false, false);
+	switch_to(account, TID, 153, true, false);
+	CHECK_EQ(time_account_waits_since(account, TID), 153 * MS);
+	/* Who sleeps while it is off is not known to. */
+	time_account_switch(account, false, 160 * MS);
+	CHECK_EQ(time_account_waits_since(account, TID), 0);
+	time_account_switch(account, true, 170 * MS);
+	CHECK_EQ(time_account_waits_since(account, TID), 0);
+	switch_to(account, TID, 180, false, false);
+	switch_to(account, TID, 181, true, false);
+	CHECK_EQ(time_account_waits_since(account, TID), 181 * MS);
+	lose(account, 182, 190);
+	CHECK_EQ(time_account_waits_since(account, TID), 0);
+	time_account_free(account);
+}
+
 int main(void)
 {
 	RUN(a_thread_from_its_fork_to_its_exit);
@@ -458,6 +493,7 @@ int main(void)
 	RUN(a_kernel_that_does_not_count);
 	RUN(waits_before_an_exec);
 	RUN(more_threads_than_are_told_one_by_one);
+	RUN(since_when_a_thread_waits);
 	RUN(schedstat_is_parsed);
 	return test_done();
 }

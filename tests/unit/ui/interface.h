@@ -47,6 +47,7 @@ struct profile {
 	struct ui_facts facts;
 	const struct ui_thread *sleepers;
 	size_t nr_sleepers;
+	bool has_times;	     /* there is an account of what they did */
 	struct ui_code code; /* of whatever function */
 	struct ui *ui;
 	uint64_t now_ns;
@@ -226,8 +227,23 @@ static inline bool tell_thread(void *context, int32_t pid, int32_t tid, struct u
 					      .name = "sleeper",
 					      .place = "futex_do_wait",
 					      .call = "futex",
-					      .still_s = 754};
+					      .still_s = profile.has_times ? 12.34 : 754,
+					      .is_exact = profile.has_times};
 	return true;
+}
+
+static inline bool tell_times(void *context, int32_t pid, int32_t tid, uint32_t seconds,
+			      struct ui_times *times)
+{
+	(void)context;
+	CHECK_EQ(pid, 42);
+	/* The window's, as well as of all. */
+	const double running = tid == -1 ? 150 : tid == 42 ? 75.5 : seconds ? 0.3 : 12;
+	*times = (struct ui_times){.cpu_percent = running,
+				   .running_percent = tid == -1 ? 50 : running,
+				   .runnable_percent = 0.2,
+				   .waiting_percent = tid == -1 ? 49.8 : 99.8 - running};
+	return profile.has_times && tid != 44;
 }
 
 static inline void add_module_remedy(void *context, uint32_t module, struct text *out)
@@ -290,6 +306,7 @@ static const struct ui_host host = {
 	.info = tell_info,
 	.threads = list_threads,
 	.thread = tell_thread,
+	.times = tell_times,
 	.thread_name = name_thread,
 	.module_remedy = add_module_remedy,
 	.suggest_name = suggest_name,

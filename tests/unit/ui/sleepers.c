@@ -111,6 +111,30 @@ static void not_of_what_has_ended(void)
 	end();
 }
 
+/* Where there is an account: how much of a CPU, how much waiting, and since when to the tenth of a second. */
+static void what_they_did_lately(void)
+{
+	begin_with(three, 3, true, 24, 80);
+	profile.has_times = true;
+	CHECK_EQ(ui_refresh(profile.ui, profile.now_ns), 0);
+	press("6<End>");
+	compare("sleepers-times-80x24");
+	CHECK_EQ(ui_resize(profile.ui, 36, 120), 0);
+	compare("sleepers-times-120x36");
+	press("p");
+	compare("sleepers-times-by-process");
+	/* What a cut line keeps is since when. */
+	press("p");
+	CHECK_EQ(ui_resize(profile.ui, 24, 72), 0);
+	CHECK_EQ(lines_with(" 12.3s "), 2);
+	/* Since a reset nobody knows; samples tell of the CPU. */
+	press("r");
+	CHECK_EQ(ui_refresh(profile.ui, profile.now_ns), 0);
+	CHECK_EQ(lines_with("WAIT%"), 0);
+	CHECK_EQ(lines_with("CPU%"), 1);
+	end();
+}
+
 int main(void)
 {
 	RUN(a_deadlock_is_a_list_of_threads);
@@ -120,5 +144,6 @@ int main(void)
 	RUN(filters_of_functions_leave_them_out);
 	RUN(one_that_has_left_is_named);
 	RUN(not_of_what_has_ended);
+	RUN(what_they_did_lately);
 	return test_done();
 }
