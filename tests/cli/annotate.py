@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: MIT
 """A function's instructions: those that objdump lists, each with its samples, and the source beside them."""
 
-import collections
 import os
 import re
 import shutil
 import stat
 
 from fuse import mounted
-from harness import (FAULTY, NOBODY, case, check, check_refused, ctop, ctop_ok, directory, falling, main, need_library,
-                     need_program, need_root, open_to_all, run)
+from harness import (FAULTY, NOBODY, case, check, check_refused, ctop, ctop_ok, directory, falling, main, need_program,
+                     need_root, open_to_all, run)
+from listings import annotated, check_like_objdump, check_sum, own_samples, recorded, rows_of
 
 SOURCE = """#include <stdlib.h>
 #include <time.h>
@@ -61,8 +61,6 @@ int main(void)
 }
 """
 
-Row = collections.namedtuple("Row", "address samples percent mark text")
-
 
 def built(where, text=SOURCE, name="work", options=("-O2", "-g")):
     source = os.path.join(where, name + ".c")
@@ -72,77 +70,6 @@ def built(where, text=SOURCE, name="work", options=("-O2", "-g")):
     result = run(need_program("gcc"), *options, "-o", program, source, cwd=where)
     check(result.returncode == 0, result.stderr)
     return program
-
-
-def recorded(where, *command, options=()):
-    need_library("capstone")
-    path = os.path.join(where, "annotate.ctop")
-    ctop_ok("record", "-q", "-e", "cpu-clock:u", *options, "-o", path, "--", *command)
-    return path
-
-
-def rows_of(listing):
-    rows = []
-    for line in listing.splitlines():
-        part = re.match(r"^(?: *([\d.]+) (\S*) +([\d,]+) )? +([0-9a-f]+): [> ] (.*)$", line)
-        if part:
-            rows.append(Row(int(part.group(4), 16), int((part.group(3) or "0").replace(",", "")),
-                            float(part.group(1) or 0), part.group(2) or "", part.group(5)))
-    return rows
-
-
-def own_samples(path):
-    """{(function, module): self samples} where nothing is inlined."""
-    found = {}
-    for line in ctop_ok("report", "--stdio", "--no-inline", "--limit", "0", "--min-percent", "0", path).stdout.splitlines():
-        part = re.match(r"^ *[\d.]+ +[\d.]+ +([\d,]+)  (\S.*?)  +(\S+)$", line)
-        if part:
-            found[part.group(2), part.group(3)] = int(part.group(1).replace(",", ""))
-    return found
-
-
-def annotated(path, function, *arguments, **options):
-    return ctop_ok("report", "--annotate", function, *arguments, path, **options).stdout
-
-
-def check_sum(path, function, listing, module=None):
-    wanted = sum(samples for (name, where), samples in own_samples(path).items() if name == function and module in (None, where))
-    got = sum(row.samples for row in rows_of(listing))
-    check(got == wanted and "not listed" not in listing, f"{function}: {got} samples, not {wanted}:\n{listing}")
-    percent = sum(row.percent for row in rows_of(listing))
-    check(not got or abs(percent - 100) < 0.01 * len(rows_of(listing)), f"{percent} % in all")
-
-
-def plain(text):
-    """A mnemonic without prefixes that disassemblers write as they like, nor an operand's size that they spell out or not."""
-    words = [word for word in text.split() if word not in
-             ("rep", "repz", "repnz", "repne", "repe", "lock", "bnd", "notrack", "cs", "ds", "es", "ss", "fs", "gs", "data16", "rex.W")]
-    word = words[0] if words else text.split()[-1]
-    word = {"fwait": "wait", "sal": "shl", "xlatb": "xlat"}.get(word, word)
-    if word == "xchg" and re.fullmatch(r"xchg +(\w+), ?\1", " ".join(words)):
-        word = "nop"
-    return re.sub(r"^(movs|cmps|stos|lods|scas|ins|outs)[bwdq]$", r"\1", word)
-
-
-def by_objdump(program, start, end):
-    text = run(need_program("objdump"), "-d", "-M", "intel", "--no-show-raw-insn", f"--start-address={start:#x}",
-               f"--stop-address={end:#x}", program).stdout
-    return {int(part.group(1), 16): plain(part.group(2))
-            for part in re.finditer(r"^ +([0-9a-f]+):\t(.+)$", text, re.M)}
-
-
-def check_like_objdump(listing, program):
-    part = re.search(r"^code +0x([0-9a-f]+) to 0x([0-9a-f]+), ([\d,]+) instructions", listing, re.M)
-    start, end = int(part.group(1), 16), int(part.group(2), 16)
-    wanted = by_objdump(program, start, end)
-    got = {row.address: plain(row.text) for row in rows_of(listing)}
-    check(len(got) == int(part.group(3).replace(",", "")), f"{len(got)} rows, not {part.group(3)}")
-    check(list(got) == list(wanted), f"addresses differ: {sorted(set(got) ^ set(wanted))[:8]}")
-    # Not in the library yet: AVX-512's byte and word instructions are shown as their bytes.
-    wrong = [(hex(at), got[at], wanted[at]) for at in got if got[at] not in (wanted[at], ".byte")]
-    check(not wrong, f"mnemonics: {wrong[:8]}")
-    return len(got)
-
 
 
 @case

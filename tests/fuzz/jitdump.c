@@ -33,6 +33,29 @@ static void compare(const struct jitdump *parts, const struct jitdump *whole)
 	}
 }
 
+/* What each says of the code of what it knows; all that is copied was in the file. */
+static void compare_code(const struct jitdump *parts, const struct jitdump *whole,
+			 size_t file_bytes)
+{
+	static uint8_t of_parts[512], of_whole[512];
+	for (size_t i = 0; i < NR_ADDRESSES * NR_TIMES; i++) {
+		struct symbol_hit hit;
+		struct jit_code code, again;
+		if (!jitdump_find(whole, addresses[i % NR_ADDRESSES], times[i / NR_ADDRESSES],
+				  &hit))
+			continue;
+		const int result =
+			jitdump_code(whole, hit.start, hit.name, of_whole, sizeof(of_whole), &code);
+		REQUIRE(jitdump_code(parts, hit.start, hit.name, of_parts, sizeof(of_parts),
+				     &again) == result);
+		if (result)
+			continue;
+		REQUIRE(code.size && code.size <= sizeof(of_whole) && code.size <= file_bytes &&
+			code.size <= code.whole_bytes && code.size == again.size);
+		REQUIRE(memcmp(of_parts, of_whole, code.size) == 0);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct input input = {bytes, size};
@@ -51,6 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	compare(parts, whole);
 	REQUIRE((jitdump_read(parts, fd) == 0) == is_one); /* nothing new */
 	compare(parts, whole);
+	jitdump_hold(parts, dup(fd));
+	jitdump_hold(whole, dup(fd));
+	compare_code(parts, whole, input.left);
 	close(fd);
 	jitdump_free(parts);
 	jitdump_free(whole);

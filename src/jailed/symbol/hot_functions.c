@@ -56,20 +56,21 @@ static void take_samples(struct hot_functions *hot)
 }
 
 /* 1 + the row of the function, found or added. 0: out of memory. */
-static uint32_t row_of(struct hot_functions *hot, uint32_t module, uint64_t start, uint32_t frame)
+static uint32_t row_of(struct hot_functions *hot, const struct hot_function *function)
 {
-	const uint64_t hash = hash_two(start, module);
+	const uint64_t hash = hash_two(function->start, function->module);
 	struct index_probe probe = index_find(&hot->index, hash);
 	uint32_t row;
-	while (index_next(&hot->index, &probe, &row))
-		if (hot->functions.items[row].module == module &&
-		    hot->functions.items[row].start == start)
+	while (index_next(&hot->index, &probe, &row)) {
+		const struct hot_function *known = &hot->functions.items[row];
+		if (known->module == function->module && known->start == function->start &&
+		    known->name == function->name)
 			return row + 1;
+	}
 	if (index_reserve(&hot->index) || vec_reserve(&hot->functions, hot->functions.nr + 1))
 		return 0;
 	row = (uint32_t)hot->functions.nr++;
-	hot->functions.items[row] =
-		(struct hot_function){.start = start, .module = module, .frame = frame};
+	hot->functions.items[row] = *function;
 	index_add(&hot->index, hash, row);
 	return row + 1;
 }
@@ -84,7 +85,13 @@ static int find_function(struct hot_functions *hot, const struct tables_reader *
 	tables_frame(reader, (struct frame_id){frame}, &row);
 	if (name.offset == UINT32_MAX || name.offset > row.address)
 		return 0;
-	hot->of[frame] = row_of(hot, row.module.index, row.address - name.offset, frame);
+	const struct hot_function function = {
+		.start = row.address - name.offset,
+		.module = row.module.index,
+		.frame = frame,
+		.name = name.name.index,
+	};
+	hot->of[frame] = row_of(hot, &function);
 	return hot->of[frame] ? 0 : -ENOMEM;
 }
 

@@ -20,7 +20,9 @@ struct hot_function {
 	uint64_t samples;
 	uint32_t module;
 	uint32_t frame; /* one of it */
-	bool is_done;	/* it is not given out again */
+	uint32_t
+		name; /* string of the symbols; 0: none. Where code is made, several begin at one address */
+	bool is_done; /* it is not given out again */
 };
 
 /* All zero: no epoch. */

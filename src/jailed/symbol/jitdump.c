@@ -11,8 +11,6 @@
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
 
-#include "jitdump_lines.h"
-
 /* A record takes some 100 bytes and its code; a server of some days has 300,000. */
 enum {
 	ENTRIES_MAX = 1 << 20,
@@ -53,6 +51,7 @@ struct entry {
 	uint64_t time_ns;
 	uint32_t name; /* offset into names; NO_NAME: what was there is there no more */
 	struct jit_table lines;
+	uint64_t code_at; /* in the file, behind its name; 0: it is not there */
 };
 #define NO_NAME UINT32_MAX
 
@@ -97,11 +96,15 @@ struct jitdump {
 	off_t read_bytes; /* whole records; 0: not even the header */
 	size_t nr_records;
 	bool is_damaged;
+	int fd; /* see jitdump_hold(); -1: none */
 };
 
 struct jitdump *jitdump_new(void)
 {
-	return calloc(1, sizeof(struct jitdump));
+	struct jitdump *dump = calloc(1, sizeof(*dump));
+	if (dump)
+		dump->fd = -1;
+	return dump;
 }
 
 void jitdump_free(struct jitdump *dump)
@@ -115,7 +118,15 @@ void jitdump_free(struct jitdump *dump)
 	free(dump->large.items);
 	index_release(&dump->pages_by_number);
 	jit_lines_release(&dump->lines);
+	jitdump_hold(dump, -1);
 	free(dump);
+}
+
+void jitdump_hold(struct jitdump *dump, int fd)
+{
+	if (dump->fd >= 0)
+		close(dump->fd);
+	dump->fd = fd;
 }
 
 size_t jitdump_count(const struct jitdump *dump)
@@ -256,6 +267,9 @@ static int add_load(struct jitdump *dump, const struct record *record, const cha
 		return 0;
 	if (vec_reserve(&dump->names, dump->names.nr + length + 1))
 		return -ENOMEM;
+	const size_t before = sizeof(*record) + sizeof(load) + length + 1;
+	if (record->bytes >= before && load.bytes <= record->bytes - before)
+		entry.code_at = (uint64_t)dump->read_bytes + before;
 	memcpy(dump->names.items + dump->names.nr, name, length);
 	dump->names.items[dump->names.nr + length] = '\0';
 	dump->names.nr += length + 1;
@@ -278,6 +292,8 @@ static int add_move(struct jitdump *dump, const struct record *record, const cha
 	if (moved) {
 		to.name = moved->name;
 		to.lines = moved->lines;
+		if (moved->end - moved->start == move.bytes && moved->start == move.from)
+			to.code_at = moved->code_at;
 	}
 	int result = add_entry(dump, &from);
 	return result ? result : add_entry(dump, &to);
@@ -409,4 +425,121 @@ int jitdump_read(struct jitdump *dump, int fd)
 	int result = read_records(dump, &window, stat.st_size);
 	free(window.bytes);
 	return result;
+}
+
+/* ---- code ---- */
+
+enum { COMPARED_MAX = 16, COMPARED_BYTES = 4096 };
+
+static bool read_all(int fd, void *bytes, size_t size, uint64_t at)
+{
+	for (size_t done = 0; done < size;) {
+		const ssize_t got =
+			pread(fd, (char *)bytes + done, size - done, (off_t)(at + done));
+		if (got <= 0 && !(got < 0 && errno == EINTR))
+			return false;
+		done += got > 0 ? (size_t)got : 0;
+	}
+	return true;
+}
+
+/* Whether the record that the code stands in is what it was. */
+static bool is_as_read(const struct jitdump *dump, const struct entry *entry)
+{
+	const char *name = dump->names.items + entry->name;
+	const size_t name_bytes = strlen(name) + 1;
+	struct record record;
+	struct load load;
+	char here[NAME_MAX_BYTES + sizeof(struct move) + 1];
+	uint64_t at = entry->code_at - name_bytes - sizeof(load) - sizeof(record);
+	return name_bytes <= sizeof(here) && read_all(dump->fd, &record, sizeof(record), at) &&
+	       read_all(dump->fd, &load, sizeof(load), at + sizeof(record)) &&
+	       read_all(dump->fd, here, name_bytes, entry->code_at - name_bytes) &&
+	       record.kind == CODE_LOAD && load.bytes == entry->end - entry->start &&
+	       memcmp(here, name, name_bytes) == 0;
+}
+
+static bool has_same_code(const struct jitdump *dump, const struct entry *entry,
+			  const struct jit_code *code, const uint8_t *bytes)
+{
+	uint8_t other[COMPARED_BYTES];
+	if (entry->end - entry->start != code->whole_bytes || !entry->code_at ||
+	    !is_as_read(dump, entry))
+		return false;
+	for (size_t at = 0; at < code->size; at += sizeof(other)) {
+		const size_t left = code->size - at;
+		const size_t size = left < sizeof(other) ? left : sizeof(other);
+		if (!read_all(dump->fd, other, size, entry->code_at + at) ||
+		    memcmp(other, bytes + at, size) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int copy_code(const struct jitdump *dump, const struct entry *entry, uint8_t *bytes,
+		     size_t most, struct jit_code *code)
+{
+	const uint64_t whole = entry->end - entry->start;
+	*code = (struct jit_code){
+		.whole_bytes = whole,
+		.size = (uint32_t)(whole < most ? whole : most),
+		.machine = (uint16_t)dump->header.machine,
+		.lines = entry->lines,
+	};
+	/* The look at the record comes last: who writes it again meanwhile is found out. */
+	return entry->code_at && dump->header.machine <= UINT16_MAX &&
+			       read_all(dump->fd, bytes, code->size, entry->code_at) &&
+			       is_as_read(dump, entry)
+		       ? 0
+		       : -ENODATA;
+}
+
+struct search {
+	uint64_t start;
+	const char *name;
+	const struct entry *found[COMPARED_MAX];
+	size_t nr;
+	bool is_too_long;
+};
+
+static void look_at(const struct jitdump *dump, struct search *search, uint32_t number)
+{
+	const struct entry *entry = &dump->entries.items[number];
+	if (entry->start != search->start || entry->name == NO_NAME ||
+	    strcmp(dump->names.items + entry->name, search->name) != 0)
+		return;
+	if (search->nr == COMPARED_MAX)
+		search->is_too_long = true;
+	else
+		search->found[search->nr++] = entry;
+}
+
+int jitdump_code(const struct jitdump *dump, uint64_t start, const char *name, uint8_t *bytes,
+		 size_t most, struct jit_code *code)
+{
+	struct search search = {.start = start, .name = name};
+	const struct page *page = find_page(dump, start >> PAGE_SHIFT);
+	uint32_t link = page ? page->first : NO_LINK;
+	for (int i = 0; i < TRIES_MAX && link != NO_LINK; i++) {
+		look_at(dump, &search, dump->links.items[link].entry);
+		link = dump->links.items[link].next;
+	}
+	search.is_too_long |= link != NO_LINK;
+	for (size_t i = 0; i < dump->large.nr; i++)
+		look_at(dump, &search, dump->large.items[i]);
+	if (!search.nr)
+		return -ENOENT;
+	const int result = copy_code(dump, search.found[0], bytes, most, code);
+	if (result)
+		return result;
+	for (size_t i = 1; i < search.nr; i++)
+		if (!has_same_code(dump, search.found[i], code, bytes))
+			return -ENOTUNIQ;
+	return search.is_too_long ? -ENOTUNIQ : 0;
+}
+
+bool jitdump_line(const struct jitdump *dump, const struct jit_code *code, uint64_t offset,
+		  const char **file, uint32_t *line)
+{
+	return jit_lines_find(&dump->lines, code->lines, offset, file, line);
 }

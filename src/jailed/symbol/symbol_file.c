@@ -285,11 +285,15 @@ static int read_map(struct symbol_file *file, int fd)
 			set_names(file, NAMES_FROM_NOTHING, NAMES_MISSING_MAP);
 		return fd;
 	}
-	int result = jitdump_is_one(fd) ? read_dump(file, fd) : read_lines(file, fd);
+	const bool is_dump = jitdump_is_one(fd);
+	int result = is_dump ? read_dump(file, fd) : read_lines(file, fd);
 	file->frames_covered = file->frames_asked;
 	set_names(file, file->dump ? NAMES_FROM_JITDUMP : NAMES_FROM_PERF_MAP,
 		  NAMES_MISSING_NOTHING);
-	close(fd);
+	if (is_dump && file->dump)
+		jitdump_hold(file->dump, fd);
+	else
+		close(fd);
 	return result;
 }
 

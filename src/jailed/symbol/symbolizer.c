@@ -220,7 +220,10 @@ static bool name_frame(struct symbolizer *symbolizer, const struct module *modul
 	}
 	bool has_address =
 		!module->by_offset || symbol_file_address(file, row.address, &row.address);
-	bool found = has_address && symbol_file_find(file, row.address, waiting->seen_ns, &hit);
+	/* Of a dump that was read before, what it has there may have made room for what is there now. */
+	const bool is_older = file->dump && waiting->frame >= file->frames_covered;
+	bool found = has_address && !is_older &&
+		     symbol_file_find(file, row.address, waiting->seen_ns, &hit);
 	if (found && file->object) {
 		snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, hit.name);
 		hit.name = name;

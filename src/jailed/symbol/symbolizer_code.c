@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The code of hot functions, for a recording that is to show their instructions where the files are not: a copy out of the file that
- * names came from, hence of the very one that was profiled. Some is kept while sampling goes on, in half of the room: what comes later,
- * and a crash, lose little. At the end the rest of what is hot follows, the hottest first.
+ * names came from, hence of the very one that was profiled; of generated code out of the dump that told of it. Some is kept while
+ * sampling goes on, in half of the room: what comes later, and a crash, lose little. At the end the rest of what is hot follows, the
+ * hottest first.
  */
 #include "symbolizer_internal.h"
 
@@ -13,6 +14,8 @@
 #include <ctop/base/fault.h>
 #include <ctop/elf/object.h>
 #include <ctop/store/kept_code.h>
+
+#include "jitdump.h"
 
 /* A function with a 1,024th of all samples so far is hot, unless these are very few. */
 enum { HOT_SHARE = 1024, LEAST_SAMPLES = 2 };
@@ -70,20 +73,51 @@ static void keep_of_file(struct symbolizer *symbolizer, const struct module *mod
 	symbolizer_tell_reading(symbolizer, (struct module_id){0});
 }
 
+/* Nobody knows whether what has the function's name is the function, unless all that the dump has of that name is the same. */
+static void keep_of_dump(struct symbolizer *symbolizer, const struct module *module,
+			 const struct hot_function *function)
+{
+	const struct symbols *symbols = symbolizer->symbols;
+	const char *name = symbols_string(symbols, (struct string_id){function->name});
+	struct kept_code code = {
+		.start = function->start,
+		.name = name,
+		.name_bytes = (uint32_t)strlen(name),
+		.module = {function->module},
+	};
+	struct jit_code found;
+	uint8_t *bytes = code.name_bytes ? malloc(KEPT_FUNCTION_MAX) : NULL;
+	if (!bytes)
+		return;
+	symbolizer_tell_reading(symbolizer, code.module);
+	const int result = jitdump_code(module->file->dump, function->start, name, bytes,
+					KEPT_FUNCTION_MAX, &found);
+	symbolizer_tell_reading(symbolizer, (struct module_id){0});
+	if (!result) {
+		code.size = found.size;
+		code.machine = found.machine;
+		code.is_cut = found.size < found.whole_bytes;
+		symbols_keep_code(symbolizer->symbols, &code, bytes);
+	}
+	free(bytes);
+}
+
 /* False: its file is awaited. */
 static bool keep(struct symbolizer *symbolizer, const struct hot_function *function)
 {
 	const struct module_id id = {function->module};
 	struct module *module;
 	if (symbolizer_module_of(symbolizer, id, &module) ||
-	    (module->file->key.kind != MODULE_FILE && module->file->key.kind != MODULE_VDSO) ||
-	    module->file->state == SYMBOL_FILE_FAILED)
+	    module->file->key.kind == MODULE_KERNEL || module->file->state == SYMBOL_FILE_FAILED)
 		return true;
 	if (module->file->state == SYMBOL_FILE_NONE) {
 		symbolizer_ask(symbolizer, module->file, id);
 		return false;
 	}
-	keep_of_file(symbolizer, module, function);
+	if (module->file->key.kind != MODULE_ANON)
+		keep_of_file(symbolizer, module, function);
+	else if (module->file->dump)
+		keep_of_dump(symbolizer, module, function);
 	return true;
 }
 

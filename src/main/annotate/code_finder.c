@@ -118,7 +118,7 @@ static const char *tell_kept(struct code_finder *finder)
 	/* What is in no file needs no excuse. */
 	snprintf(finder->kept, sizeof(finder->kept), "code kept in the recording%s%.*s",
 		 finder->file_error == -ENODEV ? "" : ": ", (int)sizeof(finder->kept) / 2,
-		 finder->file_error == -ENODEV ? "" : error.cause);
+		 finder->file_error == -ENODEV ? ", as the process's dump has it" : error.cause);
 	return finder->kept;
 }
 

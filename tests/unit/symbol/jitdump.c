@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A dump of generated code: what is where at which time; half records, other files, damage. */
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -309,6 +310,140 @@ static void that_grows(void)
 	CHECK_STR(name_at(0x2000, 500), "-");
 }
 
+/* A record with its code, all of one byte. */
+static void load_code(struct file *to, uint64_t time_ns, uint64_t start, size_t bytes,
+		      const char *name, unsigned char fill)
+{
+	begin_record(to, LOAD, 40 + strlen(name) + 1 + bytes, time_ns);
+	put_u64(to, 7);
+	put_u64(to, start);
+	put_u64(to, start);
+	put_u64(to, bytes);
+	put_u64(to, 1);
+	put(to, name, strlen(name) + 1);
+	for (size_t i = 0; i < bytes; i++)
+		put(to, &fill, 1);
+}
+
+static uint8_t code_bytes[64];
+
+/* The byte that a function is full of, or what went wrong. */
+static int code_of(uint64_t start, const char *name)
+{
+	struct jit_code code;
+	memset(code_bytes, 0, sizeof(code_bytes));
+	const int result = jitdump_code(dump, start, name, code_bytes, sizeof(code_bytes), &code);
+	if (result)
+		return result;
+	CHECK_EQ(code.machine, 62);
+	CHECK_EQ(code.size,
+		 code.whole_bytes < sizeof(code_bytes) ? code.whole_bytes : sizeof(code_bytes));
+	for (size_t i = 1; i < code.size; i++)
+		CHECK_EQ(code_bytes[i], code_bytes[0]);
+	return code_bytes[0];
+}
+
+static void hold(void)
+{
+	CHECK_EQ(read_all(&file), 0);
+	jitdump_hold(dump, dup(fd));
+}
+
+static void code_by_name(void)
+{
+	start();
+	begin(&file, 1, 0);
+	lines(&file, 0x1000, of_first, 3, 3);
+	load_code(&file, 100, 0x1000, 0x20, "first", 1);
+	load_code(&file, 200, 0x1000, 0x30, "second", 2);
+	load_code(&file, 300, 0x2000, 5000, "large", 3);
+	move(&file, 400, 0x1000, 0x9000, 0x30);
+	move(&file, 410, 0x2000, 0xa000, 0x30); /* not all of it */
+	hold();
+	CHECK_EQ(code_of(0x1000, "first"), 1);
+	CHECK_EQ(code_of(0x1000, "second"), 2);
+	CHECK_EQ(code_of(0x9000, "second"), 2);
+	CHECK_EQ(code_of(0x9000, "first"), -ENOENT);
+	CHECK_EQ(code_of(0x1001, "first"), -ENOENT);
+	CHECK_EQ(code_of(0x1000, "firs"), -ENOENT);
+	CHECK_EQ(code_of(0xa000, "large"), -ENODATA);
+	CHECK_EQ(code_of(0x2000, "large"), 3);
+	struct jit_code code;
+	const char *name;
+	uint32_t line;
+	CHECK_EQ(jitdump_code(dump, 0x2000, "large", code_bytes, 64, &code), 0);
+	CHECK_EQ(code.whole_bytes, 5000);
+	CHECK(!jitdump_line(dump, &code, 0, &name, &line));
+	CHECK_EQ(jitdump_code(dump, 0x1000, "first", code_bytes, 64, &code), 0);
+	CHECK(jitdump_line(dump, &code, 8, &name, &line));
+	CHECK_STR(name, "a.js");
+	CHECK_EQ(line, 11);
+}
+
+/* A function that was compiled again to the same code is one; to other code, nobody knows which is meant. */
+static void code_of_one_name(void)
+{
+	start();
+	begin(&file, 1, 0);
+	load_code(&file, 100, 0x1000, 0x20, "same", 1);
+	load_code(&file, 200, 0x1000, 0x20, "between", 2);
+	load_code(&file, 300, 0x1000, 0x20, "same", 1);
+	load_code(&file, 310, 0x2000, 0x20, "other", 1);
+	load_code(&file, 320, 0x2000, 0x20, "other", 2);
+	load_code(&file, 330, 0x3000, 0x20, "longer", 1);
+	load_code(&file, 340, 0x3000, 0x21, "longer", 1);
+	for (uint64_t i = 0; i < 17; i++)
+		load_code(&file, 400 + i, 0x4000, 0x20, "often", 1);
+	hold();
+	CHECK_EQ(code_of(0x1000, "same"), 1);
+	CHECK_EQ(code_of(0x2000, "other"), -ENOTUNIQ);
+	CHECK_EQ(code_of(0x3000, "longer"), -ENOTUNIQ);
+	CHECK_EQ(code_of(0x4000, "often"), -ENOTUNIQ);
+}
+
+static void code_that_is_not_there(void)
+{
+	start();
+	begin(&file, 1, 0);
+	load(&file, 100, 0x1000, 33, "beyond"); /* its record has 32 bytes */
+	load(&file, 110, 0x2000, 0x7fffffffffff, "huge");
+	load(&file, 120, 0x3000, 32, "whole");
+	hold();
+	CHECK_EQ(code_of(0x1000, "beyond"), -ENODATA);
+	CHECK_EQ(code_of(0x2000, "huge"), -ENODATA);
+	CHECK_EQ(code_of(0x3000, "whole"), 0);
+	/* Nobody holds the file. */
+	jitdump_hold(dump, -1);
+	CHECK_EQ(code_of(0x3000, "whole"), -ENODATA);
+	/* Of a machine that no ELF file knows. */
+	file.bytes[15] = 1;
+	hold();
+	CHECK_EQ(code_of(0x3000, "whole"), -ENODATA);
+}
+
+static void code_that_changes_behind_our_back(void)
+{
+	start();
+	begin(&file, 1, 0);
+	load_code(&file, 100, 0x1000, 0x20, "first", 1);
+	const size_t first = file.size;
+	load_code(&file, 200, 0x2000, 0x20, "other", 2);
+	hold();
+	/* Another name, another size, another kind of record, nothing any more. */
+	const size_t places[] = {first - 0x20 - 3, first - 0x20 - 6 - 16, first - 0x20 - 6 - 56};
+	for (size_t i = 0; i < 3; i++) {
+		const unsigned char before = file.bytes[places[i]], changed = before ^ 1;
+		CHECK_EQ(pwrite(fd, &changed, 1, (off_t)places[i]), 1);
+		CHECK_EQ(code_of(0x1000, "first"), -ENODATA);
+		CHECK_EQ(code_of(0x2000, "other"), 2);
+		CHECK_EQ(pwrite(fd, &before, 1, (off_t)places[i]), 1);
+	}
+	CHECK_EQ(code_of(0x1000, "first"), 1);
+	CHECK_EQ(ftruncate(fd, (off_t)first - 1), 0);
+	CHECK_EQ(code_of(0x1000, "first"), -ENODATA);
+	CHECK_EQ(code_of(0x2000, "other"), -ENODATA);
+}
+
 static void no_dumps(void)
 {
 	start();
@@ -360,6 +495,10 @@ int main(void)
 	RUN(lines_that_lie);
 	RUN(large_code);
 	RUN(that_grows);
+	RUN(code_by_name);
+	RUN(code_of_one_name);
+	RUN(code_that_is_not_there);
+	RUN(code_that_changes_behind_our_back);
 	RUN(no_dumps);
 	RUN(damage);
 	jitdump_free(dump);

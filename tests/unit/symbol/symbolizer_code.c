@@ -152,6 +152,107 @@ static void a_file_that_was_overwritten_has_none(void)
 	scene_free(scene);
 }
 
+/* ---- generated code ---- */
+
+static char dump_bytes[4096];
+static size_t dump_size;
+
+static void put(const void *bytes, size_t size)
+{
+	CHECK(dump_size + size <= sizeof(dump_bytes));
+	memcpy(dump_bytes + dump_size, bytes, size);
+	dump_size += size;
+}
+
+static void begin_dump(void)
+{
+	const uint64_t head[] = {UINT64_C(1) << 32 | 0x4a695444, UINT64_C(62) << 32 | 40,
+				 UINT64_C(7) << 32, 1, 0};
+	dump_size = 0;
+	put(head, sizeof(head));
+}
+
+static void load(uint64_t start, const char *name, uint64_t size, char fill)
+{
+	char code[64];
+	const uint32_t head[] = {0, (uint32_t)(16 + 40 + strlen(name) + 1 + size)};
+	const uint64_t about[] = {1, UINT64_C(7) << 32 | 7, start, start, size, 1};
+	CHECK(size <= sizeof(code));
+	memset(code, fill, size);
+	put(head, sizeof(head));
+	put(about, sizeof(about));
+	put(name, strlen(name) + 1);
+	put(code, size);
+}
+
+static void give_dump(struct scene *scene, struct module_id module)
+{
+	const int fd = file_of_bytes(dump_bytes, dump_size);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, fd, 0), 0);
+	work(scene);
+}
+
+/* Each by its own name and with its own code, also where the second was not yet in the dump when it ran first. */
+static void functions_that_take_each_others_place(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module = add_jit(scene, 7);
+	const uint8_t *bytes;
+	CHECK_EQ(symbolizer_want_code(scene->symbolizer), 0);
+	sample(scene, module, MAIN + 1, 3);
+	work(scene);
+	begin_dump();
+	load(MAIN, "first", 0x20, 1);
+	give_dump(scene, module);
+	sample(scene, module, MAIN + 0x11, 2);
+	work(scene);
+	CHECK_EQ(state_of(scene, (struct frame_id){1}), SYMBOL_NAMED);
+	CHECK_EQ(state_of(scene, (struct frame_id){2}), SYMBOL_PENDING);
+	symbolizer_refresh(scene->symbolizer);
+	load(MAIN, "second", 0x30, 2);
+	give_dump(scene, module);
+	symbolizer_look_again(scene->symbolizer);
+	keep(scene);
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 2);
+	static const char *const names[] = {"first", "second"};
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct kept_code code = kept(scene, i, &bytes);
+		CHECK_EQ(code.start, MAIN);
+		CHECK_EQ(code.size, i ? 0x30 : 0x20);
+		CHECK_EQ(code.machine, 62);
+		CHECK_EQ(code.read_ns, 0);
+		CHECK_EQ(code.name_bytes, strlen(names[i]));
+		CHECK(memcmp(code.name, names[i], code.name_bytes) == 0);
+		CHECK_EQ(bytes[code.size - 1], i + 1);
+	}
+	scene_free(scene);
+}
+
+static void what_a_dump_does_not_have_is_not_kept(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module = add_jit(scene, 7);
+	CHECK_EQ(symbolizer_want_code(scene->symbolizer), 0);
+	for (uint64_t at = MAIN; at < MAIN + 0x300; at += 0x100)
+		sample(scene, module, at, 2);
+	work(scene);
+	begin_dump();
+	load(MAIN, "twice", 0x20, 1);
+	load(MAIN, "twice", 0x20, 2);
+	load(MAIN + 0x100, "good", 0x20, 3);
+	load(MAIN + 0x200, "cut", 0x20, 4);
+	const uint64_t lies = 0x21;
+	memcpy(dump_bytes + dump_size - 0x20 - 4 - 16, &lies, sizeof(lies));
+	give_dump(scene, module);
+	symbolizer_look_again(scene->symbolizer);
+	keep(scene);
+	CHECK_EQ(symbols_nr_code(&scene->symbols), 1);
+	const uint8_t *bytes;
+	CHECK_EQ(kept(scene, 0, &bytes).start, MAIN + 0x100);
+	CHECK_EQ(bytes[0], 3);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	CHECK_EQ(lost_pages_survive(), 0);
@@ -159,5 +260,7 @@ int main(void)
 	RUN(without_being_wanted_none_is_kept);
 	RUN(a_file_that_cannot_be_had_has_none);
 	RUN(a_file_that_was_overwritten_has_none);
+	RUN(functions_that_take_each_others_place);
+	RUN(what_a_dump_does_not_have_is_not_kept);
 	return test_done();
 }

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Instructions of code that is in no program's file: generated code, with the bytes that the process told of."""
+
+import os
+import re
+import struct
+
+from harness import BUILD, Skip, case, check, directory, main, need_program, need_root
+from listings import annotated, check_like_bytes, check_samples, own_samples, recorded
+
+GENERATES = os.path.join(BUILD, "workloads", "jitdump")
+
+
+def need_x86():
+    need_root()
+    if os.uname().machine != "x86_64":
+        raise Skip("code of x86-64")
+
+
+def dump_of(where):
+    """{(name, start): [code]} of the one dump there, as perf's jitdump-specification.txt has it."""
+    names = [name for name in os.listdir(where) if re.fullmatch(r"jit-\d+\.dump", name)]
+    if not names:
+        raise Skip("it writes no dump")
+    with open(os.path.join(where, names[0]), "rb") as file:
+        dump = file.read()
+    at, found, here = struct.unpack_from("<I", dump, 8)[0], {}, {}
+    while at + 16 <= len(dump):
+        kind, size, _ = struct.unpack_from("<IIQ", dump, at)
+        if kind == 0:
+            start, length = struct.unpack_from("<QQ", dump, at + 32)
+            end = dump.index(b"\0", at + 56)
+            here[start] = dump[at + 56:end].decode(), dump[end + 1:end + 1 + length]
+            check(end + 1 + length <= at + size, "an odd dump")
+            found.setdefault((here[start][0], start), []).append(here[start][1])
+        elif kind == 1:
+            before, after = struct.unpack_from("<QQ", dump, at + 32)
+            here[after] = here[before]
+            found.setdefault((here[after][0], after), []).append(here[after][1])
+        at += size
+    return found
+
+
+def places_of(listing):
+    """[(start, what is said of it)]: a function may have been in several places."""
+    return [(int(re.search(r"^code +0x([0-9a-f]+)", part, re.M).group(1), 16), part)
+            for part in re.split(r"\nanother function of that name\n", listing)]
+
+
+@case
+def what_a_dump_tells_of_is_objdumps_also_where_functions_take_each_others_place():
+    need_x86()
+    with directory() as where:
+        path = recorded(where, GENERATES, where, 100, 1)
+        dump = dump_of(where)
+        starts = {}
+        for name in "moving", "taking":
+            listing = annotated(path, name)
+            check_samples(path, name, listing)
+            starts[name] = {start for start, _ in places_of(listing)}
+            for start, part in places_of(listing):
+                check("code kept in the recording" in part, part)
+                check(check_like_bytes(part, where, start, dump[name, start][0]) > 20, part)
+        check(len(starts["moving"]) == 2 and starts["taking"] < starts["moving"], f"{starts}")
+
+
+@case
+def what_node_generates_is_objdumps():
+    need_x86()
+    node = need_program("node")
+    with directory() as where:
+        program = os.path.join(where, "busy.js")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("function shape(n) { let s = 0; for (let i = 0; i < n; i++)\n s = (s * 31 + i) % 65537; return s; }\n"
+                       "let t = 0; for (let i = 0; i < 40000; i++) t += shape(10000); console.log(t);\n")
+        path = recorded(where, node, "--perf-prof", program, cwd=where)
+        dump = dump_of(where)
+        functions = [(samples, name) for (name, module), samples in own_samples(path).items() if "*shape" in name and samples > 1]
+        check(functions, f"{own_samples(path)}")
+        name = max(functions)[1]
+        listing = annotated(path, name)
+        check_samples(path, name, listing)
+        for start, part in places_of(listing):
+            check_like_bytes(part, where, start, dump[name, start][0])
+
+
+if __name__ == "__main__":
+    main()
