@@ -25,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const char *name = names[flags % (sizeof(names) / sizeof(*names))];
 	const int open_before = fuzz_open_descriptors();
 	memset(&question, 0, sizeof(question));
+	question.wants_calls = 1;
 	question.has_name = name[0] != '\0';
 	snprintf(question.name, sizeof(question.name), "%s", name);
 	input_take(&input, &question.start, sizeof(question.start));

@@ -90,6 +90,12 @@ static void check_go_lines(Elf *elf)
 				strlen(places[place].file) < GO_NAME_MAX);
 		if (go_lines_row(&lines, addresses[i], places, &end))
 			REQUIRE(end > addresses[i] && places[0].line);
+		uint64_t id = 0;
+		go_lines_inlined(&lines, addresses[i], &id, &end);
+		REQUIRE((addresses[i] == UINT64_MAX || end > addresses[i]) && id <= INT64_MAX);
+		for (int deep = 0; id && deep < PLACES; deep++)
+			if (!go_lines_call(&lines, id, places, &id))
+				break;
 	}
 }
 
@@ -139,6 +145,32 @@ static void check_lines(Elf *elf, Elf *common)
 		for (size_t frame = 0; frame < nr; frame++)
 			REQUIRE(frames[frame].function && frames[frame].file &&
 				strlen(frames[frame].file) < SIZE_MAX);
+	}
+	source_lines_free(lines);
+}
+
+/* Read as a whole, a function has what is found in it address by address. */
+static void check_inlined(Elf *elf)
+{
+	struct source_lines *lines = source_lines_new(elf, NULL);
+	for (size_t i = 0; lines && i < NR_ADDRESSES; i++) {
+		struct source_frame frames[SOURCE_FRAMES_MAX];
+		struct source_inlined inlined;
+		struct source_call call = {0};
+		if (!source_lines_inlined(lines, addresses[i], &inlined))
+			continue;
+		REQUIRE(inlined.end > addresses[i]);
+		const size_t nr = source_lines_find(lines, addresses[i], frames, SOURCE_FRAMES_MAX);
+		size_t deep = 0;
+		uint64_t id = inlined.call;
+		for (; id; id = call.outer, deep++) {
+			REQUIRE(deep < SOURCE_FRAMES_MAX);
+			/* Entries that are out of order are not found again. */
+			if (!source_lines_call(lines, id, &call))
+				break;
+			REQUIRE(call.function && call.file);
+		}
+		REQUIRE(inlined.is_too_much || id || deep + 1 == nr);
 	}
 	source_lines_free(lines);
 }
@@ -201,6 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_symbols(object_elf(object));
 		check_lines(object_elf(object), NULL);
 		check_lines(object_elf(object), object_elf(object));
+		check_inlined(object_elf(object));
 		check_rules(object);
 		object_free(object);
 	}

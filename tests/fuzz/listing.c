@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a fallen disassembler leaves: numbers of rows, files and bytes of strings, then the answer's start and end, rows, files, strings. What
+ * What a fallen disassembler leaves: numbers of rows, files, calls, names and bytes of strings, then the answer's start and end, rows, files, calls,
+ * names, strings. What
  * main accepts can be walked, and every sample is counted once.
  */
 #include <ctop/annotate/annotation.h>
@@ -23,6 +24,22 @@ static void check_texts(const struct listing *listing)
 	REQUIRE(bytes <= answer->string_bytes);
 }
 
+/* Each is in one before it: they have an end, and as many as they say. */
+static void check_chains(const struct annotation *annotation)
+{
+	const struct listing *listing = annotation->listing;
+	struct annotated_call calls[HISTORY_INLINED_MAX];
+	for (uint32_t i = 0; i < listing->answer.nr_rows; i++) {
+		if (!listing->rows[i].call)
+			continue;
+		const size_t nr = annotation_chain(annotation, NULL, i, calls);
+		REQUIRE(nr >= 1 && nr <= LISTING_DEPTH_MAX);
+		for (size_t at = 0; at < nr; at++)
+			REQUIRE(strlen(calls[at].function) < LISTING_NAME_MAX &&
+				strlen(calls[at].file) < LISTING_NAME_MAX);
+	}
+}
+
 static void check_samples(const struct listing *listing)
 {
 	struct selection_address items[64];
@@ -33,7 +50,8 @@ static void check_samples(const struct listing *listing)
 	for (size_t i = 0; i < code.nr; i++)
 		items[i] = (struct selection_address){
 			.address = listing->answer.start - 8 + i, .samples = i + 1, .weight = 1};
-	REQUIRE(annotation_make(&annotation, listing, &code, 0, 0) == 0);
+	REQUIRE(annotation_make(&annotation, listing, NULL, &code, 0, 0) == 0);
+	check_chains(&annotation);
 	for (uint32_t i = 0; i < listing->answer.nr_rows; i++) {
 		const struct annotated_line *line = annotation_line_at(&annotation, i);
 		samples += annotation.rows[i].samples;
@@ -57,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct listing_answer answer = {0};
 	answer.nr_rows = input_u16(&input);
 	answer.nr_files = input_u8(&input);
+	answer.nr_calls = input_u8(&input);
+	answer.nr_names = input_u8(&input);
 	answer.string_bytes = input_u16(&input);
 	input_take(&input, &answer.start, sizeof(answer.start));
 	input_take(&input, &answer.end, sizeof(answer.end));
@@ -66,6 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	input_take(&input, memory, answer.nr_rows * sizeof(struct listing_row));
 	input_take(&input, memory + LISTING_FILES_AT,
 		   answer.nr_files * sizeof(struct listing_file));
+	input_take(&input, memory + LISTING_CALLS_AT,
+		   answer.nr_calls * sizeof(struct listing_call));
+	input_take(&input, memory + LISTING_NAMES_AT, answer.nr_names * sizeof(uint32_t));
 	input_take(&input, memory + LISTING_STRINGS_AT, answer.string_bytes);
 	if (listing_take(&answer, memory, &listing))
 		return 0;

@@ -18,10 +18,12 @@
 
 struct annotated {
 	uint64_t samples, weight;
-	struct function_id inlined; /* that was put in there; index 0: none, or not known */
-	uint32_t site;		    /* for history_inlined_at(); 0: nothing was put in */
-	uint32_t nr_jumps;	    /* from within the function that lead here */
-	uint32_t line;		    /* 1 + row of lines; 0: not known */
+	uint32_t
+		site; /* where the listing knows of no call there: for history_inlined_at(); 0: nor does the profile */
+	struct function_id
+		inlined; /* what was put in there, of those that have samples; index 0: none of these */
+	uint32_t nr_jumps; /* from within the function that lead here */
+	uint32_t line;	   /* 1 + row of lines; 0: not known */
 };
 
 /* Instructions of one line may stand in several places: blocks. */
@@ -38,13 +40,16 @@ struct annotation {
 	uint64_t outside_samples, outside_weight; /* of these: at no instruction listed */
 	struct annotated_line *lines;		  /* in the order of their first instructions */
 	uint32_t nr_lines;
+	struct function_id *
+		named; /* by row of the listing's names: the function that is called so; index 0: it has no samples */
 	struct event_columns
 		events; /* its rows: instructions, then lines. A whole: of the function */
 };
 
 /* code: from its first row at `start` of `module` on. 0 or -ENOMEM; release in any case. */
 int annotation_make(struct annotation *annotation, const struct listing *listing,
-		    const struct selection_code *code, uint32_t module, uint64_t start);
+		    const struct history *history, const struct selection_code *code,
+		    uint32_t module, uint64_t start);
 /* The columns of all events, where there are several; `function` as for selection_code(). 0 or -ENOMEM. */
 int annotation_add_events(struct annotation *annotation, struct selection *selection,
 			  const struct history *history, struct function_id function,
@@ -57,6 +62,24 @@ const struct annotated_line *annotation_line_at(const struct annotation *annotat
 /* The listed instruction that has an elf address; UINT32_MAX: none has. */
 uint32_t listing_row_at(const struct listing *listing, uint64_t elf_address);
 
+/*
+ * What was inlined at an instruction, the outermost first, and where: as the module's debug information has it, which knows that of each, else
+ * what the profile knows of those that have samples. Strings are borrowed. Returns how many; 0: nothing was, or it is not known.
+ */
+struct annotated_call {
+	const char *function; /* that is called */
+	const char *file;     /* of the call: without directories, or with. line 0: not known */
+	uint32_t line;
+};
+size_t annotation_chain(const struct annotation *annotation, const struct history *history,
+			uint32_t row, struct annotated_call calls[HISTORY_INLINED_MAX]);
+bool annotation_is_inlined(const struct annotation *annotation, uint32_t row);
+/* Whether at two instructions the same was inlined by the same calls. */
+bool annotation_is_inlined_alike(const struct annotation *annotation, const struct history *history,
+				 uint32_t a, uint32_t b);
+/* The name of the innermost. Borrowed; NULL: there is none. */
+const char *annotation_inlined_name(const struct annotation *annotation,
+				    const struct history *history, uint32_t row);
 /*
  * "mix work.c:15 > shuffle work.c:8": how the innermost function came to an instruction, and where each was put in; nothing where none
  * is known. Of more than so many functions those in the middle are left out.

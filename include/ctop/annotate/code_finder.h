@@ -20,6 +20,7 @@ struct code_request {
 	int32_t pid;			    /* live: a process that runs it; 0: what was recorded */
 	uint64_t start;			    /* of the function, in the module's space */
 	const char *name;		    /* NULL: no symbol names it. Outlives the search */
+	bool wants_calls;		    /* that the compiler put in */
 	struct history_code kept; /* for where there is no file; copied. size 0: nothing was kept */
 };
 

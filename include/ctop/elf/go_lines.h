@@ -28,8 +28,10 @@ struct go_lines {
 		const uint8_t *bytes; /* NULL: none */
 		size_t size;
 	} section;
-	struct go_value file,
-		line; /* found last: the next question is mostly about the next ones */
+	/* Found last, and for calls that were asked for: the next question is mostly about the next ones. */
+	struct go_values {
+		struct go_value file, line, call;
+	} here, callers;
 };
 
 struct go_place {
@@ -49,5 +51,13 @@ size_t go_lines_find(struct go_lines *lines, uint64_t elf_address, struct go_pla
 /* The innermost of these, without its function, up to *end. False: it has no line; then *end is an address behind this one. */
 bool go_lines_row(struct go_lines *lines, uint64_t elf_address, struct go_place *place,
 		  uint64_t *end);
+
+/*
+ * Which call was inlined at an elf address, the innermost one, up to *end: its id, below 2^63; 0: none was. False: no function is there, or it is
+ * not known.
+ */
+bool go_lines_inlined(struct go_lines *lines, uint64_t elf_address, uint64_t *id, uint64_t *end);
+/* What such a call is of: the function that was inlined, where its call is, and the id of what that was inlined into, 0: the function itself. */
+bool go_lines_call(struct go_lines *lines, uint64_t id, struct go_place *place, uint64_t *outer);
 
 #endif

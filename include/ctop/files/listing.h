@@ -17,6 +17,8 @@ struct listing {
 	struct listing_answer answer;
 	struct listing_row *rows;   /* by address; none overlaps the next */
 	struct listing_file *files; /* every text of these is within strings, and ends there */
+	struct listing_call *calls; /* by row; each is in one before it */
+	uint32_t *names;	    /* texts of functions and files of calls */
 	char *strings;
 	void *memory;
 };
@@ -35,14 +37,17 @@ struct disassembler;
 
 struct disassembler *disassembler_new(void); /* NULL: out of memory */
 void disassembler_free(struct disassembler *disassembler);
-/*
- * Lists the function that begins at an address, as frames have it; name: as the history has it, NULL where none is known. debug_fd -1: no
- * debug file. bytes: fd has no more than the function's code; NULL: it is the module's file. Descriptors stay the caller's. What was
- * asked before is dropped. The answer comes from disassembler_serve(). 0 or -errno.
- */
-int disassembler_ask(struct disassembler *disassembler, int fd, int debug_fd, uint64_t start,
-		     const char *name, const struct listing_bytes *bytes, listing_taker *taker,
-		     void *context);
+struct disassembler_request {
+	int fd, debug_fd; /* -1: no debug file. They stay the caller's */
+	uint64_t start;	  /* of the function, as frames have it */
+	const char *name; /* as the history has it; NULL: none is known */
+	const struct listing_bytes
+		*bytes; /* fd has no more than the function's code; NULL: it is the module's file */
+	bool wants_calls; /* that were inlined */
+};
+/* Lists that function. What was asked before is dropped. The answer comes from disassembler_serve(). 0 or -errno. */
+int disassembler_ask(struct disassembler *disassembler, const struct disassembler_request *request,
+		     listing_taker *taker, void *context);
 /* What was asked is dropped, without an answer. */
 void disassembler_forget(struct disassembler *disassembler);
 int disassembler_fd(

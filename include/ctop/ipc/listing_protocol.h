@@ -16,6 +16,9 @@ enum {
 	LISTING_CODE_MAX = 2 << 20, /* bytes of a function: longer ones are cut */
 	LISTING_ROWS_MAX = 1 << 19,
 	LISTING_FILES_MAX = 4096,
+	LISTING_CALLS_MAX = 1 << 18,
+	LISTING_NAMES_MAX = 1 << 16,
+	LISTING_DEPTH_MAX = 63, /* functions inlined in each other */
 	LISTING_STRINGS_MAX = 48 << 20,
 	LISTING_NAME_MAX = 4096,
 	LISTING_TEXT_MAX =
@@ -37,6 +40,7 @@ struct listing_question {
 		start; /* of the function, as frames have it: an elf address, or an offset in the file */
 	uint32_t has_debug; /* a debug file follows */
 	uint32_t has_name;  /* else no symbol names it */
+	uint32_t wants_calls;
 	char name
 		[LISTING_NAME_MAX]; /* as shown, without what it is marked with: to tell addresses from offsets */
 };
@@ -60,11 +64,20 @@ struct listing_row {
 	uint32_t line;
 	uint16_t size;
 	uint16_t kind; /* enum listing_kind */
-	uint32_t reserved;
+	uint32_t call; /* 1 + row of calls: what was inlined there; 0: nothing, or not known */
 };
 
 struct listing_file {
 	uint32_t path, directory; /* as the compiler was given it; where it ran */
+};
+
+/* A call in whose place the compiler put the function that is called. */
+struct listing_call {
+	uint32_t
+		outer; /* 1 + row of the call that it is in, a row before this; 0: the function's own */
+	uint32_t function;   /* 1 + row of names; 0: not known */
+	uint32_t file, line; /* of the call: 1 + row of names, without directories; 0: not known */
+	uint32_t depth;	     /* 1 + that of outer; LISTING_DEPTH_MAX at most */
 };
 
 struct listing_answer {
@@ -73,13 +86,17 @@ struct listing_answer {
 	uint32_t is_cut;     /* the function goes on */
 	uint64_t start, end; /* of what is listed */
 	uint64_t bias;	     /* added to frames' addresses gives elf addresses */
-	uint32_t nr_rows, nr_files, string_bytes;
+	uint32_t nr_rows, nr_files, nr_calls, nr_names, string_bytes;
+	uint32_t lacks_calls; /* there are more than can be told */
 };
 
-/* Where things lie: rows, files, strings, of which the first is "". No two share any other string. */
+/* Where things lie: rows, files, calls, names (each a string), strings, of which the first is "". No two share any other string. */
 #define LISTING_FILES_AT ((size_t)LISTING_ROWS_MAX * sizeof(struct listing_row))
-#define LISTING_STRINGS_AT                                                                         \
+#define LISTING_CALLS_AT                                                                           \
 	(LISTING_FILES_AT + (size_t)LISTING_FILES_MAX * sizeof(struct listing_file))
-#define LISTING_BYTES (LISTING_STRINGS_AT + (size_t)LISTING_STRINGS_MAX)
+#define LISTING_NAMES_AT                                                                           \
+	(LISTING_CALLS_AT + (size_t)LISTING_CALLS_MAX * sizeof(struct listing_call))
+#define LISTING_STRINGS_AT (LISTING_NAMES_AT + (size_t)LISTING_NAMES_MAX * sizeof(uint32_t))
+#define LISTING_BYTES	   (LISTING_STRINGS_AT + (size_t)LISTING_STRINGS_MAX)
 
 #endif

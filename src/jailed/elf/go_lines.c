@@ -221,20 +221,20 @@ static bool has_function(const struct go_lines *lines, uint64_t address, struct 
 	       address < details->function.end;
 }
 
-static void set_line(struct go_lines *lines, const struct go_details *details, uint64_t address,
-		     int *steps, struct go_place *place)
+static void set_line(const struct go_lines *lines, const struct go_details *details,
+		     uint64_t address, int *steps, struct go_values *last, struct go_place *place)
 {
 	const struct go_functions *functions = &lines->functions;
 	*place = (struct go_place){.function = "", .file = ""};
-	if (!go_functions_value(functions, details, details->files, address, steps, &lines->file) ||
-	    !go_functions_value(functions, details, details->lines, address, steps, &lines->line) ||
-	    lines->file.value > INT32_MAX || lines->line.value > INT32_MAX)
+	if (!go_functions_value(functions, details, details->files, address, steps, &last->file) ||
+	    !go_functions_value(functions, details, details->lines, address, steps, &last->line) ||
+	    last->file.value > INT32_MAX || last->line.value > INT32_MAX)
 		return;
-	const char *file = go_functions_file(functions, details->unit, lines->file.value);
+	const char *file = go_functions_file(functions, details->unit, last->file.value);
 	if (!file)
 		return;
 	place->file = file;
-	place->line = lines->line.value;
+	place->line = last->line.value;
 }
 
 /* 0: they make no sense, or are too many. */
@@ -245,7 +245,7 @@ static size_t find_chain(struct go_lines *lines, const struct go_details *detail
 	int steps = STEPS_MAX;
 	for (size_t nr = 0; nr < most; nr++) {
 		struct call call;
-		set_line(lines, details, address, &steps, &places[nr]);
+		set_line(lines, details, address, &steps, &lines->here, &places[nr]);
 		if (details->calls && !go_functions_value(&lines->functions, details,
 							  details->calls, address, &steps, &index))
 			return 0;
@@ -283,9 +283,61 @@ bool go_lines_row(struct go_lines *lines, uint64_t elf_address, struct go_place 
 	*end = elf_address + 1;
 	if (!has_function(lines, elf_address, &details))
 		return false;
-	set_line(lines, &details, elf_address, &steps, place);
+	set_line(lines, &details, elf_address, &steps, &lines->here, place);
 	if (!place->line)
 		return false;
-	*end = lines->file.end < lines->line.end ? lines->file.end : lines->line.end;
+	*end = lines->here.file.end < lines->here.line.end ? lines->here.file.end
+							   : lines->here.line.end;
+	return true;
+}
+
+/* ---- calls ---- */
+
+/* 1 + the call in the lower half, the function in the upper one. 0: none was inlined. */
+static uint64_t call_id(uint64_t function, uint32_t call)
+{
+	return is_inlined(call) && function <= INT32_MAX ? function << 32 | (call + 1) : 0;
+}
+
+bool go_lines_inlined(struct go_lines *lines, uint64_t elf_address, uint64_t *id, uint64_t *end)
+{
+	const size_t function = go_functions_before(&lines->functions, elf_address);
+	struct go_details details;
+	int steps = STEPS_MAX;
+	*id = 0;
+	*end = elf_address + 1;
+	if (!go_functions_details(&lines->functions, function, &details) ||
+	    elf_address >= details.function.end)
+		return false;
+	*end = details.function.end;
+	if (!details.calls)
+		return true;
+	if (!lines->has_trees || details.tree == GO_NO_TREE ||
+	    !go_functions_value(&lines->functions, &details, details.calls, elf_address, &steps,
+				&lines->here.call))
+		return false;
+	*id = call_id(function, lines->here.call.value);
+	*end = lines->here.call.end;
+	return true;
+}
+
+bool go_lines_call(struct go_lines *lines, uint64_t id, struct go_place *place, uint64_t *outer)
+{
+	const uint64_t function = id >> 32;
+	struct go_details details;
+	struct call call;
+	int steps = STEPS_MAX;
+	if (!id || !lines->has_trees ||
+	    !go_functions_details(&lines->functions, function, &details) || !details.calls ||
+	    details.tree == GO_NO_TREE ||
+	    !read_call(lines, lines->trees, &details, (uint32_t)id - 1, &call))
+		return false;
+	const uint64_t at = details.function.start + call.parent;
+	set_line(lines, &details, at, &steps, &lines->callers, place);
+	place->function = call.name;
+	if (!go_functions_value(&lines->functions, &details, details.calls, at, &steps,
+				&lines->callers.call))
+		return false;
+	*outer = call_id(function, lines->callers.call.value);
 	return true;
 }

@@ -8,6 +8,8 @@
 
 /* What libdw has made of DWARF, of all files. */
 #define BYTES_MAX ((size_t)160 << 20)
+/* Marks ids of calls that Go's runtime knows; those of DWARF are offsets in a section. */
+#define CALL_OF_GO (UINT64_C(1) << 63)
 
 static struct source_lines *open_lines(const struct symbol_file *file)
 {
@@ -121,4 +123,34 @@ bool file_lines_row(struct symbol_files *files, struct symbol_file *file, uint64
 	row->file = place.file;
 	row->line = place.line;
 	return is_known;
+}
+
+bool file_lines_inlined(struct symbol_files *files, struct symbol_file *file, uint64_t elf_address,
+			struct source_inlined *inlined)
+{
+	struct source_lines *lines = open_dwarf(files, file);
+	if (lines && source_lines_inlined(lines, elf_address, inlined))
+		return true;
+	struct go_lines *go = open_go(file);
+	*inlined = (struct source_inlined){.end = elf_address + 1};
+	if (!go || !go_lines_inlined(go, elf_address, &inlined->call, &inlined->end))
+		return false;
+	inlined->call |= inlined->call ? CALL_OF_GO : 0;
+	return true;
+}
+
+bool file_lines_call(struct symbol_file *file, uint64_t id, struct source_call *call)
+{
+	struct go_place place;
+	if (!(id & CALL_OF_GO))
+		return file->lines && source_lines_call(file->lines, id, call);
+	*call = (struct source_call){0};
+	if (!file->go_lines ||
+	    !go_lines_call(file->go_lines, id & ~CALL_OF_GO, &place, &call->outer))
+		return false;
+	call->function = place.function;
+	call->file = place.file;
+	call->line = place.line;
+	call->outer |= call->outer ? CALL_OF_GO : 0;
+	return true;
 }

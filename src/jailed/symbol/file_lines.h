@@ -18,5 +18,9 @@ size_t file_lines_find(struct symbol_files *files, struct symbol_file *file, uin
 		       struct source_frame *frames, size_t most);
 bool file_lines_row(struct symbol_files *files, struct symbol_file *file, uint64_t elf_address,
 		    struct source_row *row);
+/* As source_lines_inlined() and source_lines_call(), the same. */
+bool file_lines_inlined(struct symbol_files *files, struct symbol_file *file, uint64_t elf_address,
+			struct source_inlined *inlined);
+bool file_lines_call(struct symbol_file *file, uint64_t id, struct source_call *call);
 
 #endif

@@ -11,43 +11,14 @@
 #include <ctop/elf/object.h>
 
 #include "decoder.h"
-#include "file_lines.h"
-#include "name_cache.h"
-#include "symbol_file.h"
+#include "listing_maker.h"
 
 /* Mnemonics are that wide, and a blank. */
 enum { MNEMONIC_COLS = 8, TEXT_BYTES = sizeof(struct instruction) + MNEMONIC_COLS };
 
-struct maker {
-	struct symbol_files files; /* has none: its bound is of those */
-	struct symbol_file file;   /* empty: there are only the function's bytes */
-	struct name_cache *names;
-	struct decoder *decoder;
-	bool may_have_lines;   /* there is more than the function's bytes */
-	struct source_row row; /* of the last look-up, and how far that goes */
-	uint32_t row_file;     /* 1 + row of files; 0: it has no line */
-	struct listing_row *rows;
-	struct listing_file *listed;
-	char *strings;
-	struct listing_answer *answer;
-};
-
 void listing_prepare(void)
 {
 	decoder_prepare();
-}
-
-/* 0: none, or there is no more room. */
-static uint32_t add_string(struct maker *maker, const char *text)
-{
-	struct listing_answer *answer = maker->answer;
-	const size_t bytes = strlen(text) + 1, room = LISTING_STRINGS_MAX - answer->string_bytes;
-	if (bytes == 1 || bytes > room)
-		return 0;
-	const uint32_t at = answer->string_bytes;
-	memcpy(maker->strings + at, text, bytes);
-	answer->string_bytes += (uint32_t)bytes;
-	return at;
 }
 
 static bool is_file(const struct maker *maker, const struct listing_file *file)
@@ -68,8 +39,9 @@ static uint32_t find_file(struct maker *maker)
 	if (answer->nr_files == LISTING_FILES_MAX || strlen(maker->row.file) >= LISTING_PATH_MAX ||
 	    strlen(maker->row.directory) >= LISTING_PATH_MAX)
 		return 0;
-	maker->listed[answer->nr_files] = (struct listing_file){
-		add_string(maker, maker->row.file), add_string(maker, maker->row.directory)};
+	maker->listed[answer->nr_files] =
+		(struct listing_file){listing_add_string(maker, maker->row.file),
+				      listing_add_string(maker, maker->row.directory)};
 	return ++answer->nr_files;
 }
 
@@ -98,13 +70,13 @@ static void add_target(struct maker *maker, struct listing_row *row)
 	    (row->target >= answer->start && row->target < answer->end) ||
 	    !symbol_file_find(&maker->file, row->target, 0, &hit))
 		return;
-	const char *name = name_cache_show(maker->names, hit.name, hit.by_ada);
+	const char *name = name_cache_show(maker->demangled, hit.name, hit.by_ada);
 	if (row->target == hit.start)
 		snprintf(text, sizeof(text), "%s", name);
 	else
 		snprintf(text, sizeof(text), "%s+0x%llx", name,
 			 (unsigned long long)(row->target - hit.start));
-	row->target_name = add_string(maker, text);
+	row->target_name = listing_add_string(maker, text);
 }
 
 /* "mov     eax, 1" */
@@ -136,9 +108,10 @@ static void list(struct maker *maker, const uint8_t *bytes, size_t size)
 			.kind = (uint16_t)instruction.kind,
 		};
 		put_together(&instruction, text);
-		row->text = add_string(maker, text);
+		row->text = listing_add_string(maker, text);
 		add_target(maker, row);
 		add_line(maker, row);
+		listing_add_call(maker, row);
 	}
 	answer->is_cut |= at < size;
 	answer->end = answer->start + at;
@@ -153,7 +126,7 @@ static bool is_start(struct maker *maker, uint64_t address, const char *name)
 		symbol_file_find(&maker->file, address, 0, &hit) && hit.start == address;
 	if (name)
 		return is_symbols &&
-		       !strcmp(name_cache_show(maker->names, hit.name, hit.by_ada), name);
+		       !strcmp(name_cache_show(maker->demangled, hit.name, hit.by_ada), name);
 	return is_symbols || (symbol_file_bound(&maker->file, address, &start) && start == address);
 }
 
@@ -199,6 +172,7 @@ static int make(struct maker *maker, const struct listing_question *question)
 	if (result)
 		return result;
 	maker->may_have_lines = true;
+	maker->calls.may_have_any = question->wants_calls;
 	list(maker, code.bytes + skipped, size);
 	return object_is_as_opened(maker->file.object, true) ? 0 : -EBUSY;
 }
@@ -244,8 +218,10 @@ void listing_make(int fd, int debug_fd, const struct listing_question *question,
 	char *bytes = memory;
 	struct maker maker = {
 		.file = {.key = {.kind = MODULE_FILE}},
-		.names = name_cache_new(),
+		.demangled = name_cache_new(),
 		.rows = memory,
+		.inlined = (struct listing_call *)(void *)(bytes + LISTING_CALLS_AT),
+		.names = (uint32_t *)(void *)(bytes + LISTING_NAMES_AT),
 		.listed = (struct listing_file *)(void *)(bytes + LISTING_FILES_AT),
 		.strings = bytes + LISTING_STRINGS_AT,
 		.answer = answer,
@@ -256,10 +232,11 @@ void listing_make(int fd, int debug_fd, const struct listing_question *question,
 	else
 		answer->error = read_files(&maker, fd, debug_fd);
 	if (!answer->error && !question->bytes.size)
-		answer->error = maker.names ? make(&maker, question) : -ENOMEM;
+		answer->error = maker.demangled ? make(&maker, question) : -ENOMEM;
 	if (answer->error)
 		*answer = (struct listing_answer){.error = answer->error};
 	decoder_close(maker.decoder);
-	name_cache_free(maker.names);
+	listing_calls_release(&maker.calls);
+	name_cache_free(maker.demangled);
 	symbol_file_release(&maker.file);
 }

@@ -10,6 +10,7 @@
 #include <ctop/elf/section.h>
 
 #include "elf_dwarf.h"
+#include "inlined_tree.h"
 
 /*
  * A unit is found by its ranges, all of which are read at first; a function by those of its unit, read when the first address
@@ -63,6 +64,12 @@ struct source_lines {
 		size_t nr, next;   /* next: the row behind it */
 		struct source_row row;
 	} last;
+	/* What was inlined into the function that was asked for last. */
+	struct {
+		struct inlined_tree tree;
+		Dwarf_Off function; /* 0: none was */
+		bool is_known;
+	} inlined;
 };
 
 /* ---- spans ---- */
@@ -82,8 +89,8 @@ static void sort(struct spans *spans)
 		qsort(spans->items, spans->nr, sizeof(*spans->items), compare_spans);
 }
 
-/* The last one that begins before an address and covers it. */
-static const struct span *find(const struct spans *spans, uint64_t address)
+/* The last one that begins before an address and covers it. *end, an address behind that, is lowered to where this changes. */
+static const struct span *find_until(const struct spans *spans, uint64_t address, uint64_t *end)
 {
 	size_t low = 0, high = spans->nr;
 	while (low < high) {
@@ -93,10 +100,22 @@ static const struct span *find(const struct spans *spans, uint64_t address)
 		else
 			high = middle;
 	}
-	for (int i = 0; i < OVERLAPS_MAX && low > 0; i++)
-		if (address < spans->items[--low].end)
-			return &spans->items[low];
+	if (low < spans->nr && spans->items[low].start < *end)
+		*end = spans->items[low].start;
+	for (int i = 0; i < OVERLAPS_MAX && low > 0; i++) {
+		if (address >= spans->items[--low].end)
+			continue;
+		if (spans->items[low].end < *end)
+			*end = spans->items[low].end;
+		return &spans->items[low];
+	}
 	return NULL;
+}
+
+static const struct span *find(const struct spans *spans, uint64_t address)
+{
+	uint64_t end = UINT64_MAX;
+	return find_until(spans, address, &end);
 }
 
 /* What a unit or a function covers. False: out of memory. */
@@ -190,6 +209,7 @@ void source_lines_free(struct source_lines *lines)
 		return;
 	for (size_t i = 0; i < lines->units.nr; i++)
 		free(lines->units.items[i].functions.items);
+	inlined_tree_release(&lines->inlined.tree);
 	free(lines->units.items);
 	free(lines->ranges.items);
 	close_dwarf(lines);
@@ -248,9 +268,11 @@ static bool read_functions(struct source_lines *lines, struct unit *unit, Dwarf_
 	return true;
 }
 
-static struct unit *unit_of(struct source_lines *lines, uint64_t address, Dwarf_Die *die)
+/* *end as in find_until(). */
+static struct unit *unit_until(struct source_lines *lines, uint64_t address, Dwarf_Die *die,
+			       uint64_t *end)
 {
-	const struct span *span = find(&lines->ranges, address);
+	const struct span *span = find_until(&lines->ranges, address, end);
 	struct unit *unit = span ? &lines->units.items[span->at] : NULL;
 	if (!unit || !dwarf_offdie(lines->dwarf, unit->die, die))
 		return NULL;
@@ -259,6 +281,12 @@ static struct unit *unit_of(struct source_lines *lines, uint64_t address, Dwarf_
 		sort(&unit->functions);
 	unit->is_read = true;
 	return unit;
+}
+
+static struct unit *unit_of(struct source_lines *lines, uint64_t address, Dwarf_Die *die)
+{
+	uint64_t end = UINT64_MAX;
+	return unit_until(lines, address, die, &end);
 }
 
 /* ---- one address ---- */
@@ -270,12 +298,6 @@ struct walk {
 	size_t nr;
 };
 
-static bool is_block(int tag)
-{
-	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
-	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
-}
-
 /* Down to the innermost entry that has the address. True when there was one. */
 static bool walk_down(struct walk *walk, Dwarf_Die *above, int depth)
 {
@@ -286,11 +308,11 @@ static bool walk_down(struct walk *walk, Dwarf_Die *above, int depth)
 		const int tag = dwarf_tag(&die);
 		if (++walk->nr_steps > STEPS_MAX)
 			return true;
-		if (tag != DW_TAG_inlined_subroutine && !is_block(tag))
+		if (tag != DW_TAG_inlined_subroutine && !inlined_is_block(tag))
 			continue;
 		const bool has = dwarf_haspc(&die, walk->address) == 1;
 		/* A block may say nothing of where it is, and have others that do. */
-		const bool is_open = is_block(tag) && !dwarf_hasattr(&die, DW_AT_low_pc) &&
+		const bool is_open = inlined_is_block(tag) && !dwarf_hasattr(&die, DW_AT_low_pc) &&
 				     !dwarf_hasattr(&die, DW_AT_ranges);
 		if (has && tag == DW_TAG_inlined_subroutine && walk->nr < INLINED_MAX)
 			walk->inlined[walk->nr++] = die;
@@ -326,14 +348,20 @@ static void set_line(struct source_frame *frame, Dwarf_Die *unit, uint64_t addre
 	frame->column = column > 0 ? (uint32_t)column : 0;
 }
 
-/* Where in its caller a function was put in. */
-static void set_call(struct source_frame *frame, Dwarf_Die *unit, Dwarf_Die *inlined)
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *inlined)
 {
 	Dwarf_Files *files;
 	size_t nr;
 	const uint32_t file = number_of(inlined, DW_AT_call_file);
-	if (!dwarf_getsrcfiles(unit, &files, &nr) && file < nr)
-		frame->file = or_empty(dwarf_filesrc(files, file, NULL, NULL));
+	return !dwarf_getsrcfiles(unit, &files, &nr) && file < nr
+		       ? or_empty(dwarf_filesrc(files, file, NULL, NULL))
+		       : "";
+}
+
+/* Where in its caller a function was put in. */
+static void set_call(struct source_frame *frame, Dwarf_Die *unit, Dwarf_Die *inlined)
+{
+	frame->file = call_file(unit, inlined);
 	frame->line = number_of(inlined, DW_AT_call_line);
 	frame->column = number_of(inlined, DW_AT_call_column);
 }
@@ -395,6 +423,58 @@ size_t source_lines_find(struct source_lines *lines, uint64_t elf_address,
 	}
 	return nr;
 }
+
+/* ---- what was put into a function ---- */
+
+static bool read_inlined(struct source_lines *lines, Dwarf_Off function)
+{
+	Dwarf_Die die;
+	if (lines->inlined.function == function)
+		return lines->inlined.is_known;
+	lines->inlined.function = function;
+	lines->inlined.is_known = dwarf_offdie(lines->dwarf, function, &die) &&
+				  inlined_tree_read(&lines->inlined.tree, &die);
+	return lines->inlined.is_known;
+}
+
+bool source_lines_inlined(struct source_lines *lines, uint64_t elf_address,
+			  struct source_inlined *inlined)
+{
+	Dwarf_Die die;
+	uint64_t end;
+	*inlined = (struct source_inlined){.end = UINT64_MAX};
+	const struct unit *unit =
+		lines->dwarf ? unit_until(lines, elf_address, &die, &inlined->end) : NULL;
+	const struct span *span =
+		unit ? find_until(&unit->functions, elf_address, &inlined->end) : NULL;
+	if (!span)
+		return false;
+	inlined->is_too_much = !read_inlined(lines, span->at);
+	const struct inlined_call *call = inlined_tree_at(&lines->inlined.tree, elf_address, &end);
+	inlined->call = call ? call->die : 0;
+	if (end < inlined->end)
+		inlined->end = end;
+	return true;
+}
+
+bool source_lines_call(struct source_lines *lines, uint64_t id, struct source_call *call)
+{
+	const struct inlined_tree *tree = &lines->inlined.tree;
+	const struct inlined_call *found = inlined_tree_call(tree, id);
+	Dwarf_Die die, unit;
+	if (!found || !lines->dwarf || !dwarf_offdie(lines->dwarf, id, &die) ||
+	    !dwarf_diecu(&die, &unit, NULL, NULL))
+		return false;
+	*call = (struct source_call){
+		.function = or_empty(elf_dwarf_name(&die)),
+		.file = call_file(&unit, &die),
+		.line = number_of(&die, DW_AT_call_line),
+		.outer = found->outer ? tree->calls.items[found->outer - 1].die : 0,
+	};
+	return true;
+}
+
+/* ---- rows ---- */
 
 static uint64_t address_of(Dwarf_Lines *rows, size_t at)
 {

@@ -51,6 +51,24 @@ struct source_row {
 /* The row that has an elf address. False: none does; then *row only says where that ends, as far as is known. */
 bool source_lines_row(struct source_lines *lines, uint64_t elf_address, struct source_row *row);
 
+/* Which call was put in at an address, the innermost one, and up to where: for who asks of all addresses of a function, one after the other. */
+struct source_inlined {
+	uint64_t call; /* its id; 0: none was */
+	uint64_t end;
+	bool is_too_much; /* it is not known: the function has more of them than is read */
+};
+/* False: no function is known there. */
+bool source_lines_inlined(struct source_lines *lines, uint64_t elf_address,
+			  struct source_inlined *inlined);
+struct source_call {
+	const char *function,
+		*file; /* that was put in; where its call is. As in struct source_frame */
+	uint32_t line;
+	uint64_t outer; /* the call that this one was put into; 0: the function itself */
+};
+/* Of an id of the function that was asked for last. False: there is none. Strings are borrowed until the next call. */
+bool source_lines_call(struct source_lines *lines, uint64_t id, struct source_call *call);
+
 size_t source_lines_bytes(const struct source_lines *lines); /* of the heap, about */
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "annotation_lines.h"
 
@@ -38,15 +39,38 @@ static void count_jumps(struct annotation *annotation)
 	}
 }
 
-static void set_inlined(struct annotated *row, const struct selection_address *at)
+/* Whether the listing's debug information, which knows this of each instruction, names the function that the profile has there. */
+static void set_inlined(struct annotation *annotation, const struct history *history, uint32_t row,
+			const struct selection_address *at)
 {
+	const struct listing *listing = annotation->listing;
+	const uint32_t call = listing->rows[row].call;
+	const uint32_t name = call ? listing->calls[call - 1].function : 0;
 	if (!at->inlined.index)
 		return;
-	row->inlined = at->inlined;
-	row->site = at->site;
+	if (!call)
+		annotation->rows[row].site = at->site;
+	if (!call)
+		annotation->rows[row].inlined = at->inlined;
+	else if (name && !strcmp(listing->strings + listing->names[name - 1],
+				 history_function_name(history, at->inlined)))
+		annotation->named[name - 1] = at->inlined;
 }
 
-static void add_samples(struct annotation *annotation, const struct selection_address *at)
+/* An instruction without samples is of a function that has some elsewhere. */
+static void name_inlined(struct annotation *annotation)
+{
+	const struct listing *listing = annotation->listing;
+	for (uint32_t i = 0; i < listing->answer.nr_rows; i++) {
+		const uint32_t call = listing->rows[i].call;
+		const uint32_t name = call ? listing->calls[call - 1].function : 0;
+		if (name)
+			annotation->rows[i].inlined = annotation->named[name - 1];
+	}
+}
+
+static void add_samples(struct annotation *annotation, const struct history *history,
+			const struct selection_address *at)
 {
 	const uint32_t row =
 		listing_row_at(annotation->listing, at->address + annotation->listing->answer.bias);
@@ -59,21 +83,24 @@ static void add_samples(struct annotation *annotation, const struct selection_ad
 	}
 	annotation->rows[row].samples += at->samples;
 	annotation->rows[row].weight += at->weight;
-	set_inlined(&annotation->rows[row], at);
+	set_inlined(annotation, history, row, at);
 }
 
 int annotation_make(struct annotation *annotation, const struct listing *listing,
-		    const struct selection_code *code, uint32_t module, uint64_t start)
+		    const struct history *history, const struct selection_code *code,
+		    uint32_t module, uint64_t start)
 {
 	*annotation = (struct annotation){
 		.listing = listing,
 		.rows = calloc(listing->answer.nr_rows + 1, sizeof(*annotation->rows)),
+		.named = calloc(listing->answer.nr_names + 1, sizeof(*annotation->named)),
 	};
-	if (!annotation->rows)
+	if (!annotation->rows || !annotation->named)
 		return -ENOMEM;
 	for (size_t i = 0; i < code->nr; i++)
 		if (code->items[i].module == module && code->items[i].start == start)
-			add_samples(annotation, &code->items[i]);
+			add_samples(annotation, history, &code->items[i]);
+	name_inlined(annotation);
 	count_jumps(annotation);
 	return annotation_find_lines(annotation);
 }
@@ -85,8 +112,8 @@ static void add_amount(struct event_column *column, size_t row, const struct sel
 }
 
 /* Of one event: at instructions, and at their lines. */
-static void add_event(struct annotation *annotation, struct event_column *column,
-		      const struct selection_address *at)
+static void add_event(struct annotation *annotation, const struct history *history,
+		      struct event_column *column, const struct selection_address *at)
 {
 	const struct listing *listing = annotation->listing;
 	const uint32_t row = listing_row_at(listing, at->address + listing->answer.bias);
@@ -94,7 +121,7 @@ static void add_event(struct annotation *annotation, struct event_column *column
 	column->whole += at->weight;
 	if (row != UINT32_MAX) {
 		add_amount(column, row, at);
-		set_inlined(&annotation->rows[row], at);
+		set_inlined(annotation, history, row, at);
 	}
 	if (line)
 		add_amount(column, (size_t)listing->answer.nr_rows + line - 1, at);
@@ -116,11 +143,12 @@ int annotation_add_events(struct annotation *annotation, struct selection *selec
 					i ? (int32_t)column->event : SELECTION_OWN_EVENT, &code);
 		for (size_t j = 0; !result && j < code.nr; j++)
 			if (code.items[j].module == module && code.items[j].start == start)
-				add_event(annotation, column, &code.items[j]);
+				add_event(annotation, history, column, &code.items[j]);
 	}
 	free(code.items);
 	if (result)
 		event_columns_release(events);
+	name_inlined(annotation);
 	annotation_place_lines(annotation);
 	return result;
 }
@@ -129,6 +157,7 @@ void annotation_release(struct annotation *annotation)
 {
 	event_columns_release(&annotation->events);
 	free(annotation->lines);
+	free(annotation->named);
 	free(annotation->rows);
 	*annotation = (struct annotation){0};
 }

@@ -104,8 +104,14 @@ static bool list_kept(struct code_finder *finder, int file_error)
 		return false;
 	close_files(finder);
 	finder->file_error = file_error;
-	int result = disassembler_ask(finder->disassembler, finder->kept_fd, -1, request->start,
-				      request->name, &bytes, take_listing, finder);
+	const struct disassembler_request ask = {
+		.fd = finder->kept_fd,
+		.debug_fd = -1,
+		.start = request->start,
+		.name = request->name,
+		.bytes = &bytes,
+	};
+	int result = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	close(finder->kept_fd);
 	finder->kept_fd = -1;
 	return !result;
@@ -153,8 +159,14 @@ static void take_listing(void *context, int error, struct listing *listing)
 static void list(struct code_finder *finder)
 {
 	const struct code_request *request = &finder->request;
-	int result = disassembler_ask(finder->disassembler, finder->fd, finder->debug_fd,
-				      request->start, request->name, NULL, take_listing, finder);
+	const struct disassembler_request ask = {
+		.fd = finder->fd,
+		.debug_fd = finder->debug_fd,
+		.start = request->start,
+		.name = request->name,
+		.wants_calls = request->wants_calls,
+	};
+	int result = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	if (result)
 		finish(finder, result, NULL);
 }

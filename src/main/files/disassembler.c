@@ -70,21 +70,21 @@ static int make_memory(void)
 }
 
 /* The child's own check of a start is by its name: one that was cut proves nothing. */
-static void set_question(struct listing_question *question, uint64_t start, const char *name,
-			 const struct listing_bytes *bytes, bool has_debug)
+static void set_question(struct listing_question *question,
+			 const struct disassembler_request *request)
 {
 	memset(question, 0, sizeof(*question));
-	if (bytes)
-		question->bytes = *bytes;
-	question->start = start;
-	question->has_debug = has_debug;
-	question->has_name = name != NULL;
-	snprintf(question->name, sizeof(question->name), "%s", name ? name : "");
+	if (request->bytes)
+		question->bytes = *request->bytes;
+	question->start = request->start;
+	question->has_debug = request->debug_fd >= 0;
+	question->has_name = request->name != NULL;
+	question->wants_calls = request->wants_calls;
+	snprintf(question->name, sizeof(question->name), "%s", request->name ? request->name : "");
 }
 
-int disassembler_ask(struct disassembler *disassembler, int fd, int debug_fd, uint64_t start,
-		     const char *name, const struct listing_bytes *bytes, listing_taker *taker,
-		     void *context)
+int disassembler_ask(struct disassembler *disassembler, const struct disassembler_request *request,
+		     listing_taker *taker, void *context)
 {
 	static const char word = 0;
 	end(disassembler);
@@ -99,11 +99,12 @@ int disassembler_ask(struct disassembler *disassembler, int fd, int debug_fd, ui
 		return result;
 	}
 	disassembler->since_ns = clock_now_ns();
-	set_question(&disassembler->question, start, name, bytes, debug_fd >= 0);
+	set_question(&disassembler->question, request);
 	struct channel *channel = disassembler->child.channel;
-	result = channel_send(channel, &disassembler->question, sizeof(disassembler->question), fd);
-	if (!result && debug_fd >= 0)
-		result = channel_send(channel, &word, sizeof(word), debug_fd);
+	result = channel_send(channel, &disassembler->question, sizeof(disassembler->question),
+			      request->fd);
+	if (!result && request->debug_fd >= 0)
+		result = channel_send(channel, &word, sizeof(word), request->debug_fd);
 	if (!result)
 		result = channel_send(channel, &word, sizeof(word), disassembler->memory_fd);
 	if (result)

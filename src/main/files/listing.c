@@ -10,7 +10,8 @@
 static bool has_right_shape(const struct listing_answer *answer)
 {
 	return !answer->error && answer->nr_rows <= LISTING_ROWS_MAX &&
-	       answer->nr_files <= LISTING_FILES_MAX && answer->string_bytes &&
+	       answer->nr_files <= LISTING_FILES_MAX && answer->nr_calls <= LISTING_CALLS_MAX &&
+	       answer->nr_names <= LISTING_NAMES_MAX && answer->string_bytes &&
 	       answer->string_bytes <= LISTING_STRINGS_MAX && answer->end >= answer->start;
 }
 
@@ -21,7 +22,7 @@ static bool is_row_right(const struct listing *listing, uint32_t at, uint64_t fr
 	return row->address >= from && row->address < answer->end && row->size &&
 	       row->size <= answer->end - row->address && row->text < answer->string_bytes &&
 	       row->target_name < answer->string_bytes && row->file <= answer->nr_files &&
-	       row->kind < NR_LISTING_KINDS;
+	       row->kind < NR_LISTING_KINDS && row->call <= answer->nr_calls;
 }
 
 /* Texts of rows lie side by side: many that share one would make megabytes into terabytes of output. */
@@ -31,6 +32,19 @@ static bool is_text_right(const struct listing *listing, uint32_t at, size_t mos
 	if (bytes > most || bytes > *left)
 		return false;
 	*left -= bytes;
+	return true;
+}
+
+static bool are_calls_right(const struct listing *listing)
+{
+	const struct listing_answer *answer = &listing->answer;
+	for (uint32_t i = 0; i < answer->nr_calls; i++) {
+		const struct listing_call *call = &listing->calls[i];
+		if (call->outer > i || call->function > answer->nr_names ||
+		    call->file > answer->nr_names || call->depth > LISTING_DEPTH_MAX ||
+		    call->depth != 1 + (call->outer ? listing->calls[call->outer - 1].depth : 0))
+			return false;
+	}
 	return true;
 }
 
@@ -47,6 +61,10 @@ static bool makes_sense(const struct listing *listing)
 			return false;
 		from = row->address + row->size;
 	}
+	for (uint32_t i = 0; i < answer->nr_names; i++)
+		if (listing->names[i] >= answer->string_bytes ||
+		    !is_text_right(listing, listing->names[i], LISTING_NAME_MAX, &left))
+			return false;
 	for (uint32_t i = 0; i < answer->nr_files; i++) {
 		const struct listing_file *file = &listing->files[i];
 		if (file->path >= answer->string_bytes || file->directory >= answer->string_bytes ||
@@ -54,7 +72,7 @@ static bool makes_sense(const struct listing *listing)
 		    !is_text_right(listing, file->directory, LISTING_PATH_MAX, &left))
 			return false;
 	}
-	return true;
+	return are_calls_right(listing);
 }
 
 int listing_take(const struct listing_answer *answer, void *memory, struct listing **listing)
@@ -70,6 +88,8 @@ int listing_take(const struct listing_answer *answer, void *memory, struct listi
 		.answer = *answer,
 		.rows = memory,
 		.files = (struct listing_file *)(void *)(bytes + LISTING_FILES_AT),
+		.calls = (struct listing_call *)(void *)(bytes + LISTING_CALLS_AT),
+		.names = (uint32_t *)(void *)(bytes + LISTING_NAMES_AT),
 		.strings = bytes + LISTING_STRINGS_AT,
 		.memory = memory,
 	};

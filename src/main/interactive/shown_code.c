@@ -73,7 +73,8 @@ static void take(void *context, int error, struct code *code)
 		find_sources(shown);
 }
 
-static void ask(struct shown_code *shown, const struct history *history, struct session *session)
+static void ask(struct shown_code *shown, const struct history *history, struct session *session,
+		const struct options *options)
 {
 	const struct selection_address *place = &shown->place;
 	struct code_request request = {
@@ -83,6 +84,7 @@ static void ask(struct shown_code *shown, const struct history *history, struct 
 		.name = history_function_named(history, shown->holder)
 				? history_function_name(history, shown->holder)
 				: NULL,
+		.wants_calls = !options->no_inline,
 	};
 	history_code(history, place->module, place->start, request.name, &request.kept);
 	code_finder_ask(shown->finder, &request, take, shown);
@@ -106,7 +108,8 @@ static bool has_samples_at(const struct selection_code *code, const struct selec
 }
 
 /* Another function: its code is looked for, from when it has samples on. */
-static void choose(struct shown_code *shown, const struct history *history, struct session *session)
+static void choose(struct shown_code *shown, const struct history *history, struct session *session,
+		   const struct options *options)
 {
 	const struct selection_address *hottest = selection_code_hottest(&shown->addresses);
 	shown->error = (struct error){.cause = ""};
@@ -116,7 +119,7 @@ static void choose(struct shown_code *shown, const struct history *history, stru
 	}
 	shown->place = *hottest;
 	shown->has_place = true;
-	ask(shown, history, session);
+	ask(shown, history, session, options);
 }
 
 static void count(struct shown_code *shown, const struct history *history,
@@ -124,7 +127,7 @@ static void count(struct shown_code *shown, const struct history *history,
 {
 	const struct selection_address *place = &shown->place;
 	annotation_release(&shown->annotation);
-	if (annotation_make(&shown->annotation, shown->code.listing, &shown->addresses,
+	if (annotation_make(&shown->annotation, shown->code.listing, history, &shown->addresses,
 			    place->module, place->start) ||
 	    annotation_add_events(&shown->annotation, selection, history, shown->holder,
 				  place->module, place->start))
@@ -146,7 +149,7 @@ const struct ui_code *shown_code_get(struct shown_code *shown, struct history *h
 			out_of_memory(shown);
 		else if (!shown->has_place || (shown->error.cause[0] &&
 					       !has_samples_at(&shown->addresses, &shown->place)))
-			choose(shown, history, session);
+			choose(shown, history, session, options);
 	}
 	if (shown->code.listing && shown->files)
 		count(shown, history, selection);

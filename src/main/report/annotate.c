@@ -167,6 +167,7 @@ static int find_code(struct work *work, const struct selection_address *at)
 		.name = history_function_named(work->history, work->function)
 				? history_function_name(work->history, work->function)
 				: NULL,
+		.wants_calls = !work->options->no_inline,
 	};
 	history_code(work->history, at->module, at->start, request.name, &request.kept);
 	code_finder_ask(work->finder, &request, take_code, work);
@@ -199,7 +200,8 @@ static int add_code(struct work *work, const struct selection_code *code,
 	if (result)
 		return result;
 	struct source_file **files = find_sources(work);
-	result = annotation_make(&annotation, work->code.listing, code, at->module, at->start);
+	result = annotation_make(&annotation, work->code.listing, work->history, code, at->module,
+				 at->start);
 	if (!result)
 		result = annotation_add_events(&annotation, work->selection, work->history,
 					       work->function, at->module, at->start);

@@ -20,7 +20,7 @@ struct listed {
 	const struct annotation *annotation;
 	struct source_file *const *files;
 	struct report_events events; /* what is in them is the annotation's */
-	uint32_t site;		     /* whose chain was shown last; 0: none */
+	uint32_t chain;		     /* 1 + the row whose chain was shown last; 0: none was */
 	struct text *out;
 };
 
@@ -69,6 +69,8 @@ static void add_files(const struct listing *listing, struct source_file *const *
 	}
 	if (is_one_missing)
 		label_line_add(out, "", "--source-dir OLD=NEW says where those are", 0);
+	if (listing->answer.lacks_calls)
+		label_line_add(out, "inlined", "so many functions that some are not shown", 0);
 	if (!nr)
 		label_line_add(out, "source", "no debug information says which", 0);
 }
@@ -77,7 +79,7 @@ static uint64_t inlined_samples(const struct annotation *annotation)
 {
 	uint64_t samples = 0;
 	for (uint32_t i = 0; i < annotation->listing->answer.nr_rows; i++)
-		if (annotation->rows[i].inlined.index)
+		if (annotation_is_inlined(annotation, i))
 			samples += annotation->rows[i].samples;
 	return samples;
 }
@@ -177,20 +179,21 @@ static void add_source(struct listed *listed, uint32_t at)
 /* Where another chain of inlined functions begins than the one that was shown last. */
 static void add_chain(struct listed *listed, uint32_t at)
 {
-	const uint32_t site = listed->annotation->rows[at].site;
-	if (!site ||
-	    (listed->site && history_is_inlined_alike(listed->history, listed->site, site)))
+	const struct annotation *annotation = listed->annotation;
+	if (!annotation_is_inlined(annotation, at) ||
+	    listed->out->size >= REPORT_ANNOTATE_BYTES_MAX ||
+	    (listed->chain &&
+	     annotation_is_inlined_alike(annotation, listed->history, listed->chain - 1, at)))
 		return;
-	listed->site = site;
+	listed->chain = at + 1;
 	add_no_numbers(listed);
 	text_add(listed->out, "  inlined: ");
-	annotation_add_chain(listed->annotation, listed->history, at, CHAIN_MOST, listed->out);
+	annotation_add_chain(annotation, listed->history, at, CHAIN_MOST, listed->out);
 	text_add(listed->out, "\n");
 }
 
 static void add_instruction(struct listed *listed, uint32_t at)
 {
-	const struct history *history = listed->history;
 	const struct annotation *annotation = listed->annotation;
 	struct text *out = listed->out;
 	const struct listing *listing = annotation->listing;
@@ -206,10 +209,11 @@ static void add_instruction(struct listed *listed, uint32_t at)
 		   listing_row_at(listing, row->target) != UINT32_MAX) {
 		text_add(out, row->target <= row->address ? "  ^" : "  v");
 	}
-	if (annotated->inlined.index) {
+	const char *inlined = annotation_inlined_name(annotation, listed->history, at);
+	if (inlined) {
 		text_add(out, "  # in ");
-		name_add_fit(out, history_function_marked_name(history, annotated->inlined),
-			     NAME_FULL, NAME_COLS);
+		name_add_fit(out, inlined, NAME_FULL, NAME_COLS);
+		text_add(out, " (inlined)");
 	}
 	text_add(out, "\n");
 }

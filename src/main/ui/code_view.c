@@ -193,7 +193,7 @@ static void add_instruction(const struct code_view *view, struct model *model,
 			    const struct listing_row *row, uint32_t at, struct text *out)
 {
 	const struct listing *listing = view->listing;
-	const struct function_id inlined = view->code->annotation->rows[at].inlined;
+	const char *inlined = annotation_inlined_name(view->code->annotation, model->history, at);
 	text_add_safe(out, listing->strings + row->text);
 	if (row->target_name) {
 		text_add(out, "  # ");
@@ -203,9 +203,9 @@ static void add_instruction(const struct code_view *view, struct model *model,
 		   listing_row_at(listing, row->target) != UINT32_MAX) {
 		text_add(out, row->target <= row->address ? "  ^" : "  v");
 	}
-	if (inlined.index) {
+	if (inlined) {
 		text_add(out, "  # in ");
-		text_add(out, model_fit_name(model, inlined, NAME_COLS));
+		text_add(out, model_fit_inlined(model, inlined, NAME_COLS));
 	}
 }
 
@@ -413,7 +413,8 @@ static void add_chain(const struct code_view *view, const struct model *model, u
 	enum { CHAIN_MOST = 6, CHAIN_LEAST = 2 };
 	static const char label[] = "inlined: ";
 	const struct annotation *annotation = view->code->annotation;
-	for (size_t most = CHAIN_MOST; annotation->rows[at].site && most >= CHAIN_LEAST; most--) {
+	for (size_t most = CHAIN_MOST; annotation_is_inlined(annotation, at) && most >= CHAIN_LEAST;
+	     most--) {
 		text_clear(out);
 		text_add(out, label);
 		annotation_add_chain(annotation, model->history, at, most, out);
@@ -427,9 +428,10 @@ static void add_chain(const struct code_view *view, const struct model *model, u
 static uint32_t chain_row(const struct code_view *view, size_t row)
 {
 	const struct code_row *item = &view->rows.items[row];
-	const struct annotated *rows = view->code->annotation->rows;
+	const struct annotation *annotation = view->code->annotation;
+	const struct annotated *rows = annotation->rows;
 	uint32_t at = item->at;
-	while (item->kind == ROW_SOURCE && !rows[at].site &&
+	while (item->kind == ROW_SOURCE && !annotation_is_inlined(annotation, at) &&
 	       at + 1 < view->listing->answer.nr_rows && rows[at + 1].line == rows[item->at].line)
 		at++;
 	return at;

@@ -402,6 +402,16 @@ void model_set_centre(struct model *model, struct function_id function)
 
 /* ---- names ---- */
 
+static const char *show_marked(struct model *model, const char *mark, const char *name,
+			       enum name_level level, int cols)
+{
+	text_clear(&model->name);
+	text_add(&model->name, mark);
+	cols -= cols ? (int)strlen(mark) : 0;
+	name_add_fit(&model->name, name, level, cols < 0 ? 1 : (size_t)cols);
+	return text_string(&model->name);
+}
+
 /* cols 0: as wide as it is. */
 static const char *show_name(struct model *model, struct function_id function,
 			     enum name_level level, int cols)
@@ -409,12 +419,8 @@ static const char *show_name(struct model *model, struct function_id function,
 	const char *mark = history_function_kernel(model->history, function)	? "[k] "
 			   : history_function_inlined(model->history, function) ? "[i] "
 										: "";
-	text_clear(&model->name);
-	text_add(&model->name, mark);
-	cols -= cols ? (int)strlen(mark) : 0;
-	name_add_fit(&model->name, history_function_name(model->history, function), level,
-		     cols < 0 ? 1 : (size_t)cols);
-	return text_string(&model->name);
+	return show_marked(model, mark, history_function_name(model->history, function), level,
+			   cols);
 }
 
 /* Columns that names are made to fit: whoever wants them whole scrolls. */
@@ -432,6 +438,11 @@ const char *model_full_name(struct model *model, struct function_id function)
 const char *model_fit_name(struct model *model, struct function_id function, int cols)
 {
 	return show_name(model, function, model->names, fit_cols(model, cols));
+}
+
+const char *model_fit_inlined(struct model *model, const char *name, int cols)
+{
+	return show_marked(model, "[i] ", name, model->names, fit_cols(model, cols));
 }
 
 const char *model_module(struct model *model, struct function_id function)

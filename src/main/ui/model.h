@@ -144,6 +144,8 @@ void model_set_centre(struct model *model, struct function_id function);
 const char *model_full_name(struct model *model, struct function_id function);
 /* As short as is wished, and shorter where that is what so many columns need; names in full, and scrolled ones, are not shortened. */
 const char *model_fit_name(struct model *model, struct function_id function, int cols);
+/* The same of one that was inlined, and is known by its name alone. */
+const char *model_fit_inlined(struct model *model, const char *name, int cols);
 const char *model_module(struct model *model, struct function_id function); /* the file's name */
 const char *model_fit_node_name(struct model *model, const struct selection_node *node, int cols);
 const char *model_node_full_name(struct model *model, const struct selection_node *node);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ctop/child/child.h>
@@ -104,7 +105,10 @@ static void drop_before_the_last_step(struct code_finder *finder, const struct c
 		for (int i = 1; i < steps && !dropped.nr; i++)
 			code_finder_serve(finder, -1);
 	}
-	kill(code_finder_pid(finder), SIGSTOP);
+	/* It stops a moment after that. */
+	siginfo_t stopped;
+	CHECK_EQ(kill(code_finder_pid(finder), SIGSTOP), 0);
+	CHECK_EQ(waitid(P_PID, (id_t)code_finder_pid(finder), &stopped, WSTOPPED | WNOWAIT), 0);
 	const struct taken taken = found(finder, second);
 	CHECK_EQ(taken.error, -ETIMEDOUT);
 	CHECK_EQ(dropped.nr, 0);

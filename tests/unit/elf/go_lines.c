@@ -67,6 +67,28 @@ static void check_inlined(struct go_lines *lines, uint64_t start, const char *na
 	check_place(&places[1], name, "/src/main.go", 12);
 }
 
+/* One call after the other, each with the next id outside of it. */
+static void check_calls(struct go_lines *lines, uint64_t start)
+{
+	struct go_place place;
+	uint64_t id, outer, end;
+	CHECK(go_lines_inlined(lines, start, &id, &end));
+	CHECK(!id && end == start + 16);
+	CHECK(go_lines_inlined(lines, start + 17, &id, &end));
+	CHECK(id && end == start + 24);
+	CHECK(go_lines_call(lines, id, &place, &outer));
+	check_place(&place, "main.inner", "/src/main.go", 50);
+	CHECK(go_lines_call(lines, outer, &place, &id));
+	check_place(&place, "main.middle", "/src/main.go", 12);
+	CHECK_EQ(id, 0);
+	CHECK(go_lines_inlined(lines, start + 24, &id, &end));
+	CHECK(id == outer && end == start + 32);
+	CHECK(go_lines_inlined(lines, start + 63, &id, &end));
+	CHECK(!id && end == start + 64);
+	CHECK(!go_lines_call(lines, 0, &place, &outer));
+	CHECK(!go_lines_call(lines, UINT64_MAX >> 1, &place, &outer));
+}
+
 /* A line of what was inlined is no line of the function. */
 static void check_without_trees(struct go_lines *lines, size_t most)
 {
@@ -85,6 +107,7 @@ static void check_all(struct go_lines *lines)
 		check_rows(lines, made[i].start);
 		check_own(lines, made[i].start, made[i].name);
 		check_inlined(lines, made[i].start, made[i].name);
+		check_calls(lines, made[i].start);
 	}
 	check_without_trees(lines, 2); /* no room */
 	/* One that has neither, the gap before it, and what is behind all. */
@@ -206,6 +229,12 @@ static void damage(void)
 				      strlen(places[i].file) < GO_NAME_MAX);
 			go_lines_row(&lines, at, places, &end);
 			CHECK(end > at);
+			uint64_t id = 0;
+			go_lines_inlined(&lines, at, &id, &end);
+			CHECK(end > at && id <= INT64_MAX);
+			for (int deep = 0;
+			     id && deep < MOST && go_lines_call(&lines, id, places, &id); deep++)
+				CHECK(places[0].function[0] && id <= INT64_MAX);
 		}
 		elf_end(elf);
 		free(copy);

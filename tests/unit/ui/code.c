@@ -54,7 +54,7 @@ static void make_code(void)
 	};
 	const struct selection_code code = {.items = at, .nr = 3};
 	make_listing();
-	CHECK_EQ(annotation_make(&annotation, &listing, &code, 0, 0x1000), 0);
+	CHECK_EQ(annotation_make(&annotation, &listing, profile.history, &code, 0, 0x1000), 0);
 	CHECK_EQ(annotation.samples, 100);
 	CHECK_EQ(annotation.outside_samples, 0);
 	profile.code.annotation = &annotation;
