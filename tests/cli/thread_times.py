@@ -97,11 +97,46 @@ def threads_that_waited_before_and_after():
     need_root()
     with directory() as where, target("deadlock") as program:
         stats, _ = timed(where, "-p", program.pid, "--duration", "1")
-    check(len(stats["threads"]) == 4, f"{stats['threads']}")
+        listed = listed_threads(ctop_ok("report", "--group", "thread", os.path.join(where, "x.ctop")).stdout)
+    check(len(stats["threads"]) == len(listed) == 4, f"{stats['threads']}, {listed}")
+    check(all(row[3] == "lock" and row[2] > 0.5 for row in listed.values()), f"{listed}")
     for thread in stats["threads"]:
         check(thread["waiting"] == thread["observed"], f"{thread}")
         check(thread["waits"].keys() == {"lock"}, f"{thread}")
         check(abs(thread["observed"] - stats["duration_seconds"]) < 1e-5, f"{thread}, {stats['duration_seconds']}")
+
+
+def listed_threads(report):
+    """{tid: (CPU, queued, waited, mostly for)} of a report's list of threads."""
+    rows = re.findall(r"^ *[\d.]+ +[\d.]+ +[\d,]+ +([\d.]+) +([\d.]+) +([\d.]+)  (.{10}) +\d+ +(\d+)  ", report, re.M)
+    return {int(tid): (float(cpu), float(queued), float(waited), most.strip()) for cpu, queued, waited, most, tid in rows}
+
+
+@case
+def the_list_of_threads_has_them():
+    """Each with its seconds, those without a sample, too; of a part of the run nobody knows."""
+    need_root()
+    with directory() as where:
+        stats, _ = timed(where, "--", workload("waits"), "60", "20")
+        path = os.path.join(where, "x.ctop")
+        listed = listed_threads(ctop_ok("report", "--group", "thread", "--min-percent", "0", path).stdout)
+        busiest = max(stats["threads"], key=lambda thread: thread["running"])["tid"]
+        one = listed_threads(ctop_ok("report", "--group", "thread", "--tid", str(busiest), "--min-percent", "0", path).stdout)
+        processes = ctop_ok("report", "--group", "process", "--min-percent", "0", path).stdout
+        part = ctop_ok("report", "--group", "thread", "--from", "0.001", path).stdout
+        merged = os.path.join(where, "m.ctop")
+        ctop_ok("merge", merged, path, path)
+        of_both = ctop_ok("report", "--group", "thread", merged).stdout
+    check(listed.keys() == {thread["tid"] for thread in stats["threads"]}, f"{listed}, {stats['threads']}")
+    for thread in stats["threads"]:
+        *seconds, most = listed[thread["tid"]]
+        own = [thread[kind] for kind in ("running", "runnable", "waiting")]
+        check(all(abs(a - b) <= 1e-3 for a, b in zip(seconds, own)), f"{listed[thread['tid']]}: {thread}")
+        check(most == max(thread["waits"], key=thread["waits"].get, default=""), f"{most}: {thread}")
+    check(one.keys() == {busiest}, f"{one}")
+    waited = re.search(r"^ *[\d.]+ +[\d.]+ +[\d,]+ +[\d.]+ +[\d.]+ +([\d.]+) ", processes, re.M)
+    check(waited and abs(float(waited.group(1)) - stats["time"]["waiting_seconds"]) < 2e-3, processes)
+    check("waited s" not in part and "waited s" not in of_both, f"{part}\n{of_both}")
 
 
 def check_waits_for(thread, kind, least=0.5):

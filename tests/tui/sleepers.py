@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, case, check, child, main, need_root, parked_goroutine, target, wait_until
+from harness import BUILD, CTOP, case, check, child, ctop_ok, directory, main, need_root, parked_goroutine, target, wait_until
 
 
 def sleeping(pid):
@@ -74,6 +74,23 @@ def what_they_did_lately():
         window.press("o")
         window.wait_for("% of the waiting")
         window.wait_until(lambda screen: re.search(r" 0\.0  (9\d\.\d|100\.0) +\d+ cat ", screen), "the same beside waiting")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def what_they_did_in_a_recording():
+    """All of it; of a window nobody knows."""
+    need_root()
+    with directory() as where, target("waiters") as program, terminal() as window:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-o", path, "-p", program.pid, "--duration", "1")
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("FILE")
+        window.press("6")
+        window.wait_until(lambda screen: "WAIT%" in screen and re.search(r"^> +\d+\.\d +\d+\.\d +[1-9]\d?\.\d +\d+ ", screen, re.M), "computing and waiting")
+        window.press("w")
+        window.wait_until(lambda screen: "WAIT%" not in screen, "a window")
         window.press("q")
         window.wait_for_prompt()
 

@@ -12,6 +12,7 @@
 #include <ctop/history/history.h>
 #include <ctop/interactive/interact.h>
 #include <ctop/metadata/metadata.h>
+#include <ctop/metadata/thread_facts.h>
 #include <ctop/output/command_output.h>
 #include <ctop/output/save.h>
 #include <ctop/output/say.h>
@@ -99,7 +100,11 @@ static int run(struct live *live, struct error *error)
 		say("%s", session_last_words(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
+	size_t nr_threads;
+	const struct thread_times *threads = session_thread_times(live->session, &nr_threads);
 	int result = metadata_end(&stats, &metadata);
+	if (!result)
+		result = thread_facts_add(threads, nr_threads, &metadata);
 	if (!result)
 		result = report_text(live->history, live->options, session_only_pid(live->session),
 				     &text);

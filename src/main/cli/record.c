@@ -14,6 +14,7 @@
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
+#include <ctop/metadata/thread_facts.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
 #include <ctop/report/weight_text.h>
@@ -394,9 +395,13 @@ static int close_and_wait(struct recording_run *run, int signal_fd)
 static int write_end(struct recording_run *run, const struct session_stats *stats, int signal_fd)
 {
 	const struct metadata_sink metadata = {run, add_info};
+	size_t nr_threads;
+	const struct thread_times *threads = session_thread_times(run->session, &nr_threads);
 	int result = wait_for_disk(run, signal_fd);
 	if (!result)
 		result = metadata_end(stats, &metadata);
+	if (!result)
+		result = thread_facts_add(threads, nr_threads, &metadata);
 	if (!result)
 		result = recording_end(run->writer);
 	if (!result)

@@ -6,6 +6,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/compare/compare.h>
 #include <ctop/metadata/metadata.h>
+#include <ctop/metadata/thread_facts.h>
 #include <ctop/report/label_line.h>
 #include <ctop/report/module_remedy.h>
 #include <ctop/report/report_header.h>
@@ -97,17 +98,36 @@ static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_threa
 	return true;
 }
 
+/* Of a recording all at once, when all of it is there. Without memory nothing is known. */
+static void read_times(struct interact *interact)
+{
+	struct thread_facts facts = {0};
+	if (interact->shares.nr || interact->source.loading ||
+	    !history_info(interact->source.history, THREAD_FACTS_KEY "0"))
+		return;
+	if (thread_facts_read(interact->source.history, &facts) == 0 && facts.nr) {
+		thread_facts_sort(&facts);
+		thread_shares_add(&interact->shares, facts.items, facts.nr, 0, 0);
+	}
+	thread_facts_release(&facts);
+}
+
 static void mark_times(void *context, uint32_t seconds)
 {
 	struct interact *interact = context;
 	if (interact->source.session)
 		thread_shares_mark(&interact->shares, interact->source.session, seconds);
+	else
+		read_times(interact);
 }
 
 static bool tell_times(void *context, int32_t pid, int32_t tid, uint32_t seconds,
 		       struct ui_times *times)
 {
 	const struct interact *interact = context;
+	/* A recording has no moments between. */
+	if (!interact->source.session && seconds)
+		return false;
 	return thread_shares_tell(&interact->shares, pid, tid, seconds, times);
 }
 

@@ -192,7 +192,9 @@ const struct option_row option_rows[] = {
 	 "\\fBline\\fR: a line of the source, in one function; without known lines, the function;\n"
 	 "\\fBaddress\\fR: an instruction; of callers, the byte before the return address;\n"
 	 "\\fBmodule\\fR: a program, a library, the kernel;\n"
-	 "\\fBthread\\fR, \\fBprocess\\fR.\n"
+	 "\\fBthread\\fR, \\fBprocess\\fR: also for how many seconds each computed, wanted a CPU "
+	 "and "
+	 "waited, and for what mostly, with those that have no samples.\n"
 	 "Each sample counts for one row's SELF%, and once for the TOTAL% of each row that its "
 	 "stack "
 	 "has."},

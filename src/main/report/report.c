@@ -81,7 +81,8 @@ static bool add_short_tasks(const struct run_facts *facts, struct text *out)
 	return why != NULL;
 }
 
-static void explain_nothing(const struct report *report)
+/* Of threads more is known than samples tell. */
+static int explain_nothing(struct report *report)
 {
 	const struct history_totals *totals = &report->totals;
 	struct text *out = report->out;
@@ -100,6 +101,11 @@ static void explain_nothing(const struct report *report)
 	} else if (!add_short_tasks(&facts, out)) {
 		explain_silence(report, &facts);
 	}
+	if (report->options->grouping != GROUPING_THREAD &&
+	    report->options->grouping != GROUPING_PROCESS)
+		return 0;
+	text_add(out, "\n");
+	return report_list_add(report);
 }
 
 int report_text(struct history *history, const struct options *options, int32_t pid,
@@ -121,7 +127,7 @@ int report_text(struct history *history, const struct options *options, int32_t 
 	runtime_notes_add(history, pid, options->columns, out);
 	text_add(out, "\n");
 	if (!report.totals.samples)
-		explain_nothing(&report);
+		result = explain_nothing(&report);
 	else if (options->modules)
 		result = report_modules_add(history, report.selection, options,
 					    report.totals.weight, out);

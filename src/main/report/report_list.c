@@ -11,6 +11,7 @@
 #include <ctop/report/numbers.h>
 
 #include "report_events.h"
+#include "report_threads.h"
 
 /* Names in full push their modules to the right, on lines that are made for this many columns. */
 enum { FULL_LINE_COLS = 80 };
@@ -27,6 +28,8 @@ struct list {
 	size_t name_cols, module_cols;
 	bool fit; /* nothing is wider */
 	struct report_events events;
+	struct report_threads threads;
+	size_t nr_sampled; /* of the rows; those behind have no samples */
 };
 
 struct words {
@@ -98,6 +101,15 @@ static const char *shown_name(struct list *list, const struct group *group, size
 
 /* ---- rows ---- */
 
+/* Of a thread without samples, how long it lived says what it is worth. */
+static bool shows(const struct list *list, const struct selection_group *row)
+{
+	const struct report *report = list->report;
+	return row->cost.total ? report_shows(report, row->cost.total_weight)
+			       : report_threads_percent(&list->threads, &row->group) >=
+					 report->options->min_percent;
+}
+
 static void find_widths(struct list *list, const struct selection_group *rows, size_t nr)
 {
 	struct report *report = list->report;
@@ -106,20 +118,20 @@ static void find_widths(struct list *list, const struct selection_group *rows, s
 	const size_t line = list->fit ? report_line_cols(report) : FULL_LINE_COLS;
 	for (size_t i = 0; i < nr; i++) {
 		size_t cols = text_cols(shown_module(list, &rows[i].group));
-		if (report_shows(report, rows[i].cost.total_weight) && cols > list->module_cols)
+		if (shows(list, &rows[i]) && cols > list->module_cols)
 			list->module_cols = cols;
 	}
 	const size_t module_most =
 		list->fit && list->events.cols ? MODULE_COLS_BESIDE : MODULE_COLS_MOST;
 	list->module_cols = between(list->module_cols, 1, module_most);
-	const size_t fixed = NUMBERS_COLS + list->events.cols +
+	const size_t fixed = NUMBERS_COLS + list->events.cols + list->threads.cols +
 			     (has_module(list) ? 2 + list->module_cols : 0),
 		     room = line > fixed ? line - fixed : 0;
 	const size_t most = room > NAME_COLS_LEAST ? room : NAME_COLS_LEAST;
 	/* As wide as the names are once they fit. */
 	for (size_t i = 0; i < nr; i++) {
 		size_t cols = text_cols(shown_name(list, &rows[i].group, list->fit ? most : 0));
-		if (report_shows(report, rows[i].cost.total_weight) && cols > list->name_cols)
+		if (shows(list, &rows[i]) && cols > list->name_cols)
 			list->name_cols = cols;
 	}
 	list->name_cols = between(list->name_cols, NAME_COLS_LEAST, most);
@@ -130,6 +142,7 @@ static void add_heading(struct list *list)
 	const char *heading = words_of(list->by)->heading;
 	text_addf(list->report->out, " SELF%%  TOTAL%%    SAMPLES");
 	report_events_add_heading(&list->events, list->report->history, list->report->out);
+	report_threads_add_heading(&list->threads, list->report->out);
 	text_add(list->report->out, "  ");
 	if (has_module(list))
 		text_addf(list->report->out, "%-*s  MODULE\n", (int)list->name_cols, heading);
@@ -156,7 +169,11 @@ static void add_row(struct list *list, const struct selection_group *row, size_t
 	text_add(out, "  ");
 	report_add_share(out, row->cost.total_weight, report->totals.weight);
 	add_count_column(out, row->cost.self, 11);
-	report_events_add_row(&list->events, number, out);
+	if (number < list->nr_sampled)
+		report_events_add_row(&list->events, number, out);
+	else
+		report_events_add_nothing(&list->events, out);
+	report_threads_add_row(&list->threads, &row->group, out);
 	text_add(out, "  ");
 	const char *name = shown_name(list, &row->group, list->fit ? list->name_cols : 0);
 	const size_t taken = text_cols(name);
@@ -204,11 +221,13 @@ static void add_rows(struct list *list, const struct selection_groups *rows)
 	/* Widths are those of the rows that will be there, not of all that were sampled. */
 	report_events_fit(&list->events, report->history, report_line_cols(report),
 			  NUMBERS_COLS + ROOM_COLS_LEAST);
+	report_threads_fit(&list->threads, report_line_cols(report),
+			   NUMBERS_COLS + ROOM_COLS_LEAST + list->events.cols);
 	find_widths(list, rows->items, limit && limit < rows->nr ? limit : rows->nr);
 	add_heading(list);
 	for (size_t i = 0; i < rows->nr; i++) {
 		const struct selection_group *row = &rows->items[i];
-		if (!report_shows(report, row->cost.total_weight)) {
+		if (!shows(list, row)) {
 			nr_below++;
 			continue;
 		}
@@ -230,11 +249,17 @@ int report_list_add(struct report *report)
 	if (!result)
 		result = event_columns_take(&list.events.of, report->selection, report->history,
 					    list.by, &rows);
+	list.nr_sampled = rows.nr;
 	if (!result)
+		result = report_threads_take(&list.threads, report->history, report->options);
+	if (!result)
+		result = report_threads_add_others(&list.threads, report->options, &rows);
+	if (!result && rows.nr)
 		add_rows(&list, &rows);
 	report->out->failed |= list.name.failed;
 	text_release(&list.name);
 	report_events_release(&list.events);
+	report_threads_release(&list.threads);
 	free(rows.items);
 	return result;
 }
