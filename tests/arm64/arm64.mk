@@ -18,6 +18,7 @@ ARM64_SETTINGS = BUILD='$(ARM64_BUILD)' AR=$(ARM64_TRIPLET)-ar CC='$(ARM64_CC)' 
 ARM64_ROOMS  := base ipc kernel store recording elf proc perfdata symbol reader files history query format
 ARM64_KERNEL := ipc/channel ipc/protocol kernel/ring kernel/record kernel/record_kinds elf/object files/module_file files/opener files/perf_map files/recorded_file
 ARM64_UNITS  := $(foreach room,$(ARM64_ROOMS),$(wildcard tests/unit/$(room)/*.c)) tests/unit/unwind/expression.c \
+	tests/unit/unwind/frame_program.c tests/unit/unwind/rules_beside_libdw.c \
 	tests/unit/unwind/machine_aarch64.c tests/unit/unwind/code_rule_aarch64.c
 ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(ARM64_KERNEL:%=tests/unit/%.c),$(ARM64_UNITS)))
 ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh tests/arm64/code.sh

@@ -79,6 +79,20 @@ def loop(build):
                  "; ".join(line.group(0) for line in WARM_LINE.finditer(out)))
 
 
+def rules(build):
+    """A rule that was never asked for, of the files that compilers run: without what their pages cost to map."""
+    files = [subprocess.run(["gcc", "-print-file-name=libc.so.6"], stdout=subprocess.PIPE, text=True, check=True).stdout,
+             subprocess.run(["g++", "-print-prog-name=cc1plus"], stdout=subprocess.PIPE, text=True, check=True).stdout]
+    clang = shutil.which("clang++")
+    if clang:
+        listed = subprocess.run(["ldd", clang], stdout=subprocess.PIPE, text=True, check=False).stdout
+        files += re.findall(r"=> (\S*libLLVM\S*)", listed)
+    for path in files:
+        out = subprocess.run([f"{build}/bench/rules", os.path.realpath(path.strip())], stdout=subprocess.PIPE,
+                             stdin=subprocess.DEVNULL, text=True, check=False).stdout
+        show(f"rules: {out.strip() or 'nothing'}")
+
+
 def record(data, hz, dump, command, seconds=None):
     """perf record of a program that is stopped after its time. (perf says what was lost in its own words.)"""
     limit = ["timeout", str(seconds)] if seconds else []

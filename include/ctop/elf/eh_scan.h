@@ -33,6 +33,17 @@ struct eh_sections {
 /* Where .eh_frame and its .eh_frame_hdr are, by sections or else by segment. False: there is none. */
 bool eh_sections_find(Elf *elf, struct eh_sections *sections);
 
+/* .eh_frame_hdr's lookup table in the form that all linkers write: sorted by start, both numbers relative to the header. */
+enum { EH_LOOKUP_ROW_BYTES = 8 };
+struct eh_lookup {
+	const uint8_t *rows; /* start and FDE, each an int32_t; the Elf's */
+	size_t nr;
+	uint64_t address; /* of the header: what both are added to */
+};
+
+/* False when there is none, of another form, or of another .eh_frame. Whether it is true is fde_list_agrees()'s to say. */
+bool eh_lookup_find(const struct eh_sections *sections, struct eh_lookup *lookup);
+
 /* Adds every well-formed FDE that covers something. 0 or -ENOMEM; what cannot be decoded is left out. */
 int fde_list_scan(struct fde_list *list, Elf *elf, const struct eh_sections *sections);
 void fde_list_release(struct fde_list *list);

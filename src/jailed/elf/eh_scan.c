@@ -10,7 +10,7 @@
 #include <ctop/base/vec.h>
 
 /* The header all linkers write: eh_frame_ptr pcrel, count absolute, table relative to the header. */
-enum { HEADER_BYTES = 12, HEADER_ENTRY_BYTES = 8 };
+enum { HEADER_BYTES = 12 };
 static const uint8_t usual_header[4] = {1, DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_EH_PE_udata4,
 					DW_EH_PE_datarel | DW_EH_PE_sdata4};
 
@@ -221,25 +221,37 @@ void fde_list_release(struct fde_list *list)
 	*list = (struct fde_list){0};
 }
 
-bool fde_list_agrees(const struct fde_list *list, const struct eh_sections *sections)
+bool eh_lookup_find(const struct eh_sections *sections, struct eh_lookup *lookup)
 {
 	const Elf_Data *header = sections->header;
+	int32_t frame;
 	uint32_t nr;
-	if (!header || header->d_size < HEADER_BYTES ||
+	if (!header || !header->d_buf || header->d_size < HEADER_BYTES ||
 	    memcmp(header->d_buf, usual_header, sizeof(usual_header)) != 0)
 		return false;
 	const uint8_t *bytes = header->d_buf;
+	memcpy(&frame, bytes + 4, sizeof(frame));
 	memcpy(&nr, bytes + 8, sizeof(nr));
-	if (nr != list->nr || (header->d_size - HEADER_BYTES) / HEADER_ENTRY_BYTES < nr)
+	*lookup = (struct eh_lookup){
+		.rows = bytes + HEADER_BYTES,
+		.nr = nr,
+		.address = sections->header_address,
+	};
+	return lookup->address + 4 + (uint64_t)(int64_t)frame == sections->frame_address &&
+	       (header->d_size - HEADER_BYTES) / EH_LOOKUP_ROW_BYTES >= nr;
+}
+
+bool fde_list_agrees(const struct fde_list *list, const struct eh_sections *sections)
+{
+	struct eh_lookup lookup;
+	if (!eh_lookup_find(sections, &lookup) || lookup.nr != list->nr)
 		return false;
-	const uint8_t *at = bytes + HEADER_BYTES;
-	for (size_t i = 0; i < nr; i++, at += HEADER_ENTRY_BYTES) {
+	const uint8_t *at = lookup.rows;
+	for (size_t i = 0; i < lookup.nr; i++, at += EH_LOOKUP_ROW_BYTES) {
 		int32_t relative[2];
 		memcpy(relative, at, sizeof(relative));
-		if (sections->header_address + (uint64_t)(int64_t)relative[0] !=
-			    list->items[i].start ||
-		    sections->header_address + (uint64_t)(int64_t)relative[1] !=
-			    list->items[i].address)
+		if (lookup.address + (uint64_t)(int64_t)relative[0] != list->items[i].start ||
+		    lookup.address + (uint64_t)(int64_t)relative[1] != list->items[i].address)
 			return false;
 	}
 	return true;

@@ -10,6 +10,8 @@
 #include <ctop/base/vec.h>
 #include <ctop/elf/object.h>
 
+#include "frame_entry.h"
+#include "frame_program.h"
 #include "frame_table.h"
 
 enum {
@@ -36,6 +38,8 @@ struct cfi {
 	bool opened;
 	bool has_eh; /* tables[0] is .eh_frame */
 	bool eh_checked;
+	bool has_section; /* .eh_frame can be read without libdw, by its lookup table */
+	struct frame_section section;
 	struct frame_table tables[TABLES_MAX];
 	size_t nr_tables;
 	struct go_functions go;	 /* nr 0: it is no Go program */
@@ -108,6 +112,7 @@ static void open_tables(struct cfi *cfi)
 		return;
 	cfi->has_eh = frame_table_open_eh(&cfi->tables[0], elf) == 0;
 	cfi->nr_tables = cfi->has_eh;
+	cfi->has_section = cfi->has_eh && frame_section_open(&cfi->section, elf);
 	if (frame_table_open_debug(&cfi->tables[cfi->nr_tables], elf) == 0)
 		cfi->nr_tables++;
 	if (!go_functions_open(&cfi->go, elf))
@@ -174,6 +179,32 @@ const struct long_rule *cfi_long_rule(const struct cfi *cfi, int32_t number)
 	return cfi->long_rules.items[number];
 }
 
+/* Keeps what the rule is too small for. */
+static void keep_rest(struct cfi *cfi, struct rule *rule)
+{
+	if (rule->kind != RULE_LONG)
+		return;
+	rule->offset = keep_long_rule(cfi, (const struct long_rule *)cfi->scratch);
+	if (rule->offset < 0)
+		*rule = (struct rule){.kind = RULE_BAD};
+}
+
+/* Reads .eh_frame without libdw. False when that has to be asked: nearly never. */
+static bool read_section(struct cfi *cfi, uint64_t address, struct known_range *range)
+{
+	struct frame_entry entry;
+	struct frame_row row;
+	struct rule rule;
+	if (!cfi->has_section || !frame_section_find(&cfi->section, address, &entry) ||
+	    !frame_program_run(&entry, address, &row) ||
+	    !rule_from_row(&row, &rule, (struct long_rule *)cfi->scratch))
+		return false;
+	keep_rest(cfi, &rule);
+	range->end = row.end;
+	range->rule = rule;
+	return true;
+}
+
 /* Asks one table. False when it has no row for the address; RULE_BAD when it has a malformed one. */
 static bool ask_table(struct cfi *cfi, Dwarf_CFI *table, uint64_t address,
 		      struct known_range *range)
@@ -197,24 +228,24 @@ static bool ask_table(struct cfi *cfi, Dwarf_CFI *table, uint64_t address,
 	if (dwarf_frame_info(frame, NULL, &end, NULL) >= 0 && end > address)
 		range->end = end;
 	free(frame);
-	if (range->rule.kind == RULE_LONG) {
-		range->rule.offset = keep_long_rule(cfi, scratch);
-		if (range->rule.offset < 0)
-			range->rule = (struct rule){.kind = RULE_BAD};
-	}
+	keep_rest(cfi, &range->rule);
 	return true;
 }
 
 static bool ask_eh_frame(struct cfi *cfi, uint64_t address, struct known_range *range)
 {
 	struct frame_table *table = &cfi->tables[0];
+	if (read_section(cfi, address, range))
+		return true;
 	bool found = ask_table(cfi, table->cfi, address, range);
 	if ((found && range->rule.kind != RULE_BAD) || cfi->eh_checked)
 		return found;
 	/* Nothing there, or a broken lookup table: find out, once. */
 	cfi->eh_checked = true;
-	if (frame_table_repair_eh(table, object_elf(cfi->object)))
+	if (frame_table_repair_eh(table, object_elf(cfi->object))) {
+		cfi->has_section = false; /* its lookup table is not true */
 		found = ask_table(cfi, table->cfi, address, range);
+	}
 	return found;
 }
 

@@ -14,7 +14,7 @@
 
 /*
  * The rule at an elf address: RULE_NONE when nothing covers it. Flags about the code are not filled in.
- * True when libdw had to be asked.
+ * True when it had to be evaluated.
  */
 bool cfi_rule(struct cfi *cfi, uint64_t elf_address, struct rule *rule);
 

@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <errno.h>
 
+#include "dwarf_bytes.h"
+
 enum {
 	STACK_MAX = 32,
 	STEPS_MAX = 512, /* a loop in hostile CFI ends here */
@@ -67,6 +69,74 @@ static bool is_known(uint8_t atom)
 	default:
 		return false;
 	}
+}
+
+/* The operands of an operation; false: it is one that is left to libdw. */
+static bool read_operands(struct dwarf_bytes *bytes, Dwarf_Op *op)
+{
+	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
+		op->number = (uint64_t)dwarf_sleb(bytes);
+		return true;
+	}
+	switch (op->atom) {
+	case DW_OP_addr:
+	case DW_OP_skip:
+	case DW_OP_bra:
+	case DW_OP_call_frame_cfa:
+		return false;
+	case DW_OP_const1u:
+	case DW_OP_deref_size:
+	case DW_OP_pick:
+		op->number = dwarf_fixed(bytes, 1);
+		return true;
+	case DW_OP_const1s:
+		op->number = (uint64_t)(int64_t)(int8_t)dwarf_fixed(bytes, 1);
+		return true;
+	case DW_OP_const2u:
+		op->number = dwarf_fixed(bytes, 2);
+		return true;
+	case DW_OP_const2s:
+		op->number = (uint64_t)(int64_t)(int16_t)dwarf_fixed(bytes, 2);
+		return true;
+	case DW_OP_const4u:
+		op->number = dwarf_fixed(bytes, 4);
+		return true;
+	case DW_OP_const4s:
+		op->number = (uint64_t)(int64_t)(int32_t)dwarf_fixed(bytes, 4);
+		return true;
+	case DW_OP_const8u:
+	case DW_OP_const8s:
+		op->number = dwarf_fixed(bytes, 8);
+		return true;
+	case DW_OP_constu:
+	case DW_OP_plus_uconst:
+		op->number = dwarf_uleb(bytes);
+		return true;
+	case DW_OP_consts:
+		op->number = (uint64_t)dwarf_sleb(bytes);
+		return true;
+	case DW_OP_bregx:
+		op->number = dwarf_uleb(bytes);
+		op->number2 = (uint64_t)dwarf_sleb(bytes);
+		return true;
+	default:
+		return is_known(op->atom);
+	}
+}
+
+int expression_read(const uint8_t *bytes, size_t size, Dwarf_Op *ops, size_t room)
+{
+	struct dwarf_bytes left = dwarf_bytes(bytes, size);
+	size_t nr = 0;
+	while (left.at < left.end) {
+		if (nr == room)
+			return -ENOTSUP;
+		const Dwarf_Word offset = (Dwarf_Word)(left.at - bytes);
+		ops[nr] = (Dwarf_Op){.offset = offset, .atom = dwarf_u8(&left)};
+		if (!read_operands(&left, &ops[nr++]) || left.bad)
+			return -ENOTSUP;
+	}
+	return (int)nr;
 }
 
 /* The operation that a branch leads to, or -EINVAL; the end of the expression is one. */

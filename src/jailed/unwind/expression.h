@@ -4,7 +4,7 @@
 
 /*
  * DWARF expressions as CFI uses them, copied out of libdw's memory with their
- * branches resolved, and a bounded evaluator for them.
+ * branches resolved, or read from their bytes where they have none, and a bounded evaluator for them.
  */
 
 #include <stdbool.h>
@@ -23,6 +23,12 @@ struct expression_op {
 	uint8_t atom;
 	uint8_t unused[5]; /* zero, so that equal operations are equal bytes */
 };
+
+/*
+ * Reads the operations of an expression, as libdw would. Returns how many, or -ENOTSUP where there are more than room, or one
+ * that is left to libdw: branches, addresses, and what the evaluator does not know.
+ */
+int expression_read(const uint8_t *bytes, size_t size, Dwarf_Op *ops, size_t room);
 
 /*
  * Copies operations. Returns how many, or -EINVAL when there are more than room or one

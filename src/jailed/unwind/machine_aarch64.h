@@ -25,7 +25,8 @@ enum {
 	MACHINE_RESTORER_SYSCALL = 4,
 	/* No signal frame is larger: SVE and SME with the widest vectors take some 80 KiB. */
 	MACHINE_SIGNAL_FRAME_MAX_BYTES = 256 << 10,
-	MACHINE_HAS_LINK = 1, /* a call leaves the return address in x30 */
+	MACHINE_HAS_LINK = 1,		   /* a call leaves the return address in x30 */
+	MACHINE_RETURN_COLUMN = UNWIND_LR, /* where CFI has the return address */
 	/* A frame record lies anywhere in its frame, most often at the lower end. */
 	MACHINE_RECORD_ENDS_FRAME = 0,
 	/* Kernels before 5.8 wrote CFI for it that leads to the caller of the interrupted code. */

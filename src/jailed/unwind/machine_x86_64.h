@@ -26,8 +26,9 @@ enum {
 	MACHINE_RESTORER_SYSCALL = 7,
 	/* No signal frame is larger: the widest register state (AMX) takes 11 KiB. */
 	MACHINE_SIGNAL_FRAME_MAX_BYTES = 64 << 10,
-	MACHINE_HAS_LINK = 0,	       /* a call pushes the return address */
-	MACHINE_RECORD_ENDS_FRAME = 1, /* the caller's stack starts behind the frame record */
+	MACHINE_HAS_LINK = 0,		   /* a call pushes the return address */
+	MACHINE_RETURN_COLUMN = UNWIND_PC, /* where CFI has the return address */
+	MACHINE_RECORD_ENDS_FRAME = 1,	   /* the caller's stack starts behind the frame record */
 	MACHINE_RESTORER_CFI_LIES = 0,
 };
 

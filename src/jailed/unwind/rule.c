@@ -7,6 +7,11 @@
 
 #include <ctop/elf/object.h>
 
+#include "frame_program.h"
+
+/* Operations of an expression that is read without libdw; that of the PLT has nine. */
+enum { ROW_EXPRESSION_MAX_OPS = 24 };
+
 static bool is_saved(unsigned number)
 {
 	return MACHINE_SAVED_MASK >> number & 1;
@@ -77,6 +82,15 @@ static int take_location(const Dwarf_Op *ops, size_t nr_ops, struct recovery *re
 			       recovery, rule);
 }
 
+/*
+ * Of a register that has neither location nor value. libdw's defaults for x86-64 name column 0 where rbx (3) is meant: it
+ * answers "same value" for rax and "undefined" for rbx when CFI says nothing of them. So the ABI decides about these.
+ */
+static enum recovery_kind kind_of_unsaved(unsigned number, bool same)
+{
+	return is_saved(number) || (same && number != 0) ? RECOVERY_SAME : RECOVERY_UNDEFINED;
+}
+
 static int take_register(Dwarf_Frame *frame, int column, unsigned number, struct recovery *recovery,
 			 struct long_rule *rule)
 {
@@ -86,22 +100,14 @@ static int take_register(Dwarf_Frame *frame, int column, unsigned number, struct
 		return -EINVAL;
 	if (nr_ops > 0)
 		return take_location(ops, nr_ops, recovery, rule);
-	/*
-	 * libdw's defaults for x86-64 name column 0 where rbx (3) is meant: it answers "same value" for
-	 * rax and "undefined" for rbx when CFI says nothing of them. So the ABI decides about these.
-	 */
-	bool same = ops == NULL && number != 0;
-	if (is_saved(number))
-		same = true;
-	recovery->kind = same ? RECOVERY_SAME : RECOVERY_UNDEFINED;
+	recovery->kind = kind_of_unsaved(number, ops == NULL);
 	return 0;
 }
 
-static int take_cfa(Dwarf_Frame *frame, struct recovery *cfa, struct long_rule *rule)
+static int take_cfa(const Dwarf_Op *ops, size_t nr_ops, struct recovery *cfa,
+		    struct long_rule *rule)
 {
-	Dwarf_Op *ops;
-	size_t nr_ops;
-	if (dwarf_frame_cfa(frame, &ops, &nr_ops) != 0 || nr_ops == 0)
+	if (nr_ops == 0)
 		return -EINVAL;
 	if (nr_ops == 1 && is_register_plus(&ops[0], &cfa->reg, &cfa->offset)) {
 		cfa->kind = RECOVERY_REGISTER;
@@ -220,6 +226,19 @@ static bool shorten(const struct long_rule *from, struct rule *rule)
 	return shorten_dereference(ops, cfa->nr_ops, rule) || shorten_plt(ops, cfa->nr_ops, rule);
 }
 
+/* -ENOENT when the return address is undefined, -EINVAL when it makes no sense. */
+static int complete_return(struct recovery *pc, unsigned return_column)
+{
+	if (pc->kind == RECOVERY_UNDEFINED)
+		return -ENOENT;
+	if (pc->kind == RECOVERY_SAME) {
+		if (!is_link(return_column))
+			return -EINVAL; /* a function that is its own caller */
+		*pc = (struct recovery){.kind = RECOVERY_REGISTER, .reg = (uint8_t)return_column};
+	}
+	return 0;
+}
+
 /* Reads the whole row. -EINVAL when it is malformed, -ENOENT when the return address is undefined. */
 static int read_row(Dwarf_Frame *frame, struct long_rule *rule, bool *is_signal)
 {
@@ -228,17 +247,17 @@ static int read_row(Dwarf_Frame *frame, struct long_rule *rule, bool *is_signal)
 		return -EINVAL;
 	/* The return address first: where it is undefined the rest does not matter. */
 	struct recovery *pc = &rule->registers[UNWIND_PC];
+	Dwarf_Op *ops;
+	size_t nr_ops;
 	int failure = take_register(frame, return_column, UNWIND_PC, pc, rule);
 	if (failure)
 		return failure;
-	if (pc->kind == RECOVERY_UNDEFINED)
-		return -ENOENT;
-	if (pc->kind == RECOVERY_SAME) {
-		if (!is_link((unsigned)return_column))
-			return -EINVAL; /* a function that is its own caller */
-		*pc = (struct recovery){.kind = RECOVERY_REGISTER, .reg = (uint8_t)return_column};
-	}
-	failure = take_cfa(frame, &rule->cfa, rule);
+	failure = complete_return(pc, (unsigned)return_column);
+	if (failure)
+		return failure;
+	if (dwarf_frame_cfa(frame, &ops, &nr_ops) != 0)
+		return -EINVAL;
+	failure = take_cfa(ops, nr_ops, &rule->cfa, rule);
 	if (failure)
 		return failure;
 	for (unsigned i = 0; i < UNWIND_PC; i++) {
@@ -269,16 +288,9 @@ static void include_return_address(struct long_rule *rule)
 				(int64_t)((uint64_t)rule->registers[i].offset - above);
 }
 
-void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *scratch)
+/* Of a row that is read and makes sense. */
+static void finish(struct long_rule *scratch, bool is_signal, struct rule *rule)
 {
-	bool is_signal = false;
-	memset(scratch, 0, sizeof(*scratch));
-	*rule = (struct rule){.kind = RULE_BAD};
-	int failure = read_row(frame, scratch, &is_signal);
-	if (failure) {
-		rule->kind = failure == -ENOENT ? RULE_ROOT : RULE_BAD;
-		return;
-	}
 	if (is_signal)
 		rule->flags |= RULE_SIGNAL;
 	else
@@ -289,6 +301,86 @@ void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *sc
 	if (is_signal || !shorten(scratch, rule)) {
 		*rule = (struct rule){.kind = RULE_LONG, .flags = rule->flags};
 	}
+}
+
+void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *scratch)
+{
+	bool is_signal = false;
+	memset(scratch, 0, sizeof(*scratch));
+	*rule = (struct rule){.kind = RULE_BAD};
+	int failure = read_row(frame, scratch, &is_signal);
+	if (failure)
+		rule->kind = failure == -ENOENT ? RULE_ROOT : RULE_BAD;
+	else
+		finish(scratch, is_signal, rule);
+}
+
+/* ---- rows that were read without libdw ---- */
+
+/* The operations as libdw gives them: those of a register's begin with the CFA, and end with what says that it is a value. */
+static int take_row_expression(const struct frame_row *row, const struct frame_column *column,
+			       struct recovery *recovery, struct long_rule *rule)
+{
+	Dwarf_Op ops[ROW_EXPRESSION_MAX_OPS + 2];
+	const bool is_cfa = column == &row->cfa;
+	size_t nr = 0;
+	if (!is_cfa)
+		ops[nr++] = (Dwarf_Op){.atom = DW_OP_call_frame_cfa};
+	const int nr_read = expression_read(row->section + column->offset, column->expression_bytes,
+					    ops + nr, ROW_EXPRESSION_MAX_OPS);
+	if (nr_read <= 0)
+		return -ENOTSUP;
+	nr += (size_t)nr_read;
+	if (is_cfa)
+		return take_cfa(ops, nr, recovery, rule);
+	if (column->kind == RECOVERY_EXPRESSION)
+		ops[nr++] = (Dwarf_Op){.atom = DW_OP_stack_value};
+	return take_location(ops, nr, recovery, rule);
+}
+
+static int take_column(const struct frame_row *row, const struct frame_column *column,
+		       unsigned number, struct recovery *recovery, struct long_rule *rule)
+{
+	if (column->expression_bytes)
+		return take_row_expression(row, column, recovery, rule);
+	recovery->kind = column->kind;
+	recovery->reg = column->reg;
+	recovery->offset = column->offset;
+	if (column->kind == RECOVERY_UNDEFINED || column->kind == RECOVERY_SAME)
+		recovery->kind = (uint8_t)kind_of_unsaved(number, column->kind == RECOVERY_SAME);
+	return 0;
+}
+
+/* As read_row(), with another -errno when libdw is to say what comes of the row. */
+static int read_columns(const struct frame_row *row, struct long_rule *rule)
+{
+	struct recovery *pc = &rule->registers[UNWIND_PC];
+	if (row->return_column != MACHINE_RETURN_COLUMN)
+		return -ENOTSUP;
+	int failure = take_column(row, &row->registers[row->return_column], UNWIND_PC, pc, rule);
+	if (!failure)
+		failure = complete_return(pc, row->return_column);
+	if (failure)
+		return failure;
+	if (row->cfa.kind == RECOVERY_UNDEFINED)
+		return -EINVAL;
+	failure = take_column(row, &row->cfa, UNWIND_PC, &rule->cfa, rule);
+	for (unsigned i = 0; i < UNWIND_PC && !failure; i++)
+		if (!is_link(i))
+			failure =
+				take_column(row, &row->registers[i], i, &rule->registers[i], rule);
+	return failure;
+}
+
+bool rule_from_row(const struct frame_row *row, struct rule *rule, struct long_rule *scratch)
+{
+	memset(scratch, 0, sizeof(*scratch));
+	*rule = (struct rule){.kind = RULE_ROOT};
+	const int failure = read_columns(row, scratch);
+	if (failure)
+		return failure == -ENOENT;
+	finish(scratch, false, rule);
+	return true;
 }
 
 uint8_t rule_flags_of_function(struct object *object, uint64_t elf_address)

@@ -8,6 +8,7 @@
  * realigned stacks, hand-written code) is a struct long_rule, kept with its module's tables.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <elfutils/libdw.h>
@@ -96,5 +97,12 @@ uint8_t rule_flags_of_function(struct object *object, uint64_t elf_address);
  * holds the rest and the caller sets rule->offset to where it keeps it.
  */
 void rule_from_frame(Dwarf_Frame *frame, struct rule *rule, struct long_rule *scratch);
+
+struct frame_row;
+/*
+ * The same of a row that was read without libdw: always what rule_from_frame() would make. False when it is one of the
+ * few that are left to libdw.
+ */
+bool rule_from_row(const struct frame_row *row, struct rule *rule, struct long_rule *scratch);
 
 #endif
