@@ -91,7 +91,11 @@ def report(group):
         if group == "module":
             row = "", rest
         elif group in ("thread", "process"):
+            # Behind what they did with their time; those without samples are listed, too.
+            rest = re.match(r" *[\d.]+ +[\d.]+ +[\d.]+  .{10}  (.*)$", rest).group(1)
             row = tuple(map(int, re.match(r" *(\d+) +(\d+)? ", rest + " ").groups()[:2 if group == "thread" else 1]))
+            if number == "0" and float(total) == 0:
+                continue
         else:
             row = tuple(re.match(r"(.*?) +(\S+)$", rest).groups())
         check(row not in found, f"{row} twice")

@@ -70,7 +70,10 @@ def check_places(printed, threads, estimated):
         whole = sum(threads[thread].values()) / 1e9
         what = f"{thread}, {function}: {own} s by its own clock, {found} of {whole} s here: {threads[thread]}"
         check(all(stack[-1] in (PLACES[thread][function], "[run queue]") for stack in threads[thread] if function in stack), what)
-        check(abs(found - own) <= 0.01 * own + estimated * whole + 0.01, what)
+        # Of a thread that is hardly looked at, as the machine is busy, what nobody saw may be anywhere.
+        unseen = sum(ns for stack, ns in threads[thread].items() if stack[-1] == "[wait, not seen]") / 1e9
+        allowed = 0.01 * own + estimated * whole + 0.01
+        check(own - allowed - unseen <= found <= own + allowed, what)
 
 
 def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
