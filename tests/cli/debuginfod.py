@@ -13,7 +13,7 @@ import threading
 import urllib.error
 import urllib.request
 
-from harness import (CTOP, FAULTY, PATIENCE, Skip, case, check, ctop_ok, directory, falling, folded, main, need_program,
+from harness import (CTOP, FAULTY, PATIENCE, Skip, case, check, ctop_ok, directory, falling, folded, main, need_library, need_program,
                      need_root, run, wait_until)
 from inlined_program import built, by_llvm, frames, plain
 
@@ -73,7 +73,7 @@ def recorded(where, url, program):
 
 
 @contextlib.contextmanager
-def debians_server(where, *build_ids):
+def debians_server(where, *build_ids, options=("-F",)):
     """A debuginfod of the package's, once it has found the files; its address, and the file that it writes its log to."""
     program = need_program("debuginfod")
     with socket.socket() as free:
@@ -82,7 +82,7 @@ def debians_server(where, *build_ids):
     log = os.path.join(where, "log")
     url = f"http://127.0.0.1:{port}"
     with open(log, "w", encoding="utf-8") as file:
-        server = subprocess.Popen([program, "-p", str(port), "-d", ":memory:", "-F", os.path.join(where, "served")],
+        server = subprocess.Popen([program, "-p", str(port), "-d", ":memory:", *options, os.path.join(where, "served")],
                                   stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
     def has_it():
@@ -197,6 +197,113 @@ def what_a_server_sends_must_prove_itself():
             check("hidden_name" not in names, f"{lie}: {names}")
             check(lie != other or "from debuginfod does not match: build-id mismatch" in report, report)
             shutil.rmtree(os.path.join(where, "cache"))
+
+
+def annotated(where, url, cache, *options):
+    """The listing, with a cache of its own."""
+    result = run(CTOP, "report", "--annotate", "hidden_name", *options, os.path.join(where, "x.ctop"), timeout=PATIENCE,
+                 env=dict(os.environ, DEBUGINFOD_URLS=url, XDG_CACHE_HOME=os.path.join(where, cache)))
+    check(result.returncode == 0, f"{result}")
+    return result.stdout
+
+
+def moved_into_an_archive(where, *paths):
+    """As packages have sources: they are nowhere else any more."""
+    tool("tar", "-cf", os.path.join(where, "served", "package.tar"), "-C", "/", *(path.lstrip("/") for path in paths))
+    for path in paths:
+        os.unlink(path)
+
+
+@case
+def sources_come_from_a_server():
+    need_root()
+    need_client()
+    need_library("capstone")
+    with directory() as where:
+        program, debug, build_id = stripped(where)
+        whole = debug + ".whole"
+        os.rename(debug, whole)
+        source = program + ".c"
+        with open(source, encoding="utf-8") as file:
+            line = next(nr for nr, text in enumerate(file, 1) if "*sum +=" in text)
+        moved_into_an_archive(where, source, whole)
+        with debians_server(where, build_id, options=("-Z", ".tar")) as (url, log):
+            names, report = recorded(where, url, program)
+            check("hidden_name" in names, f"{names}\n{report}")
+            # Its lines are in the debug file, which is not in this cache either.
+            listing = annotated(where, url, "cache2", "--debuginfod")
+            check(f"source     debuginfod:{source}\n" in listing and f"program.c:{line}  " in listing, listing)
+            check("*sum += (unsigned long)i;" in listing, listing)
+            with open(log, encoding="utf-8", errors="replace") as file:
+                check(f"GET /buildid/{build_id}/source{source}" in file.read(), "the server's log")
+        # From the cache, without a server; and of what is on this machine nobody is asked.
+        listing = annotated(where, "http://127.0.0.1:1", "cache2", "--debuginfod")
+        check("*sum += (unsigned long)i;" in listing, listing)
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("this one\n" * 100)
+        listing = annotated(where, "http://127.0.0.1:1", "cache2", "--debuginfod")
+        check(f"source     {source} (newer" in listing and "this one" in listing, listing)
+
+
+@case
+def what_a_server_sends_for_a_source_is_shown_as_text_or_not():
+    need_root()
+    need_client()
+    need_library("capstone")
+    with directory() as where:
+        # A program with its debug information, and a name that means something in addresses.
+        program, source, lie = (os.path.join(where, name) for name in ("program", "a b?c#d%41.c", "lie"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(WORK)
+        tool("gcc", "-O1", "-g", "-Wl,--build-id=sha1", "-o", program, source)
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", tool("readelf", "-n", program)).group(1)
+        os.unlink(source)
+        recorded(where, "http://127.0.0.1:1", program)
+        lies = ((b"\x1b]0;title\x07\x1b[31m\xe2\x80\xae\n" * 40, "\\x1b[31m"), (bytes(range(256)) * 64, "d%41.c: not a text"),
+                (b"x" * (17 << 20), "d%41.c: not found, and what debuginfod has is too large"), (b"", "d%41.c: "))
+        for nr, (content, words) in enumerate(lies):
+            with open(lie, "wb") as file:
+                file.write(content)
+            with liar(lie) as (url, asked):
+                listing = annotated(where, url, f"cache{nr}", "--debuginfod")
+            check(words in listing and not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", listing), f"{nr}: {listing}")
+            check(asked == [f"/buildid/{build_id}/source{where}/a%20b%3Fc%23d%2541.c"], f"{asked}")
+        with liar(lie) as (url, asked):
+            listing = annotated(where, url, "cache")
+        check(not asked and "not found" in listing and "--debuginfod asks servers" in listing, f"{asked} {listing}")
+
+
+# A line each of files whose names nobody is to be sent, or of which there is none.
+NAMES = ("relative/../x.c", "/tab\\tin\\nname.c", "/" + "long/" * 250 + "x.c", "/../../../../../../nowhere/passwd")
+
+
+@case
+def names_that_are_no_sources_are_sent_to_nobody():
+    need_root()
+    need_client()
+    need_library("capstone")
+    if os.uname().machine != "x86_64":
+        return
+    with directory() as where:
+        program, source, lie = (os.path.join(where, name) for name in ("program", "x.c", "lie"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("__asm__(" + "".join(f'".file {nr} \\"{name}\\"\\n"\n' for nr, name in enumerate(NAMES, 1)) +
+                       '".globl hidden_name\\n.type hidden_name, @function\\nhidden_name:\\nmov $300000000, %ecx\\n1:\\n"\n' +
+                       "".join(f'".loc {nr} 1\\nnop\\n"\n' for nr in range(1, len(NAMES) + 1)) +
+                       '"dec %ecx\\njnz 1b\\nret\\n.size hidden_name, . - hidden_name\\n");\n'
+                       "void hidden_name(void);\nint main(void) { hidden_name(); }\n")
+        result = run(need_program("gcc"), "-g0", "-Wl,--build-id=sha1", "-o", program, source, cwd=where)
+        check(result.returncode == 0, result.stderr)
+        recorded(where, "http://127.0.0.1:1", program)
+        with open(lie, "w", encoding="utf-8") as file:
+            file.write("what the server says\n")
+        with liar(lie) as (url, asked):
+            listing = annotated(where, url, "cache", "--debuginfod")
+        paths = sorted(path.split("/source", 1)[1] for path in asked)
+        check(paths == sorted((f"{where}/relative/../x.c", "/../../../../../../nowhere/passwd")), f"{paths}\n{listing}")
+        check(listing.count("its name is none that debuginfod is asked for") == 2, listing)
+        # Nor does the cache have anything elsewhere.
+        check(os.listdir(os.path.join(where, "cache")) == ["debuginfod_client"], "elsewhere in the cache")
 
 
 @case

@@ -4,13 +4,14 @@
 
 /*
  * From a function of a profile to its instructions: opens the module's file, proves that it is the one that was profiled, finds its debug
- * file, and has a jailed child list it; where that fails, the bytes that a recording has kept. Nothing waits: it is polled and served. Main only.
+ * file, here or on servers, and has a jailed child list it; where that fails, the bytes that a recording has kept. Nothing waits: it is polled and served. Main only.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/annotate/sources.h>
 #include <ctop/base/error.h>
 #include <ctop/files/listing.h>
 #include <ctop/history/history.h>
@@ -26,6 +27,9 @@ struct code_request {
 
 struct code {
 	struct listing *listing;
+	struct source_program program; /* its sources are of */
+	const char *
+		fetch_problem; /* why servers, which were asked for its debug file, gave none: "debuginfod has none"; NULL */
 	int64_t written_ns; /* the module's file, by CLOCK_REALTIME */
 	const char *
 		kept; /* it is what the recording has kept, and why; borrowed until the next search. NULL: the file's */
@@ -39,6 +43,10 @@ struct code_finder;
 
 struct code_finder *code_finder_new(void); /* NULL: out of memory */
 void code_finder_free(struct code_finder *finder);
+/* Asks these debuginfod servers, as DEBUGINFOD_URLS names them, for debug files where a listing has no lines without. 0 or -ENOMEM. */
+int code_finder_use_servers(struct code_finder *finder, const char *urls);
+/* What servers are asked for now, safe text; nothing: they are not. */
+void code_finder_tell_fetching(const struct code_finder *finder, struct text *out);
 /* One at a time: what was asked before is dropped. The answer comes from here, or from code_finder_serve(). */
 void code_finder_ask(struct code_finder *finder, const struct code_request *request,
 		     code_taker *taker, void *context);

@@ -3,7 +3,7 @@
 #define CTOP_IPC_FETCHER_PROTOCOL_H
 
 /*
- * Between main and a fetcher, a child that asks debuginfod servers for one debug file: the question, with a file of main's beside it
+ * Between main and a fetcher, a child that asks debuginfod servers for one debug file, or one source file: the question, with a file of main's beside it
  * that it is written to, and reports, the last of which says what came of it. What a report says is the child's word.
  */
 
@@ -11,7 +11,7 @@
 
 #include <ctop/module_identity.h>
 
-enum { FETCH_URLS_MAX = 2048, FETCH_CACHE_MAX = 1024 };
+enum { FETCH_URLS_MAX = 2048, FETCH_CACHE_MAX = 1024, FETCH_SOURCE_MAX = 1024 };
 
 struct fetch_question {
 	uint32_t build_id_size;
@@ -20,6 +20,8 @@ struct fetch_question {
 	uint64_t most_bytes;
 	char urls[FETCH_URLS_MAX];   /* as DEBUGINFOD_URLS has them */
 	char cache[FETCH_CACHE_MAX]; /* the user's directory of caches; "": below his home */
+	char source
+		[FETCH_SOURCE_MAX]; /* of that program, by its whole path as DWARF has it; "": its debug file */
 };
 
 struct fetch_report {

@@ -117,6 +117,7 @@ struct ui_code {
 	struct source_file *const *files;    /* by the listing's files; each may be NULL */
 	int64_t written_ns;		     /* the program, by CLOCK_REALTIME */
 	const char *kept; /* it is what the recording has kept, and why; NULL: it is the file's */
+	const char *fetching; /* what servers are asked for now, safe text; NULL or "": nothing */
 };
 
 /* What the interface asks of its host. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks debuginfod servers for one debug file, by the client library, where that is installed: ctop is not linked with it. Runs as the
+ * Asks debuginfod servers for one debug file, or one source file, by the client library, where that is installed: ctop is not linked with it. Runs as the
  * user who called ctop, writes nothing but that client's cache and the one file that main gave it.
  */
 #include "child_link.h"
@@ -32,6 +32,8 @@ struct library {
 	struct debuginfod_client *(*begin)(void);
 	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int size,
 		    char **path);
+	int (*find_source)(struct debuginfod_client *client, const unsigned char *build_id,
+			   int size, const char *source, char **path);
 	void (*set_progress)(struct debuginfod_client *client, progress_function *progress);
 	void (*set_user_data)(struct debuginfod_client *client, void *data);
 };
@@ -56,6 +58,7 @@ static bool open_library(struct library *library)
 	void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_GLOBAL);
 	return handle && take(handle, "debuginfod_begin", &library->begin) &&
 	       take(handle, "debuginfod_find_debuginfo", &library->find) &&
+	       take(handle, "debuginfod_find_source", &library->find_source) &&
 	       take(handle, "debuginfod_set_progressfn", &library->set_progress) &&
 	       take(handle, "debuginfod_set_user_data", &library->set_user_data);
 }
@@ -181,8 +184,10 @@ static int fetch_file(struct fetch *fetch, const struct fetch_question *question
 		return -ENOMEM;
 	fetch->library.set_user_data(client, fetch);
 	fetch->library.set_progress(client, progress);
-	int fd =
-		fetch->library.find(client, question->build_id, (int)question->build_id_size, NULL);
+	const int size = (int)question->build_id_size;
+	int fd = question->source[0] ? fetch->library.find_source(client, question->build_id, size,
+								  question->source, NULL)
+				     : fetch->library.find(client, question->build_id, size, NULL);
 	if (fd < 0)
 		return fetch->error ? fetch->error : fd == -ETIME ? -ETIMEDOUT : fd;
 	return copy(fetch, fd, to);
@@ -202,6 +207,7 @@ int fetcher_child_run(struct channel *channel)
 	if (!result) {
 		question.urls[sizeof(question.urls) - 1] = '\0';
 		question.cache[sizeof(question.cache) - 1] = '\0';
+		question.source[sizeof(question.source) - 1] = '\0';
 		fetch.until_ns = clock_now_ns() + question.patience_s * NS_PER_SECOND;
 		fetch.most_bytes = question.most_bytes;
 		last.error = fetch_file(&fetch, &question, fd);

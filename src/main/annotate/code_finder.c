@@ -12,6 +12,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/write_all.h>
+#include <ctop/files/fetcher.h>
 #include <ctop/files/locate.h>
 #include <ctop/files/opener.h>
 #include <ctop/files/prober.h>
@@ -20,6 +21,7 @@ struct code_finder {
 	struct opener *opener;
 	struct prober *prober;
 	struct disassembler *disassembler;
+	struct fetcher *fetcher; /* NULL: no servers are asked */
 	struct code_request request;
 	code_taker *taker; /* NULL: nothing is under way */
 	void *context;
@@ -28,7 +30,10 @@ struct code_finder {
 	unsigned candidate; /* of the several places of that kind */
 	int error;	    /* why the first that was found is not used; 0 */
 	int fd, debug_fd; /* the module's file, once it is proved; of the debug file, what is in hand. -1: none */
-	struct prober_answer module; /* what it says of itself */
+	struct prober_answer module;   /* what it says of itself */
+	bool was_fetched;	       /* servers were asked for its debug file */
+	int fetch_error;	       /* why they gave none; 0 */
+	struct listing *without_lines; /* that is shown if nothing comes of it */
 	int kept_fd;	/* the bytes that were kept; -1: none, or they are being listed */
 	int file_error; /* why they are; 0: they are not */
 	char kept[512]; /* in words */
@@ -76,15 +81,37 @@ static void forget_kept(struct code_finder *finder)
 	finder->file_error = 0;
 }
 
+int code_finder_use_servers(struct code_finder *finder, const char *urls)
+{
+	finder->fetcher = fetcher_new(urls);
+	return finder->fetcher ? 0 : -ENOMEM;
+}
+
+void code_finder_tell_fetching(const struct code_finder *finder, struct text *out)
+{
+	if (finder->fetcher)
+		fetcher_tell(finder->fetcher, out);
+}
+
+static void forget_fetched(struct code_finder *finder)
+{
+	if (finder->fetcher)
+		fetcher_forget(finder->fetcher, finder);
+	listing_free(finder->without_lines);
+	finder->without_lines = NULL;
+}
+
 void code_finder_free(struct code_finder *finder)
 {
 	if (!finder)
 		return;
 	close_files(finder);
 	forget_kept(finder);
+	forget_fetched(finder);
 	opener_free(finder->opener);
 	prober_free(finder->prober);
 	disassembler_free(finder->disassembler);
+	fetcher_free(finder->fetcher);
 	free(finder);
 }
 
@@ -134,6 +161,12 @@ static void finish(struct code_finder *finder, int error, struct listing *listin
 		return;
 	code_taker *taker = finder->taker;
 	struct code code = {.listing = listing};
+	if (finder->fetch_error)
+		code.fetch_problem = fetcher_why(finder->fetch_error);
+	if (finder->module.build_id_size <= sizeof(code.program.build_id)) {
+		code.program.size = finder->module.build_id_size;
+		memcpy(code.program.build_id, finder->module.build_id, code.program.size);
+	}
 	if (listing && finder->file_error)
 		code.kept = tell_kept(finder);
 	struct stat status;
@@ -151,9 +184,23 @@ static void finish(struct code_finder *finder, int error, struct listing *listin
 
 /* ---- the listing ---- */
 
+static bool fetch(struct code_finder *finder, const struct listing *listing);
+
+/* If the second one, with lines, fails, there is the first. */
 static void take_listing(void *context, int error, struct listing *listing)
 {
-	finish(context, error, listing);
+	struct code_finder *finder = context;
+	struct listing *first = finder->without_lines;
+	finder->without_lines = NULL;
+	if (first && error) {
+		finish(finder, 0, first);
+		return;
+	}
+	listing_free(first);
+	if (!error && fetch(finder, listing))
+		finder->without_lines = listing;
+	else
+		finish(finder, error, listing);
 }
 
 static void list(struct code_finder *finder)
@@ -169,6 +216,68 @@ static void list(struct code_finder *finder)
 	int result = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	if (result)
 		finish(finder, result, NULL);
+}
+
+/* ---- a debug file from servers ---- */
+
+static void without_lines(struct code_finder *finder)
+{
+	struct listing *listing = finder->without_lines;
+	finder->without_lines = NULL;
+	finish(finder, 0, listing);
+}
+
+static bool has_build_id(const struct prober_answer *answer, const void *build_id, size_t size)
+{
+	return !answer->error && size && answer->build_id_size == size &&
+	       memcmp(answer->build_id, build_id, size) == 0;
+}
+
+static void take_fetched_word(void *context, const struct prober_answer *answer)
+{
+	struct code_finder *finder = context;
+	const struct prober_answer *module = &finder->module;
+	if (has_build_id(answer, module->build_id, module->build_id_size)) {
+		list(finder);
+		return;
+	}
+	close(finder->debug_fd);
+	finder->debug_fd = -1;
+	finder->fetch_error = -EBADMSG;
+	without_lines(finder);
+}
+
+static void prove(struct code_finder *finder, int fd, bool sum_up, prober_taker *taker)
+{
+	int result = prober_ask(finder->prober, fd, sum_up, taker, finder);
+	if (result)
+		taker(finder, &(struct prober_answer){.error = result});
+}
+
+static void take_fetched(void *context, int error, int fd)
+{
+	struct code_finder *finder = context;
+	finder->fetch_error = error;
+	finder->debug_fd = fd;
+	if (fd < 0)
+		without_lines(finder);
+	else
+		prove(finder, fd, false, take_fetched_word);
+}
+
+/*
+ * Where the module's file says nothing of lines, and there is no debug file, servers are asked; by the build-id that a prober has read in it. False:
+ * they are not.
+ */
+static bool fetch(struct code_finder *finder, const struct listing *listing)
+{
+	if (!finder->fetcher || finder->was_fetched || listing->answer.nr_files || finder->fd < 0 ||
+	    finder->debug_fd >= 0 || !finder->module.build_id_size)
+		return false;
+	finder->was_fetched = true;
+	finder->fetch_error = fetcher_ask(finder->fetcher, finder->module.build_id,
+					  finder->module.build_id_size, take_fetched, finder);
+	return !finder->fetch_error;
 }
 
 /* ---- files ---- */
@@ -205,12 +314,6 @@ static void find_debug_file(struct code_finder *finder)
 		list(finder);
 }
 
-static bool has_build_id(const struct prober_answer *answer, const void *build_id, size_t size)
-{
-	return !answer->error && size && answer->build_id_size == size &&
-	       memcmp(answer->build_id, build_id, size) == 0;
-}
-
 /* Which is by the kernel the one that was mapped, or must have its build-id. */
 static void take_modules_word(void *context, const struct prober_answer *answer)
 {
@@ -244,13 +347,6 @@ static void take_debug_files_word(void *context, const struct prober_answer *ans
 	close(finder->debug_fd);
 	finder->debug_fd = -1;
 	next_candidate(finder);
-}
-
-static void prove(struct code_finder *finder, int fd, bool sum_up, prober_taker *taker)
-{
-	int result = prober_ask(finder->prober, fd, sum_up, taker, finder);
-	if (result)
-		taker(finder, &(struct prober_answer){.error = result});
 }
 
 /* As the broker believes them: root's, ours, or whose the module is. */
@@ -331,6 +427,7 @@ void code_finder_forget(struct code_finder *finder)
 	disassembler_forget(finder->disassembler);
 	close_files(finder);
 	forget_kept(finder);
+	forget_fetched(finder);
 	finder->taker = NULL;
 }
 
@@ -356,6 +453,8 @@ void code_finder_ask(struct code_finder *finder, const struct code_request *requ
 	finder->context = context;
 	finder->candidate = 0;
 	finder->error = 0;
+	finder->was_fetched = false;
+	finder->fetch_error = 0;
 	finder->module = (struct prober_answer){0};
 	keep(finder);
 	if (request->module.kind != MODULE_FILE && request->module.kind != MODULE_VDSO)
@@ -380,16 +479,21 @@ void code_finder_serve(struct code_finder *finder, int timeout_ms)
 		{.fd = opener_fd(finder->opener), .events = POLLIN},
 		{.fd = prober_fd(finder->prober), .events = POLLIN},
 		{.fd = disassembler_fd(finder->disassembler), .events = POLLIN},
+		{.fd = finder->fetcher ? fetcher_fd(finder->fetcher) : -1, .events = POLLIN},
 	};
 	timeout_ms = sooner(timeout_ms, opener_timeout_ms(finder->opener));
 	timeout_ms = sooner(timeout_ms, prober_timeout_ms(finder->prober));
 	timeout_ms = sooner(timeout_ms, disassembler_timeout_ms(finder->disassembler));
+	if (finder->fetcher)
+		timeout_ms = sooner(timeout_ms, fetcher_timeout_ms(finder->fetcher));
 	if (!finder->taker)
 		return;
 	poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms);
 	opener_serve(finder->opener);
 	prober_serve(finder->prober);
 	disassembler_serve(finder->disassembler);
+	if (finder->fetcher)
+		fetcher_serve(finder->fetcher);
 }
 
 int32_t code_finder_pid(const struct code_finder *finder)

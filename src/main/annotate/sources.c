@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/files/fetcher.h>
 #include <ctop/files/opener.h>
 
 /* Bytes of a line that are shown; its tabs go to multiples of so many columns. */
 enum { LINE_BYTES_MAX = 400, TAB_COLS = 8 };
 /* A program may name any file, by very many names: of all files, of their text and lines, and of looks that hang. */
 enum { FILES_MAX = 2048, HUNG_MAX = 3 };
+/* That servers are asked for: one after the other, each takes a moment. */
+enum { ASKED_OF_SERVERS_MAX = 256 };
 #define BYTES_MAX ((size_t)128 << 20)
 
 struct source_file {
@@ -27,6 +30,9 @@ struct source_file {
 	char place[PATH_MAX]; /* of it; where the file was found */
 	bool is_awaited;
 	int error; /* why the first one was not shown; 0 */
+	struct source_program program;
+	bool was_fetched;	 /* servers were asked */
+	char fetch_problem[128]; /* what came of that, in words; "": the file, or nothing yet */
 	int64_t written_ns;
 	char *bytes; /* mapped; NULL: none */
 	size_t size;
@@ -44,8 +50,10 @@ struct sources {
 		struct source_file **items; /* each on the heap: they are given out */
 		size_t nr, capacity;
 	} files;
-	size_t bytes;	  /* of all, and of what is known of their lines */
-	unsigned nr_hung; /* looks that took too long */
+	size_t bytes;		 /* of all, and of what is known of their lines */
+	unsigned nr_hung;	 /* looks that took too long */
+	struct fetcher *fetcher; /* NULL: no servers are asked */
+	unsigned nr_asked;	 /* of servers */
 };
 
 struct sources *sources_new(const char *const *maps, size_t nr_maps)
@@ -60,6 +68,18 @@ struct sources *sources_new(const char *const *maps, size_t nr_maps)
 	return NULL;
 }
 
+int sources_use_servers(struct sources *sources, const char *urls)
+{
+	sources->fetcher = fetcher_new(urls);
+	return sources->fetcher ? 0 : -ENOMEM;
+}
+
+void sources_tell_fetching(const struct sources *sources, struct text *out)
+{
+	if (sources->fetcher)
+		fetcher_tell(sources->fetcher, out);
+}
+
 static void drop_copy(struct source_file *file)
 {
 	if (file->bytes)
@@ -72,6 +92,8 @@ static void drop_copy(struct source_file *file)
 static void free_file(struct source_file *file)
 {
 	opener_forget(file->sources->opener, file);
+	if (file->sources->fetcher)
+		fetcher_forget(file->sources->fetcher, file);
 	drop_copy(file);
 	free(file->path);
 	free(file->directory);
@@ -86,6 +108,7 @@ void sources_free(struct sources *sources)
 		free_file(sources->files.items[i]);
 	free(sources->files.items);
 	opener_free(sources->opener);
+	fetcher_free(sources->fetcher);
 	free(sources);
 }
 
@@ -122,16 +145,23 @@ static bool map_path(const struct sources *sources, const char *path, char *plac
 
 enum { BY_MAP, AS_COMPILED, BELOW_HERE, NR_CANDIDATES };
 
+/* As its debug information has it, from the root on. False: it is too long to be one. */
+static bool set_whole(const struct source_file *file, char whole[PATH_MAX])
+{
+	const bool is_absolute = file->path[0] == '/';
+	return (size_t)snprintf(whole, PATH_MAX, is_absolute ? "%s%s" : "%s/%s",
+				is_absolute ? "" : file->directory, file->path) < PATH_MAX;
+}
+
 /* False: that candidate is none of its places. */
 static bool set_place(struct source_file *file, unsigned candidate)
 {
 	char whole[PATH_MAX];
 	const size_t size = sizeof(file->place);
-	const bool is_absolute = file->path[0] == '/';
-	const char *rest = is_absolute ? below(file->path, file->directory, strlen(file->directory))
-				       : file->path;
-	if ((size_t)snprintf(whole, sizeof(whole), is_absolute ? "%s%s" : "%s/%s",
-			     is_absolute ? "" : file->directory, file->path) >= sizeof(whole))
+	const char *rest = file->path[0] == '/'
+				   ? below(file->path, file->directory, strlen(file->directory))
+				   : file->path;
+	if (!set_whole(file, whole))
 		return false;
 	switch (candidate) {
 	case BY_MAP:
@@ -178,11 +208,10 @@ static int map_copy(struct source_file *file, int fd)
 	return index_lines(file);
 }
 
-/* What cannot be shown is not kept. */
-static int read_copy(struct source_file *file, int fd)
+/* result: of making it. What cannot be shown is not kept. */
+static int keep_copy(struct source_file *file, int result)
 {
 	struct sources *sources = file->sources;
-	int result = map_copy(file, fd);
 	const size_t bytes = file->size + vec_bytes(&file->lines);
 	if (!result && bytes > BYTES_MAX - sources->bytes)
 		result = -ENOBUFS;
@@ -203,8 +232,10 @@ static void give_up(struct sources *sources)
 		if (!file->is_awaited)
 			continue;
 		opener_forget(sources->opener, file);
-		file->is_awaited = false;
-		file->error = -ETIMEDOUT;
+		if (!file->was_fetched) {
+			file->is_awaited = false;
+			file->error = -ETIMEDOUT;
+		}
 	}
 }
 
@@ -215,7 +246,7 @@ static void take(void *context, const struct opener_answer *answer, int fd)
 	file->is_awaited = false;
 	if (fd >= 0) {
 		file->written_ns = answer->written_ns;
-		file->error = read_copy(file, fd);
+		file->error = keep_copy(file, map_copy(file, fd));
 		close(fd);
 		return;
 	}
@@ -227,6 +258,77 @@ static void take(void *context, const struct opener_answer *answer, int fd)
 	file->candidate++;
 	ask(file);
 }
+
+/* ---- from servers ---- */
+
+/* Whoever wrote it may write on, if it has fallen: what is shown is a copy. */
+static int copy_fetched(struct source_file *file, int fd)
+{
+	struct stat status;
+	size_t at = 0;
+	ssize_t got;
+	if (fstat(fd, &status) || status.st_size <= 0)
+		return -ENODATA;
+	if (status.st_size > OPENER_SOURCE_MAX)
+		return -EFBIG;
+	const size_t size = (size_t)status.st_size;
+	if (size > BYTES_MAX - file->sources->bytes)
+		return -ENOBUFS;
+	char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (bytes == MAP_FAILED)
+		return -ENOMEM;
+	file->bytes = bytes;
+	file->size = size;
+	while (at < size && (got = pread(fd, bytes + at, size - at, (off_t)at)) > 0)
+		at += (size_t)got;
+	return at == size ? index_lines(file) : -EIO;
+}
+
+static void not_fetched(struct source_file *file, int error)
+{
+	file->is_awaited = false;
+	snprintf(file->fetch_problem, sizeof(file->fetch_problem), "not found, and %s",
+		 fetcher_why(error));
+}
+
+static void take_fetched(void *context, int error, int fd)
+{
+	struct source_file *file = context;
+	file->is_awaited = false;
+	if (fd < 0) {
+		not_fetched(file, error);
+		return;
+	}
+	file->error = keep_copy(file, copy_fetched(file, fd));
+	file->written_ns = 0;
+	close(fd);
+}
+
+/* What is in none of its places: what may not be read, or is no text, stays that. */
+static void fetch(struct source_file *file)
+{
+	struct sources *sources = file->sources;
+	char whole[PATH_MAX];
+	static const char mark[] = "debuginfod:";
+	if (!sources->fetcher || !file->program.size || file->was_fetched ||
+	    (file->error != -ENOENT && file->error != -ENOTDIR))
+		return;
+	file->was_fetched = file->is_awaited = true;
+	int result = !set_whole(file, whole)			 ? -ENAMETOOLONG
+		     : sources->nr_asked == ASKED_OF_SERVERS_MAX ? -ENOBUFS
+								 : 0;
+	if (!result)
+		result = fetcher_ask_source(sources->fetcher, file->program.build_id,
+					    file->program.size, whole, take_fetched, file);
+	if (result)
+		not_fetched(file, result);
+	else
+		sources->nr_asked++;
+	snprintf(file->place, sizeof(file->place), "%s%.*s", mark,
+		 (int)(sizeof(file->place) - sizeof(mark)), whole);
+}
+
+/* ---- one after the other ---- */
 
 static void ask(struct source_file *file)
 {
@@ -245,18 +347,30 @@ static void ask(struct source_file *file)
 	}
 	if (!file->error)
 		file->error = -ENOENT;
+	fetch(file);
 }
 
-struct source_file *sources_get(struct sources *sources, const char *path, const char *directory)
+/* One that a server sent is that program's. */
+static bool is_of(const struct source_file *file, const struct source_program *program)
+{
+	return (!file->was_fetched && !file->is_awaited) ||
+	       (file->program.size == program->size &&
+		memcmp(file->program.build_id, program->build_id, program->size) == 0);
+}
+
+struct source_file *sources_get(struct sources *sources, const char *path, const char *directory,
+				const struct source_program *program)
 {
 	for (size_t i = 0; i < sources->files.nr; i++)
 		if (!strcmp(sources->files.items[i]->path, path) &&
-		    !strcmp(sources->files.items[i]->directory, directory))
+		    !strcmp(sources->files.items[i]->directory, directory) &&
+		    is_of(sources->files.items[i], program))
 			return sources->files.items[i];
 	struct source_file *file = sources->files.nr < FILES_MAX ? calloc(1, sizeof(*file)) : NULL;
 	if (!file)
 		return NULL;
 	file->sources = sources;
+	file->program = *program;
 	file->path = strdup(path);
 	file->directory = strdup(directory);
 	if (!file->path || !file->directory ||
@@ -279,14 +393,22 @@ bool sources_are_awaited(const struct sources *sources)
 
 void sources_serve(struct sources *sources, int timeout_ms)
 {
-	const int own_ms = opener_timeout_ms(sources->opener);
-	struct pollfd fd = {.fd = opener_fd(sources->opener), .events = POLLIN};
-	if (own_ms >= 0 && own_ms < timeout_ms)
-		timeout_ms = own_ms;
+	struct fetcher *fetcher = sources->fetcher;
+	const int own_ms[] = {opener_timeout_ms(sources->opener),
+			      fetcher ? fetcher_timeout_ms(fetcher) : -1};
+	struct pollfd fds[] = {
+		{.fd = opener_fd(sources->opener), .events = POLLIN},
+		{.fd = fetcher ? fetcher_fd(fetcher) : -1, .events = POLLIN},
+	};
+	for (size_t i = 0; i < 2; i++)
+		if (own_ms[i] >= 0 && own_ms[i] < timeout_ms)
+			timeout_ms = own_ms[i];
 	if (!sources_are_awaited(sources))
 		return;
-	poll(&fd, 1, timeout_ms);
+	poll(fds, 2, timeout_ms);
 	opener_serve(sources->opener);
+	if (fetcher)
+		fetcher_serve(fetcher);
 }
 
 int32_t sources_pid(const struct sources *sources)
@@ -315,7 +437,7 @@ const char *source_file_problem(const struct source_file *file)
 		return NULL;
 	case -ENOENT:
 	case -ENOTDIR:
-		return "not found";
+		return file->fetch_problem[0] ? file->fetch_problem : "not found";
 	case -EACCES:
 	case -EPERM:
 		return "may not be read";

@@ -13,6 +13,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/files/locate.h>
+#include <ctop/files/opener.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/ipc/fetcher_protocol.h>
 #include <ctop/jail/jail.h>
@@ -27,6 +28,9 @@ enum { REPORTS_MAX = 1024 };
 enum { SILENT_MAX = 2 };
 /* Debug files of the largest programs are hundreds of MiB. */
 #define MOST_BYTES (UINT64_C(1) << 30)
+/* Source files are small, and may be many. */
+enum { SOURCE_PATIENCE_S = 20 };
+#define SOURCE_MOST_BYTES ((uint64_t)OPENER_SOURCE_MAX)
 
 struct waiting {
 	struct waiting *prev, *next;
@@ -34,6 +38,7 @@ struct waiting {
 	void *context;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint32_t build_id_size;
+	char *source; /* its path; NULL: it is a debug file */
 };
 
 struct fetcher {
@@ -72,6 +77,7 @@ static void drop_first(struct fetcher *fetcher)
 {
 	struct waiting *first = fetcher->first;
 	DL_DELETE(fetcher->first, first);
+	free(first->source);
 	free(first);
 	fetcher->nr--;
 }
@@ -113,16 +119,23 @@ static bool is_silence(int error)
 	return error == -ETIMEDOUT || error == -ECONNREFUSED || error == -EHOSTUNREACH;
 }
 
+static unsigned patience_s(const struct fetcher *fetcher)
+{
+	return fetcher->first->source ? SOURCE_PATIENCE_S : PATIENCE_S;
+}
+
 static int start(struct fetcher *fetcher)
 {
+	const char *source = fetcher->first->source;
 	char role[64];
 	if (fetcher->nr_silent >= SILENT_MAX)
 		return -ECANCELED;
 	struct fetch_question question = {
 		.build_id_size = fetcher->first->build_id_size,
-		.patience_s = PATIENCE_S,
-		.most_bytes = MOST_BYTES,
+		.patience_s = patience_s(fetcher),
+		.most_bytes = source ? SOURCE_MOST_BYTES : MOST_BYTES,
 	};
+	snprintf(question.source, sizeof(question.source), "%s", source ? source : "");
 	memcpy(question.build_id, fetcher->first->build_id, sizeof(question.build_id));
 	memcpy(question.urls, fetcher->urls, sizeof(question.urls));
 	set_cache(question.cache);
@@ -170,8 +183,9 @@ static void go_on(struct fetcher *fetcher)
 	}
 }
 
-int fetcher_ask(struct fetcher *fetcher, const uint8_t *build_id, size_t build_id_size,
-		fetcher_taker *taker, void *context)
+/* source: NULL, or taken over if that succeeds. */
+static int ask(struct fetcher *fetcher, const uint8_t *build_id, size_t build_id_size, char *source,
+	       fetcher_taker *taker, void *context)
 {
 	if (build_id_size < 8 || build_id_size > BUILD_ID_MAX)
 		return -EINVAL;
@@ -180,6 +194,7 @@ int fetcher_ask(struct fetcher *fetcher, const uint8_t *build_id, size_t build_i
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 	if (!waiting)
 		return -ENOMEM;
+	waiting->source = source;
 	waiting->taker = taker;
 	waiting->context = context;
 	waiting->build_id_size = (uint32_t)build_id_size;
@@ -188,8 +203,40 @@ int fetcher_ask(struct fetcher *fetcher, const uint8_t *build_id, size_t build_i
 	fetcher->nr++;
 	fetcher->nr_asked++;
 	int result = fetcher->first == waiting ? start(fetcher) : 0;
+	if (!result)
+		return 0;
+	waiting->source = NULL;
+	drop_first(fetcher);
+	return result;
+}
+
+int fetcher_ask(struct fetcher *fetcher, const uint8_t *build_id, size_t build_id_size,
+		fetcher_taker *taker, void *context)
+{
+	return ask(fetcher, build_id, build_id_size, NULL, taker, context);
+}
+
+/* The client escapes what has a meaning in addresses; but a program says what is in the path. */
+static int check_source(const char *path)
+{
+	if (strlen(path) >= FETCH_SOURCE_MAX)
+		return -ENAMETOOLONG;
+	for (const char *at = path; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			return -EILSEQ;
+	return path[0] == '/' ? 0 : -EILSEQ;
+}
+
+int fetcher_ask_source(struct fetcher *fetcher, const uint8_t *build_id, size_t build_id_size,
+		       const char *path, fetcher_taker *taker, void *context)
+{
+	int result = check_source(path);
+	char *source = result ? NULL : strdup(path);
+	if (!result)
+		result = source ? ask(fetcher, build_id, build_id_size, source, taker, context)
+				: -ENOMEM;
 	if (result)
-		drop_first(fetcher);
+		free(source);
 	return result;
 }
 
@@ -208,10 +255,11 @@ int fetcher_fd(const struct fetcher *fetcher)
 
 int fetcher_timeout_ms(const struct fetcher *fetcher)
 {
-	const uint64_t until = fetcher->since_ns + (PATIENCE_S + PATIENCE_MORE_S) * NS_PER_SECOND;
-	const uint64_t now = clock_now_ns();
 	if (!fetcher->child.pid)
 		return -1;
+	const uint64_t now = clock_now_ns();
+	const uint64_t until =
+		fetcher->since_ns + (patience_s(fetcher) + PATIENCE_MORE_S) * NS_PER_SECOND;
 	if (!fetcher->first->taker || now >= until)
 		return 0;
 	return (int)((until - now) / NS_PER_MS) + 1;
@@ -258,7 +306,38 @@ void fetcher_tell(const struct fetcher *fetcher, struct text *out)
 	if (fetcher->total)
 		text_addf(out, " of %.1f", (double)fetcher->total / mib);
 	text_add(out, " MiB of ");
-	text_add_hex(out, fetcher->first->build_id, 4);
+	if (fetcher->first->source)
+		text_add_safe(out, strrchr(fetcher->first->source, '/') + 1);
+	else
+		text_add_hex(out, fetcher->first->build_id, 4);
 	if (fetcher->nr > 1)
 		text_addf(out, ", %zu wait", fetcher->nr - 1);
+}
+
+const char *fetcher_why(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "debuginfod has none";
+	case -ENOSYS:
+		return "libdebuginfod.so.1 is not installed";
+	case -ETIMEDOUT:
+	case -ECANCELED:
+		return "debuginfod did not answer in time";
+	case -EFBIG:
+		return "what debuginfod has is too large";
+	case -ENAMETOOLONG:
+	case -EILSEQ:
+		return "its name is none that debuginfod is asked for";
+	case -ENOBUFS:
+		return "debuginfod was asked for too many already";
+	case -EPERM:
+	case -EACCES:
+		return "there is no cache of debuginfod's clients that is ours alone";
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+		return "the debuginfod servers cannot be reached";
+	default:
+		return "debuginfod failed";
+	}
 }

@@ -25,6 +25,7 @@ void shown_code_release(struct shown_code *shown)
 	forget(shown);
 	code_finder_free(shown->finder);
 	sources_free(shown->sources);
+	text_release(&shown->fetching);
 	free(shown->addresses.items);
 	*shown = (struct shown_code){0};
 }
@@ -36,11 +37,19 @@ static int out_of_memory(struct shown_code *shown)
 
 static int begin(struct shown_code *shown, const struct options *options)
 {
-	if (!shown->finder)
+	const char *servers = options->debuginfod ? getenv("DEBUGINFOD_URLS") : NULL;
+	int result = 0;
+	if (!shown->finder) {
 		shown->finder = code_finder_new();
-	if (!shown->sources)
+		if (shown->finder && servers)
+			result = code_finder_use_servers(shown->finder, servers);
+	}
+	if (!shown->sources) {
 		shown->sources = sources_new(options->source_dirs, options->nr_source_dirs);
-	return shown->finder && shown->sources ? 0 : out_of_memory(shown);
+		if (shown->sources && servers && !result)
+			result = sources_use_servers(shown->sources, servers);
+	}
+	return shown->finder && shown->sources && !result ? 0 : out_of_memory(shown);
 }
 
 /* ---- the listing ---- */
@@ -56,9 +65,9 @@ static void find_sources(struct shown_code *shown)
 	const uint32_t nr = listing->answer.nr_files;
 	shown->files = calloc(nr + 1, sizeof(*shown->files));
 	for (uint32_t i = 0; shown->files && i < nr && i < SOURCES_SHOWN_MAX; i++)
-		shown->files[i] =
-			sources_get(shown->sources, listing->strings + listing->files[i].path,
-				    listing->strings + listing->files[i].directory);
+		shown->files[i] = sources_get(
+			shown->sources, listing->strings + listing->files[i].path,
+			listing->strings + listing->files[i].directory, &shown->code.program);
 	if (!shown->files)
 		out_of_memory(shown);
 }
@@ -161,6 +170,7 @@ const struct ui_code *shown_code_get(struct shown_code *shown, struct history *h
 		.files = shown->files,
 		.written_ns = shown->code.written_ns,
 		.kept = shown->code.kept,
+		.fetching = text_string(&shown->fetching),
 	};
 	return &shown->told;
 }
@@ -182,6 +192,19 @@ static void leave_out(struct shown_code *shown, struct session *session)
 	}
 }
 
+/* True: it is something else than before. */
+static bool tell_fetching(struct shown_code *shown)
+{
+	struct text now = {0};
+	code_finder_tell_fetching(shown->finder, &now);
+	if (!now.size)
+		sources_tell_fetching(shown->sources, &now);
+	const bool is_new = strcmp(text_string(&now), text_string(&shown->fetching)) != 0;
+	text_release(&shown->fetching);
+	shown->fetching = now;
+	return is_new;
+}
+
 bool shown_code_serve(struct shown_code *shown, struct session *session)
 {
 	const bool was_awaited = shown_code_is_awaited(shown);
@@ -191,5 +214,7 @@ bool shown_code_serve(struct shown_code *shown, struct session *session)
 	const bool was_listed = shown->code.listing != NULL;
 	code_finder_serve(shown->finder, 0);
 	sources_serve(shown->sources, 0);
-	return was_listed != (shown->code.listing != NULL) || !shown_code_is_awaited(shown);
+	const bool is_new = tell_fetching(shown);
+	return is_new || was_listed != (shown->code.listing != NULL) ||
+	       !shown_code_is_awaited(shown);
 }

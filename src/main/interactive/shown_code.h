@@ -12,6 +12,7 @@
 #include <ctop/annotate/annotation.h>
 #include <ctop/annotate/code_finder.h>
 #include <ctop/annotate/sources.h>
+#include <ctop/base/text.h>
 #include <ctop/options/options.h>
 #include <ctop/session/session.h>
 #include <ctop/ui/ui.h>
@@ -19,6 +20,7 @@
 struct shown_code {
 	struct code_finder *finder; /* made when it is first needed */
 	struct sources *sources;
+	struct text fetching;		 /* what they are asked for now */
 	struct function_id function;	 /* asked for; .index 0: none */
 	struct function_id holder;	 /* whose code that is */
 	struct selection_address place;	 /* the start that is listed */

@@ -276,7 +276,10 @@ const struct option_row option_rows[] = {
 	 "ctop and without privileges, into the cache that all debuginfod clients share. It takes "
 	 "2 minutes and 1 GiB for a file at most, and libdebuginfod; servers that are silent for "
 	 "two files in a row are asked no more. Of a recording of ctop's, which has its names "
-	 "inside, it changes nothing."},
+	 "inside, it changes nothing but a function's code: its source files that are not here are "
+	 "asked for, too, 20 seconds and 16 MiB each, 256 at most, and where there are no lines "
+	 "the "
+	 "debug file. The servers learn the paths that debug information names."},
 	{OPTION_HTML, GROUP_OUTPUT, RECORD | DIFF, 0, "html", "FILE", COMPLETE_FILE, NULL,
 	 "write it as a page for a browser, too",
 	 "Of a recording what \\fBctop export html\\fR writes, as soon as it is whole; of two a "

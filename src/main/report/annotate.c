@@ -186,7 +186,8 @@ static struct source_file **find_sources(struct work *work)
 	struct source_file **files = calloc(nr + 1, sizeof(*files));
 	for (uint32_t i = 0; files && i < nr; i++)
 		files[i] = sources_get(work->sources, listing->strings + listing->files[i].path,
-				       listing->strings + listing->files[i].directory);
+				       listing->strings + listing->files[i].directory,
+				       &work->code.program);
 	while (files && sources_are_awaited(work->sources) && !end_pending())
 		sources_serve(work->sources, SLICE_MS);
 	return files;
@@ -286,7 +287,14 @@ int report_annotate(struct history *history, const struct options *options, stru
 		.sources = sources_new(options->source_dirs, options->nr_source_dirs),
 		.finder = code_finder_new(),
 	};
-	int result = work.selection && work.finder && work.sources ? add_all(&work) : -ENOMEM;
+	const char *servers = options->debuginfod ? getenv("DEBUGINFOD_URLS") : NULL;
+	int result = work.selection && work.finder && work.sources ? 0 : -ENOMEM;
+	if (!result && servers)
+		result = code_finder_use_servers(work.finder, servers);
+	if (!result && servers)
+		result = sources_use_servers(work.sources, servers);
+	if (!result)
+		result = add_all(&work);
 	if (!result && out->failed)
 		result = -ENOMEM;
 	if (result == -ENOMEM)

@@ -49,15 +49,28 @@ static void add_file(const struct listing *listing, const struct listing_file *l
 		text_add(out, " (newer than the program: lines may be others)");
 }
 
-static void add_files(const struct listing *listing, struct source_file *const *files,
-		      int64_t written_ns, struct text *out)
+static void add_no_files(const struct code *code, bool asks_servers, struct text *out)
 {
+	struct text line = {0};
+	text_add(&line, "no debug information says which");
+	if (code->fetch_problem)
+		text_addf(&line, ", and %s", code->fetch_problem);
+	else if (!asks_servers && code->program.size)
+		text_add(&line, "; --debuginfod asks servers for it");
+	label_line_add(out, "source", text_string(&line), 0);
+	text_release(&line);
+}
+
+static void add_files(const struct code *code, struct source_file *const *files, bool asks_servers,
+		      struct text *out)
+{
+	const struct listing *listing = code->listing;
 	const uint32_t nr = listing->answer.nr_files;
 	bool is_one_missing = false;
 	for (uint32_t i = 0; i < nr && i < FILES_SHOWN_MAX; i++) {
 		struct text line = {0};
 		is_one_missing |= files[i] && !source_file_place(files[i]);
-		add_file(listing, &listing->files[i], files[i], written_ns, &line);
+		add_file(listing, &listing->files[i], files[i], code->written_ns, &line);
 		label_line_add(out, i ? "" : "source", text_string(&line), 0);
 		text_release(&line);
 	}
@@ -68,11 +81,15 @@ static void add_files(const struct listing *listing, struct source_file *const *
 		text_release(&line);
 	}
 	if (is_one_missing)
-		label_line_add(out, "", "--source-dir OLD=NEW says where those are", 0);
+		label_line_add(out, "",
+			       asks_servers ? "--source-dir OLD=NEW says where those are"
+					    : "--source-dir OLD=NEW says where those are; "
+					      "--debuginfod asks servers for them",
+			       0);
 	if (listing->answer.lacks_calls)
 		label_line_add(out, "inlined", "so many functions that some are not shown", 0);
 	if (!nr)
-		label_line_add(out, "source", "no debug information says which", 0);
+		add_no_files(code, asks_servers, out);
 }
 
 static uint64_t inlined_samples(const struct annotation *annotation)
@@ -244,7 +261,7 @@ void report_annotate_add(const struct history *history, const struct annotation 
 		text_release(&kept);
 	}
 	add_counts(annotation, whole, out);
-	add_files(listing, files, code->written_ns, out);
+	add_files(code, files, options->debuginfod, out);
 	report_events_fit(&listed.events, history,
 			  options->names_full ? 0
 			  : options->columns  ? options->columns

@@ -209,6 +209,11 @@ static void add_instruction(const struct code_view *view, struct model *model,
 	}
 }
 
+static bool is_fetching(const struct code_view *view)
+{
+	return view->code->fetching && view->code->fetching[0];
+}
+
 static const char *text_at(struct view *view, struct model *model, size_t row)
 {
 	struct code_view *code = code_of(view);
@@ -229,6 +234,10 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 			text_add_safe(&code->text, code->code->cause);
 		else
 			text_add(&code->text, "its code is being listed ...");
+		if (code->code && !code->code->cause[0] && is_fetching(code)) {
+			text_add(&code->text, " ");
+			text_add(&code->text, code->code->fetching);
+		}
 		break;
 	case ROW_REMEDY:
 		text_add_safe(&code->text, code->code->remedy);
@@ -462,6 +471,8 @@ static void draw_selected(struct view *view, struct model *model, struct cells *
 	else if (place && source_file_written_ns(file) > code->code->written_ns)
 		text_add(&line, " (newer than the program: lines may be others)");
 	add_places(code, code->rows.items[view->selected].at, &line);
+	if (is_fetching(code) && !place && !problem)
+		text_addf(&line, " (%s)", code->code->fetching);
 	cells_put_cut(cells, row, 0, cells->cols, ROLE_TEXT, text_string(&line));
 	text_release(&line);
 }

@@ -31,7 +31,8 @@ enum behaviour {
 	SENDS_FOR_EVER,
 	CLAIMS_10_GB,
 	SENDS_SLOWLY,
-	STALLS
+	STALLS,
+	SENDS_THE_REQUEST
 };
 
 static const char file[] = "what a debug file has";
@@ -39,8 +40,8 @@ static const char file[] = "what a debug file has";
 static void answer(int fd, enum behaviour behaviour)
 {
 	static const char lots[1 << 16];
-	char request[4096];
-	if (read(fd, request, sizeof(request)) <= 0)
+	char request[4096] = "";
+	if (read(fd, request, sizeof(request) - 1) <= 0)
 		return;
 	switch (behaviour) {
 	case SENDS:
@@ -70,6 +71,11 @@ static void answer(int fd, enum behaviour behaviour)
 		break;
 	case STALLS:
 		pause();
+		break;
+	case SENDS_THE_REQUEST:
+		request[strcspn(request, "\r\n")] = '\0';
+		dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(request),
+			request);
 		break;
 	}
 }
@@ -105,7 +111,7 @@ static pid_t serve(enum behaviour behaviour, uint16_t *port)
 
 struct asked {
 	int error;
-	char got[64];
+	char got[256];
 	unsigned nr_reports;
 };
 
@@ -121,7 +127,8 @@ static pid_t start(int fd)
 	return pid;
 }
 
-static struct asked ask_for(uint16_t port, const char *cache, uint32_t patience_s)
+static struct asked ask_for_source(uint16_t port, const char *cache, uint32_t patience_s,
+				   const char *source)
 {
 	struct fetch_question question = {
 		.build_id_size = 20, .patience_s = patience_s, .most_bytes = MOST_BYTES};
@@ -129,6 +136,7 @@ static struct asked ask_for(uint16_t port, const char *cache, uint32_t patience_
 	struct asked asked = {0};
 	int main_fd, child_fd, unused;
 	memset(question.build_id, 0xab, sizeof(question.build_id));
+	snprintf(question.source, sizeof(question.source), "%s", source);
 	snprintf(question.urls, sizeof(question.urls), "http://127.0.0.1:%u", port);
 	snprintf(question.cache, sizeof(question.cache), "%s", cache);
 	CHECK_EQ(channel_pair(&main_fd, &child_fd), 0);
@@ -154,6 +162,11 @@ static struct asked ask_for(uint16_t port, const char *cache, uint32_t patience_
 	return asked;
 }
 
+static struct asked ask_for(uint16_t port, const char *cache, uint32_t patience_s)
+{
+	return ask_for_source(port, cache, patience_s, "");
+}
+
 static struct asked ask_port(uint16_t port, const char *cache)
 {
 	return ask_for(port, cache, PATIENCE_S);
@@ -172,18 +185,46 @@ static void remove_directory(const char *path)
 	CHECK_EQ(system(command), 0);
 }
 
-static struct asked ask(enum behaviour behaviour)
+static struct asked ask_source(enum behaviour behaviour, const char *source)
 {
 	char cache[64];
 	uint16_t port;
 	pid_t server = serve(behaviour, &port);
 	make_directory(cache);
 	const bool is_slow = behaviour == SENDS_SLOWLY || behaviour == STALLS;
-	struct asked asked = ask_for(port, cache, is_slow ? LITTLE_PATIENCE_S : PATIENCE_S);
+	struct asked asked =
+		ask_for_source(port, cache, is_slow ? LITTLE_PATIENCE_S : PATIENCE_S, source);
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	remove_directory(cache);
 	return asked;
+}
+
+static struct asked ask(enum behaviour behaviour)
+{
+	return ask_source(behaviour, "");
+}
+
+/* A program says what is in such a path: of the request it is one word, and below the server's root. */
+static void paths_of_sources(void)
+{
+	static const char *const paths[][2] = {
+		{"/src/work.c", "/src/work.c"},
+		{"/src/a b/../?x=1#y%00&c.c", "/src/a%20b/../%3Fx%3D1%23y%2500%26c.c"},
+		{"/../../../../etc/passwd", "/../../../../etc/passwd"},
+		{"/\303\244 HTTP/1.1", "/%C3%A4%20HTTP/1.1"},
+	};
+	char expected[256];
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		struct asked asked = ask_source(SENDS_THE_REQUEST, paths[i][0]);
+		CHECK_EQ(asked.error, 0);
+		snprintf(expected, sizeof(expected), "GET /buildid/%s/source%s HTTP/1.1",
+			 "abababababababababababababababababababab", paths[i][1]);
+		CHECK_STR(asked.got, expected);
+	}
+	CHECK_EQ(ask_source(SENDS_NONE, "/src/work.c").error, -ENOENT);
+	CHECK(ask_source(CLAIMS_10_GB, "/src/work.c").error < 0);
+	CHECK(ask_source(SENDS_FOR_EVER, "/src/work.c").error < 0);
 }
 
 static void a_server_that_has_it(void)
@@ -292,6 +333,7 @@ static void what_it_may_do(void)
 int main(void)
 {
 	RUN(a_server_that_has_it);
+	RUN(paths_of_sources);
 	RUN(nothing_comes_of_servers_that_lie);
 	RUN(slow_ones_are_given_up);
 	RUN(caches_of_others);
