@@ -189,6 +189,27 @@ FAULT(demand_code_that_hangs)
 	say("", &request, error, fd);
 }
 
+/* In the symbolizer. PID,START,END,MOST: the same, so many times at most. */
+FAULT(demand_code_to_keep)
+{
+	struct message message, request = {.kind = MESSAGE_NEED_CODE};
+	char times[64];
+	unsigned nr = 0;
+	int32_t error;
+	do
+		receive(fault->channel, &message);
+	while (message.kind != MESSAGE_TABLES);
+	request.code.pid = (int32_t)number(fault->argument, 0);
+	request.code.start = number(fault->argument, 1);
+	request.code.end = number(fault->argument, 2);
+	int fd;
+	while (!(error = ask_for_code(fault->channel, &request, &fd)) &&
+	       ++nr < number(fault->argument, 3))
+		close(fd);
+	snprintf(times, sizeof(times), "after %u times it ", nr);
+	say(times, &request, error, fd);
+}
+
 /* Two digits a byte. */
 static uint32_t bytes_of(const char *hex, uint8_t *bytes, uint32_t most)
 {

@@ -84,6 +84,29 @@ static void look_up(const struct perf_map *map, const struct lines *lines, uint6
 		memcmp(hit.name, line->name, line->name_bytes) == 0);
 }
 
+/* A function is where the last line says so, if no later one has a part of its place. */
+static void look_for_end(const struct perf_map *map, const struct lines *lines, uint64_t start)
+{
+	static char name[SYMBOL_NAME_MAX + 1];
+	const struct line *line = NULL;
+	bool is_whole = true;
+	uint64_t end = 0;
+	for (size_t i = lines->nr; i-- > 0 && !line;) {
+		const struct line *at = &lines->items[i];
+		if (at->start <= start && start < at->end)
+			line = at;
+	}
+	REQUIRE(line != NULL);
+	memcpy(name, line->name, line->name_bytes);
+	name[line->name_bytes] = '\0';
+	for (const struct line *later = line + 1; later < lines->items + lines->nr; later++)
+		is_whole &= later->start >= line->end || later->end <= line->start;
+	REQUIRE(perf_map_end(map, start, name, UINT64_MAX, &end) ==
+		(is_whole && line->start == start));
+	REQUIRE(end == line->end);
+	REQUIRE(!perf_map_end(map, start, "", UINT64_MAX, &end));
+}
+
 static void compare(const struct perf_map *map, const struct lines *lines)
 {
 	if (lines->nr == LINES_MAX)
@@ -96,6 +119,7 @@ static void compare(const struct perf_map *map, const struct lines *lines)
 		look_up(map, lines, lines->items[i].start);
 		look_up(map, lines, lines->items[i].end - 1);
 		look_up(map, lines, lines->items[i].end);
+		look_for_end(map, lines, lines->items[i].start);
 	}
 }
 

@@ -146,6 +146,25 @@ def code_has_an_end_for_who_asks_for_ever():
         check(times and int(times.group(1)) <= 1024, said)
 
 
+@case
+def a_fallen_symbolizer_has_less_code_and_none_that_nobody_keeps():
+    with target("recursion") as workload, making_code() as (process, start):
+        fault = "symbolizer:demand_code_to_keep={},{},{},{}:jailed"
+        said = demand(fault.format(process.pid, start, start + 0x10000, 10), process.pid)
+        check("after 10 times it was given" in said, said)
+        said = demand(fault.format(process.pid, start, start + 0x10000, 1000), process.pid)
+        times = re.search(r"after (\d+) times it was refused", said)
+        # 4 MiB at once, and 256 KiB a second; what its predecessors had counts.
+        check(times and int(times.group(1)) <= 128, said)
+        for pid in process.pid, os.getpid(), 1:
+            said = demand(fault.format(pid, start, start + 0x10000, 10), workload.pid)
+            check("after 0 times it was refused" in said, f"{pid}: {said}")
+        # Then it is ended for asking.
+        result = run(FAULTY, "record", "-e", "cpu-clock:u", "-o", "/dev/null", "--duration", "1", "--no-keep-code", "-p", process.pid,
+                     env=falling(fault.format(process.pid, start, start + 0x10000, 10)))
+        check("was given" not in result.stderr and "times it" not in result.stderr, result.stderr)
+
+
 # Whoever touches its code waits for an answer that never comes: userfaultfd(2).
 CODE_THAT_HANGS = """import ctypes, fcntl, mmap, os, struct
 page = mmap.PAGESIZE

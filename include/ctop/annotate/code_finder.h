@@ -23,7 +23,12 @@ struct code_request {
 	const char *name;		    /* NULL: no symbol names it. Outlives the search */
 	bool wants_calls;		    /* that the compiler put in */
 	struct history_code kept; /* for where there is no file; copied. size 0: nothing was kept */
+	uint64_t origin_ns;	  /* of the profile: times are told from there on */
 };
+
+/* Of a function that begins there: what is known of it. All else is as for what was recorded. */
+struct code_request code_request_of(const struct history *history, struct function_id function,
+				    uint32_t module, uint64_t start);
 
 struct code {
 	struct listing *listing;

@@ -59,7 +59,7 @@ bool broker_has_process(struct broker *broker, int32_t pid);
 int broker_answer_owner(struct broker *broker, struct channel *channel,
 			const struct message_owner *request);
 /* A copy of code that a process has made: of one in the profile, and no more of it than there are bytes for (broker_code.c). */
-int broker_answer_code(struct broker *broker, struct channel *channel,
+int broker_answer_code(struct broker *broker, struct channel *channel, enum broker_reader reader,
 		       const struct message_code *request);
 /* The reader has died: nobody waits for its answers any more. */
 void broker_forget(struct broker *broker, enum broker_reader reader);

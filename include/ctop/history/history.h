@@ -265,6 +265,9 @@ struct history_module_facts {
 };
 struct history_module_facts history_module(const struct history *history, uint32_t module);
 
+/* Time of the first sample of all, whatever the filter says; 0: there is none. */
+uint64_t history_origin_ns(const struct history *history);
+
 /* The code of a function that was kept beside the samples; what is said of it is untrusted, as are its bytes. */
 struct history_code {
 	const uint8_t *bytes; /* borrowed until stacks are forgotten */

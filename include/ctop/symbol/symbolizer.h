@@ -20,6 +20,13 @@
 
 struct symbolizer;
 
+/* Whole pages of a process's memory, at most PROTOCOL_CODE_MAX bytes. */
+struct code_range {
+	int32_t pid;
+	uint64_t started_ns; /* that process */
+	uint64_t start, end;
+};
+
 /* What it needs from outside; answers come through symbolizer_give_*(), any time later. */
 struct symbolizer_requests {
 	void *context;
@@ -34,6 +41,8 @@ struct symbolizer_requests {
 				const char *debuglink);
 	/* Called before anything that came from a module's files is looked at, and with {0} after it. May be NULL. */
 	void (*reading)(void *context, struct module_id module);
+	/* A copy of code that a process has made, where its functions' code is to be kept. NULL: there are none. */
+	void (*need_code)(void *context, const struct code_range *range);
 };
 
 struct symbolizer *
@@ -49,6 +58,9 @@ int symbolizer_give_module(struct symbolizer *symbolizer, struct module_id modul
 			   int error);
 int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id module, int fd,
 			       int error);
+/* fd, taken over: what could be read of it at that time, from its start on; -1 with error < 0. */
+int symbolizer_give_code(struct symbolizer *symbolizer, const struct code_range *range, int fd,
+			 int error, uint64_t read_ns);
 
 /*
  * Looks at frames published since, and at those waiting for a file; at most max_frames of work; without any it reads a part of the kernel's names,
@@ -70,6 +82,8 @@ bool symbolizer_has_lines(const struct symbolizer *symbolizer);
  */
 int symbolizer_want_code(struct symbolizer *symbolizer);
 void symbolizer_keep_code(struct symbolizer *symbolizer);
+/* Of code that was copied out of memory, what is ready for it: whenever something has come. */
+void symbolizer_keep_copies(struct symbolizer *symbolizer);
 /* True when the end's has been done, and no file is awaited for it. */
 bool symbolizer_has_kept_code(const struct symbolizer *symbolizer);
 /* Asks again for perf maps whose frames have no name yet (the JIT goes on compiling). Call about once a second. */

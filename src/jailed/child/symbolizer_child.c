@@ -58,6 +58,21 @@ static void need_debug_file(void *context, struct module_id module, enum debug_f
 		child->error = result;
 }
 
+static void need_code(void *context, const struct code_range *range)
+{
+	struct symbolizer_child *child = context;
+	const struct message message = {
+		.kind = MESSAGE_NEED_CODE,
+		.code = {.pid = range->pid,
+			 .started_ns = range->started_ns,
+			 .start = range->start,
+			 .end = range->end},
+	};
+	int result = protocol_send(child->link.channel, &message, -1);
+	if (result)
+		child->error = result;
+}
+
 /* What is in hand is published, so that a successor knows what it must not touch. */
 static void reading(void *context, struct module_id module)
 {
@@ -82,6 +97,19 @@ static int give(struct symbolizer_child *child, const struct message *message, i
 	int result = message->kind == MESSAGE_MODULE
 			     ? symbolizer_give_module(child->symbolizer, id, fd, module->error)
 			     : symbolizer_give_debug_file(child->symbolizer, id, fd, module->error);
+	return result == -ENOMEM ? result : 0;
+}
+
+static int give_code(struct symbolizer_child *child, const struct message_code *code, int fd)
+{
+	const struct code_range range = {
+		.pid = code->pid,
+		.started_ns = code->started_ns,
+		.start = code->start,
+		.end = code->end,
+	};
+	int result =
+		symbolizer_give_code(child->symbolizer, &range, fd, code->error, code->read_ns);
 	return result == -ENOMEM ? result : 0;
 }
 
@@ -126,6 +154,8 @@ static int handle_messages(struct symbolizer_child *child)
 		} else if (result == 0 &&
 			   (message.kind == MESSAGE_MODULE || message.kind == MESSAGE_DEBUG_FILE)) {
 			result = give(child, &message, fd);
+		} else if (result == 0 && message.kind == MESSAGE_CODE) {
+			result = give_code(child, &message.code, fd);
 		} else if (result == 0 && message.kind == MESSAGE_STOP) {
 			symbolizer_look_again(child->symbolizer);
 		} else if (result == 0 && message.kind == MESSAGE_LINES) {
@@ -152,6 +182,7 @@ static bool work(struct symbolizer_child *child)
 	/* It has no rings: this says only that it is at work, for main's watch on endless loops. */
 	atomic_store(&link->status->busy_cpu, 0);
 	bool more = symbolizer_work(child->symbolizer, FRAMES_A_TURN) > 0;
+	symbolizer_keep_copies(child->symbolizer);
 	if (!more && symbolizer_has_looked_again(child->symbolizer))
 		symbolizer_keep_code(child->symbolizer);
 	bool more_lines = !more && symbolizer_look_up_lines(child->symbolizer, LINES_A_TURN) > 0;
@@ -204,7 +235,8 @@ int symbolizer_child_run(struct channel *channel)
 {
 	struct symbolizer_child child = {0};
 	child_link_init(&child.link, channel, false);
-	const struct symbolizer_requests requests = {&child, need_module, need_debug_file, reading};
+	const struct symbolizer_requests requests = {&child, need_module, need_debug_file, reading,
+						     need_code};
 	child.symbolizer = symbolizer_new(&requests);
 	int result = child.symbolizer ? serve(&child) : -ENOMEM;
 	symbolizer_free(child.symbolizer);

@@ -296,7 +296,8 @@ int perf_map_read(struct perf_map *map, int fd)
 	return result ? result : painted;
 }
 
-bool perf_map_find(const struct perf_map *map, uint64_t address, struct symbol_hit *hit)
+/* How many segments begin at an address or before it. */
+static size_t segments_to(const struct perf_map *map, uint64_t address)
 {
 	size_t low = 0, high = map->nr_segments;
 	while (low < high) {
@@ -306,9 +307,34 @@ bool perf_map_find(const struct perf_map *map, uint64_t address, struct symbol_h
 		else
 			high = middle;
 	}
-	if (!low || map->segments[low - 1].entry == NO_ENTRY)
+	return low;
+}
+
+bool perf_map_find(const struct perf_map *map, uint64_t address, struct symbol_hit *hit)
+{
+	const size_t nr = segments_to(map, address);
+	if (!nr || map->segments[nr - 1].entry == NO_ENTRY)
 		return false;
-	const struct entry *entry = &map->entries.items[map->segments[low - 1].entry];
+	const struct entry *entry = &map->entries.items[map->segments[nr - 1].entry];
 	*hit = (struct symbol_hit){.name = map->names.items + entry->name, .start = entry->start};
+	return true;
+}
+
+bool perf_map_end(const struct perf_map *map, uint64_t start, const char *name, uint64_t most,
+		  uint64_t *end)
+{
+	const size_t nr = segments_to(map, start);
+	const uint32_t number = nr ? map->segments[nr - 1].entry : NO_ENTRY;
+	if (number == NO_ENTRY)
+		return false;
+	const struct entry *entry = &map->entries.items[number];
+	*end = entry->end;
+	if (entry->start != start || strcmp(map->names.items + entry->name, name) != 0)
+		return false;
+	for (size_t i = nr; i < map->nr_segments && map->segments[i].start < entry->end &&
+			    map->segments[i].start - start < most;
+	     i++)
+		if (map->segments[i].entry != number)
+			return false;
 	return true;
 }

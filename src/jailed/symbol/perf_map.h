@@ -29,6 +29,12 @@ void perf_map_free(struct perf_map *map);
 int perf_map_read(struct perf_map *map, int fd);
 
 bool perf_map_find(const struct perf_map *map, uint64_t address, struct symbol_hit *hit);
+/*
+ * How far the function of that name that begins at an address goes, by the last word that the map has of all of it, or of its first `most`
+ * bytes. False: there is none, or another one has taken a part of its place.
+ */
+bool perf_map_end(const struct perf_map *map, uint64_t start, const char *name, uint64_t most,
+		  uint64_t *end);
 size_t perf_map_count(const struct perf_map *map); /* lines kept */
 size_t perf_map_bytes(const struct perf_map *map);
 

@@ -288,6 +288,7 @@ static int read_map(struct symbol_file *file, int fd)
 	const bool is_dump = jitdump_is_one(fd);
 	int result = is_dump ? read_dump(file, fd) : read_lines(file, fd);
 	file->frames_covered = file->frames_asked;
+	file->nr_maps_read++;
 	set_names(file, file->dump ? NAMES_FROM_JITDUMP : NAMES_FROM_PERF_MAP,
 		  NAMES_MISSING_NOTHING);
 	if (is_dump && file->dump)

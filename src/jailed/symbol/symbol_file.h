@@ -76,6 +76,7 @@ struct symbol_file {
 	/* Perf maps: frames below the first were published when the map that is read
    * was asked for; the second for the one under way. */
 	uint32_t frames_covered, frames_asked;
+	uint32_t nr_maps_read; /* perf maps: how often it was there */
 	/* Perf maps that aren't there are asked for less and less often. */
 	uint32_t refreshes_to_skip, refreshes_skipped_last;
 };

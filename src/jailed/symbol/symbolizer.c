@@ -57,6 +57,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer->modules.items);
 	symbols_writer_free(symbolizer->writer);
 	hot_frames_release(&symbolizer->hot);
+	code_copies_release(&symbolizer->copies);
 	hot_functions_release(&symbolizer->hot_code);
 	symbol_files_release(&symbolizer->files);
 	name_cache_free(symbolizer->names);
@@ -71,6 +72,7 @@ int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *t
 	symbolizer->in_parts.file = NULL;
 	symbols_writer_free(symbolizer->writer);
 	hot_frames_release(&symbolizer->hot);
+	code_copies_release(&symbolizer->copies);
 	hot_functions_release(&symbolizer->hot_code);
 	symbolizer->has_kept_code = false;
 	symbolizer->symbols = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The code of hot functions, for a recording that is to show their instructions where the files are not: a copy out of the file that
- * names came from, hence of the very one that was profiled; of generated code out of the dump that told of it. Some is kept while
+ * names came from, hence of the very one that was profiled; of generated code out of the dump that told of it, else out of memory. Some is kept while
  * sampling goes on, in half of the room: what comes later, and a crash, lose little. At the end the rest of what is hot follows, the
  * hottest first.
  */
@@ -22,6 +22,7 @@ enum { HOT_SHARE = 1024, LEAST_SAMPLES = 2 };
 
 int symbolizer_want_code(struct symbolizer *symbolizer)
 {
+	code_copies_release(&symbolizer->copies);
 	return symbolizer->symbols
 		       ? hot_functions_begin(&symbolizer->hot_code, symbolizer->reader.tables)
 		       : 0;
@@ -102,7 +103,7 @@ static void keep_of_dump(struct symbolizer *symbolizer, const struct module *mod
 	free(bytes);
 }
 
-/* False: its file is awaited. */
+/* False: its file is awaited, or something else. */
 static bool keep(struct symbolizer *symbolizer, const struct hot_function *function)
 {
 	const struct module_id id = {function->module};
@@ -118,6 +119,8 @@ static bool keep(struct symbolizer *symbolizer, const struct hot_function *funct
 		keep_of_file(symbolizer, module, function);
 	else if (module->file->dump)
 		keep_of_dump(symbolizer, module, function);
+	else if (module->file->map)
+		return symbolizer_copy_code(symbolizer, module, function);
 	return true;
 }
 
@@ -153,7 +156,7 @@ void symbolizer_keep_code(struct symbolizer *symbolizer)
 		function->is_done = keep(symbolizer, function);
 		all = all && function->is_done;
 	}
-	symbolizer->has_kept_code = symbolizer->looks_again && all;
+	symbolizer->has_kept_code = symbolizer->looks_again && all && !symbolizer->copies.nr;
 }
 
 bool symbolizer_has_kept_code(const struct symbolizer *symbolizer)

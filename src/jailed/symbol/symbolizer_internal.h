@@ -6,6 +6,7 @@
 
 #include <ctop/symbol/symbolizer.h>
 
+#include "code_copies.h"
 #include "hot_frames.h"
 #include "hot_functions.h"
 #include "symbol_file.h"
@@ -51,6 +52,7 @@ struct symbolizer {
 	} in_parts;
 	struct hot_frames hot;	       /* whose lines are looked up: symbolizer_lines.c */
 	struct hot_functions hot_code; /* whose code is kept: symbolizer_code.c */
+	struct code_copies copies;     /* of it out of memory: symbolizer_copies.c */
 	bool has_kept_code;	       /* all there was, at the end */
 };
 
@@ -64,6 +66,13 @@ bool symbolizer_ask_debug(struct symbolizer *symbolizer, struct symbol_file *fil
 			  struct module_id id, enum debug_file which, enum symbol_file_asked asked);
 /* Which module's files are being read, for a successor; {0}: none. */
 void symbolizer_tell_reading(const struct symbolizer *symbolizer, struct module_id id);
+
+/* ---- symbolizer_copies.c ---- */
+
+/* Of a function of a perf map. False: not now, too much is asked for already. */
+bool symbolizer_copy_code(struct symbolizer *symbolizer, const struct module *module,
+			  const struct hot_function *function);
+
 /* For who makes it fall there. */
 const char *symbolizer_path_of(const struct symbolizer *symbolizer, struct module_id id);
 

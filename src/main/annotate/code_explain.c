@@ -10,9 +10,13 @@
 static int no_file(const struct code_request *request, int code, struct error *error)
 {
 	const enum module_kind kind = request->module.kind;
+	if (kind == MODULE_ANON) {
+		error_set(error, code, "that function's code was generated, and was not kept");
+		return error_remedy(error, "record it with its JIT's dump (as node --perf-prof), "
+					   "or while the process lives on; without --no-keep-code");
+	}
 	error_set(error, code,
 		  kind == MODULE_KERNEL ? "the kernel's code is in no file that ctop reads"
-		  : kind == MODULE_ANON ? "generated code is in no file, and it is not kept"
 					: "nothing is known of the module of that function");
 	return error_remedy(error,
 			    "choose a function of a program or a library: ctop report lists them");

@@ -2,6 +2,7 @@
 #include <ctop/annotate/code_finder.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,14 +145,32 @@ static bool list_kept(struct code_finder *finder, int file_error)
 	return !result;
 }
 
+/* When it was read says whether it may be what was sampled. */
+static void tell_read(struct code_finder *finder, const char *what, uint64_t read_ns)
+{
+	const uint64_t origin_ns = finder->request.origin_ns;
+	const uint64_t after_ns = read_ns > origin_ns ? read_ns - origin_ns : 0;
+	snprintf(finder->kept, sizeof(finder->kept),
+		 "%s in the process's memory at %" PRIu64 ".%" PRIu64
+		 " s: before or after, other code may have been there",
+		 what, after_ns / NS_PER_SECOND, after_ns % NS_PER_SECOND / (NS_PER_SECOND / 10));
+}
+
 static const char *tell_kept(struct code_finder *finder)
 {
+	const struct code_request *request = &finder->request;
 	struct error error;
-	code_explain(&finder->request, finder->file_error, &error);
 	/* What is in no file needs no excuse. */
-	snprintf(finder->kept, sizeof(finder->kept), "code kept in the recording%s%.*s",
-		 finder->file_error == -ENODEV ? "" : ": ", (int)sizeof(finder->kept) / 2,
-		 finder->file_error == -ENODEV ? ", as the process's dump has it" : error.cause);
+	if (finder->file_error != -ENODEV) {
+		code_explain(request, finder->file_error, &error);
+		snprintf(finder->kept, sizeof(finder->kept), "code kept in the recording: %.*s",
+			 (int)sizeof(finder->kept) / 2, error.cause);
+	} else if (request->kept.read_ns) {
+		tell_read(finder, "code kept in the recording, read", request->kept.read_ns);
+	} else {
+		snprintf(finder->kept, sizeof(finder->kept),
+			 "code kept in the recording, as the process's dump has it");
+	}
 	return finder->kept;
 }
 

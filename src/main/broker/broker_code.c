@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of code that processes have made. A collector that has fallen may ask for anything and for ever: it gets
- * executable memory without a file of processes of the profile, and so many bytes.
+ * Copies of code that processes have made. A child that has fallen may ask for anything and for ever: it gets
+ * executable memory without a file of processes of the profile, and so many bytes. The collector unwinds by them, the symbolizer keeps
+ * those of hot functions in a recording: each has its own.
  */
 #include "broker_internal.h"
 
@@ -12,29 +13,42 @@
 #include <ctop/base/clock.h>
 #include <ctop/system/proc_text.h>
 
-/* A runtime that has just started has some MiB of code; later only what is new is asked for. */
-#define AT_ONCE_BYTES	 (UINT64_C(32) << 20)
-#define PER_SECOND_BYTES (UINT64_C(4) << 20)
-/* Half an hour of all that may be had. Who looks for days looks at what is new. */
-#define IN_ALL_BYTES (UINT64_C(8) << 30)
+struct allowance {
+	uint64_t at_once_bytes, per_second_bytes, in_all_bytes;
+};
 
-static bool may_copy(struct broker *broker, uint64_t bytes)
+/* A runtime that has just started has some MiB of code; later only what is new is asked for. In all half an hour of what may be had: who
+ * looks for days looks at what is new. */
+static const struct allowance of_collector = {
+	.at_once_bytes = UINT64_C(32) << 20,
+	.per_second_bytes = UINT64_C(4) << 20,
+	.in_all_bytes = UINT64_C(8) << 30,
+};
+/* A recording keeps 1 MiB of code, of functions that are mostly smaller than the pages which they lie in. */
+static const struct allowance of_symbolizer = {
+	.at_once_bytes = UINT64_C(4) << 20,
+	.per_second_bytes = UINT64_C(256) << 10,
+	.in_all_bytes = UINT64_C(64) << 20,
+};
+
+static bool may_copy(struct code_spent *spent, const struct allowance *allowance, uint64_t bytes)
 {
 	const uint64_t now_ns = clock_now_ns();
-	const uint64_t passed_ms = (now_ns - broker->code.filled_ns) / NS_PER_MS;
-	if (!broker->code.filled_ns || passed_ms / 1000 >= AT_ONCE_BYTES / PER_SECOND_BYTES) {
-		broker->code.left_bytes = AT_ONCE_BYTES;
-		broker->code.filled_ns = now_ns;
+	const uint64_t passed_ms = (now_ns - spent->filled_ns) / NS_PER_MS;
+	if (!spent->filled_ns ||
+	    passed_ms / 1000 >= allowance->at_once_bytes / allowance->per_second_bytes) {
+		spent->left_bytes = allowance->at_once_bytes;
+		spent->filled_ns = now_ns;
 	} else {
-		broker->code.left_bytes += PER_SECOND_BYTES * passed_ms / 1000;
-		broker->code.filled_ns += passed_ms * NS_PER_MS;
+		spent->left_bytes += allowance->per_second_bytes * passed_ms / 1000;
+		spent->filled_ns += passed_ms * NS_PER_MS;
 	}
-	if (broker->code.left_bytes > AT_ONCE_BYTES)
-		broker->code.left_bytes = AT_ONCE_BYTES;
-	if (broker->code.left_bytes < bytes || broker->code.copied_bytes > IN_ALL_BYTES)
+	if (spent->left_bytes > allowance->at_once_bytes)
+		spent->left_bytes = allowance->at_once_bytes;
+	if (spent->left_bytes < bytes || spent->copied_bytes > allowance->in_all_bytes)
 		return false;
-	broker->code.left_bytes -= bytes;
-	broker->code.copied_bytes += bytes;
+	spent->left_bytes -= bytes;
+	spent->copied_bytes += bytes;
 	return true;
 }
 
@@ -81,9 +95,10 @@ static void take_code(void *context, const struct opener_answer *answer, int fd)
 		refuse_waiting(broker);
 }
 
-int broker_answer_code(struct broker *broker, struct channel *channel,
+int broker_answer_code(struct broker *broker, struct channel *channel, enum broker_reader reader,
 		       const struct message_code *request)
 {
+	const bool is_collector = reader == BROKER_COLLECTOR;
 	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	const struct opener_request code = {
 		.kind = OPENER_CODE,
@@ -92,8 +107,7 @@ int broker_answer_code(struct broker *broker, struct channel *channel,
 	const bool is_whole_pages = request->start < request->end &&
 				    request->start % page_bytes == 0 &&
 				    request->end % page_bytes == 0;
-	struct job *job =
-		is_whole_pages ? job_new(broker, channel, BROKER_COLLECTOR, MESSAGE_CODE) : NULL;
+	struct job *job = is_whole_pages ? job_new(broker, channel, reader, MESSAGE_CODE) : NULL;
 	if (!job)
 		return -EPROTO;
 	job->code = *request;
@@ -102,7 +116,9 @@ int broker_answer_code(struct broker *broker, struct channel *channel,
 		job_answer(job, -ESRCH);
 	else if (is_given_up(broker))
 		job_answer(job, -ECANCELED);
-	else if (!may_copy(broker, request->end - request->start))
+	else if (!may_copy(is_collector ? &broker->code.collector : &broker->code.symbolizer,
+			   is_collector ? &of_collector : &of_symbolizer,
+			   request->end - request->start))
 		job_answer(job, -EBUSY);
 	else
 		job_open(job, &code, take_code);

@@ -50,6 +50,12 @@ struct module_copy {
 	char path[PATH_MAX];
 };
 
+/* Of what one child may have of the code that processes have made: broker_code.c. */
+struct code_spent {
+	uint64_t left_bytes, filled_ns; /* what may be copied now; when it was filled up */
+	uint64_t copied_bytes;		/* in all */
+};
+
 struct broker {
 	struct kept_file *files;
 	struct opener *opener;
@@ -72,9 +78,8 @@ struct broker {
 		int32_t pid; /* the first */
 	} maps_used;	     /* perf maps of recorded processes */
 	struct {
-		uint64_t left_bytes, filled_ns; /* what may be copied now; when it was filled up */
-		uint64_t copied_bytes;		/* in all */
-		unsigned nr_hung;		/* copies that took too long */
+		struct code_spent collector, symbolizer;
+		unsigned nr_hung; /* copies that took too long */
 	} code;
 	uint64_t opened_ns; /* older processes are in the profile only as targets */
 	/* Modules of a file without one here: another has their place, or none. */

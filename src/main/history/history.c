@@ -302,3 +302,8 @@ uint64_t history_event_samples(const struct history *history, size_t event)
 {
 	return event < history->events.nr ? history->events.items[event].samples : 0;
 }
+
+uint64_t history_origin_ns(const struct history *history)
+{
+	return history->origin_ns;
+}

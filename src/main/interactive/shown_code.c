@@ -86,16 +86,10 @@ static void ask(struct shown_code *shown, const struct history *history, struct 
 		const struct options *options)
 {
 	const struct selection_address *place = &shown->place;
-	struct code_request request = {
-		.module = history_module(history, place->module),
-		.pid = session ? place->pid : 0,
-		.start = place->start,
-		.name = history_function_named(history, shown->holder)
-				? history_function_name(history, shown->holder)
-				: NULL,
-		.wants_calls = !options->no_inline,
-	};
-	history_code(history, place->module, place->start, request.name, &request.kept);
+	struct code_request request =
+		code_request_of(history, shown->holder, place->module, place->start);
+	request.pid = session ? place->pid : 0;
+	request.wants_calls = !options->no_inline;
 	code_finder_ask(shown->finder, &request, take, shown);
 }
 

@@ -232,7 +232,8 @@ const struct option_row option_rows[] = {
 	 "and view 7 show them where the programs are not, or are others by now: at most 128 KiB "
 	 "of "
 	 "a function, and 1 MiB in all, the hottest first; of those with a thousandth of the "
-	 "samples or more. It is not more than the files have."},
+	 "samples or more. It is not more than the files have. Code that a JIT has made is kept as "
+	 "its dump has it, or is read in the memory of the process, if that lives long enough."},
 	{OPTION_NO_KEEP_CODE, GROUP_OUTPUT, RECORD, 0, "no-keep-code", NULL, COMPLETE_NOTHING, NULL,
 	 "no code in the recording", NULL},
 	{OPTION_MIN_PERCENT, GROUP_OUTPUT, LIVE | REPORT | DIFF, 0, "min-percent", "PERCENT",

@@ -161,15 +161,9 @@ static int interrupted(struct work *work)
 
 static int find_code(struct work *work, const struct selection_address *at)
 {
-	struct code_request request = {
-		.module = history_module(work->history, at->module),
-		.start = at->start,
-		.name = history_function_named(work->history, work->function)
-				? history_function_name(work->history, work->function)
-				: NULL,
-		.wants_calls = !work->options->no_inline,
-	};
-	history_code(work->history, at->module, at->start, request.name, &request.kept);
+	struct code_request request =
+		code_request_of(work->history, work->function, at->module, at->start);
+	request.wants_calls = !work->options->no_inline;
 	code_finder_ask(work->finder, &request, take_code, work);
 	while (code_finder_is_busy(work->finder)) {
 		if (end_pending())

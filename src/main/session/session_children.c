@@ -23,9 +23,10 @@ static bool may_say(const struct session *session, const struct worker *worker, 
 		return is_source && !session_is_recording(session);
 	case MESSAGE_NEED_PROCESS:
 	case MESSAGE_NEED_OWNER:
-	case MESSAGE_NEED_CODE:
 	case MESSAGE_DOUBLE:
 		return is_source && session_is_live(session);
+	case MESSAGE_NEED_CODE:
+		return (is_source || session->keeps_code) && session_is_live(session);
 	case MESSAGE_PAUSED:
 		return is_source && session->pausing;
 	case MESSAGE_READ:
@@ -147,7 +148,8 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	case MESSAGE_NEED_OWNER:
 		return broker_answer_owner(session->broker, worker->channel, &message->owner);
 	case MESSAGE_NEED_CODE:
-		return broker_answer_code(session->broker, worker->channel, &message->code);
+		return broker_answer_code(session->broker, worker->channel,
+					  reader_of(session, worker), &message->code);
 	case MESSAGE_NEED_TABLES:
 		return session_give_tables(session);
 	case MESSAGE_DOUBLE:

@@ -135,6 +135,35 @@ static void later_wins(void)
 	perf_map_free(map);
 }
 
+static void ends(void)
+{
+	struct perf_map *map = map_of("1000 100 whole\n"
+				      "2000 100 cut\n"
+				      "20f0 20 across\n"
+				      "3000 100 twice\n"
+				      "3000 80 twice\n"
+				      "5000 ffffffffffffafff huge\n"
+				      "9000 1 within\n");
+	uint64_t end;
+	CHECK(perf_map_end(map, 0x1000, "whole", UINT64_MAX, &end));
+	CHECK_EQ(end, 0x1100);
+	CHECK(!perf_map_end(map, 0x1000, "whol", UINT64_MAX, &end));
+	CHECK(!perf_map_end(map, 0x1001, "whole", UINT64_MAX, &end));
+	CHECK(!perf_map_end(map, 0x1100, "whole", UINT64_MAX, &end));
+	CHECK(!perf_map_end(map, 0, "whole", UINT64_MAX, &end));
+	CHECK(!perf_map_end(map, 0x2000, "cut", UINT64_MAX, &end));
+	CHECK(!perf_map_end(map, 0x2000, "cut", 0xf1, &end));
+	CHECK(perf_map_end(map, 0x2000, "cut", 0xf0, &end));
+	CHECK_EQ(end, 0x2100);
+	CHECK(perf_map_end(map, 0x20f0, "across", UINT64_MAX, &end));
+	CHECK(perf_map_end(map, 0x3000, "twice", UINT64_MAX, &end));
+	CHECK_EQ(end, 0x3080);
+	CHECK(perf_map_end(map, 0x5000, "huge", 0x4000, &end));
+	CHECK_EQ(end, UINT64_MAX);
+	CHECK(!perf_map_end(map, 0x5000, "huge", 0x4001, &end));
+	perf_map_free(map);
+}
+
 /* Random overlapping lines, against the plain way: the last line that covers an address. */
 static void later_wins_always(void)
 {
@@ -330,6 +359,7 @@ int main(void)
 	RUN(garbage);
 	RUN(nul_bytes);
 	RUN(later_wins);
+	RUN(ends);
 	RUN(later_wins_always);
 	RUN(half_line);
 	RUN(rewritten);

@@ -32,6 +32,8 @@ struct scene {
 	struct symbolizer *symbolizer;
 	struct asked asked[64];
 	size_t nr_asked;
+	struct code_range ranges[128]; /* of processes' memory, that were asked for */
+	size_t nr_ranges;
 };
 
 static const struct tables_capacity tables_capacity = {
@@ -74,6 +76,13 @@ static inline void note_debug_file(void *context, struct module_id module, enum 
 	snprintf(asked->debuglink, sizeof(asked->debuglink), "%s", debuglink);
 }
 
+static inline void note_code(void *context, const struct code_range *range)
+{
+	struct scene *scene = context;
+	CHECK(scene->nr_ranges < NR(scene->ranges));
+	scene->ranges[scene->nr_ranges++] = *range;
+}
+
 static inline void open_epoch(struct scene *scene, const struct symbols_capacity *capacity)
 {
 	CHECK_EQ(tables_map(&scene->tables, -1, &tables_capacity, true), 0);
@@ -93,7 +102,8 @@ static inline void close_epoch(struct scene *scene)
 static inline struct scene *scene_new(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL};
+	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL,
+						     note_code};
 	scene->symbolizer = symbolizer_new(&requests);
 	CHECK(scene->symbolizer != NULL);
 	open_epoch(scene, &symbols_capacity);

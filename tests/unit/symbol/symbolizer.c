@@ -400,7 +400,8 @@ static void kernel_hides(void)
 static void symbols_fill_up(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL};
+	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL,
+						     NULL};
 	const struct symbols_capacity small = {.nr_frames = 4, .string_units = 3};
 	scene->symbolizer = symbolizer_new(&requests);
 	open_epoch(scene, &small);
@@ -464,7 +465,8 @@ static void many_files(void)
 
 static void no_epoch(void)
 {
-	const struct symbolizer_requests requests = {NULL, note_module, note_debug_file, NULL};
+	const struct symbolizer_requests requests = {NULL, note_module, note_debug_file, NULL,
+						     NULL};
 	struct symbolizer *symbolizer = symbolizer_new(&requests);
 	CHECK_EQ(symbolizer_work(symbolizer, 10), 0);
 	CHECK(symbolizer_idle(symbolizer));
