@@ -7,9 +7,10 @@ import json
 import os
 import re
 import signal
+import subprocess
 
-from harness import (BUILD, CTOP, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
-                     need_program, need_root, paranoid, parked_goroutine, plain_user, readable_ctop, run, target, wait_for_samples, wait_until)
+from harness import (BUILD, CTOP, Skip, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
+                     need_program, need_root, paranoid, parked_goroutine, plain_user, readable_ctop, run, sysctl, target, wait_for_samples, wait_until)
 
 # By thread: in which of its functions it waits, what for.
 PLACES = {
@@ -116,6 +117,43 @@ def an_ordinary_user_sees_the_same():
     with paranoid(2), readable_ctop() as (where, program):
         copy_for_all(where, workload("waiters"))
         check_known(where, os.path.join(where, "waiters"), prefix=plain_user(), ctop_program=program)
+
+
+def check_refused_looks(path, stats, words):
+    """How long is known; nothing says where, and that is told, once."""
+    threads = waits_of(path)
+    check_sum(stats, threads)
+    check(stats["waits_refused"] > 0 and stats["time"]["waiting_seconds"] > 0.5, f"{stats}")
+    check(seen_share(threads) < 0.5, f"{dict(threads)}")
+    report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
+    said = re.findall(r"^refused .*(?:\n  .*)*", report, re.M)
+    check(len(said) == 1 and words in said[0] and "how long they waited is known" in said[0], report)
+
+
+@case
+def where_a_program_hides_itself():
+    need_root()
+    with readable_ctop() as (where, program):
+        copy_for_all(where, workload("hidden"))
+        path, stats, _ = record_waits(where, "--", os.path.join(where, "hidden"), "1", prefix=plain_user(), program=program)
+        check_refused_looks(path, stats, "hides itself: run ctop as root")
+        # Root may look.
+        path, stats, _ = record_waits(where, "--", workload("hidden"), "1")
+        check(stats["waits_refused"] == 0 and seen_share(waits_of(path)) > 0.5, f"{stats}")
+
+
+@case
+@alone("sets kernel.yama.ptrace_scope")
+def where_yama_lets_only_parents_look():
+    need_root()
+    if not os.path.exists("/proc/sys/kernel/yama/ptrace_scope"):
+        raise Skip("this kernel has no Yama")
+    with sysctl("yama/ptrace_scope", 1), readable_ctop() as (where, program):
+        copy_for_all(where, workload("deadlock"))
+        with child(*plain_user(), os.path.join(where, "deadlock"), "600", stdout=subprocess.PIPE) as hanging:
+            hanging.stdout.readline()
+            path, stats, _ = record_waits(where, "-p", str(hanging.pid), "--duration", "1", prefix=plain_user(), program=program)
+        check_refused_looks(path, stats, "kernel.yama.ptrace_scope is 1")
 
 
 @case

@@ -105,8 +105,9 @@ struct session_stats {
 	uint64_t waits; /* of the samples: what tells of waits, and was not sampled */
 	/* Of waiting that is told by stacks: shared out over short waits that were seen, an estimate. */
 	uint64_t waits_estimated_ns;
-	uint64_t waits_refused;	  /* looks at waiting threads that the kernel did not allow */
-	uint64_t waits_untold_ns; /* that the collector had no room for */
+	uint64_t waits_refused;	   /* looks at waiting threads that the kernel did not allow */
+	uint64_t waits_refused_by; /* why: enum trace_refusal */
+	uint64_t waits_untold_ns;  /* that the collector had no room for */
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
 	const char *late_fallbacks[2]; /* that came after the start */
 	size_t nr_late_fallbacks, nr_fallbacks_before;

@@ -14,6 +14,7 @@
 #include <ctop/perf/sampler.h>
 #include <ctop/report/load.h>
 #include <ctop/system/proc_text.h>
+#include <ctop/system/trace_refusal.h>
 
 /* So soon after a command was let run its exec is the one that it begins with. */
 #define FIRST_EXEC_NS (200 * NS_PER_MS)
@@ -224,7 +225,8 @@ static void describe_event(const struct history *history, uint32_t event, struct
 }
 
 /* What went wrong, and what it costs: of a session so far, of a recording in all. */
-static void describe_counts(const struct run_facts *run, uint32_t event, struct ui_facts *out)
+static void describe_counts(struct facts *facts, const struct run_facts *run, uint32_t event,
+			    struct ui_facts *out)
 {
 	out->lost = run->stats.lost;
 	out->counted_share = run_facts_event(run, event)->counted_share;
@@ -233,6 +235,7 @@ static void describe_counts(const struct run_facts *run, uint32_t event, struct 
 	out->dropped = run_facts_dropped(run);
 	out->restarts = run->stats.restarts;
 	out->own_bytes = run->stats.peak_rss_bytes;
+	facts->waits_refused_by = run->stats.waits_refused_by;
 }
 
 /* The header has what is worth a warning: the clock that stands in for cycles is named there anyhow, and info says why. */
@@ -268,7 +271,7 @@ static void read_live(struct facts *facts, const struct interact_source *source,
 		.period = opened->period,
 	};
 	run_facts_of_session(&stats, &counts);
-	describe_counts(&counts, event, out);
+	describe_counts(facts, &counts, event, out);
 	for (size_t i = 0; i < session_nr_fallbacks(session); i++)
 		add_fallback(session_fallback(session, i), out);
 	const char *kind = session_target_kind(session);
@@ -336,7 +339,7 @@ static void read_file(struct facts *facts, const struct interact_source *source,
 		.rate_hz = per_second(run.stats.samples, run.duration_ns),
 		.nr_cpus = run.sampled_cpus,
 	};
-	describe_counts(&run, event, out);
+	describe_counts(facts, &run, event, out);
 	for (size_t i = 0; i < run.fallbacks.nr; i++)
 		add_fallback(run.fallbacks.items[i], out);
 	if (run.duration_ns)
@@ -386,6 +389,13 @@ static void look_for_runtimes(struct facts *facts, const struct interact_source 
 		end_ns + (pause_ns > RUNTIMES_EVERY_NS ? pause_ns : RUNTIMES_EVERY_NS);
 }
 
+static void add_refusal(const struct facts *facts, struct text *notices)
+{
+	const char *words = trace_refusal_words(facts->waits_refused_by);
+	if (words)
+		text_addf(notices, "where threads wait is not seen: %s\n", words);
+}
+
 static void add_runtimes(const struct facts *facts, struct text *notices)
 {
 	for (size_t i = 0; i < facts->nr_runtimes; i++)
@@ -415,6 +425,7 @@ void facts_read(struct facts *facts, const struct interact_source *source, uint3
 		look_for_runtimes(facts, source);
 	out->has_go = facts->has_go;
 	add_runtimes(facts, &facts->notices);
+	add_refusal(facts, &facts->notices);
 	out->notices = text_string(&facts->notices);
 	text_clear(&facts->fetching);
 	if (source->session && session_is_fetching(source->session, &facts->fetching))

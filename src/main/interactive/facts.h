@@ -36,7 +36,8 @@ struct facts {
 	struct runtime_note runtimes[RUNTIME_NOTES_MAX];
 	size_t nr_runtimes;
 	bool has_go;
-	uint64_t runtimes_due_ns; /* when they are looked for again */
+	uint64_t waits_refused_by; /* enum trace_refusal */
+	uint64_t runtimes_due_ns;  /* when they are looked for again */
 };
 
 void facts_release(struct facts *facts);

@@ -115,9 +115,9 @@ const struct fact_row fact_rows[] = {
 	PROBLEM(untimed, AT_END, "threads more than the account of their time has room for"),
 	UNLESS_0("stats.waits_estimated_ns", "waits_estimated_seconds", FACT_NS,
 		 stats.waits_estimated_ns, AT_END),
-	PROBLEM(waits_refused, AT_END,
-		"looks at where threads wait refused: look as root, or start the program with ctop "
-		"-- CMD (kernel.yama.ptrace_scope)"),
+	UNLESS_0("stats.waits_refused", "waits_refused", FACT_NUMBER, stats.waits_refused, AT_END),
+	UNLESS_0("stats.waits_refused_by", "waits_refused_by", FACT_NUMBER, stats.waits_refused_by,
+		 AT_END),
 	PROBLEM(waits_untold_ns, AT_END, "ns of waiting that ctop was too slow to tell"),
 	FACT("stats.ends", "stacks", FACT_ENDS, stats.ends, AT_END),
 	UNLESS_0("stats.first_stack_ns", "first_stack_seconds", FACT_NS, first_stack_ns, AT_END),

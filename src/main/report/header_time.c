@@ -6,6 +6,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/report/numbers.h>
+#include <ctop/system/trace_refusal.h>
 
 /* What its reader should know of where it is from. */
 static const char *source_words(uint64_t source)
@@ -49,6 +50,22 @@ static void add_waits(struct header *header, const struct thread_times *times)
 	header_end_line(header, "waits");
 }
 
+/* Only how long is known then. */
+static void add_refusal(struct header *header)
+{
+	const struct session_stats *stats = &header->facts->stats;
+	const char *words = trace_refusal_words(stats->waits_refused_by);
+	if (!stats->waits_refused)
+		return;
+	text_add(&header->line, "where threads wait, ");
+	add_grouped(&header->line, stats->waits_refused);
+	text_addf(&header->line, " look%s", stats->waits_refused == 1 ? "" : "s");
+	if (words)
+		text_addf(&header->line, ": %s", words);
+	text_add(&header->line, "; how long they waited is known all the same");
+	header_end_line(header, "refused");
+}
+
 void header_add_time(struct header *header)
 {
 	struct text *line = &header->line;
@@ -68,4 +85,5 @@ void header_add_time(struct header *header)
 	header_end_line(header, "time");
 	if (times->ns[TIME_WAITING])
 		add_waits(header, times);
+	add_refusal(header);
 }

@@ -22,6 +22,7 @@
 #include <ctop/system/budget.h>
 #include <ctop/system/cpu_times.h>
 #include <ctop/system/thread_list.h>
+#include <ctop/system/trace_refusal.h>
 #include <ctop/system/wait_look.h>
 
 #include "time_account.h"
@@ -75,7 +76,8 @@ struct session_time {
 	uint64_t read_until_ns; /* all records from before have been read */
 	struct wait_ring ring;	/* where threads wait; page NULL: nobody wants to know */
 	uint64_t untold_ns, nr_refused;
-	uint64_t pass_cpu_ns; /* what it took so far */
+	enum trace_refusal refusal; /* the first one's cause */
+	uint64_t pass_cpu_ns;	    /* what it took so far */
 	/* The guard: what came since, and the target's time until then. */
 	uint64_t window_ns, nr_records, running_ns;
 	struct {

@@ -333,6 +333,7 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->time_source = time->source;
 	stats->waits_estimated_ns = time_account_estimated_ns(time->account);
 	stats->waits_refused = time->nr_refused;
+	stats->waits_refused_by = time->refusal;
 	stats->waits_untold_ns = time->untold_ns;
 }
 

@@ -64,6 +64,8 @@ int session_look_at_wait(struct session_time *time, struct thread_look *look,
 					  stack_of_look, sizeof(stack_of_look));
 	look->waits_for = seen->kind;
 	time->nr_refused += result == -EACCES;
+	if (result == -EACCES && !time->refusal)
+		time->refusal = trace_refusal_find();
 	if (result)
 		*seen = (struct wait_look){.kind = seen->kind};
 	return result;

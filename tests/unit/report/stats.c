@@ -128,6 +128,7 @@ static void whole_object(void)
 		  "  \"untimed\": 0,\n"
 		  "  \"waits_estimated_seconds\": 0.000000,\n"
 		  "  \"waits_refused\": 0,\n"
+		  "  \"waits_refused_by\": 0,\n"
 		  "  \"waits_untold_ns\": 0,\n"
 		  "  \"stacks\": {\"complete\": 98, \"joined\": 0, \"switched\": 0, "
 		  "\"truncated\": 0, \"broken\": 2, \"kernel_only\": 0},\n"
