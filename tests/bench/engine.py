@@ -14,7 +14,7 @@ import tempfile
 import time
 
 UNWIND_STACKS = "1500"
-WARM_LINE = re.compile(r"^(first pass|warm, best): .*$", re.M)
+WARM_LINE = re.compile(r"^(first pass|warm, best|as one thread's): .*$", re.M)
 
 
 def show(text):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What unwinding costs: stops a program many times, keeps registers and stack bytes, then unwinds them all
- * again and again. Prints figures; there is no pass or fail.
+ * again and again: each by itself, and in turn, as one thread's. Prints figures; there is no pass or fail.
  *
  *     gcc -O2 -D_GNU_SOURCE -Iinclude tests/bench/unwind_loop.c build/lib/{unwind,object,base}.a -ldw -lelf
  *     unwind_loop [-s SAMPLES] [-b STACK_BYTES] PROGRAM [ARGUMENTS]
@@ -96,7 +96,7 @@ struct pass {
 };
 
 static struct pass unwind_all(struct unwinder *unwinder, const struct target *target,
-			      const struct samples *samples)
+			      const struct samples *samples, uint64_t thread)
 {
 	static struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	struct pass pass = {0};
@@ -104,6 +104,7 @@ static struct pass unwind_all(struct unwinder *unwinder, const struct target *ta
 	uint64_t start = now_ns();
 	for (size_t i = 0; i < samples->nr; i++) {
 		struct unwind_result result;
+		samples->items[i].input.thread = thread;
 		unwind_stack(unwinder, &target->space, &samples->items[i].input, frames, &result,
 			     NULL);
 		pass.ends[result.end]++;
@@ -114,6 +115,7 @@ static struct pass unwind_all(struct unwinder *unwinder, const struct target *ta
 	pass.counters.cache_hits = after->cache_hits - before.cache_hits;
 	pass.counters.cache_misses = after->cache_misses - before.cache_misses;
 	pass.counters.rules_evaluated = after->rules_evaluated - before.rules_evaluated;
+	pass.counters.frames_taken = after->frames_taken - before.frames_taken;
 	return pass;
 }
 
@@ -121,8 +123,9 @@ static void print_pass(const char *name, const struct pass *pass, const struct s
 {
 	const struct unwind_counters *counters = &pass->counters;
 	double lookups = (double)(counters->cache_hits + counters->cache_misses);
-	printf("%s: %.1f ns/frame, %.1f %% hits, %" PRIu64 " rules, %.2f us/stack\n", name,
-	       (double)pass->ns / (double)counters->frames,
+	printf("%s: %.1f ns/frame, %.1f %% taken, %.1f %% hits, %" PRIu64 " rules, %.2f us/stack\n",
+	       name, (double)pass->ns / (double)counters->frames,
+	       100.0 * (double)counters->frames_taken / (double)counters->frames,
 	       100.0 * (double)counters->cache_hits / lookups, counters->rules_evaluated,
 	       (double)pass->ns / 1000.0 / (double)samples->nr);
 }
@@ -153,16 +156,18 @@ int main(int argc, char **argv)
 	if (pid < 0 || samples.nr == 0)
 		return 1;
 
-	struct pass cold = unwind_all(unwinder, &target, &samples), best = {.ns = UINT64_MAX};
-	for (int i = 0; i < ROUNDS; i++) {
-		struct pass pass = unwind_all(unwinder, &target, &samples);
-		if (pass.ns < best.ns)
-			best = pass;
+	struct pass cold = unwind_all(unwinder, &target, &samples, 0);
+	struct pass best[] = {{.ns = UINT64_MAX}, {.ns = UINT64_MAX}};
+	for (int i = 0; i < 2 * ROUNDS; i++) {
+		struct pass pass = unwind_all(unwinder, &target, &samples, (uint64_t)i % 2);
+		if (pass.ns < best[i % 2].ns)
+			best[i % 2] = pass;
 	}
 	printf("%zu stacks, %.1f frames each\n", samples.nr,
 	       (double)cold.counters.frames / (double)samples.nr);
 	print_pass("first pass", &cold, &samples);
-	print_pass("warm, best", &best, &samples);
+	print_pass("warm, best", &best[0], &samples);
+	print_pass("as one thread's", &best[1], &samples);
 	for (uint32_t i = 0; i < NR_STACK_ENDS; i++)
 		if (cold.ends[i])
 			printf("%s %.2f %%\n", stack_end_name(i),

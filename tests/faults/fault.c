@@ -101,6 +101,12 @@ size_t fault_waiting_max(size_t bytes)
 	return asked_for ? strtoul(asked_for, NULL, 10) : bytes;
 }
 
+bool fault_unwinds_all(void)
+{
+	const char *text = getenv(FAULT_VARIABLE);
+	return text && strstr(text, "unwinds-all");
+}
+
 static bool is_about(const char *what)
 {
 	size_t length = strlen(what), wanted = strlen(asked.what);

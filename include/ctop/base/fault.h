@@ -34,8 +34,12 @@ bool fault_counts_all_deaths(void);
 /* In main. How many bytes may wait for the writer: what a test asks for, or this many. */
 size_t fault_waiting_max(size_t bytes);
 
+/* In the collector. Whether no stack is to take anything from its thread's last one. */
+bool fault_unwinds_all(void);
+
 #else
 
+#define fault_unwinds_all()	  false
 #define fault_kills()		  false
 #define fault_counts_all_deaths() false
 #define fault_waiting_max(bytes)  ((size_t)(bytes))

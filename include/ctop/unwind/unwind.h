@@ -92,6 +92,11 @@ struct unwind_input {
 	const uint64_t *chain;
 	size_t nr_chain;
 	bool frame_pointers_only; /* no module's file is read */
+	/*
+	 * Whose stack it is, as any number: what the thread's last stack is proved to share with this one is not unwound again (the
+	 * result is the same). 0: all is unwound, and nothing kept for the next one.
+	 */
+	uint64_t thread;
 	struct unwind_evidence
 		*evidence; /* filled in, one per frame (room for UNWIND_MAX_FRAMES); or NULL */
 };
@@ -104,7 +109,7 @@ struct unwind_frame {
 };
 
 struct unwind_result {
-	size_t nr_frames;   /* leaf first */
+	size_t nr_frames; /* leaf first */
 	enum stack_end end;
 	enum stack_reason reason;
 	bool behind_switch; /* the outermost ones are of input.chain, and have no evidence */
@@ -112,6 +117,7 @@ struct unwind_result {
 
 struct unwind_counters {
 	uint64_t frames, cache_hits, cache_misses, rules_evaluated;
+	uint64_t frames_taken; /* of all frames those that were taken from a thread's last stack */
 };
 
 /* True just behind the system call that runs another program. */

@@ -6,6 +6,7 @@
 
 #include <linux/perf_event.h>
 
+#include <ctop/base/fault.h>
 #include <ctop/elf/object.h>
 #include <ctop/kernel/record.h>
 #include <ctop/perfdata/perfdata.h>
@@ -135,6 +136,7 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 		.stack = sample->stack,
 		.stack_bytes = sample->stack_bytes,
 		.frame_pointers_only = plain,
+		.thread = fault_unwinds_all() ? 0 : (uint64_t)(uint32_t)tid,
 	};
 	registers_of(sample, &input);
 	input.nr_chain = user_chain(sample, &input.chain);

@@ -14,6 +14,7 @@ struct unwinder {
 	struct unwind_counters counters;
 	struct code_cache *cache;
 	struct code_reader *code_reader;
+	struct memos *memos;
 	bool code_may_wait, waits_for_code;
 };
 
@@ -24,7 +25,8 @@ struct unwinder *unwinder_new(void)
 		return NULL;
 	unwinder->cache = code_cache_new(&unwinder->counters);
 	unwinder->code_reader = code_reader_new();
-	if (!unwinder->cache || !unwinder->code_reader) {
+	unwinder->memos = memos_new();
+	if (!unwinder->cache || !unwinder->code_reader || !unwinder->memos) {
 		unwinder_free(unwinder);
 		return NULL;
 	}
@@ -38,6 +40,7 @@ void unwinder_free(struct unwinder *unwinder)
 		return;
 	code_cache_free(unwinder->cache);
 	code_reader_free(unwinder->code_reader);
+	memos_free(unwinder->memos);
 	free(unwinder);
 }
 
@@ -142,6 +145,7 @@ static struct step_result step_by_table(struct walk *walk, const struct code *co
 	else if (rule->flags & RULE_EXPRESSION)
 		result.method = FRAME_EXPRESSION;
 	result.reason = step_by_rule(&input, &walk->registers);
+	walk->by_rule = !result.reason && rule->kind != RULE_LONG;
 	if (result.reason == STACK_REASON_NO_RULE && lacks_frame_pointer(walk, rule)) {
 		/* Of a thread that waits it never was known: its code tells the same by the stack pointer. */
 		const struct step_result by_code =
@@ -292,7 +296,9 @@ static bool step_or_end(struct walk *walk, const struct code *code, enum frame_m
 		/* The goroutine is another's by then: Go's own tracebacks end there. */
 		*end = function == FUNCTION_SWITCH_FOR_GOOD && !was_exact ? complete : switched;
 		const struct registers before = walk->registers;
-		if (step_from_switch(walk, code, method))
+		const bool has_caller = step_from_switch(walk, code, method);
+		walk->by_rule = false; /* but by code, too */
+		if (has_caller)
 			return false;
 		walk->registers = before;
 		walk->exact = was_exact;
@@ -368,6 +374,35 @@ static void go_on_behind_switch(struct walk *walk, struct unwind_frame *frames, 
 		end->end = STACK_COMPLETE;
 }
 
+/* What the thread's next stack may be found to share; see memo.h. */
+static bool may_be_shared(const struct walk *walk, const struct code *code)
+{
+	return !walk->exact &&
+	       !(code->rule.flags & (RULE_SIGNAL | RULE_RESTORER | RULE_STARTS_STACK));
+}
+
+static void note_step(const struct walk *walk, const struct code *code)
+{
+	if (walk->by_rule)
+		memos_note_step(walk->memos, walk->registers.value[UNWIND_SP]);
+	else if (code->rule.kind == RULE_ROOT || code->rule.flags & RULE_IN_ROOT_FUNCTION)
+		memos_note_root(walk->memos);
+}
+
+/* The rest of the stack, from the frame at hand on, as it was the last time: how many frames; 0: it is to be unwound. */
+static size_t take_tail(struct walk *walk, enum frame_method method, struct unwind_frame *frames,
+			size_t nr)
+{
+	struct unwind_evidence *evidence = walk->evidence ? walk->evidence + nr : NULL;
+	if (walk->exact || walk->elsewhere || nr == UNWIND_MAX_FRAMES)
+		return 0;
+	const size_t nr_tail = memos_find(walk->memos, &walk->registers, evidence);
+	if (!nr_tail || nr_tail > UNWIND_MAX_FRAMES - nr)
+		return 0;
+	memos_take(walk->memos, method, frames + nr, evidence);
+	return nr_tail;
+}
+
 static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *frames)
 {
 	enum frame_method method = FRAME_LEAF;
@@ -375,6 +410,14 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 	size_t nr = 0;
 	for (bool more = true; more;) {
 		struct code code;
+		if (walk->evidence && nr < UNWIND_MAX_FRAMES)
+			keep_evidence(walk, nr);
+		walk->nr_taken = walk->memos ? take_tail(walk, method, frames, nr) : 0;
+		if (walk->nr_taken) {
+			nr += walk->nr_taken;
+			end = (struct unwind_result){.end = STACK_COMPLETE};
+			break;
+		}
 		uint64_t lookup = walk->registers.value[UNWIND_PC] - (walk->exact ? 0 : 1);
 		enum unwind_lookup found = walk_find(walk, lookup, &code);
 		if (walk->pending)
@@ -387,11 +430,16 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 			end = ended(STACK_REASON_DEPTH_LIMIT);
 			break;
 		}
-		if (walk->evidence)
-			keep_evidence(walk, nr);
+		const bool is_noted =
+			walk->memos && found == UNWIND_FOUND && may_be_shared(walk, &code);
+		if (walk->memos)
+			memos_note(walk->memos, &walk->registers, is_noted ? &code.rule : NULL);
 		if (found == UNWIND_FOUND) {
 			frames[nr++] = make_frame(walk, &code, method);
+			walk->by_rule = false;
 			more = !step_or_end(walk, &code, &method, &end);
+			if (is_noted)
+				note_step(walk, &code);
 			if (!more && !walk->pending)
 				go_on_behind_switch(walk, frames, &nr, &end);
 		} else {
@@ -404,6 +452,8 @@ static struct unwind_result walk_stack(struct walk *walk, struct unwind_frame *f
 			break;
 	}
 	end.nr_frames = nr;
+	if (walk->memos && !walk->pending && end.end == STACK_COMPLETE && !end.behind_switch)
+		memos_keep(walk->memos, frames, walk->evidence);
 	return end;
 }
 
@@ -437,8 +487,14 @@ int unwind_stack(struct unwinder *unwinder, const struct unwind_space *space,
 		walk.nr_chain = input->nr_chain;
 		walk.chain_fp = input->regs[UNWIND_FP];
 	}
+	if (input->thread && !input->frame_pointers_only) {
+		walk.memos = unwinder->memos;
+		memos_begin(walk.memos, input->thread, space->generation, input->evidence != NULL,
+			    &walk.memory);
+	}
 	*result = walk_stack(&walk, frames);
 	unwinder->counters.frames += result->nr_frames;
+	unwinder->counters.frames_taken += walk.nr_taken;
 	unwinder->waits_for_code = walk.unread;
 	if (!walk.pending)
 		return 0;

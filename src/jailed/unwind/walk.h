@@ -7,6 +7,7 @@
 #include "cfi.h"
 #include "code_cache.h"
 #include "machine.h"
+#include "memo.h"
 #include "memory.h"
 #include "step.h"
 
@@ -17,6 +18,9 @@ struct walk {
 	struct registers registers;
 	struct memory memory;
 	struct unwind_evidence *evidence; /* NULL: not wanted */
+	struct memos *memos;		  /* NULL: the thread's last stack is of no use */
+	bool by_rule;	 /* the last step was made by a short rule, and by nothing else */
+	size_t nr_taken; /* frames of that last stack */
 	bool exact; /* rip is the pc itself, not a return address: a leaf, or interrupted by a signal */
 	bool elsewhere;	       /* a signal interrupted code on a stack that was not dumped */
 	bool called_evaluator; /* the frame called FUNCTION_EVALUATOR */
