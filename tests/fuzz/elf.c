@@ -145,6 +145,10 @@ static void check_lines(Elf *elf, Elf *common)
 		for (size_t frame = 0; frame < nr; frame++)
 			REQUIRE(frames[frame].function && frames[frame].file &&
 				strlen(frames[frame].file) < SIZE_MAX);
+		struct source_row row;
+		if (source_lines_row(lines, addresses[i], &row))
+			REQUIRE(row.line && row.end > addresses[i] && strlen(row.file) > 0 &&
+				strlen(row.directory) < SIZE_MAX);
 	}
 	source_lines_free(lines);
 }

@@ -9,28 +9,28 @@
 #include <ctop/base/vec.h>
 #include <ctop/elf/section.h>
 
+#include "dwarf_functions.h"
 #include "elf_dwarf.h"
 #include "inlined_tree.h"
+#include "line_table.h"
 
 /*
  * A unit is found by its ranges, all of which are read at first; a function by those of its unit, read when the first address
- * of that is asked for; from there the way goes down to the innermost block that has the address.
+ * of that is asked for, as is its line table; from there the way goes down to the innermost block that has the address.
  */
 enum {
 	UNITS_MAX = 1 << 18,
 	RANGES_MAX = 1 << 20,
 	PARTS_MAX = 4096,	 /* ranges of one unit */
 	FUNCTIONS_MAX = 1 << 22, /* of all units, parts counted */
-	DIES_MAX = 1 << 22,	 /* looked at for one unit's functions */
-	STEPS_MAX = 1 << 18,	 /* and for one address */
+	STEPS_MAX = 1 << 18,	 /* looked at for one address */
 	DEPTH_MAX = 64,
 	INLINED_MAX = SOURCE_FRAMES_MAX - 1,
 	OVERLAPS_MAX = 16,
-	LINES_MAX =
-		1 << 20,   /* rows of line tables that libdw has unpacked, before it starts again */
-	LINE_BYTES = 48,   /* of such a row */
-	UNIT_BYTES = 2048, /* what else libdw keeps of a unit, about */
+	UNIT_BYTES = 2048, /* what libdw keeps of a unit, about */
 };
+/* Of line tables, before they are dropped. */
+#define TABLES_MAX_BYTES ((size_t)48 << 20)
 
 struct span {
 	uint64_t start, end;
@@ -44,8 +44,9 @@ struct spans {
 
 struct unit {
 	Dwarf_Off die;
-	bool is_read, has_lines;
+	bool is_read, has_no_table;
 	struct spans functions;
+	struct line_table *table; /* NULL: not asked for, or dropped */
 };
 
 struct source_lines {
@@ -56,18 +57,17 @@ struct source_lines {
 		size_t nr, capacity;
 	} units;
 	struct spans ranges; /* of units */
-	size_t nr_functions, nr_lines;
+	size_t nr_functions;
 	uint64_t unpacked_bytes; /* of compressed sections */
-	/* The row that was asked for last: the next question is mostly about the next one. */
-	struct {
-		Dwarf_Lines *rows; /* NULL: there was none */
-		size_t nr, next;   /* next: the row behind it */
-		struct source_row row;
-	} last;
+	const uint8_t *info_end; /* of .debug_info */
+	struct line_sections sections;
+	size_t table_bytes;
+	struct line_rows rows; /* that were asked for last */
 	/* What was inlined into the function that was asked for last. */
 	struct {
 		struct inlined_tree tree;
 		Dwarf_Off function; /* 0: none was */
+		size_t unit;
 		bool is_known;
 	} inlined;
 };
@@ -167,6 +167,15 @@ static bool read_units(struct source_lines *lines)
 	return true;
 }
 
+/* Where the section of entries ends: libdw has unpacked it, if need be. */
+static const uint8_t *end_of_info(Elf *elf)
+{
+	Elf64_Shdr header;
+	const Elf_Data *data = elf_section_named(elf, ".debug_info", &header);
+	data = data ? data : elf_section_named(elf, ".zdebug_info", &header);
+	return data && data->d_buf ? (const uint8_t *)data->d_buf + data->d_size : NULL;
+}
+
 static bool open_dwarf(struct source_lines *lines)
 {
 	lines->dwarf = dwarf_begin_elf(lines->elf, DWARF_C_READ, NULL);
@@ -175,14 +184,11 @@ static bool open_dwarf(struct source_lines *lines)
 				: NULL;
 	if (lines->common)
 		dwarf_setalt(lines->dwarf, lines->common);
-	return lines->dwarf != NULL;
-}
-
-static void close_dwarf(struct source_lines *lines)
-{
-	dwarf_end(lines->dwarf);
-	dwarf_end(lines->common);
-	lines->dwarf = lines->common = NULL;
+	if (!lines->dwarf)
+		return false;
+	lines->info_end = end_of_info(lines->elf);
+	line_sections_find(&lines->sections, lines->elf);
+	return true;
 }
 
 struct source_lines *source_lines_new(Elf *elf, Elf *common)
@@ -203,16 +209,28 @@ struct source_lines *source_lines_new(Elf *elf, Elf *common)
 	return NULL;
 }
 
+static void drop_tables(struct source_lines *lines)
+{
+	for (size_t i = 0; i < lines->units.nr; i++) {
+		line_table_free(lines->units.items[i].table);
+		lines->units.items[i].table = NULL;
+	}
+	lines->table_bytes = 0;
+	lines->rows.table = NULL;
+}
+
 void source_lines_free(struct source_lines *lines)
 {
 	if (!lines)
 		return;
+	drop_tables(lines);
 	for (size_t i = 0; i < lines->units.nr; i++)
 		free(lines->units.items[i].functions.items);
 	inlined_tree_release(&lines->inlined.tree);
 	free(lines->units.items);
 	free(lines->ranges.items);
-	close_dwarf(lines);
+	dwarf_end(lines->dwarf);
+	dwarf_end(lines->common);
 	free(lines);
 }
 
@@ -229,43 +247,28 @@ bool source_lines_lack_common(const struct source_lines *lines)
 
 /* ---- functions ---- */
 
-static bool may_have_functions(int tag)
+struct reading {
+	struct source_lines *lines;
+	struct unit *unit;
+};
+
+static bool add_function(void *context, Dwarf_Die *die)
 {
-	switch (tag) {
-	case DW_TAG_namespace:
-	case DW_TAG_module:
-	case DW_TAG_class_type:
-	case DW_TAG_structure_type:
-	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type:
-	case DW_TAG_subprogram:
-		return true;
-	default:
-		return false;
-	}
+	const struct reading *reading = context;
+	struct spans *functions = &reading->unit->functions;
+	const size_t before = functions->nr;
+	const bool has_room = add_spans(functions, die, dwarf_dieoffset(die), FUNCTIONS_MAX);
+	reading->lines->nr_functions += functions->nr - before;
+	return has_room && reading->lines->nr_functions < FUNCTIONS_MAX;
 }
 
-/* Below an entry, in all that may have functions of its own. False: out of memory. */
-static bool read_functions(struct source_lines *lines, struct unit *unit, Dwarf_Die *above,
-			   int depth, size_t *nr_dies)
+static void read_functions(struct source_lines *lines, struct unit *unit, Dwarf_Die *die)
 {
-	Dwarf_Die die;
-	if (depth >= DEPTH_MAX || dwarf_child(above, &die) != 0)
-		return true;
-	do {
-		const int tag = dwarf_tag(&die);
-		if (++*nr_dies > DIES_MAX || lines->nr_functions >= FUNCTIONS_MAX)
-			return true;
-		const size_t before = unit->functions.nr;
-		if (tag == DW_TAG_subprogram &&
-		    !add_spans(&unit->functions, &die, dwarf_dieoffset(&die), FUNCTIONS_MAX))
-			return false;
-		lines->nr_functions += unit->functions.nr - before;
-		if (may_have_functions(tag) &&
-		    !read_functions(lines, unit, &die, depth + 1, nr_dies))
-			return false;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return true;
+	struct reading reading = {lines, unit};
+	unit->is_read = true;
+	dwarf_functions_find(die, lines->info_end, add_function, &reading);
+	vec_give_back(&unit->functions);
+	sort(&unit->functions);
 }
 
 /* *end as in find_until(). */
@@ -276,10 +279,8 @@ static struct unit *unit_until(struct source_lines *lines, uint64_t address, Dwa
 	struct unit *unit = span ? &lines->units.items[span->at] : NULL;
 	if (!unit || !dwarf_offdie(lines->dwarf, unit->die, die))
 		return NULL;
-	size_t nr_dies = 0;
-	if (!unit->is_read && read_functions(lines, unit, die, 0, &nr_dies))
-		sort(&unit->functions);
-	unit->is_read = true;
+	if (!unit->is_read)
+		read_functions(lines, unit, die);
 	return unit;
 }
 
@@ -336,77 +337,57 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-/* Where the innermost is, by the line table. */
-static void set_line(struct source_frame *frame, Dwarf_Die *unit, uint64_t address)
+/* NULL: it has none that can be read. */
+static struct line_table *table_of(struct source_lines *lines, struct unit *unit, Dwarf_Die *die)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
-	int number = 0, column = 0;
-	if (!line || dwarf_lineno(line, &number) || dwarf_linecol(line, &column))
-		return;
-	frame->file = or_empty(dwarf_linesrc(line, NULL, NULL));
-	frame->line = number > 0 ? (uint32_t)number : 0;
-	frame->column = column > 0 ? (uint32_t)column : 0;
+	Dwarf_Attribute attribute;
+	Dwarf_Word at;
+	if (unit->table || unit->has_no_table)
+		return unit->table;
+	if (lines->table_bytes > TABLES_MAX_BYTES)
+		drop_tables(lines);
+	if (dwarf_attr(die, DW_AT_stmt_list, &attribute) && !dwarf_formudata(&attribute, &at))
+		unit->table = line_table_new(
+			&lines->sections, at,
+			dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute)));
+	unit->has_no_table = !unit->table;
+	if (unit->table)
+		lines->table_bytes += line_table_bytes(unit->table);
+	return unit->table;
 }
 
-static const char *call_file(Dwarf_Die *unit, Dwarf_Die *inlined)
+/* Where the innermost is, by the line table. */
+static void set_line(struct source_frame *frame, struct source_lines *lines,
+		     struct line_table *table, uint64_t address)
 {
-	Dwarf_Files *files;
-	size_t nr;
-	const uint32_t file = number_of(inlined, DW_AT_call_file);
-	return !dwarf_getsrcfiles(unit, &files, &nr) && file < nr
-		       ? or_empty(dwarf_filesrc(files, file, NULL, NULL))
-		       : "";
+	struct line_row row;
+	if (!line_table_find(table, &lines->rows, address, &row))
+		return;
+	frame->file = line_table_file(table, row.file);
+	frame->line = row.line <= INT32_MAX ? row.line : 0;
 }
 
 /* Where in its caller a function was put in. */
-static void set_call(struct source_frame *frame, Dwarf_Die *unit, Dwarf_Die *inlined)
+static void set_call(struct source_frame *frame, struct line_table *table, Dwarf_Die *inlined)
 {
-	frame->file = call_file(unit, inlined);
+	frame->file = line_table_file(table, number_of(inlined, DW_AT_call_file));
 	frame->line = number_of(inlined, DW_AT_call_line);
-	frame->column = number_of(inlined, DW_AT_call_column);
-}
-
-/* libdw keeps what it has unpacked until all is closed. What is known of units and functions stays. False: it cannot be opened again. */
-static bool start_again(struct source_lines *lines)
-{
-	close_dwarf(lines);
-	lines->last.rows = NULL;
-	open_dwarf(lines);
-	lines->nr_lines = 0;
-	for (size_t i = 0; i < lines->units.nr; i++)
-		lines->units.items[i].has_lines = false;
-	return lines->dwarf != NULL;
-}
-
-static bool may_read_lines(struct source_lines *lines, struct unit *unit, Dwarf_Die *die)
-{
-	Dwarf_Lines *rows;
-	size_t nr;
-	if (unit->has_lines)
-		return true;
-	if (dwarf_getsrclines(die, &rows, &nr))
-		return false;
-	lines->nr_lines += nr;
-	unit->has_lines = true;
-	return true;
 }
 
 size_t source_lines_find(struct source_lines *lines, uint64_t elf_address,
 			 struct source_frame *frames, size_t most)
 {
 	Dwarf_Die unit_die, function;
-	if (lines->nr_lines > LINES_MAX && !start_again(lines))
-		return 0;
-	struct unit *unit = lines->dwarf ? unit_of(lines, elf_address, &unit_die) : NULL;
+	struct unit *unit = unit_of(lines, elf_address, &unit_die);
 	const struct span *span = unit ? find(&unit->functions, elf_address) : NULL;
 	if (!unit || !most)
 		return 0;
-	const bool has_lines = may_read_lines(lines, unit, &unit_die);
+	struct line_table *table = table_of(lines, unit, &unit_die);
 	if (!span || !dwarf_offdie(lines->dwarf, span->at, &function)) {
 		/* Of some functions compilers say nothing but their lines. */
 		frames[0] = (struct source_frame){.function = "", .file = ""};
-		if (has_lines)
-			set_line(&frames[0], &unit_die, elf_address);
+		if (table)
+			set_line(&frames[0], lines, table, elf_address);
 		return frames[0].line > 0;
 	}
 	struct walk walk = {.address = elf_address};
@@ -416,22 +397,23 @@ size_t source_lines_find(struct source_lines *lines, uint64_t elf_address,
 		Dwarf_Die *die = i ? &walk.inlined[i - 1] : &function;
 		frames[nr] = (struct source_frame){.function = or_empty(elf_dwarf_name(die)),
 						   .file = ""};
-		if (has_lines && nr == 0)
-			set_line(&frames[nr], &unit_die, elf_address);
-		else if (has_lines)
-			set_call(&frames[nr], &unit_die, &walk.inlined[i]);
+		if (table && nr == 0)
+			set_line(&frames[nr], lines, table, elf_address);
+		else if (table)
+			set_call(&frames[nr], table, &walk.inlined[i]);
 	}
 	return nr;
 }
 
 /* ---- what was put into a function ---- */
 
-static bool read_inlined(struct source_lines *lines, Dwarf_Off function)
+static bool read_inlined(struct source_lines *lines, size_t unit, Dwarf_Off function)
 {
 	Dwarf_Die die;
 	if (lines->inlined.function == function)
 		return lines->inlined.is_known;
 	lines->inlined.function = function;
+	lines->inlined.unit = unit;
 	lines->inlined.is_known = dwarf_offdie(lines->dwarf, function, &die) &&
 				  inlined_tree_read(&lines->inlined.tree, &die);
 	return lines->inlined.is_known;
@@ -443,13 +425,12 @@ bool source_lines_inlined(struct source_lines *lines, uint64_t elf_address,
 	Dwarf_Die die;
 	uint64_t end;
 	*inlined = (struct source_inlined){.end = UINT64_MAX};
-	const struct unit *unit =
-		lines->dwarf ? unit_until(lines, elf_address, &die, &inlined->end) : NULL;
+	const struct unit *unit = unit_until(lines, elf_address, &die, &inlined->end);
 	const struct span *span =
 		unit ? find_until(&unit->functions, elf_address, &inlined->end) : NULL;
 	if (!span)
 		return false;
-	inlined->is_too_much = !read_inlined(lines, span->at);
+	inlined->is_too_much = !read_inlined(lines, (size_t)(unit - lines->units.items), span->at);
 	const struct inlined_call *call = inlined_tree_at(&lines->inlined.tree, elf_address, &end);
 	inlined->call = call ? call->die : 0;
 	if (end < inlined->end)
@@ -461,13 +442,15 @@ bool source_lines_call(struct source_lines *lines, uint64_t id, struct source_ca
 {
 	const struct inlined_tree *tree = &lines->inlined.tree;
 	const struct inlined_call *found = inlined_tree_call(tree, id);
-	Dwarf_Die die, unit;
-	if (!found || !lines->dwarf || !dwarf_offdie(lines->dwarf, id, &die) ||
-	    !dwarf_diecu(&die, &unit, NULL, NULL))
+	Dwarf_Die die, unit_die;
+	if (!found || !dwarf_offdie(lines->dwarf, id, &die) ||
+	    !dwarf_diecu(&die, &unit_die, NULL, NULL))
 		return false;
+	struct line_table *table =
+		table_of(lines, &lines->units.items[lines->inlined.unit], &unit_die);
 	*call = (struct source_call){
 		.function = or_empty(elf_dwarf_name(&die)),
-		.file = call_file(&unit, &die),
+		.file = table ? line_table_file(table, number_of(&die, DW_AT_call_file)) : "",
 		.line = number_of(&die, DW_AT_call_line),
 		.outer = found->outer ? tree->calls.items[found->outer - 1].die : 0,
 	};
@@ -476,77 +459,30 @@ bool source_lines_call(struct source_lines *lines, uint64_t id, struct source_ca
 
 /* ---- rows ---- */
 
-static uint64_t address_of(Dwarf_Lines *rows, size_t at)
-{
-	Dwarf_Addr address = 0;
-	return dwarf_lineaddr(dwarf_onesrcline(rows, at), &address) ? 0 : address;
-}
-
-/* The first of a table's rows, which libdw has sorted, behind an address. */
-static size_t rows_until(Dwarf_Lines *rows, size_t nr, uint64_t address)
-{
-	size_t low = 0, high = nr;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (address_of(rows, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* What a row of a table, before `next`, says. */
-static bool read_row(Dwarf_Lines *rows, size_t nr, size_t next, struct source_row *row)
-{
-	bool ends;
-	int number;
-	Dwarf_Line *line = next ? dwarf_onesrcline(rows, next - 1) : NULL;
-	if (next < nr)
-		row->end = address_of(rows, next);
-	if (!line || dwarf_lineendsequence(line, &ends) || ends || dwarf_lineno(line, &number) ||
-	    number <= 0)
-		return false;
-	row->file = or_empty(dwarf_linesrc(line, NULL, NULL));
-	row->line = (uint32_t)number;
-	return row->file[0] != '\0';
-}
-
 bool source_lines_row(struct source_lines *lines, uint64_t elf_address, struct source_row *row)
 {
 	Dwarf_Die die;
-	Dwarf_Lines *rows = lines->last.rows;
 	Dwarf_Attribute directory;
-	size_t nr = lines->last.nr, next = lines->last.next;
+	struct line_row found;
 	*row = (struct source_row){.file = "", .directory = "", .end = elf_address + 1};
-	if (lines->nr_lines > LINES_MAX && !start_again(lines))
+	struct unit *unit = unit_of(lines, elf_address, &die);
+	struct line_table *table = unit ? table_of(lines, unit, &die) : NULL;
+	if (!table)
 		return false;
-	const bool goes_on = lines->last.rows && next < nr && elf_address == lines->last.row.end &&
-			     (next + 1 == nr || address_of(rows, next + 1) > elf_address);
-	if (goes_on) {
-		next++;
-		row->directory = lines->last.row.directory;
-	} else {
-		lines->last.rows = NULL;
-		struct unit *unit = lines->dwarf ? unit_of(lines, elf_address, &die) : NULL;
-		if (!unit || !may_read_lines(lines, unit, &die) ||
-		    dwarf_getsrclines(&die, &rows, &nr))
-			return false;
-		next = rows_until(rows, nr, elf_address);
-		row->directory =
-			or_empty(dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &directory)));
-	}
-	const bool is_known = read_row(rows, nr, next, row);
-	lines->last.rows = is_known ? rows : NULL;
-	lines->last.nr = nr;
-	lines->last.next = next;
-	lines->last.row = *row;
-	return is_known;
+	const bool is_known = line_table_find(table, &lines->rows, elf_address, &found);
+	if (found.end)
+		row->end = found.end;
+	if (!is_known || !found.line || found.line > INT32_MAX)
+		return false;
+	row->file = line_table_file(table, found.file);
+	row->line = found.line;
+	row->directory = or_empty(dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &directory)));
+	return row->file[0] != '\0';
 }
 
 size_t source_lines_bytes(const struct source_lines *lines)
 {
 	return (size_t)lines->unpacked_bytes + vec_bytes(&lines->ranges) +
 	       lines->units.nr * UNIT_BYTES + lines->nr_functions * sizeof(struct span) +
-	       lines->nr_lines * LINE_BYTES;
+	       lines->table_bytes;
 }

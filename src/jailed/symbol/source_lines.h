@@ -20,9 +20,9 @@ struct source_lines;
 enum { SOURCE_FRAMES_MAX = 64 };
 
 struct source_frame {
-	const char *function;  /* mangled, as the linker calls it; "": not known */
-	const char *file;      /* "": not known */
-	uint32_t line, column; /* 0: not known; of a caller, where the one before it was put in */
+	const char *function; /* mangled, as the linker calls it; "": not known */
+	const char *file;     /* "": not known */
+	uint32_t line;	      /* 0: not known; of a caller, where the one before it was put in */
 };
 
 /*

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <errno.h>
 
-#include "dwarf_bytes.h"
+#include <ctop/elf/dwarf_bytes.h>
 
 enum {
 	STACK_MAX = 32,

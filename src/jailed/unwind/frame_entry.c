@@ -3,7 +3,7 @@
 
 #include <dwarf.h>
 
-#include "dwarf_bytes.h"
+#include <ctop/elf/dwarf_bytes.h>
 
 enum {
 	LENGTH_BYTES = 4,

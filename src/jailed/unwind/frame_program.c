@@ -3,7 +3,8 @@
 
 #include <dwarf.h>
 
-#include "dwarf_bytes.h"
+#include <ctop/elf/dwarf_bytes.h>
+
 #include "rule.h"
 
 enum {

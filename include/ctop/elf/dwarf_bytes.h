@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CTOP_UNWIND_DWARF_BYTES_H
-#define CTOP_UNWIND_DWARF_BYTES_H
+#ifndef CTOP_ELF_DWARF_BYTES_H
+#define CTOP_ELF_DWARF_BYTES_H
 
 /*
- * The numbers that call frame information is made of, read one after the other from untrusted bytes. What does not fit is
+ * The numbers that DWARF and call frame information are made of, read one after the other from untrusted bytes. What does not fit is
  * remembered, and everything after it is 0: who reads asks once, at the end.
  */
 
@@ -45,7 +45,7 @@ static inline void dwarf_skip(struct dwarf_bytes *bytes, uint64_t size)
 static inline uint64_t dwarf_fixed(struct dwarf_bytes *bytes, size_t size)
 {
 	uint64_t value = 0;
-	if (size > dwarf_left(bytes)) {
+	if (size > dwarf_left(bytes) || size > sizeof(value)) {
 		dwarf_fail(bytes);
 		return 0;
 	}
@@ -88,6 +88,41 @@ static inline int64_t dwarf_sleb(struct dwarf_bytes *bytes)
 	const uint64_t value = dwarf_leb(bytes, &nr_bits);
 	const bool negative = value >> (nr_bits - 1) & 1;
 	return (int64_t)(negative ? value | UINT64_MAX << nr_bits : value);
+}
+
+/* Of any size. */
+static inline void dwarf_skip_leb(struct dwarf_bytes *bytes)
+{
+	while (dwarf_u8(bytes) & 0x80)
+		;
+}
+
+/* NULL: it has no end. */
+static inline const char *dwarf_string(struct dwarf_bytes *bytes)
+{
+	const char *string = (const char *)bytes->at;
+	const uint8_t *end =
+		bytes->at < bytes->end ? memchr(bytes->at, '\0', dwarf_left(bytes)) : NULL;
+	if (!end) {
+		dwarf_fail(bytes);
+		return NULL;
+	}
+	bytes->at = end + 1;
+	return string;
+}
+
+/* The length that a unit begins with: what is behind the unit is cut off. Returns how large its offsets are: 4 bytes, or 8. */
+static inline size_t dwarf_enter(struct dwarf_bytes *bytes)
+{
+	size_t offset_bytes = 4;
+	uint64_t length = dwarf_fixed(bytes, offset_bytes);
+	if (length == UINT32_MAX) {
+		offset_bytes = 8;
+		length = dwarf_fixed(bytes, offset_bytes);
+	}
+	if (length < dwarf_left(bytes))
+		bytes->end = bytes->at + length;
+	return offset_bytes;
 }
 
 #endif
