@@ -10,7 +10,7 @@ _ctop()
 			return
 		fi
 	done
-	if ((COMP_CWORD > 1)) && [[ ' record report export diff merge list doctor help version ' == *" ${COMP_WORDS[1]} "* ]]; then
+	if ((COMP_CWORD > 1)) && [[ ' record report export diff merge dump list doctor help version ' == *" ${COMP_WORDS[1]} "* ]]; then
 		command=${COMP_WORDS[1]}
 	fi
 	COMPREPLY=()
@@ -56,6 +56,11 @@ _ctop()
 	record:--mmap-pages | record:-m) ;;
 	record:--max-overhead) ;;
 	record:--label) ;;
+	record:--last) ;;
+	record:--last-size) ;;
+	record:--post) ;;
+	record:--keep) ;;
+	record:--trigger) ;;
 	record:--output | record:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -128,23 +133,24 @@ _ctop()
 	doctor:--delay) ;;
 	doctor:--mmap-pages | doctor:-m) ;;
 	doctor:--max-overhead) ;;
-	help:help) COMPREPLY=($(compgen -W 'record report export diff merge list doctor help version' -- "$current")) ;;
+	help:help) COMPREPLY=($(compgen -W 'record report export diff merge dump list doctor help version' -- "$current")) ;;
 	export:export) COMPREPLY=($(compgen -W 'folded script frames pprof speedscope firefox chrome callgrind svg html csv json' -- "$current")) ;;
 	*)
 		case $command in
 		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --state-frames --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod -q --quiet -h --help -V --version ' ;;
-		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label -o --output --no-inline --keep-code --no-keep-code --debuginfod --html --stats -q --quiet -h --help -V --version ' ;;
+		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label --last --last-size --post --keep --trigger -o --output --no-inline --keep-code --no-keep-code --debuginfod --html --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
 		export) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
 		diff) options='--time --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
 		merge) options='-h --help -V --version ' ;;
+		dump) options='-h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;
 		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
 		esac
 		if [[ $current == -* ]]; then
 			COMPREPLY=($(compgen -W "$options" -- "$current"))
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W 'record report export diff merge list doctor help version' -- "$current"))
+			COMPREPLY=($(compgen -W 'record report export diff merge dump list doctor help version' -- "$current"))
 		elif [[ $command == report || $command == export || $command == diff || $command == merge ]]; then
 			COMPREPLY=($(compgen -f -- "$current"))
 		fi

@@ -30,18 +30,19 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	main/options) echo files format perf ;;
 	main/session) echo broker files options output perf system ;;
 	main/metadata) echo history options output session system ;;
+	main/flight) echo format metadata options output session ;;
 	main/report) echo annotate history metadata options output query session system ;;
 	main/compare) echo format history options query report ;;
 	main/diagnose) echo files options output perf system ;;
 	main/interactive) echo annotate compare diagnose files format history metadata options output perf query report session system terminal ui ;;
-	main/cli) echo compare diagnose format history interactive metadata options output perf query report session ui ;;
+	main/cli) echo compare diagnose flight format history interactive metadata options output perf query report session system ui ;;
 	esac
 }
 
 rooms='shared/base shared/kernel shared/ipc shared/jail shared/store shared/recording
 jailed/elf jailed/unwind jailed/symbol jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/child
 main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/annotate main/format
-main/metadata main/report main/compare main/diagnose main/terminal main/ui main/interactive main/cli'
+main/metadata main/flight main/report main/compare main/diagnose main/terminal main/ui main/interactive main/cli'
 
 # The one way from main to what is jailed: a child's main function, for the process that is to become it.
 doors='src/main/cli/main.c <ctop/child/child.h>'

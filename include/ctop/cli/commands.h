@@ -18,5 +18,6 @@ int command_doctor(const struct options *options, struct error *error);
 int command_export(const struct options *options, struct error *error);
 int command_diff(const struct options *options, struct error *error);
 int command_merge(const struct options *options, struct error *error);
+int command_dump(const struct options *options, struct error *error);
 
 #endif

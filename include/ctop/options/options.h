@@ -13,6 +13,7 @@
 
 #include <ctop/base/error.h>
 #include <ctop/grouping.h>
+#include <ctop/options/trigger.h>
 #include <ctop/perf/sampler.h>
 #include <ctop/state_frames.h>
 #include <ctop/theme.h>
@@ -27,6 +28,7 @@ enum command {
 	COMMAND_EXPORT,
 	COMMAND_DIFF,
 	COMMAND_MERGE,
+	COMMAND_DUMP,
 	COMMAND_LIST,
 	COMMAND_DOCTOR,
 	COMMAND_HELP,	 /* --help, -h, help [COMMAND] */
@@ -103,6 +105,13 @@ struct options {
 	const char *stats_path;	     /* --stats FILE */
 	bool no_inline;		     /* neither inlined functions nor lines */
 	bool no_keep_code;	     /* of hot functions, in the recording */
+	/* A flight recorder: only the last stretch is kept, until it is to be written. */
+	uint64_t last_ns; /* --last; 0: everything is recorded */
+	uint64_t last_bytes, post_ns;
+	uint32_t keep; /* slices; 0: all */
+	struct trigger triggers[TRIGGERS_MAX];
+	size_t nr_triggers;
+	int32_t recorder_pid; /* dump; 0: the only one */
 	bool quiet, stdio, tree, modules, ascii;
 	enum grouping grouping; /* of the list's rows, and of some exports' frames */
 	bool debuginfod;	/* debug files may be fetched */

@@ -25,10 +25,14 @@ struct run_ticker {
 	int (*tick)(void *context, struct error *error);
 	/* Something is to be said: what stands on the terminal's line makes way until the next tick. NULL: nothing does. */
 	void (*make_way)(void *context);
+	/* SIGUSR2 came. Whoever takes it blocks it, too: run_block_usr2(). */
+	void (*usr2)(void *context);
 };
 
 /* Blocks the signals that steer a run; before anything is forked or opened. *fd: a signalfd. 0 or -errno. */
 int run_block_signals(int *fd);
+/* The same, and SIGUSR2. */
+int run_block_usr2(int *fd);
 /* Those that came meanwhile are forgotten; from then on they end us again. */
 void run_unblock_signals(void);
 int run_session(struct session *session, const struct options *options, int signal_fd,

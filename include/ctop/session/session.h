@@ -136,6 +136,26 @@ struct session *session_open_again(const struct session *before,
 				   const struct session_consumer *consumer, struct error *error);
 void session_free(struct session *session);
 
+/*
+ * Once, before session_start(): who keeps what was sampled gets each epoch's memory when the consumer has gone on to the next one, and
+ * closes it later. What `region` says is the taker's from then on.
+ */
+struct region;
+struct session_keeper {
+	void *context;
+	void (*take)(void *context, struct region *region);
+};
+void session_give_regions(struct session *session, const struct session_keeper *keeper);
+/* The collector goes on in fresh tables, as if these were full. 0 or -errno; nothing where that is under way. */
+int session_renew_tables(struct session *session);
+/* Whether all frames that are known by now have their names, too. */
+bool session_has_names(struct session *session);
+/* CPU time of the target up to that time: of all its threads by the account of their time, of whole CPUs by theirs. */
+struct session_used {
+	uint64_t cpu_ns, until_ns; /* CLOCK_MONOTONIC */
+};
+struct session_used session_used(struct session *session);
+
 /* Lines and inlined functions of what is sampled: whether they are looked up, in the background, and awaited at the end, for a while. */
 enum session_lines { SESSION_NO_LINES, SESSION_LINES, SESSION_LINES_AWAITED };
 /* Once, before session_start(); at first there are none. A recording has its lines inside. */

@@ -16,7 +16,7 @@
 
 static const enum command completed[] = {COMMAND_LIVE,	 COMMAND_RECORD, COMMAND_REPORT,
 					 COMMAND_EXPORT, COMMAND_DIFF,	 COMMAND_MERGE,
-					 COMMAND_LIST,	 COMMAND_DOCTOR};
+					 COMMAND_DUMP,	 COMMAND_LIST,	 COMMAND_DOCTOR};
 enum { NR_COMPLETED = sizeof(completed) / sizeof(*completed) };
 
 static void print_command_names(void)
@@ -194,6 +194,8 @@ static const char *zsh_operands(enum command command)
 		return "'1:recording:_files' '2:recording:_files'";
 	case COMMAND_LIST:
 		return "'1:pattern: '";
+	case COMMAND_DUMP:
+		return "'1:pid:_pids'";
 	case COMMAND_EXPORT:
 	case COMMAND_HELP:
 	case COMMAND_VERSION:

@@ -82,6 +82,7 @@ void options_print_help(enum command command)
 	case COMMAND_EXPORT:
 	case COMMAND_DIFF:
 	case COMMAND_MERGE:
+	case COMMAND_DUMP:
 	case COMMAND_LIST:
 	case COMMAND_DOCTOR:
 		print_command(command_row(command));

@@ -86,7 +86,7 @@ static int show(struct live *live, struct error *error)
 static int run(struct live *live, struct error *error)
 {
 	const struct metadata_sink metadata = metadata_to_history(live->history);
-	const struct run_ticker ticker = {live, tick, NULL};
+	const struct run_ticker ticker = {live, tick, NULL, NULL};
 	if (!live->options->quiet)
 		for (size_t i = 0; i < session_nr_fallbacks(live->session); i++)
 			say("%s", session_fallback(live->session, i));

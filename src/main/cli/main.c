@@ -92,6 +92,8 @@ static int run_command(struct options *options, struct error *error)
 		return command_diff(options, error);
 	case COMMAND_MERGE:
 		return command_merge(options, error);
+	case COMMAND_DUMP:
+		return command_dump(options, error);
 	case COMMAND_LIST:
 		return command_list(options, error);
 	case COMMAND_DOCTOR:

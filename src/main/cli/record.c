@@ -24,6 +24,7 @@
 #include <ctop/session/worker.h>
 
 #include "record_html.h"
+#include "record_last.h"
 
 /* The recording is written this often: a crash of the machine costs at most this much. */
 #define FLUSH_NS NS_PER_SECOND
@@ -433,7 +434,7 @@ static void add_disk(const struct recording_run *run, struct session_stats *stat
 static int record(struct recording_run *run, int signal_fd, struct error *error)
 {
 	const struct metadata_sink metadata = {run, add_info};
-	const struct run_ticker ticker = {run, tick, hide_progress};
+	const struct run_ticker ticker = {run, tick, hide_progress, NULL};
 	int result = recording_begin_epoch(run->writer, run->tables, run->symbols);
 	if (!result)
 		result = metadata_start(run->session, run->options, &metadata);
@@ -513,6 +514,8 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 int command_record(const struct options *options, struct error *error)
 {
 	int signal_fd;
+	if (options->last_ns)
+		return command_record_last(options, error);
 	int result = record_html_check(options, error);
 	if (result)
 		return result;

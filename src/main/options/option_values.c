@@ -79,6 +79,60 @@ int parse_decimal(const char *option, const char *text, double least, double mos
 	return code;
 }
 
+const char *duration_of(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
+	const size_t digits = strspn(text, "0123456789.");
+	char *end;
+	const double value = strtod(text, &end);
+	if (!digits || end != text + digits || !(value <= 1e9))
+		return NULL;
+	const size_t letters = strspn(end, "abcdefghijklmnopqrstuvwxyz");
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (letters != strlen(units[i].name) || strncmp(end, units[i].name, letters) != 0)
+			continue;
+		*ns = (uint64_t)(value * units[i].ns);
+		return end + letters;
+	}
+	return NULL;
+}
+
+int parse_duration(const char *option, const char *text, uint64_t least_ns, uint64_t most_ns,
+		   uint64_t *ns, struct error *error)
+{
+	const char *end = duration_of(text, ns);
+	const bool is_one = end && !*end;
+	if (is_one && *ns >= least_ns && *ns <= most_ns)
+		return 0;
+	int code = is_one ? error_usage(error, "%s %s is out of range", option, text)
+			  : error_usage(error, "%s requires a time, not '%s'", option, text);
+	error_remedy(error, "give one from %gs to %gs, as in %s 30s", (double)least_ns / 1e9,
+		     (double)most_ns / 1e9, option);
+	return code;
+}
+
+int parse_size(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *bytes,
+	       struct error *error)
+{
+	static const char units[] = "KMGT";
+	const size_t digits = strspn(text, "0123456789");
+	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+	const bool is_one = digits && digits < 16 && (!text[digits] || (unit && !text[digits + 1]));
+	*bytes = is_one ? strtoull(text, NULL, 10) : 0;
+	for (const char *at = units; unit && at <= unit; at++)
+		*bytes = *bytes > UINT64_MAX / 1024 ? UINT64_MAX : *bytes * 1024;
+	if (is_one && *bytes >= least && *bytes <= most)
+		return 0;
+	int code = is_one ? error_usage(error, "%s %s is out of range", option, text)
+			  : error_usage(error, "%s requires a size, not '%s'", option, text);
+	error_remedy(error, "give one from %" PRIu64 "M to %" PRIu64 "M, as in %s 64M", least >> 20,
+		     most >> 20, option);
+	return code;
+}
+
 int parse_frequency(const char *option, const char *text, uint64_t *hz, struct error *error)
 {
 	int code = parse_number(option, text, 1, MAX_FREQUENCY_HZ, hz, error);

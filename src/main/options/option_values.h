@@ -20,6 +20,14 @@ int parse_number(const char *option, const char *text, uint64_t least, uint64_t 
 /* A finite number, from least on. */
 int parse_decimal(const char *option, const char *text, double least, double most, double *value,
 		  struct error *error);
+/* "30s", "500ms", "2m", "1h", or seconds as a number, from least_ns to most_ns. */
+int parse_duration(const char *option, const char *text, uint64_t least_ns, uint64_t most_ns,
+		   uint64_t *ns, struct error *error);
+/* Where a duration that text begins with ends; NULL: it begins with none. */
+const char *duration_of(const char *text, uint64_t *ns);
+/* "64M", "1G", or bytes as a number. */
+int parse_size(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *bytes,
+	       struct error *error);
 int parse_frequency(const char *option, const char *text, uint64_t *hz, struct error *error);
 int parse_ring_pages(const char *option, const char *text, uint32_t *pages, struct error *error);
 /* "auto", "dwarf", "dwarf,BYTES", "fp", "no". */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/clock.h>
+
 #include "option_values.h"
 #include "options_parse.h"
 
@@ -21,6 +23,11 @@ enum {
 	DEFAULT_LIMIT = 40,
 };
 static const double default_min_percent = 0.5;
+/* Of a flight recorder: below that a slice has no time to get its names; tables alone take some MiB. */
+#define LEAST_LAST_NS	 (100 * NS_PER_MS)
+#define MOST_LAST_NS	 (24 * 3600 * NS_PER_SECOND)
+#define LEAST_LAST_BYTES (UINT64_C(4) << 20)
+#define MOST_LAST_BYTES	 (UINT64_C(64) << 30)
 
 static int take_string(const struct parse *parse, const struct option_row *row, const char *text,
 		       const char **string)
@@ -39,6 +46,16 @@ static int take_number(const struct parse *parse, const char *text, uint32_t mos
 	int code = parse_number(parse->spelled, text, 0, most, &value, parse->error);
 	*number = (uint32_t)value;
 	return code;
+}
+
+static int take_trigger(const struct parse *parse, const char *text)
+{
+	struct options *options = parse->options;
+	if (options->nr_triggers < TRIGGERS_MAX)
+		return trigger_parse(text, &options->triggers[options->nr_triggers++],
+				     parse->error);
+	error_usage(parse->error, "more than %d triggers", TRIGGERS_MAX);
+	return error_remedy(parse->error, "leave some out");
 }
 
 static void take_command(struct parse *parse, enum command command)
@@ -133,6 +150,18 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_LABEL:
 	case OPTION_FILTER_LABEL:
 		return parse_label(spelled, text, options, error);
+	case OPTION_LAST:
+		return parse_duration(spelled, text, LEAST_LAST_NS, MOST_LAST_NS, &options->last_ns,
+				      error);
+	case OPTION_LAST_SIZE:
+		return parse_size(spelled, text, LEAST_LAST_BYTES, MOST_LAST_BYTES,
+				  &options->last_bytes, error);
+	case OPTION_POST:
+		return parse_duration(spelled, text, 0, MOST_LAST_NS, &options->post_ns, error);
+	case OPTION_KEEP:
+		return take_number(parse, text, UINT32_MAX, &options->keep);
+	case OPTION_TRIGGER:
+		return take_trigger(parse, text);
 	case OPTION_FILTER_PID:
 		return parse_ids(spelled, text, 0, &options->filter_pids, error);
 	case OPTION_FILTER_TID:
@@ -313,6 +342,7 @@ static size_t nr_operands_of(enum command command)
 	case COMMAND_LIVE:
 	case COMMAND_RECORD:
 	case COMMAND_REPORT:
+	case COMMAND_DUMP:
 	case COMMAND_LIST:
 	case COMMAND_DOCTOR:
 	case COMMAND_HELP:

@@ -13,6 +13,8 @@
 #include "option_values.h"
 
 static const char default_file[] = "profile.ctop";
+/* What a flight recorder may take. */
+#define DEFAULT_LAST_BYTES (UINT64_C(64) << 20)
 
 bool options_have_target(const struct options *options)
 {
@@ -138,6 +140,76 @@ static int check_time(struct parse *parse)
 	return 0;
 }
 
+/* Whether it can come true. */
+static int check_trigger(const struct parse *parse, const struct trigger *trigger)
+{
+	const struct options *options = parse->options;
+	if (trigger->kind == TRIGGER_EXIT && !options->argv) {
+		error_usage(parse->error, "--trigger %s: only a command's exit status is known",
+			    trigger->text);
+		return error_remedy(parse->error,
+				    "let ctop start it: ctop record --last 30s --trigger 'exit!=0' "
+				    "-- CMD");
+	}
+	if (trigger->kind != TRIGGER_EVENT)
+		return 0;
+	for (size_t i = 0; i < options->nr_events; i++)
+		if (!strcmp(options->events[i].asked, trigger->subject))
+			return 0;
+	error_usage(parse->error, "--trigger: '%.100s' is not sampled", trigger->subject);
+	return error_remedy(parse->error, "name it among the events, as in -e cpu-clock,%.100s",
+			    trigger->subject);
+}
+
+/* What a flight recorder takes, and what it cannot be together with. */
+static int check_last(struct parse *parse)
+{
+	struct options *options = parse->options;
+	const char *more = options->nr_triggers	 ? "--trigger"
+			   : options->post_ns	 ? "--post"
+			   : options->keep	 ? "--keep"
+			   : options->last_bytes ? "--last-size"
+						 : NULL;
+	const char *against = options->html_path    ? "--html"
+			      : options->stats_path ? "--stats"
+						    : NULL;
+	if (!options->last_ns && more) {
+		error_usage(parse->error, "%s requires --last", more);
+		return error_remedy(parse->error, "say how much is to be kept, as in --last 30s");
+	}
+	if (options->last_ns && against) {
+		error_usage(parse->error, "--last and %s are mutually exclusive", against);
+		return error_remedy(parse->error,
+				    "leave out %s; ctop export and report take slices as any "
+				    "recording",
+				    against);
+	}
+	if (!options->last_bytes)
+		options->last_bytes = DEFAULT_LAST_BYTES;
+	for (size_t i = 0; i < options->nr_triggers; i++) {
+		const int code = check_trigger(parse, &options->triggers[i]);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static int finish_dump(struct parse *parse)
+{
+	struct int32_list pids = {0};
+	int code = parse->nr_operands
+			   ? parse_ids("dump", parse->operands[0], 1, &pids, parse->error)
+			   : 0;
+	if (!code && pids.nr > 1) {
+		error_usage(parse->error, "one recorder at a time");
+		code = error_remedy(parse->error, "give one PID");
+	}
+	if (!code && pids.nr)
+		parse->options->recorder_pid = pids.items[0];
+	free(pids.items);
+	return code;
+}
+
 static int finish_sampling(struct parse *parse)
 {
 	struct options *options = parse->options;
@@ -153,6 +225,8 @@ static int finish_sampling(struct parse *parse)
 		code = check_contents(parse);
 	if (!code)
 		code = check_time(parse);
+	if (!code)
+		code = check_last(parse);
 	if (code)
 		return code;
 	if (options->count && options->frequency_hz) {
@@ -341,6 +415,8 @@ int options_check(struct parse *parse)
 		return finish_diff(parse);
 	case COMMAND_MERGE:
 		return finish_merge(parse);
+	case COMMAND_DUMP:
+		return finish_dump(parse);
 	case COMMAND_HELP:
 		return take_help_topic(parse);
 	case COMMAND_VERSION:

@@ -15,8 +15,8 @@ enum {
 	TARGETED = SAMPLERS | DOCTOR,
 	READERS = REPORT | EXPORT,
 	FILTERED = READERS | DIFF,
-	ANY = TARGETED | FILTERED | MERGE | COMMAND_BIT(COMMAND_LIST) | COMMAND_BIT(COMMAND_HELP) |
-	      COMMAND_BIT(COMMAND_VERSION)
+	ANY = TARGETED | FILTERED | MERGE | COMMAND_BIT(COMMAND_DUMP) | COMMAND_BIT(COMMAND_LIST) |
+	      COMMAND_BIT(COMMAND_HELP) | COMMAND_BIT(COMMAND_VERSION)
 };
 
 #define EVENT_WORDS "cycles cpu-clock task-clock page-faults context-switches"
@@ -130,6 +130,34 @@ const struct option_row option_rows[] = {
 	 "have them. "
 	 "After \\fBctop merge\\fR they tell which run samples are of. KEY is made of letters, "
 	 "digits, \\-, _ and ."},
+	{OPTION_LAST, GROUP_SAMPLING, RECORD, 0, "last", "TIME", COMPLETE_NOTHING, NULL,
+	 "keep the last TIME in memory, write it when asked",
+	 "A flight recorder, for days: as in \\fB\\-\\-last 30s\\fR. \\fBctop dump\\fR, the signal "
+	 "USR2 "
+	 "or a \\fB\\-\\-trigger\\fR writes a slice, the time before that moment, into a file of "
+	 "its "
+	 "own, named after \\fB\\-o\\fR and the time, and recording goes on. At the end the last "
+	 "TIME is "
+	 "written to FILE, unless there are triggers. A slice of fewer than two samples is not "
+	 "written. A slice has no code of functions inside."},
+	{OPTION_LAST_SIZE, GROUP_SAMPLING, RECORD, 0, "last-size", "SIZE", COMPLETE_NOTHING, NULL,
+	 "memory for it (default 64M)",
+	 "About: where samples come faster, less than TIME is kept, and a slice says so."},
+	{OPTION_POST, GROUP_SAMPLING, RECORD, 0, "post", "TIME", COMPLETE_NOTHING, NULL,
+	 "with --last: a slice goes on so long (default 0)", NULL},
+	{OPTION_KEEP, GROUP_SAMPLING, RECORD, 0, "keep", "N", COMPLETE_NOTHING, NULL,
+	 "with --last: only the newest N slices of this run", NULL},
+	{OPTION_TRIGGER, GROUP_SAMPLING, RECORD, 0, "trigger", "EXPR", COMPLETE_NOTHING, NULL,
+	 "with --last: what makes it write a slice",
+	 "May be given several times.\n\\fBcpu>150% for 2s\\fR: the target uses more than one and "
+	 "a half "
+	 "CPUs for two seconds;\n\\fBevent EVENT\\fR: a sample of an event of \\fB\\-e\\fR, as in "
+	 "\\fB\\-e "
+	 "cpu-clock,sched:sched_process_exit \\-\\-trigger 'event "
+	 "sched:sched_process_exit'\\fR;\n\\fBfile PATH\\fR: that file is made, written or "
+	 "touched;\n\\fBexit!=0\\fR: the command ends with an error or by a signal.\nFor TIME "
+	 "after "
+	 "a slice no trigger writes another one; how often one would have is said."},
 	{OPTION_FILTER_PID, GROUP_FILTER, FILTERED, 0, "pid", "PID[,PID...]", COMPLETE_NOTHING,
 	 NULL, "samples of these processes", NULL},
 	{OPTION_FILTER_TID, GROUP_FILTER, FILTERED, 0, "tid", "TID[,TID...]", COMPLETE_NOTHING,
@@ -339,6 +367,9 @@ const struct command_row command_rows[] = {
 	 "those of the clock on the wall, where the recordings know it. Their labels tell\n"
 	 "the runs apart: ctop report OUT --label host=web1; file is a label, too.\n"
 	 "An OUT that is there already is not replaced.\n"},
+	{COMMAND_DUMP, "dump", "[PID]", "a flight recorder's last stretch",
+	 "Asks a running ctop record --last to write what it has in memory, and to go on.\n"
+	 "PID is that ctop's; it may be left out where there is only one.\n"},
 	{COMMAND_LIST, "list", "[PATTERN]", "the events of this machine",
 	 "Lists what can be given to -e, and whether this user can sample it now.\n"
 	 "PATTERN is a part of a name, a name with * and ?, or a group: hardware, cache,\n"

@@ -18,6 +18,8 @@ const char *command_suffix(enum command command)
 		return " diff";
 	case COMMAND_MERGE:
 		return " merge";
+	case COMMAND_DUMP:
+		return " dump";
 	case COMMAND_LIST:
 		return " list";
 	case COMMAND_DOCTOR:

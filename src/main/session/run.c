@@ -37,6 +37,15 @@ int run_block_signals(int *fd)
 	return loop_block_signals(&watched, fd);
 }
 
+int run_block_usr2(int *fd)
+{
+	sigset_t watched;
+	list_ends(&watched);
+	sigaddset(&watched, SIGUSR1);
+	sigaddset(&watched, SIGUSR2);
+	return loop_block_signals(&watched, fd);
+}
+
 void run_unblock_signals(void)
 {
 	const struct timespec at_once = {0};
@@ -92,7 +101,9 @@ static int take_signal(void *context, const struct signalfd_siginfo *info, struc
 {
 	struct run *run = context;
 	(void)error;
-	if (is_for_command(run, info)) {
+	if (info->ssi_signo == SIGUSR2) {
+		run->ticker->usr2(run->ticker->context);
+	} else if (is_for_command(run, info)) {
 		run->is_interrupted = true;
 		run->tell_ns = clock_now_ns() + SLOW_MS * NS_PER_MS;
 	} else {

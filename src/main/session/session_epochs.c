@@ -42,6 +42,20 @@ int session_give_tables(struct session *session)
 	return result;
 }
 
+void session_give_regions(struct session *session, const struct session_keeper *keeper)
+{
+	session->keeper = *keeper;
+}
+
+int session_renew_tables(struct session *session)
+{
+	if (!session->current->epoch || session->next->epoch || session->phase != PHASE_RUNNING)
+		return 0;
+	int result = session_give_tables(session);
+	/* Of a collector that has just died the successor gets tables anyway. */
+	return result == -EPIPE || result == -ENOBUFS ? 0 : result;
+}
+
 struct region *session_region(struct session *session, uint32_t epoch)
 {
 	if (epoch && session->current->epoch == epoch)
@@ -60,6 +74,11 @@ bool session_names_final(struct session *session)
 		return false;
 	return atomic_load(&status->named_epoch) == session->current->epoch &&
 	       atomic_load(&status->named_frames) >= session->current->reader.nr[TABLE_FRAMES];
+}
+
+bool session_has_names(struct session *session)
+{
+	return session_names_final(session);
 }
 
 static bool has_lines(struct session *session)
@@ -205,6 +224,8 @@ static int leave_epoch(struct session *session)
 	session->current = session->next;
 	session->next = old;
 	int result = session_begin_epoch(session);
+	if (session->keeper.take)
+		session->keeper.take(session->keeper.context, old);
 	region_close(old);
 	if (!result && session->owes_tables)
 		result = session_give_tables(session);

@@ -92,8 +92,9 @@ struct session_time {
 
 struct session {
 	struct session_consumer consumer;
-	struct target target;	 /* live only */
-	struct sampler *sampler; /* live only */
+	struct session_keeper keeper; /* .take NULL: regions go when they are left */
+	struct target target;	      /* live only */
+	struct sampler *sampler;      /* live only */
 	struct sampler_options sampling;
 	struct uprobe_files uprobe_files; /* that sampling's events name */
 	/* What the CPUs have done: when sampling began, moved on as start_ns is; when it was switched off; when it ended. */
@@ -217,6 +218,8 @@ void session_serve_time(struct session *session, uint64_t now_ns);
 /* Sampling has ended: takes all that is left. */
 void session_end_time(struct session *session, uint64_t end_ns);
 void session_release_time(struct session *session);
+/* False: there is no account of threads. */
+bool session_used_by_threads(struct session *session, struct session_used *used);
 void session_add_times(struct session *session, struct session_stats *stats);
 
 /* ---- session_waits.c ---- */

@@ -63,6 +63,14 @@ struct cpu_times session_cpu_times(const struct session *session)
 	return times;
 }
 
+struct session_used session_used(struct session *session)
+{
+	struct session_used used;
+	if (!session_used_by_threads(session, &used))
+		used = (struct session_used){session_cpu_times(session).busy_ns, clock_now_ns()};
+	return used;
+}
+
 static void read_cpus(const struct session *session, struct session_stats *stats)
 {
 	const struct cpu_times end = stats->end_ns ? session->cpus_end

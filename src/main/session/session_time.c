@@ -337,6 +337,15 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->waits_untold_ns = time->untold_ns;
 }
 
+bool session_used_by_threads(struct session *session, struct session_used *used)
+{
+	if (!session->time.account)
+		return false;
+	used->until_ns = told_until_ns(session);
+	used->cpu_ns = time_account_sum(session->time.account, used->until_ns).ns[TIME_RUNNING];
+	return true;
+}
+
 const struct thread_times *session_thread_times(struct session *session, size_t *nr)
 {
 	struct session_time *time = &session->time;

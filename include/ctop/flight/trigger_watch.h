@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_FLIGHT_TRIGGER_WATCH_H
+#define CTOP_FLIGHT_TRIGGER_WATCH_H
+
+/*
+ * Whether a flight recorder's triggers (options/trigger.h) have come true. Of a file the directory is watched (inotify): nobody waits for a
+ * file system while the profile runs. exit!=0 is known at the end, and is not looked for here. Main only.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+#include <ctop/options/options.h>
+#include <ctop/session/session.h>
+#include <ctop/store/tables.h>
+
+struct trigger_watch;
+
+/* NULL with cause and remedy. The options stay. */
+struct trigger_watch *trigger_watch_new(const struct options *options, struct error *error);
+void trigger_watch_free(struct trigger_watch *watch);
+
+/* Samples as they come. */
+void trigger_watch_samples(struct trigger_watch *watch, const struct sample *samples, size_t nr);
+/*
+ * The first that came true since the last look, and when (CLOCK_MONOTONIC); NULL: none. `used`: what the target has used by now. About ten
+ * times a second.
+ */
+const struct trigger *trigger_watch_look(struct trigger_watch *watch,
+					 const struct session_used *used, uint64_t *moment_ns);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_OPTIONS_TRIGGER_H
+#define CTOP_OPTIONS_TRIGGER_H
+
+/*
+ * What makes a flight recorder write what came last (--trigger), as it was typed:
+ *
+ *     cpu>PERCENT% [for TIME]   the target uses more than that of one CPU, for so long (default 1s)
+ *     event EVENT               a sample of one of the events of -e
+ *     file PATH                 somebody makes or changes that file
+ *     exit!=0                   the command fails
+ *
+ * Text only: whether it can come true is flight/trigger_watch.h's matter.
+ */
+
+#include <stdint.h>
+
+#include <ctop/base/error.h>
+
+enum trigger_kind { TRIGGER_CPU, TRIGGER_EVENT, TRIGGER_FILE, TRIGGER_EXIT };
+
+struct trigger {
+	enum trigger_kind kind;
+	const char *text;    /* all of it; borrowed */
+	double above_cpus;   /* TRIGGER_CPU: 1.5 is 150 % */
+	uint64_t for_ns;     /* the same */
+	const char *subject; /* the event, or the path; borrowed, a part of text */
+};
+
+enum { TRIGGERS_MAX = 8 };
+
+/* 0, or -EINVAL with the place of the mistake, the remedy and exit code 2. */
+int trigger_parse(const char *text, struct trigger *trigger, struct error *error);
+
+#endif

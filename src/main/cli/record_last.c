@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "record_last.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/flight/slice.h>
+#include <ctop/flight/stretch.h>
+#include <ctop/flight/trigger_watch.h>
+#include <ctop/output/say.h>
+#include <ctop/session/run.h>
+#include <ctop/session/session.h>
+
+#include "slice_files.h"
+
+/* Samples come so late at most; names of the newest frames are awaited for so long. */
+#define SETTLE_NS   (300 * NS_PER_MS)
+#define PATIENCE_NS (2 * NS_PER_SECOND)
+/* After one that was not written a trigger may soon try again. */
+#define QUIET_NS NS_PER_SECOND
+/* A slice of one sample tells nothing of where time goes. */
+enum { SAMPLES_LEAST = 2 };
+
+/* A slice that is wanted: written once its end is past. */
+struct wish {
+	uint64_t moment_ns; /* 0: none is wanted */
+	char why[160];
+};
+
+struct flight {
+	const struct options *options;
+	struct session *session;
+	struct stretch *stretch;
+	struct trigger_watch *watch;
+	struct slice_facts facts;
+	struct slice_files files;
+	struct slice slice;
+	char slice_path
+		[PATH_MAX]; /* of the one in hand, and what is said of it when it is written */
+	struct text slice_words;
+	struct wish wish;
+	uint64_t quiet_until_ns; /* no trigger writes another slice before */
+	uint64_t nr_written, nr_failed, nr_quiet;
+	int result; /* of a consumer's call that cannot report */
+};
+
+/* ---- what the session hands over ---- */
+
+static int begin_epoch(void *context, const struct tables *tables, const struct symbols *symbols)
+{
+	static const struct session_stats none;
+	struct flight *flight = context;
+	const struct session_stats so_far = flight->session ? session_stats(flight->session) : none;
+	return stretch_begin_epoch(flight->stretch, tables, symbols, &so_far);
+}
+
+static int take_samples(void *context, const struct sample *samples, size_t nr)
+{
+	struct flight *flight = context;
+	if (flight->watch)
+		trigger_watch_samples(flight->watch, samples, nr);
+	return stretch_add(flight->stretch, samples, nr);
+}
+
+static void take_region(void *context, struct region *region)
+{
+	struct flight *flight = context;
+	stretch_take_region(flight->stretch, region);
+}
+
+/* ---- one slice ---- */
+
+static uint64_t from_ns(const struct flight *flight, uint64_t moment_ns)
+{
+	const uint64_t last_ns = flight->options->last_ns;
+	const uint64_t wanted_ns = moment_ns > last_ns ? moment_ns - last_ns : 0;
+	const uint64_t since_ns = stretch_since_ns(flight->stretch);
+	const struct session_stats stats = session_stats(flight->session);
+	uint64_t ns = wanted_ns > since_ns ? wanted_ns : since_ns;
+	return ns > stats.start_ns ? ns : stats.start_ns;
+}
+
+/* "the last 30.0 s before SIGUSR2, 2026-01-31 23:59:59" */
+static void add_excerpt(const struct flight *flight, const struct wish *wish, uint64_t from,
+			uint64_t wall_ns, struct text *text)
+{
+	const uint64_t post_ns = flight->options->post_ns;
+	const time_t second = (time_t)(wall_ns / NS_PER_SECOND);
+	char clock[32] = "";
+	struct tm local;
+	if (localtime_r(&second, &local))
+		strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &local);
+	text_addf(text, "%.1f s before ", (double)(wish->moment_ns - from) / (double)NS_PER_SECOND);
+	if (post_ns)
+		text_addf(text, "and %.1f s after ", (double)post_ns / (double)NS_PER_SECOND);
+	text_add_safe(text, wish->why);
+	text_addf(text, ", %s", clock);
+	if (stretch_since_ns(flight->stretch) &&
+	    from + flight->options->last_ns > wish->moment_ns + NS_PER_MS)
+		text_addf(text, "; there was no room for more: --last-size");
+}
+
+static uint64_t wall_of(uint64_t ns)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	const uint64_t wall_ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	return wall_ns - (clock_now_ns() - ns);
+}
+
+static void say_failed(struct flight *flight, const struct error *error)
+{
+	flight->nr_failed++;
+	say("no slice: %s", error->cause);
+	if (error->remedy[0])
+		say("  %s", error->remedy);
+}
+
+static void say_written(struct flight *flight, int result)
+{
+	if (!result) {
+		flight->nr_written++;
+		slice_files_keep(&flight->files, flight->slice_path, flight->options->keep);
+		if (!flight->options->quiet)
+			say("%s: %s", flight->slice_path, text_string(&flight->slice_words));
+		return;
+	}
+	struct error error = {0};
+	error_set(&error, result, "cannot write '%s': %s", flight->slice_path, strerror(-result));
+	error_remedy(&error, "make room, or record elsewhere with -o FILE");
+	say_failed(flight, &error);
+}
+
+/* into: the file; "": one of its own, named after the moment. */
+static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t to_ns,
+		       const char *into, struct error *error)
+{
+	const uint64_t from = from_ns(flight, wish->moment_ns);
+	const uint64_t samples = stretch_count(flight->stretch, from, to_ns);
+	const struct session_stats stats = session_stats(flight->session);
+	pid_t writer_pid = 0;
+	if (samples < SAMPLES_LEAST) {
+		error_set(error, -ENODATA, "%s in the %.1f s before %s",
+			  samples ? "only one sample" : "no sample",
+			  (double)(wish->moment_ns - from) / (double)NS_PER_SECOND, wish->why);
+		return error_remedy(error,
+				    "the target was idle: keep more with a longer --last, or "
+				    "see where it waits with --time wall");
+	}
+	struct text excerpt = {0};
+	add_excerpt(flight, wish, from, wall_of(wish->moment_ns), &excerpt);
+	struct slice_request request = {
+		.stretch = flight->stretch,
+		.facts = &flight->facts,
+		.stats = &stats,
+		.from_ns = from,
+		.to_ns = to_ns,
+		.from_wall_ns = wall_of(from),
+		.excerpt = text_string(&excerpt),
+		.output = {.path = flight->slice_path,
+			   .option = "-o",
+			   .way = *into ? OUTPUT_KEEP_OLD : OUTPUT_NEW,
+			   .by_default = flight->options->output_by_default,
+			   .is_recording = true,
+			   .wake_fd = -1},
+	};
+	int result = -EEXIST;
+	for (unsigned number = 0; result == -EEXIST && number < SLICE_NAMES_MOST; number++) {
+		if (*into)
+			snprintf(flight->slice_path, sizeof(flight->slice_path), "%s", into);
+		else
+			slice_file_name(flight->slice_path, sizeof(flight->slice_path),
+					flight->options->output, wall_of(wish->moment_ns), number);
+		result = slice_begin(&flight->slice, &request, &writer_pid, error);
+	}
+	if (!result)
+		session_leave_out(flight->session, writer_pid);
+	if (!result)
+		flight->quiet_until_ns = to_ns + flight->options->last_ns;
+	text_clear(&flight->slice_words);
+	text_addf(&flight->slice_words, "%s, %llu samples", text_string(&excerpt),
+		  (unsigned long long)samples);
+	text_release(&excerpt);
+	return result;
+}
+
+/* ---- while it runs ---- */
+
+static void wish_for(struct flight *flight, uint64_t moment_ns, const char *why)
+{
+	if (flight->wish.moment_ns) {
+		flight->nr_quiet++;
+		return;
+	}
+	flight->wish.moment_ns = moment_ns;
+	snprintf(flight->wish.why, sizeof(flight->wish.why), "%s", why);
+	flight->quiet_until_ns = moment_ns + QUIET_NS;
+}
+
+static void take_usr2(void *context)
+{
+	wish_for(context, clock_now_ns(), "SIGUSR2");
+}
+
+static void look_at_triggers(struct flight *flight)
+{
+	const struct session_used used = session_used(flight->session);
+	uint64_t moment_ns;
+	const struct trigger *trigger = trigger_watch_look(flight->watch, &used, &moment_ns);
+	if (!trigger)
+		return;
+	if (moment_ns < flight->quiet_until_ns)
+		flight->nr_quiet++;
+	else
+		wish_for(flight, moment_ns, trigger->text);
+}
+
+static bool is_due(struct flight *flight, uint64_t now_ns)
+{
+	const uint64_t end_ns = flight->wish.moment_ns + flight->options->post_ns;
+	return flight->wish.moment_ns && now_ns > end_ns + SETTLE_NS &&
+	       (session_has_names(flight->session) || now_ns > end_ns + PATIENCE_NS);
+}
+
+static void go_on_with_slice(struct flight *flight)
+{
+	const bool was_there = flight->slice.state != SLICE_NONE;
+	const int result = slice_go_on(&flight->slice);
+	if (was_there && result != -EAGAIN)
+		say_written(flight, result);
+}
+
+static void keep_stretch(struct flight *flight, uint64_t now_ns)
+{
+	const uint64_t kept_ns = flight->options->last_ns + flight->options->post_ns + PATIENCE_NS;
+	const uint64_t before_ns = now_ns > kept_ns ? now_ns - kept_ns : 0;
+	stretch_forget(flight->stretch, before_ns);
+	if (stretch_wants_epoch(flight->stretch, now_ns))
+		flight->result = session_renew_tables(flight->session);
+}
+
+static int tick(void *context, struct error *error)
+{
+	struct flight *flight = context;
+	const uint64_t now_ns = clock_now_ns();
+	look_at_triggers(flight);
+	go_on_with_slice(flight);
+	if (flight->slice.state == SLICE_NONE && is_due(flight, now_ns)) {
+		struct error of_slice = {0};
+		const struct wish wish = flight->wish;
+		flight->wish.moment_ns = 0;
+		if (begin_slice(flight, &wish, wish.moment_ns + flight->options->post_ns, "",
+				&of_slice))
+			say_failed(flight, &of_slice);
+	}
+	keep_stretch(flight, now_ns);
+	return flight->result ? error_set(error, flight->result, "cannot go on: %s",
+					  strerror(-flight->result))
+			      : 0;
+}
+
+/* ---- at the end ---- */
+
+/* Until the slice in hand is written, or a second ^C. */
+static void await_slice(struct flight *flight, int signal_fd)
+{
+	while (flight->slice.state != SLICE_NONE) {
+		go_on_with_slice(flight);
+		if (flight->slice.state != SLICE_NONE &&
+		    slice_wait(&flight->slice, signal_fd) == -EINTR)
+			break;
+	}
+}
+
+static const struct trigger *exit_trigger(const struct flight *flight)
+{
+	for (size_t i = 0; i < flight->options->nr_triggers; i++)
+		if (flight->options->triggers[i].kind == TRIGGER_EXIT)
+			return &flight->options->triggers[i];
+	return NULL;
+}
+
+static int write_last(struct flight *flight, const struct wish *wish, uint64_t end_ns,
+		      const char *into, int signal_fd)
+{
+	struct error error = {0};
+	int result = begin_slice(flight, wish, end_ns, into, &error);
+	if (result)
+		say_failed(flight, &error);
+	else
+		await_slice(flight, signal_fd);
+	return result;
+}
+
+/* What is still wanted, then the end's own. */
+static void end_flight(struct flight *flight, int signal_fd)
+{
+	const struct session_stats stats = session_stats(flight->session);
+	const struct trigger *exit = exit_trigger(flight);
+	const bool failed = flight->options->argv && stats.target_exited &&
+			    run_exit_status(stats.target_status) != 0;
+	struct wish at_end = {.moment_ns = stats.end_ns};
+	await_slice(flight, signal_fd);
+	if (flight->wish.moment_ns)
+		write_last(flight, &flight->wish, stats.end_ns, "", signal_fd);
+	if (exit && failed) {
+		const int status = stats.target_status;
+		snprintf(at_end.why, sizeof(at_end.why), "%s (%s %d)", exit->text,
+			 WIFSIGNALED(status) ? "signal" : "status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		write_last(flight, &at_end, stats.end_ns, "", signal_fd);
+	} else if (!flight->options->nr_triggers) {
+		snprintf(at_end.why, sizeof(at_end.why), "the end");
+		write_last(flight, &at_end, stats.end_ns, flight->options->output, signal_fd);
+	}
+}
+
+static void print_summary(const struct flight *flight)
+{
+	const struct session_stats stats = session_stats(flight->session);
+	say("%llu samples of %s in %.1f s, %llu lost; slices: %llu written, %llu not",
+	    (unsigned long long)(stats.samples - stats.waits), session_target(flight->session),
+	    (double)(stats.end_ns - stats.start_ns) / (double)NS_PER_SECOND,
+	    (unsigned long long)stats.lost, (unsigned long long)flight->nr_written,
+	    (unsigned long long)flight->nr_failed);
+	if (flight->nr_quiet)
+		say("asked for %llu more times within %.1f s of a slice: none was written for "
+		    "these",
+		    (unsigned long long)flight->nr_quiet,
+		    (double)flight->options->last_ns / (double)NS_PER_SECOND);
+}
+
+static int run(struct flight *flight, int signal_fd, struct error *error)
+{
+	const struct run_ticker ticker = {flight, tick, NULL, take_usr2};
+	int result = slice_facts_take(&flight->facts, flight->session, flight->options);
+	if (result)
+		return error_set(error, result, "cannot keep what is known of the run: %s",
+				 strerror(-result));
+	result = session_start(flight->session, error);
+	if (result)
+		return result;
+	if (!flight->options->quiet) {
+		for (size_t i = 0; i < session_nr_fallbacks(flight->session); i++)
+			say("%s", session_fallback(flight->session, i));
+		say("the last %.1f s of %s are kept; 'ctop dump %d' writes them",
+		    (double)flight->options->last_ns / (double)NS_PER_SECOND,
+		    session_target(flight->session), getpid());
+	}
+	result = run_session(flight->session, flight->options, signal_fd, &ticker, error);
+	end_flight(flight, signal_fd);
+	if (!flight->options->quiet)
+		print_summary(flight);
+	const struct session_stats stats = session_stats(flight->session);
+	if (!result && flight->options->argv && stats.target_exited)
+		return run_exit_status(stats.target_status);
+	return result;
+}
+
+static int open_and_run(struct flight *flight, int signal_fd, struct error *error)
+{
+	const struct options *options = flight->options;
+	const struct session_consumer consumer = {flight, begin_epoch, take_samples};
+	const struct session_keeper keeper = {flight, take_region};
+	if (output_descriptor(options->output) >= 0) {
+		error_usage(error, "slices are files: -o %s is none", options->output);
+		return error_remedy(error, "name a file: slices are named after it");
+	}
+	flight->watch = trigger_watch_new(options, error);
+	if (!flight->watch)
+		return -EINVAL;
+	flight->stretch = stretch_new(options->last_ns, options->last_bytes);
+	if (!flight->stretch)
+		return error_set(error, -ENOMEM, "out of memory");
+	flight->session =
+		session_open_live(options, options->time != TIME_SHOWN_CPU, &consumer, error);
+	if (!flight->session)
+		return -EINVAL;
+	session_give_regions(flight->session, &keeper);
+	if (!options->no_inline)
+		session_want_lines(flight->session, SESSION_LINES_AWAITED);
+	return run(flight, signal_fd, error);
+}
+
+int command_record_last(const struct options *options, struct error *error)
+{
+	struct flight flight = {.options = options};
+	int signal_fd;
+	int result = run_block_usr2(&signal_fd);
+	if (result)
+		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
+	result = open_and_run(&flight, signal_fd, error);
+	slice_release(&flight.slice);
+	session_free(flight.session);
+	stretch_free(flight.stretch);
+	trigger_watch_free(flight.watch);
+	slice_facts_release(&flight.facts);
+	slice_files_release(&flight.files);
+	text_release(&flight.slice_words);
+	close(signal_fd);
+	return result < 0 ? run_failed(options, result, error) : result;
+}

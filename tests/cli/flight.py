@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`ctop record --last`: what was sampled last, written when it is asked for, and nothing else."""
+
+import contextlib
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from harness import (BUILD, CTOP, PATIENCE, case, check, check_refused, child, child_pids, copy_for_all, ctop, ctop_ok, directory,
+                     folded, main, need_root, plain_user, readable_ctop, run, status_of, target, wait_for_cpu_time, wait_until)
+
+SPIN = os.path.join(BUILD, "workloads", "spin")
+
+
+class Recorder:
+    """A flight recorder, and what it has said so far, line by line."""
+
+    def __init__(self, process, where):
+        self.process, self.where, self.said = process, where, []
+
+    def until_said(self, pattern):
+        """The match of the next line that matches."""
+        for line in self.process.stderr:
+            self.said.append(line.rstrip("\n"))
+            if found := re.search(pattern, line):
+                return found
+        check(False, f"ended without saying {pattern}: {self.said}")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.said += self.process.stderr.read().splitlines()
+        return self.process.wait(PATIENCE)
+
+    def slices(self):
+        return sorted(glob.glob(os.path.join(self.where, "x-*.ctop")))
+
+
+@contextlib.contextmanager
+def recorder_of(where, *arguments, prefix=(), program=CTOP, **options):
+    command = [*prefix, program, "record", "-e", "cpu-clock", "-o", os.path.join(where, "x.ctop"), *map(str, arguments)]
+    with child(*command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options) as process:
+        recorder = Recorder(process, where)
+        recorder.until_said("are kept; 'ctop dump")
+        yield recorder
+
+
+def excerpt_of(path):
+    return re.search(r"^excerpt +(.*)$", ctop_ok("report", "--stdio", path).stdout, re.M).group(1)
+
+
+def times_of(path):
+    """When its samples were taken, in seconds."""
+    return [float(time) for time in re.findall(r"\[\d+\] +([\d.]+):", ctop_ok("export", "script", path).stdout)]
+
+
+def asked_and_written(recorder, *dump):
+    result = ctop("dump", *dump)
+    check(result.returncode == 0, result.stderr)
+    return recorder.until_said(r"ctop: (\S+\.ctop): ([\d.]+) s before .*SIGUSR2, .*, (\d+) samples")
+
+
+@case
+def a_slice_is_the_last_stretch_and_recording_goes_on():
+    with directory() as where, target("spin") as program, recorder_of(where, "--last", "1s", "-p", program.pid) as recorder:
+        wait_for_cpu_time(program.pid, 1.5)
+        first = asked_and_written(recorder, recorder.process.pid)
+        wait_for_cpu_time(program.pid, 1.5)
+        second = asked_and_written(recorder, recorder.process.pid)
+        check(recorder.end() == 0, f"{recorder.said}")
+        check(recorder.slices() == sorted([first[1], second[1]]), f"{recorder.slices()}")
+        for found in first, second:
+            times = times_of(found[1])
+            check(len(times) == int(found[3]) and max(times) - min(times) <= 1.0, f"{len(times)} in {max(times) - min(times)} s")
+            check(folded(found[1]).total() == len(times) and any("spin_loop" in stack for stack in folded(found[1])), "stacks")
+            check(excerpt_of(found[1]).startswith("1.0 s before SIGUSR2, 20"), excerpt_of(found[1]))
+            check(os.stat(found[1]).st_mode & 0o777 == 0o600, "others may read it")
+        check(max(times_of(first[1])) < min(times_of(second[1])), "they overlap")
+        end = excerpt_of(os.path.join(where, "x.ctop"))
+        check(end.startswith("1.0 s before the end"), end)
+
+
+@case
+def of_a_short_run_it_has_everything():
+    """Also what is in tables that were given up meanwhile: after 2 s."""
+    with directory() as where, target("spin") as program, recorder_of(where, "--last", "4s", "--duration", "3", "-p", program.pid) as recorder:
+        found = recorder.until_said(r"x\.ctop: .* before the end, .*, (\d+) samples")
+        summary = recorder.until_said(r"ctop: (\d+) samples of .* (\d+) lost")
+        path = os.path.join(where, "x.ctop")
+        recorder.end()
+        check(int(found[1]) == int(summary[1]) == folded(path).total() > 1, f"{recorder.said}")
+        check("[lost]" not in str(folded(path)) and all("spin" in stack[0] for stack in folded(path)), f"{folded(path)}")
+
+
+@case
+def it_goes_on_after_the_moment():
+    with directory() as where, target("spin") as program, recorder_of(where, "--last", "1s", "--post", "1s", "-p", program.pid) as recorder:
+        wait_for_cpu_time(program.pid, 0.5)
+        found = asked_and_written(recorder, recorder.process.pid)
+        check(" before and 1.0 s after SIGUSR2, " in excerpt_of(found[1]), excerpt_of(found[1]))
+        times = times_of(found[1])
+        check(len(times) == int(found[3]) and 0.5 < max(times) - min(times) <= 2, f"{max(times) - min(times)} s")
+
+
+IDLE_UNTIL_TOLD = """
+import os, sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+def busy():
+    while True:
+        pass
+busy()
+"""
+
+
+@case
+def the_target_computes_too_much():
+    with directory() as where, child(sys.executable, "-c", IDLE_UNTIL_TOLD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        program.stdout.readline()
+        # On a busy machine it gets a small share of a CPU.
+        with recorder_of(where, "--last", "60s", "--trigger", "cpu>5% for 200ms", "-p", program.pid) as recorder:
+            program.stdin.write("\n")
+            program.stdin.flush()
+            found = recorder.until_said(r"(\S+\.ctop): [\d.]+ s before cpu>5% for 200ms, .*, (\d+) samples")
+            wait_for_cpu_time(program.pid, 1)
+            check(recorder.end() == 0, f"{recorder.said}")
+            check(recorder.slices() == [found[1]], f"within its time there is no other one: {recorder.slices()}")
+            check(any("more times within 60.0 s of a slice: none was written" in line for line in recorder.said), f"{recorder.said}")
+            check(not os.path.exists(os.path.join(where, "x.ctop")), "with triggers the end is none")
+
+
+@case
+def an_event_is_sampled():
+    with directory() as where, recorder_of(
+            where, "-e", "page-faults", "--last", "60s", "--trigger", "event page-faults", "--", "sh", "-c",
+            f"{BUILD}/workloads/spin 1; {BUILD}/workloads/faults 1") as recorder:
+        found = recorder.until_said(r"(\S+\.ctop): .* before event page-faults, ")
+        check("page-faults" in ctop_ok("report", "--stdio", found[1]).stdout, "the event is not in the slice")
+
+
+@case
+def a_file_is_made_or_touched():
+    with directory() as where, target("spin") as program:
+        flag = os.path.join(where, "now, please")
+        with recorder_of(where, "--last", "100ms", "--trigger", f"file {flag}", "-p", program.pid) as recorder:
+            wait_for_cpu_time(program.pid, 0.5)
+            with open(os.path.join(where, "another"), "w", encoding="utf-8"):
+                pass
+            with open(flag, "w", encoding="utf-8"):
+                pass
+            recorder.until_said(re.escape(f"before file {flag}, "))
+            check(len(recorder.slices()) == 1, f"{recorder.slices()}")
+            os.utime(flag)
+            recorder.until_said(re.escape(f"before file {flag}, "))
+            check(len(recorder.slices()) == 2, f"{recorder.slices()}")
+
+
+@case
+def a_command_fails():
+    with directory() as where:
+        for script, status, words in (("exit 3", 3, "exit!=0 (status 3)"), ("kill -9 $$", 137, "exit!=0 (signal 9)"), ("exit 0", 0, None)):
+            with recorder_of(where, "--last", "60s", "--trigger", "exit!=0", "--", "sh", "-c",
+                             f'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; {script}') as recorder:
+                recorder.said += recorder.process.stderr.read().splitlines()
+                check(recorder.process.wait(PATIENCE) == status, f"{recorder.process.returncode}, not {status}: {recorder.said}")
+            slices = recorder.slices()
+            check(len(slices) == (words is not None), f"{script}: {slices}, {recorder.said}")
+            for path in slices:
+                check(words in excerpt_of(path), excerpt_of(path))
+                os.unlink(path)
+
+
+@case
+def the_newest_are_kept():
+    with directory() as where, target("spin") as program, recorder_of(where, "--last", "1s", "--keep", "2", "-p", program.pid) as recorder:
+        written = []
+        for _ in range(3):
+            wait_for_cpu_time(program.pid, 0.3)
+            written.append(asked_and_written(recorder, recorder.process.pid)[1])
+        check(recorder.slices() == sorted(written[1:]), f"{recorder.slices()}, not {written[1:]}")
+        # What somebody else has put there is not removed.
+        os.rename(written[1], os.path.join(where, "kept elsewhere"))
+        with open(written[1], "w", encoding="utf-8") as file:
+            file.write("another file")
+        wait_for_cpu_time(program.pid, 0.3)
+        written.append(asked_and_written(recorder, recorder.process.pid)[1])
+        check(recorder.slices() == sorted(written[1:]), f"{recorder.slices()}, not {written[1:]}")
+
+
+@case
+def one_that_is_killed_leaves_what_was_written():
+    with directory() as where, target("spin") as program, recorder_of(where, "--last", "1s", "-p", program.pid) as recorder:
+        wait_for_cpu_time(program.pid, 0.5)
+        found = asked_and_written(recorder, recorder.process.pid)
+        recorder.process.kill()
+        check(folded(found[1]).total() == int(found[3]), "not all of it")
+
+
+@case
+def of_an_idle_target_there_is_nothing():
+    with directory() as where, child("sleep", "600") as program, recorder_of(where, "--last", "1s", "-p", program.pid) as recorder:
+        ctop_ok("dump", recorder.process.pid)
+        recorder.until_said(r"no slice: no sample in the [\d.]+ s before SIGUSR2")
+        recorder.until_said("the target was idle")
+        recorder.end()
+        check(any("slices: 0 written, 2 not" in line for line in recorder.said), f"{recorder.said}")
+        check(not recorder.slices() and not os.path.exists(os.path.join(where, "x.ctop")), "a file without samples")
+
+
+@case
+def a_full_disk_is_told_and_recording_goes_on():
+    need_root()
+    with directory() as where, target("spin") as program:
+        mount = 'mount -t tmpfs -o size=4k none "$0" && exec "$@"'
+        with recorder_of(where, "--last", "1s", "-p", program.pid, prefix=("unshare", "-m", "sh", "-c", mount, where)) as recorder:
+            for _ in range(2):
+                wait_for_cpu_time(program.pid, 0.5)
+                ctop_ok("dump", recorder.process.pid)
+                recorder.until_said(r"no slice: cannot write '.*': No space left on device")
+                recorder.until_said("make room")
+            inside = run("nsenter", "-t", recorder.process.pid, "-m", "ls", where)
+            check(inside.stdout == "", f"what was not whole is there: {inside.stdout}")
+
+
+@case
+def who_is_asked():
+    check_refused(ctop("dump", os.getpid()), 1, "is no flight recorder")
+    check_refused(ctop("dump", "1,2"), 2, "one recorder at a time")
+    check_refused(ctop("dump", "x"), 2, "x")
+    # Whoever looks like one is not killed by the signal that it does not wait for.
+    with child("record", "--last=1s", "600", executable=SPIN, stdout=subprocess.DEVNULL) as liar:
+        check_refused(ctop("dump", liar.pid), 1, "is no flight recorder")
+        check(liar.poll() is None, "it was killed")
+
+
+@case
+def an_ordinary_user_has_his_own():
+    need_root()
+    with readable_ctop() as (where, program):
+        copy_for_all(where, SPIN)
+        os.chmod(where, 0o777)
+        user = plain_user()
+        with recorder_of(where, "--last", "1s", "--", os.path.join(where, "spin"), "600", prefix=user, program=program) as recorder:
+            spin, = [pid for pid in child_pids(recorder.process.pid) if "spin" in status_of(pid, "Name")]
+            wait_for_cpu_time(spin, 0.5)
+            other = run("setpriv", "--reuid=4242", "--regid=4242", "--clear-groups", program, "dump", recorder.process.pid)
+            check_refused(other, 1, "cannot ask process", "Operation not permitted")
+            check_refused(run("setpriv", "--reuid=4242", "--regid=4242", "--clear-groups", program, "dump"), 1, "no flight recorder of yours")
+            own = run(*user, program, "dump")
+            check(own.returncode == 0, own.stderr)
+            found = recorder.until_said(r"ctop: (\S+\.ctop): .* before SIGUSR2")
+            os.kill(spin, signal.SIGKILL)
+            check(os.stat(found[1]).st_uid == int(status_of(recorder.process.pid, "Uid").split()[0]) != 0, "not his")
+
+
+@case
+def bad_input():
+    for words, mark in (("cpu", ">>>"), ("cpu>", "cpu>>>>"), ("cpu>x%", "cpu>>>>x%"), ("cpu>5", "cpu>5>>>"), ("cpu>5% for", "for>>>"),
+                        ("cpu>5% for 2parsecs", "for >>>2parsecs"), ("cpu>5% for 2s now", "2s >>>now"), ("cpus>5%", ">>>cpus"),
+                        ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9")):
+        result = ctop("record", "--last", "1s", "--trigger", words, "--", "true")
+        check_refused(result, 2, "cpu>150% for 2s")
+        check(mark in result.stderr, f"{words}: {mark} is not in {result.stderr}")
+    for arguments, words in ((("--keep", "2"), "--keep requires --last"), (("--trigger", "exit!=0"), "--trigger requires --last"),
+                             (("--post", "1s"), "--post requires --last"), (("--last-size", "8M"), "--last-size requires --last"),
+                             (("--last", "soon"), "requires a time"), (("--last", "1ms"), "out of range"),
+                             (("--last", "1s", "--last-size", "8Q"), "requires a size"), (("--last", "1s", "--last-size", "1K"), "out of range"),
+                             (("--last", "1s", "--html", "x.html"), "mutually exclusive"), (("--last", "1s", "-o", "-"), "slices are files"),
+                             (("--last", "1s", "--trigger", "event no:such"), "'no:such' is not sampled")):
+        check_refused(ctop("record", *arguments, "--", "true"), 2, words)
+    check_refused(ctop("record", "--last", "1s", "--trigger", "exit!=0", "-p", os.getpid()), 2, "only a command's exit status is known")
+    check_refused(ctop("record", "--last", "1s", "--trigger", "file /no/such/place", "-p", os.getpid()), 1, "cannot watch for '/no/such/place'")
+
+
+main()
