@@ -48,6 +48,12 @@ def a_deadlock_is_a_list_of_threads():
         window.wait_until(lambda screen: len(re.findall(r"futex ~\d+s", screen)) >= 6, "since when they wait")
         window.press("Down")
         window.wait_for("deadlock-ab  sleeps for about", "in futex, at ")
+        # Beside it, where there is room: whoever holds what it wants.
+        window.resize(160, 30)
+        window.press("Up", "Down")
+        window.wait_until(lambda screen: re.search(r"futex 0x[0-9a-f]+, likely held", " ".join(line.rpartition("│")[2].strip() for line in screen.splitlines())),
+                          "who holds the lock")
+        window.resize(80, 24)
         window.press("p")
         window.wait_for("PROCESS", "THR")
         window.press("q")

@@ -12,7 +12,8 @@ struct system_call {
 	bool is_told; /* else it runs, or nobody may see it */
 	long number;  /* negative: it is in none */
 	bool is_ours; /* a number of the machine that ctop is made for; of a 32-bit program it is of another */
-	uint64_t sp, pc; /* of user code; 0: not told, or not of our machine */
+	uint64_t sp, pc;       /* of user code; 0: not told, or not of our machine */
+	uint64_t arguments[2]; /* the first ones; 0: the same */
 };
 
 /* "202 0x7f… (six arguments) SP PC", "-1 SP PC" in no call, or "running". */

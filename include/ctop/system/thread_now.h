@@ -3,18 +3,21 @@
 #define CTOP_SYSTEM_THREAD_NOW_H
 
 /*
- * What a thread does at this moment, as /proc tells: four small files, some 30 us. What is not available, as the kernel keeps it
+ * What a thread does at this moment, as /proc tells: four small files, and a link, some 30 us. What is not available, as the kernel keeps it
  * from us or has no such file, is left out. All names are untrusted. Main only.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <ctop/system/wait_object.h>
+
 struct thread_now {
 	char state; /* as ps shows it: 'R', 'S', ... */
 	char name[16];
 	char place[48]; /* the kernel's function that it waits in; "": not known */
 	char call[24];	/* the system call that it is in; "": none, or not known */
+	struct wait_object waits_on;
 	double still_s; /* how long it has not run, about; negative: not known */
 };
 

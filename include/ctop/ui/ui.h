@@ -85,14 +85,17 @@ struct ui_thread {
 	int32_t pid, tid;
 };
 
+enum { UI_WAITS_ON_BYTES = 640 };
+
 /* What it does at this moment. Names are untrusted. */
 struct ui_thread_now {
 	char state; /* as ps shows it: 'R', 'S', ...; 0: there is no such thread any more */
 	char name[16];
 	char place[48]; /* the kernel's function that it waits in; "": not known */
 	char call[24];	/* the system call that it is in; "": none, or not known */
-	double still_s; /* how long it has not run; negative: not known */
-	bool is_exact;	/* by the kernel's record of when it went; else about */
+	char waits_on[UI_WAITS_ON_BYTES]; /* what it waits for there, safe to show; "": not known */
+	double still_s;			  /* how long it has not run; negative: not known */
+	bool is_exact;			  /* by the kernel's record of when it went; else about */
 };
 
 /* What a thread did lately, or all of a process; percent. */

@@ -75,6 +75,18 @@ static int list_threads(void *context, int32_t only_pid, const struct ui_thread 
 					: 0;
 }
 
+static void tell_object(const struct wait_object *object, char out[UI_WAITS_ON_BYTES])
+{
+	struct text text = {0};
+	wait_object_add(object, &text);
+	/* Characters that take no column may be any number. */
+	size_t size = text_fit(text_string(&text), UI_WAITS_ON_BYTES / 4);
+	size = size < UI_WAITS_ON_BYTES ? size : 0;
+	memcpy(out, text_string(&text), size);
+	out[size] = '\0';
+	text_release(&text);
+}
+
 static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_thread_now *out)
 {
 	struct interact *interact = context;
@@ -95,6 +107,7 @@ static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_threa
 	memcpy(out->name, now.name, sizeof(out->name));
 	memcpy(out->place, now.place, sizeof(out->place));
 	memcpy(out->call, now.call, sizeof(out->call));
+	tell_object(&now.waits_on, out->waits_on);
 	return true;
 }
 

@@ -166,15 +166,19 @@ const char *system_call_name(long number)
 struct system_call system_call_parse(const char *text)
 {
 	struct system_call call = {.runs = strncmp(text, "running", strlen("running")) == 0};
-	uint64_t sp, pc;
+	uint64_t sp, pc, first = 0, second = 0;
 	if (sscanf(text, "%ld", &call.number) != 1)
 		return call;
 	call.is_told = true;
-	const int nr = call.number < 0
-			       ? sscanf(text, "%*d %" SCNx64 " %" SCNx64, &sp, &pc)
-			       : sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64,
-					&sp, &pc);
-	call.is_ours = nr == 2 && (sizeof(long) == 4 || sp >= LOW_ADDRESSES);
+	const int wanted = call.number < 0 ? 2 : 4;
+	const int nr = call.number < 0 ? sscanf(text, "%*d %" SCNx64 " %" SCNx64, &sp, &pc)
+				       : sscanf(text,
+						"%*d %" SCNx64 " %" SCNx64
+						" %*x %*x %*x %*x %" SCNx64 " %" SCNx64,
+						&first, &second, &sp, &pc);
+	call.is_ours = nr == wanted && (sizeof(long) == 4 || sp >= LOW_ADDRESSES);
+	call.arguments[0] = call.is_ours ? first : 0;
+	call.arguments[1] = call.is_ours ? second : 0;
 	call.sp = call.is_ours ? sp : 0;
 	call.pc = call.is_ours ? pc : 0;
 	return call;

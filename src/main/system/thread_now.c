@@ -52,9 +52,11 @@ static double still_s(struct thread_clock *clock, int32_t pid, int32_t tid)
 /* ---- where it is ---- */
 
 /* Only who may trace it is told. */
-static void read_call(int32_t pid, int32_t tid, char *text, size_t size)
+static void read_call(int32_t pid, int32_t tid, struct thread_now *now)
 {
 	const struct system_call call = system_call_read(pid, tid);
+	char *text = now->call;
+	const size_t size = sizeof(now->call);
 	text[0] = '\0';
 	if (!call.is_told || call.number < 0)
 		return;
@@ -63,6 +65,7 @@ static void read_call(int32_t pid, int32_t tid, char *text, size_t size)
 		snprintf(text, size, "%s", name);
 	else
 		snprintf(text, size, "call %u", (unsigned)call.number);
+	now->waits_on = wait_object_read(pid, &call);
 }
 
 void thread_now_name(int32_t pid, int32_t tid, char name[16])
@@ -83,7 +86,7 @@ bool thread_now_read(struct thread_clock *clock, int32_t pid, int32_t tid, struc
 	if (now->state == 'R')
 		return true;
 	proc_place(pid, tid, now->place);
-	read_call(pid, tid, now->call, sizeof(now->call));
+	read_call(pid, tid, now);
 	now->still_s = still_s(clock, pid, tid);
 	return true;
 }

@@ -7,8 +7,8 @@
 
 #include "thread_text.h"
 
-/* The command line takes no more rows than these. */
-enum { COMMAND_ROWS = 3, PERCENT_COLS = 7 };
+/* The command line, and what it waits for, take no more rows than these. */
+enum { COMMAND_ROWS = 3, NOW_ROWS = 5, PERCENT_COLS = 7 };
 
 struct filler {
 	struct model *model;
@@ -86,7 +86,7 @@ void thread_pane_draw(const struct thread_pane *thread, struct model *model, str
 	put_wrapped(&filler, ROLE_MODULE, thread->command, COMMAND_ROWS);
 	if (thread->now)
 		thread_text_explain(thread->now, &now);
-	put_wrapped(&filler, ROLE_TEXT, text_string(&now), 2);
+	put_wrapped(&filler, ROLE_TEXT, text_string(&now), NOW_ROWS);
 	text_clear(&now);
 	if (thread->times)
 		thread_text_add_times(thread->times, &now);

@@ -110,6 +110,8 @@ void thread_text_explain(const struct ui_thread_now *now, struct text *out)
 		text_add(out, now->call[0] ? ", at " : " in ");
 		text_add_safe(out, now->place);
 	}
+	if (now->waits_on[0])
+		text_addf(out, ", for %s", now->waits_on);
 }
 
 void thread_text_add_times(const struct ui_times *times, struct text *out)
