@@ -19,11 +19,16 @@
 
 enum { BUILD_ID_MAX = 20, DEBUGLINK_MAX = 256 /* a debug file's name */ };
 
-/* A module's debug file; or what dwz has put into a file of its own, and the module, or its debug file, names. */
+/*
+ * A module's debug file; or what dwz has put into a file of its own, or -gsplit-dwarf into one for each unit, and the module, or its debug
+ * file, names.
+ */
 enum debug_file {
 	DEBUG_FILE_OWN,
 	DEBUG_FILE_COMMON_OF_MODULE,
 	DEBUG_FILE_COMMON_OF_DEBUG,
+	DEBUG_FILE_SPLIT_OF_MODULE,
+	DEBUG_FILE_SPLIT_OF_DEBUG,
 	NR_DEBUG_FILES
 };
 

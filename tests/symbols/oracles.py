@@ -262,9 +262,9 @@ def chains_by_addr2line(where, path, addresses, tool):
     return found
 
 
-def chains_by_ctop(where, path, debug, addresses):
+def chains_by_ctop(where, path, debug, addresses, *splits):
     found = {}
-    for line in answers(where, addresses, LOOK_UP, "-l", path, *([debug] if debug else [])).splitlines():
+    for line in answers(where, addresses, LOOK_UP, "-l", path, *([debug] if debug else []), *splits).splitlines():
         address, *words = line.split("\t")
         found[int(address, 16)] = [(plain(name), os.path.basename(place.rpartition(":")[0]), int(place.rpartition(":")[2]))
                                    for name, place in zip(words[::2], words[1::2])]
@@ -336,6 +336,99 @@ def inlined_functions_of_other_compilers():
                 built = run(compiler, "-std=c++17", "-O2", "-pthread", *options, *ranges, "-o", path, source)
                 check(built.returncode == 0, built.stderr)
                 compare_chains(where, f"{os.path.basename(compiler)} {' '.join(options)}", path, 300)
+
+
+# Two units: one whose code is in several parts, one whose code is in one, whose ranges are counted from its beginning.
+SPLIT_UNITS = {"several.cpp": """#include <cstdlib>
+unsigned long one(unsigned long);
+static inline __attribute__((always_inline)) unsigned long turn(unsigned long x) { for (int i = 0; i < 10; i++) x = x * 2654435761u ^ (x >> 7); return x; }
+template <int N> static inline __attribute__((always_inline)) unsigned long mix(unsigned long x) { return turn(x + N) * N; }
+__attribute__((noinline)) unsigned long work(unsigned long nr)
+{
+	unsigned long sum = 0;
+	for (unsigned long i = 0; i < nr; i++) {
+		if (i & 1)
+			sum += mix<3>(i);
+		else
+			sum ^= mix<5>(sum);
+		if (sum == 42)
+			abort();
+	}
+	return sum;
+}
+int main(int argc, char **) { return work(argc * 1000ul) + one(argc) == 1; }
+""", "one.cpp": """namespace space { struct sum { unsigned long total; inline __attribute__((always_inline)) unsigned long add(unsigned long x) { return total += x * x; } }; }
+static inline __attribute__((always_inline)) unsigned long twice(space::sum &sum, unsigned long x) { return sum.add(x) + sum.add(x + 1); }
+unsigned long one(unsigned long x)
+{
+	space::sum sum{x};
+	unsigned long all = 0;
+	for (unsigned long i = 0; i < 100; i++)
+		all ^= twice(sum, i);
+	return all;
+}
+"""}
+
+
+def built_of_units(where, name, compiler, options):
+    path = os.path.join(where, name)
+    for unit, source in SPLIT_UNITS.items():
+        with open(os.path.join(where, unit), "w", encoding="utf-8") as file:
+            file.write(source)
+    for step in *(["-c", "-o", f"{path}-{unit}.o", unit] for unit in SPLIT_UNITS), ["-o", path, *(f"{path}-{unit}.o" for unit in SPLIT_UNITS)]:
+        built = run(compiler, "-O2", "-g", *options, *step, cwd=where)
+        check(built.returncode == 0, built.stderr)
+    return path
+
+
+def all_of(path, *functions):
+    """The address of each of their bytes."""
+    found = []
+    for line in run(need_program("nm"), "-S", "--defined-only", path).stdout.splitlines():
+        words = line.split(" ", 3)
+        if len(words) == 4 and words[3] in functions:
+            found += range(int(words[0], 16), int(words[0], 16) + int(words[1], 16))
+    return found
+
+
+def compare_split(where, what, path, whole, splits):
+    """With the same program in one piece, of whose units llvm-symbolizer needs to know nothing."""
+    addresses = all_of(path, "_Z4workm", "_Z3onem", "main")
+    of_llvm = chains_by_llvm(where, whole, addresses)
+    of_ctop, without = chains_by_ctop(where, path, "-", addresses, *splits), chains_by_ctop(where, path, "-", addresses)
+    different = [(f"{address:#x}", of_ctop[address], chain) for address, chain in of_llvm.items() if of_ctop[address] != chain]
+    print(f"# {what}: {len(addresses)} addresses, up to {max(map(len, of_llvm.values()))} functions in one, {len(different)} different", flush=True)
+    for entry in different[:10]:
+        print(f"#   {entry}")
+    check(len(addresses) > 100 and not different, f"{what}: {len(different)} of {len(addresses)} are different")
+    check(max(map(len, of_llvm.values())) == 3 and max(map(len, without.values())) == 1, f"{what}: inlined functions without the files")
+
+
+def compare_split_of(compiler, packed):
+    """packed: of which its .dwo files llvm-dwp makes a package."""
+    dwp = need_program("llvm-dwp")
+    with directory() as where:
+        for options in ("-gdwarf-4",), ("-gdwarf-4", "-gz"), ("-gdwarf-5",), ("-gdwarf-5", "-gz", "-ffunction-sections"):
+            what = f"{os.path.basename(compiler)} {' '.join(options)}"
+            whole = built_of_units(where, "whole", compiler, options)
+            path = built_of_units(where, "split", compiler, (*options, "-gsplit-dwarf"))
+            check(run("nm", path).stdout == run("nm", whole).stdout, "the two programs differ in more than debug information")
+            compare_split(where, what + ", .dwo", path, whole, [f"{path}-{unit}.dwo" for unit in SPLIT_UNITS])
+            if options in packed:
+                made = run(dwp, "-e", path, "-o", path + ".dwp", cwd=where)
+                check(made.returncode == 0, made.stderr)
+                compare_split(where, what + ", .dwp", path, whole, [path + ".dwp"])
+
+
+@long_case
+def inlined_functions_in_files_of_their_own():
+    """-gsplit-dwarf of gcc. LLVM 14's llvm-dwp never ends with what gcc 12 makes of DWARF 5, and reads nothing that is compressed."""
+    compare_split_of(need_program("g++"), [("-gdwarf-4",)])
+
+
+@long_case
+def inlined_functions_in_files_of_their_own_by_clang():
+    compare_split_of(need_program("clang++"), [("-gdwarf-4",), ("-gdwarf-5",)])
 
 
 def one_spelling(name):

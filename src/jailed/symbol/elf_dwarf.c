@@ -45,7 +45,8 @@ static uint64_t unpacked_bytes_of(Elf_Scn *section, const GElf_Shdr *header, con
 	return bytes < UNPACKED_MAX_BYTES ? bytes : UNPACKED_MAX_BYTES;
 }
 
-bool elf_dwarf_is_bearable(Elf *elf, uint64_t *unpacked_bytes)
+/* Whether there is a section of that name, or of its old one, and what is compressed is bounded. */
+static bool is_bearable(Elf *elf, const char *info, const char *old_info, uint64_t *unpacked_bytes)
 {
 	uint64_t bytes = 0;
 	bool has_dwarf = false;
@@ -57,15 +58,23 @@ bool elf_dwarf_is_bearable(Elf *elf, uint64_t *unpacked_bytes)
 		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
 			continue;
 		const char *name = elf_strptr(elf, names, header.sh_name);
-		has_dwarf =
-			has_dwarf ||
-			(name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")));
+		has_dwarf = has_dwarf || (name && (!strcmp(name, info) || !strcmp(name, old_info)));
 		bytes += unpacked_bytes_of(section, &header, name ? name : "");
 		if (bytes >= UNPACKED_MAX_BYTES)
 			return false;
 	}
 	*unpacked_bytes = bytes;
 	return has_dwarf;
+}
+
+bool elf_dwarf_is_bearable(Elf *elf, uint64_t *unpacked_bytes)
+{
+	return is_bearable(elf, ".debug_info", ".zdebug_info", unpacked_bytes);
+}
+
+bool elf_dwarf_split_is_bearable(Elf *elf, uint64_t *unpacked_bytes)
+{
+	return is_bearable(elf, ".debug_info.dwo", ".debug_info.dwo", unpacked_bytes);
 }
 
 const char *elf_dwarf_name(Dwarf_Die *die)

@@ -67,6 +67,30 @@ bool file_lines_lack(struct symbol_files *files, struct symbol_file *file, enum 
 	return true;
 }
 
+bool file_lines_lack_split(struct symbol_files *files, struct symbol_file *file,
+			   uint64_t elf_address, uint64_t *id, enum debug_file *which)
+{
+	struct source_lines *lines = open_dwarf(files, file);
+	if (!lines || split_objects_give(&file->splits, lines, elf_address, id))
+		return false;
+	*which = file->debug && source_lines_elf(lines) == object_elf(file->debug)
+			 ? DEBUG_FILE_SPLIT_OF_DEBUG
+			 : DEBUG_FILE_SPLIT_OF_MODULE;
+	return true;
+}
+
+bool file_lines_still_hold(struct symbol_file *file)
+{
+	struct split_object *changed =
+		file->lines ? split_objects_changed(&file->splits, file->lines) : NULL;
+	if (!changed)
+		return symbol_file_still_holds(file);
+	close_lines(file);
+	object_free(changed->object);
+	changed->object = NULL;
+	return false;
+}
+
 /* NULL: it is no Go program. */
 static struct go_lines *open_go(struct symbol_file *file)
 {

@@ -13,6 +13,11 @@
 #include "elf_dwarf.h"
 #include "inlined_tree.h"
 #include "line_table.h"
+#include "spans.h"
+#include "split_unit.h"
+
+/* What is compressed may unpack to, of all files that units are in. */
+#define UNPACKED_MAX_BYTES (UINT64_C(256) << 20)
 
 /*
  * A unit is found by its ranges, all of which are read at first; a function by those of its unit, read when the first address
@@ -26,25 +31,20 @@ enum {
 	STEPS_MAX = 1 << 18,	 /* looked at for one address */
 	DEPTH_MAX = 64,
 	INLINED_MAX = SOURCE_FRAMES_MAX - 1,
-	OVERLAPS_MAX = 16,
 	UNIT_BYTES = 2048, /* what libdw keeps of a unit, about */
+	SPLIT_UNITS_MAX = 1024,
+	SPLIT_UNIT_BYTES = 16 << 10, /* of what is read as a file of its own */
 };
 /* Of line tables, before they are dropped. */
 #define TABLES_MAX_BYTES ((size_t)48 << 20)
 
-struct span {
-	uint64_t start, end;
-	uint64_t at; /* a unit's number; where a function's entry is */
-};
-
-struct spans {
-	struct span *items;
-	size_t nr, capacity;
-};
-
 struct unit {
 	Dwarf_Off die;
 	bool is_read, has_no_table;
+	bool is_without;	  /* what is in another file is not to be had */
+	uint64_t split_id;	  /* 0: all is here */
+	struct split_unit *split; /* where its functions are; NULL: not known, or here */
+	const Elf *split_elf;	  /* and the file */
 	struct spans functions;
 	struct line_table *table; /* NULL: not asked for, or dropped */
 };
@@ -57,9 +57,10 @@ struct source_lines {
 		size_t nr, capacity;
 	} units;
 	struct spans ranges; /* of units */
-	size_t nr_functions;
+	size_t nr_functions, nr_split;
 	uint64_t unpacked_bytes; /* of compressed sections */
 	const uint8_t *info_end; /* of .debug_info */
+	const Elf *last_split;	 /* which file had what was asked for last; NULL: this one */
 	struct line_sections sections;
 	size_t table_bytes;
 	struct line_rows rows; /* that were asked for last */
@@ -72,60 +73,41 @@ struct source_lines {
 	} inlined;
 };
 
-/* ---- spans ---- */
+/* ---- what entries cover ---- */
 
-static int compare_spans(const void *a, const void *b)
+/* Part by part; of one in a split unit, and of any other. */
+struct parts {
+	Dwarf_Die *die;
+	bool is_split;
+	struct split_ranges split;
+	Dwarf_Addr base;
+	ptrdiff_t next;
+};
+
+static struct parts parts_of(const struct split_unit *split, Dwarf_Die *die)
 {
-	const struct span *left = a, *right = b;
-	if (left->start != right->start)
-		return left->start < right->start ? -1 : 1;
-	/* Of two that begin together the shorter one lies in the other: it comes last. */
-	return (left->end < right->end) - (left->end > right->end);
+	struct parts parts = {.die = die, .is_split = split != NULL};
+	if (split)
+		split_ranges_begin(&parts.split, split, die);
+	return parts;
 }
 
-static void sort(struct spans *spans)
+static bool next_part(struct parts *parts, Dwarf_Addr *start, Dwarf_Addr *end)
 {
-	if (spans->nr)
-		qsort(spans->items, spans->nr, sizeof(*spans->items), compare_spans);
-}
-
-/* The last one that begins before an address and covers it. *end, an address behind that, is lowered to where this changes. */
-static const struct span *find_until(const struct spans *spans, uint64_t address, uint64_t *end)
-{
-	size_t low = 0, high = spans->nr;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (spans->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < spans->nr && spans->items[low].start < *end)
-		*end = spans->items[low].start;
-	for (int i = 0; i < OVERLAPS_MAX && low > 0; i++) {
-		if (address >= spans->items[--low].end)
-			continue;
-		if (spans->items[low].end < *end)
-			*end = spans->items[low].end;
-		return &spans->items[low];
-	}
-	return NULL;
-}
-
-static const struct span *find(const struct spans *spans, uint64_t address)
-{
-	uint64_t end = UINT64_MAX;
-	return find_until(spans, address, &end);
+	if (parts->is_split)
+		return split_ranges_next(&parts->split, start, end);
+	parts->next = dwarf_ranges(parts->die, parts->next, &parts->base, start, end);
+	return parts->next > 0;
 }
 
 /* What a unit or a function covers. False: out of memory. */
-static bool add_spans(struct spans *spans, Dwarf_Die *die, uint64_t at, size_t most)
+static bool add_spans(struct spans *spans, const struct split_unit *split, Dwarf_Die *die,
+		      uint64_t at, size_t most)
 {
-	Dwarf_Addr base, start, end;
-	ptrdiff_t next = 0;
+	Dwarf_Addr start, end;
+	struct parts parts = parts_of(split, die);
 	for (int part = 0; part < PARTS_MAX && spans->nr < most; part++) {
-		next = dwarf_ranges(die, next, &base, &start, &end);
-		if (next <= 0)
+		if (!next_part(&parts, &start, &end))
 			break;
 		/* What the linker left out is at 0. */
 		if (!start || end <= start)
@@ -139,7 +121,7 @@ static bool add_spans(struct spans *spans, Dwarf_Die *die, uint64_t at, size_t m
 
 /* ---- units ---- */
 
-/* Of what -gsplit-dwarf compiled there is a skeleton: its lines are here, and its functions in a .dwo file. */
+/* Of what -gsplit-dwarf compiled there is a skeleton: its lines are here, and its functions in a file of their own. */
 static bool has_code(Dwarf_Die *unit)
 {
 	const int tag = dwarf_tag(unit);
@@ -159,11 +141,12 @@ static bool read_units(struct source_lines *lines)
 		if (!dwarf_offdie(lines->dwarf, place, &die) || !has_code(&die))
 			continue;
 		if (vec_reserve(&lines->units, lines->units.nr + 1) ||
-		    !add_spans(&lines->ranges, &die, lines->units.nr, RANGES_MAX))
+		    !add_spans(&lines->ranges, NULL, &die, lines->units.nr, RANGES_MAX))
 			return false;
-		lines->units.items[lines->units.nr++] = (struct unit){.die = place};
+		lines->units.items[lines->units.nr++] =
+			(struct unit){.die = place, .split_id = split_skeleton_of(&die).id};
 	}
-	sort(&lines->ranges);
+	spans_sort(&lines->ranges);
 	return true;
 }
 
@@ -224,8 +207,10 @@ void source_lines_free(struct source_lines *lines)
 	if (!lines)
 		return;
 	drop_tables(lines);
-	for (size_t i = 0; i < lines->units.nr; i++)
+	for (size_t i = 0; i < lines->units.nr; i++) {
 		free(lines->units.items[i].functions.items);
+		split_unit_free(lines->units.items[i].split);
+	}
 	inlined_tree_release(&lines->inlined.tree);
 	free(lines->units.items);
 	free(lines->ranges.items);
@@ -245,6 +230,11 @@ bool source_lines_lack_common(const struct source_lines *lines)
 	return !lines->common && elf_section_named(lines->elf, ".gnu_debugaltlink", &header);
 }
 
+const Elf *source_lines_last_split(const struct source_lines *lines)
+{
+	return lines->last_split;
+}
+
 /* ---- functions ---- */
 
 struct reading {
@@ -257,7 +247,8 @@ static bool add_function(void *context, Dwarf_Die *die)
 	const struct reading *reading = context;
 	struct spans *functions = &reading->unit->functions;
 	const size_t before = functions->nr;
-	const bool has_room = add_spans(functions, die, dwarf_dieoffset(die), FUNCTIONS_MAX);
+	const bool has_room = add_spans(functions, reading->unit->split, die, dwarf_dieoffset(die),
+					FUNCTIONS_MAX);
 	reading->lines->nr_functions += functions->nr - before;
 	return has_room && reading->lines->nr_functions < FUNCTIONS_MAX;
 }
@@ -265,18 +256,33 @@ static bool add_function(void *context, Dwarf_Die *die)
 static void read_functions(struct source_lines *lines, struct unit *unit, Dwarf_Die *die)
 {
 	struct reading reading = {lines, unit};
+	Dwarf_Die split;
 	unit->is_read = true;
-	dwarf_functions_find(die, lines->info_end, add_function, &reading);
+	if (!unit->split)
+		dwarf_functions_find(die, lines->info_end, add_function, &reading);
+	else if (split_unit_die(unit->split, &split))
+		dwarf_functions_find(&split, split_unit_end(unit->split), add_function, &reading);
 	vec_give_back(&unit->functions);
-	sort(&unit->functions);
+	spans_sort(&unit->functions);
 }
 
-/* *end as in find_until(). */
+static struct unit *unit_at_until(const struct source_lines *lines, uint64_t address, uint64_t *end)
+{
+	const struct span *span = spans_find_until(&lines->ranges, address, end);
+	return span ? &lines->units.items[span->at] : NULL;
+}
+
+static struct unit *unit_at(const struct source_lines *lines, uint64_t address)
+{
+	uint64_t end = UINT64_MAX;
+	return unit_at_until(lines, address, &end);
+}
+
+/* *die: the one that has its lines. *end as in spans_find_until(). */
 static struct unit *unit_until(struct source_lines *lines, uint64_t address, Dwarf_Die *die,
 			       uint64_t *end)
 {
-	const struct span *span = find_until(&lines->ranges, address, end);
-	struct unit *unit = span ? &lines->units.items[span->at] : NULL;
+	struct unit *unit = unit_at_until(lines, address, end);
 	if (!unit || !dwarf_offdie(lines->dwarf, unit->die, die))
 		return NULL;
 	if (!unit->is_read)
@@ -290,14 +296,89 @@ static struct unit *unit_of(struct source_lines *lines, uint64_t address, Dwarf_
 	return unit_until(lines, address, die, &end);
 }
 
+static bool function_at(const struct source_lines *lines, const struct unit *unit, uint64_t address,
+			Dwarf_Die *function)
+{
+	const struct span *span = spans_find(&unit->functions, address);
+	if (!span)
+		return false;
+	return unit->split ? split_unit_die_at(unit->split, span->at, function)
+			   : dwarf_offdie(lines->dwarf, span->at, function) != NULL;
+}
+
+/* ---- what is in other files ---- */
+
+uint64_t source_lines_split_id(const struct source_lines *lines, uint64_t elf_address)
+{
+	const struct unit *unit = unit_at(lines, elf_address);
+	return unit && !unit->split && !unit->is_without ? unit->split_id : 0;
+}
+
+/* They may have been read from the skeleton, as far as they are there. */
+static void forget_functions(struct source_lines *lines, struct unit *unit)
+{
+	lines->nr_functions -= unit->functions.nr;
+	unit->functions.nr = 0;
+	unit->is_read = false;
+}
+
+bool source_lines_give_split(struct source_lines *lines, uint64_t elf_address, Elf *elf)
+{
+	Dwarf_Die die;
+	uint64_t unpacked_bytes = 0;
+	struct unit *unit = unit_at(lines, elf_address);
+	if (!unit || unit->split)
+		return false;
+	if (!elf || lines->nr_split == SPLIT_UNITS_MAX) {
+		unit->is_without = true;
+		return false;
+	}
+	if (!dwarf_offdie(lines->dwarf, unit->die, &die) ||
+	    !elf_dwarf_split_is_bearable(elf, &unpacked_bytes) ||
+	    lines->unpacked_bytes + unpacked_bytes > UNPACKED_MAX_BYTES)
+		return false;
+	const struct split_skeleton skeleton = split_skeleton_of(&die);
+	lines->unpacked_bytes += unpacked_bytes;
+	unit->split = split_unit_open(elf, lines->elf, &skeleton);
+	if (!unit->split)
+		return false;
+	unit->split_elf = elf;
+	lines->nr_split++;
+	forget_functions(lines, unit);
+	return true;
+}
+
 /* ---- one address ---- */
 
 struct walk {
+	const struct split_unit *split; /* NULL: in no other file */
 	uint64_t address;
 	int nr_steps;
 	Dwarf_Die inlined[INLINED_MAX]; /* the innermost last */
 	size_t nr;
 };
+
+/*
+ * *is_open: it says nothing of where it is, or nothing that can be read. Where gcc's list begins with a part without code, DWARF 4 takes
+ * that for its end.
+ */
+static bool has_address(const struct walk *walk, Dwarf_Die *die, bool *is_open)
+{
+	Dwarf_Addr start, end;
+	struct split_ranges ranges;
+	if (!walk->split) {
+		*is_open = !dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges);
+		return dwarf_haspc(die, walk->address) == 1;
+	}
+	*is_open = true;
+	split_ranges_begin(&ranges, walk->split, die);
+	for (int part = 0; part < PARTS_MAX && split_ranges_next(&ranges, &start, &end); part++) {
+		*is_open = false;
+		if (walk->address >= start && walk->address < end)
+			return true;
+	}
+	return false;
+}
 
 /* Down to the innermost entry that has the address. True when there was one. */
 static bool walk_down(struct walk *walk, Dwarf_Die *above, int depth)
@@ -311,10 +392,10 @@ static bool walk_down(struct walk *walk, Dwarf_Die *above, int depth)
 			return true;
 		if (tag != DW_TAG_inlined_subroutine && !inlined_is_block(tag))
 			continue;
-		const bool has = dwarf_haspc(&die, walk->address) == 1;
+		bool is_open;
+		const bool has = has_address(walk, &die, &is_open);
 		/* A block may say nothing of where it is, and have others that do. */
-		const bool is_open = inlined_is_block(tag) && !dwarf_hasattr(&die, DW_AT_low_pc) &&
-				     !dwarf_hasattr(&die, DW_AT_ranges);
+		is_open = is_open && inlined_is_block(tag);
 		if (has && tag == DW_TAG_inlined_subroutine && walk->nr < INLINED_MAX)
 			walk->inlined[walk->nr++] = die;
 		if ((has || is_open) && (walk_down(walk, &die, depth + 1) || has))
@@ -379,18 +460,18 @@ size_t source_lines_find(struct source_lines *lines, uint64_t elf_address,
 {
 	Dwarf_Die unit_die, function;
 	struct unit *unit = unit_of(lines, elf_address, &unit_die);
-	const struct span *span = unit ? find(&unit->functions, elf_address) : NULL;
 	if (!unit || !most)
 		return 0;
+	lines->last_split = unit->split ? unit->split_elf : NULL;
 	struct line_table *table = table_of(lines, unit, &unit_die);
-	if (!span || !dwarf_offdie(lines->dwarf, span->at, &function)) {
+	if (!function_at(lines, unit, elf_address, &function)) {
 		/* Of some functions compilers say nothing but their lines. */
 		frames[0] = (struct source_frame){.function = "", .file = ""};
 		if (table)
 			set_line(&frames[0], lines, table, elf_address);
 		return frames[0].line > 0;
 	}
-	struct walk walk = {.address = elf_address};
+	struct walk walk = {.split = unit->split, .address = elf_address};
 	walk_down(&walk, &function, 0);
 	size_t nr = 0;
 	for (size_t i = walk.nr + 1; i-- > 0 && nr < most; nr++) {
@@ -427,8 +508,9 @@ bool source_lines_inlined(struct source_lines *lines, uint64_t elf_address,
 	*inlined = (struct source_inlined){.end = UINT64_MAX};
 	const struct unit *unit = unit_until(lines, elf_address, &die, &inlined->end);
 	const struct span *span =
-		unit ? find_until(&unit->functions, elf_address, &inlined->end) : NULL;
-	if (!span)
+		unit ? spans_find_until(&unit->functions, elf_address, &inlined->end) : NULL;
+	/* Those of a split unit are told of single addresses alone. */
+	if (!span || unit->split)
 		return false;
 	inlined->is_too_much = !read_inlined(lines, (size_t)(unit - lines->units.items), span->at);
 	const struct inlined_call *call = inlined_tree_at(&lines->inlined.tree, elf_address, &end);
@@ -483,6 +565,6 @@ bool source_lines_row(struct source_lines *lines, uint64_t elf_address, struct s
 size_t source_lines_bytes(const struct source_lines *lines)
 {
 	return (size_t)lines->unpacked_bytes + vec_bytes(&lines->ranges) +
-	       lines->units.nr * UNIT_BYTES + lines->nr_functions * sizeof(struct span) +
-	       lines->table_bytes;
+	       lines->units.nr * UNIT_BYTES + lines->nr_split * SPLIT_UNIT_BYTES +
+	       lines->nr_functions * sizeof(struct span) + lines->table_bytes;
 }

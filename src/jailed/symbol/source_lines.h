@@ -5,7 +5,7 @@
 /*
  * Where the code at an address comes from, by DWARF 2 to 5 of one file: the function, those that the compiler put into it there, and the
  * line of each. The bytes are untrusted: work and memory are bounded, and what exceeds the bounds has no lines. Opens nothing: what
- * is in .dwo files is not found.
+ * -gsplit-dwarf has put into other files is found in those that it is given.
  */
 
 #include <stdbool.h>
@@ -34,6 +34,13 @@ struct source_lines *source_lines_new(Elf *elf, Elf *common);
 bool source_lines_lack_common(const struct source_lines *lines);
 Elf *source_lines_elf(const struct source_lines *lines);
 void source_lines_free(struct source_lines *lines); /* NULL is fine */
+
+/* The id of the unit in another file that has the functions at an address; 0: none has, it was given, or is not to be had. */
+uint64_t source_lines_split_id(const struct source_lines *lines, uint64_t elf_address);
+/* Gives that unit, from a file that must outlive this; NULL: it is not to be had. False: it is not in the file. */
+bool source_lines_give_split(struct source_lines *lines, uint64_t elf_address, Elf *elf);
+/* The file that had the functions of the last answer; NULL: the lines' own. */
+const Elf *source_lines_last_split(const struct source_lines *lines);
 
 /*
  * The frames at an elf address, the innermost first, the function that the code belongs to last; at most `most`, then the

@@ -82,6 +82,7 @@ static void unload_elf(struct symbol_file *file)
 	object_free(file->object);
 	object_free(file->debug);
 	object_free(file->common);
+	split_objects_release(&file->splits);
 	mini_debug_release(&file->mini);
 	file->lines = NULL;
 	file->go_lines = NULL;
@@ -427,6 +428,13 @@ void symbol_file_give_common(struct symbol_file *file, int fd)
 	/* Without it they were opened, and lack names. */
 	source_lines_free(file->lines);
 	file->lines = NULL;
+}
+
+void symbol_file_give_split(struct symbol_file *file, uint64_t id, int fd)
+{
+	struct error ignored;
+	file->asked = ASKED_NOTHING;
+	split_objects_add(&file->splits, id, fd < 0 ? NULL : object_open(fd, &ignored));
 }
 
 int symbol_file_give_debug(struct symbol_file *file, int fd)

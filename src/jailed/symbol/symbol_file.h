@@ -20,6 +20,7 @@
 
 #include "hit.h"
 #include "mini_debug.h"
+#include "split_objects.h"
 
 struct object;
 struct elf_symbols;
@@ -50,6 +51,7 @@ enum symbol_file_asked {
 	ASKED_DEBUG_FILE,
 	ASKED_DEBUG_LINES, /* its debug file, for lines alone: it has names */
 	ASKED_COMMON,	   /* what dwz has put into another file */
+	ASKED_SPLIT,	   /* what -gsplit-dwarf has, of one unit */
 	BEING_READ,	   /* it is here: the kernel's, read part by part */
 };
 
@@ -65,6 +67,8 @@ struct symbol_file {
 	struct elf_symbols *symbols;
 	struct object *object, *debug; /* hold the names of symbols */
 	struct object *common;	       /* of several files, where dwz has put it */
+	struct split_objects splits;   /* of its units, where -gsplit-dwarf has put it */
+	uint64_t asked_split;	       /* the unit's id, while that is under way */
 	struct mini_debug mini;	       /* so does this */
 	struct source_lines *lines;    /* of one of the objects; see file_lines.h */
 	struct go_lines *go_lines;     /* of the object, where these are not */
@@ -111,6 +115,8 @@ int symbol_file_read_part(struct symbol_file *file);
 void symbol_file_give_debug_lines(struct symbol_file *file, int fd);
 /* What it has in common with others: main has proved that it is that. */
 void symbol_file_give_common(struct symbol_file *file, int fd);
+/* The file of the unit that was asked for; or of others, whatever is asked for. */
+void symbol_file_give_split(struct symbol_file *file, uint64_t id, int fd);
 
 /* Of one that is in no table: what was read goes. */
 void symbol_file_release(struct symbol_file *file);

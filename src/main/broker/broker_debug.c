@@ -284,8 +284,8 @@ static void take_candidate(void *context, const struct opener_answer *answer, in
 
 static void look_for(struct job *job, enum opener_kind kind)
 {
-	job_look_for(job, kind, job->request.build_id, job->request.build_id_size, job->request.name,
-		     take_candidate);
+	job_look_for(job, kind, job->request.build_id, job->request.build_id_size,
+		     job->request.name, take_candidate);
 }
 
 static void next_candidate(struct job *job)
@@ -306,7 +306,8 @@ static void begin(struct job *job)
 		give_up(job);
 	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE && module && module->fd >= 0)
 		common_look_for(job, module->fd);
-	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE)
+	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE ||
+		 job->request.which >= DEBUG_FILE_SPLIT_OF_MODULE)
 		job_answer(job, -ENOENT);
 	else
 		look_for(job, OPENER_DEBUG_BUILD_ID);
