@@ -2,24 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Instructions of code that is in no program's file: generated code, with the bytes that the process told of."""
 
-import contextlib
 import os
 import re
 import signal
 import struct
-import subprocess
 
-from harness import (BUILD, Skip, case, check, check_refused, ctop, ctop_ok, directory, ended_well, main, need_library,
-                     need_program, need_root, recording_of, run, wait_for_cpu_time)
+from generating import generating, memory_of, need_x86
+from harness import (BUILD, Skip, case, check, check_refused, ctop, ctop_ok, directory, ended_well, main, need_program,
+                     recording_of, wait_for_cpu_time)
 from listings import annotated, check_like_bytes, check_samples, own_samples, recorded
 
 GENERATES = os.path.join(BUILD, "workloads", "jitdump")
-
-
-def need_x86():
-    need_root()
-    if os.uname().machine != "x86_64":
-        raise Skip("code of x86-64")
 
 
 def dump_of(where):
@@ -90,75 +83,6 @@ def what_node_generates_is_objdumps():
 
 
 # ---- what only a map tells of ----
-
-# Runs code of its own; told to (SIGUSR1), it puts another function into its place, and says so in its map.
-TAKES_PLACE = r"""
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-static volatile sig_atomic_t told;
-static void tell(int signal) { (void)signal, told = 1; }
-/* push %rbp; mov %rsp, %rbp; mov $1000000, %ecx; nops; loop: dec %ecx; jnz loop; pop %rbp; ret */
-static void put(FILE *map, unsigned char *code, size_t nops, const char *size, const char *name)
-{
-	static const unsigned char begin[] = {0x55, 0x48, 0x89, 0xe5, 0xb9, 0x40, 0x42, 0x0f, 0x00}, end[] = {0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3};
-	memset(code, 0x90, 64);
-	memcpy(code, begin, sizeof(begin));
-	memcpy(code + sizeof(begin) + nops, end, sizeof(end));
-	fprintf(map, "%lx %s %s\n", (unsigned long)code, size, name);
-	fflush(map);
-}
-int main(int argc, char **argv)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	FILE *map = fopen(path, "w");
-	unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (argc != 2 || !map || code == MAP_FAILED)
-		return 1;
-	put(map, code, 0, argv[1], "first()");
-	signal(SIGUSR1, tell);
-	printf("ready %lx\n", (unsigned long)code);
-	fflush(stdout);
-	for (int is_second = 0;; ) {
-		((void (*)(void))code)();
-		if (told && !is_second) {
-			is_second = 1;
-			put(map, code, 16, "28", "second()");
-			printf("second\n");
-			fflush(stdout);
-		}
-	}
-}
-"""
-
-
-@contextlib.contextmanager
-def generating(where, size):
-    """The process, where its code is, and how to look at it."""
-    need_x86()
-    need_library("capstone")
-    source = os.path.join(where, "takes.c")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(TAKES_PLACE)
-    built = run(need_program("gcc"), "-O1", "-o", source + ".out", source)
-    check(built.returncode == 0, built.stderr)
-    with subprocess.Popen([source + ".out", size], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process, int(process.stdout.readline().split()[1], 16)
-        finally:
-            process.kill()
-            os.unlink(f"/tmp/perf-{process.pid}.map")
-
-
-def memory_of(process, start, size):
-    with open(f"/proc/{process.pid}/mem", "rb", buffering=0) as memory:
-        memory.seek(start)
-        return memory.read(size)
-
 
 @case
 def what_a_map_tells_of_is_read_in_memory():

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One function of a module file: the first byte says which name it is to have, 8 more where it begins; the rest is the file. With its
- * bit 7 the rest is the function's code alone, of arm64 with bit 6, which goes on with bit 5, behind 8 bytes of a bias. Main accepts
- * what comes of it, whatever the file holds.
+ * bit 7 the rest is the function's code alone, of arm64 with bit 6, which goes on with bit 5, behind 8 bytes of a bias. Without it, with
+ * bit 6, it is a JIT's dump; with bit 5 a perf map, behind 64 bytes of memory and 8 of where that begins. Main accepts what comes of it,
+ * whatever the file holds.
  */
 #include <elf.h>
 
@@ -11,7 +12,9 @@
 
 #include "fuzz.h"
 
-enum { CODE_ALONE = 0x80, CODE_ARM64 = 0x40, CODE_CUT = 0x20 };
+enum { CODE_ALONE = 0x80, CODE_ARM64 = 0x40, CODE_CUT = 0x20, DUMP = 0x40, MEMORY = 0x20 };
+
+enum { MEMORY_BYTES = 64 };
 
 static const char *const names[] = {"", "main", "_start", "work::run(char const*)"};
 
@@ -30,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	snprintf(question.name, sizeof(question.name), "%s", name);
 	input_take(&input, &question.start, sizeof(question.start));
 	if (flags & CODE_ALONE) {
+		question.source = LISTING_OF_BYTES;
 		question.bytes.machine = flags & CODE_ARM64 ? EM_AARCH64 : EM_X86_64;
 		question.bytes.is_cut = (flags & CODE_CUT) != 0;
 		input_take(&input, &question.bytes.bias, sizeof(question.bytes.bias));
@@ -39,12 +43,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		if (!input.left || input.left > LISTING_CODE_MAX || start > UINT64_MAX - input.left)
 			return 0;
 	}
+	int debug_fd = -1;
+	if (!(flags & CODE_ALONE) && flags & DUMP) {
+		question.source = LISTING_OF_DUMP;
+	} else if (!(flags & CODE_ALONE) && flags & MEMORY) {
+		static uint8_t memory[MEMORY_BYTES];
+		question.source = LISTING_OF_MEMORY;
+		question.bytes.machine = EM_X86_64;
+		question.bytes.size = MEMORY_BYTES;
+		input_take(&input, memory, sizeof(memory));
+		input_take(&input, &question.memory_start, sizeof(question.memory_start));
+		debug_fd = fuzz_file(input.at, input.left);
+		input = (struct input){memory, sizeof(memory)};
+	}
 	int fd = memfd_create("module", MFD_CLOEXEC);
 	REQUIRE(fd >= 0 && write(fd, input.at, input.left) == (ssize_t)input.left);
 	void *memory = mmap(NULL, LISTING_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	REQUIRE(memory != MAP_FAILED);
-	listing_make(fd, -1, &question, memory, &answer);
+	listing_make(fd, debug_fd, &question, memory, &answer);
 	REQUIRE(fuzz_open_descriptors() == open_before);
 	if (answer.error) {
 		REQUIRE(answer.error < 0 && answer.error > -4096);

@@ -24,7 +24,7 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	main/files) echo system ;;
 	main/broker) echo files system ;;
 	main/query) echo history ;;
-	main/annotate) echo files history query ;;
+	main/annotate) echo files history query system ;;
 	main/format) echo history query ;;
 	main/ui) echo annotate history output query terminal ;;
 	main/options) echo files format perf ;;

@@ -7,6 +7,7 @@ import re
 
 from tmux import terminal  # first: it finds the others
 
+from generating import dump_with, generating, memory_of
 from harness import CTOP, case, check, ctop_ok, directory, main, need_library, need_program, need_root, run, target
 
 SOURCE = """#include <stdlib.h>
@@ -181,6 +182,54 @@ def the_code_of_a_process_that_runs():
         window.press("a")
         window.wait_for("CODE OF spin_loop", "[7 Annotate]")
         window.wait_until(lambda _: selected(window), "a hot instruction")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def generated_code_that_a_dump_tells_of_has_its_lines():
+    with directory() as where, terminal(120, 40) as window:
+        dump = os.path.join(where, "jit-1.dump")
+        with open(dump, "wb") as file:
+            file.write(bytes(4096))
+        with generating(where, "f", dump) as (process, start):
+            # Its dump tells of other code than is there now: that of the dump is shown.
+            code = memory_of(process, start, 15) + b"\x0f\xa2"
+            with open(dump, "wb") as file:
+                file.write(dump_with(start, b"dumped", code, [(0, 71), (9, 72)]))
+            window.type(f"{CTOP} -p {process.pid}")
+            window.wait_for("LIVE", "dumped")
+            window.press("a")
+            window.wait_for("CODE OF dumped", "[7 Annotate]", "cpuid", "made.js:71")
+            window.wait_until(lambda screen: re.search(r"^ +[\d.]+ +\d+ +made\.js:72$", screen, re.M), "a line with samples")
+            window.wait_until(lambda _: selected(window), "a hot instruction")
+            window.press("q")
+            window.wait_for_prompt()
+
+
+@case
+def generated_code_that_a_map_tells_of_is_read_in_memory():
+    with directory() as where, terminal(120, 40) as window, generating(where, "f") as (process, start):
+        window.type(f"{CTOP} -p {process.pid}")
+        window.wait_for("LIVE", "first()")
+        window.press("a")
+        window.wait_for("CODE OF first", "[7 Annotate]", "generated code, read in the process's memory at", "may have been there",
+                        f"{start + 4:x}", "0xf4240")
+        window.wait_until(lambda _: selected(window), "a hot instruction")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def generated_code_of_a_process_that_has_ended_is_told_to_be_gone():
+    with directory() as where, terminal(120, 40) as window, generating(where, "f") as (process, _):
+        window.type(f"{CTOP} -p {process.pid}")
+        window.wait_for("LIVE", "first()")
+        process.kill()
+        process.wait()
+        window.wait_for("EXITED")
+        window.press("a")
+        window.wait_for("and with it the code that it generated", "let its JIT write a dump")
         window.press("q")
         window.wait_for_prompt()
 

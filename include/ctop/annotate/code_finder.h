@@ -19,9 +19,12 @@
 struct code_request {
 	struct history_module_facts module; /* its strings must outlive the search */
 	int32_t pid;			    /* live: a process that runs it; 0: what was recorded */
-	uint64_t start;			    /* of the function, in the module's space */
-	const char *name;		    /* NULL: no symbol names it. Outlives the search */
-	bool wants_calls;		    /* that the compiler put in */
+	bool is_live;			    /* generated code of a process that is looked at now, */
+	bool may_look;			    /* and is in the profile, */
+	int dump_fd;	  /* and of its JIT's dump; -1: there is none. Borrowed for the asking */
+	uint64_t start;	  /* of the function, in the module's space */
+	const char *name; /* NULL: no symbol names it. Outlives the search */
+	bool wants_calls; /* that the compiler put in */
 	struct history_code kept; /* for where there is no file; copied. size 0: nothing was kept */
 	uint64_t origin_ns;	  /* of the profile: times are told from there on */
 };
@@ -37,7 +40,7 @@ struct code {
 		fetch_problem; /* why servers, which were asked for its debug file, gave none: "debuginfod has none"; NULL */
 	int64_t written_ns; /* the module's file, by CLOCK_REALTIME */
 	const char *
-		kept; /* it is what the recording has kept, and why; borrowed until the next search. NULL: the file's */
+		kept; /* where it comes from, if not from the file, and why; borrowed until the next search. NULL: the file's */
 };
 void code_release(struct code *code);
 

@@ -38,12 +38,13 @@ struct disassembler;
 struct disassembler *disassembler_new(void); /* NULL: out of memory */
 void disassembler_free(struct disassembler *disassembler);
 struct disassembler_request {
-	int fd, debug_fd; /* -1: no debug file. They stay the caller's */
-	uint64_t start;	  /* of the function, as frames have it */
-	const char *name; /* as the history has it; NULL: none is known */
-	const struct listing_bytes
-		*bytes; /* fd has no more than the function's code; NULL: it is the module's file */
-	bool wants_calls; /* that were inlined */
+	int fd, debug_fd;	    /* -1: no debug file. They stay the caller's */
+	uint64_t start;		    /* of the function, as frames have it */
+	const char *name;	    /* as the history has it; NULL: none is known */
+	enum listing_source source; /* what fd is */
+	struct listing_bytes bytes; /* LISTING_OF_BYTES, LISTING_OF_MEMORY */
+	uint64_t memory_start;	    /* the latter: of these */
+	bool wants_calls;	    /* that were inlined */
 };
 /* Lists that function. What was asked before is dropped. The answer comes from disassembler_serve(). 0 or -errno. */
 int disassembler_ask(struct disassembler *disassembler, const struct disassembler_request *request,

@@ -4,7 +4,7 @@
 
 /*
  * Between main and a disassembler, a child that lists the instructions of one function. It is sent a question with the module's file
- * beside it (or the function's bytes alone, which a recording has kept), then, if there is one, its debug file, then memory for the listing (of LISTING_BYTES, sealed in size); it fills that, sends
+ * beside it (or what else has the function's bytes, enum listing_source), then, if there is one, its debug file, then memory for the listing (of LISTING_BYTES, sealed in size); it fills that, sends
  * one answer and ends. Main reads the memory when the child is gone: nobody changes it any more, but what it holds is a claim, checked
  * by listing_take().
  */
@@ -26,7 +26,16 @@ enum {
 	LISTING_PATH_MAX = 4096,       /* of a file or a directory: nothing longer can be opened */
 };
 
-/* A function without its file: size 0 where there is a file. */
+/* What stands beside the question. */
+enum listing_source {
+	LISTING_OF_FILE,  /* the module's file */
+	LISTING_OF_BYTES, /* the function's bytes alone */
+	LISTING_OF_DUMP,  /* a JIT's dump, that has its bytes and lines */
+	LISTING_OF_MEMORY, /* memory that it lies in; for a debug file stands the perf map that says how far it goes */
+	NR_LISTING_SOURCES
+};
+
+/* A function without its file: all of it, or what of memory was copied. */
 struct listing_bytes {
 	uint64_t bias;	  /* added to frames' addresses gives elf addresses */
 	uint32_t size;	  /* at most LISTING_CODE_MAX */
@@ -35,7 +44,9 @@ struct listing_bytes {
 };
 
 struct listing_question {
+	uint32_t source; /* enum listing_source */
 	struct listing_bytes bytes;
+	uint64_t memory_start; /* LISTING_OF_MEMORY: of the bytes */
 	uint64_t
 		start; /* of the function, as frames have it: an elf address, or an offset in the file */
 	uint32_t has_debug; /* a debug file follows */

@@ -184,6 +184,8 @@ bool session_target_ended(const struct session *session);
  */
 bool session_await_target(struct session *session, int fd, int timeout_ms);
 
+/* As broker_dump(), of what is sampled now: -1 of a file. */
+int session_dump(const struct session *session, const struct module_row *row, const char *path);
 /* A process that works for the consumer: profiles of whole CPUs leave it out, as those of the session. */
 void session_leave_out(struct session *session, pid_t pid);
 /* One more descriptor to wake session_step() when it is readable (a signalfd, the terminal); -1: none. */

@@ -12,6 +12,7 @@
 
 #include "decoder.h"
 #include "listing_maker.h"
+#include "perf_map.h"
 
 /* Mnemonics are that wide, and a blank. */
 enum { MNEMONIC_COLS = 8, TEXT_BYTES = sizeof(struct instruction) + MNEMONIC_COLS };
@@ -45,14 +46,22 @@ static uint32_t find_file(struct maker *maker)
 	return ++answer->nr_files;
 }
 
+static bool find_line(struct maker *maker, uint64_t address)
+{
+	if (!maker->dump)
+		return file_lines_row(&maker->files, &maker->file, address, &maker->row);
+	maker->row = (struct source_row){.directory = "", .end = address + 1};
+	return jitdump_line(maker->dump, &maker->made, address - maker->answer->start,
+			    &maker->row.file, &maker->row.line);
+}
+
 /* Rows are many instructions long: the next look-up is where one ends. */
 static void add_line(struct maker *maker, struct listing_row *row)
 {
 	if (!maker->may_have_lines)
 		return;
 	if (row->address >= maker->row.end) {
-		const bool found =
-			file_lines_row(&maker->files, &maker->file, row->address, &maker->row);
+		const bool found = find_line(maker, row->address);
 		maker->row_file = found ? find_file(maker) : 0;
 		if (maker->row.end <= row->address)
 			maker->row.end = row->address + 1;
@@ -197,6 +206,71 @@ static int make_of_bytes(struct maker *maker, int fd, const struct listing_quest
 	return result;
 }
 
+static int list_made(struct maker *maker, uint64_t start, uint16_t machine, const uint8_t *code,
+		     size_t size, bool is_cut)
+{
+	int result = decoder_open(machine, &maker->decoder);
+	if (result)
+		return result;
+	maker->answer->start = start;
+	maker->answer->is_cut = is_cut;
+	list(maker, code, size);
+	return 0;
+}
+
+/* Takes fd over. */
+static int make_of_dump(struct maker *maker, int fd, const struct listing_question *question)
+{
+	struct jitdump *dump = jitdump_new();
+	uint8_t *code = malloc(LISTING_CODE_MAX);
+	int result = dump && code ? jitdump_read(dump, fd) : -ENOMEM;
+	if (dump)
+		jitdump_hold(dump, fd);
+	else
+		close(fd);
+	if (!result)
+		result = jitdump_code(dump, question->start, question->name, code, LISTING_CODE_MAX,
+				      &maker->made);
+	maker->dump = dump;
+	maker->may_have_lines = true;
+	if (!result)
+		result = list_made(maker, question->start, maker->made.machine, code,
+				   maker->made.size, maker->made.size < maker->made.whole_bytes);
+	maker->dump = NULL;
+	jitdump_free(dump);
+	free(code);
+	return result == -ENOENT ? -ENXIO : result;
+}
+
+/* The map was read behind the memory: what it says of the place now was true then, or is not yet. Takes both over. */
+static int make_of_memory(struct maker *maker, int fd, int map_fd,
+			  const struct listing_question *question)
+{
+	const struct listing_bytes *bytes = &question->bytes;
+	const uint64_t skipped = question->start - question->memory_start;
+	const uint8_t *memory = mmap(NULL, bytes->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct perf_map *map = perf_map_new();
+	uint64_t end;
+	int result = memory == MAP_FAILED     ? -errno
+		     : !map		      ? -ENOMEM
+		     : skipped >= bytes->size ? -ENODATA
+					      : perf_map_read(map, map_fd);
+	close(fd);
+	close(map_fd);
+	if (!result &&
+	    !perf_map_end(map, question->start, question->name, bytes->size - skipped, &end))
+		result = -ESTALE;
+	if (!result) {
+		const uint64_t whole = end - question->start, there = bytes->size - skipped;
+		result = list_made(maker, question->start, bytes->machine, memory + skipped,
+				   whole < there ? whole : there, there < whole);
+	}
+	if (memory != MAP_FAILED)
+		munmap((void *)(uintptr_t)memory, bytes->size);
+	perf_map_free(map);
+	return result;
+}
+
 /* Takes both descriptors over. */
 static int read_files(struct maker *maker, int fd, int debug_fd)
 {
@@ -227,12 +301,23 @@ void listing_make(int fd, int debug_fd, const struct listing_question *question,
 		.answer = answer,
 	};
 	*answer = (struct listing_answer){.string_bytes = 1};
-	if (question->bytes.size)
+	switch ((enum listing_source)question->source) {
+	case LISTING_OF_BYTES:
 		answer->error = make_of_bytes(&maker, fd, question);
-	else
+		break;
+	case LISTING_OF_DUMP:
+		answer->error = make_of_dump(&maker, fd, question);
+		break;
+	case LISTING_OF_MEMORY:
+		answer->error = make_of_memory(&maker, fd, debug_fd, question);
+		break;
+	case LISTING_OF_FILE:
+	case NR_LISTING_SOURCES:
+	default:
 		answer->error = read_files(&maker, fd, debug_fd);
-	if (!answer->error && !question->bytes.size)
-		answer->error = maker.demangled ? make(&maker, question) : -ENOMEM;
+		if (!answer->error)
+			answer->error = maker.demangled ? make(&maker, question) : -ENOMEM;
+	}
 	if (answer->error)
 		*answer = (struct listing_answer){.error = answer->error};
 	decoder_close(maker.decoder);

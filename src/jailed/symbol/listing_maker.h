@@ -8,6 +8,7 @@
 #include <ctop/ipc/listing_protocol.h>
 
 #include "file_lines.h"
+#include "jitdump.h"
 #include "name_cache.h"
 
 /* Which functions were inlined: listing_calls.c. */
@@ -31,7 +32,10 @@ struct maker {
 	struct symbol_file file;   /* empty: there are only the function's bytes */
 	struct name_cache *demangled;
 	struct decoder *decoder;
-	bool may_have_lines;   /* there is more than the function's bytes */
+	bool may_have_lines; /* there is more than the function's bytes */
+	const struct jitdump
+		*dump;	       /* lines are its; NULL: they are of the file, if there is one, */
+	struct jit_code made;  /* and of this code */
 	struct source_row row; /* of the last look-up, and how far that goes */
 	uint32_t row_file;     /* 1 + row of files; 0: it has no line */
 	struct calls_maker calls;

@@ -37,9 +37,47 @@ static int remedy_of_file(const struct code_request *request, struct error *erro
 	return error->code;
 }
 
+/* Of a process that is looked at: its dump, its map, its memory. */
+static int explain_made(const struct code_request *request, int code, struct error *error)
+{
+	const int32_t pid = request->module.pid;
+	switch (code) {
+	case -ESRCH:
+		error_set(error, code,
+			  "process %d has ended, and with it the code that it generated", pid);
+		return error_remedy(error,
+				    "annotate while it runs, or let its JIT write a dump, as "
+				    "node --perf-prof does");
+	case -EPERM:
+		error_set(error, code, "the memory of process %d may not be read", pid);
+		return error_remedy(error, "run ctop as root, or let the JIT write a dump, as "
+					   "node --perf-prof does");
+	case -ENOTUNIQ:
+		error_set(error, code,
+			  "several functions of that name were there, one after the other");
+		return error_remedy(error, "nobody knows which of them the samples are of: profile "
+					   "again, from when it is compiled");
+	case -EFAULT:
+	case -ESTALE:
+	case -ENXIO:
+	case -ENODATA:
+	case -ENOENT:
+		error_set(error, code, "the code of that function is not there any more");
+		return error_remedy(error,
+				    "it was generated, and replaced: a JIT's dump keeps all, as "
+				    "that of node --perf-prof");
+	default:
+		error_set(error, code, "generated code of process %d cannot be listed: %s", pid,
+			  strerror(-code));
+		return error_remedy(error, "try it again");
+	}
+}
+
 int code_explain(const struct code_request *request, int code, struct error *error)
 {
 	const char *path = request->module.path;
+	if (request->is_live && code != -ENOSYS && code != -ENOTSUP)
+		return explain_made(request, code, error);
 	switch (code) {
 	case -ENODEV:
 		return no_file(request, code, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/annotate/code_finder.h>
 
+#include <elf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,14 @@
 #include <ctop/files/opener.h>
 #include <ctop/files/prober.h>
 
+#include "code_told.h"
+#include "made_code.h"
+
 struct code_finder {
 	struct opener *opener;
 	struct prober *prober;
 	struct disassembler *disassembler;
+	struct made_code made;
 	struct fetcher *fetcher; /* NULL: no servers are asked */
 	struct code_request request;
 	code_taker *taker; /* NULL: nothing is under way */
@@ -37,7 +41,8 @@ struct code_finder {
 	struct listing *without_lines; /* that is shown if nothing comes of it */
 	int kept_fd;	/* the bytes that were kept; -1: none, or they are being listed */
 	int file_error; /* why they are; 0: they are not */
-	char kept[512]; /* in words */
+	bool is_made;	/* code of a process, without a file */
+	char kept[512]; /* where code comes from, if not from a file */
 };
 
 void code_release(struct code *code)
@@ -59,6 +64,7 @@ struct code_finder *code_finder_new(void)
 		.debug_fd = -1,
 		.kept_fd = -1,
 	};
+	made_code_init(&finder->made, finder->opener);
 	if (finder->opener && finder->prober && finder->disassembler)
 		return finder;
 	code_finder_free(finder);
@@ -122,12 +128,6 @@ static void take_listing(void *context, int error, struct listing *listing);
 static bool list_kept(struct code_finder *finder, int file_error)
 {
 	const struct code_request *request = &finder->request;
-	const struct listing_bytes bytes = {
-		.bias = request->kept.bias,
-		.size = request->kept.size,
-		.machine = request->kept.machine,
-		.is_cut = request->kept.is_cut,
-	};
 	if (finder->kept_fd < 0 || file_error == -ENOSYS)
 		return false;
 	close_files(finder);
@@ -137,41 +137,19 @@ static bool list_kept(struct code_finder *finder, int file_error)
 		.debug_fd = -1,
 		.start = request->start,
 		.name = request->name,
-		.bytes = &bytes,
+		.source = LISTING_OF_BYTES,
+		.bytes =
+			{
+				.bias = request->kept.bias,
+				.size = request->kept.size,
+				.machine = request->kept.machine,
+				.is_cut = request->kept.is_cut,
+			},
 	};
 	int result = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	close(finder->kept_fd);
 	finder->kept_fd = -1;
 	return !result;
-}
-
-/* When it was read says whether it may be what was sampled. */
-static void tell_read(struct code_finder *finder, const char *what, uint64_t read_ns)
-{
-	const uint64_t origin_ns = finder->request.origin_ns;
-	const uint64_t after_ns = read_ns > origin_ns ? read_ns - origin_ns : 0;
-	snprintf(finder->kept, sizeof(finder->kept),
-		 "%s in the process's memory at %" PRIu64 ".%" PRIu64
-		 " s: before or after, other code may have been there",
-		 what, after_ns / NS_PER_SECOND, after_ns % NS_PER_SECOND / (NS_PER_SECOND / 10));
-}
-
-static const char *tell_kept(struct code_finder *finder)
-{
-	const struct code_request *request = &finder->request;
-	struct error error;
-	/* What is in no file needs no excuse. */
-	if (finder->file_error != -ENODEV) {
-		code_explain(request, finder->file_error, &error);
-		snprintf(finder->kept, sizeof(finder->kept), "code kept in the recording: %.*s",
-			 (int)sizeof(finder->kept) / 2, error.cause);
-	} else if (request->kept.read_ns) {
-		tell_read(finder, "code kept in the recording, read", request->kept.read_ns);
-	} else {
-		snprintf(finder->kept, sizeof(finder->kept),
-			 "code kept in the recording, as the process's dump has it");
-	}
-	return finder->kept;
 }
 
 static void finish(struct code_finder *finder, int error, struct listing *listing)
@@ -187,7 +165,13 @@ static void finish(struct code_finder *finder, int error, struct listing *listin
 		memcpy(code.program.build_id, finder->module.build_id, code.program.size);
 	}
 	if (listing && finder->file_error)
-		code.kept = tell_kept(finder);
+		code_tell_kept(&finder->request, finder->file_error, finder->kept,
+			       sizeof(finder->kept));
+	else if (listing && finder->is_made)
+		code_tell_made(&finder->request, finder->made.read_ns, finder->kept,
+			       sizeof(finder->kept));
+	if (listing && (finder->file_error || finder->is_made))
+		code.kept = finder->kept;
 	struct stat status;
 	/* What is said is why there is no file: that can be helped. */
 	if (error && finder->file_error)
@@ -196,6 +180,7 @@ static void finish(struct code_finder *finder, int error, struct listing *listin
 		code.written_ns = (int64_t)status.st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
 				  (int64_t)status.st_mtim.tv_nsec;
 	close_files(finder);
+	made_code_forget(&finder->made);
 	forget_kept(finder);
 	finder->taker = NULL;
 	taker(finder->context, error, &code);
@@ -233,6 +218,60 @@ static void list(struct code_finder *finder)
 		.wants_calls = request->wants_calls,
 	};
 	int result = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
+	if (result)
+		finish(finder, result, NULL);
+}
+
+/* ---- code that a process has made ---- */
+
+static uint16_t own_machine(void)
+{
+#ifdef __aarch64__
+	return EM_AARCH64;
+#else
+	return EM_X86_64;
+#endif
+}
+
+static void take_made(void *context, int error)
+{
+	struct code_finder *finder = context;
+	const struct made_code *made = &finder->made;
+	const struct disassembler_request ask = {
+		.fd = made->memory_fd,
+		.debug_fd = made->map_fd,
+		.start = finder->request.start,
+		.name = finder->request.name,
+		.source = LISTING_OF_MEMORY,
+		.bytes = {.size = (uint32_t)made->size, .machine = own_machine()},
+		.memory_start = made->start,
+	};
+	if (!error)
+		error = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
+	if (error)
+		finish(finder, error, NULL);
+}
+
+/* A dump tells of all that was there, one after the other; of a map's functions there is what is there now. */
+static void look_for_made(struct code_finder *finder)
+{
+	const struct code_request *request = &finder->request;
+	const struct disassembler_request ask = {
+		.fd = request->dump_fd,
+		.debug_fd = -1,
+		.start = request->start,
+		.name = request->name,
+		.source = LISTING_OF_DUMP,
+	};
+	finder->is_made = true;
+	finder->made.read_ns = 0;
+	if (request->dump_fd < 0 && request->may_look) {
+		made_code_ask(&finder->made, request, take_made, finder);
+		return;
+	}
+	int result = request->dump_fd < 0
+			     ? -ESRCH
+			     : disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	if (result)
 		finish(finder, result, NULL);
 }
@@ -444,6 +483,7 @@ void code_finder_forget(struct code_finder *finder)
 	opener_forget(finder->opener, finder);
 	prober_forget(finder->prober, finder);
 	disassembler_forget(finder->disassembler);
+	made_code_forget(&finder->made);
 	close_files(finder);
 	forget_kept(finder);
 	forget_fetched(finder);
@@ -475,8 +515,11 @@ void code_finder_ask(struct code_finder *finder, const struct code_request *requ
 	finder->was_fetched = false;
 	finder->fetch_error = 0;
 	finder->module = (struct prober_answer){0};
+	finder->is_made = false;
 	keep(finder);
-	if (request->module.kind != MODULE_FILE && request->module.kind != MODULE_VDSO)
+	if (request->module.kind == MODULE_ANON && request->is_live)
+		look_for_made(finder);
+	else if (request->module.kind != MODULE_FILE && request->module.kind != MODULE_VDSO)
 		finish(finder, -ENODEV, NULL);
 	else
 		look_for(finder, request->pid ? OPENER_MODULE : OPENER_RECORDED_MODULE);

@@ -10,6 +10,7 @@ struct code_request code_request_of(const struct history *history, struct functi
 		.name = history_function_named(history, function)
 				? history_function_name(history, function)
 				: NULL,
+		.dump_fd = -1,
 		.origin_ns = history_origin_ns(history),
 	};
 	history_code(history, module, start, request.name, &request.kept);

@@ -2,6 +2,7 @@
 /* The files that stay open for who asks next, by what they are; and those of which is known that they are not to be had. */
 #include "broker_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -151,4 +152,15 @@ bool may_name(const struct kept_file *module, const struct module_identity *cand
 		return true;
 	return owner == MODULE_OWNED_BY_ROOT || owner == invoking_uid() + 1 ||
 	       (owner && module && owner == module->identity.owner_plus_1);
+}
+
+int broker_dump(const struct broker *broker, const struct module_row *row, const char *path)
+{
+	struct module_copy copy = {.row = *row};
+	struct mapped_file unused;
+	bool named;
+	snprintf(copy.path, sizeof(copy.path), "%s", path);
+	const struct file_key key = key_of(broker, &copy, &unused, &named);
+	const struct kept_file *file = row->kind == MODULE_ANON ? find_kept(broker, &key) : NULL;
+	return file && process_start_same(file->started_ns, row->started_ns) ? file->fd : -1;
 }

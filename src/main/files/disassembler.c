@@ -74,8 +74,9 @@ static void set_question(struct listing_question *question,
 			 const struct disassembler_request *request)
 {
 	memset(question, 0, sizeof(*question));
-	if (request->bytes)
-		question->bytes = *request->bytes;
+	question->source = request->source;
+	question->bytes = request->bytes;
+	question->memory_start = request->memory_start;
 	question->start = request->start;
 	question->has_debug = request->debug_fd >= 0;
 	question->has_name = request->name != NULL;

@@ -82,6 +82,23 @@ static void take(void *context, int error, struct code *code)
 		find_sources(shown);
 }
 
+/* Only of who is in the profile: whose code it is, is what a child says. */
+static void look_at_process(struct code_request *request, const struct session *session)
+{
+	const struct history_module_facts *module = &request->module;
+	const struct module_row row = {
+		.kind = (uint32_t)module->kind,
+		.pid = module->pid,
+		.started_ns = module->started_ns,
+		.identity = module->identity,
+	};
+	if (!session || module->kind != MODULE_ANON)
+		return;
+	request->dump_fd = session_dump(session, &row, module->path);
+	request->is_live = true;
+	request->may_look = session_has_process(session, module->pid);
+}
+
 static void ask(struct shown_code *shown, const struct history *history, struct session *session,
 		const struct options *options)
 {
@@ -89,6 +106,7 @@ static void ask(struct shown_code *shown, const struct history *history, struct 
 	struct code_request request =
 		code_request_of(history, shown->holder, place->module, place->start);
 	request.pid = session ? place->pid : 0;
+	look_at_process(&request, session);
 	request.wants_calls = !options->no_inline;
 	code_finder_ask(shown->finder, &request, take, shown);
 }

@@ -236,8 +236,10 @@ const struct option_row option_rows[] = {
 	 "line before says by which calls. A "
 	 "processor tells of an instruction a little late: the one before may be meant. The file "
 	 "must be the one that was profiled, by its build-id; where it is not there, the code that "
-	 "the recording has kept is listed, without lines. Of an inlined function, the function "
-	 "that has most of it is shown. FUNCTION is a name with or without parameters, or a part "
+	 "the recording has kept is listed, without lines. Generated code is always that: as the "
+	 "JIT's dump has it, or as it was read in the process's memory; when, is said. Of an "
+	 "inlined function, the function that has most of it is shown. FUNCTION is a name with or "
+	 "without parameters, or a part "
 	 "of it: of several that match, the one that took most; the header names others. It needs "
 	 "libcapstone."},
 	{OPTION_SOURCE_DIR, GROUP_OUTPUT, LIVE | REPORT, 0, "source-dir", "OLD=NEW", COMPLETE_FILE,

@@ -78,6 +78,11 @@ bool session_has_process(const struct session *session, int32_t pid)
 	return session_is_live(session) && broker_has_process(session->broker, pid);
 }
 
+int session_dump(const struct session *session, const struct module_row *row, const char *path)
+{
+	return session_is_live(session) ? broker_dump(session->broker, row, path) : -1;
+}
+
 int session_switch_on(struct session *session)
 {
 	int result = session_describe_targets(session);

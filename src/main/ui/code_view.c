@@ -288,6 +288,22 @@ static int col_at(const struct code_view *view, const struct area *line, int col
 	return line->col + col - (line->cols < NARROW_COLS ? SAMPLES_COLS : 0) + view->events.cols;
 }
 
+/* The columns of an address: generated code and the kernel's have longer ones than a file. */
+static int address_cols(const struct code_view *view)
+{
+	enum { LEAST = TEXT_COL - ADDRESS_COL - 1, DIGIT_BITS = 4 };
+	int cols = LEAST;
+	uint64_t above = view->listing ? view->listing->answer.end >> (LEAST - 1) * DIGIT_BITS : 0;
+	for (; above; above >>= DIGIT_BITS)
+		cols++;
+	return cols;
+}
+
+static int text_col(const struct code_view *view)
+{
+	return ADDRESS_COL + address_cols(view) + 1;
+}
+
 static void draw_title(struct view *view, struct model *model, struct cells *cells,
 		       struct area line)
 {
@@ -295,7 +311,7 @@ static void draw_title(struct view *view, struct model *model, struct cells *cel
 	const int end = line.col + line.cols;
 	event_cells_fit(&code->events, model,
 			line.cols < NARROW_COLS ? 0 : line.cols - EVENTS_COL - TEXT_MORE_COLS);
-	int col = col_at(code, &line, TEXT_COL);
+	int col = col_at(code, &line, text_col(code));
 	find_jump(code);
 	cells_put(cells, line.row, line.col, line.cols, ROLE_TITLE,
 		  line.cols < NARROW_COLS ? "  CODE%" : "  CODE%   SAMPLES");
@@ -379,9 +395,10 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 	struct code_view *code = code_of(view);
 	const struct code_row *item = &code->rows.items[row];
 	const bool is_message = item->kind == ROW_CAUSE || item->kind == ROW_REMEDY;
-	const int col =
-		is_message ? line.col + 2
-			   : col_at(code, &line, item->kind == ROW_SOURCE ? ADDRESS_COL : TEXT_COL);
+	const int col = is_message
+				? line.col + 2
+				: col_at(code, &line,
+					 item->kind == ROW_SOURCE ? ADDRESS_COL : text_col(code));
 	if (row == view->selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
 	draw_arrow(code, model, cells, row, line);
@@ -389,9 +406,9 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 		draw_row_numbers(code, model, cells, item, line);
 	if (item->kind == ROW_INSTRUCTION) {
 		const struct annotated *annotated = &code->code->annotation->rows[item->at];
-		cells_putf(cells, line.row, col_at(code, &line, ADDRESS_COL),
-			   TEXT_COL - ADDRESS_COL - 1, annotated->nr_jumps ? ROLE_LABEL : ROLE_DIM,
-			   "%9" PRIx64, instruction_of(code, row)->address);
+		cells_putf(cells, line.row, col_at(code, &line, ADDRESS_COL), address_cols(code),
+			   annotated->nr_jumps ? ROLE_LABEL : ROLE_DIM, "%9" PRIx64,
+			   instruction_of(code, row)->address);
 	}
 	const int room = line.col + line.cols - col;
 	if (room <= 0)
