@@ -38,9 +38,9 @@ static int forget(struct collector *collector)
 	collector->unwinding.misses_before += counters->cache_misses;
 	unwinder_free(collector->unwinding.unwinder);
 	collector->unwinding.unwinder = fresh;
-	stitching_forget_all(collector->unwinding.stitching); /* its frames point to modules */
-	for (size_t i = 0; i < collector->source.nr_rings; i++)
-		collector->source.rings[i].last->nr = 0; /* its steps point to modules */
+	/* What points to modules. */
+	stitching_forget_all(collector->unwinding.stitching);
+	last_stacks_forget(collector->unwinding.last_stacks);
 	process_table_each_mapping(collector->following.processes, forget_module, NULL);
 	process_table_drop_names(collector->following.processes);
 	modules_release(&collector->unwinding.modules);

@@ -47,8 +47,7 @@ static int add_ring(struct collector *collector, const struct message_ring *mess
 	collector->source.rings = rings;
 	struct collector_ring *ring = &rings[collector->source.nr_rings++];
 	*ring = (struct collector_ring){.fd = fd, .cpu = message->cpu};
-	ring->last = calloc(1, sizeof(*ring->last));
-	return ring->last ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int add_event_row(struct output *output, const struct message_event *event)
@@ -410,7 +409,6 @@ static void release(struct collector *collector)
 		ring_unmap(&collector->source.rings[i].ring);
 		if (collector->source.rings[i].fd >= 0)
 			close(collector->source.rings[i].fd);
-		free(collector->source.rings[i].last);
 	}
 	free(collector->source.rings);
 	events_release(&collector->events);
@@ -419,6 +417,7 @@ static void release(struct collector *collector)
 	pids_release(&collector->pids);
 	unwinder_free(collector->unwinding.unwinder);
 	stitching_free(collector->unwinding.stitching);
+	last_stacks_free(collector->unwinding.last_stacks);
 	waits_release(&collector->waits);
 	modules_release(&collector->unwinding.modules);
 	process_table_free(collector->following.processes);
@@ -447,9 +446,11 @@ int collector_run(struct channel *channel)
 	collector->following.processes = process_table_new();
 	collector->unwinding.unwinder = unwinder_new();
 	collector->unwinding.stitching = stitching_new();
+	collector->unwinding.last_stacks = last_stacks_new();
 	int result = -ENOMEM;
 	if (collector->following.processes && collector->unwinding.unwinder &&
-	    collector->unwinding.stitching && !modules_init(&collector->unwinding.modules))
+	    collector->unwinding.stitching && collector->unwinding.last_stacks &&
+	    !modules_init(&collector->unwinding.modules))
 		result = serve(collector);
 	struct message done = {.kind = MESSAGE_DONE, .result = {.error = result}};
 	if (!result)

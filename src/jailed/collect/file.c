@@ -131,14 +131,12 @@ int file_start(struct collector *collector, struct error *error)
 	int code = -ENOMEM;
 	struct file_source *file = calloc(1, sizeof(*file));
 	struct collector_ring *ring = calloc(1, sizeof(*ring));
-	struct last_stack *last = calloc(1, sizeof(*last));
-	if (!file || !ring || !last) {
+	if (!file || !ring) {
 		free(file);
 		free(ring);
-		free(last);
 		return error_set(error, code, "cannot be read: out of memory");
 	}
-	*ring = (struct collector_ring){.fd = -1, .cpu = FILE_CPU, .last = last};
+	*ring = (struct collector_ring){.fd = -1, .cpu = FILE_CPU};
 	collector->source.rings = ring;
 	collector->source.nr_rings = 1;
 	collector->source.file = file;

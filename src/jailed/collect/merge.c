@@ -74,7 +74,7 @@ static int take(struct collector *collector, struct collector_ring *ring)
 	struct record record;
 	if (ring->cpu == WAIT_RING_CPU) {
 		if (round_begin(collector, ring->cpu, ring->ring.tail))
-			return waits_take(collector, ring, ring->next, ring->next->size,
+			return waits_take(collector, ring->next, ring->next->size,
 					  is_patient(collector, ring));
 		round_skip(collector);
 		return 0;

@@ -19,8 +19,7 @@
 
 struct collector;
 struct file_source;
-struct perfdata;   /* file.c */
-struct last_stack; /* stack.h */
+struct perfdata; /* file.c */
 
 /* What a sample is known by, to tell whether the next one is the same; see duplicates.c. */
 struct last_sample {
@@ -38,7 +37,6 @@ struct collector_ring {
 	int32_t cpu;
 	uint64_t next_time_ns; /* of the record at the tail; UINT64_MAX: none */
 	const struct perf_event_header *next;
-	struct last_stack *last;
 	struct last_sample last_samples[SAMPLER_MAX_EVENTS]; /* of each event */
 	uint64_t seen_head;				     /* see sets.c */
 	/* Of each paced event, of the set in use, since its pace was looked at. */

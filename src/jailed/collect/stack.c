@@ -284,32 +284,6 @@ static size_t kernel_part(const struct record_sample *sample, const uint64_t **c
 	return nr < UNWIND_MAX_FRAMES ? nr : UNWIND_MAX_FRAMES;
 }
 
-/* Appends one caller to the stack, reusing the node of the CPU's last stack as long as both agree. */
-static int add_step(struct output *output, struct last_stack *last, size_t depth, bool *shared,
-		    struct module *module, uint64_t address, enum frame_method method,
-		    struct node_id *node)
-{
-	struct stack_step *step = &last->steps[depth];
-	if (*shared && depth < last->nr && step->module == module && step->address == address &&
-	    step->method == method) {
-		*node = step->node;
-		return 0;
-	}
-	if (*shared) {
-		*shared = false;
-		last->nr = depth; /* what follows is overwritten step by step */
-	}
-	struct frame_id frame;
-	int result = output_add_frame(output, module, address, &frame);
-	if (!result)
-		result = tables_add_node(output->writer, *node, frame, method, node);
-	if (result)
-		return result;
-	*step = (struct stack_step){module, address, method, *node};
-	last->nr = depth + 1;
-	return 0;
-}
-
 /* What lies within the user part: the kernel's, or what is waited for; innermost first. */
 struct inner_part {
 	struct module *module;
@@ -317,31 +291,25 @@ struct inner_part {
 	size_t nr;
 };
 
-static int add_stack(struct output *output, const struct unwinding *unwinding,
-		     struct last_stack *last, size_t nr_user, const struct inner_part *inner,
-		     struct sample *sample)
+static int add_stack(struct output *output, struct unwinding *unwinding, int32_t tid,
+		     size_t nr_user, const struct inner_part *inner, struct sample *sample)
 {
-	if (last->epoch != output->epoch) {
-		last->epoch = output->epoch;
-		last->nr = 0;
-	}
+	struct last_stacks *stacks = unwinding->last_stacks;
+	struct last_stack *last = last_stacks_begin(stacks, tid, output->epoch);
 	const size_t nr_kernel = inner->nr;
-	bool shared = true;
-	size_t depth = 0;
-	size_t nr_user_callers = nr_kernel || !nr_user ? nr_user : nr_user - 1;
-	struct node_id node = {0};
+	const size_t first_caller = nr_kernel ? 0 : 1;
 	int result = 0;
-	for (size_t i = nr_user; !result && depth < nr_user_callers; depth++) {
-		const struct unwind_frame *frame = &unwinding->frames[--i];
-		result = add_step(output, last, depth, &shared, frame->module,
-				  frame->process_address - frame->bias, frame->method, &node);
+	for (size_t i = nr_user; !result && i-- > first_caller;) {
+		const struct unwind_frame *frame = &unwinding->frames[i];
+		result = last_stacks_add(stacks, last, output, frame->module,
+					 frame->process_address - frame->bias, frame->method);
 	}
-	for (size_t i = nr_kernel; !result && i > 1; depth++)
-		result = add_step(output, last, depth, &shared, inner->module,
-				  inner->addresses[--i] - 1, FRAME_KERNEL, &node);
+	for (size_t i = nr_kernel; !result && i-- > 1;)
+		result = last_stacks_add(stacks, last, output, inner->module,
+					 inner->addresses[i] - 1, FRAME_KERNEL);
 	if (result)
 		return result;
-	sample->node = node;
+	sample->node = last->node;
 	if (nr_kernel)
 		return output_add_frame(output, inner->module, inner->addresses[0], &sample->leaf);
 	if (!nr_user)
@@ -472,7 +440,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	const struct inner_part inner = {collector->unwinding.modules.kernel, kernel, nr_kernel};
 	result = stack_add_task(collector, record->pid, record->tid, "", &out.task);
 	if (!result)
-		result = add_stack(&collector->output, &collector->unwinding, ring->last, user.nr,
+		result = add_stack(&collector->output, &collector->unwinding, record->tid, user.nr,
 				   &inner, &out);
 	if (result)
 		return result;
@@ -483,9 +451,8 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 
 /* ---- of a thread that waits ---- */
 
-static int unwind_wait(struct collector *collector, struct collector_ring *ring,
-		       const struct record *record, enum wait_kind kind, bool patient,
-		       struct stack_gap *gap, struct sample *out)
+static int unwind_wait(struct collector *collector, const struct record *record,
+		       enum wait_kind kind, bool patient, struct stack_gap *gap, struct sample *out)
 {
 	static const uint64_t no_address = 0;
 	struct process *process = process_table_add(collector->following.processes, record->pid);
@@ -509,13 +476,12 @@ static int unwind_wait(struct collector *collector, struct collector_ring *ring,
 	const struct inner_part inner = {collector->unwinding.modules.waits[kind], &no_address, 1};
 	result = stack_add_task(collector, record->pid, record->tid, "", &out->task);
 	return result ? result
-		      : add_stack(&collector->output, &collector->unwinding, ring->last, user.nr,
+		      : add_stack(&collector->output, &collector->unwinding, record->tid, user.nr,
 				  &inner, out);
 }
 
-int stack_of_wait(struct collector *collector, struct collector_ring *ring,
-		  const struct wait_record *wait, const uint8_t *bytes, bool patient,
-		  struct stack_gap *gap, struct sample *sample)
+int stack_of_wait(struct collector *collector, const struct wait_record *wait, const uint8_t *bytes,
+		  bool patient, struct stack_gap *gap, struct sample *sample)
 {
 	const unsigned sp = perf_register[UNWIND_SP], pc = perf_register[UNWIND_PC];
 	struct record record = {
@@ -530,6 +496,5 @@ int stack_of_wait(struct collector *collector, struct collector_ring *ring,
 	};
 	record.sample.regs[sp] = wait->sp;
 	record.sample.regs[pc] = wait->pc;
-	return unwind_wait(collector, ring, &record, (enum wait_kind)wait->kind, patient, gap,
-			   sample);
+	return unwind_wait(collector, &record, (enum wait_kind)wait->kind, patient, gap, sample);
 }

@@ -12,6 +12,7 @@
 #include <ctop/unwind/stitching.h>
 #include <ctop/unwind/unwind.h>
 
+#include "last_stacks.h"
 #include "modules.h"
 
 struct collector;
@@ -21,25 +22,12 @@ struct record;
 struct sample;
 struct wait_record;
 
-/* One caller of the stack that a CPU had last, root first: consecutive stacks share most of theirs. */
-struct stack_step {
-	const struct module *module;
-	uint64_t address;
-	enum frame_method method;
-	struct node_id node;
-};
-
-struct last_stack {
-	uint32_t epoch;
-	size_t nr;
-	struct stack_step steps[UNWIND_MAX_FRAMES * 2];
-};
-
 /* What stacks are unwound with. */
 struct unwinding {
 	struct modules modules;
 	struct unwinder *unwinder;
 	struct stitching *stitching;
+	struct last_stacks *last_stacks;
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	struct unwind_evidence evidence[UNWIND_MAX_FRAMES];
 	uint64_t hits_before, misses_before; /* of unwinders that are gone */
@@ -65,9 +53,8 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
  * The stack that a thread waits with, as main has seen it, its innermost frame what it waits for; without time and weight. Of the
  * registers only pc and sp are known. Returns as stack_sample().
  */
-int stack_of_wait(struct collector *collector, struct collector_ring *ring,
-		  const struct wait_record *wait, const uint8_t *bytes, bool patient,
-		  struct stack_gap *gap, struct sample *sample);
+int stack_of_wait(struct collector *collector, const struct wait_record *wait, const uint8_t *bytes,
+		  bool patient, struct stack_gap *gap, struct sample *sample);
 /* A thread's row; its name, "" to look it up. 0, -ENOSPC or -ENOMEM. */
 int stack_add_task(struct collector *collector, int32_t pid, int32_t tid, const char *name,
 		   struct task_id *id);

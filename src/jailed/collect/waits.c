@@ -83,17 +83,15 @@ static int make_plain(struct collector *collector, const struct wait_record *wai
 	return result ? result : output_add_frame(&collector->output, kind, 0, &sample->leaf);
 }
 
-static int unwind(struct collector *collector, struct collector_ring *ring,
-		  const struct wait_record *wait, const uint8_t *bytes, bool patient,
-		  struct sample *sample)
+static int unwind(struct collector *collector, const struct wait_record *wait, const uint8_t *bytes,
+		  bool patient, struct sample *sample)
 {
 	struct stack_gap gap = {0};
 	int result;
 	if (!wait->pc)
 		return make_plain(collector, wait, collector->unwinding.modules.waits[wait->kind],
 				  sample);
-	while ((result = stack_of_wait(collector, ring, wait, bytes, patient, &gap, sample)) ==
-		       -EAGAIN &&
+	while ((result = stack_of_wait(collector, wait, bytes, patient, &gap, sample)) == -EAGAIN &&
 	       gap.process) {
 		result = round_close_gap(collector, &gap, patient);
 		if (result)
@@ -102,11 +100,11 @@ static int unwind(struct collector *collector, struct collector_ring *ring,
 	return result;
 }
 
-static int take_stack(struct collector *collector, struct collector_ring *ring,
-		      const struct wait_record *wait, const uint8_t *bytes, bool patient)
+static int take_stack(struct collector *collector, const struct wait_record *wait,
+		      const uint8_t *bytes, bool patient)
 {
 	struct placed_wait now = {.epoch = collector->output.epoch};
-	const int result = unwind(collector, ring, wait, bytes, patient, &now.sample);
+	const int result = unwind(collector, wait, bytes, patient, &now.sample);
 	if (result)
 		return result;
 	struct wait_stack *stack = find_or_add(&collector->waits, wait->tid);
@@ -157,8 +155,7 @@ static int add_time(struct collector *collector, const struct wait_record *wait)
 	return 0;
 }
 
-int waits_take(struct collector *collector, struct collector_ring *ring, const void *bytes,
-	       size_t size, bool patient)
+int waits_take(struct collector *collector, const void *bytes, size_t size, bool patient)
 {
 	struct wait_record wait;
 	const uint8_t *stack;
@@ -167,7 +164,6 @@ int waits_take(struct collector *collector, struct collector_ring *ring, const v
 		collector->output.counts.damaged++;
 		return 0;
 	}
-	return wait.header.type == WAIT_RECORD_STACK
-		       ? take_stack(collector, ring, &wait, stack, patient)
-		       : add_time(collector, &wait);
+	return wait.header.type == WAIT_RECORD_STACK ? take_stack(collector, &wait, stack, patient)
+						     : add_time(collector, &wait);
 }

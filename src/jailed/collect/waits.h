@@ -13,7 +13,6 @@
 #include <ctop/wait_kind.h>
 
 struct collector;
-struct collector_ring;
 struct modules;
 struct perf_event_header;
 struct wait_stack;
@@ -29,8 +28,7 @@ struct waits {
 
 void waits_release(struct waits *waits);
 /* Takes a record of main's ring. 0; -EAGAIN or -ENOSPC: it must come again; else the end of the collector. */
-int waits_take(struct collector *collector, struct collector_ring *ring, const void *bytes,
-	       size_t size, bool patient);
+int waits_take(struct collector *collector, const void *bytes, size_t size, bool patient);
 /* When it was written; 0: it is none of ours. */
 uint64_t waits_record_time(const struct perf_event_header *record);
 /* The event's row, behind those that the kernel samples. 0, -ENOSPC or -ENOMEM. */
