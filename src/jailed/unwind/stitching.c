@@ -22,6 +22,7 @@ struct node {
 	uint32_t used;	 /* the thread's count of stacks when it was on one last */
 	uint32_t parent; /* its caller's row + 1; 0: the outermost frame; or UNKNOWN */
 	uint32_t next;	 /* row + 1 of another one like this, with another caller; 0: none */
+	uint32_t callee; /* row + 1 of the one that it called last; 0: not known */
 };
 
 /* Of a thread at most, 40 MiB in all: its recent frames, its nodes and what these take in their indices. */
@@ -52,6 +53,7 @@ struct thread {
 	struct node *nodes;
 	uint32_t nr, capacity;
 	uint32_t nr_stacks;
+	uint32_t outermost, unknowns; /* as node.callee: of the root, and where the dump ended */
 	struct recent recent;
 	struct index alike;	/* the first of those that differ in their caller alone */
 	struct index by_caller; /* all */
@@ -141,6 +143,7 @@ static void clear_thread(struct thread *thread)
 	index_clear(&thread->alike);
 	index_clear(&thread->by_caller);
 	thread->nr = 0;
+	thread->outermost = thread->unknowns = 0;
 	thread->recent.nr = 0;
 }
 
@@ -195,6 +198,7 @@ static void add_node(struct thread *thread, const struct node *node, uint64_t ke
 	uint32_t first = find_alike(thread, key, &node->frame, &node->evidence);
 	thread->nodes[row] = *node;
 	thread->nodes[row].next = 0;
+	thread->nodes[row].callee = 0;
 	index_add(&thread->by_caller, caller_hash(key, node->parent), row);
 	if (!first) {
 		index_add(&thread->alike, key, row);
@@ -224,6 +228,7 @@ static int forget_half(struct thread *thread)
 	index_clear(&thread->alike);
 	index_clear(&thread->by_caller);
 	thread->nr = 0;
+	thread->outermost = thread->unknowns = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		struct node node = thread->nodes[i];
 		if (node.used <= last_forgotten)
@@ -252,27 +257,55 @@ static int reserve_node(struct thread *thread)
 	return index_reserve(&thread->alike) || index_reserve(&thread->by_caller) ? -ENOMEM : 0;
 }
 
-/* The node of a frame whose caller's is *parent; then it is *parent. 0 or -ENOMEM. */
+/* What a caller called last. */
+static uint32_t *last_callee(struct thread *thread, uint32_t caller)
+{
+	if (!caller)
+		return &thread->outermost;
+	return caller == UNKNOWN ? &thread->unknowns : &thread->nodes[caller - 1].callee;
+}
+
+static bool is_callee(const struct node *node, uint32_t caller, const struct unwind_frame *frame,
+		      const struct unwind_evidence *evidence)
+{
+	return node->parent == caller && same_place(node, frame, evidence) &&
+	       same_registers(&node->evidence, evidence);
+}
+
+/* The node's row + 1; 0: there is none. */
+static uint32_t find_callee(struct thread *thread, uint32_t caller, uint64_t key,
+			    const struct unwind_frame *frame,
+			    const struct unwind_evidence *evidence)
+{
+	struct index_probe probe = index_find(&thread->by_caller, caller_hash(key, caller));
+	uint32_t row;
+	while (index_next(&thread->by_caller, &probe, &row))
+		if (is_callee(&thread->nodes[row], caller, frame, evidence))
+			return row + 1;
+	return 0;
+}
+
+/* The node of a frame whose caller's is *parent; then it is *parent. Most often the last stack had the same call. 0 or -ENOMEM. */
 static int intern(struct thread *thread, const struct unwind_frame *frame,
 		  const struct unwind_evidence *evidence, uint32_t *parent)
 {
-	const uint64_t key = key_hash(frame, evidence);
-	struct index_probe probe = index_find(&thread->by_caller, caller_hash(key, *parent));
-	uint32_t row;
-	while (index_next(&thread->by_caller, &probe, &row)) {
-		struct node *node = &thread->nodes[row];
-		if (node->parent == *parent && same_place(node, frame, evidence) &&
-		    same_registers(&node->evidence, evidence)) {
-			node->used = thread->nr_stacks;
-			*parent = row + 1;
-			return 0;
+	const uint32_t caller = *parent;
+	uint32_t row = *last_callee(thread, caller);
+	if (!row || !is_callee(&thread->nodes[row - 1], caller, frame, evidence)) {
+		const uint64_t key = key_hash(frame, evidence);
+		row = find_callee(thread, caller, key, frame, evidence);
+		if (!row) {
+			const struct node node = {
+				.frame = *frame, .evidence = *evidence, .parent = caller};
+			if (reserve_node(thread))
+				return -ENOMEM;
+			add_node(thread, &node, key);
+			row = thread->nr;
 		}
 	}
-	if (reserve_node(thread))
-		return -ENOMEM;
-	const struct node node = {*frame, *evidence, thread->nr_stacks, *parent, 0};
-	add_node(thread, &node, key);
-	*parent = thread->nr;
+	thread->nodes[row - 1].used = thread->nr_stacks;
+	*last_callee(thread, caller) = row;
+	*parent = row;
 	return 0;
 }
 
