@@ -142,6 +142,9 @@ const void *stream_fetch(struct stream *stream, const struct raw_record *record,
 /* Whether a record of the map is (still) all in the file. */
 bool stream_has_whole(struct stream *stream, uint64_t at, size_t size);
 
+/* Asks the memory for a record of the map that is fetched soon: where a sample's ids, registers and innermost frames are. */
+void stream_prefetch(const struct stream *stream, uint64_t at, size_t size);
+
 /* A record of it was lost while it was in use. */
 void stream_shrank(struct stream *stream);
 

@@ -169,6 +169,14 @@ static int read_ahead(struct perfdata *perfdata)
 	return 1;
 }
 
+/* While this record is looked at, the memory brings the next one. */
+static void prefetch_next(struct perfdata *perfdata)
+{
+	const struct queued *next = perfdata->order.items;
+	if (perfdata->order.nr && !next->chunk)
+		stream_prefetch(perfdata_stream(perfdata, next->part), next->at, next->size);
+}
+
 int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
 {
 	for (;;) {
@@ -188,6 +196,7 @@ int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
 		perfdata->in_hand_mapped_bytes = bytes && mapped ? item.size : 0;
 		if (!bytes)
 			continue; /* the file was cut meanwhile; so are those that wait perhaps not */
+		prefetch_next(perfdata);
 		*record = (struct perfdata_record){
 			bytes, item.size, item.event, item.time_ns, perfdata->nr_delivered++,
 			mapped};
