@@ -164,6 +164,61 @@ def code_that_was_kept_is_shown_where_the_file_is_not():
         check(rows_of(listing) == rows_of(wanted) and "kept in" not in listing, f"the file is there again:\n{listing}")
 
 
+CALLS = """#include <time.h>
+__attribute__((noinline)) unsigned helper(unsigned x)
+{
+	for (int i = 0; i < 1000; i++)
+		x = x * 31 + (x >> 3);
+	return x;
+}
+__attribute__((noinline)) unsigned crunch(unsigned sum)
+{
+	for (int i = 0; i < 1000; i++)
+		sum = sum / 7 * 3 + i;
+	return helper(sum) + sum;
+}
+int main(void)
+{
+	unsigned sum = 1;
+	while ((double)clock() / CLOCKS_PER_SEC < 0.6)
+		sum = crunch(sum);
+	return sum == 1;
+}
+"""
+
+
+def lines_of(listing):
+    """{address: "work.c:14"} of sampled instructions."""
+    line, found = None, {}
+    for text in listing.splitlines():
+        source = re.match(r"^(?: *[\d.]+ +[\d,]+)? +(\w+\.c:\d+)  ", text)
+        line = source.group(1) if source else line
+        instruction = re.match(r"^ *[\d.]+ \S* +[\d,]+ +([0-9a-f]+): ", text)
+        if instruction:
+            found[int(instruction.group(1), 16)] = line
+    return found
+
+
+@case
+def code_that_was_kept_has_the_lines_and_names_of_what_was_in_stacks():
+    with directory() as where:
+        program = built(where, CALLS)
+        path = recorded(where, program)
+        wanted = annotated(path, "crunch")
+        os.unlink(program)
+        listing = annotated(path, "crunch")
+        check("code kept in the recording" in listing and "lines are those of instructions that were in stacks" in listing, listing)
+        check(lines_of(listing) == lines_of(wanted) and len(set(lines_of(wanted).values())) >= 2, f"{wanted}\n{listing}")
+        check("sum = sum / 7 * 3 + i;" in listing and re.search("call .*# helper$", listing, re.M), listing)
+        check("newer" not in listing, listing)
+        # Of the call itself, too, which no sample fell on: it is in stacks of what it calls.
+        check("work.c:12  " in listing, listing)
+        os.utime(program + ".c")
+        check("newer than the program" in annotated(path, "crunch"), "not told that the source is newer")
+        listing = annotated(path, "crunch", "--no-inline")
+        check("work.c:" not in listing and "no debug information" in listing, listing)
+
+
 @case
 def every_sampled_function_of_a_real_program_is_kept():
     python = os.path.realpath(need_program("python3"))

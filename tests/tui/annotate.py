@@ -96,6 +96,7 @@ def code_that_was_kept_is_shown_without_the_program():
         window.wait_for("CODE OF crunch", "[7 Annotate]", f"code kept in the recording: '{program}' is not here")
         samples = dict((address, count) for count, address in spots)
         window.wait_until(lambda _: samples.get(selected(window)) == spots[0][0], f"the hottest of {spots}")
+        window.wait_for("slow.c:6  ", "/* slow */") # its lines the recording knows
         window.press("q")
 
 

@@ -46,6 +46,15 @@ struct annotation {
 		events; /* its rows: instructions, then lines. A whole: of the function */
 };
 
+/*
+ * Where no debug information is at hand, as for code that a recording has kept: lines of instructions that were in stacks, and names of functions
+ * that are called and were in some, as the profile has them. What lies between two instructions of a line, and is short, is taken for the line's,
+ * too. `function` begins at `start` of `module`. Does nothing to a listing that has lines. 0 or -ENOMEM.
+ */
+int listing_take_from_profile(struct listing *listing, struct history *history, uint32_t module,
+			      uint64_t start, struct function_id function);
+/* When sampling began, by CLOCK_REALTIME: sources that were written later may be others. INT64_MAX: not known. */
+int64_t profile_began_ns(const struct history *history);
 /* code: from its first row at `start` of `module` on. 0 or -ENOMEM; release in any case. */
 int annotation_make(struct annotation *annotation, const struct listing *listing,
 		    const struct history *history, const struct selection_code *code,

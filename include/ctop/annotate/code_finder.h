@@ -38,7 +38,7 @@ struct code {
 	struct source_program program; /* its sources are of */
 	const char *
 		fetch_problem; /* why servers, which were asked for its debug file, gave none: "debuginfod has none"; NULL */
-	int64_t written_ns; /* the module's file, by CLOCK_REALTIME */
+	int64_t written_ns; /* the module's file, by CLOCK_REALTIME; INT64_MAX: there is none */
 	const char *
 		kept; /* where it comes from, if not from the file, and why; borrowed until the next search. NULL: the file's */
 };

@@ -20,6 +20,7 @@ struct listing {
 	struct listing_call *calls; /* by row; each is in one before it */
 	uint32_t *names;	    /* texts of functions and files of calls */
 	char *strings;
+	bool is_of_profile; /* lines and names of targets are what a profile knows: see annotate/annotation.h */
 	void *memory;
 };
 

@@ -268,6 +268,18 @@ struct history_module_facts history_module(const struct history *history, uint32
 /* Time of the first sample of all, whatever the filter says; 0: there is none. */
 uint64_t history_origin_ns(const struct history *history);
 
+/* An address of a module that was in a stack, also as the place of a call. */
+struct history_place {
+	uint64_t address, start; /* start: of its function, if that is known */
+	bool has_start;
+	struct function_id function; /* whose code it is, whatever was inlined there */
+	const char *file;	     /* of the line there; borrowed; line 0: not known */
+	uint32_t line;
+};
+/* All of them, in no order; the caller frees *places. 0 or -ENOMEM. */
+int history_places(struct history *history, uint32_t module, struct history_place **places,
+		   size_t *nr);
+
 /* The code of a function that was kept beside the samples; what is said of it is untrusted, as are its bytes. */
 struct history_code {
 	const uint8_t *bytes; /* borrowed until stacks are forgotten */

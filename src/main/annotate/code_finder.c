@@ -157,7 +157,7 @@ static void finish(struct code_finder *finder, int error, struct listing *listin
 	if (error && list_kept(finder, error))
 		return;
 	code_taker *taker = finder->taker;
-	struct code code = {.listing = listing};
+	struct code code = {.listing = listing, .written_ns = INT64_MAX};
 	if (finder->fetch_error)
 		code.fetch_problem = fetcher_why(finder->fetch_error);
 	if (finder->module.build_id_size <= sizeof(code.program.build_id)) {

@@ -78,8 +78,6 @@ static void take(void *context, int error, struct code *code)
 	shown->code = *code;
 	if (error)
 		code_explain(code_finder_request(shown->finder), error, &shown->error);
-	else
-		find_sources(shown);
 }
 
 /* Only of who is in the profile: whose code it is, is what a child says. */
@@ -155,6 +153,18 @@ static void count(struct shown_code *shown, const struct history *history,
 		out_of_memory(shown);
 }
 
+/* A listing that has come. */
+static void complete(struct shown_code *shown, struct history *history)
+{
+	if (shown->code.written_ns == INT64_MAX)
+		shown->code.written_ns = profile_began_ns(history);
+	if (listing_take_from_profile(shown->code.listing, history, shown->place.module,
+				      shown->place.start, shown->holder))
+		out_of_memory(shown);
+	else
+		find_sources(shown);
+}
+
 const struct ui_code *shown_code_get(struct shown_code *shown, struct history *history,
 				     struct selection *selection, const struct options *options,
 				     struct session *session, struct function_id function)
@@ -172,6 +182,8 @@ const struct ui_code *shown_code_get(struct shown_code *shown, struct history *h
 					       !has_samples_at(&shown->addresses, &shown->place)))
 			choose(shown, history, session, options);
 	}
+	if (shown->code.listing && !shown->files && !shown->error.cause[0])
+		complete(shown, history);
 	if (shown->code.listing && shown->files)
 		count(shown, history, selection);
 	shown->told = (struct ui_code){

@@ -170,7 +170,13 @@ static int find_code(struct work *work, const struct selection_address *at)
 			return interrupted(work);
 		code_finder_serve(work->finder, SLICE_MS);
 	}
-	return work->code_error ? code_explain(&request, work->code_error, work->error) : 0;
+	if (work->code_error)
+		return code_explain(&request, work->code_error, work->error);
+	if (work->code.written_ns == INT64_MAX)
+		work->code.written_ns = profile_began_ns(work->history);
+	int result = listing_take_from_profile(work->code.listing, work->history, at->module,
+					       at->start, work->function);
+	return result ? error_set(work->error, result, "out of memory") : 0;
 }
 
 static struct source_file **find_sources(struct work *work)

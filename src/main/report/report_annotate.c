@@ -74,6 +74,8 @@ static void add_files(const struct code *code, struct source_file *const *files,
 		label_line_add(out, i ? "" : "source", text_string(&line), 0);
 		text_release(&line);
 	}
+	if (listing->is_of_profile)
+		label_line_add(out, "", "lines are those of instructions that were in stacks", 0);
 	if (nr > FILES_SHOWN_MAX) {
 		struct text line = {0};
 		text_addf(&line, "and %u more files", nr - FILES_SHOWN_MAX);

@@ -475,12 +475,14 @@ static void draw_selected(struct view *view, struct model *model, struct cells *
 	const struct source_file *file = file_of(code, at);
 	const char *place = file ? source_file_place(file) : NULL;
 	const char *problem = file ? source_file_problem(file) : NULL;
+	if (code->code->kept) {
+		text_add_safe(&line, code->code->kept);
+		text_add(&line, at->file ? "; " : "");
+	}
 	if (at->file)
 		text_add_safe(&line, place ? place
 					   : code->listing->strings +
 						     code->listing->files[at->file - 1].path);
-	else if (code->code->kept)
-		text_add_safe(&line, code->code->kept);
 	if (at->line)
 		text_addf(&line, ":%" PRIu32, at->line);
 	if (problem)
