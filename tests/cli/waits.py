@@ -170,6 +170,37 @@ def what_hung_before_is_seen_at_once():
     check(stats["waits_estimated_seconds"] == 0, f"{stats['waits_estimated_seconds']}")
 
 
+def waited_for(report):
+    """[(seconds, threads, pid, what for)] of a report's list."""
+    rows = re.findall(r"^ *([\d.]+) +(\d+) +(\d+)    (\S.*)$", report.partition("WAITED s")[2], re.M)
+    return [(float(seconds), int(threads), int(pid), what) for seconds, threads, pid, what in rows]
+
+
+@case
+def what_exactly_they_waited_for():
+    """Whoever holds the locks of a deadlock; a pipe by its number."""
+    need_root()
+    with directory() as where, target("deadlock", "600", "3") as program, child("cat", stdin=subprocess.PIPE) as cat:
+        tids = {}
+        for tid in os.listdir(f"/proc/{program.pid}/task"):
+            with open(f"/proc/{program.pid}/task/{tid}/comm", encoding="utf-8") as comm:
+                tids[comm.read().strip()] = tid
+        pipe = os.readlink(f"/proc/{cat.pid}/fd/0")
+        path, stats, _ = record_waits(where, "-p", f"{program.pid},{cat.pid}", "--duration", "1")
+        report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
+        one = ctop_ok("report", "--stdio", "--time", "wait", "--pid", str(cat.pid), path).stdout
+        others = [ctop_ok("report", "--stdio", *options, path).stdout for options in
+                  (("--time", "wait", "--tid", str(cat.pid)), ("--time", "wall"), ("--time", "wait", "--modules"))]
+    rows = waited_for(report)
+    check(len(rows) == 4 and all(seconds > 0.5 for seconds, *_ in rows), report)
+    check(abs(sum(seconds for seconds, *_ in rows) - stats["time"]["waiting_seconds"]) < 0.01, f"{stats['time']}\n{report}")
+    # The one that three more wait for, the other, and the end of a thread.
+    held = {what.rpartition(" ")[2]: threads for _, threads, pid, what in rows if pid == program.pid and "likely held by" in what}
+    check(held == {tids["deadlock-ab"]: 4, tids["deadlock-ba"]: 1}, f"{tids}\n{report}")
+    check(waited_for(one) == [row for row in rows if row[2] == cat.pid] and waited_for(one)[0][3] == pipe, one)
+    check(not any("WAITED s" in other for other in others), f"{others}")
+
+
 @case
 def computing_and_waiting_in_one_tree():
     need_root()

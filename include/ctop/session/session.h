@@ -19,6 +19,7 @@
 #include <ctop/ipc/recording_read.h>
 #include <ctop/options/options.h>
 #include <ctop/session/thread_times.h>
+#include <ctop/session/wait_sums.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 #include <ctop/system/cpu_times.h>
@@ -220,6 +221,8 @@ const char *session_notice(const struct session *session);
  * the next call. *nr 0: nobody knows.
  */
 const struct thread_times *session_thread_times(struct session *session, size_t *nr);
+/* What threads waited for longest, one by one, as far as it was seen where they wait. Borrowed until the next call. */
+const struct wait_sum *session_wait_sums(struct session *session, size_t *nr);
 /* Since when a thread waits, by CLOCK_MONOTONIC, as far as records of switches have come; 0: it does not, or nobody saw when that began. */
 uint64_t session_waits_since(const struct session *session, int32_t tid);
 /* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <ctop/system/sched_stat.h>
+#include <ctop/system/wait_object.h>
 #include <ctop/wait_kind.h>
 
 struct wait_look {
@@ -19,6 +20,7 @@ struct wait_look {
 	uint64_t sp,
 		pc; /* 0: it has none, as the kernel's own threads, or is of another machine (i386), or nobody may see them */
 	size_t stack_bytes; /* read from sp on */
+	struct wait_object object;
 };
 
 /*

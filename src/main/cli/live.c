@@ -13,6 +13,7 @@
 #include <ctop/interactive/interact.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/thread_facts.h>
+#include <ctop/metadata/wait_facts.h>
 #include <ctop/output/command_output.h>
 #include <ctop/output/save.h>
 #include <ctop/output/say.h>
@@ -100,11 +101,14 @@ static int run(struct live *live, struct error *error)
 		say("%s", session_last_words(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
-	size_t nr_threads;
+	size_t nr_threads, nr_sums;
 	const struct thread_times *threads = session_thread_times(live->session, &nr_threads);
+	const struct wait_sum *sums = session_wait_sums(live->session, &nr_sums);
 	int result = metadata_end(&stats, &metadata);
 	if (!result)
 		result = thread_facts_add(threads, nr_threads, &metadata);
+	if (!result)
+		result = wait_facts_add(sums, nr_sums, &metadata);
 	if (!result)
 		result = report_text(live->history, live->options, session_only_pid(live->session),
 				     &text);

@@ -17,6 +17,7 @@
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/thread_facts.h>
+#include <ctop/metadata/wait_facts.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
 #include <ctop/report/load.h>
@@ -129,7 +130,8 @@ static int add_source_fact(void *context, const char *key, const char *value)
 	const struct merge *merge = context;
 	struct text name = {0};
 	/* They would fill the tables, and nobody asks. */
-	if (!strncmp(key, THREAD_FACTS_KEY, sizeof(THREAD_FACTS_KEY) - 1))
+	if (!strncmp(key, THREAD_FACTS_KEY, sizeof(THREAD_FACTS_KEY) - 1) ||
+	    !strncmp(key, WAIT_FACTS_KEY, sizeof(WAIT_FACTS_KEY) - 1))
 		return 0;
 	text_addf(&name, "source.%" PRIu32 ".%s", merge->source, key);
 	int result = name.failed ? -ENOMEM

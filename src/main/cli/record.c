@@ -15,6 +15,7 @@
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
 #include <ctop/metadata/thread_facts.h>
+#include <ctop/metadata/wait_facts.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
 #include <ctop/report/weight_text.h>
@@ -396,13 +397,16 @@ static int close_and_wait(struct recording_run *run, int signal_fd)
 static int write_end(struct recording_run *run, const struct session_stats *stats, int signal_fd)
 {
 	const struct metadata_sink metadata = {run, add_info};
-	size_t nr_threads;
+	size_t nr_threads, nr_sums;
 	const struct thread_times *threads = session_thread_times(run->session, &nr_threads);
+	const struct wait_sum *sums = session_wait_sums(run->session, &nr_sums);
 	int result = wait_for_disk(run, signal_fd);
 	if (!result)
 		result = metadata_end(stats, &metadata);
 	if (!result)
 		result = thread_facts_add(threads, nr_threads, &metadata);
+	if (!result)
+		result = wait_facts_add(sums, nr_sums, &metadata);
 	if (!result)
 		result = recording_end(run->writer);
 	if (!result)

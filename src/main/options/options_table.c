@@ -64,9 +64,10 @@ const struct option_row option_rows[] = {
 	 "the kernel's records of switches, to the nanosecond; waits too short to be looked at "
 	 "are shared out over seen ones that took about as long, and counted as an estimate. Time "
 	 "without a CPU is \\fB[run queue]\\fR. Wall shows computing and waiting in one tree. A "
-	 "recording made with \\fBwait\\fR or \\fBwall\\fR has both. Whoever may trace a process "
-	 "may "
-	 "see where it waits."},
+	 "recording made with \\fBwait\\fR or \\fBwall\\fR has both. Of \\fBwait\\fR the report "
+	 "also lists "
+	 "what was waited for longest: files, pipes, sockets, processes, and futexes with who "
+	 "likely holds them. Whoever may trace a process may see where it waits."},
 	{OPTION_STATE_FRAMES, GROUP_OUTPUT, LIVE | READERS, 0, "state-frames", "WHERE",
 	 COMPLETE_WORDS, STATE_FRAMES_WORDS, "of waits, what for: leaf (default), root, none",
 	 "With \\fBroot\\fR all that waits for a lock is below one \\fB[lock]\\fR; with "

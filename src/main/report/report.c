@@ -18,6 +18,7 @@
 
 #include "report_internal.h"
 #include "report_modules.h"
+#include "report_waited.h"
 
 /* Of perf's file, or a recorder's that did not live to its end: nobody says why. */
 static void tell_what_is_known(const struct report *report, const struct run_facts *facts,
@@ -135,6 +136,9 @@ int report_text(struct history *history, const struct options *options, int32_t 
 		result = report_tree_add(&report);
 	else
 		result = report_list_add(&report);
+	if (!result && report.totals.samples && options->time == TIME_SHOWN_WAIT &&
+	    !options->modules)
+		result = report_waited_add(&report);
 	bool failed = out->failed || report.name.failed;
 	text_release(&report.name);
 	selection_free(report.selection);

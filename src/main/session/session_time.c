@@ -13,6 +13,8 @@
 #include <ctop/system/proc_text.h>
 #include <ctop/system/sched_stat.h>
 
+#include "wait_objects.h"
+
 /* A record may become visible later than one of another CPU that is younger. */
 #define AGE_NS (5 * NS_PER_MS)
 /* How often records are read, where no ring fills. */
@@ -308,6 +310,7 @@ void session_release_time(struct session *session)
 {
 	time_account_free(session->time.account);
 	wait_ring_close(&session->time.ring);
+	wait_objects_free(session->time.objects);
 	free(session->time.pass.items);
 	free(session->time.told.items);
 }

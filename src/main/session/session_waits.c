@@ -9,6 +9,8 @@
 #include <ctop/base/clock.h>
 #include <ctop/system/wait_look.h>
 
+#include "wait_objects.h"
+
 enum { SHARES_AT_ONCE = 256 };
 
 bool session_places_waits(const struct session *session)
@@ -19,8 +21,10 @@ bool session_places_waits(const struct session *session)
 int session_begin_waits(struct session *session)
 {
 	session->time.ring.fd = -1;
-	return session->time.account && session->wants_waits ? wait_ring_open(&session->time.ring)
-							     : 0;
+	if (!session->time.account || !session->wants_waits)
+		return 0;
+	session->time.objects = wait_objects_new();
+	return session->time.objects ? wait_ring_open(&session->time.ring) : -ENOMEM;
 }
 
 /* What does not fit in is missing, and said to be. */
@@ -36,6 +40,7 @@ static void tell_share(struct session_time *time, const struct wait_share *share
 		.until_ns = share->until_ns,
 	};
 	memcpy(record.name, share->name, sizeof(record.name));
+	wait_objects_add(time->objects, share->tid, share->place, share->ns);
 	if (!wait_ring_put(&time->ring, &record, NULL))
 		time->untold_ns += share->ns;
 }
@@ -92,8 +97,17 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 		.pc = seen->pc,
 		.stack_bytes = seen->stack_bytes,
 	};
-	if (wait_ring_put(&time->ring, &record, stack_of_look))
-		time_account_placed(time->account, look->tid, &look->sched, news, now_ns);
+	if (!wait_ring_put(&time->ring, &record, stack_of_look))
+		return;
+	time_account_placed(time->account, look->tid, &look->sched, news, now_ns);
+	if (news == WAIT_IS_NEW)
+		wait_objects_look(time->objects, look->tid, &seen->object);
+}
+
+const struct wait_sum *session_wait_sums(struct session *session, size_t *nr)
+{
+	*nr = 0;
+	return session->time.objects ? wait_objects_sums(session->time.objects, nr) : NULL;
 }
 
 void session_forget_places(struct session *session)

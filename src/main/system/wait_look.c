@@ -40,6 +40,7 @@ int wait_look_read(int32_t pid, int32_t tid, char state, const struct sched_stat
 		return -EAGAIN;
 	if (call.is_ours)
 		look->stack_bytes = read_stack(pid, call.sp, stack, most);
+	look->object = wait_object_read(pid, &call);
 	struct sched_stat after;
 	sched_stat_read(pid, tid, &after);
 	if (!after.is_known || after.nr_runs != before->nr_runs)
