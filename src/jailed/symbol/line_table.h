@@ -4,7 +4,7 @@
 
 /*
  * The line table of one unit, DWARF 2 to 5. It is a program that makes rows; tables of large files have millions, so none are kept: the
- * program is run once, and what is kept is where it stands at each some hundredth row, 32 bytes. From there it is run again for the
+ * program is run once, and what is kept is where it stands at each 64th row at the latest, 32 bytes. From there it is run again for the
  * rows that are asked for. The bytes are untrusted: what cannot be read has no rows.
  */
 
@@ -38,7 +38,7 @@ struct line_row {
 };
 
 /* Rows that stand beside each other: the next question is mostly about one of the same. */
-enum { LINE_ROWS_MAX = 256 };
+enum { LINE_ROWS_MAX = 64 };
 struct line_rows {
 	const struct line_table *table; /* NULL: none yet; to be set so when a table is freed */
 	size_t block, nr;
