@@ -188,7 +188,7 @@ coverage-here: all faulty workloads $(COVERAGE_TESTS)
 	@$(foreach file,$(COVERED),gcov -n -o $(BUILD)/obj/$(file:.c=.o) $(file) | grep -A 1 "^File '$(file)'";)
 
 .PHONY: bench
-bench: all workloads faulty $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
+bench: all workloads faulty symbol-tools $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 
 .PHONY: format format-check lint
 FORMATTED = $(shell git ls-files '*.c' '*.h')
