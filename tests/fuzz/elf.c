@@ -10,6 +10,7 @@
 #include <ctop/unwind/unwind.h>
 
 #include "jailed/unwind/cfi.h"
+#include "jailed/unwind/code_entries.h"
 #include "jailed/symbol/elf_dwarf.h"
 #include "jailed/symbol/elf_plt.h"
 #include "jailed/symbol/elf_symbols.h"
@@ -56,6 +57,18 @@ static void check_object(struct object *object)
 		object_known_function(object, addresses[i]);
 		free(bytes);
 	}
+}
+
+static void check_entries(const struct object *object)
+{
+	struct code_entries entries;
+	struct code_function function;
+	code_entries_read(&entries, object);
+	REQUIRE(entries.nr <= CODE_ENTRIES_MAX);
+	for (size_t i = 0; i < NR_ADDRESSES; i++)
+		if (code_entries_find(&entries, addresses[i], &function))
+			REQUIRE(function.start <= addresses[i] &&
+				addresses[i] - function.start < function.end - function.start);
 }
 
 static void check_go_functions(Elf *elf)
@@ -232,6 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	REQUIRE(object || error.cause[0]);
 	if (object) {
 		check_object(object);
+		check_entries(object);
 		check_go_functions(object_elf(object));
 		check_go_lines(object_elf(object));
 		check_symbols(object_elf(object));

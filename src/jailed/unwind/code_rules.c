@@ -6,6 +6,7 @@
 #include <ctop/base/index.h>
 #include <ctop/base/vec.h>
 
+#include "code_entries.h"
 #include "code_starts.h"
 
 enum {
@@ -14,6 +15,8 @@ enum {
 };
 /* Ten seconds' work at most, in all: libc, read at each of its instructions, takes less. */
 #define STEPS_OF_MODULE (UINT64_C(1) << 26)
+/* Views of modules count from 1, those of live code from 2^63; of what is known before a segment is read, from here. */
+#define ENTRY_SERIALS (UINT64_C(1) << 62)
 
 struct known_rule {
 	uint64_t key;
@@ -25,6 +28,7 @@ struct code_rules {
 	uint64_t steps_left;
 	struct code_starts segments[SEGMENTS_MAX];
 	size_t nr_segments;
+	struct code_entries entries;
 	struct {
 		struct known_rule *items;
 		size_t nr, capacity;
@@ -39,6 +43,7 @@ struct code_rules *code_rules_new(const struct object *object)
 		return NULL;
 	rules->object = object;
 	rules->steps_left = STEPS_OF_MODULE;
+	code_entries_read(&rules->entries, object);
 	return rules;
 }
 
@@ -87,6 +92,30 @@ static void remember(struct code_rules *rules, uint64_t key, const struct code_r
 	index_add(&rules->known_by_key, hash_u64(key), (uint32_t)rules->known.nr++);
 }
 
+/*
+ * The rule of what start files bring, without reading where all other functions start: up to half a second in a large
+ * library, for its last function. Only where both ways through the function agree, as they nearly always do.
+ */
+static bool read_entry_rule(const struct code_rules *rules, const struct code_starts *segment,
+			    struct code_reader *reader, uint64_t elf_address, bool after_call,
+			    uint64_t *steps, struct code_rule *rule)
+{
+	uint64_t of_rule = CODE_RULE_MAX_STEPS;
+	struct code_functions functions = {.nr = 1};
+	struct code_function *function = &functions.items[0];
+	struct code_view view = segment->view;
+	if (segment->pass == CODE_IS_READ || *steps < of_rule ||
+	    !code_entries_find(&rules->entries, elf_address, function) ||
+	    function->start < view.start || function->end - view.start > view.size)
+		return false;
+	*steps -= of_rule;
+	view.serial |= ENTRY_SERIALS;
+	view.branched_to = view.starts = view.parts = NULL;
+	*rule = code_rule_read(reader, &view, &functions, elf_address, after_call, &of_rule);
+	*steps += of_rule;
+	return rule->ways == (CODE_FROM_START | CODE_TO_RETURN);
+}
+
 /* Reads where functions start, then the rule; takes from *steps what that cost. */
 static enum code_found read_rule(struct code_starts *segment, struct code_reader *reader,
 				 uint64_t elf_address, bool after_call, uint64_t *steps,
@@ -119,7 +148,10 @@ enum code_found code_rules_find(struct code_rules *rules, struct code_reader *re
 	const uint64_t before = *allowance < rules->steps_left ? *allowance : rules->steps_left;
 	uint64_t steps = before;
 	enum code_found found = CODE_NO_RULE;
-	if (segment && segment->bits)
+	if (segment &&
+	    read_entry_rule(rules, segment, reader, elf_address, after_call, &steps, rule))
+		found = CODE_RULE;
+	else if (segment && segment->bits)
 		found = read_rule(segment, reader, elf_address, after_call, &steps, rule);
 	*allowance -= before - steps;
 	rules->steps_left -= before - steps;
