@@ -34,6 +34,8 @@ void stretch_forget(struct stretch *stretch, uint64_t before_ns);
 bool stretch_wants_epoch(const struct stretch *stretch, uint64_t now_ns);
 /* From when on everything that was sampled is there; 0: from the start. */
 uint64_t stretch_since_ns(const struct stretch *stretch);
+/* When the newest sample was taken; 0: there is none. */
+uint64_t stretch_until_ns(const struct stretch *stretch);
 /* What was lost and dropped before the oldest epoch that is there. */
 const struct session_stats *stretch_before(const struct stretch *stretch);
 uint64_t stretch_bytes(const struct stretch *stretch);

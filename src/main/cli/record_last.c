@@ -303,22 +303,25 @@ static int write_last(struct flight *flight, const struct wish *wish, uint64_t e
 static void end_flight(struct flight *flight, int signal_fd)
 {
 	const struct session_stats stats = session_stats(flight->session);
+	/* Events are switched off one by one. */
+	const uint64_t until_ns = stretch_until_ns(flight->stretch);
+	const uint64_t end_ns = stats.end_ns > until_ns ? stats.end_ns : until_ns;
 	const struct trigger *exit = exit_trigger(flight);
 	const bool failed = flight->options->argv && stats.target_exited &&
 			    run_exit_status(stats.target_status) != 0;
 	struct wish at_end = {.moment_ns = stats.end_ns};
 	await_slice(flight, signal_fd);
 	if (flight->wish.moment_ns)
-		write_last(flight, &flight->wish, stats.end_ns, "", signal_fd);
+		write_last(flight, &flight->wish, end_ns, "", signal_fd);
 	if (exit && failed) {
 		const int status = stats.target_status;
 		snprintf(at_end.why, sizeof(at_end.why), "%s (%s %d)", exit->text,
 			 WIFSIGNALED(status) ? "signal" : "status",
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-		write_last(flight, &at_end, stats.end_ns, "", signal_fd);
+		write_last(flight, &at_end, end_ns, "", signal_fd);
 	} else if (!flight->options->nr_triggers) {
 		snprintf(at_end.why, sizeof(at_end.why), "the end");
-		write_last(flight, &at_end, stats.end_ns, flight->options->output, signal_fd);
+		write_last(flight, &at_end, end_ns, flight->options->output, signal_fd);
 	}
 }
 

@@ -159,6 +159,15 @@ uint64_t stretch_since_ns(const struct stretch *stretch)
 	return stretch->gave_up_ns ? stretch->gave_up_ns + 1 : 0;
 }
 
+uint64_t stretch_until_ns(const struct stretch *stretch)
+{
+	uint64_t until_ns = 0;
+	for (size_t i = 0; i < stretch->epochs.nr; i++)
+		if (stretch->epochs.items[i]->last_ns > until_ns)
+			until_ns = stretch->epochs.items[i]->last_ns;
+	return until_ns;
+}
+
 const struct session_stats *stretch_before(const struct stretch *stretch)
 {
 	return &stretch->epochs.items[0]->before;
