@@ -134,6 +134,19 @@ def the_target_computes_too_much():
 
 
 @case
+def a_thread_waits_too_long():
+    """Deadlocked threads do, for locks; what is not asked for does not count."""
+    with directory() as where, target("deadlock") as program:
+        with recorder_of(where, "--time", "wall", "--last", "60s", "--trigger", "wait>300ms for sleep", "--trigger", "wait>400ms for lock,io",
+                         "-p", program.pid) as recorder:
+            found = recorder.until_said(r"(\S+\.ctop): [\d.]+ s before wait>400ms for lock,io \(lock, (\w+)\[(\d+)\]\), ")
+            check(int(found[3]) in map(int, os.listdir(f"/proc/{program.pid}/task")), f"{found}")
+            waits = ctop_ok("export", "folded", "--time", "wait", found[1]).stdout
+            check("[lock]" in waits, f"{waits}")
+            recorder.end()
+
+
+@case
 def an_event_is_sampled():
     with directory() as where, recorder_of(
             where, "-e", "page-faults", "--last", "60s", "--trigger", "event page-faults", "--", "sh", "-c",
@@ -261,7 +274,8 @@ def an_ordinary_user_has_his_own():
 def bad_input():
     for words, mark in (("cpu", ">>>"), ("cpu>", "cpu>>>>"), ("cpu>x%", "cpu>>>>x%"), ("cpu>5", "cpu>5>>>"), ("cpu>5% for", "for>>>"),
                         ("cpu>5% for 2parsecs", "for >>>2parsecs"), ("cpu>5% for 2s now", "2s >>>now"), ("cpus>5%", ">>>cpus"),
-                        ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9")):
+                        ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9"), ("wait", "wait>>>"), ("wait>x", "wait>>>>x"),
+                        ("wait>1ms", "wait>>>>1ms"), ("wait>1s for fun", "for >>>fun"), ("wait>1s for lock,", "lock,>>>")):
         result = ctop("record", "--last", "1s", "--trigger", words, "--", "true")
         check_refused(result, 2, "cpu>150% for 2s")
         check(mark in result.stderr, f"{words}: {mark} is not in {result.stderr}")
@@ -273,6 +287,7 @@ def bad_input():
                              (("--last", "1s", "--trigger", "event no:such"), "'no:such' is not sampled")):
         check_refused(ctop("record", *arguments, "--", "true"), 2, words)
     check_refused(ctop("record", "--last", "1s", "--trigger", "exit!=0", "-p", os.getpid()), 2, "only a command's exit status is known")
+    check_refused(ctop("record", "--last", "1s", "--trigger", "wait>1s", "-a"), 2, "of whole CPUs waits are not known")
     check_refused(ctop("record", "--last", "1s", "--trigger", "file /no/such/place", "-p", os.getpid()), 1, "cannot watch for '/no/such/place'")
 
 

@@ -7,6 +7,7 @@
  * file system while the profile runs. exit!=0 is known at the end, and is not looked for here. Main only.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,10 +25,16 @@ void trigger_watch_free(struct trigger_watch *watch);
 /* Samples as they come. */
 void trigger_watch_samples(struct trigger_watch *watch, const struct sample *samples, size_t nr);
 /*
- * The first that came true since the last look, and when (CLOCK_MONOTONIC); NULL: none. `used`: what the target has used by now. About ten
- * times a second.
+ * The first that came true since the last look, as it was typed and with what met it (untrusted), and when (CLOCK_MONOTONIC). False: none.
+ * About ten times a second: a wait that ends sooner behind its time is not seen.
  */
-const struct trigger *trigger_watch_look(struct trigger_watch *watch,
-					 const struct session_used *used, uint64_t *moment_ns);
+struct trigger_met {
+	char why[160];
+	uint64_t moment_ns;
+};
+bool trigger_watch_look(struct trigger_watch *watch, struct session *session,
+			struct trigger_met *met);
+/* Whether one asks for waits, of which nothing is known but from records of switches. */
+bool trigger_watch_needs_switches(const struct trigger_watch *watch);
 
 #endif

@@ -6,6 +6,7 @@
  * What makes a flight recorder write what came last (--trigger), as it was typed:
  *
  *     cpu>PERCENT% [for TIME]   the target uses more than that of one CPU, for so long (default 1s)
+ *     wait>TIME [for KIND,...]  a thread waits longer than that; for lock, io, child or fault, if not said otherwise (wait_kind.h)
  *     event EVENT               a sample of one of the events of -e
  *     file PATH                 somebody makes or changes that file
  *     exit!=0                   the command fails
@@ -17,13 +18,14 @@
 
 #include <ctop/base/error.h>
 
-enum trigger_kind { TRIGGER_CPU, TRIGGER_EVENT, TRIGGER_FILE, TRIGGER_EXIT };
+enum trigger_kind { TRIGGER_CPU, TRIGGER_WAIT, TRIGGER_EVENT, TRIGGER_FILE, TRIGGER_EXIT };
 
 struct trigger {
 	enum trigger_kind kind;
 	const char *text;    /* all of it; borrowed */
 	double above_cpus;   /* TRIGGER_CPU: 1.5 is 150 % */
-	uint64_t for_ns;     /* the same */
+	uint64_t for_ns;     /* the same; TRIGGER_WAIT */
+	unsigned wait_kinds; /* TRIGGER_WAIT: a bit (1 << kind) for each enum wait_kind */
 	const char *subject; /* the event, or the path; borrowed, a part of text */
 };
 

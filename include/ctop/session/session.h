@@ -156,6 +156,18 @@ struct session_used {
 	uint64_t cpu_ns, until_ns; /* CLOCK_MONOTONIC */
 };
 struct session_used session_used(struct session *session);
+/*
+ * A thread that waits, and has, or was first seen to, since a moment behind after_ns and not behind until_ns, for one of these kinds (bits 1 << enum wait_kind) when it
+ * was looked at last. False: none does, or records of switches do not tell.
+ */
+struct session_long_wait {
+	int32_t tid;
+	enum wait_kind kind;
+	char name[16]; /* untrusted */
+};
+enum time_source session_time_source(const struct session *session);
+bool session_find_wait(const struct session *session, unsigned kinds, uint64_t after_ns,
+		       uint64_t until_ns, struct session_long_wait *wait);
 
 /* Lines and inlined functions of what is sampled: whether they are looked up, in the background, and awaited at the end, for a while. */
 enum session_lines { SESSION_NO_LINES, SESSION_LINES, SESSION_LINES_AWAITED };

@@ -48,7 +48,8 @@ struct flight {
 	struct wish wish;
 	uint64_t quiet_until_ns; /* no trigger writes another slice before */
 	uint64_t nr_written, nr_failed, nr_quiet;
-	int result; /* of a consumer's call that cannot report */
+	bool tells_no_waits; /* it was said that waits are not known */
+	int result;	     /* of a call whose caller cannot fail */
 };
 
 /* ---- what the session hands over ---- */
@@ -211,15 +212,29 @@ static void take_usr2(void *context)
 
 static void look_at_triggers(struct flight *flight)
 {
-	const struct session_used used = session_used(flight->session);
-	uint64_t moment_ns;
-	const struct trigger *trigger = trigger_watch_look(flight->watch, &used, &moment_ns);
-	if (!trigger)
+	struct trigger_met met;
+	if (!trigger_watch_look(flight->watch, flight->session, &met))
 		return;
-	if (moment_ns < flight->quiet_until_ns)
+	if (met.moment_ns < flight->quiet_until_ns)
 		flight->nr_quiet++;
 	else
-		wish_for(flight, moment_ns, trigger->text);
+		wish_for(flight, met.moment_ns, met.why);
+}
+
+/* A trigger that cannot come true is not waited for in silence. */
+static int check_waits_are_known(struct flight *flight, struct error *error)
+{
+	if (flight->tells_no_waits || !trigger_watch_needs_switches(flight->watch) ||
+	    session_time_source(flight->session) == TIME_FROM_SWITCHES)
+		return 0;
+	flight->tells_no_waits = true;
+	if (flight->options->strict)
+		return error_set(error, -ENOTSUP,
+				 "waits are not known: there are no records of switches");
+	say("waits are not known any more, so no wait writes a slice: records of switches cost "
+	    "more "
+	    "than --max-overhead allows, or cannot be had");
+	return 0;
 }
 
 static bool is_due(struct flight *flight, uint64_t now_ns)
@@ -261,6 +276,9 @@ static int tick(void *context, struct error *error)
 			say_failed(flight, &of_slice);
 	}
 	keep_stretch(flight, now_ns);
+	const int result = check_waits_are_known(flight, error);
+	if (result)
+		return result;
 	return flight->result ? error_set(error, flight->result, "cannot go on: %s",
 					  strerror(-flight->result))
 			      : 0;

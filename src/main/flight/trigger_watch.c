@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/wait_kind.h>
 
 /* Row 0 of the events is none; a trigger's time is looked at in so many steps. */
 enum { FIRST_EVENT = 1, STEPS = 32 };
@@ -19,7 +20,9 @@ struct watched {
 	/* TRIGGER_CPU: what was used at the last steps, the oldest first. */
 	struct session_used steps[STEPS + 1];
 	size_t nr_steps;
-	uint32_t event;	 /* TRIGGER_EVENT: as samples have it */
+	uint64_t began_until_ns; /* TRIGGER_WAIT: waits that began up to then were looked at */
+	struct session_long_wait wait; /* the same: that met it */
+	uint32_t event;		       /* TRIGGER_EVENT: as samples have it */
 	uint64_t met_ns; /* the same: when it was sampled; 0: not since the last look */
 	int directory;	 /* TRIGGER_FILE: its watch */
 	const char *name;
@@ -153,21 +156,53 @@ static void read_files(struct trigger_watch *watch, uint64_t now_ns)
 	}
 }
 
-const struct trigger *trigger_watch_look(struct trigger_watch *watch,
-					 const struct session_used *used, uint64_t *moment_ns)
+/* Each wait once, when it has become so long. */
+static bool waits_too_long(struct watched *item, const struct session *session, uint64_t now_ns)
+{
+	const struct trigger *trigger = item->trigger;
+	const uint64_t after_ns = item->began_until_ns;
+	item->began_until_ns = now_ns > trigger->for_ns ? now_ns - trigger->for_ns : 0;
+	return session_find_wait(session, trigger->wait_kinds, after_ns, item->began_until_ns,
+				 &item->wait);
+}
+
+static void describe(const struct watched *item, struct trigger_met *met)
+{
+	if (item->trigger->kind == TRIGGER_WAIT)
+		snprintf(met->why, sizeof(met->why), "%.100s (%s, %s[%d])", item->trigger->text,
+			 wait_kind_name(item->wait.kind), item->wait.name, item->wait.tid);
+	else
+		snprintf(met->why, sizeof(met->why), "%s", item->trigger->text);
+}
+
+bool trigger_watch_look(struct trigger_watch *watch, struct session *session,
+			struct trigger_met *met)
 {
 	const uint64_t now_ns = clock_now_ns();
+	const struct session_used used = session_used(session);
 	read_files(watch, now_ns);
-	for (size_t i = 0; i < watch->nr; i++)
-		if (watch->items[i].trigger->kind == TRIGGER_CPU &&
-		    uses_too_much(&watch->items[i], used))
-			watch->items[i].met_ns = now_ns;
 	for (size_t i = 0; i < watch->nr; i++) {
 		struct watched *item = &watch->items[i];
-		*moment_ns = item->met_ns;
-		item->met_ns = 0;
-		if (*moment_ns)
-			return item->trigger;
+		if ((item->trigger->kind == TRIGGER_CPU && uses_too_much(item, &used)) ||
+		    (item->trigger->kind == TRIGGER_WAIT && waits_too_long(item, session, now_ns)))
+			item->met_ns = now_ns;
 	}
-	return NULL;
+	for (size_t i = 0; i < watch->nr; i++) {
+		struct watched *item = &watch->items[i];
+		met->moment_ns = item->met_ns;
+		item->met_ns = 0;
+		if (!met->moment_ns)
+			continue;
+		describe(item, met);
+		return true;
+	}
+	return false;
+}
+
+bool trigger_watch_needs_switches(const struct trigger_watch *watch)
+{
+	for (size_t i = 0; i < watch->nr; i++)
+		if (watch->items[i].trigger->kind == TRIGGER_WAIT)
+			return true;
+	return false;
 }

@@ -151,6 +151,11 @@ static int check_trigger(const struct parse *parse, const struct trigger *trigge
 				    "let ctop start it: ctop record --last 30s --trigger 'exit!=0' "
 				    "-- CMD");
 	}
+	if (trigger->kind == TRIGGER_WAIT && (options->system_wide || options->cgroup)) {
+		error_usage(parse->error, "--trigger %s: of whole CPUs waits are not known",
+			    trigger->text);
+		return error_remedy(parse->error, "name processes, as with -p PID");
+	}
 	if (trigger->kind != TRIGGER_EVENT)
 		return 0;
 	for (size_t i = 0; i < options->nr_events; i++)

@@ -151,8 +151,13 @@ const struct option_row option_rows[] = {
 	{OPTION_TRIGGER, GROUP_SAMPLING, RECORD, 0, "trigger", "EXPR", COMPLETE_NOTHING, NULL,
 	 "with --last: what makes it write a slice",
 	 "May be given several times.\n\\fBcpu>150% for 2s\\fR: the target uses more than one and "
-	 "a half "
-	 "CPUs for two seconds;\n\\fBevent EVENT\\fR: a sample of an event of \\fB\\-e\\fR, as in "
+	 "a half CPUs for two seconds;\n\\fBwait>500ms for lock\\fR: a thread waits longer than "
+	 "that, for "
+	 "\\fBlock\\fR, \\fBio\\fR, \\fBpoll\\fR, \\fBsleep\\fR, \\fBchild\\fR, \\fBfault\\fR or "
+	 "\\fBother\\fR, or several of them as in \\fBlock,io\\fR (without \\fBfor\\fR: lock, io, "
+	 "child, "
+	 "fault); with \\fB\\-\\-time wall\\fR the slice has where;\n\\fBevent EVENT\\fR: a sample "
+	 "of an event of \\fB\\-e\\fR, as in "
 	 "\\fB\\-e "
 	 "cpu-clock,sched:sched_process_exit \\-\\-trigger 'event "
 	 "sched:sched_process_exit'\\fR;\n\\fBfile PATH\\fR: that file is made, written or "

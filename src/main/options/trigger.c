@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/wait_kind.h>
 
 #include "option_values.h"
 
 static const double most_percent = 1e6;
+/* Threads are looked at each 100 ms. */
+#define LEAST_WAIT_NS (200 * NS_PER_MS)
 
 struct place {
 	const char *text, *at;
@@ -20,8 +23,9 @@ struct place {
 static int wrong(const struct place *place, const char *what)
 {
 	error_marked(place->error, place->text, (size_t)(place->at - place->text), "%s", what);
-	return error_remedy(place->error, "write cpu>150%% for 2s, event EVENT, file PATH or "
-					  "exit!=0");
+	return error_remedy(place->error,
+			    "write cpu>150%% for 2s, wait>500ms for lock, event EVENT, "
+			    "file PATH or exit!=0");
 }
 
 static void skip_blanks(struct place *place)
@@ -80,6 +84,42 @@ static int take_cpu(struct place *place, struct trigger *trigger)
 	return 0;
 }
 
+static int take_kinds(struct place *place, unsigned *kinds)
+{
+	static const struct {
+		const char *word;
+		enum wait_kind kind;
+	} known[] = {{"lock", WAIT_LOCK},   {"io", WAIT_IO},	   {"poll", WAIT_POLL},
+		     {"sleep", WAIT_SLEEP}, {"child", WAIT_CHILD}, {"fault", WAIT_FAULT},
+		     {"other", WAIT_OTHER}};
+	*kinds = 0;
+	do {
+		size_t i = 0;
+		while (i < sizeof(known) / sizeof(*known) && !take_word(place, known[i].word))
+			i++;
+		if (i == sizeof(known) / sizeof(*known))
+			return wrong(place, "none of lock, io, poll, sleep, child, fault, other");
+		*kinds |= 1u << known[i].kind;
+	} while (take_sign(place, ","));
+	return 0;
+}
+
+static int take_wait(struct place *place, struct trigger *trigger)
+{
+	trigger->kind = TRIGGER_WAIT;
+	trigger->wait_kinds = 1u << WAIT_LOCK | 1u << WAIT_IO | 1u << WAIT_CHILD | 1u << WAIT_FAULT;
+	if (!take_sign(place, ">"))
+		return wrong(place, "no >");
+	skip_blanks(place);
+	const char *end = duration_of(place->at, &trigger->for_ns);
+	if (!end)
+		return wrong(place, "no time");
+	if (trigger->for_ns < LEAST_WAIT_NS)
+		return wrong(place, "shorter than 200ms, between looks at threads");
+	place->at = end;
+	return take_word(place, "for") ? take_kinds(place, &trigger->wait_kinds) : 0;
+}
+
 static int take_subject(struct place *place, struct trigger *trigger, enum trigger_kind kind)
 {
 	trigger->kind = kind;
@@ -104,6 +144,7 @@ int trigger_parse(const char *text, struct trigger *trigger, struct error *error
 	struct place place = {text, text, error};
 	*trigger = (struct trigger){.text = text};
 	int result = take_word(&place, "cpu")	  ? take_cpu(&place, trigger)
+		     : take_word(&place, "wait")  ? take_wait(&place, trigger)
 		     : take_word(&place, "event") ? take_subject(&place, trigger, TRIGGER_EVENT)
 		     : take_word(&place, "file")  ? take_subject(&place, trigger, TRIGGER_FILE)
 		     : take_word(&place, "exit")  ? take_exit(&place, trigger)

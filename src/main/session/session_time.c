@@ -340,6 +340,23 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->waits_untold_ns = time->untold_ns;
 }
 
+enum time_source session_time_source(const struct session *session)
+{
+	return session->time.account ? session->time.source : TIME_FROM_NOTHING;
+}
+
+bool session_find_wait(const struct session *session, unsigned kinds, uint64_t after_ns,
+		       uint64_t until_ns, struct session_long_wait *wait)
+{
+	struct thread_wait found;
+	if (!session->time.account ||
+	    !time_account_find_wait(session->time.account, kinds, after_ns, until_ns, &found))
+		return false;
+	*wait = (struct session_long_wait){.tid = found.tid, .kind = found.kind};
+	snprintf(wait->name, sizeof(wait->name), "%s", found.name);
+	return true;
+}
+
 bool session_used_by_threads(struct session *session, struct session_used *used)
 {
 	if (!session->time.account)

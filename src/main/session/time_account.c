@@ -311,12 +311,33 @@ bool time_account_still_waits(const struct time_account *account, int32_t tid,
 }
 
 /* Of what began before it was switched off and on again, the clock of the account does not know when. */
+static uint64_t wait_began(const struct time_account *account, const struct thread *thread)
+{
+	const bool is_known =
+		!account->by_looks && account->is_on && thread->shares.began >= account->on_ns;
+	return is_known ? account_time(account, thread->shares.began) : 0;
+}
+
 uint64_t time_account_waits_since(const struct time_account *account, int32_t tid)
 {
 	const struct thread *thread = account_find(account, tid);
-	const bool is_known = thread && !account->by_looks && thread->doing == WAITS &&
-			      account->is_on && thread->shares.began >= account->on_ns;
-	return is_known ? account_time(account, thread->shares.began) : 0;
+	return thread && thread->doing == WAITS ? wait_began(account, thread) : 0;
+}
+
+bool time_account_find_wait(const struct time_account *account, unsigned kinds, uint64_t after_ns,
+			    uint64_t until_ns, struct thread_wait *wait)
+{
+	for (const struct thread *thread = account->live; thread; thread = thread->hh.next) {
+		const bool waits = thread->doing == WAITS || thread->doing == SEEN_OFF;
+		const uint64_t began_ns = waits ? wait_began(account, thread) : 0;
+		if (!began_ns || began_ns <= after_ns || began_ns > until_ns || !thread->waited ||
+		    !(kinds >> thread->waited_for & 1))
+			continue;
+		*wait = (struct thread_wait){thread->times.tid, thread->waited_for,
+					     thread->times.name};
+		return true;
+	}
+	return false;
 }
 
 int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns)

@@ -50,6 +50,14 @@ bool time_account_still_waits(const struct time_account *account, int32_t tid,
 			      const struct sched_stat *now, enum wait_kind *kind);
 /* Since when it waits, as far as records have told; 0: it does not, or nobody saw when that began. */
 uint64_t time_account_waits_since(const struct time_account *account, int32_t tid);
+/* A thread whose wait began in between, or was first seen there, for one of these kinds (bits 1 << kind); NULL: there is none. Borrowed. */
+struct thread_wait {
+	int32_t tid;
+	enum wait_kind kind;
+	const char *name;
+};
+bool time_account_find_wait(const struct time_account *account, unsigned kinds, uint64_t after_ns,
+			    uint64_t until_ns, struct thread_wait *wait);
 /* It is not there any more. Where records tell when it ended, that is left to them. */
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
 
