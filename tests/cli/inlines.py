@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 
-from harness import FAULTY, case, check, ctop_ok, directory, falling, folded, main, need_program, run
+from harness import FAULTY, case, check, ctop_ok, directory, falling, folded, main, need_library, need_program, run
 from inlined_program import built, by_llvm, frames, plain, recorded
 
 def check_chains(path, program, *options):
@@ -174,6 +174,26 @@ def what_dwz_has_put_into_a_common_file_of_debug_files():
         for address in deep:
             check([(plain(name), line) for name, line in ours[address]][:3] == [(plain(name), line) for name, line in theirs[address]][:3],
                   f"{ours[address]}")
+
+
+def annotated(path):
+    text = ctop_ok("report", "--annotate", "work(unsigned long)", path).stdout
+    return re.findall(r"^(?: *[\d.]+ \S* +[\d,]+ )? +([0-9a-f]+: .*|inlined: .*)$", text, re.M)
+
+
+@case
+def annotating_names_what_dwz_has_put_into_a_common_file():
+    """Of instructions without samples, too: of these the disassembler alone knows."""
+    need_library("capstone")
+    with directory() as where:
+        program, other = built(where, "program"), built(where, "other", "-DOTHER")
+        path = recorded(where, program, 0.1)
+        wanted = annotated(path)
+        check(sum("# in mix<" in row for row in wanted) > 2 and any(row.startswith("inlined: ") for row in wanted), f"{wanted}")
+        dwz(where, program, other)
+        check(annotated(path) == wanted, f"{annotated(path)}, not {wanted}")
+        os.unlink(os.path.join(where, "common"))
+        check(annotated(path) != wanted, "without the common file")
 
 
 @case

@@ -50,6 +50,8 @@ struct listing_question {
 	uint64_t
 		start; /* of the function, as frames have it: an elf address, or an offset in the file */
 	uint32_t has_debug; /* a debug file follows */
+	uint32_t
+		has_common; /* then one that dwz has put what they have in common with others into */
 	uint32_t has_name;  /* else no symbol names it */
 	uint32_t wants_calls;
 	char name

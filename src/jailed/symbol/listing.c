@@ -271,8 +271,8 @@ static int make_of_memory(struct maker *maker, int fd, int map_fd,
 	return result;
 }
 
-/* Takes both descriptors over. */
-static int read_files(struct maker *maker, int fd, int debug_fd)
+/* Takes the descriptors over. */
+static int read_own_files(struct maker *maker, int fd, int debug_fd)
 {
 	enum debug_file lacking;
 	int result = symbol_file_give(&maker->file, fd, 0);
@@ -286,8 +286,18 @@ static int read_files(struct maker *maker, int fd, int debug_fd)
 	return result;
 }
 
-void listing_make(int fd, int debug_fd, const struct listing_question *question, void *memory,
-		  struct listing_answer *answer)
+static int read_files(struct maker *maker, int fd, int debug_fd, int common_fd)
+{
+	int result = read_own_files(maker, fd, debug_fd);
+	if (!result && common_fd >= 0)
+		symbol_file_give_common(&maker->file, common_fd);
+	else if (common_fd >= 0)
+		close(common_fd);
+	return result;
+}
+
+void listing_make(int fd, int debug_fd, int common_fd, const struct listing_question *question,
+		  void *memory, struct listing_answer *answer)
 {
 	char *bytes = memory;
 	struct maker maker = {
@@ -314,7 +324,7 @@ void listing_make(int fd, int debug_fd, const struct listing_question *question,
 	case LISTING_OF_FILE:
 	case NR_LISTING_SOURCES:
 	default:
-		answer->error = read_files(&maker, fd, debug_fd);
+		answer->error = read_files(&maker, fd, debug_fd, common_fd);
 		if (!answer->error)
 			answer->error = maker.demangled ? make(&maker, question) : -ENOMEM;
 	}

@@ -14,11 +14,11 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/write_all.h>
 #include <ctop/files/fetcher.h>
-#include <ctop/files/locate.h>
 #include <ctop/files/opener.h>
 #include <ctop/files/prober.h>
 
 #include "code_told.h"
+#include "common_file.h"
 #include "made_code.h"
 
 struct code_finder {
@@ -35,6 +35,10 @@ struct code_finder {
 	unsigned candidate; /* of the several places of that kind */
 	int error;	    /* why the first that was found is not used; 0 */
 	int fd, debug_fd; /* the module's file, once it is proved; of the debug file, what is in hand. -1: none */
+	struct common_file common; /* of the file with the debug information */
+	int common_fd;		   /* that, in hand; -1 */
+	bool was_asked_common;
+	struct prober_answer debug;    /* what its debug file says of itself */
 	struct prober_answer module;   /* what it says of itself */
 	bool was_fetched;	       /* servers were asked for its debug file */
 	int fetch_error;	       /* why they gave none; 0 */
@@ -62,6 +66,7 @@ struct code_finder *code_finder_new(void)
 		.disassembler = disassembler_new(),
 		.fd = -1,
 		.debug_fd = -1,
+		.common_fd = -1,
 		.kept_fd = -1,
 	};
 	made_code_init(&finder->made, finder->opener);
@@ -73,11 +78,12 @@ struct code_finder *code_finder_new(void)
 
 static void close_files(struct code_finder *finder)
 {
-	if (finder->fd >= 0)
-		close(finder->fd);
-	if (finder->debug_fd >= 0)
-		close(finder->debug_fd);
-	finder->fd = finder->debug_fd = -1;
+	int *const fds[] = {&finder->fd, &finder->debug_fd, &finder->common_fd};
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
 }
 
 static void forget_kept(struct code_finder *finder)
@@ -115,6 +121,7 @@ void code_finder_free(struct code_finder *finder)
 	close_files(finder);
 	forget_kept(finder);
 	forget_fetched(finder);
+	common_file_forget(&finder->common);
 	opener_free(finder->opener);
 	prober_free(finder->prober);
 	disassembler_free(finder->disassembler);
@@ -135,6 +142,7 @@ static bool list_kept(struct code_finder *finder, int file_error)
 	const struct disassembler_request ask = {
 		.fd = finder->kept_fd,
 		.debug_fd = -1,
+		.common_fd = -1,
 		.start = request->start,
 		.name = request->name,
 		.source = LISTING_OF_BYTES,
@@ -207,12 +215,13 @@ static void take_listing(void *context, int error, struct listing *listing)
 		finish(finder, error, listing);
 }
 
-static void list(struct code_finder *finder)
+static void list_now(struct code_finder *finder)
 {
 	const struct code_request *request = &finder->request;
 	const struct disassembler_request ask = {
 		.fd = finder->fd,
 		.debug_fd = finder->debug_fd,
+		.common_fd = finder->common_fd,
 		.start = request->start,
 		.name = request->name,
 		.wants_calls = request->wants_calls,
@@ -220,6 +229,29 @@ static void list(struct code_finder *finder)
 	int result = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	if (result)
 		finish(finder, result, NULL);
+}
+
+static void take_common(void *context, int fd)
+{
+	struct code_finder *finder = context;
+	finder->common_fd = fd;
+	list_now(finder);
+}
+
+static void list(struct code_finder *finder)
+{
+	const struct code_request *request = &finder->request;
+	const struct prober_answer *namer =
+		finder->debug_fd >= 0 ? &finder->debug : &finder->module;
+	if (finder->was_asked_common || !request->wants_calls || !namer->common_build_id_size) {
+		list_now(finder);
+		return;
+	}
+	finder->was_asked_common = true;
+	finder->common =
+		(struct common_file){finder->opener, finder->prober, finder->fetcher, .fd = -1};
+	common_file_ask(&finder->common, namer, &request->module, request->pid, take_common,
+			finder);
 }
 
 /* ---- code that a process has made ---- */
@@ -240,6 +272,7 @@ static void take_made(void *context, int error)
 	const struct disassembler_request ask = {
 		.fd = made->memory_fd,
 		.debug_fd = made->map_fd,
+		.common_fd = -1,
 		.start = finder->request.start,
 		.name = finder->request.name,
 		.source = LISTING_OF_MEMORY,
@@ -259,6 +292,7 @@ static void look_for_made(struct code_finder *finder)
 	const struct disassembler_request ask = {
 		.fd = request->dump_fd,
 		.debug_fd = -1,
+		.common_fd = -1,
 		.start = request->start,
 		.name = request->name,
 		.source = LISTING_OF_DUMP,
@@ -296,6 +330,7 @@ static void take_fetched_word(void *context, const struct prober_answer *answer)
 	struct code_finder *finder = context;
 	const struct prober_answer *module = &finder->module;
 	if (has_build_id(answer, module->build_id, module->build_id_size)) {
+		finder->debug = *answer;
 		list(finder);
 		return;
 	}
@@ -399,6 +434,7 @@ static void take_debug_files_word(void *context, const struct prober_answer *ans
 			? has_build_id(answer, module->build_id, module->build_id_size)
 			: !answer->error && answer->crc == module->debuglink_crc;
 	if (is_right) {
+		finder->debug = *answer;
 		list(finder);
 		return;
 	}
@@ -407,20 +443,13 @@ static void take_debug_files_word(void *context, const struct prober_answer *ans
 	next_candidate(finder);
 }
 
-/* As the broker believes them: root's, ours, or whose the module is. */
-static bool may_name(const struct code_finder *finder, const struct module_identity *debug)
-{
-	const uint32_t owner = debug->owner_plus_1;
-	return owner == MODULE_OWNED_BY_ROOT || owner == invoking_uid() + 1 ||
-	       (owner && owner == finder->request.module.identity.owner_plus_1);
-}
-
 static void take_debug_file(struct code_finder *finder, const struct opener_answer *answer, int fd)
 {
+	const uint32_t owner = finder->request.module.identity.owner_plus_1;
 	finder->debug_fd = fd;
 	if (fd < 0) {
 		next_kind(finder);
-	} else if (!may_name(finder, &answer->identity)) {
+	} else if (!debug_file_is_believed(&answer->identity, owner)) {
 		close(fd);
 		finder->debug_fd = -1;
 		next_candidate(finder);
@@ -487,6 +516,7 @@ void code_finder_forget(struct code_finder *finder)
 	close_files(finder);
 	forget_kept(finder);
 	forget_fetched(finder);
+	common_file_forget(&finder->common);
 	finder->taker = NULL;
 }
 
@@ -512,7 +542,7 @@ void code_finder_ask(struct code_finder *finder, const struct code_request *requ
 	finder->context = context;
 	finder->candidate = 0;
 	finder->error = 0;
-	finder->was_fetched = false;
+	finder->was_fetched = finder->was_asked_common = false;
 	finder->fetch_error = 0;
 	finder->module = (struct prober_answer){0};
 	finder->is_made = false;
