@@ -106,6 +106,8 @@ void process_table_each_mapping(struct process_table *processes,
 				void *context);
 /* The thread's comm; falls back to the process's leader, then "". Borrowed until the next record of pid. */
 const char *process_table_comm_of(const struct process_table *processes, int32_t pid, int32_t tid);
+/* Moves on with whatever may change what process_table_comm_of() says of anybody. */
+uint64_t process_table_nr_changes(const struct process_table *processes);
 /* True when the thread's comm was ever heard of. */
 bool process_table_knows_thread(const struct process_table *processes, int32_t pid, int32_t tid);
 

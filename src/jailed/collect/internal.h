@@ -21,6 +21,7 @@
 #include "sets.h"
 #include "source.h"
 #include "stack.h"
+#include "task_rows.h"
 #include "waits.h"
 
 struct collector {
@@ -38,6 +39,7 @@ struct collector {
 	struct following following;
 	struct sample_filter filter;
 	struct unwinding unwinding;
+	struct task_rows task_rows;
 	struct waits waits;
 	struct output output;
 	struct bound bound;

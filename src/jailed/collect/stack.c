@@ -354,36 +354,6 @@ static uint64_t weight_of(const struct collector *collector, const struct event_
 	return period ? period : 1;
 }
 
-static int add_thread(struct output *output, struct process_table *processes, int32_t pid,
-		      int32_t tid, const char *name, struct task_id *id)
-{
-	const char *known = process_table_comm_of(processes, pid, tid);
-	const char *comm = name[0] ? name : known;
-	struct string_id string;
-	int result = tables_add_string(output->writer, comm, strlen(comm), &string);
-	const struct process *process = process_table_find(processes, pid);
-	uint64_t started_ns = process ? process_start(process) : 0;
-	return result ? result : tables_add_task(output->writer, pid, tid, started_ns, string, id);
-}
-
-/* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */
-static int add_task(struct output *output, struct process_table *processes, int32_t pid,
-		    int32_t tid, const char *name, struct task_id *id)
-{
-	struct task_id main_thread;
-	const uint32_t nr_before = tables_nr_rows(output->writer, TABLE_TASKS);
-	int result = add_thread(output, processes, pid, tid, name, id);
-	if (result || tid == pid || tables_nr_rows(output->writer, TABLE_TASKS) == nr_before)
-		return result;
-	return add_thread(output, processes, pid, pid, "", &main_thread);
-}
-
-int stack_add_task(struct collector *collector, int32_t pid, int32_t tid, const char *name,
-		   struct task_id *id)
-{
-	return add_task(&collector->output, collector->following.processes, pid, tid, name, id);
-}
-
 int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient, struct stack_gap *gap)
 {
@@ -438,7 +408,7 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		.reason = (uint8_t)user.reason,
 	};
 	const struct inner_part inner = {collector->unwinding.modules.kernel, kernel, nr_kernel};
-	result = stack_add_task(collector, record->pid, record->tid, "", &out.task);
+	result = task_rows_find(collector, process, record->tid, &out.task);
 	if (!result)
 		result = add_stack(&collector->output, &collector->unwinding, record->tid, user.nr,
 				   &inner, &out);
@@ -474,7 +444,7 @@ static int unwind_wait(struct collector *collector, const struct record *record,
 	collector->output.counts.hurried += !patient && user.end == STACK_BROKEN;
 	*out = (struct sample){.end = (uint8_t)user.end, .reason = (uint8_t)user.reason};
 	const struct inner_part inner = {collector->unwinding.modules.waits[kind], &no_address, 1};
-	result = stack_add_task(collector, record->pid, record->tid, "", &out->task);
+	result = task_rows_find(collector, process, record->tid, &out->task);
 	return result ? result
 		      : add_stack(&collector->output, &collector->unwinding, record->tid, user.nr,
 				  &inner, out);

@@ -55,8 +55,5 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
  */
 int stack_of_wait(struct collector *collector, const struct wait_record *wait, const uint8_t *bytes,
 		  bool patient, struct stack_gap *gap, struct sample *sample);
-/* A thread's row; its name, "" to look it up. 0, -ENOSPC or -ENOMEM. */
-int stack_add_task(struct collector *collector, int32_t pid, int32_t tid, const char *name,
-		   struct task_id *id);
 
 #endif

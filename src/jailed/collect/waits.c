@@ -79,7 +79,7 @@ static int make_plain(struct collector *collector, const struct wait_record *wai
 		      struct module *kind, struct sample *sample)
 {
 	*sample = (struct sample){.end = STACK_KERNEL_ONLY};
-	int result = stack_add_task(collector, wait->pid, wait->tid, wait->name, &sample->task);
+	int result = task_rows_add(collector, wait->pid, wait->tid, wait->name, &sample->task);
 	return result ? result : output_add_frame(&collector->output, kind, 0, &sample->leaf);
 }
 

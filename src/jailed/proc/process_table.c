@@ -54,6 +54,7 @@ struct process_table {
 	struct process *processes;
 	struct name *names;
 	uint64_t last_generation;
+	uint64_t nr_changes; /* of names */
 	uint32_t last_image; /* of exec_count: no pid sees a number again, though it is reused */
 };
 
@@ -80,6 +81,7 @@ static void forget_threads(struct process *process)
 
 static void forget_process(struct process_table *processes, struct process *process)
 {
+	processes->nr_changes++;
 	forget_threads(process);
 	space_leave(process->space);
 	HASH_DEL(processes->processes, process);
@@ -292,6 +294,11 @@ const char *process_table_comm_of(const struct process_table *processes, int32_t
 	return thread && thread->named ? thread->comm : process->comm;
 }
 
+uint64_t process_table_nr_changes(const struct process_table *processes)
+{
+	return processes->nr_changes;
+}
+
 bool process_table_knows_thread(const struct process_table *processes, int32_t pid, int32_t tid)
 {
 	const struct process *process = find_const(processes, pid);
@@ -340,6 +347,7 @@ int process_table_set_thread(struct process_table *processes, int32_t pid, int32
 			     const char *comm)
 {
 	struct process *process = process_table_add(processes, pid);
+	processes->nr_changes++;
 	return process ? set_comm(process, tid, comm) : -ENOMEM;
 }
 
@@ -446,6 +454,7 @@ int process_table_fork(struct process_table *processes, int32_t pid, int32_t tid
 			forget_process(processes, stale);
 	}
 	struct process *process = process_table_add(processes, pid);
+	processes->nr_changes++;
 	if (!process)
 		return -ENOMEM;
 	const struct process *parent = find_const(processes, parent_pid);
@@ -484,6 +493,7 @@ int process_table_comm(struct process_table *processes, int32_t pid, int32_t tid
 		       bool is_exec)
 {
 	struct process *process = process_table_add(processes, pid);
+	processes->nr_changes++;
 	if (!process)
 		return -ENOMEM;
 	int result = is_exec ? exec(processes, process, tid) : 0;
@@ -496,6 +506,7 @@ int process_table_exit(struct process_table *processes, int32_t pid, int32_t tid
 	if (!process)
 		return 0;
 	struct thread *thread = find_thread(process, tid);
+	processes->nr_changes++;
 	if (thread)
 		forget_thread(process, thread);
 	if (!process->threads)

@@ -636,6 +636,33 @@ static void an_exec_lasts_until_user_code_is_seen(void)
 	process_table_free(processes);
 }
 
+/* Whoever has looked a name up may keep it as long as the number is the same. */
+static void what_may_change_a_name_is_counted(void)
+{
+	struct process_table *processes = process_table_new();
+	uint64_t nr = process_table_nr_changes(processes);
+	CHECK_EQ(process_table_set_thread(processes, SHELL, SHELL, "sh"), 0);
+	CHECK(process_table_nr_changes(processes) != nr);
+	nr = process_table_nr_changes(processes);
+	CHECK_EQ(process_table_comm(processes, SHELL, SHELL, "bash", false), 0);
+	CHECK(process_table_nr_changes(processes) != nr);
+	nr = process_table_nr_changes(processes);
+	CHECK_EQ(process_table_fork(processes, CHILD, CHILD, SHELL, SHELL), 0);
+	CHECK(process_table_nr_changes(processes) != nr);
+	nr = process_table_nr_changes(processes);
+	CHECK_EQ(process_table_comm(processes, CHILD, CHILD, "ls", true), 0);
+	CHECK(process_table_nr_changes(processes) != nr);
+	nr = process_table_nr_changes(processes);
+	map(processes, CHILD, 0x1000, 0x2000, "/bin/ls");
+	CHECK_EQ(process_table_nr_changes(processes), nr);
+	CHECK_EQ(process_table_exit(processes, CHILD, CHILD), 0);
+	CHECK(process_table_nr_changes(processes) != nr);
+	nr = process_table_nr_changes(processes);
+	process_table_forget_all(processes);
+	CHECK(process_table_nr_changes(processes) != nr);
+	process_table_free(processes);
+}
+
 int main(void)
 {
 	RUN(an_exec_lasts_until_user_code_is_seen);
@@ -668,5 +695,6 @@ int main(void)
 	RUN(generations_never_repeat);
 	RUN(a_thread_of_an_unnamed_parent_is_not_known);
 	RUN(names_may_be_empty_or_too_long);
+	RUN(what_may_change_a_name_is_counted);
 	return test_done();
 }

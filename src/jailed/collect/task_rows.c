@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "task_rows.h"
+
+#include <string.h>
+
+#include <ctop/base/hash.h>
+
+#include "internal.h"
+
+static int add_thread(struct output *output, struct process_table *processes, int32_t pid,
+		      int32_t tid, const char *name, struct task_id *id)
+{
+	const char *known = process_table_comm_of(processes, pid, tid);
+	const char *comm = name[0] ? name : known;
+	struct string_id string;
+	int result = tables_add_string(output->writer, comm, strlen(comm), &string);
+	const struct process *process = process_table_find(processes, pid);
+	uint64_t started_ns = process ? process_start(process) : 0;
+	return result ? result : tables_add_task(output->writer, pid, tid, started_ns, string, id);
+}
+
+/* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */
+int task_rows_add(struct collector *collector, int32_t pid, int32_t tid, const char *name,
+		  struct task_id *id)
+{
+	struct output *output = &collector->output;
+	struct process_table *processes = collector->following.processes;
+	struct task_id main_thread;
+	const uint32_t nr_before = tables_nr_rows(output->writer, TABLE_TASKS);
+	int result = add_thread(output, processes, pid, tid, name, id);
+	if (result || tid == pid || tables_nr_rows(output->writer, TABLE_TASKS) == nr_before)
+		return result;
+	return add_thread(output, processes, pid, pid, "", &main_thread);
+}
+
+int task_rows_find(struct collector *collector, const struct process *process, int32_t tid,
+		   struct task_id *id)
+{
+	const struct known_task wanted = {
+		.pid = process_pid(process),
+		.tid = tid,
+		.epoch = collector->output.epoch,
+		.started_ns = process_start(process),
+		.nr_changes = process_table_nr_changes(collector->following.processes),
+	};
+	struct known_task *known =
+		&collector->task_rows.known[hash_u64((uint64_t)tid) % TASK_ROWS_KNOWN];
+	if (known->pid != wanted.pid || known->tid != tid || known->epoch != wanted.epoch ||
+	    known->started_ns != wanted.started_ns || known->nr_changes != wanted.nr_changes) {
+		struct known_task found = wanted;
+		int result = task_rows_add(collector, wanted.pid, tid, "", &found.id);
+		if (result)
+			return result;
+		*known = found;
+	}
+	*id = known->id;
+	return 0;
+}
