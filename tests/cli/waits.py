@@ -195,8 +195,8 @@ def what_exactly_they_waited_for():
     check(len(rows) == 4 and all(seconds > 0.5 for seconds, *_ in rows), report)
     check(abs(sum(seconds for seconds, *_ in rows) - stats["time"]["waiting_seconds"]) < 0.01, f"{stats['time']}\n{report}")
     # The one that three more wait for, the other, and the end of a thread.
-    held = {what.rpartition(" ")[2]: threads for _, threads, pid, what in rows if pid == program.pid and "likely held by" in what}
-    check(held == {tids["deadlock-ab"]: 4, tids["deadlock-ba"]: 1}, f"{tids}\n{report}")
+    held = {what.partition("likely held by ")[2]: threads for _, threads, pid, what in rows if pid == program.pid and "likely held by" in what}
+    check(held == {f"{tids[name]} {name}": threads for name, threads in (("deadlock-ab", 4), ("deadlock-ba", 1))}, f"{tids}\n{report}")
     check(waited_for(one) == [row for row in rows if row[2] == cat.pid] and waited_for(one)[0][3] == pipe, one)
     check(not any("WAITED s" in other for other in others), f"{others}")
 

@@ -7,6 +7,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/function_name.h>
+#include <ctop/metadata/thread_facts.h>
 #include <ctop/metadata/wait_facts.h>
 #include <ctop/report/numbers.h>
 
@@ -29,11 +30,28 @@ static bool is_wanted(const struct options *options, const struct wait_sum *sum)
 	return pids->nr == 0;
 }
 
-static void add_row(struct report *report, const struct wait_sum *sum)
+/* The thread that holds it, the process that is waited for; "": nothing is known of it. */
+static const char *name_of_holder(const struct thread_facts *threads,
+				  const struct wait_object *object)
 {
+	const bool is_process = object->kind == WAIT_ON_PROCESS;
+	const int32_t pid = is_process ? object->holder : object->pid;
+	for (size_t i = 0; object->holder && i < threads->nr; i++)
+		if (threads->items[i].pid == pid && threads->items[i].tid == object->holder)
+			return threads->items[i].name;
+	return "";
+}
+
+static void add_row(struct report *report, const struct thread_facts *threads,
+		    const struct wait_sum *sum)
+{
+	const char *name = name_of_holder(threads, &sum->object);
 	const size_t cols = report_line_cols(report);
 	text_clear(&report->name);
 	wait_object_add(&sum->object, &report->name);
+	if (name[0])
+		text_add(&report->name, " ");
+	text_add_safe(&report->name, name);
 	if (!sum->object.kind)
 		text_add(&report->name, "others, which were too many");
 	text_addf(report->out, "%11.3f  %7" PRIu64 "  %7" PRId32 "    ",
@@ -43,7 +61,8 @@ static void add_row(struct report *report, const struct wait_sum *sum)
 	text_add(report->out, "\n");
 }
 
-static void add_rows(struct report *report, const struct wait_sum *sums, size_t nr)
+static void add_rows(struct report *report, const struct thread_facts *threads,
+		     const struct wait_sum *sums, size_t nr)
 {
 	const uint32_t limit = report->options->limit;
 	const size_t most = !limit ? nr : limit < ROWS_USUAL ? limit : ROWS_USUAL;
@@ -54,7 +73,7 @@ static void add_rows(struct report *report, const struct wait_sum *sums, size_t 
 		if (!nr_wanted++)
 			text_add(report->out, "\n   WAITED s  THREADS      PID    FOR\n");
 		if (nr_shown < most) {
-			add_row(report, &sums[i]);
+			add_row(report, threads, &sums[i]);
 			nr_shown++;
 		}
 	}
@@ -72,7 +91,11 @@ int report_waited_add(struct report *report)
 	struct wait_sum *sums = calloc(WAIT_SUMS_TOLD, sizeof(*sums));
 	if (!sums)
 		return -ENOMEM;
-	add_rows(report, sums, wait_facts_read(report->history, sums));
+	struct thread_facts threads = {0};
+	int result = thread_facts_read(report->history, &threads);
+	if (!result)
+		add_rows(report, &threads, sums, wait_facts_read(report->history, sums));
+	thread_facts_release(&threads);
 	free(sums);
-	return 0;
+	return result;
 }
