@@ -35,6 +35,7 @@ enum names_missing {
 	NAMES_MISSING_SENSE,  /* it is no ELF file, or damaged */
 	NAMES_MISSING_KERNEL, /* /proc/kallsyms hides its addresses */
 	NAMES_MISSING_MAP,    /* of generated code: neither a dump nor a perf map */
+	NAMES_MISSING_SPLIT, /* of what was inlined alone: it is in files of -gsplit-dwarf's that are not here */
 	NR_NAMES_MISSING
 };
 

@@ -22,9 +22,10 @@ static void need_module(void *context, struct module_id module, const struct mod
 }
 
 static void need_debug_file(void *context, struct module_id module, enum debug_file which,
-			    const uint8_t *build_id, size_t build_id_size, const char *debuglink)
+			    const uint8_t *build_id, size_t build_id_size, const char *debuglink,
+			    uint64_t unit)
 {
-	(void)which, (void)build_id, (void)build_id_size, (void)debuglink;
+	(void)which, (void)build_id, (void)build_id_size, (void)debuglink, (void)unit;
 	*(struct module_id *)context = module;
 }
 

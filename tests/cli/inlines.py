@@ -66,9 +66,97 @@ def sections_that_claim_to_unpack_to_gigabytes_have_no_lines():
         check(not any(lines), f"{lines}")
 
 
+def built_apart(where, name, *options):
+    """A program of -gsplit-dwarf's, its .dwo file, and the same program in one piece."""
+    for path, split in (name, ("-gsplit-dwarf",)), ("whole", ()):
+        built(where, path + ".o", "-c", *options, *split)
+        result = run(need_program("g++"), "-o", os.path.join(where, path), os.path.join(where, path + ".o"))
+        check(result.returncode == 0, result.stderr)
+    program, whole = os.path.join(where, name), os.path.join(where, "whole")
+    dwo = program + ".dwo"
+    check(os.path.exists(dwo), os.listdir(where))
+    check(run(need_program("nm"), program).stdout == run(need_program("nm"), whole).stdout, "they differ in more than debug information")
+    return program, dwo, whole
+
+
+@case
+def what_is_in_dwo_files():
+    for version in 4, 5:
+        with directory() as where:
+            program, _, whole = built_apart(where, "split", f"-gdwarf-{version}")
+            check_as_llvm_has(whole, recorded(where, program, 0.1), program)
+
+
+@case
+def what_is_in_a_package_of_dwo_files():
+    dwp = need_program("llvm-dwp")
+    with directory() as where:
+        program, dwo, whole = built_apart(where, "split", "-gdwarf-4")
+        result = run(dwp, "-e", program, "-o", program + ".dwp", cwd=where)
+        check(result.returncode == 0, result.stderr)
+        os.unlink(dwo)
+        check_as_llvm_has(whole, recorded(where, program, 0.1), program)
+
+
+@case
+def what_is_in_dwo_files_that_were_moved_beside_the_program():
+    with directory() as where, directory() as elsewhere:
+        program, dwo, whole = built_apart(where, "split", "-gdwarf-5")
+        moved = shutil.copy(program, elsewhere)
+        os.rename(dwo, os.path.join(elsewhere, os.path.basename(dwo)))
+        check_as_llvm_has(whole, recorded(elsewhere, moved, 0.1), moved)
+
+
+@case
+def what_is_in_dwo_files_that_a_debug_file_names():
+    with directory() as where:
+        program, _, whole = built_apart(where, "split", "-gdwarf-5")
+        split_off(where, program, "--strip-debug")
+        check_as_llvm_has(whole, recorded(where, program, 0.1), program)
+
+
+def told(path):
+    """What a report says of functions that could not be known."""
+    return "".join(line for line in ctop_ok("report", "--stdio", path).stdout.splitlines() if "inlined functions:" in line)
+
+
+@case
+def dwo_files_that_are_not_used_are_told():
+    def absent(dwo):
+        os.unlink(dwo)
+
+    def of_another_build(dwo):
+        with directory() as other:
+            shutil.copy(built_apart(other, os.path.basename(dwo).removesuffix(".dwo"), "-gdwarf-5", "-O1", "-DOTHER")[1], dwo)
+
+    def a_fifo(dwo):
+        os.unlink(dwo)
+        os.mkfifo(dwo)
+
+    def cut(dwo):
+        os.truncate(dwo, os.path.getsize(dwo) // 2)
+
+    def of_somebody_else(dwo):
+        os.chown(dwo, 65534, 65534)
+
+    for change, word in (absent, "was not found"), (of_another_build, "is of another build, or damaged"), (a_fifo, "is not a regular file"), \
+            (cut, "is of another build, or damaged"), (of_somebody_else, "is of an owner who is not believed here"):
+        if change is of_somebody_else and os.geteuid() != 0:
+            continue
+        with directory() as where:
+            program, dwo, _ = built_apart(where, "split", "-gdwarf-5")
+            change(dwo)
+            path = recorded(where, program, 0.1)
+            found = {name for chain in frames(path, program).values() for name, _ in chain}
+            check("work(unsigned long)" in found and not any("mix" in name for name in found), f"{change.__name__}: {found}")
+            check(f"{dwo} {word}" in told(path), f"{change.__name__}: {ctop_ok('report', '--stdio', path).stdout}")
+            modules = ctop_ok("report", "--modules", path).stdout
+            check("inlined functions are in .dwo files" in modules, modules)
+
+
 @case
 def what_is_in_dwo_files_has_lines_without_them():
-    """libdw opens what it likes there, and nothing in the jail: llvm-symbolizer, too, has no inlined functions when these files are gone."""
+    """llvm-symbolizer, too, has no inlined functions when these files are gone."""
     for version in 4, 5:
         with directory() as where:
             program = built(where, "split", "-gsplit-dwarf", f"-gdwarf-{version}")
@@ -271,12 +359,12 @@ def a_file_of_perf_has_them_from_the_program_and_from_no_other():
         check("mix<" not in ctop_ok("report", "--stdio", data).stdout, "lines of another file")
 
 
-def damage(path, numbers):
+def damage(path, numbers, least=4):
     """Bytes of the debug sections become others; where these are, readelf says."""
     text = run(need_program("readelf"), "-SW", path).stdout
     sections = [(int(offset, 16), int(size, 16)) for offset, size in
-                re.findall(r"\.debug_\w+ +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", text)]
-    check(len(sections) > 4, text)
+                re.findall(r"\.debug_[\w.]+ +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", text)]
+    check(len(sections) > least, text)
     with open(path, "r+b") as file:
         for offset, size in sections:
             for _ in range(1 + size // 50):
@@ -293,6 +381,21 @@ def damaged_debug_information_costs_no_names():
             damage(program, numbers)
             path = recorded(where, program, 0.05)
             stacks = folded(path)
+            check(any("work" in stack for stack in stacks), f"{number}: {stacks}")
+
+
+@case
+def damaged_dwo_files_cost_no_names():
+    numbers = random.Random(15)
+    with directory() as where:
+        program, dwo, _ = built_apart(where, "split", "-gdwarf-5")
+        with open(dwo, "rb") as file:
+            whole = file.read()
+        for number in range(4):
+            with open(dwo, "wb") as file:
+                file.write(whole)
+            damage(dwo, numbers, 3)
+            stacks = folded(recorded(where, program, 0.05))
             check(any("work" in stack for stack in stacks), f"{number}: {stacks}")
 
 

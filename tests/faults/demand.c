@@ -219,11 +219,11 @@ static uint32_t bytes_of(const char *hex, uint8_t *bytes, uint32_t most)
 	return nr;
 }
 
-/* In the symbolizer. NAME[,BUILDID[,WHICH]]: the debug file of that name, and build-id, of each of the first rows; enum debug_file. */
+/* In the symbolizer. NAME[,BUILDID[,WHICH[,UNIT]]]: the debug file of that name, and build-id, of each of the first rows; enum debug_file; of a unit. */
 FAULT(demand_debug)
 {
-	enum { NR_ROWS = 8 };
-	char build_id[64], which[16];
+	enum { NR_ROWS = 8, ROUNDS_OF_UNITS = 32 };
+	char build_id[64], which[16], unit[32];
 	struct message message;
 	uint32_t epoch;
 	int fd;
@@ -235,7 +235,7 @@ FAULT(demand_debug)
 	void *writable = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	const char *tables = writable == MAP_FAILED ? "reads tables, " : "WRITES TABLES, ";
 	/* Rows that are not there yet are asked for until they are: each is answered, so many times. */
-	for (;;) {
+	for (int round = 0;; round++) {
 		struct pollfd poll_fd = {.fd = channel_fd(fault->channel), .events = POLLIN};
 		for (uint32_t row = 1; row <= NR_ROWS; row++) {
 			message = (struct message){.kind = MESSAGE_NEED_DEBUG_FILE};
@@ -244,7 +244,9 @@ FAULT(demand_debug)
 			field(fault->argument, 0, message.module.name, sizeof(message.module.name));
 			field(fault->argument, 1, build_id, sizeof(build_id));
 			field(fault->argument, 2, which, sizeof(which));
+			field(fault->argument, 3, unit, sizeof(unit));
 			message.module.which = (uint32_t)atoi(which);
+			message.module.unit = strtoull(unit, NULL, 16);
 			message.module.build_id_size = bytes_of(build_id, message.module.build_id,
 								sizeof(message.module.build_id));
 			protocol_send(fault->channel, &message, -1);
@@ -254,6 +256,9 @@ FAULT(demand_debug)
 			if (fd >= 0 || message.module.error == -EDQUOT)
 				say(tables, &message, message.module.error, fd);
 		}
+		/* They may be asked for more often than anybody would wait. */
+		if (message.module.unit && round == ROUNDS_OF_UNITS)
+			say(tables, &message, -EDQUOT, -1);
 		poll(&poll_fd, 1, 10);
 	}
 }

@@ -3,7 +3,7 @@
  * What main opens for its children: a byte of flags (1: the pid is our own, 2: a debug file is asked for,
  * 4: the row has the path's own inode, as a child that could see it would write it, 16: of a recording), a
  * module's row as a child wrote it, a length of two bytes and the path, then a request's build-id, its size,
- * a name, and which file is asked for. Whatever they say, an answer comes, and a descriptor in it is a regular file's that the child cannot change:
+ * a name, which file is asked for, and a unit. Whatever they say, an answer comes, and a descriptor in it is a regular file's that the child cannot change:
  * of a running process one that is mapped in it, of a recording one that everybody may read or that has the build-id.
  * The opener and the prober do their work in this process.
  */
@@ -23,8 +23,8 @@ enum { OWN_PID = 1, DEBUG_FILE = 2, OWN_INODE = 4, OF_SYMBOLIZER = 8, RECORDED =
 
 int __wrap_opener_ask(struct opener *opener, const struct opener_request *request,
 		      opener_taker *taker, void *context);
-int __wrap_prober_ask(struct prober *prober, int fd, bool sum_up, prober_taker *taker,
-		      void *context);
+int __wrap_prober_ask(struct prober *prober, int fd, const struct prober_question *question,
+		      prober_taker *taker, void *context);
 
 int __wrap_opener_ask(struct opener *opener, const struct opener_request *request,
 		      opener_taker *taker, void *context)
@@ -43,12 +43,12 @@ int __wrap_opener_ask(struct opener *opener, const struct opener_request *reques
 	return 0;
 }
 
-int __wrap_prober_ask(struct prober *prober, int fd, bool sum_up, prober_taker *taker,
-		      void *context)
+int __wrap_prober_ask(struct prober *prober, int fd, const struct prober_question *question,
+		      prober_taker *taker, void *context)
 {
 	struct prober_answer answer;
 	(void)prober;
-	prober_look(fd, &(struct prober_question){sum_up}, &answer);
+	prober_look(fd, question, &answer);
 	taker(context, &answer);
 	return 0;
 }
@@ -142,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	request.build_id_size = input_u8(&input) % (sizeof(request.build_id) + 1);
 	input_take(&input, request.name, sizeof(request.name) - 1);
 	request.which = input_u8(&input) % NR_DEBUG_FILES;
+	request.unit = input_u64(&input);
 
 	REQUIRE(channel_pair(&main_fd, &child_fd) == 0);
 	struct channel *channel = channel_new(main_fd, CHANNEL_MAIN);

@@ -294,6 +294,44 @@ def a_fallen_symbolizer_is_given_no_common_file_that_nothing_names():
             check("was refused" in said and "was given" not in said, said)
 
 
+SPLIT_UNIT = """#include <stdio.h>
+int main(void) { puts("ready"); fflush(stdout); for (volatile unsigned long i = 0;; i++) ; }
+"""
+
+
+@case
+def a_fallen_symbolizer_is_given_no_file_of_a_unit_that_nothing_names():
+    """By an id it may ask for what the module names, if that has such a unit; never for another file, or another module's."""
+    need_root()
+    with directory() as where:
+        ids = {}
+        for name in "program", "other":
+            with open(os.path.join(where, name + ".c"), "w", encoding="ascii") as file:
+                file.write(SPLIT_UNIT.replace("i = 0", f"i = {len(name)}"))
+            for options in ["-c", "-g", "-gdwarf-5", "-gsplit-dwarf", "-o", name + ".o", name + ".c"], ["-o", name, name + ".o"]:
+                result = run(need_program("gcc"), *options, cwd=where)
+                check(result.returncode == 0, result.stderr)
+            said = run(need_program("readelf"), "--debug-dump=info", os.path.join(where, name + ".o")).stdout
+            ids[name] = re.search(r"DWO ID: +(?:0x)?([0-9a-f]+)", said).group(1)
+        program, dwo = os.path.join(where, "program"), os.path.join(where, "program.dwo")
+        with running(program) as process:
+            demand_unit = lambda unit: demand(f"symbolizer:demand_debug=other.dwo,,3,{unit}:jailed", process.pid)
+            said = demand_unit(ids["program"])
+            check(f"was given inode {os.stat(dwo).st_ino}" in said, said)
+            for unit in ids["other"], "1", "ffffffffffffffff":
+                said = demand_unit(unit)
+                check("was refused" in said and "was given" not in said, f"{unit}: {said}")
+            # What is there under the name must have the unit, and be of a believed owner.
+            os.chown(dwo, NOBODY, NOBODY)
+            check("was given" not in demand_unit(ids["program"]), "it is somebody else's")
+            os.unlink(dwo)
+            shutil.copy(os.path.join(where, "other.dwo"), dwo)
+            check("was given" not in demand_unit(ids["program"]), "it is another unit's")
+            os.unlink(dwo)
+            os.symlink("/etc/shadow", dwo)
+            check("was given" not in demand_unit(ids["program"]), "it is no unit's")
+
+
 @case
 def a_debug_file_of_another_user_is_none():
     """Who may write beside a program of root's does not name its functions."""

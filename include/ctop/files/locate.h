@@ -100,6 +100,8 @@ int locate_debug_by_link(int32_t pid, const char *module_path, const char *debug
  */
 int locate_common_debug_file(int32_t pid, const char *module_path, const char *name,
 			     unsigned candidate);
+/* The same of what -gsplit-dwarf has put into a file of its own, by an absolute path. */
+int locate_split_file(int32_t pid, const char *path);
 
 /*
  * Opens /tmp/perf-PID.map of a process: in its own root, under the pid of its own namespace, never

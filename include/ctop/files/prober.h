@@ -22,7 +22,8 @@ struct prober *prober_new(void); /* NULL: out of memory */
 void prober_free(struct prober *prober);
 
 /* The answer comes from prober_serve(); fd stays the caller's. 0; -ENOBUFS: too many wait; -ENOMEM, -EMFILE. */
-int prober_ask(struct prober *prober, int fd, bool sum_up, prober_taker *taker, void *context);
+int prober_ask(struct prober *prober, int fd, const struct prober_question *question,
+	       prober_taker *taker, void *context);
 /* Nobody waits any more for what was asked with that context. */
 void prober_forget(struct prober *prober, const void *context);
 int prober_fd(const struct prober *prober); /* to poll for POLLIN; -1 while nothing is awaited */

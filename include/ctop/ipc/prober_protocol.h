@@ -7,12 +7,14 @@
  * and the answer. What that says is the file's own claim.
  */
 
+#include <limits.h>
 #include <stdint.h>
 
 #include <ctop/module_identity.h>
 
 struct prober_question {
 	uint32_t sum_up; /* 1: the CRC of the whole file; 0: what it says of itself */
+	uint64_t unit;	 /* not 0: what it says of that unit of -gsplit-dwarf's, alone */
 };
 
 struct prober_answer {
@@ -26,6 +28,9 @@ struct prober_answer {
 	uint8_t common_build_id[20];
 	char common[DEBUGLINK_MAX];
 	uint32_t crc; /* of all its bytes, if that was asked for */
+	/* Of the unit that was asked for: */
+	uint32_t has_unit;	   /* it is there */
+	char split_name[PATH_MAX]; /* the file where it is instead; "": nothing is said of it */
 };
 
 #endif

@@ -161,8 +161,9 @@ struct message_module {
 	/* NEED_DEBUG_FILE: hints at where it may be, which prove nothing */
 	uint8_t build_id[20];
 	uint32_t build_id_size;
-	char name[256];			 /* of the debug link */
-	uint32_t which;			 /* NEED_DEBUG_FILE: enum debug_file */
+	char name[256]; /* of the debug link */
+	uint32_t which; /* NEED_DEBUG_FILE: enum debug_file */
+	uint64_t unit;	/* NEED_DEBUG_FILE: the id of a unit that is in another file; 0: of none */
 	struct module_identity identity; /* MODULE: what the descriptor says of the file */
 };
 

@@ -34,11 +34,11 @@ struct symbolizer_requests {
 	void (*need_module)(void *context, struct module_id module, const struct module_row *row);
 	/*
 	 * Asked after a module file without .symtab was read, or, when lines are wanted, without DWARF, or where dwz has put some of that into
-	 * another file. debuglink may be "".
+	 * another file. debuglink may be "". unit: of DEBUG_FILE_SPLIT_OF_*, its id.
 	 */
 	void (*need_debug_file)(void *context, struct module_id module, enum debug_file which,
 				const uint8_t *build_id, size_t build_id_size,
-				const char *debuglink);
+				const char *debuglink, uint64_t unit);
 	/* Called before anything that came from a module's files is looked at, and with {0} after it. May be NULL. */
 	void (*reading)(void *context, struct module_id module);
 	/* A copy of code that a process has made, where its functions' code is to be kept. NULL: there are none. */

@@ -7,6 +7,7 @@
 
 #include <ctop/elf/build_id.h>
 #include <ctop/ipc/channel.h>
+#include <ctop/symbol/split_names.h>
 
 #include "prober_look.h"
 
@@ -34,6 +35,12 @@ void prober_look(int fd, const struct prober_question *question, struct prober_a
 	*answer = (struct prober_answer){0};
 	if (question->sum_up) {
 		answer->error = sum_up(fd, &answer->crc);
+		return;
+	}
+	if (question->unit) {
+		answer->has_unit = split_is_in(fd, question->unit);
+		if (!split_name(fd, question->unit, answer->split_name, sizeof(answer->split_name)))
+			answer->split_name[0] = '\0';
 		return;
 	}
 	answer->build_id_size = (uint32_t)read_build_id(fd, answer->build_id);

@@ -41,12 +41,16 @@ static void need_module(void *context, struct module_id module, const struct mod
 }
 
 static void need_debug_file(void *context, struct module_id module, enum debug_file which,
-			    const uint8_t *build_id, size_t build_id_size, const char *debuglink)
+			    const uint8_t *build_id, size_t build_id_size, const char *debuglink,
+			    uint64_t unit)
 {
 	struct symbolizer_child *child = context;
 	struct message message = {
 		.kind = MESSAGE_NEED_DEBUG_FILE,
-		.module = {.epoch = child->link.epoch, .module = module.index, .which = which},
+		.module = {.epoch = child->link.epoch,
+			   .module = module.index,
+			   .which = which,
+			   .unit = unit},
 	};
 	if (build_id_size <= sizeof(message.module.build_id)) {
 		memcpy(message.module.build_id, build_id, build_id_size);

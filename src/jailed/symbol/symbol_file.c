@@ -434,7 +434,10 @@ void symbol_file_give_split(struct symbol_file *file, uint64_t id, int fd)
 {
 	struct error ignored;
 	file->asked = ASKED_NOTHING;
+	file->asked_split = 0;
 	split_objects_add(&file->splits, id, fd < 0 ? NULL : object_open(fd, &ignored));
+	if (fd < 0 && file->names.missing == NAMES_MISSING_NOTHING)
+		file->names.missing = NAMES_MISSING_SPLIT;
 }
 
 int symbol_file_give_debug(struct symbol_file *file, int fd)

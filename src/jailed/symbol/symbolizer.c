@@ -483,12 +483,13 @@ bool symbolizer_ask_debug(struct symbolizer *symbolizer, struct symbol_file *fil
 {
 	const struct object_identity *identity = object_identity(file->object);
 	const char *debuglink = elf_debuglink(object_elf(file->object));
-	if (!identity->build_id_size && !debuglink[0] && which != DEBUG_FILE_COMMON_OF_MODULE)
+	if (!identity->build_id_size && !debuglink[0] && which != DEBUG_FILE_COMMON_OF_MODULE &&
+	    which != DEBUG_FILE_SPLIT_OF_MODULE)
 		return false;
 	file->asked = asked;
 	symbolizer->requests.need_debug_file(symbolizer->requests.context, id, which,
-					     identity->build_id, identity->build_id_size,
-					     debuglink);
+					     identity->build_id, identity->build_id_size, debuglink,
+					     file->asked_split);
 	return true;
 }
 
@@ -533,8 +534,11 @@ static void give_debug_lines(struct symbolizer *symbolizer, struct symbol_file *
 	symbolizer_tell_reading(symbolizer, module);
 	if (file->asked == ASKED_COMMON)
 		symbol_file_give_common(file, fd);
+	else if (file->asked == ASKED_SPLIT)
+		symbol_file_give_split(file, file->asked_split, fd);
 	else
 		symbol_file_give_debug_lines(file, fd);
+	symbols_set_module(symbolizer->writer, module, &file->names);
 	tell_read(symbolizer);
 }
 
@@ -545,6 +549,7 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 	struct symbol_file *file = asked_file(symbolizer, module, ASKED_DEBUG_FILE);
 	struct symbol_file *lined = asked_file(symbolizer, module, ASKED_DEBUG_LINES);
 	lined = lined ? lined : asked_file(symbolizer, module, ASKED_COMMON);
+	lined = lined ? lined : asked_file(symbolizer, module, ASKED_SPLIT);
 	if (lined) {
 		give_debug_lines(symbolizer, lined, module, fd);
 		return 0;

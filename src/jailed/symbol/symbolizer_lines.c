@@ -58,7 +58,7 @@ static void find_lines(struct symbolizer *symbolizer, uint32_t frame, struct sym
 	_Static_assert((int)SOURCE_FRAMES_MAX <= (int)SYMBOLS_LINES_MAX, "all of them have room");
 	size_t nr = file_lines_find(&symbolizer->files, file, address, found, SOURCE_FRAMES_MAX);
 	int result = copy_lines(symbolizer, found, nr, lines);
-	if (nr && !symbol_file_still_holds(file)) {
+	if (nr && !file_lines_still_hold(file)) {
 		symbolizer->nr_changed++;
 		result = -ESTALE;
 	}
@@ -73,7 +73,8 @@ static void find_lines(struct symbolizer *symbolizer, uint32_t frame, struct sym
 static bool has_files(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id)
 {
 	enum debug_file which;
-	if (file->asked == ASKED_DEBUG_LINES || file->asked == ASKED_COMMON)
+	if (file->asked == ASKED_DEBUG_LINES || file->asked == ASKED_COMMON ||
+	    file->asked == ASKED_SPLIT)
 		return false;
 	if (!file_lines_lack(&symbolizer->files, file, &which))
 		return true;
@@ -82,6 +83,21 @@ static bool has_files(struct symbolizer *symbolizer, struct symbol_file *file, s
 		return false;
 	file->was_asked_debug = file->was_asked_common = true;
 	return true;
+}
+
+/* The same of the file that -gsplit-dwarf has put the functions at an address into; where nobody can be asked for it, it is done without. */
+static bool has_split(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id,
+		      uint64_t address)
+{
+	enum debug_file which;
+	uint64_t unit;
+	if (!file_lines_lack_split(&symbolizer->files, file, address, &unit, &which))
+		return true;
+	file->asked_split = unit;
+	if (symbolizer_ask_debug(symbolizer, file, id, which, ASKED_SPLIT))
+		return false;
+	symbol_file_give_split(file, unit, -1);
+	return !file_lines_lack_split(&symbolizer->files, file, address, &unit, &which);
 }
 
 /* False: its file is not there yet. */
@@ -109,11 +125,14 @@ static bool look_up(struct symbolizer *symbolizer, uint32_t frame)
 	file->last_used = ++symbolizer->files.clock;
 	symbolizer_tell_reading(symbolizer, row.module);
 	fault_at("lines", symbolizer_path_of(symbolizer, row.module), NULL);
-	if (!has_files(symbolizer, file, row.module)) {
+	const bool has_address =
+		!module->by_offset || symbol_file_address(file, row.address, &row.address);
+	if (!has_files(symbolizer, file, row.module) ||
+	    (has_address && !has_split(symbolizer, file, row.module, row.address))) {
 		symbolizer_tell_reading(symbolizer, (struct module_id){0});
 		return false;
 	}
-	if (!module->by_offset || symbol_file_address(file, row.address, &row.address))
+	if (has_address)
 		find_lines(symbolizer, frame, file, row.address);
 	else
 		symbols_set_lines(symbolizer->writer, id, NULL, 0);

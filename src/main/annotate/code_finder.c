@@ -342,7 +342,8 @@ static void take_fetched_word(void *context, const struct prober_answer *answer)
 
 static void prove(struct code_finder *finder, int fd, bool sum_up, prober_taker *taker)
 {
-	int result = prober_ask(finder->prober, fd, sum_up, taker, finder);
+	int result = prober_ask(finder->prober, fd, &(struct prober_question){.sum_up = sum_up},
+				taker, finder);
 	if (result)
 		taker(finder, &(struct prober_answer){.error = result});
 }

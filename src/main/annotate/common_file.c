@@ -38,7 +38,8 @@ static void drop(struct common_file *common)
 
 static void prove(struct common_file *common, prober_taker *taker)
 {
-	int result = prober_ask(common->prober, common->fd, false, taker, common);
+	int result =
+		prober_ask(common->prober, common->fd, &(struct prober_question){0}, taker, common);
 	if (result)
 		taker(common, &(struct prober_answer){.error = result});
 }

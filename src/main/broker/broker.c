@@ -136,7 +136,8 @@ void note_refused_code(struct broker *broker, int32_t pid, int code)
 	if (broker->notice[0])
 		return;
 	snprintf(broker->notice, sizeof(broker->notice),
-		 "code that process %d has made cannot be read: stacks through it may end early (%s)",
+		 "code that process %d has made cannot be read: stacks through it may end early "
+		 "(%s)",
 		 pid,
 		 code == -ETIMEDOUT
 			 ? "the process lets who reads it wait"
@@ -295,6 +296,14 @@ void note_refused_debug(struct broker *broker, const char *module, const char *n
 {
 	struct text text = {0};
 	text_addf(&text, "%s (names: the debug file %s %s)", module, name, why);
+	add_unreadable(broker, &text);
+}
+
+void note_split(struct broker *broker, const char *module, const char *name, const char *why)
+{
+	struct text text = {0};
+	text_addf(&text, "%s (inlined functions: the file %s %s, and no package %s.dwp has them)",
+		  module, name, why, module);
 	add_unreadable(broker, &text);
 }
 

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char OTHERS[] = "is of an owner who is not believed here";
-
 static void next_candidate(struct job *job);
 
 static bool is_link_of(const struct prober_answer *module, const struct message_module *request)
@@ -69,23 +67,6 @@ static void refuse(struct job *job, const char *why)
 			(struct refused_debug){why, job->looking_for == OPENER_DEBUG_LINK};
 }
 
-static const char *why_not_opened(int error)
-{
-	switch (error) {
-	case -ENOENT:
-		return NULL; /* there is none */
-	case -EINVAL:
-	case -ELOOP:
-		return "is not a regular file";
-	case -EPERM:
-		return OTHERS;
-	case -ETIMEDOUT:
-		return "could not be opened in time";
-	default:
-		return "could not be opened";
-	}
-}
-
 /* Closes what was not the right one, and looks on. */
 static void not_proved(struct job *job)
 {
@@ -98,12 +79,17 @@ static void not_proved(struct job *job)
 static void give(struct job *job)
 {
 	const int fd = job->fd;
-	if (job->request.which != DEBUG_FILE_COMMON_OF_DEBUG) {
+	const bool is_of_debug = job->request.which == DEBUG_FILE_COMMON_OF_DEBUG ||
+				 job->request.which == DEBUG_FILE_SPLIT_OF_DEBUG;
+	if (!is_of_debug) {
 		job_answer(job, fd); /* which closes it */
 		return;
 	}
 	job->fd = -1;
-	common_look_for(job, fd);
+	if (job->request.which == DEBUG_FILE_COMMON_OF_DEBUG)
+		common_look_for(job, fd);
+	else
+		split_look_for(job, fd);
 	close(fd);
 }
 
@@ -262,7 +248,7 @@ static void take_candidate(void *context, const struct opener_answer *answer, in
 	const struct kept_file *module = find_kept(job->broker, &job->key);
 	if (fd >= 0) {
 		if (!may_name(module, &answer->identity)) {
-			refuse(job, OTHERS);
+			refuse(job, DEBUG_OF_OTHERS);
 			not_proved(job);
 		} else if (job->knows_module)
 			prove(job);
@@ -306,8 +292,10 @@ static void begin(struct job *job)
 		give_up(job);
 	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE && module && module->fd >= 0)
 		common_look_for(job, module->fd);
+	else if (job->request.which == DEBUG_FILE_SPLIT_OF_MODULE && module && module->fd >= 0)
+		split_look_for(job, module->fd);
 	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE ||
-		 job->request.which >= DEBUG_FILE_SPLIT_OF_MODULE)
+		 job->request.which == DEBUG_FILE_SPLIT_OF_MODULE)
 		job_answer(job, -ENOENT);
 	else
 		look_for(job, OPENER_DEBUG_BUILD_ID);

@@ -4,7 +4,7 @@
 
 /*
  * The broker's state, shared by its files: broker_kept.c (files kept), broker.c (life, what is reported), broker_jobs.c
- * (requests under way), broker_modules.c, broker_debug.c and broker_common.c (which file it is), broker_ahead.c (files opened before they are asked for),
+ * (requests under way), broker_modules.c, broker_debug.c, broker_common.c and broker_split.c (which file it is), broker_ahead.c (files opened before they are asked for),
  * broker_processes.c (what /proc says), broker_code.c (code that processes make).
  */
 
@@ -39,6 +39,7 @@ struct kept_file {
 	bool is_ahead;			 /* nobody has asked for it yet */
 	bool is_nowhere;		 /* servers were asked for its debug file, in vain */
 	bool has_no_common;		 /* the same for what dwz has put into a common file */
+	bool is_told_of_split;		 /* that a file of one of its units is not there */
 	/* Of generated code: the process that would leave its map in our /tmp, and whose that is (identity's owner). */
 	uint64_t started_ns;
 	UT_hash_handle hh;
@@ -127,7 +128,8 @@ struct job {
 		bool by_link;
 	} refused_debug;
 	struct prober_answer module; /* what it says of its debug file */
-	struct prober_answer namer;  /* of dwz's common file: what names it says of it */
+	struct prober_answer
+		namer; /* of dwz's common file, or a unit's: what names it says of it */
 	bool looked_at_maps;
 	void (*unproved)(struct job *job); /* what is done when it is not the right one */
 };
@@ -174,6 +176,8 @@ void note_gone(struct broker *broker, const char *path, int code);
 /* A debug file by a name that the module has for it, and why it is not used: "does not match". */
 void note_refused_debug(struct broker *broker, const char *module, const char *name,
 			const char *why);
+/* The file of a unit, by the name that the module has for it: what was inlined there is not known. */
+void note_split(struct broker *broker, const char *module, const char *name, const char *why);
 /* A perf map of a recorded process, that proved to be of its time. */
 void note_map_used(struct broker *broker, int32_t pid);
 void note_refused_map(struct broker *broker, int32_t pid, int code);
@@ -194,6 +198,11 @@ void job_look_for(struct job *job, enum opener_kind kind, const uint8_t *build_i
 		  size_t build_id_size, const char *debuglink, opener_taker *taker);
 /* Asks the prober about fd; as job_open(). */
 void job_prove(struct job *job, int fd, bool sum_up, prober_taker *taker);
+/* The same, about the unit that was asked for. */
+void job_prove_unit(struct job *job, int fd, prober_taker *taker);
+#define DEBUG_OF_OTHERS "is of an owner who is not believed here"
+/* Why what a name led to is not used, by the opener's error; NULL: there is none. */
+const char *why_not_opened(int error);
 void jobs_free(struct broker *broker);
 /* A row may be asked for so often and no more: opening costs, and a child that fell may ask for ever. */
 bool may_ask_again(struct broker *broker, enum broker_reader reader,
@@ -204,6 +213,11 @@ void forget_asked(struct broker *broker, unsigned readers);
 
 /* Answers with the common file that the one in hand names, which was proved; it stays the caller's, job->fd is none. */
 void common_look_for(struct job *job, int fd);
+
+/* ---- broker_split.c ---- */
+
+/* The same of the file where the unit is that was asked for. */
+void split_look_for(struct job *job, int fd);
 
 /* ---- broker_ahead.c ---- */
 

@@ -14,6 +14,8 @@
 enum { JOBS_MAX = 8192 };
 /* The collector forgets its files when its memory is full, and asks again. */
 enum { ASKS_MAX = 64 };
+/* Of a module, for files of its units: so many it asks for, and again where it had to drop them. */
+enum { SPLIT_ASKS_MAX = 1024 };
 enum { ASKED_MAX = 65536 };
 
 struct asked_key {
@@ -115,11 +117,39 @@ void job_look_for(struct job *job, enum opener_kind kind, const uint8_t *build_i
 	job_open(job, &request, taker);
 }
 
-void job_prove(struct job *job, int fd, bool sum_up, prober_taker *taker)
+const char *why_not_opened(int error)
 {
-	int result = prober_ask(job->broker->prober, fd, sum_up, taker, job);
+	switch (error) {
+	case -ENOENT:
+		return NULL; /* there is none */
+	case -EINVAL:
+	case -ELOOP:
+		return "is not a regular file";
+	case -EPERM:
+		return DEBUG_OF_OTHERS;
+	case -ETIMEDOUT:
+		return "could not be opened in time";
+	default:
+		return "could not be opened";
+	}
+}
+
+static void ask_prober(struct job *job, int fd, const struct prober_question *question,
+		       prober_taker *taker)
+{
+	int result = prober_ask(job->broker->prober, fd, question, taker, job);
 	if (result)
 		taker(job, &(struct prober_answer){.error = result});
+}
+
+void job_prove(struct job *job, int fd, bool sum_up, prober_taker *taker)
+{
+	ask_prober(job, fd, &(struct prober_question){.sum_up = sum_up}, taker);
+}
+
+void job_prove_unit(struct job *job, int fd, prober_taker *taker)
+{
+	ask_prober(job, fd, &(struct prober_question){.unit = job->request.unit}, taker);
 }
 
 bool may_ask_again(struct broker *broker, enum broker_reader reader,
@@ -128,10 +158,14 @@ bool may_ask_again(struct broker *broker, enum broker_reader reader,
 	struct asked_key key;
 	memset(&key, 0, sizeof(key));
 	key = (struct asked_key){request->epoch, request->module, reader, what};
+	const bool is_split =
+		what == MESSAGE_DEBUG_FILE && request->which >= DEBUG_FILE_SPLIT_OF_MODULE;
+	if (is_split)
+		key.what = MESSAGE_NEED_DEBUG_FILE; /* counted by themselves */
 	struct asked *asked;
 	HASH_FIND(hh, broker->asked, &key, sizeof(key), asked);
 	if (asked)
-		return asked->nr++ < ASKS_MAX;
+		return asked->nr++ < (is_split ? SPLIT_ASKS_MAX : ASKS_MAX);
 	if (HASH_COUNT(broker->asked) >= ASKED_MAX)
 		forget_asked(broker, BROKER_COLLECTOR | BROKER_SYMBOLIZER);
 	asked = calloc(1, sizeof(*asked));

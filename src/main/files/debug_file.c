@@ -119,3 +119,8 @@ int locate_common_debug_file(int32_t pid, const char *module_path, const char *n
 	int fd = locate_debug_by_link(pid, module_path, slash ? slash + 1 : name, candidate);
 	return fd >= 0 ? fd : first_refusal(refusal, fd);
 }
+
+int locate_split_file(int32_t pid, const char *path)
+{
+	return path[0] == '/' ? open_below(pid, path) : -ENOENT;
+}

@@ -218,6 +218,8 @@ int opener_open(const struct opener_message *message, struct opener_reply *reply
 	case OPENER_DEBUG_COMMON:
 		return locate_common_debug_file(request.pid, request.path, message->debuglink,
 						message->candidate);
+	case OPENER_SPLIT:
+		return locate_split_file(request.pid, request.path);
 	case OPENER_PERF_MAP:
 		*by_name = false;
 		return locate_perf_map(request.pid);
@@ -245,7 +247,7 @@ int opener_open(const struct opener_message *message, struct opener_reply *reply
 static bool has_identity(const struct opener_message *message, const struct opener_reply *reply)
 {
 	return message->kind == OPENER_DEBUG_BUILD_ID || message->kind == OPENER_DEBUG_LINK ||
-	       message->kind == OPENER_DEBUG_COMMON ||
+	       message->kind == OPENER_DEBUG_COMMON || message->kind == OPENER_SPLIT ||
 	       (message->kind == OPENER_MODULE && !reply->by_name);
 }
 

@@ -94,7 +94,8 @@ static void go_on(struct prober *prober)
 	}
 }
 
-int prober_ask(struct prober *prober, int fd, bool sum_up, prober_taker *taker, void *context)
+int prober_ask(struct prober *prober, int fd, const struct prober_question *question,
+	       prober_taker *taker, void *context)
 {
 	if (prober->nr == WAITING_MAX)
 		return -ENOBUFS;
@@ -105,7 +106,7 @@ int prober_ask(struct prober *prober, int fd, bool sum_up, prober_taker *taker, 
 		.taker = taker,
 		.context = context,
 		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
-		.question = {.sum_up = sum_up},
+		.question = *question,
 	};
 	int result = waiting->fd < 0 ? -errno : 0;
 	if (!result && !prober->first) {
@@ -152,6 +153,7 @@ static bool is_plausible(struct prober_answer *answer)
 {
 	answer->debuglink[sizeof(answer->debuglink) - 1] = '\0';
 	answer->common[sizeof(answer->common) - 1] = '\0';
+	answer->split_name[sizeof(answer->split_name) - 1] = '\0';
 	return answer->build_id_size <= sizeof(answer->build_id) &&
 	       answer->common_build_id_size <= sizeof(answer->common_build_id) &&
 	       answer->error <= 0 && answer->error > -4096;

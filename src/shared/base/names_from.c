@@ -26,6 +26,8 @@ static const char *const missing_texts[NR_NAMES_MISSING] = {
 	[NAMES_MISSING_SENSE] = "the file is damaged, or no ELF file",
 	[NAMES_MISSING_KERNEL] = "the kernel's addresses are hidden (kernel.kptr_restrict)",
 	[NAMES_MISSING_MAP] = "neither a jitdump nor a /tmp/perf-PID.map names it",
+	[NAMES_MISSING_SPLIT] =
+		"inlined functions are in .dwo files, or a .dwp package, that are not here",
 };
 
 const char *names_from_name(uint32_t from)

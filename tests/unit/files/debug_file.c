@@ -216,6 +216,34 @@ static void below_usr_lib_debug(void)
 	CHECK_EQ(result, 0);
 }
 
+static int split(const char *path)
+{
+	int fd = locate_split_file(0, path);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static void files_of_units(void)
+{
+	CHECK_EQ(split(path_of("a.dwo")), -ENOENT);
+	CHECK(write_elf(path_of("a.dwo")));
+	CHECK_EQ(split(path_of("a.dwo")), 0);
+	static const char *const none[] = {"", "a.dwo", "../a.dwo", "./a.dwo"};
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+		CHECK_EQ(split(none[i]), -ENOENT);
+	/* Links are followed, to no file that the kernel makes up. */
+	unlink(path_of("a.dwo"));
+	CHECK_EQ(symlink("/proc/self/maps", path_of("a.dwo")), 0);
+	CHECK_EQ(split(path_of("a.dwo")), -EINVAL);
+	unlink(path_of("a.dwo"));
+	CHECK_EQ(mkfifo(path_of("a.dwo"), 0600), 0);
+	CHECK_EQ(split(path_of("a.dwo")), -EINVAL);
+	unlink(path_of("a.dwo"));
+	CHECK_EQ(split("/dev/zero"), -EINVAL);
+}
+
 int main(void)
 {
 	snprintf(directory, sizeof(directory), "/tmp/ctop-debug-XXXXXX");
@@ -229,6 +257,7 @@ int main(void)
 	RUN(with_a_build_id_a_name_alone_does_not_do);
 	RUN(what_is_no_file_is_told);
 	RUN(a_common_file_is_beside_the_module);
+	RUN(files_of_units);
 	RUN(build_ids_of_odd_sizes);
 	RUN(below_usr_lib_debug);
 	rmdir(directory);

@@ -64,11 +64,11 @@ static inline void note_module(void *context, struct module_id module, const str
 
 static inline void note_debug_file(void *context, struct module_id module, enum debug_file which,
 				   const uint8_t *build_id, size_t build_id_size,
-				   const char *debuglink)
+				   const char *debuglink, uint64_t unit)
 {
 	struct scene *scene = context;
 	CHECK_EQ(which, DEBUG_FILE_OWN);
-	(void)build_id;
+	(void)build_id, (void)unit;
 	CHECK(scene->nr_asked < NR(scene->asked));
 	struct asked *asked = &scene->asked[scene->nr_asked++];
 	*asked = (struct asked){
