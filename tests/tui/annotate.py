@@ -4,11 +4,12 @@
 
 import os
 import re
+import subprocess
 
 from tmux import terminal  # first: it finds the others
 
 from generating import dump_with, generating, memory_of
-from harness import CTOP, case, check, ctop_ok, directory, main, need_library, need_program, need_root, run, target
+from harness import CTOP, case, check, child, ctop_ok, directory, main, need_library, need_program, need_root, run, target
 
 SOURCE = """#include <stdlib.h>
 #include <time.h>
@@ -231,6 +232,27 @@ def generated_code_of_a_process_that_has_ended_is_told_to_be_gone():
         window.wait_for("EXITED")
         window.press("a")
         window.wait_for("and with it the code that it generated", "let its JIT write a dump")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def the_kernels_code_is_listed_or_it_is_said_why_not():
+    need_root()
+    need_library("capstone")
+    # Reads all the time, a byte at a time: in the kernel.
+    with child("dd", "if=/dev/zero", "of=/dev/null", "bs=1", stderr=subprocess.DEVNULL) as program, terminal(120, 40) as window:
+        window.type(f"{CTOP} -p {program.pid}")
+        window.wait_for("LIVE", "vfs_read")
+        window.select("vfs_read")
+        window.press("a")
+        try:
+            with open("/proc/kcore", "rb"):
+                window.wait_for("CODE OF vfs_read", "the kernel's code, with what was patched by then, read in its memory at")
+        except FileNotFoundError:
+            window.wait_for("this kernel has no /proc/kcore", "CONFIG_PROC_KCORE")
+        except PermissionError:
+            window.wait_for("(/proc/kcore) may not be read", "run ctop as root")
         window.press("q")
         window.wait_for_prompt()
 

@@ -19,8 +19,8 @@
 struct code_request {
 	struct history_module_facts module; /* its strings must outlive the search */
 	int32_t pid;			    /* live: a process that runs it; 0: what was recorded */
-	bool is_live;			    /* generated code of a process that is looked at now, */
-	bool may_look;			    /* and is in the profile, */
+	bool is_live; /* the kernel, or the process that generated the code, is looked at now; the latter */
+	bool may_look;	  /* and is in the profile, */
 	int dump_fd;	  /* and of its JIT's dump; -1: there is none. Borrowed for the asking */
 	uint64_t start;	  /* of the function, in the module's space */
 	const char *name; /* NULL: no symbol names it. Outlives the search */

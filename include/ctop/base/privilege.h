@@ -28,6 +28,7 @@ enum privilege {
 	PRIVILEGE_SAMPLE,	/* perf_event_open(): of others, of CPUs, the kernel's part */
 	PRIVILEGE_LOCK,		/* rings beyond the limit of locked memory */
 	PRIVILEGE_KERNEL_NAMES, /* /proc/kallsyms with addresses: as it is opened */
+	PRIVILEGE_KERNEL_CODE,	/* /proc/kcore: as it is opened, for one function's code */
 	PRIVILEGE_INSPECT, /* others' /proc/PID: maps, map_files, root, ns; all of it with hidepid */
 	PRIVILEGE_JAIL,	   /* namespaces for a child */
 	PRIVILEGE_MOUNT,   /* a tracefs of our own, mounted nowhere */

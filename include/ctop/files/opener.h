@@ -29,6 +29,8 @@ enum opener_kind {
 	OPENER_LEFT_PERF_MAP, /* locate_left_perf_map() */
 	OPENER_MAPS,	      /* the text of /proc/PID/maps, in memory that is sealed */
 	OPENER_CODE, /* the same of code that the process has made, from start to end: process_code.h */
+	/* Of the function of the running kernel that begins at start, and is called path ("": any), its first OPENER_KERNEL_CODE_MAX bytes: kernel_code.h. */
+	OPENER_KERNEL_CODE,
 	/*
 	 * The text of a source file, a copy in memory that is sealed: a regular file of OPENER_SOURCE_MAX bytes at most (-EFBIG), looked up and
 	 * read as the user who called ctop, whoever runs it.
@@ -37,7 +39,11 @@ enum opener_kind {
 	OPENER_COMMAND, /* the same of /proc/PID/cmdline, its first OPENER_COMMAND_MAX bytes: it lies in the process's own memory */
 };
 
-enum { OPENER_COMMAND_MAX = 4096, OPENER_SOURCE_MAX = 16 << 20 };
+enum {
+	OPENER_COMMAND_MAX = 4096,
+	OPENER_SOURCE_MAX = 16 << 20,
+	OPENER_KERNEL_CODE_MAX = 128 << 10
+};
 
 struct opener_request {
 	enum opener_kind kind;
@@ -51,7 +57,8 @@ struct opener_answer {
 	bool by_name; /* to be proved: see files/locate.h */
 	/* Whose file it is (files/file_identity.h): debug files; OPENER_MODULE, unless by name. */
 	struct module_identity identity;
-	int64_t written_ns; /* OPENER_SOURCE: when it was, by CLOCK_REALTIME */
+	int64_t written_ns;   /* OPENER_SOURCE: when it was, by CLOCK_REALTIME */
+	uint64_t whole_bytes; /* OPENER_KERNEL_CODE: of the function */
 };
 
 /* fd is the taker's to close, -1 with an error. */

@@ -73,11 +73,37 @@ static int explain_made(const struct code_request *request, int code, struct err
 	}
 }
 
+static int explain_kernel(int code, struct error *error)
+{
+	switch (code) {
+	case -ENOENT:
+		error_set(error, code, "this kernel has no /proc/kcore, in which its code is read");
+		return error_remedy(error, "it is there with CONFIG_PROC_KCORE, as most are built");
+	case -EACCES:
+	case -EPERM:
+		error_set(error, code, "the kernel's memory (/proc/kcore) may not be read");
+		return error_remedy(error,
+				    "run ctop as root, outside of containers; kernel lockdown "
+				    "forbids it");
+	case -ENXIO:
+	case -EFAULT:
+		error_set(error, code,
+			  "where that function of the kernel ends is not known, or it is gone");
+		return error_remedy(error,
+				    "functions of the kernel and its modules are listed, but for "
+				    "what it generates (BPF) and has thrown away (init)");
+	default:
+		error_set(error, code, "the kernel's code cannot be listed: %s", strerror(-code));
+		return error_remedy(error, "try it again");
+	}
+}
+
 int code_explain(const struct code_request *request, int code, struct error *error)
 {
 	const char *path = request->module.path;
 	if (request->is_live && code != -ENOSYS && code != -ENOTSUP)
-		return explain_made(request, code, error);
+		return request->module.kind == MODULE_KERNEL ? explain_kernel(code, error)
+							     : explain_made(request, code, error);
 	switch (code) {
 	case -ENODEV:
 		return no_file(request, code, error);

@@ -254,7 +254,7 @@ static void list(struct code_finder *finder)
 			finder);
 }
 
-/* ---- code that a process has made ---- */
+/* ---- code that is in no file: what a process has made, the kernel's ---- */
 
 static uint16_t own_machine(void)
 {
@@ -275,14 +275,22 @@ static void take_made(void *context, int error)
 		.common_fd = -1,
 		.start = finder->request.start,
 		.name = finder->request.name,
-		.source = LISTING_OF_MEMORY,
-		.bytes = {.size = (uint32_t)made->size, .machine = own_machine()},
+		.source = made->map_fd < 0 ? LISTING_OF_BYTES : LISTING_OF_MEMORY,
+		.bytes = {.size = (uint32_t)made->size,
+			  .machine = own_machine(),
+			  .is_cut = made->is_cut},
 		.memory_start = made->start,
 	};
 	if (!error)
 		error = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	if (error)
 		finish(finder, error, NULL);
+}
+
+static void look_for_kernels(struct code_finder *finder)
+{
+	finder->is_made = true;
+	made_code_ask_kernel(&finder->made, &finder->request, take_made, finder);
 }
 
 /* A dump tells of all that was there, one after the other; of a map's functions there is what is there now. */
@@ -550,6 +558,8 @@ void code_finder_ask(struct code_finder *finder, const struct code_request *requ
 	keep(finder);
 	if (request->module.kind == MODULE_ANON && request->is_live)
 		look_for_made(finder);
+	else if (request->module.kind == MODULE_KERNEL && request->is_live)
+		look_for_kernels(finder);
 	else if (request->module.kind != MODULE_FILE && request->module.kind != MODULE_VDSO)
 		finish(finder, -ENODEV, NULL);
 	else

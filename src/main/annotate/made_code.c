@@ -2,6 +2,7 @@
 #include "made_code.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,7 @@ void made_code_ask(struct made_code *made, const struct code_request *request,
 	made->pid = request->module.pid;
 	made->started_ns = request->module.started_ns;
 	made->start = start;
+	made->is_cut = false;
 	made->read_ns = clock_now_ns();
 	made->taker = taker;
 	made->context = context;
@@ -87,4 +89,35 @@ void made_code_ask(struct made_code *made, const struct code_request *request,
 		taker(context, -EFAULT);
 	else
 		ask(made, &memory, take_memory);
+}
+
+static void take_kernels(void *context, const struct opener_answer *answer, int fd)
+{
+	struct made_code *made = context;
+	struct stat status = {0};
+	int result = fd < 0 ? answer->error : fstat(fd, &status) ? -errno : 0;
+	if (!result && (status.st_size <= 0 || status.st_size > OPENER_KERNEL_CODE_MAX))
+		result = -EIO;
+	made->memory_fd = fd;
+	made->size = (uint64_t)status.st_size;
+	made->is_cut = made->size < answer->whole_bytes;
+	made->taker(made->context, result);
+}
+
+/* Names that were demangled are none of the kernel's list. */
+void made_code_ask_kernel(struct made_code *made, const struct code_request *request,
+			  made_code_taker *taker, void *context)
+{
+	const char *name = request->name;
+	const struct opener_request code = {
+		.kind = OPENER_KERNEL_CODE,
+		.request = {.start = request->start,
+			    .path = name && !strpbrk(name, ":<( ") ? name : ""},
+	};
+	made_code_forget(made);
+	made->start = request->start;
+	made->read_ns = clock_now_ns();
+	made->taker = taker;
+	made->context = context;
+	ask(made, &code, take_kernels);
 }

@@ -275,7 +275,7 @@ static int take_one(struct opener *opener)
 	}
 	answer_first(opener,
 		     &(struct opener_answer){reply.error, reply.by_name, reply.identity,
-					     reply.written_ns},
+					     reply.written_ns, reply.whole_bytes},
 		     fd);
 	return 1;
 }

@@ -31,6 +31,7 @@ struct opener_reply {
 	bool by_name;
 	struct module_identity identity; /* OPENER_MODULE, unless by name, and debug files */
 	int64_t written_ns;		 /* OPENER_SOURCE */
+	uint64_t whole_bytes;		 /* OPENER_KERNEL_CODE */
 };
 
 /* 0, or -E2BIG: a string is too long. */

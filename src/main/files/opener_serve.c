@@ -21,6 +21,7 @@
 #include <ctop/ipc/protocol.h>
 #include <ctop/system/proc_text.h>
 
+#include "kernel_code.h"
 #include "locate_internal.h"
 #include "own_mount.h"
 #include "process_code.h"
@@ -148,6 +149,19 @@ static int copy_code(const struct locate_request *request)
 	return seal(to, result);
 }
 
+static int copy_kernel_code(const struct opener_message *message, uint64_t *whole_bytes)
+{
+	static uint8_t bytes[OPENER_KERNEL_CODE_MAX];
+	const ssize_t got =
+		kernel_code_read(message->start, message->path[0] ? message->path : NULL, bytes,
+				 sizeof(bytes), whole_bytes);
+	if (got < 0)
+		return (int)got;
+	int to = memfd_create("code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int result = to < 0 ? -errno : write_all(to, bytes, (size_t)got);
+	return seal(to, result);
+}
+
 /* Looked up and opened as the user who called ctop, who may be less than we are: whoever made a program chose the path. */
 static int open_as_invoking(const char *path)
 {
@@ -233,6 +247,9 @@ int opener_open(const struct opener_message *message, struct opener_reply *reply
 	case OPENER_CODE:
 		*by_name = false;
 		return copy_code(&request);
+	case OPENER_KERNEL_CODE:
+		*by_name = false;
+		return copy_kernel_code(message, &reply->whole_bytes);
 	case OPENER_SOURCE:
 		*by_name = false;
 		return copy_source(message->path, &reply->written_ns);

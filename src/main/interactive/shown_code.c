@@ -90,7 +90,7 @@ static void look_at_process(struct code_request *request, const struct session *
 		.started_ns = module->started_ns,
 		.identity = module->identity,
 	};
-	if (!session || module->kind != MODULE_ANON)
+	if (!session || (module->kind != MODULE_ANON && module->kind != MODULE_KERNEL))
 		return;
 	request->dump_fd = session_dump(session, &row, module->path);
 	request->is_live = true;
