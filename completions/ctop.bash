@@ -22,7 +22,7 @@ _ctop()
 	:--comm) ;;
 	:--uid) ;;
 	:--event | :-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
-	:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	:--filter) ;;
 	:--count | :-c) ;;
@@ -46,7 +46,7 @@ _ctop()
 	record:--comm) ;;
 	record:--uid) ;;
 	record:--event | record:-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
-	record:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	record:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	record:--filter) ;;
 	record:--count | record:-c) ;;
 	record:--freq | record:-F) ;;
@@ -64,7 +64,7 @@ _ctop()
 	record:--output | record:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
-	report:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	report:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	report:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	report:--memory) ;;
 	report:--pid) ;;
@@ -84,7 +84,7 @@ _ctop()
 	report:--names) COMPREPLY=($(compgen -W 'fit full' -- "$current")) ;;
 	report:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	report:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
-	export:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	export:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	export:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	export:--memory) ;;
 	export:--pid) ;;
@@ -99,7 +99,7 @@ _ctop()
 	export:--output | export:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--group) COMPREPLY=($(compgen -W 'function inline line address module thread process' -- "$current")) ;;
 	export:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
-	diff:--time) COMPREPLY=($(compgen -W 'cpu wait wall' -- "$current")) ;;
+	diff:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	diff:--memory) ;;
 	diff:--pid) ;;
 	diff:--tid) ;;

@@ -297,14 +297,14 @@ PARKED_GO = "package main\nimport \"time\"\nfunc main() { c := make(chan int); g
 
 
 @contextlib.contextmanager
-def parked_goroutine():
-    """A program of Go's that hardly computes, whose runtime has its threads: one goroutine is parked for ever."""
+def parked_goroutine(*options):
+    """A program of Go's that hardly computes, whose runtime has its threads: one goroutine is parked for ever. Built with these options."""
     need_program("go")
     with directory() as where:
         source, program = os.path.join(where, "parked.go"), os.path.join(where, "parked")
         with open(source, "w", encoding="utf-8") as file:
             file.write(PARKED_GO)
-        built = run("go", "build", "-o", program, source, cwd=where, env={**os.environ, "GOCACHE": os.path.join(where, "cache"), "GO111MODULE": "off"})
+        built = run("go", "build", *options, "-o", program, source, cwd=where, env={**os.environ, "GOCACHE": os.path.join(BUILD, "go"), "GO111MODULE": "off"})
         check(built.returncode == 0, built.stderr)
         with child(program) as parked:
             wait_until(lambda: len(os.listdir(f"/proc/{parked.pid}/task")) > 2, "threads of its runtime")

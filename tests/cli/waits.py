@@ -259,10 +259,10 @@ def a_command_that_waits():
 
 @case
 def threads_are_not_goroutines():
-    """What is parked is on no thread: that is said."""
+    """What is parked is on no thread: that is said, where it cannot be shown, as of a program without symbols."""
     need_root()
     with directory() as where:
-        with parked_goroutine() as program:
+        with parked_goroutine("-ldflags=-s") as program:
             path, stats, _ = record_waits(where, "-p", program.pid, "--duration", "1")
         check_sum(stats, waits_of(path))
         report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
@@ -340,7 +340,7 @@ def bad_input():
         path = os.path.join(where, "x.ctop")
         check_refused(ctop("record", "--time", "wall", "-a", "-o", path), 2, "--time", "whole CPUs")
         check_refused(ctop("record", "--time", "wall", "-e", "page-faults", "-o", path, "--", "true"), 2, "page-faults", "clock")
-        check_refused(ctop("record", "--time", "never", "-o", path, "--", "true"), 2, "never", "cpu, wait or wall")
+        check_refused(ctop("record", "--time", "never", "-o", path, "--", "true"), 2, "never", "cpu, wait, wall or goroutines")
         check(not os.path.exists(path), "a file was written")
         ctop_ok("record", "-q", "-o", path, "--", workload("spin"), "0.3")
         for time in ("wait", "wall"):

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include <ctop/elf/go_functions.h>
+#include <ctop/elf/go_goroutines.h>
 #include <ctop/elf/go_lines.h>
 #include <ctop/elf/object.h>
 #include <ctop/symbol/function_offset.h>
@@ -204,6 +205,15 @@ static void check_offsets(const uint8_t *bytes, size_t size)
 	}
 }
 
+/* Of a program of Go's; it opens the file by itself. */
+static void check_goroutines(const uint8_t *bytes, size_t size)
+{
+	struct goroutine_layout layout;
+	const enum goroutine_refusal refusal = go_goroutines_find(fuzz_file(bytes, size), &layout);
+	REQUIRE(refusal < NR_GOROUTINE_REFUSALS);
+	REQUIRE(refusal != GOROUTINES_SHOWN || goroutine_layout_is_sane(&layout));
+}
+
 static void check_rule(const struct cfi *cfi, const struct rule *rule)
 {
 	REQUIRE(rule->kind <= RULE_LONG);
@@ -256,6 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		object_free(object);
 	}
 	check_offsets(bytes, size);
+	check_goroutines(bytes, size);
 	REQUIRE(fuzz_open_descriptors() == open_before);
 	return 0;
 }

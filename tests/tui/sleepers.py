@@ -126,9 +126,9 @@ def ten_thousand_that_sleep():
 
 @case
 def threads_are_not_goroutines():
-    """A goroutine that is parked is on no thread: that is said wherever waiting is shown, and nowhere else."""
+    """A goroutine that is parked is on no thread: where it cannot be shown that is said wherever waiting is, and nowhere else."""
     need_root()
-    with parked_goroutine() as program, terminal(100, 30) as window:
+    with parked_goroutine("-ldflags=-s") as program, terminal(100, 30) as window:
         window.type(f"{CTOP} --time wait -p {program.pid}")
         window.wait_for("LIVE", "% of the waiting", "threads, not goroutines!")
         window.press("o")
@@ -137,6 +137,24 @@ def threads_are_not_goroutines():
         window.wait_until(lambda screen: "% of the time" not in screen and "threads, not goroutines!" not in screen, "computing alone")
         window.press("i")
         window.wait_for("How this profile is made", "threads, not goroutines")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def goroutines_are_a_time_of_their_own():
+    need_root()
+    with parked_goroutine() as program, terminal(110, 30) as window:
+        window.type(f"{CTOP} --time wait -p {program.pid}")
+        window.wait_for("LIVE", "% of the waiting", "threads; o: goroutines")
+        window.press("o")
+        window.wait_for("% of the time", "threads; o: goroutines")
+        window.press("o")
+        window.wait_for("% of what goroutines wait", "parked goroutines", "[chan receive]", "[sleep]")
+        window.press("6")
+        window.wait_for("goroutine 1 of", "[chan receive]", "[sleep]")
+        window.press("Enter")
+        window.wait_until(lambda screen: ("[chan receive]" in screen) != ("[sleep]" in screen), "one goroutine alone")
         window.press("q")
         window.wait_for_prompt()
 

@@ -17,6 +17,7 @@
 
 #include <ctop/base/text.h>
 #include <ctop/broker/mapped_files.h>
+#include <ctop/files/opener.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/ipc/protocol.h>
 #include <ctop/store/tables.h>
@@ -87,6 +88,14 @@ int32_t broker_opener_pid(const struct broker *broker);
 
 /* The kernel says that a file is mapped: it may be gone when somebody asks for it. */
 void broker_open_ahead(struct broker *broker, const struct mapped_file *file);
+
+/*
+ * Opens what a process of the profile executes, as the kernel named it; the taker is called from broker_serve(). 0, -ENOENT: the kernel has
+ * named no such file yet, or another -errno.
+ */
+int broker_open_program(struct broker *broker, int32_t pid, opener_taker *taker, void *context);
+/* Nobody waits any more for what was asked with that context. */
+void broker_forget_program(struct broker *broker, const void *context);
 
 /* A child died on what came from this row's file: from now on none in its role gets it (-EUCLEAN). */
 void broker_set_unreadable(struct broker *broker, enum broker_reader reader,

@@ -168,6 +168,10 @@ uint64_t history_event_period(const struct history *history, size_t event);
 uint64_t history_event_frequency_hz(const struct history *history, size_t event);
 /* Of threads that wait, not of what is sampled: its weights are ns. The last one, if there is one. */
 bool history_is_wait(const struct history *history, uint32_t event);
+/* ... of goroutines that are parked. */
+bool history_is_goroutine_wait(const struct history *history, uint32_t event);
+/* Whether there is such an event. */
+bool history_has_goroutines(const struct history *history);
 /* What weights of its samples count. */
 enum weight_unit history_event_unit(const struct history *history, size_t event);
 uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */

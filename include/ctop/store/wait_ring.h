@@ -9,6 +9,8 @@
  *
  *     STACK  pid, tid, kind, registers, copy    where the thread was seen waiting
  *     TIME   pid, tid, ns, place                so long it waited, and where
+ *
+ * Records of a parked goroutine have a tid that is none (goroutine_of_tid()), by which it is shown: several may have the same.
  */
 
 #include <stdbool.h>
@@ -17,6 +19,7 @@
 
 #include <linux/perf_event.h>
 
+#include <ctop/goroutine.h>
 #include <ctop/wait_kind.h>
 
 enum wait_record_type { WAIT_RECORD_STACK = 0x1000, WAIT_RECORD_TIME };
@@ -41,6 +44,9 @@ struct wait_record {
 	char name
 		[16]; /* TIME: the thread's; the collector does not know it of one that has ended. "": nor does main */
 	uint64_t sp, pc; /* STACK; 0: nobody may see them, or it has none */
+	uint64_t
+		goroutine; /* the number of its descriptor, + 1, which dead ones leave to others; 0: it is a thread's */
+	char reason[32]; /* STACK, of a goroutine: what it waits for, in Go's words */
 	uint64_t
 		stack_bytes; /* STACK: of the copy from sp on that follows, padded to whole words */
 };

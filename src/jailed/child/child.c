@@ -42,6 +42,12 @@ const struct child_role child_roles[] = {
 	 READS_ELF,
 	 {.heap_bytes = 512 * MIB, .nr_descriptors = 16},
 	 NULL},
+	/* DWARF of a large program. */
+	{"goroutines",
+	 goroutines_child_run,
+	 READS_ELF,
+	 {.heap_bytes = 512 * MIB, .nr_descriptors = 16},
+	 NULL},
 	/* Main waits 2 s for its one answer, however busy the CPUs are. */
 	{"prober",
 	 prober_child_run,

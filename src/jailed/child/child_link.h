@@ -51,6 +51,7 @@ int symbolizer_child_run(struct channel *channel);
 int reader_child_run(struct channel *channel);
 int writer_child_run(struct channel *channel);
 int uprobe_child_run(struct channel *channel);
+int goroutines_child_run(struct channel *channel);
 int prober_child_run(struct channel *channel);
 int disassembler_child_run(struct channel *channel);
 int fetcher_child_run(struct channel *channel);

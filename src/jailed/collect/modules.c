@@ -2,6 +2,7 @@
 #include "modules.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,22 @@ int modules_init(struct modules *modules)
 		are_there = are_there && modules->waits[kind];
 	}
 	return are_there ? 0 : -ENOMEM;
+}
+
+struct module *modules_of_reason(struct modules *modules, const char *reason)
+{
+	struct parked_module *parked = modules->parked;
+	char name[sizeof(parked->name)];
+	snprintf(name, sizeof(name), "[%.32s]", reason);
+	for (; parked < modules->parked + modules->nr_parked; parked++)
+		if (!strcmp(parked->name, name))
+			return parked->module;
+	if (modules->nr_parked >= MODULES_PARKED_MOST)
+		return modules->waits[WAIT_OTHER];
+	memcpy(parked->name, name, sizeof(name));
+	parked->module = add_made_up(modules, MODULE_NONE, parked->name);
+	modules->nr_parked += parked->module != NULL;
+	return parked->module;
 }
 
 static void close_file(struct module *module)

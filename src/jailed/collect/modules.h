@@ -47,16 +47,27 @@ struct module {
 	struct module_id asked_id;
 };
 
+/* More than any version of Go's runtime knows. */
+enum { MODULES_PARKED_MOST = 128 };
+
 struct modules {
 	struct module *first;
 	struct module *kernel; /* its addresses are the kernel's */
 	struct module *
 		switched; /* no module: frames that stand for what is not known of a switch of stacks */
 	struct module *waits[NR_WAIT_KINDS], *run_queue; /* likewise: for what a thread waits for */
+	struct parked_module {
+		struct module *module;
+		char name[40];
+	} parked[MODULES_PARKED_MOST]; /* and for what goroutines do, as it comes */
+	size_t nr_parked;
 };
 
 int modules_init(struct modules *modules); /* 0 or -ENOMEM */
 void modules_release(struct modules *modules);
+
+/* What a goroutine waits for, in Go's words: "[chan receive]"; of too many different ones just "[wait]". NULL: out of memory. */
+struct module *modules_of_reason(struct modules *modules, const char *reason);
 
 /* The module of a mapping of that process, made on first sight; NULL: out of memory. */
 struct module *modules_of_map(struct modules *modules, const struct process *process,

@@ -8,6 +8,7 @@
 
 #include <ctop/base/fault.h>
 #include <ctop/elf/object.h>
+#include <ctop/goroutine.h>
 #include <ctop/kernel/record.h>
 #include <ctop/perfdata/perfdata.h>
 #include <ctop/store/wait_ring.h>
@@ -136,11 +137,13 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 		.stack = sample->stack,
 		.stack_bytes = sample->stack_bytes,
 		.frame_pointers_only = plain,
-		.thread = fault_unwinds_all() ? 0 : (uint64_t)(uint32_t)tid,
+		.thread = fault_unwinds_all() || is_goroutine(tid) ? 0 : (uint64_t)(uint32_t)tid,
 	};
 	registers_of(sample, &input);
 	input.nr_chain = user_chain(sample, &input.chain);
-	if (!plain && stitching_watch(collector->unwinding.stitching, tid))
+	/* A goroutine is no thread: nothing of it is joined with what a thread had. */
+	const bool stitches = !plain && !is_goroutine(tid);
+	if (stitches && stitching_watch(collector->unwinding.stitching, tid))
 		input.evidence = collector->unwinding.evidence;
 	const struct unwind_space space = {
 		.find = find_mapping,
@@ -161,7 +164,7 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 		if (collector->unwinding.frames[i].method == FRAME_SWITCHED)
 			collector->unwinding.frames[i].module =
 				collector->unwinding.modules.switched;
-	if (!error && !plain && !result.behind_switch)
+	if (!error && stitches && !result.behind_switch)
 		error = stitching_take(collector->unwinding.stitching, tid, space.generation,
 				       collector->unwinding.frames, collector->unwinding.evidence,
 				       &result);
@@ -419,16 +422,17 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 	return 0;
 }
 
-/* ---- of a thread that waits ---- */
+/* ---- of a thread that waits, or a goroutine ---- */
 
 static int unwind_wait(struct collector *collector, const struct record *record,
-		       enum wait_kind kind, bool patient, struct stack_gap *gap, struct sample *out)
+		       struct module *kind, bool patient, struct stack_gap *gap, struct sample *out)
 {
 	static const uint64_t no_address = 0;
 	struct process *process = process_table_add(collector->following.processes, record->pid);
 	if (!process)
 		return -ENOMEM;
-	int result = ask_process(collector, process, record->tid, true);
+	const int32_t thread = is_goroutine(record->tid) ? record->pid : record->tid;
+	int result = ask_process(collector, process, thread, true);
 	if (result && (patient || result != -EAGAIN))
 		return result;
 	struct space_context context = {
@@ -443,15 +447,16 @@ static int unwind_wait(struct collector *collector, const struct record *record,
 		return result;
 	collector->output.counts.hurried += !patient && user.end == STACK_BROKEN;
 	*out = (struct sample){.end = (uint8_t)user.end, .reason = (uint8_t)user.reason};
-	const struct inner_part inner = {collector->unwinding.modules.waits[kind], &no_address, 1};
+	const struct inner_part inner = {kind, &no_address, 1};
 	result = task_rows_find(collector, process, record->tid, &out->task);
 	return result ? result
-		      : add_stack(&collector->output, &collector->unwinding, record->tid, user.nr,
+		      : add_stack(&collector->output, &collector->unwinding,
+				  is_goroutine(record->tid) ? GOROUTINE_TID : record->tid, user.nr,
 				  &inner, out);
 }
 
-int stack_of_wait(struct collector *collector, const struct wait_record *wait, const uint8_t *bytes,
-		  bool patient, struct stack_gap *gap, struct sample *sample)
+int stack_of_wait(struct collector *collector, const struct wait_record *wait, struct module *kind,
+		  const uint8_t *bytes, bool patient, struct stack_gap *gap, struct sample *sample)
 {
 	const unsigned sp = perf_register[UNWIND_SP], pc = perf_register[UNWIND_PC];
 	struct record record = {
@@ -466,5 +471,5 @@ int stack_of_wait(struct collector *collector, const struct wait_record *wait, c
 	};
 	record.sample.regs[sp] = wait->sp;
 	record.sample.regs[pc] = wait->pc;
-	return unwind_wait(collector, &record, (enum wait_kind)wait->kind, patient, gap, sample);
+	return unwind_wait(collector, &record, kind, patient, gap, sample);
 }

@@ -50,10 +50,10 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 		 const struct record *record, bool patient, struct stack_gap *gap);
 
 /*
- * The stack that a thread waits with, as main has seen it, its innermost frame what it waits for; without time and weight. Of the
- * registers only pc and sp are known. Returns as stack_sample().
+ * The stack that a thread or goroutine waits with, as main has seen it, its innermost frame the kind, which is what it waits for; without
+ * time and weight. Of the registers only pc and sp are known. Returns as stack_sample().
  */
-int stack_of_wait(struct collector *collector, const struct wait_record *wait, const uint8_t *bytes,
-		  bool patient, struct stack_gap *gap, struct sample *sample);
+int stack_of_wait(struct collector *collector, const struct wait_record *wait, struct module *kind,
+		  const uint8_t *bytes, bool patient, struct stack_gap *gap, struct sample *sample);
 
 #endif

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include <ctop/base/hash.h>
+#include <ctop/goroutine.h>
 
 #include "internal.h"
 
 static int add_thread(struct output *output, struct process_table *processes, int32_t pid,
 		      int32_t tid, const char *name, struct task_id *id)
 {
-	const char *known = process_table_comm_of(processes, pid, tid);
+	const char *known = process_table_comm_of(processes, pid, is_goroutine(tid) ? pid : tid);
 	const char *comm = name[0] ? name : known;
 	struct string_id string;
 	int result = tables_add_string(output->writer, comm, strlen(comm), &string);

@@ -7,6 +7,7 @@
 
 #include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
+#include <ctop/goroutine.h>
 #include <ctop/store/wait_ring.h>
 #include <ctop/time_shown.h>
 
@@ -14,10 +15,11 @@
 #include "round.h"
 
 /* Then all are forgotten: the waits in hand end as not seen. */
-enum { STACKS_MOST = 65536 };
+enum { STACKS_MOST = 131072 };
 
 struct wait_stack {
 	int32_t pid, tid;
+	uint64_t goroutine; /* as the record has it */
 	struct placed_wait {
 		uint32_t epoch; /* in which the sample holds; 0: there is none */
 		struct sample sample;
@@ -27,7 +29,7 @@ struct wait_stack {
 void waits_release(struct waits *waits)
 {
 	free(waits->stacks.items);
-	index_release(&waits->by_tid);
+	index_release(&waits->by_task);
 	*waits = (struct waits){0};
 }
 
@@ -48,29 +50,68 @@ int waits_add_event(struct collector *collector)
 	return result ? result : tables_add_event(output->writer, &row, &id);
 }
 
-static struct wait_stack *find(const struct waits *waits, int32_t tid)
+/*
+ * There is no event of goroutines before there is one of them: most programs have none. A predecessor may have added it.
+ */
+static int add_goroutine_event(struct collector *collector)
 {
-	struct index_probe probe = index_find(&waits->by_tid, hash_u64((uint64_t)tid));
+	struct waits *waits = &collector->waits;
+	struct output *output = &collector->output;
+	const uint32_t row_of_waits = (uint32_t)collector->events.named.nr + 1;
+	struct event_row row = {.weight_unit = WEIGHT_NS};
+	if (waits->event_epoch == output->epoch)
+		return 0;
+	int result = tables_add_string(output->writer, GOROUTINE_EVENT, strlen(GOROUTINE_EVENT),
+				       &row.name);
+	row.asked = row.name;
+	waits->goroutine_event = row_of_waits + 1;
+	if (!result && tables_nr_rows(output->writer, TABLE_EVENTS) <= waits->goroutine_event)
+		result = tables_add_event(output->writer, &row, &waits->goroutine_event);
+	if (!result)
+		waits->event_epoch = output->epoch;
+	return result;
+}
+
+static uint64_t hash_of(const struct wait_record *wait)
+{
+	return wait->goroutine ? hash_two(wait->goroutine, (uint64_t)wait->pid)
+			       : hash_u64((uint64_t)wait->tid);
+}
+
+static bool is_of(const struct wait_stack *stack, const struct wait_record *wait)
+{
+	return stack->goroutine == wait->goroutine &&
+	       (wait->goroutine ? stack->pid == wait->pid : stack->tid == wait->tid);
+}
+
+static struct wait_stack *find(const struct waits *waits, const struct wait_record *wait)
+{
+	struct index_probe probe = index_find(&waits->by_task, hash_of(wait));
 	uint32_t row;
-	while (index_next(&waits->by_tid, &probe, &row))
-		if (waits->stacks.items[row].tid == tid)
+	while (index_next(&waits->by_task, &probe, &row))
+		if (is_of(&waits->stacks.items[row], wait))
 			return &waits->stacks.items[row];
 	return NULL;
 }
 
-/* NULL: out of memory. */
-static struct wait_stack *find_or_add(struct waits *waits, int32_t tid)
+static struct wait_stack stack_of(const struct wait_record *wait)
 {
-	struct wait_stack *stack = find(waits, tid);
+	return (struct wait_stack){wait->pid, wait->tid, wait->goroutine, {0}, {0}};
+}
+
+/* NULL: out of memory. */
+static struct wait_stack *find_or_add(struct waits *waits, const struct wait_record *wait)
+{
+	struct wait_stack *stack = find(waits, wait);
 	if (stack)
 		return stack;
 	if (waits->stacks.nr >= STACKS_MOST)
 		waits_release(waits);
-	if (vec_reserve(&waits->stacks, waits->stacks.nr + 1) || index_reserve(&waits->by_tid))
+	if (vec_reserve(&waits->stacks, waits->stacks.nr + 1) || index_reserve(&waits->by_task))
 		return NULL;
-	index_add(&waits->by_tid, hash_u64((uint64_t)tid), (uint32_t)waits->stacks.nr);
+	index_add(&waits->by_task, hash_of(wait), (uint32_t)waits->stacks.nr);
 	stack = &waits->stacks.items[waits->stacks.nr++];
-	*stack = (struct wait_stack){.tid = tid};
+	*stack = stack_of(wait);
 	return stack;
 }
 
@@ -88,10 +129,15 @@ static int unwind(struct collector *collector, const struct wait_record *wait, c
 {
 	struct stack_gap gap = {0};
 	int result;
+	struct modules *modules = &collector->unwinding.modules;
+	struct module *kind = wait->goroutine ? modules_of_reason(modules, wait->reason)
+					      : modules->waits[wait->kind];
+	if (!kind)
+		return -ENOMEM;
 	if (!wait->pc)
-		return make_plain(collector, wait, collector->unwinding.modules.waits[wait->kind],
-				  sample);
-	while ((result = stack_of_wait(collector, wait, bytes, patient, &gap, sample)) == -EAGAIN &&
+		return make_plain(collector, wait, kind, sample);
+	while ((result = stack_of_wait(collector, wait, kind, bytes, patient, &gap, sample)) ==
+		       -EAGAIN &&
 	       gap.process) {
 		result = round_close_gap(collector, &gap, patient);
 		if (result)
@@ -107,11 +153,11 @@ static int take_stack(struct collector *collector, const struct wait_record *wai
 	const int result = unwind(collector, wait, bytes, patient, &now.sample);
 	if (result)
 		return result;
-	struct wait_stack *stack = find_or_add(&collector->waits, wait->tid);
+	struct wait_stack *stack = find_or_add(&collector->waits, wait);
 	if (!stack)
 		return -ENOMEM;
 	if (stack->pid != wait->pid)
-		*stack = (struct wait_stack){.pid = wait->pid, .tid = wait->tid};
+		*stack = stack_of(wait);
 	if (!wait->again)
 		stack->before = stack->last;
 	stack->last = now;
@@ -122,7 +168,7 @@ static int take_stack(struct collector *collector, const struct wait_record *wai
 static const struct sample *place_of(const struct collector *collector,
 				     const struct wait_record *wait)
 {
-	const struct wait_stack *stack = find(&collector->waits, wait->tid);
+	const struct wait_stack *stack = find(&collector->waits, wait);
 	if (!stack || stack->pid != wait->pid || wait->place > WAIT_AT_BEFORE)
 		return NULL;
 	const struct placed_wait *placed =
@@ -137,7 +183,9 @@ static int add_time(struct collector *collector, const struct wait_record *wait)
 	struct sample sample;
 	if (!wait->ns)
 		return 0;
-	int result = 0;
+	int result = wait->goroutine ? add_goroutine_event(collector) : 0;
+	if (result)
+		return result;
 	if (place)
 		sample = *place;
 	else
@@ -149,7 +197,9 @@ static int add_time(struct collector *collector, const struct wait_record *wait)
 		return result;
 	sample.time_ns = wait->until_ns;
 	sample.weight = wait->ns;
-	sample.event = (uint8_t)(collector->events.named.nr + 1); /* row 0 of the table is none */
+	sample.event = (uint8_t)(wait->goroutine ? collector->waits.goroutine_event
+						 : collector->events.named.nr +
+							   1); /* row 0 of the table is none */
 	tables_add_sample(collector->output.writer, &sample);
 	collector->output.counts.drained++;
 	return 0;

@@ -2,7 +2,10 @@
 #ifndef CTOP_COLLECT_WAITS_H
 #define CTOP_COLLECT_WAITS_H
 
-/* Where threads wait, as main has seen it (store/wait_ring.h), and for how long: samples of an event of their own, in ns. */
+/*
+ * Where threads and goroutines wait, as main has seen it (store/wait_ring.h), and for how long: samples of an event of their own each, in
+ * ns.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,12 +21,13 @@ struct perf_event_header;
 struct wait_stack;
 
 struct waits {
-	/* Of each thread the stack that it was seen with last. */
+	/* Of each thread and goroutine the stack that it was seen with last. */
 	struct {
 		struct wait_stack *items;
 		size_t nr, capacity;
 	} stacks;
-	struct index by_tid;
+	struct index by_task;
+	uint32_t goroutine_event, event_epoch; /* the row of goroutines' event, in which tables */
 };
 
 void waits_release(struct waits *waits);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/cli/commands.h>
+#include <ctop/goroutine.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -99,8 +100,9 @@ static int refuse_event(const struct diff *diff, const struct history *history, 
 static int choose_event(struct diff *diff, const struct history *history, const char *file,
 			size_t *event)
 {
-	const char *asked =
-		diff->options->time == TIME_SHOWN_WAIT ? WAIT_EVENT : diff->options->event;
+	const char *asked = diff->options->time == TIME_SHOWN_WAIT	   ? WAIT_EVENT
+			    : diff->options->time == TIME_SHOWN_GOROUTINES ? GOROUTINE_EVENT
+									   : diff->options->event;
 	const char *wanted = diff->event ? diff->event : asked;
 	*event = wanted ? find_event(history, wanted) : first_sampled(history);
 	if (*event == SIZE_MAX || !history_event_samples(history, *event))
@@ -494,8 +496,10 @@ int command_diff(const struct options *options, struct error *error)
 							 : PER_EVENT,
 	};
 	/* Nothing else is read then. */
-	if (diff.divisor == PER_EVENT && options->time == TIME_SHOWN_WAIT) {
-		error_usage(error, "--time wait is not divided by %s", per);
+	if (diff.divisor == PER_EVENT &&
+	    (options->time == TIME_SHOWN_WAIT || options->time == TIME_SHOWN_GOROUTINES)) {
+		error_usage(error, "--time %s is not divided by %s",
+			    options->time == TIME_SHOWN_WAIT ? "wait" : "goroutines", per);
 		return error_remedy(error, "use --per run or --per second");
 	}
 	diff.compare = compare_new(diff.divisor == PER_TOTAL);

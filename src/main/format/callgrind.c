@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/base/task_id.h>
 
 #include "file_numbers.h"
 #include "pieces.h"
@@ -263,7 +264,9 @@ static void add_thread(struct writing *writing, uint32_t number)
 	const struct track *track = &writing->tracks.tracks.items[number];
 	text_addf(&writing->out, "ob=[threads]\nfl=[threads]\nfn=");
 	text_add_safe(&writing->out, track->comm);
-	text_addf(&writing->out, " [%" PRId32 "]", track->tid);
+	text_add(&writing->out, " [");
+	task_id_add(&writing->out, track->tid);
+	text_add(&writing->out, "]");
 	if (track->pid != track->tid) {
 		text_add(&writing->out, " of ");
 		text_add_safe(&writing->out, track->process);

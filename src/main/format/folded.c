@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <ctop/base/index.h>
+#include <ctop/base/task_id.h>
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
 #include <ctop/query/groups.h>
@@ -200,8 +201,10 @@ static int find_comm(struct folding *folding, const struct history_stack *stack,
 	add_comm(&folding->names_text, comm.comm);
 	if (has_pid)
 		text_addf(&folding->names_text, "-%" PRId32, comm.pid);
-	if (has_tid)
-		text_addf(&folding->names_text, "/%" PRId32, comm.tid);
+	if (has_tid) {
+		text_add(&folding->names_text, "/");
+		task_id_add(&folding->names_text, comm.tid);
+	}
 	comm.name.size = folding->names_text.size - comm.name.at;
 	*number = (uint32_t)folding->comms.nr;
 	folding->comms.items[folding->comms.nr++] = comm;

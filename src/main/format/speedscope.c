@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/task_id.h>
+
 #include "json.h"
 #include "numbering.h"
 #include "pieces.h"
@@ -165,11 +167,13 @@ static void add_head(struct scope *scope, const struct track *track)
 	const bool is_wall = track->event == TRACK_OF_WALL;
 	const char *event = is_wall ? "wall" : history_event_name(history, track->event);
 	struct text name = {0};
-	if (track->pid == track->tid)
+	if (track->pid == track->tid) {
 		text_addf(&name, "%s [%" PRId32 "], %s", track->comm, track->pid, event);
-	else
-		text_addf(&name, "%s [%" PRId32 "] of %s [%" PRId32 "], %s", track->comm,
-			  track->tid, track->process, track->pid, event);
+	} else {
+		text_addf(&name, "%s [", track->comm);
+		task_id_add(&name, track->tid);
+		text_addf(&name, "] of %s [%" PRId32 "], %s", track->process, track->pid, event);
+	}
 	scope->out.failed |= name.failed;
 	text_add(&scope->out, "{\"type\":\"sampled\",\"name\":");
 	json_add_name(&scope->out, &scope->scratch, text_string(&name));

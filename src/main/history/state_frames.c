@@ -6,7 +6,8 @@
 static bool is_state(const struct history *history, const struct counted_stack *stack)
 {
 	const struct named_frame *leaf = &history->frames.items[stack->leaf];
-	return history_is_wait(history, stack->event) &&
+	return (history_is_wait(history, stack->event) ||
+		history_is_goroutine_wait(history, stack->event)) &&
 	       history->modules.items[leaf->module].kind == MODULE_NONE && leaf->name;
 }
 

@@ -56,7 +56,7 @@ const struct option_row option_rows[] = {
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
 	 "counters; any other event that cannot be opened is an error."},
 	{OPTION_TIME, GROUP_SAMPLING, SAMPLERS | FILTERED, 0, "time", "TIME", COMPLETE_WORDS,
-	 TIME_SHOWN_WORDS, "cpu (default), wait or wall: both",
+	 TIME_SHOWN_WORDS, "cpu (default), wait, wall: both; goroutines",
 	 "Waiting is shown where it is spent: threads that wait are looked at, without stopping "
 	 "them, and their stacks have all the time that they waited there, what for as the "
 	 "innermost frame: \\fB[lock]\\fR, \\fB[io]\\fR, \\fB[poll]\\fR, \\fB[sleep]\\fR, "
@@ -67,7 +67,10 @@ const struct option_row option_rows[] = {
 	 "recording made with \\fBwait\\fR or \\fBwall\\fR has both. Of \\fBwait\\fR the report "
 	 "also lists "
 	 "what was waited for longest: files, pipes, sockets, processes, and futexes with who "
-	 "likely holds them. Whoever may trace a process may see where it waits."},
+	 "likely holds them. Goroutines that are parked are on no thread: \\fBgoroutines\\fR "
+	 "shows what they wait for, where and how long, by looks at their descriptors about each "
+	 "100 ms, of programs that Go has linked with symbols. It is a sum of its own, recorded "
+	 "with any of the three. Whoever may trace a process may see where it waits."},
 	{OPTION_STATE_FRAMES, GROUP_OUTPUT, LIVE | READERS, 0, "state-frames", "WHERE",
 	 COMPLETE_WORDS, STATE_FRAMES_WORDS, "of waits, what for: leaf (default), root, none",
 	 "With \\fBroot\\fR all that waits for a lock is below one \\fB[lock]\\fR; with "

@@ -82,7 +82,7 @@ static bool is_of(const struct history *history, const struct history_task *task
 {
 	if (wanted->tid == -2)
 		return !strcmp(selection_program_of(history, task), wanted->comm);
-	return task->pid == wanted->pid && (wanted->tid < 0 || task->tid == wanted->tid) &&
+	return task->pid == wanted->pid && (wanted->tid == -1 || task->tid == wanted->tid) &&
 	       history_same_process(history, task->started_ns, wanted->started_ns);
 }
 

@@ -30,9 +30,11 @@ static uint64_t nr_before_filter(const struct header *header)
 {
 	const struct history *history = header->history;
 	const enum time_shown time = header->options->time;
-	uint64_t nr = time == TIME_SHOWN_WAIT ? 0 : header_nr_samples(header);
-	for (size_t i = 0; time && i < history_nr_events(history); i++)
-		if (!strcmp(history_event_name(history, i), WAIT_EVENT))
+	const bool is_of_goroutines = time == TIME_SHOWN_GOROUTINES;
+	uint64_t nr = time == TIME_SHOWN_WAIT || is_of_goroutines ? 0 : header_nr_samples(header);
+	for (uint32_t i = 0; time && i < history_nr_events(history); i++)
+		if (is_of_goroutines ? history_is_goroutine_wait(history, i)
+				     : history_is_wait(history, i))
 			nr += history_event_samples(history, i);
 	return nr;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/ipc/goroutines_protocol.h>
 #include <ctop/report/numbers.h>
 #include <ctop/system/trace_refusal.h>
 
@@ -19,6 +20,24 @@ static const char *source_words(uint64_t source)
 				   "more than --max-overhead)",
 	};
 	return words[source < NR_TIME_SOURCES ? source : TIME_FROM_NOTHING];
+}
+
+/* Why goroutines that are parked are not shown, which are on no thread. */
+static void add_threads_only(struct header *header)
+{
+	static const char *const words[NR_GOROUTINE_REFUSALS] = {
+		[GOROUTINES_SHOWN] = "those that are parked are on none",
+		[GOROUTINES_NOT_GO] = "those that are parked are on none",
+		[GOROUTINES_NO_SYMBOLS] = "where those are that are parked is not known without "
+					  "symbols (built with -ldflags=-s)",
+		[GOROUTINES_NO_LAYOUT] = "where those are that are parked is not known of this "
+					 "version of Go without DWARF (built with -ldflags=-w)",
+		[GOROUTINES_DAMAGED] = "where those are that are parked could not be read in the "
+				       "program's file",
+	};
+	const uint64_t refusal = header->facts->stats.goroutines_refusal;
+	text_addf(&header->line, "; threads, not goroutines: %s",
+		  words[refusal < NR_GOROUTINE_REFUSALS ? refusal : GOROUTINES_SHOWN]);
 }
 
 /* The largest first. Of a recording the kinds may come to anything. */
@@ -44,9 +63,11 @@ static void add_waits(struct header *header, const struct thread_times *times)
 			  "; %.2f%% of it was too short to be seen, and is shared out over short "
 			  "waits",
 			  100.0 * (double)shared_ns / (double)times->ns[TIME_WAITING]);
-	if (header->line.size && history_has_go(header->history))
-		text_add(&header->line,
-			 "; threads, not goroutines: those that are parked are on none");
+	if (header->line.size && history_has_goroutines(header->history))
+		text_add(&header->line, "; of threads: those of parked goroutines are --time "
+					"goroutines");
+	else if (header->line.size && history_has_go(header->history))
+		add_threads_only(header);
 	header_end_line(header, "waits");
 }
 

@@ -264,7 +264,8 @@ static const char *first_sampled(const struct load *load)
 	size_t event = 0;
 	while (event < history_nr_events(history) && !history_event_samples(history, event))
 		event++;
-	return !load->options->event && event && event < history_nr_events(history)
+	return !load->options->event && load->options->time != TIME_SHOWN_GOROUTINES && event &&
+			       event < history_nr_events(history)
 		       ? history_event_name(history, event)
 		       : NULL;
 }
@@ -354,6 +355,8 @@ void load_tell_event(const struct load *load)
 		text_add_safe(&line, history_event_name(history, i));
 		if (history_is_wait(history, (uint32_t)i))
 			text_add(&line, " (or --time wait, wall)");
+		if (history_is_goroutine_wait(history, (uint32_t)i))
+			text_add(&line, " (or --time goroutines)");
 	}
 	text_add(&line, "\n");
 	if (nr_others || load->with_event)

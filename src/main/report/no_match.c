@@ -50,6 +50,25 @@ static bool has_waits(const struct history *history)
 	return false;
 }
 
+/* What the profile does not tell of at all. 0 or an error. */
+static int check_time(const struct history *history, const struct options *options,
+		      struct error *error)
+{
+	if (options->time == TIME_SHOWN_GOROUTINES && !history_has_goroutines(history)) {
+		error_set(error, -ENOENT, "'%s' does not tell where goroutines were parked",
+			  options->input);
+		return error_remedy(error, "record a program of Go's that has its symbols (built "
+					   "without -ldflags=-s) with --time wall");
+	}
+	if (options->time && !has_waits(history)) {
+		error_set(error, -ENOENT, "'%s' does not tell where threads waited",
+			  options->input);
+		return error_remedy(
+			error, "record again with --time wall; leave out --time to see computing");
+	}
+	return 0;
+}
+
 static void name_events(const struct history *history, struct error *error)
 {
 	const char *names[NAMED_MOST + 1];
@@ -117,13 +136,9 @@ static void name_options(const struct options *options, struct error *error)
 int no_match_check(struct history *history, const struct options *options, struct error *error)
 {
 	const struct history_totals totals = history_totals(history);
-	if (options->time && !has_waits(history)) {
-		error_set(error, -ENOENT, "'%s' does not tell where threads waited",
-			  options->input);
-		error_remedy(error,
-			     "record again with --time wall; leave out --time to see computing");
-		return -ENOENT;
-	}
+	const int code = check_time(history, options, error);
+	if (code)
+		return code;
 	const size_t event = event_of_wall(history, options);
 	if (options->time == TIME_SHOWN_WALL && history_event_unit(history, event) != WEIGHT_NS) {
 		error_set(error, -EINVAL, "%s is no time: it does not add up with waiting",
@@ -134,9 +149,9 @@ int no_match_check(struct history *history, const struct options *options, struc
 	if (totals.samples || !totals.samples_before)
 		return 0;
 	if (options->event && find_event(history, options->event) == history_nr_events(history)) {
-		int code = error_usage(error, "the recording has no event '%s'", options->event);
+		error_usage(error, "the recording has no event '%s'", options->event);
 		name_events(history, error);
-		return code;
+		return -EINVAL;
 	}
 	if (options->comm && !history_has_name(history, HISTORY_COMMS, options->comm)) {
 		error_set(error, -ENOENT, "no samples of a thread named '%s'", options->comm);

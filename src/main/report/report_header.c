@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/report/report_header.h>
+#include <ctop/goroutine.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -99,15 +100,18 @@ void report_header(const struct history *history, const struct history_totals *t
 		   const struct options *options, const char *choose, struct text *out)
 {
 	struct run_facts facts = {0};
+	struct options of_event = *options;
+	if (options->time == TIME_SHOWN_GOROUTINES)
+		of_event.event = GOROUTINE_EVENT;
 	run_facts_read(history, FACT_RECORDED, &facts);
 	struct header header = {.history = history,
 				.facts = &facts,
 				.totals = totals,
-				.options = options,
+				.options = &of_event,
 				.choose = choose,
 				.has_columns = history_is_beside(history),
 				.out = out,
-				.event = find_event(history, options->event)};
+				.event = find_event(history, of_event.event)};
 	add_target(&header);
 	add_recorder(&header);
 	add_host(&header);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include <ctop/base/function_name.h>
+#include <ctop/base/task_id.h>
+#include <ctop/goroutine.h>
 #include <ctop/report/numbers.h>
 
 #include "report_events.h"
@@ -73,8 +75,12 @@ static const char *shown_module(struct list *list, const struct group *group)
 static const char *task_name(struct list *list, const struct group *group)
 {
 	text_addf(&list->name, "%7" PRId32 "  ", group->pid);
-	if (group->tid >= 0)
+	if (group->tid >= 0) {
 		text_addf(&list->name, "%7" PRId32 "  ", group->tid);
+	} else if (is_goroutine(group->tid)) {
+		task_id_add(&list->name, group->tid);
+		text_add(&list->name, "  ");
+	}
 	text_add_safe(&list->name, group->comm);
 	return text_string(&list->name);
 }

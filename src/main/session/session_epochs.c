@@ -163,7 +163,7 @@ static void count(struct session *session, const struct sample *samples, size_t 
 	stats->samples += nr;
 	for (size_t i = 0; i < nr; i++) {
 		size_t event = (size_t)samples[i].event - FIRST_EVENT;
-		if (session_places_waits(session) && event == session->sampling.nr_events) {
+		if (session_places_waits(session) && event >= session->sampling.nr_events) {
 			stats->waits++;
 		} else if (event < SAMPLER_MAX_EVENTS) {
 			stats->events[event].samples++;

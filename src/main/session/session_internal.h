@@ -25,6 +25,7 @@
 #include <ctop/system/trace_refusal.h>
 #include <ctop/system/wait_look.h>
 
+#include "goroutines.h"
 #include "time_account.h"
 #include "uprobes.h"
 
@@ -73,9 +74,10 @@ struct session_time {
 	struct time_account *account;
 	enum time_source source;
 	uint64_t read_due_ns, looks_due_ns;
-	uint64_t read_until_ns;	      /* all records from before have been read */
-	struct wait_ring ring;	      /* where threads wait; page NULL: nobody wants to know */
-	struct wait_objects *objects; /* what for, one by one; NULL: nobody wants to know */
+	uint64_t read_until_ns;	       /* all records from before have been read */
+	struct wait_ring ring;	       /* where threads wait; page NULL: nobody wants to know */
+	struct wait_objects *objects;  /* what for, one by one; NULL: nobody wants to know */
+	struct goroutines *goroutines; /* NULL: as ring's page */
 	uint64_t untold_ns, nr_refused;
 	enum trace_refusal refusal; /* the first one's cause */
 	uint64_t pass_cpu_ns;	    /* what it took so far */

@@ -61,6 +61,8 @@ static enum wait_kind kind_of_wait(int32_t pid, int32_t tid, char state)
 
 static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 {
+	if (time->goroutines)
+		goroutines_note(time->goroutines, pid);
 	struct stat_line line;
 	struct wait_look seen;
 	struct thread_look look = {.pid = pid, .tid = tid};
@@ -257,6 +259,8 @@ void session_switch_time(struct session *session, bool on, uint64_t ns)
 		return;
 	read_records(session, ns, SIZE_MAX);
 	time_account_switch(time->account, on, ns);
+	if (time->goroutines && on)
+		goroutines_begin(time->goroutines, ns);
 	/* A command that was let go just now is to have begun. */
 	time->looks_due_ns = ns + LOOK_EVERY_NS / 2;
 	if (uses_looks(time))
@@ -272,7 +276,9 @@ int session_time_rest_ms(const struct session *session)
 	const uint64_t now_ns = clock_now_ns();
 	const bool is_in_pass = time->pass.at < time->pass.nr;
 	const uint64_t turn_ns = session_has_room_for_wait(time) ? NS_PER_MS : NEW_ROOM_NS;
-	const uint64_t due_ns = is_in_pass ? now_ns + turn_ns : time->looks_due_ns;
+	const uint64_t looks_ns = is_in_pass ? now_ns + turn_ns : time->looks_due_ns;
+	const uint64_t others_ns = goroutines_due_ns(time->goroutines, now_ns);
+	const uint64_t due_ns = looks_ns < others_ns ? looks_ns : others_ns;
 	return due_ns > now_ns ? (int)((due_ns - now_ns) / NS_PER_MS) + 1 : 0;
 }
 
@@ -292,6 +298,8 @@ void session_serve_time(struct session *session, uint64_t now_ns)
 		session_tell_waits(time, clock_now_ns());
 	if (is_read || session_places_waits(session))
 		serve_looks(time, now_ns);
+	if (time->goroutines && session->on)
+		goroutines_serve(time->goroutines, now_ns);
 }
 
 void session_end_time(struct session *session, uint64_t end_ns)
@@ -299,6 +307,8 @@ void session_end_time(struct session *session, uint64_t end_ns)
 	struct session_time *time = &session->time;
 	if (!time->account)
 		return;
+	if (time->goroutines && !time_account_is_on(time->account))
+		goroutines_begin(time->goroutines, end_ns);
 	end_records(session, end_ns);
 	time_account_switch(time->account, false, end_ns);
 	read_records(session, UINT64_MAX, SIZE_MAX);
@@ -308,6 +318,7 @@ void session_end_time(struct session *session, uint64_t end_ns)
 
 void session_release_time(struct session *session)
 {
+	goroutines_free(session->time.goroutines);
 	time_account_free(session->time.account);
 	wait_ring_close(&session->time.ring);
 	wait_objects_free(session->time.objects);
@@ -338,6 +349,8 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->waits_refused = time->nr_refused;
 	stats->waits_refused_by = time->refusal;
 	stats->waits_untold_ns = time->untold_ns;
+	if (time->goroutines)
+		goroutines_add_counts(time->goroutines, stats);
 }
 
 enum time_source session_time_source(const struct session *session)

@@ -20,11 +20,16 @@ bool session_places_waits(const struct session *session)
 
 int session_begin_waits(struct session *session)
 {
-	session->time.ring.fd = -1;
-	if (!session->time.account || !session->wants_waits)
+	struct session_time *time = &session->time;
+	time->ring.fd = -1;
+	if (!time->account || !session->wants_waits)
 		return 0;
-	session->time.objects = wait_objects_new();
-	return session->time.objects ? wait_ring_open(&session->time.ring) : -ENOMEM;
+	time->objects = wait_objects_new();
+	const int result = time->objects ? wait_ring_open(&time->ring) : -ENOMEM;
+	if (result)
+		return result;
+	time->goroutines = goroutines_new(session->broker, &time->ring);
+	return time->goroutines ? 0 : -ENOMEM;
 }
 
 /* What does not fit in is missing, and said to be. */
@@ -114,6 +119,8 @@ void session_forget_places(struct session *session)
 {
 	if (session_places_waits(session))
 		time_account_forget_places(session->time.account);
+	if (session->time.goroutines)
+		goroutines_forget_stacks(session->time.goroutines);
 }
 
 void session_end_waits(struct session *session, uint64_t end_ns)
@@ -122,4 +129,5 @@ void session_end_waits(struct session *session, uint64_t end_ns)
 		return;
 	time_account_close_places(session->time.account, end_ns);
 	session_tell_waits(&session->time, end_ns);
+	goroutines_end(session->time.goroutines);
 }

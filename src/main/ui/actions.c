@@ -360,8 +360,9 @@ static void next_event(struct ui *ui)
 
 static void next_time(struct ui *ui)
 {
-	static const char *const said[NR_TIMES_SHOWN] = {"computing", "waiting",
-							 "wall: computing and waiting"};
+	static const char *const said[NR_TIMES_SHOWN] = {
+		"computing", "waiting", "wall: computing and waiting",
+		"parked goroutines: beside what threads do"};
 	struct model *model = &ui->model;
 	const char *why = "";
 	ui_tell(ui, model_next_time(model, &why) ? said[model->time] : why);

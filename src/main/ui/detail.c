@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <ctop/terminal/theme.h>
+#include <ctop/base/task_id.h>
 
 #include "event_cells.h"
 #include "header.h"
@@ -227,7 +228,8 @@ static void put_threads(struct pane *pane, const struct selection_tasks *threads
 	put_title(pane, "    %", "THREADS");
 	for (size_t i = 0; i < threads->nr && (int)i < most; i++) {
 		text_clear(&name);
-		text_addf(&name, "%d ", threads->items[i].tid);
+		task_id_add(&name, threads->items[i].tid);
+		text_add(&name, " ");
 		text_add_safe(&name, threads->items[i].comm);
 		put_share(pane, share(threads->items[i].weight, whole), ROLE_TEXT,
 			  text_string(&name));

@@ -150,10 +150,11 @@ static int tabs_cols(void)
 /* Of what percentages are, and from which on rows are shown, as far as there is room. */
 static void add_percent_of(struct strip *strip, const struct model *model)
 {
-	const char *unit = model->time == TIME_SHOWN_WAIT   ? "the waiting"
-			   : model->time == TIME_SHOWN_WALL ? "the time"
-			   : model->facts.unit == WEIGHT_NS ? "samples"
-							    : model_unit(model);
+	const char *unit = model->time == TIME_SHOWN_WAIT	  ? "the waiting"
+			   : model->time == TIME_SHOWN_WALL	  ? "the time"
+			   : model->time == TIME_SHOWN_GOROUTINES ? "what goroutines wait"
+			   : model->facts.unit == WEIGHT_NS	  ? "samples"
+								  : model_unit(model);
 	bool filtered = model->nr_zooms > 0;
 	text_addf(&strip->text, "%% of %s%s%s", filtered && model->of_all ? "all " : "", unit,
 		  filtered && !model->of_all ? " shown" : "");

@@ -132,6 +132,8 @@ static void add_event(struct items *items, const struct model *model, struct tex
 		text_addf(text, "%u/%u ", model->event + 1, model->nr_events);
 	if (model->time == TIME_SHOWN_WAIT)
 		text_add(text, "waiting");
+	else if (model->time == TIME_SHOWN_GOROUTINES)
+		text_add(text, "parked goroutines");
 	else
 		text_add_safe(text, facts->event);
 	if (model->time == TIME_SHOWN_WALL)
@@ -216,7 +218,10 @@ static void add_warnings(struct items *items, const struct model *model, struct 
 	const struct selection_totals *totals = &model->totals;
 	if (facts->all_wait_for_locks)
 		add(items, ROLE_BAD, "all wait for locks!");
-	if (facts->has_go && model->time)
+	const bool is_of_threads = model->time == TIME_SHOWN_WAIT || model->time == TIME_SHOWN_WALL;
+	if (is_of_threads && model->goroutine_event != UINT32_MAX)
+		add(items, ROLE_DIM, "threads; o: goroutines");
+	else if (facts->has_go && is_of_threads)
 		add(items, ROLE_WARN, "threads, not goroutines!");
 	warn_of_losses(items, model, text);
 	if (unnamed_percent(model) > UNNAMED_USUAL_PERCENT)

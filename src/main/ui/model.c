@@ -88,8 +88,10 @@ static int follow_processes(struct model *model)
 static void find_events(struct model *model)
 {
 	model->nr_events = (uint32_t)history_nr_events(model->history);
-	model->wait_event = UINT32_MAX;
-	/* Behind all others: it is none that is sampled. */
+	model->wait_event = model->goroutine_event = UINT32_MAX;
+	/* Behind all others: they are none that are sampled. */
+	if (model->nr_events && history_is_goroutine_wait(model->history, model->nr_events - 1))
+		model->goroutine_event = --model->nr_events;
 	if (model->nr_events && history_is_wait(model->history, model->nr_events - 1))
 		model->wait_event = --model->nr_events;
 	for (uint32_t i = 0; model->first_event && i < model->nr_events; i++) {
@@ -350,8 +352,10 @@ bool model_next_event(struct model *model)
 
 uint32_t model_event_shown(const struct model *model)
 {
-	return model->time == TIME_SHOWN_WAIT && model->wait_event != UINT32_MAX ? model->wait_event
-										 : model->event;
+	const uint32_t event = model->time == TIME_SHOWN_WAIT	      ? model->wait_event
+			       : model->time == TIME_SHOWN_GOROUTINES ? model->goroutine_event
+								      : UINT32_MAX;
+	return event != UINT32_MAX ? event : model->event;
 }
 
 bool model_next_time(struct model *model, const char **why)
@@ -371,6 +375,8 @@ bool model_next_time(struct model *model, const char **why)
 	/* Nothing but time adds up with time. */
 	if (model->time == TIME_SHOWN_WALL &&
 	    history_event_unit(model->history, model->event) != WEIGHT_NS)
+		model->time = (model->time + 1) % NR_TIMES_SHOWN;
+	if (model->time == TIME_SHOWN_GOROUTINES && model->goroutine_event == UINT32_MAX)
 		model->time = TIME_SHOWN_CPU;
 	model->changed = true;
 	return true;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include <ctop/base/hash.h>
+#include <ctop/base/task_id.h>
+#include <ctop/goroutine.h>
 #include <ctop/terminal/theme.h>
 
 #include "thread_pane.h"
@@ -79,7 +81,7 @@ static int reorder(struct view *view, const size_t *order)
 
 static int32_t shown_id(const struct selection_task *task)
 {
-	return task->tid < 0 ? task->pid : task->tid;
+	return task->tid == -1 ? task->pid : task->tid;
 }
 
 static uint64_t id_at(const struct view *view, size_t row)
@@ -99,7 +101,7 @@ static bool function_at(const struct view *view, size_t row, struct function_id 
 /* Of a process, its main thread. */
 static struct ui_thread thread_of(const struct selection_task *task)
 {
-	return (struct ui_thread){task->pid, task->tid < 0 ? task->pid : task->tid};
+	return (struct ui_thread){task->pid, task->tid == -1 ? task->pid : task->tid};
 }
 
 static const struct seen *seen_of(const struct threads_view *threads,
@@ -136,10 +138,10 @@ static void see(struct threads_view *threads, const struct model *model, size_t 
 		const struct ui_thread thread = thread_of(task);
 		seen->pid = task->pid;
 		seen->tid = task->tid;
-		seen->has_now = model->facts.state == UI_LIVE &&
+		seen->has_now = model->facts.state == UI_LIVE && !is_goroutine(task->tid) &&
 				model->host->thread(model->host->context, thread.pid, thread.tid,
 						    &seen->now);
-		seen->has_times = task->tid != IS_PROGRAM &&
+		seen->has_times = task->tid != IS_PROGRAM && !is_goroutine(task->tid) &&
 				  model_times(model, task->pid, task->tid, &seen->times);
 		threads->has_times |= seen->has_times;
 	}
@@ -152,6 +154,10 @@ static void add_name(const struct threads_view *threads, const struct model *mod
 {
 	const struct ui_thread_now *now = now_of(threads, task);
 	char name[16] = "";
+	if (is_goroutine(task->tid)) {
+		task_id_add(out, task->tid);
+		text_add(out, " of ");
+	}
 	if (task->comm) {
 		text_add_safe(out, task->comm);
 	} else if (now) {
@@ -214,7 +220,8 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 	if (task->tid == IS_PROGRAM) {
 		add_program(model, task, text);
 	} else {
-		text_addf(text, "%d ", shown_id(task));
+		if (!is_goroutine(task->tid))
+			text_addf(text, "%d ", shown_id(task));
 		if (now) /* of the rows on the screen: a list of thousands is looked through by name */
 			add_label(threads, model, task, text);
 		else
@@ -339,7 +346,7 @@ static void draw_now(struct threads_view *threads, const struct model *model, st
 	text_clear(&threads->name);
 	if (task->tid == IS_PROGRAM)
 		text_add(&threads->name, command_of(threads, model, task));
-	else if (task->tid < 0)
+	else if (task->tid == -1)
 		text_addf(&threads->name, "%3u", task->nr_threads);
 	else if (now)
 		thread_text_add(now, (size_t)(at->function - at->state - 1), &threads->name);
@@ -390,7 +397,8 @@ static void draw_row(struct view *view, struct model *model, struct cells *cells
 			   "%7.1f", share);
 	draw_times(threads, model, cells, line.row, &at, task);
 	if (at.trend > at.tid)
-		cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d", shown_id(task));
+		cells_putf(cells, line.row, at.tid, 7, ROLE_TEXT, "%7d",
+			   is_goroutine(task->tid) ? goroutine_of_tid(task->tid) : shown_id(task));
 	if (at.name > at.trend)
 		trends_put(&threads->trends, model, cells, line.row, at.trend, row);
 	text_clear(&threads->name);
@@ -411,17 +419,17 @@ static void go_into(struct threads_view *threads, struct model *model,
 {
 	const bool is_program = task->tid == IS_PROGRAM && task->nr_processes > 1;
 	struct selection_criterion criterion = {
-		.what = is_program	? SELECTION_PROGRAM
-			: task->tid < 0 ? SELECTION_PROCESS
-					: SELECTION_THREAD,
+		.what = is_program	  ? SELECTION_PROGRAM
+			: task->tid == -1 ? SELECTION_PROCESS
+					  : SELECTION_THREAD,
 		.number = is_program ? 0 : shown_id(task),
 		.text = is_program ? task->comm : NULL,
 	};
 	struct text label = {0};
 	if (is_program)
 		text_add(&label, "program=");
-	else
-		text_addf(&label, "%s=%d ", task->tid < 0 ? "process" : "thread", shown_id(task));
+	else if (!is_goroutine(task->tid))
+		text_addf(&label, "%s=%d ", task->tid == -1 ? "process" : "thread", shown_id(task));
 	add_name(threads, model, task, &label);
 	model_zoom(model, criterion, text_string(&label));
 	text_release(&label);
@@ -466,7 +474,7 @@ static void draw_pane(struct view *view, struct model *model, struct cells *cell
 	text_clear(&threads->name);
 	if (task->tid == IS_PROGRAM)
 		add_program(model, task, &threads->name);
-	else
+	else if (!is_goroutine(task->tid))
 		text_addf(&threads->name, "%d ", shown_id(task));
 	if (task->tid != IS_PROGRAM)
 		add_name(threads, model, task, &threads->name);

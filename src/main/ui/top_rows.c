@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/base/task_id.h>
 
 /* Which the selection has at hand. */
 static int take_functions(struct model *model, enum selection_order order,
@@ -101,7 +102,8 @@ const char *top_rows_heading(const struct model *model)
 void top_row_add_name(struct model *model, const struct group *group, int cols, struct text *out)
 {
 	if (group->comm) {
-		text_addf(out, "%" PRId32 " ", group->tid < 0 ? group->pid : group->tid);
+		task_id_add(out, group->tid == -1 ? group->pid : group->tid);
+		text_add(out, " ");
 		text_add_safe(out, group->comm);
 		return;
 	}

@@ -10,6 +10,8 @@
 #include <ctop/terminal/theme.h>
 #include "event_cells.h"
 #include "top_rows.h"
+#include <ctop/base/task_id.h>
+#include <ctop/goroutine.h>
 #include "trend.h"
 #include "view.h"
 
@@ -350,7 +352,7 @@ static bool zoom_task(struct view *view, struct model *model, enum action action
 	    view->selected >= view->nr_rows)
 		return false;
 	const struct group *group = &top_of(view)->rows.items[view->selected].group;
-	const bool is_thread = group->tid >= 0;
+	const bool is_thread = group->tid != -1;
 	const struct selection_criterion criterion = {
 		.what = is_thread ? SELECTION_THREAD : SELECTION_PROCESS,
 		.number = is_thread ? group->tid : group->pid,
@@ -358,7 +360,10 @@ static bool zoom_task(struct view *view, struct model *model, enum action action
 	struct text label = {0};
 	if (!group->comm)
 		return false;
-	text_addf(&label, "%s=%d ", is_thread ? "thread" : "process", criterion.number);
+	if (!is_goroutine(criterion.number))
+		text_add(&label, is_thread ? "thread=" : "process=");
+	task_id_add(&label, criterion.number);
+	text_add(&label, " ");
 	text_add_safe(&label, group->comm);
 	model->grouping = GROUPING_INLINE; /* of one row there is nothing to see */
 	model_zoom(model, criterion, text_string(&label));

@@ -85,9 +85,11 @@ int wait_record_parse(const void *bytes, size_t size, struct wait_record *record
 	memcpy(record, bytes, sizeof(*record));
 	*stack = (const uint8_t *)bytes + sizeof(*record);
 	record->name[sizeof(record->name) - 1] = '\0';
+	record->reason[sizeof(record->reason) - 1] = '\0';
 	const bool is_stack = record->header.type == WAIT_RECORD_STACK;
 	if ((!is_stack && record->header.type != WAIT_RECORD_TIME) || record->header.size != size ||
-	    record->kind >= NR_WAIT_KINDS || record->place >= NR_WAIT_PLACES || record->tid <= 0 ||
+	    record->kind >= NR_WAIT_KINDS || record->place >= NR_WAIT_PLACES ||
+	    !(record->goroutine ? is_goroutine(record->tid) : record->tid > 0) ||
 	    record->pid <= 0 || record->stack_bytes > WAIT_STACK_BYTES_MAX ||
 	    record_bytes(record->stack_bytes) != size || (!is_stack && record->stack_bytes))
 		return -EINVAL;

@@ -144,8 +144,17 @@ static void nonsense_is_refused(void)
 	REFUSED(place, NR_WAIT_PLACES);
 	REFUSED(pid, 0);
 	REFUSED(tid, -1);
+	REFUSED(tid, tid_of_goroutine(1));
+	REFUSED(goroutine, 1);
 	REFUSED(stack_bytes, 8);
 	REFUSED(stack_bytes, UINT64_MAX);
+	struct wait_record parked = good;
+	parked.goroutine = 17;
+	parked.tid = tid_of_goroutine(17);
+	memset(parked.reason, 'x', sizeof(parked.reason));
+	CHECK_EQ(wait_record_parse(&parked, sizeof(parked), &parsed, &copy), 0);
+	CHECK_EQ(strlen(parsed.reason), sizeof(parsed.reason) - 1);
+	CHECK_EQ(goroutine_of_tid(parsed.tid), 17);
 	struct wait_record endless = good;
 	memset(endless.name, 'x', sizeof(endless.name));
 	CHECK_EQ(wait_record_parse(&endless, sizeof(endless), &parsed, &copy), 0);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/base/task_id.h>
+
+#include <inttypes.h>
+
+#include <ctop/goroutine.h>
+
+void task_id_add(struct text *text, int32_t tid)
+{
+	if (!is_goroutine(tid))
+		text_addf(text, "%" PRId32, tid);
+	else if (!goroutine_of_tid(tid))
+		text_add(text, "other goroutines");
+	else
+		text_addf(text, "goroutine %" PRId32, goroutine_of_tid(tid));
+}
