@@ -6,20 +6,6 @@
 
 #include "selection_internal.h"
 
-/* By path: does it, as shown, contain the function? One pass, parents first. NULL: out of memory. */
-static bool *find_containing(const struct selection *selection, uint32_t key)
-{
-	bool *containing = calloc(selection->paths.nr, sizeof(*containing));
-	if (!containing)
-		return NULL;
-	for (uint32_t i = 0; i < selection->paths.nr; i++) {
-		const struct path *path = &selection->paths.items[i];
-		containing[i] =
-			path->key == key || (i != selection->root && containing[path->parent]);
-	}
-	return containing;
-}
-
 static bool is_containing(void *context, uint32_t path)
 {
 	const bool *containing = context;
@@ -68,7 +54,7 @@ int selection_detail(struct selection *selection, struct function_id function,
 	if (result)
 		return result;
 	detail->own = root.cost.self_weight;
-	bool *containing = find_containing(selection, key_of_function(function.index));
+	bool *containing = selection_find_containing(selection, key_of_function(function.index));
 	if (!containing)
 		return -ENOMEM;
 	result = selection_tasks_where(selection, SELECTION_THREADS, -1, is_containing, containing,

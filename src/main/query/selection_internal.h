@@ -189,6 +189,8 @@ uint32_t selection_child_path(struct selection *selection, uint32_t parent, uint
 uint32_t selection_add_path(struct selection *selection, uint32_t parent, uint32_t key);
 /* The same as selection_child_path(), but NO_PATH when it is not there. */
 uint32_t selection_find_path(const struct selection *selection, uint32_t parent, uint32_t key);
+/* By path: does it, as shown, contain the function? To be freed. NULL: out of memory. */
+bool *selection_find_containing(const struct selection *selection, uint32_t key);
 /* All paths but the root are forgotten, and what was known by them; stacks have to be placed again. */
 void selection_clear_paths(struct selection *selection);
 /* Paths have other rows than before. */

@@ -15,27 +15,33 @@
 
 #include "selection_internal.h"
 
-/* The samples that are in a node's frame, or were called by it. By node; NULL: out of memory. */
-static struct stack_count *count_nodes(const struct selection *selection)
+static bool counts(const struct selection *selection, size_t stack, const bool *containing)
+{
+	const struct stack_state *state = &selection->stacks.items[stack];
+	return state->passes && (!containing || containing[state->path]);
+}
+
+/* The samples that are in a node's frame, or were called by it, of all stacks or those on some paths. By node; NULL: out of memory. */
+static struct stack_count *count_nodes(const struct selection *selection, const bool *containing)
 {
 	const struct history *history = selection->history;
-	struct stack_count *counts = calloc(history->nodes.nr + 1, sizeof(*counts));
-	if (!counts)
+	struct stack_count *by_node = calloc(history->nodes.nr + 1, sizeof(*by_node));
+	if (!by_node)
 		return NULL;
 	for (size_t i = 0; i < selection->stacks.nr; i++) {
-		if (!selection->stacks.items[i].passes)
+		if (!counts(selection, i, containing))
 			continue;
-		struct stack_count *count = &counts[history->stacks.items[i].node];
+		struct stack_count *count = &by_node[history->stacks.items[i].node];
 		count->samples += selection->counts.items[i].samples;
 		count->weight += selection->counts.items[i].weight;
 	}
 	/* Callers come first. */
 	for (size_t i = history->nodes.nr; i-- > 1;) {
-		struct stack_count *caller = &counts[history->nodes.items[i].parent];
-		caller->samples += counts[i].samples;
-		caller->weight += counts[i].weight;
+		struct stack_count *caller = &by_node[history->nodes.items[i].parent];
+		caller->samples += by_node[i].samples;
+		caller->weight += by_node[i].weight;
 	}
-	return counts;
+	return by_node;
 }
 
 /* ---- lines, each once ---- */
@@ -105,6 +111,7 @@ static void sort(struct selection_lines *lines)
 
 struct search {
 	struct history *history;
+	const bool *containing; /* by path of a stack: the function is there */
 	uint32_t function;
 	struct tally lines, callers;
 };
@@ -144,14 +151,17 @@ static int add_call(struct search *search, uint32_t frame, uint32_t caller,
 	return result ? result : 1;
 }
 
-static int add_nodes(struct search *search, const struct stack_count *counts, bool *inside)
+static int add_nodes(struct search *search, const struct stack_count *by_node, bool *inside)
 {
 	const struct history *history = search->history;
 	for (size_t i = 1; i < history->nodes.nr; i++) {
 		const struct history_node *node = &history->nodes.items[i];
+		/* Nor has anything below it. */
+		if (!by_node[i].samples)
+			continue;
 		int found = inside[node->parent]
 				    ? 1
-				    : add_call(search, node->frame, node->parent, &counts[i]);
+				    : add_call(search, node->frame, node->parent, &by_node[i]);
 		if (found < 0)
 			return found;
 		inside[i] = found;
@@ -164,7 +174,7 @@ static int add_leaves(struct search *search, const struct selection *selection, 
 	int found = 0;
 	for (size_t i = 0; found >= 0 && i < selection->stacks.nr; i++) {
 		const struct counted_stack *stack = &search->history->stacks.items[i];
-		if (selection->stacks.items[i].passes && stack->leaf && !inside[stack->node])
+		if (counts(selection, i, search->containing) && stack->leaf && !inside[stack->node])
 			found = add_call(search, stack->leaf, stack->node,
 					 &selection->counts.items[i]);
 	}
@@ -181,19 +191,26 @@ int selection_lines(struct selection *selection, struct function_id function,
 	lines->nr = callers->nr = 0;
 	if (selection->history->sites.nr < 2) /* no line is known of any */
 		return 0;
-	struct stack_count *counts = count_nodes(selection);
+	int result = selection_need_paths(selection);
+	if (result)
+		return result;
+	/* Most functions are on few stacks. */
+	bool *containing = selection_find_containing(selection, key_of_function(function.index));
+	struct stack_count *by_node = containing ? count_nodes(selection, containing) : NULL;
 	bool *inside = calloc(selection->history->nodes.nr + 1, sizeof(*inside));
-	int result = counts && inside ? 0 : -ENOMEM;
+	search.containing = containing;
+	result = by_node && inside ? 0 : -ENOMEM;
 	if (!result)
-		result = add_nodes(&search, counts, inside);
+		result = add_nodes(&search, by_node, inside);
 	if (!result)
 		result = add_leaves(&search, selection, inside);
 	sort(lines);
 	sort(callers);
 	index_release(&search.lines.index);
 	index_release(&search.callers.index);
-	free(counts);
+	free(by_node);
 	free(inside);
+	free(containing);
 	return result;
 }
 
@@ -211,13 +228,13 @@ static int add_frame(struct tally *tally, struct history *history, uint32_t fram
 }
 
 static int add_frames(struct tally *tally, struct selection *selection,
-		      const struct stack_count *counts)
+		      const struct stack_count *by_node)
 {
 	struct history *history = selection->history;
 	struct stack_count *frames = calloc(history->frames.nr + 1, sizeof(*frames));
 	int result = frames ? 0 : -ENOMEM;
 	for (size_t i = 1; !result && i < history->nodes.nr; i++)
-		frames[history->nodes.items[i].frame].samples += counts[i].samples;
+		frames[history->nodes.items[i].frame].samples += by_node[i].samples;
 	for (size_t i = 0; !result && i < selection->stacks.nr; i++)
 		if (selection->stacks.items[i].passes)
 			frames[history->stacks.items[i].leaf].samples +=
@@ -239,8 +256,8 @@ int selection_hottest_lines(struct selection *selection, struct selection_lines 
 {
 	struct selection_lines lines = {0};
 	struct tally tally = {.lines = &lines};
-	struct stack_count *counts = count_nodes(selection);
-	int result = counts ? add_frames(&tally, selection, counts) : -ENOMEM;
+	struct stack_count *by_node = count_nodes(selection, NULL);
+	int result = by_node ? add_frames(&tally, selection, by_node) : -ENOMEM;
 	/* Functions that were inlined may be new. */
 	const size_t nr = selection->history->functions.nr;
 	hottest->nr = 0;
@@ -254,7 +271,7 @@ int selection_hottest_lines(struct selection *selection, struct selection_lines 
 			*known = lines.items[i];
 	}
 	free(lines.items);
-	free(counts);
+	free(by_node);
 	index_release(&tally.index);
 	return result;
 }

@@ -4,6 +4,7 @@
  * refresh and selection.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include <ctop/base/vec.h>
 
@@ -176,4 +177,18 @@ struct stack_count selection_path_self(const struct selection *selection, uint32
 		self.weight -= items[child].weight;
 	}
 	return self;
+}
+
+/* One pass, parents first. */
+bool *selection_find_containing(const struct selection *selection, uint32_t key)
+{
+	bool *containing = calloc(selection->paths.nr, sizeof(*containing));
+	if (!containing)
+		return NULL;
+	for (uint32_t i = 0; i < selection->paths.nr; i++) {
+		const struct path *path = &selection->paths.items[i];
+		containing[i] =
+			path->key == key || (i != selection->root && containing[path->parent]);
+	}
+	return containing;
 }
