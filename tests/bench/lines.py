@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-UNITS, FUNCTIONS = 12, 20
+UNITS, FUNCTIONS = 12, 20 # which make 160 MB
 ADDRESSES = 10000
 PATIENCE_S = 120
 BASE = 0x555555554000 # where the perf.data file has the program
@@ -57,21 +57,21 @@ def write(path, text):
         file.write(text)
 
 
-def build_program(path):
+def build_program(path, units=UNITS, functions=FUNCTIONS):
     """Of units that are called unit10, unit11, ...: names of one length, which mangled names count."""
     first = 10
     with tempfile.TemporaryDirectory(prefix="ctop-bench-", dir=os.path.dirname(path)) as where:
         def at(name):
             return os.path.join(where, name)
 
-        body = "".join(FUNCTION.replace("@", str(i)) for i in range(FUNCTIONS))
-        sums = "".join(f"\tsum += work{i}(seed);\n" for i in range(FUNCTIONS))
+        body = "".join(FUNCTION.replace("@", str(i)) for i in range(functions))
+        sums = "".join(f"\tsum += work{i}(seed);\n" for i in range(functions))
         write(at("unit.cpp"), "".join(f"#include <{header}>\n" for header in HEADERS) + f"namespace unit{first} {{\n{body}"
               f"long run(long seed)\n{{\n\tlong sum = std::regex_match(\"aab\", std::regex(\"a+b*\"));\n{sums}\treturn sum;\n}}\n}}\n")
         subprocess.run(["g++", "-std=c++17", "-O2", "-g", "-S", "-o", at("unit.s"), at("unit.cpp")], check=True)
         with open(at("unit.s"), encoding="utf-8") as file:
             text = file.read()
-        spaces = [f"unit{first + i}" for i in range(UNITS)]
+        spaces = [f"unit{first + i}" for i in range(units)]
         for space in spaces:
             write(at("renamed.s"), text.replace(f"unit{first}", space))
             subprocess.run(["as", "-o", at(space + ".o"), at("renamed.s")], check=True)

@@ -11,8 +11,10 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stacks"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
 from everyday import building_go, building_rust  # noqa: E402
 from languages import GO  # noqa: E402
+from lines import build_program  # noqa: E402
 from harness import (BUILD, CTOP, Skip, check, ctop_ok, directory, long_case, main, need_program, need_root, run)  # noqa: E402
 
 LOOK_UP = os.path.join(BUILD, "symbols", "look_up")
@@ -306,6 +308,17 @@ def inlined_functions_and_lines():
         compare_chains(where, "C++", os.path.join(BUILD, "workloads", "demo"))
         program, = building_rust(RUST)(where)
         compare_chains(where, "Rust", program)
+
+
+@long_case
+def inlined_functions_and_lines_of_many_templates():
+    """16 MB of debug information: up to 18 functions in one."""
+    need_program("g++")
+    with directory() as where:
+        path = os.path.join(where, "large")
+        build_program(path, 3, 6)
+        compare_chains(where, "C++ of many templates", path, 1700)
+        compared(where, "C++ of many templates, all over", path, all_over(path)[::4])
 
 
 @long_case
