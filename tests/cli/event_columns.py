@@ -33,8 +33,12 @@ def table(*options):
     heading, *lines = text[text.index(" SELF%"):].splitlines()
     names = re.match(r" SELF%  TOTAL%    SAMPLES((?:  +\S+%)*)", heading).group(1).split()
     rows = {}
+    seconds = r" *[\d.]+ +[\d.]+ +[\d.]+  .{10}  " if "waited s" in heading else ""
     for line in lines:
-        cells = re.match(r" *([\d.]+) +([\d.]+) +([\d,]+)" + r" +([\d.]+)" * len(names) + r"  (.*)$", line).groups()
+        # Threads are listed without samples, too.
+        if seconds and re.match(r" *0\.00 +0\.00 +0 ", line):
+            continue
+        cells = re.match(r" *([\d.]+) +([\d.]+) +([\d,]+)" + r" +([\d.]+)" * len(names) + "  " + seconds + r"(.*)$", line).groups()
         row = re.sub(r"  +", "  ", cells[-1].strip())
         check(row not in rows, f"{row} twice")
         rows[row] = cells[:-1]

@@ -78,7 +78,7 @@ def a_child_of_another_users():
         window.type(f"{CTOP} -p {shell.pid}")
         window.wait_for("LIVE", "SELF%")
         window.press("6", "p")
-        window.wait_until(lambda screen: re.search(r"^[> ]\s+\d+ sleep 600\s+1 ", screen, re.M), "the child that sleeps")
+        window.wait_until(lambda screen: re.search(r"^[> ]\s+0\.0\s+100\.0\s+\d+ sleep 600\s+1 ", screen, re.M), "the child that sleeps")
         window.press("q")
         window.wait_for_prompt()
 

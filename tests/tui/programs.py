@@ -65,7 +65,7 @@ def command_lines_of_any_kind():
         window.wait_for("spin_loop")
         window.press("6")
         screen = window.wait_for(r"\x1b[2J\x1b]0;odd", "xxxxxxxxx…")
-        rows = [line for line in screen.splitlines() if re.search(r"^[> ]\s+[\d.]+\s+[\d.]+\s+\d+ ", line)]
+        rows = [line for line in screen.splitlines() if re.search(r"^[> ]\s+[\d.]+\s+[\d.]+(\s+\d+\.\d)?\s+\d+ ", line)]
         check(len(rows) == 2 * 3, screen)
         window.press("p")
         window.wait_for(r"\x1b[2J\x1b]0;odd", "xxxxxxxxx…", "THR")
