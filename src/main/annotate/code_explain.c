@@ -15,9 +15,12 @@ static int no_file(const struct code_request *request, int code, struct error *e
 		return error_remedy(error, "record it with its JIT's dump (as node --perf-prof), "
 					   "or while the process lives on; without --no-keep-code");
 	}
-	error_set(error, code,
-		  kind == MODULE_KERNEL ? "the kernel's code is in no file that ctop reads"
-					: "nothing is known of the module of that function");
+	if (kind == MODULE_KERNEL) {
+		error_set(error, code, "recordings have no code of the kernel");
+		return error_remedy(error,
+				    "look at it live, as root: ctop, then a on the function");
+	}
+	error_set(error, code, "nothing is known of the module of that function");
 	return error_remedy(error,
 			    "choose a function of a program or a library: ctop report lists them");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/annotate/code_finder.h>
 
-#include <elf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -256,15 +255,6 @@ static void list(struct code_finder *finder)
 
 /* ---- code that is in no file: what a process has made, the kernel's ---- */
 
-static uint16_t own_machine(void)
-{
-#ifdef __aarch64__
-	return EM_AARCH64;
-#else
-	return EM_X86_64;
-#endif
-}
-
 static void take_made(void *context, int error)
 {
 	struct code_finder *finder = context;
@@ -277,7 +267,7 @@ static void take_made(void *context, int error)
 		.name = finder->request.name,
 		.source = made->map_fd < 0 ? LISTING_OF_BYTES : LISTING_OF_MEMORY,
 		.bytes = {.size = (uint32_t)made->size,
-			  .machine = own_machine(),
+			  .machine = made->machine,
 			  .is_cut = made->is_cut},
 		.memory_start = made->start,
 	};
@@ -285,12 +275,6 @@ static void take_made(void *context, int error)
 		error = disassembler_ask(finder->disassembler, &ask, take_listing, finder);
 	if (error)
 		finish(finder, error, NULL);
-}
-
-static void look_for_kernels(struct code_finder *finder)
-{
-	finder->is_made = true;
-	made_code_ask_kernel(&finder->made, &finder->request, take_made, finder);
 }
 
 /* A dump tells of all that was there, one after the other; of a map's functions there is what is there now. */
@@ -305,7 +289,6 @@ static void look_for_made(struct code_finder *finder)
 		.name = request->name,
 		.source = LISTING_OF_DUMP,
 	};
-	finder->is_made = true;
 	finder->made.read_ns = 0;
 	if (request->dump_fd < 0 && request->may_look) {
 		made_code_ask(&finder->made, request, take_made, finder);
@@ -554,12 +537,12 @@ void code_finder_ask(struct code_finder *finder, const struct code_request *requ
 	finder->was_fetched = finder->was_asked_common = false;
 	finder->fetch_error = 0;
 	finder->module = (struct prober_answer){0};
-	finder->is_made = false;
+	finder->is_made = request->is_live;
 	keep(finder);
 	if (request->module.kind == MODULE_ANON && request->is_live)
 		look_for_made(finder);
-	else if (request->module.kind == MODULE_KERNEL && request->is_live)
-		look_for_kernels(finder);
+	else if (finder->is_made)
+		made_code_ask_kernel(&finder->made, &finder->request, take_made, finder);
 	else if (request->module.kind != MODULE_FILE && request->module.kind != MODULE_VDSO)
 		finish(finder, -ENODEV, NULL);
 	else

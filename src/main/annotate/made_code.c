@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "made_code.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,11 @@
 void made_code_init(struct made_code *made, struct opener *opener)
 {
 	*made = (struct made_code){.opener = opener, .memory_fd = -1, .map_fd = -1};
+#ifdef __aarch64__
+	made->machine = EM_AARCH64;
+#else
+	made->machine = EM_X86_64;
+#endif
 }
 
 void made_code_forget(struct made_code *made)

@@ -26,6 +26,7 @@ struct made_code {
 	int memory_fd, map_fd; /* -1: none */
 	uint64_t start, size;  /* of the memory */
 	uint64_t read_ns;      /* not before that, by CLOCK_MONOTONIC */
+	uint16_t machine;      /* EM_X86_64, ...: our own */
 	bool is_cut;	       /* the kernel's function goes on */
 	made_code_taker *taker;
 	void *context;
