@@ -79,9 +79,15 @@ static int reorder(struct view *view, const size_t *order)
 	return view_reorder(rows->items, rows->nr, sizeof(*rows->items), order);
 }
 
+/* Not one thread's, nor a goroutine's; that of a program of one process is that process. */
+static bool is_of_process(const struct selection_task *task)
+{
+	return task->tid == -1 || task->tid == IS_PROGRAM;
+}
+
 static int32_t shown_id(const struct selection_task *task)
 {
-	return task->tid == -1 ? task->pid : task->tid;
+	return is_of_process(task) ? task->pid : task->tid;
 }
 
 static uint64_t id_at(const struct view *view, size_t row)
@@ -101,7 +107,7 @@ static bool function_at(const struct view *view, size_t row, struct function_id 
 /* Of a process, its main thread. */
 static struct ui_thread thread_of(const struct selection_task *task)
 {
-	return (struct ui_thread){task->pid, task->tid == -1 ? task->pid : task->tid};
+	return (struct ui_thread){task->pid, is_of_process(task) ? task->pid : task->tid};
 }
 
 static const struct seen *seen_of(const struct threads_view *threads,
@@ -419,9 +425,9 @@ static void go_into(struct threads_view *threads, struct model *model,
 {
 	const bool is_program = task->tid == IS_PROGRAM && task->nr_processes > 1;
 	struct selection_criterion criterion = {
-		.what = is_program	  ? SELECTION_PROGRAM
-			: task->tid == -1 ? SELECTION_PROCESS
-					  : SELECTION_THREAD,
+		.what = is_program	      ? SELECTION_PROGRAM
+			: is_of_process(task) ? SELECTION_PROCESS
+					      : SELECTION_THREAD,
 		.number = is_program ? 0 : shown_id(task),
 		.text = is_program ? task->comm : NULL,
 	};
@@ -429,7 +435,8 @@ static void go_into(struct threads_view *threads, struct model *model,
 	if (is_program)
 		text_add(&label, "program=");
 	else if (!is_goroutine(task->tid))
-		text_addf(&label, "%s=%d ", task->tid == -1 ? "process" : "thread", shown_id(task));
+		text_addf(&label, "%s=%d ", is_of_process(task) ? "process" : "thread",
+			  shown_id(task));
 	add_name(threads, model, task, &label);
 	model_zoom(model, criterion, text_string(&label));
 	text_release(&label);
