@@ -39,6 +39,7 @@ _ctop()
 	:--limit) ;;
 	:--names) COMPREPLY=($(compgen -W 'fit full' -- "$current")) ;;
 	:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
+	:--vmlinux) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--pid | record:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	record:--tid | record:-t) ;;
 	record:--cpu | record:-C) ;;
@@ -62,6 +63,7 @@ _ctop()
 	record:--keep) ;;
 	record:--trigger) ;;
 	record:--output | record:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
+	record:--vmlinux) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	report:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
@@ -137,8 +139,8 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded script frames pprof speedscope firefox chrome callgrind svg html csv json' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --state-frames --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod -q --quiet -h --help -V --version ' ;;
-		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label --last --last-size --post --keep --trigger -o --output --no-inline --keep-code --no-keep-code --debuginfod --html --stats -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --state-frames --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --vmlinux -q --quiet -h --help -V --version ' ;;
+		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label --last --last-size --post --keep --trigger -o --output --no-inline --keep-code --no-keep-code --debuginfod --vmlinux --html --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
 		export) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
 		diff) options='--time --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;

@@ -36,6 +36,8 @@ void broker_free(struct broker *broker);
 void broker_serve_recorded(struct broker *broker, int64_t written_ns);
 /* Debug files that are not here are asked of these servers (files/fetcher.h). 0 or -ENOMEM. */
 int broker_use_debuginfod(struct broker *broker, const char *urls);
+/* The kernel's lines may be in this file, which must prove to have its build-id. Borrowed; NULL: only where such files are by custom. */
+void broker_use_vmlinux(struct broker *broker, const char *path);
 /* Whether one is under way; out, if not NULL: what is told of it. */
 bool broker_is_fetching(const struct broker *broker, struct text *out);
 /* What the kernel named: filled by its owner, the session, before it lets the broker answer. Borrowed. */

@@ -76,6 +76,14 @@ struct recorded_kernel {
  * addresses of our own, or another -errno.
  */
 int locate_recorded_kernel(const struct recorded_kernel *kernel);
+/* The build-id of our own kernel, as it says itself; its size, 0: it says none. */
+size_t own_kernel_build_id(uint8_t build_id[20]);
+/*
+ * A vmlinux of our own kernel, uncompressed and with its debug information: the one that the user has named (NULL: none), then where distributions
+ * and debuginfod's clients put it. By name: it must prove to have the build-id. candidate counts the places, as above.
+ */
+int locate_vmlinux(const char *named, const uint8_t *build_id, size_t build_id_size,
+		   unsigned candidate);
 /* The vdso of a kernel, of which nothing else is known: our own, if it is that kernel. A descriptor or -errno, as above. */
 int locate_recorded_vdso(const struct recorded_kernel *kernel);
 

@@ -25,6 +25,7 @@ enum opener_kind {
 	OPENER_DEBUG_LINK,	/* locate_debug_by_link() */
 	OPENER_DEBUG_COMMON,	/* locate_common_debug_file() */
 	OPENER_SPLIT,		/* locate_split_file() */
+	OPENER_VMLINUX,		/* locate_vmlinux(); the path is the one that the user has named */
 	OPENER_PERF_MAP, /* locate_perf_map(); identity's owner is locate_perf_map_owner(), found or not */
 	OPENER_LEFT_PERF_MAP, /* locate_left_perf_map() */
 	OPENER_MAPS,	      /* the text of /proc/PID/maps, in memory that is sealed */

@@ -115,6 +115,7 @@ struct options {
 	bool quiet, stdio, tree, modules, ascii;
 	enum grouping grouping; /* of the list's rows, and of some exports' frames */
 	bool debuginfod;	/* debug files may be fetched */
+	const char *vmlinux;	/* that the kernel was made of; NULL: where it is by custom */
 	const char *annotate;	/* report: the function whose code is shown; NULL: none */
 	const char *source_dirs[OPTIONS_SOURCE_DIRS_MAX]; /* "OLD=NEW" */
 	size_t nr_source_dirs;

@@ -33,8 +33,9 @@ struct kallsyms {
 	int fd;
 	char *text; /* NUL-terminated, when there is any */
 	size_t text_bytes, capacity;
-	size_t parsed_bytes; /* of text: whole lines */
-	bool hidden; /* a function at address 0 was seen */
+	size_t parsed_bytes;	       /* of text: whole lines */
+	bool hidden;		       /* a function at address 0 was seen */
+	uint64_t text_start, text_end; /* of _text and _etext; 0: not seen */
 };
 
 struct kallsyms *kallsyms_new(int fd)
@@ -109,6 +110,10 @@ static int add_line(struct kallsyms *kallsyms, char *line)
 		kallsyms->hidden = true;
 		return 0;
 	}
+	if (!strcmp(name, "_text"))
+		kallsyms->text_start = address;
+	if (!strcmp(name, "_etext"))
+		kallsyms->text_end = address;
 	if (vec_reserve(&kallsyms->symbols, kallsyms->symbols.nr + 1))
 		return -ENOMEM;
 	kallsyms->symbols.items[kallsyms->symbols.nr++] = (struct kernel_symbol){
@@ -236,6 +241,13 @@ static uint64_t end_of(const struct kallsyms *kallsyms, size_t i)
 					 same_module(kallsyms, symbol, next)))
 		return next->address;
 	return page_end;
+}
+
+bool kallsyms_text(const struct kallsyms *kallsyms, uint64_t *start, uint64_t *end)
+{
+	*start = kallsyms->text_start;
+	*end = kallsyms->text_end;
+	return *start && *start < *end;
 }
 
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, struct symbol_hit *hit)

@@ -24,6 +24,8 @@ struct kallsyms *kallsyms_new(int fd); /* takes fd over, unless it is NULL: out 
 int kallsyms_read_part(struct kallsyms *kallsyms);
 void kallsyms_free(struct kallsyms *kallsyms); /* NULL is fine */
 
+/* Where the kernel's own code is; false: it does not say so. */
+bool kallsyms_text(const struct kallsyms *kallsyms, uint64_t *start, uint64_t *end);
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, struct symbol_hit *hit);
 size_t kallsyms_bytes(const struct kallsyms *kallsyms);
 

@@ -413,7 +413,10 @@ void symbol_file_give_debug_lines(struct symbol_file *file, int fd)
 	file->was_asked_debug = true;
 	file->has_no_lines = false; /* as far as is known */
 	file->debug = fd < 0 ? NULL : object_open(fd, &ignored);
-	if (file->debug && is_debug_of(file->debug, file->object))
+	if (file->debug && file->key.kind == MODULE_KERNEL &&
+	    kernel_debug_find(object_elf(file->debug), file->kallsyms, &file->kernel))
+		return;
+	if (file->debug && file->object && is_debug_of(file->debug, file->object))
 		return;
 	object_free(file->debug);
 	file->debug = NULL;
@@ -458,8 +461,31 @@ bool symbol_file_address(const struct symbol_file *file, uint64_t offset, uint64
 	return file->object && object_elf_address(file->object, offset, address);
 }
 
+bool symbol_file_line_address(const struct symbol_file *file, uint64_t address,
+			      uint64_t *elf_address)
+{
+	*elf_address = address;
+	return file->key.kind != MODULE_KERNEL ||
+	       (file->debug && kernel_debug_address(&file->kernel, address, elf_address));
+}
+
+/* The kernel's names are its own; only lines were lost. */
+static bool holds_kernel(struct symbol_file *file)
+{
+	if (!file->debug || object_is_as_opened(file->debug, false))
+		return true;
+	source_lines_free(file->lines);
+	object_free(file->debug);
+	file->lines = NULL;
+	file->debug = NULL;
+	file->has_no_lines = true;
+	return false;
+}
+
 bool symbol_file_still_holds(struct symbol_file *file)
 {
+	if (file->key.kind == MODULE_KERNEL)
+		return holds_kernel(file);
 	if (!file->object || is_as_opened(file, false))
 		return true;
 	fail(file, -EBUSY);

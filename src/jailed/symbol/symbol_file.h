@@ -19,6 +19,7 @@
 #include <ctop/store/tables.h>
 
 #include "hit.h"
+#include "kernel_debug.h"
 #include "mini_debug.h"
 #include "split_objects.h"
 
@@ -75,6 +76,7 @@ struct symbol_file {
 	bool has_no_lines, is_not_go;
 	bool was_asked_debug, was_asked_common; /* what came of it is known */
 	struct kallsyms *kallsyms;
+	struct kernel_debug kernel; /* where `debug`, its vmlinux, has its code */
 	struct perf_map *map;
 	struct jitdump *dump; /* instead, or besides: it knows more */
 	/* Perf maps: frames below the first were published when the map that is read
@@ -117,6 +119,10 @@ void symbol_file_give_debug_lines(struct symbol_file *file, int fd);
 void symbol_file_give_common(struct symbol_file *file, int fd);
 /* The file of the unit that was asked for; or of others, whatever is asked for. */
 void symbol_file_give_split(struct symbol_file *file, uint64_t id, int fd);
+
+/* The address in the file that has the lines; false: it has none of there. */
+bool symbol_file_line_address(const struct symbol_file *file, uint64_t address,
+			      uint64_t *elf_address);
 
 /* Of one that is in no table: what was read goes. */
 void symbol_file_release(struct symbol_file *file);

@@ -481,10 +481,12 @@ static void space_out_refreshes(struct symbol_file *file, bool is_there)
 bool symbolizer_ask_debug(struct symbolizer *symbolizer, struct symbol_file *file,
 			  struct module_id id, enum debug_file which, enum symbol_file_asked asked)
 {
-	const struct object_identity *identity = object_identity(file->object);
-	const char *debuglink = elf_debuglink(object_elf(file->object));
-	if (!identity->build_id_size && !debuglink[0] && which != DEBUG_FILE_COMMON_OF_MODULE &&
-	    which != DEBUG_FILE_SPLIT_OF_MODULE)
+	static const struct object_identity of_kernel; /* whose build-id main knows */
+	const struct object_identity *identity =
+		file->object ? object_identity(file->object) : &of_kernel;
+	const char *debuglink = file->object ? elf_debuglink(object_elf(file->object)) : "";
+	if (file->key.kind != MODULE_KERNEL && !identity->build_id_size && !debuglink[0] &&
+	    which != DEBUG_FILE_COMMON_OF_MODULE && which != DEBUG_FILE_SPLIT_OF_MODULE)
 		return false;
 	file->asked = asked;
 	symbolizer->requests.need_debug_file(symbolizer->requests.context, id, which,

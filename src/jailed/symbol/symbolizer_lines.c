@@ -112,7 +112,8 @@ static bool look_up(struct symbolizer *symbolizer, uint32_t frame)
 	const int result = symbolizer_module_of(symbolizer, row.module, &module);
 	if (!result && module->file->key.kind == MODULE_ANON)
 		return true; /* or will yet */
-	if (result || module->file->key.kind != MODULE_FILE ||
+	if (result ||
+	    (module->file->key.kind != MODULE_FILE && module->file->key.kind != MODULE_KERNEL) ||
 	    module->file->state == SYMBOL_FILE_FAILED) {
 		symbols_set_lines(symbolizer->writer, id, NULL, 0);
 		return true;
@@ -132,7 +133,7 @@ static bool look_up(struct symbolizer *symbolizer, uint32_t frame)
 		symbolizer_tell_reading(symbolizer, (struct module_id){0});
 		return false;
 	}
-	if (has_address)
+	if (has_address && symbol_file_line_address(file, row.address, &row.address))
 		find_lines(symbolizer, frame, file, row.address);
 	else
 		symbols_set_lines(symbolizer->writer, id, NULL, 0);

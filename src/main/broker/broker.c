@@ -53,6 +53,11 @@ void broker_serve_recorded(struct broker *broker, int64_t written_ns)
 	broker->written_ns = written_ns;
 }
 
+void broker_use_vmlinux(struct broker *broker, const char *path)
+{
+	broker->vmlinux = path;
+}
+
 int broker_use_debuginfod(struct broker *broker, const char *urls)
 {
 	broker->fetcher = fetcher_new(urls);

@@ -288,6 +288,8 @@ static void begin(struct job *job)
 	const struct kept_file *module = find_kept(broker, &job->key);
 	if (module && module->refused & job->reader)
 		job_answer(job, -EUCLEAN);
+	else if (job->copy.row.kind == MODULE_KERNEL)
+		kernel_look_for(job);
 	else if (job->copy.row.kind != MODULE_FILE || !(named || broker->recorded))
 		give_up(job);
 	else if (job->request.which == DEBUG_FILE_COMMON_OF_MODULE && module && module->fd >= 0)

@@ -62,6 +62,7 @@ struct broker {
 	struct opener *opener;
 	struct prober *prober;
 	struct fetcher *fetcher; /* NULL: nothing is fetched */
+	const char *vmlinux;	 /* that the user has named; NULL: none */
 	struct mapped_files *mapped;
 	struct {
 		struct ahead *first; /* asked of the opener */
@@ -213,6 +214,11 @@ void forget_asked(struct broker *broker, unsigned readers);
 
 /* Answers with the common file that the one in hand names, which was proved; it stays the caller's, job->fd is none. */
 void common_look_for(struct job *job, int fd);
+
+/* ---- broker_kernel.c ---- */
+
+/* The file that our own kernel was made of, for a job that asks for its debug file. */
+void kernel_look_for(struct job *job);
 
 /* ---- broker_split.c ---- */
 

@@ -232,6 +232,9 @@ int opener_open(const struct opener_message *message, struct opener_reply *reply
 	case OPENER_DEBUG_COMMON:
 		return locate_common_debug_file(request.pid, request.path, message->debuglink,
 						message->candidate);
+	case OPENER_VMLINUX:
+		return locate_vmlinux(request.path[0] ? request.path : NULL, request.build_id,
+				      request.build_id_size, message->candidate);
 	case OPENER_SPLIT:
 		return locate_split_file(request.pid, request.path);
 	case OPENER_PERF_MAP:

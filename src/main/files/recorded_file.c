@@ -11,13 +11,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <ctop/base/elf_notes.h>
 #include <ctop/base/privilege.h>
 #include <ctop/files/locate.h>
 
 #include "locate_internal.h"
 
-enum { BUILD_ID_BYTES_MAX = 20, NOTES_BYTES_MAX = 16384 };
+enum { BUILD_ID_BYTES_MAX = 20 };
 
 /* perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. */
 static int open_cached(const struct locate_request *request, const char *name)
@@ -77,13 +76,8 @@ int locate_cached_debug_file(const struct locate_request *request)
 
 static bool is_own_build_id(const uint8_t *build_id, size_t size)
 {
-	uint8_t notes[NOTES_BYTES_MAX], own[BUILD_ID_BYTES_MAX];
-	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t got = read(fd, notes, sizeof(notes));
-	close(fd);
-	size_t own_size = got > 0 ? build_id_in_notes(notes, (size_t)got, 4, own) : 0;
+	uint8_t own[BUILD_ID_BYTES_MAX];
+	const size_t own_size = own_kernel_build_id(own);
 	return own_size && own_size == size && memcmp(own, build_id, size) == 0;
 }
 

@@ -204,7 +204,8 @@ static int await(struct awaiting_frames *frames, uint32_t id)
 static bool may_have_lines(const struct history *history, uint32_t frame)
 {
 	const uint32_t kind = history->modules.items[history->frames.items[frame].module].kind;
-	return !history->frames.items[frame].site && (kind == MODULE_FILE || kind == MODULE_ANON);
+	return !history->frames.items[frame].site &&
+	       (kind == MODULE_FILE || kind == MODULE_KERNEL || kind == MODULE_ANON);
 }
 
 static int import_frame(struct history *history, uint32_t id, uint32_t *to)

@@ -206,6 +206,8 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_DEBUGINFOD:
 		options->debuginfod = true;
 		return 0;
+	case OPTION_VMLINUX:
+		return take_string(parse, row, text, &options->vmlinux);
 	case OPTION_ANNOTATE:
 		return take_string(parse, row, text, &options->annotate);
 	case OPTION_SOURCE_DIR:

@@ -321,6 +321,12 @@ const struct option_row option_rows[] = {
 	 "asked for, too, 20 seconds and 16 MiB each, 256 at most, and where there are no lines "
 	 "the "
 	 "debug file. The servers learn the paths that debug information names."},
+	{OPTION_VMLINUX, GROUP_OUTPUT, SAMPLERS, 0, "vmlinux", "FILE", COMPLETE_FILE, NULL,
+	 "the running kernel's vmlinux, for its lines",
+	 "Inlined functions and lines of the kernel come from the file that it was made of, which "
+	 "distributions have in packages of debug information. Without this option it is looked "
+	 "for below /usr/lib/debug, /boot and /lib/modules. It must have the kernel's build-id "
+	 "(/sys/kernel/notes), and belong to root or you. Names are always the kernel's own."},
 	{OPTION_HTML, GROUP_OUTPUT, RECORD | DIFF, 0, "html", "FILE", COMPLETE_FILE, NULL,
 	 "write it as a page for a browser, too",
 	 "Of a recording what \\fBctop export html\\fR writes, as soon as it is whole; of two a "

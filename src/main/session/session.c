@@ -365,6 +365,7 @@ struct session *session_open_live(const struct options *options, bool waits,
 		return NULL;
 	}
 	session->wants_waits = waits;
+	broker_use_vmlinux(session->broker, options->vmlinux);
 	promptness_ask();
 	int result = options->debuginfod
 			     ? session_use_debuginfod(session, getenv("DEBUGINFOD_URLS"))
