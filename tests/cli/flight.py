@@ -251,6 +251,19 @@ def who_is_asked():
 
 
 @case
+def one_that_another_program_has_started_is_asked():
+    """timeout(1), sudo(8) and others stay, with the same words as the recorder that they started."""
+    with directory() as where, target("spin") as program:
+        with recorder_of(where, "--last", "1s", "-p", program.pid, prefix=("timeout", "600")) as recorder:
+            own = int(re.search(r"'ctop dump (\d+)'", recorder.said[-1])[1])
+            check(own != recorder.process.pid, "timeout was to stay")
+            wait_for_cpu_time(program.pid, 0.5)
+            asked_and_written(recorder, own)
+            check_refused(ctop("dump", recorder.process.pid), 1, "is no flight recorder")
+            recorder.end()
+
+
+@case
 def an_ordinary_user_has_his_own():
     need_root()
     with readable_ctop() as (where, program):

@@ -45,10 +45,15 @@ static bool blocks_usr2(int32_t pid)
 	return mask >> (SIGUSR2 - 1) & 1 && !(mask >> (SIGALRM - 1) & 1);
 }
 
-/* A child of a recorder may look like it. */
+static bool looks_like_one(int32_t pid)
+{
+	return is_called_so(pid) && blocks_usr2(pid);
+}
+
+/* A child of a recorder may look like it; who has started it, as sudo(8) does, has its words, but takes signals. */
 static bool is_recorder(int32_t pid)
 {
-	return is_called_so(pid) && blocks_usr2(pid) && !is_called_so(proc_parent(pid));
+	return looks_like_one(pid) && !looks_like_one(proc_parent(pid));
 }
 
 /* How many this user may ask; *pid: the last one. */
