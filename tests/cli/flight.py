@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 
-from harness import (BUILD, CTOP, PATIENCE, case, check, check_refused, child, child_pids, copy_for_all, ctop, ctop_ok, directory,
-                     folded, main, need_root, plain_user, readable_ctop, run, status_of, target, wait_for_cpu_time, wait_until)
+from harness import (BUILD, CTOP, FAULTY, PATIENCE, case, check, check_refused, child, child_pids, copy_for_all, ctop, ctop_ok, directory,
+                     falling, folded, main, need_root, plain_user, readable_ctop, run, status_of, target, wait_for_cpu_time, wait_until)
 
 SPIN = os.path.join(BUILD, "workloads", "spin")
 
@@ -29,6 +29,11 @@ class Recorder:
             if found := re.search(pattern, line):
                 return found
         check(False, f"ended without saying {pattern}: {self.said}")
+
+    def interrupt(self):
+        """^C, that it has seen."""
+        self.process.send_signal(signal.SIGINT)
+        wait_until(lambda: not int(status_of(self.process.pid, "ShdPnd"), 16) >> (signal.SIGINT - 1) & 1, "signal to be taken")
 
     def end(self):
         if self.process.poll() is None:
@@ -211,6 +216,31 @@ def one_that_is_killed_leaves_what_was_written():
         found = asked_and_written(recorder, recorder.process.pid)
         recorder.process.kill()
         check(folded(found[1]).total() == int(found[3]), "not all of it")
+
+
+@case
+def a_second_interrupt_ends_the_wait_for_a_disk():
+    """What was in hand is removed, and nothing else is begun."""
+    with directory() as where, target("spin") as program:
+        with recorder_of(where, "--last", "1s", "-p", program.pid, program=FAULTY, env=falling("writer:hang_up:turn")) as recorder:
+            wait_for_cpu_time(program.pid, 0.5)
+            ctop_ok("dump", recorder.process.pid)
+            wait_until(recorder.slices, "slice in hand")
+            recorder.interrupt()
+            check(recorder.end() == 0, f"{recorder.said}")
+            check(not recorder.slices() and not os.path.exists(os.path.join(where, "x.ctop")), f"{os.listdir(where)}")
+            check(sum("was given up before it was written" in line for line in recorder.said) == 1, f"{recorder.said}")
+
+
+@case
+def a_second_interrupt_ends_the_wait_for_a_reader():
+    with directory() as where, target("spin") as program:
+        os.mkfifo(os.path.join(where, "x.ctop"))
+        with recorder_of(where, "--last", "1s", "-p", program.pid) as recorder:
+            wait_for_cpu_time(program.pid, 0.5)
+            recorder.interrupt()
+            check(recorder.end() == 0, f"{recorder.said}")
+            check(any("interrupted before anybody read it" in line for line in recorder.said), f"{recorder.said}")
 
 
 @case

@@ -46,6 +46,7 @@ struct flight {
 		[PATH_MAX]; /* of the one in hand, and what is said of it when it is written */
 	struct text slice_words;
 	struct wish wish;
+	int signal_fd; /* readable at the end: nothing is waited for any more */
 	uint64_t quiet_until_ns; /* no trigger writes another slice before */
 	uint64_t nr_written, nr_failed, nr_quiet;
 	bool tells_no_waits; /* it was said that waits are not known */
@@ -170,7 +171,7 @@ static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t 
 			   .way = *into ? OUTPUT_KEEP_OLD : OUTPUT_NEW,
 			   .by_default = flight->options->output_by_default,
 			   .is_recording = true,
-			   .wake_fd = -1},
+			   .wake_fd = *into ? flight->signal_fd : -1},
 	};
 	int result = -EEXIST;
 	for (unsigned number = 0; result == -EEXIST && number < SLICE_NAMES_MOST; number++) {
@@ -286,15 +287,21 @@ static int tick(void *context, struct error *error)
 
 /* ---- at the end ---- */
 
-/* Until the slice in hand is written, or a second ^C. */
-static void await_slice(struct flight *flight, int signal_fd)
+/* Until the slice in hand is written. -EINTR: a second ^C came first, and it is given up. */
+static int await_slice(struct flight *flight)
 {
 	while (flight->slice.state != SLICE_NONE) {
 		go_on_with_slice(flight);
 		if (flight->slice.state != SLICE_NONE &&
-		    slice_wait(&flight->slice, signal_fd) == -EINTR)
-			break;
+		    slice_wait(&flight->slice, flight->signal_fd) == -EINTR) {
+			slice_release(&flight->slice);
+			flight->nr_failed++;
+			say("no slice: '%s' was given up before it was written",
+			    flight->slice_path);
+			return -EINTR;
+		}
 	}
+	return 0;
 }
 
 static const struct trigger *exit_trigger(const struct flight *flight)
@@ -305,20 +312,20 @@ static const struct trigger *exit_trigger(const struct flight *flight)
 	return NULL;
 }
 
+/* -EINTR: a second ^C; any other failure is told. */
 static int write_last(struct flight *flight, const struct wish *wish, uint64_t end_ns,
-		      const char *into, int signal_fd)
+		      const char *into)
 {
 	struct error error = {0};
 	int result = begin_slice(flight, wish, end_ns, into, &error);
-	if (result)
-		say_failed(flight, &error);
-	else
-		await_slice(flight, signal_fd);
-	return result;
+	if (!result)
+		return await_slice(flight);
+	say_failed(flight, &error);
+	return result == -EINTR ? result : 0;
 }
 
 /* What is still wanted, then the end's own. */
-static void end_flight(struct flight *flight, int signal_fd)
+static void end_flight(struct flight *flight)
 {
 	const struct session_stats stats = session_stats(flight->session);
 	/* Events are switched off one by one. */
@@ -328,18 +335,20 @@ static void end_flight(struct flight *flight, int signal_fd)
 	const bool failed = flight->options->argv && stats.target_exited &&
 			    run_exit_status(stats.target_status) != 0;
 	struct wish at_end = {.moment_ns = stats.end_ns};
-	await_slice(flight, signal_fd);
-	if (flight->wish.moment_ns)
-		write_last(flight, &flight->wish, end_ns, "", signal_fd);
+	int result = await_slice(flight);
+	if (!result && flight->wish.moment_ns)
+		result = write_last(flight, &flight->wish, end_ns, "");
+	if (result)
+		return;
 	if (exit && failed) {
 		const int status = stats.target_status;
 		snprintf(at_end.why, sizeof(at_end.why), "%s (%s %d)", exit->text,
 			 WIFSIGNALED(status) ? "signal" : "status",
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-		write_last(flight, &at_end, end_ns, "", signal_fd);
+		write_last(flight, &at_end, end_ns, "");
 	} else if (!flight->options->nr_triggers) {
 		snprintf(at_end.why, sizeof(at_end.why), "the end");
-		write_last(flight, &at_end, end_ns, flight->options->output, signal_fd);
+		write_last(flight, &at_end, end_ns, flight->options->output);
 	}
 }
 
@@ -358,7 +367,7 @@ static void print_summary(const struct flight *flight)
 		    (double)flight->options->last_ns / (double)NS_PER_SECOND);
 }
 
-static int run(struct flight *flight, int signal_fd, struct error *error)
+static int run(struct flight *flight, struct error *error)
 {
 	const struct run_ticker ticker = {flight, tick, NULL, take_usr2};
 	int result = slice_facts_take(&flight->facts, flight->session, flight->options);
@@ -375,8 +384,8 @@ static int run(struct flight *flight, int signal_fd, struct error *error)
 		    (double)flight->options->last_ns / (double)NS_PER_SECOND,
 		    session_target(flight->session), getpid());
 	}
-	result = run_session(flight->session, flight->options, signal_fd, &ticker, error);
-	end_flight(flight, signal_fd);
+	result = run_session(flight->session, flight->options, flight->signal_fd, &ticker, error);
+	end_flight(flight);
 	if (!flight->options->quiet)
 		print_summary(flight);
 	const struct session_stats stats = session_stats(flight->session);
@@ -385,7 +394,7 @@ static int run(struct flight *flight, int signal_fd, struct error *error)
 	return result;
 }
 
-static int open_and_run(struct flight *flight, int signal_fd, struct error *error)
+static int open_and_run(struct flight *flight, struct error *error)
 {
 	const struct options *options = flight->options;
 	const struct session_consumer consumer = {flight, begin_epoch, take_samples};
@@ -407,17 +416,16 @@ static int open_and_run(struct flight *flight, int signal_fd, struct error *erro
 	session_give_regions(flight->session, &keeper);
 	if (!options->no_inline)
 		session_want_lines(flight->session, SESSION_LINES_AWAITED);
-	return run(flight, signal_fd, error);
+	return run(flight, error);
 }
 
 int command_record_last(const struct options *options, struct error *error)
 {
 	struct flight flight = {.options = options};
-	int signal_fd;
-	int result = run_block_usr2(&signal_fd);
+	int result = run_block_usr2(&flight.signal_fd);
 	if (result)
 		return error_set(error, result, "cannot watch signals: %s", strerror(-result));
-	result = open_and_run(&flight, signal_fd, error);
+	result = open_and_run(&flight, error);
 	slice_release(&flight.slice);
 	session_free(flight.session);
 	stretch_free(flight.stretch);
@@ -425,6 +433,6 @@ int command_record_last(const struct options *options, struct error *error)
 	slice_facts_release(&flight.facts);
 	slice_files_release(&flight.files);
 	text_release(&flight.slice_words);
-	close(signal_fd);
+	close(flight.signal_fd);
 	return result < 0 ? run_failed(options, result, error) : result;
 }
