@@ -111,6 +111,19 @@ def it_goes_on_after_the_moment():
         check(len(times) == int(found[3]) and 0.5 < max(times) - min(times) <= 2, f"{max(times) - min(times)} s")
 
 
+@case
+def what_there_was_no_room_for_is_told():
+    """Four MiB are soon full, and then no sample is from before the moment. At the end nothing comes after it."""
+    with directory() as where, target("faults", 10 ** 8) as program:
+        with recorder_of(where, "-e", "page-faults", "-c", "1", "--last", "100ms", "--post", "2s", "--last-size", "4M", "-p", program.pid) as recorder:
+            check(ctop("dump", recorder.process.pid).returncode == 0, "not asked")
+            line = recorder.until_said(".* SIGUSR2").string
+            check(all(float(time) < 3 for time in re.findall(r"([\d.]+) s ", line)), line)
+            check("the target was idle" not in line, line)
+            recorder.end()
+            check(re.match(r"[\d.]+ s before the end, ", excerpt_of(os.path.join(where, "x.ctop"))), f"{recorder.said}")
+
+
 IDLE_UNTIL_TOLD = """
 import os, sys, time
 print("ready", flush=True)

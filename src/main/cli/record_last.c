@@ -46,7 +46,7 @@ struct flight {
 		[PATH_MAX]; /* of the one in hand, and what is said of it when it is written */
 	struct text slice_words;
 	struct wish wish;
-	int signal_fd; /* readable at the end: nothing is waited for any more */
+	int signal_fd;		 /* readable at the end: nothing is waited for any more */
 	uint64_t quiet_until_ns; /* no trigger writes another slice before */
 	uint64_t nr_written, nr_failed, nr_quiet;
 	bool tells_no_waits; /* it was said that waits are not known */
@@ -89,23 +89,33 @@ static uint64_t from_ns(const struct flight *flight, uint64_t moment_ns)
 	return ns > stats.start_ns ? ns : stats.start_ns;
 }
 
-/* "the last 30.0 s before SIGUSR2, 2026-01-31 23:59:59" */
-static void add_excerpt(const struct flight *flight, const struct wish *wish, uint64_t from,
-			uint64_t wall_ns, struct text *text)
+static double seconds(uint64_t from_ns, uint64_t to_ns)
 {
-	const uint64_t post_ns = flight->options->post_ns;
+	return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)NS_PER_SECOND : 0;
+}
+
+/* "30.0 s before and 2.0 s after SIGUSR2, 2026-01-31 23:59:59"; of what the moment itself is not in any more, "1.0 s to 2.0 s after ..." */
+static void add_excerpt(const struct flight *flight, const struct wish *wish, uint64_t from,
+			uint64_t to, uint64_t wall_ns, struct text *text)
+{
+	const uint64_t moment_ns = wish->moment_ns, shown_ns = 50 * NS_PER_MS;
 	const time_t second = (time_t)(wall_ns / NS_PER_SECOND);
 	char clock[32] = "";
 	struct tm local;
 	if (localtime_r(&second, &local))
 		strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &local);
-	text_addf(text, "%.1f s before ", (double)(wish->moment_ns - from) / (double)NS_PER_SECOND);
-	if (post_ns)
-		text_addf(text, "and %.1f s after ", (double)post_ns / (double)NS_PER_SECOND);
+	if (from > moment_ns)
+		text_addf(text, "%.1f s to %.1f s after ", seconds(moment_ns, from),
+			  seconds(moment_ns, to));
+	else if (to > moment_ns + shown_ns)
+		text_addf(text, "%.1f s before and %.1f s after ", seconds(from, moment_ns),
+			  seconds(moment_ns, to));
+	else
+		text_addf(text, "%.1f s before ", seconds(from, moment_ns));
 	text_add_safe(text, wish->why);
 	text_addf(text, ", %s", clock);
 	if (stretch_since_ns(flight->stretch) &&
-	    from + flight->options->last_ns > wish->moment_ns + NS_PER_MS)
+	    from + flight->options->last_ns > moment_ns + NS_PER_MS)
 		text_addf(text, "; there was no room for more: --last-size");
 }
 
@@ -140,6 +150,20 @@ static void say_written(struct flight *flight, int result)
 	say_failed(flight, &error);
 }
 
+static int too_few(const struct wish *wish, uint64_t from, uint64_t samples, struct error *error)
+{
+	if (from > wish->moment_ns) {
+		error_set(error, -ENODATA, "there was no room for what was sampled until %s",
+			  wish->why);
+		return error_remedy(error, "keep more with a larger --last-size");
+	}
+	error_set(error, -ENODATA, "%s in the %.1f s before %s",
+		  samples ? "only one sample" : "no sample", seconds(from, wish->moment_ns),
+		  wish->why);
+	return error_remedy(error, "the target was idle: keep more with a longer --last, or "
+				   "see where it waits with --time wall");
+}
+
 /* into: the file; "": one of its own, named after the moment. */
 static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t to_ns,
 		       const char *into, struct error *error)
@@ -148,16 +172,10 @@ static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t 
 	const uint64_t samples = stretch_count(flight->stretch, from, to_ns);
 	const struct session_stats stats = session_stats(flight->session);
 	pid_t writer_pid = 0;
-	if (samples < SAMPLES_LEAST) {
-		error_set(error, -ENODATA, "%s in the %.1f s before %s",
-			  samples ? "only one sample" : "no sample",
-			  (double)(wish->moment_ns - from) / (double)NS_PER_SECOND, wish->why);
-		return error_remedy(error,
-				    "the target was idle: keep more with a longer --last, or "
-				    "see where it waits with --time wall");
-	}
+	if (samples < SAMPLES_LEAST)
+		return too_few(wish, from, samples, error);
 	struct text excerpt = {0};
-	add_excerpt(flight, wish, from, wall_of(wish->moment_ns), &excerpt);
+	add_excerpt(flight, wish, from, to_ns, wall_of(wish->moment_ns), &excerpt);
 	struct slice_request request = {
 		.stretch = flight->stretch,
 		.facts = &flight->facts,
@@ -256,7 +274,9 @@ static void go_on_with_slice(struct flight *flight)
 static void keep_stretch(struct flight *flight, uint64_t now_ns)
 {
 	const uint64_t kept_ns = flight->options->last_ns + flight->options->post_ns + PATIENCE_NS;
-	const uint64_t before_ns = now_ns > kept_ns ? now_ns - kept_ns : 0;
+	/* One that is wanted may have to wait for the disk. */
+	const uint64_t until_ns = flight->wish.moment_ns ? flight->wish.moment_ns : now_ns;
+	const uint64_t before_ns = until_ns > kept_ns ? until_ns - kept_ns : 0;
 	stretch_forget(flight->stretch, before_ns);
 	if (stretch_wants_epoch(flight->stretch, now_ns))
 		flight->result = session_renew_tables(flight->session);
