@@ -223,6 +223,24 @@ def the_newest_are_kept():
 
 
 @case
+def the_newest_are_kept_in_another_directory_of_that_name():
+    """As by who cleans up: what went with the old one does not count, and in the new one there are no more than that."""
+    with directory() as top, target("spin") as program:
+        where = os.path.join(top, "slices")
+        os.mkdir(where)
+        with recorder_of(where, "--last", "1s", "--keep", "1", "-p", program.pid) as recorder:
+            wait_for_cpu_time(program.pid, 0.3)
+            old = asked_and_written(recorder, recorder.process.pid)[1]
+            os.rename(where, os.path.join(top, "moved"))
+            os.mkdir(where)
+            for _ in range(2):
+                wait_for_cpu_time(program.pid, 0.3)
+                written = asked_and_written(recorder, recorder.process.pid)[1]
+            check(recorder.slices() == [written], f"{recorder.slices()}, not {written}")
+            check(os.listdir(os.path.join(top, "moved")) == [os.path.basename(old)], "one that was moved was removed")
+
+
+@case
 def one_that_is_killed_leaves_what_was_written():
     with directory() as where, target("spin") as program, recorder_of(where, "--last", "1s", "-p", program.pid) as recorder:
         wait_for_cpu_time(program.pid, 0.5)

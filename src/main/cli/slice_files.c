@@ -56,7 +56,12 @@ void slice_files_keep(struct slice_files *files, const char *path, uint32_t most
 {
 	struct stat stat;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const int directory = most ? directory_of(files, path) : -1;
+	int directory = most ? directory_of(files, path) : -1;
+	/* Another has its name by now: what was written into it went with it. */
+	if (directory >= 0 && fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0) {
+		slice_files_release(files);
+		directory = directory_of(files, path);
+	}
 	if (directory < 0 || fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    vec_reserve(files, files->nr + 1))
 		return;
