@@ -94,7 +94,9 @@ const char *duration_of(const char *text, uint64_t *ns)
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (letters != strlen(units[i].name) || strncmp(end, units[i].name, letters) != 0)
 			continue;
-		*ns = (uint64_t)(value * units[i].ns);
+		/* What is longer no number holds, nor a sum with a clock's time. */
+		const double all_ns = value * units[i].ns;
+		*ns = all_ns < (double)INT64_MAX ? (uint64_t)all_ns : (uint64_t)INT64_MAX;
 		return end + letters;
 	}
 	return NULL;

@@ -385,6 +385,16 @@ static void hostile_words(void)
 	CHECK(!options_have_target(&options));
 }
 
+/* Longer than what can be counted in ns: that long, and not no time at all. */
+static void long_times(void)
+{
+	CHECK_EQ(parse("record --last 1s --trigger wait>1000000000h -- true"), 0);
+	CHECK(options.nr_triggers == 1 && options.triggers[0].for_ns == INT64_MAX);
+	CHECK_EQ(parse("record --last 1s --trigger wait>24h -- true"), 0);
+	CHECK_EQ(options.triggers[0].for_ns, UINT64_C(86400000000000));
+	CHECK(refused("record --last 1000000000h -- true", "out of range", "86400s"));
+}
+
 int main(void)
 {
 	RUN(commands);
@@ -403,6 +413,7 @@ int main(void)
 	RUN(near_misses);
 	RUN(arguments);
 	RUN(hostile_words);
+	RUN(long_times);
 	options_release(&options);
 	return test_done();
 }
