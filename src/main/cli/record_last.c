@@ -145,6 +145,7 @@ static void say_written(struct flight *flight, int result)
 		return;
 	}
 	struct error error = {0};
+	flight->quiet_until_ns = clock_now_ns() + QUIET_NS;
 	error_set(&error, result, "cannot write '%s': %s", flight->slice_path, strerror(-result));
 	error_remedy(&error, "make room, or record elsewhere with -o FILE");
 	say_failed(flight, &error);
