@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,29 +40,44 @@ static void remove_file(int directory, const struct slice_file *file)
 		unlinkat(directory, file->name, 0);
 }
 
-/* Who may rename directories cannot make us remove files elsewhere. */
-static int directory_of(struct slice_files *files, const char *path)
+static int open_directory_of(const char *path)
 {
 	char directory[PATH_MAX] = ".";
 	const char *slash = strrchr(path, '/');
 	if (slash)
 		snprintf(directory, sizeof(directory), "%.*s",
 			 slash == path ? 1 : (int)(slash - path), path);
-	if (!files->directory_plus_1)
-		files->directory_plus_1 = 1 + open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return files->directory_plus_1 - 1;
+	return open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool is_same(int a, int b)
+{
+	struct stat of_a, of_b;
+	return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+	       of_a.st_ino == of_b.st_ino;
+}
+
+/*
+ * The directory stays open: who may rename directories cannot make us remove files elsewhere. Where another has its name by now, what was
+ * written into it went with it. -1: there is none.
+ */
+static int directory_of(struct slice_files *files, const char *path)
+{
+	const int now = open_directory_of(path);
+	if (now >= 0 && files->directory_plus_1 && is_same(now, files->directory_plus_1 - 1)) {
+		close(now);
+		return files->directory_plus_1 - 1;
+	}
+	slice_files_release(files);
+	files->directory_plus_1 = 1 + now;
+	return now;
 }
 
 void slice_files_keep(struct slice_files *files, const char *path, uint32_t most)
 {
 	struct stat stat;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	int directory = most ? directory_of(files, path) : -1;
-	/* Another has its name by now: what was written into it went with it. */
-	if (directory >= 0 && fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0) {
-		slice_files_release(files);
-		directory = directory_of(files, path);
-	}
+	const int directory = most ? directory_of(files, path) : -1;
 	if (directory < 0 || fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    vec_reserve(files, files->nr + 1))
 		return;
