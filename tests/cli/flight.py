@@ -289,7 +289,7 @@ def of_an_idle_target_there_is_nothing():
 def a_full_disk_is_told_and_recording_goes_on():
     need_root()
     with directory() as where, target("spin") as program:
-        mount = 'mount -t tmpfs -o size=4k none "$0" && exec "$@"'
+        mount = 'mount -t tmpfs -o size=4k none "$0" && head -c 4096 /dev/zero >"$0/full" && exec "$@"'
         with recorder_of(where, "--last", "1s", "-p", program.pid, prefix=("unshare", "-m", "sh", "-c", mount, where)) as recorder:
             for _ in range(2):
                 wait_for_cpu_time(program.pid, 0.5)
@@ -297,7 +297,7 @@ def a_full_disk_is_told_and_recording_goes_on():
                 recorder.until_said(r"no slice: cannot write '.*': No space left on device")
                 recorder.until_said("make room")
             inside = run("nsenter", "-t", recorder.process.pid, "-m", "ls", where)
-            check(inside.stdout == "", f"what was not whole is there: {inside.stdout}")
+            check(inside.stdout == "full\n", f"what was not whole is there: {inside.stdout}")
 
 
 @case
