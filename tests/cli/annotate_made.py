@@ -10,7 +10,7 @@ import struct
 from generating import generating, memory_of, need_x86
 from harness import (BUILD, Skip, case, check, check_refused, ctop, ctop_ok, directory, ended_well, main, need_program,
                      recording_of, wait_for_cpu_time)
-from listings import annotated, check_like_bytes, check_samples, own_samples, recorded
+from listings import check_like_bytes, check_samples, own_samples, recorded
 
 GENERATES = os.path.join(BUILD, "workloads", "jitdump")
 
@@ -45,6 +45,15 @@ def places_of(listing):
             for part in re.split(r"\nanother function of that name\n", listing)]
 
 
+def annotated_if_kept(path, name):
+    """Code that a process makes is copied while it runs: where ctop gets too little of the CPUs for that, it says so."""
+    result = ctop("report", "--annotate", name, path)
+    if "was generated, and was not kept" in result.stderr:
+        raise Skip(f"the code of {name} was not copied in time")
+    check(result.returncode == 0, result.stderr)
+    return result.stdout
+
+
 @case
 def what_a_dump_tells_of_is_objdumps_also_where_functions_take_each_others_place():
     need_x86()
@@ -53,22 +62,13 @@ def what_a_dump_tells_of_is_objdumps_also_where_functions_take_each_others_place
         dump = dump_of(where)
         starts = {}
         for name in "moving", "taking":
-            listing = annotated(path, name)
+            listing = annotated_if_kept(path, name)
             check_samples(path, name, listing)
             starts[name] = {start for start, _ in places_of(listing)}
             for start, part in places_of(listing):
                 check("code kept in the recording" in part, part)
                 check(check_like_bytes(part, where, start, dump[name, start][0]) > 20, part)
         check(len(starts["moving"]) == 2 and starts["taking"] < starts["moving"], f"{starts}")
-
-
-def annotated_if_kept(path, name):
-    """Code that a process makes is copied while it runs: where ctop gets too little of the CPUs for that, it says so."""
-    result = ctop("report", "--annotate", name, path)
-    if "was generated, and was not kept" in result.stderr:
-        raise Skip(f"the code of {name} was not copied in time")
-    check(result.returncode == 0, result.stderr)
-    return result.stdout
 
 
 @case

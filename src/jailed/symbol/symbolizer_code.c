@@ -156,7 +156,10 @@ void symbolizer_keep_code(struct symbolizer *symbolizer)
 		function->is_done = keep(symbolizer, function);
 		all = all && function->is_done;
 	}
-	symbolizer->has_kept_code = symbolizer->looks_again && all && !symbolizer->copies.nr;
+	/* A function without its name yet, as before a dump's last look, is none that could have been chosen. */
+	symbolizer->has_kept_code = symbolizer->looks_again && all && !symbolizer->copies.nr &&
+				    symbolizer_has_looked_again(symbolizer) &&
+				    symbolizer_idle(symbolizer);
 }
 
 bool symbolizer_has_kept_code(const struct symbolizer *symbolizer)
