@@ -102,6 +102,14 @@ int main(void) { int sum = 0; for (int i = 0; i < 70; i++) { writer(i); if (i % 
 """
 
 
+def need_breakpoints(event, program):
+    """Some virtual machines take a breakpoint and never hit it: perf's count tells."""
+    result = run(need_program("perf"), "stat", "-x", ";", "-e", event, program)
+    counted = next((line.split(";")[0] for line in result.stderr.splitlines() if ";" in line), "")
+    if not counted.isdigit() or int(counted) == 0:
+        raise Skip(f"no hardware breakpoints here: perf stat counts {counted or result.stderr.strip()}")
+
+
 @case
 def breakpoints_hit_each_access():
     need_root()
@@ -110,8 +118,7 @@ def breakpoints_hit_each_access():
         program = compiled(where, WRITES, "-no-pie")
         symbols = {line.split()[-1]: int(line.split()[0], 16) for line in run(nm, program).stdout.splitlines()
                    if len(line.split()) == 3}
-        if ctop("record", "-e", f"mem:{symbols['watched']:#x}:w", "-o", "/dev/null", "--", "true").returncode:
-            raise Skip("no hardware breakpoints here")
+        need_breakpoints(f"mem:{symbols['watched']:#x}/4:w:u", program)
         for event, function, expected in ((f"mem:{symbols['watched']:#x}/4:w:u", "writer", 70),
                                           (f"mem:{symbols['watched']:#x}:rw:u", "reader", 10),
                                           (f"mem:{symbols['writer']:#x}:x:u", "writer", 70)):
@@ -129,8 +136,7 @@ def breakpoints_are_as_many_as_registers():
         writer, watched = (re.search(rf"^0*(\w+) \w {name}$", run(nm, program).stdout, re.M)[1] for name in ("writer", "watched"))
         path = os.path.join(where, "x.ctop")
         event, others = f"mem:0x{writer}:x:u", (f"mem:0x{watched}:w:u", f"mem:0x{watched}:rw:u", f"mem:0x{watched}/2:w:u")
-        if ctop("record", "-c", "1", "-e", event, "--call-graph", "no", "-o", path, "--", program).returncode:
-            raise Skip("no hardware breakpoints here")
+        need_breakpoints(event, program)
         for options, step in (((), None), (("-c", "1"), None),
                               (("-e", others[0]), "left to the kernel, which may miss them: the CPU has too few breakpoint registers"),
                               (("-c", "1", *(word for other in others for word in ("-e", other))),
@@ -290,7 +296,9 @@ def rates_of_their_own():
                 check(event["sampled"] == 64 * event["samples"], f"{event}")
             check(clock["sampled"] == 10_000_000 * clock["samples"], f"{clock}")
             each = 2_000_000 if option[0] == "-F" else 1_000_000
-            check(other["sampled"] == each * other["samples"] and other["samples"], f"{other}")
+            # Behind -F the guard may ask for fewer.
+            period = other["sampled"] / max(other["samples"], 1)
+            check(period == each if option[0] == "-c" else period >= each, f"{other}")
             check(mine["opened"] == "mine:u", f"{mine}")
 
 
