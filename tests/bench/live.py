@@ -146,3 +146,24 @@ def key_latency(ctop, title, target, hz, fill_seconds, nr_keys):
     print(f"live: {title}: a key is drawn after {statistics.median(times):.1f} ms, p99 "
           f"{times[int(0.99 * len(times))]:.1f} ms, at most {times[-1]:.1f} ms ({nr_keys} keys, "
           f"cpu-clock at {hz} Hz, {fill_seconds} s into it)")
+
+
+def own_cpu_ns(pid):
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as schedstat:
+        return int(schedstat.read().split()[0])
+
+
+def keys_while_names_come(title, command, target, nr_keys):
+    """From the start on: how long keys take to be drawn, and what main computes meanwhile, which others don't disturb."""
+    walls, cpus = [], []
+    with screen(*command, "-e", "cpu-clock", "-F", "9999", "--max-overhead", "0", "-p", str(target.pid)) as shown:
+        shown.wait_for(b"cpu-clock")
+        for i in range(nr_keys):
+            before = own_cpu_ns(shown.program.pid)
+            walls.append(1e3 * shown.press(b"j" if i % 2 == 0 else b"k"))
+            cpus.append((own_cpu_ns(shown.program.pid) - before) / 1e6)
+            shown.drain(0.007)
+    for what, values in (("is drawn after", walls), ("costs main", cpus)):
+        values.sort()
+        print(f"keys: {title}: a key {what} {statistics.median(values):.1f} ms, p99 "
+              f"{values[int(0.99 * len(values))]:.1f}, at most {values[-1]:.1f} ms ({len(values)} keys while names come)")

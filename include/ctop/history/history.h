@@ -113,6 +113,8 @@ int history_begin_epoch(struct history *history, const struct tables *tables,
 int history_import(struct history *history, const struct sample *samples, size_t nr);
 /* Takes over the names and lines that the symbols region has for frames in use; cheap when nothing changed. */
 int history_update_names(struct history *history);
+/* The same, of about so many frames at most. 1: there are more; 0 or -ENOMEM. */
+int history_update_some_names(struct history *history, size_t most);
 /* Where waits have what is waited for. Before the first epoch. */
 void history_set_state_frames(struct history *history, enum state_frames state_frames);
 /* Frames are their own functions, whatever was inlined there, and have no lines. Before the first epoch. */

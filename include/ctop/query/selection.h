@@ -107,8 +107,15 @@ int selection_refresh(struct selection *selection, uint64_t end_ns);
 int selection_set_by_process(struct selection *selection, bool by_process);
 
 /*
+ * From now on names that come are taken in by parts of some ms: a refresh takes one of them, as selection_advance() does, and shows
+ * many stacks by their old names until all have their new ones.
+ */
+void selection_take_by_parts(struct selection *selection);
+
+/*
  * Does some of the next refresh's work: takes in stacks that the history had at the last call, or at the refresh if that was
- * later, without their samples. Those that came since may get their names meanwhile. 0 or -ENOMEM.
+ * later, without their samples. Those that came since may get their names meanwhile. 1: there is more that could be done at
+ * once; 0 or -ENOMEM.
  */
 int selection_advance(struct selection *selection);
 

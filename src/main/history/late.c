@@ -33,25 +33,30 @@ static int take_name(struct history *history, uint32_t id)
 	return 1;
 }
 
-/* Those of the frames for which there was nothing yet stay. 0 or -ENOMEM. */
+/* Those of the frames for which there was nothing yet stay, and those behind the *most that are taken. 0 or -ENOMEM. */
 static int look_at(struct history *history, struct awaiting_frames *frames, bool is_same_version,
-		   int (*take)(struct history *history, uint32_t id))
+		   size_t *most, int (*take)(struct history *history, uint32_t id))
 {
 	const size_t first = is_same_version ? frames->nr_looked_at : 0;
-	size_t kept = first;
-	for (size_t i = first; i < frames->nr; i++) {
+	size_t kept = first, i = first;
+	for (; i < frames->nr && *most; i++) {
 		uint32_t id = frames->items[i];
 		int result = take(history, id);
 		if (result < 0)
 			return result;
 		if (!result)
 			frames->items[kept++] = id;
+		else
+			(*most)--;
 	}
-	frames->nr = frames->nr_looked_at = kept;
+	frames->nr_looked_at = kept;
+	while (i < frames->nr)
+		frames->items[kept++] = frames->items[i++];
+	frames->nr = kept;
 	return 0;
 }
 
-int history_update_names(struct history *history)
+int history_update_some_names(struct history *history, size_t most)
 {
 	if (!history->has_epoch)
 		return 0;
@@ -65,12 +70,19 @@ int history_update_names(struct history *history)
 	bool is_same = version == history->symbols_version;
 	if (!is_same)
 		history_update_module_names(history);
-	int result = look_at(history, &history->unnamed, is_same, take_name);
+	int result = look_at(history, &history->unnamed, is_same, &most, take_name);
 	if (!result)
-		result = look_at(history, &history->unlined, is_same, history_take_lines);
+		result = look_at(history, &history->unlined, is_same, &most, history_take_lines);
+	if (!result && !most)
+		return 1;
 	if (!result)
 		result = history_take_code(history);
 	if (!result)
 		history->symbols_version = version;
 	return result;
+}
+
+int history_update_names(struct history *history)
+{
+	return history_update_some_names(history, SIZE_MAX);
 }

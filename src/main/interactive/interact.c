@@ -72,12 +72,13 @@ static int refresh_if_due(struct interact *interact, struct error *error)
 	int result = 0;
 	if (now_ns < interact->advance_ns)
 		return 0;
+	interact->has_more = false;
 	if (now_ns >= interact->refresh_ns)
 		result = refresh(interact, error);
 	else
-		ui_advance(interact->ui);
+		interact->has_more = ui_advance(interact->ui);
 	now_ns = clock_now_ns();
-	interact->advance_ns = now_ns + ADVANCE_MS * NS_PER_MS;
+	interact->advance_ns = now_ns + (interact->has_more ? 0 : ADVANCE_MS * NS_PER_MS);
 	if (interact->refresh_ns < interact->advance_ns)
 		interact->advance_ns = interact->refresh_ns;
 	return result;
@@ -221,7 +222,8 @@ static int take_turn(void *context, enum course_change change, struct error *err
 	if (!result && ui_dirty(interact->ui))
 		draw(interact);
 	/* What is still to be drawn comes when nothing waits. Work can only be done ahead when samples come, and these wake us. */
-	interact->loop.due_ns = ui_dirty(interact->ui) ? 0 : interact->refresh_ns;
+	interact->loop.due_ns =
+		ui_dirty(interact->ui) || interact->has_more ? 0 : interact->refresh_ns;
 	/* It comes from processes that wake nobody. */
 	if (shown_code_is_awaited(&interact->code)) {
 		const uint64_t soon_ns = clock_now_ns() + CODE_MS * NS_PER_MS;

@@ -35,6 +35,7 @@ struct interact {
 	uint64_t begun_ns;
 	uint64_t refresh_ns;   /* when the next is due */
 	uint64_t advance_ns;   /* when it, or some of its work, is */
+	bool has_more;	       /* of that work, to be done as soon as no key waits */
 	bool interrupted;      /* by the terminal's ^C, and with us all that it runs */
 	int session_result;    /* -errno: it cannot go on; its cause is in the caller's error */
 	const char *wanted;    /* what the picker is filtered by at first; NULL */

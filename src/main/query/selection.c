@@ -97,6 +97,7 @@ void selection_free(struct selection *selection)
 #undef FREE
 	selection_forget_beside(selection);
 	free(selection->beside.items);
+	free(selection->following.paths.items);
 	index_release(&selection->path_index);
 	index_release(&selection->shown_index);
 	index_release(&selection->process_index);
@@ -107,7 +108,8 @@ uint64_t selection_bytes(const struct selection *selection)
 {
 	uint64_t bytes = sizeof(*selection) + index_bytes(&selection->path_index) +
 			 index_bytes(&selection->shown_index) +
-			 index_bytes(&selection->process_index);
+			 index_bytes(&selection->process_index) +
+			 vec_bytes(&selection->following.paths);
 	for (size_t i = 0; i < NR_LABELS; i++)
 		bytes += vec_bytes(&selection->node_paths[i]);
 #define ADD_BYTES(rows) bytes += vec_bytes(&selection->rows);
@@ -170,49 +172,6 @@ static int reserve_stacks(struct selection *selection)
 											  : 0;
 }
 
-/* The path of a stack; *moved: it is another one than before. */
-static int place_stack(struct selection *selection, size_t row, bool *moved)
-{
-	const struct counted_stack *stack = &selection->history->stacks.items[row];
-	struct stack_state *state = &selection->stacks.items[row];
-	uint32_t path = 0, key = UINT32_MAX;
-	if (!selection->has_paths)
-		key = selection_leaf_key(selection, stack);
-	else if ((path = selection_stack_path(selection, stack)) != NO_PATH)
-		key = selection->paths.items[path].key;
-	if (key == UINT32_MAX)
-		return -ENOMEM;
-	*moved = path != state->path;
-	*state = (struct stack_state){
-		.path = path,
-		.key = key,
-		.end = stack->end,
-		.of_event = selection_is_of_event(selection, stack),
-		.passes = selection_passes(selection, stack, path),
-		.unnamed = !selection->history->frames.items[stack->leaf].name,
-		.folded = stack->leaf == FOLDED_FRAME,
-		.kernel = selection_is_kernel(selection, stack),
-	};
-	return 0;
-}
-
-/* Names have come: some stacks may be other functions' now. */
-static int follow_names(struct selection *selection, bool *all)
-{
-	uint64_t nr_renamed = selection->history->nr_renamed;
-	if (nr_renamed == selection->nr_renamed)
-		return 0;
-	int result = selection_follow_names(selection);
-	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
-		bool moved = false;
-		result = place_stack(selection, i, &moved);
-		*all = *all || moved;
-	}
-	if (!result)
-		selection->nr_renamed = nr_renamed;
-	return result;
-}
-
 static void follow_filter(struct selection *selection, bool *all)
 {
 	if (!selection->new_filter)
@@ -234,7 +193,7 @@ static int add_new_stacks(struct selection *selection, size_t nr)
 	while (!result && selection->stacks.nr < nr) {
 		bool moved;
 		size_t row = selection->stacks.nr;
-		result = place_stack(selection, row, &moved);
+		result = selection_place_stack(selection, row, &moved);
 		if (result)
 			break;
 		if (row == selection->counts.nr)
@@ -313,13 +272,15 @@ int selection_refresh(struct selection *selection, uint64_t end_ns)
 	bool all = false, recount = !selection->refreshed || selection->new_window ||
 				    end_ns != selection->end_ns;
 	selection_forget_beside(selection);
-	int result = history_update_names(selection->history);
+	int result = history_update_some_names(selection->history,
+					       selection->by_parts ? NAMES_A_PART : SIZE_MAX);
+	const bool more = result > 0;
+	if (result < 0)
+		return result;
+	selection_forget(selection, end_ns);
+	result = selection_follow_processes(selection);
 	if (!result)
-		selection_forget(selection, end_ns);
-	if (!result)
-		result = selection_follow_processes(selection);
-	if (!result)
-		result = follow_names(selection, &all);
+		result = selection_follow_names(selection, more, &all);
 	if (!result)
 		result = add_new_stacks(selection, selection->history->stacks.nr);
 	if (result)
@@ -372,13 +333,26 @@ size_t selection_nr_paths_shown(const struct selection *selection)
 	return nr;
 }
 
+void selection_take_by_parts(struct selection *selection)
+{
+	selection->by_parts = true;
+}
+
 int selection_advance(struct selection *selection)
 {
 	size_t nr = selection->nr_seen;
 	selection->nr_seen = selection->history->stacks.nr;
-	/* Where names have come, or stacks are to go, the refresh has more to do first. */
-	if (!selection->refreshed || selection->has_moved ||
-	    selection->nr_renamed != selection->history->nr_renamed)
+	/* Where stacks are to go, the refresh has more to do first. */
+	if (!selection->refreshed || selection->has_moved)
+		return 0;
+	if (selection->by_parts) {
+		const int more = history_update_some_names(selection->history, NAMES_A_PART);
+		if (more)
+			return more;
+	}
+	if (selection->following.active)
+		return selection_follow_part(selection);
+	if (selection->nr_renamed != selection->history->nr_renamed)
 		return 0;
 	int result = selection_follow_processes(selection);
 	return result ? result : add_new_stacks(selection, nr);

@@ -59,6 +59,7 @@ static void follow(struct selection *selection, const struct forgotten_rows *gon
 	for (uint32_t label = 0; label < NR_LABELS; label++)
 		move_node_paths(selection, label, gone->nodes);
 	selection->task_processes.nr = 0; /* tasks have other rows */
+	selection_stop_following(selection);
 	selection->has_moved = selection->has_old_paths = true;
 }
 
@@ -206,6 +207,7 @@ void selection_drop_paths(struct selection *selection)
 	uint32_t *rows = selection->has_old_paths ? calloc(nr, sizeof(*rows)) : NULL;
 	if (!rows)
 		return;
+	selection_stop_following(selection);
 	mark_paths(selection, rows);
 	size_t nr_kept = number(rows, nr);
 	for (size_t i = 0; i < selection->keys.nr; i++)

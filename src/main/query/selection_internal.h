@@ -78,6 +78,15 @@ struct shown_row {
 	uint32_t shape;
 };
 
+/* Names that came since, of many stacks: their paths by these, made by and by. Until all are there, the old ones are shown. */
+struct following {
+	bool active;
+	uint64_t nr_renamed;  /* what nr_renamed will be */
+	uint32_t label;	      /* node_paths[] that is looked at, */
+	size_t node;	      /* and its next row */
+	ROWS(uint32_t) paths; /* by the history's stacks */
+};
+
 struct criterion {
 	struct selection_criterion asked; /* text is ours */
 	uint32_t path;			  /* of SELECTION_SUBTREE */
@@ -112,7 +121,10 @@ struct selection {
 
 	/* by the history's nodes, for each label: paths, plus 1; 0: not known. By process: of the one asked for last */
 	ROWS(uint32_t) node_paths[NR_LABELS];
-	uint64_t nr_renamed;
+	uint64_t nr_renamed; /* of the history: those that paths go by */
+	bool unplaced;	     /* stacks have no paths until names are followed */
+	bool by_parts;
+	struct following following;
 
 	/* only where stacks are kept apart by process */
 	ROWS(struct process) processes;
@@ -247,8 +259,21 @@ const char *selection_process_comm(const struct selection *selection,
 uint32_t selection_stack_path(struct selection *selection, const struct counted_stack *stack);
 /* The key that the path would end with. UINT32_MAX: out of memory. */
 uint32_t selection_leaf_key(struct selection *selection, const struct counted_stack *stack);
-/* Names have come: forgets the paths of nodes that go another way now. */
-int selection_follow_names(struct selection *selection);
+/* Names have come: forgets the paths of nodes that go another way now. 0 or -ENOMEM. */
+int selection_follow_nodes(struct selection *selection);
+/* The same by parts of some ms, with a path for every stack. 1: there is more to do; 0; -ENOMEM. */
+void selection_begin_following(struct selection *selection);
+int selection_follow_part(struct selection *selection);
+void selection_stop_following(struct selection *selection);
+
+/* ---- which paths they are shown at: selection_names.c ---- */
+
+/* Puts a stack on its path; *moved: another one than before. 0 or -ENOMEM. */
+int selection_place_stack(struct selection *selection, size_t row, bool *moved);
+/* Names have come, some stacks may be other functions' now: *all, where one has moved. more: other names are about to come. */
+int selection_follow_names(struct selection *selection, bool more, bool *all);
+/* Names taken in at once, where that goes by parts: some ms. */
+enum { NAMES_A_PART = 2048 };
 
 /* ---- costs of paths and keys: selection_costs.c ---- */
 

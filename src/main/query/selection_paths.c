@@ -165,6 +165,7 @@ void selection_clear_paths(struct selection *selection)
 	index_clear(&selection->shown_index);
 	index_add(&selection->path_index, hash_step(0, KEY_ALL), 0);
 	/* Names are followed by placing every stack again. */
+	selection->unplaced = true;
 	selection->nr_renamed = selection->history->nr_renamed - 1;
 }
 

@@ -18,7 +18,10 @@ int model_init(struct model *model)
 	if (!model->history)
 		return 0;
 	model->selection = selection_new(model->history);
-	return model->selection ? 0 : -ENOMEM;
+	if (!model->selection)
+		return -ENOMEM;
+	selection_take_by_parts(model->selection);
+	return 0;
 }
 
 void model_release(struct model *model)
@@ -140,7 +143,10 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	if (!model->history)
 		return 0;
 	follow_exec(model);
-	int result = history_update_names(model->history);
+	/* The run's facts; names are the selection's business. */
+	int result = history_update_some_names(model->history, 0);
+	if (result > 0)
+		result = 0;
 	model->all = history_totals(model->history);
 	find_events(model);
 	model->end_ns = window_end(model);
@@ -164,10 +170,10 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	return result;
 }
 
-void model_advance(struct model *model)
+bool model_advance(struct model *model)
 {
-	if (model->selection)
-		selection_advance(model->selection); /* what fails now shows in the refresh */
+	/* What fails now shows in the refresh. */
+	return model->selection && selection_advance(model->selection) > 0;
 }
 
 /* ---- time ---- */

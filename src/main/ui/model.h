@@ -98,7 +98,7 @@ void model_release(struct model *model);
 /* Takes in what is new, and settings that have changed. 0 or -ENOMEM. */
 int model_refresh(struct model *model, uint64_t now_ns);
 /* Does some of the next refresh's work. */
-void model_advance(struct model *model);
+bool model_advance(struct model *model);
 
 /* ---- settings: they take effect at the next refresh ---- */
 

@@ -113,11 +113,11 @@ int ui_refresh(struct ui *ui, uint64_t now_ns)
 	return model_refresh(&ui->model, now_ns);
 }
 
-void ui_advance(struct ui *ui)
+bool ui_advance(struct ui *ui)
 {
 	if (ui->pane.wait)
 		ui->pane.wait--;
-	model_advance(&ui->model);
+	return model_advance(&ui->model);
 }
 
 static void click(struct ui *ui, int row, int col)

@@ -430,6 +430,64 @@ static void what_is_forgotten_comes_again(void)
 	end(&world);
 }
 
+/* More rows than are looked at at once: old names stand until all stacks have the new ones, and counts go on meanwhile. */
+static void many_stacks_follow_by_parts(void)
+{
+	enum { NR_FRAMES = 200, NR_STACKS = 20000 };
+	struct frame_id frames[NR_FRAMES];
+	struct node_id nodes[NR_FRAMES];
+	struct inlined world;
+	char before[1024];
+	begin(&world);
+	selection_take_by_parts(world.selection);
+	struct profile *profile = &world.profile;
+	for (int i = 0; i < NR_FRAMES; i++) {
+		frames[i] = frame(profile, profile->program, 0x1000 + 16 * (uint64_t)i, NULL);
+		nodes[i] = node(profile, (struct node_id){0}, frames[i]);
+	}
+	tables_publish(profile->writer);
+	for (int i = 0; i < NR_STACKS; i++)
+		add_stacks(&world, nodes[i / NR_FRAMES], frames[i % NR_FRAMES], 1);
+	look(&world);
+	CHECK_EQ(selection_totals(world.selection).unnamed, NR_STACKS);
+	struct selection_functions functions = {0};
+	size_t nr_all;
+	CHECK_EQ(selection_top(world.selection, SELECTION_BY_SELF, 1000, &functions, &nr_all), 0);
+	snprintf(before, sizeof(before), "%s",
+		 history_function_name(world.history, functions.items[0].id));
+	for (int i = 0; i < NR_FRAMES; i++)
+		CHECK_EQ(symbols_set(profile->namer, frames[i], SYMBOL_NAMED, "late", NULL, 0), 0);
+	int result, nr = 0;
+	look(&world);
+	while ((result = selection_advance(world.selection)) > 0) {
+		nr++;
+		add_stacks(&world, nodes[0], frames[0], 1);
+		look(&world);
+	}
+	CHECK_EQ(result, 0);
+	CHECK(nr > 0);
+	look(&world);
+	look(&world);
+	CHECK_EQ(selection_totals(world.selection).unnamed, 0);
+	CHECK_EQ(selection_totals(world.selection).samples, 9 + NR_STACKS + nr);
+	struct selection *at_once = selection_of_all(world.history);
+	struct selection_functions others = {0};
+	CHECK_EQ(selection_top(world.selection, SELECTION_BY_SELF, 1000, &functions, &nr_all), 0);
+	CHECK_EQ(selection_top(at_once, SELECTION_BY_SELF, 1000, &others, &nr_all), 0);
+	CHECK_EQ(functions.nr, others.nr);
+	for (size_t i = 0; i < others.nr; i++) {
+		CHECK_EQ(functions.items[i].id.index, others.items[i].id.index);
+		CHECK_EQ(functions.items[i].cost.self, others.items[i].cost.self);
+		CHECK_EQ(functions.items[i].cost.total, others.items[i].cost.total);
+	}
+	CHECK_STR(history_function_name(world.history, functions.items[0].id), "late");
+	CHECK(strcmp(before, "late") != 0);
+	free(functions.items);
+	free(others.items);
+	selection_free(at_once);
+	end(&world);
+}
+
 int main(void)
 {
 	RUN(they_grow_when_lines_come);
@@ -443,5 +501,6 @@ int main(void)
 	RUN(a_region_that_lies_costs_little);
 	RUN(deep_stacks_have_an_end);
 	RUN(what_is_forgotten_comes_again);
+	RUN(many_stacks_follow_by_parts);
 	return test_done();
 }
