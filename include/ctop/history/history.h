@@ -83,6 +83,14 @@ void history_keep_slices(struct history *history, size_t most);
  */
 void history_keep_seconds(struct history *history);
 
+/*
+ * From now on it is also kept what each thread does when (timeline.h), and single samples as far back as there is room for. The first takes an eighth of the
+ * limit, the second half as much. NULL of history_timeline(): it is not kept. 0 or -ENOMEM. After history_set_limit().
+ */
+struct timeline;
+int history_keep_timeline(struct history *history);
+struct timeline *history_timeline(const struct history *history);
+
 struct history_seconds {
 	uint64_t first_ns; /* start of the oldest second held; 0: none is */
 	uint64_t fine_ns;  /* from here on every second is held by itself */

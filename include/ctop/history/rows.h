@@ -178,6 +178,21 @@ struct seconds {
 	uint64_t nr_made; /* buckets, ever */
 };
 
+/* A sample of a stack, at its time; the last so many. */
+struct moment {
+	uint64_t time_ns;
+	uint32_t stack;
+	uint32_t
+		weight; /* of a heavy sample there are several in a row, the others not counted as samples: */
+};
+enum { MOMENTS_LEAST = 4096 };
+#define MOMENT_GOES_ON (UINT64_C(1) << 63) /* in time_ns */
+struct moments_kept {
+	ROWS(struct moment) ring; /* full: the oldest is at `next` */
+	size_t next, most;
+	uint64_t from_ns; /* from here on all are there */
+};
+
 struct history_info; /* a key and its value */
 
 /* Frames of the epoch. */
@@ -253,6 +268,8 @@ struct history {
 
 	struct kept_samples samples;
 	struct seconds seconds;
+	struct timeline *timeline; /* NULL: none is kept */
+	struct moments_kept moments;
 	uint64_t selection_bytes; /* of all selections that look at this history */
 	uint64_t
 		nr_renamed; /* how often a frame whose function had been asked for got a name, or functions inside */

@@ -112,7 +112,7 @@ struct options {
 	struct trigger triggers[TRIGGERS_MAX];
 	size_t nr_triggers;
 	int32_t recorder_pid; /* dump; 0: the only one */
-	bool quiet, stdio, tree, modules, ascii;
+	bool quiet, stdio, tree, modules, timeline, ascii;
 	enum grouping grouping; /* of the list's rows, and of some exports' frames */
 	bool debuginfod;	/* debug files may be fetched */
 	const char *vmlinux;	/* that the kernel was made of; NULL: where it is by custom */

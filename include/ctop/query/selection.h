@@ -49,6 +49,11 @@ enum { SELECTION_SINCE_START = 0, SELECTION_SECONDS_MAX = 3600 };
  * seconds has only the latter, whatever is asked. -EINVAL above the maximum.
  */
 int selection_set_seconds(struct selection *selection, uint32_t seconds);
+/*
+ * From one moment up to another instead, whatever the end; to 0: no longer. As far as a history that keeps a timeline has single samples it is exact, else by
+ * whole seconds: selection_totals() says from when to when.
+ */
+void selection_set_range(struct selection *selection, uint64_t from_ns, uint64_t to_ns);
 /* "Since the start" begins now: what the history holds by now does not count in it any more. */
 int selection_reset(struct selection *selection);
 /*
@@ -126,6 +131,17 @@ int selection_advance(struct selection *selection);
 size_t selection_nr_paths(const struct selection *selection);
 /* Of these those that stacks shown go through: rows of the tree, its root among them. */
 size_t selection_nr_paths_shown(const struct selection *selection);
+
+/*
+ * Which of the history's stacks, by row, have a function with the text in its name, as SELECTION_TEXT has it: of those that were there at the last refresh,
+ * whatever the filter. .stacks is the caller's to free. 0 or -ENOMEM.
+ */
+struct selection_named {
+	uint8_t *stacks;
+	size_t nr, nr_named;
+};
+int selection_stacks_named(const struct selection *selection, const char *text,
+			   struct selection_named *named);
 
 struct selection_totals {
 	uint64_t samples, weight; /* shown */

@@ -8,5 +8,7 @@
 #include <ctop/session/session.h>
 
 struct session_consumer history_consumer(struct history *history);
+/* What its threads do into the history's timeline, too. Before session_start(). */
+void history_follow_threads(struct history *history, struct session *session);
 
 #endif

@@ -23,6 +23,7 @@
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 #include <ctop/system/cpu_times.h>
+#include <ctop/base/thread_stretch.h>
 
 /* Who gets the samples. Each returns 0 or -errno, which ends the session with that error. */
 struct session_consumer {
@@ -158,6 +159,14 @@ struct session_used {
 	uint64_t cpu_ns, until_ns; /* CLOCK_MONOTONIC */
 };
 struct session_used session_used(struct session *session);
+/*
+ * What each thread does is told as it becomes known, in the order of time of each; before session_start(). False: nobody knows, as of whole CPUs and
+ * files. What goes on is told when session_tell_threads() asks.
+ */
+bool session_follow_threads(struct session *session,
+			    void (*follow)(void *context, const struct thread_stretch *stretch),
+			    void *context);
+void session_tell_threads(struct session *session);
 /*
  * A thread that waits, and has, or was first seen to, since a moment behind after_ns and not behind until_ns, for one of these kinds (bits 1 << enum wait_kind) when it
  * was looked at last. False: none does, or records of switches do not tell.

@@ -22,10 +22,11 @@ enum view_kind {
 	VIEW_PICKER,
 	VIEW_INFO,
 	VIEW_HELP,
-	VIEW_CALLS,   /* system calls */
-	VIEW_MODULES, /* where names come from */
-	VIEW_CODE,    /* one function's instructions */
-	VIEW_REFUSAL, /* nothing can be sampled: why, and what helps */
+	VIEW_CALLS,    /* system calls */
+	VIEW_MODULES,  /* where names come from */
+	VIEW_CODE,     /* one function's instructions */
+	VIEW_TIMELINE, /* what each thread did when */
+	VIEW_REFUSAL,  /* nothing can be sampled: why, and what helps */
 	NR_ALL_VIEWS
 };
 enum { NR_VIEWS = VIEW_PICKER }; /* that a number key opens */
@@ -41,6 +42,7 @@ enum action {
 	ACTION_VIEW_CALLS,
 	ACTION_VIEW_MODULES,
 	ACTION_VIEW_CODE,
+	ACTION_VIEW_TIMELINE,
 	ACTION_NEXT_VIEW,
 	ACTION_PREVIOUS_VIEW,
 	ACTION_UP,
@@ -61,6 +63,13 @@ enum action {
 	ACTION_ENTER,
 	ACTION_MARK,
 	ACTION_MARK_ALL,
+	ACTION_PAN_LEFT,
+	ACTION_PAN_RIGHT,
+	ACTION_ZOOM_IN,
+	ACTION_ZOOM_OUT,
+	ACTION_RANGE_FROM,
+	ACTION_RANGE_TO,
+	ACTION_LONGEST_WAIT,
 	ACTION_FIND,
 	ACTION_FIND_NEXT,
 	ACTION_FIND_PREVIOUS,
@@ -105,6 +114,7 @@ enum key_group {
 	KEYS_VIEWS,
 	KEYS_MOVE,
 	KEYS_TREE,
+	KEYS_TIMELINE,
 	KEYS_FIND,
 	KEYS_ZOOM,
 	KEYS_SORT,

@@ -146,11 +146,15 @@ static int open_live(struct live *live, bool interactive, struct error *error)
 	history_set_state_frames(live->history, live->options->state_frames);
 	if (interactive)
 		history_keep_seconds(live->history);
-	else
+	if ((interactive || live->options->timeline) && history_keep_timeline(live->history))
+		return error_set(error, -ENOMEM, "out of memory");
+	if (!interactive)
 		history_set_filter(live->history, &first_event);
 	const struct session_consumer consumer = history_consumer(live->history);
 	live->session = session_open_live(live->options, interactive || live->options->time,
 					  &consumer, error);
+	if (live->session)
+		history_follow_threads(live->history, live->session);
 	if (live->session && !live->options->no_inline)
 		session_want_lines(live->session,
 				   interactive ? SESSION_LINES : SESSION_LINES_AWAITED);

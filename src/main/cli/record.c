@@ -15,6 +15,7 @@
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
 #include <ctop/metadata/thread_facts.h>
+#include <ctop/metadata/timeline_facts.h>
 #include <ctop/metadata/wait_facts.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
@@ -32,6 +33,9 @@
 /* While the end of the disk's work is awaited, what it confirms is looked at this often. */
 enum { CONFIRMED_MS = 20 };
 
+/* Tiles that take more become longer. */
+#define TIMELINE_BYTES (UINT64_C(8) << 20)
+
 struct recording_run {
 	const struct options *options;
 	struct session *session;
@@ -41,7 +45,8 @@ struct recording_run {
 		*writer; /* NULL until the session is open: a failed start costs no file */
 	const struct tables *tables; /* of the epoch that the session opened with */
 	const struct symbols *symbols;
-	struct history *history; /* only for --stats: counts frames without a name */
+	struct timeline *timeline; /* what threads did when: written at the end */
+	struct history *history;   /* only for --stats: counts frames without a name */
 	uint64_t samples;
 	uint64_t flushed_ns, progress_ns, progress_samples;
 	uint64_t bytes;
@@ -408,6 +413,8 @@ static int write_end(struct recording_run *run, const struct session_stats *stat
 	if (!result)
 		result = wait_facts_add(sums, nr_sums, &metadata);
 	if (!result)
+		result = timeline_facts_add(run->timeline, &metadata);
+	if (!result)
 		result = recording_end(run->writer);
 	if (!result)
 		result = wait_for_disk(run, signal_fd);
@@ -478,6 +485,12 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	return result;
 }
 
+/* Without memory it says less, nothing wrong. */
+static void follow_threads(void *context, const struct thread_stretch *stretch)
+{
+	(void)timeline_add(context, stretch);
+}
+
 static int open_and_run(struct recording_run *run, int signal_fd, struct error *error)
 {
 	const struct session_consumer consumer = {run, begin_epoch, take_samples};
@@ -489,6 +502,10 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 					 &consumer, error);
 	if (!run->session)
 		return -EINVAL;
+	run->timeline = timeline_new(TIMELINE_BYTES);
+	if (!run->timeline)
+		return error_set(error, -ENOMEM, "out of memory");
+	session_follow_threads(run->session, follow_threads, run->timeline);
 	if (!run->options->no_inline)
 		session_want_lines(run->session, SESSION_LINES_AWAITED);
 	if (!run->options->no_keep_code)
@@ -535,6 +552,7 @@ int command_record(const struct options *options, struct error *error)
 	recording_abandon(run.writer);
 	disk_release(&run.disk);
 	history_free(run.history);
+	timeline_free(run.timeline);
 	session_free(run.session);
 	close(signal_fd);
 	if (result >= 0 && options->html_path) {

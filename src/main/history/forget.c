@@ -351,6 +351,7 @@ int history_forget(struct history *history, uint64_t from_ns, uint64_t end_ns, c
 		keep_seconds(&keeping, 0, UINT64_MAX - 1);
 		history->totals.folded += move_all(&keeping);
 		history_move_seconds(history, gone->stacks);
+		history_move_moments(history, gone->stacks);
 	}
 	end(&keeping);
 	return result;
@@ -382,6 +383,7 @@ int history_forget_all(struct history *history, struct forgotten_rows *gone)
 	if (!result) {
 		keeping.least = UINT64_MAX;
 		history_drop_seconds(history);
+		history_drop_moments(history);
 		move_all(&keeping);
 		give_back(history);
 	}

@@ -8,6 +8,7 @@
 
 #include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
+#include <ctop/history/timeline.h>
 
 #include "internal.h"
 
@@ -105,6 +106,8 @@ void history_free(struct history *history)
 	for (enum table_kind kind = 0; kind < NR_TABLES; kind++)
 		free(history->of[kind].items);
 	history_free_seconds(history);
+	timeline_free(history->timeline);
+	free(history->moments.ring.items);
 #define FREE(rows) free(history->rows.items);
 	EACH_ROWS(FREE)
 #undef FREE
@@ -147,6 +150,8 @@ uint64_t history_rows_bytes(const struct history *history)
 uint64_t history_bytes(const struct history *history)
 {
 	return history_rows_bytes(history) + history_seconds_bytes(history) +
+	       vec_bytes(&history->moments.ring) +
+	       (history->timeline ? timeline_bytes(history->timeline) : 0) +
 	       slices_bytes(&history->samples.slices);
 }
 

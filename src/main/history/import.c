@@ -506,6 +506,8 @@ static int import_one(struct history *history, const struct sample *sample,
 	}
 	if (!result && history->seconds.wanted)
 		result = history_count_second(history, sample->time_ns, row, stack->weight);
+	if (!result && history->timeline)
+		result = history_note_moment(history, sample, row);
 	return result || !history->samples.most
 		       ? result
 		       : history_keep_sample(history, sample, row, stack->event);

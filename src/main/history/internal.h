@@ -155,6 +155,19 @@ void history_free_seconds(struct history *history);
 void history_move_seconds(struct history *history, const uint32_t *stacks);
 void history_drop_seconds(struct history *history);
 
+/* What the timeline and the moments (moments.c) have of a sample that counts. 0 or -ENOMEM. */
+int history_note_moment(struct history *history, const struct sample *sample, uint32_t stack);
+void history_move_moments(struct history *history, const uint32_t *stacks);
+void history_drop_moments(struct history *history);
+/* What the timeline may take of the history's limit, and single samples. */
+enum { TIMELINE_SHARE = 8, MOMENTS_SHARE = 16 };
+static inline uint64_t history_moments_bound(const struct history *history)
+{
+	return history->timeline ? history->limit_bytes / TIMELINE_SHARE +
+					   history->limit_bytes / MOMENTS_SHARE
+				 : 0;
+}
+
 static inline uint32_t history_stack_depth(const struct history *history,
 					   const struct counted_stack *stack)
 {

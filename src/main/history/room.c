@@ -17,10 +17,11 @@ enum {
 /* Where more is new than can be held, forgetting all the time would not help: what comes meanwhile is folded. */
 static const uint64_t AGAIN_NS_LEAST = 5000000000;
 
-/* What may be taken in all, seconds excepted. */
+/* What may be taken in all, seconds and the timeline excepted. */
 static uint64_t bound(const struct history *history)
 {
-	return history->limit_bytes - history_seconds_bound(history);
+	return history->limit_bytes - history_seconds_bound(history) -
+	       history_moments_bound(history);
 }
 
 /* Selections come to know rows at their next refresh; by then they may be many. */

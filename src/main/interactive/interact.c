@@ -53,6 +53,8 @@ static void draw(struct interact *interact)
 static int refresh(struct interact *interact, struct error *error)
 {
 	uint64_t begin_ns = clock_now_ns();
+	if (interact->source.session)
+		session_tell_threads(interact->source.session);
 	if (ui_refresh(interact->ui, begin_ns))
 		return error_set(error, -ENOMEM, "out of memory");
 	draw(interact);
@@ -374,6 +376,8 @@ static enum view_kind first_view(const struct interact *interact)
 		return VIEW_TREE;
 	if (interact->options->modules)
 		return VIEW_MODULES;
+	if (interact->options->timeline)
+		return VIEW_TIMELINE;
 	return session && !strcmp(session_target_kind(session), "system") ? VIEW_THREADS : VIEW_TOP;
 }
 

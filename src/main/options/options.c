@@ -202,6 +202,9 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		return 0;
 	case OPTION_TREE:
 		options->tree = true;
+		break;
+	case OPTION_TIMELINE:
+		options->timeline = true;
 		return 0;
 	case OPTION_DEBUGINFOD:
 		options->debuginfod = true;

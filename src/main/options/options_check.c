@@ -104,7 +104,10 @@ static int take_file(struct parse *parse)
 static int check_contents(const struct parse *parse)
 {
 	const struct options *options = parse->options;
-	const char *other = options->tree ? "--tree" : options->modules ? "--modules" : NULL;
+	const char *other = options->tree	? "--tree"
+			    : options->modules	? "--modules"
+			    : options->timeline ? "--timeline"
+						: NULL;
 	if (options->annotate && !other && options->grouping)
 		other = "--group";
 	if (!other || (!options->annotate && !options->grouping))

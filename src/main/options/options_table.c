@@ -216,6 +216,14 @@ const struct option_row option_rows[] = {
 	 "the call tree instead of the list of functions",
 	 "In a report, calls without branches that pass on nine tenths are one row, FIRST ... LAST "
 	 "and how many; --names full has a row for each."},
+	{OPTION_TIMELINE, GROUP_OUTPUT, LIVE | REPORT, 0, "timeline", NULL, COMPLETE_NOTHING, NULL,
+	 "what each thread did when",
+	 "A row for each thread: how many seconds it computed, wanted a CPU and waited, and its "
+	 "time from left to right, a character for each part: # computing, + some computing, q "
+	 "waiting for a CPU, waiting for a l(ock), i(o), p(oll), s(leep), c(hild), f(ault), "
+	 "o(ther), "
+	 "- waiting for what nobody saw, ? unknown. --from and --to choose a part; its seconds are "
+	 "about. In the interface it is the first view."},
 	{OPTION_MODULES, GROUP_OUTPUT, LIVE | REPORT, 0, "modules", NULL, COMPLETE_NOTHING, NULL,
 	 "the modules, and where their names come from",
 	 "Each program, library, the kernel and generated code, with its build-id and the source "

@@ -131,6 +131,16 @@ int selection_set_seconds(struct selection *selection, uint32_t seconds)
 	return 0;
 }
 
+void selection_set_range(struct selection *selection, uint64_t from_ns, uint64_t to_ns)
+{
+	to_ns = to_ns > from_ns ? to_ns : 0;
+	from_ns = to_ns ? from_ns : 0;
+	selection->new_window =
+		selection->new_window || from_ns != selection->from_ns || to_ns != selection->to_ns;
+	selection->from_ns = from_ns;
+	selection->to_ns = to_ns;
+}
+
 int selection_set_filter(struct selection *selection, const struct selection_criterion *criteria,
 			 size_t nr)
 {

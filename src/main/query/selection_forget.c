@@ -68,7 +68,7 @@ static bool *find_shown(const struct selection *selection)
 {
 	bool *shown = calloc(selection->history->stacks.nr + 1, sizeof(*shown));
 	for (size_t i = 0; shown && i < selection->counts.nr; i++)
-		shown[i] = selection->seconds != SELECTION_SINCE_START &&
+		shown[i] = (selection->seconds != SELECTION_SINCE_START || selection->to_ns) &&
 			   selection->counts.items[i].samples;
 	return shown;
 }

@@ -97,6 +97,7 @@ struct selection {
 
 	/* what was asked */
 	uint32_t seconds;
+	uint64_t from_ns, to_ns; /* a range instead of the last seconds; to 0: none */
 	struct criterion criteria[SELECTION_CRITERIA_MAX];
 	size_t nr_criteria;
 	uint32_t root; /* path that stacks are shown from */
@@ -185,6 +186,8 @@ const char *selection_key_label(uint32_t key);
 const char *selection_key_name(const struct selection *selection, uint32_t key);
 int selection_compare_keys(const struct selection *selection, uint32_t a, uint32_t b);
 /* Bits of the criteria that its name meets. */
+/* Whether its name has the text, as SELECTION_TEXT has it. */
+bool selection_key_has(const struct selection *selection, uint32_t key, const char *text);
 uint32_t selection_key_hits(const struct selection *selection, uint32_t key);
 /* Room for what is known of a key. 0 or -ENOMEM. */
 int selection_add_keys(struct selection *selection, uint32_t key);

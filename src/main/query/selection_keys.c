@@ -73,6 +73,12 @@ static bool key_meets(const struct selection *selection, const struct selection_
 	       function_of_key(key).index == asked->function.index;
 }
 
+bool selection_key_has(const struct selection *selection, uint32_t key, const char *text)
+{
+	const struct selection_criterion asked = {.what = SELECTION_TEXT, .text = text};
+	return key_meets(selection, &asked, key);
+}
+
 uint32_t selection_key_hits(const struct selection *selection, uint32_t key)
 {
 	uint32_t hits = 0;

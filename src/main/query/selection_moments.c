@@ -187,7 +187,8 @@ static int give_all(struct moments *moments)
 	const struct seconds *seconds = &selection->history->seconds;
 	size_t first =
 		history_bucket_from(selection->history, selection->totals.from_ns / NS_PER_SECOND);
-	size_t end = history_bucket_from(selection->history, selection->end_ns / NS_PER_SECOND + 1);
+	const uint64_t end_ns = selection->to_ns ? selection->totals.to_ns - 1 : selection->end_ns;
+	size_t end = history_bucket_from(selection->history, end_ns / NS_PER_SECOND + 1);
 	begin_moments(moments);
 	rehearse(moments, first, end);
 	int result = give_left_over(moments);

@@ -202,6 +202,73 @@ static int count_last_seconds(struct selection *selection)
 	return 0;
 }
 
+/* ---- from one moment to another ---- */
+
+static bool is_in_range(const struct selection *selection, const struct moment *moment)
+{
+	const uint64_t time_ns = moment->time_ns & ~MOMENT_GOES_ON;
+	return time_ns >= selection->from_ns && time_ns < selection->to_ns;
+}
+
+/* Single samples are there from the range's beginning on. */
+static bool has_moments(const struct selection *selection)
+{
+	const struct history *history = selection->history;
+	return history->timeline && history->moments.from_ns <= selection->from_ns;
+}
+
+/* Rows of the buckets that have any of it. */
+static struct range find_range_buckets(const struct selection *selection)
+{
+	const struct history *history = selection->history;
+	struct range range = {.first = selection->from_ns / NS_PER_SECOND,
+			      .last = (selection->to_ns - 1) / NS_PER_SECOND};
+	range.from = range.to = history_bucket_from(history, range.first);
+	while (range.to < history->seconds.buckets.nr &&
+	       history->seconds.buckets.items[range.to].second <= range.last)
+		range.to++;
+	return range;
+}
+
+static void count_moments(struct selection *selection)
+{
+	const struct moments_kept *moments = &selection->history->moments;
+	for (size_t i = 0; i < moments->ring.nr; i++) {
+		const struct moment *moment = &moments->ring.items[i];
+		if (!is_in_range(selection, moment) || moment->stack >= selection->fresh.nr)
+			continue;
+		struct stack_count *count = &selection->fresh.items[moment->stack];
+		count->samples += !(moment->time_ns & MOMENT_GOES_ON);
+		count->weight += moment->weight;
+	}
+	selection->totals.from_ns = selection->from_ns;
+	selection->totals.to_ns = selection->to_ns;
+}
+
+/* By whole seconds, and what these were merged to: totals say so. */
+static void count_range_buckets(struct selection *selection)
+{
+	const struct bucket *items = selection->history->seconds.buckets.items;
+	const struct range range = find_range_buckets(selection);
+	selection->totals.from_ns = selection->totals.to_ns = selection->from_ns;
+	for (size_t row = range.from; row < range.to; row++)
+		add_bucket(selection->fresh.items, &items[row]);
+	if (range.to == range.from)
+		return;
+	selection->totals.from_ns = items[range.from].second * NS_PER_SECOND;
+	selection->totals.to_ns =
+		(items[range.to - 1].second + items[range.to - 1].span) * NS_PER_SECOND;
+}
+
+static void count_range(struct selection *selection)
+{
+	memset(selection->fresh.items, 0, selection->fresh.nr * sizeof(*selection->fresh.items));
+	if (has_moments(selection))
+		count_moments(selection);
+	else
+		count_range_buckets(selection);
+}
+
 /* ---- squares ---- */
 
 static void add_squares(const struct selection *selection, double *squares,
@@ -228,8 +295,25 @@ static void square_since_start(const struct selection *selection, double *square
 			add_squares(selection, squares, &history->seconds.buckets.items[row], -1);
 }
 
+static void square_range(const struct selection *selection, double *squares)
+{
+	const struct moments_kept *moments = &selection->history->moments;
+	const struct range range = find_range_buckets(selection);
+	for (size_t row = range.from; !has_moments(selection) && row < range.to; row++)
+		add_squares(selection, squares, &selection->history->seconds.buckets.items[row], 1);
+	for (size_t i = 0; has_moments(selection) && i < moments->ring.nr; i++) {
+		const struct moment *moment = &moments->ring.items[i];
+		if (is_in_range(selection, moment) && moment->stack < selection->stacks.nr)
+			squares[moment->stack] += (double)moment->weight * (double)moment->weight;
+	}
+}
+
 void selection_square_window(const struct selection *selection, double *squares)
 {
+	if (selection->to_ns) {
+		square_range(selection, squares);
+		return;
+	}
 	const struct bucket *buckets = selection->history->seconds.buckets.items;
 	if (selection->seconds == SELECTION_SINCE_START || !selection->history->seconds.wanted) {
 		square_since_start(selection, squares);
@@ -244,6 +328,10 @@ void selection_square_window(const struct selection *selection, double *squares)
 
 int selection_count_window(struct selection *selection)
 {
+	if (selection->to_ns) {
+		count_range(selection);
+		return 0;
+	}
 	if (selection->seconds != SELECTION_SINCE_START && selection->history->seconds.wanted)
 		return count_last_seconds(selection);
 	count_since_start(selection);

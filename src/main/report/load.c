@@ -13,6 +13,7 @@
 #include <ctop/base/text.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
+#include <ctop/metadata/timeline_facts.h>
 #include <ctop/output/say.h>
 #include <ctop/report/history_consumer.h>
 #include <ctop/report/numbers.h>
@@ -214,6 +215,8 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 		history_keep_slices(load->history, LOAD_SAMPLES_MOST);
 	if (mode == LOAD_SECONDS)
 		history_keep_seconds(load->history);
+	if ((mode == LOAD_SECONDS || options->timeline) && history_keep_timeline(load->history))
+		return error_set(error, -ENOMEM, "out of memory");
 
 	const struct session_consumer consumer = history_consumer(load->history);
 	load->session = session_open_file(options->input, &consumer, error);
@@ -228,7 +231,8 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 
 static int finish_history(struct load *load, struct error *error)
 {
-	if (history_update_names(load->history) || add_perfdata_facts(load))
+	if (history_update_names(load->history) || add_perfdata_facts(load) ||
+	    timeline_facts_read(load->history))
 		return error_set(error, -ENOMEM, "out of memory");
 	return 0;
 }

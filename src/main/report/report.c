@@ -18,6 +18,7 @@
 
 #include "report_internal.h"
 #include "report_modules.h"
+#include "report_timeline.h"
 #include "report_waited.h"
 
 /* Of perf's file, or a recorder's that did not live to its end: nobody says why. */
@@ -127,7 +128,9 @@ int report_text(struct history *history, const struct options *options, int32_t 
 		      out);
 	runtime_notes_add(history, pid, options->columns, out);
 	text_add(out, "\n");
-	if (!report.totals.samples)
+	if (options->timeline)
+		result = report_timeline_add(history, options, out);
+	else if (!report.totals.samples)
 		result = explain_nothing(&report);
 	else if (options->modules)
 		result = report_modules_add(history, report.selection, options,
@@ -137,7 +140,7 @@ int report_text(struct history *history, const struct options *options, int32_t 
 	else
 		result = report_list_add(&report);
 	if (!result && report.totals.samples && options->time == TIME_SHOWN_WAIT &&
-	    !options->modules)
+	    !options->modules && !options->timeline)
 		result = report_waited_add(&report);
 	bool failed = out->failed || report.name.failed;
 	text_release(&report.name);

@@ -313,6 +313,7 @@ void session_end_time(struct session *session, uint64_t end_ns)
 	time_account_switch(time->account, false, end_ns);
 	read_records(session, UINT64_MAX, SIZE_MAX);
 	look_at_all(time, true);
+	time_account_tell(time->account, end_ns, true);
 	session_end_waits(session, end_ns);
 }
 
@@ -351,6 +352,22 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->waits_untold_ns = time->untold_ns;
 	if (time->goroutines)
 		goroutines_add_counts(time->goroutines, stats);
+}
+
+bool session_follow_threads(struct session *session,
+			    void (*follow)(void *context, const struct thread_stretch *stretch),
+			    void *context)
+{
+	if (session->time.account)
+		time_account_follow(session->time.account, follow, context);
+	return session->time.account != NULL;
+}
+
+void session_tell_threads(struct session *session)
+{
+	/* Looks tell of what was up to them. */
+	if (session->time.account && !uses_looks(&session->time))
+		time_account_tell(session->time.account, session->time.read_until_ns, false);
 }
 
 enum time_source session_time_source(const struct session *session)

@@ -75,7 +75,7 @@ static void add_times(struct thread_times *sum, const struct thread_times *times
 static struct thread_times times_at(const struct thread *thread, enum time_kind last, uint64_t at)
 {
 	struct thread so_far = *thread;
-	account_charge(&so_far, last, at);
+	account_charge_silently(&so_far, last, at);
 	so_far.times.observed_ns = so_far.since - so_far.began;
 	share_out(&so_far.times, &so_far);
 	return so_far.times;
@@ -84,9 +84,10 @@ static struct thread_times times_at(const struct thread *thread, enum time_kind 
 static void end(struct time_account *account, struct thread *thread, enum time_kind last,
 		uint64_t at)
 {
-	account_charge(thread, last, at);
+	account_charge(account, thread, last, at);
 	account_close_shares(account, thread);
 	const struct thread_times times = times_at(thread, last, at);
+	account_tell_end(account, thread);
 	HASH_DEL(account->live, thread);
 	free(thread);
 	if (account->ended.nr < ENDED_MOST &&
@@ -115,11 +116,11 @@ static int take_switch(struct time_account *account, const struct record *record
 	if (record->switched.out ? is_off : thread->doing == RUNS)
 		return 0;
 	if (thread->doing == UNKNOWN)
-		account_charge(thread, TIME_UNKNOWN, at);
+		account_charge(account, thread, TIME_UNKNOWN, at);
 	else if (record->switched.out)
-		account_charge(thread, TIME_RUNNING, at);
+		account_charge(account, thread, TIME_RUNNING, at);
 	else
-		account_charge(thread,
+		account_charge(account, thread,
 			       thread->doing == SEEN_READY ? TIME_RUNNABLE
 							   : account_kind_of(thread->doing),
 			       at);
@@ -181,6 +182,8 @@ static void rename_survivor(struct time_account *account, int32_t pid)
 	/* What it waited under its old number has its stacks there. */
 	account_close_shares(account, survivor);
 	survivor->shares = (struct wait_shares){0};
+	account_tell_end(account, survivor);
+	survivor->is_told = false;
 	HASH_DEL(account->live, survivor);
 	survivor->times.tid = pid;
 	HASH_ADD(hh, account->live, times.tid, sizeof(survivor->times.tid), survivor);
@@ -202,7 +205,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 	struct thread *thread, *next;
 	HASH_ITER (hh, account->live, thread, next) {
 		if (thread->doing != UNKNOWN)
-			account_charge(thread, account_kind_of(thread->doing), from);
+			account_charge(account, thread, account_kind_of(thread->doing), from);
 		wait_shares_break(&thread->shares);
 		thread->doing = UNKNOWN;
 	}
@@ -242,12 +245,13 @@ void time_account_use_looks(struct time_account *account)
  * Two looks tell how much of the time between was of which kind. The scheduler's clock is another one, and of a thread that runs the
  * last ms are missing: what does not fit is cut.
  */
-static void charge_by_looks(struct thread *thread, const struct sched_stat *now, uint64_t at)
+static void charge_by_looks(const struct time_account *account, struct thread *thread,
+			    const struct sched_stat *now, uint64_t at)
 {
 	const struct sched_stat *before = &thread->sched;
 	if (!before->is_known || !now->is_known || now->run_ns < before->run_ns ||
 	    now->queue_ns < before->queue_ns) {
-		account_charge(thread, TIME_UNKNOWN, at);
+		account_charge(account, thread, TIME_UNKNOWN, at);
 		return;
 	}
 	const uint64_t span = at > thread->since ? at - thread->since : 0;
@@ -257,9 +261,9 @@ static void charge_by_looks(struct thread *thread, const struct sched_stat *now,
 	/* Between looks it waited first, as far as one can tell. */
 	if (now->nr_runs != before->nr_runs)
 		wait_shares_break(&thread->shares);
-	account_charge(thread, TIME_WAITING, at - run - queue);
-	account_charge(thread, TIME_RUNNABLE, at - run);
-	account_charge(thread, TIME_RUNNING, at);
+	account_charge(account, thread, TIME_WAITING, at - run - queue);
+	account_charge(account, thread, TIME_RUNNABLE, at - run);
+	account_charge(account, thread, TIME_RUNNING, at);
 }
 
 static bool has_run_most(const struct thread *thread, const struct sched_stat *now, uint64_t at)
@@ -274,14 +278,15 @@ static bool is_off(char state)
 }
 
 /* With records a look says what they left open: of a thread that has had none yet, and behind a loss. */
-static void look_beside_records(struct thread *thread, const struct thread_look *look, uint64_t at)
+static void look_beside_records(const struct time_account *account, struct thread *thread,
+				const struct thread_look *look, uint64_t at)
 {
 	if (thread->doing == SEEN_READY && !is_off(look->state) && at > thread->since)
 		account_charge(
-			thread,
+			account, thread,
 			has_run_most(thread, &look->sched, at) ? TIME_RUNNING : TIME_RUNNABLE, at);
 	if (thread->doing == UNKNOWN) {
-		account_charge(thread, TIME_UNKNOWN, at);
+		account_charge(account, thread, TIME_UNKNOWN, at);
 		thread->doing = is_off(look->state) ? SEEN_OFF : SEEN_READY;
 		wait_shares_begin(&thread->shares, at);
 	}
@@ -289,10 +294,11 @@ static void look_beside_records(struct thread *thread, const struct thread_look 
 }
 
 static void note_wait(const struct time_account *account, struct thread *thread,
-		      const struct thread_look *look)
+		      const struct thread_look *look, uint64_t at)
 {
 	thread->waited = is_off(look->state);
 	thread->waited_for = look->waits_for;
+	thread->waited_at = at;
 	if (thread->waited && account->is_on) {
 		thread->nr_looks[look->waits_for]++;
 		thread->nr_looks_all++;
@@ -351,17 +357,17 @@ int time_account_look(struct time_account *account, const struct thread_look *lo
 	}
 	if (look->name && look->name[0])
 		snprintf(thread->times.name, sizeof(thread->times.name), "%.15s", look->name);
-	note_wait(account, thread, look);
+	note_wait(account, thread, look, at);
 	if (!account->by_looks) {
-		look_beside_records(thread, look, at);
+		look_beside_records(account, thread, look, at);
 		return 0;
 	}
 	/* Up to the end of the records these tell; the rest is this look's first. */
 	if (thread->doing != UNKNOWN) {
-		account_charge(thread, account_kind_of(thread->doing), at);
+		account_charge(account, thread, account_kind_of(thread->doing), at);
 		thread->doing = UNKNOWN;
 	} else {
-		charge_by_looks(thread, &look->sched, at);
+		charge_by_looks(account, thread, &look->sched, at);
 	}
 	thread->sched = look->sched;
 	return 0;
@@ -393,6 +399,34 @@ size_t time_account_list(const struct time_account *account, bool is_last,
 }
 
 /* ---- told ---- */
+
+void time_account_follow(struct time_account *account,
+			 void (*follow)(void *context, const struct thread_stretch *stretch),
+			 void *context)
+{
+	account->follow = follow;
+	account->follow_context = context;
+}
+
+/* What a look or a record has yet to tell is left until then. */
+static bool may_tell(const struct time_account *account, const struct thread *thread, bool is_last)
+{
+	if (is_last)
+		return !account->by_looks || thread->doing != UNKNOWN;
+	return thread->doing == RUNS || thread->doing == QUEUES || thread->doing == WAITS ||
+	       (thread->doing == SEEN_OFF && thread->waited);
+}
+
+void time_account_tell(struct time_account *account, uint64_t until_ns, bool is_last)
+{
+	const uint64_t at = account_clock(account, until_ns);
+	struct thread *thread, *next;
+	if (!account->follow)
+		return;
+	HASH_ITER (hh, account->live, thread, next)
+		if (may_tell(account, thread, is_last))
+			account_tell(account, thread, account_kind_of(thread->doing), at);
+}
 
 size_t time_account_nr_live(const struct time_account *account)
 {

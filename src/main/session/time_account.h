@@ -16,6 +16,7 @@
 #include <ctop/session/thread_times.h>
 #include <ctop/store/wait_ring.h>
 #include <ctop/system/sched_stat.h>
+#include <ctop/base/thread_stretch.h>
 
 struct time_account;
 
@@ -60,6 +61,13 @@ bool time_account_find_wait(const struct time_account *account, unsigned kinds, 
 			    uint64_t until_ns, struct thread_wait *wait);
 /* It is not there any more. Where records tell when it ended, that is left to them. */
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
+
+/* From now on what each thread does is told as it becomes known, whoever follows; names are borrowed. NULL: nobody. */
+void time_account_follow(struct time_account *account,
+			 void (*follow)(void *context, const struct thread_stretch *stretch),
+			 void *context);
+/* ... and what goes on, up to a moment until which all records were taken; is_last: no more come. */
+void time_account_tell(struct time_account *account, uint64_t until_ns, bool is_last);
 
 /* ---- where it waits ---- */
 

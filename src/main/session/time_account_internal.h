@@ -33,7 +33,10 @@ struct thread {
 	uint32_t nr_looks_all;
 	bool waited; /* when it was looked at last; for what */
 	enum wait_kind waited_for;
+	uint64_t waited_at; /* when that look was */
 	struct wait_shares shares;
+	uint64_t told; /* up to when it was told what it does */
+	bool is_told;  /* any of it was */
 	UT_hash_handle hh;
 };
 
@@ -60,6 +63,9 @@ struct time_account {
 		struct wait_share *items;
 		size_t nr, capacity;
 	} shares; /* to be taken */
+	/* Who is told what each thread does; NULL: nobody. */
+	void (*follow)(void *context, const struct thread_stretch *stretch);
+	void *follow_context;
 };
 
 /* ---- time_threads.c ---- */
@@ -73,8 +79,16 @@ struct thread *account_find(const struct time_account *account, int32_t tid);
 /* 0, and NULL where there is no room; or -ENOMEM. */
 int account_add(struct time_account *account, int32_t pid, int32_t tid, uint64_t at,
 		struct thread **added);
-/* What it did since the last news. */
-void account_charge(struct thread *thread, enum time_kind kind, uint64_t until);
+/* What it did since the last news, which who follows is told. */
+void account_charge(const struct time_account *account, struct thread *thread, enum time_kind kind,
+		    uint64_t until);
+/* The same of a copy, which nobody is told. */
+void account_charge_silently(struct thread *thread, enum time_kind kind, uint64_t until);
+/* What it does goes on until then. */
+void account_tell(const struct time_account *account, struct thread *thread, enum time_kind kind,
+		  uint64_t until);
+/* Nothing more comes of it. */
+void account_tell_end(const struct time_account *account, const struct thread *thread);
 /* What it has been doing, where nothing more comes to tell. */
 enum time_kind account_kind_of(enum doing doing);
 

@@ -81,7 +81,7 @@ enum wait_news time_account_wait_news(struct time_account *account, int32_t tid,
 		return WAIT_IS_EARLY;
 	struct wait_shares *shares = &thread->shares;
 	if (!account->by_looks && (thread->doing == WAITS || thread->doing == SEEN_OFF))
-		account_charge(thread, TIME_WAITING, account_clock(account, known_ns));
+		account_charge(account, thread, TIME_WAITING, account_clock(account, known_ns));
 	if (is_wait_of_last_look(shares, now)) {
 		/* What there is to give waits until whoever keeps the stacks has this one again. */
 		if (shares->wants_again)
@@ -128,7 +128,7 @@ void time_account_close_places(struct time_account *account, uint64_t ns)
 	struct thread *thread, *next;
 	HASH_ITER (hh, account->live, thread, next) {
 		if (!account->by_looks || thread->doing != UNKNOWN)
-			account_charge(thread, account_kind_of(thread->doing), at);
+			account_charge(account, thread, account_kind_of(thread->doing), at);
 		account_close_shares(account, thread);
 	}
 }

@@ -51,7 +51,72 @@ int account_add(struct time_account *account, int32_t pid, int32_t tid, uint64_t
 	return 0;
 }
 
-void account_charge(struct thread *thread, enum time_kind kind, uint64_t until)
+/* ---- what is told ---- */
+
+static enum thread_state state_of(enum time_kind kind)
+{
+	static const enum thread_state states[] = {
+		[TIME_RUNNING] = THREAD_COMPUTES,
+		[TIME_RUNNABLE] = THREAD_QUEUES,
+		[TIME_WAITING] = THREAD_WAITS,
+		[TIME_UNKNOWN] = THREAD_UNKNOWN,
+	};
+	return states[kind];
+}
+
+/* A look tells of the wait that it was at alone. */
+static enum wait_kind wait_of(const struct thread *thread)
+{
+	return thread->waited && thread->waited_at >= thread->shares.began ? thread->waited_for
+									   : WAIT_UNSEEN;
+}
+
+void account_tell(const struct time_account *account, struct thread *thread, enum time_kind kind,
+		  uint64_t until)
+{
+	const uint64_t from = thread->told > thread->since ? thread->told : thread->since;
+	if (!account->follow || until <= from)
+		return;
+	const struct thread_stretch stretch = {
+		.pid = thread->times.pid,
+		.tid = thread->times.tid,
+		.name = thread->times.name,
+		.from_ns = account_time(account, from),
+		.to_ns = account_time(account, until),
+		.state = state_of(kind),
+		.wait = kind == TIME_WAITING ? wait_of(thread) : WAIT_UNSEEN,
+		.begins = !thread->is_told,
+	};
+	thread->told = until;
+	thread->is_told = true;
+	account->follow(account->follow_context, &stretch);
+}
+
+void account_tell_end(const struct time_account *account, const struct thread *thread)
+{
+	const uint64_t at_ns = account_time(account, thread->since);
+	const struct thread_stretch stretch = {
+		.pid = thread->times.pid,
+		.tid = thread->times.tid,
+		.from_ns = at_ns,
+		.to_ns = at_ns,
+		.state = THREAD_UNKNOWN,
+		.ends = true,
+	};
+	if (account->follow && thread->is_told)
+		account->follow(account->follow_context, &stretch);
+}
+
+/* ---- what is kept ---- */
+
+void account_charge(const struct time_account *account, struct thread *thread, enum time_kind kind,
+		    uint64_t until)
+{
+	account_tell(account, thread, kind, until);
+	account_charge_silently(thread, kind, until);
+}
+
+void account_charge_silently(struct thread *thread, enum time_kind kind, uint64_t until)
 {
 	if (until <= thread->since)
 		return;

@@ -536,6 +536,9 @@ enum ui_wish ui_act(struct ui *ui, enum action action)
 	case ACTION_VIEW_MODULES:
 		ui_show(ui, ui->current == VIEW_MODULES ? ui->before : VIEW_MODULES);
 		break;
+	case ACTION_VIEW_TIMELINE:
+		ui_show(ui, ui->current == VIEW_TIMELINE ? ui->before : VIEW_TIMELINE);
+		break;
 	case ACTION_NEXT_VIEW:
 		cycle_view(ui, 1);
 		break;

@@ -59,7 +59,7 @@ static int take_rows(struct area *area, int rows)
 static bool is_profile(enum view_kind kind)
 {
 	return (int)kind < NR_VIEWS || kind == VIEW_CALLS || kind == VIEW_MODULES ||
-	       kind == VIEW_CODE;
+	       kind == VIEW_CODE || kind == VIEW_TIMELINE;
 }
 
 /* Small screens give up what is least needed: the bar, the tabs, the header. */
@@ -153,7 +153,8 @@ static void draw_view(struct ui *ui, struct view *view, struct area body)
 	struct cells *cells = &ui->cells;
 	struct model *model = &ui->model;
 	struct pane_subject subject;
-	const bool lists_sleepers = ui->current == VIEW_THREADS && view->nr_rows;
+	const bool lists_sleepers =
+		(ui->current == VIEW_THREADS || ui->current == VIEW_TIMELINE) && view->nr_rows;
 	if (is_profile(ui->current) && !model->totals.samples && !lists_sleepers) {
 		header_draw_empty(model, cells, body);
 	} else if (ui->current == VIEW_SANDWICH && !model->has_centre) {

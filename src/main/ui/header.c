@@ -173,6 +173,7 @@ static void add_own_tab(struct text *out, enum view_kind current)
 	for (size_t i = 0; i < nr_key_rows && (int)current >= NR_VIEWS; i++)
 		if ((current == VIEW_CALLS && key_rows[i].action == ACTION_VIEW_CALLS) ||
 		    (current == VIEW_MODULES && key_rows[i].action == ACTION_VIEW_MODULES) ||
+		    (current == VIEW_TIMELINE && key_rows[i].action == ACTION_VIEW_TIMELINE) ||
 		    (current == VIEW_CODE && key_rows[i].action == ACTION_VIEW_CODE))
 			text_addf(out, "[%s %s]", key_rows[i].label, view_name(current));
 }

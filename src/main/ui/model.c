@@ -32,6 +32,7 @@ void model_release(struct model *model)
 	changes_release(&model->changes);
 	free(model->picked.items);
 	text_release(&model->name);
+	text_release(&model->told);
 	text_release(&model->chain);
 	text_release(&model->read);
 }
@@ -51,18 +52,32 @@ static uint64_t window_end(const struct model *model)
 	return grows(model) ? model->now_ns : model->all.last_ns;
 }
 
+static const struct zoom *range_zoom(const struct model *model)
+{
+	for (size_t i = 0; i < model->nr_zooms; i++)
+		if (model->zooms[i].is_range)
+			return &model->zooms[i];
+	return NULL;
+}
+
 static int apply_filters(struct model *model)
 {
 	struct selection_criterion criteria[SELECTION_CRITERIA_MAX];
 	criteria[0] = (struct selection_criterion){.what = SELECTION_EVENT,
 						   .waits = model->time == TIME_SHOWN_WALL,
 						   .number = (int32_t)model_event_shown(model)};
-	for (size_t i = 0; i < model->nr_zooms; i++)
-		criteria[1 + i] = model->zooms[i].criterion;
-	int result = selection_set_filter(model->selection, criteria, 1 + model->nr_zooms);
-	/* What it described is not there any more, or never was: the filters before it hold. */
-	while (result && result != -ENOMEM && model_zoom_out(model))
-		result = selection_set_filter(model->selection, criteria, 1 + model->nr_zooms);
+	int result;
+	do {
+		const struct zoom *range = range_zoom(model);
+		size_t nr = 1;
+		for (size_t i = 0; i < model->nr_zooms; i++)
+			if (!model->zooms[i].is_range)
+				criteria[nr++] = model->zooms[i].criterion;
+		selection_set_range(model->selection, range ? range->from_ns : 0,
+				    range ? range->to_ns : 0);
+		result = selection_set_filter(model->selection, criteria, nr);
+		/* What it described is not there any more, or never was: the filters before it hold. */
+	} while (result && result != -ENOMEM && model_zoom_out(model));
 	return result;
 }
 
@@ -228,6 +243,12 @@ void model_add_window(const struct model *model, struct text *out)
 		"all", "last 2 s", "last 5 s", "last 10 s", "last 30 s", "last 60 s", "last 5 min",
 	};
 	uint64_t held_ns = model->totals.to_ns - model->totals.from_ns;
+	const struct zoom *range = range_zoom(model);
+	if (range) {
+		text_addf(out, "range %.3f s",
+			  (double)(range->to_ns - range->from_ns) / (double)NS_PER_SECOND);
+		return;
+	}
 	text_add(out, names[model->window]);
 	if (is_cut(model, held_ns))
 		text_addf(out, ", %u s held!", (unsigned)(held_ns / NS_PER_SECOND));
@@ -237,7 +258,8 @@ void model_describe(const struct model *model, struct text *out)
 {
 	const struct selection_totals *totals = &model->totals;
 	double seconds = (double)(totals->to_ns - totals->from_ns) / (double)NS_PER_SECOND;
-	text_addf(out, "%s%.1f s", windows[model->window] ? "the last " : "", seconds);
+	text_addf(out, "%s%.*f s", windows[model->window] && !range_zoom(model) ? "the last " : "",
+		  range_zoom(model) ? 3 : 1, seconds);
 	if (model->time || model->nr_events > 1) {
 		text_add(out, ", ");
 		text_add_safe(out, history_event_name(model->history, model_event_shown(model)));
@@ -321,6 +343,40 @@ bool model_zoom_out(struct model *model)
 	free(model->zooms[--model->nr_zooms].text);
 	model->changed = true;
 	return true;
+}
+
+static void remove_zoom(struct model *model, size_t at)
+{
+	free(model->zooms[at].text);
+	model->nr_zooms--;
+	memmove(&model->zooms[at], &model->zooms[at + 1],
+		(model->nr_zooms - at) * sizeof(*model->zooms));
+	model->changed = true;
+}
+
+bool model_has_range(const struct model *model)
+{
+	return range_zoom(model) != NULL;
+}
+
+void model_set_range(struct model *model, uint64_t from_ns, uint64_t to_ns, const char *label)
+{
+	const struct zoom *before = range_zoom(model);
+	if (before)
+		remove_zoom(model, (size_t)(before - model->zooms));
+	const size_t nr = model->nr_zooms;
+	model_zoom(model, (struct selection_criterion){.what = SELECTION_TEXT}, label);
+	if (model->nr_zooms == nr)
+		return;
+	model->zooms[nr].is_range = true;
+	model->zooms[nr].from_ns = from_ns;
+	model->zooms[nr].to_ns = to_ns;
+}
+
+void model_tell(struct model *model, const char *message)
+{
+	text_clear(&model->told);
+	text_add(&model->told, message);
 }
 
 static struct zoom *kernel_zoom(struct model *model)

@@ -21,6 +21,8 @@ struct zoom {
 	struct selection_criterion criterion;
 	char *text; /* that the criterion points to; NULL */
 	char label[160];
+	bool is_range; /* of time, and no criterion */
+	uint64_t from_ns, to_ns;
 };
 
 struct picked {
@@ -89,6 +91,7 @@ struct model {
 	struct text read; /* the notices that were read */
 	int failure; /* -errno of what the last key asked for: told, as the model's users cannot; 0: it was done */
 	unsigned generation;	 /* moves on when what views show is out of date */
+	struct text told;	 /* what the last key has to say; empty: nothing */
 	struct text name, chain; /* scratch */
 };
 
@@ -124,6 +127,11 @@ void model_failed(struct model *model, int result);
 void model_zoom(struct model *model, struct selection_criterion criterion, const char *label);
 /* Takes back the last step. False: there is none. */
 bool model_zoom_out(struct model *model);
+/* A step that all views narrow to; the range before it is taken back. */
+void model_set_range(struct model *model, uint64_t from_ns, uint64_t to_ns, const char *label);
+bool model_has_range(const struct model *model);
+/* Said of a key, safe text. */
+void model_tell(struct model *model, const char *message);
 /* All, without the kernel, the kernel only. */
 void model_cycle_kernel(struct model *model);
 

@@ -161,7 +161,10 @@ enum ui_wish ui_key(struct ui *ui, int key)
 	if (pane_patience(ui))
 		ui->pane.wait = PANE_TICKS_AFTER_KEY;
 	text_clear(&ui->message);
+	text_clear(&ui->model.told);
 	enum ui_wish wish = take_key(ui, key);
+	if (ui->model.told.size)
+		ui_tell(ui, text_string(&ui->model.told));
 	if (ui->model.changed)
 		model_failed(&ui->model, model_refresh(&ui->model, ui->model.now_ns));
 	if (ui->model.failure)

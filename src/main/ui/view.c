@@ -256,6 +256,8 @@ bool view_text_has(const char *text, const char *wanted)
 bool view_find(struct view *view, struct model *model, const char *wanted, int step,
 	       bool with_selected)
 {
+	if (view->ops->find)
+		return view->ops->find(view, model, wanted, step, with_selected);
 	if (!view->ops->text_at)
 		return false;
 	for (size_t i = with_selected ? 0 : 1; i <= view->nr_rows && view->nr_rows; i++) {

@@ -48,6 +48,9 @@ struct view_ops {
 	void (*draw_status)(struct view *view, struct cells *cells, int row);
 	/* Like it, but a prompt or a message comes first. NULL: the selected row's text. */
 	void (*draw_selected)(struct view *view, struct model *model, struct cells *cells, int row);
+	/* Finds what is typed elsewhere than in rows' texts, as view_find(). NULL: there. */
+	bool (*find)(struct view *view, struct model *model, const char *wanted, int step,
+		     bool with_selected);
 	/* The mouse, at a place of the screen. False: nothing is there. NULL: it chooses rows. */
 	bool (*click)(struct view *view, int row, int col);
 	/* What is known of the selected row, beside the list. NULL: what is known of its function. */
@@ -106,6 +109,7 @@ struct view *flame_view_new(void);
 struct view *threads_view_new(void);
 struct view *calls_view_new(void);
 struct view *modules_view_new(void);
+struct view *timeline_view_new(void);
 struct view *code_view_new(void); /* of the model's function */
 struct view *info_view_new(void);
 struct view *picker_view_new(void);

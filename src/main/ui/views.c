@@ -26,6 +26,8 @@ static struct view *new_view(const struct ui *ui, enum view_kind kind)
 		return calls_view_new();
 	case VIEW_MODULES:
 		return modules_view_new();
+	case VIEW_TIMELINE:
+		return timeline_view_new();
 	case VIEW_CODE:
 		return code_view_new();
 	case VIEW_REFUSAL:

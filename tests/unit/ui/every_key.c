@@ -9,7 +9,7 @@ static void every_size_is_survived(void)
 	for (int rows = 0; rows < 14; rows++)
 		for (int cols = 0; cols < 130; cols += 1 + cols / 10) {
 			CHECK_EQ(ui_resize(profile.ui, rows, cols), 0);
-			press("1<Down>2<Down><Right>E3<Down><Right>b5<Down><Right>6"
+			press("1<Down>2<Down><Right>E3<Down><Right>b5<Down><Right>69<Left>+-W[]"
 			      "?<Down><Esc>i<Esc>/x<Esc>");
 		}
 	end();
@@ -36,7 +36,7 @@ static void check_screen(void)
 /* A key in a view; then an answer, where one is asked for, or another key; then out of what was opened. */
 static void press_one(enum view_kind view, int key)
 {
-	ui_key(profile.ui, '1' + (int)view);
+	ui_key(profile.ui, view == VIEW_TIMELINE ? '9' : '1' + (int)view);
 	ui_key(profile.ui, key);
 	check_screen();
 	press("a<Enter>");
@@ -70,6 +70,7 @@ static void press_every_key_in_every_view(bool ascii)
 		CHECK_EQ(ui_resize(profile.ui, sizes[i][0], sizes[i][1]), 0);
 		for (int view = 0; view < NR_VIEWS; view++)
 			CHECK(press_every_key((enum view_kind)view) > 30);
+		CHECK(press_every_key(VIEW_TIMELINE) > 30);
 		ui_free(profile.ui);
 	}
 }

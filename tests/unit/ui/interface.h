@@ -170,6 +170,7 @@ static inline void make_tables(bool large)
 	profile.history = history_new();
 	CHECK(profile.writer && profile.names && profile.history);
 	history_keep_seconds(profile.history);
+	CHECK_EQ(history_keep_timeline(profile.history), 0);
 	struct event_row event = {.name = string_of("cpu-clock"), .asked = string_of("cycles")};
 	uint32_t id;
 	CHECK_EQ(tables_add_event(profile.writer, &event, &id), 0);

@@ -54,6 +54,9 @@ static const struct {
 	{"threads-80x24", "6", 24, 80, false, false},
 	{"threads-120x40", "6", 40, 120, false, false},
 	{"threads-40x10", "6", 10, 40, false, false},
+	{"timeline-80x24", "9", 24, 80, false, false},
+	{"timeline-120x40", "9<Down>", 40, 120, false, false},
+	{"timeline-processes", "9p", 24, 80, false, false},
 	{"processes-80x24", "6p", 24, 80, false, false},
 	{"processes-zoomed", "6p<Enter>p", 24, 80, false, false},
 	{"threads-zoomed", "6<Down><Enter>1", 24, 80, false, false},
@@ -89,15 +92,11 @@ static void every_view_at_every_size(void)
 	static const struct {
 		const char *name, *keys;
 	} views[] = {
-		{"top", ""},
-		{"tree", "2"},
-		{"callers", "3"},
-		{"sandwich", "/memcpy<Enter>4"},
-		{"flame", "5"},
-		{"threads", "6"},
-		{"info", "i"},
-		{"help", "?"},
-		{"filtered", "\\serve<Enter>f"},
+		{"top", ""},	   {"tree", "2"},
+		{"callers", "3"},  {"sandwich", "/memcpy<Enter>4"},
+		{"flame", "5"},	   {"threads", "6"},
+		{"timeline", "9"}, {"info", "i"},
+		{"help", "?"},	   {"filtered", "\\serve<Enter>f"},
 	};
 	static const int sizes[][2] = {{10, 40}, {24, 80}, {40, 120}};
 	for (size_t view = 0; view < sizeof(views) / sizeof(*views); view++)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_BASE_THREAD_STRETCH_H
+#define CTOP_BASE_THREAD_STRETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ctop/wait_kind.h>
+
+/* What a thread does: a closed list. */
+enum thread_state {
+	THREAD_COMPUTES,
+	THREAD_QUEUES, /* it wants a CPU and has none */
+	THREAD_WAITS,
+	THREAD_UNKNOWN, /* it lived, and nobody saw what it did */
+	NR_THREAD_STATES
+};
+
+/*
+ * A thread did one thing from one moment to another, both by CLOCK_MONOTONIC. The stretches of a thread come in the order of time; what goes on
+ * is told in parts.
+ */
+struct thread_stretch {
+	int32_t pid, tid;
+	const char *name; /* untrusted, borrowed; "" or NULL: not known */
+	uint64_t from_ns, to_ns;
+	enum thread_state state;
+	enum wait_kind wait; /* of THREAD_WAITS: for what, if a look has told */
+	bool begins;	     /* the first of this thread: others may have had its number */
+	bool ends;	     /* nothing more comes of it */
+};
+
+#endif

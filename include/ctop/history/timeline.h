@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_HISTORY_TIMELINE_H
+#define CTOP_HISTORY_TIMELINE_H
+
+/*
+ * What each thread did when: its time cut into tiles of equal length, 8 bytes each, with how much of it the thread computed, queued and waited, and
+ * one stack that was seen there. Memory is bounded: where it is used up, all tiles become twice as long, two of them one. Sums of a thread's states
+ * are kept beside them, to the nanosecond. Times are CLOCK_MONOTONIC. Main only.
+ *
+ * What threads do comes from records of switches (timeline_add()). Where there are none, samples and waits tell about how it was (timeline_mark()).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ctop/base/thread_stretch.h>
+
+struct timeline;
+
+/* bytes: what it may take in all. NULL: out of memory. */
+struct timeline *timeline_new(uint64_t bytes);
+void timeline_free(struct timeline *timeline);
+/* Nothing has happened yet. */
+void timeline_clear(struct timeline *timeline);
+uint64_t timeline_bytes(const struct timeline *timeline);
+
+/* ---- filling: 0 or -ENOMEM ---- */
+
+/* States come as stretches: from now on samples only say which stack was seen when. */
+void timeline_expect_stretches(struct timeline *timeline);
+int timeline_add(struct timeline *timeline, const struct thread_stretch *stretch);
+
+/* A sample, or a wait that ended or goes on then. */
+struct timeline_mark {
+	int32_t pid, tid;
+	const char *name;   /* as above */
+	uint64_t time_ns;   /* its end, */
+	uint64_t length_ns; /* and how long it was */
+	uint32_t stack;	    /* row of the history */
+	enum thread_state state;
+	enum wait_kind wait;
+};
+int timeline_mark(struct timeline *timeline, const struct timeline_mark *mark);
+
+/* Of a thread of a recording, whose stretches come all at once: what marks told of its states is forgotten. */
+int timeline_begin_recorded(struct timeline *timeline, int32_t pid, int32_t tid, const char *name,
+			    uint64_t began_ns);
+/* Its sums are these, to the nanosecond. */
+void timeline_set_sums(struct timeline *timeline, int32_t pid, int32_t tid,
+		       const uint64_t ns[NR_THREAD_STATES], const uint64_t wait_ns[NR_WAIT_KINDS]);
+
+/* Rows of stacks have become others. */
+void timeline_move_stacks(struct timeline *timeline, const uint32_t *stacks);
+
+/* ---- asking ---- */
+
+struct timeline_thread {
+	int32_t pid, tid;
+	char name[16];		     /* untrusted */
+	uint64_t serial;	     /* no other thread has it */
+	uint64_t began_ns, until_ns; /* as far as is known */
+	bool has_ended, has_stretches;
+	/* What it did, in all. */
+	uint64_t ns[NR_THREAD_STATES];
+	uint64_t wait_ns[NR_WAIT_KINDS]; /* of THREAD_WAITS */
+};
+size_t timeline_nr_threads(const struct timeline *timeline);
+/* Borrowed until the next stretch or mark. */
+const struct timeline_thread *timeline_thread(const struct timeline *timeline, size_t row);
+/* The row of a thread; SIZE_MAX: it has gone. */
+size_t timeline_row_of(const struct timeline *timeline, uint64_t serial);
+uint64_t timeline_first_ns(const struct timeline *timeline); /* 0: nothing has happened */
+uint64_t timeline_last_ns(const struct timeline *timeline);
+uint64_t timeline_tile_ns(const struct timeline *timeline);
+/* How often tiles have become twice as long, as they took too much memory. */
+unsigned timeline_nr_coarser(const struct timeline *timeline);
+/* Threads that ended and were forgotten, as there were too many. */
+uint64_t timeline_nr_forgotten(const struct timeline *timeline);
+
+/* Of a stretch of time, how much of it: 255 are all. What is missing is unknown, or before or behind the thread's life. */
+struct timeline_cell {
+	uint8_t share[THREAD_UNKNOWN]; /* by state */
+	uint8_t wait;		       /* enum wait_kind: most of the waiting */
+	bool is_alive;
+	bool is_found; /* a stack there is among those looked for */
+};
+/*
+ * What a cell is, as one character: '#' computing for most of it, '+' some, 'q' wanting a CPU, '?' unknown, ' ' no thread, else waiting, by what for: l(ock), i(o), p(oll),
+ * s(leep), c(hild), f(ault), o(ther), '-' not seen.
+ */
+char timeline_letter(const struct timeline_cell *cell);
+/* nr cells side by side from a moment on. Of several threads (rows), all together. found: by the history's stacks, nr_found of them; NULL. */
+void timeline_cells(const struct timeline *timeline, const size_t *rows, size_t nr_rows,
+		    uint64_t from_ns, uint64_t cell_ns, const uint8_t *found, size_t nr_found,
+		    struct timeline_cell *cells, size_t nr);
+
+/* The stack that was seen nearest to a moment. False: none was, within so long. */
+struct timeline_seen {
+	uint32_t stack;
+	uint64_t time_ns; /* when, to the tile */
+	bool is_wait;
+};
+bool timeline_stack_at(const struct timeline *timeline, size_t row, uint64_t time_ns,
+		       uint64_t within_ns, struct timeline_seen *seen);
+
+struct timeline_moment {
+	size_t row;
+	uint64_t time_ns, to_ns;
+	enum wait_kind wait;
+};
+/*
+ * The next moment behind (step 1) or before (-1) another, in any of the rows, at which one of the stacks was seen. Of those in one tile the row next in the list.
+ * False: there is none.
+ */
+bool timeline_find(const struct timeline *timeline, const size_t *rows, size_t nr_rows,
+		   const uint8_t *found, size_t nr_found, const struct timeline_moment *from,
+		   int step, struct timeline_moment *moment);
+
+enum { TIMELINE_WAITS = 64 };
+/* The longest waits, the longest first; how many. Those that go on are among them. */
+size_t timeline_longest_waits(const struct timeline *timeline,
+			      struct timeline_moment waits[TIMELINE_WAITS]);
+
+/* A thread's tiles one by one, for recordings: how many, when the first one begins, and what each has. */
+size_t timeline_nr_tiles(const struct timeline *timeline, size_t row);
+uint64_t timeline_tiles_from_ns(const struct timeline *timeline, size_t row);
+struct timeline_cell timeline_tile(const struct timeline *timeline, size_t row, size_t tile);
+/* All tiles become twice as long. */
+void timeline_coarsen(struct timeline *timeline);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The longest waits of all threads. */
+#include "timeline_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t length_of(const struct past_wait *wait)
+{
+	return wait->to_ns - wait->from_ns;
+}
+
+/* Sorted; those that are too short for the list cost one comparison. */
+static void keep(struct timeline *timeline, const struct past_wait *wait)
+{
+	size_t at = timeline->nr_waits;
+	if (at == TIMELINE_WAITS && length_of(wait) <= length_of(&timeline->waits[at - 1]))
+		return;
+	if (at == TIMELINE_WAITS)
+		at--;
+	else
+		timeline->nr_waits++;
+	for (; at && length_of(&timeline->waits[at - 1]) < length_of(wait); at--)
+		timeline->waits[at] = timeline->waits[at - 1];
+	timeline->waits[at] = *wait;
+}
+
+static struct past_wait in_hand(const struct timeline_row *row)
+{
+	return (struct past_wait){row->thread.serial, row->wait_from_ns, row->wait_to_ns,
+				  row->wait};
+}
+
+void timeline_follow_wait(struct timeline *timeline, struct timeline_row *row,
+			  const struct thread_stretch *stretch)
+{
+	const bool waits = stretch->state == THREAD_WAITS;
+	if (waits && row->waits && stretch->from_ns == row->wait_to_ns) {
+		row->wait_to_ns = stretch->to_ns;
+		if (stretch->wait != WAIT_UNSEEN)
+			row->wait = stretch->wait;
+		return;
+	}
+	if (row->waits) {
+		const struct past_wait over = in_hand(row);
+		keep(timeline, &over);
+	}
+	row->waits = waits;
+	row->wait_from_ns = stretch->from_ns;
+	row->wait_to_ns = stretch->to_ns;
+	row->wait = stretch->wait;
+}
+
+size_t timeline_longest_waits(const struct timeline *timeline,
+			      struct timeline_moment waits[TIMELINE_WAITS])
+{
+	/* Those that are over, and among them those that go on. */
+	struct timeline all = {.nr_waits = timeline->nr_waits};
+	size_t nr = 0;
+	memcpy(all.waits, timeline->waits, sizeof(all.waits));
+	for (size_t i = 0; i < timeline->rows.nr; i++) {
+		if (!timeline->rows.items[i].waits)
+			continue;
+		const struct past_wait wait = in_hand(&timeline->rows.items[i]);
+		keep(&all, &wait);
+	}
+	for (size_t i = 0; i < all.nr_waits; i++) {
+		const size_t row = timeline_row_of(timeline, all.waits[i].serial);
+		if (row != SIZE_MAX)
+			waits[nr++] = (struct timeline_moment){
+				row, all.waits[i].from_ns, all.waits[i].to_ns, all.waits[i].wait};
+	}
+	return nr;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctop/metadata/timeline_facts.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/text.h>
+
+/* A row of the recording; a thread may have several. */
+enum { ROW_BYTES = 4000, ROWS_MOST = 1 << 13, KEY_BYTES = 32, NAME_BYTES = 16 };
+/* Shares are digits of base 64, a tile has three of them, and its kind of wait. */
+enum { DIGIT_ZERO = '0', DIGITS = 64, DIGIT_MOST = DIGITS - 1, SHARE_MOST = 255 };
+/* Of a tile, as they are written. */
+enum { SHIFT_LEAST = 20, SHIFT_MOST = 62 };
+/* Tiles of several states: more than all bytes have room for is damage, and would take long. */
+enum { PARTS_MOST = TIMELINE_FACTS_BYTES * 4 };
+
+#define LONGEST_TILE_NS (UINT64_C(1) << 40)
+
+/* In the order of the format. */
+static const enum thread_state state_order[] = {THREAD_COMPUTES, THREAD_QUEUES, THREAD_WAITS,
+						THREAD_UNKNOWN};
+static const enum wait_kind wait_order[] = {WAIT_LOCK,	WAIT_IO,    WAIT_POLL,	WAIT_SLEEP,
+					    WAIT_CHILD, WAIT_FAULT, WAIT_OTHER, WAIT_UNSEEN};
+_Static_assert(sizeof(state_order) / sizeof(*state_order) == NR_THREAD_STATES, "each state");
+_Static_assert(sizeof(wait_order) / sizeof(*wait_order) == NR_WAIT_KINDS, "each kind");
+
+/* ---- written ---- */
+
+static unsigned shift_of(uint64_t tile_ns)
+{
+	return (unsigned)__builtin_ctzll(tile_ns);
+}
+
+static char digit_of(unsigned number)
+{
+	return (char)(DIGIT_ZERO + number);
+}
+
+static unsigned rounded(uint8_t share)
+{
+	const unsigned digit = ((unsigned)share * DIGIT_MOST + SHARE_MOST / 2) / SHARE_MOST;
+	return digit || !share ? digit : 1;
+}
+
+static unsigned number_of_wait(unsigned wait)
+{
+	unsigned number = 0;
+	while (number < NR_WAIT_KINDS - 1 && wait_order[number] != (enum wait_kind)wait)
+		number++;
+	return number;
+}
+
+static void encode_tile(const struct timeline_cell *cell, char tile[4])
+{
+	for (int i = 0; i < THREAD_UNKNOWN; i++)
+		tile[i] = digit_of(rounded(cell->share[state_order[i]]));
+	tile[3] = digit_of(cell->share[THREAD_WAITS] ? number_of_wait(cell->wait) : 0);
+}
+
+static void add_head(struct text *row, const struct timeline_thread *thread, uint64_t from_ns,
+		     unsigned shift)
+{
+	char name[NAME_BYTES];
+	snprintf(name, sizeof(name), "%.15s", thread->name);
+	for (char *at = name; (at = strchr(at, '\n')); at++)
+		*at = '?'; /* it ends the line here */
+	text_addf(row, "%" PRId32 " %" PRId32 " %" PRIu64 " %" PRIu64 " %d %u %" PRIu64,
+		  thread->pid, thread->tid, thread->began_ns, thread->until_ns, thread->has_ended,
+		  shift, from_ns >> shift);
+	for (size_t i = 0; i < NR_THREAD_STATES; i++)
+		text_addf(row, " %" PRIu64, thread->ns[state_order[i]]);
+	for (size_t i = 0; i < NR_WAIT_KINDS; i++)
+		text_addf(row, " %" PRIu64, thread->wait_ns[wait_order[i]]);
+	text_addf(row, " %s\n", name);
+}
+
+/* From a tile on, as many as a row has room for; returns the next one. */
+static size_t add_tiles(const struct timeline *timeline, size_t thread, size_t tile,
+			struct text *row)
+{
+	const size_t nr = timeline_nr_tiles(timeline, thread);
+	while (tile < nr && row->size < ROW_BYTES) {
+		char first[4], next[4];
+		struct timeline_cell cell = timeline_tile(timeline, thread, tile++);
+		size_t times = 1;
+		encode_tile(&cell, first);
+		for (; tile < nr; tile++, times++) {
+			cell = timeline_tile(timeline, thread, tile);
+			encode_tile(&cell, next);
+			if (memcmp(first, next, sizeof(first)) != 0)
+				break;
+		}
+		text_add_bytes(row, first, sizeof(first));
+		if (times > 1)
+			text_addf(row, "*%zu;", times);
+	}
+	return tile;
+}
+
+/* A thread that was known by samples alone is told by those again. */
+static int encode(const struct timeline *timeline, const struct metadata_sink *sink, size_t *bytes)
+{
+	const uint64_t tile_ns = timeline_tile_ns(timeline);
+	struct text row = {0};
+	char key[KEY_BYTES];
+	size_t nr_rows = 0;
+	int result = 0;
+	*bytes = 0;
+	for (size_t i = 0; !result && i < timeline_nr_threads(timeline); i++) {
+		const struct timeline_thread *thread = timeline_thread(timeline, i);
+		size_t tile = 0;
+		while (!result && thread->has_stretches && tile < timeline_nr_tiles(timeline, i) &&
+		       *bytes <= TIMELINE_FACTS_BYTES) {
+			text_clear(&row);
+			add_head(&row, thread, timeline_tiles_from_ns(timeline, i) + tile * tile_ns,
+				 shift_of(tile_ns));
+			tile = add_tiles(timeline, i, tile, &row);
+			*bytes += row.size;
+			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", nr_rows++);
+			if (row.failed)
+				result = -ENOMEM;
+			else if (sink)
+				result = sink->add(sink->context, key, text_string(&row));
+		}
+	}
+	text_release(&row);
+	return result;
+}
+
+int timeline_facts_add(struct timeline *timeline, const struct metadata_sink *sink)
+{
+	size_t bytes;
+	int result = encode(timeline, NULL, &bytes);
+	/* Of very many threads the heads alone are too much: the last of these are left out. */
+	while (!result && bytes > TIMELINE_FACTS_BYTES &&
+	       timeline_tile_ns(timeline) < LONGEST_TILE_NS) {
+		timeline_coarsen(timeline);
+		result = encode(timeline, NULL, &bytes);
+	}
+	return result ? result : encode(timeline, sink, &bytes);
+}
+
+/* ---- read ---- */
+
+struct head {
+	int32_t pid, tid;
+	uint64_t began_ns, until_ns, has_ended, shift, first;
+	uint64_t ns[NR_THREAD_STATES], wait_ns[NR_WAIT_KINDS];
+	char name[NAME_BYTES];
+};
+
+/* Digits, and the blank behind them. */
+static bool take_number(const char **at, uint64_t *number)
+{
+	char *end;
+	if (**at < '0' || **at > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(*at, &end, 10);
+	if (errno || *end != ' ')
+		return false;
+	*at = end + 1;
+	return true;
+}
+
+static bool take_id(const char **at, int32_t *id)
+{
+	uint64_t number;
+	if (!take_number(at, &number) || number > INT32_MAX)
+		return false;
+	*id = (int32_t)number;
+	return true;
+}
+
+/* Times of tiles are at most 2^62, so that nothing added to them overflows. */
+static bool take_head(const char **at, struct head *head)
+{
+	bool is_good = take_id(at, &head->pid) && take_id(at, &head->tid) &&
+		       take_number(at, &head->began_ns) && take_number(at, &head->until_ns) &&
+		       take_number(at, &head->has_ended) && take_number(at, &head->shift) &&
+		       take_number(at, &head->first);
+	for (size_t i = 0; is_good && i < NR_THREAD_STATES; i++)
+		is_good = take_number(at, &head->ns[state_order[i]]);
+	for (size_t i = 0; is_good && i < NR_WAIT_KINDS; i++)
+		is_good = take_number(at, &head->wait_ns[wait_order[i]]);
+	const size_t size = is_good ? strcspn(*at, "\n") : 0;
+	if (!is_good || (*at)[size] != '\n' || head->began_ns > head->until_ns ||
+	    head->until_ns > UINT64_C(1) << SHIFT_MOST || head->shift < SHIFT_LEAST ||
+	    head->shift >= SHIFT_MOST || head->first > head->until_ns >> head->shift)
+		return false;
+	snprintf(head->name, sizeof(head->name), "%.*s", (int)size, *at);
+	*at += size + 1;
+	return true;
+}
+
+static bool take_tile(const char **at, unsigned share[THREAD_UNKNOWN], enum wait_kind *wait,
+		      uint64_t *times)
+{
+	unsigned digits[4];
+	for (int i = 0; i < 4; i++, (*at)++) {
+		if (**at < DIGIT_ZERO || **at >= DIGIT_ZERO + DIGITS)
+			return false;
+		digits[i] = (unsigned)(**at - DIGIT_ZERO);
+	}
+	for (int i = 0; i < THREAD_UNKNOWN; i++)
+		share[state_order[i]] = digits[i];
+	*wait = digits[3] < NR_WAIT_KINDS ? wait_order[digits[3]] : WAIT_UNSEEN;
+	*times = 1;
+	if (**at != '*')
+		return true;
+	char *end;
+	errno = 0;
+	*times = strtoull(*at + 1, &end, 10);
+	*at = end + 1;
+	return !errno && *end == ';' && *times;
+}
+
+static int add_part(struct timeline *timeline, const struct head *head, enum thread_state state,
+		    enum wait_kind wait, uint64_t from_ns, uint64_t to_ns)
+{
+	from_ns = from_ns > head->began_ns ? from_ns : head->began_ns;
+	to_ns = to_ns < head->until_ns ? to_ns : head->until_ns;
+	const struct thread_stretch stretch = {
+		.pid = head->pid,
+		.tid = head->tid,
+		.name = head->name,
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.state = state,
+		.wait = state == THREAD_WAITS ? wait : WAIT_UNSEEN,
+	};
+	return from_ns < to_ns ? timeline_add(timeline, &stretch) : 0;
+}
+
+/* When in a tile a thread did what is not known: it waits last, so that a wait which goes on in the next tile is one. */
+static int add_parts(struct timeline *timeline, const struct head *head, uint64_t from_ns,
+		     const unsigned share[THREAD_UNKNOWN], enum wait_kind wait)
+{
+	const uint64_t tile_ns = UINT64_C(1) << head->shift;
+	unsigned sum = 0;
+	int result = 0;
+	for (int i = 0; i < THREAD_UNKNOWN; i++)
+		sum += share[i];
+	sum = sum > DIGIT_MOST ? sum : DIGIT_MOST;
+	uint64_t at_ns = from_ns;
+	for (int i = 0; !result && i < THREAD_UNKNOWN; i++) {
+		const uint64_t part_ns = (uint64_t)((double)tile_ns * share[state_order[i]] / sum);
+		result = add_part(timeline, head, state_order[i], wait, at_ns, at_ns + part_ns);
+		at_ns += part_ns;
+	}
+	return result;
+}
+
+/* Of one state alone: a wait of many tiles is one wait. -1: of none, or several. */
+static int only_state(const unsigned share[THREAD_UNKNOWN])
+{
+	for (int i = 0; i < THREAD_UNKNOWN; i++)
+		if (share[i] == DIGIT_MOST)
+			return i;
+	return -1;
+}
+
+/* number: the first one; behind the last one, then. parts: how many of several states there may still be. */
+static int read_tiles(struct timeline *timeline, const struct head *head, const char *at,
+		      uint64_t *number_of, size_t *parts)
+{
+	const uint64_t tile_ns = UINT64_C(1) << head->shift;
+	const uint64_t end = (head->until_ns >> head->shift) + 1;
+	uint64_t number = *number_of, times;
+	unsigned share[THREAD_UNKNOWN];
+	enum wait_kind wait;
+	int result = 0;
+	while (!result && *at && number < end && take_tile(&at, share, &wait, &times)) {
+		times = times < end - number ? times : end - number;
+		const int state = only_state(share);
+		if (state >= 0)
+			result = add_part(timeline, head, (enum thread_state)state, wait,
+					  number * tile_ns, (number + times) * tile_ns);
+		else if (share[0] + share[1] + share[2])
+			for (uint64_t i = 0; !result && i < times && *parts; i++, --*parts)
+				result = add_parts(timeline, head, (number + i) * tile_ns, share,
+						   wait);
+		number += times;
+	}
+	*number_of = number;
+	return result;
+}
+
+static int end_thread(struct timeline *timeline, const struct head *head)
+{
+	const struct thread_stretch stretch = {
+		.pid = head->pid,
+		.tid = head->tid,
+		.from_ns = head->until_ns,
+		.to_ns = head->until_ns,
+		.state = THREAD_UNKNOWN,
+		.ends = head->has_ended != 0,
+	};
+	timeline_set_sums(timeline, head->pid, head->tid, head->ns, head->wait_ns);
+	return timeline_add(timeline, &stretch);
+}
+
+int timeline_facts_read(struct history *history)
+{
+	struct timeline *timeline = history_timeline(history);
+	struct head head, last = {0};
+	char key[KEY_BYTES];
+	uint64_t number = 0;
+	size_t parts = PARTS_MOST;
+	int result = 0;
+	for (size_t i = 0; timeline && !result && i < ROWS_MOST; i++) {
+		snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", i);
+		const char *at = history_info(history, key);
+		if (!at)
+			break;
+		head = (struct head){0};
+		if (!take_head(&at, &head))
+			continue;
+		const bool is_next = !last.until_ns || head.pid != last.pid ||
+				     head.tid != last.tid || head.began_ns != last.began_ns ||
+				     head.shift != last.shift;
+		if (!is_next && head.first < number)
+			continue; /* it was told already */
+		if (is_next && last.until_ns)
+			result = end_thread(timeline, &last);
+		/* Nothing is known better than it was recorded. */
+		while (!last.until_ns && timeline_tile_ns(timeline) < UINT64_C(1) << head.shift)
+			timeline_coarsen(timeline);
+		if (!result && is_next)
+			result = timeline_begin_recorded(timeline, head.pid, head.tid, head.name,
+							 head.began_ns);
+		number = head.first;
+		if (!result)
+			result = read_tiles(timeline, &head, at, &number, &parts);
+		last = head;
+	}
+	return result || !last.until_ns ? result : end_thread(timeline, &last);
+}

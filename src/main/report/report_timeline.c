@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/history/timeline.h>
+
+enum { LABEL_COLS = 64, CELLS_LEAST = 20, CELLS_MOST = 400, CELLS_USUAL = 60, NAME_COLS = 15 };
+
+struct chart {
+	const struct timeline *timeline;
+	const struct options *options;
+	uint64_t from_ns, to_ns;
+	bool is_part;
+	struct timeline_cell *cells;
+	size_t nr_cells;
+	struct text *out;
+};
+
+static bool among(int32_t value, const struct int32_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (list->items[i] == value)
+			return true;
+	return list->nr == 0;
+}
+
+/* Filters that are of samples alone say nothing of threads. */
+static bool passes(const struct chart *chart, const struct timeline_thread *thread)
+{
+	const struct options *options = chart->options;
+	return among(thread->pid, &options->filter_pids) &&
+	       among(thread->tid, &options->filter_tids) &&
+	       (!options->comm || !strcmp(thread->name, options->comm)) &&
+	       thread->until_ns >= chart->from_ns && thread->began_ns <= chart->to_ns;
+}
+
+static int compare_rows(const void *a, const void *b, void *timeline)
+{
+	const struct timeline_thread *left = timeline_thread(timeline, *(const size_t *)a);
+	const struct timeline_thread *right = timeline_thread(timeline, *(const size_t *)b);
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	return (left->serial > right->serial) - (left->serial < right->serial);
+}
+
+/* Of a part by its tiles: about. */
+static void find_times(const struct chart *chart, size_t row, uint64_t ns[NR_THREAD_STATES])
+{
+	const struct timeline_thread *thread = timeline_thread(chart->timeline, row);
+	memcpy(ns, thread->ns, NR_THREAD_STATES * sizeof(*ns));
+	if (!chart->is_part)
+		return;
+	const uint64_t from_ns =
+		thread->began_ns > chart->from_ns ? thread->began_ns : chart->from_ns;
+	const uint64_t to_ns = thread->until_ns < chart->to_ns ? thread->until_ns : chart->to_ns;
+	const double span = to_ns > from_ns ? (double)(to_ns - from_ns) : 0;
+	struct timeline_cell cell;
+	timeline_cells(chart->timeline, &row, 1, from_ns, (uint64_t)span + 1, NULL, 0, &cell, 1);
+	for (int state = 0; state < THREAD_UNKNOWN; state++)
+		ns[state] = (uint64_t)(span * cell.share[state] / 255);
+}
+
+static void add_row(const struct chart *chart, size_t row)
+{
+	const struct timeline_thread *thread = timeline_thread(chart->timeline, row);
+	const uint64_t cell_ns = (chart->to_ns - chart->from_ns) / chart->nr_cells + 1;
+	uint64_t ns[NR_THREAD_STATES];
+	struct text name = {0};
+	find_times(chart, row, ns);
+	for (int state = 0; state < THREAD_UNKNOWN; state++)
+		text_addf(chart->out, "%11.3f", (double)ns[state] / (double)NS_PER_SECOND);
+	text_add_safe(&name, thread->name);
+	text_addf(chart->out, "  %8" PRId32 "  %s", thread->tid, text_string(&name));
+	for (size_t cols = text_cols(text_string(&name)); cols < NAME_COLS; cols++)
+		text_add(chart->out, " ");
+	text_release(&name);
+	text_add(chart->out, "  |");
+	timeline_cells(chart->timeline, &row, 1, chart->from_ns, cell_ns, NULL, 0, chart->cells,
+		       chart->nr_cells);
+	for (size_t i = 0; i < chart->nr_cells; i++) {
+		const char letter = timeline_letter(&chart->cells[i]);
+		text_add_bytes(chart->out, &letter, 1);
+	}
+	text_add(chart->out, "|\n");
+}
+
+static void add_head(const struct chart *chart)
+{
+	const uint64_t first_ns = timeline_first_ns(chart->timeline);
+	const double cell_ns = (double)(chart->to_ns - chart->from_ns) / (double)chart->nr_cells;
+	text_addf(
+		chart->out,
+		"from %.3f s to %.3f s, a column %.3f ms; # computing, + some, q run queue, "
+		"? unknown,\nwaiting for l(ock) i(o) p(oll) s(leep) c(hild) f(ault) o(ther), - not "
+		"seen\n",
+		(double)(chart->from_ns - first_ns) / (double)NS_PER_SECOND,
+		(double)(chart->to_ns - first_ns) / (double)NS_PER_SECOND,
+		cell_ns / (double)NS_PER_MS);
+	const double tile_ns = (double)timeline_tile_ns(chart->timeline);
+	if (timeline_nr_coarser(chart->timeline) && tile_ns > cell_ns)
+		text_addf(chart->out,
+			  "What is shorter than %.0f ms is put together: there was no "
+			  "room for more.\n",
+			  tile_ns / (double)NS_PER_MS);
+	if (timeline_nr_forgotten(chart->timeline))
+		text_addf(chart->out,
+			  "%" PRIu64 " threads that ended are not shown: there was no room for "
+			  "more.\n",
+			  timeline_nr_forgotten(chart->timeline));
+	text_addf(chart->out, "\n%11s%11s%11s  %8s  %s\n", chart->is_part ? "CPU s ~" : "CPU s",
+		  chart->is_part ? "queued s ~" : "queued s",
+		  chart->is_part ? "waited s ~" : "waited s", "tid", "thread");
+}
+
+/* Of marks alone what lies between them is not known. */
+static void add_source(const struct chart *chart, const size_t *rows, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (timeline_thread(chart->timeline, rows[i])->has_stretches)
+			return;
+	text_add(chart->out, "\nStates are as samples tell, about: there are no records of "
+			     "switches here.\n");
+}
+
+static void choose_time(struct chart *chart)
+{
+	const uint64_t first_ns = timeline_first_ns(chart->timeline);
+	const struct options *options = chart->options;
+	chart->from_ns = first_ns + (uint64_t)(options->from_seconds * (double)NS_PER_SECOND);
+	chart->to_ns = timeline_last_ns(chart->timeline);
+	if (options->to_seconds > 0 &&
+	    first_ns + (uint64_t)(options->to_seconds * (double)NS_PER_SECOND) < chart->to_ns)
+		chart->to_ns = first_ns + (uint64_t)(options->to_seconds * (double)NS_PER_SECOND);
+	chart->is_part = options->from_seconds > 0 || options->to_seconds > 0;
+	const uint64_t cols = options->columns;
+	chart->nr_cells = cols > LABEL_COLS + CELLS_LEAST ? cols - LABEL_COLS
+			  : cols			  ? CELLS_LEAST
+							  : CELLS_USUAL;
+	chart->nr_cells = chart->nr_cells < CELLS_MOST ? chart->nr_cells : CELLS_MOST;
+}
+
+int report_timeline_add(struct history *history, const struct options *options, struct text *out)
+{
+	struct chart chart = {
+		.timeline = history_timeline(history), .options = options, .out = out};
+	const size_t nr_threads = chart.timeline ? timeline_nr_threads(chart.timeline) : 0;
+	if (!nr_threads) {
+		text_add(out, "Nothing is known of what threads did.\n");
+		return 0;
+	}
+	choose_time(&chart);
+	size_t *rows = calloc(nr_threads, sizeof(*rows)), nr = 0;
+	chart.cells = calloc(chart.nr_cells, sizeof(*chart.cells));
+	int result = rows && chart.cells ? 0 : -ENOMEM;
+	for (size_t i = 0; !result && i < nr_threads; i++)
+		if (passes(&chart, timeline_thread(chart.timeline, i)))
+			rows[nr++] = i;
+	if (!result && chart.from_ns < chart.to_ns && nr) {
+		qsort_r(rows, nr, sizeof(*rows), compare_rows, (void *)(uintptr_t)chart.timeline);
+		add_head(&chart);
+		for (size_t i = 0; i < nr; i++)
+			add_row(&chart, rows[i]);
+		add_source(&chart, rows, nr);
+	} else if (!result) {
+		text_add(out, "No thread was there then, or none passes the filters.\n");
+	}
+	free(rows);
+	free(chart.cells);
+	return result;
+}

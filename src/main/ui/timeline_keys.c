@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* What keys do in the timeline. */
+#include <errno.h>
+#include <string.h>
+
+#include "timeline_view.h"
+
+enum { ZOOM_STEP = 2 };
+
+/* ---- a range ---- */
+
+static void set_range(struct timeline_view *timeline, struct model *model)
+{
+	struct text label = {0};
+	if (timeline->mark_from_ns > timeline->mark_to_ns) {
+		const uint64_t from_ns = timeline->mark_from_ns;
+		timeline->mark_from_ns = timeline->mark_to_ns;
+		timeline->mark_to_ns = from_ns;
+	}
+	text_add(&label, "range ");
+	timeline_view_add_time(timeline, timeline->mark_from_ns, &label);
+	text_add(&label, " - ");
+	timeline_view_add_time(timeline, timeline->mark_to_ns, &label);
+	model_set_range(model, timeline->mark_from_ns, timeline->mark_to_ns, text_string(&label));
+	text_release(&label);
+}
+
+/* The cell's beginning, or its end: a range of one cell is one. */
+static void mark(struct timeline_view *timeline, struct model *model, bool is_end)
+{
+	if (!timeline->nr_cells)
+		return;
+	const uint64_t at_ns = timeline->from_ns +
+			       (uint64_t)(timeline->cursor + (is_end ? 1 : 0)) * timeline->cell_ns;
+	/* A range was taken back: its marks go with it. */
+	if (!model_has_range(model) && timeline->mark_from_ns && timeline->mark_to_ns)
+		timeline->mark_from_ns = timeline->mark_to_ns = 0;
+	*(is_end ? &timeline->mark_to_ns : &timeline->mark_from_ns) = at_ns;
+	timeline->is_placed = true;
+	if (timeline->mark_from_ns && timeline->mark_to_ns)
+		set_range(timeline, model);
+	else
+		model_tell(model, is_end ? "[ marks where the range begins"
+					 : "] marks where the range ends");
+}
+
+/* ---- moments ---- */
+
+static void go_to(struct timeline_view *timeline, const struct timeline_moment *moment,
+		  uint64_t time_ns)
+{
+	struct view *view = &timeline->view;
+	timeline->moment = *moment;
+	timeline->has_moment = true;
+	for (size_t line = 0; line < timeline->lines.nr; line++) {
+		const struct timeline_line *of = &timeline->lines.items[line];
+		for (size_t i = 0; i < of->nr; i++)
+			if (timeline->rows.items[of->first + i] == moment->row) {
+				view_select(view, line);
+				view->chosen = true;
+			}
+	}
+	timeline_view_go(timeline, time_ns);
+}
+
+/* So that the whole wait is on the screen, with something around it. */
+static void show_length(struct timeline_view *timeline, uint64_t ns)
+{
+	const uint64_t shown_ns = (uint64_t)timeline->nr_cells * timeline->cell_ns;
+	if (ns > shown_ns)
+		timeline_view_zoom(timeline, ns / (uint64_t)timeline->nr_cells * ZOOM_STEP);
+}
+
+static bool is_listed(const struct timeline_view *timeline, size_t row)
+{
+	for (size_t i = 0; i < timeline->rows.nr; i++)
+		if (timeline->rows.items[i] == row)
+			return true;
+	return false;
+}
+
+static void next_wait(struct timeline_view *timeline, struct model *model)
+{
+	struct timeline_moment all[TIMELINE_WAITS];
+	size_t nr = 0;
+	if (!timeline->timeline || !timeline->nr_cells)
+		return;
+	const size_t nr_all = timeline_longest_waits(timeline->timeline, all);
+	for (size_t i = 0; i < nr_all; i++)
+		if (is_listed(timeline, all[i].row))
+			all[nr++] = all[i];
+	if (!nr) {
+		model_tell(model, "no thread has waited yet, as far as is known");
+		return;
+	}
+	const size_t at = timeline->next_wait % nr;
+	const struct timeline_moment *wait = &all[at];
+	timeline->next_wait = at + 1;
+	show_length(timeline, wait->to_ns - wait->time_ns);
+	go_to(timeline, wait, wait->time_ns + (wait->to_ns - wait->time_ns) / 2);
+	struct text text = {0};
+	text_addf(&text, "wait %zu of the %zu longest: ", at + 1, nr);
+	timeline_view_add_length(wait->to_ns - wait->time_ns, &text);
+	if (wait->wait != WAIT_UNSEEN)
+		text_addf(&text, ", for: %s", wait_kind_name(wait->wait));
+	text_add(&text, ", from ");
+	timeline_view_add_time(timeline, wait->time_ns, &text);
+	model_tell(model, text_string(&text));
+	text_release(&text);
+}
+
+/* From where the cursor is: the moment that was gone to, or the cell. */
+static struct timeline_moment origin(const struct timeline_view *timeline, int step,
+				     bool with_selected)
+{
+	const uint64_t tile_ns = timeline_tile_ns(timeline->timeline);
+	const uint64_t cursor_ns = timeline->cursor_ns;
+	const uint64_t cell_ns = timeline->cell_ns;
+	const bool is_there = timeline->has_moment &&
+			      timeline->moment.time_ns + cell_ns >= cursor_ns &&
+			      timeline->moment.time_ns <= cursor_ns + cell_ns;
+	if (is_there && !with_selected)
+		return timeline->moment;
+	/* What is typed is looked for in all of it, from what is on the screen on. */
+	uint64_t at_ns = with_selected ? timeline->from_ns : cursor_ns;
+	if (with_selected)
+		at_ns = at_ns > tile_ns ? at_ns - tile_ns : 0;
+	(void)step;
+	return (struct timeline_moment){.row = SIZE_MAX, .time_ns = at_ns};
+}
+
+bool timeline_view_find(struct view *view, struct model *model, const char *wanted, int step,
+			bool with_selected)
+{
+	struct timeline_view *timeline = timeline_view_of(view);
+	struct timeline_moment moment;
+	if (!timeline->timeline || !timeline->nr_cells)
+		return false;
+	const int result = timeline_view_look_for(timeline, model, wanted);
+	if (result)
+		model_failed(model, result);
+	if (result || !timeline->found.nr_named)
+		return false;
+	struct timeline_moment from = origin(timeline, step, with_selected);
+	bool is_there =
+		timeline_find(timeline->timeline, timeline->rows.items, timeline->rows.nr,
+			      timeline->found.stacks, timeline->found.nr, &from, step, &moment);
+	/* Around the end. */
+	from = (struct timeline_moment){.row = SIZE_MAX, .time_ns = step > 0 ? 0 : UINT64_MAX >> 2};
+	if (!is_there)
+		is_there = timeline_find(timeline->timeline, timeline->rows.items,
+					 timeline->rows.nr, timeline->found.stacks,
+					 timeline->found.nr, &from, step, &moment);
+	if (is_there)
+		go_to(timeline, &moment, moment.time_ns + (moment.to_ns - moment.time_ns) / 2);
+	return is_there;
+}
+
+/* ---- keys ---- */
+
+static void next_order(struct timeline_view *timeline)
+{
+	timeline->order = (enum timeline_order)((timeline->order + 1) % NR_TIMELINE_ORDERS);
+	timeline->view.stale = true;
+}
+
+static void toggle_processes(struct timeline_view *timeline, struct model *model)
+{
+	timeline->by_process = !timeline->by_process;
+	timeline->view.stale = true;
+	view_select(&timeline->view, 0);
+	model_tell(model,
+		   timeline->by_process ? "a row for each process" : "a row for each thread");
+}
+
+bool timeline_view_act(struct view *view, struct model *model, enum action action)
+{
+	struct timeline_view *timeline = timeline_view_of(view);
+	/* Not drawn yet: there is no place. */
+	if (!timeline->timeline || !timeline->nr_cells)
+		return false;
+	switch ((int)action) {
+	case ACTION_OPEN:
+		timeline_view_step(timeline, 1);
+		break;
+	case ACTION_CLOSE:
+		timeline_view_step(timeline, -1);
+		break;
+	case ACTION_PAN_LEFT:
+		timeline_view_pan(timeline, -timeline->nr_cells / 2);
+		break;
+	case ACTION_PAN_RIGHT:
+		timeline_view_pan(timeline, timeline->nr_cells / 2);
+		break;
+	case ACTION_ZOOM_IN:
+		timeline_view_zoom(timeline, timeline->cell_ns / ZOOM_STEP);
+		break;
+	case ACTION_ZOOM_OUT:
+		timeline_view_zoom(timeline, timeline->cell_ns * ZOOM_STEP);
+		break;
+	case ACTION_RANGE_FROM:
+		mark(timeline, model, false);
+		break;
+	case ACTION_RANGE_TO:
+		mark(timeline, model, true);
+		break;
+	case ACTION_LONGEST_WAIT:
+		next_wait(timeline, model);
+		break;
+	case ACTION_PROCESSES:
+		toggle_processes(timeline, model);
+		break;
+	case ACTION_SORT:
+		next_order(timeline);
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+bool timeline_view_click(struct view *view, int row, int col)
+{
+	struct timeline_view *timeline = timeline_view_of(view);
+	const size_t at = view->first + (size_t)(row - timeline->rows_row);
+	if (!timeline->nr_cells || row < timeline->rows_row ||
+	    row >= timeline->rows_row + view->height || at >= view->nr_rows)
+		return false;
+	view_select(view, at);
+	if (col >= timeline->cells_col && col - timeline->cells_col < timeline->nr_cells)
+		timeline_view_step(timeline, col - timeline->cells_col - timeline->cursor);
+	return true;
+}

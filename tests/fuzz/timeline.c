@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a recording says of what its threads did when: the values of `timeline.0`, `timeline.1`, ..., a zero byte between two. Whatever it says, memory stays
+ * within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
+ */
+#include <ctop/base/text.h>
+#include <ctop/metadata/timeline_facts.h>
+
+#include "fuzz.h"
+
+enum { ROWS_MAX = 8, ROW_BYTES = 8192, CELLS = 100 };
+#define HISTORY_BYTES (UINT64_C(8) << 20)
+
+static size_t written;
+
+static int count(void *context, const char *key, const char *value)
+{
+	(void)context;
+	(void)key;
+	written += strlen(value);
+	return 0;
+}
+
+static void check(struct timeline *timeline, size_t row)
+{
+	const struct timeline_thread *thread = timeline_thread(timeline, row);
+	struct timeline_cell cells[CELLS];
+	struct timeline_seen seen;
+	REQUIRE(thread->pid >= 0 && thread->tid >= 0);
+	REQUIRE(thread->began_ns <= thread->until_ns);
+	REQUIRE(strnlen(thread->name, sizeof(thread->name)) < sizeof(thread->name));
+	timeline_cells(timeline, &row, 1, thread->began_ns,
+		       (thread->until_ns - thread->began_ns) / CELLS + 1, NULL, 0, cells, CELLS);
+	for (int i = 0; i < CELLS; i++)
+		REQUIRE(cells[i].wait < NR_WAIT_KINDS);
+	REQUIRE(!timeline_stack_at(timeline, row, thread->began_ns, 1, &seen));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	const struct metadata_sink sink = {NULL, count};
+	struct timeline_moment waits[TIMELINE_WAITS];
+	struct history *history = history_new();
+	char row[ROW_BYTES + 1], key[32];
+	REQUIRE(history);
+	history_set_limit(history, HISTORY_BYTES);
+	REQUIRE(history_keep_timeline(history) == 0);
+	for (unsigned i = 0; i < ROWS_MAX && size; i++) {
+		const size_t most = size < ROW_BYTES ? size : ROW_BYTES;
+		const size_t length = strnlen((const char *)bytes, most);
+		memcpy(row, bytes, length);
+		row[length] = '\0';
+		snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%u", i);
+		REQUIRE(history_set_info(history, key, row) == 0);
+		bytes += length + (length < size);
+		size -= length + (length < size);
+	}
+	REQUIRE(timeline_facts_read(history) == 0);
+	struct timeline *timeline = history_timeline(history);
+	REQUIRE(timeline_bytes(timeline) <= HISTORY_BYTES / 4);
+	REQUIRE(timeline_nr_threads(timeline) <= ROWS_MAX);
+	for (size_t i = 0; i < timeline_nr_threads(timeline); i++)
+		check(timeline, i);
+	timeline_longest_waits(timeline, waits);
+	written = 0;
+	REQUIRE(timeline_facts_add(timeline, &sink) == 0);
+	REQUIRE(written <= TIMELINE_FACTS_BYTES + ROW_BYTES);
+	history_free(history);
+	return 0;
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The timeline, live and of a recording, in a real terminal."""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from tmux import terminal
+from harness import BUILD, CTOP, case, check, ctop_ok, directory, main, need_root, target
+
+
+def shows(pattern):
+    return lambda screen: re.search(pattern, screen, re.M)
+
+
+@case
+def live_threads_have_rows():
+    """States come as they happen, the stack stands below, and W leads to waits."""
+    need_root()
+    with target("deadlock") as program, terminal(120, 40) as window:
+        window.type(f"{CTOP} -p {program.pid}")
+        window.wait_for("LIVE")
+        window.press("9")
+        window.wait_for("[9 Timeline]", "THREADS by number", "deadlock-ab", "deadlock-ba")
+        window.wait_until(shows(r"^.\s+\d+ deadlock-ab\s+0\.0% l+"), "a thread that waits for a lock")
+        window.press("W")
+        window.wait_until(shows(r"^wait 1 of the \d+ longest: .* for: "), "the longest wait")
+        window.wait_until(shows(r"waits at"), "where it waits")
+        window.press("p")
+        window.wait_until(shows(r"PROCESSES"), "processes")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def a_recording_has_it():
+    need_root()
+    with directory() as where, terminal(120, 40) as window:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-o", path, "--", os.path.join(BUILD, "workloads", "waits"), "600", "20")
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("FILE")
+        window.press("9")
+        window.wait_for("[9 Timeline]", "holder", "blocked", "sleeper", "worker")
+        window.type("/compute")
+        window.wait_until(shows(r"^>\s+\d+ worker"), "the thread that computes")
+        window.wait_until(shows(r"sampled"), "its stack")
+        window.press("[", "]")
+        window.wait_for("filter: range")
+        window.press("1")
+        window.wait_until(shows(r"filter: range .*Esc"), "the range in another view")
+        window.press("Escape")
+        window.wait_until(lambda screen: "filter: range" not in screen, "all of it")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+if __name__ == "__main__":
+    check(os.path.isdir(BUILD), "nothing is built")
+    main()

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* Tiles of threads' time, from made-up stretches and marks. */
+#include <ctop/history/timeline.h>
+
+#include <string.h>
+
+#include "test.h"
+
+enum { PID = 7, TID = 8, MS = 1000000 };
+#define START_NS UINT64_C(5000000000)
+#define BYTES	 (UINT64_C(4) << 20)
+
+static struct timeline *timeline;
+
+static void begin(uint64_t bytes)
+{
+	timeline = timeline_new(bytes);
+	CHECK(timeline != NULL);
+	timeline_expect_stretches(timeline);
+}
+
+static void end(void)
+{
+	timeline_free(timeline);
+	timeline = NULL;
+}
+
+static void add_ns(int32_t tid, enum thread_state state, enum wait_kind wait, uint64_t from_ns,
+		   uint64_t to_ns)
+{
+	const struct thread_stretch stretch = {.pid = PID,
+					       .tid = tid,
+					       .name = "worker",
+					       .from_ns = from_ns,
+					       .to_ns = to_ns,
+					       .state = state,
+					       .wait = wait};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+}
+
+static void add(int32_t tid, enum thread_state state, uint64_t from_ms, uint64_t to_ms)
+{
+	add_ns(tid, state, state == THREAD_WAITS ? WAIT_LOCK : WAIT_UNSEEN, START_NS + from_ms * MS,
+	       START_NS + to_ms * MS);
+}
+
+static void end_thread(int32_t tid, uint64_t ms)
+{
+	const struct thread_stretch stretch = {.pid = PID,
+					       .tid = tid,
+					       .from_ns = START_NS + ms * MS,
+					       .to_ns = START_NS + ms * MS,
+					       .state = THREAD_UNKNOWN,
+					       .ends = true};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+}
+
+static void mark(int32_t tid, uint32_t stack, enum thread_state state, uint64_t ms, uint64_t ns)
+{
+	const struct timeline_mark seen = {.pid = PID,
+					   .tid = tid,
+					   .name = "marked",
+					   .time_ns = START_NS + ms * MS,
+					   .length_ns = ns,
+					   .stack = stack,
+					   .state = state};
+	CHECK_EQ(timeline_mark(timeline, &seen), 0);
+}
+
+static struct timeline_cell cell(size_t row, uint64_t from_ms, uint64_t to_ms)
+{
+	struct timeline_cell found;
+	timeline_cells(timeline, &row, 1, START_NS + from_ms * MS, (to_ms - from_ms) * MS, NULL, 0,
+		       &found, 1);
+	return found;
+}
+
+/* Of 255, to a few. */
+static bool is_about(unsigned share, unsigned percent)
+{
+	const double wanted = percent * 2.55;
+	return share >= wanted - 6 && share <= wanted + 6;
+}
+
+static uint64_t sum_of(const struct timeline_thread *thread)
+{
+	uint64_t sum = 0;
+	for (int state = 0; state < NR_THREAD_STATES; state++)
+		sum += thread->ns[state];
+	return sum;
+}
+
+static void states_of_a_thread_add_up_to_its_life(void)
+{
+	begin(BYTES);
+	add(TID, THREAD_QUEUES, 0, 3);
+	add(TID, THREAD_COMPUTES, 3, 50);
+	add(TID, THREAD_WAITS, 50, 90);
+	add(TID, THREAD_UNKNOWN, 90, 95);
+	add(TID, THREAD_COMPUTES, 95, 100);
+	end_thread(TID, 100);
+	CHECK_EQ(timeline_nr_threads(timeline), 1);
+	const struct timeline_thread *thread = timeline_thread(timeline, 0);
+	CHECK_EQ(thread->ns[THREAD_QUEUES], 3 * MS);
+	CHECK_EQ(thread->ns[THREAD_COMPUTES], 52 * MS);
+	CHECK_EQ(thread->ns[THREAD_WAITS], 40 * MS);
+	CHECK_EQ(thread->wait_ns[WAIT_LOCK], 40 * MS);
+	CHECK_EQ(thread->ns[THREAD_UNKNOWN], 5 * MS);
+	CHECK_EQ(sum_of(thread), thread->until_ns - thread->began_ns);
+	CHECK(thread->has_ended);
+	CHECK_STR(thread->name, "worker");
+	end();
+}
+
+static void cells_show_what_was_done_there(void)
+{
+	begin(BYTES);
+	add(TID, THREAD_COMPUTES, 0, 50);
+	add(TID, THREAD_WAITS, 50, 100);
+	CHECK(is_about(cell(0, 0, 40).share[THREAD_COMPUTES], 100));
+	CHECK(is_about(cell(0, 60, 90).share[THREAD_WAITS], 100));
+	CHECK_EQ(cell(0, 60, 90).wait, WAIT_LOCK);
+	const struct timeline_cell both = cell(0, 0, 100);
+	CHECK(is_about(both.share[THREAD_COMPUTES], 50));
+	CHECK(is_about(both.share[THREAD_WAITS], 50));
+	CHECK(!cell(0, 500, 600).is_alive);
+	end();
+}
+
+/* 20,000 a second: each far below a tile. */
+static void short_stretches_are_not_rounded_away(void)
+{
+	begin(BYTES);
+	for (uint64_t i = 0; i < 20000; i++) {
+		const uint64_t at_ns = START_NS + i * 50000;
+		add_ns(TID, THREAD_COMPUTES, WAIT_UNSEEN, at_ns, at_ns + 10000);
+		add_ns(TID, THREAD_WAITS, WAIT_IO, at_ns + 10000, at_ns + 50000);
+	}
+	CHECK_EQ(timeline_thread(timeline, 0)->ns[THREAD_COMPUTES], 200 * MS);
+	CHECK(is_about(cell(0, 100, 900).share[THREAD_COMPUTES], 20));
+	CHECK(is_about(cell(0, 100, 900).share[THREAD_WAITS], 80));
+	CHECK_EQ(cell(0, 100, 900).wait, WAIT_IO);
+	end();
+}
+
+static void the_bound_makes_tiles_longer(void)
+{
+	enum { SMALL = 64 << 10, SECONDS = 600 };
+	begin(SMALL);
+	const uint64_t tile_ns = timeline_tile_ns(timeline);
+	for (uint64_t second = 0; second < SECONDS; second++)
+		for (int32_t tid = TID; tid < TID + 10; tid++) {
+			add(tid, THREAD_COMPUTES, second * 1000, second * 1000 + 250);
+			add(tid, THREAD_WAITS, second * 1000 + 250, second * 1000 + 1000);
+		}
+	CHECK(timeline_nr_coarser(timeline) > 0);
+	CHECK_EQ(timeline_tile_ns(timeline), tile_ns << timeline_nr_coarser(timeline));
+	CHECK(timeline_bytes(timeline) <= SMALL + (8 << 10)); /* but for the index */
+	for (size_t row = 0; row < 10; row++) {
+		CHECK_EQ(timeline_thread(timeline, row)->ns[THREAD_COMPUTES],
+			 (uint64_t)SECONDS * 250 * MS);
+		CHECK(is_about(cell(row, 0, SECONDS * 1000).share[THREAD_COMPUTES], 25));
+		CHECK(is_about(cell(row, 0, SECONDS * 1000).share[THREAD_WAITS], 75));
+	}
+	end();
+}
+
+static void ten_thousand_threads_fit_in(void)
+{
+	enum { NR = 10000 };
+	begin(UINT64_C(16) << 20);
+	for (uint64_t second = 0; second < 20; second++)
+		for (int32_t tid = 1; tid <= NR; tid++) {
+			add(tid, THREAD_WAITS, second * 1000, second * 1000 + 990);
+			add(tid, THREAD_COMPUTES, second * 1000 + 990, second * 1000 + 1000);
+		}
+	CHECK_EQ(timeline_nr_threads(timeline), NR);
+	CHECK(timeline_bytes(timeline) <= UINT64_C(17) << 20);
+	for (size_t row = 0; row < NR; row++)
+		CHECK_EQ(timeline_thread(timeline, row)->ns[THREAD_COMPUTES], 200 * MS);
+	end();
+}
+
+/* Those that have ended go first, and are counted. */
+static void threads_beyond_the_bound_are_forgotten(void)
+{
+	enum { SMALL = 64 << 10, NR = 2000 };
+	begin(SMALL);
+	add(TID, THREAD_COMPUTES, 0, 1);
+	for (int32_t tid = 100; tid < 100 + NR; tid++) {
+		add(tid, THREAD_COMPUTES, (uint64_t)tid, (uint64_t)tid + 1);
+		end_thread(tid, (uint64_t)tid + 1);
+	}
+	CHECK(timeline_nr_forgotten(timeline) > 0);
+	CHECK_EQ(timeline_nr_forgotten(timeline) + timeline_nr_threads(timeline), NR + 1);
+	CHECK_EQ(timeline_thread(timeline, 0)->tid, TID);
+	CHECK_EQ(timeline_thread(timeline, timeline_nr_threads(timeline) - 1)->tid, 100 + NR - 1);
+	end();
+}
+
+/* A number comes again: it is another thread. */
+static void a_number_that_comes_again_is_another_row(void)
+{
+	begin(BYTES);
+	add(TID, THREAD_COMPUTES, 0, 10);
+	end_thread(TID, 10);
+	add(TID, THREAD_WAITS, 20, 30);
+	CHECK_EQ(timeline_nr_threads(timeline), 2);
+	CHECK_EQ(timeline_thread(timeline, 0)->ns[THREAD_COMPUTES], 10 * MS);
+	CHECK_EQ(timeline_thread(timeline, 1)->ns[THREAD_WAITS], 10 * MS);
+	/* A sample that comes late is the first one's. */
+	mark(TID, 5, THREAD_COMPUTES, 5, MS);
+	struct timeline_seen seen;
+	CHECK(timeline_stack_at(timeline, 0, START_NS + 5 * MS, 3 * MS, &seen));
+	CHECK_EQ(seen.stack, 5);
+	CHECK(!timeline_stack_at(timeline, 1, START_NS + 25 * MS, 3 * MS, &seen));
+	end();
+}
+
+/* What goes back, is far away or empty does no harm, and takes no more memory. */
+static void steps_of_the_clock_do_no_harm(void)
+{
+	begin(1 << 20);
+	add(TID, THREAD_COMPUTES, 0, 10);
+	add_ns(TID, THREAD_COMPUTES, WAIT_UNSEEN, START_NS + 5 * MS, START_NS + 3 * MS);
+	add_ns(TID, THREAD_WAITS, WAIT_UNSEEN, 1, 2);
+	add_ns(TID, THREAD_WAITS, WAIT_UNSEEN, UINT64_MAX - 1, UINT64_MAX);
+	add_ns(TID, THREAD_WAITS, WAIT_UNSEEN, START_NS, UINT64_C(1) << 61);
+	mark(TID, UINT32_MAX, THREAD_COMPUTES, 5, MS);
+	mark(TID, 1, THREAD_COMPUTES, 5, UINT64_MAX);
+	CHECK(timeline_bytes(timeline) <= 2 << 20);
+	CHECK_EQ(timeline_nr_threads(timeline), 1);
+	CHECK(cell(0, 0, 10).is_alive);
+	end();
+}
+
+static void marks_tell_where_there_are_no_stretches(void)
+{
+	timeline = timeline_new(BYTES);
+	CHECK(timeline != NULL);
+	for (uint64_t ms = 1; ms <= 100; ms++)
+		mark(TID, 3, THREAD_COMPUTES, ms, MS);
+	mark(TID, 4, THREAD_WAITS, 200, 100 * MS);
+	const struct timeline_thread *thread = timeline_thread(timeline, 0);
+	CHECK(!thread->has_stretches);
+	CHECK_EQ(thread->ns[THREAD_COMPUTES], 100 * MS);
+	CHECK_EQ(thread->ns[THREAD_WAITS], 100 * MS);
+	CHECK(is_about(cell(0, 10, 90).share[THREAD_COMPUTES], 100));
+	CHECK(is_about(cell(0, 110, 190).share[THREAD_WAITS], 100));
+	struct timeline_seen seen;
+	CHECK(timeline_stack_at(timeline, 0, START_NS + 150 * MS, 60 * MS, &seen));
+	CHECK_EQ(seen.stack, 4);
+	CHECK(seen.is_wait);
+	end();
+}
+
+static void a_sampled_stack_comes_before_a_wait(void)
+{
+	struct timeline_seen seen;
+	begin(BYTES);
+	add(TID, THREAD_WAITS, 0, 100);
+	mark(TID, 9, THREAD_COMPUTES, 50, MS);
+	mark(TID, 4, THREAD_WAITS, 100, 100 * MS);
+	CHECK(timeline_stack_at(timeline, 0, START_NS + 50 * MS, 0, &seen));
+	CHECK_EQ(seen.stack, 9);
+	CHECK(!seen.is_wait);
+	CHECK(timeline_stack_at(timeline, 0, START_NS + 20 * MS, 0, &seen));
+	CHECK_EQ(seen.stack, 4);
+	end();
+}
+
+static void moments_are_found_in_the_order_of_time(void)
+{
+	static const uint8_t found[8] = {[2] = 1};
+	static const size_t rows[] = {0, 1};
+	struct timeline_moment at = {.row = SIZE_MAX, .time_ns = START_NS}, moment;
+	begin(BYTES);
+	mark(TID, 1, THREAD_COMPUTES, 10, MS);
+	mark(TID, 2, THREAD_COMPUTES, 300, MS);
+	mark(TID + 1, 2, THREAD_COMPUTES, 100, MS);
+	mark(TID + 1, 2, THREAD_COMPUTES, 300, MS);
+	CHECK(timeline_find(timeline, rows, 2, found, 8, &at, 1, &moment));
+	CHECK_EQ(moment.row, 1);
+	CHECK(moment.time_ns <= START_NS + 100 * MS && START_NS + 100 * MS < moment.to_ns);
+	at = moment;
+	CHECK(timeline_find(timeline, rows, 2, found, 8, &at, 1, &moment));
+	CHECK_EQ(moment.row, 0);
+	at = moment;
+	CHECK(timeline_find(timeline, rows, 2, found, 8, &at, 1, &moment));
+	CHECK_EQ(moment.row, 1);
+	at = moment;
+	CHECK(!timeline_find(timeline, rows, 2, found, 8, &at, 1, &moment));
+	CHECK(timeline_find(timeline, rows, 2, found, 8, &at, -1, &moment));
+	CHECK_EQ(moment.row, 0);
+	end();
+}
+
+static void the_longest_waits_come_first(void)
+{
+	struct timeline_moment waits[TIMELINE_WAITS];
+	begin(BYTES);
+	add(TID, THREAD_WAITS, 0, 30);
+	add(TID, THREAD_COMPUTES, 30, 31);
+	add(TID, THREAD_WAITS, 31, 100); /* told in parts, and still going on */
+	add(TID, THREAD_WAITS, 100, 200);
+	add(TID + 1, THREAD_WAITS, 0, 50);
+	add(TID + 1, THREAD_COMPUTES, 50, 60);
+	CHECK_EQ(timeline_longest_waits(timeline, waits), 3);
+	CHECK_EQ(waits[0].to_ns - waits[0].time_ns, 169 * MS);
+	CHECK_EQ(waits[1].row, 1);
+	CHECK_EQ(waits[2].to_ns - waits[2].time_ns, 30 * MS);
+	CHECK_EQ(waits[0].wait, WAIT_LOCK);
+	end();
+}
+
+static void stacks_that_move_are_followed(void)
+{
+	static const uint32_t to[] = {0, 0, 7};
+	struct timeline_seen seen;
+	begin(BYTES);
+	mark(TID, 2, THREAD_COMPUTES, 10, MS);
+	timeline_move_stacks(timeline, to);
+	CHECK(timeline_stack_at(timeline, 0, START_NS + 10 * MS, 0, &seen));
+	CHECK_EQ(seen.stack, 7);
+	timeline_clear(timeline);
+	CHECK_EQ(timeline_nr_threads(timeline), 0);
+	CHECK_EQ(timeline_first_ns(timeline), 0);
+	end();
+}
+
+int main(void)
+{
+	RUN(states_of_a_thread_add_up_to_its_life);
+	RUN(cells_show_what_was_done_there);
+	RUN(short_stretches_are_not_rounded_away);
+	RUN(the_bound_makes_tiles_longer);
+	RUN(ten_thousand_threads_fit_in);
+	RUN(threads_beyond_the_bound_are_forgotten);
+	RUN(a_number_that_comes_again_is_another_row);
+	RUN(steps_of_the_clock_do_no_harm);
+	RUN(marks_tell_where_there_are_no_stretches);
+	RUN(a_sampled_stack_comes_before_a_wait);
+	RUN(moments_are_found_in_the_order_of_time);
+	RUN(the_longest_waits_come_first);
+	RUN(stacks_that_move_are_followed);
+	return test_done();
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* The timeline's keys on a profile whose threads' stretches are made by hand: 29 s, and samples in each of them. */
+#include <ctop/history/timeline.h>
+
+#include "interface.h"
+
+static const struct stack computing = {
+	0, 100, STACK_COMPLETE, {"_start", "main", "serve(int)", "parse_request(char const*)"}};
+static const struct stack rare = {
+	1, 1, STACK_COMPLETE, {"start_thread", "worker(void*)", "rarely(int)"}};
+
+enum { FIRST_SECOND = 1, NR_SECONDS = 29, MS = 1000000 };
+
+static void add(int32_t tid, enum thread_state state, enum wait_kind wait, uint64_t from_ms,
+		uint64_t to_ms)
+{
+	const uint64_t start_ns = (uint64_t)FIRST_SECOND * 1000 * MS;
+	const struct thread_stretch stretch = {.pid = 42,
+					       .tid = tid,
+					       .name = tid == 42 ? "program" : "worker-1",
+					       .from_ns = start_ns + from_ms * MS,
+					       .to_ns = start_ns + to_ms * MS,
+					       .state = state,
+					       .wait = wait};
+	CHECK_EQ(timeline_add(history_timeline(profile.history), &stretch), 0);
+}
+
+static void begin_timeline(const struct ui_options *options)
+{
+	begin_profile(false);
+	timeline_expect_stretches(history_timeline(profile.history));
+	for (uint64_t second = 0; second < NR_SECONDS; second++) {
+		const uint64_t from = second * 1000;
+		add(42, THREAD_COMPUTES, WAIT_UNSEEN, from, from + 300);
+		add(42, THREAD_QUEUES, WAIT_UNSEEN, from + 300, from + 400);
+		add(42, THREAD_WAITS, WAIT_IO, from + 400, from + 1000);
+		add_samples(&computing, FIRST_SECOND + second);
+	}
+	add(43, THREAD_WAITS, WAIT_LOCK, 0, 12000);
+	add(43, THREAD_COMPUTES, WAIT_UNSEEN, 12000, 12100);
+	add(43, THREAD_WAITS, WAIT_SLEEP, 12100, 20000);
+	add(43, THREAD_COMPUTES, WAIT_UNSEEN, 20000, 20050);
+	add(43, THREAD_WAITS, WAIT_POLL, 20050, 29000);
+	add_samples(&rare, FIRST_SECOND + 12);
+	add_samples(&rare, FIRST_SECOND + 20);
+	begin_ui(options);
+	CHECK_EQ(ui_resize(profile.ui, 24, 100), 0);
+	ui_draw(profile.ui);
+}
+
+static void end_timeline(void)
+{
+	end();
+}
+
+static bool shows(const char *wanted)
+{
+	struct text text = {0};
+	cells_text(ui_draw(profile.ui), &text);
+	const bool is_there = strstr(text_string(&text), wanted) != NULL;
+	if (!is_there)
+		printf("# no \"%s\" in\n%s\n", wanted, text_string(&text));
+	text_release(&text);
+	return is_there;
+}
+
+static void states_are_characters(void)
+{
+	const struct ui_options options = {.ascii = true};
+	begin_timeline(&options);
+	press("9");
+	compare("timeline-states-ascii");
+	press("<Down>");
+	CHECK(shows("43 worker-1"));
+	CHECK(shows("llllllll"));
+	CHECK(shows("pppppppp"));
+	end_timeline();
+}
+
+static void the_longest_waits_come_in_turn(void)
+{
+	const struct ui_options options = {0};
+	begin_timeline(&options);
+	press("9W");
+	CHECK(shows("longest: 12.0 s, for: lock, from 0.0"));
+	press("W");
+	CHECK(shows("longest: 8.95 s, for: poll"));
+	press("W");
+	CHECK(shows("longest: 7.90 s, for: sleep"));
+	end_timeline();
+}
+
+static void moments_of_a_function_are_found(void)
+{
+	const struct ui_options options = {0};
+	begin_timeline(&options);
+	press("9/rarely<Enter>");
+	CHECK(shows("at 12."));
+	CHECK(shows("   rarely"));
+	CHECK(shows(">     43 worker-1"));
+	press("n");
+	CHECK(shows("at 20."));
+	press("N");
+	CHECK(shows("at 12."));
+	press("/xyzzy<Enter>");
+	CHECK(shows("not found: xyzzy"));
+	end_timeline();
+}
+
+/* Samples of a second lie at its first tenth, a ms apart. */
+static void a_range_narrows_all_views(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin_timeline(&options);
+	CHECK(shows("2,902 samples"));
+	press("9/rarely<Enter>n++++++[");
+	CHECK(shows("] marks where the range ends"));
+	press("]");
+	CHECK(shows("filter: range 19.9"));
+	press("1");
+	CHECK(shows("filter: range 19.9"));
+	CHECK(!shows("2,902 samples"));
+	CHECK(shows("range 0."));
+	press("<Esc>");
+	CHECK(shows("2,902 samples"));
+	end_timeline();
+}
+
+static void zooming_keeps_the_cursor_where_it_is(void)
+{
+	const struct ui_options options = {0};
+	begin_timeline(&options);
+	press("9/rarely<Enter>");
+	for (int i = 0; i < 40; i++)
+		press("+");
+	CHECK(shows("at 12.0"));
+	CHECK(shows("a column: 1.0 us"));
+	for (int i = 0; i < 80; i++)
+		press("-");
+	CHECK(shows("a column: "));
+	for (int i = 0; i < 200; i++)
+		press("<Right>");
+	for (int i = 0; i < 400; i++)
+		press("<Left>h");
+	CHECK(shows("at "));
+	end_timeline();
+}
+
+static void processes_are_rows_of_all_their_threads(void)
+{
+	const struct ui_options options = {0};
+	begin_timeline(&options);
+	press("9p");
+	CHECK(shows("42 program (2)"));
+	press("p");
+	CHECK(shows("43 worker-1"));
+	press("s");
+	CHECK(shows("THREADS by computing"));
+	press("s");
+	CHECK(shows("THREADS by waiting"));
+	end_timeline();
+}
+
+int main(void)
+{
+	RUN(states_are_characters);
+	RUN(the_longest_waits_come_in_turn);
+	RUN(moments_of_a_function_are_found);
+	RUN(a_range_narrows_all_views);
+	RUN(zooming_keeps_the_cursor_where_it_is);
+	RUN(processes_are_rows_of_all_their_threads);
+	return test_done();
+}
