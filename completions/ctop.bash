@@ -10,7 +10,7 @@ _ctop()
 			return
 		fi
 	done
-	if ((COMP_CWORD > 1)) && [[ ' record report export diff merge dump list doctor help version ' == *" ${COMP_WORDS[1]} "* ]]; then
+	if ((COMP_CWORD > 1)) && [[ ' record report export diff merge dump serve list doctor help version ' == *" ${COMP_WORDS[1]} "* ]]; then
 		command=${COMP_WORDS[1]}
 	fi
 	COMPREPLY=()
@@ -120,6 +120,13 @@ _ctop()
 	diff:--fail-above) ;;
 	diff:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	diff:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
+	serve:--pid | serve:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
+	serve:--cpu | serve:-C) ;;
+	serve:--cgroup | serve:-G) COMPREPLY=($(compgen -f -- "$current")) ;;
+	serve:--listen) ;;
+	serve:--token-file) COMPREPLY=($(compgen -f -- "$current")) ;;
+	serve:--push) ;;
+	serve:--push-every) ;;
 	doctor:--pid | doctor:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	doctor:--tid | doctor:-t) ;;
 	doctor:--cpu | doctor:-C) ;;
@@ -135,7 +142,7 @@ _ctop()
 	doctor:--delay) ;;
 	doctor:--mmap-pages | doctor:-m) ;;
 	doctor:--max-overhead) ;;
-	help:help) COMPREPLY=($(compgen -W 'record report export diff merge dump list doctor help version' -- "$current")) ;;
+	help:help) COMPREPLY=($(compgen -W 'record report export diff merge dump serve list doctor help version' -- "$current")) ;;
 	export:export) COMPREPLY=($(compgen -W 'folded script frames pprof speedscope firefox chrome callgrind svg html csv json' -- "$current")) ;;
 	*)
 		case $command in
@@ -146,13 +153,14 @@ _ctop()
 		diff) options='--time --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
 		merge) options='-h --help -V --version ' ;;
 		dump) options='-h --help -V --version ' ;;
+		serve) options='-p --pid -a --all-cpus -C --cpu -G --cgroup -i --no-inherit --listen --token-file --push --push-every -q --quiet -h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;
 		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
 		esac
 		if [[ $current == -* ]]; then
 			COMPREPLY=($(compgen -W "$options" -- "$current"))
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W 'record report export diff merge dump list doctor help version' -- "$current"))
+			COMPREPLY=($(compgen -W 'record report export diff merge dump serve list doctor help version' -- "$current"))
 		elif [[ $command == report || $command == export || $command == diff || $command == merge ]]; then
 			COMPREPLY=($(compgen -f -- "$current"))
 		fi

@@ -20,7 +20,7 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	shared/recording) echo base store ;;
 	jailed/unwind | jailed/symbol) echo elf ;;
 	jailed/collect) echo elf perfdata proc unwind ;;
-	jailed/child) echo collect elf reader symbol ;;
+	jailed/child) echo collect elf http reader symbol ;;
 	main/files) echo system ;;
 	main/broker) echo files system ;;
 	main/query) echo history ;;
@@ -34,15 +34,16 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	main/report) echo annotate history metadata options output query session system ;;
 	main/compare) echo format history options query report ;;
 	main/diagnose) echo files options output perf system ;;
+	main/serve) echo files options output session ;;
 	main/interactive) echo annotate compare diagnose files format history metadata options output perf query report session system terminal ui ;;
-	main/cli) echo compare diagnose flight format history interactive metadata options output perf query report session system ui ;;
+	main/cli) echo compare diagnose flight format history interactive metadata options output perf query report serve session system ui ;;
 	esac
 }
 
 rooms='shared/base shared/kernel shared/ipc shared/jail shared/store shared/recording
-jailed/elf jailed/unwind jailed/symbol jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/child
+jailed/elf jailed/unwind jailed/symbol jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/http jailed/child
 main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/annotate main/format
-main/metadata main/flight main/report main/compare main/diagnose main/terminal main/ui main/interactive main/cli'
+main/metadata main/flight main/serve main/report main/compare main/diagnose main/terminal main/ui main/interactive main/cli'
 
 # The one way from main to what is jailed: a child's main function, for the process that is to become it.
 doors='src/main/cli/main.c <ctop/child/child.h>'

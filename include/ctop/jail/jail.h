@@ -83,6 +83,8 @@ int jail_enter_as(uid_t uid, gid_t gid);
  * sent, no file grows beyond so many bytes. 0 or -errno; a kernel without Landlock leaves the last alone.
  */
 int jail_write_below(int directory_fd, uint64_t most_bytes);
+/* The same, and no directory at all. */
+int jail_write_nowhere(void);
 
 /* What a role needs beside the channel, memory, clocks, last words and its own end. */
 enum jail_right {
@@ -92,6 +94,7 @@ enum jail_right {
 	JAIL_SEEKS = 1 << 3,	     /* lseek, fadvise64 */
 	JAIL_MAPS_FILES = 1 << 4,    /* mmap: to be read, private */
 	JAIL_SHARES_MEMORY = 1 << 5, /* mmap: of what is shared with main or the kernel */
+	JAIL_SERVES = 1 << 6, /* a listening socket that it was given: accept, send, receive */
 };
 
 /*

@@ -29,6 +29,7 @@ enum command {
 	COMMAND_DIFF,
 	COMMAND_MERGE,
 	COMMAND_DUMP,
+	COMMAND_SERVE,
 	COMMAND_LIST,
 	COMMAND_DOCTOR,
 	COMMAND_HELP,	 /* --help, -h, help [COMMAND] */
@@ -111,7 +112,11 @@ struct options {
 	uint32_t keep; /* slices; 0: all */
 	struct trigger triggers[TRIGGERS_MAX];
 	size_t nr_triggers;
-	int32_t recorder_pid; /* dump; 0: the only one */
+	int32_t recorder_pid;	/* dump; 0: the only one */
+	const char *listen;	/* serve: as listen_address_parse() takes it */
+	const char *token_file; /* serve; NULL: none */
+	const char *push_url;	/* serve; NULL: nothing is pushed */
+	uint64_t push_every_ns;
 	bool quiet, stdio, tree, modules, timeline, ascii;
 	enum grouping grouping; /* of the list's rows, and of some exports' frames */
 	bool debuginfod;	/* debug files may be fetched */

@@ -10,6 +10,7 @@
 #include <ctop/base/lost_pages.h>
 #include <ctop/collect/collector.h>
 #include <ctop/elf/object.h>
+#include <ctop/http/http_server.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/jail/jail.h>
 #include <ctop/symbol/listing.h>
@@ -60,6 +61,12 @@ const struct child_role child_roles[] = {
 	 JAIL_SHARES_MEMORY | READS_ELF,
 	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 64},
 	 listing_prepare},
+	/* Its library needs half of that for 256 clients; answers are files of main's. */
+	{"http",
+	 http_serve,
+	 JAIL_MAPS_FILES | JAIL_SERVES,
+	 {.heap_bytes = 32 * MIB, .nr_descriptors = 512},
+	 http_prepare},
 	{"reader", reader_child_run, SHARES, {.heap_bytes = 512 * MIB, .nr_descriptors = 64}, NULL},
 	{"writer",
 	 writer_child_run,
@@ -105,26 +112,30 @@ static int run(const struct child_role *role)
 }
 
 /*
- * The one child that may connect: "fetcher:UID:GID", the user and group that it is to be. It is no row of the table: of what
- * the others' jail keeps out it needs paths, the network and what libraries do with both.
+ * The children that may connect: "fetcher:UID:GID", "pusher:UID:GID", the user and group that they are to be. They are no rows of the table: of
+ * what the others' jail keeps out they need paths, the network and what libraries do with both.
  */
-static int run_fetcher(const char *ids)
+static int run_connecting(const char *ids, const char *comm,
+			  int (*child_run)(struct channel *channel))
 {
 	unsigned uid, gid;
 	if (sscanf(ids, "%u:%u", &uid, &gid) != 2 || jail_enter_as(uid, gid))
 		return 1;
-	prctl(PR_SET_NAME, "ctop-fetcher");
+	prctl(PR_SET_NAME, comm);
 	struct channel *channel = channel_new(JAIL_CHANNEL_FD, CHANNEL_CHILD);
 	if (!channel || channel_say_hello(channel, 0))
 		return 1;
-	return fetcher_child_run(channel) == 0 ? 0 : 1;
+	return child_run(channel) == 0 ? 0 : 1;
 }
 
 int child_main(const char *name)
 {
-	static const char fetcher[] = "fetcher:";
+	static const char fetcher[] = "fetcher:", pusher[] = "pusher:";
 	if (!strncmp(name, fetcher, sizeof(fetcher) - 1))
-		return run_fetcher(name + sizeof(fetcher) - 1);
+		return run_connecting(name + sizeof(fetcher) - 1, "ctop-fetcher",
+				      fetcher_child_run);
+	if (!strncmp(name, pusher, sizeof(pusher) - 1))
+		return run_connecting(name + sizeof(pusher) - 1, "ctop-pusher", pusher_child_run);
 	for (const struct child_role *role = child_roles; role->name; role++)
 		if (!strcmp(role->name, name))
 			return run(role);

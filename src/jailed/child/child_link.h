@@ -55,5 +55,6 @@ int goroutines_child_run(struct channel *channel);
 int prober_child_run(struct channel *channel);
 int disassembler_child_run(struct channel *channel);
 int fetcher_child_run(struct channel *channel);
+int pusher_child_run(struct channel *channel);
 
 #endif

@@ -14,9 +14,9 @@
  * and checked in under completions/ and docs/; a test compares the two.
  */
 
-static const enum command completed[] = {COMMAND_LIVE,	 COMMAND_RECORD, COMMAND_REPORT,
-					 COMMAND_EXPORT, COMMAND_DIFF,	 COMMAND_MERGE,
-					 COMMAND_DUMP,	 COMMAND_LIST,	 COMMAND_DOCTOR};
+static const enum command completed[] = {
+	COMMAND_LIVE,  COMMAND_RECORD, COMMAND_REPORT, COMMAND_EXPORT, COMMAND_DIFF,
+	COMMAND_MERGE, COMMAND_DUMP,   COMMAND_SERVE,  COMMAND_LIST,   COMMAND_DOCTOR};
 enum { NR_COMPLETED = sizeof(completed) / sizeof(*completed) };
 
 static void print_command_names(void)
@@ -197,6 +197,7 @@ static const char *zsh_operands(enum command command)
 	case COMMAND_DUMP:
 		return "'1:pid:_pids'";
 	case COMMAND_EXPORT:
+	case COMMAND_SERVE:
 	case COMMAND_HELP:
 	case COMMAND_VERSION:
 	case COMMAND_INTERNAL:

@@ -83,6 +83,7 @@ void options_print_help(enum command command)
 	case COMMAND_DIFF:
 	case COMMAND_MERGE:
 	case COMMAND_DUMP:
+	case COMMAND_SERVE:
 	case COMMAND_LIST:
 	case COMMAND_DOCTOR:
 		print_command(command_row(command));

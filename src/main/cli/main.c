@@ -14,6 +14,7 @@
 #include <ctop/cli/commands.h>
 #include <ctop/options/options.h>
 #include <ctop/output/say.h>
+#include <ctop/serve/serve.h>
 
 /* Causes quote untrusted names: nothing in them may reach the terminal raw. */
 static void print_error(const struct error *error)
@@ -94,6 +95,8 @@ static int run_command(struct options *options, struct error *error)
 		return command_merge(options, error);
 	case COMMAND_DUMP:
 		return command_dump(options, error);
+	case COMMAND_SERVE:
+		return serve_run(options, error);
 	case COMMAND_LIST:
 		return command_list(options, error);
 	case COMMAND_DOCTOR:

@@ -29,6 +29,9 @@ static const double default_min_percent = 0.5;
 #define LEAST_LAST_BYTES (UINT64_C(4) << 20)
 #define MOST_LAST_BYTES	 (UINT64_C(64) << 30)
 
+#define LEAST_PUSH_NS (1 * NS_PER_SECOND)
+#define MOST_PUSH_NS  (24 * 3600 * NS_PER_SECOND)
+
 static int take_string(const struct parse *parse, const struct option_row *row, const char *text,
 		       const char **string)
 {
@@ -252,6 +255,15 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_VERSION:
 		take_command(parse, COMMAND_VERSION);
 		return 0;
+	case OPTION_LISTEN:
+		return take_string(parse, row, text, &options->listen);
+	case OPTION_TOKEN_FILE:
+		return take_string(parse, row, text, &options->token_file);
+	case OPTION_PUSH:
+		return take_string(parse, row, text, &options->push_url);
+	case OPTION_PUSH_EVERY:
+		return parse_duration(spelled, text, LEAST_PUSH_NS, MOST_PUSH_NS,
+				      &options->push_every_ns, error);
 	case OPTION_PRINT_COMPLETION:
 		return take_print(parse, text);
 	case OPTION_PRINT_MAN_OPTIONS:
@@ -352,6 +364,7 @@ static size_t nr_operands_of(enum command command)
 	case COMMAND_DOCTOR:
 	case COMMAND_HELP:
 		return 1;
+	case COMMAND_SERVE:
 	case COMMAND_VERSION:
 	case COMMAND_INTERNAL:
 		break;

@@ -2,12 +2,17 @@
 #include "options_parse.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/files/source.h>
 #include <ctop/format/formats.h>
 #include <ctop/ipc/fetcher_protocol.h>
+#include <ctop/options/listen_address.h>
 #include <ctop/options/suggest.h>
 
 #include "option_values.h"
@@ -216,6 +221,72 @@ static int finish_dump(struct parse *parse)
 		parse->options->recorder_pid = pids.items[0];
 	free(pids.items);
 	return code;
+}
+
+/* Local users are not all the same one: they would get each other's stacks, and root's. */
+static int check_token(const struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct listen_address address;
+	const int code = listen_address_parse(options->listen, &address, parse->error);
+	if (code || !address.is_tcp || options->token_file)
+		return code;
+	error_usage(parse->error,
+		    "--listen %.100s requires --token-file: every user of this "
+		    "machine can connect there",
+		    options->listen);
+	return error_remedy(parse->error,
+			    "head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE; "
+			    "or use --listen unix:PATH");
+}
+
+static int check_push(const struct parse *parse)
+{
+	enum { DEFAULT_PUSH_S = 60, URL_MOST = 1024 };
+	struct options *options = parse->options;
+	const char *url = options->push_url;
+	if (!url && options->push_every_ns) {
+		error_usage(parse->error, "--push-every requires --push");
+		return error_remedy(parse->error, "say where to: --push http://127.0.0.1:4040");
+	}
+	if (!options->push_every_ns)
+		options->push_every_ns = DEFAULT_PUSH_S * NS_PER_SECOND;
+	bool is_url = !url || ((!strncmp(url, "http://", 7) || !strncmp(url, "https://", 8)) &&
+			       strlen(url) <= URL_MOST && !strpbrk(url, "?#"));
+	for (const char *at = url ? url : ""; *at; at++)
+		is_url &= *at > ' ' && *at <= '~';
+	if (is_url)
+		return 0;
+	error_usage(parse->error, "--push: '%.100s' is no URL of a server", url);
+	return error_remedy(parse->error, "use one as http://127.0.0.1:4040: /ingest is added");
+}
+
+static int finish_serve(struct parse *parse)
+{
+	static char own[PATH_MAX];
+	struct options *options = parse->options;
+	const char *directory = geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
+	const char *wide = options->system_wide ? "-a" : options->cgroup ? "-G" : NULL;
+	const int code = check_push(parse);
+	if (code)
+		return code;
+	if (options->pids.nr && wide) {
+		error_usage(parse->error, "conflicting targets: -p and %s", wide);
+		return error_remedy(parse->error, "give one of -p, -a and -G");
+	}
+	if (!options->pids.nr && !wide && !options->cpus.nr) {
+		error_usage(parse->error, "no target given");
+		return error_remedy(parse->error,
+				    "name processes with -p PID, or -a for the whole system");
+	}
+	if (!options->listen && directory && directory[0] == '/') {
+		snprintf(own, sizeof(own), "unix:%s/ctop.sock", directory);
+		options->listen = own;
+	}
+	if (options->listen)
+		return check_token(parse);
+	error_usage(parse->error, "there is no XDG_RUNTIME_DIR for a socket");
+	return error_remedy(parse->error, "name one: --listen unix:PATH");
 }
 
 static int finish_sampling(struct parse *parse)
@@ -427,6 +498,8 @@ int options_check(struct parse *parse)
 		return finish_merge(parse);
 	case COMMAND_DUMP:
 		return finish_dump(parse);
+	case COMMAND_SERVE:
+		return finish_serve(parse);
 	case COMMAND_HELP:
 		return take_help_topic(parse);
 	case COMMAND_VERSION:

@@ -11,19 +11,20 @@ enum {
 	DIFF = COMMAND_BIT(COMMAND_DIFF),
 	MERGE = COMMAND_BIT(COMMAND_MERGE),
 	DOCTOR = COMMAND_BIT(COMMAND_DOCTOR),
+	SERVE = COMMAND_BIT(COMMAND_SERVE),
 	SAMPLERS = LIVE | RECORD,
 	TARGETED = SAMPLERS | DOCTOR,
 	READERS = REPORT | EXPORT,
 	FILTERED = READERS | DIFF,
-	ANY = TARGETED | FILTERED | MERGE | COMMAND_BIT(COMMAND_DUMP) | COMMAND_BIT(COMMAND_LIST) |
-	      COMMAND_BIT(COMMAND_HELP) | COMMAND_BIT(COMMAND_VERSION)
+	ANY = TARGETED | FILTERED | MERGE | SERVE | COMMAND_BIT(COMMAND_DUMP) |
+	      COMMAND_BIT(COMMAND_LIST) | COMMAND_BIT(COMMAND_HELP) | COMMAND_BIT(COMMAND_VERSION)
 };
 
 #define EVENT_WORDS "cycles cpu-clock task-clock page-faults context-switches"
 
 /* Letters and long names are perf's where perf has the same option. */
 const struct option_row option_rows[] = {
-	{OPTION_PID, GROUP_TARGET, TARGETED, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
+	{OPTION_PID, GROUP_TARGET, TARGETED | SERVE, 'p', "pid", "PID[,PID...]", COMPLETE_PID, NULL,
 	 "processes, with all their threads and children",
 	 "Their running descendants are profiled, too; the header says how many there are. A "
 	 "descendant whose parent has ended is found only if it is in a session that one of the "
@@ -31,13 +32,13 @@ const struct option_row option_rows[] = {
 	 "counted."},
 	{OPTION_TID, GROUP_TARGET, TARGETED, 't', "tid", "TID[,TID...]", COMPLETE_NOTHING, NULL,
 	 "single threads", NULL},
-	{OPTION_ALL_CPUS, GROUP_TARGET, TARGETED, 'a', "all-cpus", NULL, COMPLETE_NOTHING, NULL,
-	 "the whole system (needs privilege)",
+	{OPTION_ALL_CPUS, GROUP_TARGET, TARGETED | SERVE, 'a', "all-cpus", NULL, COMPLETE_NOTHING,
+	 NULL, "the whole system (needs privilege)",
 	 "Idle time and ctop's own processes are left out. With \\fB\\-\\-\\fR \\fICMD\\fR: while "
 	 "that runs."},
-	{OPTION_CPU, GROUP_TARGET, TARGETED, 'C', "cpu", "CPUS", COMPLETE_NOTHING, NULL,
+	{OPTION_CPU, GROUP_TARGET, TARGETED | SERVE, 'C', "cpu", "CPUS", COMPLETE_NOTHING, NULL,
 	 "these CPUs only, as in 0,2-3; alone it implies -a", NULL},
-	{OPTION_CGROUP, GROUP_TARGET, TARGETED, 'G', "cgroup", "PATH", COMPLETE_FILE, NULL,
+	{OPTION_CGROUP, GROUP_TARGET, TARGETED | SERVE, 'G', "cgroup", "PATH", COMPLETE_FILE, NULL,
 	 "the tasks of a cgroup (version 2; needs privilege)",
 	 "PATH is its directory, absolute or relative to the mount of cgroup2: \\fB\\-G "
 	 "system.slice/cron.service\\fR. Cgroups below it are included, and so are tasks that "
@@ -49,8 +50,8 @@ const struct option_row option_rows[] = {
 	 "A number or a name; it is the real or the effective user, looked up at a process's "
 	 "first sample, after each exec, and once a second.\nWhat \\fB\\-\\-comm\\fR and "
 	 "\\fB\\-\\-uid\\fR leave out is counted."},
-	{OPTION_NO_INHERIT, GROUP_TARGET, TARGETED, 'i', "no-inherit", NULL, COMPLETE_NOTHING, NULL,
-	 "leave out children, and threads started later", NULL},
+	{OPTION_NO_INHERIT, GROUP_TARGET, TARGETED | SERVE, 'i', "no-inherit", NULL,
+	 COMPLETE_NOTHING, NULL, "leave out children, and threads started later", NULL},
 	{OPTION_EVENT, GROUP_SAMPLING, TARGETED, 'e', "event", "EVENT[:MODS][,...]", COMPLETE_WORDS,
 	 EVENT_WORDS, "what to sample (default: cycles, else cpu-clock)",
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
@@ -201,6 +202,29 @@ const struct option_row option_rows[] = {
 	 "Of several, runs that have all of them. \\fBhost\\fR is the machine's name, unless it "
 	 "was "
 	 "given as a label."},
+	{OPTION_LISTEN, GROUP_OUTPUT, SERVE, 0, "listen", "ADDRESS", COMPLETE_NOTHING, NULL,
+	 "unix:PATH, or 127.0.0.1:PORT with --token-file",
+	 "The default is a unix socket, /run/ctop.sock or $XDG_RUNTIME_DIR/ctop.sock, which the "
+	 "user "
+	 "who runs ctop and root can use and nobody else. A port of this machine alone can be "
+	 "reached by all of its users, so that it takes a token."},
+	{OPTION_TOKEN_FILE, GROUP_OUTPUT, SERVE, 0, "token-file", "FILE", COMPLETE_FILE, NULL,
+	 "clients must send its line as Bearer token",
+	 "One line of 16 to 255 printable characters, in a file of yours or root's that nobody "
+	 "else "
+	 "may read."},
+	{OPTION_PUSH, GROUP_OUTPUT, SERVE, 0, "push", "URL", COMPLETE_NOTHING, NULL,
+	 "send profiles to a Pyroscope server, too",
+	 "As pprof, to \\fIURL\\fR/ingest, as \\fBctop{hostname=...}\\fR: Alloy's "
+	 "pyroscope.receive_http takes "
+	 "them as well. Profiles that cannot be sent wait, 32 and 64 MiB at most, and are tried "
+	 "again ever "
+	 "later, up to 5 minutes apart; what is dropped is said and counted. While one is captured "
+	 "for "
+	 "that, requests for others get 429. It needs libcurl."},
+	{OPTION_PUSH_EVERY, GROUP_OUTPUT, SERVE, 0, "push-every", "TIME", COMPLETE_NOTHING, NULL,
+	 "a profile of 10 s each TIME (default 1m)",
+	 "Of less than 20 s, half of the time is captured."},
 	{OPTION_OUTPUT, GROUP_OUTPUT, RECORD | EXPORT | DIFF, 'o', "output", "FILE", COMPLETE_FILE,
 	 NULL, "where to write; - is standard output",
 	 "\\fBctop record\\fR writes profile.ctop by default and keeps an existing one as "
@@ -341,7 +365,7 @@ const struct option_row option_rows[] = {
 	 "flame graph of their differences, and all functions."},
 	{OPTION_STATS, GROUP_OUTPUT, RECORD | READERS, 0, "stats", "FILE", COMPLETE_FILE, NULL,
 	 "write the measurements as one JSON object", NULL},
-	{OPTION_QUIET, GROUP_OUTPUT, SAMPLERS, 'q', "quiet", NULL, COMPLETE_NOTHING, NULL,
+	{OPTION_QUIET, GROUP_OUTPUT, SAMPLERS | SERVE, 'q', "quiet", NULL, COMPLETE_NOTHING, NULL,
 	 "no progress line and no summary", NULL},
 	{OPTION_HELP, GROUP_GENERAL, ANY, 'h', "help", NULL, COMPLETE_NOTHING, NULL,
 	 "this text; after a command, that command's", NULL},
@@ -396,6 +420,15 @@ const struct command_row command_rows[] = {
 	{COMMAND_DUMP, "dump", "[PID]", "a flight recorder's last stretch",
 	 "Asks a running ctop record --last to write what it has in memory, and to go on.\n"
 	 "PID is that ctop's; it may be left out where there is only one.\n"},
+	{COMMAND_SERVE, "serve", "[TARGET] [--listen ADDRESS]", "profiles over HTTP, for fleets",
+	 "Answers on a socket of this machine until ^C, one capture at a time:\n"
+	 "  /debug/pprof/profile  computing, as pprof (seconds, hz, pid)\n"
+	 "  /debug/fgprof         computing and waiting (and format=pprof or folded)\n"
+	 "  /debug/fgtrace        the same in time, as a Chrome trace\n"
+	 "  /flame                computing, as a page for a browser\n"
+	 "  /metrics, /healthz    what ctop costs, for Prometheus; that it runs\n"
+	 "TARGET is -p PID, -a, -C or -G. It needs libmicrohttpd. docs/FLEET.md shows how\n"
+	 "Parca, Grafana Alloy and the OpenTelemetry Collector ask it.\n"},
 	{COMMAND_LIST, "list", "[PATTERN]", "the events of this machine",
 	 "Lists what can be given to -e, and whether this user can sample it now.\n"
 	 "PATTERN is a part of a name, a name with * and ?, or a group: hardware, cache,\n"

@@ -20,6 +20,8 @@ const char *command_suffix(enum command command)
 		return " merge";
 	case COMMAND_DUMP:
 		return " dump";
+	case COMMAND_SERVE:
+		return " serve";
 	case COMMAND_LIST:
 		return " list";
 	case COMMAND_DOCTOR:

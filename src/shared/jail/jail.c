@@ -255,6 +255,11 @@ int jail_write_below(int directory_fd, uint64_t most_bytes)
 	return error || jail_sanitized() ? error : landlock_write_below(directory_fd);
 }
 
+int jail_write_nowhere(void)
+{
+	return jail_write_below(-1, 0);
+}
+
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif

@@ -7,6 +7,8 @@
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -85,6 +87,24 @@ static const struct row rows[] = {
 	{SYS_fcntl, JAIL_MAPS_FILES, IF(1, F_GETFL, 0)},
 	{SYS_mmap, JAIL_MAPS_FILES, IF_BOTH({2, PROT_READ, 0}, {3, MAP_PRIVATE, 0})},
 	{SYS_mmap, JAIL_SHARES_MEMORY, IF_BOTH({2, NO_CODE}, {3, MAP_SHARED, 0})},
+
+	/* Who connects to a socket that it was given: what libmicrohttpd does with them. */
+	{SYS_accept4, JAIL_SERVES, IF(3, SOCK_CLOEXEC | SOCK_NONBLOCK, 0)},
+	{SYS_recvfrom, JAIL_SERVES, IF_BOTH({3, 0, 0}, {4, 0, 0})},
+	{SYS_sendto, JAIL_SERVES, IF_BOTH({3, MSG_NOSIGNAL, MSG_MORE}, {4, 0, 0})},
+	{SYS_sendmsg, JAIL_SERVES, IF(2, MSG_NOSIGNAL, MSG_MORE)},
+	{SYS_shutdown, JAIL_SERVES, ANY},
+	{SYS_getsockname, JAIL_SERVES, ANY},
+	{SYS_getsockopt, JAIL_SERVES, IF(1, SOL_SOCKET, 0)},
+	{SYS_setsockopt, JAIL_SERVES,
+	 IF_BOTH({1, IPPROTO_TCP, 0}, {2, TCP_NODELAY, TCP_NODELAY ^ TCP_CORK})},
+	{SYS_epoll_create1, JAIL_SERVES, ANY},
+	{SYS_epoll_ctl, JAIL_SERVES, ANY},
+#ifdef SYS_epoll_wait
+	{SYS_epoll_wait, JAIL_SERVES, ANY},
+#else
+	{SYS_epoll_pwait, JAIL_SERVES, ANY},
+#endif
 
 	/* Last words. */
 	{SYS_write, 0, IF(0, STDERR_FILENO, 0)},

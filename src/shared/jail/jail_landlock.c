@@ -86,7 +86,8 @@ int landlock_write_below(int directory_fd)
 	int fd = (int)syscall(CREATE_RULESET, &ruleset, sizeof(ruleset), 0);
 	if (fd < 0)
 		return -errno;
-	int result = syscall(ADD_RULE, fd, PATH_BENEATH, &below, 0) || syscall(RESTRICT_SELF, fd, 0)
+	int result = (directory_fd >= 0 && syscall(ADD_RULE, fd, PATH_BENEATH, &below, 0)) ||
+				     syscall(RESTRICT_SELF, fd, 0)
 			     ? -errno
 			     : 0;
 	close(fd);

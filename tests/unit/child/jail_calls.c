@@ -11,6 +11,8 @@
 #include <linux/futex.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -62,6 +64,15 @@ static const struct {
 	{SYS_read, JAIL_READS},
 	{SYS_write, JAIL_WRITES},
 	{SYS_pread64, JAIL_READS_AT},
+	{SYS_shutdown, JAIL_SERVES},
+	{SYS_getsockname, JAIL_SERVES},
+	{SYS_epoll_create1, JAIL_SERVES},
+	{SYS_epoll_ctl, JAIL_SERVES},
+#ifdef SYS_epoll_wait
+	{SYS_epoll_wait, JAIL_SERVES},
+#else
+	{SYS_epoll_pwait, JAIL_SERVES},
+#endif
 };
 
 #define RW	 PROT_READ | PROT_WRITE
@@ -79,6 +90,24 @@ static const struct attempt {
 	{SYS_sendmsg, EVERYBODY, {3, 0, TO_MAIN}},
 	{SYS_sendmsg, NOBODY, {4, 0, TO_MAIN}},
 	{SYS_sendmsg, NOBODY, {3, 0, MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL}},
+	{SYS_sendmsg, JAIL_SERVES, {4, 0, MSG_NOSIGNAL}},
+	{SYS_sendto, JAIL_SERVES, {4, 0, 0, MSG_NOSIGNAL, 0, 0}},
+	/* To whomever it likes. */
+	{SYS_sendto, NOBODY, {4, 0, 0, MSG_NOSIGNAL, 4096, 16}},
+	{SYS_sendto, NOBODY, {4, 0, 0, MSG_NOSIGNAL | MSG_OOB, 0, 0}},
+	{SYS_recvfrom, JAIL_SERVES, {4, 0, 0, 0, 0, 0}},
+	{SYS_recvfrom, NOBODY, {4, 0, 0, MSG_ERRQUEUE, 0, 0}},
+	{SYS_accept4, JAIL_SERVES, {4, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK}},
+	{SYS_accept4, NOBODY, {4, 0, 0, 0}},
+	{SYS_getsockopt, JAIL_SERVES, {4, SOL_SOCKET, SO_PEERCRED}},
+	{SYS_getsockopt, NOBODY, {4, IPPROTO_IP, 0}},
+	{SYS_setsockopt, JAIL_SERVES, {4, IPPROTO_TCP, TCP_NODELAY}},
+	{SYS_setsockopt, JAIL_SERVES, {4, IPPROTO_TCP, TCP_CORK}},
+	{SYS_setsockopt, NOBODY, {4, IPPROTO_TCP, TCP_REPAIR}},
+	{SYS_setsockopt, NOBODY, {4, SOL_SOCKET, SO_ATTACH_FILTER}},
+	{SYS_bind, NOBODY, {4, 0, 0}},
+	{SYS_connect, NOBODY, {4, 0, 0}},
+	{SYS_listen, NOBODY, {4, 1}},
 	{SYS_newfstatat, EVERYBODY, {4, 0, 0, AT_EMPTY_PATH}},
 	{SYS_newfstatat, NOBODY, {AT_FDCWD, 0, 0, 0}},
 	{SYS_newfstatat, NOBODY, {AT_FDCWD, 0, 0, AT_SYMLINK_NOFOLLOW}},
