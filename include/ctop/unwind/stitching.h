@@ -9,13 +9,18 @@
  * which hold what this very call of it works on. Where two tails fit, none is taken.
  *
  * Nothing is remembered of threads that have no cut stacks. Of the others the last few stacks are only copied until one
- * is cut. Memory is bounded, 40 MiB for all; what is full starts again. Frames carry the caller's module pointers:
- * stitching_forget_all() before these become invalid.
+ * is cut. Memory is bounded, 40 MiB for all, a sixteenth of it for each share of the threads; what is full starts again. What is
+ * forgotten of a share's threads depends on no other's. Frames carry the caller's module pointers: stitching_forget_all() before
+ * these become invalid.
  */
 
 #include <stdint.h>
 
 #include <ctop/unwind/unwind.h>
+
+enum { STITCHING_SHARES = 16 };
+/* Which of them a thread is in. */
+uint32_t stitching_share(int32_t tid);
 
 struct stitching;
 struct stitching *stitching_new(void); /* NULL: out of memory */

@@ -9,7 +9,7 @@
 #include <ctop/base/hash.h>
 #include <ctop/base/index.h>
 
-enum { THREADS_MAX = 16, FIRST_NODES = 256, HOPS_MAX = 8, ALIKE_MAX = 64 };
+enum { SHARE_THREADS_MAX = 64, FIRST_NODES = 256, HOPS_MAX = 8, ALIKE_MAX = 64 };
 /* Up to six stacks before a cut one: with 32 no more were joined, at a tenth of the unwinding. Room for one at least. */
 enum { RECENT_FRAMES = UNWIND_MAX_FRAMES, RECENT_STACKS = 6 };
 /* In the place of a caller's row: the dump ended there. */
@@ -25,13 +25,12 @@ struct node {
 	uint32_t callee; /* row + 1 of the one that it called last; 0: not known */
 };
 
-/* Of a thread at most, 40 MiB in all: its recent frames, its nodes and what these take in their indices. */
+/* Of a share at most, 40 MiB in all; one thread may fill it: with its recent frames, its nodes and what these take in their indices. */
 enum {
-	THREAD_MAX_BYTES = 2560 << 10,
-	RECENT_BYTES =
-		RECENT_FRAMES * (sizeof(struct unwind_frame) + sizeof(struct unwind_evidence)),
-	NODE_INDEX_BYTES = 64,
-	NODES_MAX = (THREAD_MAX_BYTES - RECENT_BYTES) / (sizeof(struct node) + NODE_INDEX_BYTES)
+	SHARE_MAX_BYTES = 2560 << 10,
+	RECENT_FRAME_BYTES = sizeof(struct unwind_frame) + sizeof(struct unwind_evidence),
+	NODE_BYTES = sizeof(struct node) + 64,
+	NODES_MAX = (SHARE_MAX_BYTES - RECENT_FRAMES * RECENT_FRAME_BYTES) / NODE_BYTES
 };
 
 /*
@@ -49,7 +48,7 @@ struct recent {
 struct thread {
 	int32_t tid;
 	uint64_t generation;
-	uint64_t used; /* the table's count when it was looked at last */
+	uint64_t used; /* the share's count when it was looked at last */
 	struct node *nodes;
 	uint32_t nr, capacity;
 	uint32_t nr_stacks;
@@ -60,9 +59,15 @@ struct thread {
 	UT_hash_handle hh;
 };
 
-struct stitching {
+/* Threads that make room for each other, and for no others: who unwinds a share alone knows of it what one who unwinds all does. */
+struct share {
 	struct thread *threads;
 	uint64_t nr_taken;
+	size_t bytes;
+};
+
+struct stitching {
+	struct share shares[STITCHING_SHARES];
 };
 
 struct stitching *stitching_new(void)
@@ -70,9 +75,23 @@ struct stitching *stitching_new(void)
 	return calloc(1, sizeof(struct stitching));
 }
 
-static void drop_thread(struct stitching *stitching, struct thread *thread)
+uint32_t stitching_share(int32_t tid)
 {
-	HASH_DEL(stitching->threads, thread);
+	/* Threads that were started one after the other are in different ones. */
+	const uint32_t number = (uint32_t)tid;
+	return (number ^ number >> 4 ^ number >> 8) % STITCHING_SHARES;
+}
+
+static struct share *share_of(struct stitching *stitching, int32_t tid)
+{
+	return &stitching->shares[stitching_share(tid)];
+}
+
+static void drop_thread(struct share *share, struct thread *thread)
+{
+	HASH_DEL(share->threads, thread);
+	share->bytes -= (size_t)thread->capacity * NODE_BYTES +
+			(size_t)thread->recent.capacity * RECENT_FRAME_BYTES;
 	index_release(&thread->alike);
 	index_release(&thread->by_caller);
 	free(thread->nodes);
@@ -83,9 +102,9 @@ static void drop_thread(struct stitching *stitching, struct thread *thread)
 
 void stitching_forget_all(struct stitching *stitching)
 {
-	struct thread *thread, *next;
-	HASH_ITER (hh, stitching->threads, thread, next)
-		drop_thread(stitching, thread);
+	for (size_t i = 0; i < STITCHING_SHARES; i++)
+		while (stitching->shares[i].threads)
+			drop_thread(&stitching->shares[i], stitching->shares[i].threads);
 }
 
 void stitching_free(struct stitching *stitching)
@@ -96,45 +115,57 @@ void stitching_free(struct stitching *stitching)
 	free(stitching);
 }
 
-static struct thread *find_thread(const struct stitching *stitching, int32_t tid)
+static struct thread *find_thread(const struct share *share, int32_t tid)
 {
 	struct thread *thread;
-	HASH_FIND(hh, stitching->threads, &tid, sizeof(tid), thread);
+	HASH_FIND(hh, share->threads, &tid, sizeof(tid), thread);
 	return thread;
 }
 
 bool stitching_watch(const struct stitching *stitching, int32_t tid)
 {
-	return stitching->threads && find_thread(stitching, tid) != NULL;
+	const struct share *share = &stitching->shares[stitching_share(tid)];
+	return share->threads && find_thread(share, tid) != NULL;
 }
 
 void stitching_forget(struct stitching *stitching, int32_t tid)
 {
-	struct thread *thread = find_thread(stitching, tid);
+	struct share *share = share_of(stitching, tid);
+	struct thread *thread = find_thread(share, tid);
 	if (thread)
-		drop_thread(stitching, thread);
+		drop_thread(share, thread);
 }
 
-/* Room for one more thread: the one that was not sampled for longest goes. */
-static void make_room(struct stitching *stitching)
+/* The one that was not sampled for longest goes, but for `but`. False: there is no other. */
+static bool drop_oldest(struct share *share, const struct thread *but)
 {
 	struct thread *thread, *next, *oldest = NULL;
-	if (HASH_COUNT(stitching->threads) < THREADS_MAX)
-		return;
-	HASH_ITER (hh, stitching->threads, thread, next)
-		if (!oldest || thread->used < oldest->used)
+	HASH_ITER (hh, share->threads, thread, next)
+		if (thread != but && (!oldest || thread->used < oldest->used))
 			oldest = thread;
-	drop_thread(stitching, oldest);
+	if (oldest)
+		drop_thread(share, oldest);
+	return oldest != NULL;
 }
 
-static struct thread *add_thread(struct stitching *stitching, int32_t tid)
+/* For what a thread needs more: NODES_MAX lets it have it where it is alone. */
+static void take_bytes(struct share *share, const struct thread *of, size_t bytes)
+{
+	while (share->bytes + bytes > SHARE_MAX_BYTES && drop_oldest(share, of))
+		;
+	share->bytes += bytes;
+}
+
+static struct thread *add_thread(struct share *share, int32_t tid)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return NULL;
-	make_room(stitching);
+	if (HASH_COUNT(share->threads) >= SHARE_THREADS_MAX)
+		drop_oldest(share, NULL);
 	thread->tid = tid;
-	HASH_ADD(hh, stitching->threads, tid, sizeof(thread->tid), thread);
+	thread->used = ++share->nr_taken;
+	HASH_ADD(hh, share->threads, tid, sizeof(thread->tid), thread);
 	return thread;
 }
 
@@ -242,7 +273,7 @@ static int forget_half(struct thread *thread)
 	return 0;
 }
 
-static int reserve_node(struct thread *thread)
+static int reserve_node(struct share *share, struct thread *thread)
 {
 	if (thread->nr == thread->capacity) {
 		uint32_t capacity = thread->capacity ? thread->capacity * 2 : FIRST_NODES;
@@ -251,6 +282,7 @@ static int reserve_node(struct thread *thread)
 		struct node *grown = realloc(thread->nodes, capacity * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
+		take_bytes(share, thread, (size_t)(capacity - thread->capacity) * NODE_BYTES);
 		thread->nodes = grown;
 		thread->capacity = capacity;
 	}
@@ -286,7 +318,7 @@ static uint32_t find_callee(struct thread *thread, uint32_t caller, uint64_t key
 }
 
 /* The node of a frame whose caller's is *parent; then it is *parent. Most often the last stack had the same call. 0 or -ENOMEM. */
-static int intern(struct thread *thread, const struct unwind_frame *frame,
+static int intern(struct share *share, struct thread *thread, const struct unwind_frame *frame,
 		  const struct unwind_evidence *evidence, uint32_t *parent)
 {
 	const uint32_t caller = *parent;
@@ -297,7 +329,7 @@ static int intern(struct thread *thread, const struct unwind_frame *frame,
 		if (!row) {
 			const struct node node = {
 				.frame = *frame, .evidence = *evidence, .parent = caller};
-			if (reserve_node(thread))
+			if (reserve_node(share, thread))
 				return -ENOMEM;
 			add_node(thread, &node, key);
 			row = thread->nr;
@@ -310,7 +342,7 @@ static int intern(struct thread *thread, const struct unwind_frame *frame,
 }
 
 /* The callers on a complete stack, below which `tail` (a row + 1) lies. */
-static int remember(struct thread *thread, const struct unwind_frame *frames,
+static int remember(struct share *share, struct thread *thread, const struct unwind_frame *frames,
 		    const struct unwind_evidence *evidence, size_t nr, uint32_t tail)
 {
 	int result = 0;
@@ -319,14 +351,15 @@ static int remember(struct thread *thread, const struct unwind_frame *frames,
 		thread->nodes[row - 1].used = thread->nr_stacks;
 	/* A leaf's address is not one that it is called from again. */
 	for (size_t i = nr; !result && i-- > 1;)
-		result = intern(thread, &frames[i], &evidence[i], &tail);
+		result = intern(share, thread, &frames[i], &evidence[i], &tail);
 	return result;
 }
 
 /* ---- recent stacks ---- */
 
-static int reserve_recent(struct recent *recent, uint32_t nr)
+static int reserve_recent(struct share *share, struct thread *thread, uint32_t nr)
 {
+	struct recent *recent = &thread->recent;
 	if (nr <= recent->capacity)
 		return 0;
 	uint32_t capacity = nr < RECENT_FRAMES / 2 ? nr * 2 : RECENT_FRAMES;
@@ -338,18 +371,20 @@ static int reserve_recent(struct recent *recent, uint32_t nr)
 	if (!evidence)
 		return -ENOMEM;
 	recent->evidence = evidence;
+	take_bytes(share, thread, (size_t)(capacity - recent->capacity) * RECENT_FRAME_BYTES);
 	recent->capacity = capacity;
 	return 0;
 }
 
 /* Keeps a complete stack for the next cut one. */
-static int keep(struct recent *recent, const struct unwind_frame *frames,
+static int keep(struct share *share, struct thread *thread, const struct unwind_frame *frames,
 		const struct unwind_evidence *evidence, uint32_t nr)
 {
+	struct recent *recent = &thread->recent;
 	uint32_t at = recent->nr ? recent->ends[recent->nr - 1] : 0;
 	if (recent->nr == RECENT_STACKS || at + nr > RECENT_FRAMES)
 		recent->nr = at = 0;
-	if (reserve_recent(recent, at + nr))
+	if (reserve_recent(share, thread, at + nr))
 		return -ENOMEM;
 	memcpy(recent->frames + at, frames, nr * sizeof(*frames));
 	memcpy(recent->evidence + at, evidence, nr * sizeof(*evidence));
@@ -363,7 +398,7 @@ static int make_nodes_room(struct thread *thread, size_t nr)
 }
 
 /* A stack was cut: what came before it is worth remembering. */
-static int remember_recent(struct thread *thread)
+static int remember_recent(struct share *share, struct thread *thread)
 {
 	struct recent *recent = &thread->recent;
 	uint32_t at = 0;
@@ -372,8 +407,8 @@ static int remember_recent(struct thread *thread)
 		uint32_t nr = recent->ends[i] - at;
 		result = make_nodes_room(thread, nr);
 		if (!result)
-			result =
-				remember(thread, recent->frames + at, recent->evidence + at, nr, 0);
+			result = remember(share, thread, recent->frames + at, recent->evidence + at,
+					  nr, 0);
 	}
 	recent->nr = 0;
 	return result;
@@ -452,29 +487,30 @@ int stitching_take(struct stitching *stitching, int32_t tid, uint64_t generation
 		   struct unwind_result *result)
 {
 	bool is_cut = result->end == STACK_TRUNCATED && result->reason == STACK_REASON_DUMP_END;
-	struct thread *thread = find_thread(stitching, tid);
+	struct share *share = share_of(stitching, tid);
+	struct thread *thread = find_thread(share, tid);
 	if (!thread) {
 		/* What this one lacks is not remembered; from now on it will be. */
-		return is_cut && !add_thread(stitching, tid) ? -ENOMEM : 0;
+		return is_cut && !add_thread(share, tid) ? -ENOMEM : 0;
 	}
-	thread->used = ++stitching->nr_taken;
+	thread->used = ++share->nr_taken;
 	size_t nr = result->nr_frames;
 	if (thread->generation != generation)
 		clear_thread(thread);
 	thread->generation = generation;
 	if (result->end == STACK_COMPLETE)
-		return keep(&thread->recent, frames, evidence, (uint32_t)nr);
+		return keep(share, thread, frames, evidence, (uint32_t)nr);
 	if (!is_cut || nr < 2)
 		return 0;
-	int error = remember_recent(thread);
+	int error = remember_recent(share, thread);
 	if (!error)
 		error = make_nodes_room(thread, nr);
 	if (error)
 		return error;
 	uint32_t tail;
 	if (!append_tail(thread, frames, evidence, &result->nr_frames, &tail))
-		return remember(thread, frames, evidence, nr, UNKNOWN);
+		return remember(share, thread, frames, evidence, nr, UNKNOWN);
 	result->end = STACK_JOINED;
 	result->reason = STACK_REASON_NONE;
-	return remember(thread, frames, evidence, nr, tail);
+	return remember(share, thread, frames, evidence, nr, tail);
 }

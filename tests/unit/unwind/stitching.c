@@ -269,14 +269,67 @@ static void memory_is_bounded_and_what_is_used_stays(void)
 	for (int32_t tid = 100; tid < 1000; tid++)
 		for (int i = 0; i < 2; i++) {
 			set_frame(0, 'l', 1, 0);
-			t.result =
-				(struct unwind_result){1, STACK_TRUNCATED, STACK_REASON_DUMP_END, false};
+			t.result = (struct unwind_result){1, STACK_TRUNCATED, STACK_REASON_DUMP_END,
+							  false};
 			CHECK_EQ(stitching_take(t.stitching, tid, GENERATION, t.frames, t.evidence,
 						&t.result),
 				 0);
 		}
 	const size_t after = mallinfo2().uordblks + mallinfo2().hblkhd;
 	CHECK(after < before + (32 << 20));
+}
+
+/* A thread's turn: a deep stack of its own, whole or cut. Whether it was joined. */
+static bool take_turn_of(int32_t tid, uint64_t turn, bool is_cut)
+{
+	enum { DEEP = 300, BEYOND = 200 };
+	const size_t hidden = is_cut ? BEYOND : 0;
+	for (size_t depth = hidden; depth < DEEP; depth++)
+		set_frame(DEEP - 1 - depth, CALLERS + depth, depth,
+			  (uint64_t)tid << 32 | (depth < BEYOND + 1 ? 0 : turn));
+	t.result = (struct unwind_result){
+		.nr_frames = DEEP - hidden,
+		.end = hidden ? STACK_TRUNCATED : STACK_COMPLETE,
+		.reason = hidden ? STACK_REASON_DUMP_END : STACK_REASON_NONE,
+	};
+	CHECK_EQ(stitching_take(t.stitching, tid, GENERATION, t.frames, t.evidence, &t.result), 0);
+	return t.result.end == STACK_JOINED;
+}
+
+enum { THREADS = 320, ROUNDS = 40 };
+
+/* Of threads of shares below `shares`; those of the first one as bits, a row for each round. */
+static void take_turns(uint32_t shares, bool joined[ROUNDS][THREADS])
+{
+	stitching_free(t.stitching);
+	t.stitching = stitching_new();
+	CHECK(t.stitching);
+	for (uint64_t turn = 0; turn < ROUNDS; turn++)
+		for (int32_t i = 0; i < THREADS; i++) {
+			/* Some have long rests, so that others take their room. */
+			const int32_t tid = 1000 + i;
+			if (stitching_share(tid) >= shares ||
+			    (turn / 4 + (uint64_t)i / 16) % 3 == 0)
+				continue;
+			const bool was = take_turn_of(tid, turn, turn % 3 != 1);
+			if (stitching_share(tid) == 0)
+				joined[turn][i] = was;
+		}
+}
+
+static void what_is_forgotten_depends_on_its_share_alone(void)
+{
+	static bool alone[ROUNDS][THREADS], beside_all[ROUNDS][THREADS];
+	size_t nr_joined = 0, nr_of_share = 0;
+	for (int32_t i = 0; i < THREADS; i++)
+		nr_of_share += stitching_share(1000 + i) == 0;
+	take_turns(1, alone);
+	take_turns(STITCHING_SHARES, beside_all);
+	CHECK(memcmp(alone, beside_all, sizeof(alone)) == 0);
+	for (size_t turn = 0; turn < ROUNDS; turn++)
+		for (size_t i = 0; i < THREADS; i++)
+			nr_joined += alone[turn][i];
+	CHECK(nr_joined > 0 && nr_joined < nr_of_share * ROUNDS / 2);
 }
 
 int main(void)
@@ -294,6 +347,7 @@ int main(void)
 	RUN(another_thread_has_tails_of_its_own);
 	RUN(no_stack_is_deeper_than_the_limit);
 	RUN(memory_is_bounded_and_what_is_used_stays);
+	RUN(what_is_forgotten_depends_on_its_share_alone);
 	stitching_free(t.stitching);
 	return test_done();
 }
