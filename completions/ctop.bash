@@ -69,6 +69,7 @@ _ctop()
 	report:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	report:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	report:--memory) ;;
+	report:--jobs | report:-j) ;;
 	report:--pid) ;;
 	report:--tid) ;;
 	report:--comm) ;;
@@ -89,6 +90,7 @@ _ctop()
 	export:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	export:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	export:--memory) ;;
+	export:--jobs | export:-j) ;;
 	export:--pid) ;;
 	export:--tid) ;;
 	export:--comm) ;;
@@ -103,6 +105,7 @@ _ctop()
 	export:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
 	diff:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
 	diff:--memory) ;;
+	diff:--jobs | diff:-j) ;;
 	diff:--pid) ;;
 	diff:--tid) ;;
 	diff:--comm) ;;
@@ -120,6 +123,7 @@ _ctop()
 	diff:--fail-above) ;;
 	diff:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	diff:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
+	merge:--jobs | merge:-j) ;;
 	serve:--pid | serve:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	serve:--cpu | serve:-C) ;;
 	serve:--cgroup | serve:-G) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -148,10 +152,10 @@ _ctop()
 		case $command in
 		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --state-frames --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --timeline --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --vmlinux -q --quiet -h --help -V --version ' ;;
 		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label --last --last-size --post --keep --trigger -o --output --no-inline --keep-code --no-keep-code --debuginfod --vmlinux --html --stats -q --quiet -h --help -V --version ' ;;
-		report) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --timeline --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
-		export) options='--time --state-frames --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
-		diff) options='--time --memory --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
-		merge) options='-h --help -V --version ' ;;
+		report) options='--time --state-frames --memory -j --jobs --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --timeline --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
+		export) options='--time --state-frames --memory -j --jobs --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
+		diff) options='--time --memory -j --jobs --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
+		merge) options='-j --jobs -h --help -V --version ' ;;
 		dump) options='-h --help -V --version ' ;;
 		serve) options='-p --pid -a --all-cpus -C --cpu -G --cgroup -i --no-inherit --listen --token-file --push --push-every -q --quiet -h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;

@@ -275,7 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int fd = fuzz_file(recording_magic, sizeof(recording_magic));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	struct error error = {0};
-	struct session *session = session_open_file(path, &callbacks, &error);
+	struct session *session = session_open_file(path, 1, &callbacks, &error);
 	REQUIRE(session != NULL);
 	run(session, &consumer);
 	check_history(consumer.history, consumer.samples);

@@ -66,8 +66,8 @@ int broker_answer_code(struct broker *broker, struct channel *channel, enum brok
 		       const struct message_code *request);
 /* The dump that generated code of a process has its names from, of a module row as given; stays the broker's. -1: there is none, or nobody asked. */
 int broker_dump(const struct broker *broker, const struct module_row *row, const char *path);
-/* The reader has died: nobody waits for its answers any more. */
-void broker_forget(struct broker *broker, enum broker_reader reader);
+/* The reader with that channel has died: nobody waits for its answers any more. */
+void broker_forget(struct broker *broker, enum broker_reader reader, const struct channel *channel);
 
 /*
  * Describes a process and its descendants unasked: a child that was forked between the attaching and

@@ -81,6 +81,18 @@ enum {
 	COMM_MAX = 16
 };
 
+/*
+ * A collector's part of a perf.data file. It follows what all records say of processes, and unwinds the samples of its own threads: each
+ * share of the threads (unwind/stitching.h) is one collector's.
+ */
+enum { PROTOCOL_PARTS_MAX = 16, PROTOCOL_SKIPPED_MAX = 32 };
+struct message_part {
+	uint32_t number, nr; /* nr 0: there is one, which has all */
+	/* Records by number on which predecessors died: skipped. */
+	uint32_t nr_skipped;
+	uint64_t skipped[PROTOCOL_SKIPPED_MAX];
+};
+
 struct message_config {
 	struct record_format format;
 	uint32_t ring_pages;
@@ -107,6 +119,7 @@ struct message_config {
 	/* A predecessor died on the record at this position of this ring: skip it. cpu -1: none. */
 	int32_t skip_cpu;
 	uint64_t skip_position;
+	struct message_part part;
 };
 
 struct message_event {
@@ -253,7 +266,7 @@ struct child_status {
 	_Atomic uint32_t busy_module;	/* 1 + row of the module being read; 0: none */
 	_Atomic uint32_t busy_epoch;	/* of that row; stored before it */
 	_Atomic uint64_t busy_position; /* of that record in its ring, or its number in a file */
-	/* Records of a file whose samples are in the tables: a successor goes on behind. */
+	/* Records of a file whose samples, as far as they are of its part, are in the tables. */
 	_Atomic uint64_t published;
 	/* Of the collector's records, each round's at once: a successor counts what it reads again. */
 	_Atomic uint64_t lost, late, throttled;

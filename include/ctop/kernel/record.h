@@ -87,4 +87,8 @@ int record_parse(const void *bytes, size_t size, const struct record_format *for
 int record_time(const void *bytes, size_t size, const struct record_format *format,
 		uint64_t *time_ns);
 
+/* Whose a sample is. -EINVAL: it is none that says so. */
+int record_task(const void *bytes, size_t size, const struct record_format *format, int32_t *pid,
+		int32_t *tid);
+
 #endif

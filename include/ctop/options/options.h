@@ -43,7 +43,7 @@ struct int32_list {
 };
 
 enum { OPTIONS_SOURCE_DIRS_MAX = 16 };
-enum { OPTIONS_LABELS_MAX = 32, LABEL_KEY_MAX = 64, LABEL_MAX = 512 };
+enum { OPTIONS_JOBS_MAX = 16, OPTIONS_LABELS_MAX = 32, LABEL_KEY_MAX = 64, LABEL_MAX = 512 };
 
 struct options {
 	enum command command;
@@ -92,6 +92,7 @@ struct options {
 	const char *input;   /* FILE; default profile.ctop */
 	const char **inputs; /* of merge; output is OUT */
 	size_t nr_inputs;
+	uint32_t nr_jobs;   /* processes that read a perf.data file; 0: by its size */
 	const char *other;  /* diff A B: B, and input is A; each one file or several, with commas */
 	const char *output; /* -o; record: default profile.ctop; export: NULL is stdout */
 	bool output_by_default;	     /* it was not named */

@@ -132,9 +132,12 @@ struct session;
 /* Opens the events and the children. waits: where threads wait is wanted, too. NULL with cause and remedy. consumer is copied. */
 struct session *session_open_live(const struct options *options, bool waits,
 				  const struct session_consumer *consumer, struct error *error);
-/* Opens a recording (or perf.data, by its content). */
-struct session *session_open_file(const char *path, const struct session_consumer *consumer,
-				  struct error *error);
+/*
+ * Opens a recording (or perf.data, by its content: nr_jobs children read it; 0: one for each CPU where the file is large). NULL with cause
+ * and remedy.
+ */
+struct session *session_open_file(const char *path, size_t nr_jobs,
+				  const struct session_consumer *consumer, struct error *error);
 /* The same file once more, from its start; `before` has read it. NULL with cause and remedy: a pipe is read once. */
 struct session *session_open_again(const struct session *before,
 				   const struct session_consumer *consumer, struct error *error);

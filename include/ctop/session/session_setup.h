@@ -28,10 +28,10 @@ int setup_collector(struct worker *worker, const struct sampler *sampler,
 int setup_own(struct worker *worker, const struct message_own *own);
 /* Attaches threads that slipped through (sampler_attach_late()), and tells of them. 0 or -errno. */
 int setup_late_threads(struct worker *worker, struct sampler *sampler);
-/* The same for a perf.data file. */
+/* The same for a part of a perf.data file. */
 int setup_file_collector(struct worker *worker, const struct source *source,
-			 const struct region *region, bool without_tables, int32_t skip_cpu,
-			 uint64_t skip_position);
+			 const struct region *region, bool without_tables,
+			 const struct message_part *part);
 int setup_reader(struct worker *worker, int source_fd);
 int setup_set(struct worker *worker, const struct message_set *set);
 int setup_pause(struct worker *worker);

@@ -75,7 +75,8 @@ struct task_row {
 	int32_t pid;
 	int32_t tid;
 	struct string_id comm;
-	uint32_t reserved;
+	struct task_id
+		process; /* in tables of a part of a file: its main thread, as it was then; else 0 */
 	uint64_t started_ns; /* the process: pids come again; CLOCK_MONOTONIC, 0: not known */
 };
 
@@ -103,11 +104,26 @@ struct sample {
 	struct node_id node;  /* callers of leaf; 0: leaf is the root */
 	struct frame_id leaf; /* 0: nothing known of the stack */
 	uint16_t cpu;
-	uint8_t event;	/* row in events */
-	uint8_t end;	/* enum stack_end */
-	uint8_t reason; /* enum stack_reason */
-	uint8_t reserved[7];
+	uint8_t event;	   /* row in events */
+	uint8_t end;	   /* enum stack_end */
+	uint8_t reason;	   /* enum stack_reason */
+	uint8_t number[7]; /* in tables of a part of a file: sample_number(); else 0 */
 };
+
+/* Which of the file's records it was; those of all parts are merged by it. Files have fewer than 2^56. */
+static inline void sample_set_number(struct sample *sample, uint64_t number)
+{
+	for (size_t i = 0; i < sizeof(sample->number); i++)
+		sample->number[i] = (uint8_t)(number >> 8 * i);
+}
+
+static inline uint64_t sample_number(const struct sample *sample)
+{
+	uint64_t number = 0;
+	for (size_t i = 0; i < sizeof(sample->number); i++)
+		number |= (uint64_t)sample->number[i] << 8 * i;
+	return number;
+}
 
 enum table_kind {
 	TABLE_STRINGS, /* counted in 4-byte units */
@@ -182,6 +198,8 @@ int tables_add_module(struct tables_writer *writer, const struct module_row *row
 		      struct module_id *id);
 int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, uint64_t started_ns,
 		    struct string_id comm, struct task_id *id);
+int tables_add_task_row(struct tables_writer *writer, const struct task_row *row,
+			struct task_id *id);
 int tables_add_frame(struct tables_writer *writer, struct module_id module, uint64_t address,
 		     struct frame_id *id);
 int tables_add_node(struct tables_writer *writer, struct node_id parent, struct frame_id frame,

@@ -19,8 +19,7 @@ struct following {
 };
 
 /* Asks main for what is not known of the process yet. 0: known, or not to be had; -EAGAIN: the answer is on its way. */
-int ask_process(struct collector *collector, struct process *process, int32_t tid,
-		bool needs_maps);
+int ask_process(struct collector *collector, struct process *process, int32_t tid, bool needs_maps);
 /* 0 or -ENOMEM. fd stays the caller's. */
 int ask_process_answer(struct collector *collector, const struct message_process *answer, int fd);
 int ask_threads_answer(struct following *following, const struct message_threads *answer);

@@ -3,7 +3,8 @@
  * A day of the whole system meets more files than memory should hold. All that the collector knows of
  * them can be asked for again: when its heap has grown beyond a bound, it forgets every file at once, with the
  * paths that nothing has mapped any more, and those that are still sampled come back within a round or
- * two. Processes it keeps: they end by themselves, and one that has ended could not be asked for.
+ * two. Processes it keeps: they end by themselves, and one that has ended could not be asked for. Of a perf.data file, what it shows
+ * may not depend on when that happens, nor on how many read it: modules and what is known for joins stay, the files go.
  */
 #include "bound.h"
 
@@ -38,15 +39,18 @@ static int forget(struct collector *collector)
 	collector->unwinding.misses_before += counters->cache_misses;
 	unwinder_free(collector->unwinding.unwinder);
 	collector->unwinding.unwinder = fresh;
+	last_stacks_forget(collector->unwinding.last_stacks);
+	if (collector->source.file) {
+		modules_forget_files(&collector->unwinding.modules);
+		malloc_trim(0);
+		return 0;
+	}
 	/* What points to modules. */
 	stitching_forget_all(collector->unwinding.stitching);
-	last_stacks_forget(collector->unwinding.last_stacks);
 	process_table_each_mapping(collector->following.processes, forget_module, NULL);
 	process_table_drop_names(collector->following.processes);
 	modules_release(&collector->unwinding.modules);
 	int result = modules_init(&collector->unwinding.modules);
-	if (!result)
-		file_describe_kernel(collector);
 	malloc_trim(0);
 	return result;
 }

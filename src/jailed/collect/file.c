@@ -14,6 +14,7 @@
 
 #include <ctop/kernel/record.h>
 #include <ctop/perfdata/perfdata.h>
+#include <ctop/unwind/stitching.h>
 
 #include "internal.h"
 #include "round.h"
@@ -25,11 +26,24 @@ enum { FILE_CPU = 0 };
 /* A process that was there before: its FORK says nothing of its address space (tools/perf/util/event.h). */
 enum { MISC_FORK_EXEC = 1 << 13 };
 
+/* Which part has a record. */
+enum whose {
+	UNDECIDED,
+	OURS,
+	OTHERS,		   /* a sample */
+	NOBODYS,	   /* the same, damaged */
+	COUNTED_BY_ANOTHER /* what tells of processes is for all */
+};
+
 struct file_source {
 	struct perfdata *perfdata;
 	struct perfdata_record record; /* in hand, if any */
 	bool has_record, ended, wants_room;
-	uint64_t resumes_at;	     /* samples before this one are in the tables already */
+	enum whose whose; /* the record in hand */
+	int32_t pid;	  /* OTHERS: the sample's process */
+	/* Of the samples so far, how many fell to each part: a share of threads that comes first goes to the one that has fewest. */
+	uint64_t nr_of_part[PROTOCOL_PARTS_MAX];
+	uint8_t part_of_share[STITCHING_SHARES]; /* its number + 1; 0: none yet */
 	uint64_t lost, lost_samples; /* by LOST, by LOST_SAMPLES: the same ones counted twice */
 	uint8_t kernel_build_id[20];
 	uint32_t kernel_build_id_size;
@@ -106,12 +120,10 @@ static int add_events(struct events *events, const struct perfdata *perfdata)
 	return 0;
 }
 
-void file_describe_kernel(struct collector *collector)
+static void describe_kernel(struct collector *collector)
 {
 	const struct file_source *file = collector->source.file;
 	struct module_row *row = &collector->unwinding.modules.kernel->row;
-	if (!file)
-		return;
 	module_identity_set_build_id(&row->identity, file->kernel_build_id,
 				     file->kernel_build_id_size);
 	row->start = file->kernel_text;
@@ -149,11 +161,9 @@ int file_start(struct collector *collector, struct error *error)
 		return code;
 	if (collector->config.without_tables && !has_chains(file->perfdata))
 		return error_set(error, -ENODATA, "has neither frame pointers nor kernel chains");
-	file->resumes_at = collector->source.taken =
-		atomic_load_explicit(&collector->status->published, memory_order_relaxed);
 	file->kernel_build_id_size =
 		perfdata_kernel_build_id(file->perfdata, file->kernel_build_id);
-	file_describe_kernel(collector);
+	describe_kernel(collector);
 	int result = add_events(&collector->events, file->perfdata);
 	if (!result)
 		result = add_facts(collector->output.writer, file->perfdata);
@@ -192,7 +202,7 @@ static void learn_kernel(struct collector *collector, const struct record_mmap *
 		memcpy(file->kernel_build_id, mmap->build_id, sizeof(file->kernel_build_id));
 		file->kernel_build_id_size = mmap->build_id_size;
 	}
-	file_describe_kernel(collector);
+	describe_kernel(collector);
 }
 
 static void identify(const struct perfdata *perfdata, struct record_mmap *mmap)
@@ -211,8 +221,7 @@ static void count_lost(struct round_counts *counts, struct file_source *file,
 	else
 		file->lost_samples += record->lost;
 	uint64_t after = file->lost > file->lost_samples ? file->lost : file->lost_samples;
-	if (file->record.number >= file->resumes_at)
-		counts->lost += after - before;
+	counts->lost += after - before;
 }
 
 static int take_record(struct collector *collector, struct record *record)
@@ -234,11 +243,6 @@ static int take_record(struct collector *collector, struct record *record)
 	case PERF_RECORD_LOST_SAMPLES:
 		count_lost(&collector->output.counts, file, record);
 		return 0;
-	case PERF_RECORD_THROTTLE:
-	case PERF_RECORD_SAMPLE:
-		if (file->record.number < file->resumes_at)
-			return 0; /* a predecessor's work */
-		break;
 	default:
 		break;
 	}
@@ -263,8 +267,40 @@ static bool own_mapped(struct file_source *file, struct record *record)
 	return true;
 }
 
-/* The record in hand. As round_take(). */
-static int take(struct collector *collector)
+/* All parts agree on it, as each sees all samples. */
+static bool falls_to_us(struct file_source *file, const struct message_part *part, int32_t tid)
+{
+	uint8_t *of_share = &file->part_of_share[stitching_share(tid)];
+	if (!*of_share) {
+		uint32_t least = 0;
+		for (uint32_t i = 1; i < part->nr; i++)
+			if (file->nr_of_part[i] < file->nr_of_part[least])
+				least = i;
+		*of_share = (uint8_t)(least + 1);
+	}
+	file->nr_of_part[*of_share - 1]++;
+	return *of_share - 1u == part->number;
+}
+
+static enum whose whose_is(struct collector *collector, const struct record_format *format)
+{
+	const struct message_part *part = &collector->config.part;
+	struct file_source *file = collector->source.file;
+	struct perf_event_header header;
+	int32_t tid;
+	if (part->nr <= 1)
+		return OURS;
+	memcpy(&header, file->record.bytes, sizeof(header));
+	/* What does not say whose it is falls to the first. */
+	if (record_task(file->record.bytes, file->record.size, format, &file->pid, &tid))
+		return part->number == 0		   ? OURS
+		       : header.type == PERF_RECORD_SAMPLE ? NOBODYS
+							   : COUNTED_BY_ANOTHER;
+	return falls_to_us(file, part, tid) ? OURS : OTHERS;
+}
+
+/* The record in hand, counted. As round_take(). */
+static int take_counted(struct collector *collector)
 {
 	const struct perfdata_record *bytes = &collector->source.file->record;
 	struct record record;
@@ -273,8 +309,6 @@ static int take(struct collector *collector)
 		collector->output.counts.damaged++;
 		return 0;
 	}
-	use_event(&collector->config,
-		  perfdata_event(collector->source.file->perfdata, bytes->event));
 	int result =
 		round_parse(collector, FILE_CPU, bytes->number, bytes->bytes, bytes->size, &record);
 	if (result > 0 && bytes->mapped && !own_mapped(collector->source.file, &record)) {
@@ -285,10 +319,35 @@ static int take(struct collector *collector)
 	return result <= 0 ? result : take_record(collector, &record);
 }
 
-static void note_time(struct round_counts *counts, struct source *source, uint64_t time_ns)
+/* The record in hand. As round_take(). */
+static int take(struct collector *collector)
 {
-	if (time_ns && time_ns < source->last_time_ns)
-		counts->late++;
+	struct file_source *file = collector->source.file;
+	const uint32_t event = file->record.event;
+	if (event < perfdata_nr_events(file->perfdata))
+		use_event(&collector->config, perfdata_event(file->perfdata, event));
+	collector->source.number = file->record.number;
+	if (file->whose == UNDECIDED)
+		file->whose = whose_is(collector, &collector->config.format);
+	if (file->whose == OURS)
+		return take_counted(collector);
+	status_add(&collector->status->progress, 1);
+	if (file->whose == NOBODYS)
+		return 0;
+	if (file->whose == OTHERS) /* a process is known from its first sample on */
+		return process_table_add(collector->following.processes, file->pid) ? 0 : -ENOMEM;
+	const struct round_counts before = collector->output.counts;
+	int result = take_counted(collector);
+	collector->output.counts = before;
+	return result;
+}
+
+static void note_time(struct collector *collector, uint64_t time_ns)
+{
+	struct source *source = &collector->source;
+	/* All parts see all of them: the first one counts. */
+	if (time_ns && time_ns < source->last_time_ns && !collector->config.part.number)
+		collector->output.counts.late++;
 	if (time_ns > source->last_time_ns)
 		source->last_time_ns = time_ns;
 }
@@ -325,10 +384,9 @@ int file_round(struct collector *collector)
 		if (result)
 			break;
 		collector->waiting_since_ns = 0;
-		if (file->record.number >= file->resumes_at)
-			note_time(&collector->output.counts, &collector->source,
-				  file->record.time_ns);
+		note_time(collector, file->record.time_ns);
 		file->has_record = false;
+		file->whose = UNDECIDED;
 		note_taken(&collector->source);
 		round_consumed(collector);
 	}

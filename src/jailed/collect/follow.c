@@ -58,8 +58,11 @@ static int follow_fork(struct process_table *processes, const struct record *rec
 	int result = process_table_fork(processes, record->pid, record->tid,
 					record->fork.parent_pid, record->fork.parent_tid);
 	/* perf's own exec of a command comes as a fork of itself; it has no start of its own. */
-	if (!result && record->pid != record->fork.parent_pid)
-		process_set_start(process_table_find(processes, record->pid), record->time_ns);
+	struct process *process = result ? NULL : process_table_find(processes, record->pid);
+	if (process && record->pid != record->fork.parent_pid)
+		process_set_start(process, record->time_ns);
+	else if (process)
+		process_note_user(process); /* who starts a thread is in no exec any more */
 	return result;
 }
 

@@ -75,6 +75,17 @@ void modules_release(struct modules *modules)
 	*modules = (struct modules){0};
 }
 
+void modules_forget_files(struct modules *modules)
+{
+	for (struct module *module = modules->first; module; module = module->next) {
+		if (module->state != MODULE_READY || !module->object)
+			continue;
+		close_file(module);
+		module->state = MODULE_UNASKED;
+		module->epoch = 0; /* another row: of each main counts how often it is asked for */
+	}
+}
+
 static bool has_prefix(const char *string, const char *prefix)
 {
 	return strncmp(string, prefix, strlen(prefix)) == 0;

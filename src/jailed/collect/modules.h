@@ -69,6 +69,9 @@ void modules_release(struct modules *modules);
 /* What a goroutine waits for, in Go's words: "[chan receive]"; of too many different ones just "[wait]". NULL: out of memory. */
 struct module *modules_of_reason(struct modules *modules, const char *reason);
 
+/* Closes all files, which are asked for again where they are needed; modules stay. */
+void modules_forget_files(struct modules *modules);
+
 /* The module of a mapping of that process, made on first sight; NULL: out of memory. */
 struct module *modules_of_map(struct modules *modules, const struct process *process,
 			      const struct mapping *map);

@@ -99,7 +99,7 @@ void output_publish(struct collector *collector)
 	/* Rows and samples first: what is given up must not be lost with us. */
 	tables_publish(collector->output.writer);
 	if (source->file)
-		atomic_store_explicit(&status->published, source->taken, memory_order_relaxed);
+		atomic_store_explicit(&status->published, source->taken, memory_order_release);
 	for (size_t i = 0; i < source->nr_rings; i++)
 		ring_publish_tail(&source->rings[i].ring);
 	publish_counts(status, &collector->output.counts);

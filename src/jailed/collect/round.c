@@ -40,11 +40,18 @@ static struct record_format format_of(const struct collector *collector, const v
 	return format;
 }
 
+static bool is_skipped(const struct message_config *config, int32_t cpu, uint64_t position)
+{
+	for (uint32_t i = 0; i < config->part.nr_skipped; i++)
+		if (config->part.skipped[i] == position)
+			return true;
+	return config->skip_cpu == cpu && config->skip_position == position;
+}
+
 bool round_begin(struct collector *collector, int32_t cpu, uint64_t position)
 {
 	struct child_status *status = collector->status;
-	const struct message_config *config = &collector->config;
-	if (config->skip_cpu == cpu && config->skip_position == position)
+	if (is_skipped(&collector->config, cpu, position))
 		return false;
 	atomic_store_explicit(&status->busy_position, position, memory_order_relaxed);
 	atomic_store_explicit(&status->busy_cpu, cpu, memory_order_relaxed);

@@ -51,6 +51,7 @@ struct source {
 	size_t nr_parts;
 	struct file_source *file;  /* NULL: the rings are the source */
 	struct perfdata *perfdata; /* its; NULL: there is none */
+	uint64_t number;	   /* of a file: of the record in hand */
 	uint64_t taken;		   /* of a file: records that were taken, by a predecessor too */
 	uint64_t last_time_ns;	   /* of the last record taken */
 	uint64_t clock_ns;	   /* before main's last messages were looked for */
@@ -76,7 +77,5 @@ bool file_drained(const struct source *source);
 bool file_wants_room(const struct source *source);
 /* What was wrong with the file; "" when nothing was. Borrowed. */
 const char *file_note(const struct source *source);
-/* A new kernel module row is to say what the file says of its kernel. */
-void file_describe_kernel(struct collector *collector);
 
 #endif

@@ -417,6 +417,8 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 				   &inner, &out);
 	if (result)
 		return result;
+	if (collector->source.file)
+		sample_set_number(&out, collector->source.number);
 	tables_add_sample(collector->output.writer, &out);
 	collector->output.counts.frames += user.nr + nr_kernel;
 	return 0;

@@ -8,30 +8,42 @@
 
 #include "internal.h"
 
+/* main_thread: the row of its main thread, where that is told beside it. */
 static int add_thread(struct output *output, struct process_table *processes, int32_t pid,
-		      int32_t tid, const char *name, struct task_id *id)
+		      int32_t tid, const char *name, struct task_id main_thread, struct task_id *id)
 {
 	const char *known = process_table_comm_of(processes, pid, is_goroutine(tid) ? pid : tid);
 	const char *comm = name[0] ? name : known;
-	struct string_id string;
-	int result = tables_add_string(output->writer, comm, strlen(comm), &string);
 	const struct process *process = process_table_find(processes, pid);
-	uint64_t started_ns = process ? process_start(process) : 0;
-	return result ? result : tables_add_task(output->writer, pid, tid, started_ns, string, id);
+	struct task_row row = {
+		.pid = pid,
+		.tid = tid,
+		.process = main_thread,
+		.started_ns = process ? process_start(process) : 0,
+	};
+	int result = tables_add_string(output->writer, comm, strlen(comm), &row.comm);
+	return result ? result : tables_add_task_row(output->writer, &row, id);
 }
 
 /* A process is known by its main thread: with a thread's row comes one of that, too, as it may never be sampled. */
 int task_rows_add(struct collector *collector, int32_t pid, int32_t tid, const char *name,
 		  struct task_id *id)
 {
+	static const struct task_id untold = {0};
 	struct output *output = &collector->output;
 	struct process_table *processes = collector->following.processes;
-	struct task_id main_thread;
+	struct task_id main_thread = {0};
+	int result = 0;
+	/* Who merges the parts of a file does not know when this table got the row. */
+	if (collector->source.file && tid != pid)
+		result = add_thread(output, processes, pid, pid, "", untold, &main_thread);
 	const uint32_t nr_before = tables_nr_rows(output->writer, TABLE_TASKS);
-	int result = add_thread(output, processes, pid, tid, name, id);
-	if (result || tid == pid || tables_nr_rows(output->writer, TABLE_TASKS) == nr_before)
+	if (!result)
+		result = add_thread(output, processes, pid, tid, name, main_thread, id);
+	if (result || tid == pid || main_thread.index ||
+	    tables_nr_rows(output->writer, TABLE_TASKS) == nr_before)
 		return result;
-	return add_thread(output, processes, pid, pid, "", &main_thread);
+	return add_thread(output, processes, pid, pid, "", untold, &main_thread);
 }
 
 int task_rows_find(struct collector *collector, const struct process *process, int32_t tid,

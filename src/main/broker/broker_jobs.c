@@ -188,11 +188,11 @@ void forget_asked(struct broker *broker, unsigned readers)
 	}
 }
 
-void broker_forget(struct broker *broker, enum broker_reader reader)
+void broker_forget(struct broker *broker, enum broker_reader reader, const struct channel *channel)
 {
 	struct job *job, *next;
 	forget_asked(broker, reader);
 	DL_FOREACH_SAFE(broker->jobs, job, next)
-	if (job->reader == reader)
+	if (job->channel == channel)
 		forget(job);
 }

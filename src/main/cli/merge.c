@@ -262,7 +262,8 @@ static int add_file(struct merge *merge, const char *file)
 	merge->history = history_new();
 	if (!merge->history)
 		return error_set(merge->error, -ENOMEM, "out of memory");
-	struct session *session = session_open_file(file, &consumer, merge->error);
+	struct session *session =
+		session_open_file(file, merge->options->nr_jobs, &consumer, merge->error);
 	int result = session ? read_all(merge, session) : -EINVAL;
 	if (!result)
 		tell(merge, session);

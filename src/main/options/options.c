@@ -43,10 +43,11 @@ static int take_string(const struct parse *parse, const struct option_row *row, 
 	return 0;
 }
 
-static int take_number(const struct parse *parse, const char *text, uint32_t most, uint32_t *number)
+static int take_number(const struct parse *parse, const char *text, uint32_t least, uint32_t most,
+		       uint32_t *number)
 {
 	uint64_t value = 0;
-	int code = parse_number(parse->spelled, text, 0, most, &value, parse->error);
+	int code = parse_number(parse->spelled, text, least, most, &value, parse->error);
 	*number = (uint32_t)value;
 	return code;
 }
@@ -135,11 +136,13 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_MMAP_PAGES:
 		return parse_ring_pages(spelled, text, &options->ring_pages, error);
 	case OPTION_MAX_OVERHEAD:
-		return take_number(parse, text, 100, &options->max_overhead_percent);
+		return take_number(parse, text, 0, 100, &options->max_overhead_percent);
 	case OPTION_MEMORY:
 		options->memory_is_asked = true;
 		return parse_number(spelled, text, LEAST_MEMORY_MIB, MOST_MEMORY_MIB,
 				    &options->memory_mib, error);
+	case OPTION_JOBS:
+		return take_number(parse, text, 1, OPTIONS_JOBS_MAX, &options->nr_jobs);
 	case OPTION_KEEP_CODE:
 	case OPTION_NO_KEEP_CODE:
 		options->no_keep_code = row->id == OPTION_NO_KEEP_CODE;
@@ -162,7 +165,7 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_POST:
 		return parse_duration(spelled, text, 0, MOST_LAST_NS, &options->post_ns, error);
 	case OPTION_KEEP:
-		return take_number(parse, text, UINT32_MAX, &options->keep);
+		return take_number(parse, text, 0, UINT32_MAX, &options->keep);
 	case OPTION_TRIGGER:
 		return take_trigger(parse, text);
 	case OPTION_FILTER_PID:
@@ -245,7 +248,7 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		options->ascii = true;
 		return 0;
 	case OPTION_LIMIT:
-		return take_number(parse, text, UINT32_MAX, &options->limit);
+		return take_number(parse, text, 0, UINT32_MAX, &options->limit);
 	case OPTION_QUIET:
 		options->quiet = true;
 		return 0;

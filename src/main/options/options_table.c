@@ -127,6 +127,11 @@ const struct option_row option_rows[] = {
 	 "most half of the machine's memory, which is enough for all stacks. What was folded is "
 	 "counted and shown, totals stay true, and the window shown stays complete as far as it "
 	 "fits."},
+	{OPTION_JOBS, GROUP_SAMPLING, FILTERED | MERGE, 'j', "jobs", "N", COMPLETE_NOTHING, NULL,
+	 "processes that read a perf.data file (1 to 16)",
+	 "Each unwinds the samples of its own threads, so that a file with one busy thread is not "
+	 "read faster. What is shown is the same for any number. The default is one for each CPU, "
+	 "and one for files of less than 100 MB."},
 	{OPTION_STRICT, GROUP_SAMPLING, TARGETED, 0, "strict", NULL, COMPLETE_NOTHING, NULL,
 	 "fail instead of falling back to less than asked", NULL},
 	{OPTION_LABEL, GROUP_SAMPLING, RECORD, 0, "label", "KEY=VALUE", COMPLETE_NOTHING, NULL,

@@ -219,7 +219,7 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 		return error_set(error, -ENOMEM, "out of memory");
 
 	const struct session_consumer consumer = history_consumer(load->history);
-	load->session = session_open_file(options->input, &consumer, error);
+	load->session = session_open_file(options->input, options->nr_jobs, &consumer, error);
 	if (!load->session)
 		return -EINVAL;
 	if (options->debuginfod && session_use_debuginfod(load->session, getenv("DEBUGINFOD_URLS")))

@@ -35,6 +35,14 @@ static void tell_of_opener(struct session *session)
 	setup_own(&session->collector, &session->own); /* if it is broken: its successor gets it */
 }
 
+static void look_after(const struct session *session, struct worker *worker)
+{
+	worker_end_if_hung_up(worker);
+	worker_end_if_silent(worker);
+	if (!session_is_recording(session))
+		worker_end_if_stuck(worker);
+}
+
 static void keep_house(struct session *session)
 {
 	uint64_t now = clock_now_ns();
@@ -46,19 +54,18 @@ static void keep_house(struct session *session)
 	if (now < session->housekeeping_ns)
 		return;
 	session->housekeeping_ns = now + HOUSEKEEPING_NS;
-	uint64_t bytes = process_anon_bytes(getpid()) + worker_anon_bytes(&session->collector) +
-			 worker_anon_bytes(&session->symbolizer) +
+	uint64_t bytes = process_anon_bytes(getpid()) + worker_anon_bytes(&session->symbolizer) +
 			 region_used_bytes(session->current) + region_used_bytes(session->next);
+	for (size_t i = 0; i < session_nr_sources(session); i++)
+		bytes += worker_anon_bytes(session_source(session, i));
+	for (size_t i = 0; session->parts && i < session->parts->nr; i++)
+		bytes += region_used_bytes(session->parts->items[i].current) +
+			 region_used_bytes(session->parts->items[i].next);
 	if (bytes > session->stats.peak_rss_bytes)
 		session->stats.peak_rss_bytes = bytes;
-	worker_end_if_hung_up(&session->collector);
-	worker_end_if_hung_up(&session->symbolizer);
-	worker_end_if_silent(&session->collector);
-	worker_end_if_silent(&session->symbolizer);
-	if (!session_is_recording(session)) {
-		worker_end_if_stuck(&session->collector);
-		worker_end_if_stuck(&session->symbolizer);
-	}
+	for (size_t i = 0; i < session_nr_sources(session); i++)
+		look_after(session, session_source(session, i));
+	look_after(session, &session->symbolizer);
 	/* One that reads a file waits for its disk; the symbolizer for frames. */
 	if (session_is_live(session))
 		worker_end_if_still(&session->collector);
@@ -66,10 +73,17 @@ static void keep_house(struct session *session)
 
 enum { NR_WORKER_FDS = 3 };
 
-static size_t poll_worker(const struct worker *worker, struct pollfd *fds)
+/* Those of the source, then the symbolizer. */
+static struct worker *worker_at(struct session *session, size_t i)
 {
+	return i < session_nr_sources(session) ? session_source(session, i) : &session->symbolizer;
+}
+
+static void poll_worker(const struct worker *worker, struct pollfd *fds)
+{
+	fds[0] = fds[1] = fds[2] = (struct pollfd){.fd = -1};
 	if (!worker->pid)
-		return 0;
+		return;
 	fds[0] = (struct pollfd){.fd = worker->pid_fd, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = worker->from_child, .events = POLLIN};
 	/* Who does not take its answers is not heard. One that has hung up has nothing more to say: its end is awaited. */
@@ -77,7 +91,6 @@ static size_t poll_worker(const struct worker *worker, struct pollfd *fds)
 		.fd = worker->hung_up ? -1 : channel_fd(worker->channel),
 		.events = channel_waiting(worker->channel) ? POLLOUT : POLLIN,
 	};
-	return NR_WORKER_FDS;
 }
 
 static int serve_worker(struct session *session, struct worker *worker, const struct pollfd *fds)
@@ -121,14 +134,16 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 	int rest_ms = sideband_rest_ms(session);
 	if (rest_ms > 0)
 		nr_sideband = 0;
-	struct pollfd *fds = calloc(2 * NR_WORKER_FDS + 1 + BROKER_POLL_MAX + nr_sideband +
-					    nr_switches + nr_targets,
+	const size_t nr_sources = session_nr_sources(session);
+	struct pollfd *fds = calloc((nr_sources + 1) * NR_WORKER_FDS + 1 + BROKER_POLL_MAX +
+					    nr_sideband + nr_switches + nr_targets,
 				    sizeof(*fds));
 	if (!fds)
 		return -ENOMEM;
-	size_t nr_collector = poll_worker(&session->collector, fds);
-	size_t nr_symbolizer = poll_worker(&session->symbolizer, fds + nr_collector);
-	size_t nr = nr_collector + nr_symbolizer;
+	/* Who does not run has descriptors that are none. */
+	for (size_t i = 0; i <= nr_sources; i++)
+		poll_worker(worker_at(session, i), fds + i * NR_WORKER_FDS);
+	size_t nr = (nr_sources + 1) * NR_WORKER_FDS;
 	fds[nr++] = (struct pollfd){.fd = session->watched_fd, .events = POLLIN};
 	nr += broker_poll(session->broker, fds + nr);
 	const size_t sideband_at = nr;
@@ -159,10 +174,10 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 				session->time.read_due_ns = 0;
 		session_take_sideband(session);
 		broker_serve(session->broker);
-		if (nr_collector)
-			result = serve_worker(session, &session->collector, fds);
-		if (!result && nr_symbolizer)
-			result = serve_worker(session, &session->symbolizer, fds + nr_collector);
+		for (size_t i = 0; !result && i <= nr_sources; i++)
+			if (worker_at(session, i)->pid)
+				result = serve_worker(session, worker_at(session, i),
+						      fds + i * NR_WORKER_FDS);
 	}
 	free(fds);
 	return result;
@@ -245,7 +260,8 @@ static int advance(struct session *session)
 		int result = session_drain(session);
 		if (result)
 			return result;
-		if (session->busy || session->next->epoch)
+		if (session->busy || session->next->epoch ||
+		    (session->parts && !session->parts->are_merged))
 			return 0; /* the last epoch's names are awaited: session_drain() goes on there */
 		session->phase = PHASE_NAMING;
 		session->patience_until_ns = now + NAMES_PATIENCE_NS;
@@ -318,24 +334,33 @@ static bool has_all(const struct worker *worker)
 	return !worker->pid || !(channel_held(worker->channel) || channel_waiting(worker->channel));
 }
 
-/* Starts both children on the first epoch, and waits until they have what they need, and the rings are mapped. */
+static bool all_have_all(struct session *session)
+{
+	for (size_t i = 0; i <= session_nr_sources(session); i++)
+		if (!has_all(worker_at(session, i)))
+			return false;
+	return true;
+}
+
+/* Starts the children on the first epoch, and waits until they have what they need, and the rings are mapped. */
 static int start_children(struct session *session, struct error *error)
 {
 	int result = region_open(session->current, 1);
 	if (!result)
 		result = session_start_symbolizer(session);
-	if (!result)
+	if (!result && session->parts)
+		result = parts_start(session);
+	else if (!result)
 		result = worker_start(&session->collector, "collector");
-	if (!result)
+	if (!result && !session->parts)
 		result = session_tell_collector(session, session->current, -1, 0);
 	if (!result)
 		result = session_begin_epoch(session);
 	if (result)
 		return worker_not_started(result, error);
 	uint64_t until_ns = clock_now_ns() + START_PATIENCE_NS;
-	while (!(session->mapped && has_all(&session->collector) &&
-		 has_all(&session->symbolizer)) &&
-	       clock_now_ns() < until_ns && !end_pending()) {
+	while (!(session->mapped && all_have_all(session)) && clock_now_ns() < until_ns &&
+	       !end_pending()) {
 		enum session_state state;
 		result = session_step(session, 100, &state, error);
 		if (result)
@@ -406,11 +431,16 @@ struct session *session_open_live(const struct options *options, bool waits,
 }
 
 /* result, with the error: whether its source could be opened. NULL, with error. */
-static struct session *open_source(struct session *session, int result, struct error *error)
+static struct session *open_source(struct session *session, size_t nr_jobs, int result,
+				   struct error *error)
 {
 	if (!result && session->source.is_perfdata) {
+		session->parts = parts_new(parts_for(&session->source, nr_jobs));
+		if (!session->parts)
+			result = error_set(error, -ENOMEM, "out of memory");
 		broker_serve_recorded(session->broker, source_written_ns(&session->source));
-		result = start_children(session, error);
+		if (!result)
+			result = start_children(session, error);
 	} else if (!result) {
 		result = worker_start(&session->collector, "reader");
 		if (!result)
@@ -438,14 +468,14 @@ static struct session *new_for_file(const char *path, const struct session_consu
 	return NULL;
 }
 
-struct session *session_open_file(const char *path, const struct session_consumer *consumer,
-				  struct error *error)
+struct session *session_open_file(const char *path, size_t nr_jobs,
+				  const struct session_consumer *consumer, struct error *error)
 {
 	struct session *session = new_for_file(path, consumer, error);
 	if (!session)
 		return NULL;
 	jail_protect_main();
-	return open_source(session, source_open(&session->source, path, error), error);
+	return open_source(session, nr_jobs, source_open(&session->source, path, error), error);
 }
 
 struct session *session_open_again(const struct session *before,
@@ -454,7 +484,7 @@ struct session *session_open_again(const struct session *before,
 	struct session *session = new_for_file(before->path, consumer, error);
 	if (!session)
 		return NULL;
-	return open_source(session,
+	return open_source(session, before->parts ? before->parts->nr : 0,
 			   source_again(&session->source, &before->source, before->path, error),
 			   error);
 }
@@ -533,6 +563,7 @@ void session_free(struct session *session)
 	thread_list_close(&session->listing);
 	session_release_time(session);
 	worker_release(&session->collector);
+	parts_free(session->parts);
 	worker_release(&session->symbolizer);
 	sampler_free(session->sampler);
 	target_release(&session->target);

@@ -11,10 +11,16 @@
 
 /* ---- what the children say ---- */
 
+/* Or the reader. */
+static bool is_collector(const struct session *session, const struct worker *worker)
+{
+	return worker != &session->symbolizer;
+}
+
 /* What a child's role has no use for it must not say: it may be somebody else's by now. */
 static bool may_say(const struct session *session, const struct worker *worker, uint32_t kind)
 {
-	bool is_source = worker == &session->collector;
+	bool is_source = is_collector(session, worker);
 	switch (kind) {
 	case MESSAGE_NEED_MODULE:
 	case MESSAGE_NEED_DEBUG_FILE:
@@ -38,17 +44,21 @@ static bool may_say(const struct session *session, const struct worker *worker, 
 
 static enum broker_reader reader_of(const struct session *session, const struct worker *worker)
 {
-	return worker == &session->collector ? BROKER_COLLECTOR : BROKER_SYMBOLIZER;
+	return is_collector(session, worker) ? BROKER_COLLECTOR : BROKER_SYMBOLIZER;
 }
 
 /* The collector or the reader is through. What a collector could not get over, its successor may. */
-static int finish_source(struct session *session, const struct message_result *message)
+static int finish_source(struct session *session, struct part *part,
+			 const struct message_result *message)
 {
 	/* The kernel's rings have no end of their own: that one is main's to tell. */
 	if (session_is_live(session) && !message->error && session->phase != PHASE_STOPPING)
 		return -EPROTO;
-	session->source_done = session_is_recording(session) || !message->error;
-	if (!message->error)
+	if (part)
+		part->is_done = !message->error;
+	session->source_done = part ? parts_are_done(session->parts)
+				    : session_is_recording(session) || !message->error;
+	if (!message->error && !session->source_note[0])
 		snprintf(session->source_note, sizeof(session->source_note), "%s", message->cause);
 	if (!message->error || !session_is_recording(session))
 		return 0;
@@ -76,12 +86,15 @@ static int give_up_collector(struct session *session)
 }
 
 /* The collector has, or has not, what it is to read. */
-static int finish_mapping(struct session *session, const struct message_result *message)
+static int finish_mapping(struct session *session, struct part *part,
+			  const struct message_result *message)
 {
-	if (session->mapped)
+	if (part ? part->is_mapped : session->mapped)
 		return -EPROTO;
-	session->mapped = !message->error;
-	if (session->mapped)
+	if (part)
+		part->is_mapped = !message->error;
+	session->mapped = part ? parts_are_mapped(session->parts) : !message->error;
+	if (!message->error)
 		return session->sampler ? sampler_redirect(session->sampler) : 0;
 	if (session->without_tables && !session_is_live(session))
 		return give_up_collector(session);
@@ -119,6 +132,7 @@ static bool is_question(uint32_t kind)
 static int answer(struct session *session, struct worker *worker, const struct message *message)
 {
 	struct region *region;
+	struct part *part = parts_find(session->parts, worker);
 	if (!may_say(session, worker, message->kind))
 		return -EPROTO;
 	/* What the kernel said up to now comes first: the child may ask about the latest of it. */
@@ -126,7 +140,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 		session_take_sideband(session);
 	switch (message->kind) {
 	case MESSAGE_MAPPED:
-		return finish_mapping(session, &message->result);
+		return finish_mapping(session, part, &message->result);
 	case MESSAGE_PAUSED:
 		session->pausing = false;
 		return session->on && session->phase == PHASE_RUNNING ? session_switch_on(session)
@@ -151,7 +165,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 		return broker_answer_code(session->broker, worker->channel,
 					  reader_of(session, worker), &message->code);
 	case MESSAGE_NEED_TABLES:
-		return session_give_tables(session);
+		return part ? part_give_tables(part) : session_give_tables(session);
 	case MESSAGE_DOUBLE:
 		sampler_close_id(session->sampler, message->duplicates.id);
 		return 0;
@@ -159,7 +173,7 @@ static int answer(struct session *session, struct worker *worker, const struct m
 		session->read = message->read;
 		return 0;
 	case MESSAGE_DONE:
-		return finish_source(session, &message->result);
+		return finish_source(session, part, &message->result);
 	default:
 		return -EPROTO; /* out of turn */
 	}
@@ -242,9 +256,6 @@ static void set_aside_module(struct session *session, const struct worker *worke
 int session_tell_collector(struct session *session, const struct region *region, int32_t skip_cpu,
 			   uint64_t skip_position)
 {
-	if (session->source.is_perfdata)
-		return setup_file_collector(&session->collector, &session->source, region,
-					    session->without_tables, skip_cpu, skip_position);
 	if (session->own.pids[OWN_COLLECTOR] != session->collector.pid) {
 		session->own.pids[OWN_LAST_COLLECTOR] = session->own.pids[OWN_COLLECTOR];
 		session->own.pids[OWN_COLLECTOR] = session->collector.pid;
@@ -313,10 +324,10 @@ static int restart_symbolizer(struct session *session)
 }
 
 /* The next one reads nothing but records: whatever file it was that its predecessors died on. */
-static void go_on_without_tables(struct session *session)
+static void go_on_without_tables(struct session *session, struct worker *worker)
 {
 	session->without_tables = true;
-	session->collector.nr_deaths = 0;
+	worker->nr_deaths = 0;
 	snprintf(session->notice, sizeof(session->notice), "%s", SESSION_WITHOUT_TABLES);
 }
 
@@ -324,26 +335,27 @@ int session_bury(struct session *session, struct worker *worker)
 {
 	int wait_status;
 	bool too_often;
-	bool is_collector = worker == &session->collector;
+	struct part *part = parts_find(session->parts, worker);
+	const bool is_source = is_collector(session, worker);
 	int result = hear_last_words(session, worker);
 	if (result)
 		return result;
-	broker_forget(session->broker, reader_of(session, worker));
+	broker_forget(session->broker, reader_of(session, worker), worker->channel);
 	worker_reap(worker, &wait_status, &too_often);
-	if (is_collector && session->source_done) {
+	if (is_source && (part ? part->is_done : session->source_done)) {
 		session->owes_tables = false;
 		return 0;
 	}
 	session->stats.restarts++;
 	session_note_death(session, worker, wait_status,
 			   !session_is_recording(session) &&
-				   (!too_often || (is_collector && !session->without_tables)));
+				   (!too_often || (is_source && !session->without_tables)));
 	if (session_is_recording(session)) {
 		error_set(session->error, -EIO, "the process that read '%s' died", session->path);
 		return error_remedy(session->error, "read another copy of it, or record again");
 	}
 	set_aside_module(session, worker, wait_status);
-	if (too_often && !is_collector) {
+	if (too_often && !is_source) {
 		snprintf(session->notice, sizeof(session->notice),
 			 "new code has no names: the process that reads them died %d times in 10 s",
 			 WORKER_MAX_DEATHS);
@@ -352,8 +364,11 @@ int session_bury(struct session *session, struct worker *worker)
 	if (too_often && (session->without_tables || session->sampling.strict))
 		return give_up_collector(session);
 	if (too_often)
-		go_on_without_tables(session);
-	result = is_collector ? restart_collector(session, wait_status)
-			      : restart_symbolizer(session);
+		go_on_without_tables(session, worker);
+	result = part	     ? part_restart(session, part, wait_status)
+		 : is_source ? restart_collector(session, wait_status)
+			     : restart_symbolizer(session);
+	if (part && result == -ENOSPC)
+		return give_up_collector(session);
 	return result == -EPIPE ? 0 : result; /* it died at once: its pidfd tells */
 }

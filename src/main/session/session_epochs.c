@@ -60,7 +60,9 @@ struct region *session_region(struct session *session, uint32_t epoch)
 {
 	if (epoch && session->current->epoch == epoch)
 		return session->current;
-	return epoch && session->next->epoch == epoch ? session->next : NULL;
+	if (epoch && session->next->epoch == epoch)
+		return session->next;
+	return parts_region(session->parts, epoch);
 }
 
 /* True when every frame published so far has its final name. */
@@ -193,7 +195,7 @@ static bool drain_ring(struct session *session, struct budget *budget, int *resu
 			session->stats.dropped_disk += nr;
 			*result = 0;
 		}
-		if (!session_is_live(session))
+		if (session_is_recording(session))
 			worker_signal(&session->collector); /* there is room again */
 	}
 	return false;
@@ -238,6 +240,13 @@ int session_drain(struct session *session)
 	int result;
 	if (!session->current->epoch)
 		return 0;
+	if (session->parts) {
+		bool more;
+		result = parts_merge(session, &more);
+		session->busy |= more;
+		if (result)
+			return result;
+	}
 	tables_reader_refresh(&session->current->reader);
 	bool closed = session->current->reader.closed || session->left_current;
 	bool drained = drain_ring(session, &budget, &result);

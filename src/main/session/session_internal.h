@@ -26,6 +26,7 @@
 #include <ctop/system/wait_look.h>
 
 #include "goroutines.h"
+#include "parts.h"
 #include "time_account.h"
 #include "uprobes.h"
 
@@ -107,7 +108,8 @@ struct session {
 	struct source source;
 	char source_note[PROTOCOL_CAUSE_MAX];
 	struct broker *broker;
-	struct worker collector;  /* or the reader */
+	struct worker collector;  /* or the reader; of perf.data there are parts instead */
+	struct parts *parts;	  /* NULL: it is no perf.data file */
 	struct worker symbolizer; /* live only */
 	struct message_own own;	  /* by enum own */
 	char last_words[160];	  /* of the last child that had any, and whose they are */
@@ -169,6 +171,17 @@ static inline bool session_is_live(const struct session *session)
 static inline bool session_is_recording(const struct session *session)
 {
 	return session->path && !session->source.is_perfdata;
+}
+
+/* Those that read the source: the collector, the reader, or the children of a file. */
+static inline size_t session_nr_sources(const struct session *session)
+{
+	return session->parts ? session->parts->nr : 1;
+}
+
+static inline struct worker *session_source(struct session *session, size_t i)
+{
+	return session->parts ? &session->parts->items[i].worker : &session->collector;
 }
 
 /* ---- session_stats.c ---- */

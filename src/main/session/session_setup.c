@@ -200,14 +200,12 @@ int setup_late_threads(struct worker *worker, struct sampler *sampler)
 }
 
 int setup_file_collector(struct worker *worker, const struct source *source,
-			 const struct region *region, bool without_tables, int32_t skip_cpu,
-			 uint64_t skip_position)
+			 const struct region *region, bool without_tables,
+			 const struct message_part *part)
 {
 	const struct message message = {
 		.kind = MESSAGE_CONFIG,
-		.config = {.without_tables = without_tables,
-			   .skip_cpu = skip_cpu,
-			   .skip_position = skip_position},
+		.config = {.without_tables = without_tables, .skip_cpu = -1, .part = *part},
 	};
 	int result = protocol_send(worker->channel, &message, -1);
 	if (!result)

@@ -10,11 +10,28 @@
 
 #include <ctop/base/clock.h>
 
+/* Of a counter in struct child_status: of all that read the source. No sum wraps around, whatever they say. */
+static uint64_t total(struct session *session, size_t counter)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < session_nr_sources(session); i++) {
+		const char *status = (const char *)session_source(session, i)->status;
+		const uint64_t of_one =
+			status ? atomic_load(
+					 (const _Atomic uint64_t *)(const void *)(status + counter))
+			       : 0;
+		sum = of_one < UINT64_MAX - sum ? sum + of_one : UINT64_MAX;
+	}
+	return sum;
+}
+
+#define TOTAL(session, counter) total(session, offsetof(struct child_status, counter))
+
 /* What the kernel counted and lost: its own count of losses where it has one, for the last records of loss may be lost too. */
-static void read_events(const struct session *session, struct session_stats *stats)
+static void read_events(struct session *session, struct session_stats *stats)
 {
 	uint64_t summed = 0;
-	stats->lost = atomic_load(&session->collector.status->lost);
+	stats->lost = TOTAL(session, lost);
 	for (size_t i = 0; session->sampler && i < session->sampling.nr_events; i++) {
 		struct sampler_count count;
 		struct session_event *event = &stats->events[i];
@@ -100,7 +117,7 @@ static void read_sets(const struct session *session, struct session_stats *stats
 struct session_stats session_stats(struct session *session)
 {
 	struct session_stats stats = session->stats;
-	struct child_status *status = session->collector.status;
+	const bool has_started = session_source(session, 0)->status != NULL;
 	stats.counted_share = 1;
 	stats.nr_fallbacks_before = session->sampler ? sampler_nr_fallbacks(session->sampler) : 0;
 	stats.nr_late_fallbacks = session_nr_fallbacks(session) - stats.nr_fallbacks_before;
@@ -108,7 +125,8 @@ struct session_stats session_stats(struct session *session)
 		stats.late_fallbacks[i] = session_fallback(session, stats.nr_fallbacks_before + i);
 	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
 	stats.cpu_ns[0] = clock_cpu_ns();
-	stats.cpu_ns[1] = worker_cpu_ns(&session->collector);
+	for (size_t i = 0; i < session_nr_sources(session); i++)
+		stats.cpu_ns[1] += worker_cpu_ns(session_source(session, i));
 	stats.cpu_ns[2] = worker_cpu_ns(&session->symbolizer);
 	read_cpus(session, &stats);
 	if (!stats.end_ns)
@@ -119,26 +137,27 @@ struct session_stats session_stats(struct session *session)
 				   (uint64_t)sysconf(_SC_PAGESIZE);
 	read_sideband_losses(session, &stats);
 	session_add_times(session, &stats);
-	if (!status)
+	if (!has_started)
 		return stats;
 	stats.undrained |= session_is_live(session) && session->phase != PHASE_DRAINED;
 	read_events(session, &stats);
 	read_sets(session, &stats);
-	stats.target_exec_ns = atomic_load(&status->exec_ns);
-	stats.late = atomic_load(&status->late);
-	stats.hurried = atomic_load(&status->hurried);
-	stats.throttled = atomic_load(&status->throttled);
-	stats.dropped_crash = atomic_load(&status->skipped);
-	stats.dropped_damaged = atomic_load(&status->damaged);
-	stats.dropped_double = atomic_load(&status->duplicates);
-	stats.dropped_own = atomic_load(&status->own);
-	stats.dropped_foreign = atomic_load(&status->foreign);
-	stats.dropped_comm = atomic_load(&status->comm);
-	stats.dropped_uid = atomic_load(&status->uid);
-	stats.drained = atomic_load(&status->drained);
-	stats.frames = atomic_load(&status->frames);
-	stats.cache_hits = atomic_load(&status->cache_hits);
-	stats.cache_misses = atomic_load(&status->cache_misses);
+	stats.target_exec_ns = TOTAL(session, exec_ns);
+	stats.late = TOTAL(session, late);
+	stats.hurried = TOTAL(session, hurried);
+	stats.throttled = TOTAL(session, throttled);
+	stats.dropped_crash = TOTAL(session, skipped);
+	stats.dropped_damaged =
+		TOTAL(session, damaged) + (session->parts ? session->parts->damaged : 0);
+	stats.dropped_double = TOTAL(session, duplicates);
+	stats.dropped_own = TOTAL(session, own);
+	stats.dropped_foreign = TOTAL(session, foreign);
+	stats.dropped_comm = TOTAL(session, comm);
+	stats.dropped_uid = TOTAL(session, uid);
+	stats.drained = TOTAL(session, drained);
+	stats.frames = TOTAL(session, frames);
+	stats.cache_hits = TOTAL(session, cache_hits);
+	stats.cache_misses = TOTAL(session, cache_misses);
 	return stats;
 }
 

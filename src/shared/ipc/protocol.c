@@ -73,6 +73,8 @@ static bool sane(struct message *message)
 		terminate(message->config.comm, sizeof(message->config.comm));
 		return message->config.sets[0].nr <= SAMPLER_MAX_SETS &&
 		       message->config.sets[1].nr <= SAMPLER_MAX_SETS &&
+		       message->config.part.nr <= PROTOCOL_PARTS_MAX &&
+		       message->config.part.nr_skipped <= PROTOCOL_SKIPPED_MAX &&
 		       is_bool(&message->config.format.sample_id_all) &&
 		       is_bool(&message->config.format.inodes_only) &&
 		       is_bool(&message->config.frame_pointers) &&

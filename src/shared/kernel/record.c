@@ -382,3 +382,19 @@ int record_time(const void *bytes, size_t size, const struct record_format *form
 	*time_ns = record.time_ns;
 	return 0;
 }
+
+int record_task(const void *bytes, size_t size, const struct record_format *format, int32_t *pid,
+		int32_t *tid)
+{
+	static const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP;
+	struct perf_event_header header;
+	struct cursor cursor = {bytes, size};
+	const bool is_sample =
+		take(&cursor, &header, sizeof(header)) && header.type == PERF_RECORD_SAMPLE;
+	if (!is_sample || !(format->sample_type & PERF_SAMPLE_TID))
+		return -EINVAL;
+	const bool ok =
+		skip(&cursor, 8 * (uint64_t)__builtin_popcountll(format->sample_type & before)) &&
+		take_i32(&cursor, pid) && take_i32(&cursor, tid);
+	return ok ? 0 : -EINVAL;
+}

@@ -180,13 +180,19 @@ int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, uint
 {
 	const struct task_row row = {
 		.pid = pid, .tid = tid, .comm = comm, .started_ns = started_ns};
+	return tables_add_task_row(writer, &row, id);
+}
+
+int tables_add_task_row(struct tables_writer *writer, const struct task_row *row,
+			struct task_id *id)
+{
 	const struct task_row *rows = writer->tables->rows[TABLE_TASKS];
-	uint64_t hash = hash_task(&row);
+	uint64_t hash = hash_task(row);
 	struct index_probe probe = index_find(&writer->tasks, hash);
 	while (index_next(&writer->tasks, &probe, &id->index))
-		if (memcmp(&rows[id->index], &row, sizeof(row)) == 0)
+		if (memcmp(&rows[id->index], row, sizeof(*row)) == 0)
 			return 0;
-	return append_interned(writer, TABLE_TASKS, &writer->tasks, hash, &row, &id->index);
+	return append_interned(writer, TABLE_TASKS, &writer->tasks, hash, row, &id->index);
 }
 
 int tables_add_frame(struct tables_writer *writer, struct module_id module, uint64_t address,
