@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What ctop serve costs while nobody asks: CPU and memory of its two processes; and what a profile each half minute costs beside."""
+"""What ctop serve costs while nobody asks, CPU and memory of its two processes, and what one profile costs."""
 
 import os
 import re
+import socket
 import subprocess
 import tempfile
 import time
@@ -33,6 +34,13 @@ def kib(pids, key):
     return total
 
 
+def asked(path, request):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        client.sendall(f"GET {request} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
 def run(ctop, build):
     with tempfile.TemporaryDirectory(prefix="ctop-bench-") as where, \
             subprocess.Popen([os.path.join(build, "workloads", "spin"), "600"], stdout=subprocess.DEVNULL) as program, \
@@ -44,6 +52,9 @@ def run(ctop, build):
             time.sleep(SECONDS)
             print(f"serve, idle for {SECONDS} s: {100 * (cpu_seconds(pids) - before) / SECONDS:.3f} % of a core, "
                   f"{kib(pids, 'Pss') / 1024:.1f} MiB (proportional), {kib(pids, 'Anonymous') / 1024:.1f} MiB of its own")
+            asked(f"{where}/s", "/debug/pprof/profile?seconds=10")
+            used = re.search(rb'process="captures"} ([0-9.]+)', asked(f"{where}/s", "/metrics"))
+            print(f"a profile of two busy threads, 10 s at 99 Hz: {1000 * float(used[1]):.0f} ms of CPU in all")
         finally:
             server.terminate()
             program.kill()
