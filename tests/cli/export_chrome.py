@@ -10,7 +10,8 @@ from exporting import Costs, check_costs, export, module_of, nr_samples, profile
 from harness import case, check, main
 
 KEYS = {"M": {"ph", "pid", "tid", "name", "args"}, "B": {"ph", "pid", "tid", "ts", "name", "cat"},
-        "E": {"ph", "pid", "tid", "ts", "args"}}
+        "E": {"ph", "pid", "tid", "ts", "args"}, "X": {"ph", "pid", "tid", "ts", "dur", "name", "cat", "args"}}
+STATES_FROM = 10**10  # rows of threads' states: cli/timeline.py
 
 Slice = collections.namedtuple("Slice", "name begin end samples weight depth")
 
@@ -26,6 +27,9 @@ def rows_of(document):
     for event in document["traceEvents"]:
         check(set(event) == KEYS[event["ph"]], f"{event}")
         row = event["pid"], event["tid"]
+        if event["tid"] >= STATES_FROM:
+            check(event["ph"] in "MX", f"{event}")
+            continue
         if event["ph"] == "M":
             if event["name"] == "thread_name":
                 names[row] = event["args"]["name"]

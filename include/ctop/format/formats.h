@@ -32,7 +32,7 @@ struct export_request {
 	struct history *history;
 	struct selection *selection; /* of it: what is exported */
 	const struct export_sink *sink;
-	bool count_samples; /* not what they stand for; a format that can */
+	bool count_samples;	/* not what they stand for; a format that can */
 	enum grouping grouping; /* what frames are called; a format that can */
 	/* Of a recording: what of the profile it is, for people, and which of the history's metadata are true of that. */
 	const char *excerpt;
@@ -57,6 +57,7 @@ struct format {
 	bool groups_frames;  /* takes --group */
 	bool has_tasks;	     /* but neither thread nor process: each row has them */
 	bool of_samples;     /* of single samples, of all events as a rule; else of stacks */
+	bool of_timeline;    /* has what threads did when, too */
 	bool of_slices;	     /* of stacks in slices of time; the same */
 	bool all_events;     /* of stacks, those of all events as a rule; else of one */
 	int (*write)(const struct export_request *request); /* 0 or -errno */

@@ -50,6 +50,9 @@ int timeline_begin_recorded(struct timeline *timeline, int32_t pid, int32_t tid,
 void timeline_set_sums(struct timeline *timeline, int32_t pid, int32_t tid,
 		       const uint64_t ns[NR_THREAD_STATES], const uint64_t wait_ns[NR_WAIT_KINDS]);
 
+/* So many threads were too many where it was recorded. */
+void timeline_miss_threads(struct timeline *timeline, uint64_t nr);
+
 /* Rows of stacks have become others. */
 void timeline_move_stacks(struct timeline *timeline, const uint32_t *stacks);
 
@@ -75,7 +78,7 @@ uint64_t timeline_last_ns(const struct timeline *timeline);
 uint64_t timeline_tile_ns(const struct timeline *timeline);
 /* How often tiles have become twice as long, as they took too much memory. */
 unsigned timeline_nr_coarser(const struct timeline *timeline);
-/* Threads that ended and were forgotten, as there were too many. */
+/* Threads that are missing, as there were too many: those that have ended go first. */
 uint64_t timeline_nr_forgotten(const struct timeline *timeline);
 
 /* Of a stretch of time, how much of it: 255 are all. What is missing is unknown, or before or behind the thread's life. */

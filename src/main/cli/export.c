@@ -69,8 +69,10 @@ int command_export(const struct options *options, struct error *error)
 				    : format->of_slices	 ? LOAD_SLICES
 				    : format->all_events ? LOAD_EVENTS
 							 : LOAD_COUNTS;
+	struct options wanted = *options;
 	struct export export = {.error = error};
-	int result = load_open(&export.load, options, mode, error);
+	wanted.timeline = format->of_timeline;
+	int result = load_open(&export.load, &wanted, mode, error);
 	if (!result && !(export.selection = selection_of_all(export.load.history)))
 		result = error_set(error, -ENOMEM, "out of memory");
 	if (!result)

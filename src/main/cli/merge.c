@@ -17,6 +17,7 @@
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/thread_facts.h>
+#include <ctop/metadata/timeline_facts.h>
 #include <ctop/metadata/wait_facts.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
@@ -131,7 +132,8 @@ static int add_source_fact(void *context, const char *key, const char *value)
 	struct text name = {0};
 	/* They would fill the tables, and nobody asks. */
 	if (!strncmp(key, THREAD_FACTS_KEY, sizeof(THREAD_FACTS_KEY) - 1) ||
-	    !strncmp(key, WAIT_FACTS_KEY, sizeof(WAIT_FACTS_KEY) - 1))
+	    !strncmp(key, WAIT_FACTS_KEY, sizeof(WAIT_FACTS_KEY) - 1) ||
+	    !strncmp(key, TIMELINE_FACTS_KEY, sizeof(TIMELINE_FACTS_KEY) - 1))
 		return 0;
 	text_addf(&name, "source.%" PRIu32 ".%s", merge->source, key);
 	int result = name.failed ? -ENOMEM

@@ -12,6 +12,7 @@
 #include <ctop/base/vec.h>
 #include <ctop/module_identity.h>
 
+#include "chrome_states.h"
 #include "json.h"
 #include "pieces.h"
 #include "process_names.h"
@@ -284,6 +285,8 @@ static int write_all(struct chrome *chrome)
 	int result = pieces_each_sample(chrome->request, add_sample, chrome);
 	for (size_t i = 0; !result && i < chrome->rows.nr; i++)
 		close_slices(chrome, &chrome->rows.items[i], 0);
+	if (!result)
+		result = chrome_add_states(chrome->request, &chrome->out);
 	text_add(&chrome->out, "\n]}\n");
 	return result ? result : pieces_flush(chrome->request->sink, &chrome->out);
 }

@@ -123,8 +123,10 @@ const struct format formats[] = {
 			   "same function at the same place of their stacks are merged. A sample "
 			   "of a clock lasts the time that it stands for, one of another event a "
 			   "microsecond; a slice's arguments are its number of samples and what "
-			   "they stand for.\n",
+			   "they stand for. A second row of each thread has its states: computing, "
+			   "run queue, waiting for what, as the timeline has them.\n",
 		.of_samples = true,
+		.of_timeline = true,
 		.write = chrome_write,
 	},
 	{

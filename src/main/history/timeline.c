@@ -309,6 +309,11 @@ void timeline_set_sums(struct timeline *timeline, int32_t pid, int32_t tid,
 	memcpy(row->thread.wait_ns, wait_ns, sizeof(row->thread.wait_ns));
 }
 
+void timeline_miss_threads(struct timeline *timeline, uint64_t nr)
+{
+	timeline->nr_forgotten += nr;
+}
+
 void timeline_move_stacks(struct timeline *timeline, const uint32_t *stacks)
 {
 	for (size_t i = 0; i < timeline->rows.nr; i++) {

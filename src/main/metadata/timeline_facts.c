@@ -9,8 +9,8 @@
 
 #include <ctop/base/text.h>
 
-/* A row of the recording; a thread may have several. */
-enum { ROW_BYTES = 4000, ROWS_MOST = 1 << 13, KEY_BYTES = 32, NAME_BYTES = 16 };
+/* A row of the recording; a thread may have several, and they share its table with other facts. */
+enum { ROW_BYTES = 4000, ROWS_MOST = 2048, KEY_BYTES = 32, NAME_BYTES = 16 };
 /* Shares are digits of base 64, a tile has three of them, and its kind of wait. */
 enum { DIGIT_ZERO = '0', DIGITS = 64, DIGIT_MOST = DIGITS - 1, SHARE_MOST = 255 };
 /* Of a tile, as they are written. */
@@ -18,6 +18,7 @@ enum { SHIFT_LEAST = 20, SHIFT_MOST = 62 };
 /* Tiles of several states: more than all bytes have room for is damage, and would take long. */
 enum { PARTS_MOST = TIMELINE_FACTS_BYTES * 4 };
 
+#define MISSING_KEY	TIMELINE_FACTS_KEY "missing"
 #define LONGEST_TILE_NS (UINT64_C(1) << 40)
 
 /* In the order of the format. */
@@ -102,30 +103,31 @@ static size_t add_tiles(const struct timeline *timeline, size_t thread, size_t t
 }
 
 /* A thread that was known by samples alone is told by those again. */
-static int encode(const struct timeline *timeline, const struct metadata_sink *sink, size_t *bytes)
+static int encode(const struct timeline *timeline, const struct metadata_sink *sink, size_t *bytes,
+		  size_t *nr_rows, size_t *nr_missing)
 {
 	const uint64_t tile_ns = timeline_tile_ns(timeline);
 	struct text row = {0};
 	char key[KEY_BYTES];
-	size_t nr_rows = 0;
 	int result = 0;
-	*bytes = 0;
+	*bytes = *nr_rows = *nr_missing = 0;
 	for (size_t i = 0; !result && i < timeline_nr_threads(timeline); i++) {
 		const struct timeline_thread *thread = timeline_thread(timeline, i);
 		size_t tile = 0;
 		while (!result && thread->has_stretches && tile < timeline_nr_tiles(timeline, i) &&
-		       *bytes <= TIMELINE_FACTS_BYTES) {
+		       *bytes <= TIMELINE_FACTS_BYTES && *nr_rows < ROWS_MOST) {
 			text_clear(&row);
 			add_head(&row, thread, timeline_tiles_from_ns(timeline, i) + tile * tile_ns,
 				 shift_of(tile_ns));
 			tile = add_tiles(timeline, i, tile, &row);
 			*bytes += row.size;
-			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", nr_rows++);
+			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", (*nr_rows)++);
 			if (row.failed)
 				result = -ENOMEM;
 			else if (sink)
 				result = sink->add(sink->context, key, text_string(&row));
 		}
+		*nr_missing += thread->has_stretches && tile < timeline_nr_tiles(timeline, i);
 	}
 	text_release(&row);
 	return result;
@@ -133,15 +135,19 @@ static int encode(const struct timeline *timeline, const struct metadata_sink *s
 
 int timeline_facts_add(struct timeline *timeline, const struct metadata_sink *sink)
 {
-	size_t bytes;
-	int result = encode(timeline, NULL, &bytes);
+	char number[KEY_BYTES];
+	size_t bytes, nr_rows, nr_missing;
+	int result = encode(timeline, NULL, &bytes, &nr_rows, &nr_missing);
 	/* Of very many threads the heads alone are too much: the last of these are left out. */
-	while (!result && bytes > TIMELINE_FACTS_BYTES &&
-	       timeline_tile_ns(timeline) < LONGEST_TILE_NS) {
+	while (!result && nr_missing && timeline_tile_ns(timeline) < LONGEST_TILE_NS) {
 		timeline_coarsen(timeline);
-		result = encode(timeline, NULL, &bytes);
+		result = encode(timeline, NULL, &bytes, &nr_rows, &nr_missing);
 	}
-	return result ? result : encode(timeline, sink, &bytes);
+	if (!result)
+		result = encode(timeline, sink, &bytes, &nr_rows, &nr_missing);
+	nr_missing += timeline_nr_forgotten(timeline);
+	snprintf(number, sizeof(number), "%zu", nr_missing);
+	return result || !nr_missing ? result : sink->add(sink->context, MISSING_KEY, number);
 }
 
 /* ---- read ---- */
@@ -338,5 +344,8 @@ int timeline_facts_read(struct history *history)
 			result = read_tiles(timeline, &head, at, &number, &parts);
 		last = head;
 	}
+	const char *missing = timeline ? history_info(history, MISSING_KEY) : NULL;
+	if (missing)
+		timeline_miss_threads(timeline, strtoull(missing, NULL, 10));
 	return result || !last.until_ns ? result : end_thread(timeline, &last);
 }

@@ -111,7 +111,7 @@ static void add_head(const struct chart *chart)
 			  tile_ns / (double)NS_PER_MS);
 	if (timeline_nr_forgotten(chart->timeline))
 		text_addf(chart->out,
-			  "%" PRIu64 " threads that ended are not shown: there was no room for "
+			  "%" PRIu64 " threads are not shown: there was no room for "
 			  "more.\n",
 			  timeline_nr_forgotten(chart->timeline));
 	text_addf(chart->out, "\n%11s%11s%11s  %8s  %s\n", chart->is_part ? "CPU s ~" : "CPU s",

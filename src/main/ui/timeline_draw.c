@@ -204,7 +204,7 @@ static void draw_legend(struct timeline_view *timeline, const struct model *mode
 		timeline_view_add_length(timeline_tile_ns(timeline->timeline), &timeline->text);
 	}
 	if (timeline_nr_forgotten(timeline->timeline))
-		text_addf(&timeline->text, ", %" PRIu64 " ended threads forgotten",
+		text_addf(&timeline->text, ", %" PRIu64 " threads too many",
 			  timeline_nr_forgotten(timeline->timeline));
 	int col = line.col + 1;
 	const int end = line.col + line.cols;

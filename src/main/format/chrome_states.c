@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "chrome_states.h"
+
+#include <inttypes.h>
+
+#include <ctop/history/timeline.h>
+
+#include "json.h"
+#include "pieces.h"
+
+/* Above those of all events: chrome.c. */
+#define FIRST_ID UINT64_C(10000000000)
+
+struct state_slice {
+	char letter;
+	uint64_t from_ns, to_ns;
+	uint64_t share[THREAD_UNKNOWN], nr; /* of its tiles */
+};
+
+static const char *name_of(char letter)
+{
+	switch (letter) {
+	case '#':
+	case '+':
+		return "computing";
+	case 'q':
+		return "run queue";
+	case 'l':
+		return "waiting: lock";
+	case 'i':
+		return "waiting: I/O";
+	case 'p':
+		return "waiting: poll";
+	case 's':
+		return "waiting: sleep";
+	case 'c':
+		return "waiting: child";
+	case 'f':
+		return "waiting: page fault";
+	case 'o':
+		return "waiting: other";
+	case '-':
+		return "waiting";
+	default:
+		return "unknown";
+	}
+}
+
+static void add_us(struct text *out, uint64_t ns)
+{
+	text_addf(out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+}
+
+static void add_slice(const struct timeline_thread *thread, const struct state_slice *slice,
+		      struct text *out)
+{
+	const double whole = slice->nr ? 2.55 * (double)slice->nr : 1;
+	if (!slice->nr || slice->to_ns <= slice->from_ns)
+		return;
+	text_addf(out,
+		  ",\n{\"ph\":\"X\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", thread->pid,
+		  FIRST_ID + (uint32_t)thread->tid);
+	add_us(out, slice->from_ns);
+	text_add(out, ",\"dur\":");
+	add_us(out, slice->to_ns - slice->from_ns);
+	text_addf(out,
+		  ",\"name\":\"%s\",\"cat\":\"state\",\"args\":{\"computing %%\":%.1f,"
+		  "\"run queue %%\":%.1f,\"waiting %%\":%.1f}}",
+		  name_of(slice->letter), (double)slice->share[THREAD_COMPUTES] / whole,
+		  (double)slice->share[THREAD_QUEUES] / whole,
+		  (double)slice->share[THREAD_WAITS] / whole);
+}
+
+static void add_name(const struct timeline_thread *thread, struct text *out)
+{
+	struct text name = {0}, scratch = {0};
+	text_add(&name, thread->name);
+	text_add(&name, ", states");
+	text_addf(out,
+		  ",\n{\"ph\":\"M\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64
+		  ",\"name\":\"thread_name\",\"args\":{\"name\":",
+		  thread->pid, FIRST_ID + (uint32_t)thread->tid);
+	json_add_name(out, &scratch, text_string(&name));
+	text_add(out, "}}");
+	out->failed |= name.failed || scratch.failed;
+	text_release(&name);
+	text_release(&scratch);
+}
+
+/* Neighbours in which it did the same most are one slice. Its first tile and its last one are no longer than its life. */
+static int add_thread(const struct export_request *request, const struct timeline *timeline,
+		      size_t row, struct text *out)
+{
+	const struct timeline_thread *thread = timeline_thread(timeline, row);
+	const uint64_t tile_ns = timeline_tile_ns(timeline);
+	uint64_t at_ns = timeline_tiles_from_ns(timeline, row);
+	struct state_slice slice = {0};
+	int result = 0;
+	add_name(thread, out);
+	for (size_t i = 0; !result && i < timeline_nr_tiles(timeline, row); i++, at_ns += tile_ns) {
+		const struct timeline_cell cell = timeline_tile(timeline, row, i);
+		const uint64_t end_ns = at_ns + tile_ns;
+		const char letter = timeline_letter(&cell);
+		if (!slice.nr || letter != slice.letter) {
+			add_slice(thread, &slice, out);
+			slice = (struct state_slice){
+				.letter = letter,
+				.from_ns = at_ns > thread->began_ns ? at_ns : thread->began_ns};
+		}
+		slice.to_ns = end_ns < thread->until_ns ? end_ns : thread->until_ns;
+		slice.nr++;
+		for (int state = 0; state < THREAD_UNKNOWN; state++)
+			slice.share[state] += cell.share[state];
+		result = pieces_offer(request->sink, out);
+	}
+	add_slice(thread, &slice, out);
+	return result;
+}
+
+int chrome_add_states(const struct export_request *request, struct text *out)
+{
+	const struct timeline *timeline = history_timeline(request->history);
+	int result = 0;
+	for (size_t i = 0; timeline && !result && i < timeline_nr_threads(timeline); i++)
+		if (timeline_thread(timeline, i)->has_stretches)
+			result = add_thread(request, timeline, i, out);
+	return result;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What each thread did when is what the account of its time and the scheduler's records say."""
+
+import json
+import os
+import re
+import subprocess
+
+from harness import BUILD, CTOP, Skip, case, check, ctop_ok, directory, main, need_program, need_root, run, target
+
+STATES = ("running", "runnable", "waiting")
+# What one may take on a machine that is slow and busy.
+SWITCH_SECONDS = 200e-6
+
+
+def workload(name):
+    return os.path.join(BUILD, "workloads", name)
+
+
+def rows_of(report):
+    """{tid: (computed, queued, waited, name, cells)} of a report's timeline; times in s."""
+    found = re.findall(r"^ *([\d.]+) +([\d.]+) +([\d.]+) +(\d+)  (.*?) *\|(.*)\|$", report, re.M)
+    return {int(tid): (float(a), float(b), float(c), name, cells) for a, b, c, tid, name, cells in found}
+
+
+def recorded(where, *arguments):
+    path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
+    ctop_ok("record", "-q", "-o", path, "--stats", stats, *arguments)
+    with open(stats, encoding="utf-8") as file:
+        return path, json.load(file)["threads"]
+
+
+@case
+def sums_are_those_of_the_account():
+    """Each thread's, to the rounding; and all that it lived is one state or another."""
+    need_root()
+    with directory() as where:
+        path, threads = recorded(where, "--", workload("waits"), "600", "20")
+        rows = rows_of(ctop_ok("report", "--timeline", path).stdout)
+    check(rows.keys() == {thread["tid"] for thread in threads}, f"{rows}, {threads}")
+    for thread in threads:
+        *seconds, name, cells = rows[thread["tid"]]
+        check(name == thread["name"], f"{name}: {thread}")
+        check(all(abs(told - thread[state]) < 1.1e-3 for told, state in zip(seconds, STATES)), f"{seconds}: {thread}")
+        check(abs(sum(seconds) + thread["unknown"] - thread["observed"]) < 4e-3, f"{seconds}: {thread}")
+        check(cells.strip() and not set(cells) - set("#+qlipscfo-? "), cells)
+
+
+@case
+def states_are_where_they_were():
+    """One that computes is seen computing, those that wait for a lock waiting for it."""
+    need_root()
+    with directory() as where, target("deadlock") as program:
+        path, _ = recorded(where, "-p", program.pid, "--duration", "1")
+        waiting = rows_of(ctop_ok("report", "--timeline", path).stdout)
+    check(len(waiting) == 4, f"{waiting}")
+    for *_, cells in waiting.values():
+        check(cells.count("l") > 0.5 * len(cells.strip()), f"{waiting}")
+    with directory() as where, target("spin") as program:
+        path, _ = recorded(where, "-e", "cpu-clock", "-p", program.pid, "--duration", "1")
+        computing = rows_of(ctop_ok("report", "--timeline", path).stdout)
+        part = ctop_ok("report", "--timeline", "--from", "0.2", "--to", "0.4", path).stdout
+    for *_, cells in computing.values():
+        check(not set(cells) - set("#q+ "), f"{computing}")
+    check("from 0.200 s to 0.400 s" in part, part)
+    for computed, queued, waited, *_ in rows_of(part).values():
+        check(abs(computed + queued + waited - 0.2) < 0.02, part)
+
+
+def run_times(path):
+    """{tid: (switches, s on a CPU)} by perf's summary of the scheduler's records."""
+    summary = subprocess.run([need_program("perf"), "sched", "timehist", "-i", path, "-s"], check=False, capture_output=True, text=True, timeout=300)
+    rows = re.findall(r"^ *\S.*?\[(\d+)(?:/\d+)?\] +-?\d+ +(\d+) +([\d.]+) ", summary.stdout, re.M)
+    return {int(tid): (int(switches), float(ms) / 1e3) for tid, switches, ms in rows}
+
+
+@case
+def computing_is_what_perf_sched_says():
+    """The same threads, at the same time."""
+    need_root()
+    perf = need_program("perf")
+    with directory() as where:
+        data = os.path.join(where, "perf.data")
+        path = os.path.join(where, "x.ctop")
+        result = run(perf, "sched", "record", "-q", "-m", "4096", "-o", data, "--", CTOP, "record", "-q", "-o", path, "--", workload("waits"), "600", "20")
+        if result.returncode or "LOST" in result.stderr.upper():
+            raise Skip(f"perf sched record: {result.stderr.strip()[:120]}")
+        rows = rows_of(ctop_ok("report", "--timeline", path).stdout)
+        scheduled = run_times(data)
+    known = rows.keys() & scheduled.keys()
+    if len(known) < 6:
+        raise Skip("perf sched timehist does not name the threads")
+    for tid in known:
+        computed, _, _, name, _ = rows[tid]
+        switches, seconds = scheduled[tid]
+        # What the first thread did before it became the workload is not ctop's; the two see a switch at its beginning and at its end.
+        check(name == "waits" or abs(computed - seconds) < 0.01 * seconds + 5e-3 + switches * SWITCH_SECONDS, f"{name} {tid}: {computed}, {seconds}")
+
+
+@case
+def chrome_has_states():
+    need_root()
+    with directory() as where:
+        path, threads = recorded(where, "--", workload("waits"), "600", "20")
+        out = os.path.join(where, "x.trace.json")
+        ctop_ok("export", "chrome", "-o", out, path)
+        with open(out, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X" and event["cat"] == "state"]
+    check(slices, f"{len(events)} events")
+    by_tid = {}
+    for event in slices:
+        by_tid.setdefault(event["tid"] - 10**10, []).append(event)
+    check(by_tid.keys() == {thread["tid"] for thread in threads}, f"{by_tid.keys()}, {threads}")
+    for thread in threads:
+        mine = by_tid[thread["tid"]]
+        total = sum(event["dur"] for event in mine) / 1e6
+        check(abs(total - thread["observed"]) < 0.01 * thread["observed"] + 5e-3, f"{total}: {thread}")
+        check(all(a["ts"] + a["dur"] <= b["ts"] + 0.002 for a, b in zip(mine, mine[1:])), f"{thread}")
+
+
+@case
+def a_cut_recording_says_what_samples_tell():
+    """Without its end it has no tiles."""
+    need_root()
+    with directory() as where:
+        path, _ = recorded(where, "-e", "cpu-clock", "--", workload("waits"), "600", "20")
+        with open(path, "rb") as file:
+            whole = file.read()
+        cut = whole.find(b"INFO", len(whole) // 2)
+        with open(path, "wb") as file:
+            file.write(whole[:max(cut - 4, len(whole) // 2)])
+        report = run(CTOP, "report", "--timeline", path).stdout
+    check("as samples tell" in report or "Nothing is known" in report, report)
+
+
+if __name__ == "__main__":
+    main()
