@@ -187,6 +187,10 @@ coverage-here: all faulty workloads $(COVERAGE_TESTS)
 	@tail -n 1 $(BUILD)/tests.log
 	@$(foreach file,$(COVERED),gcov -n -o $(BUILD)/obj/$(file:.c=.o) $(file) | grep -A 1 "^File '$(file)'";)
 
+SOAK_SECONDS = 7200
+.PHONY: soak
+soak: all workloads ; @BUILD='$(BUILD)' SOAK_SECONDS=$(SOAK_SECONDS) tests/cli/soak.py memory_is_flat_and_slices_have_their_moments
+
 .PHONY: bench
 bench: all workloads faulty symbol-tools $(BENCH_PROGRAMS) ; @BUILD=$(BUILD) tests/bench/run
 
@@ -234,6 +238,7 @@ help:
 	@echo 'make check-pmu    ctop in an emulated arm64 machine whose PMU interrupts'
 	@echo 'make fuzz         search the parsers for crashes, FUZZ_SECONDS=$(FUZZ_SECONDS) each; FUZZ="$(FUZZ_TARGETS)"'
 	@echo 'make coverage     which lines of $(notdir $(COVERED)) the tests reach'
+	@echo 'make soak         a flight recorder that runs for SOAK_SECONDS=$(SOAK_SECONDS): its memory and its slices'
 	@echo 'make bench        ratios against perf in the same run (never a pass or fail)'
 	@echo 'make deps         install what is missing, through the package manager'
 	@echo 'make format, format-check, lint'
