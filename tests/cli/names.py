@@ -283,6 +283,9 @@ def what_debuginfod_fetched_is_found_by_build_id():
         os.rename(debug, os.path.join(fetched, "debuginfo"))
         leaves, _ = leaves_of(where, program, 0.3, env=environment)
         check({"spin", "other"} <= leaves, f"{leaves}")
+        for variable, path in ("DEBUGINFOD_CACHE_PATH", os.path.dirname(fetched)), ("XDG_CACHE_HOME", os.path.join(where, ".cache")):
+            leaves, _ = leaves_of(where, program, 0.3, env={**os.environ, "HOME": "/nowhere", variable: path})
+            check({"spin", "other"} <= leaves, f"{variable}: {leaves}")
         # One of another build, and the cache of somebody else, which root leaves alone.
         os.chown(where, NOBODY, NOBODY)
         leaves, _ = leaves_of(where, program, 0.3, env=environment)

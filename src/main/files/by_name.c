@@ -50,12 +50,12 @@ gid_t invoking_gid(void)
 	return text && *text && !*end_of && gid < (gid_t)-1 ? (gid_t)gid : (gid_t)uid;
 }
 
-const char *own_home(void)
+const char *own_directory(const char *variable)
 {
 	struct stat status;
-	const char *home = getenv("HOME");
-	return home && home[0] == '/' && stat(home, &status) == 0 && status.st_uid == geteuid()
-		       ? home
+	const char *path = getenv(variable);
+	return path && path[0] == '/' && stat(path, &status) == 0 && status.st_uid == geteuid()
+		       ? path
 		       : NULL;
 }
 

@@ -43,16 +43,29 @@ static bool is_wanted(int fd, unsigned *candidate, int *refusal)
 	return false;
 }
 
-/* What a debuginfod client of ours has fetched, for whichever tool. */
+/* What a debuginfod client of ours has fetched, for whichever tool. debuginfod_find_debuginfo(3) tells where these keep it. */
 static int open_fetched(const uint8_t *build_id, size_t build_id_size)
 {
+	static const struct {
+		const char *variable, *below;
+	} caches[] = {{"DEBUGINFOD_CACHE_PATH", ""},
+		      {"XDG_CACHE_HOME", "/debuginfod_client"},
+		      {"HOME", "/.cache/debuginfod_client"}};
 	char path[PATH_MAX], hex[BUILD_ID_HEX_BYTES];
-	const char *home = own_home();
-	if (!home || !build_id_hex(hex, build_id, build_id_size) ||
-	    (size_t)snprintf(path, sizeof(path), "%s/.cache/debuginfod_client/%s/debuginfo", home,
-			     hex) >= sizeof(path))
+	int refusal = -ENOENT;
+	if (!build_id_hex(hex, build_id, build_id_size))
 		return -ENOENT;
-	return if_owned(open_regular_in(AT_FDCWD, path, 0), 0);
+	for (size_t i = 0; i < sizeof(caches) / sizeof(*caches); i++) {
+		const char *own = own_directory(caches[i].variable);
+		if (!own || (size_t)snprintf(path, sizeof(path), "%s%s/%s/debuginfo", own,
+					     caches[i].below, hex) >= sizeof(path))
+			continue;
+		int fd = if_owned(open_regular_in(AT_FDCWD, path, 0), 0);
+		if (fd >= 0)
+			return fd;
+		refusal = first_refusal(refusal, fd);
+	}
+	return refusal;
 }
 
 int locate_debug_by_build_id(int32_t pid, const uint8_t *build_id, size_t build_id_size,

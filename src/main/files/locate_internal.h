@@ -43,10 +43,11 @@ struct locate_request;
 bool is_file_of_request(int fd, const struct locate_request *request);
 
 /*
- * HOME, if it is whose privileges we have: behind sudo it may still be the user's, and what lies there is. NULL: none.
+ * The directory of an environment variable, as HOME, if it is whose privileges we have: behind sudo it may still be the user's, and what
+ * lies there is. NULL: none.
  * Borrowed from the environment.
  */
-const char *own_home(void);
+const char *own_directory(const char *variable);
 
 enum { BUILD_ID_HEX_BYTES = 41 };
 /* False when the build-id is too short or too long to be one. */

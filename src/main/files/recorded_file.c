@@ -21,7 +21,7 @@ enum { BUILD_ID_BYTES_MAX = 20 };
 /* perf record keeps copies of the files it saw, by build-id: "elf", and perhaps their "debug" files. */
 static int open_cached(const struct locate_request *request, const char *name)
 {
-	const char *home = own_home();
+	const char *home = own_directory("HOME");
 	char directory[PATH_MAX], path[PATH_MAX], suffix[16];
 	if (!home ||
 	    (size_t)snprintf(directory, sizeof(directory), "%s/.debug", home) >= sizeof(directory))
