@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 
+from events_common import compiled
 from flight_recorder import BEFORE, excerpt_of, recorder_of
-from harness import (BUILD, FAULTY, PATIENCE, case, check, check_refused, child, child_pids, copy_for_all, ctop, ctop_ok, directory, falling,
+from harness import (BUILD, Skip, FAULTY, PATIENCE, case, check, check_refused, child, child_pids, copy_for_all, ctop, ctop_ok, directory, falling,
                      folded, main, need_root, plain_user, readable_ctop, run, status_of, target, wait_for_cpu_time, wait_until)
 
 SPIN = os.path.join(BUILD, "workloads", "spin")
@@ -119,6 +120,33 @@ def a_thread_waits_too_long():
             waits = ctop_ok("export", "folded", "--time", "wait", found[1]).stdout
             check("[lock]" in waits, f"{waits}")
             recorder.end()
+
+
+CALLS = """
+#include <stdlib.h>
+#include <time.h>
+static double cpu(void) { struct timespec now; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now); return now.tv_sec + now.tv_nsec / 1e9; }
+__attribute__((noinline)) void call(double seconds) { double until = cpu() + seconds; do __asm__ volatile(""); while (cpu() < until); }
+int main(int argc, char **argv) { for (int i = 0; i < 40; i++) call(i == 20 ? atof(argv[argc - 1]) : 0.002); return 0; }
+"""
+
+
+@case
+def a_call_takes_too_long():
+    need_root()
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        raise Skip("this kernel has no uprobes")
+    with directory() as where:
+        program = compiled(where, CALLS)
+        for limit, met in ("500ms", True), ("600s", False):
+            with recorder_of(where, "--last", "60s", "--trigger", f"latency {program}:call>{limit}", "--", program, "0.7") as recorder:
+                recorder.said += recorder.process.stderr.read().splitlines()
+                check(recorder.process.wait(PATIENCE) == 0, f"{recorder.said}")
+            check(len(recorder.slices()) == met, f"{limit}: {recorder.said}")
+            for path in recorder.slices():
+                found = re.search(rf"{BEFORE}latency .*:call>500ms \(a call took ([\d.]+) ms\)", excerpt_of(path))
+                check(found and float(found[1]) > 500, excerpt_of(path))
+                os.unlink(path)
 
 
 @case
@@ -306,7 +334,9 @@ def bad_input():
     for words, mark in (("cpu", ">>>"), ("cpu>", "cpu>>>>"), ("cpu>x%", "cpu>>>>x%"), ("cpu>5", "cpu>5>>>"), ("cpu>5% for", "for>>>"),
                         ("cpu>5% for 2parsecs", "for >>>2parsecs"), ("cpu>5% for 2s now", "2s >>>now"), ("cpus>5%", ">>>cpus"),
                         ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9"), ("wait", "wait>>>"), ("wait>x", "wait>>>>x"),
-                        ("wait>1ms", "wait>>>>1ms"), ("wait>1s for fun", "for >>>fun"), ("wait>1s for lock,", "lock,>>>")):
+                        ("wait>1ms", "wait>>>>1ms"), ("wait>1s for fun", "for >>>fun"), ("wait>1s for lock,", "lock,>>>"),
+                        ("latency", "latency>>>"), ("latency x>1s", "latency >>>x>1s"), ("latency /bin/x:f", ">>>/bin/x:f"), ("latency /bin/x:f>", "f>>>>"),
+                        ("latency /bin/x:f>1s now", "1s >>>now")):
         result = ctop("record", "--last", "1s", "--trigger", words, "--", "true")
         check_refused(result, 2, "cpu>150% for 2s")
         check(mark in result.stderr, f"{words}: {mark} is not in {result.stderr}")

@@ -12,6 +12,8 @@
 #include <ctop/base/clock.h>
 #include <ctop/wait_kind.h>
 
+#include "call_times.h"
+
 /* Row 0 of the events is none; a trigger's time is looked at in so many steps. */
 enum { FIRST_EVENT = 1, STEPS = 32 };
 
@@ -22,9 +24,12 @@ struct watched {
 	size_t nr_steps;
 	uint64_t began_until_ns; /* TRIGGER_WAIT: waits that began up to then were looked at */
 	struct session_long_wait wait; /* the same: that met it */
-	uint32_t event;		       /* TRIGGER_EVENT: as samples have it */
-	uint64_t met_ns; /* the same: when it was sampled; 0: not since the last look */
-	int directory;	 /* TRIGGER_FILE: its watch */
+	uint32_t event; /* TRIGGER_EVENT, TRIGGER_LATENCY: as samples have it; where calls begin */
+	uint32_t at_return;	  /* TRIGGER_LATENCY: where they end */
+	struct call_times *calls; /* the same */
+	uint64_t took_ns;	  /* the same: that met it */
+	uint64_t met_ns;	  /* when it was met; 0: not since the last look */
+	int directory;		  /* TRIGGER_FILE: its watch */
 	const char *name;
 };
 
@@ -58,12 +63,27 @@ static int watch_file(struct trigger_watch *watch, struct watched *file, struct 
 	return file->directory < 0 ? cannot_watch(path, error) : 0;
 }
 
-static uint32_t event_of(const struct options *options, const char *asked)
+/* Named by the trigger, behind a prefix. options_check.c has seen that there is one. */
+static uint32_t event_of(const struct options *options, const char *prefix,
+			 const struct trigger *trigger)
 {
-	for (size_t i = 0; i < options->nr_events; i++)
-		if (!strcmp(options->events[i].asked, asked))
+	const size_t bytes = strlen(prefix);
+	for (size_t i = 0; i < options->nr_events; i++) {
+		const char *asked = options->events[i].asked;
+		if (!strncmp(asked, prefix, bytes) &&
+		    strlen(asked + bytes) == trigger->subject_bytes &&
+		    !memcmp(asked + bytes, trigger->subject, trigger->subject_bytes))
 			return FIRST_EVENT + (uint32_t)i;
-	return 0; /* options_check.c has seen that there is one */
+	}
+	return 0;
+}
+
+static int watch_calls(const struct options *options, struct watched *item, struct error *error)
+{
+	item->event = event_of(options, TRIGGER_AT_ENTRY, item->trigger);
+	item->at_return = event_of(options, TRIGGER_AT_RETURN, item->trigger);
+	item->calls = calloc(1, sizeof(*item->calls));
+	return item->calls ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 
 struct trigger_watch *trigger_watch_new(const struct options *options, struct error *error)
@@ -78,8 +98,9 @@ struct trigger_watch *trigger_watch_new(const struct options *options, struct er
 		struct watched *item = &watch->items[watch->nr++];
 		item->trigger = &options->triggers[i];
 		if (item->trigger->kind == TRIGGER_EVENT)
-			item->event = event_of(options, item->trigger->subject);
-		if (item->trigger->kind == TRIGGER_FILE && watch_file(watch, item, error)) {
+			item->event = event_of(options, "", item->trigger);
+		if ((item->trigger->kind == TRIGGER_LATENCY && watch_calls(options, item, error)) ||
+		    (item->trigger->kind == TRIGGER_FILE && watch_file(watch, item, error))) {
 			trigger_watch_free(watch);
 			return NULL;
 		}
@@ -89,17 +110,36 @@ struct trigger_watch *trigger_watch_new(const struct options *options, struct er
 
 void trigger_watch_free(struct trigger_watch *watch)
 {
-	if (watch && watch->inotify_fd >= 0)
+	if (!watch)
+		return;
+	if (watch->inotify_fd >= 0)
 		close(watch->inotify_fd);
+	for (size_t i = 0; i < watch->nr; i++)
+		free(watch->items[i].calls);
 	free(watch);
+}
+
+static void take_call(struct watched *item, const struct sample *sample)
+{
+	uint64_t took_ns;
+	if (sample->event == item->event) {
+		call_times_enter(item->calls, sample->task.index, sample->time_ns);
+	} else if (sample->event == item->at_return &&
+		   call_times_leave(item->calls, sample->task.index, sample->time_ns, &took_ns) &&
+		   took_ns > item->trigger->for_ns && !item->met_ns) {
+		item->met_ns = sample->time_ns;
+		item->took_ns = took_ns;
+	}
 }
 
 void trigger_watch_samples(struct trigger_watch *watch, const struct sample *samples, size_t nr)
 {
 	for (size_t i = 0; i < watch->nr; i++) {
 		struct watched *item = &watch->items[i];
-		for (size_t at = 0; item->event && !item->met_ns && at < nr; at++)
-			if (samples[at].event == item->event)
+		for (size_t at = 0; item->event && at < nr; at++)
+			if (item->calls)
+				take_call(item, &samples[at]);
+			else if (!item->met_ns && samples[at].event == item->event)
 				item->met_ns = samples[at].time_ns;
 	}
 }
@@ -171,6 +211,9 @@ static void describe(const struct watched *item, struct trigger_met *met)
 	if (item->trigger->kind == TRIGGER_WAIT)
 		snprintf(met->why, sizeof(met->why), "%.100s (%s, %s[%d])", item->trigger->text,
 			 wait_kind_name(item->wait.kind), item->wait.name, item->wait.tid);
+	else if (item->trigger->kind == TRIGGER_LATENCY)
+		snprintf(met->why, sizeof(met->why), "%.100s (a call took %.1f ms)",
+			 item->trigger->text, (double)item->took_ns / (double)NS_PER_MS);
 	else
 		snprintf(met->why, sizeof(met->why), "%s", item->trigger->text);
 }

@@ -450,6 +450,11 @@ static int add_events(const char *text, size_t size, struct options *options, ui
 	return result;
 }
 
+int options_add_event(const char *text, struct options *options, struct error *error)
+{
+	return add_events(text, strlen(text), options, 0, error);
+}
+
 /* Behind a group's brace, ":letters" goes for all of its events. *at moves to what follows. */
 static int end_group(const char *text, size_t *at, struct options *options, uint8_t group,
 		     struct error *error)

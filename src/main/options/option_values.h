@@ -55,6 +55,8 @@ int parse_user(const char *option, const char *text, uint32_t *uid, struct error
 int parse_source_dir(const char *option, const char *text, struct options *options,
 		     struct error *error);
 int parse_label(const char *option, const char *text, struct options *options, struct error *error);
+/* One event more, or several by a pattern. 0, or as event_parse(). */
+int options_add_event(const char *text, struct options *options, struct error *error);
 /* Adds events from a comma-separated list; a comma between slashes belongs to the event. */
 int parse_events(const char *option, const char *text, struct options *options,
 		 struct error *error);

@@ -148,10 +148,41 @@ static int check_time(struct parse *parse)
 	return 0;
 }
 
+/* Each call counts: what is asked of all events, and the guard, are not for these. */
+static int add_probe(struct parse *parse, const char *kind, const struct trigger *trigger)
+{
+	struct options *options = parse->options;
+	char text[EVENT_TEXT_BYTES];
+	if ((size_t)snprintf(text, sizeof(text), "%s%.*s", kind, (int)trigger->subject_bytes,
+			     trigger->subject) >= sizeof(text)) {
+		error_usage(parse->error, "--trigger %.40s...: the name is too long",
+			    trigger->text);
+		return error_remedy(parse->error, "give a shorter path, as a link's");
+	}
+	for (size_t i = 0; i < options->nr_events; i++)
+		if (!strcmp(options->events[i].asked, text))
+			return 0;
+	const int code = options_add_event(text, options, parse->error);
+	if (!code)
+		options->events[options->nr_events - 1].period = 1;
+	return code;
+}
+
+static int check_latency(struct parse *parse, const struct trigger *trigger)
+{
+	struct options *options = parse->options;
+	int code = options->nr_events ? 0 : options_add_event("cycles", options, parse->error);
+	if (!code)
+		code = add_probe(parse, TRIGGER_AT_ENTRY, trigger);
+	return code ? code : add_probe(parse, TRIGGER_AT_RETURN, trigger);
+}
+
 /* Whether it can come true. */
-static int check_trigger(const struct parse *parse, const struct trigger *trigger)
+static int check_trigger(struct parse *parse, const struct trigger *trigger)
 {
 	const struct options *options = parse->options;
+	if (trigger->kind == TRIGGER_LATENCY)
+		return check_latency(parse, trigger);
 	if (trigger->kind == TRIGGER_EXIT && !options->argv) {
 		error_usage(parse->error, "--trigger %s: only a command's exit status is known",
 			    trigger->text);

@@ -24,8 +24,8 @@ static int wrong(const struct place *place, const char *what)
 {
 	error_marked(place->error, place->text, (size_t)(place->at - place->text), "%s", what);
 	return error_remedy(place->error,
-			    "write cpu>150%% for 2s, wait>500ms for lock, event EVENT, "
-			    "file PATH or exit!=0");
+			    "write cpu>150%% for 2s, wait>500ms for lock, "
+			    "latency FILE:FUNCTION>20ms, event EVENT, file PATH or exit!=0");
 }
 
 static void skip_blanks(struct place *place)
@@ -120,6 +120,30 @@ static int take_wait(struct place *place, struct trigger *trigger)
 	return take_word(place, "for") ? take_kinds(place, &trigger->wait_kinds) : 0;
 }
 
+/* The last >: a file's name may have others. */
+static int take_latency(struct place *place, struct trigger *trigger)
+{
+	trigger->kind = TRIGGER_LATENCY;
+	skip_blanks(place);
+	trigger->subject = place->at;
+	const char *sign = strrchr(place->at, '>');
+	size_t bytes = sign ? (size_t)(sign - place->at) : 0;
+	while (bytes && (place->at[bytes - 1] == ' ' || place->at[bytes - 1] == '\t'))
+		bytes--;
+	if (!bytes)
+		return wrong(place, "no FILE:FUNCTION>TIME");
+	if (!memchr(place->at, ':', bytes))
+		return wrong(place, "no FILE:FUNCTION");
+	trigger->subject_bytes = bytes;
+	place->at = sign + 1;
+	skip_blanks(place);
+	const char *end = duration_of(place->at, &trigger->for_ns);
+	if (!end || !trigger->for_ns)
+		return wrong(place, "no time");
+	place->at = end;
+	return 0;
+}
+
 static int take_subject(struct place *place, struct trigger *trigger, enum trigger_kind kind)
 {
 	trigger->kind = kind;
@@ -127,7 +151,8 @@ static int take_subject(struct place *place, struct trigger *trigger, enum trigg
 	if (!*place->at)
 		return wrong(place, kind == TRIGGER_FILE ? "no path" : "no event");
 	trigger->subject = place->at;
-	place->at += strlen(place->at);
+	trigger->subject_bytes = strlen(place->at);
+	place->at += trigger->subject_bytes;
 	return 0;
 }
 
@@ -143,12 +168,13 @@ int trigger_parse(const char *text, struct trigger *trigger, struct error *error
 {
 	struct place place = {text, text, error};
 	*trigger = (struct trigger){.text = text};
-	int result = take_word(&place, "cpu")	  ? take_cpu(&place, trigger)
-		     : take_word(&place, "wait")  ? take_wait(&place, trigger)
-		     : take_word(&place, "event") ? take_subject(&place, trigger, TRIGGER_EVENT)
-		     : take_word(&place, "file")  ? take_subject(&place, trigger, TRIGGER_FILE)
-		     : take_word(&place, "exit")  ? take_exit(&place, trigger)
-						  : wrong(&place, "no such trigger");
+	int result = take_word(&place, "cpu")	    ? take_cpu(&place, trigger)
+		     : take_word(&place, "wait")    ? take_wait(&place, trigger)
+		     : take_word(&place, "latency") ? take_latency(&place, trigger)
+		     : take_word(&place, "event")   ? take_subject(&place, trigger, TRIGGER_EVENT)
+		     : take_word(&place, "file")    ? take_subject(&place, trigger, TRIGGER_FILE)
+		     : take_word(&place, "exit")    ? take_exit(&place, trigger)
+						    : wrong(&place, "no such trigger");
 	skip_blanks(&place);
 	return result || !*place.at ? result : wrong(&place, "nothing may follow");
 }
