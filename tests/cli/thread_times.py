@@ -12,7 +12,8 @@ import subprocess
 from harness import (BUILD, CTOP, Skip, alone, case, check, child, copy_for_all, ctop_ok, directory, main, need_program, need_root,
                      paranoid, plain_user, readable_ctop, run, status_of, target, wait_for_samples, wait_until)
 
-FROM_SWITCHES, FROM_LOOKS, FROM_BOTH = 1, 2, 3
+FROM_SWITCHES, FROM_LOOKS, FROM_BOTH, FROM_WAKINGS, FROM_SOME_WAKINGS = 1, 2, 3, 4, 5
+BY_RECORDS = (FROM_SWITCHES, FROM_WAKINGS, FROM_SOME_WAKINGS)
 KINDS = ("running", "runnable", "waiting", "unknown")
 # What a switch of threads costs, and ctop's own part of it, is time of the thread's by its own clock.
 SWITCH_SECONDS = 200e-6
@@ -72,7 +73,7 @@ def waits_are_as_long_as_by_the_threads_own_clocks():
     with directory() as where:
         stats, printed = timed(where, "--", workload("waits"), "60", "20")
         report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
-    check(stats["time"]["source"] == FROM_SWITCHES, f"{stats['time']}")
+    check(stats["time"]["source"] in BY_RECORDS, f"{stats['time']}")
     check_known_waits(stats, printed)
     line = re.search(r"^time +cpu ([\d.]+)%, run-queue ([\d.]+)%, waiting ([\d.]+)% of .* of 7 threads", report, re.M)
     check(line, report)
@@ -189,7 +190,7 @@ def programs_and_threads_come_and_go():
     need_root()
     with directory() as where:
         stats, _ = timed(where, "--", "sh", "-c", "for i in 1 2 3 4 5; do sh -c :; done; :")
-    check(stats["time"]["source"] == FROM_SWITCHES, f"{stats['time']}")
+    check(stats["time"]["source"] in BY_RECORDS, f"{stats['time']}")
     check(len({thread["pid"] for thread in stats["threads"]}) == 6, f"{stats['threads']}")
     check(stats["time"]["unknown_seconds"] <= 0.001 * stats["time"]["observed_seconds"], f"{stats['time']}")
 
@@ -222,6 +223,77 @@ def the_guard_holds_switches_back():
     seen = stats["time"]["running_seconds"] + stats["time"]["unknown_seconds"]
     # The event's own clock leaves out part of what switches cost.
     check(stats["time"]["running_seconds"] < 1.4 * busy + 0.1 and seen > 0.5 * busy, f"{busy} s by its clock: {stats['time']}")
+
+
+def check_queued(stats, printed):
+    """As long as the scheduler says, from waking on, of the two that want one CPU."""
+    by_tid = {thread["tid"]: thread for thread in stats["threads"]}
+    told = re.findall(r"^(\w+) (\d+) ([\d.]+)$", printed, re.M)
+    check(len(told) == 2, printed)
+    for name, tid, milliseconds in told:
+        queued, thread = float(milliseconds) / 1e3, by_tid[int(tid)]
+        check(thread["name"] == name and thread["unknown"] == 0, f"{name}: {thread}")
+        # It wakes up on its way to the run queue, and is on its way from there to the CPU.
+        check(abs(thread["runnable"] - queued) < 0.01 * queued + 60 * SWITCH_SECONDS, f"{name}: {queued} s by schedstat: {thread}")
+
+
+def need_wakings(stats):
+    if stats["time"]["source"] != FROM_WAKINGS or stats["wakings_lost"]:
+        raise Skip(f"no records of each waking here: {stats['time']['source']}, {stats['wakings_lost']} lost")
+
+
+@case
+def who_was_woken_wants_a_cpu():
+    need_root()
+    with directory() as where:
+        # The guard may let wakings go on a machine that does much else.
+        stats, printed = timed(where, "--max-overhead", "0", "--", workload("woken"), "60")
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+        need_wakings(stats)
+        check_queued(stats, printed)
+        check("(run-queue: from waking on)" in report, report)
+        # Threads that are attached as they run, with others beside them.
+        with child(workload("woken"), "600", "100000", stdout=subprocess.DEVNULL) as program:
+            wait_until(lambda: switches_of(program.pid), "its threads")
+            stats, _ = timed(where, "--max-overhead", "0", "-p", program.pid, "--duration", "1")
+        need_wakings(stats)
+        (woken,) = [thread for thread in stats["threads"] if thread["name"] == "woken" and thread["tid"] != program.pid]
+        check(woken["runnable"] > woken["running"] > 0, f"{woken}")
+
+
+@case
+def without_wakings_it_is_said():
+    """In a pid namespace, where the kernel tells other numbers."""
+    need_root()
+    apart = [need_program("unshare"), "--pid", "--fork", "--mount-proc"]
+    with directory() as where:
+        if run(*apart, "true").returncode:
+            raise Skip("no pid namespaces here")
+        stats, _ = timed(where, "--", workload("woken"), "60", prefix=apart)
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+    check(stats["time"]["source"] == FROM_SWITCHES and "preempted, not from waking on" in report, f"{stats['time']}\n{report}")
+
+
+@case
+def the_guard_gives_wakings_up_first():
+    """Its switches alone are below what is allowed, both are not."""
+    need_root()
+    bench = [need_program("perf"), "bench", "sched", "pipe", "-l", "60000"]
+    with directory() as where:
+        least, most = 1, 90
+        while True:  # what that is depends on the machine
+            if least > most:
+                raise Skip("no such limit on this machine")
+            percent = (least + most) // 2
+            stats, _ = timed(where, "--max-overhead", str(percent), "--", *bench)
+            source = stats["time"]["source"]
+            if source == FROM_SOME_WAKINGS:
+                break
+            if source == FROM_SWITCHES:
+                raise Skip("no records of wakings here")
+            least, most = (percent + 1, most) if source == FROM_BOTH else (least, percent - 1)
+        report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout
+    check("wakings cost more than --max-overhead" in " ".join(report.split()), report)
 
 
 def switches_of(pid):
@@ -278,14 +350,19 @@ def as_perf_sched_has_it():
         raise Skip("perf lost records")
     out, waiting = {}, {}
     switch = r"^ *([\d.]+): +sched:sched_switch: .*prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+) "
-    for time, before, state, after in re.findall(switch, told.stdout, re.M):
+    waking = r"^ *([\d.]+): +sched:sched_waking: .*()() pid=(\d+) "
+    records = re.findall(switch, told.stdout, re.M)
+    if stats["time"]["source"] == FROM_WAKINGS:
+        records += re.findall(waking, told.stdout, re.M)
+    for time, before, state, after in sorted(records, key=lambda record: float(record[0])):
         # Of a CPU that was idle the kernel (6.18) leaves some switches out: then it came back some us before it went again.
         for tid in (after, before):
-            if tid in out:
+            if tid in out:  # of a waking the latter alone
                 since, kept = out.pop(tid)
                 if not kept.startswith("R"):
                     waiting[int(tid)] = waiting.get(int(tid), 0) + float(time) - since
-        out[before] = float(time), state
+        if before:
+            out[before] = float(time), state
     if not waiting:
         raise Skip(f"perf script tells of no switches: {told.stdout[:200]}")
     for thread in stats["threads"]:

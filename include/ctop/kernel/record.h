@@ -49,8 +49,11 @@ struct record_mmap {
 	const char *path;	/* NUL-terminated, inside the record */
 };
 
+/* A sample of sched:sched_waking, which main alone has. */
+enum { RECORD_WAKING = 0x2000 };
+
 struct record {
-	uint32_t type; /* PERF_RECORD_* */
+	uint32_t type; /* PERF_RECORD_*, or RECORD_WAKING */
 	uint16_t misc;
 	uint16_t size;
 	/* From the sample or the sample_id trailer; 0 / -1 when the format has none. */
@@ -72,6 +75,10 @@ struct record {
 		struct {
 			bool out, preempted;
 		} switched; /* SWITCH */
+		struct {
+			int32_t tid;
+			bool by_interrupt; /* pid and tid are of whom that came upon */
+		} waking;		   /* RECORD_WAKING: by pid and tid */
 	};
 };
 

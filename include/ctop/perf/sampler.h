@@ -139,7 +139,9 @@ struct sampler_sideband_losses sampler_sideband_losses(const struct sampler *sam
  * one per CPU; 0 where whole CPUs, or not all, are sampled, or there was no locked memory, or too few descriptors, for them.
  */
 size_t sampler_nr_switches(const struct sampler *sampler);
-int sampler_switches_fd(const struct sampler *sampler, size_t i); /* to poll */
+/* Descriptors to poll, of switches and wakings. */
+size_t sampler_nr_switch_fds(const struct sampler *sampler);
+int sampler_switch_fd(const struct sampler *sampler, size_t i);
 /*
  * Hands at most max records of all rings to take(), in the order of time, but none from until_ns on. before_ns: of the record before in its
  * ring; what a LOST record is about was between the two. True: there are more.
@@ -155,6 +157,20 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 uint64_t sampler_switches_known_until(const struct sampler *sampler);
 /* No more of them are written from now on. */
 void sampler_end_switches(struct sampler *sampler);
+
+/*
+ * Beside them, in their order, RECORD_WAKING: who woke one of these threads, or one that began after the youngest, by sched:sched_waking on
+ * all CPUs. tids is put into order. Again, for other threads: what was asked before is over, and some are told twice. 0; -EXDEV: in a pid namespace
+ * the kernel tells others' numbers; or -errno.
+ */
+int sampler_follow_wakings(struct sampler *sampler, int32_t *tids, size_t nr, int32_t youngest);
+/* The youngest of all threads: those that begin from now on have larger numbers, until these begin again. */
+int32_t sampler_youngest_thread(void);
+/* Whether wakings of that thread are recorded, if any are. */
+bool sampler_wakings_cover(const struct sampler *sampler, int32_t tid);
+uint64_t sampler_wakings_lost(const struct sampler *sampler);
+/* No more of them are written from now on. */
+void sampler_end_wakings(struct sampler *sampler);
 
 /*
  * A thread that was in the middle of starting another while it was attached: the new one has neither inherited

@@ -7,6 +7,7 @@
  * nobody saw is unknown.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <ctop/system/wait_kind.h>
@@ -28,8 +29,19 @@ enum time_source {
 	TIME_FROM_LOOKS,
 	/* Of records until they cost too much (--max-overhead), of schedstat from then on. */
 	TIME_FROM_BOTH,
+	/* Records of switches and wakings. Runnable: from waking on. */
+	TIME_FROM_WAKINGS,
+	/* The same until wakings cost too much, of switches alone from then on. */
+	TIME_FROM_SOME_WAKINGS,
 	NR_TIME_SOURCES
 };
+
+/* Records tell of each switch. */
+static inline bool time_source_has_records(enum time_source source)
+{
+	return source == TIME_FROM_SWITCHES || source == TIME_FROM_WAKINGS ||
+	       source == TIME_FROM_SOME_WAKINGS;
+}
 
 struct thread_times {
 	int32_t pid, tid; /* 0: of several */

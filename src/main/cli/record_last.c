@@ -245,7 +245,7 @@ static void look_at_triggers(struct flight *flight)
 static int check_waits_are_known(struct flight *flight, struct error *error)
 {
 	if (flight->tells_no_waits || !trigger_watch_needs_switches(flight->watch) ||
-	    session_time_source(flight->session) == TIME_FROM_SWITCHES)
+	    time_source_has_records(session_time_source(flight->session)))
 		return 0;
 	flight->tells_no_waits = true;
 	if (flight->options->strict)

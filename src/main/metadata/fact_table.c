@@ -119,6 +119,9 @@ const struct fact_row fact_rows[] = {
 	UNLESS_0("stats.waits_refused_by", "waits_refused_by", FACT_NUMBER, stats.waits_refused_by,
 		 AT_END),
 	PROBLEM(waits_untold_ns, AT_END, "ns of waiting that ctop was too slow to tell"),
+	PROBLEM(wakings_lost, AT_END,
+		"records of wakings lost: of their threads the run-queue's time from waking on "
+		"counts as waiting"),
 	UNLESS_0("stats.goroutines_refusal", "goroutines_refusal", FACT_NUMBER,
 		 stats.goroutines_refusal, AT_END),
 	PROBLEM(goroutines_left_out, AT_END,

@@ -42,6 +42,8 @@ bool tracepoint_is(const char *name);
 int tracepoint_id(const char *name, uint64_t *id);
 /* What it says of its fields; cut at size. 0 or as above. */
 int tracepoint_format(const char *name, char *text, size_t size);
+/* Where in a record a field of plain numbers is. -ENOENT: it has none of that name; or as above. */
+int tracepoint_field(const char *name, const char *field, uint32_t *offset, uint32_t *bytes);
 /* 0, -ENODEV or -EACCES. */
 int tracepoint_each(const struct catalog_reader *reader);
 /* The cause and the remedy for what tracepoint_id() could not find out. Returns code. */

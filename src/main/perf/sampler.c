@@ -194,6 +194,7 @@ void sampler_free(struct sampler *sampler)
 			close(sampler->fds.items[i].fd);
 	sideband_close(sampler);
 	switches_close(sampler);
+	wakings_close(sampler);
 	rings_close(sampler);
 	family_release(&sampler->family);
 	free(sampler->fds.items);

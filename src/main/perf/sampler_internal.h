@@ -4,7 +4,7 @@
 
 /*
  * The sampler's state, shared by its files, from the top down: sampler.c (life), attach.c and attach_thread.c (threads),
- * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c and switches.c (what main reads), side_rings.c,
+ * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c, switches.c and wakings.c (what main reads), side_rings.c,
  * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), fallbacks.c (fallbacks, told), permission.c (who may what),
  * perf_open.c (the system call), machine.c (what /proc and /sys say). None calls one above it.
  */
@@ -42,7 +42,8 @@ struct side_ring {
 	struct ring ring;
 	uint64_t read_ns; /* switches.c: the time of the record taken last */
 	uint64_t next_ns; /* ... and of the next one; UINT64_MAX: there is none */
-	uint64_t full_at; /* its head when it was found full last; 0: what was lost then has been told */
+	uint64_t
+		full_at; /* its head when it was found full last; 0: what was lost then has been told */
 };
 
 /* side_rings.c. All zero: there are none. */
@@ -53,6 +54,23 @@ struct side_rings {
 		int *items;
 		size_t nr, capacity;
 	} fds; /* of the events that write into them */
+};
+
+/* From one thread's number to another's, both included. */
+struct tid_range {
+	int32_t first, last;
+};
+
+/* wakings.c. All zero: nobody wants to know. */
+enum { WAKING_RANGES = 16 };
+struct wakings {
+	struct side_rings rings;
+	uint64_t tracepoint;
+	uint32_t pid_offset; /* of whom is woken, in what the tracepoint writes */
+	struct tid_range ranges
+		[WAKING_RANGES]; /* whose wakings are recorded: the target's threads, and some that are not */
+	size_t nr_ranges;
+	uint64_t lost; /* by events that were closed */
 };
 
 /* What main itself reads: sideband.c. */
@@ -116,6 +134,7 @@ struct sampler {
 	} ids; /* of fds, one by one */
 	struct sideband sideband;
 	struct side_rings switches; /* switches.c; none: not to be had */
+	struct wakings wakings;
 };
 
 /* What was asked of one event: every so many, or 0: a rate. */
@@ -261,6 +280,15 @@ void switches_open(struct sampler *sampler);
 /* Not where that would leave too few descriptors: then there are none at all. */
 void switches_follow(struct sampler *sampler, size_t from);
 void switches_close(struct sampler *sampler);
+
+/* ---- wakings.c ---- */
+
+/* A record of its rings. False: it is no waking. */
+bool wakings_parse(const struct sampler *sampler, const struct perf_event_header *header,
+		   struct record *record);
+/* As record_time(). */
+int wakings_time(const struct perf_event_header *header, uint64_t *time_ns);
+void wakings_close(struct sampler *sampler);
 
 /* ---- side_rings.c ---- */
 

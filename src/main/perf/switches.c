@@ -82,9 +82,21 @@ size_t sampler_nr_switches(const struct sampler *sampler)
 	return sampler->switches.nr;
 }
 
-int sampler_switches_fd(const struct sampler *sampler, size_t i)
+size_t sampler_nr_switch_fds(const struct sampler *sampler)
 {
-	return sampler->switches.items[i].fd;
+	return sampler->switches.nr + sampler->wakings.rings.nr;
+}
+
+/* Of all rings: those of switches, then those of wakings. */
+static struct side_ring *ring_of(const struct sampler *sampler, size_t i)
+{
+	const size_t nr = sampler->switches.nr;
+	return i < nr ? &sampler->switches.items[i] : &sampler->wakings.rings.items[i - nr];
+}
+
+int sampler_switch_fd(const struct sampler *sampler, size_t i)
+{
+	return ring_of(sampler, i)->fd;
 }
 
 void sampler_end_switches(struct sampler *sampler)
@@ -133,22 +145,31 @@ uint64_t sampler_switches_known_until(const struct sampler *sampler)
 }
 
 /* Finds out when the next record of a ring was written. */
-static void look_at_next(struct side_ring *ring)
+static void look_at_next(struct side_ring *ring, bool is_waking)
 {
 	bool damaged = false;
 	const struct perf_event_header *header = ring_peek(&ring->ring, &damaged);
 	ring->next_ns = UINT64_MAX;
-	if (header && record_time(header, header->size, &format, &ring->next_ns))
+	if (header && (is_waking ? wakings_time(header, &ring->next_ns)
+				 : record_time(header, header->size, &format, &ring->next_ns)))
 		ring->next_ns = ring->read_ns; /* it says nothing: take_next() leaves it out */
 }
 
-static struct side_ring *find_oldest(const struct side_rings *rings)
+static size_t find_oldest(const struct sampler *sampler)
 {
-	struct side_ring *oldest = &rings->items[0];
-	for (size_t i = 1; i < rings->nr; i++)
-		if (rings->items[i].next_ns < oldest->next_ns)
-			oldest = &rings->items[i];
+	size_t oldest = 0;
+	for (size_t i = 1; i < sampler_nr_switch_fds(sampler); i++)
+		if (ring_of(sampler, i)->next_ns < ring_of(sampler, oldest)->next_ns)
+			oldest = i;
 	return oldest;
+}
+
+/* Of wakings that were lost the switches know nothing. */
+static bool parse(const struct sampler *sampler, const struct perf_event_header *header,
+		  bool is_waking, struct record *record)
+{
+	return is_waking ? wakings_parse(sampler, header, record)
+			 : record_parse(header, header->size, &format, record) == 0;
 }
 
 bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t max,
@@ -156,26 +177,27 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 					uint64_t before_ns),
 			   void *context)
 {
-	const struct side_rings *rings = &sampler->switches;
-	if (!rings->nr)
+	const size_t nr_rings = sampler_nr_switch_fds(sampler), nr_switches = sampler->switches.nr;
+	if (!nr_switches)
 		return false;
-	for (size_t i = 0; i < rings->nr; i++) {
-		refresh(&rings->items[i], rings->items[i].ring.tail);
-		look_at_next(&rings->items[i]);
+	for (size_t i = 0; i < nr_rings; i++) {
+		struct side_ring *ring = ring_of(sampler, i);
+		refresh(ring, ring->ring.tail);
+		look_at_next(ring, i >= nr_switches);
 	}
-	struct side_ring *oldest;
-	size_t nr = 0;
-	for (; (oldest = find_oldest(rings))->next_ns < until_ns && nr < max; nr++) {
+	size_t at, nr = 0;
+	for (; ring_of(sampler, at = find_oldest(sampler))->next_ns < until_ns && nr < max; nr++) {
+		struct side_ring *oldest = ring_of(sampler, at);
 		bool damaged = false;
 		const struct perf_event_header *header = ring_peek(&oldest->ring, &damaged);
 		struct record record;
-		if (header && record_parse(header, header->size, &format, &record) == 0)
+		if (header && parse(sampler, header, at >= nr_switches, &record))
 			take(context, &record, oldest->read_ns);
 		oldest->read_ns = oldest->next_ns;
 		consume(oldest);
-		look_at_next(oldest);
+		look_at_next(oldest, at >= nr_switches);
 	}
-	for (size_t i = 0; i < rings->nr; i++)
-		give_back(&rings->items[i]);
+	for (size_t i = 0; i < nr_rings; i++)
+		give_back(ring_of(sampler, i));
 	return nr == max;
 }

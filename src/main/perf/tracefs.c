@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/mount.h>
 #include <stdio.h>
@@ -128,6 +129,21 @@ int tracepoint_id(const char *name, uint64_t *id)
 int tracepoint_format(const char *name, char *text, size_t size)
 {
 	return read_text(name, "format", text, size);
+}
+
+int tracepoint_field(const char *name, const char *field, uint32_t *offset, uint32_t *bytes)
+{
+	enum { FORMAT_BYTES = 4096 };
+	char format[FORMAT_BYTES], declared[64];
+	const int result = tracepoint_format(name, format, sizeof(format));
+	if (result)
+		return result;
+	snprintf(declared, sizeof(declared), " %s;\toffset:", field);
+	const char *found = strstr(format, declared);
+	if (!found ||
+	    sscanf(found + strlen(declared), "%" SCNu32 ";\tsize:%" SCNu32, offset, bytes) != 2)
+		return -ENOENT;
+	return 0;
 }
 
 static void tell_system(const struct catalog_reader *reader, int events, const char *system)

@@ -130,7 +130,7 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 {
 	size_t nr_targets = session->phase == PHASE_RUNNING ? session->target.nr_pid_fds : 0;
 	size_t nr_sideband = session->sampler ? sampler_nr_sideband(session->sampler) : 0;
-	size_t nr_switches = session->sampler ? sampler_nr_switches(session->sampler) : 0;
+	size_t nr_switches = session->sampler ? sampler_nr_switch_fds(session->sampler) : 0;
 	int rest_ms = sideband_rest_ms(session);
 	if (rest_ms > 0)
 		nr_sideband = 0;
@@ -155,7 +155,7 @@ static int wait_and_serve(struct session *session, int timeout_ms)
 	const size_t switches_at = nr;
 	for (size_t i = 0; i < nr_switches; i++)
 		fds[nr++] = (struct pollfd){
-			.fd = sampler_switches_fd(session->sampler, i),
+			.fd = sampler_switch_fd(session->sampler, i),
 			.events = POLLIN,
 		};
 	for (size_t i = 0; i < nr_targets; i++)

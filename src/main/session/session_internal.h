@@ -4,7 +4,7 @@
 
 /*
  * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
- * session_sampling.c (on and off), session_time.c (what threads do), session_waits.c (where they wait), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
+ * session_sampling.c (on and off), session_time.c (what threads do), session_wakings.c (who is woken), session_waits.c (where they wait), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
 #include <stdbool.h>
@@ -70,6 +70,15 @@ enum own {
 	OWN_OPENER,
 };
 
+/* session_wakings.c: of one turn of the guard. */
+struct session_wakings {
+	uint64_t nr, nr_others; /* recorded, and of them of threads that are not the target's */
+	bool was_renewed;	/* for other threads, in the turn before */
+	uint64_t nr_threads;	/* of the account, as they were */
+	int32_t youngest;	/* of all threads, at some time before all that has been read */
+	uint64_t youngest_ns;
+};
+
 /* session_time.c: what threads do with their time. account NULL: nobody keeps one. */
 struct session_time {
 	struct time_account *account;
@@ -84,6 +93,7 @@ struct session_time {
 	uint64_t pass_cpu_ns;	    /* what it took so far */
 	/* The guard: what came since, and the target's time until then. */
 	uint64_t window_ns, nr_records, running_ns;
+	struct session_wakings wakings;
 	struct {
 		struct thread_name *items;
 		size_t nr, capacity, at;
@@ -237,6 +247,14 @@ void session_release_time(struct session *session);
 /* False: there is no account of threads. */
 bool session_used_by_threads(struct session *session, struct session_used *used);
 void session_add_times(struct session *session, struct session_stats *stats);
+
+/* ---- session_wakings.c ---- */
+
+/* Where they are to be had: of the account's threads, which have been listed since that one was the youngest of all. */
+void session_begin_wakings(struct session *session, int32_t youngest);
+void session_note_waking(struct session_time *time, const struct record *record);
+/* Once in a while: what is recorded costs too much, or is not of all threads. */
+void session_guard_wakings(struct session *session, bool is_too_much);
 
 /* ---- session_waits.c ---- */
 

@@ -32,7 +32,7 @@ enum { LOOKS_SHARE = 500, PLACES_SHARE = 200 };
 /* The guard looks at so much time, and does not mind a few records. */
 #define WINDOW_NS (NS_PER_SECOND / 4)
 enum { RECORDS_LEAST = 2500 };
-/* What a record costs the thread that switches: PERFORMANCE.md. */
+/* What a record costs the thread that switches, and about what one costs who wakes: PERFORMANCE.md. */
 #define RECORD_COST_NS 400
 
 enum { TOLD_MOST = 4096 };
@@ -142,7 +142,7 @@ static void look_at_all(struct session_time *time, bool is_last)
 
 static bool uses_looks(const struct session_time *time)
 {
-	return time->source != TIME_FROM_SWITCHES;
+	return !time_source_has_records(time->source);
 }
 
 /* Of few threads it is worth more to see where they wait: as long as that is often enough to see most waits. */
@@ -175,6 +175,8 @@ static void serve_looks(struct session_time *time, uint64_t now_ns)
 static void take(void *context, const struct record *record, uint64_t before_ns)
 {
 	struct session_time *time = context;
+	if (record->type == RECORD_WAKING)
+		session_note_waking(time, record);
 	/* Without memory a thread is missing: the account says less, nothing wrong. */
 	time_account_take(time->account, record, before_ns);
 	time->nr_records++;
@@ -194,6 +196,7 @@ static bool read_records(struct session *session, uint64_t until_ns, size_t most
 static void end_records(struct session *session, uint64_t end_ns)
 {
 	sampler_end_switches(session->sampler);
+	sampler_end_wakings(session->sampler);
 	read_records(session, end_ns, SIZE_MAX);
 	const uint64_t known_ns = sampler_switches_known_until(session->sampler);
 	const struct record lost = {.type = PERF_RECORD_LOST, .time_ns = end_ns};
@@ -208,19 +211,29 @@ void session_tell_time(struct session *session, const struct record *record)
 		time_account_take(session->time.account, record, 0);
 }
 
-/* No more than --max-overhead of the target's time: from then on the scheduler's own counts do. */
+static bool costs_too_much(const struct session *session, uint64_t nr_records, uint64_t used_ns)
+{
+	const uint64_t percent = session->sampling.max_overhead_percent;
+	return percent && used_ns && nr_records > RECORDS_LEAST &&
+	       nr_records * RECORD_COST_NS > used_ns / 100 * percent;
+}
+
+/*
+ * No more than --max-overhead of the target's time: from then on it goes without wakings, whose records cost who wakes, or, where switches alone cost that much,
+ * the scheduler's own counts do.
+ */
 static void guard(struct session *session, uint64_t now_ns)
 {
 	struct session_time *time = &session->time;
-	const uint64_t percent = session->sampling.max_overhead_percent;
-	if (now_ns - time->window_ns < WINDOW_NS || time->source != TIME_FROM_SWITCHES)
+	if (now_ns - time->window_ns < WINDOW_NS || uses_looks(time))
 		return;
 	const struct thread_times sum = time_account_sum(time->account, now_ns);
 	const uint64_t used_ns = sum.ns[TIME_RUNNING] - time->running_ns;
-	const bool is_too_much = percent && used_ns && time->nr_records > RECORDS_LEAST &&
-				 time->nr_records * RECORD_COST_NS > used_ns / 100 * percent;
+	const uint64_t nr_switches = time->nr_records - time->wakings.nr;
+	const bool is_too_much = costs_too_much(session, nr_switches, used_ns);
+	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns));
 	time->window_ns = now_ns;
-	time->nr_records = 0;
+	time->nr_records = time->wakings.nr = time->wakings.nr_others = 0;
 	time->running_ns = sum.ns[TIME_RUNNING];
 	if (!is_too_much)
 		return;
@@ -248,7 +261,9 @@ int session_begin_time(struct session *session)
 		return result;
 	if (session_places_waits(session))
 		time_account_place_waits(time->account);
+	const int32_t youngest = sampler_youngest_thread();
 	session_list_time(session);
+	session_begin_wakings(session, youngest);
 	return 0;
 }
 
@@ -350,6 +365,7 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->waits_refused = time->nr_refused;
 	stats->waits_refused_by = time->refusal;
 	stats->waits_untold_ns = time->untold_ns;
+	stats->wakings_lost = sampler_wakings_lost(session->sampler);
 	if (time->goroutines)
 		goroutines_add_counts(time->goroutines, stats);
 }

@@ -132,6 +132,17 @@ static int take_switch(struct time_account *account, const struct record *record
 	return 0;
 }
 
+/* Woken, it wants a CPU. To whoever has one, or wants one, it says nothing new. */
+static void take_waking(struct time_account *account, const struct record *record, uint64_t at)
+{
+	struct thread *thread = account_find(account, record->waking.tid);
+	if (!thread || (thread->doing != WAITS && thread->doing != SEEN_OFF))
+		return;
+	account_charge(account, thread, TIME_WAITING, at);
+	wait_shares_end(&thread->shares, at);
+	thread->doing = QUEUES;
+}
+
 /* Nothing but one look has told of it. */
 static bool is_only_seen(const struct thread *thread)
 {
@@ -217,6 +228,10 @@ int time_account_take(struct time_account *account, const struct record *record,
 	switch (record->type) {
 	case PERF_RECORD_SWITCH:
 		return account->by_looks ? 0 : take_switch(account, record, at);
+	case RECORD_WAKING:
+		if (!account->by_looks)
+			take_waking(account, record, at);
+		return 0;
 	case PERF_RECORD_FORK:
 		return take_fork(account, record, at);
 	case PERF_RECORD_EXIT:
@@ -426,6 +441,20 @@ void time_account_tell(struct time_account *account, uint64_t until_ns, bool is_
 	HASH_ITER (hh, account->live, thread, next)
 		if (may_tell(account, thread, is_last))
 			account_tell(account, thread, account_kind_of(thread->doing), at);
+}
+
+size_t time_account_tids(const struct time_account *account, int32_t *tids, size_t most)
+{
+	size_t nr = 0;
+	for (const struct thread *thread = account->live; thread && nr < most;
+	     thread = thread->hh.next)
+		tids[nr++] = thread->times.tid;
+	return nr;
+}
+
+bool time_account_knows(const struct time_account *account, int32_t tid)
+{
+	return account_find(account, tid) != NULL;
 }
 
 size_t time_account_nr_live(const struct time_account *account)

@@ -30,7 +30,7 @@ bool time_account_is_on(const struct time_account *account);
 void time_account_use_looks(struct time_account *account);
 
 /*
- * A record, in the order of time: SWITCH, FORK, EXIT, COMM, LOST; others are left. before_ns: of a LOST, when all was still known. 0
+ * A record, in the order of time: SWITCH, FORK, EXIT, COMM, LOST, RECORD_WAKING; others are left. before_ns: of a LOST, when all was still known. 0
  * or -ENOMEM.
  */
 int time_account_take(struct time_account *account, const struct record *record,
@@ -114,6 +114,9 @@ struct thread_name {
 };
 size_t time_account_list(const struct time_account *account, bool is_last,
 			 struct thread_name *threads, size_t most);
+/* All that live, in no order. How many, at most so many. */
+size_t time_account_tids(const struct time_account *account, int32_t *tids, size_t most);
+bool time_account_knows(const struct time_account *account, int32_t tid);
 size_t time_account_nr_live(const struct time_account *account);
 /* All, and there are several, waited for a lock when they were last looked at. */
 bool time_account_all_locked(const struct time_account *account);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of switches, as main reads them: all of a thread's, in the order of time, and what a full ring has hidden. */
 #include <ctop/base/clock.h>
+#include <ctop/system/proc_text.h>
 
 #include "told_child.h"
 
@@ -116,9 +117,69 @@ static void a_full_ring_hides_its_last_losses(void)
 	told_child_end(&switcher);
 }
 
+struct woken {
+	int32_t waker, tid;
+	uint64_t last_ns, nr, nr_ours, nr_foreign, nr_wrong;
+};
+
+static void see_wakings(void *context, const struct record *record, uint64_t before_ns)
+{
+	struct woken *woken = context;
+	woken->nr_wrong += record->time_ns < woken->last_ns || before_ns > record->time_ns;
+	woken->last_ns = record->time_ns;
+	if (record->type != RECORD_WAKING)
+		return;
+	woken->nr += record->waking.tid == woken->tid;
+	woken->nr_ours += record->waking.tid == woken->tid && record->tid == getpid();
+	woken->nr_foreign += record->waking.tid != woken->tid;
+}
+
+/* It waits to be told. */
+static void await_sleep(int32_t pid)
+{
+	struct stat_line line;
+	do
+		CHECK(proc_stat_line(pid, pid, &line));
+	while (line.state != 'S');
+}
+
+static void who_is_woken_by_whom(void)
+{
+	require_root();
+	const struct told_child switcher = told_child_start(switch_when_told);
+	const struct sampler_options options = options_for(&switcher.pid, "cpu-clock");
+	struct sampler *sampler = open_or_explain(&options);
+	int32_t tids[100] = {switcher.pid};
+	const int result = sampler_follow_wakings(sampler, tids, 1, INT32_MAX - 1);
+	if (result)
+		SKIP("no records of wakings here");
+	CHECK(sampler_wakings_cover(sampler, switcher.pid) && !sampler_wakings_cover(sampler, 1));
+	CHECK_EQ(sampler_nr_switch_fds(sampler), 2 * sampler_nr_rings(sampler));
+	struct woken woken = {.tid = switcher.pid};
+	await_sleep(switcher.pid);
+	told_child_tell(&switcher, 'f');
+	sampler_read_switches(sampler, UINT64_MAX, SIZE_MAX, see_wakings, &woken);
+	/* We told it to begin. The other process is nobody of whom it was asked. */
+	CHECK(woken.nr >= 1 && woken.nr_ours == 1);
+	CHECK(woken.nr_foreign == 0 && woken.nr_wrong == 0);
+	/* Of others from now on: as few ranges as tell them apart from most. */
+	for (int i = 0; i < 100; i++)
+		tids[i] = 10 * i + (i >= 50 ? 100000 : 1000);
+	CHECK_EQ(sampler_follow_wakings(sampler, tids, 100, 200000), 0);
+	for (int i = 0; i < 100; i++)
+		CHECK(sampler_wakings_cover(sampler, 10 * i + (i >= 50 ? 100000 : 1000)));
+	CHECK(!sampler_wakings_cover(sampler, 999) && !sampler_wakings_cover(sampler, 50000));
+	CHECK(sampler_wakings_cover(sampler, 200001));
+	sampler_end_wakings(sampler);
+	CHECK_EQ(sampler_wakings_lost(sampler), 0);
+	sampler_free(sampler);
+	told_child_end(&switcher);
+}
+
 int main(void)
 {
 	RUN(every_switch_in_order);
 	RUN(a_full_ring_hides_its_last_losses);
+	RUN(who_is_woken_by_whom);
 	return test_done();
 }

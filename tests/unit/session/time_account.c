@@ -85,6 +85,40 @@ static void a_thread_from_its_fork_to_its_exit(void)
 	time_account_free(account);
 }
 
+static void wake(struct time_account *account, int32_t tid, uint64_t ms)
+{
+	const struct record record = {.type = RECORD_WAKING,
+				      .pid = PID,
+				      .tid = OTHER,
+				      .time_ns = ms * MS,
+				      .waking = {tid, false}};
+	CHECK_EQ(time_account_take(account, &record, 0), 0);
+}
+
+static void who_is_woken_wants_a_cpu(void)
+{
+	struct time_account *account = begin();
+	look(account, TID, 'S', 90, 5, 5);
+	time_account_switch(account, true, 100 * MS);
+	wake(account, OTHER, 101); /* nobody of ours */
+	wake(account, TID, 110);
+	wake(account, TID, 111); /* it has been told already */
+	switch_to(account, TID, 113, false, false);
+	wake(account, TID, 115); /* it runs */
+	switch_to(account, TID, 120, true, false);
+	wake(account, TID, 150);
+	CHECK_EQ(time_account_waits_since(account, TID), 0);
+	check_sum(account, 154, 7, 7, 40, 0);
+	switch_to(account, TID, 155, false, false);
+	switch_to(account, TID, 156, true, true);
+	wake(account, TID, 157); /* it wants one as it is */
+	check_sum(account, 160, 8, 12, 40, 0);
+	lose(account, 161, 170);
+	wake(account, TID, 171); /* nobody knows what it did */
+	check_sum(account, 180, 8, 13, 40, 19);
+	time_account_free(account);
+}
+
 static void what_was_before_the_first_record(void)
 {
 	static const struct {
@@ -476,6 +510,7 @@ static void since_when_a_thread_waits(void)
 int main(void)
 {
 	RUN(a_thread_from_its_fork_to_its_exit);
+	RUN(who_is_woken_wants_a_cpu);
 	RUN(what_was_before_the_first_record);
 	RUN(of_a_thread_without_records_the_last_look_tells);
 	RUN(time_off_is_not_observed);
