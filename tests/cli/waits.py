@@ -73,8 +73,10 @@ def check_places(printed, threads, estimated):
         check(all(stack[-1] in (PLACES[thread][function], "[run queue]") for stack in threads[thread] if function in stack), what)
         # Of a thread that is hardly looked at, as the machine is busy, what nobody saw may be anywhere.
         unseen = sum(ns for stack, ns in threads[thread].items() if stack[-1] == "[wait, not seen]") / 1e9
+        # By its own clock it waits until it has a CPU again.
+        queued = sum(ns for stack, ns in threads[thread].items() if stack[-1] == "[run queue]") / 1e9
         allowed = 0.01 * own + estimated * whole + 0.01
-        check(own - allowed - unseen <= found <= own + allowed, what)
+        check(own - allowed - unseen - queued <= found <= own + allowed, what)
 
 
 def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
