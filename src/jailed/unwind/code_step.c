@@ -126,12 +126,13 @@ struct step_result walk_by_rule_of_code(struct walk *walk, const struct code *co
 		return failed;
 	caller.known &= MACHINE_SAVED_MASK;
 	take_saved(walk, &rule, cfa, &caller);
-	if (walk_return_address_evidence(walk, return_address) < PROVEN
-		    ? !mapping->live || !returns_to_interpreter(walk, &caller, cfa, return_address)
-		    : !walk_call_may_lead_to(walk, return_address, pc))
-		return failed;
 	const bool is_called = rule.ways & CODE_FROM_START &&
 			       walk_calls_function(walk, return_address, rule.start + bias, false);
+	/* A call that leads to this very function leads to all of it, however long it is. */
+	if (walk_return_address_evidence(walk, return_address) < PROVEN
+		    ? !mapping->live || !returns_to_interpreter(walk, &caller, cfa, return_address)
+		    : !is_called && !walk_call_may_lead_to(walk, return_address, pc))
+		return failed;
 	/* What only half of the function says, the call has to say too. */
 	if (rule.ways == CODE_FROM_START && !is_called && !mapping->live &&
 	    !walk_calls_function(walk, return_address, rule.start + bias, !rule.guessed))
