@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from harness import (BUILD, CTOP, Skip, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
                      need_program, need_root, paranoid, parked_goroutine, plain_user, readable_ctop, run, sysctl, target, wait_for_samples, wait_until)
@@ -201,6 +202,60 @@ def what_exactly_they_waited_for():
     check(held == {f"{tids[name]} {name}": threads for name, threads in (("deadlock-ab", 4), ("deadlock-ba", 1))}, f"{tids}\n{report}")
     check(waited_for(one) == [row for row in rows if row[2] == cat.pid] and waited_for(one)[0][3] == pipe, one)
     check(not any("WAITED s" in other for other in others), f"{others}")
+
+
+def need_wakings(stats):
+    if stats["time"]["source"] != 4 or stats["wakings_lost"]:
+        raise Skip(f"no records of each waking here: {stats['time']['source']}, {stats['wakings_lost']} lost")
+
+
+def woken_by(report):
+    """{(who, by whom): (seconds, times)} of a report's list, by name."""
+    rows = re.findall(r"^ *([\d.]+) +(\d+) +\d+ (\S+) +(?:\d+ (\S+)|an (interrupt))$", report.partition("ENDED s")[2], re.M)
+    return {(who, waker or interrupt): (float(seconds), int(times)) for seconds, times, who, waker, interrupt in rows}
+
+
+@case
+def who_woke_whom():
+    """Locks by who gives them back, bytes by who writes them, sleeps by the timer."""
+    need_root()
+    with directory() as where:
+        path, stats, _ = record_waits(where, "--max-overhead", "0", "--", workload("waits"), "60", "20")
+        report, one, other = (ctop_ok("report", "--stdio", "--limit", "0", *options, path).stdout for options in
+                              (("--time", "wait"), ("--time", "wait", "--comm", "ping"), ("--time", "wall")))
+    need_wakings(stats)
+    waited = {thread["name"]: thread["waiting"] for thread in stats["threads"]}
+    told = {(pair["name"], pair["by_name"] or "interrupt"): pair for pair in stats["woken"] if pair["by_name"] or not pair["by_tid"]}
+    check(told[("sleeper", "interrupt")]["times"] >= 20 and told[("sleeper", "interrupt")]["ended"] > 0.2, f"{stats['woken']}")
+    check(told[("blocked", "holder")]["ended"] > 0.2, f"{stats['woken']}")
+    check(("ping", "pong") in told and ("pong", "ping") in told and ("ping", "sleeper") not in told, f"{stats['woken']}")
+    for name in ("sleeper", "blocked", "holder", "ping", "pong"):
+        ended = sum(pair["ended"] for pair in stats["woken"] if pair["name"] == name)
+        check(ended <= waited[name] + 1e-6, f"{name}: {ended} of {waited[name]}")
+    listed = woken_by(report)
+    for pair in (("sleeper", "interrupt"), ("blocked", "holder")):
+        check(abs(listed[pair][0] - told[pair]["ended"]) < 1e-3 and listed[pair][1] == told[pair]["times"], f"{pair}: {report}")
+    check("ENDED s" not in one and "ENDED s" not in other, f"{one}\n{other}")
+
+
+@case
+def who_woke_it_from_outside():
+    """Its own events would not tell."""
+    need_root()
+    with directory() as where, child("cat", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as cat:
+        path, statistics = os.path.join(where, "w.ctop"), os.path.join(where, "stats.json")
+        with child(CTOP, "record", "-q", "--max-overhead", "0", "-o", path, "--stats", statistics, "-p", str(cat.pid), "--duration", "1") as recorder:
+            while recorder.poll() is None:
+                cat.stdin.write(b"x")
+                cat.stdin.flush()
+                time.sleep(0.01)
+        with open(statistics, encoding="utf-8") as file:
+            stats = json.load(file)
+    need_wakings(stats)
+    pairs = [pair for pair in stats["woken"] if pair["tid"] == cat.pid and pair["by_tid"] == os.getpid()]
+    with open("/proc/self/comm", encoding="utf-8") as comm:
+        name = comm.read().strip()
+    check(len(pairs) == 1 and pairs[0]["by_name"] == name and pairs[0]["times"] > 0, f"{stats['woken']}")
 
 
 @case

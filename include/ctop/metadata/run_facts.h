@@ -64,6 +64,8 @@ struct run_facts {
 	uint64_t unsymbolized_frames, output_bytes;
 	const struct thread_times *threads; /* what each did with its time; borrowed */
 	size_t nr_threads;
+	const struct waking_sum *wakings; /* who woke whom; borrowed */
+	size_t nr_wakings;
 	bool known[FACTS_MAX]; /* by row: a recording has it. See run_facts_know() */
 };
 

@@ -20,6 +20,7 @@
 #include <ctop/options/options.h>
 #include <ctop/session/thread_times.h>
 #include <ctop/session/wait_sums.h>
+#include <ctop/session/waking_sums.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 #include <ctop/system/cpu_times.h>
@@ -249,6 +250,13 @@ const char *session_notice(const struct session *session);
  */
 const struct thread_times *session_thread_times(struct session *session, size_t *nr);
 /* What threads waited for longest, one by one, as far as it was seen where they wait. Borrowed until the next call. */
+/*
+ * Who woke whom, where that is known: those that ended most waiting first, WAKING_SUMS_TOLD at most. Borrowed until the next call. And of who woke one
+ * thread: at most so many; how many.
+ */
+const struct waking_sum *session_waking_sums(struct session *session, size_t *nr);
+size_t session_wakers_of(const struct session *session, int32_t tid, struct waking_sum *sums,
+			 size_t most);
 const struct wait_sum *session_wait_sums(struct session *session, size_t *nr);
 /* Since when a thread waits, by CLOCK_MONOTONIC, as far as records of switches have come; 0: it does not, or nobody saw when that began. */
 uint64_t session_waits_since(const struct session *session, int32_t tid);

@@ -85,7 +85,7 @@ struct ui_thread {
 	int32_t pid, tid;
 };
 
-enum { UI_WAITS_ON_BYTES = 640 };
+enum { UI_WAITS_ON_BYTES = 640, UI_WOKEN_BY_BYTES = 320 };
 
 /* What it does at this moment. Names are untrusted. */
 struct ui_thread_now {
@@ -94,6 +94,7 @@ struct ui_thread_now {
 	char place[48]; /* the kernel's function that it waits in; "": not known */
 	char call[24];	/* the system call that it is in; "": none, or not known */
 	char waits_on[UI_WAITS_ON_BYTES]; /* what it waits for there, safe to show; "": not known */
+	char woken_by[UI_WOKEN_BY_BYTES]; /* who mostly did that, safe to show; "": not known */
 	double still_s;			  /* how long it has not run; negative: not known */
 	bool is_exact;			  /* by the kernel's record of when it went; else about */
 };

@@ -14,6 +14,7 @@
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/thread_facts.h>
 #include <ctop/metadata/wait_facts.h>
+#include <ctop/metadata/woken_facts.h>
 #include <ctop/output/command_output.h>
 #include <ctop/output/save.h>
 #include <ctop/output/say.h>
@@ -101,14 +102,17 @@ static int run(struct live *live, struct error *error)
 		say("%s", session_last_words(live->session));
 	const struct session_stats stats = session_stats(live->session);
 	struct text text = {0};
-	size_t nr_threads, nr_sums;
+	size_t nr_threads, nr_sums, nr_wakings;
 	const struct thread_times *threads = session_thread_times(live->session, &nr_threads);
 	const struct wait_sum *sums = session_wait_sums(live->session, &nr_sums);
+	const struct waking_sum *wakings = session_waking_sums(live->session, &nr_wakings);
 	int result = metadata_end(&stats, &metadata);
 	if (!result)
 		result = thread_facts_add(threads, nr_threads, &metadata);
 	if (!result)
 		result = wait_facts_add(sums, nr_sums, &metadata);
+	if (!result)
+		result = woken_facts_add(wakings, nr_wakings, &metadata);
 	if (!result)
 		result = report_text(live->history, live->options, session_only_pid(live->session),
 				     &text);

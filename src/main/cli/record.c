@@ -17,6 +17,7 @@
 #include <ctop/metadata/thread_facts.h>
 #include <ctop/metadata/timeline_facts.h>
 #include <ctop/metadata/wait_facts.h>
+#include <ctop/metadata/woken_facts.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
 #include <ctop/report/weight_text.h>
@@ -341,6 +342,7 @@ static int write_stats(struct recording_run *run, const struct session_stats *st
 	facts.output_bytes = run->bytes;
 	facts.rate_hz = rate_hz(stats);
 	facts.threads = session_thread_times(run->session, &facts.nr_threads);
+	facts.wakings = session_waking_sums(run->session, &facts.nr_wakings);
 	for (size_t i = 0; i < stats->nr_events; i++) {
 		const struct sampler_opened *opened =
 			sampler_opened(session_sampler(run->session), i);
@@ -402,9 +404,10 @@ static int close_and_wait(struct recording_run *run, int signal_fd)
 static int write_end(struct recording_run *run, const struct session_stats *stats, int signal_fd)
 {
 	const struct metadata_sink metadata = {run, add_info};
-	size_t nr_threads, nr_sums;
+	size_t nr_threads, nr_sums, nr_wakings;
 	const struct thread_times *threads = session_thread_times(run->session, &nr_threads);
 	const struct wait_sum *sums = session_wait_sums(run->session, &nr_sums);
+	const struct waking_sum *wakings = session_waking_sums(run->session, &nr_wakings);
 	int result = wait_for_disk(run, signal_fd);
 	if (!result)
 		result = metadata_end(stats, &metadata);
@@ -414,6 +417,8 @@ static int write_end(struct recording_run *run, const struct session_stats *stat
 		result = wait_facts_add(sums, nr_sums, &metadata);
 	if (!result)
 		result = timeline_facts_add(run->timeline, &metadata);
+	if (!result)
+		result = woken_facts_add(wakings, nr_wakings, &metadata);
 	if (!result)
 		result = recording_end(run->writer);
 	if (!result)

@@ -87,6 +87,29 @@ static void tell_object(const struct wait_object *object, char out[UI_WAITS_ON_B
 	text_release(&text);
 }
 
+/* By how often: those that end most waiting, and which share of its wakings each is. */
+static void tell_wakers(const struct session *session, int32_t tid, char out[UI_WOKEN_BY_BYTES])
+{
+	enum { WAKERS = 64, SHOWN = 3 };
+	struct waking_sum sums[WAKERS];
+	const size_t nr = session_wakers_of(session, tid, sums, WAKERS);
+	uint64_t all = 0;
+	struct text text = {0};
+	for (size_t i = 0; i < nr; i++)
+		all += sums[i].nr;
+	for (size_t i = 0; i < nr && i < SHOWN; i++) {
+		text_add(&text, i ? ", " : "");
+		if (sums[i].waker_tid)
+			text_addf(&text, "%d ", sums[i].waker_tid);
+		text_add_safe(&text, sums[i].waker_tid ? sums[i].waker_name : "an interrupt");
+		text_addf(&text, " %.0f%%", 100.0 * (double)sums[i].nr / (double)all);
+	}
+	const size_t size = strlen(text_string(&text));
+	if (size < UI_WOKEN_BY_BYTES)
+		memcpy(out, text_string(&text), size + 1);
+	text_release(&text);
+}
+
 static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_thread_now *out)
 {
 	struct interact *interact = context;
@@ -108,6 +131,7 @@ static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_threa
 	memcpy(out->place, now.place, sizeof(out->place));
 	memcpy(out->call, now.call, sizeof(out->call));
 	tell_object(&now.waits_on, out->waits_on);
+	tell_wakers(interact->source.session, tid, out->woken_by);
 	return true;
 }
 

@@ -188,6 +188,23 @@ static void add_threads(struct text *out, const struct run_facts *facts)
 	text_add(out, "],\n");
 }
 
+static void add_wakings(struct text *out, const struct run_facts *facts)
+{
+	text_add(out, "  \"woken\": [");
+	for (size_t i = 0; i < facts->nr_wakings; i++) {
+		const struct waking_sum *sum = &facts->wakings[i];
+		text_addf(out, "%s{\"pid\": %" PRId32 ", \"tid\": %" PRId32 ", \"name\": ",
+			  i ? ",\n    " : "\n    ", sum->pid, sum->tid);
+		add_string(out, sum->name);
+		text_addf(out, ", \"by_pid\": %" PRId32 ", \"by_tid\": %" PRId32 ", \"by_name\": ",
+			  sum->waker_pid, sum->waker_tid);
+		add_string(out, sum->waker_name);
+		text_addf(out, ", \"times\": %" PRIu64 ", \"ended\": %.9f}", sum->nr,
+			  seconds(sum->ns));
+	}
+	text_add(out, "],\n");
+}
+
 int stats_write(const char *path, const struct run_facts *facts, int wake_fd, struct error *error)
 {
 	struct text out = {0};
@@ -197,6 +214,7 @@ int stats_write(const char *path, const struct run_facts *facts, int wake_fd, st
 	add_sets(&out, facts->stats.sets, facts->stats.nr_sets, "fewer");
 	text_add(&out, ",\n");
 	add_threads(&out, facts);
+	add_wakings(&out, facts);
 	add_events(&out, facts);
 	text_add(&out, "}\n");
 	int result = save_text(path, "--stats", &out, wake_fd, error);

@@ -68,7 +68,8 @@ const struct option_row option_rows[] = {
 	 "recording made with \\fBwait\\fR or \\fBwall\\fR has both. Of \\fBwait\\fR the report "
 	 "also lists "
 	 "what was waited for longest: files, pipes, sockets, processes, and futexes with who "
-	 "likely holds them. Goroutines that are parked are on no thread: \\fBgoroutines\\fR "
+	 "likely holds them, and, where the kernel lets ctop see that (root), who woke whom. "
+	 "Goroutines that are parked are on no thread: \\fBgoroutines\\fR "
 	 "shows what they wait for, where and how long, by looks at their descriptors about each "
 	 "100 ms, of programs that Go has linked with symbols. It is a sum of its own, recorded "
 	 "with any of the three. Whoever may trace a process may see where it waits."},

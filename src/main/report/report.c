@@ -20,6 +20,7 @@
 #include "report_modules.h"
 #include "report_timeline.h"
 #include "report_waited.h"
+#include "report_woken.h"
 
 /* Of perf's file, or a recorder's that did not live to its end: nobody says why. */
 static void tell_what_is_known(const struct report *report, const struct run_facts *facts,
@@ -142,6 +143,9 @@ int report_text(struct history *history, const struct options *options, int32_t 
 	if (!result && report.totals.samples && options->time == TIME_SHOWN_WAIT &&
 	    !options->modules && !options->timeline)
 		result = report_waited_add(&report);
+	if (!result && report.totals.samples && options->time == TIME_SHOWN_WAIT &&
+	    !options->modules)
+		result = report_woken_add(&report);
 	bool failed = out->failed || report.name.failed;
 	text_release(&report.name);
 	selection_free(report.selection);

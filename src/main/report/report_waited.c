@@ -14,18 +14,19 @@
 /* Unless all are asked for. */
 enum { ROWS_USUAL = 20, NUMBERS_COLS = 33 };
 
-static bool is_filtered(const struct options *options)
+bool report_filters_waits(const struct report *report)
 {
+	const struct options *options = report->options;
 	return options->filter_tids.nr || options->filter_cpus.nr || options->comm ||
 	       options->module || options->nr_labels || options->from_seconds > 0 ||
 	       options->to_seconds > 0 || options->kernel_only || options->user_only;
 }
 
-static bool is_wanted(const struct options *options, const struct wait_sum *sum)
+bool report_wants_waits_of(const struct report *report, int32_t pid)
 {
-	const struct int32_list *pids = &options->filter_pids;
+	const struct int32_list *pids = &report->options->filter_pids;
 	for (size_t i = 0; i < pids->nr; i++)
-		if (pids->items[i] == sum->object.pid)
+		if (pids->items[i] == pid)
 			return true;
 	return pids->nr == 0;
 }
@@ -68,7 +69,7 @@ static void add_rows(struct report *report, const struct thread_facts *threads,
 	const size_t most = !limit ? nr : limit < ROWS_USUAL ? limit : ROWS_USUAL;
 	size_t nr_shown = 0, nr_wanted = 0;
 	for (size_t i = 0; i < nr; i++) {
-		if (!is_wanted(report->options, &sums[i]))
+		if (!report_wants_waits_of(report, sums[i].object.pid))
 			continue;
 		if (!nr_wanted++)
 			text_add(report->out, "\n   WAITED s  THREADS      PID    FOR\n");
@@ -86,7 +87,7 @@ static void add_rows(struct report *report, const struct thread_facts *threads,
 
 int report_waited_add(struct report *report)
 {
-	if (is_filtered(report->options))
+	if (report_filters_waits(report))
 		return 0;
 	struct wait_sum *sums = calloc(WAIT_SUMS_TOLD, sizeof(*sums));
 	if (!sums)

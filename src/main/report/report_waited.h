@@ -9,4 +9,9 @@
 /* Nothing where nobody knows, or where filters leave something out that these sums have. 0 or -ENOMEM. */
 int report_waited_add(struct report *report);
 
+/* Sums of a whole run say nothing of what is shown. */
+bool report_filters_waits(const struct report *report);
+/* By --pid. */
+bool report_wants_waits_of(const struct report *report, int32_t pid);
+
 #endif

@@ -86,6 +86,7 @@ struct session_time {
 	uint64_t read_due_ns, looks_due_ns;
 	uint64_t read_until_ns;	       /* all records from before have been read */
 	struct wait_ring ring;	       /* where threads wait; page NULL: nobody wants to know */
+	struct wakers *wakers;	       /* NULL: nobody tells who woke whom */
 	struct wait_objects *objects;  /* what for, one by one; NULL: nobody wants to know */
 	struct goroutines *goroutines; /* NULL: as ring's page */
 	uint64_t untold_ns, nr_refused;

@@ -14,6 +14,7 @@
 #include <ctop/system/sched_stat.h>
 
 #include "wait_objects.h"
+#include "wakers.h"
 
 /* A record may become visible later than one of another CPU that is younger. */
 #define AGE_NS (5 * NS_PER_MS)
@@ -175,10 +176,11 @@ static void serve_looks(struct session_time *time, uint64_t now_ns)
 static void take(void *context, const struct record *record, uint64_t before_ns)
 {
 	struct session_time *time = context;
+	/* Without memory a thread is missing: the account says less, nothing wrong. */
 	if (record->type == RECORD_WAKING)
 		session_note_waking(time, record);
-	/* Without memory a thread is missing: the account says less, nothing wrong. */
-	time_account_take(time->account, record, before_ns);
+	else
+		time_account_take(time->account, record, before_ns);
 	time->nr_records++;
 }
 
@@ -338,6 +340,7 @@ void session_release_time(struct session *session)
 	time_account_free(session->time.account);
 	wait_ring_close(&session->time.ring);
 	wait_objects_free(session->time.objects);
+	wakers_free(session->time.wakers);
 	free(session->time.pass.items);
 	free(session->time.told.items);
 }

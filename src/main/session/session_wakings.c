@@ -7,6 +7,9 @@
 #include <stdlib.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/system/thread_now.h>
+
+#include "wakers.h"
 
 /* In their place others are recorded from now on. 0 or -errno. */
 static int follow(struct session *session, int32_t youngest)
@@ -25,17 +28,67 @@ static int follow(struct session *session, int32_t youngest)
 void session_begin_wakings(struct session *session, int32_t youngest)
 {
 	struct session_time *time = &session->time;
-	if (time->source != TIME_FROM_SWITCHES || follow(session, youngest))
+	if (time->source != TIME_FROM_SWITCHES)
+		return;
+	time->wakers = wakers_new();
+	if (!time->wakers || follow(session, youngest))
 		return;
 	time->source = TIME_FROM_WAKINGS;
 	time->wakings.youngest = youngest;
 	time->wakings.youngest_ns = clock_now_ns();
 }
 
+/* Of one of the target's threads its account has the name; others are looked at once, and may have ended. */
+static void name_waker(const struct session_time *time, struct waking_sum *sum)
+{
+	const char *known = sum->nr == 1 ? time_account_last_name(time->account, sum->waker_tid)
+					 : time_account_name(time->account, sum->waker_tid);
+	if (known)
+		snprintf(sum->waker_name, sizeof(sum->waker_name), "%.15s", known);
+	else if (sum->nr == 1)
+		thread_now_name(sum->waker_pid, sum->waker_tid, sum->waker_name);
+}
+
+static void note_pair(struct session_time *time, const struct record *record,
+		      const struct wait_ended *ended)
+{
+	const bool by_interrupt = record->waking.by_interrupt;
+	const struct waking_sum pair = {
+		.pid = ended->pid,
+		.tid = record->waking.tid,
+		.waker_pid = by_interrupt ? 0 : record->pid,
+		.waker_tid = by_interrupt ? 0 : record->tid,
+	};
+	struct waking_sum *sum = wakers_of(time->wakers, &pair);
+	sum->nr++;
+	sum->ns += ended->ns;
+	if (!sum->tid)
+		return;
+	snprintf(sum->name, sizeof(sum->name), "%.15s", ended->name);
+	if (sum->waker_tid)
+		name_waker(time, sum);
+}
+
 void session_note_waking(struct session_time *time, const struct record *record)
 {
+	struct wait_ended ended;
 	time->wakings.nr++;
-	time->wakings.nr_others += !time_account_knows(time->account, record->waking.tid);
+	time->wakings.nr_others += !time_account_name(time->account, record->waking.tid);
+	if (time_account_wake(time->account, record, &ended) && time_account_is_on(time->account))
+		note_pair(time, record, &ended);
+}
+
+const struct waking_sum *session_waking_sums(struct session *session, size_t *nr)
+{
+	*nr = 0;
+	return session->time.wakers ? wakers_sums(session->time.wakers, nr) : NULL;
+}
+
+size_t session_wakers_of(const struct session *session, int32_t tid, struct waking_sum *sums,
+			 size_t most)
+{
+	const struct wakers *wakers = session->time.wakers;
+	return wakers ? wakers_of_thread(wakers, tid, sums, most) : 0;
 }
 
 static void give_up(struct session *session)

@@ -132,15 +132,23 @@ static int take_switch(struct time_account *account, const struct record *record
 	return 0;
 }
 
-/* Woken, it wants a CPU. To whoever has one, or wants one, it says nothing new. */
-static void take_waking(struct time_account *account, const struct record *record, uint64_t at)
+bool time_account_wake(struct time_account *account, const struct record *record,
+		       struct wait_ended *ended)
 {
+	const uint64_t at = account_clock(account, record->time_ns);
 	struct thread *thread = account_find(account, record->waking.tid);
-	if (!thread || (thread->doing != WAITS && thread->doing != SEEN_OFF))
-		return;
+	/* To whoever has a CPU, or wants one, it says nothing new. */
+	if (!thread || account->by_looks || (thread->doing != WAITS && thread->doing != SEEN_OFF))
+		return false;
 	account_charge(account, thread, TIME_WAITING, at);
+	*ended = (struct wait_ended){
+		.pid = thread->times.pid,
+		.ns = at > thread->shares.began ? at - thread->shares.began : 0,
+		.name = thread->times.name,
+	};
 	wait_shares_end(&thread->shares, at);
 	thread->doing = QUEUES;
+	return true;
 }
 
 /* Nothing but one look has told of it. */
@@ -228,10 +236,6 @@ int time_account_take(struct time_account *account, const struct record *record,
 	switch (record->type) {
 	case PERF_RECORD_SWITCH:
 		return account->by_looks ? 0 : take_switch(account, record, at);
-	case RECORD_WAKING:
-		if (!account->by_looks)
-			take_waking(account, record, at);
-		return 0;
 	case PERF_RECORD_FORK:
 		return take_fork(account, record, at);
 	case PERF_RECORD_EXIT:
@@ -452,9 +456,19 @@ size_t time_account_tids(const struct time_account *account, int32_t *tids, size
 	return nr;
 }
 
-bool time_account_knows(const struct time_account *account, int32_t tid)
+const char *time_account_name(const struct time_account *account, int32_t tid)
 {
-	return account_find(account, tid) != NULL;
+	const struct thread *thread = account_find(account, tid);
+	return thread ? thread->times.name : NULL;
+}
+
+const char *time_account_last_name(const struct time_account *account, int32_t tid)
+{
+	const char *name = time_account_name(account, tid);
+	for (size_t i = account->ended.nr; !name && i-- > 0;)
+		if (account->ended.items[i].tid == tid)
+			name = account->ended.items[i].name;
+	return name;
 }
 
 size_t time_account_nr_live(const struct time_account *account)

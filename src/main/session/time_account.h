@@ -30,11 +30,20 @@ bool time_account_is_on(const struct time_account *account);
 void time_account_use_looks(struct time_account *account);
 
 /*
- * A record, in the order of time: SWITCH, FORK, EXIT, COMM, LOST, RECORD_WAKING; others are left. before_ns: of a LOST, when all was still known. 0
+ * A record, in the order of time: SWITCH, FORK, EXIT, COMM, LOST; others are left. before_ns: of a LOST, when all was still known. 0
  * or -ENOMEM.
  */
 int time_account_take(struct time_account *account, const struct record *record,
 		      uint64_t before_ns);
+
+/* A RECORD_WAKING, in their order: who was woken wants a CPU. False: it ended no wait that is known of. */
+struct wait_ended {
+	int32_t pid;
+	uint64_t ns;	  /* that it was observed */
+	const char *name; /* of the thread; borrowed until the next record */
+};
+bool time_account_wake(struct time_account *account, const struct record *record,
+		       struct wait_ended *ended);
 
 /* What /proc says of a thread at that time, later than all records taken so far, as far as it was found out. */
 struct thread_look {
@@ -116,7 +125,10 @@ size_t time_account_list(const struct time_account *account, bool is_last,
 			 struct thread_name *threads, size_t most);
 /* All that live, in no order. How many, at most so many. */
 size_t time_account_tids(const struct time_account *account, int32_t *tids, size_t most);
-bool time_account_knows(const struct time_account *account, int32_t tid);
+/* NULL: it is none of those that live. Borrowed. */
+const char *time_account_name(const struct time_account *account, int32_t tid);
+/* The same, or of one of the first that have ended. */
+const char *time_account_last_name(const struct time_account *account, int32_t tid);
 size_t time_account_nr_live(const struct time_account *account);
 /* All, and there are several, waited for a lock when they were last looked at. */
 bool time_account_all_locked(const struct time_account *account);

@@ -95,13 +95,8 @@ void thread_text_add(const struct ui_thread_now *now, size_t cols, struct text *
 	text_release(&age);
 }
 
-void thread_text_explain(const struct ui_thread_now *now, struct text *out)
+static void explain_wait(const struct ui_thread_now *now, struct text *out)
 {
-	const char *word = word_of(now->state);
-	text_add(out, word ? word : now->state == 'D' ? "is blocked" : "sleeps");
-	explain_age(now, out);
-	if (word)
-		return;
 	if (now->call[0]) {
 		text_add(out, " in ");
 		text_add_safe(out, now->call);
@@ -112,6 +107,17 @@ void thread_text_explain(const struct ui_thread_now *now, struct text *out)
 	}
 	if (now->waits_on[0])
 		text_addf(out, ", for %s", now->waits_on);
+}
+
+void thread_text_explain(const struct ui_thread_now *now, struct text *out)
+{
+	const char *word = word_of(now->state);
+	text_add(out, word ? word : now->state == 'D' ? "is blocked" : "sleeps");
+	explain_age(now, out);
+	if (!word)
+		explain_wait(now, out);
+	if (now->woken_by[0])
+		text_addf(out, "; woken by %s", now->woken_by);
 }
 
 void thread_text_add_times(const struct ui_times *times, struct text *out)

@@ -85,14 +85,17 @@ static void a_thread_from_its_fork_to_its_exit(void)
 	time_account_free(account);
 }
 
-static void wake(struct time_account *account, int32_t tid, uint64_t ms)
+static void wake(struct time_account *account, int32_t tid, uint64_t ms, uint64_t ended_ms)
 {
 	const struct record record = {.type = RECORD_WAKING,
 				      .pid = PID,
 				      .tid = OTHER,
 				      .time_ns = ms * MS,
 				      .waking = {tid, false}};
-	CHECK_EQ(time_account_take(account, &record, 0), 0);
+	struct wait_ended ended;
+	const bool has_ended = time_account_wake(account, &record, &ended);
+	CHECK_EQ(has_ended ? ended.ns : 0, ended_ms * MS);
+	CHECK(!has_ended || (ended.pid == PID && !strcmp(ended.name, "looked")));
 }
 
 static void who_is_woken_wants_a_cpu(void)
@@ -100,22 +103,26 @@ static void who_is_woken_wants_a_cpu(void)
 	struct time_account *account = begin();
 	look(account, TID, 'S', 90, 5, 5);
 	time_account_switch(account, true, 100 * MS);
-	wake(account, OTHER, 101); /* nobody of ours */
-	wake(account, TID, 110);
-	wake(account, TID, 111); /* it has been told already */
+	wake(account, OTHER, 101, 0); /* nobody of ours */
+	wake(account, TID, 110, 10);
+	wake(account, TID, 111, 0); /* it has been told already */
 	switch_to(account, TID, 113, false, false);
-	wake(account, TID, 115); /* it runs */
+	wake(account, TID, 115, 0); /* it runs */
 	switch_to(account, TID, 120, true, false);
-	wake(account, TID, 150);
+	CHECK(!strcmp(time_account_name(account, TID), "looked") &&
+	      !time_account_name(account, OTHER));
+	wake(account, TID, 150, 30);
 	CHECK_EQ(time_account_waits_since(account, TID), 0);
 	check_sum(account, 154, 7, 7, 40, 0);
 	switch_to(account, TID, 155, false, false);
 	switch_to(account, TID, 156, true, true);
-	wake(account, TID, 157); /* it wants one as it is */
+	wake(account, TID, 157, 0); /* it wants one as it is */
 	check_sum(account, 160, 8, 12, 40, 0);
 	lose(account, 161, 170);
-	wake(account, TID, 171); /* nobody knows what it did */
+	wake(account, TID, 171, 0); /* nobody knows what it did */
 	check_sum(account, 180, 8, 13, 40, 19);
+	CHECK_EQ(take(account, PERF_RECORD_EXIT, TID, 181), 0);
+	CHECK(!strcmp(time_account_last_name(account, TID), "looked"));
 	time_account_free(account);
 }
 

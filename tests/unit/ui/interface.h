@@ -229,7 +229,8 @@ static inline bool tell_thread(void *context, int32_t pid, int32_t tid, struct u
 					      .place = "futex_do_wait",
 					      .call = "futex",
 					      .still_s = profile.has_times ? 12.34 : 754,
-					      .is_exact = profile.has_times};
+					      .is_exact = profile.has_times,
+					      .woken_by = "4711 main 81%, an interrupt 19%"};
 	return true;
 }
 
