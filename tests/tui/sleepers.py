@@ -136,7 +136,7 @@ def threads_are_not_goroutines():
         window.press("o")
         window.wait_until(lambda screen: "% of the time" not in screen and "threads, not goroutines!" not in screen, "computing alone")
         window.press("i")
-        window.wait_for("How this profile is made", "threads, not goroutines")
+        window.wait_until(lambda screen: "threads, not goroutines" in " ".join(screen.split()), "threads, not goroutines, wherever a line ends")
         window.press("q")
         window.wait_for_prompt()
 
