@@ -22,9 +22,9 @@ VERSION := 0.1.0
 # src/FLOOR/ROOM: what all processes share, what runs jailed, what main does; tests/layers checks who includes whom.
 ROOMS := $(notdir $(wildcard src/shared/* src/jailed/* src/main/*))
 
-# The machine that is built for; src/jailed/unwind has a file for each.
+# The machine that is built for; src/jailed/machine has files for each.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
-OTHER_MACHINES := $(filter-out src/jailed/unwind/machine_$(MACHINE)%,$(wildcard src/jailed/unwind/machine_*.c))
+OTHER_MACHINES := $(filter-out src/jailed/machine/machine_$(MACHINE)%,$(wildcard src/jailed/machine/machine_*.c))
 BRANCH_PROTECTION := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard,-fcf-protection)
 
 LIBRARIES := libdw libelf ncursesw zlib libzstd liblzma

@@ -3,6 +3,7 @@
  * Reads from stdin what was recorded of a program that was single-stepped (record_steps.py), and unwinds the
  * stack at every instruction: it must be the one that calls, returns and signals have made.
  */
+#include <ctop/cfi/cfi.h>
 #include <ctop/unwind/unwind.h>
 
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbolizer/symbolizer.h>
 
 enum { NR_ROUNDS = 9, FRAMES_A_TURN = 512 };
 

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "jailed/unwind/cfi.h"
+#include <ctop/cfi/cfi.h>
 
 enum { DEFAULT_RULES = 10000, ROUNDS = 5 };
 

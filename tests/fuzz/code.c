@@ -4,8 +4,8 @@
  * then the code. Whatever it does, work ends, and a rule is one that the unwinder can follow.
  */
 #include "fuzz.h"
-#include "jailed/unwind/code_rule.h"
-#include "jailed/unwind/instruction.h"
+#include <ctop/code/code_rule.h>
+#include <ctop/machine/instruction.h>
 
 enum { TABLE_BYTES = 64 };
 #define CODE_ADDRESS  UINT64_C(0x401000)

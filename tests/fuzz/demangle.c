@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A symbol's name to every demangler: a byte that says how much room the answer has, then the name. */
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbol/demangle.h>
 
 #include "fuzz.h"
 #include "jailed/symbol/demangle_languages.h"

@@ -8,7 +8,7 @@
 #include <elf.h>
 
 #include <ctop/files/listing.h>
-#include <ctop/symbol/listing.h>
+#include <ctop/disassembler/listing.h>
 
 #include "fuzz.h"
 

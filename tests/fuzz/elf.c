@@ -10,14 +10,14 @@
 #include <ctop/symbol/function_offset.h>
 #include <ctop/unwind/unwind.h>
 
-#include "jailed/unwind/cfi.h"
-#include "jailed/unwind/code_entries.h"
-#include "jailed/symbol/elf_dwarf.h"
+#include <ctop/cfi/cfi.h>
+#include "jailed/code/code_entries.h"
+#include "jailed/symbol/dwarf_symbols.h"
 #include "jailed/symbol/elf_plt.h"
-#include "jailed/symbol/elf_symbols.h"
+#include <ctop/symbol/elf_symbols.h>
 #include "fuzz.h"
-#include "jailed/symbol/mini_debug.h"
-#include "jailed/symbol/source_lines.h"
+#include <ctop/symbol/mini_debug.h>
+#include <ctop/lines/source_lines.h>
 
 /* Where the seeds have something, and where nothing has. */
 static const uint64_t addresses[] = {
@@ -124,7 +124,7 @@ static void check_symbols(Elf *elf)
 	struct mini_debug mini;
 	if (mini_debug_open(&mini, elf) == 0)
 		REQUIRE(elf_symbols_add(symbols, mini.elf, SHT_SYMTAB) >= 0);
-	REQUIRE(elf_dwarf_add(symbols, elf) >= 0);
+	REQUIRE(dwarf_symbols_add(symbols, elf) >= 0);
 	REQUIRE(elf_symbols_add_go_functions(symbols, elf) >= 0);
 	added = elf_symbols_add_unwind_table(symbols, elf);
 	REQUIRE(added == 0);

@@ -6,10 +6,10 @@
 #include <elf.h>
 
 #include "fuzz.h"
-#include "jailed/unwind/elf_image.h"
-#include "jailed/unwind/frame_entry.h"
-#include "jailed/unwind/frame_program.h"
-#include "jailed/unwind/rule.h"
+#include "jailed/cfi/elf_image.h"
+#include "jailed/cfi/frame_entry.h"
+#include "jailed/cfi/frame_program.h"
+#include <ctop/cfi/rule.h>
 
 enum { HEADER_BYTES = 12, SCRATCH_WORDS = (LONG_RULE_MAX_BYTES + 7) / 8 };
 #define HEADER_ADDRESS UINT64_C(0x1000)

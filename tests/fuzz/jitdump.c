@@ -4,7 +4,7 @@
  * are the same.
  */
 #include "fuzz.h"
-#include "jailed/symbol/jitdump.h"
+#include <ctop/symbol/jitdump.h>
 
 static const uint64_t addresses[] = {0,	     0x1000, 0x1008,  0x101f,	      0x2000,
 				     0x9000, 0x9010, 1 << 20, UINT64_MAX - 1, UINT64_MAX};

@@ -4,7 +4,7 @@
  * files have names that end.
  */
 #include "fuzz.h"
-#include "jailed/symbol/line_table.h"
+#include "jailed/lines/line_table.h"
 
 enum { NR_ASKED = 64, NAME_MAX_BYTES = 8192 };
 

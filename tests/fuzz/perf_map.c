@@ -6,7 +6,7 @@
 #include <ctype.h>
 
 #include "fuzz.h"
-#include "jailed/symbol/perf_map.h"
+#include <ctop/symbol/perf_map.h>
 
 /* Shorter than the longest line that is read. */
 enum { LINES_MAX = 512, TEXT_MAX = 32 << 10 };

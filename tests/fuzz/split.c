@@ -8,8 +8,8 @@
 #include <ctop/elf/object.h>
 
 #include "fuzz.h"
-#include "jailed/symbol/source_lines.h"
-#include "jailed/symbol/split_file.h"
+#include <ctop/lines/source_lines.h>
+#include "jailed/lines/split_file.h"
 
 enum { FRAMES = 8 };
 

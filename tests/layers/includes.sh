@@ -18,9 +18,16 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	shared/ipc) echo base kernel ;;
 	shared/jail) echo base ipc ;;
 	shared/recording) echo base store ;;
-	jailed/unwind | jailed/symbol) echo elf ;;
-	jailed/collect) echo elf perfdata proc unwind ;;
-	jailed/child) echo collect elf http reader symbol ;;
+	jailed/machine) echo elf ;;
+	jailed/code) echo elf machine ;;
+	jailed/cfi) echo code elf machine ;;
+	jailed/unwind) echo cfi code elf machine ;;
+	jailed/lines) echo elf ;;
+	jailed/symbol) echo elf lines ;;
+	jailed/symbolizer) echo elf lines symbol ;;
+	jailed/disassembler) echo elf lines symbol ;;
+	jailed/collect) echo cfi code machine elf perfdata proc unwind ;;
+	jailed/child) echo collect disassembler elf http lines reader symbol symbolizer ;;
 	main/files) echo system ;;
 	main/broker) echo files system ;;
 	main/query) echo history ;;
@@ -41,7 +48,8 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 }
 
 rooms='shared/base shared/kernel shared/ipc shared/jail shared/store shared/recording
-jailed/elf jailed/unwind jailed/symbol jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/http jailed/child
+jailed/elf jailed/machine jailed/code jailed/cfi jailed/unwind jailed/lines jailed/symbol jailed/symbolizer jailed/disassembler
+jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/http jailed/child
 main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/annotate main/format
 main/metadata main/flight main/serve main/report main/compare main/diagnose main/terminal main/ui main/interactive main/cli'
 
@@ -123,7 +131,7 @@ allowed() { # NAME FILE INCLUDE...
 for main_room in history query files session options cli broker; do
 	caught "what_is_jailed_knows_no_$main_room" src/jailed/symbol/planted.c "#include <ctop/$main_room/planted.h>"
 done
-for jailed_room in elf unwind symbol proc perfdata collect reader child; do
+for jailed_room in elf machine code cfi unwind lines symbol symbolizer disassembler proc perfdata collect reader child; do
 	caught "main_parses_nothing_by_$jailed_room" src/main/session/planted.c "#include <ctop/$jailed_room/planted.h>"
 done
 caught only_main_c_becomes_a_child src/main/cli/record.c '#include <ctop/child/child.h>'

@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "jailed/unwind/cfi.h"
-#include "jailed/unwind/instruction.h"
+#include <ctop/cfi/cfi.h>
+#include <ctop/machine/instruction.h>
 #include "test.h"
 
 enum { FUNCTIONS_A_LOOK = 64, PRINTED_MAX = 5 }; /* libc alone has 300,000 instructions */

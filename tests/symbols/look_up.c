@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jailed/symbol/file_lines.h"
-#include "jailed/symbol/name_cache.h"
-#include "jailed/symbol/symbol_file.h"
+#include <ctop/symbol/file_lines.h>
+#include <ctop/symbol/name_cache.h>
+#include <ctop/symbol/symbol_file.h>
 
 static void answer(const struct symbol_file *file, struct name_cache *names, uint64_t address)
 {

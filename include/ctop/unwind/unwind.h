@@ -6,47 +6,22 @@
  * The unwinder: registers and stack bytes of one sample in, look-up addresses
  * out. No I/O: which module lies at an address is asked through unwind_space.
  * Collector only; everything it is given is input.
- *
- * Registers are numbered as DWARF does: on x86-64 (System V psABI, figure 3.36) rax rdx rcx rbx rsi rdi rbp rsp
- * r8-r15, 16 = return address (rip); on arm64 (DWARF for the Arm 64-bit Architecture) x0-x30, sp, pc.
+ * Registers are numbered as in machine/registers.h.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/machine/registers.h>
 #include <ctop/stack_end.h>
 
-#if defined(__x86_64__)
-enum { UNWIND_NR_REGS = 17, UNWIND_FP = 6, UNWIND_SP = 7, UNWIND_PC = 16, UNWIND_NR_SAVED = 6 };
-#elif defined(__aarch64__)
-enum {
-	UNWIND_NR_REGS = 33,
-	UNWIND_FP = 29,
-	UNWIND_LR = 30,
-	UNWIND_SP = 31,
-	UNWIND_PC = 32,
-	UNWIND_NR_SAVED = 12
-};
-#else
-#error "ctop knows x86-64 and arm64 only"
-#endif
 /* As many as the largest dump can hold, at 16 bytes each: compilers' garbage collectors go nearly as deep. */
 enum { UNWIND_MAX_FRAMES = 4096 };
 
 struct object;
 struct cfi;
 struct live_code;
-
-/* The unwind tables of one module, with the ranges already evaluated. Shared between processes. */
-struct cfi *cfi_new(struct object *object); /* borrows object; NULL: out of memory */
-void cfi_free(struct cfi *cfi);
-
-/*
- * watch is called with true before anything of the module's file is read for a rule, and with false after
- * it: who reads untrusted tables may want to leave word of it.
- */
-void cfi_set_watch(struct cfi *cfi, void (*watch)(void *context, bool reading), void *context);
 
 struct unwind_mapping {
 	uint64_t start, end;	/* process addresses */

@@ -9,11 +9,11 @@
 #include <ctop/base/fault.h>
 #include <ctop/base/lost_pages.h>
 #include <ctop/collect/collector.h>
+#include <ctop/disassembler/listing.h>
 #include <ctop/elf/object.h>
 #include <ctop/http/http_server.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/jail/jail.h>
-#include <ctop/symbol/listing.h>
 
 #include "child_link.h"
 #include "child_role.h"

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <ctop/base/fault.h>
+#include <ctop/disassembler/listing.h>
 #include <ctop/ipc/channel.h>
-#include <ctop/symbol/listing.h>
 
 /* A descriptor with a word beside it that says nothing. 0 or -errno. */
 static int receive_file(struct channel *channel, int *fd)

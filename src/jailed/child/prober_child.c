@@ -7,7 +7,7 @@
 
 #include <ctop/elf/build_id.h>
 #include <ctop/ipc/channel.h>
-#include <ctop/symbol/split_names.h>
+#include <ctop/lines/split_names.h>
 
 #include "prober_look.h"
 

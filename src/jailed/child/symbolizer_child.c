@@ -8,7 +8,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/fault.h>
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbolizer/symbolizer.h>
 
 /* Frames named between two looks at the channel. */
 enum { FRAMES_A_TURN = 512 };

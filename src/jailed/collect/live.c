@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/code/live_code.h>
 #include <ctop/kernel/record.h>
-#include <ctop/unwind/live_code.h>
 
 #include "internal.h"
 

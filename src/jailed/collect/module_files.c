@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <ctop/base/fault.h>
+#include <ctop/cfi/cfi.h>
 #include <ctop/unwind/unwind.h>
 
 #include "internal.h"

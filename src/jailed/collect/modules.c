@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/code/live_code.h>
 #include <ctop/elf/object.h>
-#include <ctop/unwind/live_code.h>
+#include <ctop/cfi/cfi.h>
 #include <ctop/unwind/unwind.h>
 
 static struct module *add_made_up(struct modules *modules, enum module_kind kind, const char *path)

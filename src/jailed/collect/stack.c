@@ -3,16 +3,15 @@
 
 #include <errno.h>
 #include <string.h>
-
 #include <linux/perf_event.h>
 
-#include <ctop/base/fault.h>
-#include <ctop/elf/object.h>
 #include <ctop/goroutine.h>
+#include <ctop/base/fault.h>
+#include <ctop/code/live_code.h>
+#include <ctop/elf/object.h>
 #include <ctop/kernel/record.h>
 #include <ctop/perfdata/perfdata.h>
 #include <ctop/store/wait_ring.h>
-#include <ctop/unwind/live_code.h>
 
 #include "internal.h"
 #include "live.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbol/demangle.h>
 
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
-
 #include <libiberty/demangle.h>
 
 #include "demangle_languages.h"

@@ -2,7 +2,7 @@
 #ifndef CTOP_SYMBOL_ELF_PLT_H
 #define CTOP_SYMBOL_ELF_PLT_H
 
-#include "elf_symbols.h"
+#include <ctop/symbol/elf_symbols.h>
 
 /*
  * Adds "name@plt" for the stubs of .plt, .plt.sec and .plt.got (x86-64), which

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "elf_symbols.h"
+#include <ctop/symbol/elf_symbols.h>
 
 #include <errno.h>
 #include <gelf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "file_lines.h"
+#include <ctop/symbol/file_lines.h>
 
 #include <stdlib.h>
 

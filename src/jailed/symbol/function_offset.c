@@ -9,7 +9,7 @@
 
 #include <ctop/base/function_name.h>
 #include <ctop/elf/object.h>
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbol/demangle.h>
 
 /* A table that claims more is lying, and would take its time. */
 enum { SYMBOLS_MAX = 8 << 20 };

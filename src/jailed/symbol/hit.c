@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hit.h"
+#include <ctop/symbol/hit.h>
 
 #include <string.h>
 

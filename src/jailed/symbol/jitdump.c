@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "jitdump.h"
+#include <ctop/symbol/jitdump.h>
 
 #include <errno.h>
 #include <stdlib.h>

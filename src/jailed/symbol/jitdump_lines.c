@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "jitdump_lines.h"
+#include <ctop/symbol/jitdump_lines.h>
 
 #include <errno.h>
 #include <stdlib.h>

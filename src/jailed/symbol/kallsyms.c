@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kallsyms.h"
+#include <ctop/symbol/kallsyms.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel_debug.h"
+#include <ctop/symbol/kernel_debug.h>
 
 #include <limits.h>
 #include <string.h>
-
 #include <gelf.h>
 
 static bool find_text_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint64_t *address)

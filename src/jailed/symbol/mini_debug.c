@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mini_debug.h"
+#include <ctop/symbol/mini_debug.h>
 
 #include <errno.h>
 #include <gelf.h>

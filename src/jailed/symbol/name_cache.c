@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "name_cache.h"
+#include <ctop/symbol/name_cache.h>
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include <ctop/base/index.h>
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbol/hit.h>
+#include <ctop/symbol/demangle.h>
 
 #include "demangle_languages.h"
-#include "hit.h"
 
 /* Two names of at most 4 KiB per slot: 4 MiB at worst, some 100 KiB as a rule. */
 enum { NR_SLOTS = 512 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "perf_map.h"
+#include <ctop/symbol/perf_map.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbol_file.h"
+#include <ctop/symbol/symbol_file.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -9,14 +9,14 @@
 
 #include <ctop/base/index.h>
 #include <ctop/elf/object.h>
+#include <ctop/lines/source_lines.h>
+#include <ctop/symbol/elf_symbols.h>
+#include <ctop/symbol/jitdump.h>
+#include <ctop/symbol/kallsyms.h>
+#include <ctop/symbol/perf_map.h>
 
-#include "elf_dwarf.h"
+#include "dwarf_symbols.h"
 #include "elf_plt.h"
-#include "elf_symbols.h"
-#include "jitdump.h"
-#include "kallsyms.h"
-#include "perf_map.h"
-#include "source_lines.h"
 
 /*
  * Bounds of what stays read: heap, and files (an open object has one
@@ -370,7 +370,7 @@ static int add_debug_file(struct symbol_file *file, int fd)
 	if (is_right)
 		result = elf_symbols_add(file->symbols, object_elf(file->debug), SHT_SYMTAB);
 	if (is_right && result == 0)
-		result = elf_dwarf_add(file->symbols, object_elf(file->debug));
+		result = dwarf_symbols_add(file->symbols, object_elf(file->debug));
 	set_names(file, found_by(file), NAMES_MISSING_NOTHING);
 	if (result == 0) {
 		object_free(file->debug);
@@ -399,7 +399,7 @@ static int add_what_is_left(struct symbol_file *file)
 		result = take_all(file, elf_symbols_add(file->symbols, file->mini.elf, SHT_SYMTAB),
 				  NAMES_FROM_MINI_DEBUG);
 	else if (result >= 0)
-		result = take_all(file, elf_dwarf_add(file->symbols, elf), NAMES_FROM_DWARF);
+		result = take_all(file, dwarf_symbols_add(file->symbols, elf), NAMES_FROM_DWARF);
 	if (result >= 0)
 		result = take_all(file, elf_symbols_add_go_functions(file->symbols, elf),
 				  NAMES_FROM_PCLNTAB);

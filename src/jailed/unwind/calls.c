@@ -2,7 +2,7 @@
 /* What the code says about calls: which addresses they return to, and where they lead. */
 #include "walk.h"
 
-#include "instruction.h"
+#include <ctop/machine/instruction.h>
 
 /* A function that starts at most this far below a pc may well be the one that the pc is in. */
 enum { SAME_FUNCTION_BYTES = 256 };

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include <ctop/base/index.h>
+#include <ctop/cfi/cfi.h>
+#include <ctop/code/live_code.h>
 #include <ctop/elf/object.h>
-#include <ctop/unwind/live_code.h>
-
-#include "cfi.h"
 
 enum {
 	NR_SLOTS =

@@ -9,9 +9,8 @@
  * a place that is overwritten takes all its slots with it.
  */
 
+#include <ctop/cfi/rule.h>
 #include <ctop/unwind/unwind.h>
-
-#include "rule.h"
 
 /* A mapping of an address space as of a generation. */
 struct place {

@@ -2,7 +2,7 @@
 /* The step by a rule that was read from code: only what proves itself counts. */
 #include "walk.h"
 
-#include "live_rules.h"
+#include <ctop/code/live_rules.h>
 
 static bool find_cfa(const struct walk *walk, const struct code_rule *rule, uint64_t *cfa)
 {

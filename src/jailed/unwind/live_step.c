@@ -5,7 +5,7 @@
  */
 #include "walk.h"
 
-#include "live_rules.h"
+#include <ctop/code/live_rules.h>
 
 /* Where a piece with a way to the return came back to: others of its kind have the same frame. */
 static bool step_by_known_frame(struct walk *walk, struct live_code *live)

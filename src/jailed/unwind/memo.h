@@ -25,11 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/cfi/rule.h>
+#include <ctop/machine/machine.h>
+#include <ctop/machine/memory.h>
 #include <ctop/unwind/unwind.h>
-
-#include "machine.h"
-#include "memory.h"
-#include "rule.h"
 
 struct memos;
 struct memos *memos_new(void); /* NULL: out of memory */

@@ -4,9 +4,9 @@
 
 /* One step from a frame to its caller, by a rule of its module's tables. */
 
-#include "cfi.h"
-#include "machine.h"
-#include "memory.h"
+#include <ctop/cfi/cfi.h>
+#include <ctop/machine/machine.h>
+#include <ctop/machine/memory.h>
 
 struct step_input {
 	const struct rule *rule; /* of any kind but NONE, BAD and ROOT */

@@ -4,11 +4,12 @@
 
 /* The state of one stack being unwound, and what a step may do to it. */
 
-#include "cfi.h"
+#include <ctop/cfi/cfi.h>
+#include <ctop/machine/machine.h>
+#include <ctop/machine/memory.h>
+
 #include "code_cache.h"
-#include "machine.h"
 #include "memo.h"
-#include "memory.h"
 #include "step.h"
 
 struct walk {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Instructions in words: bytes as GNU as makes them, and what objdump says of them. */
-#include "jailed/symbol/decoder.h"
+#include "jailed/disassembler/decoder.h"
 
 #include <elf.h>
 #include <errno.h>

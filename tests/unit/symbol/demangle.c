@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbol/demangle.h>
 
 #include "jailed/symbol/demangle_languages.h"
 

@@ -7,8 +7,8 @@
 #include <ctop/elf/object.h>
 #include <ctop/elf/section.h>
 
-#include "jailed/symbol/inlined_tree.h"
-#include "jailed/symbol/source_lines.h"
+#include "jailed/lines/inlined_tree.h"
+#include <ctop/lines/source_lines.h>
 #include "test.h"
 
 enum { ADDRESSES_MAX = 1 << 17, STEP = 3 };

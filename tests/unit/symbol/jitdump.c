@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "jailed/symbol/jitdump.h"
+#include <ctop/symbol/jitdump.h>
 #include "test.h"
 
 enum { LOAD, MOVE, LINES };

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "jailed/symbol/kallsyms.h"
+#include <ctop/symbol/kallsyms.h>
 
 static int read_all(int fd, struct kallsyms **kallsyms)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "jailed/symbol/line_table.h"
+#include "jailed/lines/line_table.h"
 
 #include <dwarf.h>
 

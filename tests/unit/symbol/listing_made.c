@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that a process has made, listed out of its dump, or out of its memory, as its map says. */
-#include <ctop/symbol/listing.h>
+#include <ctop/disassembler/listing.h>
 
 #include <elf.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "jailed/symbol/perf_map.h"
+#include <ctop/symbol/perf_map.h>
 
 static int file_of(const char *text)
 {

@@ -10,7 +10,7 @@
 
 #include "elf_file.h"
 #include "jailed/symbol/elf_plt.h"
-#include "jailed/symbol/elf_symbols.h"
+#include <ctop/symbol/elf_symbols.h>
 #include "test.h"
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <ctop/symbol/symbolizer.h>
+#include <ctop/symbolizer/symbolizer.h>
 
 #include "elf_file.h"
 #include "test.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What start files bring into every module has rules without the module's code being read: this program's own. */
-#include "jailed/unwind/code_entries.h"
+#include "jailed/code/code_entries.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <ctop/elf/object.h>
 
-#include "jailed/unwind/code_rules.h"
-#include "jailed/unwind/instruction.h"
+#include <ctop/code/code_rules.h>
+#include <ctop/machine/instruction.h>
 #include "test.h"
 
 /* The linker's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules that are read from code: functions of which is known what they do, asked at each of their instructions. */
-#include "jailed/unwind/code_rule.h"
+#include <ctop/code/code_rule.h>
 
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* arm64: rules that are read from code, of functions of which is known what they do. */
-#include "jailed/unwind/code_rule.h"
+#include <ctop/code/code_rule.h>
 
 #include "test.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Where functions start in code without names, and that reading it goes on where it stopped. */
-#include "jailed/unwind/code_starts.h"
+#include "jailed/code/code_starts.h"
 
 #include <ctop/elf/object.h>
 
-#include "jailed/unwind/code_rules.h"
+#include <ctop/code/code_rules.h>
 
 #include "elf/small_elf.h"
 #include "file_of_bytes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The DWARF expression evaluator: known answers, and bounds. */
-#include "jailed/unwind/expression.h"
+#include <ctop/cfi/expression.h>
 
 #include <dwarf.h>
 #include <errno.h>

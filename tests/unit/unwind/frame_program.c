@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs of FDEs that are run without libdw: known rows, and what is left to libdw instead of being guessed. */
-#include "jailed/unwind/frame_program.h"
+#include "jailed/cfi/frame_program.h"
 
 #include <dwarf.h>
 
-#include "jailed/unwind/rule.h"
+#include <ctop/cfi/rule.h>
 #include "test.h"
 
 enum { START = 0x1000, SAVED = UNWIND_FP, SP = UNWIND_SP };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of code that a process makes: what is wished for, when, and what a rule may be read from. */
-#include <ctop/unwind/live_code.h>
+#include <ctop/code/live_code.h>
 
 #include <errno.h>
 #include <string.h>
 
 #include <ctop/base/clock.h>
 
-#include "jailed/unwind/live_rules.h"
+#include <ctop/code/live_rules.h>
 
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* x86-64: which bytes are a call, which a restorer, which the end of a task; the way to a function's return. */
-#include "jailed/unwind/machine.h"
-#include "jailed/unwind/memory.h"
+#include <ctop/machine/machine.h>
+#include <ctop/machine/memory.h>
 #include "test.h"
 
 static bool is_call(const char *bytes, size_t size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* arm64: which words are a call, which a restorer, and where a function returns to. */
-#include "jailed/unwind/machine.h"
+#include <ctop/machine/machine.h>
 
-#include "jailed/unwind/memory.h"
+#include <ctop/machine/memory.h>
 #include "test.h"
 
 #if defined(__aarch64__)

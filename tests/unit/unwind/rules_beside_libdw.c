@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jailed/unwind/frame_entry.h"
-#include "jailed/unwind/frame_program.h"
-#include "jailed/unwind/rule.h"
+#include "jailed/cfi/frame_entry.h"
+#include "jailed/cfi/frame_program.h"
+#include <ctop/cfi/rule.h>
 #include "test.h"
 
 enum {

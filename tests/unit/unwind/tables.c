@@ -4,7 +4,7 @@
 /* Both kinds of table for this file's functions; before the first of them. */
 __asm__(".cfi_sections .eh_frame, .debug_frame\n");
 
-#include "jailed/unwind/cfi.h"
+#include <ctop/cfi/cfi.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <ctop/elf/object.h>
+#include <ctop/cfi/cfi.h>
 #include <ctop/unwind/unwind.h>
 
 enum { TARGET_MAX_MODULES = 128, TARGET_MAX_MAPPINGS = 512, TARGET_STACK_BYTES = 65528 };
