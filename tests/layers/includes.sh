@@ -33,7 +33,9 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	main/query) echo history ;;
 	main/annotate) echo files history query system ;;
 	main/format) echo history query ;;
-	main/ui) echo annotate history output query terminal ;;
+	main/screen) echo annotate history output query terminal ;;
+	main/views) echo annotate history output query terminal screen ;;
+	main/ui) echo annotate history output query terminal screen views ;;
 	main/options) echo files format perf ;;
 	main/session) echo broker files options output perf system ;;
 	main/metadata) echo history options output session system ;;
@@ -42,8 +44,8 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	main/compare) echo format history options query report ;;
 	main/diagnose) echo files options output perf system ;;
 	main/serve) echo files options output session ;;
-	main/interactive) echo annotate compare diagnose files format history metadata options output perf query report session system terminal ui ;;
-	main/cli) echo compare diagnose flight format history interactive metadata options output perf query report serve session system ui ;;
+	main/interactive) echo annotate compare diagnose files format history metadata options output perf query report screen session system terminal ui ;;
+	main/cli) echo compare diagnose flight format history interactive metadata options output perf query report screen serve session system ui ;;
 	esac
 }
 
@@ -51,7 +53,7 @@ rooms='shared/base shared/kernel shared/ipc shared/jail shared/store shared/reco
 jailed/elf jailed/machine jailed/code jailed/cfi jailed/unwind jailed/lines jailed/symbol jailed/symbolizer jailed/disassembler
 jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/http jailed/child
 main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/annotate main/format
-main/metadata main/flight main/serve main/report main/compare main/diagnose main/terminal main/ui main/interactive main/cli'
+main/metadata main/flight main/serve main/report main/compare main/diagnose main/terminal main/screen main/views main/ui main/interactive main/cli'
 
 # The one way from main to what is jailed: a child's main function, for the process that is to become it.
 doors='src/main/cli/main.c <ctop/child/child.h>'
@@ -157,7 +159,7 @@ caught finds_a_free_header_that_knows_a_room include/ctop/planted.h '#include <c
 allowed lets_a_room_use_what_it_may src/jailed/collect/planted.c '#include <ctop/kernel/ring.h>' \
 	'#include <ctop/unwind/unwind.h>' '#include <ctop/base/vec.h>' '#include <ctop/ids.h>' \
 	'#include <ctop/stack_end.h>' '#include <stdio.h>' '#include <sys/mman.h>' '#include "private.h"'
-allowed lets_the_interface_use_the_query src/main/ui/planted.c '#include <ctop/query/selection.h>' '#include "view.h"'
+allowed lets_the_interface_use_the_query src/main/views/planted.c '#include <ctop/query/selection.h>' '#include <ctop/screen/view.h>'
 allowed lets_main_become_a_child src/main/cli/main.c '#include <ctop/child/child.h>'
 
 # ---- the tree ----

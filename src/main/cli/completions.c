@@ -7,7 +7,7 @@
 #include <ctop/base/text.h>
 #include <ctop/format/formats.h>
 #include <ctop/options/options_table.h>
-#include <ctop/ui/keys.h>
+#include <ctop/screen/keys.h>
 
 /*
  * Completion scripts and the man page's option list, generated from the table

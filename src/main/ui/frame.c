@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen: what stands around the views, and where there is room for what. */
+#include <ctop/views/views.h>
+
 #include <stdio.h>
 #include <string.h>
 
-#include "header.h"
+#include <ctop/screen/header.h>
+
 #include "ui_internal.h"
 
 /* A list and a pane beside it need so much. */

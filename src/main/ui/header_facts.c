@@ -3,7 +3,7 @@
  * Who is profiled, what was measured, and what is wrong with it. What is as it should be is not mentioned, or gives way: a
  * warning has its place first. Narrow screens have two lines; wide ones a second line for warnings that the first has no room for.
  */
-#include "header.h"
+#include <ctop/screen/header.h>
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -4,11 +4,10 @@
 
 /* The interface's state: ui.c has its life and what comes in, actions.c what keys do, frame.c the screen, views.c which view is on it. */
 
+#include <ctop/screen/model.h>
+#include <ctop/screen/prompt.h>
+#include <ctop/screen/view.h>
 #include <ctop/ui/ui.h>
-
-#include "model.h"
-#include "prompt.h"
-#include "view.h"
 
 enum prompt_use { PROMPT_NONE, PROMPT_FIND, PROMPT_FILTER, PROMPT_EXPORT };
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctop/views/views.h>
+
 #include "ui_internal.h"
 
 static struct view *new_view(const struct ui *ui, enum view_kind kind)

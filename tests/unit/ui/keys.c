@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include <ctop/base/text.h>
-#include <ctop/ui/keys.h>
+#include <ctop/screen/keys.h>
 
 static void a_key_does_one_thing_in_a_view(void)
 {

@@ -2,7 +2,7 @@
 /* What the interface has to tell of what went wrong. */
 #include "small_profile.h"
 
-#include "main/ui/losses.h"
+#include <ctop/screen/losses.h>
 
 static void a_filter_too_many_is_told(void)
 {
