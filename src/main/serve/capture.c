@@ -19,6 +19,8 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/text.h>
 
+#include "seal.h"
+
 /* Names, lines and the output of a large profile take so long beyond its duration on a slow machine; what takes longer hangs. */
 #define MORE_NS (300 * NS_PER_SECOND)
 /* Of a recording or an answer, which are memory. */
@@ -282,21 +284,12 @@ static void fail(const struct capture *capture, struct capture_result *result, u
 		snprintf(result->text, sizeof(result->text), "ctop: the capture failed");
 }
 
-/* From now on nobody writes to it, whoever has it. Not all kernels can let those who have mapped it keep it. */
-static int seal(int fd)
-{
-	const int shape = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	return fcntl(fd, F_ADD_SEALS, shape | F_SEAL_FUTURE_WRITE) == 0 ||
-			       fcntl(fd, F_ADD_SEALS, shape | F_SEAL_WRITE) == 0
-		       ? 0
-		       : -errno;
-}
-
 static void finish(struct capture *capture, struct capture_result *result)
 {
 	struct stat status;
 	read_stats(capture, result);
-	if (fstat(capture->output_fd, &status) || status.st_size <= 0 || seal(capture->output_fd)) {
+	if (fstat(capture->output_fd, &status) || status.st_size <= 0 ||
+	    seal_written(capture->output_fd)) {
 		fail(capture, result, 500);
 		return;
 	}

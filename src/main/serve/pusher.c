@@ -20,6 +20,8 @@
 #include <ctop/ipc/pusher_protocol.h>
 #include <ctop/output/say.h>
 
+#include "seal.h"
+
 enum { PATIENCE_S = 30, PATIENCE_MORE_S = 10 };
 #define QUEUE_BYTES_MOST ((uint64_t)64 << 20)
 /* Doubled with each failure. */
@@ -85,9 +87,8 @@ static int make_body(int profile_fd, uint64_t *bytes)
 			result = -EIO;
 	if (!result)
 		result = write_all(fd, behind_profile, sizeof(behind_profile) - 1);
-	if (!result &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		result = -errno;
+	if (!result)
+		result = seal_written(fd);
 	*bytes = (uint64_t)status.st_size + sizeof(before_profile) + sizeof(behind_profile) - 2;
 	if (result && fd >= 0)
 		close(fd);

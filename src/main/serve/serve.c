@@ -23,6 +23,7 @@
 #include "exposition.h"
 #include "listener.h"
 #include "pusher.h"
+#include "seal.h"
 #include "targets.h"
 
 /* The child may die so often in so long before it is given up. */
@@ -126,9 +127,8 @@ static int answer_metrics(struct serve *serve, const struct http_ask *ask)
 	int result = text.failed ? -ENOMEM : fd < 0 ? -errno : 0;
 	if (!result)
 		result = write_all(fd, text.bytes, text.size);
-	if (!result &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		result = -errno;
+	if (!result)
+		result = seal_written(fd);
 	text_release(&text);
 	result = result ? answer(serve, ask->id, 500, strerror(-result), -1)
 			: answer(serve, ask->id, 200, "", fd);
