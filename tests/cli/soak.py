@@ -9,7 +9,7 @@ import statistics
 import time
 
 from flight_recorder import BEFORE, excerpt_of, recorder_of
-from harness import BUILD, CASE_SECONDS, PATIENCE, child_pids, check, ctop_ok, directory, long_case, main
+from harness import BUILD, CASE_SECONDS, PATIENCE, alone, child_pids, check, ctop_ok, directory, long_case, main
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "180"))
 LAST_SECONDS = 3
@@ -47,6 +47,7 @@ def check_slice(path):
 
 
 @long_case
+@alone("its forks and what computes take the CPUs for minutes")
 def memory_is_flat_and_slices_have_their_moments():
     signal.alarm(int(SECONDS) + CASE_SECONDS)
     with directory() as where, recorder_of(where, "--last", f"{LAST_SECONDS}s", "--post", "1s", "--keep", "3", "--", "sh", "-c",
