@@ -10,6 +10,7 @@ FUZZ ?= $(FUZZ_TARGETS)
 
 # Changed inputs a target; FUZZ_MUTATIONS_NAME for one that takes long.
 FUZZ_MUTATIONS := 4000
+FUZZ_MUTATIONS_timeline := 400
 
 # Functions that a target replaces, by the linker's --wrap.
 FUZZ_WRAP_broker := opener_ask prober_ask

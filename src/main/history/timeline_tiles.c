@@ -125,11 +125,13 @@ void timeline_coarsen(struct timeline *timeline)
 	timeline->nr_coarser++;
 }
 
-static bool fits(const struct timeline *timeline, const struct timeline_row *row, uint64_t nr)
+/* How many tiles the row may have, as others are. */
+static uint64_t room_for(const struct timeline *timeline, const struct timeline_row *row)
 {
 	const uint64_t rows = timeline->rows.capacity * sizeof(*timeline->rows.items);
 	const uint64_t others = timeline->tile_bytes - row->capacity * sizeof(struct tile) + rows;
-	return nr < UINT32_MAX && others + nr * sizeof(struct tile) <= timeline->bytes_most;
+	return others < timeline->bytes_most ? (timeline->bytes_most - others) / sizeof(struct tile)
+					     : 0;
 }
 
 /* The row's tiles reach from one moment to another. Where there is no room for so many they become longer. */
@@ -144,13 +146,14 @@ static int reach(struct timeline *timeline, struct timeline_row *row, uint64_t f
 			row->nr && row->first + row->nr > to ? row->first + row->nr : to + 1;
 		const uint64_t wanted = end - first;
 		if (wanted > row->capacity) {
-			uint64_t more = wanted + wanted / 4;
-			more = more > CAPACITY_LEAST ? more : CAPACITY_LEAST;
-			more = fits(timeline, row, more) ? more : wanted;
-			if (wanted > CAPACITY_LEAST && !fits(timeline, row, more) &&
+			const uint64_t room = room_for(timeline, row);
+			if (wanted > CAPACITY_LEAST && wanted > room &&
 			    timeline->shift < MOST_SHIFT)
 				continue;
-			if (resize(timeline, row, more))
+			/* Half of what is left at most: near the bound a row still grows by few steps. */
+			const uint64_t spare = wanted < room ? (room - wanted) / 2 : 0;
+			const uint64_t more = wanted + (wanted / 4 < spare ? wanted / 4 : spare);
+			if (resize(timeline, row, more > CAPACITY_LEAST ? more : CAPACITY_LEAST))
 				return -ENOMEM;
 		}
 		const uint64_t before = row->nr ? row->first - first : 0;
