@@ -84,13 +84,15 @@ def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
     path, stats, printed = record_waits(where, "--", program, seconds, prefix=prefix, program=ctop_program)
     threads = waits_of(path)
     check_sum(stats, threads)
-    # Whoever gets no CPU cannot look: what was not seen then is somewhere else.
-    check(seen_share(threads) > 0.9, f"{seen_share(threads)}: {dict(threads)}")
+    # Whoever gets no CPU cannot look: what was not seen then is somewhere else. 99 % is what a quiet machine gives; virtual ones stand
+    # still for a second or two now and then.
+    check(seen_share(threads) > 0.7, f"{seen_share(threads)}: {dict(threads)}")
     check_places(printed, threads, 0.15)
     # On its way to where it stays it may wait for something else, too briefly to be looked at: that is nowhere else.
     reads = {stack: ns for stack, ns in threads["idle"].items() if "read_nothing" in stack and stack[-1] == "[io]"}
     check({stack[-1] for stack in threads["idle"] if stack not in reads} <= {"[run queue]", "[wait, not seen]"}, f"{threads['idle']}")
-    check(sum(reads.values()) > 0.99 * sum(threads["idle"].values()), f"{threads['idle']}")
+    unseen = sum(ns for stack, ns in threads["idle"].items() if stack[-1] == "[wait, not seen]")
+    check(sum(reads.values()) > 0.99 * (sum(threads["idle"].values()) - unseen) > 0, f"{threads['idle']}")
     # Up to where threads and programs begin.
     begins = {stack[0] for stacks in threads.values() for stack in stacks if len(stack) > 1}
     check(begins <= {"_start", "clone", "__clone", "clone3", "__clone3"}, f"{begins}")
