@@ -3,11 +3,13 @@
 """Where threads wait, and how long: each wait at its function, by the threads' own clocks."""
 
 import collections
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
+import threading
 import time
 
 from harness import (BUILD, CTOP, Skip, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
@@ -80,19 +82,40 @@ def check_places(printed, threads, estimated):
         check(own - allowed - unseen - queued <= found <= own + allowed, what)
 
 
+@contextlib.contextmanager
+def lateness():
+    """How many seconds whoever wants to wake each 50 ms has been too late for it, by more than 100 ms: what virtual machines do that stand still."""
+    seconds, over = [0.0], threading.Event()
+
+    def watch():
+        began = time.monotonic()
+        while not over.wait(0.05):
+            now = time.monotonic()
+            if now - began > 0.15:
+                seconds[0] += now - began - 0.05
+            began = now
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield lambda: seconds[0]
+    finally:
+        over.set()
+        watcher.join()
+
+
 def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
-    path, stats, printed = record_waits(where, "--", program, seconds, prefix=prefix, program=ctop_program)
+    with lateness() as late_seconds:
+        path, stats, printed = record_waits(where, "--", program, seconds, prefix=prefix, program=ctop_program)
+        late = late_seconds()
     threads = waits_of(path)
     check_sum(stats, threads)
-    # Whoever gets no CPU cannot look: what was not seen then is somewhere else. 99 % is what a quiet machine gives; virtual ones stand
-    # still for a second or two now and then.
-    check(seen_share(threads) > 0.7, f"{seen_share(threads)}: {dict(threads)}")
+    # Whoever gets no CPU cannot look: what was not seen then is somewhere else.
+    check(seen_share(threads) > 0.9 - late / seconds, f"{seen_share(threads)}, {late} s of {seconds} nobody could look: {dict(threads)}")
     check_places(printed, threads, 0.15)
     # On its way to where it stays it may wait for something else, too briefly to be looked at: that is nowhere else.
     reads = {stack: ns for stack, ns in threads["idle"].items() if "read_nothing" in stack and stack[-1] == "[io]"}
     check({stack[-1] for stack in threads["idle"] if stack not in reads} <= {"[run queue]", "[wait, not seen]"}, f"{threads['idle']}")
-    unseen = sum(ns for stack, ns in threads["idle"].items() if stack[-1] == "[wait, not seen]")
-    check(sum(reads.values()) > 0.99 * (sum(threads["idle"].values()) - unseen) > 0, f"{threads['idle']}")
+    check(sum(reads.values()) > 0.99 * sum(threads["idle"].values()), f"{threads['idle']}")
     # Up to where threads and programs begin.
     begins = {stack[0] for stacks in threads.values() for stack in stacks if len(stack) > 1}
     check(begins <= {"_start", "clone", "__clone", "clone3", "__clone3"}, f"{begins}")
