@@ -43,7 +43,7 @@ struct timeline_mark {
 };
 int timeline_mark(struct timeline *timeline, const struct timeline_mark *mark);
 
-/* Of a thread of a recording, whose stretches come all at once: what marks told of its states is forgotten. */
+/* Of a thread of a recording, whose stretches come all at once: what marks said of its states is forgotten. */
 int timeline_begin_recorded(struct timeline *timeline, int32_t pid, int32_t tid, const char *name,
 			    uint64_t began_ns);
 /* Its sums are these, to the nanosecond. */

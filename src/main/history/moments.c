@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a sample besides its count: the timeline is told of it, and it is kept by itself as far back as there is room for, so that a stretch
+ * What becomes of a sample besides its count: the timeline gets it, and it is kept by itself as far back as there is room for, so that a stretch
  * of time can be looked at that does not begin with a second.
  */
 #include <errno.h>

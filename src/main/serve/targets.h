@@ -2,7 +2,7 @@
 #ifndef CTOP_SERVE_TARGETS_H
 #define CTOP_SERVE_TARGETS_H
 
-/* The processes that ctop serve was told of when it began: by descriptors, so that none is taken for another that has its number later. */
+/* The processes that ctop serve began with: by descriptors, so that none is taken for another that has its number later. */
 
 #include <ctop/base/error.h>
 #include <ctop/options/options.h>
