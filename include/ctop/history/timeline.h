@@ -71,6 +71,8 @@ struct timeline_thread {
 size_t timeline_nr_threads(const struct timeline *timeline);
 /* Borrowed until the next stretch or mark. */
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, size_t row);
+/* For qsort_r() of rows (size_t), with the timeline: by process, then by thread, the older one first. */
+int timeline_compare_rows(const void *a, const void *b, void *timeline);
 /* The row of a thread; SIZE_MAX: it has gone. */
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial);
 uint64_t timeline_first_ns(const struct timeline *timeline); /* 0: nothing has happened */

@@ -24,6 +24,17 @@ const struct timeline_thread *timeline_thread(const struct timeline *timeline, s
 	return &timeline->rows.items[row].thread;
 }
 
+int timeline_compare_rows(const void *a, const void *b, void *timeline)
+{
+	const struct timeline_thread *left = timeline_thread(timeline, *(const size_t *)a);
+	const struct timeline_thread *right = timeline_thread(timeline, *(const size_t *)b);
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	return (left->serial > right->serial) - (left->serial < right->serial);
+}
+
 /* Serials rise. */
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial)
 {

@@ -39,17 +39,6 @@ static bool passes(const struct chart *chart, const struct timeline_thread *thre
 	       thread->until_ns >= chart->from_ns && thread->began_ns <= chart->to_ns;
 }
 
-static int compare_rows(const void *a, const void *b, void *timeline)
-{
-	const struct timeline_thread *left = timeline_thread(timeline, *(const size_t *)a);
-	const struct timeline_thread *right = timeline_thread(timeline, *(const size_t *)b);
-	if (left->pid != right->pid)
-		return left->pid < right->pid ? -1 : 1;
-	if (left->tid != right->tid)
-		return left->tid < right->tid ? -1 : 1;
-	return (left->serial > right->serial) - (left->serial < right->serial);
-}
-
 /* Of a part by its tiles: about. */
 static void find_times(const struct chart *chart, size_t row, uint64_t ns[NR_THREAD_STATES])
 {
@@ -163,7 +152,8 @@ int report_timeline_add(struct history *history, const struct options *options, 
 		if (passes(&chart, timeline_thread(chart.timeline, i)))
 			rows[nr++] = i;
 	if (!result && chart.from_ns < chart.to_ns && nr) {
-		qsort_r(rows, nr, sizeof(*rows), compare_rows, (void *)(uintptr_t)chart.timeline);
+		qsort_r(rows, nr, sizeof(*rows), timeline_compare_rows,
+			(void *)(uintptr_t)chart.timeline);
 		add_head(&chart);
 		for (size_t i = 0; i < nr; i++)
 			add_row(&chart, rows[i]);

@@ -32,17 +32,6 @@ static bool passes(const struct model *model, const struct timeline_thread *thre
 	return true;
 }
 
-static int compare_rows(const void *a, const void *b, void *timeline)
-{
-	const struct timeline_thread *left = timeline_thread(timeline, *(const size_t *)a);
-	const struct timeline_thread *right = timeline_thread(timeline, *(const size_t *)b);
-	if (left->pid != right->pid)
-		return left->pid < right->pid ? -1 : 1;
-	if (left->tid != right->tid)
-		return left->tid < right->tid ? -1 : 1;
-	return (left->serial > right->serial) - (left->serial < right->serial);
-}
-
 static int compare_lines(const void *a, const void *b, void *state)
 {
 	const struct timeline_line *left = a, *right = b;
@@ -63,7 +52,7 @@ static int find_rows(struct timeline_view *timeline, const struct model *model)
 		if (passes(model, timeline_thread(timeline->timeline, row)))
 			timeline->rows.items[timeline->rows.nr++] = row;
 	qsort_r(timeline->rows.items, timeline->rows.nr, sizeof(*timeline->rows.items),
-		compare_rows, (void *)(uintptr_t)timeline->timeline);
+		timeline_compare_rows, (void *)(uintptr_t)timeline->timeline);
 	return 0;
 }
 
