@@ -236,8 +236,8 @@ def need_wakings(stats):
 
 def woken_by(report):
     """{(who, by whom): (seconds, times)} of a report's list, by name."""
-    rows = re.findall(r"^ *([\d.]+) +(\d+) +\d+ (\S+) +(?:\d+ (\S+)|an (interrupt))$", report.partition("ENDED s")[2], re.M)
-    return {(who, waker or interrupt): (float(seconds), int(times)) for seconds, times, who, waker, interrupt in rows}
+    rows = re.findall(r"^ *([\d.]+) +(\d+) +\d+ (\S+) +(?:\d+ (\S+)|an (interrupt)|(unknown))$", report.partition("ENDED s")[2], re.M)
+    return {(who, waker or interrupt or unknown): (float(seconds), int(times)) for seconds, times, who, waker, interrupt, unknown in rows}
 
 
 @case
@@ -250,16 +250,20 @@ def who_woke_whom():
                               (("--time", "wait"), ("--time", "wait", "--comm", "ping"), ("--time", "wall")))
     need_wakings(stats)
     waited = {thread["name"]: thread["waiting"] for thread in stats["threads"]}
-    told = {(pair["name"], pair["by_name"] or "interrupt"): pair for pair in stats["woken"] if pair["by_name"] or not pair["by_tid"]}
-    # Of the 20 sleeps 10 to 20 are known: on idle CPUs some wakings by timers are missing, why is not known yet.
-    check(told[("sleeper", "interrupt")]["times"] > 5 and told[("sleeper", "interrupt")]["ended"] > 0.1, f"{stats['woken']}")
+    nobody = {0: "interrupt", -1: "unknown"}
+    told = {(pair["name"], pair["by_name"] or nobody[pair["by_tid"]]): pair for pair in stats["woken"] if pair["by_name"] or pair["by_tid"] in nobody}
+    # Some kernels do not tell of timers on one of their CPUs, while that idles.
+    sleeps = [told[pair] for pair in (("sleeper", "interrupt"), ("sleeper", "unknown")) if pair in told]
+    check(sum(pair["times"] for pair in sleeps) >= 20 and sum(pair["ended"] for pair in sleeps) > 0.35, f"{stats['woken']}")
+    unknown = sum(pair["times"] for (_, waker), pair in told.items() if waker == "unknown")
+    check(unknown == stats["wakings_untold"] and ("records of wakings do not tell" in report) == (unknown > 0), f"{stats}\n{report}")
     check(told[("blocked", "holder")]["ended"] > 0.2, f"{stats['woken']}")
     check(("ping", "pong") in told and ("pong", "ping") in told and ("ping", "sleeper") not in told, f"{stats['woken']}")
     for name in ("sleeper", "blocked", "holder", "ping", "pong"):
         ended = sum(pair["ended"] for pair in stats["woken"] if pair["name"] == name)
         check(ended <= waited[name] + 1e-6, f"{name}: {ended} of {waited[name]}")
     listed = woken_by(report)
-    for pair in (("sleeper", "interrupt"), ("blocked", "holder")):
+    for pair in [("blocked", "holder"), *(pair for pair in told if pair[0] == "sleeper" and pair[1] in nobody.values())]:
         check(abs(listed[pair][0] - told[pair]["ended"]) < 1e-3 and listed[pair][1] == told[pair]["times"], f"{pair}: {report}")
     check("ENDED s" not in one and "ENDED s" not in other, f"{one}\n{other}")
 

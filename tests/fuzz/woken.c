@@ -11,7 +11,8 @@ enum { ROWS_MOST = 300, ROW_BYTES = 1024 };
 
 static void check(const struct waking_sum *sum)
 {
-	REQUIRE(sum->pid >= 0 && sum->tid >= 0 && sum->waker_pid >= 0 && sum->waker_tid >= 0);
+	REQUIRE(sum->pid >= 0 && sum->tid >= 0 && sum->waker_pid >= 0);
+	REQUIRE(sum->waker_tid >= 0 || sum->waker_tid == WAKER_UNTOLD);
 	REQUIRE(memchr(sum->name, 0, sizeof(sum->name)) && !strchr(sum->name, '\n'));
 	REQUIRE(memchr(sum->waker_name, 0, sizeof(sum->waker_name)));
 }

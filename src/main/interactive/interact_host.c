@@ -99,9 +99,10 @@ static void tell_wakers(const struct session *session, int32_t tid, char out[UI_
 		all += sums[i].nr;
 	for (size_t i = 0; i < nr && i < SHOWN; i++) {
 		text_add(&text, i ? ", " : "");
-		if (sums[i].waker_tid)
+		const char *kind = waker_kind(sums[i].waker_tid);
+		if (!kind)
 			text_addf(&text, "%d ", sums[i].waker_tid);
-		text_add_safe(&text, sums[i].waker_tid ? sums[i].waker_name : "an interrupt");
+		text_add_safe(&text, kind ? kind : sums[i].waker_name);
 		text_addf(&text, " %.0f%%", 100.0 * (double)sums[i].nr / (double)all);
 	}
 	const size_t size = strlen(text_string(&text));

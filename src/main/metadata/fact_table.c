@@ -122,6 +122,10 @@ const struct fact_row fact_rows[] = {
 	PROBLEM(wakings_lost, AT_END,
 		"records of wakings lost: of their threads the run-queue's time from waking on "
 		"counts as waiting"),
+	PROBLEM(wakings_untold, AT_END,
+		"waits whose end the kernel's records of wakings do not tell: their run-queue's "
+		"time "
+		"from waking on counts as waiting"),
 	UNLESS_0("stats.goroutines_refusal", "goroutines_refusal", FACT_NUMBER,
 		 stats.goroutines_refusal, AT_END),
 	PROBLEM(goroutines_left_out, AT_END,

@@ -57,12 +57,21 @@ static bool take_id(const char **at, int32_t *id)
 	return true;
 }
 
+static bool take_waker(const char **at, int32_t *id)
+{
+	if (strncmp(*at, "-1 ", 3) != 0)
+		return take_id(at, id);
+	*at += 3;
+	*id = WAKER_UNTOLD;
+	return true;
+}
+
 static bool parse(const char *row, struct waking_sum *sum)
 {
 	*sum = (struct waking_sum){0};
 	if (!take_number(&row, UINT64_MAX, &sum->ns) || !take_number(&row, UINT64_MAX, &sum->nr) ||
 	    !take_id(&row, &sum->pid) || !take_id(&row, &sum->tid) ||
-	    !take_id(&row, &sum->waker_pid) || !take_id(&row, &sum->waker_tid))
+	    !take_id(&row, &sum->waker_pid) || !take_waker(&row, &sum->waker_tid))
 		return false;
 	const size_t size = strcspn(row, "\n");
 	if (!row[size])

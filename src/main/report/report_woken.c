@@ -34,11 +34,12 @@ static void add_row(struct text *out, const struct waking_sum *sum)
 	}
 	text_addf(out, "%7" PRId32 " ", sum->tid);
 	add_name(out, sum->name, NAME_COLS);
-	if (sum->waker_tid) {
+	const char *kind = waker_kind(sum->waker_tid);
+	if (kind) {
+		text_addf(out, "  %s", kind);
+	} else {
 		text_addf(out, "  %7" PRId32 " ", sum->waker_tid);
 		add_name(out, sum->waker_name, 0);
-	} else {
-		text_add(out, "  an interrupt");
 	}
 	text_add(out, "\n");
 }

@@ -73,6 +73,8 @@ enum own {
 /* session_wakings.c: of one turn of the guard. */
 struct session_wakings {
 	uint64_t nr, nr_others; /* recorded, and of them of threads that are not the target's */
+	uint64_t nr_untold;	/* waits that ended without one */
+	uint64_t since_ns;	/* they are recorded */
 	bool was_renewed;	/* for other threads, in the turn before */
 	uint64_t nr_threads;	/* of the account, as they were */
 	int32_t youngest;	/* of all threads, at some time before all that has been read */
@@ -254,6 +256,8 @@ void session_add_times(struct session *session, struct session_stats *stats);
 /* Where they are to be had: of the account's threads, which have been listed since that one was the youngest of all. */
 void session_begin_wakings(struct session *session, int32_t youngest);
 void session_note_waking(struct session_time *time, const struct record *record);
+/* A SWITCH, before it is taken: it may end a wait whose waking was not told. */
+void session_note_untold_waking(struct session_time *time, const struct record *record);
 /* Once in a while: what is recorded costs too much, or is not of all threads. */
 void session_guard_wakings(struct session *session, bool is_too_much);
 

@@ -177,10 +177,13 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 {
 	struct session_time *time = context;
 	/* Without memory a thread is missing: the account says less, nothing wrong. */
-	if (record->type == RECORD_WAKING)
+	if (record->type == RECORD_WAKING) {
 		session_note_waking(time, record);
-	else
+	} else {
+		if (record->type == PERF_RECORD_SWITCH)
+			session_note_untold_waking(time, record);
 		time_account_take(time->account, record, before_ns);
+	}
 	time->nr_records++;
 }
 
@@ -369,6 +372,7 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->waits_refused_by = time->refusal;
 	stats->waits_untold_ns = time->untold_ns;
 	stats->wakings_lost = sampler_wakings_lost(session->sampler);
+	stats->wakings_untold = time->wakings.nr_untold;
 	if (time->goroutines)
 		goroutines_add_counts(time->goroutines, stats);
 }

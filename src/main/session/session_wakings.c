@@ -34,6 +34,7 @@ void session_begin_wakings(struct session *session, int32_t youngest)
 	if (!time->wakers || follow(session, youngest))
 		return;
 	time->source = TIME_FROM_WAKINGS;
+	time->wakings.since_ns = clock_now_ns();
 	time->wakings.youngest = youngest;
 	time->wakings.youngest_ns = clock_now_ns();
 }
@@ -49,23 +50,16 @@ static void name_waker(const struct session_time *time, struct waking_sum *sum)
 		thread_now_name(sum->waker_pid, sum->waker_tid, sum->waker_name);
 }
 
-static void note_pair(struct session_time *time, const struct record *record,
+static void note_pair(struct session_time *time, const struct waking_sum *pair,
 		      const struct wait_ended *ended)
 {
-	const bool by_interrupt = record->waking.by_interrupt;
-	const struct waking_sum pair = {
-		.pid = ended->pid,
-		.tid = record->waking.tid,
-		.waker_pid = by_interrupt ? 0 : record->pid,
-		.waker_tid = by_interrupt ? 0 : record->tid,
-	};
-	struct waking_sum *sum = wakers_of(time->wakers, &pair);
+	struct waking_sum *sum = wakers_of(time->wakers, pair);
 	sum->nr++;
 	sum->ns += ended->ns;
 	if (!sum->tid)
 		return;
 	snprintf(sum->name, sizeof(sum->name), "%.15s", ended->name);
-	if (sum->waker_tid)
+	if (!waker_kind(sum->waker_tid))
 		name_waker(time, sum);
 }
 
@@ -74,8 +68,33 @@ void session_note_waking(struct session_time *time, const struct record *record)
 	struct wait_ended ended;
 	time->wakings.nr++;
 	time->wakings.nr_others += !time_account_name(time->account, record->waking.tid);
-	if (time_account_wake(time->account, record, &ended) && time_account_is_on(time->account))
-		note_pair(time, record, &ended);
+	if (!time_account_wake(time->account, record, &ended) || !time_account_is_on(time->account))
+		return;
+	const bool by_interrupt = record->waking.by_interrupt;
+	const struct waking_sum pair = {
+		.pid = ended.pid,
+		.tid = record->waking.tid,
+		.waker_pid = by_interrupt ? 0 : record->pid,
+		.waker_tid = by_interrupt ? WAKER_INTERRUPT : record->tid,
+	};
+	note_pair(time, &pair, &ended);
+}
+
+/*
+ * Seen on Linux 6.18 in a virtual machine: perf's tracepoints are silent on one CPU while that idles, those of tracefs are not, and
+ * nothing counts that as lost.
+ */
+void session_note_untold_waking(struct session_time *time, const struct record *record)
+{
+	struct wait_ended ended;
+	if (time->source != TIME_FROM_WAKINGS ||
+	    !time_account_ends_unwoken(time->account, record, time->wakings.since_ns, &ended) ||
+	    !time_account_is_on(time->account))
+		return;
+	const struct waking_sum pair = {
+		.pid = ended.pid, .tid = record->tid, .waker_tid = WAKER_UNTOLD};
+	time->wakings.nr_untold++;
+	note_pair(time, &pair, &ended);
 }
 
 const struct waking_sum *session_waking_sums(struct session *session, size_t *nr)

@@ -132,6 +132,23 @@ static int take_switch(struct time_account *account, const struct record *record
 	return 0;
 }
 
+/* Of what began before it was switched off and on again, the clock of the account does not know when. */
+static uint64_t wait_began(const struct time_account *account, const struct thread *thread)
+{
+	const bool is_known =
+		!account->by_looks && account->is_on && thread->shares.began >= account->on_ns;
+	return is_known ? account_time(account, thread->shares.began) : 0;
+}
+
+static struct wait_ended wait_that_ends(const struct thread *thread, uint64_t at)
+{
+	return (struct wait_ended){
+		.pid = thread->times.pid,
+		.ns = at > thread->shares.began ? at - thread->shares.began : 0,
+		.name = thread->times.name,
+	};
+}
+
 bool time_account_wake(struct time_account *account, const struct record *record,
 		       struct wait_ended *ended)
 {
@@ -141,13 +158,20 @@ bool time_account_wake(struct time_account *account, const struct record *record
 	if (!thread || account->by_looks || (thread->doing != WAITS && thread->doing != SEEN_OFF))
 		return false;
 	account_charge(account, thread, TIME_WAITING, at);
-	*ended = (struct wait_ended){
-		.pid = thread->times.pid,
-		.ns = at > thread->shares.began ? at - thread->shares.began : 0,
-		.name = thread->times.name,
-	};
+	*ended = wait_that_ends(thread, at);
 	wait_shares_end(&thread->shares, at);
 	thread->doing = QUEUES;
+	return true;
+}
+
+bool time_account_ends_unwoken(const struct time_account *account, const struct record *record,
+			       uint64_t after_ns, struct wait_ended *ended)
+{
+	const struct thread *thread = account_find(account, record->tid);
+	if (record->switched.out || !thread || account->by_looks || thread->doing != WAITS ||
+	    wait_began(account, thread) < after_ns)
+		return false;
+	*ended = wait_that_ends(thread, account_clock(account, record->time_ns));
 	return true;
 }
 
@@ -333,14 +357,6 @@ bool time_account_still_waits(const struct time_account *account, int32_t tid,
 		return false;
 	*kind = thread->waited_for;
 	return true;
-}
-
-/* Of what began before it was switched off and on again, the clock of the account does not know when. */
-static uint64_t wait_began(const struct time_account *account, const struct thread *thread)
-{
-	const bool is_known =
-		!account->by_looks && account->is_on && thread->shares.began >= account->on_ns;
-	return is_known ? account_time(account, thread->shares.began) : 0;
 }
 
 uint64_t time_account_waits_since(const struct time_account *account, int32_t tid)

@@ -44,6 +44,9 @@ struct wait_ended {
 };
 bool time_account_wake(struct time_account *account, const struct record *record,
 		       struct wait_ended *ended);
+/* A SWITCH, before it is taken. True: it ends a wait that began after then, and no waking has ended that since. */
+bool time_account_ends_unwoken(const struct time_account *account, const struct record *record,
+			       uint64_t after_ns, struct wait_ended *ended);
 
 /* What /proc says of a thread at that time, later than all records taken so far, as far as it was found out. */
 struct thread_look {

@@ -131,6 +131,7 @@ static void whole_object(void)
 		  "  \"waits_refused_by\": 0,\n"
 		  "  \"waits_untold_ns\": 0,\n"
 		  "  \"wakings_lost\": 0,\n"
+		  "  \"wakings_untold\": 0,\n"
 		  "  \"goroutines_refusal\": 0,\n"
 		  "  \"goroutines_left_out\": 0,\n"
 		  "  \"goroutines_joined\": 0,\n"

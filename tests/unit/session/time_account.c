@@ -98,6 +98,43 @@ static void wake(struct time_account *account, int32_t tid, uint64_t ms, uint64_
 	CHECK(!has_ended || (ended.pid == PID && !strcmp(ended.name, "looked")));
 }
 
+/* How many ms a wait has taken that ends then without a waking; 0: none. */
+static uint64_t unwoken_ms(const struct time_account *account, bool out, uint64_t ms,
+			   uint64_t after_ms)
+{
+	const struct record record = {.type = PERF_RECORD_SWITCH,
+				      .pid = PID,
+				      .tid = TID,
+				      .time_ns = ms * MS,
+				      .switched = {.out = out}};
+	struct wait_ended ended;
+	if (!time_account_ends_unwoken(account, &record, after_ms * MS, &ended))
+		return 0;
+	CHECK(ended.pid == PID && !strcmp(ended.name, "looked"));
+	return ended.ns / MS;
+}
+
+static void wakings_that_were_not_told(void)
+{
+	struct time_account *account = begin();
+	look(account, TID, 'S', 90, 5, 5);
+	time_account_switch(account, true, 100 * MS);
+	CHECK_EQ(unwoken_ms(account, false, 105, 0), 0); /* who knows when that wait began */
+	switch_to(account, TID, 105, false, false);
+	CHECK_EQ(unwoken_ms(account, true, 110, 0), 0);
+	switch_to(account, TID, 110, true, false);
+	CHECK_EQ(unwoken_ms(account, false, 117, 110), 7);
+	CHECK_EQ(unwoken_ms(account, false, 117, 111), 0);
+	wake(account, TID, 117, 7);
+	CHECK_EQ(unwoken_ms(account, false, 118, 0), 0);
+	switch_to(account, TID, 118, false, false);
+	switch_to(account, TID, 120, true, true); /* preempted */
+	CHECK_EQ(unwoken_ms(account, false, 125, 0), 0);
+	lose(account, 122, 124);
+	CHECK_EQ(unwoken_ms(account, false, 125, 0), 0);
+	time_account_free(account);
+}
+
 static void who_is_woken_wants_a_cpu(void)
 {
 	struct time_account *account = begin();
@@ -518,6 +555,7 @@ int main(void)
 {
 	RUN(a_thread_from_its_fork_to_its_exit);
 	RUN(who_is_woken_wants_a_cpu);
+	RUN(wakings_that_were_not_told);
 	RUN(what_was_before_the_first_record);
 	RUN(of_a_thread_without_records_the_last_look_tells);
 	RUN(time_off_is_not_observed);
