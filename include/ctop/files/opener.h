@@ -4,7 +4,7 @@
 
 /*
  * A process of main's own privileges that looks up and opens files (files/locate.h), and reads /proc/PID/maps and code: either
- * may hang, in a file system of the target's or in a process that is stuck. One that takes longer than 2 s is ended and
+ * may hang, in a file system of the target's or in a process that is stuck. One that takes longer than 2 s (system/patience.h) is ended and
  * replaced, and what it was asked for is not available; main waits for nothing. It parses no file, and knows nobody but
  * main: forked from it, not executed.
  */

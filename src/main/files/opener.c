@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include <ctop/base/clock.h>
 #include <ctop/ipc/datagram.h>
 #include <ctop/system/budget.h>
+#include <ctop/system/patience.h>
 
 #include "opener_protocol.h"
 
@@ -39,7 +39,7 @@ struct opener {
 	unsigned nr_hung;
 	struct waiting *first; /* the first nr_sent are under way */
 	size_t nr, nr_sent;
-	uint64_t since_ns; /* when the first came to be the first */
+	struct patience patience; /* since the first came to be the first */
 };
 
 struct opener *opener_new(void)
@@ -146,7 +146,8 @@ static void drop_first(struct opener *opener)
 	opener->nr--;
 	if (opener->nr_sent)
 		opener->nr_sent--;
-	opener->since_ns = clock_now_ns();
+	if (opener->first)
+		opener->patience = patience_with(opener->pid, PATIENCE_NS);
 }
 
 void opener_free(struct opener *opener)
@@ -205,7 +206,7 @@ int opener_ask(struct opener *opener, const struct opener_request *request, open
 	waiting->taker = taker;
 	waiting->context = context;
 	if (!opener->first)
-		opener->since_ns = clock_now_ns();
+		opener->patience = patience_with(opener->pid, PATIENCE_NS);
 	DL_APPEND(opener->first, waiting);
 	opener->nr++;
 	send_some(opener);
@@ -227,10 +228,7 @@ int opener_fd(const struct opener *opener)
 
 int opener_timeout_ms(const struct opener *opener)
 {
-	const uint64_t until = opener->since_ns + PATIENCE_NS, now = clock_now_ns();
-	if (!opener->first)
-		return -1;
-	return now >= until ? 0 : (int)((until - now) / NS_PER_MS) + 1;
+	return opener->first ? patience_timeout_ms(&opener->patience, opener->pid) : -1;
 }
 
 int32_t opener_pid(const struct opener *opener)

@@ -11,8 +11,10 @@
 #include <ctop/base/clock.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/jail/jail.h>
+#include <ctop/system/patience.h>
 
-#define PATIENCE_NS (2 * NS_PER_SECOND)
+#define START_PATIENCE_NS (10 * NS_PER_SECOND) /* until it is jailed */
+#define PATIENCE_NS	  (2 * NS_PER_SECOND)
 enum { WAITING_MAX = 1024 };
 
 struct waiting {
@@ -28,7 +30,7 @@ struct prober {
 	size_t nr;
 	/* The child that was asked the first question. */
 	struct jail_child child; /* pid 0: it does not run */
-	uint64_t since_ns;
+	struct patience patience;
 };
 
 struct prober *prober_new(void)
@@ -66,7 +68,7 @@ static int start(struct prober *prober)
 	int result = jail_spawn("prober", &prober->child);
 	if (result)
 		return result;
-	prober->since_ns = clock_now_ns();
+	prober->patience = patience_with(prober->child.pid, START_PATIENCE_NS);
 	result = channel_send(prober->child.channel, &prober->first->question,
 			      sizeof(prober->first->question), prober->first->fd);
 	if (result)
@@ -142,10 +144,7 @@ int prober_fd(const struct prober *prober)
 
 int prober_timeout_ms(const struct prober *prober)
 {
-	const uint64_t until = prober->since_ns + PATIENCE_NS, now = clock_now_ns();
-	if (!prober->child.pid)
-		return -1;
-	return now >= until ? 0 : (int)((until - now) / NS_PER_MS) + 1;
+	return prober->child.pid ? patience_timeout_ms(&prober->patience, prober->child.pid) : -1;
 }
 
 /* What came is a child's, and may be anything of that size. */
@@ -165,7 +164,10 @@ void prober_serve(struct prober *prober)
 	int unused = -1;
 	if (!prober->child.pid)
 		return;
+	const bool starts = channel_held(prober->child.channel);
 	ssize_t got = channel_receive(prober->child.channel, &answer, sizeof(answer), &unused);
+	if (starts && !channel_held(prober->child.channel))
+		prober->patience = patience_with(prober->child.pid, PATIENCE_NS);
 	if (got == -EAGAIN && prober_timeout_ms(prober))
 		return;
 	if (got == -EAGAIN)

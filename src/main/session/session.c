@@ -264,14 +264,14 @@ static int advance(struct session *session)
 		    (session->parts && !session->parts->are_merged))
 			return 0; /* the last epoch's names are awaited: session_drain() goes on there */
 		session->phase = PHASE_NAMING;
-		session->patience_until_ns = now + NAMES_PATIENCE_NS;
+		session->names_patience = patience_with(session->symbolizer.pid, NAMES_PATIENCE_NS);
 		worker_signal(&session->symbolizer);
 	}
 	if (session->phase == PHASE_NAMING && session_is_live(session))
 		ask_to_look_again(session);
 	if (session->phase == PHASE_NAMING &&
 	    (session_is_recording(session) || session_names_final(session) ||
-	     session_is_out_of_patience(session, now)) &&
+	     session_is_out_of_patience(session)) &&
 	    !session_awaits_code(session, now) && !session_awaits_lines(session)) {
 		session->phase = PHASE_DRAINED;
 		note_changed_files(session);

@@ -201,27 +201,27 @@ static bool drain_ring(struct session *session, struct budget *budget, int *resu
 	return false;
 }
 
-/* True while the epoch's names are worth waiting for. */
 /* What is fetched has a time limit of its own. */
-bool session_is_out_of_patience(const struct session *session, uint64_t now_ns)
+bool session_is_out_of_patience(const struct session *session)
 {
-	return now_ns > session->patience_until_ns && !broker_is_fetching(session->broker, NULL);
+	return patience_is_over(&session->names_patience, session->symbolizer.pid) &&
+	       !broker_is_fetching(session->broker, NULL);
 }
 
+/* True while the epoch's names are worth waiting for. */
 static bool awaits_names(struct session *session)
 {
-	uint64_t now = clock_now_ns();
 	if (session_is_recording(session) || session_names_final(session))
 		return false;
-	if (!session->patience_until_ns)
-		session->patience_until_ns = now + NAMES_PATIENCE_NS;
-	return !session_is_out_of_patience(session, now);
+	if (!session->names_patience.limit_ns)
+		session->names_patience = patience_with(session->symbolizer.pid, NAMES_PATIENCE_NS);
+	return !session_is_out_of_patience(session);
 }
 
 static int leave_epoch(struct session *session)
 {
 	struct region *old = session->current;
-	session->patience_until_ns = 0;
+	session->names_patience.limit_ns = 0;
 	session->left_current = false;
 	session->current = session->next;
 	session->next = old;

@@ -22,6 +22,7 @@
 #include <ctop/system/budget.h>
 #include <ctop/system/cpu_times.h>
 #include <ctop/system/thread_list.h>
+#include <ctop/system/patience.h>
 #include <ctop/system/trace_refusal.h>
 #include <ctop/system/wait_look.h>
 
@@ -36,7 +37,7 @@ enum { SESSION_BATCH = 1024 };
 enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
 /* How long a collector may take for what the rings still hold: seconds, on a busy machine. One that goes on is left. */
 #define STOP_PATIENCE_NS (60 * NS_PER_SECOND)
-/* How long the end of a session, or of an epoch, waits for names still being read. */
+/* How long the end of a session, or of an epoch, waits for names still being read: not counting what the symbolizer waits for a CPU. */
 #define NAMES_PATIENCE_NS (10 * NS_PER_SECOND)
 /* And for lines, from when all names are there; of all epochs together. */
 #define LINES_PATIENCE_NS (10 * NS_PER_SECOND)
@@ -147,9 +148,10 @@ struct session {
 	uint64_t off_since_ns;
 	enum phase phase;
 	int watched_fd;
-	uint64_t symbolizer_due_ns;  /* when it may be woken again */
-	uint64_t named_frames_asked; /* frames published when the symbolizer was woken last */
-	uint64_t patience_until_ns, stop_until_ns;
+	uint64_t symbolizer_due_ns;	/* when it may be woken again */
+	uint64_t named_frames_asked;	/* frames published when the symbolizer was woken last */
+	struct patience names_patience; /* limit 0: none are awaited */
+	uint64_t stop_until_ns;
 	enum session_lines lines;
 	uint64_t lines_since_ns;  /* they are awaited; 0: they are not */
 	uint64_t lines_waited_ns; /* before, in other epochs */
@@ -212,7 +214,7 @@ int session_give_tables(struct session *session);
 struct region *session_region(struct session *session, uint32_t epoch);
 /* True when every frame published so far has its final name. */
 bool session_names_final(struct session *session);
-bool session_is_out_of_patience(const struct session *session, uint64_t now_ns);
+bool session_is_out_of_patience(const struct session *session);
 /* True while lines are awaited, which is for a while at most. */
 bool session_awaits_lines(struct session *session);
 /* The same of code that is to be kept, at the end. */
