@@ -10,7 +10,8 @@ import stat
 from fuse import mounted
 from harness import (FAULTY, NOBODY, case, check, check_refused, ctop, ctop_ok, directory, falling, main, need_program,
                      need_root, open_to_all, run)
-from listings import annotated, check_like_objdump, check_sum, own_samples, recorded, rows_of
+from listings import (NESTED, annotated, by_addr2line, chains_of, check_chains, check_like_objdump, check_sum, own_samples, recorded,
+                      rows_of)
 
 SOURCE = """#include <stdlib.h>
 #include <time.h>
@@ -500,71 +501,6 @@ def of_several_that_are_meant_the_others_are_named():
         check("function   step.constprop.0 of" in listing and "others" not in listing, listing)
 
 
-# Four functions, one in the other, the innermost in two places; and nine more of which each is put into the next.
-NESTED = """#include <time.h>
-#define INLINE static inline __attribute__((always_inline))
-INLINE unsigned inner(unsigned x)
-{
-	return x / 7 * 3 + (x >> 3);
-}
-INLINE unsigned middle(unsigned x)
-{
-	return inner(x ^ 5) + 1;
-}
-INLINE unsigned outer(unsigned x)
-{
-	x = middle(x) / 11;
-	return x + inner(x | 1);
-}
-#define DEEPER(NAME, BELOW) INLINE unsigned NAME(unsigned x) { return BELOW(x + 1) * 5; }
-DEEPER(d1, inner) DEEPER(d2, d1) DEEPER(d3, d2) DEEPER(d4, d3) DEEPER(d5, d4)
-DEEPER(d6, d5) DEEPER(d7, d6) DEEPER(d8, d7) DEEPER(d9, d8)
-__attribute__((noinline)) unsigned nest(unsigned sum)
-{
-	for (unsigned i = 0; i < 100000; i++)
-		sum = outer(sum + i) / 3;
-	return sum;
-}
-__attribute__((noinline)) unsigned deep(unsigned sum)
-{
-	for (unsigned i = 0; i < 100000; i++)
-		sum = d9(sum + i) / 3;
-	return sum;
-}
-int main(void)
-{
-	unsigned sum = 0;
-	while ((double)clock() / CLOCKS_PER_SEC < 0.6)
-		sum += nest(sum) + deep(sum);
-	return sum == 1;
-}
-"""
-
-
-def chains_of(listing):
-    """{address: its chain as shown} of all instructions, [] where nothing was inlined: (name, place) each."""
-    chain, chains = None, {}
-    for line in listing.splitlines():
-        words = re.match(r" +inlined: (.*)$", line)
-        instruction = re.match(r"^(?: *[\d.]+ \S* +[\d,]+ )? +([0-9a-f]+): (?:.*# in (\w+) \(inlined\)$)?", line)
-        if words:
-            check(words.group(1) != chain, f"{chain} twice in turn:\n{listing}")
-            chain = words.group(1)
-        elif instruction and not instruction.group(2):
-            chains[int(instruction.group(1), 16)] = []
-        elif instruction:
-            chains[int(instruction.group(1), 16)] = [tuple(step.split(" ")) for step in chain.split(" > ")]
-            check(chain.split(" > ")[-1].split(" ")[0] == instruction.group(2), f"{line} below {chain}")
-    return chains
-
-
-def by_addr2line(program, address):
-    """The same from its debug information: the outermost first, each with its call's place."""
-    text = run(need_program("addr2line"), "-f", "-i", "-e", program, hex(address)).stdout.splitlines()
-    names, places = text[::2], [re.sub(r" \(discriminator.*", "", os.path.basename(place)) for place in text[1::2]]
-    return [(name, place) for name, place in reversed(list(zip(names[:-1], places[1:])))]
-
-
 @case
 def chains_of_inlined_functions_are_addr2lines():
     with directory() as where:
@@ -576,17 +512,15 @@ def chains_of_inlined_functions_are_addr2lines():
         check(any(chains[row.address] and not row.samples for row in rows_of(listing)), f"only where samples are:\n{listing}")
         check("inlined" not in annotated(path, "nest", "--no-inline"), "--no-inline")
         check(len(set(map(str, chains.values()))) >= 2 and max(map(len, chains.values())) == 3, f"{chains}")
-        wrong = {hex(at): (chain, by_addr2line(program, at)) for at, chain in chains.items() if chain != by_addr2line(program, at)}
-        check(not wrong, f"{wrong}")
+        check_chains(chains, program)
         # Of ten the first and the last three are shown.
         chains = chains_of(annotated(path, "deep"))
         long = [chain for chain in chains.values() if len(chain) == 7]
         check(long, f"{chains}")
-        for at, chain in chains.items():
-            wanted = by_addr2line(program, at)
+        for at, wanted in by_addr2line(program, chains).items():
             if len(wanted) > 6:
                 wanted[3:-3] = [("...", str(len(wanted) - 6), "more")]
-            check(chain == wanted, f"{at:x}: {chain}, not {wanted}")
+            check(chains[at] == wanted, f"{at:x}: {chains[at]}, not {wanted}")
 
 
 @case

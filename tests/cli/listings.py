@@ -96,3 +96,79 @@ def check_like(listing, *how):
     wrong = [(hex(at), got[at], wanted[at]) for at in got if got[at] not in (wanted[at], ".byte")]
     check(not wrong, f"mnemonics: {wrong[:8]}")
     return len(got)
+
+
+# Four functions, one in the other, the innermost in two places; and nine more of which each is put into the next.
+NESTED = """#include <time.h>
+#define INLINE static inline __attribute__((always_inline))
+INLINE unsigned inner(unsigned x)
+{
+	return x / 7 * 3 + (x >> 3);
+}
+INLINE unsigned middle(unsigned x)
+{
+	return inner(x ^ 5) + 1;
+}
+INLINE unsigned outer(unsigned x)
+{
+	x = middle(x) / 11;
+	return x + inner(x | 1);
+}
+#define DEEPER(NAME, BELOW) INLINE unsigned NAME(unsigned x) { return BELOW(x + 1) * 5; }
+DEEPER(d1, inner) DEEPER(d2, d1) DEEPER(d3, d2) DEEPER(d4, d3) DEEPER(d5, d4)
+DEEPER(d6, d5) DEEPER(d7, d6) DEEPER(d8, d7) DEEPER(d9, d8)
+__attribute__((noinline)) unsigned nest(unsigned sum)
+{
+	for (unsigned i = 0; i < 100000; i++)
+		sum = outer(sum + i) / 3;
+	return sum;
+}
+__attribute__((noinline)) unsigned deep(unsigned sum)
+{
+	for (unsigned i = 0; i < 100000; i++)
+		sum = d9(sum + i) / 3;
+	return sum;
+}
+int main(void)
+{
+	unsigned sum = 0;
+	while ((double)clock() / CLOCKS_PER_SEC < 0.6)
+		sum += nest(sum) + deep(sum);
+	return sum == 1;
+}
+"""
+
+
+def chains_of(listing):
+    """{address: its chain as shown} of all instructions, [] where nothing was inlined: (name, place) each."""
+    chain, chains = None, {}
+    for line in listing.splitlines():
+        words = re.match(r" +inlined: (.*)$", line)
+        instruction = re.match(r"^(?: *[\d.]+ \S* +[\d,]+ )? +([0-9a-f]+): (?:.*# in (\w+) \(inlined\)$)?", line)
+        if words:
+            check(words.group(1) != chain, f"{chain} twice in turn:\n{listing}")
+            chain = words.group(1)
+        elif instruction and not instruction.group(2):
+            chains[int(instruction.group(1), 16)] = []
+        elif instruction:
+            chains[int(instruction.group(1), 16)] = [tuple(step.split(" ")) for step in chain.split(" > ")]
+            check(chain.split(" > ")[-1].split(" ")[0] == instruction.group(2), f"{line} below {chain}")
+    return chains
+
+
+def by_addr2line(program, addresses):
+    """The same from its debug information: the outermost first, each with its call's place."""
+    text = run(need_program("addr2line"), "-a", "-f", "-i", "-e", program, *map(hex, addresses)).stdout
+    found = {}
+    for part in re.split(r"^(?=0x)", text, flags=re.M)[1:]:
+        address, *words = part.splitlines()
+        names, places = words[::2], [re.sub(r" \(discriminator.*", "", os.path.basename(place)) for place in words[1::2]]
+        found[int(address, 16)] = [(name, place) for name, place in reversed(list(zip(names[:-1], places[1:])))]
+    return found
+
+
+def check_chains(chains, program, by=by_addr2line):
+    theirs = by(program, chains)
+    check(len(theirs) == len(chains) > 0, f"{len(theirs)} of {len(chains)} addresses")
+    wrong = {hex(at): (chain, theirs[at]) for at, chain in chains.items() if chain != theirs[at]}
+    check(not wrong, f"{wrong}")

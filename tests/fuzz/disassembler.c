@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	void *memory = mmap(NULL, LISTING_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	REQUIRE(memory != MAP_FAILED);
-	listing_make(fd, debug_fd, -1, &question, memory, &answer);
+	listing_make(&(struct listing_fds){fd, debug_fd, -1, -1}, &question, memory, &answer);
 	REQUIRE(fuzz_open_descriptors() == open_before);
 	if (answer.error) {
 		REQUIRE(answer.error < 0 && answer.error > -4096);

@@ -49,6 +49,19 @@ static void look_up(struct source_lines *lines, uint64_t address)
 			strlen(frames[i].function) < SIZE_MAX);
 }
 
+/* Up to where it is said to be so; calls are in others, which end. */
+static void look_up_call(struct source_lines *lines, uint64_t address)
+{
+	struct source_inlined inlined;
+	struct source_call call;
+	if (!source_lines_inlined(lines, address, &inlined))
+		return;
+	REQUIRE(inlined.end > address);
+	int depth = 0;
+	for (uint64_t id = inlined.call; id && source_lines_call(lines, id, &call); id = call.outer)
+		REQUIRE(call.function && call.file && ++depth < SOURCE_FRAMES_MAX);
+}
+
 static void check_lines(Elf *program, Elf *split)
 {
 	static const uint64_t addresses[] = {0,	     0xfff,  0x1000, 0x1003, 0x1008,
@@ -65,6 +78,7 @@ static void check_lines(Elf *program, Elf *split)
 			source_lines_give_split(lines, addresses[i], NULL);
 		REQUIRE(!source_lines_split_id(lines, addresses[i]));
 		look_up(lines, addresses[i]);
+		look_up_call(lines, addresses[i]);
 	}
 	source_lines_free(lines);
 }

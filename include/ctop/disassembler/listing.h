@@ -9,8 +9,13 @@
 /* Before the jail, which lets nobody open it later: loads libcapstone, if it is installed. */
 void listing_prepare(void);
 
-/* Takes the descriptors over (-1: there is none). memory: LISTING_BYTES, all zero; only what is needed is touched. */
-void listing_make(int fd, int debug_fd, int common_fd, const struct listing_question *question,
+/* What comes beside a question; -1: there is none. */
+struct listing_fds {
+	int module, debug, common, split;
+};
+
+/* Takes the descriptors over. memory: LISTING_BYTES, all zero; only what is needed is touched. */
+void listing_make(const struct listing_fds *fds, const struct listing_question *question,
 		  void *memory, struct listing_answer *answer);
 
 #endif

@@ -41,6 +41,8 @@ void disassembler_free(struct disassembler *disassembler);
 struct disassembler_request {
 	int fd, debug_fd;	    /* -1: no debug file. They stay the caller's */
 	int common_fd;		    /* what dwz has put into a file of its own; -1: none */
+	int split_fd;		    /* what -gsplit-dwarf has; of split_unit, which is not 0 */
+	uint64_t split_unit;	    /* 0: none */
 	uint64_t start;		    /* of the function, as frames have it */
 	const char *name;	    /* as the history has it; NULL: none is known */
 	enum listing_source source; /* what fd is */

@@ -110,6 +110,17 @@ int locate_common_debug_file(int32_t pid, const char *module_path, const char *n
 			     unsigned candidate);
 /* The same of what -gsplit-dwarf has put into a file of its own, by an absolute path. */
 int locate_split_file(int32_t pid, const char *path);
+/* Where that may be, in this order. */
+enum split_place {
+	SPLIT_PACKAGE,	       /* beside the module */
+	SPLIT_PACKAGE_OF_LINK, /* ... under the name that the module has for its debug file */
+	SPLIT_NAMED,
+	SPLIT_BESIDE, /* the module: what was built elsewhere */
+	NR_SPLIT_PLACES
+};
+/* name: as the unit's skeleton has it; debuglink: NULL where there is none. False: there is no such path, or it is too long. */
+bool split_place_path(enum split_place place, const char *module_path, const char *debuglink,
+		      const char *name, char *path, size_t path_bytes);
 
 /*
  * Opens /tmp/perf-PID.map of a process: in its own root, under the pid of its own namespace, never

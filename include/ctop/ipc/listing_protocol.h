@@ -4,7 +4,7 @@
 
 /*
  * Between main and a disassembler, a child that lists the instructions of one function. It is sent a question with the module's file
- * beside it (or what else has the function's bytes, enum listing_source), then, if there is one, its debug file, then memory for the listing (of LISTING_BYTES, sealed in size); it fills that, sends
+ * beside it (or what else has the function's bytes, enum listing_source), then, if there are any, its debug file and others that belong to it, then memory for the listing (of LISTING_BYTES, sealed in size); it fills that, sends
  * one answer and ends. Main reads the memory when the child is gone: nobody changes it any more, but what it holds is a claim, checked
  * by listing_take().
  */
@@ -52,7 +52,8 @@ struct listing_question {
 	uint32_t has_debug; /* a debug file follows */
 	uint32_t
 		has_common; /* then one that dwz has put what they have in common with others into */
-	uint32_t has_name;  /* else no symbol names it */
+	uint64_t split_unit; /* not 0: then one that -gsplit-dwarf has put this unit into */
+	uint32_t has_name;   /* else no symbol names it */
 	uint32_t wants_calls;
 	char name
 		[LISTING_NAME_MAX]; /* as shown, without what it is marked with: to tell addresses from offsets */
@@ -100,7 +101,9 @@ struct listing_answer {
 	uint64_t start, end; /* of what is listed */
 	uint64_t bias;	     /* added to frames' addresses gives elf addresses */
 	uint32_t nr_rows, nr_files, nr_calls, nr_names, string_bytes;
-	uint32_t lacks_calls; /* there are more than can be told */
+	uint32_t lacks_calls;	 /* there are more than can be told */
+	uint32_t lacks_of_debug; /* of the next: the debug file says so, not the module's */
+	uint64_t lacks_unit; /* what was inlined is in a file of this unit that is not at hand; 0 */
 };
 
 /* Where things lie: rows, files, calls, names (each a string), strings, of which the first is "". No two share any other string. */

@@ -40,22 +40,24 @@ int disassembler_child_run(struct channel *channel)
 	static struct listing_question question;
 	struct listing_answer answer;
 	void *memory;
-	int fd = -1, debug_fd = -1, common_fd = -1;
+	struct listing_fds fds = {-1, -1, -1, -1};
 	int result = child_await_question(channel);
-	if (!result && (channel_receive(channel, &question, sizeof(question), &fd) !=
+	if (!result && (channel_receive(channel, &question, sizeof(question), &fds.module) !=
 				(ssize_t)sizeof(question) ||
-			fd < 0))
+			fds.module < 0))
 		result = -EPROTO;
 	if (!result && question.has_debug)
-		result = receive_file(channel, &debug_fd);
+		result = receive_file(channel, &fds.debug);
 	if (!result && question.has_common)
-		result = receive_file(channel, &common_fd);
+		result = receive_file(channel, &fds.common);
+	if (!result && question.split_unit)
+		result = receive_file(channel, &fds.split);
 	if (!result)
 		result = receive_memory(channel, &memory);
 	if (!result) {
 		question.name[sizeof(question.name) - 1] = '\0';
 		fault_at("listing", "", channel);
-		listing_make(fd, debug_fd, common_fd, &question, memory, &answer);
+		listing_make(&fds, &question, memory, &answer);
 		/* Main seals it, which it can once nobody has it mapped: not only when this process has gone. */
 		munmap(memory, LISTING_BYTES);
 		result = channel_send(channel, &answer, sizeof(answer), -1);

@@ -183,7 +183,9 @@ static int make(struct maker *maker, const struct listing_question *question)
 	maker->may_have_lines = true;
 	maker->calls.may_have_any = question->wants_calls;
 	list(maker, code.bytes + skipped, size);
-	return object_is_as_opened(maker->file.object, true) ? 0 : -EBUSY;
+	return object_is_as_opened(maker->file.object, true) && file_lines_still_hold(&maker->file)
+		       ? 0
+		       : -EBUSY;
 }
 
 /* Takes fd over, which has no more than these bytes. */
@@ -286,17 +288,21 @@ static int read_own_files(struct maker *maker, int fd, int debug_fd)
 	return result;
 }
 
-static int read_files(struct maker *maker, int fd, int debug_fd, int common_fd)
+static int read_files(struct maker *maker, const struct listing_fds *fds, uint64_t split_unit)
 {
-	int result = read_own_files(maker, fd, debug_fd);
-	if (!result && common_fd >= 0)
-		symbol_file_give_common(&maker->file, common_fd);
-	else if (common_fd >= 0)
-		close(common_fd);
+	int result = read_own_files(maker, fds->module, fds->debug);
+	if (!result && fds->common >= 0)
+		symbol_file_give_common(&maker->file, fds->common);
+	else if (fds->common >= 0)
+		close(fds->common);
+	if (!result && fds->split >= 0)
+		symbol_file_give_split(&maker->file, split_unit, fds->split);
+	else if (fds->split >= 0)
+		close(fds->split);
 	return result;
 }
 
-void listing_make(int fd, int debug_fd, int common_fd, const struct listing_question *question,
+void listing_make(const struct listing_fds *fds, const struct listing_question *question,
 		  void *memory, struct listing_answer *answer)
 {
 	char *bytes = memory;
@@ -313,18 +319,18 @@ void listing_make(int fd, int debug_fd, int common_fd, const struct listing_ques
 	*answer = (struct listing_answer){.string_bytes = 1};
 	switch ((enum listing_source)question->source) {
 	case LISTING_OF_BYTES:
-		answer->error = make_of_bytes(&maker, fd, question);
+		answer->error = make_of_bytes(&maker, fds->module, question);
 		break;
 	case LISTING_OF_DUMP:
-		answer->error = make_of_dump(&maker, fd, question);
+		answer->error = make_of_dump(&maker, fds->module, question);
 		break;
 	case LISTING_OF_MEMORY:
-		answer->error = make_of_memory(&maker, fd, debug_fd, question);
+		answer->error = make_of_memory(&maker, fds->module, fds->debug, question);
 		break;
 	case LISTING_OF_FILE:
 	case NR_LISTING_SOURCES:
 	default:
-		answer->error = read_files(&maker, fd, debug_fd, common_fd);
+		answer->error = read_files(&maker, fds, question->split_unit);
 		if (!answer->error)
 			answer->error = maker.demangled ? make(&maker, question) : -ENOMEM;
 	}

@@ -118,12 +118,26 @@ static uint32_t find_call(struct maker *maker, uint64_t id, unsigned nr_inside)
 	return row;
 }
 
+/* It is asked for, if nothing else is. */
+static void tell_lacking(struct maker *maker, uint64_t address)
+{
+	struct listing_answer *answer = maker->answer;
+	enum debug_file which;
+	uint64_t unit;
+	if (answer->lacks_unit ||
+	    !file_lines_lack_split(&maker->files, &maker->file, address, &unit, &which))
+		return;
+	answer->lacks_unit = unit;
+	answer->lacks_of_debug = which == DEBUG_FILE_SPLIT_OF_DEBUG;
+}
+
 void listing_add_call(struct maker *maker, struct listing_row *row)
 {
 	struct calls_maker *calls = &maker->calls;
 	if (!calls->may_have_any)
 		return;
 	if (row->address >= calls->at.end) {
+		tell_lacking(maker, row->address);
 		const bool is_known =
 			file_lines_inlined(&maker->files, &maker->file, row->address, &calls->at);
 		calls->at_row =

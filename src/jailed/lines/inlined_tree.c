@@ -8,6 +8,8 @@
 #include <ctop/base/vec.h>
 #include <ctop/lines/source_lines.h>
 
+#include "parts.h"
+
 enum {
 	DIES_MAX = 1 << 20,   /* looked at in one function */
 	SCOPES_MAX = 1 << 18, /* blocks and calls of it */
@@ -33,6 +35,7 @@ struct edge {
 
 struct reading {
 	struct inlined_tree *tree;
+	const struct split_unit *split; /* that has the function; NULL: it is in no other file */
 	struct {
 		struct scope *items;
 		size_t nr, capacity;
@@ -55,14 +58,14 @@ bool inlined_is_block(int tag)
 
 /* ---- entries ---- */
 
-/* Of the scope that comes next. 1: it has one at least, 0: none; -1: too many, or out of memory. */
-static int add_edges(struct reading *reading, Dwarf_Die *die)
+/* Of the scope that comes next. 1: it has one at least, 0: none; -1: too many, or out of memory. *nr: of those without code, too. */
+static int add_edges(struct reading *reading, Dwarf_Die *die, size_t *nr)
 {
 	const uint32_t scope = (uint32_t)reading->scopes.nr + 1;
 	const size_t before = reading->edges.nr;
-	Dwarf_Addr base, start, end;
-	ptrdiff_t next = 0;
-	while ((next = dwarf_ranges(die, next, &base, &start, &end)) > 0) {
+	uint64_t start, end;
+	struct parts parts = parts_of(reading->split, die);
+	for (*nr = 0; parts_next(&parts, &start, &end); ++*nr) {
 		if (end <= start)
 			continue;
 		if (reading->edges.nr / 2 == PARTS_MAX ||
@@ -106,12 +109,12 @@ static bool read_entry(struct reading *reading, Dwarf_Die *die, uint32_t outer, 
 	const int tag = dwarf_tag(die);
 	if (tag != DW_TAG_inlined_subroutine && !inlined_is_block(tag))
 		return true;
-	const int parts = add_edges(reading, die);
+	size_t nr;
+	const int parts = add_edges(reading, die, &nr);
 	if (parts < 0)
 		return false;
 	/* A block may say nothing of where it is, and have others that do. */
-	const bool is_open = inlined_is_block(tag) && !dwarf_hasattr(die, DW_AT_low_pc) &&
-			     !dwarf_hasattr(die, DW_AT_ranges);
+	const bool is_open = inlined_is_block(tag) && !nr && parts_are_open(reading->split, die);
 	depth.entries++;
 	if (!parts)
 		return !is_open || read_below(reading, die, outer, call, depth);
@@ -205,9 +208,10 @@ static bool make_spans(struct reading *reading)
 	return true;
 }
 
-bool inlined_tree_read(struct inlined_tree *tree, Dwarf_Die *function)
+bool inlined_tree_read(struct inlined_tree *tree, const struct split_unit *split,
+		       Dwarf_Die *function)
 {
-	struct reading reading = {.tree = tree};
+	struct reading reading = {.tree = tree, .split = split};
 	tree->calls.nr = tree->spans.nr = 0;
 	const bool is_read =
 		read_below(&reading, function, 0, 0, (struct depth){0, 0}) && make_spans(&reading);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "split_unit.h"
+
 struct inlined_call {
 	Dwarf_Off die;
 	uint32_t
@@ -41,8 +43,9 @@ struct inlined_tree {
 /* Which entries of a block of code have others inside, as compilers write them: of the rest none is looked into. */
 bool inlined_is_block(int tag);
 
-/* In the place of what was read before. False: out of memory, or the function has more than the bounds allow; then it is empty. */
-bool inlined_tree_read(struct inlined_tree *tree, Dwarf_Die *function);
+/* In the place of what was read before. split: the unit that has the function; NULL: it is in no other file. False: out of memory, or the function has more than the bounds allow; then it is empty. */
+bool inlined_tree_read(struct inlined_tree *tree, const struct split_unit *split,
+		       Dwarf_Die *function);
 void inlined_tree_release(struct inlined_tree *tree);
 /* The call at an elf address; NULL: none. *end: an address behind it, up to which that is so. */
 const struct inlined_call *inlined_tree_at(const struct inlined_tree *tree, uint64_t elf_address,

@@ -13,6 +13,7 @@
 #include "dwarf_functions.h"
 #include "inlined_tree.h"
 #include "line_table.h"
+#include "parts.h"
 #include "spans.h"
 #include "split_unit.h"
 
@@ -35,6 +36,9 @@ enum {
 	SPLIT_UNITS_MAX = 1024,
 	SPLIT_UNIT_BYTES = 16 << 10, /* of what is read as a file of its own */
 };
+/* Of the ids of calls: where the entry is, and, in a split unit, 1 + the unit's number above that. */
+enum { UNIT_OF_CALL = 40 };
+#define DIE_OF_CALL ((UINT64_C(1) << UNIT_OF_CALL) - 1)
 /* Of line tables, before they are dropped. */
 #define TABLES_MAX_BYTES ((size_t)48 << 20)
 
@@ -73,33 +77,6 @@ struct source_lines {
 	} inlined;
 };
 
-/* ---- what entries cover ---- */
-
-/* Part by part; of one in a split unit, and of any other. */
-struct parts {
-	Dwarf_Die *die;
-	bool is_split;
-	struct split_ranges split;
-	Dwarf_Addr base;
-	ptrdiff_t next;
-};
-
-static struct parts parts_of(const struct split_unit *split, Dwarf_Die *die)
-{
-	struct parts parts = {.die = die, .is_split = split != NULL};
-	if (split)
-		split_ranges_begin(&parts.split, split, die);
-	return parts;
-}
-
-static bool next_part(struct parts *parts, Dwarf_Addr *start, Dwarf_Addr *end)
-{
-	if (parts->is_split)
-		return split_ranges_next(&parts->split, start, end);
-	parts->next = dwarf_ranges(parts->die, parts->next, &parts->base, start, end);
-	return parts->next > 0;
-}
-
 /* What a unit or a function covers. False: out of memory. */
 static bool add_spans(struct spans *spans, const struct split_unit *split, Dwarf_Die *die,
 		      uint64_t at, size_t most)
@@ -107,7 +84,7 @@ static bool add_spans(struct spans *spans, const struct split_unit *split, Dwarf
 	Dwarf_Addr start, end;
 	struct parts parts = parts_of(split, die);
 	for (int part = 0; part < PARTS_MAX && spans->nr < most; part++) {
-		if (!next_part(&parts, &start, &end))
+		if (!parts_next(&parts, &start, &end))
 			break;
 		/* What the linker left out is at 0. */
 		if (!start || end <= start)
@@ -296,14 +273,18 @@ static struct unit *unit_of(struct source_lines *lines, uint64_t address, Dwarf_
 	return unit_until(lines, address, die, &end);
 }
 
+static bool die_of(const struct source_lines *lines, const struct unit *unit, Dwarf_Off at,
+		   Dwarf_Die *die)
+{
+	return unit->split ? split_unit_die_at(unit->split, at, die)
+			   : dwarf_offdie(lines->dwarf, at, die) != NULL;
+}
+
 static bool function_at(const struct source_lines *lines, const struct unit *unit, uint64_t address,
 			Dwarf_Die *function)
 {
 	const struct span *span = spans_find(&unit->functions, address);
-	if (!span)
-		return false;
-	return unit->split ? split_unit_die_at(unit->split, span->at, function)
-			   : dwarf_offdie(lines->dwarf, span->at, function) != NULL;
+	return span && die_of(lines, unit, span->at, function);
 }
 
 /* ---- what is in other files ---- */
@@ -320,6 +301,7 @@ static void forget_functions(struct source_lines *lines, struct unit *unit)
 	lines->nr_functions -= unit->functions.nr;
 	unit->functions.nr = 0;
 	unit->is_read = false;
+	lines->inlined.function = 0;
 }
 
 bool source_lines_give_split(struct source_lines *lines, uint64_t elf_address, Elf *elf)
@@ -358,21 +340,15 @@ struct walk {
 	size_t nr;
 };
 
-/*
- * *is_open: it says nothing of where it is, or nothing that can be read. Where gcc's list begins with a part without code, DWARF 4 takes
- * that for its end.
- */
+/* *is_open: see parts_are_open(). */
 static bool has_address(const struct walk *walk, Dwarf_Die *die, bool *is_open)
 {
-	Dwarf_Addr start, end;
-	struct split_ranges ranges;
-	if (!walk->split) {
-		*is_open = !dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges);
+	uint64_t start, end;
+	*is_open = parts_are_open(walk->split, die);
+	if (!walk->split)
 		return dwarf_haspc(die, walk->address) == 1;
-	}
-	*is_open = true;
-	split_ranges_begin(&ranges, walk->split, die);
-	for (int part = 0; part < PARTS_MAX && split_ranges_next(&ranges, &start, &end); part++) {
+	struct parts parts = parts_of(walk->split, die);
+	for (int part = 0; part < PARTS_MAX && parts_next(&parts, &start, &end); part++) {
 		*is_open = false;
 		if (walk->address >= start && walk->address < end)
 			return true;
@@ -488,15 +464,33 @@ size_t source_lines_find(struct source_lines *lines, uint64_t elf_address,
 
 /* ---- what was put into a function ---- */
 
-static bool read_inlined(struct source_lines *lines, size_t unit, Dwarf_Off function)
+/* Of calls: entries of split units are counted from where their own begin. 0: there is none. */
+static uint64_t id_of_call(const struct source_lines *lines, const struct inlined_call *call)
 {
+	const size_t unit = lines->inlined.unit;
+	if (!call || !lines->units.items[unit].split)
+		return call ? call->die : 0;
+	return call->die <= DIE_OF_CALL ? (uint64_t)(unit + 1) << UNIT_OF_CALL | call->die : 0;
+}
+
+static const struct inlined_call *call_of_id(const struct source_lines *lines, uint64_t id)
+{
+	const bool is_split = lines->units.items[lines->inlined.unit].split != NULL;
+	const struct inlined_call *call =
+		inlined_tree_call(&lines->inlined.tree, is_split ? id & DIE_OF_CALL : id);
+	return call && id_of_call(lines, call) == id ? call : NULL;
+}
+
+static bool read_inlined(struct source_lines *lines, const struct unit *unit, Dwarf_Off function)
+{
+	const size_t at = (size_t)(unit - lines->units.items);
 	Dwarf_Die die;
-	if (lines->inlined.function == function)
+	if (lines->inlined.function == function && lines->inlined.unit == at)
 		return lines->inlined.is_known;
 	lines->inlined.function = function;
-	lines->inlined.unit = unit;
-	lines->inlined.is_known = dwarf_offdie(lines->dwarf, function, &die) &&
-				  inlined_tree_read(&lines->inlined.tree, &die);
+	lines->inlined.unit = at;
+	lines->inlined.is_known = die_of(lines, unit, function, &die) &&
+				  inlined_tree_read(&lines->inlined.tree, unit->split, &die);
 	return lines->inlined.is_known;
 }
 
@@ -509,12 +503,11 @@ bool source_lines_inlined(struct source_lines *lines, uint64_t elf_address,
 	const struct unit *unit = unit_until(lines, elf_address, &die, &inlined->end);
 	const struct span *span =
 		unit ? spans_find_until(&unit->functions, elf_address, &inlined->end) : NULL;
-	/* Those of a split unit are told of single addresses alone. */
-	if (!span || unit->split)
+	if (!span)
 		return false;
-	inlined->is_too_much = !read_inlined(lines, (size_t)(unit - lines->units.items), span->at);
-	const struct inlined_call *call = inlined_tree_at(&lines->inlined.tree, elf_address, &end);
-	inlined->call = call ? call->die : 0;
+	lines->last_split = unit->split ? unit->split_elf : NULL;
+	inlined->is_too_much = !read_inlined(lines, unit, span->at);
+	inlined->call = id_of_call(lines, inlined_tree_at(&lines->inlined.tree, elf_address, &end));
 	if (end < inlined->end)
 		inlined->end = end;
 	return true;
@@ -523,18 +516,18 @@ bool source_lines_inlined(struct source_lines *lines, uint64_t elf_address,
 bool source_lines_call(struct source_lines *lines, uint64_t id, struct source_call *call)
 {
 	const struct inlined_tree *tree = &lines->inlined.tree;
-	const struct inlined_call *found = inlined_tree_call(tree, id);
+	const struct inlined_call *found = lines->inlined.function ? call_of_id(lines, id) : NULL;
+	struct unit *unit = found ? &lines->units.items[lines->inlined.unit] : NULL;
 	Dwarf_Die die, unit_die;
-	if (!found || !dwarf_offdie(lines->dwarf, id, &die) ||
-	    !dwarf_diecu(&die, &unit_die, NULL, NULL))
+	if (!unit || !die_of(lines, unit, found->die, &die) ||
+	    !dwarf_offdie(lines->dwarf, unit->die, &unit_die))
 		return false;
-	struct line_table *table =
-		table_of(lines, &lines->units.items[lines->inlined.unit], &unit_die);
+	struct line_table *table = table_of(lines, unit, &unit_die);
 	*call = (struct source_call){
 		.function = or_empty(elf_dwarf_name(&die)),
 		.file = table ? line_table_file(table, number_of(&die, DW_AT_call_file)) : "",
 		.line = number_of(&die, DW_AT_call_line),
-		.outer = found->outer ? tree->calls.items[found->outer - 1].die : 0,
+		.outer = found->outer ? id_of_call(lines, &tree->calls.items[found->outer - 1]) : 0,
 	};
 	return true;
 }

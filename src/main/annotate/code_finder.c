@@ -19,6 +19,7 @@
 #include "code_told.h"
 #include "common_file.h"
 #include "made_code.h"
+#include "unit_file.h"
 
 struct code_finder {
 	struct opener *opener;
@@ -37,11 +38,15 @@ struct code_finder {
 	struct common_file common; /* of the file with the debug information */
 	int common_fd;		   /* that, in hand; -1 */
 	bool was_asked_common;
-	struct prober_answer debug;    /* what its debug file says of itself */
-	struct prober_answer module;   /* what it says of itself */
-	bool was_fetched;	       /* servers were asked for its debug file */
-	int fetch_error;	       /* why they gave none; 0 */
-	struct listing *without_lines; /* that is shown if nothing comes of it */
+	struct unit_file unit_file;
+	int split_fd;		     /* of unit_file.unit; -1: none is in hand, */
+	bool was_asked_unit;	     /* or none is known */
+	struct prober_answer debug;  /* what its debug file says of itself */
+	struct prober_answer module; /* what it says of itself */
+	bool was_fetched;	     /* servers were asked for its debug file */
+	int fetch_error;	     /* why they gave none; 0 */
+	struct listing *
+		lacking; /* what lacks something that is looked for, and is shown if nothing comes of that */
 	int kept_fd;	/* the bytes that were kept; -1: none, or they are being listed */
 	int file_error; /* why they are; 0: they are not */
 	bool is_made;	/* code of a process, without a file */
@@ -66,8 +71,10 @@ struct code_finder *code_finder_new(void)
 		.fd = -1,
 		.debug_fd = -1,
 		.common_fd = -1,
+		.split_fd = -1,
 		.kept_fd = -1,
 	};
+	finder->unit_file = (struct unit_file){finder->opener, finder->prober, .fd = -1};
 	made_code_init(&finder->made, finder->opener);
 	if (finder->opener && finder->prober && finder->disassembler)
 		return finder;
@@ -77,7 +84,7 @@ struct code_finder *code_finder_new(void)
 
 static void close_files(struct code_finder *finder)
 {
-	int *const fds[] = {&finder->fd, &finder->debug_fd, &finder->common_fd};
+	int *const fds[] = {&finder->fd, &finder->debug_fd, &finder->common_fd, &finder->split_fd};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
@@ -109,8 +116,8 @@ static void forget_fetched(struct code_finder *finder)
 {
 	if (finder->fetcher)
 		fetcher_forget(finder->fetcher, finder);
-	listing_free(finder->without_lines);
-	finder->without_lines = NULL;
+	listing_free(finder->lacking);
+	finder->lacking = NULL;
 }
 
 void code_finder_free(struct code_finder *finder)
@@ -121,6 +128,7 @@ void code_finder_free(struct code_finder *finder)
 	forget_kept(finder);
 	forget_fetched(finder);
 	common_file_forget(&finder->common);
+	unit_file_forget(&finder->unit_file);
 	opener_free(finder->opener);
 	prober_free(finder->prober);
 	disassembler_free(finder->disassembler);
@@ -196,22 +204,24 @@ static void finish(struct code_finder *finder, int error, struct listing *listin
 /* ---- the listing ---- */
 
 static bool fetch(struct code_finder *finder, const struct listing *listing);
+static bool look_for_unit(struct code_finder *finder, const struct listing *listing);
 
-/* If the second one, with lines, fails, there is the first. */
+/* If the second one, with what it lacked, fails, there is the first. */
 static void take_listing(void *context, int error, struct listing *listing)
 {
 	struct code_finder *finder = context;
-	struct listing *first = finder->without_lines;
-	finder->without_lines = NULL;
+	struct listing *first = finder->lacking;
+	finder->lacking = NULL;
 	if (first && error) {
 		finish(finder, 0, first);
 		return;
 	}
 	listing_free(first);
-	if (!error && fetch(finder, listing))
-		finder->without_lines = listing;
-	else
-		finish(finder, error, listing);
+	finder->lacking = listing;
+	if (!error && (fetch(finder, listing) || look_for_unit(finder, listing)))
+		return;
+	finder->lacking = NULL;
+	finish(finder, error, listing);
 }
 
 static void list_now(struct code_finder *finder)
@@ -221,6 +231,8 @@ static void list_now(struct code_finder *finder)
 		.fd = finder->fd,
 		.debug_fd = finder->debug_fd,
 		.common_fd = finder->common_fd,
+		.split_fd = finder->split_fd,
+		.split_unit = finder->split_fd < 0 ? 0 : finder->unit_file.unit,
 		.start = request->start,
 		.name = request->name,
 		.wants_calls = request->wants_calls,
@@ -251,6 +263,40 @@ static void list(struct code_finder *finder)
 		(struct common_file){finder->opener, finder->prober, finder->fetcher, .fd = -1};
 	common_file_ask(&finder->common, namer, &request->module, request->pid, take_common,
 			finder);
+}
+
+static void show_lacking(struct code_finder *finder)
+{
+	struct listing *listing = finder->lacking;
+	finder->lacking = NULL;
+	finish(finder, 0, listing);
+}
+
+/* ---- what -gsplit-dwarf has put into another file ---- */
+
+static void take_unit_file(void *context, int fd)
+{
+	struct code_finder *finder = context;
+	finder->split_fd = fd;
+	if (fd < 0)
+		show_lacking(finder);
+	else
+		list_now(finder);
+}
+
+/* Of the function's unit; what is in others goes without. False: it is not looked for. */
+static bool look_for_unit(struct code_finder *finder, const struct listing *listing)
+{
+	const struct listing_answer *answer = &listing->answer;
+	const struct code_request *request = &finder->request;
+	const int namer_fd = answer->lacks_of_debug ? finder->debug_fd : finder->fd;
+	if (!answer->lacks_unit || finder->was_asked_unit || namer_fd < 0)
+		return false;
+	finder->was_asked_unit = true;
+	unit_file_ask(&finder->unit_file, answer->lacks_unit, namer_fd,
+		      finder->module.has_debuglink ? finder->module.debuglink : NULL,
+		      &request->module, request->pid, take_unit_file, finder);
+	return true;
 }
 
 /* ---- code that is in no file: what a process has made, the kernel's ---- */
@@ -303,13 +349,6 @@ static void look_for_made(struct code_finder *finder)
 
 /* ---- a debug file from servers ---- */
 
-static void without_lines(struct code_finder *finder)
-{
-	struct listing *listing = finder->without_lines;
-	finder->without_lines = NULL;
-	finish(finder, 0, listing);
-}
-
 static bool has_build_id(const struct prober_answer *answer, const void *build_id, size_t size)
 {
 	return !answer->error && size && answer->build_id_size == size &&
@@ -328,7 +367,7 @@ static void take_fetched_word(void *context, const struct prober_answer *answer)
 	close(finder->debug_fd);
 	finder->debug_fd = -1;
 	finder->fetch_error = -EBADMSG;
-	without_lines(finder);
+	show_lacking(finder);
 }
 
 static void prove(struct code_finder *finder, int fd, bool sum_up, prober_taker *taker)
@@ -345,7 +384,7 @@ static void take_fetched(void *context, int error, int fd)
 	finder->fetch_error = error;
 	finder->debug_fd = fd;
 	if (fd < 0)
-		without_lines(finder);
+		show_lacking(finder);
 	else
 		prove(finder, fd, false, take_fetched_word);
 }
@@ -509,6 +548,7 @@ void code_finder_forget(struct code_finder *finder)
 	forget_kept(finder);
 	forget_fetched(finder);
 	common_file_forget(&finder->common);
+	unit_file_forget(&finder->unit_file);
 	finder->taker = NULL;
 }
 
@@ -534,7 +574,7 @@ void code_finder_ask(struct code_finder *finder, const struct code_request *requ
 	finder->context = context;
 	finder->candidate = 0;
 	finder->error = 0;
-	finder->was_fetched = finder->was_asked_common = false;
+	finder->was_fetched = finder->was_asked_common = finder->was_asked_unit = false;
 	finder->fetch_error = 0;
 	finder->module = (struct prober_answer){0};
 	finder->is_made = request->is_live;

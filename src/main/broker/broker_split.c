@@ -7,46 +7,14 @@
 #include "broker_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-/* Where it may be, in this order. */
-enum place {
-	PACKAGE,	 /* beside the module */
-	PACKAGE_OF_LINK, /* ... under the name that the module has for its debug file */
-	NAMED,
-	BESIDE, /* the module: what was built elsewhere */
-	NR_PLACES
-};
-
 /* False: there is no such path, or it is too long. */
-static bool path_of(const struct job *job, enum place place, char path[PATH_MAX])
+static bool path_of(const struct job *job, unsigned place, char path[PATH_MAX])
 {
-	const char *module = job->copy.path, *name = job->namer.split_name;
-	const char *slash = strrchr(module, '/'), *name_slash = strrchr(name, '/');
-	const int directory = slash ? (int)(slash - module) : 0;
-	int size = -1;
-	switch (place) {
-	case PACKAGE:
-		size = snprintf(path, PATH_MAX, "%s.dwp", module);
-		break;
-	case PACKAGE_OF_LINK:
-		if (job->module.has_debuglink && !strchr(job->module.debuglink, '/'))
-			size = snprintf(path, PATH_MAX, "%.*s/%s.dwp", directory, module,
-					job->module.debuglink);
-		break;
-	case NAMED:
-		size = snprintf(path, PATH_MAX, "%s", name);
-		break;
-	case BESIDE:
-		size = snprintf(path, PATH_MAX, "%.*s/%s", directory, module,
-				name_slash ? name_slash + 1 : name);
-		break;
-	case NR_PLACES:
-		break;
-	}
-	return size > 0 && size < PATH_MAX && path[0] == '/' && slash;
+	return split_place_path((enum split_place)place, job->copy.path,
+				job->module.has_debuglink ? job->module.debuglink : NULL,
+				job->namer.split_name, path, PATH_MAX);
 }
 
 static void look_on(struct job *job);
@@ -76,7 +44,7 @@ static void take_candidates_word(void *context, const struct prober_answer *answ
 		return;
 	}
 	/* A package need not have all of them. */
-	if (job->candidate > PACKAGE_OF_LINK + 1)
+	if (job->candidate > SPLIT_PACKAGE_OF_LINK + 1)
 		refuse(job, "is of another build, or damaged");
 	close(job->fd);
 	job->fd = -1;
@@ -106,9 +74,9 @@ static void take_candidate(void *context, const struct opener_answer *answer, in
 static void look_on(struct job *job)
 {
 	char path[PATH_MAX];
-	while (job->candidate < NR_PLACES && !path_of(job, (enum place)job->candidate, path))
+	while (job->candidate < NR_SPLIT_PLACES && !path_of(job, job->candidate, path))
 		job->candidate++;
-	if (job->candidate >= NR_PLACES) {
+	if (job->candidate >= NR_SPLIT_PLACES) {
 		tell(job);
 		job_answer(job, -ENOENT);
 		return;

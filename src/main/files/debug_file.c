@@ -137,3 +137,31 @@ int locate_split_file(int32_t pid, const char *path)
 {
 	return path[0] == '/' ? open_below(pid, path) : -ENOENT;
 }
+
+bool split_place_path(enum split_place place, const char *module_path, const char *debuglink,
+		      const char *name, char *path, size_t path_bytes)
+{
+	const char *slash = strrchr(module_path, '/'), *name_slash = strrchr(name, '/');
+	const int directory = slash ? (int)(slash - module_path) : 0;
+	int size = -1;
+	switch (place) {
+	case SPLIT_PACKAGE:
+		size = snprintf(path, path_bytes, "%s.dwp", module_path);
+		break;
+	case SPLIT_PACKAGE_OF_LINK:
+		if (debuglink && !strchr(debuglink, '/'))
+			size = snprintf(path, path_bytes, "%.*s/%s.dwp", directory, module_path,
+					debuglink);
+		break;
+	case SPLIT_NAMED:
+		size = snprintf(path, path_bytes, "%s", name);
+		break;
+	case SPLIT_BESIDE:
+		size = snprintf(path, path_bytes, "%.*s/%s", directory, module_path,
+				name_slash ? name_slash + 1 : name);
+		break;
+	case NR_SPLIT_PLACES:
+		break;
+	}
+	return size > 0 && (size_t)size < path_bytes && path[0] == '/' && slash;
+}

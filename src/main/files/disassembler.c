@@ -80,6 +80,7 @@ static void set_question(struct listing_question *question,
 	question->start = request->start;
 	question->has_debug = request->debug_fd >= 0;
 	question->has_common = request->common_fd >= 0;
+	question->split_unit = request->split_unit;
 	question->has_name = request->name != NULL;
 	question->wants_calls = request->wants_calls;
 	snprintf(question->name, sizeof(question->name), "%s", request->name ? request->name : "");
@@ -109,6 +110,8 @@ int disassembler_ask(struct disassembler *disassembler, const struct disassemble
 		result = channel_send(channel, &word, sizeof(word), request->debug_fd);
 	if (!result && request->common_fd >= 0)
 		result = channel_send(channel, &word, sizeof(word), request->common_fd);
+	if (!result && request->split_unit)
+		result = channel_send(channel, &word, sizeof(word), request->split_fd);
 	if (!result)
 		result = channel_send(channel, &word, sizeof(word), disassembler->memory_fd);
 	if (result)

@@ -90,6 +90,11 @@ static void add_files(const struct code *code, struct source_file *const *files,
 			       0);
 	if (listing->answer.lacks_calls)
 		label_line_add(out, "inlined", "so many functions that some are not shown", 0);
+	if (listing->answer.lacks_unit)
+		label_line_add(out, "inlined",
+			       "functions are in a .dwo file that is not here: at most those at "
+			       "samples are shown",
+			       0);
 	if (!nr)
 		add_no_files(code, asks_servers, out);
 }

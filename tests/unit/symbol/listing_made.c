@@ -29,7 +29,7 @@ static int listed(int fd, int debug_fd, const struct listing_question *question)
 	named.start = START;
 	named.has_name = 1;
 	snprintf(named.name, sizeof(named.name), "work()");
-	listing_make(fd, debug_fd, -1, &named, memory, &answer);
+	listing_make(&(struct listing_fds){fd, debug_fd, -1, -1}, &named, memory, &answer);
 	first_text[0] = last_file[0] = '\0';
 	const struct listing_row *rows = (const struct listing_row *)(void *)memory;
 	const struct listing_file *files =
