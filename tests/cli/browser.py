@@ -17,9 +17,11 @@ const {chromium} = require(process.argv[1]);
   const wrong = [];
   page.on('pageerror', (error) => wrong.push(String(error.stack)));
   page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
-  page.on('request', (request) => request.url().startsWith('file://') || wrong.push('asked for ' + request.url()));
+  const place = new URL(process.argv[3]);
+  const isAllowed = (url) => url.protocol === place.protocol && url.host === place.host;
+  page.on('request', (request) => isAllowed(new URL(request.url())) || wrong.push('asked for ' + request.url()));
   page.on('dialog', (dialog) => { wrong.push('a dialog'); dialog.dismiss(); });
-  await page.goto('file://' + process.argv[3]);
+  await page.goto(process.argv[3], {timeout: 120000});
   await page.waitForSelector('#page:not([hidden])', {timeout: 120000});
   const number = (text) => Number(text.replace(/[^\d]/g, ''));
   const rows = async (table) => {
@@ -47,9 +49,10 @@ const {chromium} = require(process.argv[1]);
 """
 
 
-def use(path, script, refused=False, **options):
-    """What a script returns that uses the page. refused: the browser says of something that it is not allowed."""
-    result = run(need_program("node"), "-e", DRIVER, npm_package("playwright-core"), need_program("chromium"), os.path.abspath(path),
+def use(page, script, refused=False, **options):
+    """What a script returns that uses the page, a file or an address. refused: the browser says of something that it is not allowed."""
+    path = page if page.startswith("http:") else f"file://{os.path.abspath(page)}"
+    result = run(need_program("node"), "-e", DRIVER, npm_package("playwright-core"), need_program("chromium"), path,
                  script, json.dumps(options))
     check(result.returncode == 0, f"{path}: {result.stderr[-2000:]}")
     answer = json.loads(result.stdout)

@@ -16,6 +16,7 @@ import subprocess
 import threading
 import urllib.parse
 
+from browser import use
 from harness import (CASE_SECONDS, CTOP, FAULTY, NOBODY, PATIENCE, ROOT, Skip, case, check, check_refused, child, child_pids, ctop, directory, falling, main,
                      need_library, need_program, need_root, open_to_all, plain_user, readable_ctop, run, status_of, target, tell, wait_until)
 
@@ -159,6 +160,15 @@ def others_read_its_answers():
         check(fetched.returncode == 0, fetched.stderr)
         raw = run(go, "tool", "pprof", "-raw", path, env={**os.environ, "HOME": one.where})
         check(raw.returncode == 0 and "spin_loop" in raw.stdout, f"{raw.stdout[:500]}{raw.stderr}")
+
+
+@case
+def its_page_opens_in_a_browser():
+    """Which sends the token because it was told to: an address alone opens nothing."""
+    with server_with_token() as one:
+        script = "await page.keyboard.press('1'); return (await rows('functions')).map((row) => Object.values(row).map(([text]) => text).join(' '))"
+        functions = use(f"http://{one.place}/flame?seconds=1", script, extraHTTPHeaders=BEARER)
+    check(any("spin_loop" in function for function in functions), f"{functions}")
 
 
 @case
