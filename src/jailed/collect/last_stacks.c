@@ -2,6 +2,7 @@
 #include "last_stacks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <ctop/base/hash.h>
 #include <ctop/store/tables.h>
@@ -10,6 +11,7 @@
 
 enum {
 	NR_THREADS = 1 << 9,
+	NR_KNOWN = 1 << 13, /* 256 KiB */
 	FIRST_STEPS = 64,
 	/* 24 callers take 768 bytes. A stack that does not fit begins to be looked up where the memory ends. */
 	MEMORY_MAX_BYTES = 4 << 20
@@ -22,9 +24,18 @@ struct stack_step {
 	struct node_id node;
 };
 
+/* A node that any thread's stack had. */
+struct known_node {
+	const struct module *module;
+	uint64_t address;
+	uint32_t epoch, method;
+	struct node_id parent, node; /* node 0: none */
+};
+
 struct last_stacks {
 	struct last_stack threads
 		[NR_THREADS]; /* by tid; of two in one place each is of no use to the other */
+	struct known_node known[NR_KNOWN]; /* of those in one place the last */
 	size_t bytes;
 	uint32_t hand; /* whose memory is given up next */
 };
@@ -45,6 +56,7 @@ void last_stacks_forget(struct last_stacks *stacks)
 {
 	for (size_t i = 0; i < NR_THREADS; i++)
 		release(stacks, &stacks->threads[i]);
+	memset(stacks->known, 0, sizeof(stacks->known));
 }
 
 void last_stacks_free(struct last_stacks *stacks)
@@ -88,6 +100,34 @@ static bool reserve(struct last_stacks *stacks, struct last_stack *last)
 	return true;
 }
 
+static bool is_known(const struct known_node *known, const struct known_node *wanted)
+{
+	return known->node.index && known->module == wanted->module &&
+	       known->address == wanted->address && known->epoch == wanted->epoch &&
+	       known->method == wanted->method && known->parent.index == wanted->parent.index;
+}
+
+/* Its row, with the parent's in *node. */
+static int find_node(struct last_stacks *stacks, struct output *output, struct module *module,
+		     uint64_t address, enum frame_method method, struct node_id *node)
+{
+	struct known_node wanted = {module, address, output->epoch, (uint32_t)method, *node, {0}};
+	struct known_node *known = &stacks->known[hash_two(address, node->index) % NR_KNOWN];
+	struct frame_id frame;
+	if (is_known(known, &wanted)) {
+		*node = known->node;
+		return 0;
+	}
+	int result = output_add_frame(output, module, address, &frame);
+	if (!result)
+		result = tables_add_node(output->writer, *node, frame, method, node);
+	if (result)
+		return result;
+	wanted.node = *node;
+	*known = wanted;
+	return 0;
+}
+
 int last_stacks_add(struct last_stacks *stacks, struct last_stack *last, struct output *output,
 		    struct module *module, uint64_t address, enum frame_method method)
 {
@@ -99,10 +139,7 @@ int last_stacks_add(struct last_stacks *stacks, struct last_stack *last, struct 
 	}
 	if (step)
 		last->nr = depth;
-	struct frame_id frame;
-	int result = output_add_frame(output, module, address, &frame);
-	if (!result)
-		result = tables_add_node(output->writer, last->node, frame, method, &last->node);
+	int result = find_node(stacks, output, module, address, method, &last->node);
 	if (!result && last->nr == depth && reserve(stacks, last))
 		last->steps[last->nr++] = (struct stack_step){module, address, method, last->node};
 	return result;

@@ -4,8 +4,9 @@
 
 /*
  * Of each thread that was sampled lately its last stack as it is in the tables, root first: its next one shares most of it, and what
- * is equal is not looked up again. Nothing here has to be right: a step is taken only where module, address and method are the same,
- * in the same epoch. Memory is bounded; modules must not be freed while steps point to them: last_stacks_forget().
+ * is equal is not looked up again, and of what lies behind only what no thread's stack had lately. Nothing here has to be right: a step is
+ * taken only where module, address and method are the same, in the same epoch. Memory is bounded; modules must not be freed while steps
+ * point to them: last_stacks_forget().
  */
 
 #include <stddef.h>
