@@ -32,6 +32,7 @@ _ctop()
 	:--delay) ;;
 	:--mmap-pages | :-m) ;;
 	:--max-overhead) ;;
+	:--budget) ;;
 	:--memory) ;;
 	:--group) COMPREPLY=($(compgen -W 'function inline line address module thread process' -- "$current")) ;;
 	:--source-dir) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -56,6 +57,7 @@ _ctop()
 	record:--delay) ;;
 	record:--mmap-pages | record:-m) ;;
 	record:--max-overhead) ;;
+	record:--budget) ;;
 	record:--label) ;;
 	record:--last) ;;
 	record:--last-size) ;;
@@ -150,8 +152,8 @@ _ctop()
 	export:export) COMPREPLY=($(compgen -W 'folded script frames pprof speedscope firefox chrome callgrind svg html csv json' -- "$current")) ;;
 	*)
 		case $command in
-		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --state-frames --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --memory --strict --stdio --tree --timeline --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --vmlinux -q --quiet -h --help -V --version ' ;;
-		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --label --last --last-size --post --keep --trigger -o --output --no-inline --keep-code --no-keep-code --debuginfod --vmlinux --html --stats -q --quiet -h --help -V --version ' ;;
+		'') options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --state-frames --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --budget --memory --strict --stdio --tree --timeline --modules --group --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --vmlinux -q --quiet -h --help -V --version ' ;;
+		record) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --time --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --budget --strict --label --last --last-size --post --keep --trigger -o --output --no-inline --keep-code --no-keep-code --debuginfod --vmlinux --html --stats -q --quiet -h --help -V --version ' ;;
 		report) options='--time --state-frames --memory -j --jobs --pid --tid --comm --cpu --event --from --to --kernel --user --module --label --stdio --tree --timeline --modules --group --annotate --source-dir --no-inline --min-percent --limit --names --theme --ascii --debuginfod --stats -h --help -V --version ' ;;
 		export) options='--time --state-frames --memory -j --jobs --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --group --samples --no-inline --debuginfod --stats -h --help -V --version ' ;;
 		diff) options='--time --memory -j --jobs --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;

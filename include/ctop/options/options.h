@@ -73,6 +73,7 @@ struct options {
 	double delay_seconds;	       /* until sampling begins; -1: until SIGUSR1 */
 	uint32_t ring_pages;	       /* -m; 0: default */
 	uint32_t max_overhead_percent; /* default 10 */
+	double budget_share;	       /* --budget, of all CPUs' time, up to 1; 0: none */
 	uint64_t memory_mib;	       /* of a live profile's history; default 128 */
 	bool memory_is_asked;	       /* else a file's may be larger: see load.c */
 	enum state_frames state_frames;

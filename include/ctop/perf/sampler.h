@@ -50,8 +50,9 @@ struct sampler_options {
 	uint32_t dump_bytes;	       /* asked for; 0: auto */
 	uint32_t ring_pages;	       /* asked for, a power of two; 0: default */
 	uint32_t max_overhead_percent; /* 0: off */
-	bool strict;		       /* a fallback is an error */
-	bool adapts;		       /* opens cheaper sets of the events, too */
+	double budget_share; /* of all CPUs' time that ctop may take, up to 1; 0: it has no budget */
+	bool strict;	     /* a fallback is an error */
+	bool adapts;	     /* opens cheaper sets of the events, too */
 };
 
 /* One ring, as the collector needs it. */
@@ -188,6 +189,8 @@ int sampler_disable(struct sampler *sampler);
 /* Of paced events, or of all others. */
 const struct sampler_sets *sampler_sets(const struct sampler *sampler, bool paced);
 uint32_t sampler_set_in_use(const struct sampler *sampler, size_t event);
+/* With a budget: what a sample of an event's set costs whoever is sampled, about; else 0. */
+uint64_t sampler_sample_cost_ns(const struct sampler *sampler, size_t event, uint32_t set);
 /*
  * Other sets are in use from now on, one for each event; `enabled`: and sample at once. Nothing is missed: for some
  * microseconds an event is in both, and samples of the old set behind the first of the new one are doubles (collect/duplicates.c).

@@ -22,7 +22,8 @@ void weight_text_add(const struct history *history, const struct run_facts *fact
 struct clock_counts {
 	uint64_t counted_ns, sampled_ns, lost_ns;
 	uint64_t
-		fewer_ns; /* of the time, how much was sampled by longer periods than asked, as the rings filled */
+		fewer_ns; /* of the time, how much was sampled by longer periods than asked, as the rings filled or, */
+	bool has_budget; /* with --budget, that was spent */
 	struct cpu_times cpus;
 };
 /*

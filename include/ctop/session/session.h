@@ -116,7 +116,9 @@ struct session_stats {
 	/* Why goroutines are not shown, by enum goroutine_refusal; those that were too many, and too many to be told one by one. */
 	uint64_t goroutines_refusal, goroutines_left_out, goroutines_joined;
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
-	const char *late_fallbacks[2]; /* that came after the start */
+	/* What --budget allows, in millionths of the machine's time, 0: there is none; what was spent of that: by ctop's processes, by the kernel for it. */
+	uint64_t budget_ppm, budget_own_ns, budget_kernel_ns, budget_machine_ns;
+	const char *late_fallbacks[3]; /* that came after the start */
 	size_t nr_late_fallbacks, nr_fallbacks_before;
 	int target_status; /* of -- CMD, as waitpid gives it */
 	bool target_exited;
@@ -236,6 +238,8 @@ double session_source_share(const struct session *session);
 struct recording_read session_read(const struct session *session);
 size_t session_nr_fallbacks(const struct session *session); /* by the ladder */
 const char *session_fallback(const struct session *session, size_t i);
+/* One of them: that --budget is not held, or, once it has ended, was not; "": it is, or there is none. */
+const char *session_budget_note(const struct session *session);
 /* What has become of ctop's own processes, one after the other: "the collector hung and was killed; ..." */
 size_t session_nr_news(const struct session *session);
 const char *session_news(const struct session *session, size_t i);

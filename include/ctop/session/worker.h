@@ -74,6 +74,8 @@ bool worker_fell(const struct worker *worker, int wait_status);
 void worker_signal(const struct worker *worker); /* wakes the child through its eventfd */
 void worker_clear_signal(const struct worker *worker);
 uint64_t worker_cpu_ns(const struct worker *worker); /* predecessors included */
+/* CPU time of a child of ours that runs; 0: it does not, or is none. */
+uint64_t child_cpu_ns(pid_t pid);
 uint64_t worker_anon_bytes(const struct worker *worker);
 /* Call about once a second: true when it burns CPU for seconds and its loop does not turn; it was sent SIGKILL. */
 bool worker_end_if_stuck(struct worker *worker);

@@ -319,6 +319,7 @@ static void warn_of_short_tasks(const struct recording_run *run, const struct se
 			.sampled_ns = event->sampled,
 			.lost_ns = event->lost * opened->period,
 			.fewer_ns = stats->fewer_ns,
+			.has_budget = stats->budget_ppm != 0,
 			.cpus = stats->cpus,
 		};
 		const char *warning = weight_text_short_tasks(&counts);
@@ -475,6 +476,8 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	if (!run->options->quiet) {
 		if (session_notice(run->session)[0])
 			say("%s", session_notice(run->session));
+		if (session_budget_note(run->session)[0])
+			say("%s", session_budget_note(run->session));
 		if (run->disk.may_repeat)
 			say("'%s' may have a part twice, which is skipped when it is read: others "
 			    "append to it, too, or it cannot be read back to see what the killed "

@@ -50,6 +50,7 @@ struct flight {
 	uint64_t quiet_until_ns; /* no trigger writes another slice before */
 	uint64_t nr_written, nr_failed, nr_quiet;
 	bool tells_no_waits; /* it was said that waits are not known */
+	bool tells_budget;   /* it was said that --budget is not held */
 	int result;	     /* of a call whose caller cannot fail */
 };
 
@@ -253,8 +254,17 @@ static int check_waits_are_known(struct flight *flight, struct error *error)
 				 "waits are not known: there are no records of switches");
 	say("waits are not known any more, so no wait writes a slice: records of switches cost "
 	    "more "
-	    "than --max-overhead allows, or cannot be had");
+	    "than --max-overhead or --budget allows, or cannot be had");
 	return 0;
+}
+
+/* Once in a while it is not held: that is said as often as it begins. */
+static void tell_of_budget(struct flight *flight)
+{
+	const char *note = session_budget_note(flight->session);
+	if (note[0] && !flight->tells_budget && !flight->options->quiet)
+		say("%s", note);
+	flight->tells_budget = note[0];
 }
 
 static bool is_due(struct flight *flight, uint64_t now_ns)
@@ -298,6 +308,7 @@ static int tick(void *context, struct error *error)
 			say_failed(flight, &of_slice);
 	}
 	keep_stretch(flight, now_ns);
+	tell_of_budget(flight);
 	const int result = check_waits_are_known(flight, error);
 	if (result)
 		return result;

@@ -79,6 +79,23 @@ int parse_decimal(const char *option, const char *text, double least, double mos
 	return code;
 }
 
+int parse_share(const char *option, const char *text, double *share, struct error *error)
+{
+	static const double least = 1e-4, most = 100;
+	const size_t digits = strspn(text, "0123456789.");
+	char *end;
+	const double percent = strtod(text, &end);
+	const bool is_one = digits && end == text + digits && !strcmp(end, "%");
+	*share = percent / 100;
+	if (is_one && percent >= least && percent <= most)
+		return 0;
+	int code = is_one ? error_usage(error, "%s %s is out of range", option, text)
+			  : error_usage(error, "%s requires a percentage, not '%s'", option, text);
+	error_remedy(error, "give one from %.12g%% to %.12g%% of the machine, as in %s 1%%", least,
+		     most, option);
+	return code;
+}
+
 const char *duration_of(const char *text, uint64_t *ns)
 {
 	static const struct {

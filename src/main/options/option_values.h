@@ -20,6 +20,8 @@ int parse_number(const char *option, const char *text, uint64_t least, uint64_t 
 /* A finite number, from least on. */
 int parse_decimal(const char *option, const char *text, double least, double most, double *value,
 		  struct error *error);
+/* "1%", "0.5%": more than nothing, up to all. */
+int parse_share(const char *option, const char *text, double *share, struct error *error);
 /* "30s", "500ms", "2m", "1h", or seconds as a number, from least_ns to most_ns. */
 int parse_duration(const char *option, const char *text, uint64_t least_ns, uint64_t most_ns,
 		   uint64_t *ns, struct error *error);

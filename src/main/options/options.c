@@ -137,6 +137,8 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 		return parse_ring_pages(spelled, text, &options->ring_pages, error);
 	case OPTION_MAX_OVERHEAD:
 		return take_number(parse, text, 0, 100, &options->max_overhead_percent);
+	case OPTION_BUDGET:
+		return parse_share(spelled, text, &options->budget_share, error);
 	case OPTION_MEMORY:
 		options->memory_is_asked = true;
 		return parse_number(spelled, text, LEAST_MEMORY_MIB, MOST_MEMORY_MIB,

@@ -93,7 +93,8 @@ static int take_file(struct parse *parse)
 	struct options *options = parse->options;
 	const bool samples = options_have_target(options) || options->cpus.nr ||
 			     options->nr_events || options->count || options->frequency_hz ||
-			     options->duration_seconds > 0 || options_start_off(options);
+			     options->duration_seconds > 0 || options->budget_share > 0 ||
+			     options_start_off(options);
 	if (samples) {
 		error_usage(parse->error, "'%s' is a file: there is nothing to sample in it",
 			    parse->operands[0]);
@@ -344,6 +345,12 @@ static int finish_sampling(struct parse *parse)
 		error_remedy(parse->error,
 			     "give a count of events (-c) or samples per second (-F), not both");
 		return code;
+	}
+	if (options->budget_share > 0 && options->strict) {
+		error_usage(parse->error, "--budget and --strict are mutually exclusive");
+		return error_remedy(parse->error,
+				    "a budget is held by sampling less, which --strict forbids: "
+				    "leave out one of them");
 	}
 	if (options->command == COMMAND_RECORD && !options->output) {
 		options->output = default_file;

@@ -92,12 +92,11 @@ static uint64_t cost_with(int fd)
 }
 
 /* What one sample costs here, dump included; 0 when it cannot be measured. */
-static __attribute__((noinline)) uint64_t calibrate(const struct sampler *sampler, size_t index)
+static __attribute__((noinline)) uint64_t calibrate(struct perf_event_attr attr)
 {
 	volatile char frame[FRAME_BYTES];
 	for (size_t i = 0; i < sizeof(frame); i += 4096)
 		frame[i] = 1;
-	struct perf_event_attr attr = sampler->attrs[index];
 	attr.sample_period = CALIBRATION_PERIOD_NS;
 	attr.inherit = 0;
 	attr.enable_on_exec = 0;
@@ -245,12 +244,49 @@ int guard_limit_periods(struct sampler *sampler, struct error *error)
 	uint32_t share = percent && percent < nr_clocks ? 1 : percent / nr_clocks;
 	if (share && shortest_ns(sampler) * share / 100 >= MOST_COST_NS)
 		share = 0;
-	uint64_t cost_ns = share ? calibrate(sampler, clock) : 0;
+	uint64_t cost_ns = share ? calibrate(sampler->attrs[clock]) : 0;
 	int result = 0;
 	for (size_t i = 0; !result && i < nr; i++)
 		if (sampler->events[i].clock)
 			result = limit_clock(sampler, i, cost_ns, share, error);
 	return result;
+}
+
+/* ---- what a budget is spent on ---- */
+
+/* The samples of whatever event cost as those of a clock. */
+static uint64_t cost_with_copies(const struct sampler *sampler, uint32_t bytes)
+{
+	struct perf_event_attr attr = sampler->attrs[0];
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	attr.config1 = attr.config2 = 0;
+	attr.bp_type = 0;
+	attr.precise_ip = 0;
+	attr.freq = 0;
+	attr.exclude_user = 0;
+	if (attr.sample_stack_user)
+		attr.sample_stack_user = bytes;
+	return calibrate(attr);
+}
+
+int guard_measure_costs(struct sampler *sampler, uint32_t small_bytes, struct error *error)
+{
+	if (!(sampler->options.budget_share > 0))
+		return 0;
+	sampler->cost_ns = cost_with_copies(sampler, sampler->dump_bytes);
+	const bool differ = small_bytes != sampler->dump_bytes && sampler->cost_ns;
+	sampler->small_cost_ns = differ ? cost_with_copies(sampler, small_bytes) : sampler->cost_ns;
+	/* Two measurements, each with its error. */
+	if (sampler->small_cost_ns > sampler->cost_ns)
+		sampler->small_cost_ns = sampler->cost_ns;
+	if (sampler->small_cost_ns)
+		return 0;
+	sampler->cost_ns = sampler->small_cost_ns = MOST_COST_NS;
+	return sampler_note_fallback(sampler, error,
+				     "what a sample costs could not be measured: of --budget each "
+				     "takes %.0f us",
+				     (double)MOST_COST_NS / 1e3);
 }
 
 /* ---- what ctop may keep the rate of itself ---- */

@@ -154,6 +154,8 @@ static int open_all(struct sampler *sampler, struct error *error)
 	result = guard_limit_periods(sampler, error);
 	if (!result)
 		result = sets_begin_cheaply(sampler, error);
+	if (!result)
+		result = guard_measure_costs(sampler, sets_small_copies(sampler), error);
 	if (result)
 		return result;
 	sets_pace(sampler);

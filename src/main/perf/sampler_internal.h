@@ -109,7 +109,9 @@ struct sampler {
 	struct fallback fallbacks[SAMPLER_MAX_FALLBACKS];
 	size_t nr_fallbacks;
 	struct record_format format;
-	uint32_t dump_bytes;	     /* what is foreseen */
+	uint32_t dump_bytes; /* what is foreseen */
+	/* With a budget: what a sample costs with copies as foreseen, and with small ones. */
+	uint64_t cost_ns, small_cost_ns;
 	struct sampler_sets sets[2]; /* of events that the kernel paces, and of those that we do */
 	uint32_t nr_sets;	     /* of the kind that has more: rows of fds */
 	uint32_t in_use[SAMPLER_MAX_EVENTS];
@@ -251,6 +253,8 @@ int rings_choose_dump_bytes(struct sampler *sampler, struct error *error);
  * sampler_note_fallback().
  */
 int sets_begin_cheaply(struct sampler *sampler, struct error *error);
+/* How large the copies of cheaper sets are. */
+uint32_t sets_small_copies(const struct sampler *sampler);
 /* Decides which events ctop paces. */
 void sets_pace(struct sampler *sampler);
 bool sets_any_paced(const struct sampler *sampler);
@@ -311,6 +315,8 @@ bool guard_may_pace(const struct sampler *sampler, size_t event);
 int guard_ask_periods(struct sampler *sampler, struct error *error);
 /* Raises the clocks' periods to what the guard allows; attrs must have the dump size. 0 or -errno. */
 int guard_limit_periods(struct sampler *sampler, struct error *error);
+/* With a budget: measures what samples cost, those with copies of that size, too. 0, or as sampler_note_fallback(). */
+int guard_measure_costs(struct sampler *sampler, uint32_t small_bytes, struct error *error);
 
 /* ---- family.c ---- */
 

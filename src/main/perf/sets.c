@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <ctop/base/clock.h>
+
 /* Half of a ring: what is foreseen fills less than that between two looks of the collector's (collector.c). */
 enum { CROWDED_PERCENT = 50 };
 /*
@@ -53,7 +55,7 @@ static uint32_t first_for_bursts(const struct sampler *sampler, const struct sam
 	return set;
 }
 
-static uint32_t small_copies(const struct sampler *sampler)
+uint32_t sets_small_copies(const struct sampler *sampler)
 {
 	const bool may_vary = ladder_dumps_stacks(sampler) && !sampler->options.dump_bytes;
 	return may_vary && sampler->dump_bytes > SMALL_DUMP_BYTES ? SMALL_DUMP_BYTES
@@ -69,11 +71,13 @@ int sets_begin_cheaply(struct sampler *sampler, struct error *error)
 {
 	const struct sampler_options *options = &sampler->options;
 	const unsigned nr_tasks = machine_tasks_a_cpu();
-	if (!options->adapts || is_counted(sampler) || !is_an_equal() || nr_tasks < SATURATED_TASKS)
+	/* A budget begins with what it leaves. */
+	if (!options->adapts || options->budget_share > 0 || is_counted(sampler) ||
+	    !is_an_equal() || nr_tasks < SATURATED_TASKS)
 		return 0;
 	/* One set: to open and enable a thousand events more would take seconds by itself. */
 	sampler->options.adapts = false;
-	sampler->dump_bytes = small_copies(sampler);
+	sampler->dump_bytes = sets_small_copies(sampler);
 	for (size_t i = 0; i < options->nr_events; i++) {
 		struct sampler_opened *opened = &sampler->opened[i];
 		opened->period *= FEWER;
@@ -132,7 +136,7 @@ static void choose_paced(struct sampler *sampler, struct sampler_sets *sets)
 {
 	enum { PACE_STEP = 16, PACE_MOST = 4096 };
 	const bool is_scarce = paces_breakpoint(sampler);
-	const uint32_t small = small_copies(sampler);
+	const uint32_t small = sets_small_copies(sampler);
 	const uint32_t asked = is_scarce ? small : sampler->dump_bytes;
 	const bool copies_vary = ladder_dumps_stacks(sampler) && !sampler->options.dump_bytes;
 	add_set(sets, asked, 1, BURSTS_PERCENT);
@@ -151,18 +155,57 @@ static void choose_common(struct sampler *sampler, struct sampler_sets *sets)
 	const bool copies_vary = ladder_dumps_stacks(sampler) && !options->dump_bytes;
 	const bool bursts = rings_may_overflow(sampler);
 	const uint32_t percent = bursts ? BURSTS_PERCENT : CROWDED_PERCENT;
-	const uint32_t small = small_copies(sampler);
+	const uint32_t small = sets_small_copies(sampler);
 	add_set(sets, asked, 1, percent);
 	if (!options->adapts)
 		return;
+	if (options->budget_share > 0 && small < asked)
+		add_set(sets, small, 1, percent);
 	if (!is_counted(sampler)) {
-		add_set(sets, small, FEWER, percent);
+		uint32_t fewer = FEWER;
+		const uint32_t nr = options->budget_share > 0 ? SAMPLER_MAX_SETS : sets->nr + 1;
+		for (; sets->nr < nr; fewer *= FEWER)
+			add_set(sets, small, fewer, percent);
 		return;
 	}
 	if (small < asked)
 		add_set(sets, small, 1, percent);
 	if (bursts && copies_vary)
 		add_set(sets, BURST_DUMP_BYTES, 1, percent);
+}
+
+uint64_t sampler_sample_cost_ns(const struct sampler *sampler, size_t event, uint32_t set)
+{
+	const bool is_small = sets_of(sampler, event)->items[set].dump_bytes < sampler->dump_bytes;
+	return is_small ? sampler->small_cost_ns : sampler->cost_ns;
+}
+
+/*
+ * The most expensive set that holds the budget while every CPU is busy: how busy they are is seen later. What a sample costs ctop itself was 4 to 8 us.
+ */
+static uint32_t first_for_budget(const struct sampler *sampler)
+{
+	enum { OWN_COST_NS = 10000 };
+	const struct sampler_sets *sets = &sampler->sets[false];
+	const double most_ns = sampler->options.budget_share * (double)NS_PER_SECOND;
+	size_t first = 0;
+	uint32_t set = 0;
+	double hz = 0;
+	while (first + 1 < sampler->options.nr_events && sampler->opened[first].paced)
+		first++;
+	for (size_t i = 0; i < sampler->options.nr_events; i++) {
+		const struct sampler_opened *opened = &sampler->opened[i];
+		if (opened->clock && opened->period)
+			hz += (double)NS_PER_SECOND / (double)opened->period;
+		else if (!opened->paced)
+			hz += (double)opened->frequency_hz;
+	}
+	while (set + 1 < sets->nr &&
+	       hz / sets->items[set].fewer *
+			       (double)(sampler_sample_cost_ns(sampler, first, set) + OWN_COST_NS) >
+		       most_ns)
+		set++;
+	return set;
 }
 
 void sets_choose(struct sampler *sampler)
@@ -177,12 +220,15 @@ void sets_choose(struct sampler *sampler)
 		choose_paced(sampler, paced);
 	if (nr_paced < nr)
 		choose_common(sampler, common);
-	const uint32_t first = rings_may_overflow(sampler) ? first_for_bursts(sampler, common) : 0;
+	const bool has_budget = sampler->options.budget_share > 0;
+	const uint32_t first = has_budget		     ? first_for_budget(sampler)
+			       : rings_may_overflow(sampler) ? first_for_bursts(sampler, common)
+							     : 0;
 	for (size_t i = 0; i < nr; i++)
 		sampler->in_use[i] =
 			sampler->opened[i].paced ? first_for_bursts(sampler, paced) : first;
 	sampler->nr_sets = common->nr > paced->nr ? common->nr : paced->nr;
-	if (first)
+	if (first && !has_budget)
 		sampler->dump_bytes = common->items[first].dump_bytes;
 }
 

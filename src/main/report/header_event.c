@@ -125,6 +125,7 @@ static void add_reason(struct header *header, uint64_t period, uint64_t frequenc
 		.nr_cpus = header->facts->sampled_cpus,
 		.cpus = header->facts->stats.cpus,
 		.fewer_ns = header->facts->stats.fewer_ns,
+		.has_budget = header->facts->stats.budget_ppm != 0,
 		.throttled = header->facts->stats.throttled,
 	};
 	/* Of threads a clock counts what they used, which may be nothing. */

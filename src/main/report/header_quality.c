@@ -218,6 +218,16 @@ static void add_list(struct header *header, const struct fact_list *list, const 
 	}
 }
 
+/* "; 0.62% of all CPUs, sampling in the kernel about 0.21%, of --budget 1%" */
+static void add_budget(const struct session_stats *stats, struct text *line)
+{
+	const double percent = 100 / (double)stats->budget_machine_ns;
+	text_addf(line,
+		  "; %.2g%% of all CPUs, sampling in the kernel about %.2g%%, of --budget %.6g%%",
+		  percent * (double)stats->budget_own_ns, percent * (double)stats->budget_kernel_ns,
+		  (double)stats->budget_ppm / 1e4);
+}
+
 static void add_own_cost(struct header *header)
 {
 	struct text *line = &header->line;
@@ -234,6 +244,8 @@ static void add_own_cost(struct header *header)
 		text_add(line, line->size ? ", " : "");
 		add_bytes(line, rss_bytes);
 	}
+	if (header->facts->stats.budget_ppm && header->facts->stats.budget_machine_ns)
+		add_budget(&header->facts->stats, line);
 	header_end_line(header, "ctop");
 }
 

@@ -17,10 +17,11 @@ static const char *source_words(uint64_t source)
 		[TIME_FROM_SWITCHES] = " (run-queue: preempted, not from waking on)",
 		[TIME_FROM_LOOKS] = " (by /proc/PID/schedstat: no records of switches to be had)",
 		[TIME_FROM_WAKINGS] = " (run-queue: from waking on)",
-		[TIME_FROM_SOME_WAKINGS] = " (run-queue: from waking on until records of wakings "
-					   "cost more than --max-overhead, preempted from then on)",
+		[TIME_FROM_SOME_WAKINGS] =
+			" (run-queue: from waking on until records of wakings "
+			"cost more than --max-overhead or --budget allows, preempted from then on)",
 		[TIME_FROM_BOTH] = " (by /proc/PID/schedstat from where records of switches cost "
-				   "more than --max-overhead)",
+				   "more than --max-overhead or --budget allows)",
 	};
 	return words[source < NR_TIME_SOURCES ? source : TIME_FROM_NOTHING];
 }

@@ -44,7 +44,10 @@ void rate_reason_add(const struct rate_facts *facts, struct text *text)
 	if (hz <= 0 || facts->reached_hz >= hz * cpus * REACHED_FROM)
 		return;
 	add_guard(facts, text);
-	if (facts->fewer_ns)
+	if (facts->fewer_ns && facts->has_budget)
+		text_addf(text, "; --budget held it lower for %.1f s",
+			  (double)facts->fewer_ns / (double)NS_PER_SECOND);
+	else if (facts->fewer_ns)
 		text_addf(text, "; the rings filled, and it was lower for %.1f s",
 			  (double)facts->fewer_ns / (double)NS_PER_SECOND);
 	add_idle(facts, text);

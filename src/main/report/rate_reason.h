@@ -15,7 +15,9 @@ struct rate_facts {
 	double used_share; /* of one CPU's time that a target of threads used, 1 per CPU; negative: not known */
 	uint64_t nr_cpus;      /* of whole CPUs: how many; else 0 */
 	struct cpu_times cpus; /* of all that were sampled; all 0: not known */
-	uint64_t fewer_ns;  /* of the time, how much was sampled less often, as the rings filled */
+	uint64_t
+		fewer_ns; /* of the time, how much was sampled less often, as the rings filled or, */
+	bool has_budget;  /* with --budget, that was spent */
 	uint64_t throttled; /* times that the kernel held sampling back */
 };
 

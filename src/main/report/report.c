@@ -75,6 +75,7 @@ static bool add_short_tasks(const struct run_facts *facts, struct text *out)
 	const struct clock_counts counts = {
 		.counted_ns = is_clock ? facts->stats.events_counted : 0,
 		.fewer_ns = facts->stats.fewer_ns,
+		.has_budget = facts->stats.budget_ppm != 0,
 		.cpus = facts->stats.cpus,
 	};
 	const char *why = facts->sampled_cpus ? NULL : weight_text_short_tasks(&counts);

@@ -26,6 +26,9 @@ const char *weight_text_short_tasks(const struct clock_counts *counts)
 	    counts->counted_ns / SHORT_TASKS_FROM < seen_ns ||
 	    (double)counts->cpus.stolen_ns * 4 > (double)taken_ns)
 		return NULL;
+	if (counts->fewer_ns && counts->has_budget)
+		return "tasks that are shorter than a period are hardly ever sampled, and --budget "
+		       "made it longer";
 	if (counts->fewer_ns)
 		return "tasks that are shorter than a period are hardly ever sampled, and it was "
 		       "longer "
@@ -65,6 +68,7 @@ static void add_counted(const struct history *history, const struct run_facts *f
 		.lost_ns =
 			run_facts_event(facts, event)->lost * history_event_period(history, event),
 		.fewer_ns = facts->stats.fewer_ns,
+		.has_budget = facts->stats.budget_ppm != 0,
 		.cpus = facts->stats.cpus,
 	};
 	const char *short_tasks = weight_text_short_tasks(&counts);

@@ -16,6 +16,7 @@
 #include <ctop/system/process_memory.h>
 
 #include "goroutine_finder.h"
+#include "spending.h"
 
 enum {
 	PROCESSES_MOST = 256,
@@ -309,7 +310,8 @@ static void begin_round(struct goroutines *goroutines)
 	goroutines->round_cpu_ns = 0;
 }
 
-static void serve_round(struct goroutines *goroutines, uint64_t now_ns)
+static void serve_round(struct goroutines *goroutines, const struct spending *spending,
+			uint64_t now_ns)
 {
 	if (!goroutines->in_round && now_ns < goroutines->due_ns)
 		return;
@@ -318,7 +320,8 @@ static void serve_round(struct goroutines *goroutines, uint64_t now_ns)
 	const uint64_t before_ns = clock_cpu_ns();
 	go_on(goroutines, SLOTS_A_TURN);
 	goroutines->round_cpu_ns += clock_cpu_ns() - before_ns;
-	const uint64_t least_ns = goroutines->round_cpu_ns * ROUNDS_SHARE;
+	const uint64_t cpu_ns = goroutines->round_cpu_ns;
+	const uint64_t least_ns = spending_pause_ns(spending, cpu_ns, cpu_ns * ROUNDS_SHARE);
 	const uint64_t every_ns = least_ns > ROUND_EVERY_NS ? least_ns : ROUND_EVERY_NS;
 	goroutines->due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
 }
@@ -412,10 +415,11 @@ static void serve_programs(struct goroutines *goroutines, uint64_t now_ns)
 
 /* ---- its course ---- */
 
-void goroutines_serve(struct goroutines *goroutines, uint64_t now_ns)
+void goroutines_serve(struct goroutines *goroutines, const struct spending *spending,
+		      uint64_t now_ns)
 {
 	serve_programs(goroutines, now_ns);
-	serve_round(goroutines, now_ns);
+	serve_round(goroutines, spending, now_ns);
 }
 
 uint64_t goroutines_due_ns(const struct goroutines *goroutines, uint64_t now_ns)

@@ -17,6 +17,7 @@
 struct broker;
 struct goroutines;
 struct session_stats;
+struct spending;
 
 struct goroutines *goroutines_new(struct broker *broker, struct wait_ring *ring);
 void goroutines_free(struct goroutines *goroutines); /* NULL is fine */
@@ -24,7 +25,8 @@ void goroutines_free(struct goroutines *goroutines); /* NULL is fine */
 /* A process of the profile. */
 void goroutines_note(struct goroutines *goroutines, int32_t pid);
 /* What is due, a part of it. */
-void goroutines_serve(struct goroutines *goroutines, uint64_t now_ns);
+void goroutines_serve(struct goroutines *goroutines, const struct spending *spending,
+		      uint64_t now_ns);
 /* When something is due. */
 uint64_t goroutines_due_ns(const struct goroutines *goroutines, uint64_t now_ns);
 /* Nothing from before counts: it was not sampled. */

@@ -287,6 +287,8 @@ int session_step(struct session *session, int timeout_ms, enum session_state *st
 	session->busy = false;
 	int result = wait_and_serve(session, busy ? 0 : timeout_ms);
 	if (!result)
+		session_look_at_spending(session);
+	if (!result)
 		session_adapt(session);
 	if (!result)
 		result = session_drain(session);
@@ -497,6 +499,7 @@ int session_start(struct session *session, struct error *error)
 	session->cpu_in_hand = -1;
 	session->on = !session->starts_off;
 	session->late_look_ns = session->stats.start_ns + LATE_LOOK_NS;
+	session_begin_spending(session);
 	session_begin_sets(session);
 	session->error = error;
 	if (!session_is_live(session))
@@ -538,6 +541,7 @@ void session_stop(struct session *session)
 	session->stop_until_ns = clock_now_ns() + STOP_PATIENCE_NS;
 	if (!session_is_live(session))
 		return;
+	session_end_spending(session);
 	sampler_disable(session->sampler);
 	session_end_time(session, session->stats.end_ns);
 	session_describe_sets(session, session->stats.end_ns);

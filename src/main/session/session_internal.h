@@ -4,7 +4,7 @@
 
 /*
  * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
- * session_sampling.c (on and off), session_time.c (what threads do), session_wakings.c (who is woken), session_waits.c (where they wait), session_sets.c (cheaper events), session_children.c (messages, deaths), session_news.c, session_stats.c.
+ * session_sampling.c (on and off), session_time.c (what threads do), session_wakings.c (who is woken), session_waits.c (where they wait), session_sets.c (cheaper events), session_spending.c (--budget), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
 #include <stdbool.h>
@@ -28,6 +28,7 @@
 
 #include "goroutines.h"
 #include "parts.h"
+#include "spending.h"
 #include "time_account.h"
 #include "uprobes.h"
 
@@ -43,6 +44,9 @@ enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
 #define LINES_PATIENCE_NS (10 * NS_PER_SECOND)
 /* And for code that is to be kept. */
 #define CODE_PATIENCE_NS (5 * NS_PER_SECOND)
+
+/* What a record of a switch costs the thread that switches, and about what one costs who wakes: PERFORMANCE.md. */
+#define SESSION_RECORD_COST_NS 400
 
 /* A fallback that comes late. */
 #define SESSION_WITHOUT_TABLES                                                                     \
@@ -97,6 +101,8 @@ struct session_time {
 	uint64_t pass_cpu_ns;	    /* what it took so far */
 	/* The guard: what came since, and the target's time until then. */
 	uint64_t window_ns, nr_records, running_ns;
+	uint64_t records_cpu_ns; /* of main, for these records */
+	uint64_t all_records;	 /* ever */
 	struct session_wakings wakings;
 	struct {
 		struct thread_name *items;
@@ -106,6 +112,17 @@ struct session_time {
 		struct thread_times *items;
 		size_t nr, capacity;
 	} told;
+};
+
+/* session_spending.c: what --budget is spent on. */
+struct session_budget {
+	struct spending spending;
+	uint32_t least_set;	/* none of the events' sets is dearer */
+	bool moved;		/* it was ever lower than asked for on this account */
+	uint64_t due_ns, at_ns; /* of the next and the last look */
+	uint64_t own_ns, reading_ns, nr_samples, nr_records; /* by then */
+	uint64_t ended_ns; /* of own_ns: of children that were reaped */
+	char fallback[320];
 };
 
 struct session {
@@ -170,6 +187,7 @@ struct session {
 	struct message_set switching;
 	char set_fallback[320];
 	struct session_stats stats;
+	struct session_budget budget;
 	bool wants_waits;
 	struct session_time time;
 	struct recording_read read; /* of a file */
@@ -290,10 +308,22 @@ void session_end_waits(struct session *session, uint64_t end_ns);
 /* ---- session_sets.c ---- */
 
 void session_begin_sets(struct session *session);
+/* The first event that is switched together with others; the last one where there is none. */
+size_t session_first_together(const struct session *session);
 /* Takes the set of events that the collector wants. */
 void session_adapt(struct session *session);
 /* Brings up to date what is said of it. */
 void session_describe_sets(struct session *session, uint64_t now_ns);
+
+/* ---- session_spending.c ---- */
+
+/* Sampling begins: from now on it counts. */
+void session_begin_spending(struct session *session);
+/* Once a second: decides which sets are too dear, and says what does not hold. */
+void session_look_at_spending(struct session *session);
+/* It ends: what it has come to is final. */
+void session_end_spending(struct session *session);
+void session_add_spending(const struct session *session, struct session_stats *stats);
 
 /* ---- session_news.c ---- */
 

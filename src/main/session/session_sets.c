@@ -18,7 +18,7 @@ static const struct sampler_sets *sets_together(const struct session *session)
 	return sampler_sets(session->sampler, false);
 }
 
-static size_t first_together(const struct session *session)
+size_t session_first_together(const struct session *session)
 {
 	size_t event = 0;
 	while (event + 1 < session->sampling.nr_events &&
@@ -35,7 +35,9 @@ void session_begin_sets(struct session *session)
 	/* Where the machine was too busy to begin with what was asked for, that is a fallback, too. */
 	const bool varies_rate = sets->nr && sets->items[sets->nr - 1].fewer > 1;
 	session->foreseen_set =
-		varies_rate ? 0 : sampler_set_in_use(session->sampler, first_together(session));
+		varies_rate || session->sampling.budget_share > 0
+			? 0
+			: sampler_set_in_use(session->sampler, session_first_together(session));
 	session->set_since_ns = session->stats.start_ns;
 	session_describe_sets(session, session->stats.start_ns);
 }
@@ -44,7 +46,7 @@ static void describe_rate(const struct session *session, const struct sampler_se
 			  size_t size)
 {
 	const struct sampler_opened *opened =
-		sampler_opened(session->sampler, first_together(session));
+		sampler_opened(session->sampler, session_first_together(session));
 	const double asked_hz = opened->frequency_hz ? (double)opened->frequency_hz
 				: opened->period ? (double)NS_PER_SECOND / (double)opened->period
 						 : 0;
@@ -77,7 +79,7 @@ void session_describe_sets(struct session *session, uint64_t now_ns)
 	const struct sampler_sets *sets = sets_together(session);
 	if (!sets->nr)
 		return;
-	const size_t first = first_together(session);
+	const size_t first = session_first_together(session);
 	uint32_t cheapest = session->foreseen_set;
 	uint64_t cheaper_ns = 0;
 	for (uint32_t i = session->foreseen_set + 1; i < sets->nr; i++) {
@@ -93,8 +95,9 @@ void session_describe_sets(struct session *session, uint64_t now_ns)
 		snprintf(since, sizeof(since), ", for %.1f s",
 			 (double)cheaper_ns / (double)NS_PER_SECOND);
 	snprintf(session->set_fallback, sizeof(session->set_fallback), "%s%s: %s", what, since,
-		 session->least_set ? "as was asked for with <"
-				    : "the rings were filled faster than they could be read");
+		 session->least_set	 ? "as was asked for with <"
+		 : session->budget.moved ? "--budget leaves no more"
+					 : "the rings were filled faster than they could be read");
 }
 
 bool session_lower(struct session *session, char *what, size_t size)
@@ -102,7 +105,8 @@ bool session_lower(struct session *session, char *what, size_t size)
 	if (!session->sampler || session->phase != PHASE_RUNNING)
 		return false;
 	const struct sampler_sets *sets = sets_together(session);
-	const uint32_t in_use = sampler_set_in_use(session->sampler, first_together(session));
+	const uint32_t in_use =
+		sampler_set_in_use(session->sampler, session_first_together(session));
 	const uint32_t next = in_use < session->least_set ? session->least_set : in_use;
 	if (next + 1 >= sets->nr)
 		return false;
@@ -134,8 +138,12 @@ static bool take_wanted(const struct session *session, uint32_t *sets)
 		sets[i] = atomic_load(&session->collector.status->wanted_sets[i]);
 		if (sets[i] >= sampler_sets(session->sampler, paced)->nr)
 			sets[i] = in_use;
-		if (!paced && sets[i] < session->least_set)
-			sets[i] = session->least_set;
+		const uint32_t last = sampler_sets(session->sampler, paced)->nr - 1;
+		uint32_t least = paced ? 0 : session->least_set;
+		if (session->budget.least_set > least)
+			least = session->budget.least_set;
+		if (sets[i] < least)
+			sets[i] = least < last ? least : last;
 		differs |= sets[i] != in_use;
 	}
 	return differs;

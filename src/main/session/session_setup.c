@@ -33,6 +33,7 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 		.dump_bytes = options->dump_bytes,
 		.ring_pages = options->ring_pages,
 		.max_overhead_percent = options->max_overhead_percent,
+		.budget_share = options->budget_share,
 		.strict = options->strict,
 		.adapts = !options->strict,
 	};

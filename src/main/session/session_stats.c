@@ -137,6 +137,7 @@ struct session_stats session_stats(struct session *session)
 				   (uint64_t)sysconf(_SC_PAGESIZE);
 	read_sideband_losses(session, &stats);
 	session_add_times(session, &stats);
+	session_add_spending(session, &stats);
 	if (!has_started)
 		return stats;
 	stats.undrained |= session_is_live(session) && session->phase != PHASE_DRAINED;
@@ -203,7 +204,8 @@ struct recording_read session_read(const struct session *session)
 size_t session_nr_fallbacks(const struct session *session)
 {
 	size_t nr = session->sampler ? sampler_nr_fallbacks(session->sampler) : 0;
-	return nr + (session->set_fallback[0] != '\0') + session->without_tables;
+	return nr + (session->set_fallback[0] != '\0') + (session->budget.fallback[0] != '\0') +
+	       session->without_tables;
 }
 
 const char *session_fallback(const struct session *session, size_t i)
@@ -211,7 +213,10 @@ const char *session_fallback(const struct session *session, size_t i)
 	size_t nr = session->sampler ? sampler_nr_fallbacks(session->sampler) : 0;
 	if (i < nr)
 		return sampler_fallback(session->sampler, i);
-	return i == nr && session->set_fallback[0] ? session->set_fallback : SESSION_WITHOUT_TABLES;
+	if (session->set_fallback[0] && i == nr++)
+		return session->set_fallback;
+	return session->budget.fallback[0] && i == nr ? session->budget.fallback
+						      : SESSION_WITHOUT_TABLES;
 }
 
 const char *session_notice(const struct session *session)

@@ -32,9 +32,9 @@ enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
 enum { LOOKS_SHARE = 500, PLACES_SHARE = 200 };
 /* The guard looks at so much time, and does not mind a few records. */
 #define WINDOW_NS (NS_PER_SECOND / 4)
-enum { RECORDS_LEAST = 2500 };
-/* What a record costs the thread that switches, and about what one costs who wakes: PERFORMANCE.md. */
-#define RECORD_COST_NS 400
+enum { RECORDS_LEAST = 2500, RECORDS_LEAST_OF_BUDGET = 250 };
+/* Of --budget, for records of switches and wakings. */
+#define RECORDS_SHARE 0.25
 
 enum { TOLD_MOST = 4096 };
 
@@ -146,17 +146,20 @@ static bool uses_looks(const struct session_time *time)
 	return !time_source_has_records(time->source);
 }
 
-/* Of few threads it is worth more to see where they wait: as long as that is often enough to see most waits. */
-static uint64_t least_between_passes(const struct session_time *time)
+/* Of few threads it is worth more to see where they wait: as long as that is often enough to see most waits, and within --budget. */
+static uint64_t least_between_passes(const struct session_time *time,
+				     const struct spending *spending)
 {
 	const uint64_t least_ns = time->pass_cpu_ns * LOOKS_SHARE;
 	const uint64_t soon_ns = time->pass_cpu_ns * PLACES_SHARE;
-	return time->ring.page && soon_ns <= 2 * LOOK_EVERY_NS ? soon_ns : least_ns;
+	const uint64_t ns = time->ring.page && soon_ns <= 2 * LOOK_EVERY_NS ? soon_ns : least_ns;
+	return spending_pause_ns(spending, time->pass_cpu_ns, ns);
 }
 
 /* One after the other, a part in each turn. */
-static void serve_looks(struct session_time *time, uint64_t now_ns)
+static void serve_looks(struct session *session, uint64_t now_ns)
 {
+	struct session_time *time = &session->time;
 	if (time->pass.at >= time->pass.nr) {
 		if (now_ns < time->looks_due_ns)
 			return;
@@ -166,7 +169,7 @@ static void serve_looks(struct session_time *time, uint64_t now_ns)
 	const uint64_t before_ns = clock_cpu_ns();
 	go_on_with_pass(time, LOOKS_A_TURN);
 	time->pass_cpu_ns += clock_cpu_ns() - before_ns;
-	const uint64_t least_ns = least_between_passes(time);
+	const uint64_t least_ns = least_between_passes(time, &session->budget.spending);
 	const uint64_t every_ns = least_ns > LOOK_EVERY_NS ? least_ns : LOOK_EVERY_NS;
 	time->looks_due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
 }
@@ -185,13 +188,16 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 		time_account_take(time->account, record, before_ns);
 	}
 	time->nr_records++;
+	time->all_records++;
 }
 
 /* True: there are more. */
 static bool read_records(struct session *session, uint64_t until_ns, size_t most)
 {
+	const uint64_t before_ns = clock_cpu_ns();
 	const bool more =
 		sampler_read_switches(session->sampler, until_ns, most, take, &session->time);
+	session->time.records_cpu_ns += clock_cpu_ns() - before_ns;
 	if (!more && until_ns > session->time.read_until_ns)
 		session->time.read_until_ns = until_ns;
 	return more;
@@ -216,15 +222,30 @@ void session_tell_time(struct session *session, const struct record *record)
 		time_account_take(session->time.account, record, 0);
 }
 
-static bool costs_too_much(const struct session *session, uint64_t nr_records, uint64_t used_ns)
+/* Of records main reads, too: so much of a budget they may take. */
+static bool is_beyond_budget(const struct session *session, uint64_t nr_records, uint64_t ns)
+{
+	const struct session_time *time = &session->time;
+	const struct spending *spending = &session->budget.spending;
+	const uint64_t reading_ns =
+		time->nr_records ? time->records_cpu_ns * nr_records / time->nr_records : 0;
+	return spending->share > 0 && nr_records > RECORDS_LEAST_OF_BUDGET &&
+	       (double)(nr_records * SESSION_RECORD_COST_NS + reading_ns) >
+		       RECORDS_SHARE * spending_allowed_ns(spending, ns);
+}
+
+static bool costs_too_much(const struct session *session, uint64_t nr_records, uint64_t used_ns,
+			   uint64_t ns)
 {
 	const uint64_t percent = session->sampling.max_overhead_percent;
+	if (is_beyond_budget(session, nr_records, ns))
+		return true;
 	return percent && used_ns && nr_records > RECORDS_LEAST &&
-	       nr_records * RECORD_COST_NS > used_ns / 100 * percent;
+	       nr_records * SESSION_RECORD_COST_NS > used_ns / 100 * percent;
 }
 
 /*
- * No more than --max-overhead of the target's time: from then on it goes without wakings, whose records cost who wakes, or, where switches alone cost that much,
+ * No more than --max-overhead of the target's time, and a quarter of --budget: from then on it goes without wakings, whose records cost who wakes, or, where switches alone cost that much,
  * the scheduler's own counts do.
  */
 static void guard(struct session *session, uint64_t now_ns)
@@ -235,9 +256,11 @@ static void guard(struct session *session, uint64_t now_ns)
 	const struct thread_times sum = time_account_sum(time->account, now_ns);
 	const uint64_t used_ns = sum.ns[TIME_RUNNING] - time->running_ns;
 	const uint64_t nr_switches = time->nr_records - time->wakings.nr;
-	const bool is_too_much = costs_too_much(session, nr_switches, used_ns);
-	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns));
+	const uint64_t ns = now_ns - time->window_ns;
+	const bool is_too_much = costs_too_much(session, nr_switches, used_ns, ns);
+	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns, ns));
 	time->window_ns = now_ns;
+	time->records_cpu_ns = 0;
 	time->nr_records = time->wakings.nr = time->wakings.nr_others = 0;
 	time->running_ns = sum.ns[TIME_RUNNING];
 	if (!is_too_much)
@@ -317,9 +340,9 @@ void session_serve_time(struct session *session, uint64_t now_ns)
 	if (session_places_waits(session))
 		session_tell_waits(time, clock_now_ns());
 	if (is_read || session_places_waits(session))
-		serve_looks(time, now_ns);
+		serve_looks(session, now_ns);
 	if (time->goroutines && session->on)
-		goroutines_serve(time->goroutines, now_ns);
+		goroutines_serve(time->goroutines, &session->budget.spending, now_ns);
 }
 
 void session_end_time(struct session *session, uint64_t end_ns)

@@ -119,7 +119,7 @@ static void give_up(struct session *session)
 		snprintf(
 			session->notice, sizeof(session->notice),
 			"run-queue: no longer from waking on, as records of wakings cost more than "
-			"--max-overhead");
+			"--max-overhead or --budget allows");
 }
 
 /* A number that was not foreseen: they began again, or it was attached late. */

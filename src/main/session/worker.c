@@ -207,13 +207,27 @@ void worker_clear_signal(const struct worker *worker)
 		return; /* not signalled */
 }
 
-static uint64_t running_cpu_ns(const struct worker *worker)
+static uint64_t cpu_ns_of(pid_t pid)
 {
 	clockid_t clock;
 	struct timespec used;
-	if (!worker->pid || clock_getcpuclockid(worker->pid, &clock) || clock_gettime(clock, &used))
+	if (!pid || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
 		return 0;
 	return (uint64_t)used.tv_sec * NS_PER_SECOND + (uint64_t)used.tv_nsec;
+}
+
+uint64_t child_cpu_ns(pid_t pid)
+{
+	siginfo_t info = {0};
+	/* Its number may be another's by now. */
+	const bool is_ours =
+		pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+	return is_ours ? cpu_ns_of(pid) : 0;
+}
+
+static uint64_t running_cpu_ns(const struct worker *worker)
+{
+	return cpu_ns_of(worker->pid);
 }
 
 uint64_t worker_cpu_ns(const struct worker *worker)

@@ -196,6 +196,11 @@ static void numbers(void)
 	CHECK(refused("-a --duration .", "requires a number", "0.001"));
 	CHECK(refused("-a --duration 1s", "requires a number", "0.001"));
 	CHECK(refused("-a --max-overhead 101", "too high", "100"));
+	CHECK_EQ(parse("record -a --budget 0.5%"), 0);
+	CHECK_EQ(1e6 * options.budget_share, 5000);
+	CHECK(refused("-a --budget 1", "requires a percentage, not '1'", "--budget 1%"));
+	CHECK(refused("-a --budget 0%", "out of range", "100%"));
+	CHECK(refused("-a --budget 1% --strict", "mutually exclusive", "leave out one"));
 	CHECK(refused("-a --memory 15", "too low", "16"));
 	CHECK_EQ(parse("-a --memory 256"), 0);
 	CHECK_EQ(options.memory_mib, 256);

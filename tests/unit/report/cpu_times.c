@@ -116,6 +116,8 @@ static void each_reason(void)
 	facts.throttled = 0;
 	facts.fewer_ns = 3 * S / 2;
 	CHECK_STR(reason_of(&facts), "; the rings filled, and it was lower for 1.5 s");
+	facts.has_budget = true;
+	CHECK_STR(reason_of(&facts), "; --budget held it lower for 1.5 s");
 	facts.fewer_ns = 0;
 	facts.used_share = 0.24;
 	CHECK_STR(reason_of(&facts), "; the target used 24% of a CPU");

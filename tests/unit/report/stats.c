@@ -144,6 +144,8 @@ static void whole_object(void)
 		  "  \"cpu_seconds\": 1.000000,\n"
 		  "  \"cpu_seconds_of\": {\"main\": 0.500000, \"collector\": 0.250000, "
 		  "\"symbolizer\": 0.250000, \"writer\": 0.000000},\n"
+		  "  \"budget\": {\"ppm\": 0, \"own_cpu_seconds\": 0.000000, "
+		  "\"kernel_cpu_seconds\": 0.000000, \"machine_cpu_seconds\": 0.000000},\n"
 		  "  \"rule_cache\": {\"hits\": 970, \"misses\": 30},\n"
 		  "  \"peak_rss_bytes\": 4096,\n"
 		  "  \"ring_bytes\": 8192,\n"
