@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 
-from harness import case, check, directory, main, need_program, run
+from harness import case, check, ctop_ok, directory, main, need_program, run
 from inlined_program import by_llvm
 from listings import NESTED, annotated, by_addr2line, chains_of, check_chains, recorded, rows_of
 
@@ -89,6 +89,69 @@ def what_was_moved_beside_the_program():
         moved = shutil.copy(program, elsewhere)
         os.rename(dwo, os.path.join(elsewhere, os.path.basename(dwo)))
         check_all(recorded(elsewhere, moved), whole)
+
+
+def leb(data, at):
+    """Where a number of LEB128 ends, and what it is."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if not byte & 0x80:
+            return at, value
+
+
+def put_units_kind_first(dwo):
+    """In the table of kinds of entries, whose order says nothing. LLVM's packagers up to 22 do not know gcc's constants in it (DW_FORM_implicit_const,
+    llvm/llvm-project issue 203625), and search for ever if some stand before the unit's own kind."""
+    unit, constant, table = 0x11, 0x21, dwo + ".abbrev"
+    result = run(need_program("objcopy"), "-O", "binary", "--only-section=.debug_abbrev.dwo", "--set-section-flags", ".debug_abbrev.dwo=alloc", dwo, table)
+    check(result.returncode == 0, result.stderr)
+    with open(table, "rb") as file:
+        data = file.read()
+    kinds, at = [], 0
+    while data[at]:
+        start = at
+        at, tag = leb(data, leb(data, at)[0])
+        at += 1
+        form = name = None
+        while (name, form) != (0, 0):
+            at, name = leb(data, at)
+            at, form = leb(data, at)
+            at = leb(data, at)[0] if form == constant else at
+        kinds.append((tag != unit, data[start:at]))
+    with open(table, "wb") as file:
+        file.write(b"".join(kind for _, kind in sorted(kinds, key=lambda kind: kind[0])) + data[at:])
+    result = run("objcopy", f"--update-section=.debug_abbrev.dwo={table}", dwo)
+    check(result.returncode == 0, result.stderr)
+
+
+@case
+def what_is_in_a_package_of_gccs_dwarf_5():
+    with directory() as where:
+        program, dwo, whole = built(where, "gcc", 5)
+        put_units_kind_first(dwo)
+        packed("llvm-dwp", program, dwo)
+        check_all(recorded(where, program), whole)
+
+
+@case
+def a_package_without_the_unit_is_as_none():
+    """As dwp of binutils 2.40 makes one of gcc's DWARF 5: it leaves the unit out."""
+    with directory() as where:
+        program, dwo, _ = built(where, "gcc", 5)
+        with directory() as other:
+            other_program, other_dwo, _ = built(other, "gcc", 4)
+            packed("llvm-dwp", other_program, other_dwo)
+            shutil.copy(other_program + ".dwp", program + ".dwp")
+        path = recorded(where, program)
+        check(NOT_HERE not in annotated(path, "nest"), "its .dwo file is here")
+        os.unlink(dwo)
+        path = recorded(where, program)
+        check_without(path)
+        said = "".join(ctop_ok("report", "--modules", path).stdout.split())
+        check(f"no package {program}.dwp has them".replace(" ", "") in said, said)
 
 
 def check_without(path):
