@@ -121,6 +121,33 @@ def chrome_has_states():
 
 
 @case
+def chrome_has_who_ended_the_longest_waits():
+    need_root()
+    with directory() as where:
+        path, threads = recorded(where, "--max-overhead", "0", "--", workload("waits"), "600", "20")
+        out = os.path.join(where, "x.trace.json")
+        ctop_ok("export", "chrome", "-o", out, path)
+        with open(out, encoding="utf-8") as file:
+            events = [event for event in json.load(file)["traceEvents"] if event.get("cat") == "waking"]
+        if not events:
+            with open(os.path.join(where, "stats.json"), encoding="utf-8") as file:
+                source = json.load(file)["time"]["source"]
+            check(source != 4, f"records of wakings, and none of them here: {source}")
+            raise Skip("no records of each waking here")
+    names = {thread["tid"] + 10**10: thread["name"] for thread in threads}
+    # By the lock's holder, each some 20 ms behind its beginning; the arrow goes from there.
+    locks = [event for event in events if event["ph"] == "i" and names[event["tid"]] == "blocked" and event["name"].endswith(" holder")]
+    check(len(locks) > 5 and all(event["args"]["waited us"] > 15000 for event in locks), f"{events}")
+    arrows = {}
+    for event in events:
+        if event["ph"] in "sf":
+            arrows.setdefault(event["id"], {})[event["ph"]] = event
+    check(all(set(arrow) == {"s", "f"} and arrow["s"]["ts"] == arrow["f"]["ts"] for arrow in arrows.values()), f"{arrows}")
+    ends = [(names[arrow["s"]["tid"]], names[arrow["f"]["tid"]]) for arrow in arrows.values()]
+    check(ends.count(("holder", "blocked")) == len(locks), f"{ends}")
+
+
+@case
 def a_cut_recording_says_what_samples_tell():
     """Without its end it has no tiles."""
     need_root()

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recording says of what its threads did when: the values of `timeline.0`, `timeline.1`, ..., a zero byte between two. Whatever it says, memory stays
- * within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
+ * What a recording says of what its threads did when: the values of `timeline.0`, `timeline.1`, ..., a zero byte between two; those behind a 'w' are of
+ * `timeline.wait.0`, .... Whatever it says, memory stays within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
  */
 #include <ctop/base/text.h>
 #include <ctop/metadata/timeline_facts.h>
 
 #include "fuzz.h"
 
-enum { ROWS_MAX = 8, ROW_BYTES = 8192, CELLS = 100 };
+enum { ROWS_MAX = 8, ROW_BYTES = 8192, WAIT_BYTES = 128, CELLS = 100 };
 #define HISTORY_BYTES (UINT64_C(8) << 20)
 
 static size_t written;
@@ -45,13 +45,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	REQUIRE(history);
 	history_set_limit(history, HISTORY_BYTES);
 	REQUIRE(history_keep_timeline(history) == 0);
-	for (unsigned i = 0; i < ROWS_MAX && size; i++) {
+	for (unsigned i = 0, nr = 0, nr_waits = 0; i < ROWS_MAX && size; i++) {
 		const size_t most = size < ROW_BYTES ? size : ROW_BYTES;
 		const size_t length = strnlen((const char *)bytes, most);
 		memcpy(row, bytes, length);
 		row[length] = '\0';
-		snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%u", i);
-		REQUIRE(history_set_info(history, key, row) == 0);
+		if (row[0] == 'w')
+			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "wait.%u", nr_waits++);
+		else
+			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%u", nr++);
+		REQUIRE(history_set_info(history, key, row + (row[0] == 'w')) == 0);
 		bytes += length + (length < size);
 		size -= length + (length < size);
 	}
@@ -61,10 +64,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	REQUIRE(timeline_nr_threads(timeline) <= ROWS_MAX);
 	for (size_t i = 0; i < timeline_nr_threads(timeline); i++)
 		check(timeline, i);
-	timeline_longest_waits(timeline, waits);
+	const size_t nr_waits = timeline_longest_waits(timeline, waits);
+	for (size_t i = 0; i < nr_waits; i++) {
+		REQUIRE(waits[i].row < timeline_nr_threads(timeline));
+		REQUIRE(waits[i].time_ns < waits[i].to_ns);
+		REQUIRE(waits[i].wait < NR_WAIT_KINDS);
+	}
 	written = 0;
 	REQUIRE(timeline_facts_add(timeline, &sink) == 0);
-	REQUIRE(written <= TIMELINE_FACTS_BYTES + ROW_BYTES);
+	REQUIRE(written <= TIMELINE_FACTS_BYTES + ROW_BYTES + TIMELINE_WAITS * WAIT_BYTES);
 	history_free(history);
 	return 0;
 }

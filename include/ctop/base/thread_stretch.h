@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <ctop/base/waker.h>
 #include <ctop/wait_kind.h>
 
 /* What a thread does: a closed list. */
@@ -25,7 +26,9 @@ struct thread_stretch {
 	const char *name; /* untrusted, borrowed; "" or NULL: not known */
 	uint64_t from_ns, to_ns;
 	enum thread_state state;
-	enum wait_kind wait; /* of THREAD_WAITS: for what, if a look has told */
+	enum wait_kind wait; /* of THREAD_WAITS: for what, if a look has told; */
+	bool is_woken;	     /* that it ends then, and who has ended it: */
+	int32_t waker_tid;   /* waker.h */
 	bool begins;	     /* the first of this thread: others may have had its number */
 	bool ends;	     /* nothing more comes of it */
 };

@@ -73,6 +73,8 @@ size_t timeline_nr_threads(const struct timeline *timeline);
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, size_t row);
 /* For qsort_r() of rows (size_t), with the timeline: by process, then by thread, the older one first. */
 int timeline_compare_rows(const void *a, const void *b, void *timeline);
+/* The row of who had that number last by then, as those that end still wake others; SIZE_MAX: nobody that is known. */
+size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t time_ns);
 /* The row of a thread; SIZE_MAX: it has gone. */
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial);
 uint64_t timeline_first_ns(const struct timeline *timeline); /* 0: nothing has happened */
@@ -113,6 +115,8 @@ struct timeline_moment {
 	size_t row;
 	uint64_t time_ns, to_ns;
 	enum wait_kind wait;
+	bool is_woken; /* that ended a wait, and who has: */
+	int32_t waker_tid;
 };
 /*
  * The next moment behind (step 1) or before (-1) another, in any of the rows, at which one of the stacks was seen. Of those in one tile the row next in the list.
@@ -126,6 +130,9 @@ enum { TIMELINE_WAITS = 64 };
 /* The longest waits, the longest first; how many. Those that go on are among them. */
 size_t timeline_longest_waits(const struct timeline *timeline,
 			      struct timeline_moment waits[TIMELINE_WAITS]);
+/* As they were recorded, in the place of what tiles tell of them: first this, then each. */
+void timeline_forget_waits(struct timeline *timeline);
+void timeline_put_wait(struct timeline *timeline, const struct timeline_moment *wait);
 
 /* A thread's tiles one by one, for recordings: how many, when the first one begins, and what each has. */
 size_t timeline_nr_tiles(const struct timeline *timeline, size_t row);

@@ -4,14 +4,9 @@
 
 /* Who woke whom: how often, and how long had been waited. */
 
-#include <stddef.h>
 #include <stdint.h>
 
-/*
- * Wakers that are no threads: an interrupt, as a timer's or a device's, and what follows on it; and whoever it was, where the
- * kernel has not told that somebody was woken.
- */
-enum { WAKER_INTERRUPT = 0, WAKER_UNTOLD = -1 };
+#include <ctop/base/waker.h>
 
 struct waking_sum {
 	int32_t pid, tid;	       /* who was woken; tid 0: others, that were too many */
@@ -20,14 +15,6 @@ struct waking_sum {
 	uint64_t nr;		       /* waits that this ended */
 	uint64_t ns;		       /* of those, how long they were while they were observed */
 };
-
-/* NULL: it is a thread. */
-static inline const char *waker_kind(int32_t waker_tid)
-{
-	return waker_tid == WAKER_INTERRUPT ? "an interrupt"
-	       : waker_tid == WAKER_UNTOLD  ? "unknown"
-					    : NULL;
-}
 
 /* Told of a run: those that ended most waiting. */
 enum { WAKING_SUMS_TOLD = 256 };

@@ -117,6 +117,63 @@ static int add_thread(const struct export_request *request, const struct timelin
 	return result;
 }
 
+/* ---- who ended the longest waits ---- */
+
+static void begin_event(const struct timeline_thread *thread, const char *phase, uint64_t ns,
+			struct text *out)
+{
+	text_addf(out, ",\n{\"ph\":\"%s\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", phase,
+		  thread->pid, FIRST_ID + (uint32_t)thread->tid);
+	add_us(out, ns);
+	text_add(out, ",\"cat\":\"waking\",\"name\":");
+}
+
+static void add_flow(const struct timeline_thread *waker, const struct timeline_thread *woken,
+		     uint64_t ns, size_t number, struct text *out)
+{
+	begin_event(waker, "s", ns, out);
+	text_addf(out, "\"wakes\",\"id\":%zu}", number);
+	begin_event(woken, "f", ns, out);
+	text_addf(out, "\"wakes\",\"id\":%zu,\"bp\":\"e\"}", number);
+}
+
+static void add_waking(const struct timeline *timeline, const struct timeline_moment *wait,
+		       size_t number, struct text *out)
+{
+	const struct timeline_thread *woken = timeline_thread(timeline, wait->row);
+	const char *kind = waker_kind(wait->waker_tid);
+	const size_t row =
+		kind ? SIZE_MAX : timeline_row_then(timeline, wait->waker_tid, wait->to_ns);
+	const struct timeline_thread *waker =
+		row == SIZE_MAX ? NULL : timeline_thread(timeline, row);
+	struct text name = {0}, scratch = {0};
+	text_addf(&name, "woken by %s", kind ? kind : "");
+	if (!kind)
+		text_addf(&name, "%" PRId32 "%s%s", wait->waker_tid, waker ? " " : "",
+			  waker ? waker->name : "");
+	begin_event(woken, "i", wait->to_ns, out);
+	json_add_name(out, &scratch, text_string(&name));
+	text_add(out, ",\"s\":\"t\",\"args\":{\"waited us\":");
+	add_us(out, wait->to_ns - wait->time_ns);
+	text_add(out, "}}");
+	if (waker && waker->has_stretches)
+		add_flow(waker, woken, wait->to_ns, number, out);
+	out->failed |= name.failed || scratch.failed;
+	text_release(&name);
+	text_release(&scratch);
+}
+
+static int add_wakings(const struct export_request *request, const struct timeline *timeline,
+		       struct text *out)
+{
+	struct timeline_moment waits[TIMELINE_WAITS];
+	const size_t nr = timeline_longest_waits(timeline, waits);
+	for (size_t i = 0; i < nr; i++)
+		if (waits[i].is_woken)
+			add_waking(timeline, &waits[i], i + 1, out);
+	return pieces_offer(request->sink, out);
+}
+
 int chrome_add_states(const struct export_request *request, struct text *out)
 {
 	const struct timeline *timeline = history_timeline(request->history);
@@ -124,5 +181,5 @@ int chrome_add_states(const struct export_request *request, struct text *out)
 	for (size_t i = 0; timeline && !result && i < timeline_nr_threads(timeline); i++)
 		if (timeline_thread(timeline, i)->has_stretches)
 			result = add_thread(request, timeline, i, out);
-	return result;
+	return result || !timeline ? result : add_wakings(request, timeline, out);
 }

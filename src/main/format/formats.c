@@ -124,7 +124,8 @@ const struct format formats[] = {
 			   "of a clock lasts the time that it stands for, one of another event a "
 			   "microsecond; a slice's arguments are its number of samples and what "
 			   "they stand for. A second row of each thread has its states: computing, "
-			   "run queue, waiting for what, as the timeline has them.\n",
+			   "run queue, waiting for what, as the timeline has them, and arrows from "
+			   "who ended one of the 64 longest waits to its end.\n",
 		.of_samples = true,
 		.of_timeline = true,
 		.write = chrome_write,

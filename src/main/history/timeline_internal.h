@@ -27,16 +27,14 @@ struct timeline_row {
 	bool has_open;
 	uint32_t open; /* tile */
 	uint64_t open_ns[THREAD_UNKNOWN], open_wait_ns[NR_WAIT_KINDS];
-	/* The wait in hand. */
 	bool waits;
-	enum wait_kind wait;
-	uint64_t wait_from_ns, wait_to_ns;
-	uint64_t marked_ns; /* of states by marks: they do not overlap */
+	struct timeline_moment wait; /* the one in hand */
+	uint64_t marked_ns;	     /* of states by marks: they do not overlap */
 };
 
 struct past_wait {
-	uint64_t serial, from_ns, to_ns;
-	enum wait_kind wait;
+	uint64_t serial;
+	struct timeline_moment at;
 };
 
 struct timeline {

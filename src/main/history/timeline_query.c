@@ -36,6 +36,16 @@ int timeline_compare_rows(const void *a, const void *b, void *timeline)
 }
 
 /* Serials rise. */
+size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t time_ns)
+{
+	for (size_t i = timeline->rows.nr; i--;) {
+		const struct timeline_thread *thread = &timeline->rows.items[i].thread;
+		if (thread->tid == tid && thread->began_ns <= time_ns)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial)
 {
 	size_t low = 0, high = timeline->rows.nr;

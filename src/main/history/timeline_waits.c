@@ -7,7 +7,7 @@
 
 static uint64_t length_of(const struct past_wait *wait)
 {
-	return wait->to_ns - wait->from_ns;
+	return wait->at.to_ns - wait->at.time_ns;
 }
 
 /* Sorted; those that are too short for the list cost one comparison. */
@@ -27,28 +27,40 @@ static void keep(struct timeline *timeline, const struct past_wait *wait)
 
 static struct past_wait in_hand(const struct timeline_row *row)
 {
-	return (struct past_wait){row->thread.serial, row->wait_from_ns, row->wait_to_ns,
-				  row->wait};
+	return (struct past_wait){row->thread.serial, row->wait};
 }
 
 void timeline_follow_wait(struct timeline *timeline, struct timeline_row *row,
 			  const struct thread_stretch *stretch)
 {
 	const bool waits = stretch->state == THREAD_WAITS;
-	if (waits && row->waits && stretch->from_ns == row->wait_to_ns) {
-		row->wait_to_ns = stretch->to_ns;
-		if (stretch->wait != WAIT_UNSEEN)
-			row->wait = stretch->wait;
-		return;
-	}
-	if (row->waits) {
+	const struct timeline_moment before = row->wait;
+	const bool goes_on = waits && row->waits && stretch->from_ns == before.to_ns;
+	if (row->waits && !goes_on) {
 		const struct past_wait over = in_hand(row);
 		keep(timeline, &over);
 	}
 	row->waits = waits;
-	row->wait_from_ns = stretch->from_ns;
-	row->wait_to_ns = stretch->to_ns;
-	row->wait = stretch->wait;
+	row->wait = (struct timeline_moment){
+		.time_ns = goes_on ? before.time_ns : stretch->from_ns,
+		.to_ns = stretch->to_ns,
+		.wait = goes_on && stretch->wait == WAIT_UNSEEN ? before.wait : stretch->wait,
+		.is_woken = stretch->is_woken,
+		.waker_tid = stretch->waker_tid,
+	};
+}
+
+void timeline_forget_waits(struct timeline *timeline)
+{
+	timeline->nr_waits = 0;
+	for (size_t i = 0; i < timeline->rows.nr; i++)
+		timeline->rows.items[i].waits = false;
+}
+
+void timeline_put_wait(struct timeline *timeline, const struct timeline_moment *wait)
+{
+	const struct past_wait past = {timeline->rows.items[wait->row].thread.serial, *wait};
+	keep(timeline, &past);
 }
 
 size_t timeline_longest_waits(const struct timeline *timeline,
@@ -66,9 +78,10 @@ size_t timeline_longest_waits(const struct timeline *timeline,
 	}
 	for (size_t i = 0; i < all.nr_waits; i++) {
 		const size_t row = timeline_row_of(timeline, all.waits[i].serial);
-		if (row != SIZE_MAX)
-			waits[nr++] = (struct timeline_moment){
-				row, all.waits[i].from_ns, all.waits[i].to_ns, all.waits[i].wait};
+		if (row == SIZE_MAX)
+			continue;
+		waits[nr] = all.waits[i].at;
+		waits[nr++].row = row;
 	}
 	return nr;
 }

@@ -10,16 +10,15 @@
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
 
+#include "rows.h"
+
 /* A string of a recording has room for so many. */
 enum { A_ROW = 24, THREADS_MOST = 1 << 16, KEY_BYTES = 32 };
 
 /* In the order of the format, which stays when the lists of kinds change. */
 static const enum time_kind time_order[] = {TIME_RUNNING, TIME_RUNNABLE, TIME_WAITING,
 					    TIME_UNKNOWN};
-static const enum wait_kind wait_order[] = {WAIT_LOCK,	WAIT_IO,    WAIT_POLL,	WAIT_SLEEP,
-					    WAIT_CHILD, WAIT_FAULT, WAIT_OTHER, WAIT_UNSEEN};
 _Static_assert(sizeof(time_order) / sizeof(*time_order) == NR_TIME_KINDS, "each kind");
-_Static_assert(sizeof(wait_order) / sizeof(*wait_order) == NR_WAIT_KINDS, "each kind");
 
 static void add_line(struct text *row, const struct thread_times *thread)
 {
@@ -69,39 +68,16 @@ void thread_facts_sum(struct thread_times *sum, const struct thread_times *times
 		sum->wait_ns[kind] = sum_of(sum->wait_ns[kind], times->wait_ns[kind]);
 }
 
-/* Digits, and the blank behind them. */
-static bool take_number(const char **at, uint64_t *number)
-{
-	char *end;
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*at, &end, 10);
-	if (errno || *end != ' ')
-		return false;
-	*at = end + 1;
-	return true;
-}
-
-static bool take_id(const char **at, int32_t *id)
-{
-	uint64_t number;
-	if (!take_number(at, &number) || number > INT32_MAX)
-		return false;
-	*id = (int32_t)number;
-	return true;
-}
-
 static bool parse(const char *line, size_t size, struct thread_times *thread)
 {
 	const char *at = line;
 	bool is_good = take_id(&at, &thread->pid) && take_id(&at, &thread->tid);
 	for (size_t i = 0; is_good && i < NR_TIME_KINDS; i++) {
-		is_good = take_number(&at, &thread->ns[time_order[i]]);
+		is_good = take_number(&at, UINT64_MAX, &thread->ns[time_order[i]]);
 		thread->observed_ns = sum_of(thread->observed_ns, thread->ns[time_order[i]]);
 	}
 	for (size_t i = 0; is_good && i < NR_WAIT_KINDS; i++)
-		is_good = take_number(&at, &thread->wait_ns[wait_order[i]]);
+		is_good = take_number(&at, UINT64_MAX, &thread->wait_ns[wait_order[i]]);
 	if (!is_good || at > line + size)
 		return false;
 	snprintf(thread->name, sizeof(thread->name), "%.*s", (int)(line + size - at), at);

@@ -9,6 +9,9 @@
 
 #include <ctop/base/text.h>
 
+#include "rows.h"
+#include "timeline_wait_facts.h"
+
 /* A row of the recording; a thread may have several, and they share its table with other facts. */
 enum { ROW_BYTES = 4000, ROWS_MOST = 2048, KEY_BYTES = 32, NAME_BYTES = 16 };
 /* Shares are digits of base 64, a tile has three of them, and its kind of wait. */
@@ -24,10 +27,7 @@ enum { PARTS_MOST = TIMELINE_FACTS_BYTES * 4 };
 /* In the order of the format. */
 static const enum thread_state state_order[] = {THREAD_COMPUTES, THREAD_QUEUES, THREAD_WAITS,
 						THREAD_UNKNOWN};
-static const enum wait_kind wait_order[] = {WAIT_LOCK,	WAIT_IO,    WAIT_POLL,	WAIT_SLEEP,
-					    WAIT_CHILD, WAIT_FAULT, WAIT_OTHER, WAIT_UNSEEN};
 _Static_assert(sizeof(state_order) / sizeof(*state_order) == NR_THREAD_STATES, "each state");
-_Static_assert(sizeof(wait_order) / sizeof(*wait_order) == NR_WAIT_KINDS, "each kind");
 
 /* ---- written ---- */
 
@@ -45,14 +45,6 @@ static unsigned rounded(uint8_t share)
 {
 	const unsigned digit = ((unsigned)share * DIGIT_MOST + SHARE_MOST / 2) / SHARE_MOST;
 	return digit || !share ? digit : 1;
-}
-
-static unsigned number_of_wait(unsigned wait)
-{
-	unsigned number = 0;
-	while (number < NR_WAIT_KINDS - 1 && wait_order[number] != (enum wait_kind)wait)
-		number++;
-	return number;
 }
 
 static void encode_tile(const struct timeline_cell *cell, char tile[4])
@@ -145,6 +137,8 @@ int timeline_facts_add(struct timeline *timeline, const struct metadata_sink *si
 	}
 	if (!result)
 		result = encode(timeline, sink, &bytes, &nr_rows, &nr_missing);
+	if (!result)
+		result = timeline_wait_facts_add(timeline, sink);
 	nr_missing += timeline_nr_forgotten(timeline);
 	snprintf(number, sizeof(number), "%zu", nr_missing);
 	return result || !nr_missing ? result : sink->add(sink->context, MISSING_KEY, number);
@@ -159,40 +153,19 @@ struct head {
 	char name[NAME_BYTES];
 };
 
-/* Digits, and the blank behind them. */
-static bool take_number(const char **at, uint64_t *number)
-{
-	char *end;
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*at, &end, 10);
-	if (errno || *end != ' ')
-		return false;
-	*at = end + 1;
-	return true;
-}
-
-static bool take_id(const char **at, int32_t *id)
-{
-	uint64_t number;
-	if (!take_number(at, &number) || number > INT32_MAX)
-		return false;
-	*id = (int32_t)number;
-	return true;
-}
-
 /* Times of tiles are at most 2^62, so that nothing added to them overflows. */
 static bool take_head(const char **at, struct head *head)
 {
 	bool is_good = take_id(at, &head->pid) && take_id(at, &head->tid) &&
-		       take_number(at, &head->began_ns) && take_number(at, &head->until_ns) &&
-		       take_number(at, &head->has_ended) && take_number(at, &head->shift) &&
-		       take_number(at, &head->first);
+		       take_number(at, UINT64_MAX, &head->began_ns) &&
+		       take_number(at, UINT64_MAX, &head->until_ns) &&
+		       take_number(at, UINT64_MAX, &head->has_ended) &&
+		       take_number(at, UINT64_MAX, &head->shift) &&
+		       take_number(at, UINT64_MAX, &head->first);
 	for (size_t i = 0; is_good && i < NR_THREAD_STATES; i++)
-		is_good = take_number(at, &head->ns[state_order[i]]);
+		is_good = take_number(at, UINT64_MAX, &head->ns[state_order[i]]);
 	for (size_t i = 0; is_good && i < NR_WAIT_KINDS; i++)
-		is_good = take_number(at, &head->wait_ns[wait_order[i]]);
+		is_good = take_number(at, UINT64_MAX, &head->wait_ns[wait_order[i]]);
 	const size_t size = is_good ? strcspn(*at, "\n") : 0;
 	if (!is_good || (*at)[size] != '\n' || head->began_ns > head->until_ns ||
 	    head->until_ns > UINT64_C(1) << SHIFT_MOST || head->shift < SHIFT_LEAST ||
@@ -347,5 +320,9 @@ int timeline_facts_read(struct history *history)
 	const char *missing = timeline ? history_info(history, MISSING_KEY) : NULL;
 	if (missing)
 		timeline_miss_threads(timeline, strtoull(missing, NULL, 10));
-	return result || !last.until_ns ? result : end_thread(timeline, &last);
+	if (!result && last.until_ns)
+		result = end_thread(timeline, &last);
+	if (timeline)
+		timeline_wait_facts_read(history);
+	return result;
 }

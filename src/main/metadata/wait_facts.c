@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/metadata/wait_facts.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "rows.h"
 
 enum { KEY_BYTES = 32, ROW_BYTES = 128 + WAIT_OBJECT_TEXT_BYTES };
 
@@ -27,20 +27,6 @@ int wait_facts_add(const struct wait_sum *sums, size_t nr, const struct metadata
 		result = sink->add(sink->context, key_of(key, i), row);
 	}
 	return result;
-}
-
-/* Digits, no more than that, and the blank behind them. */
-static bool take_number(const char **at, uint64_t most, uint64_t *number)
-{
-	char *end;
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*at, &end, 10);
-	if (errno || *end != ' ' || *number > most)
-		return false;
-	*at = end + 1;
-	return true;
 }
 
 static bool parse(const char *row, struct wait_sum *sum)

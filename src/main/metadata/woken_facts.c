@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/metadata/woken_facts.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "rows.h"
 
 enum { KEY_BYTES = 32, ROW_BYTES = 192 };
 
@@ -32,29 +32,6 @@ int woken_facts_add(const struct waking_sum *sums, size_t nr, const struct metad
 		result = sink->add(sink->context, key_of(key, i), row);
 	}
 	return result;
-}
-
-/* Digits, no more than that, and the blank behind them. */
-static bool take_number(const char **at, uint64_t most, uint64_t *number)
-{
-	char *end;
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*at, &end, 10);
-	if (errno || *end != ' ' || *number > most)
-		return false;
-	*at = end + 1;
-	return true;
-}
-
-static bool take_id(const char **at, int32_t *id)
-{
-	uint64_t number;
-	if (!take_number(at, INT32_MAX, &number))
-		return false;
-	*id = (int32_t)number;
-	return true;
 }
 
 static bool take_waker(const char **at, int32_t *id)

@@ -35,6 +35,8 @@ struct thread {
 	enum wait_kind waited_for;
 	uint64_t waited_at; /* when that look was */
 	struct wait_shares shares;
+	bool is_woken; /* whoever follows is being told of the end of its wait */
+	int32_t waker_tid;
 	uint64_t told; /* up to when it was told what it does */
 	bool is_told;  /* any of it was */
 	UT_hash_handle hh;

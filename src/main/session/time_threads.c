@@ -85,6 +85,8 @@ void account_tell(const struct time_account *account, struct thread *thread, enu
 		.to_ns = account_time(account, until),
 		.state = state_of(kind),
 		.wait = kind == TIME_WAITING ? wait_of(thread) : WAIT_UNSEEN,
+		.is_woken = thread->is_woken,
+		.waker_tid = thread->waker_tid,
 		.begins = !thread->is_told,
 	};
 	thread->told = until;

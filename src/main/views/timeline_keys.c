@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What keys do in the timeline. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "timeline_view.h"
@@ -79,6 +80,23 @@ static bool is_listed(const struct timeline_view *timeline, size_t row)
 	return false;
 }
 
+static void add_waker(const struct timeline *timeline, const struct timeline_moment *wait,
+		      struct text *text)
+{
+	const char *kind = waker_kind(wait->waker_tid);
+	if (!wait->is_woken)
+		return;
+	text_addf(text, ", woken by %s", kind ? kind : "");
+	if (kind)
+		return;
+	const size_t row = timeline_row_then(timeline, wait->waker_tid, wait->to_ns);
+	text_addf(text, "%" PRId32, wait->waker_tid);
+	if (row == SIZE_MAX)
+		return;
+	text_add(text, " ");
+	text_add_safe(text, timeline_thread(timeline, row)->name);
+}
+
 static void next_wait(struct timeline_view *timeline, struct model *model)
 {
 	struct timeline_moment all[TIMELINE_WAITS];
@@ -105,6 +123,7 @@ static void next_wait(struct timeline_view *timeline, struct model *model)
 		text_addf(&text, ", for: %s", wait_kind_name(wait->wait));
 	text_add(&text, ", from ");
 	timeline_view_add_time(timeline, wait->time_ns, &text);
+	add_waker(timeline->timeline, wait, &text);
 	model_tell(model, text_string(&text));
 	text_release(&text);
 }

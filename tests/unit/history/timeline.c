@@ -313,6 +313,40 @@ static void the_longest_waits_come_first(void)
 	end();
 }
 
+static void who_ended_a_wait_is_kept(void)
+{
+	struct timeline_moment waits[TIMELINE_WAITS];
+	begin(BYTES);
+	add(TID, THREAD_WAITS, 0, 30);
+	struct thread_stretch stretch = {
+		.pid = PID,
+		.tid = TID,
+		.from_ns = START_NS + 30 * MS,
+		.to_ns = START_NS + 40 * MS,
+		.state = THREAD_WAITS,
+		.is_woken = true,
+		.waker_tid = TID + 1,
+	};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+	add(TID, THREAD_QUEUES, 40, 41);
+	add(TID + 1, THREAD_WAITS, 10, 40);
+	CHECK_EQ(timeline_longest_waits(timeline, waits), 2);
+	CHECK(waits[0].is_woken && waits[0].waker_tid == TID + 1);
+	CHECK_EQ(waits[0].to_ns - waits[0].time_ns, 40 * MS);
+	CHECK(!waits[1].is_woken);
+	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 40 * MS), 1);
+	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 9 * MS), SIZE_MAX);
+	CHECK_EQ(timeline_row_then(timeline, TID + 2, START_NS + 40 * MS), SIZE_MAX);
+	/* A recording knows better. */
+	timeline_forget_waits(timeline);
+	CHECK_EQ(timeline_longest_waits(timeline, waits), 0);
+	waits[0] = (struct timeline_moment){.row = 1, .time_ns = 5, .to_ns = 6, .is_woken = true};
+	timeline_put_wait(timeline, waits);
+	CHECK_EQ(timeline_longest_waits(timeline, waits), 1);
+	CHECK(waits[0].row == 1 && waits[0].is_woken && waits[0].waker_tid == WAKER_INTERRUPT);
+	end();
+}
+
 static void stacks_that_move_are_followed(void)
 {
 	static const uint32_t to[] = {0, 0, 7};
@@ -342,6 +376,7 @@ int main(void)
 	RUN(a_sampled_stack_comes_before_a_wait);
 	RUN(moments_are_found_in_the_order_of_time);
 	RUN(the_longest_waits_come_first);
+	RUN(who_ended_a_wait_is_kept);
 	RUN(stacks_that_move_are_followed);
 	return test_done();
 }

@@ -21,7 +21,10 @@ static void add(int32_t tid, enum thread_state state, enum wait_kind wait, uint6
 					       .from_ns = start_ns + from_ms * MS,
 					       .to_ns = start_ns + to_ms * MS,
 					       .state = state,
-					       .wait = wait};
+					       .wait = wait,
+					       .is_woken = wait == WAIT_LOCK || wait == WAIT_POLL,
+					       .waker_tid =
+						       wait == WAIT_LOCK ? 42 : WAKER_INTERRUPT};
 	CHECK_EQ(timeline_add(history_timeline(profile.history), &stretch), 0);
 }
 
@@ -82,11 +85,13 @@ static void the_longest_waits_come_in_turn(void)
 	const struct ui_options options = {0};
 	begin_timeline(&options);
 	press("9W");
-	CHECK(shows("longest: 12.0 s, for: lock, from 0.0"));
+	CHECK(shows("longest: 12.0 s, for: lock, from 0.0 s, woken by 42 program"));
 	press("W");
 	CHECK(shows("longest: 8.95 s, for: poll"));
+	CHECK(shows(", woken by an interrupt"));
 	press("W");
 	CHECK(shows("longest: 7.90 s, for: sleep"));
+	CHECK(!shows("woken by"));
 	end_timeline();
 }
 

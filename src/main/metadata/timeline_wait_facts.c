@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "timeline_wait_facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <ctop/metadata/timeline_facts.h>
+
+#include "rows.h"
+
+enum { KEY_BYTES = 32, ROW_BYTES = 128 };
+
+static const char *key_of(char key[KEY_BYTES], size_t number)
+{
+	snprintf(key, KEY_BYTES, TIMELINE_FACTS_KEY "wait.%zu", number);
+	return key;
+}
+
+int timeline_wait_facts_add(const struct timeline *timeline, const struct metadata_sink *sink)
+{
+	struct timeline_moment waits[TIMELINE_WAITS];
+	const size_t nr = timeline_longest_waits(timeline, waits);
+	char key[KEY_BYTES], row[ROW_BYTES];
+	int result = 0;
+	for (size_t i = 0; !result && i < nr; i++) {
+		const struct timeline_thread *thread = timeline_thread(timeline, waits[i].row);
+		const int bytes = snprintf(
+			row, sizeof(row), "%" PRId32 " %" PRIu64 " %" PRIu64 " %u ", thread->tid,
+			waits[i].time_ns, waits[i].to_ns, number_of_wait(waits[i].wait));
+		if (waits[i].is_woken)
+			snprintf(row + bytes, sizeof(row) - (size_t)bytes, "%" PRId32 " ",
+				 waits[i].waker_tid);
+		result = sink->add(sink->context, key_of(key, i), row);
+	}
+	return result;
+}
+
+static bool parse(const struct timeline *timeline, const char *row, struct timeline_moment *wait)
+{
+	int32_t tid;
+	uint64_t kind;
+	*wait = (struct timeline_moment){0};
+	if (!take_id(&row, &tid) || !take_number(&row, UINT64_MAX, &wait->time_ns) ||
+	    !take_number(&row, UINT64_MAX, &wait->to_ns) ||
+	    !take_number(&row, NR_WAIT_KINDS - 1, &kind) || wait->time_ns >= wait->to_ns)
+		return false;
+	wait->wait = wait_order[kind];
+	wait->is_woken = take_id(&row, &wait->waker_tid);
+	wait->row = timeline_row_then(timeline, tid, wait->time_ns);
+	return wait->row != SIZE_MAX &&
+	       wait->to_ns <= timeline_thread(timeline, wait->row)->until_ns;
+}
+
+void timeline_wait_facts_read(struct history *history)
+{
+	struct timeline *timeline = history_timeline(history);
+	struct timeline_moment wait;
+	char key[KEY_BYTES];
+	const char *row = history_info(history, key_of(key, 0));
+	if (row)
+		timeline_forget_waits(timeline);
+	for (size_t i = 0; row && i < TIMELINE_WAITS; row = history_info(history, key_of(key, ++i)))
+		if (parse(timeline, row, &wait))
+			timeline_put_wait(timeline, &wait);
+}

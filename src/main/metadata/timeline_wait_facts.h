@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef METADATA_TIMELINE_WAIT_FACTS_H
+#define METADATA_TIMELINE_WAIT_FACTS_H
+
+/* The longest waits, to the nanosecond, and who ended them: docs/recording-format.md, `timeline.wait.N`. Part of timeline_facts.c. */
+
+#include <ctop/history/timeline.h>
+#include <ctop/metadata/metadata.h>
+
+/* 0 or -errno. */
+int timeline_wait_facts_add(const struct timeline *timeline, const struct metadata_sink *sink);
+/* Into the history's own timeline, whose threads are there already; of others they are left out. */
+void timeline_wait_facts_read(struct history *history);
+
+#endif
