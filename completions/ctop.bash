@@ -129,6 +129,7 @@ _ctop()
 	serve:--pid | serve:-p) COMPREPLY=($(compgen -W "$(ps -eo pid=)" -- "$current")) ;;
 	serve:--cpu | serve:-C) ;;
 	serve:--cgroup | serve:-G) COMPREPLY=($(compgen -f -- "$current")) ;;
+	serve:--budget) ;;
 	serve:--listen) ;;
 	serve:--token-file) COMPREPLY=($(compgen -f -- "$current")) ;;
 	serve:--push) ;;
@@ -159,7 +160,7 @@ _ctop()
 		diff) options='--time --memory -j --jobs --pid --tid --comm --cpu --event --from --to --kernel --user --module --label -o --output --stdio --tree --no-inline --min-percent --limit --names --per --fail-above --folded --theme --ascii --html -h --help -V --version ' ;;
 		merge) options='-j --jobs -h --help -V --version ' ;;
 		dump) options='-h --help -V --version ' ;;
-		serve) options='-p --pid -a --all-cpus -C --cpu -G --cgroup -i --no-inherit --listen --token-file --push --push-every -q --quiet -h --help -V --version ' ;;
+		serve) options='-p --pid -a --all-cpus -C --cpu -G --cgroup -i --no-inherit --budget --listen --token-file --push --push-every -q --quiet -h --help -V --version ' ;;
 		list) options='-h --help -V --version ' ;;
 		doctor) options='-p --pid -t --tid -a --all-cpus -C --cpu -G --cgroup --comm --uid -i --no-inherit -e --event --filter -c --count -F --freq --call-graph --duration --delay -m --mmap-pages --max-overhead --strict --json -h --help -V --version ' ;;
 		esac

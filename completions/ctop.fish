@@ -185,6 +185,7 @@ complete -c ctop -n '__fish_seen_subcommand_from serve' -s a -l all-cpus -d "the
 complete -c ctop -n '__fish_seen_subcommand_from serve' -s C -l cpu -x -d "these CPUs only, as in 0,2-3; alone it implies -a"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -s G -l cgroup -r -F -d "the tasks of a cgroup (version 2; needs privilege)"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -s i -l no-inherit -d "leave out children, and threads started later"
+complete -c ctop -n '__fish_seen_subcommand_from serve' -l budget -x -d "take no more of all CPUs' time, as in 1%"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -l listen -x -d "unix:PATH, or 127.0.0.1:PORT with --token-file"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -l token-file -r -F -d "clients must send its line as Bearer token"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -l push -x -d "send profiles to a Pyroscope server, too"

@@ -187,6 +187,38 @@ def metrics_are_what_prometheus_reads():
 
 
 @case
+def metrics_are_what_promtool_accepts():
+    """Prometheus' own check of names, units and types."""
+    promtool = need_program("promtool")
+    need_library("curl")
+    with server("--budget", "1%", "--push", "http://127.0.0.1:9") as one:
+        one.get(f"{PROFILE}?seconds=0.1")
+        metrics = one.get("/metrics").text()
+    check("ctop_budget_ratio 0.01\n" in metrics and "ctop_pushes_total{" in metrics, metrics)
+    result = subprocess.run([promtool, "check", "metrics"], input=metrics, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    check(result.returncode == 0 and not result.stdout + result.stderr, result.stdout + result.stderr)
+
+
+@case
+def a_budget_is_held_by_less_of_a_capture_and_fewer_of_them():
+    unpaid = 'ctop_captures_total{endpoint="profile",outcome="unpaid"}'
+    with server("--budget", "0.0001%") as one:
+        check(one.metric("ctop_budget_ratio") == 1e-6 and one.metric("ctop_captures_lowered_total") == 0, "before")
+        check_status(one.get(f"{PROFILE}?seconds=1&hz=4999"), 200)
+        check(one.metric("ctop_captures_lowered_total") == 1, "it was not lowered")
+        check(one.metric("ctop_sampling_cpu_seconds_total") > 0, "samples took nothing")
+        check(one.metric("ctop_budget_spent_ratio") > 1e-6 and one.metric("ctop_budget_balance_seconds") < 0, "nothing was spent")
+        again = one.get(f"{PROFILE}?seconds=1")
+        check_status(again, 429, "--budget")
+        check(int(again.headers["Retry-After"]) > 60, again.headers["Retry-After"])
+        check(one.metric(unpaid) == 1, "it was not counted")
+        check_status(one.get("/healthz"), 200, "ok")
+    with server() as one:
+        check("budget" not in one.get("/metrics").text(), "without one")
+    check_refused(ctop("serve", "-a", "--budget", "1"), 2, "--budget requires a percentage, not '1'")
+
+
+@case
 def a_port_takes_a_token():
     with server_with_token() as one:
         check_status(one.get("/healthz"), 200)

@@ -119,8 +119,8 @@ const struct option_row option_rows[] = {
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "slow the target by at most this (default 10)",
 	 "0 turns the guard off."},
-	{OPTION_BUDGET, GROUP_SAMPLING, SAMPLERS, 0, "budget", "PERCENT%", COMPLETE_NOTHING, NULL,
-	 "take no more of all CPUs' time, as in 1%",
+	{OPTION_BUDGET, GROUP_SAMPLING, SAMPLERS | SERVE, 0, "budget", "PERCENT%", COMPLETE_NOTHING,
+	 NULL, "take no more of all CPUs' time, as in 1%",
 	 "Of all CPUs that are online, as long as it samples. What ctop's processes take is "
 	 "measured once a second; what a sample costs in the kernel is measured at the start, and "
 	 "counted. Where both come to more, samples become fewer (down to a 64th of the rate asked "
@@ -128,7 +128,8 @@ const struct option_row option_rows[] = {
 	 "often; where there is room again, more. A sample then stands for more, so that sums stay "
 	 "right. Bursts, as of names that are read, are paid back in the minute behind them. With "
 	 "\\fB\\-c\\fR copies and looks alone become less. What cannot be held is said: at the "
-	 "end, in the report, in the interface by the key i."},
+	 "end, in the report, in the interface by the key i. \\fBctop serve\\fR begins no capture "
+	 "before what the last ones took is paid back: until then it answers 429."},
 	{OPTION_MEMORY, GROUP_SAMPLING, LIVE | FILTERED, 0, "memory", "MIB", COMPLETE_NOTHING, NULL,
 	 "limit of the history's memory (default 128)",
 	 "When about half of it is in use, stacks of little weight that were not sampled lately "

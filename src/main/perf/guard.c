@@ -27,6 +27,8 @@ static const uint64_t KERNEL_FLOOR_NS = 10000;
 static const uint64_t CALIBRATION_PERIOD_NS = 50000;
 static const uint64_t SLICE_NS = 2 * NS_PER_MS;
 enum { NR_PAIRS = 10, THIRD_BEST = 2 };
+/* For a budget, to which a tenth more or less is no matter: 16 ms. */
+enum { NR_PAIRS_ROUGHLY = 4 };
 /* No sample costs more, so that nothing has to be measured where the period leaves that much for one. */
 static const uint64_t MOST_COST_NS = 100000;
 /* Our loop has nothing in the caches that a sample could displace; a target has. */
@@ -70,18 +72,18 @@ static int compare_falling(const void *a, const void *b)
  * Slices alternate, so that a change of the CPU's speed meets both kinds. Of each kind the third best
  * counts: the others may have met a neighbour who uses the same caches, the best was lucky.
  */
-static uint64_t cost_with(int fd)
+static uint64_t cost_with(int fd, size_t nr_pairs)
 {
 	uint64_t units_without[NR_PAIRS], units_with[NR_PAIRS];
-	for (int i = 0; i < NR_PAIRS; i++) {
+	for (size_t i = 0; i < nr_pairs; i++) {
 		units_without[i] = work_in_slice();
 		if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return 0;
 		units_with[i] = work_in_slice();
 		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	}
-	qsort(units_without, NR_PAIRS, sizeof(*units_without), compare_falling);
-	qsort(units_with, NR_PAIRS, sizeof(*units_with), compare_falling);
+	qsort(units_without, nr_pairs, sizeof(*units_without), compare_falling);
+	qsort(units_with, nr_pairs, sizeof(*units_with), compare_falling);
 	uint64_t without = units_without[THIRD_BEST], with = units_with[THIRD_BEST];
 	if (!without || with >= without)
 		return LEAST_COST_NS;
@@ -92,7 +94,7 @@ static uint64_t cost_with(int fd)
 }
 
 /* What one sample costs here, dump included; 0 when it cannot be measured. */
-static __attribute__((noinline)) uint64_t calibrate(struct perf_event_attr attr)
+static __attribute__((noinline)) uint64_t calibrate(struct perf_event_attr attr, size_t nr_pairs)
 {
 	volatile char frame[FRAME_BYTES];
 	for (size_t i = 0; i < sizeof(frame); i += 4096)
@@ -113,7 +115,7 @@ static __attribute__((noinline)) uint64_t calibrate(struct perf_event_attr attr)
 		ring = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 	}
 	privilege_restore(&before);
-	uint64_t cost_ns = ring == MAP_FAILED ? 0 : cost_with(fd);
+	uint64_t cost_ns = ring == MAP_FAILED ? 0 : cost_with(fd, nr_pairs);
 	if (ring != MAP_FAILED)
 		munmap(ring, bytes);
 	close(fd);
@@ -244,7 +246,7 @@ int guard_limit_periods(struct sampler *sampler, struct error *error)
 	uint32_t share = percent && percent < nr_clocks ? 1 : percent / nr_clocks;
 	if (share && shortest_ns(sampler) * share / 100 >= MOST_COST_NS)
 		share = 0;
-	uint64_t cost_ns = share ? calibrate(sampler->attrs[clock]) : 0;
+	uint64_t cost_ns = share ? calibrate(sampler->attrs[clock], NR_PAIRS) : 0;
 	int result = 0;
 	for (size_t i = 0; !result && i < nr; i++)
 		if (sampler->events[i].clock)
@@ -267,7 +269,7 @@ static uint64_t cost_with_copies(const struct sampler *sampler, uint32_t bytes)
 	attr.exclude_user = 0;
 	if (attr.sample_stack_user)
 		attr.sample_stack_user = bytes;
-	return calibrate(attr);
+	return calibrate(attr, NR_PAIRS_ROUGHLY);
 }
 
 int guard_measure_costs(struct sampler *sampler, uint32_t small_bytes, struct error *error)

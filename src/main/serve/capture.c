@@ -31,7 +31,7 @@ enum { WORDS_MOST = 40, MEMORIES = 4, FIRST_MEMORY_FD = 3 };
 struct command_line {
 	const char *words[WORDS_MOST];
 	size_t nr;
-	char seconds[32], hz[16], recording[16], output[16], stats[16];
+	char seconds[32], hz[16], budget[32], recording[16], output[16], stats[16];
 	struct text pids, cpus;
 };
 
@@ -109,6 +109,11 @@ static void make_record(struct command_line *command, const struct capture *capt
 	add(command, "--no-keep-code");
 	add_value(command, "--duration", command->seconds);
 	add_value(command, "-F", command->hz);
+	if (capture->options->budget_share > 0) {
+		snprintf(command->budget, sizeof(command->budget), "%.6g%%",
+			 100 * capture->options->budget_share);
+		add_value(command, "--budget", command->budget);
+	}
 	if (http_endpoints[ask->endpoint].waits)
 		add_value(command, "--time", "wall");
 	add_value(command, "-o", command->recording);
@@ -261,7 +266,7 @@ static uint64_t number_behind(const char *text, const char *key)
 
 static void read_stats(const struct capture *capture, struct capture_result *result)
 {
-	char text[1024];
+	char text[8192];
 	const ssize_t got = pread(capture->stats_fd, text, sizeof(text) - 1, 0);
 	text[got > 0 ? got : 0] = '\0';
 	result->samples = number_behind(text, "\"samples\": ");
@@ -270,6 +275,12 @@ static void read_stats(const struct capture *capture, struct capture_result *res
 		"\"overrun\": ", "\"disk\": ", "\"crash\": ", "\"damaged\": "};
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
 		result->dropped += number_behind(text, dropped[i]);
+	static const char kernel[] = "\"kernel_cpu_seconds\": ";
+	const char *seconds = strstr(text, kernel);
+	const double kernel_s = seconds ? strtod(seconds + strlen(kernel), NULL) : 0;
+	if (kernel_s > 0 && kernel_s < 1e9)
+		result->kernel_ns = (uint64_t)(kernel_s * (double)NS_PER_SECOND);
+	result->is_lowered = strstr(text, ": --budget leaves no more\"") != NULL;
 }
 
 /* What its process has said: a cause and a remedy, as at a terminal. */

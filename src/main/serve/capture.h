@@ -31,6 +31,8 @@ struct capture_result {
 	int output_fd;		  /* sealed, the caller's; -1 */
 	char text[HTTP_TEXT_MAX]; /* why there is none */
 	uint64_t samples, lost, dropped, bytes;
+	uint64_t kernel_ns; /* that samples took, about: with --budget */
+	bool is_lowered;    /* by --budget: fewer or smaller samples than were asked for */
 };
 
 void capture_init(struct capture *capture, const struct options *options);

@@ -9,8 +9,8 @@
 #include <ctop/base/clock.h>
 #include <ctop/session/worker.h>
 
-static const char *const outcomes[NR_CAPTURE_OUTCOMES] = {"done", "failed", "abandoned", "busy",
-							  "refused"};
+static const char *const outcomes[NR_CAPTURE_OUTCOMES] = {"done", "failed",  "abandoned",
+							  "busy", "refused", "unpaid"};
 
 static void begin(struct text *text, const char *name, const char *type, const char *help)
 {
@@ -45,14 +45,21 @@ static double running_cpu_seconds(pid_t pid)
 	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
+struct exposition_cpu exposition_cpu_seconds(pid_t child)
+{
+	return (struct exposition_cpu){cpu_seconds(RUSAGE_SELF), running_cpu_seconds(child),
+				       cpu_seconds(RUSAGE_CHILDREN)};
+}
+
 static void add_costs(struct text *text, const struct exposition *exposition)
 {
 	static const char cpu[] = "ctop_cpu_seconds_total", memory[] = "ctop_memory_bytes";
 	begin(text, cpu, "counter",
 	      "CPU time of ctop's own processes; captures count once they have ended.");
-	text_addf(text, "%s{process=\"main\"} %.6f\n", cpu, cpu_seconds(RUSAGE_SELF));
-	text_addf(text, "%s{process=\"http\"} %.6f\n", cpu, running_cpu_seconds(exposition->child));
-	text_addf(text, "%s{process=\"captures\"} %.6f\n", cpu, cpu_seconds(RUSAGE_CHILDREN));
+	const struct exposition_cpu used = exposition_cpu_seconds(exposition->child);
+	text_addf(text, "%s{process=\"main\"} %.6f\n", cpu, used.main);
+	text_addf(text, "%s{process=\"http\"} %.6f\n", cpu, used.http);
+	text_addf(text, "%s{process=\"captures\"} %.6f\n", cpu, used.ended);
 	begin(text, memory, "gauge", "Anonymous memory of ctop's own processes.");
 	text_addf(text, "%s{process=\"main\"} %" PRIu64 "\n", memory, process_anon_bytes(getpid()));
 	text_addf(text, "%s{process=\"http\"} %" PRIu64 "\n", memory,
@@ -119,6 +126,33 @@ static void add_pushes(struct text *text, const struct exposition *exposition)
 	    exposition->nr_waiting);
 }
 
+static void add_decimal(struct text *text, const char *name, const char *type, const char *help,
+			double value)
+{
+	begin(text, name, type, help);
+	text_addf(text, "%s %.9g\n", name, value);
+}
+
+static void add_budget(struct text *text, const struct exposition *exposition)
+{
+	const struct allowance *allowance = exposition->allowance;
+	add_decimal(text, "ctop_budget_ratio", "gauge",
+		    "The part of all CPUs' time that ctop may take (--budget).", allowance->share);
+	add_decimal(text, "ctop_budget_spent_ratio", "gauge",
+		    "The part of it that ctop and its samples have taken since it began.",
+		    allowance_spent_share(allowance));
+	add_decimal(text, "ctop_budget_balance_seconds", "gauge",
+		    "CPU time that is saved; below 0: is paid back before the next capture.",
+		    allowance->balance_ns / (double)NS_PER_SECOND);
+	add_decimal(text, "ctop_sampling_cpu_seconds_total", "counter",
+		    "CPU time that the kernel took for samples, about.",
+		    (double)exposition->counts->kernel_ns / (double)NS_PER_SECOND);
+	add(text, "ctop_captures_lowered_total", "counter",
+	    "Captures with fewer samples, or smaller copies of stacks, than asked for, for the "
+	    "budget.",
+	    exposition->counts->nr_lowered);
+}
+
 void exposition_add(struct text *text, const struct exposition *exposition)
 {
 	begin(text, "ctop_build_info", "gauge", "The version.");
@@ -126,6 +160,8 @@ void exposition_add(struct text *text, const struct exposition *exposition)
 	add_costs(text, exposition);
 	add_captures(text, exposition);
 	add_requests(text, exposition);
+	if (exposition->allowance)
+		add_budget(text, exposition);
 	if (exposition->pushes)
 		add_pushes(text, exposition);
 	if (!exposition->has_pids)

@@ -19,6 +19,7 @@
 #include <ctop/output/say.h>
 #include <ctop/session/run.h>
 
+#include "allowance.h"
 #include "capture.h"
 #include "exposition.h"
 #include "listener.h"
@@ -47,6 +48,7 @@ struct serve {
 	uint64_t deaths_ns[DEATHS_MOST];
 	size_t nr_deaths;
 	struct serve_counts counts;
+	struct allowance allowance;
 	int signal_fd;
 };
 
@@ -97,11 +99,36 @@ static int take_ready(struct serve *serve, int result, struct error *error)
 	return 0;
 }
 
+/* ---- what all of it may cost ---- */
+
+static uint64_t spent_ns(const struct serve *serve)
+{
+	const struct exposition_cpu used = exposition_cpu_seconds(serve->child.pid);
+	return (uint64_t)((used.main + used.http + used.ended) * (double)NS_PER_SECOND) +
+	       serve->counts.kernel_ns;
+}
+
+/* Until the next capture may begin, when what runs has ended. */
+static uint64_t budget_wait_ns(struct serve *serve)
+{
+	if (!(serve->allowance.share > 0))
+		return 0;
+	allowance_look(&serve->allowance, clock_now_ns(), spent_ns(serve), serve->capture.pid != 0);
+	return allowance_wait_ns(&serve->allowance);
+}
+
+static uint32_t budget_wait_s(struct serve *serve)
+{
+	const uint64_t s = (budget_wait_ns(serve) + NS_PER_SECOND - 1) / NS_PER_SECOND;
+	return s < UINT32_MAX ? (uint32_t)s : UINT32_MAX;
+}
+
 static int answer(struct serve *serve, uint64_t id, unsigned status, const char *text, int fd)
 {
 	struct http_answer message = {.id = id, .status = status};
 	if (status == 429)
-		message.retry_after_s = capture_left_s(&serve->capture);
+		message.retry_after_s =
+			serve->capture.pid ? capture_left_s(&serve->capture) : budget_wait_s(serve);
 	snprintf(message.text, sizeof(message.text), "%s", text);
 	return channel_send(serve->child.channel, &message, sizeof(message), fd);
 }
@@ -110,6 +137,7 @@ static int answer(struct serve *serve, uint64_t id, unsigned status, const char 
 
 static int answer_metrics(struct serve *serve, const struct http_ask *ask)
 {
+	budget_wait_ns(serve); /* as of now */
 	const struct exposition exposition = {
 		.counts = &serve->counts,
 		.pushes = serve->pusher.url ? &serve->pusher.counts : NULL,
@@ -120,6 +148,7 @@ static int answer_metrics(struct serve *serve, const struct http_ask *ask)
 		.has_pids = serve->options->pids.nr > 0,
 		.nr_targets = serve->options->pids.nr,
 		.nr_running = targets_nr_running(&serve->targets),
+		.allowance = serve->allowance.share > 0 ? &serve->allowance : NULL,
 	};
 	struct text text = {0};
 	exposition_add(&text, &exposition);
@@ -155,7 +184,13 @@ static const char *why_not(struct serve *serve, const struct http_ask *ask, unsi
 		return ask->pid ? "pid: this process has ended" : "all processes have ended";
 	*status = 429;
 	*outcome = CAPTURE_BUSY;
-	return serve->capture.pid ? "another capture runs" : NULL;
+	if (serve->capture.pid)
+		return "another capture runs";
+	*outcome = CAPTURE_UNPAID;
+	return budget_wait_ns(serve)
+		       ? "the last captures took what --budget allows: Retry-After says "
+			 "when there is enough again"
+		       : NULL;
 }
 
 static int take_capture(struct serve *serve, const struct http_ask *ask)
@@ -223,7 +258,12 @@ static void begin_push(struct serve *serve)
 	const uint64_t every_ms = serve->options->push_every_ns / NS_PER_MS, now = clock_now_ns();
 	if (!serve->pusher.url || serve->capture.pid || now < serve->push_due_ns)
 		return;
-	serve->push_due_ns = now + every_ms * NS_PER_MS;
+	const uint64_t wait_ns = budget_wait_ns(serve);
+	serve->push_due_ns = now + (wait_ns ? wait_ns : every_ms * NS_PER_MS);
+	if (wait_ns) {
+		serve->counts.captures[HTTP_PROFILE][CAPTURE_UNPAID]++;
+		return;
+	}
 	const struct http_ask ask = {
 		.endpoint = HTTP_PROFILE,
 		.duration_ms = every_ms < 2 * PUSHED_MS ? (uint32_t)every_ms / 2 : PUSHED_MS,
@@ -258,6 +298,9 @@ static int finish_capture(struct serve *serve)
 	serve->counts.lost += result.lost;
 	serve->counts.dropped += result.dropped;
 	serve->counts.bytes += result.bytes;
+	serve->counts.kernel_ns += result.kernel_ns;
+	serve->counts.nr_lowered += result.is_lowered;
+	allowance_look(&serve->allowance, clock_now_ns(), spent_ns(serve), true);
 	const bool folded = serve->capture.ask.format == HTTP_FOLDED;
 	int code = 0;
 	if (!serve->capture_id)
@@ -291,7 +334,9 @@ static void drain_words(const struct serve *serve)
 
 static int timeout_ms(const struct serve *serve)
 {
-	const uint64_t now = clock_now_ns(), due = serve->push_due_ns;
+	static const uint64_t most_ns = UINT64_C(3600) * NS_PER_SECOND;
+	const uint64_t now = clock_now_ns(), until = serve->push_due_ns;
+	const uint64_t due = until < now + most_ns ? until : now + most_ns;
 	const bool pushes = serve->pusher.url && !serve->capture.pid;
 	const int all[] = {capture_timeout_ms(&serve->capture), pusher_timeout_ms(&serve->pusher),
 			   !pushes	? -1
@@ -381,6 +426,9 @@ static int prepare(struct serve *serve, struct error *error)
 	if (!result)
 		result = listener_open(&serve->listener, error);
 	serve->rules.port = serve->listener.address.port;
+	const long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	allowance_begin(&serve->allowance, options->budget_share,
+			nr_cpus > 0 ? (uint32_t)nr_cpus : 1, clock_now_ns(), spent_ns(serve));
 	return result;
 }
 
