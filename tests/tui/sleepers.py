@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, case, check, child, ctop_ok, directory, main, need_root, parked_goroutine, target, wait_until
+from harness import BUILD, CTOP, Skip, case, check, child, ctop_ok, directory, main, need_root, parked_goroutine, target, wait_until
 
 
 def sleeping(pid):
@@ -57,6 +57,27 @@ def a_deadlock_is_a_list_of_threads():
         window.press("p")
         window.wait_for("PROCESS", "THR")
         window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def memory_that_never_answers():
+    """Whoever reads it is held until he is killed: the screen goes on, and says so."""
+    need_root()
+    with child(os.path.join(BUILD, "workloads", "silent"), "600", "2", stdout=subprocess.PIPE, text=True) as program, terminal(100, 30) as window:
+        words = program.stdout.readline()
+        if not words.startswith("ready "):
+            raise Skip(f"no memory that holds the kernel: {words.strip()}")
+        window.type(f"{CTOP} --time wait -p {program.pid}")
+        window.wait_for("LIVE", "% of the waiting", "! memory that does not answer: where 2 threads wait is not looked at", "[sleep]")
+        window.press("2")
+        window.wait_for("CALL TREE", "clone3", "[sleep]")
+        window.press("6")
+        window.wait_for("nap", "silent", "pause")
+        window.select("silent")
+        window.press("i")
+        window.wait_until(lambda screen: "2 times a thread's memory did not answer within 250 ms" in " ".join(screen.split()), "the notice")
+        window.press("i", "q")
         window.wait_for_prompt()
 
 

@@ -44,6 +44,12 @@ struct privilege_before {
 
 void privilege_begin(void);
 
+/*
+ * For good, of a process of main's own that does nothing but look at others (system/looker.h): what tracing takes, effective, and of root's that
+ * others' files may be read.
+ */
+void privilege_keep_for_looks(void);
+
 struct privilege_before privilege_raise(enum privilege privilege);
 void privilege_restore(const struct privilege_before *before);
 

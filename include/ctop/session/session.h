@@ -110,9 +110,10 @@ struct session_stats {
 	uint64_t waits_estimated_ns;
 	uint64_t waits_refused;	   /* looks at waiting threads that the kernel did not allow */
 	uint64_t waits_refused_by; /* why: enum trace_refusal */
-	uint64_t waits_untold_ns;  /* that the collector had no room for */
-	uint64_t wakings_lost;	   /* what was lost of records of who was woken */
-	uint64_t wakings_untold;   /* waits that ended without such a record */
+	uint64_t waits_silent; /* threads, and processes as a whole, whose memory did not answer */
+	uint64_t waits_untold_ns; /* that the collector had no room for */
+	uint64_t wakings_lost;	  /* what was lost of records of who was woken */
+	uint64_t wakings_untold;  /* waits that ended without such a record */
 	/* Why goroutines are not shown, by enum goroutine_refusal; those that were too many, and too many to be told one by one. */
 	uint64_t goroutines_refusal, goroutines_left_out, goroutines_joined;
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
@@ -132,6 +133,7 @@ enum session_state {
 	SESSION_DRAINED /* stopped, and everything was handed over; names included */
 };
 
+struct looker;
 struct session;
 
 /* Opens the events and the children. waits: where threads wait is wanted, too. NULL with cause and remedy. consumer is copied. */
@@ -263,6 +265,8 @@ const struct waking_sum *session_waking_sums(struct session *session, size_t *nr
 size_t session_wakers_of(const struct session *session, int32_t tid, struct waking_sum *sums,
 			 size_t most);
 const struct wait_sum *session_wait_sums(struct session *session, size_t *nr);
+/* Who looks at single threads' memory (system/looker.h), the session's own; NULL: nobody. */
+struct looker *session_looker(const struct session *session);
 /* Since when a thread waits, by CLOCK_MONOTONIC, as far as records of switches have come; 0: it does not, or nobody saw when that began. */
 uint64_t session_waits_since(const struct session *session, int32_t tid);
 /* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <ctop/system/looker.h>
 #include <ctop/system/wait_object.h>
 
 struct thread_now {
@@ -30,8 +31,9 @@ struct thread_clock {
 	double kernel_ms; /* by the kernel's, then; 0: it does not tell */
 };
 
-/* False: there is no such thread any more. */
-bool thread_now_read(struct thread_clock *clock, int32_t pid, int32_t tid, struct thread_now *now);
+/* False: there is no such thread any more. looker NULL: it is not told what it waits on. */
+bool thread_now_read(struct thread_clock *clock, struct looker *looker, int32_t pid, int32_t tid,
+		     struct thread_now *now);
 /* Its name alone. "": there is no such thread. */
 void thread_now_name(int32_t pid, int32_t tid, char name[16]);
 

@@ -18,6 +18,8 @@ enum trace_refusal {
 	NR_TRACE_REFUSALS
 };
 
+/* Whether this process may look at those alone that it has started, and none of its children at them: Yama's scope 1, without CAP_SYS_PTRACE. */
+bool trace_needs_ancestor(void);
 /* As this process is refused now. */
 enum trace_refusal trace_refusal_find(void);
 /* ptrace_scope (-1: there is no Yama), and what this process is. */

@@ -2,19 +2,15 @@
 #include <ctop/files/opener.h>
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include <ctop/ipc/datagram.h>
 #include <ctop/system/budget.h>
+#include <ctop/system/own_process.h>
 #include <ctop/system/patience.h>
 
 #include "opener_protocol.h"
@@ -22,8 +18,6 @@
 #define PATIENCE_NS (2 * NS_PER_SECOND)
 /* Requests under way at a time: enough that it never waits for main. */
 enum { SENT_MAX = 8, WAITING_MAX = 8192 };
-/* Processes that hang in the kernel past SIGKILL, and are waited for now and then. */
-enum { HUNG_MAX = 16 };
 
 struct waiting {
 	struct waiting *prev, *next;
@@ -33,10 +27,7 @@ struct waiting {
 };
 
 struct opener {
-	pid_t pid; /* 0: it does not run */
-	int fd;
-	pid_t hung[HUNG_MAX];
-	unsigned nr_hung;
+	struct own_process process;
 	struct waiting *first; /* the first nr_sent are under way */
 	size_t nr, nr_sent;
 	struct patience patience; /* since the first came to be the first */
@@ -46,93 +37,28 @@ struct opener *opener_new(void)
 {
 	struct opener *opener = calloc(1, sizeof(*opener));
 	if (opener)
-		opener->fd = -1;
+		opener->process = OWN_PROCESS_NONE;
 	return opener;
 }
 
 /* ---- the process ---- */
 
-static _Noreturn void become(int fd, pid_t parent)
+static void serve(void *context)
 {
-	/* The terminal's signals are main's. */
-	setsid();
-	for (int signal = 1; signal < NSIG; signal++)
-		sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-	prctl(PR_SET_NAME, "ctop-opener");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent || dup2(fd, OPENER_FD) < 0 ||
-	    syscall(SYS_close_range, OPENER_FD + 1, ~0u, 0))
-		_exit(1);
-	for (int standard = 0; standard < OPENER_FD; standard++)
-		close(standard);
-	opener_run(OPENER_FD);
-	_exit(0);
-}
-
-static void reap_hung(struct opener *opener)
-{
-	for (unsigned i = opener->nr_hung; i-- > 0;)
-		if (waitpid(opener->hung[i], NULL, WNOHANG))
-			opener->hung[i] = opener->hung[--opener->nr_hung];
-}
-
-/* Nearly all end at once; one that hangs is left to whoever reaps after us. */
-static void wait_a_moment(struct opener *opener)
-{
-	enum { MOMENT_MS = 100 };
-	struct pollfd fd = {.events = POLLIN};
-	if (!opener->nr_hung)
-		return;
-	fd.fd = (int)syscall(SYS_pidfd_open, opener->hung[opener->nr_hung - 1], 0);
-	if (fd.fd >= 0) {
-		poll(&fd, 1, MOMENT_MS);
-		close(fd.fd);
-	}
-	reap_hung(opener);
+	(void)context;
+	opener_run(OWN_PROCESS_FD);
 }
 
 static int start(struct opener *opener)
 {
-	int fds[2];
-	if (opener->pid)
-		return 0;
-	reap_hung(opener);
-	if (opener->nr_hung == HUNG_MAX)
-		return -ETIMEDOUT; /* no more processes for what hangs */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
-		return -errno;
-	const pid_t parent = getpid();
-	/* No handler of main's may run in the child. */
-	sigset_t all, before;
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t pid = fork();
-	if (pid == 0) {
-		sigset_t none;
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		become(fds[1], parent);
-	}
-	int result = pid < 0 ? -errno : 0;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(fds[1]);
-	if (result) {
-		close(fds[0]);
-		return result;
-	}
-	opener->pid = pid;
-	opener->fd = fds[0];
-	return 0;
+	return own_process_start(&opener->process, "ctop-opener", serve, NULL);
 }
 
 static void end(struct opener *opener)
 {
-	if (!opener->pid)
+	if (!opener->process.pid)
 		return;
-	kill(opener->pid, SIGKILL);
-	opener->hung[opener->nr_hung++] = opener->pid; /* start() left room for it */
-	close(opener->fd);
-	opener->pid = 0;
-	opener->fd = -1;
+	own_process_end(&opener->process);
 	opener->nr_sent = 0;
 }
 
@@ -147,15 +73,14 @@ static void drop_first(struct opener *opener)
 	if (opener->nr_sent)
 		opener->nr_sent--;
 	if (opener->first)
-		opener->patience = patience_with(opener->pid, PATIENCE_NS);
+		opener->patience = patience_with(opener->process.pid, PATIENCE_NS);
 }
 
 void opener_free(struct opener *opener)
 {
 	if (!opener)
 		return;
-	end(opener);
-	wait_a_moment(opener);
+	own_process_release(&opener->process);
 	while (opener->first)
 		drop_first(opener);
 	free(opener);
@@ -181,7 +106,7 @@ static void send_some(struct opener *opener)
 		if (at++ < opener->nr_sent)
 			continue;
 		if (opener->nr_sent == SENT_MAX ||
-		    send(opener->fd, &waiting->message, sizeof(waiting->message),
+		    send(opener->process.fd, &waiting->message, sizeof(waiting->message),
 			 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			return;
 		opener->nr_sent++;
@@ -206,7 +131,7 @@ int opener_ask(struct opener *opener, const struct opener_request *request, open
 	waiting->taker = taker;
 	waiting->context = context;
 	if (!opener->first)
-		opener->patience = patience_with(opener->pid, PATIENCE_NS);
+		opener->patience = patience_with(opener->process.pid, PATIENCE_NS);
 	DL_APPEND(opener->first, waiting);
 	opener->nr++;
 	send_some(opener);
@@ -223,17 +148,17 @@ void opener_forget(struct opener *opener, const void *context)
 
 int opener_fd(const struct opener *opener)
 {
-	return opener->first ? opener->fd : -1;
+	return opener->first ? opener->process.fd : -1;
 }
 
 int opener_timeout_ms(const struct opener *opener)
 {
-	return opener->first ? patience_timeout_ms(&opener->patience, opener->pid) : -1;
+	return opener->first ? patience_timeout_ms(&opener->patience, opener->process.pid) : -1;
 }
 
 int32_t opener_pid(const struct opener *opener)
 {
-	return (int32_t)opener->pid;
+	return (int32_t)opener->process.pid;
 }
 
 static void drop_forgotten(struct opener *opener)
@@ -263,7 +188,8 @@ static int take_one(struct opener *opener)
 {
 	struct opener_reply reply;
 	int fd = -1;
-	ssize_t got = datagram_receive(opener->fd, &reply, sizeof(reply), MSG_DONTWAIT, &fd, NULL);
+	ssize_t got = datagram_receive(opener->process.fd, &reply, sizeof(reply), MSG_DONTWAIT, &fd,
+				       NULL);
 	if (got == -EAGAIN)
 		return 0;
 	if (got != (int)sizeof(reply) || !opener->nr_sent || (fd < 0) != (reply.error < 0)) {
@@ -281,9 +207,9 @@ static int take_one(struct opener *opener)
 void opener_serve(struct opener *opener)
 {
 	int got = 0;
-	reap_hung(opener);
+	own_process_reap(&opener->process);
 	struct budget budget = budget_of((unsigned)opener->nr);
-	while (opener->pid && budget_take(&budget) && (got = take_one(opener)) > 0)
+	while (opener->process.pid && budget_take(&budget) && (got = take_one(opener)) > 0)
 		;
 	if (!opener->first)
 		return;

@@ -11,8 +11,6 @@
 #include <ctop/files/opener.h>
 #include <ctop/module_identity.h>
 
-enum { OPENER_FD = 3 };
-
 struct opener_message {
 	uint32_t kind, candidate;
 	int32_t pid;

@@ -236,6 +236,7 @@ static void describe_counts(struct facts *facts, const struct run_facts *run, ui
 	out->restarts = run->stats.restarts;
 	out->own_bytes = run->stats.peak_rss_bytes;
 	facts->waits_refused_by = run->stats.waits_refused_by;
+	facts->waits_silent = run->stats.waits_silent;
 }
 
 /* The header has what is worth a warning: the clock that stands in for cycles is named there anyhow, and info says why. */
@@ -394,6 +395,11 @@ static void add_refusal(const struct facts *facts, struct text *notices)
 	const char *words = trace_refusal_words(facts->waits_refused_by);
 	if (words)
 		text_addf(notices, "where threads wait is not seen: %s\n", words);
+	if (facts->waits_silent)
+		text_addf(notices,
+			  "memory that does not answer: where %" PRIu64 " thread%s not looked at\n",
+			  facts->waits_silent,
+			  facts->waits_silent == 1 ? " waits is" : "s wait is");
 }
 
 static void add_runtimes(const struct facts *facts, struct text *notices)

@@ -37,7 +37,8 @@ struct facts {
 	size_t nr_runtimes;
 	bool has_go;
 	uint64_t waits_refused_by; /* enum trace_refusal */
-	uint64_t runtimes_due_ns;  /* when they are looked for again */
+	uint64_t waits_silent;
+	uint64_t runtimes_due_ns; /* when they are looked for again */
 };
 
 void facts_release(struct facts *facts);

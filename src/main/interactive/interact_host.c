@@ -118,7 +118,8 @@ static bool tell_thread(void *context, int32_t pid, int32_t tid, struct ui_threa
 	*out = (struct ui_thread_now){.still_s = -1};
 	if (!interact->source.session)
 		return false;
-	if (!thread_now_read(&interact->threads.clock, pid, tid, &now))
+	if (!thread_now_read(&interact->threads.clock, session_looker(interact->source.session),
+			     pid, tid, &now))
 		return true; /* it has ended */
 	out->state = now.state;
 	out->still_s = now.still_s;

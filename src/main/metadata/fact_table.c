@@ -118,6 +118,9 @@ const struct fact_row fact_rows[] = {
 	UNLESS_0("stats.waits_refused", "waits_refused", FACT_NUMBER, stats.waits_refused, AT_END),
 	UNLESS_0("stats.waits_refused_by", "waits_refused_by", FACT_NUMBER, stats.waits_refused_by,
 		 AT_END),
+	PROBLEM(waits_silent, AT_END,
+		"times a thread's memory did not answer within 250 ms: where it waits is not "
+		"looked at any more, how long is known all the same"),
 	PROBLEM(waits_untold_ns, AT_END, "ns of waiting that ctop was too slow to tell"),
 	PROBLEM(wakings_lost, AT_END,
 		"records of wakings lost: of their threads the run-queue's time from waking on "

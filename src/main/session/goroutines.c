@@ -13,7 +13,6 @@
 #include <ctop/session/session.h>
 #include <ctop/system/goroutine_look.h>
 #include <ctop/system/proc_text.h>
-#include <ctop/system/process_memory.h>
 
 #include "goroutine_finder.h"
 #include "spending.h"
@@ -24,6 +23,7 @@ enum {
 	IDS_MOST = 16384,	 /* told one by one, of all processes; the others are told as one */
 	SLOTS_A_TURN = 4096,
 	STACKS_A_TURN = 256,
+	LOOKS_AT_ONCE = 1024,
 };
 /* About, and where it takes more, so that it is a 200th of a CPU; never in time with what the program does. */
 #define ROUND_EVERY_NS (100 * NS_PER_MS)
@@ -65,6 +65,7 @@ struct process {
 
 struct goroutines {
 	struct broker *broker;
+	struct looker *looker;
 	struct wait_ring *ring;
 	struct goroutine_finder finder;
 	struct {
@@ -86,11 +87,13 @@ struct goroutines {
 	uint8_t stack[WAIT_STACK_BYTES_MAX];
 };
 
-struct goroutines *goroutines_new(struct broker *broker, struct wait_ring *ring)
+struct goroutines *goroutines_new(struct broker *broker, struct looker *looker,
+				  struct wait_ring *ring)
 {
 	struct goroutines *goroutines = calloc(1, sizeof(*goroutines));
 	if (goroutines) {
 		goroutines->broker = broker;
+		goroutines->looker = looker;
 		goroutines->ring = ring;
 		goroutines->finder.fd = -1;
 	}
@@ -165,8 +168,9 @@ static bool tell_stack(struct goroutines *goroutines, const struct process *proc
 	    !wait_ring_has_room(goroutines->ring, WAIT_STACK_BYTES_MAX))
 		return false;
 	goroutines->nr_stacks++;
-	if (goroutine_read_stack(process->pid, process->layout, process->addresses.items[at],
-				 &slot->look, goroutines->stack, sizeof(goroutines->stack), &bytes))
+	if (goroutine_read_stack(goroutines->looker, process->pid, process->layout,
+				 process->addresses.items[at], &slot->look, goroutines->stack,
+				 sizeof(goroutines->stack), &bytes))
 		return false;
 	if (!slot->tid)
 		name(goroutines, slot);
@@ -258,8 +262,8 @@ static bool begin_process(struct goroutines *goroutines, struct process *process
 	    !broker_has_process(goroutines->broker, process->pid) ||
 	    vec_reserve(&process->addresses, GOROUTINES_MOST))
 		return false;
-	const size_t nr = goroutines_list(process->pid, process->layout, process->bias,
-					  process->addresses.items, GOROUTINES_MOST);
+	const size_t nr = goroutines_list(goroutines->looker, process->pid, process->layout,
+					  process->bias, process->addresses.items, GOROUTINES_MOST);
 	process->addresses.nr = nr < GOROUTINES_MOST ? nr : GOROUTINES_MOST;
 	if (nr - process->addresses.nr > goroutines->counts.left_out)
 		goroutines->counts.left_out = nr - process->addresses.nr;
@@ -272,11 +276,11 @@ static bool begin_process(struct goroutines *goroutines, struct process *process
 /* False: all that could be read of this process have been looked at. */
 static bool look_at_some(struct goroutines *goroutines, struct process *process)
 {
-	struct goroutine_look looks[PROCESS_READ_PIECES];
+	struct goroutine_look looks[LOOKS_AT_ONCE];
 	const size_t left = process->addresses.nr - goroutines->at_slot;
-	const size_t nr = goroutines_read(
-		process->pid, process->layout, process->addresses.items + goroutines->at_slot,
-		left < PROCESS_READ_PIECES ? left : PROCESS_READ_PIECES, looks);
+	const size_t nr = goroutines_read(goroutines->looker, process->pid, process->layout,
+					  process->addresses.items + goroutines->at_slot,
+					  left < LOOKS_AT_ONCE ? left : LOOKS_AT_ONCE, looks);
 	const uint64_t now_ns = clock_now_ns();
 	for (size_t i = 0; i < nr; i++)
 		look_at(goroutines, process, goroutines->at_slot + i, &looks[i], now_ns);
@@ -288,7 +292,7 @@ static void go_on(struct goroutines *goroutines, size_t most)
 {
 	goroutines->nr_stacks = 0;
 	for (size_t nr = 0; goroutines->at_process < goroutines->processes.nr && nr < most;
-	     nr += PROCESS_READ_PIECES) {
+	     nr += LOOKS_AT_ONCE) {
 		struct process *process = &goroutines->processes.items[goroutines->at_process];
 		const bool is_there =
 			goroutines->at_slot || begin_process(goroutines, process, clock_now_ns());
@@ -310,6 +314,11 @@ static void begin_round(struct goroutines *goroutines)
 	goroutines->round_cpu_ns = 0;
 }
 
+static uint64_t cpu_ns(const struct goroutines *goroutines)
+{
+	return clock_cpu_ns() + looker_cpu_ns(goroutines->looker);
+}
+
 static void serve_round(struct goroutines *goroutines, const struct spending *spending,
 			uint64_t now_ns)
 {
@@ -317,11 +326,11 @@ static void serve_round(struct goroutines *goroutines, const struct spending *sp
 		return;
 	if (!goroutines->in_round)
 		begin_round(goroutines);
-	const uint64_t before_ns = clock_cpu_ns();
+	const uint64_t before_ns = cpu_ns(goroutines);
 	go_on(goroutines, SLOTS_A_TURN);
-	goroutines->round_cpu_ns += clock_cpu_ns() - before_ns;
-	const uint64_t cpu_ns = goroutines->round_cpu_ns;
-	const uint64_t least_ns = spending_pause_ns(spending, cpu_ns, cpu_ns * ROUNDS_SHARE);
+	goroutines->round_cpu_ns += cpu_ns(goroutines) - before_ns;
+	const uint64_t spent_ns = goroutines->round_cpu_ns;
+	const uint64_t least_ns = spending_pause_ns(spending, spent_ns, spent_ns * ROUNDS_SHARE);
 	const uint64_t every_ns = least_ns > ROUND_EVERY_NS ? least_ns : ROUND_EVERY_NS;
 	goroutines->due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
 }

@@ -16,10 +16,12 @@
 
 struct broker;
 struct goroutines;
+struct looker;
 struct session_stats;
 struct spending;
 
-struct goroutines *goroutines_new(struct broker *broker, struct wait_ring *ring);
+struct goroutines *goroutines_new(struct broker *broker, struct looker *looker,
+				  struct wait_ring *ring);
 void goroutines_free(struct goroutines *goroutines); /* NULL is fine */
 
 /* A process of the profile. */

@@ -24,7 +24,7 @@
 #include <ctop/system/thread_list.h>
 #include <ctop/system/patience.h>
 #include <ctop/system/trace_refusal.h>
-#include <ctop/system/wait_look.h>
+#include <ctop/system/looker.h>
 
 #include "goroutines.h"
 #include "parts.h"
@@ -96,6 +96,7 @@ struct session_time {
 	struct wakers *wakers;	       /* NULL: nobody tells who woke whom */
 	struct wait_objects *objects;  /* what for, one by one; NULL: nobody wants to know */
 	struct goroutines *goroutines; /* NULL: as ring's page */
+	struct looker *looker;	       /* NULL: not begun */
 	uint64_t untold_ns, nr_refused;
 	enum trace_refusal refusal; /* the first one's cause */
 	uint64_t pass_cpu_ns;	    /* what it took so far */
@@ -295,6 +296,8 @@ bool session_has_room_for_wait(const struct session_time *time);
  */
 int session_look_at_wait(struct session_time *time, struct thread_look *look,
 			 struct wait_look *seen);
+/* What for alone. */
+enum wait_kind session_kind_of_wait(const struct thread_look *look);
 /* Where it waits, once the account has taken the look; seen NULL: as it was before. */
 void session_place_wait(struct session_time *time, const struct thread_look *look,
 			const struct wait_look *seen, uint64_t now_ns);

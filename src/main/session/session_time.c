@@ -54,12 +54,6 @@ static void look_again(struct session_time *time, struct thread_look *look)
 		session_place_wait(time, look, is_known ? NULL : &seen, now_ns);
 }
 
-static enum wait_kind kind_of_wait(int32_t pid, int32_t tid, char state)
-{
-	const struct system_call call = system_call_read(pid, tid);
-	return wait_kind_read(&call, pid, tid, state);
-}
-
 static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 {
 	if (time->goroutines)
@@ -84,7 +78,7 @@ static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 	if (look.state != 'R' && time->ring.page)
 		is_placed = session_look_at_wait(time, &look, &seen) != -EAGAIN;
 	else if (look.state != 'R')
-		look.waits_for = kind_of_wait(pid, tid, look.state);
+		look.waits_for = session_kind_of_wait(&look);
 	time_account_look(time->account, &look, now_ns);
 	if (is_placed)
 		session_place_wait(time, &look, &seen, now_ns);
@@ -156,6 +150,11 @@ static uint64_t least_between_passes(const struct session_time *time,
 	return spending_pause_ns(spending, time->pass_cpu_ns, ns);
 }
 
+static uint64_t cpu_ns(const struct session_time *time)
+{
+	return clock_cpu_ns() + looker_cpu_ns(time->looker);
+}
+
 /* One after the other, a part in each turn. */
 static void serve_looks(struct session *session, uint64_t now_ns)
 {
@@ -166,9 +165,9 @@ static void serve_looks(struct session *session, uint64_t now_ns)
 		begin_pass(time, false);
 		time->pass_cpu_ns = 0;
 	}
-	const uint64_t before_ns = clock_cpu_ns();
+	const uint64_t before_ns = cpu_ns(time);
 	go_on_with_pass(time, LOOKS_A_TURN);
-	time->pass_cpu_ns += clock_cpu_ns() - before_ns;
+	time->pass_cpu_ns += cpu_ns(time) - before_ns;
 	const uint64_t least_ns = least_between_passes(time, &session->budget.spending);
 	const uint64_t every_ns = least_ns > LOOK_EVERY_NS ? least_ns : LOOK_EVERY_NS;
 	time->looks_due_ns = now_ns + every_ns / 2 + hash_u64(now_ns) % every_ns;
@@ -276,6 +275,9 @@ static void guard(struct session *session, uint64_t now_ns)
 int session_begin_time(struct session *session)
 {
 	struct session_time *time = &session->time;
+	time->looker = looker_new();
+	if (!time->looker)
+		return -ENOMEM;
 	if (session->sampling.system_wide || sampler_filters_pids(session->sampler))
 		return 0;
 	time->account = time_account_new();
@@ -363,6 +365,7 @@ void session_end_time(struct session *session, uint64_t end_ns)
 void session_release_time(struct session *session)
 {
 	goroutines_free(session->time.goroutines);
+	looker_free(session->time.looker);
 	time_account_free(session->time.account);
 	wait_ring_close(&session->time.ring);
 	wait_objects_free(session->time.objects);
@@ -383,6 +386,10 @@ static uint64_t told_until_ns(const struct session *session)
 void session_add_times(struct session *session, struct session_stats *stats)
 {
 	const struct session_time *time = &session->time;
+	if (time->looker) {
+		stats->waits_silent = looker_nr_silent(time->looker);
+		stats->cpu_ns[0] += looker_cpu_ns(time->looker);
+	}
 	if (!time->account)
 		return;
 	stats->times = time_account_sum(time->account, told_until_ns(session));
@@ -414,6 +421,11 @@ void session_tell_threads(struct session *session)
 	/* Looks tell of what was up to them. */
 	if (session->time.account && !uses_looks(&session->time))
 		time_account_tell(session->time.account, session->time.read_until_ns, false);
+}
+
+struct looker *session_looker(const struct session *session)
+{
+	return session->time.looker;
 }
 
 enum time_source session_time_source(const struct session *session)

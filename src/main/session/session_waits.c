@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/system/wait_look.h>
+#include <ctop/system/wait_kind.h>
 
 #include "wait_objects.h"
 
@@ -28,7 +28,7 @@ int session_begin_waits(struct session *session)
 	const int result = time->objects ? wait_ring_open(&time->ring) : -ENOMEM;
 	if (result)
 		return result;
-	time->goroutines = goroutines_new(session->broker, &time->ring);
+	time->goroutines = goroutines_new(session->broker, time->looker, &time->ring);
 	return time->goroutines ? 0 : -ENOMEM;
 }
 
@@ -67,17 +67,23 @@ bool session_has_room_for_wait(const struct session_time *time)
 /* Of one look at a time: copied into the ring at once. */
 static uint8_t stack_of_look[WAIT_STACK_BYTES_MAX];
 
+enum wait_kind session_kind_of_wait(const struct thread_look *look)
+{
+	const struct system_call call = system_call_read(look->pid, look->tid);
+	return wait_kind_read(&call, look->pid, look->tid, look->state);
+}
+
 int session_look_at_wait(struct session_time *time, struct thread_look *look,
 			 struct wait_look *seen)
 {
-	const int result = wait_look_read(look->pid, look->tid, look->state, &look->sched, seen,
-					  stack_of_look, sizeof(stack_of_look));
-	look->waits_for = seen->kind;
+	const int result = looker_look(time->looker, look->pid, look->tid, look->state,
+				       &look->sched, seen, stack_of_look, sizeof(stack_of_look));
+	look->waits_for = result == -ETIMEDOUT ? session_kind_of_wait(look) : seen->kind;
 	time->nr_refused += result == -EACCES;
 	if (result == -EACCES && !time->refusal)
 		time->refusal = trace_refusal_find();
 	if (result)
-		*seen = (struct wait_look){.kind = seen->kind};
+		*seen = (struct wait_look){.kind = look->waits_for};
 	return result;
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <ctop/system/proc_text.h>
-#include <ctop/system/process_memory.h>
 
 /* Go's src/runtime/runtime2.go: parked; and a bit that the garbage collector sets while it looks at the stack. */
 enum { PARKED = 4, BEING_SCANNED = 0x1000 };
@@ -27,24 +26,25 @@ bool goroutines_bias(int32_t pid, const struct goroutine_layout *layout, uint64_
 	return entry.a_type == AT_ENTRY;
 }
 
-static bool read_word(int32_t pid, uint64_t address, uint64_t *word)
+static bool read_word(struct looker *looker, int32_t pid, uint64_t address, uint64_t *word)
 {
-	return process_read(pid, address, word, sizeof(*word)) == sizeof(*word);
+	return looker_read(looker, pid, address, word, sizeof(*word)) == sizeof(*word);
 }
 
 /* The list may be moved to more room at any time: what it was moved from stays as it was until it is used again. */
-size_t goroutines_list(int32_t pid, const struct goroutine_layout *layout, uint64_t bias,
-		       uint64_t *addresses, size_t most)
+size_t goroutines_list(struct looker *looker, int32_t pid, const struct goroutine_layout *layout,
+		       uint64_t bias, uint64_t *addresses, size_t most)
 {
 	uint64_t nr, at;
-	if (!read_word(pid, layout->nr + bias, &nr) ||
-	    !read_word(pid, layout->addresses + bias, &at) || nr > UINT32_MAX)
+	if (!read_word(looker, pid, layout->nr + bias, &nr) ||
+	    !read_word(looker, pid, layout->addresses + bias, &at) || nr > UINT32_MAX)
 		return 0;
 	const size_t wanted = nr < most ? (size_t)nr : most;
 	size_t bytes = 0;
 	while (bytes < wanted * sizeof(*addresses)) {
-		const size_t got = process_read(pid, at + bytes, (uint8_t *)addresses + bytes,
-						wanted * sizeof(*addresses) - bytes);
+		const size_t got =
+			looker_read(looker, pid, at + bytes, (uint8_t *)addresses + bytes,
+				    wanted * sizeof(*addresses) - bytes);
 		if (!got)
 			return 0;
 		bytes += got;
@@ -93,10 +93,10 @@ static struct goroutine_look look_of(const uint8_t *bytes, const struct span *sp
 	};
 }
 
-size_t goroutines_read(int32_t pid, const struct goroutine_layout *layout,
+size_t goroutines_read(struct looker *looker, int32_t pid, const struct goroutine_layout *layout,
 		       const uint64_t *addresses, size_t nr, struct goroutine_look *looks)
 {
-	enum { AT_ONCE = 64 };
+	enum { AT_ONCE = LOOKER_PIECES_MAX };
 	uint8_t bytes[AT_ONCE * (GOROUTINE_BYTES_MAX + 8)];
 	uint64_t from[AT_ONCE];
 	const struct span span = span_of(layout);
@@ -105,7 +105,7 @@ size_t goroutines_read(int32_t pid, const struct goroutine_layout *layout,
 		const size_t part = nr - done < AT_ONCE ? nr - done : AT_ONCE;
 		for (size_t i = 0; i < part; i++)
 			from[i] = addresses[done + i] + span.start;
-		const size_t got = process_read_pieces(pid, from, part, bytes, span.bytes);
+		const size_t got = looker_read_pieces(looker, pid, from, part, bytes, span.bytes);
 		for (size_t i = 0; i < got; i++)
 			looks[done + i] = look_of(bytes + i * span.bytes, &span, layout);
 		done += got;
@@ -127,16 +127,16 @@ bool goroutine_lay_still(const struct goroutine_look *before, const struct gorou
 	       now->sequence == before->sequence && now->stack_hi == before->stack_hi;
 }
 
-int goroutine_read_stack(int32_t pid, const struct goroutine_layout *layout, uint64_t address,
-			 const struct goroutine_look *look, uint8_t *stack, size_t most,
-			 size_t *bytes)
+int goroutine_read_stack(struct looker *looker, int32_t pid, const struct goroutine_layout *layout,
+			 uint64_t address, const struct goroutine_look *look, uint8_t *stack,
+			 size_t most, size_t *bytes)
 {
 	struct goroutine_look after;
 	if (look->sp >= look->stack_hi || !look->pc)
 		return -EAGAIN;
 	const uint64_t size = look->stack_hi - look->sp;
-	*bytes = process_read(pid, look->sp, stack, size < most ? (size_t)size : most);
-	if (!*bytes || goroutines_read(pid, layout, &address, 1, &after) != 1 ||
+	*bytes = looker_read(looker, pid, look->sp, stack, size < most ? (size_t)size : most);
+	if (!*bytes || goroutines_read(looker, pid, layout, &address, 1, &after) != 1 ||
 	    !goroutine_lay_still(look, &after))
 		return -EAGAIN;
 	return 0;

@@ -52,7 +52,7 @@ static double still_s(struct thread_clock *clock, int32_t pid, int32_t tid)
 /* ---- where it is ---- */
 
 /* Only who may trace it is told. */
-static void read_call(int32_t pid, int32_t tid, struct thread_now *now)
+static void read_call(struct looker *looker, int32_t pid, int32_t tid, struct thread_now *now)
 {
 	const struct system_call call = system_call_read(pid, tid);
 	char *text = now->call;
@@ -65,7 +65,8 @@ static void read_call(int32_t pid, int32_t tid, struct thread_now *now)
 		snprintf(text, size, "%s", name);
 	else
 		snprintf(text, size, "call %u", (unsigned)call.number);
-	now->waits_on = wait_object_read(pid, &call);
+	if (looker)
+		now->waits_on = looker_object(looker, pid, tid, &call);
 }
 
 void thread_now_name(int32_t pid, int32_t tid, char name[16])
@@ -75,7 +76,8 @@ void thread_now_name(int32_t pid, int32_t tid, char name[16])
 	snprintf(name, 16, "%.15s", line.name);
 }
 
-bool thread_now_read(struct thread_clock *clock, int32_t pid, int32_t tid, struct thread_now *now)
+bool thread_now_read(struct thread_clock *clock, struct looker *looker, int32_t pid, int32_t tid,
+		     struct thread_now *now)
 {
 	struct stat_line line;
 	*now = (struct thread_now){.still_s = -1};
@@ -86,7 +88,7 @@ bool thread_now_read(struct thread_clock *clock, int32_t pid, int32_t tid, struc
 	if (now->state == 'R')
 		return true;
 	proc_place(pid, tid, now->place);
-	read_call(pid, tid, now);
+	read_call(looker, pid, tid, now);
 	now->still_s = still_s(clock, pid, tid);
 	return true;
 }

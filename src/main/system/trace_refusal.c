@@ -36,6 +36,11 @@ enum trace_refusal trace_refusal_of(int scope, bool may_trace_all, bool is_root)
 			    : TRACE_REFUSED;
 }
 
+bool trace_needs_ancestor(void)
+{
+	return ptrace_scope() == 1 && !privilege_has(CAP_SYS_PTRACE);
+}
+
 enum trace_refusal trace_refusal_find(void)
 {
 	return trace_refusal_of(ptrace_scope(), privilege_has(CAP_SYS_PTRACE), geteuid() == 0);

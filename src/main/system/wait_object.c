@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
 #include <ctop/system/proc_text.h>
+#include <ctop/system/process_memory.h>
 
 /* Calls whose first argument is the descriptor that they wait for. */
 static const long calls_of_files[] = {
@@ -31,13 +31,7 @@ enum { NAMED_MOST = 3 };
 
 static bool read_memory(int32_t pid, uint64_t address, void *to, size_t size)
 {
-	struct iovec here = {to, size};
-	/* An address of another process: nothing is read through the pointer here. */
-	struct iovec there = {(void *)(uintptr_t)address, size};
-	const struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
-	const ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
-	privilege_restore(&before);
-	return got == (ssize_t)size;
+	return process_read(pid, address, to, size) == size;
 }
 
 /* What a descriptor is of, as the kernel calls it; "": it is not there, or may not be seen. Cut where it is longer. */

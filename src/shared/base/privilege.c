@@ -66,6 +66,21 @@ void privilege_begin(void)
 	set(&sets);
 }
 
+void privilege_keep_for_looks(void)
+{
+	const uint64_t kept = BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH);
+	struct sets sets;
+	if (!get(&sets))
+		return;
+	for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		struct __user_cap_data_struct *word = &sets.words[i];
+		word->permitted &= word_of(kept, i);
+		word->effective = word->permitted;
+		word->inheritable = 0;
+	}
+	set(&sets);
+}
+
 struct privilege_before privilege_raise(enum privilege privilege)
 {
 	const int error = errno;

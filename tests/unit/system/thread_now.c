@@ -40,7 +40,7 @@ static struct thread_now asleep(pid_t pid, const char *name)
 	struct thread_clock clock = {0};
 	struct thread_now now;
 	do
-		CHECK(thread_now_read(&clock, pid, pid, &now));
+		CHECK(thread_now_read(&clock, NULL, pid, pid, &now));
 	while (now.state != 'S' || strcmp(now.name, name) != 0);
 	return now;
 }
@@ -53,7 +53,7 @@ static void check_sleeps_on(pid_t pid, double first_s)
 	struct thread_clock clock = {0};
 	struct thread_now now;
 	do
-		CHECK(thread_now_read(&clock, pid, pid, &now));
+		CHECK(thread_now_read(&clock, NULL, pid, pid, &now));
 	while (now.still_s <= first_s + 0.1 && clock_now_ns() < until_ns);
 	CHECK(now.still_s > first_s + 0.1);
 }
@@ -72,7 +72,7 @@ static void one_that_sleeps(void)
 	if (now.still_s >= 0)
 		check_sleeps_on(pid, now.still_s);
 	end(pid);
-	CHECK(!thread_now_read(&clock, pid, pid, &now));
+	CHECK(!thread_now_read(&clock, NULL, pid, pid, &now));
 }
 
 /* The fields that follow a name are not found in it. */
@@ -93,7 +93,7 @@ static void oneself(void)
 {
 	struct thread_clock clock = {0};
 	struct thread_now now;
-	CHECK(thread_now_read(&clock, getpid(), getpid(), &now));
+	CHECK(thread_now_read(&clock, NULL, getpid(), getpid(), &now));
 	CHECK_EQ(now.state, 'R');
 	CHECK(!now.call[0] && !now.place[0]);
 }
@@ -102,8 +102,8 @@ static void nobody(void)
 {
 	struct thread_clock clock = {0};
 	struct thread_now now;
-	CHECK(!thread_now_read(&clock, 2147483647, 2147483647, &now));
-	CHECK(!thread_now_read(&clock, getpid(), 1, &now));
+	CHECK(!thread_now_read(&clock, NULL, 2147483647, 2147483647, &now));
+	CHECK(!thread_now_read(&clock, NULL, getpid(), 1, &now));
 }
 
 static void names_of_calls(void)
