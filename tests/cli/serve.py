@@ -17,6 +17,7 @@ import threading
 import urllib.parse
 
 from browser import use
+from flight_recorder import recorder_of
 from harness import (CASE_SECONDS, CTOP, FAULTY, NOBODY, PATIENCE, ROOT, Skip, case, check, check_refused, child, child_pids, ctop, directory, falling, main,
                      need_library, need_program, need_root, open_to_all, plain_user, readable_ctop, run, status_of, target, tell, wait_until)
 
@@ -318,6 +319,27 @@ print(s.recv(4096).decode())"""]
         check(" 403 " in run(*ask, **as_nobody).stdout, "another user is answered")
         check(" 200 " in run(*ask).stdout, "root is not")
         check(one.metric('ctop_requests_refused_total{reason="other_user"}') == 1, "counts")
+
+
+@case
+def a_flight_recorder_is_asked():
+    """On a unix socket, by POST; what ctop dump would say of others is answered."""
+    with server() as one:
+        check_status(one.get("/debug/dump"), 405, "only POST")
+        check(one.get("/debug/dump").headers["Allow"] == "POST", "Allow")
+        check_status(one.get("/debug/dump?seconds=1", "POST"), 400, "takes no seconds")
+        check_status(one.get(f"/debug/dump?pid={one.target}", "POST"), 404, "is no flight recorder")
+        with recorder_of(one.where, "--last", "5s", "-p", one.target) as recorder:
+            # Others of this user may run beside it.
+            check(one.get("/debug/dump", "POST").status in (200, 409), "the only one, or several")
+            path = f"/debug/dump?pid={recorder.process.pid}"
+            check_status(one.get(path, "POST"), 200, f"asked process {recorder.process.pid}")
+            # One that has no samples yet refuses.
+            wait_until(lambda: one.get(path, "POST").status == 200 and recorder.slices(), "a slice")
+        check(one.metric("ctop_dumps_total") >= 1, "counts")
+    with server_with_token() as one:
+        check_status(one.get("/debug/dump", "POST"), 401)
+        check_status(one.get("/debug/dump", "POST", **BEARER), 403, "through a unix socket alone")
 
 
 @case

@@ -38,8 +38,9 @@ static void check(const struct http_request *request, const struct http_verdict 
 			REQUIRE(*at >= ' ' && *at <= '~');
 		return;
 	}
-	REQUIRE(!strcmp(request->method, "GET") && !request->has_body);
 	REQUIRE(verdict->ask.endpoint < NR_HTTP_ENDPOINTS);
+	REQUIRE(!strcmp(request->method, http_method(verdict->ask.endpoint)) && !request->has_body);
+	REQUIRE(verdict->ask.endpoint != HTTP_DUMP || !request->rules->port);
 	REQUIRE(!strcmp(http_endpoints[verdict->ask.endpoint].path, request->path));
 	REQUIRE(verdict->ask.endpoint == HTTP_HEALTH ||
 		http_ask_is_sane(&verdict->ask, sizeof(verdict->ask)));

@@ -39,11 +39,11 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	main/options) echo files format perf ;;
 	main/session) echo broker files options output perf system ;;
 	main/metadata) echo history options output session system ;;
-	main/flight) echo format metadata options output session ;;
+	main/flight) echo format metadata options output session system ;;
 	main/report) echo annotate history metadata options output query session system ;;
 	main/compare) echo format history options query report ;;
 	main/diagnose) echo files options output perf system ;;
-	main/serve) echo files options output session ;;
+	main/serve) echo files flight options output session ;;
 	main/interactive) echo annotate compare diagnose files format history metadata options output perf query report screen session system terminal ui ;;
 	main/cli) echo compare diagnose flight format history interactive metadata options output perf query report screen serve session system ui ;;
 	esac

@@ -28,6 +28,7 @@ enum http_endpoint {
 	HTTP_FGPROF,
 	HTTP_FGTRACE,
 	HTTP_FLAME,
+	HTTP_DUMP, /* of a flight recorder; on unix sockets alone */
 	NR_HTTP_ENDPOINTS
 };
 
@@ -40,11 +41,13 @@ struct http_endpoint_row {
 	uint32_t default_ms; /* 0: it samples nothing */
 	const char *format;  /* of ctop export; NULL: by enum http_format */
 	bool waits;	     /* of waiting threads, too */
+	bool posts;	     /* it is no GET: something is done */
 	const char *type,
 		*file; /* of the answer: its content, and what it is to be saved as; NULL: it is to be shown */
 };
 
 extern const struct http_endpoint_row http_endpoints[NR_HTTP_ENDPOINTS];
+const char *http_method(uint32_t endpoint);
 
 /* Why the child has answered a request by itself, which is then counted. */
 enum http_refusal {
@@ -81,7 +84,7 @@ struct http_ask {
 	uint64_t id;
 	uint32_t duration_ms, hz;
 	uint32_t format;
-	int32_t pid;   /* 0: of all targets */
+	int32_t pid;   /* 0: of all targets; of HTTP_DUMP the recorder's, 0: the only one */
 	int32_t error; /* of HTTP_ASK_READY: 0, -ENOSYS: no libmicrohttpd, or another */
 	uint32_t nr_connections;
 	uint64_t nr_requests;

@@ -108,7 +108,7 @@ static enum mhd_result queue(const struct server *server, const struct connectio
 	if (status == 401)
 		library->add_header(response, "WWW-Authenticate", "Bearer");
 	if (status == 405)
-		library->add_header(response, "Allow", "GET");
+		library->add_header(response, "Allow", http_method(connection->endpoint));
 	const enum mhd_result result = library->queue(connection->mhd, status, response);
 	library->drop(response);
 	return result;
@@ -192,6 +192,7 @@ static enum mhd_result take_request(struct server *server, struct connection *co
 		http_refuse(&verdict, 503, HTTP_TOO_MUCH,
 			    "answers of %u MiB have not been read yet",
 			    (unsigned)(server->held_bytes >> 20));
+	connection->endpoint = verdict.ask.endpoint;
 	if (verdict.status != 200) {
 		server->refused[verdict.refusal]++;
 		return answer_text(server, connection, verdict.status, verdict.text);
@@ -199,7 +200,6 @@ static enum mhd_result take_request(struct server *server, struct connection *co
 	if (verdict.ask.endpoint == HTTP_HEALTH)
 		return answer_text(server, connection, 200, "ok");
 	verdict.ask.id = connection->id = ++server->last_id;
-	connection->endpoint = verdict.ask.endpoint;
 	if (say(server, &verdict.ask, HTTP_ASK_ANSWER))
 		return MHD_NO;
 	connection->is_waiting = true;

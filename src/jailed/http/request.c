@@ -227,10 +227,13 @@ static bool take_arguments(const struct http_request *request,
 	if (request->unknown)
 		return refuse_argument(verdict, request->unknown, "",
 				       "there are seconds, hz, pid and format");
+	if (endpoint->posts && !request->seconds && !request->hz && !request->format)
+		return take_pid(request, verdict);
 	if (!endpoint->default_ms)
 		return !has_any ||
-		       http_refuse(verdict, 400, HTTP_BAD_REQUEST,
-				   "%s takes no seconds, hz, pid or format", endpoint->path);
+		       http_refuse(verdict, 400, HTTP_BAD_REQUEST, "%s takes no %s", endpoint->path,
+				   endpoint->posts ? "seconds, hz or format"
+						   : "seconds, hz, pid or format");
 	ask->duration_ms = endpoint->default_ms;
 	ask->hz = HTTP_DEFAULT_HZ;
 	if (request->seconds &&
@@ -247,6 +250,7 @@ static bool take_arguments(const struct http_request *request,
 void http_request_end(const struct http_request *request, struct http_verdict *verdict)
 {
 	uint32_t endpoint = 0;
+	const char *method;
 	*verdict = (struct http_verdict){.status = 200, .ask = {.kind = HTTP_ASK_ANSWER}};
 	while (endpoint < NR_HTTP_ENDPOINTS &&
 	       strcmp(http_endpoints[endpoint].path, request->path) != 0)
@@ -258,11 +262,14 @@ void http_request_end(const struct http_request *request, struct http_verdict *v
 	if (endpoint == NR_HTTP_ENDPOINTS)
 		http_refuse(verdict, 404, HTTP_NO_SUCH_PATH,
 			    "there are /debug/pprof/profile, /debug/fgprof, /debug/fgtrace, "
-			    "/flame, /metrics and /healthz");
-	else if (strcmp(request->method, "GET") != 0)
-		http_refuse(verdict, 405, HTTP_BAD_REQUEST, "only GET");
+			    "/debug/dump, /flame, /metrics and /healthz");
+	else if (strcmp(request->method, method = http_method(endpoint)) != 0)
+		http_refuse(verdict, 405, HTTP_BAD_REQUEST, "only %s", method);
 	else if (request->has_body)
-		http_refuse(verdict, 400, HTTP_BAD_REQUEST, "a GET without a body");
+		http_refuse(verdict, 400, HTTP_BAD_REQUEST, "a %s without a body", method);
+	else if (http_endpoints[endpoint].posts && request->rules->port)
+		http_refuse(verdict, 403, HTTP_OTHER_USER,
+			    "a flight recorder is asked through a unix socket alone");
 	else
 		take_arguments(request, &http_endpoints[endpoint], verdict);
 }

@@ -1,120 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ctop dump: asks a flight recorder (ctop record --last) for its last stretch, by SIGUSR2. A process that does not wait for that signal
- * would be killed by it: it is sent only where the kernel says that it is blocked, to a program that is called as a recorder is.
- */
 #include <ctop/cli/commands.h>
 
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include <ctop/flight/recorders.h>
 #include <ctop/output/say.h>
-#include <ctop/system/proc_text.h>
-
-/* Whether the words of its command line are those of a recorder. */
-static bool is_called_so(int32_t pid)
-{
-	char words[4096];
-	const size_t size = proc_text(pid, "cmdline", words, sizeof(words));
-	bool records = false;
-	for (size_t at = 0; at < size; at += strlen(words + at) + 1) {
-		const char *word = words + at;
-		if (!strcmp(word, "--"))
-			break;
-		records |= !strcmp(word, "record");
-		if (records && !strncmp(word, "--last", 6) && (!word[6] || word[6] == '='))
-			return true;
-	}
-	return false;
-}
-
-/* Who starts a thread blocks all signals for a moment, and takes them afterwards: a recorder takes SIGALRM at any time. */
-static bool blocks_usr2(int32_t pid)
-{
-	char status[4096];
-	if (!proc_text(pid, "status", status, sizeof(status)))
-		return false;
-	const char *line = strstr(status, "\nSigBlk:");
-	const uint64_t mask = line ? strtoull(line + strlen("\nSigBlk:"), NULL, 16) : 0;
-	return mask >> (SIGUSR2 - 1) & 1 && !(mask >> (SIGALRM - 1) & 1);
-}
-
-static bool looks_like_one(int32_t pid)
-{
-	return is_called_so(pid) && blocks_usr2(pid);
-}
-
-/* A child of a recorder may look like it; who has started it, as sudo(8) does, has its words, but takes signals. */
-static bool is_recorder(int32_t pid)
-{
-	return looks_like_one(pid) && !looks_like_one(proc_parent(pid));
-}
-
-/* How many this user may ask; *pid: the last one. */
-static size_t find_recorders(int32_t *pid, char *list, size_t size)
-{
-	DIR *processes = proc_opendir("/proc");
-	size_t nr = 0, used = 0;
-	int32_t found;
-	list[0] = '\0';
-	while (processes && (found = proc_next_pid(processes)) > 0) {
-		if (found == getpid() || !is_recorder(found) || kill(found, 0) < 0)
-			continue;
-		*pid = found;
-		if (used < size)
-			used += (size_t)snprintf(list + used, size - used, "%s%" PRId32,
-						 nr ? ", " : "", found);
-		nr++;
-	}
-	if (processes)
-		closedir(processes);
-	return nr;
-}
-
-static int choose(int32_t *pid, struct error *error)
-{
-	char list[128];
-	const size_t nr = find_recorders(pid, list, sizeof(list));
-	if (nr == 1)
-		return 0;
-	if (nr) {
-		error_set(error, -EINVAL, "%zu flight recorders run: %s", nr, list);
-		return error_remedy(error, "name one, as in ctop dump %" PRId32, *pid);
-	}
-	error_set(error, -ESRCH, "no flight recorder of yours runs");
-	return error_remedy(error, "start one: ctop record --last 30s -p PID");
-}
 
 int command_dump(const struct options *options, struct error *error)
 {
 	int32_t pid = options->recorder_pid;
-	int result = pid ? 0 : choose(&pid, error);
-	if (result)
-		return result;
-	/* From here on it is this very process, whoever has its number later. */
-	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd >= 0 && is_recorder(pid))
-		result = syscall(SYS_pidfd_send_signal, fd, SIGUSR2, NULL, 0) < 0 ? -errno : 0;
-	else
-		result = -ESRCH;
-	if (fd >= 0)
-		close(fd);
-	if (result == -ESRCH) {
-		error_set(error, result, "process %" PRId32 " is no flight recorder", pid);
-		return error_remedy(error, "give the PID of a ctop record --last, or none");
-	}
-	if (result) {
-		error_set(error, result, "cannot ask process %" PRId32 ": %s", pid,
-			  strerror(-result));
-		return error_remedy(error, "run ctop dump as the user who runs it, or as root");
-	}
-	if (!options->quiet)
+	int result = pid ? 0 : recorder_choose(&pid, error);
+	if (!result)
+		result = recorder_ask(pid, error);
+	if (!result && !options->quiet)
 		say("asked process %" PRId32 ", which says where it writes", pid);
-	return 0;
+	return result;
 }

@@ -447,6 +447,7 @@ const struct command_row command_rows[] = {
 	 "  /debug/fgtrace        the same in time, as a Chrome trace\n"
 	 "  /flame                computing, as a page for a browser\n"
 	 "  /metrics, /healthz    what ctop costs, for Prometheus; that it runs\n"
+	 "  POST /debug/dump      what ctop dump does, on a unix socket (pid)\n"
 	 "TARGET is -p PID, -a, -C or -G. It needs libmicrohttpd. docs/FLEET.md shows how\n"
 	 "Parca, Grafana Alloy and the OpenTelemetry Collector ask it.\n"},
 	{COMMAND_LIST, "list", "[PATTERN]", "the events of this machine",

@@ -101,6 +101,9 @@ static void add_requests(struct text *text, const struct exposition *exposition)
 	for (size_t i = 0; i < NR_HTTP_REFUSALS; i++)
 		text_addf(text, "%s{reason=\"%s\"} %" PRIu64 "\n", name, http_refusal_names[i],
 			  ask->refused[i]);
+	add(text, "ctop_dumps_total", "counter",
+	    "Times that a flight recorder was asked for its last stretch.",
+	    exposition->counts->dumps);
 	add(text, "ctop_http_connections", "gauge", "Clients that are connected.",
 	    ask->nr_connections);
 	add(text, "ctop_http_restarts_total", "counter",

@@ -27,6 +27,7 @@ struct serve_counts {
 	uint64_t captures[NR_HTTP_ENDPOINTS][NR_CAPTURE_OUTCOMES];
 	uint64_t samples, lost, dropped, bytes;
 	uint64_t kernel_ns, nr_lowered; /* as struct capture_result has them */
+	uint64_t dumps;			/* that flight recorders were asked for */
 	uint64_t restarts;		/* of the child that speaks HTTP */
 };
 

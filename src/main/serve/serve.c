@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/fault.h>
 #include <ctop/base/write_all.h>
+#include <ctop/flight/recorders.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/jail/jail.h>
 #include <ctop/output/say.h>
@@ -166,6 +168,31 @@ static int answer_metrics(struct serve *serve, const struct http_ask *ask)
 	return result;
 }
 
+/* The user who runs ctop asks, or root, and either may ask the recorder without ctop, too. */
+static int answer_dump(struct serve *serve, const struct http_ask *ask)
+{
+	struct error error = {0};
+	char text[HTTP_TEXT_MAX];
+	int32_t pid = ask->pid;
+	if (serve->listener.address.is_tcp)
+		return -EPROTO;
+	int result = pid ? 0 : recorder_choose(&pid, &error);
+	if (!result)
+		result = recorder_ask(pid, &error);
+	serve->counts.dumps += !result;
+	if (!result)
+		snprintf(text, sizeof(text),
+			 "asked process %" PRId32 ", which says where it writes", pid);
+	else
+		snprintf(text, sizeof(text), "%.500s; %.500s", error.cause, error.remedy);
+	return answer(serve, ask->id,
+		      !result		  ? 200
+		      : result == -ESRCH  ? 404
+		      : result == -EINVAL ? 409
+					  : 403,
+		      text, -1);
+}
+
 /* NULL: it can be captured. Else why not, with *status and how it is counted. */
 static const char *why_not(struct serve *serve, const struct http_ask *ask, unsigned *status,
 			   enum capture_outcome *outcome)
@@ -222,6 +249,7 @@ static int take_ask(struct serve *serve, const struct http_ask *ask, struct erro
 		return 0;
 	default:
 		return ask->endpoint == HTTP_METRICS ? answer_metrics(serve, ask)
+		       : ask->endpoint == HTTP_DUMP  ? answer_dump(serve, ask)
 						     : take_capture(serve, ask);
 	}
 }

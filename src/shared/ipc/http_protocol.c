@@ -33,7 +33,13 @@ const struct http_endpoint_row http_endpoints[NR_HTTP_ENDPOINTS] = {
 			.default_ms = 10000,
 			.format = "html",
 			.type = "text/html; charset=utf-8"},
+	[HTTP_DUMP] = {.path = "/debug/dump", .name = "dump", .posts = true, .type = text_type},
 };
+
+const char *http_method(uint32_t endpoint)
+{
+	return http_endpoints[endpoint].posts ? "POST" : "GET";
+}
 
 const char *const http_refusal_names[NR_HTTP_REFUSALS] = {
 	"bad_request", "no_token", "other_user", "cross_site", "no_such_path", "too_much",
@@ -42,8 +48,7 @@ const char *const http_refusal_names[NR_HTTP_REFUSALS] = {
 static bool captures_sanely(const struct http_ask *ask)
 {
 	return ask->duration_ms >= HTTP_LEAST_MS && ask->duration_ms <= HTTP_MOST_MS &&
-	       ask->hz >= 1 && ask->hz <= HTTP_MOST_HZ && ask->pid >= 0 &&
-	       ask->format < NR_HTTP_FORMATS;
+	       ask->hz >= 1 && ask->hz <= HTTP_MOST_HZ && ask->format < NR_HTTP_FORMATS;
 }
 
 bool http_ask_is_sane(const struct http_ask *ask, size_t size)
@@ -55,6 +60,6 @@ bool http_ask_is_sane(const struct http_ask *ask, size_t size)
 	if (ask->kind == HTTP_ASK_GONE)
 		return true;
 	return ask->kind == HTTP_ASK_ANSWER && ask->endpoint < NR_HTTP_ENDPOINTS &&
-	       ask->endpoint != HTTP_HEALTH &&
+	       ask->endpoint != HTTP_HEALTH && ask->pid >= 0 &&
 	       (!http_endpoints[ask->endpoint].default_ms || captures_sanely(ask));
 }

@@ -49,7 +49,11 @@ static void numbers_beyond_their_bounds(void)
 	ask.hz = HTTP_MOST_HZ;
 	ask.pid = -1;
 	CHECK(!is_sane(&ask));
+	ask.endpoint = HTTP_DUMP;
+	CHECK(!is_sane(&ask));
 	ask.pid = INT32_MAX;
+	CHECK(is_sane(&ask));
+	ask.endpoint = HTTP_PROFILE;
 	ask.format = NR_HTTP_FORMATS;
 	CHECK(!is_sane(&ask));
 	struct http_ask ready = {.kind = HTTP_ASK_READY, .error = 1};
