@@ -58,6 +58,36 @@ def a_recording_has_it():
         window.wait_for_prompt()
 
 
+def mouse(window, button, row, col):
+    """As a terminal tells of it (ESC [ M: its terminfo's kmous); rows and columns from 0, button 3: let go."""
+    window.tmux("send-keys", "-t", "test", "-l", "\033[M" + chr(32 + button) + chr(33 + col) + chr(33 + row))
+
+
+@case
+def a_range_is_drawn_with_the_mouse():
+    need_root()
+    with directory() as where, terminal(80, 24) as window:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-o", path, "--", os.path.join(BUILD, "workloads", "waits"), "600", "20")
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("FILE")
+        window.press("9")
+        screen = window.wait_for("[9 Timeline]", "worker")
+        row = next(at for at, line in enumerate(screen.splitlines()) if re.search(r"\d+ worker", line))
+        window.press("m")
+        window.wait_for("ranges in the timeline")
+        mouse(window, 0, row, 50)
+        window.wait_until(shows(r"^>\s+\d+ worker"), "the row under the mouse")
+        mouse(window, 3, row, 60)
+        window.wait_for("filter: range")
+        window.press("1")
+        window.wait_until(shows(r"filter: range .*Esc"), "the range in another view")
+        window.press("Escape")
+        window.wait_until(lambda screen: "filter: range" not in screen, "all of it")
+        window.press("q")
+        window.wait_for_prompt()
+
+
 if __name__ == "__main__":
     check(os.path.isdir(BUILD), "nothing is built")
     main()

@@ -53,6 +53,8 @@ struct view_ops {
 		     bool with_selected);
 	/* The mouse, at a place of the screen. False: nothing is there. NULL: it chooses rows. */
 	bool (*click)(struct view *view, int row, int col);
+	/* The button is let go, after a click at this view. NULL: it is nothing to it. */
+	void (*let_go)(struct view *view, struct model *model, int row, int col);
 	/* What is known of the selected row, beside the list. NULL: what is known of its function. */
 	void (*draw_pane)(struct view *view, struct model *model, struct cells *cells,
 			  struct area area);

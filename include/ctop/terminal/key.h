@@ -31,7 +31,8 @@ enum key {
 	KEY_F10,
 	KEY_WHEEL_UP,
 	KEY_WHEEL_DOWN,
-	KEY_CLICK = 0x1000000, /* and above: key_of_click() */
+	KEY_CLICK = 0x1000000,	/* and above: key_of_click() */
+	KEY_LET_GO = 0x2000000, /* and above: key_of_letting_go() */
 };
 
 enum { CLICK_COLS = 1 << 12 };
@@ -39,6 +40,11 @@ enum { CLICK_COLS = 1 << 12 };
 static inline int key_of_click(int row, int col)
 {
 	return KEY_CLICK + (row % CLICK_COLS) * CLICK_COLS + col % CLICK_COLS;
+}
+/* Its button is let go, there or elsewhere. */
+static inline int key_of_letting_go(int row, int col)
+{
+	return KEY_LET_GO + (row % CLICK_COLS) * CLICK_COLS + col % CLICK_COLS;
 }
 
 #endif

@@ -168,7 +168,7 @@ const struct key_row key_rows[] = {
 	{ACTION_INFO, {'i'}, KEYS_ITEM, PROFILE | HELP, NULL, "i",
 	 "how the profile is made, and how good it is"},
 	{ACTION_MOUSE, {'m'}, KEYS_GLOBAL, PROFILE, NULL, "m",
-	 "mouse on or off (off: the terminal selects text)"},
+	 "mouse on (rows, ranges of the timeline) or off (the terminal selects)"},
 	{ACTION_REPAINT, {KEY_CTRL_L}, KEYS_GLOBAL, ALL, NULL, "^L", "redraw the screen"},
 	{ACTION_SUSPEND, {KEY_CTRL_Z}, KEYS_GLOBAL, ALL, NULL, "^Z", "suspend; fg comes back"},
 	{ACTION_QUIT, {KEY_CTRL_C, KEY_F10}, KEYS_GLOBAL, ALL, NULL, "q ^C F10", "quit"},

@@ -227,7 +227,10 @@ int terminal_key(struct terminal *terminal)
 void terminal_set_mouse(struct terminal *terminal, bool on)
 {
 	(void)terminal;
-	mousemask(on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+	mousemask(on ? BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0,
+		  NULL);
+	/* Each as it comes: it may be let go at another place. */
+	mouseinterval(0);
 }
 
 /* ---- away and back ---- */

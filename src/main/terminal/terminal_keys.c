@@ -18,6 +18,8 @@ static int mouse_key(void)
 		return KEY_WHEEL_UP;
 	if (event.bstate & BUTTON5_PRESSED)
 		return KEY_WHEEL_DOWN;
+	if (event.bstate & BUTTON1_RELEASED)
+		return key_of_letting_go(event.y, event.x);
 	return event.bstate & BUTTON1_PRESSED ? key_of_click(event.y, event.x) : 0;
 }
 

@@ -389,7 +389,8 @@ static void cycle_view(struct ui *ui, int step)
 static enum ui_wish toggle_mouse(struct ui *ui)
 {
 	ui->mouse = !ui->mouse;
-	ui_tell(ui, ui->mouse ? "the mouse chooses rows and scrolls; m gives it back"
+	ui_tell(ui, ui->mouse ? "the mouse chooses rows, scrolls, and draws ranges in the "
+				"timeline; m gives it back"
 			      : "the mouse is the terminal's again");
 	return UI_WISH_MOUSE;
 }

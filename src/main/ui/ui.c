@@ -144,6 +144,11 @@ static enum ui_wish take_key(struct ui *ui, int key)
 		ui_answer(ui, key);
 		return UI_WISH_NONE;
 	}
+	if (key >= KEY_LET_GO) {
+		view->ops->let_go(view, &ui->model, (key - KEY_LET_GO) / CLICK_COLS,
+				  (key - KEY_LET_GO) % CLICK_COLS);
+		return UI_WISH_NONE;
+	}
 	if (key >= KEY_CLICK) {
 		click(ui, (key - KEY_CLICK) / CLICK_COLS, (key - KEY_CLICK) % CLICK_COLS);
 		return UI_WISH_NONE;
@@ -157,6 +162,10 @@ static enum ui_wish take_key(struct ui *ui, int key)
 
 enum ui_wish ui_key(struct ui *ui, int key)
 {
+	const struct view *view = ui_view(ui);
+	/* What a click has said stays. */
+	if (key >= KEY_LET_GO && (!view || !view->ops->let_go || ui->asking))
+		return UI_WISH_NONE;
 	ui->dirty = ui->pane.late = true;
 	if (pane_patience(ui))
 		ui->pane.wait = PANE_TICKS_AFTER_KEY;

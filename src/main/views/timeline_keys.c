@@ -242,11 +242,34 @@ bool timeline_view_click(struct view *view, int row, int col)
 {
 	struct timeline_view *timeline = timeline_view_of(view);
 	const size_t at = view->first + (size_t)(row - timeline->rows_row);
+	timeline->pressed_ns = 0;
 	if (!timeline->nr_cells || row < timeline->rows_row ||
 	    row >= timeline->rows_row + view->height || at >= view->nr_rows)
 		return false;
 	view_select(view, at);
-	if (col >= timeline->cells_col && col - timeline->cells_col < timeline->nr_cells)
-		timeline_view_step(timeline, col - timeline->cells_col - timeline->cursor);
+	if (col < timeline->cells_col || col - timeline->cells_col >= timeline->nr_cells)
+		return true;
+	timeline_view_step(timeline, col - timeline->cells_col - timeline->cursor);
+	timeline->pressed_ns = timeline->from_ns + (uint64_t)timeline->cursor * timeline->cell_ns;
 	return true;
+}
+
+/* From where it was pressed to here, both cells with it, whichever is the first; all of it may have moved meanwhile. */
+void timeline_view_let_go(struct view *view, struct model *model, int row, int col)
+{
+	struct timeline_view *timeline = timeline_view_of(view);
+	const uint64_t pressed_ns = timeline->pressed_ns, cell_ns = timeline->cell_ns;
+	const int last = timeline->nr_cells - 1, at = col - timeline->cells_col;
+	const int cell = at < 0 ? 0 : at < last ? at : last;
+	(void)row;
+	timeline->pressed_ns = 0;
+	if (!pressed_ns || !timeline->timeline || !timeline->nr_cells)
+		return;
+	const uint64_t here_ns = timeline->from_ns + (uint64_t)cell * cell_ns;
+	if (here_ns == pressed_ns)
+		return;
+	timeline_view_step(timeline, cell - timeline->cursor);
+	timeline->mark_from_ns = here_ns < pressed_ns ? here_ns : pressed_ns;
+	timeline->mark_to_ns = (here_ns < pressed_ns ? pressed_ns : here_ns) + cell_ns;
+	set_range(timeline, model);
 }

@@ -162,6 +162,7 @@ struct view *timeline_view_new(void)
 		.act = timeline_view_act,
 		.find = timeline_view_find,
 		.click = timeline_view_click,
+		.let_go = timeline_view_let_go,
 		.free = release,
 	};
 	struct view *view = view_new(&ops, sizeof(struct timeline_view));

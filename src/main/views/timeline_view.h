@@ -53,6 +53,8 @@ struct timeline_view {
 	struct timeline_moment moment; /* that was gone to last */
 	bool has_moment;
 	int cells_col, rows_row; /* of the screen, as drawn last: for clicks */
+	uint64_t
+		pressed_ns; /* when the cell begins that the mouse's button was pressed at; 0: none */
 	struct {
 		struct timeline_cell *items;
 		size_t nr, capacity;
@@ -97,5 +99,6 @@ bool timeline_view_act(struct view *view, struct model *model, enum action actio
 bool timeline_view_find(struct view *view, struct model *model, const char *wanted, int step,
 			bool with_selected);
 bool timeline_view_click(struct view *view, int row, int col);
+void timeline_view_let_go(struct view *view, struct model *model, int row, int col);
 
 #endif

@@ -131,6 +131,63 @@ static void a_range_narrows_all_views(void)
 	end_timeline();
 }
 
+/* A cell of the first row or so. */
+enum { ROW = 4, COL = 40 };
+
+static void the_mouse_draws_a_range(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin_timeline(&options);
+	press("9");
+	ui_draw(profile.ui);
+	/* At one place it is a click. */
+	ui_key(profile.ui, key_of_click(ROW, COL));
+	ui_key(profile.ui, key_of_letting_go(ROW, COL));
+	CHECK(!shows("filter: range"));
+	ui_key(profile.ui, key_of_click(ROW, COL));
+	ui_key(profile.ui, key_of_letting_go(ROW + 1, COL + 10));
+	CHECK(shows("filter: range"));
+	struct text forth = {0}, back = {0};
+	cells_text(ui_draw(profile.ui), &forth);
+	CHECK(strstr(text_string(&forth), "filter: range"));
+	/* Backwards it is the same one; only the cursor is elsewhere. */
+	ui_key(profile.ui, key_of_click(ROW, COL + 10));
+	ui_key(profile.ui, key_of_letting_go(ROW, COL));
+	cells_text(ui_draw(profile.ui), &back);
+	const char *range = strstr(text_string(&forth), "filter: range");
+	CHECK(strstr(text_string(&back), "filter: range") &&
+	      !strncmp(range, strstr(text_string(&back), "filter: range"), 30));
+	text_release(&forth);
+	text_release(&back);
+	press("1");
+	CHECK(!shows("2,902 samples"));
+	press("<Esc>");
+	CHECK(shows("2,902 samples"));
+	end_timeline();
+}
+
+static void a_button_that_was_pressed_elsewhere_draws_nothing(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin_timeline(&options);
+	ui_key(profile.ui, key_of_letting_go(ROW, COL));
+	press("9");
+	ui_draw(profile.ui);
+	ui_key(profile.ui, key_of_letting_go(ROW, COL));
+	/* On a thread's name, above the rows, nowhere. */
+	static const int places[][2] = {{ROW, 2}, {0, 0}, {4000, 4000}};
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		ui_key(profile.ui, key_of_click(places[i][0], places[i][1]));
+		ui_key(profile.ui, key_of_letting_go(ROW, COL));
+	}
+	CHECK(!shows("filter: range"));
+	/* Behind the end is the end. */
+	ui_key(profile.ui, key_of_click(ROW, COL));
+	ui_key(profile.ui, key_of_letting_go(4000, 4000));
+	CHECK(shows("filter: range"));
+	end_timeline();
+}
+
 static void zooming_keeps_the_cursor_where_it_is(void)
 {
 	const struct ui_options options = {0};
@@ -172,6 +229,8 @@ int main(void)
 	RUN(the_longest_waits_come_in_turn);
 	RUN(moments_of_a_function_are_found);
 	RUN(a_range_narrows_all_views);
+	RUN(the_mouse_draws_a_range);
+	RUN(a_button_that_was_pressed_elsewhere_draws_nothing);
 	RUN(zooming_keeps_the_cursor_where_it_is);
 	RUN(processes_are_rows_of_all_their_threads);
 	return test_done();
