@@ -113,8 +113,8 @@ static bool read_entry(struct reading *reading, Dwarf_Die *die, uint32_t outer, 
 	const int parts = add_edges(reading, die, &nr);
 	if (parts < 0)
 		return false;
-	/* A block may say nothing of where it is, and have others that do. */
-	const bool is_open = inlined_is_block(tag) && !nr && parts_are_open(reading->split, die);
+	/* A block may say nothing of where it is that can be read, and have others that do. */
+	const bool is_open = inlined_is_block(tag) && !nr;
 	depth.entries++;
 	if (!parts)
 		return !is_open || read_below(reading, die, outer, call, depth);

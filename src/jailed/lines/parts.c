@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "parts.h"
 
-#include <dwarf.h>
-
 struct parts parts_of(const struct split_unit *split, Dwarf_Die *die)
 {
 	struct parts parts = {.die = die, .is_split = split != NULL};
@@ -22,9 +20,4 @@ bool parts_next(struct parts *parts, uint64_t *start, uint64_t *end)
 	*start = from;
 	*end = to;
 	return true;
-}
-
-bool parts_are_open(const struct split_unit *split, Dwarf_Die *die)
-{
-	return split || (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges));
 }

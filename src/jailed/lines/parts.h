@@ -24,10 +24,4 @@ struct parts parts_of(const struct split_unit *split, Dwarf_Die *die);
 /* False: there are no more. A part may have no code. */
 bool parts_next(struct parts *parts, uint64_t *start, uint64_t *end);
 
-/*
- * Whether an entry without parts says nothing of where it is, or nothing that can be read. Where gcc's list begins with a part without code,
- * DWARF 4 takes that for its end.
- */
-bool parts_are_open(const struct split_unit *split, Dwarf_Die *die);
-
 #endif

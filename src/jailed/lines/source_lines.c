@@ -340,13 +340,14 @@ struct walk {
 	size_t nr;
 };
 
-/* *is_open: see parts_are_open(). */
+/*
+ * *is_open: it says nothing of where it is, or nothing that can be read. Where gcc's list begins with a part without code at the unit's
+ * beginning, DWARF 4 takes that for its end.
+ */
 static bool has_address(const struct walk *walk, Dwarf_Die *die, bool *is_open)
 {
 	uint64_t start, end;
-	*is_open = parts_are_open(walk->split, die);
-	if (!walk->split)
-		return dwarf_haspc(die, walk->address) == 1;
+	*is_open = true;
 	struct parts parts = parts_of(walk->split, die);
 	for (int part = 0; part < PARTS_MAX && parts_next(&parts, &start, &end); part++) {
 		*is_open = false;
