@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One function of a module file: the first byte says which name it is to have, 8 more where it begins; the rest is the file. With its
- * bit 7 the rest is the function's code alone, of arm64 with bit 6, which goes on with bit 5, behind 8 bytes of a bias. Without it, with
+ * bit 7 the rest is the function's code alone, of arm64 with bit 6, of i386 with bit 4, which goes on with bit 5, behind 8 bytes of a bias. Without it, with
  * bit 6, it is a JIT's dump; with bit 5 a perf map, behind 64 bytes of memory and 8 of where that begins. Main accepts what comes of it,
  * whatever the file holds.
  */
@@ -12,7 +12,14 @@
 
 #include "fuzz.h"
 
-enum { CODE_ALONE = 0x80, CODE_ARM64 = 0x40, CODE_CUT = 0x20, DUMP = 0x40, MEMORY = 0x20 };
+enum {
+	CODE_ALONE = 0x80,
+	CODE_ARM64 = 0x40,
+	CODE_I386 = 0x10,
+	CODE_CUT = 0x20,
+	DUMP = 0x40,
+	MEMORY = 0x20
+};
 
 enum { MEMORY_BYTES = 64 };
 
@@ -34,7 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	input_take(&input, &question.start, sizeof(question.start));
 	if (flags & CODE_ALONE) {
 		question.source = LISTING_OF_BYTES;
-		question.bytes.machine = flags & CODE_ARM64 ? EM_AARCH64 : EM_X86_64;
+		question.bytes.machine = flags & CODE_ARM64  ? EM_AARCH64
+					 : flags & CODE_I386 ? EM_386
+							     : EM_X86_64;
 		question.bytes.is_cut = (flags & CODE_CUT) != 0;
 		input_take(&input, &question.bytes.bias, sizeof(question.bytes.bias));
 		question.bytes.size = (uint32_t)input.left;

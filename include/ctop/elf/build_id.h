@@ -13,7 +13,7 @@
 
 #include <ctop/module_identity.h>
 
-/* The build-id in the notes of a 64-bit ELF file. Its size; 0 when there is none. */
+/* The build-id in the notes of an ELF file. Its size; 0 when there is none. */
 size_t read_build_id(int fd, uint8_t build_id[20]);
 /*
  * .gnu_debuglink: the name of the debug file and its CRC-32 (GDB's manual, "Debugging Information in Separate Files").

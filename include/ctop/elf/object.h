@@ -3,7 +3,7 @@
 #define CTOP_ELF_OBJECT_H
 
 /*
- * One ELF file, by descriptor: its segments, build-id, entry, and where known
+ * One ELF file, 64-bit or of i386, by descriptor: its segments, build-id, entry, and where known
  * outermost functions lie. Used by the collector (CFI) and the symbolizer (names);
  * both are jailed: the bytes are untrusted. Knows nothing of processes.
  */

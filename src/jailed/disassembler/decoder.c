@@ -60,11 +60,18 @@ static bool load(struct decoder *decoder)
 	       find(library, "cs_insn_group", &decoder->is_in_group);
 }
 
+static bool is_x86(const struct decoder *decoder)
+{
+	return decoder->machine == EM_X86_64 || decoder->machine == EM_386;
+}
+
 static int begin(struct decoder *decoder)
 {
-	cs_arch arch = decoder->machine == EM_X86_64 ? CS_ARCH_X86 : CS_ARCH_ARM64;
-	cs_mode mode = decoder->machine == EM_X86_64 ? CS_MODE_64 : CS_MODE_ARM;
-	if (decoder->machine != EM_X86_64 && decoder->machine != EM_AARCH64)
+	cs_arch arch = is_x86(decoder) ? CS_ARCH_X86 : CS_ARCH_ARM64;
+	cs_mode mode = decoder->machine == EM_X86_64 ? CS_MODE_64
+		       : decoder->machine == EM_386  ? CS_MODE_32
+						     : CS_MODE_ARM;
+	if (!is_x86(decoder) && decoder->machine != EM_AARCH64)
 		return -ENOTSUP;
 	if (!load(decoder))
 		return -ENOSYS;
@@ -109,10 +116,11 @@ void decoder_close(struct decoder *decoder)
 /* The address is the last operand: arm64's tests of a bit or a register have others before it. */
 static uint64_t target_of(const struct decoder *decoder, const cs_insn *insn)
 {
-	if (decoder->machine == EM_X86_64) {
+	if (is_x86(decoder)) {
+		const uint64_t mask = decoder->machine == EM_386 ? UINT32_MAX : UINT64_MAX;
 		const cs_x86 *x86 = &insn->detail->x86;
 		return x86->op_count == 1 && x86->operands[0].type == X86_OP_IMM
-			       ? (uint64_t)x86->operands[0].imm
+			       ? (uint64_t)x86->operands[0].imm & mask
 			       : 0;
 	}
 	const cs_arm64 *arm64 = &insn->detail->arm64;
@@ -148,15 +156,16 @@ static size_t operand_bytes(const uint8_t *bytes, size_t left)
  * What libcapstone does not know yet are mostly AVX-512's: VEX and EVEX prefixes tell how long such instructions are (volume 2, 2.3 and
  * 2.7), so that the next one is found. 0: it is none of these.
  */
-static size_t vector_bytes(const uint8_t *bytes, size_t size)
+static size_t vector_bytes(const struct decoder *decoder, const uint8_t *bytes, size_t size)
 {
-	enum { VEX_2 = 0xc5, VEX_3 = 0xc4, EVEX = 0x62, MAP_0F = 1, MAP_0F3A = 3 };
+	enum { VEX_2 = 0xc5, VEX_3 = 0xc4, EVEX = 0x62, MAP_0F = 1, MAP_0F3A = 3, REGISTER = 0xc0 };
 	const size_t prefix = size < 6		  ? 0
 			      : bytes[0] == VEX_2 ? 2
 			      : bytes[0] == VEX_3 ? 3
 			      : bytes[0] == EVEX  ? 4
 						  : 0;
-	if (!prefix)
+	/* In 32-bit code they are LDS, LES and BOUND where an operand in memory follows. */
+	if (!prefix || (decoder->machine == EM_386 && (bytes[1] & REGISTER) != REGISTER))
 		return 0;
 	const unsigned map = prefix == 2 ? MAP_0F : bytes[1] & 7;
 	const uint8_t opcode = bytes[prefix];
@@ -173,9 +182,8 @@ static size_t vector_bytes(const uint8_t *bytes, size_t size)
 static void skip(const struct decoder *decoder, const uint8_t *bytes, size_t size,
 		 struct instruction *instruction)
 {
-	const bool is_x86 = decoder->machine == EM_X86_64;
-	const size_t vector = is_x86 ? vector_bytes(bytes, size) : 0;
-	const size_t unit = vector ? vector : is_x86 || size < 4 ? 1 : 4;
+	const size_t vector = is_x86(decoder) ? vector_bytes(decoder, bytes, size) : 0;
+	const size_t unit = vector ? vector : is_x86(decoder) || size < 4 ? 1 : 4;
 	char *text = instruction->operands;
 	*instruction = (struct instruction){.size = (uint8_t)unit, .kind = LISTING_NOT_CODE};
 	snprintf(instruction->mnemonic, sizeof(instruction->mnemonic), ".byte");

@@ -315,8 +315,11 @@ enum goroutine_refusal go_goroutines_find(int fd, struct goroutine_layout *layou
 	struct error error;
 	struct object *object = object_open(fd, &error);
 	*layout = (struct goroutine_layout){0};
-	if (!object)
+	/* All that is looked for lies in words of 64 bits. */
+	if (!object || object_machine(object) == EM_386) {
+		object_free(object);
 		return GOROUTINES_NOT_GO;
+	}
 	struct finder finder = {.elf = object_elf(object), .layout = layout};
 	const enum goroutine_refusal refusal = find(&finder);
 	object_free(object);

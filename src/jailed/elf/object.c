@@ -23,7 +23,7 @@ static const char *cause_of(int result)
 	case -ENOMEM:
 		return "out of memory";
 	case -ENOTSUP:
-		return "not a 64-bit ELF file of this machine's byte order";
+		return "not an ELF file of this machine's kind";
 	case -EBUSY:
 		return "the file changed while it was read";
 	case -EIO:
@@ -137,13 +137,21 @@ static bool has_only_names_of_code(Elf *elf)
 	return found;
 }
 
+/* Of what is 32-bit i386's alone: its names, lines and code are known, its stacks are refused sample by sample. */
+static bool is_of_known_class(Elf *elf, const GElf_Ehdr *header)
+{
+	const int class = gelf_getclass(elf);
+	return class == ELFCLASS64 ? header->e_machine != EM_386
+				   : class == ELFCLASS32 && header->e_machine == EM_386;
+}
+
 static int read_header(struct object *object)
 {
 	GElf_Ehdr header;
 	if (elf_kind(object->elf) != ELF_K_ELF || !gelf_getehdr(object->elf, &header))
 		return -ENOEXEC;
-	/* 32-bit tasks are refused sample by sample; the other byte order cannot run here. */
-	if (gelf_getclass(object->elf) != ELFCLASS64 || header.e_ident[EI_DATA] != NATIVE_DATA)
+	/* The other byte order cannot run here. */
+	if (!is_of_known_class(object->elf, &header) || header.e_ident[EI_DATA] != NATIVE_DATA)
 		return -ENOTSUP;
 	object->machine = header.e_machine;
 	object->entry = header.e_entry;

@@ -184,6 +184,11 @@ static void add_stacks(struct header *header)
 	}
 	text_add(line, *before == ',' ? ")" : "");
 	header_end_line(header, "stacks");
+	if (totals->reasons[STACK_REASON_ABI32]) {
+		text_add(line, "of 32-bit programs: only where they were sampled; --call-graph fp "
+			       "has their callers, if they keep frame pointers");
+		header_end_line(header, "");
+	}
 
 	const char *mode = header->facts->call_graph;
 	uint64_t dump_bytes = header->facts->dump_bytes;

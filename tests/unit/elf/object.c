@@ -291,6 +291,9 @@ static void other_machines(void)
 	elf.start.header.e_ident[EI_CLASS] = ELFCLASS32;
 	CHECK(!open_bytes(&elf, sizeof(elf)));
 	small_elf_init(&elf);
+	elf.start.header.e_machine = EM_386;
+	CHECK(!open_bytes(&elf, sizeof(elf)));
+	small_elf_init(&elf);
 	elf.start.header.e_ident[EI_DATA] ^= ELFDATA2LSB ^ ELFDATA2MSB;
 	CHECK(!open_bytes(&elf, sizeof(elf)));
 	small_elf_init(&elf);

@@ -111,6 +111,25 @@ static void arm64_instructions(void)
 	check(EM_AARCH64, known, sizeof(known) / sizeof(*known));
 }
 
+/* What is a VEX or EVEX prefix in 64-bit code loads a segment here, or checks bounds, where memory follows. */
+static void i386_instructions(void)
+{
+	static const struct known known[] = {
+		{{0x8b, 0x44, 0x24, 0x08}, 4, LISTING_PLAIN, 0, "mov", "eax, dword ptr [esp + 8]"},
+		{{0xe8, 0xfb, 0x0f, 0, 0}, 5, LISTING_CALL, 0x2000, "call", "0x2000"},
+		{{0xe9, 0xfb, 0xef, 0xff, 0x7f}, 5, LISTING_JUMP, 0x80000000, "jmp", "0x80000000"},
+		{{0xff, 0xe0}, 2, LISTING_JUMP, 0, "jmp", "eax"},
+		{{0xc3}, 1, LISTING_RETURN, 0, "ret", ""},
+		{{0x40}, 1, LISTING_PLAIN, 0, "inc", "eax"},
+		{{0x06}, 1, LISTING_PLAIN, 0, "push", "es"},
+		{{0xc5, 0x45, 0x04}, 3, LISTING_PLAIN, 0, "lds", NULL},
+		{{0x62, 0x45, 0x04}, 3, LISTING_PLAIN, 0, "bound", NULL},
+		{{0xc5, 0xfb, 0x92, 0xc8}, 4, LISTING_NOT_CODE, 0, ".byte", NULL},
+		{{0x0f, 0x04}, 1, LISTING_NOT_CODE, 0, ".byte", "0x0f"},
+	};
+	check(EM_386, known, sizeof(known) / sizeof(*known));
+}
+
 static void other_machines_are_refused(void)
 {
 	struct decoder *decoder;
@@ -124,6 +143,7 @@ int main(void)
 	RUN(x86_64_instructions);
 	RUN(vector_instructions_are_as_long_as_they_are);
 	RUN(arm64_instructions);
+	RUN(i386_instructions);
 	RUN(other_machines_are_refused);
 	return test_done();
 }
