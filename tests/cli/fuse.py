@@ -18,8 +18,8 @@ MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
 
 
 class _Server:
-    def __init__(self, fd, name, content, uid):
-        self.fd, self.name, self.content, self.uid = fd, name.encode(), content, uid
+    def __init__(self, fd, name, content, uid, seconds):
+        self.fd, self.name, self.content, self.uid, self.seconds = fd, name.encode(), content, uid, seconds
 
     def _attributes(self, node):
         is_file = node == FILE_NODE
@@ -37,9 +37,9 @@ class _Server:
         if opcode == LOOKUP:
             if body.rstrip(b"\0") != self.name:
                 return ENOENT
-            return struct.pack("<4Q2I", FILE_NODE, 0, 3600, 3600, 0, 0) + self._attributes(FILE_NODE)
+            return struct.pack("<4Q2I", FILE_NODE, 0, self.seconds, self.seconds, 0, 0) + self._attributes(FILE_NODE)
         if opcode == GETATTR:
-            return struct.pack("<Q2I", 3600, 0, 0) + self._attributes(node)
+            return struct.pack("<Q2I", self.seconds, 0, 0) + self._attributes(node)
         if opcode in (OPEN, OPENDIR):
             return struct.pack("<Q2I", 0, 0, 0)
         if opcode == READ:
@@ -80,10 +80,10 @@ def mounted(where, mode, user=0, flags=0):
 
 
 @contextlib.contextmanager
-def file_system(where, name, content, uid, user):
+def file_system(where, name, content, uid, user, seconds=3600):
     """
     Mounts it there for that user, as fusermount does, which is set-user-ID; its file says that it is uid's. Only that
-    user's processes may look into it.
+    user's processes may look into it. What it says of files holds for so many seconds. Its server's pid.
     """
     with mounted(where, stat.S_IFDIR | 0o755, user, MS_NOSUID | MS_NODEV) as fd:
         server = os.fork()
@@ -92,10 +92,10 @@ def file_system(where, name, content, uid, user):
                 os.setgroups([])
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
-                _Server(fd, name, content, uid).serve()
+                _Server(fd, name, content, uid, seconds).serve()
             os._exit(0)
         try:
-            yield
+            yield server
         finally:
             os.kill(server, signal.SIGKILL)
             os.waitpid(server, 0)

@@ -9,7 +9,8 @@ import re
 import signal
 import subprocess
 
-from harness import (BUILD, Skip, case, check, child, child_pids, ctop_ok, directory, main, need_root, recording_of, status_of, target,
+from fuse import file_system
+from harness import (BUILD, Skip, case, check, child, child_pids, ctop, ctop_ok, directory, main, need_root, recording_of, started, status_of, target,
                      wait_until)
 
 SILENT_OF_PROCESS = 4
@@ -41,9 +42,9 @@ def stats_of(where):
 
 
 def waits_of(path):
-    """{thread: {stack: ns}}."""
+    """{thread: {stack: ns}}; nothing while there are none."""
     threads = {}
-    for line in ctop_ok("export", "folded", path, "--no-inline", "--time", "wait").stdout.splitlines():
+    for line in ctop("export", "folded", path, "--no-inline", "--time", "wait").stdout.splitlines():
         stack, _, ns = line.rpartition(" ")
         comm, *frames = stack.split(";")
         threads.setdefault(comm, {})[tuple(frames)] = int(ns)
@@ -79,6 +80,23 @@ def memory_that_never_answers_holds_nobody():
 def nor_that_of_many_threads():
     """Of a process with several such threads none is looked at any more: what for is known, and how long."""
     check_goes_on(20, SILENT_OF_PROCESS, "[sleep]")
+
+
+@case
+def a_program_in_a_file_system_that_hangs():
+    """What a process runs is looked at again and again: nobody asks the file system for it."""
+    need_root()
+    with open(os.path.join(BUILD, "workloads", "sleepwork"), "rb") as file:
+        content = file.read()
+    with directory() as where:
+        mount, path = os.path.join(where, "own"), os.path.join(where, "x.ctop")
+        os.mkdir(mount)
+        with file_system(mount, "program", content, 0, 0, seconds=0) as server, started(os.path.join(mount, "program"), "600") as program:
+            os.kill(server, signal.SIGSTOP)
+            with recording_of(where, "--time", "wall", "-p", program.pid) as recorder:
+                wait_until(lambda: sum(sum(stacks.values()) for stacks in waits_of(path).values()) > 1e9, "a second of waiting")
+            os.kill(server, signal.SIGCONT)
+            check(recorder.returncode == 0, recorder.errors)
 
 
 @case
