@@ -103,8 +103,10 @@ static void ask_ahead(struct stream *stream, uint64_t at)
 {
 	if (at + ASK_AHEAD_BYTES / 2 < stream->asked_until)
 		return;
-	posix_fadvise(stream->fd, (off_t)at, ASK_AHEAD_BYTES, POSIX_FADV_WILLNEED);
+	const uint64_t from = at > stream->asked_until ? at : stream->asked_until;
 	stream->asked_until = at + ASK_AHEAD_BYTES;
+	posix_fadvise(stream->fd, (off_t)from, (off_t)(stream->asked_until - from),
+		      POSIX_FADV_WILLNEED);
 	/* For whoever else has the file open: how far it was read. */
 	lseek(stream->fd, (off_t)at, SEEK_SET);
 	/* Whatever is looked at again comes back from the page cache; what came back is given back again. */
