@@ -101,9 +101,19 @@ static void make_file(const uint8_t *records, size_t size, bool packed)
 	memcpy(file_bytes + size_at, &data_bytes, sizeof(data_bytes));
 }
 
+static bool is_wanted(void *context, int32_t tid)
+{
+	(void)context;
+	return tid % 8 != 3;
+}
+
 static void check_record(const struct perfdata *perfdata, const struct perfdata_record *at)
 {
 	struct perf_event_header header;
+	if (!at->bytes) {
+		REQUIRE(!at->mapped && !is_wanted(NULL, at->tid));
+		return;
+	}
 	REQUIRE(at->size >= sizeof(header) && (uintptr_t)at->bytes % 8 == 0);
 	memcpy(&header, at->bytes, sizeof(header));
 	REQUIRE(header.size == at->size && header.type < 64);
@@ -133,6 +143,7 @@ static void read_file(int fd, const int *parts, size_t nr_parts)
 	struct perfdata_record at;
 	uint64_t nr = 0;
 	int result;
+	perfdata_want(perfdata, is_wanted, NULL);
 	while ((result = perfdata_next(perfdata, &at)) > 0) {
 		REQUIRE(at.number == nr++);
 		check_record(perfdata, &at);

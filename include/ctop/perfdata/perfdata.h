@@ -38,8 +38,10 @@ struct perfdata_facts {
 	uint32_t nr_cpus;
 };
 
+#define PERFDATA_NO_TASK INT32_MIN
+
 struct perfdata_record {
-	const void *bytes; /* 8-aligned; until the next call */
+	const void *bytes; /* 8-aligned; until the next call. NULL: see perfdata_want() */
 	size_t size;
 	/* Whose format it has; PERFDATA_MAX_EVENTS: a sample of none of the file's events. */
 	uint32_t event;
@@ -47,6 +49,7 @@ struct perfdata_record {
 	uint64_t number;  /* how many came before it: the same each time the file is read */
 	/* A sample in the file itself, which may change at any time: each field is to be copied before it is checked. */
 	bool mapped;
+	int32_t pid, tid; /* a sample's; PERFDATA_NO_TASK: it is none, or damaged, or has none */
 };
 
 struct perfdata;
@@ -77,6 +80,12 @@ uint32_t perfdata_kernel_build_id(const struct perfdata *perfdata, uint8_t build
  * 1; 0 at the end of what can be read; -ENOMEM.
  */
 int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record);
+/*
+ * Samples of threads that are not wanted come without their bytes, which are not looked at. Asked for a thread again it must say the same, and it
+ * is asked in the same order each time the file is read.
+ */
+typedef bool perfdata_wish(void *context, int32_t tid);
+void perfdata_want(struct perfdata *perfdata, perfdata_wish *wants, void *context);
 /* False: what perfdata_next() gave last was cut off while it was in use, and what it said may be zeros. */
 bool perfdata_is_whole(struct perfdata *perfdata);
 /* What was wrong with the file, once the end was reached: a line that goes on from its name; "" when nothing was. Borrowed. */

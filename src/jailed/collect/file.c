@@ -40,7 +40,6 @@ struct file_source {
 	struct perfdata_record record; /* in hand, if any */
 	bool has_record, ended, wants_room;
 	enum whose whose; /* the record in hand */
-	int32_t pid;	  /* OTHERS: the sample's process */
 	/* Of the samples so far, how many fell to each part: a share of threads that comes first goes to the one that has fewest. */
 	uint64_t nr_of_part[PROTOCOL_PARTS_MAX];
 	uint8_t part_of_share[STITCHING_SHARES]; /* its number + 1; 0: none yet */
@@ -138,6 +137,27 @@ static bool has_chains(const struct perfdata *perfdata)
 	return false;
 }
 
+/* Which part a thread's samples are for. All agree on it, as each sees all samples. */
+static uint32_t part_of(struct file_source *file, uint32_t nr_parts, int32_t tid)
+{
+	uint8_t *of_share = &file->part_of_share[stitching_share(tid)];
+	if (!*of_share) {
+		uint32_t least = 0;
+		for (uint32_t i = 1; i < nr_parts; i++)
+			if (file->nr_of_part[i] < file->nr_of_part[least])
+				least = i;
+		*of_share = (uint8_t)(least + 1);
+	}
+	return *of_share - 1u;
+}
+
+static bool falls_to_us(void *context, int32_t tid)
+{
+	const struct collector *collector = context;
+	const struct message_part *part = &collector->config.part;
+	return part_of(collector->source.file, part->nr, tid) == part->number;
+}
+
 int file_start(struct collector *collector, struct error *error)
 {
 	int code = -ENOMEM;
@@ -164,6 +184,8 @@ int file_start(struct collector *collector, struct error *error)
 	file->kernel_build_id_size =
 		perfdata_kernel_build_id(file->perfdata, file->kernel_build_id);
 	describe_kernel(collector);
+	if (collector->config.part.nr > 1)
+		perfdata_want(file->perfdata, falls_to_us, collector);
 	int result = add_events(&collector->events, file->perfdata);
 	if (!result)
 		result = add_facts(collector->output.writer, file->perfdata);
@@ -267,36 +289,22 @@ static bool own_mapped(struct file_source *file, struct record *record)
 	return true;
 }
 
-/* All parts agree on it, as each sees all samples. */
-static bool falls_to_us(struct file_source *file, const struct message_part *part, int32_t tid)
-{
-	uint8_t *of_share = &file->part_of_share[stitching_share(tid)];
-	if (!*of_share) {
-		uint32_t least = 0;
-		for (uint32_t i = 1; i < part->nr; i++)
-			if (file->nr_of_part[i] < file->nr_of_part[least])
-				least = i;
-		*of_share = (uint8_t)(least + 1);
-	}
-	file->nr_of_part[*of_share - 1]++;
-	return *of_share - 1u == part->number;
-}
-
-static enum whose whose_is(struct collector *collector, const struct record_format *format)
+static enum whose whose_is(struct collector *collector)
 {
 	const struct message_part *part = &collector->config.part;
 	struct file_source *file = collector->source.file;
 	struct perf_event_header header;
-	int32_t tid;
 	if (part->nr <= 1)
 		return OURS;
-	memcpy(&header, file->record.bytes, sizeof(header));
+	if (file->record.tid != PERFDATA_NO_TASK) {
+		file->nr_of_part[part_of(file, part->nr, file->record.tid)]++;
+		return file->record.bytes ? OURS : OTHERS;
+	}
 	/* What does not say whose it is falls to the first. */
-	if (record_task(file->record.bytes, file->record.size, format, &file->pid, &tid))
-		return part->number == 0		   ? OURS
-		       : header.type == PERF_RECORD_SAMPLE ? NOBODYS
-							   : COUNTED_BY_ANOTHER;
-	return falls_to_us(file, part, tid) ? OURS : OTHERS;
+	memcpy(&header, file->record.bytes, sizeof(header));
+	return part->number == 0		   ? OURS
+	       : header.type == PERF_RECORD_SAMPLE ? NOBODYS
+						   : COUNTED_BY_ANOTHER;
 }
 
 /* The record in hand, counted. As round_take(). */
@@ -328,14 +336,16 @@ static int take(struct collector *collector)
 		use_event(&collector->config, perfdata_event(file->perfdata, event));
 	collector->source.number = file->record.number;
 	if (file->whose == UNDECIDED)
-		file->whose = whose_is(collector, &collector->config.format);
+		file->whose = whose_is(collector);
 	if (file->whose == OURS)
 		return take_counted(collector);
 	status_add(&collector->status->progress, 1);
 	if (file->whose == NOBODYS)
 		return 0;
 	if (file->whose == OTHERS) /* a process is known from its first sample on */
-		return process_table_add(collector->following.processes, file->pid) ? 0 : -ENOMEM;
+		return process_table_add(collector->following.processes, file->record.pid)
+			       ? 0
+			       : -ENOMEM;
 	const struct round_counts before = collector->output.counts;
 	int result = take_counted(collector);
 	collector->output.counts = before;
@@ -357,7 +367,7 @@ static void note_taken(struct source *source)
 {
 	const struct file_source *file = source->file;
 	const uint64_t number = file->record.number + !file->has_record;
-	if (file->record.bytes && number > source->taken)
+	if (number > source->taken)
 		source->taken = number;
 }
 

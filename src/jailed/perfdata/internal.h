@@ -160,6 +160,7 @@ struct queued {
 	struct chunk *chunk;
 	uint32_t size;
 	uint16_t event, part;
+	int32_t pid, tid; /* as struct perfdata_record has them */
 };
 
 /* A heap, the earliest on top; of equal times the one that was read first. */
@@ -211,7 +212,9 @@ struct perfdata {
 	uint64_t in_hand_at;	       /* in the map, if it is there */
 	uint32_t in_hand_mapped_bytes; /* 0: it is not */
 	bool is_one_of_several;	       /* the header's word */
-	uint64_t nr_delivered;
+	perfdata_wish *wants;	       /* NULL: all */
+	void *wants_context;
+	uint64_t nr_taken;  /* from the queue */
 	uint64_t nr_forced; /* records that left before their turn, for want of room */
 	uint64_t damaged_features;
 	bool unfinished; /* perf record was killed: no features, and no length */

@@ -75,6 +75,16 @@ static uint64_t time_of(const struct perfdata *perfdata, const struct raw_record
 
 /* ---- from the order of the file to that of time ---- */
 
+static void name_task(const struct perfdata *perfdata, const struct raw_record *raw,
+		      struct queued *item)
+{
+	item->pid = item->tid = PERFDATA_NO_TASK;
+	if (item->event < perfdata->nr_events &&
+	    record_task(raw->bytes, raw->size, &perfdata->events[item->event].format, &item->pid,
+			&item->tid))
+		item->pid = item->tid = PERFDATA_NO_TASK;
+}
+
 static int enqueue(struct perfdata *perfdata, const struct raw_record *raw, uint16_t part)
 {
 	struct perf_event_header header;
@@ -87,7 +97,7 @@ static int enqueue(struct perfdata *perfdata, const struct raw_record *raw, uint
 	if (header.type >= PERFDATA_RECORD_FIRST_OWN)
 		return 0;
 	uint32_t event = event_of(perfdata, &header, raw->bytes);
-	const struct queued item = {
+	struct queued item = {
 		.time_ns = time_of(perfdata, raw, event),
 		.at = raw->at,
 		.chunk = raw->chunk,
@@ -95,6 +105,7 @@ static int enqueue(struct perfdata *perfdata, const struct raw_record *raw, uint
 		.event = (uint16_t)event,
 		.part = part,
 	};
+	name_task(perfdata, raw, &item);
 	if (perfdata->nr_parts && item.time_ns > perfdata->parts[part].latest_ns)
 		perfdata->parts[part].latest_ns = item.time_ns;
 	int result = order_push(&perfdata->order, &item);
@@ -169,12 +180,35 @@ static int read_ahead(struct perfdata *perfdata)
 	return 1;
 }
 
+void perfdata_want(struct perfdata *perfdata, perfdata_wish *wants, void *context)
+{
+	perfdata->wants = wants;
+	perfdata->wants_context = context;
+}
+
+static bool is_wanted(const struct perfdata *perfdata, const struct queued *item)
+{
+	return !perfdata->wants || item->tid == PERFDATA_NO_TASK ||
+	       perfdata->wants(perfdata->wants_context, item->tid);
+}
+
 /* While this record is looked at, the memory brings the next one. */
 static void prefetch_next(struct perfdata *perfdata)
 {
 	const struct queued *next = perfdata->order.items;
-	if (perfdata->order.nr && !next->chunk)
+	if (perfdata->order.nr && is_wanted(perfdata, next) && !next->chunk)
 		stream_prefetch(perfdata_stream(perfdata, next->part), next->at, next->size);
+}
+
+/* The bytes of a record that becomes the one in hand. NULL: they are gone. */
+static const void *fetch(struct perfdata *perfdata, const struct queued *item, bool *mapped)
+{
+	const struct raw_record raw = {NULL, item->size, item->at, item->chunk};
+	const void *bytes = stream_fetch(perfdata_stream(perfdata, item->part), &raw,
+					 perfdata->scratch, mapped);
+	perfdata->in_hand_at = item->at;
+	perfdata->in_hand_mapped_bytes = bytes && *mapped ? item->size : 0;
+	return bytes;
 }
 
 int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
@@ -184,23 +218,26 @@ int perfdata_next(struct perfdata *perfdata, struct perfdata_record *record)
 		if (result <= 0)
 			return result;
 		const struct queued item = order_pop(&perfdata->order);
-		const struct raw_record raw = {NULL, item.size, item.at, item.chunk};
-		struct stream *stream = perfdata_stream(perfdata, item.part);
 		chunk_leave(&perfdata_stream(perfdata, perfdata->in_hand_part)->packed,
 			    perfdata->in_hand);
 		perfdata->in_hand = item.chunk;
 		perfdata->in_hand_part = item.part;
-		bool mapped;
-		const void *bytes = stream_fetch(stream, &raw, perfdata->scratch, &mapped);
-		perfdata->in_hand_at = item.at;
-		perfdata->in_hand_mapped_bytes = bytes && mapped ? item.size : 0;
-		if (!bytes)
-			continue; /* the file was cut meanwhile; so are those that wait perhaps not */
-		prefetch_next(perfdata);
+		perfdata->in_hand_mapped_bytes = 0;
 		*record = (struct perfdata_record){
-			bytes, item.size, item.event, item.time_ns, perfdata->nr_delivered++,
-			mapped};
-		return 1;
+			.size = item.size,
+			.event = item.event,
+			.time_ns = item.time_ns,
+			.number = perfdata->nr_taken++,
+			.pid = item.pid,
+			.tid = item.tid,
+		};
+		const bool wanted = is_wanted(perfdata, &item);
+		if (wanted)
+			record->bytes = fetch(perfdata, &item, &record->mapped);
+		prefetch_next(perfdata);
+		if (record->bytes || !wanted)
+			return 1;
+		/* The file was cut meanwhile; so are those that wait perhaps not. */
 	}
 }
 

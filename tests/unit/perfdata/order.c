@@ -101,6 +101,59 @@ static void a_long_round(void)
 	crafted_release(&file);
 }
 
+enum { TASK_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME };
+static const struct crafted_event event_with_tasks = {.attr = CRAFTED_CLOCK(TASK_TYPE)};
+
+static void put_sample_of(struct crafted *file, uint32_t tid, uint64_t time_ns)
+{
+	put_header(file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, 3 * sizeof(uint64_t));
+	put_u64(file, 0x401000);
+	put_u32(file, 10);
+	put_u32(file, tid);
+	put_u64(file, time_ns);
+}
+
+static bool is_odd(void *context, int32_t tid)
+{
+	unsigned *nr_asked = context;
+	++*nr_asked;
+	return tid & 1;
+}
+
+/* Those of others keep their places and numbers; what does not say whose it is has its bytes. */
+static void of_some_threads_alone(void)
+{
+	enum { NR = 9, DAMAGED = 4 };
+	struct crafted file;
+	struct perfdata_record at;
+	unsigned nr_asked = 0;
+	crafted_begin(&file, &event_with_tasks, 1);
+	for (uint32_t i = 0; i < NR; i++)
+		if (i != DAMAGED)
+			put_sample_of(&file, i, NR - i); /* the latest first */
+	put_header(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(uint64_t));
+	put_u64(&file, 0x401000);
+	crafted_end(&file);
+	struct perfdata *perfdata = crafted_open(&file);
+	perfdata_want(perfdata, is_odd, &nr_asked);
+	CHECK_EQ(perfdata_next(perfdata, &at), 1);
+	CHECK(at.bytes && at.tid == PERFDATA_NO_TASK && at.time_ns == 0);
+	for (uint32_t i = NR; i-- > 0;) {
+		if (i == DAMAGED)
+			continue;
+		CHECK_EQ(perfdata_next(perfdata, &at), 1);
+		CHECK_EQ(at.number, i < DAMAGED ? NR - 1 - i : NR - i);
+		CHECK_EQ(at.time_ns, NR - i);
+		CHECK_EQ(at.pid, 10);
+		CHECK_EQ(at.tid, i);
+		CHECK_EQ(at.bytes != NULL, i % 2);
+	}
+	CHECK_EQ(perfdata_next(perfdata, &at), 0);
+	CHECK(nr_asked >= NR - 1);
+	perfdata_close(perfdata);
+	crafted_release(&file);
+}
+
 int main(void)
 {
 	RUN(within_a_round);
@@ -109,5 +162,6 @@ int main(void)
 	RUN(too_late);
 	RUN(equal_times_keep_their_order);
 	RUN(a_long_round);
+	RUN(of_some_threads_alone);
 	return test_done();
 }
