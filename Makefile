@@ -98,8 +98,8 @@ $(BUILD)/ctop: $(call objects_of,cli) $(ARCHIVES)
 
 # ---- tests ----
 # Of x86-64's registers and instructions; those of arm64's are stepped (tests/arm64).
-X86_64_TESTS := $(patsubst %,tests/unit/unwind/%.c,code_entries code_rule code_starts dumps hostile known_functions behind_switch ladder machine memo oracle signal_frames \
-	without_cfi) $(wildcard tests/stacks/*.c)
+X86_64_TESTS := $(patsubst %,tests/unit/%.c,code/code_entries code/code_rule code/code_starts machine/machine \
+	$(addprefix unwind/,behind_switch dumps hostile known_functions ladder memo oracle signal_frames without_cfi)) $(wildcard tests/stacks/*.c)
 OTHER_MACHINE_TESTS := $(if $(filter x86_64,$(MACHINE)),,$(X86_64_TESTS))
 
 UNIT_SOURCES := $(filter-out $(OTHER_MACHINE_TESTS),$(wildcard tests/unit/*/*.c))

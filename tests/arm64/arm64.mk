@@ -15,11 +15,11 @@ ARM64_SETTINGS = BUILD='$(ARM64_BUILD)' AR=$(ARM64_TRIPLET)-ar CC='$(ARM64_CC)' 
 # Rooms whose tests need no kernel of that machine, and those of them that do: the emulator has no openat2
 # and no seccomp, and /proc/PID/exe is itself. Of unwind only what is not about x86-64's registers or another
 # process's: there the steps are the test.
-ARM64_ROOMS  := base ipc kernel store recording elf proc perfdata symbol reader files history query format
+ARM64_ROOMS  := base ipc kernel store recording elf proc perfdata disassembler lines symbol symbolizer reader files history query format
 ARM64_KERNEL := ipc/channel ipc/protocol kernel/ring kernel/record kernel/record_kinds elf/object files/module_file files/opener files/perf_map files/recorded_file
-ARM64_UNITS  := $(foreach room,$(ARM64_ROOMS),$(wildcard tests/unit/$(room)/*.c)) tests/unit/unwind/expression.c \
-	tests/unit/unwind/frame_program.c tests/unit/unwind/rules_beside_libdw.c \
-	tests/unit/unwind/machine_aarch64.c tests/unit/unwind/code_rule_aarch64.c
+ARM64_UNITS  := $(foreach room,$(ARM64_ROOMS),$(wildcard tests/unit/$(room)/*.c)) tests/unit/cfi/expression.c \
+	tests/unit/cfi/frame_program.c tests/unit/cfi/rules_beside_libdw.c \
+	tests/unit/machine/machine_aarch64.c tests/unit/code/code_rule_aarch64.c
 ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(ARM64_KERNEL:%=tests/unit/%.c),$(ARM64_UNITS)))
 ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh tests/arm64/code.sh
 # Left to `make check-arm64`: the same C on every machine, and most of the emulator's time.

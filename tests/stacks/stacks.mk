@@ -37,9 +37,9 @@ $(STACKS)/asan_clang: tests/stacks/programs/asan.c ; $(call stack_program,clang 
 , := ,
 
 .PHONY: stack-programs check-stacks check-shares
-stack-programs: $(STACK_TESTS) $(STACK_PROGRAMS) $(BUILD)/unit/unwind/rules_beside_libdw
+stack-programs: $(STACK_TESTS) $(STACK_PROGRAMS) $(BUILD)/unit/cfi/rules_beside_libdw
 check-stacks: all stack-programs workloads faulty
-	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS) $(BUILD)/unit/unwind/rules_beside_libdw tests/stacks/beside_perf.py tests/stacks/runtimes.py \
+	@BUILD=$(BUILD) STACKS=all tests/run $(STACK_TESTS) $(BUILD)/unit/cfi/rules_beside_libdw tests/stacks/beside_perf.py tests/stacks/runtimes.py \
 		tests/stacks/joined.py tests/stacks/memo.py tests/stacks/without_tables.py
 
 # A table; only that its numbers are not ctop's own would be a failure. SHARES="g++ go": these alone.

@@ -12,7 +12,7 @@
 
 #include <ctop/symbolizer/symbolizer.h>
 
-#include "elf_file.h"
+#include "symbol/elf_file.h"
 #include "test.h"
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))

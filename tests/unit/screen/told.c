@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the interface has to tell of what went wrong. */
-#include "small_profile.h"
+#include "ui/small_profile.h"
 
 #include <ctop/screen/losses.h>
 

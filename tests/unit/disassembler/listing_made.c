@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "elf_file.h"
+#include "symbol/elf_file.h"
 #include "test.h"
 
 /* push %rbp; mov %rsp, %rbp; call; ret; nops */
