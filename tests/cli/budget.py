@@ -99,6 +99,16 @@ def events_that_ctop_paces_are_held_too():
 
 
 @case
+def where_ctop_paces_all_of_them_that_is_said():
+    need_root()
+    with directory() as where, target("faults", "1000000000") as program:
+        # Two threads: it takes 2 s at least, and at the first look, after one, there is a debt already.
+        recording = record_work(where, [program.pid], 4, "-F", RATE, "--budget", TINY, "-e", "page-faults", "-p", program.pid)
+    steps = said(recording.stats)
+    check(len(steps) == 1 and re.search(r"was not held: .*; a sample for each \d+ hits at most, copies of \d+ bytes", steps[0]), f"{steps}")
+
+
+@case
 def with_a_count_the_copies_alone_become_less():
     with directory() as where, target("spin") as program:
         recording = record_work(where, [program.pid], 1, "-c", 1000000, "--budget", TINY, "-p", program.pid)

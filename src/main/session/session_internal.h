@@ -119,6 +119,7 @@ struct session_time {
 struct session_budget {
 	struct spending spending;
 	uint32_t least_set;	/* none of the events' sets is dearer */
+	bool is_over;		/* that is what fallback says */
 	bool moved;		/* it was ever lower than asked for on this account */
 	uint64_t due_ns, at_ns; /* of the next and the last look */
 	uint64_t own_ns, reading_ns, nr_samples, nr_records; /* by then */

@@ -95,30 +95,46 @@ static double percent_of(const struct spending *spending, uint64_t ns)
 	return all_ns > 0 ? 100 * (double)ns / all_ns : 0;
 }
 
+/* Sets that are switched together are described where that is done; of events that ctop paces it is normal to have others. */
+static void describe_paced(const struct session *session, char *text, size_t size)
+{
+	const struct sampler_sets *sets = sampler_sets(session->sampler, true);
+	const uint32_t least = session->budget.least_set;
+	text[0] = '\0';
+	if (sampler_sets(session->sampler, false)->nr || !least || !sets->nr)
+		return;
+	const struct sampler_set *set = &sets->items[least < sets->nr ? least : sets->nr - 1];
+	snprintf(text, size, "a sample for each %u hits at most, copies of %u bytes", set->fewer,
+		 set->dump_bytes);
+}
+
 static void describe(struct session *session, bool is_last)
 {
 	struct session_budget *budget = &session->budget;
 	const struct spending *spending = &budget->spending;
-	const struct sampler_sets *sets = sets_in_question(session);
 	const uint32_t in_use =
 		sampler_set_in_use(session->sampler, session_first_together(session));
-	budget->fallback[0] = '\0';
-	if (!spending_is_over(spending, is_last))
+	char paced[96], names[64] = "";
+	describe_paced(session, paced, sizeof(paced));
+	budget->is_over = spending_is_over(spending, is_last);
+	if (!budget->is_over) {
+		snprintf(budget->fallback, sizeof(budget->fallback), "%s%s", paced,
+			 paced[0] ? ": --budget leaves no more" : "");
 		return;
+	}
 	const uint64_t names_ns = worker_cpu_ns(&session->symbolizer);
-	char names[64] = "";
 	if (names_ns > spending->own_ns / 2)
 		snprintf(names, sizeof(names), ", for names %.2g s of CPU time",
 			 (double)names_ns / (double)NS_PER_SECOND);
 	snprintf(
 		budget->fallback, sizeof(budget->fallback),
 		"--budget %.6g%% %s: ctop's processes took %.2g%% of the machine%s, its samples in "
-		"the kernel about %.2g%%, of %.0f s%s",
+		"the kernel about %.2g%%, of %.0f s%s%s%s",
 		100 * spending->share, is_last ? "was not held" : "is not held",
 		percent_of(spending, spending->own_ns), names,
 		percent_of(spending, spending->kernel_ns),
-		(double)spending->ns / (double)NS_PER_SECOND,
-		in_use + 1 >= sets->nr ? "; less than this it cannot do" : "");
+		(double)spending->ns / (double)NS_PER_SECOND, paced[0] ? "; " : "", paced,
+		in_use + 1 >= sets_in_question(session)->nr ? "; less than this it cannot do" : "");
 }
 
 void session_begin_spending(struct session *session)
@@ -151,6 +167,7 @@ void session_look_at_spending(struct session *session)
 	budget->due_ns = budget->at_ns + LOOK_EVERY_NS;
 	budget->least_set = spending_next(&budget->spending, &costs, in_use, &spent);
 	budget->moved |= budget->least_set > 0;
+	session_describe_sets(session, budget->at_ns);
 	describe(session, false);
 }
 
@@ -167,7 +184,7 @@ void session_end_spending(struct session *session)
 
 const char *session_budget_note(const struct session *session)
 {
-	return session->budget.fallback;
+	return session->budget.is_over ? session->budget.fallback : "";
 }
 
 void session_add_spending(const struct session *session, struct session_stats *stats)

@@ -442,6 +442,39 @@ static void software_events_asked_for_a_rate_have_sets_of_fixed_periods(void)
 	}
 }
 
+static void a_budget_has_rates_to_choose_from(void)
+{
+	require_root();
+	static const struct {
+		double share;
+		bool is_counted, is_dearest;
+	} cases[] = {{1, false, true}, {1e-6, false, false}, {1e-6, true, false}};
+	int32_t pid = getpid();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sampler_options options = options_for(&pid, "cpu-clock");
+		options.adapts = true;
+		options.budget_share = cases[i].share;
+		/* A ms, or the largest copies that there are where it is a rate. */
+		options.count = cases[i].is_counted ? 1000000 : 0;
+		struct sampler *sampler = open_or_explain(&options);
+		const struct sampler_sets *sets = sampler_sets(sampler, false);
+		const uint32_t last = sets->nr - 1;
+		CHECK_EQ(sampler_set_in_use(sampler, 0), cases[i].is_dearest ? 0 : last);
+		CHECK(cases[i].is_counted || sets->nr == SAMPLER_MAX_SETS);
+		CHECK_EQ(sets->items[last].fewer >= 64, !cases[i].is_counted);
+		for (uint32_t set = 1; set < sets->nr; set++) {
+			CHECK(sets->items[set].fewer >= sets->items[set - 1].fewer &&
+			      sets->items[set].dump_bytes <= sets->items[set - 1].dump_bytes);
+			CHECK(sampler_sample_cost_ns(sampler, 0, set) <=
+			      sampler_sample_cost_ns(sampler, 0, set - 1));
+		}
+		/* What was asked for is still what is foreseen. */
+		CHECK_EQ(sampler_dump_bytes(sampler), sets->items[0].dump_bytes);
+		CHECK(sampler_sample_cost_ns(sampler, 0, last) > 0);
+		sampler_free(sampler);
+	}
+}
+
 /* Of two events the one has five sets, the other two: rows are as if both had five. */
 static void each_event_has_its_own_set_in_use(void)
 {
@@ -492,6 +525,7 @@ int main(void)
 	RUN(switches_of_user_code_alone_are_refused);
 	RUN(software_events_of_one_kind_are_refused_together);
 	RUN(software_events_asked_for_a_rate_have_sets_of_fixed_periods);
+	RUN(a_budget_has_rates_to_choose_from);
 	RUN(each_event_has_its_own_set_in_use);
 	return test_done();
 }
