@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from harness import (CTOP, PATIENCE, Skip, case, check, check_refused, child, child_pids, ctop, ctop_ok, directory, main,
-                     need_program, run, wait_until)
+                     need_program, need_root, run, wait_until)
 from recorded_by_perf import need_samples, perf_record, perf_samples
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "stacks"))
@@ -71,14 +71,14 @@ FORMATS = "folded", "pprof", "script"
 
 
 @contextlib.contextmanager
-def recorded_threads(nr, milliseconds, dump_bytes=8192, hz=2000):
+def recorded_threads(nr, milliseconds, dump_bytes=8192, hz=2000, options=()):
     with directory() as where:
         program, path = os.path.join(where, "threads"), os.path.join(where, "perf.data")
         with open(program + ".c", "w", encoding="utf-8") as file:
             file.write(THREADS)
         made = run(need_program("gcc"), "-O1", "-o", program, program + ".c", "-pthread")
         check(made.returncode == 0, made.stderr)
-        perf_record(path, "-e", "cpu-clock:u", "-F", str(hz), "--call-graph", f"dwarf,{dump_bytes}", "--", program,
+        perf_record(path, *options, "-e", "cpu-clock:u", "-F", str(hz), "--call-graph", f"dwarf,{dump_bytes}", "--", program,
                     str(nr), str(milliseconds))
         need_samples(perf_samples(path), 100)
         yield path
@@ -157,6 +157,15 @@ def a_recording_made_of_it():
             ctop_ok("merge", merged, path, "-j", str(nr))
             scripts.append(ctop_ok("export", "script", merged).stdout)
         check(scripts[0] and scripts[0] == scripts[1], "recordings differ")
+
+
+@case
+def a_directory_of_recordings():
+    """perf record --threads: one file for each CPU."""
+    need_root()
+    with recorded_threads(20, 400, options=["--threads"]) as path:
+        check(os.path.exists(os.path.join(path, "data.0")), f"{path} is no directory")
+        check_same(path)
 
 
 @case
