@@ -106,6 +106,33 @@ def what_they_did_lately():
 
 
 @case
+def who_wakes_a_thread():
+    """In the pane; of timers some kernels do not tell on CPUs that idle."""
+    need_root()
+    with target("waits", "600", "100000") as program, terminal(160, 30) as window:
+        window.type(f"{CTOP} --max-overhead 0 -p {program.pid}")
+        window.wait_for("LIVE")
+        window.press("6")
+        window.wait_for("blocked", "sleeper")
+
+        def is_woken(name, waker):
+            """Its row is gone to once more where another one's says that name, too."""
+            window.press("/", *name, "Enter")
+            of_it = re.compile(rf"\d+ {name} .*woken by .*?{waker}")
+            window.wait_until(lambda screen: of_it.search(" ".join(line.rpartition("│")[2].strip() for line in screen.splitlines())) or window.press("n"),
+                              f"who wakes {name}")
+
+        window.press("i")
+        if "preempted, not from waking on" in window.wait_for("run-queue").replace("\n", " "):
+            raise Skip("no records of each waking here")
+        window.press("i")
+        is_woken("blocked", r"\d+ holder \d+%")
+        is_woken("sleeper", r"(an interrupt|unknown) \d+%")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
 def what_they_did_in_a_recording():
     """All of it; of a window nobody knows."""
     need_root()
