@@ -21,7 +21,7 @@ enum {
 	LOOKER_SILENT_OF_PROCESS = 4, /* threads */
 	LOOKER_SILENT_MAX = 16,	      /* of all */
 	LOOKER_BYTES_MAX = 72 << 10,  /* of one look */
-	LOOKER_PIECES_MAX = 64,
+	LOOKER_PIECES_MAX = 256,
 };
 
 struct looker;
@@ -39,6 +39,9 @@ struct wait_object looker_object(struct looker *looker, int32_t pid, int32_t tid
 				 const struct system_call *call);
 /* process_read(), of LOOKER_BYTES_MAX at most. */
 size_t looker_read(struct looker *looker, int32_t pid, uint64_t address, void *bytes, size_t most);
+/* The same, and behind it so many bytes of another place: 0 unless all of those were read. Together LOOKER_BYTES_MAX at most. */
+size_t looker_read_both(struct looker *looker, int32_t pid, uint64_t address, void *bytes,
+			size_t most, uint64_t then, void *then_bytes, size_t then_size);
 /* process_read_pieces(), of LOOKER_PIECES_MAX and as many bytes at most. */
 size_t looker_read_pieces(struct looker *looker, int32_t pid, const uint64_t *addresses, size_t nr,
 			  void *bytes, size_t size);

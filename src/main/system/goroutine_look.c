@@ -96,13 +96,14 @@ static struct goroutine_look look_of(const uint8_t *bytes, const struct span *sp
 size_t goroutines_read(struct looker *looker, int32_t pid, const struct goroutine_layout *layout,
 		       const uint64_t *addresses, size_t nr, struct goroutine_look *looks)
 {
-	enum { AT_ONCE = LOOKER_PIECES_MAX };
-	uint8_t bytes[AT_ONCE * (GOROUTINE_BYTES_MAX + 8)];
-	uint64_t from[AT_ONCE];
+	uint8_t bytes[LOOKER_BYTES_MAX];
+	uint64_t from[LOOKER_PIECES_MAX];
 	const struct span span = span_of(layout);
+	const size_t room = LOOKER_BYTES_MAX / span.bytes;
+	const size_t at_once = room < LOOKER_PIECES_MAX ? room : LOOKER_PIECES_MAX;
 	size_t done = 0;
 	while (done < nr) {
-		const size_t part = nr - done < AT_ONCE ? nr - done : AT_ONCE;
+		const size_t part = nr - done < at_once ? nr - done : at_once;
 		for (size_t i = 0; i < part; i++)
 			from[i] = addresses[done + i] + span.start;
 		const size_t got = looker_read_pieces(looker, pid, from, part, bytes, span.bytes);
@@ -131,13 +132,15 @@ int goroutine_read_stack(struct looker *looker, int32_t pid, const struct gorout
 			 uint64_t address, const struct goroutine_look *look, uint8_t *stack,
 			 size_t most, size_t *bytes)
 {
-	struct goroutine_look after;
+	uint8_t descriptor[GOROUTINE_BYTES_MAX + 8];
+	const struct span span = span_of(layout);
 	if (look->sp >= look->stack_hi || !look->pc)
 		return -EAGAIN;
 	const uint64_t size = look->stack_hi - look->sp;
-	*bytes = looker_read(looker, pid, look->sp, stack, size < most ? (size_t)size : most);
-	if (!*bytes || goroutines_read(looker, pid, layout, &address, 1, &after) != 1 ||
-	    !goroutine_lay_still(look, &after))
+	*bytes = looker_read_both(looker, pid, look->sp, stack, size < most ? (size_t)size : most,
+				  address + span.start, descriptor, span.bytes);
+	if (!*bytes)
 		return -EAGAIN;
-	return 0;
+	const struct goroutine_look after = look_of(descriptor, &span, layout);
+	return goroutine_lay_still(look, &after) ? 0 : -EAGAIN;
 }

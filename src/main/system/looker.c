@@ -170,15 +170,16 @@ static int send_request(struct looker *looker, const struct looker_request *requ
 	int result = start(looker);
 	if (result)
 		return result;
-	result = datagram_send(looker->process.fd, request, sizeof(*request), -1, MSG_DONTWAIT);
+	result = datagram_send(looker->process.fd, request, looker_request_bytes(request), -1,
+			       MSG_DONTWAIT);
 	if (!result)
 		return 0;
 	/* Somebody has killed it meanwhile. */
 	end(looker);
 	result = start(looker);
 	return result ? result
-		      : datagram_send(looker->process.fd, request, sizeof(*request), -1,
-				      MSG_DONTWAIT);
+		      : datagram_send(looker->process.fd, request, looker_request_bytes(request),
+				      -1, MSG_DONTWAIT);
 }
 
 /* 0: the answer is sane, and its bytes are there until the next question. */
@@ -243,11 +244,30 @@ size_t looker_read(struct looker *looker, int32_t pid, uint64_t address, void *b
 					       .pid = pid,
 					       .size = most < LOOKER_BYTES_MAX ? most
 									       : LOOKER_BYTES_MAX,
+					       .nr = 1,
 					       .addresses = {address}};
 	struct looker_answer answer;
 	if (ask(looker, &request, &answer))
 		return 0;
 	memcpy(bytes, looker->bytes, answer.nr);
+	return answer.nr;
+}
+
+size_t looker_read_both(struct looker *looker, int32_t pid, uint64_t address, void *bytes,
+			size_t most, uint64_t then, void *then_bytes, size_t then_size)
+{
+	const struct looker_request request = {.kind = LOOKER_READ,
+					       .pid = pid,
+					       .size = most,
+					       .then_size = then_size,
+					       .nr = 2,
+					       .addresses = {address, then}};
+	struct looker_answer answer;
+	assert(most + then_size <= LOOKER_BYTES_MAX);
+	if (ask(looker, &request, &answer))
+		return 0;
+	memcpy(bytes, looker->bytes, answer.nr);
+	memcpy(then_bytes, looker->bytes + most, then_size);
 	return answer.nr;
 }
 

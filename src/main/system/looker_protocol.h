@@ -16,9 +16,10 @@ struct looker_request {
 	char state;
 	struct sched_stat before;
 	struct system_call call;
-	size_t size; /* bytes at most; of each piece */
-	size_t nr;   /* pieces; of anything else one */
-	uint64_t addresses[LOOKER_PIECES_MAX];
+	size_t size;	  /* bytes at most; of each piece */
+	size_t then_size; /* LOOKER_READ: from the second address on, to behind those; 0: it has none */
+	size_t nr;	  /* of addresses */
+	uint64_t addresses[LOOKER_PIECES_MAX]; /* the datagram ends behind the last one */
 };
 
 struct looker_answer {
@@ -30,6 +31,7 @@ struct looker_answer {
 /* Whether a datagram of that size is an answer to the request: nothing in it is out of range. */
 bool looker_answer_is_sane(const struct looker_answer *answer, size_t bytes,
 			   const struct looker_request *request);
+size_t looker_request_bytes(const struct looker_request *request);
 /* What it asks for, as this process may see it. */
 struct looker_answer looker_answer_to(const struct looker_request *request, uint8_t *bytes);
 /* The looker's side: answers until main is gone. */

@@ -3,6 +3,7 @@
 #include "looker_protocol.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -46,6 +47,12 @@ bool looker_answer_is_sane(const struct looker_answer *answer, size_t bytes,
 	return false;
 }
 
+size_t looker_request_bytes(const struct looker_request *request)
+{
+	return offsetof(struct looker_request, addresses) +
+	       request->nr * sizeof(request->addresses[0]);
+}
+
 struct looker_answer looker_answer_to(const struct looker_request *request, uint8_t *bytes)
 {
 	struct looker_answer answer = {0};
@@ -60,6 +67,10 @@ struct looker_answer looker_answer_to(const struct looker_request *request, uint
 		break;
 	case LOOKER_READ:
 		answer.nr = process_read(request->pid, request->addresses[0], bytes, request->size);
+		if (request->then_size &&
+		    process_read(request->pid, request->addresses[1], bytes + request->size,
+				 request->then_size) != request->then_size)
+			answer.nr = 0;
 		break;
 	case LOOKER_PIECES:
 		answer.nr = process_read_pieces(request->pid, request->addresses, request->nr,
@@ -87,8 +98,7 @@ void looker_run(int fd, uint8_t *bytes)
 {
 	struct looker_request request;
 	give_up_the_rest();
-	while (datagram_receive(fd, &request, sizeof(request), 0, NULL, NULL) ==
-	       (ssize_t)sizeof(request)) {
+	while (datagram_receive(fd, &request, sizeof(request), 0, NULL, NULL) > 0) {
 		const struct looker_answer answer = looker_answer_to(&request, bytes);
 		if (datagram_send(fd, &answer, sizeof(answer), -1, 0))
 			return;

@@ -87,6 +87,10 @@ static void what_lies_there_is_read(void)
 	CHECK_EQ(looker_read_pieces(looker, pid, places, 3, text, 4), 2);
 	CHECK(!memcmp(text, "lieswhat", 8));
 	CHECK_EQ(looker_read(looker, pid, 4096, text, 1), 0);
+	CHECK_EQ(looker_read_both(looker, pid, (uintptr_t)page, text, 4, places[0], text + 4, 3),
+		 4);
+	CHECK(!memcmp(text, "whatlie", 7));
+	CHECK_EQ(looker_read_both(looker, pid, (uintptr_t)page, text, 4, 4096, text + 4, 3), 0);
 	CHECK_EQ(looker_nr_silent(looker), 0);
 	CHECK(looker_cpu_ns(looker) > 0);
 	looker_free(looker);
