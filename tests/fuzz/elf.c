@@ -12,6 +12,7 @@
 
 #include <ctop/cfi/cfi.h>
 #include "jailed/code/code_entries.h"
+#include "jailed/code/code_symbols.h"
 #include "jailed/symbol/dwarf_symbols.h"
 #include "jailed/symbol/elf_plt.h"
 #include <ctop/symbol/elf_symbols.h>
@@ -70,6 +71,20 @@ static void check_entries(const struct object *object)
 		if (code_entries_find(&entries, addresses[i], &function))
 			REQUIRE(function.start <= addresses[i] &&
 				addresses[i] - function.start < function.end - function.start);
+}
+
+static void check_sized_functions(const struct object *object)
+{
+	struct code_symbols symbols = {0};
+	struct code_function function;
+	uint64_t steps = 1 << 10;
+	code_symbols_read(&symbols, object, &steps);
+	REQUIRE(steps <= 1 << 10);
+	for (size_t i = 0; i < NR_ADDRESSES; i++)
+		if (code_symbols_find(&symbols, addresses[i], &function))
+			REQUIRE(function.start <= addresses[i] && addresses[i] < function.end &&
+				function.end - function.start <= CODE_SYMBOL_BYTES_MAX);
+	code_symbols_release(&symbols);
 }
 
 static void check_go_functions(Elf *elf)
@@ -256,6 +271,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (object) {
 		check_object(object);
 		check_entries(object);
+		check_sized_functions(object);
 		check_go_functions(object_elf(object));
 		check_go_lines(object_elf(object));
 		check_symbols(object_elf(object));

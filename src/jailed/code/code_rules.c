@@ -8,15 +8,18 @@
 
 #include "code_entries.h"
 #include "code_starts.h"
+#include "code_symbols.h"
 
 enum {
 	SEGMENTS_MAX = 4, /* linkers make one; code lies in no more that matter */
-	RULES_MAX = 1 << 13
+	RULES_MAX = 1 << 13,
+	STEPS_OF_RULE = CODE_SYMBOL_BYTES_MAX + CODE_RULE_MAX_STEPS /* at most */
 };
 /* Ten seconds' work at most, in all: libc, read at each of its instructions, takes less. */
 #define STEPS_OF_MODULE (UINT64_C(1) << 26)
 /* Views of modules count from 1, those of live code from 2^63; of what is known before a segment is read, from here. */
-#define ENTRY_SERIALS (UINT64_C(1) << 62)
+#define ENTRY_SERIALS  (UINT64_C(1) << 62)
+#define SYMBOL_SERIALS (UINT64_C(1) << 61)
 
 struct known_rule {
 	uint64_t key;
@@ -29,6 +32,8 @@ struct code_rules {
 	struct code_starts segments[SEGMENTS_MAX];
 	size_t nr_segments;
 	struct code_entries entries;
+	struct code_symbols symbols;
+	struct code_marks marks[SEGMENTS_MAX];
 	struct {
 		struct known_rule *items;
 		size_t nr, capacity;
@@ -53,6 +58,9 @@ void code_rules_free(struct code_rules *rules)
 		return;
 	for (size_t i = 0; i < rules->nr_segments; i++)
 		code_starts_release(&rules->segments[i]);
+	for (size_t i = 0; i < SEGMENTS_MAX; i++)
+		code_marks_release(&rules->marks[i]);
+	code_symbols_release(&rules->symbols);
 	free(rules->known.items);
 	index_release(&rules->known_by_key);
 	free(rules);
@@ -92,6 +100,25 @@ static void remember(struct code_rules *rules, uint64_t key, const struct code_r
 	index_add(&rules->known_by_key, hash_u64(key), (uint32_t)rules->known.nr++);
 }
 
+/* The function alone, in a view of its own. */
+static struct code_rule read_function(struct code_reader *reader, const struct code_view *view,
+				      const struct code_function *function, uint64_t elf_address,
+				      bool after_call, uint64_t *steps)
+{
+	uint64_t of_rule = CODE_RULE_MAX_STEPS;
+	const struct code_functions functions = {.items = {*function}, .nr = 1};
+	*steps -= of_rule;
+	const struct code_rule rule =
+		code_rule_read(reader, view, &functions, elf_address, after_call, &of_rule);
+	*steps += of_rule;
+	return rule;
+}
+
+static bool is_within(const struct code_function *function, const struct code_view *view)
+{
+	return function->start >= view->start && function->end - view->start <= view->size;
+}
+
 /*
  * The rule of what start files bring, without reading where all other functions start: up to half a second in a large
  * library, for its last function. Only where both ways through the function agree, as they nearly always do.
@@ -100,20 +127,45 @@ static bool read_entry_rule(const struct code_rules *rules, const struct code_st
 			    struct code_reader *reader, uint64_t elf_address, bool after_call,
 			    uint64_t *steps, struct code_rule *rule)
 {
-	uint64_t of_rule = CODE_RULE_MAX_STEPS;
-	struct code_functions functions = {.nr = 1};
-	struct code_function *function = &functions.items[0];
+	struct code_function function;
 	struct code_view view = segment->view;
-	if (segment->pass == CODE_IS_READ || *steps < of_rule ||
-	    !code_entries_find(&rules->entries, elf_address, function) ||
-	    function->start < view.start || function->end - view.start > view.size)
+	if (segment->pass == CODE_IS_READ || *steps < CODE_RULE_MAX_STEPS ||
+	    !code_entries_find(&rules->entries, elf_address, &function) ||
+	    !is_within(&function, &view))
 		return false;
-	*steps -= of_rule;
 	view.serial |= ENTRY_SERIALS;
 	view.branched_to = view.starts = view.parts = NULL;
-	*rule = code_rule_read(reader, &view, &functions, elf_address, after_call, &of_rule);
-	*steps += of_rule;
-	return rule->ways == (CODE_FROM_START | CODE_TO_RETURN);
+	*rule = read_function(reader, &view, &function, elf_address, after_call, steps);
+	if (rule->ways == (CODE_FROM_START | CODE_TO_RETURN))
+		return true;
+	*rule = (struct code_rule){0};
+	return false;
+}
+
+/*
+ * The same of a function that has a symbol: a second in node. Whatever comes of it: where it starts and ends is known better than by reading.
+ * False: none has.
+ */
+static bool read_symbol_rule(struct code_rules *rules, const struct code_starts *segment,
+			     struct code_reader *reader, uint64_t elf_address, bool after_call,
+			     uint64_t *steps, struct code_rule *rule, enum code_found *found)
+{
+	struct code_function function;
+	struct code_view view = segment->view;
+	struct code_marks *marks = &rules->marks[segment - rules->segments];
+	code_symbols_read(&rules->symbols, rules->object, steps);
+	if (!code_symbols_find(&rules->symbols, elf_address, &function) ||
+	    !is_within(&function, &view) || !segment->bits ||
+	    !code_marks_make(marks, &rules->symbols, &view))
+		return false;
+	*found = CODE_UNREAD;
+	if (*steps < STEPS_OF_RULE)
+		return true;
+	view.serial |= SYMBOL_SERIALS;
+	code_marks_look(marks, &view, &function, steps);
+	*rule = read_function(reader, &view, &function, elf_address, after_call, steps);
+	*found = rule->ways ? CODE_RULE : CODE_NO_RULE;
+	return true;
 }
 
 /* Reads where functions start, then the rule; takes from *steps what that cost. */
@@ -151,11 +203,14 @@ enum code_found code_rules_find(struct code_rules *rules, struct code_reader *re
 	if (segment &&
 	    read_entry_rule(rules, segment, reader, elf_address, after_call, &steps, rule))
 		found = CODE_RULE;
-	else if (segment && segment->bits)
+	else if (segment &&
+		 !read_symbol_rule(rules, segment, reader, elf_address, after_call, &steps, rule,
+				   &found) &&
+		 segment->bits)
 		found = read_rule(segment, reader, elf_address, after_call, &steps, rule);
 	*allowance -= before - steps;
 	rules->steps_left -= before - steps;
-	if (found == CODE_UNREAD && rules->steps_left >= CODE_RULE_MAX_STEPS)
+	if (found == CODE_UNREAD && rules->steps_left >= STEPS_OF_RULE)
 		return CODE_UNREAD;
 	remember(rules, key, rule);
 	return found == CODE_RULE ? CODE_RULE : CODE_NO_RULE;

@@ -361,8 +361,6 @@ static void read_relocations_of(struct code_starts *starts, Elf_Scn *section,
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	const size_t nr = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-	if (starts->relocations == 0)
-		starts->relocations = elf_ndxscn(section);
 	for (; starts->at < nr && starts->at<SYMBOLS_MAX && * steps> 0; starts->at++) {
 		GElf_Rela relocation;
 		--*steps;
@@ -506,11 +504,24 @@ static void free_bits(struct code_starts *starts)
 	starts->view.branched_to = starts->view.starts = starts->view.parts = NULL;
 }
 
+/* The first section of such. */
+static size_t find_relocations(Elf *elf)
+{
+	enum { SECTIONS_MAX = 1 << 10 };
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	for (unsigned i = 0; i < SECTIONS_MAX && (section = elf_nextscn(elf, section)); i++)
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA)
+			return elf_ndxscn(section);
+	return 0;
+}
+
 bool code_starts_open(struct code_starts *starts, const struct object *object, uint64_t elf_address)
 {
 	static uint64_t last_serial;
 	struct object_code code;
-	*starts = (struct code_starts){.object = object};
+	*starts = (struct code_starts){.object = object,
+				       .relocations = find_relocations(object_elf(object))};
 	if (!object_code(object, elf_address, &code))
 		return false;
 	starts->view = (struct code_view){
