@@ -13,7 +13,7 @@
 enum {
 	DIES_MAX = 1 << 20,   /* looked at in one function */
 	SCOPES_MAX = 1 << 18, /* blocks and calls of it */
-	PARTS_MAX = 1 << 19,  /* ranges of these */
+	PARTS_MAX = 1 << 19,  /* ranges of these, with those without code */
 	DEPTH_MAX = 64,
 	CALLS_DEEP_MAX = SOURCE_FRAMES_MAX - 1, /* more are as if they were not there */
 	/* At one address: entries that lie in each other, and some that should not be beside them. */
@@ -44,7 +44,7 @@ struct reading {
 		struct edge *items;
 		size_t nr, capacity;
 	} edges;
-	size_t nr_dies;
+	size_t nr_dies, nr_parts;
 	/* Those that have the address which was come to, in their order. */
 	uint32_t open[OPEN_MAX];
 	size_t nr_open;
@@ -66,10 +66,11 @@ static int add_edges(struct reading *reading, Dwarf_Die *die, size_t *nr)
 	uint64_t start, end;
 	struct parts parts = parts_of(reading->split, die);
 	for (*nr = 0; parts_next(&parts, &start, &end); ++*nr) {
+		if (++reading->nr_parts > PARTS_MAX)
+			return -1;
 		if (end <= start)
 			continue;
-		if (reading->edges.nr / 2 == PARTS_MAX ||
-		    vec_reserve(&reading->edges, reading->edges.nr + 2))
+		if (vec_reserve(&reading->edges, reading->edges.nr + 2))
 			return -1;
 		reading->edges.items[reading->edges.nr++] = (struct edge){start, scope, true};
 		reading->edges.items[reading->edges.nr++] = (struct edge){end, scope, false};
