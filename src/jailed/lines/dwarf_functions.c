@@ -253,13 +253,13 @@ static const uint8_t *skip_attributes(const struct scan *scan, struct dwarf_byte
 				      const struct abbrev *abbrev)
 {
 	const uint8_t *sibling = NULL;
-	const struct step *steps = scan->steps.items + abbrev->first_step;
 	for (size_t i = 0; i < abbrev->nr_steps; i++) {
-		if (steps[i].kind != STEP_SIBLING) {
-			take_step(scan, cursor, steps[i]);
+		const struct step step = scan->steps.items[abbrev->first_step + i];
+		if (step.kind != STEP_SIBLING) {
+			take_step(scan, cursor, step);
 			continue;
 		}
-		const uint64_t at = dwarf_fixed(cursor, steps[i].bytes);
+		const uint64_t at = dwarf_fixed(cursor, step.bytes);
 		if (at < (uint64_t)(cursor->end - scan->start))
 			sibling = scan->start + at;
 	}
