@@ -8,7 +8,7 @@
 
 #include "rows.h"
 
-enum { KEY_BYTES = 32, ROW_BYTES = 128 };
+enum { KEY_BYTES = 48, ROW_BYTES = 128 };
 
 static const char *key_of(char key[KEY_BYTES], size_t number)
 {

@@ -124,7 +124,7 @@ struct session_budget {
 	uint64_t due_ns, at_ns; /* of the next and the last look */
 	uint64_t own_ns, reading_ns, nr_samples, nr_records; /* by then */
 	uint64_t ended_ns; /* of own_ns: of children that were reaped */
-	char fallback[320];
+	char fallback[512];
 };
 
 struct session {
