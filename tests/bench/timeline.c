@@ -93,10 +93,20 @@ static void add_second(uint64_t second, int32_t nr_threads, uint64_t marks)
 	for (int32_t tid = 1; tid <= nr_threads; tid++) {
 		const uint64_t busy_ns = random_next(&random_state) % SECOND_NS;
 		const struct thread_stretch stretches[] = {
-			{1, tid, "worker", start_ns, start_ns + busy_ns, THREAD_COMPUTES,
-			 WAIT_UNSEEN, false, false},
-			{1, tid, "worker", start_ns + busy_ns, start_ns + SECOND_NS, THREAD_WAITS,
-			 (enum wait_kind)(tid % NR_WAIT_KINDS), false, false},
+			{.pid = 1,
+			 .tid = tid,
+			 .name = "worker",
+			 .from_ns = start_ns,
+			 .to_ns = start_ns + busy_ns,
+			 .state = THREAD_COMPUTES,
+			 .wait = WAIT_UNSEEN},
+			{.pid = 1,
+			 .tid = tid,
+			 .name = "worker",
+			 .from_ns = start_ns + busy_ns,
+			 .to_ns = start_ns + SECOND_NS,
+			 .state = THREAD_WAITS,
+			 .wait = (enum wait_kind)(tid % NR_WAIT_KINDS)},
 		};
 		for (int i = 0; i < 2; i++)
 			must(timeline_add(timeline, &stretches[i]), "stretch");
