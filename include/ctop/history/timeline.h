@@ -73,7 +73,7 @@ size_t timeline_nr_threads(const struct timeline *timeline);
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, size_t row);
 /* For qsort_r() of rows (size_t), with the timeline: by process, then by thread, the older one first. */
 int timeline_compare_rows(const void *a, const void *b, void *timeline);
-/* The row of who had that number last by then, as those that end still wake others; SIZE_MAX: nobody that is known. */
+/* The row of who had that number then, or had until a moment before, as those that end still wake others; SIZE_MAX: nobody that is known. */
 size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t time_ns);
 /* The row of a thread; SIZE_MAX: it has gone. */
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial);

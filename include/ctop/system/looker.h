@@ -17,7 +17,8 @@
 #include <ctop/system/wait_look.h>
 
 enum {
-	LOOKER_PATIENCE_MS = 250, /* that it may wait in the kernel; for a CPU it may wait longer */
+	LOOKER_PATIENCE_MS =
+		250, /* that it may wait in the kernel; for a CPU it may wait longer, 5 s in all */
 	LOOKER_SILENT_OF_PROCESS = 4, /* threads */
 	LOOKER_SILENT_MAX = 16,	      /* of all */
 	LOOKER_BYTES_MAX = 72 << 10,  /* of one look */

@@ -490,6 +490,8 @@ static bool read_inlined(struct source_lines *lines, const struct unit *unit, Dw
 		return lines->inlined.is_known;
 	lines->inlined.function = function;
 	lines->inlined.unit = at;
+	/* What cannot be read has no calls, and none of the last one's. */
+	lines->inlined.tree.calls.nr = lines->inlined.tree.spans.nr = 0;
 	lines->inlined.is_known = die_of(lines, unit, function, &die) &&
 				  inlined_tree_read(&lines->inlined.tree, unit->split, &die);
 	return lines->inlined.is_known;

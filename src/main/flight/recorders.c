@@ -40,9 +40,10 @@ static bool blocks_usr2(int32_t pid)
 	return mask >> (SIGUSR2 - 1) & 1 && !(mask >> (SIGALRM - 1) & 1);
 }
 
+/* Words lie in a process's own memory, which may not answer: those of few are read. */
 static bool looks_like_one(int32_t pid)
 {
-	return is_called_so(pid) && blocks_usr2(pid);
+	return blocks_usr2(pid) && is_called_so(pid);
 }
 
 /* A child of a recorder may look like it; who has started it, as sudo(8) does, has its words, but takes signals. */
@@ -59,7 +60,7 @@ static size_t find_recorders(int32_t *pid, char *list, size_t size)
 	int32_t found;
 	list[0] = '\0';
 	while (processes && (found = proc_next_pid(processes)) > 0) {
-		if (found == getpid() || !is_recorder(found) || kill(found, 0) < 0)
+		if (found == getpid() || kill(found, 0) < 0 || !is_recorder(found))
 			continue;
 		*pid = found;
 		if (used < size)

@@ -4,7 +4,11 @@
 
 #include <string.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
+
+/* Who ends wakes the others a moment later than that is recorded. */
+#define ENDS_WITHIN_NS NS_PER_SECOND
 
 /* ---- threads ---- */
 
@@ -35,17 +39,19 @@ int timeline_compare_rows(const void *a, const void *b, void *timeline)
 	return (left->serial > right->serial) - (left->serial < right->serial);
 }
 
-/* Serials rise. */
 size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t time_ns)
 {
 	for (size_t i = timeline->rows.nr; i--;) {
 		const struct timeline_thread *thread = &timeline->rows.items[i].thread;
-		if (thread->tid == tid && thread->began_ns <= time_ns)
+		const bool is_over =
+			thread->has_ended && thread->until_ns + ENDS_WITHIN_NS < time_ns;
+		if (thread->tid == tid && thread->began_ns <= time_ns && !is_over)
 			return i;
 	}
 	return SIZE_MAX;
 }
 
+/* Serials rise. */
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial)
 {
 	size_t low = 0, high = timeline->rows.nr;

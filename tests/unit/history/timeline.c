@@ -337,6 +337,16 @@ static void who_ended_a_wait_is_kept(void)
 	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 40 * MS), 1);
 	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 9 * MS), SIZE_MAX);
 	CHECK_EQ(timeline_row_then(timeline, TID + 2, START_NS + 40 * MS), SIZE_MAX);
+	/* It ends, and its number is somebody else's later. */
+	stretch = (struct thread_stretch){.pid = PID,
+					  .tid = TID + 1,
+					  .from_ns = START_NS + 40 * MS,
+					  .to_ns = START_NS + 40 * MS,
+					  .state = THREAD_UNKNOWN,
+					  .ends = true};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 41 * MS), 1);
+	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 2000 * MS), SIZE_MAX);
 	/* A recording knows better. */
 	timeline_forget_waits(timeline);
 	CHECK_EQ(timeline_longest_waits(timeline, waits), 0);
