@@ -10,8 +10,10 @@ from exporting import Costs, check_costs, export, module_of, nr_samples, profile
 from harness import case, check, main
 
 KEYS = {"M": {"ph", "pid", "tid", "name", "args"}, "B": {"ph", "pid", "tid", "ts", "name", "cat"},
-        "E": {"ph", "pid", "tid", "ts", "args"}, "X": {"ph", "pid", "tid", "ts", "dur", "name", "cat", "args"}}
-STATES_FROM = 10**10  # rows of threads' states: cli/timeline.py
+        "E": {"ph", "pid", "tid", "ts", "args"}, "X": {"ph", "pid", "tid", "ts", "dur", "name", "cat", "args"},
+        "i": {"ph", "pid", "tid", "ts", "name", "cat", "s", "args"}, "s": {"ph", "pid", "tid", "ts", "name", "cat", "id"},
+        "f": {"ph", "pid", "tid", "ts", "name", "cat", "id", "bp"}}
+STATES_FROM = 10**10  # rows of threads' states, and who ended their longest waits: cli/timeline.py
 
 Slice = collections.namedtuple("Slice", "name begin end samples weight depth")
 
@@ -28,7 +30,7 @@ def rows_of(document):
         check(set(event) == KEYS[event["ph"]], f"{event}")
         row = event["pid"], event["tid"]
         if event["tid"] >= STATES_FROM:
-            check(event["ph"] in "MX", f"{event}")
+            check(event["ph"] in "MXisf", f"{event}")
             continue
         if event["ph"] == "M":
             if event["name"] == "thread_name":

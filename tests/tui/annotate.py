@@ -213,7 +213,7 @@ def generated_code_that_a_dump_tells_of_has_its_lines():
 def generated_code_that_a_map_tells_of_is_read_in_memory():
     with directory() as where, terminal(120, 40) as window, generating(where, "f") as (process, start):
         window.type(f"{CTOP} -p {process.pid}")
-        window.wait_for("LIVE", "first()")
+        window.wait_for("LIVE", "first")
         window.press("a")
         window.wait_for("CODE OF first", "[7 Annotate]", "generated code, read in the process's memory at", "may have been there",
                         f"{start + 4:x}", "0xf4240")
@@ -226,7 +226,7 @@ def generated_code_that_a_map_tells_of_is_read_in_memory():
 def generated_code_of_a_process_that_has_ended_is_told_to_be_gone():
     with directory() as where, terminal(120, 40) as window, generating(where, "f") as (process, _):
         window.type(f"{CTOP} -p {process.pid}")
-        window.wait_for("LIVE", "first()")
+        window.wait_for("LIVE", "first")
         process.kill()
         process.wait()
         window.wait_for("EXITED")
