@@ -111,6 +111,8 @@ struct session_stats {
 	uint64_t waits_refused;	   /* looks at waiting threads that the kernel did not allow */
 	uint64_t waits_refused_by; /* why: enum trace_refusal */
 	uint64_t waits_silent; /* threads, and processes as a whole, whose memory did not answer */
+	uint64_t
+		waits_unasked; /* looks that were not made, as nobody could be started who makes them */
 	uint64_t waits_untold_ns; /* that the collector had no room for */
 	uint64_t wakings_lost;	  /* what was lost of records of who was woken */
 	uint64_t wakings_untold;  /* waits that ended without such a record */

@@ -49,6 +49,8 @@ size_t looker_read_pieces(struct looker *looker, int32_t pid, const uint64_t *ad
 
 /* How many threads did not answer, where a process's memory as a whole is one. */
 uint64_t looker_nr_silent(const struct looker *looker);
+/* Questions that nobody was there to be asked: it could not be started. */
+uint64_t looker_nr_unasked(const struct looker *looker);
 int32_t looker_pid(const struct looker *looker); /* 0: it does not run */
 /* What it has taken, with those before it. */
 uint64_t looker_cpu_ns(const struct looker *looker);

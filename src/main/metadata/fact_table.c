@@ -121,6 +121,10 @@ const struct fact_row fact_rows[] = {
 	PROBLEM(waits_silent, AT_END,
 		"times a thread's memory did not answer within 250 ms: where it waits is not "
 		"looked at any more, how long is known all the same"),
+	PROBLEM(waits_unasked, AT_END,
+		"looks at where threads wait that were not made: the process that looks could not "
+		"be "
+		"started, as where a limit of processes or open files is reached"),
 	PROBLEM(waits_untold_ns, AT_END, "ns of waiting that ctop was too slow to tell"),
 	PROBLEM(wakings_lost, AT_END,
 		"records of wakings lost: of their threads the run-queue's time from waking on "

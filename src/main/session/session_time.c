@@ -388,6 +388,7 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	const struct session_time *time = &session->time;
 	if (time->looker) {
 		stats->waits_silent = looker_nr_silent(time->looker);
+		stats->waits_unasked = looker_nr_unasked(time->looker);
 		stats->cpu_ns[0] += looker_cpu_ns(time->looker);
 	}
 	if (!time->account)

@@ -33,6 +33,7 @@ struct looker {
 		bytes; /* NULL unless it runs: of its own, since the one before may still write into its */
 	struct silent silent[LOOKER_SILENT_MAX];
 	unsigned nr_silent;
+	uint64_t nr_unasked;
 	uint64_t before_cpu_ns; /* of those that have ended */
 };
 
@@ -121,6 +122,11 @@ uint64_t looker_nr_silent(const struct looker *looker)
 	return looker->nr_silent;
 }
 
+uint64_t looker_nr_unasked(const struct looker *looker)
+{
+	return looker->nr_unasked;
+}
+
 static bool is_silent(const struct looker *looker, int32_t pid, int32_t tid)
 {
 	unsigned nr = 0;
@@ -167,19 +173,26 @@ static int wait_for_answer(const struct looker *looker)
 
 static int send_request(struct looker *looker, const struct looker_request *request)
 {
-	int result = start(looker);
-	if (result)
-		return result;
-	result = datagram_send(looker->process.fd, request, looker_request_bytes(request), -1,
-			       MSG_DONTWAIT);
-	if (!result)
-		return 0;
-	/* Somebody has killed it meanwhile. */
-	end(looker);
-	result = start(looker);
+	const int result = start(looker);
 	return result ? result
 		      : datagram_send(looker->process.fd, request, looker_request_bytes(request),
 				      -1, MSG_DONTWAIT);
+}
+
+/* 0; or -EIO, -EPIPE and the like: it has ended; -ETIMEDOUT, -EPROTO: it does not answer, or nonsense. */
+static int exchange(struct looker *looker, const struct looker_request *request,
+		    struct looker_answer *answer)
+{
+	int result = send_request(looker, request);
+	if (!result)
+		result = wait_for_answer(looker);
+	if (result)
+		return result;
+	const ssize_t got = datagram_receive(looker->process.fd, answer, sizeof(*answer),
+					     MSG_DONTWAIT, NULL, NULL);
+	if (got <= 0)
+		return got < 0 ? (int)got : -EIO;
+	return looker_answer_is_sane(answer, (size_t)got, request) ? 0 : -EPROTO;
 }
 
 /* 0: the answer is sane, and its bytes are there until the next question. */
@@ -188,21 +201,19 @@ static int ask(struct looker *looker, const struct looker_request *request,
 {
 	if (is_silent(looker, request->pid, request->tid))
 		return -ETIMEDOUT;
-	int result = looker->is_main ? start(looker) : send_request(looker, request);
-	if (result)
-		return result;
-	if (looker->is_main) {
+	int result = looker->is_main ? start(looker) : exchange(looker, request, answer);
+	if (!result && looker->is_main)
 		*answer = looker_answer_to(request, looker->bytes);
-		return 0;
+	/* Somebody has killed it, which is not the thread's fault: once. */
+	if (result && looker->bytes && result != -ETIMEDOUT && result != -EPROTO) {
+		end(looker);
+		result = exchange(looker, request, answer);
 	}
-	result = wait_for_answer(looker);
-	const ssize_t got = result ? result
-				   : datagram_receive(looker->process.fd, answer, sizeof(*answer),
-						      MSG_DONTWAIT, NULL, NULL);
-	if (got >= 0 && looker_answer_is_sane(answer, (size_t)got, request))
-		return 0;
-	give_up(looker, request);
-	return -ETIMEDOUT;
+	if (result && looker->bytes)
+		give_up(looker, request);
+	else if (result)
+		looker->nr_unasked++;
+	return result ? -ETIMEDOUT : 0;
 }
 
 int looker_look(struct looker *looker, int32_t pid, int32_t tid, char state,

@@ -130,6 +130,7 @@ static void whole_object(void)
 		  "  \"waits_refused\": 0,\n"
 		  "  \"waits_refused_by\": 0,\n"
 		  "  \"waits_silent\": 0,\n"
+		  "  \"waits_unasked\": 0,\n"
 		  "  \"waits_untold_ns\": 0,\n"
 		  "  \"wakings_lost\": 0,\n"
 		  "  \"wakings_untold\": 0,\n"

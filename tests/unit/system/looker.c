@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -165,6 +166,61 @@ static void one_that_somebody_kills_is_replaced(void)
 	end_target(pid);
 }
 
+/* Kills it as soon as main waits for what it has been asked; it is stopped until then. */
+static pid_t killer_of(pid_t looker, pid_t waiting)
+{
+	const pid_t pid = fork();
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	char path[64], call[16] = "", wanted[16];
+	snprintf(path, sizeof(path), "/proc/%d/syscall", waiting);
+	const int fd = open(path, O_RDONLY);
+	const int wanted_bytes = snprintf(wanted, sizeof(wanted), "%d ", SYS_poll);
+	while (fd >= 0 && strncmp(call, wanted, (size_t)wanted_bytes) != 0)
+		if (pread(fd, call, sizeof(call) - 1, 0) < 0)
+			break;
+	_exit(kill(looker, SIGKILL) ? 1 : 0);
+}
+
+/* It is not the thread's fault: another is asked. */
+static void one_that_somebody_kills_as_it_answers_is_replaced(void)
+{
+#ifdef SYS_poll
+	struct looker *looker = looker_new();
+	const pid_t pid = start_target(false);
+	CHECK(looker && reads(looker, pid, page));
+	const pid_t first = only_child_of(getpid(), pid);
+	CHECK(first > 0 && !kill(first, SIGSTOP));
+	const pid_t killer = killer_of(first, getpid());
+	CHECK(reads(looker, pid, page));
+	CHECK_EQ(looker_nr_silent(looker), 0);
+	waitpid(killer, NULL, 0);
+	looker_free(looker);
+	end_target(pid);
+#else
+	SKIP("no poll(2) to see it wait in");
+#endif
+}
+
+static void looks_without_a_process_are_counted(void)
+{
+	struct looker *looker = looker_new();
+	const pid_t pid = start_target(false);
+	struct rlimit files, none = {0};
+	CHECK(looker && !getrlimit(RLIMIT_NOFILE, &files));
+	none.rlim_max = files.rlim_max;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
+	CHECK(!reads(looker, pid, page) && !reads(looker, pid, page));
+	CHECK(!setrlimit(RLIMIT_NOFILE, &files));
+	CHECK_EQ(looker_nr_unasked(looker), 2);
+	CHECK_EQ(looker_nr_silent(looker), 0);
+	CHECK(reads(looker, pid, page));
+	CHECK_EQ(looker_nr_unasked(looker), 2);
+	looker_free(looker);
+	end_target(pid);
+}
+
 /* ---- answers ---- */
 
 static struct looker_request request = {
@@ -229,6 +285,8 @@ int main(void)
 	RUN(what_never_answers_is_given_up);
 	RUN(of_many_threads_that_never_answer_few_are_asked);
 	RUN(one_that_somebody_kills_is_replaced);
+	RUN(one_that_somebody_kills_as_it_answers_is_replaced);
+	RUN(looks_without_a_process_are_counted);
 	RUN(nothing_out_of_range_is_believed);
 	return test_done();
 }
