@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The timeline, live and of a recording, in a real terminal."""
 
+import contextlib
 import os
 import re
 import sys
@@ -14,6 +15,18 @@ from harness import BUILD, CTOP, case, check, ctop_ok, directory, main, need_roo
 
 def shows(pattern):
     return lambda screen: re.search(pattern, screen, re.M)
+
+
+@contextlib.contextmanager
+def recorded_waits(cols, rows):
+    """A terminal with the timeline of a recording of the workload waits."""
+    with directory() as where, terminal(cols, rows) as window:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-o", path, "--", os.path.join(BUILD, "workloads", "waits"), "600", "20")
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("FILE")
+        window.press("9")
+        yield window
 
 
 @case
@@ -38,12 +51,7 @@ def live_threads_have_rows():
 @case
 def a_recording_has_it():
     need_root()
-    with directory() as where, terminal(120, 40) as window:
-        path = os.path.join(where, "x.ctop")
-        ctop_ok("record", "-q", "-o", path, "--", os.path.join(BUILD, "workloads", "waits"), "600", "20")
-        window.type(f"{CTOP} report {path}")
-        window.wait_for("FILE")
-        window.press("9")
+    with recorded_waits(120, 40) as window:
         window.wait_for("[9 Timeline]", "holder", "blocked", "sleeper", "worker")
         window.type("/compute")
         window.wait_until(shows(r"^>\s+\d+ worker"), "the thread that computes")
@@ -66,12 +74,7 @@ def mouse(window, button, row, col):
 @case
 def a_range_is_drawn_with_the_mouse():
     need_root()
-    with directory() as where, terminal(80, 24) as window:
-        path = os.path.join(where, "x.ctop")
-        ctop_ok("record", "-q", "-o", path, "--", os.path.join(BUILD, "workloads", "waits"), "600", "20")
-        window.type(f"{CTOP} report {path}")
-        window.wait_for("FILE")
-        window.press("9")
+    with recorded_waits(80, 24) as window:
         screen = window.wait_for("[9 Timeline]", "worker")
         row = next(at for at, line in enumerate(screen.splitlines()) if re.search(r"\d+ worker", line))
         window.press("m")
