@@ -157,10 +157,9 @@ bool time_account_wake(struct time_account *account, const struct record *record
 	/* To whoever has a CPU, or wants one, it says nothing new. */
 	if (!thread || account->by_looks || (thread->doing != WAITS && thread->doing != SEEN_OFF))
 		return false;
-	thread->is_woken = true;
-	thread->waker_tid = record->waking.by_interrupt ? WAKER_INTERRUPT : record->tid;
+	account_tell_woken(account, thread, at,
+			   record->waking.by_interrupt ? WAKER_INTERRUPT : record->tid);
 	account_charge(account, thread, TIME_WAITING, at);
-	thread->is_woken = false;
 	*ended = wait_that_ends(thread, at);
 	wait_shares_end(&thread->shares, at);
 	thread->doing = QUEUES;

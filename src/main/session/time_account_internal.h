@@ -35,8 +35,6 @@ struct thread {
 	enum wait_kind waited_for;
 	uint64_t waited_at; /* when that look was */
 	struct wait_shares shares;
-	bool is_woken; /* whoever follows is being told of the end of its wait */
-	int32_t waker_tid;
 	uint64_t told; /* up to when it was told what it does */
 	bool is_told;  /* any of it was */
 	UT_hash_handle hh;
@@ -89,6 +87,9 @@ void account_charge_silently(struct thread *thread, enum time_kind kind, uint64_
 /* What it does goes on until then. */
 void account_tell(const struct time_account *account, struct thread *thread, enum time_kind kind,
 		  uint64_t until);
+/* It waited until then, when that one woke it: told once, before it is charged. */
+void account_tell_woken(const struct time_account *account, struct thread *thread, uint64_t until,
+			int32_t waker_tid);
 /* Nothing more comes of it. */
 void account_tell_end(const struct time_account *account, const struct thread *thread);
 /* What it has been doing, where nothing more comes to tell. */

@@ -71,8 +71,9 @@ static enum wait_kind wait_of(const struct thread *thread)
 									   : WAIT_UNSEEN;
 }
 
-void account_tell(const struct time_account *account, struct thread *thread, enum time_kind kind,
-		  uint64_t until)
+/* waker_tid: who ends the wait, which this is; NULL: nobody that is known. */
+static void tell(const struct time_account *account, struct thread *thread, enum time_kind kind,
+		 uint64_t until, const int32_t *waker_tid)
 {
 	const uint64_t from = thread->told > thread->since ? thread->told : thread->since;
 	if (!account->follow || until <= from)
@@ -85,13 +86,25 @@ void account_tell(const struct time_account *account, struct thread *thread, enu
 		.to_ns = account_time(account, until),
 		.state = state_of(kind),
 		.wait = kind == TIME_WAITING ? wait_of(thread) : WAIT_UNSEEN,
-		.is_woken = thread->is_woken,
-		.waker_tid = thread->waker_tid,
+		.is_woken = waker_tid != NULL,
+		.waker_tid = waker_tid ? *waker_tid : 0,
 		.begins = !thread->is_told,
 	};
 	thread->told = until;
 	thread->is_told = true;
 	account->follow(account->follow_context, &stretch);
+}
+
+void account_tell(const struct time_account *account, struct thread *thread, enum time_kind kind,
+		  uint64_t until)
+{
+	tell(account, thread, kind, until, NULL);
+}
+
+void account_tell_woken(const struct time_account *account, struct thread *thread, uint64_t until,
+			int32_t waker_tid)
+{
+	tell(account, thread, TIME_WAITING, until, &waker_tid);
 }
 
 void account_tell_end(const struct time_account *account, const struct thread *thread)
