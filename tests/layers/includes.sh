@@ -14,8 +14,8 @@ shared='base kernel ipc jail store recording'
 
 uses() { # FLOOR/ROOM: what it may include of its own floor
 	case $1 in
-	shared/kernel | shared/store) echo base ;;
-	shared/ipc) echo base kernel ;;
+	shared/kernel) echo base ;;
+	shared/store | shared/ipc) echo base kernel ;;
 	shared/jail) echo base ipc ;;
 	shared/recording) echo base store ;;
 	jailed/machine) echo elf ;;

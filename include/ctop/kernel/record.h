@@ -31,6 +31,8 @@ struct record_sample {
 	/* Callchain with PERF_CONTEXT_ markers; 8-aligned; NULL when nr_chain is 0. */
 	const uint64_t *chain;
 	uint64_t nr_chain;
+	const uint8_t *raw; /* into the record: of PERF_SAMPLE_RAW */
+	uint32_t raw_bytes;
 	uint64_t regs_abi;		/* PERF_SAMPLE_REGS_ABI_* */
 	uint64_t regs[RECORD_MAX_REGS]; /* by perf's register number */
 	uint64_t regs_mask;
@@ -75,11 +77,11 @@ struct record {
 		struct {
 			bool out, preempted;
 		} switched; /* SWITCH */
-		struct {
-			int32_t tid;
-			bool by_interrupt; /* pid and tid are of whom that came upon */
-		} waking;		   /* RECORD_WAKING: by pid and tid */
 	};
+	struct {
+		int32_t tid;
+		bool by_interrupt; /* pid and tid are of whom that came upon */
+	} waking; /* RECORD_WAKING, beside what else the sample has: by pid and tid */
 };
 
 /*

@@ -7,7 +7,7 @@
  * its own in the order of time. Main writes records and the head, the collector reads them and writes the tail; each treats what the
  * other writes as input. What a copy of a stack holds is the target's.
  *
- *     STACK  pid, tid, kind, registers, copy    where the thread was seen waiting
+ *     STACK  pid, tid, kind, registers, copy    where the thread was seen waiting, or was when it began to wait
  *     TIME   pid, tid, ns, place                so long it waited, and where
  *
  * Records of a parked goroutine have a tid that is none (goroutine_of_tid()), by which it is shown: several may have the same.
@@ -20,6 +20,7 @@
 #include <linux/perf_event.h>
 
 #include <ctop/goroutine.h>
+#include <ctop/kernel/record.h>
 #include <ctop/wait_kind.h>
 
 enum wait_record_type { WAIT_RECORD_STACK = 0x1000, WAIT_RECORD_TIME };
@@ -49,9 +50,13 @@ struct wait_record {
 	char reason[32]; /* STACK, of a goroutine: what it waits for, in Go's words */
 	uint64_t
 		stack_bytes; /* STACK: of the copy from sp on that follows, padded to whole words */
+	uint64_t
+		regs_mask; /* STACK: registers that are known beside sp and pc; a look knows none */
+	uint64_t regs
+		[RECORD_MAX_REGS]; /* by perf's number; in the ring there are those of the mask alone */
 };
 
-enum { WAIT_STACK_BYTES_MAX = (64 << 10) - 512 };
+enum { WAIT_STACK_BYTES_MAX = (64 << 10) - 1024 };
 
 struct wait_ring {
 	int fd; /* sealed memory; -1: there is none */
@@ -70,6 +75,13 @@ void wait_ring_close(struct wait_ring *ring);
 bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes);
 /* Writes one, with its copy if it has one. False: there was no room. */
 bool wait_ring_put(struct wait_ring *ring, const struct wait_record *record, const void *stack);
+
+/*
+ * Registers and copy of a sample of the kernel's into a STACK: *stack is inside of the sample, and cut to what fits in. False: the sample has no registers of a
+ * 64-bit program.
+ */
+bool wait_record_take_sample(struct wait_record *record, const struct record_sample *sample,
+			     const uint8_t **stack);
 
 /* The reader's side: a record in one piece. 0, -EINVAL when it contradicts itself. *stack is inside of it. */
 int wait_record_parse(const void *bytes, size_t size, struct wait_record *record,

@@ -466,10 +466,11 @@ int stack_of_wait(struct collector *collector, const struct wait_record *wait, s
 		.pid = wait->pid,
 		.tid = wait->tid,
 		.sample = {.regs_abi = PERF_SAMPLE_REGS_ABI_64,
-			   .regs_mask = UINT64_C(1) << sp | UINT64_C(1) << pc,
+			   .regs_mask = wait->regs_mask | UINT64_C(1) << sp | UINT64_C(1) << pc,
 			   .stack = bytes,
 			   .stack_bytes = wait->stack_bytes},
 	};
+	memcpy(record.sample.regs, wait->regs, sizeof(wait->regs));
 	record.sample.regs[sp] = wait->sp;
 	record.sample.regs[pc] = wait->pc;
 	return unwind_wait(collector, &record, kind, patient, gap, sample);

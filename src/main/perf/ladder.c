@@ -12,13 +12,6 @@
 #include <ctop/base/privilege.h>
 #include <ctop/kernel/named_events.h>
 
-/* The registers of perf_regs.h that a 64-bit task has; DS, ES, FS and GS are refused. */
-#if defined(__x86_64__)
-#define USER_REGS UINT64_C(0xff0fff)
-#elif defined(__aarch64__)
-#define USER_REGS ((UINT64_C(1) << 33) - 1)
-#endif
-
 /* arm64's kernels follow frame records upwards alone: from a thread's stack none leads to a goroutine's. */
 #if defined(__x86_64__)
 enum { CHAIN_CROSSES_STACKS = true };
@@ -105,7 +98,7 @@ void ladder_fill_attr(struct sampler *sampler, size_t index)
 		/* No build_id: it would stand in the place of device and inode, and a file's maker chooses it. */
 	}
 	if (ladder_dumps_stacks(sampler)) {
-		attr->sample_regs_user = USER_REGS;
+		attr->sample_regs_user = SAMPLER_USER_REGS;
 		attr->sample_stack_user = sampler->dump_bytes;
 		attr->exclude_callchain_user = !CHAIN_CROSSES_STACKS;
 	}

@@ -17,6 +17,13 @@
 #include <ctop/perf/permission.h>
 #include <ctop/perf/sampler.h>
 
+/* The registers of perf_regs.h that a 64-bit task has; DS, ES, FS and GS are refused. */
+#if defined(__x86_64__)
+#define SAMPLER_USER_REGS UINT64_C(0xff0fff)
+#elif defined(__aarch64__)
+#define SAMPLER_USER_REGS ((UINT64_C(1) << 33) - 1)
+#endif
+
 enum { FALLBACK_BYTES = 320, FALLBACK_NAMES_BYTES = 208 };
 /* In a fallback's text: the events that took it. */
 #define FALLBACK_EVENTS "\1"

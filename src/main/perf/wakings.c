@@ -225,26 +225,15 @@ bool wakings_parse(const struct sampler *sampler, const struct perf_event_header
 		   struct record *record)
 {
 	const uint32_t at = sampler->wakings.pid_offset;
-	struct {
-		int32_t pid, tid;
-		uint64_t time_ns;
-		uint32_t raw_bytes;
-		uint8_t raw[];
-	} const *body = (const void *)(header + 1);
-	if (header->type != PERF_RECORD_SAMPLE || header->size < sizeof(*header) + sizeof(*body))
+	const struct record_sample *sample = &record->sample;
+	if (header->type != PERF_RECORD_SAMPLE ||
+	    record_parse(header, header->size, &format, record) || sample->raw_bytes < RAW_LEAST ||
+	    at > sample->raw_bytes - sizeof(int32_t))
 		return false;
-	const size_t most = header->size - sizeof(*header) - offsetof(__typeof__(*body), raw);
-	if (body->raw_bytes > most || body->raw_bytes < RAW_LEAST ||
-	    at > body->raw_bytes - sizeof(int32_t))
-		return false;
-	*record = (struct record){
-		.type = RECORD_WAKING,
-		.pid = body->pid,
-		.tid = body->tid,
-		.time_ns = body->time_ns,
-	};
-	memcpy(&record->waking.tid, body->raw + at, sizeof(int32_t));
-	record->waking.by_interrupt = body->raw[AT_FLAGS] & FLAGS_OF_INTERRUPTS || body->tid == 0;
+	record->type = RECORD_WAKING;
+	memcpy(&record->waking.tid, sample->raw + at, sizeof(int32_t));
+	record->waking.by_interrupt =
+		sample->raw[AT_FLAGS] & FLAGS_OF_INTERRUPTS || record->tid == 0;
 	return true;
 }
 

@@ -142,6 +142,14 @@ static bool take_chain(struct cursor *cursor, struct record_sample *sample)
 	return skip(cursor, sample->nr_chain * 8);
 }
 
+static bool take_raw(struct cursor *cursor, struct record_sample *sample)
+{
+	if (!take_u32(cursor, &sample->raw_bytes))
+		return false;
+	sample->raw = cursor->at;
+	return skip(cursor, sample->raw_bytes);
+}
+
 static bool take_regs(struct cursor *cursor, uint64_t mask, struct record_sample *sample)
 {
 	if (!take_u64(cursor, &sample->regs_abi))
@@ -207,10 +215,8 @@ static bool take_sample_head(struct cursor *cursor, const struct record_format *
 		ok = skip_read(cursor, format->read_format);
 	if (ok && type & PERF_SAMPLE_CALLCHAIN)
 		ok = take_chain(cursor, sample);
-	if (ok && type & PERF_SAMPLE_RAW) {
-		uint32_t size;
-		ok = take_u32(cursor, &size) && skip(cursor, size);
-	}
+	if (ok && type & PERF_SAMPLE_RAW)
+		ok = take_raw(cursor, sample);
 	if (ok && type & PERF_SAMPLE_BRANCH_STACK)
 		ok = skip_branches(cursor, format->branch_type);
 	return ok;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <asm/perf_regs.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,9 +39,17 @@ void wait_ring_close(struct wait_ring *ring)
 	*ring = (struct wait_ring){.fd = -1};
 }
 
-static size_t record_bytes(size_t stack_bytes)
+/* Ahead of the registers that are known. */
+enum { HEAD_BYTES = offsetof(struct wait_record, regs) };
+
+static size_t regs_bytes(uint64_t mask)
 {
-	return sizeof(struct wait_record) + ((stack_bytes + 7) & ~(size_t)7);
+	return sizeof(uint64_t) * (size_t)__builtin_popcountll(mask);
+}
+
+static size_t record_bytes(uint64_t regs_mask, size_t stack_bytes)
+{
+	return HEAD_BYTES + regs_bytes(regs_mask) + ((stack_bytes + 7) & ~(size_t)7);
 }
 
 bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes)
@@ -50,7 +59,7 @@ bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes)
 	/* A tail that makes no sense is none that room may be made of. */
 	const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
 	const uint64_t used = ring->head - tail;
-	return used <= DATA_BYTES && DATA_BYTES - used >= record_bytes(stack_bytes);
+	return used <= DATA_BYTES && DATA_BYTES - used >= record_bytes(UINT64_MAX, stack_bytes);
 }
 
 static void put_bytes(struct wait_ring *ring, uint64_t position, const void *bytes, size_t size)
@@ -64,26 +73,53 @@ static void put_bytes(struct wait_ring *ring, uint64_t position, const void *byt
 bool wait_ring_put(struct wait_ring *ring, const struct wait_record *record, const void *stack)
 {
 	struct wait_record whole = *record;
-	const size_t size = record_bytes(record->stack_bytes);
+	const size_t size = record_bytes(record->regs_mask, record->stack_bytes);
+	const size_t head_bytes = HEAD_BYTES + regs_bytes(record->regs_mask);
 	if (!wait_ring_has_room(ring, record->stack_bytes))
 		return false;
 	whole.header.size = (uint16_t)size;
-	put_bytes(ring, ring->head, &whole, sizeof(whole));
+	for (unsigned i = 0, nr = 0; i < RECORD_MAX_REGS; i++)
+		if (record->regs_mask >> i & 1)
+			whole.regs[nr++] = record->regs[i];
+	put_bytes(ring, ring->head, &whole, head_bytes);
 	if (record->stack_bytes)
-		put_bytes(ring, ring->head + sizeof(whole), stack, record->stack_bytes);
+		put_bytes(ring, ring->head + head_bytes, stack, record->stack_bytes);
 	/* The record is whole before it can be seen. */
 	ring->head += size;
 	__atomic_store_n(&ring->page->data_head, ring->head, __ATOMIC_RELEASE);
 	return true;
 }
 
+#if defined(__x86_64__)
+enum { SP = PERF_REG_X86_SP, PC = PERF_REG_X86_IP };
+#elif defined(__aarch64__)
+enum { SP = PERF_REG_ARM64_SP, PC = PERF_REG_ARM64_PC };
+#endif
+
+bool wait_record_take_sample(struct wait_record *record, const struct record_sample *sample,
+			     const uint8_t **stack)
+{
+	static const uint64_t needed = UINT64_C(1) << SP | UINT64_C(1) << PC;
+	if (sample->regs_abi != PERF_SAMPLE_REGS_ABI_64 || (sample->regs_mask & needed) != needed)
+		return false;
+	record->sp = sample->regs[SP];
+	record->pc = sample->regs[PC];
+	record->regs_mask = sample->regs_mask & ~needed;
+	memcpy(record->regs, sample->regs, sizeof(record->regs));
+	*stack = sample->stack;
+	record->stack_bytes = sample->stack_bytes < WAIT_STACK_BYTES_MAX ? sample->stack_bytes
+									 : WAIT_STACK_BYTES_MAX;
+	return true;
+}
+
 int wait_record_parse(const void *bytes, size_t size, struct wait_record *record,
 		      const uint8_t **stack)
 {
-	if (size < sizeof(*record))
+	const uint8_t *regs = (const uint8_t *)bytes + HEAD_BYTES;
+	if (size < HEAD_BYTES)
 		return -EINVAL;
-	memcpy(record, bytes, sizeof(*record));
-	*stack = (const uint8_t *)bytes + sizeof(*record);
+	*record = (struct wait_record){0};
+	memcpy(record, bytes, HEAD_BYTES);
 	record->name[sizeof(record->name) - 1] = '\0';
 	record->reason[sizeof(record->reason) - 1] = '\0';
 	const bool is_stack = record->header.type == WAIT_RECORD_STACK;
@@ -91,7 +127,15 @@ int wait_record_parse(const void *bytes, size_t size, struct wait_record *record
 	    record->kind >= NR_WAIT_KINDS || record->place >= NR_WAIT_PLACES ||
 	    !(record->goroutine ? is_goroutine(record->tid) : record->tid > 0) ||
 	    record->pid <= 0 || record->stack_bytes > WAIT_STACK_BYTES_MAX ||
-	    record_bytes(record->stack_bytes) != size || (!is_stack && record->stack_bytes))
+	    record_bytes(record->regs_mask, record->stack_bytes) != size ||
+	    (!is_stack && (record->stack_bytes || record->regs_mask)))
 		return -EINVAL;
+	for (unsigned i = 0; i < RECORD_MAX_REGS; i++) {
+		if (!(record->regs_mask >> i & 1))
+			continue;
+		memcpy(&record->regs[i], regs, sizeof(record->regs[i]));
+		regs += sizeof(record->regs[i]);
+	}
+	*stack = regs;
 	return 0;
 }

@@ -228,6 +228,8 @@ static void foreign_fields_are_skipped(void)
 	CHECK_EQ(record.sample.period, 8);
 	CHECK_EQ(record.sample.chain[0], 10);
 	CHECK_EQ(record.sample.regs[1], 14);
+	CHECK_EQ(record.sample.raw_bytes, 12);
+	CHECK_EQ(record.sample.raw[8], 11);
 	/* A group of more members than the record has words. */
 	builder.words[9] = UINT64_MAX / 16 + 1;
 	CHECK_EQ(parse(&builder, &format, &record), -EINVAL);

@@ -9,6 +9,9 @@
 
 #include "test.h"
 
+/* A record without registers and copy. */
+enum { HEAD_BYTES = offsetof(struct wait_record, regs) };
+
 static struct wait_ring writer;
 static struct ring reader;
 static uint8_t stack[WAIT_STACK_BYTES_MAX];
@@ -87,6 +90,68 @@ static void full(void)
 	end();
 }
 
+static struct record_sample sample_of(uint64_t stack_bytes)
+{
+	struct record_sample sample = {
+		.regs_abi = PERF_SAMPLE_REGS_ABI_64,
+		.regs_mask = UINT64_MAX,
+		.stack = stack,
+		.stack_bytes = stack_bytes,
+		.stack_asked = stack_bytes,
+	};
+	for (unsigned i = 0; i < RECORD_MAX_REGS; i++)
+		sample.regs[i] = 1000 + i;
+	return sample;
+}
+
+/* As many registers as there can be, a few, none: all that is beside them stays where it belongs. */
+static void registers_go_along(void)
+{
+	static const uint64_t masks[] = {UINT64_MAX, 0xff0fff, UINT64_C(1) << 63, 0};
+	begin();
+	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+		struct wait_record record = record_of(8, 1), parsed;
+		const struct record_sample sample = sample_of(0);
+		const uint8_t *copy;
+		bool damaged;
+		record.regs_mask = masks[i];
+		memcpy(record.regs, sample.regs, sizeof(record.regs));
+		CHECK(wait_ring_put(&writer, &record, stack));
+		ring_refresh(&reader);
+		const struct perf_event_header *next = ring_peek(&reader, &damaged);
+		CHECK(next != NULL);
+		CHECK_EQ(wait_record_parse(next, next->size, &parsed, &copy), 0);
+		for (unsigned nr = 0; nr < RECORD_MAX_REGS; nr++)
+			CHECK_EQ(parsed.regs[nr], masks[i] >> nr & 1 ? 1000 + nr : 0);
+		CHECK_EQ(parsed.pc, 0x4000);
+		CHECK(memcmp(copy, stack, 8) == 0);
+		ring_consume(&reader);
+	}
+	end();
+}
+
+static void samples_become_stacks(void)
+{
+	struct wait_record record = record_of(8, 1);
+	const uint8_t *copy = NULL;
+	struct record_sample sample = sample_of(40);
+	CHECK(wait_record_take_sample(&record, &sample, &copy));
+	CHECK(copy == stack);
+	CHECK_EQ(record.stack_bytes, 40);
+	/* The stack pointer and the pc are told once. */
+	CHECK_EQ(__builtin_popcountll(record.regs_mask), 62);
+	CHECK(record.sp >= 1000 && !(record.regs_mask >> (record.sp - 1000) & 1));
+	CHECK(record.pc >= 1000 && !(record.regs_mask >> (record.pc - 1000) & 1));
+	sample = sample_of(UINT64_MAX);
+	CHECK(wait_record_take_sample(&record, &sample, &copy));
+	CHECK_EQ(record.stack_bytes, WAIT_STACK_BYTES_MAX);
+	sample.regs_abi = PERF_SAMPLE_REGS_ABI_32;
+	CHECK(!wait_record_take_sample(&record, &sample, &copy));
+	sample = sample_of(40);
+	sample.regs_mask = 1;
+	CHECK(!wait_record_take_sample(&record, &sample, &copy));
+}
+
 /* The reader writes the tail: whatever it writes, nothing is written that is not its memory, nor over what it has not read. */
 static void tails_that_make_no_sense(void)
 {
@@ -128,18 +193,18 @@ static void nonsense_is_refused(void)
 	struct wait_record parsed;
 	const uint8_t *copy;
 	struct wait_record good = record_of(0, 1);
-	good.header.size = sizeof(good);
-	CHECK_EQ(wait_record_parse(&good, sizeof(good), &parsed, &copy), 0);
-	CHECK_EQ(wait_record_parse(&good, sizeof(good) - 1, &parsed, &copy), -EINVAL);
+	good.header.size = HEAD_BYTES;
+	CHECK_EQ(wait_record_parse(&good, HEAD_BYTES, &parsed, &copy), 0);
+	CHECK_EQ(wait_record_parse(&good, HEAD_BYTES - 1, &parsed, &copy), -EINVAL);
 	CHECK_EQ(wait_record_parse(&good, 8, &parsed, &copy), -EINVAL);
 #define REFUSED(field, value)                                                                      \
 	do {                                                                                       \
 		struct wait_record bad = good;                                                     \
 		bad.field = (value);                                                               \
-		CHECK_EQ(wait_record_parse(&bad, sizeof(bad), &parsed, &copy), -EINVAL);           \
+		CHECK_EQ(wait_record_parse(&bad, HEAD_BYTES, &parsed, &copy), -EINVAL);            \
 	} while (0)
 	REFUSED(header.type, PERF_RECORD_SAMPLE);
-	REFUSED(header.size, sizeof(good) + 8);
+	REFUSED(header.size, HEAD_BYTES + 8);
 	REFUSED(kind, NR_WAIT_KINDS);
 	REFUSED(place, NR_WAIT_PLACES);
 	REFUSED(pid, 0);
@@ -148,16 +213,17 @@ static void nonsense_is_refused(void)
 	REFUSED(goroutine, 1);
 	REFUSED(stack_bytes, 8);
 	REFUSED(stack_bytes, UINT64_MAX);
+	REFUSED(regs_mask, 1);
 	struct wait_record parked = good;
 	parked.goroutine = 17;
 	parked.tid = tid_of_goroutine(17);
 	memset(parked.reason, 'x', sizeof(parked.reason));
-	CHECK_EQ(wait_record_parse(&parked, sizeof(parked), &parsed, &copy), 0);
+	CHECK_EQ(wait_record_parse(&parked, HEAD_BYTES, &parsed, &copy), 0);
 	CHECK_EQ(strlen(parsed.reason), sizeof(parsed.reason) - 1);
 	CHECK_EQ(goroutine_of_tid(parsed.tid), 17);
 	struct wait_record endless = good;
 	memset(endless.name, 'x', sizeof(endless.name));
-	CHECK_EQ(wait_record_parse(&endless, sizeof(endless), &parsed, &copy), 0);
+	CHECK_EQ(wait_record_parse(&endless, HEAD_BYTES, &parsed, &copy), 0);
 	CHECK_EQ(strlen(parsed.name), sizeof(parsed.name) - 1);
 }
 
@@ -165,6 +231,8 @@ int main(void)
 {
 	RUN(goes_round);
 	RUN(full);
+	RUN(registers_go_along);
+	RUN(samples_become_stacks);
 	RUN(tails_that_make_no_sense);
 	RUN(heads_that_make_no_sense);
 	RUN(too_large);
