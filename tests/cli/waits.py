@@ -258,7 +258,10 @@ def who_woke_whom():
     unknown = sum(pair["times"] for (_, waker), pair in told.items() if waker == "unknown")
     check(unknown == stats["wakings_untold"] and ("records of wakings do not tell" in report) == (unknown > 0), f"{stats}\n{report}")
     check(told[("blocked", "holder")]["ended"] > 0.2, f"{stats['woken']}")
-    check(("ping", "pong") in told and ("pong", "ping") in told and ("ping", "sleeper") not in told, f"{stats['woken']}")
+    # Whoever gives back a lock of the kernel's (on the process's memory, of a page fault) wakes others, too: once or twice.
+    for one, other in ("ping", "pong"), ("pong", "ping"):
+        nr_by_threads = sum(pair["times"] for (name, _), pair in told.items() if name == one and pair["by_tid"] > 0)
+        check(told[(one, other)]["times"] > 0.9 * nr_by_threads, f"{stats['woken']}")
     for name in ("sleeper", "blocked", "holder", "ping", "pong"):
         ended = sum(pair["ended"] for pair in stats["woken"] if pair["name"] == name)
         check(ended <= waited[name] + 1e-6, f"{name}: {ended} of {waited[name]}")
