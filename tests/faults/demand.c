@@ -189,16 +189,17 @@ FAULT(demand_code_that_hangs)
 	say("", &request, error, fd);
 }
 
-/* In the symbolizer. PID,START,END,MOST: the same, so many times at most. */
+/* In the symbolizer. PID,START,END,MOST[,UNASKED]: the same, so many times at most; before anybody wants code kept, if that is 1. */
 FAULT(demand_code_to_keep)
 {
+	const bool is_unasked = number(fault->argument, 4) == 1;
 	struct message message, request = {.kind = MESSAGE_NEED_CODE};
 	char times[64];
 	unsigned nr = 0;
 	int32_t error;
 	do
 		receive(fault->channel, &message);
-	while (message.kind != MESSAGE_TABLES);
+	while (message.kind != (is_unasked ? MESSAGE_TABLES : MESSAGE_KEEP_CODE));
 	request.code.pid = (int32_t)number(fault->argument, 0);
 	request.code.start = number(fault->argument, 1);
 	request.code.end = number(fault->argument, 2);

@@ -161,8 +161,8 @@ def a_fallen_symbolizer_has_less_code_and_none_that_nobody_keeps():
             check("after 0 times it was refused" in said, f"{pid}: {said}")
         # Then it is ended for asking.
         result = run(FAULTY, "record", "-e", "cpu-clock:u", "-o", "/dev/null", "--duration", "1", "--no-keep-code", "-p", process.pid,
-                     env=falling(fault.format(process.pid, start, start + 0x10000, 10)))
-        check("was given" not in result.stderr and "times it" not in result.stderr, result.stderr)
+                     env=falling(fault.format(process.pid, start, start + 0x10000, "10,1")))
+        check("died 3 times" in result.stderr and "was given" not in result.stderr and "times it" not in result.stderr, result.stderr)
 
 
 # Whoever touches its code waits for an answer that never comes: userfaultfd(2).
